@@ -14,6 +14,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -41,15 +42,20 @@ static inline void unit_folder(char *path, size_t size, const char *name)
 	assert_non_null(mkdtemp(path));
 }
 
-/* Removes what unit_folder() made, with the files in it. */
+/* Removes what unit_folder() made, with everything in it. */
 static inline void unit_remove_folder(const char *path)
 {
 	DIR *folder = opendir(path);
+	char below[512];
 
 	assert_non_null(folder);
-	for (const struct dirent *entry; (entry = readdir(folder));)
-		if (entry->d_name[0] != '.')
-			assert_int_equal(unlinkat(dirfd(folder), entry->d_name, 0), 0);
+	for (const struct dirent *entry; (entry = readdir(folder));) {
+		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
+		    unlinkat(dirfd(folder), entry->d_name, 0) == 0)
+			continue;
+		(void)snprintf(below, sizeof(below), "%.250s/%s", path, entry->d_name);
+		unit_remove_folder(below);
+	}
 	closedir(folder);
 	assert_int_equal(rmdir(path), 0);
 }

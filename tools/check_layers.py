@@ -6,6 +6,7 @@
 - an include names its folder ("base/buf.h"), never "..";
 - an outside library is included only by the folders named here, so that it can be replaced;
 - X.c includes its own X.h first, so that every header stands by itself;
+- a header that begins with its path has the right one;
 - no drawer: nothing is called util, common, misc or helper.
 """
 
@@ -14,6 +15,7 @@ import re
 import tree
 
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.MULTILINE)
+OWN_NAME = re.compile(r"^/\* ([a-z0-9_/]+\.h) —", re.MULTILINE)
 DRAWER = re.compile(r"(^|_)(utils?|common|misc|helpers?)(_|$)")
 # Header or folder of headers -> the only folders of src/ that may include it.
 LIBRARIES = {
@@ -125,6 +127,9 @@ def check_file(layers, path):
         yield f"{tree.name_of(path)}: {why}"
     if not text.startswith("/* SPDX-License-Identifier: Apache-2.0 */\n"):
         yield f"{tree.name_of(path)}:1: the first line must be the SPDX line"
+    own = OWN_NAME.search(text) if path.suffix == ".h" else None
+    if own and tree.name_of(path) != f"src/{own[1]}":
+        yield f"{tree.name_of(path)}: it calls itself {own[1]}"
     if path.suffix == ".h" and "\n#pragma once\n" not in text:
         yield f"{tree.name_of(path)}: no #pragma once"
 

@@ -37,18 +37,18 @@ export interface SandboxCreate {
   persistent?: boolean;
   /** time after the creation at which an ephemeral sandbox is deleted and a persistent one stopped, with its files kept; 0: never */
   timeout_ms?: number;
-  /** idle time after which the sandbox is deleted; 0: the server's setting */
+  /** idle time after which an ephemeral sandbox is deleted; 0: the server's setting */
   idle_reap_ms?: number;
-  /** maximum lifetime, active or idle: an ephemeral sandbox is deleted this long after its creation, a persistent one stopped this long after its last start; 0: the server's setting */
+  /** an ephemeral sandbox is deleted at this age; a persistent one is stopped this long after its last start; 0: the server's setting */
   lifetime_max_ms?: number;
-  /** idle time after which the sandbox is paused; 0: the server's setting, -1: never */
+  /** idle time after which a sandbox is paused; 0: the server's setting; -1: never */
   autoPauseMs?: number;
-  /** idle time after which the sandbox is stopped; 0: the server's setting, -1: never */
+  /** idle time after which a sandbox is stopped; 0: the server's setting; -1: never */
   autoStopMs?: number;
-  /** time after a stop until the sandbox is deleted, persistent or not; 0: never */
-  autoDeleteMs?: number;
   /** time after a stop until the files move to the blob store; 0: never */
   autoArchiveMs?: number;
+  /** time after a stop until the sandbox is deleted, persistent or not; 0: never */
+  autoDeleteMs?: number;
   /** name or id of a volume to mount writable at /workspace */
   volume?: string;
   /** volumes to mount at chosen paths */
@@ -123,15 +123,17 @@ export interface Sandbox {
   timeout_at: string | null;
   /** time since the start; 0 while stopped */
   uptime_ms: number;
+  /** idle time after which an ephemeral sandbox is deleted; 0: never */
   idle_reap_ms: number;
+  /** an ephemeral sandbox is deleted at this age; a persistent one is stopped this long after its last start; 0: never */
   lifetime_max_ms: number;
-  /** idle time after which the sandbox is paused; 0: never */
+  /** idle time after which a sandbox is paused; 0: never */
   autoPauseMs: number;
-  /** idle time after which the sandbox is stopped; 0: never */
+  /** idle time after which a sandbox is stopped; 0: never */
   autoStopMs: number;
   /** time after a stop until the files move to the blob store; 0: never */
   autoArchiveMs: number;
-  /** time after a stop until the sandbox is deleted; 0: never */
+  /** time after a stop until the sandbox is deleted, persistent or not; 0: never */
   autoDeleteMs: number;
   /** the idle timeout is suspended until this time */
   awake_until: string | null;
@@ -935,14 +937,14 @@ export interface PoolSize {
 
 /** Idle times of sandboxes; omitted members keep their values */
 export interface IdleTimes {
-  /** idle time after which a sandbox is paused; -1: never, 0: the setting of the project or server */
-  pause_ms?: number;
-  /** idle time after which a sandbox is stopped; -1: never, 0: the setting of the project or server */
-  stop_ms?: number;
-  /** idle time after which an ephemeral sandbox is deleted */
+  /** idle time after which an ephemeral sandbox is deleted; 0: the setting of the project or server */
   reap_ms?: number;
-  /** an ephemeral sandbox is deleted at this age; a persistent one is stopped this long after its last start */
+  /** an ephemeral sandbox is deleted at this age; a persistent one is stopped this long after its last start; 0: the setting of the project or server */
   lifetime_max_ms?: number;
+  /** idle time after which a sandbox is paused; 0: the setting of the project or server; -1: never */
+  pause_ms?: number;
+  /** idle time after which a sandbox is stopped; 0: the setting of the project or server; -1: never */
+  stop_ms?: number;
 }
 
 /** An interpreter that each sandbox keeps ready for code */
@@ -1623,14 +1625,14 @@ export interface MemberChange {
 
 /** Settings in effect for the project */
 export interface Settings {
-  /** idle time after which a sandbox is paused; -1: never; 0: the platform's setting */
-  idle_pause_seconds: number;
-  /** idle time after which a sandbox is stopped; -1: never; 0: the platform's setting */
-  idle_stop_seconds: number;
   /** idle time after which an ephemeral sandbox is deleted; 0: the platform's setting */
   idle_reap_seconds: number;
   /** an ephemeral sandbox is deleted at this age; a persistent one is stopped this long after its last start; 0: the platform's setting */
   lifetime_max_seconds: number;
+  /** idle time after which a sandbox is paused; 0: the platform's setting; -1: never */
+  idle_pause_seconds: number;
+  /** idle time after which a sandbox is stopped; 0: the platform's setting; -1: never */
+  idle_stop_seconds: number;
   /** time without input and output after which a terminal closes; 0: the platform's setting */
   terminal_ttl_seconds: number;
   /** MiB of stored artifacts; 0: the platform's setting */
@@ -1647,14 +1649,14 @@ export interface Settings {
 
 /** Given members replace the stored ones */
 export interface SettingsPut {
-  /** idle time after which a sandbox is paused; -1: never; 0: the platform's setting */
-  idle_pause_seconds?: number;
-  /** idle time after which a sandbox is stopped; -1: never; 0: the platform's setting */
-  idle_stop_seconds?: number;
   /** idle time after which an ephemeral sandbox is deleted; 0: the platform's setting */
   idle_reap_seconds?: number;
   /** an ephemeral sandbox is deleted at this age; a persistent one is stopped this long after its last start; 0: the platform's setting */
   lifetime_max_seconds?: number;
+  /** idle time after which a sandbox is paused; 0: the platform's setting; -1: never */
+  idle_pause_seconds?: number;
+  /** idle time after which a sandbox is stopped; 0: the platform's setting; -1: never */
+  idle_stop_seconds?: number;
   /** time without input and output after which a terminal closes; 0: the platform's setting */
   terminal_ttl_seconds?: number;
   /** MiB of stored artifacts; 0: the platform's setting */

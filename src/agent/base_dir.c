@@ -43,7 +43,7 @@ static int open_beneath(int folder, const char *path, int flags, uint64_t resolv
 	struct open_how how = {.resolve = resolve | RESOLVE_NO_MAGICLINKS};
 	long fd;
 
-	/* O_PATH refuses flags that mean nothing to it. */
+	/* O_PATH refuses flags that have no meaning for it. */
 	how.flags = (uint64_t)(flags | (flags & O_PATH ? O_CLOEXEC : OPEN_ALWAYS));
 	for (int i = 0; i < ATTEMPTS; i++) {
 		fd = syscall(SYS_openat2, folder, path, &how, sizeof(how));
@@ -92,7 +92,7 @@ void base_dir_done(struct base_dir *p)
 	p->owned = false;
 }
 
-/* Joined with the root it is relative to. */
+/* The path, joined with its root. */
 struct path_text {
 	char text[PATH_SIZE_MAX];
 };
@@ -134,7 +134,7 @@ void spot_done(struct spot *s)
 	s->folder = -1;
 }
 
-/* Opens text[0..size-1], a folder; the whole text is cut there for the call. */
+/* Opens the folder text[0..size-1]; a NUL ends the text there during the call. */
 static int open_prefix(const struct base_dir *p, char *text, size_t size)
 {
 	char cut = text[size];
@@ -160,8 +160,8 @@ int base_dir_give(const struct base_dir *p, int folder, const char *name, struct
 	               : 0;
 }
 
-/* Makes each missing folder of the path, in the folder that the kernel resolved for the part before
- * it: a link on the way is followed by the same rules as anywhere. */
+/* Makes each missing folder of the path in the folder that the kernel resolved for the parts
+ * before it. Links on the way follow the usual rules. */
 static int make_parents(const struct base_dir *p, struct path_text *full, int *ret_fd)
 {
 	size_t size = full->text[0] == '/' ? 1 : 0, whole = strlen(full->text);
@@ -191,7 +191,7 @@ static int make_parents(const struct base_dir *p, struct path_text *full, int *r
 	return 0;
 }
 
-/* Cuts the last name off `full`, which then is its folder. */
+/* Cuts the last name off `full`, so that `full` is the folder. */
 static int cut_name(struct path_text *full, struct arena *a, const char **ret, struct error *err)
 {
 	size_t size = strlen(full->text);
@@ -228,7 +228,7 @@ static int open_once(const struct base_dir *p, struct arena *a, const char *path
 	return 0;
 }
 
-/* Where the link at a spot leads, as a path of the same place; NULL when it is none. */
+/* The target of the link, as a path of the same base directory; NULL if the file is no link. */
 static const char *follow_link(struct arena *a, const struct spot *s, const char *path)
 {
 	char target[PATH_SIZE_MAX];

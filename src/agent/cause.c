@@ -12,10 +12,10 @@
 #include "wire/agent_cause.h"
 
 #define EVENTS_TEXT_MAX 1024
-#define FULL_BYTES ((uint64_t)256 << 10) /* less than that is free */
-#define SHELL_KILLED (128 + SIGKILL) /* what a shell says when a program that it ran was killed */
+#define FULL_BYTES ((uint64_t)256 << 10) /* free blocks below this number mean a full disk */
+#define SHELL_KILLED (128 + SIGKILL) /* a shell's status when a program that it ran was killed */
 
-/* "KEY NUMBER" on a line of its own. */
+/* Parses a line "KEY NUMBER". */
 static uint64_t read_key(int fd, const char *key)
 {
 	char text[EVENTS_TEXT_MAX + 2] = "\n";
@@ -35,8 +35,8 @@ void cause_count(const struct agent *a, struct cause_counts *ret)
 	ret->processes_refused = read_key(a->pids_events_fd, "\nmax ");
 }
 
-/* Of the root alone: a FUSE server inside, which may not answer, can serve another one. A file
- * system refuses a write before its last block is used. */
+/* Looks at the root filesystem only: a FUSE server inside may serve another one and not answer. A
+ * filesystem refuses writes before its last block is used. */
 static bool is_disk_full(const struct agent *a)
 {
 	struct statvfs disk;

@@ -14,7 +14,8 @@
 #define LINK_SIZE 4096
 #define READ_SIZE (64 * 1024)
 
-/* These are the kernel's, memory's, or Atoll's own, whatever the layers have there. */
+/* These folders belong to the kernel, to memory filesystems or to Atoll, whatever the layers hold
+ * there. */
 static const char *const foreign[] = {
         "dev", "proc", "run", "sys", "tmp", "etc/hostname", "etc/hosts", "etc/resolv.conf",
 };
@@ -27,7 +28,7 @@ static void folders_close(struct tree_folders *f)
 		fd_forget(&f->fds[i]);
 }
 
-/* -1 for whatever is no folder. */
+/* -1 if it is no folder. */
 static void open_below(const struct tree_folders *parent, const char *name,
                        struct tree_folders *ret)
 {
@@ -46,7 +47,7 @@ static bool is_there(int folder, const char *name, struct stat *ret)
 	return false;
 }
 
-/* Of what both have, only what a layer of one tree alone has can differ. */
+/* An entry of both trees can differ only if a layer of a single tree holds it. */
 static bool may_differ(const struct tree_folders *f, const char *name)
 {
 	struct stat ignored;
@@ -126,7 +127,7 @@ static bool contents_differ(struct compare *c, const struct difference *d)
 	return !S_ISDIR(d->status[0].st_mode) && d->status[0].st_rdev != d->status[1].st_rdev;
 }
 
-/* The mode of a link says nothing. */
+/* The mode of a link has no meaning. */
 static bool attributes_differ(const struct difference *d)
 {
 	const struct stat *a = &d->status[0], *b = &d->status[1];
@@ -167,7 +168,7 @@ static int go_into(struct compare *c, const struct tree_folders *parent, const c
 	int result;
 
 	open_below(parent, name, &below);
-	/* A layer's folder means nothing where neither tree shows it. */
+	/* Skips a layer's folder that neither tree shows. */
 	if ((below.fds[TREE_BASE] < 0 && below.fds[TREE_NOW] < 0) || !may_hold_differences(&below))
 		return 0;
 	c->depth++;
@@ -176,13 +177,14 @@ static int go_into(struct compare *c, const struct tree_folders *parent, const c
 	return result;
 }
 
-/* Deeper down paths would not fit into a message, and descriptors run out. */
+/* Deeper paths would not fit into a message, and descriptors would run out. */
 static bool is_too_deep(const struct compare *c)
 {
 	return c->depth >= WALK_DEPTH_MAX || c->path.size >= PATH_SIZE_MAX - 2 - PATH_NAME_MAX;
 }
 
-/* `after`: NULL = tell it; else it was told, and of what it holds only that after this path. */
+/* `after`: NULL reports the entry; else the entry was reported, and only its content after this
+ * path is reported. */
 static int compare_entry(struct compare *c, const struct tree_folders *folders, const char *name,
                          const char *after, struct error *err)
 {
@@ -206,7 +208,7 @@ static int compare_entry(struct compare *c, const struct tree_folders *folders, 
 
 /* ---- a folder ---- */
 
-/* Of what c->path says. */
+/* The part of c->path that names this folder. */
 static bool is_foreign(const struct compare *c)
 {
 	for (unsigned i = 0; i < COUNT_OF(foreign); i++)
@@ -263,7 +265,7 @@ static int read_names(int folder, struct folder_names *ret, struct error *err)
 	return folder < 0 ? 0 : folder_names_read(ret, folder, err);
 }
 
-/* The names of both, each once. */
+/* The names of both folders, each once. */
 static int compare_folder(struct compare *c, const struct tree_folders *folders, const char *after,
                           struct error *err)
 {
@@ -290,7 +292,7 @@ static int compare_folder(struct compare *c, const struct tree_folders *folders,
 
 /* ---- the beginning ---- */
 
-/* One part of the way down to where the comparison begins; the last one is compared. */
+/* One folder on the way down to the start of the comparison; the last folder is compared. */
 static int compare_below(struct compare *c, const struct tree_folders *folders, const char *path,
                          const char *after, struct error *err)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/connection.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +14,7 @@
 #include "base/clock.h"
 
 #define READ_SIZE (16 * 1024)
-#define ROOM_LOOK_MS 50 /* between two looks whether a process can be had for file messages */
+#define ROOM_LOOK_MS 50 /* between two attempts to start a process for file messages */
 #define IN_MAX (WIRE_HEAD_SIZE + WIRE_PAYLOAD_MAX + READ_SIZE)
 #define OUT_MAX (4 * 1024 * 1024)
 #define OUTPUT_HEAD_SIZE (WIRE_HEAD_SIZE + 16)
@@ -22,7 +23,7 @@
 
 static void update_watch(struct connection *c)
 {
-	/* An attached one is read although output waits: a signal must get through. */
+	/* An attached connection is read even while output waits: a signal must get through. */
 	bool reads = !c->worker && !c->held && !c->full && (c->attached || c->out.size == 0);
 	uint32_t events = (reads ? EPOLLIN : 0) | (c->out.size ? EPOLLOUT : 0);
 
@@ -53,7 +54,7 @@ static ssize_t send_message(struct connection *c, struct iovec *pieces, size_t c
 	return -1;
 }
 
-/* At once as far as the socket takes it; the rest is kept. */
+/* Sends at once as much as the socket takes, and keeps the rest. */
 static void send_pieces(struct connection *c, struct iovec *pieces, size_t count)
 {
 	bool was_empty = c->out.size == 0;
@@ -143,7 +144,7 @@ void connection_uncork(struct connection *c)
 
 /* ---- output of the process ---- */
 
-/* agent_output's members but for the bytes, which go out from the ring as they lie. */
+/* The members of agent_output except the bytes, which are sent from the ring without a copy. */
 static void put_output_head(unsigned char head[OUTPUT_HEAD_SIZE], uint32_t stream, uint64_t offset,
                             size_t size)
 {
@@ -178,7 +179,7 @@ static bool send_output(struct connection *c, unsigned stream)
 	return true;
 }
 
-/* What cannot be sent at once stays in the ring, which holds the process back. */
+/* Bytes that cannot be sent at once stay in the ring, which blocks the process. */
 static bool has_room(const struct connection *c)
 {
 	return c->out.size <= (c->corked ? AGENT_DATA_MAX : 0);
@@ -222,7 +223,7 @@ void connection_flush(struct connection *c)
 
 	if (!c->attached)
 		return;
-	/* Any send may find the peer gone, which ends the connection and its view. */
+	/* Any send may find that the peer has left; then the connection and its view end. */
 	while (sent && c->watch.fd >= 0 && has_room(c)) {
 		sent = send_output(c, 0);
 		if (c->watch.fd >= 0)
@@ -290,7 +291,7 @@ static void wait_for_room(struct connection *c)
 		a->standby.look_at = deadline_after(ROOM_LOOK_MS);
 }
 
-/* To a worker, with all that was read. */
+/* Hands the connection to a worker, with all bytes that were read. */
 static int hand_to_worker(struct connection *c, struct span bytes)
 {
 	struct error err;
@@ -309,7 +310,7 @@ static int hand_to_worker(struct connection *c, struct span bytes)
 	return 0;
 }
 
-/* Leaves in *bytes what could not be taken yet. */
+/* Leaves in *bytes the bytes that could not be consumed yet. */
 static int take_frames(struct connection *c, struct span *bytes, struct error *err)
 {
 	while (c->watch.fd >= 0 && !c->worker) {
@@ -353,7 +354,7 @@ void connection_handle(struct connection *c, struct span bytes)
 		connection_close(c);
 	}
 	if (c->worker)
-		bytes.size = 0; /* went with it */
+		bytes.size = 0; /* the worker has it */
 	keep_rest(c, bytes);
 	update_watch(c);
 }
@@ -426,6 +427,7 @@ void connection_close(struct connection *c)
 	connection_detach(c);
 	list_remove(&c->item);
 	list_append(&c->agent->closed, &c->item);
+	assert(c->agent->connection_count > 0);
 	c->agent->connection_count--;
 }
 

@@ -18,7 +18,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 
-#define IDLE_MS 1000 /* then the memory of a worker is worth more than its next start */
+#define IDLE_MS 1000 /* above this size the worker ends: its memory costs more than a new start */
 #define OOM_SCORE "300"
 
 struct files_row {
@@ -40,7 +40,7 @@ static const struct files_row rows[] = {
 
 /* ---- the end ---- */
 
-/* See files_options: for a signal handler, too. */
+/* Also called by a signal handler: see files_options. */
 static void (*renew_process)(int status);
 
 static NORETURN void end_process(int status)
@@ -59,7 +59,7 @@ static void on_terminate(int signo)
 
 /* ---- frames in ---- */
 
-/* Just what is missing and the next head: what lies behind a frame is then seldom copied. */
+/* Reads only the missing bytes and the next head, so that bytes after a frame are seldom copied. */
 static ssize_t receive_more(struct files *f, size_t need)
 {
 	char *at;
@@ -335,7 +335,7 @@ void files_serve(const struct files_options *options)
 
 	renew_process = options->renew;
 	take_signals();
-	/* The agent has a copy of the connection: that it goes is no end of file for us. */
+	/* The agent has a copy of the connection, so that its end here is no end of file. */
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (!f.is_standby)
 		close_others(options->connection,

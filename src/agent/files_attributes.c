@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Extended attributes, as people give them to files: short texts. */
+/* Extended attributes of files, as short texts. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,12 +10,12 @@
 
 #include "agent/files.h"
 
-#define NAMES_SIZE (64 * 1024) /* what the kernel lists at most */
+#define NAMES_SIZE (64 * 1024) /* the longest list of the kernel */
 #define NAME_SIZE 256
 
 /* ---- reading ---- */
 
-/* "name=value", or NULL when the value is gone or cannot be a text. */
+/* "name=value", or NULL if the value is gone or is no text. */
 static const char *read_attribute(struct arena *a, const char *path, const char *name, size_t skip,
                                   size_t *room)
 {
@@ -52,7 +52,7 @@ const char **file_attributes(struct arena *a, const char *path, const char *begi
 
 /* ---- writing ---- */
 
-/* A descriptor of a path says which file is meant, whatever the path leads to by now. */
+/* A descriptor names the file, even if the path leads elsewhere by now. */
 static void path_of(int fd, char out[40])
 {
 	(void)snprintf(out, 40, "/proc/self/fd/%d", fd);

@@ -35,7 +35,7 @@ static unsigned parents_flag(const struct agent_path *m)
 
 /* ---- MKDIR ---- */
 
-/* A folder, or a link to one that the place allows. */
+/* Whether the path is a folder, or a link to a folder that the base directory allows. */
 static int check_folder(const struct base_dir *p, const struct agent_path *m, struct error *err)
 {
 	AUTO_CLOSE int fd = -1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* COMPARE and TAR_BASE: what differs between two trees, and what the first has of it. */
+/* COMPARE and TAR_BASE: the differences between two trees, and the first tree's version of them. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -123,7 +123,7 @@ static int pack_difference(struct compare *c, const struct difference *d, struct
 	return pack_base_entry(c->context, d->folders->fds[TREE_BASE], d->path, d->name, err);
 }
 
-/* A folder on the way that is missing now comes first, as the base has it. */
+/* A missing folder on the way comes first, as in the base. */
 static int pack_parents(struct tar_out *t, const struct tree_folders *roots, const char *path,
                         struct error *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* COPY: a file, a link, or a folder with all that is in it. */
+/* COPY: a file, a link, or a folder with its content. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
@@ -18,7 +18,7 @@
 
 struct copy {
 	int target;         /* the new folder */
-	struct stat itself; /* of it: it may lie below what is copied */
+	struct stat itself; /* names the new folder, which may lie below the copied one */
 	bool no_replace;
 	uint64_t count;
 };
@@ -101,7 +101,7 @@ static int copy_regular(const struct copy *c, const struct walk_entry *entry, co
 	if (from < 0 || fstat(from, &status) < 0)
 		return FAIL_ERRNO(err, "open '%s'", entry->path);
 	if (!S_ISREG(status.st_mode))
-		return 0; /* changed under our hands; like other special files */
+		return 0; /* changed during the copy; skipped like other special files */
 	return copy_file(from, to, c->no_replace, err);
 }
 
@@ -131,7 +131,7 @@ static int copy_folder(const struct walk_entry *entry, const struct spot *to, st
 	return FAIL_ERRNO(err, "make folder '%s'", entry->path);
 }
 
-/* The folder of `path` below the target; links there are not passed through. */
+/* The folder of `path` below the target; no link is followed there. */
 static int open_target_folder(const struct copy *c, const char *path, struct error *err)
 {
 	struct open_how how = {.flags = O_PATH | O_DIRECTORY | O_CLOEXEC,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* READ and WRITE: whole files, parts of them, and what follows. */
+/* READ and WRITE: whole files, parts of them, and growing files. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -27,7 +27,7 @@ static int check_regular(int fd, const char *path, struct stat *ret, struct erro
 	return 0;
 }
 
-/* Looked at before it is opened: opening a device may do something. */
+/* Checked before the open: opening a device may have an effect. */
 static int open_regular(const struct base_dir *p, const char *path, int flags, int *ret_fd,
                         struct error *err)
 {
@@ -43,7 +43,7 @@ static int open_regular(const struct base_dir *p, const char *path, int flags, i
 	return 0;
 }
 
-/* One read and one send a frame; the head lies before the bytes. */
+/* Each frame takes one read and one send; the head lies before the bytes. */
 static int send_content(struct files *f, int fd, const struct agent_path *m, struct error *err)
 {
 	uint64_t left = m->size_max ? m->size_max : UINT64_MAX, sent = 0;
@@ -93,7 +93,7 @@ static int write_bytes(void *context, struct span bytes, struct error *err)
 	return fd_write_all(*(const int *)context, bytes.data, bytes.size, err);
 }
 
-/* 1 = everything is in the file, 0 = AGENT_FAILED was sent. */
+/* 1 = all bytes are in the file; 0 = AGENT_FAILED was sent. */
 static int receive_into(struct files *f, int fd, const struct agent_path *m)
 {
 	struct files_sink sink = {write_bytes, &fd, m->size_max, 0};

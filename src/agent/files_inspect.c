@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* INSPECT: names of owners, where links lead, attributes, times to the nanosecond. */
+/* INSPECT: names of owners, targets of links, attributes, times in nanoseconds. */
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include "agent/walk.h"
 
 #define DEPTH_MAX 64
-/* More than what one entry may have. */
+/* More than an entry may have. */
 #define ENTRY_ROOM (3 * BASE_DIR_PATH_MAX + 2 * AGENT_ATTRIBUTES_BYTES_MAX)
 
 void inspection_done(struct inspection *i)
@@ -26,7 +26,7 @@ static void self_path(char out[64], int fd)
 	(void)snprintf(out, 64, "/proc/self/fd/%d", fd);
 }
 
-/* By the same rules as any path of the place. */
+/* Resolves the path by the usual rules of the base directory. */
 static void follow_link(struct inspection *i, const char *path, struct agent_entry *entry)
 {
 	char self[64], target[PATH_MAX];
@@ -46,7 +46,7 @@ static void follow_link(struct inspection *i, const char *path, struct agent_ent
 		        i->place.host, arena_copy(&i->arena, (struct span){target, (size_t)size}));
 }
 
-/* `at` names the very entry, by a descriptor. */
+/* `at` names the entry by a descriptor. */
 static int send_inspected(struct inspection *i, const char *path, const char *at,
                           const struct stat *status, struct error *err)
 {

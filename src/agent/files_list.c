@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* STAT, LIST and GLOB: what is there. */
+/* STAT, LIST and GLOB: which entries exist. */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -87,7 +87,8 @@ struct file_listing {
 	struct files *files;
 	struct arena links; /* of one entry */
 	uint64_t count, count_max;
-	uint64_t since_ms, seen; /* with a time, what is looked at is limited too */
+	uint64_t since_ms,
+	        seen; /* with a time limit the number of visited entries is limited, too */
 };
 
 static bool is_wanted(const struct file_listing *l, const struct stat *status)
@@ -189,7 +190,7 @@ static int compare_newest(const void *a, const void *b)
 	return strcmp(left->path, right->path);
 }
 
-/* Nothing matches the others. */
+/* Other types match nothing. */
 static int check_relative(const char *pattern, struct error *err)
 {
 	struct span rest = span_of(pattern), name;

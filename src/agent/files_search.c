@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* SEARCH: lines of files that a pattern matches, printed as grep -rHZIE does, for sandboxes that
- * have neither rg nor grep.
- *
- * A file is looked at by its first FILE_MAX bytes, and not at all when there is a NUL among them.
- * What is too much, or takes too long, ends the search; DONE says so. */
+/* SEARCH: lines of files that match a pattern, printed as grep -rHZIE does, for sandboxes without
+ * rg and grep. Only the first FILE_MAX bytes of a file are searched; a file with a NUL among them
+ * is skipped. Too many results or too long a search end it, and DONE reports that. */
 #include <errno.h>
 #include <fcntl.h>
 #include <regex.h>
@@ -20,25 +18,25 @@
 #include "base/fd.h"
 
 #define FILE_MAX ((size_t)8 << 20)
-#define LINE_SIZE_MAX ((size_t)16 * 1024) /* of a line, that is looked at and told */
+#define LINE_SIZE_MAX ((size_t)16 * 1024) /* of a line, searched and reported */
 #define OUTPUT_MAX ((uint64_t)4 << 20)
 #define CONTEXT_MAX 1000
 #define RUN_MS 60000
-#define ALARM_S 70                             /* for one match that takes for ever */
-#define MEMORY_MAX ((rlim_t)128 * 1024 * 1024) /* a pattern may ask for any amount */
+#define ALARM_S 70                             /* for one match that does not end */
+#define MEMORY_MAX ((rlim_t)128 * 1024 * 1024) /* limits the memory that a pattern can take */
 
 struct search {
 	struct files *files;
 	regex_t regex;
 	bool has_regex;
 	struct globs globs; /* of names, or of paths */
-	const char *top;    /* where paths begin */
+	const char *top;    /* offset at which paths begin */
 	enum agent_search_mode mode;
 	uint64_t before, after;
 	int64_t deadline;
 	uint64_t told;   /* bytes */
-	bool is_cut;     /* that was enough */
-	bool has_long;   /* a file of which not all was looked at */
+	bool is_cut;     /* enough results */
+	bool has_long;   /* some file was searched in part */
 	struct buf text; /* of one file */
 };
 
@@ -91,7 +89,7 @@ static void tell_line(struct search *s, const char *path, uint64_t number, struc
 
 /* ---- one file ---- */
 
-/* The line is closed for the time of the match: behind it is the rest of the file. */
+/* A NUL ends the line during the match, because the rest of the file follows it. */
 static bool line_matches(struct search *s, size_t at, size_t size)
 {
 	char *line = s->text.data + at, *end = line + (size < LINE_SIZE_MAX ? size : LINE_SIZE_MAX);
@@ -110,7 +108,7 @@ static bool is_late(struct search *s)
 	return s->is_cut;
 }
 
-/* The lines before number `number`, which begins at `at`, that were not told yet. */
+/* Reports the unreported lines before line `number`, which begins at `at`. */
 static void tell_before(struct search *s, const char *path, uint64_t number, size_t at,
                         uint64_t told_up_to)
 {
@@ -165,7 +163,7 @@ static void search_lines(struct search *s, const char *path)
 		tell_number(s, count, "\n");
 }
 
-/* Whether there is anything to search: a whole text, as far as it goes. */
+/* Whether the file is a text that can be searched. */
 static bool read_text(struct search *s, int fd)
 {
 	size_t room = FILE_MAX;
@@ -279,7 +277,7 @@ static int parse_search(struct search *s, const struct agent_path *m, struct err
 	return compile_pattern(s, end + 1, m->flags & AGENT_PATH_IGNORE_CASE, err);
 }
 
-/* Bytes of address space that are taken already, which is a lot in a sanitized build. */
+/* Bytes of address space in use, which are many in a sanitized build. */
 static rlim_t address_space(void)
 {
 	AUTO(buf_done) struct buf text = BUF(256);
@@ -290,7 +288,7 @@ static rlim_t address_space(void)
 	return (rlim_t)strtoull(buf_text(&text), NULL, 10) * (rlim_t)sysconf(_SC_PAGESIZE);
 }
 
-/* The worker is of one user: what a pattern costs is his, but others wait for what is left. */
+/* The worker serves a single user, which pays for its pattern; other calls of that user wait. */
 static void limit_memory(struct rlimit *ret_before)
 {
 	struct rlimit limits;

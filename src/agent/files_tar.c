@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* TAR_IN: a folder from a tar stream.
- *
- * What comes in is hostile: names are relative and without "..", every folder on the way is opened
- * below the target without passing through a link, and files appear whole or not at all. Owners are
- * not restored, unless that is asked for: all belongs to the user of the worker, or to the one that
- * the message names. */
+/* TAR_IN: a folder from a tar stream. The stream is hostile: names must be relative and without
+ * "..", each folder on the way is opened below the target without following a link, and files
+ * appear whole or not at all. Owners are restored only on request; else all files belong to the
+ * worker's user or to the user that the message names. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
@@ -30,9 +28,9 @@ struct tar_in {
 	int target;
 	bool no_replace, sets_owners, has_owner;
 	struct user owner; /* of all; has_owner */
-	int64_t since_ms;  /* what has changed since is kept beside; 0 = nothing is */
-	mode_t mode;       /* of files; 0 = as the archive has it */
-	struct span frame; /* what is left of the last DATA */
+	int64_t since_ms;  /* files changed after this time are kept beside; 0 = none is */
+	mode_t mode;       /* of files; 0 = as in the archive */
+	struct span frame; /* the rest of the last DATA */
 	bool ended;        /* DATA_END has come */
 	uint64_t size, size_max;
 	uint64_t count;
@@ -46,7 +44,7 @@ static void tar_in_done(struct tar_in *t)
 	auto_close(&t->target);
 }
 
-/* The next DATA, or the end. A client that breaks off or says something else is gone for us. */
+/* The next DATA, or the end. A client that stops or sends another message counts as gone. */
 static int next_frame(struct tar_in *t, struct error *err)
 {
 	uint16_t type;
@@ -115,7 +113,7 @@ static int open_below(int target, const char *folder)
 	return (int)syscall(SYS_openat2, target, folder[0] ? folder : ".", &how, sizeof(how));
 }
 
-/* Of what has just been made. */
+/* For the entry that has just been made. */
 static int give_to_owner(const struct tar_in *t, int folder, const char *name)
 {
 	if (!t->has_owner)
@@ -164,7 +162,7 @@ static int spot_below(struct tar_in *t, const char *name, bool make, struct spot
 	return FAIL_ERRNO(err, "tar: open the folder of '%s'", name);
 }
 
-/* Giving away takes set-uid bits away: the mode comes last. */
+/* A change of owner clears set-uid bits, so the mode is set last. */
 static int set_owner(const struct tar_in *t, const struct tar_entry *entry, const struct spot *to,
                      struct error *err)
 {
@@ -206,8 +204,8 @@ static bool has_changed(const struct tar_in *t, const struct stat *s)
 	return (int64_t)s->st_ctim.tv_sec * 1000 + s->st_ctim.tv_nsec / 1000000 >= t->since_ms;
 }
 
-/* What comes takes the place by an exchange: so the old file can be looked at once more where
- * nobody else finds it, and whoever wrote to it in between, or is about to, loses nothing. */
+/* The new file takes the name by an exchange. The old file is then checked once more under a name
+ * that no other process knows, so that a late write to it is not lost. */
 static int commit_keeping(const struct tar_in *t, struct replacement *new, const struct spot *to,
                           const struct replacement_options *options, struct error *err)
 {
@@ -258,11 +256,11 @@ static int unpack_file(struct tar_in *t, const struct tar_entry *entry, const st
 	return commit_keeping(t, &new, to, &options, err);
 }
 
-/* The owner's own rights stay, or what is in the folder could not be written after it. */
+/* The owner's rights stay; otherwise the folder's content could not be written after it. */
 static int unpack_folder(const struct tar_in *t, const struct tar_entry *entry,
                          const struct spot *to, struct error *err)
 {
-	/* A user that may read may enter, too. */
+	/* A user with read permission may enter, too. */
 	mode_t mode = t->mode ? t->mode | (t->mode & 0444) >> 2 : entry->mode;
 	struct stat status;
 
@@ -349,7 +347,7 @@ static int ignore_bytes(void *context, struct span bytes, struct error *err)
 	return 0;
 }
 
-/* What the client still sends behind the end of the archive, or after a failure. */
+/* Drops the bytes that the client sends after the end of the archive or after a failure. */
 static void drop_rest(struct tar_in *t)
 {
 	struct files_sink sink = {ignore_bytes, NULL, 0, 0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* TAR_OUT: a folder (or one file, or what is named of a folder) as a tar stream. */
+/* TAR_OUT: a folder, a file or named entries of a folder as a tar stream. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
@@ -20,7 +20,7 @@ void tar_out_done(struct tar_out *t)
 	free(t->linked);
 }
 
-/* The name under which the file went out before, or NULL; then this is the one. */
+/* The name under which the file was sent before; NULL if it is sent now. */
 static const char *first_name(struct tar_out *t, const struct stat *status, const char *name)
 {
 	for (size_t i = 0; i < t->linked_count; i++)
@@ -58,7 +58,7 @@ static struct tar_entry entry_of(const struct stat *status, const char *name)
 	                          .modified_s = status->st_mtim.tv_sec};
 }
 
-/* Exactly the size that the header tells, whatever the file does meanwhile. */
+/* Sends exactly the header's size, even if the file changes meanwhile. */
 static int add_content(struct tar_out *t, int fd, uint64_t size, struct error *err)
 {
 	static const char zeros[TAR_BLOCK];
@@ -108,8 +108,8 @@ static int add_file(struct tar_out *t, int fd, const char *name, struct error *e
 	return add_content(t, fd, entry.size, err);
 }
 
-/* What went meanwhile, or became a link. Of what is named also what was never there or may not be
- * read: the others come all the same. */
+/* Entries that vanished or became links are skipped. So are named entries that do not exist or
+ * cannot be read; the others are sent. */
 static bool is_left_out(const struct tar_out *t, int code)
 {
 	return code == ENOENT || code == ELOOP ||
@@ -147,7 +147,7 @@ int tar_out_add(struct tar_out *t, const struct walk_entry *entry, struct error 
 		add_header(t, &out);
 		return 0;
 	default:
-		return 0; /* sockets, devices: they mean nothing elsewhere */
+		return 0; /* sockets and devices have no meaning elsewhere */
 	}
 }
 
@@ -235,7 +235,7 @@ static int pack_name(struct tar_out *t, const struct base_dir *folder, const cha
 static int pack_names(struct tar_out *t, const struct agent_path *m, const char *const *names,
                       struct error *err)
 {
-	/* Neither up nor through a link, whatever the folders become meanwhile. */
+	/* Never goes up or through a link, even if folders change meanwhile. */
 	struct base_dir folder = {.beneath = true,
 	                          .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS};
 	AUTO(base_dir_done) struct base_dir place = {0};
@@ -253,7 +253,7 @@ static int pack_names(struct tar_out *t, const struct agent_path *m, const char 
 	return 1;
 }
 
-/* The names are taken before anything can fail, so that the next request is found behind them. */
+/* Reads all names before any failure, because the next request follows them. */
 static int tar_out_names(struct files *f, const struct agent_path *m, struct error *err)
 {
 	AUTO(buf_done) struct buf bytes = BUF(AGENT_NAMES_BYTES_MAX);

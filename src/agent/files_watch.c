@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* WATCH: what changes in a folder, and with AGENT_PATH_RECURSIVE in all below it, until the client
- * closes. A folder that appears is looked through, so that nothing made in it before it was watched
- * is missed; something may then be told twice. A file that we replace is told once, as created
- * under its own name: the name it is written under is not shown. */
+/* WATCH: changes in a folder, with AGENT_PATH_RECURSIVE in its whole tree, until the client
+ * closes. A new folder is scanned, so that no entry made before its watch is missed; an entry may
+ * then be reported twice. A file that the agent replaces is reported once, as created under its
+ * final name. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
@@ -26,7 +26,7 @@
 	 IN_ONLYDIR | IN_EXCL_UNLINK)
 
 struct watched {
-	int number; /* -1 = not any more */
+	int number; /* -1 = the watch has ended */
 	char *path; /* relative; "" = the folder itself */
 };
 
@@ -34,9 +34,9 @@ struct watcher {
 	struct files *files;
 	int folder, inotify;
 	bool recursive;
-	bool tells;                    /* entries found are news, not there from the beginning */
+	bool tells;                    /* report found entries as new */
 	const char *prefix;            /* of the paths that a walk finds */
-	struct inspection *inspection; /* NULL: entries are not told */
+	struct inspection *inspection; /* NULL: entries are not reported */
 	struct watched *list;
 	size_t count, capacity;
 };
@@ -83,7 +83,7 @@ static void watched_put(struct watcher *w, int number, const char *path)
 		abort();
 }
 
-/* inotify takes paths only; the one of a descriptor cannot be bent. */
+/* inotify takes only paths; the path of a descriptor cannot be redirected. */
 static int watch_fd(struct watcher *w, int fd, const char *path, struct error *err)
 {
 	char self[40];
@@ -118,7 +118,7 @@ static void forget_below(struct watcher *w, const char *path)
 
 /* ---- telling ---- */
 
-/* What is gone has none; one that is too long for a message is not told. */
+/* A removed entry has no attributes; a path too long for a message is not reported. */
 static void tell_entry(struct watcher *w, enum agent_change_kind kind, const char *path,
                        const struct stat *status)
 {
@@ -186,7 +186,7 @@ static int watch_new_folder(struct watcher *w, const char *path, struct error *e
 	AUTO_CLOSE int fd = (int)syscall(SYS_openat2, w->folder, path, &how, sizeof(how));
 
 	if (fd < 0)
-		return 0; /* gone again, or not ours to read */
+		return 0; /* gone, or unreadable */
 	if (watch_fd(w, fd, path, err) < 0)
 		return -1;
 	return watch_below(w, fd, path, err);

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-/* One character of a class after its '['. Returns the place after ']' or NULL when it never ends.
- */
+/* Matches a character with a class after its '['. Returns the position after ']', or NULL if the
+ * class has no end. */
 static const char *match_class(const char *pattern, char byte, bool *ret_matches)
 {
 	bool negated = *pattern == '!' || *pattern == '^', found = false;
@@ -51,7 +51,7 @@ static bool is_name_end(char byte)
 	return byte == '\0' || byte == '/';
 }
 
-/* Both begin a name. The last `*` is the only one that need be tried again. */
+/* Both point at the start of a name. Only the last `*` must be tried again. */
 static bool name_matches(const char *pattern, const char *name)
 {
 	const char *star = NULL, *retry = NULL;
@@ -89,7 +89,7 @@ static bool is_any_depth(const char *pattern)
 	return pattern[0] == '*' && pattern[1] == '*' && is_name_end(pattern[2]);
 }
 
-/* The same idea one level up: the last `**` is the only one to be tried again. */
+/* The same for whole paths: only the last `**` must be tried again. */
 bool glob_matches(const char *pattern, const char *path)
 {
 	const char *any = NULL, *retry = NULL;
@@ -133,7 +133,7 @@ struct group {
 	const char *open, *comma, *close;
 };
 
-/* Behind what begins here: a character, one that is taken as it is, or a class. */
+/* The position after this character, escaped character or class. */
 static const char *skip_character(const char *at)
 {
 	bool ignored;
@@ -148,7 +148,7 @@ static const char *skip_character(const char *at)
 	return at + 1;
 }
 
-/* The next comma or brace of this level behind `at`, or NULL. */
+/* The next comma or brace of this level after `at`, or NULL. */
 static const char *part_end(const char *at)
 {
 	for (unsigned depth = 0; *at; at = skip_character(at)) {
@@ -184,8 +184,8 @@ static const char *with_part(struct arena *a, const char *pattern, const struct 
 	                    part.data, g->close + 1);
 }
 
-/* The first part takes the pattern's place, the others come behind all. Each is shorter than the
- * pattern, so this ends. */
+/* The first part replaces the pattern; the others are appended. Each is shorter than the pattern,
+ * so the expansion ends. */
 static bool take_apart(struct arena *a, struct globs *g, size_t i, const struct group *group)
 {
 	const char *pattern = g->patterns[i], *begin = group->open + 1, *end = group->comma;

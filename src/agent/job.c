@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/job.h"
 
+#include <assert.h>
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
@@ -156,7 +157,7 @@ static void try_later(struct agent *a, struct post *post)
 	post->try_at = deadline_after((int64_t)WAIT_FIRST_MS << (post->tries - 1));
 }
 
-/* "HTTP/1.1 204 …": 0 while it is not all there, -1 for what is something else. */
+/* "HTTP/1.1 204 …": 0 while it is incomplete, -1 if it is no status line. */
 static int parse_status(const struct buf *answer)
 {
 	const char *text = buf_text(answer);
@@ -174,7 +175,7 @@ static int parse_status(const struct buf *answer)
 	return status;
 }
 
-/* Everything that another try would not change is an answer. */
+/* Any status that another attempt would not change ends the attempts. */
 static bool is_final(int status)
 {
 	return status >= 200 && status < 500 && status != 408 && status != 425 && status != 429;
@@ -308,6 +309,7 @@ void posts_run_timers(struct agent *a, int64_t now)
 		if (!post->done && post->try_at <= now)
 			try_post(a, post);
 		if (post->done) {
+			assert(a->post_count > 0);
 			a->post_count--;
 			post_free(post);
 		}

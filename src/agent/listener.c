@@ -30,7 +30,7 @@ void listener_init(struct listener *l, int fd)
 	                       .resume_at = DEADLINE_NEVER};
 }
 
-/* What its client reads before it sends anything: an answer to its first request. */
+/* The client reads this as the answer to its first request. */
 static void tell_full(int fd, int failure)
 {
 	const struct agent_failed failed = {
@@ -53,7 +53,7 @@ static void pause_listener(struct agent *a, struct listener *l)
 	l->resume_at = deadline_after(LISTENER_REST_MS);
 }
 
-/* With the spare one. */
+/* Including the spare descriptor. */
 static void refuse_connection(struct agent *a, struct listener *l, int failure)
 {
 	int fd;
@@ -98,7 +98,7 @@ void listener_run_timer(struct agent *a, struct listener *l, int64_t now)
 	watch_set(a, &l->watch, EPOLLIN);
 }
 
-/* The kernel hands out the lowest free number: it tells how many there are. */
+/* The kernel returns the lowest free number, which shows how many descriptors are open. */
 int listener_check_room(int newest_fd, struct error *err)
 {
 	struct rlimit files;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <assert.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -21,15 +22,16 @@
 #include "base/clock.h"
 
 #define EVENTS_AT_ONCE 16
-#define SIGNALS_AT_ONCE 3 /* that we take: each is pending at most once */
+#define SIGNALS_AT_ONCE 3 /* handled signals; each is pending at most once */
 #define SIGTERM_GRACE_MS 2000
 #define KILL_AGAIN_MS 20
-#define REAPED_AT_ONCE 256 /* children that change all the time hold up nothing */
+#define REAPED_AT_ONCE 256 /* a limit, so that many ending children do not delay other events */
 
 void watch_set(struct agent *a, struct watch *w, uint32_t events)
 {
 	struct epoll_event event = {.events = events, .data = {.ptr = w}};
 
+	assert(w->fd >= 0);
 	/* Fails only without memory. */
 	if (epoll_ctl(a->epoll, w->added ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, w->fd, &event) < 0)
 		abort();
@@ -49,7 +51,7 @@ void watch_close(struct agent *a, struct watch *w)
 {
 	if (w->fd < 0)
 		return;
-	/* A descriptor that a child still shares would stay in the set after close. */
+	/* A descriptor that a child shares would stay in the set after close. */
 	watch_pause(a, w);
 	(void)close(w->fd);
 	w->fd = -1;
@@ -90,15 +92,15 @@ void agent_stop_all(struct agent *a, int64_t grace_ms)
 	reap_children(a);
 }
 
-/* To process 1 a sender outside its pid namespace has no number. Code in the sandbox may not end
- * the agent by asking. */
+/* A sender outside the pid namespace has number 0. Code in the sandbox must not be able to end the
+ * agent. */
 static bool is_from_inside(const struct signalfd_siginfo *info)
 {
 	return getpid() == 1 && info->ssi_pid != 0;
 }
 
-/* VIEWS_SIGNAL is sent before the change of limits is answered: a caller that has the
- * answer comes after this. */
+/* VIEWS_SIGNAL is sent before the reply to the change of limits, so a caller with that reply comes
+ * after this. */
 static void on_one_signal(struct agent *a, const struct signalfd_siginfo *info)
 {
 	if (is_from_inside(info))
@@ -134,7 +136,7 @@ unsigned agent_cpus(const struct agent *a)
 	return a->views.cpus < a->views.host_cpus ? a->views.cpus : 0;
 }
 
-/* After whatever came was served: a program that starts now reads what is at most a second old. */
+/* Runs after all events: a program that starts now reads figures that are at most a second old. */
 static void run_views(struct agent *a, bool is_used, int64_t now)
 {
 	if (now < views_next(&a->views) &&

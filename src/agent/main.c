@@ -33,7 +33,7 @@
 
 struct options {
 	int listener, setup;            /* -1 = not given */
-	int claim;                      /* as setup_run hands it back */
+	int claim;                      /* from setup_run */
 	int memory_events, pids_events; /* see cause.h; -1 = not given */
 	const char *host_root;
 };
@@ -88,7 +88,7 @@ static int parse_options(int argc, char **argv, struct options *ret, struct erro
 
 /* ---- ourselves ---- */
 
-/* 0 to 2 must be taken, so that no descriptor of ours is ever one of them. */
+/* Descriptors 0 to 2 must be in use, so that the agent never opens another file there. */
 static void fill_standard_fds(void)
 {
 	int fd;
@@ -100,8 +100,8 @@ static void fill_standard_fds(void)
 		(void)close(fd);
 }
 
-/* What was ignored when the server was started (SIGHUP under nohup) would be ignored by every
- * command: an exec keeps it. */
+/* An exec keeps ignored signals: without this, commands would ignore SIGHUP of a server started
+ * under nohup. */
 static void reset_signals(void)
 {
 	const struct sigaction standard = {.sa_handler = SIG_DFL};
@@ -110,8 +110,8 @@ static void reset_signals(void)
 		(void)sigaction(signo, &standard, NULL);
 }
 
-/* All signals are blocked for good: those we want come by a descriptor, a broken pipe is an errno,
- * and nothing inside can end us (from outside there is SIGKILL). */
+/* All signals stay blocked: the agent reads the needed ones from a descriptor, a broken pipe is an
+ * errno, and no process inside can end the agent (SIGKILL works from outside). */
 static int prepare_process(const struct options *o, struct error *err)
 {
 	sigset_t all;
@@ -124,10 +124,10 @@ static int prepare_process(const struct options *o, struct error *err)
 	(void)mallopt(M_MMAP_THRESHOLD, MMAP_THRESHOLD);
 	(void)mallopt(M_TRIM_THRESHOLD, MMAP_THRESHOLD);
 	(void)mallopt(M_ARENA_MAX, 1);
-	/* As pid 1 we are that anyway. */
+	/* Process 1 already is the subreaper. */
 	if (prctl(PR_SET_CHILD_SUBREAPER, 1) < 0)
 		return FAIL_ERRNO(err, "adopt orphans");
-	/* Whatever we were started with: none of it is for the commands. */
+	/* Commands inherit nothing from the agent's own environment. */
 	if (close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) < 0 ||
 	    fcntl(o->listener, F_SETFL, O_NONBLOCK) < 0)
 		return FAIL_ERRNO(err, "listening descriptor %d", o->listener);
@@ -135,7 +135,8 @@ static int prepare_process(const struct options *o, struct error *err)
 	return 0;
 }
 
-/* Nothing inside may trace us or read our memory. After the set-up, which needs our own /proc. */
+/* No process inside may trace the agent or read its memory. Set after the set-up, which needs the
+ * agent's own /proc. */
 static int hide_from_tracers(struct error *err)
 {
 	return prctl(PR_SET_DUMPABLE, 0) < 0 ? FAIL_ERRNO(err, "hide from tracers") : 0;
@@ -208,8 +209,8 @@ static int agent_open(struct agent *a, const struct options *o, const struct vie
 	list_init(&a->forgotten);
 	list_init(&a->posts);
 	list_init(&a->services);
-	/* In a sandbox our folder is "/", and no descriptor of it is kept: a snapshot may put
-	 * another root in its place, and takes our folder along but no descriptor. */
+	/* In a sandbox the agent's folder is "/" and it keeps no descriptor of it: a snapshot may
+	 * replace the root, which moves the working folder but no descriptor. */
 	a->root = AT_FDCWD;
 	if (o->host_root) {
 		a->root = open(o->host_root, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -229,8 +230,8 @@ static void begin_beat(struct agent *a, struct span payload)
 		orphan_beat(a, beat.bound_ms);
 }
 
-/* What came with the set-up besides its steps. A warm interpreter is started before a create takes
- * this sandbox; when it cannot be started, the first call that needs it gets the error. */
+/* The other members of the set-up. A warm interpreter starts before a create takes this sandbox;
+ * if it fails to start, the first call that needs it gets the error. */
 static void begin_wishes(struct agent *a, struct buf *wishes)
 {
 	AUTO(arena_done) struct arena arena = {0};
@@ -248,8 +249,8 @@ static void begin_wishes(struct agent *a, struct buf *wishes)
 	buf_done(wishes);
 }
 
-/* The broker makes this process before a create asks for the sandbox: what is the same for all is
- * done now. A failure is told when the plan has come. */
+/* The broker makes this process before a create needs the sandbox, so work that is the same for
+ * all sandboxes is done now. A failure is reported when the plan has arrived. */
 static int run_setup(struct options *o, struct views *views, struct buf *wishes, struct error *err)
 {
 	struct isolation_prepared prepared = ISOLATION_PREPARED_NONE;

@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 
-#define TICKS 16 /* in the bound */
+#define TICKS 16 /* in the time limit */
 #define TICK_MIN_MS 10
 #define BOUND_MAX_MS (INT64_C(366) * 24 * 3600 * 1000)
 #define GRACE_MS 2000
@@ -25,7 +25,7 @@ void orphan_renew(struct agent *a)
 	a->orphan_ticks_left = TICKS;
 }
 
-/* A prepared sandbox ends with its broker anyway, and hears nothing before it is claimed. */
+/* A prepared sandbox ends with its broker and gets no beat before it is claimed. */
 static bool is_counting(const struct agent *a)
 {
 	return a->orphan_tick_ms > 0 && a->claim.fd < 0 && !a->stopping;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/process.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -20,9 +21,10 @@
 #include "wire/agent_cause.h"
 
 #define KILL_AGAIN_MS 20
-#define REAPER_END_MS 1000   /* a reaper that has nothing left to wait for is killed then */
-#define SLOW_START_MS 20     /* then root inside may have stopped the command before its exec */
-#define LISTED_TEXT_MAX 4096 /* of the arguments that lists of processes show */
+#define REAPER_END_MS 1000 /* a reaper without children is killed after this time */
+#define SLOW_START_MS                                                                              \
+	20 /* after this time root inside may have stopped the command before its exec */
+#define LISTED_TEXT_MAX 4096 /* of the arguments in lists of processes */
 #define SIGNAL_MAX 64
 #define RING_BYTES_DEFAULT (1024 * 1024)
 #define RING_BYTES_MAX (16 * 1024 * 1024)
@@ -87,6 +89,7 @@ static void process_free(struct process *p)
 {
 	for (int i = 0; i < 2; i++) {
 		watch_close(p->agent, &p->out[i].watch);
+		assert(p->agent->ring_bytes >= p->out[i].ring.capacity);
 		p->agent->ring_bytes -= p->out[i].ring.capacity;
 		ring_done(&p->out[i].ring);
 	}
@@ -112,6 +115,7 @@ void process_forget(struct process *p)
 	watch_close(p->agent, &p->in);
 	list_remove(&p->item);
 	list_append(&p->agent->forgotten, &p->item);
+	assert(p->agent->ended_count > 0);
 	p->agent->ended_count--;
 }
 
@@ -122,7 +126,7 @@ static void forget_oldest_ended(struct agent *a)
 
 		if (a->ended_count <= PROCESS_ENDED_MAX)
 			return;
-		/* A server that is away will ask how its jobs have ended. */
+		/* A server that is away asks later how its jobs ended. */
 		if (p->over && list_is_empty(&p->viewers) && (!p->job || p->job->is_told))
 			process_forget(p);
 	}
@@ -176,7 +180,7 @@ int process_start(struct agent *a, const struct agent_exec *exec, struct arena *
 	p->look_at = deadline_after(PROCESS_ANNOUNCE_MS);
 	process_open_stdin(p);
 	process_watch_output(p);
-	/* While the command begins: nothing waits for this. */
+	/* Done while the command starts; no call waits for it. */
 	cause_count(a, &p->before);
 	*ret = p;
 	return 0;
@@ -221,9 +225,9 @@ static void on_started(struct process *p)
 		fault_point("agent", "warm-begun");
 	p->started = true;
 	p->info.pid = (uint32_t)reaper_command(p->reaper);
-	/* A terminal's own end stays open with us: without it the master would fail for good as
-	 * soon as the command closed its streams, and giving that up would be a hangup, which
-	 * kills a command that only had its last instructions before it. */
+	/* The agent keeps the terminal's slave open. Without it the master fails for good once the
+	 * command closes its streams, and closing the master is a hangup, which would kill a
+	 * command in its last instructions. */
 	if (p->pty < 0)
 		close_spawn_fds(p);
 	arena_done(&p->spawn_arena);
@@ -248,6 +252,7 @@ static void on_start_failed(struct process *p, const struct error *err)
 {
 	struct connection *starter = TAKE(p->starter);
 
+	assert(p->agent->running_count > 0);
 	close_spawn_fds(p);
 	p->agent->running_count--;
 	p->agent->ended_count++;
@@ -262,6 +267,7 @@ static void on_start_failed(struct process *p, const struct error *err)
 
 static void finish_process(struct process *p)
 {
+	assert(!p->over && p->agent->running_count > 0);
 	p->over = true;
 	p->over_at = DEADLINE_NEVER;
 	p->info.state = AGENT_PROCESS_ENDED;
@@ -314,7 +320,7 @@ static void on_ended(struct process *p)
 		p->over_at = deadline_after(PROCESS_GRACE_MS);
 }
 
-/* Often the start is known only now: all that there is to say goes out at once. */
+/* Often the start is known only now, so that all messages go out at once. */
 static void on_reaper_exit(struct process *p)
 {
 	struct connection *starter = p->starter;
@@ -326,8 +332,8 @@ static void on_reaper_exit(struct process *p)
 		connection_uncork(starter);
 }
 
-/* The warm interpreter did not want this call, or has gone: it is executed after all. What it did
- * to its streams meanwhile, they are as new. */
+/* The warm interpreter refused this call or has ended, so the command is executed. Its streams are
+ * made anew. */
 static void start_cold(struct process *p)
 {
 	struct error err;
@@ -346,7 +352,7 @@ static void start_cold(struct process *p)
 	}
 }
 
-/* A process inside may have stopped it. */
+/* A process inside may have stopped the reaper. */
 static void give_up_warm(struct process *p)
 {
 	p->warm_until = DEADLINE_NEVER;
@@ -378,8 +384,8 @@ bool process_on_reaper_exit(struct agent *a, pid_t pid, int status)
 
 /* ---- signals and time ---- */
 
-/* Root inside may keep it from running. A warm interpreter that has not begun has a deadline of its
- * own, `warm_until`. */
+/* Root inside may keep the command from running. A warm interpreter that has not begun has its own
+ * deadline, `warm_until`. */
 static void end_reaper_later(struct process *p)
 {
 	int64_t now = clock_monotonic_ms();
@@ -408,7 +414,7 @@ void process_kill_tree(struct process *p)
 		reaper_release(p->reaper);
 		end_reaper_later(p);
 	}
-	reaper_signal(p->reaper, SIGKILL); /* should /proc be hidden from us */
+	reaper_signal(p->reaper, SIGKILL); /* if the agent cannot see /proc */
 }
 
 int process_signal(struct process *p, const struct agent_signal *signal, struct error *err)
@@ -442,7 +448,7 @@ int process_resize(struct process *p, const struct agent_resize *size, struct er
 		return FAIL(err, ERROR_CONFLICT, "process has no terminal");
 	if (size->rows > UINT16_MAX || size->columns > UINT16_MAX)
 		return FAIL(err, ERROR_INVALID, "terminal of %u x %u", size->rows, size->columns);
-	/* The kernel tells the foreground group by SIGWINCH. */
+	/* The kernel sends SIGWINCH to the foreground group. */
 	if (p->out[0].watch.fd >= 0 && ioctl(p->pty, TIOCSWINSZ, &window) < 0)
 		return FAIL_ERRNO(err, "resize terminal");
 	return 0;

@@ -46,9 +46,9 @@ struct reaper {
 	_Atomic int command; /* set before the command's process runs */
 	_Atomic int status;  /* wait status once `ended` */
 	_Atomic bool ended, holding;
-	bool adopted; /* lies on no stack */
+	bool adopted; /* not on the shared stack */
 	bool revoked, given_up;
-	int token; /* -1 = it begins when it runs */
+	int token; /* -1 = the command begins when the reaper runs */
 };
 
 static char *mapping_of(struct reaper *k)
@@ -69,9 +69,9 @@ ON_OWN_STACK static void raise_oom_score(void)
 	(void)raw_call(SYS_close, fd, 0, 0, 0);
 }
 
-/* The kernel has just put this process where there was room, and the first processor is that one:
- * commands of many sandboxes spread without a count of them. A host of more processors than
- * the set holds shows all of them. */
+/* The kernel has just placed this process on an idle processor, which becomes its first one. So
+ * commands of many sandboxes spread without a count. A host with more processors than the set
+ * holds shows all of them. */
 ON_OWN_STACK static void take_cpus(unsigned wanted)
 {
 	unsigned char has[CPUS_MAX / 8], set[CPUS_MAX / 8];
@@ -93,10 +93,10 @@ ON_OWN_STACK static void take_cpus(unsigned wanted)
 	(void)raw_call(SYS_sched_setaffinity, 0, size, (long)set, 0);
 }
 
-/* The agent has the highest priority of its sandbox. Nothing inside can take it again: that needs
- * CAP_SYS_NICE, or an RLIMIT_NICE above 0. The reaper is the first to give it back: the kernel
- * splits the sandbox's share between processors by what the tasks on each weigh, and a reaper that
- * kept it would leave a command on another processor a hundredth of that share. */
+/* The agent has the highest priority of its sandbox. No process inside can raise its own: that
+ * needs CAP_SYS_NICE or an RLIMIT_NICE above 0. The reaper lowers its priority, because the kernel
+ * divides the sandbox's share among processors by the weights of their tasks: a reaper with high
+ * priority would leave a command on another processor a hundredth of the share. */
 ON_OWN_STACK static void give_priority_back(void)
 {
 	(void)raw_call(SYS_setpriority, PRIO_PROCESS, 0, 0, 0);
@@ -149,7 +149,8 @@ ON_OWN_STACK static long take_folder(const struct spawn *s)
 	return fd < 0 ? fd : raw_call(SYS_fchdir, fd, 0, 0, 0);
 }
 
-/* Like a shell: a name that is there but may not be run says so only when no other may be. */
+/* As in a shell, a program that exists but is not executable is reported only if no other is
+ * executable. */
 ON_OWN_STACK static long execute_command(const struct spawn *s)
 {
 	uint64_t none = 0;
@@ -179,7 +180,7 @@ ON_OWN_STACK static int run_command(void *argument)
 	};
 	struct reaper *k = argument;
 
-	/* First: /proc/self belongs to whom we are about to become no more. */
+	/* Must come first: after the change of user /proc/self belongs to another user. */
 	raise_oom_score();
 	take_cpus(k->spawn->cpus);
 	for (unsigned i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
@@ -221,8 +222,8 @@ ON_OWN_STACK static int run_reaper(void *argument)
 	give_priority_back();
 	if (!k->spawn->keeps_none)
 		(void)raw_call(SYS_prctl, PR_SET_CHILD_SUBREAPER, 1, 0, 0);
-	/* Returns when the command has been executed or has failed: until then it uses the lower
-	 * half of this stack. */
+	/* Returns after the exec or its failure: until then the command uses the lower half of
+	 * this stack. */
 	pid = raw_clone(CLONE_VM | CLONE_VFORK | CLONE_PARENT_SETTID | SIGCHLD,
 	                mapping_of(k) + STACK_GUARD_SIZE + STACK_SIZE / 2, run_command, k,
 	                &k->command);
@@ -239,7 +240,7 @@ ON_OWN_STACK static int run_reaper(void *argument)
 
 /* ---- in the agent ---- */
 
-/* One stack is kept: commands mostly come one after the other. */
+/* A single stack is kept, because most commands come one after another. */
 static char *spare;
 
 static char *take_stack(void)
@@ -300,7 +301,7 @@ pid_t reaper_pid(const struct reaper *k)
 	return k->pid;
 }
 
-/* Whether the token has been read can be seen without reading it. */
+/* Shows whether the token was read without reading it. */
 static bool has_begun(const struct reaper *k)
 {
 	struct pollfd token = {.fd = k->token, .events = POLLIN};
@@ -323,8 +324,8 @@ pid_t reaper_command(const struct reaper *k)
 void reaper_hold(struct reaper *k)
 {
 	k->holding = true;
-	/* An adopted one would end with the command, and let go of the others. Ours waits for them;
-	 * root inside may have stopped it. */
+	/* An adopted reaper would end with the command and leave the other processes. The agent's
+	 * reaper waits for them; root inside may have stopped it. */
 	(void)kill(k->pid, k->adopted ? SIGSTOP : SIGCONT);
 }
 
@@ -359,7 +360,7 @@ void reaper_give_up(struct reaper *k)
 	reaper_kill(k);
 }
 
-/* The number may be waited for already: then nothing has it. */
+/* The process may be waited for already; then the number is free. */
 bool reaper_has_left_command(struct reaper *k)
 {
 	if (k->pid == k->command || !reaper_has_unexecuted_command(k) ||
@@ -369,8 +370,8 @@ bool reaper_has_left_command(struct reaper *k)
 	return true;
 }
 
-/* An adopted reaper may have waited for its command, whose number then is another's. Its own is
- * not, as long as we have not waited for it. */
+/* An adopted reaper may have waited for its command, whose number may then be reused. The reaper's
+ * own number is not reused before the agent waits for it. */
 static bool has_command(const struct reaper *k)
 {
 	struct tree_process command;
@@ -418,7 +419,8 @@ bool reaper_revoke(struct reaper *k)
 	k->revoked = true;
 	if (!k->ended && has_command(k))
 		(void)kill(k->command, SIGKILL);
-	/* Ours, too: a tracer inside could keep it waiting for the end of its command. */
+	/* The agent's reaper, too: a tracer inside could keep it waiting for the end of its
+	 * command. */
 	(void)kill(k->pid, SIGKILL);
 	return true;
 }

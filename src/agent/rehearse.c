@@ -33,7 +33,7 @@ static const char *const names[] = {
         "/proc/self/oom_score_adj",
 };
 
-/* O_PATH opens nothing: neither a device nor a pipe notices. */
+/* O_PATH has no effect on a device or a pipe. */
 static void look_up_name(const char *name)
 {
 	int fd = open(name, O_PATH | O_CLOEXEC);

@@ -13,7 +13,7 @@
 
 #define PREFIX ".atoll-"
 
-/* Read by a signal handler: `set` comes before the file exists, and goes after it does not. */
+/* Read by a signal handler: `set` is set before the file exists and cleared after it is gone. */
 static struct {
 	volatile sig_atomic_t set;
 	int folder;
@@ -39,7 +39,7 @@ static int keep_attributes(int fd, const struct spot *spot, const struct stat *o
 {
 	if (!S_ISREG(old->st_mode))
 		return FAIL(err, ERROR_CONFLICT, "'%s' is not a regular file", spot->name);
-	/* Another's file that we may replace becomes ours; its rights stay as they were. */
+	/* A replaced file of another user gets the worker's owner and keeps its mode. */
 	if (fchown(fd, old->st_uid, old->st_gid) < 0 && errno != EPERM)
 		return FAIL_ERRNO(err, "keep the owner of '%s'", spot->name);
 	if (fchmod(fd, old->st_mode & 07777) < 0)
@@ -102,7 +102,7 @@ const char *replacement_exchange(struct replacement *r, struct error *err)
 {
 	int folder = r->spot->folder;
 
-	/* A process that is killed in between leaves one file too many. */
+	/* A kill between these steps leaves a temporary file. */
 	temporary.set = 0;
 	if (renameat2(folder, temporary.name, folder, r->spot->name, RENAME_EXCHANGE) == 0)
 		return temporary.name;

@@ -15,15 +15,15 @@
 /* One frame, decoded. */
 struct call {
 	struct connection *connection;
-	struct arena *arena; /* a handler may take it */
+	struct arena *arena; /* a handler may take ownership */
 	struct span payload;
 	const void *message;
 };
 
 enum when {
 	WHEN_ANY,
-	WHEN_IDLE,   /* else it waits until the connection is not attached any more */
-	WHEN_STREAM, /* for the process of the connection; dropped when there is none */
+	WHEN_IDLE,   /* else the request waits until the connection is no longer attached */
+	WHEN_STREAM, /* for the connection's process; dropped without a process */
 };
 
 struct agent_request_row {
@@ -42,7 +42,7 @@ static int find_process(struct call *call, uint64_t id, struct process **ret, st
 	return 0;
 }
 
-/* A shell that waits for its next command is a convenience, and no work. */
+/* A shell that waits for its next command does no work. */
 static uint32_t count_in_use(struct agent *a)
 {
 	struct tree_shell shells[PROCESS_RUNNING_MAX];
@@ -80,7 +80,7 @@ static int run_ping(struct call *call, struct error *err)
 	return 1;
 }
 
-/* Without making a process for the answer: most sandboxes have no hooks. */
+/* Answers without a new process, because most sandboxes have no hooks. */
 static int check_is_there(const struct agent_exec *exec, struct error *err)
 {
 	if (!(exec->flags & AGENT_EXEC_IF_THERE) || !exec->args[0] ||
@@ -246,7 +246,7 @@ static int run_stdin_end(struct call *call, struct error *err)
 
 static int run_resize(struct call *call, struct error *err)
 {
-	/* Nothing to answer with: a reply would break into the output. */
+	/* No reply is possible here: it would interrupt the output. */
 	if (!call->connection->read_only &&
 	    process_resize(call->connection->process, call->message, err) < 0)
 		return 1;
@@ -265,7 +265,7 @@ static int run_signal(struct call *call, struct error *err)
 		return 1;
 	}
 	if (signal->process == 0)
-		return 1; /* for the one that has just ended */
+		return 1; /* for the process that has just ended */
 	if (find_process(call, signal->process, &p, err) < 0 || process_signal(p, signal, err) < 0)
 		return -1;
 	connection_send_done(c, 0);

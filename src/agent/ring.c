@@ -17,6 +17,7 @@ void ring_done(struct ring *r)
 
 size_t ring_used(const struct ring *r)
 {
+	assert(r->start <= r->end && r->end - r->start <= r->capacity);
 	return (size_t)(r->end - r->start);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/service.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <signal.h>
@@ -16,7 +17,7 @@
 #define REMOVED_MAX 64   /* that are remembered */
 #define HEALTHY_MS 10000 /* a run of this length resets the count of quick ends */
 #define DELAY_MAX_MS 60000
-#define FORERUNNER_MS 20 /* until it is looked again whether that has gone */
+#define FORERUNNER_MS 20 /* until the next check whether the process is gone */
 #define RESTARTS_SHIFT_MAX 16
 
 /* ---- what there is ---- */
@@ -86,6 +87,7 @@ static struct service *service_new(struct agent *a, const char *id)
 static void drop_rings(struct service *s)
 {
 	for (int i = 0; i < 2; i++) {
+		assert(s->agent->ring_bytes >= s->rings[i].capacity);
 		s->agent->ring_bytes -= s->rings[i].capacity;
 		ring_done(&s->rings[i]);
 	}
@@ -110,14 +112,14 @@ static void forget_oldest_removed(struct agent *a)
 	free(oldest);
 }
 
-/* A name and a generation are left. */
+/* Only the name and the generation stay. */
 static void mark_removed(struct service *s)
 {
 	drop_rings(s);
 	spec_done(&s->now);
 	s->is_removed = true;
 	s->phase = AGENT_SERVICE_STOPPED;
-	/* By age of their removal, so that it is never this one that is forgotten. */
+	/* Forgets the oldest removal, never this one. */
 	list_remove(&s->item);
 	list_append(&s->agent->services, &s->item);
 	forget_oldest_removed(s->agent);
@@ -136,7 +138,7 @@ static void begin_soon(struct service *s, int64_t delay_ms)
 	s->start_at = deadline_after(delay_ms);
 }
 
-/* One of the same name that was removed and has not ended yet. */
+/* A removed service of the same name that has not ended yet. */
 static bool has_forerunner(const struct service *s)
 {
 	LIST_EACH (&s->agent->services, item) {
@@ -253,7 +255,7 @@ static void handle_end(struct service *s, bool has_failed)
 	struct error ignored;
 
 	s->last.ended_unix_ms = (uint64_t)clock_unix_ms();
-	/* It is not the command that ended: root inside has killed its reaper. */
+	/* The command has not ended: root inside killed its reaper. */
 	if (s->main.fd >= 0)
 		(void)!pidfd_signal(s->main.fd, SIGKILL, &ignored);
 	watch_close(s->agent, &s->main);
@@ -289,14 +291,14 @@ void service_on_process_end(struct process *p)
 	s->last.exit_code = p->info.exit_code;
 	s->last.signal = p->info.signal;
 	swap_rings(s, p);
-	/* Viewers have received all that they could take, and hear of the end. */
+	/* Viewers have received all output that they could take; report the end to them. */
 	LIST_EACH (&p->viewers, item)
 		connection_flush(LIST_ENTRY(item, struct connection, viewer));
 	process_forget(p);
 	handle_end(s, s->last.exit_code != 0);
 }
 
-/* What it has left behind ends, too: the reaper waits for that. */
+/* Processes that the service left end, too: the reaper waits for them. */
 static void on_main_end(struct agent *a, struct watch *w, uint32_t events)
 {
 	struct service *s = CONTAINER_OF(w, struct service, main);
@@ -311,7 +313,7 @@ static void on_main_end(struct agent *a, struct watch *w, uint32_t events)
 	p->kill_at = deadline_after((int64_t)s->now.says.stop_ms);
 }
 
-/* Not another one that has got its number since: that has another parent. */
+/* A process that reuses the number has another parent. */
 static bool open_main(struct service *s, const struct process *p)
 {
 	struct tree_process command;
@@ -333,7 +335,7 @@ void service_on_started(struct process *p)
 	if (s->phase == AGENT_SERVICE_STARTING)
 		s->phase = AGENT_SERVICE_RUNNING;
 	s->error[0] = 0;
-	/* It has ended already, or pidfds are not to be had: then its reaper goes with it. */
+	/* The process has ended, or the kernel has no pidfds; then its reaper ends with it. */
 	if (!open_main(s, p))
 		return;
 	reaper_hold(p->reaper);

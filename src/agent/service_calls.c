@@ -51,7 +51,7 @@ static void send_log(struct connection *c, const struct ring *ring,
 		uint64_t asked = at;
 
 		output.bytes = ring_peek(ring, &at);
-		until += at - asked; /* what is lost is not counted */
+		until += at - asked; /* lost bytes are not counted */
 		if (output.bytes.size == 0)
 			return;
 		if (output.bytes.size > until - at)

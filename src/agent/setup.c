@@ -10,7 +10,6 @@
 #include "isolation/identity.h"
 #include "isolation/plan.h"
 #include "wire/agent.h"
-#include "wire/broker.h"
 
 struct setup {
 	struct setup_plan plan;
@@ -46,7 +45,7 @@ static int add_step(struct setup *s, struct span payload, struct error *err)
 	                   sizeof(struct setup_step), err);
 }
 
-/* 1 = that was the last, 0 = more to come. */
+/* 1 = that was the last message; 0 = more follow. */
 static int take_frame(struct setup *s, uint16_t type, struct span payload, struct error *err)
 {
 	unsigned char head[WIRE_HEAD_SIZE];

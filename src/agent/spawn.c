@@ -30,7 +30,7 @@ static const char *env_get(const char *const *env, const char *key)
 	return NULL;
 }
 
-/* Adds, or replaces the one with the same key. */
+/* Adds the variable, or replaces the one with the same key. */
 static void env_put(const char **env, size_t *count, const char *entry)
 {
 	for (size_t i = 0; i < *count; i++) {
@@ -42,7 +42,7 @@ static void env_put(const char **env, size_t *count, const char *entry)
 	env[(*count)++] = entry;
 }
 
-/* The agent's own environment is never handed on: it may hold the host's secrets. */
+/* Commands never get the agent's own environment, which may hold secrets of the host. */
 const char **spawn_env(struct arena *arena, const struct agent *a, const struct user *user,
                        const struct agent_exec *exec)
 {
@@ -67,8 +67,8 @@ const char **spawn_env(struct arena *arena, const struct agent *a, const struct 
 	return env;
 }
 
-/* A name with a slash is a path; others are looked for in PATH, by the command's own process with
- * its own rights. */
+/* A name with a slash is a path. The command's own process looks for other names in PATH, with its
+ * own rights. */
 const char **spawn_paths(struct arena *arena, const char *name, const char *const *env)
 {
 	const char **paths = ARENA_ARRAY(arena, const char *, PATH_PARTS_MAX + 1);
@@ -103,7 +103,7 @@ static int set_user(struct process *p, const struct agent_exec *exec, struct err
 	if (user_find(p->agent->home ? "" : exec->user, p->user, err) < 0)
 		return -1;
 	if (p->agent->home) {
-		/* No namespaces: the host's users are none of a sandbox's business. */
+		/* Without namespaces a command must not see the host's users. */
 		if (strlen(p->agent->home) >= sizeof(p->user->home))
 			return FAIL(err, ERROR_INVALID, "sandbox folder has too long a path");
 		memcpy(p->user->home, p->agent->home, strlen(p->agent->home) + 1);
@@ -113,7 +113,7 @@ static int set_user(struct process *p, const struct agent_exec *exec, struct err
 	return 0;
 }
 
-/* One that is not absolute begins at the user's home, as "~" does. */
+/* A relative path begins at the user's home, as "~" does. */
 static const char *named_folder(struct process *p, const char *cwd)
 {
 	const char *home = p->user->home;
@@ -125,7 +125,7 @@ static const char *named_folder(struct process *p, const char *cwd)
 	return base_dir_own_path(p->agent->home, arena_format(&p->spawn_arena, "%s/%s", home, cwd));
 }
 
-/* A home that is missing is no reason not to run; a folder that was asked for is. */
+/* A command runs without a home, but not without a folder that the request names. */
 static const char *choose_folder(struct process *p, const struct agent_exec *exec)
 {
 	if (exec->cwd[0])
@@ -164,7 +164,8 @@ static int open_stdin(struct process *p, const struct agent_exec *exec, struct e
 	return fcntl(fds[1], F_SETFL, O_NONBLOCK) < 0 ? FAIL_ERRNO(err, "make a pipe") : 0;
 }
 
-/* The slave is opened through the master: no path inside the sandbox decides what we get. */
+/* The slave is opened through the master, so that no path inside the sandbox decides which file it
+ * is. */
 static int open_pty(struct process *p, const struct agent_exec *exec, struct error *err)
 {
 	struct winsize size = {.ws_row = (unsigned short)(exec->rows ? exec->rows : 24),

@@ -25,14 +25,14 @@
 #include "base/clock.h"
 #include "base/fd.h"
 
-#define AGAIN_MS 1000 /* after it could not be started */
+#define AGAIN_MS 1000 /* after a failed start */
 
 #define PROGRAM "/proc/self/exe"
-#define STANDBY_NAME "atoll-standby" /* of the process, for lists of processes */
+#define STANDBY_NAME "atoll-standby" /* name of the process in lists of processes */
 
 /* ---- before its first connection: on a stack in the agent's memory ---- */
 
-/* What it needs until it executes the program; lies at the lower end of its stack's mapping. */
+/* The process needs this until its exec; lies at the lower end of its stack's mapping. */
 struct standby_stack {
 	int far_fd;
 	char fd_text[16];
@@ -40,8 +40,8 @@ struct standby_stack {
 };
 static struct standby_stack *waiting; /* mapped once; one process uses it at a time */
 
-/* The table of descriptors is the agent's as well, until it has one of its own: then the others
- * close with the exec. */
+/* The process shares the agent's table of descriptors until it has its own; the others then close
+ * with the exec. */
 ON_OWN_STACK static int wait_for_need(void *argument)
 {
 	static const char name[] = STANDBY_NAME;
@@ -94,7 +94,7 @@ static struct connection *find_served(struct agent *a)
 	return NULL;
 }
 
-/* It has served its connection, and says whether the connection goes on. */
+/* The process has served its connection and reports whether the connection continues. */
 static void on_word(struct agent *a, struct watch *w, uint32_t events)
 {
 	struct connection *c = find_served(a);
@@ -105,7 +105,7 @@ static void on_word(struct agent *a, struct watch *w, uint32_t events)
 	if (got < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (got <= 0) {
-		watch_pause(a, w); /* it has gone: SIGCHLD tells the rest */
+		watch_pause(a, w); /* the process has ended; SIGCHLD handles the rest */
 		return;
 	}
 	if (c)
@@ -185,8 +185,8 @@ bool standby_on_exit(struct agent *a, pid_t pid)
 	return true;
 }
 
-/* Its frames lie in memory that both map, as those of a worker do, but by a descriptor. It cannot
- * be cut off: the agent would die of reading behind its end. */
+/* Its frames lie in memory that both processes map, as for a worker, but by a descriptor. The file
+ * must not be shortened: the agent would die when it reads past the end. */
 static struct worker_rest *map_rest(int *ret_fd)
 {
 	AUTO_CLOSE int fd = memfd_create("frames", MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -253,7 +253,7 @@ int standby_serve(struct connection *c, struct span bytes, struct error *err)
 	bool is_turn = c->room_until > 0 || r->look_at == DEADLINE_NEVER;
 	int64_t now = clock_monotonic_ms();
 
-	/* It lasts until its client leaves. */
+	/* The call lasts until its client leaves. */
 	if (is_watch(bytes))
 		return fail_at_limit("no process is left that could watch a folder", err);
 	if (is_turn && r->pid > 0 && r->watch.fd >= 0 && !find_served(c->agent))
@@ -293,8 +293,8 @@ static void block_signals(void)
 	(void)sigprocmask(SIG_SETMASK, &all, NULL);
 }
 
-/* The end of a call, in a signal handler, too: only system calls. The user of the call has left
- * root as the saved id (user_borrow). */
+/* Ends a call, also in a signal handler, so it makes only system calls. Root is still the saved id
+ * of the call's user (user_borrow). */
 static NORETURN void renew_standby(int status)
 {
 	static const char program[] = "atoll-agent", option[] = STANDBY_OPTION;
@@ -310,9 +310,9 @@ static NORETURN void renew_standby(int status)
 	_exit(127);
 }
 
-/* What the call before has left behind, over the exec: its bound for memory, and a signal that came
- * too late for it. One that is for the call at hand may be lost with that; then the call ends when
- * it uses its connection, which is broken. */
+/* Clears what the previous call left across the exec: its memory limit and a late signal. A signal
+ * for the current call may be lost with it; then the call ends when it uses its broken connection.
+ * */
 static void clear_remains(void)
 {
 	const struct sigaction ignored = {.sa_handler = SIG_IGN},
@@ -354,7 +354,7 @@ int standby_main(const char *fd_text)
 	struct error err;
 	int64_t fd;
 
-	/* An exec has made it fit for tracers. */
+	/* The exec made the process traceable again. */
 	if (prctl(PR_SET_DUMPABLE, 0) < 0 || prctl(PR_SET_NAME, STANDBY_NAME) < 0 ||
 	    span_parse_whole(span_of(fd_text), 3, INT16_MAX, &fd, &err) < 0)
 		return 1;
@@ -363,7 +363,7 @@ int standby_main(const char *fd_text)
 	(void)fcntl(own_fd, F_SETFD, FD_CLOEXEC);
 	block_signals();
 	if (receive_connection(own_fd, &options, &err) < 0)
-		return 0; /* the agent has gone, or lets us go */
+		return 0; /* the agent has ended or closed the connection */
 	clear_remains();
 	files_serve(&options);
 }

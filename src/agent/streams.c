@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <assert.h>
 #include <errno.h>
 #include <sys/epoll.h>
 #include <unistd.h>
@@ -23,7 +24,7 @@ static void write_stdin(struct process *p)
 		else if (wrote < 0 && errno == EAGAIN)
 			break;
 		else if (wrote < 0 && errno != EINTR)
-			watch_close(p->agent, &p->in); /* it has no reader any more */
+			watch_close(p->agent, &p->in); /* the pipe has no reader any more */
 	}
 	if (p->in.fd < 0)
 		buf_done(&p->stdin_bytes);
@@ -84,8 +85,8 @@ void process_end_stdin(struct process *p)
 
 /* ---- output ---- */
 
-/* A terminal that goes on when nobody looks does so for a viewer that takes nothing, too: others
- * use it. What waits for the output of a command gets all of it. */
+/* A terminal that continues without viewers also continues for a viewer that reads nothing,
+ * because others use it. A caller that waits for a command's output gets all of it. */
 static bool waits_for_nobody(const struct process *p)
 {
 	const uint32_t flags = AGENT_EXEC_TTY | AGENT_EXEC_DETACH;
@@ -93,10 +94,13 @@ static bool waits_for_nobody(const struct process *p)
 	return (p->info.flags & flags) == flags;
 }
 
-/* What the slowest reader still has to get may not be overwritten. */
+/* Bytes that the slowest reader has not received must not be overwritten. */
 static uint64_t floor_of(const struct process *p, unsigned stream)
 {
-	uint64_t floor = p->starter ? 0 : UINT64_MAX; /* its starter will read from the start */
+	uint64_t floor =
+	        p->starter
+	                ? 0
+	                : UINT64_MAX; /* the caller that started the process reads from the start */
 
 	LIST_EACH (&p->viewers, item) {
 		const struct connection *c = LIST_ENTRY(item, struct connection, viewer);
@@ -114,6 +118,7 @@ static void forget_an_ended_one(struct agent *a, const struct process *reading)
 		struct process *p = LIST_ENTRY(item, struct process, item);
 
 		if (p != reading && p->over && list_is_empty(&p->viewers)) {
+			assert(a->ring_bytes >= p->out[0].ring.capacity + p->out[1].ring.capacity);
 			a->ring_bytes -= p->out[0].ring.capacity + p->out[1].ring.capacity;
 			ring_done(&p->out[0].ring);
 			ring_done(&p->out[1].ring);
@@ -129,6 +134,7 @@ static void grow_ring(struct process *p, struct ring *r)
 	size_t wanted = ring_wants(r);
 	size_t more = wanted - r->capacity;
 
+	assert(wanted >= r->capacity);
 	if (more == 0)
 		return;
 	if (a->ring_bytes + more > PROCESS_RINGS_MAX)
@@ -144,6 +150,7 @@ void process_trim(struct process *p)
 	for (int i = 0; i < 2; i++) {
 		struct ring *r = &p->out[i].ring;
 
+		assert(p->agent->ring_bytes >= r->capacity);
 		p->agent->ring_bytes -= r->capacity - ring_used(r);
 		ring_resize(r, ring_used(r));
 	}
@@ -155,7 +162,7 @@ static void flush_viewers(struct process *p)
 		connection_flush(LIST_ENTRY(item, struct connection, viewer));
 }
 
-/* 1 = bytes came, 0 = none for now or never more. */
+/* 1 = bytes were read; 0 = no bytes are ready, or the stream has ended. */
 static int read_some(struct channel *c)
 {
 	struct process *p = c->process;
@@ -194,7 +201,7 @@ static void on_output(struct agent *a, struct watch *w, uint32_t events)
 	process_look_for_start(p);
 	for (int i = 0; i < READS_AT_ONCE && read_some(c) > 0; i++)
 		;
-	/* The last of it, after the main process. */
+	/* Reads the remaining output after the end of the main process. */
 	if (!p->reaper && !p->over && process_output_has_ended(p))
 		p->over_at = 0;
 }
@@ -216,7 +223,7 @@ void process_resume(struct process *p)
 			watch_set(p->agent, &p->out[i].watch, EPOLLIN);
 }
 
-/* Bounded: a child that was left behind may write for ever. */
+/* Bounded, because a remaining child may write without an end. */
 void process_drain(struct process *p)
 {
 	for (int i = 0; i < 2; i++)

@@ -25,7 +25,7 @@ static struct span field_text(const char *field, size_t size)
 	return (struct span){field, strnlen(field, size)};
 }
 
-/* Octal between blanks and NULs, or GNU's big-endian number behind a byte of 0x80. */
+/* Octal between blanks and NULs, or GNU's big-endian number after a byte of 0x80. */
 static int parse_number(const char *field, size_t size, uint64_t *ret, struct error *err)
 {
 	uint64_t value = 0;
@@ -99,7 +99,7 @@ static int skip_rest(struct tar_reader *r, struct error *err)
 	return 0;
 }
 
-/* The body of a header that speaks about the next one, with a NUL behind it. */
+/* The body of a header that describes the next entry, followed by a NUL. */
 static int read_body(struct tar_reader *r, uint64_t size, struct span *ret, struct error *err)
 {
 	char *text;
@@ -119,7 +119,7 @@ static int read_body(struct tar_reader *r, uint64_t size, struct span *ret, stru
 /* ---- what extended headers say ---- */
 
 struct extra {
-	struct span name, link; /* data is NULL when not said */
+	struct span name, link; /* data is NULL if absent */
 	bool has_size, has_time, has_uid, has_gid;
 	uint64_t size;
 	uint32_t uid, gid;
@@ -152,7 +152,7 @@ static int take_number(struct extra *e, struct span key, struct span value, stru
 	return 0;
 }
 
-/* "1700000000.123456789"; what lies before 1970 becomes 1970. */
+/* "1700000000.123456789"; a time before 1970 becomes 1970. */
 static int take_time(struct extra *e, struct span value, struct error *err)
 {
 	struct span seconds;
@@ -205,7 +205,7 @@ static struct span until_nul(struct span text)
 	return field_text(text.data, text.size);
 }
 
-/* True when the header was one that speaks about the next. */
+/* True if the header describes the next entry. */
 static int take_extension(struct tar_reader *r, const struct tar_block *block, uint64_t size,
                           struct extra *e, struct error *err)
 {
@@ -315,7 +315,7 @@ static bool is_zero(const struct tar_block *block)
 	return memcmp(block, &zero, sizeof(zero)) == 0;
 }
 
-/* 1 = a header, 0 = the end (marked, or just no more bytes). */
+/* 1 = a header; 0 = the end (an end mark or the end of the bytes). */
 static int read_block(struct tar_reader *r, struct tar_block *block, struct error *err)
 {
 	ssize_t got = r->read(r->context, (char *)block, sizeof(*block), err);

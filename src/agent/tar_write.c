@@ -11,7 +11,7 @@
 static const char type_flags[] = {
         [TAR_FILE] = '0', [TAR_FOLDER] = '5', [TAR_SYMLINK] = '2', [TAR_HARDLINK] = '1'};
 
-/* `size` - 1 octal digits and a NUL; what has no room is in a pax record. */
+/* `size` - 1 octal digits and a NUL; a larger value is in a pax record. */
 static void put_octal(char *field, size_t size, uint64_t value)
 {
 	field[--size] = '\0';

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What only a process with a terminal has: a size, a group in the foreground, a time of idleness.
- */
+/* The terminal of a process: its size, foreground group and idle time. */
 #include <errno.h>
 #include <signal.h>
 #include <sys/ioctl.h>
@@ -11,7 +10,7 @@
 #include "base/clock.h"
 
 #define IDLE_MS_MAX ((uint64_t)366 * 24 * 3600 * 1000)
-#define HANG_UP_MS 2000 /* from SIGHUP to the end of all */
+#define HANG_UP_MS 2000 /* from SIGHUP to SIGKILL */
 #define SIGNAL_MAX 64
 
 static bool has_terminal(const struct process *p)
@@ -19,7 +18,7 @@ static bool has_terminal(const struct process *p)
 	return p->pty >= 0 && p->out[0].watch.fd >= 0;
 }
 
-/* The group is whatever the sandbox made of it: never ours, and never all. */
+/* The sandbox chooses the group: refuses the agent's own group and all processes. */
 static pid_t foreground_of(const struct process *p)
 {
 	pid_t group = has_terminal(p) ? tcgetpgrp(p->pty) : 0;
@@ -96,7 +95,7 @@ struct agent_terminal_state process_terminal(const struct process *p)
 	return state;
 }
 
-/* As a line that is hung up: a shell gets the time to write its history. */
+/* A hangup first, so that a shell has time to write its history. */
 void process_run_idle(struct process *p, int64_t now)
 {
 	if (p->idle.at > now)

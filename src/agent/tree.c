@@ -119,8 +119,7 @@ static bool is_below(const struct table *t, pid_t parent, pid_t root)
 	return entry && entry->below;
 }
 
-/* Parents mostly come before their children, so that one round and one to see that nothing changed
- * is the usual. */
+/* Parents mostly come before their children, so usually a second round finds no change. */
 static void mark_below(struct table *t, pid_t root)
 {
 	bool changed = true;
@@ -172,8 +171,8 @@ unsigned tree_signal(pid_t root, int signo)
 	read_table(&t);
 	if (t.count)
 		mark_below(&t, root);
-	/* A pid read a moment ago still names the same process: the kernel hands pids out in turn,
-	 * and the turn takes longer than this. */
+	/* A pid that was read a moment ago still names the same process: the kernel assigns pids
+	 * in turn, and a whole turn takes longer than this. */
 	for (size_t i = 0; i < t.count; i++) {
 		if (!t.entries[i].below || t.entries[i].dead)
 			continue;

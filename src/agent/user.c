@@ -13,7 +13,7 @@
 #include "base/fd.h"
 
 #define FILE_MAX (1024 * 1024)
-#define NAMES_MAX 257     /* as long as a message may have it, and the NUL */
+#define NAMES_MAX 257     /* the longest name of a message, and the NUL */
 #define ID_MAX 4294967294 /* 2^32 - 1 means "unchanged" to the kernel */
 
 static void copy_text(char *out, size_t size, struct span text)
@@ -108,7 +108,7 @@ static int set_nameless(const char *name, struct user *ret, struct error *err)
 	return 0;
 }
 
-/* Of "a|b" the first that the table knows; else the last. */
+/* The first name of "a|b" that the table has; else the last. */
 static void choose_name(struct span passwd, const char *names, char out[NAMES_MAX])
 {
 	struct span rest = span_of(names), name;
@@ -229,7 +229,7 @@ static int become_user(const struct user *user, uid_t saved, struct error *err)
 	    setresgid(user->gid, user->gid, user->gid) < 0 ||
 	    setresuid(user->uid, user->uid, saved) < 0)
 		return FAIL_ERRNO(err, "become user '%s'", user->name);
-	/* A change of user may have set it to fs.suid_dumpable. */
+	/* A change of user may have set the dumpable flag to fs.suid_dumpable. */
 	(void)prctl(PR_SET_DUMPABLE, 0);
 	return 0;
 }

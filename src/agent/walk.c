@@ -24,7 +24,7 @@ static int go_into(struct walk *w, const struct walk_entry *entry, struct error 
 		            WALK_DEPTH_MAX);
 	fd = openat(entry->folder, entry->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP))
-		return WALK_ON; /* another put something else there */
+		return WALK_ON; /* another process replaced the entry */
 	if (fd < 0 && errno == EACCES && w->passes_unreadable)
 		return WALK_ON;
 	if (fd < 0)

@@ -13,20 +13,21 @@
 #include "base/fault.h"
 
 #define NAME_MAX_BYTES 128 /* of a module */
-#define BEGIN_MAX_MS 250   /* from giving a call away until its code begins */
+#define BEGIN_MAX_MS 250   /* from the hand-over of a call until its code begins */
 #define RETRY_FIRST_MS 200
-#define FAILURES_MAX 6     /* in a row, then it is given up */
-#define GOOD_LIFE_MS 60000 /* after which it may fail as often again */
-#define POLITE_MAX_MS 1000 /* a start waits for commands so long, and for none that is older */
-#define STATUS_STALE 11    /* of a child, see warm_python.py */
+#define FAILURES_MAX 6     /* failures in a row before the interpreter is given up */
+#define GOOD_LIFE_MS 60000 /* after this time the count of failures begins anew */
+#define POLITE_MAX_MS                                                                              \
+	1000            /* a start waits this long for commands, and for no command that is older */
+#define STATUS_STALE 11 /* of a child, see warm_python.py */
 #define ORDER_MAX (2 * WIRE_PAYLOAD_MAX)
 
-/* Of variables that begin with these the interpreter, or what it has imported, may have read what
- * they were when it started: they must be the same for the call. A space ends each. */
+/* The interpreter or its modules may have read variables with these prefixes when they started, so
+ * a call must have the same values. A space ends each prefix. */
 #define START_UP_NAMES "PATH= HOME= LD_ LC_ LANG GLIBC_ MALLOC_ XDG_ SSL_ OPENSSL_ "
 
-/* Python reads its program and then its orders from descriptor 0, Node.js its program, its call
- * and that it is there from 3, 4 and 5. */
+/* Python reads its program and then its calls from descriptor 0. Node.js reads its program from 3
+ * and its call from 4, and reports on 5. */
 static const struct warm_language languages[] = {
         {
                 "python",
@@ -68,7 +69,7 @@ static bool is_ready(const struct warm *w)
 	return w->language->way->is_ready(w);
 }
 
-/* Its end is told by SIGCHLD, and only then there may be another one. */
+/* SIGCHLD reports its end; only then another one may start. */
 static void end_interpreter(struct warm *w)
 {
 	watch_close(w->agent, &w->control);
@@ -148,7 +149,7 @@ static bool has_young_command(const struct agent *a, int64_t now)
 	return false;
 }
 
-/* Not for ever: a sandbox that is always busy gets its interpreter, too. */
+/* The wait is bounded, so that a busy sandbox gets its interpreter, too. */
 static bool must_wait(const struct warm *w, int64_t now)
 {
 	return w->language->way->is_ahead && now - w->wanted_ms < POLITE_MAX_MS &&
@@ -347,7 +348,7 @@ int warm_set(struct agent *a, const struct agent_warm *wish, struct error *err)
 		w = warm_new(a, language);
 	else if (is_same(w, wish) && w->failures < FAILURES_MAX)
 		return 0;
-	/* Its reaper looks at `spawn` until the program runs. */
+	/* Its reaper reads `spawn` until the program runs. */
 	if (w->reaper && !reaper_has_started(w->reaper))
 		return FAIL(err, ERROR_CONFLICT, "an interpreter is about to start");
 	warm_close_start(w);
@@ -467,7 +468,7 @@ void warm_on_declined(const struct process *p)
 	struct error ignored;
 	int status;
 
-	/* One that was started ahead has gone by itself. */
+	/* An interpreter that was started ahead has ended by itself. */
 	if (w && !w->language->way->is_ahead && w->reaper &&
 	    reaper_result(p->reaper, &status, &ignored) == 0 && WIFEXITED(status) &&
 	    WEXITSTATUS(status) == STATUS_STALE)

@@ -35,7 +35,7 @@ static void ahead_close(struct warm *w)
 
 /* ---- its start ---- */
 
-/* Out of the way of the numbers that they become in the command. */
+/* Away from the numbers that they get in the command. */
 static int move_descriptor_up(int fd, int *ret, struct error *err)
 {
 	AUTO_CLOSE int low = fd;
@@ -130,7 +130,7 @@ static bool ahead_is_ready(const struct warm *w)
 	return w->ahead.ready;
 }
 
-/* Who came now would be served as soon as if he were first: its start has begun. */
+/* A call that arrives now is served as soon as the interpreter has started. */
 static int64_t ahead_is_coming_until(const struct warm *w)
 {
 	int64_t took = w->ahead.took_ms;
@@ -150,7 +150,7 @@ static int64_t ahead_latest_word(const struct warm *w)
 
 /* ---- its call ---- */
 
-/* What modules have printed while they were loaded is no output of a call. */
+/* Output of modules while they load is no output of a call. */
 static void discard_output(int fd)
 {
 	char bytes[4096];
@@ -167,7 +167,7 @@ static void swap_stream(struct watch *ours, int *theirs, struct watch *made, int
 	*theirs = TAKE_FD(*made_theirs);
 }
 
-/* The ones that were made for the process are given up for those that its interpreter has. */
+/* The interpreter's streams replace those that were made for the process. */
 static void swap_streams(struct warm *w, struct process *p)
 {
 	struct ahead *h = &w->ahead;
@@ -202,7 +202,7 @@ static int ahead_give(struct warm *w, struct process *p, const char *code, struc
 	}
 	swap_streams(w, p);
 	p->reaper = TAKE(w->reaper);
-	reaper_continue(p->reaper); /* root inside may have stopped it while it was in no list */
+	reaper_continue(p->reaper); /* root inside may have stopped it while no list held it */
 	reaper_await(p->reaper, TAKE_FD(w->ahead.extra[EXTRA_TOKEN]));
 	warm_want(w);
 	return 0;

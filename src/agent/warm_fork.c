@@ -40,7 +40,7 @@ static int send_texts(struct warm *w, struct error *err)
 
 static void on_spare(struct agent *a, struct watch *watch, uint32_t events);
 
-/* It says its first word when it has been forked, which is after all imports. */
+/* A spare reports first after its fork, which comes after all imports. */
 static int ask_for_spare(struct warm *w, struct error *err)
 {
 	AUTO_CLOSE int theirs = -1;
@@ -90,7 +90,7 @@ static void next_spare(struct warm *w)
 
 /* ---- the identity of a spare child ---- */
 
-/* 1 = one word, sent by *ret; 0 = nothing yet; -1 = the end, or an invalid message. */
+/* 1 = a message, sent by *ret; 0 = none yet; -1 = the end or an invalid message. */
 static int hear_spare(struct spare *s, char *ret_word, struct ucred *ret)
 {
 	union {
@@ -109,7 +109,7 @@ static int hear_spare(struct spare *s, char *ret_word, struct ucred *ret)
 	if (got < 0 && (errno == EAGAIN || errno == EINTR))
 		return 0;
 	item = CMSG_FIRSTHDR(&message);
-	/* Descriptors find no room, and are closed by the kernel. */
+	/* The kernel closes descriptors for which the message has no room. */
 	if (got != 1 || message.msg_flags & (MSG_CTRUNC | MSG_TRUNC) || !item ||
 	    item->cmsg_type != SCM_CREDENTIALS || item->cmsg_len != CMSG_LEN(sizeof(*ret)))
 		return -1;
@@ -126,7 +126,7 @@ static bool is_child(pid_t pid, pid_t parent)
 	       process.session == pid;
 }
 
-/* A child of ours that we have not waited for keeps its number. */
+/* A child keeps its number until the agent waits for it. */
 static bool take_word(struct warm *w, char word, const struct ucred *from)
 {
 	struct spare *s = &w->spare;
@@ -177,7 +177,7 @@ static int64_t fork_is_coming_until(const struct warm *w)
 	return w->has_served && w->spare.watch.fd >= 0 ? w->spare.asked_ms + WAIT_MAX_MS : 0;
 }
 
-/* When the interpreter, or a spare of it, should have said something. */
+/* The time by which the interpreter or a spare must have reported. */
 static int64_t fork_latest_word(const struct warm *w)
 {
 	if (w->control.fd < 0 || w->spare.command)
@@ -216,7 +216,7 @@ static bool fork_on_exit(struct warm *w, pid_t pid)
 {
 	if (w->spare.reaper != pid)
 		return false;
-	/* A process inside ended it, or there are too many processes. */
+	/* A process inside ended it, or the limit of processes is reached. */
 	warm_restart(w, true);
 	return true;
 }

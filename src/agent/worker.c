@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/worker.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -71,6 +72,7 @@ void worker_take_back(struct connection *c, bool goes_on)
 	size_t size = rest->size;                 /* read once: the standby process may live */
 
 	c->worker = 0;
+	assert(c->agent->worker_count > 0);
 	c->agent->worker_count--;
 	if (goes_on && size <= WORKER_REST_MAX)
 		connection_handle(c, (struct span){rest->bytes, size});

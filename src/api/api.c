@@ -6,6 +6,7 @@
 #include "calls/feed.h"
 #include "calls/receiver.h"
 #include "code/code.h"
+#include "code/queue.h"
 #include "edge/forward.h"
 #include "edge/keys.h"
 #include "edge/limiter.h"
@@ -19,7 +20,7 @@ int api_open(struct api *api, struct error *err)
 	api->keys = api_key_cache_new();
 	api->tickets = api_tickets_new();
 	api->code_contexts = code_contexts_new();
-	code_queue_init(&api->code_queue);
+	api->code_queue = code_queue_new();
 	api->shell_queue = shell_queue_new();
 	api->meter = api_meter_new();
 	surfaces_open(api);
@@ -42,6 +43,7 @@ void api_close(struct api *api)
 	api_tickets_free(api->tickets);
 	surfaces_close(api);
 	code_contexts_free(api->code_contexts);
+	code_queue_free(api->code_queue);
 	shell_queue_free(api->shell_queue);
 	api_meter_free(api->meter);
 	api_feed_free(api->feed);

@@ -7,6 +7,8 @@
 
 #include "account/account.h"
 #include "api/api.h"
+#include "http/server/http.h"
+#include "json/json.h"
 
 #define SHAPES_MAX 512
 
@@ -214,7 +216,7 @@ static void write_responses(struct buf *out, const struct route *route, const ch
 
 /* ---- operations ---- */
 
-/* Of routes that tell what they wait for, http/parked.h. */
+/* Of routes that tell what they wait for, http/server/parked.h. */
 #define PROGRESS_TYPES "text/event-stream"
 
 static void write_scopes(struct buf *out, const struct route *route)

@@ -155,7 +155,6 @@ void surfaces_open(struct api *api)
 	mcp_state_open(api);
 	e2b_state_open(api);
 	daytona_state_open(api);
-	api->write_failure = api_write_failure;
 }
 
 void surfaces_stop(struct api *api)

@@ -2,8 +2,9 @@
 /* broker/broker.h — the privileged process: makes and ends sandboxes for atolld, over
  * wire/broker.h.
  *
- * Root, small, single-threaded; no network, no JSON, and no trust in atolld: every field is checked
- * again (check.c), names never become paths without a rule. It listens on DATA/run/broker.sock for
+ * Root, single-threaded; no network, no JSON, and no trust in atolld: every field is checked again
+ * (check.c), names never become paths without a rule. What needs less privilege is done by
+ * processes of atoll-task (host/task_start.h). It listens on DATA/run/broker.sock for
  * processes of atolld's user. It may be killed at any time: what it makes has its final name only
  * when it is whole, and the next start sweeps whatever has none. Sandboxes live on without it. */
 #pragma once

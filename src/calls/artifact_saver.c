@@ -9,8 +9,11 @@
 #include "base/log.h"
 #include "calls/stored_artifact.h"
 #include "edge/api.h"
-#include "fleet/artifacts.h"
-#include "fleet/hold.h"
+#include "fleet/lifecycle/hold.h"
+#include "fleet/sandbox/artifacts.h"
+#include "loop/loop.h"
+#include "store/sandbox_record.h"
+#include "worker/worker.h"
 
 /* Time to store all files; the call waits for it. */
 #define KEEP_MS (5 * 60 * 1000)

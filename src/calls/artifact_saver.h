@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "base/span.h"
-#include "fleet/artifacts.h"
+#include "fleet/sandbox/artifacts.h"
 
 struct api;
 struct artifact_saver;

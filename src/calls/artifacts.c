@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "calls/stream.h"
-#include "fleet/artifacts.h"
+#include "fleet/sandbox/artifacts.h"
 #include "json/json.h"
 #include "sandbox/media.h"
 #include "wire/agent.h"

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
-#include "http/relay.h"
+#include "http/server/relay.h"
 #include "wire/agent_files.h"
 
 #define ARTIFACTS_MAX 100

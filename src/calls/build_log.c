@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 
-#include "fleet/build.h"
-#include "http/relay.h"
+#include "fleet/build/build.h"
+#include "http/server/relay.h"
 
 #define PAGE_BYTES ((size_t)1 << 20)
 #define WHOLE_BYTES (3 * BUILD_LOG_MAX)

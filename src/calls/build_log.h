@@ -5,6 +5,7 @@
 #pragma once
 
 #include "edge/caller.h"
+#include "http/server/http.h"
 
 /* The form in which a surface writes the log. */
 struct build_log_format {

@@ -14,8 +14,10 @@
 #include "calls/output.h"
 #include "calls/stream.h"
 #include "code/block.h"
+#include "edge/target.h"
 #include "provider/compute.h"
 #include "wire/agent_cause.h"
+#include "worker/worker.h"
 
 #define TICK_MS 500
 #define GRACE_MS 5000      /* from an interrupt until the kernel is ended */
@@ -71,7 +73,7 @@ static void on_interrupted(struct loop_task *task)
 {
 	struct code_run_place *place = CONTAINER_OF(task, struct code_run_place, interrupted);
 
-	code_queue_leave(&place->api->code_queue, &place->turn);
+	code_queue_leave(place->api->code_queue, &place->turn);
 	free(place);
 }
 
@@ -122,7 +124,7 @@ static void run_done(struct stream *s)
 	if (run->is_sent && !run->is_over) {
 		interrupt_on_worker(place, &s->hold);
 	} else {
-		code_queue_leave(&place->api->code_queue, &place->turn);
+		code_queue_leave(place->api->code_queue, &place->turn);
 		free(place);
 	}
 	code_reader_done(&run->reader);
@@ -231,7 +233,7 @@ static void end_block(struct code_run *run)
 	run->outcome.duration_ms = run->began_at ? clock_monotonic_ms() - run->began_at : 0;
 	if (run->outcome.timed_out)
 		note_timeout(run);
-	code_queue_leave(&run->place->api->code_queue, &run->place->turn);
+	code_queue_leave(run->place->api->code_queue, &run->place->turn);
 }
 
 static void write_answer(struct code_run *run)
@@ -351,7 +353,7 @@ static int on_started(struct code_run *run, struct relay *relay, struct error *e
 		return stream_unexpected(AGENT_STARTED, err);
 	run->relay = relay;
 	run->written_at = clock_monotonic_ms();
-	if (code_queue_enter(&run->place->api->code_queue, &run->place->turn, err) < 0)
+	if (code_queue_enter(run->place->api->code_queue, &run->place->turn, err) < 0)
 		return -1;
 	if (run->writer->collects || run->socket)
 		return 0;

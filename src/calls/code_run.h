@@ -9,8 +9,14 @@
 #pragma once
 
 #include "base/head_tail.h"
+#include "code/queue.h"
 #include "code/reader.h"
+#include "config/config.h"
 #include "edge/caller.h"
+#include "http/server/http.h"
+#include "loop/loop.h"
+
+struct api_target;
 
 /* The outcome of a run. The streams, results, error and artifacts are collected only for writers
  * with `collects`. */

@@ -8,6 +8,7 @@
 #include "calls/artifacts.h"
 #include "calls/configs.h"
 #include "calls/stream.h"
+#include "edge/target.h"
 #include "provider/compute.h"
 
 /* Longer stdin is sent in separate messages; one argument of exec(2) holds 128 KiB. */

@@ -8,7 +8,10 @@
 
 #include "calls/output.h"
 #include "edge/caller.h"
+#include "http/server/http.h"
 #include "wire/agent.h"
+
+struct api_target;
 
 #define COMMAND_ALTERNATIVES_MAX 3
 

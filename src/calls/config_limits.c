@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The limits of a sandbox's config. */
-#include "calls/configs.h"
-
 #include <string.h>
 
-#include "store/accounts.h"
+#include "calls/configs.h"
+#include "config/config.h"
+#include "json/json.h"
+#include "store/configs.h"
+#include "store/sandbox_record.h"
 
-/* The members of a stored config that limit its sandboxes. */
-struct config_limit_members {
-	int64_t timeout_s, memory_mb, output_limit_bytes;
-	const char **runtimes;
-};
 static const struct json_member config_limit_shape_members[] = {
         JSON_WHOLE_MEMBER(config_limit_members, timeout_s, .name = "timeout"),
         JSON_WHOLE_MEMBER(config_limit_members, memory_mb, .name = "memoryLimit"),
@@ -23,6 +20,18 @@ static JSON_OPEN_SHAPE(config_limit_shape, "SandboxConfigLimits", config_limit_m
 
 #define QUOTED_LABEL "\"" SANDBOX_CONFIG_LABEL "\""
 
+struct run_limits run_limits_of(const struct config_limit_members *members)
+{
+	const char *const *runtimes = members->runtimes;
+
+	return (struct run_limits){
+	        .timeout_ms = members->timeout_s * 1000,
+	        .output_bytes = members->output_limit_bytes,
+	        .memory_mb = members->memory_mb,
+	        .runtimes = runtimes && runtimes[0] ? runtimes : NULL,
+	};
+}
+
 static int read_config_limits(struct request *rq, const char *config_id, struct run_limits *ret,
                               struct error *err)
 {
@@ -34,14 +43,7 @@ static int read_config_limits(struct request *rq, const char *config_id, struct 
 	    json_parse(rq->arena, span_of(record.config_json), &config_limit_shape, &limits, err) <
 	            0)
 		return -1;
-	*ret = (struct run_limits){
-	        .timeout_ms = limits.timeout_s * 1000,
-	        .output_bytes = limits.output_limit_bytes,
-	        .memory_mb = limits.memory_mb,
-	        .runtimes = limits.runtimes && limits.runtimes[0]
-	                            ? (const char *const *)limits.runtimes
-	                            : NULL,
-	};
+	*ret = run_limits_of(&limits);
 	return 0;
 }
 

@@ -3,10 +3,9 @@
 #pragma once
 
 #include "edge/caller.h"
-#include "fleet/create.h"
-#include "fleet/hold.h"
-#include "store/store.h"
 #include "tool/tool.h"
+
+struct fleet_create;
 
 /* ---- a new sandbox ---- */
 
@@ -28,6 +27,12 @@ struct run_limits {
 	int64_t timeout_ms, output_bytes, memory_mb; /* at most */
 	const char *const *runtimes;                 /* of python, node, bash; advisory */
 };
+/* The members of a stored config that limit its sandboxes; 0 and NULL: not given. */
+struct config_limit_members {
+	int64_t timeout_s, memory_mb, output_limit_bytes;
+	const char **runtimes;
+};
+struct run_limits run_limits_of(const struct config_limit_members *members);
 /* Every surface that runs commands in sandboxes calls this. A sandbox without a config, or whose
  * config was deleted, has no limits. Reads the config: on the loop's thread it may fail, see
  * request_may_block. */

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "http/range.h"
-#include "http/relay.h"
+#include "http/server/range.h"
+#include "http/server/relay.h"
 
 int download_range_find(struct request *rq, const char *what, int64_t whole,
                         struct download_range *ret, struct error *err)

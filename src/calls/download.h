@@ -4,6 +4,7 @@
 #pragma once
 
 #include "edge/caller.h"
+#include "http/server/http.h"
 
 struct download_range {
 	bool is_part;

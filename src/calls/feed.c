@@ -8,9 +8,12 @@
 #include "base/list.h"
 #include "base/log.h"
 #include "edge/api.h"
-#include "fleet/events.h"
-#include "http/relay.h"
+#include "fleet/core/events.h"
+#include "http/server/relay.h"
+#include "loop/loop.h"
 #include "sandbox/events.h"
+#include "store/events.h"
+#include "worker/worker.h"
 
 /* Another server on the same store cannot announce its events here: poll for them. */
 #define LOOK_MS 1000

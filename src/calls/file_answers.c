@@ -5,6 +5,8 @@
 #include "base/clock.h"
 #include "calls/files.h"
 #include "calls/stream.h"
+#include "edge/target.h"
+#include "json/json.h"
 #include "provider/agent_reader.h"
 
 struct file_reply {

@@ -5,6 +5,7 @@
 #include "calls/files.h"
 #include "calls/multipart.h"
 #include "calls/stream.h"
+#include "edge/target.h"
 
 struct upload_form {
 	struct stream stream;

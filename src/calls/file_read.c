@@ -6,7 +6,9 @@
 
 #include "calls/files.h"
 #include "calls/stream.h"
+#include "edge/target.h"
 #include "edge/text.h"
+#include "json/json.h"
 
 struct file_read {
 	struct stream stream;

@@ -2,6 +2,8 @@
 /* Changes below a folder as events. */
 #include "calls/files.h"
 #include "calls/stream.h"
+#include "edge/target.h"
+#include "json/json.h"
 
 #define IDLE_MS 15000
 

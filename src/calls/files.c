@@ -8,8 +8,10 @@
 #include "base/clock.h"
 #include "base/path.h"
 #include "calls/stream.h"
-#include "http/range.h"
+#include "edge/target.h"
+#include "http/server/range.h"
 #include "image/compress.h"
+#include "json/json.h"
 #include "provider/compute.h"
 
 int files_resolve(struct request *rq, const struct api_target *t, const char *path,

@@ -7,7 +7,11 @@
 
 #include "calls/output.h"
 #include "edge/caller.h"
+#include "http/server/http.h"
 #include "wire/agent_files.h"
+
+struct api_target;
+struct fleet_hold;
 
 typedef void files_entry_writer(struct buf *out, const struct agent_file *file, const char *path);
 struct files_call {

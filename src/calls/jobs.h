@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "calls/command.h"
 #include "edge/caller.h"
+#include "http/server/http.h"
 #include "job/job.h"
 
 /* `given`, else the header Atoll-Conversation, else "". */

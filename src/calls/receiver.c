@@ -19,7 +19,9 @@
 #include "base/log.h"
 #include "base/thread.h"
 #include "calls/stream.h"
+#include "config/config.h"
 #include "edge/caller.h"
+#include "fleet/core/work_lane.h"
 #include "wire/agent.h"
 #include "wire/wire.h"
 

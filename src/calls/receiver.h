@@ -3,8 +3,8 @@
  *
  * The loop sends the body, framed, into a socket pair. One thread, the receiver, reads all these
  * sockets and writes each body to its file. When a body is complete, its work is queued in a lane
- * (fleet/work_lane.h), which serves projects in turn. So a slow client uses its connection, two
- * descriptors and a file without a name, but no worker and no place in the lane.
+ * (fleet/core/work_lane.h), which serves projects in turn. So a slow client uses its connection,
+ * two descriptors and a file without a name, but no worker and no place in the lane.
  *
  * Options limit the uploads of the server (uploads_max) and of a project
  * (uploads_per_project_max), from the head of the request to the end of its work. The receiver
@@ -12,9 +12,10 @@
  * with fewer than upload_rate_min bytes a second. It drops an upload whose client disconnects. */
 #pragma once
 
-#include "fleet/work_lane.h"
-#include "http/http.h"
+#include "http/server/http.h"
 
+struct reply;
+struct work_lane;
 struct api;
 struct receiver;
 struct receiver *receiver_new(struct api *api);

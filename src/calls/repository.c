@@ -2,6 +2,7 @@
 #include "calls/repository.h"
 
 #include "calls/files.h"
+#include "edge/target.h"
 
 int repository_locate(struct request *rq, struct api_target *target, const char *path,
                       struct git_at *ret, struct error *err)

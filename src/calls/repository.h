@@ -5,6 +5,8 @@
 #include "edge/caller.h"
 #include "git/git.h"
 
+struct api_target;
+
 /* A NULL path is the sandbox's default folder. `target` is open. */
 MUST_CHECK int repository_locate(struct request *rq, struct api_target *target, const char *path,
                                  struct git_at *ret, struct error *err);

@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "base/path.h"
 #include "edge/caller.h"
-#include "fleet/artifacts.h"
+#include "fleet/sandbox/artifacts.h"
 
 static const struct json_member stored_artifact_shape_members[] = {
         JSON_TEXT_MEMBER(stored_artifact, id),

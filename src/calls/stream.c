@@ -10,7 +10,6 @@
 #include "provider/agent_reader.h"
 #include "provider/command_ends.h"
 #include "provider/compute.h"
-#include "provider/provider.h"
 
 struct stream *stream_new(const struct stream_ops *ops, struct fleet_hold *hold)
 {

@@ -11,10 +11,12 @@
 #include <stdint.h>
 
 #include "base/arena.h"
-#include "fleet/fleet.h"
-#include "fleet/hold.h"
-#include "http/relay.h"
+#include "http/server/relay.h"
+#include "fleet/lifecycle/hold.h"
 
+struct relay;
+struct reply;
+struct request;
 struct agent_process;
 struct stream;
 struct wire_member;

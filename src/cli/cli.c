@@ -7,9 +7,11 @@
 
 #include "cli/commands.h"
 #include "cli/help.h"
-#include "cli/text_out.h"
-#include "http/client.h"
-#include "http/http.h"
+#include "cli/core/plain.h"
+#include "cli/core/text_out.h"
+#include "http/client/client.h"
+#include "http/message/fault.h"
+#include "http/server/http.h"
 
 static void print_error(struct cli *cli)
 {
@@ -46,19 +48,17 @@ static bool is_help(const char *word)
 /* Finds the command that argv names and moves argv behind the name. */
 static int find_command(struct cli *cli, const char *const **argv)
 {
-	const struct cli_command *const *table = commands;
-
 	for (;;) {
 		const char *name = **argv;
 
-		cli->command = command_find(table, name);
+		cli->command = cli->parent ? command_find_child(cli->parent, name)
+		                           : command_find(commands, name);
 		if (!cli->command)
 			return refuse_command(cli, name);
 		(*argv)++;
 		if (!cli->command->children)
 			return 0;
 		cli->parent = cli->command;
-		table = cli->command->children;
 		if (!**argv || is_help(**argv))
 			return 0;
 	}
@@ -94,7 +94,7 @@ static int run_command(struct cli *cli, const char *const *argv)
 		help_show(cli->parent, cli->command);
 		return 0;
 	}
-	return cli->command->run(cli);
+	return cli->command->run ? cli->command->run(cli) : plain_run(cli);
 }
 
 int cli_main(int argc, char **argv)

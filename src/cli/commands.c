@@ -1,7 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/commands.h"
 
-#include <string.h>
+#include "cli/account/commands.h"
+#include "cli/files/commands.h"
+#include "cli/sandbox/commands.h"
+#include "cli/server/commands.h"
+#include "cli/sync/commands.h"
+#include "cli/template/commands.h"
+#include "cli/terminal/commands.h"
+#include "cli/tool/commands.h"
 
 const struct cli_command *const commands[] = {
         &command_run,        &command_exec,     &command_shell,    &command_code,
@@ -20,23 +27,3 @@ const struct cli_command *const commands[] = {
         &command_config,     &command_doctor,   &command_plan,     &command_bench,
         &command_completion, &command_version,  &command_help,     NULL,
 };
-
-const struct command_option common_options[] = {
-        {.name = "json", .about = "answer as JSON"},
-        {.name = "help", .letter = 'h', .about = "show this help"},
-        {0},
-};
-
-const struct command_option *command_options(const struct cli_command *command)
-{
-	return command->make_options ? command->make_options() : command->options;
-}
-
-const struct cli_command *command_find(const struct cli_command *const *table, const char *name)
-{
-	for (; *table; table++) {
-		if (strcmp((*table)->name, name) == 0)
-			return *table;
-	}
-	return NULL;
-}

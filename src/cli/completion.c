@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
+#include "cli/commands.h"
 #include "cli/help.h"
 
 /* The scripts ask these commands for names. They ask only a running server: TAB must not start
@@ -33,9 +34,9 @@ static void each_command(struct buf *out, on_command *visit)
 {
 	for (const struct cli_command *const *at = commands; *at; at++) {
 		visit(out, NULL, *at);
-		for (const struct cli_command *const *child = (*at)->children; child && *child;
+		for (const struct cli_command *child = (*at)->children; child && child->name;
 		     child++)
-			visit(out, *at, *child);
+			visit(out, *at, child);
 	}
 }
 
@@ -51,10 +52,10 @@ static void each_option(struct buf *out, const struct cli_command *command, on_o
 		visit(out, option);
 }
 
-static void add_command_names(struct buf *out, const struct cli_command *const *table)
+static void add_command_names(struct buf *out, const struct cli_command *table)
 {
-	for (; *table; table++)
-		buf_addf(out, "%s%s", (*table)->name, table[1] ? " " : "");
+	for (; table->name; table++)
+		buf_addf(out, "%s%s", table->name, table[1].name ? " " : "");
 }
 
 /* ---- bash ---- */
@@ -108,7 +109,8 @@ static void print_bash(struct buf *out)
 	                  "\tlocal command=${COMP_WORDS[1]}\n"
 	                  "\tif ((COMP_CWORD == 1)); then\n"
 	                  "\t\tCOMPREPLY=($(compgen -W '");
-	add_command_names(out, commands);
+	for (const struct cli_command *const *at = commands; *at; at++)
+		buf_addf(out, "%s%s", (*at)->name, at[1] ? " " : "");
 	buf_add_text(out, "' -- \"$word\"))\n\t\treturn\n\tfi\n\tcase $command in\n\t-");
 	each_command(out, bash_parents);
 	buf_add_text(out, ") ((COMP_CWORD > 2)) && command=\"$command ${COMP_WORDS[2]}\" ;;\n"

@@ -3,6 +3,8 @@
 
 #include <stdio.h>
 
+#include "cli/commands.h"
+
 #define NAME_WIDTH 12
 #define OPTION_WIDTH 26
 
@@ -42,8 +44,8 @@ static void print_option(struct buf *out, const struct command_option *option)
 static void print_children(struct buf *out, const struct cli_command *command)
 {
 	buf_add_text(out, "\nCommands:\n");
-	for (const struct cli_command *const *at = command->children; *at; at++)
-		buf_addf(out, "  %-*s %s\n", NAME_WIDTH, (*at)->name, (*at)->about);
+	for (const struct cli_command *at = command->children; at->name; at++)
+		buf_addf(out, "  %-*s %s\n", NAME_WIDTH, at->name, at->about);
 }
 
 void help_print(struct buf *out, const struct cli_command *parent,

@@ -4,7 +4,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
-#include "cli/command.h"
+#include "cli/core/command.h"
 
 #define HELP_SIZE_MAX (256u * 1024)
 

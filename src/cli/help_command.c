@@ -7,15 +7,14 @@
 /* Handles "help", "help COMMAND" and "help COMMAND SUBCOMMAND". */
 static int run_help(struct cli *cli)
 {
-	const struct cli_command *const *table = commands;
 	const struct cli_command *parent = NULL, *command = NULL;
 
 	for (const char *const *word = cli->args.words; *word; word++) {
 		parent = command;
-		command = table ? command_find(table, *word) : NULL;
+		command =
+		        parent ? command_find_child(parent, *word) : command_find(commands, *word);
 		if (!command)
 			return FAIL(cli->err, ERROR_INVALID, "there is no command '%s'", *word);
-		table = command->children;
 	}
 	help_show(parent, command);
 	return 0;

@@ -5,10 +5,10 @@
 
 #include "base/clock.h"
 #include "code/locks.h"
-#include "fleet/hold.h"
 #include "provider/agent_reader.h"
 #include "provider/command_ends.h"
 #include "provider/compute.h"
+#include "fleet/core/fleet_hold.h"
 
 #define MESSAGE_MS 5000 /* of what was begun */
 #define GRACE_MS 5000   /* from an interrupt until the kernel is ended */
@@ -144,10 +144,10 @@ static int run_step(struct running_block *r, struct error *err)
 
 	r->agent.limits.cancel = cancel;
 	ready = agent_reader_wait(&r->agent, r->until, err);
-	/* What was begun is read to its end: the interrupt goes over the same connection. */
+	/* A started block is read to its end, because the interrupt uses the same connection. */
 	r->agent.limits.cancel = NULL;
 	if (ready < 0 && cancel && cancel_is_said(cancel)) {
-		/* What was not sent needs no end. */
+		/* A block that was not sent needs no end. */
 		if (!r->is_started)
 			return -1;
 		r->why = *err;

@@ -31,8 +31,9 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
-#include "fleet/fleet.h"
 #include "json/json.h"
+
+struct fleet_hold;
 
 #define CODE_CONTEXTS_MAX 16 /* of one sandbox, ended ones included */
 #define CODE_ID_MAX 40       /* [a-z0-9-] */

@@ -7,10 +7,10 @@
 #include "code/code.h"
 #include "code/code_kernels.h"
 #include "code/locks.h"
-#include "fleet/hold.h"
 #include "provider/compute.h"
 #include "provider/provider.h"
 #include "wire/agent_jobs.h"
+#include "fleet/core/fleet_hold.h"
 
 #define LABEL "code:"
 #define RING_BYTES (256 * 1024)
@@ -196,11 +196,8 @@ static int start_kernel(const struct code_at *at, struct arena *a, const struct 
 static int send_signal(const struct code_at *at, const struct agent_signal *signal,
                        struct error *err)
 {
-	AUTO(arena_done) struct arena arena = {0};
-	const struct compute_call call = {
-	        .type = AGENT_SIGNAL, .shape = agent_signal_shape, .message = signal};
-
-	return compute_call(at->hold->provider, at->hold->id, &arena, &call, at->deadline, err);
+	return compute_signal(at->hold->provider, at->hold->id, AGENT_SIGNAL, signal, at->deadline,
+	                      err);
 }
 
 int code_interrupt(const struct code_at *at, uint64_t process, struct error *err)
@@ -240,19 +237,17 @@ static int wait_for_end(const struct code_at *at, uint64_t process, struct error
 
 static int end_kernel(const struct code_at *at, const struct code_context *c, struct error *err)
 {
-	AUTO(arena_done) struct arena arena = {0};
 	const struct agent_signal kill = {
 	        .process = c->process, .signal = SIGKILL, .whole_tree = 1};
-	const struct agent_signal which = {.process = c->process};
-	const struct compute_call forget = {
-	        .type = AGENT_FORGET, .shape = agent_signal_shape, .message = &which};
+	const struct agent_signal ended = {.process = c->process};
 
 	/* A conflict: it has ended by itself since it was found. */
 	if (!c->has_ended && ((send_signal(at, &kill, err) < 0 && err->code != ERROR_CONFLICT) ||
 	                      wait_for_end(at, c->process, err) < 0))
 		return -1;
 	error_clear(err);
-	return compute_call(at->hold->provider, at->hold->id, &arena, &forget, at->deadline, err);
+	return compute_signal(at->hold->provider, at->hold->id, AGENT_FORGET, &ended, at->deadline,
+	                      err);
 }
 
 static const char *new_id(struct arena *a)

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "fleet/hold.h"
+#include "fleet/core/fleet_hold.h"
 
 struct code_contexts {
 	pthread_mutex_t mutex; /* of what follows */

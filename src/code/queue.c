@@ -1,11 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "code/queue.h"
 
+#include <stdlib.h>
 #include <string.h>
 
-void code_queue_init(struct code_queue *turns)
+#include "base/error.h"
+
+struct code_queue {
+	struct list turns; /* first come first */
+};
+
+struct code_queue *code_queue_new(void)
 {
+	struct code_queue *turns = calloc(1, sizeof(*turns));
+
+	if (!turns)
+		abort();
 	list_init(&turns->turns);
+	return turns;
+}
+
+void code_queue_free(struct code_queue *turns)
+{
+	free(turns);
 }
 
 static bool is_same_context(const struct code_queue_place *a, const struct code_queue_place *b)

@@ -6,15 +6,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/error.h"
+#include "base/attribute.h"
 #include "base/id.h"
 #include "base/list.h"
 
+struct error;
+
 #define CODE_WAITING_MAX 32 /* of one context */
 
-struct code_queue {
-	struct list turns; /* first come first */
-};
+struct code_queue;
 struct code_queue_place {
 	struct list item;
 	char sandbox[ID_SIZE + 1];
@@ -23,7 +23,8 @@ struct code_queue_place {
 	void (*on_turn)(struct code_queue_place
 	                        *turn); /* called once, at the latest by the end before it */
 };
-void code_queue_init(struct code_queue *turns);
+struct code_queue *code_queue_new(void);
+void code_queue_free(struct code_queue *turns); /* NULL is fine */
 /* Calls on_turn before it returns when the context is free. ERROR_LIMIT when too many blocks wait.
  */
 MUST_CHECK int code_queue_enter(struct code_queue *turns, struct code_queue_place *turn,

@@ -194,7 +194,7 @@ static void tell_begun(struct code_reader *r, unsigned stream)
 	tell_text(r, stream, begun);
 }
 
-/* Puts what is needed to end the begun character behind it; true when it is whole now. */
+/* Appends the bytes that complete a begun character; true when it is complete. */
 static bool complete_begun(struct code_stream *s, struct span *text)
 {
 	while (text->size > 0 && span_begun((struct span){s->begun, s->begun_size})) {

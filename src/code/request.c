@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "code/code.h"
-
 #include <string.h>
 
 #include "base/random.h"
+#include "code/code.h"
 
 const char *const code_languages[] = {"python", "javascript", "bash", NULL};
 

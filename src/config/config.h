@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "sandbox/price.h"
 #include "sandbox/sandbox.h"
+#include "sandbox/timeouts.h"
 
 /* Bounds that other folders rely on: the api process keeps no more of a command's output; the
  * broker does not trust the api process and enforces equal bounds of its own. */
@@ -92,13 +93,10 @@ struct config {
 	int64_t sessions_max;  /* of /v1/sandbox */
 	int64_t output_limit_bytes;
 	int64_t exec_timeout_ms;
-	int64_t idle_reap_ms;
-	int64_t idle_pause_ms;
-	int64_t idle_stop_ms;
+	struct sandbox_timeouts timeouts; /* only inherited ones */
 	int64_t agent_timeout_ms;
 	int64_t session_idle_ms; /* of /v1/sandbox */
 	int64_t leases_keep_ms;
-	int64_t lifetime_max_ms;
 	const char *default_template;
 	bool internet;
 

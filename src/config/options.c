@@ -231,15 +231,15 @@ const struct config_option config_options[] = {
         DURATION_OPTION(
                 "exec_timeout", exec_timeout_ms, .initial = "10m", .max = YEAR_MS,
                 .about = "time limit of a command, unless its request sets one; 0 = no limit"),
-        DURATION_OPTION("idle_reap", idle_reap_ms, .env = "SANDBOX_IDLE_REAP_SECONDS",
+        DURATION_OPTION("idle_reap", timeouts.idle_reap_ms, .env = "SANDBOX_IDLE_REAP_SECONDS",
                         .initial = "30m", .max = YEAR_MS,
                         .about = "an ephemeral sandbox is removed after this time without use; 0 = "
                                  "never"),
-        DURATION_OPTION("idle_pause", idle_pause_ms, .env = "SANDBOX_IDLE_TIMEOUT_MS",
+        DURATION_OPTION("idle_pause", timeouts.idle_pause_ms, .env = "SANDBOX_IDLE_TIMEOUT_MS",
                         .initial = "5m", .max = YEAR_MS,
                         .about = "a sandbox is paused after this time without use; its next use "
                                  "resumes it; 0 = never"),
-        DURATION_OPTION("idle_stop", idle_stop_ms, .env = "SANDBOX_IDLE_STOP_SECONDS",
+        DURATION_OPTION("idle_stop", timeouts.idle_stop_ms, .env = "SANDBOX_IDLE_STOP_SECONDS",
                         .initial = "24h", .max = YEAR_MS,
                         .about = "a sandbox is stopped after this time without use; its files are "
                                  "kept and its next use starts it; 0 = never"),
@@ -255,7 +255,7 @@ const struct config_option config_options[] = {
         DURATION_OPTION("leases_keep", leases_keep_ms, .initial = "30d", .max = YEAR_MS,
                         .about = "a lease without a sandbox is deleted, with its specification, "
                                  "after this time without use; 0 = never"),
-        DURATION_OPTION("lifetime_max", lifetime_max_ms, .env = "AGENT_RUN_TIMEOUT_MS",
+        DURATION_OPTION("lifetime_max", timeouts.lifetime_max_ms, .env = "AGENT_RUN_TIMEOUT_MS",
                         .initial = "7d", .max = YEAR_MS,
                         .about = "an ephemeral sandbox is removed at this age; a persistent one is "
                                  "stopped this long after its start; 0 = never"),

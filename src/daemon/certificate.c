@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/log.h"
-#include "http/tls.h"
+#include "http/tls/tls.h"
 
 static struct certificate_mark mark_of(const char *path)
 {

@@ -3,7 +3,7 @@
  *
  * Copies have the same node.id. The running server holds a lock on /run/atoll/nodes/NODE and
  * removes that file when it ends; the next server on the host removes the files of killed servers.
- * fleet/pairing.h detects copies on other hosts with the same database. */
+ * fleet/recovery/pairing.h detects copies on other hosts with the same database. */
 #pragma once
 
 #include "base/error.h"

@@ -2,8 +2,7 @@
 #include "daemon/drain.h"
 
 #include "base/log.h"
-#include "config/config.h"
-#include "http/drain.h"
+#include "http/server/drain.h"
 
 #define LOOK_MS 50
 

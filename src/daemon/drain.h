@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* daemon/drain.h — the api process stops: running calls may finish first. On the loop thread.
  *
- * The first signal to stop refuses new requests (http/drain.h) and gives running ones at most the
- * time of the option `drain`. Then terminals are told, and the loop stops. The second signal stops
- * the loop at once. */
+ * The first signal to stop refuses new requests (http/server/drain.h) and gives running ones at
+ * most the time of the option `drain`. Then terminals are told, and the loop stops. The second
+ * signal stops the loop at once. */
 #pragma once
 
 #include "api/api.h"
+#include "http/server/http.h"
+#include "loop/loop.h"
 
 struct drain {
 	struct api *api;

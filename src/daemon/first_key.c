@@ -6,6 +6,11 @@
 
 #include "account/account.h"
 #include "base/clock.h"
+#include "base/id.h"
+#include "store/keys.h"
+#include "store/projects.h"
+
+struct store;
 
 #define PROJECT "default"
 

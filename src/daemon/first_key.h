@@ -2,7 +2,9 @@
 /* daemon/first_key.h — registers the key of DATA/admin.key in the store. */
 #pragma once
 
-#include "store/store.h"
+#include "base/error.h"
+
+struct store;
 
 /* Creates the project "default" and the key's row if they are missing; `fd` is the open file. */
 MUST_CHECK int first_key_register(struct store *store, int fd, struct error *err);

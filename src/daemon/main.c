@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "daemon/daemon.h"
-
 #include <stdio.h>
 #include <string.h>
 
 #include "api/api.h"
 #include "base/fd.h"
 #include "base/log.h"
+#include "daemon/daemon.h"
 #include "daemon/names.h"
 #include "daemon/options.h"
 #include "daemon/server.h"

@@ -8,7 +8,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "config/config.h"
-#include "fleet/pairing.h"
+#include "fleet/server/pair.h"
 
 enum daemon_role { ROLE_SUPERVISOR, ROLE_API, ROLE_NAMES };
 

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "base/fault.h"
-#include "base/fd.h"
 #include "base/log.h"
 
 #define FOLDER "reserve"

@@ -2,12 +2,12 @@
 #include "daemon/sealed_store.h"
 
 #include "base/arena.h"
-#include "base/fd.h"
 #include "base/log.h"
 #include "config/config.h"
 #include "daemon/data.h"
 #include "daemon/first_key.h"
 #include "seal/seal.h"
+#include "store/database.h"
 #include "store/secrets.h"
 
 /* Seals what an earlier version wrote in plain, and what a rotation that was killed has left. */

@@ -21,7 +21,7 @@ struct sealed_store_options {
 	const struct data_folder *data;
 	int key_fd; /* the open DATA/admin.key; -1: it is opened here */
 };
-/* When it fails, ret holds what is open already. */
+/* After a failure *ret holds the parts that are open already. */
 MUST_CHECK int sealed_store_open(const struct sealed_store_options *options,
                                  struct sealed_store *ret, struct error *err);
 void sealed_store_close(struct sealed_store *s); /* zeroed is fine */

@@ -513,7 +513,7 @@ static void tell_end(struct api_process *p)
 		              running);
 }
 
-/* From the outside in: first new work, then running work, then what it depends on. */
+/* In this order: new work, running work, then its dependencies. */
 static void close_server(struct api_process *p)
 {
 	if (p->loop)

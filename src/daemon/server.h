@@ -5,6 +5,7 @@
 
 #include "daemon/options.h"
 #include "provider/provider.h"
+#include "fleet/server/fleet.h"
 
 /* Runs until SIGTERM, or until it was unused for config->idle_exit_ms. */
 MUST_CHECK int server_run(struct arena *a, const struct daemon_options *o,

@@ -58,7 +58,7 @@ struct supervisor {
 	unsigned stop_count; /* signals to stop so far */
 };
 
-/* ---- what the children are given ---- */
+/* ---- the children's environment and arguments ---- */
 
 /* No other variables: the environment may hold secrets, and a file passes the configuration. */
 static const char *const kept_variables[] = {"PATH",         "LANG",           "LC_ALL",
@@ -104,7 +104,7 @@ static int prepare_broker(struct supervisor *s, struct error *err)
 {
 	const struct config *config = s->config;
 	struct child *c = &s->children[CHILD_BROKER];
-	const char **at = ARENA_ARRAY(s->arena, const char *, 40), *folder;
+	const char **at = ARENA_ARRAY(s->arena, const char *, 44), *folder;
 
 	c->name = "atoll-broker";
 	c->args = at;
@@ -119,6 +119,8 @@ static int prepare_broker(struct supervisor *s, struct error *err)
 	*at++ = arena_format(s->arena, "%s/atoll-agent", folder);
 	*at++ = "--image";
 	*at++ = arena_format(s->arena, "%s/atoll-image", folder);
+	*at++ = "--task";
+	*at++ = arena_format(s->arena, "%s/atoll-task", folder);
 	*at++ = "--uid";
 	*at++ = arena_format(s->arena, "%u", s->identity.uid);
 	*at++ = "--gid";
@@ -171,7 +173,7 @@ static int write_config(const struct supervisor *s,
 	return fd_write_all(*ret_fd, text.data, text.size, err);
 }
 
-/* ---- ourselves, in another role ---- */
+/* ---- atolld in another role ---- */
 
 struct role {
 	struct supervisor *supervisor;

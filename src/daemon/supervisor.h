@@ -3,7 +3,7 @@
 #pragma once
 
 #include "config/config.h"
-#include "fleet/pairing.h"
+#include "fleet/server/pair.h"
 
 /* Runs until SIGTERM or SIGINT, or until the api process exits by itself. */
 MUST_CHECK int supervisor_run(struct arena *a, const struct config *config, enum fleet_claim claim,

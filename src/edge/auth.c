@@ -5,11 +5,15 @@
 #include "base/clock.h"
 #include "edge/audit.h"
 #include "edge/caller.h"
+#include "edge/hooks.h"
 #include "edge/keys.h"
 #include "edge/limiter.h"
 #include "edge/meter.h"
 #include "edge/tickets.h"
-#include "fleet/peers.h"
+#include "fleet/core/peers.h"
+#include "http/server/shares.h"
+#include "loop/loop.h"
+#include "store/projects.h"
 
 /* The credentials of a request. */
 struct credential {

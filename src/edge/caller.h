@@ -4,12 +4,12 @@
 
 #include "account/account.h"
 #include "edge/api.h"
-#include "fleet/fleet.h"
-#include "fleet/hold.h"
-#include "fleet/waiting.h"
-#include "sandbox/price.h"
+#include "http/server/http.h"
+#include "sandbox/usage_reason.h"
 
 struct api_limiter_slot;
+struct fleet_awaited;
+struct fleet_ref;
 struct fleet_use;
 
 /* request->caller of every route that is not public. */
@@ -66,8 +66,8 @@ static inline void api_audit_subject(struct request *rq, const char *subject)
 /* Copies the caller, the route and the id for a call that outlives its request. Headers, parameters
  * and body are not copied. The copy uses the memory of `a`. */
 void api_request_copy(const struct request *rq, struct arena *a, struct request *ret);
-/* Whether the request can be parked while it awaits a change (fleet/waiting.h). A copy of a request
- * cannot: its thread waits. */
+/* Whether the request can be parked while it awaits a change (fleet/core/waiting.h). A copy of a
+ * request cannot: its thread waits. */
 static inline bool api_can_park(const struct request *rq)
 {
 	return rq->exchange != NULL;
@@ -93,22 +93,3 @@ MUST_CHECK int api_describe_use(const struct request *rq, struct fleet_use *ret,
  * looked up in all projects. */
 MUST_CHECK int api_resolve_sandbox_id(struct request *rq, const struct fleet_ref *filter,
                                       const char **ret, struct error *err);
-
-/* A started sandbox, held while a call uses it. */
-struct api_target {
-	struct sandbox_record record;
-	struct fleet_hold hold;
-	struct fleet_defaults defaults; /* of its template and row, without extra environment */
-};
-/* The sandbox of ":id". */
-MUST_CHECK int api_target_open(struct request *rq, struct api_target *ret, struct error *err);
-/* The sandbox of this id or name. */
-MUST_CHECK int api_target_open_id(struct request *rq, const char *id, struct api_target *ret,
-                                  struct error *err);
-void api_target_done(struct api_target *t); /* zeroed is fine */
-/* request_may_call for a sandbox that was held in another way. Ends the hold when it fails. */
-MUST_CHECK int api_may_call(struct request *rq, const struct sandbox_record *r,
-                            struct fleet_hold *hold, struct error *err);
-/* Ends this thread's calls to an agent when the client hangs up, if the route allows it, until
- * api_target_done. For a sandbox that was held in another way. */
-void api_target_cancel_with_client(struct request *rq);

@@ -3,6 +3,7 @@
 
 #include "config/config.h"
 #include "edge/api.h"
+#include "edge/hooks.h"
 
 const char *api_allow_origin(void *context, const char *origin)
 {

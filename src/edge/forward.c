@@ -12,11 +12,12 @@
 #include "config/url.h"
 #include "edge/caller.h"
 #include "edge/hosts.h"
-#include "fleet/peers.h"
-#include "http/dial.h"
-#include "http/host_lookup.h"
-#include "http/proxy.h"
-#include "http/tls.h"
+#include "fleet/core/peers.h"
+#include "http/client/dial.h"
+#include "http/client/host_lookup.h"
+#include "http/proxy/proxy.h"
+#include "http/server/failure.h"
+#include "http/tls/tls.h"
 
 /* A reachable peer accepts a connection at once. */
 #define DIAL_QUICK_MS 200
@@ -98,10 +99,7 @@ static void answer_failure(void *state, struct relay *relay, int status, const s
 
 	error_context(&named, "node '%s'", hop->node);
 	error_hint(&named, "the request may have taken effect");
-	if (!api_of(hop->rq)->write_failure(hop->rq, &failure, &out)) {
-		buf_reset(&out);
-		http_write_error(&out, &named, relay_request_id(relay));
-	}
+	request_write_failure(hop->rq, &failure, &out);
 	relay_answer(relay, failure.status, "application/json", buf_span(&out));
 }
 

@@ -10,9 +10,12 @@
  * later, on another thread. */
 #pragma once
 
-#include "edge/api.h"
-#include "http/relay.h"
+#include "config/config.h"
+#include "edge/caller.h"
+#include "edge/hooks.h"
+#include "http/server/relay.h"
 
+struct arena;
 struct config;
 struct tls;
 

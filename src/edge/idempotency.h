@@ -3,8 +3,7 @@
 #pragma once
 
 #include "edge/caller.h"
-#include "fleet/hold.h"
-#include "fleet/once.h"
+#include "fleet/lease/once.h"
 
 struct idempotent_request {
 	struct fleet_once once; /* key NULL: the request has no key, and every call does nothing */

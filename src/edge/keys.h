@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "base/arena.h"
-#include "store/store.h"
+#include "store/keys.h"
 
 #define API_KEY_CACHE_MS 5000
 

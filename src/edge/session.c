@@ -3,11 +3,14 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "fleet/create.h"
-#include "fleet/lease.h"
-#include "fleet/usage.h"
-#include "http/http.h"
-#include "json/json.h"
+#include "config/config.h"
+#include "edge/target.h"
+#include "fleet/core/use.h"
+#include "fleet/lease/lease.h"
+#include "fleet/lifecycle/create.h"
+#include "http/server/http.h"
+#include "provider/provider.h"
+#include "store/sandboxes.h"
 
 /* The request for a new sandbox of a session. */
 static struct fleet_create session_create_request(const struct request *rq, struct json_map labels)
@@ -21,7 +24,7 @@ static struct fleet_create session_create_request(const struct request *rq, stru
 	        .key_id = api_account(rq)->key_id,
 	        .labels = labels,
 	        .internet = !can_block,
-	        .idle_reap_ms = api->config->session_idle_ms,
+	        .timeouts.idle_reap_ms = api->config->session_idle_ms,
 	};
 }
 

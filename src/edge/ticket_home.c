@@ -5,8 +5,8 @@
 
 #include "base/clock.h"
 #include "edge/tickets.h"
-#include "fleet/access.h"
-#include "fleet/peers.h"
+#include "fleet/core/access.h"
+#include "fleet/core/peers.h"
 
 /* The clocks of two servers may differ by the lifetime of a ticket. */
 #define SIGNED_MS (2 * API_TICKET_MS)

@@ -5,9 +5,16 @@
 
 #include "base/cancel.h"
 #include "edge/caller.h"
-#include "fleet/usage.h"
-#include "http/hang_up.h"
-#include "http/parked.h"
+#include "edge/hooks.h"
+#include "edge/target.h"
+#include "fleet/core/sandboxes.h"
+#include "fleet/core/use.h"
+#include "fleet/core/waiting.h"
+#include "fleet/lifecycle/hold.h"
+#include "http/server/hang_up.h"
+#include "http/server/parked.h"
+#include "http/server/shares.h"
+#include "store/sandboxes.h"
 
 enum usage_reason api_use_reason(const char *path)
 {

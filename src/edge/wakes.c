@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "edge/api.h"
-#include "fleet/waiting.h"
-#include "http/parked.h"
+#include "edge/hooks.h"
+#include "fleet/core/waiting.h"
+#include "http/server/parked.h"
 
 static void wake_parked(void *context, const char *key)
 {

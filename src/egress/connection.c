@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One connection of a sandbox: whose name is it, may it, where is that, and bytes both ways.
+/* A connection of a sandbox: finds the name, checks the rules, looks the name up, carries bytes
+ * both ways.
  *
  *   READING -> LOOKING_UP -> CONNECTING -> CARRYING -> ENDING
  *
- * Of HTTP one request is carried, with as many bytes of body as it says, and its answer: a second
- * one could be of another name. Of TLS nothing is understood but the first message. */
+ * An HTTP connection carries a single request with the body size that it declares, and its answer,
+ * because a second request could name another host. Of TLS only the first message is parsed. */
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -18,12 +19,12 @@
 #include "egress/look.h"
 
 #define READING_MS 10000    /* until the name is known */
-#define CONNECTING_MS 20000 /* its lookup included, all addresses together */
+#define CONNECTING_MS 20000 /* including the lookup, for all addresses together */
 #define SILENCE_MS 900000
-/* Once the sandbox has said all, or has gone: that looks the same. */
+/* Once the sandbox has sent everything or has left, which look the same. */
 #define ENDED_SILENCE_MS 120000
 #define ENDING_MS 2000
-#define ROUNDS_MAX 8 /* at once: others wait for their turn, too */
+#define ROUNDS_MAX 8 /* at once, so that other connections get their turn */
 #define PENDING_MAX (SCRATCH_SIZE + 2 * LOOK_BYTES_MAX)
 #define ALERT_ACCESS_DENIED 49
 #define ALERT_INTERNAL_ERROR 80
@@ -34,8 +35,8 @@ struct side {
 	int fd;
 	struct loop_watch *watch; /* NULL once the kernel said that it hangs */
 	struct buf pending;       /* for it */
-	bool has_ended;           /* nothing more comes of it */
-	bool is_shut;             /* nothing more goes to it */
+	bool has_ended;           /* nothing more is read from it */
+	bool is_shut;             /* nothing more is sent to it */
 };
 
 struct egress_connection {
@@ -45,7 +46,7 @@ struct egress_connection {
 	enum protocol protocol;
 	enum egress_state state;
 	struct side client, server;
-	struct buf begin; /* what came before the name was known */
+	struct buf begin; /* bytes received before the name was known */
 	struct host_name looked;
 	struct body body;
 	struct lookup *lookup;
@@ -100,7 +101,8 @@ static void enter_state(struct egress_connection *c, enum egress_state state, in
 
 /* ---- ends ---- */
 
-/* What was said last is read before it goes: a close with bytes unread would take it back. */
+/* Reads the remaining bytes before the close: a close with unread bytes resets the connection and
+ * discards the last answer. */
 static void begin_ending(struct egress_connection *c)
 {
 	side_close(&c->server);
@@ -139,7 +141,7 @@ static void refuse_connection(struct egress_connection *c, enum refusal kind, co
 
 /* ---- carrying ---- */
 
-/* Of HTTP, after the request. */
+/* For HTTP, after the request. */
 static bool is_deaf(const struct egress_connection *c, const struct side *side)
 {
 	return side == &c->client && c->protocol == PROTOCOL_HTTP && c->body.state == BODY_DONE;
@@ -153,7 +155,7 @@ static int write_pending(struct side *to)
 	if (sent < 0)
 		return errno == EAGAIN || errno == EINTR ? 0 : -1;
 	buf_consume(&to->pending, (size_t)sent);
-	/* Thousands that are silent hold no memory. */
+	/* Thousands of silent connections hold no buffers. */
 	if (to->pending.size == 0)
 		buf_done(&to->pending);
 	return 0;
@@ -173,7 +175,7 @@ static int pass_bytes(struct egress_connection *c, const struct side *from, stru
 	return to->pending.overflowed ? -1 : 0;
 }
 
-/* 1 = there may be more, 0 = not now, -1 = it is over. */
+/* 1 = there may be more, 0 = not now, -1 = the end. */
 static int read_some(struct egress_connection *c, struct side *from, struct side *to)
 {
 	char *data = c->gateway->scratch;
@@ -195,7 +197,8 @@ static int copy_one_way(struct egress_connection *c, struct side *from, struct s
 {
 	int more = 1;
 
-	/* Of one that hangs nothing more is told, and nothing more comes: it is read to its end. */
+	/* epoll reports nothing more for a connection that hung up, so it is read to its end here.
+	 * */
 	for (unsigned i = 0; (i < ROUNDS_MAX || !from->watch) && more > 0; i++) {
 		if (to->pending.size > 0 && write_pending(to) < 0)
 			return -1;
@@ -219,7 +222,7 @@ static void update_side_watch(const struct egress_connection *c, const struct si
 {
 	bool reads = !side->has_ended && other->pending.size == 0 && !is_deaf(c, side);
 
-	/* Of one that is never read again it is heard all the same that it has ended. */
+	/* The end of a connection that is never read again is reported nevertheless. */
 	bool listens = is_deaf(c, side) && !side->has_ended;
 
 	set_events(side, (reads ? EPOLLIN : 0u) | (side->pending.size > 0 ? EPOLLOUT : 0u) |
@@ -266,7 +269,7 @@ static void send_at_once(int fd)
 	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
 }
 
-/* Those that are left have their share of the time. */
+/* The remaining addresses share the rest of the time. */
 static void start_attempt(struct egress_connection *c)
 {
 	int64_t left = c->connect_until_ms - loop_now_ms(c->gateway->loop);
@@ -275,7 +278,7 @@ static void start_attempt(struct egress_connection *c)
 	enter_state(c, CONNECTING, left > 0 ? left / (int64_t)(others + 1) : 0);
 }
 
-/* One attempt; -1 when it failed already. */
+/* Starts an attempt; -1 if it failed at once. */
 static int try_address(struct egress_connection *c, uint32_t address)
 {
 	const struct sockaddr_in there = {.sin_family = AF_INET,
@@ -300,7 +303,7 @@ static void drop_attempt(struct side *server)
 	fd_forget(&server->fd);
 }
 
-/* Connects to the very address that was checked; the name is not looked up twice. */
+/* Connects to the checked address; the name is not looked up twice. */
 static void connect_take_envelope(struct egress_connection *c)
 {
 	bool was_tried = c->server.fd >= 0 || c->state == CONNECTING;
@@ -341,7 +344,7 @@ static void on_server(void *context, uint32_t epoll_events)
 		connection_free(c);
 		return;
 	}
-	/* Said again and again until it is closed, which other bytes may have to come before. */
+	/* Repeated until the close, because other bytes may have to be sent first. */
 	if (epoll_events & EPOLLHUP) {
 		loop_watch_free(c->server.watch);
 		c->server.watch = NULL;
@@ -365,7 +368,7 @@ static void on_lookup_end(void *context, enum dns_code code, const struct dns_ad
 
 /* ---- reading ---- */
 
-/* What goes to the server first. */
+/* The first bytes for the server. */
 static int prepare_server_bytes(struct egress_connection *c, size_t head_size)
 {
 	struct span begin = buf_span(&c->begin);
@@ -455,7 +458,7 @@ static void on_client(void *context, uint32_t epoll_events)
 		return;
 	case LOOKING_UP:
 	case CONNECTING:
-		connection_free(c); /* it hung up */
+		connection_free(c); /* the peer hung up */
 		return;
 	case CARRYING:
 		if (epoll_events & EPOLLHUP) {

@@ -16,8 +16,8 @@
 #include "egress/gateway.h"
 #include "egress/route.h"
 
-#define ACCEPTS_MAX 64        /* at once: others wait for their turn, too */
-#define PAUSE_MS 100          /* when there are no descriptors */
+#define ACCEPTS_MAX 64        /* at once, so that other connections get their turn */
+#define PAUSE_MS 100          /* pause when there are no descriptors */
 #define CONNECTIONS_MAX 24000 /* two descriptors each */
 #define CONNECTIONS_OF_ONE_MAX 256
 #define CHANGES_SIZE 16384
@@ -124,7 +124,7 @@ static int watch_rules(struct gateway *g, struct error *err)
 	return 0;
 }
 
-/* ---- what it is told ---- */
+/* ---- options ---- */
 
 static int read_ranges(struct gateway *g, const struct egress_options *o, struct error *err)
 {
@@ -188,7 +188,7 @@ void egress_nameservers(struct span conf, char out[EGRESS_NAMESERVERS_SIZE])
 
 /* ---- life ---- */
 
-/* For as long as the process lives. */
+/* Never freed: used until the process ends. */
 static int watch_descriptor(struct gateway *g, int fd, loop_on_ready *on_ready,
                             struct loop_watch **ret, struct error *err)
 {

@@ -60,9 +60,9 @@ bool rules_allow(const struct gateway *g, const struct guest *guest, const char 
 	       sandbox_egress_allows_name(buf_text(&text), span_of(name));
 }
 
-/* ---- where it leads ---- */
+/* ---- addresses ---- */
 
-/* As the rules of all sandboxes are in broker/network/firewall.c, for what they send themselves. */
+/* The same rules as in broker/network/firewall.c for the sandboxes' own packets. */
 bool gateway_may_reach(const struct gateway *g, uint32_t address)
 {
 	bool is_given_back = false;
@@ -76,7 +76,7 @@ bool gateway_may_reach(const struct gateway *g, uint32_t address)
 	       route_leads_out(g->routes_fd, address);
 }
 
-/* ---- what is told ---- */
+/* ---- logs ---- */
 
 void gateway_tell(struct gateway *g, const struct guest *guest, const char *name, const char *why)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* RFC 8446 and 6066: records, in them one message, in it lists in lists. */
+/* RFC 8446 and RFC 6066: records hold a message, which holds nested lists. */
 #include <string.h>
 
 #include "egress/look.h"
@@ -37,7 +37,7 @@ static bool take_bytes(struct span *rest, size_t size, struct span *ret)
 	return true;
 }
 
-/* A list whose size is said in so many bytes before it. */
+/* A list that follows its size of so many bytes. */
 static bool take_list(struct span *rest, unsigned size_bytes, struct span *ret)
 {
 	size_t size;
@@ -51,7 +51,7 @@ static enum host_name_result refuse_hello(struct host_name *ret, const char *why
 	return LOOK_REFUSED;
 }
 
-/* The message out of its records, into `message`; more than it may come with it. */
+/* Copies the message from its records into `message`; bytes after it may be copied, too. */
 static enum host_name_result join_records(struct span bytes, struct buf *message,
                                           struct host_name *ret)
 {
@@ -80,7 +80,7 @@ static enum host_name_result join_records(struct span bytes, struct buf *message
 	return LOOK_MORE;
 }
 
-/* Exactly one, of a host. */
+/* Exactly one entry, of type host name. */
 static enum host_name_result read_names(struct span extension, struct host_name *ret)
 {
 	struct span list, name;
@@ -151,7 +151,7 @@ enum host_name_result hello_look(struct span bytes, struct host_name *ret)
 	if (take_number(&rest, MESSAGE_HEAD - 1, &size)) {
 		if (size > LOOK_BYTES_MAX - MESSAGE_HEAD - RECORD_HEAD)
 			return refuse_hello(ret, "its ClientHello is too large");
-		/* Whole: what comes behind it is the server's to judge. */
+		/* The message is whole; the server judges the bytes after it. */
 		if (take_bytes(&rest, size, &hello))
 			return read_hello(hello, ret);
 	}

@@ -65,7 +65,7 @@ static bool take_name(struct span *rest, char out[SANDBOX_HOST_NAME_MAX + 1])
 	return host_name_is_valid((struct span){out, size});
 }
 
-/* Whose a record is does not matter: who asks a resolver believes what it says. */
+/* The owner of a record does not matter: a client of a resolver trusts its answer. */
 static bool skip_name(struct span *rest)
 {
 	uint32_t label;
@@ -94,7 +94,7 @@ static bool take_head(struct span *rest, struct dns_head *ret)
 	       take_number(rest, 2, &ret->others) && take_number(rest, 2, &ret->more);
 }
 
-/* Head and question, and what is behind them. */
+/* Checks the head and the question; sets the position after them. */
 static bool take_question(struct span *rest, struct dns_head *head, struct dns_question *ret)
 {
 	const char *begin;
@@ -125,7 +125,7 @@ bool dns_question_is_for_address(const struct dns_question *q)
 	return q->kind == KIND_A || q->kind == KIND_ANY;
 }
 
-/* One record; an address is added. */
+/* Reads a record; adds its address. */
 static bool take_record(struct span *rest, struct dns_addresses *ret)
 {
 	uint32_t kind, class, ttl_s, size, address;
@@ -156,7 +156,7 @@ bool dns_answer_parse(struct span answer, const struct dns_question *asked, enum
 	    question.id != asked->id || question.kind != KIND_A ||
 	    strcasecmp(question.name, asked->name) != 0)
 		return false;
-	/* One that was cut short has what fitted. */
+	/* A truncated answer has the records that fitted. */
 	for (uint32_t i = 0; i < head.answers; i++)
 		if (!take_record(&answer, &found))
 			break;

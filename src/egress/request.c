@@ -11,7 +11,7 @@
 #define CHUNK_DIGITS_MAX 8
 #define HTTP_PORT ":80"
 
-/* What is for this connection alone, and what would make another protocol of it. */
+/* Headers for this connection alone, and headers that change the protocol. */
 static const char *const dropped[] = {"connection",          "keep-alive", "proxy-connection",
                                       "proxy-authorization", "upgrade",    "te",
                                       "http2-settings",      "trailer"};

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #define ANSWER_SIZE 4096
-#define STALE_MAX 8 /* answers to what was asked before */
+#define STALE_MAX 8 /* answers to earlier questions */
 
 struct route_question {
 	struct nlmsghdr head;

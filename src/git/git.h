@@ -18,7 +18,8 @@
 #include <stdint.h>
 
 #include "base/arena.h"
-#include "fleet/fleet.h"
+
+struct fleet_hold;
 
 #define GIT_NAME_MAX 255
 #define GIT_URL_MAX 2048

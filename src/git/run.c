@@ -3,11 +3,11 @@
 
 #include <string.h>
 
-#include "fleet/hold.h"
 #include "git/parse.h"
 #include "provider/compute_run.h"
 #include "provider/provider.h"
 #include "wire/agent.h"
+#include "fleet/core/fleet_hold.h"
 
 #define FIXED_ARGS 16
 #define TEXT_MAX ((size_t)200)

@@ -17,7 +17,7 @@
 #include "image/config.h"
 #include "image/progress.h"
 
-/* The program that this runs in ends after it. */
+/* The process ends after this call. */
 static struct jailed_backup *task_new(const struct backup *b, struct error *err)
 {
 	const struct rlimit files = {65536, 65536};
@@ -32,7 +32,7 @@ static struct jailed_backup *task_new(const struct backup *b, struct error *err)
 		(void)FAIL(err, ERROR_SYSTEM, "libsodium cannot be used");
 		return NULL;
 	}
-	/* Up to one folder of each layer is open at each depth. */
+	/* At each depth a folder of each layer may be open. */
 	(void)setrlimit(RLIMIT_NOFILE, &files);
 	task->backup = b;
 	return task;
@@ -64,7 +64,7 @@ static void on_line(void *context, const char *line)
 		progress_tell(t->progress_fd, (int)percent, t->text);
 }
 
-/* The jailed process wrote it, and an archive may have got hold of that. */
+/* The jailed process wrote this, and a hostile archive may control that process. */
 static int check_task(struct jailed_backup *task, struct error *err)
 {
 	const struct backup_outcome *o = &task->outcome;
@@ -77,7 +77,7 @@ static int check_task(struct jailed_backup *task, struct error *err)
 	return 0;
 }
 
-/* What runs in the jail, and the folders that it has there. */
+/* The function that runs in the jail, and its folders there. */
 struct jailed_function {
 	int (*function)(void *);
 	int folder_fd, read_fd;
@@ -102,7 +102,7 @@ static int run_jailed(struct jailed_backup *task, const struct jailed_function *
 
 	if (command_run(&spec, &command, err) == 0)
 		return check_task(task, err);
-	/* Ended by us, it has not said a word. */
+	/* The daemon ended the process, so it reported nothing. */
 	if (task->failure.code != ERROR_NONE)
 		*err = task->failure;
 	return -1;
@@ -221,7 +221,7 @@ int backup_load(const struct backup *b, struct error *err)
 		return -1;
 	if (syncfs(layer) < 0)
 		return FAIL_ERRNO(err, "bring the layer to the disk");
-	/* From now on it is a snapshot (broker/layers/stacks.h): not before all of it is there. */
+	/* This makes it a snapshot (broker/layers/stacks.h), so it comes after all files. */
 	if (symlinkat("snapshot", layer, "kept") < 0 || fsync(layer) < 0 ||
 	    fsync(b->snapshots_fd) < 0)
 		return FAIL_ERRNO(err, "keep layer '%s'", b->layers);
@@ -242,7 +242,7 @@ int backup_verify(const struct backup *b, struct error *err)
 
 /* ---- the template of a full one ---- */
 
-/* What fleet/backup.c has written, or a stranger. */
+/* fleet/backup/backup.c wrote this, or a stranger did. */
 static int read_config(const struct jailed_backup *task, struct arena *a, struct image_config *ret,
                        struct error *err)
 {

@@ -2,18 +2,19 @@
 /* image/backup.h — a snapshot as one zstd-compressed tar, and back. Private to this folder.
  *
  *   manifest.json   format, version, how many entries and bytes follow, digest of the template,
- *                   and what atolld says of the snapshot
- *   template/…      of a full one only: the template's root filesystem
- *   files/…         what lies on top of the template: owners as seen inside, modes, times, hard
- *                   links, user.* attributes and file capabilities. A name that is taken away is a
- *                   character device 0/0; a folder that hides what the template has there has the
- *                   attribute trusted.overlay.opaque. Sockets are left out.
+ *                   and atolld's description of the snapshot
+ *   template/…      only in a full backup: the template's root filesystem
+ *   files/…         the changes to the template: owners as seen inside, modes, times, hard links,
+ *                   user.* attributes and file capabilities. A deleted name is a character device
+ *                   0/0. A folder that replaces the template's folder has the attribute
+ *                   trusted.overlay.opaque. Sockets are left out.
  *   end.json        digest of all of the files; nothing follows
  *
- * A full one has version 2, any other 1. The layers of a snapshot become one. Their names and
- * contents are a sandbox's, those of an archive a stranger's: the tar is written and read in a
- * strict jail (jail.h), which has no capability for overlay's attributes. Those are read before it
- * and written after it, by walks that open nothing but folders, never through a link. */
+ * A full backup has version 2, other backups 1. The layers of a snapshot become a single layer. The
+ * names and contents in layers and archives are not trusted: the tar is written and read in a
+ * strict jail (jail.h), which has no capability for overlay's attributes. Walks outside the jail
+ * read these attributes before and write them after it; they open only folders and follow no link.
+ */
 #pragma once
 
 #include <stdbool.h>
@@ -34,27 +35,25 @@ struct backup {
 	int snapshots_fd; /* DATA/snapshots; root's alone */
 	int templates_fd;
 	const char *layers; /* export: ids, newest first, with spaces; load: where to, empty */
-	/* Its folder; "host" has none. "" = the archive may be made on any. */
+	/* The template's folder; "host" has none. "" = a backup of any template is accepted. */
 	const char *template_folder;
 	bool full;            /* export: with the template, which cannot be "host" */
 	uint32_t owner_first; /* the id on disk of root inside */
 	int archive_fd;       /* written by export, read by the others */
-	/* A small file: export reads from it what the manifest is to say of the snapshot. In the
-	 * end it holds {"sha256", "size", "entries", "bytes", "template_digest", "manifest": {…}}.
-	 */
+	/* A small file: export reads the description of the snapshot from it. At the end it holds
+	 * {"sha256", "size", "entries", "bytes", "template_digest", "manifest": {…}}. */
 	int document_fd;
 	int progress_fd;  /* see progress.h; -1 = none */
 	int64_t size_max; /* bytes of all files */
 };
 
 MUST_CHECK int backup_export(const struct backup *b, struct error *err);
-/* Into the folder "upper" of the layer. What is left after a failure is for the caller to remove.
- */
+/* Unpacks into the folder "upper" of the layer. After a failure the caller removes the folder. */
 MUST_CHECK int backup_load(const struct backup *b, struct error *err);
-/* Reads it to the end, and writes nothing. */
+/* Checks the whole archive and writes nothing. */
 MUST_CHECK int backup_verify(const struct backup *b, struct error *err);
-/* The template of a full one, into the empty folder IMAGE_ROOT of `folder`, and what it says of
- * itself. */
+/* Unpacks the template of a full backup into the empty folder IMAGE_ROOT of `folder`, and reads its
+ * configuration. */
 struct backup_template {
 	const struct image_spec *spec;
 	int folder, archive_fd;

@@ -47,7 +47,7 @@ void backup_digest_entry(struct backup_digest *d, struct archive_entry *entry)
 	                     is_file ? archive_entry_size(entry) : 0};
 
 	add_name(d, archive_entry_pathname(entry));
-	/* A hard link has nothing of its own. */
+	/* A hard link has no content or attributes of its own. */
 	add_bytes(d, numbers, link ? 0 : sizeof(numbers));
 	add_text(d, link ? link : archive_entry_symlink(entry));
 }
@@ -81,7 +81,7 @@ struct digest_sums {
 	union digest_sum files, all;
 };
 
-/* A sum needs no order, and so no list of all names. */
+/* A sum needs no order and so no list of all names. */
 static void add_sum(union digest_sum *sum, const union digest_sum *one)
 {
 	for (size_t i = 0; i < COUNT_OF(sum->words); i++)

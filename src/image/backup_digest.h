@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* image/backup_digest.h — what tells that files are the same. Private to this folder. */
+/* image/backup_digest.h — digests of files, to find out whether they are the same. Private to this
+ * folder. */
 #pragma once
 
 #include <archive_entry.h>
@@ -9,7 +10,7 @@
 #include "image/backup.h"
 #include "image/layers.h"
 
-/* Of all entries in their order, with their contents: the same for who writes and who reads. */
+/* The digest of all entries in order, with their contents; writer and reader compute the same. */
 struct backup_digest {
 	crypto_generichash_state state;
 };
@@ -22,12 +23,12 @@ void backup_digest_end(struct backup_digest *d, char out[BACKUP_DIGEST_SIZE]);
 /* A template's root filesystem; "host" has none. */
 MUST_CHECK int backup_template_open(int templates_fd, const char *folder, int *ret_fd,
                                     struct error *err);
-/* What of a template no backup has: devices, sockets, and what lies in /dev, for a sandbox has its
- * own. */
+/* True for entries of a template that no backup contains: devices, sockets, and entries of /dev,
+ * because a sandbox has its own. */
 bool backup_template_lacks(const struct layers_entry *entry);
-/* Of a template: names, kinds, owners, modes, sizes, times and links of its files, in any order.
- * The contents are not read: they have the same size and time only in a copy. "host" is what the
- * machine has itself, and has "host". */
+/* The digest of a template: names, kinds, owners, modes, sizes, times and links of its files, in
+ * any order. Contents are not read: only a copy has the same sizes and times. The digest of "host",
+ * the machine's own files, is "host". */
 struct backup_template_digests {
 	char files[BACKUP_DIGEST_SIZE];
 	char all[BACKUP_DIGEST_SIZE]; /* with what is lacking: as the first backups have it */

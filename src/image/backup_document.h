@@ -28,7 +28,7 @@ MUST_CHECK int backup_end_parse(struct arena *a, struct span text, const char **
                                 struct error *err);
 void backup_end_write(struct buf *out, const char *digest);
 
-/* What reading or writing one has found. */
+/* The result of reading or writing a backup. */
 struct backup_outcome {
 	int64_t size, entries, bytes;
 	char sha256[BACKUP_DIGEST_SIZE], template_digest[BACKUP_DIGEST_SIZE];

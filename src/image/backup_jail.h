@@ -15,20 +15,20 @@ struct jailed_backup {
 	struct layers *layers; /* export; to be opened again */
 	bool is_dry;           /* load: nothing is written */
 	bool is_template;      /* load: the template is written, and not the files */
-	/* Load: either of them fits; "" = on whatever template. */
+	/* Load: the template must have one of these digests; "" = any template. */
 	struct backup_template_digests template;
 	struct error failure;
 	struct backup_outcome outcome; /* export: template_digest and manifest are set before */
-	/* Load: folders that are to hide what the template has. */
+	/* Load: folders that replace the template's folders. */
 	size_t opaque_size;
 	char opaque[BACKUP_OPAQUE_TEXT];
 };
 
-/* Outside: entries and bytes of what is to be packed; `template` NULL = without one. */
+/* Outside the jail: counts the entries and bytes to pack; `template` NULL = no template. */
 MUST_CHECK int backup_count(const struct layers *layers, const struct layers *template,
                             int64_t size_max, struct backup_outcome *outcome, struct error *err);
-/* With JAIL_SOURCE_FD the archive; JAIL_READ_FD is the template's root filesystem, for a full
- * export; the working folder is that of the layers, or the one layer or template that is to be. 0,
- * or 1 and task->failure. */
+/* Inside the jail: JAIL_SOURCE_FD is the archive, JAIL_READ_FD the template's root filesystem for a
+ * full export. The working folder is the folder of the layers, or the layer or template to make.
+ * Returns 0, or 1 with task->failure. */
 int backup_pack(void *task);
 int backup_unpack(void *task);

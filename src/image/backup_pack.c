@@ -17,7 +17,7 @@
 #define COPY_SIZE (256 * 1024)
 #define NAMES_MAX (64 * 1024)
 #define VALUE_MAX (64 * 1024)
-/* What the names of files with several links may take; beyond it a file is stored for each. */
+/* Bytes for the names of files with several links; beyond it each link is stored as a file. */
 #define LINKS_MAX_BYTES (64 << 20)
 
 /* ---- files with several names ---- */
@@ -38,7 +38,8 @@ static void links_done(struct known_links *links)
 	map_done(&links->names);
 }
 
-/* The name that it has already; NULL for the first, and when there is no room to remember. */
+/* The name under which the file is stored already; NULL for the first name and if there is no room
+ * to remember. */
 static const char *find_link(struct known_links *links, const struct layers_entry *e)
 {
 	char key[64];
@@ -62,15 +63,15 @@ static const char *find_link(struct known_links *links, const struct layers_entr
 	return NULL;
 }
 
-/* What lies on the template, or the template itself: nothing is taken away there, and its owners
- * are as seen inside. */
+/* A layer on the template, or the template itself, which has no whiteouts and whose owners are as
+ * seen inside. */
 struct archive_part {
 	const char *folder; /* in the archive */
 	uint32_t owner_first;
 	bool is_template;
 };
 
-/* Sockets are nothing without their process; devices a sandbox cannot make. */
+/* Sockets have no meaning without their process; a sandbox cannot make devices. */
 static bool is_left_out(const struct archive_part *part, const struct layers_entry *e)
 {
 	if (part->is_template)
@@ -126,7 +127,7 @@ static int open_archive(struct backup_writer *p, struct error *err)
 	if (archive_write_set_format_pax(p->out) != ARCHIVE_OK ||
 	    archive_write_set_options(p->out, "xattrheader=SCHILY") != ARCHIVE_OK ||
 	    archive_write_add_filter_zstd(p->out) != ARCHIVE_OK ||
-	    /* Else what is compressed is filled up with zeros, which no decoder knows. */
+	    /* Otherwise libarchive pads the compressed stream with zeros, which decoders refuse. */
 	    archive_write_set_bytes_in_last_block(p->out, 1) != ARCHIVE_OK ||
 	    archive_write_open(p->out, p, NULL, on_write, NULL) != ARCHIVE_OK)
 		return fail_write(p, err);
@@ -155,7 +156,7 @@ static bool is_kept_attribute(const char *name)
 	       strcmp(name, "security.capability") == 0;
 }
 
-/* Of what is open for reading. A filesystem without attributes has none. */
+/* Attributes of an open file. A filesystem without attributes has none. */
 static int add_attributes(struct backup_writer *p, int fd, struct error *err)
 {
 	ssize_t size = flistxattr(fd, p->names, sizeof(p->names));
@@ -260,7 +261,7 @@ static int write_data(struct backup_writer *p, const struct layers_entry *e, int
 	return 0;
 }
 
-/* Folders and files are opened for their attributes; all else has none that are kept. */
+/* Folders and files are opened for their attributes; attributes of other types are not kept. */
 static int open_entry(const struct layers_entry *e, int *ret_fd, struct error *err)
 {
 	if (!S_ISREG(e->status.st_mode) && !S_ISDIR(e->status.st_mode))
@@ -379,7 +380,7 @@ static int write_archive(struct backup_writer *p, struct error *err)
 
 	p->total = outcome->bytes;
 	outcome->entries = outcome->bytes = 0;
-	/* Those that were open outside are closed in here. */
+	/* Closes the descriptors that were opened outside the jail. */
 	if (layers_open(p->task->layers, AT_FDCWD, p->task->backup->layers, err) < 0 ||
 	    open_archive(p, err) < 0 || write_text(p, BACKUP_MANIFEST, manifest, err) < 0 ||
 	    write_parts(p, err) < 0 || write_end(p, err) < 0)
@@ -393,7 +394,7 @@ static int write_archive(struct backup_writer *p, struct error *err)
 	return 0;
 }
 
-/* The process ends after it, and its memory with it. */
+/* The process ends after this call and frees its memory. */
 int backup_pack(void *context)
 {
 	struct jailed_backup *task = context;

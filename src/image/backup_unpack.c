@@ -30,7 +30,7 @@ struct unpack_run {
 	struct backup_digest digest;
 	struct arena arena;
 	struct backup_manifest manifest;
-	bool in_template; /* the entry that is being taken */
+	bool in_template; /* the current entry */
 	int percent;
 	char bytes[READ_SIZE];
 };
@@ -229,7 +229,7 @@ static int note_opaque(struct unpack_run *u, struct archive_entry *entry, const 
 	return 0;
 }
 
-/* What is not a user's own attribute means something to the kernel. */
+/* Attributes outside the user namespace have a meaning for the kernel. */
 static int take_attributes(struct unpack_run *u, struct archive_entry *entry, const char *name,
                            struct error *err)
 {
@@ -291,7 +291,7 @@ static int prepare_entry(struct unpack_run *u, struct archive_entry *entry, cons
 	    take_attributes(u, entry, name ? name : "", err) < 0 ||
 	    set_owner(u, entry, name ? name : "", err) < 0)
 		return -1;
-	/* NULL: the top itself, or what lies in /dev. */
+	/* NULL: the top itself, or an entry of /dev. */
 	if (!name && strlen(path) <= strlen(part_of(u)) + 1)
 		name = ".";
 	if (name)
@@ -315,7 +315,7 @@ static void tell_percent(struct unpack_run *u)
 	(void)fflush(stdout);
 }
 
-/* Holes count: they are in the digest as zeros. */
+/* Holes count as zeros, as in the digest. */
 static int copy_data(struct unpack_run *u, const char *name, struct error *err)
 {
 	static char bytes[READ_SIZE];
@@ -378,7 +378,7 @@ static int check_end(struct unpack_run *u, struct archive_entry *entry, struct e
 	return -1;
 }
 
-/* The rest is padding, and part of the checksum. */
+/* The rest is padding; it is part of the checksum. */
 static int finish_archive(struct unpack_run *u, struct error *err)
 {
 	struct backup_outcome *outcome = &u->task->outcome;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The template "base": a Debian by mmdebstrap, from where this machine's apt gets its packages. */
+/* The template "base": a Debian made by mmdebstrap from the package sources of this machine's apt.
+ * */
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -23,8 +24,8 @@
 
 /* ---- progress ---- */
 
-/* mmdebstrap installs in two rounds; in each, apt tells a number of packages and then fetches,
- * unpacks and sets up each of them. */
+/* mmdebstrap installs in two rounds. In each, apt prints the number of packages, then fetches,
+ * unpacks and sets up each. */
 struct base_progress {
 	int fd, percent, start, span;
 	unsigned steps, done;
@@ -54,8 +55,8 @@ static bool has_prefix(const char *line, const char *start)
 	return !strncmp(line, start, strlen(start));
 }
 
-/* "Get:12 URI suite/main arch NAME arch version": the name only, for addresses are nobody's
- * business. */
+/* "Get:12 URI suite/main arch NAME arch version": only the name is shown, because addresses may be
+ * confidential. */
 static void name_of(const char *line, char *out, size_t size)
 {
 	char word[4][128] = {{0}};
@@ -101,7 +102,7 @@ static void take_line(void *context, const char *line)
 
 /* ---- mmdebstrap ---- */
 
-/* `path` is in the jail. */
+/* `path` is as seen in the jail. */
 static int write_scratch(const struct work *w, const char *path, const struct buf *text,
                          struct error *err)
 {
@@ -116,22 +117,22 @@ static int run_mmdebstrap(const struct work *w, struct host_apt *apt, struct err
 {
 	struct base_progress progress = {.fd = w->spec->progress_fd};
 
-	/* Sources and options may hold passwords: in files they are seen by root alone. */
+	/* Sources and options may hold passwords, so they are passed in files that only root can
+	 * read. */
 	buf_add_text(&apt->options, "APT::Install-Recommends \"false\";\n"
 	                            "APT::Sandbox::User \"root\";\n"
 	                            "Dpkg::Use-Pty \"false\";\n");
 	if (write_scratch(w, OPTIONS, &apt->options, err) < 0 ||
 	    write_scratch(w, SOURCES, &apt->sources, err) < 0)
 		return -1;
-	const char *argv[] = {
-	        "mmdebstrap", "--verbose", "--mode=root", "--variant=minbase", "--format=directory",
-	        "--include=" PACKAGES, "--aptopt=" OPTIONS,
-	        /* Documentation in other languages and of nobody's interest is a fifth of all. */
-	        "--dpkgopt=path-exclude=/usr/share/man/*",
-	        "--dpkgopt=path-exclude=/usr/share/locale/*",
-	        "--dpkgopt=path-exclude=/usr/share/doc/*",
-	        "--dpkgopt=path-include=/usr/share/doc/*/copyright", apt->suite, WORK_ROOT,
-	        apt->sources.size > 0 ? SOURCES : NULL, NULL};
+	const char *argv[] = {"mmdebstrap", "--verbose", "--mode=root", "--variant=minbase",
+	                      "--format=directory", "--include=" PACKAGES, "--aptopt=" OPTIONS,
+	                      /* Translations and documentation are a fifth of the size. */
+	                      "--dpkgopt=path-exclude=/usr/share/man/*",
+	                      "--dpkgopt=path-exclude=/usr/share/locale/*",
+	                      "--dpkgopt=path-exclude=/usr/share/doc/*",
+	                      "--dpkgopt=path-include=/usr/share/doc/*/copyright", apt->suite,
+	                      WORK_ROOT, apt->sources.size > 0 ? SOURCES : NULL, NULL};
 	static const char *const env[] = {"TMPDIR=" WORK_SCRATCH, NULL};
 	struct image_command command = {.argv = argv,
 	                                .env = env,
@@ -144,10 +145,10 @@ static int run_mmdebstrap(const struct work *w, struct host_apt *apt, struct err
 	return command_run(w->spec, &command, err);
 }
 
-/* ---- what is ours in it ---- */
+/* ---- Atoll's own files ---- */
 
 static const struct root_file files[] = {
-        /* A sandbox has no services, and packages must not try to start theirs. */
+        /* A sandbox runs no system services, so packages must not try to start any. */
         {"usr/sbin/policy-rc.d", 0755, 0, SPAN("#!/bin/sh\nexit 101\n")},
         {"etc/sudoers.d/user", 0440, 0, SPAN("user ALL=(ALL:ALL) NOPASSWD: ALL\n")},
         {"etc/machine-id", 0444, 0, SPAN("")},
@@ -176,9 +177,8 @@ static int read_settings(const char *const *paths, const char *const *names, str
 	return out->overflowed ? -1 : 0;
 }
 
-/* pip refuses to touch what Debian installed (PEP 668) unless told; here the whole machine is the
- * user's to change, and `pip install` is expected to work. Both tools install below ~/.local, which
- * is in PATH. */
+/* pip refuses to change Debian's packages (PEP 668). In a sandbox users expect `pip install` to
+ * work and may change the whole machine. Both tools install below ~/.local, which is in PATH. */
 static int write_tool_settings(int root, struct error *err)
 {
 	static const char *const npm_paths[] = {"/usr/etc/npmrc", "/etc/npmrc", "/root/.npmrc",
@@ -219,11 +219,11 @@ static int write_apt(int root, const struct host_apt *apt, struct error *err)
 	struct root_file options = {"etc/apt/apt.conf.d/91network", 0644, 0,
 	                            buf_span(&apt->safe_options)};
 
-	/* The copies that mmdebstrap leaves have the machine's passwords, if there are any. */
+	/* The copies that mmdebstrap leaves may hold the machine's passwords. */
 	if (remove_copy(root, "etc/apt/apt.conf.d", "99mmdebstrap", err) < 0 ||
 	    remove_copy(root, "etc/apt/sources.list.d", "0000" SOURCES_NAME, err) < 0)
 		return -1;
-	/* Without sources of its own, mmdebstrap has written what it used by itself. */
+	/* Without explicit sources mmdebstrap wrote its own. */
 	if (apt->sources.size > 0 && root_write(root, &sources, err) < 0)
 		return -1;
 	return root_write(root, &options, err);
@@ -275,7 +275,8 @@ static int finish_root(const struct work *w, const struct host_apt *apt, bool *r
 	return fill_home(root, err);
 }
 
-/* With authorities of the machine's own, the libraries that bring theirs along are told of them. */
+/* If the machine has certificate authorities of its own, libraries that bring their own bundle use
+ * the machine's. */
 #define COMMON_ENV                                                                                 \
 	"\"LANG\":\"C.UTF-8\",\"ATOLL_PROJECT_DIR\":\"" PROJECT "\","                              \
 	"\"PATH\":\"" USER_HOME                                                                    \

@@ -17,14 +17,14 @@
 #include "image/progress.h"
 #include "image/tree.h"
 
-#define LOOK_MS 1000 /* how often the limit and the reader of the progress are looked at */
+#define LOOK_MS 1000 /* interval of the checks of the size limit and of the progress reader */
 #define LINE_MAX_ 1024
 #define ENV_MAX 32
 
-/* Of our own environment the programs get only how to reach the network. */
+/* Programs get only the network settings of the daemon's environment. */
 static const struct {
 	const char *name;
-	/* A proxy that is not for TLS would be gone past. */
+	/* A proxy for HTTP alone would be bypassed by TLS. */
 	enum { FOR_ANY_WAY, FOR_PROXIES, IS_TLS_PROXY } use;
 } passed_env[] = {{"http_proxy", FOR_PROXIES},   {"https_proxy", IS_TLS_PROXY},
                   {"no_proxy", FOR_PROXIES},     {"HTTP_PROXY", FOR_PROXIES},
@@ -63,12 +63,12 @@ int command_require(const char *program, struct error *err)
 	if (find_program(program, path, sizeof(path)))
 		return 0;
 	(void)FAIL(err, ERROR_UNSUPPORTED, "'%s' is not installed on this machine", program);
-	/* Each of them comes in a Debian package of its own name. */
+	/* The Debian package of each program has the program's name. */
 	error_hint(err, "apt-get install %s", program);
 	return -1;
 }
 
-/* Texts that live as long as the program or its caller; one per variable. */
+/* A text per variable, valid as long as the program or its caller. */
 static void fill_env(const struct image_command *command, const char *env[ENV_MAX])
 {
 	static char passed[COUNT_OF(passed_env)][1024];
@@ -116,7 +116,7 @@ struct running_command {
 	pid_t pid;
 	struct buf line;
 	struct command_failure failure;
-	int64_t look_at; /* the next look */
+	int64_t look_at; /* time of the next check */
 };
 
 static void take_output(struct running_command *r, const char *bytes, size_t size)
@@ -133,7 +133,8 @@ static void take_output(struct running_command *r, const char *bytes, size_t siz
 	}
 }
 
-/* What makes us end it. A large folder is measured less often, so that measuring stays cheap. */
+/* The reasons to end the program. A large folder is measured less often, so that measuring stays
+ * cheap. */
 static int check_limits(struct running_command *r, struct error *err)
 {
 	int64_t started = clock_monotonic_ms(), bytes = 0;
@@ -182,7 +183,7 @@ static int reap_command(struct running_command *r, bool kill_it)
 {
 	int status = 0;
 
-	/* Process 1 of its namespace: all that it started goes with it. */
+	/* The program is process 1 of its namespace: its children end with it. */
 	if (kill_it)
 		(void)kill(r->pid, SIGKILL);
 	while (waitpid(r->pid, &status, 0) < 0 && errno == EINTR)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* image/command.h — runs a program (or a function) in a jail, line by line, to its end.
  *
- * It is ended early when nobody reads the progress any more and when what it writes outgrows its
- * limit. When it fails, the error is made from what it said last (failure.h). */
+ * The program is killed when the reader of the progress has gone, and when its files outgrow their
+ * limit. After a failure the error is made from the last lines of its output (failure.h). */
 #pragma once
 
 #include "image/image.h"
@@ -27,7 +27,7 @@ struct image_command {
 
 MUST_CHECK int command_run(const struct image_spec *spec, const struct image_command *command,
                            struct error *err);
-/* Whether this machine's way to the internet is a proxy, by our environment. */
+/* True when the environment names a proxy to the internet. */
 bool command_has_proxy(void);
-/* ERROR_UNSUPPORTED, with the Debian package to install, when it is not there. */
+/* Fails with ERROR_UNSUPPORTED, naming the Debian package, when the program is missing. */
 MUST_CHECK int command_require(const char *program, struct error *err);

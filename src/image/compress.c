@@ -19,7 +19,7 @@ struct compressor *compressor_new(void)
 
 	if (!d || deflateInit2(&d->z, LEVEL, Z_DEFLATED, GZIP_WINDOW, MEMORY_LEVEL,
 	                       Z_DEFAULT_STRATEGY) != Z_OK)
-		abort(); /* for want of memory alone */
+		abort(); /* fails only without memory */
 	return d;
 }
 

@@ -10,5 +10,5 @@
 struct compressor;
 struct compressor *compressor_new(void);
 void compressor_free(struct compressor *d); /* NULL is fine */
-/* Appends to `out` what is ready; after `last`, all of it is. */
+/* Appends the output that is ready to `out`; with `last`, all of it. */
 void compressor_write(struct compressor *d, struct span bytes, bool last, struct buf *out);

@@ -31,7 +31,7 @@ static JSON_SHAPE(config_file_shape, "TemplateFile", config_file,
 
 static void config_name(const char *name, char out[PATH_NAME_MAX])
 {
-	/* No template's own name starts with a dot. */
+	/* The name of a template never starts with a dot. */
 	(void)snprintf(out, PATH_NAME_MAX, ".%s.json", name);
 }
 
@@ -86,7 +86,7 @@ int image_config_load(struct arena *a, const char *templates_dir, const char *na
 	templates = open(templates_dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (templates < 0)
 		return FAIL_ERRNO(err, "open '%s'", templates_dir);
-	/* Without the folder the file is what an unfinished attempt has left. */
+	/* Without the folder the file is left from an unfinished attempt. */
 	if (faccessat(templates, name, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
 		return FAIL_ERRNO(err, "template '%s'", name);
 	if (file_read(templates, file_name, &text, err) < 0 ||

@@ -11,7 +11,7 @@
 
 #define OUT_SIZE (64 * 1024)
 #define WINDOW_LOG_MAX 25              /* zstd -19 needs 23, --ultra -22 has 27 */
-#define RATIO_FREE (INT64_C(16) << 20) /* empty files and padding may be more */
+#define RATIO_FREE (INT64_C(16) << 20) /* empty files and padding may exceed the ratio */
 #define GZIP_WINDOW (15 + 16)          /* of zlib's: the largest, with gzip's head */
 
 enum stream_format { FORMAT_UNKNOWN, FORMAT_PLAIN, FORMAT_GZIP, FORMAT_ZSTD };
@@ -29,10 +29,10 @@ static const struct {
 struct decompressor {
 	struct decompressor_options options;
 	enum stream_format format;
-	size_t head_size; /* of what came before the format was known */
+	size_t head_size; /* bytes that arrived before the format was known */
 	char head[MAGIC_MAX];
 	int64_t in, out;
-	bool is_between; /* one gzip member or zstd frame has ended, no other has begun */
+	bool is_between; /* between two gzip members or zstd frames */
 	z_stream gzip;
 	ZSTD_DCtx *zstd;
 	char bytes[OUT_SIZE];
@@ -122,7 +122,7 @@ static int step_zstd(struct decompressor *i, struct span *in, struct error *err)
 	ZSTD_outBuffer to = {i->bytes, OUT_SIZE, 0};
 	size_t status;
 
-	/* Asked for the next frame, it would want one. */
+	/* A further call would ask for another frame. */
 	if (i->is_between && in->size == 0)
 		return 0;
 	status = ZSTD_decompressStream(i->zstd, &to, &from);
@@ -144,7 +144,7 @@ static int step_plain(struct decompressor *i, struct span *in, struct error *err
 	return emit_bytes(i, bytes, err);
 }
 
-/* A full buffer may have more behind it, for which nothing need come in. */
+/* After a full buffer the decoder may hold more output that needs no further input. */
 static int step_input(struct decompressor *i, struct span in, struct error *err)
 {
 	static int (*const steps[])(struct decompressor *, struct span *, struct error *) = {

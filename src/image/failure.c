@@ -8,7 +8,7 @@
 
 #define LOGIN_HINT "the registry wants a login that may pull this image, see docs/use/templates.md"
 
-/* What the programs say, in their words; the first match decides. */
+/* Messages of the programs; the first match decides. */
 static const struct {
 	const char *words;
 	enum error_code code;
@@ -47,7 +47,7 @@ static const struct {
         {"oci-layout", ERROR_INVALID, "the file is no archive of this format"},
 };
 
-/* How likely it is that a line tells why; a later one of the same rank wins. */
+/* How likely a line names the cause; among equal ranks the later line wins. */
 static int rank_of(const char *line)
 {
 	static const char *const telling[] = {"level=fatal", "level=error", "E: ", "error",

@@ -31,7 +31,7 @@ static bool is_certificate(const char *name)
 	return name[0] != '.' && size > 4 && !strcmp(name + size - 4, ".crt");
 }
 
-/* Public by nature; a key that lies beside one is not copied. */
+/* Certificates are public; a key beside a certificate is not copied. */
 static int copy_authority(int from, int root, const char *name, bool *ret_extra, struct error *err)
 {
 	AUTO(buf_done) struct buf text = BUF(AUTHORITIES_MAX);
@@ -73,7 +73,8 @@ int host_copy_authorities(int root, bool *ret_extra, struct error *err)
 	*ret_extra = false;
 	if (copy_local_authorities(root, ret_extra, err) < 0)
 		return -1;
-	/* The machine's bundle has them already; without extra ones the template's own is right. */
+	/* The machine's bundle includes them; without additional authorities the template's own
+	 * bundle is right. */
 	if (!*ret_extra)
 		return 0;
 	if (file_read(AT_FDCWD, "/" AUTHORITIES, &text, err) < 0)
@@ -135,7 +136,7 @@ static const char *copy_unquoted(struct arena *a, struct span value)
 	return arena_copy(a, value);
 }
 
-/* The codename when this machine is a Debian. */
+/* The codename if this machine runs Debian. */
 static const char *find_suite(struct arena *a)
 {
 	AUTO(buf_done) struct buf text = BUF(SETTINGS_MAX);
@@ -159,8 +160,8 @@ static const char *find_suite(struct arena *a)
 	return !strcmp(id, "debian") && codename[0] ? codename : DEFAULT_SUITE;
 }
 
-/* A line "URI|SUITE|COMPONENT|ORIGIN" of apt-get indextargets. The origin is empty as long as apt
- * has fetched no list. */
+/* A line "URI|SUITE|COMPONENT|ORIGIN" of apt-get indextargets. The origin is empty until apt has
+ * fetched a list. */
 static void take_target(void *context, const char *text)
 {
 	struct host_apt *apt = context;
@@ -180,7 +181,7 @@ static void take_target(void *context, const char *text)
 	AUTO(buf_done) struct buf line = BUF(2048);
 	buf_addf(&line, "deb %.*s %.*s main\n", (int)uri.size, uri.data, (int)suite.size,
 	         suite.data);
-	/* One line of output for each index, so the same source may come several times. */
+	/* Each index has a line of output, so a source may appear several times. */
 	if (strstr(buf_text(&apt->sources), buf_text(&line)))
 		return;
 	buf_add_span(&apt->sources, buf_span(&line));

@@ -20,7 +20,7 @@ extern const char *const host_npm_settings[], *const host_pip_settings[];
 /* A URL with a user or a password in it. */
 bool host_has_credentials(struct span value);
 
-/* What apt of this machine says; asked by running it. */
+/* The configuration of this machine's apt, which is run to read it. */
 struct host_apt {
 	const char *suite;  /* the codename to build, of this Debian or a default */
 	struct buf sources; /* lines "deb URI SUITE main" of Debian's own packages; may be empty */

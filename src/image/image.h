@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* image/image.h — templates' root filesystems: what a new one is, and how it is built or imported.
+/* image/image.h — builds and imports the root filesystems of templates.
  *
  * The builders run as root in a process of their own (the program atoll-image, started by the
  * broker), never in atolld and never in the broker. They write into DATA/templates/.NAME.partial
- * and rename when all is done: a template folder is whole or absent. mmdebstrap, skopeo and umoci
- * do the work; their output becomes progress lines "percent text", and "size BYTES" says how large
- * it has become. A builder that failed writes "error CODE text\thint" as its last line, and one
- * whose progress nobody reads any more gives up.
+ * and rename at the end: a template folder is whole or absent. mmdebstrap, skopeo and umoci do the
+ * work; their output becomes progress lines "percent text". A line "size BYTES" gives the current
+ * size. A builder that fails writes "error CODE text\thint" as its last line. A builder gives up
+ * when the reader of its progress has gone.
  *
- *   DATA/templates/NAME         only root enters: below it are set-uid programs of strangers
+ *   DATA/templates/NAME         mode 0700: it holds set-uid programs from untrusted images
  *   DATA/templates/NAME/rootfs  the root filesystem
- *   DATA/templates/.NAME.json   what it says of itself (struct image_config)
+ *   DATA/templates/.NAME.json   the image's configuration (struct image_config)
  */
 #pragma once
 
@@ -42,17 +42,17 @@ enum image_format {
 const char *image_format_name(enum image_format format);
 MUST_CHECK int image_format_parse(const char *name, enum image_format *ret, struct error *err);
 
-/* Of one, unpacked. */
+/* Unpacked size of a root filesystem. */
 #define IMAGE_BYTES_MAX ((int64_t)32 << 30)
 
 struct image_spec {
 	const char *templates_dir;
 	const char *name; /* folder to make: lower-case letters, digits, '-', '_', '.' */
 	int progress_fd;  /* lines "percent text\n"; -1 = none */
-	/* Bytes unpacked; refused beyond. Less than IMAGE_BYTES_MAX is what its project has left:
-	 * ERROR_LIMIT, and not ERROR_TOO_LARGE. */
+	/* Limit of unpacked bytes. A limit below IMAGE_BYTES_MAX is the rest of the project's
+	 * storage: then the error is ERROR_LIMIT instead of ERROR_TOO_LARGE. */
 	int64_t size_max;
-	/* Whether a registry, and where it leads to, may be in this machine's own network. */
+	/* A registry, and the addresses that it redirects to, may be in a private network. */
 	bool allow_private;
 };
 #define IMAGE_NAME_MAX 63
@@ -60,8 +60,8 @@ struct image_spec {
 MUST_CHECK int image_name_check(const char *name, struct error *err);
 /* A registry reference such as "docker.io/library/debian:12" or "127.0.0.1:5000/x@sha256:…". */
 MUST_CHECK int image_reference_check(const char *reference, struct error *err);
-/* What a registry is told of who asks, as a file for IMAGE_REGISTRY: JSON, for the host that the
- * reference names. */
+/* The credentials for a registry: a JSON file for IMAGE_REGISTRY, valid for the reference's host.
+ */
 #define IMAGE_LOGIN_MAX ((size_t)64 * 1024)
 struct image_login {
 	const char *username, *password;
@@ -77,8 +77,8 @@ MUST_CHECK int image_build_base(const struct image_spec *spec, struct error *err
 MUST_CHECK int image_import(const struct image_spec *spec, enum image_format format, int source_fd,
                             const char *reference, struct error *err);
 MUST_CHECK int image_remove(const char *templates_dir, const char *name, struct error *err);
-/* What an imported image says of itself (its OCI config), for the template record; fields "" when
- * it says nothing. Written by the builder, read by atolld. */
+/* The configuration of an imported image (its OCI config), for the template record; "" where the
+ * image sets nothing. The builder writes it, atolld reads it. */
 struct image_config {
 	const char *env_json, *entrypoint_json, *ports_json, *user, *workdir;
 	int64_t size_bytes;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Templates from archives and registries: all of it may be hostile, so each step that reads it runs
- * in a strict jail, where it can write to the partial folder alone. */
+/* Templates from archives and registries. The input may be hostile, so each step that reads it
+ * runs in a strict jail that can write only to the partial folder. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +25,7 @@
 #define LAYOUT_TAG "template"
 #define LAYOUT_TARGET "oci:" WORK_SCRATCH "/" LAYOUT ":" LAYOUT_TAG
 #define BUNDLE "bundle"
-#define GIVEN "given" /* the layout as it came */
+#define GIVEN "given" /* the layout as received */
 
 struct template_import {
 	struct work *work;
@@ -42,7 +42,7 @@ static void report_progress(const struct template_import *m, int percent, const 
 	progress_tell(m->work->spec->progress_fd, percent, text);
 }
 
-/* For this process, outside the jail. */
+/* Used by this process, outside the jail. */
 static const char *in_scratch(const struct template_import *m, const char *name)
 {
 	return arena_format(m->arena, "%s/%s", m->work->scratch, name);
@@ -50,7 +50,7 @@ static const char *in_scratch(const struct template_import *m, const char *name)
 
 /* ---- a tar, unpacked by a function in a jail ---- */
 
-/* Shared with the jailed process, which says in it what went wrong. */
+/* Shared with the jailed process, which reports its error here. */
 struct unpack_task {
 	struct unpack options;
 	struct error failure;
@@ -118,7 +118,7 @@ static int run_unpack_jailed(const struct template_import *m, int source_fd, con
 	                                .on_line = take_line,
 	                                .line_context = &progress};
 	int ret = command_run(m->work->spec, &command, err);
-	/* Ended by us, it has not said a word. */
+	/* The daemon ended the process, so it reported nothing. */
 	if (ret < 0 && task->failure.code != ERROR_NONE)
 		*err = task->failure;
 	(void)munmap(task, sizeof(*task));
@@ -141,7 +141,7 @@ static void tell_copying(void *context, const char *line)
 		report_progress(context, 45, "copying the manifest");
 }
 
-/* umoci reads layers that gzip has packed, and no others: skopeo repacks those of zstd. */
+/* umoci reads only layers compressed by gzip, so skopeo repacks layers compressed by zstd. */
 #define COPY "skopeo", "--insecure-policy", "copy", "--dest-compress-format=gzip"
 
 static int copy_image(const struct template_import *m, struct image_command *command,
@@ -156,7 +156,7 @@ static int copy_image(const struct template_import *m, struct image_command *com
 	return command_run(m->work->spec, command, err);
 }
 
-/* `from` in skopeo's words. */
+/* `from` in skopeo's notation. */
 static int copy_file(const struct template_import *m, const char *from, int source_fd,
                      struct error *err)
 {
@@ -171,8 +171,8 @@ static int copy_file(const struct template_import *m, const char *from, int sour
 	return copy_image(m, &command, err);
 }
 
-/* Signatures prove nothing here: there is no list of whom to trust. A login goes to skopeo in a
- * file without a name, so that neither a list of processes nor the disk ever has it. */
+/* Signatures prove nothing without a list of trusted keys. skopeo gets a login in a file without a
+ * name, so that neither a list of processes nor the disk shows it. */
 static int copy_remote(const struct template_import *m, const struct import_source *source,
                        struct error *err)
 {
@@ -190,7 +190,7 @@ static int copy_remote(const struct template_import *m, const struct import_sour
 	AUTO(outlet_close) struct outlet outlet = OUTLET_CLOSED;
 
 	report_progress(m, 10, "asking the registry");
-	/* A proxy of the machine's decides itself whom it reaches. */
+	/* A proxy of the machine decides itself which hosts it reaches. */
 	command.network = m->work->spec->allow_private || command_has_proxy();
 	if (!command.network) {
 		if (outlet_open(&outlet, err) < 0)
@@ -273,7 +273,7 @@ static int import_docker(const struct template_import *m, const struct import_so
 	return finish_image(m, config, err);
 }
 
-/* Loopback is asked past any proxy. */
+/* Loopback addresses bypass proxies. */
 static int check_registry(const struct image_spec *spec, const char *reference, struct error *err)
 {
 	if (spec->allow_private || !reference_is_loopback(reference))
@@ -328,7 +328,7 @@ static int check_needs(enum image_format format, const struct import_source *sou
 	return 0;
 }
 
-/* A root must have programs to be of use; the commonest mistake is the wrong kind of archive. */
+/* A root without programs is useless; the most common mistake is the wrong kind of archive. */
 static int check_root(const struct work *w, struct error *err)
 {
 	static const char *const expected[] = {"bin", "usr", "etc"};

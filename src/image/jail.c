@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define SETUP_FAILED 125 /* exit status, as env(1) has it */
+#define SETUP_FAILED 125 /* exit status, as of env(1) */
 
 static const int kept_capabilities[] = {CAP_CHOWN, CAP_DAC_OVERRIDE, CAP_FOWNER, CAP_FSETID,
                                         CAP_SETFCAP};
@@ -29,8 +29,8 @@ static bool is_kept(int capability)
 	return false;
 }
 
-/* Drops from the bounding set, which limits what is gained by exec, and from what is held, for work
- * that is done without one. */
+/* Drops capabilities from the bounding set, which limits programs after an exec, and from the held
+ * sets, which limit work without an exec. */
 static int drop_capabilities(void)
 {
 	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -49,7 +49,7 @@ static int drop_capabilities(void)
 	return (int)syscall(SYS_capset, &head, kept);
 }
 
-/* Everything becomes read-only but the folder, if it may be written to: a mount of its own. */
+/* Makes everything read-only except the folder, if it is writable, by a mount of its own. */
 static int seal_mounts(bool has_own_folder)
 {
 	struct mount_attr read_only = {.attr_set = MOUNT_ATTR_RDONLY};
@@ -67,14 +67,14 @@ static int place_folder(int tree_fd)
 {
 	if (move_mount(tree_fd, "", AT_FDCWD, JAIL_FOLDER, MOVE_MOUNT_F_EMPTY_PATH) < 0)
 		return -1;
-	/* What is mounted in it must not appear in the folder that it is a copy of. */
+	/* Mounts in the copy must not appear in the original folder. */
 	if (mount(NULL, JAIL_FOLDER, NULL, MS_PRIVATE, NULL) < 0)
 		return -1;
 	return chdir(JAIL_FOLDER);
 }
 
-/* Puts the descriptors where they belong and closes all others. The numbers wanted may be in use by
- * one another, so they are moved out of the way first. */
+/* Moves the descriptors to their numbers and closes all others. A wanted number may be in use by
+ * another of them, so all are moved away first. */
 static int place_descriptors(const struct jail *jail, int read_fd)
 {
 	int null_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -114,7 +114,8 @@ static int set_up_jail(const struct jail *jail, int tree_fd, int read_fd)
 	return seal_mounts(tree_fd >= 0 && !jail->read_only) < 0 ? -1 : drop_capabilities();
 }
 
-/* Process 1 of the namespace does nothing but reap: programs do not expect to be it. */
+/* Process 1 of the namespace only reaps children, because programs do not expect to be process 1.
+ * */
 static int reap_until(pid_t main_pid)
 {
 	int status;
@@ -142,7 +143,7 @@ static int run_inside(const struct jail *jail, int tree_fd, int read_fd)
 	return reap_until(pid);
 }
 
-/* A mount that has no place: not what else is mounted below the folder, and nobody writes there. */
+/* A detached read-only mount of the folder, without the mounts below it. */
 static int open_read_only(int folder_fd, int *ret_fd, struct error *err)
 {
 	struct mount_attr read_only = {.attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NODEV |
@@ -165,7 +166,8 @@ int jail_start(const struct jail *jail, pid_t *ret_pid, struct error *err)
 
 	AUTO_CLOSE int tree_fd = -1, read_fd = -1;
 
-	/* Before the clone: afterwards the descriptor would lead into a foreign mount namespace. */
+	/* Opened before the clone: afterwards the descriptor would lead into another mount
+	 * namespace. */
 	if (jail->folder_fd >= 0) {
 		tree_fd = open_tree(jail->folder_fd, "",
 		                    OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH);

@@ -48,7 +48,7 @@ void layers_done(struct layers *l)
 	*l = (struct layers){.count = 0};
 }
 
-/* ---- folders that hide what is below ---- */
+/* ---- folders that replace the folder below ---- */
 
 static int compare_inodes(const void *a, const void *b)
 {
@@ -121,7 +121,7 @@ static int note_folder(struct layers *l, int fd, unsigned depth, struct error *e
 
 	if (!folder) {
 		(void)close(fd);
-		/* A walk that comes so far fails; it may be hidden. */
+		/* A walk that reaches this entry fails; a higher layer may hide it. */
 		return depth > LAYERS_DEPTH_MAX ? 0 : FAIL_ERRNO(err, "list a folder");
 	}
 	while (status == 0 && (entry = readdir(folder)))
@@ -156,7 +156,7 @@ struct layer_walk {
 	size_t path_size;
 };
 
-/* The same folder in the layers that have a part in it, the newest first. */
+/* The same folder in the layers that contribute to it, newest first. */
 struct folder_layers {
 	int fds[LAYERS_MAX];
 	unsigned count;
@@ -178,7 +178,8 @@ static int push_folder(struct folder_layers *s, int folder, const char *name, st
 	return 0;
 }
 
-/* What the folder `name` of layer `at` shows, and whether it hides what is below all layers. */
+/* The content of the folder `name` of layer `at`, and whether it hides the folders below all
+ * layers. */
 static int gather_folder(const struct layer_walk *w, const struct folder_layers *in, unsigned at,
                          struct layers_entry *entry, struct folder_layers *ret, struct error *err)
 {

@@ -21,8 +21,8 @@
 struct layers {
 	int fds[LAYERS_MAX]; /* the newest first */
 	unsigned count;
-	/* Inodes of folders that hide what is below them, sorted. Reading the attribute takes a
-	 * capability that not every walk has. */
+	/* Inodes of folders that replace the folder of the layer below, sorted. Reading the
+	 * attribute takes a capability that not every walk has. */
 	struct layers_inode {
 		uint64_t device, inode;
 	} * opaque;
@@ -46,7 +46,7 @@ static inline bool layers_is_whiteout(const struct stat *status)
 /* Opens "upper" of the layers `ids`, separated by spaces, below `folder`. `l` is zeroed, or its
  * descriptors are closed; noted inodes stay. */
 MUST_CHECK int layers_open(struct layers *l, int folder, const char *ids, struct error *err);
-/* A folder that is no layer. Takes the descriptor. */
+/* The same for a single folder that is not a layer. Takes the descriptor. */
 void layers_init(struct layers *l, int fd);
 void layers_done(struct layers *l);
 /* Reads the attribute of each folder; call it once, as root, before the walk. */

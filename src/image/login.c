@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Logins at registries, in the form that skopeo and docker read (containers-auth.json). */
 #include <sodium.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "image/image.h"
 #include "image/reference.h"
 #include "json/json.h"
+#include "json/write.h"
 
 #define USERNAME_MAX 256
 #define PASSWORD_MAX ((size_t)16 * 1024)
@@ -19,7 +19,7 @@ static bool has_control(const char *text)
 	return false;
 }
 
-/* A key of Google's, which stands in place of a password, is a document of several lines. */
+/* A Google key, used as a password, is a document of several lines. */
 int image_login_check(const struct image_login *login, struct error *err)
 {
 	if (!login->username || !*login->username || strlen(login->username) > USERNAME_MAX ||
@@ -37,17 +37,13 @@ void image_login_write(const struct image_login *login, const char *reference, s
 	AUTO(buf_done) struct buf pair = BUF(IMAGE_LOGIN_MAX);
 
 	buf_addf(&pair, "%s:%s", login->username, login->password);
-	size_t room = sodium_base64_encoded_len(pair.size, sodium_base64_VARIANT_ORIGINAL);
-	char *text = malloc(room);
-
-	if (!text)
-		abort();
-	(void)sodium_bin2base64(text, room, (const unsigned char *)pair.data, pair.size,
-	                        sodium_base64_VARIANT_ORIGINAL);
-	buf_add_text(out, "{\"auths\":{");
+	json_begin_object(out, NULL);
+	json_begin_object(out, "auths");
 	json_write_text(out, reference_host(reference));
-	buf_addf(out, ":{\"auth\":\"%s\"}}}", text);
+	buf_add_byte(out, ':');
+	json_begin_object(out, NULL);
+	json_add_bytes(out, "auth", buf_span(&pair));
+	for (int i = 0; i < 3; i++)
+		json_end_object(out);
 	sodium_memzero(pair.data, pair.size);
-	sodium_memzero(text, room);
-	free(text);
 }

@@ -58,7 +58,8 @@ int image_name_check(const char *name, struct error *err)
 
 /* ---- references: [host[:port]/]path[:tag][@sha256:digest] ---- */
 
-/* The distribution rules: lower case and digits, with single separators in between. */
+/* The rules of the distribution specification: lower case and digits, with single separators
+ * between. */
 static bool path_part_is_valid(struct span part)
 {
 	if (part.size == 0 || !is_lower_or_digit(part.data[0]) ||
@@ -172,7 +173,7 @@ struct span reference_host(const char *reference)
 	return span_split(&rest, '/', &first) && is_host(first) ? first : SPAN("docker.io");
 }
 
-/* By its address, not by how the text begins: "127.example.org" is somebody's name. */
+/* Checks the address, not the start of the text: "127.example.org" is a host name. */
 bool reference_is_loopback(const char *reference)
 {
 	struct span rest = reference_host(reference), name;
@@ -188,7 +189,7 @@ bool reference_is_loopback(const char *reference)
 	return inet_pton(AF_INET, text, &address) == 1 && ntohl(address.s_addr) >> 24 == 127;
 }
 
-/* What is understood when it is left out goes. */
+/* Removes the parts that are implied. */
 static struct span short_reference(const char *reference)
 {
 	static const char *const understood[] = {"docker.io/", "index.docker.io/", "library/"};

@@ -8,6 +8,7 @@
 #include "base/fd.h"
 #include "image/config.h"
 #include "json/json.h"
+#include "json/write.h"
 
 #define DOCUMENT_MAX (4 << 20)
 #define TEXT_MAX (256 * 1024)
@@ -39,13 +40,13 @@ static int load_blob(struct arena *a, int layout, const struct json_value *descr
 	return load_document(a, layout, arena_format(a, "blobs/sha256/%s", hex), ret, err);
 }
 
-/* ["A=b", …] -> {"A":"b", …}. A name that comes twice has its last value. */
+/* ["A=b", …] -> {"A":"b", …}. A repeated name gets its last value. */
 static const char *format_env(struct arena *a, const struct json_value *list)
 {
 	AUTO(buf_done) struct buf out = BUF(TEXT_MAX);
 	size_t count = json_count(list);
 
-	buf_add_byte(&out, '{');
+	json_begin_object(&out, NULL);
 	for (size_t i = 0; i < count; i++) {
 		struct span name, value = span_of(json_text(json_item_at(list, i), ""));
 		bool is_last = true;
@@ -55,29 +56,21 @@ static const char *format_env(struct arena *a, const struct json_value *list)
 			struct span other, rest = span_of(json_text(json_item_at(list, j), ""));
 			is_last = !span_split(&rest, '=', &other) || !span_equals(other, name);
 		}
-		if (!is_last)
-			continue;
-		if (out.size > 1)
-			buf_add_byte(&out, ',');
-		json_write_text(&out, name);
-		buf_add_byte(&out, ':');
-		json_write_text(&out, value);
+		if (is_last)
+			json_add_span(&out, arena_copy(a, name), value);
 	}
-	buf_add_byte(&out, '}');
+	json_end_object(&out);
 	return out.overflowed ? "{}" : arena_copy(a, buf_span(&out));
 }
 
 static void add_texts(struct buf *out, const struct json_value *list)
 {
-	for (size_t i = 0; i < json_count(list); i++) {
-		if (out->size > 1)
-			buf_add_byte(out, ',');
-		json_write_text(out, span_of(json_text(json_item_at(list, i), "")));
-	}
+	for (size_t i = 0; i < json_count(list); i++)
+		json_add_text(out, NULL, json_text(json_item_at(list, i), ""));
 }
 
-/* A shell or an interpreter alone waits for somebody at a terminal: most images that are made to be
- * built upon name one, and without a terminal it ends at once. That is nothing to start. */
+/* Most base images name a shell or an interpreter as command. It waits for input at a terminal and
+ * ends at once without one, so it is not started as an entrypoint. */
 static bool is_interactive(const struct json_value *entrypoint, const struct json_value *command)
 {
 	static const char *const programs[] = {"bash", "sh",   "zsh",    "ash",     "dash",
@@ -102,11 +95,10 @@ static const char *format_command(struct arena *a, const struct json_value *conf
 
 	if (is_interactive(entrypoint, command))
 		return "[]";
-
-	buf_add_byte(&out, '[');
+	json_begin_list(&out, NULL);
 	add_texts(&out, entrypoint);
 	add_texts(&out, command);
-	buf_add_byte(&out, ']');
+	json_end_list(&out);
 	return out.overflowed ? "[]" : arena_copy(a, buf_span(&out));
 }
 
@@ -117,7 +109,7 @@ static const char *format_ports(struct arena *a, const struct json_value *expose
 	struct error ignored = {0};
 	const char *key = NULL;
 
-	buf_add_byte(&out, '[');
+	json_begin_list(&out, NULL);
 	for (size_t i = 0; json_member_at(exposed, i, &key); i++) {
 		struct span protocol = span_of(key), number;
 		int64_t port;
@@ -125,13 +117,13 @@ static const char *format_ports(struct arena *a, const struct json_value *expose
 		if (span_parse_whole(number, 1, 65535, &port, &ignored) < 0 ||
 		    (has_protocol && !span_equals_text(protocol, "tcp")))
 			continue;
-		buf_addf(&out, "%s%d", out.size > 1 ? "," : "", (int)port);
+		json_add_whole(&out, NULL, port);
 	}
-	buf_add_byte(&out, ']');
+	json_end_list(&out);
 	return out.overflowed ? "[]" : arena_copy(a, buf_span(&out));
 }
 
-/* "name", "1000" or "1000:1000": the group follows from the user. */
+/* "name", "1000" or "1000:1000": without a group the user's group applies. */
 static const char *format_user(struct arena *a, const char *user)
 {
 	struct span rest = span_of(user), name;
@@ -143,7 +135,7 @@ static const char *format_user(struct arena *a, const char *user)
 	return name.size > 64 ? "" : arena_copy(a, name);
 }
 
-/* ---- what a full backup says ---- */
+/* ---- the configuration in a full backup ---- */
 
 static const char *copy_env(struct arena *a, const struct json_value *env)
 {
@@ -151,17 +143,12 @@ static const char *copy_env(struct arena *a, const struct json_value *env)
 	const struct json_value *value;
 	const char *key = NULL;
 
-	buf_add_byte(&out, '{');
+	json_begin_object(&out, NULL);
 	for (size_t i = 0; (value = json_member_at(env, i, &key)); i++) {
-		if (!*key || strchr(key, '=') || !json_text(value, NULL))
-			continue;
-		if (out.size > 1)
-			buf_add_byte(&out, ',');
-		json_write_text(&out, span_of(key));
-		buf_add_byte(&out, ':');
-		json_write_text(&out, span_of(json_text(value, "")));
+		if (*key && !strchr(key, '=') && json_text(value, NULL))
+			json_add_text(&out, key, json_text(value, NULL));
 	}
-	buf_add_byte(&out, '}');
+	json_end_object(&out);
 	return out.overflowed ? "{}" : arena_copy(a, buf_span(&out));
 }
 
@@ -169,9 +156,9 @@ static const char *copy_words(struct arena *a, const struct json_value *words)
 {
 	AUTO(buf_done) struct buf out = BUF(TEXT_MAX);
 
-	buf_add_byte(&out, '[');
+	json_begin_list(&out, NULL);
 	add_texts(&out, words);
-	buf_add_byte(&out, ']');
+	json_end_list(&out);
 	return out.overflowed ? "[]" : arena_copy(a, buf_span(&out));
 }
 
@@ -179,14 +166,14 @@ static const char *copy_ports(struct arena *a, const struct json_value *ports)
 {
 	AUTO(buf_done) struct buf out = BUF(4096);
 
-	buf_add_byte(&out, '[');
+	json_begin_list(&out, NULL);
 	for (size_t i = 0; i < json_count(ports); i++) {
 		int64_t port = json_whole(json_item_at(ports, i), 0);
 
 		if (port >= 1 && port <= 65535)
-			buf_addf(&out, "%s%d", out.size > 1 ? "," : "", (int)port);
+			json_add_whole(&out, NULL, port);
 	}
-	buf_add_byte(&out, ']');
+	json_end_list(&out);
 	return out.overflowed ? "[]" : arena_copy(a, buf_span(&out));
 }
 
@@ -205,7 +192,7 @@ struct image_config config_of_backup(struct arena *a, const struct json_value *s
 
 /* ---- an OCI layout ---- */
 
-/* Of an index the right image is chosen; one that is named by itself may be any. */
+/* An index is searched for the image of this architecture; an image without an index may be any. */
 static int check_processor(const struct json_value *image, struct error *err)
 {
 	static const struct {

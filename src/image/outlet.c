@@ -28,7 +28,7 @@
 #define NOBODY 65534
 #define LISTEN_FD 3
 #define WAITING_MAX 64
-#define CONNECTIONS_MAX 32 /* a process each; more wait */
+#define CONNECTIONS_MAX 32 /* each takes a process; further clients wait */
 #define HEAD_MAX 4096
 #define HEAD_MS 10000
 #define CONNECT_MS 10000   /* for each address */
@@ -44,7 +44,7 @@ struct outlet_target {
 	char port[6];
 };
 
-/* "CONNECT host:port HTTP/1.1"; what else the head says does not matter. */
+/* "CONNECT host:port HTTP/1.1"; the rest of the head is ignored. */
 static bool parse_target(struct span head, struct outlet_target *ret)
 {
 	struct error ignored = {0};
@@ -109,7 +109,8 @@ static int connect_address(const struct addrinfo *there)
 	return TAKE_FD(fd);
 }
 
-/* NULL, and where it led; or why not. What is looked at is what is connected to. */
+/* NULL and the address, or the reason for a refusal. The checked address is the one that is
+ * connected. */
 static const char *connect_target(const struct outlet_target *target, int *ret_fd)
 {
 	const struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV};
@@ -162,7 +163,7 @@ static void relay_bytes(int client, int server)
 	}
 }
 
-/* Of an error, clients say what stands behind the number. */
+/* Clients print the reason phrase of an error. */
 static void serve_client(int client)
 {
 	AUTO(buf_done) struct buf head = BUF(HEAD_MAX), said = BUF(256);
@@ -184,7 +185,7 @@ static void serve_client(int client)
 
 /* ---- the process ---- */
 
-/* It dies with its parent, which may have gone already. */
+/* The child dies with its parent, which may have ended already. */
 static bool die_with_parent(pid_t parent)
 {
 	return prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == parent;
@@ -220,7 +221,7 @@ static void accept_clients(void)
 	}
 }
 
-/* Of what its parent has open it keeps nothing, a login and what tells of progress least of all. */
+/* Closes all descriptors of its parent, above all a login and the progress pipe. */
 static bool become_nobody(int listen_fd)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -241,7 +242,7 @@ static pid_t start_proxy(int listen_fd)
 	if (pid != 0)
 		return pid;
 	(void)signal(SIGPIPE, SIG_IGN);
-	/* The change of user unties. */
+	/* The change of user clears the parent-death signal. */
 	if (become_nobody(listen_fd) && die_with_parent(parent))
 		accept_clients();
 	_exit(1);
@@ -249,7 +250,7 @@ static pid_t start_proxy(int listen_fd)
 
 /* ---- the namespace ---- */
 
-/* In the present one. */
+/* In the current network namespace. */
 static int listen_inside(int *ret_fd, struct error *err)
 {
 	const struct sockaddr_in here = {.sin_family = AF_INET,
@@ -266,7 +267,7 @@ static int listen_inside(int *ret_fd, struct error *err)
 	return 0;
 }
 
-/* This process is in it meanwhile: it has one thread. */
+/* The process is in the other namespace meanwhile; it has a single thread. */
 static int make_namespace(int *ret_network_fd, int *ret_listen_fd, struct error *err)
 {
 	AUTO_CLOSE int before = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC), made = -1,

@@ -12,7 +12,7 @@
 
 #define OUTLET_PORT 3128
 #define OUTLET_URL "http://127.0.0.1:3128" /* for HTTPS_PROXY, inside */
-/* What a program prints when the proxy refuses its connection. */
+/* The message of a program whose connection the proxy refuses. */
 #define OUTLET_REFUSAL "an address of the server's own network"
 
 struct outlet {

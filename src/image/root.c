@@ -23,7 +23,7 @@ static const char *const set_up_files[] = {"etc/hostname", "etc/hosts", "etc/res
 
 /* ---- folders and files ---- */
 
-/* One level below `folder`. */
+/* A folder one level below `folder`. */
 static int enter_folder(int folder, const char *name, int *ret_fd, struct error *err)
 {
 	struct fd_open_options options = {.flags = O_PATH | O_DIRECTORY};
@@ -89,7 +89,7 @@ int root_write(int root, const struct root_file *file, struct error *err)
 
 int root_read(int root, const char *path, struct buf *out, struct error *err)
 {
-	/* Not to wait for a writer, should it be a pipe. */
+	/* Without O_NONBLOCK the open of a pipe would wait for a writer. */
 	struct fd_open_options options = {.flags = O_RDONLY | O_NONBLOCK | O_NOCTTY};
 	AUTO_CLOSE int fd = -1;
 	struct stat st;
@@ -101,7 +101,7 @@ int root_read(int root, const char *path, struct buf *out, struct error *err)
 	return fd_read_to_end(fd, out, err);
 }
 
-/* ---- what a sandbox mounts and writes ---- */
+/* ---- mount points, and files that set-up writes ---- */
 
 static int make_mount_point(int root, const char *name, mode_t mode, struct error *err)
 {
@@ -135,7 +135,7 @@ static int make_set_up_file(int root, const char *path, struct error *err)
 
 /* ---- the user ---- */
 
-/* Whether a line of a table like passwd has this text as its field number `index`. */
+/* Whether a line of a table like passwd has this text as field `index`. */
 static bool has_field(struct span table, unsigned index, const char *text)
 {
 	struct span line, field;
@@ -151,7 +151,7 @@ static bool has_field(struct span table, unsigned index, const char *text)
 	return false;
 }
 
-/* Appends a line to a table, which may be missing: then with `first` before it. */
+/* Appends a line to a table. If the table is missing, it is made with `first` as its first line. */
 static int append_line(int root, const struct root_file *table, const char *first, const char *line,
                        struct error *err)
 {
@@ -173,7 +173,7 @@ static int append_line(int root, const struct root_file *table, const char *firs
 	file.text = buf_span(&text);
 	if (root_write(root, &file, err) < 0)
 		return -1;
-	/* The table of passwords belongs to a group of its own. */
+	/* /etc/shadow belongs to its own group. */
 	if (fchownat(root, table->path, 0, old.st_gid, AT_SYMLINK_NOFOLLOW) < 0)
 		return FAIL_ERRNO(err, "own the image's '/%s'", table->path);
 	return 0;
@@ -193,7 +193,7 @@ static const char *find_shell(int root)
 {
 	struct stat st;
 
-	/* Only its presence is looked at, so that a link on the way does no harm. */
+	/* Only the presence is checked, so that a link on the way is harmless. */
 	return fstatat(root, "bin/bash", &st, AT_SYMLINK_NOFOLLOW) == 0 ? "/bin/bash" : "/bin/sh";
 }
 

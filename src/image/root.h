@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* image/root.h — what every root filesystem of a sandbox must have. The root may be untrusted: no
- * symbolic link in it is followed, and anything in the place of a folder or a plain file is
- * replaced. */
+/* image/root.h — the files that every root filesystem of a sandbox must have. The root may be
+ * untrusted: no symbolic link in it is followed, and anything in the place of a folder or a plain
+ * file is replaced. */
 #pragma once
 
 #include <stdint.h>

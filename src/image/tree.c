@@ -56,7 +56,7 @@ int tree_remove(const char *path, bool also_itself, struct error *err)
 	return 0;
 }
 
-/* A file with several names is met as often: each time its share. */
+/* A file with several names is counted by a share at each name. */
 static int64_t size_of(const FTSENT *entry)
 {
 	int64_t names = entry->fts_info == FTS_D ? 1 : (int64_t)entry->fts_statp->st_nlink;

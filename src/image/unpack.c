@@ -12,7 +12,7 @@
 #include "image/ratio.h"
 
 #define READ_SIZE (256 * 1024)
-#define SIZE_EVERY (INT64_C(8) << 20) /* bytes between two words about the size */
+#define SIZE_EVERY (INT64_C(8) << 20) /* bytes between two progress messages about the size */
 #define ENTRIES_MAX 2000000
 #define DEPTH_MAX 256
 #define CAPABILITY "security.capability"
@@ -132,7 +132,7 @@ static int check_type(struct archive_entry *entry, const char *name, struct erro
 	            name);
 }
 
-/* Makes an entry fit to be written, or fails; *ret_skip when it is passed over. */
+/* Prepares an entry for writing, or fails; sets *ret_skip if it is skipped. */
 static int prepare_entry(struct archive_entry *entry, bool *ret_skip, struct error *err)
 {
 	const char *name = archive_entry_pathname(entry), *link = archive_entry_hardlink(entry);
@@ -165,7 +165,8 @@ struct unpacking {
 	int percent;
 };
 
-/* Against what has been read of the source until now: refused while it grows. */
+/* Compares with the bytes read from the source so far, so that an archive is refused while it
+ * expands. */
 static int check_ratio(const struct unpacking *u, struct error *err)
 {
 	if (!ratio_is_exceeded(archive_filter_bytes(u->reader, -1), u->bytes, RATIO_IMAGE_FREE))

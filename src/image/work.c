@@ -13,7 +13,7 @@
 #include "image/config.h"
 #include "image/tree.h"
 
-#define ATTEMPTS 10 /* to lock a folder that others rename meanwhile */
+#define ATTEMPTS 10 /* attempts to lock a folder that other processes rename meanwhile */
 #define PARTIAL_SIZE 96
 
 static void partial_name(const char *name, char out[PARTIAL_SIZE])
@@ -21,7 +21,7 @@ static void partial_name(const char *name, char out[PARTIAL_SIZE])
 	(void)snprintf(out, PARTIAL_SIZE, ".%s.partial", name);
 }
 
-/* What others own they may change under us. */
+/* Another owner could change the folder during the work. */
 static int check_owner(int fd, const char *what, struct error *err)
 {
 	struct stat st;
@@ -53,7 +53,7 @@ static bool is_same_folder(int fd, int parent, const char *name)
 	       a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
-/* Makes the folder or takes over an old one, and locks it. */
+/* Makes the folder or reuses an old one, and locks it. */
 static int lock_folder(struct work *w, struct error *err)
 {
 	char name[PARTIAL_SIZE];
@@ -119,11 +119,11 @@ int work_commit(struct work *w, const struct image_config *config, struct error 
 	char partial[PARTIAL_SIZE];
 
 	partial_name(name, partial);
-	/* The description first: it is looked at only when the template is there. */
+	/* The description comes first, because it is read only if the template exists. */
 	if (tree_remove(w->scratch, true, err) < 0 ||
 	    config_save(w->templates, name, config, err) < 0)
 		return -1;
-	/* A crash after the rename must find files, not their names alone. */
+	/* After a crash the renamed folder must have its files' content. */
 	if (syncfs(w->folder) < 0)
 		return FAIL_ERRNO(err, "write the template to disk");
 	if (renameat2(w->templates, partial, w->templates, name, RENAME_NOREPLACE) < 0)
@@ -132,7 +132,7 @@ int work_commit(struct work *w, const struct image_config *config, struct error 
 	return 0;
 }
 
-/* While the lock is held: no other process can have begun. */
+/* The lock is held, so no other process can have begun. */
 static int remove_partial(struct work *w, struct error *err)
 {
 	char partial[PARTIAL_SIZE];
@@ -154,12 +154,12 @@ void work_done(struct work *w)
 	close_work(w);
 }
 
-/* The template moves into the partial folder, from where it can be removed at leisure: a reader
- * finds it whole or not at all, and what a crash leaves is emptied by the next maker. */
+/* The template moves into the partial folder and is removed there: a reader finds it whole or not
+ * at all, and the next maker empties what a crash left. */
 int image_remove(const char *templates_dir, const char *name, struct error *err)
 {
 	struct image_spec spec = {.templates_dir = templates_dir, .name = name, .progress_fd = -1};
-	AUTO(work_done) struct work w = WORK; /* ends before `job`, which it refers to */
+	AUTO(work_done) struct work w = WORK; /* ends before `job`, which it uses */
 
 	if (open_work(&w, &spec, err) < 0)
 		return -1;

@@ -2,8 +2,8 @@
 /* image/work.h — the folder in which a template is made: DATA/templates/.NAME.partial.
  * .NAME.partial/ has mode 0700 and is renamed to NAME when all is done. It contains rootfs/ (the
  * root filesystem) and scratch/ (removed before the rename). The builder holds a lock on the
- * folder, which ends with its process. A builder that finds the folder of a killed one empties it
- * first. The data folder belongs to atolld's user, who might rename what lies in it at any moment,
+ * folder, which ends with its process. A builder that finds the folder of a killed builder empties
+ * it first. The data folder belongs to atolld's user, which may rename its entries at any moment,
  * so all paths here lead through open descriptors. */
 #pragma once
 
@@ -24,7 +24,7 @@ struct work {
 
 /* ERROR_CONFLICT when the template exists, or is being made by another process. */
 MUST_CHECK int work_begin(struct work *w, const struct image_spec *spec, struct error *err);
-/* Writes all to disk; then the template exists. */
+/* Writes everything to disk and renames the folder: then the template exists. */
 MUST_CHECK int work_commit(struct work *w, const struct image_config *config, struct error *err);
-/* Removes what was not committed. Does nothing on a zeroed or committed one. */
+/* Removes the folder unless it was committed. A zeroed struct is fine. */
 void work_done(struct work *w);

@@ -54,8 +54,8 @@ static int run_prepare(struct applier *a, const struct setup_step *step, struct 
 	return layer_make(step->type, step->options, step->flags, &a->prepared[step->value], err);
 }
 
-/* The new root is mounted over the old one, entered, and swapped with it, which needs no folder to
- * put the old one into; then the old one, on top now, goes with everything below it. */
+/* Mounts the new root over the old one, enters it and swaps the two, which needs no folder for the
+ * old one. The old root, on top now, is then unmounted with all mounts below it. */
 static int run_root(struct applier *a, const struct setup_step *step, struct error *err)
 {
 	int root;
@@ -91,7 +91,7 @@ static int run_folder(struct applier *a, const struct setup_step *step, struct e
 	char path[STEP_TEXT_MAX + 1];
 
 	(void)a;
-	/* Most are there already. */
+	/* Most exist already. */
 	if (access(step->target, F_OK) == 0)
 		return 0;
 	(void)snprintf(path, sizeof(path), "%s", step->target);
@@ -104,7 +104,7 @@ static int run_folder(struct applier *a, const struct setup_step *step, struct e
 	return make_folder(path, step, err);
 }
 
-/* A mount needs a file to stand on; a template's own may be a link to what does not exist here. */
+/* A mount needs a file as its mount point; a template's own may be a dangling link. */
 static int make_mount_file(const char *target, struct error *err)
 {
 	struct stat status;
@@ -206,7 +206,7 @@ static int run_cover(struct applier *a, const struct setup_step *step, struct er
 	return cover_file(step->source, step->target, err);
 }
 
-/* Processes have numbers, and links lead to what is masked or shown itself. */
+/* Skips folders of processes, and links, whose targets are masked or shown themselves. */
 static bool is_shown(const struct dirent *entry, const char *names)
 {
 	struct span rest = span_of(names), name;
@@ -220,7 +220,8 @@ static bool is_shown(const struct dirent *entry, const char *names)
 	return span_equals_text(name, entry->d_name);
 }
 
-/* What only the host's root may read is unreadable inside: its owner has no id there. */
+/* Files that only the host's root may read are unreadable inside, because their owner has no id
+ * there. */
 static bool is_readable(const char *path)
 {
 	struct stat status;
@@ -347,7 +348,7 @@ static int run_capabilities(struct applier *a, const struct setup_step *step, st
 
 	(void)a;
 	(void)step;
-	/* Up to the first number that this kernel does not know. */
+	/* Up to the first capability that this kernel does not know. */
 	for (int i = 0; prctl(PR_CAPBSET_READ, i, 0, 0, 0) >= 0; i++)
 		if (!(kept >> i & 1) && prctl(PR_CAPBSET_DROP, i, 0, 0, 0) < 0)
 			return FAIL_ERRNO(err, "drop capability %d for good", i);
@@ -355,7 +356,7 @@ static int run_capabilities(struct applier *a, const struct setup_step *step, st
 		return FAIL_ERRNO(err, "drop the ambient capabilities");
 	if (syscall(SYS_capset, &head, data) < 0)
 		return FAIL_ERRNO(err, "drop capabilities");
-	/* No process inside may look into process 1: its memory, its descriptors, its root. */
+	/* No process inside may read the memory, descriptors or root of process 1. */
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
 		return FAIL_ERRNO(err, "become undumpable");
 	return 0;

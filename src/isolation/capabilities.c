@@ -3,9 +3,9 @@
 
 #include "isolation/apply.h"
 
-/* What package managers, sudo and servers need. Not here, on purpose: SYS_ADMIN, SYS_PTRACE,
- * NET_ADMIN and NET_RAW (the network namespace belongs to the host anyway), MKNOD, SYS_RESOURCE,
- * SYS_MODULE, BPF, PERFMON, AUDIT_WRITE. */
+/* The capabilities that package managers, sudo and servers need. Absent on purpose: SYS_ADMIN,
+ * SYS_PTRACE, NET_ADMIN and NET_RAW (the network namespace belongs to the host anyway), MKNOD,
+ * SYS_RESOURCE, SYS_MODULE, BPF, PERFMON, AUDIT_WRITE. */
 static const unsigned char kept[] = {
         CAP_CHOWN,  CAP_DAC_OVERRIDE, CAP_FOWNER,           CAP_FSETID,     CAP_KILL,    CAP_SETGID,
         CAP_SETUID, CAP_SETPCAP,      CAP_NET_BIND_SERVICE, CAP_SYS_CHROOT, CAP_SETFCAP,

@@ -66,7 +66,7 @@ int cgroup_read_key(int root, const char *group, const char *file, const char *k
 	while (rest.size > 0) {
 		(void)span_split(&rest, '\n', &line);
 		(void)span_split(&line, ' ', &word);
-		/* The text ends with NUL, and strtoull at the end of the line. */
+		/* The text ends with a NUL; strtoull stops at the end of the line. */
 		if (span_equals_text(word, key) && line.size > 0)
 			*ret = parse_value(line.data);
 	}
@@ -182,7 +182,7 @@ int cgroup_allow_burst(const struct cgroup_host *h, const char *group,
 
 /* ---- the end ---- */
 
-/* One round; what forks meanwhile is met in the next. */
+/* A single round; processes that fork meanwhile are killed in the next. */
 static void kill_listed(int root, const char *group)
 {
 	AUTO(buf_done) struct buf text = BUF(1024 * 1024);
@@ -225,7 +225,7 @@ static int open_folder(int parent, const char *name, int *ret_fd)
 	return *ret_fd < 0 ? -1 : 0;
 }
 
-/* Makes and opens our folder below a controller's. */
+/* Makes and opens Atoll's folder below a controller's. */
 static int open_ours(int parent, const char *name, int *ret_fd, struct error *err)
 {
 	char path[64];
@@ -242,7 +242,7 @@ static int open_ours(int parent, const char *name, int *ret_fd, struct error *er
 	return 0;
 }
 
-/* A fake tree of tests lies on an ordinary filesystem: there the control file tells. */
+/* A fake tree of tests lies on an ordinary filesystem; there the control file decides. */
 static bool is_v2(int top)
 {
 	struct statfs status;
@@ -335,7 +335,7 @@ int cgroup_io_find(int folder, struct cgroup_io *ret, struct error *err)
 int cgroup_each(const struct cgroup_host *h, void (*on_group)(void *context, const char *group),
                 void *context, struct error *err)
 {
-	/* A crash may have left a group in some trees only. */
+	/* A crash may have left a group in only some trees. */
 	for (unsigned i = 0; i < CGROUP_CONTROLLER_COUNT; i++) {
 		struct dirent *entry;
 		DIR *folder;

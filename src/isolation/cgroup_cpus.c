@@ -14,7 +14,7 @@ union cpu_bits {
 	unsigned char bytes[SET_SIZE];
 };
 
-/* The first of `now`, and as many of `host` as are wanted from there on. */
+/* The first processor of `now`, and the wanted number of processors of `host` from there on. */
 static void choose_cpus(const union cpu_bits *now, const union cpu_bits *host, unsigned wanted,
                         union cpu_bits *ret)
 {

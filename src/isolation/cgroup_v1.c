@@ -12,8 +12,8 @@
 #include "base/fd.h"
 #include "isolation/cgroup.h"
 
-/* The memory that may be charged to a reused group: the kernel's caches, and what each processor
- * has drawn in advance (MEMCG_CHARGE_BATCH of the kernel, 64 pages). */
+/* The memory that may be charged to a reused group: the kernel's caches, and the pages that each
+ * processor charged in advance (MEMCG_CHARGE_BATCH of the kernel, 64 pages). */
 #define KEPT_BYTES (UINT64_C(1) << 20)
 #define KEPT_BYTES_PER_CPU (UINT64_C(256) << 10)
 #define KEPT_BYTES_MAX (UINT64_C(8) << 20)
@@ -26,7 +26,8 @@ static const struct cgroup_cpu_files cpu_files = {.quota = "cpu.cfs_quota_us",
                                                   .no_quota = "-1",
                                                   .lowest_weight = 2};
 
-/* null zero full random urandom tty ptmx pts: nothing else may be opened, whatever is mounted. */
+/* null zero full random urandom tty ptmx pts. No other device may be opened, even if a mount has
+ * its node. */
 static const char *const devices[] = {"c 1:3 rw", "c 1:5 rw", "c 1:7 rw", "c 1:8 rw",
                                       "c 1:9 rw", "c 5:0 rw", "c 5:2 rw", "c 136:* rw"};
 
@@ -82,7 +83,7 @@ static int v1_prepare(struct cgroup_host *h, struct error *err)
 
 	h->kept_bytes = kept_bytes();
 	h->can_burst = faccessat(h->roots[CGROUP_CPU], cpu_files.burst, F_OK, 0) == 0;
-	/* Old kernels count children only when told to; new ones always do and may refuse. */
+	/* Old kernels count children only with this flag; new ones always do and may refuse it. */
 	(void)!file_poke(h->roots[CGROUP_MEMORY], "memory.use_hierarchy", "1", &ignored);
 	h->can_freeze = h->roots[CGROUP_FREEZER] >= 0;
 	if (h->can_freeze)
@@ -155,8 +156,8 @@ static int v1_allow_burst(struct cgroup_host *h, const char *group, struct error
 	return cgroup_allow_burst(h, group, &cpu_files, err);
 }
 
-/* What is written through the page cache is not its writer's in version 1: this bounds reads, and
- * writes that are direct or synchronous. */
+/* Version 1 does not charge writes through the page cache to their writer: this limits reads, and
+ * direct or synchronous writes. */
 static int v1_limit_io(struct cgroup_host *h, const char *group, const struct cgroup_io *io,
                        struct error *err)
 {
@@ -272,17 +273,17 @@ static bool has_no_process(const struct cgroup_host *h, const char *group)
 			return false;
 		}
 		(void)snprintf(path, sizeof(path), "%s/cgroup.procs", group);
-		/* Two links: no group is inside, either. */
+		/* Two links mean that the group has no child groups, either. */
 		if (status.st_nlink != 2 || file_read(h->roots[i], path, &text, &ignored) < 0 ||
 		    text.size > 0)
 			return false;
 	}
-	/* Dead processes that are not reaped are on no list. */
+	/* No list shows dead processes that are not reaped. */
 	return cgroup_read(h->roots[CGROUP_PIDS], group, "pids.current", &pids, &ignored) == 0 &&
 	       pids == 0;
 }
 
-/* Whether its processes left little memory charged, and were not killed by its limits. */
+/* Whether the group's processes left little memory charged and were not killed by its limits. */
 static bool is_as_new(const struct cgroup_host *h, const char *group)
 {
 	int memory = h->roots[CGROUP_MEMORY];
@@ -293,7 +294,7 @@ static bool is_as_new(const struct cgroup_host *h, const char *group)
 	if (cgroup_read(h->roots[CGROUP_CPU], group, "cpu.shares", &shares, &err) == 0 &&
 	    shares != SHARES_INITIAL)
 		return false;
-	/* With what is swapped, where that is counted. */
+	/* Including swapped memory, where it is counted. */
 	if (cgroup_read(memory, group, "memory.memsw.usage_in_bytes", &swapped, &err) < 0 &&
 	    err.sys_errno != ENOENT)
 		return false;

@@ -18,7 +18,8 @@ static const struct cgroup_cpu_files cpu_files = {.quota = "cpu.max",
                                                   .lowest_weight = 1,
                                                   .with_period = true};
 
-/* A controller is in our groups when the root hands it down to "atoll" and that to them. */
+/* A controller reaches Atoll's groups if the root enables it for "atoll", and "atoll" for its
+ * groups. */
 static int v2_prepare(struct cgroup_host *h, struct error *err)
 {
 	static const char *const wanted[] = {"+memory", "+cpu", "+pids", "+io"};
@@ -34,7 +35,7 @@ static int v2_prepare(struct cgroup_host *h, struct error *err)
 			error_clear(err);
 		}
 	h->can_burst = faccessat(h->roots[0], cpu_files.burst, F_OK, 0) == 0;
-	h->can_freeze = true; /* since 5.2, older than what we run on at all */
+	h->can_freeze = true; /* since 5.2, older than the oldest supported kernel */
 	return 0;
 }
 
@@ -129,7 +130,7 @@ static int v2_remove(struct cgroup_host *h, const char *group, struct error *err
 	struct error ignored = {0};
 	char path[64];
 
-	/* Since 5.14; the removal kills by itself what is left. */
+	/* Since 5.14; without it the removal kills the remaining processes. */
 	(void)snprintf(path, sizeof(path), "%s/cgroup.kill", group);
 	(void)!file_poke(h->roots[0], path, "1", &ignored);
 	return cgroup_empty_and_remove(h->roots[0], group, err);

@@ -30,7 +30,7 @@ struct checkpoint_attempt {
 
 /* ---- programs ---- */
 
-/* In the child: nothing of ours stays open, or it would be dumped too. */
+/* In the child: closes all descriptors of the broker, which would be dumped otherwise. */
 static void exec_program(char *const *argv, int output)
 {
 	int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -58,7 +58,7 @@ static void collect_output(int fd, struct buf *out)
 		buf_add(out, bytes, (size_t)got);
 }
 
-/* Its exit status, 127 when it could not be run; its words in `out`. */
+/* The exit status of CRIU, 127 if it could not be run; its output is in `out`. */
 static int run_program(char *const *argv, struct buf *out, struct error *err)
 {
 	int ends[2], status = 0;
@@ -76,14 +76,14 @@ static int run_program(char *const *argv, struct buf *out, struct error *err)
 	}
 	collect_output(ends[0], out);
 	(void)close(ends[0]);
-	/* A program that closed its output and still runs has used up its time. */
+	/* A program that closed its output and still runs counts as timed out. */
 	(void)kill(pid, SIGKILL);
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-/* The first line that tells of an error, else the last of all. */
+/* The first line with an error, else the last line. */
 static struct span find_reason(const struct buf *out)
 {
 	struct span rest = buf_span(out), line, reason = SPAN("it said nothing");
@@ -147,7 +147,7 @@ static const char *kernel_name(struct utsname *kernel)
 
 	if (uname(kernel) < 0)
 		return "this kernel";
-	/* It lies before the release. */
+	/* The version lies before the release. */
 	size = strlen(kernel->sysname);
 	if (size + 1 + strnlen(kernel->release, 32) >= sizeof(kernel->sysname))
 		return kernel->sysname;
@@ -183,7 +183,7 @@ static int run_criu(const struct checkpoint_attempt *a, const char *version, con
 	return -1;
 }
 
-/* What was dumped has ended by that, and is our child. */
+/* The dump ended the process, which is a child of this one. */
 static void reap_napper(struct checkpoint_attempt *a)
 {
 	while (a->napper > 0 && waitpid(a->napper, NULL, 0) < 0 && errno == EINTR)

@@ -24,7 +24,7 @@ void identity_texts(struct arena *a, const struct isolation_identity *identity,
 	                                arena_format(a, "%s\n", identity->machine_id)};
 }
 
-/* The file below ISOLATION_FILES, which the mount over `target` shows. */
+/* The file below ISOLATION_FILES that the mount over `target` shows. */
 static int open_file(const char *target, int *ret_fd, struct error *err)
 {
 	char path[64];
@@ -50,7 +50,8 @@ int isolation_identity_open(int ret_fds[ISOLATION_IDENTITY_FILES], struct error 
 	return 0;
 }
 
-/* In place: the page is there, and the sandbox's; what is made anew would be the writer's. */
+/* Written in place: the page exists and is charged to the sandbox; a new page would be charged to
+ * the writer. */
 static int write_file(int fd, const struct identity_file *file, struct error *err)
 {
 	size_t size = strlen(file->text);

@@ -66,8 +66,8 @@ static int wait_for_the_end(void *parent)
 	_exit(1);
 }
 
-/* The namespace needs a process only until a descriptor holds it. One that shares our memory and
- * our descriptors costs a tenth of a fork: nothing of it is copied, or taken apart when it ends. */
+/* The namespace needs a process only until a descriptor holds it. A process that shares memory and
+ * descriptors costs a tenth of a fork, because nothing is copied or freed. */
 int id_map_open(uint32_t slot, int *ret_fd, struct error *err)
 {
 	_Alignas(16) char stack[CHILD_STACK_SIZE];

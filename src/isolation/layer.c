@@ -96,8 +96,8 @@ int layer_set(int fd, const struct layer_options *options, struct error *err)
 	return set_attributes(fd, options, err);
 }
 
-/* Overlayfs takes paths; any mount has one below /proc/self/fd. No device node works on it,
- * whatever a template brings. Options that would trust the upper layer's own marks stay off. */
+/* Overlayfs takes paths; any mount has a path below /proc/self/fd. No device node of a template
+ * works on this mount. Options that trust marks in the upper layer stay off. */
 static int set_upper(int fs, int upper, struct error *err)
 {
 	char options[160];
@@ -160,7 +160,7 @@ static int make_overlay(const struct overlay_options *o, int *ret_fd, struct err
 	return mount_fs(fs, "overlay", MOUNT_ATTR_NODEV, ret_fd, err);
 }
 
-/* Several processes may do this at once: the name is the process's. */
+/* Several processes may do this at once, so the name contains the process's number. */
 static void place_path(char path[64], int scratch, unsigned number)
 {
 	(void)snprintf(path, 64, "/proc/self/fd/%d/%d.%u", scratch, getpid(), number);

@@ -30,7 +30,7 @@ static void add_step(struct planner *p, struct setup_step step)
 	p->plan->steps[p->plan->count++] = step;
 }
 
-/* The plan's number of one of the spec's descriptors. */
+/* The plan's number of a descriptor of the spec. */
 static uint32_t number_of(struct planner *p, uint32_t fd)
 {
 	for (unsigned i = 0; i < p->plan->fd_count; i++)
@@ -67,7 +67,7 @@ static void add_prepared(struct planner *p, uint64_t number, const char *target)
 	                                .target = target});
 }
 
-/* Memory filesystems count to the sandbox's memory; their own size is a second fence. */
+/* Memory filesystems count to the sandbox's memory; their own size is a second limit. */
 static void add_memory(struct planner *p, const char *target, unsigned mode, uint64_t attributes)
 {
 	const struct isolation_spec *s = p->spec;
@@ -112,7 +112,7 @@ static void add_filesystems(struct planner *p)
 	add_memory(p, "/tmp", 01777, SAFE);
 }
 
-/* Before the files of this start: whatever a path means inside, those lie above it. */
+/* Comes before the files of this start, which lie above it whatever the paths mean inside. */
 static void add_volumes(struct planner *p)
 {
 	const struct isolation_spec *s = p->spec;
@@ -121,7 +121,7 @@ static void add_volumes(struct planner *p)
 		add_attached(p, s->volume_fds[i], s->volume_paths[i]);
 }
 
-/* Whether the project's folder is on a volume, which need not have it yet. */
+/* Whether the project's folder is on a volume, where it may not exist yet. */
 static bool project_is_on_volume(const struct isolation_spec *s)
 {
 	for (unsigned i = 0; i < s->volume_count; i++) {
@@ -140,8 +140,8 @@ static void add_file(struct planner *p, const char *target, const char *text)
 	                    .kind = STEP_FILE, .target = target, .source = text, .flags = 0644});
 }
 
-/* After /run, in whose memory they lie: they are this start's, whatever was there at the last one,
- * and cost no inode of the disk, which would be the dearest part of a start. */
+/* Comes after /run, in whose memory these files lie. They belong to this start only and cost no
+ * inode of the disk, which would be the most expensive part of a start. */
 static void add_files(struct planner *p)
 {
 	const struct isolation_spec *s = p->spec;
@@ -229,7 +229,7 @@ static const char *const kind_names[STEP_KIND_COUNT] = {
         [STEP_KEEP] = "keep",
 };
 
-/* One line, whatever is in it. */
+/* Replaces line ends, so that the value stays a single line. */
 static void print_text(struct buf *out, const char *key, const char *text)
 {
 	if (!text || !*text)

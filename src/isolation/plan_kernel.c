@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a sandbox sees of its kernel, the same for all sandboxes.
- *
- * /proc shows a list of files and masks the rest, so that a file that only a newer kernel has is
- * masked, too. Nothing that is masked is a hole in a user namespace of a current kernel: masks keep
- * facts about the host from its tenants, and are a second fence. The cgroup filesystem is the
- * kernel's own: the root of the agent's cgroup namespace is the sandbox's group. It is mounted
- * read-only, and its files belong to an id that does not exist inside. */
+/* The parts of the kernel's filesystems that a sandbox sees, the same for all sandboxes. /proc
+ * shows listed files and masks the rest, so that files of newer kernels are masked, too. No masked
+ * file is a hole in a user namespace of a current kernel: masks hide facts about the host from
+ * tenants and are a second defence. The cgroup filesystem is the kernel's own: the root of the
+ * agent's cgroup namespace is the sandbox's group. It is mounted read-only, and its files belong
+ * to an id that does not exist inside. */
 #include "isolation/plan_kernel.h"
 
 #include <fcntl.h>
@@ -52,7 +51,8 @@ static const char vmstat[] = "nr_free_pages 0\nnr_dirty 0\nnr_writeback 0\npgpgi
 	}
 
 static const struct setup_step files[] = {
-        /* The kernel lets a user namespace mount proc only while another whole one is in sight. */
+        /* The kernel lets a user namespace mount proc only while an unmasked proc mount is
+         * visible. */
         {.kind = STEP_PREPARE, .type = "proc", .value = PREPARED_PROC, .flags = SAFE},
         {.kind = STEP_PREPARE,
          .type = "tmpfs",
@@ -106,15 +106,15 @@ static const struct setup_step v2[] = {
 };
 
 static const struct setup_step covers[] = {
-        /* No user namespace, and so no other, can be made below this one if the filter had a hole.
-         */
+        /* Even with a hole in the filter no user namespace, and so no other namespace, can be made
+         * below this one. */
         {.kind = STEP_POKE,
          .source = "0",
          .target = "/proc/sys/user/max_user_namespaces",
          .optional = 1},
         {.kind = STEP_READONLY, .target = "/proc/sys", .optional = 1},
-        /* The agent's own: the kernel gives its files to root inside, and nothing in there is
-         * written by the agent (docs/decisions/agent-is-out-of-reach.md). */
+        /* The agent's own folder: the kernel gives its files to root inside, and the agent writes
+         * no file there (docs/decisions/agent-is-out-of-reach.md). */
         {.kind = STEP_READONLY, .target = "/proc/1"},
         COVER(VIEW_MEMINFO),
         COVER(VIEW_CPUINFO),
@@ -137,7 +137,7 @@ static const struct setup_step covers[] = {
         {.kind = STEP_KEEP, .target = V "/cgroup", .value = PREPARED_CGROUP},
 };
 
-/* As a step is that came over the wire. */
+/* As for a step that came over the wire. */
 static void complete_step(struct setup_step *step)
 {
 	const char **texts[] = {&step->source, &step->target, &step->type, &step->options};

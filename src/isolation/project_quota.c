@@ -18,12 +18,12 @@
 #define PROJECT_FIRST 0x40000000u
 #define PROJECT_MASK 0x3fffffffu
 #define CHOICES_MAX 16
-#define BLOCK_BYTES 1024u /* of a limit, whatever the filesystem's blocks are */
+#define BLOCK_BYTES 1024u /* unit of a limit, independent of the filesystem's blocks */
 #define NOBODY 65534u
 #define PROBE_NAME ".quota-probe"
 #define PROBE_LIMIT (UINT64_C(64) << 10)
 #define PROBE_BYTES (512u << 10)
-#define PROBE_REFUSED 42 /* of its child: the limit held */
+#define PROBE_REFUSED 42 /* exit status of the child: the limit held */
 
 #define CURE                                                                                       \
 	"ext4: 'tune2fs -O project,quota -Q prjquota DEVICE', unmounted; ext4 and xfs: mount it "  \
@@ -54,7 +54,7 @@ static int refuse_quota(const char *what, struct error *err)
 static int read_quota(int fd, uint32_t project, struct if_dqblk *ret, struct error *err)
 {
 	*ret = (struct if_dqblk){0};
-	/* xfs has nothing of one that was never used. */
+	/* xfs has no record of a project that was never used. */
 	if (call_quota(fd, Q_GETQUOTA, project, ret) == 0 || errno == ENOENT)
 		return 0;
 	return refuse_quota("ask for a project's quota", err);

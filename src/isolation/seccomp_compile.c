@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs while Atoll is built: seccomp_table.c to BPF, as C arrays on stdout.
- *
- * The numbers are cut into ranges of one action and searched by halving, so that the kernel, which
- * tries every number once when a filter is loaded, is done five times sooner than with a linear
- * list (docs/decisions/system-call-filter.md). Calls that are always allowed never run the filter
- * again: the kernel keeps a bit for each. */
+/* Runs while Atoll is built: compiles seccomp_table.c to BPF, as C arrays on stdout. The filter is
+ * a binary search over ranges of numbers with the same action. The kernel tries every number when
+ * it loads a filter, which takes a fifth of the time of a linear list
+ * (docs/decisions/system-call-filter.md). Calls that are always allowed never run the filter again:
+ * the kernel keeps a bit for each. */
 #include <errno.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
@@ -52,7 +51,7 @@ static const struct sock_filter unshare_rule[] = {
         RETURN_ALLOW,
 };
 
-/* Linux, UNAME26, 32-bit address space, both, and the question which it is. */
+/* Linux, UNAME26, 32-bit address space, both, and the query of the current value. */
 static const struct sock_filter personality_rule[] = {
         LOAD(ARGUMENT(0)),     EQUALS(0, 5, 0),       EQUALS(0x0008, 4, 0),
         EQUALS(0x20000, 3, 0), EQUALS(0x20008, 2, 0), EQUALS(0xffffffff, 1, 0),
@@ -91,7 +90,7 @@ static const struct sock_filter socketpair_rule[] = {
         RETURN_ALLOW,
 };
 
-/* Typing into another process's terminal, and line disciplines. */
+/* Input into another process's terminal, and line disciplines. */
 static const struct sock_filter ioctl_rule[] = {
         LOAD(ARGUMENT(1)),
         EQUALS(0x5412 /* TIOCSTI */, 3, 0),
@@ -115,14 +114,14 @@ static const struct sock_filter scheduler_rule[] = {
         RETURN_ALLOW,
 };
 
-/* To read its limits, without new ones, is harmless. */
+/* Reading its limits without setting new ones is harmless. */
 static const struct sock_filter prlimit_rule[] = {
         LOAD(ARGUMENT(0)),      EQUALS(AGENT_PID, 0, 5), LOAD(ARGUMENT(2)),   EQUALS(0, 0, 2),
         LOAD(ARGUMENT_HIGH(2)), EQUALS(0, 1, 0),         RETURN_ERRNO(EPERM), RETURN_ALLOW,
 };
 
-/* Argument 0 says whose number argument 1 is. The agent is process 1, leads process group 1 and is
- * among the processes of user 0; a user 0 may also stand for the caller. */
+/* Argument 0 says what argument 1 names. The agent is process 1, leads process group 1 and belongs
+ * to user 0; number 0 may also stand for the caller. */
 #define PRIORITY_RULE(of_user)                                                                     \
 	LOAD(ARGUMENT(0)), EQUALS((of_user), 2, 0), LOAD(ARGUMENT(1)), EQUALS(AGENT_PID, 2, 3),    \
 	        LOAD(ARGUMENT(1)), EQUALS(0, 0, 1), RETURN_ERRNO(EPERM), RETURN_ALLOW
@@ -157,7 +156,7 @@ struct call_range {
 struct filter_program {
 	struct sock_filter code[CODE_MAX];
 	unsigned count;
-	/* leaves of the search that lead to an argument rule */
+	/* leaves of the search tree with an argument rule */
 	struct {
 		unsigned at;
 		enum seccomp_action action;
@@ -182,7 +181,7 @@ static void read_table(unsigned arch, enum seccomp_action *actions)
 		while ((name = strsep(&rest, " "))) {
 			int number = *name ? seccomp_syscall_resolve_name_arch(arch, name) : -1;
 
-			/* negative: this architecture has no such call, or libseccomp is older */
+			/* negative: the architecture has no such call, or libseccomp is too old */
 			if (number >= 0 && number < NUMBERS_MAX)
 				actions[number] = row->action;
 		}
@@ -215,8 +214,8 @@ static void add_leaf(struct filter_program *p, enum seccomp_action action)
 	}
 }
 
-/* The lower half follows at once, the upper half behind it: further than a conditional jump can
- * reach, so that it goes by way of an unconditional one. */
+/* The lower half follows directly, then the upper half. A conditional jump cannot reach that far,
+ * so it jumps to an unconditional one. */
 static void add_search(struct filter_program *p, const struct call_range *ranges, unsigned count)
 {
 	unsigned half = count / 2, at;
@@ -254,12 +253,12 @@ static void compile_filter(const char *name, unsigned seccomp_arch, unsigned aud
 	memset(actions, 0, sizeof(actions));
 	memset(&p, 0, sizeof(p));
 	read_table(seccomp_arch, actions);
-	/* Programs of another architecture (i386) get nothing at all. */
+	/* Programs of another architecture (i386) may call nothing. */
 	add_instruction(&p, (struct sock_filter)LOAD(DATA(arch)));
 	add_instruction(&p, (struct sock_filter)EQUALS(audit_arch, 1, 0));
 	add_instruction(&p, (struct sock_filter)RETURN_ERRNO(ENOSYS));
 	add_instruction(&p, (struct sock_filter)LOAD(DATA(nr)));
-	/* x32 shares x86-64's architecture and numbers, but for a bit. */
+	/* x32 has x86-64's architecture and numbers, plus a bit. */
 	add_instruction(&p, (struct sock_filter)ABOVE(X32_BIT - 1, 0, 1));
 	add_instruction(&p, (struct sock_filter)RETURN_ERRNO(ENOSYS));
 	add_search(&p, ranges, find_ranges(actions, ranges));

@@ -3,8 +3,8 @@
 
 #include <stddef.h>
 
-/* Refused with EPERM, rather than unknown: programs take the answer as "not for you" and go on,
- * where ENOSYS would send some of them to an older call of the same kind. */
+/* Refused with EPERM: programs take it as a missing permission and continue, while ENOSYS makes
+ * some of them try an older call of the same kind. */
 const struct seccomp_row seccomp_table[] = {
         /* bytes and descriptors */
         {SECCOMP_ALLOW,
@@ -33,8 +33,8 @@ const struct seccomp_row seccomp_table[] = {
          "mmap munmap mremap mprotect madvise process_madvise brk msync mincore mlock "
          "mlock2 munlock mlockall munlockall memfd_create memfd_secret pkey_alloc "
          "pkey_free pkey_mprotect remap_file_pages membarrier mseal map_shadow_stack"},
-        /* processes and threads. Debuggers work: what ptrace may reach is inside, and the agent is
-         * undumpable, and no process inside has CAP_SYS_PTRACE. */
+        /* processes and threads. Debuggers work: ptrace reaches only processes inside; the agent
+         * is not dumpable, and no process inside has CAP_SYS_PTRACE. */
         {SECCOMP_ALLOW,
          "fork vfork execve execveat exit exit_group wait4 waitid waitpid getpid "
          "getppid gettid getpgid getpgrp setpgid getsid setsid set_tid_address "
@@ -73,8 +73,8 @@ const struct seccomp_row seccomp_table[] = {
         {SECCOMP_SOCKETPAIR, "socketpair"},
         {SECCOMP_IOCTL, "ioctl"},
 
-        /* The agent has the user id of the sandbox's root, who may change any process but this:
-         * limits, processors and priority of process 1 are refused
+        /* The agent has the user id of the sandbox's root, which may change other processes:
+         * changes of limits, processors and priority of process 1 are refused
          * (docs/decisions/agent-is-out-of-reach.md). */
         {SECCOMP_SCHEDULER, "sched_setaffinity sched_setparam sched_setscheduler sched_setattr"},
         {SECCOMP_PRLIMIT, "prlimit64"},

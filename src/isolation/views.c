@@ -17,13 +17,13 @@
 #define READ_MAX 8192
 #define CPUINFO_MAX (256 * 1024)
 #define CPUS_MAX 8192
-/* What a sandbox uses in which only its agent does something. */
+/* CPU use of a sandbox in which only the agent works. */
 #define IDLE_CPU_US_PER_S 2000
 #define US_PER_TICK 10000
 
 /* ---- reading ---- */
 
-/* As much as fits of a small file of the kernel's. */
+/* Reads as much of a small kernel file as fits. */
 static struct span read_small(const char *folder, const char *name, char text[READ_MAX])
 {
 	char path[128];
@@ -38,7 +38,7 @@ static struct span read_small(const char *folder, const char *name, char text[RE
 	return (struct span){text, size};
 }
 
-/* False: there is none, or no number. "max" and -1 are no limit, and 0. */
+/* False if the file is missing or holds no number. "max" and -1 mean no limit and give 0. */
 static bool parse_number(struct span text, uint64_t *ret)
 {
 	struct error ignored = {0};
@@ -63,7 +63,7 @@ static bool read_number(const struct views *v, const char *name, uint64_t *ret)
 	return parse_number(read_small(v->cgroup, name, text), ret);
 }
 
-/* Of "key value" lines. */
+/* From lines of "key value". */
 static void read_key(struct span text, const char *key, uint64_t *ret)
 {
 	struct span line, name;
@@ -144,7 +144,7 @@ static void read_facts(const struct views *v, struct view_facts *f, int64_t now_
 
 /* ---- writing ---- */
 
-/* In place: a reader has it open. */
+/* Written in place, because a reader may have the file open. */
 static void write_view(const struct views *v, const char *name, const struct buf *text)
 {
 	AUTO_CLOSE int fd = openat(v->folder, name, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
@@ -172,7 +172,7 @@ static void write_facts(const struct views *v, const struct view_facts *f)
 	}
 }
 
-/* The first processor is in the file already. */
+/* The file already has the first processor. */
 static void write_cpus(const struct views *v)
 {
 	AUTO(buf_done) struct buf online = BUF(64), now = BUF(CPUINFO_MAX), next = BUF(CPUINFO_MAX);
@@ -197,7 +197,7 @@ static void take_limits(struct views *v, const uint64_t cpu[2], uint64_t memory)
 	write_cpus(v);
 }
 
-/* Each look at a sandbox in which nothing happens comes after twice the time. */
+/* An idle sandbox is checked at intervals that double. */
 static void plan_next(struct views *v, uint64_t used_us, int64_t ms, int64_t now_ms)
 {
 	if (used_us > IDLE_CPU_US_PER_S * (uint64_t)(ms + 999) / 1000 || v->rest_ms == 0)
@@ -275,7 +275,7 @@ static void write_boot_id(const struct views *v)
 	write_view(v, VIEW_BOOT_ID, &text);
 }
 
-/* The first one's lines: reading all of them asks each processor for its frequency. */
+/* Only the first processor's lines: reading all asks each processor for its frequency. */
 static void write_first_cpu(const struct views *v, struct span host)
 {
 	AUTO(buf_done) struct buf text = BUF(CPUINFO_MAX);

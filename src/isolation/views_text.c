@@ -4,7 +4,7 @@
 
 #include "isolation/views.h"
 
-#define TICKS_PER_S 100 /* USER_HZ, of every architecture that we build for */
+#define TICKS_PER_S 100 /* USER_HZ of every supported architecture */
 #define US_PER_TICK (1000000 / TICKS_PER_S)
 
 /* ---- /proc/meminfo ---- */
@@ -22,7 +22,7 @@ static uint64_t subtract_floor(uint64_t a, uint64_t b)
 void view_format_meminfo(struct buf *out, const struct view_facts *f)
 {
 	uint64_t free_bytes = subtract_floor(f->memory_bytes, f->used_bytes);
-	/* The kernel gives file pages up when something else needs the room. */
+	/* The kernel drops file pages when memory is needed. */
 	uint64_t reclaimable = subtract_floor(f->file_bytes, f->shmem_bytes);
 	uint64_t available = free_bytes + reclaimable;
 	const struct {
@@ -125,7 +125,8 @@ void view_format_cpus(struct buf *out, unsigned cpus)
 		buf_add_text(out, "0\n");
 }
 
-/* A line of one processor; those that number it, and count its neighbours, are its own. */
+/* A line of a processor; the lines with its number and the number of its neighbours are rewritten.
+ * */
 static void add_cpu_line(struct buf *out, struct span line, unsigned cpu, unsigned cpus)
 {
 	static const char *const numbers[] = {"processor", "core id", "apicid", "initial apicid"};
@@ -206,7 +207,8 @@ void view_format_uptime(struct buf *out, const struct view_facts *f)
 
 /* ---- load ---- */
 
-/* e^-x for x >= 0, within a percent of the whole: a sum of the first parts of e^x, turned over. */
+/* e^-x for x >= 0, with an error below a percent: the inverse of the first terms of the series of
+ * e^x. */
 static double decay_factor(double x)
 {
 	return 1 / (1 + x + x * x / 2 + x * x * x / 6);

@@ -7,6 +7,7 @@
 #include "job/parts.h"
 #include "provider/compute.h"
 #include "wire/agent_jobs.h"
+#include "worker/worker.h"
 
 static const char *const ended_reasons[SANDBOX_STATE_COUNT] = {
         [SANDBOX_STOPPED] = "the sandbox was stopped",
@@ -20,7 +21,7 @@ bool job_is_lost(const struct job_record *r)
 	return ended_reasons[r->actual] != NULL;
 }
 
-/* A caller's own stop or delete needs no more words. */
+/* A caller's own stop or delete needs no further explanation. */
 static bool has_own_reason(const char *sandbox_reason)
 {
 	return *sandbox_reason &&
@@ -62,8 +63,8 @@ static int find_process(struct jobs *jobs, struct arena *a, struct job_record *r
 	int64_t deadline = deadline_after(AGENT_CALL_MS);
 	struct job_start start = {.id = r->id};
 
-	/* The boot is asked for first: should the sandbox be started again in between, the process
-	 * that is found is one of the newer boot, and the await says so. */
+	/* Reads the boot first: if the sandbox is started again in between, the found process
+	 * belongs to the newer boot, and the await reports that. */
 	if (compute_call(jobs->provider, r->sandbox_id, a, &ping, deadline, err) < 0 ||
 	    compute_call(jobs->provider, r->sandbox_id, a, &find, deadline, err) < 0)
 		return -1;
@@ -73,7 +74,7 @@ static int find_process(struct jobs *jobs, struct arena *a, struct job_record *r
 	return store_job_started(jobs->store, &start, err);
 }
 
-/* What the agent refuses for good. */
+/* Refusals of the agent that are final. */
 static struct job_loss loss_of_refusal(const struct error *err, const struct job_record *r)
 {
 	if (err->code == ERROR_CONFLICT)
@@ -98,7 +99,7 @@ static int settle_if_lost(struct jobs *jobs, struct arena *a, struct attention *
 	return 0;
 }
 
-/* The connection has something to say: an end, a refusal, or that it is broken. */
+/* The connection is readable: an end, a refusal, or a broken connection. */
 static int hear_end(struct jobs *jobs, struct arena *a, struct attention *at,
                     const struct job_record *r, struct error *err)
 {
@@ -128,7 +129,7 @@ static int look_at_job(struct jobs *jobs, struct arena *a, struct attention *at,
 	return 0;
 }
 
-/* One that was paused meanwhile, which waits for nobody, is asked anew when it goes on. */
+/* A sandbox that was paused meanwhile is asked again when it continues. */
 static int give_up_job(struct jobs *jobs, struct arena *a, struct attention *at, struct error *err)
 {
 	const struct job_loss loss = {arena_text(a, err->text), JOB_CAUSE_LOST};
@@ -161,8 +162,8 @@ static int keep_files(struct jobs *jobs, struct arena *a, struct attention *at,
 	return 0;
 }
 
-/* Its files are fetched in the slow lane: that takes as long as the sandbox likes. To wake one that
- * is paused for them would be worse than to wait. */
+/* Its files are fetched in the slow lane, because the sandbox decides how long that takes. A
+ * paused sandbox is not woken for them. */
 static int finish_job(struct jobs *jobs, struct arena *a, struct attention *at,
                       const struct job_record *r, struct error *err)
 {
@@ -191,7 +192,7 @@ static int begin_watching(struct jobs *jobs, struct arena *a, struct attention *
 
 	if (loss.reason)
 		return settle_if_lost(jobs, a, at, &loss, err);
-	/* Another server's: it watches. */
+	/* Another server watches this job. */
 	at->is_over = strcmp(r->node, jobs->node) != 0;
 	if (at->is_over || !sandbox_is_up(r) || (r->process == 0 && job_is_starting(jobs, r->id)))
 		return 0;

@@ -4,14 +4,15 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "fleet/hold.h"
 #include "job/parts.h"
 #include "provider/compute.h"
+#include "store/sandbox_record.h"
+#include "fleet/lifecycle/hold.h"
 
-/* What a stop gives the command before it is killed, and then its end. */
+/* The time that a stop gives the command before it is killed, and then for its end. */
 #define STOP_GRACE_MS 2000
 #define STOP_KILL_MS 5000
-/* Its files may take longer: then it is still running, and settles without us. */
+/* Saving its files may take longer: then the job still counts as running and ends later. */
 #define STOP_FILES_MS 5000
 
 int job_find(struct jobs *jobs, struct arena *a, const struct job_ref *ref, struct job_record *ret,
@@ -33,20 +34,17 @@ int job_find(struct jobs *jobs, struct arena *a, const struct job_ref *ref, stru
 
 /* ---- stop ---- */
 
-static int send_signal(struct jobs *jobs, struct arena *a, const struct job_record *r, int signal,
-                       struct error *err)
+static int send_signal(struct jobs *jobs, const struct job_record *r, int signal, struct error *err)
 {
 	const struct agent_signal message = {
 	        .process = (uint64_t)r->process, .signal = (uint32_t)signal, .whole_tree = 1};
-	const struct compute_call call = {
-	        .type = AGENT_SIGNAL, .shape = agent_signal_shape, .message = &message};
 
-	return compute_call(jobs->provider, r->sandbox_id, a, &call, deadline_after(AGENT_CALL_MS),
-	                    err);
+	return compute_signal(jobs->provider, r->sandbox_id, AGENT_SIGNAL, &message,
+	                      deadline_after(AGENT_CALL_MS), err);
 }
 
-/* The await comes first: it is refused by an agent that is not the one that started the job, whose
- * process of that number is not the job's. */
+/* The await comes first: an agent that did not start the job refuses it, because its process of
+ * that number is another one. */
 static int end_process(struct jobs *jobs, struct arena *a, const struct job_record *r,
                        struct agent_process *ret, struct error *err)
 {
@@ -56,18 +54,18 @@ static int end_process(struct jobs *jobs, struct arena *a, const struct job_reco
 
 	if (job_await(jobs, r, &fd, err) < 0)
 		return -1;
-	/* One that has ended has been answered for; one whose await was refused, too. */
+	/* A job that has ended, or whose await was refused, has its answer already. */
 	if (job_await_answer(jobs, fd, a, deadline_after(0), ret, err) == 0)
 		return 0;
 	if (err->code != ERROR_TIMEOUT)
 		return -1;
 	error_clear(err);
-	(void)!send_signal(jobs, a, r, SIGTERM, &ignored);
+	(void)!send_signal(jobs, r, SIGTERM, &ignored);
 	if (job_await_answer(jobs, fd, a, deadline_after(STOP_GRACE_MS), &p, err) < 0) {
 		if (err->code != ERROR_TIMEOUT)
 			return -1;
 		error_clear(err);
-		(void)!send_signal(jobs, a, r, SIGKILL, &ignored);
+		(void)!send_signal(jobs, r, SIGKILL, &ignored);
 		if (job_await_answer(jobs, fd, a, deadline_after(STOP_KILL_MS), &p, err) < 0)
 			return -1;
 	}
@@ -110,7 +108,7 @@ static int stop_job(struct jobs *jobs, struct arena *a, const struct job_ref *re
 
 	if (job_find(jobs, a, ref, &r, err) < 0)
 		return -1;
-	/* A conflict: it has ended by itself meanwhile, or the watch was faster. */
+	/* A conflict: the job has ended by itself meanwhile, or the watch was faster. */
 	if (has_ended(&r) || stop_running(jobs, a, &r, err) == 0)
 		return 0;
 	why = *err;
@@ -142,7 +140,7 @@ int job_stop(struct jobs *jobs, struct arena *a, const struct job_ref *ref, stru
 
 /* ---- logs ---- */
 
-/* What was kept when it ended. Its bytes are counted back from its end. */
+/* The output that was kept at its end. Offsets count back from the end. */
 static void logs_of_row(struct arena *a, const struct job_record *r,
                         const struct job_logs_request *request, struct job_logs *ret)
 {
@@ -200,8 +198,8 @@ int job_logs(struct jobs *jobs, struct arena *a, const struct job_record *r,
 	*ret = (struct job_logs){.out = {{"", 0}, {"", 0}}};
 	if (r->process == 0 && is_running)
 		return 0;
-	/* A running one is worth waking its sandbox for; of one that has ended, the row has the
-	 * end. The agent, while it is there, has more of it. */
+	/* For a running job the sandbox is woken. For an ended job the row has the end of the
+	 * output, and the agent, while it runs, has more. */
 	if ((is_running || r->actual == SANDBOX_STARTED) &&
 	    logs_of_agent(jobs, a, r, request, ret, err) == 0)
 		return 0;

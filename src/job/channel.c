@@ -3,8 +3,9 @@
 
 #include <string.h>
 
-#include "http/client.h"
-#include "http/outbound.h"
+#include "http/client/client.h"
+#include "http/client/outbound.h"
+#include "json/json.h"
 #include "store/channels.h"
 
 /* ---- writing ---- */
@@ -35,7 +36,7 @@ static const char *escape_text(struct arena *a, const char *text)
 
 /* ---- Slack: chat.postMessage ---- */
 
-/* Three characters begin what Slack would take for a link, a mention or an entity. */
+/* Three characters would start a link, a mention or an entity in Slack. */
 static const char *slack_text(struct arena *a, const char *text)
 {
 	AUTO(buf_done) struct buf out = BUF(CHANNEL_BODY_MAX);
@@ -73,7 +74,7 @@ static const char *slack_complaint(const struct json_value *answer)
 
 /* ---- Discord: create message ---- */
 
-/* A nonce that is enforced makes a message that comes twice within minutes one. */
+/* An enforced nonce merges a message that arrives twice within minutes. */
 static void discord_make(struct arena *a, const struct channel_message *m,
                          struct channel_request *r)
 {
@@ -256,7 +257,7 @@ static bool is_name(const char *name)
 	return *name && strlen(name) <= CHANNEL_NAME_MAX && !name[strspn(name, safe)];
 }
 
-/* One becomes part of a header, or of a URL. */
+/* The value becomes part of a header or of a URL. */
 static bool is_token(const char *token, bool is_of_url)
 {
 	size_t size = strlen(token);

@@ -7,7 +7,9 @@
 #pragma once
 
 #include "base/buf.h"
+#include "json/json.h"
 #include "job/job.h"
+#include "store/jobs.h"
 
 enum origin_field {
 	ORIGIN_CHANNEL,
@@ -27,6 +29,8 @@ struct channel_message {
 	const char *id;   /* of the job: a name for the message, where a service has use for one */
 	const char *text; /* as long as the service takes */
 };
+struct json_value;
+
 struct channel_request {
 	const char *url;
 	const char *headers[6]; /* NULL-terminated */

@@ -5,19 +5,21 @@
 #include "base/clock.h"
 #include "base/fault.h"
 #include "base/log.h"
-#include "http/outbound.h"
+#include "config/config.h"
+#include "http/client/outbound.h"
 #include "job/channel.h"
 #include "job/parts.h"
 #include "store/channels.h"
 #include "store/secrets.h"
 #include "webhook/webhook.h"
+#include "worker/worker.h"
 
 #define SEND_MS 10000
-/* Later than any attempt lasts. */
+/* Longer than any attempt lasts. */
 #define CLAIM_MS 12000
 #define ANSWER_MAX ((size_t)64 * 1024)
 #define UNDER_WAY_MAX 8
-/* Of a project: the receiver of a message may take all of its time. */
+/* Limit of a project: the receiver of a message may use all of its time. */
 #define UNDER_WAY_PROJECT_MAX 2
 #define LOOK_MIN_MS 100
 #define DUE_MS 1000
@@ -102,7 +104,7 @@ static struct channel_outcome attempt_delivery(struct delivery *d)
 	m.base_url = *channel.base_url ? channel.base_url : kind->base_url;
 	m.token = channel.token;
 	m.text = channel_text(&d->arena, kind, r);
-	/* Of the base alone: what is refused is told, and the rest may hold the token. */
+	/* Reports only the base of a refused address, because the rest may hold the token. */
 	if (outbound_url_check(m.base_url, d->jobs->config->webhook_allow_private, &err) < 0)
 		return (struct channel_outcome){.is_final = true,
 		                                .error = arena_text(&d->arena, err.text)};
@@ -165,9 +167,9 @@ static void run_delivery(struct worker_task *task)
 	bool is_prepared = prepare_delivery(d, &unprepared) == 0;
 	struct channel_outcome o = {.is_final = true, .error = unprepared.text};
 
-	/* A token that this server cannot open is left to one that can, and a store that is away
-	 * to another time. A conflict: another server has it, or this one since the list was read.
-	 */
+	/* A token that this server cannot open is left to a server that can; an unavailable store
+	 * means a later attempt. A conflict: another server has the message, or this one since the
+	 * list was read. */
 	if ((is_prepared || is_for_good(&unprepared)) &&
 	    store_job_delivery_claim(jobs->store, &claim, &err) == 0) {
 		fault_point("api", "job-message-claimed");
@@ -244,7 +246,7 @@ static int64_t rest_until(int64_t next)
 
 	if (next == 0)
 		return deadline_after(REST_MS);
-	/* Due, and begun: the end of each delivery wakes the thread. */
+	/* Starts the due deliveries; the end of each wakes the thread. */
 	if (left < -LOOK_MIN_MS)
 		return deadline_after(DUE_MS);
 	if (left < LOOK_MIN_MS)

@@ -10,11 +10,13 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "job/parts.h"
+#include "json/json.h"
+#include "provider/agent_reader.h"
 #include "provider/compute.h"
 #include "wire/agent_cause.h"
 #include "wire/agent_jobs.h"
 
-/* Every byte may become an escape of six. */
+/* Each byte may become an escape of six bytes. */
 #define TEXT_MAX ((size_t)6 * TAIL_MAX + 16)
 
 _Static_assert(KEY_HASH_SIZE == crypto_hash_sha256_BYTES, "a SHA-256");
@@ -24,7 +26,7 @@ void job_token_hash(struct span token, unsigned char ret[KEY_HASH_SIZE])
 	crypto_hash_sha256(ret, (const unsigned char *)token.data, token.size);
 }
 
-/* Any bytes become a text that every database takes. */
+/* Turns any bytes into a text that every database accepts. */
 static const char *json_of(struct arena *a, struct span bytes)
 {
 	AUTO(buf_done) struct buf text = BUF(TEXT_MAX);
@@ -78,7 +80,7 @@ static void tell_waiters(struct jobs *jobs, const char *id)
 
 /* ---- settling ---- */
 
-/* `end` NULL: as it was told. */
+/* `end` NULL: as reported. */
 static int record_end(struct jobs *jobs, struct arena *a, const char *id, const struct job_end *end,
                       struct error *err)
 {
@@ -96,7 +98,7 @@ static int record_end(struct jobs *jobs, struct arena *a, const char *id, const 
 	return 0;
 }
 
-/* Where files are kept they come first: the watch fetches them, and then settles. */
+/* Files to keep come first: the watch fetches them and then ends the job. */
 static int settle_or_tell(struct jobs *jobs, struct arena *a, const struct job_record *r,
                           const struct job_end *end, struct error *err)
 {
@@ -109,7 +111,7 @@ static int settle_or_tell(struct jobs *jobs, struct arena *a, const struct job_r
 	return 0;
 }
 
-/* `cause`: as of agent_process_cause, or NULL. */
+/* `cause`: of agent_process_cause, or NULL. */
 static const char *reason_of(struct arena *a, int64_t exit_code, const char *cause)
 {
 	const char *why = cause ? agent_cause_explain(cause) : NULL;
@@ -138,7 +140,7 @@ int job_finish_process(struct jobs *jobs, struct arena *a, const struct job_reco
 	        .ended_at = clock_unix_ms(),
 	};
 
-	/* How it ended counts for more than what it wrote. */
+	/* The end is recorded even if its output cannot be read. */
 	if (tail_read(jobs, r, &last, &tail, &ignored) == 0) {
 		end.stdout_json = json_of(a, buf_span(&tail.out[0]));
 		end.stderr_json = json_of(a, buf_span(&tail.out[1]));
@@ -209,7 +211,8 @@ static int refuse_token(struct error *err)
 	return -1;
 }
 
-/* The same answer and, but for the store's, the same time whatever is wrong with it. */
+/* A wrong token gets the same answer in the same time (but for the store's), whatever is wrong
+ * with it. */
 static int check_token(struct jobs *jobs, struct arena *a, const char *id, struct span token,
                        struct job_record *ret, struct error *err)
 {

@@ -15,13 +15,21 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "config/config.h"
-#include "fleet/fleet.h"
-#include "json/json.h"
-#include "store/jobs.h"
+#include "base/attribute.h"
+#include "base/span.h"
 #include "wire/agent.h"
 
 #define JOB_RUNNING_MAX 10 /* of one sandbox */
+
+struct arena;
+struct config;
+struct fleet;
+struct job_record;
+struct job_ref;
+struct json_shape;
+struct provider;
+struct sandbox_record;
+struct store;
 
 struct jobs;
 struct jobs_options {

@@ -3,11 +3,12 @@
 
 #include "base/clock.h"
 #include "base/fault.h"
-#include "fleet/artifacts.h"
-#include "fleet/hold.h"
 #include "job/parts.h"
+#include "store/sandbox_record.h"
+#include "fleet/lifecycle/hold.h"
+#include "fleet/sandbox/artifacts.h"
 
-/* Fetching waits for what is inside: neither a sandbox nor a project may hold up the others. */
+/* Fetching waits for the sandbox, so limits keep a sandbox or project from delaying the others. */
 static bool has_turn(const struct jobs *jobs, const struct keeping *k)
 {
 	unsigned all = 0, of_project = 0;

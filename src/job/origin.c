@@ -2,6 +2,8 @@
 #include <string.h>
 
 #include "job/channel.h"
+#include "json/json.h"
+#include "store/jobs.h"
 
 #define VALUE_MAX 128
 
@@ -63,7 +65,7 @@ static bool is_digits(const char *text)
 	return *text && !text[strspn(text, "0123456789")];
 }
 
-/* They become parts of URLs: nothing in them may be a separator or a step upwards. */
+/* The values become parts of URLs, so they contain no separator and no "..". */
 static bool is_part(const char *text)
 {
 	static const char safe[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -90,7 +92,7 @@ static bool is_right(enum origin_field which, enum job_channel channel, const ch
 		return is_repository(value);
 	if (which == ORIGIN_ISSUE || channel == JOB_CHANNEL_DISCORD)
 		return is_digits(value);
-	/* Telegram takes these as numbers. */
+	/* Telegram expects numbers here. */
 	if (channel == JOB_CHANNEL_TELEGRAM && which != ORIGIN_CHAT)
 		return is_digits(value);
 	return is_part(value);

@@ -8,8 +8,16 @@
 #include "base/id.h"
 #include "base/list.h"
 #include "job/job.h"
-#include "provider/agent_reader.h"
-#include "worker/worker.h"
+#include "store/jobs.h"
+#include "store/keys.h"
+
+struct agent_process;
+struct arena;
+struct config;
+struct fleet;
+struct provider;
+struct store;
+struct worker_pool;
 
 /* Bytes of each stream that the row keeps. */
 #define TAIL_MAX (32 * 1024)

@@ -4,16 +4,20 @@
 
 #include "base/clock.h"
 #include "base/fault.h"
+#include "config/config.h"
 #include "config/url.h"
 #include "job/parts.h"
+#include "json/json.h"
+#include "provider/agent_reader.h"
 #include "provider/compute.h"
 #include "provider/provider.h"
 #include "store/channels.h"
 #include "wire/agent_jobs.h"
+#include "store/sandbox_record.h"
 
 #define TOKEN_MARK "atj_"
-#define COMMAND_MAX 1024 /* bytes that are kept for people */
-/* After what the command may take: for a post that is tried again, or a sandbox that was paused. */
+#define COMMAND_MAX 1024 /* bytes that are kept for display */
+/* Time after the command's limit, for a repeated post or a sandbox that was paused. */
 #define TOKEN_GRACE_MS (INT64_C(24) * 3600 * 1000)
 #define TOKEN_LIFE_MS (INT64_C(30) * 24 * 3600 * 1000)
 
@@ -54,7 +58,7 @@ struct resolved_job {
 	bool has_callback; /* the agent can be told where to post */
 };
 
-/* UTF-8 that is cut whole, for any database takes no half of a character. */
+/* UTF-8 cut between characters, because databases refuse half a character. */
 static const char *cut_command(struct arena *a, const char *text)
 {
 	size_t size = strnlen(text, COMMAND_MAX + 1);
@@ -111,7 +115,7 @@ static void fill_draft(struct jobs *jobs, struct arena *a, struct resolved_job *
 		d->record.keep_user = request->exec->user;
 		d->record.run = request->keep.run;
 	}
-	/* Where nothing can be reached from inside, there is no token either. */
+	/* Without a way to post from inside, the job has no token. */
 	d->has_callback =
 	        *jobs->config->jobs_callback_url && sandbox->network == SANDBOX_NETWORK_INTERNET;
 	if (d->has_callback)
@@ -136,7 +140,7 @@ static int fill_job(struct jobs *jobs, struct arena *a, const struct resolved_jo
 	return 0;
 }
 
-/* An agent that a server before this one started knows no jobs, and says only that. */
+/* An agent of an older server does not know jobs and answers only that. */
 static int explain_old_agent(struct error *err)
 {
 	if (err->code != ERROR_INVALID || strncmp(err->text, "unknown message", 15) != 0)
@@ -172,7 +176,7 @@ static int take_started(struct arena *a, const struct agent_reader *r, struct la
 	                   sizeof(launch->process), err);
 }
 
-/* One command on one connection: the agent makes the next one after AGENT_JOB the job. */
+/* The next command on this connection after AGENT_JOB is the job. */
 static int launch_once(struct jobs *jobs, struct arena *a, const struct resolved_job *d,
                        struct launch *launch, struct error *err)
 {
@@ -214,8 +218,8 @@ static int launch_first(struct jobs *jobs, struct arena *a, const struct resolve
 	return -1;
 }
 
-/* Nothing of it runs, so nobody is told of its end. A reply that was lost on its way is no such
- * case: that is found out by the watch. */
+/* No command of the job runs, so no message is sent. If only the reply was lost, the watch finds
+ * the job. */
 static bool is_surely_not_started(const struct error *err)
 {
 	return err->code != ERROR_TIMEOUT && err->code != ERROR_UNAVAILABLE &&
@@ -242,14 +246,14 @@ static int start_job(struct jobs *jobs, struct arena *a, const struct resolved_j
 	started.boot_id = launch.boot_id;
 	started.process = (int64_t)launch.process.process;
 	started.started_at = (int64_t)launch.process.started_unix_ms;
-	/* It runs: should this fail, the watch finds its process by its id. */
+	/* The job runs: if this fails, the watch finds its process by its id. */
 	(void)!store_job_started(jobs->store, &started, &second);
 	ret->id = arena_text(a, d->id.text);
 	ret->process = launch.process;
 	return 0;
 }
 
-/* Whoever could not be told is to know it now, not when the job has ended. */
+/* A failed message is reported now, not after the job's end. */
 static int check_origin(struct jobs *jobs, struct arena *a, const struct job_request *request,
                         struct error *err)
 {

@@ -4,10 +4,10 @@
 
 #include "base/clock.h"
 #include "job/parts.h"
+#include "provider/agent_reader.h"
 #include "provider/compute.h"
 
-/* Messages between the beginning and the end of what was asked for: a hostile agent sends no
- * more. */
+/* Limit of the messages of an answer, against a hostile agent. */
 #define MESSAGES_MAX 4096
 
 void tail_done(struct tail *t)
@@ -16,7 +16,7 @@ void tail_done(struct tail *t)
 	buf_done(&t->out[1]);
 }
 
-/* One that is known by its number alone. */
+/* A process known only by its number. */
 struct found {
 	uint64_t wanted;
 	bool is_there;
@@ -33,7 +33,7 @@ static void note_process(void *context, const struct agent_process *p)
 	}
 }
 
-/* A number says nothing about a process of another boot. */
+/* A number means nothing after another boot. */
 static int check_boot(struct jobs *jobs, const struct job_record *r, struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
@@ -74,7 +74,7 @@ static uint64_t first_of(int64_t since, size_t max, uint64_t end)
 	return back < end ? end - back : 0;
 }
 
-/* What is before the first byte that came is lost. */
+/* Bytes before the first received byte are lost. */
 static int take_output(struct tail *t, struct span payload, size_t max, struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
@@ -91,7 +91,7 @@ static int take_output(struct tail *t, struct span payload, size_t max, struct e
 	if (out->size == 0)
 		t->offset[i] = o.offset;
 	else if (o.offset != t->offset[i] + out->size)
-		return 0; /* lost while it was read: what is there is whole */
+		return 0; /* bytes were lost during the read; the rest is contiguous */
 	if (o.bytes.size > max - out->size)
 		o.bytes.size = max - out->size;
 	buf_add_span(out, o.bytes);

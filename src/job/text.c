@@ -8,7 +8,7 @@
 #define TEXT_BYTES_MAX ((size_t)512 * 1024)
 #define COMMAND_UNITS 200
 #define FENCE "```"
-/* Between backticks that would end the fence: it has no width. */
+/* A character without width between backticks that would end the fence. */
 #define NO_WIDTH "\xe2\x80\x8b"
 
 /* A C string holds no NUL: U+FFFD stands for it. */
@@ -37,7 +37,7 @@ struct span job_text_of(struct arena *a, const char *json)
 	return span_of(json_text(json_get(value, "text"), ""));
 }
 
-/* Of the character that begins with this byte; what continues one counts nothing. */
+/* Units of the character that begins with this byte; continuation bytes count 0. */
 static size_t units_of(unsigned char c)
 {
 	if ((c & 0xc0) == 0x80)
@@ -54,7 +54,7 @@ size_t channel_text_units(const char *text)
 	return units;
 }
 
-/* The first so many units, with a mark when there are more. */
+/* The first units of a text, with a mark if there are more. */
 static const char *head_of(struct arena *a, const char *text, size_t units)
 {
 	const char *at = text;
@@ -70,7 +70,7 @@ static const char *head_of(struct arena *a, const char *text, size_t units)
 	return arena_format(a, "%.*s…", (int)(at - text), text);
 }
 
-/* The same from the end. */
+/* The last units of a text, with a mark if there are more. */
 static const char *tail_of(struct arena *a, const char *text, size_t units)
 {
 	size_t all = channel_text_units(text), skip = all > units ? all - units + 1 : 0;
@@ -86,7 +86,7 @@ static const char *tail_of(struct arena *a, const char *text, size_t units)
 	return arena_format(a, "…%s", at);
 }
 
-/* No NUL and no other control characters, which services refuse; no fence of its own. */
+/* Removes control characters, which services refuse, and breaks fences in the text. */
 static const char *clean_text(struct arena *a, struct span text, bool has_fences)
 {
 	AUTO(buf_done) struct buf out = BUF(TEXT_BYTES_MAX);

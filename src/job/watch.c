@@ -12,19 +12,21 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/thread.h"
-#include "fleet/retention.h"
+#include "config/config.h"
 #include "job/parts.h"
+#include "worker/worker.h"
+#include "fleet/recovery/retention.h"
 
 #define QUEUE_MAX 4096
 #define WATCHES_MAX 8192
-/* A sandbox that is gone, or belongs to another server, reports no end. */
+/* Jobs of a sandbox that is gone or belongs to another server report no end. */
 #define LIST_MS 5000
 #define REST_MS 30000
 #define PURGE_EVERY_MS 60000
 #define AGAIN_FIRST_MS 50
 #define AGAIN_MAX_MS 5000
 
-/* One job that runs; the thread's own. */
+/* A running job; used by the thread only. */
 struct job_watch {
 	struct list item;
 	struct attention at;
@@ -35,7 +37,7 @@ struct job_watch {
 	uint64_t shares[WORKER_SHARES]; /* of its project and its sandbox */
 };
 
-/* On its way to a worker and back. */
+/* A job on its way to a worker and back. */
 struct attending {
 	struct attending *next;
 	struct worker_task task;

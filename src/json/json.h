@@ -130,6 +130,17 @@ struct json_shape {
 	                                    .present_offset = SIZE_MAX,                            \
 	                                    .is_open = true}
 
+/* The same for a struct with bits in its member `present`. */
+#define JSON_BITS_SHAPE(variable, json_name, struct_, about_, ...)                                 \
+	const struct json_shape variable = {.name = (json_name),                                   \
+	                                    .about = (about_),                                     \
+	                                    .size = sizeof(struct struct_),                        \
+	                                    .members = variable##_members,                         \
+	                                    .present_offset = offsetof(struct struct_, present),   \
+	                                    __VA_ARGS__}
+#define JSON_OPEN_BITS_SHAPE(variable, json_name, struct_, about_)                                 \
+	JSON_BITS_SHAPE(variable, json_name, struct_, about_, .is_open = true)
+
 /* Zeroes `out` first (shape->size bytes). An empty body counts as {}. A member may be spelled
  * memory_mb or memoryMb; giving both spellings requires equal values. */
 MUST_CHECK int json_parse(struct arena *a, struct span text, const struct json_shape *shape,
@@ -142,6 +153,8 @@ void json_write(struct buf *out, const struct json_shape *shape, const void *in)
 /* Appends "text" with quotes and escapes. Invalid UTF-8 and NUL become U+FFFD, because many JSON
  * parsers refuse NUL. */
 void json_write_text(struct buf *out, struct span text);
+/* Appends the shortest decimal that reads back as the same double; null for NaN and infinities. */
+void json_write_number(struct buf *out, double number);
 /* Appends base64 (RFC 4648, padded) without quotes. */
 void json_write_base64(struct buf *out, struct span bytes);
 /* Decodes base64; false when the text is not base64. */
@@ -176,6 +189,8 @@ size_t json_count(const struct json_value *v);
 const char *json_text(const struct json_value *v, const char *fallback);
 int64_t json_whole(const struct json_value *v, int64_t fallback);
 double json_number(const struct json_value *v, double fallback);
+/* The texts of a list, NULL-terminated; an item of another type becomes "". */
+const char **json_texts(struct arena *a, const struct json_value *v);
 bool json_bool(const struct json_value *v, bool fallback);
 /* The value at `index` of an object; the key is borrowed from the arena. */
 const struct json_value *json_member_at(const struct json_value *v, size_t index,

@@ -1,40 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "json/write.h"
-
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "json/json.h"
+
 #include "json/tree.h"
-
-void write_number(struct buf *out, double number)
-{
-	char text[32];
-
-	if (!isfinite(number)) {
-		buf_add_text(out, "null");
-		return;
-	}
-	for (int digits = 15; digits <= 17; digits++) {
-		double back;
-
-		snprintf(text, sizeof(text), "%.*g", digits, number);
-		back = strtod(text, NULL);
-		if (back >= number && back <= number)
-			break;
-	}
-	buf_add_text(out, text);
-}
-
-void write_name(struct buf *out, const char *name, bool *first)
-{
-	if (!*first)
-		buf_add_byte(out, ',');
-	*first = false;
-	json_write_text(out, span_of(name));
-	buf_add_byte(out, ':');
-}
 
 static void new_line(struct buf *out, unsigned columns, bool pretty)
 {
@@ -77,7 +44,7 @@ void json_print(struct buf *out, const struct json_value *v, unsigned indent)
 	else if (v->kind == TREE_WHOLE)
 		buf_addf(out, "%lld", (long long)v->whole);
 	else if (v->kind == TREE_NUMBER)
-		write_number(out, v->number);
+		json_write_number(out, v->number);
 	else if (v->kind == TREE_TEXT)
 		json_write_text(out, v->text);
 	else if (v->count == 0)

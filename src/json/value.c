@@ -46,6 +46,15 @@ int64_t json_whole(const struct json_value *v, int64_t fallback)
 	return v && v->kind == TREE_WHOLE ? v->whole : fallback;
 }
 
+const char **json_texts(struct arena *a, const struct json_value *v)
+{
+	const char **texts = ARENA_ARRAY(a, const char *, json_count(v) + 1);
+
+	for (size_t i = 0; i < json_count(v); i++)
+		texts[i] = json_text(json_item_at(v, i), "");
+	return texts;
+}
+
 double json_number(const struct json_value *v, double fallback)
 {
 	if (v && v->kind == TREE_WHOLE)

@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "json/write.h"
 
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/clock.h"
 #include "json/base64.h"
-#include "json/shape.h"
+#include "json/json.h"
 
 /* How a byte is written inside quotes: a letter stands for a backslash and that letter. */
 enum { BYTE_PLAIN, BYTE_CONTROL, BYTE_HIGH };
@@ -97,246 +102,188 @@ void json_write_text(struct buf *out, struct span text)
 	buf_add(out, p.bytes, p.size);
 }
 
-static void write_text(struct buf *out, const struct json_member *m, const void *slot)
-{
-	(void)m;
-	json_write_text(out, span_of(*(const char *const *)slot));
-}
-
-static void write_bytes(struct buf *out, const struct json_member *m, const void *slot)
-{
-	(void)m;
-	buf_add_byte(out, '"');
-	base64_encode(out, *(const struct span *)slot);
-	buf_add_byte(out, '"');
-}
-
-static void write_whole(struct buf *out, const struct json_member *m, const void *slot)
-{
-	(void)m;
-	buf_addf(out, "%lld", (long long)*(const int64_t *)slot);
-}
-
-static void write_double(struct buf *out, const struct json_member *m, const void *slot)
-{
-	(void)m;
-	write_number(out, *(const double *)slot);
-}
-
-static void write_bool(struct buf *out, const struct json_member *m, const void *slot)
-{
-	(void)m;
-	buf_add_text(out, *(const bool *)slot ? "true" : "false");
-}
-
-static void write_choice(struct buf *out, const struct json_member *m, const void *slot)
-{
-	json_write_text(out, span_of(m->choices[*(const int *)slot]));
-}
-
-static void write_text_list(struct buf *out, const struct json_member *m, const void *slot)
-{
-	const char *const *texts = *(const char *const *const *)slot;
-
-	(void)m;
-	buf_add_byte(out, '[');
-	for (size_t i = 0; texts && texts[i]; i++) {
-		if (i > 0)
-			buf_add_byte(out, ',');
-		json_write_text(out, span_of(texts[i]));
-	}
-	buf_add_byte(out, ']');
-}
-
-static void write_text_map(struct buf *out, const struct json_member *m, const void *slot)
-{
-	const struct json_map *map = slot;
-	bool first = true;
-
-	(void)m;
-	buf_add_byte(out, '{');
-	for (size_t i = 0; i < map->count; i++) {
-		write_name(out, map->pairs[i].key, &first);
-		json_write_text(out, span_of(map->pairs[i].value));
-	}
-	buf_add_byte(out, '}');
-}
-
-static void write_object(struct buf *out, const struct json_member *m, const void *slot)
-{
-	json_write(out, m->of, slot);
-}
-
-static void write_list(struct buf *out, const struct json_member *m, const void *slot)
-{
-	const struct json_list *list = slot;
-
-	buf_add_byte(out, '[');
-	for (size_t i = 0; i < list->count; i++) {
-		if (i > 0)
-			buf_add_byte(out, ',');
-		json_write(out, m->of, (const char *)list->items + i * m->of->size);
-	}
-	buf_add_byte(out, ']');
-}
-
-static void write_raw(struct buf *out, const struct json_member *m, const void *slot)
-{
-	const struct span *text = slot;
-
-	(void)m;
-	buf_add_span(out, text->size > 0 ? *text : SPAN("null"));
-}
-
-static void write_time(struct buf *out, const struct json_member *m, const void *slot)
-{
-	int64_t ms = *(const int64_t *)slot;
-
-	(void)m;
-	if (ms == 0) {
-		buf_add_text(out, "null");
-		return;
-	}
-	buf_add_byte(out, '"');
-	clock_format(out, ms);
-	buf_add_byte(out, '"');
-}
-
-static bool is_empty_text(const struct json_member *m, const void *slot)
-{
-	const char *text = *(const char *const *)slot;
-
-	return !text || (m->flags & JSON_OMIT_EMPTY && text[0] == '\0');
-}
-
-static bool is_empty_span(const struct json_member *m, const void *slot)
-{
-	(void)m;
-	return ((const struct span *)slot)->size == 0;
-}
-
-static bool is_empty_whole(const struct json_member *m, const void *slot)
-{
-	(void)m;
-	return *(const int64_t *)slot == 0;
-}
-
-static bool is_empty_double(const struct json_member *m, const void *slot)
-{
-	double number = *(const double *)slot;
-
-	(void)m;
-	return number >= 0 && number <= 0;
-}
-
-static bool is_empty_bool(const struct json_member *m, const void *slot)
-{
-	(void)m;
-	return !*(const bool *)slot;
-}
-
-static bool is_empty_choice(const struct json_member *m, const void *slot)
-{
-	(void)m;
-	return *(const int *)slot < 0;
-}
-
-static bool is_empty_text_list(const struct json_member *m, const void *slot)
-{
-	const char *const *texts = *(const char *const *const *)slot;
-
-	return !texts || (m->flags & JSON_OMIT_EMPTY && !texts[0]);
-}
-
-static bool is_empty_text_map(const struct json_member *m, const void *slot)
-{
-	const struct json_map *map = slot;
-
-	return map->count == 0 && (!map->present || m->flags & JSON_OMIT_EMPTY);
-}
-
-static bool is_empty_list(const struct json_member *m, const void *slot)
-{
-	const struct json_list *list = slot;
-
-	return list->count == 0 && (!list->present || m->flags & JSON_OMIT_EMPTY);
-}
-
-static bool is_empty_object(const struct json_member *m, const void *slot);
-
-/* How a kind is written, when it counts as empty, and what stands for an empty one. Kinds without
- * `instead` have no value of their own for "absent": a zero is a zero. */
-static const struct {
-	void (*write)(struct buf *out, const struct json_member *m, const void *slot);
-	bool (*is_empty)(const struct json_member *m, const void *slot);
-	const char *instead;
-} kinds[] = {
-        [JSON_TEXT] = {write_text, is_empty_text, "\"\""},
-        [JSON_BYTES] = {write_bytes, is_empty_span, "\"\""},
-        [JSON_WHOLE] = {write_whole, is_empty_whole, NULL},
-        [JSON_NUMBER] = {write_double, is_empty_double, NULL},
-        [JSON_BOOL] = {write_bool, is_empty_bool, NULL},
-        [JSON_CHOICE] = {write_choice, is_empty_choice, "null"},
-        [JSON_TEXT_LIST] = {write_text_list, is_empty_text_list, "[]"},
-        [JSON_TEXT_MAP] = {write_text_map, is_empty_text_map, "{}"},
-        [JSON_OBJECT] = {write_object, is_empty_object, NULL},
-        [JSON_LIST] = {write_list, is_empty_list, "[]"},
-        [JSON_RAW] = {write_raw, is_empty_span, "null"},
-        [JSON_TIME] = {write_time, is_empty_whole, "null"},
-};
-
-static bool is_empty_object(const struct json_member *m, const void *slot)
-{
-	for (const struct json_member *in = m->of->members; in->kind != JSON_END_OF_SHAPE; in++) {
-		if (!kinds[in->kind].is_empty(in, shape_const_slot(in, slot)))
-			return false;
-	}
-	return true;
-}
-
-static bool has_bit(const struct json_shape *shape, const struct json_member *m, const void *in)
-{
-	uint64_t present;
-
-	if (shape->present_offset == SIZE_MAX)
-		return false;
-	memcpy(&present, (const char *)in + shape->present_offset, sizeof(present));
-	return present >> (m - shape->members) & 1;
-}
-
-static void write_member(struct buf *out, const struct json_shape *shape,
-                         const struct json_member *m, const void *in)
-{
-	const void *slot = shape_const_slot(m, in);
-	bool is_empty = kinds[m->kind].is_empty(m, slot);
-	bool is_absent = is_empty && !has_bit(shape, m, in) &&
-	                 (kinds[m->kind].instead || m->kind == JSON_OBJECT ||
-	                  shape->present_offset != SIZE_MAX);
-
-	if (is_absent && m->flags & JSON_NULLABLE)
-		buf_add_text(out, "null");
-	else if (is_empty && kinds[m->kind].instead)
-		buf_add_text(out, kinds[m->kind].instead);
-	else
-		kinds[m->kind].write(out, m, slot);
-}
-
-void json_write(struct buf *out, const struct json_shape *shape, const void *in)
-{
-	bool first = true;
-
-	buf_add_byte(out, '{');
-	for (const struct json_member *m = shape->members; m->kind != JSON_END_OF_SHAPE; m++) {
-		if (m->flags & JSON_OMIT_EMPTY && !has_bit(shape, m, in) &&
-		    kinds[m->kind].is_empty(m, shape_const_slot(m, in)))
-			continue;
-		write_name(out, json_member_name(m), &first);
-		write_member(out, shape, m, in);
-	}
-	buf_add_byte(out, '}');
-}
-
 void json_write_base64(struct buf *out, struct span bytes)
 {
 	base64_encode(out, bytes);
+}
+
+void json_write_number(struct buf *out, double number)
+{
+	char text[32] = "null";
+
+	for (int digits = 15; isfinite(number) && digits <= 17; digits++) {
+		double back;
+
+		snprintf(text, sizeof(text), "%.*g", digits, number);
+		back = strtod(text, NULL);
+		if (back >= number && back <= number)
+			break;
+	}
+	buf_add_text(out, text);
+}
+
+/* A value ends in a quote, a bracket, a digit, or a letter of null, true or false. */
+static bool ends_value(const struct buf *out)
+{
+	unsigned char last = out->size > 0 ? (unsigned char)out->data[out->size - 1] : ' ';
+
+	return last == '"' || last == '}' || last == ']' || isalnum(last);
+}
+
+void json_add_name(struct buf *out, const char *name)
+{
+	if (ends_value(out))
+		buf_add_byte(out, ',');
+	if (!name)
+		return;
+	json_write_text(out, span_of(name));
+	buf_add_byte(out, ':');
+}
+
+void json_begin_object(struct buf *out, const char *name)
+{
+	json_add_name(out, name);
+	buf_add_byte(out, '{');
+}
+
+void json_end_object(struct buf *out)
+{
+	buf_add_byte(out, '}');
+}
+
+void json_begin_list(struct buf *out, const char *name)
+{
+	json_add_name(out, name);
+	buf_add_byte(out, '[');
+}
+
+void json_end_list(struct buf *out)
+{
+	buf_add_byte(out, ']');
+}
+
+void json_add_text(struct buf *out, const char *name, const char *text)
+{
+	json_add_name(out, name);
+	if (text)
+		json_write_text(out, span_of(text));
+	else
+		buf_add_text(out, "null");
+}
+
+void json_add_span(struct buf *out, const char *name, struct span text)
+{
+	json_add_name(out, name);
+	json_write_text(out, text);
+}
+
+void json_add_bytes(struct buf *out, const char *name, struct span bytes)
+{
+	json_add_name(out, name);
+	buf_add_byte(out, '"');
+	base64_encode(out, bytes);
+	buf_add_byte(out, '"');
+}
+
+void json_add_whole(struct buf *out, const char *name, int64_t whole)
+{
+	json_add_name(out, name);
+	buf_addf(out, "%lld", (long long)whole);
+}
+
+void json_add_number(struct buf *out, const char *name, double number)
+{
+	json_add_name(out, name);
+	json_write_number(out, number);
+}
+
+void json_add_bool(struct buf *out, const char *name, bool truth)
+{
+	json_add_name(out, name);
+	buf_add_text(out, truth ? "true" : "false");
+}
+
+void json_add_null(struct buf *out, const char *name)
+{
+	json_add_name(out, name);
+	buf_add_text(out, "null");
+}
+
+void json_add_epoch_time(struct buf *out, const char *name, int64_t unix_ms)
+{
+	json_add_name(out, name);
+	buf_add_byte(out, '"');
+	clock_format(out, unix_ms);
+	buf_add_byte(out, '"');
+}
+
+void json_add_time(struct buf *out, const char *name, int64_t unix_ms)
+{
+	if (unix_ms == 0)
+		json_add_null(out, name);
+	else
+		json_add_epoch_time(out, name, unix_ms);
+}
+
+void json_add_raw(struct buf *out, const char *name, struct span json)
+{
+	/* A comma after it is found by its last byte. */
+	while (json.size > 0 && strchr(" \t\r\n", json.data[json.size - 1]))
+		json.size--;
+	json_add_name(out, name);
+	buf_add_span(out, json.size > 0 ? json : SPAN("null"));
+}
+
+void json_add_value(struct buf *out, const char *name, const struct json_value *value)
+{
+	json_add_name(out, name);
+	json_print(out, value, 0);
+}
+
+void json_add_texts(struct buf *out, const char *name, const char *const *texts)
+{
+	json_begin_list(out, name);
+	for (size_t i = 0; texts && texts[i]; i++)
+		json_add_text(out, NULL, texts[i]);
+	json_end_list(out);
+}
+
+void json_add_map(struct buf *out, const char *name, const struct json_map *map)
+{
+	json_begin_object(out, name);
+	for (size_t i = 0; i < map->count; i++)
+		json_add_span(out, map->pairs[i].key, span_of(map->pairs[i].value));
+	json_end_object(out);
+}
+
+void json_add_struct(struct buf *out, const char *name, const struct json_shape *shape,
+                     const void *in)
+{
+	json_add_name(out, name);
+	json_write(out, shape, in);
+}
+
+void json_add_structs(struct buf *out, const char *name, const struct json_shape *shape,
+                      const struct json_list *list)
+{
+	json_begin_list(out, name);
+	for (size_t i = 0; i < list->count; i++)
+		json_add_struct(out, NULL, shape, (const char *)list->items + i * shape->size);
+	json_end_list(out);
+}
+
+const char *json_format_texts(struct arena *a, const char *const *texts)
+{
+	AUTO(buf_done) struct buf out = BUF(SIZE_MAX / 2);
+
+	json_add_texts(&out, NULL, texts);
+	return arena_copy(a, buf_span(&out));
+}
+
+const char *json_format_map(struct arena *a, const struct json_map *map)
+{
+	AUTO(buf_done) struct buf out = BUF(SIZE_MAX / 2);
+
+	json_add_map(&out, NULL, map);
+	return arena_copy(a, buf_span(&out));
 }

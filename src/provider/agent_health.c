@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "provider/agent_health.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -16,7 +17,7 @@ struct quiet_agent {
 	struct list item;
 	char id[ID_SIZE + 1];
 	unsigned misses;
-	int64_t since_ms;  /* begin of the first request that got no answer */
+	int64_t since_ms;  /* start of the first request that got no answer */
 	int64_t missed_ms; /* the last miss */
 	int64_t probe_ms;  /* from then on the next call goes through */
 	bool is_marked, is_told;
@@ -25,7 +26,7 @@ struct quiet_agent {
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* guards the next two */
 static struct map agents;                                 /* id -> struct quiet_agent */
 static struct list by_age = {&by_age, &by_age};           /* the same, oldest miss first */
-/* Changed with the mutex held, read by those who do not take it. */
+/* Changed with the mutex held, read without it. */
 static _Atomic size_t known_count, marked_count;
 
 /* The next functions are called with the mutex held. */
@@ -58,6 +59,7 @@ static struct quiet_agent *add_agent(const char *id, int64_t begun_ms)
 
 	if (!agent)
 		abort();
+	assert(atomic_load(&known_count) <= AGENT_HEALTH_MAX);
 	if (atomic_load(&known_count) == AGENT_HEALTH_MAX)
 		drop_agent(LIST_ENTRY(by_age.next, struct quiet_agent, item));
 	memcpy(agent->id, id, ID_SIZE);
@@ -71,7 +73,7 @@ static struct quiet_agent *add_agent(const char *id, int64_t begun_ms)
 
 static void count_miss(struct quiet_agent *agent, int64_t begun_ms, int64_t now_ms)
 {
-	/* It waited beside the one that was counted. */
+	/* It waited at the same time as the counted request. */
 	if (begun_ms < agent->missed_ms)
 		return;
 	agent->missed_ms = now_ms;
@@ -87,7 +89,7 @@ static int refuse_call(struct quiet_agent *agent, struct error *err)
 {
 	int64_t now_ms = clock_monotonic_ms();
 
-	/* This one may wait for so long; then the others rest for as long. */
+	/* This call may wait for so long; the others then pause for as long. */
 	if (now_ms >= agent->probe_ms) {
 		agent->probe_ms = now_ms + 2 * agent_answer_ms();
 		return 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "provider/agent_links.h"
 
+#include <assert.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
@@ -25,7 +26,7 @@ struct agent_waiting {
 	char id[ID_SIZE + 1];
 	int fds[WAITING_MAX]; /* newest last: the warmest is taken first */
 	unsigned count;
-	int64_t used_ms; /* when one was given back last */
+	int64_t used_ms; /* time of the last return */
 };
 
 struct agent_links {
@@ -52,6 +53,7 @@ static void forget_connections(struct agent_links *links, struct agent_waiting *
 {
 	for (unsigned i = 0; i < waiting->count; i++)
 		close(waiting->fds[i]);
+	assert(links->total >= waiting->count);
 	links->total -= waiting->count;
 	map_remove(&links->sandboxes, waiting->id);
 	list_remove(&waiting->item);
@@ -63,6 +65,7 @@ void agent_links_free(struct agent_links *links)
 	if (!links)
 		return;
 	agent_links_sweep(links, -1);
+	assert(links->total == 0 && list_is_empty(&links->by_age));
 	map_done(&links->sandboxes);
 	pthread_mutex_destroy(&links->mutex);
 	free(links->run_dir);
@@ -84,8 +87,7 @@ int agent_links_connect(struct agent_links *links, const char *id, int64_t deadl
 	(void)snprintf(name, sizeof(name), "%s/agent.sock", id);
 	if (fd_open_beneath(folder, name, &(struct fd_open_options){.flags = O_PATH}, &path_fd,
 	                    err) < 0) {
-		/* Its caller has a row that says that it runs: nothing that was asked for is
-		 * missing. */
+		/* Its caller has a row with a running sandbox, so the sandbox is known. */
 		if (err->code == ERROR_NOT_FOUND)
 			return FAIL(err, ERROR_UNAVAILABLE, "sandbox '%s' has just ended", id);
 		return FAIL_CONTEXT(err, "agent of sandbox '%s'", id);
@@ -95,7 +97,7 @@ int agent_links_connect(struct agent_links *links, const char *id, int64_t deadl
 	return 0;
 }
 
-/* An agent says nothing between requests: a readable connection has ended or is out of step. */
+/* An agent sends nothing between requests: a readable connection has ended or is out of step. */
 static bool is_quiet(int fd)
 {
 	struct pollfd p = {.fd = fd, .events = POLLIN};
@@ -110,6 +112,7 @@ static int pop_connection(struct agent_links *links, const char *id)
 
 	if (!waiting)
 		return -1;
+	assert(waiting->count > 0 && waiting->count <= links->total);
 	int fd = waiting->fds[--waiting->count];
 	links->total--;
 	if (waiting->count == 0)
@@ -144,6 +147,7 @@ static bool push_connection(struct agent_links *links, const char *id, int fd)
 		list_init(&waiting->item);
 		map_put(&links->sandboxes, waiting->id, waiting);
 	}
+	assert(waiting->count < WAITING_MAX);
 	waiting->fds[waiting->count++] = fd;
 	waiting->used_ms = clock_monotonic_ms();
 	links->total++;

@@ -14,8 +14,8 @@
 #include "provider/provider.h"
 #include "wire/agent_services.h"
 
-/* Of an answer that is no stream. Together with what one message may hold, the most that an agent
- * can make the server keep for one call. */
+/* Limit of an answer that is no stream. With the size of a message it bounds the memory that an
+ * agent can make the server use for a call. */
 #define FRAMES_MAX 200000
 #define BYTES_MAX ((uint64_t)64 << 20)
 /* Members of agent_output before its bytes: stream, offset, size. */
@@ -24,8 +24,9 @@
 #define BIT(type) (UINT64_C(1) << (type))
 _Static_assert(AGENT_TYPE_COUNT <= 64, "a set of types is one word");
 
-/* What an agent may answer to a request. `first` precedes every other frame that does not end the
- * answer, and comes once, as do the frames of `once`. AGENT_FAILED is always in order. */
+/* The answers that an agent may give to a request. `first` precedes every other frame that does
+ * not end the answer, and comes once, as do the frames of `once`. AGENT_FAILED is always allowed.
+ * */
 struct answer_order {
 	uint16_t first;
 	uint64_t once, many, ends;
@@ -147,7 +148,7 @@ void agent_reader_adopt(struct agent_reader *r, int fd, uint16_t request)
 {
 	fd_forget(&r->fd);
 	r->fd = fd;
-	/* Its answer may be read at any time from now on. */
+	/* From now on its answer may be read at any time. */
 	r->answer_by = r->first_by = DEADLINE_NEVER;
 	begin_answer(r, request);
 }
@@ -168,7 +169,7 @@ int agent_reader_send(struct agent_reader *r, struct span frames, struct error *
 	return 0;
 }
 
-/* A deadline that is the caller's own, and shorter, says nothing about the agent. */
+/* A shorter deadline of the caller shows nothing about the agent. */
 static void note_silence(const struct agent_reader *r, const struct error *err)
 {
 	if (err->code == ERROR_TIMEOUT && r->frames == 0 && r->first_by != DEADLINE_NEVER &&
@@ -208,7 +209,7 @@ int agent_reader_ask(struct agent_reader *r, const struct compute_request *reque
 
 /* ---- what the reader holds against the agent ---- */
 
-/* Until when the next frame is waited for: content that has come buys time. */
+/* The deadline of the next frame: received content extends it. */
 static int64_t patience_of(const struct agent_reader *r)
 {
 	const struct agent_limits *limits = &r->limits;
@@ -231,7 +232,7 @@ static int refuse_late(const struct agent_reader *r, struct error *err)
 	return FAIL(err, ERROR_TIMEOUT, "the agent did not finish its answer in time");
 }
 
-/* As a relay says it: api/stream.c. */
+/* As a relay says it: calls/stream.c. */
 static int refuse_ended(const struct agent_reader *r, struct error *err)
 {
 	(void)FAIL(err, ERROR_UNAVAILABLE, "sandbox '%s' ended during the call", r->id);
@@ -349,7 +350,7 @@ int agent_reader_wait(struct agent_reader *r, int64_t until, struct error *err)
 {
 	int64_t patience = patience_of(r);
 
-	/* Poll answers "ready" at any time to bytes that never stop coming. */
+	/* poll(2) reports an endless stream as ready even after the deadline. */
 	if (deadline_poll_ms(patience) == 0) {
 		(void)refuse_late(r, err);
 		note_silence(r, err);

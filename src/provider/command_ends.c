@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "provider/command_ends.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -12,10 +13,10 @@
 #include "wire/agent_cause.h"
 
 struct ends_of_cause {
-	uint64_t process, started_ms; /* of the last one noted */
+	uint64_t process, started_ms; /* time of the last noted end */
 	int64_t exit_code;
-	uint64_t count;  /* not given out yet */
-	int64_t rest_ms; /* before that the next one is not given out */
+	uint64_t count;  /* not reported yet */
+	int64_t rest_ms; /* before this time the next end is not reported */
 };
 
 struct ends_of_sandbox {
@@ -27,15 +28,16 @@ struct ends_of_sandbox {
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* guards the next two */
 static struct map sandboxes;                              /* id -> struct ends_of_sandbox */
 static struct list all = {&all, &all};                    /* the same */
-/* Changed with the mutex held, read by those who do not take it. */
+/* Changed with the mutex held, read without it. */
 static _Atomic size_t known_count;
 
 static unsigned find_cause(const char *cause)
 {
 	unsigned i = 0;
 
-	while (strcmp(agent_causes[i], cause) != 0)
+	while (i < AGENT_CAUSE_WORDS && strcmp(agent_causes[i], cause) != 0)
 		i++;
+	assert(i < AGENT_CAUSE_WORDS);
 	return i;
 }
 
@@ -75,7 +77,7 @@ static void drop_sandbox(struct ends_of_sandbox *sandbox)
 		map_done(&sandboxes);
 }
 
-/* An end that several callers read is one end. */
+/* An end that several callers read counts once. */
 static void count_end(struct ends_of_cause *c, const struct agent_process *p)
 {
 	if (c->process == p->process && c->started_ms == p->started_unix_ms && p->process > 0)
@@ -86,7 +88,7 @@ static void count_end(struct ends_of_cause *c, const struct agent_process *p)
 	c->count++;
 }
 
-/* Drops a sandbox of which nothing is due and nothing rests. */
+/* Drops a sandbox without unreported ends and without a pause. */
 static bool take_due_end(struct ends_of_sandbox *sandbox, int64_t now_ms, struct command_end *ret)
 {
 	bool is_quiet = true;

@@ -12,12 +12,13 @@
 #include "provider/compute_run.h"
 #include "provider/provider.h"
 #include "wire/agent_files.h"
+#include "wire/agent_terminal.h"
 
-/* How long one try to connect takes no notice of the call's cancellation. */
+/* How long an attempt to connect ignores the call's cancellation. */
 #define CONNECT_SLICE_MS 200
 
-/* Set as a socket priority on file connections, so that a descriptor alone tells what it is for:
- * a unix socket does nothing with it, and no table of descriptors can go stale. */
+/* Set as the socket priority of file connections, so that the descriptor itself shows its use. A
+ * unix socket ignores it, and no table of descriptors can become stale. */
 #define FILE_CONNECTION 1
 
 static int mark_file_connection(int fd, struct error *err)
@@ -54,8 +55,8 @@ static int send_frame(const struct sending *s, int fd, struct error *err)
 	return wire_send_to(&peer, s->frame, err);
 }
 
-/* A connection that waited may have been closed by its agent a moment ago; what could not be sent
- * on it was not seen, so a new one is tried. */
+/* The agent may have closed a waiting connection a moment ago. The agent has not seen a request
+ * that could not be sent, so a new connection is tried. */
 static int send_on_waiting(const struct sending *s)
 {
 	const struct compute_ops *ops = provider_ops_of(s->provider)->compute;
@@ -149,7 +150,7 @@ static void replace_controls(char *text)
 			*text = '?';
 }
 
-/* "Unauthenticated" is about the caller's key, of which an agent knows nothing. */
+/* "Unauthenticated" is about the caller's key, which an agent never sees. */
 static enum error_code code_of_agent(uint32_t code)
 {
 	if (code == ERROR_NONE || code == ERROR_UNAUTHENTICATED || code >= ERROR_CODE_COUNT)
@@ -225,6 +226,27 @@ int compute_call(struct provider *p, const char *id, struct arena *a,
 	return take_replies(&r, a, call, err);
 }
 
+int compute_file(struct provider *p, const char *id, struct arena *a,
+                 const struct compute_file *file, struct agent_file *ret, struct error *err)
+{
+	struct agent_file unused;
+	const struct compute_call call = {
+	        .type = file->type,
+	        .shape = agent_path_shape,
+	        .message = file->path,
+	        .reply_type = AGENT_FILE,
+	        .reply_shape = agent_file_shape,
+	        .reply = ret ? ret : &unused,
+	        .reply_size = sizeof(unused),
+	        .on_reply = file->on_file,
+	        .context = file->context,
+	};
+
+	if (provider_require(p, PROVIDER_CAN_FILES, err) < 0)
+		return -1;
+	return compute_call(p, id, a, &call, file->deadline, err);
+}
+
 int compute_start(struct provider *p, const char *id, const struct compute_start *start,
                   struct agent_process *ret, struct error *err)
 {
@@ -249,6 +271,37 @@ int compute_feed(struct provider *p, const char *id, const struct agent_feed *fe
 	        .type = AGENT_FEED, .shape = agent_feed_shape, .message = feed};
 
 	return compute_call(p, id, &arena, &call, deadline, err);
+}
+
+int compute_signal(struct provider *p, const char *id, uint16_t type,
+                   const struct agent_signal *signal, int64_t deadline, struct error *err)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	const struct compute_call call = {
+	        .type = type, .shape = agent_signal_shape, .message = signal};
+
+	return compute_call(p, id, &arena, &call, deadline, err);
+}
+
+int compute_terminal(struct provider *p, const char *id, const struct agent_terminal *change,
+                     int64_t deadline, struct agent_terminal_state *ret, struct error *err)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	struct agent_terminal_state state = {.rows = 0};
+	const struct compute_call call = {
+	        .type = AGENT_TERMINAL,
+	        .shape = agent_terminal_shape,
+	        .message = change,
+	        .reply_type = AGENT_TERMINAL_STATE,
+	        .reply_shape = agent_terminal_state_shape,
+	        .reply = &state,
+	        .reply_size = sizeof(state),
+	};
+
+	if (compute_call(p, id, &arena, &call, deadline, err) < 0)
+		return -1;
+	*ret = state;
+	return 0;
 }
 
 /* ---- the agent's processes ---- */

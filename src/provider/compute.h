@@ -9,13 +9,18 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/span.h"
+#include "provider/provider.h"
 
 struct agent_done;
 struct agent_exec;
 struct agent_feed;
+struct agent_file;
+struct agent_path;
 struct agent_process;
+struct agent_signal;
+struct agent_terminal;
+struct agent_terminal_state;
 struct cancel;
-struct provider;
 struct wire_member;
 
 struct compute_request {
@@ -56,6 +61,20 @@ struct compute_call {
 MUST_CHECK int compute_call(struct provider *p, const char *id, struct arena *a,
                             const struct compute_call *call, int64_t deadline, struct error *err);
 
+/* A request about files (AGENT_STAT, LIST, MKDIR, …) that the agent answers with entries. */
+struct compute_file {
+	uint16_t type; /* enum agent_type */
+	const struct agent_path *path;
+	int64_t deadline;
+	/* Called with each struct agent_file; NULL: there is at most one. */
+	int (*on_file)(void *context, const void *file, struct error *err);
+	void *context;
+};
+/* `ret` is the last entry; NULL: it is not needed. */
+MUST_CHECK int compute_file(struct provider *p, const char *id, struct arena *a,
+                            const struct compute_file *file, struct agent_file *ret,
+                            struct error *err);
+
 struct compute_start {
 	const struct agent_exec *exec;
 	struct arena *arena; /* of the reply's texts */
@@ -69,6 +88,15 @@ MUST_CHECK int compute_start(struct provider *p, const char *id, const struct co
  */
 MUST_CHECK int compute_feed(struct provider *p, const char *id, const struct agent_feed *feed,
                             int64_t deadline, struct error *err);
+
+/* AGENT_SIGNAL, or AGENT_FORGET for a process that has ended. */
+MUST_CHECK int compute_signal(struct provider *p, const char *id, uint16_t type,
+                              const struct agent_signal *signal, int64_t deadline,
+                              struct error *err);
+/* Changes a terminal, if the request says so, and returns its state. */
+MUST_CHECK int compute_terminal(struct provider *p, const char *id,
+                                const struct agent_terminal *change, int64_t deadline,
+                                struct agent_terminal_state *ret, struct error *err);
 
 /* The agent may be hostile: ERROR_LIMIT past this number. */
 #define COMPUTE_PROCESSES_MAX 4096

@@ -23,7 +23,7 @@ static bool option_is(int fd, int name, int wanted)
 	return getsockopt(fd, SOL_SOCKET, name, &value, &size) == 0 && value == wanted;
 }
 
-/* Whatever else it handed over is worth nothing to us. */
+/* Closes any further descriptors of the message. */
 static int check_socket(int fd, uint32_t version, struct error *err)
 {
 	if (option_is(fd, SO_DOMAIN, version == 4 ? AF_INET : AF_INET6) &&
@@ -99,7 +99,7 @@ static int dial_version(struct provider *p, const struct dial *dial, uint32_t ve
 	return 0;
 }
 
-/* By the agent's word, too. */
+/* The agent's reply must agree, too. */
 static bool is_refusal(const struct error *err)
 {
 	return err->sys_errno == ECONNREFUSED || err->sys_errno == EADDRNOTAVAIL ||

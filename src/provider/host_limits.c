@@ -61,7 +61,7 @@ static void consider_group(const char *group, struct task_room *tightest)
 	*tightest = room;
 }
 
-/* From the group upwards to the root of its tree: each of them limits it. */
+/* From the group up to the root of its tree: each group limits it. */
 static void consider_tree(const char *root, struct span path, struct task_room *tightest)
 {
 	size_t root_size = strlen(root);
@@ -123,7 +123,7 @@ static void find_own_room(struct task_room *ret)
 
 /* ---- address space ---- */
 
-/* In MiB; 0: not limited, or to so much that it does not matter. */
+/* In MiB; 0 = no limit, or a limit too large to matter. */
 static unsigned long long find_address_space(void)
 {
 	struct rlimit limit;

@@ -52,18 +52,18 @@ static enum sandbox_step idle_step(const struct sandbox_expiry *e, int64_t now)
 	int64_t active_at =
 	        e->last_activity_at > e->created_at ? e->last_activity_at : e->created_at;
 
-	if (!e->persistent && has_passed(active_at, e->idle_reap_ms, now))
+	if (!e->persistent && has_passed(active_at, e->timeouts.idle_reap_ms, now))
 		return SANDBOX_STEP_DELETE;
 	if ((e->state == SANDBOX_STOPPED || e->state == SANDBOX_ARCHIVED) &&
-	    has_passed(e->stopped_at, e->delete_after_ms, now))
+	    has_passed(e->stopped_at, e->timeouts.delete_after_ms, now))
 		return SANDBOX_STEP_DELETE;
 	if (e->state == SANDBOX_STOPPED && e->can_archive &&
-	    has_passed(e->stopped_at, e->archive_after_ms, now))
+	    has_passed(e->stopped_at, e->timeouts.archive_after_ms, now))
 		return SANDBOX_STEP_ARCHIVE;
-	if (has_processes(e) && e->can_stop && has_passed(active_at, e->idle_stop_ms, now))
+	if (has_processes(e) && e->can_stop && has_passed(active_at, e->timeouts.idle_stop_ms, now))
 		return SANDBOX_STEP_STOP;
 	if (e->state == SANDBOX_STARTED && e->can_pause &&
-	    has_passed(active_at, e->idle_pause_ms, now))
+	    has_passed(active_at, e->timeouts.idle_pause_ms, now))
 		return SANDBOX_STEP_PAUSE;
 	return SANDBOX_STEP_NONE;
 }
@@ -73,7 +73,7 @@ struct sandbox_due sandbox_expiry_due(const struct sandbox_expiry *e, int64_t no
 {
 	struct sandbox_due due = {SANDBOX_STEP_NONE, SANDBOX_REASON_NONE};
 
-	if (has_passed(lifetime_start(e), e->lifetime_max_ms, now))
+	if (has_passed(lifetime_start(e), e->timeouts.lifetime_max_ms, now))
 		due = end_of_time(e);
 	else if (e->timeout_at > 0 && now >= e->timeout_at && is_timed(e))
 		due = e->traits & SANDBOX_PAUSES_IN_TIME ? rest_in_time(e) : end_of_time(e);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "sandbox/sandbox.h"
+#include "sandbox/timeouts.h"
 
 /* Times in unix ms; 0 = not set. */
 struct sandbox_expiry {
@@ -19,13 +20,7 @@ struct sandbox_expiry {
 	int64_t stopped_at;
 	int64_t timeout_at;  /* the caller's timeout */
 	int64_t awake_until; /* until then it does not count as idle */
-	/* durations; 0 = never */
-	int64_t idle_pause_ms;
-	int64_t idle_stop_ms;
-	int64_t idle_reap_ms;
-	int64_t archive_after_ms;
-	int64_t delete_after_ms;
-	int64_t lifetime_max_ms;
+	struct sandbox_timeouts timeouts;
 };
 enum sandbox_step {
 	SANDBOX_STEP_NONE,

@@ -132,32 +132,13 @@ MUST_CHECK int sandbox_env_check(const char *name, const char *value, struct err
 /* Generates a friendly name such as "brisk-otter-4821". */
 void sandbox_name_generate(char out[SANDBOX_NAME_MAX + 1]);
 
-/* Idle timeouts and the maximum age, set by the creator, the template, the project and the
- * platform. 0 = not set; -1 = never, for pause and stop only. */
-enum sandbox_idle_time {
-	SANDBOX_IDLE_PAUSE,
-	SANDBOX_IDLE_STOP,
-	SANDBOX_IDLE_REAP,
-	SANDBOX_IDLE_LIFETIME,
-	SANDBOX_IDLE_COUNT,
-};
-struct sandbox_idle {
-	int64_t ms[SANDBOX_IDLE_COUNT];
-};
-MUST_CHECK int sandbox_idle_check(const struct sandbox_idle *idle, struct error *err);
-/* Takes each time from the first layer that sets it. A time that no layer sets, and never, become
- * 0. */
-struct sandbox_idle sandbox_idle_resolve(const struct sandbox_idle *layers, unsigned count);
-/* SANDBOX_IDLE_LEAVE in `change` keeps the old time. */
-#define SANDBOX_IDLE_LEAVE INT64_MIN
-void sandbox_idle_change(struct sandbox_idle *idle, const struct sandbox_idle *change);
-
 /* Traits that the creator chose. The database holds these bits, so they never change. */
 enum sandbox_trait {
 	SANDBOX_PAUSES_IN_TIME = 1 << 0, /* its timeout pauses it instead of deleting it */
 	SANDBOX_TIMED_AWAKE = 1 << 1,    /* its timeout runs only while it is started */
 	SANDBOX_SLEEPS_SOUND = 1 << 2,   /* no use wakes it once it is paused or stopped */
-	SANDBOX_PORTS_GUARDED = 1 << 3,  /* its ports need its traffic token, see fleet/access.h */
+	SANDBOX_PORTS_GUARDED =
+	        1 << 3, /* its ports need its traffic token, see fleet/core/access.h */
 	SANDBOX_WITHOUT_MEMORY = 1 << 4, /* its timeout stops it: files stay, processes end */
 	SANDBOX_PORTS_OPEN = 1 << 5,     /* its ports are open to anyone who knows its id */
 	SANDBOX_IN_BACKGROUND = 1 << 6,  /* a build: it only gets idle processor time */

@@ -3,11 +3,11 @@
 #include <string.h>
 
 #include "base/map.h"
-#include "fleet/hold.h"
 #include "provider/agent_reader.h"
 #include "provider/compute.h"
 #include "shell/marks.h"
 #include "shell/queue.h"
+#include "fleet/core/fleet_hold.h"
 
 #define COMMANDS_MAX 65536
 #define COMMANDS_FIRST 64

@@ -2,12 +2,12 @@
 /* Writes to the standard input of one command. */
 #include "base/clock.h"
 #include "base/fd.h"
-#include "fleet/hold.h"
 #include "provider/agent_reader.h"
 #include "provider/compute.h"
 #include "provider/compute_run.h"
 #include "shell/marks.h"
 #include "shell/shell.h"
+#include "fleet/core/fleet_hold.h"
 
 #include <limits.h>
 #include <signal.h>

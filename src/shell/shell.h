@@ -20,7 +20,6 @@
 
 #include "base/arena.h"
 #include "base/id.h"
-#include "fleet/fleet.h"
 #include "wire/agent.h"
 
 #define SHELL_NAME_MAX 100 /* printable ASCII without '/' */
@@ -31,6 +30,7 @@
 #define SHELLS_MAX 64 /* in one sandbox */
 
 /* The queued commands of all sandboxes. Any thread. */
+struct fleet_hold;
 struct shell_queue;
 struct shell_queue *shell_queue_new(void);
 void shell_queue_free(struct shell_queue *queue); /* NULL is fine */

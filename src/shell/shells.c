@@ -4,10 +4,10 @@
 #include <signal.h>
 #include <string.h>
 
-#include "fleet/hold.h"
 #include "provider/compute.h"
 #include "provider/provider.h"
 #include "shell/queue.h"
+#include "fleet/core/fleet_hold.h"
 
 #define LABEL "console:"
 
@@ -149,15 +149,14 @@ int shell_open(const struct shell_call *call, struct arena *a, const struct shel
 	return feed_shell(call, process, SPAN(PREAMBLE), err);
 }
 
-static int signal_shell(const struct shell_call *call, struct arena *a, uint16_t type,
-                        uint64_t process, struct error *err)
+static int signal_shell(const struct shell_call *call, uint16_t type, uint64_t process,
+                        struct error *err)
 {
 	const struct agent_signal message = {
 	        .process = process, .signal = SIGKILL, .whole_tree = 1};
-	const struct compute_call request = {
-	        .type = type, .shape = agent_signal_shape, .message = &message};
 
-	return compute_call(call->hold->provider, call->hold->id, a, &request, call->deadline, err);
+	return compute_signal(call->hold->provider, call->hold->id, type, &message, call->deadline,
+	                      err);
 }
 
 static int await_shell_end(const struct shell_call *call, const struct shell *c, struct error *err)
@@ -177,11 +176,11 @@ int shell_close(const struct shell_call *call, struct arena *a, struct error *er
 
 	if (shell_find(call, a, &c, err) < 0)
 		return -1;
-	if (!c.has_ended && (signal_shell(call, a, AGENT_SIGNAL, c.process, err) < 0 ||
+	if (!c.has_ended && (signal_shell(call, AGENT_SIGNAL, c.process, err) < 0 ||
 	                     await_shell_end(call, &c, err) < 0))
 		return -1;
 	shell_queue_clear(call->queue, &(struct shell_ref){call->hold->id, c.process});
-	return signal_shell(call, a, AGENT_FORGET, c.process, err);
+	return signal_shell(call, AGENT_FORGET, c.process, err);
 }
 
 /* ---- commands ---- */

@@ -4,8 +4,19 @@
 #include <string.h>
 
 #include "base/random.h"
-#include "store/driver.h"
 #include "store/secrets.h"
+#include "store/column_rows.h"
+#include "store/query.h"
+
+struct server_key {
+	const char *id, *secret; /* hexadecimal */
+};
+
+const struct column columns_of_server_key[] = {
+        TEXT_OF(server_key, id),
+        SECRET_OF(server_key, secret, "server_keys"),
+        END,
+};
 
 static const char digits[] = "0123456789abcdef";
 

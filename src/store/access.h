@@ -2,7 +2,7 @@
 /* store/access.h — signing keys that all servers of a database share. */
 #pragma once
 
-#include "store/store.h"
+#include "store/database.h"
 
 #define STORE_SERVER_KEY_SIZE 32
 
@@ -10,9 +10,3 @@
  * be decrypted. */
 MUST_CHECK int store_server_key(struct store *s, const char *name,
                                 unsigned char ret[STORE_SERVER_KEY_SIZE], struct error *err);
-
-/* ---- for the store itself ---- */
-
-struct server_key {
-	const char *id, *secret; /* hexadecimal */
-};

@@ -1,7 +1,43 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "store/approvals.h"
 
-#include "store/driver.h"
+#include "store/column_rows.h"
+#include "base/arena.h"
+#include "store/query.h"
+#include "store/transaction_parts.h"
+
+WORDS_OF(approval_state, APPROVAL_STATE_COUNT)
+
+const struct column columns_of_approval_record[] = {
+        TEXT_OF(approval_record, id),          TEXT_OF(approval_record, project_id),
+        TEXT_OF(approval_record, key_id),      TEXT_OF(approval_record, conversation_id),
+        TEXT_OF(approval_record, origin_json), TEXT_OF(approval_record, sandbox_id),
+        TEXT_OF(approval_record, tool),        TEXT_OF(approval_record, input),
+        HASH_OF(approval_record, hash),        CHOICE_OF(approval_record, state, approval_state),
+        TEXT_OF(approval_record, note),        TEXT_OF(approval_record, decided_by),
+        WHOLE_OF(approval_record, created_at), WHOLE_OF(approval_record, decided_at),
+        WHOLE_OF(approval_record, expires_at), END,
+};
+
+const struct column columns_of_approval_filter[] = {
+        TEXT_OF(approval_filter, project_id),
+        FILTER_OF(approval_filter, state),
+        WHOLE_OF(approval_filter, now),
+        WHOLE_OF(approval_filter, limit),
+        END,
+};
+
+const struct column columns_of_approval_decision[] = {
+        TEXT_OF(approval_decision, project_id),
+        TEXT_OF(approval_decision, id),
+        CHOICE_OF(approval_decision, from, approval_state),
+        CHOICE_OF(approval_decision, to, approval_state),
+        TEXT_OF(approval_decision, note),
+        TEXT_OF(approval_decision, decided_by),
+        WHOLE_OF(approval_decision, now),
+        WHOLE_OF(approval_decision, expires_at),
+        END,
+};
 
 const char *approval_state_name(enum approval_state state)
 {
@@ -44,14 +80,11 @@ static int find_approval(struct store *s, struct arena *a, enum query_name query
                          struct approval_record *ret, struct error *err)
 {
 	struct rows rows = {.arena = a, .size = sizeof(*ret)};
-	int count = store_read_query(s, query, takes, &rows, err);
+	int found = store_find_query(s, query, takes, &rows, ret, err);
 
-	if (count == 0)
+	if (found == 0)
 		return FAIL(err, ERROR_NOT_FOUND, "no such approval");
-	if (count < 0)
-		return -1;
-	*ret = *(struct approval_record *)rows.items;
-	return 0;
+	return found < 0 ? -1 : 0;
 }
 
 int store_approval_find(struct store *s, struct arena *a, const char *project_id, const char *id,

@@ -8,13 +8,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "store/keys.h"
-#include "store/store.h"
+#include "store/database.h"
 
 struct arena;
 
 #define APPROVAL_HASH_SIZE 32
-_Static_assert(APPROVAL_HASH_SIZE == KEY_HASH_SIZE, "one kind of column for both");
 enum approval_state {
 	APPROVAL_PENDING,
 	APPROVAL_APPROVED,

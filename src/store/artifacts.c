@@ -5,7 +5,80 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
-#include "store/driver.h"
+#include "store/column_rows.h"
+#include "sandbox/events.h"
+#include "store/event_rows.h"
+#include "store/events.h"
+#include "store/pages.h"
+#include "store/query.h"
+#include "store/transaction_parts.h"
+
+WORDS_OF(artifact_state, ARTIFACT_STATE_COUNT)
+
+struct artifact_page {
+	const char *project_id, *sandbox_id, *run, *job;
+	struct page_position position;
+};
+
+struct artifact_sum {
+	int64_t count, size_bytes;
+};
+
+struct artifact_mark {
+	const char *id;
+	int64_t seen_metered_at, metered_at, unbilled_nano;
+};
+
+const struct column columns_of_artifact_record[] = {
+        TEXT_OF(artifact_record, id),
+        TEXT_OF(artifact_record, project_id),
+        TEXT_OF(artifact_record, key_id),
+        TEXT_OF(artifact_record, sandbox_id),
+        TEXT_OF(artifact_record, sandbox_name),
+        TEXT_OF(artifact_record, run),
+        TEXT_OF(artifact_record, node),
+        TEXT_OF(artifact_record, path),
+        TEXT_OF(artifact_record, media_type),
+        TEXT_OF(artifact_record, sha256),
+        TEXT_OF(artifact_record, secret),
+        CHOICE_OF(artifact_record, state, artifact_state),
+        WHOLE_OF(artifact_record, process),
+        TEXT_OF(artifact_record, job),
+        WHOLE_OF(artifact_record, size_bytes),
+        WHOLE_OF(artifact_record, created_at),
+        WHOLE_OF(artifact_record, expires_at),
+        WHOLE_OF(artifact_record, metered_at),
+        WHOLE_OF(artifact_record, unbilled_nano),
+        END,
+};
+
+const struct column columns_of_artifact_page[] = {
+        FILTER_OF(artifact_page, project_id), FILTER_OF(artifact_page, sandbox_id),
+        FILTER_OF(artifact_page, run),        FILTER_OF(artifact_page, job),
+        POSITION_OF(artifact_page, position), END,
+};
+
+const struct column columns_of_artifact_due[] = {
+        TEXT_OF(artifact_due, node),
+        WHOLE_OF(artifact_due, now),
+        BOOL_OF(artifact_due, is_boot),
+        WHOLE_OF(artifact_due, limit),
+        END,
+};
+
+const struct column columns_of_artifact_sum[] = {
+        WHOLE_OF(artifact_sum, count),
+        WHOLE_OF(artifact_sum, size_bytes),
+        END,
+};
+
+const struct column columns_of_artifact_mark[] = {
+        TEXT_OF(artifact_mark, id),
+        WHOLE_OF(artifact_mark, seen_metered_at),
+        WHOLE_OF(artifact_mark, metered_at),
+        WHOLE_OF(artifact_mark, unbilled_nano),
+        END,
+};
 
 #define BATCH_MAX 100
 #define DETAIL_MAX 256
@@ -125,39 +198,30 @@ int store_artifact_find(struct store *s, struct arena *a, const char *project_id
 {
 	const struct record_lookup lookup = {.project_id = project_id, .id = id};
 	struct rows rows = {.arena = a, .size = sizeof(*ret)};
-	int count = store_read_query(s, QUERY_ARTIFACT_FIND, &lookup, &rows, err);
+	int found = store_find_query(s, QUERY_ARTIFACT_FIND, &lookup, &rows, ret, err);
 
-	if (count == 0)
+	if (found == 0)
 		return FAIL(err, ERROR_NOT_FOUND, "no artifact '%.60s'", id);
-	if (count < 0)
-		return -1;
-	*ret = *(struct artifact_record *)rows.items;
-	return 0;
+	return found < 0 ? -1 : 0;
 }
 
 int store_artifact_list(struct store *s, struct arena *a, const struct artifact_filter *filter,
                         struct artifact_list *ret, struct error *err)
 {
-	unsigned limit = list_limit(filter->limit);
 	struct rows rows = {.arena = a, .size = sizeof(struct artifact_record)};
 	struct artifact_page page = {
 	        .project_id = filter->project_id,
 	        .sandbox_id = filter->sandbox_id,
 	        .run = filter->run,
 	        .job = filter->job,
-	        .limit = (int64_t)limit + 1, /* one more tells whether there is more */
 	};
+	const char *next;
 
-	if (page_parse(filter->page, &page.page_at, &page.page_id, err) < 0 ||
+	if (page_begin(&page.position, filter->page, filter->limit, err) < 0 ||
 	    store_read_query(s, QUERY_ARTIFACT_LIST, &page, &rows, err) < 0)
 		return -1;
-	*ret = (struct artifact_list){.items = rows.items, .count = rows.count};
-	if (ret->count > limit) {
-		const struct artifact_record *last = &ret->items[limit - 1];
-
-		ret->count = limit;
-		ret->next_page = page_format(a, last->created_at, last->id);
-	}
+	next = page_end(&page.position, QUERY_ARTIFACT_LIST, &rows);
+	*ret = (struct artifact_list){rows.items, rows.count, next};
 	return 0;
 }
 

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "store/store.h"
+#include "store/database.h"
 #include "store/usage.h"
 
 /* MAKING: bytes are being stored; recovery removes the rest when the maker is gone. REMOVING: bytes
@@ -90,19 +90,3 @@ struct artifact_usage {
 };
 MUST_CHECK int store_artifact_usage_write(struct store *s, const struct artifact_usage *usage,
                                           struct error *err);
-
-/* ---- for the store itself ---- */
-
-struct artifact_page {
-	const char *project_id, *sandbox_id, *run, *job;
-	int64_t page_at;
-	const char *page_id;
-	int64_t limit;
-};
-struct artifact_sum {
-	int64_t count, size_bytes;
-};
-struct artifact_mark {
-	const char *id;
-	int64_t seen_metered_at, metered_at, unbilled_nano;
-};

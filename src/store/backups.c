@@ -1,7 +1,50 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "store/backups.h"
 
-#include "store/driver.h"
+#include "store/column_rows.h"
+#include "base/arena.h"
+#include "sandbox/events.h"
+#include "store/event_rows.h"
+#include "store/pages.h"
+#include "store/query.h"
+
+WORDS_OF(backup_state, BACKUP_REMOVING + 1)
+
+struct backup_page {
+	const char *project_id, *holder_id, *node;
+	struct page_position position;
+};
+
+const struct column columns_of_backup_record[] = {
+        TEXT_OF(backup_record, id),
+        TEXT_OF(backup_record, project_id),
+        TEXT_OF(backup_record, name),
+        TEXT_OF(backup_record, holder_id),
+        TEXT_OF(backup_record, snapshot_id),
+        TEXT_OF(backup_record, snapshot_name),
+        TEXT_OF(backup_record, template_id),
+        TEXT_OF(backup_record, template_name),
+        TEXT_OF(backup_record, template_digest),
+        TEXT_OF(backup_record, node),
+        CHOICE_OF(backup_record, state, backup_state),
+        TEXT_OF(backup_record, state_text),
+        TEXT_OF(backup_record, sha256),
+        WHOLE_OF(backup_record, size_bytes),
+        WHOLE_OF(backup_record, files),
+        WHOLE_OF(backup_record, files_bytes),
+        BOOL_OF(backup_record, is_full),
+        BOOL_OF(backup_record, is_brought),
+        WHOLE_OF(backup_record, created_at),
+        END,
+};
+
+const struct column columns_of_backup_page[] = {
+        FILTER_OF(backup_page, project_id),
+        FILTER_OF(backup_page, holder_id),
+        FILTER_OF(backup_page, node),
+        POSITION_OF(backup_page, position),
+        END,
+};
 
 const char *backup_state_name(enum backup_state state)
 {
@@ -53,38 +96,29 @@ int store_backup_find(struct store *s, struct arena *a, const char *project_id,
 {
 	const struct record_lookup lookup = {.project_id = project_id, .id = id_or_name};
 	struct rows rows = {.arena = a, .size = sizeof(*ret)};
-	int count = store_read_query(s, QUERY_BACKUP_FIND, &lookup, &rows, err);
+	int found = store_find_query(s, QUERY_BACKUP_FIND, &lookup, &rows, ret, err);
 
-	if (count == 0)
+	if (found == 0)
 		return FAIL(err, ERROR_NOT_FOUND, "no backup '%s'", id_or_name);
-	if (count < 0)
-		return -1;
-	*ret = *(struct backup_record *)rows.items;
-	return 0;
+	return found < 0 ? -1 : 0;
 }
 
 int store_backup_list(struct store *s, struct arena *a, const struct backup_filter *filter,
                       struct backup_list *ret, struct error *err)
 {
-	unsigned limit = list_limit(filter->limit);
 	struct rows rows = {.arena = a, .size = sizeof(struct backup_record)};
 	struct backup_page page = {
 	        .project_id = filter->project_id,
 	        .holder_id = filter->holder_id,
 	        .node = filter->node,
-	        .limit = (int64_t)limit + 1, /* one more tells whether there is more */
 	};
+	const char *next;
 
-	if (page_parse(filter->page, &page.page_at, &page.page_id, err) < 0 ||
+	if (page_begin(&page.position, filter->page, filter->limit, err) < 0 ||
 	    store_read_query(s, QUERY_BACKUP_LIST, &page, &rows, err) < 0)
 		return -1;
-	*ret = (struct backup_list){.items = rows.items, .count = rows.count};
-	if (ret->count > limit) {
-		const struct backup_record *last = &ret->items[limit - 1];
-
-		ret->count = limit;
-		ret->next_page = page_format(a, last->created_at, last->id);
-	}
+	next = page_end(&page.position, QUERY_BACKUP_LIST, &rows);
+	*ret = (struct backup_list){rows.items, rows.count, next};
 	return 0;
 }
 

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "store/store.h"
+#include "store/database.h"
 
 struct arena;
 
@@ -63,12 +63,3 @@ MUST_CHECK int store_backup_update(struct store *s, const struct backup_record *
                                    struct error *err);
 /* No error without a row. */
 MUST_CHECK int store_backup_remove(struct store *s, const char *id, struct error *err);
-
-/* ---- for the store itself ---- */
-
-struct backup_page {
-	const char *project_id, *holder_id, *node;
-	int64_t page_at;
-	const char *page_id;
-	int64_t limit;
-};

@@ -2,7 +2,88 @@
 #include "store/builds.h"
 
 #include "base/clock.h"
-#include "store/driver.h"
+#include "store/column_rows.h"
+#include "base/arena.h"
+#include "sandbox/events.h"
+#include "store/event_rows.h"
+#include "store/events.h"
+#include "store/pages.h"
+#include "store/query.h"
+
+WORDS_OF(build_state, BUILD_STATE_COUNT)
+
+struct build_page {
+	const char *project_id, *name;
+	struct page_position position;
+};
+
+struct build_cache_page {
+	const char *node, *project_id, *template_id;
+	int64_t before, limit;
+};
+
+struct snapshot_ref {
+	const char *id;
+};
+
+const struct column columns_of_build_record[] = {
+        TEXT_OF(build_record, id),
+        TEXT_OF(build_record, project_id),
+        TEXT_OF(build_record, key_id),
+        TEXT_OF(build_record, name),
+        TEXT_OF(build_record, source),
+        TEXT_OF(build_record, template_id),
+        CHOICE_OF(build_record, state, build_state),
+        WHOLE_OF(build_record, step),
+        WHOLE_OF(build_record, step_count),
+        WHOLE_OF(build_record, cached_count),
+        WHOLE_OF(build_record, exit_code),
+        TEXT_OF(build_record, message),
+        TEXT_OF(build_record, sandbox_id),
+        TEXT_OF(build_record, node),
+        WHOLE_OF(build_record, log_lines),
+        WHOLE_OF(build_record, created_at),
+        WHOLE_OF(build_record, started_at),
+        WHOLE_OF(build_record, ended_at),
+        END,
+};
+
+const struct column columns_of_build_page[] = {
+        FILTER_OF(build_page, project_id),
+        FILTER_OF(build_page, name),
+        POSITION_OF(build_page, position),
+        END,
+};
+
+const struct column columns_of_build_chunk[] = {
+        TEXT_OF(build_chunk, build_id),
+        WHOLE_OF(build_chunk, first_line),
+        WHOLE_OF(build_chunk, line_count),
+        TEXT_OF(build_chunk, text),
+        END,
+};
+
+const struct column columns_of_build_log_page[] = {
+        TEXT_OF(build_log_page, build_id),
+        WHOLE_OF(build_log_page, since),
+        WHOLE_OF(build_log_page, limit),
+        END,
+};
+
+const struct column columns_of_cached_layer[] = {
+        TEXT_OF(cached_layer, project_id),  TEXT_OF(cached_layer, node),
+        TEXT_OF(cached_layer, key),         TEXT_OF(cached_layer, snapshot_id),
+        WHOLE_OF(cached_layer, size_bytes), WHOLE_OF(cached_layer, created_at),
+        WHOLE_OF(cached_layer, used_at),    END,
+};
+
+const struct column columns_of_build_cache_page[] = {
+        TEXT_OF(build_cache_page, node),          FILTER_OF(build_cache_page, project_id),
+        FILTER_OF(build_cache_page, template_id), WHOLE_OF(build_cache_page, before),
+        WHOLE_OF(build_cache_page, limit),        END,
+};
+
+const struct column columns_of_snapshot_ref[] = {TEXT_OF(snapshot_ref, id), END};
 
 const char *build_state_name(enum build_state state)
 {
@@ -31,37 +112,28 @@ int store_build_find(struct store *s, struct arena *a, const char *project_id, c
 {
 	const struct record_lookup lookup = {.project_id = project_id, .id = id};
 	struct rows rows = {.arena = a, .size = sizeof(*ret)};
-	int count = store_read_query(s, QUERY_BUILD_FIND, &lookup, &rows, err);
+	int found = store_find_query(s, QUERY_BUILD_FIND, &lookup, &rows, ret, err);
 
-	if (count == 0)
+	if (found == 0)
 		return FAIL(err, ERROR_NOT_FOUND, "no build '%.60s'", id);
-	if (count < 0)
-		return -1;
-	*ret = *(struct build_record *)rows.items;
-	return 0;
+	return found < 0 ? -1 : 0;
 }
 
 int store_build_list(struct store *s, struct arena *a, const struct build_filter *filter,
                      struct build_list *ret, struct error *err)
 {
-	unsigned limit = list_limit(filter->limit);
 	struct rows rows = {.arena = a, .size = sizeof(struct build_record)};
 	struct build_page page = {
 	        .project_id = filter->project_id,
 	        .name = filter->name,
-	        .limit = (int64_t)limit + 1, /* one more tells whether there is more */
 	};
+	const char *next;
 
-	if (page_parse(filter->page, &page.page_at, &page.page_id, err) < 0 ||
+	if (page_begin(&page.position, filter->page, filter->limit, err) < 0 ||
 	    store_read_query(s, QUERY_BUILD_LIST, &page, &rows, err) < 0)
 		return -1;
-	*ret = (struct build_list){.items = rows.items, .count = rows.count};
-	if (ret->count > limit) {
-		const struct build_record *last = &ret->items[limit - 1];
-
-		ret->count = limit;
-		ret->next_page = page_format(a, last->created_at, last->id);
-	}
+	next = page_end(&page.position, QUERY_BUILD_LIST, &rows);
+	*ret = (struct build_list){rows.items, rows.count, next};
 	return 0;
 }
 

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "store/snapshots.h"
-#include "store/store.h"
+#include "store/database.h"
 
 struct arena;
 
@@ -146,19 +146,3 @@ MUST_CHECK int store_layers_unused(struct store *s, struct arena *a,
 /* Moves an unused layer to REMOVING; *ret_is_free is false when it is in use. */
 MUST_CHECK int store_layer_release(struct store *s, const char *snapshot_id, bool *ret_is_free,
                                    struct error *err);
-
-/* ---- for the store itself ---- */
-
-struct build_page {
-	const char *project_id, *name;
-	int64_t page_at;
-	const char *page_id;
-	int64_t limit;
-};
-struct build_cache_page {
-	const char *node, *project_id, *template_id;
-	int64_t before, limit;
-};
-struct snapshot_ref {
-	const char *id;
-};

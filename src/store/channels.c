@@ -1,7 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "store/channels.h"
 
-#include "store/driver.h"
+#include "store/column_rows.h"
+#include "store/query.h"
+
+WORDS_OF(job_channel, JOB_CHANNEL_COUNT)
+
+const struct column columns_of_channel_record[] = {
+        TEXT_OF(channel_record, id),
+        TEXT_OF(channel_record, project_id),
+        TEXT_OF(channel_record, name),
+        CHOICE_OF(channel_record, kind, job_channel),
+        TEXT_OF(channel_record, base_url),
+        SECRET_OF(channel_record, token, "channels"),
+        WHOLE_OF(channel_record, created_at),
+        WHOLE_OF(channel_record, updated_at),
+        END,
+};
+
+const struct column columns_of_channel_ref[] = {
+        TEXT_OF(channel_ref, project_id),
+        TEXT_OF(channel_ref, name),
+        END,
+};
 
 struct put {
 	const struct channel_record *record;
@@ -51,14 +72,11 @@ int store_channel_find(struct store *s, struct arena *a, const struct channel_re
                        struct channel_record *ret, struct error *err)
 {
 	struct rows rows = {.arena = a, .size = sizeof(*ret)};
-	int count = store_read_query(s, QUERY_CHANNEL_FIND, ref, &rows, err);
+	int found = store_find_query(s, QUERY_CHANNEL_FIND, ref, &rows, ret, err);
 
-	if (count == 0)
+	if (found == 0)
 		return not_found(ref->name, err);
-	if (count < 0)
-		return -1;
-	*ret = *(struct channel_record *)rows.items;
-	return 0;
+	return found < 0 ? -1 : 0;
 }
 
 int store_channel_list(struct store *s, struct arena *a, const char *project_id,

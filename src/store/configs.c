@@ -1,7 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "store/configs.h"
 
-#include "store/driver.h"
+#include "store/column_rows.h"
+#include "store/query.h"
+#include "store/transaction_parts.h"
+
+struct config_change {
+	struct config_record record;
+	int64_t seen_at;
+};
+
+const struct column columns_of_config_record[] = {
+        TEXT_OF(config_record, id),
+        TEXT_OF(config_record, project_id),
+        TEXT_OF(config_record, name),
+        TEXT_OF(config_record, config_json),
+        SECRET_OF(config_record, env_json, "sandbox_configs"),
+        WHOLE_OF(config_record, created_at),
+        WHOLE_OF(config_record, updated_at),
+        END,
+};
+
+const struct column columns_of_config_change[] = {
+        COLUMN_(COLUMN_TEXT, config_change, record.id, const char *, "id"),
+        COLUMN_(COLUMN_TEXT, config_change, record.project_id, const char *, "project_id"),
+        COLUMN_(COLUMN_TEXT, config_change, record.name, const char *, "name"),
+        COLUMN_(COLUMN_TEXT, config_change, record.config_json, const char *, "config_json"),
+        SECRET_(config_change, record.env_json, record.id, "env_json", "sandbox_configs"),
+        COLUMN_(COLUMN_WHOLE, config_change, record.updated_at, int64_t, "updated_at"),
+        WHOLE_OF(config_change, seen_at),
+        END,
+};
 
 static int fail_missing(const char *id, struct error *err)
 {
@@ -42,14 +71,11 @@ int store_config_find(struct store *s, struct arena *a, const char *project_id,
 {
 	const struct record_lookup lookup = {.project_id = project_id, .id = id_or_name};
 	struct rows rows = {.arena = a, .size = sizeof(*ret)};
-	int count = store_read_query(s, QUERY_CONFIG_FIND, &lookup, &rows, err);
+	int found = store_find_query(s, QUERY_CONFIG_FIND, &lookup, &rows, ret, err);
 
-	if (count == 0)
+	if (found == 0)
 		return fail_missing(id_or_name, err);
-	if (count < 0)
-		return -1;
-	*ret = *(struct config_record *)rows.items;
-	return 0;
+	return found < 0 ? -1 : 0;
 }
 
 int store_config_list(struct store *s, struct arena *a, const char *project_id,

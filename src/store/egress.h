@@ -2,7 +2,7 @@
 /* store/egress.h — changes the allowed destinations of a sandbox. */
 #pragma once
 
-#include "store/store.h"
+#include "store/database.h"
 
 struct arena;
 struct sandbox_record;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* store/folders.h — the data folder that belongs to this store, for each server.
  *
- * The folder has the same pairing and generation in a file: see fleet/pairing.h. */
+ * The folder has the same pairing and generation in a file: see fleet/recovery/pairing.h. */
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "store/store.h"
+#include "store/database.h"
 
 struct arena;
 

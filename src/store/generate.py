@@ -5,9 +5,12 @@
 A query file is made of blocks. A block starts with its header lines and ends at the next header;
 other comment lines are for readers and are dropped.
 
-    -- fragment: NAME         a text that later blocks of the file use as {NAME}
+    -- fragment: NAME         a text that later blocks of the file use as {NAME}; when it is a list
+                              of columns, {:NAME} are its parameters (":a, :b"), and {=NAME} sets
+                              them ("a = :a, b = :b")
+    -- shared: NAME           a fragment for all files
     -- name: NAME             one statement, QUERY_NAME in C
-    -- takes: SHAPE           its parameters (:member) are members of this shape in columns.c
+    -- takes: SHAPE           its parameters (:member) are members of this shape, columns_of_SHAPE
     -- gives: SHAPE           its result columns are, too; absent when there are none
 
 The texts are SQLite's, in words that PostgreSQL knows too, but for what SPELLINGS lists: from each
@@ -21,7 +24,7 @@ import pathlib
 import re
 import sys
 
-HEADER = re.compile(r"--\s*(fragment|name|takes|gives):\s*([a-z][a-z0-9_]*)\s*$")
+HEADER = re.compile(r"--\s*(fragment|shared|name|takes|gives):\s*([a-z][a-z0-9_]*)\s*$")
 MIGRATION = re.compile(r"(\d{4})_([a-z0-9_]+)\.sql$")
 
 # Literals and comments, which are no place for a spelling or a parameter.
@@ -59,7 +62,7 @@ def read_blocks(path):
     for number, line in enumerate(path.read_text().splitlines(), 1):
         place = f"{path}:{number}"
         header = HEADER.match(line)
-        if header and header[1] in ("fragment", "name"):
+        if header and header[1] in ("fragment", "shared", "name"):
             blocks.append(Block(header[1], header[2], place))
         elif header and blocks and blocks[-1].kind == "name":
             setattr(blocks[-1], header[1], header[2])
@@ -76,11 +79,18 @@ def read_blocks(path):
 
 def expand(text, fragments, place):
     def put(found):
-        if found[1] not in fragments:
-            fail(place, f"no fragment '{found[1]}' above")
-        return fragments[found[1]]
+        form, name = found.groups()
+        if name not in fragments:
+            fail(place, f"no fragment '{name}' above")
+        if not form:
+            return fragments[name]
+        columns = [column.strip() for column in fragments[name].split(",")]
+        parameters = {column: ":" + column.strip('"') for column in columns}
+        if form == ":":
+            return ", ".join(parameters.values())
+        return ", ".join(f"{column} = {value}" for column, value in parameters.items())
 
-    return re.sub(r"\{([a-z_]+)\}", put, text)
+    return re.sub(r"\{([:=]?)([a-z_]+)\}", put, text)
 
 
 def check(query, known):
@@ -93,12 +103,16 @@ def check(query, known):
 
 
 def read_queries(paths):
+    files = [read_blocks(path) for path in paths]
+    shared = {}
+    for block in (block for blocks in files for block in blocks if block.kind == "shared"):
+        shared[block.name] = expand("\n".join(block.lines), shared, block.place)
     queries = {}
-    for path in paths:
-        fragments = {}
-        for block in read_blocks(path):
+    for blocks in files:
+        fragments = dict(shared)
+        for block in blocks:
             text = expand("\n".join(block.lines), fragments, block.place)
-            if block.kind == "fragment":
+            if block.kind != "name":
                 fragments[block.name] = text
                 continue
             block.sql = text
@@ -163,8 +177,11 @@ def quote(text):
 
 def write_header(queries):
     names = "".join(f"\tQUERY_{query.name.upper()},\n" for query in queries)
+    used = {shape for query in queries for shape in (query.takes, query.gives) if shape}
+    shapes = "".join(f"extern const struct column columns_of_{name}[];\n" for name in sorted(used))
     return (
         "/* Made by generate.py from queries/. */\n#pragma once\n\n"
+        f'#include "store/column.h"\n\n{shapes}\n'
         f"enum query_name {{\n{names}\tQUERY_COUNT,\n}};\n"
     )
 

@@ -67,11 +67,3 @@ struct storage_look {
 };
 MUST_CHECK int store_project_storage(struct store *s, const struct storage_look *look,
                                      struct project_storage *ret, struct error *err);
-
-/* ---- for the store itself ---- */
-
-struct holding_mark {
-	const char *id;
-	int64_t seen_metered_at;
-	int64_t bytes, measured_at, metered_at, unbilled_nano;
-};

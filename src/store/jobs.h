@@ -14,7 +14,7 @@
 
 #include "sandbox/sandbox.h"
 #include "store/keys.h"
-#include "store/store.h"
+#include "store/database.h"
 
 struct arena;
 

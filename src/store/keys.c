@@ -3,15 +3,47 @@
 
 #include <string.h>
 
-#include "store/driver.h"
 #include "store/members.h"
+#include "store/column_rows.h"
+#include "base/arena.h"
+#include "sandbox/events.h"
+#include "store/event_rows.h"
+#include "store/query.h"
+#include "store/touches.h"
+#include "store/transaction_parts.h"
+
+const struct column columns_of_key_record[] = {
+        TEXT_OF(key_record, id),
+        TEXT_OF(key_record, project_id),
+        TEXT_OF(key_record, user_id),
+        TEXT_OF(key_record, role),
+        TEXT_OF(key_record, name),
+        TEXT_OF(key_record, prefix),
+        HASH_OF(key_record, hash),
+        WHOLE_OF(key_record, scopes),
+        WHOLE_OF(key_record, created_at),
+        WHOLE_OF(key_record, expires_at),
+        WHOLE_OF(key_record, revoked_at),
+        WHOLE_OF(key_record, last_used_at),
+        END,
+};
+
+const struct column columns_of_key_rotation[] = {
+        TEXT_OF(key_rotation, project_id),
+        TEXT_OF(key_rotation, id),
+        HASH_OF(key_rotation, hash),
+        TEXT_OF(key_rotation, prefix),
+        WHOLE_OF(key_rotation, now),
+        WHOLE_OF(key_rotation, until),
+        END,
+};
 
 /* How long revoked and expired keys stay while the project is near its limit of keys. */
 #define USELESS_KEPT_MS (30 * 86400 * INT64_C(1000))
 
 static void add_touch(struct store *s, struct key_record *r)
 {
-	r->last_used_at = touches_latest(s->touches, TOUCHED_KEY, r->id, r->last_used_at);
+	r->last_used_at = touches_latest(s, TOUCHED_KEY, r->id, r->last_used_at);
 }
 
 /* ---- insert ---- */
@@ -220,5 +252,5 @@ int store_key_rotate(struct store *s, struct arena *a, const struct key_rotation
 
 void store_key_touch(struct store *s, const char *id, int64_t now)
 {
-	touches_add(s->touches, TOUCHED_KEY, id, now);
+	touches_add(s, TOUCHED_KEY, id, now);
 }

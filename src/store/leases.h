@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "sandbox/lease.h"
-#include "store/store.h"
+#include "store/database.h"
 
 struct lease_record {
 	const char *project_id, *key;
@@ -23,8 +23,8 @@ struct lease_record {
 	int64_t usage_ms;     /* active time of its earlier sandboxes */
 	int64_t active_since; /* in use since; 0 = not in use */
 	const char *run;      /* the run whose files it holds, the latest; "" = none */
-	/* Specification of its sandbox, see fleet/lease_spec.h; "" = unknown. The environment is
-	 * stored encrypted, bound to `name`, which is "PROJECT/KEY". */
+	/* Specification of its sandbox, see fleet/lease/lease_spec.h; "" = unknown. The environment
+	 * is stored encrypted, bound to `name`, which is "PROJECT/KEY". */
 	const char *spec_json, *env_json, *name;
 	/* Only to claim a session's lease: ERROR_LIMIT when the project would have more sessions
 	 * with a sandbox. 0 = no limit. */

@@ -3,7 +3,17 @@
 
 #include <string.h>
 
-#include "store/driver.h"
+#include "store/column_rows.h"
+#include "sandbox/events.h"
+#include "store/event_rows.h"
+#include "store/query.h"
+#include "store/transaction_parts.h"
+
+const struct column columns_of_member_record[] = {
+        TEXT_OF(member_record, project_id),  TEXT_OF(member_record, user_id),
+        TEXT_OF(member_record, role),        WHOLE_OF(member_record, created_at),
+        WHOLE_OF(member_record, updated_at), END,
+};
 
 static bool is_admin(const struct member_record *r)
 {
@@ -72,14 +82,11 @@ int store_member_find(struct store *s, struct arena *a, const char *project_id, 
 {
 	const struct member_record wanted = {.project_id = project_id, .user_id = user_id};
 	struct rows rows = {.arena = a, .size = sizeof(*ret)};
-	int count = store_read_query(s, QUERY_MEMBER_FIND, &wanted, &rows, err);
+	int found = store_find_query(s, QUERY_MEMBER_FIND, &wanted, &rows, ret, err);
 
-	if (count == 0)
+	if (found == 0)
 		return fail_missing(user_id, err);
-	if (count < 0)
-		return -1;
-	*ret = *(struct member_record *)rows.items;
-	return 0;
+	return found < 0 ? -1 : 0;
 }
 
 int store_member_list(struct store *s, struct arena *a, const char *project_id,

@@ -1,7 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "store/once.h"
 
-#include "store/driver.h"
+#include "store/column_rows.h"
+#include "store/query.h"
+
+WORDS_OF(sandbox_state, SANDBOX_STATE_COUNT)
+
+const struct column columns_of_once_record[] = {
+        TEXT_OF(once_record, project_id),
+        TEXT_OF(once_record, operation),
+        TEXT_OF(once_record, key),
+        HASH_OF(once_record, hash),
+        TEXT_OF(once_record, sandbox_id),
+        BOOL_OF(once_record, done),
+        BOOL_OF(once_record, created),
+        WHOLE_OF(once_record, begun_at),
+        CHOICE_OF(once_record, actual, sandbox_state),
+        END,
+};
+
+const struct column columns_of_once_change[] = {
+        TEXT_OF(once_change, project_id), TEXT_OF(once_change, operation),
+        TEXT_OF(once_change, key),        TEXT_OF(once_change, seen_id),
+        TEXT_OF(once_change, sandbox_id), BOOL_OF(once_change, created),
+        WHOLE_OF(once_change, now),       END,
+};
 
 struct once_step {
 	enum query_name query;
@@ -37,14 +60,11 @@ int store_once_find(struct store *s, struct arena *a, const struct once_record *
                     struct once_record *ret, struct error *err)
 {
 	struct rows rows = {.arena = a, .size = sizeof(*ret)};
-	int count = store_read_query(s, QUERY_ONCE_FIND, wanted, &rows, err);
+	int found = store_find_query(s, QUERY_ONCE_FIND, wanted, &rows, ret, err);
 
-	if (count == 0)
+	if (found == 0)
 		return FAIL(err, ERROR_NOT_FOUND, "no request had the key '%.100s'", wanted->key);
-	if (count < 0)
-		return -1;
-	*ret = *(struct once_record *)rows.items;
-	return 0;
+	return found < 0 ? -1 : 0;
 }
 
 int store_once_take_over(struct store *s, const struct once_change *change, struct error *err)

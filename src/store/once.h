@@ -9,13 +9,11 @@
 #include <stdint.h>
 
 #include "sandbox/sandbox.h"
-#include "store/keys.h"
-#include "store/store.h"
+#include "store/database.h"
 
 struct arena;
 
 #define ONCE_HASH_SIZE 32
-_Static_assert(ONCE_HASH_SIZE == KEY_HASH_SIZE, "one kind of column for both");
 
 struct once_record {
 	const char *project_id, *operation, *key;

@@ -1,7 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "store/peers.h"
 
-#include "store/driver.h"
+#include "store/column_rows.h"
+#include "store/query.h"
+
+const struct column columns_of_peer_record[] = {
+        TEXT_OF(peer_record, node),
+        TEXT_OF(peer_record, url),
+        WHOLE_OF(peer_record, seen_at),
+        END,
+};
 
 static int run_put(struct store_connection *c, void *context, struct error *err)
 {

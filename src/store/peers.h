@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#include "store/store.h"
+#include "store/database.h"
 
 struct arena;
 

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "sandbox/sandbox.h"
+#include "sandbox/timeouts.h"
 #include "store/database.h"
 
 struct arena;
@@ -22,7 +23,7 @@ struct project_record {
 	struct sandbox_resources defaults; /* of a new sandbox */
 	struct sandbox_resources maximums; /* of a sandbox */
 	int64_t sandboxes_max;
-	struct sandbox_idle idle; /* idle times of its sandboxes */
+	struct sandbox_timeouts timeouts; /* of its sandboxes; only inherited ones */
 	int64_t terminal_ttl_ms;
 	int64_t artifacts_max_mb;
 	int64_t artifacts_keep_ms;

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "store/column_rows.h"
-#include "store/driver.h"
+#include "store/query.h"
 
 const char *relation_kind_name(enum relation_kind kind)
 {
@@ -20,12 +20,12 @@ const char *relation_kind_name(enum relation_kind kind)
 
 /* ---- columns ---- */
 
-enum { relation_kind_words = RELATION_KIND_COUNT };
+struct relation_search {
+	const char *id;
+	int64_t below_max;
+};
 
-static const char *relation_kind_word(unsigned value)
-{
-	return relation_kind_name((enum relation_kind)value);
-}
+WORDS_OF(relation_kind, RELATION_KIND_COUNT)
 
 const struct column columns_of_relation_record[] = {
         TEXT_OF(relation_record, of_id),

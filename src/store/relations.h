@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "store/store.h"
+#include "store/database.h"
 
 struct arena;
 
@@ -57,10 +57,3 @@ MUST_CHECK int store_relations_of_snapshots(struct store *s, struct arena *a,
                                             struct relation_list *ret, struct error *err);
 /* The part of the list with this of_id; borrowed. */
 struct relation_list relations_of(const struct relation_list *list, const char *id);
-
-/* ---- for the store itself ---- */
-
-struct relation_search {
-	const char *id;
-	int64_t below_max;
-};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store/sandbox_record.h — the row of a sandbox, and lists of rows; store/store.h has the rules. */
+/* store/sandbox_record.h — the row of a sandbox, and lists of rows; store/database.h has the rules.
+ */
 #pragma once
 
 #include <stdbool.h>
@@ -7,6 +8,7 @@
 #include <stdint.h>
 
 #include "sandbox/sandbox.h"
+#include "sandbox/timeouts.h"
 
 struct sandbox_record {
 	const char *id;
@@ -26,13 +28,8 @@ struct sandbox_record {
 	bool persistent;
 	bool privileges;
 	enum sandbox_network network;
-	int64_t idle_reap_ms; /* these durations: 0 = never */
-	int64_t lifetime_max_ms;
+	struct sandbox_timeouts timeouts;
 	int64_t timeout_at;
-	int64_t idle_pause_ms;
-	int64_t idle_stop_ms;
-	int64_t archive_after_ms;
-	int64_t delete_after_ms;
 	int64_t awake_until; /* not idle before this time */
 	int64_t created_at;
 	int64_t started_at;

@@ -128,12 +128,7 @@ struct sandbox_settings {
 	const char *labels_json;
 	bool persistent;
 	int64_t timeout_at;
-	int64_t idle_reap_ms;
-	int64_t lifetime_max_ms;
-	int64_t idle_pause_ms;
-	int64_t idle_stop_ms;
-	int64_t archive_after_ms;
-	int64_t delete_after_ms;
+	struct sandbox_timeouts timeouts;
 };
 
 /* Writes all settings together. */

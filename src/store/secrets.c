@@ -11,6 +11,43 @@
 #include "seal/seal.h"
 #include "store/driver.h"
 #include "store/sandbox_record.h"
+#include "store/column_rows.h"
+#include "store/templates.h"
+
+/* An encrypted value as the database stores it. */
+struct secret_row {
+	const char *id, *text;
+};
+
+struct secret_page {
+	const char *id;      /* rows after this id */
+	const char *pattern; /* values that match it are excluded */
+	int64_t limit;
+};
+
+struct secret_swap {
+	const char *id, *old, *text;
+};
+
+const struct column columns_of_secret_row[] = {
+        TEXT_OF(secret_row, id),
+        TEXT_OF(secret_row, text),
+        END,
+};
+
+const struct column columns_of_secret_page[] = {
+        TEXT_OF(secret_page, id),
+        TEXT_OF(secret_page, pattern),
+        WHOLE_OF(secret_page, limit),
+        END,
+};
+
+const struct column columns_of_secret_swap[] = {
+        TEXT_OF(secret_swap, id),
+        TEXT_OF(secret_swap, old),
+        TEXT_OF(secret_swap, text),
+        END,
+};
 
 /* Small, because a value has up to 1 MiB. */
 #define PAGE_SIZE 20

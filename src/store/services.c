@@ -3,7 +3,47 @@
 
 #include <string.h>
 
-#include "store/driver.h"
+#include "store/column_rows.h"
+#include "store/query.h"
+
+WORDS_OF(service_restart, SERVICE_RESTART_COUNT)
+WORDS_OF(service_wish, SERVICE_WISH_COUNT)
+
+const struct column columns_of_service_record[] = {
+        TEXT_OF(service_record, id),
+        TEXT_OF(service_record, sandbox_id),
+        TEXT_OF(service_record, name),
+        TEXT_OF(service_record, command),
+        TEXT_OF(service_record, args_json),
+        TEXT_OF(service_record, cwd),
+        TEXT_OF(service_record, run_as),
+        SECRET_OF(service_record, env_json, "services"),
+        CHOICE_OF(service_record, restart, service_restart),
+        WHOLE_OF(service_record, failures_max),
+        WHOLE_OF(service_record, delay_ms),
+        WHOLE_OF(service_record, stop_ms),
+        BOOL_OF(service_record, keeps_awake),
+        CHOICE_OF(service_record, wish, service_wish),
+        WHOLE_OF(service_record, generation),
+        BOOL_OF(service_record, is_told),
+        WHOLE_OF(service_record, created_at),
+        WHOLE_OF(service_record, updated_at),
+        END,
+};
+
+const struct column columns_of_service_ref[] = {
+        TEXT_OF(service_ref, sandbox_id),
+        TEXT_OF(service_ref, name),
+        END,
+};
+
+const struct column columns_of_service_change[] = {
+        TEXT_OF(service_change, sandbox_id),
+        TEXT_OF(service_change, name),
+        CHOICE_OF(service_change, wish, service_wish),
+        WHOLE_OF(service_change, now),
+        END,
+};
 
 const char *service_wish_name(enum service_wish wish)
 {
@@ -152,14 +192,11 @@ int store_service_find(struct store *s, struct arena *a, const struct service_re
                        struct service_record *ret, struct error *err)
 {
 	struct rows rows = {.arena = a, .size = sizeof(*ret)};
-	int count = store_read_query(s, QUERY_SERVICE_FIND, ref, &rows, err);
+	int found = store_find_query(s, QUERY_SERVICE_FIND, ref, &rows, ret, err);
 
-	if (count == 0)
+	if (found == 0)
 		return not_found(ref->name, err);
-	if (count < 0)
-		return -1;
-	*ret = *(struct service_record *)rows.items;
-	return 0;
+	return found < 0 ? -1 : 0;
 }
 
 static int list_services(struct store *s, struct rows *rows, enum query_name query,

@@ -1,7 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "store/skills.h"
 
-#include "store/driver.h"
+#include "store/column_rows.h"
+#include "store/query.h"
+#include "store/transaction_parts.h"
+
+const struct column columns_of_skill_record[] = {
+        TEXT_OF(skill_record, id),
+        TEXT_OF(skill_record, project_id),
+        TEXT_OF(skill_record, name),
+        TEXT_OF(skill_record, description),
+        TEXT_OF(skill_record, files_json),
+        WHOLE_OF(skill_record, file_count),
+        WHOLE_OF(skill_record, size_bytes),
+        WHOLE_OF(skill_record, updated_at),
+        END,
+};
 
 static int fail_missing(const char *name, struct error *err)
 {
@@ -36,14 +50,11 @@ int store_skill_find(struct store *s, struct arena *a, const char *project_id, c
 {
 	const struct record_lookup lookup = {.project_id = project_id, .id = name};
 	struct rows rows = {.arena = a, .size = sizeof(*ret)};
-	int count = store_read_query(s, QUERY_SKILL_FIND, &lookup, &rows, err);
+	int found = store_find_query(s, QUERY_SKILL_FIND, &lookup, &rows, ret, err);
 
-	if (count == 0)
+	if (found == 0)
 		return fail_missing(name, err);
-	if (count < 0)
-		return -1;
-	*ret = *(struct skill_record *)rows.items;
-	return 0;
+	return found < 0 ? -1 : 0;
 }
 
 int store_skill_list(struct store *s, struct arena *a, const char *project_id,

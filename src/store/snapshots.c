@@ -2,8 +2,65 @@
 #include "store/snapshots.h"
 
 #include "store/column_rows.h"
-#include "store/driver.h"
 #include "store/sandbox_record.h"
+#include "sandbox/events.h"
+#include "store/event_rows.h"
+#include "store/pages.h"
+#include "store/query.h"
+#include "store/transaction_parts.h"
+
+WORDS_OF(snapshot_state, SNAPSHOT_LOST + 1)
+WORDS_OF(snapshot_kind, SNAPSHOT_KIND_COUNT)
+
+struct snapshot_page {
+	const char *project_id, *sandbox_id, *node, *kind;
+	struct page_position position;
+};
+
+struct snapshot_base {
+	const char *sandbox_id, *snapshot_id, *origin_id;
+};
+
+const struct column columns_of_snapshot_record[] = {
+        TEXT_OF(snapshot_record, id),
+        TEXT_OF(snapshot_record, project_id),
+        TEXT_OF(snapshot_record, name),
+        TEXT_OF(snapshot_record, sandbox_id),
+        TEXT_OF(snapshot_record, sandbox_name),
+        TEXT_OF(snapshot_record, parent_id),
+        TEXT_OF(snapshot_record, template_id),
+        TEXT_OF(snapshot_record, template_name),
+        TEXT_OF(snapshot_record, provider),
+        TEXT_OF(snapshot_record, node),
+        CHOICE_OF(snapshot_record, state, snapshot_state),
+        TEXT_OF(snapshot_record, method),
+        TEXT_OF(snapshot_record, because),
+        WHOLE_OF(snapshot_record, depth),
+        WHOLE_OF(snapshot_record, frozen_us),
+        WHOLE_OF(snapshot_record, created_at),
+        CHOICE_OF(snapshot_record, kind, snapshot_kind),
+        END,
+};
+
+const struct column columns_of_snapshot_page[] = {
+        FILTER_OF(snapshot_page, project_id), FILTER_OF(snapshot_page, sandbox_id),
+        FILTER_OF(snapshot_page, node),       FILTER_OF(snapshot_page, kind),
+        POSITION_OF(snapshot_page, position), END,
+};
+
+const struct column columns_of_snapshot_base[] = {
+        TEXT_OF(snapshot_base, sandbox_id),
+        TEXT_OF(snapshot_base, snapshot_id),
+        TEXT_OF(snapshot_base, origin_id),
+        END,
+};
+
+const struct column columns_of_sandbox_owner[] = {
+        TEXT_OF(sandbox_owner, id),
+        TEXT_OF(sandbox_owner, name),
+        TEXT_OF(sandbox_owner, project_id),
+        END,
+};
 
 const char *snapshot_state_name(enum snapshot_state state)
 {
@@ -72,39 +129,30 @@ int store_snapshot_find(struct store *s, struct arena *a, const char *project_id
 {
 	const struct record_lookup lookup = {.project_id = project_id, .id = id_or_name};
 	struct rows rows = {.arena = a, .size = sizeof(*ret)};
-	int count = store_read_query(s, QUERY_SNAPSHOT_FIND, &lookup, &rows, err);
+	int found = store_find_query(s, QUERY_SNAPSHOT_FIND, &lookup, &rows, ret, err);
 
-	if (count == 0)
+	if (found == 0)
 		return FAIL(err, ERROR_NOT_FOUND, "no snapshot '%s'", id_or_name);
-	if (count < 0)
-		return -1;
-	*ret = *(struct snapshot_record *)rows.items;
-	return 0;
+	return found < 0 ? -1 : 0;
 }
 
 int store_snapshot_list(struct store *s, struct arena *a, const struct snapshot_filter *filter,
                         struct snapshot_list *ret, struct error *err)
 {
-	unsigned limit = list_limit(filter->limit);
 	struct rows rows = {.arena = a, .size = sizeof(struct snapshot_record)};
 	struct snapshot_page page = {
 	        .project_id = filter->project_id,
 	        .sandbox_id = filter->sandbox_id,
 	        .node = filter->node,
 	        .kind = filter->with_layers ? NULL : snapshot_kind_name(SNAPSHOT_TAKEN),
-	        .limit = (int64_t)limit + 1, /* one more tells whether there is more */
 	};
+	const char *next;
 
-	if (page_parse(filter->page, &page.page_at, &page.page_id, err) < 0 ||
+	if (page_begin(&page.position, filter->page, filter->limit, err) < 0 ||
 	    store_read_query(s, QUERY_SNAPSHOT_LIST, &page, &rows, err) < 0)
 		return -1;
-	*ret = (struct snapshot_list){.items = rows.items, .count = rows.count};
-	if (ret->count > limit) {
-		const struct snapshot_record *last = &ret->items[limit - 1];
-
-		ret->count = limit;
-		ret->next_page = page_format(a, last->created_at, last->id);
-	}
+	next = page_end(&page.position, QUERY_SNAPSHOT_LIST, &rows);
+	*ret = (struct snapshot_list){rows.items, rows.count, next};
 	return 0;
 }
 
@@ -136,10 +184,7 @@ static int run_update(struct store_connection *c, void *context, struct error *e
 {
 	const struct snapshot_record *r = context;
 	const struct snapshot_base base = {r->sandbox_id, r->id, ""};
-	AUTO(arena_done) struct arena arena = {0};
-	struct rows rows = {.arena = &arena, .size = sizeof(struct sandbox_seen)};
-	struct sandbox_seen seen;
-	int count;
+	int count, state;
 
 	if (r->state == SNAPSHOT_LOST && add_lost_event(c, r, err) < 0)
 		return -1;
@@ -148,8 +193,7 @@ static int run_update(struct store_connection *c, void *context, struct error *e
 		return FAIL(err, ERROR_NOT_FOUND, "no snapshot '%s'", r->id);
 	if (count < 0 || r->state != SNAPSHOT_READY)
 		return count < 0 ? -1 : 0;
-	count = query_find(c, QUERY_SANDBOX_STATE, &(struct record_lookup){.id = r->sandbox_id},
-	                   &rows, &seen, err);
+	count = sandbox_run_state(c, r->sandbox_id, &state, err);
 	if (count > 0)
 		count = query_run(c, QUERY_SNAPSHOT_BASE_SET, &base, NULL, err);
 	return count < 0 ? -1 : add_snapshot_event(c, EVENT_SNAPSHOT_CREATED, r, err);

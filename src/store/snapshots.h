@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "store/store.h"
+#include "store/database.h"
 
 struct arena;
 struct sandbox_list;
@@ -104,15 +104,3 @@ MUST_CHECK int store_sandbox_owners(struct store *s, struct arena *a, const char
 /* The id of the sandbox that this sandbox is a fork of, which may be deleted; "" = not a fork. */
 MUST_CHECK int store_sandbox_parent(struct store *s, struct arena *a, const char *sandbox_id,
                                     const char **ret, struct error *err);
-
-/* ---- for the store itself ---- */
-
-struct snapshot_base {
-	const char *sandbox_id, *snapshot_id, *origin_id;
-};
-struct snapshot_page {
-	const char *project_id, *sandbox_id, *node, *kind;
-	int64_t page_at;
-	const char *page_id;
-	int64_t limit;
-};

@@ -3,7 +3,76 @@
 
 #include <string.h>
 
-#include "store/driver.h"
+#include "store/column_rows.h"
+#include "sandbox/events.h"
+#include "store/event_rows.h"
+#include "store/query.h"
+#include "store/transaction_parts.h"
+
+enum { template_state_words = TEMPLATE_FAILED + 1 };
+
+static const char *template_state_word(unsigned value)
+{
+	static const char *const words[] = {
+	        [TEMPLATE_PENDING] = "pending",
+	        [TEMPLATE_BUILDING] = "building",
+	        [TEMPLATE_READY] = "ready",
+	        [TEMPLATE_FAILED] = "failed",
+	};
+
+	return value < COUNT_OF(words) ? words[value] : "unknown";
+}
+
+const struct column columns_of_template_record[] = {
+        TEXT_OF(template_record, id),
+        TEXT_OF(template_record, project_id),
+        TEXT_OF(template_record, name),
+        TEXT_OF(template_record, folder),
+        TEXT_OF(template_record, base_image),
+        TEXT_OF(template_record, runtime),
+        TEXT_OF(template_record, isolation),
+        TEXT_OF(template_record, description),
+        RESOURCES_OF(template_record, resources),
+        SECRET_OF(template_record, env_json, "templates"),
+        TEXT_OF(template_record, entrypoint_json),
+        TEXT_OF(template_record, ports_json),
+        TEXT_OF(template_record, user),
+        TEXT_OF(template_record, workdir),
+        CHOICE_OF(template_record, state, template_state),
+        TEXT_OF(template_record, state_text),
+        WHOLE_OF(template_record, size_bytes),
+        WHOLE_OF(template_record, created_at),
+        WHOLE_OF(template_record, updated_at),
+        TEXT_OF(template_record, node),
+        WHOLE_OF(template_record, pool_min),
+        WHOLE_OF(template_record, pool_target),
+        WHOLE_OF(template_record, pool_max),
+        TEXT_OF(template_record, warm_json),
+        TEXT_OF(template_record, snapshot_id),
+        TEXT_OF(template_record, ready),
+        INHERITED_TIMEOUTS_OF(template_record, timeouts),
+        END,
+};
+
+struct template_seen {
+	enum template_state state;
+};
+
+const struct column columns_of_template_seen[] = {
+        CHOICE_OF(template_seen, state, template_state),
+        END,
+};
+
+const struct column columns_of_template_move[] = {
+        TEXT_OF(template_move, id),
+        CHOICE_OF(template_move, from, template_state),
+        CHOICE_OF(template_move, to, template_state),
+        TEXT_OF(template_move, state_text),
+        WHOLE_OF(template_move, size_bytes),
+        WHOLE_OF(template_move, now),
+        FILTER_OF(template_move, node),
+        END,
+};
 
 /* Shared templates come with the program and add no event. */
 static int add_template_event(struct store_connection *c, enum event_kind kind,
@@ -38,14 +107,11 @@ int store_template_find(struct store *s, struct arena *a, const char *project_id
 {
 	const struct record_lookup lookup = {.project_id = project_id, .id = name_or_id};
 	struct rows rows = {.arena = a, .size = sizeof(*ret)};
-	int count = store_read_query(s, QUERY_TEMPLATE_FIND, &lookup, &rows, err);
+	int found = store_find_query(s, QUERY_TEMPLATE_FIND, &lookup, &rows, ret, err);
 
-	if (count == 0)
+	if (found == 0)
 		return FAIL(err, ERROR_NOT_FOUND, "no template '%s'", name_or_id);
-	if (count < 0)
-		return -1;
-	*ret = *(struct template_record *)rows.items;
-	return 0;
+	return found < 0 ? -1 : 0;
 }
 
 int store_template_list(struct store *s, struct arena *a, const char *project_id,
@@ -61,6 +127,16 @@ int store_template_list(struct store *s, struct arena *a, const char *project_id
 }
 
 /* A change by compare and set that met no row: because there is none, or is it in another state? */
+int template_run_exists(struct store_connection *c, const char *id, struct error *err)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	struct rows rows = {.arena = &arena, .size = sizeof(struct template_seen)};
+	int count =
+	        query_run(c, QUERY_TEMPLATE_STATE, &(struct record_lookup){.id = id}, &rows, err);
+
+	return count > 0 ? 1 : count;
+}
+
 struct template_attempt {
 	enum query_name query;
 	const void *takes;

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "sandbox/sandbox.h"
+#include "sandbox/timeouts.h"
 #include "store/database.h"
 
 struct arena;
@@ -45,7 +46,7 @@ struct template_record {
 	const char *warm_json;   /* [{"language":"python","imports":["numpy"]}] */
 	const char *snapshot_id; /* layer on top of the folder, below its sandboxes; "" = none */
 	const char *ready;       /* command by which the build saw the entrypoint ready; or "" */
-	struct sandbox_idle idle;
+	struct sandbox_timeouts timeouts; /* of its sandboxes; only inherited ones */
 };
 
 struct template_list {

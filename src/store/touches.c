@@ -1,9 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "store/touches.h"
+
+#include <assert.h>
 #include <pthread.h>
 #include <stdlib.h>
 
 #include "base/map.h"
+#include "store/column_rows.h"
+#include "base/arena.h"
+#include "store/query.h"
 #include "store/driver.h"
+
+const struct column columns_of_touch[] = {
+        TEXT_OF(touch, id),
+        WHOLE_OF(touch, at),
+        END,
+};
 
 /* An id's value is its time: a map borrows pointers, and 64 bits of time fit in one. */
 struct touches {
@@ -36,8 +48,11 @@ void touches_free(struct touches *t)
 	free(t);
 }
 
-void touches_add(struct touches *t, enum touched kind, const char *id, int64_t now)
+void touches_add(struct store *s, enum touched kind, const char *id, int64_t now)
 {
+	struct touches *t = s->touches;
+
+	assert(kind < TOUCHED_COUNT && id);
 	if (now <= 0)
 		return;
 	pthread_mutex_lock(&t->mutex);
@@ -45,8 +60,9 @@ void touches_add(struct touches *t, enum touched kind, const char *id, int64_t n
 	pthread_mutex_unlock(&t->mutex);
 }
 
-int64_t touches_latest(struct touches *t, enum touched kind, const char *id, int64_t read)
+int64_t touches_latest(struct store *s, enum touched kind, const char *id, int64_t read)
 {
+	struct touches *t = s->touches;
 	int64_t waiting;
 
 	pthread_mutex_lock(&t->mutex);

@@ -1,7 +1,159 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "store/usage.h"
 
-#include "store/driver.h"
+#include "store/column_rows.h"
+#include "sandbox/events.h"
+#include "store/event_rows.h"
+#include "store/query.h"
+#include "store/transaction_parts.h"
+#include "store/touches.h"
+
+WORDS_OF(sandbox_state, SANDBOX_STATE_COUNT)
+WORDS_OF(usage_reason, USAGE_REASON_COUNT)
+enum { usage_group_words = USAGE_GROUP_COUNT };
+
+static const char *usage_group_word(unsigned value)
+{
+	static const char *const words[] = {
+	        [USAGE_BY_PROJECT] = "project", [USAGE_BY_KEY] = "key",
+	        [USAGE_BY_SANDBOX] = "sandbox", [USAGE_BY_RUN] = "run",
+	        [USAGE_BY_REASON] = "reason",   [USAGE_BY_DAY] = "day",
+	        [USAGE_BY_NOTHING] = "total",
+	};
+
+	return value < COUNT_OF(words) ? words[value] : "unknown";
+}
+WORDS_OF(budget_scope, BUDGET_SCOPE_COUNT)
+WORDS_OF(budget_window, BUDGET_WINDOW_COUNT)
+
+struct meter_mark {
+	const char *id;
+	int64_t seen_metered_ms, seen_stored_at;
+	int64_t metered_ms, metered_cpu_us, unbilled_nano, stored_mib, stored_at;
+};
+
+struct spending {
+	const char *project_id, *key_id, *sandbox_id;
+	int64_t usd_micro;
+	int64_t day, month; /* day and month of the spending */
+};
+
+const struct column columns_of_meter_record[] = {
+        TEXT_OF(meter_record, id),
+        TEXT_OF(meter_record, project_id),
+        TEXT_OF(meter_record, key_id),
+        CHOICE_OF(meter_record, actual, sandbox_state),
+        RESOURCES_OF(meter_record, resources),
+        BOOL_OF(meter_record, persistent),
+        WHOLE_OF(meter_record, active_changed_at),
+        WHOLE_OF(meter_record, active_ms),
+        WHOLE_OF(meter_record, metered_ms),
+        WHOLE_OF(meter_record, metered_cpu_us),
+        WHOLE_OF(meter_record, unbilled_nano),
+        WHOLE_OF(meter_record, stored_mib),
+        WHOLE_OF(meter_record, stored_at),
+        END,
+};
+
+const struct column columns_of_meter_page[] = {
+        TEXT_OF(meter_page, node),
+        TEXT_OF(meter_page, after),
+        WHOLE_OF(meter_page, before),
+        WHOLE_OF(meter_page, limit),
+        END,
+};
+
+const struct column columns_of_meter_mark[] = {
+        TEXT_OF(meter_mark, id),
+        WHOLE_OF(meter_mark, seen_metered_ms),
+        WHOLE_OF(meter_mark, seen_stored_at),
+        WHOLE_OF(meter_mark, metered_ms),
+        WHOLE_OF(meter_mark, metered_cpu_us),
+        WHOLE_OF(meter_mark, unbilled_nano),
+        WHOLE_OF(meter_mark, stored_mib),
+        WHOLE_OF(meter_mark, stored_at),
+        END,
+};
+
+const struct column columns_of_usage_record[] = {
+        TEXT_OF(usage_record, id),         TEXT_OF(usage_record, project_id),
+        TEXT_OF(usage_record, key_id),     TEXT_OF(usage_record, sandbox_id),
+        TEXT_OF(usage_record, run),        CHOICE_OF(usage_record, reason, usage_reason),
+        WHOLE_OF(usage_record, hour),      WHOLE_OF(usage_record, active_ms),
+        WHOLE_OF(usage_record, cpu_us),    WHOLE_OF(usage_record, storage_mib_s),
+        WHOLE_OF(usage_record, usd_micro), NUMBER_OF(usage_record, vcpu),
+        WHOLE_OF(usage_record, memory_mb), WHOLE_OF(usage_record, started_at),
+        WHOLE_OF(usage_record, ended_at),  END,
+};
+
+const struct column columns_of_usage_query[] = {
+        FILTER_OF(usage_query, project_id),
+        FILTER_OF(usage_query, key_id),
+        FILTER_OF(usage_query, sandbox_id),
+        FILTER_OF(usage_query, run),
+        WHOLE_OF(usage_query, from),
+        WHOLE_OF(usage_query, to),
+        CHOICE_OF(usage_query, group, usage_group),
+        WHOLE_OF(usage_query, after_day),
+        TEXT_OF(usage_query, after_name),
+        WHOLE_OF(usage_query, limit),
+        END,
+};
+
+const struct column columns_of_usage_sum[] = {
+        WHOLE_OF(usage_sum, day),
+        TEXT_OF(usage_sum, name),
+        WHOLE_OF(usage_sum, active_ms),
+        WHOLE_OF(usage_sum, cpu_us),
+        WHOLE_OF(usage_sum, storage_mib_s),
+        WHOLE_OF(usage_sum, usd_micro),
+        NUMBER_OF(usage_sum, vcpu_ms),
+        NUMBER_OF(usage_sum, memory_mib_ms),
+        END,
+};
+
+const struct column columns_of_balance_record[] = {
+        TEXT_OF(balance_record, project_id),
+        WHOLE_OF(balance_record, deposited_micro),
+        WHOLE_OF(balance_record, spent_micro),
+        END,
+};
+
+const struct column columns_of_deposit_record[] = {
+        TEXT_OF(deposit_record, project_id),
+        TEXT_OF(deposit_record, id),
+        WHOLE_OF(deposit_record, usd_micro),
+        TEXT_OF(deposit_record, note),
+        TEXT_OF(deposit_record, key_id),
+        WHOLE_OF(deposit_record, created_at),
+        END,
+};
+
+const struct column columns_of_budget_record[] = {
+        TEXT_OF(budget_record, id),
+        TEXT_OF(budget_record, project_id),
+        CHOICE_OF(budget_record, scope, budget_scope),
+        TEXT_OF(budget_record, subject),
+        CHOICE_OF(budget_record, span, budget_window),
+        WHOLE_OF(budget_record, limit_micro),
+        WHOLE_OF(budget_record, warn_percent),
+        WHOLE_OF(budget_record, spent_micro),
+        WHOLE_OF(budget_record, window_at),
+        WHOLE_OF(budget_record, warned_at),
+        WHOLE_OF(budget_record, exceeded_at),
+        WHOLE_OF(budget_record, created_at),
+        END,
+};
+
+const struct column columns_of_spending[] = {
+        TEXT_OF(spending, project_id),
+        TEXT_OF(spending, key_id),
+        TEXT_OF(spending, sandbox_id),
+        WHOLE_OF(spending, usd_micro),
+        WHOLE_OF(spending, day),
+        WHOLE_OF(spending, month),
+        END,
+};
 
 #define PAGE_MAX 1000
 

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "sandbox/price.h"
-#include "store/store.h"
+#include "store/database.h"
 
 /* ---- metering ---- */
 

@@ -1,7 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "store/vault.h"
 
-#include "store/driver.h"
+#include "store/column_rows.h"
+#include "store/query.h"
+#include "store/transaction_parts.h"
+
+const struct column columns_of_vault_record[] = {
+        TEXT_OF(vault_record, id),
+        TEXT_OF(vault_record, project_id),
+        TEXT_OF(vault_record, name),
+        SECRET_OF(vault_record, value, "vault"),
+        TEXT_OF(vault_record, metadata_json),
+        WHOLE_OF(vault_record, version),
+        WHOLE_OF(vault_record, created_at),
+        WHOLE_OF(vault_record, updated_at),
+        END,
+};
 
 static int fail_missing(const char *name, struct error *err)
 {
@@ -82,14 +96,11 @@ int store_vault_find(struct store *s, struct arena *a, const char *project_id,
 {
 	const struct record_lookup lookup = {.project_id = project_id, .id = id_or_name};
 	struct rows rows = {.arena = a, .size = sizeof(*ret)};
-	int count = store_read_query(s, QUERY_VAULT_FIND, &lookup, &rows, err);
+	int found = store_find_query(s, QUERY_VAULT_FIND, &lookup, &rows, ret, err);
 
-	if (count == 0)
+	if (found == 0)
 		return fail_missing(id_or_name, err);
-	if (count < 0)
-		return -1;
-	*ret = *(struct vault_record *)rows.items;
-	return 0;
+	return found < 0 ? -1 : 0;
 }
 
 int store_vault_list(struct store *s, struct arena *a, const char *project_id,

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "sandbox/sandbox.h"
-#include "store/store.h"
+#include "store/database.h"
 
 struct arena;
 

@@ -1,7 +1,101 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "store/webhooks.h"
 
-#include "store/driver.h"
+#include "store/column_rows.h"
+#include "base/arena.h"
+#include "store/pages.h"
+#include "store/query.h"
+
+WORDS_OF(delivery_state, DELIVERY_STATE_COUNT)
+
+struct webhook_advance {
+	int64_t sequence, generation, to;
+};
+
+const struct column columns_of_webhook_record[] = {
+        TEXT_OF(webhook_record, id),
+        TEXT_OF(webhook_record, project_id),
+        TEXT_OF(webhook_record, url),
+        SECRET_OF(webhook_record, secret, "webhooks"),
+        TEXT_OF(webhook_record, patterns),
+        TEXT_OF(webhook_record, state_text),
+        BOOL_OF(webhook_record, enabled),
+        WHOLE_OF(webhook_record, after),
+        WHOLE_OF(webhook_record, created_at),
+        WHOLE_OF(webhook_record, updated_at),
+        WHOLE_OF(webhook_record, waiting),
+        WHOLE_OF(webhook_record, dead),
+        END,
+};
+
+const struct column columns_of_webhook_cursor[] = {
+        WHOLE_OF(webhook_cursor, sequence),
+        WHOLE_OF(webhook_cursor, generation),
+        END,
+};
+
+const struct column columns_of_webhook_advance[] = {
+        WHOLE_OF(webhook_advance, sequence),
+        WHOLE_OF(webhook_advance, generation),
+        WHOLE_OF(webhook_advance, to),
+        END,
+};
+
+const struct column columns_of_delivery_record[] = {
+        TEXT_OF(delivery_record, id),
+        TEXT_OF(delivery_record, webhook_id),
+        WHOLE_OF(delivery_record, sequence),
+        TEXT_OF(delivery_record, kind),
+        TEXT_OF(delivery_record, body),
+        CHOICE_OF(delivery_record, state, delivery_state),
+        WHOLE_OF(delivery_record, attempts),
+        WHOLE_OF(delivery_record, status),
+        TEXT_OF(delivery_record, error),
+        WHOLE_OF(delivery_record, created_at),
+        WHOLE_OF(delivery_record, next_at),
+        WHOLE_OF(delivery_record, ended_at),
+        END,
+};
+
+const struct column columns_of_delivery_claim[] = {
+        TEXT_OF(delivery_claim, id),
+        WHOLE_OF(delivery_claim, attempts),
+        WHOLE_OF(delivery_claim, until),
+        TEXT_OF(delivery_claim, node),
+        END,
+};
+
+const struct column columns_of_delivery_end[] = {
+        TEXT_OF(delivery_end, id),
+        WHOLE_OF(delivery_end, attempts),
+        CHOICE_OF(delivery_end, state, delivery_state),
+        WHOLE_OF(delivery_end, status),
+        WHOLE_OF(delivery_end, next_at),
+        WHOLE_OF(delivery_end, now),
+        TEXT_OF(delivery_end, error),
+        END,
+};
+
+const struct column columns_of_delivery_ref[] = {
+        TEXT_OF(delivery_ref, webhook_id),
+        TEXT_OF(delivery_ref, id),
+        WHOLE_OF(delivery_ref, now),
+        END,
+};
+
+const struct column columns_of_delivery_page[] = {
+        TEXT_OF(delivery_page, webhook_id),
+        FILTER_OF(delivery_page, state),
+        WHOLE_OF(delivery_page, before),
+        WHOLE_OF(delivery_page, limit),
+        END,
+};
+
+const struct column columns_of_delivery_retention[] = {
+        WHOLE_OF(delivery_retention, delivered_before),
+        WHOLE_OF(delivery_retention, dead_before),
+        END,
+};
 
 const char *delivery_state_name(enum delivery_state state)
 {
@@ -105,14 +199,11 @@ int store_webhook_find(struct store *s, struct arena *a, const char *project_id,
 {
 	const struct record_lookup lookup = {.project_id = project_id, .id = id};
 	struct rows rows = {.arena = a, .size = sizeof(*ret)};
-	int count = store_read_query(s, QUERY_WEBHOOK_FIND, &lookup, &rows, err);
+	int found = store_find_query(s, QUERY_WEBHOOK_FIND, &lookup, &rows, ret, err);
 
-	if (count == 0)
+	if (found == 0)
 		return FAIL(err, ERROR_NOT_FOUND, "no webhook '%.40s'", id);
-	if (count < 0)
-		return -1;
-	*ret = *(struct webhook_record *)rows.items;
-	return 0;
+	return found < 0 ? -1 : 0;
 }
 
 int store_webhook_list(struct store *s, struct arena *a, const char *project_id,
@@ -178,14 +269,11 @@ int store_delivery_next(struct store *s, struct arena *a, const char *webhook_id
 {
 	const struct record_lookup lookup = {.id = webhook_id, .now = now};
 	struct rows rows = {.arena = a, .size = sizeof(*ret)};
-	int count = store_read_query(s, QUERY_DELIVERY_NEXT, &lookup, &rows, err);
+	int found = store_find_query(s, QUERY_DELIVERY_NEXT, &lookup, &rows, ret, err);
 
-	if (count == 0)
+	if (found == 0)
 		return FAIL(err, ERROR_NOT_FOUND, "no delivery is due");
-	if (count < 0)
-		return -1;
-	*ret = *(struct delivery_record *)rows.items;
-	return 0;
+	return found < 0 ? -1 : 0;
 }
 
 int store_delivery_next_at(struct store *s, const char *webhook_id, int64_t *ret, struct error *err)

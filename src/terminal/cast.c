@@ -19,7 +19,7 @@ void cast_write_head(struct buf *out, const struct cast_head *head)
 	buf_add_text(out, ",\"env\":{\"TERM\":\"xterm-256color\"}}\n");
 }
 
-/* Of the character that begins with it; 0 = none does. */
+/* The size of the character that begins with this byte; 0 = none does. */
 static size_t size_of(unsigned char byte)
 {
 	if (byte < 0x80)
@@ -37,14 +37,14 @@ static bool is_continuation(struct span bytes)
 	return true;
 }
 
-/* One character or what stands for it; 0 = it is only begun. */
+/* Writes a character or its replacement; 0 = the character is incomplete. */
 static size_t add_character(struct buf *out, struct span bytes)
 {
 	size_t size = size_of((unsigned char)bytes.data[0]);
 	struct span character = {bytes.data, size < bytes.size ? size : bytes.size};
 
 	if (bytes.data[0] == '\0')
-		return 1; /* terminals ignore it, and not every reader of JSON takes it */
+		return 1; /* terminals ignore it, and some JSON readers refuse it */
 	if (size > bytes.size && is_continuation(character))
 		return 0;
 	if (size == character.size && size > 0 && span_is_utf8(character)) {

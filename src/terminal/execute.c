@@ -9,12 +9,12 @@
 #include "terminal/terminals.h"
 
 #define OUTPUT_MAX ((size_t)64 * 1024)
-#define SHELL_START_MS 10000 /* of a new window, whose user may have much in its files */
+#define SHELL_START_MS 10000 /* of a new window, whose start-up files may take long */
 #define CANCEL_MS 1000       /* from one signal to the next */
-#define SETTLE_MS 50         /* what was interrupted may show its prompt twice */
-#define BEGIN_MS 5000        /* from the line to its begin */
+#define SETTLE_MS 50         /* an interrupted command may show its prompt twice */
+#define BEGIN_MS 5000        /* from the typed line to its begin mark */
 #define CONTROL_C "\x03"
-#define TOLD_MAX ((size_t)2048) /* raw, of what was written last */
+#define TOLD_MAX ((size_t)2048) /* raw bytes of the latest output */
 
 /* One call. */
 struct window_command {
@@ -24,13 +24,13 @@ struct window_command {
 	bool is_new;
 	struct terminal_reader reader;
 	struct prompt_scanner marks;
-	struct prompt_mark last;           /* the last one seen */
-	struct prompt_mark started;        /* the last C */
-	char nonce[PROMPT_NONCE_SIZE + 1]; /* of the command that is waited for; "" = any */
-	struct buf output;                 /* raw, since `since`, or only its end */
+	struct prompt_mark last;           /* the last prompt mark seen */
+	struct prompt_mark started;        /* the last begin mark (C) */
+	char nonce[PROMPT_NONCE_SIZE + 1]; /* of the awaited command; "" = any */
+	struct buf output;                 /* raw output since `since`, or only its end */
 	uint64_t since, kept_from;         /* offsets; kept_from: of output's first byte */
 	bool collects, cancelled;
-	bool tells; /* what comes is the command's, and told as progress */
+	bool tells; /* output now belongs to the command and is reported as progress */
 };
 
 static size_t output_max(const struct window_command *r)
@@ -38,7 +38,7 @@ static size_t output_max(const struct window_command *r)
 	return r->what->output_max ? r->what->output_max : OUTPUT_MAX;
 }
 
-/* Raw bytes are more than the text that they become. */
+/* Raw output is larger than the resulting text. */
 static size_t raw_max(const struct window_command *r)
 {
 	return 2 * output_max(r);
@@ -84,7 +84,7 @@ static void begin_output(struct window_command *r, uint64_t offset)
 	r->collects = true;
 }
 
-/* A reader that was too slow goes on where the output that is kept begins by then. */
+/* A reader that was too slow continues at the start of the kept output. */
 static void begin_anew(struct window_command *r, uint64_t offset)
 {
 	r->marks = (struct prompt_scanner){.offset = offset};
@@ -96,8 +96,8 @@ static void begin_anew(struct window_command *r, uint64_t offset)
 
 typedef bool run_wants(struct window_command *r, const struct prompt_mark *mark);
 
-/* Takes marks until one is wanted: 1; 0 = the window has ended; -1 with ERROR_TIMEOUT when none
- * came in time. All of `pending` is taken before more is read. */
+/* Reads marks until a wanted mark: 1; 0 = the window has ended; -1 with ERROR_TIMEOUT if none
+ * arrives in time. Uses all of `pending` before it reads more. */
 static int await_mark(struct window_command *r, struct span *pending, int64_t deadline,
                       run_wants *wants, struct error *err)
 {
@@ -141,7 +141,7 @@ static bool is_mine(const struct window_command *r, const struct prompt_mark *ma
 	return strcmp(mark->nonce, r->nonce) == 0;
 }
 
-/* A line with a mistake in it has an end and no begin. */
+/* A line with a syntax error has an end mark and no begin mark. */
 static bool is_begin(struct window_command *r, const struct prompt_mark *mark)
 {
 	return mark->kind != 'B' && is_mine(r, mark);
@@ -159,7 +159,7 @@ static bool is_nothing(struct window_command *r, const struct prompt_mark *mark)
 	return false;
 }
 
-/* All that is there already: the reader stops at what was the end when we asked. */
+/* Reads the existing output: the reader stops at the end as of the request. */
 static int read_past(struct window_command *r, struct error *err)
 {
 	struct span pending = {NULL, 0};
@@ -210,8 +210,8 @@ static int await_prompt(struct window_command *r, struct span *pending, struct e
 	return err->code == ERROR_TIMEOUT ? 0 : -1;
 }
 
-/* By ^C where the shell itself is busy (a builtin, a loop, an open quote), else by a signal to what
- * is in the foreground; each time it is waited for the prompt. */
+/* By ^C if the shell itself is busy (a builtin, a loop, an open quote), else by a signal to the
+ * foreground group; waits for the prompt each time. */
 static int cancel_command(struct window_command *r, struct span *pending, struct error *err)
 {
 	static const uint32_t signals[] = {SIGINT, SIGTERM, SIGKILL, SIGINT, SIGKILL, SIGKILL};
@@ -246,8 +246,8 @@ static int find_prompt(struct window_command *r, struct span *pending, struct er
 
 	if (read_past(r, err) < 0 || ask_agent(r, 0, err) < 0)
 		return -1;
-	/* A shell that has said nothing yet is about to start, one whose command has just ended is
-	 * about to show its prompt. */
+	/* A shell without output is starting; a shell whose command has just ended is about to
+	 * show its prompt. */
 	if (!r->last.kind || r->last.kind == 'D')
 		result = await_mark(r, pending, deadline_after(SHELL_START_MS), is_prompt, err);
 	if (result == 0)
@@ -315,7 +315,7 @@ static int begin_command(struct window_command *r, struct span *pending, struct 
 	return 0;
 }
 
-/* What runs there, as if this call had begun it; 1 when nothing does. */
+/* Takes over the running command as if this call had started it; 1 if none runs. */
 static int resume_command(struct window_command *r, struct error *err)
 {
 	if (read_past(r, err) < 0)
@@ -324,14 +324,15 @@ static int resume_command(struct window_command *r, struct error *err)
 		return FAIL(err, ERROR_CONFLICT, "nothing runs in window '%s'", r->at->window);
 	memcpy(r->nonce, r->started.nonce, sizeof(r->nonce));
 	begin_output(r, r->started.end);
-	/* Its output so far, once more and this time kept. */
+	/* Reads its output so far again and keeps it. */
 	terminal_reader_done(&r->reader);
 	r->marks = (struct prompt_scanner){.offset = r->started.end};
 	return terminal_reader_open(&r->reader, r->at, r->window.process.process, r->started.end,
 	                            true, err);
 }
 
-/* The command's end: a mark with its number, or a prompt for a command that a viewer typed. */
+/* Waits for the command's end: a mark with its number, or a prompt for a command that a viewer
+ * typed. */
 static bool is_end_or_prompt(struct window_command *r, const struct prompt_mark *mark)
 {
 	return is_end(r, mark) || (r->nonce[0] == '\0' && mark->kind == 'B');
@@ -360,7 +361,7 @@ static int finish_command(struct window_command *r, struct span *pending,
 
 /* ---- the result ---- */
 
-/* Cut at the begin of a line, where it can be. */
+/* Cuts at the start of a line if possible. */
 static struct span last_of(struct span text, size_t max)
 {
 	const char *line;
@@ -417,7 +418,7 @@ static int run_command(struct window_command *r, struct terminal_result *ret, st
 	if (terminal_lock(r->at->terminals->running, r->at, &lock, err) < 0 ||
 	    find_prompt(r, &pending, err) < 0 || begin_command(r, &pending, err) < 0)
 		return -1;
-	/* From here on the next one may cancel it. */
+	/* From here on the next call may cancel it. */
 	terminal_unlock(&lock);
 	lock = NULL;
 	return finish_command(r, &pending, ret, err);

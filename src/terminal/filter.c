@@ -6,7 +6,7 @@
 #define PARAMETERS_MAX 15
 #define PARAMETER_MAX 9999
 #define REPEATS_MAX 500 /* a line of the widest window */
-#define WIDE_MAX 4096   /* accents in a row would be kept for ever */
+#define WIDE_MAX 4096   /* limits accents in a row, which would be kept without an end */
 #define REPLACEMENT "\xef\xbf\xbd"
 
 /* ---- text ---- */
@@ -31,7 +31,7 @@ static void put_rune(struct filter *f, uint32_t c, struct buf *out)
 	*at = '\0';
 	if (++f->wide % WIDE_MAX == 0)
 		buf_add_byte(out, ' ');
-	/* Eight-bit controls are no text. */
+	/* Skips eight-bit controls, which are no text. */
 	if (c >= 0xA0)
 		buf_add_text(out, f->last);
 }
@@ -131,6 +131,8 @@ static void put_csi(struct filter *f, char final, struct buf *out)
 	if (final != 'b' || intermediate)
 		return;
 	out->size = begin;
+	if (out->data)
+		out->data[begin] = '\0';
 	repeat_last(f, first ? first : 1, out);
 }
 
@@ -179,7 +181,7 @@ static void take_escape(struct filter *f, char byte, struct buf *out)
 
 /* ---- strings ---- */
 
-/* "0;TITLE" and "2;TITLE"; the rest is for a terminal that has a window, a clipboard, links. */
+/* "0;TITLE" and "2;TITLE"; other commands are for windows, clipboards and links. */
 static void put_title(const struct filter *f, struct buf *out)
 {
 	struct span title = {f->held, f->size};

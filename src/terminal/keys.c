@@ -56,7 +56,7 @@ static bool find_symbol(const char *name, struct key *key)
 	return false;
 }
 
-/* What Ctrl makes of a character, as terminals have always had it; -1 = nothing. */
+/* The control character of a key with Ctrl, as terminals define it; -1 = none. */
 static int control_of(char c)
 {
 	if (c >= 'a' && c <= 'z')

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "terminal/look.h"
 
-#include "fleet/hold.h"
+#include "fleet/core/fleet_hold.h"
 
 static uint32_t clamp_size(uint32_t size, uint32_t standard, uint32_t max)
 {
@@ -66,7 +66,7 @@ int look_open(struct window_look *look, const struct terminal_at *at, struct are
 	        .started_unix_ms = look->window.process.started_unix_ms,
 	};
 	look->screen = screens_take(at->terminals->screens, &look->key);
-	/* An agent that tells of less than it told before is not to be believed. */
+	/* Refuses an agent whose offsets go backwards. */
 	if (look->screen && screen_offset(look->screen) > look->window.state.output_end)
 		screen_free(TAKE(look->screen));
 	set_size(look);

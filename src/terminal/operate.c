@@ -8,7 +8,7 @@
 #define REGEX_MAX 512
 #define REPEATS_MAX 20 /* in braces */
 #define SCREEN_TEXT_MAX ((size_t)TERMINAL_ROWS_MAX * TERMINAL_COLUMNS_MAX * 24)
-/* Screens are looked at so often while output comes. */
+/* Interval of checks of the screen while output arrives. */
 #define LOOK_MS 20
 
 const char *const terminal_reasons[] = {
@@ -26,15 +26,15 @@ struct wait {
 	struct window_look look;
 	regex_t regex;
 	bool has_regex;
-	bool is_fresh;     /* output has come since something was typed, or nothing was */
-	struct buf before; /* the screen as it was */
+	bool is_fresh;     /* output arrived since the last input, or there was no input */
+	struct buf before; /* the screen before */
 	struct buf now;
 	int64_t until, quiet_at;
 };
 
 /* ---- patterns ---- */
 
-/* What would take the library for ever: references back, and repeats of repeats. */
+/* Refuses patterns that could take the library very long: back references and nested repeats. */
 static int check_regex(const char *pattern, struct error *err)
 {
 	unsigned braces = 0;
@@ -154,8 +154,8 @@ static int64_t earlier_time(int64_t a, int64_t b)
 	return a < b ? a : b;
 }
 
-/* Takes what comes until there is a pause, so that not every piece of a flood is looked through.
- * 1 = look at the screen, 0 = it has ended or the time is over, with *ret_reason. */
+/* Reads output until a pause, so that a flood is not searched piece by piece. 1 = check the
+ * screen; 0 = the window has ended or the time is over, with *ret_reason. */
 static int take_output(struct wait *w, struct terminal_reader *reader,
                        enum terminal_reason *ret_reason, struct error *err)
 {
@@ -206,7 +206,7 @@ static int wait_for_screen(struct wait *w, const struct terminal_at *at,
 	}
 	if (more < 0)
 		return -1;
-	/* It may have come with the last bytes. */
+	/* The match may have arrived with the last bytes. */
 	last = judge_screen(w);
 	if (last != TERMINAL_NOTHING)
 		*ret_reason = last;
@@ -219,7 +219,7 @@ static int operate_window(struct wait *w, const struct terminal_at *at,
 	AUTO(terminal_reader_done) struct terminal_reader reader = {.over = false};
 	bool must_wait = must_wait_for_screen(w->what);
 
-	/* Before the keys, so that nothing which they cause is missed. */
+	/* Comes before the keys, so that none of their output is missed. */
 	if (must_wait && terminal_reader_open(&reader, at, w->look.window.process.process,
 	                                      screen_offset(w->look.screen), true, err) < 0)
 		return -1;

@@ -18,11 +18,11 @@ enum plain_state {
 struct plain {
 	struct buf *out;
 	enum plain_state state;
-	uint32_t *cells; /* of the line at hand */
+	uint32_t *cells; /* of the current line */
 	size_t count, at;
 	unsigned parameter;
-	uint32_t rune; /* begun */
-	unsigned left; /* of its bytes */
+	uint32_t rune; /* an incomplete character */
+	unsigned left; /* bytes of it so far */
 	uint32_t least;
 };
 
@@ -66,7 +66,8 @@ static void put_byte(struct plain *p, unsigned char byte)
 		p->rune = p->rune << 6 | (byte & 0x3Fu);
 		if (--p->left > 0)
 			return;
-		/* The controls above U+0080 would be a terminal's again where this is printed. */
+		/* Controls above U+0080 would be interpreted by a terminal that prints this text.
+		 * */
 		if (p->rune < p->least || p->rune < 0xA0 || p->rune > 0x10FFFF ||
 		    (p->rune >= 0xD800 && p->rune < 0xE000))
 			p->rune = NOT_A_CHARACTER;
@@ -103,7 +104,7 @@ static void on_control(struct plain *p, char c)
 		p->state = PLAIN_ESCAPE;
 }
 
-/* The few that programs use within a line: erase, move. */
+/* The few sequences that programs use within a line: erase, move. */
 static void on_csi(struct plain *p, char final)
 {
 	size_t by = p->parameter ? p->parameter : 1;

@@ -4,18 +4,15 @@
 #include <string.h>
 
 #define KEY "\033[29;133~"
-#define LINE_END '\x1e' /* "record separator": no line has it */
+#define LINE_END '\x1e' /* record separator, which no line contains */
 
-/* The first shell only hands the lines over, by a descriptor, and becomes the second. A history
- * expansion ('!') would change what was asked for: it is off for that one line. After a command
- * that was killed the screen may be the one that it drew on: the marks of modes are taken back.
- *
- * A command may set PROMPT_COMMAND (". ~/.bashrc" often does). That replaces its first element: of
- * an array, which bash 5.1 runs, the other one stays, and tells the end. What is gone all the same
- * is put back with the next line.
- *
- * Windows outlive the server that opened them, so there are some with earlier scripts: they are
- * told by the first line, which changes only when the key or the marks do. */
+/* The first shell only passes the lines on by a descriptor and becomes the second. History
+ * expansion ('!') would change a typed line, so it is off for that line. A killed command may
+ * leave the alternate screen and other modes on, so they are reset. A command may set
+ * PROMPT_COMMAND (". ~/.bashrc" often does), which replaces its first element. In an array, which
+ * bash 5.1 runs, the other element stays and marks the end. A lost element is set again with the
+ * next line. Windows outlive the server that opened them, so some have earlier scripts. The first
+ * line identifies a script; it changes only when the key or the marks change. */
 #define FIRST_LINE "exec bash --rcfile /dev/fd/3 -i 3<<'__ATOLL'\n"
 static const char script[] = FIRST_LINE
         "[ -r /etc/profile ] && . /etc/profile\n"
@@ -79,7 +76,7 @@ int prompt_line_check(const char *command, struct error *err)
 	return 0;
 }
 
-/* Several lines are one command, so that they have one end and one status. */
+/* Several lines are a single command with a single end and status. */
 static void write_block(struct buf *out, const char *command)
 {
 	buf_add_text(out, "eval '");
@@ -123,7 +120,7 @@ static bool parse_nonce(struct span text, char out[PROMPT_NONCE_SIZE + 1])
 	return true;
 }
 
-/* "SECONDS.MICROSECONDS", with what the shell's locale has for the point. */
+/* "SECONDS.MICROSECONDS", with the decimal separator of the shell's locale. */
 static int64_t parse_time_ms(struct span text)
 {
 	int64_t ms = 0;

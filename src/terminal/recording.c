@@ -11,10 +11,10 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "blob/blob.h"
-#include "fleet/hold.h"
 #include "terminal/cast.h"
 #include "terminal/spool.h"
 #include "terminal/terminals.h"
+#include "fleet/core/fleet_hold.h"
 
 #define FOLDER "recordings/"
 #define SUFFIX ".cast"
@@ -25,7 +25,7 @@
 struct recorder {
 	struct list item; /* of terminals.recorders */
 	struct terminals *terminals;
-	struct fleet_hold place; /* names it; holds nothing */
+	struct fleet_hold place; /* its name; not owned */
 	uint64_t process, started_unix_ms;
 	struct terminal_reader reader;
 	struct spool_name name;
@@ -43,7 +43,7 @@ static int write_line(struct recorder *r, const struct buf *line, struct error *
 	return fd_write_all(r->fd, line->data, line->size, err);
 }
 
-/* A disk that is slow for a while may miss some of it. */
+/* A slow disk may lose some output. */
 static void write_output(struct recorder *r, const struct agent_output *o, struct buf *line)
 {
 	int64_t at_us = (clock_monotonic_ns() - r->begun_ns) / 1000;
@@ -54,7 +54,7 @@ static void write_output(struct recorder *r, const struct agent_output *o, struc
 	cast_write_output(line, &r->text, at_us, o->bytes);
 }
 
-/* 1 = go on, 0 = it is whole. */
+/* 1 = continue, 0 = the recording is complete. */
 static int take_output(struct recorder *r, struct error *err)
 {
 	AUTO(buf_done) struct buf line = BUF(LINE_MAX_BYTES);
@@ -63,7 +63,7 @@ static int take_output(struct recorder *r, struct error *err)
 
 	if (more < 0 && err->code == ERROR_TIMEOUT)
 		return 1;
-	/* A sandbox that goes takes its window along. */
+	/* A window ends with its sandbox. */
 	if (more <= 0)
 		return 0;
 	write_output(r, &output, &line);
@@ -90,7 +90,7 @@ static void finish_recording(struct recorder *r, bool failed, struct error *err)
 	struct terminals *t = r->terminals;
 
 	(void)close(r->fd);
-	/* One that cannot be published waits for the server's next start. */
+	/* A recording that cannot be published waits for the server's next start. */
 	if (failed)
 		spool_remove(t->spool, &r->name);
 	else if (spool_publish(t->spool, &r->name, t->options.blobs, err) < 0)
@@ -178,7 +178,7 @@ static int begin_recording(struct recorder *r, const struct terminal_at *at, con
 	return start_thread(run_recorder, r, err);
 }
 
-/* Takes its place among those that run; false when it has one. */
+/* Adds the recording to the running ones; false if the window has one already. */
 static bool enter_recorders(struct terminals *t, struct recorder *r, const char *sandbox)
 {
 	bool is_new = true;
@@ -294,7 +294,7 @@ void terminals_recover(struct terminals *t)
 	if (!l)
 		abort();
 	l->terminals = t;
-	/* Those that begin from now on are not among them. */
+	/* Recordings that start later are not included. */
 	if (t->options.blobs)
 		l->count = spool_list(t->spool, l->names, COUNT_OF(l->names));
 	if (l->count == 0) {

@@ -11,7 +11,7 @@
 
 #define FEED_SIZE ((size_t)16 * 1024)
 #define CELL_TEXT_MAX (VTERM_MAX_CHARS_PER_CELL * 4)
-/* Of one line as ANSI: each cell with colours of its own. */
+/* Bytes of a line as ANSI: each cell with its own colours. */
 #define LINE_ANSI_MAX ((size_t)TERMINAL_COLUMNS_MAX * (CELL_TEXT_MAX + 64))
 #define SCREEN_TEXT_MAX ((size_t)TERMINAL_ROWS_MAX * (LINE_ANSI_MAX + 64))
 
@@ -24,7 +24,7 @@ struct screen {
 	char title[SCREEN_TITLE_MAX];
 	struct filter filter;
 	struct buf filtered;
-	struct buf typed; /* what the library answers, to queries and to keys */
+	struct buf typed; /* the library's answers to queries and keys */
 };
 
 static void add_rune(struct buf *out, uint32_t c)
@@ -85,7 +85,7 @@ static void on_typed(const char *bytes, size_t size, void *context)
 
 static const VTermScreenCallbacks callbacks = {.settermprop = on_property};
 
-/* libvterm 0.1.4 writes past the end of a line that has no room for one wide character. */
+/* libvterm 0.1.4 writes past the end of a line that has no room for a wide character. */
 static uint32_t columns_of_model(uint32_t columns)
 {
 	return columns < 2 ? 2 : columns;
@@ -129,8 +129,8 @@ static void get_size(const struct screen *s, int *rows, int *columns)
 	vterm_get_size(s->vterm, rows, columns);
 }
 
-/* A terminal of another size scrolls as a whole. libvterm 0.1.4 keeps the margins, also those that
- * lie outside then, and moves less than nothing when it scrolls there. */
+/* After a change of size the whole terminal scrolls. libvterm 0.1.4 keeps margins that lie outside
+ * the new size and computes a negative size when it scrolls there. */
 static void forget_margins(struct screen *s)
 {
 	static const char forget[] = "\033[r\033[s";
@@ -198,7 +198,7 @@ static void add_cell(struct buf *out, const VTermScreenCell *cell)
 {
 	if (cell->chars[0] == 0)
 		buf_add_byte(out, ' ');
-	/* The right half of a wide one is marked by a value that is no character. */
+	/* The right half of a wide character is marked by a value that is no character. */
 	for (unsigned i = 0; i < VTERM_MAX_CHARS_PER_CELL && cell->chars[i]; i++)
 		if (cell->chars[i] < 0x110000)
 			add_rune(out, cell->chars[i]);
@@ -460,7 +460,8 @@ int screen_type_key(struct screen *s, const char *name, struct buf *out, struct 
 	return 0;
 }
 
-/* Newlines are carriage returns on a keyboard. What would end the paste early is left out. */
+/* A keyboard sends newlines as carriage returns. Bytes that would end the paste early are left
+ * out. */
 void screen_type_paste(struct screen *s, const char *text, struct buf *out)
 {
 	buf_reset(&s->typed);

@@ -15,7 +15,7 @@ struct screen_entry {
 };
 
 struct screens {
-	pthread_mutex_t lock; /* over all of this */
+	pthread_mutex_t lock; /* guards all of this */
 	struct screen_entry entries[SCREENS_MAX];
 	uint64_t uses;
 	size_t cells;
@@ -64,7 +64,7 @@ struct screen *screens_take(struct screens *s, const struct screen_key *key)
 	return found;
 }
 
-/* An empty place, else that of the one which was used longest ago. */
+/* A free entry, else the least recently used one. */
 static struct screen_entry *oldest_entry(struct screens *s)
 {
 	struct screen_entry *best = &s->entries[0];

@@ -40,7 +40,7 @@ void spool_remove(const char *folder, const struct spool_name *name)
 		log_warning("a spooled recording is left", TEXT("file", name->text));
 }
 
-/* Up to the last end of a line; 0 when there is none. */
+/* The size up to the last end of a line; 0 if there is none. */
 static int find_end(int fd, int64_t *ret, struct error *err)
 {
 	char piece[4096];
@@ -91,7 +91,7 @@ static int put_blob(struct blob_store *blobs, const char *blob, int from, int64_
 
 	if (blob_put(blobs, &(struct blob_put){.name = blob, .size_max = RECORDING_BYTES_MAX},
 	             &writer, err) < 0) {
-		/* It was published before, by a server that ended just then. */
+		/* A server that ended just after it had published this. */
 		if (err->code != ERROR_CONFLICT)
 			return -1;
 		error_clear(err);

@@ -13,8 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/buf.h"
-#include "fleet/fleet.h"
+#include "base/error.h"
 #include "wire/agent.h"
 #include "wire/agent_terminal.h"
 
@@ -31,8 +30,10 @@
 #define TERMINAL_INPUT_MAX ((size_t)128 * 1024)
 #define TERMINAL_OUTPUT_MAX ((size_t)1024 * 1024)
 
+struct arena;
 struct blob_store;
 struct cancel;
+struct fleet_hold;
 struct store;
 struct terminals;
 struct terminals_options {

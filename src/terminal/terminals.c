@@ -9,10 +9,10 @@
 #include "base/cancel.h"
 #include "base/clock.h"
 #include "base/fd.h"
-#include "fleet/hold.h"
 #include "provider/command_ends.h"
 #include "provider/compute.h"
 #include "terminal/screens.h"
+#include "fleet/core/fleet_hold.h"
 
 #define FRAME_MS 1000 /* from the first byte of a message to its last */
 
@@ -108,22 +108,7 @@ void terminal_wait_end(struct terminals *t)
 int terminal_ask(const struct terminal_at *at, const struct agent_terminal *change,
                  struct agent_terminal_state *ret, struct error *err)
 {
-	AUTO(arena_done) struct arena arena = {0};
-	struct agent_terminal_state state = {.rows = 0};
-	struct compute_call call = {
-	        .type = AGENT_TERMINAL,
-	        .shape = agent_terminal_shape,
-	        .message = change,
-	        .reply_type = AGENT_TERMINAL_STATE,
-	        .reply_shape = agent_terminal_state_shape,
-	        .reply = &state,
-	        .reply_size = sizeof(state),
-	};
-
-	if (compute_call(at->hold->provider, at->hold->id, &arena, &call, at->deadline, err) < 0)
-		return -1;
-	*ret = state;
-	return 0;
+	return compute_terminal(at->hold->provider, at->hold->id, change, at->deadline, ret, err);
 }
 
 int terminal_feed(const struct terminal_at *at, uint64_t process, struct span bytes,
@@ -184,8 +169,8 @@ static int take_end(struct terminal_reader *r, struct error *err)
 	return 0;
 }
 
-/* The window's connection lives for as long as its caller listens; each call has a deadline of its
- * own, which ends no frame that has begun to come. */
+/* The window's connection lives as long as its caller listens. Each call has its own deadline,
+ * which does not cut off a frame that has begun to arrive. */
 int terminal_reader_next(struct terminal_reader *r, int64_t deadline, struct agent_output *ret,
                          struct error *err)
 {

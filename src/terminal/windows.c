@@ -5,13 +5,13 @@
 
 #include "base/clock.h"
 #include "base/id.h"
-#include "fleet/hold.h"
 #include "provider/compute.h"
 #include "provider/provider.h"
-#include "store/accounts.h"
 #include "terminal/prompt.h"
 #include "terminal/recording.h"
 #include "terminal/terminals.h"
+#include "store/projects.h"
+#include "fleet/core/fleet_hold.h"
 
 #define LABEL "terminal:"
 #define GIVEN_NAME_SIZE 7 /* with its NUL */
@@ -80,7 +80,7 @@ static int list_windows(const struct terminal_at *at, struct window_search *g, s
 	                         err);
 }
 
-/* One whose maker was killed before it could say how long it may stand idle is told now. */
+/* Sets the idle time of a window whose maker was killed before it could set it. */
 static int set_idle(const struct terminal_at *at, const struct terminal_open *open,
                     struct terminal_window *w, struct error *err)
 {
@@ -149,7 +149,7 @@ static int start_args(const struct terminal_at *at, struct arena *a, struct agen
 	                     &(struct compute_start){exec, a, at->deadline}, ret, err);
 }
 
-/* bash where it is, else sh; the agent answers NOT_FOUND for users and folders, too. */
+/* bash if it exists, else sh; the agent answers NOT_FOUND for users and folders, too. */
 static int start_shell(const struct terminal_at *at, struct arena *a,
                        const struct terminal_open *open, struct agent_process *ret,
                        struct error *err)
@@ -264,11 +264,6 @@ int terminal_close(const struct terminal_at *at, struct arena *a, struct error *
 	struct terminal_window w;
 	AUTO(terminal_reader_done) struct terminal_reader reader = {.over = false};
 	struct agent_signal message = {.signal = SIGKILL, .whole_tree = 1};
-	struct compute_call call = {
-	        .type = AGENT_SIGNAL,
-	        .shape = agent_signal_shape,
-	        .message = &message,
-	};
 	struct agent_output output;
 	int more;
 
@@ -276,7 +271,8 @@ int terminal_close(const struct terminal_at *at, struct arena *a, struct error *
 		return -1;
 	message.process = w.process.process;
 	if (terminal_reader_open(&reader, at, message.process, w.state.output_end, true, err) < 0 ||
-	    compute_call(at->hold->provider, at->hold->id, a, &call, at->deadline, err) < 0)
+	    compute_signal(at->hold->provider, at->hold->id, AGENT_SIGNAL, &message, at->deadline,
+	                   err) < 0)
 		return -1;
 	do
 		more = terminal_reader_next(&reader, at->deadline, &output, err);

@@ -7,14 +7,20 @@
 #include "base/cancel.h"
 #include "base/clock.h"
 #include "base/id.h"
+#include "json/json.h"
+#include "job/job.h"
+#include "json/json.h"
 #include "store/approvals.h"
 #include "tool/call.h"
+#include "tool/tool.h"
+#include "store/sandbox_record.h"
 
 #define LIFE_MS (3600 * INT64_C(1000)) /* time to decide */
 #define GRACE_MS (900 * INT64_C(1000)) /* time to use an approval */
 #define PENDING_MAX 200                /* of a project */
 #define SHOWN_MAX ((size_t)64 * 1024)  /* bytes of the input in the approval */
 #define LOOK_MS 200
+#define PRINTED_MAX 6 /* bytes of normal form for a byte of input: "\x7f" is "\u007f" */
 
 static void hash_text(crypto_hash_sha256_state *state, const char *text)
 {
@@ -37,7 +43,7 @@ static const char *origin_json(const struct tool_call *call)
 static int describe_call(const struct tool *tool, const struct tool_call *call, struct span input,
                          struct approval_record *ret, struct error *err)
 {
-	AUTO(buf_done) struct buf text = BUF(2 * input.size + 1024);
+	AUTO(buf_done) struct buf text = BUF(PRINTED_MAX * input.size + 16);
 	crypto_hash_sha256_state state;
 	const struct json_value *value;
 	struct id id = id_new();
@@ -46,6 +52,9 @@ static int describe_call(const struct tool *tool, const struct tool_call *call, 
 	if (json_load(call->arena, input.size > 0 ? input : SPAN("{}"), &value, err) < 0)
 		return -1;
 	json_print(&text, value, 0);
+	/* The hash is of the whole input, so that an approval is for no other call. */
+	if (text.overflowed)
+		return FAIL(err, ERROR_TOO_LARGE, "the input is too long for an approval");
 	(void)crypto_hash_sha256_init(&state);
 	hash_text(&state, tool->name);
 	hash_text(&state, call->sandbox ? call->sandbox->id : "");

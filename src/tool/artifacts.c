@@ -8,8 +8,12 @@
 #include "base/cancel.h"
 #include "base/clock.h"
 #include "base/path.h"
-#include "fleet/artifacts.h"
+#include "fleet/sandbox/artifacts.h"
+#include "job/job.h"
+#include "json/json.h"
+#include "store/jobs.h"
 #include "tool/call.h"
+#include "tool/tool.h"
 #include "wire/agent_files.h"
 
 #define ADDRESS_MS (3600 * INT64_C(1000))

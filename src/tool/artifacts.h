@@ -2,7 +2,16 @@
 /* tool/artifacts.h — stores the files that a command left in a folder of the workspace. */
 #pragma once
 
-#include "tool/tool.h"
+#include <stdint.h>
+
+#include "base/attribute.h"
+
+struct error;
+struct job_record;
+struct json_list;
+struct json_shape;
+struct tool_call;
+struct tool_result;
 
 #define TOOL_ARTIFACTS_ABOUT                                                                       \
 	"folder: files made or changed in it are stored, also after the sandbox is deleted, and "  \

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "job/job.h"
+#include "json/json.h"
+#include "store/jobs.h"
 #include "tool/artifacts.h"
 #include "tool/builtin.h"
+#include "tool/tool.h"
 #include "wire/agent_cause.h"
 
 enum async_action { ASYNC_STATUS, ASYNC_LOGS, ASYNC_STOP };

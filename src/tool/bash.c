@@ -2,9 +2,12 @@
 #include <inttypes.h>
 
 #include "base/path.h"
+#include "job/job.h"
+#include "json/json.h"
 #include "tool/artifacts.h"
 #include "tool/builtin.h"
 #include "tool/exec.h"
+#include "tool/tool.h"
 #include "wire/agent_cause.h"
 
 struct bash_input {

@@ -2,7 +2,7 @@
 /* tool/builtin.h — the tools of this folder, for the list in tools.c. */
 #pragma once
 
-#include "tool/tool.h"
+struct tool;
 
 /* Commands and code. */
 extern const struct tool bash_tool;

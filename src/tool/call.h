@@ -2,9 +2,16 @@
 /* tool/call.h — the paths, waits and approvals of a call. */
 #pragma once
 
-#include "tool/tool.h"
+#include <stdint.h>
+
+#include "base/attribute.h"
+#include "base/span.h"
 
 struct agent_path;
+struct error;
+struct tool;
+struct tool_call;
+struct tool_result;
 
 /* Resolves a path of the workspace for the agent; NULL is the workspace itself. */
 MUST_CHECK int tool_resolve_path(const struct tool_call *call, const char *path,

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tool/contents.h"
 
-#include "fleet/hold.h"
 #include "provider/agent_reader.h"
 #include "provider/compute.h"
 #include "provider/provider.h"
 #include "tool/call.h"
+#include "tool/tool.h"
+#include "wire/agent.h"
 #include "wire/agent_files.h"
+#include "fleet/core/fleet_hold.h"
 
 /* One call for a file. The agent may be hostile: it must send AGENT_FILE once, before any data. */
 struct file_call {

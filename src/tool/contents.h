@@ -2,9 +2,13 @@
 /* tool/contents.h — reads and writes a file of the workspace. */
 #pragma once
 
-#include "tool/tool.h"
+#include "base/attribute.h"
+#include "base/span.h"
 
 struct agent_file;
+struct buf;
+struct error;
+struct tool_call;
 
 struct tool_file_reader {
 	/* Returns 1 to stop reading, -1 for a failure, else 0. */

@@ -4,9 +4,10 @@
 #include <string.h>
 
 #include "base/head_tail.h"
-#include "fleet/hold.h"
 #include "provider/compute_run.h"
 #include "provider/provider.h"
+#include "tool/tool.h"
+#include "fleet/core/fleet_hold.h"
 
 /* The output of both streams in order, and of each stream. */
 struct exec_output {

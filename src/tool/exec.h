@@ -2,7 +2,10 @@
 /* tool/exec.h — runs a command to its end. */
 #pragma once
 
-#include "tool/tool.h"
+#include "base/span.h"
+#include "wire/agent.h"
+
+struct tool_call;
 
 struct tool_exec {
 	const char **const *alternatives; /* argument lists; the first existing program runs */

@@ -2,12 +2,12 @@
 #include <inttypes.h>
 
 #include "base/path.h"
-#include "terminal/terminal.h"
+#include "json/json.h"
 #include "tool/artifacts.h"
 #include "tool/builtin.h"
 #include "tool/call.h"
-
-#define WINDOW "main"
+#include "tool/window.h"
+#include "store/sandbox_record.h"
 
 struct execute_input {
 	const char *command, *window, *artifacts;
@@ -108,16 +108,7 @@ static int execute_call(const struct tool_call *call, const void *input, struct 
                         struct error *err)
 {
 	const struct execute_input *in = input;
-	const struct terminal_at at = {
-	        .terminals = call->terminals,
-	        .hold = call->hold,
-	        .window = in->window ? in->window : WINDOW,
-	        .deadline = call->deadline,
-	        .cancel = call->cancel,
-	        .on_progress = call->on_progress,
-	        .progress_context = call->progress_context,
-	        .who = call->key_id,
-	};
+	const struct terminal_at at = tool_window_at(call, in->window);
 	size_t limit = (size_t)call->output_limit_bytes;
 	struct terminal_execute what = {
 	        .command = in->command,

@@ -2,11 +2,13 @@
 #include <inttypes.h>
 
 #include "base/path.h"
-#include "fleet/hold.h"
+#include "json/json.h"
 #include "tool/builtin.h"
 #include "tool/call.h"
 #include "tool/search.h"
+#include "tool/tool.h"
 #include "wire/agent_files.h"
+#include "fleet/core/fleet_hold.h"
 
 #define TEXT_MAX 1000 /* bytes of a line */
 #define LIMIT_MAX 10000
@@ -47,13 +49,7 @@ static const struct json_member grep_input_members[] = {
                           .about = "at most so many lines or files (default 250)"),
         JSON_END,
 };
-static const struct json_shape grep_input = {
-        .name = "GrepInput",
-        .about = "What to search for",
-        .size = sizeof(struct grep_input),
-        .members = grep_input_members,
-        .present_offset = offsetof(struct grep_input, present),
-};
+static JSON_BITS_SHAPE(grep_input, "GrepInput", grep_input, "What to search for");
 
 struct tool_grep_match {
 	const char *path, *text;

@@ -4,12 +4,14 @@
 #include <stdlib.h>
 
 #include "base/path.h"
-#include "fleet/hold.h"
+#include "json/json.h"
 #include "provider/compute.h"
-#include "provider/provider.h"
 #include "tool/builtin.h"
 #include "tool/call.h"
+#include "tool/tool.h"
+#include "wire/agent.h"
 #include "wire/agent_files.h"
+#include "fleet/core/fleet_hold.h"
 
 #define FOUND_MAX 100000 /* that are sorted */
 #define LIMIT_MAX 10000
@@ -89,26 +91,13 @@ static int collect_files(struct file_collection *c, uint16_t type, const struct 
 {
 	const struct tool_call *call = c->call;
 	struct agent_path message = *what;
-	struct agent_file file;
-	const struct compute_call compute = {
-	        .type = type,
-	        .shape = agent_path_shape,
-	        .message = &message,
-	        .reply_type = AGENT_FILE,
-	        .reply_shape = agent_file_shape,
-	        .reply = &file,
-	        .reply_size = sizeof(file),
-	        .on_reply = on_file,
-	        .context = c,
-	};
+	const struct compute_file file = {type, &message, call->deadline, on_file, c};
 
 	message.size_max = FOUND_MAX;
-	if (provider_require(call->hold->provider, PROVIDER_CAN_FILES, err) < 0 ||
-	    tool_resolve_path(call, what->path, &message, err) < 0)
+	if (tool_resolve_path(call, what->path, &message, err) < 0)
 		return -1;
 	c->below = strcmp(message.path, ".") == 0 ? "" : message.path;
-	return compute_call(call->hold->provider, call->hold->id, call->arena, &compute,
-	                    call->deadline, err);
+	return compute_file(call->hold->provider, call->hold->id, call->arena, &file, NULL, err);
 }
 
 static void write_files(const struct file_collection *c, int64_t limit, bool with_type,

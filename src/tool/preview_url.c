@@ -2,9 +2,13 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "fleet/preview.h"
+#include "config/config.h"
+#include "fleet/sandbox/preview.h"
+#include "json/json.h"
 #include "tool/builtin.h"
 #include "tool/call.h"
+#include "tool/tool.h"
+#include "store/sandbox_record.h"
 
 struct preview_input {
 	int64_t port, ttl_seconds;

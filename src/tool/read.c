@@ -2,8 +2,10 @@
 #include <inttypes.h>
 
 #include "base/path.h"
+#include "json/json.h"
 #include "tool/builtin.h"
 #include "tool/contents.h"
+#include "tool/tool.h"
 #include "wire/agent_files.h"
 
 #define LINES_DEFAULT 2000
@@ -136,11 +138,8 @@ static void add_lines(struct read_page *p, struct span bytes)
 		size_t size = end ? (size_t)(end - bytes.data) : bytes.size;
 
 		add_piece(p, (struct span){bytes.data, size});
-		if (end) {
-			if (p->line_size == 0 && line_is_wanted(p))
-				buf_addf(&p->text, "%6" PRId64 "\t", p->line);
+		if (end)
 			end_line(p);
-		}
 		size += end != NULL;
 		bytes.data += size;
 		bytes.size -= size;

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <assert.h>
 
+#include "base/arena.h"
+#include "json/json.h"
+#include "json/write.h"
 #include "tool/tool.h"
 
 void tool_add_text(struct tool_result *result, struct span text)
@@ -42,79 +45,59 @@ const char *tool_text(struct arena *a, struct span bytes)
 
 /* ---- JSON, by the names of MCP ---- */
 
-static void write_member(struct buf *out, const char *name, const char *text)
-{
-	buf_addf(out, ",\"%s\":", name);
-	json_write_text(out, span_of(text));
-}
-
-static void write_bytes(struct buf *out, const char *name, struct span bytes)
-{
-	buf_addf(out, ",\"%s\":\"", name);
-	json_write_base64(out, bytes);
-	buf_add_byte(out, '"');
-}
-
 static void write_content(struct buf *out, const struct tool_content *c)
 {
+	json_begin_object(out, NULL);
 	switch (c->kind) {
 	case TOOL_TEXT:
-		buf_add_text(out, "{\"type\":\"text\",\"text\":");
-		json_write_text(out, c->bytes);
-		buf_add_byte(out, '}');
-		return;
+		json_add_text(out, "type", "text");
+		json_add_span(out, "text", c->bytes);
+		break;
 	case TOOL_IMAGE:
-		buf_add_text(out, "{\"type\":\"image\"");
-		write_bytes(out, "data", c->bytes);
-		write_member(out, "mimeType", c->media_type);
-		buf_add_byte(out, '}');
-		return;
+		json_add_text(out, "type", "image");
+		json_add_bytes(out, "data", c->bytes);
+		json_add_text(out, "mimeType", c->media_type);
+		break;
 	case TOOL_RESOURCE:
-		buf_add_text(out, "{\"type\":\"resource\",\"resource\":{\"uri\":");
-		json_write_text(out, span_of(c->uri));
-		write_member(out, "mimeType", c->media_type);
-		write_bytes(out, "blob", c->bytes);
-		buf_add_text(out, "}}");
-		return;
+		json_add_text(out, "type", "resource");
+		json_begin_object(out, "resource");
+		json_add_text(out, "uri", c->uri);
+		json_add_text(out, "mimeType", c->media_type);
+		json_add_bytes(out, "blob", c->bytes);
+		json_end_object(out);
+		break;
 	}
+	json_end_object(out);
 }
 
 void tool_write_result(struct buf *out, const struct tool *tool, const struct tool_result *result)
 {
-	buf_add_text(out, "\"content\":[");
-	for (unsigned i = 0; i < result->count; i++) {
-		if (i > 0)
-			buf_add_byte(out, ',');
+	json_begin_list(out, "content");
+	for (unsigned i = 0; i < result->count; i++)
 		write_content(out, &result->content[i]);
-	}
-	buf_add_byte(out, ']');
-	if (!result->structured)
-		return;
-	buf_add_text(out, ",\"structuredContent\":");
-	json_write(out, tool->output, result->structured);
-}
-
-static void write_hint(struct buf *out, const char *name, bool value)
-{
-	buf_addf(out, ",\"%s\":%s", name, value ? "true" : "false");
+	json_end_list(out);
+	if (result->structured)
+		json_add_struct(out, "structuredContent", tool->output, result->structured);
 }
 
 void tool_write(struct buf *out, const struct tool *tool)
 {
-	buf_addf(out, "{\"name\":\"%s\"", tool->name);
-	write_member(out, "title", tool->title);
-	write_member(out, "description", tool->description);
-	buf_add_text(out, ",\"inputSchema\":");
+	json_begin_object(out, NULL);
+	json_add_text(out, "name", tool->name);
+	json_add_text(out, "title", tool->title);
+	json_add_text(out, "description", tool->description);
+	json_add_name(out, "inputSchema");
 	json_write_whole_schema(out, tool->input);
 	if (tool->output) {
-		buf_add_text(out, ",\"outputSchema\":");
+		json_add_name(out, "outputSchema");
 		json_write_whole_schema(out, tool->output);
 	}
-	buf_add_text(out, ",\"annotations\":{\"title\":");
-	json_write_text(out, span_of(tool->title));
-	write_hint(out, "readOnlyHint", tool->class == TOOL_READS);
-	write_hint(out, "destructiveHint", tool->flags & TOOL_DESTRUCTIVE);
-	write_hint(out, "idempotentHint", tool->flags & TOOL_IDEMPOTENT);
-	write_hint(out, "openWorldHint", tool->flags & TOOL_OPEN_WORLD);
-	buf_add_text(out, "}}");
+	json_begin_object(out, "annotations");
+	json_add_text(out, "title", tool->title);
+	json_add_bool(out, "readOnlyHint", tool->class == TOOL_READS);
+	json_add_bool(out, "destructiveHint", tool->flags & TOOL_DESTRUCTIVE);
+	json_add_bool(out, "idempotentHint", tool->flags & TOOL_IDEMPOTENT);
+	json_add_bool(out, "openWorldHint", tool->flags & TOOL_OPEN_WORLD);
+	json_end_object(out);
+	json_end_object(out);
 }

@@ -7,6 +7,7 @@
 #include "code/block.h"
 #include "tool/artifacts.h"
 #include "tool/builtin.h"
+#include "tool/tool.h"
 #include "wire/agent_cause.h"
 
 /* The context of tools: its blocks run one after the other, see code/block.h. */

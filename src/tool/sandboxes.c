@@ -2,8 +2,12 @@
 /* Creates, lists and deletes sandboxes, for clients that have only tools. */
 #include <string.h>
 
-#include "fleet/create.h"
 #include "tool/builtin.h"
+#include "tool/tool.h"
+#include "store/sandbox_record.h"
+#include "store/sandboxes.h"
+#include "fleet/lifecycle/create.h"
+#include "fleet/lifecycle/lifecycle.h"
 
 #define LIST_MAX 200
 
@@ -52,13 +56,7 @@ static const struct json_member create_input_members[] = {
         JSON_BOOL_MEMBER(create_input, persistent, .about = "do not delete it when it is idle"),
         JSON_END,
 };
-static const struct json_shape create_input = {
-        .name = "CreateSandboxInput",
-        .about = "A new sandbox",
-        .size = sizeof(struct create_input),
-        .members = create_input_members,
-        .present_offset = offsetof(struct create_input, present),
-};
+static JSON_BITS_SHAPE(create_input, "CreateSandboxInput", create_input, "A new sandbox");
 
 static int create_call(const struct tool_call *call, const void *input, struct tool_result *ret,
                        struct error *err)

@@ -99,18 +99,9 @@ static int check_inside(struct arena *a, const struct search_scope *place, const
 	                                   .path = path,
 	                                   .user = place->user,
 	                                   .flags = AGENT_PATH_BENEATH};
-	struct agent_file file;
-	const struct compute_call call = {
-	        .type = AGENT_STAT,
-	        .shape = agent_path_shape,
-	        .message = &message,
-	        .reply_type = AGENT_FILE,
-	        .reply_shape = agent_file_shape,
-	        .reply = &file,
-	        .reply_size = sizeof(file),
-	};
+	const struct compute_file stat = {AGENT_STAT, &message, place->deadline};
 
-	return compute_call(place->provider, place->id, a, &call, place->deadline, err);
+	return compute_file(place->provider, place->id, a, &stat, NULL, err);
 }
 
 struct search_output {

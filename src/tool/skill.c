@@ -7,6 +7,7 @@
 #include "store/skills.h"
 #include "tool/builtin.h"
 #include "tool/contents.h"
+#include "tool/tool.h"
 #include "wire/agent_files.h"
 
 #define FOLDER ".claude/skills"

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* snapshot and rollback. */
-#include "fleet/hold.h"
-#include "fleet/snapshots.h"
+#include "base/buf.h"
+#include "json/json.h"
 #include "provider/provider.h"
 #include "tool/builtin.h"
+#include "tool/tool.h"
+#include "fleet/core/fleet_hold.h"
+#include "fleet/sandbox/fork.h"
+#include "fleet/snapshot/snapshots.h"
 
 struct snapshot_input {
 	const char *name;

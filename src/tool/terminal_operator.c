@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <inttypes.h>
 
-#include "terminal/terminal.h"
+#include "json/json.h"
 #include "tool/builtin.h"
 #include "tool/call.h"
-
-#define WINDOW "main"
+#include "tool/window.h"
 
 struct operator_input {
 	const char *window, *text, *paste, *wait_text, *wait_regex;
@@ -88,16 +87,7 @@ static int operator_call(const struct tool_call *call, const void *input, struct
                          struct error *err)
 {
 	const struct operator_input *in = input;
-	const struct terminal_at at = {
-	        .terminals = call->terminals,
-	        .hold = call->hold,
-	        .window = in->window ? in->window : WINDOW,
-	        .deadline = call->deadline,
-	        .cancel = call->cancel,
-	        .on_progress = call->on_progress,
-	        .progress_context = call->progress_context,
-	        .who = call->key_id,
-	};
+	const struct terminal_at at = tool_window_at(call, in->window);
 	bool waits = in->wait_text || in->wait_regex || in->wait_change || in->quiet_ms;
 	struct terminal_operate what = {
 	        .text = in->text,

@@ -13,13 +13,23 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "fleet/fleet.h"
-#include "job/job.h"
-#include "json/json.h"
-#include "sandbox/price.h"
+#include "base/attribute.h"
+#include "base/error.h"
+#include "base/span.h"
+#include "sandbox/usage_reason.h"
 
+struct arena;
+struct buf;
 struct cancel;
 struct code_contexts;
+struct config;
+struct fleet;
+struct fleet_hold;
+struct job_origin;
+struct jobs;
+struct json_shape;
+struct sandbox_record;
+struct store;
 struct terminals;
 
 /* The effect of a tool on the sandbox, for permissionMode. */

@@ -3,9 +3,11 @@
 #include <string.h>
 
 #include "base/path.h"
+#include "json/json.h"
 #include "tool/builtin.h"
 #include "tool/call.h"
 #include "tool/guard.h"
+#include "tool/tool.h"
 #include "wire/agent_files.h"
 
 /* A line each. */

@@ -2,8 +2,10 @@
 #include <inttypes.h>
 
 #include "base/path.h"
+#include "json/json.h"
 #include "tool/builtin.h"
 #include "tool/contents.h"
+#include "tool/tool.h"
 #include "wire/agent_files.h"
 
 #define CONTENT_MAX (8 << 20)

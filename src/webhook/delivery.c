@@ -6,7 +6,7 @@
 #include "base/fault.h"
 #include "base/log.h"
 #include "config/config.h"
-#include "http/outbound.h"
+#include "http/client/outbound.h"
 #include "store/secrets.h"
 #include "webhook/state.h"
 

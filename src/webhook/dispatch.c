@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "base/fault.h"
 #include "base/log.h"
-#include "fleet/events.h"
+#include "fleet/core/events.h"
 #include "webhook/state.h"
 
 #define PAGE 500

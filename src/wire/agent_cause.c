@@ -66,7 +66,7 @@ const char *agent_process_cause(const struct agent_process *p)
 	return agent_causes[find_cause(p)];
 }
 
-/* CAUSE_COUNT for a word that is none of them. */
+/* CAUSE_COUNT for an unknown word. */
 static enum cause parse_cause(const char *word)
 {
 	unsigned i = 0;

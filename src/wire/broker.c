@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "wire/broker.h"
 
+#include "wire/agent_claim.h"
+
 #include "wire/agent_warm.h"
+#include "wire/broker_messages.h"
 
 #define NAME_MAX_BYTES 64
 #define REVIEW_MAX_BYTES (3 * NAME_MAX_BYTES) /* two ids and a template's name */

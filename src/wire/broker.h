@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* wire/broker.h — the messages between atolld and the broker, and from the broker to a new agent.
+/* wire/broker.h — the messages between atolld and the broker: their types, and those that belong to
+ * no noun. wire/broker_NOUN.h has the rest.
  *
  * One SOCK_SEQPACKET connection; a packet is one frame: a request id (u64, the first member of
  * every message) and fixed fields. Replies carry the id of their request and may come in any order.
@@ -9,16 +10,6 @@
 
 #include <stdint.h>
 
-#include "wire/broker_backup.h"
-#include "wire/broker_disk.h"
-#include "wire/broker_egress.h"
-#include "wire/broker_measure.h"
-#include "wire/broker_pool.h"
-#include "wire/broker_probe.h"
-#include "wire/broker_snapshot.h"
-#include "wire/broker_template.h"
-#include "wire/broker_trash.h"
-#include "wire/broker_volume.h"
 #include "wire/wire.h"
 
 #define BROKER_PROTOCOL 7
@@ -85,71 +76,6 @@ struct broker_id {
 	uint64_t grace_ms; /* BROKER_STOP */
 };
 
-enum broker_kind { BROKER_NATIVE, BROKER_HOST };
-struct broker_create {
-	uint64_t request;
-	uint32_t kind; /* enum broker_kind */
-	const char *sandbox;
-	const char *hostname;
-	const char *template_name; /* a folder below DATA/templates, or "host" */
-	uint32_t network;          /* enum sandbox_network */
-	uint32_t privileges;
-	uint64_t cpu_milli;
-	uint64_t memory_bytes;
-	uint64_t disk_bytes;
-	uint64_t pids;
-	uint32_t background;  /* 1: idle processor time only, without a limit */
-	const char *snapshot; /* whose files the sandbox begins with, or ""; not for BROKER_START */
-	const char **volumes; /* "VOLUME:rw:/PATH" or "VOLUME:ro:/PATH//FOLDER-IN-IT" */
-	/* "" or "SUBJECT:BASE:ro:TEMPLATE": mounts two trees at BROKER_REVIEW_PATH, as
-	 * wire/agent_files.h describes. `base` shows snapshot BASE, or the template when that is
-	 * ""; `now` shows SUBJECT (a sandbox or snapshot). "rw" makes `now` writable; SUBJECT is
-	 * stopped then. */
-	const char *review;
-	const char *warm;   /* as in broker_pool, or "" */
-	const char *egress; /* network rules, as in sandbox/egress.h; "" = none */
-	/* BROKER_ENTRY repeats both. */
-	const char *owner; /* an id, or "" */
-	uint64_t lease_epoch;
-};
-#define BROKER_REVIEW_PATH "/review"
-struct broker_created {
-	uint64_t request;
-	uint32_t disk_is_advisory;
-	uint64_t took_us;
-	const char *steps; /* "overlay=41 limits=60 setup=310 …" in µs, for the create breakdown */
-};
-
-struct broker_limit {
-	uint64_t request;
-	const char *sandbox;
-	uint64_t cpu_milli; /* as in broker_create */
-	uint64_t memory_bytes;
-	uint64_t pids;
-};
-struct broker_entry {
-	uint64_t request;
-	const char *sandbox;
-	uint32_t running;
-	uint32_t paused; /* implies running */
-	const char *owner;
-	uint64_t lease_epoch;
-};
-struct broker_usage {
-	uint64_t request;
-	uint64_t uptime_ms;
-	uint64_t cpu_us;
-	uint64_t memory_bytes;
-	uint64_t memory_limit;
-	uint64_t disk_bytes;
-	uint64_t disk_limit;
-	uint64_t pids;
-	uint64_t pids_limit;
-	uint64_t network_in;
-	uint64_t network_out;
-	uint64_t oom_kills;
-};
-
 struct broker_ok {
 	uint64_t request;
 };
@@ -167,13 +93,5 @@ struct broker_ended {
 	uint32_t reason; /* enum sandbox_reason */
 };
 
-/* Gives a prepared sandbox its identity. Its host name is set before. */
-struct agent_claim {
-	const char *hostname;
-	const char *machine_id;
-};
-extern const struct wire_member agent_claim_shape[];
-
 extern const struct wire_member broker_hello_shape[], broker_welcome_shape[], broker_id_shape[],
-        broker_limit_shape[], broker_create_shape[], broker_created_shape[], broker_entry_shape[],
-        broker_usage_shape[], broker_ok_shape[], broker_failed_shape[], broker_ended_shape[];
+        broker_ok_shape[], broker_failed_shape[], broker_ended_shape[];

@@ -115,7 +115,7 @@ struct incoming {
 	size_t got; /* of the head */
 };
 
-/* What is left of a frame. */
+/* The rest of a frame. */
 static int receive_rest(struct incoming *in, uint16_t *ret_type, struct buf *payload,
                         struct error *err)
 {
@@ -247,7 +247,7 @@ static void collect_fds(struct msghdr *message, struct wire_fds *fds)
 	}
 }
 
-/* What came with the first bytes of a frame: at most one descriptor. */
+/* The descriptor that came with the first bytes of a frame; at most one. */
 static int receive_first(struct incoming *in, struct wire_fds *ret_fds, struct error *err)
 {
 	union control control;

@@ -30,7 +30,7 @@ STUCK_S = 25
 # other things to do, among them the create that comes after it.
 MARGIN_S = 10
 LIVING = ("pending", "creating", "started", "stopping", "stopped")
-STEPS = sorted({step for source in (atoll.ROOT / "src" / "fleet").glob("lease*.c")
+STEPS = sorted({step for source in (atoll.ROOT / "src" / "fleet").rglob("lease*.c")
                 for step in re.findall(r'fault_point\("lease", "([a-z-]+)"\)', source.read_text())})
 
 

@@ -2,8 +2,8 @@
 /* What a server inside a sandbox may send: a head, and the body that it announces. */
 #include <stdlib.h>
 
-#include "http/body.h"
-#include "http/head.h"
+#include "http/message/body.h"
+#include "http/message/head.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

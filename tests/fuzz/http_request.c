@@ -8,10 +8,12 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "http/connection.h"
-#include "http/http.h"
-#include "http/relay.h"
-#include "http/server.h"
+#include "http/server/connection.h"
+#include "http/server/connection_state.h"
+#include "http/server/http.h"
+#include "http/server/relay.h"
+#include "http/server/server_state.h"
+#include "loop/loop.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

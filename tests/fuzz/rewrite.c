@@ -3,7 +3,7 @@
  * chooses, the result must be the same as in one. */
 #include <stdlib.h>
 
-#include "http/rewrite.h"
+#include "http/rewrite/rewrite.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,7 +4,7 @@
 #include <fcntl.h>
 #include <stdint.h>
 
-#include "cli/session.h"
+#include "cli/core/session.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

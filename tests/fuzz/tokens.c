@@ -9,10 +9,10 @@
 #include "account/account.h"
 #include "config/config.h"
 #include "edge/tickets.h"
-#include "fleet/fleet_state.h"
-#include "fleet/preview.h"
-#include "store/records.h"
+#include "fleet/core/fleet_state.h"
+#include "fleet/sandbox/preview.h"
 #include "surface/envd/access.h"
+#include "store/sandbox_record.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -5,7 +5,7 @@
 
 #include "base/attribute.h"
 #include "base/buf.h"
-#include "http/content_coding.h"
+#include "http/message/content_coding.h"
 
 #define FREE_MAX ((size_t)4 << 20)
 #define RATIO_MAX 100

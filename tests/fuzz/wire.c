@@ -8,6 +8,8 @@
 #include "wire/agent_files.h"
 #include "wire/agent_warm.h"
 #include "wire/broker.h"
+#include "wire/broker_sandbox.h"
+#include "wire/broker_template.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

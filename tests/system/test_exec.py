@@ -226,8 +226,9 @@ def test_many_long_commands_hold_no_worker(server, api, box):
         client.raw("GET", "/healthz")
         client.connection.request("POST", f"{PATH}/{box}/exec", json.dumps({"command": "flock /tmp/gate true"}),
                                   {"Authorization": f"Bearer {client.key}", "Content-Type": "application/json"})
-    time.sleep(0.3)
     quick = server.api()
+    atoll.wait_for(lambda: len([p for p in quick.get(f"{PATH}/{box}/processes")["items"] if p["state"] == "running"]) > len(clients), 30,
+                   "all of them to wait for the gate")
     assert quick.exec(box, "echo quick")["stdout"] == "quick\n"
     assert not select.select([client.connection.sock for client in clients], [], [], 0)[0], "it waited for one of them"
     api.post(f"{PATH}/{box}/processes/{gate}/signal", {"signal": "KILL"})

@@ -146,6 +146,23 @@ def test_an_open_file_is_never_cut_off_by_a_switch(api, made):
     assert opened["process"] > 0
 
 
+USERS = {
+    "a watch on files": "import ctypes; c = ctypes.CDLL(None); c.inotify_add_watch(c.inotify_init(), b'/home/user', 2)",
+    "a file in shared memory": "import mmap, os; fd = os.open('/home/user/mapped', os.O_RDWR | os.O_CREAT); os.truncate(fd, 4096); m = mmap.mmap(fd, 4096);"
+                               "os.close(fd); [os.close(n) for n in range(3, 9) if os.path.exists(f'/proc/self/fd/{n}')]",
+    "a socket listens at": "import socket; s = socket.socket(socket.AF_UNIX); s.bind('/home/user/socket'); s.listen()",
+}
+
+
+@pytest.mark.parametrize("because", USERS)
+def test_what_a_process_has_of_the_old_root_is_found(api, made, because):
+    box = made.create()
+    api.exec(box, f'exec python3 -c "{USERS[because]}; open(\'/tmp/ready\', \'w\').close(); import time; time.sleep(1000)"', cwd="/", background=True)
+    atoll.wait_for(lambda: api.exec(box, "test -e /tmp/ready")["ok"], 30, "a process")
+    taken = made.snapshot(box)
+    assert taken["method"] == "copy" and because in taken["because"], taken
+
+
 def test_a_fork_has_everything_and_both_go_their_way(api, made):
     box = made.create(env={"COLOUR": "blue"}, labels={"of": "fork"})
     out(api, box, MAKE)

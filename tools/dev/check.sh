@@ -195,6 +195,7 @@ quick_checks()
 check_programs()
 {
 	run_check symbols tools/check_symbols.py
+	run_check privileged tools/check_privileged.py
 	run_check reference tools/check_reference.py
 }
 

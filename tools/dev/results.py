@@ -3,8 +3,6 @@
 
   results.py meson SUITE testlog.json    cmocka's cases, from what each program printed
   results.py junit SUITE report.xml      pytest's cases
-  results.py failed all.tsv              failures as "suite<TAB>name<TAB>what runs it again"
-  results.py unstable all.tsv SUITE NAME that failure passed when it was run again
   results.py tally all.tsv               what did not simply pass, with reasons, and the last line
 """
 
@@ -75,34 +73,12 @@ def rows(path):
         return [text.rstrip("\n").split("\t") for text in file]
 
 
-def again(name):
-    """What pytest calls a case that junit() has named; of a case that meson() has named, the program."""
-    module, _, case = name.partition(": ")
-    return f"{module.replace('.', '/')}.py::{case}" if module.startswith("tests.") else module
-
-
-def failed(path):
-    for outcome, suite, name, _ in rows(path):
-        if outcome == "failed":
-            print(suite, name, again(name), sep="\t")
-
-
-def unstable(path, suite, name):
-    changed = [["unstable", *row[1:]] if row[:3] == ["failed", suite, name] else row
-               for row in rows(path)]
-    with open(path, "w", encoding="utf-8") as file:
-        file.writelines("\t".join(row) + "\n" for row in changed)
-
-
 def tally(path):
     counts = collections.Counter()
     by_suite = collections.defaultdict(collections.Counter)
     skips = collections.Counter()
     failures = []
     for outcome, suite, name, reason in rows(path):
-        if outcome == "unstable":
-            print(f"UNSTABLE {suite} {name} {reason}")
-            outcome = "passed"
         counts[outcome] += 1
         by_suite[suite][outcome] += 1
         if outcome == "skipped":
@@ -120,6 +96,5 @@ def tally(path):
 
 
 if __name__ == "__main__":
-    {"meson": meson, "junit": junit, "failed": failed, "unstable": unstable,
-     "tally": tally}[sys.argv[1]](*sys.argv[2:])
+    {"meson": meson, "junit": junit, "tally": tally}[sys.argv[1]](*sys.argv[2:])
     write_lines()

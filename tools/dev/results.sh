@@ -23,18 +23,6 @@ results_add()
 	python3 tools/dev/results.py "$@" >>"$RESULTS/all.tsv"
 }
 
-# "SUITE<TAB>NAME<TAB>WHAT RUNS IT AGAIN" for each failure.
-results_failed()
-{
-	python3 tools/dev/results.py failed "$RESULTS/all.tsv"
-}
-
-# results_unstable SUITE NAME
-results_unstable()
-{
-	python3 tools/dev/results.py unstable "$RESULTS/all.tsv" "$@"
-}
-
 # Prints and returns 1 when something failed.
 results_end()
 {

@@ -10,7 +10,7 @@ DEEP_SUITES=(tidy analyzer tsan long operator newest ide fuzz)
 NAMED_SUITES=(quick unit examples)
 # The unit tests of the process that has threads. Of the store those with several users: the rest,
 # two thirds of the time here, is one thread with a database.
-TSAN_TESTS='^((base|loop|worker|json|http|sandbox|config|account|image|provider|fleet|webhook|terminal|job|api|daemon)/'
+TSAN_TESTS='^((base|loop|worker|json|http|sandbox|config|account|image|provider|fleet|webhook|terminal|job|edge|calls|surface|api|daemon)/'
 TSAN_TESTS+='|store/test_(concurrency|postgres|faults|log_sync)$)'
 
 # System tests that use many threads of atolld at once.
@@ -118,7 +118,7 @@ suite_tsan()
 	tests=$(meson test -C build-tsan --list 2>/dev/null | sed 's|.* / ||' |
 		grep -E "$TSAN_TESTS" || true)
 	# shellcheck disable=SC2046 # words
-	if ! build_kind tsan $(sed 's|/|_|; s|^|tests/unit_|' <<<"$tests"); then
+	if ! build_kind tsan $(sed 's|/|_|g; s|^|tests/unit_|' <<<"$tests"); then
 		result failed tsan build "the build failed"
 		return
 	fi
@@ -289,6 +289,17 @@ suite_quick()
 	run_built_pytest system quick 120 tests/contract tests/system/test_{lifecycle,exec,files}.py
 }
 
+# A program is named by the folder that lists it, which may be above the one that the file is in.
+unit_program()
+{
+	local folder
+	folder=$(dirname "$1")
+	while [ ! -f "$folder/meson.build" ]; do
+		folder=$(dirname "$folder")
+	done
+	echo "${folder#tests/unit/}/$(basename "$1" .c)"
+}
+
 # run_file FILE[::CASE]: one file of unit tests or of pytest's.
 run_file()
 {
@@ -301,10 +312,10 @@ run_file()
 		ATOLL_SLOW=1 run_built_pytest file "$(basename "$file" .py)" 1800 "$1"
 		;;
 	tests/unit/*.c)
-		file=${file#tests/unit/}
-		program=unit_$(tr / _ <<<"${file%.c}")
-		build_kind gcc "tests/$program" || { result failed file build "the gcc build failed"; return; }
-		UNIT_CASE=$name run_unit file gcc unit "${file%.c}"
+		program=$(unit_program "$file")
+		build_kind gcc "tests/unit_${program//\//_}" ||
+			{ result failed file build "the gcc build failed"; return; }
+		UNIT_CASE=$name run_unit file gcc unit "$program"
 		;;
 	*) die "'$file' is no test" "tests are tests/unit/**/*.c and tests/**/test_*.py" ;;
 	esac
@@ -337,47 +348,6 @@ suite_examples()
 	for run in examples/*/run; do
 		run_example "$(basename "$(dirname "$run")")"
 	done
-}
-
-# Tests of real servers and of threads, several at once on two cores, wait for clocks and for each
-# other. Up to UNSTABLE_MAX of them may fail and yet pass twice, alone: they are named, not hidden,
-# and are a defect of the test or a rare one of the program. More is a broken tree, and so is any
-# other failure (docs/decisions/tests-and-their-time.md).
-UNSTABLE_MAX=3
-UNSTABLE_SUITES='^(system|escape|fault|unit|asan)	'
-
-# passes_alone SUITE CASE-OR-PROGRAM
-passes_alone()
-{
-	case $1 in
-	unit) repeat_unit gcc "$2" ;;
-	asan) UBSAN_OPTIONS=$UBSAN_STRICT repeat_unit asan "$2" ;;
-	*) timeout --kill-after=20 300 python3 -m pytest -q -p no:cacheprovider --tb=short "$2" ;;
-	esac >&2 </dev/null
-}
-
-# The program that has the case, and all of its other cases. repeat_unit KIND PROGRAM
-repeat_unit()
-{
-	local folder=${BUILD_FOLDER[$1]}
-	meson test -C "$folder" --no-rebuild --suite unit --list 2>/dev/null | grep " / $2\$" >/dev/null &&
-		meson test -C "$folder" --no-rebuild --logbase again --print-errorlogs "$2"
-}
-
-run_failed_again()
-{
-	local suite name again all
-	all=$(results_failed)
-	if [ -z "$all" ] || [ "$(wc -l <<<"$all")" -gt "$UNSTABLE_MAX" ] ||
-		grep -qvP "$UNSTABLE_SUITES" <<<"$all"; then
-		return
-	fi
-	while IFS=$'\t' read -r suite name again; do
-		step "$again again, alone"
-		if passes_alone "$suite" "$again" && passes_alone "$suite" "$again"; then
-			results_unstable "$suite" "$name"
-		fi
-	done <<<"$all"
 }
 
 dev_test()
@@ -416,6 +386,5 @@ dev_test()
 		run_file "$suite"
 	done
 	behind_wait
-	run_failed_again
 	results_end
 }

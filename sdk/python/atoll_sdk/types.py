@@ -44,18 +44,18 @@ class SandboxCreate(TypedDict):
     persistent: NotRequired[bool]
     # time after the creation at which an ephemeral sandbox is deleted and a persistent one stopped, with its files kept; 0: never
     timeout_ms: NotRequired[int]
-    # idle time after which the sandbox is deleted; 0: the server's setting
+    # idle time after which an ephemeral sandbox is deleted; 0: the server's setting
     idle_reap_ms: NotRequired[int]
-    # maximum lifetime, active or idle: an ephemeral sandbox is deleted this long after its creation, a persistent one stopped this long after its last start; 0: the server's setting
+    # an ephemeral sandbox is deleted at this age; a persistent one is stopped this long after its last start; 0: the server's setting
     lifetime_max_ms: NotRequired[int]
-    # idle time after which the sandbox is paused; 0: the server's setting, -1: never
+    # idle time after which a sandbox is paused; 0: the server's setting; -1: never
     autoPauseMs: NotRequired[int]
-    # idle time after which the sandbox is stopped; 0: the server's setting, -1: never
+    # idle time after which a sandbox is stopped; 0: the server's setting; -1: never
     autoStopMs: NotRequired[int]
-    # time after a stop until the sandbox is deleted, persistent or not; 0: never
-    autoDeleteMs: NotRequired[int]
     # time after a stop until the files move to the blob store; 0: never
     autoArchiveMs: NotRequired[int]
+    # time after a stop until the sandbox is deleted, persistent or not; 0: never
+    autoDeleteMs: NotRequired[int]
     # name or id of a volume to mount writable at /workspace
     volume: NotRequired[str]
     # volumes to mount at chosen paths
@@ -134,15 +134,17 @@ class Sandbox(TypedDict):
     timeout_at: str | None
     # time since the start; 0 while stopped
     uptime_ms: int
+    # idle time after which an ephemeral sandbox is deleted; 0: never
     idle_reap_ms: int
+    # an ephemeral sandbox is deleted at this age; a persistent one is stopped this long after its last start; 0: never
     lifetime_max_ms: int
-    # idle time after which the sandbox is paused; 0: never
+    # idle time after which a sandbox is paused; 0: never
     autoPauseMs: int
-    # idle time after which the sandbox is stopped; 0: never
+    # idle time after which a sandbox is stopped; 0: never
     autoStopMs: int
     # time after a stop until the files move to the blob store; 0: never
     autoArchiveMs: int
-    # time after a stop until the sandbox is deleted; 0: never
+    # time after a stop until the sandbox is deleted, persistent or not; 0: never
     autoDeleteMs: int
     # the idle timeout is suspended until this time
     awake_until: str | None
@@ -989,14 +991,14 @@ class PoolSize(TypedDict):
 class IdleTimes(TypedDict):
     """Idle times of sandboxes; omitted members keep their values"""
 
-    # idle time after which a sandbox is paused; -1: never, 0: the setting of the project or server
-    pause_ms: NotRequired[int]
-    # idle time after which a sandbox is stopped; -1: never, 0: the setting of the project or server
-    stop_ms: NotRequired[int]
-    # idle time after which an ephemeral sandbox is deleted
+    # idle time after which an ephemeral sandbox is deleted; 0: the setting of the project or server
     reap_ms: NotRequired[int]
-    # an ephemeral sandbox is deleted at this age; a persistent one is stopped this long after its last start
+    # an ephemeral sandbox is deleted at this age; a persistent one is stopped this long after its last start; 0: the setting of the project or server
     lifetime_max_ms: NotRequired[int]
+    # idle time after which a sandbox is paused; 0: the setting of the project or server; -1: never
+    pause_ms: NotRequired[int]
+    # idle time after which a sandbox is stopped; 0: the setting of the project or server; -1: never
+    stop_ms: NotRequired[int]
 
 
 class TemplateWarm(TypedDict):
@@ -1722,14 +1724,14 @@ class MemberChange(TypedDict):
 class Settings(TypedDict):
     """Settings in effect for the project"""
 
-    # idle time after which a sandbox is paused; -1: never; 0: the platform's setting
-    idle_pause_seconds: int
-    # idle time after which a sandbox is stopped; -1: never; 0: the platform's setting
-    idle_stop_seconds: int
     # idle time after which an ephemeral sandbox is deleted; 0: the platform's setting
     idle_reap_seconds: int
     # an ephemeral sandbox is deleted at this age; a persistent one is stopped this long after its last start; 0: the platform's setting
     lifetime_max_seconds: int
+    # idle time after which a sandbox is paused; 0: the platform's setting; -1: never
+    idle_pause_seconds: int
+    # idle time after which a sandbox is stopped; 0: the platform's setting; -1: never
+    idle_stop_seconds: int
     # time without input and output after which a terminal closes; 0: the platform's setting
     terminal_ttl_seconds: int
     # MiB of stored artifacts; 0: the platform's setting
@@ -1747,14 +1749,14 @@ class Settings(TypedDict):
 class SettingsPut(TypedDict):
     """Given members replace the stored ones"""
 
-    # idle time after which a sandbox is paused; -1: never; 0: the platform's setting
-    idle_pause_seconds: NotRequired[int]
-    # idle time after which a sandbox is stopped; -1: never; 0: the platform's setting
-    idle_stop_seconds: NotRequired[int]
     # idle time after which an ephemeral sandbox is deleted; 0: the platform's setting
     idle_reap_seconds: NotRequired[int]
     # an ephemeral sandbox is deleted at this age; a persistent one is stopped this long after its last start; 0: the platform's setting
     lifetime_max_seconds: NotRequired[int]
+    # idle time after which a sandbox is paused; 0: the platform's setting; -1: never
+    idle_pause_seconds: NotRequired[int]
+    # idle time after which a sandbox is stopped; 0: the platform's setting; -1: never
+    idle_stop_seconds: NotRequired[int]
     # time without input and output after which a terminal closes; 0: the platform's setting
     terminal_ttl_seconds: NotRequired[int]
     # MiB of stored artifacts; 0: the platform's setting

@@ -18,6 +18,7 @@
 #include "broker/host/descriptors.h"
 #include "broker/host/spread.h"
 #include "broker/network/firewall.h"
+#include "isolation/confine.h"
 #include "isolation/isolation.h"
 
 #define LOCK_TRIES 100
@@ -137,6 +138,7 @@ static int open_network(struct host *host, struct error *err)
 		return -1;
 	n->gateway = host->options.gateway;
 	n->names_fd = host->folders[FOLDER_RUN_NAMES];
+	network_confine_nft(host->views[VIEW_HOST]);
 	network_prepare_host(n);
 	return 0;
 }
@@ -189,6 +191,26 @@ static int open_cgroups(struct host *host, struct error *err)
 	return 0;
 }
 
+static int open_program(const char *path, int *ret_fd, struct error *err)
+{
+	*ret_fd = open(path, O_RDONLY | O_CLOEXEC);
+	return *ret_fd < 0 ? FAIL_ERRNO(err, "open the program '%s'", path) : 0;
+}
+
+static int open_views(struct host *host, struct error *err)
+{
+	AUTO_CLOSE int proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	if (proc < 0)
+		return FAIL_ERRNO(err, "open '/proc'");
+	if (view_of_folder(host->folders[FOLDER_DATA], host->data_path, &host->views[VIEW_DATA],
+	                   err) < 0 ||
+	    view_of_folder(proc, "/proc", &host->views[VIEW_PROCESSES], err) < 0 ||
+	    view_of_host(&host->views[VIEW_HOST], err) < 0)
+		return FAIL_CONTEXT(err, "make the views of tasks");
+	return 0;
+}
+
 static int open_parts(struct host *host, struct error *err)
 {
 	if (isolation_check_host(err) < 0 || enter_mounts(err) < 0 || open_folders(host, err) < 0)
@@ -199,19 +221,22 @@ static int open_parts(struct host *host, struct error *err)
 	host->names_fd = open("/proc/self/ns/uts", O_RDONLY | O_CLOEXEC);
 	if (host->names_fd < 0)
 		return FAIL_ERRNO(err, "open our UTS namespace");
-	host->agent_fd = open(host->options.agent, O_RDONLY | O_CLOEXEC);
-	if (host->agent_fd < 0)
-		return FAIL_ERRNO(err, "open the agent '%s'", host->options.agent);
+	if (open_program(host->options.agent, &host->agent_fd, err) < 0 ||
+	    open_program(host->options.task, &host->task_fd, err) < 0 || open_views(host, err) < 0)
+		return -1;
 	return open_network(host, err);
 }
 
 int host_open(struct host *host, const struct broker_options *options, struct error *err)
 {
-	*host = (struct host){.options = *options, .agent_fd = -1, .names_fd = -1, .lock_fd = -1};
+	*host = (struct host){
+	        .options = *options, .agent_fd = -1, .task_fd = -1, .names_fd = -1, .lock_fd = -1};
 	for (unsigned i = 0; i < FOLDER_COUNT; i++)
 		host->folders[i] = -1;
 	for (unsigned i = 0; i < LAYER_COUNT; i++)
 		host->layers[i] = -1;
+	for (unsigned i = 0; i < VIEW_COUNT; i++)
+		host->views[i] = -1;
 	for (unsigned i = 0; i < CGROUP_CONTROLLER_COUNT; i++)
 		host->cgroups.roots[i] = -1;
 	if (open_parts(host, err) == 0)
@@ -226,8 +251,11 @@ void host_close(struct host *host)
 		fd_forget(&host->folders[i]);
 	for (unsigned i = 0; i < LAYER_COUNT; i++)
 		fd_forget(&host->layers[i]);
+	for (unsigned i = 0; i < VIEW_COUNT; i++)
+		fd_forget(&host->views[i]);
 	cgroup_close(&host->cgroups);
 	fd_forget(&host->agent_fd);
+	fd_forget(&host->task_fd);
 	fd_forget(&host->names_fd);
 	fd_forget(&host->lock_fd);
 }
@@ -239,12 +267,15 @@ static int max_fd(int a, int b)
 
 int host_fd_end(const struct host *host)
 {
-	int last = max_fd(max_fd(host->agent_fd, host->names_fd), STDERR_FILENO);
+	int last = max_fd(max_fd(host->agent_fd, host->task_fd),
+	                  max_fd(host->names_fd, STDERR_FILENO));
 
 	for (unsigned i = 0; i < FOLDER_COUNT; i++)
 		last = max_fd(last, host->folders[i]);
 	for (unsigned i = 0; i < LAYER_COUNT; i++)
 		last = max_fd(last, host->layers[i]);
+	for (unsigned i = 0; i < VIEW_COUNT; i++)
+		last = max_fd(last, host->views[i]);
 	for (unsigned i = 0; i < CGROUP_CONTROLLER_COUNT; i++)
 		last = max_fd(last, host->cgroups.roots[i]);
 	return last + 1;

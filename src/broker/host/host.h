@@ -51,15 +51,25 @@ enum host_layer {
 	LAYER_COUNT,
 };
 
+/* The view of the file system for programs with less privilege (isolation/confine.h). */
+enum task_view {
+	VIEW_DATA,
+	VIEW_PROCESSES,
+	VIEW_HOST, /* and nothing can be written */
+	VIEW_COUNT,
+	VIEW_ALL = VIEW_COUNT, /* what the broker sees */
+};
+
 struct host {
 	struct broker_options options;
 	char data_path[4096]; /* resolved */
 	int folders[FOLDER_COUNT];
 	int layers[LAYER_COUNT];
 	const char *sudo_lib_dir; /* of LAYER_SUDO_LIB */
-	int agent_fd;
-	int names_fd; /* the broker's own UTS namespace */
-	int lock_fd;  /* one broker for each data folder */
+	int views[VIEW_COUNT];    /* -1: none */
+	int agent_fd, task_fd;    /* programs, as they were at the start */
+	int names_fd;             /* the broker's own UTS namespace */
+	int lock_fd;              /* one broker for each data folder */
 	char boot_id[64];
 	bool can_limit_disk;    /* by images; see volume/image.h */
 	bool has_project_quota; /* see host/disk_folder.h */
@@ -84,15 +94,13 @@ MUST_CHECK int host_check_room(const struct host *host, bool with_files, struct 
 
 /* ---- delete.c: a folder moves to DATA/trash by one rename; the cleaner deletes it later ---- */
 
-/* Deletes a folder with everything in it, never following a link. Does nothing when it is missing.
- */
-MUST_CHECK int host_remove_tree(int folder, const char *name, struct error *err);
 /* Moves the folder to the trash. Does nothing when it is missing. */
 MUST_CHECK int host_trash(const struct host *host, enum host_folder folder, const char *name,
                           struct error *err);
 /* Moves all files that a sandbox wrote to the trash. */
 MUST_CHECK int host_trash_files(const struct host *host, const char *id, struct error *err);
-/* Deletes what is in the trash, but not entries that can be brought back. */
+/* Deletes what is in the trash, but for entries that can be brought back, which are measured.
+ * Waits: call it in a child. */
 void host_empty_trash(const struct host *host);
 
 #define GROUP_NAME_SIZE 16

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "broker/host/mountinfo.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -40,6 +41,19 @@ bool mountinfo_next(struct span *rest, struct mount_row *ret)
 }
 
 /* ---- a folder ---- */
+
+/* The file of a process that ends can be opened no more: the kernel then answers EINVAL. */
+int mountinfo_read(pid_t pid, struct buf *ret, struct error *err)
+{
+	char path[64];
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/mountinfo", pid);
+	if (file_read(AT_FDCWD, path, ret, err) == 0)
+		return 0;
+	if (err->sys_errno == EINVAL || err->sys_errno == ENOENT || err->sys_errno == ESRCH)
+		return FAIL(err, ERROR_CONFLICT, "process %d of the sandbox has ended", pid);
+	return -1;
+}
 
 void mount_folder_init(struct mount_folder *p)
 {

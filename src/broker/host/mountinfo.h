@@ -7,6 +7,8 @@
  * as the kernel writes them, blanks as "\040". */
 #pragma once
 
+#include <sys/types.h>
+
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/span.h"
@@ -14,6 +16,9 @@
 /* Bytes of the file of one process. The kernel allows 100,000 mounts by default, and a tenant can
  * make the path of a mounted folder long. */
 #define MOUNTINFO_MAX (16 * 1024 * 1024)
+
+/* Reads the mounts of a process. ERROR_CONFLICT when it has ended. */
+MUST_CHECK int mountinfo_read(pid_t pid, struct buf *ret, struct error *err);
 
 struct mount_row {
 	int64_t id, parent;

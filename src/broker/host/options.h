@@ -18,11 +18,11 @@ enum disk_quota {
 };
 
 struct broker_options {
-	const char *data, *agent, *image;
+	const char *data, *agent, *image, *task;
 	uid_t uid;                  /* of atolld */
 	gid_t gid;                  /* of atolld */
 	unsigned cells;             /* prewarmed sandboxes kept ready, of each kind */
-	unsigned pool_automatic;    /* size of an automatic pool; see sandbox/pool.h */
+	unsigned pool_automatic;    /* size of an automatic pool; see broker/sandbox/pool.h */
 	unsigned pool_max;          /* prepared sandboxes in all pools */
 	enum disk_quota disk_quota; /* as requested; struct host says what is in force */
 	bool disk_watch;

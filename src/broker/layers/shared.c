@@ -3,8 +3,8 @@
  * no sandbox adds to the host's mounts. The template "host" shows the machine's own programs. Its
  * /usr keeps the host's ids, which no user inside has, so a file that only root may read stays
  * unreadable for root inside. Mapped ids would make root inside the owner of the host's files. sudo
- * works only if root owns it, so it alone is mapped, and only when all users may read all of it. Of
- * the host's /etc only the files listed here are copied, and only those that all users may read. */
+ * works only if root owns it, so it alone is mapped, and only when all users may read all of it. A
+ * task fills them (task/fill.c). */
 #include "broker/layers/shared.h"
 
 #include <dirent.h>
@@ -14,61 +14,16 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/fd.h"
 #include "base/path.h"
 #include "broker/host/host.h"
+#include "broker/host/task_start.h"
 #include "isolation/layer.h"
 
-#define COPY_MAX (4 * 1024 * 1024)
 #define READ_ONLY (MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID)
 #define TREE_DEPTH_MAX 8
-
-struct folder_row {
-	const char *path;
-	mode_t mode;
-	uid_t owner;
-};
-struct link_row {
-	const char *path, *target;
-};
-struct file_row {
-	const char *path;
-	mode_t mode;
-	const char *text;
-};
-
-static int make_folders(int root, const struct folder_row *rows, unsigned count, struct error *err)
-{
-	for (unsigned i = 0; i < count; i++) {
-		if (mkdirat(root, rows[i].path, 0700) < 0)
-			return FAIL_ERRNO(err, "make '%s'", rows[i].path);
-		if (fchownat(root, rows[i].path, rows[i].owner, rows[i].owner, 0) < 0 ||
-		    fchmodat(root, rows[i].path, rows[i].mode, 0) < 0)
-			return FAIL_ERRNO(err, "set the owner of '%s'", rows[i].path);
-	}
-	return 0;
-}
-
-static int make_links(int root, const struct link_row *rows, unsigned count, struct error *err)
-{
-	for (unsigned i = 0; i < count; i++)
-		if (symlinkat(rows[i].target, root, rows[i].path) < 0)
-			return FAIL_ERRNO(err, "make the link '%s'", rows[i].path);
-	return 0;
-}
-
-static int make_file(int root, const char *path, mode_t mode, struct span text, struct error *err)
-{
-	AUTO_CLOSE int fd =
-	        openat(root, path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-
-	if (fd < 0 || fchmod(fd, mode) < 0)
-		return FAIL_ERRNO(err, "make the file '%s'", path);
-	return fd_write_all(fd, text.data, text.size, err);
-}
 
 static const char *const places[LAYER_COUNT] = {
         [LAYER_DEV] = "dev", [LAYER_SYS] = "sys",   [LAYER_ROOT] = "root",
@@ -122,223 +77,34 @@ static int keep_clone(struct host *host, enum host_layer layer, const char *path
 	return keep_mount(host, layer, fd, attributes, err);
 }
 
-/* ---- /dev ---- */
+struct filled_layer {
+	enum host_layer layer;
+	const char *name, *options;
+	uint64_t attributes;
+};
 
-static int make_dev(struct host *host, struct error *err)
+static const struct filled_layer filled_layers[] = {
+        {LAYER_DEV, "dev", "mode=0755,size=65536", READ_ONLY | MOUNT_ATTR_NOEXEC},
+        {LAYER_SYS, "sys", "mode=0755,size=65536",
+         READ_ONLY | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC},
+        {LAYER_ROOT, "host", "mode=0755,size=32m", MOUNT_ATTR_RDONLY},
+};
+
+/* A task fills it. */
+static int make_layer(struct host *host, const struct filled_layer *made, struct error *err)
 {
-	static const struct {
-		const char *name;
-		unsigned major, minor;
-	} nodes[] = {{"null", 1, 3},   {"zero", 1, 5},    {"full", 1, 7},
-	             {"random", 1, 8}, {"urandom", 1, 9}, {"tty", 5, 0}};
-	static const struct folder_row folders[] = {{"pts", 0755, 0}, {"shm", 0755, 0}};
-	static const struct link_row links[] = {
-	        {"ptmx", "pts/ptmx"},          {"fd", "/proc/self/fd"},
-	        {"stdin", "/proc/self/fd/0"},  {"stdout", "/proc/self/fd/1"},
-	        {"stderr", "/proc/self/fd/2"}, {"core", "/dev/null"}};
+	struct task_command command = {.kind = TASK_FILL, .count = 1, .words = {made->name}};
 	AUTO_CLOSE int root = -1;
 
-	if (layer_make("tmpfs", "mode=0755,size=65536", 0, &root, err) < 0)
+	if (layer_make("tmpfs", made->options, 0, &root, err) < 0)
 		return -1;
-	for (unsigned i = 0; i < COUNT_OF(nodes); i++) {
-		dev_t device = makedev(nodes[i].major, nodes[i].minor);
-
-		if (mknodat(root, nodes[i].name, S_IFCHR | 0666, device) < 0 ||
-		    fchmodat(root, nodes[i].name, 0666, 0) < 0)
-			return FAIL_ERRNO(err, "make the device '%s'", nodes[i].name);
-	}
-	if (make_folders(root, folders, COUNT_OF(folders), err) < 0 ||
-	    make_links(root, links, COUNT_OF(links), err) < 0)
-		return -1;
-	return keep_mount(host, LAYER_DEV, root, READ_ONLY | MOUNT_ATTR_NOEXEC, err);
-}
-
-/* ---- /sys ---- */
-
-/* There is no sysfs, because it tells much about the host and accepts writes. Programs read the
- * list of processors. */
-static int make_sys(struct host *host, struct error *err)
-{
-	static const struct folder_row folders[] = {
-	        {"devices", 0755, 0}, {"devices/system", 0755, 0}, {"devices/system/cpu", 0755, 0},
-	        {"fs", 0755, 0},      {"fs/cgroup", 0755, 0},      {"class", 0755, 0},
-	        {"kernel", 0755, 0}};
-	static const char *const copied[] = {"online", "possible", "present"};
-	AUTO_CLOSE int root = -1, source = -1;
-
-	if (layer_make("tmpfs", "mode=0755,size=65536", 0, &root, err) < 0 ||
-	    make_folders(root, folders, COUNT_OF(folders), err) < 0)
-		return -1;
-	source = open("/sys/devices/system/cpu", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	for (unsigned i = 0; source >= 0 && i < COUNT_OF(copied); i++) {
-		AUTO(buf_done) struct buf text = BUF(4096);
-		char path[64];
-
-		(void)snprintf(path, sizeof(path), "devices/system/cpu/%s", copied[i]);
-		if (file_read(source, copied[i], &text, err) < 0 ||
-		    make_file(root, path, 0444, buf_span(&text), err) < 0)
-			return -1;
-	}
-	return keep_mount(host, LAYER_SYS, root, READ_ONLY | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC,
-	                  err);
+	command.input_fd = root;
+	if (task_run(host, &command, NULL, err) < 0)
+		return FAIL_CONTEXT(err, "fill '%s'", made->name);
+	return keep_mount(host, made->layer, root, made->attributes, err);
 }
 
 /* ---- the template "host" ---- */
-
-static const struct folder_row host_folders[] = {{"usr", 0755, 0},
-                                                 {"etc", 0755, 0},
-                                                 {"proc", 0555, 0},
-                                                 {"sys", 0555, 0},
-                                                 {"dev", 0755, 0},
-                                                 {"run", 0755, 0},
-                                                 {"tmp", 01777, 0},
-                                                 {"root", 0700, 0},
-                                                 {"home", 0755, 0},
-                                                 {"home/user", 0755, 1000},
-                                                 {"home/user/project", 0755, 1000},
-                                                 {"mnt", 0755, 0},
-                                                 {"opt", 0755, 0},
-                                                 {"srv", 0755, 0},
-                                                 {"var", 0755, 0},
-                                                 {"var/tmp", 01777, 0},
-                                                 {"var/lib", 0755, 0},
-                                                 {"var/log", 0755, 0},
-                                                 {"var/cache", 0755, 0},
-                                                 {"etc/ssl", 0755, 0},
-                                                 {"etc/pam.d", 0755, 0},
-                                                 {"etc/sudoers.d", 0750, 0}};
-
-static const struct link_row host_links[] = {
-        {"bin", "usr/bin"},     {"sbin", "usr/sbin"}, {"lib", "usr/lib"},
-        {"lib64", "usr/lib64"}, {"var/run", "/run"},  {"etc/mtab", "../proc/self/mounts"}};
-
-static const char pam_permit[] = "auth sufficient pam_permit.so\n"
-                                 "account sufficient pam_permit.so\n"
-                                 "session optional pam_permit.so\n";
-
-static const struct file_row host_files[] = {
-        {"etc/passwd", 0644,
-         "root:x:0:0:root:/root:/bin/bash\n"
-         "daemon:x:1:1:daemon:/usr/sbin:/usr/sbin/nologin\n"
-         "user:x:1000:1000:user:/home/user:/bin/bash\n"
-         "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n"},
-        {"etc/group", 0644,
-         "root:x:0:\ndaemon:x:1:\ntty:x:5:\nsudo:x:27:user\nusers:x:100:\nuser:x:1000:\n"
-         "nogroup:x:65534:\n"},
-        {"etc/shadow", 0600, "root:*:19000:0:99999:7:::\nuser:*:19000:0:99999:7:::\n"},
-        {"etc/nsswitch.conf", 0644,
-         "passwd: files\ngroup: files\nshadow: files\nhosts: files dns\nnetworks: files\n"
-         "protocols: files\nservices: files\n"},
-        {"etc/shells", 0644, "/bin/sh\n/bin/bash\n"},
-        {"etc/hostname", 0644, ""}, /* places of mounts, as the next three */
-        {"etc/machine-id", 0644, ""},
-        {"etc/hosts", 0644, ""},
-        {"etc/resolv.conf", 0644, ""},
-        {"etc/profile", 0644, "export PS1='\\u@\\h:\\w\\$ '\n"},
-        {"etc/sudoers", 0440,
-         "Defaults env_reset\nDefaults "
-         "secure_path=\"/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin\"\n"
-         "root ALL=(ALL:ALL) ALL\nuser ALL=(ALL:ALL) NOPASSWD:ALL\n"},
-        {"etc/pam.d/sudo", 0644, pam_permit},
-        {"etc/pam.d/su", 0644, pam_permit},
-        {"etc/pam.d/other", 0644, pam_permit},
-};
-
-/* What programs need of the host's /etc; public content only. */
-static const char *const host_copies[] = {
-        "etc/ld.so.cache",     "etc/ld.so.conf", "etc/alternatives",   "etc/ssl/certs",
-        "etc/ssl/openssl.cnf", "etc/protocols",  "etc/services",       "etc/mime.types",
-        "etc/localtime",       "etc/timezone",   "etc/debian_version", "etc/os-release",
-        "etc/bash.bashrc",     "etc/inputrc",    "etc/magic",          "etc/fonts",
-};
-
-static int copy_tree(int from, int to, const char *path, unsigned depth, struct error *err);
-
-static int copy_entries(int from, int to, const char *path, unsigned depth, struct error *err)
-{
-	int fd = openat(from, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	DIR *folder = fd < 0 ? NULL : fdopendir(fd);
-	struct dirent *entry;
-	int status = 0;
-
-	if (!folder) {
-		fd_forget(&fd);
-		return FAIL_ERRNO(err, "list '%s'", path);
-	}
-	while (status == 0 && (entry = readdir(folder))) {
-		char child[PATH_SIZE_MAX];
-
-		if (entry->d_name[0] == '.')
-			continue;
-		(void)snprintf(child, sizeof(child), "%s/%s", path, entry->d_name);
-		status = copy_tree(from, to, child, depth + 1, err);
-	}
-	(void)closedir(folder);
-	return status;
-}
-
-static int copy_link(int from, int to, const char *path, struct error *err)
-{
-	char target[PATH_SIZE_MAX];
-	ssize_t size = readlinkat(from, path, target, sizeof(target) - 1);
-
-	if (size < 0)
-		return FAIL_ERRNO(err, "read the link '%s'", path);
-	target[size] = '\0';
-	return symlinkat(target, to, path) < 0 ? FAIL_ERRNO(err, "copy the link '%s'", path) : 0;
-}
-
-static int copy_file(int from, int to, const char *path, struct error *err)
-{
-	AUTO(buf_done) struct buf text = BUF(COPY_MAX);
-	AUTO_CLOSE int fd = openat(from, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-
-	if (fd < 0)
-		return FAIL_ERRNO(err, "open '%s'", path);
-	if (fd_read_to_end(fd, &text, err) < 0)
-		return FAIL_CONTEXT(err, "'%s'", path);
-	return make_file(to, path, 0644, buf_span(&text), err);
-}
-
-/* Copies only what all users may read; links as they are, never what they lead to. */
-static int copy_tree(int from, int to, const char *path, unsigned depth, struct error *err)
-{
-	struct stat status;
-
-	if (fstatat(from, path, &status, AT_SYMLINK_NOFOLLOW) < 0)
-		return errno == ENOENT ? 0 : FAIL_ERRNO(err, "look at '%s'", path);
-	if (S_ISLNK(status.st_mode))
-		return copy_link(from, to, path, err);
-	if (!(status.st_mode & S_IROTH))
-		return 0;
-	if (S_ISREG(status.st_mode))
-		return status.st_size > COPY_MAX ? 0 : copy_file(from, to, path, err);
-	if (!S_ISDIR(status.st_mode) || !(status.st_mode & S_IXOTH) || depth > TREE_DEPTH_MAX)
-		return 0;
-	if (mkdirat(to, path, 0755) < 0 && errno != EEXIST)
-		return FAIL_ERRNO(err, "make '%s'", path);
-	return copy_entries(from, to, path, depth, err);
-}
-
-static int make_host_root(struct host *host, struct error *err)
-{
-	AUTO_CLOSE int root = -1, from = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-	if (from < 0)
-		return FAIL_ERRNO(err, "open '/'");
-	if (layer_make("tmpfs", "mode=0755,size=32m", 0, &root, err) < 0 ||
-	    make_folders(root, host_folders, COUNT_OF(host_folders), err) < 0 ||
-	    make_links(root, host_links, COUNT_OF(host_links), err) < 0)
-		return -1;
-	for (unsigned i = 0; i < COUNT_OF(host_files); i++)
-		if (make_file(root, host_files[i].path, host_files[i].mode,
-		              span_of(host_files[i].text), err) < 0)
-			return -1;
-	for (unsigned i = 0; i < COUNT_OF(host_copies); i++)
-		if (copy_tree(from, root, host_copies[i], 0, err) < 0)
-			return -1;
-	return keep_mount(host, LAYER_ROOT, root, MOUNT_ATTR_RDONLY, err);
-}
 
 /* True when root owns everything at the path and all users may read it. */
 static bool is_public(const char *path, unsigned depth)
@@ -390,11 +156,13 @@ static int make_sudo(struct host *host, struct error *err)
 int host_layers_make(struct host *host, struct error *err)
 {
 	mode_t old_mask = umask(0);
-	int status = -1;
+	int status = 0;
 
-	if (make_dev(host, err) == 0 && make_sys(host, err) == 0 &&
-	    make_host_root(host, err) == 0 &&
-	    keep_clone(host, LAYER_USR, "/usr", READ_ONLY | MOUNT_ATTR_NODEV, err) == 0)
+	for (unsigned i = 0; status == 0 && i < COUNT_OF(filled_layers); i++)
+		status = make_layer(host, &filled_layers[i], err);
+	if (status == 0)
+		status = keep_clone(host, LAYER_USR, "/usr", READ_ONLY | MOUNT_ATTR_NODEV, err);
+	if (status == 0)
 		status = make_sudo(host, err);
 	(void)umask(old_mask);
 	return status < 0 ? FAIL_CONTEXT(err, "prepare shared mounts") : 0;

@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/id.h"
 
-#define LAYER_STACK_MAX 64
+#define LAYER_STACK_MAX 64 /* TASK_LAYERS_MAX, too */
 #define LAYER_STACK_LINK "chain"
 #define ORIGIN_LINK "origin"
 #define KEPT_LINK "kept"

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "broker/host/host.h"
 #include "broker/layers/trash.h"
+#include "wire/broker_trash.h"
 
 struct layer {
 	unsigned uses; /* in layer stacks of users and of kept layers; being kept is one */

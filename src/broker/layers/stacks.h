@@ -85,7 +85,7 @@ MUST_CHECK int layer_stacks_read_user(struct layer_stacks *c, int folder, const 
 void layer_stacks_reread(struct layer_stacks *c, const char *sandbox_id);
 /* Adds a snapshot: its folder DATA/snapshots/ID is complete and marked as kept. */
 MUST_CHECK int layer_stacks_add(struct layer_stacks *c, const char *snapshot, struct error *err);
-/* Takes the mark of a snapshot away. Does nothing when it is none. */
+/* Removes the mark of a snapshot. Does nothing without a mark. */
 MUST_CHECK int layer_stacks_remove(struct layer_stacks *c, const char *snapshot, struct error *err);
 /* Calls back with each snapshot. */
 void layer_stacks_each(const struct layer_stacks *c,

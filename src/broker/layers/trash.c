@@ -16,10 +16,9 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "broker/host/host.h"
-#include "broker/host/measure.h"
 #include "broker/layers/stacks.h"
+#include "wire/broker_trash.h"
 
-#define MEASURE_MS 2000
 #define BYTES_LINK "bytes"
 #define ENTRIES_MAX 100000
 #define PATH_SIZE (TRASH_NAME_SIZE + 40)
@@ -529,35 +528,4 @@ int trash_adopt(struct layer_stacks *c, struct error *err)
 		error_clear(err);
 	}
 	return 0;
-}
-
-/* ---- sizes ---- */
-
-static void measure_entry(const struct host *host, const struct trash_entry *entry,
-                          int64_t deadline)
-{
-	bool is_elsewhere = entry->kind == BROKER_TRASH_SNAPSHOT;
-	char name[TRASH_NAME_SIZE], path[PATH_SIZE], text[32];
-	struct error ignored = {0};
-	struct disk_measure measured;
-
-	trash_name_format(entry, name);
-	if (measure_tree(host->folders[is_elsewhere ? FOLDER_SNAPSHOTS : FOLDER_KEPT],
-	                 is_elsewhere ? entry->id : name, deadline, &measured, &ignored) < 0)
-		return;
-	(void)snprintf(path, sizeof(path), "%s/" BYTES_LINK, name);
-	(void)snprintf(text, sizeof(text), "%" PRIu64, measured.bytes);
-	(void)!symlinkat(text, host->folders[FOLDER_KEPT], path);
-}
-
-void trash_measure(const struct host *host)
-{
-	AUTO(entry_list_done) struct entry_list list = {0};
-	int64_t deadline = deadline_after(MEASURE_MS);
-	size_t count;
-	const struct trash_entry *entries = list_entries(host, &list, &count);
-
-	for (size_t i = 0; i < count && clock_monotonic_ms() < deadline; i++)
-		if (entries[i].bytes == UINT64_MAX)
-			measure_entry(host, &entries[i], deadline);
 }

@@ -67,5 +67,3 @@ unsigned trash_make_room(struct layer_stacks *c, uint64_t bytes);
 MUST_CHECK int trash_adopt(struct layer_stacks *c, struct error *err);
 void trash_each(const struct host *host,
                 void (*on_entry)(void *context, const struct trash_entry *entry), void *context);
-/* Measures new entries for a few seconds. Call it in a child. */
-void trash_measure(const struct host *host);

@@ -5,6 +5,7 @@
 
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -15,6 +16,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "broker/network/network.h"
+#include "isolation/confine.h"
 
 #define RULES_MAX (64 * 1024)
 #define NFT_TIMEOUT_MS 10000
@@ -150,12 +152,30 @@ void network_rules(struct buf *out, const struct host_network *n, uint32_t first
 
 /* ---- nft ---- */
 
+static int nft_view = -1;
+
+void network_confine_nft(int view)
+{
+	nft_view = view;
+}
+
+static int confine_nft(void)
+{
+	struct error ignored = {0};
+
+	if (nft_view >= 0 && view_enter(nft_view, &ignored) < 0)
+		return -1;
+	return confine_capabilities(UINT64_C(1) << CAP_NET_ADMIN, &ignored);
+}
+
 static pid_t start_nft(int in, int out)
 {
 	pid_t pid = fork();
 
 	if (pid != 0)
 		return pid;
+	if (confine_nft() < 0)
+		_exit(126);
 	if (dup2(in, STDIN_FILENO) < 0 || dup2(out, STDOUT_FILENO) < 0 ||
 	    dup2(out, STDERR_FILENO) < 0)
 		_exit(126);

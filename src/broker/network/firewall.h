@@ -30,8 +30,10 @@ void network_claim(struct host_network *n, uint32_t first_slot, uint32_t count);
 /* Removes the table, which belongs to all servers on the host. */
 void network_forget(void);
 
-/* Runs the program nft: all of the script or nothing. Its output goes to `ret_text` unless that is
- * NULL. */
+/* nft runs in this view (isolation/confine.h) from now on. */
+void network_confine_nft(int view);
+/* Runs the program nft with CAP_NET_ADMIN alone: all of the script or nothing. Its output goes to
+ * `ret_text` unless that is NULL. */
 MUST_CHECK int network_nft(struct span script, struct buf *ret_text, struct error *err);
 void network_add_address(struct buf *out, uint32_t address);
 void network_add_range(struct buf *out, const struct egress_range *range);

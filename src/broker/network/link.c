@@ -359,7 +359,7 @@ bool network_was_used(uint32_t slot, bool otherwise)
 
 int network_counters(uint32_t slot, uint64_t *ret_in, uint64_t *ret_out, struct error *err)
 {
-	/* What the outer end sends goes into the sandbox. */
+	/* Packets that the outer end sends enter the sandbox. */
 	if (read_counter(slot, "tx_bytes", ret_in, err) < 0)
 		return -1;
 	return read_counter(slot, "rx_bytes", ret_out, err);

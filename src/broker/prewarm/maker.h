@@ -17,8 +17,8 @@ struct maker {
 	unsigned count, done;
 };
 
-/* What the child sends for each, with the descriptors pidfd, ids_fd, stored_fd, mounts_fd, net_fd
- * and, when it could be made, root_fd. */
+/* The child's report on a prewarmed sandbox, with the descriptors pidfd, ids_fd, stored_fd,
+ * mounts_fd, net_fd and, if it could be made, root_fd. */
 struct maker_report {
 	struct error err; /* ERROR_NONE: made */
 	pid_t pid;

@@ -47,7 +47,7 @@ struct prewarm {
 	uint64_t made_us;
 };
 
-/* What the next create will probably ask for. Borrowed. */
+/* The expected next create. Borrowed. */
 struct prewarm_guess {
 	const char *template_name;
 	const struct layer_stack *stack; /* NULL: none */

@@ -11,7 +11,7 @@
 #include "broker/sandbox/run_state.h"
 #include "broker/sandbox/sandboxes.h"
 #include "broker/sandbox/snapshot_mark.h"
-#include "wire/broker.h"
+#include "wire/broker_kind.h"
 
 static int release_snapshot(struct sandbox *sandbox, int folder, struct error *err)
 {

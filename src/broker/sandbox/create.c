@@ -15,7 +15,8 @@
 #include "broker/sandbox/sandboxes.h"
 #include "broker/sandbox/setup.h"
 #include "broker/volume/mount.h"
-#include "wire/broker.h"
+#include "wire/broker_kind.h"
+#include "wire/broker_sandbox.h"
 
 static bool sandbox_has_files(const struct sandboxes *b, const char *id)
 {

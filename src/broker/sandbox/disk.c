@@ -21,7 +21,7 @@
 #include "broker/volume/mount.h"
 #include "broker/volume/volume.h"
 #include "isolation/project_quota.h"
-#include "wire/broker.h"
+#include "wire/broker_kind.h"
 
 #define IMAGE "disk.img"
 #define DISK_MIN_BYTES (UINT64_C(16) << 20)
@@ -86,15 +86,17 @@ static int make_folders(int root, struct error *err)
 static int open_disk(const struct sandbox *sandbox, int *ret_fd, struct images_report *report)
 {
 	const struct image_options options = {.size_bytes = sandbox->disk_bytes};
+	struct image_place place = {.host = sandbox->sandboxes->host, .name = IMAGE};
 	AUTO_CLOSE int folder = -1, root = -1;
 	struct error *err = &report->err;
 
 	if (open_folder(sandbox, &folder, err) < 0)
 		return -1;
+	place.folder = folder;
 	if (sandbox->restart)
-		(void)!image_fit(folder, IMAGE, sandbox->disk_bytes, deadline_after(GROW_MS),
+		(void)!image_fit(&place, sandbox->disk_bytes, deadline_after(GROW_MS),
 		                 &report->not_grown);
-	else if (image_make(folder, IMAGE, &options, err) < 0)
+	else if (image_make(&place, &options, err) < 0)
 		return -1;
 	if (image_mount(folder, IMAGE, false, &root, err) < 0 ||
 	    (!sandbox->restart && make_folders(root, err) < 0))

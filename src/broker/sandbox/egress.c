@@ -13,7 +13,7 @@
 #include "broker/network/egress.h"
 #include "broker/network/link.h"
 #include "broker/sandbox/sandboxes.h"
-#include "wire/broker.h"
+#include "wire/broker_kind.h"
 
 static void cut_flows(const struct sandbox *sandbox)
 {

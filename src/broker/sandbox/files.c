@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "broker/sandbox/review.h"
 #include "broker/sandbox/sandboxes.h"
+#include "wire/broker_trash.h"
 
 /* The layers below files in the trash stay in use. */
 static int keep_files(struct sandboxes *b, const char *id, const struct trash_note *note,

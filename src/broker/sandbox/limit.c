@@ -14,7 +14,8 @@
 #include "broker/sandbox/disk.h"
 #include "broker/sandbox/sandboxes.h"
 #include "isolation/views.h"
-#include "wire/broker.h"
+#include "wire/broker_kind.h"
+#include "wire/broker_sandbox.h"
 
 struct cgroup_limits sandbox_limits_of(const struct broker_create *request)
 {

@@ -11,7 +11,7 @@
 #include "broker/sandbox/sandboxes.h"
 #include "isolation/layer.h"
 #include "wire/agent_files.h"
-#include "wire/broker.h"
+#include "wire/broker_sandbox.h"
 
 enum { BASE, NOW, OVER_BASE, OVER_NOW };
 const char *const review_paths[REVIEW_TREES] = {

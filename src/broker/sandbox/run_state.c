@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a sandbox's run folder stores for the next broker. */
+/* The state in a sandbox's run folder, for the next broker. */
 #include "broker/sandbox/run_state.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 
 #include "base/fd.h"
 #include "broker/sandbox/sandboxes.h"
-#include "wire/broker.h"
+#include "wire/broker_kind.h"
 
 #define STATE_FORMAT "atoll-box-1"
 #define NOTHING "-" /* in place of a text that is empty */

@@ -17,7 +17,7 @@
 #include "broker/sandbox/pool.h"
 #include "broker/sandbox/review.h"
 #include "broker/sandbox/sandboxes.h"
-#include "wire/broker.h"
+#include "wire/broker_kind.h"
 
 static void on_process_end(struct fd_watch *watch);
 

@@ -12,7 +12,8 @@
 #include "broker/sandbox/probe.h"
 #include "broker/sandbox/sandboxes.h"
 #include "broker/sandbox/setup.h"
-#include "wire/broker.h"
+#include "wire/broker_kind.h"
+#include "wire/broker_sandbox.h"
 
 #define SETUP_TIMEOUT_MS 10000
 

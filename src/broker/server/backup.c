@@ -19,8 +19,10 @@
 #include "broker/server/images.h"
 #include "broker/server/state.h"
 #include "wire/broker.h"
+#include "wire/broker_backup.h"
 
-/* More than the api process works on at once (fleet/work_lane.h), which shares them among projects.
+/* More than the api process works on at once (fleet/core/work_lane.h), which shares them among
+ * projects.
  */
 #define BACKUP_TASKS_MAX 8
 #define FDS_COUNT 3

@@ -10,7 +10,8 @@
 #include "broker/volume/mount.h"
 #include "wire/agent.h"
 #include "wire/agent_warm.h"
-#include "wire/broker.h"
+#include "wire/broker_kind.h"
+#include "wire/broker_messages.h"
 
 #define NAME_MAX_SIZE 63
 #define SOURCE_MAX 512

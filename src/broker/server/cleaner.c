@@ -60,8 +60,8 @@ void cleaner_clean_slot(struct host *host, uint32_t slot)
 	if (network_egress_is_set(&host->network, slot) &&
 	    network_egress_clear(&host->network, &slot, 1, &err) < 0)
 		log_error("cannot clean a slot", FAILURE(&err));
-	if (host_remove_tree(host->folders[FOLDER_RUN_PREWARMS], name, &err) < 0 ||
-	    host_remove_tree(host->folders[FOLDER_PREWARMS], name, &err) < 0)
+	if (host_trash(host, FOLDER_RUN_PREWARMS, name, &err) < 0 ||
+	    host_trash(host, FOLDER_PREWARMS, name, &err) < 0)
 		log_error("cannot remove the folders of a prewarmed sandbox", FAILURE(&err));
 }
 
@@ -129,7 +129,6 @@ static int run_cleaner(void *context)
 		cleaner_clean_slot(&b->host, c->at_work[i].slot);
 	}
 	host_empty_trash(&b->host);
-	trash_measure(&b->host);
 	return status;
 }
 

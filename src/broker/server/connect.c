@@ -6,6 +6,8 @@
 #include "broker/server/sweep.h"
 #include "broker/server/volume_tasks.h"
 #include "wire/broker.h"
+#include "wire/broker_sandbox.h"
+#include "wire/broker_snapshot.h"
 
 /* ---- answers of the parts to atolld ---- */
 

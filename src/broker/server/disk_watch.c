@@ -5,19 +5,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/vfs.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/fault.h"
-#include "base/fd.h"
 #include "base/log.h"
-#include "broker/host/measure.h"
 #include "broker/sandbox/pause.h"
 #include "broker/server/state.h"
 #include "broker/volume/disk_quota.h"
 #include "wire/broker.h"
+#include "wire/broker_disk.h"
+#include "wire/broker_kind.h"
 
 #define MEASURE_MS 10000
 /* A sandbox in which only its agent has run since, and not for long. A call that writes a gigabyte
@@ -222,40 +220,8 @@ static void send_changes(struct broker *b)
 
 /* ---- measuring ---- */
 
-struct disk_child_report {
-	struct error err; /* ERROR_NONE = measured */
-	struct disk_measure measured;
-};
-
-static int run_measure(void *context)
-{
-	struct disk_watch *w = context;
-	struct broker *b = CONTAINER_OF(w, struct broker, disk);
-	struct disk_child_report report = {.err = {.code = ERROR_NONE}};
-	struct error err = {0};
-	char path[64];
-
-	(void)snprintf(path, sizeof(path), "%s/upper", w->id);
-	(void)!measure_tree(b->host.folders[FOLDER_SANDBOXES], path, deadline_after(MEASURE_MS),
-	                    &report.measured, &report.err);
-	return wire_send_packet(w->report_fd, (struct span){(const char *)&report, sizeof(report)},
-	                        NULL, DEADLINE_NEVER, &err);
-}
-
-static bool take_report(struct disk_watch *w, struct disk_child_report *ret)
-{
-	AUTO(buf_done) struct buf packet = BUF(sizeof(struct disk_child_report) + 1);
-	struct error err = {0};
-
-	if (wire_receive_packet(w->report_fd, deadline_after(0), &packet, NULL, &err) < 0 ||
-	    packet.size != sizeof(*ret))
-		return false;
-	memcpy(ret, packet.data, sizeof(*ret));
-	return ret->err.code == ERROR_NONE;
-}
-
 /* A partial count is a lower bound. */
-static void take_measure(struct broker *b, const struct disk_measure *measured)
+static void take_measure(struct broker *b, const struct task_result *measured)
 {
 	struct disk_watch *w = &b->disk;
 	struct disk_count *count = map_find(&w->counts, w->id);
@@ -277,16 +243,15 @@ static void take_measure(struct broker *b, const struct disk_measure *measured)
 
 static void schedule_check(struct disk_watch *w, int64_t ms);
 
-static void on_measured(struct broker_child *child, int status)
+static void on_measured(struct broker_child *child, UNUSED int status)
 {
-	struct disk_watch *w = CONTAINER_OF(child, struct disk_watch, child);
+	struct disk_watch *w = CONTAINER_OF(child, struct disk_watch, task.child);
 	struct broker *b = CONTAINER_OF(w, struct broker, disk);
-	struct disk_child_report report;
+	struct task_result measured;
+	struct error ignored = {0};
 
-	(void)status; /* the report tells more */
-	if (take_report(w, &report))
-		take_measure(b, &report.measured);
-	fd_forget(&w->report_fd);
+	if (task_take_report(&w->task, &measured, &ignored) == 0)
+		take_measure(b, &measured);
 	w->is_measuring = false;
 	w->counted++;
 	w->counting_us += (uint64_t)(clock_monotonic_ns() / 1000 - w->counting_since_us);
@@ -297,23 +262,19 @@ static void on_measured(struct broker_child *child, int status)
 static int begin_measure(struct broker *b, const char *id, uint64_t cpu_us, struct error *err)
 {
 	struct disk_watch *w = &b->disk;
-	int report[2];
+	char deadline[24], path[64];
+	const struct task_command command = {
+	        .kind = TASK_MEASURE, .count = 2, .words = {deadline, path}};
 
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, report) < 0)
-		return FAIL_ERRNO(err, "make a socket pair");
+	(void)snprintf(deadline, sizeof(deadline), "%" PRId64, deadline_after(MEASURE_MS));
+	(void)snprintf(path, sizeof(path), "sandboxes/%s/upper", id);
 	(void)snprintf(w->id, sizeof(w->id), "%s", id);
 	w->grown_at = w->grown;
 	w->cpu_at = cpu_us;
 	w->counting_since_us = clock_monotonic_ns() / 1000;
-	w->report_fd = report[1];
-	w->child.on_end = on_measured;
-	if (child_start(&b->events, &w->child, run_measure, w, err) < 0) {
-		(void)close(report[0]);
-		fd_forget(&w->report_fd);
+	w->task.child.on_end = on_measured;
+	if (task_start(&b->host, &b->events, &w->task, &command, err) < 0)
 		return -1;
-	}
-	(void)close(report[1]);
-	w->report_fd = report[0];
 	w->is_measuring = true;
 	return 0;
 }
@@ -436,7 +397,6 @@ static void schedule_check(struct disk_watch *w, int64_t ms)
 void disk_watch_open(struct broker *b)
 {
 	list_init(&b->disk.timer.item);
-	b->disk.report_fd = -1;
 	if (b->host.options.disk_watch)
 		check_sandboxes(b);
 }
@@ -449,8 +409,7 @@ void disk_watch_close(struct broker *b)
 	size_t at = 0;
 
 	timer_stop(&w->timer);
-	child_cancel(&w->child);
-	fd_forget(&w->report_fd);
+	task_cancel(&w->task);
 	while ((count = map_next(&w->counts, &at, &id))) {
 		(void)map_remove(&w->counts, id);
 		free(count);

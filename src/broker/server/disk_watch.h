@@ -14,19 +14,19 @@
 
 #include "base/id.h"
 #include "base/map.h"
-#include "broker/host/child.h"
+#include "broker/host/task_start.h"
 #include "broker/sandbox/disk.h"
 #include "wire/broker_disk.h"
 
 #define DISK_WATCH_MS 1000     /* between two checks … */
 #define DISK_WATCH_FAST_MS 200 /* … while much is written, or a sandbox is over its limit */
-/* What a sandbox over its limit may add after each resume, so that it can make room. */
+/* Bytes that a sandbox over its limit may add after each resume, so that it can make room. */
 #define DISK_GRACE_BYTES (UINT64_C(16) << 20)
 #define DISK_GRACE_INODES 1024
 /* A sandbox with more than twice its limit and this is not resumed. */
 #define DISK_RESUME_BYTES (UINT64_C(1) << 30)
 
-/* What the watch knows of one sandbox. */
+/* The watch's state of a sandbox. */
 struct disk_count {
 	char id[ID_SIZE + 1];
 	bool is_known;            /* it was measured, or is new */
@@ -45,13 +45,12 @@ struct broker;
 
 struct disk_watch {
 	struct timer timer;
-	struct broker_child child;
+	struct broker_task task;
 	struct map counts;               /* id -> struct disk_count */
 	struct disk_amount free_now;     /* at the last check */
 	struct disk_amount grown;        /* since the start */
 	struct disk_amount grown_before; /* the same at the check before the last */
 	bool has_looked, is_measuring;
-	int report_fd;
 	char id[ID_SIZE + 1]; /* what is being measured */
 	struct disk_amount grown_at;
 	uint64_t cpu_at;
@@ -72,7 +71,7 @@ void disk_watch_on_pause(struct broker *b, const char *id);
 
 /* ---- pure ---- */
 
-/* What has been added between two counts of what is free. */
+/* Bytes added between two counts of the free space. */
 struct disk_amount disk_growth(struct disk_amount before, struct disk_amount now);
 /* Whether the sandbox may be over what it is allowed when the filesystem has grown by so much. */
 bool disk_is_suspect(const struct disk_count *count, struct disk_amount grown);

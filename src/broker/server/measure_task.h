@@ -1,24 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* broker/server/measure_task.h — BROKER_MEASURE: how much of the disk something takes; one child at
+/* broker/server/measure_task.h — BROKER_MEASURE: how much of the disk something takes; one task at
  * a time. */
 #pragma once
 
 #include <stdbool.h>
 
 #include "base/id.h"
-#include "broker/host/child.h"
 #include "broker/host/pending_reply.h"
-#include "wire/broker_measure.h"
+#include "broker/host/task_start.h"
+
+struct broker_measure;
 
 struct broker;
 
 struct measuring {
-	struct broker_child child;
+	struct broker_task task;
 	struct pending_reply reply;
 	bool is_running;
-	enum broker_measured_kind kind;
 	char id[ID_SIZE + 1];
-	int report_fd;
 };
 
 /* The reply comes later unless the call fails. */

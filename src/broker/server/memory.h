@@ -2,23 +2,22 @@
 /* broker/server/memory.h — BROKER_MEMORY: why the memory of a sandbox cannot be written to disk
  * here.
  *
- * A child tries it once, when it is first asked. The result holds until the broker ends. */
+ * A task tries it once, when it is first asked. The result holds until the broker ends. */
 #pragma once
 
 #include <stdbool.h>
 
-#include "broker/host/child.h"
 #include "broker/host/pending_reply.h"
+#include "broker/host/task_start.h"
 
 #define MEMORY_REPLIES_MAX 16
 
 struct broker;
 
 struct memory_probe {
-	struct broker_child child;
+	struct broker_task task;
 	bool is_running, is_known;
 	struct error found; /* ERROR_NONE: it works */
-	int report_fd;
 	struct pending_reply waiting[MEMORY_REPLIES_MAX];
 	unsigned waiting_count;
 };

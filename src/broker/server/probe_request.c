@@ -5,7 +5,9 @@
 
 #include "broker/sandbox/probe.h"
 #include "broker/server/state.h"
-#include "wire/broker.h"
+#include "wire/broker_kind.h"
+#include "wire/broker_probe.h"
+#include "wire/broker_sandbox.h"
 
 #define PROBE_CPU_MILLI 1000
 #define PROBE_MEMORY_BYTES (UINT64_C(32) << 20)

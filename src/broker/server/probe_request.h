@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* broker/server/probe_request.h — BROKER_PROBE: makes a sandbox and ends it (sandbox/probe.h). */
+/* broker/server/probe_request.h — BROKER_PROBE: makes a sandbox and ends it
+ * (broker/sandbox/probe.h). */
 #pragma once
 
 #include "base/error.h"

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "broker/host/pending_reply.h"
-#include "wire/broker.h"
+#include "wire/broker_messages.h"
 
 struct arena;
 struct broker;

@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "broker/server/requests.h"
 #include "broker/server/state.h"
+#include "wire/broker.h"
 
 #define CONNECTIONS_MAX 8
 #define SOCKET_NAME "broker.sock"

@@ -44,7 +44,7 @@ static void sweep_group(void *context, const char *name)
 		cleaner_clean_slot(&b->host, slot);
 }
 
-/* A link goes with its namespace; a link that is left has none. */
+/* A link ends with its namespace; a remaining link has no namespace. */
 static void sweep_links(struct broker *b)
 {
 	DIR *folder = opendir("/sys/class/net");

@@ -14,8 +14,9 @@
 #include "broker/server/images.h"
 #include "broker/server/state.h"
 #include "wire/broker.h"
+#include "wire/broker_template.h"
 
-/* More than the api process works on at once: fleet/work_lane.h. */
+/* More than the api process works on at once: fleet/core/work_lane.h. */
 #define TEMPLATE_TASKS_MAX 80
 #define PROGRESS_FD 3
 #define SOURCE_FD 4

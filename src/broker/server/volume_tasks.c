@@ -14,6 +14,7 @@
 #include "broker/volume/attach.h"
 #include "broker/volume/volume.h"
 #include "wire/broker.h"
+#include "wire/broker_volume.h"
 
 #define VOLUME_TASKS_MAX 8
 

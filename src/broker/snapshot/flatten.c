@@ -1,23 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "broker/snapshot/flatten.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/fault.h"
 #include "base/log.h"
-#include "broker/layers/folder.h"
-#include "broker/layers/merge.h"
+#include "broker/host/host.h"
 #include "broker/sandbox/sandboxes.h"
-
-#define ENTRIES_MAX 2000000
-#define DEPTH_MAX 500
-#define SECONDS_MAX 600 /* of processor time, then the child ends */
 
 /* ---- layers that are mounted ---- */
 
@@ -52,57 +41,6 @@ static bool on_replace(void *context, const char *sandbox_id, const struct layer
 	return true;
 }
 
-/* ---- the child ---- */
-
-static int open_layer(const struct host *host, const char *id, int *ret_fd, struct error *err)
-{
-	char path[64];
-
-	(void)snprintf(path, sizeof(path), "%s/upper", id);
-	*ret_fd = openat(host->folders[FOLDER_SNAPSHOTS], path,
-	                 O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	return *ret_fd < 0 ? FAIL_ERRNO(err, "open layer '%s'", id) : 0;
-}
-
-/* The child exits soon, which closes the descriptors. */
-static int merge_stack(const struct flattening *f, struct error *err)
-{
-	static const struct merge_limits limits = {ENTRIES_MAX, DEPTH_MAX};
-	static const struct layer_stack none = {.count = 0};
-	const struct host *host = f->sandboxes->host;
-	int layers[LAYER_STACK_MAX], to;
-
-	for (unsigned i = 0; i < f->stack.count; i++)
-		if (open_layer(host, f->stack.ids[i], &layers[i], err) < 0)
-			return -1;
-	if (layer_folder_make(
-	            host, FOLDER_SNAPSHOTS, f->merged,
-	            &(struct layer_folder){.stack = &none, .like = layers[0], .is_linked = true},
-	            err) < 0 ||
-	    open_layer(host, f->merged, &to, err) < 0)
-		return -1;
-	fault_point("broker", "flatten-folder");
-	if (merge_layers(layers, f->stack.count, to, &limits, err) < 0)
-		return -1;
-	fault_point("broker", "flatten-merged");
-	return syncfs(to) < 0 ? FAIL_ERRNO(err, "bring a layer to the disk") : 0;
-}
-
-static int run_merge(void *context)
-{
-	const struct flattening *f = context;
-	const struct rlimit limit = {SECONDS_MAX, SECONDS_MAX};
-	struct error err = {0};
-
-	(void)umask(0);
-	child_give_way();
-	(void)setrlimit(RLIMIT_CPU, &limit);
-	if (merge_stack(f, &err) == 0)
-		return 0;
-	log_warning("layers are not merged", TEXT("layer", f->stack.ids[0]), FAILURE(&err));
-	return 1;
-}
-
 /* ---- one after the other ---- */
 
 static void end_merge(struct flattening *f)
@@ -111,13 +49,17 @@ static void end_merge(struct flattening *f)
 	layer_stacks_set_role(f->sandboxes->stacks, f->merged, LAYER_STACK_MERGED, NULL);
 }
 
-static void on_merge_end(struct broker_child *child, int status)
+static void on_merge_end(struct broker_child *child, UNUSED int status)
 {
-	struct flattening *f = CONTAINER_OF(child, struct flattening, child);
-	struct error err = {0};
+	struct flattening *f = CONTAINER_OF(child, struct flattening, task.child);
+	struct error problem = {0}, err = {0};
+	bool is_merged = task_take_report(&f->task, NULL, &problem) == 0;
 
+	if (!is_merged)
+		log_warning("layers are not merged", TEXT("layer", f->stack.ids[0]),
+		            FAILURE(&problem));
 	f->postponed[0] = '\0';
-	if (status == 0)
+	if (is_merged)
 		layer_stacks_replace(f->sandboxes->stacks, f->stack.ids[0], f->merged, on_replace,
 		                     f);
 	else if (host_trash(f->sandboxes->host, FOLDER_SNAPSHOTS, f->merged, &err) < 0)
@@ -148,6 +90,16 @@ static bool is_postponed(const struct flattening *f)
 	       !layer_stacks_is_pinned(f->sandboxes->stacks, f->postponed);
 }
 
+static int start_merge(struct flattening *f, struct error *err)
+{
+	struct task_command command = {.kind = TASK_MERGE, .is_idle = true, .words = {f->merged}};
+
+	for (command.count = 1; command.count <= f->stack.count; command.count++)
+		command.words[command.count] = f->stack.ids[command.count - 1];
+	f->task.child.on_end = on_merge_end;
+	return task_start(f->sandboxes->host, f->sandboxes->events, &f->task, &command, err);
+}
+
 void flattening_check(struct flattening *f)
 {
 	struct id id = id_new();
@@ -165,8 +117,7 @@ void flattening_check(struct flattening *f)
 	(void)map_put(&f->tried, f->stack.ids[0], f);
 	layer_stacks_set_role(f->sandboxes->stacks, f->merged, LAYER_STACK_MERGED, &f->stack);
 	f->is_running = true;
-	f->child.on_end = on_merge_end;
-	if (child_start(f->sandboxes->events, &f->child, run_merge, f, &err) == 0)
+	if (start_merge(f, &err) == 0)
 		return;
 	log_warning("layers are not merged", FAILURE(&err));
 	end_merge(f);
@@ -187,7 +138,7 @@ void flattening_close(struct flattening *f)
 	struct error ignored = {0};
 
 	if (f->is_running) {
-		child_cancel(&f->child);
+		task_cancel(&f->task);
 		(void)!host_trash(f->sandboxes->host, FOLDER_SNAPSHOTS, f->merged, &ignored);
 		end_merge(f);
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* broker/snapshot/flatten.h — makes long layer stacks shorter, in the background.
  *
- * A child with the lowest priority merges all layers but the top one of a stack that has more than
+ * A task with the lowest priority merges all layers but the top one of a stack that has more than
  * FLATTEN_LONG. Then the merged layer replaces them in every stack. It means the same, so nothing
  * inside a sandbox can tell the difference. A running sandbox keeps the layers that it has mounted
  * until it ends or gets another root: a link "layers" in its run folder keeps them in use.
@@ -11,7 +11,7 @@
 
 #include "base/id.h"
 #include "base/map.h"
-#include "broker/host/child.h"
+#include "broker/host/task_start.h"
 #include "broker/layers/stack.h"
 #include "broker/snapshot/snapshot.h"
 
@@ -20,7 +20,7 @@
 struct flattening {
 	struct sandboxes *sandboxes;
 	struct snapshots *snapshots;
-	struct broker_child child;
+	struct broker_task task;
 	bool is_running;
 	char merged[ID_SIZE + 1];
 	struct layer_stack stack; /* what is being merged */

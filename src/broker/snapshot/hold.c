@@ -6,12 +6,14 @@
 #include <sched.h>
 #include <stdio.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/fault.h"
 #include "broker/host/host.h"
+#include "broker/host/task_start.h"
 #include "broker/sandbox/sandbox.h"
 #include "broker/sandbox/snapshot_mark.h"
 #include "broker/snapshot/snapshot.h"
@@ -57,6 +59,39 @@ static int open_stored(const struct sandbox *sandbox, int *ret_fd, struct error 
 	return 0;
 }
 
+static int begin_look(struct holding *h, struct error *err)
+{
+	const struct sandbox *sandbox = h->task->sandbox;
+	char path[64], group[GROUP_NAME_SIZE], pid[16], inode[24];
+	struct task_command command = {.kind = TASK_USERS, .count = 2, .words = {pid, inode}};
+	AUTO_CLOSE int processes = -1;
+	struct stat mounts;
+
+	if (fstat(sandbox->mounts_fd, &mounts) < 0)
+		return FAIL_ERRNO(err, "look at the mount namespace");
+	host_group_name(sandbox->slot, group);
+	(void)snprintf(path, sizeof(path), "%s/cgroup.procs", group);
+	processes = openat(h->host->cgroups.roots[0], path, O_RDONLY | O_CLOEXEC);
+	if (processes < 0)
+		return FAIL_ERRNO(err, "list the processes of '%s'", sandbox->id);
+	(void)snprintf(pid, sizeof(pid), "%d", sandbox->pid);
+	(void)snprintf(inode, sizeof(inode), "%ju", (uintmax_t)mounts.st_ino);
+	command.input_fd = processes;
+	return task_begin(h->host, &command, &h->task->users, err);
+}
+
+static int begin_copy(struct holding *h, struct error *err)
+{
+	char from[64], to[64], time[16];
+	const struct task_command command = {
+	        .kind = TASK_COPY, .count = 3, .words = {from, to, time}};
+
+	(void)snprintf(from, sizeof(from), "sandboxes/%s/upper", h->task->sandbox_id);
+	(void)snprintf(to, sizeof(to), "snapshots/%s/upper", h->task->snapshot_id);
+	(void)snprintf(time, sizeof(time), "%d", COPY_MAX_MS);
+	return task_begin(h->host, &command, &h->task->copy, err);
+}
+
 /* Does all that can be done before the processes are held. */
 static int prepare_snapshot(struct holding *h, struct error *err)
 {
@@ -68,13 +103,17 @@ static int prepare_snapshot(struct holding *h, struct error *err)
 	    open_stored(task->sandbox, &h->maps.stored_fd, err) < 0 ||
 	    open_namespace(getpid(), "mnt", &h->maps.home_fd, err) < 0 ||
 	    open_folder(h->host, FOLDER_SANDBOXES, path, &h->upper, err) < 0 ||
-	    open_folder(h->host, FOLDER_RUN_SANDBOXES, task->sandbox_id, &h->run_folder, err) < 0)
+	    open_folder(h->host, FOLDER_RUN_SANDBOXES, task->sandbox_id, &h->run_folder, err) < 0 ||
+	    begin_look(h, err) < 0)
 		return -1;
 	if (symlinkat(task->sandbox->paused ? SNAPSHOT_PAUSED : SNAPSHOT_FROZEN, h->run_folder,
 	              SNAPSHOT_MARK) < 0)
 		return FAIL_ERRNO(err, "mark the snapshot");
 	fault_point("broker", "snapshot-marked");
-	return snapshot_make_next(task, h->upper, err);
+	if (snapshot_make_next(task, h->upper, err) < 0 || begin_copy(h, err) < 0 ||
+	    task_wait_ready(&task->users, err) < 0)
+		return -1;
+	return task_wait_ready(&task->copy, err);
 }
 
 /* Copies the files: the layers are not swapped, and the new layer lies beside the sandbox's, on the
@@ -83,7 +122,6 @@ static int copy_layer(struct holding *h, struct error *err)
 {
 	const struct snapshot_task *task = h->task;
 	int snapshots = h->host->folders[FOLDER_SNAPSHOTS];
-	AUTO_CLOSE int to = -1;
 	char path[64];
 
 	(void)snprintf(path, sizeof(path), "%s/" LAYER_STACK_LINK, task->snapshot_id);
@@ -91,9 +129,7 @@ static int copy_layer(struct holding *h, struct error *err)
 		return FAIL_ERRNO(err, "replace '%s'", path);
 	if (layer_stack_write(snapshots, path, &task->below, err) < 0)
 		return -1;
-	(void)snprintf(path, sizeof(path), "%s/upper", task->snapshot_id);
-	if (open_folder(h->host, FOLDER_SNAPSHOTS, path, &to, err) < 0 ||
-	    snapshot_copy(h->upper, to, deadline_after(COPY_MAX_MS), err) < 0)
+	if (task_ask(&h->task->copy, NULL, err) < 0)
 		return -1;
 	fault_point("broker", "snapshot-copied");
 	(void)snprintf(path, sizeof(path), "%s/" KEPT_LINK, task->snapshot_id);

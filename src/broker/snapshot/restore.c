@@ -6,7 +6,7 @@
 #include "broker/layers/folder.h"
 #include "broker/sandbox/sandboxes.h"
 #include "broker/snapshot/snapshot.h"
-#include "wire/broker.h"
+#include "wire/broker_snapshot.h"
 
 /* ---- rollback ---- */
 

@@ -18,7 +18,8 @@
 #include "broker/sandbox/sandboxes.h"
 #include "broker/sandbox/snapshot_mark.h"
 #include "broker/snapshot/task.h"
-#include "wire/broker.h"
+#include "wire/broker_kind.h"
+#include "wire/broker_snapshot.h"
 
 #define TASKS_MAX 8
 
@@ -114,8 +115,8 @@ static void prefetch_fork_root(const struct snapshot_task *task, const struct la
 		                                 : NULL);
 }
 
-/* The child has reported, or has failed to, and is about to end. A failure leaves no snapshot, even
- * a complete one: nobody will ask for it. */
+/* The child has reported, or has failed to, and is about to end. A failure leaves no snapshot, not
+ * even a complete one, because no caller would know it. */
 static void finish_task(struct snapshot_task *task)
 {
 	struct error err = {0};

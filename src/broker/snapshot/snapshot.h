@@ -10,7 +10,8 @@
  * old root; see switch.c copy     it runs, and something in it would go on using the old root (an
  * open file, a current folder): the files are copied while the processes are held
  *
- * A paused sandbox stays paused. See sandbox/snapshot_mark.h for what a broker that dies leaves. */
+ * A paused sandbox stays paused. See broker/sandbox/snapshot_mark.h for what a broker that dies
+ * leaves. */
 #pragma once
 
 #include <stdbool.h>

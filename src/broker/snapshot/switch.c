@@ -57,10 +57,8 @@ static int list_mounts(struct switching *s, struct error *err)
 	AUTO(buf_done) struct buf text = BUF(MOUNTINFO_MAX);
 	struct mount_row row;
 	struct span rest;
-	char path[64];
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/mountinfo", s->task->sandbox->pid);
-	if (file_read(AT_FDCWD, path, &text, err) < 0)
+	if (mountinfo_read(s->task->sandbox->pid, &text, err) < 0)
 		return -1;
 	rest = buf_span(&text);
 	while (mountinfo_next(&rest, &row)) {
@@ -232,13 +230,16 @@ int snapshot_switch(struct snapshot_task *task, const struct snapshot_maps *maps
 	                      .host = task->owner->host,
 	                      .run_folder = run_folder,
 	                      .root_fd = -1};
+	struct task_result users;
 	struct error second = {0};
 	int status;
 
 	if (!*task->sandbox->template_name)
 		return FAIL(err, ERROR_CONFLICT, "an older version of the broker started it");
-	if (snapshot_check_users(task->sandbox, &s.root_mount, err) < 0 ||
-	    list_mounts(&s, err) < 0 || write_mark(&s, SNAPSHOT_SWITCHING, err) < 0)
+	if (task_ask(&task->users, &users, err) < 0)
+		return -1;
+	s.root_mount = users.root_mount;
+	if (list_mounts(&s, err) < 0 || write_mark(&s, SNAPSHOT_SWITCHING, err) < 0)
 		return -1;
 	status = switch_root(&s, err);
 	if (!task->is_broken &&

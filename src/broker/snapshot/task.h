@@ -9,6 +9,7 @@
 #include "base/id.h"
 #include "broker/host/child.h"
 #include "broker/host/pending_reply.h"
+#include "broker/host/task_start.h"
 #include "broker/layers/stack.h"
 
 struct sandbox;
@@ -16,7 +17,7 @@ struct snapshots;
 
 enum snapshot_method { SNAPSHOT_RENAME, SNAPSHOT_SWITCH, SNAPSHOT_COPY };
 
-/* What the child sends. */
+/* The child's report. */
 struct snapshot_report {
 	struct error err;     /* ERROR_NONE: made */
 	struct error because; /* why the files had to be copied */
@@ -42,6 +43,9 @@ struct snapshot_task {
 	/* In the child: */
 	bool is_broken; /* between two roots, and no way back */
 	int old_root;   /* held, so that the sync of its unmount comes later; or -1 */
+	/* Processes that wait until the sandbox is held, because starting them takes longer than
+	 * what they do: the look whether anything of the root but "/" is in use, and the copy. */
+	struct task_process users, copy;
 };
 
 /* The child's whole life; `context` is the task. */
@@ -60,9 +64,3 @@ struct snapshot_maps {
 /* switch.c. ERROR_CONFLICT: it cannot be done, and nothing has changed. */
 MUST_CHECK int snapshot_switch(struct snapshot_task *task, const struct snapshot_maps *maps,
                                int run_folder, struct error *err);
-/* users.c: whether a process uses anything of the sandbox's root but "/". ERROR_CONFLICT names the
- * first; `ret_mount` is the number of the root's mount. */
-MUST_CHECK int snapshot_check_users(const struct sandbox *sandbox, uint64_t *ret_mount,
-                                    struct error *err);
-/* copy.c: copies the folder `from` into the empty folder `to`, until the deadline. */
-MUST_CHECK int snapshot_copy(int from, int to, int64_t deadline, struct error *err);

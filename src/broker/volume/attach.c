@@ -158,12 +158,10 @@ static int find_attached(const struct host *host, const struct attachment *a, in
 	AUTO(mount_folder_done) struct mount_folder place;
 	struct mount_row row;
 	struct span rest;
-	char path[64];
 
 	mount_folder_init(&place);
-	(void)snprintf(path, sizeof(path), "/proc/%d/mountinfo", a->pid);
 	if (find_volume_folder(host, a, ret_image, &place, err) < 0 ||
-	    file_read(AT_FDCWD, path, &text, err) < 0)
+	    mountinfo_read(a->pid, &text, err) < 0)
 		return -1;
 	*ret = (struct attached_volume){.mount = NOWHERE};
 	rest = buf_span(&text);
@@ -263,8 +261,8 @@ static int refuse_busy(const struct attachment *a, struct error *err)
 	return -1;
 }
 
-/* The mount is removed by its name in a folder that is held open: the kernel lets nobody rename or
- * remove a mount point. */
+/* The mount is removed by its name in a folder that is held open: the kernel lets no process
+ * rename or remove a mount point. */
 static int unmount_volume(const struct attachment *a, int parent, const char *name,
                           struct error *err)
 {

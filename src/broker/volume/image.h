@@ -19,6 +19,13 @@
 /* Less than the largest file of ext4. */
 #define IMAGE_BYTES_MAX (UINT64_C(8) << 40)
 
+struct host;
+
+struct image_place {
+	const struct host *host;
+	int folder;
+	const char *name;
+};
 struct image_options {
 	uint64_t size_bytes;
 	bool keeps_journal; /* the image must survive a crash of the host */
@@ -28,7 +35,7 @@ struct image_options {
 /* Whether this host has mkfs.ext4 and loop devices. */
 bool image_is_possible(void);
 /* Makes a new image; the name must be free. The caller removes what a failure leaves. */
-MUST_CHECK int image_make(int folder, const char *name, const struct image_options *options,
+MUST_CHECK int image_make(const struct image_place *place, const struct image_options *options,
                           struct error *err);
 /* The filesystem as a detached mount without devices. `shared`: another mount of the one that is
  * mounted already. Without it the call waits until the last mount has ended. */
@@ -37,8 +44,8 @@ MUST_CHECK int image_mount(int folder, const char *name, bool shared, int *ret_f
 /* Grows the image once nothing of it is mounted. Never shrinks; does nothing when it has this size.
  * The check of the filesystem ends at the deadline; growing takes seconds more. A failure leaves an
  * image that mounts as before. */
-MUST_CHECK int image_grow(int folder, const char *name, uint64_t size_bytes, int64_t deadline,
+MUST_CHECK int image_grow(const struct image_place *place, uint64_t size_bytes, int64_t deadline,
                           struct error *err);
 /* The same, but an image of this size in whole MiB costs only one look at the file. */
-MUST_CHECK int image_fit(int folder, const char *name, uint64_t size_bytes, int64_t deadline,
+MUST_CHECK int image_fit(const struct image_place *place, uint64_t size_bytes, int64_t deadline,
                          struct error *err);

@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -15,7 +16,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "broker/host/host.h"
-#include "broker/host/measure.h"
+#include "broker/host/task_start.h"
 #include "broker/volume/image.h"
 #include "broker/volume/mount.h"
 #include "isolation/layer.h"
@@ -84,9 +85,9 @@ static int open_subfolder(int files, const char *subpath, int *ret_fd, struct er
 
 /* ---- the backing "folder": as many bytes as the data folder has ---- */
 
-static int folder_make(int folder, uint64_t size_bytes, struct error *err)
+static int folder_make(UNUSED const struct host *host, int folder, UNUSED uint64_t size_bytes,
+                       struct error *err)
 {
-	(void)size_bytes;
 	if (mkdirat(folder, FILES, 0755) < 0)
 		return FAIL_ERRNO(err, "make '" FILES "'");
 	if (fchownat(folder, FILES, ID_STORED + USER_ID, ID_STORED + USER_ID, AT_SYMLINK_NOFOLLOW) <
@@ -115,11 +116,16 @@ static int folder_open(int folder, const char *subpath, const struct layer_optio
 	               : layer_open(part, "", options, ret_fd, err);
 }
 
-static int folder_usage(int folder, uint64_t *ret, struct error *err)
+static int folder_usage(const struct host *host, const char *id, uint64_t *ret, struct error *err)
 {
-	struct disk_measure measured;
+	char path[64], never[24];
+	const struct task_command command = {
+	        .kind = TASK_MEASURE, .count = 2, .words = {never, path}};
+	struct task_result measured;
 
-	if (measure_tree(folder, FILES, DEADLINE_NEVER, &measured, err) < 0)
+	(void)snprintf(never, sizeof(never), "%" PRId64, DEADLINE_NEVER);
+	(void)snprintf(path, sizeof(path), "volumes/%s/" FILES, id);
+	if (task_run(host, &command, &measured, err) < 0)
 		return -1;
 	*ret = measured.is_partial ? UINT64_MAX : measured.bytes;
 	return 0;
@@ -128,13 +134,15 @@ static int folder_usage(int folder, uint64_t *ret, struct error *err)
 /* ---- the backing "image": as many bytes as were asked for ---- */
 
 /* The top folder of the image is the volume's. */
-static int image_volume_make(int folder, uint64_t size_bytes, struct error *err)
+static int image_volume_make(const struct host *host, int folder, uint64_t size_bytes,
+                             struct error *err)
 {
+	const struct image_place place = {host, folder, IMAGE};
 	const struct image_options options = {
 	        .size_bytes = size_bytes, .keeps_journal = true, .owner = ID_STORED + USER_ID};
 	AUTO_CLOSE int top = -1;
 
-	if (image_make(folder, IMAGE, &options, err) < 0 ||
+	if (image_make(&place, &options, err) < 0 ||
 	    image_mount(folder, IMAGE, true, &top, err) < 0)
 		return -1;
 	return unlinkat(top, "lost+found", AT_REMOVEDIR) < 0 ? FAIL_ERRNO(err, "empty a volume")
@@ -173,12 +181,21 @@ static int image_volume_open(int folder, const char *subpath, const struct layer
 	return 0;
 }
 
-static int image_volume_usage(int folder, uint64_t *ret, struct error *err)
+static int open_folder(const struct host *host, const char *name, int *ret_fd, struct error *err)
 {
-	AUTO_CLOSE int top = -1;
+	*ret_fd = openat(host->folders[FOLDER_VOLUMES], name,
+	                 O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return *ret_fd < 0 ? FAIL_ERRNO(err, "open the folder of volume '%s'", name) : 0;
+}
+
+static int image_volume_usage(const struct host *host, const char *id, uint64_t *ret,
+                              struct error *err)
+{
+	AUTO_CLOSE int folder = -1, top = -1;
 	struct statfs status;
 
-	if (image_mount(folder, IMAGE, true, &top, err) < 0)
+	if (open_folder(host, id, &folder, err) < 0 ||
+	    image_mount(folder, IMAGE, true, &top, err) < 0)
 		return -1;
 	if (fstatfs(top, &status) < 0)
 		return FAIL_ERRNO(err, "look at a volume");
@@ -186,9 +203,11 @@ static int image_volume_usage(int folder, uint64_t *ret, struct error *err)
 	return 0;
 }
 
-static int image_volume_grow(int folder, uint64_t size_bytes, struct error *err)
+static int image_volume_grow(const struct host *host, int folder, uint64_t size_bytes,
+                             struct error *err)
 {
-	return image_grow(folder, IMAGE, size_bytes, DEADLINE_NEVER, err);
+	return image_grow(&(struct image_place){host, folder, IMAGE}, size_bytes, DEADLINE_NEVER,
+	                  err);
 }
 
 /* ---- which ---- */
@@ -236,13 +255,6 @@ int volume_backing_find(const struct host *host, const char *id, const struct vo
 
 /* ---- life ---- */
 
-static int open_folder(const struct host *host, const char *name, int *ret_fd, struct error *err)
-{
-	*ret_fd = openat(host->folders[FOLDER_VOLUMES], name,
-	                 O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	return *ret_fd < 0 ? FAIL_ERRNO(err, "open the folder of volume '%s'", name) : 0;
-}
-
 int volume_make(const struct host *host, const char *id, const struct volume_backing *backing,
                 uint64_t size_bytes, struct error *err)
 {
@@ -253,14 +265,14 @@ int volume_make(const struct host *host, const char *id, const struct volume_bac
 	(void)snprintf(name, sizeof(name), "new.%s", id);
 	(void)umask(0);
 	/* An earlier attempt may have been killed. */
-	if (host_remove_tree(volumes, name, err) < 0)
+	if (host_trash(host, FOLDER_VOLUMES, name, err) < 0)
 		return -1;
 	if (mkdirat(volumes, name, 0700) < 0)
 		return FAIL_ERRNO(err, "make the folder of volume '%s'", id);
 	if (open_folder(host, name, &folder, err) < 0)
 		return -1;
 	fault_point("broker", "volume-folder");
-	if (backing->make(folder, size_bytes, err) < 0)
+	if (backing->make(host, folder, size_bytes, err) < 0)
 		return -1;
 	fault_point("broker", "volume-made");
 	if (fsync(folder) < 0)
@@ -291,12 +303,10 @@ int volume_remove(const struct host *host, const char *id, struct error *err)
 int volume_usage(const struct host *host, const char *id, uint64_t *ret, struct error *err)
 {
 	const struct volume_backing *backing;
-	AUTO_CLOSE int folder = -1;
 
-	if (volume_backing_find(host, id, &backing, err) < 0 ||
-	    open_folder(host, id, &folder, err) < 0)
-		return -1;
-	return backing->usage(folder, ret, err);
+	return volume_backing_find(host, id, &backing, err) < 0
+	               ? -1
+	               : backing->usage(host, id, ret, err);
 }
 
 int volume_grow(const struct host *host, const char *id, uint64_t size_bytes, struct error *err)
@@ -310,7 +320,7 @@ int volume_grow(const struct host *host, const char *id, uint64_t size_bytes, st
 	if (!backing->grow)
 		return FAIL(err, ERROR_UNSUPPORTED,
 		            "volume '%s' is a folder without a limit: nothing can be grown", id);
-	return backing->grow(folder, size_bytes, err);
+	return backing->grow(host, folder, size_bytes, err);
 }
 
 bool volume_opens_slowly(const struct host *host, const char *id)

@@ -21,16 +21,16 @@ struct volume_backing {
 	bool size_is_advisory; /* the size is no hard limit */
 	bool opens_slowly;     /* call `open` in a child */
 	/* Fills an empty folder that nothing uses yet. Call it in a child: it may take long. */
-	int (*make)(int folder, uint64_t size_bytes, struct error *err);
+	int (*make)(const struct host *host, int folder, uint64_t size_bytes, struct error *err);
 	/* Puts the whole volume out of sight; its bytes may be freed later. */
 	int (*remove)(const struct host *host, const char *id, struct error *err);
 	/* The files, or a folder of them unless `subpath` is "", as a detached mount. */
 	int (*open)(int folder, const char *subpath, const struct layer_options *options,
 	            int *ret_fd, struct error *err);
 	/* Bytes in use; UINT64_MAX when there are too many files to count. Call it in a child. */
-	int (*usage)(int folder, uint64_t *ret, struct error *err);
+	int (*usage)(const struct host *host, const char *id, uint64_t *ret, struct error *err);
 	/* Makes room while no sandbox has the volume. Call it in a child. NULL: it has no size. */
-	int (*grow)(int folder, uint64_t size_bytes, struct error *err);
+	int (*grow)(const struct host *host, int folder, uint64_t size_bytes, struct error *err);
 };
 
 /* The backing of a new volume of this size; 0: no limit. */

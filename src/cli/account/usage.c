@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 
-#include "cli/commands.h"
-#include "cli/server.h"
-#include "cli/text_out.h"
+#include "cli/account/commands.h"
+#include "cli/core/server.h"
+#include "cli/core/text_out.h"
 
 #define USAGE "/v1/usage"
 #define ITEMS_MAX "10000"

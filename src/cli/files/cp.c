@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 
-#include "cli/commands.h"
+#include "cli/files/commands.h"
 #include "cli/files/path_argument.h"
 #include "cli/files/transfer.h"
 

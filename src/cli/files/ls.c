@@ -2,10 +2,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/commands.h"
-#include "cli/server.h"
+#include "cli/files/commands.h"
+#include "cli/core/server.h"
 #include "cli/files/path_argument.h"
-#include "cli/text_out.h"
+#include "cli/core/text_out.h"
 
 static char type_letter(const char *type)
 {

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -15,9 +14,9 @@
 #include "base/id.h"
 #include "base/path.h"
 #include "cli/files/archive.h"
-#include "cli/progress.h"
-#include "cli/server.h"
-#include "cli/text_out.h"
+#include "cli/core/progress.h"
+#include "cli/core/server.h"
+#include "cli/core/text_out.h"
 
 #define PROGRESS_EVERY_MS 200
 

@@ -2,7 +2,7 @@
 /* cli/files/transfer.h — copies files and folders between this machine and a sandbox. */
 #pragma once
 
-#include "cli/command.h"
+#include "cli/core/command.h"
 
 /* If the target is an existing folder or ends in '/', it receives the copy under the copy's own
  * name; otherwise the copy becomes the target. Folders are sent as tar streams in constant

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* atoll snapshot export, import, backups. */
+#include "cli/sandbox/backup.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,37 +8,20 @@
 #include <unistd.h>
 
 #include "base/id.h"
-#include "cli/commands.h"
-#include "cli/listing.h"
-#include "cli/progress.h"
-#include "cli/server.h"
-#include "cli/text_out.h"
+#include "cli/sandbox/commands.h"
+#include "cli/core/listing.h"
+#include "cli/core/progress.h"
+#include "cli/core/server.h"
+#include "cli/core/text_out.h"
 #include "cli/files/transfer.h"
+#include "cli/core/plain.h"
 
-#define SNAPSHOTS "/api/sandbox/snapshots"
 #define BACKUPS "/api/sandbox/backups"
 #define LOOK_MS 250
 
 static const char *text_of(const struct json_value *object, const char *name)
 {
 	return json_text(json_get(object, name), "");
-}
-
-/* {"full":true,"backup":"…","name":"…","template":"…"}, without the members that are not set. */
-static const char *body_of(struct cli *cli, const char *backup)
-{
-	const char *const rows[][2] = {{"backup", backup},
-	                               {"name", arguments_text(&cli->args, "name", NULL)},
-	                               {"template", arguments_text(&cli->args, "template", NULL)}};
-	const char *body = "";
-
-	if (arguments_has(&cli->args, "full"))
-		body = "\"full\":true";
-	for (size_t i = 0; i < COUNT_OF(rows); i++)
-		if (rows[i][1])
-			body = arena_format(cli->arena, "%s%s\"%s\":%s", body, *body ? "," : "",
-			                    rows[i][0], json_quoted(cli->arena, rows[i][1]));
-	return arena_format(cli->arena, "{%s}", body);
 }
 
 /* ---- export ---- */
@@ -64,19 +48,14 @@ static int wait_ready(struct cli *cli, const char *id, const struct json_value *
 	            text_of(*ret, "state_text"));
 }
 
-static int export_snapshot(struct cli *cli)
+int snapshot_export(struct cli *cli)
 {
 	const char *snapshot = cli->args.words[0];
 	const char *file = cli->args.count > 1 ? cli->args.words[1] : NULL;
-	const struct server_call call = {
-	        .method = "POST",
-	        .path = escaped_path(cli->arena, SNAPSHOTS "/", snapshot, "/export"),
-	        .body = body_of(cli, NULL),
-	};
 	const struct json_value *backup;
 	const char *id;
 
-	if (cli_connect(cli) < 0 || server_call(cli, &call, &backup) < 0)
+	if (plain_call(cli, &backup) < 0)
 		return -1;
 	id = text_of(backup, "id");
 	if (wait_ready(cli, id, &backup) < 0)
@@ -97,19 +76,11 @@ static int export_snapshot(struct cli *cli)
 
 /* ---- import ---- */
 
+/* The upload's id takes the place of the file on the command line. */
 static int import_backup(struct cli *cli, const char *backup)
 {
-	const struct server_call call = {
-	        .method = "POST", .path = SNAPSHOTS "/import", .body = body_of(cli, backup)};
-	const struct json_value *snapshot;
-
-	if (server_call(cli, &call, &snapshot) < 0)
-		return -1;
-	if (cli->json)
-		print_json(snapshot);
-	else
-		(void)printf("%s\n", text_out_safe(cli->arena, text_of(snapshot, "name")));
-	return 0;
+	cli->args.words[0] = backup;
+	return plain_run(cli);
 }
 
 /* Uploads the file under a new name and deletes that backup after the import. */
@@ -132,7 +103,7 @@ static int import_file(struct cli *cli, const char *file)
 	return status;
 }
 
-static int import_snapshot(struct cli *cli)
+int snapshot_import(struct cli *cli)
 {
 	const char *what = cli->args.words[0];
 
@@ -147,7 +118,7 @@ static int import_snapshot(struct cli *cli)
 
 /* ---- the list ---- */
 
-static const struct listing_column columns[] = {
+const struct listing_column snapshot_backup_columns[] = {
         {"NAME", "name", NULL},
         {"SNAPSHOT", "snapshot_name", NULL},
         {"TEMPLATE", "template", NULL},
@@ -157,19 +128,9 @@ static const struct listing_column columns[] = {
         {0},
 };
 
-static int list_backups(struct cli *cli)
-{
-	return listing_run(cli, BACKUPS, columns);
-}
-
-static int remove_backup(struct cli *cli)
-{
-	return server_delete_each(cli, BACKUPS "/", "backup");
-}
-
 /* ---- rows ---- */
 
-static const struct command_option export_options[] = {
+const struct command_option snapshot_export_options[] = {
         {.name = "name",
          .letter = 'n',
          .value = "NAME",
@@ -177,7 +138,7 @@ static const struct command_option export_options[] = {
         {.name = "full", .about = "include the template, so that any server can import it"},
         {0},
 };
-static const struct command_option import_options[] = {
+const struct command_option snapshot_import_options[] = {
         {.name = "name",
          .letter = 'n',
          .value = "NAME",
@@ -186,37 +147,4 @@ static const struct command_option import_options[] = {
          .value = "TEMPLATE",
          .about = "a template with the same files, if its name differs here"},
         {0},
-};
-
-const struct cli_command command_snapshot_export = {
-        .name = "export",
-        .usage = "[--name NAME] [--full] SNAPSHOT [FILE]",
-        .about = "save a snapshot to the blob store, and to FILE if given",
-        .options = export_options,
-        .arguments_min = 1,
-        .arguments_max = 2,
-        .run = export_snapshot,
-};
-const struct cli_command command_snapshot_import = {
-        .name = "import",
-        .usage = "[--name NAME] [--template TEMPLATE] FILE|BACKUP",
-        .about = "make a snapshot from a file or from a backup in the blob store",
-        .options = import_options,
-        .arguments_min = 1,
-        .arguments_max = 1,
-        .run = import_snapshot,
-};
-const struct cli_command command_snapshot_backups = {
-        .name = "backups",
-        .usage = "",
-        .about = "list the backups in the blob store, newest first",
-        .run = list_backups,
-};
-const struct cli_command command_snapshot_forget = {
-        .name = "forget",
-        .usage = "BACKUP...",
-        .about = "remove backups from the blob store",
-        .arguments_min = 1,
-        .arguments_max = ANY_NUMBER,
-        .run = remove_backup,
 };

@@ -9,12 +9,13 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "cli/body.h"
+#include "cli/core/body.h"
 #include "cli/sandbox/code_events.h"
-#include "cli/commands.h"
-#include "cli/run_options.h"
-#include "cli/server.h"
-#include "cli/text_out.h"
+#include "cli/sandbox/commands.h"
+#include "cli/core/run_options.h"
+#include "cli/core/server.h"
+#include "cli/core/text_out.h"
+#include "json/write.h"
 
 /* The server's own limit is lower; its error names it. */
 #define SOURCE_MAX ((size_t)1 << 20)
@@ -88,9 +89,9 @@ static int write_body(struct cli *cli, struct buf *body)
 	body_add_text(body, "code", code);
 	body_add_text(body, "language", language);
 	body_add_text(body, "contextId", context);
-	buf_addf(body, ",\"env\":%s", env);
+	json_add_raw(body, "env", span_of(env));
 	if (timeout_ms > 0)
-		body_add_whole(body, "timeout_ms", timeout_ms);
+		json_add_whole(body, "timeout_ms", timeout_ms);
 	(void)body_end(body);
 	if (body->overflowed)
 		return FAIL(cli->err, ERROR_TOO_LARGE, "the code is too long");

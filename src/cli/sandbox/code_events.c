@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "cli/event_lines.h"
-#include "cli/session.h"
+#include "cli/core/event_lines.h"
+#include "cli/core/session.h"
 #include "json/json.h"
 
 /* All forms of one result; escaping may make each byte longer. */

@@ -5,32 +5,21 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "cli/core/body.h"
 #include "cli/sandbox/network.h"
-#include "cli/progress.h"
-#include "cli/run_options.h"
-#include "cli/server.h"
+#include "cli/core/progress.h"
+#include "cli/core/run_options.h"
+#include "cli/core/server.h"
+#include "json/write.h"
 
 #define POLL_MS_MAX 250
 #define QUIET_MS 500 /* shorter waits show no progress */
-
-static void add_text(struct buf *body, const char *name, const char *value)
-{
-	if (!value)
-		return;
-	buf_addf(body, "%s\"%s\":", body->size > 1 ? "," : "", name);
-	json_write_text(body, span_of(value));
-}
-
-static void add_raw(struct buf *body, const char *name, const char *json)
-{
-	buf_addf(body, "%s\"%s\":%s", body->size > 1 ? "," : "", name, json);
-}
 
 /* [{"volume":"NAME","path":"/PATH","read_only":true}] */
 static int add_volumes(struct arena *a, struct buf *body, const char *const *volumes,
                        struct error *err)
 {
-	buf_addf(body, "%s\"volumes\":[", body->size > 1 ? "," : "");
+	json_begin_list(body, "volumes");
 	for (unsigned i = 0; volumes[i]; i++) {
 		struct span rest = span_of(volumes[i]), name, path;
 
@@ -43,13 +32,15 @@ static int add_volumes(struct arena *a, struct buf *body, const char *const *vol
 			error_hint(err, "--volume NAME[:/PATH[:ro]]");
 			return -1;
 		}
-		buf_addf(body, "%s{\"volume\":%s", i > 0 ? "," : "",
-		         json_quoted(a, arena_copy(a, name)));
+		json_begin_object(body, NULL);
+		body_add_text(body, "volume", arena_copy(a, name));
 		if (path.size > 0)
-			buf_addf(body, ",\"path\":%s", json_quoted(a, arena_copy(a, path)));
-		buf_add_text(body, span_equals_text(rest, "ro") ? ",\"read_only\":true}" : "}");
+			body_add_text(body, "path", arena_copy(a, path));
+		if (span_equals_text(rest, "ro"))
+			json_add_bool(body, "read_only", true);
+		json_end_object(body);
 	}
-	buf_add_byte(body, ']');
+	json_end_list(body);
 	return 0;
 }
 
@@ -57,32 +48,30 @@ int create_body(struct arena *a, const struct create_options *options, const cha
                 struct error *err)
 {
 	AUTO(buf_done) struct buf body = BUF(4u * 1024 * 1024);
-	const struct sandbox_resources *r = &options->resources;
 	const char *env;
 
 	if (session_env_json(a, options->env, &env, err) < 0)
 		return -1;
-	buf_add_byte(&body, '{');
-	add_text(&body, "template", options->template);
-	add_text(&body, "snapshot", options->snapshot);
-	add_text(&body, "name", options->name);
-	if (options->env && options->env[0])
-		add_raw(&body, "env", env);
-	add_raw(&body, "resources",
-	        arena_format(a, "{\"cpu\":%g,\"memory_mb\":%lld,\"disk_mb\":%lld,\"pids\":%lld}",
-	                     r->cpu, (long long)r->memory_mb, (long long)r->disk_mb,
-	                     (long long)r->pids));
+	body_begin(&body);
+	body_add_text(&body, "template", options->template);
+	body_add_text(&body, "snapshot", options->snapshot);
+	body_add_text(&body, "name", options->name);
+	if (options->env && options->env[0] && body_add_json(&body, "env", env, err) < 0)
+		return -1;
+	resources_add(&body, &options->resources);
 	if (options->no_internet)
-		add_raw(&body, "internet", "false");
-	if (egress_is_said(options->allow, options->deny))
-		add_raw(&body, "egress", egress_json(a, options->allow, options->deny));
+		json_add_bool(&body, "internet", false);
+	if (egress_is_said(options->allow, options->deny)) {
+		json_begin_object(&body, "egress");
+		egress_add(&body, options->allow, options->deny);
+		json_end_object(&body);
+	}
 	if (options->persistent)
-		add_raw(&body, "persistent", "true");
+		json_add_bool(&body, "persistent", true);
 	if (options->volumes && options->volumes[0] &&
 	    add_volumes(a, &body, options->volumes, err) < 0)
 		return -1;
-	buf_add_byte(&body, '}');
-	*ret = arena_text(a, buf_text(&body));
+	*ret = arena_text(a, body_end(&body));
 	return 0;
 }
 

@@ -2,7 +2,7 @@
 /* cli/sandbox/create.h — makes a sandbox, waits for it and shows the progress. */
 #pragma once
 
-#include "cli/resources.h"
+#include "cli/core/resources.h"
 
 struct create_options {
 	const char *template, *name; /* NULL = the server's default */

@@ -5,10 +5,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/body.h"
-#include "cli/commands.h"
-#include "cli/server.h"
-#include "cli/text_out.h"
+#include "cli/core/body.h"
+#include "cli/sandbox/commands.h"
+#include "cli/core/server.h"
+#include "cli/core/text_out.h"
 
 #define PATCH_MAX ((size_t)64 << 20)
 #define BODY_MAX (8 * 1024 * 1024)

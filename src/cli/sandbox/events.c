@@ -5,10 +5,10 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "cli/commands.h"
-#include "cli/listing.h"
-#include "cli/server.h"
-#include "cli/text_out.h"
+#include "cli/sandbox/commands.h"
+#include "cli/core/listing.h"
+#include "cli/core/server.h"
+#include "cli/core/text_out.h"
 
 #define EVENTS "/v1/events"
 #define LINE_MAX_SIZE (64 * 1024)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 
-#include "cli/commands.h"
-#include "cli/run_options.h"
-#include "cli/session.h"
+#include "cli/sandbox/commands.h"
+#include "cli/core/run_options.h"
+#include "cli/core/session.h"
 #include "cli/terminal/terminal.h"
 
 static int exec_in_terminal(struct cli *cli, const struct session_options *o)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/commands.h"
-#include "cli/server.h"
-#include "cli/text_out.h"
+#include "cli/sandbox/commands.h"
+#include "cli/core/server.h"
+#include "cli/core/text_out.h"
 
 static int run_inspect(struct cli *cli)
 {

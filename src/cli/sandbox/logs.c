@@ -3,9 +3,9 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "cli/commands.h"
-#include "cli/server.h"
-#include "cli/session.h"
+#include "cli/sandbox/commands.h"
+#include "cli/core/server.h"
+#include "cli/core/session.h"
 
 struct log_reader {
 	struct session_events events;

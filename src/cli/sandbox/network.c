@@ -3,12 +3,12 @@
 
 #include <stdio.h>
 
-#include "cli/body.h"
-#include "cli/commands.h"
-#include "cli/resources.h"
-#include "cli/run_options.h"
-#include "cli/server.h"
-#include "cli/text_out.h"
+#include "cli/core/body.h"
+#include "cli/sandbox/commands.h"
+#include "cli/core/resources.h"
+#include "cli/core/run_options.h"
+#include "cli/core/server.h"
+#include "cli/core/text_out.h"
 
 #define BODY_MAX (256 * 1024)
 
@@ -17,16 +17,13 @@ bool egress_is_said(const char *const *allow, const char *const *deny)
 	return (allow && allow[0]) || (deny && deny[0]);
 }
 
-const char *egress_json(struct arena *a, const char *const *allow, const char *const *deny)
+void egress_add(struct buf *body, const char *const *allow, const char *const *deny)
 {
 	static const char *const everything[] = {"0.0.0.0/0", NULL};
-	AUTO(buf_done) struct buf body = BUF(BODY_MAX);
 	bool is_list = allow && allow[0] && (!deny || !deny[0]);
 
-	body_begin(&body);
-	body_add_texts(&body, "allow", allow);
-	body_add_texts(&body, "deny", is_list ? everything : deny);
-	return arena_text(a, body_end(&body));
+	body_add_texts(body, "allow", allow);
+	body_add_texts(body, "deny", is_list ? everything : deny);
 }
 
 /* ---- atoll network ---- */
@@ -53,24 +50,22 @@ static int print_network(struct cli *cli, const struct json_value *sandbox)
 
 static int run_network(struct cli *cli)
 {
-	const char *const *allow = arguments_list(cli, "allow"), *const *deny = arguments_list(
-	                                                                 cli, "deny");
+	AUTO(buf_done) struct buf body = BUF(BODY_MAX);
+	const char *const *allow = arguments_list(cli, "allow");
+	const char *const *deny = arguments_list(cli, "deny");
 	bool is_cleared = arguments_has(&cli->args, "clear"), is_said = egress_is_said(allow, deny);
-	struct server_call call = {
-	        .method = "PUT",
-	        .path = instance_path(cli->arena, cli->args.words[0], "/egress"),
-	        .body = egress_json(cli->arena, allow, deny),
-	};
+	struct server_call call = {.method = "GET"};
 	const struct json_value *sandbox;
 
 	if (is_cleared && is_said)
 		return FAIL(cli->err, ERROR_INVALID, "--clear and rules exclude each other");
-	if (cli_connect(cli) < 0)
-		return -1;
-	if ((is_cleared || is_said
-	             ? server_call(cli, &call, &sandbox)
-	             : server_get(cli, instance_path(cli->arena, cli->args.words[0], ""),
-	                          &sandbox)) < 0)
+	if (is_cleared || is_said) {
+		body_begin(&body);
+		egress_add(&body, allow, deny);
+		call = (struct server_call){.method = "PUT", .body = body_end(&body)};
+	}
+	call.path = instance_path(cli->arena, cli->args.words[0], call.body ? "/egress" : "");
+	if (cli_connect(cli) < 0 || server_call(cli, &call, &sandbox) < 0)
 		return -1;
 	return print_network(cli, sandbox);
 }

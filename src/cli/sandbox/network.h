@@ -4,9 +4,9 @@
 
 #include <stdbool.h>
 
-#include "base/arena.h"
+#include "base/buf.h"
 
 /* Whether any rule is given. The lists are NULL-terminated or NULL. */
 bool egress_is_said(const char *const *allow, const char *const *deny);
-/* Allow rules alone deny all other addresses. */
-const char *egress_json(struct arena *a, const char *const *allow, const char *const *deny);
+/* Adds the members of the rules. Allow rules alone deny all other addresses. */
+void egress_add(struct buf *body, const char *const *allow, const char *const *deny);

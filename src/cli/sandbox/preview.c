@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 
-#include "cli/body.h"
-#include "cli/commands.h"
-#include "cli/server.h"
-#include "cli/text_out.h"
+#include "cli/core/body.h"
+#include "cli/sandbox/commands.h"
+#include "cli/core/server.h"
+#include "cli/core/text_out.h"
+#include "json/write.h"
 
 #define BODY_MAX 4096
 
@@ -38,7 +39,7 @@ static int add_switch(struct cli *cli, struct buf *body, const char *on, const c
 		return FAIL(cli->err, ERROR_INVALID, "--%s and --%s contradict each other", on,
 		            off);
 	if (is_on || is_off)
-		body_add_bool(body, member, is_on);
+		json_add_bool(body, member, is_on);
 	return 0;
 }
 
@@ -63,7 +64,7 @@ static int change_preview(struct cli *cli)
 	    add_switch(cli, &body, "public", "not-public", "public") < 0)
 		return -1;
 	if (arguments_has(&cli->args, "rotate"))
-		body_add_bool(&body, "rotate", true);
+		json_add_bool(&body, "rotate", true);
 	call.body = body_end(&body);
 	if (server_call(cli, &call, &state) < 0)
 		return -1;
@@ -83,10 +84,10 @@ static int make_link(struct cli *cli)
 	if (arguments_duration(&cli->args, "ttl", &ttl_ms, cli->err) < 0)
 		return -1;
 	body_begin(&body);
-	body_add_whole(&body, "port", port);
+	json_add_whole(&body, "port", port);
 	if (ttl_ms > 0)
-		body_add_whole(&body, "ttlSeconds", (ttl_ms + 999) / 1000);
-	body_add_bool(&body, "private", !arguments_has(&cli->args, "share"));
+		json_add_whole(&body, "ttlSeconds", (ttl_ms + 999) / 1000);
+	json_add_bool(&body, "private", !arguments_has(&cli->args, "share"));
 	call.body = body_end(&body);
 	if (server_call(cli, &call, &link) < 0)
 		return -1;

@@ -3,11 +3,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/commands.h"
-#include "cli/listing.h"
+#include "cli/sandbox/commands.h"
+#include "cli/core/listing.h"
 #include "cli/sandbox/sandboxes.h"
-#include "cli/server.h"
-#include "cli/text_out.h"
+#include "cli/core/server.h"
+#include "cli/core/text_out.h"
 
 #define COMMAND_MAX 4096 /* characters of a command that are shown */
 

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
-#include <string.h>
 
-#include "cli/ask.h"
-#include "cli/commands.h"
+#include "cli/core/ask.h"
+#include "cli/sandbox/commands.h"
 #include "cli/sandbox/sandboxes.h"
-#include "cli/text_out.h"
 
 static int remove_sandbox(struct cli *cli, const char *sandbox)
 {

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <signal.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
-#include "cli/commands.h"
+#include "cli/sandbox/commands.h"
 #include "cli/sandbox/create.h"
-#include "cli/run_options.h"
+#include "cli/core/run_options.h"
 #include "cli/files/path_argument.h"
 #include "cli/terminal/terminal.h"
-#include "cli/text_out.h"
+#include "cli/core/text_out.h"
 #include "cli/files/transfer.h"
 
 static int copy_files_in(struct cli *cli, const char *id)

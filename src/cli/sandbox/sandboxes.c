@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/text_out.h"
+#include "cli/core/text_out.h"
 
-#define BUILD_LABEL "atoll.build" /* see fleet/build_sandbox.c */
+#define BUILD_LABEL "atoll.build" /* see fleet/build/build_sandbox.c */
 
 static bool is_living(const struct json_value *sandbox)
 {
@@ -123,14 +123,4 @@ int sandboxes_each_of(struct cli *cli, const struct sandboxes_verb *verb, const 
 		return FAIL(cli->err, cli->err->code, "%u of %u were not %s", failed, done + failed,
 		            verb->done);
 	return failed > 0 ? error_kind_get(cli->err->code)->exit_status : 0;
-}
-
-int sandbox_act(struct cli *cli, const char *sandbox, const char *action)
-{
-	struct server_call call = {
-	        .method = action[0] ? "POST" : "DELETE",
-	        .path = instance_path(cli->arena, sandbox, action),
-	};
-
-	return server_call(cli, &call, NULL);
 }

@@ -2,7 +2,7 @@
 /* cli/sandbox/sandboxes.h — lists sandboxes, and applies a call to several of them. */
 #pragma once
 
-#include "cli/server.h"
+#include "cli/core/server.h"
 
 struct sandbox_names {
 	const struct json_value **items;
@@ -22,5 +22,3 @@ int sandboxes_each(struct cli *cli, const struct sandboxes_verb *verb);
 int sandboxes_each_of(struct cli *cli, const struct sandboxes_verb *verb, const char *const *names);
 /* Whether a running build made the sandbox for itself. */
 bool sandbox_is_of_build(const struct json_value *sandbox);
-/* POSTs to the sandbox's `action`, or DELETEs it if `action` is "". */
-MUST_CHECK int sandbox_act(struct cli *cli, const char *sandbox, const char *action);

@@ -3,14 +3,14 @@
 #include <string.h>
 #include <time.h>
 
-#include "cli/body.h"
-#include "cli/commands.h"
-#include "cli/listing.h"
-#include "cli/run_options.h"
-#include "cli/server.h"
-#include "cli/text_out.h"
+#include "cli/core/body.h"
+#include "cli/sandbox/commands.h"
+#include "cli/core/listing.h"
+#include "cli/core/run_options.h"
+#include "cli/core/server.h"
+#include "cli/core/text_out.h"
+#include "json/write.h"
 
-#define BODY_MAX (512 * 1024)
 #define FOLLOW_EVERY_MS 250
 
 static const struct listing_column columns[] = {
@@ -30,11 +30,8 @@ static void print_service(struct cli *cli, const struct json_value *service)
 {
 	const char *why = json_text(json_get(service, "error"), "");
 
-	if (cli->json)
-		print_json(service);
-	else
-		(void)printf("%s%s%s\n", json_text(json_get(service, "state"), ""),
-		             *why ? ": " : "", text_out_safe(cli->arena, why));
+	(void)printf("%s%s%s\n", json_text(json_get(service, "state"), ""), *why ? ": " : "",
+	             text_out_safe(cli->arena, why));
 }
 
 /* ---- create ---- */
@@ -45,102 +42,23 @@ static int add_env(struct cli *cli, struct buf *body)
 
 	if (session_env_json(cli->arena, arguments_list(cli, "env"), &env, cli->err) < 0)
 		return -1;
-	buf_addf(body, ",\"env\":%s", env);
+	json_add_raw(body, "env", span_of(env));
 	return 0;
 }
 
-static int create_body(struct cli *cli, struct buf *body)
+static int add_command(struct cli *cli, struct buf *body)
 {
-	int64_t delay_ms = 0, stop_ms = 0, limit = 0;
 	const struct cli_arguments *args = &cli->args;
 
 	if (!args->inner || !args->inner[0])
 		return FAIL(cli->err, ERROR_INVALID, "no command is given after '--'");
-	if (arguments_duration(args, "restart-delay", &delay_ms, cli->err) < 0 ||
-	    arguments_duration(args, "stop-timeout", &stop_ms, cli->err) < 0 ||
-	    arguments_whole(args, "restart-limit", 0, &limit, cli->err) < 0)
-		return -1;
-	body_begin(body);
 	/* A single word is a shell line, as with ssh. */
 	body_add_text(body, args->inner[1] ? "cmd" : "command", args->inner[0]);
 	body_add_texts(body, "args", args->inner + 1);
-	body_add_text(body, "cwd", arguments_text(args, "workdir", NULL));
-	body_add_text(body, "user", arguments_text(args, "user", NULL));
-	body_add_text(body, "restart", arguments_text(args, "restart", NULL));
-	body_add_whole(body, "restart_limit", limit);
-	body_add_whole(body, "restart_delay_ms", delay_ms);
-	body_add_whole(body, "stop_timeout_ms", stop_ms);
-	body_add_bool(body, "keep_awake", arguments_has(args, "keep-awake"));
 	return add_env(cli, body);
 }
 
-static int service_create(struct cli *cli)
-{
-	AUTO(buf_done) struct buf body = BUF(BODY_MAX);
-	struct server_call call = {.method = "PUT"};
-	const struct json_value *service;
-
-	if (create_body(cli, &body) < 0)
-		return -1;
-	call.body = body_end(&body);
-	if (body.overflowed)
-		return FAIL(cli->err, ERROR_TOO_LARGE, "the command is longer than %d bytes",
-		            BODY_MAX);
-	if (cli_connect(cli) < 0)
-		return -1;
-	call.path = service_path(cli, "");
-	if (server_call(cli, &call, &service) < 0)
-		return -1;
-	print_service(cli, service);
-	return 0;
-}
-
 /* ---- one ---- */
-
-static int post_service(struct cli *cli, const char *suffix)
-{
-	struct server_call call = {.method = "POST"};
-	const struct json_value *service;
-
-	if (cli_connect(cli) < 0)
-		return -1;
-	call.path = service_path(cli, suffix);
-	if (server_call(cli, &call, &service) < 0)
-		return -1;
-	print_service(cli, service);
-	return 0;
-}
-
-static int service_start(struct cli *cli)
-{
-	return post_service(cli, "/start");
-}
-
-static int service_stop(struct cli *cli)
-{
-	return post_service(cli, "/stop");
-}
-
-static int service_restart(struct cli *cli)
-{
-	return post_service(cli, "/restart");
-}
-
-static int service_rm(struct cli *cli)
-{
-	struct server_call call = {.method = "DELETE"};
-
-	if (cli_connect(cli) < 0)
-		return -1;
-	call.path = service_path(cli, "");
-	return server_call(cli, &call, NULL);
-}
-
-static int service_ls(struct cli *cli)
-{
-	return listing_run(cli, instance_path(cli->arena, cli->args.words[0], "/services"),
-	                   columns);
-}
 
 /* ---- logs ---- */
 
@@ -222,10 +140,12 @@ static const struct command_option create_options[] = {
          .about = "quick ends in a row after which it has failed (default: no limit)"},
         {.name = "restart-delay",
          .value = "TIME",
-         .about = "pause before the first restart, doubled up to 1m (default 500ms)"},
+         .about = "pause before the first restart, doubled up to 1m (default 500ms)",
+         .member = "restart_delay_ms"},
         {.name = "stop-timeout",
          .value = "TIME",
-         .about = "time from SIGTERM to SIGKILL (default 5s)"},
+         .about = "time from SIGTERM to SIGKILL (default 5s)",
+         .member = "stop_timeout_ms"},
         {.name = "keep-awake", .about = "the running service keeps the sandbox from being idle"},
         {0},
 };
@@ -235,67 +155,33 @@ static const struct command_option logs_options[] = {
         {0},
 };
 
-#define ONE_SERVICE                                                                                \
-	.usage = "SANDBOX SERVICE", .arguments_min = 2, .arguments_max = 2,                        \
-	.completion = COMPLETE_SANDBOX
-static const struct cli_command create = {
-        .name = "create",
-        .usage = "[OPTION...] SANDBOX SERVICE -- COMMAND [ARG...]",
-        .about = "make or change a service and run it",
-        .more = "A COMMAND without arguments is a shell line.",
-        .options = create_options,
-        .arguments_min = 2,
-        .arguments_max = 2,
-        .own_arguments = 2,
-        .has_inner_command = true,
-        .completion = COMPLETE_SANDBOX,
-        .run = service_create,
+static const struct cli_command children[] = {
+        {"create", "[OPTION...] SANDBOX SERVICE -- COMMAND [ARG...]",
+         "make or change a service and run it",
+         .more = "A COMMAND without arguments is a shell line.", .options = create_options,
+         .arguments_min = 2, .arguments_max = 2, .own_arguments = 2, .has_inner_command = true,
+         .completion = COMPLETE_SANDBOX,
+         .operation = "PUT /api/sandbox/instances/{id}/services/{service}", .fill = add_command,
+         .print = print_service},
+        {"ls", "SANDBOX", "list the services of a sandbox", .completion = COMPLETE_SANDBOX,
+         .operation = "GET /api/sandbox/instances/{id}/services", .columns = columns},
+        {"logs", "[OPTION...] SANDBOX SERVICE", "show the end of a service's output",
+         .options = logs_options, .arguments_min = 2, .arguments_max = 2,
+         .completion = COMPLETE_SANDBOX, .run = service_logs},
+        {"start", "SANDBOX SERVICE", "start a stopped or ended service",
+         .operation = "POST /api/sandbox/instances/{id}/services/{service}/start",
+         .completion = COMPLETE_SANDBOX, .print = print_service},
+        {"restart", "SANDBOX SERVICE", "end a service and start it again",
+         .operation = "POST /api/sandbox/instances/{id}/services/{service}/restart",
+         .completion = COMPLETE_SANDBOX, .print = print_service},
+        {"stop", "SANDBOX SERVICE", "stop a service; it is not restarted",
+         .operation = "POST /api/sandbox/instances/{id}/services/{service}/stop",
+         .completion = COMPLETE_SANDBOX, .print = print_service},
+        {"rm", "SANDBOX SERVICE", "end and delete a service",
+         .operation = "DELETE /api/sandbox/instances/{id}/services/{service}",
+         .completion = COMPLETE_SANDBOX},
+        {0},
 };
-static const struct cli_command list = {
-        .name = "ls",
-        .usage = "SANDBOX",
-        .about = "list the services of a sandbox",
-        .arguments_min = 1,
-        .arguments_max = 1,
-        .completion = COMPLETE_SANDBOX,
-        .run = service_ls,
-};
-static const struct cli_command logs = {
-        .name = "logs",
-        .usage = "[OPTION...] SANDBOX SERVICE",
-        .about = "show the end of a service's output",
-        .options = logs_options,
-        .arguments_min = 2,
-        .arguments_max = 2,
-        .completion = COMPLETE_SANDBOX,
-        .run = service_logs,
-};
-static const struct cli_command start = {
-        .name = "start",
-        .about = "start a stopped or ended service",
-        .run = service_start,
-        ONE_SERVICE,
-};
-static const struct cli_command restart = {
-        .name = "restart",
-        .about = "end a service and start it again",
-        .run = service_restart,
-        ONE_SERVICE,
-};
-static const struct cli_command stop = {
-        .name = "stop",
-        .about = "stop a service; it is not restarted",
-        .run = service_stop,
-        ONE_SERVICE,
-};
-static const struct cli_command rm = {
-        .name = "rm",
-        .about = "end and delete a service",
-        .run = service_rm,
-        ONE_SERVICE,
-};
-static const struct cli_command *const children[] = {&create,  &list, &logs, &start,
-                                                     &restart, &stop, &rm,   NULL};
 
 const struct cli_command command_service = {
         .name = "service",

@@ -1,27 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 
-#include "cli/commands.h"
-#include "cli/listing.h"
-#include "cli/server.h"
-#include "cli/text_out.h"
-
-#define SNAPSHOTS "/api/sandbox/snapshots"
+#include "cli/sandbox/commands.h"
+#include "cli/sandbox/backup.h"
+#include "cli/core/listing.h"
+#include "cli/core/server.h"
+#include "cli/core/text_out.h"
+#include "cli/core/plain.h"
 
 static const char *text_of(const struct json_value *object, const char *name)
 {
 	return json_text(json_get(object, name), NULL);
-}
-
-/* {"name":"…"} with the option --name, or {}, and `more` members. */
-static const char *body_of(struct cli *cli, const char *more)
-{
-	const char *name = arguments_text(&cli->args, "name", NULL);
-
-	if (!name)
-		return arena_format(cli->arena, "{%s}", more);
-	return arena_format(cli->arena, "{\"name\":%s%s%s}", json_quoted(cli->arena, name),
-	                    *more ? "," : "", more);
 }
 
 /* ---- snapshot ---- */
@@ -38,24 +27,6 @@ static void print_taken(struct cli *cli, const struct json_value *taken)
 		(void)printf("  copied, because %s\n", text_out_safe(cli->arena, because));
 }
 
-static int snapshot_create(struct cli *cli)
-{
-	struct server_call call = {
-	        .method = "POST",
-	        .path = instance_path(cli->arena, cli->args.words[0], "/snapshot"),
-	        .body = body_of(cli, arguments_has(&cli->args, "backup") ? "\"backup\":true" : ""),
-	};
-	const struct json_value *taken;
-
-	if (cli_connect(cli) < 0 || server_call(cli, &call, &taken) < 0)
-		return -1;
-	if (cli->json)
-		print_json(taken);
-	else
-		print_taken(cli, taken);
-	return 0;
-}
-
 static const char *backup_cell(UNUSED struct arena *a, const struct json_value *value)
 {
 	return json_bool(value, false) ? "yes" : NULL;
@@ -68,45 +39,13 @@ static const struct listing_column columns[] = {
         {"CREATED", "created_at", NULL}, {0},
 };
 
-static int snapshot_ls(struct cli *cli)
-{
-	const char *sandbox = arguments_text(&cli->args, "sandbox", NULL);
-	const char *path = SNAPSHOTS "?limit=1000";
-
-	if (sandbox)
-		path = escaped_path(cli->arena, SNAPSHOTS "?limit=1000&sandbox=", sandbox, "");
-	return listing_run(cli, path, columns);
-}
-
-static int snapshot_inspect(struct cli *cli)
-{
-	const char *path = escaped_path(cli->arena, SNAPSHOTS "/", cli->args.words[0], "");
-	const struct json_value *snapshot;
-
-	if (cli_connect(cli) < 0 || server_get(cli, path, &snapshot) < 0)
-		return -1;
-	print_json(snapshot);
-	return 0;
-}
-
-static int snapshot_rm(struct cli *cli)
-{
-	return server_delete_each(cli, SNAPSHOTS "/", "snapshot");
-}
-
 /* ---- fork ---- */
 
 static int run_fork(struct cli *cli)
 {
 	const struct json_value *answer, *items;
-	struct server_call call = {.method = "POST"};
-	int64_t count = 1;
 
-	if (arguments_whole(&cli->args, "count", 1, &count, cli->err) < 0)
-		return -1;
-	call.path = instance_path(cli->arena, cli->args.words[0], "/fork");
-	call.body = body_of(cli, arena_format(cli->arena, "\"count\":%lld", (long long)count));
-	if (cli_connect(cli) < 0 || server_call(cli, &call, &answer) < 0)
+	if (plain_call(cli, &answer) < 0)
 		return -1;
 	if (cli->json)
 		print_json(answer);
@@ -124,42 +63,11 @@ static int run_fork(struct cli *cli)
 
 /* ---- rollback ---- */
 
-static int run_rollback(struct cli *cli)
+static void print_restored(struct cli *cli, const struct json_value *sandbox)
 {
-	const char *name = cli->args.words[0];
-	struct server_call call = {
-	        .method = "POST",
-	        .path = escaped_path(cli->arena, SNAPSHOTS "/", name, "/restore"),
-	        .body = body_of(cli, arguments_has(&cli->args, "new") ? "\"new\":true" : ""),
-	};
-	const struct json_value *sandbox;
-
-	if (cli_connect(cli) < 0 || server_call(cli, &call, &sandbox) < 0)
-		return -1;
-	if (cli->json)
-		print_json(sandbox);
-	else
-		(void)printf("%s has the files of %s and is %s\n",
-		             text_out_safe(cli->arena, text_of(sandbox, "name")), name,
-		             text_out_safe(cli->arena, text_of(sandbox, "state")));
-	return 0;
-}
-
-/* ---- reset ---- */
-
-static int run_reset(struct cli *cli)
-{
-	struct server_call call = {
-	        .method = "POST",
-	        .path = instance_path(cli->arena, cli->args.words[0], "/reset"),
-	};
-	const struct json_value *sandbox;
-
-	if (cli_connect(cli) < 0 || server_call(cli, &call, &sandbox) < 0)
-		return -1;
-	if (cli->json)
-		print_json(sandbox);
-	return 0;
+	(void)printf("%s has the files of %s and is %s\n",
+	             text_out_safe(cli->arena, text_of(sandbox, "name")), cli->args.words[0],
+	             text_out_safe(cli->arena, text_of(sandbox, "state")));
 }
 
 /* ---- tables ---- */
@@ -180,7 +88,11 @@ static const struct command_option ls_options[] = {
         {0},
 };
 static const struct command_option fork_options[] = {
-        {.name = "count", .letter = 'c', .value = "N", .about = "number of sandboxes, up to 100"},
+        {.name = "count",
+         .letter = 'c',
+         .value = "N",
+         .about = "number of sandboxes, up to 100",
+         .otherwise = "1"},
         {.name = "name",
          .letter = 'n',
          .value = "NAME",
@@ -198,48 +110,32 @@ static const struct command_option rollback_options[] = {
         {0},
 };
 
-static const struct cli_command create = {
-        .name = "create",
-        .usage = "[--name NAME] [--backup] SANDBOX",
-        .about = "take a snapshot of a sandbox's files",
-        .options = create_options,
-        .arguments_min = 1,
-        .arguments_max = 1,
-        .completion = COMPLETE_SANDBOX,
-        .run = snapshot_create,
+static const struct cli_command children[] = {
+        {"create", "[--name NAME] [--backup] SANDBOX", "take a snapshot of a sandbox's files",
+         .options = create_options, .completion = COMPLETE_SANDBOX,
+         .operation = "POST /api/sandbox/instances/{id}/snapshot", .print = print_taken},
+        {"ls", "[--sandbox SANDBOX]", "list snapshots, newest first", .options = ls_options,
+         .operation = "GET /api/sandbox/snapshots?limit=1000", .columns = columns},
+        {"inspect", "SNAPSHOT", "show everything about a snapshot, as JSON",
+         .operation = "GET /api/sandbox/snapshots/{id}", .prints = "*"},
+        {"rm", "SNAPSHOT...", "remove snapshots; sandboxes made from them keep running",
+         .operation = "DELETE /api/sandbox/snapshots/{id}", .arguments_min = 1,
+         .arguments_max = ANY_NUMBER, .removes = "snapshot"},
+        {"export", "[--name NAME] [--full] SNAPSHOT [FILE]",
+         "save a snapshot to the blob store, and to FILE if given",
+         .options = snapshot_export_options, .arguments_min = 1, .arguments_max = 2,
+         .operation = "POST /api/sandbox/snapshots/{id}/export", .run = snapshot_export},
+        {"import", "[--name NAME] [--template TEMPLATE] FILE|BACKUP",
+         "make a snapshot from a file or from a backup in the blob store",
+         .options = snapshot_import_options, .operation = "POST /api/sandbox/snapshots/import",
+         .word = "backup", .run = snapshot_import, .prints = "name"},
+        {"backups", "", "list the backups in the blob store, newest first",
+         .operation = "GET /api/sandbox/backups", .columns = snapshot_backup_columns},
+        {"forget", "BACKUP...", "remove backups from the blob store",
+         .operation = "DELETE /api/sandbox/backups/{id}", .arguments_min = 1,
+         .arguments_max = ANY_NUMBER, .removes = "backup"},
+        {0},
 };
-static const struct cli_command list = {
-        .name = "ls",
-        .usage = "[--sandbox SANDBOX]",
-        .about = "list snapshots, newest first",
-        .options = ls_options,
-        .run = snapshot_ls,
-};
-static const struct cli_command inspect = {
-        .name = "inspect",
-        .usage = "SNAPSHOT",
-        .about = "show everything about a snapshot, as JSON",
-        .arguments_min = 1,
-        .arguments_max = 1,
-        .run = snapshot_inspect,
-};
-static const struct cli_command remove_it = {
-        .name = "rm",
-        .usage = "SNAPSHOT...",
-        .about = "remove snapshots; sandboxes made from them keep running",
-        .arguments_min = 1,
-        .arguments_max = ANY_NUMBER,
-        .run = snapshot_rm,
-};
-static const struct cli_command *const children[] = {&create,
-                                                     &list,
-                                                     &inspect,
-                                                     &remove_it,
-                                                     &command_snapshot_export,
-                                                     &command_snapshot_import,
-                                                     &command_snapshot_backups,
-                                                     &command_snapshot_forget,
-                                                     NULL};
 
 const struct cli_command command_snapshot = {
         .name = "snapshot",
@@ -253,9 +149,8 @@ const struct cli_command command_fork = {
         .usage = "[--count N] [--name NAME] SANDBOX",
         .about = "make sandboxes with the present files of SANDBOX, which keeps running",
         .options = fork_options,
-        .arguments_min = 1,
-        .arguments_max = 1,
         .completion = COMPLETE_SANDBOX,
+        .operation = "POST /api/sandbox/instances/{id}/fork",
         .run = run_fork,
 };
 
@@ -264,17 +159,14 @@ const struct cli_command command_rollback = {
         .usage = "[--new | --name NAME] SNAPSHOT",
         .about = "restore a snapshot's files in its sandbox, or in a new one if that is deleted",
         .options = rollback_options,
-        .arguments_min = 1,
-        .arguments_max = 1,
-        .run = run_rollback,
+        .operation = "POST /api/sandbox/snapshots/{id}/restore",
+        .print = print_restored,
 };
 
 const struct cli_command command_reset = {
         .name = "reset",
         .usage = "SANDBOX",
         .about = "end all processes and restore the files that a sandbox was made with",
-        .arguments_min = 1,
-        .arguments_max = 1,
         .completion = COMPLETE_SANDBOX,
-        .run = run_reset,
+        .operation = "POST /api/sandbox/instances/{id}/reset",
 };

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <poll.h>
-#include <stdio.h>
 
-#include "cli/commands.h"
-#include "cli/server.h"
-#include "cli/text_out.h"
+#include "cli/sandbox/commands.h"
+#include "cli/core/server.h"
+#include "cli/core/text_out.h"
 
 #define FOLLOW_EVERY_MS 1000
 

@@ -2,8 +2,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/commands.h"
-#include "cli/listing.h"
+#include "cli/sandbox/commands.h"
+#include "cli/core/listing.h"
 #include "cli/sandbox/sandboxes.h"
 
 static const struct listing_column columns[] = {

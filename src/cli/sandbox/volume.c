@@ -3,10 +3,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "cli/commands.h"
-#include "cli/listing.h"
-#include "cli/server.h"
-#include "cli/text_out.h"
+#include "cli/sandbox/commands.h"
+#include "cli/core/listing.h"
+#include "cli/core/server.h"
+#include "cli/core/text_out.h"
 #include "cli/files/transfer.h"
 
 #define VOLUMES "/api/sandbox/volumes"
@@ -54,111 +54,7 @@ static const struct listing_column columns[] = {
         {0},
 };
 
-static int volume_ls(struct cli *cli)
-{
-	return listing_run(cli, VOLUMES, columns);
-}
-
-static int volume_create(struct cli *cli)
-{
-	struct server_call call = {.method = "POST", .path = VOLUMES};
-	const char *name = cli->args.words[0];
-	const struct json_value *volume;
-	int64_t size_mb = 0;
-
-	if (arguments_size_mb(&cli->args, "size", &size_mb, cli->err) < 0)
-		return -1;
-	call.body = size_mb > 0 ? arena_format(cli->arena, "{\"name\":%s,\"size_mb\":%lld}",
-	                                       json_quoted(cli->arena, name), (long long)size_mb)
-	                        : arena_format(cli->arena, "{\"name\":%s}",
-	                                       json_quoted(cli->arena, name));
-	if (cli_connect(cli) < 0 || server_call(cli, &call, &volume) < 0)
-		return -1;
-	if (cli->json)
-		print_json(volume);
-	else
-		(void)printf("%s\n", json_text(json_get(volume, "id"), ""));
-	return 0;
-}
-
-static int volume_grow(struct cli *cli)
-{
-	struct server_call call = {.method = "PATCH",
-	                           .path = volume_path(cli, cli->args.words[0], "")};
-	const struct json_value *volume;
-	int64_t size_mb = 0;
-
-	if (arguments_size_mb(&cli->args, "size", &size_mb, cli->err) < 0)
-		return -1;
-	if (size_mb == 0)
-		return FAIL(cli->err, ERROR_INVALID, "--size is needed");
-	call.body = arena_format(cli->arena, "{\"size_mb\":%lld}", (long long)size_mb);
-	if (cli_connect(cli) < 0 || server_call(cli, &call, &volume) < 0)
-		return -1;
-	if (cli->json)
-		print_json(volume);
-	return 0;
-}
-
-static int volume_inspect(struct cli *cli)
-{
-	const struct json_value *volume;
-
-	if (cli_connect(cli) < 0 ||
-	    server_get(cli, volume_path(cli, cli->args.words[0], ""), &volume) < 0)
-		return -1;
-	print_json(volume);
-	return 0;
-}
-
-static int volume_rm(struct cli *cli)
-{
-	return server_delete_each(cli, VOLUMES "/", "volume");
-}
-
 /* ---- of a sandbox ---- */
-
-static int volume_attach(struct cli *cli)
-{
-	const char *path = arguments_text(&cli->args, "path", NULL);
-	struct server_call call = {
-	        .method = "POST",
-	        .path = instance_path(cli->arena, cli->args.words[0], "/volume"),
-	};
-	const struct json_value *answer;
-
-	call.body =
-	        arena_format(cli->arena, "{\"volume\":%s%s%s,\"read_only\":%s}",
-	                     json_quoted(cli->arena, cli->args.words[1]), path ? ",\"path\":" : "",
-	                     path ? json_quoted(cli->arena, path) : "",
-	                     arguments_has(&cli->args, "read-only") ? "true" : "false");
-	if (cli_connect(cli) < 0 || server_call(cli, &call, &answer) < 0)
-		return -1;
-	if (cli->json)
-		print_json(answer);
-	return 0;
-}
-
-static int volume_detach(struct cli *cli)
-{
-	const char *volume = cli->args.count > 1 ? cli->args.words[1] : NULL;
-	bool force = arguments_has(&cli->args, "force");
-	const char *query = force ? "?force=true" : "";
-	const char *suffix = volume ? escaped_path(cli->arena, "/volume?volume=", volume,
-	                                           force ? "&force=true" : "")
-	                            : arena_format(cli->arena, "/volume%s", query);
-	struct server_call call = {
-	        .method = "DELETE",
-	        .path = instance_path(cli->arena, cli->args.words[0], suffix),
-	};
-	const struct json_value *answer;
-
-	if (cli_connect(cli) < 0 || server_call(cli, &call, &answer) < 0)
-		return -1;
-	if (cli->json)
-		print_json(answer);
-	return 0;
-}
 
 /* ---- files ---- */
 
@@ -188,14 +84,6 @@ static const struct listing_column file_columns[] = {
         {"PATH", NULL, path_cell},
         {0},
 };
-
-static int volume_files(struct cli *cli)
-{
-	const char *folder = cli->args.count > 1 ? cli->args.words[1] : "";
-
-	return listing_run(cli, file_path(cli, cli->args.words[0], "/files?path=", folder),
-	                   file_columns);
-}
 
 static int volume_put(struct cli *cli)
 {
@@ -237,11 +125,12 @@ static int volume_get(struct cli *cli)
 static const struct command_option create_options[] = {
         {.name = "size",
          .value = "SIZE",
-         .about = "size limit in MiB, or such as 2g (default: no limit)"},
+         .about = "size limit in MiB, or such as 2g (default: no limit)",
+         .member = "size_mb"},
         {0},
 };
 static const struct command_option grow_options[] = {
-        {.name = "size", .value = "SIZE", .about = "MiB, or 2g"},
+        {.name = "size", .value = "SIZE", .about = "MiB, or 2g", .member = "size_mb"},
         {0},
 };
 static const struct command_option detach_options[] = {
@@ -256,98 +145,43 @@ static const struct command_option attach_options[] = {
         {0},
 };
 
-static const struct cli_command list = {
-        .name = "ls",
-        .usage = "",
-        .about = "list volumes and the sandboxes that use them",
-        .run = volume_ls,
+static const struct cli_command children[] = {
+        {"ls", "", "list volumes and the sandboxes that use them",
+         .operation = "GET /api/sandbox/volumes", .columns = columns},
+        {"create", "[--size SIZE] NAME", "make a volume and print its id",
+         .options = create_options, .operation = "POST /api/sandbox/volumes", .word = "name",
+         .prints = "id"},
+        {"grow", "--size SIZE VOLUME", "raise the size limit of a volume that has one",
+         .options = grow_options, .operation = "PATCH /api/sandbox/volumes/{volume}"},
+        {"inspect", "VOLUME", "show everything about a volume, as JSON",
+         .operation = "GET /api/sandbox/volumes/{volume}", .prints = "*"},
+        {"attach", "[--path PATH] [--read-only] SANDBOX VOLUME",
+         "attach a volume to a running or stopped sandbox", .options = attach_options,
+         .completion = COMPLETE_SANDBOX, .operation = "POST /api/sandbox/instances/{id}/volume",
+         .word = "volume"},
+        {"detach", "[--force] SANDBOX [VOLUME]", "detach a volume from a sandbox",
+         .options = detach_options,
+         .more = "VOLUME is a name, an id or a path inside the sandbox; optional if there is only "
+                 "one.",
+         .arguments_min = 1, .arguments_max = 2, .completion = COMPLETE_SANDBOX,
+         .operation = "DELETE /api/sandbox/instances/{id}/volume", .word = "volume"},
+        {"files", "VOLUME [FOLDER]", "list a folder of a volume that no running sandbox writes to",
+         .arguments_min = 1, .arguments_max = 2,
+         .operation = "GET /api/sandbox/volumes/{volume}/files", .word = "path",
+         .columns = file_columns},
+        {"put", "FILE VOLUME PATH",
+         "copy a file or a folder's contents into a volume that no running sandbox writes "
+         "to",
+         .arguments_min = 3, .arguments_max = 3, .completion = COMPLETE_FILE, .run = volume_put},
+        {"get", "VOLUME PATH FILE",
+         "copy a file or a folder's contents from a volume that no running sandbox writes "
+         "to",
+         .arguments_min = 3, .arguments_max = 3, .completion = COMPLETE_FILE, .run = volume_get},
+        {"rm", "VOLUME...", "delete volumes that no sandbox uses, and their files",
+         .operation = "DELETE /api/sandbox/volumes/{volume}", .arguments_min = 1,
+         .arguments_max = ANY_NUMBER, .removes = "volume"},
+        {0},
 };
-static const struct cli_command create = {
-        .name = "create",
-        .usage = "[--size SIZE] NAME",
-        .about = "make a volume and print its id",
-        .options = create_options,
-        .arguments_min = 1,
-        .arguments_max = 1,
-        .run = volume_create,
-};
-static const struct cli_command grow = {
-        .name = "grow",
-        .usage = "--size SIZE VOLUME",
-        .about = "raise the size limit of a volume that has one",
-        .options = grow_options,
-        .arguments_min = 1,
-        .arguments_max = 1,
-        .run = volume_grow,
-};
-static const struct cli_command inspect = {
-        .name = "inspect",
-        .usage = "VOLUME",
-        .about = "show everything about a volume, as JSON",
-        .arguments_min = 1,
-        .arguments_max = 1,
-        .run = volume_inspect,
-};
-static const struct cli_command remove_it = {
-        .name = "rm",
-        .usage = "VOLUME...",
-        .about = "delete volumes that no sandbox uses, and their files",
-        .arguments_min = 1,
-        .arguments_max = ANY_NUMBER,
-        .run = volume_rm,
-};
-static const struct cli_command attach = {
-        .name = "attach",
-        .usage = "[--path PATH] [--read-only] SANDBOX VOLUME",
-        .about = "attach a volume to a running or stopped sandbox",
-        .options = attach_options,
-        .arguments_min = 2,
-        .arguments_max = 2,
-        .completion = COMPLETE_SANDBOX,
-        .run = volume_attach,
-};
-static const struct cli_command detach = {
-        .name = "detach",
-        .usage = "[--force] SANDBOX [VOLUME]",
-        .about = "detach a volume from a sandbox",
-        .options = detach_options,
-        .more = "VOLUME is a name, an id or a path inside the sandbox; optional if there is only "
-                "one.",
-        .arguments_min = 1,
-        .arguments_max = 2,
-        .completion = COMPLETE_SANDBOX,
-        .run = volume_detach,
-};
-static const struct cli_command files = {
-        .name = "files",
-        .usage = "VOLUME [FOLDER]",
-        .about = "list a folder of a volume that no running sandbox writes to",
-        .arguments_min = 1,
-        .arguments_max = 2,
-        .run = volume_files,
-};
-static const struct cli_command put = {
-        .name = "put",
-        .usage = "FILE VOLUME PATH",
-        .about = "copy a file or a folder's contents into a volume that no running sandbox writes "
-                 "to",
-        .arguments_min = 3,
-        .arguments_max = 3,
-        .completion = COMPLETE_FILE,
-        .run = volume_put,
-};
-static const struct cli_command get = {
-        .name = "get",
-        .usage = "VOLUME PATH FILE",
-        .about = "copy a file or a folder's contents from a volume that no running sandbox writes "
-                 "to",
-        .arguments_min = 3,
-        .arguments_max = 3,
-        .completion = COMPLETE_FILE,
-        .run = volume_get,
-};
-static const struct cli_command *const children[] = {
-        &list, &create, &grow, &inspect, &attach, &detach, &files, &put, &get, &remove_it, NULL};
 
 const struct cli_command command_volume = {
         .name = "volume",

@@ -4,11 +4,11 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "cli/commands.h"
+#include "cli/server/commands.h"
 #include "cli/sandbox/create.h"
 #include "cli/server/samples.h"
-#include "cli/server.h"
-#include "cli/text_out.h"
+#include "cli/core/server.h"
+#include "cli/core/text_out.h"
 
 #define COUNT_MAX 100000
 

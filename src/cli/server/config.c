@@ -5,10 +5,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/commands.h"
-#include "cli/local.h"
+#include "cli/server/commands.h"
+#include "cli/core/local.h"
 #include "cli/server/server_options.h"
 #include "json/json.h"
+#include "json/write.h"
 
 extern char **environ;
 
@@ -49,28 +50,26 @@ static void print_text(struct buf *out, const struct config_option *option,
 	AUTO(buf_done) struct buf text = BUF(TEXT_SIZE_MAX);
 
 	config_print_text(&text, option, config);
-	json_write_text(out, buf_span(&text));
+	json_add_span(out, option->name, buf_span(&text));
 }
 
 static void print_as_json(struct buf *out, const struct config *config)
 {
-	const char *separator = "{";
-
+	json_begin_object(out, NULL);
 	for (const struct config_option *at = config_options; at->name; at++) {
 		const char *member = (const char *)config + at->offset;
 
-		buf_addf(out, "%s\"%s\":", separator, at->name);
-		separator = ",";
 		if (at->kind == CONFIG_TEXT)
 			print_text(out, at, config);
 		else if (at->kind == CONFIG_NUMBER)
-			buf_addf(out, "%g", *(const double *)(const void *)member);
+			json_add_number(out, at->name, *(const double *)(const void *)member);
 		else if (at->kind == CONFIG_BOOL)
-			buf_add_text(out, *(const bool *)(const void *)member ? "true" : "false");
+			json_add_bool(out, at->name, *(const bool *)(const void *)member);
 		else
-			buf_addf(out, "%lld", (long long)*(const int64_t *)(const void *)member);
+			json_add_whole(out, at->name, *(const int64_t *)(const void *)member);
 	}
-	buf_add_text(out, "}\n");
+	json_end_object(out);
+	buf_add_byte(out, '\n');
 }
 
 static int run_config(struct cli *cli)

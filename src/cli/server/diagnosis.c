@@ -282,7 +282,7 @@ static const char *filesystem_name(struct arena *a, const char *folder)
 	return arena_format(a, "file system 0x%lx", (unsigned long)status.f_type);
 }
 
-/* An image file per sandbox on a loop device, see broker/image.h. */
+/* An image file per sandbox on a loop device, see broker/volume/image.h. */
 static bool can_make_images(void)
 {
 	return find_program("mkfs.ext4") && access("/dev/loop-control", R_OK | W_OK) == 0;

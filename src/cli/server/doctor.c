@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
-#include <string.h>
 
-#include "cli/commands.h"
+#include "cli/server/commands.h"
 #include "cli/server/diagnosis.h"
-#include "cli/local.h"
+#include "cli/core/local.h"
 #include "cli/server/readiness.h"
-#include "cli/text_out.h"
 #include "json/json.h"
+#include "json/write.h"
 
 #define TEXT_SIZE_MAX (256u * 1024)
 
@@ -26,24 +25,26 @@ struct examination {
 
 static void print_as_json(struct buf *out, const struct examination *e)
 {
-	buf_addf(out, "{\"native\":%s,\"checks\":[", e->is_able ? "true" : "false");
+	json_begin_object(out, NULL);
+	json_add_bool(out, "native", e->is_able);
+	json_begin_list(out, "checks");
 	for (unsigned i = 0; i < e->count; i++) {
 		const struct diagnosis *d = &e->list[i];
 
-		buf_addf(out, "%s\n  {\"name\":", i > 0 ? "," : "");
-		json_write_text(out, span_of(d->check->name));
-		buf_addf(out, ",\"verdict\":\"%s\",\"found\":", verdict_names[d->verdict]);
-		json_write_text(out, span_of(d->found));
-		buf_add_text(out, ",\"meaning\":");
-		if (d->verdict == VERDICT_GOOD)
-			buf_add_text(out, "null");
-		else
-			json_write_text(out, span_of(d->check->without));
-		buf_add_byte(out, '}');
+		buf_add_text(out, i > 0 ? ",\n  " : "\n  ");
+		json_begin_object(out, NULL);
+		json_add_text(out, "name", d->check->name);
+		json_add_text(out, "verdict", verdict_names[d->verdict]);
+		json_add_text(out, "found", d->found);
+		json_add_text(out, "meaning",
+		              d->verdict == VERDICT_GOOD ? NULL : d->check->without);
+		json_end_object(out);
 	}
-	buf_add_text(out, "\n],\"readiness\":");
-	readiness_add_json(&e->readiness, out);
-	buf_add_text(out, "}\n");
+	buf_add_byte(out, '\n');
+	json_end_list(out);
+	readiness_add_json(&e->readiness, "readiness", out);
+	json_end_object(out);
+	buf_add_byte(out, '\n');
 }
 
 static const char *conclusion_text(const struct examination *e)

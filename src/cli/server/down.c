@@ -9,9 +9,9 @@
 
 #include "base/clock.h"
 #include "base/fd.h"
-#include "cli/ask.h"
-#include "cli/commands.h"
-#include "cli/local.h"
+#include "cli/core/ask.h"
+#include "cli/server/commands.h"
+#include "cli/core/local.h"
 #include "cli/sandbox/sandboxes.h"
 
 #define END_MS 60000

@@ -2,10 +2,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/commands.h"
-#include "cli/resources.h"
+#include "cli/server/commands.h"
+#include "cli/core/resources.h"
 #include "isolation/plan.h"
 #include "json/json.h"
+#include "json/write.h"
 
 #define TEXT_SIZE_MAX (256u * 1024)
 #define MIB (1024u * 1024)
@@ -41,15 +42,16 @@ static struct isolation_spec spec_of(const struct cli *cli, const struct sandbox
 static void print_as_json(struct buf *out, const struct buf *text)
 {
 	struct span rest = buf_span(text), line;
-	const char *separator = "{\"steps\":[";
 
+	json_begin_object(out, NULL);
+	json_begin_list(out, "steps");
 	while (rest.size > 0) {
 		(void)span_split(&rest, '\n', &line);
-		buf_add_text(out, separator);
-		json_write_text(out, span_trim(line));
-		separator = ",";
+		json_add_span(out, NULL, span_trim(line));
 	}
-	buf_add_text(out, "]}\n");
+	json_end_list(out);
+	json_end_object(out);
+	buf_add_byte(out, '\n');
 }
 
 static int run_plan(struct cli *cli)

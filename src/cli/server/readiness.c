@@ -4,11 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/local.h"
-#include "cli/server.h"
-#include "cli/text_out.h"
+#include "cli/core/local.h"
+#include "cli/core/server.h"
+#include "cli/core/text_out.h"
 #include "cli/server/trial.h"
 #include "config/config.h"
+#include "json/write.h"
 
 #define ASK_MS 20000 /* a round of checks takes at most 7 s */
 
@@ -182,20 +183,17 @@ void readiness_add_text(struct arena *a, const struct readiness_report *report, 
 		        "");
 }
 
-void readiness_add_json(const struct readiness_report *report, struct buf *out)
+void readiness_add_json(const struct readiness_report *report, const char *name, struct buf *out)
 {
-	buf_addf(out, "{\"ready\":%s,\"asked\":", report->is_ready ? "true" : "false");
-	if (report->asked && report->asked[0])
-		json_write_text(out, span_of(report->asked));
-	else
-		buf_add_text(out, "null");
-	buf_addf(out, ",\"answer\":%s", report->text ? report->text : "null");
+	json_begin_object(out, name);
+	json_add_bool(out, "ready", report->is_ready);
+	json_add_text(out, "asked", report->asked && *report->asked ? report->asked : NULL);
+	json_add_raw(out, "answer", span_of(report->text));
 	if (!report->text) {
-		buf_add_text(out, ",\"error\":{\"message\":");
-		json_write_text(out, span_of(report->failure.text));
-		buf_add_text(out, ",\"hint\":");
-		json_write_text(out, span_of(report->failure.hint));
-		buf_add_byte(out, '}');
+		json_begin_object(out, "error");
+		json_add_text(out, "message", report->failure.text);
+		json_add_text(out, "hint", report->failure.hint);
+		json_end_object(out);
 	}
-	buf_add_byte(out, '}');
+	json_end_object(out);
 }

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "cli/command.h"
+#include "cli/core/command.h"
 #include "json/json.h"
 
 struct readiness_report {
@@ -21,4 +21,4 @@ struct readiness_report {
 void readiness_ask(struct cli *cli, const char *data_dir, bool is_given,
                    struct readiness_report *ret);
 void readiness_add_text(struct arena *a, const struct readiness_report *report, struct buf *out);
-void readiness_add_json(const struct readiness_report *report, struct buf *out);
+void readiness_add_json(const struct readiness_report *report, const char *name, struct buf *out);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <stdio.h>
 #include <unistd.h>
 
-#include "cli/commands.h"
-#include "cli/listing.h"
-#include "cli/local.h"
+#include "cli/server/commands.h"
+#include "cli/core/listing.h"
+#include "cli/core/local.h"
 #include "cli/sandbox/sandboxes.h"
 #include "cli/server/server_options.h"
 

@@ -2,8 +2,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/local.h"
-#include "cli/commands.h"
+#include "cli/core/local.h"
+#include "cli/server/commands.h"
 #include "cli/server/server_options.h"
 
 /* Options of a single start, which the configuration does not have. */

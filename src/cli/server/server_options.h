@@ -2,7 +2,7 @@
 /* cli/server/server_options.h — the server's options (config/option.h) as options of commands. */
 #pragma once
 
-#include "cli/command.h"
+#include "cli/core/command.h"
 
 /* A table of all options and --config; lives as long as the process. */
 const struct command_option *server_options(void);

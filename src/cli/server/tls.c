@@ -7,10 +7,10 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "cli/commands.h"
-#include "cli/local.h"
-#include "cli/text_out.h"
-#include "http/certificate.h"
+#include "cli/server/commands.h"
+#include "cli/core/local.h"
+#include "http/tls/certificate.h"
+#include "json/write.h"
 
 #define DOMAIN_DEFAULT "e2b.localhost"
 #define FILE_MAX (256 * 1024)
@@ -113,10 +113,12 @@ static int print_files(struct cli *cli, const char *path)
 	AUTO(buf_done) struct buf out = BUF(16 * 1024);
 
 	if (cli->json) {
-		buf_addf(&out,
-		         "{\"certificate\":\"%s/server.pem\",\"key\":\"%s/server.key\","
-		         "\"authority\":\"%s/ca.pem\"}\n",
-		         path, path, path);
+		json_begin_object(&out, NULL);
+		json_add_text(&out, "certificate", arena_format(cli->arena, "%s/server.pem", path));
+		json_add_text(&out, "key", arena_format(cli->arena, "%s/server.key", path));
+		json_add_text(&out, "authority", arena_format(cli->arena, "%s/ca.pem", path));
+		json_end_object(&out);
+		buf_add_byte(&out, '\n');
 	} else {
 		buf_addf(&out,
 		         "certificate  %s/server.pem, good for %d days\n"
@@ -183,21 +185,15 @@ static const struct command_option init_options[] = {
         DOMAIN, NAME, OUT, {.name = "force", .about = "replace existing files"}, {.name = NULL}};
 static const struct command_option renew_options[] = {DOMAIN, NAME, OUT, {.name = NULL}};
 
-static const struct cli_command init_it = {
-        .name = "init",
-        .usage = "[--domain NAME] [--name NAME]... [--out FOLDER] [--force]",
-        .about = "make a certificate authority and a certificate for --tls-cert",
-        .options = init_options,
-        .run = run_tls_init,
+static const struct cli_command children[] = {
+        {"init", "[--domain NAME] [--name NAME]... [--out FOLDER] [--force]",
+         "make a certificate authority and a certificate for --tls-cert", .options = init_options,
+         .run = run_tls_init},
+        {"renew", "[--domain NAME] [--name NAME]... [--out FOLDER]",
+         "make a new certificate with the same authority; a running server loads it",
+         .options = renew_options, .run = run_tls_renew},
+        {0},
 };
-static const struct cli_command renew_it = {
-        .name = "renew",
-        .usage = "[--domain NAME] [--name NAME]... [--out FOLDER]",
-        .about = "make a new certificate with the same authority; a running server loads it",
-        .options = renew_options,
-        .run = run_tls_renew,
-};
-static const struct cli_command *const children[] = {&init_it, &renew_it, NULL};
 
 const struct cli_command command_tls = {
         .name = "tls",

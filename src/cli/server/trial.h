@@ -9,7 +9,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
-#include "cli/local.h"
+#include "cli/core/local.h"
 #include "config/config.h"
 
 struct trial_server {

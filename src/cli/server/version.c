@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 
-#include "cli/commands.h"
+#include "cli/server/commands.h"
 
 static int run_version(struct cli *cli)
 {

@@ -15,8 +15,8 @@
 #include "base/id.h"
 #include "base/path.h"
 #include "cli/files/archive.h"
-#include "cli/body.h"
-#include "cli/server.h"
+#include "cli/core/body.h"
+#include "cli/core/server.h"
 #include "cli/sync/sync.h"
 
 /* Limits of a request, whose body is at most 1 MiB: JSON at most doubles the bytes of a name. */

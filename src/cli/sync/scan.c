@@ -11,7 +11,7 @@
 
 #include "base/fd.h"
 #include "base/path.h"
-#include "cli/server.h"
+#include "cli/core/server.h"
 #include "cli/sync/sync.h"
 
 #define WATCHED                                                                                    \

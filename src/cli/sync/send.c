@@ -11,10 +11,12 @@
 
 #include "base/clock.h"
 #include "base/path.h"
+#include "cli/core/body.h"
 #include "cli/files/archive.h"
-#include "cli/server.h"
+#include "cli/core/server.h"
 #include "cli/sync/sync.h"
 
+#define BODY_MAX (64 * 1024)
 #define CLOCK_SLACK_MS 5
 
 struct packing {
@@ -163,12 +165,13 @@ static int delete_there(struct folder_sync *s, const struct sync_action *a)
 {
 	const char *path =
 	        arena_format(&s->arena, "%s/%s", strcmp(s->remote, "/") ? s->remote : "", a->path);
-	const struct server_call call = {
-	        .method = "POST",
-	        .path = instance_path(&s->arena, s->sandbox, "/files/remove"),
-	        .body = arena_format(&s->arena, "{\"path\":%s}", json_quoted(&s->arena, path)),
-	};
+	AUTO(buf_done) struct buf body = BUF(BODY_MAX);
+	struct server_call call = {.method = "POST",
+	                           .path = instance_path(&s->arena, s->sandbox, "/files/remove")};
 
+	body_begin(&body);
+	body_add_text(&body, "path", path);
+	call.body = body_end(&body);
 	if (server_call(s->cli, &call, NULL) < 0) {
 		if (s->cli->err->code != ERROR_NOT_FOUND)
 			return FAIL_CONTEXT(s->cli->err, "delete '%s' in the sandbox", a->path);

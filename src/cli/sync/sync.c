@@ -9,10 +9,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cli/commands.h"
-#include "cli/server.h"
+#include "cli/sync/commands.h"
+#include "cli/core/server.h"
 #include "cli/files/path_argument.h"
-#include "cli/text_out.h"
+#include "cli/core/text_out.h"
+#include "json/write.h"
 
 #define SIZE_MAX_MB 256
 /* From this number on, deletions of more than half of a side are refused. */
@@ -115,15 +116,21 @@ static void keep_unfinished(struct folder_sync *s)
 
 static void print_report(struct folder_sync *s)
 {
+	AUTO(buf_done) struct buf out = BUF(4096);
 	const size_t *counts = s->plan.counts;
 
 	if (s->cli->json) {
-		(void)printf(
-		        "{\"up\":%zu,\"down\":%zu,\"compared\":%zu,\"deleted_here\":%zu,"
-		        "\"deleted_there\":%zu,\"conflicts\":%zu,\"skipped\":%zu,\"links\":%zu}\n",
-		        counts[SYNC_UP], counts[SYNC_DOWN], counts[SYNC_BOTH],
-		        counts[SYNC_DELETE_HERE], counts[SYNC_DELETE_THERE], s->conflicts,
-		        s->skipped, s->links);
+		json_begin_object(&out, NULL);
+		json_add_whole(&out, "up", (int64_t)counts[SYNC_UP]);
+		json_add_whole(&out, "down", (int64_t)counts[SYNC_DOWN]);
+		json_add_whole(&out, "compared", (int64_t)counts[SYNC_BOTH]);
+		json_add_whole(&out, "deleted_here", (int64_t)counts[SYNC_DELETE_HERE]);
+		json_add_whole(&out, "deleted_there", (int64_t)counts[SYNC_DELETE_THERE]);
+		json_add_whole(&out, "conflicts", (int64_t)s->conflicts);
+		json_add_whole(&out, "skipped", (int64_t)s->skipped);
+		json_add_whole(&out, "links", (int64_t)s->links);
+		json_end_object(&out);
+		(void)printf("%s\n", buf_text(&out));
 	} else if (s->skipped > 0) {
 		(void)fprintf(stderr, "atoll: %zu files were skipped (names, sizes)\n", s->skipped);
 	}

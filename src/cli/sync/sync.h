@@ -6,7 +6,7 @@
  * by a rename after a check of the old file. */
 #pragma once
 
-#include "cli/command.h"
+#include "cli/core/command.h"
 #include "cli/sync/gitignore.h"
 #include "cli/sync/plan.h"
 

@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cli/server.h"
+#include "cli/core/server.h"
 #include "cli/sync/sync.h"
 
 /* Changes often come in groups; this pause ends a group. */

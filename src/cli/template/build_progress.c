@@ -8,7 +8,7 @@
 
 #include "base/attribute.h"
 #include "base/fd.h"
-#include "cli/progress.h"
+#include "cli/core/progress.h"
 #include "cli/template/template.h"
 
 #define LOOK_MS 500 /* shorter builds show no progress */

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 
-#include "cli/commands.h"
-#include "cli/listing.h"
+#include "cli/template/commands.h"
+#include "cli/core/listing.h"
+#include "cli/core/plain.h"
 #include "cli/template/pool_size.h"
-#include "cli/server.h"
-#include "cli/text_out.h"
+#include "cli/core/server.h"
+#include "cli/core/text_out.h"
 
 #define POOLS "/api/sandbox/pools"
 
@@ -51,46 +52,39 @@ static int pool_ls(struct cli *cli)
 	return 0;
 }
 
+static int add_size(struct cli *cli, struct buf *body)
+{
+	return pool_size_add(body, cli->args.words[1], cli->err);
+}
+
+static void print_pool(struct cli *cli, const struct json_value *pool)
+{
+	(void)printf("%s: target %lld, min %lld, max %lld\n",
+	             text_out_safe(cli->arena, cli->args.words[0]),
+	             (long long)json_whole(json_get(pool, "target"), 0),
+	             (long long)json_whole(json_get(pool, "min"), 0),
+	             (long long)json_whole(json_get(pool, "max"), 0));
+}
+
 static int pool_set(struct cli *cli)
 {
-	struct server_call call = {.method = "PUT"};
-	const struct json_value *pool;
-
-	if (pool_size_json(cli->arena, cli->args.words[1], &call.body, cli->err) < 0)
-		return -1;
-	call.path = escaped_path(cli->arena, POOLS "/", cli->args.words[0], "");
-	if (cli_connect(cli) < 0 || server_call(cli, &call, &pool) < 0)
+	if (plain_run(cli) < 0)
 		return FAIL_CONTEXT(cli->err, "set the pool of '%.64s'", cli->args.words[0]);
-	if (cli->json)
-		print_json(pool);
-	else
-		(void)printf("%s: target %lld, min %lld, max %lld\n",
-		             text_out_safe(cli->arena, cli->args.words[0]),
-		             (long long)json_whole(json_get(pool, "target"), 0),
-		             (long long)json_whole(json_get(pool, "min"), 0),
-		             (long long)json_whole(json_get(pool, "max"), 0));
 	return 0;
 }
 
-static const struct cli_command list = {
-        .name = "ls",
-        .usage = "",
-        .about = "list pools with their hits and misses",
-        .run = pool_ls,
+static const struct cli_command children[] = {
+        {"ls", "", "list pools with their hits and misses", .run = pool_ls},
+        {"set", "TEMPLATE TARGET[:MIN[:MAX]]",
+         "set the number of ready sandboxes of a template; 0 = none",
+         .more = "The pool holds TARGET sandboxes while it is used and MIN (default TARGET) while "
+                 "it\n"
+                 "is not. It grows to MAX (default twice TARGET) when creates find it empty.",
+         .arguments_min = 2, .arguments_max = 2, .completion = COMPLETE_TEMPLATE,
+         .operation = "PUT /api/sandbox/pools/{template}", .run = pool_set, .fill = add_size,
+         .print = print_pool},
+        {0},
 };
-static const struct cli_command set = {
-        .name = "set",
-        .usage = "TEMPLATE TARGET[:MIN[:MAX]]",
-        .about = "set the number of ready sandboxes of a template; 0 = none",
-        .more = "The pool holds TARGET sandboxes while it is used and MIN (default TARGET) while "
-                "it\n"
-                "is not. It grows to MAX (default twice TARGET) when creates find it empty.",
-        .arguments_min = 2,
-        .arguments_max = 2,
-        .completion = COMPLETE_TEMPLATE,
-        .run = pool_set,
-};
-static const struct cli_command *const children[] = {&list, &set, NULL};
 
 const struct cli_command command_pool = {
         .name = "pool",

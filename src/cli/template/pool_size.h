@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cli/template/pool_size.h — parses "TARGET[:MIN[:MAX]]" into the body of a request. */
+/* cli/template/pool_size.h — adds "TARGET[:MIN[:MAX]]" to the body of a call. */
 #pragma once
 
-#include "base/arena.h"
+#include "base/buf.h"
 #include "base/error.h"
 
-MUST_CHECK int pool_size_json(struct arena *a, const char *text, const char **ret,
-                              struct error *err);
+MUST_CHECK int pool_size_add(struct buf *body, const char *text, struct error *err);

@@ -3,13 +3,15 @@
 
 #include <string.h>
 
-#include "cli/idle.h"
+#include "cli/core/body.h"
+#include "cli/core/idle.h"
 #include "cli/template/pool_size.h"
+#include "json/write.h"
 
 #define PORTS_MAX 64
 #define PORT_MAX 65535
 
-/* The fields that --clear can empty, with their options. */
+/* The fields that --clear can empty, with their options; NULL: write_no_idle. */
 static const struct recipe_field {
 	const char *name, *option, *empty;
 } fields[] = {
@@ -23,15 +25,10 @@ static const struct recipe_field {
         {"warm", "warm", "[]"},
         {"resources", NULL, "{}"},
         {"pool", "pool", "{\"target\":0}"},
-        {"idle", NULL, "{\"pause_ms\":0,\"stop_ms\":0,\"reap_ms\":0,\"lifetime_max_ms\":0}"},
+        {"idle", NULL, NULL},
 };
 static const char *const limits_options[] = {"cpu", "memory", "disk", "pids", NULL};
 static const char *const texts[] = {"description", "runtime", "isolation", "user", "workdir", NULL};
-
-static void begin_member(struct buf *out, const char *member)
-{
-	buf_addf(out, "%s\"%s\":", out->size > 1 ? "," : "", member);
-}
 
 static unsigned count_limits(const struct cli_arguments *args)
 {
@@ -67,6 +64,14 @@ static bool is_given(const struct cli_arguments *args, const struct recipe_field
 	if (strcmp(field->name, "idle") == 0)
 		return count_idle(args) > 0;
 	return arguments_has(args, field->option);
+}
+
+static void write_no_idle(struct buf *out)
+{
+	json_begin_object(out, "idle");
+	for (size_t i = 0; i < IDLE_OPTIONS; i++)
+		json_add_whole(out, idle_options[i].in_ms, 0);
+	json_end_object(out);
 }
 
 static const struct recipe_field *find_field(const char *name)
@@ -107,22 +112,18 @@ static int write_cleared(const struct cli_arguments *args, struct buf *out, stru
 			return FAIL(err, ERROR_INVALID, "'%s' is both set and cleared", name);
 		if (is_named_before(args, i))
 			continue;
-		begin_member(out, name);
-		buf_add_text(out, field->empty);
+		if (!field->empty)
+			write_no_idle(out);
+		else if (body_add_json(out, name, field->empty, err) < 0)
+			return -1;
 	}
 	return 0;
 }
 
 static void write_texts(const struct cli_arguments *args, struct buf *out)
 {
-	for (const char *const *name = texts; *name; name++) {
-		const char *text = arguments_text(args, *name, NULL);
-
-		if (!text)
-			continue;
-		begin_member(out, *name);
-		json_write_text(out, span_of(text));
-	}
+	for (const char *const *name = texts; *name; name++)
+		body_add_text(out, *name, arguments_text(args, *name, NULL));
 }
 
 static int write_env(struct cli *cli, struct buf *out)
@@ -133,8 +134,7 @@ static int write_env(struct cli *cli, struct buf *out)
 		return 0;
 	if (session_env_json(cli->arena, arguments_list(cli, "env"), &env, cli->err) < 0)
 		return -1;
-	begin_member(out, "env");
-	buf_add_text(out, env);
+	json_add_raw(out, "env", span_of(env));
 	return 0;
 }
 
@@ -145,69 +145,53 @@ static int write_ports(const struct cli_arguments *args, struct buf *out, struct
 
 	if (!arguments_has(args, "port"))
 		return 0;
-	begin_member(out, "ports");
+	json_begin_list(out, "ports");
 	for (unsigned i = 0; (text = arguments_text_at(args, "port", i)); i++) {
 		if (i == PORTS_MAX)
 			return FAIL(err, ERROR_INVALID, "option '--port': at most %d", PORTS_MAX);
 		if (span_parse_whole(span_of(text), 1, PORT_MAX, &port, err) < 0)
 			return FAIL_CONTEXT(err, "option '--port'");
-		buf_addf(out, "%c%lld", i > 0 ? ',' : '[', (long long)port);
+		json_add_whole(out, NULL, port);
 	}
-	buf_add_byte(out, ']');
+	json_end_list(out);
 	return 0;
 }
 
 /* Parses "python=numpy,pandas". */
-static int write_warm_one(struct span text, struct buf *out, struct error *err)
+static int write_warm_one(struct arena *a, struct span text, struct buf *out, struct error *err)
 {
 	struct span language, name;
 	bool more = span_split(&text, '=', &language);
 
 	if (language.size == 0)
 		return FAIL(err, ERROR_INVALID, "option '--warm': no language");
-	buf_add_text(out, "{\"language\":");
-	json_write_text(out, language);
-	buf_add_text(out, ",\"imports\":[");
-	for (unsigned i = 0; more; i++) {
+	json_begin_object(out, NULL);
+	body_add_text(out, "language", arena_copy(a, language));
+	json_begin_list(out, "imports");
+	while (more) {
 		more = span_split(&text, ',', &name);
 		if (name.size == 0)
 			return FAIL(err, ERROR_INVALID, "option '--warm': a module without a name");
-		if (i > 0)
-			buf_add_byte(out, ',');
-		json_write_text(out, name);
+		body_add_text(out, NULL, arena_copy(a, name));
 	}
-	buf_add_text(out, "]}");
+	json_end_list(out);
+	json_end_object(out);
 	return 0;
 }
 
-static int write_warm(const struct cli_arguments *args, struct buf *out, struct error *err)
+static int write_warm(struct cli *cli, struct buf *out)
 {
 	const char *text;
 
-	if (!arguments_has(args, "warm"))
+	if (!arguments_has(&cli->args, "warm"))
 		return 0;
-	begin_member(out, "warm");
-	for (unsigned i = 0; (text = arguments_text_at(args, "warm", i)); i++) {
-		buf_add_byte(out, i > 0 ? ',' : '[');
-		if (write_warm_one(span_of(text), out, err) < 0)
+	json_begin_list(out, "warm");
+	for (unsigned i = 0; (text = arguments_text_at(&cli->args, "warm", i)); i++) {
+		if (write_warm_one(cli->arena, span_of(text), out, cli->err) < 0)
 			return -1;
 	}
-	buf_add_byte(out, ']');
+	json_end_list(out);
 	return 0;
-}
-
-static void write_entrypoint(const char **words, struct buf *out)
-{
-	if (!words)
-		return;
-	begin_member(out, "entrypoint");
-	buf_add_byte(out, '[');
-	for (const char **word = words; *word; word++) {
-		if (word > words)
-			buf_add_byte(out, ',');
-		json_write_text(out, span_of(*word));
-	}
-	buf_add_byte(out, ']');
 }
 
 static int write_limits(const struct cli_arguments *args, const struct json_value *limits,
@@ -226,19 +210,15 @@ static int write_limits(const struct cli_arguments *args, const struct json_valu
 	if (resources_parse(args, &layers[0], err) < 0)
 		return -1;
 	r = sandbox_resources_resolve(layers, COUNT_OF(layers), &(struct sandbox_resources){0});
-	begin_member(out, "resources");
-	buf_addf(out, "{\"cpu\":%g,\"memory_mb\":%lld,\"disk_mb\":%lld,\"pids\":%lld}", r.cpu,
-	         (long long)r.memory_mb, (long long)r.disk_mb, (long long)r.pids);
+	resources_add(out, &r);
 	return 0;
 }
 
 static int write_idle(const struct cli_arguments *args, struct buf *out, struct error *err)
 {
-	const char *separator = "{";
-
 	if (count_idle(args) == 0)
 		return 0;
-	begin_member(out, "idle");
+	json_begin_object(out, "idle");
 	for (size_t i = 0; i < IDLE_OPTIONS; i++) {
 		int64_t ms = 0;
 
@@ -246,23 +226,22 @@ static int write_idle(const struct cli_arguments *args, struct buf *out, struct 
 			continue;
 		if (idle_option_get(args, &idle_options[i], &ms, err) < 0)
 			return -1;
-		buf_addf(out, "%s\"%s\":%lld", separator, idle_options[i].in_ms, (long long)ms);
-		separator = ",";
+		json_add_whole(out, idle_options[i].in_ms, ms);
 	}
-	buf_add_byte(out, '}');
+	json_end_object(out);
 	return 0;
 }
 
 static int write_pool(struct cli *cli, struct buf *out)
 {
-	const char *text = arguments_text(&cli->args, "pool", NULL), *size;
+	const char *text = arguments_text(&cli->args, "pool", NULL);
 
 	if (!text)
 		return 0;
-	if (pool_size_json(cli->arena, text, &size, cli->err) < 0)
+	json_begin_object(out, "pool");
+	if (pool_size_add(out, text, cli->err) < 0)
 		return FAIL_CONTEXT(cli->err, "option '--pool'");
-	begin_member(out, "pool");
-	buf_add_text(out, size);
+	json_end_object(out);
 	return 0;
 }
 
@@ -271,9 +250,9 @@ int recipe_write(struct cli *cli, const struct json_value *limits, struct buf *o
 	const struct cli_arguments *args = &cli->args;
 
 	write_texts(args, out);
-	write_entrypoint(args->inner, out);
+	body_add_texts(out, "entrypoint", args->inner);
 	if (write_env(cli, out) < 0 || write_ports(args, out, cli->err) < 0 ||
-	    write_warm(args, out, cli->err) < 0 || write_limits(args, limits, out, cli->err) < 0 ||
+	    write_warm(cli, out) < 0 || write_limits(args, limits, out, cli->err) < 0 ||
 	    write_pool(cli, out) < 0 || write_idle(args, out, cli->err) < 0)
 		return -1;
 	return write_cleared(args, out, cli->err);

@@ -3,9 +3,9 @@
 #pragma once
 
 #include "base/buf.h"
-#include "cli/idle.h"
-#include "cli/resources.h"
-#include "cli/run_options.h"
+#include "cli/core/idle.h"
+#include "cli/core/resources.h"
+#include "cli/core/run_options.h"
 #include "json/json.h"
 
 #define OPTIONS_RECIPE                                                                             \

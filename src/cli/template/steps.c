@@ -14,12 +14,14 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "cli/core/body.h"
 #include "cli/template/context.h"
-#include "cli/server.h"
-#include "cli/session.h"
+#include "cli/core/server.h"
+#include "cli/core/session.h"
 #include "cli/template/template.h"
-#include "cli/text_out.h"
+#include "cli/core/text_out.h"
 #include "dockerfile/dockerfile.h"
+#include "json/write.h"
 
 #define BUILDS TEMPLATES "/builds"
 #define FILE_MAX ((size_t)1 << 20)
@@ -155,12 +157,6 @@ static int open_context(struct steps *s)
 	return context_open(&s->context, path, s->cli->err);
 }
 
-static void add_text(struct buf *body, const char *name, const char *value)
-{
-	buf_addf(body, ",\"%s\":", name);
-	json_write_text(body, span_of(value));
-}
-
 /* Replaces "source" by "files", and "path" by the folder that receives them. */
 static int add_copy(struct steps *s, const struct json_value *step)
 {
@@ -175,36 +171,35 @@ static int add_copy(struct steps *s, const struct json_value *step)
 	                   json_text(json_get(step, "path"), ""), &files, cli->err) < 0 ||
 	    put_files(s, &files, &hash) < 0)
 		return FAIL_CONTEXT(cli->err, "%s", at);
-	buf_add_text(&s->body, "{\"type\":\"copy\"");
-	add_text(&s->body, "files", hash);
-	add_text(&s->body, "path", *files.path ? files.path : ".");
+	json_begin_object(&s->body, NULL);
+	body_add_text(&s->body, "type", "copy");
+	body_add_text(&s->body, "files", hash);
+	body_add_text(&s->body, "path", *files.path ? files.path : ".");
 	for (size_t i = 0; i < json_count(step); i++) {
 		const char *name = "";
 		const struct json_value *member = json_member_at(step, i, &name);
 
 		if (strcmp(name, "user") == 0 || strcmp(name, "mode") == 0)
-			add_text(&s->body, name, json_text(member, ""));
+			body_add_text(&s->body, name, json_text(member, ""));
 		else if (strcmp(name, "force") == 0 && json_bool(member, false))
-			buf_add_text(&s->body, ",\"force\":true");
+			json_add_bool(&s->body, name, true);
 	}
-	buf_add_byte(&s->body, '}');
+	json_end_object(&s->body);
 	return 0;
 }
 
 static int add_steps(struct steps *s, const struct json_value *steps)
 {
-	buf_add_text(&s->body, ",\"steps\":[");
+	json_begin_list(&s->body, "steps");
 	for (size_t i = 0; i < json_count(steps); i++) {
 		const struct json_value *step = json_item_at(steps, i);
 
-		if (i > 0)
-			buf_add_byte(&s->body, ',');
 		if (!json_get(step, "source"))
-			json_print(&s->body, step, 0);
+			json_add_value(&s->body, NULL, step);
 		else if (add_copy(s, step) < 0)
 			return -1;
 	}
-	buf_add_byte(&s->body, ']');
+	json_end_list(&s->body);
 	return 0;
 }
 
@@ -236,30 +231,26 @@ static int make_body(struct steps *s, const struct json_value *file)
 		return FAIL(cli->err, ERROR_INVALID, "give the template a name: --name NAME");
 	if (arguments_duration(&cli->args, "timeout", &timeout_ms, cli->err) < 0)
 		return -1;
-	buf_add_text(&s->body, "{\"name\":");
-	json_write_text(&s->body, span_of(name));
-	if (arguments_has(&cli->args, "from"))
-		add_text(&s->body, "from", arguments_text(&cli->args, "from", ""));
+	body_begin(&s->body);
+	body_add_text(&s->body, "name", name);
+	body_add_text(&s->body, "from", arguments_text(&cli->args, "from", NULL));
 	if (arguments_has(&cli->args, "no-cache"))
-		buf_add_text(&s->body, ",\"no_cache\":true");
+		json_add_bool(&s->body, "no_cache", true);
 	if (arguments_has(&cli->args, "no-internet"))
-		buf_add_text(&s->body, ",\"internet\":false");
+		json_add_bool(&s->body, "internet", false);
 	if (timeout_ms > 0)
-		buf_addf(&s->body, ",\"timeout_ms\":%" PRId64, timeout_ms);
+		json_add_whole(&s->body, "timeout_ms", timeout_ms);
 	for (size_t i = 0; i < json_count(file); i++) {
 		const char *key = "";
 		const struct json_value *member = json_member_at(file, i, &key);
 
 		if (strcmp(key, "name") == 0 || strcmp(key, "steps") == 0 || is_overruled(cli, key))
 			continue;
-		buf_add_byte(&s->body, ',');
-		json_write_text(&s->body, span_of(key));
-		buf_add_byte(&s->body, ':');
-		json_print(&s->body, member, 0);
+		json_add_value(&s->body, key, member);
 	}
 	if (add_steps(s, json_get(file, "steps")) < 0)
 		return -1;
-	buf_add_byte(&s->body, '}');
+	(void)body_end(&s->body);
 	return s->body.overflowed ? FAIL(cli->err, ERROR_TOO_LARGE, "the steps are too large") : 0;
 }
 

@@ -3,17 +3,20 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
-#include "cli/commands.h"
+#include "cli/core/body.h"
+#include "cli/template/commands.h"
 #include "cli/sandbox/create.h"
-#include "cli/listing.h"
-#include "cli/local.h"
-#include "cli/server.h"
-#include "cli/session.h"
-#include "cli/text_out.h"
+#include "cli/core/listing.h"
+#include "cli/core/local.h"
+#include "cli/core/server.h"
+#include "cli/core/session.h"
+#include "cli/core/text_out.h"
 #include "cli/files/transfer.h"
+#include "json/write.h"
+
+#define BODY_MAX 65536
 
 static const struct listing_column columns[] = {
         {"NAME", "name", NULL},
@@ -46,34 +49,9 @@ static int template_ls(struct cli *cli)
 	return listing_run(cli, TEMPLATES, columns);
 }
 
-static int template_seed(struct cli *cli)
+static void print_added(UNUSED struct cli *cli, const struct json_value *answer)
 {
-	struct server_call call = {.method = "POST", .path = TEMPLATES "/seed"};
-	const struct json_value *answer;
-
-	if (cli_connect(cli) < 0 || server_call(cli, &call, &answer) < 0)
-		return -1;
-	if (cli->json)
-		print_json(answer);
-	else
-		(void)printf("%lld added\n", (long long)json_whole(json_get(answer, "added"), 0));
-	return 0;
-}
-
-static int template_inspect(struct cli *cli)
-{
-	const char *path = escaped_path(cli->arena, TEMPLATES "/", cli->args.words[0], "");
-	const struct json_value *template;
-
-	if (cli_connect(cli) < 0 || server_get(cli, path, &template) < 0)
-		return -1;
-	print_json(template);
-	return 0;
-}
-
-static int template_rm(struct cli *cli)
-{
-	return server_delete_each(cli, TEMPLATES "/", "template");
+	(void)printf("%lld added\n", (long long)json_whole(json_get(answer, "added"), 0));
 }
 
 /* The first sandbox of a template builds it, so this makes one and deletes it. */
@@ -113,32 +91,34 @@ static int template_build(struct cli *cli)
 	return build_seed(cli);
 }
 
-int template_login(struct cli *cli, const char **ret)
+int template_add_login(struct cli *cli, struct buf *body)
 {
 	const char *username = arguments_text(&cli->args, "login", NULL);
 	const char *password = getenv(TEMPLATE_PASSWORD);
 
-	*ret = "";
 	if (!username)
 		return 0;
 	if (!password || !*password)
 		return FAIL(cli->err, ERROR_INVALID,
 		            "--login: put the password into " TEMPLATE_PASSWORD);
-	*ret = arena_format(cli->arena, ",\"login\":{\"username\":%s,\"password\":%s}",
-	                    json_quoted(cli->arena, username), json_quoted(cli->arena, password));
+	json_begin_object(body, "login");
+	body_add_text(body, "username", username);
+	body_add_text(body, "password", password);
+	json_end_object(body);
 	return 0;
 }
 
 static int import_registry(struct cli *cli, const char *name, const char *reference)
 {
+	AUTO(buf_done) struct buf body = BUF(BODY_MAX);
 	struct server_call call = {.method = "POST", .path = TEMPLATES};
-	const char *login;
 
-	if (template_login(cli, &login) < 0)
+	body_begin(&body);
+	body_add_text(&body, "name", name);
+	body_add_text(&body, "image", reference);
+	if (template_add_login(cli, &body) < 0)
 		return -1;
-	call.body = arena_format(cli->arena, "{\"name\":%s,\"image\":%s%s}",
-	                         json_quoted(cli->arena, name), json_quoted(cli->arena, reference),
-	                         login);
+	call.body = body_end(&body);
 	return template_call(cli, &call, name, NULL);
 }
 
@@ -152,6 +132,7 @@ static int import_file(struct cli *cli, const char *name, const char *source, co
 /* A source that is a local file is imported as one; anything else is an image name. */
 static int template_import(struct cli *cli)
 {
+	AUTO(buf_done) struct buf body = BUF(BODY_MAX);
 	const char *name = cli->args.words[0], *source = cli->args.words[1], *format;
 	struct stat status;
 	int result;
@@ -169,8 +150,11 @@ static int template_import(struct cli *cli)
 	}
 	if (result < 0)
 		return -1;
-	(void)printf(cli->json ? "{\"imported\":%s}\n" : "%s is ready\n",
-	             cli->json ? json_quoted(cli->arena, name) : name);
+	if (cli->json) {
+		body_begin(&body);
+		body_add_text(&body, "imported", name);
+	}
+	(void)printf(cli->json ? "%s\n" : "%s is ready\n", cli->json ? body_end(&body) : name);
 	return 0;
 }
 
@@ -184,74 +168,45 @@ static const struct command_option import_options[] = {
         {0},
 };
 
-static const struct cli_command list = {
-        .name = "ls",
-        .usage = "",
-        .about = "list templates",
-        .options = ls_options,
-        .run = template_ls,
+static const struct cli_command children[] = {
+        {"ls", "", "list templates", .options = ls_options,
+         .operation = "GET /api/sandbox/templates", .columns = columns, .run = template_ls},
+        {"inspect", "TEMPLATE", "show everything about a template, as JSON",
+         .completion = COMPLETE_TEMPLATE, .operation = "GET /api/sandbox/templates/{template}",
+         .prints = "*"},
+        {"create", "NAME --from TEMPLATE|--image REF [OPTION...] [-- ENTRYPOINT [ARG...]]",
+         "make a template from another one or from a registry's image", .more = ABOUT_RECIPE,
+         .options = template_create_options, .arguments_min = 1, .arguments_max = 1,
+         .own_arguments = 1, .has_inner_command = true, .run = template_create},
+        {"set", "TEMPLATE OPTION... [-- ENTRYPOINT [ARG...]]",
+         "change a template; this affects sandboxes that are made later", .more = ABOUT_RECIPE,
+         .options = template_set_options, .arguments_min = 1, .arguments_max = 1,
+         .own_arguments = 1, .has_inner_command = true, .completion = COMPLETE_TEMPLATE,
+         .run = template_set},
+        {"seed", "", "add the default templates that are missing",
+         .operation = "POST /api/sandbox/templates/seed", .print = print_added},
+        {"build", "-f FILE --name NAME [OPTION...] [CONTEXT] | TEMPLATE",
+         "build a template from a file, or a default template before its first use",
+         .more = "FILE is a Dockerfile (FROM names a template; docs/use/builds.md lists what is "
+                 "supported)\n"
+                 "or, if its name ends in .json, the body of a build with \"source\": [\"…\"]\n"
+                 "in copy steps. CONTEXT is the folder that files are copied from, else the "
+                 "current\n"
+                 "one; .atollignore or .dockerignore in it says what is left out. Ctrl-C ends the\n"
+                 "build.",
+         .options = template_build_options, .arguments_max = 1, .completion = COMPLETE_TEMPLATE,
+         .run = template_build},
+        {"import", "[--format FORMAT] [--login USER] NAME SOURCE",
+         "make a template from a file, an OCI layout or a registry's image",
+         .more = "SOURCE is a root filesystem as tar, a docker-archive, a folder with an OCI\n"
+                 "layout, or an image reference such as docker.io/library/debian:12.",
+         .options = import_options, .arguments_min = 2, .arguments_max = 2,
+         .completion = COMPLETE_FILE, .run = template_import},
+        {"rm", "TEMPLATE...", "remove templates that no sandbox uses",
+         .completion = COMPLETE_TEMPLATE, .operation = "DELETE /api/sandbox/templates/{template}",
+         .arguments_min = 1, .arguments_max = ANY_NUMBER, .removes = "template"},
+        {0},
 };
-static const struct cli_command inspect = {
-        .name = "inspect",
-        .usage = "TEMPLATE",
-        .about = "show everything about a template, as JSON",
-        .arguments_min = 1,
-        .arguments_max = 1,
-        .completion = COMPLETE_TEMPLATE,
-        .run = template_inspect,
-};
-static const struct cli_command seed = {
-        .name = "seed",
-        .usage = "",
-        .about = "add the default templates that are missing",
-        .run = template_seed,
-};
-static const struct cli_command build = {
-        .name = "build",
-        .usage = "-f FILE --name NAME [OPTION...] [CONTEXT] | TEMPLATE",
-        .about = "build a template from a file, or a default template before its first use",
-        .more = "FILE is a Dockerfile (FROM names a template; docs/use/builds.md lists what is "
-                "supported)\n"
-                "or, if its name ends in .json, the body of a build with \"source\": [\"…\"]\n"
-                "in copy steps. CONTEXT is the folder that files are copied from, else the "
-                "current\n"
-                "one; .atollignore or .dockerignore in it says what is left out. Ctrl-C ends the\n"
-                "build.",
-        .options = template_build_options,
-        .arguments_max = 1,
-        .completion = COMPLETE_TEMPLATE,
-        .run = template_build,
-};
-static const struct cli_command import = {
-        .name = "import",
-        .usage = "[--format FORMAT] [--login USER] NAME SOURCE",
-        .about = "make a template from a file, an OCI layout or a registry's image",
-        .more = "SOURCE is a root filesystem as tar, a docker-archive, a folder with an OCI\n"
-                "layout, or an image reference such as docker.io/library/debian:12.",
-        .options = import_options,
-        .arguments_min = 2,
-        .arguments_max = 2,
-        .completion = COMPLETE_FILE,
-        .run = template_import,
-};
-static const struct cli_command remove_it = {
-        .name = "rm",
-        .usage = "TEMPLATE...",
-        .about = "remove templates that no sandbox uses",
-        .arguments_min = 1,
-        .arguments_max = ANY_NUMBER,
-        .completion = COMPLETE_TEMPLATE,
-        .run = template_rm,
-};
-static const struct cli_command *const children[] = {&list,
-                                                     &inspect,
-                                                     &command_template_create,
-                                                     &command_template_set,
-                                                     &seed,
-                                                     &build,
-                                                     &import,
-                                                     &remove_it,
-                                                     NULL};
 
 const struct cli_command command_template = {
         .name = "template",

@@ -2,25 +2,31 @@
 /* cli/template/template.h — the parts of `atoll template`. */
 #pragma once
 
-#include "cli/command.h"
-#include "cli/server.h"
+#include "cli/core/command.h"
+#include "cli/core/server.h"
 
-/* In create.c. */
-extern const struct cli_command command_template_create, command_template_set;
+/* In create.c: `atoll template create` and `set`. */
+#define ABOUT_RECIPE                                                                               \
+	"The words after -- are the entrypoint. Options that are not given keep the value of "     \
+	"the\n"                                                                                    \
+	"template or image. --env and --port replace all earlier values, a limit only itself."
+extern const struct command_option template_create_options[], template_set_options[];
+MUST_CHECK int template_create(struct cli *cli);
+MUST_CHECK int template_set(struct cli *cli);
 
 /* In steps.c: `atoll template build -f`. */
 extern const struct command_option template_build_options[];
 MUST_CHECK int template_build_steps(struct cli *cli);
 
-/* The member ,"login":{…} of a body, or "". The password is not an option, because other users can
- * read command lines. */
+/* Adds the member "login" if the option is given. The password is not an option, because other
+ * users can read command lines. */
 #define TEMPLATE_PASSWORD "ATOLL_REGISTRY_PASSWORD"
 #define TEMPLATE_LOGIN_OPTION                                                                      \
 	{                                                                                          \
 		.name = "login", .value = "USER",                                                  \
 		.about = "user at the image's registry; the password is in " TEMPLATE_PASSWORD     \
 	}
-MUST_CHECK int template_login(struct cli *cli, const char **ret);
+MUST_CHECK int template_add_login(struct cli *cli, struct buf *body);
 
 /* Makes a call during which the server builds `template`, and shows the progress; ret may be
  * NULL. */

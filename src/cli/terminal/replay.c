@@ -8,9 +8,9 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "cli/terminal/cast.h"
-#include "cli/commands.h"
+#include "cli/terminal/commands.h"
 #include "cli/terminal/harmless.h"
-#include "cli/server.h"
+#include "cli/core/server.h"
 
 #define RECORDING_MAX ((size_t)64 * 1024 * 1024)
 #define AFTERWARDS "\033[?1049l\033[?25h\033[0m\r\n"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 
-#include "cli/commands.h"
-#include "cli/run_options.h"
+#include "cli/terminal/commands.h"
+#include "cli/core/run_options.h"
 #include "cli/terminal/terminal.h"
 
 static int run_shell(struct cli *cli)

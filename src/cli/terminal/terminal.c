@@ -13,8 +13,10 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "cli/server.h"
-#include "cli/session.h"
+#include "cli/core/server.h"
+#include "cli/core/session.h"
+#include "cli/core/body.h"
+#include "json/write.h"
 
 #define DETACH_BYTE 0x1C /* Ctrl-\ */
 #define READ_SIZE 4096
@@ -197,24 +199,19 @@ static const char *body_of(struct cli *cli, const struct terminal_options *optio
 {
 	AUTO(buf_done) struct buf body = BUF(8u * 1024 * 1024);
 	struct winsize size = size_here();
-	const char *values[][2] = {
-	        {"command", options->args ? terminal_quote(cli->arena, options->args) : NULL},
-	        {"cwd", options->cwd},
-	        {"user", options->user},
-	        {"name", options->name},
-	};
 
-	buf_addf(&body, "{\"rows\":%d,\"cols\":%d,\"env\":%s", size.ws_row, size.ws_col, env);
-	for (unsigned i = 0; i < COUNT_OF(values); i++) {
-		if (!values[i][1])
-			continue;
-		buf_addf(&body, ",\"%s\":", values[i][0]);
-		json_write_text(&body, span_of(values[i][1]));
-	}
+	body_begin(&body);
+	json_add_whole(&body, "rows", size.ws_row);
+	json_add_whole(&body, "cols", size.ws_col);
+	json_add_raw(&body, "env", span_of(env));
+	if (options->args)
+		body_add_text(&body, "command", terminal_quote(cli->arena, options->args));
+	body_add_text(&body, "cwd", options->cwd);
+	body_add_text(&body, "user", options->user);
+	body_add_text(&body, "name", options->name);
 	if (options->record)
-		buf_add_text(&body, ",\"record\":true");
-	buf_add_byte(&body, '}');
-	return arena_text(cli->arena, buf_text(&body));
+		json_add_bool(&body, "record", true);
+	return arena_text(cli->arena, body_end(&body));
 }
 
 /* Sets TERM unless -e sets it; the server accepts each name once. */

@@ -2,7 +2,7 @@
 /* cli/terminal/terminal.h — shows a terminal of a sandbox in the local terminal. */
 #pragma once
 
-#include "cli/command.h"
+#include "cli/core/command.h"
 
 struct terminal_options {
 	const char *sandbox;

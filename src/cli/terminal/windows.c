@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 
-#include "cli/commands.h"
-#include "cli/listing.h"
-#include "cli/run_options.h"
-#include "cli/server.h"
+#include "cli/terminal/commands.h"
+#include "cli/core/body.h"
+#include "cli/core/listing.h"
+#include "cli/core/plain.h"
+#include "cli/core/run_options.h"
+#include "cli/core/server.h"
 #include "cli/terminal/terminal.h"
-#include "cli/text_out.h"
+#include "cli/core/text_out.h"
+#include "json/write.h"
 
 #define STATUS_RUNNING 124
 #define SLACK_MS 30000 /* for the network, beyond the requested wait */
@@ -43,22 +46,6 @@ static const struct listing_column recording_columns[] = {
         {0},
 };
 
-static int windows_ls(struct cli *cli)
-{
-	return listing_run(cli, instance_path(cli->arena, cli->args.words[0], "/windows"),
-	                   window_columns);
-}
-
-static int window_viewers(struct cli *cli)
-{
-	return listing_run(cli, window_path(cli, "/viewers"), viewer_columns);
-}
-
-static int recordings_ls(struct cli *cli)
-{
-	return listing_run(cli, "/api/sandbox/recordings", recording_columns);
-}
-
 /* ---- one window ---- */
 
 static int window_open(struct cli *cli)
@@ -90,28 +77,9 @@ static int window_open(struct cli *cli)
 	return status;
 }
 
-static int window_close(struct cli *cli)
+static void print_screen(UNUSED struct cli *cli, const struct json_value *screen)
 {
-	return server_delete(cli, window_path(cli, ""), "closed");
-}
-
-static int print_screen(struct cli *cli, const struct json_value *screen)
-{
-	if (cli->json)
-		print_json(screen);
-	else
-		(void)fputs(json_text(json_get(screen, "text"), ""), stdout);
-	return 0;
-}
-
-static int window_screen(struct cli *cli)
-{
-	const char *form = arguments_has(&cli->args, "ansi") ? "/screen?form=ansi" : "/screen";
-	const struct json_value *screen;
-
-	if (cli_connect(cli) < 0 || server_get(cli, window_path(cli, form), &screen) < 0)
-		return -1;
-	return print_screen(cli, screen);
+	(void)fputs(json_text(json_get(screen, "text"), ""), stdout);
 }
 
 static int wait_of(struct cli *cli, int64_t *ret_ms)
@@ -131,40 +99,33 @@ static int window_keys(struct cli *cli)
 	if (wait_of(cli, &wait_ms) < 0 ||
 	    arguments_duration(&cli->args, "quiet", &quiet_ms, cli->err) < 0)
 		return -1;
-	buf_addf(&body, "{\"quiet_ms\":%lld,\"wait_ms\":%lld,\"keys\":[", (long long)quiet_ms,
-	         (long long)wait_ms);
-	for (unsigned i = 2; i < cli->args.count; i++) {
-		if (i > 2)
-			buf_add_byte(&body, ',');
-		json_write_text(&body, span_of(cli->args.words[i]));
-	}
-	buf_add_text(&body, "]");
-	if (text) {
-		buf_add_text(&body, ",\"wait_text\":");
-		json_write_text(&body, span_of(text));
-	}
-	buf_add_byte(&body, '}');
-	call.body = buf_text(&body);
+	body_begin(&body);
+	json_add_whole(&body, "quiet_ms", quiet_ms);
+	json_add_whole(&body, "wait_ms", wait_ms);
+	json_add_texts(&body, "keys", cli->args.words + 2);
+	body_add_text(&body, "wait_text", text);
+	call.body = body_end(&body);
 	call.timeout_ms = wait_ms + SLACK_MS;
 	if (cli_connect(cli) < 0 || server_call(cli, &call, &screen) < 0)
 		return -1;
-	(void)print_screen(cli, screen);
+	plain_print(cli, screen);
 	return strcmp(json_text(json_get(screen, "reason"), ""), "timeout") == 0 ? STATUS_RUNNING
 	                                                                         : 0;
 }
 
 static int window_run(struct cli *cli)
 {
-	const char *command = cli->args.words[2];
+	AUTO(buf_done) struct buf body = BUF(1u << 20);
 	struct server_call call = {.method = "POST", .path = window_path(cli, "/run")};
 	const struct json_value *result;
 	int64_t wait_ms;
 
 	if (wait_of(cli, &wait_ms) < 0)
 		return -1;
-	call.body = arena_format(cli->arena, "{\"wait_ms\":%lld%s%s}", (long long)wait_ms,
-	                         command ? ",\"command\":" : "",
-	                         command ? json_quoted(cli->arena, command) : "");
+	body_begin(&body);
+	json_add_whole(&body, "wait_ms", wait_ms);
+	body_add_text(&body, "command", cli->args.words[2]);
+	call.body = body_end(&body);
 	call.timeout_ms = (wait_ms ? wait_ms : SLACK_MS) + SLACK_MS;
 	if (cli_connect(cli) < 0 || server_call(cli, &call, &result) < 0)
 		return -1;
@@ -189,7 +150,7 @@ static const struct command_option open_options[] = {
         {0},
 };
 static const struct command_option screen_options[] = {
-        {.name = "ansi", .about = "include colours and cursor"},
+        {.name = "ansi", .about = "include colours and cursor", .member = "form=ansi"},
         {0},
 };
 static const struct command_option run_options[] = {
@@ -214,86 +175,39 @@ static const struct command_option keys_options[] = {
         {0},
 };
 
-static const struct cli_command list = {
-        .name = "ls",
-        .usage = "SANDBOX",
-        .about = "list windows",
-        .arguments_min = 1,
-        .arguments_max = 1,
-        .completion = COMPLETE_SANDBOX,
-        .run = windows_ls,
+static const struct cli_command children[] = {
+        {"ls", "SANDBOX", "list windows", .completion = COMPLETE_SANDBOX,
+         .operation = "GET /api/sandbox/instances/{id}/windows", .columns = window_columns},
+        {"open", "[OPTION...] SANDBOX WINDOW [-- COMMAND [ARG...]]",
+         "open a window, or attach to it",
+         .more = "Ctrl-\\ detaches; programs in the window keep running.", .options = open_options,
+         .arguments_min = 2, .arguments_max = 2, .own_arguments = 2, .has_inner_command = true,
+         .completion = COMPLETE_SANDBOX, .run = window_open},
+        {"run", "[OPTION...] SANDBOX WINDOW [COMMAND]",
+         "run a shell line in a window, and print its output",
+         .more = "A running command is cancelled first; without COMMAND it is awaited instead.",
+         .options = run_options, .arguments_min = 2, .arguments_max = 3,
+         .completion = COMPLETE_SANDBOX, .run = window_run},
+        {"keys", "[OPTION...] SANDBOX WINDOW [KEY...]",
+         "type keys into a window, and print its screen",
+         .more = "KEY: C-c, M-x, S-Tab, Up, Enter, Escape, F5, ...; other words are typed as text.",
+         .options = keys_options, .arguments_min = 2, .arguments_max = 1000,
+         .completion = COMPLETE_SANDBOX, .run = window_keys, .print = print_screen},
+        {"screen", "[--ansi] SANDBOX WINDOW", "print the screen of a window",
+         .options = screen_options, .completion = COMPLETE_SANDBOX,
+         .operation = "GET /api/sandbox/instances/{id}/windows/{window}/screen",
+         .print = print_screen},
+        {"viewers", "SANDBOX WINDOW", "list the viewers of a window",
+         .completion = COMPLETE_SANDBOX,
+         .operation = "GET /api/sandbox/instances/{id}/windows/{window}/viewers",
+         .columns = viewer_columns},
+        {"close", "SANDBOX WINDOW", "close a window and end its programs",
+         .completion = COMPLETE_SANDBOX,
+         .operation = "DELETE /api/sandbox/instances/{id}/windows/{window}", .done = "closed"},
+        {"recordings", "", "list recordings; 'atoll replay' shows one",
+         .operation = "GET /api/sandbox/recordings", .columns = recording_columns},
+        {0},
 };
-static const struct cli_command open_ = {
-        .name = "open",
-        .usage = "[OPTION...] SANDBOX WINDOW [-- COMMAND [ARG...]]",
-        .about = "open a window, or attach to it",
-        .more = "Ctrl-\\ detaches; programs in the window keep running.",
-        .options = open_options,
-        .arguments_min = 2,
-        .arguments_max = 2,
-        .own_arguments = 2,
-        .has_inner_command = true,
-        .completion = COMPLETE_SANDBOX,
-        .run = window_open,
-};
-static const struct cli_command run_ = {
-        .name = "run",
-        .usage = "[OPTION...] SANDBOX WINDOW [COMMAND]",
-        .about = "run a shell line in a window, and print its output",
-        .more = "A running command is cancelled first; without COMMAND it is awaited instead.",
-        .options = run_options,
-        .arguments_min = 2,
-        .arguments_max = 3,
-        .completion = COMPLETE_SANDBOX,
-        .run = window_run,
-};
-static const struct cli_command keys_ = {
-        .name = "keys",
-        .usage = "[OPTION...] SANDBOX WINDOW [KEY...]",
-        .about = "type keys into a window, and print its screen",
-        .more = "KEY: C-c, M-x, S-Tab, Up, Enter, Escape, F5, ...; other words are typed as text.",
-        .options = keys_options,
-        .arguments_min = 2,
-        .arguments_max = 1000,
-        .completion = COMPLETE_SANDBOX,
-        .run = window_keys,
-};
-static const struct cli_command screen_ = {
-        .name = "screen",
-        .usage = "[--ansi] SANDBOX WINDOW",
-        .about = "print the screen of a window",
-        .options = screen_options,
-        .arguments_min = 2,
-        .arguments_max = 2,
-        .completion = COMPLETE_SANDBOX,
-        .run = window_screen,
-};
-static const struct cli_command viewers = {
-        .name = "viewers",
-        .usage = "SANDBOX WINDOW",
-        .about = "list the viewers of a window",
-        .arguments_min = 2,
-        .arguments_max = 2,
-        .completion = COMPLETE_SANDBOX,
-        .run = window_viewers,
-};
-static const struct cli_command close_ = {
-        .name = "close",
-        .usage = "SANDBOX WINDOW",
-        .about = "close a window and end its programs",
-        .arguments_min = 2,
-        .arguments_max = 2,
-        .completion = COMPLETE_SANDBOX,
-        .run = window_close,
-};
-static const struct cli_command recordings = {
-        .name = "recordings",
-        .usage = "",
-        .about = "list recordings; 'atoll replay' shows one",
-        .run = recordings_ls,
-};
-static const struct cli_command *const children[] = {
-        &list, &open_, &run_, &keys_, &screen_, &viewers, &close_, &recordings, NULL};
 
 const struct cli_command command_terminal = {
         .name = "terminal",

@@ -3,10 +3,9 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "cli/commands.h"
-#include "cli/listing.h"
-#include "cli/server.h"
-#include "cli/text_out.h"
+#include "cli/tool/commands.h"
+#include "cli/core/listing.h"
+#include "cli/core/server.h"
 #include "cli/files/transfer.h"
 
 #define ARTIFACTS "/api/sandbox/artifacts"
@@ -20,45 +19,7 @@ static const struct listing_column columns[] = {
         {"EXPIRES", "expires_at", NULL},   {0},
 };
 
-static const char *with_filter(struct cli *cli, const char *path, const char *name)
-{
-	const char *value = arguments_text(&cli->args, name, NULL);
-
-	return value ? escaped_path(cli->arena, arena_format(cli->arena, "%s&%s=", path, name),
-	                            value, "")
-	             : path;
-}
-
-static int artifact_ls(struct cli *cli)
-{
-	const char *path = with_filter(cli, ARTIFACTS "?limit=1000", "sandbox");
-
-	return listing_run(cli, with_filter(cli, path, "run"), columns);
-}
-
 /* ---- keep ---- */
-
-static int artifact_keep(struct cli *cli)
-{
-	struct server_call call = {.method = "POST"};
-	const struct json_value *kept;
-	int64_t keep_ms = 0;
-
-	if (arguments_duration(&cli->args, "for", &keep_ms, cli->err) < 0 || cli_connect(cli) < 0)
-		return -1;
-	call.path = instance_path(cli->arena, cli->args.words[0], "/artifacts");
-	call.body = arena_format(cli->arena, "{\"path\":%s,\"keep_seconds\":%lld}",
-	                         json_quoted(cli->arena, cli->args.words[1]),
-	                         (long long)(keep_ms + 999) / 1000);
-	if (server_call(cli, &call, &kept) < 0)
-		return -1;
-	if (cli->json)
-		print_json(kept);
-	else
-		(void)printf("%s\n",
-		             text_out_safe(cli->arena, json_text(json_get(kept, "id"), "")));
-	return 0;
-}
 
 /* ---- get ---- */
 
@@ -99,11 +60,6 @@ static int artifact_get(struct cli *cli)
 	return transfer_receive(cli, path, false, cli->args.words[1]);
 }
 
-static int artifact_rm(struct cli *cli)
-{
-	return server_delete_each(cli, ARTIFACTS "/", "artifact");
-}
-
 /* ---- the table ---- */
 
 static const struct command_option ls_options[] = {
@@ -118,44 +74,23 @@ static const struct command_option ls_options[] = {
 static const struct command_option keep_options[] = {
         {.name = "for",
          .value = "TIME",
-         .about = "lifetime, such as 24h or 7d (default: the project's)"},
+         .about = "lifetime, such as 24h or 7d (default: the project's)",
+         .member = "keep_seconds"},
         {0},
 };
-static const struct cli_command list = {
-        .name = "ls",
-        .usage = "[OPTION...]",
-        .about = "list artifacts",
-        .options = ls_options,
-        .run = artifact_ls,
+static const struct cli_command children[] = {
+        {"ls", "[OPTION...]", "list artifacts", .options = ls_options,
+         .operation = "GET /api/sandbox/artifacts?limit=1000", .columns = columns},
+        {"keep", "[--for TIME] SANDBOX PATH",
+         "save a file of a sandbox as an artifact and print its id", .options = keep_options,
+         .completion = COMPLETE_SANDBOX, .operation = "POST /api/sandbox/instances/{id}/artifacts",
+         .word = "path", .prints = "id"},
+        {"get", "ARTIFACT [FILE]", "write an artifact to a file or to stdout", .arguments_min = 1,
+         .arguments_max = 2, .completion = COMPLETE_FILE, .run = artifact_get},
+        {"rm", "ARTIFACT...", "remove artifacts", .operation = "DELETE /api/sandbox/artifacts/{id}",
+         .arguments_min = 1, .arguments_max = ANY_NUMBER, .removes = "artifact"},
+        {0},
 };
-static const struct cli_command keep = {
-        .name = "keep",
-        .usage = "[--for TIME] SANDBOX PATH",
-        .about = "save a file of a sandbox as an artifact and print its id",
-        .options = keep_options,
-        .arguments_min = 2,
-        .arguments_max = 2,
-        .completion = COMPLETE_SANDBOX,
-        .run = artifact_keep,
-};
-static const struct cli_command get = {
-        .name = "get",
-        .usage = "ARTIFACT [FILE]",
-        .about = "write an artifact to a file or to stdout",
-        .arguments_min = 1,
-        .arguments_max = 2,
-        .completion = COMPLETE_FILE,
-        .run = artifact_get,
-};
-static const struct cli_command rm = {
-        .name = "rm",
-        .usage = "ARTIFACT...",
-        .about = "remove artifacts",
-        .arguments_min = 1,
-        .arguments_max = ANY_NUMBER,
-        .run = artifact_rm,
-};
-static const struct cli_command *const children[] = {&list, &keep, &get, &rm, NULL};
 
 const struct cli_command command_artifact = {
         .name = "artifact",

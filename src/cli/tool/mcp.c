@@ -8,14 +8,17 @@
 #include <string.h>
 
 #include "base/id.h"
-#include "cli/commands.h"
-#include "cli/server.h"
+#include "cli/tool/commands.h"
+#include "cli/core/server.h"
+#include "json/write.h"
 
 #define THREADS 8
 #define WAITING_MAX 64
 #define LINE_MAX_SIZE ((size_t)16 << 20)
 #define ANSWER_MAX ((size_t)65 << 20)
 #define ID_MAX 256
+
+#define INTERNAL_ERROR (-32603) /* of JSON-RPC */
 
 struct bridge {
 	const struct http_client_options *server;
@@ -47,11 +50,14 @@ static void answer_failure(struct bridge *b, const char *line, const struct erro
 	if (json_load(&a, span_of(line), &message, &ignored) < 0 ||
 	    !(id = json_get(message, "id")) || !json_get(message, "method"))
 		return;
-	buf_add_text(&out, "{\"jsonrpc\":\"2.0\",\"id\":");
-	json_print(&out, id, 0);
-	buf_add_text(&out, ",\"error\":{\"code\":-32603,\"message\":");
-	json_write_text(&out, span_of(err->text));
-	buf_add_text(&out, "}}");
+	json_begin_object(&out, NULL);
+	json_add_text(&out, "jsonrpc", "2.0");
+	json_add_value(&out, "id", id);
+	json_begin_object(&out, "error");
+	json_add_whole(&out, "code", INTERNAL_ERROR);
+	json_add_text(&out, "message", err->text);
+	json_end_object(&out);
+	json_end_object(&out);
 	write_line(b, buf_span(&out));
 }
 

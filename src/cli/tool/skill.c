@@ -9,10 +9,12 @@
 
 #include "base/fd.h"
 #include "base/path.h"
-#include "cli/commands.h"
-#include "cli/listing.h"
-#include "cli/server.h"
-#include "cli/text_out.h"
+#include "cli/tool/commands.h"
+#include "cli/core/listing.h"
+#include "cli/core/server.h"
+#include "cli/core/text_out.h"
+#include "cli/core/body.h"
+#include "json/write.h"
 
 #define SKILLS "/v1/skills"
 #define MAIN_FILE "SKILL.md"
@@ -43,10 +45,10 @@ static int add_file(struct bundle *b, int folder, const char *path)
 	if (++b->count > FILES_MAX || b->size > SIZE_MAX_BYTES)
 		return FAIL(err, ERROR_TOO_LARGE, "a skill has at most %d files and %zu bytes",
 		            FILES_MAX, SIZE_MAX_BYTES);
-	buf_addf(&b->files, "%s{\"path\":%s,\"content\":\"", b->count > 1 ? "," : "",
-	         json_quoted(b->cli->arena, path));
-	json_write_base64(&b->files, buf_span(&content));
-	buf_add_text(&b->files, "\"}");
+	json_begin_object(&b->files, NULL);
+	json_add_text(&b->files, "path", path);
+	json_add_bytes(&b->files, "content", buf_span(&content));
+	json_end_object(&b->files);
 	if (strcmp(path, MAIN_FILE) == 0)
 		b->main_text = arena_copy(b->cli->arena, buf_span(&content));
 	return 0;
@@ -158,10 +160,12 @@ static int skill_add(struct cli *cli)
 	if (result == 0) {
 		description = arguments_text(&cli->args, "description",
 		                             own_description(cli->arena, b.main_text));
-		buf_addf(&body, "{\"description\":%s,\"files\":[",
-		         json_quoted(cli->arena, description ? description : ""));
+		body_begin(&body);
+		json_add_text(&body, "description", description ? description : "");
+		json_begin_list(&body, "files");
 		buf_add_span(&body, buf_span(&b.files));
-		buf_add_text(&body, "]}");
+		json_end_list(&body);
+		(void)body_end(&body);
 	}
 	buf_done(&b.files);
 	if (result < 0)
@@ -190,16 +194,6 @@ static const struct listing_column columns[] = {
         {0},
 };
 
-static int skill_ls(struct cli *cli)
-{
-	return listing_run(cli, SKILLS, columns);
-}
-
-static int skill_rm(struct cli *cli)
-{
-	return server_delete_each(cli, SKILLS "/", "skill");
-}
-
 /* ---- the table ---- */
 
 static const struct command_option add_options[] = {
@@ -212,31 +206,17 @@ static const struct command_option add_options[] = {
          .about = "when to use the skill (default: the description in " MAIN_FILE ")"},
         {0},
 };
-static const struct cli_command list = {
-        .name = "ls",
-        .usage = "",
-        .about = "list the skills that the tool load_skill can load",
-        .run = skill_ls,
+static const struct cli_command children[] = {
+        {"ls", "", "list the skills that the tool load_skill can load",
+         .operation = "GET /v1/skills", .columns = columns},
+        {"add", "[OPTION...] FOLDER",
+         "save a folder with a " MAIN_FILE " as a skill; replaces a skill of the same name",
+         .options = add_options, .arguments_min = 1, .arguments_max = 1,
+         .completion = COMPLETE_FOLDER, .run = skill_add},
+        {"rm", "SKILL...", "remove skills", .operation = "DELETE /v1/skills/{skill}",
+         .arguments_min = 1, .arguments_max = ANY_NUMBER, .removes = "skill"},
+        {0},
 };
-static const struct cli_command add = {
-        .name = "add",
-        .usage = "[OPTION...] FOLDER",
-        .about = "save a folder with a " MAIN_FILE " as a skill; replaces a skill of the same name",
-        .options = add_options,
-        .arguments_min = 1,
-        .arguments_max = 1,
-        .completion = COMPLETE_FOLDER,
-        .run = skill_add,
-};
-static const struct cli_command rm = {
-        .name = "rm",
-        .usage = "SKILL...",
-        .about = "remove skills",
-        .arguments_min = 1,
-        .arguments_max = ANY_NUMBER,
-        .run = skill_rm,
-};
-static const struct cli_command *const children[] = {&list, &add, &rm, NULL};
 
 const struct cli_command command_skill = {
         .name = "skill",

@@ -2,10 +2,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/body.h"
-#include "cli/commands.h"
-#include "cli/server.h"
-#include "cli/text_out.h"
+#include "cli/core/body.h"
+#include "cli/tool/commands.h"
+#include "cli/core/server.h"
+#include "cli/core/text_out.h"
+#include "json/write.h"
 
 #define TOOLS "/v1/tools"
 #define BODY_MAX ((size_t)16 << 20)
@@ -74,24 +75,23 @@ static int add_argument(struct cli *cli, const struct json_value *schema, const 
 	if (!member)
 		return fail_argument(cli, schema, word);
 	type = json_text(json_get(member, "type"), "");
-	buf_addf(input, "%s%s:", input->size > 1 ? "," : "", json_quoted(cli->arena, name));
 	if (strcmp(type, "string") == 0) {
-		json_write_text(input, value);
+		json_add_span(input, name, value);
 		return 0;
 	}
 	if (json_load(cli->arena, value, &parsed, cli->err) < 0)
 		return FAIL_CONTEXT(cli->err, "%s: expected JSON of type %s", name, type);
-	buf_add_span(input, value);
+	json_add_raw(input, name, value);
 	return 0;
 }
 
 static int read_input(struct cli *cli, const struct json_value *schema, struct buf *input)
 {
-	buf_add_byte(input, '{');
+	json_begin_object(input, NULL);
 	for (unsigned i = 1; i < cli->args.count; i++)
 		if (add_argument(cli, schema, cli->args.words[i], input) < 0)
 			return -1;
-	buf_add_byte(input, '}');
+	json_end_object(input);
 	return 0;
 }
 
@@ -108,8 +108,7 @@ static int request_body(struct cli *cli, const struct buf *input, struct buf *bo
 	body_add_text(body, "conversationId", arguments_text(args, "conversation", NULL));
 	if (body_add_json(body, "origin", arguments_text(args, "origin", NULL), cli->err) < 0)
 		return -1;
-	buf_add_text(body, ",\"input\":");
-	buf_add_span(body, buf_span(input));
+	json_add_raw(body, "input", buf_span(input));
 	(void)body_end(body);
 	return 0;
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A process group and a folder per sandbox, on the machine as it is: for the development of one
- * person who would run the same commands in a shell. It isolates nothing and limits nothing; only
- * the server's environment is kept away from what runs. */
+/* A process group and a folder per sandbox on the bare machine, for a single developer who would
+ * run the same commands in a shell. It isolates and limits nothing; commands only do not get the
+ * server's environment. */
 #include "base/log.h"
 #include "provider/native/broker_provider.h"
+#include "wire/broker_kind.h"
 
 static int host_open(const struct provider_options *options, struct provider **ret,
                      struct error *err)

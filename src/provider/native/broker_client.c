@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "provider/native/broker_client.h"
 
+#include <assert.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
@@ -15,6 +16,9 @@
 #include "base/list.h"
 #include "base/log.h"
 #include "provider/unix_connect.h"
+#include "wire/broker.h"
+#include "wire/broker_disk.h"
+#include "wire/broker_sandbox.h"
 
 #define HELLO_MS 5000     /* for the first exchange on a connection */
 #define RECONNECT_MS 5000 /* how long a new call waits for a broker that went away */
@@ -46,7 +50,7 @@ struct broker_waiter {
 	uint64_t request;
 	pthread_cond_t ready;
 	struct buf replies; /* whole frames, in order */
-	bool broken;        /* nothing more will come */
+	bool broken;        /* the stream has ended */
 };
 
 /* ---- helpers over pthread ---- */
@@ -86,13 +90,13 @@ static int failed_reply(struct arena *a, struct span payload, struct error *err)
 	bool is_known = failed.code > ERROR_NONE && failed.code < ERROR_CODE_COUNT;
 	error_set(err, is_known ? (enum error_code)failed.code : ERROR_SYSTEM, 0, HERE, "%s",
 	          failed.text);
-	/* Its words are in the text already. */
+	/* The error's text already contains the message. */
 	err->sys_errno = (int)failed.sys_errno;
 	error_hint(err, "%s", failed.hint);
 	return -1;
 }
 
-/* 1 = the call is over, 0 = more is to come. */
+/* 1 = the call is over; 0 = more replies follow. */
 static int take_frame(const struct broker_call *call, uint16_t type, struct span payload,
                       struct error *err)
 {
@@ -115,7 +119,7 @@ static int take_frame(const struct broker_call *call, uint16_t type, struct span
 	return call->on_entry(call->context, call->reply, err) < 0 ? -1 : 0;
 }
 
-/* As take_frame, for all frames that came. */
+/* As take_frame, for all received frames. */
 static int take_frames(const struct broker_call *call, struct span frames, struct error *err)
 {
 	uint16_t type;
@@ -310,7 +314,7 @@ static void deliver_reply(struct broker_client *c, struct span frame)
 	pthread_mutex_unlock(&c->mutex);
 }
 
-/* Returns when the connection broke. */
+/* Returns when the connection is broken. */
 static void read_replies(struct broker_client *c, struct error *err)
 {
 	AUTO(buf_done) struct buf packet = BUF(PACKET_MAX);
@@ -330,8 +334,8 @@ static void read_replies(struct broker_client *c, struct error *err)
 	}
 }
 
-/* All waiters learn it, and no thread sends on the old descriptor any more. False when the client
- * is being closed. */
+/* Tells all waiters and stops all sends on the old descriptor. False if the client is being
+ * closed. */
 static bool disconnect_broker(struct broker_client *c)
 {
 	pthread_mutex_lock(&c->mutex);
@@ -343,7 +347,7 @@ static bool disconnect_broker(struct broker_client *c)
 	}
 	bool go_on = !c->closing;
 	pthread_mutex_unlock(&c->mutex);
-	/* Ends a send that waits for room, so that its mutex comes free. */
+	/* Ends a send that waits for room, so that its mutex is released. */
 	(void)shutdown(c->fd, SHUT_RDWR);
 	pthread_mutex_lock(&c->send_mutex);
 	auto_close(&c->fd);
@@ -453,6 +457,7 @@ static int send_call(struct broker_client *c, struct broker_waiter *w,
 {
 	AUTO(buf_done) struct buf packet = BUF(PACKET_MAX);
 
+	assert(call->shape && call->message && w->request > 0);
 	*(uint64_t *)call->message = w->request;
 	if (wire_encode(&packet, call->type, call->shape, call->message, err) < 0)
 		return -1;

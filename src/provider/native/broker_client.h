@@ -15,6 +15,8 @@
 #include "base/map.h"
 #include "wire/broker.h"
 
+struct broker_disk;
+
 struct broker_client;
 
 /* The callbacks run on the client's thread and must not call back into the client. */

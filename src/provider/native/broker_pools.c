@@ -8,6 +8,8 @@
 #include "provider/native/broker_client.h"
 #include "provider/native/broker_provider.h"
 #include "provider/host_failure.h"
+#include "wire/broker.h"
+#include "wire/broker_pool.h"
 
 #define LIST_MS 10000
 #define POOLS_MAX 1024

@@ -18,15 +18,14 @@
 #include "provider/native/broker_client.h"
 #include "provider/host_failure.h"
 #include "provider/disk.h"
-#include "provider/template_progress.h"
-#include "provider/templates.h"
+#include "wire/broker_messages.h"
 
-#define IDLE_MS 15000     /* a connection to an agent may wait so long for its next request */
-#define CLEAN_UP_MS 10000 /* to undo a create whose outcome is not known */
-#define HEALTH_MS 5000    /* a broker that takes longer for a word is not healthy */
+#define IDLE_MS 15000     /* how long a connection to an agent may wait for its next request */
+#define CLEAN_UP_MS 10000 /* to undo a create with an unknown outcome */
+#define HEALTH_MS 5000    /* a broker that takes longer to reply is not healthy */
 #define LIST_MS 30000
 #define STATS_MS 10000
-#define SANDBOXES_MAX 1000000 /* that one list may name */
+#define SANDBOXES_MAX 1000000 /* limit of the names in a list */
 
 struct broker_provider {
 	struct provider base; /* its ops are &own */
@@ -36,7 +35,7 @@ struct broker_provider {
 	struct broker_client *client;
 	struct agent_links *links;
 	pthread_mutex_t mutex; /* guards `running` */
-	struct map running;    /* ids, as the broker has told us */
+	struct map running;    /* ids that the broker reported */
 };
 
 static struct broker_provider *as_broker(struct provider *p)
@@ -88,7 +87,7 @@ static void on_disk(UNUSED void *context, const struct broker_disk *disk)
 	disk_report_set(&report);
 }
 
-/* The first that we believe to run and that does not, or false. */
+/* The first sandbox of `running` that does not run; false if there is none. */
 static bool find_lost(struct provider *p, const struct map *running, char ret_id[ID_SIZE + 1])
 {
 	const char *id = NULL;
@@ -138,7 +137,7 @@ static int call_id(struct provider *p, uint16_t type, struct broker_id *message,
 	return broker_client_call(as_broker(p)->client, &call, deadline, err);
 }
 
-/* One that is being made, or started. */
+/* A sandbox that is being made or started. */
 struct provider_creation {
 	const struct sandbox_spec *spec;
 	struct arena arena;
@@ -231,7 +230,7 @@ static int call_create(struct provider *p, uint16_t type, const struct sandbox_s
 	return 0;
 }
 
-/* It may exist all the same, and nothing may be left behind. */
+/* The sandbox may exist nevertheless, and nothing may be left behind. */
 static int fail_create(struct provider *p, const char *id, struct error *why)
 {
 	struct error ignored = {0};
@@ -283,7 +282,7 @@ int broker_provider_create_end(struct provider *p, struct provider_creation *c, 
 	return status;
 }
 
-/* One that runs already is what was asked for. */
+/* A sandbox that runs already satisfies the request. */
 int broker_provider_start(struct provider *p, const struct sandbox_spec *spec, int64_t deadline,
                           struct provider_created *ret, struct error *err)
 {
@@ -557,117 +556,6 @@ int broker_provider_probe(struct provider *p, const struct provider_probe *probe
 struct broker_client *broker_provider_client(struct provider *p)
 {
 	return as_broker(p)->client;
-}
-
-/* ---- calls that tell how far they are ---- */
-
-#define LOOK_MS 1000
-
-/* Reads to the end of the lines, which is when the builder has ended. */
-static int follow_lines(int fd, const struct broker_followed *f, struct template_progress *progress,
-                        struct error *err)
-{
-	char bytes[4096];
-
-	for (;;) {
-		int64_t look_at = f->is_given_up ? deadline_after(LOOK_MS) : f->deadline;
-		int ready = fd_wait(fd, POLLIN, look_at < f->deadline ? look_at : f->deadline, err);
-		if (f->is_given_up && f->is_given_up(f->context))
-			return FAIL(err, ERROR_CONFLICT, "given up");
-		if (ready == 0 && clock_monotonic_ms() < f->deadline)
-			continue;
-		if (ready == 0)
-			return FAIL(err, ERROR_TIMEOUT, "not done in time");
-		ssize_t got = ready < 0 ? -1 : read(fd, bytes, sizeof(bytes));
-		if (got == 0)
-			return 0;
-		if (got > 0)
-			template_progress_take(progress, (struct span){bytes, (size_t)got});
-		else if (ready < 0)
-			return -1;
-		else if (errno != EINTR)
-			return FAIL_ERRNO(err, "read progress");
-	}
-}
-
-/* `lines`: the reading end of what fds[0] writes. */
-static int follow_call(struct provider *p, const struct broker_followed *f, int *lines,
-                       struct wire_fds *fds, struct error *err)
-{
-	AUTO(template_progress_done) struct template_progress progress =
-	        TEMPLATE_PROGRESS(f->on_progress, f->context);
-	struct error failure = {0};
-	struct broker_waiter *waiter = NULL;
-	struct broker_call call = {
-	        .type = f->type, .shape = f->shape, .message = f->message, .fds = fds};
-
-	progress.on_size = f->on_size;
-	if (broker_client_begin(as_broker(p)->client, &call, f->deadline, &waiter, err) < 0)
-		return -1;
-	/* Ours must go, or the end of the lines would never come. */
-	fd_forget(&fds->fds[0]);
-	int followed = follow_lines(*lines, f, &progress, &failure);
-	/* The builder ends when the pipe of its lines has no reader. */
-	fd_forget(lines);
-	int ret = broker_client_end(as_broker(p)->client, &call, waiter,
-	                            deadline_after(CLEAN_UP_MS), err);
-	if (ret == 0)
-		return 0;
-	if (followed < 0)
-		*err = failure;
-	else if (progress.failure.code != ERROR_NONE)
-		*err = progress.failure;
-	return -1;
-}
-
-int broker_provider_follow(struct provider *p, const struct broker_followed *f, struct error *err)
-{
-	struct wire_fds fds = {.count = 1};
-	int ends[2];
-
-	if (pipe2(ends, O_CLOEXEC) < 0)
-		return FAIL_ERRNO(err, "make a pipe");
-	fds.fds[0] = ends[1];
-	for (unsigned i = 0; i < f->fd_count; i++)
-		fds.fds[fds.count++] = f->fds[i];
-	int ret = follow_call(p, f, &ends[0], &fds, err);
-	auto_close(&ends[0]);
-	auto_close(&fds.fds[0]);
-	return ret;
-}
-
-static const enum broker_template_verb wire_template_verbs[] = {
-        [PROVIDER_TEMPLATE_BUILD] = BROKER_TEMPLATE_BUILD,
-        [PROVIDER_TEMPLATE_IMPORT] = BROKER_TEMPLATE_IMPORT,
-        [PROVIDER_TEMPLATE_REMOVE] = BROKER_TEMPLATE_REMOVE,
-};
-
-int broker_provider_template(struct provider *p, const struct provider_template *request,
-                             int64_t deadline, struct error *err)
-{
-	struct broker_template message = {
-	        .verb = wire_template_verbs[request->verb],
-	        .name = request->name,
-	        .recipe = request->recipe,
-	        .source = request->source,
-	        .size_max = request->size_max,
-	};
-	const struct broker_followed call = {
-	        .type = BROKER_TEMPLATE,
-	        .shape = broker_template_shape,
-	        .message = &message,
-	        .fds = &request->source_fd,
-	        .fd_count = request->source_fd < 0 ? 0 : 1,
-	        .on_progress = request->on_progress,
-	        .on_size = request->on_size,
-	        .is_given_up = request->is_given_up,
-	        .context = request->context,
-	        .deadline = deadline,
-	};
-
-	return broker_provider_follow(p, &call, err) < 0
-	               ? FAIL_CONTEXT(err, "template '%s'", request->name)
-	               : 0;
 }
 
 /* ---- connections to agents ---- */

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "provider/kinds.h"
-#include "wire/broker.h"
+#include "wire/broker_kind.h"
 
 /* Copies `ops` and removes the abilities that this host lacks. */
 MUST_CHECK int broker_provider_open(const struct provider_options *options,
@@ -45,23 +45,6 @@ int broker_provider_measure(struct provider *p, enum provider_measured_kind kind
 int broker_provider_health(struct provider *p, struct error *err);
 int broker_provider_template(struct provider *p, const struct provider_template *request,
                              int64_t deadline, struct error *err);
-/* A call that reports progress lines (template_progress.h). broker_provider_follow runs it to its
- * end; the error is the one that the lines report. `fds` are sent after the pipe of the lines. */
-struct broker_followed {
-	uint16_t type;
-	const struct wire_member *shape;
-	void *message;
-	const int *fds; /* the caller's */
-	unsigned fd_count;
-	void (*on_progress)(void *context, int percent, const char *text); /* or NULL */
-	void (*on_size)(void *context,
-	                int64_t bytes);     /* the result has grown to this size; or NULL */
-	bool (*is_given_up)(void *context); /* asked about once a second; NULL: never */
-	void *context;
-	int64_t deadline;
-};
-MUST_CHECK int broker_provider_follow(struct provider *p, const struct broker_followed *f,
-                                      struct error *err);
 /* The sandbox is about to be ended: on_ended is not called for it. */
 void broker_provider_forget(struct provider *p, const char *id);
 struct broker_client;

@@ -6,7 +6,11 @@
 
 #include "base/clock.h"
 #include "provider/native/broker_client.h"
+#include "provider/native/broker_follow.h"
 #include "provider/native/broker_provider.h"
+#include "wire/broker.h"
+#include "wire/broker_backup.h"
+#include "wire/broker_snapshot.h"
 
 #define CLEAN_UP_MS 10000
 
@@ -66,7 +70,7 @@ static int take_snapshot(struct provider *p, const struct provider_snapshot *req
 	struct error ignored = {0};
 
 	if (broker_client_call(broker_provider_client(p), &take_snapshot, deadline, err) < 0) {
-		/* It may exist all the same, and no later call would ask for it. */
+		/* The snapshot may exist nevertheless, and no later call would remove it. */
 		if (err->code == ERROR_TIMEOUT || err->code == ERROR_UNAVAILABLE)
 			(void)!remove_snapshot(p, request->snapshot, deadline_after(CLEAN_UP_MS),
 			                       &ignored);

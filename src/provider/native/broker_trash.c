@@ -5,6 +5,8 @@
 #include "provider/native/broker_client.h"
 #include "provider/native/broker_provider.h"
 #include "provider/trash.h"
+#include "wire/broker.h"
+#include "wire/broker_trash.h"
 
 #define LIST_MS 30000
 #define ENTRIES_MAX 100000

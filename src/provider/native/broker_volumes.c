@@ -2,6 +2,8 @@
 #include "provider/native/broker_client.h"
 #include "provider/native/broker_provider.h"
 #include "provider/volume.h"
+#include "wire/broker.h"
+#include "wire/broker_volume.h"
 
 const char *broker_mount_text(struct arena *a, const struct sandbox_mount *m)
 {

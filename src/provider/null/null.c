@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The provider that runs nothing: sandboxes are rows in memory, every command ends at once. It is
- * what a new provider's author reads and what unit tests run on.
- *
- * A command prints the bytes it was given as input and exits with 0, or with 1 when its last word
- * is `false`. Each connection is served by a thread of its own, which ends with it. */
+/* The provider that runs nothing: sandboxes are rows in memory and every command ends at once. It
+ * is an example for authors of providers, and unit tests use it. A command prints its input and
+ * exits with 0, or with 1 if its last word is `false`. Each connection has a thread, which ends
+ * with it. */
 #include <assert.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -83,7 +82,7 @@ static int answer_done(struct null_request *rq, struct error *err)
 	return wire_encode(rq->reply, AGENT_DONE, agent_done_shape, &(struct agent_done){0}, err);
 }
 
-/* What arrives for a command that has ended already. */
+/* Messages for a command that has ended already. */
 static int answer_nothing(struct null_request *rq UNUSED, struct error *err UNUSED)
 {
 	return 0;

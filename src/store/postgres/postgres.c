@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A change is a SERIALIZABLE transaction: as with SQLite, whose writers go one after the other,
- * what it has read is still so when it commits. It is first tried at once. When others were in its
- * way it is run again in turn: holding a lock that all servers of the database know, so that of
- * those who contend for the same row one after the other succeeds. */
+/* A change is a SERIALIZABLE transaction: as with SQLite, whose writers run one after the other,
+ * its reads still hold when it commits. The first attempt runs at once. After a conflict the change
+ * runs again while it holds a lock that all servers of the database share, so that changes that
+ * contend for a row succeed one after the other. */
 #include "store/postgres/postgres.h"
 
 #include <pthread.h>

@@ -24,10 +24,10 @@ struct query_plan {
 	Oid types[PARAMETERS_MAX];
 };
 
-/* What is to become of a transaction whose statement has failed. */
+/* How to continue with a transaction whose statement has failed. */
 enum trouble {
 	TROUBLE_NONE,
-	TROUBLE_CONTENDED, /* others were in its way: it may be run again */
+	TROUBLE_CONTENDED, /* a conflict: the transaction may be run again */
 	TROUBLE_LOST,      /* the connection is gone */
 };
 
@@ -94,12 +94,12 @@ MUST_CHECK int postgres_migrate(struct postgres_connection *c, struct error *err
 /* ---- pool.c ---- */
 
 struct postgres_pool *pool_new(struct postgres_store *s);
-void pool_free(struct postgres_pool *p); /* none is in use any more; NULL is fine */
-/* An idle one, a new one, or, when there are as many as may be, one that somebody gives back:
- * ERROR_UNAVAILABLE when nobody does. *ret_is_new: nothing has been done with it yet. */
+void pool_free(struct postgres_pool *p); /* no connection may be in use; NULL is fine */
+/* Takes an idle or a new connection; at the limit waits for a returned one, and fails with
+ * ERROR_UNAVAILABLE if none is returned. *ret_is_new: the connection has not been used yet. */
 MUST_CHECK int pool_take(struct postgres_pool *p, struct postgres_connection **ret,
                          bool *ret_is_new, struct error *err);
-/* One in trouble is closed. */
+/* Closes the connection if it is in trouble. */
 void pool_give(struct postgres_pool *p, struct postgres_connection *c);
 
 /* ---- sync.c ---- */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A lazy commit is in the server's memory; whatever is committed with a wait after it takes it to
- * the disk. So a thread with a connection of its own commits a message to the log that says nothing
- * and waits for that, for all who have asked meanwhile. When the connection is lost the server may
- * have crashed, and what it had in memory is gone with it: then everybody who waits is told so. */
+/* A lazy commit is in the server's memory; a later commit that waits brings it to the disk. So a
+ * thread with its own connection commits an empty message to the log and waits for it, on behalf of
+ * all callers that have asked meanwhile. If the connection is lost, the server may have crashed and
+ * lost its memory: then all waiting callers fail. */
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -11,7 +11,7 @@
 #include "base/thread.h"
 #include "store/postgres/postgres.h"
 
-/* Marks that failed are remembered at least as long as anybody takes to wait for one. */
+/* Failed marks are remembered longer than any caller waits for a mark. */
 #define FAILURE_KEPT_MS (10 * 60 * 1000)
 
 static const char flush_text[] = "SELECT pg_logical_emit_message(true, 'atoll', '')";
@@ -24,7 +24,7 @@ struct postgres_sync {
 	bool has_thread;
 	pthread_mutex_t mutex; /* over the rest */
 	pthread_cond_t changed;
-	uint64_t begun, done; /* the last mark that is to be, and that has been, flushed */
+	uint64_t begun, done; /* the last mark: requested for a flush, flushed */
 	uint64_t renewals_wanted, renewals;
 	bool is_stopping;
 	uint64_t failed_first, failed_last; /* 0: none */
@@ -77,7 +77,7 @@ static void flush_begun(struct postgres_sync *sync)
 	pthread_cond_broadcast(&sync->changed);
 }
 
-/* A connection that was lost is closed by the first question and made again for the second. */
+/* The first attempt closes a lost connection; the second makes a new one. */
 static void renew_connection(struct postgres_sync *sync)
 {
 	struct error err = {0};

@@ -88,7 +88,7 @@ void values_bind(const struct store *s, struct values *v, const struct query_pla
 		bool is_hash = plan->takes[i]->kind == COLUMN_HASH;
 
 		v->texts[i] = bind_column(s, &v->arena, plan->takes[i], takes);
-		v->sizes[i] = is_hash ? KEY_HASH_SIZE : 0;
+		v->sizes[i] = is_hash ? COLUMN_HASH_SIZE : 0;
 		v->formats[i] = is_hash ? FORMAT_BINARY : FORMAT_TEXT;
 	}
 }
@@ -105,7 +105,7 @@ static int64_t read_whole(const char *text)
 static int read_hash(struct span text, unsigned char *ret, struct error *err)
 {
 	if (text.size < 2 ||
-	    hex_decode((struct span){text.data + 2, text.size - 2}, ret, KEY_HASH_SIZE) < 0)
+	    hex_decode((struct span){text.data + 2, text.size - 2}, ret, COLUMN_HASH_SIZE) < 0)
 		return FAIL(err, ERROR_SYSTEM, "the database holds a hash that is none");
 	return 0;
 }

@@ -4,9 +4,7 @@ created_at, decided_at, expires_at
 
 -- name: approval_insert
 -- takes: approval_record
-INSERT INTO approvals ({approval})
-VALUES (:id, :project_id, :key_id, :conversation_id, :origin_json, :sandbox_id, :tool, :input, :hash,
-	:state, :note, :decided_by, :created_at, :decided_at, :expires_at);
+INSERT INTO approvals ({approval}) VALUES ({:approval});
 
 -- name: approval_count
 -- takes: record_lookup

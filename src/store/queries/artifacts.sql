@@ -4,10 +4,7 @@ process, job, size_bytes, created_at, expires_at, metered_at, unbilled_nano
 
 -- name: artifact_insert
 -- takes: artifact_record
-INSERT INTO artifacts ({artifact})
-VALUES (:id, :project_id, :key_id, :sandbox_id, :sandbox_name, :run, :node, :path, :media_type,
-	:sha256, :secret, :state, :process, :job, :size_bytes, :created_at, :expires_at, :metered_at,
-	:unbilled_nano);
+INSERT INTO artifacts ({artifact}) VALUES ({:artifact});
 
 -- name: artifact_sum
 -- takes: record_lookup

@@ -5,10 +5,7 @@ is_brought, created_at
 
 -- name: backup_insert
 -- takes: backup_record
-INSERT INTO backups ({backup})
-VALUES (:id, :project_id, :name, :holder_id, :snapshot_id, :snapshot_name, :template_id,
-	:template_name, :template_digest, :node, :state, :state_text, :sha256, :size_bytes, :files,
-	:files_bytes, :is_full, :is_brought, :created_at)
+INSERT INTO backups ({backup}) VALUES ({:backup})
 ON CONFLICT DO NOTHING;
 
 -- name: backup_count

@@ -4,10 +4,7 @@ message, sandbox_id, node, log_lines, created_at, started_at, ended_at
 
 -- name: build_insert
 -- takes: build_record
-INSERT INTO builds ({build})
-VALUES (:id, :project_id, :key_id, :name, :source, :template_id, :state, :step, :step_count,
-	:cached_count, :exit_code, :message, :sandbox_id, :node, :log_lines, :created_at, :started_at,
-	:ended_at)
+INSERT INTO builds ({build}) VALUES ({:build})
 ON CONFLICT DO NOTHING;
 
 -- name: build_find
@@ -69,8 +66,7 @@ project_id, node, key, snapshot_id, size_bytes, created_at, used_at
 
 -- name: build_cache_put
 -- takes: cached_layer
-INSERT INTO build_cache ({cached})
-VALUES (:project_id, :node, :key, :snapshot_id, :size_bytes, :created_at, :used_at)
+INSERT INTO build_cache ({cached}) VALUES ({:cached})
 ON CONFLICT (project_id, node, key) DO UPDATE
 SET snapshot_id = excluded.snapshot_id, size_bytes = excluded.size_bytes,
 	created_at = excluded.created_at, used_at = excluded.used_at;

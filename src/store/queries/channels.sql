@@ -3,8 +3,7 @@ id, project_id, name, kind, base_url, token, created_at, updated_at
 
 -- name: channel_insert
 -- takes: channel_record
-INSERT INTO channels ({channel})
-VALUES (:id, :project_id, :name, :kind, :base_url, :token, :created_at, :updated_at);
+INSERT INTO channels ({channel}) VALUES ({:channel});
 
 -- name: channel_update
 -- takes: channel_record

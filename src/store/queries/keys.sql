@@ -9,9 +9,7 @@ COALESCE((
 
 -- name: key_insert
 -- takes: key_record
-INSERT INTO keys ({key})
-VALUES (:id, :project_id, :user_id, :name, :prefix, :hash, :scopes, :created_at, :expires_at,
-	:revoked_at, :last_used_at)
+INSERT INTO keys ({key}) VALUES ({:key})
 ON CONFLICT DO NOTHING;
 
 -- name: key_count

@@ -3,7 +3,7 @@ project_id, user_id, role, created_at, updated_at
 
 -- name: member_insert
 -- takes: member_record
-INSERT INTO members ({member}) VALUES (:project_id, :user_id, :role, :created_at, :updated_at)
+INSERT INTO members ({member}) VALUES ({:member})
 ON CONFLICT DO NOTHING;
 
 -- name: member_find

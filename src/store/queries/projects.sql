@@ -1,14 +1,12 @@
 -- fragment: project
 id, name, cpu, memory_mb, disk_mb, pids, max_cpu, max_memory_mb, max_disk_mb, max_pids,
-sandboxes_max, idle_pause_ms, idle_stop_ms, idle_reap_ms, lifetime_max_ms, terminal_ttl_ms,
-artifacts_max_mb, artifacts_keep_ms, storage_max_mb, record_terminals, closing, created_at, version
+sandboxes_max, {inherited_timeouts}, terminal_ttl_ms, artifacts_max_mb, artifacts_keep_ms, storage_max_mb, record_terminals, closing, created_at, version
 
 -- name: project_insert
 -- takes: project_record
 INSERT INTO projects ({project})
 VALUES (:id, :name, :cpu, :memory_mb, :disk_mb, :pids, :max_cpu, :max_memory_mb, :max_disk_mb,
-	:max_pids, :sandboxes_max, :idle_pause_ms, :idle_stop_ms, :idle_reap_ms, :lifetime_max_ms,
-	:terminal_ttl_ms, :artifacts_max_mb, :artifacts_keep_ms, :storage_max_mb, :record_terminals,
+	:max_pids, :sandboxes_max, {:inherited_timeouts}, :terminal_ttl_ms, :artifacts_max_mb, :artifacts_keep_ms, :storage_max_mb, :record_terminals,
 	:closing, :created_at, 1)
 ON CONFLICT DO NOTHING;
 
@@ -42,8 +40,7 @@ UPDATE projects
 SET name = :name, cpu = :cpu, memory_mb = :memory_mb, disk_mb = :disk_mb, pids = :pids,
 	max_cpu = :max_cpu, max_memory_mb = :max_memory_mb, max_disk_mb = :max_disk_mb,
 	max_pids = :max_pids, sandboxes_max = :sandboxes_max,
-	idle_pause_ms = :idle_pause_ms, idle_stop_ms = :idle_stop_ms, idle_reap_ms = :idle_reap_ms,
-	lifetime_max_ms = :lifetime_max_ms, terminal_ttl_ms = :terminal_ttl_ms,
+	{=inherited_timeouts}, terminal_ttl_ms = :terminal_ttl_ms,
 	artifacts_max_mb = :artifacts_max_mb, artifacts_keep_ms = :artifacts_keep_ms,
 	storage_max_mb = :storage_max_mb,
 	record_terminals = :record_terminals, version = version + 1

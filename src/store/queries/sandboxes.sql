@@ -1,9 +1,8 @@
 -- fragment: sandbox
 id, project_id, name, template_id, template_name, provider, region, labels_json, env_json, desired,
 actual, reason, cpu, memory_mb, disk_mb, pids, disk_is_advisory, persistent, privileges, network,
-idle_reap_ms, lifetime_max_ms, timeout_at, idle_pause_ms, idle_stop_ms, archive_after_ms,
-delete_after_ms, awake_until, created_at, started_at, stopped_at, last_activity_at, last_event_at, last_event, node,
-version, key_id, active_changed_at, active_ms, preview_off, preview_public, preview_generation,
+{timeouts}, timeout_at, awake_until, created_at, started_at, stopped_at, last_activity_at,
+last_event_at, last_event, node, version, key_id, active_changed_at, active_ms, preview_off, preview_public, preview_generation,
 traits, network_json, egress
 
 -- name: sandbox_tally
@@ -16,10 +15,8 @@ INSERT INTO sandboxes ({sandbox})
 VALUES (:id, :project_id, :name, :template_id, :template_name, :provider, :region,
 	COALESCE(NULLIF(:labels_json, ''), '{}'), COALESCE(NULLIF(:env_json, ''), '{}'), :desired,
 	:actual, :reason, :cpu, :memory_mb, :disk_mb, :pids, :disk_is_advisory, :persistent,
-	:privileges, :network, :idle_reap_ms, :lifetime_max_ms, :timeout_at, :idle_pause_ms,
-	:idle_stop_ms, :archive_after_ms, :delete_after_ms, :awake_until, :created_at, :started_at, :stopped_at,
-	:last_activity_at, :last_event_at, :last_event, :node, 1,
-	:key_id, CASE WHEN :actual = 'started' THEN :created_at ELSE 0 END, 0, :preview_off,
+	:privileges, :network, {:timeouts}, :timeout_at, :awake_until, :created_at, :started_at,
+	:stopped_at, :last_activity_at, :last_event_at, :last_event, :node, 1, :key_id, CASE WHEN :actual = 'started' THEN :created_at ELSE 0 END, 0, :preview_off,
 	:preview_public, :preview_generation, :traits, COALESCE(:network_json, ''),
 	COALESCE(:egress, ''))
 ON CONFLICT DO NOTHING;
@@ -202,10 +199,7 @@ RETURNING {sandbox};
 -- gives: sandbox_record
 UPDATE sandboxes
 SET labels_json = COALESCE(NULLIF(:labels_json, ''), '{}'), persistent = :persistent,
-	timeout_at = :timeout_at, idle_reap_ms = :idle_reap_ms, lifetime_max_ms = :lifetime_max_ms,
-	idle_pause_ms = :idle_pause_ms, idle_stop_ms = :idle_stop_ms,
-	archive_after_ms = :archive_after_ms, delete_after_ms = :delete_after_ms,
-	version = version + 1
+	timeout_at = :timeout_at, {=timeouts}, version = version + 1
 WHERE id = :id AND actual <> 'deleted'
 RETURNING {sandbox};
 

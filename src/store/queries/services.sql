@@ -4,10 +4,7 @@ stop_ms, keeps_awake, wish, generation, is_told, created_at, updated_at
 
 -- name: service_insert
 -- takes: service_record
-INSERT INTO services ({service})
-VALUES (:id, :sandbox_id, :name, :command, :args_json, :cwd, :run_as, :env_json, :restart,
-	:failures_max, :delay_ms, :stop_ms, :keeps_awake, :wish, :generation, :is_told, :created_at,
-	:updated_at);
+INSERT INTO services ({service}) VALUES ({:service});
 
 -- name: service_update
 -- takes: service_record

@@ -4,10 +4,7 @@ node, state, method, because, depth, frozen_us, created_at, kind
 
 -- name: snapshot_insert
 -- takes: snapshot_record
-INSERT INTO snapshots ({snapshot})
-VALUES (:id, :project_id, :name, :sandbox_id, :sandbox_name, :parent_id, :template_id,
-	:template_name, :provider, :node, :state, :method, :because, :depth, :frozen_us, :created_at,
-	:kind)
+INSERT INTO snapshots ({snapshot}) VALUES ({:snapshot})
 ON CONFLICT DO NOTHING;
 
 -- name: snapshot_count

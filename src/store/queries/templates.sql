@@ -2,7 +2,7 @@
 id, project_id, name, folder, base_image, runtime, isolation, description, cpu, memory_mb, disk_mb,
 pids, env_json, entrypoint_json, ports_json, "user", workdir, state, state_text, size_bytes,
 created_at, updated_at, node, pool_min, pool_target, pool_max, warm_json, snapshot_id, ready,
-idle_pause_ms, idle_stop_ms, idle_reap_ms, lifetime_max_ms
+{inherited_timeouts}
 
 -- name: template_insert
 -- takes: template_record
@@ -12,7 +12,7 @@ VALUES (:id, :project_id, :name, :folder, :base_image, :runtime, :isolation, :de
 	COALESCE(NULLIF(:entrypoint_json, ''), '[]'), COALESCE(NULLIF(:ports_json, ''), '[]'),
 	:user, :workdir, :state, :state_text, :size_bytes, :created_at, :updated_at, :node, :pool_min,
 	:pool_target, :pool_max, COALESCE(NULLIF(:warm_json, ''), '[]'), :snapshot_id, :ready,
-	:idle_pause_ms, :idle_stop_ms, :idle_reap_ms, :lifetime_max_ms)
+	{:inherited_timeouts})
 ON CONFLICT DO NOTHING;
 
 -- name: template_find
@@ -49,8 +49,7 @@ SET description = :description, base_image = :base_image, runtime = :runtime,
 	size_bytes = :size_bytes, updated_at = :updated_at, pool_min = :pool_min,
 	pool_target = :pool_target, pool_max = :pool_max,
 	warm_json = COALESCE(NULLIF(:warm_json, ''), '[]'), snapshot_id = :snapshot_id,
-	ready = :ready, node = :node, idle_pause_ms = :idle_pause_ms, idle_stop_ms = :idle_stop_ms,
-	idle_reap_ms = :idle_reap_ms, lifetime_max_ms = :lifetime_max_ms
+	ready = :ready, node = :node, {=inherited_timeouts}
 WHERE id = :id;
 
 -- name: template_state

@@ -62,9 +62,7 @@ WHERE id = 1 AND sequence = :sequence AND generation = :generation;
 
 -- name: delivery_insert
 -- takes: delivery_record
-INSERT INTO deliveries ({delivery})
-VALUES (:id, :webhook_id, :sequence, :kind, :body, :state, :attempts, :status, :error, :created_at,
-	:next_at, :ended_at);
+INSERT INTO deliveries ({delivery}) VALUES ({:delivery});
 
 -- name: delivery_next
 -- takes: record_lookup

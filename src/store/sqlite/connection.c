@@ -70,9 +70,9 @@ int sqlite_fail(sqlite3 *handle, const char *what, struct error *err)
 
 /* ---- opening ---- */
 
-/* Made here, so that only its owner may read it; SQLite gives its -wal and -shm the same
- * mode. One that is there is not opened: closing it would end the locks that this process's other
- * connections have on it, and whoever looks into it from outside would take the log away. */
+/* Creates the file, so that only its owner may read it; SQLite gives its -wal and -shm the same
+ * mode. An existing file is not opened: closing it would release the locks of this process's other
+ * connections, and then another process that opens the database could remove the log. */
 static int make_file(const char *path, struct error *err)
 {
 	AUTO_CLOSE int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY, 0600);
@@ -101,7 +101,7 @@ static int set_pragmas(struct sqlite_connection *c, enum sqlite_use use, struct 
 int sqlite_connect(struct store *s, const struct sqlite_place *place, enum sqlite_use use,
                    struct sqlite_connection **ret, struct error *err)
 {
-	/* NOMUTEX: a connection is used by one thread at a time, sqlite.c sees to it. */
+	/* NOMUTEX: a connection is used by one thread at a time, which sqlite.c ensures. */
 	int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX;
 	struct sqlite_connection *c;
 	const char *system = NULL;
@@ -223,7 +223,7 @@ static int bind_column(sqlite3_stmt *handle, int at, const struct column *column
 	case COLUMN_CHOICE:
 		return bind_text(handle, at, column->word(*(const unsigned *)member));
 	case COLUMN_HASH:
-		return sqlite3_bind_blob(handle, at, member, KEY_HASH_SIZE, SQLITE_STATIC);
+		return sqlite3_bind_blob(handle, at, member, COLUMN_HASH_SIZE, SQLITE_STATIC);
 	case COLUMN_END:
 		break;
 	}
@@ -240,9 +240,9 @@ static struct span read_bytes(sqlite3_stmt *handle, int at)
 
 static int read_hash(sqlite3_stmt *handle, int at, void *member, struct error *err)
 {
-	if (sqlite3_column_bytes(handle, at) != KEY_HASH_SIZE)
+	if (sqlite3_column_bytes(handle, at) != COLUMN_HASH_SIZE)
 		return FAIL(err, ERROR_SYSTEM, "the database holds a hash of a wrong size");
-	memcpy(member, sqlite3_column_blob(handle, at), KEY_HASH_SIZE);
+	memcpy(member, sqlite3_column_blob(handle, at), COLUMN_HASH_SIZE);
 	return 0;
 }
 

@@ -13,12 +13,11 @@
 
 struct log_sync {
 	int fd;
-	pthread_t thread; /* does what was begun and is not waited for yet */
+	pthread_t thread; /* does syncs that were started and that no caller waits for yet */
 	bool has_thread;
 	pthread_mutex_t mutex; /* over the rest */
 	pthread_cond_t changed;
-	uint64_t marked, begun,
-	        done; /* the last mark that was given, is to be and has been synced */
+	uint64_t marked, begun, done; /* the last mark: given, requested for a sync, synced */
 	bool is_busy, is_stopping;
 	int failed_errno; /* of the first sync that failed */
 };

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One connection writes, a few read. Writers form groups: whoever finds nobody writing leads, takes
- * along all that have queued up and runs them one after the other in a single transaction. Alone,
- * it pays for nothing but itself: no thread is changed. The wait for the disk comes after that,
- * when the next group is under way. */
+/* A single connection writes, a few read. Writers form groups: a thread that finds no writer leads
+ * and runs all queued changes one after the other in a single transaction. A change alone costs no
+ * switch of threads. The wait for the disk comes after the commit, while the next group runs. */
 #include "store/sqlite/sqlite.h"
 
 #include <pthread.h>

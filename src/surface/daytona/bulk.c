@@ -10,6 +10,8 @@
 #include "calls/files.h"
 #include "calls/multipart.h"
 #include "calls/stream.h"
+#include "edge/target.h"
+#include "json/write.h"
 #include "provider/compute.h"
 #include "surface/daytona/daytona.h"
 #include "surface/daytona/routes.h"
@@ -141,19 +143,21 @@ static void answer_finished_upload(struct bulk_upload *u, struct relay *relay)
 	if (!u->body_ended || u->written < u->begun)
 		return;
 	u->stream.ended = true;
-	if (!u->is_single)
-		buf_add_text(&u->items, "]}");
+	if (!u->is_single) {
+		json_end_list(&u->items);
+		json_end_object(&u->items);
+	}
 	relay_answer(relay, 200, "application/json", buf_span(&u->items));
 }
 
 static void write_single_answer(struct bulk_upload *u, const char *path)
 {
 	buf_reset(&u->items);
-	buf_add_text(&u->items, "{\"name\":");
-	json_write_text(&u->items, span_of(path_last(path)));
-	buf_add_text(&u->items, ",\"path\":");
-	json_write_text(&u->items, span_of(path));
-	buf_add_text(&u->items, ",\"type\":\"file\"}");
+	json_begin_object(&u->items, NULL);
+	json_add_text(&u->items, "name", path_last(path));
+	json_add_text(&u->items, "path", path);
+	json_add_text(&u->items, "type", "file");
+	json_end_object(&u->items);
 }
 
 static int upload_on_client(struct stream *s, struct relay *relay, struct span bytes, bool last,
@@ -201,9 +205,10 @@ static int upload_on_message(struct stream *s, struct relay *relay, uint16_t typ
 		write_single_answer(u, path);
 		return 0;
 	}
-	buf_add_text(&u->items, path > u->paths.data ? ",{\"path\":" : "{\"path\":");
-	json_write_text(&u->items, span_of(path));
-	buf_addf(&u->items, ",\"bytes\":%" PRIu64 "}", file.size);
+	json_begin_object(&u->items, NULL);
+	json_add_text(&u->items, "path", path);
+	json_add_whole(&u->items, "bytes", (int64_t)file.size);
+	json_end_object(&u->items);
 	return 0;
 }
 
@@ -227,7 +232,8 @@ static struct bulk_upload *upload_new(struct api_target *t)
 	u->items = BUF(8 * TEXTS_MAX);
 	buf_add_text(&u->workdir, workdir && workdir[0] ? workdir : "/");
 	buf_add_text(&u->user, t->defaults.user);
-	buf_add_text(&u->items, "{\"files\":[");
+	json_begin_object(&u->items, NULL);
+	json_begin_list(&u->items, "files");
 	return u;
 }
 
@@ -380,9 +386,12 @@ static void on_failed(struct bulk_download *d, struct relay *relay, struct span 
 		status = download_failures[i].status;
 		name = download_failures[i].name;
 	}
-	buf_addf(&text, "{\"statusCode\":%d,\"message\":", status);
-	json_write_text(&text, span_of(err.text));
-	buf_addf(&text, ",\"code\":\"%s\",\"source\":\"DAYTONA_DAEMON\"}", name);
+	json_begin_object(&text, NULL);
+	json_add_whole(&text, "statusCode", status);
+	json_add_text(&text, "message", err.text);
+	json_add_text(&text, "code", name);
+	json_add_text(&text, "source", "DAYTONA_DAEMON");
+	json_end_object(&text);
 	begin_part(d, relay, "error", "Content-Type: application/json; charset=utf-8\r\n");
 	relay_write(relay, buf_span(&text));
 }

@@ -3,6 +3,9 @@
 #pragma once
 
 #include "edge/caller.h"
+#include "http/server/http.h"
+
+struct api_target;
 
 /* Writes the first file of the body, whatever its part is called, and answers with
  * {"name":…,"path":…,"type":"file"}. */

@@ -3,6 +3,9 @@
 
 #include <sodium.h>
 
+#include "edge/target.h"
+#include "fleet/core/ref.h"
+#include "json/write.h"
 #include "surface/daytona/lsp_queue.h"
 #include "surface/daytona/pending.h"
 #include "surface/daytona/routes.h"
@@ -44,6 +47,16 @@ int daytona_read_base64url(struct arena *a, struct span text, struct span *ret, 
 	                      NULL, sodium_base64_VARIANT_URLSAFE_NO_PADDING) != 0)
 		return FAIL(err, ERROR_INVALID, "the text is not base64url without padding");
 	*ret = (struct span){bytes, size};
+	return 0;
+}
+
+int daytona_reply_member(struct reply *reply, const char *name, const char *text)
+{
+	struct buf *out = reply_buf(reply, "application/json");
+
+	json_begin_object(out, NULL);
+	json_add_text(out, name, text);
+	json_end_object(out);
 	return 0;
 }
 

@@ -12,8 +12,14 @@
 #pragma once
 
 #include "edge/caller.h"
-#include "fleet/hold.h"
+#include "http/server/http.h"
 #include "json/json.h"
+
+struct api_target;
+struct fleet_ref;
+struct reply;
+struct sandbox_list;
+struct sandbox_record;
 
 #define DAYTONA_API "/daytona/api"
 #define DAYTONA_TOOLBOX "/daytona/toolbox"
@@ -70,6 +76,8 @@ MUST_CHECK int daytona_sandbox_make(struct request *rq,
                                     struct sandbox_record *ret, struct error *err);
 /* Answers with the snapshot that the build will make. Always returns 0. */
 int daytona_build_reply(struct reply *reply, const struct build_record *r);
+/* Answers with an object of one text: {"name":"text"}. Always returns 0. */
+int daytona_reply_member(struct reply *reply, const char *name, const char *text);
 /* Decodes base64url without padding (RFC 4648, section 5). */
 MUST_CHECK int daytona_read_base64url(struct arena *a, struct span text, struct span *ret,
                                       struct error *err);

@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "http/server/failure.h"
+#include "json/write.h"
 #include "surface/daytona/daytona.h"
 #include "surface/daytona/routes.h"
 
@@ -103,20 +105,13 @@ static void choose_status(const char *name, struct http_failure *failure)
 }
 
 /* "not_found" -> "NOT_FOUND" */
-static void write_upper(struct buf *out, const char *name)
+static const char *upper_name(struct arena *a, const char *name)
 {
-	for (; *name; name++)
-		buf_add_byte(out, (char)toupper((unsigned char)*name));
-}
+	char *upper = arena_text(a, name);
 
-static void write_name(struct buf *out, const char *name, const char *fallback)
-{
-	buf_add_text(out, ",\"code\":\"");
-	if (name)
-		buf_add_text(out, name);
-	else
-		write_upper(out, fallback);
-	buf_add_byte(out, '"');
+	for (char *c = upper; *c; c++)
+		*c = (char)toupper((unsigned char)*c);
+	return upper;
 }
 
 bool daytona_write_failure(const struct request *rq, struct http_failure *failure, struct buf *out)
@@ -131,20 +126,17 @@ bool daytona_write_failure(const struct request *rq, struct http_failure *failur
 		name = name_in_toolbox(toolbox, failure);
 	if (name)
 		choose_status(name, failure);
-	buf_addf(out, "{\"statusCode\":%d,\"message\":", failure->status);
-	json_write_text(out, span_of(failure->message));
-	buf_addf(out, ",\"error\":\"%s\"", reason_of(failure->status));
-	write_name(out, name && name[0] ? name : NULL, failure->code);
-	buf_addf(out, ",\"source\":\"%s\"",
-	         toolbox && !(chosen && !chosen[0]) ? "DAYTONA_DAEMON" : "DAYTONA_API");
-	if (failure->hint && failure->hint[0]) {
-		buf_add_text(out, ",\"hint\":");
-		json_write_text(out, span_of(failure->hint));
-	}
-	buf_add_text(out, ",\"path\":");
-	json_write_text(out, span_of(rq->path));
-	buf_add_text(out, ",\"timestamp\":\"");
-	clock_format(out, clock_unix_ms());
-	buf_add_text(out, "\"}");
+	json_begin_object(out, NULL);
+	json_add_whole(out, "statusCode", failure->status);
+	json_add_text(out, "message", failure->message);
+	json_add_text(out, "error", reason_of(failure->status));
+	json_add_text(out, "code", name && name[0] ? name : upper_name(rq->arena, failure->code));
+	json_add_text(out, "source",
+	              toolbox && !(chosen && !chosen[0]) ? "DAYTONA_DAEMON" : "DAYTONA_API");
+	if (failure->hint && failure->hint[0])
+		json_add_text(out, "hint", failure->hint);
+	json_add_text(out, "path", rq->path);
+	json_add_time(out, "timestamp", clock_unix_ms());
+	json_end_object(out);
 	return true;
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* /daytona/toolbox/:id/files — calls for single files and folders. bulk.c transfers many files. */
-#include "calls/files.h"
-
-#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/path.h"
+#include "calls/files.h"
+#include "edge/target.h"
+#include "json/write.h"
 #include "provider/compute.h"
 #include "provider/compute_run.h"
 #include "surface/daytona/daytona.h"
@@ -77,33 +77,41 @@ static int open_path(struct request *rq, const char *path, struct api_target *t,
 /* ---- entries ---- */
 
 /* "drwxr-xr-x" */
-static void write_mode(struct buf *out, const struct agent_file *f)
+static void format_mode(const struct agent_file *f, char ret[11])
 {
-	static const char letters[] = "rwxrwxrwx";
-
-	buf_add_byte(out, f->type == AGENT_FILE_FOLDER    ? 'd'
-	                  : f->type == AGENT_FILE_SYMLINK ? 'L'
-	                                                  : '-');
+	memcpy(ret, "-rwxrwxrwx", 11);
+	if (f->type == AGENT_FILE_FOLDER || f->type == AGENT_FILE_SYMLINK)
+		ret[0] = f->type == AGENT_FILE_FOLDER ? 'd' : 'L';
 	for (unsigned i = 0; i < 9; i++)
-		buf_add_byte(out, (char)(f->mode >> (8 - i) & 1 ? letters[i] : '-'));
+		if (!(f->mode >> (8 - i) & 1))
+			ret[1 + i] = '-';
+}
+
+static void add_number_text(struct buf *out, const char *name, uint32_t value, bool is_octal)
+{
+	char text[16];
+
+	(void)snprintf(text, sizeof(text), is_octal ? "%04o" : "%u", value);
+	json_add_text(out, name, text);
 }
 
 static void write_entry(struct buf *out, const struct agent_file *f, const char *path)
 {
-	AUTO(buf_done) struct buf time = BUF(64);
+	char mode[11];
 
-	clock_format(&time, f->modified_unix_ms);
-	buf_add_text(out, "{\"name\":");
-	json_write_text(out, span_of(path_last(path)));
-	buf_add_text(out, ",\"path\":");
-	json_write_text(out, span_of(path));
-	buf_addf(out, ",\"isDir\":%s,\"size\":%" PRIu64 ",\"mode\":\"",
-	         f->type == AGENT_FILE_FOLDER ? "true" : "false", f->size);
-	write_mode(out, f);
-	buf_addf(out,
-	         "\",\"permissions\":\"%04o\",\"owner\":\"%u\",\"group\":\"%u\","
-	         "\"modTime\":\"%s\",\"modifiedAt\":\"%s\"}",
-	         f->mode & 07777, f->uid, f->gid, buf_text(&time), buf_text(&time));
+	format_mode(f, mode);
+	json_begin_object(out, NULL);
+	json_add_text(out, "name", path_last(path));
+	json_add_text(out, "path", path);
+	json_add_bool(out, "isDir", f->type == AGENT_FILE_FOLDER);
+	json_add_whole(out, "size", (int64_t)f->size);
+	json_add_text(out, "mode", mode);
+	add_number_text(out, "permissions", f->mode & 07777, true);
+	add_number_text(out, "owner", f->uid, false);
+	add_number_text(out, "group", f->gid, false);
+	json_add_epoch_time(out, "modTime", f->modified_unix_ms);
+	json_add_epoch_time(out, "modifiedAt", f->modified_unix_ms);
+	json_end_object(out);
 }
 
 static int get_file_info(struct request *rq, UNUSED const void *body, struct reply *reply,
@@ -125,7 +133,6 @@ static int get_file_info(struct request *rq, UNUSED const void *body, struct rep
 struct daytona_entry_list {
 	struct buf *out;
 	const char *folder;
-	size_t count;
 	bool paths_only;
 };
 
@@ -138,10 +145,8 @@ static int add_entry(void *context, const void *reply, struct error *err)
 	buf_addf(&path, "%s%s%s", g->folder, strcmp(g->folder, "/") == 0 ? "" : "/", file->path);
 	if (path.overflowed)
 		return FAIL(err, ERROR_TOO_LARGE, "a path is longer than %d bytes", PATH_SIZE_MAX);
-	if (g->count++ > 0)
-		buf_add_byte(g->out, ',');
 	if (g->paths_only)
-		json_write_text(g->out, buf_span(&path));
+		json_add_text(g->out, NULL, buf_text(&path));
 	else
 		write_entry(g->out, file, buf_text(&path));
 	return 0;
@@ -151,22 +156,9 @@ static int collect_entries(struct request *rq, const struct api_target *t,
                            const struct files_call *call, struct daytona_entry_list *g,
                            struct error *err)
 {
-	struct agent_file file;
-	const struct compute_call ask = {
-	        .type = call->type,
-	        .shape = agent_path_shape,
-	        .message = &call->path,
-	        .reply_type = AGENT_FILE,
-	        .reply_shape = agent_file_shape,
-	        .reply = &file,
-	        .reply_size = sizeof(file),
-	        .on_reply = add_entry,
-	        .context = g,
-	};
+	const struct compute_file list = {call->type, &call->path, rq->deadline, add_entry, g};
 
-	if (provider_require(t->hold.provider, PROVIDER_CAN_FILES, err) < 0)
-		return -1;
-	return compute_call(t->hold.provider, t->hold.id, rq->arena, &ask, rq->deadline, err);
+	return compute_file(t->hold.provider, t->hold.id, rq->arena, &list, NULL, err);
 }
 
 static int list_folder(struct request *rq, UNUSED const void *body, struct reply *reply,
@@ -181,10 +173,10 @@ static int list_folder(struct request *rq, UNUSED const void *body, struct reply
 	if (open_path(rq, q->path, &t, &call, err) < 0)
 		return -1;
 	g.folder = call.path.path;
-	buf_add_byte(g.out, '[');
+	json_begin_list(g.out, NULL);
 	if (collect_entries(rq, &t, &call, &g, err) < 0)
 		return -1;
-	buf_add_byte(g.out, ']');
+	json_end_list(g.out);
 	return 0;
 }
 
@@ -203,10 +195,12 @@ static int search_names(struct request *rq, UNUSED const void *body, struct repl
 		return -1;
 	call.path.target = arena_format(rq->arena, "**/%s", q->pattern);
 	g.folder = call.path.path;
-	buf_add_text(g.out, "{\"files\":[");
+	json_begin_object(g.out, NULL);
+	json_begin_list(g.out, "files");
 	if (collect_entries(rq, &t, &call, &g, err) < 0)
 		return -1;
-	buf_add_text(g.out, "]}");
+	json_end_list(g.out);
+	json_end_object(g.out);
 	return 0;
 }
 
@@ -227,9 +221,7 @@ static const char *escape_pattern(struct arena *a, const char *text)
 
 static void write_matches(struct buf *out, const char *root, const struct search_found *found)
 {
-	bool first = true;
-
-	buf_add_byte(out, '[');
+	json_begin_list(out, NULL);
 	for (size_t i = 0; i < found->count; i++) {
 		struct span rest = found->files[i].lines, path = found->files[i].path;
 		struct search_line line;
@@ -239,15 +231,14 @@ static void write_matches(struct buf *out, const char *root, const struct search
 
 			buf_addf(&whole, "%s%s%.*s", root, strcmp(root, "/") == 0 ? "" : "/",
 			         (int)path.size, path.data);
-			buf_add_text(out, first ? "{\"file\":" : ",{\"file\":");
-			json_write_text(out, buf_span(&whole));
-			buf_addf(out, ",\"line\":%" PRId64 ",\"content\":", line.number);
-			json_write_text(out, line.text);
-			buf_add_byte(out, '}');
-			first = false;
+			json_begin_object(out, NULL);
+			json_add_span(out, "file", buf_span(&whole));
+			json_add_whole(out, "line", line.number);
+			json_add_span(out, "content", line.text);
+			json_end_object(out);
 		}
 	}
-	buf_add_byte(out, ']');
+	json_end_list(out);
 }
 
 static int find_text(struct request *rq, UNUSED const void *body, struct reply *reply,
@@ -457,21 +448,19 @@ static int replace_in_files(struct request *rq, const void *body, struct reply *
 
 	if (daytona_target_open(rq, &t, err) < 0)
 		return -1;
-	buf_add_byte(out, '[');
+	json_begin_list(out, NULL);
 	for (size_t i = 0; b->files[i]; i++) {
 		struct error failed = {0};
 		bool ok = replace_in_file(rq, &t, b->files[i], b, &failed) == 0;
 
-		buf_add_text(out, i > 0 ? ",{\"file\":" : "{\"file\":");
-		json_write_text(out, span_of(b->files[i]));
-		buf_addf(out, ",\"success\":%s", ok ? "true" : "false");
-		if (!ok) {
-			buf_add_text(out, ",\"error\":");
-			json_write_text(out, span_of(failed.text));
-		}
-		buf_add_byte(out, '}');
+		json_begin_object(out, NULL);
+		json_add_text(out, "file", b->files[i]);
+		json_add_bool(out, "success", ok);
+		if (!ok)
+			json_add_text(out, "error", failed.text);
+		json_end_object(out);
 	}
-	buf_add_byte(out, ']');
+	json_end_list(out);
 	return 0;
 }
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* /daytona/api/sandbox/:id/{forks,parent,ancestors} — the relations between forks. */
+#include "fleet/core/sandboxes.h"
+#include "json/write.h"
+#include "store/sandbox_record.h"
 #include "store/snapshots.h"
 #include "surface/daytona/daytona.h"
 #include "surface/daytona/routes.h"
@@ -74,12 +77,10 @@ static int list_ancestors(struct request *rq, UNUSED const void *body, struct re
 
 	if (find_sandbox(rq, &record, err) < 0)
 		return -1;
-	buf_add_byte(out, '[');
+	json_begin_list(out, NULL);
 	for (unsigned i = 0; i < ANCESTORS_MAX; i++) {
 		if (find_parent(rq, record.id, &above, err) < 0)
 			break;
-		if (i > 0)
-			buf_add_byte(out, ',');
 		if (daytona_sandbox_write(rq, out, &above, err) < 0)
 			return -1;
 		record = above;
@@ -87,7 +88,7 @@ static int list_ancestors(struct request *rq, UNUSED const void *body, struct re
 	if (err->code != ERROR_NONE && err->code != ERROR_NOT_FOUND)
 		return -1;
 	error_clear(err);
-	buf_add_byte(out, ']');
+	json_end_list(out);
 	return 0;
 }
 

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* /daytona/toolbox/:id/git — git in the sandbox, see git/git.h. */
-#include "git/git.h"
-
-#include <inttypes.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "calls/repository.h"
+#include "edge/target.h"
+#include "git/git.h"
+#include "json/write.h"
 #include "surface/daytona/daytona.h"
 #include "surface/daytona/routes.h"
 
@@ -259,8 +258,7 @@ static int commit_staged(struct request *rq, const void *body, struct reply *rep
 	if (open_repository(rq, b, &p, err) < 0 ||
 	    record_failure(rq, &p, git_commit(&p.at, rq->arena, &request, &hash, err)) < 0)
 		return -1;
-	buf_addf(reply_buf(reply, "application/json"), "{\"hash\":\"%s\"}", hash);
-	return 0;
+	return daytona_reply_member(reply, "hash", hash);
 }
 
 /* ---- calls that read ---- */
@@ -284,27 +282,26 @@ static const char *state_of(char letter)
 
 static void write_status(struct buf *out, const struct git_status *s)
 {
-	buf_add_text(out, "{\"currentBranch\":");
-	json_write_text(out, span_of(s->branch));
-	buf_addf(out,
-	         ",\"ahead\":%" PRId64 ",\"behind\":%" PRId64
-	         ",\"branchPublished\":%s,\"detached\":%s,\"upstream\":",
-	         s->ahead, s->behind, s->has_upstream ? "true" : "false",
-	         s->branch[0] ? "false" : "true");
-	json_write_text(out, span_of(s->upstream));
-	buf_add_text(out, ",\"fileStatus\":[");
+	json_begin_object(out, NULL);
+	json_add_text(out, "currentBranch", s->branch);
+	json_add_whole(out, "ahead", s->ahead);
+	json_add_whole(out, "behind", s->behind);
+	json_add_bool(out, "branchPublished", s->has_upstream);
+	json_add_bool(out, "detached", !s->branch[0]);
+	json_add_text(out, "upstream", s->upstream);
+	json_begin_list(out, "fileStatus");
 	for (size_t i = 0; i < s->count; i++) {
 		const struct git_file *f = &s->files[i];
 
-		buf_add_text(out, i > 0 ? ",{\"name\":" : "{\"name\":");
-		json_write_text(out, span_of(f->path));
-		buf_addf(out,
-		         ",\"staging\":\"%s\",\"worktree\":\"%s\",\"extra\":", state_of(f->staged),
-		         state_of(f->worktree));
-		json_write_text(out, span_of(f->old_path));
-		buf_add_byte(out, '}');
+		json_begin_object(out, NULL);
+		json_add_text(out, "name", f->path);
+		json_add_text(out, "staging", state_of(f->staged));
+		json_add_text(out, "worktree", state_of(f->worktree));
+		json_add_text(out, "extra", f->old_path);
+		json_end_object(out);
 	}
-	buf_add_text(out, "]}");
+	json_end_list(out);
+	json_end_object(out);
 }
 
 static int get_status(struct request *rq, UNUSED const void *body, struct reply *reply,
@@ -330,29 +327,22 @@ static int list_branches(struct request *rq, UNUSED const void *body, struct rep
 	if (open_repository(rq, rq->query, &p, err) < 0 ||
 	    record_failure(rq, &p, git_branches(&p.at, rq->arena, &found, err)) < 0)
 		return -1;
-	buf_add_text(out, "{\"current\":");
-	json_write_text(out, span_of(found.current));
-	buf_add_text(out, ",\"branches\":[");
-	for (size_t i = 0; found.names[i]; i++) {
-		if (i > 0)
-			buf_add_byte(out, ',');
-		json_write_text(out, span_of(found.names[i]));
-	}
-	buf_add_text(out, "]}");
+	json_begin_object(out, NULL);
+	json_add_text(out, "current", found.current);
+	json_add_texts(out, "branches", found.names);
+	json_end_object(out);
 	return 0;
 }
 
 static void write_commit(struct buf *out, const struct git_commit *c)
 {
-	buf_addf(out, "{\"hash\":\"%s\",\"author\":", c->hash);
-	json_write_text(out, span_of(c->author));
-	buf_add_text(out, ",\"email\":");
-	json_write_text(out, span_of(c->email));
-	buf_add_text(out, ",\"message\":");
-	json_write_text(out, span_of(c->message));
-	buf_add_text(out, ",\"timestamp\":\"");
-	clock_format(out, c->at);
-	buf_add_text(out, "\"}");
+	json_begin_object(out, NULL);
+	json_add_text(out, "hash", c->hash);
+	json_add_text(out, "author", c->author);
+	json_add_text(out, "email", c->email);
+	json_add_text(out, "message", c->message);
+	json_add_epoch_time(out, "timestamp", c->at);
+	json_end_object(out);
 }
 
 static int list_commits(struct request *rq, UNUSED const void *body, struct reply *reply,
@@ -365,15 +355,19 @@ static int list_commits(struct request *rq, UNUSED const void *body, struct repl
 	if (open_repository(rq, rq->query, &p, err) < 0 ||
 	    record_failure(rq, &p, git_log(&p.at, rq->arena, HISTORY_MAX, &found, err)) < 0)
 		return -1;
-	buf_add_byte(out, '[');
-	for (size_t i = 0; i < found.count; i++) {
-		if (i > 0)
-			buf_add_byte(out, ',');
+	json_begin_list(out, NULL);
+	for (size_t i = 0; i < found.count; i++)
 		write_commit(out, &found.items[i]);
-	}
-	buf_add_byte(out, ']');
+	json_end_list(out);
 	return 0;
 }
+
+static const struct json_member remote_members[] = {
+        JSON_TEXT_MEMBER(git_remote, name),
+        JSON_TEXT_MEMBER(git_remote, url),
+        JSON_END,
+};
+static JSON_SHAPE(remote, "DaytonaGitRemoteInfo", git_remote, "A remote repository");
 
 static int list_remotes(struct request *rq, UNUSED const void *body, struct reply *reply,
                         struct error *err)
@@ -385,15 +379,10 @@ static int list_remotes(struct request *rq, UNUSED const void *body, struct repl
 	if (open_repository(rq, rq->query, &p, err) < 0 ||
 	    record_failure(rq, &p, git_remotes(&p.at, rq->arena, &found, err)) < 0)
 		return -1;
-	buf_add_text(out, "{\"remotes\":[");
-	for (size_t i = 0; i < found.count; i++) {
-		buf_add_text(out, i > 0 ? ",{\"name\":" : "{\"name\":");
-		json_write_text(out, span_of(found.items[i].name));
-		buf_add_text(out, ",\"url\":");
-		json_write_text(out, span_of(found.items[i].url));
-		buf_add_byte(out, '}');
-	}
-	buf_add_text(out, "]}");
+	json_begin_object(out, NULL);
+	json_add_structs(out, "remotes", &remote,
+	                 &(struct json_list){found.items, found.count, true});
+	json_end_object(out);
 	return 0;
 }
 
@@ -409,12 +398,10 @@ static int get_config(struct request *rq, UNUSED const void *body, struct reply 
 	if (open_repository(rq, q, &p, err) < 0 ||
 	    record_failure(rq, &p, git_config_get(&p.at, rq->arena, &setting, &value, err)) < 0)
 		return -1;
-	buf_add_byte(out, '{');
-	if (value) {
-		buf_add_text(out, "\"value\":");
-		json_write_text(out, span_of(value));
-	}
-	buf_add_byte(out, '}');
+	json_begin_object(out, NULL);
+	if (value)
+		json_add_text(out, "value", value);
+	json_end_object(out);
 	return 0;
 }
 

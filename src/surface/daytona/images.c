@@ -7,9 +7,13 @@
 
 #include "base/clock.h"
 #include "calls/build_log.h"
+#include "config/config.h"
 #include "dockerfile/dockerfile.h"
-#include "fleet/build.h"
-#include "fleet/import.h"
+#include "fleet/build/build.h"
+#include "fleet/core/sandboxes.h"
+#include "json/write.h"
+#include "store/builds.h"
+#include "store/sandbox_record.h"
 #include "surface/daytona/daytona.h"
 #include "surface/daytona/pending.h"
 #include "surface/daytona/routes.h"
@@ -71,8 +75,9 @@ static int translate_dockerfile(struct request *rq, const char *dockerfile, stru
 	    json_load(rq->arena, buf_span(&body), &value, err) < 0)
 		return -1;
 	from = json_text(json_get(value, "from"), "");
-	buf_add_text(&whole, "{\"name\":\"image\",\"image\":");
-	json_write_text(&whole, span_of(from));
+	json_begin_object(&whole, NULL);
+	json_add_text(&whole, "name", "image");
+	json_add_text(&whole, "image", from);
 	buf_addf(&whole, ",%s", buf_text(&body) + 1);
 	if (whole.overflowed)
 		return FAIL(err, ERROR_TOO_LARGE, "the Dockerfile is too large");
@@ -399,12 +404,8 @@ static int create_snapshot(struct request *rq, const void *body, struct reply *r
 
 static int answer_url(struct request *rq, struct reply *reply, const char *path)
 {
-	struct buf *out = reply_buf(reply, "application/json");
-
-	buf_add_text(out, "{\"url\":");
-	json_write_text(out, span_of(arena_format(rq->arena, "%s%s", daytona_origin(rq), path)));
-	buf_add_byte(out, '}');
-	return 0;
+	return daytona_reply_member(reply, "url",
+	                            arena_format(rq->arena, "%s%s", daytona_origin(rq), path));
 }
 
 /* Finds the build by its id, or the newest build of a name. */

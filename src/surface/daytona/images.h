@@ -6,7 +6,8 @@
  * "pending_build". The first request for the sandbox after the build makes it (pending.h). */
 #pragma once
 
-#include "http/http.h"
+#include "http/server/http.h"
+#include "store/templates.h"
 
 struct daytona_image {
 	const char *template; /* its name */

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Information about a sandbox, its metrics and limits, and calls that are not supported. */
-#include <inttypes.h>
 #include <string.h>
 
-#include "base/clock.h"
-#include "fleet/history.h"
-#include "fleet/settings.h"
+#include "edge/target.h"
+#include "fleet/sandbox/settings.h"
+#include "fleet/usage/history.h"
+#include "json/write.h"
 #include "provider/compute_run.h"
+#include "provider/provider.h"
 #include "surface/daytona/daytona.h"
 #include "surface/daytona/routes.h"
 #include "surface/daytona/toolbox.h"
@@ -18,16 +19,6 @@
 #define PORT_MAX 9999
 
 /* ---- folders ---- */
-
-static int answer_folder(struct reply *reply, const char *path)
-{
-	struct buf *out = reply_buf(reply, "application/json");
-
-	buf_add_text(out, "{\"dir\":");
-	json_write_text(out, span_of(path));
-	buf_add_byte(out, '}');
-	return 0;
-}
 
 static const char *first_line(struct arena *a, struct span text)
 {
@@ -48,7 +39,7 @@ static int get_home(struct request *rq, UNUSED const void *body, struct reply *r
 
 	if (daytona_target_open(rq, &t, err) < 0 || toolbox_run(rq, &t, &run, &result, err) < 0)
 		return -1;
-	return answer_folder(reply, first_line(rq->arena, result.out[0]));
+	return daytona_reply_member(reply, "dir", first_line(rq->arena, result.out[0]));
 }
 
 static int get_workdir(struct request *rq, const void *body, struct reply *reply, struct error *err)
@@ -59,14 +50,13 @@ static int get_workdir(struct request *rq, const void *body, struct reply *reply
 		return -1;
 	if (!t.defaults.workdir || !t.defaults.workdir[0])
 		return get_home(rq, body, reply, err);
-	return answer_folder(reply, t.defaults.workdir);
+	return daytona_reply_member(reply, "dir", t.defaults.workdir);
 }
 
 static int get_version(UNUSED struct request *rq, UNUSED const void *body, struct reply *reply,
                        UNUSED struct error *err)
 {
-	reply_text(reply, "application/json", SPAN("{\"version\":\"" VERSION "\"}"));
-	return 0;
+	return daytona_reply_member(reply, "version", VERSION);
 }
 
 /* ---- ports ---- */
@@ -151,18 +141,16 @@ static int list_ports(struct request *rq, UNUSED const void *body, struct reply 
 {
 	struct buf *out = reply_buf(reply, "application/json");
 	struct listening_ports *p = ARENA_NEW(rq->arena, struct listening_ports);
-	bool first = true;
 
 	if (find_ports(rq, p, err) < 0)
 		return -1;
-	buf_add_text(out, "{\"ports\":[");
-	for (unsigned i = 0; i < COUNT_OF(p->listens); i++) {
-		if (!p->listens[i])
-			continue;
-		buf_addf(out, "%s%u", first ? "" : ",", PORT_MIN + i);
-		first = false;
-	}
-	buf_add_text(out, "]}");
+	json_begin_object(out, NULL);
+	json_begin_list(out, "ports");
+	for (unsigned i = 0; i < COUNT_OF(p->listens); i++)
+		if (p->listens[i])
+			json_add_whole(out, NULL, PORT_MIN + i);
+	json_end_list(out);
+	json_end_object(out);
 	return 0;
 }
 
@@ -170,6 +158,7 @@ static int get_port_in_use(struct request *rq, UNUSED const void *body, struct r
                            struct error *err)
 {
 	struct listening_ports *p = ARENA_NEW(rq->arena, struct listening_ports);
+	struct buf *out = reply_buf(reply, "application/json");
 	int64_t port;
 
 	if (span_parse_whole(span_of(request_param(rq, "port")), 1, 65535, &port, err) < 0)
@@ -177,8 +166,9 @@ static int get_port_in_use(struct request *rq, UNUSED const void *body, struct r
 	p->wanted = (uint16_t)port;
 	if (find_ports(rq, p, err) < 0)
 		return -1;
-	buf_addf(reply_buf(reply, "application/json"), "{\"isInUse\":%s}",
-	         p->wanted_listens ? "true" : "false");
+	json_begin_object(out, NULL);
+	json_add_bool(out, "isInUse", p->wanted_listens);
+	json_end_object(out);
 	return 0;
 }
 
@@ -208,26 +198,37 @@ static int take_sample(struct request *rq, struct daytona_sample *ret, struct er
 	return 0;
 }
 
+/* Two decimals are enough for a share or an amount that is shown. */
+static void add_rounded(struct buf *out, const char *name, double value)
+{
+	json_add_name(out, name);
+	buf_addf(out, "%.2f", value);
+}
+
 static int get_system_metrics(struct request *rq, UNUSED const void *body, struct reply *reply,
                               struct error *err)
 {
 	struct buf *out = reply_buf(reply, "application/json");
 	struct daytona_sample s;
+	int64_t disk, used;
 
 	if (take_sample(rq, &s, err) < 0)
 		return -1;
-	buf_addf(
-	        out,
-	        "{\"cpuCount\":%d,\"cpuUsedPct\":%.2f,\"memTotal\":%" PRIu64 ",\"memUsed\":%" PRIu64
-	        ",\"memCache\":0,\"diskTotal\":%" PRIu64 ",\"diskUsed\":%" PRIu64
-	        ",\"diskFree\":%" PRIu64 ",\"timestampUnix\":%" PRId64 ",\"timestamp\":\"",
-	        s.record.resources.cpu < 1 ? 1 : (int)s.record.resources.cpu, s.cpu_percent,
-	        s.stats.memory_limit_bytes, s.stats.memory_bytes, s.stats.disk_limit_bytes,
-	        s.disk_used,
-	        s.stats.disk_limit_bytes > s.disk_used ? s.stats.disk_limit_bytes - s.disk_used : 0,
-	        s.stats.sampled_unix_ms / 1000);
-	clock_format(out, s.stats.sampled_unix_ms);
-	buf_add_text(out, "\"}");
+	disk = (int64_t)s.stats.disk_limit_bytes;
+	used = (int64_t)s.disk_used;
+	json_begin_object(out, NULL);
+	json_add_whole(out, "cpuCount",
+	               s.record.resources.cpu < 1 ? 1 : (int)s.record.resources.cpu);
+	add_rounded(out, "cpuUsedPct", s.cpu_percent);
+	json_add_whole(out, "memTotal", (int64_t)s.stats.memory_limit_bytes);
+	json_add_whole(out, "memUsed", (int64_t)s.stats.memory_bytes);
+	json_add_whole(out, "memCache", 0);
+	json_add_whole(out, "diskTotal", disk);
+	json_add_whole(out, "diskUsed", used);
+	json_add_whole(out, "diskFree", disk > used ? disk - used : 0);
+	json_add_whole(out, "timestampUnix", s.stats.sampled_unix_ms / 1000);
+	json_add_time(out, "timestamp", s.stats.sampled_unix_ms);
+	json_end_object(out);
 	return 0;
 }
 
@@ -300,16 +301,19 @@ static const struct {
 
 static void write_points(struct buf *out, size_t which, const struct telemetry_source *m)
 {
-	buf_addf(out, "%s{\"metricName\":\"%s\",\"dataPoints\":[", which > 0 ? "," : "",
-	         series[which].name);
+	json_begin_object(out, NULL);
+	json_add_text(out, "metricName", series[which].name);
+	json_begin_list(out, "dataPoints");
 	for (size_t i = 0; i < m->history->count; i++) {
 		const struct fleet_sample *s = &m->history->items[i];
 
-		buf_add_text(out, i > 0 ? ",{\"timestamp\":\"" : "{\"timestamp\":\"");
-		clock_format(out, s->at);
-		buf_addf(out, "\",\"value\":%.2f}", series[which].value(m, s));
+		json_begin_object(out, NULL);
+		json_add_time(out, "timestamp", s->at);
+		add_rounded(out, "value", series[which].value(m, s));
+		json_end_object(out);
 	}
-	buf_add_text(out, "]}");
+	json_end_list(out);
+	json_end_object(out);
 }
 
 static int get_telemetry(struct request *rq, UNUSED const void *body, struct reply *reply,
@@ -328,10 +332,12 @@ static int get_telemetry(struct request *rq, UNUSED const void *body, struct rep
 	    fleet_find(api_of(rq)->fleet, rq->arena, &ref, &record, err) < 0 ||
 	    fleet_history(api_of(rq)->fleet, rq->arena, &record, &period, &found, err) < 0)
 		return -1;
-	buf_add_text(out, "{\"series\":[");
+	json_begin_object(out, NULL);
+	json_begin_list(out, "series");
 	for (size_t i = 0; i < COUNT_OF(series); i++)
 		write_points(out, i, &measured);
-	buf_add_text(out, "]}");
+	json_end_list(out);
+	json_end_object(out);
 	return 0;
 }
 
@@ -345,28 +351,36 @@ static int get_toolbox_url(struct request *rq, UNUSED const void *body, struct r
 
 	if (fleet_find(api_of(rq)->fleet, rq->arena, &ref, &r, err) < 0)
 		return -1;
-	buf_addf(reply_buf(reply, "application/json"), "{\"url\":\"%s" DAYTONA_TOOLBOX "\"}",
-	         daytona_origin(rq));
-	return 0;
+	return daytona_reply_member(
+	        reply, "url", arena_format(rq->arena, "%s" DAYTONA_TOOLBOX, daytona_origin(rq)));
 }
 
 static int get_config(struct request *rq, UNUSED const void *body, struct reply *reply,
                       UNUSED struct error *err)
 {
+	const struct json_map none = {.count = 0};
 	const char *origin = daytona_origin(rq);
 	struct buf *out = reply_buf(reply, "application/json");
 
-	buf_addf(out,
-	         "{\"version\":\"" VERSION
-	         "\",\"oidc\":{\"issuer\":\"\",\"clientId\":\"\",\"audience\":\"\"},"
-	         "\"linkedAccountsEnabled\":false,\"announcements\":{},"
-	         "\"proxyTemplateUrl\":\"%s/daytona/preview/{{sandboxId}}/{{PORT}}\","
-	         "\"proxyToolboxUrl\":\"%s" DAYTONA_TOOLBOX "\",\"dashboardUrl\":\"%s\","
-	         "\"maxAutoArchiveInterval\":43200,\"maintananceMode\":false,"
-	         "\"environment\":\"self-hosted\",\"defaultSnapshot\":",
-	         origin, origin, origin);
-	json_write_text(out, span_of(api_of(rq)->config->default_template));
-	buf_add_byte(out, '}');
+	json_begin_object(out, NULL);
+	json_add_text(out, "version", VERSION);
+	json_begin_object(out, "oidc");
+	json_add_text(out, "issuer", "");
+	json_add_text(out, "clientId", "");
+	json_add_text(out, "audience", "");
+	json_end_object(out);
+	json_add_bool(out, "linkedAccountsEnabled", false);
+	json_add_map(out, "announcements", &none);
+	json_add_text(out, "proxyTemplateUrl",
+	              arena_format(rq->arena, "%s/daytona/preview/{{sandboxId}}/{{PORT}}", origin));
+	json_add_text(out, "proxyToolboxUrl",
+	              arena_format(rq->arena, "%s" DAYTONA_TOOLBOX, origin));
+	json_add_text(out, "dashboardUrl", origin);
+	json_add_whole(out, "maxAutoArchiveInterval", 43200);
+	json_add_bool(out, "maintananceMode", false);
+	json_add_text(out, "environment", "self-hosted");
+	json_add_text(out, "defaultSnapshot", api_of(rq)->config->default_template);
+	json_end_object(out);
 	return 0;
 }
 

@@ -3,9 +3,10 @@
  * runs a block in one. The client's first message is the block; its output comes as messages. */
 #include <string.h>
 
-#include "base/clock.h"
 #include "calls/code_run.h"
 #include "calls/command.h"
+#include "edge/target.h"
+#include "json/write.h"
 #include "surface/daytona/daytona.h"
 #include "surface/daytona/routes.h"
 
@@ -42,14 +43,13 @@ static int open_interpreter(struct request *rq, struct interpreter_call *ret, st
 
 static void write_context(struct buf *out, const struct code_context *c)
 {
-	buf_add_text(out, "{\"id\":");
-	json_write_text(out, span_of(c->id));
-	buf_addf(out, ",\"language\":\"%s\",\"active\":%s,\"cwd\":", code_languages[c->language],
-	         c->has_ended ? "false" : "true");
-	json_write_text(out, span_of(c->cwd));
-	buf_add_text(out, ",\"createdAt\":\"");
-	clock_format(out, c->started_at);
-	buf_add_text(out, "\"}");
+	json_begin_object(out, NULL);
+	json_add_text(out, "id", c->id);
+	json_add_text(out, "language", code_languages[c->language]);
+	json_add_bool(out, "active", !c->has_ended);
+	json_add_text(out, "cwd", c->cwd);
+	json_add_time(out, "createdAt", c->started_at);
+	json_end_object(out);
 }
 
 static int list_contexts(struct request *rq, UNUSED const void *body, struct reply *reply,
@@ -61,13 +61,12 @@ static int list_contexts(struct request *rq, UNUSED const void *body, struct rep
 
 	if (open_interpreter(rq, &p, err) < 0 || code_list(&p.at, rq->arena, &found, err) < 0)
 		return -1;
-	buf_add_text(out, "{\"contexts\":[");
-	for (size_t i = 0; i < found.count; i++) {
-		if (i > 0)
-			buf_add_byte(out, ',');
+	json_begin_object(out, NULL);
+	json_begin_list(out, "contexts");
+	for (size_t i = 0; i < found.count; i++)
 		write_context(out, &found.items[i]);
-	}
-	buf_add_text(out, "]}");
+	json_end_list(out);
+	json_end_object(out);
 	return 0;
 }
 
@@ -121,8 +120,7 @@ static int delete_context(struct request *rq, UNUSED const void *body, struct re
 	if (open_interpreter(rq, &p, err) < 0 ||
 	    code_close(&p.at, rq->arena, request_param(rq, "context"), err) < 0)
 		return -1;
-	reply_text(reply, "application/json", SPAN("{\"message\":\"Context deleted\"}"));
-	return 0;
+	return daytona_reply_member(reply, "message", "Context deleted");
 }
 
 /* ---- a block ---- */
@@ -144,13 +142,7 @@ static const struct json_member block_shape_members[] = {
                              .max = 256),
         JSON_END,
 };
-static const struct json_shape block_shape = {
-        .name = "DaytonaBlock",
-        .size = sizeof(struct daytona_code_block),
-        .members = block_shape_members,
-        .present_offset = offsetof(struct daytona_code_block, present),
-        .is_open = true,
-};
+static JSON_OPEN_BITS_SHAPE(block_shape, "DaytonaBlock", daytona_code_block, NULL);
 
 static int read_block(struct arena *a, struct span message, struct code_socket_request *ret,
                       struct error *err)
@@ -172,15 +164,13 @@ static int read_block(struct arena *a, struct span message, struct code_socket_r
 static void write_message(struct buf *out, const char *type, struct span text,
                           const struct code_event *error)
 {
-	buf_addf(out, "{\"type\":\"%s\",\"text\":", type);
-	json_write_text(out, text);
-	buf_add_text(out, ",\"name\":");
-	json_write_text(out, span_of(error ? error->name : ""));
-	buf_add_text(out, ",\"value\":");
-	json_write_text(out, span_of(error ? error->value : ""));
-	buf_add_text(out, ",\"traceback\":");
-	json_write_text(out, span_of(error ? error->traceback : ""));
-	buf_add_byte(out, '}');
+	json_begin_object(out, NULL);
+	json_add_text(out, "type", type);
+	json_add_span(out, "text", text);
+	json_add_text(out, "name", error ? error->name : "");
+	json_add_text(out, "value", error ? error->value : "");
+	json_add_text(out, "traceback", error ? error->traceback : "");
+	json_end_object(out);
 }
 
 static void write_event(UNUSED const struct code_outcome *outcome, const struct code_event *event,

@@ -3,6 +3,9 @@
 
 #include <inttypes.h>
 
+#include "fleet/lifecycle/create.h"
+#include "fleet/sandbox/settings.h"
+
 #define MINUTE_MS (60 * INT64_C(1000))
 #define LONG_MS (DAYTONA_INTERVAL_MAX * MINUTE_MS)
 #define AT_ONCE_MS 1
@@ -59,8 +62,8 @@ static void set_ttl(const struct daytona_change *change, struct fleet_settings *
 
 	settings->timeout_at = has_ttl ? change->created_at + change->minutes * MINUTE_MS : 0;
 	settings->persistent = !has_ttl;
-	settings->idle_reap_ms = LONG_MS;
-	settings->lifetime_max_ms = has_ttl ? LONG_MS : 0;
+	settings->timeouts.idle_reap_ms = LONG_MS;
+	settings->timeouts.lifetime_max_ms = has_ttl ? LONG_MS : 0;
 }
 
 int daytona_interval_set(const struct daytona_change *change, struct fleet_settings *settings,
@@ -71,16 +74,16 @@ int daytona_interval_set(const struct daytona_change *change, struct fleet_setti
 		return -1;
 	switch (change->interval) {
 	case DAYTONA_AUTO_STOP:
-		settings->idle_stop_ms = change->minutes * MINUTE_MS;
+		settings->timeouts.idle_stop_ms = change->minutes * MINUTE_MS;
 		break;
 	case DAYTONA_AUTO_PAUSE:
-		settings->idle_pause_ms = change->minutes * MINUTE_MS;
+		settings->timeouts.idle_pause_ms = change->minutes * MINUTE_MS;
 		break;
 	case DAYTONA_AUTO_ARCHIVE:
-		settings->archive_after_ms = archive_after(change->minutes);
+		settings->timeouts.archive_after_ms = archive_after(change->minutes);
 		break;
 	case DAYTONA_AUTO_DELETE:
-		settings->delete_after_ms = delete_after(change->minutes);
+		settings->timeouts.delete_after_ms = delete_after(change->minutes);
 		break;
 	case DAYTONA_TTL:
 	case DAYTONA_INTERVAL_COUNT:
@@ -107,13 +110,14 @@ int daytona_intervals_apply(const struct daytona_intervals *wanted, struct fleet
 		if (check_minutes(i, minutes[i], err) < 0)
 			return -1;
 	}
-	create->idle_stop_ms = create_value_of(minutes[DAYTONA_AUTO_STOP]);
-	create->idle_pause_ms = create_value_of(minutes[DAYTONA_AUTO_PAUSE]);
-	create->archive_after_ms = may_archive ? archive_after(minutes[DAYTONA_AUTO_ARCHIVE]) : 0;
-	create->delete_after_ms = delete_after(minutes[DAYTONA_AUTO_DELETE]);
+	create->timeouts.idle_stop_ms = create_value_of(minutes[DAYTONA_AUTO_STOP]);
+	create->timeouts.idle_pause_ms = create_value_of(minutes[DAYTONA_AUTO_PAUSE]);
+	create->timeouts.archive_after_ms =
+	        may_archive ? archive_after(minutes[DAYTONA_AUTO_ARCHIVE]) : 0;
+	create->timeouts.delete_after_ms = delete_after(minutes[DAYTONA_AUTO_DELETE]);
 	create->timeout_ms = minutes[DAYTONA_TTL] * MINUTE_MS;
 	create->persistent = minutes[DAYTONA_TTL] == 0;
-	create->idle_reap_ms = LONG_MS;
-	create->lifetime_max_ms = LONG_MS;
+	create->timeouts.idle_reap_ms = LONG_MS;
+	create->timeouts.lifetime_max_ms = LONG_MS;
 	return 0;
 }

@@ -17,8 +17,9 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "fleet/create.h"
-#include "fleet/settings.h"
+
+struct fleet_create;
+struct fleet_settings;
 
 enum daytona_interval {
 	DAYTONA_AUTO_STOP,

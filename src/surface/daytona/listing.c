@@ -4,6 +4,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "json/write.h"
+#include "store/sandboxes.h"
 #include "surface/daytona/daytona.h"
 #include "surface/daytona/routes.h"
 
@@ -80,14 +82,8 @@ static const struct json_member list_query_members[] = {
         JSON_WHOLE_MEMBER(daytona_list_query, limit, .min = 1, .max = 1000),
         JSON_END,
 };
-static const struct json_shape list_query = {
-        .name = "DaytonaListQuery",
-        .about = "The sandboxes to list",
-        .size = sizeof(struct daytona_list_query),
-        .members = list_query_members,
-        .present_offset = offsetof(struct daytona_list_query, present),
-        .is_open = true,
-};
+static JSON_OPEN_BITS_SHAPE(list_query, "DaytonaListQuery", daytona_list_query,
+                            "The sandboxes to list");
 
 /* A parsed query. */
 struct sandbox_search {
@@ -203,22 +199,15 @@ static bool is_wanted(struct arena *a, const struct sandbox_record *r,
 static void write_page(struct request *rq, struct buf *out, const struct sandbox_list *found,
                        const struct sandbox_search *w)
 {
-	size_t count = 0;
-
-	buf_add_text(out, "{\"items\":[");
+	json_begin_object(out, NULL);
+	json_begin_list(out, "items");
 	for (size_t i = 0; i < found->count; i++) {
-		if (!is_wanted(rq->arena, &found->items[i], w))
-			continue;
-		if (count++ > 0)
-			buf_add_byte(out, ',');
-		daytona_sandbox_write_listed(rq, out, &found->items[i]);
+		if (is_wanted(rq->arena, &found->items[i], w))
+			daytona_sandbox_write_listed(rq, out, &found->items[i]);
 	}
-	buf_add_text(out, "],\"nextCursor\":");
-	if (found->next_page)
-		json_write_text(out, span_of(found->next_page));
-	else
-		buf_add_text(out, "null");
-	buf_add_byte(out, '}');
+	json_end_list(out);
+	json_add_text(out, "nextCursor", found->next_page);
+	json_end_object(out);
 }
 
 /* A page may have fewer items than the limit, or none, although more pages follow. */

@@ -10,6 +10,8 @@
 
 #include "base/clock.h"
 #include "base/id.h"
+#include "edge/target.h"
+#include "json/write.h"
 #include "provider/agent_reader.h"
 #include "provider/compute.h"
 #include "provider/compute_run.h"
@@ -261,14 +263,12 @@ static int send_message(struct lsp_session *t, struct span message, struct error
 {
 	AUTO(buf_done) struct buf text = BUF(AGENT_DATA_MAX);
 	struct agent_feed feed = {.process = t->process};
-	const struct compute_call call = {
-	        .type = AGENT_FEED, .shape = agent_feed_shape, .message = &feed};
 
 	lsp_frame_add(&text, message);
 	if (check_size(&text, err) < 0)
 		return -1;
 	feed.bytes = buf_span(&text);
-	return compute_call(t->hold->provider, t->hold->id, t->arena, &call, t->deadline, err);
+	return compute_feed(t->hold->provider, t->hold->id, &feed, t->deadline, err);
 }
 
 static int receive_output(struct lsp_session *t, struct error *err)
@@ -301,18 +301,18 @@ static int answer_server_request(struct lsp_session *t, const struct json_value 
 	AUTO(buf_done) struct buf out = BUF(AGENT_DATA_MAX);
 	size_t items = json_count(json_get(json_get(message, "params"), "items"));
 
-	buf_add_text(&out, "{\"jsonrpc\":\"2.0\",\"id\":");
-	json_print(&out, json_get(message, "id"), 0);
-	buf_add_text(&out, ",\"result\":");
+	json_begin_object(&out, NULL);
+	json_add_text(&out, "jsonrpc", "2.0");
+	json_add_value(&out, "id", json_get(message, "id"));
 	if (strcmp(json_text(json_get(message, "method"), ""), "workspace/configuration") == 0) {
-		buf_add_byte(&out, '[');
+		json_begin_list(&out, "result");
 		for (size_t i = 0; i < items && i < ITEMS_MAX; i++)
-			buf_add_text(&out, i > 0 ? ",null" : "null");
-		buf_add_byte(&out, ']');
+			json_add_null(&out, NULL);
+		json_end_list(&out);
 	} else {
-		buf_add_text(&out, "null");
+		json_add_null(&out, "result");
 	}
-	buf_add_byte(&out, '}');
+	json_end_object(&out);
 	return check_size(&out, err) < 0 ? -1 : send_message(t, buf_span(&out), err);
 }
 
@@ -360,18 +360,29 @@ static int await_answer(struct lsp_session *t, const char *id, const struct json
 	return done < 0 ? -1 : 0;
 }
 
+/* `params` is JSON; `id` NULL: a notification. */
+static int send_call(struct lsp_session *t, const char *id, const char *method, struct span params,
+                     struct error *err)
+{
+	AUTO(buf_done) struct buf out = BUF(AGENT_DATA_MAX);
+
+	json_begin_object(&out, NULL);
+	json_add_text(&out, "jsonrpc", "2.0");
+	if (id)
+		json_add_text(&out, "id", id);
+	json_add_text(&out, "method", method);
+	json_add_raw(&out, "params", params);
+	json_end_object(&out);
+	return check_size(&out, err) < 0 ? -1 : send_message(t, buf_span(&out), err);
+}
+
 /* Sends a request and waits for its answer; `params` is JSON. */
 static int send_request(struct lsp_session *t, const char *method, struct span params,
                         const struct json_value **ret, struct error *err)
 {
-	AUTO(buf_done) struct buf out = BUF(AGENT_DATA_MAX);
 	struct id id = id_new();
 
-	buf_addf(&out, "{\"jsonrpc\":\"2.0\",\"id\":\"%s\",\"method\":\"%s\",\"params\":", id.text,
-	         method);
-	buf_add_span(&out, params);
-	buf_add_byte(&out, '}');
-	if (check_size(&out, err) < 0 || send_message(t, buf_span(&out), err) < 0 ||
+	if (send_call(t, id.text, method, params, err) < 0 ||
 	    await_answer(t, id.text, ret, err) < 0)
 		return FAIL_CONTEXT(err, "%s", method);
 	return 0;
@@ -380,12 +391,7 @@ static int send_request(struct lsp_session *t, const char *method, struct span p
 static int send_notification(struct lsp_session *t, const char *method, struct span params,
                              struct error *err)
 {
-	AUTO(buf_done) struct buf out = BUF(AGENT_DATA_MAX);
-
-	buf_addf(&out, "{\"jsonrpc\":\"2.0\",\"method\":\"%s\",\"params\":", method);
-	buf_add_span(&out, params);
-	buf_add_byte(&out, '}');
-	return check_size(&out, err) < 0 ? -1 : send_message(t, buf_span(&out), err);
+	return send_call(t, NULL, method, params, err);
 }
 
 /* ---- start, stop ---- */
@@ -430,20 +436,33 @@ static int launch_process(struct request *rq, struct lsp_server *s, struct error
 	return 0;
 }
 
+static void write_initialize(struct buf *out, const char *uri)
+{
+	json_begin_object(out, NULL);
+	json_add_null(out, "processId");
+	json_begin_object(out, "clientInfo");
+	json_add_text(out, "name", "atoll");
+	json_end_object(out);
+	json_add_text(out, "rootUri", uri);
+	json_begin_list(out, "workspaceFolders");
+	json_begin_object(out, NULL);
+	json_add_text(out, "name", "project");
+	json_add_text(out, "uri", uri);
+	json_end_object(out);
+	json_end_list(out);
+	json_add_raw(out, "capabilities",
+	             SPAN("{\"textDocument\":{\"completion\":{},\"documentSymbol\":{},"
+	                  "\"synchronization\":{}},\"workspace\":{\"symbol\":{}}}"));
+	json_end_object(out);
+}
+
 static int initialize_server(struct request *rq, const struct lsp_server *s, struct error *err)
 {
 	AUTO(lsp_session_done) struct lsp_session t = {.process = 0};
 	AUTO(buf_done) struct buf params = BUF(32 * 1024);
 	const struct json_value *ignored = NULL;
 
-	buf_add_text(&params,
-	             "{\"processId\":null,\"clientInfo\":{\"name\":\"atoll\"},\"rootUri\":");
-	json_write_text(&params, span_of(uri_of(rq->arena, s->project)));
-	buf_add_text(&params, ",\"workspaceFolders\":[{\"name\":\"project\",\"uri\":");
-	json_write_text(&params, span_of(uri_of(rq->arena, s->project)));
-	buf_add_text(&params, "}],\"capabilities\":{\"textDocument\":{\"completion\":{},"
-	                      "\"documentSymbol\":{},\"synchronization\":{}},\"workspace\":{"
-	                      "\"symbol\":{}}}}");
+	write_initialize(&params, uri_of(rq->arena, s->project));
 	if (lsp_session_open(rq, s, &t, err) < 0 ||
 	    send_request(&t, "initialize", buf_span(&params), &ignored, err) < 0)
 		return -1;
@@ -454,11 +473,9 @@ static int end_process(struct request *rq, const struct lsp_server *s, struct er
 {
 	const struct agent_signal message = {
 	        .process = s->process.process, .signal = SIGKILL, .whole_tree = 1};
-	const struct compute_call call = {
-	        .type = AGENT_SIGNAL, .shape = agent_signal_shape, .message = &message};
 
-	if (compute_call(s->target.hold.provider, s->target.hold.id, rq->arena, &call, rq->deadline,
-	                 err) == 0)
+	if (compute_signal(s->target.hold.provider, s->target.hold.id, AGENT_SIGNAL, &message,
+	                   rq->deadline, err) == 0)
 		return 0;
 	/* The server has ended by itself. */
 	if (err->code != ERROR_CONFLICT && err->code != ERROR_NOT_FOUND)
@@ -533,10 +550,19 @@ static int stop_server(struct request *rq, const void *body, UNUSED struct reply
 
 /* ---- documents ---- */
 
-static void add_document(struct buf *out, const char *uri)
+/* Begins {"textDocument":{"uri":…}}: the caller may add members and ends both objects. */
+static void begin_document(struct buf *out, const char *uri)
 {
-	buf_add_text(out, "{\"textDocument\":{\"uri\":");
-	json_write_text(out, span_of(uri));
+	json_begin_object(out, NULL);
+	json_begin_object(out, "textDocument");
+	json_add_text(out, "uri", uri);
+}
+
+static void write_document(struct buf *out, const char *uri)
+{
+	begin_document(out, uri);
+	json_end_object(out);
+	json_end_object(out);
 }
 
 static int open_document(struct request *rq, const void *body, UNUSED struct reply *reply,
@@ -551,10 +577,12 @@ static int open_document(struct request *rq, const void *body, UNUSED struct rep
 	if (open_server(rq, b, &s, err) < 0 || read_uri(rq, &s, b->uri, &path, err) < 0 ||
 	    toolbox_read_file(rq, &s.target, path, &text, err) < 0)
 		return -1;
-	add_document(&params, uri_of(rq->arena, path));
-	buf_addf(&params, ",\"languageId\":\"%s\",\"version\":1,\"text\":", s.language);
-	json_write_text(&params, buf_span(&text));
-	buf_add_text(&params, "}}");
+	begin_document(&params, uri_of(rq->arena, path));
+	json_add_text(&params, "languageId", s.language);
+	json_add_whole(&params, "version", 1);
+	json_add_span(&params, "text", buf_span(&text));
+	json_end_object(&params);
+	json_end_object(&params);
 	if (params.overflowed)
 		return FAIL(err, ERROR_TOO_LARGE, "the document is larger than %d bytes",
 		            AGENT_DATA_MAX);
@@ -574,8 +602,7 @@ static int close_document(struct request *rq, const void *body, UNUSED struct re
 
 	if (open_server(rq, b, &s, err) < 0 || read_uri(rq, &s, b->uri, &path, err) < 0)
 		return -1;
-	add_document(&params, uri_of(rq->arena, path));
-	buf_add_text(&params, "}}");
+	write_document(&params, uri_of(rq->arena, path));
 	if (lsp_session_open(rq, &s, &t, err) < 0)
 		return -1;
 	return send_notification(&t, "textDocument/didClose", buf_span(&params), err);
@@ -583,11 +610,12 @@ static int close_document(struct request *rq, const void *body, UNUSED struct re
 
 /* ---- symbols and completions ---- */
 
-static void add_position(struct buf *out, const struct json_value *p)
+static void add_position(struct buf *out, const char *name, const struct json_value *p)
 {
-	buf_addf(out, "{\"line\":%lld,\"character\":%lld}",
-	         (long long)json_whole(json_get(p, "line"), 0),
-	         (long long)json_whole(json_get(p, "character"), 0));
+	json_begin_object(out, name);
+	json_add_whole(out, "line", json_whole(json_get(p, "line"), 0));
+	json_add_whole(out, "character", json_whole(json_get(p, "character"), 0));
+	json_end_object(out);
 }
 
 /* An older kind of symbol has a location. A newer kind has a range in the document of the request.
@@ -597,16 +625,17 @@ static void add_symbol(struct buf *out, const struct json_value *symbol, const c
 	const struct json_value *location = json_get(symbol, "location");
 	const struct json_value *range = json_get(location ? location : symbol, "range");
 
-	buf_add_text(out, "{\"name\":");
-	json_write_text(out, span_of(json_text(json_get(symbol, "name"), "")));
-	buf_addf(out, ",\"kind\":%lld,\"location\":{\"uri\":",
-	         (long long)json_whole(json_get(symbol, "kind"), 0));
-	json_write_text(out, span_of(json_text(json_get(location, "uri"), uri)));
-	buf_add_text(out, ",\"range\":{\"start\":");
-	add_position(out, json_get(range, "start"));
-	buf_add_text(out, ",\"end\":");
-	add_position(out, json_get(range, "end"));
-	buf_add_text(out, "}}}");
+	json_begin_object(out, NULL);
+	json_add_text(out, "name", json_text(json_get(symbol, "name"), ""));
+	json_add_whole(out, "kind", json_whole(json_get(symbol, "kind"), 0));
+	json_begin_object(out, "location");
+	json_add_text(out, "uri", json_text(json_get(location, "uri"), uri));
+	json_begin_object(out, "range");
+	add_position(out, "start", json_get(range, "start"));
+	add_position(out, "end", json_get(range, "end"));
+	json_end_object(out);
+	json_end_object(out);
+	json_end_object(out);
 }
 
 /* Children come after their parent. `depth` bounds the recursion, because the sandbox is not
@@ -617,8 +646,6 @@ static void add_symbols(struct buf *out, const struct json_value *list, const ch
 	for (size_t i = 0; i < json_count(list) && i < ITEMS_MAX && depth > 0; i++) {
 		const struct json_value *symbol = json_item_at(list, i);
 
-		if (out->size > 1)
-			buf_add_byte(out, ',');
 		add_symbol(out, symbol, uri);
 		add_symbols(out, json_get(symbol, "children"), uri, depth - 1);
 	}
@@ -628,9 +655,9 @@ static int answer_symbols(struct reply *reply, const struct json_value *list, co
 {
 	struct buf *out = reply_buf(reply, "application/json");
 
-	buf_add_byte(out, '[');
+	json_begin_list(out, NULL);
 	add_symbols(out, list, uri, 8);
-	buf_add_byte(out, ']');
+	json_end_list(out);
 	return 0;
 }
 
@@ -647,8 +674,7 @@ static int list_document_symbols(struct request *rq, UNUSED const void *body, st
 	if (open_server(rq, q, &s, err) < 0 || read_uri(rq, &s, q->uri, &path, err) < 0)
 		return -1;
 	uri = uri_of(rq->arena, path);
-	add_document(&params, uri);
-	buf_add_text(&params, "}}");
+	write_document(&params, uri);
 	if (lsp_session_open(rq, &s, &t, err) < 0 ||
 	    send_request(&t, "textDocument/documentSymbol", buf_span(&params), &found, err) < 0)
 		return -1;
@@ -666,9 +692,9 @@ static int list_workspace_symbols(struct request *rq, UNUSED const void *body, s
 
 	if (open_server(rq, q, &s, err) < 0)
 		return -1;
-	buf_add_text(&params, "{\"query\":");
-	json_write_text(&params, span_of(q->query));
-	buf_add_byte(&params, '}');
+	json_begin_object(&params, NULL);
+	json_add_text(&params, "query", q->query);
+	json_end_object(&params);
 	if (lsp_session_open(rq, &s, &t, err) < 0 ||
 	    send_request(&t, "workspace/symbol", buf_span(&params), &found, err) < 0)
 		return -1;
@@ -679,21 +705,16 @@ static void add_item(struct buf *out, const struct json_value *item)
 {
 	static const char *const texts[] = {"detail", "sortText", "filterText", "insertText"};
 
-	buf_add_text(out, "{\"label\":");
-	json_write_text(out, span_of(json_text(json_get(item, "label"), "")));
+	json_begin_object(out, NULL);
+	json_add_text(out, "label", json_text(json_get(item, "label"), ""));
 	if (json_get(item, "kind"))
-		buf_addf(out, ",\"kind\":%lld", (long long)json_whole(json_get(item, "kind"), 0));
-	for (size_t i = 0; i < COUNT_OF(texts); i++) {
-		if (!json_text(json_get(item, texts[i]), NULL))
-			continue;
-		buf_addf(out, ",\"%s\":", texts[i]);
-		json_write_text(out, span_of(json_text(json_get(item, texts[i]), "")));
-	}
-	if (json_get(item, "documentation")) {
-		buf_add_text(out, ",\"documentation\":");
-		json_print(out, json_get(item, "documentation"), 0);
-	}
-	buf_add_byte(out, '}');
+		json_add_whole(out, "kind", json_whole(json_get(item, "kind"), 0));
+	for (size_t i = 0; i < COUNT_OF(texts); i++)
+		if (json_text(json_get(item, texts[i]), NULL))
+			json_add_text(out, texts[i], json_text(json_get(item, texts[i]), ""));
+	if (json_get(item, "documentation"))
+		json_add_value(out, "documentation", json_get(item, "documentation"));
+	json_end_object(out);
 }
 
 /* The answer is a list, or an object with one. */
@@ -702,16 +723,15 @@ static int answer_items(struct reply *reply, const struct json_value *found)
 	const struct json_value *items = json_get(found, "items");
 	struct buf *out = reply_buf(reply, "application/json");
 
-	buf_addf(out, "{\"isIncomplete\":%s,\"items\":[",
-	         json_bool(json_get(found, "isIncomplete"), false) ? "true" : "false");
+	json_begin_object(out, NULL);
+	json_add_bool(out, "isIncomplete", json_bool(json_get(found, "isIncomplete"), false));
+	json_begin_list(out, "items");
 	if (!items)
 		items = found;
-	for (size_t i = 0; i < json_count(items) && i < ITEMS_MAX; i++) {
-		if (i > 0)
-			buf_add_byte(out, ',');
+	for (size_t i = 0; i < json_count(items) && i < ITEMS_MAX; i++)
 		add_item(out, json_item_at(items, i));
-	}
-	buf_add_text(out, "]}");
+	json_end_list(out);
+	json_end_object(out);
 	return 0;
 }
 
@@ -729,14 +749,12 @@ static int list_completions(struct request *rq, const void *body, struct reply *
 		return FAIL(err, ERROR_INVALID, "position: {\"line\":…,\"character\":…}");
 	if (open_server(rq, b, &s, err) < 0 || read_uri(rq, &s, b->uri, &path, err) < 0)
 		return -1;
-	add_document(&params, uri_of(rq->arena, path));
-	buf_add_text(&params, "},\"position\":");
-	add_position(&params, position);
-	if (b->context.size > 0 && !span_equals_text(b->context, "null")) {
-		buf_add_text(&params, ",\"context\":");
-		buf_add_span(&params, b->context);
-	}
-	buf_add_byte(&params, '}');
+	begin_document(&params, uri_of(rq->arena, path));
+	json_end_object(&params);
+	add_position(&params, "position", position);
+	if (b->context.size > 0 && !span_equals_text(b->context, "null"))
+		json_add_raw(&params, "context", b->context);
+	json_end_object(&params);
 	if (params.overflowed)
 		return FAIL(err, ERROR_TOO_LARGE, "context: too large");
 	if (lsp_session_open(rq, &s, &t, err) < 0 ||

@@ -5,7 +5,10 @@
 
 #include <string.h>
 
-#include "fleet/egress.h"
+#include "fleet/core/sandboxes.h"
+#include "fleet/sandbox/egress.h"
+#include "sandbox/egress.h"
+#include "store/sandbox_record.h"
 #include "surface/daytona/daytona.h"
 #include "surface/daytona/routes.h"
 
@@ -111,13 +114,7 @@ static const struct json_member network_request_members[] = {
                                  .max = SANDBOX_EGRESS_TEXT_MAX, .flags = JSON_NULLABLE),
         JSON_END,
 };
-static const struct json_shape network_request = {
-        .name = "DaytonaNetwork",
-        .size = sizeof(struct daytona_network_body),
-        .members = network_request_members,
-        .present_offset = offsetof(struct daytona_network_body, present),
-        .is_open = true,
-};
+static JSON_OPEN_BITS_SHAPE(network_request, "DaytonaNetwork", daytona_network_body, NULL);
 
 /* A request for the current setting succeeds for every sandbox. */
 static int set_network(struct request *rq, const void *body, struct reply *reply, struct error *err)

@@ -3,7 +3,9 @@
 #pragma once
 
 #include "base/arena.h"
-#include "store/store.h"
+#include "fleet/lifecycle/create.h"
+
+struct sandbox_record;
 
 /* If a list is given, the sandbox reaches only what the lists contain. block_all overrides both
  * lists. */

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "surface/daytona/routes.h"
 
 struct daytona_pending {
 	pthread_mutex_t mutex;

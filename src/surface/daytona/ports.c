@@ -4,9 +4,11 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "fleet/preview.h"
-#include "fleet/usage.h"
+#include "edge/hooks.h"
+#include "fleet/core/sandboxes.h"
+#include "fleet/sandbox/preview.h"
 #include "sandbox/preview.h"
+#include "store/sandbox_record.h"
 #include "surface/daytona/daytona.h"
 #include "surface/daytona/routes.h"
 #include "surface/preview/live.h"
@@ -159,29 +161,6 @@ static int set_public(struct request *rq, UNUSED const void *body, struct reply 
 
 /* ---- the servers ---- */
 
-/* Returns the token in the query, and the query without it. */
-static struct span take_query_token(struct request *rq, struct span *ret_rest)
-{
-	AUTO(buf_done) struct buf rest = BUF(rq->raw_query.size + 1);
-	struct span query = rq->raw_query, member, name, value, token = {NULL, 0};
-	bool more = query.size > 0;
-
-	while (more) {
-		more = span_split(&query, '&', &member);
-		value = member;
-		(void)span_split(&value, '=', &name);
-		if (span_equals_text(name, TOKEN_QUERY)) {
-			token = value;
-			continue;
-		}
-		if (rest.size > 0)
-			buf_add_byte(&rest, '&');
-		buf_add_span(&rest, member);
-	}
-	*ret_rest = (struct span){arena_copy(rq->arena, buf_span(&rest)), rest.size};
-	return token;
-}
-
 static struct span cookie_of(struct request *rq)
 {
 	const char *wanted = arena_format(rq->arena, TOKEN_COOKIE "%s", request_param(rq, "id"));
@@ -202,7 +181,7 @@ static int authorize_view(struct request *rq, struct preview_view *view, struct 
                           struct error *err)
 {
 	const char *header = request_header(rq, TOKEN_HEADER);
-	struct span token = take_query_token(rq, &view->query);
+	struct span token = preview_take_query(rq, TOKEN_QUERY, &view->query);
 
 	if (header)
 		token = span_of(header);

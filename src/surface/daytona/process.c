@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include "calls/command.h"
+#include "edge/target.h"
+#include "json/write.h"
 #include "surface/daytona/daytona.h"
 #include "surface/daytona/routes.h"
 #include "wire/agent_cause.h"
@@ -26,16 +28,11 @@ static const struct json_member execute_request_members[] = {
                              .max = 256),
         JSON_END,
 };
-static const struct json_shape execute_request = {
-        .name = "DaytonaExecute",
-        .size = sizeof(struct daytona_execute_body),
-        .members = execute_request_members,
-        .present_offset = offsetof(struct daytona_execute_body, present),
-        .is_open = true,
-};
+static JSON_OPEN_BITS_SHAPE(execute_request, "DaytonaExecute", daytona_execute_body, NULL);
 
-/* {"exitCode":0,"result":"…"}; both streams are in stdout, see set_line. */
-static int write_result(const struct output_collector *c, const struct agent_process *p,
+/* {"exitCode":0,"result":"…" without the bracket at the end; both streams are in stdout, see
+ * set_line. */
+static int begin_result(const struct output_collector *c, const struct agent_process *p,
                         struct buf *out, struct error *err)
 {
 	const char *cause = agent_process_cause(p);
@@ -46,12 +43,21 @@ static int write_result(const struct output_collector *c, const struct agent_pro
 	output_collector_join(c, AGENT_STDOUT, &text);
 	if (c->streams[1].total > 0)
 		output_collector_join(c, AGENT_STDERR, &text);
-	buf_addf(out, "{\"exitCode\":%lld,\"result\":", (long long)p->exit_code);
-	json_write_text(out, buf_span(&text));
+	json_begin_object(out, NULL);
+	json_add_whole(out, "exitCode", p->exit_code);
+	json_add_span(out, "result", buf_span(&text));
 	/* Daytona has no such member: it is added only if a limit ended the command. */
 	if (agent_cause_is_limit(cause))
-		buf_addf(out, ",\"cause\":\"%s\"", cause);
-	buf_add_byte(out, '}');
+		json_add_text(out, "cause", cause);
+	return 0;
+}
+
+static int write_result(const struct output_collector *c, const struct agent_process *p,
+                        struct buf *out, struct error *err)
+{
+	if (begin_result(c, p, out, err) < 0)
+		return -1;
+	json_end_object(out);
 	return 0;
 }
 
@@ -124,21 +130,17 @@ static const struct json_member code_request_members[] = {
                              .max = 256),
         JSON_END,
 };
-static const struct json_shape code_request = {
-        .name = "DaytonaCodeRun",
-        .size = sizeof(struct daytona_code_body),
-        .members = code_request_members,
-        .present_offset = offsetof(struct daytona_code_body, present),
-        .is_open = true,
-};
+static JSON_OPEN_BITS_SHAPE(code_request, "DaytonaCodeRun", daytona_code_body, NULL);
 
 static int write_code_result(const struct output_collector *c, const struct agent_process *p,
                              struct buf *out, struct error *err)
 {
-	if (write_result(c, p, out, err) < 0)
+	if (begin_result(c, p, out, err) < 0)
 		return -1;
-	out->size--; /* another member follows */
-	buf_add_text(out, ",\"artifacts\":{\"charts\":[]}}");
+	json_begin_object(out, "artifacts");
+	json_add_texts(out, "charts", NULL);
+	json_end_object(out);
+	json_end_object(out);
 	return 0;
 }
 

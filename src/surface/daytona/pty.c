@@ -2,20 +2,19 @@
 /* /daytona/toolbox/:id/process/pty — terminals. Each is a process of the agent with the label
  * "pty:ID", and it keeps running when no client is connected. Its WebSocket carries bytes in both
  * directions; text messages of the server report the connection and the exit. */
-#include <inttypes.h>
 #include <signal.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "calls/command.h"
 #include "calls/stream.h"
+#include "edge/target.h"
+#include "json/write.h"
 #include "provider/compute.h"
 #include "shell/shell.h"
 #include "surface/daytona/daytona.h"
 #include "surface/daytona/routes.h"
 #include "terminal/terminal.h"
 #include "wire/agent_cause.h"
-#include "wire/agent_terminal.h"
 
 #define BASE DAYTONA_TOOLBOX "/:id/process/pty"
 #define LABEL "pty:"
@@ -62,17 +61,8 @@ static int ask_size(struct request *rq, const struct api_target *t, struct agent
                     struct pty *pty, struct error *err)
 {
 	wanted->process = pty->process;
-	const struct compute_call call = {
-	        .type = AGENT_TERMINAL,
-	        .shape = agent_terminal_shape,
-	        .message = wanted,
-	        .reply_type = AGENT_TERMINAL_STATE,
-	        .reply_shape = agent_terminal_state_shape,
-	        .reply = &pty->size,
-	        .reply_size = sizeof(pty->size),
-	};
-
-	return compute_call(t->hold.provider, t->hold.id, rq->arena, &call, rq->deadline, err);
+	return compute_terminal(t->hold.provider, t->hold.id, wanted, rq->deadline, &pty->size,
+	                        err);
 }
 
 static int find_ptys(struct request *rq, const struct api_target *t, struct ptys *all,
@@ -98,15 +88,18 @@ static int open_pty(struct request *rq, struct api_target *t, struct pty *ret, s
 
 static void write_pty(struct buf *out, const struct pty *p)
 {
-	buf_add_text(out, "{\"id\":");
-	json_write_text(out, span_of(p->id));
-	buf_add_text(out, ",\"cwd\":");
-	json_write_text(out, span_of(p->cwd));
-	buf_addf(out, ",\"cols\":%u,\"rows\":%u,\"envs\":{},\"active\":true,\"lazyStart\":false",
-	         p->size.columns, p->size.rows);
-	buf_add_text(out, ",\"createdAt\":\"");
-	clock_format(out, p->started_at);
-	buf_add_text(out, "\"}");
+	static const struct json_map none = {.count = 0};
+
+	json_begin_object(out, NULL);
+	json_add_text(out, "id", p->id);
+	json_add_text(out, "cwd", p->cwd);
+	json_add_whole(out, "cols", p->size.columns);
+	json_add_whole(out, "rows", p->size.rows);
+	json_add_map(out, "envs", &none);
+	json_add_bool(out, "active", true);
+	json_add_bool(out, "lazyStart", false);
+	json_add_time(out, "createdAt", p->started_at);
+	json_end_object(out);
 }
 
 /* ---- create ---- */
@@ -202,16 +195,12 @@ static int make_pty(struct request *rq, const struct api_target *t, const struct
 static int create_pty(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
 	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
-	struct buf *out = reply_buf(reply, "application/json");
 	struct pty pty;
 
 	if (daytona_target_open(rq, &t, err) < 0 || make_pty(rq, &t, body, &pty, err) < 0)
 		return -1;
-	buf_add_text(out, "{\"sessionId\":");
-	json_write_text(out, span_of(pty.id));
-	buf_add_byte(out, '}');
 	reply_status(reply, 201);
-	return 0;
+	return daytona_reply_member(reply, "sessionId", pty.id);
 }
 
 /* ---- view ---- */
@@ -230,22 +219,32 @@ static int view_on_client(UNUSED struct stream *s, struct relay *relay, struct s
 	return 0;
 }
 
-static void write_exit(struct pty_view *v, struct relay *relay, const struct agent_process *p)
+/* Writes the members of the exit, which end the object. */
+static void write_reason(struct buf *out, const struct agent_process *p)
 {
 	const char *cause = agent_process_cause(p);
-	AUTO(buf_done) struct buf text = BUF(256), reason = BUF(123);
 	char signal[16];
 
 	output_signal_name(p->signal, signal);
-	buf_addf(&reason, "{\"exitCode\":%" PRId64, p->exit_code);
+	json_add_whole(out, "exitCode", p->exit_code);
 	if (agent_cause_is_limit(cause))
-		buf_addf(&reason, ",\"exitReason\":\"%s\"", cause);
+		json_add_text(out, "exitReason", cause);
 	else if (signal[0])
-		buf_addf(&reason, ",\"exitReason\":\"%s\"", signal);
-	buf_add_byte(&reason, '}');
+		json_add_text(out, "exitReason", signal);
+	json_end_object(out);
+}
+
+static void write_exit(struct pty_view *v, struct relay *relay, const struct agent_process *p)
+{
+	AUTO(buf_done) struct buf text = BUF(256), reason = BUF(123);
+
+	json_begin_object(&reason, NULL);
+	write_reason(&reason, p);
 	if (v->wants_exit) {
-		buf_addf(&text, "{\"type\":\"control\",\"status\":\"exited\",%s",
-		         buf_text(&reason) + 1);
+		json_begin_object(&text, NULL);
+		json_add_text(&text, "type", "control");
+		json_add_text(&text, "status", "exited");
+		write_reason(&text, p);
 		relay_write_text_message(relay, buf_span(&text));
 	}
 	v->stream.ended = true;
@@ -356,6 +355,7 @@ static JSON_SHAPE(envs_shape, "DaytonaPtyEnvs", envs_body, "The environment of a
 static int parse_envs(struct request *rq, struct span base64url, struct json_map *ret,
                       struct error *err)
 {
+	AUTO(buf_done) struct buf whole = BUF(2 * ENVS_MAX);
 	struct span text;
 	struct envs_body b;
 
@@ -366,8 +366,10 @@ static int parse_envs(struct request *rq, struct span base64url, struct json_map
 		            ENVS_MAX);
 	if (daytona_read_base64url(rq->arena, base64url, &text, err) < 0)
 		return FAIL_CONTEXT(err, ENVS_TOKEN);
-	text = span_of(arena_format(rq->arena, "{\"envs\":%.*s}", (int)text.size, text.data));
-	if (json_parse(rq->arena, text, &envs_shape, &b, err) < 0)
+	json_begin_object(&whole, NULL);
+	json_add_raw(&whole, "envs", text);
+	json_end_object(&whole);
+	if (json_parse(rq->arena, buf_span(&whole), &envs_shape, &b, err) < 0)
 		return -1;
 	*ret = b.envs;
 	return 0;
@@ -409,15 +411,15 @@ static int list_ptys(struct request *rq, UNUSED const void *body, struct reply *
 
 	if (daytona_target_open(rq, &t, err) < 0 || find_ptys(rq, &t, all, err) < 0)
 		return -1;
-	buf_add_text(out, "{\"sessions\":[");
+	json_begin_object(out, NULL);
+	json_begin_list(out, "sessions");
 	for (size_t i = 0; i < all->count; i++) {
 		if (ask_size(rq, &t, &nothing, &all->items[i], err) < 0)
 			return -1;
-		if (i > 0)
-			buf_add_byte(out, ',');
 		write_pty(out, &all->items[i]);
 	}
-	buf_add_text(out, "]}");
+	json_end_list(out);
+	json_end_object(out);
 	return 0;
 }
 
@@ -463,17 +465,14 @@ static int delete_pty(struct request *rq, UNUSED const void *body, struct reply 
 {
 	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
 	struct agent_signal kill = {.signal = SIGKILL, .whole_tree = 1};
-	const struct compute_call call = {
-	        .type = AGENT_SIGNAL, .shape = agent_signal_shape, .message = &kill};
 	struct pty pty;
 
 	if (open_pty(rq, &t, &pty, err) < 0)
 		return -1;
 	kill.process = pty.process;
-	if (compute_call(t.hold.provider, t.hold.id, rq->arena, &call, rq->deadline, err) < 0)
+	if (compute_signal(t.hold.provider, t.hold.id, AGENT_SIGNAL, &kill, rq->deadline, err) < 0)
 		return -1;
-	reply_text(reply, "application/json", SPAN("{\"message\":\"PTY session deleted\"}"));
-	return 0;
+	return daytona_reply_member(reply, "message", "PTY session deleted");
 }
 
 #define READ SCOPE_SANDBOX_READ, ROUTE_HIDDEN

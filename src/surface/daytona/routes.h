@@ -3,7 +3,7 @@
  * state. */
 #pragma once
 
-#include "http/http.h"
+#include "http/server/http.h"
 
 extern const struct route daytona_bulk_routes[];
 extern const struct route daytona_files_routes[];

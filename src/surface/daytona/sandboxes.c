@@ -3,11 +3,14 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "config/config.h"
 #include "edge/undo.h"
-#include "fleet/backups.h"
-#include "fleet/volume.h"
+#include "fleet/core/defaults.h"
+#include "fleet/sandbox/settings.h"
+#include "fleet/volume/volume.h"
+#include "json/write.h"
+#include "provider/provider.h"
 #include "store/snapshots.h"
-#include "store/volumes.h"
 #include "surface/daytona/daytona.h"
 #include "surface/daytona/images.h"
 #include "surface/daytona/intervals.h"
@@ -144,10 +147,10 @@ static struct sandbox_dto dto_of(struct request *rq, const struct sandbox_record
 	        .cpu = r->resources.cpu,
 	        .memory = (double)r->resources.memory_mb / MB_PER_GB,
 	        .disk = (double)r->resources.disk_mb / MB_PER_GB,
-	        .auto_stop = daytona_minutes(r->idle_stop_ms),
-	        .auto_pause = daytona_minutes(r->idle_pause_ms),
-	        .auto_archive = daytona_minutes(r->archive_after_ms),
-	        .auto_delete = daytona_delete_minutes(r->delete_after_ms),
+	        .auto_stop = daytona_minutes(r->timeouts.idle_stop_ms),
+	        .auto_pause = daytona_minutes(r->timeouts.idle_pause_ms),
+	        .auto_archive = daytona_minutes(r->timeouts.archive_after_ms),
+	        .auto_delete = daytona_delete_minutes(r->timeouts.delete_after_ms),
 	        .destroy_at = r->timeout_at,
 	        .created_at = r->created_at,
 	        .updated_at = r->last_event_at > r->created_at ? r->last_event_at : r->created_at,
@@ -207,7 +210,7 @@ int daytona_sandbox_write(struct request *rq, struct buf *out, const struct sand
 
 	if (load_whole_dto(rq, r, &dto, err) < 0)
 		return -1;
-	json_write(out, &whole_shape, &dto);
+	json_add_struct(out, NULL, &whole_shape, &dto);
 	return 0;
 }
 
@@ -219,15 +222,13 @@ int daytona_sandboxes_write(struct request *rq, struct buf *out, const struct sa
 	if (list->count > 0 && store_mounts_of_project(api_of(rq)->store, rq->arena,
 	                                               api_project(rq), &mounts, err) < 0)
 		return -1;
-	buf_add_byte(out, '[');
+	json_begin_list(out, NULL);
 	for (size_t i = 0; i < list->count; i++) {
 		const struct sandbox_dto dto = whole_dto_of(rq, &list->items[i], &mounts);
 
-		if (i > 0)
-			buf_add_byte(out, ',');
-		json_write(out, &whole_shape, &dto);
+		json_add_struct(out, NULL, &whole_shape, &dto);
 	}
-	buf_add_byte(out, ']');
+	json_end_list(out);
 	return 0;
 }
 
@@ -236,7 +237,7 @@ void daytona_sandbox_write_listed(struct request *rq, struct buf *out,
 {
 	const struct sandbox_dto dto = dto_of(rq, r);
 
-	json_write(out, &listed_shape, &dto);
+	json_add_struct(out, NULL, &listed_shape, &dto);
 }
 
 int daytona_sandbox_reply_as(struct request *rq, struct reply *reply,
@@ -316,14 +317,8 @@ static const struct json_member create_request_members[] = {
         JSON_RAW_MEMBER(daytona_create_body, secrets),
         JSON_END,
 };
-static const struct json_shape create_request = {
-        .name = "DaytonaCreate",
-        .about = "The sandbox to create",
-        .size = sizeof(struct daytona_create_body),
-        .members = create_request_members,
-        .present_offset = offsetof(struct daytona_create_body, present),
-        .is_open = true,
-};
+static JSON_OPEN_BITS_SHAPE(create_request, "DaytonaCreate", daytona_create_body,
+                            "The sandbox to create");
 
 static bool is_given(const char *text)
 {
@@ -478,6 +473,20 @@ int daytona_sandbox_make(struct request *rq, const struct daytona_sandbox_reques
 	return make_sandbox(rq, &b, &request, ret, err);
 }
 
+/* Waits until the sandbox has started. */
+static int create_and_answer(struct request *rq, const struct daytona_create_body *b,
+                             struct fleet_create *request, struct reply *reply, struct error *err)
+{
+	struct sandbox_record record;
+
+	request->wait = true;
+	request->awaited = api_awaited_if_parking(rq);
+	if (make_sandbox(rq, b, request, &record, err) < 0)
+		return -1;
+	api_undo_create(rq, reply, record.id);
+	return daytona_sandbox_reply(rq, reply, &record, err);
+}
+
 /* Creates a sandbox from an image. If the image must be built first, the client polls the sandbox.
  */
 static int create_from_image(struct request *rq, const struct daytona_create_body *b,
@@ -486,7 +495,6 @@ static int create_from_image(struct request *rq, const struct daytona_create_bod
 	struct id id = id_new();
 	struct daytona_image image;
 	struct fleet_create request = create_of(rq, b);
-	struct sandbox_record record;
 
 	if (is_given(b->snapshot))
 		return FAIL(err, ERROR_INVALID, "give either snapshot or buildInfo");
@@ -496,12 +504,7 @@ static int create_from_image(struct request *rq, const struct daytona_create_bod
 		return daytona_image_reply_pending(rq, reply, &image, id.text, err);
 	request.id = id.text;
 	request.template = image.template;
-	request.wait = true;
-	request.awaited = api_awaited_if_parking(rq);
-	if (make_sandbox(rq, b, &request, &record, err) < 0)
-		return -1;
-	api_undo_create(rq, reply, record.id);
-	return daytona_sandbox_reply(rq, reply, &record, err);
+	return create_and_answer(rq, b, &request, reply, err);
 }
 
 static int create_sandbox(struct request *rq, const void *body, struct reply *reply,
@@ -509,18 +512,12 @@ static int create_sandbox(struct request *rq, const void *body, struct reply *re
 {
 	const struct daytona_create_body *b = body;
 	struct fleet_create request = create_of(rq, b);
-	struct sandbox_record record;
 	struct id id = id_new();
 
 	if (has_items(b->build))
 		return create_from_image(rq, b, reply, err);
 	request.id = id.text;
-	request.wait = true;
-	request.awaited = api_awaited_if_parking(rq);
-	if (make_sandbox(rq, b, &request, &record, err) < 0)
-		return -1;
-	api_undo_create(rq, reply, record.id);
-	return daytona_sandbox_reply(rq, reply, &record, err);
+	return create_and_answer(rq, b, &request, reply, err);
 }
 
 /* ---- get ---- */

@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/id.h"
+#include "json/write.h"
 #include "store/vault.h"
 #include "surface/daytona/daytona.h"
 #include "surface/daytona/routes.h"
@@ -96,14 +98,8 @@ static const struct json_member page_query_members[] = {
         JSON_WHOLE_MEMBER(secrets_page_query, limit, .min = 1, .max = 200),
         JSON_END,
 };
-static const struct json_shape page_query = {
-        .name = "DaytonaSecretsQuery",
-        .about = "The secrets to list",
-        .size = sizeof(struct secrets_page_query),
-        .members = page_query_members,
-        .present_offset = offsetof(struct secrets_page_query, present),
-        .is_open = true,
-};
+static JSON_OPEN_BITS_SHAPE(page_query, "DaytonaSecretsQuery", secrets_page_query,
+                            "The secrets to list");
 
 /* ---- members ---- */
 
@@ -179,12 +175,8 @@ static const char *text_or_null(const char *text)
 
 static void write_pair(struct buf *out, const char *key, const char *value)
 {
-	if (!value)
-		return;
-	buf_add_text(out, out->size > 1 ? "," : "");
-	json_write_text(out, span_of(key));
-	buf_add_byte(out, ':');
-	json_write_text(out, span_of(value));
+	if (value)
+		json_add_text(out, key, value);
 }
 
 /* Keeps the metadata that E2B's clients have set. */
@@ -197,7 +189,7 @@ static int write_metadata(struct arena *a, const struct secret_metadata *metadat
 
 	if (json_load(a, span_of(r->metadata_json), &all, err) < 0)
 		return -1;
-	buf_add_byte(&text, '{');
+	json_begin_object(&text, NULL);
 	write_pair(&text, "description", text_or_null(metadata->description));
 	write_pair(&text, "hosts", text_or_null(metadata->hosts));
 	for (size_t i = 0; i < json_count(all); i++) {
@@ -206,7 +198,7 @@ static int write_metadata(struct arena *a, const struct secret_metadata *metadat
 		if (strcmp(key, "description") != 0 && strcmp(key, "hosts") != 0)
 			write_pair(&text, key, value);
 	}
-	buf_add_byte(&text, '}');
+	json_end_object(&text);
 	if (text.overflowed)
 		return FAIL(err, ERROR_TOO_LARGE, "description and hosts are too large");
 	r->metadata_json = arena_copy(a, buf_span(&text));
@@ -346,15 +338,13 @@ static size_t keep_named(struct vault_list *list, const char *part)
 static void write_items(struct arena *a, struct buf *out, const struct vault_record *items,
                         size_t count)
 {
-	buf_add_byte(out, '[');
+	json_begin_list(out, NULL);
 	for (size_t i = 0; i < count; i++) {
 		const struct secret_dto dto = dto_of(a, &items[i]);
 
-		if (i > 0)
-			buf_add_byte(out, ',');
-		json_write(out, &secret_shape, &dto);
+		json_add_struct(out, NULL, &secret_shape, &dto);
 	}
-	buf_add_byte(out, ']');
+	json_end_list(out);
 }
 
 static int list_secrets(struct request *rq, UNUSED const void *body, struct reply *reply,
@@ -390,13 +380,14 @@ static int list_secrets_page(struct request *rq, UNUSED const void *body, struct
 		first = found.count;
 	if (limit > found.count - first)
 		limit = found.count - first;
-	buf_add_text(out, "{\"items\":");
+	json_begin_object(out, NULL);
+	json_add_name(out, "items");
 	write_items(rq->arena, out, found.items + first, limit);
-	buf_addf(out, ",\"total\":%zu,\"nextCursor\":", found.count);
-	if (first + limit < found.count)
-		buf_addf(out, "\"%zu\"}", first + limit);
-	else
-		buf_add_text(out, "null}");
+	json_add_whole(out, "total", (int64_t)found.count);
+	json_add_text(out, "nextCursor",
+	              first + limit < found.count ? arena_format(rq->arena, "%zu", first + limit)
+	                                          : NULL);
+	json_end_object(out);
 	return 0;
 }
 

@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "calls/stream.h"
+#include "edge/target.h"
+#include "json/write.h"
 #include "provider/compute.h"
 #include "shell/marks.h"
 #include "shell/shell.h"
@@ -100,16 +102,13 @@ static void on_mark(void *context, const struct shell_mark *mark)
 
 static const struct shell_marks_ops shell_marks_ops = {.on_bytes = on_bytes, .on_mark = on_mark};
 
-/* "output":…,"stdout":…,"stderr":…} */
+/* Writes the members "output", "stdout" and "stderr", which end the object. */
 static void write_logs(struct buf *out, struct span both, const struct span streams[2])
 {
-	buf_add_text(out, "\"output\":");
-	json_write_text(out, both);
-	buf_add_text(out, ",\"stdout\":");
-	json_write_text(out, streams[0]);
-	buf_add_text(out, ",\"stderr\":");
-	json_write_text(out, streams[1]);
-	buf_add_byte(out, '}');
+	json_add_span(out, "output", both);
+	json_add_span(out, "stdout", streams[0]);
+	json_add_span(out, "stderr", streams[1]);
+	json_end_object(out);
 }
 
 static void finish_reply(struct follow *f, struct relay *relay)
@@ -121,10 +120,11 @@ static void finish_reply(struct follow *f, struct relay *relay)
 		return;
 	}
 	buf_reset(&f->out);
-	buf_add_byte(&f->out, '{');
-	if (f->form == FORM_EXEC)
-		buf_addf(&f->out, "\"cmdId\":\"%s\",\"exitCode\":%lld,", f->id,
-		         (long long)f->exit_code);
+	json_begin_object(&f->out, NULL);
+	if (f->form == FORM_EXEC) {
+		json_add_text(&f->out, "cmdId", f->id);
+		json_add_whole(&f->out, "exitCode", f->exit_code);
+	}
 	write_logs(&f->out, buf_span(&f->both), streams);
 	relay_answer(relay, 200, "application/json", buf_span(&f->out));
 }
@@ -317,11 +317,24 @@ static int delete_session(struct request *rq, UNUSED const void *body, struct re
 
 static void write_command(struct buf *out, const struct shell_command *c)
 {
-	buf_addf(out, "{\"id\":\"%s\",\"command\":", c->id);
-	json_write_text(out, span_of(c->text));
+	json_begin_object(out, NULL);
+	json_add_text(out, "id", c->id);
+	json_add_text(out, "command", c->text);
 	if (c->has_ended)
-		buf_addf(out, ",\"exitCode\":%lld", (long long)c->exit_code);
-	buf_add_byte(out, '}');
+		json_add_whole(out, "exitCode", c->exit_code);
+	json_end_object(out);
+}
+
+static void write_commands(struct buf *out, const char *session, const struct shell_command *items,
+                           size_t count)
+{
+	json_begin_object(out, NULL);
+	json_add_text(out, "sessionId", session);
+	json_begin_list(out, "commands");
+	for (size_t i = 0; i < count; i++)
+		write_command(out, &items[i]);
+	json_end_list(out);
+	json_end_object(out);
 }
 
 static int write_session(struct request *rq, const struct shell_call *call,
@@ -331,15 +344,7 @@ static int write_session(struct request *rq, const struct shell_call *call,
 
 	if (shell_read_commands(call, rq->arena, shell, &commands, err) < 0)
 		return -1;
-	buf_add_text(out, "{\"sessionId\":");
-	json_write_text(out, span_of(shell->name));
-	buf_add_text(out, ",\"commands\":[");
-	for (size_t i = 0; i < commands.count; i++) {
-		if (i > 0)
-			buf_add_byte(out, ',');
-		write_command(out, &commands.items[i]);
-	}
-	buf_add_text(out, "]}");
+	write_commands(out, shell->name, commands.items, commands.count);
 	return 0;
 }
 
@@ -363,14 +368,11 @@ static int list_sessions(struct request *rq, UNUSED const void *body, struct rep
 	if (open_named_session(rq, NULL, &s, err) < 0 ||
 	    shell_list(&s.call, rq->arena, &found, err) < 0)
 		return -1;
-	buf_add_byte(out, '[');
-	for (size_t i = 0; i < found.count; i++) {
-		if (i > 0)
-			buf_add_byte(out, ',');
+	json_begin_list(out, NULL);
+	for (size_t i = 0; i < found.count; i++)
 		if (write_session(rq, &s.call, &found.items[i], out, err) < 0)
 			return -1;
-	}
-	buf_add_byte(out, ']');
+	json_end_list(out);
 	return 0;
 }
 
@@ -420,7 +422,7 @@ static int get_command_logs(struct request *rq, UNUSED const void *body, struct 
 	if (!wants_websocket(rq)) {
 		struct buf *out = reply_buf(reply, "application/json");
 
-		buf_add_byte(out, '{');
+		json_begin_object(out, NULL);
 		write_logs(out, command.both, command.out);
 		return 0;
 	}
@@ -460,8 +462,7 @@ static int execute_command(struct request *rq, const void *body, struct reply *r
 		return -1;
 	if (b->run_async || b->async) {
 		reply_status(reply, 202);
-		buf_addf(reply_buf(reply, "application/json"), "{\"cmdId\":\"%s\"}", id.text);
-		return 0;
+		return daytona_reply_member(reply, "cmdId", id.text);
 	}
 	attach.process = s.shell.process;
 	memcpy(attach.since, s.shell.output_end, sizeof(attach.since));
@@ -540,19 +541,15 @@ static int get_entrypoint(struct request *rq, UNUSED const void *body, struct re
                           struct error *err)
 {
 	SESSION s = {.call = {.name = NULL}};
-	struct buf *out = reply_buf(reply, "application/json");
+	struct shell_command program = {.id = ENTRYPOINT};
 	struct entrypoint e;
 
 	if (open_entrypoint(rq, &s, &e, err) < 0)
 		return -1;
-	buf_add_text(out, "{\"sessionId\":\"" ENTRYPOINT "\",\"commands\":[");
-	write_command(out, &(struct shell_command){
-	                           .id = ENTRYPOINT,
-	                           .text = e.text,
-	                           .has_ended = e.process.state == AGENT_PROCESS_ENDED,
-	                           .exit_code = e.process.exit_code,
-	                   });
-	buf_add_text(out, "]}");
+	program.text = e.text;
+	program.has_ended = e.process.state == AGENT_PROCESS_ENDED;
+	program.exit_code = e.process.exit_code;
+	write_commands(reply_buf(reply, "application/json"), ENTRYPOINT, &program, 1);
 	return 0;
 }
 

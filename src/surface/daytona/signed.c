@@ -7,9 +7,12 @@
 #include "base/clock.h"
 #include "base/path.h"
 #include "calls/files.h"
-#include "fleet/access.h"
-#include "fleet/preview.h"
-#include "fleet/usage.h"
+#include "edge/hooks.h"
+#include "edge/target.h"
+#include "fleet/core/sandboxes.h"
+#include "fleet/core/use.h"
+#include "fleet/sandbox/preview.h"
+#include "json/write.h"
 #include "surface/daytona/bulk.h"
 #include "surface/daytona/daytona.h"
 #include "surface/daytona/routes.h"
@@ -39,7 +42,7 @@ static int reply_key(struct request *rq, struct reply *reply, const struct sandb
 	char key[FLEET_ACCESS_TOKEN_SIZE + 1];
 
 	find_key(rq, r, key);
-	buf_addf(reply_buf(reply, "application/json"), "\"%s\"", key);
+	json_add_text(reply_buf(reply, "application/json"), NULL, key);
 	return 0;
 }
 

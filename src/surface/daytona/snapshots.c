@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* /daytona/api/snapshots — Daytona's snapshots, from which sandboxes are created: Atoll's templates
  * and snapshots. Also the calls that take a snapshot or make a fork. */
-#include "fleet/build.h"
-#include "fleet/snapshots.h"
-#include "fleet/templates.h"
+#include <string.h>
+
+#include "fleet/build/build.h"
+#include "fleet/core/sandboxes.h"
+#include "fleet/sandbox/fork.h"
+#include "fleet/snapshot/snapshots.h"
+#include "fleet/template/templates.h"
+#include "json/write.h"
+#include "store/builds.h"
+#include "store/templates.h"
 #include "surface/daytona/daytona.h"
 #include "surface/daytona/routes.h"
-
-#include <string.h>
 
 #define BASE DAYTONA_API "/snapshots"
 #define SANDBOX DAYTONA_API "/sandbox/:id"
@@ -262,18 +267,15 @@ static JSON_OPEN_SHAPE(list_query, "DaytonaSnapshotQuery", origin_list_query,
 struct origin_listing {
 	struct buf *out;
 	const struct origin_list_query *q;
-	size_t from, to, count, written;
+	size_t from, to, count;
 };
 
 static void add_listed(struct origin_listing *l, struct snapshot_dto dto)
 {
 	if (l->q->name && !strstr(dto.name, l->q->name))
 		return;
-	if (l->count >= l->from && l->count < l->to) {
-		if (l->written++ > 0)
-			buf_add_byte(l->out, ',');
-		json_write(l->out, &snapshot_dto_shape, &dto);
-	}
+	if (l->count >= l->from && l->count < l->to)
+		json_add_struct(l->out, NULL, &snapshot_dto_shape, &dto);
 	l->count++;
 }
 
@@ -316,11 +318,15 @@ static int list_origins(struct request *rq, UNUSED const void *body, struct repl
 	                           .from = (page - 1) * limit,
 	                           .to = page * limit};
 
-	buf_add_text(l.out, "{\"items\":[");
+	json_begin_object(l.out, NULL);
+	json_begin_list(l.out, "items");
 	if (add_snapshots(rq, &l, err) < 0 || add_templates(rq, &l, err) < 0)
 		return -1;
-	buf_addf(l.out, "],\"total\":%zu,\"page\":%zu,\"totalPages\":%zu}", l.count, page,
-	         (l.count + limit - 1) / limit);
+	json_end_list(l.out);
+	json_add_whole(l.out, "total", (int64_t)l.count);
+	json_add_whole(l.out, "page", (int64_t)page);
+	json_add_whole(l.out, "totalPages", (int64_t)((l.count + limit - 1) / limit));
+	json_end_object(l.out);
 	return 0;
 }
 

@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include "edge/target.h"
 #include "provider/agent_reader.h"
 #include "provider/compute.h"
 #include "provider/compute_run.h"
@@ -44,20 +45,9 @@ const char *toolbox_complaint(struct arena *a, const struct compute_result *resu
 int toolbox_call_file(struct request *rq, const struct api_target *t, const struct files_call *call,
                       struct agent_file *ret, struct error *err)
 {
-	struct agent_file ignored;
-	const struct compute_call ask = {
-	        .type = call->type,
-	        .shape = agent_path_shape,
-	        .message = &call->path,
-	        .reply_type = AGENT_FILE,
-	        .reply_shape = agent_file_shape,
-	        .reply = ret ? ret : &ignored,
-	        .reply_size = sizeof(ignored),
-	};
+	const struct compute_file file = {call->type, &call->path, rq->deadline};
 
-	if (provider_require(t->hold.provider, PROVIDER_CAN_FILES, err) < 0)
-		return -1;
-	return compute_call(t->hold.provider, t->hold.id, rq->arena, &ask, rq->deadline, err);
+	return compute_file(t->hold.provider, t->hold.id, rq->arena, &file, ret, err);
 }
 
 /* Connects to the agent and sends it the request. */
@@ -99,14 +89,7 @@ static int send_content(struct agent_reader *r, struct span content, struct erro
 	AUTO(buf_done) struct buf frames =
 	        BUF(content.size + (content.size / AGENT_DATA_MAX + 2) * WIRE_HEAD_SIZE);
 
-	while (content.size > 0) {
-		size_t piece = content.size < AGENT_DATA_MAX ? content.size : AGENT_DATA_MAX;
-
-		wire_add_frame(&frames, AGENT_DATA, (struct span){content.data, piece});
-		content.data += piece;
-		content.size -= piece;
-	}
-	wire_add_frame(&frames, AGENT_DATA_END, (struct span){NULL, 0});
+	files_add_content(&frames, content);
 	return agent_reader_send(r, buf_span(&frames), err);
 }
 

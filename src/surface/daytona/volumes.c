@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* /daytona/api/volumes — storage that outlives sandboxes. */
-#include "fleet/volume.h"
-
+#include "fleet/volume/volume.h"
+#include "json/write.h"
 #include "surface/daytona/daytona.h"
 #include "surface/daytona/routes.h"
 
@@ -58,15 +58,13 @@ static int list_volumes(struct request *rq, UNUSED const void *body, struct repl
 
 	if (store_volume_list(api_of(rq)->store, rq->arena, api_project(rq), &found, err) < 0)
 		return -1;
-	buf_add_byte(out, '[');
+	json_begin_list(out, NULL);
 	for (size_t i = 0; i < found.count; i++) {
 		const struct volume_dto dto = dto_of(&found.items[i]);
 
-		if (i > 0)
-			buf_add_byte(out, ',');
-		json_write(out, &volume_shape, &dto);
+		json_add_struct(out, NULL, &volume_shape, &dto);
 	}
-	buf_add_byte(out, ']');
+	json_end_list(out);
 	return 0;
 }
 

@@ -3,7 +3,10 @@
  * that of its template. */
 #include <string.h>
 
-#include "fleet/pools.h"
+#include "config/config.h"
+#include "fleet/template/pools.h"
+#include "json/write.h"
+#include "store/templates.h"
 #include "surface/daytona/daytona.h"
 #include "surface/daytona/routes.h"
 
@@ -95,7 +98,7 @@ static int list_pools(struct request *rq, UNUSED const void *body, struct reply 
 
 	if (load_pools(rq, &found, err) < 0)
 		return -1;
-	buf_add_byte(out, '[');
+	json_begin_list(out, NULL);
 	for (size_t i = 0; i < found.count; i++) {
 		if (describe_pool(rq, &found.items[i], &dto, err) < 0) {
 			if (err->code != ERROR_NOT_FOUND)
@@ -103,11 +106,9 @@ static int list_pools(struct request *rq, UNUSED const void *body, struct reply 
 			error_clear(err); /* its template was deleted meanwhile */
 			continue;
 		}
-		if (out->size > 1)
-			buf_add_byte(out, ',');
-		json_write(out, &pool_dto_shape, &dto);
+		json_add_struct(out, NULL, &pool_dto_shape, &dto);
 	}
-	buf_add_byte(out, ']');
+	json_end_list(out);
 	return 0;
 }
 

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "base/id.h"
-#include "fleet/build.h"
+#include "fleet/build/build.h"
 
 #define E2B_BUILD_NAME_SIZE 64
 

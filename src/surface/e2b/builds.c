@@ -8,7 +8,9 @@
 
 #include "base/clock.h"
 #include "calls/build_log.h"
-#include "fleet/access.h"
+#include "config/config.h"
+#include "fleet/core/access.h"
+#include "store/builds.h"
 #include "surface/e2b/e2b.h"
 #include "surface/e2b/routes.h"
 #include "surface/e2b/steps.h"
@@ -32,7 +34,7 @@ struct announce_body {
 	const char **tags;
 	int64_t cpu, memory_mb, disk_mb;
 };
-static const struct json_member announce_members[] = {
+static const struct json_member announce_request_members[] = {
         JSON_TEXT_MEMBER(announce_body, name, .max = 128),
         JSON_TEXT_MEMBER(announce_body, alias, .max = 128),
         JSON_TEXT_LIST_MEMBER(announce_body, tags, .max = BUILD_ALSO_MAX),
@@ -42,14 +44,7 @@ static const struct json_member announce_members[] = {
                           .max = 1 << 28),
         JSON_END,
 };
-static const struct json_shape announce_request = {
-        .name = "E2bBuildRequest",
-        .about = "A template to build",
-        .size = sizeof(struct announce_body),
-        .members = announce_members,
-        .present_offset = SIZE_MAX,
-        .is_open = true,
-};
+static JSON_OPEN_SHAPE(announce_request, "E2bBuildRequest", announce_body, "A template to build");
 
 struct announce_answer {
 	const char *template_id, *build_id;
@@ -313,7 +308,7 @@ struct build_start_body {
 	bool force;
 	struct json_list steps;
 };
-static const struct json_member start_members[] = {
+static const struct json_member start_request_members[] = {
         JSON_TEXT_MEMBER(build_start_body, from_image, .name = "fromImage", .max = 512),
         JSON_TEXT_MEMBER(build_start_body, from_template, .name = "fromTemplate", .max = 256),
         JSON_TEXT_MEMBER(build_start_body, start, .name = "startCmd", .max = 16384),
@@ -323,14 +318,7 @@ static const struct json_member start_members[] = {
         JSON_LIST_MEMBER(build_start_body, steps, &e2b_step_shape, .max = BUILD_STEPS_MAX),
         JSON_END,
 };
-static const struct json_shape start_request = {
-        .name = "E2bBuildStart",
-        .about = "The steps of a template",
-        .size = sizeof(struct build_start_body),
-        .members = start_members,
-        .present_offset = SIZE_MAX,
-        .is_open = true,
-};
+static JSON_OPEN_SHAPE(start_request, "E2bBuildStart", build_start_body, "The steps of a template");
 
 enum registry_type { REGISTRY_ANY, REGISTRY_AMAZON, REGISTRY_GOOGLE };
 static const char *const registry_types[] = {"registry", "aws", "gcp", NULL};

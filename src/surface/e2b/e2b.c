@@ -4,7 +4,14 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "fleet/access.h"
+#include "config/config.h"
+#include "fleet/core/access.h"
+#include "fleet/core/sandboxes.h"
+#include "fleet/snapshot/snapshots.h"
+#include "http/server/failure.h"
+#include "json/write.h"
+#include "store/sandbox_record.h"
+#include "store/templates.h"
 #include "surface/e2b/announced.h"
 #include "surface/e2b/routes.h"
 
@@ -14,17 +21,19 @@ bool e2b_write_failure(const struct request *rq, struct http_failure *failure, s
 {
 	static const char content[] = "/volumecontent/";
 	AUTO(buf_done) struct buf text = BUF(ERROR_TEXT_MAX + ERROR_HINT_MAX + 8);
-	const char *quote;
 
 	if (!rq->route || !rq->route->tag || strcmp(rq->route->tag, E2B_TAG) != 0)
 		return false;
 	buf_add_text(&text, failure->message);
 	if (failure->hint && failure->hint[0])
 		buf_addf(&text, " (%s)", failure->hint);
-	quote = strncmp(rq->path, content, sizeof(content) - 1) == 0 ? "\"" : "";
-	buf_addf(out, "{\"code\":%s%d%s,\"message\":", quote, failure->status, quote);
-	json_write_text(out, buf_span(&text));
-	buf_add_byte(out, '}');
+	json_begin_object(out, NULL);
+	if (strncmp(rq->path, content, sizeof(content) - 1) == 0)
+		json_add_text(out, "code", arena_format(rq->arena, "%d", failure->status));
+	else
+		json_add_whole(out, "code", failure->status);
+	json_add_span(out, "message", buf_span(&text));
+	json_end_object(out);
 	return true;
 }
 

@@ -6,9 +6,13 @@
 #pragma once
 
 #include "edge/caller.h"
-#include "fleet/hold.h"
-#include "fleet/snapshots.h"
-#include "http/http.h"
+#include "http/server/http.h"
+
+struct fleet_ref;
+struct id;
+struct sandbox_record;
+struct snapshot_record;
+struct template_record;
 
 /* The version of E2B's daemon whose calls surface/envd answers. Clients check it before they use
  * newer calls. */

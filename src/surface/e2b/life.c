@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* /sandboxes/:id/… — connect, resume, set the timeout, pause, set the network. */
-#include "fleet/egress.h"
-#include "fleet/settings.h"
+#include "fleet/core/waiting.h"
+#include "fleet/sandbox/egress.h"
+#include "fleet/sandbox/settings.h"
+#include "json/json.h"
+#include "sandbox/egress.h"
 #include "surface/e2b/e2b.h"
 #include "surface/e2b/routes.h"
 
@@ -31,32 +34,19 @@ enum wake_row {
 	WAKE_TIMEOUT,
 	WAKE_MEMORY,
 };
-static const struct json_member wake_members[] = {
+static const struct json_member wake_request_members[] = {
         [WAKE_TIMEOUT] = JSON_WHOLE_MEMBER(e2b_wake_body, timeout, .min = 0, .max = YEAR_S),
         [WAKE_MEMORY] = JSON_BOOL_MEMBER(e2b_wake_body, memory),
         JSON_END,
 };
-static const struct json_shape wake_request = {
-        .name = "E2bWake",
-        .about = "Seconds from now, and whether the processes are resumed",
-        .size = sizeof(struct e2b_wake_body),
-        .members = wake_members,
-        .present_offset = offsetof(struct e2b_wake_body, present),
-        .is_open = true,
-};
-static const struct json_member refresh_members[] = {
+static JSON_OPEN_BITS_SHAPE(wake_request, "E2bWake", e2b_wake_body,
+                            "Seconds from now, and whether the processes are resumed");
+static const struct json_member refresh_request_members[] = {
         JSON_WHOLE_MEMBER(e2b_timeout_body, timeout, .name = "duration", .min = 0,
                           .max = REFRESH_MAX_S),
         JSON_END,
 };
-static const struct json_shape refresh_request = {
-        .name = "E2bRefresh",
-        .about = "Seconds from now",
-        .size = sizeof(struct e2b_timeout_body),
-        .members = refresh_members,
-        .present_offset = offsetof(struct e2b_timeout_body, present),
-        .is_open = true,
-};
+static JSON_OPEN_BITS_SHAPE(refresh_request, "E2bRefresh", e2b_timeout_body, "Seconds from now");
 
 static int set_timeout(struct request *rq, int64_t seconds, bool is_later,
                        struct sandbox_record *ret, struct error *err)
@@ -162,18 +152,12 @@ struct e2b_pause_body {
 	bool memory;
 	uint64_t present;
 };
-static const struct json_member pause_members[] = {
+static const struct json_member pause_request_members[] = {
         JSON_BOOL_MEMBER(e2b_pause_body, memory),
         JSON_END,
 };
-static const struct json_shape pause_request = {
-        .name = "E2bPause",
-        .about = "Whether to keep the memory",
-        .size = sizeof(struct e2b_pause_body),
-        .members = pause_members,
-        .present_offset = offsetof(struct e2b_pause_body, present),
-        .is_open = true,
-};
+static JSON_OPEN_BITS_SHAPE(pause_request, "E2bPause", e2b_pause_body,
+                            "Whether to keep the memory");
 
 /* A pause without memory is a stop: the files are kept, and the next start begins from them. */
 static int pause_sandbox(struct request *rq, const void *body, struct reply *reply,

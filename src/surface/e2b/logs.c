@@ -7,8 +7,10 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "json/json.h"
 #include "provider/compute.h"
 #include "store/events.h"
+#include "store/sandbox_record.h"
 #include "surface/e2b/e2b.h"
 #include "surface/e2b/routes.h"
 #include "wire/agent.h"

@@ -3,7 +3,11 @@
 #include <math.h>
 
 #include "base/clock.h"
-#include "fleet/history.h"
+#include "fleet/core/sandboxes.h"
+#include "fleet/usage/history.h"
+#include "json/json.h"
+#include "json/write.h"
+#include "store/sandbox_record.h"
 #include "surface/e2b/e2b.h"
 #include "surface/e2b/routes.h"
 
@@ -75,15 +79,13 @@ static int get_metrics(struct request *rq, UNUSED const void *body, struct reply
 	if (e2b_sandbox_find(rq, &record, err) < 0 ||
 	    fleet_history(api_of(rq)->fleet, rq->arena, &record, &period, &found, err) < 0)
 		return -1;
-	buf_add_byte(out, '[');
+	json_begin_list(out, NULL);
 	for (size_t i = 0; i < found.count; i++) {
 		const struct e2b_metric metric = metric_of(&record, &found, &found.items[i]);
 
-		if (i > 0)
-			buf_add_byte(out, ',');
-		json_write(out, &metric_shape, &metric);
+		json_add_struct(out, NULL, &metric_shape, &metric);
 	}
-	buf_add_byte(out, ']');
+	json_end_list(out);
 	return 0;
 }
 
@@ -113,11 +115,7 @@ static void add_sample(struct request *rq, struct span id, struct buf *out)
 	    found.count == 0)
 		return;
 	metric = metric_of(&record, &found, &found.items[found.count - 1]);
-	if (out->data[out->size - 1] != '{')
-		buf_add_byte(out, ',');
-	json_write_text(out, id);
-	buf_add_byte(out, ':');
-	json_write(out, &metric_shape, &metric);
+	json_add_struct(out, ref.id_or_name, &metric_shape, &metric);
 }
 
 static int get_many_metrics(struct request *rq, UNUSED const void *body, struct reply *reply,
@@ -128,14 +126,16 @@ static int get_many_metrics(struct request *rq, UNUSED const void *body, struct 
 	struct span rest = span_of(q->ids), id;
 	unsigned count = 0;
 
-	buf_add_text(out, "{\"sandboxes\":{");
+	json_begin_object(out, NULL);
+	json_begin_object(out, "sandboxes");
 	while (rest.size > 0) {
 		(void)span_split(&rest, ',', &id);
 		if (++count > SANDBOXES_MAX)
 			return FAIL(err, ERROR_INVALID, "sandbox_ids: more than %d", SANDBOXES_MAX);
 		add_sample(rq, id, out);
 	}
-	buf_add_text(out, "}}");
+	json_end_object(out);
+	json_end_object(out);
 	return 0;
 }
 

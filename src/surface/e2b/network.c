@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* E2B's network settings of a sandbox: the destinations that it may reach, by address and by host
  * name. Proxies, rules that change requests and TLS on the sandbox's ports are refused. */
-#include "surface/e2b/e2b.h"
-
+#include "json/json.h"
 #include "sandbox/egress.h"
+#include "store/sandbox_record.h"
+#include "surface/e2b/e2b.h"
 
 #define DESTINATIONS_MAX SANDBOX_EGRESS_ALLOW_MAX
 
@@ -17,7 +18,7 @@ enum network_row {
 	NETWORK_PUBLIC,
 	NETWORK_INTERNET,
 };
-static const struct json_member network_members[] = {
+static const struct json_member e2b_network_shape_members[] = {
         [NETWORK_ALLOW_OUT] =
                 JSON_TEXT_LIST_MEMBER(e2b_network, allow_out, .name = "allowOut",
                                       .max = DESTINATIONS_MAX, .flags = JSON_OMIT_EMPTY),
@@ -38,14 +39,8 @@ static const struct json_member network_members[] = {
                                  .flags = JSON_OMIT_EMPTY),
         JSON_END,
 };
-const struct json_shape e2b_network_shape = {
-        .name = "E2bNetwork",
-        .about = "Destinations that a sandbox may reach, and access to its ports",
-        .size = sizeof(struct e2b_network),
-        .members = network_members,
-        .present_offset = offsetof(struct e2b_network, present),
-        .is_open = true,
-};
+JSON_OPEN_BITS_SHAPE(e2b_network_shape, "E2bNetwork", e2b_network,
+                     "Destinations that a sandbox may reach, and access to its ports");
 
 static bool has_row(const struct e2b_network *n, enum network_row row)
 {

@@ -2,7 +2,7 @@
 /* surface/e2b/routes.h — the route tables of E2B's API, its form of a failure, and its state. */
 #pragma once
 
-#include "http/http.h"
+#include "http/server/http.h"
 
 extern const struct route e2b_builds_routes[];
 extern const struct route e2b_life_routes[];

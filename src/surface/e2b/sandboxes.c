@@ -6,10 +6,13 @@
 
 #include "base/clock.h"
 #include "edge/undo.h"
-#include "fleet/create.h"
-#include "fleet/volume.h"
+#include "fleet/lifecycle/create.h"
+#include "fleet/lifecycle/lifecycle.h"
+#include "fleet/volume/volume.h"
+#include "json/write.h"
 #include "sandbox/egress.h"
-#include "store/volumes.h"
+#include "store/snapshots.h"
+#include "store/templates.h"
 #include "surface/e2b/e2b.h"
 #include "surface/e2b/routes.h"
 
@@ -57,7 +60,7 @@ struct e2b_create_body {
 	uint64_t present;
 };
 enum e2b_create_row { CREATE_TIMEOUT, CREATE_MEMORY, CREATE_INTERNET };
-static const struct json_member create_members[] = {
+static const struct json_member create_request_members[] = {
         [CREATE_TIMEOUT] = JSON_WHOLE_MEMBER(e2b_create_body, timeout, .min = 0, .max = YEAR_S),
         [CREATE_MEMORY] =
                 JSON_BOOL_MEMBER(e2b_create_body, auto_pause_memory, .name = "autoPauseMemory"),
@@ -76,14 +79,8 @@ static const struct json_member create_members[] = {
                          .max = SANDBOX_MOUNTS_MAX),
         JSON_END,
 };
-static const struct json_shape create_request = {
-        .name = "E2bNewSandbox",
-        .about = "The sandbox to create",
-        .size = sizeof(struct e2b_create_body),
-        .members = create_members,
-        .present_offset = offsetof(struct e2b_create_body, present),
-        .is_open = true,
-};
+static JSON_OPEN_BITS_SHAPE(create_request, "E2bNewSandbox", e2b_create_body,
+                            "The sandbox to create");
 
 static bool has_row(const struct e2b_create_body *b, enum e2b_create_row row)
 {
@@ -158,9 +155,9 @@ static int create_sandbox(struct request *rq, const struct e2b_create_body *b, i
 	        .timeout_ms = timeout_s > 0 ? timeout_s * SECOND_MS : 1,
 	        .network_json = e2b_network_format(rq->arena, &b->network),
 	        /* The timeout ends the sandbox; idleness does not. */
-	        .idle_pause_ms = -1,
-	        .idle_stop_ms = -1,
-	        .idle_reap_ms = IDLE_NEVER_MS,
+	        .timeouts.idle_pause_ms = -1,
+	        .timeouts.idle_stop_ms = -1,
+	        .timeouts.idle_reap_ms = IDLE_NEVER_MS,
 	        .wait = true,
 	        .awaited = api_awaited_if_parking(rq),
 	};
@@ -253,7 +250,8 @@ static JSON_SHAPE(detail_shape, "E2bSandboxDetail", e2b_sandbox_detail, "A sandb
 /* A sandbox of the native API may have no end; the answer says one year from now. */
 static int64_t end_of(const struct sandbox_record *r)
 {
-	int64_t last = r->lifetime_max_ms > 0 ? r->created_at + r->lifetime_max_ms : 0;
+	int64_t last =
+	        r->timeouts.lifetime_max_ms > 0 ? r->created_at + r->timeouts.lifetime_max_ms : 0;
 
 	if (r->timeout_at > 0)
 		return last > 0 && last < r->timeout_at ? last : r->timeout_at;
@@ -479,13 +477,11 @@ static void reply_listed(struct reply *reply, const struct e2b_listing *l)
 {
 	struct buf *out = reply_buf(reply, "application/json");
 
-	buf_add_byte(out, '[');
+	json_begin_list(out, NULL);
 	for (size_t i = 0; i < l->count; i++) {
-		if (i > 0)
-			buf_add_byte(out, ',');
-		json_write(out, &listed_shape, &l->items[i]);
+		json_add_struct(out, NULL, &listed_shape, &l->items[i]);
 	}
-	buf_add_byte(out, ']');
+	json_end_list(out);
 }
 
 static int begin_listing(struct request *rq, struct e2b_listing *ret, struct error *err)

@@ -5,6 +5,9 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/id.h"
+#include "json/json.h"
+#include "json/write.h"
 #include "store/vault.h"
 #include "surface/e2b/e2b.h"
 #include "surface/e2b/routes.h"
@@ -90,10 +93,8 @@ static int read_name(struct arena *a, const char *text, const char **ret, struct
 static int read_metadata(struct arena *a, const struct json_map *map, const char **ret,
                          struct error *err)
 {
-	AUTO(buf_done) struct buf text = BUF(2 * METADATA_MAX);
 	size_t bytes = 0;
 
-	buf_add_byte(&text, '{');
 	for (size_t i = 0; i < map->count; i++) {
 		size_t key = strlen(map->pairs[i].key), value = strlen(map->pairs[i].value);
 
@@ -102,15 +103,10 @@ static int read_metadata(struct arena *a, const struct json_map *map, const char
 			return FAIL(err, ERROR_INVALID,
 			            "metadata: keys have 1 to %d bytes, values up to %d",
 			            METADATA_KEY_MAX, METADATA_VALUE_MAX);
-		buf_add_text(&text, i > 0 ? "," : "");
-		json_write_text(&text, span_of(map->pairs[i].key));
-		buf_add_byte(&text, ':');
-		json_write_text(&text, span_of(map->pairs[i].value));
 	}
-	buf_add_byte(&text, '}');
-	if (bytes > METADATA_MAX || text.overflowed)
+	*ret = json_format_map(a, map);
+	if (bytes > METADATA_MAX || strlen(*ret) > 2 * METADATA_MAX)
 		return FAIL(err, ERROR_INVALID, "metadata: at most %d bytes", METADATA_MAX);
-	*ret = arena_copy(a, buf_span(&text));
 	return 0;
 }
 
@@ -174,15 +170,13 @@ static int list_secrets(struct request *rq, UNUSED const void *body, struct repl
 	       strcmp(found.items[first].name, q->next_token) <= 0)
 		first++;
 	end = found.count - first > limit ? first + limit : found.count;
-	buf_add_byte(out, '[');
+	json_begin_list(out, NULL);
 	for (size_t i = first; i < end; i++) {
 		const struct e2b_secret_answer item = answer_of(rq->arena, &found.items[i]);
 
-		if (i > first)
-			buf_add_byte(out, ',');
-		json_write(out, &secret_shape, &item);
+		json_add_struct(out, NULL, &secret_shape, &item);
 	}
-	buf_add_byte(out, ']');
+	json_end_list(out);
 	if (end < found.count)
 		reply_header(reply, "x-next-token", found.items[end - 1].name);
 	return 0;

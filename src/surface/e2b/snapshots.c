@@ -3,6 +3,10 @@
  * created from it as from a template. It holds files but no processes: see docs/use/migrate-e2b.md.
  */
 #include "base/log.h"
+#include "fleet/sandbox/fork.h"
+#include "fleet/snapshot/snapshots.h"
+#include "json/json.h"
+#include "json/write.h"
 #include "surface/e2b/e2b.h"
 #include "surface/e2b/routes.h"
 
@@ -88,9 +92,7 @@ static void write_info(struct buf *out, struct arena *a, const struct snapshot_r
 
 	if (r->state != SNAPSHOT_READY)
 		return;
-	if (out->size > 1)
-		buf_add_byte(out, ',');
-	json_write(out, &info_shape, &info);
+	json_add_struct(out, NULL, &info_shape, &info);
 }
 
 /* Lists the snapshot of this name, if it exists. */
@@ -138,11 +140,11 @@ static int list_snapshots(struct request *rq, UNUSED const void *body, struct re
 	const struct snapshots_query *q = rq->query;
 	struct buf *out = reply_buf(reply, "application/json");
 
-	buf_add_byte(out, '[');
+	json_begin_list(out, NULL);
 	if ((q->name ? list_named_snapshot(rq, q->name, out, err)
 	             : list_snapshots_page(rq, q, reply, out, err)) < 0)
 		return -1;
-	buf_add_byte(out, ']');
+	json_end_list(out);
 	return 0;
 }
 
@@ -153,19 +155,13 @@ struct e2b_fork_body {
 	uint64_t present;
 };
 enum fork_row { FORK_TIMEOUT, FORK_COUNT };
-static const struct json_member fork_members[] = {
+static const struct json_member fork_request_members[] = {
         [FORK_TIMEOUT] = JSON_WHOLE_MEMBER(e2b_fork_body, timeout, .min = 0, .max = YEAR_S),
         [FORK_COUNT] = JSON_WHOLE_MEMBER(e2b_fork_body, count, .min = 1, .max = FLEET_FORK_MAX),
         JSON_END,
 };
-static const struct json_shape fork_request = {
-        .name = "E2bFork",
-        .about = "The number of forks and their timeout in seconds",
-        .size = sizeof(struct e2b_fork_body),
-        .members = fork_members,
-        .present_offset = offsetof(struct e2b_fork_body, present),
-        .is_open = true,
-};
+static JSON_OPEN_BITS_SHAPE(fork_request, "E2bFork", e2b_fork_body,
+                            "The number of forks and their timeout in seconds");
 
 /* The forks keep the files when the snapshot is removed. */
 static void drop_snapshot(struct request *rq, const char *id)
@@ -199,14 +195,15 @@ static int fork_sandbox(struct request *rq, const void *body, struct reply *repl
 	drop_snapshot(rq, made.snapshot.id);
 	reply_status(reply, 201);
 	out = reply_buf(reply, "application/json");
+	json_begin_list(out, NULL);
 	for (unsigned i = 0; i < made.count; i++) {
 		const struct e2b_sandbox s = e2b_sandbox_of(rq, &made.sandboxes[i]);
 
-		buf_add_text(out, i == 0 ? "[{\"sandbox\":" : ",{\"sandbox\":");
-		json_write(out, &e2b_sandbox_shape, &s);
-		buf_add_byte(out, '}');
+		json_begin_object(out, NULL);
+		json_add_struct(out, "sandbox", &e2b_sandbox_shape, &s);
+		json_end_object(out);
 	}
-	buf_add_byte(out, ']');
+	json_end_list(out);
 	return 0;
 }
 

@@ -4,9 +4,12 @@
 #include <math.h>
 #include <string.h>
 
-#include "fleet/recipe.h"
-#include "fleet/templates.h"
-#include "store/builds.h"
+#include "config/config.h"
+#include "fleet/snapshot/snapshots.h"
+#include "fleet/template/recipe.h"
+#include "fleet/template/templates.h"
+#include "json/write.h"
+#include "store/templates.h"
 #include "surface/e2b/e2b.h"
 #include "surface/e2b/routes.h"
 
@@ -30,7 +33,7 @@ struct e2b_template_answer {
 	        JSON_TIME_MEMBER(e2b_template_answer, last_spawned_at, .name = "lastSpawnedAt",    \
 	                         .flags = JSON_NULLABLE),                                          \
 	        JSON_WHOLE_MEMBER(e2b_template_answer, spawn_count, .name = "spawnCount")
-static const struct json_member listed_template_members[] = {
+static const struct json_member listed_template_shape_members[] = {
         COMMON_ROWS,
         JSON_TEXT_MEMBER(e2b_template_answer, build_id, .name = "buildID"),
         JSON_WHOLE_MEMBER(e2b_template_answer, cpu_count, .name = "cpuCount"),
@@ -43,13 +46,7 @@ static const struct json_member listed_template_members[] = {
         JSON_TEXT_MEMBER(e2b_template_answer, build_status, .name = "buildStatus"),
         JSON_END,
 };
-static const struct json_shape listed_template_shape = {
-        .name = "E2bTemplate",
-        .about = "A template",
-        .size = sizeof(struct e2b_template_answer),
-        .members = listed_template_members,
-        .present_offset = SIZE_MAX,
-};
+static JSON_SHAPE(listed_template_shape, "E2bTemplate", e2b_template_answer, "A template");
 
 struct e2b_build_answer {
 	const char *build_id, *status, *envd_version;
@@ -67,18 +64,13 @@ static const struct json_member build_answer_shape_members[] = {
 };
 static JSON_SHAPE(build_answer_shape, "E2bTemplateBuild", e2b_build_answer,
                   "A build of a template");
-static const struct json_member whole_template_members[] = {
+static const struct json_member whole_template_shape_members[] = {
         COMMON_ROWS,
         JSON_LIST_MEMBER(e2b_template_answer, builds, &build_answer_shape),
         JSON_END,
 };
-static const struct json_shape whole_template_shape = {
-        .name = "E2bTemplateWithBuilds",
-        .about = "A template and its builds",
-        .size = sizeof(struct e2b_template_answer),
-        .members = whole_template_members,
-        .present_offset = SIZE_MAX,
-};
+static JSON_SHAPE(whole_template_shape, "E2bTemplateWithBuilds", e2b_template_answer,
+                  "A template and its builds");
 
 static const char *const states[] = {
         [TEMPLATE_PENDING] = "ready", /* its first use builds it */
@@ -139,15 +131,13 @@ static int list_templates(struct request *rq, UNUSED const void *body, struct re
 
 	if (store_template_list(api_of(rq)->store, rq->arena, api_project(rq), &found, err) < 0)
 		return -1;
-	buf_add_byte(out, '[');
+	json_begin_list(out, NULL);
 	for (size_t i = 0; i < found.count; i++) {
 		const struct e2b_template_answer item = answer_of(rq, &found.items[i]);
 
-		if (i > 0)
-			buf_add_byte(out, ',');
-		json_write(out, &listed_template_shape, &item);
+		json_add_struct(out, NULL, &listed_template_shape, &item);
 	}
-	buf_add_byte(out, ']');
+	json_end_list(out);
 	return 0;
 }
 
@@ -382,7 +372,7 @@ static int list_tags(struct request *rq, UNUSED const void *body, struct reply *
 	if (e2b_name_parse(rq->arena, request_param(rq, "id"), &name, err) < 0 ||
 	    store_template_list(api_of(rq)->store, rq->arena, api_project(rq), &found, err) < 0)
 		return -1;
-	buf_add_byte(out, '[');
+	json_begin_list(out, NULL);
 	for (size_t i = 0; i < found.count; i++) {
 		const struct template_record *t = &found.items[i];
 		struct tag_answer item;
@@ -393,11 +383,9 @@ static int list_tags(struct request *rq, UNUSED const void *body, struct reply *
 			continue;
 		item = (struct tag_answer){other.tag, e2b_uuid_format(rq->arena, t->id, 0),
 		                           t->created_at};
-		if (out->size > 1)
-			buf_add_byte(out, ',');
-		json_write(out, &tag_shape, &item);
+		json_add_struct(out, NULL, &tag_shape, &item);
 	}
-	buf_add_byte(out, ']');
+	json_end_list(out);
 	if (out->size == 2)
 		return FAIL(err, ERROR_NOT_FOUND, "no template '%s'", name.name);
 	return 0;

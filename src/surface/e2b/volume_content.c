@@ -5,13 +5,13 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/path.h"
 #include "calls/files.h"
-#include "edge/limiter.h"
-#include "fleet/access.h"
-#include "fleet/volume.h"
+#include "edge/target.h"
+#include "fleet/core/access.h"
+#include "fleet/volume/volume.h"
 #include "json/json.h"
+#include "json/write.h"
 #include "provider/compute.h"
 #include "provider/compute_run.h"
 #include "surface/e2b/e2b.h"
@@ -37,28 +37,15 @@ static const struct json_member content_query_members[] = {
         JSON_BOOL_MEMBER(content_query, force),
         JSON_END,
 };
-static const struct json_shape content_query = {
-        .name = "E2bContentQuery",
-        .about = "The file",
-        .size = sizeof(struct content_query),
-        .members = content_query_members,
-        .present_offset = offsetof(struct content_query, present),
-        .is_open = true,
-};
-static const struct json_member attributes_members[] = {
+static JSON_OPEN_BITS_SHAPE(content_query, "E2bContentQuery", content_query, "The file");
+static const struct json_member attributes_request_members[] = {
         [CONTENT_UID] = JSON_WHOLE_MEMBER(content_query, uid, .min = 0, .max = ID_NUMBER_MAX),
         [CONTENT_GID] = JSON_WHOLE_MEMBER(content_query, gid, .min = 0, .max = ID_NUMBER_MAX),
         [CONTENT_MODE] = JSON_WHOLE_MEMBER(content_query, mode, .min = 0, .max = 07777),
         JSON_END,
 };
-static const struct json_shape attributes_request = {
-        .name = "E2bAttributes",
-        .about = "Owner, group and mode of a file",
-        .size = sizeof(struct content_query),
-        .members = attributes_members,
-        .present_offset = offsetof(struct content_query, present),
-        .is_open = true,
-};
+static JSON_OPEN_BITS_SHAPE(attributes_request, "E2bAttributes", content_query,
+                            "Owner, group and mode of a file");
 
 static bool has_row(const struct content_query *q, enum content_row row)
 {
@@ -125,24 +112,22 @@ static void write_stat(struct buf *out, const struct agent_file *file, const cha
 
 	while (span_find(rest, '/') >= 0)
 		(void)span_split(&rest, '/', &name);
-	buf_add_text(out, "{\"name\":");
-	json_write_text(out, rest.size > 0 && !span_equals_text(rest, ".") ? rest : SPAN("/"));
-	buf_addf(out, ",\"type\":\"%s\",\"path\":",
-	         types[file->type < COUNT_OF(types) ? file->type : AGENT_FILE_OTHER]);
-	json_write_text(out, span_equals_text(rest, ".") ? SPAN("/") : span_of(path));
-	buf_addf(out, ",\"size\":%" PRIu64 ",\"mode\":%u,\"uid\":%u,\"gid\":%u",
-	         file->size > INT64_MAX ? INT64_MAX : file->size, file->mode, file->uid, file->gid);
+	json_begin_object(out, NULL);
+	json_add_span(out, "name",
+	              rest.size > 0 && !span_equals_text(rest, ".") ? rest : SPAN("/"));
+	json_add_text(out, "type",
+	              types[file->type < COUNT_OF(types) ? file->type : AGENT_FILE_OTHER]);
+	json_add_text(out, "path", span_equals_text(rest, ".") ? "/" : path);
+	json_add_whole(out, "size", file->size > INT64_MAX ? INT64_MAX : (int64_t)file->size);
+	json_add_whole(out, "mode", file->mode);
+	json_add_whole(out, "uid", file->uid);
+	json_add_whole(out, "gid", file->gid);
 	/* The agent reports one time only, that of the last modification. */
-	for (size_t i = 0; i < COUNT_OF(times); i++) {
-		buf_addf(out, ",\"%s\":\"", times[i]);
-		clock_format(out, file->modified_unix_ms);
-		buf_add_byte(out, '"');
-	}
-	if (file->type == AGENT_FILE_SYMLINK) {
-		buf_add_text(out, ",\"target\":");
-		json_write_text(out, span_of(file->link));
-	}
-	buf_add_byte(out, '}');
+	for (size_t i = 0; i < COUNT_OF(times); i++)
+		json_add_epoch_time(out, times[i], file->modified_unix_ms);
+	if (file->type == AGENT_FILE_SYMLINK)
+		json_add_text(out, "target", file->link);
+	json_end_object(out);
 }
 
 /* Writes the path as E2B's clients do: absolute from the volume's root. */
@@ -210,8 +195,7 @@ static int on_entry(void *context, const void *reply, struct error *err)
 	if (l->count == ENTRIES_MAX)
 		return FAIL(err, ERROR_TOO_LARGE, "the folder has more than %d entries",
 		            ENTRIES_MAX);
-	if (l->count++ > 0)
-		buf_add_byte(l->out, ',');
+	l->count++;
 	buf_addf(&path, "%s/%s", l->folder, file->path);
 	write_stat(l->out, file, buf_text(&path));
 	return 0;
@@ -225,28 +209,17 @@ static int list_folder(struct request *rq, UNUSED const void *body, struct reply
 	struct files_call call = {.type = AGENT_LIST,
 	                          .path = {.depth = q->depth ? (uint32_t)q->depth : 1}};
 	struct volume_folder_listing l = {.out = reply_buf(reply, "application/json")};
-	struct agent_file file;
-	struct compute_call list = {
-	        .type = AGENT_LIST,
-	        .shape = agent_path_shape,
-	        .message = &call.path,
-	        .reply_type = AGENT_FILE,
-	        .reply_shape = agent_file_shape,
-	        .reply = &file,
-	        .reply_size = sizeof(file),
-	        .on_reply = on_entry,
-	        .context = &l,
-	};
+	const struct compute_file list = {AGENT_LIST, &call.path, rq->deadline, on_entry, &l};
 
 	if (open_volume(rq, false, &t, &call, err) < 0)
 		return -1;
 	l.folder = strcmp(call.path.path, ".") == 0
 	                   ? ""
 	                   : arena_format(rq->arena, "/%s", call.path.path);
-	buf_add_byte(l.out, '[');
-	if (compute_call(t.hold.provider, t.hold.id, rq->arena, &list, rq->deadline, err) < 0)
+	json_begin_list(l.out, NULL);
+	if (compute_file(t.hold.provider, t.hold.id, rq->arena, &list, NULL, err) < 0)
 		return -1;
-	buf_add_byte(l.out, ']');
+	json_end_list(l.out);
 	return 0;
 }
 
@@ -291,17 +264,9 @@ static int change_attributes(struct request *rq, struct api_target *t,
 static int call_for_file(struct request *rq, struct api_target *t, const struct files_call *call,
                          uint16_t type, struct agent_file *ret, struct error *err)
 {
-	const struct compute_call one = {
-	        .type = type,
-	        .shape = agent_path_shape,
-	        .message = &call->path,
-	        .reply_type = AGENT_FILE,
-	        .reply_shape = agent_file_shape,
-	        .reply = ret,
-	        .reply_size = sizeof(*ret),
-	};
+	const struct compute_file file = {type, &call->path, rq->deadline};
 
-	return compute_call(t->hold.provider, t->hold.id, rq->arena, &one, rq->deadline, err);
+	return compute_file(t->hold.provider, t->hold.id, rq->arena, &file, ret, err);
 }
 
 static int patch_path(struct request *rq, const void *body, struct reply *reply, struct error *err)

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* /volumes — create, list and remove volumes. volume_content.c serves their files. */
-#include "fleet/access.h"
-#include "fleet/volume.h"
+#include "fleet/core/access.h"
+#include "fleet/volume/volume.h"
+#include "json/json.h"
+#include "json/write.h"
 #include "surface/e2b/e2b.h"
 #include "surface/e2b/routes.h"
 
@@ -18,18 +20,12 @@ static JSON_OPEN_SHAPE(volume_request, "E2bNewVolume", e2b_volume_body, "A volum
 struct e2b_volume_answer {
 	const char *volume_id, *name, *token;
 };
-static const struct json_member listed_members[] = {
+static const struct json_member listed_shape_members[] = {
         JSON_TEXT_MEMBER(e2b_volume_answer, volume_id, .name = "volumeID"),
         JSON_TEXT_MEMBER(e2b_volume_answer, name),
         JSON_END,
 };
-static const struct json_shape listed_shape = {
-        .name = "E2bVolume",
-        .about = "A volume",
-        .size = sizeof(struct e2b_volume_answer),
-        .members = listed_members,
-        .present_offset = SIZE_MAX,
-};
+static JSON_SHAPE(listed_shape, "E2bVolume", e2b_volume_answer, "A volume");
 static const struct json_member volume_shape_members[] = {
         JSON_TEXT_MEMBER(e2b_volume_answer, volume_id, .name = "volumeID"),
         JSON_TEXT_MEMBER(e2b_volume_answer, name),
@@ -70,16 +66,14 @@ static int list_volumes(struct request *rq, UNUSED const void *body, struct repl
 
 	if (store_volume_list(api_of(rq)->store, rq->arena, api_project(rq), &found, err) < 0)
 		return -1;
-	buf_add_byte(out, '[');
+	json_begin_list(out, NULL);
 	for (size_t i = 0; i < found.count; i++) {
 		const struct e2b_volume_answer item = {found.items[i].id, found.items[i].name,
 		                                       NULL};
 
-		if (i > 0)
-			buf_add_byte(out, ',');
-		json_write(out, &listed_shape, &item);
+		json_add_struct(out, NULL, &listed_shape, &item);
 	}
-	buf_add_byte(out, ']');
+	json_end_list(out);
 	return 0;
 }
 

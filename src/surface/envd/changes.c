@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "surface/envd/changes.h"
 
-#include "wire/agent.h"
-
 #include <errno.h>
+
+#include "edge/target.h"
+#include "json/write.h"
+#include "provider/provider.h"
+#include "wire/agent.h"
 
 void changes_init(struct changes *c)
 {
@@ -32,14 +35,12 @@ static int take_change(struct changes *c, const struct agent_change *change, str
 		return FAIL(err, ERROR_SYSTEM, "the agent sent a change of unknown kind %u",
 		            change->kind);
 	buf_reset(&c->event);
-	buf_add_text(&c->event, "{\"name\":");
-	json_write_text(&c->event, span_of(change->path[0] ? change->path : "."));
-	buf_addf(&c->event, ",\"type\":\"%s\"", names[change->kind]);
-	if (c->entry.size > 0 && !c->entry.overflowed) {
-		buf_add_text(&c->event, ",\"entry\":");
-		buf_add_span(&c->event, buf_span(&c->entry));
-	}
-	buf_add_byte(&c->event, '}');
+	json_begin_object(&c->event, NULL);
+	json_add_text(&c->event, "name", change->path[0] ? change->path : ".");
+	json_add_text(&c->event, "type", names[change->kind]);
+	if (c->entry.size > 0 && !c->entry.overflowed)
+		json_add_raw(&c->event, "entry", buf_span(&c->entry));
+	json_end_object(&c->event);
 	buf_reset(&c->entry);
 	*ret = buf_span(&c->event);
 	return 1;

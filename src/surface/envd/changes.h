@@ -4,6 +4,8 @@
 
 #include "surface/envd/envd.h"
 
+struct api_target;
+
 /* The size of one event with its entry, in which JSON may escape every byte. */
 #define CHANGES_EVENT_MAX ((size_t)256 * 1024)
 

@@ -3,7 +3,7 @@
  * a temporary name and then renamed, so that the destination is never incomplete. */
 #include <string.h>
 
-#include "base/path.h"
+#include "edge/target.h"
 #include "provider/compute.h"
 #include "surface/envd/envd.h"
 #include "wire/agent.h"
@@ -13,31 +13,20 @@
 
 struct compose {
 	struct request *rq;
-	struct api_target target;
+	const struct api_target *target;
 	const char *user, *destination, *partial;
 	const char **sources; /* as the caller sent them; NULL-terminated */
 	size_t count;
 };
 
-static void compose_done(struct compose *c)
-{
-	api_target_done(&c->target);
-}
-
 static int call_for_path(struct compose *c, uint16_t type, const struct agent_path *path,
                          const char **ret_path, struct error *err)
 {
+	const struct compute_file call = {type, path, c->rq->deadline};
 	struct agent_file file = {.path = NULL};
-	struct compute_call call = {.type = type, .shape = agent_path_shape, .message = path};
 
-	if (type != AGENT_REMOVE) {
-		call.reply_type = AGENT_FILE;
-		call.reply_shape = agent_file_shape;
-		call.reply = &file;
-		call.reply_size = sizeof(file);
-	}
-	if (compute_call(c->target.hold.provider, c->target.hold.id, c->rq->arena, &call,
-	                 c->rq->deadline, err) < 0)
+	if (compute_file(c->target->hold.provider, c->target->hold.id, c->rq->arena, &call, &file,
+	                 err) < 0)
 		return -1;
 	if (ret_path)
 		*ret_path = file.path ? file.path : "";
@@ -104,7 +93,7 @@ static int read_request(struct compose *c, struct error *err)
 	struct id id = id_new();
 
 	if (envd_read_json(c->rq, &body, err) < 0 ||
-	    envd_user_find(c->rq, &c->target, json_text(json_get(body, "username"), NULL), &c->user,
+	    envd_user_find(c->rq, c->target, json_text(json_get(body, "username"), NULL), &c->user,
 	                   err) < 0)
 		return -1;
 	sources = json_get(body, "source_paths");
@@ -120,29 +109,28 @@ static int read_request(struct compose *c, struct error *err)
 		if (!c->sources[i][0])
 			return FAIL(err, ERROR_INVALID, "a path of source_paths is empty");
 	}
-	return provider_require(c->target.hold.provider, PROVIDER_CAN_FILES, err);
+	return provider_require(c->target->hold.provider, PROVIDER_CAN_FILES, err);
 }
 
-static int compose_files(struct request *rq, UNUSED const void *body, struct reply *reply,
-                         struct error *err)
+static int compose_files(struct request *rq, struct reply *reply, struct api_target *t,
+                         UNUSED const void *body, struct error *err)
 {
-	AUTO(compose_done) struct compose c = {.rq = rq};
-	int opened = envd_target_open(rq, reply, &c.target, err);
+	struct compose c = {.rq = rq, .target = t};
 	const char *made;
 	struct buf *out;
 
-	if (opened != 0)
-		return opened < 0 ? -1 : 0;
 	if (read_request(&c, err) < 0 || join_sources(&c, &made, err) < 0 ||
 	    remove_sources(&c, made, err) < 0)
 		return -1;
 	out = reply_buf(reply, "application/json");
-	buf_add_text(out, "{\"path\":");
-	json_write_text(out, span_of(made));
-	buf_add_text(out, ",\"name\":");
-	json_write_text(out, span_of(path_last(made)));
-	buf_add_text(out, ",\"type\":\"file\"}");
+	envd_write_upload(out, made, NULL);
 	return 0;
+}
+
+static int handle_compose(struct request *rq, UNUSED const void *body, struct reply *reply,
+                          struct error *err)
+{
+	return envd_call_run(rq, reply, &(struct envd_call){envd_target_open, compose_files}, err);
 }
 
 const struct route envd_compose_routes[] = {
@@ -150,7 +138,7 @@ const struct route envd_compose_routes[] = {
          .path = "/files/compose",
          .flags = ROUTE_PUBLIC | ROUTE_RAW_BODY | ROUTE_HIDDEN | ROUTE_SLOW,
          .body_max = BODY_MAX_BYTES,
-         .handle = compose_files,
+         .handle = handle_compose,
          .tag = ENVD_TAG,
          .summary = "Join files into one"},
         {.path = NULL},

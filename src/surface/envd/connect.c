@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "surface/envd/connect.h"
 
-#include "json/json.h"
+#include "http/server/failure.h"
+#include "json/write.h"
 
 #define TIMEOUT_DIGITS_MAX INT64_C(9999999999)
 
@@ -66,23 +67,22 @@ void connect_end_envelope(struct buf *out, size_t begun, unsigned flags)
 		head[1 + i] = (char)(size >> 8 * (3 - i) & 0xff);
 }
 
-static void write_error(struct buf *out, const char *code, const char *message)
+void connect_write_error(struct buf *out, const char *name, const char *code, const char *message)
 {
-	buf_addf(out, "{\"code\":\"%s\",\"message\":", code);
-	json_write_text(out, span_of(message));
-	buf_add_byte(out, '}');
+	json_begin_object(out, name);
+	json_add_text(out, "code", code);
+	json_add_text(out, "message", message);
+	json_end_object(out);
 }
 
 void connect_write_end(struct buf *out, const struct error *err)
 {
 	size_t begun = connect_begin_envelope(out);
 
-	buf_add_byte(out, '{');
-	if (err) {
-		buf_add_text(out, "\"error\":");
-		write_error(out, connect_code(err->code), err->text);
-	}
-	buf_add_byte(out, '}');
+	json_begin_object(out, NULL);
+	if (err)
+		connect_write_error(out, "error", connect_code(err->code), err->text);
+	json_end_object(out);
 	connect_end_envelope(out, begun, CONNECT_END);
 }
 
@@ -120,7 +120,7 @@ void connect_write_failure(struct http_failure *failure, struct buf *out)
 
 	if (failure->err && statuses[code])
 		failure->status = statuses[code];
-	write_error(out, connect_code(code), failure->message);
+	connect_write_error(out, NULL, connect_code(code), failure->message);
 }
 
 int connect_timeout_parse(const char *text, int64_t *ret_ms, struct error *err)

@@ -12,7 +12,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/span.h"
-#include "http/http.h"
+#include "http/server/http.h"
 
 #define CONNECT_HEAD_SIZE 5
 #define CONNECT_MESSAGE_MAX ((size_t)4 * 1024 * 1024)
@@ -38,7 +38,9 @@ void connect_write_end(struct buf *out, const struct error *err);
 
 /* "not_found", … */
 const char *connect_code(enum error_code code);
-/* Writes {"code":"not_found","message":"…"} for a call without streams, and sets its status. */
+/* {"code":"not_found","message":"…"}; `name` as in json/write.h. */
+void connect_write_error(struct buf *out, const char *name, const char *code, const char *message);
+/* Writes the error of a call without streams, and sets its status. */
 void connect_write_failure(struct http_failure *failure, struct buf *out);
 /* Reads "Connect-Timeout-Ms"; 0 if the header is absent. The protocol allows at most 10 digits. */
 MUST_CHECK int connect_timeout_parse(const char *text, int64_t *ret_ms, struct error *err);

@@ -4,6 +4,7 @@
 #include <strings.h>
 
 #include "base/clock.h"
+#include "edge/target.h"
 #include "provider/compute.h"
 
 #define PING_S 90
@@ -122,14 +123,31 @@ void connect_stream_on_tick(struct stream *s, struct relay *relay)
 
 /* ---- the request ---- */
 
-int connect_stream_open(struct request *rq, struct reply *reply, struct api_target *ret,
-                        struct error *err)
+/* Answers a failure before the first message by the message that ends the stream. Returns 0, or -1
+ * if a worker has to run the handler again. */
+static int refuse_stream(struct request *rq, struct reply *reply, const struct error *err)
 {
-	int opened = envd_target_open(rq, reply, ret, err);
+	struct buf *out;
 
-	if (opened >= 0 || err->code == ERROR_UNAUTHENTICATED)
-		return opened;
-	return connect_stream_refuse(rq, reply, err) == 0 ? 1 : -1;
+	if (request_is_deferred(rq))
+		return -1;
+	out = reply_buf(reply, CONNECT_STREAM_TYPE);
+	buf_reset(out);
+	connect_write_end(out, err);
+	return 0;
+}
+
+int connect_stream_run(struct request *rq, struct reply *reply, connect_stream_call *call,
+                       struct error *err)
+{
+	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	int opened = envd_target_open(rq, reply, &t, err);
+
+	if (opened > 0)
+		return 0;
+	if (opened < 0 && err->code == ERROR_UNAUTHENTICATED)
+		return -1;
+	return opened == 0 && call(rq, reply, &t, err) == 0 ? 0 : refuse_stream(rq, reply, err);
 }
 
 int connect_stream_read(struct request *rq, const struct json_value **ret, struct error *err)
@@ -142,16 +160,4 @@ int connect_stream_read(struct request *rq, const struct json_value **ret, struc
 	if (connect_read_single(rq->body, &message, err) < 0)
 		return -1;
 	return json_load(rq->arena, message.size ? message : SPAN("{}"), ret, err);
-}
-
-int connect_stream_refuse(struct request *rq, struct reply *reply, const struct error *err)
-{
-	struct buf *out;
-
-	if (request_is_deferred(rq))
-		return -1;
-	out = reply_buf(reply, CONNECT_STREAM_TYPE);
-	buf_reset(out);
-	connect_write_end(out, err);
-	return 0;
 }

@@ -4,11 +4,14 @@
 #pragma once
 
 #include "calls/stream.h"
-#include "fleet/hold.h"
 #include "surface/envd/connect.h"
 #include "surface/envd/envd.h"
 
+struct api_target;
 struct compute_request;
+struct json_value;
+struct relay;
+struct reply;
 
 struct connect_stream {
 	struct stream stream; /* must be first */
@@ -44,14 +47,13 @@ void connect_stream_finish(struct connect_stream *c, struct relay *relay, const 
 /* For AGENT_FAILED: sends the failure as the last message. */
 void connect_stream_fail(struct connect_stream *c, struct relay *relay, struct span payload);
 
-/* envd_target_open for a stream. A failure is sent as a message, because clients turn the HTTP
- * status of a stream into a less exact code: 429 becomes "unavailable". A request without access
- * gets the status 401. */
-MUST_CHECK int connect_stream_open(struct request *rq, struct reply *reply, struct api_target *ret,
-                                   struct error *err);
+/* Opens the sandbox of the request and runs a call that answers with a stream. A failure is sent as
+ * a message, because clients turn the HTTP status of a stream into a less exact code: 429 becomes
+ * "unavailable". A request without access gets the status 401. */
+typedef int connect_stream_call(struct request *rq, struct reply *reply, struct api_target *t,
+                                struct error *err);
+MUST_CHECK int connect_stream_run(struct request *rq, struct reply *reply,
+                                  connect_stream_call *call, struct error *err);
 /* Reads the request's only message; {} if it is empty. */
 MUST_CHECK int connect_stream_read(struct request *rq, const struct json_value **ret,
                                    struct error *err);
-/* Answers a failure before the first message by the message that ends the stream. Returns 0, or -1
- * if a worker has to run the handler again. */
-int connect_stream_refuse(struct request *rq, struct reply *reply, const struct error *err);

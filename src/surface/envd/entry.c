@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Files as envd's EntryInfo. */
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
 #include "base/path.h"
+#include "json/write.h"
 #include "surface/envd/envd.h"
+#include "surface/envd/files.h"
 
 static const char *type_name(uint32_t type)
 {
@@ -20,32 +23,33 @@ static const char *type_name(uint32_t type)
 }
 
 /* "-rw-r--r--", "drwxr-xr-x", "Lrwxrwxrwx", "ugtrwx…": letters for special bits come first. */
-static void write_permissions(struct buf *out, const struct agent_entry *entry)
+static void format_permissions(const struct agent_entry *entry, char ret[16])
 {
 	static const char letters[] = "rwxrwxrwx";
 	static const struct {
 		uint32_t bit;
 		char letter;
 	} special[] = {{04000, 'u'}, {02000, 'g'}, {01000, 't'}};
-	size_t begun = out->size;
+	char *at = ret;
 
 	if (entry->type == AGENT_FILE_FOLDER)
-		buf_add_byte(out, 'd');
+		*at++ = 'd';
 	if (entry->type == AGENT_FILE_SYMLINK)
-		buf_add_byte(out, 'L');
+		*at++ = 'L';
 	if (entry->type == AGENT_FILE_OTHER)
-		buf_add_byte(out, '?');
+		*at++ = '?';
 	for (size_t i = 0; i < COUNT_OF(special); i++)
 		if (entry->mode & special[i].bit)
-			buf_add_byte(out, special[i].letter);
-	if (out->size == begun)
-		buf_add_byte(out, '-');
+			*at++ = special[i].letter;
+	if (at == ret)
+		*at++ = '-';
 	for (unsigned i = 0; i < 9; i++)
-		buf_add_byte(out, entry->mode & (0400U >> i) ? letters[i] : '-');
+		*at++ = entry->mode & (0400U >> i) ? letters[i] : '-';
+	*at = '\0';
 }
 
 /* RFC 3339 with nanoseconds. Times outside the years 1970 to 9999 are clamped. */
-static void write_time(struct buf *out, const struct agent_entry *entry)
+static void format_time(const struct agent_entry *entry, char *ret, size_t size)
 {
 	static const int64_t last = INT64_C(253402300799);
 	time_t seconds = (time_t)(entry->modified_s < 0      ? 0
@@ -56,36 +60,42 @@ static void write_time(struct buf *out, const struct agent_entry *entry)
 
 	gmtime_r(&seconds, &parts);
 	(void)strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &parts);
-	buf_addf(out, "%s.%09uZ", text, entry->modified_ns % 1000000000U);
+	(void)snprintf(ret, size, "%s.%09uZ", text, entry->modified_ns % 1000000000U);
+}
+
+void envd_write_upload(struct buf *out, const char *path, const char *attributes)
+{
+	json_begin_object(out, NULL);
+	json_add_text(out, "path", path);
+	json_add_text(out, "name", path_last(path));
+	json_add_text(out, "type", "file");
+	if (attributes)
+		envd_metadata_write(out, "metadata", attributes);
+	json_end_object(out);
 }
 
 void envd_write_entry(struct buf *out, const struct agent_entry *entry)
 {
 	bool is_link = entry->type == AGENT_FILE_SYMLINK;
 	uint32_t mode = is_link ? entry->link_mode : entry->mode;
+	char size[24], permissions[16], modified[64];
 
-	buf_add_text(out, "{\"name\":");
-	json_write_text(out, span_of(path_last(entry->path)));
-	buf_addf(out,
-	         ",\"type\":\"%s\",\"path\":", type_name(is_link ? entry->link_type : entry->type));
-	json_write_text(out, span_of(entry->path));
-	buf_addf(out, ",\"size\":\"%" PRIu64 "\",\"mode\":%u,\"permissions\":\"", entry->size,
-	         mode & 0777);
-	write_permissions(out, entry);
-	buf_add_text(out, "\",\"owner\":");
-	json_write_text(out, span_of(entry->owner));
-	buf_add_text(out, ",\"group\":");
-	json_write_text(out, span_of(entry->group));
-	buf_add_text(out, ",\"modifiedTime\":\"");
-	write_time(out, entry);
-	buf_add_byte(out, '"');
-	if (is_link) {
-		buf_add_text(out, ",\"symlinkTarget\":");
-		json_write_text(out, span_of(entry->link[0] ? entry->link : entry->path));
-	}
-	if (entry->attributes[0]) {
-		buf_add_text(out, ",\"metadata\":");
-		envd_write_pairs(out, entry->attributes);
-	}
-	buf_add_byte(out, '}');
+	(void)snprintf(size, sizeof(size), "%" PRIu64, entry->size);
+	format_permissions(entry, permissions);
+	format_time(entry, modified, sizeof(modified));
+	json_begin_object(out, NULL);
+	json_add_text(out, "name", path_last(entry->path));
+	json_add_text(out, "type", type_name(is_link ? entry->link_type : entry->type));
+	json_add_text(out, "path", entry->path);
+	json_add_text(out, "size", size);
+	json_add_whole(out, "mode", mode & 0777);
+	json_add_text(out, "permissions", permissions);
+	json_add_text(out, "owner", entry->owner);
+	json_add_text(out, "group", entry->group);
+	json_add_text(out, "modifiedTime", modified);
+	if (is_link)
+		json_add_text(out, "symlinkTarget", entry->link[0] ? entry->link : entry->path);
+	if (entry->attributes[0])
+		envd_write_pairs(out, "metadata", entry->attributes);
+	json_end_object(out);
 }

@@ -6,17 +6,18 @@
  * or if its host is PORT-ID.DOMAIN. Port 49983 leads to these routes and port 49999 to the code
  * interpreter's. Any other port is a server inside the sandbox (ports.c).
  *
- * These requests carry no API key. The sandbox's own token (fleet/access.h) admits the request,
- * to that sandbox only. */
+ * These requests carry no API key. The sandbox's own token (fleet/core/access.h) admits the
+ * request, to that sandbox only. */
 #pragma once
 
 #include "base/id.h"
 #include "edge/api.h"
 #include "edge/caller.h"
-#include "fleet/hold.h"
 #include "json/json.h"
 #include "surface/envd/routes.h"
 #include "wire/agent_files.h"
+
+struct api_target;
 
 #define ENVD_PORT 49983
 #define INTERPRETER_PORT 49999 /* interpreter_routes.c */
@@ -42,6 +43,8 @@ MUST_CHECK int envd_address_require(const struct request *rq, struct reply *repl
 
 /* For api->refuse_port: answers in the words of E2B's proxy; false: the proxy has none for this
  * error. */
+struct json_value;
+struct reply;
 struct agent_process;
 struct preview_port;
 bool envd_port_refuse(struct reply *reply, const struct preview_port *at, const struct error *err);
@@ -57,6 +60,17 @@ MUST_CHECK int envd_target_open(struct request *rq, struct reply *reply, struct 
 /* The same without the check of the token, for a request that was authorized otherwise. */
 MUST_CHECK int envd_target_hold(struct request *rq, struct reply *reply, const char *id,
                                 struct api_target *ret, struct error *err);
+/* Opens the sandbox of a request and runs a call that uses it. `run` is skipped if `open` returns
+ * 1, because the reply is already written. */
+struct envd_call {
+	int (*open)(struct request *rq, struct reply *reply, struct api_target *ret,
+	            struct error *err);
+	int (*run)(struct request *rq, struct reply *reply, struct api_target *t, const void *body,
+	           struct error *err);
+	const void *body; /* for `run` */
+};
+MUST_CHECK int envd_call_run(struct request *rq, struct reply *reply, const struct envd_call *call,
+                             struct error *err);
 /* Answers 502, by which the SDKs recognize a sandbox that does not exist any more. */
 void envd_reply_gone(struct reply *reply, const char *id);
 /* The user to act as: `given` if not NULL, else the name of "Basic NAME:", else the sandbox's
@@ -77,9 +91,12 @@ MUST_CHECK int envd_read_json(struct request *rq, const struct json_value **ret,
  * the agent itself works as root. */
 struct agent_path envd_path_of(const char *path, const char *user);
 
+/* {"code":404,"message":"…"} */
+void envd_write_message(struct buf *out, int code, const char *message);
 /* metadata.c: writes a NULL-terminated list of "name=value" as {"name":"value"}. */
-void envd_write_pairs(struct buf *out, const char *const *pairs);
-/* entry.c */
+void envd_write_pairs(struct buf *out, const char *name, const char *const *pairs);
+/* entry.c: a file that was written; `attributes` as in files.h, or NULL */
+void envd_write_upload(struct buf *out, const char *path, const char *attributes);
 void envd_write_entry(struct buf *out, const struct agent_entry *entry);
 #define ENVD_METADATA "user.e2b." /* prefix of the extended attributes that hold metadata */
 

@@ -5,26 +5,41 @@
 #include <signal.h>
 #include <stdio.h>
 
-#include "edge/text.h"
+#include "json/write.h"
 #include "surface/envd/connect.h"
 #include "wire/agent_cause.h"
+
+/* {"event":{NAME:{…}}} */
+static void begin_event(struct buf *out, const char *name)
+{
+	json_begin_object(out, NULL);
+	json_begin_object(out, "event");
+	json_begin_object(out, name);
+}
+
+static void end_event(struct buf *out, size_t begun)
+{
+	for (unsigned depth = 0; depth < 3; depth++)
+		json_end_object(out);
+	connect_end_envelope(out, begun, 0);
+}
 
 void events_write_start(struct buf *out, uint32_t pid)
 {
 	size_t begun = connect_begin_envelope(out);
 
-	buf_addf(out, "{\"event\":{\"start\":{\"pid\":%u}}}", pid);
-	connect_end_envelope(out, begun, 0);
+	begin_event(out, "start");
+	json_add_whole(out, "pid", pid);
+	end_event(out, begun);
 }
 
 void events_write_data(struct buf *out, const char *stream, struct span bytes)
 {
 	size_t begun = connect_begin_envelope(out);
 
-	buf_addf(out, "{\"event\":{\"data\":{\"%s\":\"", stream);
-	text_write_base64(out, bytes);
-	buf_add_text(out, "\"}}}");
-	connect_end_envelope(out, begun, 0);
+	begin_event(out, "data");
+	json_add_bytes(out, stream, bytes);
+	end_event(out, begun);
 }
 
 /* Writes the signal's name as E2B's daemon writes it: clients may compare it. */
@@ -60,22 +75,20 @@ void events_write_end(struct buf *out, const struct agent_process *p)
 	const char *cause = agent_process_cause(p);
 	const char *why = agent_cause_is_limit(cause) ? agent_cause_explain(cause) : NULL;
 	size_t begun = connect_begin_envelope(out);
-	char status[64];
+	char status[64], failure[256];
 
 	if (p->signal)
 		format_signal(p->signal, status, sizeof(status));
 	else
 		(void)snprintf(status, sizeof(status), "exit status %" PRId64, p->exit_code);
-	buf_add_text(out, "{\"event\":{\"end\":{");
-	if (p->signal)
-		buf_add_text(out, "\"exitCode\":-1,");
-	else if (p->exit_code)
-		buf_addf(out, "\"exited\":true,\"exitCode\":%" PRId64 ",", p->exit_code);
-	else
-		buf_add_text(out, "\"exited\":true,");
-	buf_addf(out, "\"status\":\"%s\"", status);
+	(void)snprintf(failure, sizeof(failure), "%s%s%s", status, why ? ": " : "", why ? why : "");
+	begin_event(out, "end");
+	if (!p->signal)
+		json_add_bool(out, "exited", true);
 	if (p->signal || p->exit_code)
-		buf_addf(out, ",\"error\":\"%s%s%s\"", status, why ? ": " : "", why ? why : "");
-	buf_add_text(out, "}}}");
-	connect_end_envelope(out, begun, 0);
+		json_add_whole(out, "exitCode", p->signal ? -1 : p->exit_code);
+	json_add_text(out, "status", status);
+	if (p->signal || p->exit_code)
+		json_add_text(out, "error", failure);
+	end_event(out, begun);
 }

@@ -6,7 +6,9 @@
 
 #include "base/clock.h"
 #include "calls/files.h"
-#include "fleet/access.h"
+#include "edge/target.h"
+#include "fleet/core/access.h"
+#include "store/sandboxes.h"
 #include "surface/envd/access.h"
 
 #define BODY_MAX_BYTES ((size_t)1 << 40)
@@ -105,9 +107,8 @@ static enum coding choose_coding(const char *accept)
 static int refuse_codings(struct reply *reply)
 {
 	reply_status(reply, 406);
-	buf_add_text(reply_buf(reply, "application/json"),
-	             "{\"code\":406,\"message\":\"no acceptable encoding found, supported: "
-	             "[identity, gzip]\"}");
+	envd_write_message(reply_buf(reply, "application/json"), 406,
+	                   "no acceptable encoding found, supported: [identity, gzip]");
 	return 0;
 }
 

@@ -18,4 +18,4 @@ MUST_CHECK int envd_upload(struct request *rq, struct api_target *t,
 /* metadata.c: the X-Metadata-* headers in the form that AGENT_SET_ATTRIBUTES needs. */
 MUST_CHECK int envd_metadata_read(struct request *rq, const char **ret, struct error *err);
 /* Writes such a text as {"a":"b"}. */
-void envd_metadata_write(struct buf *out, const char *attributes);
+void envd_metadata_write(struct buf *out, const char *name, const char *attributes);

@@ -8,11 +8,15 @@
 #include "base/clock.h"
 #include "base/path.h"
 #include "calls/code_run.h"
-#include "fleet/access.h"
+#include "edge/target.h"
+#include "fleet/core/access.h"
+#include "fleet/core/sandboxes.h"
+#include "json/write.h"
 #include "surface/envd/envd.h"
 
 #define KEEPALIVE_MS 10000
 #define HOME "/home/user"
+#define EXECUTE "/execute"
 
 /* ---- authorization ---- */
 
@@ -30,9 +34,10 @@ static int check_access(struct request *rq, const char *id, bool is_code, struct
 }
 
 /* Works as envd_target_open. */
-static int open_sandbox(struct request *rq, struct reply *reply, bool is_code,
-                        struct api_target *ret, struct error *err)
+static int open_sandbox(struct request *rq, struct reply *reply, struct api_target *ret,
+                        struct error *err)
 {
+	bool is_code = strcmp(rq->route->path, EXECUTE) == 0;
 	struct envd_address address;
 	int found = envd_address_require(rq, reply, &address, err);
 
@@ -57,11 +62,11 @@ static struct code_at at_of(struct request *rq, const struct api_target *t)
 static void write_context(struct buf *out, const char *id, enum code_language language,
                           const char *cwd)
 {
-	buf_add_text(out, "{\"id\":");
-	json_write_text(out, span_of(id));
-	buf_addf(out, ",\"language\":\"%s\",\"cwd\":", code_languages[language]);
-	json_write_text(out, span_of(cwd[0] ? cwd : HOME));
-	buf_add_byte(out, '}');
+	json_begin_object(out, NULL);
+	json_add_text(out, "id", id);
+	json_add_text(out, "language", code_languages[language]);
+	json_add_text(out, "cwd", cwd[0] ? cwd : HOME);
+	json_end_object(out);
 }
 
 static const char *default_context_id(struct arena *a, enum code_language language)
@@ -86,38 +91,33 @@ static void write_defaults(struct request *rq, const struct code_list *list, con
 	for (unsigned i = 0; i < COUNT_OF(defaults); i++) {
 		const char *id = default_context_id(rq->arena, defaults[i]);
 
-		if (has_context(list, id))
-			continue;
-		write_context(out, id, defaults[i], cwd);
-		buf_add_byte(out, ',');
+		if (!has_context(list, id))
+			write_context(out, id, defaults[i], cwd);
 	}
+}
+
+static int answer_contexts(struct request *rq, struct reply *reply, struct api_target *t,
+                           UNUSED const void *body, struct error *err)
+{
+	const struct code_at at = at_of(rq, t);
+	struct code_list list;
+	struct buf *out;
+
+	if (code_list(&at, rq->arena, &list, err) < 0)
+		return -1;
+	out = reply_buf(reply, "application/json");
+	json_begin_list(out, NULL);
+	write_defaults(rq, &list, envd_workdir_of(t), out);
+	for (size_t i = 0; i < list.count; i++)
+		write_context(out, list.items[i].id, list.items[i].language, list.items[i].cwd);
+	json_end_list(out);
+	return 0;
 }
 
 static int list_contexts(struct request *rq, UNUSED const void *body, struct reply *reply,
                          struct error *err)
 {
-	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
-	int opened = open_sandbox(rq, reply, false, &t, err);
-	struct code_list list;
-	struct code_at at;
-	struct buf *out;
-
-	if (opened != 0)
-		return opened < 0 ? -1 : 0;
-	at = at_of(rq, &t);
-	if (code_list(&at, rq->arena, &list, err) < 0)
-		return -1;
-	out = reply_buf(reply, "application/json");
-	buf_add_byte(out, '[');
-	write_defaults(rq, &list, envd_workdir_of(&t), out);
-	for (size_t i = 0; i < list.count; i++) {
-		write_context(out, list.items[i].id, list.items[i].language, list.items[i].cwd);
-		buf_add_byte(out, ',');
-	}
-	/* The list is never empty, because it has the default contexts: its last comma becomes the
-	 * bracket. */
-	out->data[out->size - 1] = ']';
-	return 0;
+	return envd_call_run(rq, reply, &(struct envd_call){open_sandbox, answer_contexts}, err);
 }
 
 /* Contexts run like envd's commands: as the same user, in that user's home. */
@@ -137,25 +137,15 @@ static int read_language(const struct json_value *body, enum code_language *ret,
 	return name ? code_language_parse(name, ret, err) : 0;
 }
 
-static int create_context(struct request *rq, UNUSED const void *body, struct reply *reply,
-                          struct error *err)
+static int make_context(struct request *rq, struct reply *reply, struct api_target *t,
+                        const void *body, struct error *err)
 {
-	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	const struct code_at at = at_of(rq, t);
 	struct code_open open = {.id = NULL};
-	const struct json_value *given;
+	const char *cwd = json_text(json_get(body, "cwd"), "");
 	struct code_context made;
-	struct code_at at;
-	const char *cwd;
-	int opened;
 
-	if (envd_read_json(rq, &given, err) < 0 || read_language(given, &open.language, err) < 0)
-		return -1;
-	opened = open_sandbox(rq, reply, false, &t, err);
-	if (opened != 0)
-		return opened < 0 ? -1 : 0;
-	at = at_of(rq, &t);
-	cwd = json_text(json_get(given, "cwd"), "");
-	if (start_options(rq, &t, &open, err) < 0)
+	if (read_language(body, &open.language, err) < 0 || start_options(rq, t, &open, err) < 0)
 		return -1;
 	if (cwd[0] && path_resolve(rq->arena, open.cwd[0] ? open.cwd : HOME, span_of(cwd),
 	                           &open.cwd, err) < 0)
@@ -164,6 +154,19 @@ static int create_context(struct request *rq, UNUSED const void *body, struct re
 		return -1;
 	write_context(reply_buf(reply, "application/json"), made.id, made.language, made.cwd);
 	return 0;
+}
+
+/* The body is checked first, so that a bad one does not wake the sandbox. */
+static int create_context(struct request *rq, UNUSED const void *body, struct reply *reply,
+                          struct error *err)
+{
+	const struct json_value *given;
+	enum code_language language;
+
+	if (envd_read_json(rq, &given, err) < 0 || read_language(given, &language, err) < 0)
+		return -1;
+	return envd_call_run(rq, reply, &(struct envd_call){open_sandbox, make_context, given},
+	                     err);
 }
 
 /* A default context that has not started: there is nothing to end. */
@@ -181,20 +184,33 @@ static int fail_without_context(const char *id, struct error *err)
 	return FAIL(err, ERROR_NOT_FOUND, "Context %.40s not found", id);
 }
 
+static int restart_named(struct request *rq, struct reply *reply, struct api_target *t,
+                         UNUSED const void *body, struct error *err)
+{
+	const struct code_at at = at_of(rq, t);
+	const char *id = request_param(rq, "context");
+	struct code_context made;
+
+	if (code_restart(&at, rq->arena, id, t->defaults.env, &made, err) < 0 &&
+	    !is_unstarted_default(rq->arena, id, err))
+		return fail_without_context(id, err);
+	reply_status(reply, 204);
+	return 0;
+}
+
 static int restart_context(struct request *rq, UNUSED const void *body, struct reply *reply,
                            struct error *err)
 {
-	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
-	int opened = open_sandbox(rq, reply, false, &t, err);
-	const char *id = request_param(rq, "context");
-	struct code_context made;
-	struct code_at at;
+	return envd_call_run(rq, reply, &(struct envd_call){open_sandbox, restart_named}, err);
+}
 
-	if (opened != 0)
-		return opened < 0 ? -1 : 0;
-	at = at_of(rq, &t);
-	if (code_restart(&at, rq->arena, id, t.defaults.env, &made, err) < 0 &&
-	    !is_unstarted_default(rq->arena, id, err))
+static int end_named(struct request *rq, struct reply *reply, struct api_target *t,
+                     UNUSED const void *body, struct error *err)
+{
+	const struct code_at at = at_of(rq, t);
+	const char *id = request_param(rq, "context");
+
+	if (code_close(&at, rq->arena, id, err) < 0 && !is_unstarted_default(rq->arena, id, err))
 		return fail_without_context(id, err);
 	reply_status(reply, 204);
 	return 0;
@@ -203,18 +219,7 @@ static int restart_context(struct request *rq, UNUSED const void *body, struct r
 static int delete_context(struct request *rq, UNUSED const void *body, struct reply *reply,
                           struct error *err)
 {
-	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
-	int opened = open_sandbox(rq, reply, false, &t, err);
-	const char *id = request_param(rq, "context");
-	struct code_at at;
-
-	if (opened != 0)
-		return opened < 0 ? -1 : 0;
-	at = at_of(rq, &t);
-	if (code_close(&at, rq->arena, id, err) < 0 && !is_unstarted_default(rq->arena, id, err))
-		return fail_without_context(id, err);
-	reply_status(reply, 204);
-	return 0;
+	return envd_call_run(rq, reply, &(struct envd_call){open_sandbox, end_named}, err);
 }
 
 /* ---- the output of a block ---- */
@@ -250,7 +255,8 @@ static void write_result(const struct code_outcome *outcome, const struct code_r
 	if (outcome->language == CODE_PYTHON && size >= 2 && strchr("'\"", result.text[0]) &&
 	    result.text[size - 1] == result.text[0])
 		result.text = arena_copy(&arena, (struct span){result.text + 1, size - 2});
-	buf_add_text(out, "{\"type\":\"result\"");
+	json_begin_object(out, NULL);
+	json_add_text(out, "type", "result");
 	at = out->size;
 	json_write(out, &interpreter_result_shape, &result);
 	if (!out->overflowed)
@@ -258,30 +264,30 @@ static void write_result(const struct code_outcome *outcome, const struct code_r
 	buf_add_byte(out, '\n');
 }
 
+static void end_line(struct buf *out)
+{
+	json_end_object(out);
+	buf_add_byte(out, '\n');
+}
+
 static void write_text(const char *type, struct span text, struct buf *out)
 {
-	int64_t now = clock_unix_ms();
-	time_t seconds = (time_t)(now / 1000);
-	char date[32] = "";
-	struct tm tm;
-
-	if (gmtime_r(&seconds, &tm))
-		(void)strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%S", &tm);
-	buf_addf(out, "{\"type\":\"%s\",\"text\":", type);
-	json_write_text(out, text);
-	buf_addf(out, ",\"timestamp\":\"%s.%03dZ\"}\n", date, (int)(now % 1000));
+	json_begin_object(out, NULL);
+	json_add_text(out, "type", type);
+	json_add_span(out, "text", text);
+	json_add_time(out, "timestamp", clock_unix_ms());
+	end_line(out);
 }
 
 static void write_failure(const char *name, const char *value, const char *traceback,
                           struct buf *out)
 {
-	buf_add_text(out, "{\"type\":\"error\",\"name\":");
-	json_write_text(out, span_of(name));
-	buf_add_text(out, ",\"value\":");
-	json_write_text(out, span_of(value));
-	buf_add_text(out, ",\"traceback\":");
-	json_write_text(out, span_of(traceback));
-	buf_add_text(out, "}\n");
+	json_begin_object(out, NULL);
+	json_add_text(out, "type", "error");
+	json_add_text(out, "name", name);
+	json_add_text(out, "value", value);
+	json_add_text(out, "traceback", traceback);
+	end_line(out);
 }
 
 /* A shell block that fails has no error: its exit status is reported as one. */
@@ -300,9 +306,10 @@ static void write_event(const struct code_outcome *outcome, const struct code_ev
 {
 	switch (event->kind) {
 	case CODE_BEGIN:
-		buf_addf(out,
-		         "{\"type\":\"number_of_executions\",\"execution_count\":%" PRId64 "}\n",
-		         event->count);
+		json_begin_object(out, NULL);
+		json_add_text(out, "type", "number_of_executions");
+		json_add_whole(out, "execution_count", event->count);
+		end_line(out);
 		break;
 	case CODE_STDOUT:
 		write_text("stdout", event->text, out);
@@ -324,7 +331,9 @@ static void write_event(const struct code_outcome *outcome, const struct code_ev
 
 static void write_end(UNUSED const struct code_outcome *outcome, struct buf *out)
 {
-	buf_add_text(out, "{\"type\":\"end_of_execution\"}\n");
+	json_begin_object(out, NULL);
+	json_add_text(out, "type", "end_of_execution");
+	end_line(out);
 }
 
 static const struct code_writer writer = {
@@ -403,31 +412,34 @@ static int find_context(struct request *rq, const struct api_target *t,
 	            e->context);
 }
 
-static int execute_code(struct request *rq, UNUSED const void *body, struct reply *reply,
-                        struct error *err)
+static int run_code(struct request *rq, struct reply *reply, struct api_target *t, const void *body,
+                    struct error *err)
 {
-	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
-	struct execute_request e = {.code = NULL};
+	const struct execute_request *e = body;
 	struct code_context context;
-	int opened;
 
-	if (read_execute(rq, &e, err) < 0)
+	if (find_context(rq, t, e, &context, err) < 0 ||
+	    code_source_check(context.language, e->code, &e->env, err) < 0)
 		return -1;
-	opened = open_sandbox(rq, reply, true, &t, err);
-	if (opened != 0)
-		return opened < 0 ? -1 : 0;
-	if (find_context(rq, &t, &e, &context, err) < 0 ||
-	    code_source_check(context.language, e.code, &e.env, err) < 0)
-		return -1;
-	return code_run_start(rq, &t,
+	return code_run_start(rq, t,
 	                      &(struct code_run_options){
 	                              .context = &context,
-	                              .code = e.code,
-	                              .env = &e.env,
+	                              .code = e->code,
+	                              .env = &e->env,
 	                              .timeout_ms = CODE_TIMEOUT_MS_MAX,
 	                              .writer = &writer,
 	                      },
 	                      reply, err);
+}
+
+static int execute_code(struct request *rq, UNUSED const void *body, struct reply *reply,
+                        struct error *err)
+{
+	struct execute_request e = {.code = NULL};
+
+	if (read_execute(rq, &e, err) < 0)
+		return -1;
+	return envd_call_run(rq, reply, &(struct envd_call){open_sandbox, run_code, &e}, err);
 }
 
 /* ---- /health ---- */
@@ -456,7 +468,7 @@ static int get_health(struct request *rq, UNUSED const void *body, struct reply 
 #define INTERPRETER_ROW .tag = ENVD_TAG, .summary = "E2B's code interpreter"
 const struct route envd_interpreter_routes[] = {
         {HTTP_GET, "/health", 0, FLAGS, .handle = get_health, INTERPRETER_ROW},
-        {HTTP_POST, "/execute", 0, FLAGS, .handle = execute_code, INTERPRETER_ROW},
+        {HTTP_POST, EXECUTE, 0, FLAGS, .handle = execute_code, INTERPRETER_ROW},
         {HTTP_GET, "/contexts", 0, FLAGS, .handle = list_contexts, INTERPRETER_ROW},
         {HTTP_POST, "/contexts", 0, FLAGS, .handle = create_context, INTERPRETER_ROW},
         {HTTP_DELETE, "/contexts/:context", 0, FLAGS, .handle = delete_context, INTERPRETER_ROW},

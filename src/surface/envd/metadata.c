@@ -2,6 +2,7 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "json/write.h"
 #include "surface/envd/files.h"
 
 #define PREFIX "X-Metadata-"
@@ -69,39 +70,32 @@ int envd_metadata_read(struct request *rq, const char **ret, struct error *err)
 	return result;
 }
 
-/* Writes "name=value" as a member of an object whose '{' is at `begun`. */
-static void write_pair(struct buf *out, size_t begun, struct span pair)
+/* Writes "name=value" as a member of an object. */
+static void write_pair(struct buf *out, struct span pair)
 {
 	struct span name;
 
 	(void)span_split(&pair, '=', &name);
-	if (out->size > begun + 1)
-		buf_add_byte(out, ',');
-	json_write_text(out, name);
+	json_add_span(out, NULL, name);
 	buf_add_byte(out, ':');
 	json_write_text(out, pair);
 }
 
-void envd_write_pairs(struct buf *out, const char *const *pairs)
+void envd_write_pairs(struct buf *out, const char *name, const char *const *pairs)
 {
-	size_t begun = out->size;
-
-	buf_add_byte(out, '{');
+	json_begin_object(out, name);
 	for (size_t i = 0; pairs[i]; i++)
-		write_pair(out, begun, span_of(pairs[i]));
-	buf_add_byte(out, '}');
+		write_pair(out, span_of(pairs[i]));
+	json_end_object(out);
 }
 
-void envd_metadata_write(struct buf *out, const char *attributes)
+void envd_metadata_write(struct buf *out, const char *name, const char *attributes)
 {
 	struct span rest = span_of(attributes), line;
-	size_t begun = out->size;
 
 	(void)span_split(&rest, '\n', &line);
-	buf_add_byte(out, '{');
-	while (rest.size > 0) {
-		(void)span_split(&rest, '\n', &line);
-		write_pair(out, begun, line);
-	}
-	buf_add_byte(out, '}');
+	json_begin_object(out, name);
+	while (span_split(&rest, '\n', &line))
+		write_pair(out, line);
+	json_end_object(out);
 }

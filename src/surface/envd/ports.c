@@ -3,7 +3,7 @@
  * headers; preview/share.c serves requests by host. Both apply the same rules. */
 #include <errno.h>
 
-#include "fleet/access.h"
+#include "json/write.h"
 #include "surface/envd/envd.h"
 #include "surface/preview/serve.h"
 
@@ -16,11 +16,12 @@ static void write_refusal(struct reply *reply, const struct preview_port *at, in
 
 	reply_status(reply, status);
 	reply_header(reply, "Cache-Control", "no-store");
-	buf_add_text(out, "{\"sandboxId\":");
-	json_write_text(out, span_of(at->id));
-	buf_add_text(out, ",\"message\":");
-	json_write_text(out, span_of(message));
-	buf_addf(out, ",\"port\":%u,\"code\":%d}", at->port, status);
+	json_begin_object(out, NULL);
+	json_add_text(out, "sandboxId", at->id);
+	json_add_text(out, "message", message);
+	json_add_whole(out, "port", at->port);
+	json_add_whole(out, "code", status);
+	json_end_object(out);
 }
 
 bool envd_port_refuse(struct reply *reply, const struct preview_port *at, const struct error *err)

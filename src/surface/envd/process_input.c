@@ -5,8 +5,9 @@
 #include <strings.h>
 
 #include "base/clock.h"
+#include "edge/target.h"
 #include "edge/text.h"
-#include "http/relay.h"
+#include "http/server/relay.h"
 #include "provider/compute.h"
 #include "surface/envd/connect_stream.h"
 #include "wire/agent.h"
@@ -310,7 +311,7 @@ static int add_frames(struct buf *out, uint64_t process, struct span bytes, unsi
 }
 
 static int send_input(struct request *rq, struct reply *reply, struct api_target *t,
-                      struct error *err)
+                      UNUSED const void *unused, struct error *err)
 {
 	AUTO(buf_done) struct buf frames = BUF(2 * BODY_MAX_BYTES);
 	struct stream_options options = {.fd = -1, .tick_ms = TICK_MS};
@@ -348,12 +349,7 @@ static int send_input(struct request *rq, struct reply *reply, struct api_target
 static int handle_send_input(struct request *rq, UNUSED const void *body, struct reply *reply,
                              struct error *err)
 {
-	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
-	int opened = envd_target_open(rq, reply, &t, err);
-
-	if (opened != 0)
-		return opened < 0 ? -1 : 0;
-	return send_input(rq, reply, &t, err);
+	return envd_call_run(rq, reply, &(struct envd_call){envd_target_open, send_input}, err);
 }
 
 static int stream_input(struct request *rq, struct reply *reply, struct api_target *t,
@@ -378,12 +374,7 @@ static int stream_input(struct request *rq, struct reply *reply, struct api_targ
 static int handle_stream_input(struct request *rq, UNUSED const void *body, struct reply *reply,
                                struct error *err)
 {
-	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
-	int opened = connect_stream_open(rq, reply, &t, err);
-
-	if (opened != 0)
-		return opened < 0 ? -1 : 0;
-	return stream_input(rq, reply, &t, err) == 0 ? 0 : connect_stream_refuse(rq, reply, err);
+	return connect_stream_run(rq, reply, stream_input, err);
 }
 
 #define FLAGS (ROUTE_PUBLIC | ROUTE_RAW_BODY | ROUTE_HIDDEN)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "calls/configs.h"
+#include "edge/target.h"
 #include "provider/compute.h"
 #include "surface/envd/connect_stream.h"
 #include "surface/envd/events.h"
@@ -191,15 +192,15 @@ static int fill_exec(struct request *rq, const struct api_target *t, const struc
 }
 
 static int start_process(struct request *rq, struct reply *reply, struct api_target *t,
-                         const struct json_value *body, struct error *err)
+                         struct error *err)
 {
 	struct agent_exec exec = {.flags = 0};
 	struct process_stream_request as = {.request = {AGENT_EXEC, agent_exec_shape, &exec},
 	                                    .is_start = true};
-
+	const struct json_value *body;
 	struct run_limits limits;
 
-	if (fill_exec(rq, t, body, &exec, err) < 0 ||
+	if (connect_stream_read(rq, &body, err) < 0 || fill_exec(rq, t, body, &exec, err) < 0 ||
 	    run_limits_find(rq, &t->record, &limits, err) < 0 ||
 	    run_limits_check(&limits, exec.args, err) < 0)
 		return -1;
@@ -215,14 +216,15 @@ static int start_process(struct request *rq, struct reply *reply, struct api_tar
 /* ---- Connect ---- */
 
 static int attach_process(struct request *rq, struct reply *reply, struct api_target *t,
-                          const struct json_value *body, struct error *err)
+                          struct error *err)
 {
 	struct agent_attach message = {.read_only = 1, .until_end = 1};
 	struct process_stream_request as = {
 	        .request = {AGENT_ATTACH, agent_attach_shape, &message}};
+	const struct json_value *body;
 	struct agent_process p;
 
-	if (request_may_block(rq, err) < 0 ||
+	if (connect_stream_read(rq, &body, err) < 0 || request_may_block(rq, err) < 0 ||
 	    connect_timeout_parse(request_header(rq, "Connect-Timeout-Ms"), &as.within_ms, err) <
 	            0 ||
 	    envd_process_find(rq, t, json_get(body, "process"), &p, err) < 0)
@@ -236,33 +238,16 @@ static int attach_process(struct request *rq, struct reply *reply, struct api_ta
 
 /* ---- routes ---- */
 
-typedef int stream_call(struct request *rq, struct reply *reply, struct api_target *t,
-                        const struct json_value *body, struct error *err);
-
-static int run_stream_call(struct request *rq, struct reply *reply, stream_call *call,
-                           struct error *err)
-{
-	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
-	const struct json_value *body;
-	int opened = connect_stream_open(rq, reply, &t, err);
-
-	if (opened != 0)
-		return opened < 0 ? -1 : 0;
-	if (connect_stream_read(rq, &body, err) == 0 && call(rq, reply, &t, body, err) == 0)
-		return 0;
-	return connect_stream_refuse(rq, reply, err);
-}
-
 static int handle_start(struct request *rq, UNUSED const void *body, struct reply *reply,
                         struct error *err)
 {
-	return run_stream_call(rq, reply, start_process, err);
+	return connect_stream_run(rq, reply, start_process, err);
 }
 
 static int handle_connect(struct request *rq, UNUSED const void *body, struct reply *reply,
                           struct error *err)
 {
-	return run_stream_call(rq, reply, attach_process, err);
+	return connect_stream_run(rq, reply, attach_process, err);
 }
 
 #define ROW(name, handle_)                                                                         \

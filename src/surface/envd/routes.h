@@ -3,7 +3,7 @@
  * and the state of this surface. */
 #pragma once
 
-#include "http/http.h"
+#include "http/server/http.h"
 
 struct api;
 struct http_failure;

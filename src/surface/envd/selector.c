@@ -2,6 +2,7 @@
 /* Processes by their pid inside the sandbox, or by the tag that the client gave them. */
 #include <string.h>
 
+#include "edge/target.h"
 #include "provider/compute.h"
 #include "surface/envd/envd.h"
 #include "wire/agent.h"

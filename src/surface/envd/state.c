@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* /health, /envs and /metrics of a sandbox. */
-#include <inttypes.h>
 #include <string.h>
 #include <time.h>
 
-#include "base/clock.h"
-#include "fleet/access.h"
+#include "edge/target.h"
+#include "fleet/core/sandboxes.h"
+#include "json/write.h"
+#include "provider/provider.h"
 #include "surface/envd/envd.h"
 
 /* ---- /health ---- */
@@ -41,16 +42,17 @@ static int get_health(struct request *rq, UNUSED const void *body, struct reply 
 
 /* ---- /envs ---- */
 
+static int answer_envs(UNUSED struct request *rq, struct reply *reply, struct api_target *t,
+                       UNUSED const void *body, UNUSED struct error *err)
+{
+	envd_write_pairs(reply_buf(reply, "application/json"), NULL, t->defaults.env);
+	return 0;
+}
+
 static int get_envs(struct request *rq, UNUSED const void *body, struct reply *reply,
                     struct error *err)
 {
-	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
-	int opened = envd_target_open(rq, reply, &t, err);
-
-	if (opened != 0)
-		return opened < 0 ? -1 : 0;
-	envd_write_pairs(reply_buf(reply, "application/json"), t.defaults.env);
-	return 0;
+	return envd_call_run(rq, reply, &(struct envd_call){envd_target_open, answer_envs}, err);
 }
 
 /* ---- /metrics ---- */
@@ -71,36 +73,43 @@ static void write_metrics(struct buf *out, const struct sandbox_record *r,
 {
 	uint64_t disk = s->disk_bytes == UINT64_MAX ? 0 : s->disk_bytes;
 
-	buf_addf(out,
-	         "{\"ts\":%" PRId64 ",\"cpu_count\":%d,\"cpu_used_pct\":%.2f,\"mem_total\":%" PRIu64
-	         ",\"mem_used\":%" PRIu64 ",\"mem_cache\":0,\"mem_total_mib\":%" PRIu64
-	         ",\"mem_used_mib\":%" PRIu64 ",\"disk_used\":%" PRIu64 ",\"disk_total\":%" PRIu64
-	         "}",
-	         s->sampled_unix_ms / 1000,
-	         r->resources.cpu > 1 ? (int)(r->resources.cpu + 0.5) : 1, percent,
-	         s->memory_limit_bytes, s->memory_bytes, s->memory_limit_bytes >> 20,
-	         s->memory_bytes >> 20, disk, s->disk_limit_bytes);
+	json_begin_object(out, NULL);
+	json_add_whole(out, "ts", s->sampled_unix_ms / 1000);
+	json_add_whole(out, "cpu_count",
+	               r->resources.cpu > 1 ? (int64_t)(r->resources.cpu + 0.5) : 1);
+	json_add_name(out, "cpu_used_pct");
+	buf_addf(out, "%.2f", percent);
+	json_add_whole(out, "mem_total", (int64_t)s->memory_limit_bytes);
+	json_add_whole(out, "mem_used", (int64_t)s->memory_bytes);
+	json_add_whole(out, "mem_cache", 0);
+	json_add_whole(out, "mem_total_mib", (int64_t)(s->memory_limit_bytes >> 20));
+	json_add_whole(out, "mem_used_mib", (int64_t)(s->memory_bytes >> 20));
+	json_add_whole(out, "disk_used", (int64_t)disk);
+	json_add_whole(out, "disk_total", (int64_t)s->disk_limit_bytes);
+	json_end_object(out);
 }
 
 /* The CPU usage is the difference of two samples. */
+static int answer_metrics(struct request *rq, struct reply *reply, struct api_target *t,
+                          UNUSED const void *body, struct error *err)
+{
+	const struct timespec pause = {.tv_nsec = SAMPLE_MS * 1000000L};
+	struct provider_stats first, second;
+
+	if (fleet_stats(api_of(rq)->fleet, &t->record, &first, err) < 0)
+		return -1;
+	(void)nanosleep(&pause, NULL);
+	if (fleet_stats(api_of(rq)->fleet, &t->record, &second, err) < 0)
+		return -1;
+	write_metrics(reply_buf(reply, "application/json"), &t->record, &second,
+	              cpu_percent(&first, &second));
+	return 0;
+}
+
 static int get_metrics(struct request *rq, UNUSED const void *body, struct reply *reply,
                        struct error *err)
 {
-	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
-	const struct timespec pause = {.tv_nsec = SAMPLE_MS * 1000000L};
-	struct provider_stats first, second;
-	int opened = envd_target_open(rq, reply, &t, err);
-
-	if (opened != 0)
-		return opened < 0 ? -1 : 0;
-	if (fleet_stats(api_of(rq)->fleet, &t.record, &first, err) < 0)
-		return -1;
-	(void)nanosleep(&pause, NULL);
-	if (fleet_stats(api_of(rq)->fleet, &t.record, &second, err) < 0)
-		return -1;
-	write_metrics(reply_buf(reply, "application/json"), &t.record, &second,
-	              cpu_percent(&first, &second));
-	return 0;
+	return envd_call_run(rq, reply, &(struct envd_call){envd_target_open, answer_metrics}, err);
 }
 
 #define ROW(path_, handle_)                                                                        \

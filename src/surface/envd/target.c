@@ -4,17 +4,30 @@
 #include <string.h>
 #include <strings.h>
 
-#include "edge/limiter.h"
+#include "edge/hooks.h"
+#include "edge/target.h"
 #include "edge/text.h"
-#include "fleet/access.h"
-#include "fleet/usage.h"
-#include "fleet/volume.h"
+#include "fleet/core/access.h"
+#include "fleet/core/use.h"
+#include "fleet/lifecycle/hold.h"
+#include "fleet/volume/volume.h"
+#include "http/server/failure.h"
+#include "http/server/shares.h"
+#include "json/write.h"
 #include "surface/envd/connect.h"
 #include "surface/envd/envd.h"
 
 #define USER_MAX 64
 /* The users to try for an image without a default user. */
 #define DEFAULT_USER "user|root"
+
+void envd_write_message(struct buf *out, int code, const char *message)
+{
+	json_begin_object(out, NULL);
+	json_add_whole(out, "code", code);
+	json_add_text(out, "message", message);
+	json_end_object(out);
+}
 
 bool envd_write_failure(const struct request *rq, struct http_failure *failure, struct buf *out)
 {
@@ -26,9 +39,7 @@ bool envd_write_failure(const struct request *rq, struct http_failure *failure, 
 	}
 	if (strcmp(tag, ENVD_TAG) != 0)
 		return false;
-	buf_addf(out, "{\"code\":%d,\"message\":", failure->status);
-	json_write_text(out, span_of(failure->message));
-	buf_add_byte(out, '}');
+	envd_write_message(out, failure->status, failure->message);
 	return true;
 }
 
@@ -37,9 +48,11 @@ void envd_reply_gone(struct reply *reply, const char *id)
 	struct buf *out = reply_buf(reply, "application/json");
 
 	reply_status(reply, 502);
-	buf_add_text(out, "{\"sandboxId\":");
-	json_write_text(out, span_of(id));
-	buf_add_text(out, ",\"message\":\"The sandbox was not found\",\"code\":502}");
+	json_begin_object(out, NULL);
+	json_add_text(out, "sandboxId", id);
+	json_add_text(out, "message", "The sandbox was not found");
+	json_add_whole(out, "code", 502);
+	json_end_object(out);
 }
 
 int envd_token_check(struct request *rq, const char *id, struct error *err)
@@ -132,6 +145,17 @@ int envd_target_open(struct request *rq, struct reply *reply, struct api_target 
 	if (envd_token_check(rq, address.id, err) < 0)
 		return -1;
 	return envd_target_hold(rq, reply, address.id, ret, err);
+}
+
+int envd_call_run(struct request *rq, struct reply *reply, const struct envd_call *call,
+                  struct error *err)
+{
+	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	int opened = call->open(rq, reply, &t, err);
+
+	if (opened != 0)
+		return opened < 0 ? -1 : 0;
+	return call->run(rq, reply, &t, call->body, err);
 }
 
 /* ---- the user ---- */

@@ -7,8 +7,10 @@
 #include "base/path.h"
 #include "calls/multipart.h"
 #include "calls/stream.h"
-#include "http/relay.h"
+#include "edge/target.h"
+#include "http/server/relay.h"
 #include "image/decompress.h"
+#include "json/write.h"
 #include "provider/compute.h"
 #include "surface/envd/files.h"
 #include "wire/agent.h"
@@ -142,7 +144,7 @@ static void answer_finished_upload(struct envd_upload *u, struct relay *relay)
 	if (!u->body_ended || u->ended < u->begun)
 		return;
 	u->stream.ended = true;
-	buf_add_byte(&u->items, ']');
+	json_end_list(&u->items);
 	relay_answer(relay, 200, "application/json", buf_span(&u->items));
 }
 
@@ -177,16 +179,7 @@ static int on_file(struct envd_upload *u, struct span payload, struct error *err
 
 	if (stream_decode(&u->stream, payload, agent_file_shape, &file, sizeof(file), err) < 0)
 		return -1;
-	buf_add_text(&u->items, u->items.size > 1 ? ",{\"path\":" : "{\"path\":");
-	json_write_text(&u->items, span_of(file.path));
-	buf_add_text(&u->items, ",\"name\":");
-	json_write_text(&u->items, span_of(path_last(file.path)));
-	buf_add_text(&u->items, ",\"type\":\"file\"");
-	if (u->has_metadata) {
-		buf_add_text(&u->items, ",\"metadata\":");
-		envd_metadata_write(&u->items, buf_text(&u->attributes));
-	}
-	buf_add_byte(&u->items, '}');
+	envd_write_upload(&u->items, file.path, u->has_metadata ? buf_text(&u->attributes) : NULL);
 	return u->items.overflowed ? FAIL(err, ERROR_TOO_LARGE, "the form has too many files") : 0;
 }
 
@@ -262,7 +255,7 @@ static int prepare_upload(struct request *rq, const struct api_target *t,
 	u->user = BUF(256);
 	u->attributes = BUF(16 * 1024);
 	u->items = BUF(ITEMS_MAX);
-	buf_add_byte(&u->items, '[');
+	json_begin_list(&u->items, NULL);
 	if (envd_user_find(rq, t, q->username, &user, err) < 0 ||
 	    envd_metadata_read(rq, &attributes, err) < 0)
 		return -1;

@@ -2,6 +2,8 @@
 /* filesystem.Filesystem/WatchDir: changes in a folder as a stream. */
 #include <errno.h>
 
+#include "edge/target.h"
+#include "json/write.h"
 #include "provider/compute.h"
 #include "surface/envd/changes.h"
 #include "surface/envd/connect_stream.h"
@@ -30,9 +32,9 @@ static void write_message(struct watch_stream *w, struct relay *relay, const cha
 {
 	size_t begun = connect_begin_envelope(&w->base.out);
 
-	buf_addf(&w->base.out, "{\"%s\":", name);
-	buf_add_span(&w->base.out, value);
-	buf_add_byte(&w->base.out, '}');
+	json_begin_object(&w->base.out, NULL);
+	json_add_raw(&w->base.out, name, value);
+	json_end_object(&w->base.out);
 	connect_end_envelope(&w->base.out, begun, 0);
 	connect_stream_flush(&w->base, relay);
 }
@@ -104,12 +106,7 @@ static int start_watch(struct request *rq, struct reply *reply, struct api_targe
 static int handle_watch(struct request *rq, UNUSED const void *body, struct reply *reply,
                         struct error *err)
 {
-	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
-	int opened = connect_stream_open(rq, reply, &t, err);
-
-	if (opened != 0)
-		return opened < 0 ? -1 : 0;
-	return start_watch(rq, reply, &t, err) == 0 ? 0 : connect_stream_refuse(rq, reply, err);
+	return connect_stream_run(rq, reply, start_watch, err);
 }
 
 const struct route envd_watch_routes[] = {

@@ -1,32 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* filesystem.Filesystem/{CreateWatcher,GetWatcherEvents,RemoveWatcher}. */
-#include <assert.h>
-#include <string.h>
 #include <unistd.h>
 
-#include "base/fd.h"
-#include "base/path.h"
+#include "edge/target.h"
+#include "json/write.h"
 #include "provider/agent_reader.h"
-#include "provider/compute.h"
 #include "surface/envd/changes.h"
+#include "surface/envd/unary.h"
 #include "surface/envd/watchers.h"
 #include "wire/agent.h"
 
-#define BODY_MAX_BYTES ((size_t)64 * 1024)
-
-struct watcher_call {
-	struct request *rq;
-	struct api_target target;
-	const struct json_value *body;
-	struct buf *out;
-};
-
-static void watcher_call_done(struct watcher_call *c)
-{
-	api_target_done(&c->target);
-}
-
-static const char *id_of(const struct watcher_call *c)
+static const char *id_of(const struct unary_call *c)
 {
 	return json_text(json_get(c->body, "watcherId"), "");
 }
@@ -41,75 +25,54 @@ static int await_ready(struct agent_reader *r, struct error *err)
 	return -1;
 }
 
-static int create_watcher(struct watcher_call *c, struct error *err)
+static int create_watcher(struct unary_call *c, struct error *err)
 {
 	struct agent_path message;
 	const struct compute_request request = {AGENT_WATCH, agent_path_shape, &message, NULL};
-	const struct fleet_hold *hold = &c->target.hold;
+	const struct fleet_hold *hold = &c->target->hold;
 	AUTO(agent_reader_done) struct agent_reader r;
 	char id[ID_SIZE + 1];
 
 	agent_reader_init(&r, hold->provider, hold->id,
 	                  &(struct agent_limits){.deadline = c->rq->deadline});
-	if (changes_read_request(c->rq, &c->target, c->body, &message, err) < 0 ||
+	if (changes_read_request(c->rq, c->target, c->body, &message, err) < 0 ||
 	    agent_reader_ask(&r, &request, err) < 0 || await_ready(&r, err) < 0 ||
 	    watchers_add(api_of(c->rq)->envd_watchers, hold->id, TAKE_FD(r.fd), id, err) < 0)
 		return -1;
-	buf_addf(c->out, "{\"watcherId\":\"%s\"}", id);
+	json_begin_object(c->out, NULL);
+	json_add_text(c->out, "watcherId", id);
+	json_end_object(c->out);
 	return 0;
 }
 
-static int get_events(struct watcher_call *c, struct error *err)
+static int get_events(struct unary_call *c, struct error *err)
 {
-	buf_add_text(c->out, "{\"events\":[");
-	if (watchers_take_events(api_of(c->rq)->envd_watchers, c->target.hold.id, id_of(c), c->out,
+	json_begin_object(c->out, NULL);
+	json_begin_list(c->out, "events");
+	if (watchers_take_events(api_of(c->rq)->envd_watchers, c->target->hold.id, id_of(c), c->out,
 	                         err) < 0)
 		return -1;
-	buf_add_text(c->out, "]}");
+	json_end_list(c->out);
+	json_end_object(c->out);
 	return 0;
 }
 
-static int remove_watcher(struct watcher_call *c, struct error *err)
+static int remove_watcher(struct unary_call *c, struct error *err)
 {
 	buf_add_text(c->out, "{}");
-	return watchers_remove(api_of(c->rq)->envd_watchers, c->target.hold.id, id_of(c), err);
+	return watchers_remove(api_of(c->rq)->envd_watchers, c->target->hold.id, id_of(c), err);
 }
 
-static int handle_call(struct request *rq, UNUSED const void *body, struct reply *reply,
-                       struct error *err)
-{
-	static const struct {
-		const char *name;
-		int (*call)(struct watcher_call *c, struct error *err);
-	} calls[] = {
-	        {"CreateWatcher", create_watcher},
-	        {"GetWatcherEvents", get_events},
-	        {"RemoveWatcher", remove_watcher},
-	};
-	AUTO(watcher_call_done) struct watcher_call c = {.rq = rq};
-	int opened = envd_target_open(rq, reply, &c.target, err);
-	size_t i = 0;
-
-	if (opened != 0)
-		return opened < 0 ? -1 : 0;
-	if (request_may_block(rq, err) < 0 || envd_read_json(rq, &c.body, err) < 0)
-		return -1;
-	c.out = reply_buf(reply, "application/json");
-	while (i < COUNT_OF(calls) && strcmp(calls[i].name, path_last(rq->route->path)) != 0)
-		i++;
-	assert(i < COUNT_OF(calls)); /* every route row has a call */
-	return calls[i].call(&c, err);
-}
-
-#define ROW(name)                                                                                  \
-	{                                                                                          \
-		.method = HTTP_POST, .path = "/filesystem.Filesystem/" name,                       \
-		.flags = ROUTE_PUBLIC | ROUTE_RAW_BODY | ROUTE_HIDDEN, .body_max = BODY_MAX_BYTES, \
-		.handle = handle_call, .tag = CONNECT_TAG, .summary = "filesystem." name           \
-	}
+#define PATH "/filesystem.Filesystem/"
+const struct unary_method watcher_methods[] = {
+        {PATH "CreateWatcher", create_watcher},
+        {PATH "GetWatcherEvents", get_events},
+        {PATH "RemoveWatcher", remove_watcher},
+        {.path = NULL},
+};
 const struct route envd_watcher_routes[] = {
-        ROW("CreateWatcher"),
-        ROW("GetWatcherEvents"),
-        ROW("RemoveWatcher"),
+        UNARY_ROW(PATH "CreateWatcher", 0),
+        UNARY_ROW(PATH "GetWatcherEvents", 0),
+        UNARY_ROW(PATH "RemoveWatcher", 0),
         {.path = NULL},
 };

@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/list.h"
+#include "json/write.h"
 #include "surface/envd/changes.h"
 #include "surface/envd/envd.h"
 #include "surface/envd/routes.h"
@@ -154,7 +155,7 @@ static struct envd_watcher *find_watcher(struct envd_watchers *w, const char *sa
 }
 
 /* Takes the complete frames from the held bytes. */
-static int take_frames(struct envd_watcher *watcher, struct arena *a, struct buf *out, bool *any,
+static int take_frames(struct envd_watcher *watcher, struct arena *a, struct buf *out,
                        struct error *err)
 {
 	struct span rest = buf_span(&watcher->held), payload, event;
@@ -166,11 +167,8 @@ static int take_frames(struct envd_watcher *watcher, struct arena *a, struct buf
 
 		if (result < 0)
 			return -1;
-		if (result > 0 && *any)
-			buf_add_byte(out, ',');
 		if (result > 0)
-			buf_add_span(out, event);
-		*any |= result > 0;
+			json_add_raw(out, NULL, event);
 		arena_reset(a);
 	}
 	buf_consume(&watcher->held, watcher->held.size - rest.size);
@@ -181,7 +179,6 @@ static int take_events(struct envd_watcher *watcher, struct buf *out, struct err
 {
 	AUTO(arena_done) struct arena a = {.blocks = NULL};
 	size_t begun = out->size, read = 0;
-	bool any = false;
 
 	while (out->size - begun < TAKEN_MAX && read < READ_MAX) {
 		char *room = buf_reserve(&watcher->held, READ_SIZE);
@@ -193,7 +190,7 @@ static int take_events(struct envd_watcher *watcher, struct buf *out, struct err
 			return FAIL(err, ERROR_NOT_FOUND, "the watcher has ended");
 		read += (size_t)got;
 		buf_commit(&watcher->held, (size_t)got);
-		if (take_frames(watcher, &a, out, &any, err) < 0)
+		if (take_frames(watcher, &a, out, err) < 0)
 			return -1;
 	}
 	return 0;

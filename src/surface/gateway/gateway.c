@@ -10,6 +10,8 @@
 #include "calls/jobs.h"
 #include "calls/shapes.h"
 #include "edge/session.h"
+#include "edge/target.h"
+#include "provider/provider.h"
 #include "surface/gateway/routes.h"
 
 #define BASE "/v1/sandbox"

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "calls/files.h"
+#include "http/server/http.h"
 
 /* The first members of every body. */
 struct gateway_body {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* POST /v1/sandbox/grep: search in the contents of files (tool/search.h). */
-#include <inttypes.h>
-
 #include "base/path.h"
+#include "edge/target.h"
 #include "edge/text.h"
+#include "json/json.h"
+#include "json/write.h"
 #include "surface/gateway/gateway.h"
-#include "surface/gateway/routes.h"
 #include "tool/search.h"
 
 #define TEXT_MAX 1000
@@ -56,17 +56,18 @@ static const struct json_member gateway_grep_answer_members[] = {
 };
 JSON_SHAPE(gateway_grep_answer, "GatewayMatches", gateway_grep_answer, "Matching lines");
 
-static void write_match(struct buf *out, struct span path, struct search_line line, bool first)
+static void write_match(struct buf *out, struct span path, struct search_line line)
 {
 	if (line.text.size > TEXT_MAX) {
 		line.text.size = TEXT_MAX;
 		line.text.size -= span_begun(line.text);
 	}
-	buf_add_text(out, first ? "{\"path\":" : ",{\"path\":");
-	json_write_text(out, path);
-	buf_addf(out, ",\"line\":%" PRId64 ",", line.number);
+	json_begin_object(out, NULL);
+	json_add_span(out, "path", path);
+	json_add_whole(out, "line", line.number);
+	json_add_name(out, NULL);
 	text_write(out, "text", "encoding", line.text);
-	buf_add_byte(out, '}');
+	json_end_object(out);
 }
 
 static void write_answer(struct buf *out, const struct search_found *found, int64_t max)
@@ -74,18 +75,21 @@ static void write_answer(struct buf *out, const struct search_found *found, int6
 	bool truncated = found->truncated;
 	int64_t count = 0;
 
-	buf_add_text(out, "{\"matches\":[");
+	json_begin_object(out, NULL);
+	json_begin_list(out, "matches");
 	for (size_t i = 0; i < found->count && !truncated; i++) {
 		struct span rest = found->files[i].lines;
 		struct search_line line;
 
 		while (!truncated && search_line_next(&rest, &line)) {
 			if (count < max)
-				write_match(out, found->files[i].path, line, count == 0);
+				write_match(out, found->files[i].path, line);
 			truncated = count++ >= max;
 		}
 	}
-	buf_addf(out, "],\"truncated\":%s}", truncated ? "true" : "false");
+	json_end_list(out);
+	json_add_bool(out, "truncated", truncated);
+	json_end_object(out);
 }
 
 int gateway_grep(struct request *rq, const void *body, struct reply *reply, struct error *err)

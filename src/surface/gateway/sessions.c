@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "edge/caller.h"
-#include "fleet/lease.h"
+#include "fleet/lease/lease.h"
 #include "sandbox/lease.h"
 #include "surface/gateway/routes.h"
 

@@ -10,11 +10,12 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/fd.h"
 #include "base/list.h"
 #include "base/log.h"
 #include "edge/forward.h"
-#include "http/relay.h"
+#include "edge/hooks.h"
+#include "http/server/relay.h"
+#include "json/write.h"
 
 #define ANSWER_MAX ((size_t)64 << 20)
 #define TICK_MS 1000
@@ -284,11 +285,10 @@ static bool pass_call_on(struct mcp_call *call, struct relay *relay)
 
 static void write_cancelled(struct mcp_call *call)
 {
+	const struct mcp_fault fault = {.code = CANCELLED, .text = "the call was cancelled"};
+
 	buf_reset(&call->out);
-	buf_add_text(&call->out, "{\"jsonrpc\":\"2.0\",\"id\":");
-	buf_add_span(&call->out, call->id);
-	buf_addf(&call->out, ",\"error\":{\"code\":%d,\"message\":\"the call was cancelled\"}}",
-	         CANCELLED);
+	mcp_write_fault(&call->out, call->id, &fault);
 }
 
 /* After a cancellation the client expects no answer, but a reply that is not a stream needs one. */
@@ -332,13 +332,15 @@ static void on_tick(void *state, struct relay *relay)
 	memcpy(note, call->note, sizeof(note));
 	pthread_mutex_unlock(&call->mutex);
 	begin_stream(call, relay);
-	buf_add_text(&out, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\","
-	                   "\"params\":{\"progressToken\":");
-	buf_add_span(&out, call->token);
-	buf_addf(&out, ",\"progress\":%lld.%03lld,\"message\":", (long long)(ms / 1000),
-	         (long long)(ms % 1000));
-	json_write_text(&out, note[0] ? span_of(note) : SPAN("running"));
-	buf_add_text(&out, "}}");
+	json_begin_object(&out, NULL);
+	json_add_text(&out, "jsonrpc", "2.0");
+	json_add_text(&out, "method", "notifications/progress");
+	json_begin_object(&out, "params");
+	json_add_raw(&out, "progressToken", call->token);
+	json_add_number(&out, "progress", (double)ms / 1000);
+	json_add_text(&out, "message", note[0] ? note : "running");
+	json_end_object(&out);
+	json_end_object(&out);
 	write_event(relay, buf_span(&out));
 }
 

@@ -10,7 +10,8 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "http/proxy.h"
+#include "http/proxy/proxy.h"
+#include "json/write.h"
 #include "sandbox/lease.h"
 #include "surface/mcp/calls.h"
 #include "surface/mcp/origin.h"
@@ -77,18 +78,27 @@ static JSON_SHAPE(rpc_answer, "McpAnswer", rpc_answer, "A message of JSON-RPC");
 
 /* ---- methods ---- */
 
-static void write_server(struct buf *out)
+static void add_server(struct buf *out, const char *name)
 {
-	buf_add_text(out,
-	             "{\"name\":\"atoll\",\"title\":\"Atoll\",\"version\":\"" ATOLL_VERSION "\"}");
+	json_begin_object(out, name);
+	json_add_text(out, "name", "atoll");
+	json_add_text(out, "title", "Atoll");
+	json_add_text(out, "version", ATOLL_VERSION);
+	json_end_object(out);
 }
 
-static void write_abilities(struct buf *out)
+static void add_abilities(struct buf *out)
 {
-	buf_add_text(out, "\"capabilities\":{\"tools\":{\"listChanged\":false},"
-	                  "\"resources\":{\"listChanged\":false,\"subscribe\":false}},"
-	                  "\"instructions\":");
-	json_write_text(out, SPAN(INSTRUCTIONS));
+	json_begin_object(out, "capabilities");
+	json_begin_object(out, "tools");
+	json_add_bool(out, "listChanged", false);
+	json_end_object(out);
+	json_begin_object(out, "resources");
+	json_add_bool(out, "listChanged", false);
+	json_add_bool(out, "subscribe", false);
+	json_end_object(out);
+	json_end_object(out);
+	json_add_text(out, "instructions", INSTRUCTIONS);
 }
 
 static int initialize_session(struct mcp *m, struct buf *out, struct mcp_fault *fault)
@@ -100,10 +110,9 @@ static int initialize_session(struct mcp *m, struct buf *out, struct mcp_fault *
 		return mcp_refuse(fault, MCP_INVALID_PARAMS, 400, "protocolVersion is missing");
 	while (*known && strcmp(*known, asked) != 0)
 		known++;
-	buf_addf(out, "\"protocolVersion\":\"%s\",", *known ? *known : MCP_LEGACY);
-	write_abilities(out);
-	buf_add_text(out, ",\"serverInfo\":");
-	write_server(out);
+	json_add_text(out, "protocolVersion", *known ? *known : MCP_LEGACY);
+	add_abilities(out);
+	add_server(out, "serverInfo");
 	return 0;
 }
 
@@ -119,11 +128,8 @@ static int discover_server(struct mcp *m, struct buf *out, struct mcp_fault *fau
 {
 	(void)m;
 	(void)fault;
-	buf_add_text(out, "\"supportedVersions\":[");
-	for (const char *const *at = mcp_modern_versions; *at; at++)
-		buf_addf(out, "%s\"%s\"", at == mcp_modern_versions ? "" : ",", *at);
-	buf_add_text(out, "],");
-	write_abilities(out);
+	json_add_texts(out, "supportedVersions", mcp_modern_versions);
+	add_abilities(out);
 	return 0;
 }
 
@@ -226,27 +232,22 @@ int mcp_refuse_error(struct mcp_fault *fault, const struct error *err)
 static int write_result(struct mcp *m, const struct method *method, struct buf *out,
                         struct mcp_fault *fault)
 {
-	size_t start;
-
-	buf_add_text(out, "{\"jsonrpc\":\"2.0\",\"id\":");
-	buf_add_span(out, m->message.id);
-	buf_add_text(out, ",\"result\":{");
+	mcp_begin_answer(out, m->message.id);
+	json_begin_object(out, "result");
 	if (m->message.is_modern) {
-		buf_add_text(out, "\"resultType\":\"complete\",\"_meta\":{"
-		                  "\"io.modelcontextprotocol/serverInfo\":");
-		write_server(out);
-		buf_add_byte(out, '}');
-		if (method->ttl_ms >= 0)
-			buf_addf(out, ",\"ttlMs\":%lld,\"cacheScope\":\"private\"",
-			         (long long)method->ttl_ms);
-		buf_add_byte(out, ',');
+		json_add_text(out, "resultType", "complete");
+		json_begin_object(out, "_meta");
+		add_server(out, "io.modelcontextprotocol/serverInfo");
+		json_end_object(out);
 	}
-	start = out->size;
+	if (m->message.is_modern && method->ttl_ms >= 0) {
+		json_add_whole(out, "ttlMs", method->ttl_ms);
+		json_add_text(out, "cacheScope", "private");
+	}
 	if (method->call(m, out, fault) < 0)
 		return -1;
-	if (out->size == start && m->message.is_modern)
-		out->size--; /* the comma */
-	buf_add_text(out, "}}");
+	json_end_object(out);
+	json_end_object(out);
 	if (!out->overflowed)
 		return 0;
 	return mcp_refuse(fault, MCP_INTERNAL, 200, "the result is too large");

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "edge/text.h"
+#include "json/write.h"
 
 #define META "io.modelcontextprotocol/"
 #define METHOD_MAX 128
@@ -199,29 +200,34 @@ int mcp_parse(struct arena *a, struct span body, const struct mcp_headers *heade
 
 /* ---- refusals ---- */
 
-static void write_versions(struct buf *out, const char *const *versions, bool *first)
+static void add_versions(struct buf *out, const char *const *versions)
 {
-	for (; *versions; versions++) {
-		buf_addf(out, "%s\"%s\"", *first ? "" : ",", *versions);
-		*first = false;
-	}
+	for (; *versions; versions++)
+		json_add_text(out, NULL, *versions);
+}
+
+void mcp_begin_answer(struct buf *out, struct span id)
+{
+	json_begin_object(out, NULL);
+	json_add_text(out, "jsonrpc", "2.0");
+	json_add_raw(out, "id", id);
 }
 
 void mcp_write_fault(struct buf *out, struct span id, const struct mcp_fault *fault)
 {
-	bool first = true;
-
-	buf_add_text(out, "{\"jsonrpc\":\"2.0\",\"id\":");
-	buf_add_span(out, id.size > 0 ? id : SPAN("null"));
-	buf_addf(out, ",\"error\":{\"code\":%d,\"message\":", fault->code);
-	json_write_text(out, span_of(fault->text));
+	mcp_begin_answer(out, id);
+	json_begin_object(out, "error");
+	json_add_whole(out, "code", fault->code);
+	json_add_text(out, "message", fault->text);
 	if (fault->requested) {
-		buf_add_text(out, ",\"data\":{\"supported\":[");
-		write_versions(out, mcp_modern_versions, &first);
-		write_versions(out, mcp_legacy_versions, &first);
-		buf_add_text(out, "],\"requested\":");
-		json_write_text(out, span_of(fault->requested));
-		buf_add_byte(out, '}');
+		json_begin_object(out, "data");
+		json_begin_list(out, "supported");
+		add_versions(out, mcp_modern_versions);
+		add_versions(out, mcp_legacy_versions);
+		json_end_list(out);
+		json_add_text(out, "requested", fault->requested);
+		json_end_object(out);
 	}
-	buf_add_text(out, "}}");
+	json_end_object(out);
+	json_end_object(out);
 }

@@ -63,3 +63,6 @@ MUST_CHECK int mcp_parse(struct arena *a, struct span body, const struct mcp_hea
 void mcp_print_id(struct buf *out, const struct json_value *id);
 /* {"jsonrpc":"2.0","id":…,"error":{…}} */
 void mcp_write_fault(struct buf *out, struct span id, const struct mcp_fault *fault);
+/* Begins an answer to the request with this id, as JSON; empty: null. The caller adds the result
+ * or the error, and ends the object. */
+void mcp_begin_answer(struct buf *out, struct span id);

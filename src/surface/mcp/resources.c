@@ -2,9 +2,11 @@
 /* Sandboxes, and the files in them, as resources. */
 #include <string.h>
 
-#include "base/path.h"
+#include "edge/target.h"
+#include "fleet/core/sandboxes.h"
+#include "json/write.h"
+#include "store/sandboxes.h"
 #include "surface/mcp/mcp.h"
-#include "surface/mcp/routes.h"
 #include "surface/native/sandbox_answer.h"
 
 #define BASE "atoll://sandbox/"
@@ -12,13 +14,21 @@
 #define PAGE 100
 #define FILE_MAX (8 << 20)
 
-static void write_resource(struct buf *out, const struct sandbox_record *r, bool first)
+static const struct resource_form {
+	const char *uri_template, *name, *description, *type;
+} templates[] = {
+        {BASE "{sandbox}", "sandbox", "the state of a sandbox", "application/json"},
+        {BASE "{sandbox}" FILES "{+path}", "file", "a file of its workspace", NULL},
+};
+
+static void write_resource(struct arena *a, struct buf *out, const struct sandbox_record *r)
 {
-	buf_addf(out, "%s{\"uri\":\"" BASE "%s\",\"name\":", first ? "" : ",", r->id);
-	json_write_text(out, span_of(r->name));
-	buf_add_text(out, ",\"description\":");
-	json_write_text(out, span_of(sandbox_state_name(r->actual)));
-	buf_add_text(out, ",\"mimeType\":\"application/json\"}");
+	json_begin_object(out, NULL);
+	json_add_text(out, "uri", arena_format(a, BASE "%s", r->id));
+	json_add_text(out, "name", r->name);
+	json_add_text(out, "description", sandbox_state_name(r->actual));
+	json_add_text(out, "mimeType", "application/json");
+	json_end_object(out);
 }
 
 int mcp_resources_list(struct mcp *m, struct buf *out, struct mcp_fault *fault)
@@ -34,14 +44,12 @@ int mcp_resources_list(struct mcp *m, struct buf *out, struct mcp_fault *fault)
 
 	if (store_sandbox_list(api_of(m->rq)->store, m->rq->arena, &filter, &found, &err) < 0)
 		return mcp_refuse_error(fault, &err);
-	buf_add_text(out, "\"resources\":[");
+	json_begin_list(out, "resources");
 	for (size_t i = 0; i < found.count; i++)
-		write_resource(out, &found.items[i], i == 0);
-	buf_add_byte(out, ']');
-	if (found.next_page) {
-		buf_add_text(out, ",\"nextCursor\":");
-		json_write_text(out, span_of(found.next_page));
-	}
+		write_resource(m->rq->arena, out, &found.items[i]);
+	json_end_list(out);
+	if (found.next_page)
+		json_add_text(out, "nextCursor", found.next_page);
 	return 0;
 }
 
@@ -49,23 +57,36 @@ int mcp_resource_templates(struct mcp *m, struct buf *out, struct mcp_fault *fau
 {
 	(void)m;
 	(void)fault;
-	buf_add_text(out, "\"resourceTemplates\":["
-	                  "{\"uriTemplate\":\"" BASE "{sandbox}\",\"name\":\"sandbox\","
-	                  "\"description\":\"the state of a sandbox\","
-	                  "\"mimeType\":\"application/json\"},"
-	                  "{\"uriTemplate\":\"" BASE "{sandbox}" FILES "{+path}\","
-	                  "\"name\":\"file\",\"description\":\"a file of its workspace\"}]");
+	json_begin_list(out, "resourceTemplates");
+	for (size_t i = 0; i < COUNT_OF(templates); i++) {
+		json_begin_object(out, NULL);
+		json_add_text(out, "uriTemplate", templates[i].uri_template);
+		json_add_text(out, "name", templates[i].name);
+		json_add_text(out, "description", templates[i].description);
+		if (templates[i].type)
+			json_add_text(out, "mimeType", templates[i].type);
+		json_end_object(out);
+	}
+	json_end_list(out);
 	return 0;
 }
 
 /* ---- read ---- */
 
-static void begin_contents(struct buf *out, const char *uri, const char *type)
+static void add_contents(struct buf *out, const char *uri, const char *type, struct span content)
 {
-	buf_add_text(out, "\"contents\":[{\"uri\":");
-	json_write_text(out, span_of(uri));
-	if (type)
-		buf_addf(out, ",\"mimeType\":\"%s\"", type);
+	bool is_text = span_is_utf8(content) && span_find(content, '\0') < 0;
+
+	json_begin_list(out, "contents");
+	json_begin_object(out, NULL);
+	json_add_text(out, "uri", uri);
+	json_add_text(out, "mimeType", is_text ? type : "application/octet-stream");
+	if (is_text)
+		json_add_span(out, "text", content);
+	else
+		json_add_bytes(out, "blob", content);
+	json_end_object(out);
+	json_end_list(out);
 }
 
 static int read_sandbox(struct mcp *m, const char *uri, const char *id, struct buf *out,
@@ -80,27 +101,8 @@ static int read_sandbox(struct mcp *m, const char *uri, const char *id, struct b
 		return -1;
 	answers = sandbox_answers(m->rq, &record, 1);
 	json_write(&text, &sandbox_shape, answers.items);
-	begin_contents(out, uri, "application/json");
-	buf_add_text(out, ",\"text\":");
-	json_write_text(out, buf_span(&text));
-	buf_add_text(out, "}]");
+	add_contents(out, uri, "application/json", buf_span(&text));
 	return 0;
-}
-
-static void write_file(struct buf *out, const char *uri, struct span content)
-{
-	bool is_text = span_is_utf8(content) && span_find(content, '\0') < 0;
-
-	begin_contents(out, uri, is_text ? "text/plain" : "application/octet-stream");
-	if (is_text) {
-		buf_add_text(out, ",\"text\":");
-		json_write_text(out, content);
-	} else {
-		buf_add_text(out, ",\"blob\":\"");
-		json_write_base64(out, content);
-		buf_add_byte(out, '"');
-	}
-	buf_add_text(out, "}]");
 }
 
 static int read_file(struct mcp *m, const char *uri, const struct tools_target *which,
@@ -114,7 +116,7 @@ static int read_file(struct mcp *m, const char *uri, const struct tools_target *
 		return mcp_fail_elsewhere(m, err);
 	if (tool_load_file(&call, path, &content, err) < 0)
 		return -1;
-	write_file(out, uri, buf_span(&content));
+	add_contents(out, uri, "text/plain", buf_span(&content));
 	return 0;
 }
 

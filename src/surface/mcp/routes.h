@@ -2,7 +2,7 @@
 /* surface/mcp/routes.h — the route tables and the state of this surface. */
 #pragma once
 
-#include "http/http.h"
+#include "http/server/http.h"
 
 extern const struct route mcp_routes[];
 

@@ -2,7 +2,8 @@
 /* tools/list and tools/call. */
 #include <string.h>
 
-#include "base/clock.h"
+#include "edge/target.h"
+#include "json/write.h"
 #include "surface/mcp/mcp.h"
 
 #define ARGUMENTS_MAX ((size_t)32 << 20)
@@ -38,17 +39,15 @@ int mcp_tools_list(struct mcp *m, struct buf *out, struct mcp_fault *fault)
 	struct tool described;
 	struct error err;
 
-	buf_add_text(out, "\"tools\":[");
+	json_begin_list(out, "tools");
 	for (const struct tool *const *at = tools; *at; at++) {
 		if (tools_describe(m->rq, m->target.config, *at, &described, &err) < 0)
 			return mcp_refuse_error(fault, &err);
-		if (at != tools)
-			buf_add_byte(out, ',');
 		if (!(described.flags & TOOL_NO_SANDBOX))
 			described = with_sandbox(m->rq->arena, &described);
 		tool_write(out, &described);
 	}
-	buf_add_byte(out, ']');
+	json_end_list(out);
 	return 0;
 }
 
@@ -57,11 +56,11 @@ static int read_arguments(struct mcp *m, const struct tool *tool, struct buf *re
                           const char **ret_sandbox, struct mcp_fault *fault)
 {
 	const struct json_value *arguments = json_get(m->message.params, "arguments"), *value;
-	bool takes = !(tool->flags & TOOL_NO_SANDBOX), first = true;
+	bool takes = !(tool->flags & TOOL_NO_SANDBOX);
 	const char *key;
 
 	*ret_sandbox = NULL;
-	buf_add_byte(ret_own, '{');
+	json_begin_object(ret_own, NULL);
 	for (size_t i = 0; (value = json_member_at(arguments, i, &key)); i++) {
 		if (takes && strcmp(key, SANDBOX) == 0) {
 			*ret_sandbox = json_text(value, NULL);
@@ -70,14 +69,9 @@ static int read_arguments(struct mcp *m, const struct tool *tool, struct buf *re
 				                  "arguments.sandbox: a text is expected");
 			continue;
 		}
-		if (!first)
-			buf_add_byte(ret_own, ',');
-		first = false;
-		json_write_text(ret_own, span_of(key));
-		buf_add_byte(ret_own, ':');
-		json_print(ret_own, value, 0);
+		json_add_value(ret_own, key, value);
 	}
-	buf_add_byte(ret_own, '}');
+	json_end_object(ret_own);
 	if (ret_own->overflowed)
 		return mcp_refuse(fault, MCP_INVALID_PARAMS, 200, "the arguments are too large");
 	return 0;
@@ -85,7 +79,7 @@ static int read_arguments(struct mcp *m, const struct tool *tool, struct buf *re
 
 /* The client sets the origin, in the call or in the URL. It is not an argument, because the model
  * must not set it. */
-static int read_origin(struct mcp *m, struct job_origin *ret, struct error *err)
+static int read_origin(struct mcp *m, struct error *err)
 {
 	const struct json_value *given = json_get(json_get(m->message.params, "_meta"), MCP_ORIGIN);
 	AUTO(buf_done) struct buf text = BUF(MCP_ORIGIN_MAX);
@@ -96,8 +90,7 @@ static int read_origin(struct mcp *m, struct job_origin *ret, struct error *err)
 		buf_add_text(&text, m->origin);
 	if (text.overflowed)
 		return FAIL(err, ERROR_INVALID, MCP_ORIGIN ": at most %d bytes", MCP_ORIGIN_MAX);
-	if (json_parse(m->rq->arena, buf_span(&text), &job_origin_shape, ret, err) < 0 ||
-	    job_origin_check(ret, err) < 0)
+	if (tools_parse_origin(m->rq->arena, buf_span(&text), &m->target.origin, err) < 0)
 		return FAIL_CONTEXT(err, given ? "_meta: " MCP_ORIGIN : "the URL's origin");
 	return 0;
 }
@@ -109,9 +102,13 @@ static void write_failure(struct buf *out, const struct error *err)
 	buf_add_text(&text, err->text);
 	if (err->hint[0])
 		buf_addf(&text, "\nhint: %s", err->hint);
-	buf_add_text(out, "\"content\":[{\"type\":\"text\",\"text\":");
-	json_write_text(out, buf_span(&text));
-	buf_add_text(out, "}],\"isError\":true");
+	json_begin_list(out, "content");
+	json_begin_object(out, NULL);
+	json_add_text(out, "type", "text");
+	json_add_span(out, "text", buf_span(&text));
+	json_end_object(out);
+	json_end_list(out);
+	json_add_bool(out, "isError", true);
 }
 
 static int run_tool(struct mcp *m, const struct tool *tool, const char *sandbox, struct span input,
@@ -140,7 +137,6 @@ int mcp_tools_call(struct mcp *m, struct buf *out, struct mcp_fault *fault)
 	const char *name = json_text(json_get(m->message.params, "name"), "");
 	const struct tool *tool = tool_find(name);
 	AUTO(buf_done) struct buf own = BUF(ARGUMENTS_MAX);
-	struct job_origin origin;
 	struct tool_result result;
 	const char *sandbox;
 	struct error err;
@@ -151,9 +147,8 @@ int mcp_tools_call(struct mcp *m, struct buf *out, struct mcp_fault *fault)
 		return mcp_refuse(fault, MCP_INVALID_REQUEST, 403, "%s", err.text);
 	if (read_arguments(m, tool, &own, &sandbox, fault) < 0)
 		return -1;
-	if (read_origin(m, &origin, &err) < 0)
+	if (read_origin(m, &err) < 0)
 		return mcp_refuse_error(fault, &err);
-	m->target.origin = &origin;
 	if (run_tool(m, tool, sandbox, buf_span(&own), &result, &err) < 0) {
 		write_failure(out, &err);
 		return 0;
@@ -161,6 +156,6 @@ int mcp_tools_call(struct mcp *m, struct buf *out, struct mcp_fault *fault)
 	tool_write_result(out, tool, &result);
 	/* A client may validate a result without isError against the outputSchema, which a pending
 	 * call does not match. */
-	buf_add_text(out, result.pending ? ",\"isError\":true" : ",\"isError\":false");
+	json_add_bool(out, "isError", result.pending != NULL);
 	return 0;
 }

@@ -2,7 +2,7 @@
 /* surface/native/answer.h — what the bodies and answers of many native routes have in common. */
 #pragma once
 
-#include "http/http.h"
+#include "http/server/http.h"
 #include "json/json.h"
 
 /* A list that is answered whole, or one page of a longer list. */

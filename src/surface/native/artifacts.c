@@ -13,7 +13,8 @@
 #include "calls/files.h"
 #include "calls/stored_artifact.h"
 #include "edge/caller.h"
-#include "fleet/artifacts.h"
+#include "edge/target.h"
+#include "fleet/sandbox/artifacts.h"
 #include "surface/native/answer.h"
 #include "surface/native/routes.h"
 

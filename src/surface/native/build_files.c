@@ -4,7 +4,8 @@
 #include <unistd.h>
 
 #include "calls/receiver.h"
-#include "fleet/waiting.h"
+#include "fleet/build/build.h"
+#include "fleet/core/waiting.h"
 #include "surface/native/build_upload.h"
 #include "surface/native/builds.h"
 

@@ -4,6 +4,8 @@
 
 #include "calls/build_log.h"
 #include "calls/output.h"
+#include "fleet/build/build.h"
+#include "store/builds.h"
 #include "surface/native/answer.h"
 #include "surface/native/builds.h"
 

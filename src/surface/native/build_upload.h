@@ -2,7 +2,7 @@
 /* surface/native/build_upload.h — uploads of files for copy steps. */
 #pragma once
 
-#include "http/http.h"
+#include "http/server/http.h"
 
 struct build_upload {
 	const char *project_id, *hash;

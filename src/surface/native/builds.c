@@ -2,6 +2,8 @@
 /* /api/sandbox/templates/builds — templates built from steps. */
 #include "surface/native/builds.h"
 
+#include "fleet/build/build.h"
+#include "store/builds.h"
 #include "surface/native/answer.h"
 #include "surface/native/routes.h"
 

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "edge/caller.h"
-#include "fleet/build.h"
-#include "fleet/hold.h"
+#include "http/server/http.h"
+#include "fleet/core/ref.h"
 
 #define BUILDS "/api/sandbox/templates/builds"
 

@@ -4,8 +4,9 @@
 
 #include "base/clock.h"
 #include "base/id.h"
+#include "config/config.h"
 #include "edge/caller.h"
-#include "http/outbound.h"
+#include "http/client/outbound.h"
 #include "job/job.h"
 #include "store/channels.h"
 #include "surface/native/answer.h"

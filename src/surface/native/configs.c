@@ -8,10 +8,14 @@
 
 #include "base/clock.h"
 #include "calls/configs.h"
-#include "store/accounts.h"
+#include "fleet/lifecycle/create.h"
+#include "provider/provider.h"
+#include "store/configs.h"
 #include "store/secrets.h"
 #include "surface/native/answer.h"
 #include "surface/native/routes.h"
+
+struct config_record;
 
 #define BASE "/accounts/me/sandboxes"
 #define MASK "********"
@@ -560,22 +564,13 @@ int api_config_apply(struct request *rq, const struct api_config_use *use,
 	apply_home(rq->arena, &config.options, use->workspace ? use->workspace : record.name,
 	           request);
 	/* A persistent sandbox is stopped when idle, so it keeps its files. */
-	idle_ms = request->persistent ? &request->idle_stop_ms : &request->idle_reap_ms;
+	idle_ms = request->persistent ? &request->timeouts.idle_stop_ms
+	                              : &request->timeouts.idle_reap_ms;
 	if (*idle_ms == 0)
 		*idle_ms = config.lifecycle.idle_timeout_s * 1000;
-	request->lifetime_max_ms =
-	        first_positive(request->lifetime_max_ms, config.lifecycle.lifetime_max_s * 1000);
+	request->timeouts.lifetime_max_ms = first_positive(request->timeouts.lifetime_max_ms,
+	                                                   config.lifecycle.lifetime_max_s * 1000);
 	return 0;
-}
-
-static struct run_limits make_config_limits(const struct config_body *config)
-{
-	return (struct run_limits){
-	        .timeout_ms = config->timeout_s * 1000,
-	        .output_bytes = config->output_limit_bytes,
-	        .memory_mb = config->memory_mb,
-	        .runtimes = config->runtimes && config->runtimes[0] ? config->runtimes : NULL,
-	};
 }
 
 /* Without a mode everything is permitted. */
@@ -606,7 +601,12 @@ int api_config_guard(struct request *rq, const char *id_or_name, struct tool_cal
 		return -1;
 	call->permission = parse_permission_mode(config.permission_mode);
 	call->keeps_to_workspace = true;
-	limits = make_config_limits(&config);
+	limits = run_limits_of(&(struct config_limit_members){
+	        .timeout_s = config.timeout_s,
+	        .memory_mb = config.memory_mb,
+	        .output_limit_bytes = config.output_limit_bytes,
+	        .runtimes = config.runtimes,
+	});
 	call->runtimes = limits.runtimes;
 	call->job_timeout_max_ms = limits.timeout_ms;
 	/* A config named in a call on an existing sandbox may be for another provider than this

@@ -4,6 +4,9 @@
 
 #include "calls/output.h"
 #include "edge/caller.h"
+#include "http/server/http.h"
+
+struct api_target;
 
 #define CONTEXT_DEFAULT "default"
 struct context_run {

@@ -4,8 +4,11 @@
 
 #include "calls/feed.h"
 #include "edge/caller.h"
-#include "fleet/events.h"
+#include "fleet/core/events.h"
+#include "fleet/core/sandboxes.h"
 #include "sandbox/events.h"
+#include "store/events.h"
+#include "store/sandbox_record.h"
 #include "surface/native/answer.h"
 #include "surface/native/routes.h"
 

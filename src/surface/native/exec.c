@@ -7,6 +7,7 @@
 #include "calls/jobs.h"
 #include "calls/shapes.h"
 #include "code/code.h"
+#include "edge/target.h"
 #include "surface/native/contexts.h"
 #include "surface/native/routes.h"
 

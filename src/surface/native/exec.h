@@ -4,9 +4,11 @@
 #pragma once
 
 #include "edge/caller.h"
+#include "http/server/http.h"
 
-struct exec_body;
+struct api_target;
 struct code_body;
+struct exec_body;
 extern const struct json_shape exec_request, code_request, exec_query;
 
 /* Finds mistakes that can be seen without a sandbox. */

@@ -10,7 +10,8 @@
 #include "calls/files.h"
 #include "calls/shapes.h"
 #include "edge/session.h"
-#include "fleet/volume.h"
+#include "edge/target.h"
+#include "fleet/volume/volume.h"
 #include "surface/native/routes.h"
 
 #define VOLUME "/api/sandbox/volumes/:volume/files"

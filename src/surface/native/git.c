@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "calls/repository.h"
+#include "edge/target.h"
 #include "git/git.h"
 #include "surface/native/answer.h"
 #include "surface/native/routes.h"

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* /api/sandbox/instances/:id/stats/history — recent resource usage of a sandbox. */
 #include "edge/caller.h"
-#include "fleet/history.h"
+#include "fleet/core/sandboxes.h"
+#include "fleet/usage/history.h"
+#include "store/sandbox_record.h"
 #include "surface/native/answer.h"
 #include "surface/native/routes.h"
 

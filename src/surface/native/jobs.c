@@ -4,7 +4,10 @@
 
 #include "calls/jobs.h"
 #include "calls/stored_artifact.h"
-#include "fleet/artifacts.h"
+#include "fleet/sandbox/artifacts.h"
+#include "http/server/http.h"
+#include "http/server/shares.h"
+#include "store/jobs.h"
 #include "surface/native/answer.h"
 #include "surface/native/routes.h"
 #include "wire/agent_cause.h"

@@ -3,9 +3,11 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/id.h"
 #include "edge/caller.h"
 #include "edge/keys.h"
-#include "store/accounts.h"
+#include "store/keys.h"
+#include "store/members.h"
 #include "surface/native/answer.h"
 #include "surface/native/routes.h"
 

@@ -4,8 +4,7 @@
 
 #include "calls/configs.h"
 #include "edge/caller.h"
-#include "fleet/settings.h"
-#include "surface/native/resources.h"
+#include "fleet/sandbox/settings.h"
 #include "surface/native/routes.h"
 #include "surface/native/sandbox_answer.h"
 

@@ -3,9 +3,11 @@
 #include "base/clock.h"
 #include "edge/caller.h"
 #include "edge/keys.h"
-#include "store/accounts.h"
+#include "store/members.h"
 #include "surface/native/answer.h"
 #include "surface/native/routes.h"
+
+struct member_record;
 
 #define BASE "/v1/projects/:project/members"
 

@@ -2,7 +2,9 @@
 /* /api/sandbox/pools — numbers of prepared sandboxes (docs/use/pools.md). */
 #include "surface/native/pools.h"
 
+#include "config/config.h"
 #include "edge/caller.h"
+#include "fleet/template/pools.h"
 #include "surface/native/answer.h"
 #include "surface/native/routes.h"
 

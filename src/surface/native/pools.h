@@ -2,8 +2,9 @@
 /* surface/native/pools.h — the size of a pool in bodies. */
 #pragma once
 
-#include "fleet/pools.h"
 #include "json/json.h"
+
+struct fleet_pool_size;
 
 struct pool_body {
 	int64_t min, target, max;

@@ -3,15 +3,14 @@
 #include <inttypes.h>
 #include <signal.h>
 
-#include "base/clock.h"
 #include "calls/command.h"
 #include "calls/process_answer.h"
 #include "calls/shapes.h"
 #include "calls/stream.h"
+#include "edge/target.h"
 #include "provider/compute.h"
 #include "surface/native/answer.h"
 #include "surface/native/routes.h"
-#include "wire/agent_cause.h"
 
 #define BASE "/api/sandbox/instances/:id/processes"
 
@@ -216,13 +215,7 @@ static JSON_SHAPE(signal_request, "Signal", process_signal_body, "A signal for a
 static int send_signal(struct request *rq, const struct api_target *t, uint16_t type,
                        const struct agent_signal *message, struct error *err)
 {
-	struct compute_call call = {
-	        .type = type,
-	        .shape = agent_signal_shape,
-	        .message = message,
-	};
-
-	return compute_call(t->hold.provider, t->hold.id, rq->arena, &call, rq->deadline, err);
+	return compute_signal(t->hold.provider, t->hold.id, type, message, rq->deadline, err);
 }
 
 static int process_signal(struct request *rq, const void *body, struct reply *reply,

@@ -5,6 +5,9 @@
 
 #include "edge/caller.h"
 #include "json/json.h"
+#include "sandbox/sandbox.h"
+
+struct project_record;
 
 struct resource_limits {
 	double cpu;

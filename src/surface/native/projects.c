@@ -4,13 +4,17 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "config/config.h"
 #include "edge/keys.h"
-#include "fleet/projects.h"
-#include "fleet/usage.h"
-#include "store/accounts.h"
+#include "fleet/server/projects.h"
+#include "fleet/usage/usage.h"
+#include "store/members.h"
+#include "store/projects.h"
 #include "surface/native/answer.h"
 #include "surface/native/project_limits.h"
 #include "surface/native/routes.h"
+
+struct project_list;
 
 #define BASE "/v1/projects"
 #define PAGE_DEFAULT 100

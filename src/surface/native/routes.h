@@ -2,7 +2,7 @@
 /* surface/native/routes.h — the route tables of the native API, and the state that it owns. */
 #pragma once
 
-#include "http/http.h"
+#include "http/server/http.h"
 
 struct api;
 

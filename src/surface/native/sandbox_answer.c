@@ -3,13 +3,15 @@
 #include "surface/native/sandbox_answer.h"
 
 #include "base/clock.h"
+#include "config/config.h"
 #include "edge/caller.h"
-#include "fleet/preview.h"
+#include "fleet/sandbox/preview.h"
 #include "provider/agent_health.h"
+#include "provider/provider.h"
 #include "surface/native/answer.h"
 #include "surface/native/egress.h"
 #include "surface/native/resources.h"
-#include "surface/native/routes.h"
+#include "surface/native/timeouts.h"
 
 /* ---- shapes ---- */
 
@@ -90,8 +92,7 @@ struct sandbox_answer {
 	struct resources_body resources;
 	bool persistent;
 	int64_t created_at, started_at, last_activity_at, timeout_at, uptime_ms;
-	int64_t idle_reap_ms, lifetime_max_ms, auto_pause_ms, auto_stop_ms, auto_archive_ms,
-	        auto_delete_ms;
+	struct sandbox_timeouts timeouts;
 	int64_t awake_until;
 	struct sandbox_preview_answer preview;
 	struct native_egress egress;
@@ -131,17 +132,7 @@ static const struct json_member sandbox_shape_members[] = {
         JSON_TIME_MEMBER(sandbox_answer, timeout_at, .flags = JSON_NULLABLE),
         JSON_WHOLE_MEMBER(sandbox_answer, uptime_ms,
                           .about = "time since the start; 0 while stopped"),
-        JSON_WHOLE_MEMBER(sandbox_answer, idle_reap_ms),
-        JSON_WHOLE_MEMBER(sandbox_answer, lifetime_max_ms),
-        JSON_WHOLE_MEMBER(sandbox_answer, auto_pause_ms, .name = "autoPauseMs",
-                          .about = "idle time after which the sandbox is paused; 0: never"),
-        JSON_WHOLE_MEMBER(sandbox_answer, auto_stop_ms, .name = "autoStopMs",
-                          .about = "idle time after which the sandbox is stopped; 0: never"),
-        JSON_WHOLE_MEMBER(
-                sandbox_answer, auto_archive_ms, .name = "autoArchiveMs",
-                .about = "time after a stop until the files move to the blob store; 0: never"),
-        JSON_WHOLE_MEMBER(sandbox_answer, auto_delete_ms, .name = "autoDeleteMs",
-                          .about = "time after a stop until the sandbox is deleted; 0: never"),
+        SANDBOX_TIMEOUTS(TIMEOUT_ANSWER, sandbox_answer),
         JSON_TIME_MEMBER(sandbox_answer, awake_until, .flags = JSON_NULLABLE,
                          .about = "the idle timeout is suspended until this time"),
         JSON_OBJECT_MEMBER(sandbox_answer, preview, &sandbox_preview_shape),
@@ -272,12 +263,7 @@ static void fill_sandbox_answer(struct request *rq, const struct sandbox_record 
 	        .last_activity_at = r->last_activity_at,
 	        .timeout_at = r->timeout_at,
 	        .uptime_ms = runs ? clock_unix_ms() - r->started_at : 0,
-	        .idle_reap_ms = r->idle_reap_ms,
-	        .lifetime_max_ms = r->lifetime_max_ms,
-	        .auto_pause_ms = r->idle_pause_ms,
-	        .auto_stop_ms = r->idle_stop_ms,
-	        .auto_archive_ms = r->archive_after_ms,
-	        .auto_delete_ms = r->delete_after_ms,
+	        .timeouts = r->timeouts,
 	        .awake_until = r->awake_until,
 	        .preview = {!r->preview_off, r->preview_public,
 	                    api_of(rq)->config->preview_secret[0] != '\0', NULL},

@@ -3,9 +3,12 @@
  */
 #pragma once
 
-#include "http/http.h"
+#include "http/server/http.h"
 #include "json/json.h"
 #include "store/relations.h"
+#include "store/sandboxes.h"
+
+struct sandbox_record;
 
 /* A sandbox as the native API answers it. */
 extern const struct json_shape sandbox_shape;

@@ -6,14 +6,15 @@
 #include "calls/configs.h"
 #include "edge/idempotency.h"
 #include "edge/undo.h"
-#include "fleet/backups.h"
-#include "fleet/egress.h"
-#include "fleet/settings.h"
-#include "fleet/volume.h"
+#include "fleet/lifecycle/create.h"
+#include "fleet/sandbox/settings.h"
+#include "fleet/volume/volume.h"
+#include "provider/provider.h"
 #include "surface/native/answer.h"
 #include "surface/native/egress.h"
 #include "surface/native/resources.h"
 #include "surface/native/sandbox_answer.h"
+#include "surface/native/timeouts.h"
 
 #define BASE "/api/sandbox/instances"
 
@@ -72,8 +73,8 @@ struct sandbox_create_body {
 	bool internet;
 	int network;
 	bool persistent, preview_enabled, preview_public;
-	int64_t timeout_ms, idle_reap_ms, lifetime_max_ms;
-	int64_t auto_pause_ms, auto_stop_ms, auto_archive_ms, auto_delete_ms;
+	int64_t timeout_ms;
+	struct sandbox_timeouts timeouts;
 	const char *volume;
 	struct json_list volumes;
 	const char *persistent_home;
@@ -134,29 +135,8 @@ static const struct json_member sandbox_create_request_members[] = {
                 sandbox_create_body, timeout_ms, .min = 0, .max = DURATION_MAX,
                 .about = "time after the creation at which an ephemeral sandbox is deleted and a "
                          "persistent one stopped, with its files kept; 0: never"),
-        JSON_WHOLE_MEMBER(
-                sandbox_create_body, idle_reap_ms, .min = 0, .max = DURATION_MAX,
-                .about = "idle time after which the sandbox is deleted; 0: the server's setting"),
-        JSON_WHOLE_MEMBER(sandbox_create_body, lifetime_max_ms, .min = 0, .max = DURATION_MAX,
-                          .about = "maximum lifetime, active or idle: an ephemeral sandbox is "
-                                   "deleted this long after its creation, a persistent one stopped "
-                                   "this long after its last start; 0: the server's setting"),
-        JSON_WHOLE_MEMBER(sandbox_create_body, auto_pause_ms, .name = "autoPauseMs", .min = -1,
-                          .max = DURATION_MAX,
-                          .about = "idle time after which the sandbox is paused; 0: the server's "
-                                   "setting, -1: never"),
-        JSON_WHOLE_MEMBER(sandbox_create_body, auto_stop_ms, .name = "autoStopMs", .min = -1,
-                          .max = DURATION_MAX,
-                          .about = "idle time after which the sandbox is stopped; 0: the server's "
-                                   "setting, -1: never"),
-        JSON_WHOLE_MEMBER(sandbox_create_body, auto_delete_ms, .name = "autoDeleteMs", .min = 0,
-                          .max = DURATION_MAX,
-                          .about = "time after a stop until the sandbox is deleted, persistent or "
-                                   "not; 0: never"),
-        JSON_WHOLE_MEMBER(
-                sandbox_create_body, auto_archive_ms, .name = "autoArchiveMs", .min = 0,
-                .max = DURATION_MAX,
-                .about = "time after a stop until the files move to the blob store; 0: never"),
+        SANDBOX_INHERITED_TIMEOUTS(TIMEOUT_CREATE_INHERITED, sandbox_create_body),
+        SANDBOX_OWN_TIMEOUTS(TIMEOUT_CREATE_OWN, sandbox_create_body),
         JSON_TEXT_MEMBER(sandbox_create_body, volume, .max = SANDBOX_NAME_MAX,
                          .about = "name or id of a volume to mount writable at /workspace"),
         JSON_LIST_MEMBER(sandbox_create_body, volumes, &mount_request, .max = SANDBOX_MOUNTS_MAX,
@@ -333,12 +313,7 @@ static int sandbox_create(struct request *rq, const void *body, struct reply *re
 	        .preview_public = b->preview_public,
 	        .persistent = b->persistent,
 	        .timeout_ms = b->timeout_ms,
-	        .idle_reap_ms = b->idle_reap_ms,
-	        .lifetime_max_ms = b->lifetime_max_ms,
-	        .idle_pause_ms = b->auto_pause_ms,
-	        .idle_stop_ms = b->auto_stop_ms,
-	        .archive_after_ms = b->auto_archive_ms,
-	        .delete_after_ms = b->auto_delete_ms,
+	        .timeouts = b->timeouts,
 	        .wait = !is_async && (!row_is_given(query->present, 0) || query->wait),
 	        .awaited = api_awaited_if_parking(rq),
 	};

@@ -2,6 +2,7 @@
 /* /api/sandbox/secrets — keys of the values that are encrypted in the database. */
 #include "base/log.h"
 #include "edge/caller.h"
+#include "json/json.h"
 #include "store/secrets.h"
 #include "surface/native/routes.h"
 

@@ -5,7 +5,10 @@
 #include <string.h>
 
 #include "edge/caller.h"
-#include "fleet/services.h"
+#include "edge/target.h"
+#include "fleet/core/sandboxes.h"
+#include "fleet/sandbox/services.h"
+#include "http/server/shares.h"
 #include "surface/native/answer.h"
 #include "surface/native/routes.h"
 

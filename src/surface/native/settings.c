@@ -2,10 +2,13 @@
 /* /api/sandbox/settings and /resource-config — defaults for the sandboxes of a project. */
 #include <string.h>
 
-#include "store/accounts.h"
+#include "config/config.h"
+#include "provider/provider.h"
+#include "store/projects.h"
 #include "surface/native/answer.h"
 #include "surface/native/project_limits.h"
 #include "surface/native/routes.h"
+#include "surface/native/timeouts.h"
 
 #define DAY_S ((int64_t)86400)
 #define TERMINAL_TTL_S 3600
@@ -149,39 +152,25 @@ static int resource_config_put(struct request *rq, const void *body, struct repl
 
 /* ---- settings ---- */
 
-/* The idle times come first, in the order of enum sandbox_idle_time. */
+/* The idle times come first, in the order of enum sandbox_timeout. */
 struct settings_body {
-	int64_t idle_seconds[SANDBOX_IDLE_COUNT];
+	struct sandbox_timeouts seconds;
 	int64_t terminal_ttl_seconds, artifacts_max_mb, artifacts_keep_seconds;
 	const char *default_isolation, *default_storage_provider;
 	bool record_terminals;
 	uint64_t present;
 };
 enum {
-	SETTINGS_TERMINAL_TTL = SANDBOX_IDLE_COUNT,
+	SETTINGS_TERMINAL_TTL = SANDBOX_TIMEOUTS_INHERITED,
 	SETTINGS_ARTIFACTS_MAX,
 	SETTINGS_ARTIFACTS_KEEP,
 	SETTINGS_RECORD
 };
-#define IDLE_ROW(which, name_, min_, about_)                                                       \
-	[which] = {                                                                                \
-	        .kind = JSON_WHOLE,                                                                \
-	        .name = (name_),                                                                   \
-	        .offset = offsetof(struct settings_body, idle_seconds[which]),                     \
-	        .min = (min_),                                                                     \
-	        .max = 366 * DAY_S,                                                                \
-	        .about = about_ "; 0: the platform's setting",                                     \
-	}
+#define IDLE_ROW(stem, off, api, short_, option, about, ...)                                       \
+	TIMEOUT_ROW_(offsetof(struct settings_body, seconds.stem##_ms), off, #stem "_seconds",     \
+	             366 * DAY_S, about "; 0: the platform's setting" TIMEOUT_OFF_##off)
 #define SETTINGS_ROWS                                                                              \
-	IDLE_ROW(SANDBOX_IDLE_PAUSE, "idle_pause_seconds", -1,                                     \
-	         "idle time after which a sandbox is paused; -1: never"),                          \
-	        IDLE_ROW(SANDBOX_IDLE_STOP, "idle_stop_seconds", -1,                               \
-	                 "idle time after which a sandbox is stopped; -1: never"),                 \
-	        IDLE_ROW(SANDBOX_IDLE_REAP, "idle_reap_seconds", 0,                                \
-	                 "idle time after which an ephemeral sandbox is deleted"),                 \
-	        IDLE_ROW(SANDBOX_IDLE_LIFETIME, "lifetime_max_seconds", 0,                         \
-	                 "an ephemeral sandbox is deleted at this age; a persistent one is "       \
-	                 "stopped this long after its last start"),                                \
+	SANDBOX_INHERITED_TIMEOUTS(IDLE_ROW),                                                      \
 	        [SETTINGS_TERMINAL_TTL] = JSON_WHOLE_MEMBER(                                       \
 	                settings_body, terminal_ttl_seconds, .min = 0, .max = 30 * DAY_S,          \
 	                .about = "time without input and output after which a terminal closes; "   \
@@ -214,18 +203,17 @@ static const struct json_shape settings_request = {
 static void fill_idle_times(const struct config *config, const struct project_record *p,
                             struct settings_body *ret)
 {
-	const struct sandbox_idle layers[] = {
-	        p->idle,
-	        {{config->idle_pause_ms, config->idle_stop_ms, config->idle_reap_ms,
-	          config->lifetime_max_ms}},
-	};
-	const struct sandbox_idle idle = sandbox_idle_resolve(layers, COUNT_OF(layers));
+	const struct sandbox_timeouts *const layers[] = {&p->timeouts, &config->timeouts};
+	const struct sandbox_timeouts timeouts = sandbox_timeouts_resolve(layers, COUNT_OF(layers));
 
-	for (unsigned i = 0; i < SANDBOX_IDLE_COUNT; i++)
-		ret->idle_seconds[i] = idle.ms[i] / 1000;
-	for (unsigned i = SANDBOX_IDLE_PAUSE; i <= SANDBOX_IDLE_STOP; i++)
-		if (idle.ms[i] == 0)
-			ret->idle_seconds[i] = -1;
+	for (unsigned i = 0; i < SANDBOX_TIMEOUTS_INHERITED; i++) {
+		int64_t seconds = sandbox_timeout_get(&timeouts, i) / 1000;
+
+		if (seconds == 0 && sandbox_timeout_get(&timeouts, i) == 0 &&
+		    sandbox_timeout_is_switchable(i))
+			seconds = -1;
+		sandbox_timeout_set(&ret->seconds, i, seconds);
+	}
 }
 
 static int reply_settings(struct request *rq, struct reply *reply, const struct project_record *p)
@@ -273,9 +261,12 @@ static int edit_settings(struct project_record *r, const void *context, struct e
 		r->artifacts_keep_ms = s->artifacts_keep_seconds * 1000;
 	if (row_is_given(s->present, SETTINGS_RECORD))
 		r->record_terminals = s->record_terminals;
-	for (unsigned i = 0; i < SANDBOX_IDLE_COUNT; i++)
+	for (unsigned i = 0; i < SANDBOX_TIMEOUTS_INHERITED; i++) {
+		int64_t seconds = sandbox_timeout_get(&s->seconds, i);
+
 		if (row_is_given(s->present, i))
-			r->idle.ms[i] = s->idle_seconds[i] < 0 ? -1 : s->idle_seconds[i] * 1000;
+			sandbox_timeout_set(&r->timeouts, i, seconds < 0 ? -1 : seconds * 1000);
+	}
 	return 0;
 }
 

@@ -5,7 +5,8 @@
 #include <string.h>
 
 #include "edge/caller.h"
-#include "fleet/backups.h"
+#include "fleet/backup/backups.h"
+#include "fleet/sandbox/fork.h"
 #include "surface/native/answer.h"
 #include "surface/native/routes.h"
 #include "surface/native/sandbox_answer.h"

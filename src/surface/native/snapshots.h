@@ -3,7 +3,7 @@
  * snapshot, too. */
 #pragma once
 
-#include "http/http.h"
+#include "http/server/http.h"
 
 struct snapshot_record;
 

@@ -6,16 +6,16 @@
 #include <stdlib.h>
 
 #include "calls/receiver.h"
+#include "config/config.h"
 #include "edge/caller.h"
-#include "fleet/build.h"
-#include "fleet/import.h"
-#include "fleet/recipe.h"
-#include "fleet/templates.h"
-#include "fleet/warm.h"
+#include "fleet/build/build.h"
+#include "fleet/core/waiting.h"
+#include "fleet/template/pools.h"
+#include "fleet/template/warm.h"
 #include "surface/native/answer.h"
-#include "surface/native/idle.h"
 #include "surface/native/pools.h"
 #include "surface/native/routes.h"
+#include "surface/native/timeouts.h"
 #include "wire/agent_warm.h"
 
 #define BASE "/api/sandbox/templates"
@@ -233,7 +233,7 @@ static void fill_template_answer(struct arena *a, const struct template_record *
 	ret->resources = span_of(arena_format(
 	        a, "{\"cpu\":%g,\"memory_mb\":%lld,\"disk_mb\":%lld,\"pids\":%lld}", limits->cpu,
 	        (long long)limits->memory_mb, (long long)limits->disk_mb, (long long)limits->pids));
-	ret->idle = idle_times_format(a, &r->idle);
+	ret->idle = idle_times_format(a, &r->timeouts);
 	ret->pool = span_of(arena_format(a, "{\"min\":%lld,\"target\":%lld,\"max\":%lld}",
 	                                 (long long)r->pool_min, (long long)r->pool_target,
 	                                 (long long)r->pool_max));
@@ -307,7 +307,7 @@ struct template_import_task {
 	struct sandbox_resources resources;
 	struct fleet_warm warm;
 	struct fleet_pool_size pool;
-	struct sandbox_idle idle;
+	struct sandbox_timeouts timeouts;
 	struct image_login login;
 	const char *from; /* the template to share; NULL: the request's image */
 };
@@ -419,9 +419,9 @@ static void copy_recipe(struct template_import_task *job, const struct fleet_rec
 		job->resources = *from->resources;
 		r->resources = &job->resources;
 	}
-	if (from->idle) {
-		job->idle = *from->idle;
-		r->idle = &job->idle;
+	if (from->timeouts) {
+		job->timeouts = *from->timeouts;
+		r->timeouts = &job->timeouts;
 	}
 	if (from->pool) {
 		job->pool = *from->pool;
@@ -541,7 +541,7 @@ static int recipe_parse(struct request *rq, const struct template_body *b, struc
 {
 	struct sandbox_resources *resources = ARENA_ARRAY(rq->arena, struct sandbox_resources, 1);
 	struct fleet_pool_size *pool = ARENA_NEW(rq->arena, struct fleet_pool_size);
-	struct sandbox_idle *idle = ARENA_NEW(rq->arena, struct sandbox_idle);
+	struct sandbox_timeouts *timeouts = ARENA_NEW(rq->arena, struct sandbox_timeouts);
 
 	*ret = (struct fleet_recipe){
 	        .description = b->description,
@@ -556,9 +556,9 @@ static int recipe_parse(struct request *rq, const struct template_body *b, struc
 	                                        b->resources.disk_mb, b->resources.pids};
 	if (row_is_given(b->present, TEMPLATE_RESOURCES))
 		ret->resources = resources;
-	*idle = idle_body_parse(&b->idle);
+	*timeouts = idle_body_parse(&b->idle);
 	if (row_is_given(b->present, TEMPLATE_IDLE))
-		ret->idle = idle;
+		ret->timeouts = timeouts;
 	if (row_is_given(b->present, TEMPLATE_POOL)) {
 		if (pool_body_parse(&b->pool, api_of(rq)->config->internet, pool, err) < 0)
 			return -1;

@@ -2,7 +2,9 @@
 /* /api/sandbox/trash — deleted sandboxes and snapshots that can be restored for some time. */
 #include "base/clock.h"
 #include "edge/caller.h"
-#include "fleet/trash.h"
+#include "fleet/lifecycle/lifecycle.h"
+#include "fleet/recovery/trash.h"
+#include "fleet/server/down.h"
 #include "surface/native/answer.h"
 #include "surface/native/routes.h"
 #include "surface/native/sandbox_answer.h"

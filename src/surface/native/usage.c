@@ -7,7 +7,8 @@
 #include "base/clock.h"
 #include "edge/caller.h"
 #include "edge/csv.h"
-#include "fleet/usage.h"
+#include "fleet/core/ref.h"
+#include "fleet/usage/usage.h"
 #include "surface/native/answer.h"
 #include "surface/native/routes.h"
 

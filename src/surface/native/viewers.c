@@ -5,6 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "config/config.h"
+#include "json/json.h"
+#include "loop/loop.h"
 #include "surface/native/routes.h"
 #include "terminal/recording.h"
 

@@ -7,7 +7,7 @@
 #pragma once
 
 #include "edge/api.h"
-#include "http/relay.h"
+#include "http/server/relay.h"
 #include "terminal/viewers.h"
 
 struct connected_viewer {

@@ -4,7 +4,9 @@
 #include <string.h>
 
 #include "edge/caller.h"
-#include "fleet/volume.h"
+#include "fleet/core/sandboxes.h"
+#include "fleet/volume/volume.h"
+#include "store/sandbox_record.h"
 #include "surface/native/answer.h"
 #include "surface/native/routes.h"
 

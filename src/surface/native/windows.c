@@ -3,7 +3,7 @@
  * (docs/use/terminals.md). */
 #include "surface/native/windows.h"
 
-#include "base/clock.h"
+#include "edge/target.h"
 #include "surface/native/answer.h"
 #include "surface/native/routes.h"
 #include "terminal/viewers.h"

@@ -5,6 +5,8 @@
 #include "edge/caller.h"
 #include "terminal/terminal.h"
 
+struct api_target;
+
 /* As the caller gave it; zero: the template's or the project's value. */
 struct window_open_request {
 	const char *command, *cwd, *user;

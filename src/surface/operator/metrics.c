@@ -4,16 +4,17 @@
 #include <inttypes.h>
 
 #include "calls/receiver.h"
-#include "edge/api.h"
 #include "edge/caller.h"
 #include "edge/meter.h"
-#include "fleet/pools.h"
-#include "fleet/retention.h"
-#include "fleet/trash.h"
-#include "fleet/work_lane.h"
-#include "http/parked.h"
+#include "fleet/core/waiting.h"
+#include "fleet/recovery/trash.h"
+#include "fleet/server/fleet.h"
+#include "fleet/template/pools.h"
+#include "http/server/parked.h"
+#include "http/server/shares.h"
 #include "provider/agent_health.h"
 #include "provider/disk.h"
+#include "provider/provider.h"
 
 #define POOLS_SHOWN 256
 

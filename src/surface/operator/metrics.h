@@ -2,6 +2,6 @@
 /* surface/operator/metrics.h — GET /metrics. */
 #pragma once
 
-#include "http/http.h"
+#include "http/server/http.h"
 
 int metrics_get(struct request *rq, const void *body, struct reply *reply, struct error *err);

@@ -2,7 +2,7 @@
 /* Routes for operators: liveness, readiness and metrics. They need no key and reveal nothing about
  * tenants. */
 #include "account/account.h"
-#include "edge/api.h"
+#include "json/json.h"
 #include "surface/operator/metrics.h"
 #include "surface/operator/ready.h"
 #include "surface/operator/routes.h"

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* GET /readyz: the result of the last readiness check (fleet/ready.h), or of the check in progress.
- * Runs on the loop's thread; no worker waits for it. */
+/* GET /readyz: the result of the last readiness check (fleet/server/ready.h), or of the check in
+ * progress. Runs on the loop's thread; no worker waits for it. */
 #include "surface/operator/ready.h"
 
 #include <assert.h>
 
 #include "edge/caller.h"
-#include "fleet/ready.h"
-#include "http/relay.h"
+#include "fleet/server/ready.h"
+#include "http/server/relay.h"
+#include "json/json.h"
+#include "provider/provider.h"
 
 #define LOOK_MS 10
 #define WAITING_MAX 256 /* requests that wait for one check */

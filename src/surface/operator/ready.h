@@ -2,7 +2,7 @@
 /* surface/operator/ready.h — GET /readyz. */
 #pragma once
 
-#include "http/http.h"
+#include "http/server/http.h"
 
 extern const struct json_shape readiness_shape;
 int readiness_get(struct request *rq, const void *body, struct reply *reply, struct error *err);

@@ -5,7 +5,8 @@
 #include <string.h>
 
 #include "base/id.h"
-#include "edge/caller.h"
+#include "config/config.h"
+#include "edge/api.h"
 #include "edge/hosts.h"
 #include "sandbox/preview.h"
 #include "surface/preview/routes.h"

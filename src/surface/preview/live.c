@@ -8,7 +8,9 @@
 #include "base/list.h"
 #include "base/map.h"
 #include "edge/api.h"
-#include "http/proxy.h"
+#include "http/proxy/proxy.h"
+#include "http/server/relay.h"
+#include "loop/loop.h"
 #include "surface/preview/routes.h"
 
 #define STREAMS_MAX 1024 /* streams of one sandbox at once */

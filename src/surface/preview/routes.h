@@ -2,7 +2,7 @@
 /* surface/preview/routes.h — the route tables and the state of this surface. */
 #pragma once
 
-#include "http/http.h"
+#include "http/server/http.h"
 
 extern const struct route preview_routes[];
 extern const struct route preview_settings_routes[];

@@ -7,14 +7,20 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "config/config.h"
 #include "edge/caller.h"
-#include "fleet/access.h"
-#include "fleet/preview.h"
-#include "http/proxy.h"
+#include "edge/hooks.h"
+#include "edge/target.h"
+#include "fleet/core/sandboxes.h"
+#include "fleet/sandbox/preview.h"
+#include "http/message/fault.h"
+#include "http/proxy/proxy.h"
+#include "http/server/relay.h"
+#include "http/server/shares.h"
+#include "json/json.h"
 #include "provider/dial.h"
 #include "surface/preview/live.h"
 #include "surface/preview/page.h"
-#include "surface/preview/routes.h"
 
 #define DIAL_QUICK_MS 300
 #define DIAL_MS 3000

@@ -2,9 +2,9 @@
 /* surface/preview/serve.h — proxying a request to a server inside a sandbox.
  *
  * There are three ways to a preview: below …/instances/:id/preview/:port/ with a key, below
- * /api/sandbox/preview/TOKEN/ with a grant (fleet/preview.h), and at PORT-ID.DOMAIN with either.
- * A preview's content is not trusted: it must not act as the platform's own pages, and it never
- * receives the credentials that clients send to the platform. */
+ * /api/sandbox/preview/TOKEN/ with a grant (fleet/sandbox/preview.h), and at PORT-ID.DOMAIN with
+ * either. A preview's content is not trusted: it must not act as the platform's own pages, and it
+ * never receives the credentials that clients send to the platform. */
 #pragma once
 
 #include <stdbool.h>
@@ -34,7 +34,7 @@ struct preview_view {
 	struct span rest;   /* of the raw path; begins with '/' */
 	struct span query;
 	bool is_boxed;   /* sent with the CSP sandbox directive: it shares the platform's origin */
-	bool is_traffic; /* neither key nor grant: fleet/access.h decides */
+	bool is_traffic; /* neither key nor grant: fleet/core/access.h decides */
 	struct span traffic_token;
 	bool is_trusted; /* the caller has the sandbox's own token, which suffices */
 };
@@ -48,6 +48,8 @@ struct preview_port {
 };
 /* Answers with the error, as a page for a browser and as JSON for a program. Returns 0. */
 int preview_refuse(struct request *rq, struct reply *reply, const struct error *err);
+/* Returns the value of a name in the query, and the query without it. */
+struct span preview_take_query(struct request *rq, const char *wanted, struct span *ret_rest);
 /* Verifies the token of a link. */
 MUST_CHECK int preview_grant_find(struct request *rq, struct span token, struct fleet_grant *ret,
                                   struct error *err);

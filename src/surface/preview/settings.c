@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* /api/sandbox/instances/:id/preview — settings of previews; …/preview-tokens — links to ports. */
 #include "base/clock.h"
+#include "config/config.h"
 #include "edge/caller.h"
-#include "fleet/preview.h"
+#include "fleet/core/sandboxes.h"
+#include "fleet/sandbox/preview.h"
+#include "json/json.h"
+#include "store/sandbox_record.h"
 #include "surface/preview/live.h"
 #include "surface/preview/routes.h"
 #include "surface/preview/serve.h"

@@ -4,9 +4,11 @@
 #include <strings.h>
 
 #include "base/clock.h"
+#include "config/config.h"
 #include "edge/caller.h"
-#include "fleet/preview.h"
-#include "fleet/usage.h"
+#include "edge/hooks.h"
+#include "fleet/core/use.h"
+#include "fleet/sandbox/preview.h"
 #include "sandbox/preview.h"
 #include "surface/preview/hosts.h"
 #include "surface/preview/routes.h"
@@ -145,8 +147,7 @@ static int check_same_origin(const struct request *rq, struct error *err)
 	return 0;
 }
 
-/* Returns the value of "atoll_preview" in the query, and the query without it. */
-static struct span take_token(struct request *rq, struct span *ret_rest)
+struct span preview_take_query(struct request *rq, const char *wanted, struct span *ret_rest)
 {
 	AUTO(buf_done) struct buf rest = BUF(rq->raw_query.size + 1);
 	struct span query = rq->raw_query, member, name, value, token = {NULL, 0};
@@ -156,7 +157,7 @@ static struct span take_token(struct request *rq, struct span *ret_rest)
 		more = span_split(&query, '&', &member);
 		value = member;
 		(void)span_split(&value, '=', &name);
-		if (span_equals_text(name, PREVIEW_COOKIE)) {
+		if (span_equals_text(name, wanted)) {
 			token = value;
 			continue;
 		}
@@ -224,7 +225,7 @@ static int serve_by_host(struct request *rq, UNUSED const void *body, struct rep
 
 	if (preview_host_parse(api_of(rq)->config, host, id, &view.port, err) < 0)
 		return preview_refuse(rq, reply, err);
-	token = take_token(rq, &query);
+	token = preview_take_query(rq, PREVIEW_COOKIE, &query);
 	if (token.size && rq->method == HTTP_GET) {
 		if (preview_grant_find(rq, token, &grant, err) < 0)
 			return preview_refuse(rq, reply, err);

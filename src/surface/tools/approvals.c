@@ -3,10 +3,12 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "edge/caller.h"
 #include "job/job.h"
+#include "json/json.h"
 #include "store/approvals.h"
 #include "surface/tools/routes.h"
-#include "surface/tools/target.h"
+#include "tool/tool.h"
 
 #define BASE "/v1/approvals"
 #define LIST_MAX 200

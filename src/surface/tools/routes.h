@@ -2,7 +2,7 @@
 /* surface/tools/routes.h — the route tables of this surface. */
 #pragma once
 
-#include "http/http.h"
+#include "http/server/http.h"
 
 extern const struct route approvals_routes[];
 extern const struct route skills_routes[];

@@ -3,9 +3,15 @@
 
 #include "base/clock.h"
 #include "calls/configs.h"
+#include "config/config.h"
 #include "edge/session.h"
-#include "fleet/lease.h"
-#include "fleet/usage.h"
+#include "edge/target.h"
+#include "fleet/core/use.h"
+#include "fleet/lease/lease.h"
+#include "http/server/shares.h"
+#include "job/job.h"
+#include "provider/provider.h"
+#include "store/sandboxes.h"
 
 #define SLACK_MS 30000 /* time of a call besides its command and its approval */
 
@@ -179,6 +185,18 @@ int tools_describe(struct request *rq, const char *config, const struct tool *to
 
 /* The project is part of the share, because the names are not checked yet and must not reach shares
  * of other projects. */
+int tools_parse_origin(struct arena *a, struct span text, const struct job_origin **ret,
+                       struct error *err)
+{
+	struct job_origin *origin = ARENA_NEW(a, struct job_origin);
+
+	if (json_parse(a, text, &job_origin_shape, origin, err) < 0 ||
+	    job_origin_check(origin, err) < 0)
+		return -1;
+	*ret = origin;
+	return 0;
+}
+
 void tools_find_shares(const struct tools_target *which, uint64_t shares[WORKER_SHARES])
 {
 	const char *const names[] = {which->sandbox, which->lease, which->tenant, which->session};

@@ -3,7 +3,10 @@
 #pragma once
 
 #include "edge/caller.h"
+#include "worker/worker.h"
 #include "tool/tool.h"
+
+struct api_target;
 
 /* Exactly one of: a sandbox, or a lease or a session, whose sandbox is made on first use. */
 struct tools_target {
@@ -23,6 +26,9 @@ MUST_CHECK int tools_open_call(struct request *rq, const struct tool *tool,
 /* Sets the share of the sandbox for a call whose sandbox is not known yet. The caller's shares are
  * set already. */
 void tools_find_shares(const struct tools_target *which, uint64_t shares[WORKER_SHARES]);
+/* Parses and checks an origin; empty text is the origin without members. */
+MUST_CHECK int tools_parse_origin(struct arena *a, struct span text, const struct job_origin **ret,
+                                  struct error *err);
 #define TOOLS_APPROVAL_WAIT_MS 20000
 #define TOOLS_APPROVAL_WAIT_MAX_MS 300000
 /* The tool; its description also names the limits of the config, if there is one. */

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* /v1/tools — the agent tools over HTTP. */
+#include "edge/target.h"
+#include "job/job.h"
+#include "json/json.h"
+#include "json/write.h"
 #include "sandbox/lease.h"
 #include "surface/tools/routes.h"
 #include "surface/tools/target.h"
@@ -46,13 +50,7 @@ static const struct json_member tool_request_members[] = {
         JSON_RAW_MEMBER(tool_body, input, .about = "an object of the tool's inputSchema"),
         JSON_END,
 };
-static const struct json_shape tool_request = {
-        .name = "ToolCall",
-        .about = "A call of a tool, in one sandbox",
-        .size = sizeof(struct tool_body),
-        .members = tool_request_members,
-        .present_offset = offsetof(struct tool_body, present),
-};
+static JSON_BITS_SHAPE(tool_request, "ToolCall", tool_body, "A call of a tool, in one sandbox");
 
 struct tool_list_query {
 	const char *config;
@@ -100,15 +98,15 @@ static int tools_list(struct request *rq, const void *body, struct reply *reply,
 	struct tool described;
 
 	(void)body;
-	buf_add_text(out, "{\"tools\":[");
+	json_begin_object(out, NULL);
+	json_begin_list(out, "tools");
 	for (const struct tool *const *at = tools; *at; at++) {
 		if (tools_describe(rq, q->config, *at, &described, err) < 0)
 			return -1;
-		if (at != tools)
-			buf_add_byte(out, ',');
 		tool_write(out, &described);
 	}
-	buf_add_text(out, "]}");
+	json_end_list(out);
+	json_end_object(out);
 	return 0;
 }
 
@@ -117,13 +115,13 @@ static void reply_result(struct reply *reply, const struct tool *tool,
 {
 	struct buf *out = reply_buf(reply, "application/json");
 
-	buf_add_byte(out, '{');
+	json_begin_object(out, NULL);
 	tool_write_result(out, tool, result);
 	if (result->pending) {
-		buf_addf(out, ",\"approvalId\":\"%s\"", result->pending);
+		json_add_text(out, "approvalId", result->pending);
 		reply_status(reply, 202);
 	}
-	buf_add_byte(out, '}');
+	json_end_object(out);
 }
 
 static int tool_post(struct request *rq, const void *body, struct reply *reply, struct error *err)

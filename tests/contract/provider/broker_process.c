@@ -18,7 +18,7 @@
 
 const char *broker_process_reason(const struct broker_programs *programs)
 {
-	if (!programs->broker || !programs->agent || !programs->image)
+	if (!programs->broker || !programs->agent || !programs->image || !programs->task)
 		return "the programs were not named on the command line";
 	if (geteuid() != 0)
 		return "the broker needs root";
@@ -38,7 +38,8 @@ static void run_broker(const struct broker_process *b)
 	(void)setenv("GITHUB_CLIENT_SECRET", "leaked-secret-7", 1);
 	(void)setenv("ANYTHING_ELSE", "leaked-secret-8", 1);
 	(void)execl(b->programs->broker, "atoll-broker", "--data", b->data, "--agent",
-	            b->programs->agent, "--image", b->programs->image, "--cells", "0", NULL);
+	            b->programs->agent, "--image", b->programs->image, "--task", b->programs->task,
+	            "--cells", "0", NULL);
 	_exit(127);
 }
 

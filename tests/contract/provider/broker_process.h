@@ -6,7 +6,7 @@
 #include <sys/types.h>
 
 struct broker_programs {
-	const char *broker, *agent, *image;
+	const char *broker, *agent, *image, *task;
 };
 
 struct broker_process {

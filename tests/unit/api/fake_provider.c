@@ -9,14 +9,14 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "provider/templates.h"
-#include "wire/agent_files.h"
 #include "harness.h"
+#include "http/server/failure.h"
+#include "http/server/http.h"
 #include "provider/provider.h"
+#include "provider/templates.h"
 #include "wire/agent.h"
 #include "wire/agent_files.h"
 #include "wire/agent_terminal.h"
-#include "wire/broker.h"
 
 struct provider {
 	const struct provider_ops *ops;
@@ -114,7 +114,10 @@ static void take_body(struct agent *a, const struct agent_path *path, bool is_ta
 	uint16_t type = AGENT_DATA;
 	uint64_t size = 0;
 
+	/* At once: a client may wait for it. */
 	wire_add_frame(&a->out, AGENT_READY, (struct span){NULL, 0});
+	a->broken = wire_send(a->fd, buf_span(&a->out), deadline_after(10000), &err) < 0;
+	buf_reset(&a->out);
 	while (type == AGENT_DATA) {
 		if (wire_receive(a->fd, deadline_after(10000), &type, &a->in, &err) < 0) {
 			a->broken = true;

@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "harness.h"
-
 #include <arpa/inet.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,9 +11,12 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "config/config.h"
-#include "fleet/fleet.h"
-#include "store/records.h"
-#include "store/store.h"
+#include "fleet/server/fleet.h"
+#include "harness.h"
+#include "loop/loop.h"
+#include "store/database.h"
+#include "store/keys.h"
+#include "store/projects.h"
 #include "unit.h"
 
 #define CHECK(call)                                                                                \

@@ -111,7 +111,7 @@ TEST(debug_lines_are_written_for_named_folders_only)
 	assert_false(log_debug_is_on("../src/provider/native/native.c"));
 	log_debug_set("http, provider/native");
 	assert_true(log_debug_is_on("../src/provider/native/native.c"));
-	assert_true(log_debug_is_on("src/http/server.c"));
+	assert_true(log_debug_is_on("src/http/server/server.c"));
 	assert_false(log_debug_is_on("../src/provider/null/null.c"));
 	assert_false(log_debug_is_on("../src/httpd/x.c"));
 	log_debug_set("all");

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Whole commands against a server that answers from a table. */
+#include "json/json.h"
+#include "loop/loop.h"
 #include "unit.h"
 
 #include <fcntl.h>
@@ -11,7 +13,8 @@
 
 #include "base/fd.h"
 #include "cli/cli.h"
-#include "http/http.h"
+#include "http/server/http.h"
+#include "worker/worker.h"
 
 struct canned {
 	enum http_method method;
@@ -477,8 +480,57 @@ TEST(keys_are_made_for_members_and_rotated)
 	assert_true(was_requested("{\"grace_ms\":7200000}"));
 	assert_int_equal(run_atoll(rows, &out, "settings set --idle-reap 1m --terminal-ttl 0s"), 0);
 	assert_true(was_requested("{\"idle_reap_seconds\":60,\"terminal_ttl_seconds\":0}"));
+	assert_int_equal(run_atoll(rows, &out, "settings set --record-terminals on"), 0);
+	assert_true(was_requested("{\"record_terminals\":true}"));
 	assert_int_equal(run_atoll(rows, &out, "settings set"), 122);
 	assert_int_equal(run_atoll(rows, &out, "settings set --idle-reap 5ms"), 122);
+}
+
+TEST(plain_commands_send_members_of_the_operations_types)
+{
+	static const struct canned rows[] = {
+	        {HTTP_PATCH, "/v1/webhooks/w1", 200, .body = "{}"},
+	        {HTTP_POST, I "/box/artifacts", 201, .body = "{\"id\":\"a1\"}"},
+	        {HTTP_POST, "/v1/leases/acquire", 200, .body = "{\"sandbox_id\":\"s1\"}"},
+	        {HTTP_GET, "/v1/jobs/r1/logs?conversation=c&tail=65536", 200,
+	         .body = "{\"stdout\":\"out\"}"},
+	        {HTTP_GET, I "/box/windows/w/screen?form=ansi", 200, .body = "{\"text\":\"$ \"}"},
+	        {HTTP_PATCH, "/api/sandbox/volumes/v", 200, .body = "{}"},
+	        {HTTP_DELETE, "/api/sandbox/snapshots/s1", 204},
+	        {HTTP_DELETE, "/api/sandbox/snapshots/s2", 204},
+	        {.path = NULL},
+	};
+	AUTO(buf_done) struct buf out = BUF(1 << 20);
+
+	assert_int_equal(run_atoll(rows, &out, "webhook disable w1"), 0);
+	assert_true(was_requested("{\"enabled\":false}"));
+	assert_int_equal(run_atoll(rows, &out, "artifact keep --for 1500ms box /f"), 0);
+	assert_true(was_requested("{\"path\":\"/f\",\"keep_seconds\":2}"));
+	assert_int_equal(run_atoll(rows, &out, "lease acquire --no-internet --fresh k"), 0);
+	assert_true(was_requested("{\"key\":\"k\",\"internet\":false,\"continue\":false}"));
+	assert_string_equal(buf_text(&out), "s1\n");
+	assert_int_equal(run_atoll(rows, &out, "job logs --conversation c r1"), 0);
+	assert_string_equal(buf_text(&out), "out");
+	assert_int_equal(run_atoll(rows, &out, "job logs --tail 0 r1"), 122);
+	assert_int_equal(run_atoll(rows, &out, "terminal screen --ansi box w"), 0);
+	assert_string_equal(buf_text(&out), "$ ");
+	assert_int_equal(run_atoll(rows, &out, "volume grow --size 2g v"), 0);
+	assert_true(was_requested("{\"size_mb\":2048}"));
+	assert_int_equal(run_atoll(rows, &out, "--json snapshot rm s1 s2"), 0);
+	assert_string_equal(buf_text(&out), "{\"removed\":2}\n");
+}
+
+TEST(a_plain_command_without_a_needed_member_asks_no_server)
+{
+	static const struct canned rows[] = {{.path = NULL}};
+	AUTO(buf_done) struct buf out = BUF(1 << 20);
+
+	assert_int_equal(run_atoll(rows, &out, "volume grow v"), 122);
+	assert_int_equal(run_atoll(rows, &out, "member add ann"), 122);
+	assert_int_equal(run_atoll(rows, &out, "project set p1"), 122);
+	assert_int_equal(run_atoll(rows, &out, "webhook retry w1"), 122);
+	assert_int_equal(run_atoll(rows, &out, "budget rm b1 b2"), 122);
+	assert_true(was_requested("") && !was_requested("/"));
 }
 
 TEST(an_unreachable_server_is_unavailable)
@@ -513,6 +565,8 @@ int main(void)
 	        CASE(a_template_that_is_refused_prints_nothing),
 	        CASE(projects_and_members_are_administered),
 	        CASE(keys_are_made_for_members_and_rotated),
+	        CASE(plain_commands_send_members_of_the_operations_types),
+	        CASE(a_plain_command_without_a_needed_member_asks_no_server),
 	        CASE(an_unreachable_server_is_unavailable),
 	};
 

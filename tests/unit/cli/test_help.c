@@ -11,7 +11,10 @@
 
 #include "base/fd.h"
 #include "cli/cli.h"
+#include "cli/commands.h"
 #include "cli/help.h"
+#include "cli/core/operations.h"
+#include "cli/core/plain.h"
 
 extern char **environ;
 
@@ -32,12 +35,34 @@ static void check_options(const struct cli_command *command)
 	}
 }
 
+/* Of every plain command: the API has the operation, and the operation the members. */
+static void check_operation(const struct cli_command *command)
+{
+	const struct api_operation *operation = operation_find(command->operation);
+	const struct command_option *options = command_options(command);
+
+	assert_non_null(operation);
+	if (command->word)
+		assert_non_null(operation_member_find(operation, command->word));
+	if (command->run || command->fill)
+		return; /* they may read options themselves */
+	for (const struct command_option *at = options; at && at->name; at++) {
+		const char *value;
+		bool has_none = at->member && !at->member[0];
+
+		if (!has_none && !strchr(command->operation, '{'))
+			assert_non_null(plain_member(command, at, &value));
+	}
+}
+
 static void check_command(const struct cli_command *command)
 {
 	assert_true(command->name[0] && command->usage && command->about[0]);
 	assert_true(islower((unsigned char)command->about[0]));
 	assert_int_not_equal(command->about[strlen(command->about) - 1], '.');
-	assert_true(!command->run == (command->children != NULL));
+	assert_int_equal(!command->run && !command->operation, command->children != NULL);
+	if (command->operation)
+		check_operation(command);
 	assert_true(command->arguments_min <= command->arguments_max);
 	check_options(command);
 }
@@ -48,9 +73,9 @@ static void each(on_row *visit)
 {
 	for (const struct cli_command *const *at = commands; *at; at++) {
 		visit(*at);
-		for (const struct cli_command *const *child = (*at)->children; child && *child;
+		for (const struct cli_command *child = (*at)->children; child && child->name;
 		     child++)
-			visit(*child);
+			visit(child);
 	}
 }
 
@@ -99,7 +124,7 @@ TEST(help_of_a_subcommand_names_its_parent)
 	AUTO(buf_done) struct buf text = BUF(HELP_SIZE_MAX);
 	const struct cli_command *parent = command_find(commands, "key");
 
-	help_print(&text, parent, command_find(parent->children, "create"));
+	help_print(&text, parent, command_find_child(parent, "create"));
 	assert_true(
 	        span_starts_with(buf_span(&text), "usage: atoll key create [OPTION...] NAME\n"));
 }

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "unit.h"
-
 #include <stdlib.h>
 #include <string.h>
 
 #include "code/reader.h"
+#include "unit.h"
 
 #define NONCE "0123456789abcdef"
 #define MARK "\x1e" NONCE

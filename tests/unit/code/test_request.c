@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "unit.h"
-
 #include <stdlib.h>
 #include <string.h>
 
 #include "code/code.h"
+#include "unit.h"
 #include "wire/wire.h"
 
 #define NONCE "0123456789abcdef"

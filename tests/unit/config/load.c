@@ -32,9 +32,9 @@ TEST(without_any_source_the_defaults_hold)
 	assert_int_equal(l.config.caps.pids, 0);
 	assert_int_equal(l.config.sessions_max, 50);
 	assert_int_equal(l.config.output_limit_bytes, 256 * 1024);
-	assert_int_equal(l.config.idle_reap_ms, 1800000);
+	assert_int_equal(l.config.timeouts.idle_reap_ms, 1800000);
 	assert_int_equal(l.config.session_idle_ms, 900000);
-	assert_int_equal(l.config.lifetime_max_ms, INT64_C(604800000));
+	assert_int_equal(l.config.timeouts.lifetime_max_ms, INT64_C(604800000));
 	assert_int_equal(l.config.cells, 8);
 }
 
@@ -51,7 +51,7 @@ TEST(a_flag_wins_over_the_environment_and_that_over_the_file)
 	assert_int_equal(l.config.workers, 3);
 	assert_int_equal(l.config.cells, 4);
 	assert_int_equal(l.config.sessions_max, 5);
-	assert_int_equal(l.config.idle_reap_ms, 180000);
+	assert_int_equal(l.config.timeouts.idle_reap_ms, 180000);
 }
 
 TEST(the_neutral_names_count_when_ours_is_not_set)
@@ -76,9 +76,9 @@ TEST(a_neutral_name_may_say_that_it_counts_milliseconds)
 	loading_add_variable(&l, "SANDBOX_IDLE_STOP_SECONDS=90");
 	loading_add_variable(&l, "AGENT_RUN_TIMEOUT_MS=604800000");
 	assert_int_equal(loading_run(&l), 0);
-	assert_int_equal(l.config.lifetime_max_ms, INT64_C(7) * 24 * 3600 * 1000);
-	assert_int_equal(l.config.idle_pause_ms, 1500);
-	assert_int_equal(l.config.idle_stop_ms, 90000);
+	assert_int_equal(l.config.timeouts.lifetime_max_ms, INT64_C(7) * 24 * 3600 * 1000);
+	assert_int_equal(l.config.timeouts.idle_pause_ms, 1500);
+	assert_int_equal(l.config.timeouts.idle_stop_ms, 90000);
 }
 
 TEST(such_a_name_takes_another_unit_too_and_refuses_nonsense)
@@ -88,7 +88,7 @@ TEST(such_a_name_takes_another_unit_too_and_refuses_nonsense)
 
 	loading_add_variable(&given, "SANDBOX_IDLE_TIMEOUT_MS=2m");
 	assert_int_equal(loading_run(&given), 0);
-	assert_int_equal(given.config.idle_pause_ms, 120000);
+	assert_int_equal(given.config.timeouts.idle_pause_ms, 120000);
 	loading_add_variable(&wrong, "SANDBOX_IDLE_TIMEOUT_MS=-5");
 	assert_int_equal(loading_run(&wrong), -1);
 	assert_non_null(strstr(wrong.err.text, "SANDBOX_IDLE_TIMEOUT_MS"));

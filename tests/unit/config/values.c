@@ -150,8 +150,8 @@ TEST(sizes_and_durations_have_units)
 	assert_int_equal(loading_run(&l), 0);
 	assert_int_equal(l.config.body_max, 2 << 20);
 	assert_int_equal(l.config.output_limit_bytes, 2048);
-	assert_int_equal(l.config.idle_reap_ms, 90000);
-	assert_int_equal(l.config.lifetime_max_ms, INT64_C(129600000));
+	assert_int_equal(l.config.timeouts.idle_reap_ms, 90000);
+	assert_int_equal(l.config.timeouts.lifetime_max_ms, INT64_C(129600000));
 	assert_all((const char *const[]){"body_max=2m", "body_max=M", "body_max=1.5M",
 	                                 "body_max=9999999T", "body_max=1", "idle_reap=1w",
 	                                 "idle_reap=-1s", "idle_reap=", NULL},

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/data.h"
 
+#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,20 +22,18 @@ static int set_up(void **state)
 	return 0;
 }
 
+static int remove_entry(const char *path, const struct stat *status, int type, struct FTW *at)
+{
+	(void)status;
+	(void)type;
+	(void)at;
+	return remove(path);
+}
+
 static int tear_down(void **state)
 {
-	static const char *const left[] = {
-	        "a/b/run/atolld.lock", "a/b/admin.key", "a/b/node.id", "a/b/keys", "a/b/run",
-	        "a/b/store",           "a/b/tmp",       "a/b",         "a",        "."};
-	char path[256];
-
 	(void)state;
-	for (size_t i = 0; i < COUNT_OF(left); i++) {
-		(void)snprintf(path, sizeof(path), "%s/%s", root, left[i]);
-		if (remove(path) < 0 && i + 1 == COUNT_OF(left))
-			(void)rmdir(root);
-	}
-	return 0;
+	return nftw(root, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 }
 
 static mode_t mode_of(const char *name)

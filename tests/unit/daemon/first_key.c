@@ -8,6 +8,8 @@
 #include "account/account.h"
 #include "base/buf.h"
 #include "unit.h"
+#include "store/database.h"
+#include "store/keys.h"
 
 static int key_file(const char *text)
 {

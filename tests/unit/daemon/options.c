@@ -137,7 +137,7 @@ TEST(what_the_supervisor_writes_the_api_process_reads_back)
 	assert_string_equal(second.data_dir, first.data_dir);
 	assert_string_equal(second.network_allow, "10.0.0.0/8");
 	assert_int_equal(second.cells, 3);
-	assert_int_equal(second.idle_reap_ms, 90000);
+	assert_int_equal(second.timeouts.idle_reap_ms, 90000);
 	assert_int_equal(second.exec_timeout_ms, first.exec_timeout_ms);
 	assert_false(second.internet);
 	assert_true(second.defaults.cpu > 1.4 && second.defaults.cpu < 1.6);

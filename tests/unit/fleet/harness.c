@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/log.h"
 #include "config/config.h"
-#include "fleet/create.h"
-#include "fleet/templates.h"
-#include "fleet/waiting.h"
-#include "fleet/work_lane.h"
 #include "harness.h"
-#include "store/records.h"
-#include "store/store.h"
 #include "worker/worker.h"
+#include "store/database.h"
+#include "store/projects.h"
+#include "store/sandbox_record.h"
+#include "fleet/core/sandboxes.h"
+#include "fleet/core/waiting.h"
+#include "fleet/lifecycle/create.h"
+#include "fleet/server/fleet.h"
+#include "fleet/template/templates.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -109,8 +111,8 @@ int harness_open(void **state)
 	                            .orphans_max = 32,
 	                            .defaults = {.cpu = 1, .memory_mb = 512},
 	                            .sandboxes_max = 100,
-	                            .idle_reap_ms = 3600 * 1000,
-	                            .lifetime_max_ms = 24 * 3600 * 1000,
+	                            .timeouts.idle_reap_ms = 3600 * 1000,
+	                            .timeouts.lifetime_max_ms = 24 * 3600 * 1000,
 	                            .default_template = "host",
 	                            .peer_url = "",
 	                            .peer_ca = "",

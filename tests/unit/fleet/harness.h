@@ -10,16 +10,19 @@
 #include "base/clock.h"
 #include "base/map.h"
 #include "config/config.h"
-#include "fleet/create.h"
-#include "fleet/fleet.h"
 #include "provider/provider.h"
 #include "provider/templates.h"
 #include "unit.h"
 #include "wire/agent_services.h"
-#include "wire/broker.h"
+#include "fleet/lifecycle/create.h"
 
 #include <pthread.h>
 #include <string.h>
+
+struct fleet;
+struct sandbox_record;
+struct store;
+struct worker_pool;
 
 #define PROJECT "pppppppppppppppppppp"
 

@@ -6,9 +6,11 @@
 
 #include "base/clock.h"
 #include "base/map.h"
-#include "fleet/create.h"
-#include "fleet/lease.h"
 #include "harness.h"
+#include "fleet/lease/lease.h"
+#include "fleet/server/fleet.h"
+
+struct harness;
 
 #define KEY "workspace:42"
 static const struct fleet_create like_any = {.internet = -1};

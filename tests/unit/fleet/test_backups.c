@@ -2,12 +2,13 @@
 /* Who removes a backup, where each server has a folder of blobs of its own, or they share one. */
 #include "base/fd.h"
 #include "blob/blob.h"
-#include "fleet/backups.h"
-#include "fleet/fleet_state.h"
 #include "harness.h"
 #include "provider/provider.h"
 #include "store/backups.h"
 #include "store/peers.h"
+#include "fleet/backup/backups.h"
+#include "fleet/core/fleet_state.h"
+#include "fleet/server/fleet.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "harness.h"
 
-#include "fleet/build_parts.h"
+#include "fleet/build/build_parts.h"
 
 /* ---- keys ---- */
 

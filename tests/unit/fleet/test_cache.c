@@ -5,7 +5,7 @@
 #include <stdatomic.h>
 
 #include "base/clock.h"
-#include "fleet/cache.h"
+#include "fleet/core/cache.h"
 
 #define ID "aaaaaaaaaaaaaaaaaaaa"
 

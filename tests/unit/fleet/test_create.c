@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "fleet/create.h"
-#include "fleet/trash.h"
 #include "harness.h"
 #include "json/json.h"
 #include "provider/provider.h"
 #include "store/driver.h"
-#include "store/records.h"
+#include "store/projects.h"
+#include "store/sandbox_record.h"
+#include "fleet/lifecycle/create.h"
+#include "fleet/lifecycle/lifecycle.h"
+#include "fleet/server/down.h"
+#include "fleet/server/fleet.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -192,11 +195,11 @@ static void durations_are_the_requests_or_the_platforms(void **state)
 	struct harness *h = *state;
 	struct sandbox_record r = create(h);
 
-	assert_int_equal(r.idle_reap_ms, 3600 * 1000);
-	assert_int_equal(r.lifetime_max_ms, 24 * 3600 * 1000);
+	assert_int_equal(r.timeouts.idle_reap_ms, 3600 * 1000);
+	assert_int_equal(r.timeouts.lifetime_max_ms, 24 * 3600 * 1000);
 	assert_int_equal(r.timeout_at, 0);
 	r = create_with(h, (struct fleet_create){.persistent = true, .timeout_ms = 5000});
-	assert_int_equal(r.lifetime_max_ms, 24 * 3600 * 1000);
+	assert_int_equal(r.timeouts.lifetime_max_ms, 24 * 3600 * 1000);
 	assert_int_equal(r.timeout_at, r.created_at + 5000);
 }
 
@@ -211,7 +214,7 @@ static void what_cannot_be_meant_is_refused_before_anything_is_made(void **state
 	        REQUEST(.env = {bad_env, 1, true}),
 	        REQUEST(.labels = {bad_label, 1, true}),
 	        REQUEST(.timeout_ms = -1),
-	        REQUEST(.idle_reap_ms = INT64_MAX),
+	        REQUEST(.timeouts.idle_reap_ms = INT64_MAX),
 	        REQUEST(.labels = {own_label, 1, true}),
 	};
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "fleet/create.h"
-#include "fleet/egress.h"
 #include "harness.h"
 #include "provider/provider.h"
-#include "store/records.h"
+#include "store/sandbox_record.h"
+#include "fleet/lifecycle/create.h"
+#include "fleet/lifecycle/lifecycle.h"
+#include "fleet/sandbox/egress.h"
 
 #include <stdio.h>
 

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "fleet/create.h"
-#include "fleet/history.h"
 #include "harness.h"
 #include "provider/provider.h"
-#include "store/records.h"
+#include "store/sandbox_record.h"
+#include "fleet/lifecycle/create.h"
+#include "fleet/lifecycle/lifecycle.h"
+#include "fleet/server/fleet.h"
+#include "fleet/usage/history.h"
 
 #define ALL ((struct fleet_period){0, 0})
 

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is kept is metered as of a time that the test says. */
-#include "fleet/create.h"
-#include "fleet/fleet_state.h"
-#include "fleet/meters.h"
 #include "harness.h"
 #include "provider/provider.h"
-#include "sandbox/price.h"
 #include "store/backups.h"
-#include "store/records.h"
 #include "store/snapshots.h"
 #include "store/usage.h"
 #include "store/volumes.h"
+#include "fleet/lifecycle/create.h"
+#include "fleet/lifecycle/lifecycle.h"
+#include "fleet/server/fleet.h"
+#include "fleet/usage/meters.h"
 
 #include <unistd.h>
 

@@ -2,11 +2,12 @@
 /* The wall clock is set: times of sandboxes move with it, and nothing is removed for a while. */
 #include "base/fault.h"
 #include "base/fd.h"
-#include "fleet/create.h"
-#include "fleet/pairing.h"
-#include "fleet/retention.h"
 #include "harness.h"
-#include "store/records.h"
+#include "store/sandbox_record.h"
+#include "fleet/lifecycle/create.h"
+#include "fleet/recovery/retention.h"
+#include "fleet/server/fleet.h"
+#include "fleet/server/pair.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -78,8 +79,8 @@ static int close_node(void **state)
 
 static struct sandbox_record create_timed(struct harness *h)
 {
-	return create_with(h,
-	                   (struct fleet_create){.idle_reap_ms = 2 * HOUR, .timeout_ms = 3 * HOUR});
+	return create_with(h, (struct fleet_create){.timeouts.idle_reap_ms = 2 * HOUR,
+	                                            .timeout_ms = 3 * HOUR});
 }
 
 static void assert_moved(int64_t now, int64_t before, int64_t by)

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "fleet/create.h"
-#include "fleet/snapshots.h"
 #include "json/json.h"
 #include "leases.h"
 #include "provider/snapshots.h"
+#include "fleet/lease/lease.h"
+#include "fleet/lifecycle/lifecycle.h"
+#include "fleet/sandbox/fork.h"
+#include "fleet/server/fleet.h"
 
 #include <stdatomic.h>
 
@@ -468,7 +470,7 @@ static void what_was_counted_outlives_the_sandbox(void **state)
 static void what_is_kept_is_not_idle(void **state)
 {
 	struct harness *h = *state;
-	const struct fleet_create short_lived = {.internet = -1, .idle_reap_ms = 1};
+	const struct fleet_create short_lived = {.internet = -1, .timeouts.idle_reap_ms = 1};
 	struct fleet_lease request = ask(KEY);
 	struct fleet_leased leased;
 	struct error err = {0};

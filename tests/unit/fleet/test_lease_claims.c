@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Claims of leases: who is late, who is taken over, what nobody finished. */
 #include "base/log.h"
-#include "fleet/create.h"
 #include "leases.h"
-#include "store/records.h"
+#include "store/sandboxes.h"
+#include "fleet/lease/lease.h"
+#include "fleet/server/fleet.h"
 
 #include <fcntl.h>
 #include <string.h>

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "fleet/create.h"
-#include "fleet/hold.h"
 #include "harness.h"
 #include "json/json.h"
 #include "provider/provider.h"
-#include "store/records.h"
-#include "store/store.h"
+#include "store/sandbox_record.h"
+#include "store/sandboxes.h"
+#include "store/templates.h"
+#include "fleet/core/defaults.h"
+#include "fleet/lifecycle/create.h"
+#include "fleet/lifecycle/hold.h"
+#include "fleet/lifecycle/lifecycle.h"
+#include "fleet/server/fleet.h"
 
 #include <sched.h>
 #include <stdatomic.h>

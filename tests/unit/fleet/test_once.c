@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "fleet/create.h"
-#include "fleet/once.h"
 #include "harness.h"
 #include "sandbox/lease.h"
+#include "store/sandbox_record.h"
+#include "fleet/lease/once.h"
+#include "fleet/lifecycle/create.h"
+#include "fleet/server/fleet.h"
 
 static const struct fleet_once request = {
         .project_id = PROJECT, .operation = "create", .key = "k-1", .hash = {1}};

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A data folder and a store that know each other: what is refused, and what is not removed. */
-#include "fleet/create.h"
-#include "fleet/fleet_state.h"
-#include "fleet/notes.h"
-#include "fleet/pairing.h"
-#include "fleet/rounds.h"
-#include "fleet/templates.h"
-#include "fleet/trash.h"
 #include "harness.h"
 #include "store/folders.h"
+#include "store/sandbox_record.h"
+#include "store/templates.h"
+#include "fleet/lifecycle/create.h"
+#include "fleet/lifecycle/lifecycle.h"
+#include "fleet/recovery/notes.h"
+#include "fleet/recovery/trash.h"
+#include "fleet/server/fleet.h"
+#include "fleet/server/pair.h"
+#include "fleet/template/templates.h"
 
 #include <dirent.h>
 #include <stdio.h>

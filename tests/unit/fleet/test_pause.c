@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "fleet/create.h"
-#include "fleet/hold.h"
-#include "fleet/lifecycle.h"
-#include "fleet/operation.h"
-#include "fleet/settings.h"
 #include "harness.h"
 #include "provider/provider.h"
-#include "store/records.h"
+#include "fleet/lifecycle/create.h"
+#include "fleet/lifecycle/hold.h"
+#include "fleet/lifecycle/moves.h"
+#include "fleet/sandbox/settings.h"
+#include "fleet/server/fleet.h"
 
 #include <stdatomic.h>
 
@@ -304,7 +303,9 @@ static void without_bytes_it_sleeps_on(void **state)
 static void an_idle_one_is_paused_then_stopped_and_its_next_use_starts_it(void **state)
 {
 	struct harness *h = *state;
-	struct sandbox_record made = create_idle(h, (struct fleet_create){.idle_pause_ms = 1}), r;
+	struct sandbox_record made = create_idle(
+	                              h, (struct fleet_create){.timeouts.idle_pause_ms = 1}),
+	                      r;
 
 	fleet_tick(h->fleet);
 	r = find(h, made.id);
@@ -314,7 +315,8 @@ static void an_idle_one_is_paused_then_stopped_and_its_next_use_starts_it(void *
 	assert_int_equal(find(h, made.id).version, r.version);
 	assert_int_equal(use(h, &made).actual, SANDBOX_STARTED);
 
-	made = create_idle(h, (struct fleet_create){.idle_pause_ms = 1, .idle_stop_ms = 2});
+	made = create_idle(
+	        h, (struct fleet_create){.timeouts.idle_pause_ms = 1, .timeouts.idle_stop_ms = 2});
 	fleet_tick(h->fleet);
 	r = find(h, made.id);
 	assert_int_equal(r.actual, SANDBOX_STOPPED);
@@ -328,7 +330,8 @@ static void one_that_works_or_is_to_stay_awake_is_not_paused(void **state)
 {
 	struct harness *h = *state;
 	struct error err = {0};
-	struct sandbox_record r = create_idle(h, (struct fleet_create){.idle_pause_ms = 1});
+	struct sandbox_record r =
+	        create_idle(h, (struct fleet_create){.timeouts.idle_pause_ms = 1});
 	const struct fleet_ref ref = ref_of(&r);
 
 	h->fake.processes = 1;
@@ -350,16 +353,17 @@ static void a_creator_may_say_never(void **state)
 	struct sandbox_record r;
 	struct error err = {0};
 
-	h->config.idle_pause_ms = 1;
-	h->config.idle_stop_ms = 1;
-	r = create_idle(h, (struct fleet_create){.idle_pause_ms = -1, .idle_stop_ms = -1});
-	assert_int_equal(r.idle_pause_ms, 0);
-	assert_int_equal(r.idle_stop_ms, 0);
+	h->config.timeouts.idle_pause_ms = 1;
+	h->config.timeouts.idle_stop_ms = 1;
+	r = create_idle(h, (struct fleet_create){.timeouts.idle_pause_ms = -1,
+	                                         .timeouts.idle_stop_ms = -1});
+	assert_int_equal(r.timeouts.idle_pause_ms, 0);
+	assert_int_equal(r.timeouts.idle_stop_ms, 0);
 	fleet_tick(h->fleet);
 	assert_int_equal(find(h, r.id).actual, SANDBOX_STARTED);
 	assert_refused(fleet_create(h->fleet, &h->arena,
 	                            &(struct fleet_create){.project_id = PROJECT,
-	                                                   .idle_pause_ms = -2,
+	                                                   .timeouts.idle_pause_ms = -2,
 	                                                   .internet = -1,
 	                                                   .wait = true},
 	                            &r, &err),
@@ -370,8 +374,8 @@ static void one_that_was_stopped_is_deleted_in_its_time(void **state)
 {
 	struct harness *h = *state;
 	struct error err = {0};
-	struct sandbox_record r =
-	        create_with(h, (struct fleet_create){.persistent = true, .delete_after_ms = 1});
+	struct sandbox_record r = create_with(
+	        h, (struct fleet_create){.persistent = true, .timeouts.delete_after_ms = 1});
 	const struct fleet_ref ref = ref_of(&r);
 
 	let_a_moment_pass();

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "fleet/pools.h"
-#include "fleet/recipe.h"
 #include "harness.h"
 #include "store/events.h"
-#include "store/store.h"
+#include "store/templates.h"
+#include "fleet/server/fleet.h"
+#include "fleet/template/pools.h"
 
 #include <stdio.h>
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "fleet/create.h"
-#include "fleet/projects.h"
 #include "harness.h"
-#include "store/accounts.h"
+#include "store/projects.h"
+#include "store/sandbox_record.h"
+#include "fleet/lifecycle/create.h"
+#include "fleet/lifecycle/lifecycle.h"
+#include "fleet/server/projects.h"
 
 #define DOOMED "dddddddddddddddddddd"
 
@@ -80,7 +82,7 @@ static void what_the_project_says_comes_before_the_platform(void **state)
 	const struct project_record frugal = {.id = "frugal",
 	                                      .name = "frugal",
 	                                      .maximums = {.memory_mb = 99},
-	                                      .idle = {{0, 0, 5, 6}},
+	                                      .timeouts = {.idle_reap_ms = 5, .lifetime_max_ms = 6},
 	                                      .created_at = 1};
 	struct fleet_create request = {.project_id = "frugal",
 	                               .internet = -1,
@@ -92,13 +94,13 @@ static void what_the_project_says_comes_before_the_platform(void **state)
 	assert_done(store_project_insert(h->store, &frugal, &err));
 	assert_done(fleet_create(h->fleet, &h->arena, &request, &r, &err));
 	assert_int_equal(r.resources.memory_mb, 99);
-	assert_int_equal(r.idle_reap_ms, 5);
-	assert_int_equal(r.lifetime_max_ms, 6);
-	request.idle_reap_ms = 7;
-	request.lifetime_max_ms = 8;
+	assert_int_equal(r.timeouts.idle_reap_ms, 5);
+	assert_int_equal(r.timeouts.lifetime_max_ms, 6);
+	request.timeouts.idle_reap_ms = 7;
+	request.timeouts.lifetime_max_ms = 8;
 	assert_done(fleet_create(h->fleet, &h->arena, &request, &r, &err));
-	assert_int_equal(r.idle_reap_ms, 7);
-	assert_int_equal(r.lifetime_max_ms, 8);
+	assert_int_equal(r.timeouts.idle_reap_ms, 7);
+	assert_int_equal(r.timeouts.lifetime_max_ms, 8);
 }
 
 int main(void)

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "fleet/create.h"
-#include "fleet/lease.h"
 #include "harness.h"
 #include "provider/provider.h"
+#include "store/sandboxes.h"
+#include "store/templates.h"
+#include "fleet/lease/lease.h"
+#include "fleet/lifecycle/lifecycle.h"
+#include "fleet/server/fleet.h"
 
 #include <fcntl.h>
 #include <sys/sendfile.h>

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a service is to be is a row; when its agent is told of it, again and no more. How the agent
  * keeps one running is agent/test_services. */
-#include "fleet/create.h"
-#include "fleet/services.h"
 #include "harness.h"
 #include "json/json.h"
+#include "store/sandbox_record.h"
+#include "fleet/lifecycle/create.h"
+#include "fleet/lifecycle/lifecycle.h"
+#include "fleet/sandbox/services.h"
+#include "fleet/server/fleet.h"
 
 #define BOX ((struct fleet_ref){PROJECT, "box"})
 

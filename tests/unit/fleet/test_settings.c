@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "fleet/hold.h"
-#include "fleet/settings.h"
 #include "harness.h"
 #include "json/json.h"
 #include "provider/provider.h"
 #include "store/events.h"
 #include "store/usage.h"
+#include "store/sandbox_record.h"
+#include "store/sandboxes.h"
+#include "fleet/core/defaults.h"
+#include "fleet/lifecycle/hold.h"
+#include "fleet/sandbox/settings.h"
+#include "fleet/server/fleet.h"
 
 static int set(struct harness *h, const struct sandbox_record *of,
                const struct fleet_settings *change, struct sandbox_record *ret, struct error *err)
@@ -24,13 +28,13 @@ static void what_is_left_out_stays_as_it_was(void **state)
 
 	assert_done(set(h, &made, &change, &r, &err));
 	assert_string_equal(r.labels_json, made.labels_json);
-	assert_int_equal(r.idle_stop_ms, made.idle_stop_ms);
-	assert_int_equal(r.lifetime_max_ms, made.lifetime_max_ms);
+	assert_int_equal(r.timeouts.idle_stop_ms, made.timeouts.idle_stop_ms);
+	assert_int_equal(r.timeouts.lifetime_max_ms, made.timeouts.lifetime_max_ms);
 	assert_int_equal(r.persistent, made.persistent);
-	change.idle_stop_ms = 5000;
+	change.timeouts.idle_stop_ms = 5000;
 	assert_done(set(h, &made, &change, &r, &err));
-	assert_int_equal(r.idle_stop_ms, 5000);
-	assert_int_equal(r.idle_pause_ms, made.idle_pause_ms);
+	assert_int_equal(r.timeouts.idle_stop_ms, 5000);
+	assert_int_equal(r.timeouts.idle_pause_ms, made.timeouts.idle_pause_ms);
 }
 
 /* Those who hold it read the row from memory. */
@@ -79,14 +83,14 @@ static void what_a_create_refuses_is_refused(void **state)
 	change.labels = &labels;
 	assert_refused(set(h, &made, &change, &r, &err), ERROR_INVALID);
 	change = FLEET_SETTINGS_LEAVE;
-	change.delete_after_ms = -1;
+	change.timeouts.delete_after_ms = -1;
 	assert_refused(set(h, &made, &change, &r, &err), ERROR_INVALID);
 	change = FLEET_SETTINGS_LEAVE;
 	change.timeout_at = -1;
 	assert_refused(set(h, &made, &change, &r, &err), ERROR_INVALID);
 	/* Nothing stores them. */
 	change = FLEET_SETTINGS_LEAVE;
-	change.archive_after_ms = 1000;
+	change.timeouts.archive_after_ms = 1000;
 	assert_refused(set(h, &made, &change, &r, &err), ERROR_UNSUPPORTED);
 	made.id = "nosuch";
 	change = FLEET_SETTINGS_LEAVE;

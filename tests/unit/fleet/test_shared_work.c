@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Work in a lane that several calls await: queued once, told to each that awaited it. */
-#include "fleet/background_work.h"
-#include "fleet/shared_work.h"
-#include "fleet/waiting.h"
-#include "fleet/work_lane.h"
 #include "harness.h"
+#include "fleet/core/shared_work.h"
 
 #include <pthread.h>
 #include <string.h>

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "fleet/build.h"
-#include "fleet/create.h"
-#include "fleet/import.h"
-#include "fleet/recipe.h"
-#include "fleet/templates.h"
 #include "harness.h"
-#include "store/records.h"
-#include "wire/broker.h"
+#include "store/sandbox_record.h"
+#include "store/templates.h"
+#include "fleet/lifecycle/create.h"
+#include "fleet/lifecycle/lifecycle.h"
+#include "fleet/template/import.h"
+#include "fleet/template/recipe.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/id.h"
-#include "fleet/create.h"
-#include "fleet/hold.h"
 #include "harness.h"
 #include "store/backups.h"
-#include "store/records.h"
 #include "store/snapshots.h"
+#include "store/sandbox_record.h"
+#include "store/sandboxes.h"
+#include "store/templates.h"
+#include "fleet/lifecycle/create.h"
+#include "fleet/lifecycle/hold.h"
+#include "fleet/lifecycle/lifecycle.h"
+#include "fleet/server/fleet.h"
+
+struct template_record;
 
 /* So that a time of one millisecond is over for sure. */
 static void let_a_moment_pass(void)
@@ -18,8 +24,8 @@ static void let_a_moment_pass(void)
 
 static struct sandbox_record create_idle(struct harness *h, bool persistent)
 {
-	struct sandbox_record r =
-	        create_with(h, (struct fleet_create){.idle_reap_ms = 1, .persistent = persistent});
+	struct sandbox_record r = create_with(
+	        h, (struct fleet_create){.timeouts.idle_reap_ms = 1, .persistent = persistent});
 
 	let_a_moment_pass();
 	return r;
@@ -105,7 +111,8 @@ static void the_lifetime_ends_a_stopped_and_a_failed_ephemeral_one_too(void **st
 {
 	struct harness *h = *state;
 	struct error err = {0};
-	struct sandbox_record stopped = create_with(h, (struct fleet_create){.lifetime_max_ms = 1});
+	struct sandbox_record stopped =
+	        create_with(h, (struct fleet_create){.timeouts.lifetime_max_ms = 1});
 	struct sandbox_record failed;
 
 	assert_done(fleet_stop(h->fleet, &h->arena, &(struct fleet_ref){PROJECT, stopped.id},
@@ -114,7 +121,7 @@ static void the_lifetime_ends_a_stopped_and_a_failed_ephemeral_one_too(void **st
 	assert_refused(fleet_create(h->fleet, &h->arena,
 	                            &(struct fleet_create){.project_id = PROJECT,
 	                                                   .name = "box",
-	                                                   .lifetime_max_ms = 1,
+	                                                   .timeouts.lifetime_max_ms = 1,
 	                                                   .wait = true},
 	                            &failed, &err),
 	               ERROR_SYSTEM);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sandboxes that live by their timeout, and the tokens that open them. */
-#include "fleet/access.h"
-#include "fleet/create.h"
-#include "fleet/hold.h"
-#include "fleet/settings.h"
 #include "harness.h"
-#include "store/records.h"
+#include "store/sandbox_record.h"
+#include "fleet/core/access.h"
+#include "fleet/lifecycle/create.h"
+#include "fleet/lifecycle/hold.h"
+#include "fleet/sandbox/settings.h"
+#include "fleet/server/fleet.h"
 
 #define TIMED (SANDBOX_PAUSES_IN_TIME | SANDBOX_TIMED_AWAKE)
 

@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "fleet/create.h"
-#include "fleet/hold.h"
-#include "fleet/usage.h"
 #include "harness.h"
 #include "store/events.h"
-#include "store/records.h"
+#include "store/keys.h"
+#include "store/sandbox_record.h"
+#include "store/sandboxes.h"
+#include "store/templates.h"
+#include "fleet/lifecycle/create.h"
+#include "fleet/lifecycle/hold.h"
+#include "fleet/lifecycle/lifecycle.h"
+#include "fleet/server/fleet.h"
+#include "fleet/usage/usage.h"
 
 static void let_pass(int64_t ms)
 {

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "fleet/create.h"
-#include "fleet/fleet.h"
-#include "fleet/hold.h"
-#include "fleet/volume.h"
-#include "fleet/waiting.h"
 #include "harness.h"
 #include "provider/volume.h"
-#include "store/records.h"
 #include "worker/worker.h"
+#include "store/sandbox_record.h"
+#include "store/sandboxes.h"
+#include "fleet/core/waiting.h"
+#include "fleet/lifecycle/create.h"
+#include "fleet/lifecycle/hold.h"
+#include "fleet/lifecycle/lifecycle.h"
+#include "fleet/server/fleet.h"
+#include "fleet/volume/volume.h"
 
 #include <stdio.h>
 #include <unistd.h>

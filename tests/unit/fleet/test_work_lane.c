@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "fleet/work_lane.h"
+#include "fleet/core/work_lane.h"
 #include "unit.h"
 
 #define TASKS (10 + LANE_SPARE + 1)

@@ -37,6 +37,10 @@ TEST(members_and_items_are_found)
 	assert_true(json_bool(json_item_at(list, 3), false));
 	assert_non_null(json_member_at(v, 1, &key));
 	assert_string_equal(key, "b");
+	assert_string_equal(json_texts(&arena, list)[2], "t");
+	assert_string_equal(json_texts(&arena, list)[4], "");
+	assert_null(json_texts(&arena, list)[5]);
+	assert_null(json_texts(&arena, NULL)[0]);
 }
 
 TEST(what_is_missing_or_another_type_gives_the_fallback)

@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "json/write.h"
 #include "machine.h"
 
 static void assert_written(const struct machine *m, const char *expected)
@@ -118,11 +119,64 @@ TEST(a_full_buffer_only_overflows)
 	assert_true(out.size <= 16);
 }
 
+TEST(pieces_get_their_commas)
+{
+	const char *const words[] = {"a", "b\"", NULL};
+	struct port ports[] = {{80, NULL}, {443, "tls"}};
+	const struct json_list list = {.items = ports, .count = 2};
+	AUTO(buf_done) struct buf out = BUF(4096);
+
+	buf_add_text(&out, "data: ");
+	json_begin_object(&out, NULL);
+	json_add_text(&out, "text", "a\n");
+	json_add_text(&out, "no \"text\"", NULL);
+	json_add_bytes(&out, "bytes", SPAN("fo\0"));
+	json_begin_list(&out, "list");
+	json_add_whole(&out, NULL, -1);
+	json_add_number(&out, NULL, 0.5);
+	json_add_bool(&out, NULL, true);
+	json_add_null(&out, NULL);
+	json_begin_object(&out, NULL);
+	json_end_object(&out);
+	json_end_list(&out);
+	json_add_time(&out, "never", 0);
+	json_add_time(&out, "at", 1795227900123);
+	json_add_raw(&out, "raw", SPAN("[1] \n"));
+	json_add_raw(&out, "empty", SPAN(""));
+	json_add_texts(&out, "words", words);
+	json_add_texts(&out, "none", NULL);
+	json_add_structs(&out, "ports", &port_shape, &list);
+	json_end_object(&out);
+	buf_add_byte(&out, '\n');
+	json_begin_object(&out, NULL);
+	json_end_object(&out);
+	assert_string_equal(
+	        buf_text(&out),
+	        "data: {\"text\":\"a\\n\",\"no \\\"text\\\"\":null,\"bytes\":\"Zm8A\","
+	        "\"list\":[-1,0.5,true,null,{}],\"never\":null,"
+	        "\"at\":\"2026-11-21T02:25:00.123Z\",\"raw\":[1],\"empty\":null,"
+	        "\"words\":[\"a\",\"b\\\"\"],\"none\":[],\"ports\":[{\"number\":80,\"name\":null},"
+	        "{\"number\":443,\"name\":\"tls\"}]}\n{}");
+}
+
+TEST(texts_and_maps_are_formatted_in_the_arena)
+{
+	const char *const words[] = {"a", "b", NULL};
+	struct json_pair pairs[] = {{"A", "1"}, {"B", NULL}};
+	const struct json_map map = {.pairs = pairs, .count = 2};
+	AUTO(arena_done) struct arena a = {0};
+
+	assert_string_equal(json_format_texts(&a, words), "[\"a\",\"b\"]");
+	assert_string_equal(json_format_texts(&a, NULL), "[]");
+	assert_string_equal(json_format_map(&a, &map), "{\"A\":\"1\",\"B\":\"\"}");
+}
+
 int main(void)
 {
 	return RUN(CASE(empty_members_are_left_out_or_written_as_their_flags_say),
 	           CASE(every_kind_is_written), CASE(without_bits_a_zero_is_a_value),
 	           CASE(numbers_are_as_short_as_they_can_be), CASE(text_is_escaped),
 	           CASE(bad_utf_8_becomes_replacement_characters),
-	           CASE(a_full_buffer_only_overflows));
+	           CASE(a_full_buffer_only_overflows), CASE(pieces_get_their_commas),
+	           CASE(texts_and_maps_are_formatted_in_the_arena));
 }

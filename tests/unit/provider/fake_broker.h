@@ -15,6 +15,7 @@
 
 #include "base/clock.h"
 #include "wire/broker.h"
+#include "wire/broker_sandbox.h"
 
 struct fake_broker;
 /* One packet came. -1 = the broker crashes: it closes the connection and takes the next one. */

@@ -4,6 +4,8 @@
 #include "provider/native/broker_client.h"
 
 #include "fake_broker.h"
+#include "wire/broker.h"
+#include "wire/broker_sandbox.h"
 
 #define SANDBOX "abcdefghijklmnopqrst"
 

@@ -5,6 +5,9 @@
 #include "provider/templates.h"
 
 #include "fake_broker.h"
+#include "wire/broker.h"
+#include "wire/broker_kind.h"
+#include "wire/broker_sandbox.h"
 
 #define SANDBOX "abcdefghijklmnopqrst"
 

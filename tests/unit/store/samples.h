@@ -14,6 +14,7 @@
 #include "store/projects.h"
 #include "store/sandbox_record.h"
 #include "store/sandboxes.h"
+#include "store/templates.h"
 
 #define NOW INT64_C(1790000000000)
 #define PROJECT "pppppppppppppppppppp"
@@ -79,7 +80,7 @@ static inline struct sandbox_record sample_sandbox(const char *id, const char *n
 	        .actual = SANDBOX_PENDING,
 	        .resources = SANDBOX_BUILT_IN_RESOURCES,
 	        .network = SANDBOX_NETWORK_INTERNET,
-	        .idle_reap_ms = 1000,
+	        .timeouts.idle_reap_ms = 1000,
 	        .created_at = NOW,
 	        .last_event = "asked for",
 	        .last_event_at = NOW,

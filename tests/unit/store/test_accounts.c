@@ -2,6 +2,8 @@
 #include "store/members.h"
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "each_store.h"
+#include "store/configs.h"
+#include "store/keys.h"
 
 /* ---- projects ---- */
 
@@ -12,7 +14,10 @@ static void a_projects_limits_and_settings_come_back(void **state)
 	const struct project_record made = {.id = "p2",
 	                                    .name = "second",
 	                                    .maximums = {.cpu = 1.5, .pids = 9},
-	                                    .idle = {{3, -1, 1, 2}},
+	                                    .timeouts = {.idle_pause_ms = 3,
+	                                                 .idle_stop_ms = -1,
+	                                                 .idle_reap_ms = 1,
+	                                                 .lifetime_max_ms = 2},
 	                                    .terminal_ttl_ms = 3,
 	                                    .record_terminals = true,
 	                                    .created_at = NOW};
@@ -23,7 +28,7 @@ static void a_projects_limits_and_settings_come_back(void **state)
 	assert_true(found.maximums.cpu == 1.5);
 	assert_int_equal(found.maximums.pids, 9);
 	assert_int_equal(found.maximums.memory_mb, 0);
-	assert_memory_equal(found.idle.ms, ((const int64_t[]){3, -1, 1, 2}), sizeof(found.idle.ms));
+	assert_memory_equal(&found.timeouts, &made.timeouts, sizeof(made.timeouts));
 	assert_int_equal(found.terminal_ttl_ms, 3);
 	assert_true(found.record_terminals);
 	assert_false(found.closing);

@@ -2,6 +2,7 @@
 #include "each_store.h"
 
 #include "store/artifacts.h"
+#include "store/events.h"
 
 #define A1 "aaaaaaaaaaaaaaaaaaaa"
 #define A2 "bbbbbbbbbbbbbbbbbbbb"

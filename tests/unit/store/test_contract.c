@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "each_store.h"
+#include "store/keys.h"
+#include "store/templates.h"
 
 /* ---- projects ---- */
 
@@ -259,12 +261,13 @@ static void an_import_fills_in_what_it_found(void **state)
 	made.pool_min = 1;
 	made.pool_target = 2;
 	made.pool_max = 3;
-	made.idle = (struct sandbox_idle){{-1, 5, 6, 7}};
+	made.timeouts = (struct sandbox_timeouts){
+	        .idle_pause_ms = -1, .idle_stop_ms = 5, .idle_reap_ms = 6, .lifetime_max_ms = 7};
 	assert_done(store_template_update(*state, &made, &err));
 	assert_done(store_template_find(*state, &a, PROJECT, "mine", &found, &err));
 	assert_string_equal(found.ports_json, "[3000]");
 	assert_string_equal(found.workdir, "/app");
-	assert_memory_equal(&found.idle, &made.idle, sizeof(made.idle));
+	assert_memory_equal(&found.timeouts, &made.timeouts, sizeof(made.timeouts));
 	assert_true(found.pool_min == 1 && found.pool_target == 2 && found.pool_max == 3);
 	assert_int_equal(found.state, TEMPLATE_PENDING);
 	made.id = "none";

@@ -7,6 +7,11 @@
 #include "store/backups.h"
 #include "store/builds.h"
 #include "store/driver.h"
+#include "store/events.h"
+#include "store/templates.h"
+
+struct event_page;
+struct event_retention;
 
 static struct event_list list_of(struct store *s, struct arena *a, struct event_page page)
 {

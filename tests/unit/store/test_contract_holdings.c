@@ -5,6 +5,8 @@
 #include "store/volumes.h"
 
 #include "each_store.h"
+#include "store/driver.h"
+#include "store/templates.h"
 
 #define NODE "n1"
 #define BOX "bbbbbbbbbbbbbbbbbbbb"

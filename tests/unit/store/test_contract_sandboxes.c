@@ -2,6 +2,7 @@
 #include "each_store.h"
 #include "store/egress.h"
 #include "store/snapshots.h"
+#include "store/keys.h"
 
 /* ---- sandboxes ---- */
 
@@ -14,9 +15,9 @@ static void a_sandbox_comes_back_as_it_went_in(void **state)
 
 	made.persistent = made.privileges = true;
 	made.timeout_at = NOW + 60;
-	made.idle_pause_ms = 7;
-	made.idle_stop_ms = 8;
-	made.delete_after_ms = 9;
+	made.timeouts.idle_pause_ms = 7;
+	made.timeouts.idle_stop_ms = 8;
+	made.timeouts.delete_after_ms = 9;
 	made.awake_until = NOW + 70;
 	assert_done(store_sandbox_insert(*state, &made, 0, &err));
 	assert_done(store_sandbox_find(*state, &a, PROJECT, id.text, &found, &err));
@@ -31,9 +32,9 @@ static void a_sandbox_comes_back_as_it_went_in(void **state)
 	assert_int_equal(found.network, SANDBOX_NETWORK_INTERNET);
 	assert_true(found.persistent && found.privileges && !found.disk_is_advisory);
 	assert_int_equal(found.timeout_at, NOW + 60);
-	assert_int_equal(found.idle_pause_ms, 7);
-	assert_int_equal(found.idle_stop_ms, 8);
-	assert_int_equal(found.delete_after_ms, 9);
+	assert_int_equal(found.timeouts.idle_pause_ms, 7);
+	assert_int_equal(found.timeouts.idle_stop_ms, 8);
+	assert_int_equal(found.timeouts.delete_after_ms, 9);
 	assert_int_equal(found.awake_until, NOW + 70);
 	assert_int_equal(found.version, 1);
 	assert_string_equal(found.last_event, "asked for");
@@ -366,12 +367,12 @@ static void settings_replace_all_of_their_kind_and_nothing_else(void **state)
 	        .labels_json = "{\"a\":\"b\"}",
 	        .persistent = !r.persistent,
 	        .timeout_at = NOW + 1,
-	        .idle_reap_ms = 2,
-	        .lifetime_max_ms = 3,
-	        .idle_pause_ms = 4,
-	        .idle_stop_ms = 5,
-	        .archive_after_ms = 6,
-	        .delete_after_ms = 7,
+	        .timeouts.idle_reap_ms = 2,
+	        .timeouts.lifetime_max_ms = 3,
+	        .timeouts.idle_pause_ms = 4,
+	        .timeouts.idle_stop_ms = 5,
+	        .timeouts.archive_after_ms = 6,
+	        .timeouts.delete_after_ms = 7,
 	};
 
 	assert_done(store_sandbox_insert(*state, &r, 0, &err));
@@ -381,12 +382,12 @@ static void settings_replace_all_of_their_kind_and_nothing_else(void **state)
 	assert_string_equal(found.labels_json, "{\"a\":\"b\"}");
 	assert_int_equal(found.persistent, !r.persistent);
 	assert_int_equal(found.timeout_at, NOW + 1);
-	assert_int_equal(found.idle_reap_ms, 2);
-	assert_int_equal(found.lifetime_max_ms, 3);
-	assert_int_equal(found.idle_pause_ms, 4);
-	assert_int_equal(found.idle_stop_ms, 5);
-	assert_int_equal(found.archive_after_ms, 6);
-	assert_int_equal(found.delete_after_ms, 7);
+	assert_int_equal(found.timeouts.idle_reap_ms, 2);
+	assert_int_equal(found.timeouts.lifetime_max_ms, 3);
+	assert_int_equal(found.timeouts.idle_pause_ms, 4);
+	assert_int_equal(found.timeouts.idle_stop_ms, 5);
+	assert_int_equal(found.timeouts.archive_after_ms, 6);
+	assert_int_equal(found.timeouts.delete_after_ms, 7);
 	assert_string_equal(found.name, "box");
 	assert_string_equal(found.env_json, r.env_json);
 	settings.id = "aaaaaaaaaaaaaaaaaaaa";

@@ -4,6 +4,7 @@
 #include "store/snapshots.h"
 
 #include "each_store.h"
+#include "store/templates.h"
 
 #define BOX "bbbbbbbbbbbbbbbbbbbb"
 

@@ -2,6 +2,7 @@
 #include "each_store.h"
 
 #include "store/usage.h"
+#include "store/events.h"
 
 #define SECOND INT64_C(1000)
 #define HOUR_0 (NOW - NOW % USAGE_HOUR_MS)

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "store/driver.h"
+#include "store/leases.h"
 
 static struct postgres_server server;
 static char dsn[256];

@@ -9,6 +9,8 @@
 #include "store/secrets.h"
 #include "store/vault.h"
 #include "store/webhooks.h"
+#include "store/configs.h"
+#include "store/templates.h"
 
 #define ENV "{\"TOKEN\":\"hunter2\"}"
 

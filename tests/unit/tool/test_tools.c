@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/arena.h"
+#include "base/buf.h"
+#include "json/json.h"
 #include "tool/tool.h"
+#include "json/json.h"
 
 #include "unit.h"
 

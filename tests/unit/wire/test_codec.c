@@ -6,6 +6,8 @@
 #include "wire/agent.h"
 #include "wire/agent_files.h"
 #include "wire/broker.h"
+#include "wire/broker_sandbox.h"
+#include "wire/broker_template.h"
 
 struct everything {
 	uint32_t small;

@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "broker/host/mountinfo.h"
@@ -140,6 +141,26 @@ TEST(an_open_folder_is_found_whatever_it_is_called)
 	(void)close(folder);
 }
 
+/* A process that has ended and that its parent has not waited for; then its number is free. */
+TEST(mounts_of_an_ended_process_are_a_conflict)
+{
+	AUTO(buf_done) struct buf text = BUF(MOUNTINFO_MAX);
+	struct error err = {0};
+	siginfo_t info;
+	pid_t pid = fork();
+
+	if (pid == 0)
+		_exit(0);
+	assert_true(pid > 0);
+	assert_int_equal(mountinfo_read(getpid(), &text, &err), 0);
+	assert_int_equal(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
+	assert_int_equal(mountinfo_read(pid, &text, &err), -1);
+	assert_int_equal(err.code, ERROR_CONFLICT);
+	assert_int_equal(waitid(P_PID, (id_t)pid, &info, WEXITED), 0);
+	assert_int_equal(mountinfo_read(pid, &text, &err), -1);
+	assert_int_equal(err.code, ERROR_CONFLICT);
+}
+
 int main(void)
 {
 	return RUN(CASE(a_folder_is_told_by_all_of_its_path),
@@ -147,5 +168,6 @@ int main(void)
 	           CASE(blanks_are_as_the_kernel_writes_them),
 	           CASE(what_is_on_no_mount_of_the_list_is_not_found),
 	           CASE(a_mount_is_read_only_by_its_own_options),
-	           CASE(an_open_folder_is_found_whatever_it_is_called));
+	           CASE(an_open_folder_is_found_whatever_it_is_called),
+	           CASE(mounts_of_an_ended_process_are_a_conflict));
 }

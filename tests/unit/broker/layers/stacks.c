@@ -10,6 +10,7 @@
 #include "broker/layers/stacks.h"
 #include "broker/layers/trash.h"
 #include "unit.h"
+#include "wire/broker_trash.h"
 
 #define A "aaaaaaaaaaaaaaaaaaaa"
 #define B "bbbbbbbbbbbbbbbbbbbb"
@@ -48,8 +49,6 @@ static void data_make(struct data *d)
 
 static void data_done(struct data *d)
 {
-	struct error err = {0};
-
 	layer_stacks_close(&d->stacks);
 	(void)close(d->host.folders[FOLDER_SNAPSHOTS]);
 	(void)close(d->host.folders[FOLDER_SANDBOXES]);
@@ -57,7 +56,7 @@ static void data_done(struct data *d)
 	(void)close(d->host.folders[FOLDER_TRASH]);
 	(void)close(d->host.folders[FOLDER_KEPT]);
 	(void)close(d->host.folders[FOLDER_RUN_SANDBOXES]);
-	assert_int_equal(host_remove_tree(AT_FDCWD, d->path, &err), 0);
+	unit_remove_folder(d->path);
 }
 
 /* As the broker of before has left them. */

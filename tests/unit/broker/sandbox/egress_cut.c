@@ -13,7 +13,7 @@
 #include "broker/sandbox/egress.h"
 #include "broker/sandbox/sandboxes.h"
 #include "unit.h"
-#include "wire/broker.h"
+#include "wire/broker_kind.h"
 
 #define ID "aaaaaaaaaaaaaaaaaaaa"
 #define DENY_TO "-127.0.0.9"

@@ -10,7 +10,7 @@
 #include "broker/sandbox/run_state.h"
 #include "broker/sandbox/sandboxes.h"
 #include "unit.h"
-#include "wire/broker.h"
+#include "wire/broker_kind.h"
 
 static struct host host;
 static struct sandboxes sandboxes = {.host = &host};

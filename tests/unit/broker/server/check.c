@@ -7,7 +7,8 @@
 #include "broker/server/check.h"
 #include "broker/volume/mount.h"
 #include "unit.h"
-#include "wire/broker.h"
+#include "wire/broker_kind.h"
+#include "wire/broker_messages.h"
 
 #define ID "abcdefghij234567abcd"
 

@@ -3,6 +3,9 @@
 
 #include "broker/server/requests.h"
 #include "unit.h"
+#include "wire/broker.h"
+#include "wire/broker_sandbox.h"
+#include "wire/broker_template.h"
 
 #define ID "abcdefghij234567abcd"
 

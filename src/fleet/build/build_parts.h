@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fleet/build/build_parts.h — builds, for their own files. build.c: queue, cancel, end.
+ * build_run.c: from step to step. build_sandbox.c: the sandbox of a step. build_finish.c: the start
+ * and ready commands, and the template. build_spec.c, build_key.c: pure rules. build_log.c,
+ * build_files.c, build_cache.c. */
+#pragma once
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "fleet/build/build.h"
+#include "fleet/build/builds.h"
+#include "fleet/core/background_work.h"
+#include "fleet/core/fleet_hold.h"
+#include "fleet/core/fleet_state.h"
+#include "store/builds.h"
+
+struct agent_exec;
+struct agent_output;
+struct agent_process;
+struct agent_reader;
+struct build_log;
+struct compute_request;
+struct work_lane;
+
+#define BUILD_KEY_SIZE 64 /* hexadecimal digits */
+#define BUILD_WAITING_MAX 64
+#define BUILD_TIMEOUT_MS (INT64_C(3600) * 1000)
+#define BUILD_TIMEOUT_MAX_MS (INT64_C(24) * 3600 * 1000)
+#define BUILD_READY_TIMEOUT_MS INT64_C(60000)
+
+/* The in-flight table: all builds of this server that have not ended. */
+struct builds_in_flight {
+	pthread_mutex_t mutex;  /* over all of this */
+	pthread_cond_t moved;   /* a build has ended, or released a claim */
+	struct work_lane *lane; /* NULL until the first one comes */
+	struct list live;
+	struct map claims; /* "PROJECT/KEY" -> the build that executes the step */
+	atomic_bool is_leaving;
+};
+
+/* The result of the steps so far. Texts in the build's arena. */
+struct build_path {
+	char key[BUILD_KEY_SIZE + 1];
+	const char *layer; /* "" = the source's folder alone */
+	int64_t depth;     /* layers below */
+	struct json_map env;
+	const char *workdir, *user;
+	const char **missing; /* folders that the next sandbox creates */
+	size_t missing_count;
+	bool is_fresh; /* the cache is not used from here on */
+	int64_t size_bytes;
+};
+
+struct build {
+	struct list link; /* of the in-flight table, as is the next */
+	bool is_taken;    /* by its thread, or by a cancel before the thread began */
+	struct work_lane_task task;
+	struct fleet *fleet;
+	struct arena arena;
+	struct build_record record; /* owned by its thread once it is queued */
+	struct build_spec spec;
+	struct build_log *log;
+	int cancel_fd; /* readable once it is cancelled */
+	atomic_bool is_cancelled;
+	int64_t deadline;
+	/* of its thread: */
+	struct template_record source;
+	struct build_path path;
+	const char *replaced; /* the layer that the template had before; or NULL */
+};
+
+/* ---- build.c ---- */
+
+bool build_is_cancelled(const struct build *b);
+/* "cancelled", or that the server is being stopped; always -1. */
+int build_refuse_cancelled(const struct build *b, struct error *err);
+/* Writes the record; a failure is only logged. */
+void build_write_record(struct build *b);
+
+/* ---- build_run.c ---- */
+
+/* From the first step to the template. */
+MUST_CHECK int build_run(struct build *b, struct error *err);
+
+/* ---- build_log.c: lines ---- */
+
+struct build_log *build_log_new(void);
+struct build_log *build_log_ref(struct build_log *log);
+enum build_stream { BUILD_OWN, BUILD_STDOUT, BUILD_STDERR };
+/* Adds one line; long lines are cut into several. */
+void build_log_add(struct build_log *log, int64_t step, enum build_stream stream, struct span line);
+/* Adds a line of the build itself. */
+void build_log_say(struct build *b, const char *format, ...) PRINTF(2, 3);
+/* Writes new lines to the store if there are many or they are old; `all`: in any case. */
+void build_log_store(struct build *b, bool all);
+void build_log_end(struct build_log *log); /* no line follows */
+/* Splits output of a command into lines. */
+struct build_lines {
+	struct build *build;
+	struct buf rest[2]; /* begun lines of stdout and stderr */
+};
+void build_lines_init(struct build_lines *l, struct build *b);
+void build_lines_add(struct build_lines *l, const struct agent_output *output);
+void build_lines_done(struct build_lines *l); /* adds the unfinished lines */
+
+/* ---- build_key.c ---- */
+
+/* The key of a build that begins with this template. */
+void build_key_first(const struct template_record *source, bool internet,
+                     char ret[BUILD_KEY_SIZE + 1]);
+/* Replaces the key by that of the next step. */
+void build_key_next(char key[BUILD_KEY_SIZE + 1], const struct build_step *step);
+/* "RUN make", for logs. */
+const char *build_step_text(struct arena *a, const struct build_step *step);
+
+/* ---- build_sandbox.c ---- */
+
+/* A sandbox with the files of the path. The build's row names it from before its creation until it
+ * is deleted. */
+struct build_sandbox {
+	struct build *build;
+	char id[ID_SIZE + 1];
+	struct fleet_hold hold;
+};
+MUST_CHECK int build_sandbox_open(struct build *b, struct build_sandbox *ret, struct error *err);
+/* Deletes the sandbox; zeroed is fine. */
+void build_sandbox_close(struct build_sandbox *box);
+/* Creates the missing folders of the path. */
+MUST_CHECK int build_sandbox_make_folders(struct build_sandbox *box, struct error *err);
+struct build_command {
+	const char **args;
+	const char *user;
+	const struct json_map *env; /* over the path's; may be NULL */
+	int64_t timeout_ms;
+	uint32_t flags; /* enum agent_exec_flag */
+};
+/* Sends a request to the agent. The deadline of the build applies to the whole answer. */
+MUST_CHECK int build_open_call(struct build_sandbox *box, struct agent_reader *ret,
+                               const struct compute_request *request, struct error *err);
+/* 1: a message is in `r`; 0: none came until `until`. Fails when the build is cancelled. */
+MUST_CHECK int build_receive_message(struct build *b, struct agent_reader *r, int64_t until,
+                                     struct error *err);
+/* Handles a message of a command: output goes to the log. 1: the command has ended. */
+MUST_CHECK int build_log_output(struct build_lines *lines, const struct agent_reader *r,
+                                struct agent_process *ret, struct error *err);
+/* Waits for `fd`, the deadline or a cancel. fd -1: only for the others. */
+MUST_CHECK int build_wait_until(struct build *b, int fd, int64_t deadline, struct error *err);
+/* The command as the agent takes it. */
+struct agent_exec build_exec_of(struct build *b, struct arena *a,
+                                const struct build_command *command);
+/* Runs a command to its end. The texts of `ret` are empty. */
+MUST_CHECK int build_sandbox_run(struct build_sandbox *box, const struct build_command *command,
+                                 struct agent_process *ret, struct error *err);
+MUST_CHECK int build_sandbox_copy(struct build_sandbox *box, const struct build_step *step,
+                                  const char *path, struct error *err);
+/* Stops the sandbox and turns its changes into a pinned layer. */
+struct build_layer {
+	const char *id;
+	int64_t depth, size_bytes;
+};
+MUST_CHECK int build_sandbox_keep(struct build_sandbox *box, struct build_layer *ret,
+                                  struct error *err);
+
+/* ---- build_finish.c ---- */
+
+/* Checks early whether the template can get its names. */
+MUST_CHECK int build_check_names(struct build *b, struct error *err);
+MUST_CHECK int build_check_start(struct build *b, struct error *err);
+MUST_CHECK int build_make_template(struct build *b, struct error *err);
+
+/* ---- build_files.c ---- */
+
+MUST_CHECK int build_files_open(const struct build *b, const char *hash, int *ret_fd,
+                                struct error *err);
+void build_files_tidy(struct fleet *f);
+
+/* ---- build_cache.c ---- */
+
+/* Waits until no other build executes the step, then claims it. Fails by timeout or cancel. */
+MUST_CHECK int layer_claim(struct build *b, struct error *err);
+void layer_unclaim(struct build *b);
+/* Finds the layer of the path's key: 1, and it is pinned; or 0. */
+MUST_CHECK int layer_find(struct build *b, struct build_layer *ret, struct error *err);
+/* Caches the layer under the path's key, and trims the cache. */
+MUST_CHECK int layer_keep(struct build *b, const struct build_layer *layer, struct error *err);

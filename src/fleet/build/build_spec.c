@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <ctype.h>
+#include <sodium.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/path.h"
+#include "fleet/build/build_parts.h"
+#include "fleet/core/text_map.h"
+#include "fleet/template/recipe.h"
+
+#define COMMAND_MAX (64 * 1024)
+#define USER_MAX 64
+#define PATH_MAX_SIZE 1024
+#define PORTS_MAX 64
+#define IMAGE_DIGITS 16 /* hexadecimal, of a digest, in a template's name */
+
+/* ---- shapes ---- */
+
+static const char *const types[] = {
+        [BUILD_RUN] = "run",         [BUILD_COPY] = "copy", [BUILD_ENV] = "env",
+        [BUILD_WORKDIR] = "workdir", [BUILD_USER] = "user", [BUILD_STEP_COUNT] = NULL,
+};
+
+static const struct json_member build_step_shape_members[] = {
+        JSON_CHOICE_MEMBER(build_step, type, .flags = JSON_REQUIRED, .choices = types),
+        JSON_TEXT_MEMBER(build_step, command, .flags = JSON_OMIT_EMPTY, .max = COMMAND_MAX,
+                         .about = "run: for /bin/sh -c; either this or args",
+                         .example = "apt-get install -y nginx"),
+        JSON_TEXT_LIST_MEMBER(build_step, args, .flags = JSON_OMIT_EMPTY, .max = 256,
+                              .about = "run: a program and its arguments, without a shell"),
+        JSON_TEXT_MAP_MEMBER(build_step, env, .flags = JSON_OMIT_EMPTY, .max = 256,
+                             .about = "env: of what follows and of the template; run: of this "
+                                      "command alone"),
+        JSON_TEXT_MEMBER(build_step, files, .flags = JSON_OMIT_EMPTY, .max = BUILD_FILES_HASH_SIZE,
+                         .about = "copy: the name under which the files were put, see "
+                                  "PUT …/builds/files/HASH"),
+        JSON_TEXT_MEMBER(build_step, path, .flags = JSON_OMIT_EMPTY, .max = PATH_MAX_SIZE,
+                         .about = "copy: the folder that the files go to; workdir: the folder; "
+                                  "made if missing"),
+        JSON_TEXT_MEMBER(build_step, user, .flags = JSON_OMIT_EMPTY, .max = USER_MAX,
+                         .about = "user: of what follows and of the template; run: of this "
+                                  "command; copy: whom the files belong to (default root)"),
+        JSON_TEXT_MEMBER(build_step, mode, .flags = JSON_OMIT_EMPTY, .max = 4,
+                         .about = "copy: of the files, octal; else as they were put",
+                         .example = "0644"),
+        JSON_WHOLE_MEMBER(build_step, timeout_ms, .flags = JSON_OMIT_EMPTY,
+                          .max = BUILD_TIMEOUT_MAX_MS,
+                          .about = "run: default as long as the build may take"),
+        JSON_BOOL_MEMBER(build_step, force, .flags = JSON_OMIT_EMPTY,
+                         .about = "execute this one and all after it, even if cached"),
+        JSON_END,
+};
+static JSON_SHAPE(build_step_shape, "BuildStep", build_step, "One step of a build");
+
+static const struct json_member build_resources_shape_members[] = {
+        JSON_NUMBER_MEMBER(build_resources, cpu, .max = 1024, .about = "vCPUs; 0 = inherited"),
+        JSON_WHOLE_MEMBER(build_resources, memory_mb, .max = 1 << 24, .about = "MiB"),
+        JSON_WHOLE_MEMBER(build_resources, disk_mb, .max = 1 << 28, .about = "MiB"),
+        JSON_WHOLE_MEMBER(build_resources, pids, .max = 1 << 22, .about = "processes and threads"),
+        JSON_END,
+};
+static JSON_SHAPE(build_resources_shape, "BuildResources", build_resources,
+                  "Of the template's sandboxes, and of those that build it");
+
+static const struct json_member build_login_shape_members[] = {
+        JSON_TEXT_MEMBER(image_login, username, .flags = JSON_REQUIRED, .max = 256),
+        JSON_TEXT_MEMBER(image_login, password, .flags = JSON_REQUIRED | JSON_SECRET, .max = 16384,
+                         .about = "or a token; kept by nobody"),
+        JSON_END,
+};
+const struct json_shape build_login_shape = {
+        .name = "RegistryLogin",
+        .about = "Who asks a registry for an image",
+        .size = sizeof(struct image_login),
+        .members = build_login_shape_members,
+        .present_offset = SIZE_MAX,
+};
+
+static const struct json_member build_spec_members[] = {
+        [BUILD_SPEC_INTERNET] =
+                JSON_BOOL_MEMBER(build_spec, internet, .flags = JSON_OMIT_EMPTY,
+                                 .about = "whether run steps reach it; default as of a sandbox"),
+        JSON_TEXT_MEMBER(build_spec, name, .flags = JSON_REQUIRED, .max = 63,
+                         .about = "of the template; one that was built on the same root "
+                                  "filesystem is replaced"),
+        JSON_TEXT_LIST_MEMBER(build_spec, also, .flags = JSON_OMIT_EMPTY, .max = BUILD_ALSO_MAX,
+                              .about = "further names for templates that are the same"),
+        JSON_TEXT_MEMBER(build_spec, from, .flags = JSON_REQUIRED, .max = 63,
+                         .about = "template to begin with", .example = "base"),
+        JSON_TEXT_MEMBER(build_spec, image, .flags = JSON_OMIT_EMPTY, .max = 512,
+                         .about = "of a registry: what `from` is imported from, should it not be "
+                                  "there",
+                         .example = "docker.io/library/python:3.12"),
+        JSON_OBJECT_MEMBER(build_spec, login, &build_login_shape, .flags = JSON_OMIT_EMPTY,
+                           .about = "at the registry of image"),
+        JSON_TEXT_MEMBER(build_spec, description, .flags = JSON_OMIT_EMPTY, .max = 1000),
+        JSON_LIST_MEMBER(build_spec, steps, &build_step_shape, .flags = JSON_OMIT_EMPTY,
+                         .max = BUILD_STEPS_MAX),
+        JSON_TEXT_MEMBER(build_spec, start, .flags = JSON_OMIT_EMPTY, .max = 16384,
+                         .about = "the entrypoint, for /bin/sh -c; it runs at each start of a "
+                                  "sandbox"),
+        JSON_TEXT_LIST_MEMBER(build_spec, entrypoint, .flags = JSON_OMIT_EMPTY, .max = 64,
+                              .about = "the same as a program and its arguments, without a shell"),
+        JSON_TEXT_MEMBER(build_spec, ready, .flags = JSON_OMIT_EMPTY, .max = 16384,
+                         .about = "for /bin/sh -c: at the end of the build the entrypoint is "
+                                  "started and this is tried until it succeeds",
+                         .example = "curl -sf http://127.0.0.1:8000/health"),
+        JSON_WHOLE_MEMBER(build_spec, ready_timeout_ms, .flags = JSON_OMIT_EMPTY,
+                          .max = BUILD_TIMEOUT_MAX_MS,
+                          .about = "then the build fails (default 60000)"),
+        JSON_WHOLE_MEMBER(build_spec, timeout_ms, .flags = JSON_OMIT_EMPTY,
+                          .max = BUILD_TIMEOUT_MAX_MS,
+                          .about = "of all of it, once it runs (default 3600000)"),
+        JSON_OBJECT_MEMBER(build_spec, resources, &build_resources_shape, .flags = JSON_OMIT_EMPTY),
+        JSON_RAW_MEMBER(build_spec, ports, .flags = JSON_OMIT_EMPTY,
+                        .about = "list of up to 64 numbers from 1 to 65535", .example = "[3000]"),
+        JSON_BOOL_MEMBER(build_spec, no_cache, .flags = JSON_OMIT_EMPTY,
+                         .about = "execute every step"),
+        JSON_END,
+};
+const struct json_shape build_spec_shape = {
+        .name = "BuildCreate",
+        .about = "A template by steps",
+        .size = sizeof(struct build_spec),
+        .members = build_spec_members,
+        .present_offset = offsetof(struct build_spec, present),
+};
+
+/* ---- checks ---- */
+
+enum {
+	TAKES_COMMAND = 1 << 0,
+	TAKES_ENV = 1 << 1,
+	TAKES_FILES = 1 << 2,
+	TAKES_PATH = 1 << 3,
+	TAKES_USER = 1 << 4,
+	TAKES_MODE = 1 << 5,
+	TAKES_TIMEOUT = 1 << 6,
+};
+static const struct {
+	unsigned takes, needs;
+} rules[BUILD_STEP_COUNT] = {
+        [BUILD_RUN] = {TAKES_COMMAND | TAKES_ENV | TAKES_USER | TAKES_TIMEOUT, TAKES_COMMAND},
+        [BUILD_COPY] = {TAKES_FILES | TAKES_PATH | TAKES_USER | TAKES_MODE,
+                        TAKES_FILES | TAKES_PATH},
+        [BUILD_ENV] = {TAKES_ENV, TAKES_ENV},
+        [BUILD_WORKDIR] = {TAKES_PATH, TAKES_PATH},
+        [BUILD_USER] = {TAKES_USER, TAKES_USER},
+};
+
+static bool is_given(const char *text)
+{
+	return text && *text;
+}
+
+static int check_members(const struct build_step *s, struct error *err)
+{
+	const struct {
+		const char *name;
+		unsigned bit;
+		bool given;
+	} members[] = {
+	        {"command", TAKES_COMMAND, is_given(s->command) || (s->args && s->args[0])},
+	        {"env", TAKES_ENV, s->env.count > 0},
+	        {"files", TAKES_FILES, is_given(s->files)},
+	        {"path", TAKES_PATH, is_given(s->path)},
+	        {"user", TAKES_USER, is_given(s->user)},
+	        {"mode", TAKES_MODE, is_given(s->mode)},
+	        {"timeout_ms", TAKES_TIMEOUT, s->timeout_ms > 0},
+	};
+
+	for (size_t i = 0; i < COUNT_OF(members); i++) {
+		if (members[i].given && !(rules[s->type].takes & members[i].bit))
+			return FAIL(err, ERROR_INVALID, "%s: a %s step has none", members[i].name,
+			            types[s->type]);
+		if (!members[i].given && rules[s->type].needs & members[i].bit)
+			return FAIL(err, ERROR_INVALID, "%s: a %s step needs one", members[i].name,
+			            types[s->type]);
+	}
+	if (is_given(s->command) && s->args && s->args[0])
+		return FAIL(err, ERROR_INVALID, "give either command or args");
+	return 0;
+}
+
+static int check_word(const char *what, const char *word, struct error *err)
+{
+	for (const char *c = word; c && *c; c++)
+		if (*c <= ' ' || *c > '~')
+			return FAIL(err, ERROR_INVALID, "%s: printable characters without spaces",
+			            what);
+	return 0;
+}
+
+/* Checks a path, whichever folder it is relative to. */
+static int check_path(const char *path, struct error *err)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	const char *ignored;
+
+	if (!is_given(path))
+		return 0;
+	for (const char *c = path; *c; c++)
+		if ((unsigned char)*c < ' ' || *c == 0x7f)
+			return FAIL(err, ERROR_INVALID, "path: no control characters");
+	if (path_resolve(&arena, "/x", span_of(path), &ignored, err) < 0)
+		return FAIL_CONTEXT(err, "path");
+	return 0;
+}
+
+static int check_mode(const char *mode, struct error *err)
+{
+	if (is_given(mode) && (strlen(mode) < 3 || mode[strspn(mode, "01234567")]))
+		return FAIL(err, ERROR_INVALID, "mode: three or four octal digits, like 0644");
+	return 0;
+}
+
+static int check_args(const char *const *args, struct error *err)
+{
+	size_t bytes = 0;
+
+	for (size_t i = 0; args && args[i]; i++)
+		bytes += strlen(args[i]) + 1;
+	if (bytes > COMMAND_MAX)
+		return FAIL(err, ERROR_TOO_LARGE, "args: at most %d bytes", COMMAND_MAX);
+	if (args && args[0] && !args[0][0])
+		return FAIL(err, ERROR_INVALID, "args[0]: the program has no name");
+	return 0;
+}
+
+static int check_step(const struct build_step *s, struct error *err)
+{
+	if (check_members(s, err) < 0 || check_args(s->args, err) < 0 ||
+	    environment_check(&s->env, err) < 0 || check_path(s->path, err) < 0 ||
+	    check_word("user", s->user, err) < 0 || check_mode(s->mode, err) < 0)
+		return -1;
+	if (s->type == BUILD_COPY && build_files_check(s->files, err) < 0)
+		return FAIL_CONTEXT(err, "files");
+	return 0;
+}
+
+static int check_steps(const struct build_spec *spec, struct error *err)
+{
+	const struct build_step *steps = spec->steps.items;
+
+	if (spec->steps.count > BUILD_STEPS_MAX)
+		return FAIL(err, ERROR_LIMIT, "steps: at most %d", BUILD_STEPS_MAX);
+	for (size_t i = 0; i < spec->steps.count; i++)
+		if (check_step(&steps[i], err) < 0)
+			return FAIL_CONTEXT(err, "steps[%zu]", i);
+	return 0;
+}
+
+static int check_ports(struct span ports, struct error *err)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	const struct json_value *list;
+
+	if (ports.size == 0)
+		return 0;
+	if (ports.data[0] != '[' || json_load(&arena, ports, &list, err) < 0)
+		return FAIL(err, ERROR_INVALID, "ports: a list of numbers");
+	if (json_count(list) > PORTS_MAX)
+		return FAIL(err, ERROR_LIMIT, "ports: at most %d", PORTS_MAX);
+	for (size_t i = 0; i < json_count(list); i++)
+		if (json_whole(json_item_at(list, i), 0) < 1 ||
+		    json_whole(json_item_at(list, i), 0) > 65535)
+			return FAIL(err, ERROR_INVALID,
+			            "ports[%zu]: a whole number from 1 to 65535", i);
+	return 0;
+}
+
+/* A reference that does not fit, such as one with a digest, gets a digest as its name. */
+const char *build_image_template(struct arena *a, const char *image)
+{
+	unsigned char digest[crypto_hash_sha256_BYTES];
+	char *name = arena_text(a, image), hex[2 * sizeof(digest) + 1];
+	bool is_same = strlen(image) <= IMAGE_NAME_MAX;
+
+	for (char *c = name; *c; c++) {
+		if (*c == ':' || *c == '/' || *c == '@')
+			*c = '-';
+		is_same = is_same && !isupper((unsigned char)*c);
+		*c = (char)tolower((unsigned char)*c);
+	}
+	if (is_same)
+		return name;
+	crypto_hash_sha256(digest, (const unsigned char *)image, strlen(image));
+	sodium_bin2hex(hex, sizeof(hex), digest, sizeof(digest));
+	return arena_format(a, "%.*s-%.*s", IMAGE_NAME_MAX - 1 - IMAGE_DIGITS, name, IMAGE_DIGITS,
+	                    hex);
+}
+
+static int check_image(const struct build_spec *spec, struct error *err)
+{
+	if (is_given(spec->login.username) && image_login_check(&spec->login, err) < 0)
+		return FAIL_CONTEXT(err, "login");
+	if (!is_given(spec->image))
+		return is_given(spec->login.username)
+		               ? FAIL(err, ERROR_INVALID, "login: needs an image to log in for")
+		               : 0;
+	if (image_name_check(spec->from, err) < 0)
+		return FAIL_CONTEXT(err, "from");
+	return image_reference_check(spec->image, err) < 0 ? FAIL_CONTEXT(err, "image") : 0;
+}
+
+int build_spec_check(const struct fleet *fleet, const struct build_spec *spec, struct error *err)
+{
+	const struct sandbox_resources resources = {spec->resources.cpu, spec->resources.memory_mb,
+	                                            spec->resources.disk_mb, spec->resources.pids};
+	const struct fleet_recipe recipe = {.description = spec->description,
+	                                    .entrypoint = spec->entrypoint,
+	                                    .resources = &resources};
+	bool starts = is_given(spec->start) || (spec->entrypoint && spec->entrypoint[0]);
+
+	if (image_name_check(spec->name, err) < 0 || fleet_recipe_check(fleet, &recipe, err) < 0 ||
+	    check_ports(spec->ports, err) < 0 || check_image(spec, err) < 0)
+		return -1;
+	for (size_t i = 0; spec->also && spec->also[i]; i++)
+		if (image_name_check(spec->also[i], err) < 0)
+			return FAIL_CONTEXT(err, "also[%zu]", i);
+	if (is_given(spec->start) && spec->entrypoint && spec->entrypoint[0])
+		return FAIL(err, ERROR_INVALID, "give either start or entrypoint");
+	if (is_given(spec->ready) && !starts)
+		return FAIL(err, ERROR_INVALID, "ready: needs start or entrypoint, to be ready");
+	return check_steps(spec, err);
+}

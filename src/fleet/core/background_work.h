@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fleet/core/background_work.h — work that takes minutes and that parked calls await: its lanes,
+ * what is queued, and the announcement of changes. */
+#pragma once
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "fleet/core/template_waiters.h"
+#include "fleet/core/waiting.h"
+
+struct fleet;
+struct work_lane;
+
+struct background_work {
+	pthread_mutex_t mutex; /* guards all of this */
+	void (*tell)(void *context, const char *key);
+	void *context;
+	struct work_lane *lane;        /* first builds, imports and pulls */
+	struct work_lane *backup_lane; /* backups and archives */
+	struct list shared;            /* of shared_work.c */
+	pthread_cond_t shared_done;
+	struct list first_builds; /* templates whose first build is queued: templates.c */
+	struct list waiters;      /* of template_waiters.h */
+	uint64_t wakes;           /* counts the wakes of `waiters` */
+	bool is_ending;
+};
+void awaited_init(struct fleet *f);
+void awaited_done(struct fleet *f);
+/* Announces the change that errors await by this key. */
+void awaited_announce(struct fleet *f, const char *key);
+/* "kind:" and a digest of the name. */
+void awaited_key(const char *kind, const char *name, char ret[ERROR_AWAITS_MAX]);
+/* Since when the caller has awaited the key, in monotonic ms; now if it has not. */
+int64_t awaited_since(const struct fleet_awaited *awaited, const char *key);
+/* How long a parked call rests before it polls by itself: a quarter of the time it has waited,
+ * between `least_ms` and a second. Changes of this server are announced, so that many calls that
+ * await the same thing cost little. */
+int awaited_rest_ms(const struct fleet_awaited *awaited, const char *key, int least_ms);

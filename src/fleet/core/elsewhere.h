@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fleet/core/elsewhere.h — what belongs to another server on the same store. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/attribute.h"
+
+struct arena;
+struct error;
+struct fleet;
+
+/* "sandbox 'a' is on node 'x', this is node 'y'": the caller may pass the request on. Returns -1.
+ */
+struct elsewhere {
+	const char *what, *name, *how; /* "sandbox", its name, "is" */
+	const char *node;
+};
+int elsewhere_fail(const struct fleet *f, const struct elsewhere *e, struct error *err);
+/* Whether the server of `node` answers requests. Fails if that is not known: a server that is
+ * wrongly taken for gone would lead to two sandboxes for one lease. */
+MUST_CHECK int peer_is_reached(struct fleet *f, struct arena *a, const char *node, bool *ret,
+                               struct error *err);
+/* Says in the store that this server lives, if it has an address. Each second, and at boot. */
+void peer_tick(struct fleet *f);
+/* Says in the store that this server has ended. */
+void peer_leave(struct fleet *f);

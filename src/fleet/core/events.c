@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fleet/core/events.h"
+
+#include "store/events.h"
+
+static const struct json_member fleet_event_shape_members[] = {
+        JSON_WHOLE_MEMBER(fleet_event, sequence,
+                          .about = "grows over all of the server's events; for after="),
+        JSON_TIME_MEMBER(fleet_event, at),
+        JSON_TEXT_MEMBER(fleet_event, kind, .example = "sandbox.started"),
+        JSON_TEXT_MEMBER(fleet_event, project, .flags = JSON_NULLABLE),
+        JSON_TEXT_MEMBER(fleet_event, sandbox, .flags = JSON_NULLABLE, .about = "its id"),
+        JSON_TEXT_MEMBER(fleet_event, reason, .flags = JSON_NULLABLE,
+                         .about = "why it ends: user, idle, lifetime, oom, exit, host_lost, error, "
+                                  "budget, disk; of "
+                                  "command.limited the cause: timeout, oom, file_size, disk, "
+                                  "process_limit"),
+        JSON_TEXT_MEMBER(fleet_event, text, .about = "for people: started in 4 ms"),
+        JSON_RAW_MEMBER(
+                fleet_event, detail, .flags = JSON_OMIT_EMPTY,
+                .about = "of a job: resultId, status, exitCode, cause, conversation, stdout"),
+        JSON_END,
+};
+JSON_SHAPE(fleet_event_shape, "Event", fleet_event, "Something that happened");
+
+static const char *null_if_empty(const char *text)
+{
+	return text && *text ? text : NULL;
+}
+
+struct fleet_event fleet_event_of(const struct event_record *r)
+{
+	return (struct fleet_event){
+	        .sequence = r->sequence,
+	        .at = r->at,
+	        .kind = r->kind,
+	        .project = null_if_empty(r->project_id),
+	        .sandbox = null_if_empty(r->sandbox_id),
+	        .reason = null_if_empty(r->reason),
+	        .text = r->text,
+	        .detail = span_of(r->detail),
+	};
+}
+
+void fleet_event_write(struct buf *out, const struct event_record *r)
+{
+	const struct fleet_event event = fleet_event_of(r);
+
+	json_write(out, &fleet_event_shape, &event);
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fleet/core/events.h — events as all surfaces show them: /v1/events, webhooks, the CLI. */
+#pragma once
+
+#include "json/json.h"
+
+struct event_record;
+
+struct fleet_event {
+	int64_t sequence, at;
+	const char *kind, *project, *sandbox, *reason, *text;
+	struct span detail;
+};
+extern const struct json_shape fleet_event_shape;
+struct fleet_event fleet_event_of(const struct event_record *r);
+/* Appends the event as one JSON object without a line break. */
+void fleet_event_write(struct buf *out, const struct event_record *r);

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fleet/core/fleet_state.h — struct fleet. Its parts are defined by the headers of their nouns;
+ * fleet.c owns all of them. Each part says which thread or mutex guards it. */
+#pragma once
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "fleet/core/access.h"
+
+struct background_work;
+struct blob_store;
+struct browsers;
+struct builds_in_flight;
+struct cache;
+struct config;
+struct ended_sandbox;
+struct gate;
+struct layer_pins;
+struct leases_in_flight;
+struct meters;
+struct pairing;
+struct pool_counts;
+struct project_cache;
+struct provider;
+struct provider_ops;
+struct ready;
+struct sandbox_samples;
+struct store;
+struct template_cache;
+struct trash_counts;
+struct worker_pool;
+
+#define CALL_TIMEOUT_MS 60000 /* of one call of the provider, except builds of templates */
+#define TEMPLATE_TIMEOUT_MS (30 * 60 * 1000)
+
+struct fleet {
+	const struct config *config;
+	struct store *store;
+	struct provider *provider;
+	const struct provider_ops *ops; /* of the provider */
+	struct worker_pool *workers;
+	const char *node;
+	struct blob_store *blobs; /* NULL: none */
+	unsigned char access_key[FLEET_ACCESS_KEY_SIZE];
+	struct cache *cache;
+	struct template_cache *templates;
+	struct project_cache *projects;
+	struct leases_in_flight *leases;
+	struct browsers *browsers;
+	struct background_work *background;
+	struct gate *gate;
+	struct builds_in_flight *builds;
+	struct layer_pins *pins;
+	struct ready *ready;
+	struct meters *meters;
+	struct sandbox_samples *samples;
+	struct pairing *pairing;
+	struct trash_counts *trash;
+	struct pool_counts *pools;
+	/* lifecycle_wake_later, for operations that end with bytes waiting: lifecycle is above
+	 * core. */
+	void (*wake_later)(struct fleet *f, const char *sandbox_id);
+	pthread_mutex_t ended_mutex;
+	struct ended_sandbox *ended; /* newest first; under ended_mutex */
+	atomic_bool is_ticking;
+	atomic_bool wants_rules; /* the provider must be given all network rules again */
+	int64_t swept_at;        /* of the thread of fleet_tick */
+	int64_t peer_beat_at;    /* of the thread of fleet_lease_tick */
+	atomic_uint_fast64_t created, create_failed, deleted, execs, create_us_total;
+};

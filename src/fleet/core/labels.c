@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fleet/core/labels.h"
+
+#include <string.h>
+
+#include "sandbox/sandbox.h"
+
+#define OWN "atoll."
+#define KEY_MAX 128
+#define VALUE_MAX 256
+
+static bool is_own(const char *key)
+{
+	return strncmp(key, OWN, strlen(OWN)) == 0;
+}
+
+static int check_label(const struct json_pair *label, struct error *err)
+{
+	size_t key = strlen(label->key), value = strlen(label->value);
+
+	if (key == 0 || key > KEY_MAX || value > VALUE_MAX)
+		return FAIL(err, ERROR_INVALID,
+		            "a label has a key of 1 to %d and a value of up to %d bytes", KEY_MAX,
+		            VALUE_MAX);
+	if (!is_own(label->key))
+		return 0;
+	(void)FAIL(err, ERROR_INVALID,
+	           "label '%.64s': keys that begin with '" OWN "' are the server's own",
+	           label->key);
+	error_hint(err, "give the label another key");
+	return -1;
+}
+
+int labels_check(const struct json_map *labels, struct error *err)
+{
+	if (labels->count > SANDBOX_LABELS_MAX)
+		return FAIL(err, ERROR_LIMIT, "more than %d labels", SANDBOX_LABELS_MAX);
+	for (size_t i = 0; i < labels->count; i++)
+		if (check_label(&labels->pairs[i], err) < 0)
+			return -1;
+	return 0;
+}
+
+struct json_map labels_join(struct arena *a, const struct json_map *labels,
+                            const struct json_map *own)
+{
+	struct json_map all = {
+	        .pairs = ARENA_ARRAY(a, struct json_pair, labels->count + own->count + 1),
+	        .present = true};
+
+	for (size_t i = 0; i < labels->count; i++)
+		all.pairs[all.count++] = labels->pairs[i];
+	for (size_t i = 0; i < own->count; i++)
+		all.pairs[all.count++] = own->pairs[i];
+	return all;
+}
+
+void labels_split(struct arena *a, const struct json_map *all, struct json_map *ret_labels,
+                  struct json_map *ret_own)
+{
+	struct json_map labels = {.pairs = ARENA_ARRAY(a, struct json_pair, all->count + 1)};
+	struct json_map own = {.pairs = ARENA_ARRAY(a, struct json_pair, all->count + 1)};
+
+	for (size_t i = 0; i < all->count; i++) {
+		struct json_map *to = is_own(all->pairs[i].key) ? &own : &labels;
+
+		to->pairs[to->count++] = all->pairs[i];
+	}
+	labels.present = labels.count > 0;
+	own.present = own.count > 0;
+	*ret_labels = labels;
+	*ret_own = own;
+}
+
+struct json_map labels_of_copy(struct arena *a, const struct json_map *own)
+{
+	struct json_map kept = {.pairs = ARENA_ARRAY(a, struct json_pair, own->count + 1)};
+
+	for (size_t i = 0; i < own->count; i++)
+		if (strcmp(own->pairs[i].key, SANDBOX_CONFIG_LABEL) == 0)
+			kept.pairs[kept.count++] = own->pairs[i];
+	kept.present = kept.count > 0;
+	return kept;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fleet/core/labels.h — labels of callers and own labels of the server.
+ *
+ * The server sets labels whose key begins with "atoll.": they name the lease, the config or the
+ * build of a sandbox, and the server deletes and limits by them. Callers cannot set, change or
+ * remove them. A copy of a sandbox keeps only the label of its config, which limits what runs in
+ * it: a fork does not belong to the lease of its source. */
+#pragma once
+
+#include "fleet/core/text_map.h"
+
+/* The label of a sandbox with the key of its lease. */
+#define LEASE_LABEL "atoll.lease"
+
+/* Refuses keys and values of a wrong size, and keys of own labels. */
+MUST_CHECK int labels_check(const struct json_map *labels, struct error *err);
+/* All labels: those of callers, then the own ones. */
+struct json_map labels_join(struct arena *a, const struct json_map *labels,
+                            const struct json_map *own);
+/* Splits all labels into the two kinds; texts are borrowed. */
+void labels_split(struct arena *a, const struct json_map *all, struct json_map *ret_labels,
+                  struct json_map *ret_own);
+/* The own labels that a copy of the sandbox keeps. */
+struct json_map labels_of_copy(struct arena *a, const struct json_map *own);

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fleet/core/meter.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fleet/core/use.h"
+
+struct meter *meter_new(const char *id)
+{
+	struct meter *m = calloc(1, sizeof(*m));
+
+	if (!m)
+		abort();
+	snprintf(m->id, sizeof(m->id), "%s", id);
+	return m;
+}
+
+void meter_free(struct meter *m)
+{
+	if (!m)
+		return;
+	free(m->uses);
+	free(m);
+}
+
+static bool is_same(const struct meter_use *u, const struct fleet_use *use)
+{
+	return u->reason == use->reason && strcmp(u->key_id, use->key_id ? use->key_id : "") == 0 &&
+	       strcmp(u->run, use->run ? use->run : "") == 0;
+}
+
+static struct meter_use *add_use(struct meter *m, const struct fleet_use *use)
+{
+	struct meter_use *u;
+
+	if (m->count == METER_USES_MAX)
+		return &m->uses[METER_USES_MAX - 1];
+	if (m->count == m->capacity) {
+		m->capacity = m->capacity ? 2 * m->capacity : 1;
+		m->uses = realloc(m->uses, m->capacity * sizeof(*m->uses));
+		if (!m->uses)
+			abort();
+	}
+	u = &m->uses[m->count++];
+	*u = (struct meter_use){.reason = use->reason};
+	snprintf(u->key_id, sizeof(u->key_id), "%s", use->key_id ? use->key_id : "");
+	snprintf(u->run, sizeof(u->run), "%s", use->run ? use->run : "");
+	return u;
+}
+
+static struct meter_use *find_use(struct meter *m, const struct fleet_use *use)
+{
+	for (unsigned i = 0; i < m->count; i++)
+		if (is_same(&m->uses[i], use))
+			return &m->uses[i];
+	return add_use(m, use);
+}
+
+unsigned meter_begin(struct meter *m, const struct fleet_use *use)
+{
+	struct meter_use *u = find_use(m, use);
+
+	u->begun++;
+	u->open++;
+	return (unsigned)(u - m->uses) + 1;
+}
+
+void meter_end(struct meter *m, unsigned number)
+{
+	assert(number >= 1 && number <= m->count && m->uses[number - 1].open > 0);
+	m->uses[number - 1].open--;
+}
+
+/* Numbers stay valid while any use goes on. */
+void meter_read(struct meter *m, struct meter *ret)
+{
+	bool goes_on = false;
+
+	for (unsigned i = 0; i < m->count; i++) {
+		struct meter_use *u = &m->uses[i];
+		const struct fleet_use use = {u->key_id, u->run, u->reason};
+
+		if (u->begun || u->open)
+			find_use(ret, &use)->begun += u->begun > u->open ? u->begun : u->open;
+		u->begun = 0;
+		goes_on |= u->open > 0;
+	}
+	if (!goes_on)
+		m->count = 0;
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fleet/core/project_cache.h"
+
+#include <stdlib.h>
+
+#include "fleet/core/fleet_state.h"
+#include "store/projects.h"
+
+#define ENTRIES_MAX 1024
+
+struct project_entry {
+	struct arena arena;
+	struct project_record record;
+};
+
+static void entry_free(struct project_entry *entry)
+{
+	if (!entry)
+		return;
+	arena_done(&entry->arena);
+	free(entry);
+}
+
+static void copy_project(struct arena *a, const struct project_record *from,
+                         struct project_record *ret)
+{
+	*ret = *from;
+	ret->id = arena_text(a, from->id);
+	ret->name = arena_text(a, from->name);
+}
+
+static struct project_entry *entry_new(const struct project_record *r)
+{
+	struct project_entry *entry = calloc(1, sizeof(*entry));
+
+	if (!entry)
+		abort();
+	copy_project(&entry->arena, r, &entry->record);
+	return entry;
+}
+
+/* With the mutex held. */
+static void drop_entries(struct project_cache *c)
+{
+	struct project_entry *entry;
+	const char *id;
+	size_t at = 0;
+
+	while ((entry = map_next(&c->by_id, &at, &id)))
+		entry_free(entry);
+	map_done(&c->by_id);
+}
+
+void project_cache_init(struct project_cache *c)
+{
+	*c = (struct project_cache){0};
+	pthread_mutex_init(&c->mutex, NULL);
+}
+
+void project_cache_done(struct project_cache *c)
+{
+	drop_entries(c);
+	pthread_mutex_destroy(&c->mutex);
+}
+
+static bool find_cached(struct project_cache *c, struct arena *a, const char *id,
+                        struct project_record *ret)
+{
+	const struct project_entry *entry;
+
+	pthread_mutex_lock(&c->mutex);
+	entry = map_find(&c->by_id, id);
+	if (entry)
+		copy_project(a, &entry->record, ret);
+	pthread_mutex_unlock(&c->mutex);
+	return entry != NULL;
+}
+
+/* An outdated copy costs its user a second try, which also drops it. */
+static void cache_project(struct project_cache *c, const struct project_record *r)
+{
+	struct project_entry *entry = entry_new(r);
+
+	pthread_mutex_lock(&c->mutex);
+	if (c->by_id.count >= ENTRIES_MAX)
+		drop_entries(c);
+	entry = map_put(&c->by_id, r->id, entry);
+	pthread_mutex_unlock(&c->mutex);
+	entry_free(entry);
+}
+
+int project_find(struct fleet *f, struct arena *a, const char *id, struct project_record *ret,
+                 struct error *err)
+{
+	if (find_cached(f->projects, a, id, ret))
+		return 0;
+	if (store_project_find(f->store, a, id, ret, err) < 0)
+		return -1;
+	cache_project(f->projects, ret);
+	return 0;
+}
+
+void project_forget(struct fleet *f, const char *id)
+{
+	struct project_entry *entry;
+
+	pthread_mutex_lock(&f->projects->mutex);
+	entry = map_remove(&f->projects->by_id, id);
+	pthread_mutex_unlock(&f->projects->mutex);
+	entry_free(entry);
+}

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fleet/core/template_cache.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "fleet/core/fleet_state.h"
+
+#define NAME_KEY_SIZE 256
+#define ENTRIES_MAX 1024
+
+struct template_entry {
+	struct arena arena;
+	struct template_record record;
+};
+
+void template_cache_init(struct template_cache *c)
+{
+	pthread_condattr_t monotonic;
+
+	*c = (struct template_cache){0};
+	pthread_mutex_init(&c->mutex, NULL);
+	pthread_condattr_init(&monotonic);
+	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	pthread_cond_init(&c->moved, &monotonic);
+	pthread_condattr_destroy(&monotonic);
+}
+
+static void drop_entries(struct template_cache *c)
+{
+	struct template_entry *entry;
+	const char *key;
+	size_t at = 0;
+
+	while ((entry = map_next(&c->ready, &at, &key))) {
+		arena_done(&entry->arena);
+		free(entry);
+	}
+	map_done(&c->ready);
+}
+
+void template_cache_done(struct template_cache *c)
+{
+	drop_entries(c);
+	pthread_cond_destroy(&c->moved);
+	pthread_mutex_destroy(&c->mutex);
+}
+
+/* Templates change so seldom that one change empties the cache. */
+void templates_changed(struct fleet *f)
+{
+	struct template_cache *c = f->templates;
+
+	pthread_mutex_lock(&c->mutex);
+	c->generation++;
+	drop_entries(c);
+	pthread_cond_broadcast(&c->moved);
+	pthread_mutex_unlock(&c->mutex);
+}
+
+uint64_t template_cache_generation(struct template_cache *c)
+{
+	uint64_t generation;
+
+	pthread_mutex_lock(&c->mutex);
+	generation = c->generation;
+	pthread_mutex_unlock(&c->mutex);
+	return generation;
+}
+
+bool template_cache_wait(struct template_cache *c, uint64_t generation, int64_t deadline)
+{
+	const struct timespec until = {.tv_sec = deadline / 1000,
+	                               .tv_nsec = deadline % 1000 * 1000000};
+	bool has_changed;
+
+	pthread_mutex_lock(&c->mutex);
+	while (c->generation == generation && clock_monotonic_ms() < deadline)
+		pthread_cond_timedwait(&c->moved, &c->mutex, &until);
+	has_changed = c->generation != generation;
+	pthread_mutex_unlock(&c->mutex);
+	return has_changed;
+}
+
+static const size_t template_texts[] = {
+        offsetof(struct template_record, id),
+        offsetof(struct template_record, project_id),
+        offsetof(struct template_record, name),
+        offsetof(struct template_record, folder),
+        offsetof(struct template_record, base_image),
+        offsetof(struct template_record, runtime),
+        offsetof(struct template_record, isolation),
+        offsetof(struct template_record, description),
+        offsetof(struct template_record, env_json),
+        offsetof(struct template_record, entrypoint_json),
+        offsetof(struct template_record, ports_json),
+        offsetof(struct template_record, user),
+        offsetof(struct template_record, workdir),
+        offsetof(struct template_record, state_text),
+        offsetof(struct template_record, node),
+        offsetof(struct template_record, warm_json),
+        offsetof(struct template_record, snapshot_id),
+        offsetof(struct template_record, ready),
+};
+
+static void template_copy(struct arena *a, const struct template_record *from,
+                          struct template_record *ret)
+{
+	*ret = *from;
+	for (size_t i = 0; i < COUNT_OF(template_texts); i++) {
+		const char **text = (const char **)(void *)((char *)ret + template_texts[i]);
+
+		*text = arena_text(a, *text ? *text : "");
+	}
+}
+
+static bool find_cached(struct template_cache *c, struct arena *a, const char *key,
+                        struct template_record *ret)
+{
+	const struct template_entry *entry;
+
+	pthread_mutex_lock(&c->mutex);
+	entry = map_find(&c->ready, key);
+	if (entry)
+		template_copy(a, &entry->record, ret);
+	pthread_mutex_unlock(&c->mutex);
+	return entry != NULL;
+}
+
+/* `generation`: before the record was read; what has changed since is not kept. */
+static void cache_template(struct template_cache *c, const char *key,
+                           const struct template_record *t, uint64_t generation)
+{
+	struct template_entry *entry = calloc(1, sizeof(*entry)), *old = entry;
+
+	if (!entry)
+		abort();
+	template_copy(&entry->arena, t, &entry->record);
+	pthread_mutex_lock(&c->mutex);
+	if (c->generation == generation &&
+	    (c->ready.count < ENTRIES_MAX || map_find(&c->ready, key)))
+		old = map_put(&c->ready, key, entry);
+	pthread_mutex_unlock(&c->mutex);
+	if (old) {
+		arena_done(&old->arena);
+		free(old);
+	}
+}
+
+int template_find(struct fleet *f, struct arena *a, const struct fleet_ref *ref,
+                  struct template_record *ret, struct error *err)
+{
+	uint64_t generation = template_cache_generation(f->templates);
+	char name[NAME_KEY_SIZE];
+	int size = snprintf(name, sizeof(name), "%s/%s", ref->project_id ? ref->project_id : "",
+	                    ref->id_or_name);
+	bool fits = size > 0 && size < NAME_KEY_SIZE;
+
+	if (fits && find_cached(f->templates, a, name, ret))
+		return 0;
+	if (store_template_find(f->store, a, ref->project_id, ref->id_or_name, ret, err) < 0)
+		return -1;
+	if (fits && ret->state == TEMPLATE_READY)
+		cache_template(f->templates, name, ret, generation);
+	return 0;
+}

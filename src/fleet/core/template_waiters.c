@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fleet/core/template_waiters.h"
+
+#include <pthread.h>
+#include <string.h>
+
+#include "fleet/core/background_work.h"
+#include "fleet/core/fleet_state.h"
+
+uint64_t template_waiters_wakes(struct fleet *f)
+{
+	struct background_work *work = f->background;
+	uint64_t wakes;
+
+	pthread_mutex_lock(&work->mutex);
+	wakes = work->wakes;
+	pthread_mutex_unlock(&work->mutex);
+	return wakes;
+}
+
+bool template_waiters_add(struct fleet *f, struct template_waiter *waiter, uint64_t wakes)
+{
+	struct background_work *work = f->background;
+	bool waits;
+
+	pthread_mutex_lock(&work->mutex);
+	waits = work->wakes == wakes;
+	if (waits)
+		list_append(&work->waiters, &waiter->item);
+	pthread_mutex_unlock(&work->mutex);
+	return waits;
+}
+
+void template_waiters_add_for_tick(struct fleet *f, struct template_waiter *waiter)
+{
+	struct background_work *work = f->background;
+
+	pthread_mutex_lock(&work->mutex);
+	list_append(&work->waiters, &waiter->item);
+	pthread_mutex_unlock(&work->mutex);
+}
+
+/* With the mutex: takes those that wait for this template, NULL: for any, off the list. */
+static void take_waiters(struct background_work *work, const char *template_id, struct list *ret)
+{
+	LIST_EACH (&work->waiters, item) {
+		const struct template_waiter *waiter =
+		        LIST_ENTRY(item, struct template_waiter, item);
+
+		if (template_id && strcmp(waiter->template_id, template_id) != 0)
+			continue;
+		list_remove(item);
+		list_append(ret, item);
+	}
+}
+
+/* Tasks for which no worker has room wait for the next tick. */
+void template_waiters_wake(struct fleet *f, const char *template_id)
+{
+	struct background_work *work = f->background;
+	struct list woken;
+	struct error err = {0};
+
+	list_init(&woken);
+	pthread_mutex_lock(&work->mutex);
+	work->wakes++;
+	if (!work->is_ending)
+		take_waiters(work, template_id, &woken);
+	LIST_EACH (&woken, item) {
+		list_remove(item);
+		if (worker_submit(f->workers, &LIST_ENTRY(item, struct template_waiter, item)->task,
+		                  &err) < 0)
+			list_append(&work->waiters, item);
+	}
+	pthread_mutex_unlock(&work->mutex);
+}
+
+void template_waiters_close(struct fleet *f)
+{
+	pthread_mutex_lock(&f->background->mutex);
+	f->background->is_ending = true;
+	pthread_mutex_unlock(&f->background->mutex);
+}
+
+void template_waiters_take(struct fleet *f, struct list *ret)
+{
+	pthread_mutex_lock(&f->background->mutex);
+	take_waiters(f->background, NULL, ret);
+	pthread_mutex_unlock(&f->background->mutex);
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fleet/core/waiting.h — calls that cannot succeed before something else has changed.
+ *
+ * A call with `parks` set, or with `awaited` in its fleet_ref or fleet_create, never blocks on the
+ * build of a template, on another caller's creation of the same thing, on files that go to or come
+ * from the blob store, or on another thread's work on the same sandbox or its volumes. It fails
+ * with an error that awaits the change (error_await), and the caller makes it again when the change
+ * is announced. Without these the calling thread waits. */
+#pragma once
+
+#include <stdint.h>
+
+#include "fleet/core/work_lane.h"
+
+struct fleet;
+struct work_lane;
+
+/* The change that a repeated call awaited before. */
+struct fleet_awaited {
+	const char *key; /* NULL: nothing */
+	int64_t for_ms;
+};
+
+/* Calls `tell` with the key of each change that is announced, on any thread. NULL ends that; it
+ * returns when no call runs any more. */
+void fleet_on_change(struct fleet *fleet, void (*tell)(void *context, const char *key),
+                     void *context);
+
+/* The lane of first builds, imports and pulls; option builds_at_once. */
+struct work_lane *fleet_work(struct fleet *fleet);
+/* Backups packed or unpacked at once. */
+#define FLEET_BACKUPS_AT_ONCE 2
+/* The lane of backups and archives. */
+struct work_lane *fleet_backup_work(struct fleet *fleet);

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fleet/lease/leases_in_flight.h"
+
+#include <time.h>
+
+#include "base/clock.h"
+#include "store/leases.h"
+
+void leases_in_flight_init(struct leases_in_flight *leases, unsigned waiting_max)
+{
+	pthread_condattr_t monotonic;
+
+	*leases = (struct leases_in_flight){.waiting_max = waiting_max};
+	pthread_mutex_init(&leases->mutex, NULL);
+	pthread_condattr_init(&monotonic);
+	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	pthread_cond_init(&leases->changed, &monotonic);
+	pthread_condattr_destroy(&monotonic);
+}
+
+void leases_in_flight_done(struct leases_in_flight *leases)
+{
+	map_done(&leases->making);
+	pthread_cond_destroy(&leases->changed);
+	pthread_mutex_destroy(&leases->mutex);
+}
+
+const char *lease_name(struct arena *a, const struct lease_ref *ref)
+{
+	return arena_format(a, "%s/%s", ref->project_id, ref->key);
+}
+
+bool leases_in_flight_add(struct leases_in_flight *leases, const char *name)
+{
+	bool is_free;
+
+	pthread_mutex_lock(&leases->mutex);
+	is_free = !map_find(&leases->making, name);
+	if (is_free)
+		map_put(&leases->making, name, leases);
+	pthread_mutex_unlock(&leases->mutex);
+	return is_free;
+}
+
+static void announce_change(struct leases_in_flight *leases)
+{
+	leases->generation++;
+	pthread_cond_broadcast(&leases->changed);
+}
+
+void leases_in_flight_remove(struct leases_in_flight *leases, const char *name)
+{
+	pthread_mutex_lock(&leases->mutex);
+	map_remove(&leases->making, name);
+	announce_change(leases);
+	pthread_mutex_unlock(&leases->mutex);
+}
+
+bool leases_in_flight_has(struct leases_in_flight *leases, const char *name)
+{
+	bool has;
+
+	pthread_mutex_lock(&leases->mutex);
+	has = map_find(&leases->making, name) != NULL;
+	pthread_mutex_unlock(&leases->mutex);
+	return has;
+}
+
+void leases_in_flight_announce(struct leases_in_flight *leases)
+{
+	pthread_mutex_lock(&leases->mutex);
+	announce_change(leases);
+	pthread_mutex_unlock(&leases->mutex);
+}
+
+uint64_t leases_in_flight_generation(struct leases_in_flight *leases)
+{
+	uint64_t generation;
+
+	pthread_mutex_lock(&leases->mutex);
+	generation = leases->generation;
+	pthread_mutex_unlock(&leases->mutex);
+	return generation;
+}
+
+int leases_in_flight_wait(struct leases_in_flight *leases, const struct lease_wait *wait,
+                          struct error *err)
+{
+	const struct timespec until = {.tv_sec = wait->until / 1000,
+	                               .tv_nsec = wait->until % 1000 * 1000000};
+	bool is_ours;
+
+	pthread_mutex_lock(&leases->mutex);
+	/* A creator in this process has its own thread and finishes. Creators elsewhere may not:
+	 * they must not block all threads here. */
+	is_ours = map_find(&leases->making, wait->name) != NULL;
+	if (!is_ours && leases->waiting >= leases->waiting_max) {
+		pthread_mutex_unlock(&leases->mutex);
+		return FAIL(err, ERROR_UNAVAILABLE,
+		            "too many callers wait for leases that others are at");
+	}
+	leases->waiting += !is_ours;
+	while (leases->generation == wait->generation && clock_monotonic_ms() < wait->until)
+		pthread_cond_timedwait(&leases->changed, &leases->mutex, &until);
+	leases->waiting -= !is_ours;
+	pthread_mutex_unlock(&leases->mutex);
+	return 0;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fleet/lifecycle/create.h — the request for a new sandbox. */
+#pragma once
+
+#include "json/json.h"
+#include "sandbox/sandbox.h"
+#include "sandbox/timeouts.h"
+
+struct fleet;
+struct fleet_awaited;
+struct fleet_mount;
+struct lease_claim;
+struct sandbox_record;
+
+/* The files that the sandbox of a build begins with, instead of the layer of its template. The
+ * entrypoint of the template is not started. */
+struct build_base {
+	const char *layer; /* "" = only the folder of the template */
+};
+
+struct fleet_create {
+	const char *project_id;
+	const char *id;       /* a new one; NULL: generated */
+	const char *key_id;   /* API key of the caller; NULL: none */
+	const char *name;     /* NULL: generated */
+	const char *template; /* NULL: the option default_template */
+	const char *snapshot; /* its files and its template are used; NULL: none */
+	const char *region;
+	struct json_map labels, env;
+	struct json_map own_labels;         /* set by the server: keys begin with "atoll." */
+	struct sandbox_resources resources; /* 0 = inherited */
+	int internet;                       /* -1 = the option's value, 0 = no, 1 = yes */
+	bool persistent;
+	bool preview_off, preview_public;
+	unsigned traits;          /* enum sandbox_trait */
+	const char *network_json; /* repeated in answers; NULL: "" */
+	const char *egress;       /* rules of egress.h; NULL: "" */
+	int64_t timeout_ms;       /* 0 = none */
+	struct sandbox_timeouts timeouts;
+	bool wait;                           /* false: return in PENDING; a worker creates it */
+	const struct fleet_awaited *awaited; /* as in fleet_ref */
+	const struct fleet_mount *mounts;    /* volumes, see volume.h */
+	size_t mount_count;
+	/* KEY: attaches the volume "home-KEY", created if missing, at this path or FLEET_HOME_PATH.
+	 */
+	const char *persistent_home, *persistent_home_path;
+	int64_t persistent_home_mb; /* size of a new one; 0 = the default of volumes */
+	/* set by the fleet itself: */
+	const struct build_base *base; /* of a build's sandbox, NULL: none */
+	struct lease_claim *claim;     /* of a lease, see lease_claim.h; NULL: none */
+};
+MUST_CHECK int fleet_create(struct fleet *fleet, struct arena *a,
+                            const struct fleet_create *request, struct sandbox_record *ret,
+                            struct error *err);

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fleet/lifecycle/hold.h — use of a started sandbox by a call. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/attribute.h"
+#include "fleet/core/fleet_hold.h"
+#include "fleet/core/ref.h"
+
+struct arena;
+struct error;
+struct fleet;
+struct provider;
+struct sandbox_record;
+
+/* Wakes a sandbox that is asleep, refuses other states with a hint, and counts as activity. */
+MUST_CHECK int fleet_hold(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
+                          struct sandbox_record *ret, struct fleet_hold *ret_hold,
+                          struct error *err);
+/* fleet_hold if it and fleet_defaults need no store query, provider call or wait; else false. */
+bool fleet_hold_warm(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
+                     struct sandbox_record *ret, struct fleet_hold *ret_hold);
+/* Any thread, once; NULL or zeroed is fine. */
+void fleet_unhold(struct fleet_hold *hold);
+/* Bytes have arrived for the sandbox: if it is asleep, a worker wakes it. Any thread. */
+void fleet_wake(const struct fleet_hold *hold);

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+
+#include "base/fault.h"
+#include "fleet/lifecycle/lifecycle.h"
+#include "fleet/lifecycle/moves.h"
+#include "fleet/usage/meters.h"
+
+#define UNDO_TIMEOUT_MS 5000
+
+/* The row says STARTED: resumes the sandbox; if that fails, the next sweep does it. */
+static void undo_pause(struct operation *op)
+{
+	struct fleet *f = op->fleet;
+	struct error err = {0};
+
+	if (f->ops->resume(f->provider, op->record.id, deadline_after(UNDO_TIMEOUT_MS), &err) < 0)
+		log_warning("what could not be paused is not resumed yet",
+		            TEXT("sandbox", op->record.id), FAILURE(&err));
+}
+
+static const char *paused_text(enum sandbox_reason reason)
+{
+	if (reason == SANDBOX_REASON_IDLE)
+		return "paused: it was idle";
+	if (reason == SANDBOX_REASON_DISK)
+		return "paused: its disk is full; resume it and delete files, or give it more "
+		       "disk_mb";
+	return reason == SANDBOX_REASON_LIFETIME ? "paused: its time was over" : "paused";
+}
+
+/* Moves are lazy here: a crash of the machine that loses one also ends the paused sandbox. */
+int lifecycle_pause(struct operation *op, enum sandbox_reason reason, struct error *err)
+{
+	struct fleet *f = op->fleet;
+	const struct operation_move paused = {
+	        .to = SANDBOX_PAUSED,
+	        .desired = SANDBOX_PAUSED,
+	        .reason = reason,
+	        .event = paused_text(reason),
+	        .is_lazy = true,
+	};
+
+	if (provider_require(f->provider, PROVIDER_CAN_PAUSE, err) < 0)
+		return -1;
+	if (f->ops->pause(f->provider, op->record.id, deadline_after(CALL_TIMEOUT_MS), err) < 0) {
+		undo_pause(op);
+		return FAIL_CONTEXT(err, "pause sandbox '%s'", op->record.name);
+	}
+	fault_point("api", "pause-frozen");
+	if (operation_move(op, &paused, err) < 0) {
+		undo_pause(op);
+		return -1;
+	}
+	fault_point("api", "pause-recorded");
+	return 0;
+}
+
+int lifecycle_resume(struct operation *op, struct error *err)
+{
+	struct fleet *f = op->fleet;
+	AUTO(gate_leave_auto) struct gate *inside = gate_enter(f->gate, err);
+	const struct spender spender = {op->record.project_id, op->record.key_id, op->record.id};
+	struct operation_move started = {
+	        .to = SANDBOX_STARTED, .desired = SANDBOX_STARTED, .is_lazy = true};
+
+	if (!inside || provider_require(f->provider, PROVIDER_CAN_PAUSE, err) < 0 ||
+	    budgets_check(f, &spender, err) < 0)
+		return -1;
+	if (f->ops->resume(f->provider, op->record.id, deadline_after(CALL_TIMEOUT_MS), err) < 0)
+		return FAIL_CONTEXT(err, "resume sandbox '%s'", op->record.name);
+	fault_point("api", "resume-thawed");
+	started.event = arena_format(op->arena, "resumed%s", hook_run(op, HOOK_AFTER_RESUME));
+	if ((op->record.traits & SANDBOX_TIMED_AWAKE && lifecycle_renew_timeout(op, err) < 0) ||
+	    operation_move(op, &started, err) < 0)
+		return -1;
+	fault_point("api", "resume-recorded");
+	defaults_prefetch(f, op->arena, &op->record);
+	return 0;
+}
+
+int lifecycle_wake(struct operation *op, struct error *err)
+{
+	if (op->record.actual == SANDBOX_PAUSED)
+		return lifecycle_resume(op, err);
+	return lifecycle_start(op, clock_monotonic_ns(), err);
+}
+
+/* ---- on request ---- */
+
+int fleet_pause(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
+                struct sandbox_record *ret, struct error *err)
+{
+	AUTO(operation_end) struct operation op = {0};
+	int result;
+
+	if (operation_find_and_begin(fleet, a, ref, &op, err) < 0)
+		return -1;
+	if (op.record.actual != SANDBOX_PAUSED) {
+		if (op.record.actual != SANDBOX_STARTED)
+			return refuse_state(&op.record, "paused", err);
+		/* A command that arrives now must not reach the freezing sandbox: it waits, and
+		 * wakes it again. */
+		cache_close(fleet->cache, op.entry);
+		result = lifecycle_pause(&op, SANDBOX_REASON_USER, err);
+		cache_reopen(fleet->cache, op.entry);
+		if (result < 0)
+			return -1;
+	}
+	*ret = op.record;
+	return 0;
+}
+
+int fleet_resume(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
+                 struct sandbox_record *ret, struct error *err)
+{
+	AUTO(operation_end) struct operation op = {0};
+
+	if (operation_find_and_begin(fleet, a, ref, &op, err) < 0)
+		return -1;
+	if (op.record.actual != SANDBOX_STARTED) {
+		if (op.record.actual != SANDBOX_PAUSED)
+			return refuse_state(&op.record, "resumed", err);
+		if (lifecycle_resume(&op, err) < 0)
+			return -1;
+	}
+	*ret = op.record;
+	return 0;
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fleet/lifecycle/request.h"
+
+#include <string.h>
+
+#include "config/config.h"
+#include "fleet/backup/backup.h"
+#include "fleet/core/fleet_state.h"
+#include "fleet/core/labels.h"
+#include "fleet/lifecycle/resolved_create.h"
+#include "json/write.h"
+#include "provider/provider.h"
+#include "sandbox/egress.h"
+#include "store/projects.h"
+
+#define REGION_MAX 64
+/* Longer ones than ten years are mistakes, and shorter ones cannot overflow. */
+#define DURATION_MAX_MS (INT64_C(10) * 366 * 24 * 3600 * 1000)
+
+static int check_durations(const struct fleet_create *request, struct error *err)
+{
+	if (request->timeout_ms < 0 || request->timeout_ms > DURATION_MAX_MS)
+		return FAIL(err, ERROR_INVALID,
+		            "a duration must not be negative nor longer than ten years");
+	return sandbox_timeouts_check(&request->timeouts, err);
+}
+
+int request_check(const struct fleet_create *request, struct error *err)
+{
+	if (request->name && sandbox_name_check(request->name, err) < 0)
+		return -1;
+	if (request->region && strlen(request->region) > REGION_MAX)
+		return FAIL(err, ERROR_INVALID, "a region has at most %d bytes", REGION_MAX);
+	if (sandbox_resources_check(&request->resources, err) < 0 ||
+	    environment_check(&request->env, err) < 0 || labels_check(&request->labels, err) < 0)
+		return -1;
+	return check_durations(request, err);
+}
+
+static int decide_network(const struct fleet *f, int internet, enum sandbox_network *ret,
+                          struct error *err)
+{
+	bool is_open = internet < 0 ? f->config->internet : internet > 0;
+
+	if (!is_open && provider_require(f->provider, PROVIDER_CAN_BLOCK_NETWORK, err) < 0)
+		return -1;
+	*ret = is_open ? SANDBOX_NETWORK_INTERNET : SANDBOX_NETWORK_BLOCKED;
+	return 0;
+}
+
+static int64_t given_or(int64_t given, int64_t otherwise)
+{
+	return given > 0 ? given : otherwise;
+}
+
+static struct sandbox_resources decide_resources(const struct fleet *f,
+                                                 const struct fleet_create *request,
+                                                 const struct template_record *t,
+                                                 const struct project_record *project)
+{
+	const struct sandbox_resources layers[] = {
+	        request->resources,         t->resources, project->defaults, f->config->defaults,
+	        SANDBOX_BUILT_IN_RESOURCES,
+	};
+	const struct sandbox_resources within =
+	        sandbox_resources_resolve(layers, COUNT_OF(layers), &project->maximums);
+
+	return sandbox_resources_resolve(&within, 1, &f->config->caps);
+}
+
+int egress_check(const struct fleet *f, enum sandbox_network network, const char *egress,
+                 struct error *err)
+{
+	struct egress_ranges ignored;
+
+	if (!egress || !*egress)
+		return 0;
+	if (sandbox_egress_denied(egress, &ignored, err) < 0)
+		return -1;
+	if (network != SANDBOX_NETWORK_BLOCKED)
+		return provider_require(f->provider, PROVIDER_CAN_FILTER, err);
+	if (sandbox_egress_denies_all(egress))
+		return 0;
+	(void)FAIL(err, ERROR_INVALID,
+	           "a sandbox without a network reaches nothing, whatever its rules allow");
+	error_hint(err, "make it with the internet, and deny \"" SANDBOX_EGRESS_ALL "\"");
+	return -1;
+}
+
+int request_resolve(struct fleet *f, struct arena *a, struct resolved_create *resolved,
+                    struct error *err)
+{
+	const struct fleet_create *request = resolved->request;
+	const struct template_record *t = &resolved->template;
+	int64_t now = clock_unix_ms();
+	struct id id = id_new();
+	enum sandbox_network network;
+	struct project_record project;
+	const struct sandbox_timeouts *const layers[] = {&request->timeouts, &t->timeouts,
+	                                                 &project.timeouts, &f->config->timeouts};
+	struct json_map labels = labels_join(a, &request->labels, &request->own_labels);
+
+	if ((request->timeouts.archive_after_ms > 0 && backup_check(f, err) < 0) ||
+	    project_find(f, a, request->project_id, &project, err) < 0 ||
+	    decide_network(f, request->internet, &network, err) < 0 ||
+	    egress_check(f, network, request->egress, err) < 0)
+		return -1;
+	resolved->project_version = project.version;
+	resolved->sandboxes_max =
+	        (unsigned)given_or(project.sandboxes_max, f->config->sandboxes_max);
+	resolved->record = (struct sandbox_record){
+	        .id = arena_text(a, request->id ? request->id : id.text),
+	        .project_id = project.id,
+	        .key_id = request->key_id ? request->key_id : "",
+	        .name = request->name,
+	        .template_id = t->id,
+	        .template_name = t->name,
+	        .provider = f->ops->name,
+	        .node = f->node,
+	        .region = request->region ? request->region : f->config->region,
+	        .labels_json = json_format_map(a, &labels),
+	        .env_json = json_format_map(a, &request->env),
+	        .desired = SANDBOX_STARTED,
+	        .actual = SANDBOX_PENDING,
+	        .resources = decide_resources(f, request, t, &project),
+	        .persistent = request->persistent,
+	        .preview_off = request->preview_off,
+	        .preview_public = request->preview_public,
+	        .traits = request->traits,
+	        .network_json = request->network_json ? request->network_json : "",
+	        .egress = request->egress ? request->egress : "",
+	        /* The machine's own set-uid programs must not be used in a sandbox. */
+	        .privileges = strcmp(t->folder, "host") != 0,
+	        .network = network,
+	        .timeouts = sandbox_timeouts_resolve(layers, COUNT_OF(layers)),
+	        .timeout_at = request->timeout_ms > 0 ? now + request->timeout_ms : 0,
+	        .created_at = now,
+	        .last_activity_at = now,
+	        .last_event_at = now,
+	};
+	return 0;
+}

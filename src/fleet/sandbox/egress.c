@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fleet/sandbox/egress.h"
+
+#include <string.h>
+
+#include "base/fault.h"
+#include "fleet/core/operation.h"
+#include "fleet/lifecycle/request.h"
+#include "store/egress.h"
+
+static bool is_alive(const struct sandbox_record *r)
+{
+	return r->actual == SANDBOX_STARTED || r->actual == SANDBOX_PAUSED;
+}
+
+static int set_provider_rules(struct operation *op, const char *egress, struct error *err)
+{
+	struct fleet *f = op->fleet;
+
+	if (!is_alive(&op->record) || op->record.network == SANDBOX_NETWORK_BLOCKED)
+		return 0;
+	return f->ops->filter(f->provider, op->record.id, egress, deadline_after(CALL_TIMEOUT_MS),
+	                      err);
+}
+
+int egress_reconcile(struct operation *op, struct error *err)
+{
+	if (!(op->fleet->ops->abilities & PROVIDER_CAN_FILTER))
+		return 0;
+	return set_provider_rules(op, op->record.egress, err);
+}
+
+static void repeat_rules(struct fleet *f, const struct sandbox_record *r, UNUSED void *context)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	AUTO(operation_end) struct operation op = {0};
+	struct error err = {0};
+
+	if (!*r->egress || !is_alive(r))
+		return;
+	if ((operation_begin(f, &arena, r->id, deadline_after(CALL_TIMEOUT_MS), &op, &err) == 0 &&
+	     egress_reconcile(&op, &err) == 0) ||
+	    err.code == ERROR_NOT_FOUND)
+		return;
+	/* The sandbox may be unfiltered meanwhile. */
+	atomic_store(&f->wants_rules, true);
+	log_warning("rules of a sandbox are told again at the next round", TEXT("sandbox", r->id),
+	            FAILURE(&err));
+}
+
+void egress_repeat_rules(struct fleet *f)
+{
+	struct error err = {0};
+
+	if (!atomic_exchange(&f->wants_rules, false))
+		return;
+	if (fleet_each_sandbox(f, repeat_rules, NULL, &err) == 0)
+		return;
+	atomic_store(&f->wants_rules, true);
+	log_warning("rules of sandboxes are told again at the next round", FAILURE(&err));
+}
+
+static int check_change(const struct operation *op, const char *egress, struct error *err)
+{
+	const struct sandbox_record *r = &op->record;
+
+	if (r->actual == SANDBOX_DELETING || r->actual == SANDBOX_FAILED)
+		return refuse_state(r, "given rules", err);
+	if (r->network == SANDBOX_NETWORK_BLOCKED && !*egress)
+		return 0;
+	return egress_check(op->fleet, r->network, egress, err);
+}
+
+int fleet_set_egress(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
+                     const char *egress, struct sandbox_record *ret, struct error *err)
+{
+	AUTO(operation_end) struct operation op = {0};
+	struct sandbox_egress_change change = {.egress = egress};
+	struct error second = {0};
+
+	if (operation_find_and_begin(fleet, a, ref, &op, err) < 0 ||
+	    check_change(&op, egress, err) < 0)
+		return -1;
+	change.id = op.record.id;
+	if (strcmp(egress, op.record.egress) != 0) {
+		const char *before = op.record.egress;
+
+		if (set_provider_rules(&op, egress, err) < 0)
+			return FAIL_CONTEXT(err, "rules of sandbox '%s'", op.record.name);
+		fault_point("api", "egress-told");
+		if (store_sandbox_set_egress(fleet->store, a, &change, &op.record, err) < 0) {
+			if (set_provider_rules(&op, before, &second) < 0)
+				log_warning("rules that were not kept are in force",
+				            TEXT("sandbox", op.record.id), FAILURE(&second));
+			return -1;
+		}
+		cache_update(fleet->cache, op.entry, &op.record);
+	}
+	*ret = op.record;
+	return 0;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fleet/sandbox/egress.h — which addresses a sandbox may reach. sandbox/egress.h turns the rules
+ * into a text. */
+#pragma once
+
+#include "base/attribute.h"
+#include "fleet/core/ref.h"
+
+struct arena;
+struct error;
+struct fleet;
+struct operation;
+struct sandbox_record;
+
+/* Replaces all rules; "" = none. They apply at once to a started or paused sandbox, its open
+ * connections included, and otherwise from the next start. A sandbox without a network accepts only
+ * rules that deny everything. */
+MUST_CHECK int fleet_set_egress(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
+                                const char *egress, struct sandbox_record *ret, struct error *err);
+
+/* ---- within fleet ---- */
+
+/* Gives the provider the rules of the row again: after a restart the provider may hold those of a
+ * change that was interrupted. */
+MUST_CHECK int egress_reconcile(struct operation *op, struct error *err);
+/* Gives the provider the rules of all sandboxes, if it has forgotten them. Any worker. */
+void egress_repeat_rules(struct fleet *f);

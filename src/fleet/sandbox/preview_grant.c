@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <pthread.h>
+#include <sodium.h>
+#include <string.h>
+
+#include "config/config.h"
+#include "fleet/core/fleet_state.h"
+#include "fleet/sandbox/preview.h"
+#include "store/sandbox_record.h"
+
+/* version, kind, port, generation, seconds, then the id, then what signs them. */
+#define HEAD_SIZE 16
+#define GRANT_VERSION 1
+#define MAC_SIZE crypto_auth_hmacsha256_BYTES
+#define BYTES_MAX (HEAD_SIZE + ID_SIZE + MAC_SIZE)
+_Static_assert(sodium_base64_ENCODED_LEN(BYTES_MAX, sodium_base64_VARIANT_URLSAFE_NO_PADDING) <=
+                       FLEET_GRANT_TEXT_MAX,
+               "a grant fits its text");
+
+static void put_number(unsigned char *at, uint64_t number, unsigned size)
+{
+	for (unsigned i = 0; i < size; i++)
+		at[i] = (unsigned char)(number >> 8 * (size - 1 - i));
+}
+
+static uint64_t take_number(const unsigned char *at, unsigned size)
+{
+	uint64_t number = 0;
+
+	for (unsigned i = 0; i < size; i++)
+		number = number << 8 | at[i];
+	return number;
+}
+
+/* Of this process: private grants need not outlive it. */
+static unsigned char own_key[crypto_auth_hmacsha256_KEYBYTES];
+static pthread_once_t own_key_once = PTHREAD_ONCE_INIT;
+
+static void make_own_key(void)
+{
+	randombytes_buf(own_key, sizeof(own_key));
+}
+
+static struct span key_of(const struct fleet *f, bool is_shared)
+{
+	if (is_shared)
+		return span_of(f->config->preview_secret);
+	(void)pthread_once(&own_key_once, make_own_key);
+	return (struct span){(const char *)own_key, sizeof(own_key)};
+}
+
+/* The words before keep the secret's other signatures, should it have any, apart from ours. */
+static void sign_grant(struct span key, const unsigned char *bytes, size_t size,
+                       unsigned char ret[MAC_SIZE])
+{
+	static const unsigned char purpose[] = "atoll preview grant";
+	crypto_auth_hmacsha256_state state;
+
+	crypto_auth_hmacsha256_init(&state, (const unsigned char *)key.data, key.size);
+	crypto_auth_hmacsha256_update(&state, purpose, sizeof(purpose));
+	crypto_auth_hmacsha256_update(&state, bytes, size);
+	crypto_auth_hmacsha256_final(&state, ret);
+	sodium_memzero(&state, sizeof(state));
+}
+
+static int check_may_share(const struct fleet *f, const struct sandbox_record *r, struct error *err)
+{
+	if (!f->config->preview_secret[0]) {
+		(void)FAIL(err, ERROR_CONFLICT, "this server shares no previews");
+		error_hint(err, "set SANDBOX_PREVIEW_SECRET (--preview-secret) and start it again");
+		return -1;
+	}
+	if (!r->preview_public) {
+		(void)FAIL(err, ERROR_CONFLICT, "previews of sandbox '%s' are private", r->id);
+		error_hint(err,
+		           "PATCH .../preview with {\"public\":true}, or ask for a private link");
+		return -1;
+	}
+	return 0;
+}
+
+int fleet_grant_make(struct fleet *fleet, const struct sandbox_record *r,
+                     const struct fleet_grant *grant, char ret[FLEET_GRANT_TEXT_MAX],
+                     struct error *err)
+{
+	unsigned char bytes[BYTES_MAX];
+	size_t id_size = strlen(r->id), size = HEAD_SIZE + id_size;
+
+	if (grant->is_shared && check_may_share(fleet, r, err) < 0)
+		return -1;
+	if (id_size > ID_SIZE)
+		return FAIL(err, ERROR_INVALID, "'%s' is no sandbox id", r->id);
+	bytes[0] = GRANT_VERSION;
+	bytes[1] = grant->is_shared;
+	put_number(bytes + 2, grant->port, 2);
+	put_number(bytes + 4, (uint64_t)r->preview_generation, 4);
+	put_number(bytes + 8, (uint64_t)grant->expires_at / 1000, 8);
+	memcpy(bytes + HEAD_SIZE, r->id, id_size);
+	sign_grant(key_of(fleet, grant->is_shared), bytes, size, bytes + size);
+	(void)sodium_bin2base64(ret, FLEET_GRANT_TEXT_MAX, bytes, size + MAC_SIZE,
+	                        sodium_base64_VARIANT_URLSAFE_NO_PADDING);
+	return 0;
+}
+
+static int refuse_grant(struct error *err)
+{
+	(void)FAIL(err, ERROR_NOT_FOUND, "this link is not valid, or not any more");
+	error_hint(err, "ask whoever gave it to you for another one");
+	return -1;
+}
+
+int fleet_grant_read(struct fleet *fleet, struct span text, int64_t now, struct fleet_grant *ret,
+                     struct error *err)
+{
+	unsigned char bytes[BYTES_MAX], mac[MAC_SIZE];
+	char again[FLEET_GRANT_TEXT_MAX];
+	size_t size, signed_size, id_size;
+	struct fleet_grant grant = {.is_shared = false};
+
+	if (text.size >= FLEET_GRANT_TEXT_MAX ||
+	    sodium_base642bin(bytes, sizeof(bytes), text.data, text.size, NULL, &size, NULL,
+	                      sodium_base64_VARIANT_URLSAFE_NO_PADDING) < 0 ||
+	    size <= HEAD_SIZE + MAC_SIZE || bytes[0] != GRANT_VERSION || bytes[1] > 1)
+		return refuse_grant(err);
+	/* The library takes some bytes past ASCII for letters: there is one text for a grant. */
+	(void)sodium_bin2base64(again, sizeof(again), bytes, size,
+	                        sodium_base64_VARIANT_URLSAFE_NO_PADDING);
+	if (!span_equals_text(text, again))
+		return refuse_grant(err);
+	grant.is_shared = bytes[1];
+	if (grant.is_shared && !fleet->config->preview_secret[0])
+		return refuse_grant(err);
+	signed_size = size - MAC_SIZE;
+	sign_grant(key_of(fleet, grant.is_shared), bytes, signed_size, mac);
+	if (sodium_memcmp(mac, bytes + signed_size, MAC_SIZE) != 0)
+		return refuse_grant(err);
+	id_size = signed_size - HEAD_SIZE;
+	memcpy(grant.sandbox_id, bytes + HEAD_SIZE, id_size);
+	grant.port = (uint16_t)take_number(bytes + 2, 2);
+	grant.generation = (int64_t)take_number(bytes + 4, 4);
+	grant.expires_at = (int64_t)take_number(bytes + 8, 8) * 1000;
+	if (grant.expires_at <= now)
+		return refuse_grant(err);
+	*ret = grant;
+	return 0;
+}
+
+int fleet_grant_check(const struct fleet_grant *grant, const struct sandbox_record *r,
+                      struct error *err)
+{
+	if (strcmp(grant->sandbox_id, r->id) != 0 || grant->generation != r->preview_generation ||
+	    (grant->is_shared && !r->preview_public) || r->preview_off)
+		return refuse_grant(err);
+	return 0;
+}

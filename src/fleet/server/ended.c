@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fleet/server/ended.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "fleet/lifecycle/moves.h"
+#include "fleet/sandbox/egress.h"
+#include "fleet/server/fleet.h"
+#include "fleet/volume/browsers.h"
+#include "worker/worker.h"
+
+static struct ended_sandbox *take_ended(struct fleet *f)
+{
+	struct ended_sandbox *ended;
+
+	pthread_mutex_lock(&f->ended_mutex);
+	ended = f->ended;
+	f->ended = NULL;
+	pthread_mutex_unlock(&f->ended_mutex);
+	return ended;
+}
+
+/* The provider has paused it already: the row is to say so. */
+static int pause_full(struct operation *op, struct error *err)
+{
+	int result;
+
+	if (op->record.actual != SANDBOX_STARTED)
+		return 0;
+	cache_close(op->fleet->cache, op->entry);
+	result = lifecycle_pause(op, SANDBOX_REASON_DISK, err);
+	cache_reopen(op->fleet->cache, op->entry);
+	return result;
+}
+
+/* The sandbox may have been started again or stopped since: row and provider decide, not the
+ * message. */
+static int reconcile_end(struct fleet *f, const struct ended_sandbox *ended, struct error *err)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	AUTO(operation_end) struct operation op = {0};
+	enum observed_state observed;
+
+	if (operation_begin(f, &arena, ended->id, deadline_after(CALL_TIMEOUT_MS), &op, err) < 0)
+		return err->code == ERROR_NOT_FOUND ? 0 : -1;
+	if (op.record.actual != SANDBOX_STARTED && op.record.actual != SANDBOX_PAUSED)
+		return 0;
+	if (ended->reason == SANDBOX_REASON_DISK)
+		return pause_full(&op, err);
+	if (observed_state_find(f, ended->id, &observed, err) < 0)
+		return -1;
+	return lifecycle_reconcile(&op, observed, ended->reason, err);
+}
+
+void ended_reconcile(struct fleet *f)
+{
+	struct ended_sandbox *ended = take_ended(f);
+
+	while (ended) {
+		struct ended_sandbox *next = ended->next;
+		struct error err = {0};
+
+		if (reconcile_end(f, ended, &err) < 0)
+			log_warning("an end waits for the next sweep", TEXT("sandbox", ended->id),
+			            FAILURE(&err));
+		free(ended);
+		ended = next;
+	}
+}
+
+struct report_task {
+	struct worker_task task;
+	struct fleet *fleet;
+};
+
+static void run_reports(struct worker_task *task)
+{
+	struct report_task *t = CONTAINER_OF(task, struct report_task, task);
+	struct fleet *f = t->fleet;
+
+	free(t);
+	ended_reconcile(f);
+	egress_repeat_rules(f);
+}
+
+/* The provider's thread must not call back into it: a worker handles the report or, if all are
+ * busy, the next tick. */
+static void queue_reports(struct fleet *fleet)
+{
+	struct report_task *t = calloc(1, sizeof(*t));
+	struct error err = {0};
+
+	if (!t)
+		abort();
+	*t = (struct report_task){{.lane = WORKER_SLOW, .run = run_reports}, fleet};
+	if (worker_submit(fleet->workers, &t->task, &err) < 0)
+		free(t);
+}
+
+void fleet_on_reconnected(struct fleet *fleet)
+{
+	atomic_store(&fleet->wants_rules, true);
+	queue_reports(fleet);
+}
+
+void fleet_on_ended(struct fleet *fleet, const char *id, enum sandbox_reason reason)
+{
+	struct ended_sandbox *ended = calloc(1, sizeof(*ended));
+
+	if (!ended)
+		abort();
+	browsers_on_ended(fleet, id);
+	*ended = (struct ended_sandbox){.reason = reason};
+	memcpy(ended->id, id, strnlen(id, ID_SIZE));
+	pthread_mutex_lock(&fleet->ended_mutex);
+	ended->next = fleet->ended;
+	fleet->ended = ended;
+	pthread_mutex_unlock(&fleet->ended_mutex);
+	queue_reports(fleet);
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fleet/server/ended.h — sandboxes whose end the provider has reported. */
+#pragma once
+
+#include "fleet/lifecycle/reconcile.h"
+
+/* A worker reconciles its row. */
+struct ended_sandbox {
+	struct ended_sandbox *next;
+	char id[ID_SIZE + 1];
+	enum sandbox_reason reason;
+};
+/* Reconciles the sandboxes whose end the provider has reported. Any worker. */
+void ended_reconcile(struct fleet *f);

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include <inttypes.h>
+
+#include "config/config.h"
+#include "fleet/server/rounds.h"
+#include "provider/agent_health.h"
+#include "provider/command_ends.h"
+#include "sandbox/events.h"
+#include "store/events.h"
+#include "wire/agent_cause.h"
+
+/* Limit of a tick: so many batches of the store. */
+#define PURGES_PER_TICK 20
+/* The rest waits for the next one. */
+#define ENDS_PER_TICK 200
+
+int fleet_events_purge(struct fleet *fleet, struct error *err)
+{
+	const struct event_retention keep = {
+	        .before = fleet_retention_ms(fleet) - fleet->config->events_keep_ms,
+	        .count_max = fleet->config->events_max,
+	};
+	bool more = true;
+
+	for (unsigned i = 0; more && i < PURGES_PER_TICK; i++)
+		if (store_event_purge(fleet->store, &keep, &more, err) < 0)
+			return FAIL_CONTEXT(err, "purge events");
+	return 0;
+}
+
+void fleet_events_add_unresponsive(struct fleet *fleet, const struct sandbox_record *r)
+{
+	const struct event_record event = {
+	        .at = clock_unix_ms(),
+	        .project_id = r->project_id,
+	        .sandbox_id = r->id,
+	        .kind = event_kind_name(EVENT_SANDBOX_UNRESPONSIVE),
+	        .reason = "",
+	        .text = "its agent does not answer: its calls are refused until it does",
+	        .detail = "",
+	};
+	struct error err = {0};
+
+	if (!agent_health_take_news(r->id))
+		return;
+	log_warning("agent does not answer", TEXT("sandbox", r->id));
+	if (store_event_add(fleet->store, &event, &err) < 0)
+		log_warning("an event is lost", TEXT("sandbox", r->id), FAILURE(&err));
+}
+
+/* A sandbox that has gone meanwhile has its row for some time yet. */
+static int add_end(struct fleet *f, struct arena *a, const struct command_end *end,
+                   struct error *err)
+{
+	struct sandbox_record r;
+	struct event_record event = {
+	        .at = clock_unix_ms(),
+	        .sandbox_id = end->id,
+	        .kind = event_kind_name(EVENT_COMMAND_LIMITED),
+	        .reason = end->cause,
+	        .text = arena_format(a, "a command ended: %s", agent_cause_explain(end->cause)),
+	        .detail = arena_format(a,
+	                               "{\"cause\":\"%s\",\"process\":%" PRIu64
+	                               ",\"exitCode\":%" PRId64 ",\"count\":%" PRIu64 "}",
+	                               end->cause, end->process, end->exit_code, end->count),
+	};
+
+	if (store_sandbox_find_ended(f->store, a, NULL, end->id, &r, err) < 0)
+		return -1;
+	event.project_id = r.project_id;
+	return store_event_add(f->store, &event, err);
+}
+
+void fleet_events_add_ends(struct fleet *fleet)
+{
+	struct command_end end;
+
+	for (unsigned i = 0; i < ENDS_PER_TICK && command_ends_take(clock_monotonic_ms(), &end);
+	     i++) {
+		AUTO(arena_done) struct arena arena = {0};
+		struct error err = {0};
+
+		if (add_end(fleet, &arena, &end, &err) < 0)
+			log_warning("an event is lost", TEXT("sandbox", end.id), FAILURE(&err));
+	}
+}

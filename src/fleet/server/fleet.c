@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fleet/server/fleet.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/config.h"
+#include "fleet/build/builds.h"
+#include "fleet/core/access_parts.h"
+#include "fleet/core/elsewhere.h"
+#include "fleet/lifecycle/moves.h"
+#include "fleet/lifecycle/pending.h"
+#include "fleet/server/ended.h"
+#include "fleet/server/fleet_parts.h"
+#include "fleet/template/layers.h"
+#include "provider/agent_reader.h"
+#include "store/sandboxes.h"
+
+static struct fleet *allocate_fleet(void)
+{
+	struct fleet_parts *parts = calloc(1, sizeof(*parts));
+
+	if (!parts)
+		abort();
+	parts->fleet.cache = &parts->cache;
+	parts->fleet.templates = &parts->templates;
+	parts->fleet.projects = &parts->projects;
+	parts->fleet.leases = &parts->leases;
+	parts->fleet.browsers = &parts->browsers;
+	parts->fleet.background = &parts->background;
+	parts->fleet.gate = &parts->gate;
+	parts->fleet.meters = &parts->meters;
+	parts->fleet.samples = &parts->samples;
+	parts->fleet.pairing = &parts->pairing;
+	parts->fleet.trash = &parts->trash;
+	parts->fleet.pools = &parts->pools;
+	return &parts->fleet;
+}
+
+int fleet_open(const struct fleet_options *options, struct fleet **ret, struct error *err UNUSED)
+{
+	struct fleet *f = allocate_fleet();
+
+	f->config = options->config;
+	f->pairing->jump.offset_ms = clock_unix_ms() - clock_boot_ms();
+	f->store = options->store;
+	f->provider = options->provider;
+	f->ops = provider_ops_of(options->provider);
+	f->workers = options->workers;
+	f->wake_later = lifecycle_wake_later;
+	f->node = options->node ? options->node : "";
+	f->blobs = options->blobs;
+	if (f->config->agent_timeout_ms > 0)
+		agent_set_answer_ms(f->config->agent_timeout_ms);
+	f->ready = ready_new(f);
+	access_open(f);
+	cache_init(f->cache);
+	template_cache_init(f->templates);
+	project_cache_init(f->projects);
+	/* Waiting calls run in the slow lane, which has half of the workers: they may take half of
+	 * those. */
+	leases_in_flight_init(f->leases, 1 + (unsigned)f->config->workers / 4);
+	meters_init(f);
+	samples_init(f->samples);
+	browsers_init(f->browsers);
+	awaited_init(f);
+	f->builds = builds_in_flight_new();
+	f->pins = layer_pins_new();
+	pthread_mutex_init(&f->ended_mutex, NULL);
+	pthread_mutex_init(&f->pools->mutex, NULL);
+	*ret = f;
+	return 0;
+}
+
+void fleet_close(struct fleet *fleet)
+{
+	if (!fleet)
+		return;
+	while (fleet->ended) {
+		struct ended_sandbox *ended = fleet->ended;
+
+		fleet->ended = ended->next;
+		free(ended);
+	}
+	pthread_mutex_destroy(&fleet->ended_mutex);
+	free(fleet->pools->states);
+	pthread_mutex_destroy(&fleet->pools->mutex);
+	leases_in_flight_done(fleet->leases);
+	meters_done(fleet);
+	samples_done(fleet->samples);
+	browsers_done(fleet->browsers);
+	builds_in_flight_free(fleet->builds);
+	layer_pins_free(fleet->pins);
+	ready_free(fleet->ready);
+	work_lane_free(fleet->background->lane);
+	work_lane_free(fleet->background->backup_lane);
+	pending_end(fleet);
+	awaited_done(fleet);
+	template_cache_done(fleet->templates);
+	project_cache_done(fleet->projects);
+	cache_done(fleet->cache);
+	map_done(&fleet->pairing->noted);
+	free(CONTAINER_OF(fleet, struct fleet_parts, fleet));
+}
+
+void fleet_end(struct fleet *fleet)
+{
+	if (!fleet)
+		return;
+	atomic_store(&fleet->meters->is_ending, true);
+	template_waiters_close(fleet);
+}
+
+void fleet_leave(struct fleet *fleet)
+{
+	if (!fleet)
+		return;
+	builds_leave(fleet);
+	work_lane_free(TAKE(fleet->background->lane));
+	work_lane_free(TAKE(fleet->background->backup_lane));
+	pending_end(fleet);
+	peer_leave(fleet);
+	pairing_leave(fleet);
+	jump_write(fleet);
+	browsers_tidy(fleet, true);
+}
+
+struct fleet_counts fleet_counts_get(struct fleet *fleet)
+{
+	struct fleet_counts counts = {
+	        .created = atomic_load(&fleet->created),
+	        .create_failed = atomic_load(&fleet->create_failed),
+	        .deleted = atomic_load(&fleet->deleted),
+	        .execs = atomic_load(&fleet->execs),
+	        .held = cache_held(fleet->cache),
+	        .create_us_total = atomic_load(&fleet->create_us_total),
+	};
+	struct error err = {0};
+
+	if (store_sandbox_count(fleet->store, counts.by_state, &err) < 0)
+		log_warning("sandboxes are not counted", FAILURE(&err));
+	return counts;
+}

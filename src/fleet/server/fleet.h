@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fleet/server/fleet.h — the sandboxes of this server: store, provider and rules brought together.
+ *
+ * Every surface creates and finds sandboxes through these calls and adds only its own words. Any
+ * worker may call; calls block. The compare-and-set of the store decides which caller acts; the
+ * caller that loses gets ERROR_CONFLICT or the winner's result. Sandboxes of other servers on the
+ * same database are found and listed; work on one fails with ERROR_CONFLICT and names its node.
+ *
+ * Further headers, one per noun: create.h, hold.h, lease.h, snapshots.h, templates.h, volume.h … */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "sandbox/sandbox.h"
+
+struct blob_store;
+struct config;
+struct fleet;
+struct fleet_awaited;
+struct fleet_use;
+struct provider;
+struct provider_stats;
+struct store;
+struct worker_pool;
+
+/* ---- the fleet's own life ---- */
+
+struct fleet_options {
+	const struct config *config;
+	struct store *store;
+	struct provider *provider;
+	struct worker_pool *workers; /* for creates that do not wait, builds, expiry */
+	const char *node;            /* name of this server in the store; NULL: it is alone */
+	struct blob_store *blobs;    /* of backups; NULL: none */
+};
+MUST_CHECK int fleet_open(const struct fleet_options *options, struct fleet **ret,
+                          struct error *err);
+/* Call it after the workers have stopped and the provider is closed. */
+void fleet_close(struct fleet *fleet);
+/* At boot, before any other call: adds missing templates, adopts the sandboxes that the provider
+ * runs, finishes interrupted stops and deletes, fails interrupted creates, and moves orphans to the
+ * trash. A sandbox that should run but is missing (HOST_LOST) becomes STOPPED if its files exist;
+ * it is not restarted automatically. Without files a persistent sandbox becomes FAILED and an
+ * ephemeral one DELETED. */
+MUST_CHECK int fleet_recover(struct fleet *fleet, struct error *err);
+/* Call both on a worker. fleet_tick, every few seconds: expiry, reconciliation, purges.
+ * fleet_lease_tick, every second: claims of leases that were abandoned, see lease.h. */
+void fleet_tick(struct fleet *fleet);
+void fleet_lease_tick(struct fleet *fleet);
+/* Before the workers stop: background work ends soon. */
+void fleet_end(struct fleet *fleet);
+/* Before the provider closes: ends builds, lanes and browsers of this process. */
+void fleet_leave(struct fleet *fleet);
+/* The provider's callbacks on_ended and on_again. Any thread. */
+void fleet_on_ended(struct fleet *fleet, const char *id, enum sandbox_reason reason);
+void fleet_on_reconnected(struct fleet *fleet);
+
+struct fleet_counts {
+	uint64_t by_state[SANDBOX_STATE_COUNT];
+	uint64_t created, create_failed, deleted, execs, held, create_us_total;
+};
+struct fleet_counts fleet_counts_get(struct fleet *fleet);

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fleet/server/fleet_parts.h — struct fleet with all its parts. Only fleet.c needs it. */
+#pragma once
+
+#include "fleet/core/background_work.h"
+#include "fleet/core/cache.h"
+#include "fleet/core/gate.h"
+#include "fleet/core/project_cache.h"
+#include "fleet/core/template_cache.h"
+#include "fleet/lease/leases_in_flight.h"
+#include "fleet/recovery/pairing.h"
+#include "fleet/server/ready.h"
+#include "fleet/template/pool_states.h"
+#include "fleet/usage/meters.h"
+#include "fleet/usage/samples.h"
+#include "fleet/volume/browsers.h"
+
+/* The fleet and its parts, in one allocation. */
+struct fleet_parts {
+	struct fleet fleet;
+	struct cache cache;
+	struct template_cache templates;
+	struct project_cache projects;
+	struct leases_in_flight leases;
+	struct browsers browsers;
+	struct background_work background;
+	struct gate gate;
+	struct meters meters;
+	struct sandbox_samples samples;
+	struct pairing pairing;
+	struct trash_counts trash;
+	struct pool_counts pools;
+};

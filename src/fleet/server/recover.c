@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "fleet/backup/backup.h"
+#include "fleet/core/elsewhere.h"
+#include "fleet/lifecycle/reconcile.h"
+#include "fleet/server/rounds.h"
+
+#define ORPHANS_STOP_MS 10000 /* for all of a sweep; those after it are ended at once */
+
+/* ---- all rows, and all that has none ---- */
+
+/* The observed state that a resting row implies. */
+static const struct {
+	bool is_certain;
+	enum observed_state observed;
+} expected[SANDBOX_STATE_COUNT] = {
+        [SANDBOX_STARTED] = {true, OBSERVED_RUNNING},
+        [SANDBOX_PAUSED] = {true, OBSERVED_PAUSED},
+        [SANDBOX_STOPPED] = {true, OBSERVED_FILES},
+        [SANDBOX_ARCHIVED] = {true, OBSERVED_NONE},
+};
+
+/* The list may be outdated: the provider is asked again under the operation. */
+static void reconcile_unexpected(struct fleet *f, const struct sandbox_record *r, void *context)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	AUTO(operation_end) struct operation op = {0};
+	struct error err = {0};
+	enum observed_state observed;
+
+	if (!expected[r->actual].is_certain ||
+	    observed_states_get(context, r->id) == expected[r->actual].observed ||
+	    cache_is_busy(f->cache, r->id))
+		return;
+	if (operation_begin(f, &arena, r->id, deadline_after(0), &op, &err) < 0 ||
+	    !expected[op.record.actual].is_certain)
+		return;
+	if (observed_state_find(f, r->id, &observed, &err) < 0 ||
+	    lifecycle_reconcile(&op, observed, SANDBOX_REASON_HOST_LOST, &err) < 0)
+		log_warning("sandbox is not settled", TEXT("sandbox", r->id), FAILURE(&err));
+}
+
+/* The provider has it. One without a row is an orphan, unless it is being made: then a worker acts
+ * on it, and its row comes. One whose row is another server's came here with a copied folder, and
+ * is left to people. One of an earlier claim of a lease that has another one by now goes. */
+static bool sweep_entry(struct fleet *f, const struct provider_entry *entry)
+{
+	const char *id = entry->id;
+	AUTO(arena_done) struct arena arena = {0};
+	AUTO(operation_end) struct operation op = {0};
+	struct error err = {0};
+
+	if (cache_is_busy(f->cache, id) ||
+	    (entry->lease_epoch > 0 && lease_sweep(f, id, entry->lease_epoch)))
+		return false;
+	if (operation_begin(f, &arena, id, deadline_after(0), &op, &err) == 0) {
+		if (op.record.actual == SANDBOX_FAILED && sandbox_is_local(f, &op.record))
+			lifecycle_destroy(&op);
+		return false;
+	}
+	return err.code == ERROR_NOT_FOUND;
+}
+
+/* All are found before the first is removed: too many of them are a mistake, see pairing.h. */
+static void sweep_entries(struct fleet *f, struct arena *a, const struct provider_list *list)
+{
+	int64_t stop_until = deadline_after(ORPHANS_STOP_MS);
+	const struct provider_entry **orphans =
+	        ARENA_ARRAY(a, const struct provider_entry *, list->count + 1);
+	size_t count = 0;
+
+	for (size_t i = 0; i < list->count; i++)
+		if (sweep_entry(f, &list->entries[i]))
+			orphans[count++] = &list->entries[i];
+	if (!orphans_may_go(f, count, list->count - count))
+		return;
+	for (size_t i = 0; i < count; i++)
+		if (!cache_is_busy(f->cache, orphans[i]->id))
+			orphan_remove(f, orphans[i], stop_until);
+}
+
+int fleet_sweep(struct fleet *f, struct error *err)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	AUTO(map_done) struct map observed_states = {0};
+	struct provider_list list;
+
+	if (provider_entries_list(f, &arena, &list, err) < 0)
+		return -1;
+	observed_states_add(&list, &observed_states);
+	sweep_entries(f, &arena, &list);
+	return fleet_each_sandbox(f, reconcile_unexpected, &observed_states, err);
+}
+
+static void recover_sandbox(struct fleet *f, const struct sandbox_record *r, void *context)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	AUTO(operation_end) struct operation op = {0};
+	struct error err = {0};
+
+	if (operation_begin(f, &arena, r->id, deadline_after(CALL_TIMEOUT_MS), &op, &err) < 0 ||
+	    lifecycle_reconcile(&op, observed_states_get(context, r->id), SANDBOX_REASON_HOST_LOST,
+	                        &err) < 0 ||
+	    egress_reconcile(&op, &err) < 0 || limits_reconcile(&op, &err) < 0)
+		log_warning("sandbox is not settled", TEXT("sandbox", r->id), FAILURE(&err));
+}
+
+int fleet_recover(struct fleet *fleet, struct error *err)
+{
+	AUTO(map_done) struct map observed_states = {0};
+	unsigned added;
+
+	if (store_sandbox_adopt(fleet->store, fleet->node, err) < 0 ||
+	    templates_recover(fleet, err) < 0 || fleet_templates_seed(fleet, &added, err) < 0 ||
+	    volumes_reconcile(fleet, true, err) < 0 ||
+	    observed_states_list(fleet, &observed_states, err) < 0 ||
+	    fleet_each_sandbox(fleet, recover_sandbox, &observed_states, err) < 0 ||
+	    fleet_sweep(fleet, err) < 0 || mounts_reconcile(fleet, err) < 0 ||
+	    leases_reconcile(fleet, err) < 0 || builds_recover(fleet, err) < 0 ||
+	    snapshots_sweep(fleet, true, err) < 0 || backups_reconcile(fleet, err) < 0)
+		return FAIL_CONTEXT(err, "recover");
+	if (artifacts_purge(fleet, true, err) < 0)
+		return FAIL_CONTEXT(err, "recover");
+	layers_sweep(fleet, true);
+	projects_finish(fleet);
+	peer_tick(fleet);
+	fleet->pairing->takes_all = false;
+	trash_tick(fleet);
+	return 0;
+}

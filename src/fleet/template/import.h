@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fleet/template/import.h — templates from images of registries and from files. */
+#pragma once
+
+#include "fleet/template/templates.h"
+#include "image/image.h"
+
+struct fleet;
+struct fleet_recipe;
+
+struct fleet_import {
+	const char *project_id, *name, *description;
+	const char *reference; /* of IMAGE_REGISTRY */
+	enum image_format format;
+	const struct image_login *login;   /* at the registry; NULL: none */
+	int source_fd;                     /* all but IMAGE_REGISTRY; owned by the caller */
+	const struct fleet_recipe *recipe; /* replaces what the image says; NULL: nothing */
+};
+MUST_CHECK int fleet_template_import(struct fleet *fleet, struct arena *a,
+                                     const struct fleet_import *request,
+                                     struct template_record *ret, struct error *err);
+/* The ready template of that name; imported if it is missing. Of concurrent calls one imports it
+ * and the others wait. */
+MUST_CHECK int fleet_template_of_image(struct fleet *fleet, struct arena *a,
+                                       const struct fleet_import *request, int64_t deadline,
+                                       struct template_record *ret, struct error *err);
+/* Two images may lead to one name: "a/b:c" and "a-b/c". ERROR_CONFLICT for a template that is known
+ * to be of another image; an imported file may be of any. */
+MUST_CHECK int fleet_template_check_image(const struct template_record *t, const char *image,
+                                          struct error *err);

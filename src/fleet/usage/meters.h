@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fleet/usage/meters.h — usage written from the meters into the store, and budgets that are spent.
+ */
+#pragma once
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "base/map.h"
+#include "fleet/core/fleet_state.h"
+#include "sandbox/price.h"
+#include "worker/worker.h"
+
+struct meters {
+	struct fleet *fleet;
+	pthread_mutex_t writing; /* one write at a time; guards written_at and whole_at */
+	int64_t written_at;      /* monotonic */
+	int64_t whole_at;        /* monotonic; of the last whole write */
+	int64_t measured_at;     /* monotonic; of the ticking thread */
+	atomic_bool is_measuring;
+	atomic_bool is_ending;            /* begin no more measurements */
+	struct worker_task holdings_task; /* while is_measuring */
+	struct prices prices;
+	pthread_mutex_t mutex; /* guards the rest */
+	struct arena arena;    /* of the records */
+	struct map spent;      /* "SCOPE/SUBJECT" -> struct budget_record */
+	atomic_bool has_spent; /* `spent` is not empty */
+};
+
+/* ---- usage.c ---- */
+
+void meters_init(struct fleet *f);
+void meters_done(struct fleet *f);
+/* Of the tick: writes usage if `every_ms` have passed since the last write of this kind.
+ * `is_whole`: with processor time, which only the provider knows, and with stored files. Any
+ * worker. */
+MUST_CHECK int meters_write(struct fleet *f, int64_t every_ms, bool is_whole, struct error *err);
+/* Writes what this sandbox has used until now, at the resources that it had. The caller has an
+ * operation on it. */
+MUST_CHECK int meters_write_use(struct fleet *f, const char *id, struct error *err);
+/* Writes what its files have cost until now, before they move elsewhere. */
+MUST_CHECK int meters_write_files(struct fleet *f, const char *id, struct error *err);
+
+/* ---- holdings.c ---- */
+
+/* Writes what is kept on disks and as backups, as of `now`, into the usage log. */
+MUST_CHECK int holdings_meter(struct fleet *f, int64_t now, struct error *err);
+/* The same for what this sandbox keeps, as of now. */
+MUST_CHECK int holdings_meter_sandbox(struct fleet *f, const char *id, struct error *err);
+/* Of the tick: lets a worker meter what is kept on disks and as backups, now and then. */
+void holdings_tick(struct fleet *f);
+
+/* ---- budgets.c ---- */
+
+struct spender {
+	const char *project_id, *key_id;
+	const char *sandbox_id; /* NULL: a sandbox that does not exist yet */
+};
+/* ERROR_BUDGET, naming the budget, if one of them is spent. Makes no query of the store. */
+MUST_CHECK int budgets_check(struct fleet *f, const struct spender *spender, struct error *err);
+/* Reads all budgets from the store and records the warnings that are due. */
+MUST_CHECK int budgets_refresh(struct fleet *f, struct error *err);

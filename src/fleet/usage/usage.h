@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fleet/usage/usage.h — metering, and budgets that stop sandboxes.
+ *
+ * A call into a sandbox names its API key and its purpose (struct fleet_use), which is counted in
+ * memory. Every config->usage_flush the tick writes the active time since the last write into the
+ * store, divided among the uses since then, and then checks the budgets. So a budget may be
+ * exceeded by the spending of that interval, and calls never wait for a query. Any thread. */
+#pragma once
+
+#include "fleet/core/use.h"
+#include "store/holdings.h"
+
+struct fleet;
+
+/* Writes pending usage, unless that was done within a twelfth of usage_flush, and returns sums. */
+MUST_CHECK int fleet_usage_sum(struct fleet *fleet, struct arena *a,
+                               const struct usage_query *query, struct usage_sums *ret,
+                               struct error *err);
+
+#define FLEET_BUDGETS_MAX 100 /* of a project */
+struct fleet_budget {
+	const char *project_id;
+	enum budget_scope scope;
+	const char *subject; /* id of a key; id or name of a sandbox; NULL: the project */
+	enum budget_window window;
+	int64_t limit_micro, warn_percent;
+};
+MUST_CHECK int fleet_budget_create(struct fleet *fleet, struct arena *a,
+                                   const struct fleet_budget *request, struct budget_record *ret,
+                                   struct error *err);
+/* limit_micro 0 and warn_percent -1 = unchanged. Warnings are given again for the new limit;
+ * sandboxes that the old limit has stopped may be started again. */
+MUST_CHECK int fleet_budget_update(struct fleet *fleet, struct arena *a, const char *id,
+                                   const struct fleet_budget *request, struct budget_record *ret,
+                                   struct error *err);
+MUST_CHECK int fleet_budget_remove(struct fleet *fleet, const char *project_id, const char *id,
+                                   struct error *err);
+
+/* ---- storage of a project ---- */
+
+struct fleet_storage {
+	int64_t limit_mb; /* for the sum; 0 = none */
+	int64_t bytes;    /* sum of `of` */
+	struct project_storage of;
+};
+MUST_CHECK int fleet_project_storage(struct fleet *fleet, const char *project_id,
+                                     struct fleet_storage *ret, struct error *err);
+/* Call it after a change of the project's row: drops the cached copy. */
+void fleet_project_changed(struct fleet *fleet, const char *project_id);

@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* http/server/listener.h — the server's listening sockets; server_listen and its kin are in http.h.
+ */
+#pragma once
+
+struct http_server;
+void listeners_close(struct http_server *server);

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "store/database.h"
+
+#include <string.h>
+
+#include "base/log.h"
+#include "store/driver.h"
+#include "store/event_rows.h"
+#include "store/touches.h"
+
+static const struct scheme {
+	const char *name;
+	const struct store_driver *driver;
+} schemes[] = {
+        {"sqlite:", &sqlite_driver},
+        {"postgres:", &postgres_driver},
+        {"postgresql:", &postgres_driver},
+};
+
+int store_open(const char *dsn, struct store **ret, struct error *err)
+{
+	for (size_t i = 0; i < COUNT_OF(schemes); i++) {
+		size_t size = strlen(schemes[i].name);
+
+		if (strncmp(dsn, schemes[i].name, size) != 0)
+			continue;
+		if (schemes[i].driver->open(dsn + size, ret, err) < 0)
+			return FAIL_CONTEXT(err, "open store");
+		(*ret)->driver = schemes[i].driver;
+		(*ret)->touches = touches_new();
+		(*ret)->watchers = event_watchers_new();
+		return 0;
+	}
+	/* The error does not repeat the DSN, which may hold a password. */
+	error_set(err, ERROR_INVALID, 0, HERE, "the store's address names no known database");
+	error_hint(err, "sqlite:/path/to/atoll.db, sqlite::memory:, postgresql://user@host/name or "
+	                "postgresql:host=/run/postgresql dbname=name");
+	return -1;
+}
+
+void store_close(struct store *store)
+{
+	struct error err = {0};
+	struct event_watchers *watchers;
+	struct touches *touches;
+
+	if (!store)
+		return;
+	touches = store->touches;
+	watchers = store->watchers;
+	if (touches_write(store, &err) < 0)
+		log_warning("last-used times are lost", FAILURE(&err));
+	store->driver->close(store);
+	touches_free(touches);
+	event_watchers_free(watchers);
+}
+
+uint64_t store_sync_begin(struct store *store)
+{
+	return store->driver->sync_begin(store);
+}
+
+int store_sync_wait(struct store *store, uint64_t sync, struct error *err)
+{
+	return store->driver->sync_wait(store, sync, err);
+}
+
+static int run_ping(struct store_connection *c, void *context, struct error *err)
+{
+	struct rows rows = {.arena = context, .size = sizeof(struct row_count)};
+
+	return query_run(c, QUERY_STORE_PING, NULL, &rows, err) < 0 ? -1 : 0;
+}
+
+int store_ping(struct store *store, struct error *err)
+{
+	AUTO(arena_done) struct arena arena = {0};
+
+	return store_read(store, &(struct transaction){.run = run_ping, .context = &arena}, err);
+}
+
+int store_tidy(struct store *store, struct error *err)
+{
+	if (touches_write(store, err) < 0)
+		return -1;
+	return store->driver->tidy(store, err);
+}

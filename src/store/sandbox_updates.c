@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Changes of a sandbox's settings, limits, environment, preview and egress. */
+#include <inttypes.h>
+
+#include "base/arena.h"
+#include "base/clock.h"
+#include "sandbox/events.h"
+#include "store/column_rows.h"
+#include "store/egress.h"
+#include "store/event_rows.h"
+#include "store/query.h"
+#include "store/sandboxes.h"
+#include "store/touches.h"
+
+const struct column columns_of_sandbox_preview[] = {
+        TEXT_OF(sandbox_preview, id),
+        BOOL_OF(sandbox_preview, off),
+        BOOL_OF(sandbox_preview, is_public),
+        WHOLE_OF(sandbox_preview, generation),
+        END,
+};
+
+const struct column columns_of_sandbox_settings[] = {
+        TEXT_OF(sandbox_settings, id),          TEXT_OF(sandbox_settings, labels_json),
+        BOOL_OF(sandbox_settings, persistent),  TIMEOUTS_OF(sandbox_settings, timeouts),
+        WHOLE_OF(sandbox_settings, timeout_at), END,
+};
+
+const struct column columns_of_sandbox_revision[] = {
+        TEXT_OF(sandbox_revision, id),
+        SECRET_OF(sandbox_revision, env_json, "sandboxes"),
+        RESOURCES_OF(sandbox_revision, resources),
+        END,
+};
+
+const struct column columns_of_sandbox_egress_change[] = {
+        TEXT_OF(sandbox_egress_change, id),
+        TEXT_OF(sandbox_egress_change, egress),
+        END,
+};
+
+/* A change that gives the row. */
+struct sandbox_update {
+	enum query_name query;
+	const void *takes;
+	const char *id;
+	struct rows rows;
+	const char *told; /* what changed, for the event; NULL = no event */
+};
+
+static int tell_update(struct store_connection *c, const struct sandbox_update *updating,
+                       struct error *err)
+{
+	const struct sandbox_record *r = updating->rows.items;
+	const struct sandbox_resources *is = &r->resources;
+	bool is_resized = updating->query == QUERY_SANDBOX_SET_RESOURCES;
+	struct event_record event = {
+	        .at = clock_unix_ms(),
+	        .project_id = r->project_id,
+	        .sandbox_id = r->id,
+	        .kind = event_kind_name(is_resized ? EVENT_SANDBOX_RESIZED : EVENT_SANDBOX_UPDATED),
+	        .text = updating->told,
+	};
+
+	if (is_resized)
+		event.detail = arena_format(updating->rows.arena,
+		                            "{\"cpu\":%g,\"memory_mb\":%" PRId64
+		                            ",\"disk_mb\":%" PRId64 ",\"pids\":%" PRId64 "}",
+		                            is->cpu, is->memory_mb, is->disk_mb, is->pids);
+	return event_add(c, &event, err);
+}
+
+static int run_update(struct store_connection *c, void *context, struct error *err)
+{
+	struct sandbox_update *updating = context;
+
+	updating->rows.count = 0;
+	if (query_run(c, updating->query, updating->takes, &updating->rows, err) < 0)
+		return -1;
+	if (updating->rows.count == 0)
+		return FAIL(err, ERROR_NOT_FOUND, "no sandbox '%s'", updating->id);
+	return updating->told ? tell_update(c, updating, err) : 0;
+}
+
+static int update_sandbox(struct store *s, struct sandbox_update *updating, bool is_lazy,
+                          struct sandbox_record *ret, struct error *err)
+{
+	const struct transaction transaction = {
+	        .run = run_update, .context = updating, .is_lazy = is_lazy};
+
+	updating->rows.size = sizeof(*ret);
+	if (store_change(s, &transaction, err) < 0)
+		return -1;
+	*ret = *(struct sandbox_record *)updating->rows.items;
+	ret->last_activity_at = touches_latest(s, TOUCHED_SANDBOX, ret->id, ret->last_activity_at);
+	return 0;
+}
+
+int store_sandbox_keep(struct store *s, struct arena *a, const struct sandbox_keep *keep,
+                       struct sandbox_record *ret, struct error *err)
+{
+	const struct touch takes = {.id = keep->id, .at = keep->until};
+	struct sandbox_update updating = {QUERY_SANDBOX_KEEP, &takes, keep->id, {.arena = a}};
+
+	return update_sandbox(s, &updating, true, ret, err);
+}
+
+int store_sandbox_set_timeout(struct store *s, struct arena *a, const char *id, int64_t timeout_at,
+                              struct sandbox_record *ret, struct error *err)
+{
+	const struct touch takes = {.id = id, .at = timeout_at};
+	struct sandbox_update updating = {
+	        QUERY_SANDBOX_SET_TIMEOUT, &takes, takes.id, {.arena = a}};
+
+	return update_sandbox(s, &updating, true, ret, err);
+}
+
+int store_sandbox_set_preview(struct store *s, struct arena *a,
+                              const struct sandbox_preview *preview, struct sandbox_record *ret,
+                              struct error *err)
+{
+	struct sandbox_update updating = {
+	        QUERY_SANDBOX_SET_PREVIEW, preview, preview->id, {.arena = a}, "preview"};
+
+	return update_sandbox(s, &updating, false, ret, err);
+}
+
+int store_sandbox_set_egress(struct store *s, struct arena *a,
+                             const struct sandbox_egress_change *change, struct sandbox_record *ret,
+                             struct error *err)
+{
+	struct sandbox_update updating = {
+	        QUERY_SANDBOX_SET_EGRESS, change, change->id, {.arena = a}, "egress"};
+
+	return update_sandbox(s, &updating, false, ret, err);
+}
+
+int store_sandbox_set(struct store *s, struct arena *a, const struct sandbox_settings *settings,
+                      struct sandbox_record *ret, struct error *err)
+{
+	struct sandbox_update updating = {
+	        QUERY_SANDBOX_SET, settings, settings->id, {.arena = a}, "settings"};
+
+	return update_sandbox(s, &updating, false, ret, err);
+}
+
+int store_sandbox_set_resources(struct store *s, struct arena *a,
+                                const struct sandbox_revision *change, struct sandbox_record *ret,
+                                struct error *err)
+{
+	struct sandbox_update updating = {
+	        QUERY_SANDBOX_SET_RESOURCES, change, change->id, {.arena = a}, "limits"};
+
+	if (change->is_quiet)
+		updating.told = NULL;
+	return update_sandbox(s, &updating, false, ret, err);
+}
+
+int store_sandbox_set_env(struct store *s, struct arena *a, const struct sandbox_revision *change,
+                          struct sandbox_record *ret, struct error *err)
+{
+	struct sandbox_update updating = {
+	        QUERY_SANDBOX_SET_ENV, change, change->id, {.arena = a}, "environment"};
+
+	return update_sandbox(s, &updating, false, ret, err);
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* store/transaction_parts.h — what the transactions of one noun do to the rows of another. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/error.h"
+
+struct lease_record;
+struct mount_list;
+struct store_connection;
+struct usage_record;
+
+/* projects.c: locks the project's data against other transactions until this one ends. */
+MUST_CHECK int project_lock(struct store_connection *c, const char *project_id, struct error *err);
+/* templates.c: 1 when the template exists, else 0. */
+MUST_CHECK int template_run_exists(struct store_connection *c, const char *id, struct error *err);
+/* sandboxes.c: 1 and the sandbox's state (enum sandbox_state), or 0 without a row. */
+MUST_CHECK int sandbox_run_state(struct store_connection *c, const char *id, int *ret_state,
+                                 struct error *err);
+/* usage.c: adds to the log, the balance and the budgets. */
+MUST_CHECK int usage_rows_add(struct store_connection *c, const struct usage_record *rows,
+                              size_t count, struct error *err);
+/* volumes.c: attaches volumes. */
+MUST_CHECK int mounts_run(struct store_connection *c, const struct mount_list *mounts,
+                          struct error *err);
+/* Replaces the mounts of the sandbox. */
+MUST_CHECK int mounts_run_anew(struct store_connection *c, const char *sandbox_id,
+                               const struct mount_list *mounts, struct error *err);
+/* snapshots.c: records the snapshot that a sandbox's files begin with. */
+MUST_CHECK int snapshot_run_origin(struct store_connection *c, const char *sandbox_id,
+                                   const char *snapshot_id, struct error *err);
+/* leases.c: inserts a row when lock_version is 0, else replaces it. */
+MUST_CHECK int lease_run_claim(struct store_connection *c, const struct lease_record *r,
+                               bool *ret_lost, struct error *err);
+/* A lost lease is not a failure: *ret_lost is set. */
+MUST_CHECK int lease_run_finish(struct store_connection *c, const struct lease_record *r,
+                                bool *ret_lost, struct error *err);

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* task/remove.h — deletes files that sandboxes made. No link is followed. */
+#pragma once
+
+#include "base/error.h"
+
+/* Deletes a folder or a file with everything in it. Does nothing when it is missing. */
+MUST_CHECK int remove_tree(int folder, const char *name, struct error *err);
+/* Deletes what is in the folder. `spared`: a name that stays, or NULL. Closes the descriptor. */
+MUST_CHECK int remove_entries(int fd, const char *spared, struct error *err);

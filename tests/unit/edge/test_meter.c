@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "edge/meter.h"
+#include "unit.h"
+
+static void assert_writes(const struct api_meter *m, const char *line)
+{
+	AUTO(buf_done) struct buf out = BUF(1 << 20);
+
+	api_meter_write(m, &out);
+	assert_false(out.overflowed);
+	if (!strstr(buf_text(&out), line))
+		fail_msg("'%s' is not in:\n%s", line, buf_text(&out));
+}
+
+TEST(buckets_count_all_that_is_not_longer)
+{
+	struct api_meter *m = api_meter_new();
+
+	assert_writes(m, "atoll_http_request_seconds_count 0\n");
+	api_meter_request(m, 0);
+	api_meter_request(m, 100);
+	api_meter_request(m, 101);
+	api_meter_request(m, INT64_C(3600000000));
+	assert_writes(m, "atoll_http_request_seconds_bucket{le=\"0.0001\"} 2\n");
+	assert_writes(m, "atoll_http_request_seconds_bucket{le=\"0.00025\"} 3\n");
+	assert_writes(m, "atoll_http_request_seconds_bucket{le=\"60\"} 3\n");
+	assert_writes(m, "atoll_http_request_seconds_bucket{le=\"+Inf\"} 4\n");
+	assert_writes(m, "atoll_http_request_seconds_sum 3600.000201\n");
+	assert_writes(m, "atoll_http_request_seconds_count 4\n");
+	assert_writes(m, "atoll_store_ping_seconds_count 0\n");
+	api_meter_free(m);
+}
+
+TEST(the_store_is_healthy_as_its_last_call_was)
+{
+	struct api_meter *m = api_meter_new();
+
+	assert_true(api_meter_store_is_healthy(m));
+	api_meter_store(m, 5, false);
+	assert_false(api_meter_store_is_healthy(m));
+	api_meter_store(m, 5, true);
+	assert_true(api_meter_store_is_healthy(m));
+	assert_writes(m, "atoll_store_failures_total 1\n");
+	assert_writes(m, "atoll_store_ping_seconds_count 2\n");
+	api_meter_free(m);
+}
+
+int main(void)
+{
+	return RUN(CASE(buckets_count_all_that_is_not_longer),
+	           CASE(the_store_is_healthy_as_its_last_call_was));
+}
