@@ -33,8 +33,8 @@ LIBRARIES = {
     "archive.h": ["cli", "image"],
     "archive_entry.h": ["cli", "image"],
     "openssl": ["http"],
-    "zlib.h": ["http", "image"],
-    "zstd.h": ["image"],
+    "zlib.h": ["compression"],
+    "zstd.h": ["compression"],
 }
 
 

@@ -10,7 +10,7 @@
 #include "calls/stream.h"
 #include "edge/target.h"
 #include "http/server/range.h"
-#include "image/compress.h"
+#include "compression/compress.h"
 #include "json/json.h"
 #include "provider/compute.h"
 

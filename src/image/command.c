@@ -150,7 +150,7 @@ static int check_limits(struct running_command *r, struct error *err)
 	if (bytes > 0)
 		progress_tell_size(r->spec->progress_fd, bytes);
 	if (r->command->packed_bytes &&
-	    ratio_is_exceeded(r->command->packed_bytes, bytes, RATIO_IMAGE_FREE))
+	    ratio_is_exceeded(RATIO_LIMIT, r->command->packed_bytes, bytes))
 		return FAIL(err, ERROR_TOO_LARGE, "more than %d times as large when unpacked",
 		            RATIO_MAX);
 	r->look_at = deadline_after(LOOK_MS + 10 * (clock_monotonic_ms() - started));

@@ -169,7 +169,7 @@ struct unpacking {
  * expands. */
 static int check_ratio(const struct unpacking *u, struct error *err)
 {
-	if (!ratio_is_exceeded(archive_filter_bytes(u->reader, -1), u->bytes, RATIO_IMAGE_FREE))
+	if (!ratio_is_exceeded(RATIO_LIMIT, archive_filter_bytes(u->reader, -1), u->bytes))
 		return 0;
 	(void)FAIL(err, ERROR_TOO_LARGE, "more than %d times as large when unpacked", RATIO_MAX);
 	error_hint(err, "an image of files that compress so well has to be imported uncompressed");

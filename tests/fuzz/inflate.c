@@ -6,7 +6,7 @@
 
 #include "base/attribute.h"
 #include "base/buf.h"
-#include "image/decompress.h"
+#include "compression/decompress.h"
 
 #define OUT_MAX (256 * 1024)
 

@@ -2,18 +2,17 @@
 #include "http/message/content_coding.h"
 
 #include <stdlib.h>
-#include <zlib.h>
 
 #include "base/attribute.h"
+#include "compression/gunzip.h"
 
 #define PIECE_SIZE ((size_t)32 * 1024)
-#define RATIO_MAX 100                  /* pages reach 3 to 15, a long table 40 */
-#define RATIO_FREE ((uint64_t)4 << 20) /* smaller output is never refused */
-#define WINDOW 15                      /* of zlib's: the largest */
-#define WITH_GZIP 16
+#define RATIO_MAX 100                 /* pages reach 3 to 15, a long table 40 */
+#define RATIO_FREE (INT64_C(4) << 20) /* smaller output is never refused */
+#define ZLIB_METHOD 8                 /* in the low bits of a zlib header's first byte */
 
 /* The start of a gzip member; several members form a single body. */
-static const unsigned char magic[2] = {0x1f, 0x8b};
+static const char magic[2] = {0x1f, (char)0x8b};
 
 enum decode_stage {
 	STAGE_BEFORE,
@@ -26,9 +25,9 @@ enum decode_stage {
 struct content_decoder {
 	enum content_coding coding;
 	enum decode_stage stage;
-	uint64_t in, out;
+	int64_t in, out;
 	size_t step_in, step_out;
-	z_stream stream;
+	struct gunzip *stream;
 	char piece[PIECE_SIZE];
 };
 
@@ -73,8 +72,8 @@ struct content_decoder *content_decoder_new(enum content_coding coding)
 
 void content_decoder_free(struct content_decoder *u)
 {
-	if (u && u->stage != STAGE_BEFORE)
-		(void)inflateEnd(&u->stream);
+	if (u)
+		gunzip_free(u->stream);
 	free(u);
 }
 
@@ -85,7 +84,7 @@ void content_decoder_begin_step(struct content_decoder *u)
 
 static void consume_input(struct content_decoder *u, struct span *in, size_t size)
 {
-	u->in += size;
+	u->in += (int64_t)size;
 	u->step_in += size;
 	*in = (struct span){in->data + size, in->size - size};
 }
@@ -93,33 +92,26 @@ static void consume_input(struct content_decoder *u, struct span *in, size_t siz
 /* "deflate" means zlib format; many servers omit the zlib header, and browsers accept both. */
 static void begin_stream(struct content_decoder *u, char first)
 {
-	int window = u->coding == CONTENT_CODING_GZIP ? WINDOW + WITH_GZIP
-	             : (first & 0x0f) == Z_DEFLATED   ? WINDOW
-	                                              : -WINDOW;
-
-	if (inflateInit2(&u->stream, window) != Z_OK)
-		abort();
+	u->stream = gunzip_new(u->coding == CONTENT_CODING_GZIP ? GUNZIP_GZIP
+	                       : (first & 0x0f) == ZLIB_METHOD  ? GUNZIP_ZLIB
+	                                                        : GUNZIP_RAW);
 	u->stage = STAGE_WITHIN;
 }
 
 static void begin_next_member(struct content_decoder *u)
 {
-	z_stream *z = &u->stream;
+	struct span start = {magic, sizeof(magic)};
+	struct error err;
 
-	if (inflateReset(z) != Z_OK)
-		abort();
-	z->next_in = (unsigned char *)(uintptr_t)magic;
-	z->avail_in = sizeof(magic);
-	z->next_out = (unsigned char *)u->piece;
-	z->avail_out = PIECE_SIZE;
-	(void)inflate(z, Z_NO_FLUSH);
+	gunzip_restart(u->stream);
+	(void)!gunzip_read(u->stream, &start, u->piece, PIECE_SIZE, &err);
 	u->stage = STAGE_WITHIN;
 }
 
 /* Checks a byte after the end of a member; bytes that begin no member are ignored. */
 static void look_behind(struct content_decoder *u, struct span *in)
 {
-	unsigned char c = (unsigned char)in->data[0];
+	char c = in->data[0];
 
 	consume_input(u, in, 1);
 	if (u->coding == CONTENT_CODING_GZIP && u->stage == STAGE_END && c == magic[0])
@@ -134,24 +126,19 @@ static enum decode_result decompress_piece(struct content_decoder *u, struct spa
                                            struct span *ret)
 {
 	size_t room = DECODE_STEP_IN_MAX - u->step_in, size = in->size < room ? in->size : room;
-	z_stream *z = &u->stream;
-	int status;
+	struct span part = {in->data, size};
+	struct error err;
+	ssize_t out = gunzip_read(u->stream, &part, u->piece, PIECE_SIZE, &err);
 
-	z->next_in = (unsigned char *)(uintptr_t)in->data;
-	z->avail_in = (unsigned)size;
-	z->next_out = (unsigned char *)u->piece;
-	z->avail_out = PIECE_SIZE;
-	status = inflate(z, Z_NO_FLUSH);
-	/* Z_BUF_ERROR without input only means that there was nothing to do. */
-	if (status != Z_OK && status != Z_STREAM_END && (status != Z_BUF_ERROR || size > 0))
+	if (out < 0)
 		return DECODE_BAD;
-	if (status == Z_STREAM_END)
+	if (gunzip_is_at_end(u->stream))
 		u->stage = STAGE_END;
-	consume_input(u, in, size - z->avail_in);
-	*ret = (struct span){u->piece, PIECE_SIZE - z->avail_out};
-	u->out += ret->size;
+	consume_input(u, in, size - part.size);
+	*ret = (struct span){u->piece, (size_t)out};
+	u->out += out;
 	u->step_out += ret->size;
-	if (u->out > RATIO_FREE && u->out / RATIO_MAX > u->in)
+	if (ratio_is_exceeded((struct ratio_limit){RATIO_MAX, RATIO_FREE}, u->in, u->out))
 		return DECODE_BAD;
 	return ret->size > 0 ? DECODE_PIECE : DECODE_MORE;
 }

@@ -9,7 +9,7 @@
 #include "calls/stream.h"
 #include "edge/target.h"
 #include "http/server/relay.h"
-#include "image/decompress.h"
+#include "compression/decompress.h"
 #include "json/write.h"
 #include "provider/compute.h"
 #include "surface/envd/files.h"

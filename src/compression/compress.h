@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* image/compress.h — compresses a stream as gzip, quickly rather than small. */
+/* compression/compress.h — compresses a stream as gzip, quickly rather than small. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "image/compress.h"
+#include "compression/compress.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "image/decompress.h"
+#include "compression/decompress.h"
 #include "unit.h"
 
 static int collect(void *context, struct span bytes, struct error *err)

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "image/decompress.h"
+#include "compression/decompress.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <zlib.h>
 #include <zstd.h>
 
 #include "base/attribute.h"
-#include "image/ratio.h"
+#include "compression/gunzip.h"
 
 #define OUT_SIZE (64 * 1024)
 #define WINDOW_LOG_MAX 25              /* zstd -19 needs 23, --ultra -22 has 27 */
+#define RATIO_MAX 200                  /* images and source code have 2 to 10 */
 #define RATIO_FREE (INT64_C(16) << 20) /* empty files and padding may exceed the ratio */
-#define GZIP_WINDOW (15 + 16)          /* of zlib's: the largest, with gzip's head */
 
 enum stream_format { FORMAT_UNKNOWN, FORMAT_PLAIN, FORMAT_GZIP, FORMAT_ZSTD };
 
@@ -33,7 +32,7 @@ struct decompressor {
 	char head[MAGIC_MAX];
 	int64_t in, out;
 	bool is_between; /* between two gzip members or zstd frames */
-	z_stream gzip;
+	struct gunzip *gzip;
 	ZSTD_DCtx *zstd;
 	char bytes[OUT_SIZE];
 };
@@ -52,8 +51,7 @@ void decompressor_free(struct decompressor *i)
 {
 	if (!i)
 		return;
-	if (i->format == FORMAT_GZIP)
-		(void)inflateEnd(&i->gzip);
+	gunzip_free(i->gzip);
 	(void)ZSTD_freeDCtx(i->zstd);
 	free(i);
 }
@@ -64,7 +62,7 @@ static int emit_bytes(struct decompressor *i, struct span bytes, struct error *e
 	if (i->out > i->options.size_max)
 		return FAIL(err, ERROR_TOO_LARGE, "unpacked it is more than %lld MiB",
 		            (long long)(i->options.size_max >> 20));
-	if (ratio_is_exceeded(i->in, i->out, RATIO_FREE))
+	if (ratio_is_exceeded((struct ratio_limit){RATIO_MAX, RATIO_FREE}, i->in, i->out))
 		return FAIL(err, ERROR_TOO_LARGE, "unpacked it is more than %d times as large",
 		            RATIO_MAX);
 	return bytes.size > 0 ? i->options.on_bytes(i->options.context, bytes, err) : 0;
@@ -72,36 +70,22 @@ static int emit_bytes(struct decompressor *i, struct span bytes, struct error *e
 
 /* ---- gzip: members, one after the other, and zeros behind the last ---- */
 
-static int start_gzip(struct decompressor *i, struct error *err)
-{
-	return inflateInit2(&i->gzip, GZIP_WINDOW) == Z_OK
-	               ? 0
-	               : FAIL(err, ERROR_SYSTEM, "zlib cannot be used");
-}
-
 static int step_gzip(struct decompressor *i, struct span *in, struct error *err)
 {
-	z_stream *z = &i->gzip;
-	int status;
+	ssize_t size;
 
 	if (i->is_between) {
 		while (in->size > 0 && in->data[0] == '\0')
 			*in = (struct span){in->data + 1, in->size - 1};
 		if (in->size == 0)
 			return 0;
-		(void)inflateReset(z);
+		gunzip_restart(i->gzip);
 	}
-	z->next_in = (unsigned char *)(uintptr_t)in->data;
-	z->avail_in = (unsigned)in->size;
-	z->next_out = (unsigned char *)i->bytes;
-	z->avail_out = OUT_SIZE;
-	status = inflate(z, Z_NO_FLUSH);
-	if (status != Z_OK && status != Z_STREAM_END && status != Z_BUF_ERROR)
-		return FAIL(err, ERROR_INVALID, "not whole gzip: %s",
-		            z->msg ? z->msg : "it makes no sense");
-	i->is_between = status == Z_STREAM_END;
-	*in = (struct span){(const char *)z->next_in, z->avail_in};
-	return emit_bytes(i, (struct span){i->bytes, OUT_SIZE - z->avail_out}, err);
+	size = gunzip_read(i->gzip, in, i->bytes, OUT_SIZE, err);
+	if (size < 0)
+		return -1;
+	i->is_between = gunzip_is_at_end(i->gzip);
+	return emit_bytes(i, (struct span){i->bytes, (size_t)size}, err);
 }
 
 /* ---- zstd: frames, one after the other ---- */
@@ -166,8 +150,9 @@ static int detect_format(struct decompressor *i, struct error *err)
 		if (i->head_size >= magics[m].size &&
 		    memcmp(i->head, magics[m].bytes, magics[m].size) == 0)
 			i->format = magics[m].format;
-	if ((i->format == FORMAT_GZIP && start_gzip(i, err) < 0) ||
-	    (i->format == FORMAT_ZSTD && start_zstd(i, err) < 0))
+	if (i->format == FORMAT_GZIP)
+		i->gzip = gunzip_new(GUNZIP_GZIP);
+	if (i->format == FORMAT_ZSTD && start_zstd(i, err) < 0)
 		return -1;
 	return step_input(i, (struct span){i->head, i->head_size}, err);
 }

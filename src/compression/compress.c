@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "image/compress.h"
+#include "compression/compress.h"
 
 #include <stdlib.h>
 #include <zlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* image/decompress.h — decompresses a stream that may be gzip or zstd, told by its first bytes; any
- * other stream passes unchanged. A few bytes may decompress to any number. So the output is bounded
- * by a size and by its ratio to the input. Memory is a window of 32 MiB at most. */
+/* compression/decompress.h — decompresses a stream that may be gzip or zstd, told by its first
+ * bytes; any other stream passes unchanged. A few bytes may decompress to any number. So the output
+ * is bounded by a size and by its ratio to the input. Memory is a window of 32 MiB at most. */
 #pragma once
 
 #include <stdint.h>

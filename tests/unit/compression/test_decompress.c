@@ -8,7 +8,7 @@
 
 #include "base/attribute.h"
 #include "base/buf.h"
-#include "image/decompress.h"
+#include "compression/decompress.h"
 
 #define MIB (1 << 20)
 
