@@ -88,3 +88,5 @@ enum error_code error_code_of(int sys_errno);
 /* Appends ": strerror(errno)". */
 #define FAIL_ERRNO(err, ...) (error_set((err), error_code_of(errno), errno, HERE, __VA_ARGS__), -1)
 #define FAIL_CONTEXT(err, ...) (error_context((err), __VA_ARGS__), -1)
+/* For a failure that was recorded before. */
+#define FAIL_HINT(err, ...) (error_hint((err), __VA_ARGS__), -1)

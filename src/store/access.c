@@ -46,8 +46,8 @@ static bool read_key(const char *text, unsigned char ret[STORE_SERVER_KEY_SIZE])
 }
 
 struct access {
-	struct server_key key;
-	struct rows rows;
+	struct arena *arena;
+	struct server_key key, *ret;
 };
 
 static int run_find_or_insert(struct store_connection *c, void *context, struct error *err)
@@ -55,27 +55,24 @@ static int run_find_or_insert(struct store_connection *c, void *context, struct 
 	struct access *access = context;
 	const struct record_lookup lookup = {.id = access->key.id};
 
-	access->rows.count = 0;
 	if (query_run(c, QUERY_SERVER_KEY_INSERT, &access->key, NULL, err) < 0)
 		return -1;
-	return query_run(c, QUERY_SERVER_KEY_FIND, &lookup, &access->rows, err) < 0 ? -1 : 0;
+	return ROW_OR(query_find(c, QUERY_SERVER_KEY_FIND, &lookup,
+	                         INTO(access->arena, access->ret), err),
+	              FAIL(err, ERROR_SYSTEM, "it is not stored"));
 }
 
 int store_server_key(struct store *s, const char *name, unsigned char ret[STORE_SERVER_KEY_SIZE],
                      struct error *err)
 {
 	AUTO(arena_done) struct arena a = {0};
-	struct access access = {{.id = name, .secret = make_key(&a)},
-	                        {.arena = &a, .size = sizeof(struct server_key)}};
-	const struct transaction transaction = {.run = run_find_or_insert, .context = &access};
-	const struct server_key *found;
+	struct server_key found;
+	struct access access = {&a, {.id = name, .secret = make_key(&a)}, &found};
 
-	if (store_change(s, &transaction, err) < 0)
-		return -1;
-	found = access.rows.items;
-	if (access.rows.count == 0 || store_secret_check(found->secret, err) < 0)
+	if (store_change(s, run_find_or_insert, &access, err) < 0 ||
+	    store_secret_check(found.secret, err) < 0)
 		return FAIL_CONTEXT(err, "the server's key '%s'", name);
-	if (!read_key(found->secret, ret))
+	if (!read_key(found.secret, ret))
 		return FAIL(err, ERROR_SYSTEM, "the server's key '%s' is no key", name);
 	return 0;
 }

@@ -72,19 +72,14 @@ int store_approval_insert(struct store *s, const struct approval_record *r, unsi
 {
 	struct approval_insertion insertion = {r, pending_max};
 
-	return store_change(s, &(struct transaction){.run = run_insertion, .context = &insertion},
-	                    err);
+	return store_change(s, run_insertion, &insertion, err);
 }
 
 static int find_approval(struct store *s, struct arena *a, enum query_name query, const void *takes,
                          struct approval_record *ret, struct error *err)
 {
-	struct rows rows = {.arena = a, .size = sizeof(*ret)};
-	int found = store_find_query(s, query, takes, &rows, ret, err);
-
-	if (found == 0)
-		return FAIL(err, ERROR_NOT_FOUND, "no such approval");
-	return found < 0 ? -1 : 0;
+	return ROW_OR(store_find_query(s, query, takes, INTO(a, ret), err),
+	              FAIL(err, ERROR_NOT_FOUND, "no such approval"));
 }
 
 int store_approval_find(struct store *s, struct arena *a, const char *project_id, const char *id,
@@ -104,23 +99,15 @@ int store_approval_match(struct store *s, struct arena *a, const struct approval
 int store_approval_list(struct store *s, struct arena *a, const struct approval_filter *filter,
                         struct approval_list *ret, struct error *err)
 {
-	struct rows rows = {.arena = a, .size = sizeof(struct approval_record)};
-
-	if (store_read_query(s, QUERY_APPROVAL_LIST, filter, &rows, err) < 0)
-		return -1;
-	*ret = (struct approval_list){rows.items, rows.count};
-	return 0;
+	return store_list_query(s, QUERY_APPROVAL_LIST, filter, LIST_INTO(a, ret), err);
 }
 
 int store_approval_decide(struct store *s, const struct approval_decision *decision,
                           struct error *err)
 {
-	int count = store_change_query(s, QUERY_APPROVAL_DECIDE, decision, err);
-
-	if (count == 0)
-		return FAIL(err, ERROR_CONFLICT, "approval '%s' is not %s any more", decision->id,
-		            approval_state_name(decision->from));
-	return count < 0 ? -1 : 0;
+	return ROW_OR(store_change_query(s, QUERY_APPROVAL_DECIDE, decision, err),
+	              FAIL(err, ERROR_CONFLICT, "approval '%s' is not %s any more", decision->id,
+	                   approval_state_name(decision->from)));
 }
 
 int store_approval_purge(struct store *s, int64_t before, struct error *err)

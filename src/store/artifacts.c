@@ -123,8 +123,7 @@ static int refuse_more(const struct artifact_insertion *i, const struct artifact
 		           (long long)(limits->bytes_max >> 20));
 	else
 		return 0;
-	error_hint(err, "delete some, or have artifacts_max_mb of the project raised");
-	return -1;
+	return FAIL_HINT(err, "delete some, or have artifacts_max_mb of the project raised");
 }
 
 static int run_insertion(struct store_connection *c, void *context, struct error *err)
@@ -132,12 +131,11 @@ static int run_insertion(struct store_connection *c, void *context, struct error
 	const struct artifact_insertion *insertion = context;
 	const struct record_lookup project = {.project_id = insertion->record->project_id};
 	AUTO(arena_done) struct arena arena = {0};
-	struct rows rows = {.arena = &arena, .size = sizeof(struct artifact_sum)};
 	struct artifact_sum held = {0};
 
 	if (project_lock(c, insertion->record->project_id, err) < 0 ||
 	    query_run(c, QUERY_ARTIFACT_INSERT, insertion->record, NULL, err) < 0 ||
-	    query_find(c, QUERY_ARTIFACT_SUM, &project, &rows, &held, err) < 0)
+	    query_find(c, QUERY_ARTIFACT_SUM, &project, INTO(&arena, &held), err) < 0)
 		return -1;
 	return refuse_more(insertion, &held, err);
 }
@@ -147,8 +145,7 @@ int store_artifact_insert(struct store *s, const struct artifact_record *r,
 {
 	struct artifact_insertion insertion = {r, limits};
 
-	return store_change(s, &(struct transaction){.run = run_insertion, .context = &insertion},
-	                    err);
+	return store_change(s, run_insertion, &insertion, err);
 }
 
 /* The event's detail names the artifact and the call that made it. */
@@ -176,19 +173,17 @@ static int tell_created(struct store_connection *c, const struct artifact_record
 static int run_finish(struct store_connection *c, void *context, struct error *err)
 {
 	const struct artifact_record *r = context;
-	int count = query_run(c, QUERY_ARTIFACT_FINISH, r, NULL, err);
 
-	if (count == 0)
-		return FAIL(err, ERROR_NOT_FOUND, "artifact '%s' is not being made any more",
-		            r->id);
-	return count < 0 ? -1 : tell_created(c, r, err);
+	if (ROW_OR(query_run(c, QUERY_ARTIFACT_FINISH, r, NULL, err),
+	           FAIL(err, ERROR_NOT_FOUND, "artifact '%s' is not being made any more", r->id)) <
+	    0)
+		return -1;
+	return tell_created(c, r, err);
 }
 
 int store_artifact_finish(struct store *s, const struct artifact_record *r, struct error *err)
 {
-	struct artifact_record copy = *r;
-
-	return store_change(s, &(struct transaction){.run = run_finish, .context = &copy}, err);
+	return store_change(s, run_finish, r, err);
 }
 
 /* ---- to look at ---- */
@@ -197,32 +192,25 @@ int store_artifact_find(struct store *s, struct arena *a, const char *project_id
                         struct artifact_record *ret, struct error *err)
 {
 	const struct record_lookup lookup = {.project_id = project_id, .id = id};
-	struct rows rows = {.arena = a, .size = sizeof(*ret)};
-	int found = store_find_query(s, QUERY_ARTIFACT_FIND, &lookup, &rows, ret, err);
 
-	if (found == 0)
-		return FAIL(err, ERROR_NOT_FOUND, "no artifact '%.60s'", id);
-	return found < 0 ? -1 : 0;
+	return ROW_OR(store_find_query(s, QUERY_ARTIFACT_FIND, &lookup, INTO(a, ret), err),
+	              FAIL(err, ERROR_NOT_FOUND, "no artifact '%.60s'", id));
 }
 
 int store_artifact_list(struct store *s, struct arena *a, const struct artifact_filter *filter,
                         struct artifact_list *ret, struct error *err)
 {
-	struct rows rows = {.arena = a, .size = sizeof(struct artifact_record)};
 	struct artifact_page page = {
 	        .project_id = filter->project_id,
 	        .sandbox_id = filter->sandbox_id,
 	        .run = filter->run,
 	        .job = filter->job,
 	};
-	const char *next;
 
-	if (page_begin(&page.position, filter->page, filter->limit, err) < 0 ||
-	    store_read_query(s, QUERY_ARTIFACT_LIST, &page, &rows, err) < 0)
+	if (page_begin(&page.position, filter->page, filter->limit, err) < 0)
 		return -1;
-	next = page_end(&page.position, QUERY_ARTIFACT_LIST, &rows);
-	*ret = (struct artifact_list){rows.items, rows.count, next};
-	return 0;
+	return store_list_query(s, QUERY_ARTIFACT_LIST, &page, PAGE_INTO(a, ret, &page.position),
+	                        err);
 }
 
 /* ---- from READY to nothing ---- */
@@ -231,9 +219,8 @@ static int run_retirement(struct store_connection *c, void *context, struct erro
 {
 	const struct record_lookup lookup = {.id = context};
 	AUTO(arena_done) struct arena arena = {0};
-	struct rows rows = {.arena = &arena, .size = sizeof(struct artifact_record)};
 	struct artifact_record r;
-	int found = query_find(c, QUERY_ARTIFACT_FIND_ANY, &lookup, &rows, &r, err);
+	int found = query_find(c, QUERY_ARTIFACT_FIND_ANY, &lookup, INTO(&arena, &r), err);
 	struct event_subject subject;
 
 	if (found <= 0 || r.state == ARTIFACT_REMOVING)
@@ -247,9 +234,7 @@ static int run_retirement(struct store_connection *c, void *context, struct erro
 
 int store_artifact_retire(struct store *s, const char *id, struct error *err)
 {
-	const struct transaction t = {.run = run_retirement, .context = (void *)(uintptr_t)id};
-
-	return store_change(s, &t, err);
+	return store_change(s, run_retirement, id, err);
 }
 
 int store_artifact_remove(struct store *s, const char *id, struct error *err)
@@ -262,14 +247,10 @@ int store_artifact_remove(struct store *s, const char *id, struct error *err)
 static int list_some(struct store *s, struct arena *a, enum query_name query,
                      const struct artifact_due *due, struct artifact_list *ret, struct error *err)
 {
-	struct rows rows = {.arena = a, .size = sizeof(struct artifact_record)};
 	struct artifact_due takes = *due;
 
 	takes.limit = due->limit > 0 && due->limit < BATCH_MAX ? due->limit : BATCH_MAX;
-	if (store_read_query(s, query, &takes, &rows, err) < 0)
-		return -1;
-	*ret = (struct artifact_list){.items = rows.items, .count = rows.count};
-	return 0;
+	return store_list_query(s, query, &takes, LIST_INTO(a, ret), err);
 }
 
 int store_artifact_list_due(struct store *s, struct arena *a, const struct artifact_due *due,
@@ -303,7 +284,5 @@ static int run_usage(struct store_connection *c, void *context, struct error *er
 int store_artifact_usage_write(struct store *s, const struct artifact_usage *usage,
                                struct error *err)
 {
-	struct artifact_usage copy = *usage;
-
-	return store_change(s, &(struct transaction){.run = run_usage, .context = &copy}, err);
+	return store_change(s, run_usage, usage, err);
 }

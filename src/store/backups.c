@@ -7,6 +7,7 @@
 #include "store/event_rows.h"
 #include "store/pages.h"
 #include "store/query.h"
+#include "store/transaction_parts.h"
 
 WORDS_OF(backup_state, BACKUP_REMOVING + 1)
 
@@ -67,19 +68,14 @@ static int run_insertion(struct store_connection *c, void *context, struct error
 {
 	const struct backup_insertion *insertion = context;
 	const struct backup_record *r = insertion->record;
-	const struct record_lookup project = {.project_id = r->project_id};
-	int count = query_run(c, QUERY_BACKUP_INSERT, r, NULL, err);
-	int64_t held;
 
-	if (count == 0)
-		return FAIL(err, ERROR_CONFLICT, "a backup named '%s' exists already", r->name);
-	if (count < 0 || query_count(c, QUERY_BACKUP_COUNT, &project, &held, err) < 0)
+	if (ROW_OR(query_run(c, QUERY_BACKUP_INSERT, r, NULL, err),
+	           FAIL(err, ERROR_CONFLICT, "a backup named '%s' exists already", r->name)) < 0)
 		return -1;
-	if (held <= insertion->project_max)
+	if (project_check_count(c, QUERY_BACKUP_COUNT, r->project_id, insertion->project_max,
+	                        "backups", err) == 0)
 		return 0;
-	(void)FAIL(err, ERROR_LIMIT, "the project has %u backups already", insertion->project_max);
-	error_hint(err, "remove one");
-	return -1;
+	return err->code == ERROR_LIMIT ? FAIL_HINT(err, "remove one") : -1;
 }
 
 int store_backup_insert(struct store *s, const struct backup_record *r, unsigned project_max,
@@ -87,47 +83,38 @@ int store_backup_insert(struct store *s, const struct backup_record *r, unsigned
 {
 	struct backup_insertion insertion = {r, project_max};
 
-	return store_change(s, &(struct transaction){.run = run_insertion, .context = &insertion},
-	                    err);
+	return store_change(s, run_insertion, &insertion, err);
 }
 
 int store_backup_find(struct store *s, struct arena *a, const char *project_id,
                       const char *id_or_name, struct backup_record *ret, struct error *err)
 {
 	const struct record_lookup lookup = {.project_id = project_id, .id = id_or_name};
-	struct rows rows = {.arena = a, .size = sizeof(*ret)};
-	int found = store_find_query(s, QUERY_BACKUP_FIND, &lookup, &rows, ret, err);
 
-	if (found == 0)
-		return FAIL(err, ERROR_NOT_FOUND, "no backup '%s'", id_or_name);
-	return found < 0 ? -1 : 0;
+	return ROW_OR(store_find_query(s, QUERY_BACKUP_FIND, &lookup, INTO(a, ret), err),
+	              FAIL(err, ERROR_NOT_FOUND, "no backup '%s'", id_or_name));
 }
 
 int store_backup_list(struct store *s, struct arena *a, const struct backup_filter *filter,
                       struct backup_list *ret, struct error *err)
 {
-	struct rows rows = {.arena = a, .size = sizeof(struct backup_record)};
 	struct backup_page page = {
 	        .project_id = filter->project_id,
 	        .holder_id = filter->holder_id,
 	        .node = filter->node,
 	};
-	const char *next;
 
-	if (page_begin(&page.position, filter->page, filter->limit, err) < 0 ||
-	    store_read_query(s, QUERY_BACKUP_LIST, &page, &rows, err) < 0)
+	if (page_begin(&page.position, filter->page, filter->limit, err) < 0)
 		return -1;
-	next = page_end(&page.position, QUERY_BACKUP_LIST, &rows);
-	*ret = (struct backup_list){rows.items, rows.count, next};
-	return 0;
+	return store_list_query(s, QUERY_BACKUP_LIST, &page, PAGE_INTO(a, ret, &page.position),
+	                        err);
 }
 
 static int find_of_id(struct store_connection *c, struct arena *a, const char *id,
                       struct backup_record *ret, struct error *err)
 {
-	struct rows rows = {.arena = a, .size = sizeof(*ret)};
 
-	return query_find(c, QUERY_BACKUP_OF_ID, &(struct record_lookup){.id = id}, &rows, ret,
+	return query_find(c, QUERY_BACKUP_OF_ID, &(struct record_lookup){.id = id}, INTO(a, ret),
 	                  err);
 }
 
@@ -149,11 +136,9 @@ static int run_update(struct store_connection *c, void *context, struct error *e
 	AUTO(arena_done) struct arena arena = {0};
 	struct backup_record before;
 	int found = has_ended ? find_of_id(c, &arena, r->id, &before, err) : 0;
-	int count = found < 0 ? -1 : query_run(c, QUERY_BACKUP_UPDATE, r, NULL, err);
 
-	if (count == 0)
-		return FAIL(err, ERROR_NOT_FOUND, "no backup '%s'", r->id);
-	if (count < 0)
+	if (found < 0 || ROW_OR(query_run(c, QUERY_BACKUP_UPDATE, r, NULL, err),
+	                        FAIL(err, ERROR_NOT_FOUND, "no backup '%s'", r->id)) < 0)
 		return -1;
 	/* Only a change of state adds an event; a READY backup is updated with the progress of its
 	 * readers. */
@@ -167,11 +152,7 @@ static int run_update(struct store_connection *c, void *context, struct error *e
 int store_backup_update(struct store *s, const struct backup_record *r, bool is_lazy,
                         struct error *err)
 {
-	struct backup_record copy = *r;
-
-	return store_change(
-	        s, &(struct transaction){.run = run_update, .context = &copy, .is_lazy = is_lazy},
-	        err);
+	return store_transact(s, &(struct transaction){run_update, r, is_lazy}, err);
 }
 
 /* A backup that never became READY adds no event. */
@@ -193,5 +174,5 @@ int store_backup_remove(struct store *s, const char *id, struct error *err)
 {
 	struct record_lookup lookup = {.id = id};
 
-	return store_change(s, &(struct transaction){.run = run_removal, .context = &lookup}, err);
+	return store_change(s, run_removal, &lookup, err);
 }

@@ -26,6 +26,11 @@ struct snapshot_ref {
 	const char *id;
 };
 
+struct snapshot_refs {
+	const struct snapshot_ref *items;
+	size_t count;
+};
+
 const struct column columns_of_build_record[] = {
         TEXT_OF(build_record, id),
         TEXT_OF(build_record, project_id),
@@ -100,53 +105,38 @@ const char *build_state_name(enum build_state state)
 
 int store_build_insert(struct store *s, const struct build_record *r, struct error *err)
 {
-	int count = store_change_query(s, QUERY_BUILD_INSERT, r, err);
-
-	if (count == 0)
-		return FAIL(err, ERROR_CONFLICT, "a build '%s' exists already", r->id);
-	return count < 0 ? -1 : 0;
+	return ROW_OR(store_change_query(s, QUERY_BUILD_INSERT, r, err),
+	              FAIL(err, ERROR_CONFLICT, "a build '%s' exists already", r->id));
 }
 
 int store_build_find(struct store *s, struct arena *a, const char *project_id, const char *id,
                      struct build_record *ret, struct error *err)
 {
 	const struct record_lookup lookup = {.project_id = project_id, .id = id};
-	struct rows rows = {.arena = a, .size = sizeof(*ret)};
-	int found = store_find_query(s, QUERY_BUILD_FIND, &lookup, &rows, ret, err);
 
-	if (found == 0)
-		return FAIL(err, ERROR_NOT_FOUND, "no build '%.60s'", id);
-	return found < 0 ? -1 : 0;
+	return ROW_OR(store_find_query(s, QUERY_BUILD_FIND, &lookup, INTO(a, ret), err),
+	              FAIL(err, ERROR_NOT_FOUND, "no build '%.60s'", id));
 }
 
 int store_build_list(struct store *s, struct arena *a, const struct build_filter *filter,
                      struct build_list *ret, struct error *err)
 {
-	struct rows rows = {.arena = a, .size = sizeof(struct build_record)};
 	struct build_page page = {
 	        .project_id = filter->project_id,
 	        .name = filter->name,
 	};
-	const char *next;
 
-	if (page_begin(&page.position, filter->page, filter->limit, err) < 0 ||
-	    store_read_query(s, QUERY_BUILD_LIST, &page, &rows, err) < 0)
+	if (page_begin(&page.position, filter->page, filter->limit, err) < 0)
 		return -1;
-	next = page_end(&page.position, QUERY_BUILD_LIST, &rows);
-	*ret = (struct build_list){rows.items, rows.count, next};
-	return 0;
+	return store_list_query(s, QUERY_BUILD_LIST, &page, PAGE_INTO(a, ret, &page.position), err);
 }
 
 int store_build_list_unfinished(struct store *s, struct arena *a, const char *node,
                                 struct build_list *ret, struct error *err)
 {
 	const struct record_lookup lookup = {.id = node};
-	struct rows rows = {.arena = a, .size = sizeof(struct build_record)};
 
-	if (store_read_query(s, QUERY_BUILD_UNFINISHED, &lookup, &rows, err) < 0)
-		return -1;
-	*ret = (struct build_list){.items = rows.items, .count = rows.count};
-	return 0;
+	return store_list_query(s, QUERY_BUILD_UNFINISHED, &lookup, LIST_INTO(a, ret), err);
 }
 
 /* A template may be built many times: the detail holds the build's id. */
@@ -174,10 +164,9 @@ static int run_update(struct store_connection *c, void *context, struct error *e
 {
 	const struct build_record *r = context;
 	AUTO(arena_done) struct arena arena = {0};
-	struct rows rows = {.arena = &arena, .size = sizeof(struct build_record)};
 	struct build_record before;
-	int found = query_find(c, QUERY_BUILD_FIND, &(struct record_lookup){.id = r->id}, &rows,
-	                       &before, err);
+	int found = query_find(c, QUERY_BUILD_FIND, &(struct record_lookup){.id = r->id},
+	                       INTO(&arena, &before), err);
 	int count = found > 0 ? query_run(c, QUERY_BUILD_UPDATE, r, NULL, err) : found;
 
 	if (count == 0)
@@ -192,13 +181,9 @@ static int run_update(struct store_connection *c, void *context, struct error *e
 
 int store_build_update(struct store *s, const struct build_record *r, struct error *err)
 {
-	struct build_record copy = *r;
+	const struct transaction update = {run_update, r, .is_lazy = !build_has_ended(r->state)};
 
-	return store_change(s,
-	                    &(struct transaction){.run = run_update,
-	                                          .context = &copy,
-	                                          .is_lazy = !build_has_ended(r->state)},
-	                    err);
+	return store_transact(s, &update, err);
 }
 
 int store_build_remove(struct store *s, const char *project_id, const char *id, struct error *err)
@@ -225,29 +210,15 @@ int store_build_purge(struct store *s, int64_t before, struct error *err)
 
 /* ---- logs ---- */
 
-static int run_log_add(struct store_connection *c, void *context, struct error *err)
-{
-	return query_run(c, QUERY_BUILD_LOG_ADD, context, NULL, err) < 0 ? -1 : 0;
-}
-
 int store_build_log_add(struct store *s, const struct build_chunk *chunk, struct error *err)
 {
-	struct build_chunk copy = *chunk;
-
-	return store_change(
-	        s, &(struct transaction){.run = run_log_add, .context = &copy, .is_lazy = true},
-	        err);
+	return store_change_query_lazily(s, QUERY_BUILD_LOG_ADD, chunk, err) < 0 ? -1 : 0;
 }
 
 int store_build_log_list(struct store *s, struct arena *a, const struct build_log_page *page,
                          struct build_chunks *ret, struct error *err)
 {
-	struct rows rows = {.arena = a, .size = sizeof(struct build_chunk)};
-
-	if (store_read_query(s, QUERY_BUILD_LOG_LIST, page, &rows, err) < 0)
-		return -1;
-	*ret = (struct build_chunks){rows.items, rows.count};
-	return 0;
+	return store_list_query(s, QUERY_BUILD_LOG_LIST, page, LIST_INTO(a, ret), err);
 }
 
 /* ---- layers ---- */
@@ -260,25 +231,12 @@ int store_build_cache_put(struct store *s, const struct cached_layer *layer, str
 int store_build_cache_find(struct store *s, struct arena *a, const struct cached_layer *key,
                            struct cached_layer *ret, struct error *err)
 {
-	struct rows rows = {.arena = a, .size = sizeof(*ret)};
-	int count = store_read_query(s, QUERY_BUILD_CACHE_FIND, key, &rows, err);
-
-	if (count > 0)
-		*ret = *(struct cached_layer *)rows.items;
-	return count;
-}
-
-static int run_touch(struct store_connection *c, void *context, struct error *err)
-{
-	return query_run(c, QUERY_BUILD_CACHE_TOUCH, context, NULL, err) < 0 ? -1 : 0;
+	return store_find_query(s, QUERY_BUILD_CACHE_FIND, key, INTO(a, ret), err);
 }
 
 int store_build_cache_touch(struct store *s, const struct cached_layer *layer, struct error *err)
 {
-	struct cached_layer copy = *layer;
-
-	return store_change(
-	        s, &(struct transaction){.run = run_touch, .context = &copy, .is_lazy = true}, err);
+	return store_change_query_lazily(s, QUERY_BUILD_CACHE_TOUCH, layer, err) < 0 ? -1 : 0;
 }
 
 int store_build_cache_remove(struct store *s, const char *snapshot_id, struct error *err)
@@ -296,12 +254,8 @@ int store_build_cache_list(struct store *s, struct arena *a,
 	                                      .project_id = filter->project_id,
 	                                      .template_id = filter->template_id,
 	                                      .limit = filter->limit};
-	struct rows rows = {.arena = a, .size = sizeof(struct cached_layer)};
 
-	if (store_read_query(s, QUERY_BUILD_CACHE_LIST, &page, &rows, err) < 0)
-		return -1;
-	*ret = (struct cached_layers){rows.items, rows.count};
-	return 0;
+	return store_list_query(s, QUERY_BUILD_CACHE_LIST, &page, LIST_INTO(a, ret), err);
 }
 
 int store_layers_unused(struct store *s, struct arena *a, const struct layer_filter *filter,
@@ -309,16 +263,14 @@ int store_layers_unused(struct store *s, struct arena *a, const struct layer_fil
 {
 	const struct build_cache_page page = {
 	        .node = filter->node, .before = filter->before, .limit = list_limit(filter->limit)};
-	struct rows rows = {.arena = a, .size = sizeof(struct snapshot_ref)};
-	const struct snapshot_ref *refs;
+	struct snapshot_refs refs;
 
-	if (store_read_query(s, QUERY_LAYER_UNUSED, &page, &rows, err) < 0)
+	if (store_list_query(s, QUERY_LAYER_UNUSED, &page, LIST_INTO(a, &refs), err) < 0)
 		return -1;
-	refs = rows.items;
-	ret->items = ARENA_ARRAY(a, const char *, rows.count + 1);
-	ret->count = rows.count;
-	for (size_t i = 0; i < rows.count; i++)
-		ret->items[i] = refs[i].id;
+	ret->items = ARENA_ARRAY(a, const char *, refs.count + 1);
+	ret->count = refs.count;
+	for (size_t i = 0; i < refs.count; i++)
+		ret->items[i] = refs.items[i].id;
 	return 0;
 }
 

@@ -3,6 +3,7 @@
 
 #include "store/column_rows.h"
 #include "store/query.h"
+#include "store/transaction_parts.h"
 
 WORDS_OF(job_channel, JOB_CHANNEL_COUNT)
 
@@ -35,24 +36,18 @@ static int run_put(struct store_connection *c, void *context, struct error *err)
 	const struct put *put = context;
 	struct channel_record r = *put->record;
 	const struct channel_ref ref = {r.project_id, r.name};
-	const struct record_lookup of_project = {.project_id = r.project_id};
 	AUTO(arena_done) struct arena arena = {0};
-	struct rows rows = {.arena = &arena, .size = sizeof(r)};
 	struct channel_record old;
-	int64_t held;
-	int found = query_find(c, QUERY_CHANNEL_FIND, &ref, &rows, &old, err);
+	int found = query_find(c, QUERY_CHANNEL_FIND, &ref, INTO(&arena, &old), err);
 
 	if (found < 0)
 		return -1;
 	if (found > 0)
 		r.id = old.id;
-	if (query_run(c, found ? QUERY_CHANNEL_UPDATE : QUERY_CHANNEL_INSERT, &r, NULL, err) < 0 ||
-	    query_count(c, QUERY_CHANNEL_COUNT, &of_project, &held, err) < 0)
+	if (query_run(c, found ? QUERY_CHANNEL_UPDATE : QUERY_CHANNEL_INSERT, &r, NULL, err) < 0)
 		return -1;
-	if (held > put->channels_max)
-		return FAIL(err, ERROR_LIMIT, "the project has %u channels already",
-		            put->channels_max);
-	return 0;
+	return project_check_count(c, QUERY_CHANNEL_COUNT, r.project_id, put->channels_max,
+	                           "channels", err);
 }
 
 int store_channel_put(struct store *s, const struct channel_record *r, unsigned channels_max,
@@ -60,7 +55,7 @@ int store_channel_put(struct store *s, const struct channel_record *r, unsigned 
 {
 	struct put put = {r, channels_max};
 
-	return store_change(s, &(struct transaction){.run = run_put, .context = &put}, err);
+	return store_change(s, run_put, &put, err);
 }
 
 static int not_found(const char *name, struct error *err)
@@ -71,31 +66,20 @@ static int not_found(const char *name, struct error *err)
 int store_channel_find(struct store *s, struct arena *a, const struct channel_ref *ref,
                        struct channel_record *ret, struct error *err)
 {
-	struct rows rows = {.arena = a, .size = sizeof(*ret)};
-	int found = store_find_query(s, QUERY_CHANNEL_FIND, ref, &rows, ret, err);
-
-	if (found == 0)
-		return not_found(ref->name, err);
-	return found < 0 ? -1 : 0;
+	return ROW_OR(store_find_query(s, QUERY_CHANNEL_FIND, ref, INTO(a, ret), err),
+	              not_found(ref->name, err));
 }
 
 int store_channel_list(struct store *s, struct arena *a, const char *project_id,
                        struct channel_list *ret, struct error *err)
 {
 	const struct record_lookup lookup = {.project_id = project_id};
-	struct rows rows = {.arena = a, .size = sizeof(struct channel_record)};
 
-	if (store_read_query(s, QUERY_CHANNEL_LIST, &lookup, &rows, err) < 0)
-		return -1;
-	*ret = (struct channel_list){rows.items, rows.count};
-	return 0;
+	return store_list_query(s, QUERY_CHANNEL_LIST, &lookup, LIST_INTO(a, ret), err);
 }
 
 int store_channel_remove(struct store *s, const struct channel_ref *ref, struct error *err)
 {
-	int count = store_change_query(s, QUERY_CHANNEL_REMOVE, ref, err);
-
-	if (count == 0)
-		return not_found(ref->name, err);
-	return count < 0 ? -1 : 0;
+	return ROW_OR(store_change_query(s, QUERY_CHANNEL_REMOVE, ref, err),
+	              not_found(ref->name, err));
 }

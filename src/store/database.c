@@ -33,9 +33,9 @@ int store_open(const char *dsn, struct store **ret, struct error *err)
 	}
 	/* The error does not repeat the DSN, which may hold a password. */
 	error_set(err, ERROR_INVALID, 0, HERE, "the store's address names no known database");
-	error_hint(err, "sqlite:/path/to/atoll.db, sqlite::memory:, postgresql://user@host/name or "
-	                "postgresql:host=/run/postgresql dbname=name");
-	return -1;
+	return FAIL_HINT(
+	        err, "sqlite:/path/to/atoll.db, sqlite::memory:, postgresql://user@host/name or "
+	             "postgresql:host=/run/postgresql dbname=name");
 }
 
 void store_close(struct store *store)
@@ -65,18 +65,13 @@ int store_sync_wait(struct store *store, uint64_t sync, struct error *err)
 	return store->driver->sync_wait(store, sync, err);
 }
 
-static int run_ping(struct store_connection *c, void *context, struct error *err)
-{
-	struct rows rows = {.arena = context, .size = sizeof(struct row_count)};
-
-	return query_run(c, QUERY_STORE_PING, NULL, &rows, err) < 0 ? -1 : 0;
-}
-
 int store_ping(struct store *store, struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
+	struct row_count count;
 
-	return store_read(store, &(struct transaction){.run = run_ping, .context = &arena}, err);
+	return store_find_query(store, QUERY_STORE_PING, NULL, INTO(&arena, &count), err) < 0 ? -1
+	                                                                                      : 0;
 }
 
 int store_tidy(struct store *store, struct error *err)

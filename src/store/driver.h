@@ -40,6 +40,9 @@ struct store_connection {
 	struct store *store;
 };
 
+MUST_CHECK int transaction_run(const struct transaction *t, struct store_connection *c,
+                               struct error *err);
+
 struct store_driver {
 	bool is_shared; /* other servers use the same database */
 	/* `place` is the DSN without its scheme. */

@@ -149,9 +149,7 @@ static int run_add(struct store_connection *c, void *context, struct error *err)
 
 int store_event_add(struct store *s, const struct event_record *event, struct error *err)
 {
-	struct event_record copy = *event;
-
-	return store_change(s, &(struct transaction){.run = run_add, .context = &copy}, err);
+	return store_change(s, run_add, event, err);
 }
 
 /* ---- reading ---- */
@@ -194,12 +192,10 @@ int store_event_list(struct store *s, struct arena *a, const struct event_page *
 	        .before = page->before > 0 ? page->before : INT64_MAX,
 	        .limit = list_limit(page->limit),
 	};
-	struct rows rows = {.arena = a, .size = sizeof(struct event_record)};
+	enum query_name query = event_queries[page->newest][page->sandbox_id != NULL];
 
-	if (store_read_query(s, event_queries[page->newest][page->sandbox_id != NULL], &search,
-	                     &rows, err) < 0)
+	if (store_list_query(s, query, &search, LIST_INTO(a, ret), err) < 0)
 		return -1;
-	*ret = (struct event_list){rows.items, rows.count};
 	if (page->newest)
 		reverse_events(ret);
 	return 0;
@@ -208,36 +204,28 @@ int store_event_list(struct store *s, struct arena *a, const struct event_page *
 static int stop_at_gap(struct store *s, struct event_bounds *bounds, struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
-	struct rows rows = {.arena = &arena, .size = sizeof(struct row_count)};
 	const struct record_lookup lookup = {.now = clock_unix_ms() - GAP_MS};
-	const struct row_count *found;
+	struct row_count found = {0};
 
-	if (store_read_query(s, QUERY_EVENT_GAP, &lookup, &rows, err) < 0)
+	if (store_find_query(s, QUERY_EVENT_GAP, &lookup, INTO(&arena, &found), err) < 0)
 		return -1;
-	found = rows.items;
-	if (rows.count > 0 && found->count > 0 && found->count < bounds->newest)
-		bounds->newest = found->count;
+	if (found.count > 0 && found.count < bounds->newest)
+		bounds->newest = found.count;
 	return 0;
 }
 
 int store_event_bounds(struct store *s, struct event_bounds *ret, struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
-	struct rows rows = {.arena = &arena, .size = sizeof(*ret)};
+	int found = store_find_query(s, QUERY_EVENT_BOUNDS, NULL, INTO(&arena, ret), err);
 
-	if (store_read_query(s, QUERY_EVENT_BOUNDS, NULL, &rows, err) < 0)
+	if (found < 0)
 		return -1;
-	assert(rows.count == 1);
-	*ret = *(const struct event_bounds *)rows.items;
+	assert(found == 1);
 	return s->driver->is_shared ? stop_at_gap(s, ret, err) : 0;
 }
 
 /* ---- purging ---- */
-
-static int run_purge(struct store_connection *c, void *context, struct error *err)
-{
-	return query_run(c, QUERY_EVENT_PURGE, context, NULL, err) < 0 ? -1 : 0;
-}
 
 /* Checks only the oldest events: they are in order of time, apart from small differences between
  * clocks and commits. */
@@ -246,8 +234,6 @@ int store_event_purge(struct store *s, const struct event_retention *keep, bool 
 {
 	struct event_bounds bounds;
 	struct event_purge purge = {.before = keep->before};
-	const struct transaction transaction = {
-	        .run = run_purge, .context = &purge, .is_lazy = true};
 
 	*ret_more = false;
 	if (store_event_bounds(s, &bounds, err) < 0)
@@ -259,5 +245,5 @@ int store_event_purge(struct store *s, const struct event_retention *keep, bool 
 	purge.end = bounds.oldest + PURGE_MAX < bounds.newest ? bounds.oldest + PURGE_MAX
 	                                                      : bounds.newest;
 	*ret_more = purge.end < bounds.newest;
-	return store_change(s, &transaction, err);
+	return store_change_query_lazily(s, QUERY_EVENT_PURGE, &purge, err) < 0 ? -1 : 0;
 }

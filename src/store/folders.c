@@ -20,38 +20,25 @@ int store_folder_find(struct store *s, struct arena *a, const char *node, struct
                       struct error *err)
 {
 	const struct record_lookup lookup = {.id = node};
-	struct rows rows = {.arena = a, .size = sizeof(*ret)};
 
-	if (store_read_query(s, QUERY_FOLDER_FIND, &lookup, &rows, err) < 0)
-		return -1;
-	if (rows.count == 0)
-		return FAIL(err, ERROR_NOT_FOUND, "the store knows no data folder of node '%s'",
-		            node);
-	*ret = *(const struct folder_record *)rows.items;
-	return 0;
+	return ROW_OR(
+	        store_find_query(s, QUERY_FOLDER_FIND, &lookup, INTO(a, ret), err),
+	        FAIL(err, ERROR_NOT_FOUND, "the store knows no data folder of node '%s'", node));
 }
 
 static int run_beat(struct store_connection *c, void *context, struct error *err)
 {
 	const struct folder_record *r = context;
-	int changed = query_run(c, QUERY_FOLDER_BEAT, r, NULL, err);
 
-	if (changed < 0)
-		return -1;
-	if (changed == 0)
-		return FAIL(err, ERROR_CONFLICT,
-		            "the data folder of node '%s' is in another server's hands", r->node);
-	return 0;
+	return ROW_OR(query_run(c, QUERY_FOLDER_BEAT, r, NULL, err),
+	              FAIL(err, ERROR_CONFLICT,
+	                   "the data folder of node '%s' is in another server's hands", r->node));
 }
 
 int store_folder_beat(struct store *s, const struct folder_record *r, bool is_lazy,
                       struct error *err)
 {
-	struct folder_record record = *r;
-	const struct transaction transaction = {
-	        .run = run_beat, .context = &record, .is_lazy = is_lazy};
-
-	return store_change(s, &transaction, err);
+	return store_transact(s, &(struct transaction){run_beat, r, is_lazy}, err);
 }
 
 static int run_shift(struct store_connection *c, void *context, struct error *err)
@@ -66,9 +53,8 @@ static int run_shift(struct store_connection *c, void *context, struct error *er
 int store_folder_shift(struct store *s, const char *node, int64_t by_ms, struct error *err)
 {
 	struct record_lookup shift = {.id = node, .now = by_ms};
-	const struct transaction transaction = {.run = run_shift, .context = &shift};
 
-	if (store_change(s, &transaction, err) < 0)
+	if (store_change(s, run_shift, &shift, err) < 0)
 		return FAIL_CONTEXT(err, "move the times of sandboxes");
 	return 0;
 }

@@ -63,14 +63,10 @@ const struct column columns_of_project_storage[] = {
 int store_holding_list(struct store *s, struct arena *a, const struct holding_page *page,
                        struct holding_list *ret, struct error *err)
 {
-	struct rows rows = {.arena = a, .size = sizeof(struct holding_record)};
 	struct holding_page takes = *page;
 
 	takes.limit = page->limit > PAGE_MAX ? PAGE_MAX : page->limit;
-	if (store_read_query(s, QUERY_HOLDING_LIST, &takes, &rows, err) < 0)
-		return -1;
-	*ret = (struct holding_list){rows.items, rows.count};
-	return 0;
+	return store_list_query(s, QUERY_HOLDING_LIST, &takes, LIST_INTO(a, ret), err);
 }
 
 static int run_write(struct store_connection *c, void *context, struct error *err)
@@ -91,10 +87,7 @@ static int run_write(struct store_connection *c, void *context, struct error *er
 
 int store_holding_write(struct store *s, const struct holding_usage *usage, struct error *err)
 {
-	struct holding_usage copy = *usage;
-
-	return store_change(
-	        s, &(struct transaction){.run = run_write, .context = &copy, .is_lazy = true}, err);
+	return store_change_lazily(s, run_write, usage, err);
 }
 
 int store_holding_expect(struct store *s, const char *id, int64_t bytes, int64_t now,
@@ -109,24 +102,13 @@ int store_project_storage(struct store *s, const struct storage_look *look,
                           struct project_storage *ret, struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
-	struct rows rows = {.arena = &arena, .size = sizeof(*ret)};
-	int count = store_read_query(s, QUERY_PROJECT_STORAGE, look, &rows, err);
 
-	if (count < 0)
-		return -1;
-	if (count != 1)
-		return FAIL(err, ERROR_SYSTEM, "the storage of project '%s' has %d rows",
-		            look->project_id, count);
-	*ret = *(struct project_storage *)rows.items;
-	return 0;
-}
-
-static int run_tidy(struct store_connection *c, UNUSED void *context, struct error *err)
-{
-	return query_run(c, QUERY_HOLDING_TIDY, NULL, NULL, err) < 0 ? -1 : 0;
+	return ROW_OR(store_find_query(s, QUERY_PROJECT_STORAGE, look, INTO(&arena, ret), err),
+	              FAIL(err, ERROR_SYSTEM, "the storage of project '%s' has no row",
+	                   look->project_id));
 }
 
 int store_holding_tidy(struct store *s, struct error *err)
 {
-	return store_change(s, &(struct transaction){.run = run_tidy, .is_lazy = true}, err);
+	return store_change_query_lazily(s, QUERY_HOLDING_TIDY, NULL, err) < 0 ? -1 : 0;
 }

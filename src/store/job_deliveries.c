@@ -28,33 +28,26 @@ int store_job_to_deliver(struct store *s, struct arena *a, int64_t now, struct j
                          struct error *err)
 {
 	const struct record_lookup lookup = {.now = now};
-	struct rows rows = {.arena = a, .size = sizeof(struct job_record)};
 
-	if (store_read_query(s, QUERY_JOB_TO_DELIVER, &lookup, &rows, err) < 0)
-		return -1;
-	*ret = (struct job_list){rows.items, rows.count};
-	return 0;
+	return store_list_query(s, QUERY_JOB_TO_DELIVER, &lookup, LIST_INTO(a, ret), err);
 }
 
 int store_job_next_delivery(struct store *s, int64_t *ret_at, struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
-	struct rows rows = {.arena = &arena, .size = sizeof(struct row_count)};
+	struct row_count at = {0};
 
-	if (store_read_query(s, QUERY_JOB_NEXT_DELIVERY, NULL, &rows, err) < 0)
+	if (store_find_query(s, QUERY_JOB_NEXT_DELIVERY, NULL, INTO(&arena, &at), err) < 0)
 		return -1;
-	*ret_at = rows.count > 0 ? ((const struct row_count *)rows.items)->count : 0;
+	*ret_at = at.count;
 	return 0;
 }
 
 static int change_delivery(struct store *s, enum query_name query,
                            const struct job_delivery_change *c, struct error *err)
 {
-	int count = store_change_query(s, query, c, err);
-
-	if (count == 0)
-		return FAIL(err, ERROR_CONFLICT, "this attempt is over");
-	return count < 0 ? -1 : 0;
+	return ROW_OR(store_change_query(s, query, c, err),
+	              FAIL(err, ERROR_CONFLICT, "this attempt is over"));
 }
 
 int store_job_delivery_claim(struct store *s, const struct job_delivery_change *c,
@@ -76,25 +69,18 @@ int store_job_deliveries_lost(struct store *s, const struct job_delivery_change 
 
 int store_job_deliver_again(struct store *s, const struct job_ref *ref, struct error *err)
 {
-	int count = store_change_query(s, QUERY_JOB_DELIVER_AGAIN, ref, err);
-
-	if (count == 0)
-		return FAIL(err, ERROR_CONFLICT,
-		            "background job '%.40s' has no message that was delivered or given up",
-		            ref->id);
-	return count < 0 ? -1 : 0;
+	return ROW_OR(store_change_query(s, QUERY_JOB_DELIVER_AGAIN, ref, err),
+	              FAIL(err, ERROR_CONFLICT,
+	                   "background job '%.40s' has no message that was delivered or given up",
+	                   ref->id));
 }
 
 int store_job_deliveries(struct store *s, struct arena *a, const struct job_delivery_page *page,
                          struct job_list *ret, struct error *err)
 {
 	struct job_delivery_page copy = *page;
-	struct rows rows = {.arena = a, .size = sizeof(struct job_record)};
 
 	copy.before = page->before > 0 ? page->before : INT64_MAX;
 	copy.limit = list_limit(page->limit);
-	if (store_read_query(s, QUERY_JOB_DELIVERIES, &copy, &rows, err) < 0)
-		return -1;
-	*ret = (struct job_list){rows.items, rows.count};
-	return 0;
+	return store_list_query(s, QUERY_JOB_DELIVERIES, &copy, LIST_INTO(a, ret), err);
 }

@@ -150,8 +150,7 @@ static int run_insert(struct store_connection *c, void *context, struct error *e
 		return 0;
 	(void)FAIL(err, ERROR_LIMIT, "the sandbox runs %u background jobs already",
 	           insertion->running_max);
-	error_hint(err, "wait for one to end, or stop one");
-	return -1;
+	return FAIL_HINT(err, "wait for one to end, or stop one");
 }
 
 int store_job_insert(struct store *s, const struct job_record *r, unsigned running_max,
@@ -159,17 +158,13 @@ int store_job_insert(struct store *s, const struct job_record *r, unsigned runni
 {
 	struct job_insertion insertion = {r, running_max};
 
-	return store_change(s, &(struct transaction){.run = run_insert, .context = &insertion},
-	                    err);
+	return store_change(s, run_insert, &insertion, err);
 }
 
 int store_job_started(struct store *s, const struct job_start *start, struct error *err)
 {
-	int count = store_change_query(s, QUERY_JOB_STARTED, start, err);
-
-	if (count == 0)
-		return FAIL(err, ERROR_CONFLICT, "job '%.40s' has another process", start->id);
-	return count < 0 ? -1 : 0;
+	return ROW_OR(store_change_query(s, QUERY_JOB_STARTED, start, err),
+	              FAIL(err, ERROR_CONFLICT, "job '%.40s' has another process", start->id));
 }
 
 /* ---- reading ---- */
@@ -190,52 +185,35 @@ static int not_found(const char *id, struct error *err)
 }
 
 static int read_job(struct store *s, enum query_name query, const struct job_ref *ref,
-                    struct rows *rows, struct error *err)
+                    const struct row_target *ret, struct error *err)
 {
-	int count = store_read_query(s, query, ref, rows, err);
-
-	if (count == 0)
-		return not_found(ref->id, err);
-	if (count < 0)
+	if (ROW_OR(store_find_query(s, query, ref, ret, err), not_found(ref->id, err)) < 0)
 		return -1;
-	hide_end(rows->items);
+	hide_end(ret->ret);
 	return 0;
 }
 
 int store_job_find(struct store *s, struct arena *a, const struct job_ref *ref,
                    struct job_record *ret, struct error *err)
 {
-	struct rows rows = {.arena = a, .size = sizeof(*ret)};
-
-	if (read_job(s, QUERY_JOB_FIND, ref, &rows, err) < 0)
-		return -1;
-	*ret = *(struct job_record *)rows.items;
-	return 0;
+	return read_job(s, QUERY_JOB_FIND, ref, INTO(a, ret), err);
 }
 
 int store_job_look(struct store *s, struct arena *a, const char *id, struct job_record *ret,
                    struct error *err)
 {
-	const struct job_ref ref = {.id = id};
-	struct rows rows = {.arena = a, .size = sizeof(*ret)};
-
-	if (read_job(s, QUERY_JOB_LOOK, &ref, &rows, err) < 0)
-		return -1;
-	*ret = *(struct job_record *)rows.items;
-	return 0;
+	return read_job(s, QUERY_JOB_LOOK, &(struct job_ref){.id = id}, INTO(a, ret), err);
 }
 
 int store_job_list(struct store *s, struct arena *a, const struct job_page *page,
                    struct job_list *ret, struct error *err)
 {
 	struct job_page copy = *page;
-	struct rows rows = {.arena = a, .size = sizeof(struct job_record)};
 
 	copy.before = page->before > 0 ? page->before : INT64_MAX;
 	copy.limit = list_limit(page->limit);
-	if (store_read_query(s, QUERY_JOB_LIST, &copy, &rows, err) < 0)
+	if (store_list_query(s, QUERY_JOB_LIST, &copy, LIST_INTO(a, ret), err) < 0)
 		return -1;
-	*ret = (struct job_list){rows.items, rows.count};
 	for (size_t i = 0; i < ret->count; i++)
 		hide_end(&ret->items[i]);
 	return 0;
@@ -245,12 +223,8 @@ int store_job_running(struct store *s, struct arena *a, const char *after, struc
                       struct error *err)
 {
 	const struct record_lookup lookup = {.id = after};
-	struct rows rows = {.arena = a, .size = sizeof(struct job_record)};
 
-	if (store_read_query(s, QUERY_JOB_RUNNING, &lookup, &rows, err) < 0)
-		return -1;
-	*ret = (struct job_list){rows.items, rows.count};
-	return 0;
+	return store_list_query(s, QUERY_JOB_RUNNING, &lookup, LIST_INTO(a, ret), err);
 }
 
 /* ---- ending ---- */
@@ -258,11 +232,9 @@ int store_job_running(struct store *s, struct arena *a, const char *after, struc
 int store_job_stopping(struct store *s, const char *id, struct error *err)
 {
 	const struct record_lookup lookup = {.id = id};
-	int count = store_change_query(s, QUERY_JOB_STOPPING, &lookup, err);
 
-	if (count == 0)
-		return FAIL(err, ERROR_CONFLICT, "background job '%.40s' has ended", id);
-	return count < 0 ? -1 : 0;
+	return ROW_OR(store_change_query(s, QUERY_JOB_STOPPING, &lookup, err),
+	              FAIL(err, ERROR_CONFLICT, "background job '%.40s' has ended", id));
 }
 
 struct settlement {
@@ -358,38 +330,36 @@ static void apply_end(struct arena *a, struct job_record *r, const struct job_en
 	}
 }
 
+static int fail_ended(const char *id, struct error *err)
+{
+	return FAIL(err, ERROR_CONFLICT, "background job '%.40s' has ended already", id);
+}
+
 int store_job_set_reported(struct store *s, const char *id, const struct job_end *end,
                            struct error *err)
 {
 	struct job_record r = {.id = id, .told = end->state};
-	int count;
 
 	fill_end(&r, end);
-	count = store_change_query(s, QUERY_JOB_TOLD, &r, err);
-	if (count == 0)
-		return FAIL(err, ERROR_CONFLICT, "background job '%.40s' has ended already", id);
-	return count < 0 ? -1 : 0;
+	return ROW_OR(store_change_query(s, QUERY_JOB_TOLD, &r, err), fail_ended(id, err));
 }
 
 static int run_settle(struct store_connection *c, void *context, struct error *err)
 {
 	const struct settlement *settlement = context;
 	const struct job_ref ref = {.id = settlement->id};
-	struct rows rows = {.arena = settlement->arena, .size = sizeof(struct job_record)};
 	struct job_record r;
-	int count = query_find(c, QUERY_JOB_FIND, &ref, &rows, &r, err);
+	int count = query_find(c, QUERY_JOB_FIND, &ref, INTO(settlement->arena, &r), err);
 
 	if (count <= 0)
 		return count < 0 ? -1 : not_found(settlement->id, err);
 	if (r.state != JOB_RUNNING)
-		return FAIL(err, ERROR_CONFLICT, "background job '%.40s' has ended already", r.id);
+		return fail_ended(r.id, err);
 	if (r.told == JOB_RUNNING && !settlement->end)
 		return FAIL(err, ERROR_CONFLICT, "background job '%.40s' has not ended", r.id);
 	apply_end(settlement->arena, &r, settlement->end);
-	count = query_run(c, QUERY_JOB_SETTLE, &r, NULL, err);
-	if (count == 0)
-		return FAIL(err, ERROR_CONFLICT, "background job '%.40s' has ended already", r.id);
-	if (count < 0 || add_job_event(c, settlement->arena, &r, err) < 0)
+	if (ROW_OR(query_run(c, QUERY_JOB_SETTLE, &r, NULL, err), fail_ended(r.id, err)) < 0 ||
+	    add_job_event(c, settlement->arena, &r, err) < 0)
 		return -1;
 	*settlement->ret = r;
 	return 0;
@@ -400,8 +370,7 @@ int store_job_finish(struct store *s, struct arena *a, const char *id, const str
 {
 	struct settlement settlement = {a, id, end, ret};
 
-	return store_change(s, &(struct transaction){.run = run_settle, .context = &settlement},
-	                    err);
+	return store_change(s, run_settle, &settlement, err);
 }
 
 int store_job_remove(struct store *s, const char *id, struct error *err)

@@ -52,15 +52,12 @@ static int check_member(struct store_connection *c, const struct key_record *r, 
 {
 	const struct member_record wanted = {.project_id = r->project_id, .user_id = r->user_id};
 	AUTO(arena_done) struct arena arena = {0};
-	struct rows rows = {.arena = &arena, .size = sizeof(struct member_record)};
-	int count;
+	struct member_record found;
 
 	if (!r->user_id || r->user_id[0] == '\0')
 		return 0;
-	count = query_run(c, QUERY_MEMBER_FIND, &wanted, &rows, err);
-	if (count == 0)
-		return FAIL(err, ERROR_NOT_FOUND, "no member '%s'", r->user_id);
-	return count < 0 ? -1 : 0;
+	return ROW_OR(query_find(c, QUERY_MEMBER_FIND, &wanted, INTO(&arena, &found), err),
+	              FAIL(err, ERROR_NOT_FOUND, "no member '%s'", r->user_id));
 }
 
 static int check_count(struct store_connection *c, const struct key_record *r, struct error *err)
@@ -73,25 +70,19 @@ static int check_count(struct store_connection *c, const struct key_record *r, s
 		return -1;
 	if (keys <= STORE_KEYS_MAX)
 		return 0;
-	if (query_run(c, QUERY_KEY_PURGE, &lookup, NULL, err) < 0 ||
-	    query_count(c, QUERY_KEY_COUNT, &lookup, &keys, err) < 0)
+	if (query_run(c, QUERY_KEY_PURGE, &lookup, NULL, err) < 0)
 		return -1;
-	if (keys > STORE_KEYS_MAX)
-		return FAIL(err, ERROR_LIMIT, "the project has %d keys already", STORE_KEYS_MAX);
-	return 0;
+	return project_check_count(c, QUERY_KEY_COUNT, r->project_id, STORE_KEYS_MAX, "keys", err);
 }
 
 static int run_insertion(struct store_connection *c, void *context, struct error *err)
 {
 	const struct key_record *r = context;
-	int count;
 
-	if (project_lock(c, r->project_id, err) < 0 || check_member(c, r, err) < 0)
-		return -1;
-	count = query_run(c, QUERY_KEY_INSERT, r, NULL, err);
-	if (count == 0)
-		return FAIL(err, ERROR_CONFLICT, "key '%s' exists already", r->id);
-	if (count < 0 || check_count(c, r, err) < 0)
+	if (project_lock(c, r->project_id, err) < 0 || check_member(c, r, err) < 0 ||
+	    ROW_OR(query_run(c, QUERY_KEY_INSERT, r, NULL, err),
+	           FAIL(err, ERROR_CONFLICT, "key '%s' exists already", r->id)) < 0 ||
+	    check_count(c, r, err) < 0)
 		return -1;
 	return event_add_about(c, EVENT_KEY_CREATED,
 	                       &(struct event_subject){.project_id = r->project_id, .name = r->id},
@@ -100,46 +91,38 @@ static int run_insertion(struct store_connection *c, void *context, struct error
 
 int store_key_insert(struct store *s, const struct key_record *r, struct error *err)
 {
-	struct key_record record = *r;
-
-	return store_change(s, &(struct transaction){.run = run_insertion, .context = &record},
-	                    err);
+	return store_change(s, run_insertion, r, err);
 }
 
 /* ---- find and list ---- */
 
 struct key_search {
-	struct key_record wanted;
-	struct rows rows;
-	int count;
+	struct arena *arena;
+	struct key_record wanted, *ret;
 };
 
 /* Nearly every key is found by its current secret; others have a replaced secret, or do not
  * exist. */
 static int run_search(struct store_connection *c, void *context, struct error *err)
 {
-	struct key_search *search = context;
+	const struct key_search *search = context;
+	const struct row_target *into = INTO(search->arena, search->ret);
+	int found = query_find(c, QUERY_KEY_FIND_BY_HASH, &search->wanted, into, err);
 
-	search->rows.count = 0;
-	search->count = query_run(c, QUERY_KEY_FIND_BY_HASH, &search->wanted, &search->rows, err);
-	if (search->count == 0)
-		search->count = query_run(c, QUERY_KEY_FIND_BY_OLD_HASH, &search->wanted,
-		                          &search->rows, err);
-	return search->count < 0 ? -1 : 0;
+	if (found == 0)
+		found = query_find(c, QUERY_KEY_FIND_BY_OLD_HASH, &search->wanted, into, err);
+	return ROW_OR(found, FAIL(err, ERROR_NOT_FOUND, "no such key"));
 }
 
 int store_key_find_by_hash(struct store *s, struct arena *a,
                            const unsigned char hash[KEY_HASH_SIZE], struct key_record *ret,
                            struct error *err)
 {
-	struct key_search search = {.rows = {.arena = a, .size = sizeof(*ret)}};
+	struct key_search search = {.arena = a, .ret = ret};
 
 	memcpy(search.wanted.hash, hash, KEY_HASH_SIZE);
-	if (store_read(s, &(struct transaction){.run = run_search, .context = &search}, err) < 0)
+	if (store_read(s, run_search, &search, err) < 0)
 		return -1;
-	if (search.count == 0)
-		return FAIL(err, ERROR_NOT_FOUND, "no such key");
-	*ret = *(struct key_record *)search.rows.items;
 	add_touch(s, ret);
 	return 0;
 }
@@ -147,12 +130,10 @@ int store_key_find_by_hash(struct store *s, struct arena *a,
 int store_key_list(struct store *s, struct arena *a, const char *project_id, struct key_list *ret,
                    struct error *err)
 {
-	struct rows rows = {.arena = a, .size = sizeof(struct key_record)};
+	const struct record_lookup lookup = {.project_id = project_id};
 
-	if (store_read_query(s, QUERY_KEY_LIST, &(struct record_lookup){.project_id = project_id},
-	                     &rows, err) < 0)
+	if (store_list_query(s, QUERY_KEY_LIST, &lookup, LIST_INTO(a, ret), err) < 0)
 		return -1;
-	*ret = (struct key_list){rows.items, rows.count};
 	for (size_t i = 0; i < ret->count; i++)
 		add_touch(s, &ret->items[i]);
 	return 0;
@@ -160,14 +141,17 @@ int store_key_list(struct store *s, struct arena *a, const char *project_id, str
 
 /* ---- change ---- */
 
+static int fail_missing(const char *id, struct error *err)
+{
+	return FAIL(err, ERROR_NOT_FOUND, "no key '%s'", id);
+}
+
 static int run_revoke(struct store_connection *c, void *context, struct error *err)
 {
 	const struct record_lookup *lookup = context;
-	int count = query_run(c, QUERY_KEY_REVOKE, lookup, NULL, err);
 
-	if (count == 0)
-		return FAIL(err, ERROR_NOT_FOUND, "no key '%s'", lookup->id);
-	if (count < 0)
+	if (ROW_OR(query_run(c, QUERY_KEY_REVOKE, lookup, NULL, err),
+	           fail_missing(lookup->id, err)) < 0)
 		return -1;
 	return event_add_about(
 	        c, EVENT_KEY_REVOKED,
@@ -179,12 +163,12 @@ int store_key_revoke(struct store *s, const char *project_id, const char *id, in
 {
 	struct record_lookup lookup = {.project_id = project_id, .id = id, .now = now};
 
-	return store_change(s, &(struct transaction){.run = run_revoke, .context = &lookup}, err);
+	return store_change(s, run_revoke, &lookup, err);
 }
 
 struct rotating {
+	struct arena *arena;
 	const struct key_rotation *rotation;
-	struct rows rows;
 	struct key_record *ret;
 };
 
@@ -193,11 +177,9 @@ static int find_living(struct store_connection *c, struct rotating *rotating,
 {
 	const struct key_rotation *r = rotating->rotation;
 	const struct record_lookup lookup = {.project_id = r->project_id, .id = r->id};
-	int found = query_find(c, QUERY_KEY_FIND, &lookup, &rotating->rows, ret, err);
 
-	if (found == 0)
-		return FAIL(err, ERROR_NOT_FOUND, "no key '%s'", r->id);
-	if (found < 0)
+	if (ROW_OR(query_find(c, QUERY_KEY_FIND, &lookup, INTO(rotating->arena, ret), err),
+	           fail_missing(r->id, err)) < 0)
 		return -1;
 	if (ret->revoked_at || (ret->expires_at && ret->expires_at <= r->now))
 		return FAIL(err, ERROR_CONFLICT, "key '%s' %s", r->id,
@@ -215,11 +197,10 @@ static int retire_secrets(struct store_connection *c, const struct key_rotation 
 	    query_count(c, QUERY_KEY_SECRETS_COUNT, r, &valid, err) < 0)
 		return -1;
 	if (valid >= STORE_SECRETS_MAX) {
-		error_set(err, ERROR_LIMIT, 0, HERE,
-		          "key '%s' has %d older secrets that are valid still", r->id,
-		          STORE_SECRETS_MAX);
-		error_hint(err, "rotate it with a shorter time of grace, which ends them, too");
-		return -1;
+		(void)FAIL(err, ERROR_LIMIT, "key '%s' has %d older secrets that are valid still",
+		           r->id, STORE_SECRETS_MAX);
+		return FAIL_HINT(err,
+		                 "rotate it with a shorter time of grace, which ends them, too");
 	}
 	return query_run(c, QUERY_KEY_SECRET_RETIRE, r, NULL, err) < 0 ? -1 : 0;
 }
@@ -244,10 +225,9 @@ static int run_rotation(struct store_connection *c, void *context, struct error 
 int store_key_rotate(struct store *s, struct arena *a, const struct key_rotation *rotation,
                      struct key_record *ret, struct error *err)
 {
-	struct rotating rotating = {rotation, {.arena = a, .size = sizeof(*ret)}, ret};
+	struct rotating rotating = {a, rotation, ret};
 
-	return store_change(s, &(struct transaction){.run = run_rotation, .context = &rotating},
-	                    err);
+	return store_change(s, run_rotation, &rotating, err);
 }
 
 void store_key_touch(struct store *s, const char *id, int64_t now)

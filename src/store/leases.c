@@ -72,19 +72,11 @@ static void add_touch(struct store *s, struct lease_record *r)
 	        touches_latest(s, TOUCHED_SANDBOX, r->sandbox_id, r->sandbox_activity_at);
 }
 
-struct lease_reading {
-	enum query_name query;
-	const void *takes;
-};
-
-static int read_leases(struct store *s, struct arena *a, const struct lease_reading *reading,
+static int read_leases(struct store *s, struct arena *a, enum query_name query, const void *takes,
                        struct lease_list *ret, struct error *err)
 {
-	struct rows rows = {.arena = a, .size = sizeof(struct lease_record)};
-
-	if (store_read_query(s, reading->query, reading->takes, &rows, err) < 0)
+	if (store_list_query(s, query, takes, LIST_INTO(a, ret), err) < 0)
 		return -1;
-	*ret = (struct lease_list){.items = rows.items, .count = rows.count};
 	for (size_t i = 0; i < ret->count; i++)
 		add_touch(s, &ret->items[i]);
 	return 0;
@@ -96,7 +88,7 @@ int store_lease_find(struct store *s, struct arena *a, const struct lease_ref *r
 	const struct lease_record wanted = {.project_id = ref->project_id, .key = ref->key};
 	struct lease_list found;
 
-	if (read_leases(s, a, &(struct lease_reading){QUERY_LEASE_FIND, &wanted}, &found, err) < 0)
+	if (read_leases(s, a, QUERY_LEASE_FIND, &wanted, &found, err) < 0)
 		return -1;
 	if (found.count == 0)
 		return FAIL(err, ERROR_NOT_FOUND, "no lease '%.100s'", ref->key);
@@ -115,7 +107,7 @@ int store_lease_list(struct store *s, struct arena *a, const struct lease_filter
 	        .limit = (int64_t)limit + 1, /* one more tells whether there is more */
 	};
 
-	if (read_leases(s, a, &(struct lease_reading){QUERY_LEASE_LIST, &page}, ret, err) < 0)
+	if (read_leases(s, a, QUERY_LEASE_LIST, &page, ret, err) < 0)
 		return -1;
 	if (ret->count > limit) {
 		ret->count = limit;
@@ -129,7 +121,7 @@ int store_lease_unsound(struct store *s, struct arena *a, int64_t before, struct
 {
 	const struct record_lookup lookup = {.now = before};
 
-	return read_leases(s, a, &(struct lease_reading){QUERY_LEASE_UNSOUND, &lookup}, ret, err);
+	return read_leases(s, a, QUERY_LEASE_UNSOUND, &lookup, ret, err);
 }
 
 int store_lease_overdue(struct store *s, struct arena *a, int64_t before, struct lease_list *ret,
@@ -137,7 +129,7 @@ int store_lease_overdue(struct store *s, struct arena *a, int64_t before, struct
 {
 	const struct record_lookup lookup = {.now = before};
 
-	return read_leases(s, a, &(struct lease_reading){QUERY_LEASE_OVERDUE, &lookup}, ret, err);
+	return read_leases(s, a, QUERY_LEASE_OVERDUE, &lookup, ret, err);
 }
 
 /* ---- changes ---- */
@@ -202,11 +194,7 @@ static int run_change(struct store_connection *c, void *context, struct error *e
 
 static int change_lease(struct store *s, const struct lease_change *change, struct error *err)
 {
-	struct lease_change copy = *change;
-
-	return store_change(
-	        s, &(struct transaction){.run = run_change, .context = &copy, .is_lazy = true},
-	        err);
+	return store_change_lazily(s, run_change, change, err);
 }
 
 static const char exists[] = "exists already", changed[] = "was changed meanwhile",
@@ -267,25 +255,13 @@ int store_lease_purge(struct store *s, int64_t before, struct error *err)
 int store_lease_strays(struct store *s, struct arena *a, struct lease_stray_list *ret,
                        struct error *err)
 {
-	struct rows rows = {.arena = a, .size = sizeof(struct lease_stray)};
-
-	if (store_read_query(s, QUERY_LEASE_STRAYS, NULL, &rows, err) < 0)
-		return -1;
-	*ret = (struct lease_stray_list){rows.items, rows.count};
-	return 0;
-}
-
-static int run_forget(struct store_connection *c, void *context, struct error *err)
-{
-	return query_run(c, QUERY_LEASE_SANDBOX_REMOVE, context, NULL, err) < 0 ? -1 : 0;
+	return store_list_query(s, QUERY_LEASE_STRAYS, NULL, LIST_INTO(a, ret), err);
 }
 
 /* Lazy: a row that a crash restores is found again. */
 int store_lease_stray_forget(struct store *s, const char *sandbox_id, struct error *err)
 {
-	struct record_lookup lookup = {.id = sandbox_id};
+	const struct record_lookup lookup = {.id = sandbox_id};
 
-	return store_change(
-	        s, &(struct transaction){.run = run_forget, .context = &lookup, .is_lazy = true},
-	        err);
+	return store_change_query_lazily(s, QUERY_LEASE_SANDBOX_REMOVE, &lookup, err) < 0 ? -1 : 0;
 }

@@ -50,92 +50,65 @@ static int add_member_event(struct store_connection *c, enum event_kind kind,
 static int run_insertion(struct store_connection *c, void *context, struct error *err)
 {
 	const struct member_record *r = context;
-	const struct record_lookup lookup = {.project_id = r->project_id};
-	int64_t members;
-	int count;
 
-	if (project_lock(c, r->project_id, err) < 0)
-		return -1;
-	count = query_run(c, QUERY_MEMBER_INSERT, r, NULL, err);
-	if (count == 0)
-		return FAIL(err, ERROR_CONFLICT, "'%s' is a member already", r->user_id);
-	if (count < 0 || query_count(c, QUERY_MEMBER_COUNT, &lookup, &members, err) < 0)
-		return -1;
-	if (members > STORE_MEMBERS_MAX)
-		return FAIL(err, ERROR_LIMIT, "the project has %d members already",
-		            STORE_MEMBERS_MAX);
-	if (require_admin(c, r, "would be the first member, which must be an admin", err) < 0)
+	if (project_lock(c, r->project_id, err) < 0 ||
+	    ROW_OR(query_run(c, QUERY_MEMBER_INSERT, r, NULL, err),
+	           FAIL(err, ERROR_CONFLICT, "'%s' is a member already", r->user_id)) < 0 ||
+	    project_check_count(c, QUERY_MEMBER_COUNT, r->project_id, STORE_MEMBERS_MAX, "members",
+	                        err) < 0 ||
+	    require_admin(c, r, "would be the first member, which must be an admin", err) < 0)
 		return -1;
 	return add_member_event(c, EVENT_MEMBER_ADDED, r, err);
 }
 
 int store_member_insert(struct store *s, const struct member_record *r, struct error *err)
 {
-	struct member_record record = *r;
-
-	return store_change(s, &(struct transaction){.run = run_insertion, .context = &record},
-	                    err);
+	return store_change(s, run_insertion, r, err);
 }
 
 int store_member_find(struct store *s, struct arena *a, const char *project_id, const char *user_id,
                       struct member_record *ret, struct error *err)
 {
 	const struct member_record wanted = {.project_id = project_id, .user_id = user_id};
-	struct rows rows = {.arena = a, .size = sizeof(*ret)};
-	int found = store_find_query(s, QUERY_MEMBER_FIND, &wanted, &rows, ret, err);
 
-	if (found == 0)
-		return fail_missing(user_id, err);
-	return found < 0 ? -1 : 0;
+	return ROW_OR(store_find_query(s, QUERY_MEMBER_FIND, &wanted, INTO(a, ret), err),
+	              fail_missing(user_id, err));
 }
 
 int store_member_list(struct store *s, struct arena *a, const char *project_id,
                       struct member_list *ret, struct error *err)
 {
-	struct rows rows = {.arena = a, .size = sizeof(struct member_record)};
-
-	if (store_read_query(s, QUERY_MEMBER_LIST,
-	                     &(struct record_lookup){.project_id = project_id}, &rows, err) < 0)
-		return -1;
-	*ret = (struct member_list){rows.items, rows.count};
-	return 0;
+	return store_list_query(s, QUERY_MEMBER_LIST,
+	                        &(struct record_lookup){.project_id = project_id},
+	                        LIST_INTO(a, ret), err);
 }
 
 static int run_role(struct store_connection *c, void *context, struct error *err)
 {
 	const struct member_record *r = context;
-	int count;
 
-	if (project_lock(c, r->project_id, err) < 0)
-		return -1;
-	count = query_run(c, QUERY_MEMBER_SET_ROLE, r, NULL, err);
-	if (count == 0)
-		return fail_missing(r->user_id, err);
-	if (count < 0 || (!is_admin(r) && require_admin(c, r, "is the last admin", err) < 0))
+	if (project_lock(c, r->project_id, err) < 0 ||
+	    ROW_OR(query_run(c, QUERY_MEMBER_SET_ROLE, r, NULL, err),
+	           fail_missing(r->user_id, err)) < 0 ||
+	    (!is_admin(r) && require_admin(c, r, "is the last admin", err) < 0))
 		return -1;
 	return add_member_event(c, EVENT_MEMBER_UPDATED, r, err);
 }
 
 int store_member_set_role(struct store *s, const struct member_record *r, struct error *err)
 {
-	struct member_record record = *r;
-
-	return store_change(s, &(struct transaction){.run = run_role, .context = &record}, err);
+	return store_change(s, run_role, r, err);
 }
 
 static int run_removal(struct store_connection *c, void *context, struct error *err)
 {
 	const struct member_record *r = context;
-	int count;
 
-	if (project_lock(c, r->project_id, err) < 0)
-		return -1;
-	count = query_run(c, QUERY_MEMBER_REMOVE, r, NULL, err);
-	if (count == 0)
-		return fail_missing(r->user_id, err);
-	if (count < 0 || require_admin(c, r, "is the last admin", err) < 0)
-		return -1;
-	if (query_run(c, QUERY_KEY_REVOKE_OF, r, NULL, err) < 0)
+	if (project_lock(c, r->project_id, err) < 0 ||
+	    ROW_OR(query_run(c, QUERY_MEMBER_REMOVE, r, NULL, err), fail_missing(r->user_id, err)) <
+	            0 ||
+	    require_admin(c, r, "is the last admin", err) < 0 ||
+	    query_run(c, QUERY_KEY_REVOKE_OF, r, NULL, err) < 0)
 		return -1;
 	return add_member_event(c, EVENT_MEMBER_REMOVED, r, err);
 }
@@ -146,5 +119,5 @@ int store_member_remove(struct store *s, const char *project_id, const char *use
 	struct member_record record = {
 	        .project_id = project_id, .user_id = user_id, .updated_at = now};
 
-	return store_change(s, &(struct transaction){.run = run_removal, .context = &record}, err);
+	return store_change(s, run_removal, &record, err);
 }

@@ -35,20 +35,15 @@ struct once_step {
 static int run_step(struct store_connection *c, void *context, struct error *err)
 {
 	const struct once_step *step = context;
-	int count = query_run(c, step->query, step->takes, NULL, err);
 
-	if (count == 0)
-		return FAIL(err, ERROR_CONFLICT, "another request has the key '%.100s'", step->key);
-	return count < 0 ? -1 : 0;
+	return ROW_OR(query_run(c, step->query, step->takes, NULL, err),
+	              FAIL(err, ERROR_CONFLICT, "another request has the key '%.100s'", step->key));
 }
 
 /* Lazy: the sandbox itself becomes durable after it. */
 static int take_step(struct store *s, const struct once_step *step, struct error *err)
 {
-	struct once_step copy = *step;
-
-	return store_change(
-	        s, &(struct transaction){.run = run_step, .context = &copy, .is_lazy = true}, err);
+	return store_change_lazily(s, run_step, step, err);
 }
 
 int store_once_insert(struct store *s, const struct once_record *r, struct error *err)
@@ -59,12 +54,8 @@ int store_once_insert(struct store *s, const struct once_record *r, struct error
 int store_once_find(struct store *s, struct arena *a, const struct once_record *wanted,
                     struct once_record *ret, struct error *err)
 {
-	struct rows rows = {.arena = a, .size = sizeof(*ret)};
-	int found = store_find_query(s, QUERY_ONCE_FIND, wanted, &rows, ret, err);
-
-	if (found == 0)
-		return FAIL(err, ERROR_NOT_FOUND, "no request had the key '%.100s'", wanted->key);
-	return found < 0 ? -1 : 0;
+	return ROW_OR(store_find_query(s, QUERY_ONCE_FIND, wanted, INTO(a, ret), err),
+	              FAIL(err, ERROR_NOT_FOUND, "no request had the key '%.100s'", wanted->key));
 }
 
 int store_once_take_over(struct store *s, const struct once_change *change, struct error *err)

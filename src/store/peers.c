@@ -11,19 +11,10 @@ const struct column columns_of_peer_record[] = {
         END,
 };
 
-static int run_put(struct store_connection *c, void *context, struct error *err)
-{
-	return query_run(c, QUERY_PEER_PUT, context, NULL, err) < 0 ? -1 : 0;
-}
-
 int store_peer_put(struct store *s, const struct peer_record *r, struct error *err)
 {
-	struct peer_record record = *r;
 	/* A server rewrites its row a few seconds later when a crash loses it. */
-	const struct transaction transaction = {
-	        .run = run_put, .context = &record, .is_lazy = true};
-
-	return store_change(s, &transaction, err);
+	return store_change_query_lazily(s, QUERY_PEER_PUT, r, err) < 0 ? -1 : 0;
 }
 
 int store_peer_remove(struct store *s, const char *node, struct error *err)
@@ -37,12 +28,7 @@ int store_peer_find(struct store *s, struct arena *a, const char *node, struct p
                     struct error *err)
 {
 	const struct record_lookup lookup = {.id = node};
-	struct rows rows = {.arena = a, .size = sizeof(*ret)};
 
-	if (store_read_query(s, QUERY_PEER_FIND, &lookup, &rows, err) < 0)
-		return -1;
-	if (rows.count == 0)
-		return FAIL(err, ERROR_NOT_FOUND, "node '%s' has published no address", node);
-	*ret = *(const struct peer_record *)rows.items;
-	return 0;
+	return ROW_OR(store_find_query(s, QUERY_PEER_FIND, &lookup, INTO(a, ret), err),
+	              FAIL(err, ERROR_NOT_FOUND, "node '%s' has published no address", node));
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "store/projects.h"
 
+#include <inttypes.h>
+
 #include "store/column_rows.h"
 #include "sandbox/events.h"
 #include "store/event_rows.h"
@@ -41,6 +43,11 @@ const struct column columns_of_project_closing[] = {
         END,
 };
 
+static int fail_taken(const char *name, struct error *err)
+{
+	return FAIL(err, ERROR_CONFLICT, "project '%s' exists already", name);
+}
+
 static int fail_missing(const char *id, struct error *err)
 {
 	return FAIL(err, ERROR_NOT_FOUND, "no project '%s'", id);
@@ -48,12 +55,23 @@ static int fail_missing(const char *id, struct error *err)
 
 int project_lock(struct store_connection *c, const char *project_id, struct error *err)
 {
-	int count = query_run(c, QUERY_PROJECT_LOCK,
-	                      &(struct record_lookup){.project_id = project_id}, NULL, err);
+	const struct record_lookup lookup = {.project_id = project_id};
 
-	if (count == 0)
-		return fail_missing(project_id, err);
-	return count < 0 ? -1 : 0;
+	return ROW_OR(query_run(c, QUERY_PROJECT_LOCK, &lookup, NULL, err),
+	              fail_missing(project_id, err));
+}
+
+int project_check_count(struct store_connection *c, enum query_name count_query,
+                        const char *project_id, int64_t max, const char *nouns, struct error *err)
+{
+	const struct record_lookup lookup = {.project_id = project_id};
+	int64_t count;
+
+	if (query_count(c, count_query, &lookup, &count, err) < 0)
+		return -1;
+	if (count > max)
+		return FAIL(err, ERROR_LIMIT, "the project has %" PRId64 " %s already", max, nouns);
+	return 0;
 }
 
 static int add_project_event(struct store_connection *c, enum event_kind kind,
@@ -68,11 +86,10 @@ static int run_insertion(struct store_connection *c, void *context, struct error
 {
 	const struct project_record *r = context;
 	int64_t projects;
-	int count = query_run(c, QUERY_PROJECT_INSERT, r, NULL, err);
 
-	if (count == 0)
-		return FAIL(err, ERROR_CONFLICT, "project '%s' exists already", r->name);
-	if (count < 0 || query_count(c, QUERY_PROJECT_COUNT, NULL, &projects, err) < 0)
+	if (ROW_OR(query_run(c, QUERY_PROJECT_INSERT, r, NULL, err), fail_taken(r->name, err)) <
+	            0 ||
+	    query_count(c, QUERY_PROJECT_COUNT, NULL, &projects, err) < 0)
 		return -1;
 	if (projects > STORE_PROJECTS_MAX)
 		return FAIL(err, ERROR_LIMIT, "there are %d projects already", STORE_PROJECTS_MAX);
@@ -82,47 +99,27 @@ static int run_insertion(struct store_connection *c, void *context, struct error
 
 int store_project_insert(struct store *s, const struct project_record *r, struct error *err)
 {
-	struct project_record record = *r;
-
-	return store_change(s, &(struct transaction){.run = run_insertion, .context = &record},
-	                    err);
+	return store_change(s, run_insertion, r, err);
 }
 
 int store_project_find(struct store *s, struct arena *a, const char *id, struct project_record *ret,
                        struct error *err)
 {
-	struct rows rows = {.arena = a, .size = sizeof(*ret)};
-	int count = store_read_query(s, QUERY_PROJECT_FIND, &(struct record_lookup){.id = id},
-	                             &rows, err);
-
-	if (count == 0)
-		return fail_missing(id, err);
-	if (count < 0)
-		return -1;
-	*ret = *(struct project_record *)rows.items;
-	return 0;
+	return ROW_OR(store_find_query(s, QUERY_PROJECT_FIND, &(struct record_lookup){.id = id},
+	                               INTO(a, ret), err),
+	              fail_missing(id, err));
 }
 
 int store_project_list(struct store *s, struct arena *a, const struct project_page *page,
                        struct project_list *ret, struct error *err)
 {
-	struct rows rows = {.arena = a, .size = sizeof(struct project_record)};
-
-	if (store_read_query(s, QUERY_PROJECT_LIST, page, &rows, err) < 0)
-		return -1;
-	*ret = (struct project_list){rows.items, rows.count};
-	return 0;
+	return store_list_query(s, QUERY_PROJECT_LIST, page, LIST_INTO(a, ret), err);
 }
 
 int store_project_list_closing(struct store *s, struct arena *a, struct project_list *ret,
                                struct error *err)
 {
-	struct rows rows = {.arena = a, .size = sizeof(struct project_record)};
-
-	if (store_read_query(s, QUERY_PROJECT_LIST_CLOSING, NULL, &rows, err) < 0)
-		return -1;
-	*ret = (struct project_list){rows.items, rows.count};
-	return 0;
+	return store_list_query(s, QUERY_PROJECT_LIST_CLOSING, NULL, LIST_INTO(a, ret), err);
 }
 
 /* ---- change ---- */
@@ -130,18 +127,15 @@ int store_project_list_closing(struct store *s, struct arena *a, struct project_
 int store_project_set_defaults(struct store *s, const char *id,
                                const struct sandbox_resources *defaults, struct error *err)
 {
-	int count =
-	        store_change_query(s, QUERY_PROJECT_SET_DEFAULTS,
-	                           &(struct project_record){.id = id, .defaults = *defaults}, err);
+	const struct project_record record = {.id = id, .defaults = *defaults};
 
-	if (count == 0)
-		return fail_missing(id, err);
-	return count < 0 ? -1 : 0;
+	return ROW_OR(store_change_query(s, QUERY_PROJECT_SET_DEFAULTS, &record, err),
+	              fail_missing(id, err));
 }
 
 struct editing {
+	struct arena *arena;
 	const struct project_edit *edit;
-	struct rows rows;
 	struct project_record *ret;
 };
 
@@ -150,17 +144,14 @@ static int run_edit(struct store_connection *c, void *context, struct error *err
 	struct editing *editing = context;
 	const struct project_edit *edit = editing->edit;
 	struct project_record record;
-	int count;
 
 	if (project_lock(c, edit->id, err) < 0 ||
 	    query_find(c, QUERY_PROJECT_FIND, &(struct record_lookup){.id = edit->id},
-	               &editing->rows, &record, err) < 0 ||
-	    edit->edit(&record, edit->context, err) < 0)
-		return -1;
-	count = query_run(c, QUERY_PROJECT_UPDATE, &record, NULL, err);
-	if (count == 0)
-		return FAIL(err, ERROR_CONFLICT, "project '%s' exists already", record.name);
-	if (count < 0 || add_project_event(c, EVENT_PROJECT_UPDATED, &record, err) < 0)
+	               INTO(editing->arena, &record), err) < 0 ||
+	    edit->edit(&record, edit->context, err) < 0 ||
+	    ROW_OR(query_run(c, QUERY_PROJECT_UPDATE, &record, NULL, err),
+	           fail_taken(record.name, err)) < 0 ||
+	    add_project_event(c, EVENT_PROJECT_UPDATED, &record, err) < 0)
 		return -1;
 	*editing->ret = record;
 	return 0;
@@ -169,37 +160,33 @@ static int run_edit(struct store_connection *c, void *context, struct error *err
 int store_project_edit(struct store *s, struct arena *a, const struct project_edit *edit,
                        struct project_record *ret, struct error *err)
 {
-	struct editing editing = {edit, {.arena = a, .size = sizeof(*ret)}, ret};
+	struct editing editing = {a, edit, ret};
 
-	return store_change(s, &(struct transaction){.run = run_edit, .context = &editing}, err);
+	return store_change(s, run_edit, &editing, err);
 }
 
 /* ---- the end ---- */
 
+static int refuse_closing(const char *id, struct error *err)
+{
+	(void)FAIL(err, ERROR_CONFLICT, "project '%s' has sandboxes or volumes", id);
+	return FAIL_HINT(err, "delete them first, or all together with force=true");
+}
+
 static int run_closing(struct store_connection *c, void *context, struct error *err)
 {
 	const struct project_closing *closing = context;
-	int count;
 
-	if (project_lock(c, closing->id, err) < 0)
-		return -1;
-	count = query_run(c, QUERY_PROJECT_CLOSE, closing, NULL, err);
-	if (count == 0) {
-		error_set(err, ERROR_CONFLICT, 0, HERE, "project '%s' has sandboxes or volumes",
-		          closing->id);
-		error_hint(err, "delete them first, or all together with force=true");
-		return -1;
-	}
-	if (count < 0)
+	if (project_lock(c, closing->id, err) < 0 ||
+	    ROW_OR(query_run(c, QUERY_PROJECT_CLOSE, closing, NULL, err),
+	           refuse_closing(closing->id, err)) < 0)
 		return -1;
 	return query_run(c, QUERY_KEY_REVOKE_ALL, closing, NULL, err) < 0 ? -1 : 0;
 }
 
 int store_project_close(struct store *s, const struct project_closing *closing, struct error *err)
 {
-	struct project_closing context = *closing;
-
-	return store_change(s, &(struct transaction){.run = run_closing, .context = &context}, err);
+	return store_change(s, run_closing, closing, err);
 }
 
 /* The rows of a project are removed before the project, in this order. */
@@ -213,13 +200,11 @@ static int run_removal(struct store_connection *c, void *context, struct error *
 {
 	const struct record_lookup *lookup = context;
 	AUTO(arena_done) struct arena arena = {0};
-	struct rows rows = {.arena = &arena, .size = sizeof(struct project_record)};
 	struct project_record r;
 	int64_t held;
-	int count;
 
 	if (project_lock(c, lookup->id, err) < 0 ||
-	    query_find(c, QUERY_PROJECT_FIND, lookup, &rows, &r, err) < 0 ||
+	    query_find(c, QUERY_PROJECT_FIND, lookup, INTO(&arena, &r), err) < 0 ||
 	    query_count(c, QUERY_PROJECT_HOLDS, lookup, &held, err) < 0)
 		return -1;
 	if (held > 0)
@@ -230,15 +215,15 @@ static int run_removal(struct store_connection *c, void *context, struct error *
 	for (size_t i = 0; i < COUNT_OF(removals); i++)
 		if (query_run(c, removals[i], lookup, NULL, err) < 0)
 			return -1;
-	count = query_run(c, QUERY_PROJECT_REMOVE, lookup, NULL, err);
-	if (count == 0)
-		return FAIL(err, ERROR_CONFLICT, "project '%s' is not being deleted", lookup->id);
-	return count < 0 ? -1 : add_project_event(c, EVENT_PROJECT_DELETED, &r, err);
+	if (ROW_OR(query_run(c, QUERY_PROJECT_REMOVE, lookup, NULL, err),
+	           FAIL(err, ERROR_CONFLICT, "project '%s' is not being deleted", lookup->id)) < 0)
+		return -1;
+	return add_project_event(c, EVENT_PROJECT_DELETED, &r, err);
 }
 
 int store_project_remove(struct store *s, const char *id, struct error *err)
 {
 	struct record_lookup lookup = {.id = id};
 
-	return store_change(s, &(struct transaction){.run = run_removal, .context = &lookup}, err);
+	return store_change(s, run_removal, &lookup, err);
 }

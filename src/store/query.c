@@ -9,6 +9,7 @@
 #include "store/column_rows.h"
 #include "store/driver.h"
 #include "store/event_rows.h"
+#include "store/pages.h"
 
 #define ROWS_FIRST 8
 
@@ -50,48 +51,67 @@ void *rows_add(struct rows *rows)
 	return (char *)rows->items + rows->count++ * rows->size;
 }
 
+int transaction_run(const struct transaction *t, struct store_connection *c, struct error *err)
+{
+	return t->run(c, (void *)(uintptr_t)t->context, err);
+}
+
 int query_run(struct store_connection *c, enum query_name query, const void *takes,
               struct rows *rows, struct error *err)
 {
 	return c->store->driver->run(c, query, takes, rows, err);
 }
 
-static int take_first(const struct rows *rows, void *ret)
+int query_find(struct store_connection *c, enum query_name query, const void *takes,
+               const struct row_target *ret, struct error *err)
 {
-	if (rows->count == 0)
+	struct rows rows = {.arena = ret->arena, .size = ret->size};
+
+	if (query_run(c, query, takes, &rows, err) < 0)
+		return -1;
+	if (rows.count == 0)
 		return 0;
-	memcpy(ret, rows->items, rows->size);
+	memcpy(ret->ret, rows.items, rows.size);
 	return 1;
 }
 
-int query_find(struct store_connection *c, enum query_name query, const void *takes,
-               struct rows *row, void *ret, struct error *err)
+int query_list(struct store_connection *c, enum query_name query, const void *takes,
+               const struct list_target *ret, struct error *err)
 {
-	row->count = 0;
-	if (query_run(c, query, takes, row, err) < 0)
+	struct rows rows = {.arena = ret->arena, .size = ret->item_size};
+	const char *next;
+
+	if (query_run(c, query, takes, &rows, err) < 0)
 		return -1;
-	return take_first(row, ret);
+	next = ret->position ? page_end(ret->position, query, &rows) : NULL;
+	memset(ret->list, 0, ret->list_size);
+	memcpy(ret->items, &rows.items, sizeof(rows.items));
+	*ret->count = rows.count;
+	if (ret->position)
+		*ret->next_page = next;
+	return 0;
 }
 
 int query_count(struct store_connection *c, enum query_name query, const void *takes, int64_t *ret,
                 struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
-	struct rows rows = {.arena = &arena, .size = sizeof(struct row_count)};
 	struct row_count tally = {0};
 
-	if (query_find(c, query, takes, &rows, &tally, err) < 0)
+	if (query_find(c, query, takes, INTO(&arena, &tally), err) < 0)
 		return -1;
 	*ret = tally.count;
 	return 0;
 }
 
-int store_read(struct store *s, const struct transaction *t, struct error *err)
+int store_read(struct store *s,
+               int (*run)(struct store_connection *c, void *context, struct error *err),
+               const void *context, struct error *err)
 {
-	return s->driver->read(s, t, err);
+	return s->driver->read(s, &(struct transaction){.run = run, .context = context}, err);
 }
 
-int store_change(struct store *s, const struct transaction *t, struct error *err)
+int store_transact(struct store *s, const struct transaction *t, struct error *err)
 {
 	uint64_t count = event_watchers_count(s->watchers);
 
@@ -103,10 +123,26 @@ int store_change(struct store *s, const struct transaction *t, struct error *err
 	return 0;
 }
 
+int store_change(struct store *s,
+                 int (*run)(struct store_connection *c, void *context, struct error *err),
+                 const void *context, struct error *err)
+{
+	return store_transact(s, &(struct transaction){.run = run, .context = context}, err);
+}
+
+int store_change_lazily(struct store *s,
+                        int (*run)(struct store_connection *c, void *context, struct error *err),
+                        const void *context, struct error *err)
+{
+	return store_transact(
+	        s, &(struct transaction){.run = run, .context = context, .is_lazy = true}, err);
+}
+
 struct single {
 	enum query_name query;
 	const void *takes;
-	struct rows *rows;
+	const struct row_target *row;   /* NULL: not a single row */
+	const struct list_target *list; /* NULL: no list */
 	int count;
 };
 
@@ -114,33 +150,42 @@ static int run_single(struct store_connection *c, void *context, struct error *e
 {
 	struct single *single = context;
 
-	if (single->rows)
-		single->rows->count = 0;
-	single->count = query_run(c, single->query, single->takes, single->rows, err);
+	if (single->row)
+		single->count = query_find(c, single->query, single->takes, single->row, err);
+	else if (single->list)
+		single->count = query_list(c, single->query, single->takes, single->list, err);
+	else
+		single->count = query_run(c, single->query, single->takes, NULL, err);
 	return single->count < 0 ? -1 : 0;
 }
 
-int store_read_query(struct store *s, enum query_name query, const void *takes, struct rows *rows,
-                     struct error *err)
+int store_find_query(struct store *s, enum query_name query, const void *takes,
+                     const struct row_target *ret, struct error *err)
 {
-	struct single single = {query, takes, rows, 0};
+	struct single single = {.query = query, .takes = takes, .row = ret};
 
-	if (store_read(s, &(struct transaction){.run = run_single, .context = &single}, err) < 0)
-		return -1;
-	return single.count;
+	return store_read(s, run_single, &single, err) < 0 ? -1 : single.count;
 }
 
-int store_find_query(struct store *s, enum query_name query, const void *takes, struct rows *row,
-                     void *ret, struct error *err)
+int store_list_query(struct store *s, enum query_name query, const void *takes,
+                     const struct list_target *ret, struct error *err)
 {
-	return store_read_query(s, query, takes, row, err) < 0 ? -1 : take_first(row, ret);
+	struct single single = {.query = query, .takes = takes, .list = ret};
+
+	return store_read(s, run_single, &single, err);
 }
 
 int store_change_query(struct store *s, enum query_name query, const void *takes, struct error *err)
 {
-	struct single single = {query, takes, NULL, 0};
+	struct single single = {.query = query, .takes = takes};
 
-	if (store_change(s, &(struct transaction){.run = run_single, .context = &single}, err) < 0)
-		return -1;
-	return single.count;
+	return store_change(s, run_single, &single, err) < 0 ? -1 : single.count;
+}
+
+int store_change_query_lazily(struct store *s, enum query_name query, const void *takes,
+                              struct error *err)
+{
+	struct single single = {.query = query, .takes = takes};
+
+	return store_change_lazily(s, run_single, &single, err) < 0 ? -1 : single.count;
 }

@@ -20,13 +20,24 @@ struct store_connection;
  * another thread while the caller waits, and more than once. */
 struct transaction {
 	int (*run)(struct store_connection *c, void *context, struct error *err);
-	void *context;
+	const void *context; /* `run` may change it when the caller's object is not const */
 	/* Lazy: does not wait for the disk. A crash of the machine (not of the process) may lose
 	 * it; recovery handles that. */
 	bool is_lazy;
 };
-MUST_CHECK int store_read(struct store *s, const struct transaction *t, struct error *err);
-MUST_CHECK int store_change(struct store *s, const struct transaction *t, struct error *err);
+MUST_CHECK int store_transact(struct store *s, const struct transaction *t, struct error *err);
+MUST_CHECK int store_change(struct store *s,
+                            int (*run)(struct store_connection *c, void *context,
+                                       struct error *err),
+                            const void *context, struct error *err);
+MUST_CHECK int store_change_lazily(struct store *s,
+                                   int (*run)(struct store_connection *c, void *context,
+                                              struct error *err),
+                                   const void *context, struct error *err);
+/* A transaction that only reads. */
+MUST_CHECK int store_read(struct store *s,
+                          int (*run)(struct store_connection *c, void *context, struct error *err),
+                          const void *context, struct error *err);
 
 /* Receives result rows: an array of `size`-byte structs in the arena. */
 struct rows {
@@ -38,28 +49,73 @@ struct rows {
 /* Appends a zeroed item. */
 void *rows_add(struct rows *rows);
 
+/* Where a single row is put: *ret, and its texts in the arena. */
+struct row_target {
+	struct arena *arena;
+	void *ret;
+	size_t size;
+};
+#define INTO(arena, ret) (&(const struct row_target){(arena), (ret), sizeof(*(ret))})
+
+struct page_position;
+/* Where rows are put: the members `items` and `count` of a list; its other members become zero. */
+struct list_target {
+	struct arena *arena;
+	void *list;
+	size_t list_size, item_size;
+	void *items; /* the address of the member */
+	size_t *count;
+	/* For a list in pages, see pages.h. */
+	const struct page_position *position;
+	const char **next_page;
+};
+#define PAGE_INTO_(arena_, list_, position_, next_page_)                                           \
+	(&(const struct list_target){.arena = (arena_),                                            \
+	                             .list = (list_),                                              \
+	                             .list_size = sizeof(*(list_)),                                \
+	                             .item_size = sizeof(*(list_)->items),                         \
+	                             .items = &(list_)->items,                                     \
+	                             .count = &(list_)->count,                                     \
+	                             .position = (position_),                                      \
+	                             .next_page = (next_page_)})
+#define LIST_INTO(arena, list) PAGE_INTO_(arena, list, NULL, NULL)
+#define PAGE_INTO(arena, list, position) PAGE_INTO_(arena, list, position, &(list)->next_page)
+
+/* What a query's count of rows means: 0 with a row, -1 after a failure; without a row it is
+ * `otherwise`, a FAIL. */
+#define ROW_OR(rows, otherwise)                                                                    \
+	({                                                                                         \
+		int rows_ = (rows);                                                                \
+		rows_ == 0 ? (otherwise) : rows_ < 0 ? -1 : 0;                                     \
+	})
+
 /* ---- inside a transaction ---- */
 
 /* Returns the number of rows read (into `rows`) or, for a query without result, of changed rows; -1
  * on failure. `takes` and `rows` are NULL when the query has none. */
 MUST_CHECK int query_run(struct store_connection *c, enum query_name query, const void *takes,
                          struct rows *rows, struct error *err);
-/* Reads a single row: 1 and *ret filled (in the arena's memory), or 0 without a row. */
+/* Reads the first row: 1, or 0 without a row. */
 MUST_CHECK int query_find(struct store_connection *c, enum query_name query, const void *takes,
-                          struct rows *row, void *ret, struct error *err);
+                          const struct row_target *ret, struct error *err);
+MUST_CHECK int query_list(struct store_connection *c, enum query_name query, const void *takes,
+                          const struct list_target *ret, struct error *err);
 /* Reads the `count` of a query that returns a row_count. */
 MUST_CHECK int query_count(struct store_connection *c, enum query_name query, const void *takes,
                            int64_t *ret, struct error *err);
 
-/* ---- a transaction of one query: returns what query_run returns ---- */
+/* ---- a transaction of one query ---- */
 
-MUST_CHECK int store_read_query(struct store *s, enum query_name query, const void *takes,
-                                struct rows *rows, struct error *err);
-/* Reads a single row, as query_find. */
+/* Reads the first row: 1, or 0 without a row. */
 MUST_CHECK int store_find_query(struct store *s, enum query_name query, const void *takes,
-                                struct rows *row, void *ret, struct error *err);
+                                const struct row_target *ret, struct error *err);
+MUST_CHECK int store_list_query(struct store *s, enum query_name query, const void *takes,
+                                const struct list_target *ret, struct error *err);
+/* Returns the number of changed rows. */
 MUST_CHECK int store_change_query(struct store *s, enum query_name query, const void *takes,
                                   struct error *err);
+MUST_CHECK int store_change_query_lazily(struct store *s, enum query_name query, const void *takes,
+                                         struct error *err);
 
 /* ---- parameters and results of many queries ---- */
 

@@ -57,38 +57,24 @@ const struct column columns_of_relation_page[] = {
 
 /* ---- reading ---- */
 
-static int read_relations(struct store *s, enum query_name query, const void *takes,
-                          struct rows *rows, struct relation_list *ret, struct error *err)
-{
-	if (store_read_query(s, query, takes, rows, err) < 0)
-		return -1;
-	*ret = (struct relation_list){rows->items, rows->count};
-	return 0;
-}
-
 int store_relations_of(struct store *s, struct arena *a, const char *id, struct relation_list *ret,
                        struct error *err)
 {
 	const struct relation_search search = {id, RELATION_BELOW_MAX};
-	struct rows rows = {.arena = a, .size = sizeof(struct relation_record)};
 
-	return read_relations(s, QUERY_RELATION_LIST, &search, &rows, ret, err);
+	return store_list_query(s, QUERY_RELATION_LIST, &search, LIST_INTO(a, ret), err);
 }
 
 int store_relations_of_page(struct store *s, struct arena *a, const struct relation_page *page,
                             struct relation_list *ret, struct error *err)
 {
-	struct rows rows = {.arena = a, .size = sizeof(struct relation_record)};
-
-	return read_relations(s, QUERY_RELATION_LIST_OF_PAGE, page, &rows, ret, err);
+	return store_list_query(s, QUERY_RELATION_LIST_OF_PAGE, page, LIST_INTO(a, ret), err);
 }
 
 int store_relations_of_snapshots(struct store *s, struct arena *a, const struct relation_page *page,
                                  struct relation_list *ret, struct error *err)
 {
-	struct rows rows = {.arena = a, .size = sizeof(struct relation_record)};
-
-	return read_relations(s, QUERY_RELATION_LIST_OF_SNAPSHOTS, page, &rows, ret, err);
+	return store_list_query(s, QUERY_RELATION_LIST_OF_SNAPSHOTS, page, LIST_INTO(a, ret), err);
 }
 
 struct relation_list relations_of(const struct relation_list *list, const char *id)

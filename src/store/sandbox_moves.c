@@ -87,11 +87,10 @@ static int refuse_admission(struct store_connection *c, struct sandbox_insertion
 {
 	AUTO(arena_done) struct arena arena = {0};
 	const char *project_id = insertion->record->project_id;
-	struct rows rows = {.arena = &arena, .size = sizeof(struct project_record)};
 	struct project_record project = {0};
 
-	if (query_find(c, QUERY_PROJECT_FIND, &(struct record_lookup){.id = project_id}, &rows,
-	               &project, err) < 0)
+	if (query_find(c, QUERY_PROJECT_FIND, &(struct record_lookup){.id = project_id},
+	               INTO(&arena, &project), err) < 0)
 		return -1;
 	if (project.closing)
 		return FAIL(err, ERROR_CONFLICT, "project '%s' is being deleted", project_id);
@@ -101,8 +100,7 @@ static int refuse_admission(struct store_connection *c, struct sandbox_insertion
 	}
 	error_set(err, ERROR_LIMIT, 0, HERE, "the project has %u sandboxes already",
 	          insertion->project_max);
-	error_hint(err, "delete one, or raise sandboxes_max");
-	return -1;
+	return FAIL_HINT(err, "delete one, or raise sandboxes_max");
 }
 
 static int admit_sandbox(struct store_connection *c, struct sandbox_insertion *insertion,
@@ -111,21 +109,16 @@ static int admit_sandbox(struct store_connection *c, struct sandbox_insertion *i
 	const struct project_admission admission = {.project_id = insertion->record->project_id,
 	                                            .living_max = insertion->project_max,
 	                                            .version = insertion->project_version};
-	int count = query_run(c, QUERY_PROJECT_ADMIT, &admission, NULL, err);
 
-	if (count != 0)
-		return count < 0 ? -1 : 0;
-	return refuse_admission(c, insertion, err);
+	return ROW_OR(query_run(c, QUERY_PROJECT_ADMIT, &admission, NULL, err),
+	              refuse_admission(c, insertion, err));
 }
 
 static int check_template(struct store_connection *c, const struct sandbox_record *r,
                           struct error *err)
 {
-	int found = template_run_exists(c, r->template_id, err);
-
-	if (found == 0)
-		return FAIL(err, ERROR_NOT_FOUND, "template '%s' is gone", r->template_name);
-	return found < 0 ? -1 : 0;
+	return ROW_OR(template_run_exists(c, r->template_id, err),
+	              FAIL(err, ERROR_NOT_FOUND, "template '%s' is gone", r->template_name));
 }
 
 /* Inserts what belongs to the row, in the same transaction. */
@@ -148,19 +141,16 @@ static int run_insertion(struct store_connection *c, void *context, struct error
 	                                   .sandbox_id = r->id,
 	                                   .kind = event_kind_name(EVENT_SANDBOX_CREATED),
 	                                   .text = r->last_event};
-	int count;
 
 	/* A transaction may be run more than once. */
 	insertion->is_outdated = insertion->is_claim_lost = false;
 	if (insertion->claim &&
 	    lease_run_claim(c, insertion->claim, &insertion->is_claim_lost, err) < 0)
 		return -1;
-	if (check_template(c, r, err) < 0)
-		return -1;
-	count = query_run(c, QUERY_SANDBOX_INSERT, r, NULL, err);
-	if (count == 0)
-		return FAIL(err, ERROR_CONFLICT, "a sandbox named '%s' exists already", r->name);
-	if (count < 0 || (is_living[r->actual] && admit_sandbox(c, insertion, err) < 0) ||
+	if (check_template(c, r, err) < 0 ||
+	    ROW_OR(query_run(c, QUERY_SANDBOX_INSERT, r, NULL, err),
+	           FAIL(err, ERROR_CONFLICT, "a sandbox named '%s' exists already", r->name)) < 0 ||
+	    (is_living[r->actual] && admit_sandbox(c, insertion, err) < 0) ||
 	    insert_along(c, insertion, err) < 0 || event_add(c, &event, err) < 0)
 		return -1;
 	if (insertion->on_accepted)
@@ -176,10 +166,7 @@ int store_sandbox_insert_with(struct store *s, struct sandbox_insertion *inserti
 	 * sweep removes the rest. */
 	bool is_lazy = insertion->record->actual == SANDBOX_CREATING;
 
-	return store_change(s,
-	                    &(struct transaction){
-	                            .run = run_insertion, .context = insertion, .is_lazy = is_lazy},
-	                    err);
+	return store_transact(s, &(struct transaction){run_insertion, insertion, is_lazy}, err);
 }
 
 int store_sandbox_insert(struct store *s, const struct sandbox_record *r, unsigned project_max,
@@ -193,7 +180,8 @@ int store_sandbox_insert(struct store *s, const struct sandbox_record *r, unsign
 
 struct move_change {
 	struct sandbox_transition takes;
-	struct rows rows;
+	struct arena *arena;
+	struct sandbox_record *ret;
 	const struct lease_record *lease; /* NULL = none */
 	const struct mount_list *mounts;  /* NULL = those that it has */
 	unsigned project_max;
@@ -203,10 +191,9 @@ struct move_change {
 int sandbox_run_state(struct store_connection *c, const char *id, int *ret_state, struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
-	struct rows rows = {.arena = &arena, .size = sizeof(struct sandbox_seen)};
 	struct sandbox_seen seen;
-	int found = query_find(c, QUERY_SANDBOX_STATE, &(struct record_lookup){.id = id}, &rows,
-	                       &seen, err);
+	int found = query_find(c, QUERY_SANDBOX_STATE, &(struct record_lookup){.id = id},
+	                       INTO(&arena, &seen), err);
 
 	if (found > 0)
 		*ret_state = seen.actual;
@@ -233,8 +220,7 @@ static int refuse_change(struct store_connection *c, const struct sandbox_transi
 static int let_go(struct store_connection *c, const struct move_change *change, struct error *err)
 {
 	const struct sandbox_transition *takes = &change->takes;
-	const struct sandbox_record *r = change->rows.items;
-	const struct project_admission admission = {.project_id = r->project_id};
+	const struct project_admission admission = {.project_id = change->ret->project_id};
 
 	if (!is_living[takes->from] || is_living[takes->to])
 		return 0;
@@ -246,8 +232,7 @@ static int take_place(struct store_connection *c, const struct move_change *chan
                       struct error *err)
 {
 	const struct sandbox_transition *takes = &change->takes;
-	const struct sandbox_record *r = change->rows.items;
-	struct sandbox_insertion back = {.record = r, .project_max = change->project_max};
+	struct sandbox_insertion back = {.record = change->ret, .project_max = change->project_max};
 
 	if (is_living[takes->from] || !is_living[takes->to])
 		return 0;
@@ -269,7 +254,7 @@ static int tell_move(struct store_connection *c, const struct move_change *chang
                      struct error *err)
 {
 	const struct sandbox_transition *takes = &change->takes;
-	const struct sandbox_record *r = change->rows.items;
+	const struct sandbox_record *r = change->ret;
 	const struct event_record event = {
 	        .at = takes->now,
 	        .project_id = r->project_id,
@@ -287,12 +272,9 @@ static int run_move(struct store_connection *c, void *context, struct error *err
 	struct move_change *change = context;
 	const struct sandbox_transition *takes = &change->takes;
 
-	change->rows.count = 0;
-	if (query_run(c, QUERY_SANDBOX_MOVE, takes, &change->rows, err) < 0)
-		return -1;
-	if (change->rows.count == 0)
-		return refuse_change(c, takes, err);
-	if (let_go(c, change, err) < 0 || take_place(c, change, err) < 0 ||
+	if (ROW_OR(query_find(c, QUERY_SANDBOX_MOVE, takes, INTO(change->arena, change->ret), err),
+	           refuse_change(c, takes, err)) < 0 ||
+	    let_go(c, change, err) < 0 || take_place(c, change, err) < 0 ||
 	    restart_holding(c, takes, err) < 0 || tell_move(c, change, err) < 0 ||
 	    (change->mounts && mounts_run_anew(c, takes->id, change->mounts, err) < 0))
 		return -1;
@@ -302,6 +284,7 @@ static int run_move(struct store_connection *c, void *context, struct error *err
 int store_sandbox_move_read(struct store *s, struct arena *a, const struct sandbox_move *move,
                             struct sandbox_record *ret, struct error *err)
 {
+	struct sandbox_record moved;
 	struct move_change change = {
 	        .takes = {.id = move->id,
 	                  .from = move->from,
@@ -316,22 +299,21 @@ int store_sandbox_move_read(struct store *s, struct arena *a, const struct sandb
 	                  .traits_gained = move->traits_gained,
 	                  .is_measured = move->effective != NULL,
 	                  .disk_is_advisory = move->disk_is_advisory},
-	        .rows = {.arena = a, .size = sizeof(*ret)},
+	        .arena = a,
+	        .ret = &moved,
 	        .lease = move->lease,
 	        .mounts = move->mounts,
 	        .project_max = move->project_max,
 	};
+	const struct transaction transaction = {run_move, &change,
+	                                        move->is_lazy || !is_resting[move->to]};
 
 	assert(sandbox_state_can_move(move->from, move->to));
 	if (move->effective)
 		change.takes.resources = *move->effective;
-	if (store_change(s,
-	                 &(struct transaction){.run = run_move,
-	                                       .context = &change,
-	                                       .is_lazy = move->is_lazy || !is_resting[move->to]},
-	                 err) < 0)
+	if (store_transact(s, &transaction, err) < 0)
 		return -1;
-	*ret = *(struct sandbox_record *)change.rows.items;
+	*ret = moved;
 	ret->last_activity_at = touches_latest(s, TOUCHED_SANDBOX, ret->id, ret->last_activity_at);
 	if (move->ret_lease_lost)
 		*move->ret_lease_lost = change.is_lease_lost;
@@ -349,11 +331,9 @@ int store_sandbox_move(struct store *s, const struct sandbox_move *move, struct 
 static int run_want(struct store_connection *c, void *context, struct error *err)
 {
 	const struct sandbox_transition *takes = context;
-	int count = query_run(c, QUERY_SANDBOX_WANT, takes, NULL, err);
 
-	if (count == 0)
-		return refuse_change(c, takes, err);
-	return count < 0 ? -1 : 0;
+	return ROW_OR(query_run(c, QUERY_SANDBOX_WANT, takes, NULL, err),
+	              refuse_change(c, takes, err));
 }
 
 int store_sandbox_set_desired(struct store *s, const char *id, enum sandbox_state actual,
@@ -362,5 +342,5 @@ int store_sandbox_set_desired(struct store *s, const char *id, enum sandbox_stat
 	struct sandbox_transition takes = {
 	        .id = id, .from = actual, .desired = sandbox_state_name(desired)};
 
-	return store_change(s, &(struct transaction){.run = run_want, .context = &takes}, err);
+	return store_change(s, run_want, &takes, err);
 }

@@ -44,14 +44,16 @@ struct sandbox_update {
 	enum query_name query;
 	const void *takes;
 	const char *id;
-	struct rows rows;
+	struct arena *arena;
 	const char *told; /* what changed, for the event; NULL = no event */
+	bool is_lazy;
+	struct sandbox_record row;
 };
 
 static int tell_update(struct store_connection *c, const struct sandbox_update *updating,
                        struct error *err)
 {
-	const struct sandbox_record *r = updating->rows.items;
+	const struct sandbox_record *r = &updating->row;
 	const struct sandbox_resources *is = &r->resources;
 	bool is_resized = updating->query == QUERY_SANDBOX_SET_RESOURCES;
 	struct event_record event = {
@@ -63,7 +65,7 @@ static int tell_update(struct store_connection *c, const struct sandbox_update *
 	};
 
 	if (is_resized)
-		event.detail = arena_format(updating->rows.arena,
+		event.detail = arena_format(updating->arena,
 		                            "{\"cpu\":%g,\"memory_mb\":%" PRId64
 		                            ",\"disk_mb\":%" PRId64 ",\"pids\":%" PRId64 "}",
 		                            is->cpu, is->memory_mb, is->disk_mb, is->pids);
@@ -74,24 +76,21 @@ static int run_update(struct store_connection *c, void *context, struct error *e
 {
 	struct sandbox_update *updating = context;
 
-	updating->rows.count = 0;
-	if (query_run(c, updating->query, updating->takes, &updating->rows, err) < 0)
+	if (ROW_OR(query_find(c, updating->query, updating->takes,
+	                      INTO(updating->arena, &updating->row), err),
+	           FAIL(err, ERROR_NOT_FOUND, "no sandbox '%s'", updating->id)) < 0)
 		return -1;
-	if (updating->rows.count == 0)
-		return FAIL(err, ERROR_NOT_FOUND, "no sandbox '%s'", updating->id);
 	return updating->told ? tell_update(c, updating, err) : 0;
 }
 
-static int update_sandbox(struct store *s, struct sandbox_update *updating, bool is_lazy,
+static int update_sandbox(struct store *s, struct sandbox_update *updating,
                           struct sandbox_record *ret, struct error *err)
 {
-	const struct transaction transaction = {
-	        .run = run_update, .context = updating, .is_lazy = is_lazy};
+	const struct transaction update = {run_update, updating, updating->is_lazy};
 
-	updating->rows.size = sizeof(*ret);
-	if (store_change(s, &transaction, err) < 0)
+	if (store_transact(s, &update, err) < 0)
 		return -1;
-	*ret = *(struct sandbox_record *)updating->rows.items;
+	*ret = updating->row;
 	ret->last_activity_at = touches_latest(s, TOUCHED_SANDBOX, ret->id, ret->last_activity_at);
 	return 0;
 }
@@ -100,67 +99,64 @@ int store_sandbox_keep(struct store *s, struct arena *a, const struct sandbox_ke
                        struct sandbox_record *ret, struct error *err)
 {
 	const struct touch takes = {.id = keep->id, .at = keep->until};
-	struct sandbox_update updating = {QUERY_SANDBOX_KEEP, &takes, keep->id, {.arena = a}};
+	struct sandbox_update updating = {QUERY_SANDBOX_KEEP, &takes, keep->id, a, .is_lazy = true};
 
-	return update_sandbox(s, &updating, true, ret, err);
+	return update_sandbox(s, &updating, ret, err);
 }
 
 int store_sandbox_set_timeout(struct store *s, struct arena *a, const char *id, int64_t timeout_at,
                               struct sandbox_record *ret, struct error *err)
 {
 	const struct touch takes = {.id = id, .at = timeout_at};
-	struct sandbox_update updating = {
-	        QUERY_SANDBOX_SET_TIMEOUT, &takes, takes.id, {.arena = a}};
+	struct sandbox_update updating = {QUERY_SANDBOX_SET_TIMEOUT, &takes, id, a,
+	                                  .is_lazy = true};
 
-	return update_sandbox(s, &updating, true, ret, err);
+	return update_sandbox(s, &updating, ret, err);
 }
 
 int store_sandbox_set_preview(struct store *s, struct arena *a,
                               const struct sandbox_preview *preview, struct sandbox_record *ret,
                               struct error *err)
 {
-	struct sandbox_update updating = {
-	        QUERY_SANDBOX_SET_PREVIEW, preview, preview->id, {.arena = a}, "preview"};
+	struct sandbox_update updating = {QUERY_SANDBOX_SET_PREVIEW, preview, preview->id, a,
+	                                  "preview"};
 
-	return update_sandbox(s, &updating, false, ret, err);
+	return update_sandbox(s, &updating, ret, err);
 }
 
 int store_sandbox_set_egress(struct store *s, struct arena *a,
                              const struct sandbox_egress_change *change, struct sandbox_record *ret,
                              struct error *err)
 {
-	struct sandbox_update updating = {
-	        QUERY_SANDBOX_SET_EGRESS, change, change->id, {.arena = a}, "egress"};
+	struct sandbox_update updating = {QUERY_SANDBOX_SET_EGRESS, change, change->id, a,
+	                                  "egress"};
 
-	return update_sandbox(s, &updating, false, ret, err);
+	return update_sandbox(s, &updating, ret, err);
 }
 
 int store_sandbox_set(struct store *s, struct arena *a, const struct sandbox_settings *settings,
                       struct sandbox_record *ret, struct error *err)
 {
-	struct sandbox_update updating = {
-	        QUERY_SANDBOX_SET, settings, settings->id, {.arena = a}, "settings"};
+	struct sandbox_update updating = {QUERY_SANDBOX_SET, settings, settings->id, a, "settings"};
 
-	return update_sandbox(s, &updating, false, ret, err);
+	return update_sandbox(s, &updating, ret, err);
 }
 
 int store_sandbox_set_resources(struct store *s, struct arena *a,
                                 const struct sandbox_revision *change, struct sandbox_record *ret,
                                 struct error *err)
 {
-	struct sandbox_update updating = {
-	        QUERY_SANDBOX_SET_RESOURCES, change, change->id, {.arena = a}, "limits"};
+	struct sandbox_update updating = {QUERY_SANDBOX_SET_RESOURCES, change, change->id, a,
+	                                  change->is_quiet ? NULL : "limits"};
 
-	if (change->is_quiet)
-		updating.told = NULL;
-	return update_sandbox(s, &updating, false, ret, err);
+	return update_sandbox(s, &updating, ret, err);
 }
 
 int store_sandbox_set_env(struct store *s, struct arena *a, const struct sandbox_revision *change,
                           struct sandbox_record *ret, struct error *err)
 {
-	struct sandbox_update updating = {
-	        QUERY_SANDBOX_SET_ENV, change, change->id, {.arena = a}, "environment"};
+	struct sandbox_update updating = {QUERY_SANDBOX_SET_ENV, change, change->id, a,
+	                                  "environment"};
 
-	return update_sandbox(s, &updating, false, ret, err);
+	return update_sandbox(s, &updating, ret, err);
 }

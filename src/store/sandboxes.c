@@ -33,6 +33,16 @@ struct project_ref {
 	const char *id;
 };
 
+struct project_refs {
+	const struct project_ref *items;
+	size_t count;
+};
+
+struct sandbox_tallies {
+	const struct sandbox_tally *items;
+	size_t count;
+};
+
 const struct column columns_of_sandbox_record[] = {
         TEXT_OF(sandbox_record, id),
         TEXT_OF(sandbox_record, project_id),
@@ -100,123 +110,91 @@ static void add_touch(struct store *s, struct sandbox_record *r)
 }
 
 struct sandbox_lookup_run {
+	struct arena *arena;
 	struct record_lookup lookup;
-	struct rows rows;
 	struct sandbox_record *ret;
 };
 
 static int run_search(struct store_connection *c, void *context, struct error *err)
 {
-	struct sandbox_lookup_run *search = context;
+	const struct sandbox_lookup_run *search = context;
+	const struct row_target *into = INTO(search->arena, search->ret);
 	int found = 0;
 
 	if (id_is_valid(search->lookup.id))
-		found = query_find(c, QUERY_SANDBOX_FIND_BY_ID, &search->lookup, &search->rows,
-		                   search->ret, err);
+		found = query_find(c, QUERY_SANDBOX_FIND_BY_ID, &search->lookup, into, err);
 	if (found == 0 && search->lookup.project_id)
-		found = query_find(c, QUERY_SANDBOX_FIND_BY_NAME, &search->lookup, &search->rows,
-		                   search->ret, err);
-	if (found == 0)
-		return FAIL(err, ERROR_NOT_FOUND, "no sandbox '%s'", search->lookup.id);
-	return found < 0 ? -1 : 0;
+		found = query_find(c, QUERY_SANDBOX_FIND_BY_NAME, &search->lookup, into, err);
+	return ROW_OR(found, FAIL(err, ERROR_NOT_FOUND, "no sandbox '%s'", search->lookup.id));
 }
 
 int store_sandbox_find(struct store *s, struct arena *a, const char *project_id,
                        const char *id_or_name, struct sandbox_record *ret, struct error *err)
 {
-	struct sandbox_lookup_run search = {
-	        .lookup = {.project_id = project_id, .id = id_or_name},
-	        .rows = {.arena = a, .size = sizeof(*ret)},
-	        .ret = ret,
-	};
+	const struct sandbox_lookup_run search = {
+	        a, {.project_id = project_id, .id = id_or_name}, ret};
 
-	if (store_read(s, &(struct transaction){.run = run_search, .context = &search}, err) < 0)
+	if (store_read(s, run_search, &search, err) < 0)
 		return -1;
 	add_touch(s, ret);
 	return 0;
 }
 
-static int refuse_several(const struct rows *projects, const char *name, struct error *err)
+static int refuse_several(const struct project_refs *projects, const char *name, struct error *err)
 {
 	AUTO(buf_done) struct buf names = BUF(512);
-	const struct project_ref *refs = projects->items;
 
 	for (size_t i = 0; i < projects->count; i++)
-		buf_addf(&names, "%s%s", i > 0 ? ", " : "", refs[i].id);
+		buf_addf(&names, "%s%s", i > 0 ? ", " : "", projects->items[i].id);
 	(void)FAIL(err, ERROR_CONFLICT, "several projects have a sandbox '%s'", name);
-	error_hint(err, "name one in X-Atoll-Project (%s), or the sandbox by its id",
-	           buf_text(&names));
-	return -1;
+	return FAIL_HINT(err, "name one in X-Atoll-Project (%s), or the sandbox by its id",
+	                 buf_text(&names));
 }
 
 static int run_search_anywhere(struct store_connection *c, void *context, struct error *err)
 {
-	struct sandbox_lookup_run *search = context;
-	const char *name = search->lookup.id;
-	struct rows projects = {.arena = search->rows.arena, .size = sizeof(struct project_ref)};
-	int found = query_run(c, QUERY_SANDBOX_PROJECTS_WITH_NAME, &search->lookup, &projects, err);
+	const struct sandbox_lookup_run *search = context;
+	struct record_lookup lookup = search->lookup;
+	struct project_refs projects;
+	int found = 0;
 
-	if (found > 1)
-		return refuse_several(&projects, name, err);
-	if (found == 1) {
-		const struct project_ref *project = projects.items;
-
-		found = query_find(c, QUERY_SANDBOX_FIND_BY_NAME,
-		                   &(struct record_lookup){.project_id = project->id, .id = name},
-		                   &search->rows, search->ret, err);
+	if (query_list(c, QUERY_SANDBOX_PROJECTS_WITH_NAME, &lookup,
+	               LIST_INTO(search->arena, &projects), err) < 0)
+		return -1;
+	if (projects.count > 1)
+		return refuse_several(&projects, lookup.id, err);
+	if (projects.count == 1) {
+		lookup.project_id = projects.items[0].id;
+		found = query_find(c, QUERY_SANDBOX_FIND_BY_NAME, &lookup,
+		                   INTO(search->arena, search->ret), err);
 	}
-	if (found == 0)
-		return FAIL(err, ERROR_NOT_FOUND, "no sandbox '%s' in any project", name);
-	return found < 0 ? -1 : 0;
+	return ROW_OR(found,
+	              FAIL(err, ERROR_NOT_FOUND, "no sandbox '%s' in any project", lookup.id));
 }
 
 int store_sandbox_find_anywhere(struct store *s, struct arena *a, const char *name,
                                 struct sandbox_record *ret, struct error *err)
 {
-	struct sandbox_lookup_run search = {
-	        .lookup = {.id = name},
-	        .rows = {.arena = a, .size = sizeof(*ret)},
-	        .ret = ret,
-	};
+	const struct sandbox_lookup_run search = {a, {.id = name}, ret};
 
-	return store_read(s, &(struct transaction){.run = run_search_anywhere, .context = &search},
-	                  err);
-}
-
-static int run_search_ended(struct store_connection *c, void *context, struct error *err)
-{
-	struct sandbox_lookup_run *search = context;
-	int found = query_find(c, QUERY_SANDBOX_FIND_ENDED, &search->lookup, &search->rows,
-	                       search->ret, err);
-
-	if (found == 0)
-		return FAIL(err, ERROR_NOT_FOUND, "no sandbox '%s'", search->lookup.id);
-	return found < 0 ? -1 : 0;
+	return store_read(s, run_search_anywhere, &search, err);
 }
 
 int store_sandbox_find_ended(struct store *s, struct arena *a, const char *project_id,
                              const char *id, struct sandbox_record *ret, struct error *err)
 {
-	struct sandbox_lookup_run search = {
-	        .lookup = {.project_id = project_id, .id = id},
-	        .rows = {.arena = a, .size = sizeof(*ret)},
-	        .ret = ret,
-	};
+	const struct record_lookup lookup = {.project_id = project_id, .id = id};
 
-	return store_read(s, &(struct transaction){.run = run_search_ended, .context = &search},
-	                  err);
+	return ROW_OR(store_find_query(s, QUERY_SANDBOX_FIND_ENDED, &lookup, INTO(a, ret), err),
+	              FAIL(err, ERROR_NOT_FOUND, "no sandbox '%s'", id));
 }
 
 int store_sandbox_owners(struct store *s, struct arena *a, const char *project_id,
                          const char *ids_json, struct sandbox_owner_list *ret, struct error *err)
 {
 	const struct record_lookup lookup = {.project_id = project_id, .id = ids_json};
-	struct rows rows = {.arena = a, .size = sizeof(struct sandbox_owner)};
 
-	if (store_read_query(s, QUERY_SANDBOX_LIST_OWNERS, &lookup, &rows, err) < 0)
-		return -1;
-	*ret = (struct sandbox_owner_list){rows.items, rows.count};
-	return 0;
+	return store_list_query(s, QUERY_SANDBOX_LIST_OWNERS, &lookup, LIST_INTO(a, ret), err);
 }
 
 static enum query_name list_query(const struct sandbox_filter *filter)
@@ -230,7 +208,6 @@ int store_sandbox_list(struct store *s, struct arena *a, const struct sandbox_fi
                        struct sandbox_list *ret, struct error *err)
 {
 	enum query_name query = list_query(filter);
-	struct rows rows = {.arena = a, .size = sizeof(struct sandbox_record)};
 	struct sandbox_page page = {
 	        .project_id = filter->project_id,
 	        .state = filter->state < 0 ? NULL
@@ -241,16 +218,13 @@ int store_sandbox_list(struct store *s, struct arena *a, const struct sandbox_fi
 	        .label_key = filter->label_key,
 	        .label_value = filter->label_value,
 	};
-	const char *next;
 
 	if (page_begin(&page.position, filter->page, filter->limit, err) < 0)
 		return -1;
 	if (query == QUERY_SANDBOX_LIST_OLDEST && !filter->page)
 		page.position.page_at = 0;
-	if (store_read_query(s, query, &page, &rows, err) < 0)
+	if (store_list_query(s, query, &page, PAGE_INTO(a, ret, &page.position), err) < 0)
 		return -1;
-	next = page_end(&page.position, query, &rows);
-	*ret = (struct sandbox_list){rows.items, rows.count, next};
 	for (size_t i = 0; i < ret->count; i++)
 		add_touch(s, &ret->items[i]);
 	return 0;
@@ -274,16 +248,14 @@ int store_sandbox_count(struct store *s, uint64_t ret_by_state[SANDBOX_STATE_COU
                         struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
-	struct rows rows = {.arena = &arena, .size = sizeof(struct sandbox_tally)};
-	const struct sandbox_tally *tallies;
+	struct sandbox_tallies tallies;
 
-	if (store_read_query(s, QUERY_SANDBOX_TALLY, NULL, &rows, err) < 0)
+	if (store_list_query(s, QUERY_SANDBOX_TALLY, NULL, LIST_INTO(&arena, &tallies), err) < 0)
 		return -1;
-	tallies = rows.items;
 	for (unsigned i = 0; i < SANDBOX_STATE_COUNT; i++)
 		ret_by_state[i] = 0;
-	for (size_t i = 0; i < rows.count; i++)
-		ret_by_state[tallies[i].actual] = (uint64_t)tallies[i].count;
+	for (size_t i = 0; i < tallies.count; i++)
+		ret_by_state[tallies.items[i].actual] = (uint64_t)tallies.items[i].count;
 	return 0;
 }
 

@@ -19,6 +19,11 @@ struct secret_row {
 	const char *id, *text;
 };
 
+struct secret_rows {
+	const struct secret_row *items;
+	size_t count;
+};
+
 struct secret_page {
 	const char *id;      /* rows after this id */
 	const char *pattern; /* values that match it are excluded */
@@ -63,8 +68,7 @@ int store_secret_check(const char *text, struct error *err)
 		return 0;
 	(void)FAIL(err, ERROR_UNAVAILABLE,
 	           "it is sealed with a key that this server does not have");
-	error_hint(err, "the file of secret_key_file is another than when it was written");
-	return -1;
+	return FAIL_HINT(err, "the file of secret_key_file is another than when it was written");
 }
 
 /* ---- in a record ---- */
@@ -207,22 +211,19 @@ struct counts {
 static int reseal_page(struct store *s, struct reseal_page *page, struct secret_page *after,
                        struct counts *counts, struct error *err)
 {
-	struct rows rows = {.arena = page->arena, .size = sizeof(struct secret_row)};
-	const struct secret_row *found;
+	struct secret_rows rows;
 
 	after->pattern = arena_format(page->arena, "%s%%", seal_prefix(s->seal, page->arena));
-	if (store_read_query(s, page->drawer->list, after, &rows, err) < 0)
+	if (store_list_query(s, page->drawer->list, after, LIST_INTO(page->arena, &rows), err) < 0)
 		return -1;
-	found = rows.items;
 	page->swaps = ARENA_ARRAY(page->arena, struct secret_swap, rows.count + 1);
 	page->count = 0;
 	for (size_t i = 0; i < rows.count; i++) {
-		if (reseal_row(s, page, &found[i], &page->swaps[page->count]))
+		if (reseal_row(s, page, &rows.items[i], &page->swaps[page->count]))
 			page->count++;
-		after->id = found[i].id;
+		after->id = rows.items[i].id;
 	}
-	if (page->count > 0 &&
-	    store_change(s, &(struct transaction){.run = run_page, .context = page}, err) < 0)
+	if (page->count > 0 && store_change(s, run_page, page, err) < 0)
 		return -1;
 	counts->resealed += page->count;
 	counts->shut += rows.count - page->count;
@@ -275,9 +276,8 @@ static int reseal_secrets(struct store *s, uint64_t *ret_resealed, struct error 
 		return 0;
 	(void)FAIL(err, ERROR_UNAVAILABLE, "%" PRIu64 " values are sealed with keys not known here",
 	           shut);
-	error_hint(err,
-	           "add their keys to the key file; all others are done, and no key was dropped");
-	return -1;
+	return FAIL_HINT(
+	        err, "add their keys to the key file; all others are done, and no key was dropped");
 }
 
 static int rotate_keys(struct store *s, uint64_t *ret_resealed, struct error *err)

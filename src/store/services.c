@@ -106,9 +106,8 @@ static int run_put(struct store_connection *c, void *context, struct error *err)
 {
 	struct putting *p = context;
 	const struct service_ref ref = {p->wanted->sandbox_id, p->wanted->name};
-	struct rows rows = {.arena = p->arena, .size = sizeof(struct service_record)};
 	struct service_record is;
-	int count = query_find(c, QUERY_SERVICE_FIND, &ref, &rows, &is, err);
+	int count = query_find(c, QUERY_SERVICE_FIND, &ref, INTO(p->arena, &is), err);
 
 	if (count < 0)
 		return -1;
@@ -133,7 +132,7 @@ int store_service_put(struct store *s, struct arena *a, const struct service_rec
 {
 	struct putting putting = {a, r, max, ret};
 
-	return store_change(s, &(struct transaction){.run = run_put, .context = &putting}, err);
+	return store_change(s, run_put, &putting, err);
 }
 
 static int not_found(const char *name, struct error *err)
@@ -151,14 +150,12 @@ static int run_wish(struct store_connection *c, void *context, struct error *err
 {
 	const struct wishing *w = context;
 	const struct service_ref ref = {w->change->sandbox_id, w->change->name};
-	struct rows rows = {.arena = w->arena, .size = sizeof(struct service_record)};
-	int count = query_run(c, QUERY_SERVICE_CHANGE, w->change, NULL, err);
 
-	if (count == 0)
-		return not_found(ref.name, err);
-	if (count < 0 || query_find(c, QUERY_SERVICE_FIND, &ref, &rows, w->ret, err) < 0)
+	if (ROW_OR(query_run(c, QUERY_SERVICE_CHANGE, w->change, NULL, err),
+	           not_found(ref.name, err)) < 0)
 		return -1;
-	return 0;
+	return ROW_OR(query_find(c, QUERY_SERVICE_FIND, &ref, INTO(w->arena, w->ret), err),
+	              not_found(ref.name, err));
 }
 
 int store_service_wish(struct store *s, struct arena *a, const struct service_change *change,
@@ -166,7 +163,7 @@ int store_service_wish(struct store *s, struct arena *a, const struct service_ch
 {
 	struct wishing wishing = {a, change, ret};
 
-	return store_change(s, &(struct transaction){.run = run_wish, .context = &wishing}, err);
+	return store_change(s, run_wish, &wishing, err);
 }
 
 int store_service_told(struct store *s, const struct service_record *r, struct error *err)
@@ -191,37 +188,22 @@ int store_services_clear(struct store *s, const char *sandbox_id, struct error *
 int store_service_find(struct store *s, struct arena *a, const struct service_ref *ref,
                        struct service_record *ret, struct error *err)
 {
-	struct rows rows = {.arena = a, .size = sizeof(*ret)};
-	int found = store_find_query(s, QUERY_SERVICE_FIND, ref, &rows, ret, err);
-
-	if (found == 0)
-		return not_found(ref->name, err);
-	return found < 0 ? -1 : 0;
-}
-
-static int list_services(struct store *s, struct rows *rows, enum query_name query,
-                         const void *takes, struct service_list *ret, struct error *err)
-{
-	if (store_read_query(s, query, takes, rows, err) < 0)
-		return -1;
-	*ret = (struct service_list){rows->items, rows->count};
-	return 0;
+	return ROW_OR(store_find_query(s, QUERY_SERVICE_FIND, ref, INTO(a, ret), err),
+	              not_found(ref->name, err));
 }
 
 int store_service_list(struct store *s, struct arena *a, const char *sandbox_id,
                        struct service_list *ret, struct error *err)
 {
 	const struct service_ref ref = {.sandbox_id = sandbox_id};
-	struct rows rows = {.arena = a, .size = sizeof(struct service_record)};
 
-	return list_services(s, &rows, QUERY_SERVICE_LIST, &ref, ret, err);
+	return store_list_query(s, QUERY_SERVICE_LIST, &ref, LIST_INTO(a, ret), err);
 }
 
 int store_services_to_tell(struct store *s, struct arena *a, const char *node,
                            struct service_list *ret, struct error *err)
 {
 	const struct record_lookup lookup = {.id = node};
-	struct rows rows = {.arena = a, .size = sizeof(struct service_record)};
 
-	return list_services(s, &rows, QUERY_SERVICES_TO_TELL, &lookup, ret, err);
+	return store_list_query(s, QUERY_SERVICES_TO_TELL, &lookup, LIST_INTO(a, ret), err);
 }

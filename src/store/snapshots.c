@@ -93,23 +93,14 @@ static int run_insertion(struct store_connection *c, void *context, struct error
 {
 	const struct snapshot_insertion *insertion = context;
 	const struct snapshot_record *r = insertion->record;
-	AUTO(arena_done) struct arena arena = {0};
-	struct rows rows = {.arena = &arena, .size = sizeof(struct row_count)};
-	struct row_count held = {0};
-	int count = query_run(c, QUERY_SNAPSHOT_INSERT, r, NULL, err);
 
-	if (count == 0)
-		return FAIL(err, ERROR_CONFLICT, "a snapshot named '%s' exists already", r->name);
-	if (count < 0 ||
-	    query_find(c, QUERY_SNAPSHOT_COUNT,
-	               &(struct record_lookup){.project_id = r->project_id}, &rows, &held, err) < 0)
+	if (ROW_OR(query_run(c, QUERY_SNAPSHOT_INSERT, r, NULL, err),
+	           FAIL(err, ERROR_CONFLICT, "a snapshot named '%s' exists already", r->name)) < 0)
 		return -1;
-	if (held.count <= insertion->project_max)
+	if (project_check_count(c, QUERY_SNAPSHOT_COUNT, r->project_id, insertion->project_max,
+	                        "snapshots", err) == 0)
 		return 0;
-	(void)FAIL(err, ERROR_LIMIT, "the project has %u snapshots already",
-	           insertion->project_max);
-	error_hint(err, "remove one");
-	return -1;
+	return err->code == ERROR_LIMIT ? FAIL_HINT(err, "remove one") : -1;
 }
 
 int store_snapshot_insert(struct store *s, const struct snapshot_record *r, unsigned project_max,
@@ -118,42 +109,32 @@ int store_snapshot_insert(struct store *s, const struct snapshot_record *r, unsi
 	struct snapshot_insertion insertion = {r, project_max};
 
 	/* Lazy: when a crash loses the row, the snapshot belongs to no row and is swept. */
-	return store_change(
-	        s,
-	        &(struct transaction){.run = run_insertion, .context = &insertion, .is_lazy = true},
-	        err);
+	return store_change_lazily(s, run_insertion, &insertion, err);
 }
 
 int store_snapshot_find(struct store *s, struct arena *a, const char *project_id,
                         const char *id_or_name, struct snapshot_record *ret, struct error *err)
 {
 	const struct record_lookup lookup = {.project_id = project_id, .id = id_or_name};
-	struct rows rows = {.arena = a, .size = sizeof(*ret)};
-	int found = store_find_query(s, QUERY_SNAPSHOT_FIND, &lookup, &rows, ret, err);
 
-	if (found == 0)
-		return FAIL(err, ERROR_NOT_FOUND, "no snapshot '%s'", id_or_name);
-	return found < 0 ? -1 : 0;
+	return ROW_OR(store_find_query(s, QUERY_SNAPSHOT_FIND, &lookup, INTO(a, ret), err),
+	              FAIL(err, ERROR_NOT_FOUND, "no snapshot '%s'", id_or_name));
 }
 
 int store_snapshot_list(struct store *s, struct arena *a, const struct snapshot_filter *filter,
                         struct snapshot_list *ret, struct error *err)
 {
-	struct rows rows = {.arena = a, .size = sizeof(struct snapshot_record)};
 	struct snapshot_page page = {
 	        .project_id = filter->project_id,
 	        .sandbox_id = filter->sandbox_id,
 	        .node = filter->node,
 	        .kind = filter->with_layers ? NULL : snapshot_kind_name(SNAPSHOT_TAKEN),
 	};
-	const char *next;
 
-	if (page_begin(&page.position, filter->page, filter->limit, err) < 0 ||
-	    store_read_query(s, QUERY_SNAPSHOT_LIST, &page, &rows, err) < 0)
+	if (page_begin(&page.position, filter->page, filter->limit, err) < 0)
 		return -1;
-	next = page_end(&page.position, QUERY_SNAPSHOT_LIST, &rows);
-	*ret = (struct snapshot_list){rows.items, rows.count, next};
-	return 0;
+	return store_list_query(s, QUERY_SNAPSHOT_LIST, &page, PAGE_INTO(a, ret, &page.position),
+	                        err);
 }
 
 /* Layers add no event. */
@@ -170,10 +151,9 @@ static int add_lost_event(struct store_connection *c, const struct snapshot_reco
                           struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
-	struct rows rows = {.arena = &arena, .size = sizeof(struct snapshot_record)};
 	struct snapshot_record before;
-	int found = query_find(c, QUERY_SNAPSHOT_FIND, &(struct record_lookup){.id = r->id}, &rows,
-	                       &before, err);
+	int found = query_find(c, QUERY_SNAPSHOT_FIND, &(struct record_lookup){.id = r->id},
+	                       INTO(&arena, &before), err);
 
 	if (found <= 0 || before.state == SNAPSHOT_LOST)
 		return found < 0 ? -1 : 0;
@@ -188,11 +168,11 @@ static int run_update(struct store_connection *c, void *context, struct error *e
 
 	if (r->state == SNAPSHOT_LOST && add_lost_event(c, r, err) < 0)
 		return -1;
-	count = query_run(c, QUERY_SNAPSHOT_UPDATE, r, NULL, err);
-	if (count == 0)
-		return FAIL(err, ERROR_NOT_FOUND, "no snapshot '%s'", r->id);
-	if (count < 0 || r->state != SNAPSHOT_READY)
-		return count < 0 ? -1 : 0;
+	if (ROW_OR(query_run(c, QUERY_SNAPSHOT_UPDATE, r, NULL, err),
+	           FAIL(err, ERROR_NOT_FOUND, "no snapshot '%s'", r->id)) < 0)
+		return -1;
+	if (r->state != SNAPSHOT_READY)
+		return 0;
 	count = sandbox_run_state(c, r->sandbox_id, &state, err);
 	if (count > 0)
 		count = query_run(c, QUERY_SNAPSHOT_BASE_SET, &base, NULL, err);
@@ -202,11 +182,7 @@ static int run_update(struct store_connection *c, void *context, struct error *e
 int store_snapshot_update(struct store *s, const struct snapshot_record *r, bool is_lazy,
                           struct error *err)
 {
-	struct snapshot_record copy = *r;
-
-	return store_change(
-	        s, &(struct transaction){.run = run_update, .context = &copy, .is_lazy = is_lazy},
-	        err);
+	return store_transact(s, &(struct transaction){run_update, r, is_lazy}, err);
 }
 
 /* A snapshot that was never READY adds no event. */
@@ -214,9 +190,8 @@ static int run_removal(struct store_connection *c, void *context, struct error *
 {
 	const struct record_lookup *lookup = context;
 	AUTO(arena_done) struct arena arena = {0};
-	struct rows rows = {.arena = &arena, .size = sizeof(struct snapshot_record)};
 	struct snapshot_record r;
-	int found = query_find(c, QUERY_SNAPSHOT_FIND, lookup, &rows, &r, err);
+	int found = query_find(c, QUERY_SNAPSHOT_FIND, lookup, INTO(&arena, &r), err);
 
 	if (found <= 0)
 		return found;
@@ -230,20 +205,18 @@ int store_snapshot_remove(struct store *s, const char *id, struct error *err)
 {
 	struct record_lookup lookup = {.id = id};
 
-	return store_change(s, &(struct transaction){.run = run_removal, .context = &lookup}, err);
+	return store_change(s, run_removal, &lookup, err);
 }
 
 static int find_base(struct store *s, struct arena *a, const char *sandbox_id,
                      struct snapshot_base *ret, struct error *err)
 {
 	const struct record_lookup lookup = {.id = sandbox_id};
-	struct rows rows = {.arena = a, .size = sizeof(struct snapshot_base)};
-	int count = store_read_query(s, QUERY_SNAPSHOT_BASE_FIND, &lookup, &rows, err);
+	int found = store_find_query(s, QUERY_SNAPSHOT_BASE_FIND, &lookup, INTO(a, ret), err);
 
-	if (count < 0)
-		return -1;
-	*ret = count > 0 ? *(struct snapshot_base *)rows.items : (struct snapshot_base){"", "", ""};
-	return 0;
+	if (found == 0)
+		*ret = (struct snapshot_base){"", "", ""};
+	return found < 0 ? -1 : 0;
 }
 
 int store_snapshot_base(struct store *s, struct arena *a, const char *sandbox_id, const char **ret,
@@ -279,15 +252,11 @@ const struct column columns_of_fork_search[] = {
 int store_sandbox_forks(struct store *s, struct arena *a, const struct fork_search *search,
                         struct sandbox_list *ret, struct error *err)
 {
-	struct rows rows = {.arena = a, .size = sizeof(struct sandbox_record)};
 	struct fork_search bounded = *search;
 
 	if (bounded.limit < 1 || bounded.limit > STORE_FORKS_MAX)
 		bounded.limit = STORE_FORKS_MAX;
-	if (store_read_query(s, QUERY_SANDBOX_LIST_FORKS, &bounded, &rows, err) < 0)
-		return -1;
-	*ret = (struct sandbox_list){.items = rows.items, .count = rows.count};
-	return 0;
+	return store_list_query(s, QUERY_SANDBOX_LIST_FORKS, &bounded, LIST_INTO(a, ret), err);
 }
 
 int store_sandbox_parent(struct store *s, struct arena *a, const char *sandbox_id, const char **ret,
@@ -312,11 +281,6 @@ int store_sandbox_parent(struct store *s, struct arena *a, const char *sandbox_i
 	return 0;
 }
 
-static int run_set_base(struct store_connection *c, void *context, struct error *err)
-{
-	return query_run(c, QUERY_SNAPSHOT_BASE_SET, context, NULL, err) < 0 ? -1 : 0;
-}
-
 int snapshot_run_origin(struct store_connection *c, const char *sandbox_id, const char *snapshot_id,
                         struct error *err)
 {
@@ -329,9 +293,7 @@ int snapshot_run_origin(struct store_connection *c, const char *sandbox_id, cons
 int store_snapshot_set_base(struct store *s, const char *sandbox_id, const char *snapshot_id,
                             struct error *err)
 {
-	struct snapshot_base base = {sandbox_id, snapshot_id, ""};
+	const struct snapshot_base base = {sandbox_id, snapshot_id, ""};
 
-	return store_change(
-	        s, &(struct transaction){.run = run_set_base, .context = &base, .is_lazy = true},
-	        err);
+	return store_change_query_lazily(s, QUERY_SNAPSHOT_BASE_SET, &base, err) < 0 ? -1 : 0;
 }

@@ -74,6 +74,11 @@ const struct column columns_of_template_move[] = {
         END,
 };
 
+static int fail_missing(const char *id, struct error *err)
+{
+	return FAIL(err, ERROR_NOT_FOUND, "no template '%s'", id);
+}
+
 /* Shared templates come with the program and add no event. */
 static int add_template_event(struct store_connection *c, enum event_kind kind,
                               const struct template_record *r, struct error *err)
@@ -88,53 +93,42 @@ static int add_template_event(struct store_connection *c, enum event_kind kind,
 static int run_insertion(struct store_connection *c, void *context, struct error *err)
 {
 	const struct template_record *r = context;
-	int count = query_run(c, QUERY_TEMPLATE_INSERT, r, NULL, err);
 
-	if (count == 0)
-		return FAIL(err, ERROR_CONFLICT, "a template named '%s' exists already", r->name);
-	return count < 0 ? -1 : add_template_event(c, EVENT_TEMPLATE_CREATED, r, err);
+	if (ROW_OR(query_run(c, QUERY_TEMPLATE_INSERT, r, NULL, err),
+	           FAIL(err, ERROR_CONFLICT, "a template named '%s' exists already", r->name)) < 0)
+		return -1;
+	return add_template_event(c, EVENT_TEMPLATE_CREATED, r, err);
 }
 
 int store_template_insert(struct store *s, const struct template_record *r, struct error *err)
 {
-	struct template_record copy = *r;
-
-	return store_change(s, &(struct transaction){.run = run_insertion, .context = &copy}, err);
+	return store_change(s, run_insertion, r, err);
 }
 
 int store_template_find(struct store *s, struct arena *a, const char *project_id,
                         const char *name_or_id, struct template_record *ret, struct error *err)
 {
 	const struct record_lookup lookup = {.project_id = project_id, .id = name_or_id};
-	struct rows rows = {.arena = a, .size = sizeof(*ret)};
-	int found = store_find_query(s, QUERY_TEMPLATE_FIND, &lookup, &rows, ret, err);
 
-	if (found == 0)
-		return FAIL(err, ERROR_NOT_FOUND, "no template '%s'", name_or_id);
-	return found < 0 ? -1 : 0;
+	return ROW_OR(store_find_query(s, QUERY_TEMPLATE_FIND, &lookup, INTO(a, ret), err),
+	              fail_missing(name_or_id, err));
 }
 
 int store_template_list(struct store *s, struct arena *a, const char *project_id,
                         struct template_list *ret, struct error *err)
 {
 	const struct record_lookup lookup = {.project_id = project_id};
-	struct rows rows = {.arena = a, .size = sizeof(struct template_record)};
 
-	if (store_read_query(s, QUERY_TEMPLATE_LIST, &lookup, &rows, err) < 0)
-		return -1;
-	*ret = (struct template_list){rows.items, rows.count};
-	return 0;
+	return store_list_query(s, QUERY_TEMPLATE_LIST, &lookup, LIST_INTO(a, ret), err);
 }
 
-/* A change by compare and set that met no row: because there is none, or is it in another state? */
 int template_run_exists(struct store_connection *c, const char *id, struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
-	struct rows rows = {.arena = &arena, .size = sizeof(struct template_seen)};
-	int count =
-	        query_run(c, QUERY_TEMPLATE_STATE, &(struct record_lookup){.id = id}, &rows, err);
+	const struct record_lookup lookup = {.id = id};
+	struct template_seen seen;
 
-	return count > 0 ? 1 : count;
+	return query_find(c, QUERY_TEMPLATE_STATE, &lookup, INTO(&arena, &seen), err);
 }
 
 struct template_attempt {
@@ -145,21 +139,24 @@ struct template_attempt {
 	const char *refusal;
 };
 
-static int run_attempt(struct store_connection *c, void *context, struct error *err)
+/* Fills err with why the change matched no row. Always -1. */
+static int refuse_attempt(struct store_connection *c, const struct template_attempt *attempt,
+                          struct error *err)
 {
-	const struct template_attempt *attempt = context;
 	AUTO(arena_done) struct arena arena = {0};
-	struct rows rows = {.arena = &arena, .size = sizeof(struct template_seen)};
-	int count = query_run(c, attempt->query, attempt->takes, NULL, err);
+	struct template_seen seen;
 
-	if (count != 0)
-		return count < 0 ? -1 : 0;
-	count = query_run(c, attempt->look, &attempt->lookup, &rows, err);
-	if (count < 0)
+	if (ROW_OR(query_find(c, attempt->look, &attempt->lookup, INTO(&arena, &seen), err),
+	           fail_missing(attempt->lookup.id, err)) < 0)
 		return -1;
-	if (count == 0)
-		return FAIL(err, ERROR_NOT_FOUND, "no template '%s'", attempt->lookup.id);
 	return FAIL(err, ERROR_CONFLICT, "template '%s' %s", attempt->lookup.id, attempt->refusal);
+}
+
+static int run_attempt(struct store_connection *c, const struct template_attempt *attempt,
+                       struct error *err)
+{
+	return ROW_OR(query_run(c, attempt->query, attempt->takes, NULL, err),
+	              refuse_attempt(c, attempt, err));
 }
 
 /* Adds an event only when a project's own template becomes ready or fails. */
@@ -168,15 +165,14 @@ static int run_move(struct store_connection *c, void *context, struct error *err
 	const struct template_attempt *attempt = context;
 	const struct template_move *move = attempt->takes;
 	AUTO(arena_done) struct arena arena = {0};
-	struct rows rows = {.arena = &arena, .size = sizeof(struct template_record)};
 	struct template_record r;
 	int found;
 
-	if (run_attempt(c, context, err) < 0)
+	if (run_attempt(c, attempt, err) < 0)
 		return -1;
 	if (move->from == move->to || (move->to != TEMPLATE_READY && move->to != TEMPLATE_FAILED))
 		return 0;
-	found = query_find(c, QUERY_TEMPLATE_FIND, &attempt->lookup, &rows, &r, err);
+	found = query_find(c, QUERY_TEMPLATE_FIND, &attempt->lookup, INTO(&arena, &r), err);
 	/* A project's own template precedes a shared one, even when its name equals a shared
 	 * template's id. */
 	if (found <= 0 || strcmp(r.id, move->id) != 0)
@@ -196,40 +192,35 @@ int store_template_move(struct store *s, const struct template_move *move, struc
 	        .refusal = "is in another state",
 	};
 
-	return store_change(s,
-	                    &(struct transaction){.run = run_move,
-	                                          .context = &attempt,
-	                                          .is_lazy = move->from == move->to},
-	                    err);
+	return store_transact(
+	        s, &(struct transaction){run_move, &attempt, .is_lazy = move->from == move->to},
+	        err);
 }
 
 static int run_update(struct store_connection *c, void *context, struct error *err)
 {
 	const struct template_record *r = context;
-	int count = query_run(c, QUERY_TEMPLATE_UPDATE, r, NULL, err);
 
-	if (count == 0)
-		return FAIL(err, ERROR_NOT_FOUND, "no template '%s'", r->id);
-	return count < 0 ? -1 : add_template_event(c, EVENT_TEMPLATE_UPDATED, r, err);
+	if (ROW_OR(query_run(c, QUERY_TEMPLATE_UPDATE, r, NULL, err), fail_missing(r->id, err)) < 0)
+		return -1;
+	return add_template_event(c, EVENT_TEMPLATE_UPDATED, r, err);
 }
 
 int store_template_update(struct store *s, const struct template_record *r, struct error *err)
 {
-	struct template_record copy = *r;
-
-	return store_change(s, &(struct transaction){.run = run_update, .context = &copy}, err);
+	return store_change(s, run_update, r, err);
 }
 
 int store_template_shares(struct store *s, const char *folder, bool *ret, struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
 	const struct record_lookup lookup = {.id = folder};
-	struct rows rows = {.arena = &arena, .size = sizeof(struct template_seen)};
-	int count = store_read_query(s, QUERY_TEMPLATE_SHARES, &lookup, &rows, err);
+	struct template_seen seen;
+	int found = store_find_query(s, QUERY_TEMPLATE_SHARES, &lookup, INTO(&arena, &seen), err);
 
-	if (count < 0)
+	if (found < 0)
 		return -1;
-	*ret = count > 0;
+	*ret = found > 0;
 	return 0;
 }
 
@@ -237,11 +228,10 @@ static int run_removal(struct store_connection *c, void *context, struct error *
 {
 	const struct template_attempt *attempt = context;
 	AUTO(arena_done) struct arena arena = {0};
-	struct rows rows = {.arena = &arena, .size = sizeof(struct template_record)};
 	struct template_record r;
-	int found = query_find(c, QUERY_TEMPLATE_FIND, &attempt->lookup, &rows, &r, err);
+	int found = query_find(c, QUERY_TEMPLATE_FIND, &attempt->lookup, INTO(&arena, &r), err);
 
-	if (found < 0 || run_attempt(c, context, err) < 0)
+	if (found < 0 || run_attempt(c, attempt, err) < 0)
 		return -1;
 	return found > 0 ? add_template_event(c, EVENT_TEMPLATE_DELETED, &r, err) : 0;
 }
@@ -258,5 +248,5 @@ int store_template_remove(struct store *s, const char *project_id, const char *i
 	                   "on it",
 	};
 
-	return store_change(s, &(struct transaction){.run = run_removal, .context = &attempt}, err);
+	return store_change(s, run_removal, &attempt, err);
 }

@@ -129,9 +129,7 @@ int touches_write(struct store *s, struct error *err)
 	collect_touches(s->touches, &arena, &batch);
 	if (batch.total == 0)
 		return 0;
-	if (store_change(
-	            s, &(struct transaction){.run = run_batch, .context = &batch, .is_lazy = true},
-	            err) < 0)
+	if (store_change_lazily(s, run_batch, &batch, err) < 0)
 		return FAIL_CONTEXT(err, "write last-used times");
 	forget_written(s->touches, &batch);
 	return 0;

@@ -4,8 +4,10 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/error.h"
+#include "store/queries.h"
 
 struct lease_record;
 struct mount_list;
@@ -14,6 +16,11 @@ struct usage_record;
 
 /* projects.c: locks the project's data against other transactions until this one ends. */
 MUST_CHECK int project_lock(struct store_connection *c, const char *project_id, struct error *err);
+/* Fails with ERROR_LIMIT when the project has more than `max` rows by `count_query`. `nouns` names
+ * them in the error. */
+MUST_CHECK int project_check_count(struct store_connection *c, enum query_name count_query,
+                                   const char *project_id, int64_t max, const char *nouns,
+                                   struct error *err);
 /* templates.c: 1 when the template exists, else 0. */
 MUST_CHECK int template_run_exists(struct store_connection *c, const char *id, struct error *err);
 /* sandboxes.c: 1 and the sandbox's state (enum sandbox_state), or 0 without a row. */

@@ -167,17 +167,6 @@ struct usage_clock meter_clock(const struct meter_record *r)
 	                            .metered_ms = r->metered_ms};
 }
 
-static int list_meters(struct store *s, struct arena *a, enum query_name query,
-                       const struct meter_page *page, struct meter_list *ret, struct error *err)
-{
-	struct rows rows = {.arena = a, .size = sizeof(struct meter_record)};
-
-	if (store_read_query(s, query, page, &rows, err) < 0)
-		return -1;
-	*ret = (struct meter_list){rows.items, rows.count};
-	return 0;
-}
-
 int store_meter_list(struct store *s, struct arena *a, const struct meter_page *page,
                      struct meter_list *ret, struct error *err)
 {
@@ -185,22 +174,16 @@ int store_meter_list(struct store *s, struct arena *a, const struct meter_page *
 
 	if (bounded.limit > PAGE_MAX)
 		bounded.limit = PAGE_MAX;
-	return list_meters(s, a, QUERY_METER_LIST, &bounded, ret, err);
+	return store_list_query(s, QUERY_METER_LIST, &bounded, LIST_INTO(a, ret), err);
 }
 
 int store_meter_find(struct store *s, struct arena *a, const char *id, struct meter_record *ret,
                      struct error *err)
 {
-	struct rows rows = {.arena = a, .size = sizeof(*ret)};
-	int count = store_read_query(s, QUERY_METER_FIND, &(struct record_lookup){.id = id}, &rows,
-	                             err);
+	const struct record_lookup lookup = {.id = id};
 
-	if (count < 0)
-		return -1;
-	if (count == 0)
-		return FAIL(err, ERROR_NOT_FOUND, "no sandbox '%s'", id);
-	*ret = *(struct meter_record *)rows.items;
-	return 0;
+	return ROW_OR(store_find_query(s, QUERY_METER_FIND, &lookup, INTO(a, ret), err),
+	              FAIL(err, ERROR_NOT_FOUND, "no sandbox '%s'", id));
 }
 
 int store_storage_list(struct store *s, struct arena *a, int64_t before, unsigned limit,
@@ -209,7 +192,7 @@ int store_storage_list(struct store *s, struct arena *a, int64_t before, unsigne
 	const struct meter_page page = {.before = before,
 	                                .limit = limit > PAGE_MAX ? PAGE_MAX : limit};
 
-	return list_meters(s, a, QUERY_STORAGE_LIST, &page, ret, err);
+	return store_list_query(s, QUERY_STORAGE_LIST, &page, LIST_INTO(a, ret), err);
 }
 
 struct write {
@@ -290,7 +273,7 @@ int store_usage_write(struct store *s, const struct usage_part *parts, size_t co
 
 	if (count == 0)
 		return 0;
-	return store_change(s, &(struct transaction){.run = run_write, .context = &write}, err);
+	return store_change(s, run_write, &write, err);
 }
 
 int store_usage_purge(struct store *s, int64_t before, struct error *err)
@@ -303,12 +286,7 @@ int store_usage_purge(struct store *s, int64_t before, struct error *err)
 int store_usage_sum(struct store *s, struct arena *a, const struct usage_query *query,
                     struct usage_sums *ret, struct error *err)
 {
-	struct rows rows = {.arena = a, .size = sizeof(struct usage_sum)};
-
-	if (store_read_query(s, QUERY_USAGE_SUM, query, &rows, err) < 0)
-		return -1;
-	*ret = (struct usage_sums){rows.items, rows.count};
-	return 0;
+	return store_list_query(s, QUERY_USAGE_SUM, query, LIST_INTO(a, ret), err);
 }
 
 /* ---- balance ---- */
@@ -316,21 +294,18 @@ int store_usage_sum(struct store *s, struct arena *a, const struct usage_query *
 int store_balance_find(struct store *s, struct arena *a, const char *project_id,
                        struct balance_record *ret, struct error *err)
 {
-	struct rows rows = {.arena = a, .size = sizeof(*ret)};
-	int count = store_read_query(s, QUERY_BALANCE_FIND,
-	                             &(struct record_lookup){.id = project_id}, &rows, err);
+	const struct record_lookup lookup = {.id = project_id};
+	int found = store_find_query(s, QUERY_BALANCE_FIND, &lookup, INTO(a, ret), err);
 
-	if (count < 0)
-		return -1;
-	*ret = count > 0 ? *(struct balance_record *)rows.items
-	                 : (struct balance_record){.project_id = project_id};
-	return 0;
+	if (found == 0)
+		*ret = (struct balance_record){.project_id = project_id};
+	return found < 0 ? -1 : 0;
 }
 
 struct depositing {
 	const struct deposit_record *wanted;
 	struct deposit_record *ret;
-	struct rows rows;
+	struct arena *arena;
 	bool is_new;
 };
 
@@ -341,7 +316,8 @@ static int run_deposit(struct store_connection *c, void *context, struct error *
 	                                         .deposited_micro = d->wanted->usd_micro};
 	int added = query_run(c, QUERY_DEPOSIT_INSERT, d->wanted, NULL, err);
 
-	if (added < 0 || query_find(c, QUERY_DEPOSIT_FIND, d->wanted, &d->rows, d->ret, err) < 0)
+	if (added < 0 ||
+	    query_find(c, QUERY_DEPOSIT_FIND, d->wanted, INTO(d->arena, d->ret), err) < 0)
 		return -1;
 	d->is_new = added > 0;
 	if (d->is_new)
@@ -356,9 +332,9 @@ static int run_deposit(struct store_connection *c, void *context, struct error *
 int store_deposit_add(struct store *s, struct arena *a, const struct deposit_record *r,
                       struct deposit_record *ret, bool *ret_is_new, struct error *err)
 {
-	struct depositing d = {.wanted = r, .ret = ret, .rows = {.arena = a, .size = sizeof(*ret)}};
+	struct depositing d = {.wanted = r, .ret = ret, .arena = a};
 
-	if (store_change(s, &(struct transaction){.run = run_deposit, .context = &d}, err) < 0)
+	if (store_change(s, run_deposit, &d, err) < 0)
 		return -1;
 	*ret_is_new = d.is_new;
 	return 0;
@@ -383,13 +359,10 @@ static int tell_budget(struct store_connection *c, enum event_kind kind,
 }
 
 static int find_budget(struct store_connection *c, const struct record_lookup *lookup,
-                       struct rows *rows, struct budget_record *ret, struct error *err)
+                       struct arena *a, struct budget_record *ret, struct error *err)
 {
-	int found = query_find(c, QUERY_BUDGET_FIND, lookup, rows, ret, err);
-
-	if (found == 0)
-		return FAIL(err, ERROR_NOT_FOUND, "no budget '%s'", lookup->id);
-	return found < 0 ? -1 : 0;
+	return ROW_OR(query_find(c, QUERY_BUDGET_FIND, lookup, INTO(a, ret), err),
+	              FAIL(err, ERROR_NOT_FOUND, "no budget '%s'", lookup->id));
 }
 
 struct budgeting {
@@ -400,14 +373,12 @@ struct budgeting {
 static int run_budget_insert(struct store_connection *c, void *context, struct error *err)
 {
 	const struct budgeting *b = context;
-	AUTO(arena_done) struct arena arena = {0};
-	struct rows rows = {.arena = &arena, .size = sizeof(struct row_count)};
 	const struct record_lookup lookup = {.project_id = b->record->project_id};
-	struct row_count held = {0};
+	int64_t held;
 
-	if (query_find(c, QUERY_BUDGET_COUNT, &lookup, &rows, &held, err) < 0)
+	if (query_count(c, QUERY_BUDGET_COUNT, &lookup, &held, err) < 0)
 		return -1;
-	if (held.count >= b->max)
+	if (held >= b->max)
 		return FAIL(err, ERROR_LIMIT, "the project has %u budgets already", b->max);
 	if (query_run(c, QUERY_BUDGET_INSERT, b->record, NULL, err) < 0)
 		return -1;
@@ -419,19 +390,15 @@ int store_budget_insert(struct store *s, const struct budget_record *r, unsigned
 {
 	struct budgeting b = {r, max};
 
-	return store_change(s, &(struct transaction){.run = run_budget_insert, .context = &b}, err);
+	return store_change(s, run_budget_insert, &b, err);
 }
 
 int store_budget_list(struct store *s, struct arena *a, const char *project_id,
                       struct budget_list *ret, struct error *err)
 {
-	struct rows rows = {.arena = a, .size = sizeof(struct budget_record)};
 	const struct record_lookup lookup = {.project_id = project_id};
 
-	if (store_read_query(s, QUERY_BUDGET_LIST, &lookup, &rows, err) < 0)
-		return -1;
-	*ret = (struct budget_list){rows.items, rows.count};
-	return 0;
+	return store_list_query(s, QUERY_BUDGET_LIST, &lookup, LIST_INTO(a, ret), err);
 }
 
 struct budget_change {
@@ -442,12 +409,11 @@ struct budget_change {
 static int run_budget_update(struct store_connection *c, void *context, struct error *err)
 {
 	struct budget_change *change = context;
-	struct rows rows = {.arena = change->arena, .size = sizeof(struct budget_record)};
 	const struct record_lookup lookup = {.project_id = change->record.project_id,
 	                                     .id = change->record.id};
 
 	if (query_run(c, QUERY_BUDGET_UPDATE, &change->record, NULL, err) < 0 ||
-	    find_budget(c, &lookup, &rows, &change->record, err) < 0)
+	    find_budget(c, &lookup, change->arena, &change->record, err) < 0)
 		return -1;
 	return tell_budget(c, EVENT_BUDGET_UPDATED, &change->record, err);
 }
@@ -457,8 +423,7 @@ int store_budget_update(struct store *s, struct arena *a, struct budget_record *
 {
 	struct budget_change change = {.arena = a, .record = *r};
 
-	if (store_change(s, &(struct transaction){.run = run_budget_update, .context = &change},
-	                 err) < 0)
+	if (store_change(s, run_budget_update, &change, err) < 0)
 		return -1;
 	*r = change.record;
 	return 0;
@@ -468,10 +433,9 @@ static int run_budget_removal(struct store_connection *c, void *context, struct 
 {
 	const struct record_lookup *lookup = context;
 	AUTO(arena_done) struct arena arena = {0};
-	struct rows rows = {.arena = &arena, .size = sizeof(struct budget_record)};
 	struct budget_record r;
 
-	if (find_budget(c, lookup, &rows, &r, err) < 0 ||
+	if (find_budget(c, lookup, &arena, &r, err) < 0 ||
 	    query_run(c, QUERY_BUDGET_REMOVE, lookup, NULL, err) < 0)
 		return -1;
 	return tell_budget(c, EVENT_BUDGET_DELETED, &r, err);
@@ -481,8 +445,7 @@ int store_budget_remove(struct store *s, const char *project_id, const char *id,
 {
 	struct record_lookup lookup = {.project_id = project_id, .id = id};
 
-	return store_change(s, &(struct transaction){.run = run_budget_removal, .context = &lookup},
-	                    err);
+	return store_change(s, run_budget_removal, &lookup, err);
 }
 
 struct budget_notice {
@@ -510,8 +473,7 @@ int store_budget_notify(struct store *s, const struct budget_notification *telli
 	struct budget_notice context = {.mark = {.id = telling->id, .at = telling->window_at},
 	                                .takes = telling};
 
-	if (store_change(s, &(struct transaction){.run = run_telling, .context = &context}, err) <
-	    0)
+	if (store_change(s, run_telling, &context, err) < 0)
 		return -1;
 	*ret_is_first = context.is_first;
 	return 0;

@@ -91,24 +91,16 @@ static int run_insertion(struct store_connection *c, void *context, struct error
 {
 	const struct volume_insertion *insertion = context;
 	const struct volume_record *r = insertion->record;
-	AUTO(arena_done) struct arena arena = {0};
-	struct rows rows = {.arena = &arena, .size = sizeof(struct row_count)};
-	struct row_count held = {0};
 	const struct record_lookup project = {.project_id = r->project_id};
-	int count = query_run(c, QUERY_VOLUME_ADMIT, &project, NULL, err);
 
-	if (count == 0)
-		return FAIL(err, ERROR_NOT_FOUND, "project '%s' is gone, or going", r->project_id);
-	if (count < 0)
+	if (ROW_OR(query_run(c, QUERY_VOLUME_ADMIT, &project, NULL, err),
+	           FAIL(err, ERROR_NOT_FOUND, "project '%s' is gone, or going", r->project_id)) <
+	            0 ||
+	    ROW_OR(query_run(c, QUERY_VOLUME_INSERT, r, NULL, err),
+	           FAIL(err, ERROR_CONFLICT, "a volume named '%s' exists already", r->name)) < 0 ||
+	    project_check_count(c, QUERY_VOLUME_COUNT, r->project_id, insertion->volumes_max,
+	                        "volumes", err) < 0)
 		return -1;
-	count = query_run(c, QUERY_VOLUME_INSERT, r, NULL, err);
-	if (count == 0)
-		return FAIL(err, ERROR_CONFLICT, "a volume named '%s' exists already", r->name);
-	if (count < 0 || query_find(c, QUERY_VOLUME_COUNT, &project, &rows, &held, err) < 0)
-		return -1;
-	if (held.count > insertion->volumes_max)
-		return FAIL(err, ERROR_LIMIT, "the project has %u volumes already",
-		            insertion->volumes_max);
 	return event_add_about(
 	        c, EVENT_VOLUME_CREATED,
 	        &(struct event_subject){.project_id = r->project_id, .name = r->name}, err);
@@ -119,38 +111,27 @@ int store_volume_insert(struct store *s, const struct volume_record *r, unsigned
 {
 	struct volume_insertion insertion = {r, volumes_max};
 
-	return store_change(s, &(struct transaction){.run = run_insertion, .context = &insertion},
-	                    err);
+	return store_change(s, run_insertion, &insertion, err);
 }
 
 int store_volume_find(struct store *s, struct arena *a, const char *project_id,
                       const char *id_or_name, struct volume_record *ret, struct error *err)
 {
 	const struct record_lookup lookup = {.project_id = project_id, .id = id_or_name};
-	struct rows rows = {.arena = a, .size = sizeof(*ret)};
-	int count = store_read_query(s, project_id ? QUERY_VOLUME_FIND : QUERY_VOLUME_FIND_BY_ID,
-	                             &lookup, &rows, err);
 
-	if (count == 0)
-		return FAIL(err, ERROR_NOT_FOUND, "no volume '%s'", id_or_name);
-	if (count < 0)
-		return -1;
-	*ret = *(struct volume_record *)rows.items;
-	return 0;
+	return ROW_OR(store_find_query(s, project_id ? QUERY_VOLUME_FIND : QUERY_VOLUME_FIND_BY_ID,
+	                               &lookup, INTO(a, ret), err),
+	              FAIL(err, ERROR_NOT_FOUND, "no volume '%s'", id_or_name));
 }
 
 int store_volume_list(struct store *s, struct arena *a, const char *project_id,
                       struct volume_list *ret, struct error *err)
 {
 	const struct record_lookup lookup = {.project_id = project_id};
-	struct rows rows = {.arena = a, .size = sizeof(struct volume_record)};
-	int count = project_id ? store_read_query(s, QUERY_VOLUME_LIST, &lookup, &rows, err)
-	                       : store_read_query(s, QUERY_VOLUME_LIST_ALL, NULL, &rows, err);
 
-	if (count < 0)
-		return -1;
-	*ret = (struct volume_list){rows.items, rows.count};
-	return 0;
+	if (!project_id)
+		return store_list_query(s, QUERY_VOLUME_LIST_ALL, NULL, LIST_INTO(a, ret), err);
+	return store_list_query(s, QUERY_VOLUME_LIST, &lookup, LIST_INTO(a, ret), err);
 }
 
 /* ---- events ---- */
@@ -169,10 +150,9 @@ static int add_mount_event(struct store_connection *c, enum event_kind kind, con
                            const char *volume_id, struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
-	struct rows rows = {.arena = &arena, .size = sizeof(struct volume_record)};
 	struct volume_record volume;
 	int found = query_find(c, QUERY_VOLUME_FIND_BY_ID, &(struct record_lookup){.id = volume_id},
-	                       &rows, &volume, err);
+	                       INTO(&arena, &volume), err);
 
 	return found <= 0 ? found : add_volume_event(c, kind, sandbox_id, &volume, err);
 }
@@ -187,35 +167,36 @@ static int drop_mount(struct store_connection *c, const struct mount_record *mou
 	return add_mount_event(c, EVENT_VOLUME_DETACHED, mount->sandbox_id, mount->volume_id, err);
 }
 
+static int drop_mounts(struct store_connection *c, const struct mount_list *mounts,
+                       struct error *err)
+{
+	for (size_t i = 0; i < mounts->count; i++)
+		if (drop_mount(c, &mounts->items[i], err) < 0)
+			return -1;
+	return 0;
+}
+
 /* Drops the mounts of deleted sandboxes, of a volume or (NULL) of all; only their rows are left.
  * The events come late, but before another sandbox gets the volume. */
 static int drop_gone(struct store_connection *c, const char *volume_id, struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
-	struct rows rows = {.arena = &arena, .size = sizeof(struct mount_record)};
-	const struct mount_record *gone;
+	struct mount_list gone;
 
-	if (query_run(c, QUERY_MOUNT_LIST_GONE, &(struct record_lookup){.id = volume_id}, &rows,
-	              err) < 0)
+	if (query_list(c, QUERY_MOUNT_LIST_GONE, &(struct record_lookup){.id = volume_id},
+	               LIST_INTO(&arena, &gone), err) < 0)
 		return -1;
-	gone = rows.items;
-	for (size_t i = 0; i < rows.count; i++)
-		if (drop_mount(c, &gone[i], err) < 0)
-			return -1;
-	return 0;
+	return drop_mounts(c, &gone, err);
 }
 
 /* ---- holders ---- */
 
-/* Replaces the content of `rows`. */
-static int find_holders(struct store_connection *c, const char *volume_id, struct rows *rows,
-                        struct error *err)
+static int find_holders(struct store_connection *c, struct arena *a, const char *volume_id,
+                        struct mount_list *ret, struct error *err)
 {
-	rows->count = 0;
-	return query_run(c, QUERY_MOUNT_LIST_OF_VOLUME, &(struct record_lookup){.id = volume_id},
-	                 rows, err) < 0
-	               ? -1
-	               : 0;
+	const struct record_lookup lookup = {.id = volume_id};
+
+	return query_list(c, QUERY_MOUNT_LIST_OF_VOLUME, &lookup, LIST_INTO(a, ret), err);
 }
 
 static int refuse_held(const struct mount_record *holder, struct error *err)
@@ -224,42 +205,37 @@ static int refuse_held(const struct mount_record *holder, struct error *err)
 	          holder->volume_name, holder->sandbox_name,
 	          sandbox_state_name(holder->sandbox_state),
 	          holder->is_read_only ? ", read-only" : "");
-	error_hint(err, "%s",
-	           holder->is_read_only ? "attach it read-only, or detach it there first"
-	                                : "detach it there first");
-	return -1;
+	return FAIL_HINT(err, "%s",
+	                 holder->is_read_only ? "attach it read-only, or detach it there first"
+	                                      : "detach it there first");
 }
 
 /* Allows a single writer or any number of readers. */
-static int check_holders(const struct rows *rows, const struct mount_record *wanted,
+static int check_holders(const struct mount_list *holders, const struct mount_record *wanted,
                          struct error *err)
 {
-	const struct mount_record *holders = rows->items;
-
-	for (size_t i = 0; i < rows->count; i++)
-		if (!wanted->is_read_only || !holders[i].is_read_only)
-			return refuse_held(&holders[i], err);
+	for (size_t i = 0; i < holders->count; i++)
+		if (!wanted->is_read_only || !holders->items[i].is_read_only)
+			return refuse_held(&holders->items[i], err);
 	return 0;
 }
 
 struct move {
 	const struct volume_move *takes;
-	struct rows rows;
+	struct arena *arena;
+	struct volume_record moved;
 };
 
 static int refuse_move(struct store_connection *c, const struct volume_move *takes,
                        struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
-	struct rows rows = {.arena = &arena, .size = sizeof(struct volume_record)};
 	struct volume_record seen;
-	int found = query_find(c, QUERY_VOLUME_FIND_BY_ID, &(struct record_lookup){.id = takes->id},
-	                       &rows, &seen, err);
 
-	if (found < 0)
+	if (ROW_OR(query_find(c, QUERY_VOLUME_FIND_BY_ID, &(struct record_lookup){.id = takes->id},
+	                      INTO(&arena, &seen), err),
+	           FAIL(err, ERROR_NOT_FOUND, "no volume '%s'", takes->id)) < 0)
 		return -1;
-	if (found == 0)
-		return FAIL(err, ERROR_NOT_FOUND, "no volume '%s'", takes->id);
 	return FAIL(err, ERROR_CONFLICT, "volume '%s' is %s, not %s", seen.name,
 	            volume_state_name(seen.state), volume_state_name(takes->from));
 }
@@ -268,35 +244,32 @@ static int run_move(struct store_connection *c, void *context, struct error *err
 {
 	struct move *move = context;
 	AUTO(arena_done) struct arena arena = {0};
-	struct rows holders = {.arena = &arena, .size = sizeof(struct mount_record)};
+	struct mount_list holders;
 
-	move->rows.count = 0;
-	if (query_run(c, QUERY_VOLUME_MOVE, move->takes, &move->rows, err) < 0)
+	if (ROW_OR(query_find(c, QUERY_VOLUME_MOVE, move->takes, INTO(move->arena, &move->moved),
+	                      err),
+	           refuse_move(c, move->takes, err)) < 0)
 		return -1;
-	if (move->rows.count == 0)
-		return refuse_move(c, move->takes, err);
 	if (move->takes->from == VOLUME_READY && move->takes->to == VOLUME_READY)
-		return add_volume_event(c, EVENT_VOLUME_GROWN, NULL, move->rows.items, err);
+		return add_volume_event(c, EVENT_VOLUME_GROWN, NULL, &move->moved, err);
 	if (move->takes->to != VOLUME_DELETING)
 		return 0;
-	if (find_holders(c, move->takes->id, &holders, err) < 0)
+	if (find_holders(c, &arena, move->takes->id, &holders, err) < 0)
 		return -1;
-	if (holders.count > 0) {
-		(void)refuse_held(holders.items, err);
-		error_hint(err, "detach it there first");
-		return -1;
-	}
-	return 0;
+	if (holders.count == 0)
+		return 0;
+	(void)refuse_held(holders.items, err);
+	return FAIL_HINT(err, "detach it there first");
 }
 
 int store_volume_move(struct store *s, struct arena *a, const struct volume_move *move,
                       struct volume_record *ret, struct error *err)
 {
-	struct move context = {.takes = move, .rows = {.arena = a, .size = sizeof(*ret)}};
+	struct move context = {.takes = move, .arena = a};
 
-	if (store_change(s, &(struct transaction){.run = run_move, .context = &context}, err) < 0)
+	if (store_change(s, run_move, &context, err) < 0)
 		return -1;
-	*ret = *(struct volume_record *)context.rows.items;
+	*ret = context.moved;
 	return 0;
 }
 
@@ -304,9 +277,8 @@ static int run_removal(struct store_connection *c, void *context, struct error *
 {
 	const struct record_lookup lookup = {.id = context};
 	AUTO(arena_done) struct arena arena = {0};
-	struct rows rows = {.arena = &arena, .size = sizeof(struct volume_record)};
 	struct volume_record r;
-	int found = query_find(c, QUERY_VOLUME_FIND_BY_ID, &lookup, &rows, &r, err);
+	int found = query_find(c, QUERY_VOLUME_FIND_BY_ID, &lookup, INTO(&arena, &r), err);
 
 	if (found <= 0)
 		return found;
@@ -321,44 +293,36 @@ static int run_removal(struct store_connection *c, void *context, struct error *
 
 int store_volume_remove(struct store *s, const char *id, struct error *err)
 {
-	const struct transaction removal = {.run = run_removal, .context = (void *)(uintptr_t)id};
-
-	return store_change(s, &removal, err);
+	return store_change(s, run_removal, id, err);
 }
 
 /* ---- mounts ---- */
 
-/* The volume's texts are in the arena of `rows`. */
 static int claim_volume(struct store_connection *c, const struct mount_record *mount,
-                        struct rows *rows, struct volume_record *ret, struct error *err)
+                        struct arena *a, struct volume_record *ret, struct error *err)
 {
 	const struct record_lookup lookup = {.id = mount->volume_id, .now = mount->created_at};
-	int found = query_find(c, QUERY_VOLUME_CLAIM, &lookup, rows, ret, err);
 
-	if (found == 0)
-		return FAIL(err, ERROR_CONFLICT, "volume '%s' is not ready, or is being deleted",
-		            mount->volume_id);
-	return found < 0 ? -1 : 0;
+	return ROW_OR(query_find(c, QUERY_VOLUME_CLAIM, &lookup, INTO(a, ret), err),
+	              FAIL(err, ERROR_CONFLICT, "volume '%s' is not ready, or is being deleted",
+	                   mount->volume_id));
 }
 
 static int insert_mount(struct store_connection *c, const struct mount_record *mount,
                         struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
-	struct rows rows = {.arena = &arena, .size = sizeof(struct volume_record)};
-	struct rows holders = {.arena = &arena, .size = sizeof(struct mount_record)};
+	struct mount_list holders;
 	struct volume_record volume;
-	int count;
 
-	if (claim_volume(c, mount, &rows, &volume, err) < 0 ||
-	    find_holders(c, mount->volume_id, &holders, err) < 0 ||
-	    check_holders(&holders, mount, err) < 0 || drop_gone(c, mount->volume_id, err) < 0)
+	if (claim_volume(c, mount, &arena, &volume, err) < 0 ||
+	    find_holders(c, &arena, mount->volume_id, &holders, err) < 0 ||
+	    check_holders(&holders, mount, err) < 0 || drop_gone(c, mount->volume_id, err) < 0 ||
+	    ROW_OR(query_run(c, QUERY_MOUNT_INSERT, mount, NULL, err),
+	           FAIL(err, ERROR_CONFLICT, "there is a volume at '%s' already", mount->path)) < 0)
 		return -1;
-	count = query_run(c, QUERY_MOUNT_INSERT, mount, NULL, err);
-	if (count == 0)
-		return FAIL(err, ERROR_CONFLICT, "there is a volume at '%s' already", mount->path);
-	if (count < 0 || mount->state != MOUNT_ATTACHED)
-		return count < 0 ? -1 : 0;
+	if (mount->state != MOUNT_ATTACHED)
+		return 0;
 	return add_volume_event(c, EVENT_VOLUME_ATTACHED, mount->sandbox_id, &volume, err);
 }
 
@@ -374,14 +338,12 @@ int mounts_run_anew(struct store_connection *c, const char *sandbox_id,
                     const struct mount_list *mounts, struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
-	struct rows rows = {.arena = &arena, .size = sizeof(struct mount_record)};
+	struct mount_list old;
 
-	if (query_run(c, QUERY_MOUNT_LIST_OF_SANDBOX, &(struct record_lookup){.id = sandbox_id},
-	              &rows, err) < 0)
+	if (query_list(c, QUERY_MOUNT_LIST_OF_SANDBOX, &(struct record_lookup){.id = sandbox_id},
+	               LIST_INTO(&arena, &old), err) < 0 ||
+	    drop_mounts(c, &old, err) < 0)
 		return -1;
-	for (size_t i = 0; i < rows.count; i++)
-		if (drop_mount(c, &((const struct mount_record *)rows.items)[i], err) < 0)
-			return -1;
 	return mounts_run(c, mounts, err);
 }
 
@@ -393,30 +355,27 @@ static int run_mounts(struct store_connection *c, void *context, struct error *e
 int store_mounts_insert(struct store *s, const struct mount_record *mounts, size_t count,
                         struct error *err)
 {
-	struct mount_list list = {(struct mount_record *)(uintptr_t)mounts, count};
+	const struct mount_list list = {(struct mount_record *)(uintptr_t)mounts, count};
 
-	return store_change(s, &(struct transaction){.run = run_mounts, .context = &list}, err);
+	return store_change(s, run_mounts, &list, err);
 }
 
 static int run_mount_move(struct store_connection *c, void *context, struct error *err)
 {
 	const struct mount_move *move = context;
-	int count = query_run(c, QUERY_MOUNT_MOVE, move, NULL, err);
 
-	if (count == 0)
-		return FAIL(err, ERROR_CONFLICT, "volume '%s' is not %s", move->volume_id,
-		            mount_state_name(move->from));
-	if (count < 0 || move->from != MOUNT_ATTACHING)
-		return count < 0 ? -1 : 0;
+	if (ROW_OR(query_run(c, QUERY_MOUNT_MOVE, move, NULL, err),
+	           FAIL(err, ERROR_CONFLICT, "volume '%s' is not %s", move->volume_id,
+	                mount_state_name(move->from))) < 0)
+		return -1;
+	if (move->from != MOUNT_ATTACHING)
+		return 0;
 	return add_mount_event(c, EVENT_VOLUME_ATTACHED, move->sandbox_id, move->volume_id, err);
 }
 
 int store_mount_move(struct store *s, const struct mount_move *move, struct error *err)
 {
-	const struct transaction change = {.run = run_mount_move,
-	                                   .context = (void *)(uintptr_t)move};
-
-	return store_change(s, &change, err);
+	return store_change(s, run_mount_move, move, err);
 }
 
 static int run_mount_removal(struct store_connection *c, void *context, struct error *err)
@@ -426,10 +385,8 @@ static int run_mount_removal(struct store_connection *c, void *context, struct e
 
 	if (count != 0)
 		return count < 0 ? -1 : 0;
-	count = query_run(c, QUERY_MOUNT_REMOVE, mount, NULL, err);
-	if (count == 0)
-		return FAIL(err, ERROR_NOT_FOUND, "volume '%s' is not attached", mount->volume_id);
-	if (count < 0)
+	if (ROW_OR(query_run(c, QUERY_MOUNT_REMOVE, mount, NULL, err),
+	           FAIL(err, ERROR_NOT_FOUND, "volume '%s' is not attached", mount->volume_id)) < 0)
 		return -1;
 	return add_mount_event(c, EVENT_VOLUME_DETACHED, mount->sandbox_id, mount->volume_id, err);
 }
@@ -439,20 +396,14 @@ int store_mount_remove(struct store *s, const char *sandbox_id, const char *volu
 {
 	struct mount_record mount = {.sandbox_id = sandbox_id, .volume_id = volume_id};
 
-	return store_change(s, &(struct transaction){.run = run_mount_removal, .context = &mount},
-	                    err);
+	return store_change(s, run_mount_removal, &mount, err);
 }
 
 static int list_mounts(struct store *s, struct arena *a, enum query_name query,
                        const struct record_lookup *lookup, struct mount_list *ret,
                        struct error *err)
 {
-	struct rows rows = {.arena = a, .size = sizeof(struct mount_record)};
-
-	if (store_read_query(s, query, lookup, &rows, err) < 0)
-		return -1;
-	*ret = (struct mount_list){rows.items, rows.count};
-	return 0;
+	return store_list_query(s, query, lookup, LIST_INTO(a, ret), err);
 }
 
 int store_mounts_of_sandbox(struct store *s, struct arena *a, const char *sandbox_id,
@@ -489,5 +440,5 @@ static int run_tidy(struct store_connection *c, UNUSED void *context, struct err
 
 int store_mounts_tidy(struct store *s, struct error *err)
 {
-	return store_change(s, &(struct transaction){.run = run_tidy}, err);
+	return store_change(s, run_tidy, NULL, err);
 }

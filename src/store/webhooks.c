@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "store/pages.h"
 #include "store/query.h"
+#include "store/transaction_parts.h"
 
 WORDS_OF(delivery_state, DELIVERY_STATE_COUNT)
 
@@ -122,118 +123,79 @@ struct webhook_change {
 static int check_count(struct store_connection *c, const struct webhook_change *change,
                        struct error *err)
 {
-	AUTO(arena_done) struct arena arena = {0};
-	struct rows rows = {.arena = &arena, .size = sizeof(struct row_count)};
-	struct row_count held = {0};
-
 	if (change->webhooks_max == 0)
 		return 0;
-	if (query_find(c, QUERY_WEBHOOK_COUNT,
-	               &(struct record_lookup){.project_id = change->project_id}, &rows, &held,
-	               err) < 0)
-		return -1;
-	if (held.count > change->webhooks_max)
-		return FAIL(err, ERROR_LIMIT, "the project has %u webhooks already",
-		            change->webhooks_max);
-	return 0;
+	return project_check_count(c, QUERY_WEBHOOK_COUNT, change->project_id, change->webhooks_max,
+	                           "webhooks", err);
 }
 
 static int run_change(struct store_connection *c, void *context, struct error *err)
 {
 	const struct webhook_change *change = context;
-	int count = query_run(c, change->query, change->takes, NULL, err);
 
-	if (count == 0)
-		return FAIL(err, ERROR_NOT_FOUND, "no webhook '%.40s'", change->id);
-	if (count < 0 || check_count(c, change, err) < 0)
+	if (ROW_OR(query_run(c, change->query, change->takes, NULL, err),
+	           FAIL(err, ERROR_NOT_FOUND, "no webhook '%.40s'", change->id)) < 0 ||
+	    check_count(c, change, err) < 0)
 		return -1;
 	return query_run(c, QUERY_WEBHOOK_CHANGED, NULL, NULL, err) < 0 ? -1 : 0;
-}
-
-static int change_webhook(struct store *s, const struct webhook_change *change, struct error *err)
-{
-	struct webhook_change copy = *change;
-
-	return store_change(s, &(struct transaction){.run = run_change, .context = &copy}, err);
 }
 
 int store_webhook_insert(struct store *s, const struct webhook_record *r, unsigned webhooks_max,
                          struct error *err)
 {
-	return change_webhook(s,
-	                      &(struct webhook_change){.query = QUERY_WEBHOOK_INSERT,
-	                                               .takes = r,
-	                                               .id = r->id,
-	                                               .webhooks_max = webhooks_max,
-	                                               .project_id = r->project_id},
-	                      err);
+	const struct webhook_change change = {QUERY_WEBHOOK_INSERT, r, r->id, webhooks_max,
+	                                      r->project_id};
+
+	return store_change(s, run_change, &change, err);
 }
 
 int store_webhook_update(struct store *s, const struct webhook_record *r, struct error *err)
 {
-	return change_webhook(
-	        s, &(struct webhook_change){.query = QUERY_WEBHOOK_UPDATE, .takes = r, .id = r->id},
-	        err);
+	const struct webhook_change change = {QUERY_WEBHOOK_UPDATE, r, r->id};
+
+	return store_change(s, run_change, &change, err);
 }
 
 int store_webhook_disable(struct store *s, const struct webhook_record *r, struct error *err)
 {
-	return change_webhook(
-	        s,
-	        &(struct webhook_change){.query = QUERY_WEBHOOK_DISABLE, .takes = r, .id = r->id},
-	        err);
+	const struct webhook_change change = {QUERY_WEBHOOK_DISABLE, r, r->id};
+
+	return store_change(s, run_change, &change, err);
 }
 
 int store_webhook_remove(struct store *s, const char *project_id, const char *id, struct error *err)
 {
 	const struct record_lookup lookup = {.project_id = project_id, .id = id};
+	const struct webhook_change change = {QUERY_WEBHOOK_REMOVE, &lookup, id};
 
-	return change_webhook(
-	        s,
-	        &(struct webhook_change){.query = QUERY_WEBHOOK_REMOVE, .takes = &lookup, .id = id},
-	        err);
+	return store_change(s, run_change, &change, err);
 }
 
 int store_webhook_find(struct store *s, struct arena *a, const char *project_id, const char *id,
                        struct webhook_record *ret, struct error *err)
 {
 	const struct record_lookup lookup = {.project_id = project_id, .id = id};
-	struct rows rows = {.arena = a, .size = sizeof(*ret)};
-	int found = store_find_query(s, QUERY_WEBHOOK_FIND, &lookup, &rows, ret, err);
 
-	if (found == 0)
-		return FAIL(err, ERROR_NOT_FOUND, "no webhook '%.40s'", id);
-	return found < 0 ? -1 : 0;
+	return ROW_OR(store_find_query(s, QUERY_WEBHOOK_FIND, &lookup, INTO(a, ret), err),
+	              FAIL(err, ERROR_NOT_FOUND, "no webhook '%.40s'", id));
 }
 
 int store_webhook_list(struct store *s, struct arena *a, const char *project_id,
                        struct webhook_list *ret, struct error *err)
 {
 	const struct record_lookup lookup = {.project_id = project_id};
-	struct rows rows = {.arena = a, .size = sizeof(struct webhook_record)};
 
-	if (store_read_query(s, QUERY_WEBHOOK_LIST, &lookup, &rows, err) < 0)
-		return -1;
-	*ret = (struct webhook_list){rows.items, rows.count};
-	return 0;
+	return store_list_query(s, QUERY_WEBHOOK_LIST, &lookup, LIST_INTO(a, ret), err);
 }
 
 /* ---- from events to deliveries ---- */
 
-static int find_cursor(struct store_connection *c, void *context, struct error *err)
-{
-	AUTO(arena_done) struct arena arena = {0};
-	struct rows rows = {.arena = &arena, .size = sizeof(struct webhook_cursor)};
-	int found = query_find(c, QUERY_WEBHOOK_CURSOR, NULL, &rows, context, err);
-
-	if (found == 0)
-		return FAIL(err, ERROR_SYSTEM, "the database has no cursor of webhooks");
-	return found < 0 ? -1 : 0;
-}
-
 int store_webhook_cursor(struct store *s, struct webhook_cursor *ret, struct error *err)
 {
-	return store_read(s, &(struct transaction){.run = find_cursor, .context = ret}, err);
+	AUTO(arena_done) struct arena arena = {0};
+
+	return ROW_OR(store_find_query(s, QUERY_WEBHOOK_CURSOR, NULL, INTO(&arena, ret), err),
+	              FAIL(err, ERROR_SYSTEM, "the database has no cursor of webhooks"));
 }
 
 static int run_dispatch(struct store_connection *c, void *context, struct error *err)
@@ -241,25 +203,21 @@ static int run_dispatch(struct store_connection *c, void *context, struct error 
 	const struct webhook_dispatch *d = context;
 	const struct webhook_advance advance = {
 	        .sequence = d->from.sequence, .generation = d->from.generation, .to = d->to};
-	int count = query_run(c, QUERY_WEBHOOK_ADVANCE, &advance, NULL, err);
 
-	if (count == 0)
-		return FAIL(err, ERROR_CONFLICT, "another server has looked at these events");
-	for (size_t i = 0; count > 0 && i < d->count; i++)
+	if (ROW_OR(query_run(c, QUERY_WEBHOOK_ADVANCE, &advance, NULL, err),
+	           FAIL(err, ERROR_CONFLICT, "another server has looked at these events")) < 0)
+		return -1;
+	for (size_t i = 0; i < d->count; i++)
 		if (query_run(c, QUERY_DELIVERY_INSERT, &d->items[i], NULL, err) < 0)
 			return -1;
-	return count < 0 ? -1 : 0;
+	return 0;
 }
 
 int store_webhook_dispatch(struct store *s, const struct webhook_dispatch *d, struct error *err)
 {
-	struct webhook_dispatch copy = *d;
-
 	/* Lazy: after a crash it is repeated, because events and cursor are in the same
 	 * database. */
-	return store_change(
-	        s, &(struct transaction){.run = run_dispatch, .context = &copy, .is_lazy = true},
-	        err);
+	return store_change_lazily(s, run_dispatch, d, err);
 }
 
 /* ---- deliveries ---- */
@@ -268,24 +226,20 @@ int store_delivery_next(struct store *s, struct arena *a, const char *webhook_id
                         struct delivery_record *ret, struct error *err)
 {
 	const struct record_lookup lookup = {.id = webhook_id, .now = now};
-	struct rows rows = {.arena = a, .size = sizeof(*ret)};
-	int found = store_find_query(s, QUERY_DELIVERY_NEXT, &lookup, &rows, ret, err);
 
-	if (found == 0)
-		return FAIL(err, ERROR_NOT_FOUND, "no delivery is due");
-	return found < 0 ? -1 : 0;
+	return ROW_OR(store_find_query(s, QUERY_DELIVERY_NEXT, &lookup, INTO(a, ret), err),
+	              FAIL(err, ERROR_NOT_FOUND, "no delivery is due"));
 }
 
 int store_delivery_next_at(struct store *s, const char *webhook_id, int64_t *ret, struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
 	const struct record_lookup lookup = {.id = webhook_id};
-	struct rows rows = {.arena = &arena, .size = sizeof(struct row_count)};
-	int count = store_read_query(s, QUERY_DELIVERY_NEXT_AT, &lookup, &rows, err);
+	struct row_count at = {0};
 
-	if (count < 0)
+	if (store_find_query(s, QUERY_DELIVERY_NEXT_AT, &lookup, INTO(&arena, &at), err) < 0)
 		return -1;
-	*ret = count > 0 ? ((const struct row_count *)rows.items)->count : 0;
+	*ret = at.count;
 	return 0;
 }
 
@@ -297,11 +251,9 @@ struct attempt_query {
 static int run_attempt(struct store_connection *c, void *context, struct error *err)
 {
 	const struct attempt_query *attempt = context;
-	int count = query_run(c, attempt->query, attempt->takes, NULL, err);
 
-	if (count == 0)
-		return FAIL(err, ERROR_CONFLICT, "this attempt is over");
-	return count < 0 ? -1 : 0;
+	return ROW_OR(query_run(c, attempt->query, attempt->takes, NULL, err),
+	              FAIL(err, ERROR_CONFLICT, "this attempt is over"));
 }
 
 /* Lazy: an attempt that a crash loses is repeated. */
@@ -310,9 +262,7 @@ static int change_attempt(struct store *s, enum query_name query, const void *ta
 {
 	struct attempt_query attempt = {query, takes};
 
-	return store_change(
-	        s, &(struct transaction){.run = run_attempt, .context = &attempt, .is_lazy = true},
-	        err);
+	return store_change_lazily(s, run_attempt, &attempt, err);
 }
 
 int store_delivery_claim(struct store *s, const struct delivery_claim *claim, struct error *err)
@@ -335,34 +285,26 @@ int store_delivery_end(struct store *s, const struct delivery_end *end, struct e
 static int run_retry(struct store_connection *c, void *context, struct error *err)
 {
 	const struct delivery_ref *ref = context;
-	int count = query_run(c, QUERY_DELIVERY_RETRY, ref, NULL, err);
 
-	if (count == 0)
-		return FAIL(err, ERROR_NOT_FOUND, "no delivery '%.40s'", ref->id);
-	if (count < 0)
+	if (ROW_OR(query_run(c, QUERY_DELIVERY_RETRY, ref, NULL, err),
+	           FAIL(err, ERROR_NOT_FOUND, "no delivery '%.40s'", ref->id)) < 0)
 		return -1;
 	return query_run(c, QUERY_WEBHOOK_CHANGED, NULL, NULL, err) < 0 ? -1 : 0;
 }
 
 int store_delivery_retry(struct store *s, const struct delivery_ref *ref, struct error *err)
 {
-	struct delivery_ref copy = *ref;
-
-	return store_change(s, &(struct transaction){.run = run_retry, .context = &copy}, err);
+	return store_change(s, run_retry, ref, err);
 }
 
 int store_delivery_list(struct store *s, struct arena *a, const struct delivery_page *page,
                         struct delivery_list *ret, struct error *err)
 {
 	struct delivery_page copy = *page;
-	struct rows rows = {.arena = a, .size = sizeof(struct delivery_record)};
 
 	copy.before = page->before > 0 ? page->before : INT64_MAX;
 	copy.limit = list_limit(page->limit);
-	if (store_read_query(s, QUERY_DELIVERY_LIST, &copy, &rows, err) < 0)
-		return -1;
-	*ret = (struct delivery_list){rows.items, rows.count};
-	return 0;
+	return store_list_query(s, QUERY_DELIVERY_LIST, &copy, LIST_INTO(a, ret), err);
 }
 
 int store_delivery_purge(struct store *s, const struct delivery_retention *keep, struct error *err)

@@ -58,8 +58,7 @@ static int fail_lost(struct postgres_connection *c, const char *what, struct err
 {
 	c->trouble = TROUBLE_LOST;
 	(void)fail_message(ERROR_UNAVAILABLE, what, PQerrorMessage(c->handle), err);
-	error_hint(err, "check that the database server runs");
-	return -1;
+	return FAIL_HINT(err, "check that the database server runs");
 }
 
 static int fail_result(struct postgres_connection *c, const PGresult *result, const char *what,

@@ -53,8 +53,8 @@ static int apply_missing(struct postgres_connection *c, struct error *err)
 	error_set(err, ERROR_CONFLICT, 0, HERE,
 	          "the database is at version %d, this program knows up to %d", (int)version,
 	          (int)last);
-	error_hint(err, "it was written by a newer Atoll: use that one, or a copy made before");
-	return -1;
+	return FAIL_HINT(err,
+	                 "it was written by a newer Atoll: use that one, or a copy made before");
 }
 
 int postgres_migrate(struct postgres_connection *c, struct error *err)

@@ -60,7 +60,7 @@ static enum postgres_outcome run_once(struct postgres_connection *c, const struc
 	int result = postgres_execute(c, is_lazy ? begin_lazy_text : begin_text, err);
 
 	if (result == 0)
-		result = t->run(&c->base, t->context, err);
+		result = transaction_run(t, &c->base, err);
 	outcome = outcome_of(result, c);
 	if (outcome == OUTCOME_DONE) {
 		outcome = outcome_of(commit(c, err), c);
@@ -105,7 +105,7 @@ static enum postgres_outcome change_in_turn(struct postgres_connection *c,
 static enum postgres_outcome read_once(struct postgres_connection *c, const struct transaction *t,
                                        struct error *err)
 {
-	enum postgres_outcome outcome = outcome_of(t->run(&c->base, t->context, err), c);
+	enum postgres_outcome outcome = outcome_of(transaction_run(t, &c->base, err), c);
 
 	if (outcome == OUTCOME_CONTENDED)
 		c->trouble = TROUBLE_NONE;
@@ -212,9 +212,8 @@ static int take_dsn(struct postgres_store *s, const char *place, struct error *e
 		return 0;
 	}
 	(void)FAIL(err, ERROR_INVALID, "the store's address is none that PostgreSQL knows");
-	error_hint(err,
-	           "postgresql://user@host/name or postgresql:host=/run/postgresql dbname=name");
-	return -1;
+	return FAIL_HINT(
+	        err, "postgresql://user@host/name or postgresql:host=/run/postgresql dbname=name");
 }
 
 static int set_up_store(struct postgres_store *s, const char *place, struct error *err)

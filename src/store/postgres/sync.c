@@ -175,8 +175,7 @@ int sync_wait(struct postgres_sync *sync, uint64_t mark, struct error *err)
 	if (!failed)
 		return 0;
 	(void)FAIL_CONTEXT(err, "bring the database's last changes to the disk");
-	error_hint(err, "the database server was away: they may be lost; see what is there");
-	return -1;
+	return FAIL_HINT(err, "the database server was away: they may be lost; see what is there");
 }
 
 void sync_renew(struct postgres_sync *sync)

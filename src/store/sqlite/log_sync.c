@@ -139,6 +139,5 @@ int log_sync_wait(struct log_sync *log, uint64_t mark, struct error *err)
 		return 0;
 	errno = failed;
 	(void)FAIL_ERRNO(err, "bring the database to the disk");
-	error_hint(err, "see the kernel's log for the disk, then start the server again");
-	return -1;
+	return FAIL_HINT(err, "see the kernel's log for the disk, then start the server again");
 }

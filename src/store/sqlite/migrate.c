@@ -34,8 +34,8 @@ static int apply_missing(struct sqlite_connection *c, struct error *err)
 	error_set(err, ERROR_CONFLICT, 0, HERE,
 	          "the database is at version %d, this program knows up to %d", (int)version,
 	          (int)last);
-	error_hint(err, "it was written by a newer Atoll: use that one, or a copy made before");
-	return -1;
+	return FAIL_HINT(err,
+	                 "it was written by a newer Atoll: use that one, or a copy made before");
 }
 
 /* One transaction from the version's reading to its last change: of two programs that start at

@@ -50,7 +50,7 @@ static int run_member(struct sqlite_connection *c, struct queued_change *w, stru
 {
 	if (sqlite_control(c, CONTROL_SAVE, err) < 0)
 		return -1;
-	w->result = w->transaction->run(&c->base, w->transaction->context, w->err);
+	w->result = transaction_run(w->transaction, &c->base, w->err);
 	if (w->result < 0 && sqlite3_get_autocommit(c->handle)) {
 		/* For example a full disk: SQLite has rolled back everything. */
 		*err = *w->err;
@@ -99,7 +99,7 @@ static void run_alone(struct sqlite_connection *c, struct queued_change *w)
 	const struct transaction *t = w->transaction;
 
 	if (sqlite_control(c, CONTROL_BEGIN, w->err) < 0 ||
-	    t->run(&c->base, t->context, w->err) < 0 ||
+	    transaction_run(t, &c->base, w->err) < 0 ||
 	    sqlite_control(c, CONTROL_COMMIT, w->err) < 0) {
 		roll_back_transaction(c);
 		w->result = -1;
@@ -245,7 +245,7 @@ static int sqlite_read(struct store *base, const struct transaction *t, struct e
 		return sqlite_change(base, t, err);
 	if (take_reader(s, &c, err) < 0)
 		return -1;
-	result = t->run(&c->base, t->context, err);
+	result = transaction_run(t, &c->base, err);
 	give_reader(s, c);
 	return result;
 }

@@ -220,7 +220,7 @@ static void half_a_transaction(struct worker *w)
 			count_result(store_project_insert(w->store, &project, &err), &err);
 			continue;
 		}
-		if (store_change(w->store, &t, &err) == 0 || err.code != ERROR_INVALID ||
+		if (store_transact(w->store, &t, &err) == 0 || err.code != ERROR_INVALID ||
 		    store_project_find(w->store, &a, id.text, &project, &err) == 0)
 			atomic_fetch_add(&others, 1);
 	}

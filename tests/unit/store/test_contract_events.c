@@ -204,9 +204,7 @@ static void readers_wait_for_a_number_that_may_still_come(void **state)
 	int64_t now = clock_unix_ms();
 
 	add(s, now, PROJECT, "sandbox.started");
-	assert_int_equal(
-	        store_change(s, &(struct transaction){.run = add_and_fail, .context = &lost}, &err),
-	        -1);
+	assert_int_equal(store_change(s, add_and_fail, &lost, &err), -1);
 	add(s, now, PROJECT, "sandbox.started");
 	assert_done(store_event_bounds(s, &bounds, &err));
 	assert_int_equal(bounds.newest, s->driver->is_shared ? 1 : 2);
@@ -221,9 +219,7 @@ static void a_number_that_is_missing_for_long_keeps_nobody(void **state)
 	struct event_bounds bounds;
 
 	add(s, 1, PROJECT, "sandbox.started");
-	assert_int_equal(
-	        store_change(s, &(struct transaction){.run = add_and_fail, .context = &lost}, &err),
-	        -1);
+	assert_int_equal(store_change(s, add_and_fail, &lost, &err), -1);
 	add(s, 2, PROJECT, "sandbox.started");
 	assert_done(store_event_bounds(s, &bounds, &err));
 	assert_int_equal(bounds.newest, s->driver->is_shared ? 3 : 2);

@@ -353,13 +353,12 @@ struct writer {
 static int add_twice(struct store_connection *c, void *context, struct error *err)
 {
 	AUTO(arena_done) struct arena a = {0};
-	struct rows rows = {.arena = &a, .size = sizeof(struct project_record)};
 	const struct record_lookup lookup = {.id = PROJECT};
 	struct project_record project;
 
 	(void)context;
 	/* Reads, then writes what follows from it: lost updates would show. */
-	if (query_find(c, QUERY_PROJECT_FIND, &lookup, &rows, &project, err) < 0)
+	if (query_find(c, QUERY_PROJECT_FIND, &lookup, INTO(&a, &project), err) < 0)
 		return -1;
 	project.defaults.pids++;
 	return query_run(c, QUERY_PROJECT_SET_DEFAULTS, &project, NULL, err) < 0 ? -1 : 0;
@@ -373,7 +372,7 @@ static void *write_much(void *argument)
 		struct error err = {0};
 		const struct transaction t = {.run = add_twice, .is_lazy = i % 2};
 
-		if (store_change(w->store, &t, &err) < 0) {
+		if (store_transact(w->store, &t, &err) < 0) {
 			fprintf(stderr, "%s\n", err.text);
 			w->failures++;
 		}
@@ -434,8 +433,7 @@ TEST(a_statement_that_fails_and_is_passed_over_fails_the_commit)
 	struct error err = {0};
 	struct store *s = store_with_project(dsn);
 
-	assert_refused(store_change(s, &(struct transaction){.run = pass_over}, &err),
-	               ERROR_SYSTEM);
+	assert_refused(store_change(s, pass_over, NULL, &err), ERROR_SYSTEM);
 	assert_int_equal(ask_number("SELECT count(*) FROM projects"), 1);
 	assert_done(store_ping(s, &err));
 	store_close(s);
