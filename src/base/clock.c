@@ -113,8 +113,7 @@ int duration_parse(struct span text, int64_t *ret_ms, struct error *err)
 	if (digits.size == 0 || ms == 0) {
 		(void)FAIL(err, ERROR_INVALID, "'%.*s' is not a duration",
 		           (int)(text.size < 40 ? text.size : 40), text.data);
-		error_hint(err, "write a number with ms, s, m, h or d, such as 90s");
-		return -1;
+		return FAIL_HINT(err, "write a number with ms, s, m, h or d, such as 90s");
 	}
 	if (span_parse_whole(digits, 0, DURATION_MS_MAX / ms, &count, err) < 0)
 		return FAIL_CONTEXT(err, "duration");

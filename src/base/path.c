@@ -90,8 +90,7 @@ int path_resolve(struct arena *a, const char *base, struct span path, const char
 static int refuse_path(struct error *err, const char *why)
 {
 	(void)FAIL(err, ERROR_INVALID, "path %s", why);
-	error_hint(err, "name it relative to the workspace, such as 'src/main.py'");
-	return -1;
+	return FAIL_HINT(err, "name it relative to the workspace, such as 'src/main.py'");
 }
 
 int path_check_relative(struct arena *a, struct span path, const char **ret, struct error *err)

@@ -35,9 +35,8 @@ static int refuse_command(struct cli *cli, const char *name)
 {
 	(void)FAIL(cli->err, ERROR_INVALID, "there is no command '%s%s%s'",
 	           cli->parent ? cli->parent->name : "", cli->parent ? " " : "", name);
-	error_hint(cli->err, "see 'atoll help%s%s'", cli->parent ? " " : "",
-	           cli->parent ? cli->parent->name : "");
-	return -1;
+	return FAIL_HINT(cli->err, "see 'atoll help%s%s'", cli->parent ? " " : "",
+	                 cli->parent ? cli->parent->name : "");
 }
 
 static bool is_help(const char *word)

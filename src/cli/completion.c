@@ -326,6 +326,5 @@ int completion_print(struct buf *out, const char *shell, struct error *err)
 		}
 	}
 	(void)FAIL(err, ERROR_UNSUPPORTED, "no completion for shell '%s'", shell);
-	error_hint(err, "bash, zsh or fish");
-	return -1;
+	return FAIL_HINT(err, "bash, zsh or fish");
 }

@@ -130,8 +130,8 @@ int code_find(const struct code_at *at, struct arena *a, const char *id, struct 
 	found = pick_context(&list, id);
 	if (!found) {
 		(void)FAIL(err, ERROR_NOT_FOUND, "the sandbox has no context '%.40s'", id);
-		error_hint(err, "a context ends with what runs in its sandbox: make another one");
-		return -1;
+		return FAIL_HINT(err,
+		                 "a context ends with what runs in its sandbox: make another one");
 	}
 	*ret = *found;
 	return 0;
@@ -263,8 +263,7 @@ static int check_id(const char *id, struct error *err)
 	if (is_id(span_of(id)))
 		return 0;
 	(void)FAIL(err, ERROR_INVALID, "'%.60s' is no id of a context", id);
-	error_hint(err, "1 to %d of a-z, 0-9 and '-', no '-' first", CODE_ID_MAX);
-	return -1;
+	return FAIL_HINT(err, "1 to %d of a-z, 0-9 and '-', no '-' first", CODE_ID_MAX);
 }
 
 static int open_locked(const struct code_at *at, struct arena *a, const struct code_open *open,
@@ -288,8 +287,7 @@ static int open_locked(const struct code_at *at, struct arena *a, const struct c
 	if (!found && list.count >= CODE_CONTEXTS_MAX) {
 		(void)FAIL(err, ERROR_LIMIT, "the sandbox has %d contexts already",
 		           CODE_CONTEXTS_MAX);
-		error_hint(err, "delete one of them");
-		return -1;
+		return FAIL_HINT(err, "delete one of them");
 	}
 	return start_kernel(at, a, open, ret, err);
 }

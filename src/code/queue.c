@@ -45,8 +45,7 @@ int code_queue_enter(struct code_queue *turns, struct code_queue_place *turn, st
 	if (before > CODE_WAITING_MAX) {
 		(void)FAIL(err, ERROR_LIMIT, "%d blocks of code wait for this context already",
 		           CODE_WAITING_MAX);
-		error_hint(err, "wait for their ends, or use a context of its own");
-		return -1;
+		return FAIL_HINT(err, "wait for their ends, or use a context of its own");
 	}
 	list_append(&turns->turns, &turn->item);
 	if (before == 0)

@@ -25,8 +25,7 @@ int code_language_parse(const char *name, enum code_language *ret, struct error 
 		}
 	}
 	(void)FAIL(err, ERROR_UNSUPPORTED, "there are no contexts of '%.40s'", name);
-	error_hint(err, "one of: python, javascript, bash");
-	return -1;
+	return FAIL_HINT(err, "one of: python, javascript, bash");
 }
 
 /* ---- checks ---- */
@@ -57,8 +56,7 @@ int code_source_check(enum code_language language, const char *code, const struc
 	if (sent_size(language, code) > CODE_SOURCE_MAX) {
 		(void)FAIL(err, ERROR_TOO_LARGE, "the code is longer than %zu bytes",
 		           CODE_SOURCE_MAX);
-		error_hint(err, "write it to a file and run that");
-		return -1;
+		return FAIL_HINT(err, "write it to a file and run that");
 	}
 	for (size_t i = 0; env && i < env->count; i++) {
 		if (!is_variable(env->pairs[i].key))

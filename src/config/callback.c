@@ -12,8 +12,7 @@
 static int refuse_callback(const char *url, struct error *err)
 {
 	(void)FAIL(err, ERROR_INVALID, "'%.100s' is not a URL that an agent can post to", url);
-	error_hint(err, "use plain http and a numeric address, such as http://10.0.0.5:7777");
-	return -1;
+	return FAIL_HINT(err, "use plain http and a numeric address, such as http://10.0.0.5:7777");
 }
 
 /* "10.0.0.5:80", "10.0.0.5" or "[2001:db8::5]:80". */
@@ -62,9 +61,8 @@ int config_callback_parse(const char *url, struct config_callback *ret, struct e
 
 	if (strncmp(url, "https://", 8) == 0) {
 		(void)FAIL(err, ERROR_UNSUPPORTED, "agents do not speak https");
-		error_hint(err, "give an http address on a network of your own, or none: the "
-		                "server sees the ends of jobs itself");
-		return -1;
+		return FAIL_HINT(err, "give an http address on a network of your own, or none: the "
+		                      "server sees the ends of jobs itself");
 	}
 	if (strncmp(url, SCHEME, sizeof(SCHEME) - 1) != 0)
 		return refuse_callback(url, err);

@@ -162,16 +162,14 @@ int check_store(const char *value, struct error *err)
 		return 0;
 	if (strstr(value, MASK)) {
 		(void)FAIL(err, ERROR_INVALID, "holds asterisks where a secret was hidden");
-		error_hint(err, "write the password itself");
-		return -1;
+		return FAIL_HINT(err, "write the password itself");
 	}
 	for (size_t i = 0; i < COUNT_OF(schemes); i++)
 		if (span_starts_with(span_of(value), schemes[i]) && value[strlen(schemes[i])])
 			return 0;
 	/* The error does not repeat the value, because it may hold a password. */
 	(void)FAIL(err, ERROR_INVALID, "not a known kind of database");
-	error_hint(err, "postgresql://user@host/name, or sqlite:/path/to/atoll.db");
-	return -1;
+	return FAIL_HINT(err, "postgresql://user@host/name, or sqlite:/path/to/atoll.db");
 }
 
 /* ---- names of hosts ---- */

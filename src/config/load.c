@@ -37,8 +37,7 @@ static int fail_unknown(const char *place, const char *name, const char *nearest
 		return FAIL(err, ERROR_INVALID, "%s: '%s' is not an option; did you mean '%s'?",
 		            place, name, nearest);
 	(void)FAIL(err, ERROR_INVALID, "%s: '%s' is not an option", place, name);
-	error_hint(err, "`atoll config` lists all options");
-	return -1;
+	return FAIL_HINT(err, "`atoll config` lists all options");
 }
 
 static int set_option(struct loader *l, const struct config_option *option, const char *value,

@@ -96,8 +96,7 @@ int certificate_open(struct arena *a, const struct config *config, struct certif
 	if (ret->memory_fd < 0)
 		return FAIL_ERRNO(err, "make a file for the certificate");
 	if (load_certificate(ret, err) < 0) {
-		error_hint(err, "'atoll tls init' makes both; see --tls-cert and --tls-key");
-		return -1;
+		return FAIL_HINT(err, "'atoll tls init' makes both; see --tls-cert and --tls-key");
 	}
 	ret->look_at_ms = clock_monotonic_ms() + CERTIFICATE_LOOK_MS;
 	return 0;

@@ -27,8 +27,7 @@ static int read_key(int fd, struct account_key *ret, struct error *err)
 		key.size--;
 	if (account_key_parse(key, ret, err) < 0) {
 		(void)FAIL_CONTEXT(err, "admin.key");
-		error_hint(err, "remove the file: the next start makes a new key");
-		return -1;
+		return FAIL_HINT(err, "remove the file: the next start makes a new key");
 	}
 	return 0;
 }

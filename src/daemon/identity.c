@@ -18,8 +18,7 @@ int identity_find(const char *wanted, struct identity *ret, struct error *err)
 		            wanted[0] ? wanted : "nobody");
 	if (user->pw_uid == 0) {
 		(void)FAIL(err, ERROR_INVALID, "the api process does not run as root");
-		error_hint(err, "name an unprivileged user with --user");
-		return -1;
+		return FAIL_HINT(err, "name an unprivileged user with --user");
 	}
 	ret->uid = user->pw_uid;
 	ret->gid = user->pw_gid;

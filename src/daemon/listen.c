@@ -53,8 +53,7 @@ static int split_address(const char *address, char host[256], char port[8], stru
 	if (!colon || name.size == 0 || name.size > 255 ||
 	    span_parse_whole(span_of(colon + 1), 0, 65535, &number, &ignored) < 0) {
 		(void)FAIL(err, ERROR_INVALID, "'%s' is not an address", address);
-		error_hint(err, "such as 127.0.0.1:7777 or unix:/run/atoll.sock");
-		return -1;
+		return FAIL_HINT(err, "such as 127.0.0.1:7777 or unix:/run/atoll.sock");
 	}
 	(void)snprintf(host, 256, "%.*s", (int)name.size, name.data);
 	(void)snprintf(port, 8, "%lld", (long long)number);

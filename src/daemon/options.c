@@ -164,8 +164,7 @@ int daemon_options_parse(struct arena *a, int argc, char **argv, struct daemon_o
 			continue;
 		if (strncmp(argv[i], "--", 2) != 0) {
 			(void)FAIL(err, ERROR_INVALID, "unknown argument '%s'", argv[i]);
-			error_hint(err, "atolld --help lists the options");
-			return -1;
+			return FAIL_HINT(err, "atolld --help lists the options");
 		}
 		if (parse_option(&p, argv, &i, err) < 0)
 			return -1;

@@ -279,9 +279,8 @@ static int check_rights(struct supervisor *s, struct error *err)
 	if (!s->has_broker)
 		return 0;
 	(void)FAIL(err, ERROR_FORBIDDEN, "the provider '%s' needs root", s->config->provider);
-	error_hint(err,
-	           "start the server with sudo; --provider null needs no root but runs nothing");
-	return -1;
+	return FAIL_HINT(
+	        err, "start the server with sudo; --provider null needs no root but runs nothing");
 }
 
 static int open_signals(struct supervisor *s, struct error *err)
@@ -383,8 +382,7 @@ static int on_end(struct supervisor *s, struct child *c, int status, struct erro
 	if (exited && !s->ready && c != &s->children[CHILD_NAMES]) {
 		c->pid = 0;
 		(void)FAIL(err, ERROR_SYSTEM, "%s could not start", c->name);
-		error_hint(err, "the last line of its log above says why");
-		return -1;
+		return FAIL_HINT(err, "the last line of its log above says why");
 	}
 	log_end(c, status);
 	child_ended(c, clock_monotonic_ms());

@@ -135,8 +135,7 @@ static int take_flags(struct dockerfile_translation *t, const char **text, struc
 static int refuse_feature(const char *what, const char *instead, struct error *err)
 {
 	(void)FAIL(err, ERROR_UNSUPPORTED, "%s is not supported", what);
-	error_hint(err, "%s", instead);
-	return -1;
+	return FAIL_HINT(err, "%s", instead);
 }
 
 static int one_word(struct dockerfile_translation *t, const char *rest, const char **ret,
@@ -231,8 +230,8 @@ static int translate_from_instruction(struct dockerfile_translation *t, const ch
 	t->from = t->file->from ? t->file->from : words[0];
 	if (!t->file->from && !t->file->may_name_image && strpbrk(words[0], ":/@")) {
 		(void)FAIL(err, ERROR_INVALID, "'%.100s' is an image, not a template", words[0]);
-		error_hint(err, "atoll template import NAME %.100s; then --from NAME", words[0]);
-		return -1;
+		return FAIL_HINT(err, "atoll template import NAME %.100s; then --from NAME",
+		                 words[0]);
 	}
 	return 0;
 }

@@ -302,8 +302,7 @@ int git_check_url(const char *url, struct error *err)
 	at = memrchr(rest, '@', authority);
 	if (at && memchr(rest, ':', (size_t)(at - rest))) {
 		(void)FAIL(err, ERROR_INVALID, "url: it holds a password, which git would keep");
-		error_hint(err, "give username and password beside it");
-		return -1;
+		return FAIL_HINT(err, "give username and password beside it");
 	}
 	return 0;
 }

@@ -63,8 +63,7 @@ static int add_with_next(struct arguments_parser *p, const struct command_option
 static int refuse_unknown(struct arguments_parser *p, const char *word)
 {
 	(void)FAIL(p->err, ERROR_INVALID, "'%s' has no option '%s'", p->command->name, word);
-	error_hint(p->err, "see 'atoll help %s'", p->command->name);
-	return -1;
+	return FAIL_HINT(p->err, "see 'atoll help %s'", p->command->name);
 }
 
 static int parse_long(struct arguments_parser *p, const char *word)
@@ -112,8 +111,7 @@ static int check_count(const struct cli_command *command, const struct cli_argum
 		return 0;
 	(void)FAIL(err, ERROR_INVALID, "'%s' got too %s arguments", command->name,
 	           too_few ? "few" : "many");
-	error_hint(err, "usage: atoll %s %s", command->name, command->usage);
-	return -1;
+	return FAIL_HINT(err, "usage: atoll %s %s", command->name, command->usage);
 }
 
 int arguments_parse(struct arena *a, const struct cli_command *command, const char *const *argv,
@@ -246,8 +244,7 @@ int arguments_size_mb(const struct cli_arguments *args, const char *name, int64_
 	}
 	if (span_parse_whole(digits, 1, INT64_MAX / 1024 / 1024 / 1024, &count, err) < 0) {
 		(void)FAIL_CONTEXT(err, "option '--%s'", name);
-		error_hint(err, "write MiB as 512 or 512m, GiB as 2g");
-		return -1;
+		return FAIL_HINT(err, "write MiB as 512 or 512m, GiB as 2g");
 	}
 	*ret = count * factor;
 	return 0;

@@ -13,8 +13,7 @@ int ask_first(struct cli *cli, const char *question)
 	if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO)) {
 		(void)FAIL(cli->err, ERROR_INVALID, "%s There is no terminal to answer on",
 		           question);
-		error_hint(cli->err, "give --yes to skip the question");
-		return -1;
+		return FAIL_HINT(cli->err, "give --yes to skip the question");
 	}
 	(void)fprintf(stderr, "%s [y/N] ", question);
 	if (fgets(answer, sizeof(answer), stdin) && (answer[0] == 'y' || answer[0] == 'Y'))

@@ -41,8 +41,7 @@ int sibling_program(struct arena *a, const char *name, const char **ret, struct 
 	path = arena_format(a, "%s/%s", self, name);
 	if (access(path, X_OK) < 0) {
 		(void)FAIL_ERRNO(err, "find '%s'", path);
-		error_hint(err, "atoll and %s must be in one folder", name);
-		return -1;
+		return FAIL_HINT(err, "atoll and %s must be in one folder", name);
 	}
 	*ret = path;
 	return 0;
@@ -75,8 +74,7 @@ int local_server_find(struct arena *a, struct local_server *ret, struct error *e
 	if (strlen(found.socket) >= sizeof(address.sun_path)) {
 		(void)FAIL(err, ERROR_INVALID, "the path of the socket is too long: '%s'",
 		           found.socket);
-		error_hint(err, "set ATOLL_DATA to a shorter path");
-		return -1;
+		return FAIL_HINT(err, "set ATOLL_DATA to a shorter path");
 	}
 	*ret = found;
 	return 0;
@@ -262,8 +260,7 @@ static int start_server(struct arena *a, const struct local_server *server, stru
 
 	if (geteuid() != 0) {
 		(void)FAIL(err, ERROR_FORBIDDEN, "a local server needs root");
-		error_hint(err, "use sudo, or set ATOLL_API_URL to a server that runs");
-		return -1;
+		return FAIL_HINT(err, "use sudo, or set ATOLL_API_URL to a server that runs");
 	}
 	if (spawn_server(a, server, &pid, err) < 0)
 		return -1;

@@ -226,8 +226,7 @@ static int add_given_option(struct call_writer *w, const struct command_option *
 			return 0;
 		(void)FAIL(w->cli->err, ERROR_INVALID, "--%s %s is needed", option->name,
 		           option->value);
-		error_hint(w->cli->err, "%s: %s", option->value, option->about);
-		return -1;
+		return FAIL_HINT(w->cli->err, "%s: %s", option->value, option->about);
 	}
 	if (value && m->in_query)
 		add_query(w, m->name, value);

@@ -17,8 +17,8 @@ int run_options_parse(struct cli *cli, struct session_options *options)
 
 	if (!args->inner) {
 		(void)FAIL(cli->err, ERROR_INVALID, "no command is given");
-		error_hint(cli->err, "usage: atoll %s %s", cli->command->name, cli->command->usage);
-		return -1;
+		return FAIL_HINT(cli->err, "usage: atoll %s %s", cli->command->name,
+		                 cli->command->usage);
 	}
 	options->args = args->inner;
 	options->cwd = arguments_text(args, "workdir", NULL);

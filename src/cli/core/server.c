@@ -24,8 +24,7 @@ int server_parse(struct arena *a, const char *url, const char *key, struct http_
 		server.base_url = arena_copy(a, (struct span){url, size});
 	} else {
 		(void)FAIL(err, ERROR_INVALID, "'%s' is not the address of a server", url);
-		error_hint(err, "write http://HOST:PORT, https://HOST or unix:/PATH");
-		return -1;
+		return FAIL_HINT(err, "write http://HOST:PORT, https://HOST or unix:/PATH");
 	}
 	*ret = server;
 	return 0;

@@ -16,8 +16,7 @@ int path_argument_parse(struct arena *a, const char *text, struct path_argument 
 	}
 	if (size == 0) {
 		(void)FAIL(err, ERROR_INVALID, "'%s' has no sandbox before the ':'", text);
-		error_hint(err, "write SANDBOX:PATH, or ./%s for a local file", text);
-		return -1;
+		return FAIL_HINT(err, "write SANDBOX:PATH, or ./%s for a local file", text);
 	}
 	ret->sandbox = arena_copy(a, (struct span){text, size});
 	ret->path = text + size + 1;
@@ -36,8 +35,7 @@ int copy_targets_parse(struct arena *a, const char *from, const char *to, struct
 		(void)FAIL(err, ERROR_INVALID, "%s",
 		           both.from.sandbox ? "both paths are in sandboxes"
 		                             : "neither path is in a sandbox");
-		error_hint(err, "write one of them as SANDBOX:PATH");
-		return -1;
+		return FAIL_HINT(err, "write one of them as SANDBOX:PATH");
 	}
 	both.upload = both.to.sandbox != NULL;
 	*ret = both;
@@ -51,8 +49,7 @@ int copy_option_parse(struct arena *a, const char *text, const char **ret_local,
 
 	if (!colon || colon == text || !colon[1]) {
 		(void)FAIL(err, ERROR_INVALID, "'%s' is not LOCAL:REMOTE", text);
-		error_hint(err, "write LOCAL:REMOTE, such as data.csv:/home/user/project/");
-		return -1;
+		return FAIL_HINT(err, "write LOCAL:REMOTE, such as data.csv:/home/user/project/");
 	}
 	*ret_local = arena_copy(a, (struct span){text, (size_t)(colon - text)});
 	*ret_remote = colon + 1;

@@ -29,8 +29,7 @@ static int add_volumes(struct arena *a, struct buf *body, const char *const *vol
 		    (rest.size > 0 && !span_equals_text(rest, "ro") &&
 		     !span_equals_text(rest, "rw"))) {
 			error_set(err, ERROR_INVALID, 0, HERE, "'%s' is not a volume", volumes[i]);
-			error_hint(err, "--volume NAME[:/PATH[:ro]]");
-			return -1;
+			return FAIL_HINT(err, "--volume NAME[:/PATH[:ro]]");
 		}
 		json_begin_object(body, NULL);
 		body_add_text(body, "volume", arena_copy(a, name));
@@ -148,8 +147,7 @@ static int cancel_create(struct cli *cli, const char *id)
 		return FAIL(err, ERROR_UNAVAILABLE,
 		            "interrupted: the create is cancelled and sandbox '%s' deleted", id);
 	error_context(err, "interrupted, but the sandbox was not deleted");
-	error_hint(err, "atoll rm %s", id);
-	return -1;
+	return FAIL_HINT(err, "atoll rm %s", id);
 }
 
 int create_sandbox(struct cli *cli, const struct create_options *options, const char **ret_id)

@@ -88,8 +88,7 @@ static int check_arguments(struct cli *cli, bool all)
 		return 0;
 	(void)FAIL(cli->err, ERROR_INVALID, "%s",
 	           all ? "--all and names exclude each other" : "no sandbox is given");
-	error_hint(cli->err, "usage: atoll %s %s", cli->command->name, cli->command->usage);
-	return -1;
+	return FAIL_HINT(cli->err, "usage: atoll %s %s", cli->command->name, cli->command->usage);
 }
 
 int sandboxes_each(struct cli *cli, const struct sandboxes_verb *verb)

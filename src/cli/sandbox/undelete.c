@@ -66,8 +66,7 @@ static int run_undelete(struct cli *cli)
 		(void)FAIL(cli->err, ERROR_NOT_FOUND,
 		           "not all of these are in the trash: they have expired or were "
 		           "deleted for good");
-		error_hint(cli->err, "'atoll undelete' lists the trash");
-		return -1;
+		return FAIL_HINT(cli->err, "'atoll undelete' lists the trash");
 	}
 	return sandboxes_each_of(cli, &verb, ids);
 }

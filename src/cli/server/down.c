@@ -55,8 +55,7 @@ static int stop_sandboxes(struct cli *cli, int64_t *ret_stopped)
 			break;
 	}
 	(void)FAIL(cli->err, ERROR_CONFLICT, "some sandboxes did not stop");
-	error_hint(cli->err, "the server's log says why; the server keeps running");
-	return -1;
+	return FAIL_HINT(cli->err, "the server's log says why; the server keeps running");
 }
 
 /* The supervisor writes its pid into the file that it keeps locked. */

@@ -82,9 +82,9 @@ static int refuse_existing(struct cli *cli, int folder, const char *path)
 		if (faccessat(folder, name, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
 			continue;
 		(void)FAIL(cli->err, ERROR_CONFLICT, "'%s/%s' exists", path, name);
-		error_hint(cli->err, "'atoll tls renew' makes a new certificate; --force a new "
-		                     "authority, which clients do not trust yet");
-		return -1;
+		return FAIL_HINT(cli->err,
+		                 "'atoll tls renew' makes a new certificate; --force a new "
+		                 "authority, which clients do not trust yet");
 	}
 	return 0;
 }
@@ -158,8 +158,7 @@ static int run_tls_renew(struct cli *cli)
 		return -1;
 	if (file_read(folder, authority_files[0], &authority.certificate, cli->err) < 0 ||
 	    file_read(folder, authority_files[1], &authority.key, cli->err) < 0) {
-		error_hint(cli->err, "'atoll tls init' makes an authority");
-		return -1;
+		return FAIL_HINT(cli->err, "'atoll tls init' makes an authority");
 	}
 	if (make_server(cli, folder, &authority) < 0)
 		return -1;

@@ -108,8 +108,7 @@ static int choose_folder(struct arena *a, const char *data_dir, const char **ret
 	if (strlen(path) + strlen("/s") >= sizeof(((struct sockaddr_un *)NULL)->sun_path)) {
 		(void)FAIL(err, ERROR_INVALID, "the path of a socket would be too long: '%s/s'",
 		           path);
-		error_hint(err, "use a data folder with a shorter path");
-		return -1;
+		return FAIL_HINT(err, "use a data folder with a shorter path");
 	}
 	*ret = path;
 	return 0;
@@ -272,8 +271,7 @@ static int wait_until_it_listens(struct arena *a, const struct trial_server *t, 
 	if (ended > 0) {
 		local_server_show_log(a, &t->server);
 		(void)FAIL(err, ERROR_UNAVAILABLE, "the temporary server did not start");
-		error_hint(err, "the lines of its log above say why");
-		return -1;
+		return FAIL_HINT(err, "the lines of its log above say why");
 	}
 	return 0;
 }
@@ -311,8 +309,7 @@ int trial_open(struct arena *a, const char *data_dir, const struct config *confi
 
 	if (geteuid() != 0) {
 		(void)FAIL(err, ERROR_FORBIDDEN, "a server that makes sandboxes needs root");
-		error_hint(err, "use sudo, or set ATOLL_API_URL to a server that runs");
-		return -1;
+		return FAIL_HINT(err, "use sudo, or set ATOLL_API_URL to a server that runs");
 	}
 	if (choose_folder(a, data_dir, &t.server.data_dir, err) < 0)
 		return -1;
@@ -340,7 +337,7 @@ int trial_close(struct trial_server *trial, struct error *err)
 		return 0;
 	errno = WIFEXITED(status) ? WEXITSTATUS(status) : EINTR;
 	(void)FAIL_ERRNO(err, "make and remove the temporary folder '%s'", trial->server.data_dir);
-	error_hint(err, "make the folder above it writable and give the disk room; remove it by "
-	                "hand if it is there and no process uses it");
-	return -1;
+	return FAIL_HINT(err,
+	                 "make the folder above it writable and give the disk room; remove it by "
+	                 "hand if it is there and no process uses it");
 }

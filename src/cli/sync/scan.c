@@ -244,8 +244,7 @@ static int list_there(struct folder_sync *s, struct sync_list *ret)
 		(void)FAIL(s->cli->err, ERROR_TOO_LARGE,
 		           "'%s' in the sandbox has more than %d entries", s->remote,
 		           SYNC_FILES_MAX);
-		error_hint(s->cli->err, "keep large trees outside of it, in /tmp for one");
-		return -1;
+		return FAIL_HINT(s->cli->err, "keep large trees outside of it, in /tmp for one");
 	}
 	s->listed_ms = json_whole(json_get(answer, "listed_at_ms"), 0);
 	items = answer_items(answer);

@@ -57,8 +57,8 @@ static int check_deletions(struct folder_sync *s, enum sync_step step, const str
 		return 0;
 	(void)FAIL(s->cli->err, ERROR_CONFLICT, "%zu of %zu files would be deleted %s", count,
 	           side->count, where);
-	error_hint(s->cli->err, "check that the other side is complete; --delete-all deletes them");
-	return -1;
+	return FAIL_HINT(s->cli->err,
+	                 "check that the other side is complete; --delete-all deletes them");
 }
 
 static void tell_plan(struct folder_sync *s)

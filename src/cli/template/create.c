@@ -53,8 +53,7 @@ static int write_body(struct cli *cli, const struct json_value *limits, struct b
 		return FAIL(cli->err, ERROR_TOO_LARGE, "the recipe is too large");
 	if (strcmp(buf_text(body), "{}") == 0) {
 		(void)FAIL(cli->err, ERROR_INVALID, "nothing to change is given");
-		error_hint(cli->err, "see 'atoll help template set'");
-		return -1;
+		return FAIL_HINT(cli->err, "see 'atoll help template set'");
 	}
 	return 0;
 }

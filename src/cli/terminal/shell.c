@@ -19,8 +19,7 @@ static int run_shell(struct cli *cli)
 
 	if (!terminal_is_here()) {
 		(void)FAIL(cli->err, ERROR_INVALID, "'shell' needs a terminal");
-		error_hint(cli->err, "use 'atoll exec SANDBOX -- COMMAND' in scripts");
-		return -1;
+		return FAIL_HINT(cli->err, "use 'atoll exec SANDBOX -- COMMAND' in scripts");
 	}
 	if (cli_connect(cli) < 0 || terminal_run(cli, &options, &status, &detached) < 0)
 		return -1;

@@ -66,8 +66,7 @@ static int window_open(struct cli *cli)
 
 	if (!terminal_is_here()) {
 		(void)FAIL(cli->err, ERROR_INVALID, "'terminal open' needs a terminal");
-		error_hint(cli->err, "use 'atoll terminal run' or 'keys' in scripts");
-		return -1;
+		return FAIL_HINT(cli->err, "use 'atoll terminal run' or 'keys' in scripts");
 	}
 	if (cli_connect(cli) < 0 || terminal_run(cli, &options, &status, &detached) < 0)
 		return -1;

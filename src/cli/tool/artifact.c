@@ -39,8 +39,7 @@ static int get_to_stdout(struct cli *cli, const char *path)
 
 	if (isatty(STDOUT_FILENO)) {
 		(void)FAIL(cli->err, ERROR_INVALID, "an artifact is not written to a terminal");
-		error_hint(cli->err, "name a file, or redirect the output");
-		return -1;
+		return FAIL_HINT(cli->err, "name a file, or redirect the output");
 	}
 	error_clear(cli->err);
 	if (cli_connect(cli) < 0 || http_client_call(cli->client, &call, &answer, cli->err) < 0)

@@ -56,8 +56,7 @@ static int fail_argument(struct cli *cli, const struct json_value *schema, const
 	for (size_t i = 0; json_member_at(schema, i, &key); i++)
 		buf_addf(&known, "%s%s", i > 0 ? ", " : "", key);
 	(void)FAIL(cli->err, ERROR_INVALID, "'%.100s' is not an argument of this tool", word);
-	error_hint(cli->err, "use KEY=VALUE with one of: %s", buf_text(&known));
-	return -1;
+	return FAIL_HINT(cli->err, "use KEY=VALUE with one of: %s", buf_text(&known));
 }
 
 /* Adds "path=a.txt" as text, "limit=5" as a number, as the schema says. */
@@ -162,8 +161,7 @@ static int run_tool(struct cli *cli)
 	schema = find_schema(listed, cli->args.words[0]);
 	if (!schema) {
 		(void)FAIL(cli->err, ERROR_NOT_FOUND, "no tool '%.64s'", cli->args.words[0]);
-		error_hint(cli->err, "atoll tool lists them");
-		return -1;
+		return FAIL_HINT(cli->err, "atoll tool lists them");
 	}
 	if (read_input(cli, schema, &input) < 0 || request_body(cli, &input, &body) < 0)
 		return -1;
