@@ -2,7 +2,6 @@
 /* Extended attributes of files, as short texts. */
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>

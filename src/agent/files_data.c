@@ -2,13 +2,11 @@
 /* READ and WRITE: whole files, parts of them, and growing files. */
 #include <errno.h>
 #include <fcntl.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "agent/files.h"
 #include "agent/replace.h"
-#include "base/clock.h"
 #include "base/fd.h"
 
 #define MODE_FILE 0644

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/setup.h"
 
-#include <unistd.h>
-
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/fault.h"

@@ -5,7 +5,6 @@
  * are cut to their buffers. (getpwnam would load modules, which a static program cannot.) */
 #pragma once
 
-#include <stdint.h>
 #include <sys/types.h>
 
 #include "base/attribute.h"

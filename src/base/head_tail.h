@@ -5,7 +5,6 @@
  * has a line between the halves that says how many bytes are missing. */
 #pragma once
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

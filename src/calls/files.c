@@ -8,9 +8,9 @@
 #include "base/clock.h"
 #include "base/path.h"
 #include "calls/stream.h"
+#include "compression/compress.h"
 #include "edge/target.h"
 #include "http/server/range.h"
-#include "compression/compress.h"
 #include "json/json.h"
 #include "provider/compute.h"
 

@@ -11,7 +11,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/fd.h"
 #include "base/log.h"
 #include "egress/gateway.h"
 #include "egress/route.h"

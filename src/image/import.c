@@ -2,7 +2,6 @@
 /* Templates from archives and registries. The input may be hostile, so each step that reads it
  * runs in a strict jail that can write only to the partial folder. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>

@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <linux/capability.h>
-#include <linux/close_range.h>
 #include <linux/sched.h>
 #include <sched.h>
 #include <signal.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <ctype.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
 

@@ -4,7 +4,6 @@
  * file is replaced. */
 #pragma once
 
-#include <stdint.h>
 #include <sys/types.h>
 
 #include "base/error.h"

@@ -2,8 +2,6 @@
 /* json/shape.h — fills a struct from a tree, by its shape. */
 #pragma once
 
-#include <stdbool.h>
-
 #include "json/json.h"
 #include "json/tree.h"
 

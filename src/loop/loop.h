@@ -7,7 +7,6 @@
  * again. */
 #pragma once
 
-#include <stdbool.h>
 #include <stdint.h>
 #include <sys/epoll.h>
 

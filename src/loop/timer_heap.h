@@ -4,8 +4,6 @@
  * Entry 0 is unused, so heap_index 0 means "not running". */
 #pragma once
 
-#include <stdint.h>
-
 #include "loop/loop.h"
 
 struct timer_heap {

@@ -11,7 +11,6 @@
  * number. */
 #pragma once
 
-#include "base/arena.h"
 #include "base/buf.h"
 #include "base/error.h"
 

@@ -3,7 +3,6 @@
 #include <signal.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/id.h"
 #include "provider/compute.h"
 #include "provider/provider.h"

@@ -6,7 +6,6 @@
  * and tells it so. */
 #pragma once
 
-#include "base/arena.h"
 #include "base/error.h"
 
 struct command_guard {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Creates, lists and deletes sandboxes, for clients that have only tools. */
-#include <string.h>
 
 #include "tool/builtin.h"
 #include "tool/tool.h"

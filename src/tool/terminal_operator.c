@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <inttypes.h>
 
 #include "json/json.h"
 #include "tool/builtin.h"

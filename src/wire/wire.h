@@ -8,7 +8,6 @@
  * are checked against the table. The other side may be hostile (an agent is). */
 #pragma once
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "worker/lane.h"
 
-#include <assert.h>
 #include <stdlib.h>
 
 #include "base/clock.h"

@@ -11,9 +11,9 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "compression/decompress.h"
 #include "config/config.h"
 #include "fleet/build/build_parts.h"
-#include "compression/decompress.h"
 
 #define KEPT_S (24 * 3600)
 #define PROJECT_BYTES_MAX (INT64_C(8) << 30)

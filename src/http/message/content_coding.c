@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 
-#include "base/attribute.h"
 #include "compression/gunzip.h"
 
 #define PIECE_SIZE ((size_t)32 * 1024)

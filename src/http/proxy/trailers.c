@@ -4,7 +4,6 @@
 
 #include "http/server/exchange.h"
 #include "http/proxy/parts.h"
-#include "http/server/http.h"
 #include "http/server/reply.h"
 
 static bool is_one_of(const char *const *names, const char *name)

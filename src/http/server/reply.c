@@ -4,7 +4,6 @@
 #include <assert.h>
 #include <fcntl.h>
 #include <strings.h>
-#include <unistd.h>
 
 #include "http/server/exchange.h"
 #include "http/message/websocket.h"

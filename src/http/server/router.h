@@ -5,8 +5,6 @@
  * match lacks the method, the next match is tried. Duplicate rows abort at start. */
 #pragma once
 
-#include <stdbool.h>
-
 #include "base/arena.h"
 #include "base/buf.h"
 #include "http/message/method.h"

@@ -6,7 +6,6 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "base/fd.h"
 #include "base/random.h"
 #include "http/server/connection.h"
 #include "http/server/connection_state.h"

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tool/guard.h"
 
+#include <stdbool.h>
+
 #include "unit.h"
 
 #define ROOT "/home/user/project"
