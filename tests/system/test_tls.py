@@ -136,6 +136,30 @@ def test_large_bodies_go_both_ways(secure, made):
     api.close()
 
 
+def test_so_many_uploads_at_once_that_each_has_less_than_a_record(secure):
+    """Each reads a share of what an iteration of the loop moves, and at least a whole record: the server once ended itself here."""
+    body = json.dumps({"command": "true", "env": {"A": "x" * 40_000}}).encode()
+    head = (f"POST /api/sandbox/instances/none/exec HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {secure.key}\r\n"
+            f"Content-Type: application/json\r\nExpect: 100-continue\r\nContent-Length: {len(body)}\r\n\r\n").encode()
+    server = secure.pid_of("api")
+    with contextlib.ExitStack() as stack:
+        uploads = [stack.enter_context(connect(secure)) for _ in range(250)]
+        for sock in uploads:
+            sock.sendall(head)
+            assert b"100 Continue" in sock.recv(4096)
+        os.kill(server, signal.SIGSTOP)
+        try:
+            for sock in uploads:
+                sock.sendall(body[:20_000])
+        finally:
+            os.kill(server, signal.SIGCONT)
+        for sock in uploads:
+            sock.sendall(body[20_000:])
+        for sock in uploads:
+            assert b"404 Not Found" in sock.recv(4096)
+    assert secure.pid_of("api") == server
+
+
 def test_a_slow_reader_gets_all_of_it(secure, made):
     with connect(secure) as sock:
         sock.sendall(f"POST /api/sandbox/instances/{made['sandboxID']}/exec?stream=text HTTP/1.1\r\nHost: localhost\r\n"

@@ -463,7 +463,8 @@ void connection_feed(struct http_connection *conn, struct span bytes)
 static void read_requests(struct http_connection *conn)
 {
 	char *scratch = conn->server->scratch;
-	size_t size = conn->state == CONNECTION_BODY ? server_read_size(conn->server) : READ_SIZE;
+	size_t size = conn->state == CONNECTION_BODY ? server_read_size(conn->server, conn->out.tls)
+	                                             : READ_SIZE;
 	ssize_t got = connection_receive(conn, scratch, size);
 
 	if (got > 0)
@@ -473,7 +474,8 @@ static void read_requests(struct http_connection *conn)
 static void read_and_drop(struct http_connection *conn)
 {
 	struct http_server *server = conn->server;
-	ssize_t got = connection_receive(conn, server->scratch, server_read_size(server));
+	ssize_t got =
+	        connection_receive(conn, server->scratch, server_read_size(server, conn->out.tls));
 	int64_t left_ms;
 
 	if (got <= 0)

@@ -442,7 +442,9 @@ static bool read_upstream(struct relay *relay)
 	char *scratch = relay->conn->server->scratch;
 	size_t held = relay->held.size;
 	/* The last bytes of an upstream are read at once; see hear_out_upstream. */
-	size_t size = relay->last_reads > 0 ? PACE_READ_MAX : server_read_size(relay->conn->server);
+	size_t size = relay->last_reads > 0
+	                      ? PACE_READ_MAX
+	                      : server_read_size(relay->conn->server, relay->upstream.tls);
 	struct error err = {0};
 	ssize_t got;
 
@@ -607,7 +609,8 @@ static void read_client(struct relay *relay)
 {
 	struct http_connection *conn = relay->conn;
 	char *scratch = conn->server->scratch;
-	ssize_t got = connection_receive(conn, scratch, server_read_size(conn->server));
+	ssize_t got =
+	        connection_receive(conn, scratch, server_read_size(conn->server, conn->out.tls));
 	struct span data = {scratch, (size_t)got};
 
 	if (got == 0)

@@ -3,6 +3,7 @@
 
 #include <time.h>
 
+#include "http/tls/tls.h"
 #include "loop/loop.h"
 
 /* splitmix64 over a counter: unique while this process lives, and not guessed by accident. */
@@ -20,9 +21,12 @@ void server_make_id(struct http_server *server, char id[REQUEST_ID_SIZE])
 	id[i] = '\0';
 }
 
-size_t server_read_size(struct http_server *server)
+size_t server_read_size(struct http_server *server, const struct tls *tls)
 {
-	return pace_read_size(&server->pace, loop_now_ms(server->loop), loop_busy_us(server->loop));
+	size_t size = pace_read_size(&server->pace, loop_now_ms(server->loop),
+	                             loop_busy_us(server->loop));
+
+	return tls && size < TLS_RECORD_MAX ? TLS_RECORD_MAX : size;
 }
 
 struct span server_date_line(struct http_server *server)

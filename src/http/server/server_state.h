@@ -18,6 +18,7 @@
  * incomplete frame (up to half the size) before new bytes. */
 #define SERVER_SCRATCH_SIZE ((size_t)768 * 1024)
 
+struct tls;
 struct tls_context;
 struct connection_events;
 struct owners;
@@ -55,8 +56,9 @@ struct http_server {
 };
 
 void server_make_id(struct http_server *server, char id[REQUEST_ID_SIZE]);
-/* The size of the next read, of a body or by a relay: at most PACE_READ_MAX. */
-size_t server_read_size(struct http_server *server);
+/* The size of the next read, of a body or by a relay: at most PACE_READ_MAX. `tls` is that of the
+ * connection that is read, or NULL: a TLS record is read whole, however small the pace is. */
+size_t server_read_size(struct http_server *server, const struct tls *tls);
 struct span server_date_line(struct http_server *server);
 /* Frees the connections that were closed in this event; every entry point ends with this call. */
 void server_bury(struct http_server *server);
