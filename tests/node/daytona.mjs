@@ -15,6 +15,7 @@ import {
   DaytonaValidationError,
 } from '@daytona/sdk';
 import { uncalled, watch } from './calls.mjs';
+import { describeError } from './failure.mjs';
 
 watch(Daytona, Image, sdk.Sandbox, sdk.FileSystem, sdk.Git, sdk.Process, sdk.PtyHandle, sdk.ComputerUse, sdk.Mouse, sdk.Keyboard, sdk.Screenshot, sdk.Display, sdk.Accessibility);
 const daytona = new Daytona();
@@ -1030,7 +1031,7 @@ for (const { name, run } of tests) {
     await run();
     result.ok = true;
   } catch (error) {
-    Object.assign(result, { ok: false, error: `${error.stack ?? error}` });
+    Object.assign(result, { ok: false, error: describeError(error) });
   }
   console.log(JSON.stringify({ ...result, ms: Date.now() - started }));
 }

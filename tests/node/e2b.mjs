@@ -8,6 +8,7 @@ import { createServer } from 'node:http'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { describeError } from './failure.mjs'
 
 /** @type {typeof import('e2b')} */
 const sdk = await import(process.argv[2] ?? 'e2b')
@@ -504,7 +505,7 @@ for (const [name, check] of Object.entries(checks).filter(([name]) => only?.incl
     const skip = await check()
     console.log(JSON.stringify({ name, ok: true, ...(skip && { skip }) }))
   } catch (error) {
-    console.log(JSON.stringify({ name, ok: false, error: String(error?.stack ?? error) }))
+    console.log(JSON.stringify({ name, ok: false, error: describeError(error) }))
   }
 }
 await Promise.all(made.map((id) => Sandbox.kill(id).catch(() => false)))

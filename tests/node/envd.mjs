@@ -7,6 +7,7 @@ import {
   CommandExitError, FileNotFoundError, FilesystemEventType, FileType, getSignature, GitAuthError, GitUpstreamError, InvalidArgumentError,
   NotEnoughSpaceError, NotFoundError, Sandbox, SandboxError, TimeoutError, waitForFile, waitForProcess, waitForTimeout, waitForURL,
 } from 'e2b'
+import { describeError } from './failure.mjs'
 
 const [sandboxId, envdAccessToken] = process.argv.slice(2)
 const sandbox = new Sandbox({ sandboxId, envdAccessToken, envdVersion: '0.6.13', requestTimeoutMs: 20_000 })
@@ -447,7 +448,7 @@ for (const [name, check] of Object.entries(checks).filter(([name]) => only?.incl
     await check()
     console.log(JSON.stringify({ name, ok: true, ms: Date.now() - begun }))
   } catch (error) {
-    console.log(JSON.stringify({ name, ok: false, error: error.stack ?? String(error) }))
+    console.log(JSON.stringify({ name, ok: false, error: describeError(error) }))
   }
 }
 process.exit(0)

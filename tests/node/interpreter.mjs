@@ -4,6 +4,7 @@
 // See tests/system/test_interpreter.py.
 import assert from 'node:assert/strict'
 import { E2B, NotFoundError, Sandbox, TimeoutError } from '@e2b/code-interpreter'
+import { describeError } from './failure.mjs'
 
 const made = []
 
@@ -231,7 +232,7 @@ for (const [name, check] of Object.entries(checks).filter(([name]) => only?.incl
     const skip = await check()
     console.log(JSON.stringify(skip ? { name, skip } : { name, ok: true }))
   } catch (error) {
-    console.log(JSON.stringify({ name, ok: false, error: String(error?.stack ?? error).slice(0, 2000) }))
+    console.log(JSON.stringify({ name, ok: false, error: describeError(error).slice(0, 4000) }))
   }
 }
 await Promise.all(made.map((sandbox) => sandbox.kill().catch(() => {})))

@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict';
 import { Sandbox, Template } from 'e2b';
 import { Daytona, Image } from '@daytona/sdk';
+import { describeError } from './failure.mjs';
 
 const { IMAGE, OPEN_IMAGE, REGISTRY_USER: username, REGISTRY_PASSWORD: password } = process.env;
 const sizes = { cpuCount: 1, memoryMB: 128 };
@@ -40,6 +41,6 @@ for (const [name, check] of Object.entries(checks)) {
     await check();
     console.log(JSON.stringify({ name, ok: true }));
   } catch (error) {
-    console.log(JSON.stringify({ name, ok: false, error: String(error?.stack ?? error) }));
+    console.log(JSON.stringify({ name, ok: false, error: describeError(error) }));
   }
 }
