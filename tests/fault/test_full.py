@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A full disk and too little memory: errors that say so, nothing lost, and all well again afterwards."""
 
-import contextlib
+import errno
 import os
 import pathlib
 import subprocess
@@ -13,17 +13,25 @@ import atoll
 
 pytestmark = pytest.mark.needs_root
 PATH = "/api/sandbox/instances"
+MIB = 1 << 20
+SIZE = 700 * MIB
 
 
 @pytest.fixture
 def small_disk():
-    """A data folder on a filesystem of 700 MiB."""
+    """A data folder on a filesystem of 700 MiB. Its image has all its blocks: the disk below has room for each write."""
     image = tempfile.NamedTemporaryFile(prefix="atoll-disk-", suffix=".img", delete=False)
-    image.truncate(700 << 20)
-    image.close()
     folder = tempfile.mkdtemp(prefix="atoll-small-")
     try:
-        subprocess.run(["mkfs.ext4", "-q", "-F", image.name], check=True)
+        try:
+            os.posix_fallocate(image.fileno(), 0, SIZE)
+        except OSError as failure:
+            if failure.errno != errno.ENOSPC:
+                raise
+            pytest.skip(f"the disk of {image.name} has no room for an image of {SIZE // MIB} MiB")
+        finally:
+            image.close()
+        subprocess.run(["mkfs.ext4", "-q", "-F", "-E", "nodiscard", image.name], check=True)
         if subprocess.run(["mount", "-o", "loop", image.name, folder], capture_output=True).returncode != 0:
             pytest.skip("this machine cannot mount a loop device")
         yield pathlib.Path(folder)
@@ -33,11 +41,24 @@ def small_disk():
         os.rmdir(folder)
 
 
+def free_bytes(folder):
+    found = os.statvfs(folder)
+    return found.f_bavail * found.f_frsize
+
+
 def fill(path):
+    """To the last block, also those that only root gets. Nothing is written: the blocks are taken at once, and no write waits for the disk."""
     with open(path, "wb") as out:
-        with contextlib.suppress(OSError):
-            while True:
-                out.write(b"x" * (1 << 20))
+        size, step = 0, 64 * MIB
+        while step >= 4096:
+            try:
+                os.posix_fallocate(out.fileno(), size, step)
+                size += step
+            except OSError as failure:
+                if failure.errno != errno.ENOSPC:
+                    raise
+                step //= 2
+    assert free_bytes(path.parent) == 0, f"{free_bytes(path.parent)} bytes are free beside {size} of {path}"
 
 
 def test_a_full_disk_is_said_and_survived(small_disk):
@@ -49,7 +70,8 @@ def test_a_full_disk_is_said_and_survived(small_disk):
         filler = small_disk / "filler"
         fill(filler)
         with pytest.raises(atoll.ApiError) as refused:
-            api.create(internet=False)
+            made = api.create(internet=False)
+            pytest.fail(f"made {made} with {free_bytes(small_disk)} bytes free; filler: {os.stat(filler)}")
         assert (refused.value.status, refused.value.code) == (507, "no_space") and refused.value.message
         with pytest.raises(atoll.ApiError) as refused:
             api.write(kept, "/home/user/more", b"y" * (4 << 20))
