@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // An agent's loop without the model: write a program, run it, read what went wrong, write a better one.
-import { join } from 'node:path';
+import { mkdir } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { Sandbox } from '../../sdk/typescript/src/index.js';
+
+const out = process.env.OUT ?? join(dirname(fileURLToPath(import.meta.url)), 'out');
+await mkdir(out, { recursive: true });
 
 const data = 'name,score\nAda,91\nGrace,n/a\nAlan,84\n';
 // What a model would answer: first a careless program, then one that has seen the traceback.
@@ -29,7 +34,7 @@ try {
     if (result.ok) break;
     console.log(`  ${result.stderr.trim().split('\n').at(-1)}`);
   }
-  await sandbox.files.download('clean.csv', join(process.env.OUT ?? '.', 'javascript.csv'));
+  await sandbox.files.download('clean.csv', join(out, 'javascript.csv'));
 } finally {
   await sandbox.kill();
 }

@@ -6,6 +6,9 @@ import sys
 
 from atoll_sdk import AtollError, Sandbox
 
+OUT = os.environ.get("OUT") or os.path.join(os.path.dirname(os.path.abspath(__file__)), "out")
+os.makedirs(OUT, exist_ok=True)
+
 DATA = "name,score\nAda,91\nGrace,n/a\nAlan,84\n"
 # What a model would answer: first a careless program, then one that has seen the traceback.
 DRAFTS = [
@@ -27,6 +30,6 @@ try:
             if result.ok:
                 break
             print("  " + result.stderr.strip().splitlines()[-1])
-        sandbox.files.download("clean.csv", os.path.join(os.environ.get("OUT", "."), "python.csv"))
+        sandbox.files.download("clean.csv", os.path.join(OUT, "python.csv"))
 except AtollError as error:
     sys.exit(f"{error} [request {error.request_id}]")
