@@ -193,6 +193,8 @@ def wait_for(condition, seconds=30, what="condition"):
 class Server:
     """`atoll serve`, with kill -9 for each of its processes."""
 
+    begun = {}  # of this process, by data folder
+
     def __init__(self, data=None, provider="native", environment=None, flags=(), before=()):
         """before: words of a command that runs the server in a world of its own and replaces itself by it: ["unshare", "-m", …]."""
         self.own_data = data is None
@@ -204,6 +206,7 @@ class Server:
         self.port = free_port()
         self.process = None
         self.log = None
+        Server.begun[str(self.data)] = self
 
     def start(self, wait=True):
         self.log = open(self.data / "serve.log", "ab")
@@ -364,6 +367,24 @@ def kill_and_wait(pids):
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
     wait_for(lambda: all(is_dead(pid) for pid in pids), what=lambda: f"the end of {[p for p in pids if not is_dead(p)]}")
+
+
+def end_abandoned():
+    """Ends the sandboxes that servers of this process have left behind, and tells of them: {data folder: pids of their agents}. Nothing
+    else would end them, and no other server takes over their slots."""
+    ended = [data for data, server in Server.begun.items() if server.process is None or server.process.poll() is not None]
+
+    def living():
+        found = {data: [pid for pid in Host(data).agents() if not is_dead(pid)] for data in ended}
+        return {data: pids for data, pids in found.items() if pids}
+    # Agents of prewarmed sandboxes end a moment after their broker.
+    with contextlib.suppress(AssertionError):
+        wait_for(lambda: not living(), 10)
+    found = living()
+    for data in ended:
+        kill_and_wait(found.get(data, ()))
+        del Server.begun[data]
+    return found
 
 
 class Host:

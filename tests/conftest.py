@@ -79,6 +79,15 @@ def pytest_runtestloop(session):
     return True
 
 
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_teardown(item, nextitem):
+    """The servers of a file end with it: a sandbox that lives on is a leak of its tests."""
+    yield
+    if nextitem is None or nextitem.path != item.path:
+        left = atoll.end_abandoned()
+        assert not left, f"{item.path.name} left sandboxes of servers that have ended: {left}"
+
+
 def pytest_collection_modifyitems(config, items):
     # Of a suite that is run by name, such as ./dev test operator; a test that is named itself runs, too.
     if not os.environ.get("ATOLL_SLOW") and not any("::" in argument for argument in config.args):

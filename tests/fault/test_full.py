@@ -63,11 +63,11 @@ def fill(path):
 
 def test_a_full_disk_is_said_and_survived(small_disk):
     server = atoll.Server(data=small_disk).start()
+    filler = small_disk / "filler"
     try:
         api = server.api()
         kept = api.create(internet=False, persistent=True)["id"]
         api.write(kept, "/home/user/kept", b"kept")
-        filler = small_disk / "filler"
         fill(filler)
         with pytest.raises(atoll.ApiError) as refused:
             made = api.create(internet=False)
@@ -81,10 +81,11 @@ def test_a_full_disk_is_said_and_survived(small_disk):
         assert api.read(kept, "/home/user/kept") == b"kept"
         made = api.create(internet=False)
         assert api.exec(made["id"], "echo well again")["stdout"] == "well again\n"
-        for row in api.get(PATH)["items"]:
+    finally:
+        filler.unlink(missing_ok=True)
+        for row in server.rows(server.api()):
             api.remove(row["id"])
         atoll.wait_for(lambda: not atoll.Host(small_disk).files(), 30, "no files left")
-    finally:
         server.stop()
 
 
