@@ -170,11 +170,9 @@ void json_write_member_schema(struct buf *out, const struct json_member *member)
  * and TEXT_LIST (repeated names) rows. */
 MUST_CHECK int json_parse_query(struct arena *a, struct span query, const struct json_shape *shape,
                                 void *out, struct error *err);
-
 /* Decodes the percent escapes of a single name or value. */
 MUST_CHECK int json_decode_query(struct arena *a, struct span part, struct span *ret,
                                  struct error *err);
-
 /* Parses an RFC 3339 time to unix ms; false when the text is not one. */
 bool json_time_parse(struct span text, int64_t *ret_ms);
 
@@ -192,6 +190,9 @@ double json_number(const struct json_value *v, double fallback);
 /* The texts of a list, NULL-terminated; an item of another type becomes "". */
 const char **json_texts(struct arena *a, const struct json_value *v);
 bool json_bool(const struct json_value *v, bool fallback);
+const char *json_get_text(const struct json_value *v, const char *member, const char *fallback);
+int64_t json_get_whole(const struct json_value *v, const char *member, int64_t fallback);
+bool json_get_bool(const struct json_value *v, const char *member, bool fallback);
 /* The value at `index` of an object; the key is borrowed from the arena. */
 const struct json_value *json_member_at(const struct json_value *v, size_t index,
                                         const char **ret_key);

@@ -67,6 +67,21 @@ bool json_bool(const struct json_value *v, bool fallback)
 	return v && v->kind == TREE_BOOL ? v->truth : fallback;
 }
 
+const char *json_get_text(const struct json_value *v, const char *member, const char *fallback)
+{
+	return json_text(json_get(v, member), fallback);
+}
+
+int64_t json_get_whole(const struct json_value *v, const char *member, int64_t fallback)
+{
+	return json_whole(json_get(v, member), fallback);
+}
+
+bool json_get_bool(const struct json_value *v, const char *member, bool fallback)
+{
+	return json_bool(json_get(v, member), fallback);
+}
+
 const struct json_value *json_member_at(const struct json_value *v, size_t index,
                                         const char **ret_key)
 {

@@ -28,30 +28,18 @@ static int add_subject(struct cli *cli, struct buf *body)
 }
 
 static const struct command_option create_options[] = {
-        {.name = "limit",
-         .value = "USD",
-         .about = "US dollars, such as 10 or 0.5",
-         .member = "limit_usd"},
-        {.name = "window", .value = "WINDOW", .about = "month (default), day or total, in UTC"},
-        {.name = "warn-at", .value = "PART", .about = "part of the limit at which to warn (0.8)"},
-        {.name = "key",
-         .value = "ID",
-         .about = "limit this key instead of the whole project",
-         .member = ""},
-        {.name = "sandbox",
-         .value = "SANDBOX",
-         .about = "limit this sandbox only",
-         .completion = COMPLETE_SANDBOX,
+        {"limit", "USD", "US dollars, such as 10 or 0.5", .member = "limit_usd"},
+        {"window", "WINDOW", "month (default), day or total, in UTC"},
+        {"warn-at", "PART", "part of the limit at which to warn (0.8)"},
+        {"key", "ID", "limit this key instead of the whole project", .member = ""},
+        {"sandbox", "SANDBOX", "limit this sandbox only", .completion = COMPLETE_SANDBOX,
          .member = ""},
         {0},
 };
 
 static const struct command_option set_options[] = {
-        {.name = "limit",
-         .value = "USD",
-         .about = "US dollars, such as 10 or 0.5",
-         .member = "limit_usd"},
-        {.name = "warn-at", .value = "PART", .about = "part of the limit at which to warn"},
+        {"limit", "USD", "US dollars, such as 10 or 0.5", .member = "limit_usd"},
+        {"warn-at", "PART", "part of the limit at which to warn"},
         {0},
 };
 

@@ -21,41 +21,32 @@ static const struct listing_column columns[] = {
 /* Prints only the key to stdout, so that a script can read it. */
 static void print_made(struct cli *cli, const struct json_value *key)
 {
-	(void)printf(
-	        "%s\n",
-	        json_text(json_get(key, arguments_has(&cli->args, "e2b") ? "e2b_key" : "key"), ""));
+	(void)printf("%s\n",
+	             json_get_text(key, arguments_has(&cli->args, "e2b") ? "e2b_key" : "key", ""));
 	(void)fprintf(stderr, "Keep it: it is not shown again.\n");
 }
 
 static void print_resealed(UNUSED struct cli *cli, const struct json_value *answer)
 {
 	(void)printf("%lld values are encrypted with the new key\n",
-	             (long long)json_whole(json_get(answer, "resealed"), 0));
+	             (long long)json_get_whole(answer, "resealed", 0));
 }
 
 static const struct command_option create_options[] = {
-        {.name = "scope",
-         .value = "SCOPE",
-         .repeats = true,
-         .about = "sandbox:read, sandbox:write, template:write, key:write, project:write or "
-                  "admin",
-         .member = "scopes"},
-        {.name = "member", .value = "USER", .about = "owner of the key, whose role limits it"},
-        {.name = "expires",
-         .value = "DURATION",
-         .about = "lifetime, such as 30d (default: unlimited)",
+        {"scope", "SCOPE",
+         "sandbox:read, sandbox:write, template:write, key:write, project:write or "
+         "admin",
+         .repeats = true, .member = "scopes"},
+        {"member", "USER", "owner of the key, whose role limits it"},
+        {"expires", "DURATION", "lifetime, such as 30d (default: unlimited)",
          .member = "expires_in_ms"},
-        {.name = "e2b",
-         .about = "print the key in the form of E2B's SDKs: \"e2b_\" and digits",
-         .member = ""},
+        {"e2b", NULL, "print the key in the form of E2B's SDKs: \"e2b_\" and digits", .member = ""},
         {0},
 };
 static const struct command_option rotate_options[] = {
-        {.name = "grace",
-         .value = "DURATION",
-         .about = "how long the old key stays valid, at most 7d (default: not at all)",
+        {"grace", "DURATION", "how long the old key stays valid, at most 7d (default: not at all)",
          .member = "grace_ms"},
-        {.name = "e2b", .about = "print the key in the form of E2B's SDKs", .member = ""},
+        {"e2b", NULL, "print the key in the form of E2B's SDKs", .member = ""},
         {0},
 };
 

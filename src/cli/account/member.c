@@ -12,13 +12,12 @@ static const struct listing_column columns[] = {
 
 #define OPTION_PROJECT                                                                             \
 	{                                                                                          \
-		.name = "project", .value = "PROJECT",                                             \
-		.about = "project (default: the key's own)", .otherwise = "me"                     \
+		"project", "PROJECT", "project (default: the key's own)", .otherwise = "me"        \
 	}
 
 static const struct command_option project_options[] = {OPTION_PROJECT, {0}};
 static const struct command_option role_options[] = {
-        {.name = "role", .value = "ROLE", .about = "viewer, member or admin"},
+        {"role", "ROLE", "viewer, member or admin"},
         OPTION_PROJECT,
         {0},
 };

@@ -12,9 +12,8 @@ static const char *most_cell(struct arena *a, const struct json_value *value)
 	return most ? arena_format(a, "%lld", (long long)most) : NULL;
 }
 
-static const char *state_cell(struct arena *a, const struct json_value *closing)
+static const char *state_cell(UNUSED struct arena *a, const struct json_value *closing)
 {
-	(void)a;
 	return json_bool(closing, false) ? "being deleted" : "open";
 }
 
@@ -28,31 +27,30 @@ static const struct listing_column columns[] = {
 
 #define OPTION_MOST                                                                                \
 	{                                                                                          \
-		.name = "sandboxes-max", .value = "NUMBER",                                        \
-		.about = "sandboxes at once; 0 = the platform's limit"                             \
+		"sandboxes-max", "NUMBER", "sandboxes at once; 0 = the platform's limit"           \
 	}
 
 #define OPTION_STORAGE                                                                             \
 	{                                                                                          \
-		.name = "storage-max-mb", .value = "MIB",                                          \
-		.about = "templates, snapshots, backups and volumes; 0 = the platform's limit"     \
+		"storage-max-mb", "MIB",                                                           \
+		        "templates, snapshots, backups and volumes; 0 = the platform's limit"      \
 	}
 
 static const struct command_option create_options[] = {
-        {.name = "id", .value = "ID", .about = "id of the project (default: generated)"},
-        {.name = "owner", .value = "USER", .about = "user who becomes the first admin"},
+        {"id", "ID", "id of the project (default: generated)"},
+        {"owner", "USER", "user who becomes the first admin"},
         OPTION_MOST,
         OPTION_STORAGE,
         {0},
 };
 static const struct command_option set_options[] = {
-        {.name = "name", .value = "NAME", .about = "a new name"},
+        {"name", "NAME", "a new name"},
         OPTION_MOST,
         OPTION_STORAGE,
         {0},
 };
 static const struct command_option rm_options[] = {
-        {.name = "force", .letter = 'f', .about = "also delete its sandboxes"},
+        {"force", NULL, "also delete its sandboxes", .letter = 'f'},
         {0},
 };
 

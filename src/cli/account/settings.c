@@ -55,14 +55,10 @@ static int write_settings(struct cli *cli, struct buf *body)
 
 static const struct command_option set_options[] = {
         OPTIONS_IDLE,
-        {.name = "terminal-ttl",
-         .value = "DURATION",
-         .about = "close a terminal after this time without output or input; 0s = the server's "
-                  "default"},
-        {.name = "record-terminals",
-         .value = "on|off",
-         .about = "record every new window",
-         .member = ""},
+        {"terminal-ttl", "DURATION",
+         "close a terminal after this time without output or input; 0s = the server's "
+         "default"},
+        {"record-terminals", "on|off", "record every new window", .member = ""},
         {0},
 };
 

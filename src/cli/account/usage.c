@@ -41,7 +41,7 @@ static int print_csv(struct cli *cli)
 static void add_row(struct text_table *t, const struct json_value *item)
 {
 	struct arena *a = t->arena;
-	const char *group = json_text(json_get(item, "group"), "");
+	const char *group = json_get_text(item, "group", "");
 
 	table_add(t, group[0] ? group : NULL);
 	table_add(t, text_out_duration(
@@ -68,32 +68,26 @@ static int run_usage(struct cli *cli)
 		return 0;
 	}
 	table_init(&table, cli->arena,
-	           (const char *const[]){json_text(json_get(answer, "group_by"), "GROUP"), "ACTIVE",
+	           (const char *const[]){json_get_text(answer, "group_by", "GROUP"), "ACTIVE",
 	                                 "CPU S", "MEMORY GIB S", "STORAGE GIB MONTHS", "USD",
 	                                 NULL});
 	items = json_get(answer, "items");
 	for (size_t i = 0; i < json_count(items); i++)
 		add_row(&table, json_item_at(items, i));
 	table_print(&table, stdout);
-	if (json_text(json_get(answer, "next_page"), NULL))
+	if (json_get_text(answer, "next_page", NULL))
 		(void)fprintf(stderr, "These are the first " ITEMS_MAX ".\n");
 	return 0;
 }
 
 static const struct command_option options[] = {
-        {.name = "by",
-         .value = "GROUP",
-         .about = "day (default), project, key, sandbox, run, reason or total"},
-        {.name = "from",
-         .value = "TIME",
-         .about = "first day, such as 2026-11-01 (default: the first of the month)"},
-        {.name = "to", .value = "TIME", .about = "end (default: now)"},
-        {.name = "sandbox",
-         .value = "SANDBOX",
-         .about = "only this sandbox; a deleted one by its id",
+        {"by", "GROUP", "day (default), project, key, sandbox, run, reason or total"},
+        {"from", "TIME", "first day, such as 2026-11-01 (default: the first of the month)"},
+        {"to", "TIME", "end (default: now)"},
+        {"sandbox", "SANDBOX", "only this sandbox; a deleted one by its id",
          .completion = COMPLETE_SANDBOX},
-        {.name = "run", .value = "LABEL", .about = "only this run"},
-        {.name = "csv", .about = "as comma-separated values"},
+        {"run", "LABEL", "only this run"},
+        {"csv", NULL, "as comma-separated values"},
         {0},
 };
 

@@ -7,9 +7,8 @@
 #include "cli/core/server.h"
 #include "cli/core/text_out.h"
 
-static const char *yes_or_no(struct arena *a, const struct json_value *value)
+static const char *yes_or_no(UNUSED struct arena *a, const struct json_value *value)
 {
-	(void)a;
 	return json_bool(value, false) ? "yes" : "no";
 }
 
@@ -33,22 +32,19 @@ static const struct listing_column delivery_columns[] = {
 /* "/v1/webhooks/ID" + suffix. */
 static void print_made(struct cli *cli, const struct json_value *webhook)
 {
-	(void)printf("%s\n%s\n", text_out_safe(cli->arena, json_text(json_get(webhook, "id"), "")),
-	             text_out_safe(cli->arena, json_text(json_get(webhook, "secret"), "")));
+	(void)printf("%s\n%s\n", text_out_safe(cli->arena, json_get_text(webhook, "id", "")),
+	             text_out_safe(cli->arena, json_get_text(webhook, "secret", "")));
 	(void)fprintf(stderr,
 	              "The id and the signing secret. Keep the secret: it is not shown again.\n");
 }
 
 static const struct command_option create_options[] = {
-        {.name = "event",
-         .value = "KIND",
-         .repeats = true,
-         .about = "kind of events, such as sandbox.failed or sandbox.* (default: all)",
-         .member = "events"},
+        {"event", "KIND", "kind of events, such as sandbox.failed or sandbox.* (default: all)",
+         .repeats = true, .member = "events"},
         {0},
 };
 static const struct command_option deliveries_options[] = {
-        {.name = "state", .value = "STATE", .about = "waiting, delivered or dead"},
+        {"state", "STATE", "waiting, delivered or dead"},
         {0},
 };
 

@@ -4,8 +4,8 @@
 #include <string.h>
 
 const struct command_option common_options[] = {
-        {.name = "json", .about = "answer as JSON"},
-        {.name = "help", .letter = 'h', .about = "show this help"},
+        {"json", NULL, "answer as JSON"},
+        {"help", NULL, "show this help", .letter = 'h'},
         {0},
 };
 

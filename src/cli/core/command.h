@@ -23,11 +23,11 @@ enum completion {
 };
 
 struct command_option {
-	const char *name; /* "template"; NULL ends the table */
-	char letter;      /* 't', or 0 */
-	bool repeats;
+	const char *name;  /* "template"; NULL ends the table */
 	const char *value; /* name of the value in help; NULL = a switch without a value */
 	const char *about;
+	char letter; /* 't', or 0 */
+	bool repeats;
 	enum completion completion;
 	/* Of a plain command: the member that the option sets, if its name differs ("limit_usd");
 	 * "internet=false" sets this value; "" = none. */

@@ -10,8 +10,7 @@
 #define OPTION_IDLE_OFF_FIXED ""
 #define OPTION_IDLE(stem, off, api, short_, option, about_, ...)                                   \
 	{                                                                                          \
-		.name = option, .value = "DURATION",                                               \
-		.about = about_ OPTION_IDLE_OFF_##off "; 0s: inherited",                           \
+		option, "DURATION", about_ OPTION_IDLE_OFF_##off "; 0s: inherited"                 \
 	}
 #define OPTIONS_IDLE SANDBOX_INHERITED_TIMEOUTS(OPTION_IDLE)
 

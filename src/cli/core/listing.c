@@ -98,7 +98,7 @@ static int print_array(struct cli *cli, const struct buf *json)
 /* NULL after the last page. */
 static const char *next_path(struct cli *cli, const char *path, const struct json_value *answer)
 {
-	const char *page = json_text(json_get(answer, "next_page"), NULL);
+	const char *page = json_get_text(answer, "next_page", NULL);
 
 	if (!page || !page[0])
 		return NULL;

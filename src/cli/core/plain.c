@@ -336,8 +336,7 @@ void plain_print(struct cli *cli, const struct json_value *answer)
 		command->print(cli, answer);
 	else if (command->prints)
 		(void)printf("%s\n",
-		             text_out_safe(cli->arena,
-		                           json_text(json_get(answer, command->prints), "")));
+		             text_out_safe(cli->arena, json_get_text(answer, command->prints, "")));
 }
 
 static int remove_each(struct cli *cli)

@@ -7,37 +7,32 @@
 
 #define OPTION_TEMPLATE                                                                            \
 	{                                                                                          \
-		.name = "template", .letter = 't', .value = "TEMPLATE",                            \
-		.about = "template of the sandbox: base, host or your own",                        \
-		.completion = COMPLETE_TEMPLATE                                                    \
+		"template", "TEMPLATE", "template of the sandbox: base, host or your own",         \
+		        .letter = 't', .completion = COMPLETE_TEMPLATE                             \
 	}
 #define OPTIONS_RESOURCES                                                                          \
-	{.name = "cpu", .value = "NUMBER", .about = "vCPUs, such as 0.5 or 2"},                    \
-	        {.name = "memory", .value = "SIZE", .about = "MiB, or 2g"},                        \
-	        {.name = "disk", .value = "SIZE", .about = "MiB, or 2g"},                          \
+	{"cpu", "NUMBER", "vCPUs, such as 0.5 or 2"}, {"memory", "SIZE", "MiB, or 2g"},            \
+	        {"disk", "SIZE", "MiB, or 2g"},                                                    \
 	{                                                                                          \
-		.name = "pids", .value = "NUMBER", .about = "processes and threads"                \
+		"pids", "NUMBER", "processes and threads"                                          \
 	}
 #define OPTION_VOLUME                                                                              \
 	{                                                                                          \
-		.name = "volume", .letter = 'v', .value = "NAME[:PATH[:ro]]", .repeats = true,     \
-		.about = "attach a volume (default PATH: /workspace)"                              \
+		"volume", "NAME[:PATH[:ro]]", "attach a volume (default PATH: /workspace)",        \
+		        .letter = 'v', .repeats = true                                             \
 	}
 #define OPTION_NO_INTERNET                                                                         \
 	{                                                                                          \
-		.name = "no-internet", .about = "no network but loopback",                         \
-		.member = "internet=false"                                                         \
+		"no-internet", NULL, "no network but loopback", .member = "internet=false"         \
 	}
 #define OPTIONS_EGRESS                                                                             \
-	{.name = "allow",                                                                          \
-	 .value = "ADDRESS|HOST",                                                                  \
-	 .repeats = true,                                                                          \
-	 .about = "allow an address, range or host (*.example.com); without --deny, all others "   \
-	          "are "                                                                           \
-	          "denied"},                                                                       \
+	{"allow", "ADDRESS|HOST",                                                                  \
+	 "allow an address, range or host (*.example.com); without --deny, all others "            \
+	 "are "                                                                                    \
+	 "denied",                                                                                 \
+	 .repeats = true},                                                                         \
 	{                                                                                          \
-		.name = "deny", .value = "ADDRESS", .repeats = true,                               \
-		.about = "deny an address or range"                                                \
+		"deny", "ADDRESS", "deny an address or range", .repeats = true                     \
 	}
 
 MUST_CHECK int resources_parse(const struct cli_arguments *args, struct sandbox_resources *ret,

@@ -6,27 +6,24 @@
 
 #define OPTION_ENV                                                                                 \
 	{                                                                                          \
-		.name = "env", .letter = 'e', .value = "NAME=VALUE", .repeats = true,              \
-		.about = "set a variable; NAME alone copies it from this environment",             \
-		.member = ""                                                                       \
+		"env", "NAME=VALUE", "set a variable; NAME alone copies it from this environment", \
+		        .letter = 'e', .repeats = true, .member = ""                               \
 	}
 #define OPTION_WORKDIR                                                                             \
 	{                                                                                          \
-		.name = "workdir", .letter = 'w', .value = "DIR", .about = "folder to run in",     \
-		.member = "cwd"                                                                    \
+		"workdir", "DIR", "folder to run in", .letter = 'w', .member = "cwd"               \
 	}
 #define OPTION_USER                                                                                \
 	{                                                                                          \
-		.name = "user", .letter = 'u', .value = "USER", .about = "user inside the sandbox" \
+		"user", "USER", "user inside the sandbox", .letter = 'u'                           \
 	}
 #define OPTIONS_RUN                                                                                \
 	OPTION_ENV, OPTION_WORKDIR, OPTION_USER,                                                   \
-	        {.name = "interactive",                                                            \
-	         .letter = 'i',                                                                    \
-	         .about = "use a terminal if stdin and stdout are one; Ctrl-\\ detaches"},         \
+	        {"interactive", NULL,                                                              \
+	         "use a terminal if stdin and stdout are one; Ctrl-\\ detaches", .letter = 'i'},   \
 	{                                                                                          \
-		.name = "timeout", .value = "DURATION",                                            \
-		.about = "kill the command after this time, such as 90s; exit status 124"          \
+		"timeout", "DURATION",                                                             \
+		        "kill the command after this time, such as 90s; exit status 124"           \
 	}
 
 /* All values of a repeated option, NULL-terminated. */

@@ -362,10 +362,10 @@ int session_collect(struct cli *cli, const struct session_options *options, int 
 
 	if (server_call(cli, &call, &result) < 0)
 		return -1;
-	code = json_whole(json_get(result, "exit_code"), 255);
+	code = json_get_whole(result, "exit_code", 255);
 	print_json(result);
 	*ret_status = code < 0 || code > 255 ? 255 : (int)code;
-	if (json_bool(json_get(result, "timed_out"), false))
+	if (json_get_bool(result, "timed_out", false))
 		*ret_status = SESSION_STATUS_TIMED_OUT;
 	session_print_cause(result);
 	return 0;

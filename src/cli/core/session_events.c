@@ -60,10 +60,10 @@ static int decode_base64(struct arena *a, const char *text, struct span *ret, st
 static int on_output(struct session_events *e, const struct json_value *event, int fd,
                      struct error *err)
 {
-	const char *data = json_text(json_get(event, "data"), "");
+	const char *data = json_get_text(event, "data", "");
 	struct span bytes = span_of(data);
 
-	if (strcmp(json_text(json_get(event, "encoding"), ""), "base64") == 0 &&
+	if (strcmp(json_get_text(event, "encoding", ""), "base64") == 0 &&
 	    decode_base64(&e->arena, data, &bytes, err) < 0)
 		return -1;
 	if (fd_write_all(fd, bytes.data, bytes.size, err) < 0)
@@ -73,7 +73,7 @@ static int on_output(struct session_events *e, const struct json_value *event, i
 
 void session_print_cause(const struct json_value *ended)
 {
-	const char *why = agent_cause_explain(json_text(json_get(ended, "cause"), ""));
+	const char *why = agent_cause_explain(json_get_text(ended, "cause", ""));
 
 	if (why)
 		(void)fprintf(stderr, "atoll: %s\n", why);
@@ -81,18 +81,18 @@ void session_print_cause(const struct json_value *ended)
 
 static void on_exit_event(struct session_events *e, const struct json_value *event)
 {
-	int64_t code = json_whole(json_get(event, "exit_code"), 125);
+	int64_t code = json_get_whole(event, "exit_code", 125);
 
 	e->ended = true;
 	e->status = code < 0 || code > 255 ? 255 : (int)code;
-	if (json_bool(json_get(event, "timed_out"), false))
+	if (json_get_bool(event, "timed_out", false))
 		e->status = SESSION_STATUS_TIMED_OUT;
 	session_print_cause(event);
 }
 
 static void on_started_event(struct session_events *e, const struct json_value *event)
 {
-	int64_t process = json_whole(json_get(event, "process"), 0);
+	int64_t process = json_get_whole(event, "process", 0);
 	bool is_first = e->process == 0;
 
 	e->process = process;
@@ -111,7 +111,7 @@ static int on_line(void *context, struct span line, struct error *err)
 	arena_reset(&e->arena);
 	if (json_load(&e->arena, line, &event, err) < 0)
 		return FAIL_CONTEXT(err, "read the server's events");
-	name = json_text(json_get(event, "event"), "");
+	name = json_get_text(event, "event", "");
 	if (strcmp(name, "started") == 0)
 		on_started_event(e, event);
 	else if (strcmp(name, "stdout") == 0 || strcmp(name, "stderr") == 0) {
@@ -123,7 +123,7 @@ static int on_line(void *context, struct span line, struct error *err)
 		on_exit_event(e, event);
 	}
 	/* Only after the bytes were written: a resumed stream must not skip them. */
-	since = json_text(json_get(event, "since"), NULL);
+	since = json_get_text(event, "since", NULL);
 	if (since)
 		(void)snprintf(e->since, sizeof(e->since), "%s", since);
 	return 0;

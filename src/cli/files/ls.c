@@ -18,23 +18,22 @@ static char type_letter(const char *type)
 
 static const char *shown_name(struct arena *a, const struct json_value *entry)
 {
-	const char *link = json_text(json_get(entry, "link"), NULL);
-	const char *path = json_text(json_get(entry, "path"), "");
-	const char *name = json_text(json_get(entry, "name"), path);
+	const char *link = json_get_text(entry, "link", NULL);
+	const char *path = json_get_text(entry, "path", "");
+	const char *name = json_get_text(entry, "name", path);
 
 	return link && link[0] ? arena_format(a, "%s -> %s", name, link) : name;
 }
 
 static void add_row(struct text_table *t, const struct json_value *entry)
 {
-	const char *type = json_text(json_get(entry, "type"), "");
+	const char *type = json_get_text(entry, "type", "");
 
 	table_add(t, arena_format(t->arena, "%c%s", type_letter(type),
-	                          json_text(json_get(entry, "mode"), "")));
-	table_add(t,
-	          arena_format(t->arena, "%lld", (long long)json_whole(json_get(entry, "uid"), 0)));
+	                          json_get_text(entry, "mode", "")));
+	table_add(t, arena_format(t->arena, "%lld", (long long)json_get_whole(entry, "uid", 0)));
 	table_add(t, text_out_bytes(t->arena, json_number(json_get(entry, "size"), 0)));
-	table_add(t, json_text(json_get(entry, "modified_at"), NULL));
+	table_add(t, json_get_text(entry, "modified_at", NULL));
 	table_add(t, shown_name(t->arena, entry));
 }
 
@@ -63,7 +62,7 @@ static int run_ls(struct cli *cli)
 	for (size_t i = 0; i < json_count(items); i++)
 		add_row(&table, json_item_at(items, i));
 	table_print(&table, stdout);
-	if (json_bool(json_get(answer, "truncated"), false))
+	if (json_get_bool(answer, "truncated", false))
 		(void)fprintf(stderr, "The list is incomplete: there are more entries.\n");
 	return 0;
 }

@@ -96,7 +96,7 @@ static int stat_remote(struct cli *cli, const char *sandbox, const char *path,
 
 static bool is_folder(const struct json_value *entry)
 {
-	return strcmp(json_text(json_get(entry, "type"), ""), "directory") == 0;
+	return strcmp(json_get_text(entry, "type", ""), "directory") == 0;
 }
 
 static const char *content_path(struct cli *cli, const char *sandbox, const char *kind,
@@ -257,7 +257,7 @@ static int download_body(struct file_transfer *t, const char *path)
 /* The entry's mode, such as "0755", without set-id bits. */
 static mode_t mode_of(const struct json_value *entry)
 {
-	const char *text = json_text(json_get(entry, "mode"), "");
+	const char *text = json_get_text(entry, "mode", "");
 	mode_t mode = 0;
 
 	if (strlen(text) != 4 || strspn(text, "01234567") != 4)
@@ -338,7 +338,7 @@ int transfer_from_sandbox(struct cli *cli, const char *sandbox, const char *remo
 
 	if (stat_remote(cli, sandbox, remote, &entry) < 0)
 		return -1;
-	absolute = json_text(json_get(entry, "path"), remote);
+	absolute = json_get_text(entry, "path", remote);
 	if (!path_name_is_valid(span_of(path_last(absolute))) && local_is_folder)
 		return FAIL(cli->err, ERROR_INVALID, "'%s' has no name to be copied under", remote);
 	place = transfer_place(cli->arena, local, local_is_folder, path_last(absolute));

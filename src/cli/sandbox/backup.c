@@ -19,11 +19,6 @@
 #define BACKUPS "/api/sandbox/backups"
 #define LOOK_MS 250
 
-static const char *text_of(const struct json_value *object, const char *name)
-{
-	return json_text(json_get(object, name), "");
-}
-
 /* ---- export ---- */
 
 static int wait_ready(struct cli *cli, const char *id, const struct json_value **ret)
@@ -35,9 +30,10 @@ static int wait_ready(struct cli *cli, const char *id, const struct json_value *
 	do {
 		if (server_get(cli, path, ret) < 0)
 			return -1;
-		state = text_of(*ret, "state");
+		state = json_get_text(*ret, "state", "");
 		if (strcmp(state, "making") == 0) {
-			progress_show_passing(&progress, cli->arena, text_of(*ret, "state_text"));
+			progress_show_passing(&progress, cli->arena,
+			                      json_get_text(*ret, "state_text", ""));
 			(void)nanosleep(&pause, NULL);
 		}
 	} while (strcmp(state, "making") == 0);
@@ -45,7 +41,7 @@ static int wait_ready(struct cli *cli, const char *id, const struct json_value *
 	if (strcmp(state, "ready") == 0)
 		return 0;
 	return FAIL(cli->err, ERROR_SYSTEM, "the backup is %s: %s", state,
-	            text_of(*ret, "state_text"));
+	            json_get_text(*ret, "state_text", ""));
 }
 
 int snapshot_export(struct cli *cli)
@@ -57,7 +53,7 @@ int snapshot_export(struct cli *cli)
 
 	if (plain_call(cli, &backup) < 0)
 		return -1;
-	id = text_of(backup, "id");
+	id = json_get_text(backup, "id", "");
 	if (wait_ready(cli, id, &backup) < 0)
 		return -1;
 	if (file && transfer_receive(cli, escaped_path(cli->arena, BACKUPS "/", id, "/content"),
@@ -67,10 +63,11 @@ int snapshot_export(struct cli *cli)
 		print_json(backup);
 	else
 		(void)printf("%s: %s in %lld files of snapshot %s, sha256 %s\n",
-		             text_out_safe(cli->arena, text_of(backup, "name")),
+		             text_out_safe(cli->arena, json_get_text(backup, "name", "")),
 		             text_out_bytes(cli->arena, json_number(json_get(backup, "size"), 0)),
-		             (long long)json_whole(json_get(backup, "files"), 0),
-		             text_out_safe(cli->arena, snapshot), text_of(backup, "sha256"));
+		             (long long)json_get_whole(backup, "files", 0),
+		             text_out_safe(cli->arena, snapshot),
+		             json_get_text(backup, "sha256", ""));
 	return 0;
 }
 
@@ -131,20 +128,12 @@ const struct listing_column snapshot_backup_columns[] = {
 /* ---- rows ---- */
 
 const struct command_option snapshot_export_options[] = {
-        {.name = "name",
-         .letter = 'n',
-         .value = "NAME",
-         .about = "name of the backup (default: its id)"},
-        {.name = "full", .about = "include the template, so that any server can import it"},
+        {"name", "NAME", "name of the backup (default: its id)", .letter = 'n'},
+        {"full", NULL, "include the template, so that any server can import it"},
         {0},
 };
 const struct command_option snapshot_import_options[] = {
-        {.name = "name",
-         .letter = 'n',
-         .value = "NAME",
-         .about = "name of the snapshot (default: its id)"},
-        {.name = "template",
-         .value = "TEMPLATE",
-         .about = "a template with the same files, if its name differs here"},
+        {"name", "NAME", "name of the snapshot (default: its id)", .letter = 'n'},
+        {"template", "TEMPLATE", "a template with the same files, if its name differs here"},
         {0},
 };

@@ -69,7 +69,7 @@ static int choose_language(struct cli *cli, const char *path, const char *contex
 	                     escaped_path(cli->arena, "/code/contexts/", context, ""));
 	if (server_get(cli, path, &found) < 0)
 		return -1;
-	*ret = json_text(json_get(found, "language"), "python");
+	*ret = json_get_text(found, "language", "python");
 	return 0;
 }
 
@@ -173,23 +173,14 @@ static int run_code(struct cli *cli)
 }
 
 static const struct command_option options[] = {
-        {.name = "language",
-         .letter = 'l',
-         .value = "LANGUAGE",
-         .about = "python, javascript or bash (default: by the context or the file)"},
-        {.name = "context",
-         .letter = 'c',
-         .value = "ID",
-         .about = "context of the code (default: the language's default context)"},
-        {.name = "out",
-         .letter = 'o',
-         .value = "DIR",
-         .about = "folder for pictures, tables and other forms of results",
+        {"language", "LANGUAGE", "python, javascript or bash (default: by the context or the file)",
+         .letter = 'l'},
+        {"context", "ID", "context of the code (default: the language's default context)",
+         .letter = 'c'},
+        {"out", "DIR", "folder for pictures, tables and other forms of results", .letter = 'o',
          .completion = COMPLETE_FOLDER},
         OPTION_ENV,
-        {.name = "timeout",
-         .value = "DURATION",
-         .about = "interrupt the code after this time, such as 90s; exit status 124"},
+        {"timeout", "DURATION", "interrupt the code after this time, such as 90s; exit status 124"},
         {0},
 };
 

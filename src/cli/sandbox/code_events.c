@@ -34,10 +34,10 @@ void code_events_done(struct code_events *e)
 
 int code_exit_status(const struct json_value *v)
 {
-	int64_t code = json_whole(json_get(v, "exit_code"), 125);
+	int64_t code = json_get_whole(v, "exit_code", 125);
 
 	session_print_cause(v);
-	if (json_bool(json_get(v, "timed_out"), false))
+	if (json_get_bool(v, "timed_out", false))
 		return SESSION_STATUS_TIMED_OUT;
 	return code < 0 || code > 255 ? 255 : (int)code;
 }
@@ -86,7 +86,7 @@ static bool is_there(const struct json_value *v, enum form_kind kind)
 
 static int on_result(struct code_events *e, const struct json_value *result, struct error *err)
 {
-	const char *text = json_text(json_get(result, "text"), NULL);
+	const char *text = json_get_text(result, "text", NULL);
 
 	e->results++;
 	if (text && (fd_write_all(e->out_fd, text, strlen(text), err) < 0 ||
@@ -105,7 +105,7 @@ static int on_result(struct code_events *e, const struct json_value *result, str
 
 static int on_output(const struct json_value *event, int fd, struct error *err)
 {
-	const char *data = json_text(json_get(event, "data"), "");
+	const char *data = json_get_text(event, "data", "");
 
 	if (fd_write_all(fd, data, strlen(data), err) < 0)
 		return FAIL_CONTEXT(err, "write the code's output");
@@ -114,11 +114,11 @@ static int on_output(const struct json_value *event, int fd, struct error *err)
 
 static int on_error(struct code_events *e, const struct json_value *event, struct error *err)
 {
-	const char *text = json_text(json_get(event, "traceback"), "");
+	const char *text = json_get_text(event, "traceback", "");
 	size_t size;
 
 	if (!text[0])
-		text = json_text(json_get(event, "value"), "");
+		text = json_get_text(event, "value", "");
 	size = strlen(text);
 	if (fd_write_all(e->err_fd, text, size, err) < 0 ||
 	    (size > 0 && text[size - 1] != '\n' && fd_write_all(e->err_fd, "\n", 1, err) < 0))
@@ -137,7 +137,7 @@ static int on_line(void *context, struct span line, struct error *err)
 	arena_reset(&e->arena);
 	if (json_load(&e->arena, line, &event, err) < 0)
 		return FAIL_CONTEXT(err, "read the server's events");
-	name = json_text(json_get(event, "event"), "");
+	name = json_get_text(event, "event", "");
 	if (strcmp(name, "stdout") == 0)
 		return on_output(event, e->out_fd, err);
 	if (strcmp(name, "stderr") == 0)

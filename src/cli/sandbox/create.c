@@ -92,23 +92,23 @@ int create_options_parse(struct cli *cli, struct create_options *ret)
 static void tell_progress(struct cli *cli, struct progress_line *progress,
                           const struct json_value *sandbox)
 {
-	const char *name = json_text(json_get(sandbox, "template"), "");
-	const char *text = json_text(json_get(json_get(sandbox, "last_event"), "text"), "creating");
+	const char *name = json_get_text(sandbox, "template", "");
+	const char *text = json_get_text(json_get(sandbox, "last_event"), "text", "creating");
 	const struct json_value *template;
 	const char *path = escaped_path(cli->arena, TEMPLATES "/", name, "");
 
 	if (server_get(cli, path, &template) == 0 &&
-	    strcmp(json_text(json_get(template, "state"), ""), "building") == 0)
+	    strcmp(json_get_text(template, "state", ""), "building") == 0)
 		text = arena_format(cli->arena, "Building template '%s': %s", name,
-		                    json_text(json_get(template, "state_text"), ""));
+		                    json_get_text(template, "state_text", ""));
 	progress_show(progress, cli->arena, text);
 }
 
 /* Returns 1 when the sandbox is usable, 0 if it is not yet. */
 static int check_state(struct cli *cli, const struct json_value *sandbox)
 {
-	const char *state = json_text(json_get(sandbox, "state"), "");
-	const char *event = json_text(json_get(json_get(sandbox, "last_event"), "text"), state);
+	const char *state = json_get_text(sandbox, "state", "");
+	const char *event = json_get_text(json_get(sandbox, "last_event"), "text", state);
 
 	if (strcmp(state, "started") == 0)
 		return 1;
@@ -161,7 +161,7 @@ int create_sandbox(struct cli *cli, const struct create_options *options, const 
 	if (create_body(cli->arena, options, &call.body, cli->err) < 0 ||
 	    server_call(cli, &call, &sandbox) < 0)
 		return -1;
-	*ret_id = id = json_text(json_get(sandbox, "id"), NULL);
+	*ret_id = id = json_get_text(sandbox, "id", NULL);
 	if (!id)
 		return FAIL(cli->err, ERROR_UNAVAILABLE, "the server's answer has no sandbox id");
 	result = wait_until_started(cli, sandbox, id, &progress);

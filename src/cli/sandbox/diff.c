@@ -15,11 +15,6 @@
 #define STAT_WIDTH 40
 #define NEXT_PAGE "# next_page: "
 
-static const char *text_of(const struct json_value *object, const char *name)
-{
-	return json_text(json_get(object, name), NULL);
-}
-
 /* "/api/sandbox/instances/NAME/changes?path=…&base=…" */
 static const char *make_path(struct cli *cli, const char *what, const char *page)
 {
@@ -55,7 +50,7 @@ static int each_item(struct cli *cli, const char *what,
 		items = answer_items(answer);
 		for (size_t i = 0; i < json_count(items); i++)
 			on_item(cli, context, json_item_at(items, i));
-		page = text_of(answer, "next_page");
+		page = json_get_text(answer, "next_page", NULL);
 	} while (page);
 	return 0;
 }
@@ -90,13 +85,13 @@ static char letter_of(const struct json_value *item)
 		const char *kind;
 		char letter;
 	} letters[] = {{"added", 'A'}, {"deleted", 'D'}, {"modified", 'M'}, {"mode", 'M'}};
-	bool was_folder = strcmp(json_text(json_get(item, "type_before"), ""), "dir") == 0;
-	bool is_folder = strcmp(json_text(json_get(item, "type"), ""), "dir") == 0;
-	const char *kind = json_text(json_get(item, "kind"), "");
+	bool was_folder = strcmp(json_get_text(item, "type_before", ""), "dir") == 0;
+	bool is_folder = strcmp(json_get_text(item, "type", ""), "dir") == 0;
+	const char *kind = json_get_text(item, "kind", "");
 
 	if (strcmp(kind, "type") == 0)
 		return was_folder ? 'A' : is_folder ? 'D' : 'T';
-	if (was_folder != is_folder && !json_bool(json_get(item, "truncated"), false))
+	if (was_folder != is_folder && !json_get_bool(item, "truncated", false))
 		return '\0';
 	for (unsigned i = 0; i < COUNT_OF(letters); i++)
 		if (strcmp(kind, letters[i].kind) == 0)
@@ -113,7 +108,7 @@ static void print_name(struct cli *cli, void *context, const struct json_value *
 		return;
 	if (*with_status)
 		(void)printf("%c\t", letter);
-	(void)printf("%s\n", text_out_safe(cli->arena, text_of(item, "path")));
+	(void)printf("%s\n", text_out_safe(cli->arena, json_get_text(item, "path", NULL)));
 }
 
 /* ---- --stat ---- */
@@ -134,19 +129,19 @@ static void print_marks(int64_t added, int64_t deleted)
 static void print_stat(struct cli *cli, void *context, const struct json_value *item)
 {
 	struct stat_sum *sum = context;
-	int64_t added = json_whole(json_get(item, "lines_added"), 0);
-	int64_t deleted = json_whole(json_get(item, "lines_deleted"), 0);
-	const char *path = text_out_safe(cli->arena, text_of(item, "path"));
+	int64_t added = json_get_whole(item, "lines_added", 0);
+	int64_t deleted = json_get_whole(item, "lines_deleted", 0);
+	const char *path = text_out_safe(cli->arena, json_get_text(item, "path", NULL));
 
 	if (!letter_of(item))
 		return;
 	sum->files++;
 	sum->added += added;
 	sum->deleted += deleted;
-	if (json_bool(json_get(item, "binary"), false)) {
+	if (json_get_bool(item, "binary", false)) {
 		(void)printf(" %s | Bin %lld -> %lld bytes\n", path,
-		             (long long)json_whole(json_get(item, "size_before"), 0),
-		             (long long)json_whole(json_get(item, "size"), 0));
+		             (long long)json_get_whole(item, "size_before", 0),
+		             (long long)json_get_whole(item, "size", 0));
 		return;
 	}
 	(void)printf(" %s | %" PRId64 " ", path, added + deleted);
@@ -246,16 +241,16 @@ static int print_reverted(struct cli *cli, const struct json_value *items)
 
 	for (size_t i = 0; i < json_count(items); i++) {
 		const struct json_value *item = json_item_at(items, i);
-		const char *path = text_out_safe(cli->arena, text_of(item, "path"));
+		const char *path = text_out_safe(cli->arena, json_get_text(item, "path", NULL));
 
-		if (json_bool(json_get(item, "ok"), false)) {
+		if (json_get_bool(item, "ok", false)) {
 			(void)printf("%s: %lld restored, %lld removed\n", path,
-			             (long long)json_whole(json_get(item, "restored"), 0),
-			             (long long)json_whole(json_get(item, "removed"), 0));
+			             (long long)json_get_whole(item, "restored", 0),
+			             (long long)json_get_whole(item, "removed", 0));
 			continue;
 		}
 		(void)fprintf(stderr, "%s: %s\n", path,
-		              text_out_safe(cli->arena, text_of(item, "message")));
+		              text_out_safe(cli->arena, json_get_text(item, "message", NULL)));
 		status = 1;
 	}
 	return status;
@@ -286,15 +281,15 @@ static int run_revert(struct cli *cli)
 
 #define BASE_OPTION                                                                                \
 	{                                                                                          \
-		.name = "base", .letter = 'b', .value = "SNAPSHOT",                                \
-		.about = "compare with this snapshot (default: with the template)"                 \
+		"base", "SNAPSHOT", "compare with this snapshot (default: with the template)",     \
+		        .letter = 'b'                                                              \
 	}
 static const struct command_option diff_options[] = {
         BASE_OPTION,
-        {.name = "name-only", .about = "print only the paths"},
-        {.name = "name-status", .about = "print the paths with A, D, M or T"},
-        {.name = "stat", .about = "print the number of changed lines per file"},
-        {.name = "snapshot", .about = "the name is a snapshot's: show its changes to its parent"},
+        {"name-only", NULL, "print only the paths"},
+        {"name-status", NULL, "print the paths with A, D, M or T"},
+        {"stat", NULL, "print the number of changed lines per file"},
+        {"snapshot", NULL, "the name is a snapshot's: show its changes to its parent"},
         {0},
 };
 static const struct command_option revert_options[] = {

@@ -68,13 +68,12 @@ struct event_follower {
 
 static void print_line(struct arena *a, const struct json_value *event)
 {
-	const char *reason = json_text(json_get(event, "reason"), NULL);
+	const char *reason = json_get_text(event, "reason", NULL);
 
-	(void)printf("%s  %-17s %s  %s%s%s\n",
-	             text_out_safe(a, json_text(json_get(event, "at"), "")),
-	             text_out_safe(a, json_text(json_get(event, "kind"), "")),
-	             text_out_safe(a, json_text(json_get(event, "sandbox"), "-")),
-	             text_out_safe(a, json_text(json_get(event, "text"), "")), reason ? ": " : "",
+	(void)printf("%s  %-17s %s  %s%s%s\n", text_out_safe(a, json_get_text(event, "at", "")),
+	             text_out_safe(a, json_get_text(event, "kind", "")),
+	             text_out_safe(a, json_get_text(event, "sandbox", "-")),
+	             text_out_safe(a, json_get_text(event, "text", "")), reason ? ": " : "",
 	             reason ? text_out_safe(a, reason) : "");
 }
 
@@ -86,7 +85,7 @@ static int take_line(struct event_follower *f, struct span line)
 
 	if (json_load(&arena, line, &event, &f->failure) < 0)
 		return FAIL_CONTEXT(&f->failure, "event");
-	f->after = json_whole(json_get(event, "sequence"), f->after);
+	f->after = json_get_whole(event, "sequence", f->after);
 	if (f->as_json)
 		(void)printf("%.*s\n", (int)line.size, line.data);
 	else if (json_get(event, "kind"))
@@ -95,7 +94,7 @@ static int take_line(struct event_follower *f, struct span line)
 		(void)fprintf(stderr,
 		              "atoll: some events are gone: the oldest that is kept is %" PRId64
 		              "\n",
-		              json_whole(json_get(event, "oldest"), 0));
+		              json_get_whole(event, "oldest", 0));
 	return 0;
 }
 
@@ -171,18 +170,11 @@ static int run_events(struct cli *cli)
 }
 
 static const struct command_option options[] = {
-        {.name = "follow", .letter = 'f', .about = "print new events as they happen"},
-        {.name = "sandbox",
-         .value = "SANDBOX",
-         .about = "only events of this sandbox",
-         .completion = COMPLETE_SANDBOX},
-        {.name = "kind",
-         .value = "KIND",
-         .about = "kind of events, such as sandbox.failed or sandbox.*"},
-        {.name = "last",
-         .value = "COUNT",
-         .about = "print this many of the newest events (default 50)"},
-        {.name = "after", .value = "NUMBER", .about = "print the events after this one instead"},
+        {"follow", NULL, "print new events as they happen", .letter = 'f'},
+        {"sandbox", "SANDBOX", "only events of this sandbox", .completion = COMPLETE_SANDBOX},
+        {"kind", "KIND", "kind of events, such as sandbox.failed or sandbox.*"},
+        {"last", "COUNT", "print this many of the newest events (default 50)"},
+        {"after", "NUMBER", "print the events after this one instead"},
         {0},
 };
 

@@ -44,16 +44,16 @@ static int add_command(struct cli *cli, struct buf *body)
 
 static void print_job(struct cli *cli, const struct json_value *job)
 {
-	const char *reason = json_text(json_get(job, "reason"), "");
+	const char *reason = json_get_text(job, "reason", "");
 
-	(void)printf("%s%s%s\n", json_text(json_get(job, "status"), ""), *reason ? ": " : "",
+	(void)printf("%s%s%s\n", json_get_text(job, "status", ""), *reason ? ": " : "",
 	             text_out_safe(cli->arena, reason));
 }
 
 static void print_output(UNUSED struct cli *cli, const struct json_value *logs)
 {
-	const char *out = json_text(json_get(logs, "stdout"), "");
-	const char *err = json_text(json_get(logs, "stderr"), "");
+	const char *out = json_get_text(logs, "stdout", "");
+	const char *err = json_get_text(logs, "stderr", "");
 
 	(void)fwrite(out, 1, strlen(out), stdout);
 	(void)fflush(stdout);
@@ -65,11 +65,11 @@ static void print_output(UNUSED struct cli *cli, const struct json_value *logs)
 /* As a shell reports it. */
 static int exit_status_of(const struct json_value *job)
 {
-	int64_t code = json_whole(json_get(job, "exitCode"), -1);
+	int64_t code = json_get_whole(job, "exitCode", -1);
 
 	if (code >= 0 && code <= 255)
 		return (int)code;
-	return strcmp(json_text(json_get(job, "status"), ""), "stopped") == 0 ? STATUS_STOPPED : 1;
+	return strcmp(json_get_text(job, "status", ""), "stopped") == 0 ? STATUS_STOPPED : 1;
 }
 
 static int job_wait(struct cli *cli)
@@ -83,7 +83,7 @@ static int job_wait(struct cli *cli)
 
 		if (plain_call(cli, &job) < 0)
 			return -1;
-		if (strcmp(json_text(json_get(job, "status"), ""), "running") != 0)
+		if (strcmp(json_get_text(job, "status", ""), "running") != 0)
 			break;
 		(void)nanosleep(&pause, NULL);
 		pause_ms = pause_ms * 2 < WAIT_MAX_MS ? pause_ms * 2 : WAIT_MAX_MS;
@@ -100,39 +100,25 @@ static int job_wait(struct cli *cli)
 
 #define CONVERSATION                                                                               \
 	{                                                                                          \
-		.name = "conversation", .value = "ID",                                             \
-		.about = "conversation that the job was started with"                              \
+		"conversation", "ID", "conversation that the job was started with"                 \
 	}
 static const struct command_option run_options[] = {
-        {.name = "conversation",
-         .value = "ID",
-         .about = "callers must name this conversation to see the job"},
-        {.name = "origin",
-         .value = "JSON",
-         .about = "origin that the job's completion is reported to"},
-        {.name = "timeout",
-         .value = "TIME",
-         .about = "kill the command after this time (30s, 2h)",
-         .member = "timeout_ms"},
-        {.name = "cwd", .value = "FOLDER", .about = "folder to run in"},
-        {.name = "user", .value = "USER", .about = "user name or number inside the sandbox"},
+        {"conversation", "ID", "callers must name this conversation to see the job"},
+        {"origin", "JSON", "origin that the job's completion is reported to"},
+        {"timeout", "TIME", "kill the command after this time (30s, 2h)", .member = "timeout_ms"},
+        {"cwd", "FOLDER", "folder to run in"},
+        {"user", "USER", "user name or number inside the sandbox"},
         {0},
 };
 static const struct command_option ls_options[] = {
         CONVERSATION,
-        {.name = "sandbox",
-         .value = "SANDBOX",
-         .about = "only jobs of this sandbox",
-         .completion = COMPLETE_SANDBOX},
+        {"sandbox", "SANDBOX", "only jobs of this sandbox", .completion = COMPLETE_SANDBOX},
         {0},
 };
 static const struct command_option one_options[] = {CONVERSATION, {0}};
 static const struct command_option logs_options[] = {
         CONVERSATION,
-        {.name = "tail",
-         .value = "BYTES",
-         .about = "bytes of each stream (default 65536)",
-         .otherwise = "65536"},
+        {"tail", "BYTES", "bytes of each stream (default 65536)", .otherwise = "65536"},
         {0},
 };
 

@@ -10,12 +10,10 @@
 
 #define LEASES "/v1/leases"
 
-static const char *status_cell(struct arena *a, const struct json_value *lease)
+static const char *status_cell(UNUSED struct arena *a, const struct json_value *lease)
 {
-	(void)a;
-	return json_bool(json_get(lease, "paused"), false)
-	               ? "paused"
-	               : json_text(json_get(lease, "status"), NULL);
+	return json_get_bool(lease, "paused", false) ? "paused"
+	                                             : json_get_text(lease, "status", NULL);
 }
 
 static const char *used_cell(struct arena *a, const struct json_value *seconds)
@@ -42,7 +40,7 @@ static int remove_prefix(struct cli *cli, const char *prefix, int64_t *count)
 
 	if (server_call(cli, &call, &answer) < 0)
 		return -1;
-	*count += json_whole(json_get(answer, "deleted"), 0);
+	*count += json_get_whole(answer, "deleted", 0);
 	return 0;
 }
 
@@ -66,24 +64,19 @@ static int lease_rm(struct cli *cli)
 }
 
 static const struct command_option prefix_options[] = {
-        {.name = "prefix",
-         .value = "TEXT",
-         .about = "all leases whose keys begin with TEXT",
-         .otherwise = ""},
+        {"prefix", "TEXT", "all leases whose keys begin with TEXT", .otherwise = ""},
         {0},
 };
 static const struct command_option acquire_options[] = {
         OPTION_TEMPLATE,
         OPTION_NO_INTERNET,
-        {.name = "persistent", .about = "exempt the sandbox from idle timeouts"},
-        {.name = "fresh", .about = "use a sandbox with unused files", .member = "continue=false"},
-        {.name = "update", .about = "replace a sandbox that was made with other options"},
+        {"persistent", NULL, "exempt the sandbox from idle timeouts"},
+        {"fresh", NULL, "use a sandbox with unused files", .member = "continue=false"},
+        {"update", NULL, "replace a sandbox that was made with other options"},
         {0},
 };
 static const struct command_option keep_options[] = {
-        {.name = "for",
-         .value = "DURATION",
-         .about = "how long the sandbox does not count as idle, such as 10m",
+        {"for", "DURATION", "how long the sandbox does not count as idle, such as 10m",
          .member = "timeoutMs"},
         {0},
 };

@@ -53,7 +53,7 @@ static int run_logs(struct cli *cli)
 }
 
 static const struct command_option options[] = {
-        {.name = "follow", .letter = 'f', .about = "follow the output until the command ends"},
+        {"follow", NULL, "follow the output until the command ends", .letter = 'f'},
         {0},
 };
 

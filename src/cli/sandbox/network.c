@@ -42,7 +42,7 @@ static int print_network(struct cli *cli, const struct json_value *sandbox)
 		print_json(rules);
 		return 0;
 	}
-	(void)printf("network %s\n", json_text(json_get(sandbox, "network"), ""));
+	(void)printf("network %s\n", json_get_text(sandbox, "network", ""));
 	print_rules("allow", json_get(rules, "allow"));
 	print_rules("deny ", json_get(rules, "deny"));
 	return 0;
@@ -72,7 +72,7 @@ static int run_network(struct cli *cli)
 
 static const struct command_option options[] = {
         OPTIONS_EGRESS,
-        {.name = "clear", .about = "remove all rules"},
+        {"clear", NULL, "remove all rules"},
         {0},
 };
 

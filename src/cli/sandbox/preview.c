@@ -21,10 +21,10 @@ static int print_state(struct cli *cli, const struct json_value *state)
 		return 0;
 	}
 	(void)printf("enabled  %s\npublic   %s\nports    %s\n",
-	             json_bool(json_get(state, "enabled"), false) ? "yes" : "no",
-	             json_bool(json_get(state, "public"), false) ? "yes" : "no",
-	             json_text(json_get(state, "ports"), ""));
-	if (!json_bool(json_get(state, "reachable"), true))
+	             json_get_bool(state, "enabled", false) ? "yes" : "no",
+	             json_get_bool(state, "public", false) ? "yes" : "no",
+	             json_get_text(state, "ports", ""));
+	if (!json_get_bool(state, "reachable", true))
 		(void)printf("The sandbox has no network and therefore no previews.\n");
 	return 0;
 }
@@ -91,11 +91,11 @@ static int make_link(struct cli *cli)
 	call.body = body_end(&body);
 	if (server_call(cli, &call, &link) < 0)
 		return -1;
-	host_url = json_text(json_get(link, "hostUrl"), NULL);
+	host_url = json_get_text(link, "hostUrl", NULL);
 	if (cli->json)
 		print_json(link);
 	else
-		(void)printf("%s\n", host_url ? host_url : json_text(json_get(link, "url"), ""));
+		(void)printf("%s\n", host_url ? host_url : json_get_text(link, "url", ""));
 	return 0;
 }
 
@@ -115,15 +115,13 @@ static int run_preview(struct cli *cli)
 }
 
 static const struct command_option options[] = {
-        {.name = "share", .about = "make a link for people without a key; needs a public preview"},
-        {.name = "ttl",
-         .value = "DURATION",
-         .about = "lifetime of the link (default 1h; 24h with --share)"},
-        {.name = "on", .about = "enable previews of the sandbox"},
-        {.name = "off", .about = "disable previews; all links become invalid"},
-        {.name = "public", .about = "allow links for people without a key"},
-        {.name = "not-public", .about = "forbid shared links; existing ones become invalid"},
-        {.name = "rotate", .about = "make all existing links invalid"},
+        {"share", NULL, "make a link for people without a key; needs a public preview"},
+        {"ttl", "DURATION", "lifetime of the link (default 1h; 24h with --share)"},
+        {"on", NULL, "enable previews of the sandbox"},
+        {"off", NULL, "disable previews; all links become invalid"},
+        {"public", NULL, "allow links for people without a key"},
+        {"not-public", NULL, "forbid shared links; existing ones become invalid"},
+        {"rotate", NULL, "make all existing links invalid"},
         {0},
 };
 

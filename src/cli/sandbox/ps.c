@@ -14,12 +14,12 @@
 /* A sandbox that was paused for a full disk must not look like one that rests. */
 static const char *state_note(const struct json_value *sandbox)
 {
-	bool is_paused = strcmp(json_text(json_get(sandbox, "state"), ""), "paused") == 0;
+	bool is_paused = strcmp(json_get_text(sandbox, "state", ""), "paused") == 0;
 	bool is_of_build = sandbox_is_of_build(sandbox);
 
-	if (is_paused && strcmp(json_text(json_get(sandbox, "reason"), ""), "disk") == 0)
+	if (is_paused && strcmp(json_get_text(sandbox, "reason", ""), "disk") == 0)
 		return " (disk)";
-	if (strcmp(json_text(json_get(sandbox, "agent"), ""), "unresponsive") == 0)
+	if (strcmp(json_get_text(sandbox, "agent", ""), "unresponsive") == 0)
 		return is_of_build ? " (build, unresponsive)" : " (unresponsive)";
 	return is_of_build ? " (build)" : "";
 }
@@ -29,18 +29,18 @@ static void add_row(struct text_table *t, const struct json_value *sandbox)
 	const struct json_value *resources = json_get(sandbox, "resources");
 	struct arena *a = t->arena;
 
-	table_add(t, json_text(json_get(sandbox, "id"), NULL));
-	table_add(t, json_text(json_get(sandbox, "name"), NULL));
-	table_add(t, json_text(json_get(sandbox, "template"), NULL));
-	table_add(t, arena_format(a, "%s%s", json_text(json_get(sandbox, "state"), "-"),
+	table_add(t, json_get_text(sandbox, "id", NULL));
+	table_add(t, json_get_text(sandbox, "name", NULL));
+	table_add(t, json_get_text(sandbox, "template", NULL));
+	table_add(t, arena_format(a, "%s%s", json_get_text(sandbox, "state", "-"),
 	                          state_note(sandbox)));
 	table_add(t, arena_format(a, "%g", json_number(json_get(resources, "cpu"), 0)));
 	table_add(t, arena_format(a, "%lld MiB",
-	                          (long long)json_whole(json_get(resources, "memory_mb"), 0)));
-	table_add(t, json_whole(json_get(sandbox, "uptime_ms"), 0) > 0
-	                     ? text_out_duration(a, json_whole(json_get(sandbox, "uptime_ms"), 0))
+	                          (long long)json_get_whole(resources, "memory_mb", 0)));
+	table_add(t, json_get_whole(sandbox, "uptime_ms", 0) > 0
+	                     ? text_out_duration(a, json_get_whole(sandbox, "uptime_ms", 0))
 	                     : NULL);
-	table_add(t, json_text(json_get(json_get(sandbox, "last_event"), "text"), NULL));
+	table_add(t, json_get_text(json_get(sandbox, "last_event"), "text", NULL));
 }
 
 static void print_table(struct cli *cli, const struct sandbox_names *found)
@@ -72,12 +72,12 @@ static void print_all_json(const struct sandbox_names *found)
 
 static const char *exit_cell(struct arena *a, const struct json_value *process)
 {
-	const char *signal = json_text(json_get(process, "signal"), NULL);
+	const char *signal = json_get_text(process, "signal", NULL);
 
-	if (strcmp(json_text(json_get(process, "state"), ""), "ended") != 0)
+	if (strcmp(json_get_text(process, "state", ""), "ended") != 0)
 		return NULL;
 	return signal ? signal
-	              : arena_format(a, "%" PRId64, json_whole(json_get(process, "exit_code"), 0));
+	              : arena_format(a, "%" PRId64, json_get_whole(process, "exit_code", 0));
 }
 
 static const char *command_cell(struct arena *a, const struct json_value *args)
@@ -119,13 +119,13 @@ static int run_ps(struct cli *cli)
 	else if (!only_names)
 		print_table(cli, &found);
 	for (size_t i = 0; only_names && i < found.count; i++)
-		(void)printf("%s\n", json_text(json_get(found.items[i], "name"), ""));
+		(void)printf("%s\n", json_get_text(found.items[i], "name", ""));
 	return 0;
 }
 
 static const struct command_option options[] = {
-        {.name = "all", .letter = 'a', .about = "include stopped and failed sandboxes"},
-        {.name = "names", .about = "print only names, for completion; does not start a server"},
+        {"all", NULL, "include stopped and failed sandboxes", .letter = 'a'},
+        {"names", NULL, "print only names, for completion; does not start a server"},
         {0},
 };
 

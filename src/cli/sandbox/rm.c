@@ -32,7 +32,7 @@ static const char **list_removable(struct cli *cli, size_t *ret_count, size_t *r
 	ids = ARENA_ARRAY(cli->arena, const char *, found.count + 1);
 	for (size_t i = 0; i < found.count; i++)
 		if (!sandbox_is_of_build(found.items[i]))
-			ids[count++] = json_text(json_get(found.items[i], "id"), "");
+			ids[count++] = json_get_text(found.items[i], "id", "");
 	*ret_count = count;
 	*ret_spared = found.count - count;
 	return ids;
@@ -67,13 +67,13 @@ static int run_rm(struct cli *cli)
 }
 
 static const struct command_option options[] = {
-        {.name = "all",
-         .letter = 'a',
-         .about = "every sandbox but those of running builds; they can be restored for a "
-                  "while"},
-        {.name = "yes", .letter = 'y', .about = "with --all: do not ask"},
-        {.name = "force", .letter = 'f', .about = "do not ask; ignore missing sandboxes"},
-        {.name = "keep", .about = "keep the removed sandboxes in the trash for a while"},
+        {"all", NULL,
+         "every sandbox but those of running builds; they can be restored for a "
+         "while",
+         .letter = 'a'},
+        {"yes", NULL, "with --all: do not ask", .letter = 'y'},
+        {"force", NULL, "do not ask; ignore missing sandboxes", .letter = 'f'},
+        {"keep", NULL, "keep the removed sandboxes in the trash for a while"},
         {0},
 };
 

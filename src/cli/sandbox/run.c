@@ -101,21 +101,16 @@ static int run_in_new_sandbox(struct cli *cli)
 
 static const struct command_option options[] = {
         OPTION_TEMPLATE,
-        {.name = "snapshot",
-         .value = "SNAPSHOT",
-         .about = "start from this snapshot, with the snapshot's template"},
-        {.name = "name", .value = "NAME", .about = "name of the sandbox"},
+        {"snapshot", "SNAPSHOT", "start from this snapshot, with the snapshot's template"},
+        {"name", "NAME", "name of the sandbox"},
         OPTIONS_RUN,
         OPTIONS_RESOURCES,
         OPTION_VOLUME,
         OPTION_NO_INTERNET,
         OPTIONS_EGRESS,
-        {.name = "copy",
-         .value = "LOCAL:REMOTE",
-         .repeats = true,
-         .about = "copy a file or folder into the sandbox first",
+        {"copy", "LOCAL:REMOTE", "copy a file or folder into the sandbox first", .repeats = true,
          .completion = COMPLETE_FILE},
-        {.name = "keep", .about = "keep the sandbox after the command has ended"},
+        {"keep", NULL, "keep the sandbox after the command has ended"},
         {0},
 };
 

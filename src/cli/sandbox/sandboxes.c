@@ -12,7 +12,7 @@ static bool is_living(const struct json_value *sandbox)
 {
 	static const char *const states[] = {"pending", "creating", "started", "paused",
 	                                     "stopping"};
-	const char *state = json_text(json_get(sandbox, "state"), "");
+	const char *state = json_get_text(sandbox, "state", "");
 
 	for (unsigned i = 0; i < COUNT_OF(states); i++) {
 		if (strcmp(state, states[i]) == 0)
@@ -47,7 +47,7 @@ int sandboxes_list(struct cli *cli, bool all, struct sandbox_names *ret)
 		if (server_get(cli, path, &page) < 0)
 			return -1;
 		add_items(cli, &found, answer_items(page), all);
-		next = json_text(json_get(page, "next_page"), NULL);
+		next = json_get_text(page, "next_page", NULL);
 		if (next && next[0])
 			path = escaped_path(cli->arena, INSTANCES "?limit=1000&page=", next, "");
 	} while (next && next[0]);
@@ -78,7 +78,7 @@ static const char **names_of(struct cli *cli)
 		return NULL;
 	names = ARENA_ARRAY(cli->arena, const char *, found.count + 1);
 	for (size_t i = 0; i < found.count; i++)
-		names[i] = json_text(json_get(found.items[i], "id"), "");
+		names[i] = json_get_text(found.items[i], "id", "");
 	return names;
 }
 
@@ -103,7 +103,7 @@ int sandboxes_each(struct cli *cli, const struct sandboxes_verb *verb)
 
 bool sandbox_is_of_build(const struct json_value *sandbox)
 {
-	return json_text(json_get(json_get(sandbox, "labels"), BUILD_LABEL), NULL) != NULL;
+	return json_get_text(json_get(sandbox, "labels"), BUILD_LABEL, NULL) != NULL;
 }
 
 int sandboxes_each_of(struct cli *cli, const struct sandboxes_verb *verb, const char *const *names)

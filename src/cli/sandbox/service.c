@@ -28,9 +28,9 @@ static const char *service_path(struct cli *cli, const char *suffix)
 
 static void print_service(struct cli *cli, const struct json_value *service)
 {
-	const char *why = json_text(json_get(service, "error"), "");
+	const char *why = json_get_text(service, "error", "");
 
-	(void)printf("%s%s%s\n", json_text(json_get(service, "state"), ""), *why ? ": " : "",
+	(void)printf("%s%s%s\n", json_get_text(service, "state", ""), *why ? ": " : "",
 	             text_out_safe(cli->arena, why));
 }
 
@@ -64,7 +64,7 @@ static int add_command(struct cli *cli, struct buf *body)
 
 static void print_stream(const struct json_value *log, const char *name, FILE *out)
 {
-	const char *text = json_text(json_get(log, name), "");
+	const char *text = json_get_text(log, name, "");
 
 	(void)fwrite(text, 1, strlen(text), out);
 	(void)fflush(out);
@@ -87,8 +87,8 @@ static int follow_once(struct cli *cli, int64_t next[2])
 	if (result == 0) {
 		print_stream(log, "stdout", stdout);
 		print_stream(log, "stderr", stderr);
-		next[0] = json_whole(json_get(log, "stdout_next"), next[0]);
-		next[1] = json_whole(json_get(log, "stderr_next"), next[1]);
+		next[0] = json_get_whole(log, "stdout_next", next[0]);
+		next[1] = json_get_whole(log, "stderr_next", next[1]);
 	}
 	cli->arena = own;
 	arena_done(&scratch);
@@ -98,8 +98,8 @@ static int follow_once(struct cli *cli, int64_t next[2])
 static int follow_log(struct cli *cli, const struct json_value *log)
 {
 	const struct timespec pause = {.tv_nsec = FOLLOW_EVERY_MS * 1000000L};
-	int64_t next[2] = {json_whole(json_get(log, "stdout_next"), 0),
-	                   json_whole(json_get(log, "stderr_next"), 0)};
+	int64_t next[2] = {json_get_whole(log, "stdout_next", 0),
+	                   json_get_whole(log, "stderr_next", 0)};
 
 	for (;;) {
 		(void)nanosleep(&pause, NULL);
@@ -134,24 +134,20 @@ static const struct command_option create_options[] = {
         OPTION_ENV,
         OPTION_WORKDIR,
         OPTION_USER,
-        {.name = "restart", .value = "WHEN", .about = "always (default), on-failure or no"},
-        {.name = "restart-limit",
-         .value = "COUNT",
-         .about = "quick ends in a row after which it has failed (default: no limit)"},
-        {.name = "restart-delay",
-         .value = "TIME",
-         .about = "pause before the first restart, doubled up to 1m (default 500ms)",
+        {"restart", "WHEN", "always (default), on-failure or no"},
+        {"restart-limit", "COUNT",
+         "quick ends in a row after which it has failed (default: no limit)"},
+        {"restart-delay", "TIME",
+         "pause before the first restart, doubled up to 1m (default 500ms)",
          .member = "restart_delay_ms"},
-        {.name = "stop-timeout",
-         .value = "TIME",
-         .about = "time from SIGTERM to SIGKILL (default 5s)",
+        {"stop-timeout", "TIME", "time from SIGTERM to SIGKILL (default 5s)",
          .member = "stop_timeout_ms"},
-        {.name = "keep-awake", .about = "the running service keeps the sandbox from being idle"},
+        {"keep-awake", NULL, "the running service keeps the sandbox from being idle"},
         {0},
 };
 static const struct command_option logs_options[] = {
-        {.name = "follow", .letter = 'f', .about = "follow the output until interrupted"},
-        {.name = "tail", .value = "BYTES", .about = "bytes of each stream (default 65536)"},
+        {"follow", NULL, "follow the output until interrupted", .letter = 'f'},
+        {"tail", "BYTES", "bytes of each stream (default 65536)"},
         {0},
 };
 

@@ -8,20 +8,15 @@
 #include "cli/core/text_out.h"
 #include "cli/core/plain.h"
 
-static const char *text_of(const struct json_value *object, const char *name)
-{
-	return json_text(json_get(object, name), NULL);
-}
-
 /* ---- snapshot ---- */
 
 static void print_taken(struct cli *cli, const struct json_value *taken)
 {
-	const char *because = text_of(taken, "because");
+	const char *because = json_get_text(taken, "because", NULL);
 
 	(void)printf("%s: %s, processes were paused for %.1f ms\n",
-	             text_out_safe(cli->arena, text_of(taken, "name")),
-	             text_out_safe(cli->arena, text_of(taken, "method")),
+	             text_out_safe(cli->arena, json_get_text(taken, "name", NULL)),
+	             text_out_safe(cli->arena, json_get_text(taken, "method", NULL)),
 	             json_number(json_get(taken, "frozen_ms"), 0));
 	if (because)
 		(void)printf("  copied, because %s\n", text_out_safe(cli->arena, because));
@@ -51,13 +46,14 @@ static int run_fork(struct cli *cli)
 		print_json(answer);
 	items = answer_items(answer);
 	for (size_t i = 0; !cli->json && i < json_count(items); i++)
-		(void)printf("%s\n",
-		             text_out_safe(cli->arena, text_of(json_item_at(items, i), "name")));
+		(void)printf("%s\n", text_out_safe(cli->arena, json_get_text(json_item_at(items, i),
+		                                                             "name", NULL)));
 	items = json_get(answer, "volumes_left_out");
 	for (size_t i = 0; i < json_count(items); i++)
 		(void)fprintf(stderr,
 		              "volume '%s' is not attached: only one sandbox may write to it\n",
-		              text_out_safe(cli->arena, text_of(json_item_at(items, i), "volume")));
+		              text_out_safe(cli->arena,
+		                            json_get_text(json_item_at(items, i), "volume", NULL)));
 	return 0;
 }
 
@@ -66,47 +62,31 @@ static int run_fork(struct cli *cli)
 static void print_restored(struct cli *cli, const struct json_value *sandbox)
 {
 	(void)printf("%s has the files of %s and is %s\n",
-	             text_out_safe(cli->arena, text_of(sandbox, "name")), cli->args.words[0],
-	             text_out_safe(cli->arena, text_of(sandbox, "state")));
+	             text_out_safe(cli->arena, json_get_text(sandbox, "name", NULL)),
+	             cli->args.words[0],
+	             text_out_safe(cli->arena, json_get_text(sandbox, "state", NULL)));
 }
 
 /* ---- tables ---- */
 
 static const struct command_option create_options[] = {
-        {.name = "name",
-         .letter = 'n',
-         .value = "NAME",
-         .about = "name of the snapshot (default: its id)"},
-        {.name = "backup", .about = "also start a backup of it to the blob store"},
+        {"name", "NAME", "name of the snapshot (default: its id)", .letter = 'n'},
+        {"backup", NULL, "also start a backup of it to the blob store"},
         {0},
 };
 static const struct command_option ls_options[] = {
-        {.name = "sandbox",
-         .value = "SANDBOX",
-         .about = "only snapshots of this sandbox",
-         .completion = COMPLETE_SANDBOX},
+        {"sandbox", "SANDBOX", "only snapshots of this sandbox", .completion = COMPLETE_SANDBOX},
         {0},
 };
 static const struct command_option fork_options[] = {
-        {.name = "count",
-         .letter = 'c',
-         .value = "N",
-         .about = "number of sandboxes, up to 100",
-         .otherwise = "1"},
-        {.name = "name",
-         .letter = 'n',
-         .value = "NAME",
-         .about = "name of the sandbox; of several: NAME-1, NAME-2"},
+        {"count", "N", "number of sandboxes, up to 100", .letter = 'c', .otherwise = "1"},
+        {"name", "NAME", "name of the sandbox; of several: NAME-1, NAME-2", .letter = 'n'},
         {0},
 };
 
 static const struct command_option rollback_options[] = {
-        {.name = "new",
-         .about = "make a new sandbox with the files; the snapshot's sandbox stays unchanged"},
-        {.name = "name",
-         .letter = 'n',
-         .value = "NAME",
-         .about = "the same, with a name for the new sandbox"},
+        {"new", NULL, "make a new sandbox with the files; the snapshot's sandbox stays unchanged"},
+        {"name", "NAME", "the same, with a name for the new sandbox", .letter = 'n'},
         {0},
 };
 

@@ -22,7 +22,7 @@ static int run_state_change(struct cli *cli)
 }
 
 static const struct command_option options[] = {
-        {.name = "all", .letter = 'a', .about = "every sandbox"},
+        {"all", NULL, "every sandbox", .letter = 'a'},
         {0},
 };
 

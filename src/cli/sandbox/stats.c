@@ -22,8 +22,8 @@ static double cpu_percent(const struct stats_sample *before, const struct stats_
 static const char *used_of(struct arena *a, const struct json_value *stats, const char *used,
                            const char *limit)
 {
-	int64_t bytes = json_whole(json_get(stats, used), -1);
-	int64_t limit_bytes = json_whole(json_get(stats, limit), 0);
+	int64_t bytes = json_get_whole(stats, used, -1);
+	int64_t limit_bytes = json_get_whole(stats, limit, 0);
 
 	if (bytes < 0)
 		return NULL;
@@ -46,13 +46,13 @@ static void print_stats(struct arena *a, const struct json_value *stats, double 
 	table_add(&table, used_of(a, stats, "memory_bytes", "memory_limit_bytes"));
 	table_add(&table, used_of(a, stats, "disk_bytes", "disk_limit_bytes"));
 	table_add(&table,
-	          arena_format(a, "%lld / %lld", (long long)json_whole(json_get(stats, "pids"), 0),
-	                       (long long)json_whole(json_get(stats, "pids_limit"), 0)));
+	          arena_format(a, "%lld / %lld", (long long)json_get_whole(stats, "pids", 0),
+	                       (long long)json_get_whole(stats, "pids_limit", 0)));
 	table_add(&table, used_of(a, stats, "network_in_bytes", ""));
 	table_add(&table, used_of(a, stats, "network_out_bytes", ""));
 	table_add(&table,
-	          arena_format(a, "%lld", (long long)json_whole(json_get(stats, "oom_kills"), 0)));
-	table_add(&table, text_out_duration(a, json_whole(json_get(stats, "uptime_ms"), 0)));
+	          arena_format(a, "%lld", (long long)json_get_whole(stats, "oom_kills", 0)));
+	table_add(&table, text_out_duration(a, json_get_whole(stats, "uptime_ms", 0)));
 	table_print(&table, stdout);
 	(void)fflush(stdout);
 }
@@ -65,8 +65,8 @@ static int print_sample(struct cli *cli, struct stats_sample *before, bool is_fi
 
 	if (server_get(cli, path, &stats) < 0)
 		return -1;
-	now.cpu_us = json_whole(json_get(stats, "cpu_usage_us"), 0);
-	now.uptime_ms = json_whole(json_get(stats, "uptime_ms"), 0);
+	now.cpu_us = json_get_whole(stats, "cpu_usage_us", 0);
+	now.uptime_ms = json_get_whole(stats, "uptime_ms", 0);
 	if (cli->json)
 		print_json(stats);
 	else
@@ -99,7 +99,7 @@ static int run_stats(struct cli *cli)
 }
 
 static const struct command_option options[] = {
-        {.name = "follow", .letter = 'f', .about = "print a line every second until Ctrl-C"},
+        {"follow", NULL, "print a line every second until Ctrl-C", .letter = 'f'},
         {0},
 };
 

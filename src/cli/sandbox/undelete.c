@@ -23,20 +23,19 @@ static int undelete_sandbox(struct cli *cli, const char *id)
 
 	if (server_call(cli, &call, &answer) < 0)
 		return -1;
-	event = strstr(json_text(json_get(json_get(answer, "last_event"), "text"), ""),
-	               ", without ");
+	event = strstr(json_get_text(json_get(answer, "last_event"), "text", ""), ", without ");
 	if (event)
-		(void)fprintf(stderr, "%s: %s\n", json_text(json_get(answer, "name"), id),
+		(void)fprintf(stderr, "%s: %s\n", json_get_text(answer, "name", id),
 		              event + strlen(", "));
 	return 0;
 }
 
 static bool is_wanted(const struct cli *cli, const struct json_value *item)
 {
-	const char *id = json_text(json_get(item, "id"), "");
-	const char *name = json_text(json_get(item, "name"), "");
+	const char *id = json_get_text(item, "id", "");
+	const char *name = json_get_text(item, "name", "");
 
-	if (strcmp(json_text(json_get(item, "kind"), ""), "sandbox") != 0)
+	if (strcmp(json_get_text(item, "kind", ""), "sandbox") != 0)
 		return false;
 	for (const char *const *word = cli->args.words; *word; word++)
 		if (strcmp(*word, id) == 0 || strcmp(*word, name) == 0)
@@ -61,7 +60,7 @@ static int run_undelete(struct cli *cli)
 	ids = ARENA_ARRAY(cli->arena, const char *, json_count(items) + 1);
 	for (size_t i = 0; i < json_count(items); i++)
 		if (is_wanted(cli, json_item_at(items, i)))
-			ids[count++] = json_text(json_get(json_item_at(items, i), "id"), "");
+			ids[count++] = json_get_text(json_item_at(items, i), "id", "");
 	if (count < cli->args.count) {
 		(void)FAIL(cli->err, ERROR_NOT_FOUND,
 		           "not all of these are in the trash: they have expired or were "
@@ -72,7 +71,7 @@ static int run_undelete(struct cli *cli)
 }
 
 static const struct command_option options[] = {
-        {.name = "all", .letter = 'a', .about = "restore everything in the trash"},
+        {"all", NULL, "restore everything in the trash", .letter = 'a'},
         {0},
 };
 

@@ -34,9 +34,9 @@ static const char *holders_of(struct arena *a, const struct json_value *volume)
 		const struct json_value *mount = json_item_at(list, i);
 
 		text = arena_format(a, "%s%s%s:%s%s", text ? text : "", text ? " " : "",
-		                    json_text(json_get(mount, "sandbox"), ""),
-		                    json_text(json_get(mount, "path"), ""),
-		                    json_bool(json_get(mount, "read_only"), false) ? ":ro" : "");
+		                    json_get_text(mount, "sandbox", ""),
+		                    json_get_text(mount, "path", ""),
+		                    json_get_bool(mount, "read_only", false) ? ":ro" : "");
 	}
 	return text;
 }
@@ -60,8 +60,8 @@ static const struct listing_column columns[] = {
 
 static const char *owner_cell(struct arena *a, const struct json_value *entry)
 {
-	return arena_format(a, "%lld:%lld", (long long)json_whole(json_get(entry, "uid"), 0),
-	                    (long long)json_whole(json_get(entry, "gid"), 0));
+	return arena_format(a, "%lld:%lld", (long long)json_get_whole(entry, "uid", 0),
+	                    (long long)json_get_whole(entry, "gid", 0));
 }
 
 static const char *bytes_cell(struct arena *a, const struct json_value *size)
@@ -71,8 +71,8 @@ static const char *bytes_cell(struct arena *a, const struct json_value *size)
 
 static const char *path_cell(struct arena *a, const struct json_value *entry)
 {
-	const char *link = json_text(json_get(entry, "link"), NULL);
-	const char *path = json_text(json_get(entry, "path"), "");
+	const char *link = json_get_text(entry, "link", NULL);
+	const char *path = json_get_text(entry, "path", "");
 
 	return link ? arena_format(a, "%s -> %s", path, link) : path;
 }
@@ -112,7 +112,7 @@ static int volume_get(struct cli *cli)
 	if (cli_connect(cli) < 0 ||
 	    server_get(cli, file_path(cli, volume, "/files/stat?path=", remote), &entry) < 0)
 		return -1;
-	is_folder = strcmp(json_text(json_get(entry, "type"), ""), "directory") == 0;
+	is_folder = strcmp(json_get_text(entry, "type", ""), "directory") == 0;
 	return transfer_receive(
 	        cli,
 	        file_path(cli, volume,
@@ -123,25 +123,21 @@ static int volume_get(struct cli *cli)
 /* ---- rows ---- */
 
 static const struct command_option create_options[] = {
-        {.name = "size",
-         .value = "SIZE",
-         .about = "size limit in MiB, or such as 2g (default: no limit)",
+        {"size", "SIZE", "size limit in MiB, or such as 2g (default: no limit)",
          .member = "size_mb"},
         {0},
 };
 static const struct command_option grow_options[] = {
-        {.name = "size", .value = "SIZE", .about = "MiB, or 2g", .member = "size_mb"},
+        {"size", "SIZE", "MiB, or 2g", .member = "size_mb"},
         {0},
 };
 static const struct command_option detach_options[] = {
-        {.name = "force", .about = "even if a process in the sandbox uses it"},
+        {"force", NULL, "even if a process in the sandbox uses it"},
         {0},
 };
 static const struct command_option attach_options[] = {
-        {.name = "path",
-         .value = "PATH",
-         .about = "mount point inside the sandbox (default /workspace)"},
-        {.name = "read-only", .about = "attach read-only; any number of sandboxes may do so"},
+        {"path", "PATH", "mount point inside the sandbox (default /workspace)"},
+        {"read-only", NULL, "attach read-only; any number of sandboxes may do so"},
         {0},
 };
 

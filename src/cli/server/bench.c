@@ -44,7 +44,7 @@ static int run_true(struct bench *b, const char *id, struct time_samples *to)
 
 	if (timed_call(b->cli, &call, to, &result) < 0)
 		return -1;
-	if (json_whole(json_get(result, "exit_code"), -1) != 0)
+	if (json_get_whole(result, "exit_code", -1) != 0)
 		return FAIL(b->cli->err, ERROR_SYSTEM, "/bin/true failed in sandbox '%s'", id);
 	return 0;
 }
@@ -60,7 +60,7 @@ static int run_cycle(struct bench *b)
 
 	if (timed_call(b->cli, &create, &b->steps[STEP_CREATE], &sandbox) < 0)
 		return -1;
-	id = json_text(json_get(sandbox, "id"), "");
+	id = json_get_text(sandbox, "id", "");
 	result = run_true(b, id, &b->steps[STEP_EXEC]);
 	samples_add(&b->steps[STEP_ALL], clock_monotonic_ns() - start);
 	if (result == 0)
@@ -172,8 +172,8 @@ static int run_bench(struct cli *cli)
 }
 
 static const struct command_option options[] = {
-        {.name = "count", .letter = 'n', .value = "NUMBER", .about = "cycles (default 200)"},
-        {.name = "pause", .value = "DURATION", .about = "pause between cycles, such as 100ms"},
+        {"count", "NUMBER", "cycles (default 200)", .letter = 'n'},
+        {"pause", "DURATION", "pause between cycles, such as 100ms"},
         OPTION_TEMPLATE,
         OPTIONS_RESOURCES,
         OPTION_NO_INTERNET,

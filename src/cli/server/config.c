@@ -97,7 +97,7 @@ static int run_config(struct cli *cli)
 static const struct command_option *config_command_options(void)
 {
 	static const struct command_option own[] = {
-	        {.name = "reference", .about = "print the reference of all options as Markdown"},
+	        {"reference", NULL, "print the reference of all options as Markdown"},
 	        {.name = NULL},
 	};
 	static const struct command_option *options;

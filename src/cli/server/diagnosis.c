@@ -30,20 +30,18 @@
 
 extern char **environ;
 
-static bool look_root(struct arena *a, const char *data_dir, const char **found)
+static bool look_root(struct arena *a, UNUSED const char *data_dir, const char **found)
 {
-	(void)data_dir;
 	*found = geteuid() == 0 ? "root" : arena_format(a, "user %u", (unsigned)geteuid());
 	return geteuid() == 0;
 }
 
-static bool look_kernel(struct arena *a, const char *data_dir, const char **found)
+static bool look_kernel(struct arena *a, UNUSED const char *data_dir, const char **found)
 {
 	struct utsname host;
 	unsigned long major, minor;
 	char *end;
 
-	(void)data_dir;
 	if (uname(&host) < 0)
 		return false;
 	*found = arena_text(a, host.release);
@@ -52,11 +50,10 @@ static bool look_kernel(struct arena *a, const char *data_dir, const char **foun
 	return major > 5 || (major == 5 && minor >= 19);
 }
 
-static bool look_native(struct arena *a, const char *data_dir, const char **found)
+static bool look_native(struct arena *a, UNUSED const char *data_dir, const char **found)
 {
 	struct error err;
 
-	(void)data_dir;
 	if (isolation_check_host(&err) == 0) {
 		*found = "namespaces, overlay and the rest are there";
 		return true;
@@ -85,11 +82,10 @@ static int try_user_namespace(void)
 	return unshare(CLONE_NEWUSER);
 }
 
-static bool look_user_namespaces(struct arena *a, const char *data_dir, const char **found)
+static bool look_user_namespaces(struct arena *a, UNUSED const char *data_dir, const char **found)
 {
 	int failed = try_in_child(try_user_namespace);
 
-	(void)data_dir;
 	*found = failed ? arena_format(a, "refused: %s", strerror(failed)) : "can be made";
 	return !failed;
 }
@@ -107,11 +103,10 @@ static int try_overlay(void)
 	             "lowerdir=/tmp/l,upperdir=/tmp/u,workdir=/tmp/w");
 }
 
-static bool look_overlay(struct arena *a, const char *data_dir, const char **found)
+static bool look_overlay(struct arena *a, UNUSED const char *data_dir, const char **found)
 {
 	int failed = try_in_child(try_overlay);
 
-	(void)data_dir;
 	*found = failed ? arena_format(a, "mount refused: %s", strerror(failed)) : "mounts";
 	return !failed;
 }
@@ -185,13 +180,12 @@ static bool has_needed(const char *controllers)
 	       strstr(controllers, "pids");
 }
 
-static bool look_cgroups(struct arena *a, const char *data_dir, const char **found)
+static bool look_cgroups(struct arena *a, UNUSED const char *data_dir, const char **found)
 {
 	const char *controllers;
 	struct statfs status;
 	bool hybrid;
 
-	(void)data_dir;
 	if (statfs("/sys/fs/cgroup", &status) < 0) {
 		*found = "/sys/fs/cgroup is not there";
 		return false;
@@ -208,20 +202,18 @@ static bool look_cgroups(struct arena *a, const char *data_dir, const char **fou
 	return has_needed(controllers);
 }
 
-static bool look_seccomp(struct arena *a, const char *data_dir, const char **found)
+static bool look_seccomp(struct arena *a, UNUSED const char *data_dir, const char **found)
 {
 	const char *actions = v2_controllers(a, "/proc/sys/kernel/seccomp/actions_avail");
 
-	(void)data_dir;
 	*found = actions[0] ? actions : "the kernel has no seccomp filters";
 	return strstr(actions, "errno") != NULL;
 }
 
-static bool look_kvm(struct arena *a, const char *data_dir, const char **found)
+static bool look_kvm(struct arena *a, UNUSED const char *data_dir, const char **found)
 {
 	AUTO_CLOSE int fd = open("/dev/kvm", O_RDWR | O_CLOEXEC);
 
-	(void)data_dir;
 	*found = fd >= 0 ? "/dev/kvm opens" : arena_format(a, "/dev/kvm: %s", strerror(errno));
 	return fd >= 0;
 }
@@ -242,14 +234,13 @@ static bool find_program(const char *name)
 }
 
 /* cgroups v1 has the file in the root group, v2 only below it. */
-static bool look_burst(struct arena *a, const char *data_dir, const char **found)
+static bool look_burst(struct arena *a, UNUSED const char *data_dir, const char **found)
 {
 	static const char *const patterns[] = {"/sys/fs/cgroup/cpu/cpu.cfs_burst_us",
 	                                       "/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_burst_us",
 	                                       "/sys/fs/cgroup/*/cpu.max.burst"};
 	bool is_there = false;
 
-	(void)data_dir;
 	*found = "neither cpu.cfs_burst_us nor cpu.max.burst is there";
 	for (unsigned i = 0; i < COUNT_OF(patterns) && !is_there; i++) {
 		glob_t files = {0};
@@ -400,43 +391,38 @@ static bool find_programs(struct arena *a, const char *const *names, const char 
 	return all;
 }
 
-static bool look_network(struct arena *a, const char *data_dir, const char **found)
+static bool look_network(struct arena *a, UNUSED const char *data_dir, const char **found)
 {
-	(void)data_dir;
 	return find_programs(a, (const char *const[]){"nft", "ip", NULL}, found);
 }
 
-static bool look_builder(struct arena *a, const char *data_dir, const char **found)
+static bool look_builder(struct arena *a, UNUSED const char *data_dir, const char **found)
 {
-	(void)data_dir;
 	return find_programs(a, (const char *const[]){"mmdebstrap", NULL}, found);
 }
 
-static bool look_importers(struct arena *a, const char *data_dir, const char **found)
+static bool look_importers(struct arena *a, UNUSED const char *data_dir, const char **found)
 {
-	(void)data_dir;
 	return find_programs(a, (const char *const[]){"skopeo", "umoci", NULL}, found);
 }
 
-static bool look_criu(struct arena *a, const char *data_dir, const char **found)
+static bool look_criu(struct arena *a, UNUSED const char *data_dir, const char **found)
 {
 	char *version = arena_alloc(a, 64);
 	struct error err = {0};
 	bool works = checkpoint_probe(&(struct checkpoint_options){.criu = NULL}, version, 64,
 	                              &err) == 0;
 
-	(void)data_dir;
 	*found = works ? arena_format(a, "%s dumps and restores a process", version)
 	               : arena_text(a, err.text);
 	return works;
 }
 
-static bool look_docker(struct arena *a, const char *data_dir, const char **found)
+static bool look_docker(struct arena *a, UNUSED const char *data_dir, const char **found)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = "/run/docker.sock"};
 	AUTO_CLOSE int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-	(void)data_dir;
 	if (fd >= 0 && connect(fd, (const struct sockaddr *)&address, sizeof(address)) == 0) {
 		*found = "the socket answers";
 		return true;

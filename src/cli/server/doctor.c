@@ -97,10 +97,7 @@ static int run_doctor(struct cli *cli)
 }
 
 static const struct command_option options[] = {
-        {.name = "data",
-         .value = "DIR",
-         .about = "data folder to look at",
-         .completion = COMPLETE_FOLDER},
+        {"data", "DIR", "data folder to look at", .completion = COMPLETE_FOLDER},
         {0},
 };
 

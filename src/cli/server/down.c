@@ -44,9 +44,9 @@ static int stop_sandboxes(struct cli *cli, int64_t *ret_stopped)
 	for (unsigned i = 0; i < ROUNDS_MAX; i++) {
 		if (server_call(cli, &call, &answer) < 0)
 			return -1;
-		now = json_whole(json_get(answer, "stopped"), 0);
+		now = json_get_whole(answer, "stopped", 0);
 		stopped += now;
-		if (json_whole(json_get(answer, "left"), 0) == 0) {
+		if (json_get_whole(answer, "left", 0) == 0) {
 			*ret_stopped = stopped;
 			return 0;
 		}
@@ -111,7 +111,7 @@ static int stop_everything(struct cli *cli)
 }
 
 static const struct command_option options[] = {
-        {.name = "yes", .letter = 'y', .about = "do not ask"},
+        {"yes", NULL, "do not ask", .letter = 'y'},
         {0},
 };
 

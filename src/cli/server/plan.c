@@ -80,7 +80,7 @@ static int run_plan(struct cli *cli)
 
 static const struct command_option options[] = {
         OPTION_TEMPLATE,
-        {.name = "name", .value = "NAME", .about = "host name inside the sandbox"},
+        {"name", "NAME", "host name inside the sandbox"},
         OPTIONS_RESOURCES,
         OPTION_NO_INTERNET,
         {0},

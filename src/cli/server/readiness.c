@@ -29,7 +29,7 @@ static int read_answer(struct arena *a, const struct http_answer *answer,
 		            answer->status);
 	r->text = text;
 	r->is_ready = answer->status == 200 &&
-	              strcmp(json_text(json_get(r->answer, "status"), ""), "ready") == 0;
+	              strcmp(json_get_text(r->answer, "status", ""), "ready") == 0;
 	return 0;
 }
 
@@ -136,24 +136,24 @@ static void add_row(struct buf *out, const char *verdict, const char *name, cons
 
 static void add_check(struct arena *a, const struct json_value *check, struct buf *out)
 {
-	const char *name = text_out_safe(a, json_text(json_get(check, "name"), "?"));
-	const char *code = json_text(json_get(check, "code"), "");
-	const char *reason = json_text(json_get(check, "reason"), "");
+	const char *name = text_out_safe(a, json_get_text(check, "name", "?"));
+	const char *code = json_get_text(check, "code", "");
+	const char *reason = json_get_text(check, "reason", "");
 
-	if (json_bool(json_get(check, "ok"), false))
+	if (json_get_bool(check, "ok", false))
 		add_row(out, "ok", name,
 		        arena_format(a, "%.1f ms", json_number(json_get(check, "took_ms"), 0)), "");
 	else
 		add_row(out, "fails", name,
 		        text_out_safe(a, arena_format(a, "%s: %s", code, reason)),
-		        text_out_safe(a, json_text(json_get(check, "cure"), "")));
+		        text_out_safe(a, json_get_text(check, "cure", "")));
 }
 
 static void add_warning(struct arena *a, const struct json_value *warning, struct buf *out)
 {
-	add_row(out, "warns", text_out_safe(a, json_text(json_get(warning, "code"), "?")),
-	        text_out_safe(a, json_text(json_get(warning, "message"), "")),
-	        text_out_safe(a, json_text(json_get(warning, "hint"), "")));
+	add_row(out, "warns", text_out_safe(a, json_get_text(warning, "code", "?")),
+	        text_out_safe(a, json_get_text(warning, "message", "")),
+	        text_out_safe(a, json_get_text(warning, "hint", "")));
 }
 
 void readiness_add_text(struct arena *a, const struct readiness_report *report, struct buf *out)
@@ -177,9 +177,8 @@ void readiness_add_text(struct arena *a, const struct readiness_report *report, 
 		add_warning(a, json_item_at(warnings, i), out);
 	if (report->answer && !report->is_ready && json_count(checks) == 0)
 		add_row(out, "fails", "server",
-		        text_out_safe(
-		                a, json_text(json_get(json_get(report->answer, "error"), "message"),
-		                             "it is not ready")),
+		        text_out_safe(a, json_get_text(json_get(report->answer, "error"), "message",
+		                                       "it is not ready")),
 		        "");
 }
 

@@ -74,8 +74,7 @@ static int run_recover(struct cli *cli)
 static const struct command_option *recover_options(void)
 {
 	static const struct command_option own[] = {
-	        {.name = "trash",
-	         .about = "list the trash of a running server, or recover the given orphans"},
+	        {"trash", NULL, "list the trash of a running server, or recover the given orphans"},
 	        {0},
 	};
 	static const struct command_option *options;

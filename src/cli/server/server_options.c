@@ -56,12 +56,9 @@ const struct command_option *server_options(void)
 		                strcmp(at->name, "data") == 0 ? COMPLETE_FOLDER : COMPLETE_NOTHING,
 		};
 	}
-	options[count] = (struct command_option){
-	        .name = "config",
-	        .value = "FILE",
-	        .about = "read this file instead of DATA/atoll.yaml",
-	        .completion = COMPLETE_FILE,
-	};
+	options[count] = (struct command_option){"config", "FILE",
+	                                         "read this file instead of DATA/atoll.yaml",
+	                                         .completion = COMPLETE_FILE};
 	return options;
 }
 

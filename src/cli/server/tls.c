@@ -167,21 +167,19 @@ static int run_tls_renew(struct cli *cli)
 
 #define OUT                                                                                        \
 	{                                                                                          \
-		.name = "out", .value = "FOLDER",                                                  \
-		.about = "folder of the files (default DATA/tls)", .completion = COMPLETE_FOLDER   \
+		"out", "FOLDER", "folder of the files (default DATA/tls)",                         \
+		        .completion = COMPLETE_FOLDER                                              \
 	}
 #define DOMAIN                                                                                     \
 	{                                                                                          \
-		.name = "domain", .value = "NAME",                                                 \
-		.about = "a name and all names below it (default " DOMAIN_DEFAULT ")"              \
+		"domain", "NAME", "a name and all names below it (default " DOMAIN_DEFAULT ")"     \
 	}
 #define NAME                                                                                       \
 	{                                                                                          \
-		.name = "name", .value = "NAME", .repeats = true,                                  \
-		.about = "another name or address of the server"                                   \
+		"name", "NAME", "another name or address of the server", .repeats = true           \
 	}
 static const struct command_option init_options[] = {
-        DOMAIN, NAME, OUT, {.name = "force", .about = "replace existing files"}, {.name = NULL}};
+        DOMAIN, NAME, OUT, {"force", NULL, "replace existing files"}, {.name = NULL}};
 static const struct command_option renew_options[] = {DOMAIN, NAME, OUT, {.name = NULL}};
 
 static const struct cli_command children[] = {

@@ -203,14 +203,14 @@ const char *sync_url(struct folder_sync *s, const char *kind, const char *path, 
 static void take_entry(struct folder_sync *s, struct sync_list *list,
                        const struct json_value *entry)
 {
-	const char *path = json_text(json_get(entry, "path"), "");
-	const char *mode = json_text(json_get(entry, "mode"), "0644");
+	const char *path = json_get_text(entry, "path", "");
+	const char *mode = json_get_text(entry, "mode", "0644");
 	struct sync_file file = {.path = path,
-	                         .size = json_whole(json_get(entry, "size"), 0),
+	                         .size = json_get_whole(entry, "size", 0),
 	                         .is_program = strlen(mode) == 4 && (mode[1] & 1),
-	                         .time = json_text(json_get(entry, "modified_at"), "")};
+	                         .time = json_get_text(entry, "modified_at", "")};
 
-	const char *type = json_text(json_get(entry, "type"), "");
+	const char *type = json_get_text(entry, "type", "");
 	bool is_folder = strcmp(type, "directory") == 0;
 
 	if (strcmp(type, "file") != 0) {
@@ -240,13 +240,13 @@ static int list_there(struct folder_sync *s, struct sync_list *ret)
 		error_clear(s->cli->err);
 		return 0;
 	}
-	if (json_bool(json_get(answer, "truncated"), false)) {
+	if (json_get_bool(answer, "truncated", false)) {
 		(void)FAIL(s->cli->err, ERROR_TOO_LARGE,
 		           "'%s' in the sandbox has more than %d entries", s->remote,
 		           SYNC_FILES_MAX);
 		return FAIL_HINT(s->cli->err, "keep large trees outside of it, in /tmp for one");
 	}
-	s->listed_ms = json_whole(json_get(answer, "listed_at_ms"), 0);
+	s->listed_ms = json_get_whole(answer, "listed_at_ms", 0);
 	items = answer_items(answer);
 	for (size_t i = 0; i < json_count(items); i++)
 		take_entry(s, ret, json_item_at(items, i));

@@ -216,10 +216,10 @@ static int find_there(struct folder_sync *s, const struct path_argument *place)
 
 	if (server_get(s->cli, instance_path(s->cli->arena, place->sandbox, ""), &sandbox) < 0)
 		return -1;
-	s->sandbox = json_text(json_get(sandbox, "id"), place->sandbox);
+	s->sandbox = json_get_text(sandbox, "id", place->sandbox);
 	path = escaped_path(s->cli->arena, "/files/stat?follow=true&path=", path, "");
 	if (server_get(s->cli, instance_path(s->cli->arena, s->sandbox, path), &entry) == 0 &&
-	    strcmp(json_text(json_get(entry, "type"), ""), "directory") != 0)
+	    strcmp(json_get_text(entry, "type", ""), "directory") != 0)
 		return FAIL(s->cli->err, ERROR_INVALID, "'%s' is not a folder", place->path);
 	if (s->cli->err->code == ERROR_NOT_FOUND && place->path[0] == '/') {
 		error_clear(s->cli->err);
@@ -228,7 +228,7 @@ static int find_there(struct folder_sync *s, const struct path_argument *place)
 	}
 	if (s->cli->err->code != ERROR_NONE)
 		return FAIL_CONTEXT(s->cli->err, "look at '%s'", place->path);
-	s->remote = json_text(json_get(entry, "path"), place->path);
+	s->remote = json_get_text(entry, "path", place->path);
 	return 0;
 }
 
@@ -292,10 +292,10 @@ static int sync_folders(struct cli *cli)
 }
 
 static const struct command_option options[] = {
-        {.name = "watch", .letter = 'w', .about = "keep syncing changes of both sides"},
-        {.name = "dry-run", .letter = 'n', .about = "print the actions without executing them"},
-        {.name = "max-size", .value = "SIZE", .about = "skip larger files (256m)"},
-        {.name = "delete-all", .about = "delete even if most files of a side would go"},
+        {"watch", NULL, "keep syncing changes of both sides", .letter = 'w'},
+        {"dry-run", NULL, "print the actions without executing them", .letter = 'n'},
+        {"max-size", "SIZE", "skip larger files (256m)"},
+        {"delete-all", NULL, "delete even if most files of a side would go"},
         {.name = NULL},
 };
 

@@ -31,10 +31,10 @@ static void show_state(struct builder *b, struct cli *cli)
 	const struct json_value *template;
 
 	if (server_call(cli, &call, &template) == 0 &&
-	    strcmp(json_text(json_get(template, "state"), ""), "building") == 0)
+	    strcmp(json_get_text(template, "state", ""), "building") == 0)
 		progress_show(&b->progress, cli->arena,
 		              arena_format(cli->arena, "Building template '%s': %s", b->template,
-		                           json_text(json_get(template, "state_text"), "")));
+		                           json_get_text(template, "state_text", "")));
 	arena_reset(cli->arena);
 }
 

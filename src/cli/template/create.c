@@ -106,13 +106,9 @@ int template_set(struct cli *cli)
 }
 
 const struct command_option template_create_options[] = {
-        {.name = "from",
-         .value = "TEMPLATE",
-         .about = "template whose root filesystem is shared and whose recipe is copied",
+        {"from", "TEMPLATE", "template whose root filesystem is shared and whose recipe is copied",
          .completion = COMPLETE_TEMPLATE},
-        {.name = "image",
-         .value = "REF",
-         .about = "image in a registry: docker.io/library/debian:12"},
+        {"image", "REF", "image in a registry: docker.io/library/debian:12"},
         TEMPLATE_LOGIN_OPTION,
         OPTIONS_RECIPE,
         {0},

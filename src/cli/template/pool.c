@@ -12,11 +12,10 @@
 
 static const char *name_cell(struct arena *a, const struct json_value *pool)
 {
-	const char *template = json_text(json_get(pool, "template"), "");
+	const char *template = json_get_text(pool, "template", "");
 
-	return json_bool(json_get(pool, "automatic"), false)
-	               ? arena_format(a, "%s (automatic)", template)
-	               : template;
+	return json_get_bool(pool, "automatic", false) ? arena_format(a, "%s (automatic)", template)
+	                                               : template;
 }
 
 static const struct listing_column columns[] = {
@@ -33,8 +32,8 @@ static void print_problem(struct arena *a, const struct json_value *pool)
 	if (!json_get(problem, "message"))
 		return;
 	(void)fprintf(stderr, "%s: %s\n  -> %s\n", text_out_safe(a, name_cell(a, pool)),
-	              text_out_safe(a, json_text(json_get(problem, "message"), "")),
-	              text_out_safe(a, json_text(json_get(problem, "hint"), "")));
+	              text_out_safe(a, json_get_text(problem, "message", "")),
+	              text_out_safe(a, json_get_text(problem, "hint", "")));
 }
 
 static int pool_ls(struct cli *cli)
@@ -61,9 +60,9 @@ static void print_pool(struct cli *cli, const struct json_value *pool)
 {
 	(void)printf("%s: target %lld, min %lld, max %lld\n",
 	             text_out_safe(cli->arena, cli->args.words[0]),
-	             (long long)json_whole(json_get(pool, "target"), 0),
-	             (long long)json_whole(json_get(pool, "min"), 0),
-	             (long long)json_whole(json_get(pool, "max"), 0));
+	             (long long)json_get_whole(pool, "target", 0),
+	             (long long)json_get_whole(pool, "min", 0),
+	             (long long)json_get_whole(pool, "max", 0));
 }
 
 static int pool_set(struct cli *cli)

@@ -199,9 +199,9 @@ static int write_limits(const struct cli_arguments *args, const struct json_valu
 {
 	const struct sandbox_resources so_far = {
 	        .cpu = json_number(json_get(limits, "cpu"), 0),
-	        .memory_mb = json_whole(json_get(limits, "memory_mb"), 0),
-	        .disk_mb = json_whole(json_get(limits, "disk_mb"), 0),
-	        .pids = json_whole(json_get(limits, "pids"), 0),
+	        .memory_mb = json_get_whole(limits, "memory_mb", 0),
+	        .disk_mb = json_get_whole(limits, "disk_mb", 0),
+	        .pids = json_get_whole(limits, "pids", 0),
 	};
 	struct sandbox_resources layers[] = {{0}, so_far}, r;
 

@@ -9,30 +9,24 @@
 #include "json/json.h"
 
 #define OPTIONS_RECIPE                                                                             \
-	{.name = "description", .value = "TEXT", .about = "description for people"},               \
-	        {.name = "runtime", .value = "TEXT", .about = "label of the template's purpose"},  \
-	        {.name = "isolation",                                                              \
-	         .value = "NAME",                                                                  \
-	         .about = "required isolation; refused if the server has another one"},            \
+	{"description", "TEXT", "description for people"},                                         \
+	        {"runtime", "TEXT", "label of the template's purpose"},                            \
+	        {"isolation", "NAME",                                                              \
+	         "required isolation; refused if the server has another one"},                     \
 	        OPTION_USER, OPTION_WORKDIR, OPTION_ENV,                                           \
-	        {.name = "port",                                                                   \
-	         .letter = 'p',                                                                    \
-	         .value = "NUMBER",                                                                \
-	         .repeats = true,                                                                  \
-	         .about = "port that a server in the sandbox listens on"},                         \
-	        {.name = "warm",                                                                   \
-	         .value = "LANGUAGE[=MODULE,...]",                                                 \
-	         .repeats = true,                                                                  \
-	         .about = "keep an interpreter ready for code: python=numpy,pandas"},              \
+	        {"port", "NUMBER", "port that a server in the sandbox listens on", .letter = 'p',  \
+	         .repeats = true},                                                                 \
+	        {"warm", "LANGUAGE[=MODULE,...]",                                                  \
+	         "keep an interpreter ready for code: python=numpy,pandas", .repeats = true},      \
 	        OPTIONS_RESOURCES,                                                                 \
-	        {.name = "pool",                                                                   \
-	         .value = "TARGET[:MIN[:MAX]]",                                                    \
-	         .about = "number of ready sandboxes; see 'atoll help pool set'"},                 \
+	        {"pool", "TARGET[:MIN[:MAX]]",                                                     \
+	         "number of ready sandboxes; see 'atoll help pool set'"},                          \
 	        OPTIONS_IDLE,                                                                      \
 	{                                                                                          \
-		.name = "clear", .value = "FIELD", .repeats = true,                                \
-		.about = "clear description, runtime, user, workdir, env, ports, entrypoint, "     \
-		         "warm, resources, pool or idle"                                           \
+		"clear", "FIELD",                                                                  \
+		        "clear description, runtime, user, workdir, env, ports, entrypoint, "      \
+		        "warm, resources, pool or idle",                                           \
+		        .repeats = true                                                            \
 	}
 
 /* Whether some but not all limits are given. The server replaces all limits together, so

@@ -132,7 +132,7 @@ static int put_files(struct steps *s, const struct context_files *files, const c
 	path = escaped_path(cli->arena, BUILDS "/files/", hash, "");
 	if (server_get(cli, path, &there) < 0)
 		return -1;
-	return json_bool(json_get(there, "present"), false) ? 0 : upload_files(s, files, path);
+	return json_get_bool(there, "present", false) ? 0 : upload_files(s, files, path);
 }
 
 static const char **source_list(struct arena *a, const struct json_value *source)
@@ -161,14 +161,14 @@ static int open_context(struct steps *s)
 static int add_copy(struct steps *s, const struct json_value *step)
 {
 	struct cli *cli = s->cli;
-	const char *at = json_text(json_get(step, "at"), "copy");
+	const char *at = json_get_text(step, "at", "copy");
 	struct context_files files;
 	const char *hash;
 
 	if (open_context(s) < 0)
 		return -1;
 	if (context_select(&s->context, source_list(cli->arena, json_get(step, "source")),
-	                   json_text(json_get(step, "path"), ""), &files, cli->err) < 0 ||
+	                   json_get_text(step, "path", ""), &files, cli->err) < 0 ||
 	    put_files(s, &files, &hash) < 0)
 		return FAIL_CONTEXT(cli->err, "%s", at);
 	json_begin_object(&s->body, NULL);
@@ -223,8 +223,7 @@ static bool is_overruled(struct cli *cli, const char *name)
 static int make_body(struct steps *s, const struct json_value *file)
 {
 	struct cli *cli = s->cli;
-	const char *name =
-	        arguments_text(&cli->args, "name", json_text(json_get(file, "name"), NULL));
+	const char *name = arguments_text(&cli->args, "name", json_get_text(file, "name", NULL));
 	int64_t timeout_ms = 0;
 
 	if (!name)
@@ -308,13 +307,13 @@ static void show_line(struct build_log_follower *f, struct span line)
 
 	if (json_load(&arena, line, &entry, &ignored) < 0)
 		return;
-	f->next = json_whole(json_get(entry, "line"), f->next) + 1;
+	f->next = json_get_whole(entry, "line", f->next) + 1;
 	if (f->as_json) {
 		(void)printf("%.*s\n", (int)line.size, line.data);
 		return;
 	}
-	text = text_out_safe(&arena, json_text(json_get(entry, "text"), ""));
-	stream = json_text(json_get(entry, "stream"), "");
+	text = text_out_safe(&arena, json_get_text(entry, "text", ""));
+	stream = json_get_text(entry, "stream", "");
 	(void)fprintf(strcmp(stream, "stderr") == 0 ? stderr : stdout, "%s\n", text);
 }
 
@@ -350,7 +349,7 @@ static int read_log(struct cli *cli, struct build_log_follower *f, const char *p
 
 static bool has_ended(const struct json_value *build)
 {
-	const char *status = json_text(json_get(build, "status"), "");
+	const char *status = json_get_text(build, "status", "");
 
 	return strcmp(status, "waiting") != 0 && strcmp(status, "building") != 0;
 }
@@ -402,16 +401,15 @@ static int follow_watched(struct cli *cli, const char *path, const struct json_v
 
 static int tell_end(struct cli *cli, const struct json_value *build)
 {
-	const char *status = json_text(json_get(build, "status"), "");
-	int64_t exit_code = json_whole(json_get(build, "exit_code"), -1);
+	const char *status = json_get_text(build, "status", "");
+	int64_t exit_code = json_get_whole(build, "exit_code", -1);
 
 	if (cli->json)
 		print_json(build);
 	if (strcmp(status, "ready") == 0)
 		return 0;
-	(void)FAIL(cli->err, ERROR_CONFLICT, "build '%.64s': %s",
-	           json_text(json_get(build, "name"), ""),
-	           json_text(json_get(build, "message"), status));
+	(void)FAIL(cli->err, ERROR_CONFLICT, "build '%.64s': %s", json_get_text(build, "name", ""),
+	           json_get_text(build, "message", status));
 	if (exit_code < 1 || exit_code > 255)
 		return -1;
 	/* As if the command had run here. */
@@ -432,31 +430,21 @@ int template_build_steps(struct cli *cli)
 	call.body = buf_text(&s.body);
 	if (server_call(cli, &call, &build) < 0)
 		return FAIL_CONTEXT(cli->err, "build");
-	path = escaped_path(cli->arena, BUILDS "/", json_text(json_get(build, "id"), ""), "");
+	path = escaped_path(cli->arena, BUILDS "/", json_get_text(build, "id", ""), "");
 	if (follow_watched(cli, path, &build) < 0)
 		return -1;
 	return tell_end(cli, build);
 }
 
 const struct command_option template_build_options[] = {
-        {.name = "file",
-         .letter = 'f',
-         .value = "FILE",
-         .about = "a Dockerfile, or steps as JSON",
+        {"file", "FILE", "a Dockerfile, or steps as JSON", .letter = 'f',
          .completion = COMPLETE_FILE},
-        {.name = "name", .value = "NAME", .about = "name of the template"},
-        {.name = "from",
-         .value = "TEMPLATE",
-         .about = "base template, instead of the file's",
+        {"name", "NAME", "name of the template"},
+        {"from", "TEMPLATE", "base template, instead of the file's",
          .completion = COMPLETE_TEMPLATE},
-        {.name = "build-arg",
-         .value = "NAME=VALUE",
-         .about = "value of an ARG in the Dockerfile",
-         .repeats = true},
-        {.name = "no-cache", .about = "execute every step, even if it is cached"},
-        {.name = "no-internet", .about = "run steps without the internet"},
-        {.name = "timeout",
-         .value = "DURATION",
-         .about = "time limit of the whole build (default 1h)"},
+        {"build-arg", "NAME=VALUE", "value of an ARG in the Dockerfile", .repeats = true},
+        {"no-cache", NULL, "execute every step, even if it is cached"},
+        {"no-internet", NULL, "run steps without the internet"},
+        {"timeout", "DURATION", "time limit of the whole build (default 1h)"},
         {0},
 };

@@ -38,7 +38,7 @@ static int print_names(struct cli *cli)
 		return -1;
 	items = answer_items(answer);
 	for (size_t i = 0; i < json_count(items); i++)
-		(void)printf("%s\n", json_text(json_get(json_item_at(items, i), "name"), ""));
+		(void)printf("%s\n", json_get_text(json_item_at(items, i), "name", ""));
 	return 0;
 }
 
@@ -51,7 +51,7 @@ static int template_ls(struct cli *cli)
 
 static void print_added(UNUSED struct cli *cli, const struct json_value *answer)
 {
-	(void)printf("%lld added\n", (long long)json_whole(json_get(answer, "added"), 0));
+	(void)printf("%lld added\n", (long long)json_get_whole(answer, "added", 0));
 }
 
 /* The first sandbox of a template builds it, so this makes one and deletes it. */
@@ -159,11 +159,11 @@ static int template_import(struct cli *cli)
 }
 
 static const struct command_option ls_options[] = {
-        {.name = "names", .about = "print only names, for completion; does not start a server"},
+        {"names", NULL, "print only names, for completion; does not start a server"},
         {0},
 };
 static const struct command_option import_options[] = {
-        {.name = "format", .value = "FORMAT", .about = "tar, oci, docker-archive or backup"},
+        {"format", "FORMAT", "tar, oci, docker-archive or backup"},
         TEMPLATE_LOGIN_OPTION,
         {0},
 };

@@ -23,8 +23,8 @@ MUST_CHECK int template_build_steps(struct cli *cli);
 #define TEMPLATE_PASSWORD "ATOLL_REGISTRY_PASSWORD"
 #define TEMPLATE_LOGIN_OPTION                                                                      \
 	{                                                                                          \
-		.name = "login", .value = "USER",                                                  \
-		.about = "user at the image's registry; the password is in " TEMPLATE_PASSWORD     \
+		"login", "USER",                                                                   \
+		        "user at the image's registry; the password is in " TEMPLATE_PASSWORD      \
 	}
 MUST_CHECK int template_add_login(struct cli *cli, struct buf *body);
 

@@ -14,10 +14,10 @@ int cast_parse_head(struct arena *a, struct span line, int64_t *ret_columns, int
 
 	if (json_load(a, line, &head, err) < 0)
 		return FAIL_CONTEXT(err, "the first line is not the header of a recording");
-	if (json_whole(json_get(head, "version"), 0) != 2)
+	if (json_get_whole(head, "version", 0) != 2)
 		return FAIL(err, ERROR_INVALID, "not an asciicast of version 2");
-	*ret_columns = json_whole(json_get(head, "width"), 80);
-	*ret_rows = json_whole(json_get(head, "height"), 24);
+	*ret_columns = json_get_whole(head, "width", 80);
+	*ret_rows = json_get_whole(head, "height", 24);
 	return 0;
 }
 

@@ -130,11 +130,8 @@ static int run_replay(struct cli *cli)
 }
 
 static const struct command_option options[] = {
-        {.name = "speed", .letter = 's', .value = "FACTOR", .about = "2 = twice as fast"},
-        {.name = "idle-limit",
-         .letter = 'i',
-         .value = "DURATION",
-         .about = "longest pause, such as 2s"},
+        {"speed", "FACTOR", "2 = twice as fast", .letter = 's'},
+        {"idle-limit", "DURATION", "longest pause, such as 2s", .letter = 'i'},
         {0},
 };
 

@@ -98,10 +98,10 @@ static void on_message(void *context, bool text, struct span message)
 		return;
 	}
 	if (json_load(&arena, message, &event, &err) < 0 ||
-	    strcmp(json_text(json_get(event, "type"), ""), "exit") != 0)
+	    strcmp(json_get_text(event, "type", ""), "exit") != 0)
 		return;
 	t->ended = true;
-	t->status = (int)json_whole(json_get(event, "exit_code"), 0) & 0xFF;
+	t->status = (int)json_get_whole(event, "exit_code", 0) & 0xFF;
 }
 
 static int send_size(struct local_terminal *t)
@@ -246,7 +246,7 @@ static int open_terminal(struct local_terminal *t, const struct terminal_options
 	call.body = body_of(t->cli, options, env);
 	if (server_call(t->cli, &call, &answer) < 0)
 		return -1;
-	path = json_text(json_get(answer, "path"), NULL);
+	path = json_get_text(answer, "path", NULL);
 	if (!path)
 		return FAIL(t->cli->err, ERROR_UNAVAILABLE, "the server opened no terminal");
 	path = arena_format(t->cli->arena, "%s%s%s", path,

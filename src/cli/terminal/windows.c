@@ -78,7 +78,7 @@ static int window_open(struct cli *cli)
 
 static void print_screen(UNUSED struct cli *cli, const struct json_value *screen)
 {
-	(void)fputs(json_text(json_get(screen, "text"), ""), stdout);
+	(void)fputs(json_get_text(screen, "text", ""), stdout);
 }
 
 static int wait_of(struct cli *cli, int64_t *ret_ms)
@@ -108,8 +108,7 @@ static int window_keys(struct cli *cli)
 	if (cli_connect(cli) < 0 || server_call(cli, &call, &screen) < 0)
 		return -1;
 	plain_print(cli, screen);
-	return strcmp(json_text(json_get(screen, "reason"), ""), "timeout") == 0 ? STATUS_RUNNING
-	                                                                         : 0;
+	return strcmp(json_get_text(screen, "reason", ""), "timeout") == 0 ? STATUS_RUNNING : 0;
 }
 
 static int window_run(struct cli *cli)
@@ -131,10 +130,10 @@ static int window_run(struct cli *cli)
 	if (cli->json)
 		print_json(result);
 	else
-		(void)fputs(json_text(json_get(result, "output"), ""), stdout);
-	if (json_bool(json_get(result, "running"), false))
+		(void)fputs(json_get_text(result, "output", ""), stdout);
+	if (json_get_bool(result, "running", false))
 		return STATUS_RUNNING;
-	return (int)json_whole(json_get(result, "exit_code"), 0) & 0xFF;
+	return (int)json_get_whole(result, "exit_code", 0) & 0xFF;
 }
 
 /* ---- the commands ---- */
@@ -143,34 +142,24 @@ static const struct command_option open_options[] = {
         OPTION_ENV,
         OPTION_WORKDIR,
         OPTION_USER,
-        {.name = "take-over", .about = "make the other viewers read-only"},
-        {.name = "read-only", .about = "attach read-only"},
-        {.name = "record", .about = "record the window from now on"},
+        {"take-over", NULL, "make the other viewers read-only"},
+        {"read-only", NULL, "attach read-only"},
+        {"record", NULL, "record the window from now on"},
         {0},
 };
 static const struct command_option screen_options[] = {
-        {.name = "ansi", .about = "include colours and cursor", .member = "form=ansi"},
+        {"ansi", NULL, "include colours and cursor", .member = "form=ansi"},
         {0},
 };
 static const struct command_option run_options[] = {
-        {.name = "wait",
-         .letter = 'w',
-         .value = "DURATION",
-         .about = "stop waiting after this time (30s): exit status 124"},
+        {"wait", "DURATION", "stop waiting after this time (30s): exit status 124", .letter = 'w'},
         {0},
 };
 static const struct command_option keys_options[] = {
-        {.name = "until",
-         .letter = 'u',
-         .value = "TEXT",
-         .about = "wait until the screen shows TEXT"},
-        {.name = "quiet",
-         .value = "DURATION",
-         .about = "wait until there was no output for this time (300ms without --until)"},
-        {.name = "wait",
-         .letter = 'w',
-         .value = "DURATION",
-         .about = "longest wait (10s): exit status 124"},
+        {"until", "TEXT", "wait until the screen shows TEXT", .letter = 'u'},
+        {"quiet", "DURATION",
+         "wait until there was no output for this time (300ms without --until)"},
+        {"wait", "DURATION", "longest wait (10s): exit status 124", .letter = 'w'},
         {0},
 };
 

@@ -26,14 +26,12 @@ static const struct listing_column columns[] = {
 };
 
 static const struct command_option ls_options[] = {
-        {.name = "state",
-         .value = "STATE",
-         .about = "pending (the default), approved, refused, used or any",
+        {"state", "STATE", "pending (the default), approved, refused, used or any",
          .otherwise = "pending"},
         {0},
 };
 static const struct command_option decide_options[] = {
-        {.name = "note", .value = "TEXT", .about = "message to the caller"},
+        {"note", "TEXT", "message to the caller"},
         {0},
 };
 static const struct cli_command children[] = {

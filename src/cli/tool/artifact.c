@@ -62,18 +62,13 @@ static int artifact_get(struct cli *cli)
 /* ---- the table ---- */
 
 static const struct command_option ls_options[] = {
-        {.name = "sandbox",
-         .letter = 's',
-         .value = "SANDBOX",
-         .about = "only artifacts of this sandbox; a deleted one by its id",
-         .completion = COMPLETE_SANDBOX},
-        {.name = "run", .value = "RUN", .about = "only artifacts of this run"},
+        {"sandbox", "SANDBOX", "only artifacts of this sandbox; a deleted one by its id",
+         .letter = 's', .completion = COMPLETE_SANDBOX},
+        {"run", "RUN", "only artifacts of this run"},
         {0},
 };
 static const struct command_option keep_options[] = {
-        {.name = "for",
-         .value = "TIME",
-         .about = "lifetime, such as 24h or 7d (default: the project's)",
+        {"for", "TIME", "lifetime, such as 24h or 7d (default: the project's)",
          .member = "keep_seconds"},
         {0},
 };

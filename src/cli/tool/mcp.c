@@ -211,8 +211,7 @@ static bool pass_notification(struct bridge *b, struct http_client **client, con
 	    !json_get(message, "method"))
 		return false;
 	value = json_get(json_get(message, "params"), "requestId");
-	if (strcmp(json_text(json_get(message, "method"), ""), "notifications/cancelled") == 0 &&
-	    value) {
+	if (strcmp(json_get_text(message, "method", ""), "notifications/cancelled") == 0 && value) {
 		json_print(&id, value, 0);
 		drop_waiting(b, buf_span(&id));
 	}
@@ -298,19 +297,13 @@ static int run_mcp(struct cli *cli)
 }
 
 static const struct command_option options[] = {
-        {.name = "sandbox",
-         .letter = 's',
-         .value = "SANDBOX",
-         .about = "id or name of the sandbox that tools use",
+        {"sandbox", "SANDBOX", "id or name of the sandbox that tools use", .letter = 's',
          .completion = COMPLETE_SANDBOX},
-        {.name = "lease",
-         .value = "KEY",
-         .about = "the lease whose sandbox they use, made on first use (default: the key's own)"},
-        {.name = "config", .value = "NAME", .about = "sandbox config that limits the tools"},
-        {.name = "conversation", .value = "ID", .about = "conversation that owns background jobs"},
-        {.name = "origin",
-         .value = "JSON",
-         .about = "origin of the calls, for reports of jobs and approvals"},
+        {"lease", "KEY",
+         "the lease whose sandbox they use, made on first use (default: the key's own)"},
+        {"config", "NAME", "sandbox config that limits the tools"},
+        {"conversation", "ID", "conversation that owns background jobs"},
+        {"origin", "JSON", "origin of the calls, for reports of jobs and approvals"},
         {0},
 };
 

@@ -180,8 +180,8 @@ static int skill_add(struct cli *cli)
 		print_json(kept);
 	else
 		(void)printf("%s: %lld files\n",
-		             text_out_safe(cli->arena, json_text(json_get(kept, "name"), "")),
-		             (long long)json_whole(json_get(kept, "files"), 0));
+		             text_out_safe(cli->arena, json_get_text(kept, "name", "")),
+		             (long long)json_get_whole(kept, "files", 0));
 	return 0;
 }
 
@@ -197,13 +197,9 @@ static const struct listing_column columns[] = {
 /* ---- the table ---- */
 
 static const struct command_option add_options[] = {
-        {.name = "name",
-         .letter = 'n',
-         .value = "NAME",
-         .about = "name of the skill (default: the folder's)"},
-        {.name = "description",
-         .value = "TEXT",
-         .about = "when to use the skill (default: the description in " MAIN_FILE ")"},
+        {"name", "NAME", "name of the skill (default: the folder's)", .letter = 'n'},
+        {"description", "TEXT",
+         "when to use the skill (default: the description in " MAIN_FILE ")"},
         {0},
 };
 static const struct cli_command children[] = {

@@ -28,8 +28,8 @@ static int list_tools(struct cli *cli)
 	}
 	table_init(&table, cli->arena, head);
 	for (size_t i = 0; i < json_count(items); i++) {
-		table_add(&table, json_text(json_get(json_item_at(items, i), "name"), NULL));
-		table_add(&table, json_text(json_get(json_item_at(items, i), "title"), NULL));
+		table_add(&table, json_get_text(json_item_at(items, i), "name", NULL));
+		table_add(&table, json_get_text(json_item_at(items, i), "title", NULL));
 	}
 	table_print(&table, stdout);
 	return 0;
@@ -42,7 +42,7 @@ static const struct json_value *find_schema(const struct json_value *answer, con
 	const struct json_value *items = json_get(answer, "tools");
 
 	for (size_t i = 0; i < json_count(items); i++)
-		if (strcmp(json_text(json_get(json_item_at(items, i), "name"), ""), name) == 0)
+		if (strcmp(json_get_text(json_item_at(items, i), "name", ""), name) == 0)
 			return json_get(json_get(json_item_at(items, i), "inputSchema"),
 			                "properties");
 	return NULL;
@@ -73,7 +73,7 @@ static int add_argument(struct cli *cli, const struct json_value *schema, const 
 	member = json_get(schema, name);
 	if (!member)
 		return fail_argument(cli, schema, word);
-	type = json_text(json_get(member, "type"), "");
+	type = json_get_text(member, "type", "");
 	if (strcmp(type, "string") == 0) {
 		json_add_span(input, name, value);
 		return 0;
@@ -116,26 +116,25 @@ static int request_body(struct cli *cli, const struct buf *input, struct buf *bo
 
 static void print_content(struct cli *cli, const struct json_value *item)
 {
-	const char *type = json_text(json_get(item, "type"), "");
+	const char *type = json_get_text(item, "type", "");
 	const struct json_value *from = json_get(item, "resource");
 
 	if (strcmp(type, "text") == 0) {
-		const char *text = json_text(json_get(item, "text"), "");
+		const char *text = json_get_text(item, "text", "");
 		size_t size = strlen(text);
 
 		(void)printf("%s%s", text, size == 0 || text[size - 1] == '\n' ? "" : "\n");
 		return;
 	}
-	(void)printf("[%s; --json shows its bytes]\n",
-	             text_out_safe(cli->arena,
-	                           json_text(json_get(from ? from : item, "mimeType"), type)));
+	(void)printf(
+	        "[%s; --json shows its bytes]\n",
+	        text_out_safe(cli->arena, json_get_text(from ? from : item, "mimeType", type)));
 }
 
 static int print_result(struct cli *cli, const struct json_value *answer)
 {
 	const struct json_value *content = json_get(answer, "content");
-	int64_t status =
-	        json_whole(json_get(json_get(answer, "structuredContent"), "exit_code"), 0);
+	int64_t status = json_get_whole(json_get(answer, "structuredContent"), "exit_code", 0);
 
 	if (cli->json)
 		print_json(answer);
@@ -176,19 +175,13 @@ static int run_tool(struct cli *cli)
 }
 
 static const struct command_option options[] = {
-        {.name = "sandbox",
-         .letter = 's',
-         .value = "SANDBOX",
-         .about = "id or name of the sandbox to act in",
+        {"sandbox", "SANDBOX", "id or name of the sandbox to act in", .letter = 's',
          .completion = COMPLETE_SANDBOX},
-        {.name = "lease",
-         .value = "KEY",
-         .about = "the lease whose sandbox to use, made on first use (default " LEASE_DEFAULT ")"},
-        {.name = "config", .value = "NAME", .about = "sandbox config that limits the tools"},
-        {.name = "conversation", .value = "ID", .about = "conversation that owns background jobs"},
-        {.name = "origin",
-         .value = "JSON",
-         .about = "origin of the call, for reports of jobs and approvals"},
+        {"lease", "KEY",
+         "the lease whose sandbox to use, made on first use (default " LEASE_DEFAULT ")"},
+        {"config", "NAME", "sandbox config that limits the tools"},
+        {"conversation", "ID", "conversation that owns background jobs"},
+        {"origin", "JSON", "origin of the call, for reports of jobs and approvals"},
         {0},
 };
 

@@ -6,11 +6,11 @@
 #include "cli/core/command.h"
 
 static const struct command_option options[] = {
-        {.name = "all", .letter = 'a', .about = "a switch"},
-        {.name = "env", .letter = 'e', .value = "K=V", .repeats = true, .about = "a list"},
-        {.name = "memory", .letter = 'm', .value = "SIZE", .about = "a size"},
-        {.name = "idle-exit", .value = "DURATION", .about = "two words"},
-        {.name = "cpu", .value = "NUMBER", .about = "a number"},
+        {"all", NULL, "a switch", .letter = 'a'},
+        {"env", "K=V", "a list", .letter = 'e', .repeats = true},
+        {"memory", "SIZE", "a size", .letter = 'm'},
+        {"idle-exit", "DURATION", "two words"},
+        {"cpu", "NUMBER", "a number"},
         {0},
 };
 static const struct cli_command plain = {
