@@ -27,9 +27,8 @@ static int set_role(struct options_parser *p, const char *value, struct error *e
 	return FAIL(err, ERROR_INVALID, "'%s' is neither supervisor, api nor names", value);
 }
 
-static int set_config_file(struct options_parser *p, const char *value, struct error *err)
+static int set_config_file(struct options_parser *p, const char *value, UNUSED struct error *err)
 {
-	(void)err;
 	p->options->config_file = value;
 	return 0;
 }

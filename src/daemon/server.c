@@ -349,13 +349,12 @@ static int open_server(struct api_process *p, struct error *err)
 
 /* ---- signals and time ---- */
 
-static void on_signal(void *context, uint32_t events)
+static void on_signal(void *context, UNUSED uint32_t events)
 {
 	struct api_process *p = context;
 	struct signalfd_siginfo info;
 	struct error err;
 
-	(void)events;
 	while (read(p->signal_fd, &info, sizeof(info)) == sizeof(info)) {
 		if (info.ssi_signo != SIGHUP)
 			drain_begin(&p->drain, &p->api);

@@ -153,12 +153,12 @@ static const sqlite3_io_methods log_methods = {
         .xDeviceCharacteristics = file_traits,
 };
 
-static int file_open(sqlite3_vfs *system, const char *name, sqlite3_file *file, int flags, int *out)
+static int file_open(UNUSED sqlite3_vfs *system, const char *name, sqlite3_file *file, int flags,
+                     int *out)
 {
 	struct log_file *log = log_of(file);
 	int result;
 
-	(void)system;
 	if (!(flags & SQLITE_OPEN_WAL))
 		return real_system->xOpen(real_system, name, file, flags, out);
 	*log = (struct log_file){.real = (sqlite3_file *)(void *)(log + 1)};
@@ -201,9 +201,8 @@ int log_file_commit(sqlite3_stmt *commit)
 	return result;
 }
 
-static int full_name(sqlite3_vfs *vfs, const char *name, int size, char *out)
+static int full_name(UNUSED sqlite3_vfs *vfs, const char *name, int size, char *out)
 {
-	(void)vfs;
 	return reach_full_name(real_system, name, size, out);
 }
 

@@ -24,9 +24,8 @@ int reach_full_name(sqlite3_vfs *usual, const char *name, int size, char *out)
 	return SQLITE_OK;
 }
 
-static int full_name(sqlite3_vfs *vfs, const char *name, int size, char *out)
+static int full_name(UNUSED sqlite3_vfs *vfs, const char *name, int size, char *out)
 {
-	(void)vfs;
 	return reach_full_name(real_system, name, size, out);
 }
 
