@@ -75,7 +75,7 @@ static void collect_shape(struct shape_set *set, const struct json_shape *shape)
 	}
 	assert(set->count < SHAPES_MAX);
 	set->shapes[set->count++] = shape;
-	for (const struct json_member *m = shape->members; m->kind != JSON_END_OF_SHAPE; m++)
+	for (const struct json_member *m = shape->members; m < json_shape_end(shape); m++)
 		collect_shape(set, m->of);
 }
 
@@ -127,7 +127,7 @@ static void write_query_parameters(struct buf *out, const struct json_shape *que
 	if (json_load(&a, buf_span(&schema), &whole, &err) < 0)
 		return;
 	properties = json_get(whole, "properties");
-	for (const struct json_member *m = query->members; m->kind != JSON_END_OF_SHAPE; m++) {
+	for (const struct json_member *m = query->members; m < json_shape_end(query); m++) {
 		const char *name = json_member_name(m);
 
 		buf_addf(out, "%s{\"name\":\"%s\",\"in\":\"query\",\"required\":%s,\"schema\":",
@@ -179,7 +179,8 @@ static bool needs_body(const struct route *route, const struct body_media *media
 		return true;
 	if (!route->body)
 		return false;
-	for (const struct json_member *m = route->body->members; m->kind != JSON_END_OF_SHAPE; m++)
+	for (const struct json_member *m = route->body->members; m < json_shape_end(route->body);
+	     m++)
 		if (m->flags & JSON_REQUIRED)
 			return true;
 	return false;

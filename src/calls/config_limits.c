@@ -13,7 +13,6 @@ static const struct json_member config_limit_shape_members[] = {
         JSON_WHOLE_MEMBER(config_limit_members, memory_mb, .name = "memoryLimit"),
         JSON_WHOLE_MEMBER(config_limit_members, output_limit_bytes, .name = "outputLimitBytes"),
         JSON_TEXT_LIST_MEMBER(config_limit_members, runtimes, .max = 8),
-        JSON_END,
 };
 static JSON_OPEN_SHAPE(config_limit_shape, "SandboxConfigLimits", config_limit_members,
                        "What a config limits");

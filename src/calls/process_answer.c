@@ -33,7 +33,6 @@ static const struct json_member process_shape_members[] = {
         JSON_TEXT_MEMBER(process_answer, user),
         JSON_TEXT_MEMBER(process_answer, cwd),
         JSON_TEXT_LIST_MEMBER(process_answer, args),
-        JSON_END,
 };
 JSON_SHAPE(process_shape, "Process", process_answer, "A command that was started in a sandbox");
 

@@ -49,7 +49,6 @@ static const struct json_member code_error_shape_members[] = {
         JSON_TEXT_MEMBER(code_error, name, .example = "ZeroDivisionError"),
         JSON_TEXT_MEMBER(code_error, value),
         JSON_TEXT_MEMBER(code_error, traceback),
-        JSON_END,
 };
 static JSON_SHAPE(code_error_shape, "CodeError", code_error, "How a block of code failed");
 static const struct json_member result_shape_members[] = {
@@ -66,7 +65,6 @@ static const struct json_member result_shape_members[] = {
                            .about = "null when the block did not fail"),
         JSON_LIST_MEMBER(result, artifacts, &stored_artifact_shape, .flags = JSON_OMIT_EMPTY,
                          .about = "files that were stored, when the call asked for it"),
-        JSON_END,
 };
 JSON_SHAPE(result_shape, "Result", result, "The result of a command");
 
@@ -77,7 +75,6 @@ static const struct json_member gateway_result_shape_members[] = {
                 .about = "files of the workspace that were made or changed during the call: "
                          "path (in the workspace), size and media_type; when "
                          "the call asked to store them, the stored artifacts"),
-        JSON_END,
 };
 JSON_SHAPE(gateway_result_shape, "GatewayResult", result,
            "The result of a command, and the files it left");
@@ -98,7 +95,6 @@ static const struct json_member file_entry_shape_members[] = {
         JSON_WHOLE_MEMBER(file_entry, gid),
         JSON_TIME_MEMBER(file_entry, modified_at),
         JSON_TEXT_MEMBER(file_entry, link, .flags = JSON_NULLABLE, .about = "target of a symlink"),
-        JSON_END,
 };
 JSON_SHAPE(file_entry_shape, "FileEntry", file_entry, "A file or folder");
 
@@ -112,7 +108,6 @@ static const struct json_member file_list_shape_members[] = {
         JSON_BOOL_MEMBER(file_list, truncated),
         JSON_WHOLE_MEMBER(file_list, listed_at_ms,
                           .about = "of GET: time of the request, unix ms by the sandbox's clock"),
-        JSON_END,
 };
 JSON_SHAPE(file_list_shape, "FileList", file_list, "Files and folders");
 
@@ -133,7 +128,6 @@ static const struct json_member file_content_shape_members[] = {
         JSON_WHOLE_MEMBER(file_content, next_offset, .flags = JSON_NULLABLE,
                           .about = "start of the next page; null at the end"),
         JSON_BOOL_MEMBER(file_content, truncated, .about = "the file has more"),
-        JSON_END,
 };
 JSON_SHAPE(file_content_shape, "FileContent", file_content, "Bytes of a file inside JSON");
 
@@ -142,6 +136,5 @@ struct count_answer {
 };
 static const struct json_member count_shape_members[] = {
         JSON_WHOLE_MEMBER(count_answer, count),
-        JSON_END,
 };
 JSON_SHAPE(count_shape, "Count", count_answer, "Number of entries or bytes");

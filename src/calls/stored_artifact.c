@@ -29,7 +29,6 @@ static const struct json_member stored_artifact_shape_members[] = {
                          .about = "path on this server that gives its bytes without a key; null "
                                   "for a key without sandbox:write"),
         JSON_TIME_MEMBER(stored_artifact, url_expires_at, .flags = JSON_NULLABLE),
-        JSON_END,
 };
 JSON_SHAPE(stored_artifact_shape, "StoredArtifact", stored_artifact, "A stored file of a sandbox");
 

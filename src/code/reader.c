@@ -60,7 +60,6 @@
 static const struct json_member code_result_shape_members[] = {
         JSON_BOOL_MEMBER(code_result, is_main, .about = "the value of the last expression"),
         RESULT_ROWS(code_result, ),
-        JSON_END,
 };
 JSON_SHAPE(code_result_shape, "CodeResult", code_result,
            "What a block of code shows, in every form that it has");
@@ -83,7 +82,6 @@ static const struct json_member message_shape_members[] = {
         JSON_TEXT_MEMBER(kernel_message, value),
         JSON_TEXT_MEMBER(kernel_message, traceback),
         RESULT_ROWS(kernel_message, result.),
-        JSON_END,
 };
 static JSON_SHAPE(message_shape, "KernelMessage", kernel_message, "What a kernel tells");
 

@@ -16,7 +16,6 @@ static const struct json_member manifest_shape_members[] = {
         JSON_TEXT_MEMBER(backup_manifest, template_digest, .flags = JSON_REQUIRED,
                          .max = BACKUP_DIGEST_SIZE - 1),
         JSON_RAW_MEMBER(backup_manifest, snapshot, .flags = JSON_REQUIRED),
-        JSON_END,
 };
 static JSON_SHAPE(manifest_shape, "BackupManifest", backup_manifest,
                   "What a backup says of itself");
@@ -27,7 +26,6 @@ struct end_document {
 static const struct json_member end_shape_members[] = {
         JSON_TEXT_MEMBER(end_document, digest, .flags = JSON_REQUIRED,
                          .max = BACKUP_DIGEST_SIZE - 1),
-        JSON_END,
 };
 static JSON_SHAPE(end_shape, "BackupEnd", end_document, "Tells that a backup is whole");
 
@@ -43,7 +41,6 @@ static const struct json_member outcome_shape_members[] = {
         JSON_WHOLE_MEMBER(outcome_document, entries),
         JSON_WHOLE_MEMBER(outcome_document, bytes),
         JSON_RAW_MEMBER(outcome_document, manifest),
-        JSON_END,
 };
 static JSON_SHAPE(outcome_shape, "BackupOutcome", outcome_document, "What was found in a backup");
 

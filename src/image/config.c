@@ -18,13 +18,9 @@ struct config_file {
 };
 
 static const struct json_member config_file_shape_members[] = {
-        JSON_RAW_MEMBER(config_file, env),
-        JSON_RAW_MEMBER(config_file, entrypoint),
-        JSON_RAW_MEMBER(config_file, ports),
-        JSON_TEXT_MEMBER(config_file, user),
-        JSON_TEXT_MEMBER(config_file, workdir),
-        JSON_WHOLE_MEMBER(config_file, size_bytes),
-        JSON_END,
+        JSON_RAW_MEMBER(config_file, env),      JSON_RAW_MEMBER(config_file, entrypoint),
+        JSON_RAW_MEMBER(config_file, ports),    JSON_TEXT_MEMBER(config_file, user),
+        JSON_TEXT_MEMBER(config_file, workdir), JSON_WHOLE_MEMBER(config_file, size_bytes),
 };
 static JSON_SHAPE(config_file_shape, "TemplateFile", config_file,
                   "What a template's root filesystem says of itself");

@@ -34,7 +34,6 @@ static const struct json_member job_origin_shape_members[] = {
                          .about = "github: OWNER/NAME"),
         JSON_TEXT_MEMBER(job_origin, issue, .max = 20, .flags = JSON_OMIT_EMPTY,
                          .about = "github: number of the issue or pull request"),
-        JSON_END,
 };
 JSON_SHAPE(job_origin_shape, "JobOrigin", job_origin,
            "Where the turn came from, and so where the end of the job is told");

@@ -18,7 +18,6 @@
 #include "base/span.h"
 
 enum json_kind {
-	JSON_END_OF_SHAPE,
 	JSON_TEXT,      /* const char *; NULL = absent */
 	JSON_BYTES,     /* struct span of any bytes, NUL included; written as base64 */
 	JSON_WHOLE,     /* int64_t */
@@ -81,12 +80,18 @@ struct json_shape {
 	const char *about;
 	size_t size; /* of the C struct */
 	const struct json_member *members;
+	size_t member_count;
 	/* Offset of a uint64_t whose bit i is set when row i was present (for PATCH and for
 	 * defaults other than zero); SIZE_MAX = none. */
 	size_t present_offset;
 	/* For foreign documents: unknown members are ignored, and null means absent. */
 	bool is_open;
 };
+
+static inline const struct json_member *json_shape_end(const struct json_shape *shape)
+{
+	return shape->members + shape->member_count;
+}
 
 #define JSON_ROW_(kind_, struct_, member_, ctype_, ...)                                            \
 	{                                                                                          \
@@ -111,35 +116,26 @@ struct json_shape {
 #define JSON_RAW_MEMBER(s, m, ...) JSON_ROW_(JSON_RAW, s, m, struct span, __VA_ARGS__)
 #define JSON_TIME_MEMBER(s, m, ...) JSON_ROW_(JSON_TIME, s, m, int64_t, __VA_ARGS__)
 /* For a JSON name that differs from the C name add .name = "outputLimitBytes". */
-#define JSON_END                                                                                   \
-	{                                                                                          \
-		.kind = JSON_END_OF_SHAPE                                                          \
-	}
-#define JSON_SHAPE(variable, json_name, struct_, about_)                                           \
+/* A shape of the rows variable_members. */
+#define JSON_SHAPE_(variable, json_name, struct_, about_, ...)                                     \
 	const struct json_shape variable = {.name = (json_name),                                   \
 	                                    .about = (about_),                                     \
 	                                    .size = sizeof(struct struct_),                        \
 	                                    .members = variable##_members,                         \
-	                                    .present_offset = SIZE_MAX}
-
-#define JSON_OPEN_SHAPE(variable, json_name, struct_, about_)                                      \
-	const struct json_shape variable = {.name = (json_name),                                   \
-	                                    .about = (about_),                                     \
-	                                    .size = sizeof(struct struct_),                        \
-	                                    .members = variable##_members,                         \
-	                                    .present_offset = SIZE_MAX,                            \
-	                                    .is_open = true}
-
-/* The same for a struct with bits in its member `present`. */
-#define JSON_BITS_SHAPE(variable, json_name, struct_, about_, ...)                                 \
-	const struct json_shape variable = {.name = (json_name),                                   \
-	                                    .about = (about_),                                     \
-	                                    .size = sizeof(struct struct_),                        \
-	                                    .members = variable##_members,                         \
-	                                    .present_offset = offsetof(struct struct_, present),   \
+	                                    .member_count = COUNT_OF(variable##_members),          \
 	                                    __VA_ARGS__}
+#define JSON_SHAPE(variable, json_name, struct_, about_)                                           \
+	JSON_SHAPE_(variable, json_name, struct_, about_, .present_offset = SIZE_MAX)
+#define JSON_OPEN_SHAPE(variable, json_name, struct_, about_)                                      \
+	JSON_SHAPE_(variable, json_name, struct_, about_, .present_offset = SIZE_MAX,              \
+	            .is_open = true)
+/* The same for a struct with bits in its member `present`. */
+#define JSON_BITS_SHAPE(variable, json_name, struct_, about_)                                      \
+	JSON_SHAPE_(variable, json_name, struct_, about_,                                          \
+	            .present_offset = offsetof(struct struct_, present))
 #define JSON_OPEN_BITS_SHAPE(variable, json_name, struct_, about_)                                 \
-	JSON_BITS_SHAPE(variable, json_name, struct_, about_, .is_open = true)
+	JSON_SHAPE_(variable, json_name, struct_, about_,                                          \
+	            .present_offset = offsetof(struct struct_, present), .is_open = true)
 
 /* Zeroes `out` first (shape->size bytes). An empty body counts as {}. A member may be spelled
  * memory_mb or memoryMb; giving both spellings requires equal values. */

@@ -119,7 +119,7 @@ static void write_required(struct buf *out, const struct json_shape *shape)
 {
 	bool is_first = true;
 
-	for (const struct json_member *m = shape->members; m->kind != JSON_END_OF_SHAPE; m++) {
+	for (const struct json_member *m = shape->members; m < json_shape_end(shape); m++) {
 		if (!(m->flags & JSON_REQUIRED))
 			continue;
 		if (is_first)
@@ -138,7 +138,7 @@ static void write_shape(struct buf *out, const struct json_shape *shape, shape_w
 	if (shape->about)
 		json_add_text(out, "description", shape->about);
 	json_begin_object(out, "properties");
-	for (const struct json_member *m = shape->members; m->kind != JSON_END_OF_SHAPE; m++) {
+	for (const struct json_member *m = shape->members; m < json_shape_end(shape); m++) {
 		json_add_name(out, json_member_name(m));
 		write_member(out, m, write);
 	}

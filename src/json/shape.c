@@ -100,7 +100,7 @@ static int fail_unknown_at(const struct json_shape *shape, const struct member_p
 {
 	AUTO(buf_done) struct buf names = BUF(ERROR_HINT_MAX);
 
-	for (const struct json_member *m = shape->members; m->kind != JSON_END_OF_SHAPE; m++)
+	for (const struct json_member *m = shape->members; m < json_shape_end(shape); m++)
 		buf_addf(&names, "%s%s", names.size > 0 ? ", " : "", json_member_name(m));
 	(void)fail_member(at, "unknown member", err);
 	error_hint(err, "known here: %s%s", buf_text(&names), names.overflowed ? ", …" : "");
@@ -269,7 +269,7 @@ static const struct json_member *find_spelled(const struct json_shape *shape, co
 
 	if (m || shape->is_open)
 		return m;
-	for (m = shape->members; m->kind != JSON_END_OF_SHAPE; m++)
+	for (m = shape->members; m < json_shape_end(shape); m++)
 		if (is_other_spelling(json_member_name(m), name))
 			return m;
 	return NULL;
@@ -378,12 +378,12 @@ static bool is_absent(const struct json_shape *shape, const struct json_member *
 static int check_required(const struct member_path *at, const struct json_shape *shape,
                           uint64_t named, struct error *err)
 {
-	for (size_t i = 0; shape->members[i].kind != JSON_END_OF_SHAPE; i++) {
+	assert(shape->member_count <= 64); /* one bit per row, here and at present_offset */
+	for (size_t i = 0; i < shape->member_count; i++) {
 		const struct json_member *m = &shape->members[i];
 		struct member_path missing = {
 		        .parent = at, .member = m, .name = json_member_name(m)};
 
-		assert(i < 64); /* one bit per row, here and at present_offset */
 		if (m->flags & JSON_REQUIRED && !(named & UINT64_C(1) << i))
 			return fail_member(&missing, "required", err);
 	}
@@ -422,7 +422,7 @@ static int read_members(const struct member_path *at, const struct json_value *f
 
 const struct json_member *shape_find(const struct json_shape *shape, const char *name)
 {
-	for (const struct json_member *m = shape->members; m->kind != JSON_END_OF_SHAPE; m++) {
+	for (const struct json_member *m = shape->members; m < json_shape_end(shape); m++) {
 		if (strcmp(json_member_name(m), name) == 0)
 			return m;
 	}

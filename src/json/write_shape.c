@@ -151,7 +151,7 @@ static const struct {
 
 static bool is_empty_object(const struct json_member *m, const void *slot)
 {
-	for (const struct json_member *in = m->of->members; in->kind != JSON_END_OF_SHAPE; in++) {
+	for (const struct json_member *in = m->of->members; in < json_shape_end(m->of); in++) {
 		if (!kinds[in->kind].is_empty(in, shape_const_slot(in, slot)))
 			return false;
 	}
@@ -188,7 +188,7 @@ static void write_member(struct buf *out, const struct json_shape *shape,
 void json_write(struct buf *out, const struct json_shape *shape, const void *in)
 {
 	buf_add_byte(out, '{');
-	for (const struct json_member *m = shape->members; m->kind != JSON_END_OF_SHAPE; m++) {
+	for (const struct json_member *m = shape->members; m < json_shape_end(shape); m++) {
 		if (m->flags & JSON_OMIT_EMPTY && !has_bit(shape, m, in) &&
 		    kinds[m->kind].is_empty(m, shape_const_slot(m, in)))
 			continue;

@@ -28,7 +28,6 @@ static const struct json_member tool_artifact_shape_members[] = {
         JSON_TEXT_MEMBER(kept_file, media_type, .about = "by the file's name and content"),
         JSON_WHOLE_MEMBER(kept_file, size),
         JSON_TEXT_MEMBER(kept_file, url, .about = "link to the content, valid for an hour"),
-        JSON_END,
 };
 JSON_SHAPE(tool_artifact_shape, "ToolArtifact", kept_file, "A stored file");
 

@@ -20,7 +20,6 @@ static const struct json_member async_input_members[] = {
         JSON_CHOICE_MEMBER(async_input, action, .choices = actions,
                            .about = "status (the default); logs: the end of what it wrote so "
                                     "far; stop: ends it"),
-        JSON_END,
 };
 static JSON_SHAPE(async_input, "AsyncStatusInput", async_input, "Which job, and what about it");
 
@@ -40,7 +39,6 @@ static const struct json_member async_output_members[] = {
         JSON_TEXT_MEMBER(async_output, standard_error, .name = "stderr"),
         JSON_LIST_MEMBER(async_output, artifacts, &tool_artifact_shape, .flags = JSON_OMIT_EMPTY,
                          .about = "stored files of a job that has ended"),
-        JSON_END,
 };
 static JSON_SHAPE(async_output, "AsyncStatusOutput", async_output, "The state of a background job");
 

@@ -26,7 +26,6 @@ static const struct json_member bash_input_members[] = {
                          .about = "return at once with a resultId, for async_status"),
         JSON_TEXT_MEMBER(bash_input, artifacts, .max = PATH_SIZE_MAX, .about = TOOL_ARTIFACTS_ABOUT,
                          .example = "out"),
-        JSON_END,
 };
 static JSON_SHAPE(bash_input, "BashInput", bash_input, "A shell line");
 
@@ -47,7 +46,6 @@ static const struct json_member bash_output_members[] = {
         JSON_TEXT_MEMBER(bash_output, result_id, .name = "resultId", .flags = JSON_OMIT_EMPTY,
                          .about = "id of a job in the background"),
         JSON_LIST_MEMBER(bash_output, artifacts, &tool_artifact_shape, .flags = JSON_OMIT_EMPTY),
-        JSON_END,
 };
 static JSON_SHAPE(bash_output, "BashOutput", bash_output, "The result of a shell line");
 

@@ -26,7 +26,6 @@ static const struct json_member edit_input_members[] = {
         JSON_TEXT_MEMBER(edit_input, new_string, .flags = JSON_REQUIRED, .max = TEXT_MAX,
                          .about = "the new text"),
         JSON_BOOL_MEMBER(edit_input, replace_all, .about = "replace every occurrence"),
-        JSON_END,
 };
 static JSON_SHAPE(edit_input, "EditInput", edit_input, "A replacement in a file");
 
@@ -38,7 +37,6 @@ static const struct json_member edit_output_members[] = {
         JSON_TEXT_MEMBER(edit_output, path),
         JSON_WHOLE_MEMBER(edit_output, replacements),
         JSON_WHOLE_MEMBER(edit_output, line, .about = "of the first replacement"),
-        JSON_END,
 };
 static JSON_SHAPE(edit_output, "EditOutput", edit_output, "The replacements");
 

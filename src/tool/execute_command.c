@@ -28,7 +28,6 @@ static const struct json_member execute_input_members[] = {
                          .about = TOOL_ARTIFACTS_ABOUT
                          ". By the call that returns the end of the command",
                          .example = "out"),
-        JSON_END,
 };
 static JSON_SHAPE(execute_input, "ExecuteCommandInput", execute_input, "A command for a window");
 
@@ -49,7 +48,6 @@ static const struct json_member execute_output_members[] = {
                          .about = "another command in the window was ended first"),
         JSON_BOOL_MEMBER(execute_output, closed, .about = "the window was closed by the command"),
         JSON_LIST_MEMBER(execute_output, artifacts, &tool_artifact_shape, .flags = JSON_OMIT_EMPTY),
-        JSON_END,
 };
 static JSON_SHAPE(execute_output, "ExecuteCommandOutput", execute_output,
                   "The result of a command in a window");

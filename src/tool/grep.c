@@ -47,7 +47,6 @@ static const struct json_member grep_input_members[] = {
                           .about = "both before and after"),
         JSON_WHOLE_MEMBER(grep_input, head_limit, .min = 0, .max = LIMIT_MAX,
                           .about = "at most so many lines or files (default 250)"),
-        JSON_END,
 };
 static JSON_BITS_SHAPE(grep_input, "GrepInput", grep_input, "What to search for");
 
@@ -65,7 +64,6 @@ static const struct json_member tool_grep_match_members[] = {
                          .about = "a line of context"),
         JSON_WHOLE_MEMBER(tool_grep_match, count, .flags = JSON_OMIT_EMPTY,
                           .about = "for count: number of matching lines"),
-        JSON_END,
 };
 static JSON_SHAPE(tool_grep_match, "GrepMatch", tool_grep_match, "A line or a file");
 
@@ -78,7 +76,6 @@ static const struct json_member grep_output_members[] = {
         JSON_LIST_MEMBER(grep_output, matches, &tool_grep_match),
         JSON_WHOLE_MEMBER(grep_output, files, .about = "number of matching files"),
         JSON_BOOL_MEMBER(grep_output, truncated, .about = "there is more"),
-        JSON_END,
 };
 static JSON_SHAPE(grep_output, "GrepOutput", grep_output, "Matching lines or files");
 

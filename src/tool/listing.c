@@ -27,7 +27,6 @@ static const struct json_member file_item_members[] = {
         JSON_TEXT_MEMBER(file_item, type, .about = "file, directory, symlink or other"),
         JSON_WHOLE_MEMBER(file_item, size),
         JSON_TIME_MEMBER(file_item, modified_at),
-        JSON_END,
 };
 static JSON_SHAPE(file_item, "ToolFile", file_item, "A file");
 
@@ -40,7 +39,6 @@ static const struct json_member files_output_members[] = {
         JSON_LIST_MEMBER(files_output, files, &file_item),
         JSON_WHOLE_MEMBER(files_output, total, .about = "number of matching files"),
         JSON_BOOL_MEMBER(files_output, truncated, .about = "`files` has not all of them"),
-        JSON_END,
 };
 static JSON_SHAPE(files_output, "FilesOutput", files_output, "Files that were found");
 
@@ -139,7 +137,6 @@ static const struct json_member glob_input_members[] = {
                          .about = "folder to search; default: the workspace"),
         JSON_WHOLE_MEMBER(glob_input, limit, .min = 0, .max = LIMIT_MAX,
                           .about = "at most so many paths (default 1000)"),
-        JSON_END,
 };
 static JSON_SHAPE(glob_input, "GlobInput", glob_input, "A pattern of paths");
 
@@ -194,7 +191,6 @@ static const struct json_member list_input_members[] = {
                           .about = "levels of folders (default 1)"),
         JSON_WHOLE_MEMBER(list_input, limit, .min = 0, .max = LIMIT_MAX,
                           .about = "at most so many entries (default 1000)"),
-        JSON_END,
 };
 static JSON_SHAPE(list_input, "ListFilesInput", list_input, "A folder");
 

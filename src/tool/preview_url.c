@@ -22,7 +22,6 @@ static const struct json_member preview_input_members[] = {
                                   "public"),
         JSON_WHOLE_MEMBER(preview_input, ttl_seconds, .min = 0, .max = FLEET_GRANT_MAX_MS / 1000,
                           .about = "default: an hour, or a day for a shared link"),
-        JSON_END,
 };
 static JSON_SHAPE(preview_input, "PreviewUrlInput", preview_input, "A port of the sandbox");
 
@@ -35,7 +34,6 @@ static const struct json_member preview_output_members[] = {
         JSON_TEXT_MEMBER(preview_output, path, .about = "path of the url"),
         JSON_WHOLE_MEMBER(preview_output, port),
         JSON_TIME_MEMBER(preview_output, expires_at),
-        JSON_END,
 };
 static JSON_SHAPE(preview_output, "PreviewUrlOutput", preview_output, "A link");
 

@@ -27,7 +27,6 @@ static const struct json_member read_input_members[] = {
                           .about = "first line, from 1 (default 1)"),
         JSON_WHOLE_MEMBER(read_input, limit, .min = 0, .max = LINES_MAX,
                           .about = "at most so many lines (default 2000)"),
-        JSON_END,
 };
 static JSON_SHAPE(read_input, "ReadInput", read_input, "A file, or a page of it");
 
@@ -46,7 +45,6 @@ static const struct json_member read_output_members[] = {
                           .about = "absent when the file is too long to count its lines"),
         JSON_WHOLE_MEMBER(read_output, next_offset, .flags = JSON_OMIT_EMPTY,
                           .about = "first line of the next page; absent at the end"),
-        JSON_END,
 };
 static JSON_SHAPE(read_output, "ReadOutput", read_output,
                   "A page of a file, or a whole image or PDF");

@@ -34,7 +34,6 @@ static const struct json_member run_code_input_members[] = {
                          .about = "restart the interpreter first: its state is lost"),
         JSON_TEXT_MEMBER(run_code_input, artifacts, .max = PATH_SIZE_MAX,
                          .about = TOOL_ARTIFACTS_ABOUT, .example = "out"),
-        JSON_END,
 };
 static JSON_SHAPE(run_code_input, "RunCodeInput", run_code_input, "A block of code");
 
@@ -45,7 +44,6 @@ static const struct json_member failure_shape_members[] = {
         JSON_TEXT_MEMBER(run_code_failure, name),
         JSON_TEXT_MEMBER(run_code_failure, value),
         JSON_TEXT_MEMBER(run_code_failure, traceback),
-        JSON_END,
 };
 static JSON_SHAPE(failure_shape, "RunCodeError", run_code_failure, "The exception of a block");
 
@@ -74,7 +72,6 @@ static const struct json_member run_code_output_members[] = {
         JSON_TEXT_MEMBER(run_code_output, context, .name = "contextId"),
         JSON_BOOL_MEMBER(run_code_output, context_ended,
                          .about = "the interpreter has ended: the next block starts a new one"),
-        JSON_END,
 };
 static JSON_SHAPE(run_code_output, "RunCodeOutput", run_code_output,
                   "The result of a block of code");

@@ -20,7 +20,6 @@ static const struct json_member sandbox_item_members[] = {
         JSON_TEXT_MEMBER(sandbox_item, state),
         JSON_TEXT_MEMBER(sandbox_item, template),
         JSON_TIME_MEMBER(sandbox_item, created_at),
-        JSON_END,
 };
 static JSON_SHAPE(sandbox_item, "ToolSandbox", sandbox_item, "A sandbox");
 
@@ -53,7 +52,6 @@ static const struct json_member create_input_members[] = {
                 create_input, template, .max = 128,
                 .about = "decides what is installed; default: the server's default template"),
         JSON_BOOL_MEMBER(create_input, persistent, .about = "do not delete it when it is idle"),
-        JSON_END,
 };
 static JSON_BITS_SHAPE(create_input, "CreateSandboxInput", create_input, "A new sandbox");
 
@@ -101,7 +99,7 @@ const struct tool create_sandbox_tool = {
 struct empty {
 	char none;
 };
-static const struct json_member empty_members[] = {JSON_END};
+static const struct json_member empty_members[] = {};
 static JSON_SHAPE(empty, "ListSandboxesInput", empty, "No input");
 
 struct list_output {
@@ -111,7 +109,6 @@ struct list_output {
 static const struct json_member list_output_members[] = {
         JSON_LIST_MEMBER(list_output, sandboxes, &sandbox_item),
         JSON_BOOL_MEMBER(list_output, truncated, .about = "there are more"),
-        JSON_END,
 };
 static JSON_SHAPE(list_output, "ListSandboxesOutput", list_output, "The project's sandboxes");
 
@@ -162,7 +159,6 @@ struct delete_input {
 static const struct json_member delete_input_members[] = {
         JSON_TEXT_MEMBER(delete_input, sandbox, .flags = JSON_REQUIRED, .min = 1,
                          .max = SANDBOX_NAME_MAX, .about = "id or name"),
-        JSON_END,
 };
 static JSON_SHAPE(delete_input, "DeleteSandboxInput", delete_input, "A sandbox to delete");
 
@@ -171,7 +167,6 @@ struct delete_output {
 };
 static const struct json_member delete_output_members[] = {
         JSON_TEXT_MEMBER(delete_output, sandbox),
-        JSON_END,
 };
 static JSON_SHAPE(delete_output, "DeleteSandboxOutput", delete_output, "The deleted sandbox");
 

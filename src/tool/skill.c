@@ -19,14 +19,12 @@ static const struct json_member skill_file_shape_members[] = {
         JSON_TEXT_MEMBER(skill_file, path, .flags = JSON_REQUIRED, .min = 1, .max = 512,
                          .about = "relative to the skill's folder", .example = "SKILL.md"),
         JSON_BYTES_MEMBER(skill_file, content, .about = "base64"),
-        JSON_END,
 };
 JSON_SHAPE(skill_file_shape, "SkillFile", skill_file, "A file of a skill");
 
 static const struct json_member skill_bundle_shape_members[] = {
         JSON_LIST_MEMBER(skill_bundle, files, &skill_file_shape, .flags = JSON_REQUIRED, .min = 1,
                          .max = SKILL_FILES_MAX),
-        JSON_END,
 };
 JSON_SHAPE(skill_bundle_shape, "SkillBundle", skill_bundle, "The files of a skill");
 
@@ -76,7 +74,6 @@ struct skill_input {
 static const struct json_member skill_input_members[] = {
         JSON_TEXT_MEMBER(skill_input, name, .flags = JSON_REQUIRED, .min = 1,
                          .max = SKILL_NAME_MAX),
-        JSON_END,
 };
 static JSON_SHAPE(skill_input, "LoadSkillInput", skill_input, "Which skill");
 
@@ -87,7 +84,6 @@ struct skill_output {
 static const struct json_member skill_output_members[] = {
         JSON_TEXT_MEMBER(skill_output, folder, .about = "relative to the workspace"),
         JSON_TEXT_LIST_MEMBER(skill_output, files, .about = "relative to the folder"),
-        JSON_END,
 };
 static JSON_SHAPE(skill_output, "LoadSkillOutput", skill_output, "The skill's folder and files");
 

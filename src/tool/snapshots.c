@@ -15,7 +15,6 @@ struct snapshot_input {
 static const struct json_member snapshot_input_members[] = {
         JSON_TEXT_MEMBER(snapshot_input, name, .max = SANDBOX_NAME_MAX,
                          .about = "unique in the project; default: its id"),
-        JSON_END,
 };
 static JSON_SHAPE(snapshot_input, "SnapshotInput", snapshot_input, "A snapshot to take");
 
@@ -25,7 +24,6 @@ struct snapshot_output {
 static const struct json_member snapshot_output_members[] = {
         JSON_TEXT_MEMBER(snapshot_output, snapshot, .about = "its id, for rollback"),
         JSON_TEXT_MEMBER(snapshot_output, name),
-        JSON_END,
 };
 static JSON_SHAPE(snapshot_output, "SnapshotOutput", snapshot_output, "A snapshot");
 
@@ -78,7 +76,6 @@ static const struct json_member rollback_input_members[] = {
         JSON_TEXT_MEMBER(rollback_input, snapshot, .flags = JSON_REQUIRED, .min = 1,
                          .max = SANDBOX_NAME_MAX,
                          .about = "id or name of a snapshot of this sandbox"),
-        JSON_END,
 };
 static JSON_SHAPE(rollback_input, "RollbackInput", rollback_input, "The snapshot to restore");
 

@@ -35,7 +35,6 @@ static const struct json_member operator_input_members[] = {
                          "without another condition: 300"),
         JSON_WHOLE_MEMBER(operator_input, wait_ms, .min = 0, .max = TERMINAL_WAIT_MS_MAX,
                           .about = "wait at most this time; 0 = 10000"),
-        JSON_END,
 };
 static JSON_SHAPE(operator_input, "TerminalOperatorInput", operator_input,
                   "What to type, and what to wait for");
@@ -56,7 +55,6 @@ static const struct json_member operator_output_members[] = {
         JSON_WHOLE_MEMBER(operator_output, cursor_column, .about = "from 0"),
         JSON_BOOL_MEMBER(operator_output, alternate,
                          .about = "a full-screen program uses the screen"),
-        JSON_END,
 };
 static JSON_SHAPE(operator_output, "TerminalOperatorOutput", operator_output, "The screen");
 

@@ -20,7 +20,6 @@ static const struct json_member write_input_members[] = {
         JSON_TEXT_MEMBER(write_input, content, .max = CONTENT_MAX, .about = "the whole new text"),
         JSON_BYTES_MEMBER(write_input, content_base64,
                           .about = "instead of content: bytes that are not text"),
-        JSON_END,
 };
 static JSON_SHAPE(write_input, "WriteInput", write_input, "A whole file");
 
@@ -31,7 +30,6 @@ struct write_output {
 static const struct json_member write_output_members[] = {
         JSON_TEXT_MEMBER(write_output, path),
         JSON_WHOLE_MEMBER(write_output, size, .about = "bytes"),
-        JSON_END,
 };
 static JSON_SHAPE(write_output, "WriteOutput", write_output, "The file that was written");
 

@@ -16,7 +16,6 @@ struct body {
 static const struct json_member body_shape_members[] = {
         JSON_TEXT_MEMBER(body, name),
         JSON_LIST_MEMBER(body, steps, &e2b_step_shape),
-        JSON_END,
 };
 static JSON_OPEN_SHAPE(body_shape, "Body", body, "A name and steps");
 

@@ -57,7 +57,6 @@ static const struct json_member description_shape_members[] = {
         JSON_WHOLE_MEMBER(description, depth),
         JSON_TIME_MEMBER(description, created_at),
         JSON_RAW_MEMBER(description, image, .flags = JSON_OMIT_EMPTY),
-        JSON_END,
 };
 static JSON_SHAPE(description_shape, "BackupSnapshot", description,
                   "What a backup says of its snapshot");
@@ -73,7 +72,6 @@ static const struct json_member said_shape_members[] = {
         JSON_RAW_MEMBER(template_description, ports),
         JSON_TEXT_MEMBER(template_description, user),
         JSON_TEXT_MEMBER(template_description, workdir),
-        JSON_END,
 };
 static JSON_SHAPE(said_shape, "BackupTemplate", template_description,
                   "What a full backup says of its template");

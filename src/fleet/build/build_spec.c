@@ -49,7 +49,6 @@ static const struct json_member build_step_shape_members[] = {
                           .about = "run: default as long as the build may take"),
         JSON_BOOL_MEMBER(build_step, force, .flags = JSON_OMIT_EMPTY,
                          .about = "execute this one and all after it, even if cached"),
-        JSON_END,
 };
 static JSON_SHAPE(build_step_shape, "BuildStep", build_step, "One step of a build");
 
@@ -58,7 +57,6 @@ static const struct json_member build_resources_shape_members[] = {
         JSON_WHOLE_MEMBER(build_resources, memory_mb, .max = 1 << 24, .about = "MiB"),
         JSON_WHOLE_MEMBER(build_resources, disk_mb, .max = 1 << 28, .about = "MiB"),
         JSON_WHOLE_MEMBER(build_resources, pids, .max = 1 << 22, .about = "processes and threads"),
-        JSON_END,
 };
 static JSON_SHAPE(build_resources_shape, "BuildResources", build_resources,
                   "Of the template's sandboxes, and of those that build it");
@@ -67,17 +65,10 @@ static const struct json_member build_login_shape_members[] = {
         JSON_TEXT_MEMBER(image_login, username, .flags = JSON_REQUIRED, .max = 256),
         JSON_TEXT_MEMBER(image_login, password, .flags = JSON_REQUIRED | JSON_SECRET, .max = 16384,
                          .about = "or a token; kept by nobody"),
-        JSON_END,
 };
-const struct json_shape build_login_shape = {
-        .name = "RegistryLogin",
-        .about = "Who asks a registry for an image",
-        .size = sizeof(struct image_login),
-        .members = build_login_shape_members,
-        .present_offset = SIZE_MAX,
-};
+JSON_SHAPE(build_login_shape, "RegistryLogin", image_login, "Who asks a registry for an image");
 
-static const struct json_member build_spec_members[] = {
+static const struct json_member build_spec_shape_members[] = {
         [BUILD_SPEC_INTERNET] =
                 JSON_BOOL_MEMBER(build_spec, internet, .flags = JSON_OMIT_EMPTY,
                                  .about = "whether run steps reach it; default as of a sandbox"),
@@ -117,15 +108,8 @@ static const struct json_member build_spec_members[] = {
                         .about = "list of up to 64 numbers from 1 to 65535", .example = "[3000]"),
         JSON_BOOL_MEMBER(build_spec, no_cache, .flags = JSON_OMIT_EMPTY,
                          .about = "execute every step"),
-        JSON_END,
 };
-const struct json_shape build_spec_shape = {
-        .name = "BuildCreate",
-        .about = "A template by steps",
-        .size = sizeof(struct build_spec),
-        .members = build_spec_members,
-        .present_offset = offsetof(struct build_spec, present),
-};
+JSON_BITS_SHAPE(build_spec_shape, "BuildCreate", build_spec, "A template by steps");
 
 /* ---- checks ---- */
 

@@ -19,7 +19,6 @@ static const struct json_member fleet_event_shape_members[] = {
         JSON_RAW_MEMBER(
                 fleet_event, detail, .flags = JSON_OMIT_EMPTY,
                 .about = "of a job: resultId, status, exitCode, cause, conversation, stdout"),
-        JSON_END,
 };
 JSON_SHAPE(fleet_event_shape, "Event", fleet_event, "Something that happened");
 

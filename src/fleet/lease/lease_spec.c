@@ -20,7 +20,6 @@ static const struct json_member resources_members[] = {
         JSON_WHOLE_MEMBER(sandbox_resources, memory_mb, .flags = JSON_OMIT_EMPTY),
         JSON_WHOLE_MEMBER(sandbox_resources, disk_mb, .flags = JSON_OMIT_EMPTY),
         JSON_WHOLE_MEMBER(sandbox_resources, pids, .flags = JSON_OMIT_EMPTY),
-        JSON_END,
 };
 static JSON_SHAPE(resources, "LeaseSpecificationResources", sandbox_resources, "Limits");
 
@@ -48,7 +47,7 @@ enum spec_row {
 		.min = TIMEOUT_MIN_##off, .flags = JSON_OMIT_EMPTY                                 \
 	}
 #define BIT(row) (UINT64_C(1) << (row))
-static const struct json_member spec_members[] = {
+static const struct json_member spec_shape_members[] = {
         [SPEC_INTERNET] = JSON_BOOL_MEMBER(lease_spec, internet, .flags = JSON_OMIT_EMPTY),
         [SPEC_PERSISTENT] = JSON_BOOL_MEMBER(lease_spec, persistent, .flags = JSON_OMIT_EMPTY),
         [SPEC_TEMPLATE] = JSON_TEXT_MEMBER(lease_spec, template, .flags = JSON_OMIT_EMPTY),
@@ -66,15 +65,9 @@ static const struct json_member spec_members[] = {
         [SPEC_NETWORK] = JSON_TEXT_MEMBER(lease_spec, network, .flags = JSON_OMIT_EMPTY),
         [SPEC_PREVIEW_OFF] = JSON_BOOL_MEMBER(lease_spec, preview_off, .flags = JSON_OMIT_EMPTY),
         SANDBOX_INHERITED_TIMEOUTS(TIMEOUT_MEMBER),
-        JSON_END,
 };
-static const struct json_shape spec_shape = {
-        .name = "LeaseSpecification",
-        .about = "What a lease's sandbox is made like",
-        .size = sizeof(struct lease_spec),
-        .members = spec_members,
-        .present_offset = offsetof(struct lease_spec, present),
-};
+static JSON_BITS_SHAPE(spec_shape, "LeaseSpecification", lease_spec,
+                       "What a lease's sandbox is made like");
 
 #define TIMEOUT_WHOLE(stem, ...)                                                                   \
 	{                                                                                          \

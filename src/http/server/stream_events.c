@@ -17,12 +17,10 @@ struct progress_event {
 static const struct json_member progress_known_members[] = {
         JSON_TEXT_MEMBER(progress_event, message),
         JSON_WHOLE_MEMBER(progress_event, percent),
-        JSON_END,
 };
 static JSON_SHAPE(progress_known, "Progress", progress_event, "What a request waits for");
 static const struct json_member progress_unknown_members[] = {
         JSON_TEXT_MEMBER(progress_event, message),
-        JSON_END,
 };
 static JSON_SHAPE(progress_unknown, "ProgressUnknown", progress_event, "What a request waits for");
 

@@ -472,7 +472,6 @@ struct bulk_download_body {
 static const struct json_member download_request_members[] = {
         JSON_TEXT_LIST_MEMBER(bulk_download_body, paths, .flags = JSON_REQUIRED, .min = 1,
                               .max = FILES_MAX),
-        JSON_END,
 };
 static JSON_OPEN_SHAPE(download_request, "DaytonaDownload", bulk_download_body,
                        "The files to read");

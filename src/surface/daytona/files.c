@@ -38,7 +38,6 @@ static const struct json_member files_query_members[] = {
         JSON_TEXT_MEMBER(daytona_files_query, group, .max = 64),
         JSON_WHOLE_MEMBER(daytona_files_query, depth, .min = 1, .max = 64),
         JSON_BOOL_MEMBER(daytona_files_query, recursive),
-        JSON_END,
 };
 static JSON_OPEN_SHAPE(files_query, "DaytonaFilesQuery", daytona_files_query, "The file");
 
@@ -395,7 +394,6 @@ static const struct json_member replace_request_members[] = {
                               .max = FILES_MAX),
         JSON_TEXT_MEMBER(daytona_replace_body, pattern, .flags = JSON_REQUIRED, .min = 1),
         JSON_TEXT_MEMBER(daytona_replace_body, value, .name = "newValue", .flags = JSON_REQUIRED),
-        JSON_END,
 };
 static JSON_OPEN_SHAPE(replace_request, "DaytonaReplace", daytona_replace_body,
                        "The text to replace, and the files");

@@ -22,7 +22,6 @@ struct forks_query {
 };
 static const struct json_member forks_query_members[] = {
         JSON_BOOL_MEMBER(forks_query, with_deleted, .name = "includeDestroyed"),
-        JSON_END,
 };
 static JSON_OPEN_SHAPE(forks_query, "DaytonaForksQuery", forks_query, "The forks to list");
 

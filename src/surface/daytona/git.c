@@ -28,7 +28,7 @@ struct git_body {
 #define FILES_ROW                                                                                  \
 	JSON_TEXT_LIST_MEMBER(git_body, files, .flags = JSON_NULLABLE, .max = GIT_PATHS_MAX)
 #define BODY(variable, name_, ...)                                                                 \
-	static const struct json_member variable##_members[] = {__VA_ARGS__, JSON_END};            \
+	static const struct json_member variable##_members[] = {__VA_ARGS__};                      \
 	static JSON_OPEN_SHAPE(variable, name_, git_body, "A git call")
 
 BODY(path_query, "DaytonaGitQuery", PATH_ROW);
@@ -365,7 +365,6 @@ static int list_commits(struct request *rq, UNUSED const void *body, struct repl
 static const struct json_member remote_members[] = {
         JSON_TEXT_MEMBER(git_remote, name),
         JSON_TEXT_MEMBER(git_remote, url),
-        JSON_END,
 };
 static JSON_SHAPE(remote, "DaytonaGitRemoteInfo", git_remote, "A remote repository");
 

@@ -36,7 +36,6 @@ static const struct json_member build_info_members[] = {
                          .flags = JSON_REQUIRED, .min = 1, .max = DOCKERFILE_MAX),
         JSON_TEXT_LIST_MEMBER(build_info, hashes, .name = "contextHashes", .flags = JSON_NULLABLE,
                               .max = 1024),
-        JSON_END,
 };
 static JSON_OPEN_SHAPE(build_info, "DaytonaBuildInfo", build_info, "An image to build");
 
@@ -331,7 +330,6 @@ static const struct json_member create_request_members[] = {
         JSON_NUMBER_MEMBER(snapshot_create_body, memory, .flags = JSON_NULLABLE, .max = 1 << 14),
         JSON_NUMBER_MEMBER(snapshot_create_body, disk, .flags = JSON_NULLABLE, .max = 1 << 18),
         JSON_RAW_MEMBER(snapshot_create_body, build, .name = "buildInfo"),
-        JSON_END,
 };
 static JSON_OPEN_SHAPE(create_request, "DaytonaSnapshotCreate", snapshot_create_body,
                        "A snapshot to create from an image");

@@ -238,7 +238,6 @@ struct telemetry_query {
 static const struct json_member telemetry_query_members[] = {
         JSON_TEXT_MEMBER(telemetry_query, from, .max = 40),
         JSON_TEXT_MEMBER(telemetry_query, to, .max = 40),
-        JSON_END,
 };
 static JSON_OPEN_SHAPE(telemetry_query, "DaytonaTelemetryQuery", telemetry_query, "The period");
 
@@ -395,7 +394,6 @@ static const struct json_member resize_request_members[] = {
         JSON_NUMBER_MEMBER(daytona_resize_body, cpu, .flags = JSON_NULLABLE, .max = 1024),
         JSON_NUMBER_MEMBER(daytona_resize_body, memory, .flags = JSON_NULLABLE, .max = 1 << 14),
         JSON_NUMBER_MEMBER(daytona_resize_body, disk, .flags = JSON_NULLABLE, .max = 1 << 18),
-        JSON_END,
 };
 static JSON_OPEN_SHAPE(resize_request, "DaytonaResize", daytona_resize_body, "The new limits");
 
@@ -425,7 +423,6 @@ static const struct json_member env_request_members[] = {
         JSON_TEXT_LIST_MEMBER(daytona_env_body, unset, .flags = JSON_NULLABLE, .max = 256),
         JSON_TEXT_MEMBER(daytona_env_body, unset_prefix, .name = "unsetValuePrefix",
                          .flags = JSON_NULLABLE),
-        JSON_END,
 };
 static JSON_OPEN_SHAPE(env_request, "DaytonaEnv", daytona_env_body,
                        "The variables to set and unset");

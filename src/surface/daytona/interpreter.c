@@ -76,7 +76,6 @@ struct daytona_context_body {
 static const struct json_member create_request_members[] = {
         JSON_TEXT_MEMBER(daytona_context_body, cwd, .flags = JSON_NULLABLE, .max = 4096),
         JSON_TEXT_MEMBER(daytona_context_body, language, .flags = JSON_NULLABLE, .max = 32),
-        JSON_END,
 };
 static JSON_OPEN_SHAPE(create_request, "DaytonaContextCreate", daytona_context_body,
                        "A context to create");
@@ -140,7 +139,6 @@ static const struct json_member block_shape_members[] = {
                          .max = CODE_ID_MAX),
         JSON_TEXT_MAP_MEMBER(daytona_code_block, envs, .flags = JSON_NULLABLE | JSON_SECRET,
                              .max = 256),
-        JSON_END,
 };
 static JSON_OPEN_BITS_SHAPE(block_shape, "DaytonaBlock", daytona_code_block, NULL);
 

@@ -80,7 +80,6 @@ static const struct json_member list_query_members[] = {
         JSON_TEXT_LIST_MEMBER(daytona_list_query, regions, .name = "regionIds", .max = 32),
         JSON_TEXT_LIST_MEMBER(daytona_list_query, classes, .name = "sandboxClasses", .max = 32),
         JSON_WHOLE_MEMBER(daytona_list_query, limit, .min = 1, .max = 1000),
-        JSON_END,
 };
 static JSON_OPEN_BITS_SHAPE(list_query, "DaytonaListQuery", daytona_list_query,
                             "The sandboxes to list");

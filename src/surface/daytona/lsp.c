@@ -58,19 +58,17 @@ struct lsp_project_body {
 	        JSON_TEXT_MEMBER(lsp_project_body, path, .name = "pathToProject",                  \
 	                         .flags = JSON_REQUIRED, .max = 1024)
 #define URI_ROW JSON_TEXT_MEMBER(lsp_project_body, uri, .flags = JSON_REQUIRED, .max = 4096)
-static const struct json_member project_members[] = {PROJECT_ROWS, JSON_END};
-static const struct json_member document_members[] = {PROJECT_ROWS, URI_ROW, JSON_END};
+static const struct json_member project_members[] = {PROJECT_ROWS};
+static const struct json_member document_members[] = {PROJECT_ROWS, URI_ROW};
 static const struct json_member search_members[] = {
         PROJECT_ROWS,
         JSON_TEXT_MEMBER(lsp_project_body, query, .flags = JSON_REQUIRED, .max = 1024),
-        JSON_END,
 };
 static const struct json_member completion_members[] = {
         PROJECT_ROWS,
         URI_ROW,
         JSON_RAW_MEMBER(lsp_project_body, position),
         JSON_RAW_MEMBER(lsp_project_body, context),
-        JSON_END,
 };
 static JSON_OPEN_SHAPE(project, "DaytonaLspServer", lsp_project_body, "A language server");
 static JSON_OPEN_SHAPE(document, "DaytonaLspDocument", lsp_project_body, "A document of a project");

@@ -112,7 +112,6 @@ static const struct json_member network_request_members[] = {
         [NETWORK_DOMAIN_LIST] =
                 JSON_TEXT_MEMBER(daytona_network_body, domain_list, .name = DOMAINS,
                                  .max = SANDBOX_EGRESS_TEXT_MAX, .flags = JSON_NULLABLE),
-        JSON_END,
 };
 static JSON_OPEN_BITS_SHAPE(network_request, "DaytonaNetwork", daytona_network_body, NULL);
 

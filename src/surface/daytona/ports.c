@@ -58,13 +58,12 @@ struct preview_url_answer {
 	JSON_TEXT_MEMBER(preview_url_answer, sandbox, .name = "sandboxId"),                        \
 	        JSON_TEXT_MEMBER(preview_url_answer, url),                                         \
 	        JSON_TEXT_MEMBER(preview_url_answer, token)
-static const struct json_member url_shape_members[] = {URL_ROWS, JSON_END};
+static const struct json_member url_shape_members[] = {URL_ROWS};
 static JSON_SHAPE(url_shape, "DaytonaPreviewUrl", preview_url_answer,
                   "The URL of a server inside a sandbox");
 static const struct json_member signed_shape_members[] = {
         URL_ROWS,
         JSON_WHOLE_MEMBER(preview_url_answer, port),
-        JSON_END,
 };
 static JSON_SHAPE(signed_shape, "DaytonaSignedUrl", preview_url_answer,
                   "The URL of a server inside a sandbox");
@@ -94,7 +93,6 @@ struct signed_url_query {
 static const struct json_member signed_query_members[] = {
         JSON_WHOLE_MEMBER(signed_url_query, expires, .name = "expiresInSeconds", .min = 1,
                           .max = FLEET_GRANT_MAX_MS / 1000),
-        JSON_END,
 };
 static JSON_OPEN_SHAPE(signed_query, "DaytonaSignedQuery", signed_url_query,
                        "How long the URL is valid");

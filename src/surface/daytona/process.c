@@ -26,7 +26,6 @@ static const struct json_member execute_request_members[] = {
         JSON_TEXT_MEMBER(daytona_execute_body, cwd, .flags = JSON_NULLABLE, .max = 4096),
         JSON_TEXT_MAP_MEMBER(daytona_execute_body, envs, .flags = JSON_NULLABLE | JSON_SECRET,
                              .max = 256),
-        JSON_END,
 };
 static JSON_OPEN_BITS_SHAPE(execute_request, "DaytonaExecute", daytona_execute_body, NULL);
 
@@ -128,7 +127,6 @@ static const struct json_member code_request_members[] = {
         JSON_TEXT_LIST_MEMBER(daytona_code_body, argv, .flags = JSON_NULLABLE, .max = 1024),
         JSON_TEXT_MAP_MEMBER(daytona_code_body, envs, .flags = JSON_NULLABLE | JSON_SECRET,
                              .max = 256),
-        JSON_END,
 };
 static JSON_OPEN_BITS_SHAPE(code_request, "DaytonaCodeRun", daytona_code_body, NULL);
 

@@ -117,10 +117,9 @@ struct pty_body {
 static const struct json_member pty_request_members[] = {
         PTY_ROWS,
         JSON_TEXT_MAP_MEMBER(pty_body, envs, .flags = JSON_NULLABLE | JSON_SECRET, .max = 256),
-        JSON_END,
 };
 static JSON_OPEN_SHAPE(pty_request, "DaytonaPtyCreate", pty_body, "A terminal to open");
-static const struct json_member pty_query_members[] = {PTY_ROWS, JSON_END};
+static const struct json_member pty_query_members[] = {PTY_ROWS};
 static JSON_OPEN_SHAPE(pty_query, "DaytonaPtyQuery", pty_body, "A terminal to open");
 
 static int fill_exec(struct request *rq, const struct api_target *t, const struct pty_body *b,
@@ -348,7 +347,6 @@ struct envs_body {
 };
 static const struct json_member envs_shape_members[] = {
         JSON_TEXT_MAP_MEMBER(envs_body, envs, .max = 256),
-        JSON_END,
 };
 static JSON_SHAPE(envs_shape, "DaytonaPtyEnvs", envs_body, "The environment of a terminal");
 
@@ -442,7 +440,6 @@ struct pty_resize_body {
 static const struct json_member resize_request_members[] = {
         JSON_WHOLE_MEMBER(pty_resize_body, cols, .flags = JSON_REQUIRED, .min = 1, .max = ROWS_MAX),
         JSON_WHOLE_MEMBER(pty_resize_body, rows, .flags = JSON_REQUIRED, .min = 1, .max = ROWS_MAX),
-        JSON_END,
 };
 static JSON_OPEN_SHAPE(resize_request, "DaytonaPtyResize", pty_resize_body,
                        "The size of a terminal");

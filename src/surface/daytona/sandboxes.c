@@ -32,7 +32,6 @@ static const struct json_member mount_shape_members[] = {
                          .max = SANDBOX_MOUNT_PATH_MAX),
         JSON_TEXT_MEMBER(daytona_mount, subpath, .max = SANDBOX_MOUNT_PATH_MAX,
                          .flags = JSON_NULLABLE | JSON_OMIT_EMPTY),
-        JSON_END,
 };
 static JSON_OPEN_SHAPE(mount_shape, "DaytonaSandboxVolume", daytona_mount, "A volume in a sandbox");
 
@@ -77,13 +76,12 @@ struct sandbox_dto {
 	                         .flags = JSON_OMIT_EMPTY),                                        \
 	        JSON_TEXT_MEMBER(sandbox_dto, class, .name = "sandboxClass"),                      \
 	        JSON_TEXT_MEMBER(sandbox_dto, toolbox_url, .name = "toolboxProxyUrl")
-static const struct json_member listed_shape_members[] = {LISTED_ROWS, JSON_END};
+static const struct json_member listed_shape_members[] = {LISTED_ROWS};
 static JSON_SHAPE(listed_shape, "DaytonaSandboxListed", sandbox_dto, "A sandbox in a list");
 static const struct json_member whole_shape_members[] = {
         LISTED_ROWS,
         JSON_RAW_MEMBER(sandbox_dto, env),
         JSON_LIST_MEMBER(sandbox_dto, volumes, &mount_shape),
-        JSON_END,
 };
 static JSON_SHAPE(whole_shape, "DaytonaSandbox", sandbox_dto, "A sandbox");
 
@@ -315,7 +313,6 @@ static const struct json_member create_request_members[] = {
                          .max = SANDBOX_MOUNTS_MAX),
         JSON_RAW_MEMBER(daytona_create_body, build, .name = "buildInfo"),
         JSON_RAW_MEMBER(daytona_create_body, secrets),
-        JSON_END,
 };
 static JSON_OPEN_BITS_SHAPE(create_request, "DaytonaCreate", daytona_create_body,
                             "The sandbox to create");
@@ -602,7 +599,6 @@ struct labels_body {
 static const struct json_member labels_shape_members[] = {
         JSON_TEXT_MAP_MEMBER(labels_body, labels, .flags = JSON_REQUIRED,
                              .max = SANDBOX_LABELS_MAX),
-        JSON_END,
 };
 static JSON_OPEN_SHAPE(labels_shape, "DaytonaLabels", labels_body, "All labels of a sandbox");
 

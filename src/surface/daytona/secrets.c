@@ -36,7 +36,6 @@ static const struct json_member secret_request_members[] = {
         JSON_TEXT_MEMBER(daytona_secret_body, value, .flags = JSON_REQUIRED | JSON_SECRET, .min = 1,
                          .max = VALUE_MAX),
         BODY_ROWS,
-        JSON_END,
 };
 static JSON_OPEN_SHAPE(secret_request, "DaytonaSecretCreate", daytona_secret_body,
                        "A secret to store");
@@ -44,7 +43,6 @@ static const struct json_member secret_change_members[] = {
         JSON_TEXT_MEMBER(daytona_secret_body, value, .flags = JSON_SECRET, .min = 1,
                          .max = VALUE_MAX),
         BODY_ROWS,
-        JSON_END,
 };
 static JSON_OPEN_SHAPE(secret_change, "DaytonaSecretChange", daytona_secret_body,
                        "The members to replace");
@@ -57,7 +55,6 @@ struct secret_metadata {
 static const struct json_member secret_metadata_members[] = {
         JSON_TEXT_MEMBER(secret_metadata, description, .flags = JSON_OMIT_EMPTY),
         JSON_TEXT_MEMBER(secret_metadata, hosts, .flags = JSON_OMIT_EMPTY),
-        JSON_END,
 };
 static JSON_OPEN_SHAPE(secret_metadata, "DaytonaSecretMetadata", secret_metadata,
                        "Daytona's members of a secret");
@@ -75,7 +72,6 @@ static const struct json_member secret_shape_members[] = {
         JSON_TEXT_LIST_MEMBER(secret_dto, hosts),
         JSON_TIME_MEMBER(secret_dto, created_at, .name = "createdAt"),
         JSON_TIME_MEMBER(secret_dto, updated_at, .name = "updatedAt"),
-        JSON_END,
 };
 static JSON_SHAPE(secret_shape, "DaytonaSecret", secret_dto, "A secret, without its value");
 
@@ -96,7 +92,6 @@ static const struct json_member page_query_members[] = {
         JSON_TEXT_MEMBER(secrets_page_query, name, .max = NAME_SIZE_MAX),
         JSON_WHOLE_MEMBER(secrets_page_query, cursor, .min = 0, .max = STORE_VAULT_MAX),
         JSON_WHOLE_MEMBER(secrets_page_query, limit, .min = 1, .max = 200),
-        JSON_END,
 };
 static JSON_OPEN_BITS_SHAPE(page_query, "DaytonaSecretsQuery", secrets_page_query,
                             "The secrets to list");

@@ -274,7 +274,6 @@ struct session_create_body {
 static const struct json_member create_request_members[] = {
         JSON_TEXT_MEMBER(session_create_body, id, .name = "sessionId", .flags = JSON_REQUIRED,
                          .min = 1, .max = SHELL_NAME_MAX),
-        JSON_END,
 };
 static JSON_OPEN_SHAPE(create_request, "DaytonaSessionCreate", session_create_body,
                        "A session to open");
@@ -442,7 +441,6 @@ static const struct json_member exec_request_members[] = {
         JSON_TEXT_MEMBER(session_exec_body, command, .flags = JSON_REQUIRED, .min = 1),
         JSON_BOOL_MEMBER(session_exec_body, run_async, .name = "runAsync", .flags = JSON_NULLABLE),
         JSON_BOOL_MEMBER(session_exec_body, async, .flags = JSON_NULLABLE),
-        JSON_END,
 };
 static JSON_OPEN_SHAPE(exec_request, "DaytonaSessionExec", session_exec_body, "A command to run");
 
@@ -474,7 +472,6 @@ struct session_input_body {
 };
 static const struct json_member input_request_members[] = {
         JSON_TEXT_MEMBER(session_input_body, data, .flags = JSON_REQUIRED),
-        JSON_END,
 };
 static JSON_OPEN_SHAPE(input_request, "DaytonaSessionInput", session_input_body,
                        "Text for the standard input of a command");

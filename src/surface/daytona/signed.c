@@ -82,7 +82,6 @@ static const struct json_member signed_query_members[] = {
                          .max = PATH_SIZE_MAX - 1),
         JSON_TEXT_MEMBER(signed_file_query, signature, .max = SIGNATURE_MAX),
         JSON_WHOLE_MEMBER(signed_file_query, expires, .max = EXPIRES_MAX),
-        JSON_END,
 };
 static JSON_OPEN_SHAPE(signed_query, "DaytonaSignedFile", signed_file_query, "The file");
 

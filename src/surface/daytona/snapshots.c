@@ -46,7 +46,6 @@ static const struct json_member snapshot_dto_shape_members[] = {
         JSON_TIME_MEMBER(snapshot_dto, used_at, .name = "lastUsedAt", .flags = JSON_NULLABLE),
         JSON_TEXT_MEMBER(snapshot_dto, source, .name = "sourceSandboxId", .flags = JSON_NULLABLE),
         JSON_TEXT_MEMBER(snapshot_dto, sandbox_class, .name = "sandboxClass"),
-        JSON_END,
 };
 static JSON_SHAPE(snapshot_dto_shape, "DaytonaSnapshot", snapshot_dto,
                   "A snapshot or template from which sandboxes are created");
@@ -258,7 +257,6 @@ static const struct json_member list_query_members[] = {
         JSON_WHOLE_MEMBER(origin_list_query, limit, .min = 1, .max = PAGE_MAX),
         JSON_TEXT_MEMBER(origin_list_query, source, .name = "sourceSandboxId", .max = 64),
         JSON_TEXT_MEMBER(origin_list_query, name, .max = 128),
-        JSON_END,
 };
 static JSON_OPEN_SHAPE(list_query, "DaytonaSnapshotQuery", origin_list_query,
                        "The snapshots to list");
@@ -341,7 +339,6 @@ static const struct json_member take_request_members[] = {
                          .max = SANDBOX_NAME_MAX),
         JSON_BOOL_MEMBER(snapshot_take_body, memory, .name = "includeMemory",
                          .flags = JSON_NULLABLE),
-        JSON_END,
 };
 static JSON_OPEN_SHAPE(take_request, "DaytonaSnapshotTake", snapshot_take_body,
                        "The snapshot to take");
@@ -367,7 +364,6 @@ struct daytona_fork_body {
 };
 static const struct json_member fork_request_members[] = {
         JSON_TEXT_MEMBER(daytona_fork_body, name, .flags = JSON_NULLABLE, .max = SANDBOX_NAME_MAX),
-        JSON_END,
 };
 static JSON_OPEN_SHAPE(fork_request, "DaytonaFork", daytona_fork_body, "A fork to create");
 

@@ -20,7 +20,6 @@ static const struct json_member volume_shape_members[] = {
         JSON_TIME_MEMBER(volume_dto, updated_at, .name = "updatedAt"),
         JSON_TIME_MEMBER(volume_dto, used_at, .name = "lastUsedAt", .flags = JSON_NULLABLE),
         JSON_TEXT_MEMBER(volume_dto, error_reason, .name = "errorReason", .flags = JSON_NULLABLE),
-        JSON_END,
 };
 static JSON_SHAPE(volume_shape, "DaytonaVolume", volume_dto, "A volume");
 
@@ -74,7 +73,6 @@ struct daytona_volume_body {
 static const struct json_member create_request_members[] = {
         JSON_TEXT_MEMBER(daytona_volume_body, name, .flags = JSON_REQUIRED, .min = 1,
                          .max = SANDBOX_NAME_MAX),
-        JSON_END,
 };
 static JSON_OPEN_SHAPE(create_request, "DaytonaVolumeCreate", daytona_volume_body,
                        "A volume to create");

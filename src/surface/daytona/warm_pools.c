@@ -36,7 +36,6 @@ static const struct json_member pool_dto_shape_members[] = {
         JSON_TEXT_MEMBER(pool_dto, error_reason, .name = "errorReason", .flags = JSON_NULLABLE),
         JSON_TIME_MEMBER(pool_dto, created_at, .name = "createdAt"),
         JSON_TIME_MEMBER(pool_dto, updated_at, .name = "updatedAt"),
-        JSON_END,
 };
 static JSON_SHAPE(pool_dto_shape, "DaytonaWarmPool", pool_dto, "A pool of prepared sandboxes");
 
@@ -138,7 +137,6 @@ static const struct json_member create_request_members[] = {
         JSON_TEXT_MEMBER(warm_pool_create_body, target, .flags = JSON_NULLABLE, .max = 64),
         JSON_WHOLE_MEMBER(warm_pool_create_body, pool, .flags = JSON_REQUIRED, .min = 1,
                           .max = FLEET_POOL_MAX),
-        JSON_END,
 };
 static JSON_OPEN_SHAPE(create_request, "DaytonaWarmPoolCreate", warm_pool_create_body,
                        "The pool to create");
@@ -185,7 +183,6 @@ struct warm_pool_update_body {
 static const struct json_member update_request_members[] = {
         JSON_WHOLE_MEMBER(warm_pool_update_body, pool, .flags = JSON_REQUIRED,
                           .max = FLEET_POOL_MAX),
-        JSON_END,
 };
 static JSON_OPEN_SHAPE(update_request, "DaytonaWarmPoolUpdate", warm_pool_update_body,
                        "The new size");

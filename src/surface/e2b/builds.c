@@ -42,7 +42,6 @@ static const struct json_member announce_request_members[] = {
         JSON_WHOLE_MEMBER(announce_body, memory_mb, .name = "memoryMB", .min = 0, .max = 1 << 24),
         JSON_WHOLE_MEMBER(announce_body, disk_mb, .name = "minFreeDiskMb", .min = 0,
                           .max = 1 << 28),
-        JSON_END,
 };
 static JSON_OPEN_SHAPE(announce_request, "E2bBuildRequest", announce_body, "A template to build");
 
@@ -63,7 +62,6 @@ static const struct json_member announced_shape_members[] = {
         JSON_TEXT_LIST_MEMBER(announce_answer, names),
         JSON_TEXT_LIST_MEMBER(announce_answer, tags),
         JSON_TEXT_LIST_MEMBER(announce_answer, aliases),
-        JSON_END,
 };
 static JSON_SHAPE(announced_shape, "E2bBuildAnnounced", announce_answer,
                   "The build that was announced");
@@ -83,7 +81,6 @@ static const struct json_member announced_v2_shape_members[] = {
         JSON_WHOLE_MEMBER(announce_answer, spawn_count, .name = "spawnCount"),
         JSON_WHOLE_MEMBER(announce_answer, build_count, .name = "buildCount"),
         JSON_TEXT_MEMBER(announce_answer, envd_version, .name = "envdVersion"),
-        JSON_END,
 };
 static JSON_SHAPE(announced_v2_shape, "E2bBuildAnnouncedV2", announce_answer,
                   "The build that was announced, as in version 2");
@@ -225,7 +222,6 @@ struct e2b_files_answer {
 static const struct json_member files_answer_shape_members[] = {
         JSON_BOOL_MEMBER(e2b_files_answer, present),
         JSON_TEXT_MEMBER(e2b_files_answer, url, .flags = JSON_OMIT_EMPTY),
-        JSON_END,
 };
 static JSON_SHAPE(files_answer_shape, "E2bFilesUpload", e2b_files_answer,
                   "The address to upload files to");
@@ -281,7 +277,6 @@ static const struct json_member upload_query_members[] = {
         JSON_TEXT_MEMBER(e2b_upload_query, project, .flags = JSON_REQUIRED, .max = 64),
         JSON_TEXT_MEMBER(e2b_upload_query, token, .flags = JSON_REQUIRED, .max = 256),
         JSON_WHOLE_MEMBER(e2b_upload_query, expires, .flags = JSON_REQUIRED, .min = 0),
-        JSON_END,
 };
 static JSON_SHAPE(upload_query, "E2bUploadQuery", e2b_upload_query,
                   "A signed permission to upload");
@@ -316,7 +311,6 @@ static const struct json_member start_request_members[] = {
         JSON_RAW_MEMBER(build_start_body, registry, .name = "fromImageRegistry"),
         JSON_BOOL_MEMBER(build_start_body, force),
         JSON_LIST_MEMBER(build_start_body, steps, &e2b_step_shape, .max = BUILD_STEPS_MAX),
-        JSON_END,
 };
 static JSON_OPEN_SHAPE(start_request, "E2bBuildStart", build_start_body, "The steps of a template");
 
@@ -332,7 +326,6 @@ static const struct json_member registry_shape_members[] = {
         JSON_TEXT_MEMBER(registry_body, password, .flags = JSON_SECRET),
         JSON_TEXT_MEMBER(registry_body, service_account, .name = "serviceAccountJson",
                          .flags = JSON_SECRET),
-        JSON_END,
 };
 static JSON_OPEN_SHAPE(registry_shape, "E2bRegistry", registry_body,
                        "Credentials for a registry of images");
@@ -464,7 +457,6 @@ static const struct json_member line_shape_members[] = {
         JSON_CHOICE_MEMBER(e2b_log_line, level, .choices = levels),
         JSON_TEXT_MEMBER(e2b_log_line, message),
         JSON_TEXT_MEMBER(e2b_log_line, step, .flags = JSON_OMIT_EMPTY),
-        JSON_END,
 };
 static JSON_SHAPE(line_shape, "E2bBuildLine", e2b_log_line, "A line of a build's log");
 
@@ -476,7 +468,6 @@ static const struct json_member reason_shape_members[] = {
         JSON_TEXT_MEMBER(e2b_build_reason, message),
         JSON_TEXT_MEMBER(e2b_build_reason, step, .flags = JSON_OMIT_EMPTY),
         JSON_LIST_MEMBER(e2b_build_reason, entries, &line_shape, .name = "logEntries"),
-        JSON_END,
 };
 static JSON_SHAPE(reason_shape, "E2bBuildReason", e2b_build_reason, "Why the build failed");
 
@@ -492,12 +483,11 @@ struct e2b_build_status {
 	        JSON_TEXT_MEMBER(e2b_build_status, status),                                        \
 	        JSON_TEXT_LIST_MEMBER(e2b_build_status, logs),                                     \
 	        JSON_LIST_MEMBER(e2b_build_status, entries, &line_shape, .name = "logEntries")
-static const struct json_member status_shape_members[] = {STATUS_ROWS, JSON_END};
+static const struct json_member status_shape_members[] = {STATUS_ROWS};
 static JSON_SHAPE(status_shape, "E2bBuildStatus", e2b_build_status, "The status of a build");
 static const struct json_member failed_shape_members[] = {
         STATUS_ROWS,
         JSON_OBJECT_MEMBER(e2b_build_status, reason, &reason_shape),
-        JSON_END,
 };
 static JSON_SHAPE(failed_shape, "E2bBuildFailed", e2b_build_status, "The status of a failed build");
 
@@ -559,7 +549,6 @@ struct e2b_build_status_query {
 static const struct json_member status_query_members[] = {
         JSON_WHOLE_MEMBER(e2b_build_status_query, logs_offset, .name = "logsOffset", .min = 0),
         JSON_WHOLE_MEMBER(e2b_build_status_query, limit, .min = 0),
-        JSON_END,
 };
 static JSON_OPEN_SHAPE(status_query, "E2bStatusQuery", e2b_build_status_query,
                        "The first line of the log to show");
@@ -626,7 +615,6 @@ struct e2b_build_logs {
 };
 static const struct json_member logs_shape_members[] = {
         JSON_LIST_MEMBER(e2b_build_logs, logs, &line_shape),
-        JSON_END,
 };
 static JSON_SHAPE(logs_shape, "E2bBuildLogs", e2b_build_logs, "Lines of a build's log");
 

@@ -79,7 +79,6 @@ static const struct json_member e2b_sandbox_shape_members[] = {
         JSON_TEXT_MEMBER(e2b_sandbox, traffic_access_token, .name = "trafficAccessToken",
                          .flags = JSON_NULLABLE),
         JSON_TEXT_MEMBER(e2b_sandbox, domain, .flags = JSON_NULLABLE),
-        JSON_END,
 };
 JSON_SHAPE(e2b_sandbox_shape, "E2bSandbox", e2b_sandbox, "A sandbox, and how to reach it");
 

@@ -22,7 +22,6 @@ struct e2b_timeout_body {
 static const struct json_member time_request_members[] = {
         JSON_WHOLE_MEMBER(e2b_timeout_body, timeout, .flags = JSON_REQUIRED, .min = 0,
                           .max = YEAR_S),
-        JSON_END,
 };
 static JSON_OPEN_SHAPE(time_request, "E2bTimeout", e2b_timeout_body, "Seconds from now");
 struct e2b_wake_body {
@@ -37,14 +36,12 @@ enum wake_row {
 static const struct json_member wake_request_members[] = {
         [WAKE_TIMEOUT] = JSON_WHOLE_MEMBER(e2b_wake_body, timeout, .min = 0, .max = YEAR_S),
         [WAKE_MEMORY] = JSON_BOOL_MEMBER(e2b_wake_body, memory),
-        JSON_END,
 };
 static JSON_OPEN_BITS_SHAPE(wake_request, "E2bWake", e2b_wake_body,
                             "Seconds from now, and whether the processes are resumed");
 static const struct json_member refresh_request_members[] = {
         JSON_WHOLE_MEMBER(e2b_timeout_body, timeout, .name = "duration", .min = 0,
                           .max = REFRESH_MAX_S),
-        JSON_END,
 };
 static JSON_OPEN_BITS_SHAPE(refresh_request, "E2bRefresh", e2b_timeout_body, "Seconds from now");
 
@@ -154,7 +151,6 @@ struct e2b_pause_body {
 };
 static const struct json_member pause_request_members[] = {
         JSON_BOOL_MEMBER(e2b_pause_body, memory),
-        JSON_END,
 };
 static JSON_OPEN_BITS_SHAPE(pause_request, "E2bPause", e2b_pause_body,
                             "Whether to keep the memory");

@@ -29,7 +29,6 @@ struct log_fields {
 static const struct json_member fields_shape_members[] = {
         JSON_TEXT_MEMBER(log_fields, kind, .name = "event"),
         JSON_TEXT_MEMBER(log_fields, reason),
-        JSON_END,
 };
 static JSON_SHAPE(fields_shape, "E2bLogFields", log_fields, "The kind of an event, and its reason");
 
@@ -45,14 +44,12 @@ static const struct json_member entry_shape_members[] = {
         JSON_CHOICE_MEMBER(log_entry, level, .choices = levels),
         JSON_TEXT_MEMBER(log_entry, message),
         JSON_OBJECT_MEMBER(log_entry, fields, &fields_shape),
-        JSON_END,
 };
 static JSON_SHAPE(entry_shape, "E2bLogEntry", log_entry, "A line of a sandbox's log");
 
 static const struct json_member line_shape_members[] = {
         JSON_TIME_MEMBER(log_entry, timestamp),
         JSON_TEXT_MEMBER(log_entry, message, .name = "line"),
-        JSON_END,
 };
 static JSON_SHAPE(line_shape, "E2bLogLine", log_entry, "A line of a sandbox's log");
 
@@ -62,12 +59,10 @@ struct e2b_logs_answer {
 static const struct json_member v1_shape_members[] = {
         JSON_LIST_MEMBER(e2b_logs_answer, logs, &line_shape),
         JSON_LIST_MEMBER(e2b_logs_answer, entries, &entry_shape, .name = "logEntries"),
-        JSON_END,
 };
 static JSON_SHAPE(v1_shape, "E2bLogs", e2b_logs_answer, "The log of a sandbox");
 static const struct json_member v2_shape_members[] = {
         JSON_LIST_MEMBER(e2b_logs_answer, logs, &entry_shape),
-        JSON_END,
 };
 static JSON_SHAPE(v2_shape, "E2bLogsV2", e2b_logs_answer, "The log of a sandbox");
 
@@ -85,7 +80,6 @@ static const struct json_member logs_query_members[] = {
         JSON_CHOICE_MEMBER(e2b_logs_query, direction, .choices = directions),
         JSON_CHOICE_MEMBER(e2b_logs_query, level, .choices = levels),
         JSON_TEXT_MEMBER(e2b_logs_query, search, .max = 256),
-        JSON_END,
 };
 static JSON_OPEN_SHAPE(logs_query, "E2bLogsQuery", e2b_logs_query,
                        "The lines to show; times in unix milliseconds");

@@ -29,7 +29,6 @@ static const struct json_member metric_shape_members[] = {
         JSON_WHOLE_MEMBER(e2b_metric, mem_cache, .name = "memCache"),
         JSON_WHOLE_MEMBER(e2b_metric, disk_used, .name = "diskUsed"),
         JSON_WHOLE_MEMBER(e2b_metric, disk_total, .name = "diskTotal"),
-        JSON_END,
 };
 static JSON_SHAPE(metric_shape, "E2bMetric", e2b_metric, "The resources that a sandbox uses");
 
@@ -59,7 +58,6 @@ struct metrics_query {
 static const struct json_member metrics_query_members[] = {
         JSON_WHOLE_MEMBER(metrics_query, start, .min = 0, .max = UNIX_S_MAX),
         JSON_WHOLE_MEMBER(metrics_query, end, .min = 0, .max = UNIX_S_MAX),
-        JSON_END,
 };
 static JSON_OPEN_SHAPE(metrics_query, "E2bMetricsQuery", metrics_query,
                        "The period, in unix seconds");
@@ -95,7 +93,6 @@ struct many_metrics_query {
 static const struct json_member many_query_members[] = {
         JSON_TEXT_MEMBER(many_metrics_query, ids, .name = "sandbox_ids", .flags = JSON_REQUIRED,
                          .max = SANDBOXES_MAX * (ID_SIZE + 1)),
-        JSON_END,
 };
 static JSON_OPEN_SHAPE(many_query, "E2bManyMetricsQuery", many_metrics_query,
                        "The sandboxes to measure");

@@ -37,7 +37,6 @@ static const struct json_member e2b_network_shape_members[] = {
         [NETWORK_INTERNET] =
                 JSON_BOOL_MEMBER(e2b_network, allow_internet, .name = "allow_internet_access",
                                  .flags = JSON_OMIT_EMPTY),
-        JSON_END,
 };
 JSON_OPEN_BITS_SHAPE(e2b_network_shape, "E2bNetwork", e2b_network,
                      "Destinations that a sandbox may reach, and access to its ports");

@@ -30,7 +30,6 @@ struct e2b_auto_resume {
 };
 static const struct json_member auto_resume_shape_members[] = {
         JSON_BOOL_MEMBER(e2b_auto_resume, enabled, .flags = JSON_REQUIRED),
-        JSON_END,
 };
 static JSON_OPEN_SHAPE(auto_resume_shape, "E2bAutoResume", e2b_auto_resume,
                        "Whether a request to the sandbox wakes it");
@@ -43,7 +42,6 @@ static const struct json_member volume_mount_shape_members[] = {
                          .max = SANDBOX_NAME_MAX),
         JSON_TEXT_MEMBER(e2b_volume_mount, path, .flags = JSON_REQUIRED,
                          .max = SANDBOX_MOUNT_PATH_MAX),
-        JSON_END,
 };
 static JSON_OPEN_SHAPE(volume_mount_shape, "E2bVolumeMount", e2b_volume_mount,
                        "A volume and the folder where it is mounted");
@@ -77,7 +75,6 @@ static const struct json_member create_request_members[] = {
         JSON_RAW_MEMBER(e2b_create_body, iam),
         JSON_LIST_MEMBER(e2b_create_body, mounts, &volume_mount_shape, .name = "volumeMounts",
                          .max = SANDBOX_MOUNTS_MAX),
-        JSON_END,
 };
 static JSON_OPEN_BITS_SHAPE(create_request, "E2bNewSandbox", e2b_create_body,
                             "The sandbox to create");
@@ -205,7 +202,6 @@ struct e2b_lifecycle {
 static const struct json_member lifecycle_shape_members[] = {
         JSON_BOOL_MEMBER(e2b_lifecycle, auto_resume, .name = "autoResume"),
         JSON_TEXT_MEMBER(e2b_lifecycle, on_timeout, .name = "onTimeout"),
-        JSON_END,
 };
 static JSON_SHAPE(lifecycle_shape, "E2bLifecycle", e2b_lifecycle,
                   "What the timeout of the sandbox does");
@@ -232,7 +228,7 @@ struct e2b_sandbox_detail {
 	        JSON_RAW_MEMBER(e2b_sandbox_detail, metadata),                                     \
 	        JSON_TEXT_MEMBER(e2b_sandbox_detail, state),                                       \
 	        JSON_TEXT_MEMBER(e2b_sandbox_detail, envd_version, .name = "envdVersion")
-static const struct json_member listed_shape_members[] = {LISTED_ROWS, JSON_END};
+static const struct json_member listed_shape_members[] = {LISTED_ROWS};
 static JSON_SHAPE(listed_shape, "E2bListedSandbox", e2b_sandbox_detail, "A sandbox in a list");
 static const struct json_member detail_shape_members[] = {
         LISTED_ROWS,
@@ -243,7 +239,6 @@ static const struct json_member detail_shape_members[] = {
         JSON_RAW_MEMBER(e2b_sandbox_detail, network, .flags = JSON_OMIT_EMPTY),
         JSON_OBJECT_MEMBER(e2b_sandbox_detail, lifecycle, &lifecycle_shape),
         JSON_LIST_MEMBER(e2b_sandbox_detail, mounts, &volume_mount_shape, .name = "volumeMounts"),
-        JSON_END,
 };
 static JSON_SHAPE(detail_shape, "E2bSandboxDetail", e2b_sandbox_detail, "A sandbox");
 
@@ -353,7 +348,6 @@ static const struct json_member list_query_members[] = {
         JSON_CHOICE_MEMBER(e2b_list_query, order, .choices = orders),
         JSON_TIME_MEMBER(e2b_list_query, started_after, .name = "startedAfter"),
         JSON_WHOLE_MEMBER(e2b_list_query, limit, .min = 1, .max = E2B_PAGE_MAX),
-        JSON_END,
 };
 static JSON_OPEN_SHAPE(list_query, "E2bListQuery", e2b_list_query, "Which sandboxes");
 

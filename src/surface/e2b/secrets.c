@@ -32,10 +32,9 @@ static const struct json_member secret_request_members[] = {
         JSON_TEXT_MEMBER(e2b_secret_body, name, .flags = JSON_REQUIRED, .min = 1,
                          .max = NAME_MAX_SIZE),
         VALUE_ROWS,
-        JSON_END,
 };
 static JSON_OPEN_SHAPE(secret_request, "E2bNewSecret", e2b_secret_body, "A secret to store");
-static const struct json_member value_request_members[] = {VALUE_ROWS, JSON_END};
+static const struct json_member value_request_members[] = {VALUE_ROWS};
 static JSON_OPEN_SHAPE(value_request, "E2bSecretUpdate", e2b_secret_body,
                        "A new value of a secret");
 
@@ -51,7 +50,6 @@ static const struct json_member secret_shape_members[] = {
         JSON_RAW_MEMBER(e2b_secret_answer, metadata),
         JSON_TIME_MEMBER(e2b_secret_answer, created_at, .name = "createdAt"),
         JSON_TIME_MEMBER(e2b_secret_answer, updated_at, .name = "updatedAt"),
-        JSON_END,
 };
 static JSON_SHAPE(secret_shape, "E2bSecret", e2b_secret_answer, "A secret, without its value");
 
@@ -150,7 +148,6 @@ struct secrets_query {
 static const struct json_member secrets_query_members[] = {
         JSON_TEXT_MEMBER(secrets_query, next_token, .name = "nextToken", .max = NAME_MAX_SIZE),
         JSON_WHOLE_MEMBER(secrets_query, limit, .min = 1, .max = E2B_PAGE_MAX),
-        JSON_END,
 };
 static JSON_OPEN_SHAPE(secrets_query, "E2bSecretsQuery", secrets_query, "The secrets to list");
 

@@ -19,7 +19,6 @@ struct e2b_snapshot_body {
 };
 static const struct json_member name_request_members[] = {
         JSON_TEXT_MEMBER(e2b_snapshot_body, name, .max = 256),
-        JSON_END,
 };
 static JSON_OPEN_SHAPE(name_request, "E2bSnapshotCreate", e2b_snapshot_body,
                        "The name of the snapshot");
@@ -31,7 +30,6 @@ struct e2b_snapshot_info {
 static const struct json_member info_shape_members[] = {
         JSON_TEXT_MEMBER(e2b_snapshot_info, snapshot_id, .name = "snapshotID"),
         JSON_TEXT_LIST_MEMBER(e2b_snapshot_info, names),
-        JSON_END,
 };
 static JSON_SHAPE(info_shape, "E2bSnapshot", e2b_snapshot_info, "A snapshot");
 
@@ -81,7 +79,6 @@ static const struct json_member snapshots_query_members[] = {
         JSON_TEXT_MEMBER(snapshots_query, name, .max = 256),
         JSON_TEXT_MEMBER(snapshots_query, next_token, .name = "nextToken", .max = 256),
         JSON_WHOLE_MEMBER(snapshots_query, limit, .min = 1, .max = E2B_PAGE_MAX),
-        JSON_END,
 };
 static JSON_OPEN_SHAPE(snapshots_query, "E2bSnapshotsQuery", snapshots_query,
                        "The snapshots to list");
@@ -158,7 +155,6 @@ enum fork_row { FORK_TIMEOUT, FORK_COUNT };
 static const struct json_member fork_request_members[] = {
         [FORK_TIMEOUT] = JSON_WHOLE_MEMBER(e2b_fork_body, timeout, .min = 0, .max = YEAR_S),
         [FORK_COUNT] = JSON_WHOLE_MEMBER(e2b_fork_body, count, .min = 1, .max = FLEET_FORK_MAX),
-        JSON_END,
 };
 static JSON_OPEN_BITS_SHAPE(fork_request, "E2bFork", e2b_fork_body,
                             "The number of forks and their timeout in seconds");

@@ -13,7 +13,6 @@ static const struct json_member e2b_step_shape_members[] = {
         JSON_TEXT_LIST_MEMBER(e2b_step, args, .max = 512),
         JSON_TEXT_MEMBER(e2b_step, files_hash, .name = "filesHash", .max = BUILD_FILES_HASH_SIZE),
         JSON_BOOL_MEMBER(e2b_step, force),
-        JSON_END,
 };
 JSON_OPEN_SHAPE(e2b_step_shape, "E2bStep", e2b_step, "A step of a template");
 

@@ -44,7 +44,6 @@ static const struct json_member listed_template_shape_members[] = {
         JSON_WHOLE_MEMBER(e2b_template_answer, build_count, .name = "buildCount"),
         JSON_TEXT_MEMBER(e2b_template_answer, envd_version, .name = "envdVersion"),
         JSON_TEXT_MEMBER(e2b_template_answer, build_status, .name = "buildStatus"),
-        JSON_END,
 };
 static JSON_SHAPE(listed_template_shape, "E2bTemplate", e2b_template_answer, "A template");
 
@@ -60,14 +59,12 @@ static const struct json_member build_answer_shape_members[] = {
         JSON_WHOLE_MEMBER(e2b_build_answer, cpu_count, .name = "cpuCount"),
         JSON_WHOLE_MEMBER(e2b_build_answer, memory_mb, .name = "memoryMB"),
         JSON_TEXT_MEMBER(e2b_build_answer, envd_version, .name = "envdVersion"),
-        JSON_END,
 };
 static JSON_SHAPE(build_answer_shape, "E2bTemplateBuild", e2b_build_answer,
                   "A build of a template");
 static const struct json_member whole_template_shape_members[] = {
         COMMON_ROWS,
         JSON_LIST_MEMBER(e2b_template_answer, builds, &build_answer_shape),
-        JSON_END,
 };
 static JSON_SHAPE(whole_template_shape, "E2bTemplateWithBuilds", e2b_template_answer,
                   "A template and its builds");
@@ -191,7 +188,6 @@ struct template_update_body {
 };
 static const struct json_member update_request_members[] = {
         JSON_BOOL_MEMBER(template_update_body, is_public, .name = "public"),
-        JSON_END,
 };
 static JSON_OPEN_SHAPE(update_request, "E2bTemplateUpdate", template_update_body,
                        "Whether all projects may use the template");
@@ -201,7 +197,6 @@ struct names_answer {
 };
 static const struct json_member names_shape_members[] = {
         JSON_TEXT_LIST_MEMBER(names_answer, names),
-        JSON_END,
 };
 static JSON_SHAPE(names_shape, "E2bTemplateNames", names_answer, "The names of a template");
 
@@ -232,7 +227,6 @@ struct alias_answer {
 static const struct json_member alias_shape_members[] = {
         JSON_TEXT_MEMBER(alias_answer, template_id, .name = "templateID"),
         JSON_BOOL_MEMBER(alias_answer, is_public, .name = "public"),
-        JSON_END,
 };
 static JSON_SHAPE(alias_shape, "E2bAlias", alias_answer, "The template of an alias");
 
@@ -260,7 +254,6 @@ struct tags_body {
 static const struct json_member assign_request_members[] = {
         JSON_TEXT_MEMBER(tags_body, target, .flags = JSON_REQUIRED, .min = 1, .max = 256),
         TAGS_ROW,
-        JSON_END,
 };
 static JSON_OPEN_SHAPE(assign_request, "E2bTagsAssign", tags_body,
                        "A template and the tags to add");
@@ -268,7 +261,6 @@ static const struct json_member untag_request_members[] = {
         JSON_TEXT_MEMBER(tags_body, target, .name = "name", .flags = JSON_REQUIRED, .min = 1,
                          .max = 256),
         TAGS_ROW,
-        JSON_END,
 };
 static JSON_OPEN_SHAPE(untag_request, "E2bTagsRemove", tags_body,
                        "A template and the tags to remove");
@@ -280,7 +272,6 @@ struct tags_assigned {
 static const struct json_member assigned_shape_members[] = {
         JSON_TEXT_LIST_MEMBER(tags_assigned, tags),
         JSON_TEXT_MEMBER(tags_assigned, build_id, .name = "buildID"),
-        JSON_END,
 };
 static JSON_SHAPE(assigned_shape, "E2bTagsAssigned", tags_assigned,
                   "The tags that were added, and their build");
@@ -358,7 +349,6 @@ static const struct json_member tag_shape_members[] = {
         JSON_TEXT_MEMBER(tag_answer, tag),
         JSON_TEXT_MEMBER(tag_answer, build_id, .name = "buildID"),
         JSON_TIME_MEMBER(tag_answer, created_at, .name = "createdAt"),
-        JSON_END,
 };
 static JSON_SHAPE(tag_shape, "E2bTag", tag_answer, "A tag of a template");
 

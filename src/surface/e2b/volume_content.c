@@ -35,14 +35,12 @@ static const struct json_member content_query_members[] = {
         JSON_TEXT_MEMBER(content_query, path, .flags = JSON_REQUIRED, .min = 1, .max = 4096),
         JSON_WHOLE_MEMBER(content_query, depth, .min = 1, .max = DEPTH_MAX),
         JSON_BOOL_MEMBER(content_query, force),
-        JSON_END,
 };
 static JSON_OPEN_BITS_SHAPE(content_query, "E2bContentQuery", content_query, "The file");
 static const struct json_member attributes_request_members[] = {
         [CONTENT_UID] = JSON_WHOLE_MEMBER(content_query, uid, .min = 0, .max = ID_NUMBER_MAX),
         [CONTENT_GID] = JSON_WHOLE_MEMBER(content_query, gid, .min = 0, .max = ID_NUMBER_MAX),
         [CONTENT_MODE] = JSON_WHOLE_MEMBER(content_query, mode, .min = 0, .max = 07777),
-        JSON_END,
 };
 static JSON_OPEN_BITS_SHAPE(attributes_request, "E2bAttributes", content_query,
                             "Owner, group and mode of a file");

@@ -13,7 +13,6 @@ struct e2b_volume_body {
 static const struct json_member volume_request_members[] = {
         JSON_TEXT_MEMBER(e2b_volume_body, name, .flags = JSON_REQUIRED, .min = 1,
                          .max = SANDBOX_NAME_MAX),
-        JSON_END,
 };
 static JSON_OPEN_SHAPE(volume_request, "E2bNewVolume", e2b_volume_body, "A volume to create");
 
@@ -23,14 +22,12 @@ struct e2b_volume_answer {
 static const struct json_member listed_shape_members[] = {
         JSON_TEXT_MEMBER(e2b_volume_answer, volume_id, .name = "volumeID"),
         JSON_TEXT_MEMBER(e2b_volume_answer, name),
-        JSON_END,
 };
 static JSON_SHAPE(listed_shape, "E2bVolume", e2b_volume_answer, "A volume");
 static const struct json_member volume_shape_members[] = {
         JSON_TEXT_MEMBER(e2b_volume_answer, volume_id, .name = "volumeID"),
         JSON_TEXT_MEMBER(e2b_volume_answer, name),
         JSON_TEXT_MEMBER(e2b_volume_answer, token),
-        JSON_END,
 };
 static JSON_SHAPE(volume_shape, "E2bVolumeAndToken", e2b_volume_answer,
                   "A volume and the token for its files");

@@ -21,7 +21,6 @@ static const struct json_member files_query_members[] = {
         JSON_TEXT_MEMBER(envd_files_query, username, .max = 64),
         JSON_TEXT_MEMBER(envd_files_query, signature, .max = 64),
         JSON_TEXT_MEMBER(envd_files_query, signature_expiration, .max = 20),
-        JSON_END,
 };
 static JSON_SHAPE(files_query, "EnvdFilesQuery", envd_files_query,
                   "A file and the user that accesses it");

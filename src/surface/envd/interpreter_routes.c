@@ -239,7 +239,6 @@ static const struct json_member interpreter_result_shape_members[] = {
         JSON_RAW_MEMBER(code_result, data, .flags = JSON_OMIT_EMPTY),
         JSON_RAW_MEMBER(code_result, chart, .flags = JSON_OMIT_EMPTY),
         JSON_RAW_MEMBER(code_result, extra, .flags = JSON_OMIT_EMPTY),
-        JSON_END,
 };
 static JSON_SHAPE(interpreter_result_shape, "E2bResult", code_result,
                   "A result in the form that E2B's SDKs read");

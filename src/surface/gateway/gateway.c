@@ -82,7 +82,6 @@ static const struct json_member execute_request_members[] = {
         JSON_CHOICE_MEMBER(gateway_run_body, language, .choices = command_languages,
                            .about = "default python"),
         RUN_ROWS,
-        JSON_END,
 };
 static JSON_SHAPE(execute_request, "GatewayExecute", gateway_run_body, "A block of code");
 static const struct json_member bash_request_members[] = {
@@ -90,7 +89,6 @@ static const struct json_member bash_request_members[] = {
         JSON_TEXT_MEMBER(gateway_run_body, command, .flags = JSON_REQUIRED,
                          .about = "a shell line"),
         RUN_ROWS,
-        JSON_END,
 };
 static JSON_SHAPE(bash_request, "GatewayBash", gateway_run_body, "A shell command");
 
@@ -189,7 +187,6 @@ static const struct json_member read_request_members[] = {
                           .about = "first line to read (default 1)"),
         JSON_WHOLE_MEMBER(gateway_file_body, limit, .min = 1, .max = 100000,
                           .about = "maximum number of lines (default 2000)"),
-        JSON_END,
 };
 static JSON_SHAPE(read_request, "GatewayRead", gateway_file_body, "Lines of a text file");
 static const struct json_member read_binary_request_members[] = {
@@ -198,7 +195,6 @@ static const struct json_member read_binary_request_members[] = {
         JSON_WHOLE_MEMBER(gateway_file_body, offset, .min = 0, .about = "offset of the first byte"),
         JSON_WHOLE_MEMBER(gateway_file_body, limit, .min = 1, .max = BINARY_MAX,
                           .about = "maximum number of bytes (default 8 MiB)"),
-        JSON_END,
 };
 static JSON_SHAPE(read_binary_request, "GatewayReadBinary", gateway_file_body, "Bytes of a file");
 static const struct json_member write_request_members[] = {
@@ -207,7 +203,6 @@ static const struct json_member write_request_members[] = {
         JSON_TEXT_MEMBER(gateway_file_body, content),
         JSON_BYTES_MEMBER(gateway_file_body, content_base64, .about = "bytes, instead of content"),
         JSON_BOOL_MEMBER(gateway_file_body, append),
-        JSON_END,
 };
 static JSON_SHAPE(write_request, "GatewayWrite", gateway_file_body, "A file to write");
 static const struct json_member glob_request_members[] = {
@@ -219,7 +214,6 @@ static const struct json_member glob_request_members[] = {
                          .about = "folder to search (default: the workspace)"),
         JSON_WHOLE_MEMBER(gateway_file_body, limit, .min = 1, .max = PATHS_MAX,
                           .about = "maximum number of paths (default 1000)"),
-        JSON_END,
 };
 static JSON_SHAPE(glob_request, "GatewayGlob", gateway_file_body, "A pattern of paths");
 
@@ -231,7 +225,6 @@ static const struct json_member glob_shape_members[] = {
         JSON_TEXT_LIST_MEMBER(gateway_glob_answer, paths,
                               .about = "paths relative to the searched folder"),
         JSON_BOOL_MEMBER(gateway_glob_answer, truncated),
-        JSON_END,
 };
 static JSON_SHAPE(glob_shape, "GatewayPaths", gateway_glob_answer, "Paths that match");
 
@@ -326,7 +319,6 @@ static const struct json_member copy_file_shape_members[] = {
         JSON_TEXT_MEMBER(gateway_copy_file, path, .flags = JSON_REQUIRED, .max = 4096),
         JSON_TEXT_MEMBER(gateway_copy_file, content),
         JSON_BYTES_MEMBER(gateway_copy_file, content_base64),
-        JSON_END,
 };
 static JSON_SHAPE(copy_file_shape, "GatewayFile", gateway_copy_file, "A file and its content");
 struct gateway_copy_body {
@@ -335,7 +327,6 @@ struct gateway_copy_body {
 static const struct json_member copy_request_members[] = {
         JSON_LIST_MEMBER(gateway_copy_body, files, &copy_file_shape, .flags = JSON_REQUIRED,
                          .min = 1, .max = 1000),
-        JSON_END,
 };
 static JSON_SHAPE(copy_request, "GatewayCopy", gateway_copy_body,
                   "Files to write into a session's workspace");

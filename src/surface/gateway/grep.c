@@ -29,7 +29,6 @@ static const struct json_member gateway_grep_request_members[] = {
         JSON_BOOL_MEMBER(gateway_grep_body, ignore_case),
         JSON_WHOLE_MEMBER(gateway_grep_body, max_results, .min = 1, .max = RESULTS_MAX,
                           .about = "default 200"),
-        JSON_END,
 };
 JSON_SHAPE(gateway_grep_request, "GatewayGrep", gateway_grep_body, "Search request");
 
@@ -42,7 +41,6 @@ static const struct json_member grep_match_shape_members[] = {
         JSON_WHOLE_MEMBER(gateway_grep_match, line, .about = "line number, from 1"),
         JSON_TEXT_MEMBER(gateway_grep_match, text, .about = "the line, cut to 1000 bytes"),
         JSON_TEXT_MEMBER(gateway_grep_match, encoding, .about = "base64 if the text is not UTF-8"),
-        JSON_END,
 };
 static JSON_SHAPE(grep_match_shape, "GatewayMatch", gateway_grep_match, "A matching line");
 struct gateway_grep_answer {
@@ -52,7 +50,6 @@ struct gateway_grep_answer {
 static const struct json_member gateway_grep_answer_members[] = {
         JSON_LIST_MEMBER(gateway_grep_answer, matches, &grep_match_shape),
         JSON_BOOL_MEMBER(gateway_grep_answer, truncated),
-        JSON_END,
 };
 JSON_SHAPE(gateway_grep_answer, "GatewayMatches", gateway_grep_answer, "Matching lines");
 

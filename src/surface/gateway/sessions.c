@@ -21,7 +21,6 @@ static const struct json_member session_shape_members[] = {
         JSON_TEXT_MEMBER(gateway_session_answer, sandbox_id),
         JSON_TIME_MEMBER(gateway_session_answer, created_at),
         JSON_TIME_MEMBER(gateway_session_answer, last_used_at),
-        JSON_END,
 };
 static JSON_SHAPE(session_shape, "Session", gateway_session_answer,
                   "A tenant's session and its sandbox");
@@ -30,7 +29,6 @@ struct gateway_session_list {
 };
 static const struct json_member session_list_shape_members[] = {
         JSON_LIST_MEMBER(gateway_session_list, items, &session_shape),
-        JSON_END,
 };
 static JSON_SHAPE(session_list_shape, "SessionList", gateway_session_list, "Sessions");
 

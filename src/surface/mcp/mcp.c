@@ -58,7 +58,6 @@ static const struct json_member mcp_query_members[] = {
         JSON_BOOL_MEMBER(mcp_query, stdio,
                          .about = "the message comes from a bridge to stdio, without headers and "
                                   "sessions; errors have the status 200"),
-        JSON_END,
 };
 static JSON_SHAPE(mcp_query, "McpQuery", mcp_query, "The sandbox of the tools");
 
@@ -72,7 +71,6 @@ static const struct json_member rpc_answer_members[] = {
         JSON_RAW_MEMBER(rpc_answer, id),
         JSON_RAW_MEMBER(rpc_answer, result),
         JSON_RAW_MEMBER(rpc_answer, error),
-        JSON_END,
 };
 static JSON_SHAPE(rpc_answer, "McpAnswer", rpc_answer, "A message of JSON-RPC");
 

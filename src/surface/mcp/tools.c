@@ -21,15 +21,14 @@ static struct tool with_sandbox(struct arena *a, const struct tool *tool)
 	struct tool copy = *tool;
 	struct json_shape *shape = ARENA_NEW(a, struct json_shape);
 	struct json_member *members;
-	size_t count = 0;
+	size_t count = tool->input->member_count;
 
-	while (tool->input->members[count].kind != JSON_END_OF_SHAPE)
-		count++;
-	members = ARENA_ARRAY(a, struct json_member, count + 2); /* zeros end it */
+	members = ARENA_ARRAY(a, struct json_member, count + 1);
 	memcpy(members, tool->input->members, count * sizeof(*members));
 	members[count] = sandbox_member;
 	*shape = *tool->input;
 	shape->members = members;
+	shape->member_count = count + 1;
 	copy.input = shape;
 	return copy;
 }

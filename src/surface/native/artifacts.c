@@ -29,7 +29,6 @@
 static const struct json_member artifact_list_shape_members[] = {
         JSON_LIST_MEMBER(list_answer, items, &stored_artifact_shape),
         JSON_TEXT_MEMBER(list_answer, next_page, .flags = JSON_NULLABLE),
-        JSON_END,
 };
 static JSON_SHAPE(artifact_list_shape, "StoredArtifactList", list_answer, "One page of artifacts");
 
@@ -49,7 +48,6 @@ static const struct json_member artifact_list_query_members[] = {
                          .about = "next_page of the previous page"),
         JSON_WHOLE_MEMBER(artifact_list_query, limit, .min = 1, .max = 1000,
                           .about = "items per page (default 100)"),
-        JSON_END,
 };
 static JSON_SHAPE(artifact_list_query, "ArtifactListQuery", artifact_list_query,
                   "Filter for artifacts");
@@ -65,7 +63,6 @@ static const struct json_member artifact_keep_request_members[] = {
                          .about = "user that reads the file (default: the template's user)"),
         JSON_WHOLE_MEMBER(artifact_keep_body, keep_seconds, .min = 0, .max = KEEP_S_MAX,
                           .about = "lifetime of the artifact; 0: the project's setting"),
-        JSON_END,
 };
 static JSON_SHAPE(artifact_keep_request, "ArtifactKeep", artifact_keep_body,
                   "File to keep as an artifact");
@@ -77,7 +74,6 @@ static const struct json_member artifact_url_request_members[] = {
         JSON_WHOLE_MEMBER(artifact_url_body, expires_in_seconds, .min = 1, .max = ADDRESS_S_MAX,
                           .flags = JSON_REQUIRED,
                           .about = "lifetime of the address, at most seven days"),
-        JSON_END,
 };
 static JSON_SHAPE(artifact_url_request, "ArtifactUrl", artifact_url_body,
                   "Lifetime of a signed address");
@@ -91,7 +87,6 @@ static const struct json_member artifact_download_query_members[] = {
                           .about = "time when the address expires, in Unix seconds"),
         JSON_TEXT_MEMBER(artifact_download_query, signature, .max = FLEET_ARTIFACT_SIGNATURE_SIZE,
                          .flags = JSON_REQUIRED),
-        JSON_END,
 };
 static JSON_SHAPE(artifact_download_query, "ArtifactDownloadQuery", artifact_download_query,
                   "Query of a signed address");

@@ -49,7 +49,6 @@ static const struct json_member backup_shape_members[] = {
         JSON_BOOL_MEMBER(backup_answer, full,
                          .about = "whether the backup contains the template's files, too"),
         JSON_TIME_MEMBER(backup_answer, created_at),
-        JSON_END,
 };
 static JSON_SHAPE(backup_shape, "Backup", backup_answer,
                   "A snapshot packed into one file of the blob store");
@@ -57,7 +56,6 @@ static JSON_SHAPE(backup_shape, "Backup", backup_answer,
 static const struct json_member backup_list_shape_members[] = {
         JSON_LIST_MEMBER(list_answer, items, &backup_shape),
         JSON_TEXT_MEMBER(list_answer, next_page, .flags = JSON_NULLABLE),
-        JSON_END,
 };
 static JSON_SHAPE(backup_list_shape, "BackupList", list_answer, "One page of backups");
 
@@ -70,7 +68,6 @@ static const struct json_member backup_list_query_members[] = {
                          .about = "next_page of the previous page"),
         JSON_WHOLE_MEMBER(backup_list_query, limit, .min = 1, .max = 1000,
                           .about = "items per page (default 100)"),
-        JSON_END,
 };
 static JSON_SHAPE(backup_list_query, "BackupListQuery", backup_list_query, "Filter for backups");
 
@@ -85,7 +82,6 @@ static const struct json_member snapshot_export_request_members[] = {
                 snapshot_export_body, full,
                 .about = "back up the whole filesystem, not only the changes since the template; "
                          "such a backup can be imported on a server that lacks the template"),
-        JSON_END,
 };
 static JSON_SHAPE(snapshot_export_request, "SnapshotExport", snapshot_export_body,
                   "Options of a backup");
@@ -102,7 +98,6 @@ static const struct json_member snapshot_import_request_members[] = {
                          .about = "template with the same files as the template of the backup, if "
                                   "it has another name here; a full backup creates a template of "
                                   "this name if none exists"),
-        JSON_END,
 };
 static JSON_SHAPE(snapshot_import_request, "SnapshotImport", snapshot_import_body,
                   "Backup to make a snapshot from");
@@ -113,7 +108,6 @@ struct backup_upload_query {
 static const struct json_member backup_upload_query_members[] = {
         JSON_TEXT_MEMBER(backup_upload_query, sha256, .min = 64, .max = 64,
                          .about = "expected SHA-256 of the file, in lower-case hex"),
-        JSON_END,
 };
 static JSON_SHAPE(backup_upload_query, "BackupUploadQuery", backup_upload_query,
                   "Options of an upload");

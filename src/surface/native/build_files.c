@@ -20,7 +20,6 @@ static const struct json_member build_files_shape_members[] = {
         JSON_TEXT_MEMBER(build_files_answer, hash),
         JSON_BOOL_MEMBER(build_files_answer, present),
         JSON_WHOLE_MEMBER(build_files_answer, size_bytes, .about = "unpacked size of the tar"),
-        JSON_END,
 };
 JSON_SHAPE(build_files_shape, "BuildFiles", build_files_answer,
            "Files for copy steps; they are deleted a day after their last use");

@@ -29,15 +29,9 @@ static const struct json_member build_logs_query_members[] = {
         JSON_TEXT_MEMBER(
                 build_logs_query, stream, .max = 16,
                 .about = "result (default), sse or ndjson; without it the header Accept decides"),
-        JSON_END,
 };
-const struct json_shape build_logs_query = {
-        .name = "BuildLogsQuery",
-        .about = "Lines to return, and their format",
-        .size = sizeof(struct build_logs_query),
-        .members = build_logs_query_members,
-        .present_offset = offsetof(struct build_logs_query, present),
-};
+JSON_BITS_SHAPE(build_logs_query, "BuildLogsQuery", build_logs_query,
+                "Lines to return, and their format");
 
 struct build_logs_answer {
 	struct span lines;
@@ -49,7 +43,6 @@ static const struct json_member build_logs_shape_members[] = {
                         .about = "list of {line, at, step, level, stream, text}"),
         JSON_WHOLE_MEMBER(build_logs_answer, next, .about = "value of since for the next call"),
         JSON_TEXT_MEMBER(build_logs_answer, status, .about = "status of the build"),
-        JSON_END,
 };
 JSON_SHAPE(build_logs_shape, "BuildLogs", build_logs_answer, "Lines of a build's log");
 

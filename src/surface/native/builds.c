@@ -42,15 +42,8 @@ static const struct json_member build_shape_members[] = {
         JSON_TIME_MEMBER(build_answer, created_at),
         JSON_TIME_MEMBER(build_answer, started_at, .flags = JSON_NULLABLE),
         JSON_TIME_MEMBER(build_answer, ended_at, .flags = JSON_NULLABLE),
-        JSON_END,
 };
-static const struct json_shape build_shape = {
-        .name = "Build",
-        .about = "A build of a template from steps",
-        .size = sizeof(struct build_answer),
-        .members = build_shape_members,
-        .present_offset = offsetof(struct build_answer, present),
-};
+static JSON_BITS_SHAPE(build_shape, "Build", build_answer, "A build of a template from steps");
 
 struct build_list_query {
 	const char *name, *page;
@@ -63,14 +56,12 @@ static const struct json_member build_list_query_members[] = {
                          .about = "next_page of the previous page"),
         JSON_WHOLE_MEMBER(build_list_query, limit, .min = 1, .max = 1000,
                           .about = "items per page (default 100)"),
-        JSON_END,
 };
 static JSON_SHAPE(build_list_query, "BuildListQuery", build_list_query, "Filter for builds");
 
 static const struct json_member build_list_shape_members[] = {
         JSON_LIST_MEMBER(list_answer, items, &build_shape),
         JSON_TEXT_MEMBER(list_answer, next_page, .flags = JSON_NULLABLE),
-        JSON_END,
 };
 static JSON_SHAPE(build_list_shape, "BuildList", list_answer, "One page of builds");
 

@@ -39,7 +39,6 @@ static const char *const formats[] = {"json", "patch", NULL};
 	                          .about = (limit_about))
 static const struct json_member changes_list_query_members[] = {
         QUERY_ROWS(FLEET_CHANGES_MAX, "items per page (default 1000)"),
-        JSON_END,
 };
 static JSON_SHAPE(changes_list_query, "ChangesQuery", changes_query, "Filter for changes");
 static const struct json_member changes_diff_query_members[] = {
@@ -47,7 +46,6 @@ static const struct json_member changes_diff_query_members[] = {
         JSON_CHOICE_MEMBER(changes_query, format, .choices = formats,
                            .about = "patch: only the patches, one after another; if there are "
                                     "more, the last line is \"# next_page: …\""),
-        JSON_END,
 };
 static JSON_SHAPE(changes_diff_query, "DiffQuery", changes_query, "Filter and format of a diff");
 
@@ -92,7 +90,6 @@ static const struct json_member change_shape_members[] = {
                                  "the file is not text, or is too large for a comparison by lines"),
         JSON_TEXT_MEMBER(change_answer, diff_encoding, .flags = JSON_OMIT_EMPTY,
                          .about = "base64 if the diff is not UTF-8"),
-        JSON_END,
 };
 static JSON_SHAPE(change_shape, "Change", change_answer, "A path that differs from the base");
 
@@ -104,7 +101,6 @@ static const struct json_member changes_shape_members[] = {
         JSON_LIST_MEMBER(changes_answer, items, &change_shape),
         JSON_TEXT_MEMBER(changes_answer, base, .about = "id of the base snapshot, or \"template\""),
         JSON_TEXT_MEMBER(changes_answer, next_page, .flags = JSON_NULLABLE),
-        JSON_END,
 };
 static JSON_SHAPE(changes_shape, "ChangeList", changes_answer,
                   "One page of changes sorted by path; a folder precedes its content");
@@ -124,7 +120,6 @@ static const struct json_member revert_request_members[] = {
                            .about = "base64: each path is base64-encoded"),
         JSON_TEXT_MEMBER(revert_body, base, .max = 64,
                          .about = "name or id of a snapshot, or \"template\" (the default)"),
-        JSON_END,
 };
 static JSON_SHAPE(revert_request, "Revert", revert_body, "Paths to revert");
 
@@ -142,13 +137,11 @@ static const struct json_member reverted_shape_members[] = {
         JSON_TEXT_MEMBER(reverted_answer, error, .flags = JSON_OMIT_EMPTY, .about = "error code"),
         JSON_TEXT_MEMBER(reverted_answer, message, .flags = JSON_OMIT_EMPTY),
         JSON_TEXT_MEMBER(reverted_answer, hint, .flags = JSON_OMIT_EMPTY),
-        JSON_END,
 };
 static JSON_SHAPE(reverted_shape, "Reverted", reverted_answer, "Result for one path");
 
 static const struct json_member reverts_shape_members[] = {
         JSON_LIST_MEMBER(list_answer, items, &reverted_shape),
-        JSON_END,
 };
 static JSON_SHAPE(reverts_shape, "RevertResult", list_answer,
                   "Results in the order of the requested paths");

@@ -33,7 +33,6 @@ static const struct json_member channel_request_members[] = {
                          .about = "token of a bot, an app, an official account or a page"),
         JSON_TEXT_MEMBER(channel_body, base_url, .max = OUTBOUND_URL_MAX,
                          .about = "address of a self-hosted service (default: the public service)"),
-        JSON_END,
 };
 static JSON_SHAPE(channel_request, "ChannelPut", channel_body, "Token of a chat service");
 
@@ -47,12 +46,10 @@ static const struct json_member channel_shape_members[] = {
         JSON_TEXT_MEMBER(channel_answer, base_url, .flags = JSON_NULLABLE),
         JSON_TIME_MEMBER(channel_answer, created_at),
         JSON_TIME_MEMBER(channel_answer, updated_at),
-        JSON_END,
 };
 static JSON_SHAPE(channel_shape, "Channel", channel_answer, "A channel, without its token");
 static const struct json_member channel_list_shape_members[] = {
         JSON_LIST_MEMBER(list_answer, items, &channel_shape),
-        JSON_END,
 };
 static JSON_SHAPE(channel_list_shape, "ChannelList", list_answer, "Channels, sorted by name");
 
@@ -71,12 +68,10 @@ static const struct json_member message_shape_members[] = {
         JSON_TIME_MEMBER(message_answer, ended_at, .about = "when the job ended",
                          .flags = JSON_NULLABLE),
         JSON_TIME_MEMBER(message_answer, next_at, .flags = JSON_NULLABLE),
-        JSON_END,
 };
 static JSON_SHAPE(message_shape, "JobDelivery", message_answer, "A message about the end of a job");
 static const struct json_member message_list_shape_members[] = {
         JSON_LIST_MEMBER(list_answer, items, &message_shape),
-        JSON_END,
 };
 static JSON_SHAPE(message_list_shape, "JobDeliveryList", list_answer, "Messages, newest job first");
 
@@ -91,7 +86,6 @@ static const struct json_member messages_query_members[] = {
                           .about = "Unix ms: created_at of the last job of the previous page"),
         JSON_WHOLE_MEMBER(messages_query, limit, .min = 1, .max = LIMIT_MAX,
                           .about = "default 100"),
-        JSON_END,
 };
 static JSON_SHAPE(messages_query, "JobDeliveriesQuery", messages_query, "Filter for messages");
 

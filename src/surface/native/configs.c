@@ -37,7 +37,6 @@ static const struct json_member config_resources_members[] = {
                           .flags = JSON_OMIT_EMPTY, .about = "MiB"),
         JSON_WHOLE_MEMBER(config_resources, pids, .min = 0, .max = 1 << 22,
                           .flags = JSON_OMIT_EMPTY),
-        JSON_END,
 };
 static JSON_SHAPE(config_resources, "SandboxConfigResources", config_resources,
                   "Limits besides memoryLimit; 0: inherited");
@@ -52,7 +51,6 @@ static const struct json_member config_lifecycle_members[] = {
                                    "other sandbox is deleted"),
         JSON_WHOLE_MEMBER(config_lifecycle, lifetime_max_s, .name = "maxLifetimeSeconds", .min = 0,
                           .flags = JSON_OMIT_EMPTY, .about = "age at which the sandbox ends"),
-        JSON_END,
 };
 static JSON_SHAPE(config_lifecycle, "SandboxConfigLifecycle", config_lifecycle,
                   "When the sandbox ends by itself");
@@ -75,7 +73,6 @@ static const struct json_member config_extras_members[] = {
                          .flags = JSON_OMIT_EMPTY,
                          .about = "mount point of a volume that outlives the sandbox, for packages "
                                   "and caches; /home/user if only persistentDiskGb is given"),
-        JSON_END,
 };
 static JSON_SHAPE(config_extras, "SandboxConfigOptions", config_extras,
                   "Options of persistent sandboxes; not every provider supports them");
@@ -92,7 +89,7 @@ struct config_body {
 	uint64_t present;
 };
 enum { CONFIG_INTERNET, CONFIG_ENV };
-static const struct json_member config_body_members[] = {
+static const struct json_member config_shape_members[] = {
         [CONFIG_INTERNET] = JSON_BOOL_MEMBER(config_body, internet, .flags = JSON_OMIT_EMPTY,
                                              .about = "false: no network"),
         [CONFIG_ENV] = JSON_TEXT_MAP_MEMBER(
@@ -126,15 +123,8 @@ static const struct json_member config_body_members[] = {
         JSON_OBJECT_MEMBER(config_body, resources, &config_resources, .flags = JSON_OMIT_EMPTY),
         JSON_OBJECT_MEMBER(config_body, lifecycle, &config_lifecycle, .flags = JSON_OMIT_EMPTY),
         JSON_OBJECT_MEMBER(config_body, options, &config_extras, .flags = JSON_OMIT_EMPTY),
-        JSON_END,
 };
-static const struct json_shape config_shape = {
-        .name = "SandboxConfig",
-        .about = "Settings for sandboxes",
-        .size = sizeof(struct config_body),
-        .members = config_body_members,
-        .present_offset = offsetof(struct config_body, present),
-};
+static JSON_BITS_SHAPE(config_shape, "SandboxConfig", config_body, "Settings for sandboxes");
 
 struct config_record_body {
 	const char *id, *name;
@@ -147,34 +137,25 @@ static const struct json_member record_request_members[] = {
         [RECORD_NAME] = JSON_TEXT_MEMBER(config_record_body, name, .flags = JSON_REQUIRED, .min = 1,
                                          .max = SANDBOX_NAME_MAX, .example = "default"),
         [RECORD_CONFIG] = JSON_OBJECT_MEMBER(config_record_body, config, &config_shape),
-        JSON_END,
 };
 static JSON_SHAPE(record_request, "SandboxConfigCreate", config_record_body, "A config to store");
 static const struct json_member record_change_members[] = {
         [RECORD_NAME] =
                 JSON_TEXT_MEMBER(config_record_body, name, .min = 1, .max = SANDBOX_NAME_MAX),
         [RECORD_CONFIG] = JSON_OBJECT_MEMBER(config_record_body, config, &config_shape),
-        JSON_END,
 };
-static const struct json_shape record_change = {
-        .name = "SandboxConfigChange",
-        .about = "Given members replace the stored ones; config is replaced as a whole",
-        .size = sizeof(struct config_record_body),
-        .members = record_change_members,
-        .present_offset = offsetof(struct config_record_body, present),
-};
+static JSON_BITS_SHAPE(record_change, "SandboxConfigChange", config_record_body,
+                       "Given members replace the stored ones; config is replaced as a whole");
 static const struct json_member record_shape_members[] = {
         JSON_TEXT_MEMBER(config_record_body, id),
         JSON_TEXT_MEMBER(config_record_body, name),
         JSON_OBJECT_MEMBER(config_record_body, config, &config_shape),
         JSON_TIME_MEMBER(config_record_body, created_at),
         JSON_TIME_MEMBER(config_record_body, updated_at),
-        JSON_END,
 };
 static JSON_SHAPE(record_shape, "SandboxConfigRecord", config_record_body, "A reusable config");
 static const struct json_member record_list_shape_members[] = {
         JSON_LIST_MEMBER(list_answer, items, &record_shape),
-        JSON_END,
 };
 static JSON_SHAPE(record_list_shape, "SandboxConfigList", list_answer, "Reusable configs");
 

@@ -32,14 +32,12 @@ static const struct json_member context_shape_members[] = {
                           .about = "exit code of an ended context; otherwise -1"),
         JSON_TIME_MEMBER(context_answer, created_at,
                          .about = "time of the creation or of the last restart"),
-        JSON_END,
 };
 static JSON_SHAPE(context_shape, "CodeContext", context_answer,
                   "An interpreter that keeps its state from one block of code to the next");
 
 static const struct json_member context_list_members[] = {
         JSON_LIST_MEMBER(list_answer, items, &context_shape),
-        JSON_END,
 };
 static JSON_SHAPE(context_list, "CodeContextList", list_answer, "Contexts, oldest first");
 
@@ -51,7 +49,6 @@ static const struct json_member context_create_shape_members[] = {
                          .about = "python (default), javascript or bash"),
         JSON_TEXT_MEMBER(code_context_create_body, cwd, .max = 4096,
                          .about = "working directory; a relative path is below the default folder"),
-        JSON_END,
 };
 static JSON_SHAPE(context_create_shape, "CodeContextCreate", code_context_create_body,
                   "A new context");

@@ -15,7 +15,6 @@ static const struct json_member native_egress_shape_members[] = {
                               .about = "addresses and ranges that the sandbox may not reach; "
                                        "\"0.0.0.0/0\" denies all",
                               .example = "[\"0.0.0.0/0\"]"),
-        JSON_END,
 };
 JSON_SHAPE(native_egress_shape, "SandboxEgress", native_egress,
            "Network destinations that a sandbox may reach");

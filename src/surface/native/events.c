@@ -25,7 +25,6 @@ static const struct json_member events_shape_members[] = {
                           .about = "value of after for the next page or for a stream"),
         JSON_WHOLE_MEMBER(events_answer, oldest,
                           .about = "sequence of the oldest stored event; 0: there are no events"),
-        JSON_END,
 };
 static JSON_SHAPE(events_shape, "EventList", events_answer, "Events, oldest first");
 
@@ -50,15 +49,8 @@ static const struct json_member events_query_members[] = {
                          .about = "sandbox.started, or sandbox.* for all kinds of a subject"),
         JSON_TEXT_MEMBER(events_query, stream, .max = 16,
                          .about = "result, sse or ndjson; without it the header Accept decides"),
-        JSON_END,
 };
-static const struct json_shape events_query = {
-        .name = "EventsQuery",
-        .about = "Filter for events",
-        .size = sizeof(struct events_query),
-        .members = events_query_members,
-        .present_offset = offsetof(struct events_query, present),
-};
+static JSON_BITS_SHAPE(events_query, "EventsQuery", events_query, "Filter for events");
 
 static int parse_filter(struct request *rq, struct feed_filter *ret, struct error *err)
 {
@@ -203,7 +195,6 @@ static const struct json_member sandbox_events_query_members[] = {
                           .about = "sequence of the last event that the client knows"),
         JSON_WHOLE_MEMBER(sandbox_events_query, limit, .min = 1, .max = LIMIT_MAX,
                           .about = "default 100"),
-        JSON_END,
 };
 static JSON_SHAPE(sandbox_events_query, "SandboxEventsQuery", sandbox_events_query,
                   "Filter for events");

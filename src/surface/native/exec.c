@@ -21,7 +21,6 @@ static const struct json_member exec_query_members[] = {
         JSON_TEXT_MEMBER(
                 exec_query, stream, .max = 16,
                 .about = "result, sse, ndjson or text; without it the header Accept decides"),
-        JSON_END,
 };
 JSON_SHAPE(exec_query, "ExecQuery", exec_query, "Format of the reply");
 
@@ -141,7 +140,6 @@ static const struct json_member exec_request_members[] = {
         JSON_TEXT_LIST_MEMBER(exec_body, args, .max = AGENT_ARGS_MAX - 1,
                               .about = "arguments of cmd"),
         RUN_ROWS(exec_body),
-        JSON_END,
 };
 JSON_SHAPE(exec_request, "Exec", exec_body, "A command: either command, or cmd and args");
 
@@ -154,7 +152,6 @@ static const struct json_member code_request_members[] = {
                          .about = "context that runs the code and keeps its state; 'default': the "
                                   "default context of the language, created if missing"),
         RUN_ROWS(code_body),
-        JSON_END,
 };
 JSON_SHAPE(code_request, "Code", code_body, "A block of code");
 

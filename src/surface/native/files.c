@@ -43,7 +43,6 @@ static const struct json_member folder_list_query_members[] = {
         JSON_WHOLE_MEMBER(files_query, depth, .min = 1, .max = 64,
                           .about = "depth in levels (default 1)"),
         JSON_WHOLE_MEMBER(files_query, limit, .min = 1, .max = ENTRIES_MAX),
-        JSON_END,
 };
 FILES_QUERY(folder_list_query, "FilesListQuery");
 static const struct json_member read_query_members[] = {
@@ -52,7 +51,6 @@ static const struct json_member read_query_members[] = {
         JSON_WHOLE_MEMBER(files_query, offset, .min = 0, .about = "offset of the first byte"),
         JSON_WHOLE_MEMBER(files_query, length, .min = 0,
                           .about = "maximum number of bytes; 0: all"),
-        JSON_END,
 };
 FILES_QUERY(read_query, "FileReadQuery");
 static const struct json_member write_query_members[] = {
@@ -62,7 +60,6 @@ static const struct json_member write_query_members[] = {
                          .example = "0644"),
         JSON_BOOL_MEMBER(files_query, append),
         JSON_BOOL_MEMBER(files_query, no_replace, .about = "fail when the file exists"),
-        JSON_END,
 };
 FILES_QUERY(write_query, "FileWriteQuery");
 static const struct json_member stat_query_members[] = {
@@ -70,20 +67,17 @@ static const struct json_member stat_query_members[] = {
         USER_ROW,
         JSON_BOOL_MEMBER(files_query, follow,
                          .about = "describe the target of a symbolic link instead of the link"),
-        JSON_END,
 };
 FILES_QUERY(stat_query, "FileStatQuery");
 static const struct json_member remove_query_members[] = {
         PATH_ROW,
         USER_ROW,
         JSON_BOOL_MEMBER(files_query, recursive, .about = "delete folders with everything in them"),
-        JSON_END,
 };
 FILES_QUERY(remove_query, "FileRemoveQuery");
 static const struct json_member path_query_members[] = {
         PATH_ROW,
         USER_ROW,
-        JSON_END,
 };
 FILES_QUERY(path_query, "FilePlaceQuery");
 static const struct json_member unpack_query_members[] = {
@@ -92,7 +86,6 @@ static const struct json_member unpack_query_members[] = {
         JSON_WHOLE_MEMBER(files_query, offset, .name = "changed_since_ms", .min = 0,
                           .about = "time in Unix ms; a file that changed after it is not replaced: "
                                    "it is kept beside the new one as NAME.conflict-TIME"),
-        JSON_END,
 };
 FILES_QUERY(unpack_query, "FileUnpackQuery");
 static const struct json_member watch_query_members[] = {
@@ -100,7 +93,6 @@ static const struct json_member watch_query_members[] = {
         USER_ROW,
         JSON_BOOL_MEMBER(files_query, recursive, .about = "watch subfolders, too"),
         JSON_TEXT_MEMBER(files_query, stream, .max = 16, .about = "sse (default) or ndjson"),
-        JSON_END,
 };
 FILES_QUERY(watch_query, "FileWatchQuery");
 
@@ -122,7 +114,6 @@ static const struct json_member mkdir_request_members[] = {
         JSON_TEXT_MEMBER(files_body, mode, .max = 5, .about = "octal (default 0755)"),
         JSON_BOOL_MEMBER(files_body, parents,
                          .about = "create missing parents; an existing folder is not an error"),
-        JSON_END,
 };
 static JSON_SHAPE(mkdir_request, "FileMkdir", files_body, "A folder to create");
 static const struct json_member move_request_members[] = {
@@ -133,14 +124,12 @@ static const struct json_member move_request_members[] = {
         JSON_BOOL_MEMBER(files_body, parents, .about = "create missing parents of the target"),
         JSON_BOOL_MEMBER(files_body, no_replace, .about = "fail when the target exists"),
         JSON_BOOL_MEMBER(files_body, recursive, .about = "copy folders recursively"),
-        JSON_END,
 };
 static JSON_SHAPE(move_request, "FileMove", files_body, "A path and its new path");
 static const struct json_member remove_request_members[] = {
         BODY_PATH_ROW,
         BODY_USER_ROW,
         JSON_BOOL_MEMBER(files_body, recursive),
-        JSON_END,
 };
 static JSON_SHAPE(remove_request, "FileRemove", files_body, "A path to delete");
 static const struct json_member read_request_members[] = {
@@ -149,7 +138,6 @@ static const struct json_member read_request_members[] = {
         JSON_WHOLE_MEMBER(files_body, offset, .min = 0, .about = "offset of the first byte"),
         JSON_WHOLE_MEMBER(files_body, length, .min = 1, .max = READ_MAX,
                           .about = "bytes at most (default 1 MiB)"),
-        JSON_END,
 };
 static JSON_SHAPE(read_request, "FileRead", files_body, "A file to read as text");
 static const struct json_member write_request_members[] = {
@@ -160,7 +148,6 @@ static const struct json_member write_request_members[] = {
         JSON_TEXT_MEMBER(files_body, mode, .max = 5, .about = "octal mode of a new file"),
         JSON_BOOL_MEMBER(files_body, append),
         JSON_BOOL_MEMBER(files_body, no_replace, .about = "fail when the file exists"),
-        JSON_END,
 };
 static JSON_SHAPE(write_request, "FileWrite", files_body, "A file to write");
 
@@ -172,7 +159,6 @@ static const struct json_member pack_request_members[] = {
                                        "its content; missing and unreadable paths are left out",
                               .example = "[\"src/main.c\",\"README.md\"]"),
         BODY_USER_ROW,
-        JSON_END,
 };
 static JSON_SHAPE(pack_request, "FilePack", files_body, "A folder and the paths to pack");
 

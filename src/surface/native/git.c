@@ -29,7 +29,7 @@
 struct git_path_body {
 	const char *path;
 };
-static const struct json_member path_query_members[] = {PATH_ROW(git_path_body), JSON_END};
+static const struct json_member path_query_members[] = {PATH_ROW(git_path_body)};
 static JSON_SHAPE(path_query, "GitQuery", git_path_body, "A repository");
 
 struct git_clone_body {
@@ -52,7 +52,6 @@ static const struct json_member clone_request_members[] = {
                           .about = "number of commits to fetch; 0: all"),
         JSON_BOOL_MEMBER(git_clone_body, insecure, .about = "do not check certificates"),
         LOGIN_ROWS(git_clone_body),
-        JSON_END,
 };
 static JSON_SHAPE(clone_request, "GitClone", git_clone_body, "What to clone, and where");
 
@@ -67,7 +66,6 @@ static const struct json_member file_shape_members[] = {
                          .about = "unchanged, modified, type, added, deleted, renamed, copied, "
                                   "unmerged or untracked"),
         JSON_TEXT_MEMBER(git_file_answer, worktree, .about = "same values as staged"),
-        JSON_END,
 };
 static JSON_SHAPE(file_shape, "GitFile", git_file_answer, "A file with changes");
 
@@ -89,7 +87,6 @@ static const struct json_member status_shape_members[] = {
                           .about = "commits that only the upstream branch has"),
         JSON_BOOL_MEMBER(git_status_answer, clean),
         JSON_LIST_MEMBER(git_status_answer, files, &file_shape),
-        JSON_END,
 };
 static JSON_SHAPE(status_shape, "GitStatus", git_status_answer, "The state of the working tree");
 
@@ -102,7 +99,6 @@ static const struct json_member add_request_members[] = {
         JSON_TEXT_LIST_MEMBER(
                 git_add_body, files, .flags = JSON_REQUIRED, .min = 1, .max = GIT_PATHS_MAX,
                 .about = "paths without patterns; \".\" stages everything", .example = "[\".\"]"),
-        JSON_END,
 };
 static JSON_SHAPE(add_request, "GitAdd", git_add_body,
                   "Files to stage; deleted files are staged, too");
@@ -119,15 +115,13 @@ static const struct json_member commit_request_members[] = {
                          .about = "name of the author (default: the configuration of git)"),
         JSON_TEXT_MEMBER(git_commit_body, email, .max = GIT_NAME_MAX),
         JSON_BOOL_MEMBER(git_commit_body, allow_empty),
-        JSON_END,
 };
 static JSON_SHAPE(commit_request, "GitCommitRequest", git_commit_body, "Options of a commit");
 
 struct git_hash_answer {
 	const char *hash;
 };
-static const struct json_member hash_shape_members[] = {JSON_TEXT_MEMBER(git_hash_answer, hash),
-                                                        JSON_END};
+static const struct json_member hash_shape_members[] = {JSON_TEXT_MEMBER(git_hash_answer, hash)};
 static JSON_SHAPE(hash_shape, "GitHash", git_hash_answer, "The new commit");
 
 struct git_branch_body {
@@ -139,21 +133,18 @@ static const struct json_member branch_request_members[] = {
         JSON_TEXT_MEMBER(git_branch_body, name, .flags = JSON_REQUIRED, .min = 1,
                          .max = GIT_NAME_MAX),
         JSON_BOOL_MEMBER(git_branch_body, checkout, .about = "check the branch out"),
-        JSON_END,
 };
 static JSON_SHAPE(branch_request, "GitBranch", git_branch_body, "A branch to create at HEAD");
 static const struct json_member branch_query_members[] = {
         PATH_ROW(git_branch_body),
         JSON_TEXT_MEMBER(git_branch_body, name, .flags = JSON_REQUIRED, .min = 1,
                          .max = GIT_NAME_MAX),
-        JSON_END,
 };
 static JSON_SHAPE(branch_query, "GitBranchQuery", git_branch_body, "A branch to delete");
 static const struct json_member checkout_request_members[] = {
         PATH_ROW(git_branch_body),
         JSON_TEXT_MEMBER(git_branch_body, name, .flags = JSON_REQUIRED, .min = 1,
                          .max = GIT_NAME_MAX, .about = "branch, tag or commit"),
-        JSON_END,
 };
 static JSON_SHAPE(checkout_request, "GitCheckout", git_branch_body, "What to check out");
 
@@ -164,7 +155,6 @@ struct git_branches_answer {
 static const struct json_member branches_shape_members[] = {
         JSON_TEXT_MEMBER(git_branches_answer, current, .flags = JSON_NULLABLE),
         JSON_TEXT_LIST_MEMBER(git_branches_answer, branches),
-        JSON_END,
 };
 static JSON_SHAPE(branches_shape, "GitBranches", git_branches_answer, "Local branches");
 
@@ -179,7 +169,6 @@ static const struct json_member push_request_members[] = {
                          .about = "default: the current branch"),
         JSON_BOOL_MEMBER(git_exchange_body, set_upstream),
         LOGIN_ROWS(git_exchange_body),
-        JSON_END,
 };
 static JSON_SHAPE(push_request, "GitPush", git_exchange_body, "What to push");
 static const struct json_member pull_request_members[] = {
@@ -188,7 +177,6 @@ static const struct json_member pull_request_members[] = {
         JSON_TEXT_MEMBER(git_exchange_body, branch, .max = GIT_NAME_MAX,
                          .about = "default: the upstream of the current branch"),
         LOGIN_ROWS(git_exchange_body),
-        JSON_END,
 };
 static JSON_SHAPE(pull_request, "GitPull", git_exchange_body, "What to pull and merge");
 
@@ -197,13 +185,12 @@ struct git_commit_answer {
 	int64_t at;
 };
 static const struct json_member commit_shape_members[] = {
-        JSON_TEXT_MEMBER(git_commit_answer, hash),  JSON_TEXT_MEMBER(git_commit_answer, author),
+        JSON_TEXT_MEMBER(git_commit_answer, hash), JSON_TEXT_MEMBER(git_commit_answer, author),
         JSON_TEXT_MEMBER(git_commit_answer, email), JSON_TEXT_MEMBER(git_commit_answer, message),
-        JSON_TIME_MEMBER(git_commit_answer, at),    JSON_END,
-};
+        JSON_TIME_MEMBER(git_commit_answer, at)};
 static JSON_SHAPE(commit_shape, "GitCommit", git_commit_answer, "A commit");
 static const struct json_member log_shape_members[] = {
-        JSON_LIST_MEMBER(list_answer, items, &commit_shape), JSON_END};
+        JSON_LIST_MEMBER(list_answer, items, &commit_shape)};
 static JSON_SHAPE(log_shape, "GitLog", list_answer, "Commits, newest first");
 struct git_log_query {
 	const char *path;
@@ -213,7 +200,6 @@ static const struct json_member git_log_query_members[] = {
         PATH_ROW(git_log_query),
         JSON_WHOLE_MEMBER(git_log_query, limit, .min = 1, .max = GIT_COMMITS_MAX,
                           .about = "maximum number of commits (default 50)"),
-        JSON_END,
 };
 static JSON_SHAPE(git_log_query, "GitLogQuery", git_log_query, "Filter for commits");
 
@@ -231,7 +217,6 @@ static const struct json_member git_diff_query_members[] = {
         JSON_TEXT_LIST_MEMBER(git_diff_query, file, .max = GIT_PATHS_MAX,
                               .about = "only these files"),
         JSON_BOOL_MEMBER(git_diff_query, staged, .about = "compare the index with HEAD"),
-        JSON_END,
 };
 static JSON_SHAPE(git_diff_query, "GitDiffQuery", git_diff_query, "What to compare");
 

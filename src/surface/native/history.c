@@ -24,7 +24,6 @@ static const struct json_member sample_shape_members[] = {
         JSON_WHOLE_MEMBER(sample_answer, pids),
         JSON_WHOLE_MEMBER(sample_answer, network_in_bytes),
         JSON_WHOLE_MEMBER(sample_answer, network_out_bytes),
-        JSON_END,
 };
 static JSON_SHAPE(sample_shape, "StatsSample", sample_answer,
                   "Resource usage of a sandbox at one time");
@@ -37,7 +36,6 @@ static const struct json_member history_shape_members[] = {
         JSON_LIST_MEMBER(history_answer, items, &sample_shape, .about = "oldest first"),
         JSON_WHOLE_MEMBER(history_answer, memory_limit_bytes),
         JSON_WHOLE_MEMBER(history_answer, disk_limit_bytes),
-        JSON_END,
 };
 static JSON_SHAPE(history_shape, "StatsHistory", history_answer,
                   "The newest samples of a sandbox; a running sandbox adds a current sample");
@@ -51,7 +49,6 @@ static const struct json_member history_query_members[] = {
                                   "oldest stored sample)"),
         JSON_TEXT_MEMBER(history_query, until, .max = 40,
                          .about = "end of the period (default: now)"),
-        JSON_END,
 };
 static JSON_SHAPE(history_query, "StatsHistoryQuery", history_query, "Period of samples");
 

@@ -58,15 +58,13 @@ static const struct json_member job_shape_members[] = {
                         .about = "last part of stdout and stderr; present when the job has ended"),
         JSON_LIST_MEMBER(job_answer, artifacts, &stored_artifact_shape, .flags = JSON_OMIT_EMPTY,
                          .about = "artifacts that the job left; present when the job has ended"),
-        JSON_END,
 };
 static JSON_SHAPE(job_shape, "Job", job_answer, "A background job");
-static const struct json_member job_item_shape_members[] = {ANSWER_ROWS, JSON_END};
+static const struct json_member job_item_shape_members[] = {ANSWER_ROWS};
 static JSON_SHAPE(job_item_shape, "JobItem", job_answer, "A background job, without its logs");
 
 static const struct json_member job_list_shape_members[] = {
         JSON_LIST_MEMBER(list_answer, items, &job_item_shape),
-        JSON_END,
 };
 static JSON_SHAPE(job_list_shape, "JobList", list_answer, "Background jobs, newest first");
 
@@ -77,7 +75,7 @@ static JSON_SHAPE(job_list_shape, "JobList", list_answer, "Background jobs, newe
 struct job_query {
 	const char *conversation;
 };
-static const struct json_member job_query_members[] = {CONVERSATION_ROW(job_query), JSON_END};
+static const struct json_member job_query_members[] = {CONVERSATION_ROW(job_query)};
 static JSON_SHAPE(job_query, "JobQuery", job_query, "The calling conversation");
 
 struct jobs_query {
@@ -96,14 +94,8 @@ static const struct json_member jobs_query_members[] = {
         JSON_WHOLE_MEMBER(jobs_query, before, .min = 0,
                           .about = "Unix ms: created_at of the last job of the previous page"),
         JSON_WHOLE_MEMBER(jobs_query, limit, .min = 1, .max = LIMIT_MAX, .about = "default 100"),
-        JSON_END,
 };
-static const struct json_shape jobs_query = {
-        .name = "JobsQuery",
-        .size = sizeof(struct jobs_query),
-        .members = jobs_query_members,
-        .present_offset = offsetof(struct jobs_query, present),
-};
+static JSON_BITS_SHAPE(jobs_query, "JobsQuery", jobs_query, NULL);
 
 struct job_logs_query {
 	const char *conversation;
@@ -119,14 +111,8 @@ static const struct json_member job_logs_query_members[] = {
         [LOGS_SINCE_STDERR] = JSON_WHOLE_MEMBER(job_logs_query, since_stderr, .min = 0),
         JSON_WHOLE_MEMBER(job_logs_query, tail, .min = 1, .max = JOB_LOGS_MAX,
                           .about = "maximum number of bytes of each stream (default 65536)"),
-        JSON_END,
 };
-static const struct json_shape job_logs_query = {
-        .name = "JobLogsQuery",
-        .size = sizeof(struct job_logs_query),
-        .members = job_logs_query_members,
-        .present_offset = offsetof(struct job_logs_query, present),
-};
+static JSON_BITS_SHAPE(job_logs_query, "JobLogsQuery", job_logs_query, NULL);
 struct job_logs_answer {
 	const char *result_id, *status, *out, *err;
 	int64_t out_offset, err_offset, out_next, err_next, out_end, err_end;
@@ -145,7 +131,6 @@ static const struct json_member job_logs_shape_members[] = {
         JSON_WHOLE_MEMBER(job_logs_answer, out_end, .name = "stdout_bytes",
                           .about = "bytes written in total"),
         JSON_WHOLE_MEMBER(job_logs_answer, err_end, .name = "stderr_bytes"),
-        JSON_END,
 };
 static JSON_SHAPE(job_logs_shape, "JobLogs", job_logs_answer, "Output of a background job");
 
@@ -172,15 +157,9 @@ static const struct json_member complete_request_members[] = {
                          .about = "last part of the output as text; or as bytes:"),
         JSON_BYTES_MEMBER(job_complete_body, out, .name = "stdoutBase64", .max = 65536),
         JSON_BYTES_MEMBER(job_complete_body, err, .name = "stderrBase64", .max = 65536),
-        JSON_END,
 };
-static const struct json_shape complete_request = {
-        .name = "JobComplete",
-        .about = "The result of a background job",
-        .size = sizeof(struct job_complete_body),
-        .members = complete_request_members,
-        .present_offset = offsetof(struct job_complete_body, present),
-};
+static JSON_BITS_SHAPE(complete_request, "JobComplete", job_complete_body,
+                       "The result of a background job");
 
 /* ---- between rows and shapes ---- */
 

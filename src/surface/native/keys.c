@@ -30,7 +30,6 @@ static const struct json_member key_request_members[] = {
         JSON_TIME_MEMBER(key_body, expires_at, .flags = JSON_NULLABLE, .about = "default: never"),
         JSON_WHOLE_MEMBER(key_body, expires_in_ms, .min = 0, .max = ACCOUNT_KEY_LIFE_MAX_MS,
                           .about = "lifetime in ms, instead of expires_at; 0: never"),
-        JSON_END,
 };
 static JSON_SHAPE(key_request, "KeyCreate", key_body, "A key to create");
 
@@ -41,7 +40,6 @@ static const struct json_member rotate_request_members[] = {
         JSON_WHOLE_MEMBER(
                 key_rotate_body, grace_ms, .min = 0, .max = ACCOUNT_KEY_GRACE_MAX_MS,
                 .about = "how long the old text remains valid, at most 7 days; 0: not at all"),
-        JSON_END,
 };
 static JSON_SHAPE(rotate_request, "KeyRotate", key_rotate_body, "Validity of the old text");
 
@@ -62,19 +60,17 @@ struct key_answer {
 	        JSON_TIME_MEMBER(key_answer, expires_at, .flags = JSON_NULLABLE),                  \
 	        JSON_TIME_MEMBER(key_answer, revoked_at, .flags = JSON_NULLABLE),                  \
 	        JSON_TIME_MEMBER(key_answer, last_used_at, .flags = JSON_NULLABLE)
-static const struct json_member key_shape_members[] = {KEY_ROWS, JSON_END};
+static const struct json_member key_shape_members[] = {KEY_ROWS};
 static JSON_SHAPE(key_shape, "Key", key_answer, "A key, without its text");
 static const struct json_member key_made_shape_members[] = {
         KEY_ROWS,
         JSON_TEXT_MEMBER(key_answer, key, .about = "text of the key; returned only once"),
         JSON_TEXT_MEMBER(key_answer, e2b_key, .about = "the same key in the format of E2B's API"),
-        JSON_END,
 };
 static JSON_SHAPE(key_made_shape, "KeyMade", key_answer, "A new key, with its text");
 
 static const struct json_member key_list_shape_members[] = {
         JSON_LIST_MEMBER(list_answer, items, &key_shape),
-        JSON_END,
 };
 static JSON_SHAPE(key_list_shape, "KeyList", list_answer, "Keys");
 

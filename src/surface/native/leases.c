@@ -89,15 +89,9 @@ static const struct json_member lease_acquire_request_members[] = {
                 .about = "given members replace those of the lease's specification, and a sandbox "
                          "with another specification is replaced together with its files; without "
                          "this, status 409 names the differences"),
-        JSON_END,
 };
-static const struct json_shape lease_acquire_request = {
-        .name = "LeaseAcquire",
-        .about = "Key of a lease, and the specification of its sandbox",
-        .size = sizeof(struct lease_acquire_body),
-        .members = lease_acquire_request_members,
-        .present_offset = offsetof(struct lease_acquire_body, present),
-};
+static JSON_BITS_SHAPE(lease_acquire_request, "LeaseAcquire", lease_acquire_body,
+                       "Key of a lease, and the specification of its sandbox");
 
 struct lease_keep_body {
 	int64_t timeout_ms;
@@ -107,7 +101,6 @@ static const struct json_member lease_keep_request_members[] = {
                 lease_keep_body, timeout_ms, .name = "timeoutMs", .min = 0,
                 .max = FLEET_KEEP_MAX_MS,
                 .about = "how long to suspend the idle timeout; 0: count as normal activity only"),
-        JSON_END,
 };
 static JSON_SHAPE(lease_keep_request, "LeaseKeepAlive", lease_keep_body, "Duration of a keepalive");
 
@@ -146,7 +139,6 @@ static const struct json_member lease_shape_members[] = {
         JSON_RAW_MEMBER(lease_answer, specification, .flags = JSON_NULLABLE,
                         .about = "specification of the lease's sandboxes, without the environment; "
                                  "null: the lease is older than specifications"),
-        JSON_END,
 };
 static JSON_SHAPE(lease_shape, "Lease", lease_answer, "A lease and its sandbox");
 static const struct json_member acquired_shape_members[] = {
@@ -154,7 +146,6 @@ static const struct json_member acquired_shape_members[] = {
         JSON_BOOL_MEMBER(lease_answer, created, .about = "whether this call created the sandbox"),
         JSON_BOOL_MEMBER(lease_answer, reset,
                          .about = "whether this call reset the sandbox's files"),
-        JSON_END,
 };
 static JSON_SHAPE(acquired_shape, "LeaseAcquired", lease_answer, "A lease and its running sandbox");
 
@@ -169,20 +160,17 @@ static const struct json_member lease_list_query_members[] = {
                          .about = "next_page of the previous page"),
         JSON_WHOLE_MEMBER(lease_query, limit, .min = 1, .max = 1000,
                           .about = "items per page (default 100)"),
-        JSON_END,
 };
 static JSON_SHAPE(lease_list_query, "LeaseListQuery", lease_query, "Filter for leases");
 static const struct json_member lease_prefix_query_members[] = {
         JSON_TEXT_MEMBER(lease_query, prefix, .flags = JSON_REQUIRED, .min = 1,
                          .max = LEASE_KEY_MAX, .example = "workspace:42:"),
-        JSON_END,
 };
 static JSON_SHAPE(lease_prefix_query, "LeasePrefixQuery", lease_query, "Filter for leases");
 
 static const struct json_member lease_list_members[] = {
         JSON_LIST_MEMBER(list_answer, items, &lease_shape),
         JSON_TEXT_MEMBER(list_answer, next_page, .flags = JSON_NULLABLE),
-        JSON_END,
 };
 static JSON_SHAPE(lease_list, "LeaseList", list_answer, "One page of leases");
 struct leases_deleted_answer {
@@ -190,7 +178,6 @@ struct leases_deleted_answer {
 };
 static const struct json_member deleted_shape_members[] = {
         JSON_WHOLE_MEMBER(leases_deleted_answer, deleted),
-        JSON_END,
 };
 static JSON_SHAPE(deleted_shape, "LeasesDeleted", leases_deleted_answer,
                   "Number of deleted leases");

@@ -28,7 +28,6 @@ static const struct json_member resize_request_members[] = {
                           .about = "MiB; can be raised while the sandbox is stopped"),
         JSON_WHOLE_MEMBER(sandbox_limits_body, pids, .min = 0, .max = 1 << 22,
                           .about = "processes and threads"),
-        JSON_END,
 };
 static JSON_SHAPE(resize_request, "SandboxResize", sandbox_limits_body,
                   "New limits; omitted members and 0 keep their values");
@@ -73,7 +72,6 @@ static const struct json_member env_request_members[] = {
                              .about = "variables to add or replace"),
         JSON_TEXT_LIST_MEMBER(sandbox_env_body, unset, .max = 256,
                               .about = "names to remove before variables are added"),
-        JSON_END,
 };
 static JSON_SHAPE(env_request, "SandboxEnvironment", sandbox_env_body,
                   "Changes of a sandbox's own variables; the template's variables stay");

@@ -22,7 +22,6 @@ static const struct json_member me_shape_members[] = {
         JSON_TEXT_MEMBER(me_answer, role, .flags = JSON_NULLABLE,
                          .about = "current role of the member"),
         JSON_TIME_MEMBER(me_answer, expires_at, .flags = JSON_NULLABLE),
-        JSON_END,
 };
 static JSON_SHAPE(me_shape, "Me", me_answer, "The caller");
 

@@ -21,13 +21,11 @@ static const struct json_member member_request_members[] = {
                          .example = "ann@example.com"),
         JSON_TEXT_MEMBER(member_body, role, .flags = JSON_REQUIRED, .max = 16,
                          .about = "viewer, member or admin"),
-        JSON_END,
 };
 static JSON_SHAPE(member_request, "MemberAdd", member_body, "A member to add");
 static const struct json_member role_request_members[] = {
         JSON_TEXT_MEMBER(member_body, role, .flags = JSON_REQUIRED, .max = 16,
                          .about = "viewer, member or admin"),
-        JSON_END,
 };
 static JSON_SHAPE(role_request, "MemberChange", member_body, "A member's new role");
 static const struct json_member member_shape_members[] = {
@@ -35,13 +33,11 @@ static const struct json_member member_shape_members[] = {
         JSON_TEXT_MEMBER(member_body, role),
         JSON_TIME_MEMBER(member_body, created_at),
         JSON_TIME_MEMBER(member_body, updated_at),
-        JSON_END,
 };
 static JSON_SHAPE(member_shape, "Member", member_body, "A user with a role in the project");
 
 static const struct json_member member_list_shape_members[] = {
         JSON_LIST_MEMBER(list_answer, items, &member_shape),
-        JSON_END,
 };
 static JSON_SHAPE(member_list_shape, "MemberList", list_answer, "Members");
 

@@ -20,7 +20,6 @@ static const struct json_member pool_problem_shape_members[] = {
         JSON_TEXT_MEMBER(pool_problem, code, .example = "not_found"),
         JSON_TEXT_MEMBER(pool_problem, message),
         JSON_TEXT_MEMBER(pool_problem, hint, .about = "how to fix it"),
-        JSON_END,
 };
 static JSON_SHAPE(pool_problem_shape, "PoolProblem", pool_problem, "Why a pool cannot be filled");
 
@@ -61,17 +60,15 @@ static const struct json_member pool_shape_members[] = {
         JSON_WHOLE_MEMBER(pool_answer, memory_mb),
         JSON_WHOLE_MEMBER(pool_answer, disk_mb),
         JSON_WHOLE_MEMBER(pool_answer, pids),
-        JSON_END,
 };
 static JSON_SHAPE(pool_shape, "Pool", pool_answer, "A pool of prepared sandboxes");
 
 static const struct json_member pools_shape_members[] = {
         JSON_LIST_MEMBER(list_answer, items, &pool_shape),
-        JSON_END,
 };
 static JSON_SHAPE(pools_shape, "PoolList", list_answer, "Pools");
 
-static const struct json_member pool_body_members[] = {
+static const struct json_member pool_body_shape_members[] = {
         [POOL_MIN] = JSON_WHOLE_MEMBER(
                 pool_body, min, .max = FLEET_POOL_MAX,
                 .about = "number of sandboxes kept while the pool is unused (default: target)"),
@@ -83,15 +80,8 @@ static const struct json_member pool_body_members[] = {
                 .about = "upper limit when misses let the pool grow (default: twice the target)"),
         [POOL_INTERNET] = JSON_BOOL_MEMBER(pool_body, internet,
                                            .about = "only the server's default is supported"),
-        JSON_END,
 };
-const struct json_shape pool_body_shape = {
-        .name = "PoolSize",
-        .about = "Size of a pool of prepared sandboxes",
-        .size = sizeof(struct pool_body),
-        .members = pool_body_members,
-        .present_offset = offsetof(struct pool_body, present),
-};
+JSON_BITS_SHAPE(pool_body_shape, "PoolSize", pool_body, "Size of a pool of prepared sandboxes");
 
 static int64_t given_or_unset(const struct pool_body *b, unsigned member, int64_t value)
 {

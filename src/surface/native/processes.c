@@ -18,7 +18,6 @@
 
 static const struct json_member process_list_members[] = {
         JSON_LIST_MEMBER(list_answer, items, &process_shape),
-        JSON_END,
 };
 static JSON_SHAPE(process_list, "ProcessList", list_answer, "Processes, oldest first");
 
@@ -168,7 +167,6 @@ struct stdin_query {
 };
 static const struct json_member stdin_query_members[] = {
         JSON_BOOL_MEMBER(stdin_query, end, .about = "close standard input after these bytes"),
-        JSON_END,
 };
 static JSON_SHAPE(stdin_query, "StdinQuery", stdin_query, "Options of an input");
 
@@ -208,7 +206,6 @@ static const struct json_member signal_request_members[] = {
         JSON_BOOL_MEMBER(
                 process_signal_body, tree,
                 .about = "signal all processes that it started, not only its process group"),
-        JSON_END,
 };
 static JSON_SHAPE(signal_request, "Signal", process_signal_body, "A signal for a process");
 
@@ -284,7 +281,6 @@ static const struct json_member process_wait_query_members[] = {
         JSON_WHOLE_MEMBER(process_wait_query, output_limit_bytes, .min = 1, .max = OUTPUT_LIMIT_MAX,
                           .name = "outputLimitBytes",
                           .about = "bytes that are kept of each stream"),
-        JSON_END,
 };
 static JSON_SHAPE(process_wait_query, "WaitQuery", process_wait_query, "Options of a wait");
 
@@ -326,14 +322,8 @@ static const struct json_member process_stream_query_members[] = {
         JSON_WHOLE_MEMBER(process_stream_query, since_stdout, .min = 0,
                           .about = "offset of the first byte of stdout"),
         JSON_WHOLE_MEMBER(process_stream_query, since_stderr, .min = 0),
-        JSON_END,
 };
-static const struct json_shape process_stream_query = {
-        .name = "StreamQuery",
-        .size = sizeof(struct process_stream_query),
-        .members = process_stream_query_members,
-        .present_offset = offsetof(struct process_stream_query, present),
-};
+static JSON_BITS_SHAPE(process_stream_query, "StreamQuery", process_stream_query, NULL);
 static const struct json_member logs_query_members[] = {
         [STREAM_FOLLOW] = JSON_BOOL_MEMBER(process_stream_query, follow,
                                            .about = "stream until the process ends"),
@@ -345,14 +335,8 @@ static const struct json_member logs_query_members[] = {
         JSON_WHOLE_MEMBER(process_stream_query, since_stderr, .min = 0),
         JSON_WHOLE_MEMBER(process_stream_query, process, .min = 1,
                           .about = "number of the process (default: the newest)"),
-        JSON_END,
 };
-static const struct json_shape logs_query = {
-        .name = "LogsQuery",
-        .size = sizeof(struct process_stream_query),
-        .members = logs_query_members,
-        .present_offset = offsetof(struct process_stream_query, present),
-};
+static JSON_BITS_SHAPE(logs_query, "LogsQuery", process_stream_query, NULL);
 
 static int fill_attach(struct request *rq, enum output_form fallback, struct command_attach *a,
                        struct error *err)

@@ -55,23 +55,11 @@ static const struct json_member project_request_members[] = {
         JSON_TEXT_MEMBER(project_body, owner, .max = ACCOUNT_USER_MAX,
                          .about = "user that becomes the first member, with the role admin",
                          .example = "ann@example.com"),
-        JSON_END,
 };
-static const struct json_shape project_request = {
-        .name = "ProjectCreate",
-        .about = "A project to create",
-        .size = sizeof(struct project_body),
-        .members = project_request_members,
-        .present_offset = offsetof(struct project_body, present),
-};
-static const struct json_member project_change_members[] = {ROW_NAME(), OTHER_ROWS, JSON_END};
-static const struct json_shape project_change = {
-        .name = "ProjectChange",
-        .about = "Given members replace the stored ones",
-        .size = sizeof(struct project_body),
-        .members = project_change_members,
-        .present_offset = offsetof(struct project_body, present),
-};
+static JSON_BITS_SHAPE(project_request, "ProjectCreate", project_body, "A project to create");
+static const struct json_member project_change_members[] = {ROW_NAME(), OTHER_ROWS};
+static JSON_BITS_SHAPE(project_change, "ProjectChange", project_body,
+                       "Given members replace the stored ones");
 static const struct json_member project_shape_members[] = {
         JSON_TEXT_MEMBER(project_body, id),
         JSON_TEXT_MEMBER(project_body, name),
@@ -81,7 +69,6 @@ static const struct json_member project_shape_members[] = {
         JSON_OBJECT_MEMBER(project_body, maximums, &resource_limits_shape),
         JSON_BOOL_MEMBER(project_body, closing, .about = "the project is being deleted"),
         JSON_TIME_MEMBER(project_body, created_at),
-        JSON_END,
 };
 static JSON_SHAPE(project_shape, "Project", project_body,
                   "Owns keys, templates and sandboxes; a platform admin selects a project with the "
@@ -96,14 +83,12 @@ static const struct json_member project_list_query_members[] = {
                          .about = "next_page of the previous page"),
         JSON_WHOLE_MEMBER(project_list_query, limit, .min = 1, .max = 1000,
                           .about = "items per page (default 100)"),
-        JSON_END,
 };
 static JSON_SHAPE(project_list_query, "ProjectListQuery", project_list_query,
                   "Filter for projects");
 static const struct json_member project_list_shape_members[] = {
         JSON_LIST_MEMBER(list_answer, items, &project_shape),
         JSON_TEXT_MEMBER(list_answer, next_page, .flags = JSON_NULLABLE),
-        JSON_END,
 };
 static JSON_SHAPE(project_list_shape, "ProjectList", list_answer, "Projects, sorted by name");
 
@@ -113,7 +98,6 @@ struct project_delete_query {
 static const struct json_member project_delete_query_members[] = {
         JSON_BOOL_MEMBER(project_delete_query, force,
                          .about = "delete the project's sandboxes, too"),
-        JSON_END,
 };
 static JSON_SHAPE(project_delete_query, "ProjectDeleteQuery", project_delete_query,
                   "Options of a deletion");
@@ -296,7 +280,6 @@ static const struct json_member project_storage_answer_members[] = {
         JSON_WHOLE_MEMBER(project_storage_answer, backups_bytes,
                           .about = "includes archived sandboxes"),
         JSON_WHOLE_MEMBER(project_storage_answer, volumes_bytes),
-        JSON_END,
 };
 static JSON_SHAPE(project_storage_answer, "ProjectStorage", project_storage_answer,
                   "Storage that a project uses, as last measured, and its limit");

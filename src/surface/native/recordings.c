@@ -20,13 +20,11 @@ static const struct json_member recording_shape_members[] = {
         JSON_WHOLE_MEMBER(recording_answer, process, .about = "number of the window's process"),
         JSON_WHOLE_MEMBER(recording_answer, size_bytes),
         JSON_TIME_MEMBER(recording_answer, started_at),
-        JSON_END,
 };
 static JSON_SHAPE(recording_shape, "Recording", recording_answer, "A recording of a window");
 
 static const struct json_member recording_list_members[] = {
         JSON_LIST_MEMBER(list_answer, items, &recording_shape),
-        JSON_END,
 };
 static JSON_SHAPE(recording_list, "RecordingList", list_answer,
                   "Finished recordings, by sandbox and time");

@@ -22,7 +22,6 @@ struct last_event_answer {
 static const struct json_member last_event_shape_members[] = {
         JSON_TIME_MEMBER(last_event_answer, at),
         JSON_TEXT_MEMBER(last_event_answer, text),
-        JSON_END,
 };
 static JSON_SHAPE(last_event_shape, "LastEvent", last_event_answer, "The last event of a sandbox");
 
@@ -38,7 +37,6 @@ static const struct json_member sandbox_preview_shape_members[] = {
                                   "of one sandbox returns it, other replies have null"),
         JSON_BOOL_MEMBER(sandbox_preview_answer, sharing_enabled, .name = "sharingEnabled",
                          .about = "whether the server has a SANDBOX_PREVIEW_SECRET"),
-        JSON_END,
 };
 static JSON_SHAPE(sandbox_preview_shape, "SandboxPreview", sandbox_preview_answer,
                   "Preview settings; details at /preview");
@@ -57,7 +55,6 @@ static const struct json_member sandbox_origin_members[] = {
                          .about = "id of the sandbox that the snapshot was taken of; for a fork, "
                                   "the sandbox that was forked"),
         JSON_TEXT_MEMBER(sandbox_origin_answer, sandbox_name, .flags = JSON_NULLABLE),
-        JSON_END,
 };
 static JSON_SHAPE(sandbox_origin, "SandboxOrigin", sandbox_origin_answer,
                   "What a sandbox was made from");
@@ -70,7 +67,6 @@ static const struct json_member lineage_step_shape_members[] = {
         JSON_TEXT_MEMBER(lineage_step, sandbox, .flags = JSON_NULLABLE,
                          .about = "id of the sandbox that the snapshot was taken of"),
         JSON_TEXT_MEMBER(lineage_step, sandbox_name, .flags = JSON_NULLABLE),
-        JSON_END,
 };
 JSON_SHAPE(lineage_step_shape, "LineageStep", lineage_step,
            "A snapshot or template below a sandbox's files");
@@ -80,7 +76,6 @@ static const struct json_member attached_volume_members[] = {
         JSON_TEXT_MEMBER(attached_volume_answer, volume_id),
         JSON_TEXT_MEMBER(attached_volume_answer, path, .about = "mount point in the sandbox"),
         JSON_BOOL_MEMBER(attached_volume_answer, read_only),
-        JSON_END,
 };
 JSON_SHAPE(attached_volume, "AttachedVolume", attached_volume_answer, "A volume of a sandbox");
 
@@ -148,7 +143,6 @@ static const struct json_member sandbox_shape_members[] = {
         JSON_LIST_MEMBER(sandbox_answer, volumes, &attached_volume, .flags = JSON_NULLABLE,
                          .about = "attached volumes; only GET of one sandbox and GET of the list "
                                   "return them, other replies have null"),
-        JSON_END,
 };
 JSON_SHAPE(sandbox_shape, "Sandbox", sandbox_answer, "An isolated computer");
 

@@ -29,7 +29,6 @@ static const struct json_member resources_request_members[] = {
                           .example = "1024"),
         JSON_WHOLE_MEMBER(resources_body, pids, .min = 0, .max = 1 << 22,
                           .about = "processes and threads", .example = "512"),
-        JSON_END,
 };
 JSON_SHAPE(resources_request, "ResourcesRequest", resources_body,
            "Limits; omitted members and 0 are inherited from the project and the platform");
@@ -39,7 +38,6 @@ static const struct json_member resources_answer_members[] = {
         JSON_WHOLE_MEMBER(resources_body, disk_mb, .about = "MiB"),
         JSON_WHOLE_MEMBER(resources_body, pids, .about = "processes and threads"),
         JSON_BOOL_MEMBER(resources_body, disk_advisory, .about = "the host cannot enforce disk_mb"),
-        JSON_END,
 };
 JSON_SHAPE(resources_answer, "Resources", resources_body, "Limits in effect");
 
@@ -60,7 +58,6 @@ static const struct json_member mount_request_members[] = {
                          .about = "folder of the volume to mount, created if missing (default: the "
                                   "whole volume)",
                          .example = "users/alice"),
-        JSON_END,
 };
 static JSON_SHAPE(mount_request, "SandboxVolume", sandbox_mount_body,
                   "A volume and its mount point");
@@ -149,15 +146,9 @@ static const struct json_member sandbox_create_request_members[] = {
                 sandbox_create_body, persistent_disk_gb, .name = "persistentDiskGb", .min = 1,
                 .max = 1 << 18,
                 .about = "size limit of that volume in GiB when it is created (default: no limit)"),
-        JSON_END,
 };
-static const struct json_shape sandbox_create_request = {
-        .name = "SandboxCreate",
-        .about = "Settings of a new sandbox",
-        .size = sizeof(struct sandbox_create_body),
-        .members = sandbox_create_request_members,
-        .present_offset = offsetof(struct sandbox_create_body, present),
-};
+static JSON_BITS_SHAPE(sandbox_create_request, "SandboxCreate", sandbox_create_body,
+                       "Settings of a new sandbox");
 
 struct sandbox_create_query {
 	bool wait;
@@ -167,14 +158,8 @@ static const struct json_member sandbox_create_query_members[] = {
         JSON_BOOL_MEMBER(sandbox_create_query, wait,
                          .about = "false: answer immediately with 202 and state pending, as with "
                                   "the header Prefer: respond-async (default true)"),
-        JSON_END,
 };
-static const struct json_shape sandbox_create_query = {
-        .name = "SandboxCreateQuery",
-        .size = sizeof(struct sandbox_create_query),
-        .members = sandbox_create_query_members,
-        .present_offset = offsetof(struct sandbox_create_query, present),
-};
+static JSON_BITS_SHAPE(sandbox_create_query, "SandboxCreateQuery", sandbox_create_query, NULL);
 
 struct sandbox_list_query {
 	const char *state, *name, *template, *label, *page;
@@ -190,7 +175,6 @@ static const struct json_member sandbox_list_query_members[] = {
                          .about = "next_page of the previous page"),
         JSON_WHOLE_MEMBER(sandbox_list_query, limit, .min = 1, .max = 1000,
                           .about = "items per page (default 100)"),
-        JSON_END,
 };
 static JSON_SHAPE(sandbox_list_query, "SandboxListQuery", sandbox_list_query,
                   "Filter for sandboxes");
@@ -198,7 +182,6 @@ static JSON_SHAPE(sandbox_list_query, "SandboxListQuery", sandbox_list_query,
 static const struct json_member sandbox_list_shape_members[] = {
         JSON_LIST_MEMBER(list_answer, items, &sandbox_shape),
         JSON_TEXT_MEMBER(list_answer, next_page, .flags = JSON_NULLABLE),
-        JSON_END,
 };
 static JSON_SHAPE(sandbox_list_shape, "SandboxList", list_answer, "One page of sandboxes");
 
@@ -457,7 +440,6 @@ static const struct json_member keepalive_request_members[] = {
                           .flags = JSON_REQUIRED, .min = 1, .max = FLEET_KEEP_MAX_MS,
                           .about = "from now; never shortens an earlier keepalive",
                           .example = "600000"),
-        JSON_END,
 };
 static JSON_SHAPE(keepalive_request, "SandboxKeepalive", sandbox_keepalive_body,
                   "How long to suspend the idle timeout");
@@ -470,7 +452,6 @@ static const struct json_member persist_request_members[] = {
                           .max = FLEET_KEEP_MAX_MS / HOUR_MS,
                           .about = "from now; 0 ends it together with any keepalive",
                           .example = "24"),
-        JSON_END,
 };
 static JSON_SHAPE(persist_request, "SandboxPersist", sandbox_persist_body,
                   "How long to suspend the idle timeout");
@@ -540,7 +521,6 @@ static const struct json_member stats_shape_members[] = {
         JSON_WHOLE_MEMBER(sandbox_stats_answer, network_in_bytes),
         JSON_WHOLE_MEMBER(sandbox_stats_answer, network_out_bytes),
         JSON_WHOLE_MEMBER(sandbox_stats_answer, oom_kills),
-        JSON_END,
 };
 static JSON_SHAPE(stats_shape, "Stats", sandbox_stats_answer,
                   "Current resource usage of a sandbox");

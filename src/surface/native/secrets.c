@@ -12,7 +12,6 @@ struct secret_rotation_answer {
 static const struct json_member rotation_shape_members[] = {
         JSON_WHOLE_MEMBER(secret_rotation_answer, resealed,
                           .about = "number of values that were encrypted again"),
-        JSON_END,
 };
 static JSON_SHAPE(rotation_shape, "SecretRotation", secret_rotation_answer, "Result of a rotation");
 

@@ -55,7 +55,6 @@ static const struct json_member service_request_members[] = {
                           .about = "time from SIGTERM to SIGKILL (default 5000)"),
         JSON_BOOL_MEMBER(service_body, keep_awake,
                          .about = "a running service keeps the sandbox from being idle"),
-        JSON_END,
 };
 static JSON_SHAPE(service_request, "ServiceRequest", service_body,
                   "A service: either command, or cmd and args");
@@ -102,14 +101,12 @@ static const struct json_member service_shape_members[] = {
         JSON_BOOL_MEMBER(service_answer, keep_awake),
         JSON_TIME_MEMBER(service_answer, created_at),
         JSON_TIME_MEMBER(service_answer, updated_at),
-        JSON_END,
 };
 static JSON_SHAPE(service_shape, "Service", service_answer,
                   "A command that the server keeps running");
 
 static const struct json_member service_list_shape_members[] = {
         JSON_LIST_MEMBER(list_answer, items, &service_shape),
-        JSON_END,
 };
 static JSON_SHAPE(service_list_shape, "ServiceList", list_answer, "Services, sorted by name");
 
@@ -125,14 +122,8 @@ static const struct json_member service_log_query_members[] = {
         [LOG_SINCE_STDERR] = JSON_WHOLE_MEMBER(service_log_query, since_stderr, .min = 0),
         JSON_WHOLE_MEMBER(service_log_query, tail, .min = 1, .max = AGENT_SERVICE_LOG_MAX,
                           .about = "maximum number of bytes of each stream (default 65536)"),
-        JSON_END,
 };
-static const struct json_shape service_log_query = {
-        .name = "ServiceLogQuery",
-        .size = sizeof(struct service_log_query),
-        .members = service_log_query_members,
-        .present_offset = offsetof(struct service_log_query, present),
-};
+static JSON_BITS_SHAPE(service_log_query, "ServiceLogQuery", service_log_query, NULL);
 struct service_log_answer {
 	const char *name, *out, *err;
 	int64_t out_offset, err_offset, out_next, err_next, out_end, err_end;
@@ -151,7 +142,6 @@ static const struct json_member service_log_shape_members[] = {
         JSON_WHOLE_MEMBER(service_log_answer, out_end, .name = "stdout_bytes",
                           .about = "bytes written by all runs since the start of the sandbox"),
         JSON_WHOLE_MEMBER(service_log_answer, err_end, .name = "stderr_bytes"),
-        JSON_END,
 };
 static JSON_SHAPE(service_log_shape, "ServiceLog", service_log_answer, "Output of a service");
 

@@ -22,7 +22,6 @@ static const struct json_member resource_limits_shape_members[] = {
         JSON_WHOLE_MEMBER(resource_limits, memory_mb, .min = 0, .max = 1 << 24, .about = "MiB"),
         JSON_WHOLE_MEMBER(resource_limits, disk_mb, .min = 0, .max = 1 << 28, .about = "MiB"),
         JSON_WHOLE_MEMBER(resource_limits, pids, .min = 0, .max = 1 << 22),
-        JSON_END,
 };
 JSON_SHAPE(resource_limits_shape, "Limits", resource_limits, "Limits of a sandbox");
 
@@ -58,7 +57,6 @@ static const struct json_member resource_config_shape_members[] = {
                            .about = "upper bounds of the platform"),
         JSON_OBJECT_MEMBER(resource_config_answer, effective, &resource_limits_shape,
                            .about = "limits of a sandbox that requests none"),
-        JSON_END,
 };
 static JSON_SHAPE(resource_config_shape, "ResourceConfig", resource_config_answer,
                   "Default and maximum limits of the project's sandboxes");
@@ -81,15 +79,9 @@ static const struct json_member resource_request_members[] = {
                           .about = "MiB"),
         JSON_WHOLE_MEMBER(resource_config_body, disk_mb, .min = 0, .max = 1 << 28, .about = "MiB"),
         JSON_WHOLE_MEMBER(resource_config_body, pids, .min = 0, .max = 1 << 22),
-        JSON_END,
 };
-static const struct json_shape resource_request = {
-        .name = "ResourceConfigPut",
-        .about = "The project's default limits; omitted members are unset",
-        .size = sizeof(struct resource_config_body),
-        .members = resource_request_members,
-        .present_offset = offsetof(struct resource_config_body, present),
-};
+static JSON_BITS_SHAPE(resource_request, "ResourceConfigPut", resource_config_body,
+                       "The project's default limits; omitted members are unset");
 
 static int reply_resources(struct request *rq, struct reply *reply,
                            const struct project_record *project)
@@ -189,15 +181,11 @@ enum {
 	                                  "server's provider"),                                    \
 	        JSON_TEXT_MEMBER(settings_body, default_storage_provider, .max = 64,               \
 	                         .about = "where volumes and backups are stored: local")
-static const struct json_member settings_shape_members[] = {SETTINGS_ROWS, JSON_END};
+static const struct json_member settings_shape_members[] = {SETTINGS_ROWS};
+static const struct json_member settings_request_members[] = {SETTINGS_ROWS};
 static JSON_SHAPE(settings_shape, "Settings", settings_body, "Settings in effect for the project");
-static const struct json_shape settings_request = {
-        .name = "SettingsPut",
-        .about = "Given members replace the stored ones",
-        .size = sizeof(struct settings_body),
-        .members = settings_shape_members,
-        .present_offset = offsetof(struct settings_body, present),
-};
+static JSON_BITS_SHAPE(settings_request, "SettingsPut", settings_body,
+                       "Given members replace the stored ones");
 
 /* Values in effect. "Never" is -1 for pause and stop, and 0 for the other times. */
 static void fill_idle_times(const struct config *config, const struct project_record *p,

@@ -35,15 +35,8 @@ static const struct json_member snapshot_request_members[] = {
         JSON_BOOL_MEMBER(snapshot_body, backup,
                          .about = "also start a backup in the blob store; it outlives the snapshot "
                                   "and the server"),
-        JSON_END,
 };
-const struct json_shape snapshot_request = {
-        .name = "SnapshotCreate",
-        .about = "Options of a snapshot",
-        .size = sizeof(struct snapshot_body),
-        .members = snapshot_request_members,
-        .present_offset = offsetof(struct snapshot_body, present),
-};
+JSON_BITS_SHAPE(snapshot_request, "SnapshotCreate", snapshot_body, "Options of a snapshot");
 
 struct snapshot_answer {
 	const char *id, *name, *project, *sandbox, *sandbox_name, *parent, *template, *provider;
@@ -61,7 +54,6 @@ static const struct json_member snapshot_backup_shape_members[] = {
         JSON_TEXT_MEMBER(snapshot_backup_answer, name),
         JSON_TEXT_MEMBER(snapshot_backup_answer, state, .about = "making or ready"),
         JSON_TEXT_MEMBER(snapshot_backup_answer, blob, .about = "name in the blob store"),
-        JSON_END,
 };
 static JSON_SHAPE(snapshot_backup_shape, "SnapshotBackup", snapshot_backup_answer,
                   "A backup of a snapshot");
@@ -98,7 +90,6 @@ static const struct json_member snapshot_shape_members[] = {
                 snapshot_answer, lineage, &lineage_step_shape, .flags = JSON_NULLABLE,
                 .about = "snapshots below it, uppermost first, at most 64, then the template; only "
                          "GET of one snapshot returns it, other replies have null"),
-        JSON_END,
 };
 JSON_SHAPE(snapshot_shape, "Snapshot", snapshot_answer, "The files of a sandbox at one moment");
 
@@ -113,7 +104,6 @@ static const struct json_member snapshot_list_query_members[] = {
                          .about = "next_page of the previous page"),
         JSON_WHOLE_MEMBER(snapshot_list_query, limit, .min = 1, .max = 1000,
                           .about = "items per page (default 100)"),
-        JSON_END,
 };
 static JSON_SHAPE(snapshot_list_query, "SnapshotListQuery", snapshot_list_query,
                   "Filter for snapshots");
@@ -121,7 +111,6 @@ static JSON_SHAPE(snapshot_list_query, "SnapshotListQuery", snapshot_list_query,
 static const struct json_member snapshot_list_shape_members[] = {
         JSON_LIST_MEMBER(list_answer, items, &snapshot_shape),
         JSON_TEXT_MEMBER(list_answer, next_page, .flags = JSON_NULLABLE),
-        JSON_END,
 };
 static JSON_SHAPE(snapshot_list_shape, "SnapshotList", list_answer, "One page of snapshots");
 
@@ -135,7 +124,6 @@ static const struct json_member fork_request_members[] = {
         JSON_TEXT_MEMBER(sandbox_fork_body, name, .max = SANDBOX_NAME_MAX,
                          .about = "name of the fork; several forks get NAME-1, NAME-2 … (default: "
                                   "generated)"),
-        JSON_END,
 };
 static JSON_SHAPE(fork_request, "Fork", sandbox_fork_body, "Options of a fork");
 
@@ -152,7 +140,6 @@ static const struct json_member sandbox_fork_answer_members[] = {
         JSON_LIST_MEMBER(
                 sandbox_fork_answer, volumes_left_out, &attached_volume,
                 .about = "volumes that the original sandbox writes to; the forks do not have them"),
-        JSON_END,
 };
 static JSON_SHAPE(sandbox_fork_answer, "Forked", sandbox_fork_answer,
                   "The forks and the snapshot below their files");
@@ -168,7 +155,6 @@ static const struct json_member restore_request_members[] = {
                                   "new one if that is deleted"),
         JSON_TEXT_MEMBER(snapshot_restore_body, name, .max = SANDBOX_NAME_MAX,
                          .about = "name of the new sandbox; implies new"),
-        JSON_END,
 };
 static JSON_SHAPE(restore_request, "SnapshotRestore", snapshot_restore_body, "Target of a restore");
 

@@ -61,14 +61,12 @@ static const struct json_member template_shape_members[] = {
         JSON_WHOLE_MEMBER(template_answer, size_bytes),
         JSON_TIME_MEMBER(template_answer, created_at),
         JSON_TIME_MEMBER(template_answer, updated_at, .flags = JSON_NULLABLE),
-        JSON_END,
 };
 static JSON_SHAPE(template_shape, "Template", template_answer,
                   "The root filesystem and settings of new sandboxes");
 
 static const struct json_member template_list_shape_members[] = {
         JSON_LIST_MEMBER(list_answer, items, &template_shape),
-        JSON_END,
 };
 static JSON_SHAPE(template_list_shape, "TemplateList", list_answer, "Templates");
 
@@ -82,7 +80,6 @@ static const struct json_member template_import_query_members[] = {
                 .about = "tar (default; plain, gzip, xz or zstd), oci, docker-archive or backup "
                          "(the template of a full backup)"),
         JSON_TEXT_MEMBER(template_import_query, description, .max = 1000),
-        JSON_END,
 };
 static JSON_SHAPE(template_import_query, "TemplateImportQuery", template_import_query,
                   "Format and name of an import");
@@ -97,7 +94,6 @@ static const struct json_member template_resources_members[] = {
         JSON_WHOLE_MEMBER(template_resources, disk_mb, .max = 1 << 28, .about = "MiB"),
         JSON_WHOLE_MEMBER(template_resources, pids, .max = 1 << 22,
                           .about = "processes and threads"),
-        JSON_END,
 };
 static JSON_SHAPE(template_resources, "TemplateResources", template_resources,
                   "Limits of sandboxes that request none");
@@ -112,7 +108,6 @@ static const struct json_member template_warm_members[] = {
         JSON_TEXT_LIST_MEMBER(template_warm, imports, .max = AGENT_WARM_IMPORTS_MAX,
                               .about = "modules that the interpreter imports in advance",
                               .example = "[\"numpy\"]"),
-        JSON_END,
 };
 static JSON_SHAPE(template_warm, "TemplateWarm", template_warm,
                   "An interpreter that each sandbox keeps ready for code");
@@ -163,30 +158,18 @@ static const struct json_member template_request_members[] = {
         JSON_TEXT_MEMBER(template_body, from, .max = 63,
                          .about = "template whose root filesystem the new template shares",
                          .example = "host"),
-        JSON_END,
 };
-static const struct json_shape template_request = {
-        .name = "TemplateCreate",
-        .about = "A template from a registry's image or another template",
-        .size = sizeof(struct template_body),
-        .members = template_request_members,
-        .present_offset = offsetof(struct template_body, present),
-};
-static const struct json_member template_change_members[] = {RECIPE_ROWS, JSON_END};
-static const struct json_shape template_change = {
-        .name = "TemplateChange",
-        .about = "Given members replace the stored ones",
-        .size = sizeof(struct template_body),
-        .members = template_change_members,
-        .present_offset = offsetof(struct template_body, present),
-};
+static JSON_BITS_SHAPE(template_request, "TemplateCreate", template_body,
+                       "A template from a registry's image or another template");
+static const struct json_member template_change_members[] = {RECIPE_ROWS};
+static JSON_BITS_SHAPE(template_change, "TemplateChange", template_body,
+                       "Given members replace the stored ones");
 
 struct template_seed_answer {
 	int64_t added;
 };
 static const struct json_member seed_shape_members[] = {
         JSON_WHOLE_MEMBER(template_seed_answer, added),
-        JSON_END,
 };
 static JSON_SHAPE(seed_shape, "TemplatesSeeded", template_seed_answer, "Number of added templates");
 

@@ -64,7 +64,6 @@ static const struct json_member terminal_request_members[] = {
         JSON_TEXT_MEMBER(
                 terminal_body, session, .max = 64,
                 .about = "sessionId of an open terminal; the reply only has a new path to it"),
-        JSON_END,
 };
 static JSON_SHAPE(terminal_request, "Terminal", terminal_body, "A terminal to open");
 
@@ -82,7 +81,6 @@ static const struct json_member terminal_shape_members[] = {
         JSON_TEXT_MEMBER(terminal_answer, name, .flags = JSON_NULLABLE,
                          .about = "name of the window; null if the request named a session"),
         JSON_BOOL_MEMBER(terminal_answer, created, .about = "false: the terminal was already open"),
-        JSON_END,
 };
 static JSON_SHAPE(terminal_shape, "TerminalSession", terminal_answer, "An open terminal");
 
@@ -247,7 +245,6 @@ static const struct json_member control_shape_members[] = {
         JSON_WHOLE_MEMBER(terminal_control, columns, .min = 1, .max = 10000),
         JSON_WHOLE_MEMBER(terminal_control, cols, .min = 1, .max = 10000),
         JSON_TEXT_MEMBER(terminal_control, signal, .max = 16),
-        JSON_END,
 };
 static JSON_SHAPE(control_shape, "TerminalControl", terminal_control, "A message of the client");
 
@@ -408,7 +405,6 @@ static const struct json_member terminal_attach_query_members[] = {
                          .about = "make all other viewers read-only"),
         JSON_TEXT_MEMBER(terminal_attach_query, ticket, .max = API_TICKET_TEXT_MAX,
                          .about = "ticket of POST …/terminal, instead of a key"),
-        JSON_END,
 };
 static JSON_SHAPE(terminal_attach_query, "AttachQuery", terminal_attach_query,
                   "Options of an attachment");

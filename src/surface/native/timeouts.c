@@ -7,17 +7,11 @@
 	TIMEOUT_ROW_(offsetof(struct idle_body, timeouts.stem##_ms), off, short_, TIMEOUT_MAX_MS,  \
 	             about "; 0: the setting of the project or server" TIMEOUT_OFF_##off)
 /* In the order of enum sandbox_timeout. */
-static const struct json_member idle_body_members[] = {
+static const struct json_member idle_body_shape_members[] = {
         SANDBOX_INHERITED_TIMEOUTS(ROW),
-        JSON_END,
 };
-const struct json_shape idle_body_shape = {
-        .name = "IdleTimes",
-        .about = "Idle times of sandboxes; omitted members keep their values",
-        .size = sizeof(struct idle_body),
-        .members = idle_body_members,
-        .present_offset = offsetof(struct idle_body, present),
-};
+JSON_BITS_SHAPE(idle_body_shape, "IdleTimes", idle_body,
+                "Idle times of sandboxes; omitted members keep their values");
 
 struct sandbox_timeouts idle_body_parse(const struct idle_body *body)
 {

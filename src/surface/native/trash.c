@@ -24,13 +24,11 @@ static const struct json_member trash_item_shape_members[] = {
                          .about = "deleted: by a call; orphan: the store has no row for it"),
         JSON_TIME_MEMBER(trash_item, until, .about = "when it is deleted permanently"),
         JSON_WHOLE_MEMBER(trash_item, size_bytes, .about = "-1: not measured yet"),
-        JSON_END,
 };
 static JSON_SHAPE(trash_item_shape, "TrashItem", trash_item, "A deleted item that can be restored");
 
 static const struct json_member trash_answer_members[] = {
         JSON_LIST_MEMBER(list_answer, items, &trash_item_shape),
-        JSON_END,
 };
 static JSON_SHAPE(trash_answer, "TrashList", list_answer, "Deleted items that can be restored");
 
@@ -40,7 +38,6 @@ struct trash_query {
 static const struct json_member trash_query_members[] = {
         JSON_BOOL_MEMBER(trash_query, all,
                          .about = "list all projects and orphans; requires the scope admin"),
-        JSON_END,
 };
 static JSON_SHAPE(trash_query, "TrashQuery", trash_query, "Whose");
 
@@ -77,7 +74,6 @@ static const struct json_member sandbox_delete_query_members[] = {
                 sandbox_delete_query, keep,
                 .about = "keep the files in the trash for the time of the option deleted_keep, so "
                          "that POST …/undelete can restore them (default: delete immediately)"),
-        JSON_END,
 };
 static JSON_SHAPE(sandbox_delete_query, "SandboxDeleteQuery", sandbox_delete_query,
                   "Options of a deletion");
@@ -129,7 +125,6 @@ static const struct json_member stopped_shape_members[] = {
         JSON_WHOLE_MEMBER(fleet_stopped, stopped),
         JSON_WHOLE_MEMBER(fleet_stopped, left,
                           .about = "number of sandboxes that still run; repeat the call"),
-        JSON_END,
 };
 static JSON_SHAPE(stopped_shape, "StoppedAll", fleet_stopped, "Number of stopped sandboxes");
 
@@ -140,7 +135,6 @@ static const struct json_member stop_all_query_members[] = {
         JSON_BOOL_MEMBER(stop_all_query, for_good,
                          .about = "the server is about to end: until one minute after 'drain', "
                                   "creates and starts are refused (503, Retry-After)"),
-        JSON_END,
 };
 static JSON_SHAPE(stop_all_query, "StopAllQuery", stop_all_query, "Options of a stop");
 

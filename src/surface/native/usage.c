@@ -55,14 +55,8 @@ static const struct json_member sums_query_members[] = {
                          .about = "next_page of the previous page"),
         JSON_WHOLE_MEMBER(usage_query_params, limit, .min = 1, .max = LIMIT_MAX,
                           .about = "items per page (default 1000)"),
-        JSON_END,
 };
-static const struct json_shape sums_query = {
-        .name = "UsageQuery",
-        .size = sizeof(struct usage_query_params),
-        .members = sums_query_members,
-        .present_offset = offsetof(struct usage_query_params, present),
-};
+static JSON_BITS_SHAPE(sums_query, "UsageQuery", usage_query_params, NULL);
 
 struct usage_sum_answer {
 	const char *group;
@@ -81,7 +75,6 @@ static const struct json_member sum_shape_members[] = {
                            .about = "stored files; a month has 730 hours"),
         JSON_NUMBER_MEMBER(usage_sum_answer, usd, .about = "US dollars"),
         JSON_WHOLE_MEMBER(usage_sum_answer, usd_micro, .about = "exact amount in micro-dollars"),
-        JSON_END,
 };
 static JSON_SHAPE(sum_shape, "UsageSum", usage_sum_answer, "Usage of one group");
 
@@ -97,7 +90,6 @@ static const struct json_member sums_shape_members[] = {
         JSON_TEXT_MEMBER(usage_answer, group_by),
         JSON_LIST_MEMBER(usage_answer, items, &sum_shape),
         JSON_TEXT_MEMBER(usage_answer, next_page, .flags = JSON_NULLABLE),
-        JSON_END,
 };
 static JSON_SHAPE(sums_shape, "Usage", usage_answer, "One page of usage");
 
@@ -258,7 +250,6 @@ static const struct json_member balance_shape_members[] = {
                            .about = "negative if more was spent than deposited"),
         JSON_WHOLE_MEMBER(balance_answer, balance_usd_micro,
                           .about = "exact amount in micro-dollars"),
-        JSON_END,
 };
 static JSON_SHAPE(balance_shape, "Balance", balance_answer, "The balance of a project");
 
@@ -293,14 +284,12 @@ static const struct json_member deposit_request_members[] = {
         JSON_NUMBER_MEMBER(deposit_body, usd, .flags = JSON_REQUIRED, .min = 0,
                            .max = MONEY_MAX_USD, .about = "US dollars"),
         JSON_TEXT_MEMBER(deposit_body, note, .max = 256),
-        JSON_END,
 };
 static JSON_SHAPE(deposit_request, "DepositCreate", deposit_body, "A deposit to book");
 static const struct json_member deposit_shape_members[] = {
-        JSON_TEXT_MEMBER(deposit_body, id),         JSON_TEXT_MEMBER(deposit_body, project),
-        JSON_NUMBER_MEMBER(deposit_body, usd),      JSON_TEXT_MEMBER(deposit_body, note),
-        JSON_TIME_MEMBER(deposit_body, created_at), JSON_END,
-};
+        JSON_TEXT_MEMBER(deposit_body, id), JSON_TEXT_MEMBER(deposit_body, project),
+        JSON_NUMBER_MEMBER(deposit_body, usd), JSON_TEXT_MEMBER(deposit_body, note),
+        JSON_TIME_MEMBER(deposit_body, created_at)};
 static JSON_SHAPE(deposit_shape, "Deposit", deposit_body, "A deposit");
 
 static int deposit_create(struct request *rq, const void *body, struct reply *reply,
@@ -361,31 +350,17 @@ static const struct json_member budget_request_members[] = {
                          .about = "id of the key, or name or id of the sandbox"),
         JSON_NUMBER_MEMBER(budget_body, limit_usd, .flags = JSON_REQUIRED, .min = 0,
                            .max = MONEY_MAX_USD, .about = "US dollars"),
-        JSON_END,
 };
-static const struct json_shape budget_request = {
-        .name = "BudgetCreate",
-        .about = "A spending limit",
-        .size = sizeof(struct budget_body),
-        .members = budget_request_members,
-        .present_offset = offsetof(struct budget_body, present),
-};
+static JSON_BITS_SHAPE(budget_request, "BudgetCreate", budget_body, "A spending limit");
 enum budget_update_row { BUDGET_UPDATE_LIMIT, BUDGET_UPDATE_WARN_AT };
-static const struct json_member budget_update_members[] = {
+static const struct json_member budget_update_request_members[] = {
         [BUDGET_UPDATE_LIMIT] = JSON_NUMBER_MEMBER(budget_body, limit_usd, .min = 0,
                                                    .max = MONEY_MAX_USD, .about = "US dollars"),
         [BUDGET_UPDATE_WARN_AT] =
                 JSON_NUMBER_MEMBER(budget_body, warn_at, .min = 0, .max = 1,
                                    .about = "fraction of the limit at which a warning is sent"),
-        JSON_END,
 };
-static const struct json_shape budget_update_request = {
-        .name = "BudgetUpdate",
-        .about = "Changes of a budget",
-        .size = sizeof(struct budget_body),
-        .members = budget_update_members,
-        .present_offset = offsetof(struct budget_body, present),
-};
+static JSON_BITS_SHAPE(budget_update_request, "BudgetUpdate", budget_body, "Changes of a budget");
 static const struct json_member budget_shape_members[] = {
         JSON_TEXT_MEMBER(budget_body, id),
         JSON_CHOICE_MEMBER(budget_body, scope, .choices = scopes),
@@ -398,7 +373,6 @@ static const struct json_member budget_shape_members[] = {
         JSON_TIME_MEMBER(budget_body, since, .flags = JSON_NULLABLE,
                          .about = "start of the current period"),
         JSON_TIME_MEMBER(budget_body, created_at),
-        JSON_END,
 };
 static JSON_SHAPE(budget_shape, "Budget", budget_body, "A spending limit and the amount spent");
 
@@ -423,7 +397,6 @@ static struct budget_body make_budget_answer(const struct budget_record *r, int6
 
 static const struct json_member budgets_shape_members[] = {
         JSON_LIST_MEMBER(list_answer, items, &budget_shape),
-        JSON_END,
 };
 static JSON_SHAPE(budgets_shape, "BudgetList", list_answer, "Budgets, oldest first");
 

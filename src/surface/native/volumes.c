@@ -32,13 +32,11 @@ static const struct json_member mount_shape_members[] = {
                 .about = "mounted folder of the volume; absent if the whole volume is mounted"),
         JSON_BOOL_MEMBER(volume_mount_answer, read_only),
         JSON_TIME_MEMBER(volume_mount_answer, attached_at),
-        JSON_END,
 };
 static JSON_SHAPE(mount_shape, "VolumeMount", volume_mount_answer, "A volume mounted in a sandbox");
 
 static const struct json_member mounts_shape_members[] = {
         JSON_LIST_MEMBER(list_answer, items, &mount_shape),
-        JSON_END,
 };
 static JSON_SHAPE(mounts_shape, "VolumeMountList", list_answer, "List the volumes of a sandbox");
 
@@ -64,18 +62,16 @@ struct volume_answer {
 	        JSON_LIST_MEMBER(volume_answer, attachments, &mount_shape,                         \
 	                         .about =                                                          \
 	                                 "sandboxes that have the volume, including stopped ones")
-static const struct json_member volume_shape_members[] = {VOLUME_ROWS, JSON_END};
+static const struct json_member volume_shape_members[] = {VOLUME_ROWS};
 static JSON_SHAPE(volume_shape, "Volume", volume_answer, "Storage that outlives sandboxes");
 static const struct json_member volume_usage_shape_members[] = {
         VOLUME_ROWS,
         JSON_WHOLE_MEMBER(volume_answer, used_bytes, .about = "-1: too many files to measure"),
-        JSON_END,
 };
 static JSON_SHAPE(volume_usage_shape, "VolumeUsage", volume_answer, "A volume and its used space");
 
 static const struct json_member volumes_shape_members[] = {
         JSON_LIST_MEMBER(list_answer, items, &volume_shape),
-        JSON_END,
 };
 static JSON_SHAPE(volumes_shape, "VolumeList", list_answer, "Volumes, sorted by name");
 
@@ -88,7 +84,6 @@ static const struct json_member create_request_members[] = {
                          .about = "unique in the project"),
         JSON_WHOLE_MEMBER(volume_create_body, size_mb, .min = 1, .max = 1 << 28,
                           .about = "size limit in MiB (default: no limit)", .example = "1024"),
-        JSON_END,
 };
 static JSON_SHAPE(create_request, "VolumeCreate", volume_create_body, "A volume to create");
 
@@ -99,7 +94,6 @@ static const struct json_member grow_request_members[] = {
         JSON_WHOLE_MEMBER(volume_grow_body, size_mb, .flags = JSON_REQUIRED, .min = 1,
                           .max = 1 << 28, .about = "MiB; not less than the current size",
                           .example = "2048"),
-        JSON_END,
 };
 static JSON_SHAPE(grow_request, "VolumeGrow", volume_grow_body, "New size of a volume");
 
@@ -119,7 +113,6 @@ static const struct json_member attach_request_members[] = {
                          .about = "folder of the volume to mount, created if missing (default: the "
                                   "whole volume)",
                          .example = "users/alice"),
-        JSON_END,
 };
 static JSON_SHAPE(attach_request, "VolumeAttach", volume_attach_body,
                   "A volume to attach, and its mount point");
@@ -133,7 +126,6 @@ static const struct json_member volume_detach_query_members[] = {
                          .about = "name, id or mount point (default: the only volume)"),
         JSON_BOOL_MEMBER(volume_detach_query, force,
                          .about = "detach although processes use the volume; open files stay open"),
-        JSON_END,
 };
 static JSON_SHAPE(volume_detach_query, "VolumeDetachQuery", volume_detach_query,
                   "Volume to detach");

@@ -37,26 +37,15 @@ enum webhook_row { WEBHOOK_URL, WEBHOOK_EVENTS, WEBHOOK_SECRET, WEBHOOK_ENABLED 
 	[WEBHOOK_SECRET] = JSON_TEXT_MEMBER(webhook_body, secret, .flags = JSON_SECRET,            \
 	                                    .max = WEBHOOK_SECRET_MAX,                             \
 	                                    .about = "key for signatures (default: generated)"),   \
-	[WEBHOOK_ENABLED] = JSON_BOOL_MEMBER(webhook_body, enabled, .about = "default true"),      \
-	JSON_END
+	[WEBHOOK_ENABLED] = JSON_BOOL_MEMBER(webhook_body, enabled, .about = "default true"),
 
 static const struct json_member webhook_request_members[] = {BODY_ROWS(JSON_REQUIRED)};
-static const struct json_shape webhook_request = {
-        .name = "WebhookCreate",
-        .about = "A webhook to create",
-        .size = sizeof(struct webhook_body),
-        .members = webhook_request_members,
-        .present_offset = offsetof(struct webhook_body, present),
-};
+static JSON_BITS_SHAPE(webhook_request, "WebhookCreate", webhook_body, "A webhook to create");
 static const struct json_member webhook_change_members[] = {BODY_ROWS(0)};
-static const struct json_shape webhook_change = {
-        .name = "WebhookChange",
-        .about = "Given members replace the stored ones; a webhook that is enabled again receives "
-                 "only new events",
-        .size = sizeof(struct webhook_body),
-        .members = webhook_change_members,
-        .present_offset = offsetof(struct webhook_body, present),
-};
+static JSON_BITS_SHAPE(
+        webhook_change, "WebhookChange", webhook_body,
+        "Given members replace the stored ones; a webhook that is enabled again receives "
+        "only new events");
 
 struct webhook_answer {
 	const char *id, *url, *problem, *secret;
@@ -75,19 +64,17 @@ struct webhook_answer {
 	        JSON_WHOLE_MEMBER(webhook_answer, dead, .about = "number of dead deliveries"),     \
 	        JSON_TIME_MEMBER(webhook_answer, created_at),                                      \
 	        JSON_TIME_MEMBER(webhook_answer, updated_at)
-static const struct json_member webhook_shape_members[] = {ANSWER_ROWS, JSON_END};
+static const struct json_member webhook_shape_members[] = {ANSWER_ROWS};
 static JSON_SHAPE(webhook_shape, "Webhook", webhook_answer, "A webhook, without its secret");
 static const struct json_member webhook_made_shape_members[] = {
         ANSWER_ROWS,
         JSON_TEXT_MEMBER(webhook_answer, secret, .about = "returned only once"),
-        JSON_END,
 };
 static JSON_SHAPE(webhook_made_shape, "WebhookMade", webhook_answer,
                   "A new webhook, with its secret");
 
 static const struct json_member webhook_list_shape_members[] = {
         JSON_LIST_MEMBER(list_answer, items, &webhook_shape),
-        JSON_END,
 };
 static JSON_SHAPE(webhook_list_shape, "WebhookList", list_answer, "Webhooks, oldest first");
 
@@ -109,12 +96,10 @@ static const struct json_member delivery_shape_members[] = {
         JSON_TIME_MEMBER(delivery_answer, next_at, .flags = JSON_NULLABLE),
         JSON_TIME_MEMBER(delivery_answer, ended_at, .flags = JSON_NULLABLE),
         JSON_RAW_MEMBER(delivery_answer, event, .about = "body of the request"),
-        JSON_END,
 };
 static JSON_SHAPE(delivery_shape, "Delivery", delivery_answer, "Delivery of an event to a webhook");
 static const struct json_member delivery_list_shape_members[] = {
         JSON_LIST_MEMBER(list_answer, items, &delivery_shape),
-        JSON_END,
 };
 static JSON_SHAPE(delivery_list_shape, "DeliveryList", list_answer, "Deliveries, newest first");
 
@@ -129,7 +114,6 @@ static const struct json_member deliveries_query_members[] = {
                           .about = "sequence of the last delivery of the previous page"),
         JSON_WHOLE_MEMBER(deliveries_query, limit, .min = 1, .max = LIMIT_MAX,
                           .about = "default 100"),
-        JSON_END,
 };
 static JSON_SHAPE(deliveries_query, "DeliveriesQuery", deliveries_query, "Filter for deliveries");
 

@@ -35,13 +35,11 @@ static const struct json_member window_shape_members[] = {
         JSON_TIME_MEMBER(window_answer, started_at),
         JSON_TEXT_MEMBER(window_answer, user),
         JSON_TEXT_MEMBER(window_answer, cwd, .about = "working directory at its start"),
-        JSON_END,
 };
 static JSON_SHAPE(window_shape, "Window", window_answer, "A named terminal");
 
 static const struct json_member window_list_members[] = {
         JSON_LIST_MEMBER(list_answer, items, &window_shape),
-        JSON_END,
 };
 static JSON_SHAPE(window_list, "WindowList", list_answer, "Windows, oldest first");
 
@@ -131,7 +129,6 @@ static const struct json_member window_change_shape_members[] = {
         JSON_WHOLE_MEMBER(window_change, rows, .min = 1, .max = TERMINAL_ROWS_MAX),
         JSON_WHOLE_MEMBER(window_change, cols, .min = 1, .max = TERMINAL_COLUMNS_MAX),
         JSON_WHOLE_MEMBER(window_change, ttl_s, .min = 1, .max = TERMINAL_TTL_MS_MAX / 1000),
-        JSON_END,
 };
 static JSON_SHAPE(window_change_shape, "WindowChange", window_change, "Changes of a window");
 
@@ -185,14 +182,12 @@ static const struct json_member viewer_shape_members[] = {
         JSON_TIME_MEMBER(viewer_answer, attached_at),
         JSON_TIME_MEMBER(viewer_answer, typed_at,
                          .about = "last input, accurate to two seconds; null: never"),
-        JSON_END,
 };
 static JSON_SHAPE(viewer_shape, "Viewer", viewer_answer,
                   "A viewer that is attached to a window by WebSocket");
 
 static const struct json_member viewer_list_members[] = {
         JSON_LIST_MEMBER(list_answer, items, &viewer_shape),
-        JSON_END,
 };
 static JSON_SHAPE(viewer_list, "ViewerList", list_answer, "Viewers, in the order of attachment");
 
@@ -247,7 +242,6 @@ static const struct json_member run_shape_members[] = {
         JSON_BOOL_MEMBER(screen_run_answer, reverse),
         JSON_BOOL_MEMBER(screen_run_answer, blink),
         JSON_BOOL_MEMBER(screen_run_answer, strike),
-        JSON_END,
 };
 static JSON_SHAPE(run_shape, "ScreenRun", screen_run_answer, "Characters with the same attributes");
 
@@ -256,7 +250,6 @@ struct screen_line_answer {
 };
 static const struct json_member line_shape_members[] = {
         JSON_LIST_MEMBER(screen_line_answer, runs, &run_shape),
-        JSON_END,
 };
 static JSON_SHAPE(line_shape, "ScreenLine", screen_line_answer, "A line of a screen");
 
@@ -287,7 +280,6 @@ static const struct json_member screen_shape_members[] = {
         JSON_WHOLE_MEMBER(screen_answer, missing,
                           .about = "bytes that are no longer stored at the beginning of the "
                                    "output; text that they drew may be missing"),
-        JSON_END,
 };
 static JSON_SHAPE(screen_shape, "Screen", screen_answer, "Content of a window's screen");
 
@@ -349,7 +341,6 @@ struct screen_query {
 };
 static const struct json_member screen_query_members[] = {
         JSON_CHOICE_MEMBER(screen_query, form, .choices = forms),
-        JSON_END,
 };
 static JSON_SHAPE(screen_query, "ScreenQuery", screen_query, "Format of the screen");
 
@@ -400,7 +391,6 @@ static const struct json_member keys_shape_members[] = {
                           .about = "maximum wait (default 10000)"),
         JSON_CHOICE_MEMBER(window_keys_body, form, .choices = forms,
                            .about = "format of the screen"),
-        JSON_END,
 };
 static JSON_SHAPE(keys_shape, "WindowKeys", window_keys_body,
                   "Input for a window, and conditions to wait for");
@@ -457,7 +447,6 @@ static const struct json_member window_run_members[] = {
                          .about = "user, if the window is created"),
         JSON_TEXT_MAP_MEMBER(window_run_body, env, .max = 256, .flags = JSON_SECRET,
                              .about = "environment, if the window is created"),
-        JSON_END,
 };
 static JSON_SHAPE(window_run, "WindowRun", window_run_body, "A command for a window");
 
@@ -480,7 +469,6 @@ static const struct json_member window_result_members[] = {
                          .about = "a command that ran in the window was cancelled"),
         JSON_BOOL_MEMBER(window_result_answer, closed,
                          .about = "the window closed when the command ended"),
-        JSON_END,
 };
 static JSON_SHAPE(window_result, "WindowResult", window_result_answer,
                   "Result of a command in a window");

@@ -13,7 +13,6 @@ struct health_answer {
 static const struct json_member health_shape_members[] = {
         JSON_TEXT_MEMBER(health_answer, status),
         JSON_TEXT_MEMBER(health_answer, version),
-        JSON_END,
 };
 static JSON_SHAPE(health_shape, "Health", health_answer, "State of the process");
 

@@ -28,7 +28,6 @@ static const struct json_member check_shape_members[] = {
                          .about = "stable code for programs", .example = "disk_full"),
         JSON_TEXT_MEMBER(readiness_check_answer, reason, .flags = JSON_OMIT_EMPTY),
         JSON_TEXT_MEMBER(readiness_check_answer, cure, .flags = JSON_OMIT_EMPTY),
-        JSON_END,
 };
 static JSON_SHAPE(check_shape, "ReadinessCheck", readiness_check_answer, "One readiness check");
 
@@ -39,7 +38,6 @@ static const struct json_member failure_shape_members[] = {
         JSON_TEXT_MEMBER(readiness_failure_answer, code, .about = "code of the first failed check"),
         JSON_TEXT_MEMBER(readiness_failure_answer, message, .about = "reason of the failure"),
         JSON_TEXT_MEMBER(readiness_failure_answer, hint, .about = "how to fix it"),
-        JSON_END,
 };
 static JSON_SHAPE(failure_shape, "ReadinessFailure", readiness_failure_answer,
                   "A failed check, in the form of an API error");
@@ -60,7 +58,6 @@ static const struct json_member readiness_shape_members[] = {
                          .about = "problems that do not prevent sandboxes, such as a missing "
                                   "default route on the host"),
         JSON_OBJECT_MEMBER(readiness_answer, error, &failure_shape, .flags = JSON_OMIT_EMPTY),
-        JSON_END,
 };
 JSON_SHAPE(readiness_shape, "Readiness", readiness_answer,
            "Whether the server can create a sandbox now; status 503 with reason and cure if not");

@@ -31,7 +31,6 @@ static const struct json_member preview_shape_members[] = {
                          .about = "false: the sandbox's network is blocked"),
         JSON_TEXT_MEMBER(preview_answer, domain, .flags = JSON_NULLABLE,
                          .about = "domain of preview hosts: PORT-ID.DOMAIN"),
-        JSON_END,
 };
 static JSON_SHAPE(preview_shape, "Preview", preview_answer, "Preview settings of a sandbox");
 
@@ -79,15 +78,9 @@ static const struct json_member change_request_members[] = {
         [CHANGE_ENABLED] = JSON_BOOL_MEMBER(preview_change_body, enabled),
         [CHANGE_PUBLIC] = JSON_BOOL_MEMBER(preview_change_body, is_public, .name = "public"),
         JSON_BOOL_MEMBER(preview_change_body, rotate, .about = "revoke all existing links"),
-        JSON_END,
 };
-static const struct json_shape change_request = {
-        .name = "PreviewChange",
-        .about = "Changes of the preview settings",
-        .size = sizeof(struct preview_change_body),
-        .members = change_request_members,
-        .present_offset = offsetof(struct preview_change_body, present),
-};
+static JSON_BITS_SHAPE(change_request, "PreviewChange", preview_change_body,
+                       "Changes of the preview settings");
 
 static int value_or_unset(const struct preview_change_body *b, unsigned member, bool value)
 {
@@ -132,7 +125,6 @@ static const struct json_member link_request_members[] = {
         JSON_BOOL_MEMBER(preview_link_body, is_private, .name = "private",
                          .about = "link for the caller's own browser: works without a secret and "
                                   "without public previews, until the server ends"),
-        JSON_END,
 };
 static JSON_SHAPE(link_request, "PreviewLink", preview_link_body, "A link to a port");
 
@@ -151,7 +143,6 @@ static const struct json_member link_shape_members[] = {
         JSON_WHOLE_MEMBER(preview_link_answer, port),
         JSON_BOOL_MEMBER(preview_link_answer, is_private, .name = "private"),
         JSON_TIME_MEMBER(preview_link_answer, expires_at, .name = "expiresAt"),
-        JSON_END,
 };
 static JSON_SHAPE(link_shape, "PreviewLinkMade", preview_link_answer, "A link to a preview");
 

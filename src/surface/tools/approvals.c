@@ -39,7 +39,6 @@ static const struct json_member approval_shape_members[] = {
         JSON_TIME_MEMBER(
                 approval_answer, expires_at, .name = "expiresAt",
                 .about = "a pending call must be decided, and an approved call be made, by then"),
-        JSON_END,
 };
 static JSON_SHAPE(approval_shape, "Approval", approval_answer, "A call that needs approval");
 struct approval_items {
@@ -47,7 +46,6 @@ struct approval_items {
 };
 static const struct json_member approval_list_shape_members[] = {
         JSON_LIST_MEMBER(approval_items, items, &approval_shape),
-        JSON_END,
 };
 static JSON_SHAPE(approval_list_shape, "ApprovalList", approval_items, "Calls, newest first");
 
@@ -57,7 +55,6 @@ struct approval_list_query {
 static const struct json_member approval_list_query_members[] = {
         JSON_TEXT_MEMBER(approval_list_query, state, .max = 16,
                          .about = "pending (default), approved, refused, used or any"),
-        JSON_END,
 };
 static JSON_SHAPE(approval_list_query, "ApprovalListQuery", approval_list_query, "Which approvals");
 struct decision_body {
@@ -65,7 +62,6 @@ struct decision_body {
 };
 static const struct json_member decision_request_members[] = {
         JSON_TEXT_MEMBER(decision_body, note, .max = NOTE_MAX, .about = "shown to the caller"),
-        JSON_END,
 };
 static JSON_SHAPE(decision_request, "ApprovalDecision", decision_body, "A note on the decision");
 

@@ -19,7 +19,6 @@ static const struct json_member skill_request_members[] = {
         JSON_LIST_MEMBER(skill_body, files, &skill_file_shape, .flags = JSON_REQUIRED, .min = 1,
                          .max = SKILL_FILES_MAX,
                          .about = "must have a SKILL.md; at most 2 MiB in all"),
-        JSON_END,
 };
 static JSON_SHAPE(skill_request, "SkillPut", skill_body, "A skill");
 
@@ -33,7 +32,6 @@ static const struct json_member skill_shape_members[] = {
         JSON_WHOLE_MEMBER(skill_answer, files, .about = "number of files"),
         JSON_WHOLE_MEMBER(skill_answer, size, .about = "bytes"),
         JSON_TIME_MEMBER(skill_answer, updated_at, .name = "updatedAt"),
-        JSON_END,
 };
 static JSON_SHAPE(skill_shape, "Skill", skill_answer, "A stored skill of the project");
 struct skill_items {
@@ -41,7 +39,6 @@ struct skill_items {
 };
 static const struct json_member skill_list_shape_members[] = {
         JSON_LIST_MEMBER(skill_items, items, &skill_shape),
-        JSON_END,
 };
 static JSON_SHAPE(skill_list_shape, "SkillList", skill_items, "Skills by name");
 

@@ -48,7 +48,6 @@ static const struct json_member tool_request_members[] = {
                 .about = "source of the conversation's message: the ends of background jobs are "
                          "reported there, and approvals show it"),
         JSON_RAW_MEMBER(tool_body, input, .about = "an object of the tool's inputSchema"),
-        JSON_END,
 };
 static JSON_BITS_SHAPE(tool_request, "ToolCall", tool_body, "A call of a tool, in one sandbox");
 
@@ -59,7 +58,6 @@ static const struct json_member tool_list_query_members[] = {
         JSON_TEXT_MEMBER(
                 tool_list_query, config, .max = 128,
                 .about = "a config of /accounts/me/sandboxes; descriptions then name its limits"),
-        JSON_END,
 };
 static JSON_SHAPE(tool_list_query, "ToolListQuery", tool_list_query, "Which config");
 
@@ -71,7 +69,6 @@ static const struct json_member tool_list_members[] = {
         JSON_RAW_MEMBER(tool_list_answer, tools,
                         .about = "name, title, description, inputSchema, outputSchema and "
                                  "annotations of each"),
-        JSON_END,
 };
 static JSON_SHAPE(tool_list, "ToolList", tool_list_answer, "The agent tools");
 struct tool_answer {
@@ -87,7 +84,6 @@ static const struct json_member tool_answer_members[] = {
                 tool_answer, approval, .name = "approvalId",
                 .about = "with status 202: the call did nothing, see /v1/approvals. Repeat the "
                          "same call after the approval"),
-        JSON_END,
 };
 static JSON_SHAPE(tool_answer, "ToolResult", tool_answer, "The result of a tool");
 

@@ -12,7 +12,6 @@ struct limits {
 static const struct json_member limits_shape_members[] = {
         JSON_NUMBER_MEMBER(limits, cpu, .max = 1024, .about = "vCPUs", .example = "0.5"),
         JSON_WHOLE_MEMBER(limits, pids, .min = 8, .max = 4096),
-        JSON_END,
 };
 static JSON_SHAPE(limits_shape, "Limits", limits, "What it may use");
 
@@ -24,7 +23,6 @@ struct port {
 static const struct json_member port_shape_members[] = {
         JSON_WHOLE_MEMBER(port, number, .flags = JSON_REQUIRED, .min = 1, .max = 65535),
         JSON_TEXT_MEMBER(port, name, .flags = JSON_NULLABLE),
-        JSON_END,
 };
 static JSON_SHAPE(port_shape, "Port", port, NULL);
 
@@ -62,11 +60,5 @@ static const struct json_member machine_shape_members[] = {
         JSON_LIST_MEMBER(machine, ports, &port_shape, .flags = JSON_OMIT_EMPTY, .max = 2),
         JSON_RAW_MEMBER(machine, extra, .flags = JSON_OMIT_EMPTY),
         JSON_TIME_MEMBER(machine, created_at, .flags = JSON_OMIT_EMPTY),
-        JSON_END,
 };
-static const struct json_shape machine_shape = {
-        .name = "Machine",
-        .size = sizeof(struct machine),
-        .members = machine_shape_members,
-        .present_offset = offsetof(struct machine, present),
-};
+static JSON_BITS_SHAPE(machine_shape, "Machine", machine, NULL);

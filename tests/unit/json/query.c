@@ -14,7 +14,7 @@ struct filter {
 };
 
 static const char *const orders[] = {"up", "down", NULL};
-static const struct json_member filter_members[] = {
+static const struct json_member filter_shape_members[] = {
         JSON_TEXT_MEMBER(filter, name, .max = 8),
         JSON_WHOLE_MEMBER(filter, limit, .min = 1, .max = 100),
         JSON_WHOLE_MEMBER(filter, since, .min = INT64_MIN),
@@ -22,11 +22,8 @@ static const struct json_member filter_members[] = {
         JSON_BOOL_MEMBER(filter, wait),
         JSON_CHOICE_MEMBER(filter, order, .choices = orders),
         JSON_TEXT_LIST_MEMBER(filter, label, .max = 2),
-        JSON_END,
 };
-static const struct json_shape filter_shape = {.size = sizeof(struct filter),
-                                               .members = filter_members,
-                                               .present_offset = offsetof(struct filter, present)};
+static JSON_BITS_SHAPE(filter_shape, "Filter", filter, NULL);
 static struct arena arena;
 
 static int release(void **state)

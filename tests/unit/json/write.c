@@ -60,13 +60,11 @@ TEST(every_kind_is_written)
 
 TEST(without_bits_a_zero_is_a_value)
 {
-	static const struct json_member rows[] = {
+	static const struct json_member shape_members[] = {
 	        JSON_WHOLE_MEMBER(port, number, .flags = JSON_NULLABLE),
 	        JSON_TEXT_MEMBER(port, name),
-	        JSON_END,
 	};
-	static const struct json_shape shape = {
-	        .size = sizeof(struct port), .members = rows, .present_offset = SIZE_MAX};
+	static JSON_SHAPE(shape, "Port", port, NULL);
 	AUTO(buf_done) struct buf out = BUF(64);
 
 	json_write(&out, &shape, &(struct port){0});

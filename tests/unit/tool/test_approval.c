@@ -20,7 +20,6 @@ struct probe_input {
 static const struct json_member probe_input_members[] = {
         JSON_TEXT_MEMBER(probe_input, text, .max = 1 << 20),
         JSON_WHOLE_MEMBER(probe_input, number),
-        JSON_END,
 };
 static JSON_SHAPE(probe_input, "ProbeInput", probe_input, "What the test sends");
 

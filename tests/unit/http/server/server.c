@@ -26,7 +26,6 @@ struct thing {
 static const struct json_member thing_shape_members[] = {
         JSON_TEXT_MEMBER(thing, name, .flags = JSON_REQUIRED, .max = 10),
         JSON_WHOLE_MEMBER(thing, count, .min = 0, .max = 9),
-        JSON_END,
 };
 static JSON_SHAPE(thing_shape, "Thing", thing, "a thing");
 
