@@ -13,6 +13,7 @@
 #include "edge/meter.h"
 #include "edge/tickets.h"
 #include "shell/shell.h"
+#include "store/database.h"
 
 int api_open(struct api *api, struct error *err)
 {

@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "base/span.h"
 #include "blob/local/local.h"
 
 #define PARTS_MAX 4

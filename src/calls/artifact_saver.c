@@ -12,6 +12,7 @@
 #include "fleet/lifecycle/hold.h"
 #include "fleet/sandbox/artifacts.h"
 #include "loop/loop.h"
+#include "store/artifacts.h"
 #include "store/sandbox_record.h"
 #include "worker/worker.h"
 

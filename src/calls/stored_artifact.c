@@ -5,6 +5,7 @@
 #include "base/path.h"
 #include "edge/caller.h"
 #include "fleet/sandbox/artifacts.h"
+#include "store/artifacts.h"
 
 static const struct json_member stored_artifact_shape_members[] = {
         JSON_TEXT_MEMBER(stored_artifact, id),

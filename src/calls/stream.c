@@ -10,6 +10,7 @@
 #include "provider/agent_reader.h"
 #include "provider/command_ends.h"
 #include "provider/compute.h"
+#include "wire/agent.h"
 
 struct stream *stream_new(const struct stream_ops *ops, struct fleet_hold *hold)
 {

@@ -12,11 +12,12 @@
 
 #include "base/arena.h"
 #include "base/attribute.h"
-#include "base/buf.h"
 #include "base/error.h"
 #include "sandbox/price.h"
 #include "sandbox/sandbox.h"
 #include "sandbox/timeouts.h"
+
+struct buf;
 
 /* Bounds that other folders rely on: the api process keeps no more of a command's output; the
  * broker does not trust the api process and enforces equal bounds of its own. */

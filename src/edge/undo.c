@@ -3,6 +3,7 @@
 
 #include "base/log.h"
 #include "edge/caller.h"
+#include "fleet/core/ref.h"
 #include "fleet/lifecycle/lifecycle.h"
 
 static void delete_sandbox(struct request *rq, void *context)

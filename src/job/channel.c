@@ -5,6 +5,7 @@
 
 #include "http/client/client.h"
 #include "http/client/outbound.h"
+#include "job/job.h"
 #include "json/json.h"
 #include "store/channels.h"
 

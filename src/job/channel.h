@@ -7,9 +7,9 @@
 #pragma once
 
 #include "base/buf.h"
-#include "json/json.h"
-#include "job/job.h"
 #include "store/jobs.h"
+
+struct job_origin;
 
 enum origin_field {
 	ORIGIN_CHANNEL,

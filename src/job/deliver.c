@@ -9,6 +9,7 @@
 #include "http/client/outbound.h"
 #include "job/channel.h"
 #include "job/parts.h"
+#include "json/json.h"
 #include "store/channels.h"
 #include "store/secrets.h"
 #include "webhook/webhook.h"

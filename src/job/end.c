@@ -12,7 +12,6 @@
 #include "job/parts.h"
 #include "json/json.h"
 #include "provider/agent_reader.h"
-#include "provider/compute.h"
 #include "wire/agent_cause.h"
 #include "wire/agent_jobs.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/fault.h"
 #include "job/parts.h"
+#include "store/artifacts.h"
 #include "store/sandbox_record.h"
 #include "fleet/lifecycle/hold.h"
 #include "fleet/sandbox/artifacts.h"

@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "job/channel.h"
+#include "job/job.h"
 #include "json/json.h"
-#include "store/jobs.h"
 
 #define VALUE_MAX 128
 

@@ -9,8 +9,6 @@
 #include "job/parts.h"
 #include "json/json.h"
 #include "provider/agent_reader.h"
-#include "provider/compute.h"
-#include "provider/provider.h"
 #include "store/channels.h"
 #include "wire/agent_jobs.h"
 #include "store/sandbox_record.h"

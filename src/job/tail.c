@@ -5,7 +5,6 @@
 #include "base/clock.h"
 #include "job/parts.h"
 #include "provider/agent_reader.h"
-#include "provider/compute.h"
 
 /* Limit of the messages of an answer, against a hostile agent. */
 #define MESSAGES_MAX 4096

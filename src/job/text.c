@@ -4,6 +4,7 @@
 
 #include "job/channel.h"
 #include "job/parts.h"
+#include "json/json.h"
 
 #define TEXT_BYTES_MAX ((size_t)512 * 1024)
 #define COMMAND_UNITS 200

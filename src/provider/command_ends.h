@@ -15,7 +15,8 @@
 #include <stdint.h>
 
 #include "base/id.h"
-#include "wire/agent.h"
+
+struct agent_process;
 
 #define COMMAND_ENDS_MAX 4096
 #define COMMAND_ENDS_REST_MS 60000

@@ -9,6 +9,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/id.h"
 #include "base/span.h"
 #include "sandbox/sandbox.h"
 

@@ -17,6 +17,7 @@
 #include "sandbox/sandbox.h"
 
 struct pool_ops;
+struct provider_list;
 struct provider_template;
 struct snapshot_ops;
 struct trash_ops;
@@ -63,19 +64,6 @@ struct provider_created {
 	bool disk_is_advisory;
 	struct sandbox_resources effective;
 	int64_t took_us;
-};
-
-struct provider_entry {
-	char id[ID_SIZE + 1];
-	bool running; /* false: only files are left */
-	bool paused;  /* implies running */
-	/* From the spec, while the sandbox runs; "" and 0 when not known. */
-	char owner[ID_SIZE + 1];
-	int64_t lease_epoch;
-};
-struct provider_list {
-	struct provider_entry *entries; /* in the arena */
-	size_t count;
 };
 
 struct provider_stats {

@@ -3,9 +3,7 @@
 
 #include <fcntl.h>
 
-#include "base/buf.h"
 #include "base/fd.h"
-#include "base/span.h"
 
 #define ROUTES "/proc/net/route"
 

@@ -9,9 +9,10 @@
 #include <stdint.h>
 
 #include "base/arena.h"
-#include "base/buf.h"
 #include "base/error.h"
 #include "base/span.h"
+
+struct buf;
 
 enum change_kind {
 	CHANGE_ADDED,

@@ -6,6 +6,10 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/buf.h"
+#include "sandbox/sandbox.h"
+#include "sandbox/usage_reason.h"
+
 #define NANO 1e9
 #define NANO_PER_MICRO 1000
 /* Products of bounded factors fit this type. They are divided last, so that no precision is lost,

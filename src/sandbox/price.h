@@ -14,10 +14,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/buf.h"
 #include "base/error.h"
-#include "sandbox/sandbox.h"
-#include "sandbox/usage_reason.h"
+
+struct buf;
+struct sandbox_resources;
 
 /* ---- time ---- */
 

@@ -10,7 +10,6 @@
 
 #include "base/arena.h"
 #include "base/error.h"
-#include "base/id.h"
 #include "base/span.h"
 
 /* Desired and actual states. The API uses the lower-case words. */

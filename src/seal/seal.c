@@ -7,7 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/fd.h"
 #include "base/log.h"
 #include "seal/keys.h"
 

@@ -2,7 +2,10 @@
 /* store/access.h — signing keys that all servers of a database share. */
 #pragma once
 
-#include "store/database.h"
+#include "base/attribute.h"
+
+struct error;
+struct store;
 
 #define STORE_SERVER_KEY_SIZE 32
 

@@ -8,9 +8,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "store/database.h"
+#include "base/attribute.h"
 
 struct arena;
+struct error;
+struct store;
 
 #define APPROVAL_HASH_SIZE 32
 enum approval_state {

@@ -6,8 +6,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "store/database.h"
-#include "store/usage.h"
+#include "base/attribute.h"
+
+struct arena;
+struct error;
+struct store;
+struct usage_record;
 
 /* MAKING: bytes are being stored; recovery removes the rest when the maker is gone. REMOVING: bytes
  * are being removed. */

@@ -7,9 +7,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "store/database.h"
+#include "base/attribute.h"
 
 struct arena;
+struct error;
+struct store;
 
 /* Recovery finishes a MAKING or REMOVING row whose maker is gone. FAILED: state_text says why;
  * nothing is stored. */

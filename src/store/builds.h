@@ -10,10 +10,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "store/snapshots.h"
-#include "store/database.h"
+#include "base/attribute.h"
 
 struct arena;
+struct error;
+struct store;
 
 enum build_state {
 	BUILD_WAITING,  /* waits in the queue */

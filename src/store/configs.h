@@ -5,9 +5,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "store/database.h"
+#include "base/attribute.h"
 
 struct arena;
+struct error;
+struct store;
 
 #define STORE_CONFIGS_MAX 1000 /* per project */
 

@@ -2,10 +2,12 @@
 /* store/egress.h — changes the allowed destinations of a sandbox. */
 #pragma once
 
-#include "store/database.h"
+#include "base/attribute.h"
 
 struct arena;
+struct error;
 struct sandbox_record;
+struct store;
 
 struct sandbox_egress_change {
 	const char *id, *egress; /* as in sandbox/egress.h */

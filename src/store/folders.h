@@ -7,9 +7,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "store/database.h"
+#include "base/attribute.h"
 
 struct arena;
+struct error;
+struct store;
 
 struct folder_record {
 	const char *node, *pairing;

@@ -9,7 +9,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "store/usage.h"
+#include "base/attribute.h"
+#include "sandbox/usage_reason.h"
+
+struct arena;
+struct error;
+struct store;
+struct usage_record;
 
 struct holding_record {
 	const char *id, *project_id, *key_id;

@@ -14,9 +14,8 @@
 
 #include "sandbox/sandbox.h"
 #include "store/keys.h"
-#include "store/database.h"
 
-struct arena;
+struct store;
 
 enum job_state { JOB_RUNNING, JOB_COMPLETED, JOB_FAILED, JOB_STOPPED, JOB_STATE_COUNT };
 const char *job_state_name(enum job_state state);

@@ -5,9 +5,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "store/database.h"
+#include "base/attribute.h"
 
 struct arena;
+struct error;
+struct store;
 
 #define KEY_HASH_SIZE 32
 #define STORE_KEYS_MAX 1000 /* per project */

@@ -12,7 +12,8 @@
 #include <stdint.h>
 
 #include "sandbox/lease.h"
-#include "store/database.h"
+
+struct store;
 
 struct lease_record {
 	const char *project_id, *key;

@@ -8,9 +8,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "store/database.h"
+#include "base/attribute.h"
 
 struct arena;
+struct error;
+struct store;
 
 #define STORE_MEMBERS_MAX 1000 /* per project */
 #define STORE_ROLE_ADMIN "admin"

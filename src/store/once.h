@@ -9,9 +9,8 @@
 #include <stdint.h>
 
 #include "sandbox/sandbox.h"
-#include "store/database.h"
 
-struct arena;
+struct store;
 
 #define ONCE_HASH_SIZE 32
 

@@ -7,9 +7,11 @@
 
 #include <stdint.h>
 
-#include "store/database.h"
+#include "base/attribute.h"
 
 struct arena;
+struct error;
+struct store;
 
 struct peer_record {
 	const char *node;

@@ -10,9 +10,8 @@
 
 #include "sandbox/sandbox.h"
 #include "sandbox/timeouts.h"
-#include "store/database.h"
 
-struct arena;
+struct store;
 
 #define STORE_PROJECTS_MAX 10000
 

@@ -7,9 +7,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "store/database.h"
+#include "base/attribute.h"
 
 struct arena;
+struct error;
+struct store;
 
 enum relation_kind {
 	RELATION_BACKUP, /* a backup of a snapshot, not failed */

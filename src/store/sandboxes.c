@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 
+#include "base/id.h"
 #include "store/column_rows.h"
 #include "base/buf.h"
 #include "store/pages.h"

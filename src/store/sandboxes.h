@@ -7,12 +7,12 @@
 #include <stdint.h>
 
 #include "sandbox/sandbox.h"
+#include "sandbox/timeouts.h"
 #include "store/sandbox_record.h"
-#include "store/database.h"
 
-struct arena;
 struct lease_record;
 struct mount_list;
+struct store;
 
 /* Inserts a row in any state; last_event becomes its first event. ERROR_NOT_FOUND when its template
  * is gone, ERROR_LIMIT when the project has project_max living sandboxes (0 = no limit). The name

@@ -6,11 +6,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "store/database.h"
+#include "base/attribute.h"
 
 struct arena;
+struct error;
 struct sandbox_list;
 struct sandbox_record;
+struct store;
 
 /* Recovery finishes a MAKING or REMOVING row whose maker is gone. LOST: its files disappeared
  * without a request. */

@@ -8,9 +8,8 @@
 
 #include "sandbox/sandbox.h"
 #include "sandbox/timeouts.h"
-#include "store/database.h"
 
-struct arena;
+struct store;
 
 enum template_state {
 	TEMPLATE_PENDING,

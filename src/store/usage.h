@@ -12,7 +12,10 @@
 #include <stdint.h>
 
 #include "sandbox/price.h"
-#include "store/database.h"
+#include "sandbox/sandbox.h"
+#include "sandbox/usage_reason.h"
+
+struct store;
 
 /* ---- metering ---- */
 

@@ -10,9 +10,8 @@
 #include <stdint.h>
 
 #include "sandbox/sandbox.h"
-#include "store/database.h"
 
-struct arena;
+struct store;
 
 enum volume_state {
 	VOLUME_MAKING,   /* recorded; its storage may be incomplete */

@@ -10,9 +10,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "store/database.h"
+#include "base/attribute.h"
 
 struct arena;
+struct error;
+struct store;
 
 struct webhook_record {
 	const char *id, *project_id;

@@ -11,6 +11,7 @@
 #include "fleet/sandbox/artifacts.h"
 #include "job/job.h"
 #include "json/json.h"
+#include "store/artifacts.h"
 #include "store/jobs.h"
 #include "tool/call.h"
 #include "tool/tool.h"

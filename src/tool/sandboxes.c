@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Creates, lists and deletes sandboxes, for clients that have only tools. */
 
+#include "fleet/core/ref.h"
 #include "tool/builtin.h"
 #include "tool/tool.h"
 #include "store/sandbox_record.h"

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A shell line: the look at it ends, and what it refuses it says why. */
+#include <stdint.h>
 #include <stdlib.h>
 
+#include "base/arena.h"
+#include "base/span.h"
 #include "tool/guard.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

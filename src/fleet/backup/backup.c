@@ -9,6 +9,8 @@
 
 #include "base/fault.h"
 #include "base/fd.h"
+#include "base/id.h"
+#include "fleet/backup/backups.h"
 #include "fleet/core/fleet_state.h"
 #include "fleet/usage/storage_limit.h"
 #include "json/json.h"

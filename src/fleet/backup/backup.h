@@ -3,11 +3,13 @@
 #pragma once
 
 #include "blob/blob.h"
-#include "fleet/backup/backups.h"
-#include "fleet/template/templates.h"
+#include "store/templates.h"
 
+struct backup_record;
 struct fleet;
+struct fleet_backup_import;
 struct json_value;
+struct snapshot_record;
 
 /* The results of packing and unpacking. Texts in the arena. */
 struct backup_found {

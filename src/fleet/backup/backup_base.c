@@ -3,9 +3,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "blob/blob.h"
 #include "fleet/backup/backup.h"
+#include "fleet/backup/backups.h"
 #include "fleet/core/fleet_state.h"
 #include "fleet/template/import.h"
+#include "fleet/template/templates.h"
 
 /* Digits of the digest that are added to the name of another template. */
 #define DIGEST_SHOWN 8

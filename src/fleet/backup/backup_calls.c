@@ -4,11 +4,17 @@
 #include <string.h>
 
 #include "base/fault.h"
+#include "base/id.h"
+#include "blob/blob.h"
 #include "fleet/backup/backup.h"
+#include "fleet/backup/backups.h"
+#include "fleet/core/background_work.h"
 #include "fleet/core/elsewhere.h"
 #include "fleet/core/fleet_state.h"
 #include "fleet/core/shared_work.h"
+#include "fleet/core/work_lane.h"
 #include "fleet/snapshot/snapshot.h"
+#include "fleet/template/templates.h"
 #include "fleet/usage/storage_limit.h"
 #include "provider/provider.h"
 

@@ -3,11 +3,14 @@
  * download. The rules of fleet.h apply. */
 #pragma once
 
+#include "fleet/core/ref.h"
 #include "fleet/snapshot/snapshots.h"
 #include "store/backups.h"
+#include "store/snapshots.h"
 
 struct arena;
 struct blob_writer;
+struct error;
 struct fleet;
 struct fleet_awaited;
 

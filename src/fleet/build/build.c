@@ -11,6 +11,7 @@
 #include "config/config.h"
 #include "fleet/build/build_parts.h"
 #include "fleet/core/elsewhere.h"
+#include "fleet/core/template_cache.h"
 #include "fleet/lifecycle/lifecycle.h"
 #include "fleet/recovery/retention.h"
 #include "fleet/template/layers.h"

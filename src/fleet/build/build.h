@@ -13,6 +13,7 @@ struct build_files;
 struct build_log;
 struct build_record;
 struct fleet;
+struct fleet_ref;
 
 #define BUILD_STEPS_MAX 200
 /* Layers of a template; they count towards the layers of its sandboxes. */

@@ -6,6 +6,7 @@
 #include "base/fault.h"
 #include "fleet/build/build_parts.h"
 #include "fleet/template/layers.h"
+#include "store/snapshots.h"
 
 #define CLAIM_LOOK_MS 1000
 

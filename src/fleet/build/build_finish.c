@@ -5,6 +5,8 @@
 #include "base/fault.h"
 #include "fleet/build/build_parts.h"
 #include "fleet/template/pool_states.h"
+#include "fleet/template/recipe.h"
+#include "fleet/template/templates.h"
 #include "json/write.h"
 #include "provider/agent_reader.h"
 #include "provider/compute_run.h"

@@ -8,12 +8,14 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "base/map.h"
 #include "fleet/build/build.h"
 #include "fleet/build/builds.h"
-#include "fleet/core/background_work.h"
 #include "fleet/core/fleet_hold.h"
 #include "fleet/core/fleet_state.h"
+#include "fleet/core/work_lane.h"
 #include "store/builds.h"
+#include "store/templates.h"
 
 struct agent_exec;
 struct agent_output;

@@ -7,6 +7,8 @@
 #include "fleet/build/build_parts.h"
 #include "fleet/core/text_map.h"
 #include "fleet/template/layers.h"
+#include "fleet/template/templates.h"
+#include "store/snapshots.h"
 #include "wire/agent.h"
 
 /* ---- the path ---- */

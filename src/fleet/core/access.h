@@ -11,7 +11,6 @@
 struct fleet;
 struct sandbox_record;
 
-#define FLEET_ACCESS_KEY_SIZE 32
 #define FLEET_ACCESS_TOKEN_SIZE 64 /* hexadecimal digits */
 
 enum fleet_access {

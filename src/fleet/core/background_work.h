@@ -7,7 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "fleet/core/template_waiters.h"
+#include "base/error.h"
+#include "base/list.h"
 #include "fleet/core/waiting.h"
 
 struct fleet;

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "fleet/core/cache_state.h"
 #include "fleet/core/meter.h"
 
 #define TOUCH_EVERY_MS 1000

@@ -8,6 +8,7 @@
 #include "fleet/core/template_cache.h"
 #include "json/json.h"
 #include "provider/provider.h"
+#include "store/sandbox_record.h"
 #include "store/secrets.h"
 
 /* "KEY=value" texts; a later one of the same key replaces the earlier. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fleet/core/events.h"
 
+#include "json/json.h"
 #include "store/events.h"
 
 static const struct json_member fleet_event_shape_members[] = {

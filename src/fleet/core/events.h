@@ -2,9 +2,13 @@
 /* fleet/core/events.h — events as all surfaces show them: /v1/events, webhooks, the CLI. */
 #pragma once
 
-#include "json/json.h"
+#include <stdint.h>
 
+#include "base/span.h"
+
+struct buf;
 struct event_record;
+struct json_shape;
 
 struct fleet_event {
 	int64_t sequence, at;

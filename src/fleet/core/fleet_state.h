@@ -11,7 +11,6 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "fleet/core/access.h"
 
 struct background_work;
 struct blob_store;
@@ -36,7 +35,8 @@ struct template_cache;
 struct trash_counts;
 struct worker_pool;
 
-#define CALL_TIMEOUT_MS 60000 /* of one call of the provider, except builds of templates */
+#define FLEET_ACCESS_KEY_SIZE 32 /* of the key that access.h derives tokens from */
+#define CALL_TIMEOUT_MS 60000    /* of one call of the provider, except builds of templates */
 #define TEMPLATE_TIMEOUT_MS (30 * 60 * 1000)
 
 struct fleet {

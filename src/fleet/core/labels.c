@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "json/json.h"
 #include "sandbox/sandbox.h"
 
 #define OWN "atoll."

@@ -7,7 +7,12 @@
  * it: a fork does not belong to the lease of its source. */
 #pragma once
 
+#include "base/attribute.h"
 #include "fleet/core/text_map.h"
+
+struct arena;
+struct error;
+struct json_map;
 
 /* The label of a sandbox with the key of its lease. */
 #define LEASE_LABEL "atoll.lease"

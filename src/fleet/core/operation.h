@@ -6,17 +6,22 @@
 
 #include <stdint.h>
 
-#include "fleet/core/cache.h"
 #include "fleet/core/fleet_state.h"
-#include "fleet/core/sandboxes.h"
-#include "fleet/core/volume_operation.h"
 #include "provider/provider.h"
+#include "store/sandbox_record.h"
 
+struct cache_entry;
 struct fleet_awaited;
+struct fleet_ref;
 struct lease_claim;
 struct lease_record;
 struct provider_creation;
+struct volume_operation;
 
+struct volume_operations { /* in the arena of the sandbox's operation */
+	struct volume_operation *items;
+	size_t count;
+};
 struct operation {
 	struct fleet *fleet;
 	struct cache_entry *entry;          /* pinned; NULL: the operation has ended */

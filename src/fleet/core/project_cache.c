@@ -3,11 +3,16 @@
 
 #include <stdlib.h>
 
+#include "base/map.h"
 #include "fleet/core/fleet_state.h"
 #include "store/projects.h"
 
 #define ENTRIES_MAX 1024
 
+struct project_cache {
+	pthread_mutex_t mutex; /* guards all of this */
+	struct map by_id;      /* struct project_entry */
+};
 struct project_entry {
 	struct arena arena;
 	struct project_record record;
@@ -51,16 +56,21 @@ static void drop_entries(struct project_cache *c)
 	map_done(&c->by_id);
 }
 
-void project_cache_init(struct project_cache *c)
+struct project_cache *project_cache_new(void)
 {
-	*c = (struct project_cache){0};
+	struct project_cache *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		abort();
 	pthread_mutex_init(&c->mutex, NULL);
+	return c;
 }
 
-void project_cache_done(struct project_cache *c)
+void project_cache_free(struct project_cache *c)
 {
 	drop_entries(c);
 	pthread_mutex_destroy(&c->mutex);
+	free(c);
 }
 
 static bool find_cached(struct project_cache *c, struct arena *a, const char *id,

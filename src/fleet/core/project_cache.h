@@ -2,21 +2,16 @@
 /* fleet/core/project_cache.h — rows of projects, found without a query of the store. */
 #pragma once
 
-#include <pthread.h>
-
-#include "base/map.h"
+#include "base/attribute.h"
 
 struct arena;
 struct error;
 struct fleet;
+struct project_cache;
 struct project_record;
 
-struct project_cache {
-	pthread_mutex_t mutex; /* guards all of this */
-	struct map by_id;      /* struct project_entry */
-};
-void project_cache_init(struct project_cache *c);
-void project_cache_done(struct project_cache *c);
+struct project_cache *project_cache_new(void);
+void project_cache_free(struct project_cache *c);
 
 /* The row as it was read last. A caller that acts on it gives its version to the store, which
  * refuses an old one; the caller then forgets the row and reads it again. */

@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fleet/core/background_work.h"
 #include "fleet/core/fleet_state.h"
+#include "fleet/core/work_lane.h"
 
 /* Outcomes that no call asks for are forgotten after this time. */
 #define OUTCOME_KEPT_MS 120000

@@ -8,10 +8,12 @@
 
 #include <stdbool.h>
 
-#include "fleet/core/background_work.h"
+#include "base/attribute.h"
+#include "base/error.h"
 
 struct arena;
 struct fleet;
+struct fleet_awaited;
 struct work_lane;
 
 struct shared_work {

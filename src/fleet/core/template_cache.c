@@ -5,26 +5,36 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "base/map.h"
 #include "fleet/core/fleet_state.h"
 
 #define NAME_KEY_SIZE 256
 #define ENTRIES_MAX 1024
 
+struct template_cache {
+	pthread_mutex_t mutex; /* guards all of this */
+	pthread_cond_t moved;  /* a template has changed */
+	struct map ready;      /* "PROJECT/NAME" -> struct template_entry */
+	uint64_t generation;   /* counts changes */
+};
 struct template_entry {
 	struct arena arena;
 	struct template_record record;
 };
 
-void template_cache_init(struct template_cache *c)
+struct template_cache *template_cache_new(void)
 {
+	struct template_cache *c = calloc(1, sizeof(*c));
 	pthread_condattr_t monotonic;
 
-	*c = (struct template_cache){0};
+	if (!c)
+		abort();
 	pthread_mutex_init(&c->mutex, NULL);
 	pthread_condattr_init(&monotonic);
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
 	pthread_cond_init(&c->moved, &monotonic);
 	pthread_condattr_destroy(&monotonic);
+	return c;
 }
 
 static void drop_entries(struct template_cache *c)
@@ -40,11 +50,12 @@ static void drop_entries(struct template_cache *c)
 	map_done(&c->ready);
 }
 
-void template_cache_done(struct template_cache *c)
+void template_cache_free(struct template_cache *c)
 {
 	drop_entries(c);
 	pthread_cond_destroy(&c->moved);
 	pthread_mutex_destroy(&c->mutex);
+	free(c);
 }
 
 /* Templates change so seldom that one change empties the cache. */

@@ -2,24 +2,17 @@
 /* fleet/core/template_cache.h — templates that are ready, found without a query of the store. */
 #pragma once
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/map.h"
+#include "base/attribute.h"
 #include "fleet/core/ref.h"
 #include "store/templates.h"
 
 struct fleet;
 
-struct template_cache {
-	pthread_mutex_t mutex; /* guards all of this */
-	pthread_cond_t moved;  /* a template has changed */
-	struct map ready;      /* "PROJECT/NAME" -> struct template_entry */
-	uint64_t generation;   /* counts changes */
-};
-void template_cache_init(struct template_cache *c);
-void template_cache_done(struct template_cache *c);
+struct template_cache *template_cache_new(void);
+void template_cache_free(struct template_cache *c);
 
 /* By name or id; from the cache if the template is ready. */
 MUST_CHECK int template_find(struct fleet *f, struct arena *a, const struct fleet_ref *ref,

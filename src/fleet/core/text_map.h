@@ -2,7 +2,11 @@
 /* fleet/core/text_map.h — maps of texts as rows keep them: environments and labels. */
 #pragma once
 
-#include "json/json.h"
+#include "base/attribute.h"
+
+struct arena;
+struct error;
+struct json_map;
 
 /* Refuses names that cannot be variables, and environments that are too large. */
 MUST_CHECK int environment_check(const struct json_map *env, struct error *err);

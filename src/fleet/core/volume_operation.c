@@ -5,8 +5,7 @@
 
 #include "fleet/core/cache.h"
 #include "fleet/core/elsewhere.h"
-#include "fleet/core/fleet_state.h"
-#include "provider/provider.h"
+#include "fleet/core/operation.h"
 
 int volume_operation_begin_new(struct volume_operation *v, const char *id, int64_t deadline,
                                struct error *err)

@@ -8,16 +8,13 @@
 
 struct cache_entry;
 struct fleet;
+struct volume_operations;
 
 struct volume_operation {
 	struct fleet *fleet;
 	struct cache_entry *entry; /* pinned; NULL: the operation has ended */
 	struct arena *arena;
 	struct volume_record record;
-};
-struct volume_operations { /* in the arena of the sandbox's operation */
-	struct volume_operation *items;
-	size_t count;
 };
 MUST_CHECK int volume_operation_begin(struct fleet *f, struct arena *a, const char *id,
                                       int64_t deadline, struct volume_operation *ret,

@@ -6,8 +6,10 @@
 #include <string.h>
 
 #include "config/config.h"
+#include "fleet/core/background_work.h"
 #include "fleet/core/fleet_state.h"
 #include "fleet/core/shared_work.h"
+#include "fleet/core/work_lane.h"
 
 /* Tasks that wait, in all and of one project. */
 #define WAITING_MAX 256

@@ -10,8 +10,6 @@
 
 #include <stdint.h>
 
-#include "fleet/core/work_lane.h"
-
 struct fleet;
 struct work_lane;
 

@@ -8,6 +8,8 @@
 #include "config/config.h"
 #include "fleet/core/background_work.h"
 #include "fleet/core/elsewhere.h"
+#include "fleet/core/labels.h"
+#include "fleet/core/sandboxes.h"
 #include "fleet/lease/lease_parts.h"
 #include "fleet/lease/lease_spec.h"
 #include "fleet/lease/leases_in_flight.h"
@@ -15,6 +17,7 @@
 #include "fleet/lifecycle/request.h"
 #include "fleet/sandbox/fork.h"
 #include "fleet/template/templates.h"
+#include "store/sandboxes.h"
 
 #define WAIT_MS (LEASE_CREATING_MAX_MS + 5000)
 /* Poll interval: changes by other processes are not announced. */

@@ -7,14 +7,13 @@
  * taken over is deleted, by a sweep or by its late creator itself. */
 #pragma once
 
-#include "fleet/core/labels.h"
 #include "fleet/core/waiting.h"
 #include "fleet/lifecycle/create.h"
-#include "fleet/lifecycle/hold.h"
 #include "store/leases.h"
 #include "store/sandbox_record.h"
 
 struct fleet;
+struct fleet_hold;
 struct fleet_use;
 
 #define LEASE_WAIT_MAX_MS 60000

@@ -4,10 +4,12 @@
 
 #include "base/fault.h"
 #include "fleet/core/elsewhere.h"
+#include "fleet/core/sandboxes.h"
 #include "fleet/lease/lease_parts.h"
 #include "fleet/lease/leases_in_flight.h"
 #include "fleet/lifecycle/reconcile.h"
 #include "fleet/sandbox/settings.h"
+#include "store/sandboxes.h"
 
 #define PAGE_SIZE 500
 

@@ -8,7 +8,11 @@
 
 #include "fleet/core/fleet_state.h"
 #include "fleet/lease/lease.h"
+#include "fleet/lifecycle/hold.h"
 #include "fleet/lifecycle/lease_claim.h"
+
+struct fleet_create;
+struct json_map;
 
 /* A compare-and-set that fails this often has another reason than concurrent changes. */
 #define LEASE_TRIES 64

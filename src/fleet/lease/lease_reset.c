@@ -3,6 +3,7 @@
 
 #include "config/config.h"
 #include "fleet/core/sandboxes.h"
+#include "fleet/core/template_cache.h"
 #include "fleet/lease/lease_parts.h"
 #include "fleet/lifecycle/resolved_create.h"
 #include "provider/provider.h"

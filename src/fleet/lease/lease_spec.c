@@ -5,6 +5,8 @@
 
 #include "config/config.h"
 #include "fleet/core/fleet_state.h"
+#include "fleet/core/labels.h"
+#include "fleet/lease/lease.h"
 #include "json/write.h"
 #include "store/secrets.h"
 #include "store/snapshots.h"

@@ -7,9 +7,14 @@
  * is inherited anew each time. */
 #pragma once
 
-#include "fleet/lease/lease.h"
+#include "json/json.h"
+#include "sandbox/sandbox.h"
+#include "sandbox/timeouts.h"
 
 struct fleet;
+struct fleet_create;
+struct fleet_lease;
+struct lease_record;
 
 struct lease_spec {
 	const char *template, *persistent_home, *persistent_home_path;

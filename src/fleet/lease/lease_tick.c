@@ -3,6 +3,7 @@
 
 #include "config/config.h"
 #include "fleet/core/cache.h"
+#include "fleet/core/labels.h"
 #include "fleet/core/sandboxes.h"
 #include "fleet/lease/lease_parts.h"
 #include "fleet/lease/lease_spec.h"

@@ -1,28 +1,44 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fleet/lease/leases_in_flight.h"
 
+#include <pthread.h>
+#include <stdlib.h>
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/map.h"
 #include "store/leases.h"
 
-void leases_in_flight_init(struct leases_in_flight *leases, unsigned waiting_max)
+struct leases_in_flight {
+	pthread_mutex_t mutex; /* guards all of this */
+	pthread_cond_t changed;
+	uint64_t generation;           /* counts changes */
+	struct map making;             /* "PROJECT/KEY" */
+	unsigned waiting, waiting_max; /* threads that wait for other processes */
+};
+
+struct leases_in_flight *leases_in_flight_new(unsigned waiting_max)
 {
+	struct leases_in_flight *leases = calloc(1, sizeof(*leases));
 	pthread_condattr_t monotonic;
 
-	*leases = (struct leases_in_flight){.waiting_max = waiting_max};
+	if (!leases)
+		abort();
+	leases->waiting_max = waiting_max;
 	pthread_mutex_init(&leases->mutex, NULL);
 	pthread_condattr_init(&monotonic);
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
 	pthread_cond_init(&leases->changed, &monotonic);
 	pthread_condattr_destroy(&monotonic);
+	return leases;
 }
 
-void leases_in_flight_done(struct leases_in_flight *leases)
+void leases_in_flight_free(struct leases_in_flight *leases)
 {
 	map_done(&leases->making);
 	pthread_cond_destroy(&leases->changed);
 	pthread_mutex_destroy(&leases->mutex);
+	free(leases);
 }
 
 const char *lease_name(struct arena *a, const struct lease_ref *ref)

@@ -5,25 +5,18 @@
  * process at once, and lets only one of them try at a time. Any thread. */
 #pragma once
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/map.h"
+#include "base/attribute.h"
 
 struct arena;
 struct error;
 struct lease_ref;
+struct leases_in_flight;
 
-struct leases_in_flight {
-	pthread_mutex_t mutex; /* guards all of this */
-	pthread_cond_t changed;
-	uint64_t generation;           /* counts changes */
-	struct map making;             /* "PROJECT/KEY" */
-	unsigned waiting, waiting_max; /* threads that wait for other processes */
-};
-void leases_in_flight_init(struct leases_in_flight *leases, unsigned waiting_max);
-void leases_in_flight_done(struct leases_in_flight *leases);
+struct leases_in_flight *leases_in_flight_new(unsigned waiting_max);
+void leases_in_flight_free(struct leases_in_flight *leases);
 
 /* "PROJECT/KEY" */
 const char *lease_name(struct arena *a, const struct lease_ref *ref);

@@ -4,10 +4,18 @@
 #include <string.h>
 
 #include "base/fault.h"
+#include "base/id.h"
+#include "fleet/backup/backup.h"
+#include "fleet/backup/backups.h"
+#include "fleet/core/background_work.h"
+#include "fleet/core/cache.h"
+#include "fleet/core/sandboxes.h"
 #include "fleet/core/shared_work.h"
 #include "fleet/lifecycle/lifecycle.h"
+#include "fleet/lifecycle/moves.h"
 #include "fleet/usage/meters.h"
 #include "provider/snapshots.h"
+#include "store/sandboxes.h"
 
 /* ---- the row ---- */
 

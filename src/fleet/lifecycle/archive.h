@@ -8,8 +8,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "fleet/backup/backup.h"
-#include "fleet/lifecycle/moves.h"
+#include "base/attribute.h"
+#include "base/error.h"
+
+struct fleet;
+struct operation;
+struct template_record;
 
 /* From STOPPED to ARCHIVED. Call this and archive_restore on a thread of the backup lane. */
 MUST_CHECK int archive_create(struct operation *op, struct error *err);

@@ -6,7 +6,9 @@
 
 #include "base/fault.h"
 #include "config/config.h"
+#include "fleet/core/cache.h"
 #include "fleet/core/elsewhere.h"
+#include "fleet/core/project_cache.h"
 #include "fleet/lifecycle/moves.h"
 #include "fleet/lifecycle/pending.h"
 #include "fleet/lifecycle/resolved_create.h"
@@ -15,6 +17,7 @@
 #include "fleet/usage/meters.h"
 #include "fleet/volume/mounts.h"
 #include "store/sandboxes.h"
+#include "store/snapshots.h"
 
 #define NAME_TRIES 8
 #define PROJECT_TRIES 8

@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
+#include <stdatomic.h>
 #include <string.h>
 
 #include "base/fault.h"
 #include "config/config.h"
+#include "fleet/core/sandboxes.h"
 #include "fleet/core/waiting.h"
 #include "fleet/lifecycle/archive.h"
 #include "fleet/lifecycle/lifecycle.h"
+#include "fleet/lifecycle/moves.h"
 #include "fleet/recovery/notes.h"
 #include "fleet/recovery/trash_parts.h"
 #include "fleet/usage/samples.h"
 #include "provider/trash.h"
+#include "store/database.h"
+#include "store/sandboxes.h"
 
 /* keep_ms: how long it can be brought back; 0 = not at all. */
 static int remove_files(struct operation *op, int64_t keep_ms, struct error *err)

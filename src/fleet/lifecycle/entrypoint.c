@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/fault.h"
+#include "fleet/core/defaults.h"
 #include "fleet/lifecycle/moves.h"
 #include "json/json.h"
 #include "provider/compute.h"

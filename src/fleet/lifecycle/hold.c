@@ -5,6 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fleet/core/cache.h"
+#include "fleet/core/cache_state.h"
+#include "fleet/core/sandboxes.h"
 #include "fleet/lifecycle/moves.h"
 #include "store/sandboxes.h"
 #include "worker/worker.h"

@@ -4,11 +4,15 @@
 #include <string.h>
 
 #include "base/fault.h"
-#include "config/config.h"
+#include "fleet/core/background_work.h"
+#include "fleet/core/sandboxes.h"
 #include "fleet/core/shared_work.h"
+#include "fleet/core/template_cache.h"
 #include "fleet/lifecycle/archive.h"
+#include "fleet/lifecycle/moves.h"
 #include "fleet/usage/meters.h"
 #include "fleet/volume/mounts.h"
+#include "store/sandboxes.h"
 
 /* ---- within an operation ---- */
 

@@ -6,10 +6,12 @@
  * same database are found and listed; work on one fails with ERROR_CONFLICT and names its node. */
 #pragma once
 
-#include "fleet/core/sandboxes.h"
-#include "store/sandboxes.h"
+#include "base/attribute.h"
+#include "sandbox/sandbox.h"
 
 struct fleet;
+struct fleet_ref;
+struct sandbox_record;
 
 MUST_CHECK int fleet_start(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
                            struct sandbox_record *ret, struct error *err);

@@ -2,6 +2,8 @@
 #include <stdlib.h>
 
 #include "base/fault.h"
+#include "fleet/core/cache.h"
+#include "fleet/core/sandboxes.h"
 #include "fleet/lifecycle/lifecycle.h"
 #include "fleet/lifecycle/moves.h"
 #include "fleet/usage/meters.h"

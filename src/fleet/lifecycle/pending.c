@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fleet/core/cache.h"
+#include "fleet/core/cache_state.h"
 #include "fleet/core/template_waiters.h"
 #include "fleet/core/waiting.h"
 #include "fleet/lifecycle/moves.h"

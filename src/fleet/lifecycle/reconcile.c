@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fleet/lifecycle/reconcile.h"
 
+#include "base/map.h"
 #include "fleet/lifecycle/archive.h"
+#include "fleet/lifecycle/moves.h"
+#include "provider/entries.h"
 
 static void *observed_state_to_value(enum observed_state observed)
 {

@@ -4,6 +4,8 @@
 
 #include "fleet/core/operation.h"
 
+struct map;
+
 /* The provider's state of a sandbox. */
 enum observed_state { OBSERVED_NONE, OBSERVED_FILES, OBSERVED_RUNNING, OBSERVED_PAUSED };
 /* As of now: for a sandbox that this thread operates on. */

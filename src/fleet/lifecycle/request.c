@@ -3,10 +3,12 @@
 
 #include <string.h>
 
+#include "base/id.h"
 #include "config/config.h"
 #include "fleet/backup/backup.h"
 #include "fleet/core/fleet_state.h"
 #include "fleet/core/labels.h"
+#include "fleet/core/project_cache.h"
 #include "fleet/lifecycle/resolved_create.h"
 #include "json/write.h"
 #include "provider/provider.h"

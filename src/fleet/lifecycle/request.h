@@ -2,7 +2,9 @@
 /* fleet/lifecycle/request.h — checks of create requests. */
 #pragma once
 
+#include "base/attribute.h"
 #include "fleet/lifecycle/create.h"
+#include "sandbox/sandbox.h"
 
 struct fleet;
 

@@ -3,11 +3,10 @@
  * defaults applied: the row to insert, and where its files come from. */
 #pragma once
 
-#include "fleet/core/project_cache.h"
-#include "fleet/core/template_cache.h"
 #include "fleet/lifecycle/lease_claim.h"
 #include "fleet/lifecycle/request.h"
 #include "store/sandbox_record.h"
+#include "store/templates.h"
 #include "store/volumes.h"
 
 struct fleet;

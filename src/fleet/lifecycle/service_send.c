@@ -3,10 +3,16 @@
 #include <string.h>
 
 #include "base/fault.h"
+#include "base/id.h"
 #include "base/path.h"
+#include "fleet/core/cache.h"
+#include "fleet/core/defaults.h"
+#include "fleet/core/operation.h"
 #include "fleet/core/text_map.h"
+#include "json/json.h"
 #include "provider/compute.h"
 #include "store/secrets.h"
+#include "store/services.h"
 
 #define ASK_TIMEOUT_MS 5000
 /* As other commands are run: by bash where it is, else by sh. */

@@ -2,9 +2,12 @@
 /* fleet/lifecycle/service_send.h — services between rows and agents. */
 #pragma once
 
-#include "fleet/core/operation.h"
-#include "store/services.h"
 #include "wire/agent_services.h"
+
+struct fleet;
+struct operation;
+struct service_list;
+struct service_record;
 
 /* Sends a row to the agent of a sandbox that runs or is about to start. A row in REMOVED is deleted
  * then. */

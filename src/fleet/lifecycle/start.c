@@ -5,12 +5,16 @@
 #include <string.h>
 
 #include "base/fault.h"
+#include "base/id.h"
+#include "fleet/core/cache.h"
+#include "fleet/core/defaults.h"
 #include "fleet/lifecycle/lease_claim.h"
 #include "fleet/lifecycle/moves.h"
 #include "fleet/lifecycle/service_send.h"
 #include "fleet/template/warm_parts.h"
 #include "fleet/volume/mounts.h"
 #include "provider/compute.h"
+#include "store/database.h"
 #include "store/templates.h"
 #include "worker/worker.h"
 

@@ -8,8 +8,11 @@
 
 #include "base/fd.h"
 #include "config/config.h"
+#include "fleet/core/fleet_state.h"
 #include "fleet/recovery/pairing.h"
+#include "fleet/recovery/pairing_state.h"
 #include "fleet/recovery/retention.h"
+#include "store/folders.h"
 
 #define FILE_NAME "clock"
 #define FORMAT "atoll-clock-1"

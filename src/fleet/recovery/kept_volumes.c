@@ -3,8 +3,11 @@
  * sandbox takes the volume, and within a minute; the volume and its name may go as well. */
 #include <stdio.h>
 
+#include "fleet/core/fleet_state.h"
 #include "fleet/recovery/notes.h"
+#include "fleet/recovery/pairing_state.h"
 #include "fleet/recovery/trash_parts.h"
+#include "json/json.h"
 #include "store/sandbox_record.h"
 
 static void add_mount(struct buf *out, const struct mount_record *m)

@@ -3,7 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "fleet/core/fleet_state.h"
 #include "fleet/recovery/notes.h"
+#include "fleet/recovery/pairing_state.h"
+#include "json/json.h"
 #include "provider/provider.h"
 #include "store/projects.h"
 #include "store/secrets.h"

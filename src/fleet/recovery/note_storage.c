@@ -7,8 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fleet/core/fleet_state.h"
 #include "fleet/core/labels.h"
 #include "fleet/recovery/notes.h"
+#include "fleet/recovery/pairing_state.h"
+#include "json/json.h"
+#include "provider/entries.h"
 #include "provider/provider.h"
 #include "provider/snapshots.h"
 #include "provider/volume.h"

@@ -12,7 +12,11 @@
 
 #include "base/fd.h"
 #include "config/config.h"
+#include "fleet/core/fleet_state.h"
 #include "fleet/core/template_cache.h"
+#include "fleet/recovery/pairing_state.h"
+#include "json/json.h"
+#include "provider/entries.h"
 #include "provider/provider.h"
 #include "provider/trash.h"
 #include "store/sandboxes.h"

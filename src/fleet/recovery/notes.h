@@ -10,10 +10,11 @@
 
 #include <stdint.h>
 
+#include "base/buf.h"
 #include "fleet/recovery/pairing.h"
-#include "json/json.h"
 #include "sandbox/sandbox.h"
 
+struct fleet;
 struct json_value;
 struct provider_trash_list;
 struct sandbox_record;

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -10,6 +11,10 @@
 
 #include "base/fd.h"
 #include "config/config.h"
+#include "fleet/core/fleet_state.h"
+#include "fleet/recovery/pairing_state.h"
+#include "store/database.h"
+#include "store/folders.h"
 
 #define FOLDER "pairing"
 #define FILE_NAME "store"

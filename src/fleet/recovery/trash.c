@@ -6,9 +6,13 @@
 
 #include "base/fault.h"
 #include "config/config.h"
+#include "fleet/core/cache.h"
 #include "fleet/core/operation.h"
+#include "fleet/core/sandboxes.h"
 #include "fleet/recovery/notes.h"
+#include "fleet/recovery/pairing_state.h"
 #include "fleet/recovery/trash_parts.h"
+#include "provider/entries.h"
 #include "provider/snapshots.h"
 #include "provider/trash.h"
 #include "store/projects.h"

@@ -2,7 +2,6 @@
 /* fleet/recovery/trash_parts.h — the volumes of sandboxes in the trash. */
 #pragma once
 
-#include "fleet/recovery/trash.h"
 #include "store/volumes.h"
 
 struct fleet;

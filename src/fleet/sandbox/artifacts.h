@@ -6,10 +6,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/attribute.h"
 #include "fleet/core/fleet_hold.h"
 #include "fleet/core/ref.h"
-#include "store/artifacts.h"
 
+struct arena;
+struct artifact_list;
+struct artifact_record;
+struct error;
 struct fleet;
 struct sandbox_record;
 

@@ -6,6 +6,7 @@
 #include "fleet/core/fleet_state.h"
 #include "fleet/sandbox/artifacts.h"
 #include "provider/compute.h"
+#include "store/artifacts.h"
 #include "store/sandbox_record.h"
 #include "wire/agent.h"
 #include "wire/agent_files.h"

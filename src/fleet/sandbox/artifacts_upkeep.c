@@ -3,9 +3,12 @@
 
 #include <string.h>
 
+#include "fleet/core/fleet_state.h"
 #include "fleet/recovery/retention.h"
 #include "fleet/sandbox/artifacts.h"
-#include "fleet/usage/meters.h"
+#include "fleet/usage/meters_state.h"
+#include "store/artifacts.h"
+#include "store/usage.h"
 
 #define PAGE_SIZE 500
 #define MIB ((int64_t)1 << 20)

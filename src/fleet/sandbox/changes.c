@@ -5,12 +5,15 @@
 #include <sys/stat.h>
 
 #include "base/fault.h"
+#include "fleet/core/sandboxes.h"
 #include "fleet/core/template_cache.h"
 #include "fleet/lifecycle/moves.h"
 #include "fleet/sandbox/review.h"
 #include "fleet/snapshot/snapshot.h"
 #include "provider/agent_reader.h"
 #include "sandbox/change.h"
+#include "store/snapshots.h"
+#include "store/volumes.h"
 #include "wire/agent.h"
 #include "wire/agent_files.h"
 

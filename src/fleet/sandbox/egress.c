@@ -4,7 +4,9 @@
 #include <string.h>
 
 #include "base/fault.h"
+#include "fleet/core/cache.h"
 #include "fleet/core/operation.h"
+#include "fleet/core/sandboxes.h"
 #include "fleet/lifecycle/request.h"
 #include "store/egress.h"
 

@@ -4,13 +4,17 @@
 #include "fleet/sandbox/fork.h"
 #include <pthread.h>
 
+#include "fleet/core/cache.h"
 #include "fleet/core/labels.h"
+#include "fleet/core/operation.h"
 #include "fleet/lifecycle/lifecycle.h"
 #include "fleet/lifecycle/resolved_create.h"
 #include "fleet/lifecycle/service_send.h"
 #include "fleet/snapshot/snapshot.h"
+#include "fleet/snapshot/snapshots.h"
 #include "fleet/volume/volume.h"
 #include "store/secrets.h"
+#include "store/services.h"
 #include "worker/worker.h"
 
 /* Including the caller's thread: atolld, broker and agent take turns in a create, so that these

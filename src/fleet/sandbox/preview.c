@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "config/config.h"
+#include "fleet/core/cache.h"
 #include "fleet/core/operation.h"
 #include "fleet/core/template_cache.h"
 #include "json/json.h"

@@ -7,6 +7,11 @@
  * when previews are switched off, or with the next generation. */
 #pragma once
 
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/attribute.h"
+#include "base/id.h"
 #include "fleet/core/access.h"
 #include "fleet/lifecycle/hold.h"
 

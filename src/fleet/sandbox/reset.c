@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reset: an empty top layer, and no processes. */
 #include "base/fault.h"
+#include "fleet/core/sandboxes.h"
 #include "fleet/lifecycle/moves.h"
 #include "fleet/sandbox/fork.h"
 #include "provider/snapshots.h"

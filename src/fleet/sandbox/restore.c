@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The files of a snapshot in its own sandbox, or in a new one. */
 #include "base/fault.h"
+#include "fleet/core/sandboxes.h"
 #include "fleet/lifecycle/moves.h"
 #include "fleet/lifecycle/resolved_create.h"
 #include "fleet/sandbox/fork.h"
 #include "fleet/snapshot/snapshot.h"
+#include "provider/snapshots.h"
 
 static int restore_stopped(struct operation *op, const struct snapshot_record *r, struct error *err)
 {

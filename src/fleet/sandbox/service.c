@@ -5,10 +5,13 @@
 #include <unistd.h>
 
 #include "base/fault.h"
+#include "base/id.h"
+#include "fleet/core/sandboxes.h"
 #include "fleet/core/text_map.h"
 #include "fleet/lifecycle/moves.h"
 #include "fleet/lifecycle/service_send.h"
 #include "fleet/sandbox/services.h"
+#include "json/json.h"
 #include "json/write.h"
 #include "provider/compute.h"
 #include "store/sandboxes.h"

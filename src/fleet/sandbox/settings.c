@@ -7,13 +7,16 @@
 #include "base/fault.h"
 #include "config/config.h"
 #include "fleet/backup/backup.h"
+#include "fleet/core/cache.h"
 #include "fleet/core/labels.h"
 #include "fleet/core/operation.h"
 #include "fleet/core/project_cache.h"
+#include "fleet/core/sandboxes.h"
 #include "fleet/lifecycle/request.h"
 #include "fleet/usage/meters.h"
 #include "json/write.h"
 #include "store/projects.h"
+#include "store/sandboxes.h"
 #include "store/secrets.h"
 
 struct sandbox_revision;

@@ -6,11 +6,13 @@
 #include <stdint.h>
 
 #include "fleet/lifecycle/lifecycle.h"
-#include "fleet/sandbox/egress.h"
+#include "sandbox/timeouts.h"
 
 struct fleet;
+struct fleet_ref;
 struct json_map;
 struct operation;
+struct sandbox_record;
 
 /* Members that are neither FLEET_LEAVE nor NULL replace the present value. */
 #define FLEET_LEAVE INT64_MIN

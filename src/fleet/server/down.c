@@ -3,6 +3,7 @@
 #include "fleet/server/down.h"
 
 #include "config/config.h"
+#include "fleet/core/sandboxes.h"
 #include "fleet/lifecycle/moves.h"
 #include "fleet/volume/browsers.h"
 

@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fleet/core/cache.h"
 #include "fleet/lifecycle/moves.h"
+#include "fleet/lifecycle/reconcile.h"
 #include "fleet/sandbox/egress.h"
 #include "fleet/server/fleet.h"
 #include "fleet/volume/browsers.h"

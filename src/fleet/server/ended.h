@@ -2,7 +2,10 @@
 /* fleet/server/ended.h — sandboxes whose end the provider has reported. */
 #pragma once
 
-#include "fleet/lifecycle/reconcile.h"
+#include "base/id.h"
+#include "sandbox/sandbox.h"
+
+struct fleet;
 
 /* A worker reconciles its row. */
 struct ended_sandbox {

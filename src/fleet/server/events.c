@@ -3,11 +3,15 @@
 #include <inttypes.h>
 
 #include "config/config.h"
+#include "fleet/core/fleet_state.h"
+#include "fleet/recovery/retention.h"
 #include "fleet/server/rounds.h"
 #include "provider/agent_health.h"
 #include "provider/command_ends.h"
 #include "sandbox/events.h"
 #include "store/events.h"
+#include "store/sandbox_record.h"
+#include "store/snapshots.h"
 #include "wire/agent_cause.h"
 
 /* Limit of a tick: so many batches of the store. */

@@ -3,13 +3,18 @@
 
 #include <string.h>
 
+#include "fleet/core/background_work.h"
+#include "fleet/core/cache.h"
 #include "fleet/core/shared_work.h"
 #include "fleet/lifecycle/archive.h"
+#include "fleet/lifecycle/moves.h"
 #include "fleet/lifecycle/reconcile.h"
+#include "fleet/recovery/pairing_state.h"
 #include "fleet/server/rounds.h"
 #include "fleet/usage/meters.h"
 #include "provider/compute.h"
 #include "sandbox/expiry.h"
+#include "store/sandboxes.h"
 #include "wire/agent.h"
 
 #define PING_TIMEOUT_MS 2000

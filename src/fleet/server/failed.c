@@ -11,9 +11,14 @@
 
 #include "config/config.h"
 #include "fleet/backup/backup.h"
+#include "fleet/core/cache.h"
+#include "fleet/core/sandboxes.h"
 #include "fleet/lifecycle/moves.h"
 #include "fleet/lifecycle/reconcile.h"
+#include "fleet/recovery/retention.h"
 #include "fleet/server/rounds.h"
+#include "fleet/template/templates.h"
+#include "store/backups.h"
 
 /* At most so many of each kind in a sweep. */
 #define FAILED_AT_ONCE 32

@@ -8,6 +8,8 @@
 #include "fleet/build/builds.h"
 #include "fleet/core/access_parts.h"
 #include "fleet/core/elsewhere.h"
+#include "fleet/core/template_waiters.h"
+#include "fleet/core/work_lane.h"
 #include "fleet/lifecycle/moves.h"
 #include "fleet/lifecycle/pending.h"
 #include "fleet/server/ended.h"
@@ -23,14 +25,9 @@ static struct fleet *allocate_fleet(void)
 	if (!parts)
 		abort();
 	parts->fleet.cache = &parts->cache;
-	parts->fleet.templates = &parts->templates;
-	parts->fleet.projects = &parts->projects;
-	parts->fleet.leases = &parts->leases;
-	parts->fleet.browsers = &parts->browsers;
 	parts->fleet.background = &parts->background;
 	parts->fleet.gate = &parts->gate;
 	parts->fleet.meters = &parts->meters;
-	parts->fleet.samples = &parts->samples;
 	parts->fleet.pairing = &parts->pairing;
 	parts->fleet.trash = &parts->trash;
 	parts->fleet.pools = &parts->pools;
@@ -55,14 +52,14 @@ int fleet_open(const struct fleet_options *options, struct fleet **ret, struct e
 	f->ready = ready_new(f);
 	access_open(f);
 	cache_init(f->cache);
-	template_cache_init(f->templates);
-	project_cache_init(f->projects);
+	f->templates = template_cache_new();
+	f->projects = project_cache_new();
 	/* Waiting calls run in the slow lane, which has half of the workers: they may take half of
 	 * those. */
-	leases_in_flight_init(f->leases, 1 + (unsigned)f->config->workers / 4);
+	f->leases = leases_in_flight_new(1 + (unsigned)f->config->workers / 4);
 	meters_init(f);
-	samples_init(f->samples);
-	browsers_init(f->browsers);
+	f->samples = samples_new();
+	f->browsers = browsers_new();
 	awaited_init(f);
 	f->builds = builds_in_flight_new();
 	f->pins = layer_pins_new();
@@ -85,10 +82,10 @@ void fleet_close(struct fleet *fleet)
 	pthread_mutex_destroy(&fleet->ended_mutex);
 	free(fleet->pools->states);
 	pthread_mutex_destroy(&fleet->pools->mutex);
-	leases_in_flight_done(fleet->leases);
+	leases_in_flight_free(fleet->leases);
 	meters_done(fleet);
-	samples_done(fleet->samples);
-	browsers_done(fleet->browsers);
+	samples_free(fleet->samples);
+	browsers_free(fleet->browsers);
 	builds_in_flight_free(fleet->builds);
 	layer_pins_free(fleet->pins);
 	ready_free(fleet->ready);
@@ -96,8 +93,8 @@ void fleet_close(struct fleet *fleet)
 	work_lane_free(fleet->background->backup_lane);
 	pending_end(fleet);
 	awaited_done(fleet);
-	template_cache_done(fleet->templates);
-	project_cache_done(fleet->projects);
+	template_cache_free(fleet->templates);
+	project_cache_free(fleet->projects);
 	cache_done(fleet->cache);
 	map_done(&fleet->pairing->noted);
 	free(CONTAINER_OF(fleet, struct fleet_parts, fleet));

@@ -4,14 +4,18 @@
 
 #include "fleet/core/background_work.h"
 #include "fleet/core/cache.h"
+#include "fleet/core/cache_state.h"
 #include "fleet/core/gate.h"
+#include "fleet/core/fleet_state.h"
 #include "fleet/core/project_cache.h"
 #include "fleet/core/template_cache.h"
 #include "fleet/lease/leases_in_flight.h"
 #include "fleet/recovery/pairing.h"
+#include "fleet/recovery/pairing_state.h"
 #include "fleet/server/ready.h"
 #include "fleet/template/pool_states.h"
 #include "fleet/usage/meters.h"
+#include "fleet/usage/meters_state.h"
 #include "fleet/usage/samples.h"
 #include "fleet/volume/browsers.h"
 
@@ -19,14 +23,9 @@
 struct fleet_parts {
 	struct fleet fleet;
 	struct cache cache;
-	struct template_cache templates;
-	struct project_cache projects;
-	struct leases_in_flight leases;
-	struct browsers browsers;
 	struct background_work background;
 	struct gate gate;
 	struct meters meters;
-	struct sandbox_samples samples;
 	struct pairing pairing;
 	struct trash_counts trash;
 	struct pool_counts pools;

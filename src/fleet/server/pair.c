@@ -8,11 +8,15 @@
 #include <time.h>
 
 #include "base/fd.h"
+#include "fleet/core/fleet_state.h"
 #include "fleet/recovery/notes.h"
+#include "fleet/recovery/pairing_state.h"
 #include "fleet/template/templates.h"
+#include "provider/entries.h"
 #include "provider/provider.h"
 #include "provider/snapshots.h"
 #include "provider/volume.h"
+#include "store/folders.h"
 #include "store/sandboxes.h"
 #include "store/snapshots.h"
 

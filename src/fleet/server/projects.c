@@ -7,11 +7,19 @@
 
 #include "base/fault.h"
 #include "fleet/backup/backups.h"
+#include "fleet/build/builds.h"
+#include "fleet/core/fleet_state.h"
+#include "fleet/lease/lease.h"
+#include "fleet/lifecycle/lifecycle.h"
+#include "fleet/recovery/notes.h"
+#include "fleet/sandbox/artifacts.h"
 #include "fleet/server/rounds.h"
+#include "fleet/template/layers.h"
 #include "fleet/template/templates.h"
 #include "fleet/usage/meters.h"
 #include "fleet/volume/volume.h"
 #include "store/projects.h"
+#include "store/sandboxes.h"
 
 #define PAGE_SIZE 100
 

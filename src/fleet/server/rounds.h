@@ -2,18 +2,11 @@
 /* fleet/server/rounds.h — what fleet_tick and fleet_recover call. */
 #pragma once
 
-#include "fleet/build/builds.h"
-#include "fleet/lease/lease_parts.h"
-#include "fleet/recovery/notes.h"
-#include "fleet/recovery/trash_parts.h"
-#include "fleet/sandbox/artifacts.h"
-#include "fleet/sandbox/egress.h"
-#include "fleet/sandbox/settings.h"
-#include "fleet/server/fleet.h"
-#include "fleet/snapshot/snapshot.h"
-#include "fleet/template/layers.h"
-#include "fleet/volume/browsers.h"
-#include "fleet/volume/mounts.h"
+#include "base/attribute.h"
+
+struct error;
+struct fleet;
+struct sandbox_record;
 
 /* Destroys orphans and reconciles sandboxes that ended without a report. Each minute. */
 MUST_CHECK int fleet_sweep(struct fleet *f, struct error *err);

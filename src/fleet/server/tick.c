@@ -1,16 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "config/config.h"
-#include "fleet/core/background_work.h"
-#include "fleet/core/elsewhere.h"
 #include "fleet/lifecycle/service_send.h"
+#include "fleet/server/all_rounds.h"
+#include "fleet/core/elsewhere.h"
+#include "fleet/core/sandboxes.h"
+#include "fleet/recovery/retention.h"
 #include "fleet/server/ended.h"
+#include "fleet/server/fleet.h"
 #include "fleet/server/rounds.h"
 #include "fleet/template/pool_states.h"
-#include "fleet/usage/meters.h"
 #include "fleet/usage/samples.h"
+#include "store/database.h"
+#include "store/sandboxes.h"
+#include "store/usage.h"
 
 #define SWEEP_EVERY_MS 60000
 /* How long lists still show what is deleted. */

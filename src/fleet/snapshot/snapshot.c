@@ -4,10 +4,15 @@
 #include <string.h>
 
 #include "base/fault.h"
+#include "base/map.h"
 #include "fleet/core/elsewhere.h"
 #include "fleet/core/operation.h"
+#include "fleet/core/sandboxes.h"
 #include "fleet/recovery/notes.h"
+#include "fleet/snapshot/snapshots.h"
 #include "fleet/usage/storage_limit.h"
+#include "provider/entries.h"
+#include "provider/snapshots.h"
 
 #define SNAPSHOTS_MAX 10000 /* of a project */
 #define PAGE_SIZE 500

@@ -4,13 +4,16 @@
 
 #include <stdbool.h>
 
-#include "fleet/snapshot/snapshots.h"
-#include "provider/snapshots.h"
+#include "base/attribute.h"
 
+struct arena;
+struct error;
 struct fleet;
-struct fleet_create;
+struct fleet_ref;
+struct fleet_snapshot;
 struct operation;
 struct sandbox_record;
+struct snapshot_record;
 
 /* A snapshot in READY that belongs to this server. */
 MUST_CHECK int snapshot_find_ready(struct fleet *f, struct arena *a, const struct fleet_ref *ref,

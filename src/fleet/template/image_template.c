@@ -4,6 +4,7 @@
 
 #include "fleet/core/fleet_state.h"
 #include "fleet/template/import.h"
+#include "fleet/template/templates.h"
 
 /* Limit for callers that import the same image and fail one after the other. */
 #define IMPORT_TRIES 16

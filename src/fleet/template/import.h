@@ -2,11 +2,11 @@
 /* fleet/template/import.h — templates from images of registries and from files. */
 #pragma once
 
-#include "fleet/template/templates.h"
 #include "image/image.h"
 
 struct fleet;
 struct fleet_recipe;
+struct template_record;
 
 struct fleet_import {
 	const char *project_id, *name, *description;

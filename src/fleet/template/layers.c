@@ -4,11 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/map.h"
 #include "config/config.h"
+#include "fleet/core/fleet_state.h"
 #include "fleet/recovery/pairing.h"
 #include "fleet/snapshot/snapshot.h"
 #include "provider/provider.h"
 #include "store/builds.h"
+#include "store/snapshots.h"
 
 #define COUNT_MAX 1000
 #define SWEEP_COUNT 100

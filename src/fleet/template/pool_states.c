@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "fleet/core/fleet_state.h"
+#include "json/json.h"
 #include "sandbox/events.h"
 #include "store/events.h"
 #include "store/templates.h"

@@ -8,7 +8,6 @@
 #pragma once
 
 #include "fleet/core/ref.h"
-#include "fleet/template/recipe.h"
 #include "provider/pool.h"
 
 struct fleet;

@@ -5,6 +5,7 @@
 
 #include <stdint.h>
 
+#include "base/attribute.h"
 #include "fleet/core/template_cache.h"
 
 struct fleet;

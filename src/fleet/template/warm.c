@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "fleet/core/defaults.h"
 #include "fleet/core/operation.h"
 #include "fleet/template/warm_parts.h"
 #include "json/write.h"

@@ -1,14 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/fault.h"
+#include "base/id.h"
+#include "fleet/core/fleet_state.h"
 #include "fleet/usage/meters.h"
+#include "fleet/usage/meters_state.h"
 #include "fleet/usage/usage.h"
 #include "sandbox/events.h"
 #include "store/events.h"
 #include "store/keys.h"
 #include "store/sandboxes.h"
+#include "store/usage.h"
 
 #define SUBJECT_KEY_SIZE 160
 

@@ -4,17 +4,30 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/id.h"
+#include "base/map.h"
 #include "config/config.h"
 #include "fleet/core/cache.h"
 #include "fleet/core/fleet_state.h"
 #include "fleet/core/sandboxes.h"
 #include "fleet/usage/samples.h"
 #include "provider/provider.h"
+#include "store/sandbox_record.h"
 
 #define RING_FIRST 8
 #define FRESH_MS 1000
 /* Least time that the samples of a sandbox are kept after its last one. */
 #define KEPT_MS (3600 * INT64_C(1000))
+
+/* A history takes 14 KB; sandboxes above this number have none. */
+#define SAMPLED_SANDBOXES_MAX 4096
+
+struct sandbox_samples {
+	pthread_mutex_t mutex;
+	struct map rings; /* id -> struct sample_ring */
+	int64_t round_at; /* monotonic; of the ticking thread */
+	bool is_sampling; /* this round takes samples; of the ticking thread */
+};
 
 /* The newest samples of one sandbox. */
 struct sample_ring {
@@ -24,10 +37,15 @@ struct sample_ring {
 	uint64_t memory_limit_bytes, disk_limit_bytes;
 };
 
-void samples_init(struct sandbox_samples *s)
+struct sandbox_samples *samples_new(void)
 {
+	struct sandbox_samples *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		abort();
 	pthread_mutex_init(&s->mutex, NULL);
 	s->round_at = INT64_MIN / 2;
+	return s;
 }
 
 static void sample_ring_free(struct sample_ring *ring)
@@ -36,7 +54,7 @@ static void sample_ring_free(struct sample_ring *ring)
 	free(ring);
 }
 
-void samples_done(struct sandbox_samples *s)
+void samples_free(struct sandbox_samples *s)
 {
 	const char *id;
 	size_t at = 0;
@@ -46,6 +64,7 @@ void samples_done(struct sandbox_samples *s)
 		sample_ring_free(ring);
 	map_done(&s->rings);
 	pthread_mutex_destroy(&s->mutex);
+	free(s);
 }
 
 /* ---- a ring ---- */

@@ -2,11 +2,16 @@
 /* Metering of kept storage, in the background, by a worker of the slow lane that no request waits
  * for. */
 
+#include <stdatomic.h>
 #include <stdio.h>
 
+#include "base/id.h"
+#include "fleet/core/fleet_state.h"
 #include "fleet/usage/meters.h"
+#include "fleet/usage/meters_state.h"
 #include "provider/provider.h"
 #include "store/holdings.h"
+#include "store/usage.h"
 
 #define MINUTE_MS (INT64_C(60) * 1000)
 #define ROUND_EVERY_MS (5 * MINUTE_MS)

@@ -3,29 +3,13 @@
  */
 #pragma once
 
-#include <pthread.h>
-#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
 
-#include "base/map.h"
-#include "fleet/core/fleet_state.h"
-#include "sandbox/price.h"
-#include "worker/worker.h"
+#include "base/attribute.h"
 
-struct meters {
-	struct fleet *fleet;
-	pthread_mutex_t writing; /* one write at a time; guards written_at and whole_at */
-	int64_t written_at;      /* monotonic */
-	int64_t whole_at;        /* monotonic; of the last whole write */
-	int64_t measured_at;     /* monotonic; of the ticking thread */
-	atomic_bool is_measuring;
-	atomic_bool is_ending;            /* begin no more measurements */
-	struct worker_task holdings_task; /* while is_measuring */
-	struct prices prices;
-	pthread_mutex_t mutex; /* guards the rest */
-	struct arena arena;    /* of the records */
-	struct map spent;      /* "SCOPE/SUBJECT" -> struct budget_record */
-	atomic_bool has_spent; /* `spent` is not empty */
-};
+struct error;
+struct fleet;
 
 /* ---- usage.c ---- */
 

@@ -6,25 +6,12 @@
  * forgotten, too. */
 #pragma once
 
-#include <pthread.h>
-#include <stdbool.h>
-
-#include "base/map.h"
-
 struct fleet;
 struct sandbox_record;
+struct sandbox_samples;
 
-/* A history takes 14 KB; sandboxes above this number have none. */
-#define SAMPLED_SANDBOXES_MAX 4096
-
-struct sandbox_samples {
-	pthread_mutex_t mutex;
-	struct map rings; /* id -> struct sample_ring */
-	int64_t round_at; /* monotonic; of the ticking thread */
-	bool is_sampling; /* this round takes samples; of the ticking thread */
-};
-void samples_init(struct sandbox_samples *s);
-void samples_done(struct sandbox_samples *s);
+struct sandbox_samples *samples_new(void);
+void samples_free(struct sandbox_samples *s);
 void samples_forget(struct fleet *f, const char *id);
 /* Of the tick, before it visits the sandboxes: decides whether this round takes samples. */
 void samples_begin(struct fleet *f);

@@ -7,9 +7,12 @@
 #include "base/fault.h"
 #include "config/config.h"
 #include "fleet/core/cache.h"
+#include "fleet/core/fleet_state.h"
 #include "fleet/core/meter.h"
 #include "fleet/usage/meters.h"
+#include "fleet/usage/meters_state.h"
 #include "provider/provider.h"
+#include "store/usage.h"
 
 /* Sandboxes in one transaction. */
 #define BATCH_MAX 200

@@ -8,9 +8,13 @@
 #pragma once
 
 #include "fleet/core/use.h"
+#include "sandbox/price.h"
 #include "store/holdings.h"
 
+struct budget_record;
 struct fleet;
+struct usage_query;
+struct usage_sums;
 
 /* Writes pending usage, unless that was done within a twelfth of usage_flush, and returns sums. */
 MUST_CHECK int fleet_usage_sum(struct fleet *fleet, struct arena *a,

@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "base/fault.h"
+#include "fleet/core/cache.h"
+#include "fleet/core/sandboxes.h"
 #include "fleet/volume/mounts.h"
 #include "fleet/volume/volume.h"
 #include "provider/volume.h"

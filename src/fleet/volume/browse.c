@@ -6,15 +6,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/map.h"
 #include "fleet/core/cache.h"
 #include "fleet/core/fleet_state.h"
 #include "fleet/core/gate.h"
+#include "fleet/core/volume_operation.h"
 #include "fleet/volume/browsers.h"
 #include "fleet/volume/volume.h"
 #include "provider/provider.h"
+#include "store/sandbox_record.h"
 
 #define IDLE_MS 3000
 
+struct browsers {
+	pthread_mutex_t mutex;
+	struct map by_volume; /* id -> struct browser */
+};
 struct browser {
 	char id[ID_SIZE + 1];      /* of the sandbox */
 	struct cache_entry *entry; /* pinned; held by its users */
@@ -25,13 +32,18 @@ struct browser {
 static const struct sandbox_resources resources = {
         .cpu = 1, .memory_mb = 256, .disk_mb = 64, .pids = 64};
 
-void browsers_init(struct browsers *b)
+struct browsers *browsers_new(void)
 {
-	*b = (struct browsers){.mutex = PTHREAD_MUTEX_INITIALIZER};
+	struct browsers *b = calloc(1, sizeof(*b));
+
+	if (!b)
+		abort();
+	pthread_mutex_init(&b->mutex, NULL);
+	return b;
 }
 
 /* After browsers_tidy: frees browsers that could not be ended. */
-void browsers_done(struct browsers *b)
+void browsers_free(struct browsers *b)
 {
 	const char *id;
 	size_t at = 0;
@@ -41,6 +53,7 @@ void browsers_done(struct browsers *b)
 		free(browser);
 	map_done(&b->by_volume);
 	pthread_mutex_destroy(&b->mutex);
+	free(b);
 }
 
 /* Only a thread with an operation on the volume adds or removes its browser. */

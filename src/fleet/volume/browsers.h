@@ -3,21 +3,18 @@
  * calls read and write the files of a volume that no running sandbox has. */
 #pragma once
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/map.h"
-#include "fleet/core/volume_operation.h"
+#include "base/attribute.h"
 
+struct error;
+struct browsers;
 struct fleet;
+struct volume_operation;
 
-struct browsers {
-	pthread_mutex_t mutex;
-	struct map by_volume; /* id -> struct browser */
-};
-void browsers_init(struct browsers *b);
-void browsers_done(struct browsers *b);
+struct browsers *browsers_new(void);
+void browsers_free(struct browsers *b);
 
 /* ERROR_CONFLICT, naming the sandbox, while one that runs or is about to has the volume. */
 MUST_CHECK int volume_check_unused(const struct volume_operation *v, struct error *err);

@@ -9,6 +9,8 @@
 #include "fleet/core/operation.h"
 
 struct fleet_awaited;
+struct mount_list;
+struct volume_record;
 
 /* A volume in READY that belongs to this server. */
 MUST_CHECK int mounts_find_volume(struct fleet *f, struct arena *a, const struct fleet_ref *ref,

@@ -4,11 +4,15 @@
 #include <string.h>
 
 #include "base/fault.h"
+#include "base/map.h"
 #include "fleet/core/background_work.h"
+#include "fleet/core/cache.h"
+#include "fleet/core/volume_operation.h"
 #include "fleet/recovery/notes.h"
 #include "fleet/usage/storage_limit.h"
 #include "fleet/volume/browsers.h"
 #include "fleet/volume/mounts.h"
+#include "provider/entries.h"
 #include "provider/volume.h"
 
 #define VOLUMES_MAX 1000 /* of a project */

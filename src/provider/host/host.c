@@ -4,7 +4,6 @@
  * server's environment. */
 #include "base/log.h"
 #include "provider/native/broker_provider.h"
-#include "wire/broker_kind.h"
 
 static int host_open(const struct provider_options *options, struct provider **ret,
                      struct error *err)

@@ -15,6 +15,7 @@
 #include "base/fd.h"
 #include "base/list.h"
 #include "base/log.h"
+#include "base/map.h"
 #include "provider/unix_connect.h"
 #include "wire/broker.h"
 #include "wire/broker_disk.h"

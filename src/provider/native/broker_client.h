@@ -12,10 +12,12 @@
 
 #include "base/arena.h"
 #include "base/error.h"
-#include "base/map.h"
-#include "wire/broker.h"
 
 struct broker_disk;
+struct broker_welcome;
+struct map;
+struct wire_fds;
+struct wire_member;
 
 struct broker_client;
 

@@ -13,6 +13,7 @@
 #include "provider/native/broker_provider.h"
 #include "provider/template_progress.h"
 #include "provider/templates.h"
+#include "wire/broker.h"
 #include "wire/broker_template.h"
 
 #define CLEAN_UP_MS 10000 /* for the end of a call that was given up */

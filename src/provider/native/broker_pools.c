@@ -8,6 +8,7 @@
 #include "provider/native/broker_client.h"
 #include "provider/native/broker_provider.h"
 #include "provider/host_failure.h"
+#include "provider/pool.h"
 #include "wire/broker.h"
 #include "wire/broker_pool.h"
 

@@ -2,6 +2,6 @@
 /* provider/native/broker_pools.h — pools of the broker; only `native` has them. */
 #pragma once
 
-#include "provider/pool.h"
+struct pool_ops;
 
 extern const struct pool_ops broker_pools;

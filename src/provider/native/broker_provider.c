@@ -10,11 +10,12 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/fd.h"
 #include "base/log.h"
+#include "base/map.h"
 #include "base/path.h"
 #include "provider/agent_health.h"
 #include "provider/agent_links.h"
+#include "provider/entries.h"
 #include "provider/native/broker_client.h"
 #include "provider/host_failure.h"
 #include "provider/disk.h"

@@ -8,6 +8,7 @@
 #include "provider/native/broker_client.h"
 #include "provider/native/broker_follow.h"
 #include "provider/native/broker_provider.h"
+#include "provider/snapshots.h"
 #include "wire/broker.h"
 #include "wire/broker_backup.h"
 #include "wire/broker_snapshot.h"

@@ -2,6 +2,6 @@
 /* provider/native/broker_snapshots.h — snapshots of the broker; only `native` has them. */
 #pragma once
 
-#include "provider/snapshots.h"
+struct snapshot_ops;
 
 extern const struct snapshot_ops broker_snapshots;

@@ -4,7 +4,6 @@
 #include "provider/native/broker_pools.h"
 #include "provider/native/broker_provider.h"
 #include "provider/native/broker_snapshots.h"
-#include "wire/broker_kind.h"
 
 static int native_open(const struct provider_options *options, struct provider **ret,
                        struct error *err)

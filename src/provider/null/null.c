@@ -14,10 +14,10 @@
 #include "base/clock.h"
 #include "base/list.h"
 #include "base/map.h"
+#include "provider/entries.h"
 #include "provider/kinds.h"
 #include "provider/templates.h"
 #include "wire/agent.h"
-#include "wire/wire.h"
 
 #define CONNECTIONS_MAX 256 /* each holds a thread */
 #define FRAMES_MAX (2 * WIRE_PAYLOAD_MAX)

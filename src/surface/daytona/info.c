@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "edge/target.h"
+#include "fleet/core/sandboxes.h"
 #include "fleet/sandbox/settings.h"
 #include "fleet/usage/history.h"
 #include "json/write.h"

@@ -10,6 +10,7 @@
 #include "calls/build_log.h"
 #include "config/config.h"
 #include "fleet/core/access.h"
+#include "fleet/core/ref.h"
 #include "store/builds.h"
 #include "surface/e2b/e2b.h"
 #include "surface/e2b/routes.h"

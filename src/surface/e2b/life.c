@@ -5,6 +5,7 @@
 #include "fleet/sandbox/settings.h"
 #include "json/json.h"
 #include "sandbox/egress.h"
+#include "store/sandbox_record.h"
 #include "surface/e2b/e2b.h"
 #include "surface/e2b/routes.h"
 

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "base/clock.h"
+#include "base/id.h"
 #include "fleet/core/sandboxes.h"
 #include "fleet/usage/history.h"
 #include "json/json.h"

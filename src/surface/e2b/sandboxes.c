@@ -11,6 +11,7 @@
 #include "fleet/volume/volume.h"
 #include "json/write.h"
 #include "sandbox/egress.h"
+#include "store/sandboxes.h"
 #include "store/snapshots.h"
 #include "store/templates.h"
 #include "surface/e2b/e2b.h"

@@ -5,6 +5,7 @@
 
 #include "edge/caller.h"
 #include "fleet/lease/lease.h"
+#include "json/json.h"
 #include "sandbox/lease.h"
 #include "surface/gateway/routes.h"
 

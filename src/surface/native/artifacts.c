@@ -15,6 +15,7 @@
 #include "edge/caller.h"
 #include "edge/target.h"
 #include "fleet/sandbox/artifacts.h"
+#include "store/artifacts.h"
 #include "surface/native/answer.h"
 #include "surface/native/routes.h"
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/id.h"
 #include "calls/configs.h"
 #include "fleet/lifecycle/create.h"
 #include "provider/provider.h"

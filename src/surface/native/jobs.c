@@ -7,6 +7,7 @@
 #include "fleet/sandbox/artifacts.h"
 #include "http/server/http.h"
 #include "http/server/shares.h"
+#include "store/artifacts.h"
 #include "store/jobs.h"
 #include "surface/native/answer.h"
 #include "surface/native/routes.h"

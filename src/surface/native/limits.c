@@ -4,6 +4,7 @@
 
 #include "calls/configs.h"
 #include "edge/caller.h"
+#include "fleet/core/sandboxes.h"
 #include "fleet/sandbox/settings.h"
 #include "surface/native/routes.h"
 #include "surface/native/sandbox_answer.h"

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/id.h"
 #include "config/config.h"
 #include "edge/keys.h"
 #include "fleet/server/projects.h"

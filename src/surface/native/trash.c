@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* /api/sandbox/trash — deleted sandboxes and snapshots that can be restored for some time. */
 #include "base/clock.h"
+#include "base/id.h"
 #include "edge/caller.h"
+#include "fleet/core/ref.h"
 #include "fleet/lifecycle/lifecycle.h"
 #include "fleet/recovery/trash.h"
 #include "fleet/server/down.h"

@@ -9,6 +9,7 @@
 #include "edge/csv.h"
 #include "fleet/core/ref.h"
 #include "fleet/usage/usage.h"
+#include "store/usage.h"
 #include "surface/native/answer.h"
 #include "surface/native/routes.h"
 

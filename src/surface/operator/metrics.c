@@ -7,6 +7,7 @@
 #include "edge/caller.h"
 #include "edge/meter.h"
 #include "fleet/core/waiting.h"
+#include "fleet/core/work_lane.h"
 #include "fleet/recovery/trash.h"
 #include "fleet/server/fleet.h"
 #include "fleet/template/pools.h"

@@ -14,6 +14,7 @@
 #include "provider/compute.h"
 #include "provider/compute_run.h"
 #include "broker_process.h"
+#include "provider/entries.h"
 #include "provider/provider.h"
 #include "provider/templates.h"
 #include "wire/agent.h"

@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/fd.h"
+#include "base/id.h"
 #include "escape/hostile/hostile.h"
 #include "provider/agent_reader.h"
 #include "provider/provider.h"

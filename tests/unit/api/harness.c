@@ -10,6 +10,7 @@
 #include "account/account.h"
 #include "base/clock.h"
 #include "base/fd.h"
+#include "base/id.h"
 #include "config/config.h"
 #include "fleet/server/fleet.h"
 #include "harness.h"

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "account/account.h"
+#include "fleet/core/ref.h"
 #include "harness.h"
 #include "http/server/failure.h"
 #include "http/server/http.h"

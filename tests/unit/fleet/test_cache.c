@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unit.h"
 
+#include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 
 #include "base/clock.h"
 #include "fleet/core/cache.h"
+#include "fleet/core/cache_state.h"
 
 #define ID "aaaaaaaaaaaaaaaaaaaa"
 

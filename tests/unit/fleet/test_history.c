@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "fleet/core/ref.h"
 #include "harness.h"
 #include "provider/provider.h"
 #include "store/sandbox_record.h"

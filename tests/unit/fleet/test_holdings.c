@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is kept is metered as of a time that the test says. */
+#include "fleet/core/fleet_state.h"
+#include "fleet/core/ref.h"
 #include "harness.h"
 #include "provider/provider.h"
 #include "store/backups.h"
+#include "store/sandboxes.h"
 #include "store/snapshots.h"
 #include "store/usage.h"
 #include "store/volumes.h"

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "fleet/core/fleet_hold.h"
+#include "fleet/core/sandboxes.h"
 #include "json/json.h"
 #include "leases.h"
+#include "provider/entries.h"
 #include "provider/snapshots.h"
 #include "fleet/lease/lease.h"
 #include "fleet/lifecycle/lifecycle.h"
 #include "fleet/sandbox/fork.h"
 #include "fleet/server/fleet.h"
+#include "store/database.h"
 
 #include <stdatomic.h>
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Claims of leases: who is late, who is taken over, what nobody finished. */
+#include "base/id.h"
 #include "base/log.h"
 #include "leases.h"
 #include "store/sandboxes.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "fleet/core/sandboxes.h"
 #include "harness.h"
 #include "json/json.h"
 #include "provider/provider.h"

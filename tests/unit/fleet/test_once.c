@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/id.h"
 #include "harness.h"
 #include "sandbox/lease.h"
 #include "store/sandbox_record.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "fleet/template/recipe.h"
 #include "harness.h"
 #include "store/events.h"
 #include "store/templates.h"

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "fleet/core/sandboxes.h"
+#include "fleet/lifecycle/hold.h"
 #include "harness.h"
 #include "provider/provider.h"
+#include "store/database.h"
 #include "store/sandboxes.h"
 #include "store/templates.h"
 #include "fleet/lease/lease.h"

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Work in a lane that several calls await: queued once, told to each that awaited it. */
+#include "fleet/core/background_work.h"
+#include "fleet/core/work_lane.h"
 #include "harness.h"
 #include "fleet/core/shared_work.h"
 

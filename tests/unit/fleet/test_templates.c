@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "fleet/core/sandboxes.h"
+#include "fleet/template/templates.h"
 #include "harness.h"
 #include "store/sandbox_record.h"
 #include "store/templates.h"

@@ -10,6 +10,7 @@
 #include "fleet/lifecycle/lifecycle.h"
 #include "fleet/server/fleet.h"
 #include "fleet/usage/usage.h"
+#include "store/usage.h"
 
 static void let_pass(int64_t ms)
 {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "fleet/core/sandboxes.h"
 #include "harness.h"
+#include "provider/entries.h"
 #include "provider/volume.h"
 #include "worker/worker.h"
 #include "store/sandbox_record.h"

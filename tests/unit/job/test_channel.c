@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "job/channel.h"
+#include "job/job.h"
 #include "store/channels.h"
 
 static struct job_record ended(const char *stdout_json)

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "fleet/core/ref.h"
 #include "store/channels.h"
 #include "store/sandbox_record.h"
 #include "unit.h"

@@ -5,6 +5,7 @@
 #include "provider/templates.h"
 
 #include "fake_broker.h"
+#include "provider/entries.h"
 #include "wire/broker.h"
 #include "wire/broker_kind.h"
 #include "wire/broker_sandbox.h"

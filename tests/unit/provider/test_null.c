@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "provider/compute.h"
 #include "provider/compute_run.h"
+#include "provider/entries.h"
 #include "provider/provider.h"
 #include "provider/templates.h"
 #include "wire/agent.h"

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/buf.h"
 #include "sandbox/price.h"
+#include "sandbox/sandbox.h"
+#include "sandbox/usage_reason.h"
 
 #include <math.h>
 #include <string.h>

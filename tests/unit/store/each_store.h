@@ -4,6 +4,7 @@
 
 #include "postgres_server.h"
 #include "samples.h"
+#include "store/database.h"
 
 #define EACH_MIGRATED "migrated"
 #define EACH_COPY "copy"

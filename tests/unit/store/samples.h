@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/id.h"
+#include "store/database.h"
 #include "store/driver.h"
 #include "store/projects.h"
 #include "store/sandbox_record.h"

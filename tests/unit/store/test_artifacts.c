@@ -3,6 +3,7 @@
 
 #include "store/artifacts.h"
 #include "store/events.h"
+#include "store/usage.h"
 
 #define A1 "aaaaaaaaaaaaaaaaaaaa"
 #define A2 "bbbbbbbbbbbbbbbbbbbb"

@@ -2,6 +2,7 @@
 #include "store/builds.h"
 
 #include "each_store.h"
+#include "store/snapshots.h"
 #include "store/templates.h"
 
 static struct build_record sample(const char *id, const char *name)

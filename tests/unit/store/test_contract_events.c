@@ -8,6 +8,7 @@
 #include "store/builds.h"
 #include "store/driver.h"
 #include "store/events.h"
+#include "store/snapshots.h"
 #include "store/templates.h"
 
 struct event_page;

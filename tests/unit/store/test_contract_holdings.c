@@ -2,6 +2,7 @@
 #include "store/backups.h"
 #include "store/holdings.h"
 #include "store/snapshots.h"
+#include "store/usage.h"
 #include "store/volumes.h"
 
 #include "each_store.h"

@@ -7,6 +7,7 @@
 #include "base/cancel.h"
 #include "base/clock.h"
 #include "json/json.h"
+#include "store/database.h"
 #include "store/projects.h"
 #include "tool/tool.h"
 #include "unit.h"

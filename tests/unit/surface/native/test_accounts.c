@@ -5,6 +5,7 @@
 
 #include "http/server/failure.h"
 #include "http/server/http.h"
+#include "provider/entries.h"
 #include "provider/provider.h"
 #include "store/sandboxes.h"
 #include "unit.h"
