@@ -34,6 +34,12 @@ def running(api, box):
     return max(int(api.exec(box, line)["stdout"]) for _ in range(4))
 
 
+def runs_once(api, box):
+    """A service is 'running' a moment before its program is executed."""
+    atoll.wait_for(lambda: running(api, box) > 0, 15, "its program")
+    return running(api, box) == 1
+
+
 def again(server, step=None):
     server.environment.pop("ATOLL_FAULT", None)
     server.stop()
@@ -57,7 +63,7 @@ def test_one_that_is_being_made_runs_once(private_server, step):
     once(server, "PUT", f"{PATH}/{box}/services/web", BODY)
     api = again(server)
     atoll.wait_for(lambda: [i["state"] for i in api.get(f"{PATH}/{box}/services")["items"]] == ["running"], 15, "it runs")
-    assert running(api, box) == 1
+    assert runs_once(api, box)
     # Said again it is the same one.
     pid = api.get(f"{PATH}/{box}/services/web")["pid"]
     assert api.call("PUT", f"{PATH}/{box}/services/web", BODY)["pid"] == pid
@@ -77,7 +83,7 @@ def test_one_that_is_being_removed_goes(private_server, step):
     atoll.wait_for(lambda: running(api, box) == 0, 15, "it has ended")
     # The name is free again.
     atoll.wait_for(lambda: api.call("PUT", f"{PATH}/{box}/services/web", BODY)["state"] == "running", 15, "another one")
-    assert running(api, box) == 1
+    assert runs_once(api, box)
 
 
 def test_a_sandbox_whose_start_dies_has_them_after_the_next_one(private_server):
@@ -93,7 +99,7 @@ def test_a_sandbox_whose_start_dies_has_them_after_the_next_one(private_server):
     atoll.wait_for(lambda: api.get(f"{PATH}/{box}")["state"] in ("stopped", "started"), 15, "it rests")
     api.post(f"{PATH}/{box}/start")
     atoll.wait_for(lambda: api.get(f"{PATH}/{box}/services/web")["state"] == "running", 15, "it runs")
-    assert running(api, box) == 1
+    assert runs_once(api, box)
 
 
 def test_a_fork_that_dies_leaves_each_with_its_own(private_server):
@@ -108,7 +114,7 @@ def test_a_fork_that_dies_leaves_each_with_its_own(private_server):
     rows = [row["id"] for row in server.rows(api)]
     assert len(rows) == 2
     for row in rows:
-        atoll.wait_for(lambda row=row: running(api, row) == 1, 15, f"one in {row}")
+        assert runs_once(api, row), row
 
 
 @pytest.mark.parametrize("step", AGENT_STEPS)
@@ -120,6 +126,7 @@ def test_an_agent_that_dies_takes_them_along_and_the_next_start_brings_them(priv
     box = api.create(internet=False, persistent=True)["id"]
     once(server, "PUT", f"{PATH}/{box}/services/web", BODY)
     if step == "service-ended":
+        atoll.wait_for(lambda: running(api, box) > 0, 15, "the program that is killed")
         with contextlib.suppress(atoll.ApiError, OSError):
             api.exec(box, "pkill -f '[s]leep 8001' || kill -9 $(grep -l 8001 /proc/[0-9]*/cmdline | cut -d/ -f3)")
     atoll.wait_for(lambda: api.get(f"{PATH}/{box}")["state"] == "stopped", 15, "it has gone down")
@@ -127,4 +134,4 @@ def test_an_agent_that_dies_takes_them_along_and_the_next_start_brings_them(priv
     assert [item["state"] for item in api.get(f"{PATH}/{box}/services")["items"]] == ["down"]
     api.post(f"{PATH}/{box}/start")
     atoll.wait_for(lambda: api.get(f"{PATH}/{box}/services/web")["state"] == "running", 15, "it runs")
-    assert running(api, box) == 1
+    assert runs_once(api, box)

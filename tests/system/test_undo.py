@@ -36,8 +36,20 @@ def note(api, box):
     return api.exec(box, "cat note")["stdout"]
 
 
-def wait_noted(server, *boxes):
-    atoll.wait_for(lambda: all((server.data / "pairing" / box).exists() for box in boxes), 15, "notes of the rows")
+def wait_noted(server, *names, since_ns=0):
+    """since_ns: those that were written before do not count, in time.time_ns()."""
+    def missing():
+        notes = {name: server.data / "pairing" / name for name in names}
+        return [name for name, note in notes.items() if not note.exists() or note.stat().st_mtime_ns <= since_ns]
+    atoll.wait_for(lambda: not missing(), 15, lambda: f"notes of {missing()}")
+
+
+def restart_noted(server, *names):
+    """A start writes all notes again, at once; what is there may be from before the last change."""
+    server.stop()
+    begun_ns = time.time_ns()
+    server.start()
+    wait_noted(server, *names, since_ns=begun_ns)
 
 
 @pytest.fixture
@@ -175,7 +187,7 @@ def recover(server):
     with open(server.data / "serve.log", "ab") as log:
         server.process = subprocess.Popen(
             [atoll.ATOLL, "recover", "--data", server.data, "--listen", f"127.0.0.1:{server.port}", "--default-template", "host"],
-            stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=server.environment, start_new_session=True)
+            stdin=subprocess.DEVNULL, stdout=log, stderr=log, env={**atoll.DEFAULTS, **server.environment}, start_new_session=True)
     server.wait_ready()
     return server.api()
 
@@ -193,10 +205,7 @@ def test_recover_brings_back_environment_volumes_snapshots_and_leases(private_se
     snapshot = api.post(f"{PATH}/{box}/snapshot", {"name": "taken"})["id"]
     lease = api.post("/v1/leases/acquire", {"key": "tenant/one", "template": "host", "internet": False, "env": {"L": "lease-value"}})
     leased = lease["sandbox"]["id"] if "sandbox" in lease else lease["sandbox_id"]
-    # A start writes all notes again, at once.
-    server.stop()
-    server.start()
-    wait_noted(server, box, leased, f"volume-{volume}", f"snapshot-{snapshot}")
+    restart_noted(server, box, leased, f"volume-{volume}", f"snapshot-{snapshot}")
     for path in (server.data / "pairing").iterdir():
         assert b"s3cr3t-value" not in path.read_bytes() and b"lease-value" not in path.read_bytes(), "sealed, as in the store"
     server.stop()
@@ -249,9 +258,7 @@ def test_recover_brings_back_settings_and_timeouts(private_server, tmp_path):
     guessed = api.create(name="guessed", internet=False, persistent=True)["id"]
     theirs = api.call("POST", PATH, {"template": "host", "internet": False, "persistent": True}, {"X-Atoll-Project": project})["id"]
     until = api.get(f"{PATH}/{box}")["timeout_at"]
-    server.stop()
-    server.start()
-    wait_noted(server, box, soon, theirs, f"project-{project}", "project-default", f"template-{template['id']}")
+    restart_noted(server, box, soon, theirs, f"project-{project}", "project-default", f"template-{template['id']}")
     assert b"s3cr3t-template" not in (server.data / f"pairing/template-{template['id']}").read_bytes(), "sealed, as in the store"
     server.stop()
     (server.data / "pairing" / guessed).unlink()
@@ -358,14 +365,7 @@ def test_recover_makes_the_rows_again(private_server):
     private_server.stop()
     shutil.rmtree(private_server.data / "store")
     (private_server.data / "pairing" / unknown).unlink()
-    log = open(private_server.data / "serve.log", "ab")
-    private_server.process = subprocess.Popen(
-        [atoll.ATOLL, "recover", "--data", private_server.data, "--listen", f"127.0.0.1:{private_server.port}",
-         "--default-template", "host"], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-        env=private_server.environment, start_new_session=True)
-    log.close()
-    private_server.wait_ready()
-    api = private_server.api()
+    api = recover(private_server)
     assert states(private_server, api) == {"runs": "started", "rests": "stopped", f"recovered-{unknown[:8]}": "started"}
     row = api.get(f"{PATH}/{runs}")
     assert row["persistent"] and row["resources"]["memory_mb"] == 300 and row["network"] == "blocked"
