@@ -33,6 +33,10 @@ SLOTS = 1024  # of a chunk, which one server claims at a time
 DEFAULTS = {"ATOLL_CELLS": "2", "ATOLL_READY_PROBE_EVERY": "0s", "ATOLL_DRAIN": "0s"}
 
 
+# An assertion, or a signal of a fault: not the signals by which tests end processes.
+CRASH = re.compile(r"Assertion `|process killed, .* signal=(4|6|7|8|11)\b")
+
+
 class ApiError(Exception):
     """An answer that is not a success: status, code, message, hint, request_id."""
 
@@ -280,6 +284,14 @@ class Server:
         os.kill(pid, signal.SIGKILL)
         return pid
 
+    def crashes(self):
+        """Lines of the log that tell of a process that ended itself. The supervisor starts it again, so that a test may see no more of it than
+        a connection that breaks."""
+        with contextlib.suppress(OSError):
+            lines = (self.data / "serve.log").read_text(errors="replace").splitlines()
+            return [line for line in lines if CRASH.search(line)]
+        return []
+
     def stop(self):
         """Ends the server; sandboxes go on."""
         if self.process and self.process.poll() is None:
@@ -293,6 +305,7 @@ class Server:
         self.process = None
         if self.log:
             self.log.close()
+        assert not self.crashes(), f"a process of the server ended itself: {self.crashes()}"
 
     @staticmethod
     def rows(api):
@@ -315,9 +328,11 @@ class Server:
                 api.close()
                 Host(self.data).wait_clean()
         finally:
-            self.stop()
-            if self.own_data:
-                shutil.rmtree(self.data, ignore_errors=True)
+            try:
+                self.stop()
+            finally:
+                if self.own_data:
+                    shutil.rmtree(self.data, ignore_errors=True)
 
 
 def host_mounts(data):

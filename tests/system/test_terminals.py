@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Windows: named terminals, their screens, keys, commands, and what restarts leave of them."""
 
+import concurrent.futures
 import contextlib
 import glob
 import json
@@ -157,14 +158,19 @@ def test_a_mistake_is_told_and_an_open_quote_is_refused(api, box):
     assert failure.value.status == 400 and "0x1b" in failure.value.message
 
 
-def test_a_command_is_left_running_and_waited_for_again(api, box):
+def test_a_command_is_left_running_and_waited_for_again(server, api, box):
     run(api, box, "long", "rm -f /tmp/go")  # and its shell is there
-    first = run(api, box, "long", "echo begun; while [ ! -e /tmp/go ]; do sleep 0.1; done; echo ended; exit_with() { return 5; }; exit_with",
+    # The wait is attached before the command may end; the second is for it to see that the command runs.
+    first = run(api, box, "long", "echo begun; while [ ! -e /tmp/go ]; do sleep 0.1; done; sleep 1; echo ended; exit_with() { return 5; }; exit_with",
                 wait_ms=1000)
     assert first["running"] and first["exit_code"] == -1 and first["output"] == "begun\n"
     assert window(api, box, "long")["busy"]
-    api.write(box, "/tmp/go", b"")
-    rest = run(api, box, "long", wait_ms=30000)
+    atoll.wait_for(lambda: window(api, box, "long")["viewers"] == 0, 10, "the first wait is over")
+    with concurrent.futures.ThreadPoolExecutor() as pool, contextlib.closing(server.api()) as other:
+        waiting = pool.submit(run, other, box, "long", wait_ms=30000)
+        atoll.wait_for(lambda: window(api, box, "long")["viewers"] > 0 or waiting.done(), 10, "the second wait")
+        api.write(box, "/tmp/go", b"")
+        rest = waiting.result()
     assert not rest["running"] and rest["exit_code"] == 5 and rest["output"] == "begun\nended\n"
     with pytest.raises(atoll.ApiError) as failure:
         run(api, box, "long")
