@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A server that never comes back: its sandboxes end by themselves. One that comes back in time finds them."""
 
+import math
 import os
 import shutil
 import signal
@@ -12,13 +13,18 @@ import atoll
 
 pytestmark = pytest.mark.needs_root
 PATH = "/api/sandbox/instances"
-TIMEOUT_SECONDS = 2
+LEAST_S = 2
+STARTS = 6  # a server that is back "in time" has as many times what its start takes here
 
 
 @pytest.fixture
 def mortal():
-    server = atoll.Server(flags=["--orphan-timeout", f"{TIMEOUT_SECONDS}s"]).start()
-    yield server
+    begun = time.monotonic()
+    server = atoll.Server().start()
+    server.orphan_s = max(LEAST_S, math.ceil(STARTS * (time.monotonic() - begun)))
+    server.stop()
+    server.flags += ["--orphan-timeout", f"{server.orphan_s}s"]
+    yield server.start()
     if server.process is None or server.process.poll() is not None:
         server.process = None
         server.start()
@@ -47,7 +53,7 @@ def test_sandboxes_end_when_their_server_never_comes_back(mortal):
     agents = [started(api)[1] for _ in range(2)]
     kill_server(mortal)
     assert not any(atoll.is_dead(pid) for pid in agents)
-    atoll.wait_for(lambda: all(atoll.is_dead(pid) for pid in agents), TIMEOUT_SECONDS + 10, "the end of the sandboxes")
+    atoll.wait_for(lambda: all(atoll.is_dead(pid) for pid in agents), mortal.orphan_s + 10, "the end of the sandboxes")
     mortal.process = None
     mortal.start()  # and its next start finds nothing that runs, and cleans up
     api = mortal.api()
@@ -58,7 +64,7 @@ def test_sandboxes_end_when_server_and_data_folder_are_gone(mortal):
     pid = started(mortal.api())[1]
     kill_server(mortal)
     shutil.rmtree(mortal.data)
-    atoll.wait_for(lambda: atoll.is_dead(pid), TIMEOUT_SECONDS + 10, "the end of the sandbox")
+    atoll.wait_for(lambda: atoll.is_dead(pid), mortal.orphan_s + 10, "the end of the sandbox")
     # A new server at the same place cleans up what the old one has left of cgroups and networks.
     mortal.data.mkdir()
     mortal.process = None
@@ -69,15 +75,15 @@ def test_sandboxes_end_when_server_and_data_folder_are_gone(mortal):
 def test_a_server_that_lives_or_comes_back_in_time_keeps_its_sandboxes(mortal):
     api = mortal.api()
     sandbox, pid = started(api)
-    time.sleep(1.5 * TIMEOUT_SECONDS)  # nothing is called meanwhile
+    time.sleep(1.5 * mortal.orphan_s)  # nothing is called meanwhile
     assert not atoll.is_dead(pid)
     for _ in range(2):
         mortal.kill9("broker")
-        time.sleep(0.4 * TIMEOUT_SECONDS)
+        time.sleep(0.4 * mortal.orphan_s)
     kill_server(mortal)
     mortal.process = None
     mortal.start()
-    time.sleep(1.5 * TIMEOUT_SECONDS)
+    time.sleep(1.5 * mortal.orphan_s)
     assert not atoll.is_dead(pid)
     assert mortal.api().exec(sandbox, "echo here")["stdout"] == "here\n"
 
@@ -87,11 +93,11 @@ def test_a_paused_sandbox_does_not_age(mortal):
     sandbox, pid = started(api)
     api.post(f"{PATH}/{sandbox}/pause")
     kill_server(mortal)
-    time.sleep(1.5 * TIMEOUT_SECONDS)
+    time.sleep(1.5 * mortal.orphan_s)
     mortal.process = None
     mortal.start()
     api = mortal.api()
     api.post(f"{PATH}/{sandbox}/resume")
     assert api.exec(sandbox, "echo here")["stdout"] == "here\n"
-    time.sleep(TIMEOUT_SECONDS)
+    time.sleep(mortal.orphan_s)
     assert not atoll.is_dead(pid)

@@ -189,7 +189,8 @@ def test_what_is_renamed_before_an_attach_is_finished_is_there_once(private_serv
         caller.post(f"{INSTANCES}/{sandbox}/volume", {"volume": "parts", "path": "/srv/deep/er", **({} if place else {"subpath": "a"})})
     folder = private_server.data / "volumes" / made["id"] / "files"
     if place:
-        time.sleep(1.5)
+        moved = private_server.data / "sandboxes" / sandbox / "upper/srv/moved"
+        atoll.wait_for(moved.exists, 15, "the place is moved")
     else:
         (folder / "a").rename(folder / "b")
     private_server.environment.pop("ATOLL_FAULT")

@@ -114,10 +114,10 @@ def test_a_create_that_prefers_an_asynchronous_response_is_answered_at_once(serv
 
 
 def events_of(stream):
-    """(event, data) of each event until the stream ends."""
-    for event in stream.read().decode().strip().split("\n\n"):
-        name, data = event.split("\n", 1)
-        yield name.removeprefix("event: "), json.loads(data.removeprefix("data: "))
+    """(event, data) of each event as it comes, until the stream ends."""
+    while line := stream.readline().decode().strip():
+        yield line.removeprefix("event: "), json.loads(stream.readline().decode().removeprefix("data: "))
+        assert stream.readline() in (b"\n", b"")
 
 
 def test_a_create_tells_how_far_its_template_is(server, slow):
@@ -125,10 +125,12 @@ def test_a_create_tells_how_far_its_template_is(server, slow):
     response = atoll.http.client.HTTPResponse(connection)
     response.begin()
     assert response.status == 200 and response.headers["Content-Type"] == "text/event-stream"
+    events = events_of(response)
+    told = [next(events)]
     slow.set("building", "34 % unpacks")
-    time.sleep(1.5)
+    told.append(next(events))
     slow.set("ready")
-    told = list(events_of(response))
+    told += events
     assert [name for name, _ in told] == ["progress", "progress", "result"]
     assert [data.get("percent") for _, data in told[:2]] == [0, 34]
     assert "34 % unpacks" in told[1][1]["message"]
