@@ -143,7 +143,7 @@ def test_so_many_uploads_at_once_that_each_has_less_than_a_record(secure):
             f"Content-Type: application/json\r\nExpect: 100-continue\r\nContent-Length: {len(body)}\r\n\r\n").encode()
     server = secure.pid_of("api")
     with contextlib.ExitStack() as stack:
-        uploads = [stack.enter_context(connect(secure)) for _ in range(250)]
+        uploads = [stack.enter_context(connect(secure)) for _ in range(160)]
         for sock in uploads:
             sock.sendall(head)
             assert b"100 Continue" in sock.recv(4096)
