@@ -240,8 +240,8 @@ static void fish_condition(struct buf *out, const struct cli_command *parent,
 {
 	if (parent)
 		buf_addf(out,
-		         "complete -c atoll -n '__fish_seen_subcommand_from %s; "
-		         "and __fish_seen_subcommand_from %s'",
+		         "complete -c atoll -n '__fish_seen_subcommand_from %s; and "
+		         "__fish_seen_subcommand_from %s'",
 		         parent->name, command->name);
 	else
 		buf_addf(out, "complete -c atoll -n '__fish_seen_subcommand_from %s'",

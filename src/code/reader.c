@@ -12,50 +12,24 @@
 
 /* ---- messages ---- */
 
-#define RESULT_ROWS(s, r)                                                                          \
-	{.kind = JSON_TEXT, .name = "text", .offset = offsetof(struct s, r text), OMIT},           \
-	        {.kind = JSON_TEXT, .name = "html", .offset = offsetof(struct s, r html), OMIT},   \
-	        {.kind = JSON_TEXT,                                                                \
-	         .name = "markdown",                                                               \
-	         .offset = offsetof(struct s, r markdown),                                         \
-	         OMIT},                                                                            \
-	        {.kind = JSON_TEXT, .name = "svg", .offset = offsetof(struct s, r svg), OMIT},     \
-	        {.kind = JSON_TEXT,                                                                \
-	         .name = "png",                                                                    \
-	         .offset = offsetof(struct s, r png),                                              \
-	         OMIT,                                                                             \
-	         .about = "base64"},                                                               \
-	        {.kind = JSON_TEXT,                                                                \
-	         .name = "jpeg",                                                                   \
-	         .offset = offsetof(struct s, r jpeg),                                             \
-	         OMIT,                                                                             \
-	         .about = "base64"},                                                               \
-	        {.kind = JSON_TEXT,                                                                \
-	         .name = "pdf",                                                                    \
-	         .offset = offsetof(struct s, r pdf),                                              \
-	         OMIT,                                                                             \
-	         .about = "base64"},                                                               \
-	        {.kind = JSON_TEXT, .name = "latex", .offset = offsetof(struct s, r latex), OMIT}, \
-	        {.kind = JSON_RAW, .name = "json", .offset = offsetof(struct s, r json), OMIT},    \
-	        {.kind = JSON_TEXT,                                                                \
-	         .name = "javascript",                                                             \
-	         .offset = offsetof(struct s, r javascript),                                       \
-	         OMIT},                                                                            \
-	        {.kind = JSON_RAW,                                                                 \
-	         .name = "data",                                                                   \
-	         .offset = offsetof(struct s, r data),                                             \
-	         OMIT,                                                                             \
-	         .about = "a table: lists by column"},                                             \
-	        {.kind = JSON_RAW,                                                                 \
-	         .name = "chart",                                                                  \
-	         .offset = offsetof(struct s, r chart),                                            \
-	         OMIT,                                                                             \
-	         .about = "what a figure shows: type, title, axes, elements"},                     \
+/* Members of a struct code_result, which is `r` of struct s. */
+#define RESULT_ROW(kind_, s, r, member, ...)                                                       \
 	{                                                                                          \
-		.kind = JSON_RAW, .name = "extra", .offset = offsetof(struct s, r extra), OMIT,    \
-		.about = "of other media types, by their names"                                    \
+		.kind = (kind_), .name = #member, .offset = offsetof(struct s, r member),          \
+		.flags = JSON_OMIT_EMPTY, __VA_ARGS__                                              \
 	}
-#define OMIT .flags = JSON_OMIT_EMPTY
+#define RESULT_ROWS(s, r)                                                                          \
+	RESULT_ROW(JSON_TEXT, s, r, text), RESULT_ROW(JSON_TEXT, s, r, html),                      \
+	        RESULT_ROW(JSON_TEXT, s, r, markdown), RESULT_ROW(JSON_TEXT, s, r, svg),           \
+	        RESULT_ROW(JSON_TEXT, s, r, png, .about = "base64"),                               \
+	        RESULT_ROW(JSON_TEXT, s, r, jpeg, .about = "base64"),                              \
+	        RESULT_ROW(JSON_TEXT, s, r, pdf, .about = "base64"),                               \
+	        RESULT_ROW(JSON_TEXT, s, r, latex), RESULT_ROW(JSON_RAW, s, r, json),              \
+	        RESULT_ROW(JSON_TEXT, s, r, javascript),                                           \
+	        RESULT_ROW(JSON_RAW, s, r, data, .about = "a table: lists by column"),             \
+	        RESULT_ROW(JSON_RAW, s, r, chart,                                                  \
+	                   .about = "what a figure shows: type, title, axes, elements"),           \
+	        RESULT_ROW(JSON_RAW, s, r, extra, .about = "of other media types, by their names")
 
 static const struct json_member code_result_shape_members[] = {
         JSON_BOOL_MEMBER(code_result, is_main, .about = "the value of the last expression"),

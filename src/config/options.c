@@ -26,47 +26,45 @@ static const char *const on_off[] = {"off", "on", NULL};
 static const char *const disk_quotas[] = {"off", "on", "auto", "project", "image", NULL};
 
 const struct config_option config_options[] = {
-        TEXT_OPTION("data", data_dir, .initial = "",
-                    .about = "folder of the store, templates and sandboxes; default: "
-                             "/var/lib/atoll for root, $XDG_DATA_HOME/atoll or "
-                             "~/.local/share/atoll for other users"),
-        TEXT_OPTION("store", store, .initial = "", .check = check_store, .mask = mask_store,
-                    .about = "database: postgresql://user@host/name, 'postgresql:' and a libpq "
-                             "conninfo, or 'sqlite:' and a path; default: SQLite in the data "
-                             "folder"),
+        TEXT_OPTION(
+                "data", data_dir, .initial = "",
+                .about = "folder of the store, templates and sandboxes; default: /var/lib/atoll "
+                         "for root, $XDG_DATA_HOME/atoll or ~/.local/share/atoll for other users"),
+        TEXT_OPTION(
+                "store", store, .initial = "", .check = check_store, .mask = mask_store,
+                .about = "database: postgresql://user@host/name, 'postgresql:' and a libpq "
+                         "conninfo, or 'sqlite:' and a path; default: SQLite in the data folder"),
         TEXT_OPTION("secret_key_file", secret_key_file, .initial = "",
                     .about = "file of the keys that encrypt values in the database; the server's "
                              "user must be able to write to its folder; created if missing; "
                              "default: keys/secret.key in the data folder"),
         TEXT_OPTION("blobs", blobs, .initial = "",
                     .about = "folder of backups and archives: an absolute path that the server's "
-                             "user can write to, for example on a network disk; default: blobs "
-                             "in the data folder"),
+                             "user can write to, for example on a network disk; default: blobs in "
+                             "the data folder"),
         TEXT_OPTION("listen", listen, .initial = "127.0.0.1:7777", .check = check_listen,
                     .about = "where the HTTP API listens: address:port or unix:/path"),
         TEXT_OPTION("tls_listen", tls_listen, .initial = "", .check = check_tls_listen,
-                    .about = "where the server also listens for TLS: address:port; empty = no "
-                             "TLS"),
+                    .about = "where the server also listens for TLS: address:port; empty = no TLS"),
         TEXT_OPTION("tls_cert", tls_cert, .initial = "",
                     .about = "certificate chain in PEM form; reloaded when it changes; default: "
                              "tls/server.pem in the data folder, made by 'atoll tls init'"),
         TEXT_OPTION("tls_key", tls_key, .initial = "",
                     .about = "key of the certificate; default: tls/server.key in the data folder"),
         TEXT_OPTION("peer_url", peer_url, .initial = "", .check = check_peer,
-                    .about = "URL at which other servers on the same PostgreSQL reach this "
-                             "server, http://ADDRESS:PORT or https://NAME; they forward requests "
-                             "for its sandboxes; empty = they refuse such requests and name this "
-                             "server"),
+                    .about = "URL at which other servers on the same PostgreSQL reach this server, "
+                             "http://ADDRESS:PORT or https://NAME; they forward requests for its "
+                             "sandboxes; empty = they refuse such requests and name this server"),
         TEXT_OPTION("peer_ca", peer_ca, .initial = "",
                     .about = "certificate authorities in PEM form that sign the peers' https "
                              "certificates; default: those that the system trusts"),
         TEXT_OPTION("provider", provider, .env = "SANDBOX_PROVIDER", .initial = "native",
                     .choices = providers,
-                    .about = "how sandboxes are made: native = isolated; host = without "
-                             "isolation; null = no real sandboxes, for tests"),
+                    .about = "how sandboxes are made: native = isolated; host = without isolation; "
+                             "null = no real sandboxes, for tests"),
         TEXT_OPTION("user", user, .initial = "",
-                    .about = "unprivileged user that atolld runs as when root starts it; "
-                             "default: atoll if that user exists, else nobody"),
+                    .about = "unprivileged user that atolld runs as when root starts it; default: "
+                             "atoll if that user exists, else nobody"),
         TEXT_OPTION("log_level", log_level, .initial = "info", .choices = log_levels,
                     .about = "least important level that is logged"),
         TEXT_OPTION("debug", debug, .initial = "",
@@ -96,9 +94,9 @@ const struct config_option config_options[] = {
                      .max = 1000000,
                      .about = "open client connections; one project may hold seven eighths of "
                               "them; new connections replace idle ones"),
-        WHOLE_OPTION("tool_calls_max", tool_calls_max, .initial = "64", .min = 2, .max = 256,
-                     .about = "tool calls at once; more wait in a queue. A tool call may take "
-                              "minutes"),
+        WHOLE_OPTION(
+                "tool_calls_max", tool_calls_max, .initial = "64", .min = 2, .max = 256,
+                .about = "tool calls at once; more wait in a queue. A tool call may take minutes"),
         WHOLE_OPTION("tool_calls_per_sandbox_max", tool_calls_per_sandbox_max, .initial = "16",
                      .min = 1, .max = 256,
                      .about = "tool calls in one sandbox at once; more wait in a queue"),
@@ -118,52 +116,48 @@ const struct config_option config_options[] = {
         DURATION_OPTION(
                 "ready_probe_every", ready_probe_every_ms, .initial = "10s", .max = 3600000,
                 .about = "how long /readyz reuses the result of its last test sandboxes; 0 = "
-                         "/readyz makes no sandboxes and checks only the store and the "
-                         "provider"),
+                         "/readyz makes no sandboxes and checks only the store and the provider"),
         TEXT_OPTION("ready_networks", ready_networks, .initial = "off,on,rules",
                     .check = check_ready_networks,
-                    .about = "kinds of test sandboxes that /readyz makes, separated by commas: "
-                             "off (no internet), on (internet), rules (network rules); use 'off' "
-                             "on a host without internet"),
-        DURATION_OPTION(
-                "idle_exit", idle_exit_ms, .initial = "0s", .max = YEAR_MS,
-                .about = "the server exits after this time without a request or a sandbox; 0 "
-                         "= never"),
+                    .about = "kinds of test sandboxes that /readyz makes, separated by commas: off "
+                             "(no internet), on (internet), rules (network rules); use 'off' on a "
+                             "host without internet"),
+        DURATION_OPTION("idle_exit", idle_exit_ms, .initial = "0s", .max = YEAR_MS,
+                        .about = "the server exits after this time without a request or a sandbox; "
+                                 "0 = never"),
 
         WHOLE_OPTION("events_max", events_max, .initial = "200000", .min = 1000, .max = 100000000,
                      .about = "events that are kept; the oldest are dropped first"),
-        DURATION_OPTION(
-                "orphan_timeout", orphan_timeout_ms, .initial = "1h", .max = YEAR_MS,
-                .about = "a sandbox ends itself when its server has been gone for this long, "
-                         "rounded up to whole seconds; 0 = never"),
+        DURATION_OPTION("orphan_timeout", orphan_timeout_ms, .initial = "1h", .max = YEAR_MS,
+                        .about = "a sandbox ends itself when its server has been gone for this "
+                                 "long, rounded up to whole seconds; 0 = never"),
         DURATION_OPTION("clock_hold", clock_hold_ms, .initial = "1h", .max = YEAR_MS,
                         .about = "how long timed removals are suspended after the machine's clock "
                                  "jumps forward; 0 = not at all"),
-        DURATION_OPTION("orphans_keep", orphans_keep_ms, .initial = "24h", .max = YEAR_MS,
-                        .about = "how long the trash keeps orphans: files of sandboxes, snapshots "
-                                 "and layers that the store does not know; 0 = they are deleted "
-                                 "immediately"),
+        DURATION_OPTION(
+                "orphans_keep", orphans_keep_ms, .initial = "24h", .max = YEAR_MS,
+                .about = "how long the trash keeps orphans: files of sandboxes, snapshots and "
+                         "layers that the store does not know; 0 = they are deleted immediately"),
         WHOLE_OPTION("orphans_max", orphans_max, .initial = "32", .max = 1000000,
                      .about = "a start or sweep removes no orphans and logs an error if it finds "
                               "more of them than this and more than a tenth of the store's rows"),
-        DURATION_OPTION(
-                "deleted_keep", deleted_keep_ms, .initial = "10m", .max = YEAR_MS,
-                .about = "how long a sandbox deleted with keep=true, as by 'atoll rm --all', "
-                         "can be restored; 0 = not at all"),
+        DURATION_OPTION("deleted_keep", deleted_keep_ms, .initial = "10m", .max = YEAR_MS,
+                        .about = "how long a sandbox deleted with keep=true, as by 'atoll rm "
+                                 "--all', can be restored; 0 = not at all"),
         DURATION_OPTION("failed_keep", failed_keep_ms, .initial = "7d", .max = YEAR_MS,
                         .about = "how long failed templates, failed backups and failed sandboxes "
                                  "without files stay listed; 0 = until they are deleted"),
         SIZE_OPTION("trash_bytes_max", trash_bytes_max, .initial = "20G", .min = 0,
                     .max = INT64_C(1) << 50,
-                    .about = "largest size of the trash; above it, the oldest entries are "
-                             "deleted early, orphans last; 0 = no limit"),
+                    .about = "largest size of the trash; above it, the oldest entries are deleted "
+                             "early, orphans last; 0 = no limit"),
         DURATION_OPTION("events_keep", events_keep_ms, .initial = "7d", .min = 60000,
                         .max = YEAR_MS, .about = "how long an event is kept"),
         WHOLE_OPTION("webhooks_max", webhooks_max, .initial = "20", .min = 1, .max = 1000,
                      .about = "webhooks per project"),
         WHOLE_OPTION("webhook_tries", webhook_tries, .initial = "17", .min = 1, .max = 50,
-                     .about = "delivery attempts before a delivery is dead; 17 attempts take "
-                              "about a day"),
+                     .about = "delivery attempts before a delivery is dead; 17 attempts take about "
+                              "a day"),
         WHOLE_OPTION("storage_max_mb", storage_max_mb, .initial = "0", .max = 1 << 30,
                      .about = "MiB of templates, snapshots, backups and volumes per project, "
                               "unless the project sets its own limit; 0 = no limit"),
@@ -181,19 +175,17 @@ const struct config_option config_options[] = {
                         .about = "delay between the first and the second delivery attempt; each "
                                  "further delay is twice as long, up to four hours"),
         BOOL_OPTION("webhook_allow_private", webhook_allow_private, .initial = "false",
-                    .about = "allow webhooks to loopback, private and link-local addresses; "
-                             "users who may create webhooks can then reach the server's own "
-                             "network"),
-        BOOL_OPTION("registry_allow_private", registry_allow_private, .initial = "false",
-                    .about = "allow image pulls from loopback, private and link-local addresses; "
-                             "users who may create templates can then reach the server's own "
-                             "network"),
+                    .about = "allow webhooks to loopback, private and link-local addresses; users "
+                             "who may create webhooks can then reach the server's own network"),
+        BOOL_OPTION(
+                "registry_allow_private", registry_allow_private, .initial = "false",
+                .about = "allow image pulls from loopback, private and link-local addresses; users "
+                         "who may create templates can then reach the server's own network"),
 
-        TEXT_OPTION(
-                "jobs_callback_url", jobs_callback_url, .initial = "", .check = check_callback,
-                .about = "URL at which sandboxes reach this server, http://ADDRESS:PORT; "
-                         "agents report ended background jobs there; the server also watches the "
-                         "jobs itself"),
+        TEXT_OPTION("jobs_callback_url", jobs_callback_url, .initial = "", .check = check_callback,
+                    .about = "URL at which sandboxes reach this server, http://ADDRESS:PORT; "
+                             "agents report ended background jobs there; the server also watches "
+                             "the jobs itself"),
         DURATION_OPTION("jobs_keep", jobs_keep_ms, .initial = "7d", .min = 60000,
                         .max = 100 * YEAR_MS, .about = "how long ended background jobs are kept"),
 
@@ -206,10 +198,10 @@ const struct config_option config_options[] = {
         WHOLE_OPTION("default_disk_mb", defaults.disk_mb, .env = "SANDBOX_DEFAULT_DISK_MB",
                      .initial = "1024", .min = 16, .max = 1 << 30,
                      .about = "MiB of disk of a sandbox, unless its create request sets them"),
-        WHOLE_OPTION("default_pids", defaults.pids, .env = "SANDBOX_DEFAULT_PIDS", .initial = "512",
-                     .min = 8, .max = 1 << 22,
-                     .about = "processes and threads of a sandbox, unless its create request sets "
-                              "them"),
+        WHOLE_OPTION(
+                "default_pids", defaults.pids, .env = "SANDBOX_DEFAULT_PIDS", .initial = "512",
+                .min = 8, .max = 1 << 22,
+                .about = "processes and threads of a sandbox, unless its create request sets them"),
         NUMBER_OPTION("max_cpu", caps.cpu, .env = "SANDBOX_MAX_CPU", .initial = "0", .max = 1024,
                       .about = "most vCPUs of one sandbox; 0 = no limit"),
         WHOLE_OPTION("max_memory_mb", caps.memory_mb, .env = "SANDBOX_MAX_MEMORY_MB",
@@ -226,15 +218,15 @@ const struct config_option config_options[] = {
                      .min = 1, .max = 1000000, .about = "sessions of /v1/sandbox at once"),
         SIZE_OPTION("output_limit", output_limit_bytes, .initial = "256K", .min = 1024,
                     .max = CONFIG_OUTPUT_LIMIT_MAX,
-                    .about = "bytes of stdout and of stderr that a command's result holds; "
-                             "streams are never cut"),
+                    .about = "bytes of stdout and of stderr that a command's result holds; streams "
+                             "are never cut"),
         DURATION_OPTION(
                 "exec_timeout", exec_timeout_ms, .initial = "10m", .max = YEAR_MS,
                 .about = "time limit of a command, unless its request sets one; 0 = no limit"),
-        DURATION_OPTION("idle_reap", timeouts.idle_reap_ms, .env = "SANDBOX_IDLE_REAP_SECONDS",
-                        .initial = "30m", .max = YEAR_MS,
-                        .about = "an ephemeral sandbox is removed after this time without use; 0 = "
-                                 "never"),
+        DURATION_OPTION(
+                "idle_reap", timeouts.idle_reap_ms, .env = "SANDBOX_IDLE_REAP_SECONDS",
+                .initial = "30m", .max = YEAR_MS,
+                .about = "an ephemeral sandbox is removed after this time without use; 0 = never"),
         DURATION_OPTION("idle_pause", timeouts.idle_pause_ms, .env = "SANDBOX_IDLE_TIMEOUT_MS",
                         .initial = "5m", .max = YEAR_MS,
                         .about = "a sandbox is paused after this time without use; its next use "
@@ -249,9 +241,8 @@ const struct config_option config_options[] = {
                                  "something small"),
         DURATION_OPTION("session_idle", session_idle_ms, .env = "SANDBOX_IDLE_TIMEOUT",
                         .initial = "15m", .max = YEAR_MS,
-                        .about =
-                                "a /v1/sandbox session and its sandbox are removed after this time "
-                                "without use; 0 = never"),
+                        .about = "a /v1/sandbox session and its sandbox are removed after this "
+                                 "time without use; 0 = never"),
         DURATION_OPTION("leases_keep", leases_keep_ms, .initial = "30d", .max = YEAR_MS,
                         .about = "a lease without a sandbox is deleted, with its specification, "
                                  "after this time without use; 0 = never"),
@@ -290,16 +281,16 @@ const struct config_option config_options[] = {
 
         TEXT_OPTION("hosts", hosts, .initial = "", .check = check_hosts,
                     .about = "host names by which clients reach the server, separated by commas; "
-                             "localhost, addresses and the machine's own name are always "
-                             "accepted; * = any, if a proxy in front checks the name"),
+                             "localhost, addresses and the machine's own name are always accepted; "
+                             "* = any, if a proxy in front checks the name"),
         TEXT_OPTION("cors_origins", cors_origins, .initial = "", .check = check_origins,
-                    .about = "origins whose pages may call the API with a key or a sandbox "
-                             "token, separated by commas, such as https://app.example.com; * = "
-                             "any; empty = none"),
+                    .about = "origins whose pages may call the API with a key or a sandbox token, "
+                             "separated by commas, such as https://app.example.com; * = any; empty "
+                             "= none"),
         TEXT_OPTION("preview_ports", preview_ports, .env = "SANDBOX_PREVIEW_PORTS",
                     .initial = "3000,5173,8000,8080", .check = check_ports,
-                    .about = "ports that previews may show, besides those of the template: "
-                             "numbers and ranges separated by commas, or 'any'"),
+                    .about = "ports that previews may show, besides those of the template: numbers "
+                             "and ranges separated by commas, or 'any'"),
         TEXT_OPTION("preview_secret", preview_secret, .env = "SANDBOX_PREVIEW_SECRET",
                     .initial = "", .check = check_secret, .mask = mask_secret,
                     .about = "secret that signs share links of previews, at least 16 characters; "
@@ -310,13 +301,14 @@ const struct config_option config_options[] = {
                              "lead to this server; empty = none"),
         TEXT_OPTION("preview_origin", preview_origin, .env = "SANDBOX_PREVIEW_ORIGIN",
                     .initial = "", .check = check_origin,
-                    .about = "https://HOST of previews by link: a second name of this server "
-                             "that serves nothing else; empty = only the browser's iframe "
-                             "sandbox separates the pages"),
+                    .about = "https://HOST of previews by link: a second name of this server that "
+                             "serves nothing else; empty = only the browser's iframe sandbox "
+                             "separates the pages"),
 
-        NUMBER_OPTION("price_vcpu_second", prices.vcpu_second, .initial = "0", .max = PRICE_MAX_USD,
-                      .about = "US dollars per vCPU and second of a started sandbox; up to nine "
-                               "decimals"),
+        NUMBER_OPTION(
+                "price_vcpu_second", prices.vcpu_second, .initial = "0", .max = PRICE_MAX_USD,
+                .about =
+                        "US dollars per vCPU and second of a started sandbox; up to nine decimals"),
         NUMBER_OPTION("price_memory_gib_second", prices.memory_gib_second, .initial = "0",
                       .max = PRICE_MAX_USD,
                       .about = "US dollars per GiB of memory limit and second of a started "
@@ -337,12 +329,12 @@ const struct config_option config_options[] = {
                     .choices = disk_quotas,
                     .about = "what enforces disk limits: project = quotas of the data folder's "
                              "filesystem (ext4, xfs); image = a disk image per sandbox, which "
-                             "snapshots do not support; both refuse to start if unsupported; "
-                             "auto = project if a probe succeeds, else nothing; on = image if "
+                             "snapshots do not support; both refuse to start if unsupported; auto "
+                             "= project if a probe succeeds, else nothing; on = image if "
                              "supported, else nothing; off = nothing"),
         TEXT_OPTION("disk_watch", disk_watch, .initial = "on", .choices = on_off,
-                    .about = "on = where nothing enforces a disk limit, a sandbox that exceeds "
-                             "it is paused with the reason 'disk'"),
+                    .about = "on = where nothing enforces a disk limit, a sandbox that exceeds it "
+                             "is paused with the reason 'disk'"),
         WHOLE_OPTION("disk_inodes", disk_inodes, .initial = "131072", .max = 1 << 24,
                      .about = "files and folders that a sandbox may have per GiB of its disk "
                               "limit, where disk_watch counts them; 0 = no limit"),
@@ -360,13 +352,12 @@ const struct config_option config_options[] = {
         TEXT_OPTION("network_subnet", network_subnet, .initial = "10.213.0.0/16",
                     .check = check_subnet, .about = "IPv4 network of the sandboxes' addresses"),
         TEXT_OPTION("network_allow", network_allow, .initial = "", .check = check_networks,
-                    .about = "networks inside the blocked private ranges that sandboxes may "
-                             "reach, separated by commas"),
+                    .about = "networks inside the blocked private ranges that sandboxes may reach, "
+                             "separated by commas"),
         TEXT_OPTION("network_nameservers", network_nameservers, .initial = "",
                     .check = check_nameservers,
-                    .about = "IPv4 addresses of the nameservers that resolve host names of "
-                             "network rules, separated by commas; default: the host's own "
-                             "nameservers"),
+                    .about = "IPv4 addresses of the nameservers that resolve host names of network "
+                             "rules, separated by commas; default: the host's own nameservers"),
         TEXT_OPTION("region", region, .initial = "local", .check = check_name,
                     .about = "name of this machine's location, shown with its sandboxes"),
         {.name = NULL},

@@ -12,9 +12,8 @@
 static int refuse_peer(const char *url, struct error *err)
 {
 	(void)FAIL(err, ERROR_INVALID, "'%.100s' is no address of a server", url);
-	return FAIL_HINT(err,
-	                 "such as http://10.0.0.2:7777 or https://atoll-2.example.com: without a "
-	                 "user, a path or a query");
+	return FAIL_HINT(err, "such as http://10.0.0.2:7777 or https://atoll-2.example.com: "
+	                      "without a user, a path or a query");
 }
 
 static bool is_name(struct span text)

@@ -26,9 +26,8 @@ static int refuse_copy(int fd, const char *data_dir, const struct id *node, stru
 	(void)FAIL(err, ERROR_CONFLICT,
 	           "'%.80s' is a copy of '%.80s', whose server runs: both are node '%s'", data_dir,
 	           buf_text(&place), node->text);
-	return FAIL_HINT(err,
-	                 "stop that server first; another server needs a data folder of its own, "
-	                 "which its first start makes");
+	return FAIL_HINT(err, "stop that server first; another server needs a data folder of its "
+	                      "own, which its first start makes");
 }
 
 /* For people and for the message above; only the lock decides. */

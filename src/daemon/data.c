@@ -138,9 +138,8 @@ int data_node_read(const char *path, struct id *ret, struct error *err)
 			return 0;
 	}
 	(void)FAIL(err, ERROR_INVALID, "'%s/" NODE_FILE "' does not hold an id", path);
-	return FAIL_HINT(err,
-	                 "an id has 20 characters of a-z and 2-7; the rows of its sandboxes hold "
-	                 "the same id");
+	return FAIL_HINT(err, "an id has 20 characters of a-z and 2-7; the rows of its sandboxes "
+	                      "hold the same id");
 }
 
 static int open_folders(const char *path, const struct identity *owner, struct data_folder *d,

@@ -173,16 +173,16 @@ int daemon_options_parse(struct arena *a, int argc, char **argv, struct daemon_o
 
 void daemon_options_help(struct buf *out)
 {
-	buf_add_text(out,
-	             "atolld - isolated computers for AI agents: the server\n\n"
-	             "usage: atolld [--OPTION VALUE]...\n\n"
-	             "  --help       this text\n"
-	             "  --version    its version\n"
-	             "  --openapi    the OpenAPI document of its HTTP API\n"
-	             "  --adopt      use a store that does not match the data folder: what the "
-	             "store\n               does not know goes to the trash\n"
-	             "  --recover    the same, but make rows for it, from what lies in the "
-	             "folder\n");
+	buf_add_text(
+	        out,
+	        "atolld - isolated computers for AI agents: the server\n\n"
+	        "usage: atolld [--OPTION VALUE]...\n\n"
+	        "  --help       this text\n"
+	        "  --version    its version\n"
+	        "  --openapi    the OpenAPI document of its HTTP API\n"
+	        "  --adopt      use a store that does not match the data folder: what the store\n  "
+	        "             does not know goes to the trash\n"
+	        "  --recover    the same, but make rows for it, from what lies in the folder\n");
 	for (size_t i = 0; i < COUNT_OF(own_options); i++) {
 		if (own_options[i].about)
 			buf_addf(out, "  --%-10s %s\n", own_options[i].name, own_options[i].about);

@@ -506,9 +506,8 @@ static void tell_end(struct api_process *p)
 	log_info("ending; sandboxes keep running", NUMBER("sandboxes", running));
 	if (running > 0 && isatty(STDERR_FILENO))
 		(void)fprintf(stderr,
-		              "%" PRIu64
-		              " sandboxes keep running without the server; 'atoll down' ends "
-		              "them, 'atoll serve' takes them up again.\n",
+		              "%" PRIu64 " sandboxes keep running without the server; 'atoll down' "
+		              "ends them, 'atoll serve' takes them up again.\n",
 		              running);
 }
 

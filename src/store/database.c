@@ -33,9 +33,9 @@ int store_open(const char *dsn, struct store **ret, struct error *err)
 	}
 	/* The error does not repeat the DSN, which may hold a password. */
 	error_set(err, ERROR_INVALID, 0, HERE, "the store's address names no known database");
-	return FAIL_HINT(
-	        err, "sqlite:/path/to/atoll.db, sqlite::memory:, postgresql://user@host/name or "
-	             "postgresql:host=/run/postgresql dbname=name");
+	return FAIL_HINT(err,
+	                 "sqlite:/path/to/atoll.db, sqlite::memory:, postgresql://user@host/name "
+	                 "or postgresql:host=/run/postgresql dbname=name");
 }
 
 void store_close(struct store *store)

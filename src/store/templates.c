@@ -244,8 +244,7 @@ int store_template_remove(struct store *s, const char *project_id, const char *i
 	        .takes = &attempt.lookup,
 	        .look = QUERY_TEMPLATE_OWNED,
 	        .lookup = {.project_id = project_id, .id = id},
-	        .refusal = "is used by a sandbox, a snapshot, or a template that was built "
-	                   "on it",
+	        .refusal = "is used by a sandbox, a snapshot, or a template that was built on it",
 	};
 
 	return store_change(s, run_removal, &attempt, err);

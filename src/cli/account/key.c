@@ -34,8 +34,7 @@ static void print_resealed(UNUSED struct cli *cli, const struct json_value *answ
 
 static const struct command_option create_options[] = {
         {"scope", "SCOPE",
-         "sandbox:read, sandbox:write, template:write, key:write, project:write or "
-         "admin",
+         "sandbox:read, sandbox:write, template:write, key:write, project:write or admin",
          .repeats = true, .member = "scopes"},
         {"member", "USER", "owner of the key, whose role limits it"},
         {"expires", "DURATION", "lifetime, such as 30d (default: unlimited)",

@@ -56,8 +56,7 @@ static int write_settings(struct cli *cli, struct buf *body)
 static const struct command_option set_options[] = {
         OPTIONS_IDLE,
         {"terminal-ttl", "DURATION",
-         "close a terminal after this time without output or input; 0s = the server's "
-         "default"},
+         "close a terminal after this time without output or input; 0s = the server's default"},
         {"record-terminals", "on|off", "record every new window", .member = ""},
         {0},
 };

@@ -67,9 +67,7 @@ static int run_rm(struct cli *cli)
 }
 
 static const struct command_option options[] = {
-        {"all", NULL,
-         "every sandbox but those of running builds; they can be restored for a "
-         "while",
+        {"all", NULL, "every sandbox but those of running builds; they can be restored for a while",
          .letter = 'a'},
         {"yes", NULL, "with --all: do not ask", .letter = 'y'},
         {"force", NULL, "do not ask; ignore missing sandboxes", .letter = 'f'},

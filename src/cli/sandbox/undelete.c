@@ -63,8 +63,8 @@ static int run_undelete(struct cli *cli)
 			ids[count++] = json_get_text(json_item_at(items, i), "id", "");
 	if (count < cli->args.count) {
 		(void)FAIL(cli->err, ERROR_NOT_FOUND,
-		           "not all of these are in the trash: they have expired or were "
-		           "deleted for good");
+		           "not all of these are in the trash: they have expired or were deleted "
+		           "for good");
 		return FAIL_HINT(cli->err, "'atoll undelete' lists the trash");
 	}
 	return sandboxes_each_of(cli, &verb, ids);

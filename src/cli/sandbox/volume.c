@@ -166,12 +166,10 @@ static const struct cli_command children[] = {
          .operation = "GET /api/sandbox/volumes/{volume}/files", .word = "path",
          .columns = file_columns},
         {"put", "FILE VOLUME PATH",
-         "copy a file or a folder's contents into a volume that no running sandbox writes "
-         "to",
+         "copy a file or a folder's contents into a volume that no running sandbox writes to",
          .arguments_min = 3, .arguments_max = 3, .completion = COMPLETE_FILE, .run = volume_put},
         {"get", "VOLUME PATH FILE",
-         "copy a file or a folder's contents from a volume that no running sandbox writes "
-         "to",
+         "copy a file or a folder's contents from a volume that no running sandbox writes to",
          .arguments_min = 3, .arguments_max = 3, .completion = COMPLETE_FILE, .run = volume_get},
         {"rm", "VOLUME...", "delete volumes that no sandbox uses, and their files",
          .operation = "DELETE /api/sandbox/volumes/{volume}", .arguments_min = 1,

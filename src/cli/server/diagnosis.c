@@ -308,17 +308,16 @@ static bool find_watch(struct arena *a, const struct disk_limits *d, const char 
 	        d->inodes > 0 ? arena_format(a, "%lld files for each GiB", (long long)d->inodes)
 	                      : "any number of files";
 
-	*found =
-	        d->is_watched
-	                ? arena_format(
-	                          a,
-	                          "disk_watch pauses a sandbox soon after it exceeds its bytes, or "
-	                          "%s; df inside shows the host's disk (%s, disk_quota %s%s%s)",
-	                          files, d->filesystem, d->option, *why ? ": " : "", why)
-	                : arena_format(a,
-	                               "nothing enforces bytes or files: disk_watch is off (%s, "
-	                               "disk_quota %s%s%s)",
-	                               d->filesystem, d->option, *why ? ": " : "", why);
+	*found = d->is_watched
+	                 ? arena_format(
+	                           a,
+	                           "disk_watch pauses a sandbox soon after it exceeds its bytes, "
+	                           "or %s; df inside shows the host's disk (%s, disk_quota %s%s%s)",
+	                           files, d->filesystem, d->option, *why ? ": " : "", why)
+	                 : arena_format(a,
+	                                "nothing enforces bytes or files: disk_watch is off (%s, "
+	                                "disk_quota %s%s%s)",
+	                                d->filesystem, d->option, *why ? ": " : "", why);
 	return d->is_watched;
 }
 
@@ -337,11 +336,10 @@ static bool find_disk_limit(struct arena *a, const char *data_dir, const struct 
 		}
 	} else if (strcmp(d->option, "off") != 0) {
 		if (can_make_images()) {
-			*found = arena_format(
-			        a,
-			        "a disk image for each sandbox enforces bytes, and files: one for "
-			        "each 16 KiB (on %s)",
-			        d->filesystem);
+			*found = arena_format(a,
+			                      "a disk image for each sandbox enforces bytes, and "
+			                      "files: one for each 16 KiB (on %s)",
+			                      d->filesystem);
 			return true;
 		}
 		why = "needs mkfs.ext4 and /dev/loop-control";

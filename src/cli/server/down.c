@@ -104,8 +104,8 @@ static int stop_everything(struct cli *cli)
 	if (cli->json)
 		(void)printf("{\"stopped\":%" PRId64 "}\n", stopped);
 	else
-		(void)printf("%" PRId64 " sandboxes stopped, their files are kept; the server has "
-		             "ended\n",
+		(void)printf("%" PRId64
+		             " sandboxes stopped, their files are kept; the server has ended\n",
 		             stopped);
 	return 0;
 }

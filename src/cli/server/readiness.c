@@ -119,8 +119,8 @@ void readiness_ask(struct cli *cli, const char *data_dir, bool is_given,
 		ask_trial(a, folder, &config, ret);
 	else if (ask_server(a, ret->asked, ret, &ret->failure) < 0)
 		error_hint(&ret->failure,
-		           "a server holds '%s': set ATOLL_API_URL to where it "
-		           "listens, or look at its log",
+		           "a server holds '%s': set ATOLL_API_URL to where it listens, or look at "
+		           "its log",
 		           folder);
 }
 

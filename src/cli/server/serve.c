@@ -9,8 +9,8 @@
 /* Options of a single start, which the configuration does not have. */
 static const struct command_option start_options[] = {
         {"adopt", NULL,
-         "use a store that does not match the data folder: files that it does not know go "
-         "to the trash"},
+         "use a store that does not match the data folder: files that it does not know go to the "
+         "trash"},
         {0},
 };
 

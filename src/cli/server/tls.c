@@ -82,9 +82,8 @@ static int refuse_existing(struct cli *cli, int folder, const char *path)
 		if (faccessat(folder, name, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
 			continue;
 		(void)FAIL(cli->err, ERROR_CONFLICT, "'%s/%s' exists", path, name);
-		return FAIL_HINT(cli->err,
-		                 "'atoll tls renew' makes a new certificate; --force a new "
-		                 "authority, which clients do not trust yet");
+		return FAIL_HINT(cli->err, "'atoll tls renew' makes a new certificate; --force a "
+		                           "new authority, which clients do not trust yet");
 	}
 	return 0;
 }

@@ -337,7 +337,6 @@ int trial_close(struct trial_server *trial, struct error *err)
 		return 0;
 	errno = WIFEXITED(status) ? WEXITSTATUS(status) : EINTR;
 	(void)FAIL_ERRNO(err, "make and remove the temporary folder '%s'", trial->server.data_dir);
-	return FAIL_HINT(err,
-	                 "make the folder above it writable and give the disk room; remove it by "
-	                 "hand if it is there and no process uses it");
+	return FAIL_HINT(err, "make the folder above it writable and give the disk room; remove it "
+	                      "by hand if it is there and no process uses it");
 }

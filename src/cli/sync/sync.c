@@ -303,8 +303,7 @@ const struct cli_command command_sync = {
         .name = "sync",
         .usage = "FOLDER SANDBOX[:PATH]",
         .about = "synchronize a local folder and a folder of a sandbox in both directions",
-        .more = "Files excluded by .gitignore, .git and links are not synchronized. If both "
-                "both\n"
+        .more = "Files excluded by .gitignore, .git and links are not synchronized. If both both\n"
                 "sides changed a file, the local one stays and the sandbox's is saved beside it "
                 "as\n"
                 "NAME.conflict-TIME. Only files that were the same on both sides are ever deleted.",

@@ -104,9 +104,8 @@ static int write_cleared(const struct cli_arguments *args, struct buf *out, stru
 		if (!field) {
 			(void)FAIL(err, ERROR_INVALID,
 			           "option '--clear': '%.64s' cannot be cleared", name);
-			return FAIL_HINT(err,
-			                 "one of description, runtime, user, workdir, env, ports, "
-			                 "entrypoint, warm, resources, pool, idle");
+			return FAIL_HINT(err, "one of description, runtime, user, workdir, env, "
+			                      "ports, entrypoint, warm, resources, pool, idle");
 		}
 		if (is_given(args, field))
 			return FAIL(err, ERROR_INVALID, "'%s' is both set and cleared", name);

@@ -11,12 +11,10 @@
 /* Of servers that start at once, one migrates; the others wait for its lock and find it done: each
  * statement sees what was committed before it. The number is Atoll's own among advisory locks. */
 static const char begin_text[] =
-        "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL statement_timeout = 0;"
-        "SET LOCAL idle_in_transaction_session_timeout = 0;"
-        "SELECT pg_advisory_xact_lock(470693412001);"
-        "CREATE TABLE IF NOT EXISTS store_version (number BIGINT NOT NULL);"
-        "INSERT INTO store_version SELECT 0 WHERE NOT EXISTS (SELECT 1 FROM store_version);"
-        "SELECT number FROM store_version";
+        "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL statement_timeout = 0;SET LOCAL "
+        "idle_in_transaction_session_timeout = 0;SELECT pg_advisory_xact_lock(470693412001);CREATE "
+        "TABLE IF NOT EXISTS store_version (number BIGINT NOT NULL);INSERT INTO store_version "
+        "SELECT 0 WHERE NOT EXISTS (SELECT 1 FROM store_version);SELECT number FROM store_version";
 
 static int execute_migration(struct postgres_connection *c, const char *sql, struct error *err)
 {
