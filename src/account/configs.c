@@ -103,9 +103,8 @@ int account_config_check(const struct account_config *c, struct error *err)
 
 	if (!l) {
 		error_set(err, ERROR_INVALID, 0, HERE, "provider: unknown '%.40s'", c->provider);
-		error_hint(err,
-		           "lambda, e2b, daytona, kubernetes, native, docker, microvm or host");
-		return -1;
+		return FAIL_HINT(
+		        err, "lambda, e2b, daytona, kubernetes, native, docker, microvm or host");
 	}
 	if (check_words(c, err) < 0 || check_call(c, l, err) < 0)
 		return -1;

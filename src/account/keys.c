@@ -103,9 +103,8 @@ int account_key_parse(struct span text, struct account_key *ret, struct error *e
 	if (!is_key(text)) {
 		/* The error does not repeat the text: it may be a secret of another service. */
 		error_set(err, ERROR_UNAUTHENTICATED, 0, HERE, "this is not an Atoll key");
-		error_hint(err, "a key is \"%s\" and %d letters and digits", KEY_MARK,
-		           (int)(ACCOUNT_KEY_SIZE - KEY_MARK_SIZE));
-		return -1;
+		return FAIL_HINT(err, "a key is \"%s\" and %d letters and digits", KEY_MARK,
+		                 (int)(ACCOUNT_KEY_SIZE - KEY_MARK_SIZE));
 	}
 	memcpy(ret->text, text.data, ACCOUNT_KEY_SIZE);
 	ret->text[ACCOUNT_KEY_SIZE] = '\0';

@@ -35,8 +35,7 @@ int account_role_parse(const char *name, enum account_role *ret, struct error *e
 
 	if (role == ROLE_NONE) {
 		error_set(err, ERROR_INVALID, 0, HERE, "unknown role '%.40s'", name);
-		error_hint(err, "viewer, member or admin");
-		return -1;
+		return FAIL_HINT(err, "viewer, member or admin");
 	}
 	*ret = role;
 	return 0;
@@ -70,8 +69,7 @@ int account_user_check(const char *user_id, struct error *err)
 		if (is_alphanumeric(user_id[i]) || (i > 0 && strchr("._@+-", user_id[i])))
 			continue;
 		error_set(err, ERROR_INVALID, 0, HERE, "user '%s' is not valid", user_id);
-		error_hint(err, "an id or e-mail address: letters, digits and . _ @ + -");
-		return -1;
+		return FAIL_HINT(err, "an id or e-mail address: letters, digits and . _ @ + -");
 	}
 	return 0;
 }

@@ -37,9 +37,9 @@ int account_scopes_parse(const char *const *names, unsigned *ret, struct error *
 
 		if (scope == SCOPE_NONE) {
 			error_set(err, ERROR_INVALID, 0, HERE, "unknown scope '%.40s'", *names);
-			error_hint(err, "sandbox:read, sandbox:write, template:write, key:write, "
-			                "project:write or admin");
-			return -1;
+			return FAIL_HINT(err,
+			                 "sandbox:read, sandbox:write, template:write, key:write, "
+			                 "project:write or admin");
 		}
 		found |= scope;
 	}

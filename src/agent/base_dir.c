@@ -23,8 +23,8 @@ int base_dir_fail(const char *what, const char *path, struct error *err)
 	if (errno != EXDEV)
 		return FAIL_ERRNO(err, "%s '%s'", what, path);
 	error_set(err, ERROR_FORBIDDEN, EXDEV, HERE, "path '%s' leaves the workspace", path);
-	error_hint(err, "paths are relative to the workspace, without links that lead out of it");
-	return -1;
+	return FAIL_HINT(err,
+	                 "paths are relative to the workspace, without links that lead out of it");
 }
 
 const char *base_dir_own_path(const char *host, const char *path)

@@ -158,11 +158,10 @@ static void matches_done(struct matches *m)
 	free(m->list);
 }
 
-static int add_match(struct walk *w, const struct walk_entry *entry, struct error *err)
+static int add_match(struct walk *w, const struct walk_entry *entry, UNUSED struct error *err)
 {
 	struct matches *m = w->context;
 
-	(void)err;
 	if (!globs_match(&m->globs, entry->path))
 		return WALK_ON;
 	if (m->count == m->count_max)

@@ -212,12 +212,11 @@ static bool is_wanted(const struct search *s, const char *name, const char *path
 	return false;
 }
 
-static int on_entry(struct walk *w, const struct walk_entry *entry, struct error *err)
+static int on_entry(struct walk *w, const struct walk_entry *entry, UNUSED struct error *err)
 {
 	struct search *s = w->context;
 	AUTO_CLOSE int fd = -1;
 
-	(void)err;
 	if (is_late(s))
 		return WALK_STOP;
 	if (!S_ISREG(entry->status.st_mode) || !is_wanted(s, entry->name, entry->path))

@@ -182,9 +182,8 @@ static int pack_path(struct tar_out *t, int fd, const char *path, struct error *
 
 /* ---- what is named ---- */
 
-static int take_names(void *context, struct span bytes, struct error *err)
+static int take_names(void *context, struct span bytes, UNUSED struct error *err)
 {
-	(void)err;
 	buf_add_span(context, bytes);
 	return 0;
 }

@@ -220,11 +220,10 @@ static void send_some(struct agent *a, struct post *post)
 		watch_set(a, &post->watch, EPOLLIN);
 }
 
-static void on_event(struct agent *a, struct watch *w, uint32_t events)
+static void on_event(struct agent *a, struct watch *w, UNUSED uint32_t events)
 {
 	struct post *post = CONTAINER_OF(w, struct post, watch);
 
-	(void)events;
 	if (post->sent < post->request.size)
 		send_some(a, post);
 	else

@@ -109,6 +109,5 @@ int listener_check_room(int newest_fd, struct error *err)
 	error_set(err, ERROR_LIMIT, EMFILE, HERE,
 	          "the agent has %d descriptors open of %lu, %d of which are kept for calls",
 	          newest_fd, (unsigned long)files.rlim_cur, LISTENER_KEPT);
-	error_hint(err, "end commands of the sandbox that still run, then try again");
-	return -1;
+	return FAIL_HINT(err, "end commands of the sandbox that still run, then try again");
 }

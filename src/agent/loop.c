@@ -111,12 +111,11 @@ static void on_one_signal(struct agent *a, const struct signalfd_siginfo *info)
 		views_refresh(&a->views, clock_monotonic_ms());
 }
 
-void agent_on_signal(struct agent *a, struct watch *w, uint32_t events)
+void agent_on_signal(struct agent *a, struct watch *w, UNUSED uint32_t events)
 {
 	struct signalfd_siginfo infos[SIGNALS_AT_ONCE];
 	ssize_t got = read(w->fd, infos, sizeof(infos));
 
-	(void)events;
 	for (ssize_t i = 0; i < got / (ssize_t)sizeof(infos[0]); i++)
 		on_one_signal(a, &infos[i]);
 	reap_children(a);

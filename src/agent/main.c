@@ -141,12 +141,10 @@ static int hide_from_tracers(struct error *err)
 	return prctl(PR_SET_DUMPABLE, 0) < 0 ? FAIL_ERRNO(err, "hide from tracers") : 0;
 }
 
-static void on_listener(struct agent *a, struct watch *w, uint32_t events)
+static void on_listener(struct agent *a, UNUSED struct watch *w, UNUSED uint32_t events)
 {
 	int fd = listener_accept(a, &a->listener);
 
-	(void)w;
-	(void)events;
 	if (fd < 0)
 		return;
 	orphan_renew(a);
@@ -154,11 +152,10 @@ static void on_listener(struct agent *a, struct watch *w, uint32_t events)
 }
 
 /* The sandbox is claimed and begins to serve. Connections waited until now. */
-static void on_claim(struct agent *a, struct watch *w, uint32_t events)
+static void on_claim(struct agent *a, struct watch *w, UNUSED uint32_t events)
 {
 	struct error err = {0};
 
-	(void)events;
 	a->started_ms = clock_monotonic_ms();
 	a->boot_id = id_new();
 	views_begin(&a->views, a->started_ms);

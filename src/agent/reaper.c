@@ -102,9 +102,8 @@ ON_OWN_STACK static void give_priority_back(void)
 	(void)raw_call(SYS_setpriority, PRIO_PROCESS, 0, 0, 0);
 }
 
-ON_OWN_STACK static long take_session(const struct spawn *s)
+ON_OWN_STACK static long take_session(UNUSED const struct spawn *s)
 {
-	(void)s;
 	return raw_call(SYS_setsid, 0, 0, 0, 0);
 }
 
@@ -257,8 +256,7 @@ static int fail_to_start(struct error *err)
 		return FAIL_ERRNO(err, "start a process");
 	error_set(err, error_code_of(EAGAIN), EAGAIN, HERE,
 	          "start a process: the sandbox is at its limit of processes");
-	error_hint(err, "end processes of the sandbox, or give it a higher limit 'pids'");
-	return -1;
+	return FAIL_HINT(err, "end processes of the sandbox, or give it a higher limit 'pids'");
 }
 
 int reaper_start(const struct spawn *spawn, struct reaper **ret, struct error *err)
@@ -467,8 +465,7 @@ static int fail_as_stopped(struct error *err)
 {
 	error_set(err, ERROR_UNAVAILABLE, 0, HERE,
 	          "start a process: the sandbox's root stops the agent's processes");
-	error_hint(err, "end the process of the sandbox that sends SIGSTOP to others");
-	return -1;
+	return FAIL_HINT(err, "end the process of the sandbox that sends SIGSTOP to others");
 }
 
 int reaper_result(const struct reaper *k, int *ret_status, struct error *err)

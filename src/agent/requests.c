@@ -73,9 +73,8 @@ static void send_pong(struct connection *c)
 	connection_send(c, AGENT_PONG, agent_pong_shape, &pong);
 }
 
-static int run_ping(struct call *call, struct error *err)
+static int run_ping(struct call *call, UNUSED struct error *err)
 {
-	(void)err;
 	send_pong(call->connection);
 	return 1;
 }
@@ -133,11 +132,10 @@ static int run_dial(struct call *call, struct error *err)
 	return 1;
 }
 
-static int run_job(struct call *call, struct error *err)
+static int run_job(struct call *call, UNUSED struct error *err)
 {
 	struct connection *c = call->connection;
 
-	(void)err;
 	job_free(c->job);
 	c->job = job_new(call->message);
 	send_pong(c);
@@ -183,9 +181,8 @@ static int run_service(struct call *call, struct error *err)
 	return service_call_set(call->connection, call->message, call->arena, err) < 0 ? -1 : 1;
 }
 
-static int run_services(struct call *call, struct error *err)
+static int run_services(struct call *call, UNUSED struct error *err)
 {
-	(void)err;
 	service_call_list(call->connection);
 	return 1;
 }
@@ -221,11 +218,10 @@ static int run_attach(struct call *call, struct error *err)
 	return 1;
 }
 
-static int run_stdin(struct call *call, struct error *err)
+static int run_stdin(struct call *call, UNUSED struct error *err)
 {
 	struct connection *c = call->connection;
 
-	(void)err;
 	if (c->read_only)
 		return 1;
 	if (process_stdin_is_full(c->process)) {
@@ -236,9 +232,8 @@ static int run_stdin(struct call *call, struct error *err)
 	return 1;
 }
 
-static int run_stdin_end(struct call *call, struct error *err)
+static int run_stdin_end(struct call *call, UNUSED struct error *err)
 {
-	(void)err;
 	if (!call->connection->read_only)
 		process_end_stdin(call->connection->process);
 	return 1;
@@ -272,11 +267,10 @@ static int run_signal(struct call *call, struct error *err)
 	return 1;
 }
 
-static int run_detach(struct call *call, struct error *err)
+static int run_detach(struct call *call, UNUSED struct error *err)
 {
 	struct connection *c = call->connection;
 
-	(void)err;
 	if (!c->attached) {
 		c->held = true; /* first the answer to EXEC */
 		return 0;
@@ -286,12 +280,11 @@ static int run_detach(struct call *call, struct error *err)
 	return 1;
 }
 
-static int run_processes(struct call *call, struct error *err)
+static int run_processes(struct call *call, UNUSED struct error *err)
 {
 	struct connection *c = call->connection;
 	uint64_t count = 0;
 
-	(void)err;
 	LIST_EACH (&c->agent->processes, item) {
 		struct agent_process info = process_info(LIST_ENTRY(item, struct process, item));
 
@@ -340,21 +333,19 @@ static int run_forget(struct call *call, struct error *err)
 	return 1;
 }
 
-static int run_stop(struct call *call, struct error *err)
+static int run_stop(struct call *call, UNUSED struct error *err)
 {
 	const struct agent_stop *stop = call->message;
 
-	(void)err;
 	agent_stop_all(call->connection->agent,
 	               (int64_t)(stop->grace_ms < INT32_MAX ? stop->grace_ms : INT32_MAX));
 	return 1;
 }
 
-static int run_beat(struct call *call, struct error *err)
+static int run_beat(struct call *call, UNUSED struct error *err)
 {
 	const struct agent_beat *beat = call->message;
 
-	(void)err;
 	orphan_beat(call->connection->agent, beat->bound_ms);
 	return 1;
 }

@@ -299,12 +299,11 @@ void service_on_process_end(struct process *p)
 }
 
 /* Processes that the service left end, too: the reaper waits for them. */
-static void on_main_end(struct agent *a, struct watch *w, uint32_t events)
+static void on_main_end(struct agent *a, struct watch *w, UNUSED uint32_t events)
 {
 	struct service *s = CONTAINER_OF(w, struct service, main);
 	struct process *p = s->process;
 
-	(void)events;
 	watch_close(a, w);
 	if (!p || !p->reaper || s->phase == AGENT_SERVICE_STOPPING)
 		return;

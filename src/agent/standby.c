@@ -95,13 +95,12 @@ static struct connection *find_served(struct agent *a)
 }
 
 /* The process has served its connection and reports whether the connection continues. */
-static void on_word(struct agent *a, struct watch *w, uint32_t events)
+static void on_word(struct agent *a, struct watch *w, UNUSED uint32_t events)
 {
 	struct connection *c = find_served(a);
 	unsigned char status = 0;
 	ssize_t got = recv(w->fd, &status, 1, MSG_DONTWAIT);
 
-	(void)events;
 	if (got < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (got <= 0) {
@@ -242,8 +241,7 @@ static int fail_at_limit(const char *why, struct error *err)
 {
 	error_set(err, ERROR_UNAVAILABLE, EAGAIN, HERE,
 	          "the sandbox is at its limit of processes, and %s", why);
-	error_hint(err, "end processes of the sandbox, or give it a higher limit 'pids'");
-	return -1;
+	return FAIL_HINT(err, "end processes of the sandbox, or give it a higher limit 'pids'");
 }
 
 int standby_serve(struct connection *c, struct span bytes, struct error *err)

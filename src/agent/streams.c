@@ -191,13 +191,11 @@ static int read_some(struct channel *c)
 	return 0;
 }
 
-static void on_output(struct agent *a, struct watch *w, uint32_t events)
+static void on_output(UNUSED struct agent *a, struct watch *w, UNUSED uint32_t events)
 {
 	struct channel *c = CONTAINER_OF(w, struct channel, watch);
 	struct process *p = c->process;
 
-	(void)a;
-	(void)events;
 	process_look_for_start(p);
 	for (int i = 0; i < READS_AT_ONCE && read_some(c) > 0; i++)
 		;

@@ -92,13 +92,12 @@ static int write_texts(const struct warm *w, struct error *err)
 	return fd_write_all(fd, text.data, text.size, err);
 }
 
-static void on_control(struct agent *a, struct watch *watch, uint32_t events)
+static void on_control(struct agent *a, struct watch *watch, UNUSED uint32_t events)
 {
 	struct warm *w = CONTAINER_OF(watch, struct warm, control);
 	char word;
 	ssize_t got = recv(watch->fd, &word, 1, MSG_DONTWAIT);
 
-	(void)events;
 	if (got < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (got != 1 || word != 'R' || w->ahead.ready) {
@@ -208,10 +207,8 @@ static int ahead_give(struct warm *w, struct process *p, const char *code, struc
 	return 0;
 }
 
-static bool ahead_on_exit(struct warm *w, pid_t pid)
+static bool ahead_on_exit(UNUSED struct warm *w, UNUSED pid_t pid)
 {
-	(void)w;
-	(void)pid;
 	return false;
 }
 

@@ -143,14 +143,13 @@ static bool take_word(struct warm *w, char word, const struct ucred *from)
 	return true;
 }
 
-static void on_spare(struct agent *a, struct watch *watch, uint32_t events)
+static void on_spare(struct agent *a, struct watch *watch, UNUSED uint32_t events)
 {
 	struct warm *w = CONTAINER_OF(watch, struct warm, spare.watch);
 	struct ucred from;
 	char word;
 	int heard;
 
-	(void)events;
 	while ((heard = hear_spare(&w->spare, &word, &from)) > 0) {
 		if (!take_word(w, word, &from)) {
 			warm_restart(w, true);

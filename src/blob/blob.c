@@ -43,10 +43,9 @@ int blob_open(const char *location, struct blob_store **ret, struct error *err)
 {
 	if (location[0] != '/') {
 		(void)FAIL(err, ERROR_UNSUPPORTED, "'%.100s' cannot hold blobs", location);
-		error_hint(
+		return FAIL_HINT(
 		        err,
 		        "give the absolute path of a folder; object stores are not supported yet");
-		return -1;
 	}
 	return blob_local.open(location, ret, err);
 }

@@ -387,13 +387,11 @@ static void on_tick(void *state, struct relay *relay)
 		relay_write(relay, SPAN(": still here\n\n"));
 }
 
-static void release_stream(void *state, int upstream_fd, bool clean)
+static void release_stream(void *state, UNUSED int upstream_fd, UNUSED bool clean)
 {
 	struct event_stream *s = state;
 	struct api_feed *feed = s->feed;
 
-	(void)upstream_fd;
-	(void)clean;
 	if (s->relay) {
 		list_remove(&s->link);
 		feed->count--;

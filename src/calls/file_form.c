@@ -61,11 +61,10 @@ static int form_on_part(void *context, const struct multipart_part *part, struct
 	return stream_send(f->relay, AGENT_WRITE, agent_path_shape, &f->path, err);
 }
 
-static int form_on_bytes(void *context, struct span bytes, struct error *err)
+static int form_on_bytes(void *context, struct span bytes, UNUSED struct error *err)
 {
 	struct upload_form *f = context;
 
-	(void)err;
 	if (f->in_file)
 		stream_send_bytes(f->relay, AGENT_DATA, bytes);
 	return 0;

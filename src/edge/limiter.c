@@ -75,8 +75,7 @@ int api_limiter_take(struct api_limiter *l, const char *key_id, struct api_limit
 	if (!slot)
 		return 0;
 	(void)FAIL(err, ERROR_LIMIT, "this key has %u requests running already", l->max);
-	error_hint(err, "wait for one to end, or raise requests_per_key_max");
-	return -1;
+	return FAIL_HINT(err, "wait for one to end, or raise requests_per_key_max");
 }
 
 struct api_limiter_slot *api_limiter_take_again(struct api_limiter *l, const char *key_id)

@@ -58,8 +58,7 @@ static int fail_read(struct unpack_run *u, struct error *err)
 	const char *why = archive_error_string(u->in);
 
 	(void)FAIL(err, ERROR_INVALID, "not a whole backup: %s", why ? why : "unknown failure");
-	error_hint(err, "it was cut off or altered on its way");
-	return -1;
+	return FAIL_HINT(err, "it was cut off or altered on its way");
 }
 
 static int fail_disk(struct unpack_run *u, const char *name, struct error *err)
@@ -145,8 +144,7 @@ static int check_manifest(const struct unpack_run *u, struct error *err)
 	    strcmp(template->all, m->template_digest) != 0) {
 		(void)FAIL(err, ERROR_CONFLICT,
 		           "the backup was made on a template with other files than this one");
-		error_hint(err, "import the same image as a template first, and name that");
-		return -1;
+		return FAIL_HINT(err, "import the same image as a template first, and name that");
 	}
 	if (u->out && statvfs(".", &disk) == 0 &&
 	    (uint64_t)m->bytes > (uint64_t)disk.f_bavail * disk.f_frsize)
@@ -374,8 +372,7 @@ static int check_end(struct unpack_run *u, struct archive_entry *entry, struct e
 	if (strcmp(digest, wanted) == 0)
 		return 0;
 	(void)FAIL(err, ERROR_INVALID, "the backup's files are not those that were packed");
-	error_hint(err, "it was altered on its way");
-	return -1;
+	return FAIL_HINT(err, "it was altered on its way");
 }
 
 /* The rest is padding; it is part of the checksum. */

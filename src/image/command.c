@@ -64,8 +64,7 @@ int command_require(const char *program, struct error *err)
 		return 0;
 	(void)FAIL(err, ERROR_UNSUPPORTED, "'%s' is not installed on this machine", program);
 	/* The Debian package of each program has the program's name. */
-	error_hint(err, "apt-get install %s", program);
-	return -1;
+	return FAIL_HINT(err, "apt-get install %s", program);
 }
 
 /* A text per variable, valid as long as the program or its caller. */

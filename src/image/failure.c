@@ -103,8 +103,7 @@ int failure_report(const struct command_failure *f, const char *program, int exi
 		if (!strstr(line, known[i].words))
 			continue;
 		(void)FAIL(err, known[i].code, "%s: %s", program, line);
-		error_hint(err, "%s", known[i].hint);
-		return -1;
+		return FAIL_HINT(err, "%s", known[i].hint);
 	}
 	return FAIL(err, ERROR_SYSTEM, "%s: %s", program, line);
 }

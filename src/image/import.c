@@ -55,16 +55,14 @@ struct unpack_task {
 	struct error failure;
 };
 
-static void print_percent(void *context, int percent)
+static void print_percent(UNUSED void *context, int percent)
 {
-	(void)context;
 	printf("%d\n", percent);
 	(void)fflush(stdout);
 }
 
-static void print_size(void *context, int64_t bytes)
+static void print_size(UNUSED void *context, int64_t bytes)
 {
-	(void)context;
 	printf("size %lld\n", (long long)bytes);
 	(void)fflush(stdout);
 }
@@ -278,8 +276,7 @@ static int check_registry(const struct image_spec *spec, const char *reference, 
 	if (spec->allow_private || !reference_is_loopback(reference))
 		return 0;
 	(void)FAIL(err, ERROR_FORBIDDEN, "'%.100s' is at " OUTLET_REFUSAL, reference);
-	error_hint(err, FAILURE_PRIVATE_HINT);
-	return -1;
+	return FAIL_HINT(err, FAILURE_PRIVATE_HINT);
 }
 
 static int import_registry(const struct template_import *m, const struct import_source *source,
@@ -340,8 +337,8 @@ static int check_root(const struct work *w, struct error *err)
 			return 0;
 	}
 	(void)FAIL(err, ERROR_INVALID, "no root filesystem: it has neither /bin nor /usr nor /etc");
-	error_hint(err, "for an image in an archive use the format 'oci' or 'docker-archive'");
-	return -1;
+	return FAIL_HINT(err,
+	                 "for an image in an archive use the format 'oci' or 'docker-archive'");
 }
 
 static int finish_import(struct template_import *m, struct image_config *config, struct error *err)

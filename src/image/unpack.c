@@ -81,8 +81,7 @@ static int open_reader(int fd, struct archive **ret, struct error *err)
 		return fail_archive(a, "prepare to read a tar", err);
 	if (archive_read_open_fd(a, fd, READ_SIZE) != ARCHIVE_OK) {
 		(void)fail_archive(a, "not a tar archive", err);
-		error_hint(err, "a tar, plain or compressed by gzip, xz or zstd");
-		return -1;
+		return FAIL_HINT(err, "a tar, plain or compressed by gzip, xz or zstd");
 	}
 	*ret = TAKE(a);
 	return 0;
@@ -172,8 +171,8 @@ static int check_ratio(const struct unpacking *u, struct error *err)
 	if (!ratio_is_exceeded(RATIO_LIMIT, archive_filter_bytes(u->reader, -1), u->bytes))
 		return 0;
 	(void)FAIL(err, ERROR_TOO_LARGE, "more than %d times as large when unpacked", RATIO_MAX);
-	error_hint(err, "an image of files that compress so well has to be imported uncompressed");
-	return -1;
+	return FAIL_HINT(err,
+	                 "an image of files that compress so well has to be imported uncompressed");
 }
 
 static void report_size(struct unpacking *u)

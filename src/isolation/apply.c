@@ -86,11 +86,10 @@ static int make_folder(const char *path, const struct setup_step *step, struct e
 	return 0;
 }
 
-static int run_folder(struct applier *a, const struct setup_step *step, struct error *err)
+static int run_folder(UNUSED struct applier *a, const struct setup_step *step, struct error *err)
 {
 	char path[STEP_TEXT_MAX + 1];
 
-	(void)a;
 	/* Most exist already. */
 	if (access(step->target, F_OK) == 0)
 		return 0;
@@ -121,14 +120,13 @@ static int make_mount_file(const char *target, struct error *err)
 	return 0;
 }
 
-static int run_file(struct applier *a, const struct setup_step *step, struct error *err)
+static int run_file(UNUSED struct applier *a, const struct setup_step *step, struct error *err)
 {
 	struct layer_options options = {.map_fd = -1};
 	const char *name = strrchr(step->target, '/');
 	AUTO_CLOSE int fd = -1, mount = -1;
 	char path[STEP_TEXT_MAX + sizeof(ISOLATION_FILES)];
 
-	(void)a;
 	if (!name)
 		return FAIL(err, ERROR_INVALID, "'%s' is not absolute", step->target);
 	if (mkdir(ISOLATION_FILES, 0755) < 0 && errno != EEXIST)
@@ -153,22 +151,20 @@ static int run_attach(struct applier *a, const struct setup_step *step, struct e
 	return attach_mount(fd, step->target, err);
 }
 
-static int run_mount(struct applier *a, const struct setup_step *step, struct error *err)
+static int run_mount(UNUSED struct applier *a, const struct setup_step *step, struct error *err)
 {
 	AUTO_CLOSE int fd = -1;
 
-	(void)a;
 	if (layer_make(step->type, step->options, step->flags, &fd, err) < 0)
 		return -1;
 	return attach_mount(fd, step->target, err);
 }
 
-static int run_read_only(struct applier *a, const struct setup_step *step, struct error *err)
+static int run_read_only(UNUSED struct applier *a, const struct setup_step *step, struct error *err)
 {
 	struct layer_options options = {.attributes = MOUNT_ATTR_RDONLY, .map_fd = -1};
 	AUTO_CLOSE int fd = -1;
 
-	(void)a;
 	if (layer_open(AT_FDCWD, step->target, &options, &fd, err) < 0)
 		return -1;
 	return attach_mount(fd, step->target, err);
@@ -190,19 +186,17 @@ static int mask_path(const char *source, const char *target, bool is_folder, str
 	return cover_file(path, target, err);
 }
 
-static int run_mask(struct applier *a, const struct setup_step *step, struct error *err)
+static int run_mask(UNUSED struct applier *a, const struct setup_step *step, struct error *err)
 {
 	struct stat status;
 
-	(void)a;
 	if (lstat(step->target, &status) < 0)
 		return FAIL_ERRNO(err, "look at '%s'", step->target);
 	return mask_path(step->source, step->target, S_ISDIR(status.st_mode), err);
 }
 
-static int run_cover(struct applier *a, const struct setup_step *step, struct error *err)
+static int run_cover(UNUSED struct applier *a, const struct setup_step *step, struct error *err)
 {
-	(void)a;
 	return cover_file(step->source, step->target, err);
 }
 
@@ -229,14 +223,13 @@ static bool is_readable(const char *path)
 	return lstat(path, &status) < 0 || (status.st_mode & S_IROTH);
 }
 
-static int run_show(struct applier *a, const struct setup_step *step, struct error *err)
+static int run_show(UNUSED struct applier *a, const struct setup_step *step, struct error *err)
 {
 	char path[STEP_TEXT_MAX + NAME_MAX + 2];
 	struct dirent *entry;
 	int status = 0;
 	DIR *folder;
 
-	(void)a;
 	folder = opendir(step->target);
 	if (!folder)
 		return FAIL_ERRNO(err, "list '%s'", step->target);
@@ -251,20 +244,18 @@ static int run_show(struct applier *a, const struct setup_step *step, struct err
 	return status;
 }
 
-static int run_text(struct applier *a, const struct setup_step *step, struct error *err)
+static int run_text(UNUSED struct applier *a, const struct setup_step *step, struct error *err)
 {
 	AUTO_CLOSE int fd = open(step->target, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
 	                         step->flags);
 
-	(void)a;
 	if (fd < 0)
 		return FAIL_ERRNO(err, "make the file '%s'", step->target);
 	return fd_write_all(fd, step->source, strlen(step->source), err);
 }
 
-static int run_link(struct applier *a, const struct setup_step *step, struct error *err)
+static int run_link(UNUSED struct applier *a, const struct setup_step *step, struct error *err)
 {
-	(void)a;
 	return link(step->source, step->target) < 0
 	               ? FAIL_ERRNO(err, "make the second name '%s'", step->target)
 	               : 0;
@@ -281,26 +272,23 @@ static int run_keep(struct applier *a, const struct setup_step *step, struct err
 	return layer_open(AT_FDCWD, step->target, &options, &a->prepared[step->value], err);
 }
 
-static int run_poke(struct applier *a, const struct setup_step *step, struct error *err)
+static int run_poke(UNUSED struct applier *a, const struct setup_step *step, struct error *err)
 {
-	(void)a;
 	return file_poke(AT_FDCWD, step->target, step->source, err);
 }
 
-static int run_hostname(struct applier *a, const struct setup_step *step, struct error *err)
+static int run_hostname(UNUSED struct applier *a, const struct setup_step *step, struct error *err)
 {
-	(void)a;
 	if (sethostname(step->source, strlen(step->source)) < 0)
 		return FAIL_ERRNO(err, "set the host name '%s'", step->source);
 	return 0;
 }
 
-static int run_rlimit(struct applier *a, const struct setup_step *step, struct error *err)
+static int run_rlimit(UNUSED struct applier *a, const struct setup_step *step, struct error *err)
 {
 	struct rlimit limit;
 	rlim_t value = step->value;
 
-	(void)a;
 	if (getrlimit((int)step->flags, &limit) < 0)
 		return FAIL_ERRNO(err, "read the limit of resource %u", step->flags);
 	/* Raising takes a capability over the host. */
@@ -312,32 +300,30 @@ static int run_rlimit(struct applier *a, const struct setup_step *step, struct e
 	return 0;
 }
 
-static int run_keyring(struct applier *a, const struct setup_step *step, struct error *err)
+static int run_keyring(UNUSED struct applier *a, UNUSED const struct setup_step *step,
+                       struct error *err)
 {
-	(void)a;
-	(void)step;
 	if (syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL) < 0)
 		return FAIL_ERRNO(err, "join a new session keyring");
 	return 0;
 }
 
-static int run_no_privileges(struct applier *a, const struct setup_step *step, struct error *err)
+static int run_no_privileges(UNUSED struct applier *a, UNUSED const struct setup_step *step,
+                             struct error *err)
 {
-	(void)a;
-	(void)step;
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return FAIL_ERRNO(err, "set no_new_privs");
 	return 0;
 }
 
-static int run_seccomp(struct applier *a, const struct setup_step *step, struct error *err)
+static int run_seccomp(UNUSED struct applier *a, UNUSED const struct setup_step *step,
+                       struct error *err)
 {
-	(void)a;
-	(void)step;
 	return seccomp_load(err);
 }
 
-static int run_capabilities(struct applier *a, const struct setup_step *step, struct error *err)
+static int run_capabilities(UNUSED struct applier *a, UNUSED const struct setup_step *step,
+                            struct error *err)
 {
 	uint64_t kept = isolation_capabilities();
 	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -346,8 +332,6 @@ static int run_capabilities(struct applier *a, const struct setup_step *step, st
 	        {.effective = (uint32_t)(kept >> 32), .permitted = (uint32_t)(kept >> 32)},
 	};
 
-	(void)a;
-	(void)step;
 	/* Up to the first capability that this kernel does not know. */
 	for (int i = 0; prctl(PR_CAPBSET_READ, i, 0, 0, 0) >= 0; i++)
 		if (!(kept >> i & 1) && prctl(PR_CAPBSET_DROP, i, 0, 0, 0) < 0)

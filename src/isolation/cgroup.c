@@ -233,9 +233,9 @@ static int open_ours(int parent, const char *name, int *ret_fd, struct error *er
 	(void)snprintf(path, sizeof(path), "%s/" CGROUP_ALL, name);
 	if (mkdirat(parent, path, 0755) < 0 && errno != EEXIST) {
 		(void)FAIL_ERRNO(err, "make the cgroup '%s'", path);
-		error_hint(err, "mount /sys/fs/cgroup and what is below it writable for root; in a "
-		                "container that takes --privileged --cgroupns=host");
-		return -1;
+		return FAIL_HINT(
+		        err, "mount /sys/fs/cgroup and what is below it writable for root; in a "
+		             "container that takes --privileged --cgroupns=host");
 	}
 	if (open_folder(parent, path, ret_fd) < 0)
 		return FAIL_ERRNO(err, "open the cgroup '%s'", path);

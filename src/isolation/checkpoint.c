@@ -114,9 +114,9 @@ static int find_version(const struct checkpoint_attempt *a, char *version, size_
 	if (status != 0) {
 		(void)FAIL(err, ERROR_UNSUPPORTED,
 		           "memory cannot be kept: there is no program 'criu' on this machine");
-		error_hint(err, "a snapshot of the files needs none; CRIU 4 or later is what keeps "
-		                "memory on new kernels");
-		return -1;
+		return FAIL_HINT(
+		        err, "a snapshot of the files needs none; CRIU 4 or later is what keeps "
+		             "memory on new kernels");
 	}
 	rest = buf_span(&out);
 	(void)span_split(&rest, '\n', &line);
@@ -178,9 +178,9 @@ static int run_criu(const struct checkpoint_attempt *a, const char *version, con
 	(void)FAIL(err, ERROR_UNSUPPORTED, "memory cannot be kept: %s cannot %s on %s: %.*s",
 	           version, verb, kernel_name(&kernel),
 	           (int)(reason.size < 120 ? reason.size : 120), reason.data);
-	error_hint(err, "a snapshot of the files works; CRIU 4 or later is what keeps memory on "
-	                "new kernels");
-	return -1;
+	return FAIL_HINT(err,
+	                 "a snapshot of the files works; CRIU 4 or later is what keeps memory on "
+	                 "new kernels");
 }
 
 /* The dump ended the process, which is a child of this one. */

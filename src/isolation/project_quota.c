@@ -47,8 +47,7 @@ static int refuse_quota(const char *what, struct error *err)
 	(void)FAIL(err, ERROR_UNSUPPORTED,
 	           "the data folder's filesystem, or this kernel, has no project quotas (%s: %s)",
 	           what, strerror(why));
-	error_hint(err, CURE);
-	return -1;
+	return FAIL_HINT(err, CURE);
 }
 
 static int read_quota(int fd, uint32_t project, struct if_dqblk *ret, struct error *err)
@@ -184,8 +183,7 @@ static int try_limit(int folder, struct error *err)
 		return 0;
 	(void)FAIL(err, ERROR_UNSUPPORTED,
 	           "the data folder's filesystem counts projects and does not limit them");
-	error_hint(err, CURE);
-	return -1;
+	return FAIL_HINT(err, CURE);
 }
 
 static int try_folder(int folder, struct error *err)

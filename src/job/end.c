@@ -206,8 +206,8 @@ int job_await_answer(struct jobs *jobs, int fd, struct arena *a, int64_t deadlin
 static int refuse_token(struct error *err)
 {
 	(void)FAIL(err, ERROR_UNAUTHENTICATED, "this token is not valid for this job");
-	error_hint(err, "it is the job's own, for one use: no key of an account is taken here");
-	return -1;
+	return FAIL_HINT(err,
+	                 "it is the job's own, for one use: no key of an account is taken here");
 }
 
 /* A wrong token gets the same answer in the same time (but for the store's), whatever is wrong

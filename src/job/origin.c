@@ -147,8 +147,7 @@ int job_conversation_check(const char *conversation, struct error *err)
 			continue;
 		(void)FAIL(err, ERROR_INVALID, "a conversation's name holds no such byte as 0x%02x",
 		           (unsigned char)conversation[i]);
-		error_hint(err, "letters, digits and ._:@/+=- are fine");
-		return -1;
+		return FAIL_HINT(err, "letters, digits and ._:@/+=- are fine");
 	}
 	return 0;
 }

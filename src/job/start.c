@@ -145,8 +145,7 @@ static int explain_old_agent(struct error *err)
 		return -1;
 	error_clear(err);
 	(void)FAIL(err, ERROR_UNSUPPORTED, "the sandbox's agent is older than this server");
-	error_hint(err, "stop the sandbox and start it again");
-	return -1;
+	return FAIL_HINT(err, "stop the sandbox and start it again");
 }
 
 struct launch {
@@ -264,8 +263,7 @@ static int check_origin(struct jobs *jobs, struct arena *a, const struct job_req
 	    !job_channel_is_chat((enum job_channel)origin->type))
 		return err->code == ERROR_NONE ? 0 : -1;
 	if (store_channel_find(jobs->store, a, &ref, &channel, err) < 0) {
-		error_hint(err, "PUT /v1/channels/%s with its token", ref.name);
-		return -1;
+		return FAIL_HINT(err, "PUT /v1/channels/%s with its token", ref.name);
 	}
 	if (channel.kind != (enum job_channel)origin->type)
 		return FAIL(err, ERROR_INVALID, "origin: channel '%s' is one of %s", channel.name,

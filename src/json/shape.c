@@ -103,8 +103,7 @@ static int fail_unknown_at(const struct json_shape *shape, const struct member_p
 	for (const struct json_member *m = shape->members; m < json_shape_end(shape); m++)
 		buf_addf(&names, "%s%s", names.size > 0 ? ", " : "", json_member_name(m));
 	(void)fail_member(at, "unknown member", err);
-	error_hint(err, "known here: %s%s", buf_text(&names), names.overflowed ? ", …" : "");
-	return -1;
+	return FAIL_HINT(err, "known here: %s%s", buf_text(&names), names.overflowed ? ", …" : "");
 }
 
 int shape_fail_unknown(const struct json_shape *shape, const char *name, struct error *err)
@@ -290,8 +289,7 @@ static int check_duplicate(const struct member_path *at, const struct json_value
 	if (span_equals(buf_span(&before), buf_span(&now)))
 		return 0;
 	(void)fail_member(at, "is something else than in its other spelling", err);
-	error_hint(err, "give %s alone", name);
-	return -1;
+	return FAIL_HINT(err, "give %s alone", name);
 }
 
 static int read_members(const struct member_path *at, const struct json_value *from,
@@ -329,11 +327,10 @@ static int read_list(const struct member_path *at, const struct json_value *v, v
 }
 
 static int read_raw(const struct member_path *at, const struct json_value *v, void *slot,
-                    struct error *err)
+                    UNUSED struct error *err)
 {
 	AUTO(buf_done) struct buf text = BUF(SIZE_MAX);
 
-	(void)err;
 	json_print(&text, v, 0);
 	*(struct span *)slot = (struct span){arena_copy(at->arena, buf_span(&text)), text.size};
 	return 0;

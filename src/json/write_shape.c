@@ -73,35 +73,30 @@ static bool is_empty_text(const struct json_member *m, const void *slot)
 	return !text || (m->flags & JSON_OMIT_EMPTY && text[0] == '\0');
 }
 
-static bool is_empty_span(const struct json_member *m, const void *slot)
+static bool is_empty_span(UNUSED const struct json_member *m, const void *slot)
 {
-	(void)m;
 	return ((const struct span *)slot)->size == 0;
 }
 
-static bool is_empty_whole(const struct json_member *m, const void *slot)
+static bool is_empty_whole(UNUSED const struct json_member *m, const void *slot)
 {
-	(void)m;
 	return *(const int64_t *)slot == 0;
 }
 
-static bool is_empty_double(const struct json_member *m, const void *slot)
+static bool is_empty_double(UNUSED const struct json_member *m, const void *slot)
 {
 	double number = *(const double *)slot;
 
-	(void)m;
 	return number >= 0 && number <= 0;
 }
 
-static bool is_empty_bool(const struct json_member *m, const void *slot)
+static bool is_empty_bool(UNUSED const struct json_member *m, const void *slot)
 {
-	(void)m;
 	return !*(const bool *)slot;
 }
 
-static bool is_empty_choice(const struct json_member *m, const void *slot)
+static bool is_empty_choice(UNUSED const struct json_member *m, const void *slot)
 {
-	(void)m;
 	return *(const int *)slot < 0;
 }
 

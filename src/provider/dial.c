@@ -117,6 +117,5 @@ int compute_dial(struct provider *p, const struct dial *dial, int *ret_fd, struc
 	(void)FAIL(err, ERROR_UNAVAILABLE, "nothing listens on port %u of sandbox '%s'", dial->port,
 	           dial->id);
 	err->sys_errno = ECONNREFUSED;
-	error_hint(err, "start a server there, on 127.0.0.1, 0.0.0.0 or ::");
-	return -1;
+	return FAIL_HINT(err, "start a server there, on 127.0.0.1, 0.0.0.0 or ::");
 }

@@ -145,8 +145,7 @@ int host_limits_check_address_space(struct error *err)
 	           "each process of the server and of its sandboxes may have %llu MiB of address "
 	           "space: under load it has fewer threads, and node or java may not start",
 	           mib);
-	error_hint(err, "%s", ADDRESS_SPACE_CURE);
-	return -1;
+	return FAIL_HINT(err, "%s", ADDRESS_SPACE_CURE);
 }
 
 static void hint_tasks(const struct task_room *room, struct error *err)

@@ -32,7 +32,6 @@ int uplink_check(struct error *err)
 	(void)FAIL(err, ERROR_UNAVAILABLE,
 	           "this host has no default route: sandboxes with internet can be made, and reach "
 	           "nothing outside of it");
-	error_hint(err, "nothing needs to be done on a host without internet; else give it a "
-	                "default route: sandboxes use it without a restart");
-	return -1;
+	return FAIL_HINT(err, "nothing needs to be done on a host without internet; else give it a "
+	                      "default route: sandboxes use it without a restart");
 }

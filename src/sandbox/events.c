@@ -107,7 +107,7 @@ int event_pattern_check(const char *pattern, struct error *err)
 		if (event_pattern_matches(pattern, kinds[i]))
 			return 0;
 	(void)FAIL(err, ERROR_INVALID, "unknown kind of event '%.*s'", EVENT_PATTERN_MAX, pattern);
-	error_hint(err,
-	           "use a kind of docs/use/events.md such as sandbox.started, or sandbox.*, or *");
-	return -1;
+	return FAIL_HINT(
+	        err,
+	        "use a kind of docs/use/events.md such as sandbox.started, or sandbox.*, or *");
 }

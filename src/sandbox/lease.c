@@ -50,12 +50,11 @@ int lease_key_check(const char *key, struct error *err)
 	    !has_dot_part(text))
 		return 0;
 	(void)FAIL(err, ERROR_INVALID, "not a valid lease key");
-	error_hint(
+	return FAIL_HINT(
 	        err,
 	        "use 1 to %d bytes of UTF-8 without control characters and without a part '.' or "
 	        "'..', such as 'workspace:42:agent'",
 	        LEASE_KEY_MAX);
-	return -1;
 }
 
 /* ---- sessions ---- */

@@ -26,9 +26,9 @@ static bool is_within(const char *path, const char *folder)
 static int refuse_path(const char *path, struct error *err)
 {
 	error_set(err, ERROR_INVALID, 0, HERE, "'%.80s' is not a path for a volume", path);
-	error_hint(err, "an absolute path of at most %d bytes, without '..', such as /workspace",
-	           SANDBOX_MOUNT_PATH_MAX);
-	return -1;
+	return FAIL_HINT(err,
+	                 "an absolute path of at most %d bytes, without '..', such as /workspace",
+	                 SANDBOX_MOUNT_PATH_MAX);
 }
 
 static bool are_names(const char *path)
@@ -70,9 +70,9 @@ int sandbox_mount_subpath_check(const char *subpath, struct error *err)
 	    are_names(subpath))
 		return 0;
 	error_set(err, ERROR_INVALID, 0, HERE, "'%.80s' is not a folder of a volume", subpath);
-	error_hint(err, "a relative path of at most %d bytes, without '..', such as users/alice",
-	           SANDBOX_MOUNT_PATH_MAX);
-	return -1;
+	return FAIL_HINT(err,
+	                 "a relative path of at most %d bytes, without '..', such as users/alice",
+	                 SANDBOX_MOUNT_PATH_MAX);
 }
 
 static int check_pair(const struct sandbox_mount *a, const struct sandbox_mount *b,

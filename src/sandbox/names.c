@@ -45,9 +45,9 @@ int sandbox_name_check(const char *name, struct error *err)
 
 		if (!is_alphanumeric(name[i]) && (at_edge || !strchr("._-", name[i]))) {
 			error_set(err, ERROR_INVALID, 0, HERE, "name '%s' is not valid", name);
-			error_hint(err, "letters, digits, '.', '_' and '-', with a letter or digit "
-			                "at both ends");
-			return -1;
+			return FAIL_HINT(
+			        err, "letters, digits, '.', '_' and '-', with a letter or digit "
+			             "at both ends");
 		}
 	}
 	return 0;

@@ -64,10 +64,9 @@ int sandbox_state_parse(const char *name, enum sandbox_state *ret, struct error 
 		}
 	}
 	error_set(err, ERROR_INVALID, 0, HERE, "unknown state '%.40s'", name);
-	error_hint(err,
-	           "pending, creating, started, paused, stopping, stopped, archived, deleting, "
-	           "deleted or failed");
-	return -1;
+	return FAIL_HINT(
+	        err, "pending, creating, started, paused, stopping, stopped, archived, deleting, "
+	             "deleted or failed");
 }
 
 bool sandbox_state_can_move(enum sandbox_state from, enum sandbox_state to)

@@ -48,9 +48,9 @@ static int parse_keys(struct span text, const char *path, struct seal_keys *ret,
 		if (!parse_line(line, &ret->items[ret->count])) {
 			(void)FAIL(err, ERROR_INVALID, "'%s': line %zu is not a key", path,
 			           ret->count + 1);
-			error_hint(err, "a line is %d letters, a space and %d hexadecimal digits",
-			           KEY_NAME_SIZE, 2 * KEY_BYTES);
-			return -1;
+			return FAIL_HINT(err,
+			                 "a line is %d letters, a space and %d hexadecimal digits",
+			                 KEY_NAME_SIZE, 2 * KEY_BYTES);
 		}
 		ret->count++;
 	}
@@ -68,8 +68,7 @@ static int check_mode(int fd, const char *path, struct stat *ret, struct error *
 	if ((ret->st_mode & 077) == 0)
 		return 0;
 	(void)FAIL(err, ERROR_FORBIDDEN, "users other than its owner can access '%s'", path);
-	error_hint(err, "chmod 600, and consider that others may have read it");
-	return -1;
+	return FAIL_HINT(err, "chmod 600, and consider that others may have read it");
 }
 
 int keys_read(const char *path, struct seal_keys *ret, struct error *err)

@@ -155,9 +155,9 @@ int seal_add_key(struct seal *s, struct error *err)
 	if (strcmp(before, key.name) != 0)
 		return 0;
 	(void)FAIL(err, ERROR_LIMIT, "the key file has %d keys already", KEYS_MAX);
-	error_hint(err, "earlier rotations did not finish; the log names the values that they "
-	                "could not open");
-	return -1;
+	return FAIL_HINT(err,
+	                 "earlier rotations did not finish; the log names the values that they "
+	                 "could not open");
 }
 
 int seal_drop_keys(struct seal *s, struct error *err)
@@ -235,9 +235,9 @@ int seal_open_text(struct seal *s, struct arena *a, const char *bound, const cha
 	if (!find_key(s, sealed + strlen(PREFIX), &key)) {
 		(void)FAIL(err, ERROR_UNAVAILABLE, "sealed with the unknown key '%.*s'",
 		           KEY_NAME_SIZE, sealed + strlen(PREFIX));
-		error_hint(err,
-		           "servers that share a database must share the file of secret_key_file");
-		return -1;
+		return FAIL_HINT(
+		        err,
+		        "servers that share a database must share the file of secret_key_file");
 	}
 	text = arena_alloc(a, size - NONCE_SIZE - TAG_SIZE + 1);
 	result = crypto_aead_xchacha20poly1305_ietf_decrypt(

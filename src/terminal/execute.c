@@ -130,9 +130,8 @@ static int await_mark(struct window_command *r, struct span *pending, int64_t de
 	}
 }
 
-static bool is_prompt(struct window_command *r, const struct prompt_mark *mark)
+static bool is_prompt(UNUSED struct window_command *r, const struct prompt_mark *mark)
 {
-	(void)r;
 	return mark->kind == 'B';
 }
 
@@ -152,10 +151,8 @@ static bool is_end(struct window_command *r, const struct prompt_mark *mark)
 	return mark->kind == 'D' && is_mine(r, mark);
 }
 
-static bool is_nothing(struct window_command *r, const struct prompt_mark *mark)
+static bool is_nothing(UNUSED struct window_command *r, UNUSED const struct prompt_mark *mark)
 {
-	(void)r;
-	(void)mark;
 	return false;
 }
 
@@ -190,8 +187,7 @@ static int still_busy(struct window_command *r, struct error *err)
 {
 	(void)FAIL(err, ERROR_CONFLICT, "what runs in window '%s' does not give way",
 	           r->at->window);
-	error_hint(err, "close the window, or use another");
-	return -1;
+	return FAIL_HINT(err, "close the window, or use another");
 }
 
 static int fail_closed(const struct window_command *r, struct error *err)
@@ -218,8 +214,7 @@ static int cancel_command(struct window_command *r, struct span *pending, struct
 
 	if (r->what->keep) {
 		(void)FAIL(err, ERROR_CONFLICT, "something runs in window '%s'", r->at->window);
-		error_hint(err, "wait for it, or let it be cancelled");
-		return -1;
+		return FAIL_HINT(err, "wait for it, or let it be cancelled");
 	}
 	r->cancelled = true;
 	for (size_t i = 0; i < COUNT_OF(signals); i++) {
@@ -281,8 +276,7 @@ static int refuse_open_line(struct window_command *r, struct span *pending, stru
 	     err->code != ERROR_TIMEOUT))
 		return -1;
 	(void)FAIL(err, ERROR_INVALID, "the command is not complete");
-	error_hint(err, "a quote, a bracket, a block or a here-document is left open");
-	return -1;
+	return FAIL_HINT(err, "a quote, a bracket, a block or a here-document is left open");
 }
 
 /* Types the line and waits for its begin. */
@@ -303,8 +297,7 @@ static int begin_command(struct window_command *r, struct span *pending, struct 
 	if (result < 0 && err->code == ERROR_TIMEOUT) {
 		(void)FAIL(err, ERROR_CONFLICT, "the shell of window '%s' does not take commands",
 		           r->at->window);
-		error_hint(err, "close the window, or use another");
-		return -1;
+		return FAIL_HINT(err, "close the window, or use another");
 	}
 	if (result < 0)
 		return -1;
@@ -444,10 +437,9 @@ static int check_shell(const struct window_command *r, struct error *err)
 		return 0;
 	(void)FAIL(err, ERROR_UNSUPPORTED, "window '%s' has no bash of ours to run commands in",
 	           r->at->window);
-	error_hint(err,
-	           "type keys, or use a window that was opened without a command, in a sandbox "
-	           "that has bash");
-	return -1;
+	return FAIL_HINT(
+	        err, "type keys, or use a window that was opened without a command, in a sandbox "
+	             "that has bash");
 }
 
 int terminal_execute(const struct terminal_at *at, struct arena *a,

@@ -89,8 +89,8 @@ static bool *modifier_of(struct key *key, const char *at)
 static int refuse_key(const char *name, struct error *err)
 {
 	(void)FAIL(err, ERROR_INVALID, "there is no key '%.40s'", name);
-	error_hint(err, "C-, M- and S- stand before a character or a key such as Up, Enter, F5");
-	return -1;
+	return FAIL_HINT(err,
+	                 "C-, M- and S- stand before a character or a key such as Up, Enter, F5");
 }
 
 int key_parse(const char *name, struct key *ret, struct error *err)

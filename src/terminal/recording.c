@@ -230,8 +230,7 @@ static int check_recording(struct terminals *t, const char *project_id, struct e
 	if (count < RECORDINGS_MAX)
 		return 0;
 	(void)FAIL(err, ERROR_LIMIT, "the project has %d recordings", RECORDINGS_MAX);
-	error_hint(err, "delete some of them");
-	return -1;
+	return FAIL_HINT(err, "delete some of them");
 }
 
 int terminal_record(const struct terminal_at *at, const char *project_id,

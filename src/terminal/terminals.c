@@ -93,8 +93,7 @@ int terminal_wait_begin(struct terminals *t, struct error *err)
 	terminal_wait_end(t);
 	(void)FAIL(err, ERROR_UNAVAILABLE, "%u calls wait for terminals already",
 	           t->options.waits_max);
-	error_hint(err, "try again, and wait less long");
-	return -1;
+	return FAIL_HINT(err, "try again, and wait less long");
 }
 
 void terminal_wait_end(struct terminals *t)

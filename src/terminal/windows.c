@@ -23,9 +23,8 @@ int terminal_name_check(const char *name, struct error *err)
 	    strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") !=
 	            size) {
 		(void)FAIL(err, ERROR_INVALID, "'%.40s' is no name for a window", name);
-		error_hint(err, "1 to %d of letters, digits, '.', '_' and '-', no dot first",
-		           TERMINAL_NAME_MAX);
-		return -1;
+		return FAIL_HINT(err, "1 to %d of letters, digits, '.', '_' and '-', no dot first",
+		                 TERMINAL_NAME_MAX);
 	}
 	return 0;
 }
@@ -221,8 +220,7 @@ static int open_locked(const struct terminal_at *at, struct arena *a,
 	if (g->count >= TERMINAL_WINDOWS_MAX) {
 		(void)FAIL(err, ERROR_LIMIT, "the sandbox has %d windows already",
 		           TERMINAL_WINDOWS_MAX);
-		error_hint(err, "close one of them");
-		return -1;
+		return FAIL_HINT(err, "close one of them");
 	}
 	if (make_window(at, a, open, ret, err) < 0 ||
 	    (open->record_for && terminal_record(at, open->record_for, ret, err) < 0))

@@ -190,8 +190,7 @@ int tool_decide_approval(struct store *store, struct arena *a, const struct tool
 		return -1;
 	if (d->approves && strcmp(r.key_id, d->key_id) == 0) {
 		(void)FAIL(err, ERROR_FORBIDDEN, "the key that made the call cannot approve it");
-		error_hint(err, "approve it with another key");
-		return -1;
+		return FAIL_HINT(err, "approve it with another key");
 	}
 	if (store_approval_decide(store, &decision, err) < 0)
 		return -1;

@@ -22,11 +22,10 @@ static void exec_output_done(struct exec_output *g)
 	head_tail_done(&g->out[1]);
 }
 
-static int on_output(void *context, const struct agent_output *o, struct error *err)
+static int on_output(void *context, const struct agent_output *o, UNUSED struct error *err)
 {
 	struct exec_output *g = context;
 
-	(void)err;
 	if (g->call->on_progress)
 		g->call->on_progress(g->call->progress_context, o->bytes);
 	head_tail_add(&g->both, g->both.total, o->bytes);

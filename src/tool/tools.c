@@ -95,6 +95,5 @@ int tool_resolve_path(const struct tool_call *call, const char *path, struct age
 	ret->flags |= AGENT_PATH_BENEATH;
 	if (path_check_relative(call->arena, span_of(path ? path : "."), &ret->path, err) == 0)
 		return 0;
-	error_hint(err, "paths are relative to the workspace, such as src/main.c");
-	return -1;
+	return FAIL_HINT(err, "paths are relative to the workspace, such as src/main.c");
 }

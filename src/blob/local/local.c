@@ -75,8 +75,7 @@ static int open_local(const char *location, struct blob_store **ret, struct erro
 		return FAIL_ERRNO(err, "open the blob store '%.150s'", location);
 	if (faccessat(fd, ".", R_OK | W_OK | X_OK, AT_EACCESS) < 0) {
 		(void)FAIL_ERRNO(err, "write to the blob store '%.150s'", location);
-		error_hint(err, "it must belong to the user that the server runs as");
-		return -1;
+		return FAIL_HINT(err, "it must belong to the user that the server runs as");
 	}
 	remove_abandoned_files(fd);
 	l = calloc(1, sizeof(*l));

@@ -84,10 +84,9 @@ static int check_free_descriptors(unsigned wanted, struct error *err)
 	error_set(err, ERROR_UNAVAILABLE, EMFILE, HERE,
 	          "the broker has %u of at most %u files open: another sandbox needs up to %d more",
 	          open_count, limit_of_files, FOR_ONE);
-	error_hint(err,
-	           "raise the limit of open files: LimitNOFILE=65536 in the unit, or ulimit -n "
-	           "65536");
-	return -1;
+	return FAIL_HINT(
+	        err, "raise the limit of open files: LimitNOFILE=65536 in the unit, or ulimit -n "
+	             "65536");
 }
 
 int descriptors_check(struct error *err)

@@ -149,9 +149,8 @@ static int enter_mounts(struct error *err)
 {
 	if (unshare(CLONE_NEWNS) < 0) {
 		(void)FAIL_ERRNO(err, "make a mount namespace");
-		error_hint(err, "start the server as root with CAP_SYS_ADMIN and every other "
-		                "capability; a container needs --privileged");
-		return -1;
+		return FAIL_HINT(err, "start the server as root with CAP_SYS_ADMIN and every other "
+		                      "capability; a container needs --privileged");
 	}
 	if (mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0) {
 		int why = errno;

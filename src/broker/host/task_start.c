@@ -155,8 +155,7 @@ static int take_report(int fd, int64_t deadline, struct task_result *ret, struct
 		          report.code < ERROR_CODE_COUNT ? (enum error_code)report.code
 		                                         : ERROR_SYSTEM,
 		          (int)report.sys_errno, HERE, "%s", report.text);
-		error_hint(err, "%s", report.hint);
-		return -1;
+		return FAIL_HINT(err, "%s", report.hint);
 	}
 	if (ret)
 		*ret = report.result;

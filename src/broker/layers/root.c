@@ -24,8 +24,7 @@ static int open_lower(const struct host *host, const struct root_options *root, 
 	if (strcmp(root->template_name, "host") == 0) {
 		if (layer_open(host->layers[LAYER_ROOT], "", &options, ret_fd, err) == 0)
 			return 0;
-		error_hint(err, "the template 'host' needs Linux 6.3");
-		return -1;
+		return FAIL_HINT(err, "the template 'host' needs Linux 6.3");
 	}
 	(void)snprintf(path, sizeof(path), "%s/rootfs", root->template_name);
 	if (faccessat(host->folders[FOLDER_TEMPLATES], path, F_OK, AT_SYMLINK_NOFOLLOW) < 0)

@@ -116,8 +116,7 @@ int layer_stack_put(struct layer_stack *ret, const char *top, const struct layer
 	if (below->count == LAYER_STACK_MAX) {
 		(void)FAIL(err, ERROR_LIMIT, "it lies on %d snapshots already, which is the most",
 		           LAYER_STACK_MAX);
-		error_hint(err, "make a new sandbox from an older snapshot, or restore one");
-		return -1;
+		return FAIL_HINT(err, "make a new sandbox from an older snapshot, or restore one");
 	}
 	ret->count = below->count + 1;
 	memcpy(ret->ids[0], top, sizeof(ret->ids[0]));

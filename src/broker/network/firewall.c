@@ -204,8 +204,7 @@ static int wait_nft(pid_t pid, int out, struct buf *text, struct error *err)
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 127) {
 		(void)FAIL(err, ERROR_UNSUPPORTED,
 		           "internet for sandboxes needs the program nft (package nftables)");
-		error_hint(err, "install the package nftables");
-		return -1;
+		return FAIL_HINT(err, "install the package nftables");
 	}
 	if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
 		struct span said = buf_span(text);
@@ -214,9 +213,9 @@ static int wait_nft(pid_t pid, int out, struct buf *text, struct error *err)
 			said.size--;
 		(void)FAIL(err, ERROR_UNSUPPORTED, "internet for sandboxes: nft said: %.*s",
 		           said.size > 160 ? 160 : (int)said.size, said.data);
-		error_hint(err, "run 'nft list ruleset' as root on the host: nft and the module "
-		                "nf_tables have to work");
-		return -1;
+		return FAIL_HINT(err,
+		                 "run 'nft list ruleset' as root on the host: nft and the module "
+		                 "nf_tables have to work");
 	}
 	return 0;
 }

@@ -150,8 +150,7 @@ static int refuse_resume(const struct disk_count *count, struct error *err)
 	          " MiB in %" PRIu64,
 	          count->id, count->used.bytes >> 20, count->used.inodes, count->limit.bytes >> 20,
 	          count->limit.inodes);
-	error_hint(err, "stop it, give it more disk_mb and start it, or delete it");
-	return -1;
+	return FAIL_HINT(err, "stop it, give it more disk_mb and start it, or delete it");
 }
 
 int disk_watch_resume(struct broker *b, const char *id, struct error *err)

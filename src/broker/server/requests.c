@@ -27,7 +27,8 @@ static void send_ok(const struct request_context *c)
 	server_send(c->broker, c->reply.connection, BROKER_OK, broker_ok_shape, &ok);
 }
 
-static int run_hello(const struct request_context *c, const void *request, struct error *err)
+static int run_hello(const struct request_context *c, UNUSED const void *request,
+                     UNUSED struct error *err)
 {
 	const struct host *host = &c->broker->host;
 	struct broker_welcome welcome = {.request = c->reply.request,
@@ -38,8 +39,6 @@ static int run_hello(const struct request_context *c, const void *request, struc
 	                                 .cgroup = host->cgroups.ops->name,
 	                                 .can_pause = host->cgroups.can_freeze};
 
-	(void)request;
-	(void)err;
 	server_send(c->broker, c->reply.connection, BROKER_WELCOME, broker_welcome_shape, &welcome);
 	disk_watch_greet(c->broker, c->reply.connection);
 	return 0;
@@ -220,9 +219,9 @@ static int run_volume(const struct request_context *c, const void *request, stru
 	return volume_start(c->broker, &c->reply, request, err);
 }
 
-static int run_volumes(const struct request_context *c, const void *request, struct error *err)
+static int run_volumes(const struct request_context *c, UNUSED const void *request,
+                       struct error *err)
 {
-	(void)request;
 	if (volume_each(&c->broker->host, send_name, (void *)(uintptr_t)c, err) < 0)
 		return -1;
 	send_ok(c);

@@ -188,8 +188,7 @@ static int refuse_moved(const struct attachment *a, struct error *err)
 {
 	error_set(err, ERROR_CONFLICT, 0, HERE, "the volume at '%.120s' was moved inside",
 	          a->mount.path);
-	error_hint(err, "move it back, or stop the sandbox first");
-	return -1;
+	return FAIL_HINT(err, "move it back, or stop the sandbox first");
 }
 
 /* ---- in ---- */
@@ -211,8 +210,7 @@ static int check_attached(const struct attachment *a, const struct attached_volu
 	error_set(err, ERROR_CONFLICT, 0, HERE, "the volume is at '%.120s' already, %s%s",
 	          a->mount.path, there->is_whole ? "the whole of it" : "a folder of it",
 	          there->is_read_only ? ", read-only" : "");
-	error_hint(err, "detach it first");
-	return -1;
+	return FAIL_HINT(err, "detach it first");
 }
 
 int attach_volume(const struct host *host, const struct attachment *a, struct error *err)
@@ -257,8 +255,8 @@ static int refuse_busy(const struct attachment *a, struct error *err)
 	          "something inside uses the volume at '%.120s': a file of it is open, or it is "
 	          "somebody's current folder",
 	          a->mount.path);
-	error_hint(err, "end that first, or say force=true: what is open stays so until closed");
-	return -1;
+	return FAIL_HINT(err,
+	                 "end that first, or say force=true: what is open stays so until closed");
 }
 
 /* The mount is removed by its name in a folder that is held open: the kernel lets no process

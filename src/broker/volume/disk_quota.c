@@ -15,8 +15,8 @@ static int require_image(struct host *host, struct error *err)
 		return 0;
 	(void)FAIL(err, ERROR_UNSUPPORTED,
 	           "disk_quota image: this host has no mkfs.ext4 or no /dev/loop-control");
-	error_hint(err, "install e2fsprogs and load the module loop; or set disk_quota to auto");
-	return -1;
+	return FAIL_HINT(err,
+	                 "install e2fsprogs and load the module loop; or set disk_quota to auto");
 }
 
 static int require_project(struct host *host, struct error *err)

@@ -158,8 +158,7 @@ static int check_room(struct fleet *f, const char *project_id, int64_t size, str
 		return 0;
 	(void)FAIL(err, ERROR_LIMIT, "the project has more than %d GiB of files for builds",
 	           (int)(PROJECT_BYTES_MAX >> 30));
-	error_hint(err, "they go a day after they were last used");
-	return -1;
+	return FAIL_HINT(err, "they go a day after they were last used");
 }
 
 int fleet_build_files_keep(struct build_files *files, const char *project_id, const char *hash,
@@ -200,8 +199,7 @@ int build_files_open(const struct build *b, const char *hash, int *ret_fd, struc
 	if (errno != ENOENT)
 		return FAIL_ERRNO(err, "open the files '%.12s…'", hash);
 	(void)FAIL(err, ERROR_NOT_FOUND, "the files '%.12s…' are not on this server", hash);
-	error_hint(err, "put them first: PUT /api/sandbox/templates/builds/files/HASH");
-	return -1;
+	return FAIL_HINT(err, "put them first: PUT /api/sandbox/templates/builds/files/HASH");
 }
 
 static void remove_old(int folder, const char *name, const struct stat *status,

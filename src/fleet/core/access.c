@@ -82,6 +82,5 @@ int fleet_access_port(const struct fleet *fleet, const struct sandbox_record *r,
 		return FAIL(err, ERROR_FORBIDDEN,
 		            "the ports of this sandbox want its traffic access token");
 	(void)FAIL(err, ERROR_UNAUTHENTICATED, "this preview is not open to everybody");
-	error_hint(err, "come by a link of 'atoll preview', or send a key");
-	return -1;
+	return FAIL_HINT(err, "come by a link of 'atoll preview', or send a key");
 }

@@ -22,8 +22,7 @@ static int check_key(const char *key, struct error *err)
 	if (size > 0 && size <= ONCE_KEY_MAX)
 		return 0;
 	(void)FAIL(err, ERROR_INVALID, "Idempotency-Key: not a key");
-	error_hint(err, "1 to %d visible ASCII characters, such as a UUID", ONCE_KEY_MAX);
-	return -1;
+	return FAIL_HINT(err, "1 to %d visible ASCII characters, such as a UUID", ONCE_KEY_MAX);
 }
 
 static struct once_record record_of(const struct fleet_once *once, const char *id)
@@ -87,8 +86,7 @@ static int try_begin(struct fleet *f, struct arena *a, const struct fleet_once *
 	if (memcmp(seen.hash, r.hash, sizeof(r.hash)) != 0) {
 		(void)FAIL(err, ERROR_CONFLICT,
 		           "Idempotency-Key: '%.100s' came with another body before", once->key);
-		error_hint(err, "a new request needs a new key");
-		return -1;
+		return FAIL_HINT(err, "a new request needs a new key");
 	}
 	if (is_made(&seen)) {
 		*ret = (struct fleet_once_found){.id = seen.sandbox_id, .created = seen.created};
@@ -128,8 +126,7 @@ int fleet_once_begin(struct fleet *fleet, struct arena *a, const struct fleet_on
 			           "Idempotency-Key: the first request with '%.100s' is still "
 			           "being worked on",
 			           once->key);
-			error_hint(err, "ask again");
-			return -1;
+			return FAIL_HINT(err, "ask again");
 		}
 		if (once->parks) {
 			(void)FAIL(err, ERROR_UNAVAILABLE,

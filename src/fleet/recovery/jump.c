@@ -120,9 +120,9 @@ int jump_check(struct fleet *f, struct error *err)
 	           "the machine's clock went forward by %" PRId64
 	           " s: nothing that is kept for a time is removed for %" PRId64 " s more",
 	           (int64_t)atomic_load(&f->pairing->jump.back_ms) / 1000, left_ms / 1000);
-	error_hint(err, "if the clock is wrong, set it right before that (timedatectl); if it is "
-	                "right, nothing needs to be done");
-	return -1;
+	return FAIL_HINT(err,
+	                 "if the clock is wrong, set it right before that (timedatectl); if it is "
+	                 "right, nothing needs to be done");
 }
 
 /* ---- jumps ---- */

@@ -70,9 +70,9 @@ int pairing_read_file(const struct fleet *f, struct pairing_file *ret, struct er
 		return 1;
 	(void)FAIL(err, ERROR_INVALID, "'%s/" FOLDER "/" FILE_NAME "' is malformed",
 	           pairing_folder_path(f));
-	error_hint(err, "remove it when you know that the store is the right one: the next start "
-	                "writes it again");
-	return -1;
+	return FAIL_HINT(err,
+	                 "remove it when you know that the store is the right one: the next start "
+	                 "writes it again");
 }
 
 int pairing_write_file(const struct fleet *f, struct error *err)

@@ -67,14 +67,13 @@ static int check_may_share(const struct fleet *f, const struct sandbox_record *r
 {
 	if (!f->config->preview_secret[0]) {
 		(void)FAIL(err, ERROR_CONFLICT, "this server shares no previews");
-		error_hint(err, "set SANDBOX_PREVIEW_SECRET (--preview-secret) and start it again");
-		return -1;
+		return FAIL_HINT(
+		        err, "set SANDBOX_PREVIEW_SECRET (--preview-secret) and start it again");
 	}
 	if (!r->preview_public) {
 		(void)FAIL(err, ERROR_CONFLICT, "previews of sandbox '%s' are private", r->id);
-		error_hint(err,
-		           "PATCH .../preview with {\"public\":true}, or ask for a private link");
-		return -1;
+		return FAIL_HINT(
+		        err, "PATCH .../preview with {\"public\":true}, or ask for a private link");
 	}
 	return 0;
 }
@@ -105,8 +104,7 @@ int fleet_grant_make(struct fleet *fleet, const struct sandbox_record *r,
 static int refuse_grant(struct error *err)
 {
 	(void)FAIL(err, ERROR_NOT_FOUND, "this link is not valid, or not any more");
-	error_hint(err, "ask whoever gave it to you for another one");
-	return -1;
+	return FAIL_HINT(err, "ask whoever gave it to you for another one");
 }
 
 int fleet_grant_read(struct fleet *fleet, struct span text, int64_t now, struct fleet_grant *ret,

@@ -178,15 +178,13 @@ static int find_uplink(struct fleet *f, struct error *err)
 	return uplink_check(err);
 }
 
-static int find_address_space(struct fleet *f, struct error *err)
+static int find_address_space(UNUSED struct fleet *f, struct error *err)
 {
-	(void)f;
 	return host_limits_check_address_space(err);
 }
 
-static int find_tasks(struct fleet *f, struct error *err)
+static int find_tasks(UNUSED struct fleet *f, struct error *err)
 {
-	(void)f;
 	return host_limits_check_tasks(err);
 }
 

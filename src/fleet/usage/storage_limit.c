@@ -66,8 +66,7 @@ static int refuse_growth(const struct storage_claim *claim, const struct project
 	           (long long)round_up_mib(used->templates),
 	           (long long)round_up_mib(used->snapshots), (long long)round_up_mib(used->backups),
 	           (long long)round_up_mib(used->volumes), (long long)(limit / MIB));
-	error_hint(err, "delete some of these, or have storage_max_mb of the project raised");
-	return -1;
+	return FAIL_HINT(err, "delete some of these, or have storage_max_mb of the project raised");
 }
 
 /* The remaining bytes: INT64_MAX without a limit. */

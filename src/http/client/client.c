@@ -66,12 +66,11 @@ static int status_of(CURL *curl)
 	return (int)status;
 }
 
-static size_t on_answer_bytes(char *data, size_t one, size_t size, void *user)
+static size_t on_answer_bytes(char *data, UNUSED size_t one, size_t size, void *user)
 {
 	struct http_transfer *t = user;
 	int status = status_of(t->curl);
 
-	(void)one;
 	if (t->call->on_body && status >= 200 && status < 300) {
 		t->cut = !t->call->on_body(t->call->context, (struct span){data, size});
 		return t->cut ? CURL_WRITEFUNC_ERROR : size;
@@ -80,12 +79,11 @@ static size_t on_answer_bytes(char *data, size_t one, size_t size, void *user)
 	return t->answer.body.overflowed ? CURL_WRITEFUNC_ERROR : size;
 }
 
-static size_t on_body_wanted(char *room, size_t one, size_t size, void *user)
+static size_t on_body_wanted(char *room, UNUSED size_t one, size_t size, void *user)
 {
 	struct http_transfer *t = user;
 	ssize_t count;
 
-	(void)one;
 	do {
 		count = read(t->call->body_fd, room, size);
 	} while (count < 0 && errno == EINTR);
@@ -107,13 +105,11 @@ static int on_body_again(void *user, curl_off_t offset, int origin)
 	return CURL_SEEKFUNC_OK;
 }
 
-static int on_curl_progress(void *user, curl_off_t receive_all, curl_off_t received,
-                            curl_off_t send_all, curl_off_t sent)
+static int on_curl_progress(void *user, UNUSED curl_off_t receive_all, curl_off_t received,
+                            UNUSED curl_off_t send_all, curl_off_t sent)
 {
 	struct http_transfer *t = user;
 
-	(void)receive_all;
-	(void)send_all;
 	t->call->on_progress(t->call->context, sent, received);
 	return 0;
 }

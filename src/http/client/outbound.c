@@ -55,8 +55,7 @@ static int check_host(const char *url, const char *host, struct error *err)
 	    !is_local_name(host))
 		return 0;
 	(void)FAIL(err, ERROR_FORBIDDEN, "'%.100s' is an address of the server's own network", url);
-	error_hint(err, "the option webhook_allow_private lets the server call such");
-	return -1;
+	return FAIL_HINT(err, "the option webhook_allow_private lets the server call such");
 }
 
 static int check_parts(CURLU *parts, const char *url, bool allow_private, struct error *err)
@@ -110,12 +109,12 @@ struct outbound_call {
 };
 
 /* The address is the one that will be connected to. */
-static curl_socket_t open_socket(void *context, curlsocktype purpose, struct curl_sockaddr *address)
+static curl_socket_t open_socket(void *context, UNUSED curlsocktype purpose,
+                                 struct curl_sockaddr *address)
 {
 	struct outbound_call *call = context;
 	int fd;
 
-	(void)purpose;
 	if (!call->post->allow_private && !address_is_public(&address->addr)) {
 		call->refused = true;
 		return CURL_SOCKET_BAD;
@@ -124,11 +123,10 @@ static curl_socket_t open_socket(void *context, curlsocktype purpose, struct cur
 	return fd < 0 ? CURL_SOCKET_BAD : fd;
 }
 
-static size_t on_answer(char *data, size_t one, size_t size, void *context)
+static size_t on_answer(char *data, UNUSED size_t one, size_t size, void *context)
 {
 	struct outbound_call *call = context;
 
-	(void)one;
 	call->answered += size;
 	if (call->post->answer)
 		buf_add(call->post->answer, data, size);
@@ -136,15 +134,11 @@ static size_t on_answer(char *data, size_t one, size_t size, void *context)
 	return call->cut ? CURL_WRITEFUNC_ERROR : size;
 }
 
-static int on_progress(void *context, curl_off_t receive_all, curl_off_t received,
-                       curl_off_t send_all, curl_off_t sent)
+static int on_progress(void *context, UNUSED curl_off_t receive_all, UNUSED curl_off_t received,
+                       UNUSED curl_off_t send_all, UNUSED curl_off_t sent)
 {
 	const struct outbound_call *call = context;
 
-	(void)receive_all;
-	(void)received;
-	(void)send_all;
-	(void)sent;
 	return call->post->cancelled && atomic_load(call->post->cancelled);
 }
 

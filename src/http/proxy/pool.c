@@ -92,11 +92,10 @@ static void close_idle(struct idle_upstream *w)
 }
 
 /* The connection has ended or has bytes without a request. */
-static void on_ready(void *context, uint32_t events)
+static void on_ready(void *context, UNUSED uint32_t events)
 {
 	struct idle_upstream *w = context;
 
-	(void)events;
 	drop_idle(w);
 }
 

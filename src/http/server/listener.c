@@ -127,11 +127,10 @@ static void accept_clients(struct http_listener *listener)
 	}
 }
 
-static void on_listener_ready(void *context, uint32_t events)
+static void on_listener_ready(void *context, UNUSED uint32_t events)
 {
 	struct http_listener *listener = context;
 
-	(void)events;
 	accept_clients(listener);
 	server_bury(listener->server);
 }

@@ -30,6 +30,5 @@ int range_fail(const struct request *rq, const char *what, uint64_t whole, struc
 	rq->exchange->knows_whole = true;
 	rq->exchange->whole = whole;
 	(void)FAIL(err, ERROR_RANGE, "the range begins behind the end of the %s", what);
-	error_hint(err, "it has %" PRIu64 " bytes", whole);
-	return -1;
+	return FAIL_HINT(err, "it has %" PRIu64 " bytes", whole);
 }

@@ -35,12 +35,9 @@ static void free_bio(BIO **bio)
 }
 
 /* Encrypted keys are refused instead of prompting for a passphrase. */
-static int no_passphrase(char *out, int size, int is_writing, void *context)
+static int no_passphrase(UNUSED char *out, UNUSED int size, UNUSED int is_writing,
+                         UNUSED void *context)
 {
-	(void)out;
-	(void)size;
-	(void)is_writing;
-	(void)context;
 	return -1;
 }
 
@@ -85,13 +82,11 @@ static int use_key(SSL_CTX *ssl, struct span pem, struct error *err)
 #define OFFER const unsigned char *in, unsigned in_size
 
 /* The server speaks HTTP/1.1 only; a client whose ALPN list lacks it is refused. */
-static int choose_protocol(SSL *ssl, SELECTION, OFFER, void *context)
+static int choose_protocol(UNUSED SSL *ssl, SELECTION, OFFER, UNUSED void *context)
 {
 	static const unsigned char ours[] = "\x08http/1.1";
 	unsigned char *chosen = NULL;
 
-	(void)ssl;
-	(void)context;
 	if (SSL_select_next_proto(&chosen, out_size, ours, sizeof(ours) - 1, in, in_size) !=
 	    OPENSSL_NPN_NEGOTIATED)
 		return SSL_TLSEXT_ERR_ALERT_FATAL;

@@ -93,8 +93,7 @@ static int failed_reply(struct arena *a, struct span payload, struct error *err)
 	          failed.text);
 	/* The error's text already contains the message. */
 	err->sys_errno = (int)failed.sys_errno;
-	error_hint(err, "%s", failed.hint);
-	return -1;
+	return FAIL_HINT(err, "%s", failed.hint);
 }
 
 /* 1 = the call is over; 0 = more replies follow. */

@@ -83,8 +83,7 @@ static int check_supported(const struct e2b_network *n, struct error *err)
 			continue;
 		(void)FAIL(err, ERROR_UNSUPPORTED, "network.%s is not supported by this server",
 		           u->name);
-		error_hint(err, "%s", u->hint);
-		return -1;
+		return FAIL_HINT(err, "%s", u->hint);
 	}
 	return 0;
 }

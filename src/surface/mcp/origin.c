@@ -52,8 +52,7 @@ static struct span origin_name(const char *origin)
 static int refuse_header(const char *header, const char *value, struct error *err)
 {
 	(void)FAIL(err, ERROR_FORBIDDEN, "%s '%.100s' may not use this server", header, value);
-	error_hint(err, "a name that is right goes into the option hosts");
-	return -1;
+	return FAIL_HINT(err, "a name that is right goes into the option hosts");
 }
 
 int mcp_origin_check(const struct mcp_origin *o, struct error *err)
