@@ -384,22 +384,33 @@ def kill_and_wait(pids):
     wait_for(lambda: all(is_dead(pid) for pid in pids), what=lambda: f"the end of {[p for p in pids if not is_dead(p)]}")
 
 
+def process_state(pid):
+    """What it does at this moment, as far as the kernel tells."""
+    with contextlib.suppress(OSError, StopIteration):
+        folder = pathlib.Path(f"/proc/{pid}")
+        state = next(line for line in (folder / "status").read_text().splitlines() if line.startswith("State:"))
+        slot = re.search("/atoll/([sk][0-9]+)", (folder / "cgroup").read_text())
+        return f"{pid} {state[7:]} in {(folder / 'wchan').read_text()}, slot {slot and slot[1]}, {len(os.listdir(folder / 'fd'))} descriptors"
+    return f"{pid} gone"
+
+
 def end_abandoned():
-    """Ends the sandboxes that servers of this process have left behind, and tells of them: {data folder: pids of their agents}. Nothing
+    """Ends the sandboxes that servers of this process have left behind, and tells of them: {data folder: their agents}. Nothing
     else would end them, and no other server takes over their slots."""
     ended = [data for data, server in Server.begun.items() if server.process is None or server.process.poll() is not None]
 
     def living():
         found = {data: [pid for pid in Host(data).agents() if not is_dead(pid)] for data in ended}
         return {data: pids for data, pids in found.items() if pids}
-    # Agents of prewarmed sandboxes end a moment after their broker.
+    # Agents of prewarmed sandboxes end a moment after their broker. What is left behind lives for ever.
     with contextlib.suppress(AssertionError):
-        wait_for(lambda: not living(), 10)
+        wait_for(lambda: not living(), 30)
     found = living()
+    told = {data: [process_state(pid) for pid in pids] for data, pids in found.items()}
     for data in ended:
         kill_and_wait(found.get(data, ()))
         del Server.begun[data]
-    return found
+    return told
 
 
 class Host:
@@ -408,14 +419,21 @@ class Host:
     def __init__(self, data):
         self.data = str(data)
 
-    def agents(self):
-        """pids of the agents of this data folder's sandboxes, and of those that wait for one."""
-        chunks = set()
+    def chunks(self):
+        """Of slots: those that this data folder's server has claimed, or was the last to claim."""
+        found = set()
         for claim in pathlib.Path("/run/atoll/chunks").glob("*"):
             with contextlib.suppress(OSError):
                 if claim.read_text() == self.data:
-                    chunks.add(int(claim.name))
-        return [pid for pid, slot in agents().items() if slot is not None and slot // SLOTS in chunks]
+                    found.add(int(claim.name))
+        return found
+
+    def agents(self):
+        """pids of the agents of this data folder's sandboxes, and of those that wait for one."""
+        found = agents()
+        # Looked at last: another server that takes a chunk over says so before it has agents there.
+        chunks = self.chunks()
+        return [pid for pid, slot in found.items() if slot is not None and slot // SLOTS in chunks]
 
     def runs(self):
         return sorted(p for p in os.listdir(f"{self.data}/run/sandboxes")) \
