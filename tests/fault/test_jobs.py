@@ -46,7 +46,7 @@ def test_a_job_is_neither_lost_nor_told_twice(private_server, step):
     victim = server.pid_of("api")
     with contextlib.suppress(OSError, http.client.HTTPException):
         once(server, box, {"command": "sleep 0.2; echo ran >> ran; mkdir left; touch left/file; sleep 0.05; exit 4", "background": True, "artifacts": "left"})
-    atoll.wait_for(lambda: server.pid_of("api") not in (None, victim), 30, f"{step} kills the api process")
+    atoll.wait_for(lambda: atoll.is_dead(victim), 30, f"{step} kills the api process")
     server.environment.pop("ATOLL_FAULT")
     server.stop()
     server.start()
@@ -99,7 +99,7 @@ def test_a_message_is_never_sent_twice_by_itself_nor_lost_in_silence(private_ser
     with contextlib.suppress(OSError, http.client.HTTPException):
         once(server, box, {"command": "true", "background": True, "origin": {"type": "slack", "channel": "C1"}})
     sent = 1 if step == "job-message-sent" else 0
-    atoll.wait_for(lambda: server.pid_of("api") not in (None, victim), 30, f"{step} kills the api process")
+    atoll.wait_for(lambda: atoll.is_dead(victim), 30, f"{step} kills the api process")
     server.environment.pop("ATOLL_FAULT")
     server.stop()
     server.start()
