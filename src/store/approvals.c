@@ -6,7 +6,7 @@
 #include "store/query.h"
 #include "store/transaction_parts.h"
 
-WORDS_OF(approval_state, APPROVAL_STATE_COUNT)
+NAMES_OF(approval_state, APPROVAL_STATE_COUNT, "pending", "approved", "refused", "used")
 
 const struct column columns_of_approval_record[] = {
         TEXT_OF(approval_record, id),          TEXT_OF(approval_record, project_id),
@@ -38,13 +38,6 @@ const struct column columns_of_approval_decision[] = {
         WHOLE_OF(approval_decision, expires_at),
         END,
 };
-
-const char *approval_state_name(enum approval_state state)
-{
-	static const char *const names[] = {"pending", "approved", "refused", "used"};
-
-	return (unsigned)state < COUNT_OF(names) ? names[state] : "unknown";
-}
 
 struct approval_insertion {
 	const struct approval_record *record;

@@ -13,7 +13,8 @@
 #include "store/query.h"
 #include "store/transaction_parts.h"
 
-WORDS_OF(artifact_state, ARTIFACT_STATE_COUNT)
+NAMES_OF(artifact_state, ARTIFACT_STATE_COUNT, [ARTIFACT_MAKING] = "making",
+         [ARTIFACT_READY] = "ready", [ARTIFACT_REMOVING] = "removing")
 
 struct artifact_page {
 	const char *project_id, *sandbox_id, *run, *job;
@@ -82,17 +83,6 @@ const struct column columns_of_artifact_mark[] = {
 
 #define BATCH_MAX 100
 #define DETAIL_MAX 256
-
-const char *artifact_state_name(enum artifact_state state)
-{
-	static const char *const names[ARTIFACT_STATE_COUNT] = {
-	        [ARTIFACT_MAKING] = "making",
-	        [ARTIFACT_READY] = "ready",
-	        [ARTIFACT_REMOVING] = "removing",
-	};
-
-	return (unsigned)state < ARTIFACT_STATE_COUNT ? names[state] : "unknown";
-}
 
 static struct event_subject subject_of(const struct artifact_record *r)
 {

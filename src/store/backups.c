@@ -9,7 +9,8 @@
 #include "store/query.h"
 #include "store/transaction_parts.h"
 
-WORDS_OF(backup_state, BACKUP_REMOVING + 1)
+NAMES_OF(backup_state, BACKUP_REMOVING + 1, [BACKUP_MAKING] = "making", [BACKUP_READY] = "ready",
+         [BACKUP_FAILED] = "failed", [BACKUP_REMOVING] = "removing")
 
 struct backup_page {
 	const char *project_id, *holder_id, *node;
@@ -46,18 +47,6 @@ const struct column columns_of_backup_page[] = {
         POSITION_OF(backup_page, position),
         END,
 };
-
-const char *backup_state_name(enum backup_state state)
-{
-	static const char *const names[] = {
-	        [BACKUP_MAKING] = "making",
-	        [BACKUP_READY] = "ready",
-	        [BACKUP_FAILED] = "failed",
-	        [BACKUP_REMOVING] = "removing",
-	};
-
-	return (unsigned)state < COUNT_OF(names) ? names[state] : "unknown";
-}
 
 struct backup_insertion {
 	const struct backup_record *record;

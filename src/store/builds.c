@@ -10,7 +10,8 @@
 #include "store/pages.h"
 #include "store/query.h"
 
-WORDS_OF(build_state, BUILD_STATE_COUNT)
+NAMES_OF(build_state, BUILD_STATE_COUNT, [BUILD_WAITING] = "waiting", [BUILD_BUILDING] = "building",
+         [BUILD_READY] = "ready", [BUILD_ERROR] = "error", [BUILD_CANCELLED] = "cancelled")
 
 struct build_page {
 	const char *project_id, *name;
@@ -89,17 +90,6 @@ const struct column columns_of_build_cache_page[] = {
 };
 
 const struct column columns_of_snapshot_ref[] = {TEXT_OF(snapshot_ref, id), END};
-
-const char *build_state_name(enum build_state state)
-{
-	static const char *const names[BUILD_STATE_COUNT] = {
-	        [BUILD_WAITING] = "waiting",     [BUILD_BUILDING] = "building",
-	        [BUILD_READY] = "ready",         [BUILD_ERROR] = "error",
-	        [BUILD_CANCELLED] = "cancelled",
-	};
-
-	return state < BUILD_STATE_COUNT ? names[state] : "unknown";
-}
 
 /* ---- builds ---- */
 

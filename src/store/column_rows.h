@@ -27,6 +27,14 @@
 	{                                                                                          \
 		return choice##_name((enum choice)value);                                          \
 	}
+/* Defines choice_name, and the words. */
+#define NAMES_OF(choice, count, ...)                                                               \
+	const char *choice##_name(enum choice value)                                               \
+	{                                                                                          \
+		static const char *const names[(count)] = {__VA_ARGS__};                           \
+		return (unsigned)value < (count) ? names[value] : "unknown";                       \
+	}                                                                                          \
+	WORDS_OF(choice, count)
 /* `table_`: the table that the secret belongs to; all shapes of the table must use the same name,
  * or decryption fails. */
 #define SECRET_(s, member, id_, name_, table_)                                                     \

@@ -55,6 +55,26 @@ void store_close(struct store *store)
 	event_watchers_free(watchers);
 }
 
+int migrations_apply(int64_t version,
+                     int (*apply)(void *context, const struct migration *m, struct error *err),
+                     void *context, struct error *err)
+{
+	int64_t last = 0;
+
+	for (const struct migration *m = store_migrations; m->number > 0; m++) {
+		last = m->number;
+		if (m->number > version && apply(context, m, err) < 0)
+			return FAIL_CONTEXT(err, "migration %d (%s)", (int)m->number, m->name);
+	}
+	if (version <= last)
+		return 0;
+	(void)FAIL(err, ERROR_CONFLICT,
+	           "the database is at version %d, this program knows up to %d", (int)version,
+	           (int)last);
+	return FAIL_HINT(err,
+	                 "it was written by a newer Atoll: use that one, or a copy made before");
+}
+
 uint64_t store_sync_begin(struct store *store)
 {
 	return store->driver->sync_begin(store);

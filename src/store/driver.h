@@ -34,6 +34,11 @@ struct migration {
 	const char *name, *sqlite, *postgres;
 };
 extern const struct migration store_migrations[];
+/* Calls `apply` for each migration above `version`. Fails when `version` is newer than the last. */
+MUST_CHECK int migrations_apply(int64_t version,
+                                int (*apply)(void *context, const struct migration *m,
+                                             struct error *err),
+                                void *context, struct error *err);
 
 /* A driver embeds it at the start of its connection. Used by a single thread at a time. */
 struct store_connection {

@@ -12,9 +12,16 @@
 #include "store/pages.h"
 #include "store/query.h"
 
-WORDS_OF(job_channel, JOB_CHANNEL_COUNT)
-WORDS_OF(job_state, JOB_STATE_COUNT)
-WORDS_OF(job_delivery, JOB_DELIVERY_COUNT)
+NAMES_OF(job_channel, JOB_CHANNEL_COUNT, [JOB_CHANNEL_NONE] = "none",
+         [JOB_CHANNEL_STREAM] = "stream", [JOB_CHANNEL_WEBHOOK] = "webhook",
+         [JOB_CHANNEL_SLACK] = "slack", [JOB_CHANNEL_DISCORD] = "discord",
+         [JOB_CHANNEL_TELEGRAM] = "telegram", [JOB_CHANNEL_GITHUB] = "github",
+         [JOB_CHANNEL_ZALO] = "zalo", [JOB_CHANNEL_PANCAKE] = "pancake")
+NAMES_OF(job_state, JOB_STATE_COUNT, [JOB_RUNNING] = "running", [JOB_COMPLETED] = "completed",
+         [JOB_FAILED] = "failed", [JOB_STOPPED] = "stopped")
+NAMES_OF(job_delivery, JOB_DELIVERY_COUNT, [JOB_DELIVERY_NONE] = "none",
+         [JOB_DELIVERY_WAITING] = "waiting", [JOB_DELIVERY_SENDING] = "sending",
+         [JOB_DELIVERY_DELIVERED] = "delivered", [JOB_DELIVERY_DEAD] = "dead")
 WORDS_OF(sandbox_state, SANDBOX_STATE_COUNT)
 
 const struct column columns_of_job_record[] = {
@@ -87,45 +94,9 @@ const struct column columns_of_job_start[] = {
 #define DETAIL_MAX 6000
 #define DETAIL_TAIL_MAX 2000
 
-const char *job_state_name(enum job_state state)
-{
-	static const char *const names[JOB_STATE_COUNT] = {
-	        [JOB_RUNNING] = "running",
-	        [JOB_COMPLETED] = "completed",
-	        [JOB_FAILED] = "failed",
-	        [JOB_STOPPED] = "stopped",
-	};
-
-	return (unsigned)state < JOB_STATE_COUNT ? names[state] : "unknown";
-}
-
-const char *job_channel_name(enum job_channel channel)
-{
-	static const char *const names[JOB_CHANNEL_COUNT] = {
-	        [JOB_CHANNEL_NONE] = "none",       [JOB_CHANNEL_STREAM] = "stream",
-	        [JOB_CHANNEL_WEBHOOK] = "webhook", [JOB_CHANNEL_SLACK] = "slack",
-	        [JOB_CHANNEL_DISCORD] = "discord", [JOB_CHANNEL_TELEGRAM] = "telegram",
-	        [JOB_CHANNEL_GITHUB] = "github",   [JOB_CHANNEL_ZALO] = "zalo",
-	        [JOB_CHANNEL_PANCAKE] = "pancake",
-	};
-
-	return (unsigned)channel < JOB_CHANNEL_COUNT ? names[channel] : "unknown";
-}
-
 bool job_channel_is_chat(enum job_channel channel)
 {
 	return channel >= JOB_CHANNEL_SLACK && channel < JOB_CHANNEL_COUNT;
-}
-
-const char *job_delivery_name(enum job_delivery delivery)
-{
-	static const char *const names[JOB_DELIVERY_COUNT] = {
-	        [JOB_DELIVERY_NONE] = "none",       [JOB_DELIVERY_WAITING] = "waiting",
-	        [JOB_DELIVERY_SENDING] = "sending", [JOB_DELIVERY_DELIVERED] = "delivered",
-	        [JOB_DELIVERY_DEAD] = "dead",
-	};
-
-	return (unsigned)delivery < JOB_DELIVERY_COUNT ? names[delivery] : "unknown";
 }
 
 /* ---- beginning ---- */

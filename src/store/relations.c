@@ -6,18 +6,6 @@
 #include "store/column_rows.h"
 #include "store/query.h"
 
-const char *relation_kind_name(enum relation_kind kind)
-{
-	static const char *const names[RELATION_KIND_COUNT] = {
-	        [RELATION_BACKUP] = "backup",
-	        [RELATION_BELOW] = "below",
-	        [RELATION_ORIGIN] = "origin",
-	        [RELATION_VOLUME] = "volume",
-	};
-
-	return (unsigned)kind < RELATION_KIND_COUNT ? names[kind] : "unknown";
-}
-
 /* ---- columns ---- */
 
 struct relation_search {
@@ -25,7 +13,8 @@ struct relation_search {
 	int64_t below_max;
 };
 
-WORDS_OF(relation_kind, RELATION_KIND_COUNT)
+NAMES_OF(relation_kind, RELATION_KIND_COUNT, [RELATION_BACKUP] = "backup",
+         [RELATION_BELOW] = "below", [RELATION_ORIGIN] = "origin", [RELATION_VOLUME] = "volume")
 
 const struct column columns_of_relation_record[] = {
         TEXT_OF(relation_record, of_id),

@@ -6,8 +6,10 @@
 #include "store/column_rows.h"
 #include "store/query.h"
 
-WORDS_OF(service_restart, SERVICE_RESTART_COUNT)
-WORDS_OF(service_wish, SERVICE_WISH_COUNT)
+NAMES_OF(service_restart, SERVICE_RESTART_COUNT, [SERVICE_RESTART_ALWAYS] = "always",
+         [SERVICE_RESTART_ON_FAILURE] = "on-failure", [SERVICE_RESTART_NO] = "no")
+NAMES_OF(service_wish, SERVICE_WISH_COUNT, [SERVICE_RUNNING] = "running",
+         [SERVICE_STOPPED] = "stopped", [SERVICE_REMOVED] = "removed")
 
 const struct column columns_of_service_record[] = {
         TEXT_OF(service_record, id),
@@ -44,28 +46,6 @@ const struct column columns_of_service_change[] = {
         WHOLE_OF(service_change, now),
         END,
 };
-
-const char *service_wish_name(enum service_wish wish)
-{
-	static const char *const names[SERVICE_WISH_COUNT] = {
-	        [SERVICE_RUNNING] = "running",
-	        [SERVICE_STOPPED] = "stopped",
-	        [SERVICE_REMOVED] = "removed",
-	};
-
-	return (unsigned)wish < SERVICE_WISH_COUNT ? names[wish] : "unknown";
-}
-
-const char *service_restart_name(enum service_restart restart)
-{
-	static const char *const names[SERVICE_RESTART_COUNT] = {
-	        [SERVICE_RESTART_ALWAYS] = "always",
-	        [SERVICE_RESTART_ON_FAILURE] = "on-failure",
-	        [SERVICE_RESTART_NO] = "no",
-	};
-
-	return (unsigned)restart < SERVICE_RESTART_COUNT ? names[restart] : "unknown";
-}
 
 /* ---- changing ---- */
 

@@ -9,8 +9,9 @@
 #include "store/query.h"
 #include "store/transaction_parts.h"
 
-WORDS_OF(snapshot_state, SNAPSHOT_LOST + 1)
-WORDS_OF(snapshot_kind, SNAPSHOT_KIND_COUNT)
+NAMES_OF(snapshot_state, SNAPSHOT_LOST + 1, [SNAPSHOT_MAKING] = "making",
+         [SNAPSHOT_READY] = "ready", [SNAPSHOT_REMOVING] = "removing", [SNAPSHOT_LOST] = "lost")
+NAMES_OF(snapshot_kind, SNAPSHOT_KIND_COUNT, [SNAPSHOT_TAKEN] = "taken", [SNAPSHOT_LAYER] = "layer")
 
 struct snapshot_page {
 	const char *project_id, *sandbox_id, *node, *kind;
@@ -61,28 +62,6 @@ const struct column columns_of_sandbox_owner[] = {
         TEXT_OF(sandbox_owner, project_id),
         END,
 };
-
-const char *snapshot_state_name(enum snapshot_state state)
-{
-	static const char *const names[] = {
-	        [SNAPSHOT_MAKING] = "making",
-	        [SNAPSHOT_READY] = "ready",
-	        [SNAPSHOT_REMOVING] = "removing",
-	        [SNAPSHOT_LOST] = "lost",
-	};
-
-	return (unsigned)state < COUNT_OF(names) ? names[state] : "unknown";
-}
-
-const char *snapshot_kind_name(enum snapshot_kind kind)
-{
-	static const char *const names[SNAPSHOT_KIND_COUNT] = {
-	        [SNAPSHOT_TAKEN] = "taken",
-	        [SNAPSHOT_LAYER] = "layer",
-	};
-
-	return kind < SNAPSHOT_KIND_COUNT ? names[kind] : "unknown";
-}
 
 struct snapshot_insertion {
 	const struct snapshot_record *record;

@@ -7,8 +7,10 @@
 #include "store/query.h"
 #include "store/transaction_parts.h"
 
-WORDS_OF(volume_state, VOLUME_STATE_COUNT)
-WORDS_OF(mount_state, MOUNT_STATE_COUNT)
+NAMES_OF(volume_state, VOLUME_STATE_COUNT, [VOLUME_MAKING] = "making", [VOLUME_READY] = "ready",
+         [VOLUME_DELETING] = "deleting")
+NAMES_OF(mount_state, MOUNT_STATE_COUNT, [MOUNT_ATTACHED] = "attached",
+         [MOUNT_ATTACHING] = "attaching", [MOUNT_DETACHING] = "detaching")
 WORDS_OF(sandbox_state, SANDBOX_STATE_COUNT)
 
 const struct column columns_of_volume_record[] = {
@@ -57,28 +59,6 @@ const struct column columns_of_mount_move[] = {
         CHOICE_OF(mount_move, to, mount_state),
         END,
 };
-
-const char *volume_state_name(enum volume_state state)
-{
-	static const char *const names[VOLUME_STATE_COUNT] = {
-	        [VOLUME_MAKING] = "making",
-	        [VOLUME_READY] = "ready",
-	        [VOLUME_DELETING] = "deleting",
-	};
-
-	return state < VOLUME_STATE_COUNT ? names[state] : "unknown";
-}
-
-const char *mount_state_name(enum mount_state state)
-{
-	static const char *const names[MOUNT_STATE_COUNT] = {
-	        [MOUNT_ATTACHED] = "attached",
-	        [MOUNT_ATTACHING] = "attaching",
-	        [MOUNT_DETACHING] = "detaching",
-	};
-
-	return state < MOUNT_STATE_COUNT ? names[state] : "unknown";
-}
 
 /* ---- volumes ---- */
 

@@ -7,7 +7,8 @@
 #include "store/query.h"
 #include "store/transaction_parts.h"
 
-WORDS_OF(delivery_state, DELIVERY_STATE_COUNT)
+NAMES_OF(delivery_state, DELIVERY_STATE_COUNT, [DELIVERY_WAITING] = "waiting",
+         [DELIVERY_DELIVERED] = "delivered", [DELIVERY_DEAD] = "dead")
 
 struct webhook_advance {
 	int64_t sequence, generation, to;
@@ -97,17 +98,6 @@ const struct column columns_of_delivery_retention[] = {
         WHOLE_OF(delivery_retention, dead_before),
         END,
 };
-
-const char *delivery_state_name(enum delivery_state state)
-{
-	static const char *const names[DELIVERY_STATE_COUNT] = {
-	        [DELIVERY_WAITING] = "waiting",
-	        [DELIVERY_DELIVERED] = "delivered",
-	        [DELIVERY_DEAD] = "dead",
-	};
-
-	return (unsigned)state < DELIVERY_STATE_COUNT ? names[state] : "unknown";
-}
 
 /* ---- webhooks ---- */
 

@@ -2,7 +2,6 @@
 #include "cli/account/commands.h"
 #include "cli/core/listing.h"
 
-/* "…/members", or the path of one member. */
 static const struct listing_column columns[] = {
         {"USER", "user", NULL},
         {"ROLE", "role", NULL},

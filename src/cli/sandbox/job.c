@@ -13,8 +13,6 @@
 #include "cli/core/text_out.h"
 #include "cli/core/plain.h"
 
-#define JOBS "/v1/jobs"
-#define BODY_MAX (256 * 1024)
 #define WAIT_FIRST_MS 50
 #define WAIT_MAX_MS 1000
 #define STATUS_STOPPED 143
@@ -26,7 +24,6 @@ static const struct listing_column columns[] = {
         {"REASON", "reason", NULL},      {0},
 };
 
-/* JOBS/ID + suffix with the option --conversation as a query. */
 /* ---- run ---- */
 
 static int add_command(struct cli *cli, struct buf *body)

@@ -58,8 +58,6 @@ static int add_command(struct cli *cli, struct buf *body)
 	return add_env(cli, body);
 }
 
-/* ---- one ---- */
-
 /* ---- logs ---- */
 
 static void print_stream(const struct json_value *log, const char *name, FILE *out)

@@ -54,8 +54,6 @@ static const struct listing_column columns[] = {
         {0},
 };
 
-/* ---- of a sandbox ---- */
-
 /* ---- files ---- */
 
 static const char *owner_cell(struct arena *a, const struct json_value *entry)

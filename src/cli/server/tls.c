@@ -13,7 +13,6 @@
 #include "json/write.h"
 
 #define DOMAIN_DEFAULT "e2b.localhost"
-#define FILE_MAX (256 * 1024)
 
 /* An existing authority is kept, because clients trust it. */
 static const char *const authority_files[] = {"ca.pem", "ca.key"};

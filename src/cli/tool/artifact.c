@@ -19,8 +19,6 @@ static const struct listing_column columns[] = {
         {"EXPIRES", "expires_at", NULL},   {0},
 };
 
-/* ---- keep ---- */
-
 /* ---- get ---- */
 
 static bool on_body(void *context, struct span piece)

@@ -35,24 +35,18 @@ static int begin_migration(struct postgres_connection *c, int64_t *ret_version, 
 	return 0;
 }
 
+static int apply_migration(void *context, const struct migration *m, struct error *err)
+{
+	return execute_migration(context, m->postgres, err);
+}
+
 static int apply_missing(struct postgres_connection *c, struct error *err)
 {
-	int64_t version, last = 0;
+	int64_t version;
 
 	if (begin_migration(c, &version, err) < 0)
 		return -1;
-	for (const struct migration *m = store_migrations; m->number > 0; m++) {
-		last = m->number;
-		if (m->number > version && execute_migration(c, m->postgres, err) < 0)
-			return FAIL_CONTEXT(err, "migration %d (%s)", (int)m->number, m->name);
-	}
-	if (version <= last)
-		return 0;
-	error_set(err, ERROR_CONFLICT, 0, HERE,
-	          "the database is at version %d, this program knows up to %d", (int)version,
-	          (int)last);
-	return FAIL_HINT(err,
-	                 "it was written by a newer Atoll: use that one, or a copy made before");
+	return migrations_apply(version, apply_migration, c, err);
 }
 
 int postgres_migrate(struct postgres_connection *c, struct error *err)

@@ -18,24 +18,18 @@ static int read_version(struct sqlite_connection *c, int64_t *ret, struct error 
 	return result == SQLITE_ROW ? 0 : sqlite_fail(c->handle, "read the version", err);
 }
 
+static int apply_migration(void *context, const struct migration *m, struct error *err)
+{
+	return sqlite_execute(context, m->sqlite, err);
+}
+
 static int apply_missing(struct sqlite_connection *c, struct error *err)
 {
-	int64_t version = 0, last = 0;
+	int64_t version = 0;
 
 	if (read_version(c, &version, err) < 0)
 		return -1;
-	for (const struct migration *m = store_migrations; m->number > 0; m++) {
-		last = m->number;
-		if (m->number > version && sqlite_execute(c, m->sqlite, err) < 0)
-			return FAIL_CONTEXT(err, "migration %d (%s)", (int)m->number, m->name);
-	}
-	if (version <= last)
-		return 0;
-	error_set(err, ERROR_CONFLICT, 0, HERE,
-	          "the database is at version %d, this program knows up to %d", (int)version,
-	          (int)last);
-	return FAIL_HINT(err,
-	                 "it was written by a newer Atoll: use that one, or a copy made before");
+	return migrations_apply(version, apply_migration, c, err);
 }
 
 /* One transaction from the version's reading to its last change: of two programs that start at
