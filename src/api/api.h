@@ -5,12 +5,11 @@
  * parsed the request. Rules that two surfaces need are in src/edge and src/calls. */
 #pragma once
 
-#include "base/attribute.h"
-#include "edge/api.h"
-#include "edge/hooks.h"
 #include "http/server/http.h"
-#include "http/server/shares.h"
-#include "config/config.h"
+
+struct api;
+struct http_failure;
+struct http_host;
 
 MUST_CHECK int api_open(struct api *api, struct error *err); /* makes the state that it owns */
 /* Cancels calls that outlive their request. Call it after server_close and before the workers stop.

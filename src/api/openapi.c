@@ -7,7 +7,6 @@
 
 #include "account/account.h"
 #include "api/api.h"
-#include "http/server/http.h"
 #include "json/json.h"
 
 #define SHAPES_MAX 512

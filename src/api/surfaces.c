@@ -5,6 +5,7 @@
 
 #include "api/api.h"
 #include "edge/forward.h"
+#include "http/server/host.h"
 #include "surface/daytona/routes.h"
 #include "surface/e2b/routes.h"
 #include "surface/envd/routes.h"

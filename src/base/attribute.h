@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* base/attribute.h — the macros that all code may use.
+/* base/attribute.h — the macros and the forward declarations that all code may use.
  *
  * Scope owns: a variable marked AUTO_* is released when its scope ends, unless TAKE or TAKE_FD has
  * moved its value out. No macro here hides a `return`. */
 #pragma once
 
 #include <stddef.h>
+
+/* Nearly every header names these by pointer alone. */
+struct arena;
+struct buf;
+struct error;
+struct span;
 
 #define MUST_CHECK __attribute__((warn_unused_result))
 #define UNUSED __attribute__((unused))

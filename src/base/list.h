@@ -4,8 +4,6 @@
 
 #include <stdbool.h>
 
-#include "base/attribute.h"
-
 struct list {
 	struct list *next, *previous;
 };

@@ -6,8 +6,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/attribute.h"
-
 /* Hash of a text under a random key of this process, so an attacker cannot choose colliding
  * texts. */
 uint64_t map_hash(const char *text);

@@ -4,8 +4,8 @@
 
 #include <stdbool.h>
 
-#include "base/attribute.h"
 #include "base/arena.h"
+#include "base/attribute.h"
 #include "base/error.h"
 #include "base/span.h"
 

@@ -12,7 +12,6 @@
 #include <stdint.h>
 
 #include "base/span.h"
-#include "fleet/sandbox/artifacts.h"
 
 struct api;
 struct artifact_saver;

@@ -10,6 +10,7 @@
 #include "json/json.h"
 #include "sandbox/media.h"
 #include "wire/agent.h"
+#include "wire/agent_files.h"
 
 static char *copy_text(const char *text)
 {

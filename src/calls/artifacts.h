@@ -7,11 +7,13 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/buf.h"
-#include "http/server/relay.h"
-#include "wire/agent_files.h"
+
+struct agent_file;
+struct relay;
 
 #define ARTIFACTS_MAX 100
 /* Upper bound of the list as JSON: a byte of a path takes at most six. */

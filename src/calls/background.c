@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "calls/command.h"
 #include "calls/jobs.h"
 #include "calls/process_answer.h"
+#include "edge/api.h"
 #include "edge/target.h"
+#include "job/job.h"
 
 static int start_job(struct request *rq, const struct api_target *t,
                      const struct sandbox_command *c, const struct background_command *b,

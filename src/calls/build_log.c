@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "edge/api.h"
 #include "fleet/build/build.h"
 #include "http/server/relay.h"
 

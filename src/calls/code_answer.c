@@ -5,7 +5,8 @@
 
 #include "calls/code_run.h"
 #include "calls/output.h"
-#include "json/json.h"
+#include "code/reader.h"
+#include "config/config.h"
 
 #define IDLE_MS 15000
 

@@ -16,7 +16,9 @@
 #include "code/block.h"
 #include "edge/target.h"
 #include "provider/compute.h"
+#include "provider/provider.h"
 #include "wire/agent_cause.h"
+#include "wire/agent_files.h"
 #include "worker/worker.h"
 
 #define TICK_MS 500

@@ -9,14 +9,16 @@
 #pragma once
 
 #include "base/head_tail.h"
+#include "code/code.h"
 #include "code/queue.h"
-#include "code/reader.h"
 #include "config/config.h"
 #include "edge/caller.h"
 #include "http/server/http.h"
+#include "json/json.h"
 #include "loop/loop.h"
 
 struct api_target;
+struct code_event;
 
 /* The outcome of a run. The streams, results, error and artifacts are collected only for writers
  * with `collects`. */

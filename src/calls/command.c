@@ -8,8 +8,12 @@
 #include "calls/artifacts.h"
 #include "calls/configs.h"
 #include "calls/stream.h"
+#include "config/config.h"
+#include "edge/api.h"
 #include "edge/target.h"
 #include "provider/compute.h"
+#include "provider/provider.h"
+#include "wire/agent_files.h"
 
 /* Longer stdin is sent in separate messages; one argument of exec(2) holds 128 KiB. */
 #define STDIN_INLINE_MAX (64 * 1024)

@@ -9,7 +9,6 @@
 #include "calls/output.h"
 #include "edge/caller.h"
 #include "http/server/http.h"
-#include "wire/agent.h"
 
 struct api_target;
 

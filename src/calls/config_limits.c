@@ -4,9 +4,11 @@
 
 #include "calls/configs.h"
 #include "config/config.h"
+#include "edge/api.h"
 #include "json/json.h"
 #include "store/configs.h"
 #include "store/sandbox_record.h"
+#include "tool/tool.h"
 
 static const struct json_member config_limit_shape_members[] = {
         JSON_WHOLE_MEMBER(config_limit_members, timeout_s, .name = "timeout"),

@@ -3,9 +3,10 @@
 #pragma once
 
 #include "edge/caller.h"
-#include "tool/tool.h"
 
 struct fleet_create;
+struct sandbox_record;
+struct tool_call;
 
 /* ---- a new sandbox ---- */
 

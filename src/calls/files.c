@@ -13,6 +13,7 @@
 #include "http/server/range.h"
 #include "json/json.h"
 #include "provider/compute.h"
+#include "provider/provider.h"
 
 int files_resolve(struct request *rq, const struct api_target *t, const char *path,
                   const char **ret, struct error *err)

@@ -2,11 +2,12 @@
 /* calls/jobs.h — starts a command in the background, for all surfaces. */
 #pragma once
 
-#include "base/clock.h"
-#include "calls/command.h"
 #include "edge/caller.h"
 #include "http/server/http.h"
-#include "job/job.h"
+
+struct api_target;
+struct job_origin;
+struct sandbox_command;
 
 /* `given`, else the header Atoll-Conversation, else "". */
 const char *api_conversation(const struct request *rq, const char *given);

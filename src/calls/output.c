@@ -8,6 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "config/config.h"
 #include "edge/text.h"
 #include "json/json.h"
 #include "wire/agent_cause.h"

@@ -18,13 +18,13 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/head_tail.h"
 #include "base/span.h"
-#include "config/config.h"
 #include "wire/agent.h"
 
 enum output_form { OUTPUT_RESULT, OUTPUT_SSE, OUTPUT_NDJSON, OUTPUT_TEXT };

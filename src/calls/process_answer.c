@@ -2,7 +2,6 @@
 #include "calls/process_answer.h"
 
 #include "calls/output.h"
-#include "wire/agent.h"
 #include "wire/agent_cause.h"
 
 struct process_answer {

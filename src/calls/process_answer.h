@@ -6,7 +6,6 @@
 #include "json/json.h"
 
 struct agent_process;
-struct buf;
 
 extern const struct json_shape process_shape;
 void process_write(struct buf *out, const struct agent_process *p);

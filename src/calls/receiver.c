@@ -20,10 +20,10 @@
 #include "base/thread.h"
 #include "calls/stream.h"
 #include "config/config.h"
+#include "edge/api.h"
 #include "edge/caller.h"
 #include "fleet/core/work_lane.h"
 #include "wire/agent.h"
-#include "wire/wire.h"
 
 #define ANSWER_MS 10000
 /* Bytes of one body in a round of the receiver, so that uploads share the thread. */

@@ -14,10 +14,10 @@
 
 #include "http/server/http.h"
 
-struct reply;
-struct work_lane;
 struct api;
 struct receiver;
+struct reply;
+struct work_lane;
 struct receiver *receiver_new(struct api *api);
 /* Drops the uploads that are being received. Call it when the server is closed and before the fleet
  * closes. */

@@ -3,6 +3,7 @@
 
 #include "calls/files.h"
 #include "edge/target.h"
+#include "git/git.h"
 
 int repository_locate(struct request *rq, struct api_target *target, const char *path,
                       struct git_at *ret, struct error *err)

@@ -3,9 +3,9 @@
 #pragma once
 
 #include "edge/caller.h"
-#include "git/git.h"
 
 struct api_target;
+struct git_at;
 
 /* A NULL path is the sandbox's default folder. `target` is open. */
 MUST_CHECK int repository_locate(struct request *rq, struct api_target *target, const char *path,

@@ -6,10 +6,8 @@
 
 #include "json/json.h"
 
-struct arena;
 struct artifact_list;
 struct artifact_record;
-struct buf;
 struct request;
 
 #define STORED_ARTIFACT_ADDRESS_S 3600

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "fleet/lifecycle/hold.h"
 #include "provider/agent_health.h"
 #include "provider/agent_reader.h"
 #include "provider/command_ends.h"

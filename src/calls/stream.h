@@ -11,8 +11,8 @@
 #include <stdint.h>
 
 #include "base/arena.h"
-#include "http/server/relay.h"
 #include "fleet/lifecycle/hold.h"
+#include "http/server/relay.h"
 
 struct relay;
 struct reply;

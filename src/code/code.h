@@ -27,13 +27,14 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/arena.h"
 #include "base/buf.h"
-#include "json/json.h"
 
 struct fleet_hold;
+struct json_map;
 
 #define CODE_CONTEXTS_MAX 16 /* of one sandbox, ended ones included */
 #define CODE_ID_MAX 40       /* [a-z0-9-] */

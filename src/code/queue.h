@@ -10,8 +10,6 @@
 #include "base/id.h"
 #include "base/list.h"
 
-struct error;
-
 #define CODE_WAITING_MAX 32 /* of one context */
 
 struct code_queue;

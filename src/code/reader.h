@@ -6,6 +6,9 @@
  * reported on stderr, and the limits below bound the memory. */
 #pragma once
 
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/span.h"
 #include "code/code.h"
 #include "wire/agent.h"
 

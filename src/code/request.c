@@ -3,6 +3,7 @@
 
 #include "base/random.h"
 #include "code/code.h"
+#include "json/json.h"
 
 const char *const code_languages[] = {"python", "javascript", "bash", NULL};
 

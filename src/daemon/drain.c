@@ -2,6 +2,8 @@
 #include "daemon/drain.h"
 
 #include "base/log.h"
+#include "config/config.h"
+#include "edge/api.h"
 #include "http/server/drain.h"
 
 #define LOOK_MS 50

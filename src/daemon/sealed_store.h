@@ -5,7 +5,6 @@
 
 #include "base/error.h"
 
-struct arena;
 struct config;
 struct data_folder;
 struct seal;

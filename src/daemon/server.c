@@ -21,8 +21,12 @@
 #include "daemon/listen.h"
 #include "daemon/sealed_store.h"
 #include "daemon/seccomp.h"
+#include "edge/api.h"
+#include "edge/hooks.h"
+#include "http/server/shares.h"
 #include "job/job.h"
 #include "webhook/webhook.h"
+#include "worker/worker.h"
 
 #define BEAT_MS 1000
 #define BEATS_OF_TICK 2

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "edge/api.h"
 #include "edge/audit.h"
 #include "edge/caller.h"
 #include "edge/hooks.h"

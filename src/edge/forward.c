@@ -2,6 +2,7 @@
 #include "edge/forward.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,14 +10,18 @@
 
 #include "base/clock.h"
 #include "base/fd.h"
+#include "config/config.h"
 #include "config/url.h"
+#include "edge/api.h"
 #include "edge/caller.h"
+#include "edge/hooks.h"
 #include "edge/hosts.h"
 #include "fleet/core/peers.h"
 #include "http/client/dial.h"
 #include "http/client/host_lookup.h"
 #include "http/proxy/proxy.h"
 #include "http/server/failure.h"
+#include "http/server/relay.h"
 #include "http/tls/tls.h"
 
 /* A reachable peer accepts a connection at once. */

@@ -10,13 +10,11 @@
  * later, on another thread. */
 #pragma once
 
-#include "config/config.h"
 #include "edge/caller.h"
-#include "edge/hooks.h"
-#include "http/server/relay.h"
 
-struct arena;
+struct api;
 struct config;
+struct relay;
 struct tls;
 
 /* The addresses of the other servers, and the TLS context for them. ERROR_INVALID when the file of

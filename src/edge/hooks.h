@@ -6,11 +6,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/attribute.h"
 #include "worker/worker.h"
 
 struct api;
-struct error;
 struct reply;
 struct request;
 struct route;

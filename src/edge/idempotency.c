@@ -4,6 +4,8 @@
 #include <sodium.h>
 #include <string.h>
 
+#include "edge/api.h"
+
 #define HEADER "Idempotency-Key"
 
 _Static_assert(ONCE_HASH_SIZE == crypto_hash_sha256_BYTES, "a SHA-256");

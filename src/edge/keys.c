@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "account/account.h"
-#include "store/keys.h"
 
 #define ENTRIES 1024u /* a power of two; keys with the same index replace each other */
 #define TEXT_MAX 64

@@ -5,8 +5,6 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "base/attribute.h"
-
 /* Upper bounds in microseconds; the last bucket counts longer durations. */
 static const int64_t bounds_us[] = {100,     250,     500,     1000,     2500,    5000,
                                     10000,   25000,   50000,   100000,   250000,  500000,

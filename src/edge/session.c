@@ -4,11 +4,11 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "config/config.h"
+#include "edge/api.h"
 #include "edge/target.h"
 #include "fleet/core/use.h"
 #include "fleet/lease/lease.h"
 #include "fleet/lifecycle/create.h"
-#include "http/server/http.h"
 #include "provider/provider.h"
 #include "store/sandboxes.h"
 

@@ -7,9 +7,9 @@
 
 #include "edge/caller.h"
 #include "http/server/http.h"
-#include "sandbox/lease.h"
 
 struct api_target;
+struct lease_session;
 
 /* Opens the lease's sandbox and holds it. A missing one is made with the server's defaults. */
 MUST_CHECK int session_open_lease(struct request *rq, const char *key, struct api_target *ret,

@@ -2,7 +2,8 @@
 /* edge/undo.h — deletes a new sandbox whose client has left. */
 #pragma once
 
-#include "http/server/parked.h"
+struct reply;
+struct request;
 
 /* Deletes the sandbox when the client leaves before the reply has reached its connection: no other
  * client knows the sandbox. Not for requests with an Idempotency-Key: a repetition asks for the

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/cancel.h"
+#include "edge/api.h"
 #include "edge/caller.h"
 #include "edge/hooks.h"
 #include "edge/target.h"

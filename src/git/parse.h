@@ -3,6 +3,7 @@
  * form that git documents is ERROR_SYSTEM. */
 #pragma once
 
+#include "base/error.h"
 #include "git/git.h"
 
 /* Of "git status --porcelain=v2 -z --branch". */

@@ -22,7 +22,6 @@
 
 #include "base/error.h"
 
-struct arena;
 struct image_config;
 struct image_spec;
 

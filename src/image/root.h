@@ -24,5 +24,4 @@ struct root_file {
 };
 MUST_CHECK int root_write(int root, const struct root_file *file, struct error *err);
 /* A plain file of at most 4 MiB; ERROR_NOT_FOUND when it is missing. */
-struct buf;
 MUST_CHECK int root_read(int root, const char *path, struct buf *out, struct error *err);

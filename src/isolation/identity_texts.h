@@ -4,8 +4,6 @@
 
 #include "isolation/identity.h"
 
-struct arena;
-
 struct identity_file {
 	const char *target, *text;
 };

@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "fleet/core/fleet_hold.h"
+#include "fleet/core/ref.h"
 #include "job/parts.h"
 #include "provider/compute.h"
 #include "store/sandbox_record.h"

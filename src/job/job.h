@@ -21,7 +21,6 @@
 
 #define JOB_RUNNING_MAX 10 /* of one sandbox */
 
-struct arena;
 struct config;
 struct fleet;
 struct job_record;

@@ -2,6 +2,8 @@
 #include <string.h>
 
 #include "base/fault.h"
+#include "fleet/core/fleet_hold.h"
+#include "fleet/core/ref.h"
 #include "job/parts.h"
 #include "store/artifacts.h"
 #include "store/sandbox_record.h"

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "base/buf.h"
 #include "base/id.h"
 #include "base/list.h"
 #include "job/job.h"
@@ -12,7 +13,6 @@
 #include "store/keys.h"
 
 struct agent_process;
-struct arena;
 struct config;
 struct fleet;
 struct provider;

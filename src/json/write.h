@@ -22,7 +22,6 @@
 #include "base/buf.h"
 #include "base/span.h"
 
-struct arena;
 struct json_list;
 struct json_map;
 struct json_shape;

@@ -11,7 +11,6 @@
 #include <sys/epoll.h>
 
 #include "base/error.h"
-#include "base/list.h"
 
 struct loop;
 

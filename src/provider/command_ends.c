@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/list.h"
 #include "base/map.h"
+#include "wire/agent.h"
 #include "wire/agent_cause.h"
 
 struct ends_of_cause {

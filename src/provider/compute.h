@@ -9,7 +9,6 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/span.h"
-#include "provider/provider.h"
 
 struct agent_done;
 struct agent_exec;
@@ -21,6 +20,7 @@ struct agent_signal;
 struct agent_terminal;
 struct agent_terminal_state;
 struct cancel;
+struct provider;
 struct wire_member;
 
 struct compute_request {

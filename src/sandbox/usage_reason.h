@@ -4,8 +4,6 @@
 
 #include "base/attribute.h"
 
-struct error;
-
 /* What a sandbox was active for, or what kept data cost. */
 enum usage_reason {
 	USAGE_IDLE,      /* no use */

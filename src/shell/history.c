@@ -8,6 +8,8 @@
 #include "shell/marks.h"
 #include "shell/queue.h"
 #include "fleet/core/fleet_hold.h"
+#include "wire/agent.h"
+#include "wire/wire.h"
 
 #define COMMANDS_MAX 65536
 #define COMMANDS_FIRST 64

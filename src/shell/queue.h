@@ -6,6 +6,7 @@
  * a restart of the server a queued command is unknown until it begins. Any thread. */
 #pragma once
 
+#include "base/id.h"
 #include "shell/shell.h"
 
 #define SHELL_QUEUE_MAX 1024

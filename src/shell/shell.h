@@ -16,11 +16,13 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/arena.h"
-#include "base/id.h"
-#include "wire/agent.h"
+#include "base/span.h"
+
+struct id;
 
 #define SHELL_NAME_MAX 100 /* printable ASCII without '/' */
 #define SHELL_RING (4 * 1024 * 1024)

@@ -12,7 +12,6 @@
 #include "base/error.h"
 #include "store/queries.h"
 
-struct arena;
 struct store;
 struct store_connection;
 

@@ -8,7 +8,14 @@
  * recording runs on its own thread. */
 #pragma once
 
-#include "terminal/terminal.h"
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/attribute.h"
+
+struct terminal_at;
+struct terminal_window;
+struct terminals;
 
 #define RECORDING_BYTES_MAX ((int64_t)16 * 1024 * 1024)
 #define RECORDINGS_AT_ONCE_MAX 64

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/span.h"
 #include "wire/agent.h"
 #include "wire/agent_terminal.h"
 
@@ -30,7 +31,6 @@
 #define TERMINAL_INPUT_MAX ((size_t)128 * 1024)
 #define TERMINAL_OUTPUT_MAX ((size_t)1024 * 1024)
 
-struct arena;
 struct blob_store;
 struct cancel;
 struct fleet_hold;

@@ -7,9 +7,15 @@
  * server. */
 #pragma once
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
 #include "base/id.h"
 #include "base/list.h"
-#include "terminal/terminal.h"
+
+struct arena;
+struct terminals;
 
 #define TERMINAL_WHO_MAX 64
 

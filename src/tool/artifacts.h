@@ -6,7 +6,6 @@
 
 #include "base/attribute.h"
 
-struct error;
 struct job_record;
 struct json_list;
 struct json_shape;

@@ -8,7 +8,6 @@
 #include "base/span.h"
 
 struct agent_path;
-struct error;
 struct tool;
 struct tool_call;
 struct tool_result;

@@ -6,8 +6,6 @@
 #include "base/span.h"
 
 struct agent_file;
-struct buf;
-struct error;
 struct tool_call;
 
 struct tool_file_reader {

@@ -5,6 +5,7 @@
 #include "base/head_tail.h"
 #include "base/path.h"
 #include "code/block.h"
+#include "json/json.h"
 #include "tool/artifacts.h"
 #include "tool/builtin.h"
 #include "tool/tool.h"

@@ -9,6 +9,7 @@
 #include "provider/agent_reader.h"
 #include "provider/compute.h"
 #include "provider/compute_run.h"
+#include "provider/provider.h"
 #include "wire/agent.h"
 #include "wire/agent_files.h"
 #include "wire/wire.h"

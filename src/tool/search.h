@@ -3,7 +3,14 @@
  * argument list and never through a shell. Without both programs the agent searches. */
 #pragma once
 
-#include "provider/provider.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/span.h"
+
+struct cancel;
+struct provider;
 
 enum search_mode { SEARCH_FILES, SEARCH_CONTENT, SEARCH_COUNT };
 

@@ -3,8 +3,11 @@
  * a bundle into a workspace. Pure rules; store/skills.h stores the bundles. */
 #pragma once
 
+#include <stdint.h>
+
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/span.h"
 #include "json/json.h"
 
 #define SKILL_NAME_MAX 64

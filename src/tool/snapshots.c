@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* snapshot and rollback. */
 #include "base/buf.h"
+#include "fleet/core/ref.h"
 #include "json/json.h"
 #include "provider/provider.h"
 #include "tool/builtin.h"

@@ -13,13 +13,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/attribute.h"
 #include "base/error.h"
 #include "base/span.h"
 #include "sandbox/usage_reason.h"
 
-struct arena;
-struct buf;
 struct cancel;
 struct code_contexts;
 struct config;

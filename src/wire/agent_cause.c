@@ -4,6 +4,8 @@
 #include <signal.h>
 #include <string.h>
 
+#include "wire/agent.h"
+
 enum cause {
 	CAUSE_EXIT,
 	CAUSE_SIGNAL,

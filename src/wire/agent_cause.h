@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "wire/agent.h"
+struct agent_process;
 
 /* Flags of agent_process: the cause of a failure that exit code and signal do not show. */
 enum agent_cause {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "wire/agent_services.h"
 
+#include "wire/agent.h"
+
 #define ID_MAX_BYTES 64
 #define NAME_MAX_BYTES 256
 #define PATH_MAX_BYTES 4096

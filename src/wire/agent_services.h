@@ -7,7 +7,9 @@
  * repeat the message when it does not know whether it arrived, and no service runs twice. */
 #pragma once
 
-#include "wire/agent.h"
+#include <stdint.h>
+
+#include "wire/wire.h"
 
 #define AGENT_SERVICES_MAX 16              /* of one agent */
 #define AGENT_SERVICE_LOG_MAX (256 * 1024) /* bytes kept of each stream, over all runs */

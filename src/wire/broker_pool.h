@@ -3,6 +3,7 @@
  * wire/broker.h. Only a create with equal members gets a prepared sandbox. */
 #pragma once
 
+#include "base/span.h"
 #include "wire/wire.h"
 
 struct broker_pool {

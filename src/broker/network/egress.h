@@ -9,7 +9,6 @@
 #include "base/error.h"
 #include "base/span.h"
 
-struct buf;
 struct host_network;
 
 /* What a slot has of its own in the nft table: a chain with its number, and the entry of a map that

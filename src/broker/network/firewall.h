@@ -11,7 +11,6 @@
 #include "base/error.h"
 #include "base/span.h"
 
-struct buf;
 struct egress_range;
 struct host_network;
 

@@ -7,7 +7,6 @@
 
 #include "base/error.h"
 
-struct buf;
 struct host_network;
 
 /* Moves the calling process (the maker of a prewarmed sandbox) into a new network namespace with

@@ -9,7 +9,6 @@
 #include "base/error.h"
 #include "base/span.h"
 
-struct buf;
 struct host_network;
 
 /* Redirects connections of the slot to `denied` addresses, on the ports of HTTP, TLS and DNS, to

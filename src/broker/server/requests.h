@@ -2,10 +2,10 @@
 /* broker/server/requests.h — the table of requests: a packet of atolld becomes a request. */
 #pragma once
 
+#include "base/span.h"
 #include "broker/host/pending_reply.h"
 #include "wire/broker_messages.h"
 
-struct arena;
 struct broker;
 
 struct request_context {

@@ -16,11 +16,11 @@
 
 #include <stdbool.h>
 
+#include "base/attribute.h"
 #include "base/list.h"
 
 struct broker_snapshot;
 struct broker_snapshot_made;
-struct error;
 struct events;
 struct host;
 struct layer_stacks;

@@ -35,7 +35,6 @@ struct command_option {
 	const char *otherwise; /* the value to send if the option is not given; NULL = none */
 };
 
-struct buf;
 struct cli;
 struct json_value;
 struct listing_column;

@@ -3,6 +3,7 @@
  * the state after the last sync. Pure: no files, no server. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/arena.h"

@@ -8,7 +8,6 @@
 #include "store/backups.h"
 #include "store/snapshots.h"
 
-struct arena;
 struct blob_writer;
 struct error;
 struct fleet;

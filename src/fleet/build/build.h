@@ -6,6 +6,7 @@
  * one of a few threads. */
 #pragma once
 
+#include "base/span.h"
 #include "fleet/template/import.h"
 #include "json/json.h"
 

@@ -6,6 +6,8 @@
  * thread; these calls never block. */
 #pragma once
 
+#include <stdbool.h>
+
 #include "base/span.h"
 
 struct fleet;

@@ -4,8 +4,6 @@
 
 #include "base/attribute.h"
 
-struct arena;
-struct error;
 struct fleet;
 struct json_map;
 struct sandbox_record;

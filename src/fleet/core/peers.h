@@ -9,8 +9,6 @@
 
 #include "base/attribute.h"
 
-struct arena;
-struct error;
 struct fleet;
 
 /* The name of this server. */

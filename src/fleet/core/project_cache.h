@@ -4,8 +4,6 @@
 
 #include "base/attribute.h"
 
-struct arena;
-struct error;
 struct fleet;
 struct project_cache;
 struct project_record;

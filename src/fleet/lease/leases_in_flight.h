@@ -10,8 +10,6 @@
 
 #include "base/attribute.h"
 
-struct arena;
-struct error;
 struct lease_ref;
 struct leases_in_flight;
 

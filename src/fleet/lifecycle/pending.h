@@ -6,8 +6,6 @@
 
 #include "base/attribute.h"
 
-struct arena;
-struct error;
 struct fleet;
 struct resolved_create;
 

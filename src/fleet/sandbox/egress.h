@@ -4,11 +4,9 @@
 #pragma once
 
 #include "base/attribute.h"
-#include "fleet/core/ref.h"
 
-struct arena;
-struct error;
 struct fleet;
+struct fleet_ref;
 struct operation;
 struct sandbox_record;
 

@@ -15,6 +15,7 @@
 #include "json/write.h"
 #include "provider/compute.h"
 #include "store/sandboxes.h"
+#include "wire/agent.h"
 
 /* How long an answer waits for the result of a start or an end. */
 #define SETTLE_MS 1000

@@ -11,7 +11,6 @@
 
 #include "base/attribute.h"
 
-struct error;
 struct fleet;
 
 enum fleet_claim {

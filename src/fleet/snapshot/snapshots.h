@@ -3,11 +3,12 @@
  * rules of fleet.h apply. */
 #pragma once
 
-#include "fleet/core/ref.h"
+#include <stdbool.h>
+
 #include "store/snapshots.h"
 
-struct arena;
 struct fleet;
+struct fleet_ref;
 
 /* Of a stopped sandbox, or of a started one, whose processes are frozen meanwhile. */
 struct fleet_snapshot {

@@ -8,7 +8,6 @@
 
 #include "base/attribute.h"
 
-struct error;
 struct fleet;
 struct layer_pins;
 

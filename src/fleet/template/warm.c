@@ -5,7 +5,9 @@
 
 #include "fleet/core/defaults.h"
 #include "fleet/core/operation.h"
+#include "fleet/template/recipe.h"
 #include "fleet/template/warm_parts.h"
+#include "json/json.h"
 #include "json/write.h"
 #include "provider/compute.h"
 #include "store/templates.h"

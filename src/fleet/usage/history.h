@@ -10,8 +10,6 @@
 
 #include "base/attribute.h"
 
-struct arena;
-struct error;
 struct fleet;
 struct sandbox_record;
 

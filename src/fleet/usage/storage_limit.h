@@ -12,8 +12,6 @@
 
 #include "base/attribute.h"
 
-struct arena;
-struct error;
 struct fleet;
 
 struct storage_claim {

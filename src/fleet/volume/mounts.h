@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/arena.h"
+#include "base/id.h"
 #include "fleet/core/operation.h"
 
 struct fleet_awaited;

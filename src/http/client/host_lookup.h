@@ -11,6 +11,8 @@
 
 #include "base/error.h"
 
+struct sockaddr_storage;
+
 #define HOST_NAME_SIZE_MAX 255
 #define HOST_ADDRESSES_MAX 8
 

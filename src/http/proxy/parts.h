@@ -2,6 +2,7 @@
 /* http/proxy/parts.h — structs and functions that the files of the proxy share. */
 #pragma once
 
+#include "base/arena.h"
 #include "http/message/body.h"
 #include "http/message/head.h"
 #include "http/proxy/proxy.h"

@@ -17,7 +17,6 @@
 
 #include "base/span.h"
 
-struct error;
 struct loop;
 struct relay;
 struct reply;

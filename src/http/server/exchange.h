@@ -9,7 +9,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/arena.h"
+#include "base/buf.h"
 #include "base/cancel.h"
+#include "base/error.h"
 #include "base/list.h"
 #include "http/message/head.h"
 #include "http/server/http.h"

@@ -18,13 +18,15 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/span.h"
-#include "http/server/host.h"
 #include "http/message/method.h"
 
+struct http_exchange;
+struct http_host;
 struct json_shape;
 struct loop;
 struct reply;
 struct route;
+struct server_shares;
 struct worker_pool;
 
 #define REQUEST_ID_SIZE 65

@@ -3,7 +3,12 @@
  * as RFC 9110 allows; then the answer is the whole object. */
 #pragma once
 
-#include "http/server/http.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/attribute.h"
+
+struct request;
 
 /* Parses "bytes=0-99" or "bytes=100-" (size 0); false for other texts and NULL. */
 bool range_parse(const char *text, uint64_t *ret_offset, uint64_t *ret_size);

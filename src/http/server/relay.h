@@ -9,8 +9,6 @@
 #include "base/attribute.h"
 #include "base/span.h"
 
-struct buf;
-struct error;
 struct relay;
 struct reply;
 struct request;

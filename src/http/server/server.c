@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "http/server/host.h"
 #include "http/server/http.h"
 
 #include <assert.h>

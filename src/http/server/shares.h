@@ -12,7 +12,6 @@
 #include "base/attribute.h"
 #include "worker/worker.h"
 
-struct error;
 struct http_server;
 struct request;
 

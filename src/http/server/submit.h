@@ -7,7 +7,6 @@
 
 #include "base/attribute.h"
 
-struct error;
 struct http_exchange;
 struct http_server;
 

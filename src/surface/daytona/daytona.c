@@ -3,6 +3,7 @@
 
 #include <sodium.h>
 
+#include "edge/api.h"
 #include "edge/target.h"
 #include "fleet/core/ref.h"
 #include "json/write.h"

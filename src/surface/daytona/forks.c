@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* /daytona/api/sandbox/:id/{forks,parent,ancestors} — the relations between forks. */
+#include "edge/api.h"
+#include "fleet/core/ref.h"
 #include "fleet/core/sandboxes.h"
 #include "json/write.h"
 #include "store/sandbox_record.h"
 #include "store/snapshots.h"
 #include "surface/daytona/daytona.h"
-#include "surface/daytona/routes.h"
 
 #define SANDBOX DAYTONA_API "/sandbox/:id"
 #define ANCESTORS_MAX 64

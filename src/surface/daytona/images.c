@@ -9,7 +9,9 @@
 #include "calls/build_log.h"
 #include "config/config.h"
 #include "dockerfile/dockerfile.h"
+#include "edge/api.h"
 #include "fleet/build/build.h"
+#include "fleet/core/ref.h"
 #include "fleet/core/sandboxes.h"
 #include "fleet/template/import.h"
 #include "json/write.h"
@@ -18,7 +20,6 @@
 #include "store/snapshots.h"
 #include "surface/daytona/daytona.h"
 #include "surface/daytona/pending.h"
-#include "surface/daytona/routes.h"
 
 #define SNAPSHOTS DAYTONA_API "/snapshots"
 #define SANDBOX DAYTONA_API "/sandbox/:id"

@@ -7,7 +7,6 @@
 #pragma once
 
 #include "http/server/http.h"
-#include "store/templates.h"
 
 struct daytona_image {
 	const char *template; /* its name */

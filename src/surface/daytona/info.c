@@ -2,6 +2,8 @@
 /* Information about a sandbox, its metrics and limits, and calls that are not supported. */
 #include <string.h>
 
+#include "config/config.h"
+#include "edge/api.h"
 #include "edge/target.h"
 #include "fleet/core/sandboxes.h"
 #include "fleet/sandbox/settings.h"
@@ -10,7 +12,6 @@
 #include "provider/compute_run.h"
 #include "provider/provider.h"
 #include "surface/daytona/daytona.h"
-#include "surface/daytona/routes.h"
 #include "surface/daytona/toolbox.h"
 
 #define SANDBOX DAYTONA_API "/sandbox/:id"

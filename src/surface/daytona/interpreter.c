@@ -5,10 +5,11 @@
 
 #include "calls/code_run.h"
 #include "calls/command.h"
+#include "code/reader.h"
+#include "edge/api.h"
 #include "edge/target.h"
 #include "json/write.h"
 #include "surface/daytona/daytona.h"
-#include "surface/daytona/routes.h"
 
 #define BASE DAYTONA_TOOLBOX "/:id/process/interpreter"
 #define DEFAULT_ID "default-python"

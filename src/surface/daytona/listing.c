@@ -4,10 +4,11 @@
 #include <string.h>
 #include <strings.h>
 
+#include "edge/api.h"
 #include "json/write.h"
+#include "store/sandbox_record.h"
 #include "store/sandboxes.h"
 #include "surface/daytona/daytona.h"
-#include "surface/daytona/routes.h"
 
 #define MB_PER_GB 1024.0
 

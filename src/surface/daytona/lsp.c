@@ -9,16 +9,17 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/id.h"
+#include "calls/files.h"
+#include "edge/api.h"
 #include "edge/target.h"
 #include "json/write.h"
 #include "provider/agent_reader.h"
 #include "provider/compute.h"
 #include "provider/compute_run.h"
+#include "provider/provider.h"
 #include "surface/daytona/daytona.h"
 #include "surface/daytona/lsp_frame.h"
 #include "surface/daytona/lsp_queue.h"
-#include "surface/daytona/routes.h"
 #include "surface/daytona/toolbox.h"
 
 #define BASE DAYTONA_TOOLBOX "/:id/lsp"

@@ -5,12 +5,13 @@
 
 #include <string.h>
 
+#include "edge/api.h"
+#include "fleet/core/ref.h"
 #include "fleet/core/sandboxes.h"
 #include "fleet/sandbox/egress.h"
 #include "sandbox/egress.h"
 #include "store/sandbox_record.h"
 #include "surface/daytona/daytona.h"
-#include "surface/daytona/routes.h"
 
 #define SANDBOX DAYTONA_API "/sandbox/:id"
 #define ADDRESSES "networkAllowList"

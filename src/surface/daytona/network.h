@@ -2,6 +2,8 @@
 /* surface/daytona/network.h — Daytona's rules for the network of a sandbox. */
 #pragma once
 
+#include <stdbool.h>
+
 #include "base/arena.h"
 #include "fleet/lifecycle/create.h"
 

@@ -11,7 +11,6 @@
 #include <stdint.h>
 
 #include "base/arena.h"
-#include "base/id.h"
 #include "base/span.h"
 
 #define DAYTONA_PENDING_MAX 256

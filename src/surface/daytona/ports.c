@@ -4,13 +4,14 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "edge/api.h"
 #include "edge/hooks.h"
+#include "fleet/core/ref.h"
 #include "fleet/core/sandboxes.h"
 #include "fleet/sandbox/preview.h"
 #include "sandbox/preview.h"
 #include "store/sandbox_record.h"
 #include "surface/daytona/daytona.h"
-#include "surface/daytona/routes.h"
 #include "surface/preview/live.h"
 #include "surface/preview/serve.h"
 

@@ -3,10 +3,11 @@
 #include <string.h>
 
 #include "calls/command.h"
+#include "config/config.h"
+#include "edge/api.h"
 #include "edge/target.h"
 #include "json/write.h"
 #include "surface/daytona/daytona.h"
-#include "surface/daytona/routes.h"
 #include "wire/agent_cause.h"
 
 #define BASE DAYTONA_TOOLBOX "/:id"

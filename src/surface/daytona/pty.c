@@ -7,12 +7,13 @@
 
 #include "calls/command.h"
 #include "calls/stream.h"
+#include "edge/api.h"
 #include "edge/target.h"
 #include "json/write.h"
 #include "provider/compute.h"
+#include "provider/provider.h"
 #include "shell/shell.h"
 #include "surface/daytona/daytona.h"
-#include "surface/daytona/routes.h"
 #include "terminal/terminal.h"
 #include "wire/agent_cause.h"
 

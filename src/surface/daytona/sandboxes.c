@@ -13,11 +13,11 @@
 #include "provider/provider.h"
 #include "store/sandboxes.h"
 #include "store/snapshots.h"
+#include "store/templates.h"
 #include "surface/daytona/daytona.h"
 #include "surface/daytona/images.h"
 #include "surface/daytona/intervals.h"
 #include "surface/daytona/network.h"
-#include "surface/daytona/routes.h"
 
 #define BASE DAYTONA_API "/sandbox"
 #define MB_PER_GB 1024

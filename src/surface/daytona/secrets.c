@@ -8,10 +8,10 @@
 
 #include "base/clock.h"
 #include "base/id.h"
+#include "edge/api.h"
 #include "json/write.h"
 #include "store/vault.h"
 #include "surface/daytona/daytona.h"
-#include "surface/daytona/routes.h"
 
 #define BASE DAYTONA_API "/secret"
 #define NAME_SIZE_MAX 128

@@ -4,13 +4,14 @@
 #include <string.h>
 
 #include "calls/stream.h"
+#include "edge/api.h"
 #include "edge/target.h"
 #include "json/write.h"
 #include "provider/compute.h"
 #include "shell/marks.h"
 #include "shell/shell.h"
 #include "surface/daytona/daytona.h"
-#include "surface/daytona/routes.h"
+#include "wire/agent.h"
 
 #define BASE DAYTONA_TOOLBOX "/:id/process/session"
 #define ENTRYPOINT "entrypoint"

@@ -3,7 +3,9 @@
  * and snapshots. Also the calls that take a snapshot or make a fork. */
 #include <string.h>
 
+#include "edge/api.h"
 #include "fleet/build/build.h"
+#include "fleet/core/ref.h"
 #include "fleet/core/sandboxes.h"
 #include "fleet/sandbox/fork.h"
 #include "fleet/snapshot/snapshots.h"
@@ -12,7 +14,6 @@
 #include "store/builds.h"
 #include "store/templates.h"
 #include "surface/daytona/daytona.h"
-#include "surface/daytona/routes.h"
 
 #define BASE DAYTONA_API "/snapshots"
 #define SANDBOX DAYTONA_API "/sandbox/:id"

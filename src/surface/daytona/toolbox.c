@@ -3,10 +3,12 @@
 
 #include <unistd.h>
 
+#include "calls/files.h"
 #include "edge/target.h"
 #include "provider/agent_reader.h"
 #include "provider/compute.h"
 #include "provider/compute_run.h"
+#include "provider/provider.h"
 
 int toolbox_run(struct request *rq, const struct api_target *t,
                 const struct toolbox_command *command, struct compute_result *ret,

@@ -2,9 +2,15 @@
 /* surface/daytona/toolbox.h — calls into a sandbox whose whole answer a worker waits for. */
 #pragma once
 
-#include "calls/files.h"
+#include <stddef.h>
 
+#include "base/span.h"
+
+struct agent_file;
+struct api_target;
 struct compute_result;
+struct files_call;
+struct request;
 
 /* A program with its arguments. It runs as the sandbox's user, and never through a shell. */
 struct toolbox_command {

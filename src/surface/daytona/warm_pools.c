@@ -4,11 +4,11 @@
 #include <string.h>
 
 #include "config/config.h"
+#include "edge/api.h"
 #include "fleet/template/pools.h"
 #include "json/write.h"
 #include "store/templates.h"
 #include "surface/daytona/daytona.h"
-#include "surface/daytona/routes.h"
 
 #define BASE DAYTONA_API "/warm-pools"
 #define MB_PER_GB 1024.0

@@ -9,11 +9,12 @@
 #include "base/clock.h"
 #include "calls/build_log.h"
 #include "config/config.h"
+#include "edge/api.h"
 #include "fleet/core/access.h"
 #include "fleet/core/ref.h"
 #include "store/builds.h"
+#include "surface/e2b/announced.h"
 #include "surface/e2b/e2b.h"
-#include "surface/e2b/routes.h"
 #include "surface/e2b/steps.h"
 #include "surface/native/build_upload.h"
 

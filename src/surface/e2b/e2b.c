@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "config/config.h"
+#include "edge/api.h"
 #include "fleet/core/access.h"
+#include "fleet/core/ref.h"
 #include "fleet/core/sandboxes.h"
 #include "fleet/snapshot/snapshots.h"
 #include "http/server/failure.h"

@@ -10,6 +10,7 @@
 
 struct fleet_ref;
 struct id;
+struct json_shape;
 struct sandbox_record;
 struct snapshot_record;
 struct template_record;

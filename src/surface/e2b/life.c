@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* /sandboxes/:id/… — connect, resume, set the timeout, pause, set the network. */
+#include "edge/api.h"
+#include "fleet/core/ref.h"
 #include "fleet/core/waiting.h"
+#include "fleet/lifecycle/lifecycle.h"
 #include "fleet/sandbox/egress.h"
 #include "fleet/sandbox/settings.h"
 #include "json/json.h"
 #include "sandbox/egress.h"
 #include "store/sandbox_record.h"
 #include "surface/e2b/e2b.h"
-#include "surface/e2b/routes.h"
 
 #define SECOND_MS INT64_C(1000)
 #define YEAR_S (365 * 24 * 3600)

@@ -7,12 +7,13 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "edge/api.h"
 #include "json/json.h"
 #include "provider/compute.h"
+#include "provider/provider.h"
 #include "store/events.h"
 #include "store/sandbox_record.h"
 #include "surface/e2b/e2b.h"
-#include "surface/e2b/routes.h"
 #include "wire/agent.h"
 
 #define LOGS_MAX 1000

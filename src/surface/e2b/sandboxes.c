@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "edge/api.h"
 #include "edge/undo.h"
+#include "fleet/core/ref.h"
 #include "fleet/lifecycle/create.h"
 #include "fleet/lifecycle/lifecycle.h"
 #include "fleet/volume/volume.h"
@@ -14,8 +16,8 @@
 #include "store/sandboxes.h"
 #include "store/snapshots.h"
 #include "store/templates.h"
+#include "store/volumes.h"
 #include "surface/e2b/e2b.h"
-#include "surface/e2b/routes.h"
 
 #define SECOND_MS INT64_C(1000)
 #define YEAR_S (365 * 24 * 3600)

@@ -3,12 +3,13 @@
  * created from it as from a template. It holds files but no processes: see docs/use/migrate-e2b.md.
  */
 #include "base/log.h"
+#include "edge/api.h"
+#include "fleet/core/ref.h"
 #include "fleet/sandbox/fork.h"
 #include "fleet/snapshot/snapshots.h"
 #include "json/json.h"
 #include "json/write.h"
 #include "surface/e2b/e2b.h"
-#include "surface/e2b/routes.h"
 
 #define SECOND_MS INT64_C(1000)
 #define YEAR_S (365 * 24 * 3600)

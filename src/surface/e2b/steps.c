@@ -2,7 +2,10 @@
 #include "surface/e2b/steps.h"
 
 #include <assert.h>
+#include <stdint.h>
 #include <string.h>
+
+#include "surface/e2b/announced.h"
 
 /* A copy step unpacks its files here; the next step moves them to their destination. */
 #define COPY_FOLDER "/.atoll-copy"

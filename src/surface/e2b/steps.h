@@ -2,7 +2,14 @@
 /* surface/e2b/steps.h — E2B's steps of a template as steps of a build. */
 #pragma once
 
-#include "surface/e2b/announced.h"
+#include <stdbool.h>
+
+#include "base/attribute.h"
+
+struct build_spec;
+struct e2b_announced_build;
+struct json_list;
+struct json_shape;
 
 struct e2b_step {
 	const char *type;

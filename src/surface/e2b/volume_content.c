@@ -7,15 +7,17 @@
 
 #include "base/path.h"
 #include "calls/files.h"
+#include "edge/api.h"
 #include "edge/target.h"
 #include "fleet/core/access.h"
+#include "fleet/core/ref.h"
 #include "fleet/volume/volume.h"
 #include "json/json.h"
 #include "json/write.h"
 #include "provider/compute.h"
 #include "provider/compute_run.h"
+#include "store/volumes.h"
 #include "surface/e2b/e2b.h"
-#include "surface/e2b/routes.h"
 
 #define ENTRIES_MAX 10000
 #define DEPTH_MAX 64

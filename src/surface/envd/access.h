@@ -6,6 +6,7 @@
  * operation. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/error.h"

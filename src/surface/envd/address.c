@@ -3,6 +3,8 @@
  * agree. */
 #include <string.h>
 
+#include "edge/api.h"
+#include "http/server/host.h"
 #include "sandbox/preview.h"
 #include "surface/envd/envd.h"
 #include "surface/preview/hosts.h"

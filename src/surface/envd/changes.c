@@ -6,6 +6,7 @@
 #include "edge/target.h"
 #include "json/write.h"
 #include "provider/provider.h"
+#include "surface/envd/envd.h"
 #include "wire/agent.h"
 
 void changes_init(struct changes *c)

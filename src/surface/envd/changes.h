@@ -2,9 +2,14 @@
 /* surface/envd/changes.h — changes below a folder as envd's FilesystemEvents. */
 #pragma once
 
-#include "surface/envd/envd.h"
+#include <stdint.h>
 
+#include "base/buf.h"
+
+struct agent_path;
 struct api_target;
+struct json_value;
+struct request;
 
 /* The size of one event with its entry, in which JSON may escape every byte. */
 #define CHANGES_EVENT_MAX ((size_t)256 * 1024)

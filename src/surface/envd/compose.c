@@ -5,6 +5,7 @@
 
 #include "edge/target.h"
 #include "provider/compute.h"
+#include "provider/provider.h"
 #include "surface/envd/envd.h"
 #include "wire/agent.h"
 

@@ -14,6 +14,8 @@
 #include "base/span.h"
 #include "http/server/http.h"
 
+struct http_failure;
+
 #define CONNECT_HEAD_SIZE 5
 #define CONNECT_MESSAGE_MAX ((size_t)4 * 1024 * 1024)
 #define CONNECT_STREAM_TYPE "application/connect+json"

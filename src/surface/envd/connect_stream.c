@@ -6,6 +6,8 @@
 #include "base/clock.h"
 #include "edge/target.h"
 #include "provider/compute.h"
+#include "surface/envd/connect.h"
+#include "surface/envd/envd.h"
 
 #define PING_S 90
 #define PING_S_MAX 3600

@@ -3,9 +3,8 @@
  * call of the Connect protocol: its envelopes, its deadline and its keepalive messages. */
 #pragma once
 
+#include "base/buf.h"
 #include "calls/stream.h"
-#include "surface/envd/connect.h"
-#include "surface/envd/envd.h"
 
 struct api_target;
 struct compute_request;

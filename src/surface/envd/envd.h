@@ -11,7 +11,6 @@
 #pragma once
 
 #include "base/id.h"
-#include "edge/api.h"
 #include "edge/caller.h"
 #include "json/json.h"
 #include "surface/envd/routes.h"

@@ -7,6 +7,7 @@
 
 #include "json/write.h"
 #include "surface/envd/connect.h"
+#include "wire/agent.h"
 #include "wire/agent_cause.h"
 
 /* {"event":{NAME:{…}}} */

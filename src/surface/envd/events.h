@@ -3,8 +3,11 @@
  * Pure. */
 #pragma once
 
+#include <stdint.h>
+
 #include "base/buf.h"
-#include "wire/agent.h"
+
+struct agent_process;
 
 void events_write_start(struct buf *out, uint32_t pid);
 /* `stream`: stdout, stderr or pty. */

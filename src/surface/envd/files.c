@@ -6,10 +6,13 @@
 
 #include "base/clock.h"
 #include "calls/files.h"
+#include "config/config.h"
+#include "edge/api.h"
 #include "edge/target.h"
 #include "fleet/core/access.h"
 #include "store/sandboxes.h"
 #include "surface/envd/access.h"
+#include "surface/envd/envd.h"
 
 #define BODY_MAX_BYTES ((size_t)1 << 40)
 #define PAGE 500

@@ -2,7 +2,11 @@
 /* surface/envd/files.h — what the calls of /files share. */
 #pragma once
 
-#include "surface/envd/envd.h"
+#include "base/attribute.h"
+
+struct api_target;
+struct reply;
+struct request;
 
 struct envd_files_query {
 	const char *path;

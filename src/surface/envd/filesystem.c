@@ -5,7 +5,9 @@
 #include "edge/target.h"
 #include "json/write.h"
 #include "provider/compute.h"
+#include "provider/provider.h"
 #include "surface/envd/connect.h"
+#include "surface/envd/envd.h"
 #include "surface/envd/unary.h"
 #include "wire/agent.h"
 

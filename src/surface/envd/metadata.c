@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "json/write.h"
+#include "surface/envd/envd.h"
 #include "surface/envd/files.h"
 
 #define PREFIX "X-Metadata-"

@@ -6,6 +6,7 @@
 #include "edge/target.h"
 #include "json/write.h"
 #include "provider/compute.h"
+#include "surface/envd/envd.h"
 #include "surface/envd/unary.h"
 #include "wire/agent.h"
 #include "wire/agent_terminal.h"

@@ -7,9 +7,11 @@
 #include "base/clock.h"
 #include "edge/target.h"
 #include "edge/text.h"
-#include "http/server/relay.h"
 #include "provider/compute.h"
+#include "provider/provider.h"
+#include "surface/envd/connect.h"
 #include "surface/envd/connect_stream.h"
+#include "surface/envd/envd.h"
 #include "wire/agent.h"
 
 #define BODY_MAX_BYTES ((size_t)6 * 1024 * 1024)

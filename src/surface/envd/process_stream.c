@@ -4,10 +4,15 @@
 #include <string.h>
 
 #include "calls/configs.h"
+#include "edge/api.h"
 #include "edge/target.h"
 #include "provider/compute.h"
+#include "provider/provider.h"
+#include "surface/envd/connect.h"
 #include "surface/envd/connect_stream.h"
+#include "surface/envd/envd.h"
 #include "surface/envd/events.h"
+#include "wire/agent.h"
 
 #define BODY_MAX_BYTES ((size_t)1024 * 1024)
 #define TAG_MAX 256

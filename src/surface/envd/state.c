@@ -3,7 +3,9 @@
 #include <string.h>
 #include <time.h>
 
+#include "edge/api.h"
 #include "edge/target.h"
+#include "fleet/core/ref.h"
 #include "fleet/core/sandboxes.h"
 #include "json/write.h"
 #include "provider/provider.h"

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "edge/api.h"
 #include "edge/hooks.h"
 #include "edge/target.h"
 #include "edge/text.h"

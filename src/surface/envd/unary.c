@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "surface/envd/envd.h"
+
 static const struct unary_method *find_method(const char *path)
 {
 	static const struct unary_method *const tables[] = {filesystem_methods, process_methods,

@@ -3,7 +3,13 @@
  * of methods, and rows of routes that all lead to unary_handle. */
 #pragma once
 
-#include "surface/envd/envd.h"
+#include <stdbool.h>
+
+#include "http/server/http.h"
+
+struct api_target;
+struct json_value;
+struct reply;
 
 struct unary_call {
 	struct request *rq;

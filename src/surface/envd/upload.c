@@ -9,9 +9,10 @@
 #include "calls/stream.h"
 #include "compression/decompress.h"
 #include "edge/target.h"
-#include "http/server/relay.h"
 #include "json/write.h"
 #include "provider/compute.h"
+#include "provider/provider.h"
+#include "surface/envd/envd.h"
 #include "surface/envd/files.h"
 #include "wire/agent.h"
 

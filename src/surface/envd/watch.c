@@ -6,7 +6,9 @@
 #include "json/write.h"
 #include "provider/compute.h"
 #include "surface/envd/changes.h"
+#include "surface/envd/connect.h"
 #include "surface/envd/connect_stream.h"
+#include "surface/envd/envd.h"
 #include "wire/agent.h"
 
 #define BODY_MAX_BYTES ((size_t)64 * 1024)

@@ -2,10 +2,13 @@
 /* filesystem.Filesystem/{CreateWatcher,GetWatcherEvents,RemoveWatcher}. */
 #include <unistd.h>
 
+#include "edge/api.h"
 #include "edge/target.h"
 #include "json/write.h"
 #include "provider/agent_reader.h"
+#include "provider/compute.h"
 #include "surface/envd/changes.h"
+#include "surface/envd/envd.h"
 #include "surface/envd/unary.h"
 #include "surface/envd/watchers.h"
 #include "wire/agent.h"

@@ -11,10 +11,11 @@
 
 #include "base/clock.h"
 #include "base/list.h"
+#include "edge/api.h"
+#include "http/server/host.h"
 #include "json/write.h"
 #include "surface/envd/changes.h"
 #include "surface/envd/envd.h"
-#include "surface/envd/routes.h"
 
 #define READ_SIZE ((size_t)64 * 1024)
 #define HELD_MAX ((size_t)2 * (WIRE_HEAD_SIZE + WIRE_PAYLOAD_MAX))

@@ -9,7 +9,8 @@
 
 #include <stdbool.h>
 
-#include "surface/envd/envd.h"
+#include "base/attribute.h"
+#include "base/id.h"
 
 #define WATCHERS_MAX 1024
 #define WATCHERS_PER_SANDBOX_MAX 32

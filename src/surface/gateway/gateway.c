@@ -7,12 +7,16 @@
 
 #include "base/path.h"
 #include "calls/command.h"
+#include "calls/files.h"
 #include "calls/jobs.h"
 #include "calls/shapes.h"
+#include "config/config.h"
+#include "edge/api.h"
 #include "edge/session.h"
 #include "edge/target.h"
+#include "job/job.h"
 #include "provider/provider.h"
-#include "surface/gateway/routes.h"
+#include "sandbox/lease.h"
 
 #define BASE "/v1/sandbox"
 #define READ_LINES 2000

@@ -5,8 +5,11 @@
  * refuses texts that lead out, and the agent follows no symbolic link out of it. */
 #pragma once
 
-#include "calls/files.h"
 #include "http/server/http.h"
+
+struct api_target;
+struct files_call;
+struct json_shape;
 
 /* The first members of every body. */
 struct gateway_body {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* POST /v1/sandbox/grep: search in the contents of files (tool/search.h). */
 #include "base/path.h"
+#include "calls/files.h"
 #include "edge/target.h"
 #include "edge/text.h"
 #include "json/json.h"

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "edge/api.h"
 #include "edge/caller.h"
 #include "fleet/lease/lease.h"
 #include "json/json.h"

@@ -4,18 +4,22 @@
 #include <assert.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "base/cancel.h"
 #include "base/clock.h"
 #include "base/list.h"
 #include "base/log.h"
+#include "edge/api.h"
 #include "edge/forward.h"
 #include "edge/hooks.h"
 #include "http/server/relay.h"
 #include "json/write.h"
+#include "surface/mcp/mcp.h"
 
 #define ANSWER_MAX ((size_t)64 << 20)
 #define TICK_MS 1000

@@ -10,7 +10,14 @@
  * unless the answer has begun. */
 #pragma once
 
-#include "surface/mcp/mcp.h"
+#include <stdbool.h>
+
+#include "base/error.h"
+
+struct mcp;
+struct mcp_fault;
+struct mcp_headers;
+struct reply;
 
 struct mcp_calls; /* the running calls; any thread */
 struct mcp_calls *mcp_calls_new(void);

@@ -10,6 +10,9 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "config/config.h"
+#include "edge/api.h"
+#include "edge/forward.h"
 #include "http/proxy/proxy.h"
 #include "json/write.h"
 #include "sandbox/lease.h"

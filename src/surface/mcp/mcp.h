@@ -2,8 +2,6 @@
 /* surface/mcp/mcp.h — one request of the Model Context Protocol, and its methods. */
 #pragma once
 
-#include "base/cancel.h"
-#include "edge/forward.h"
 #include "surface/mcp/protocol.h"
 #include "surface/tools/target.h"
 

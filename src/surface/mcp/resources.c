@@ -2,12 +2,15 @@
 /* Sandboxes, and the files in them, as resources. */
 #include <string.h>
 
+#include "edge/api.h"
 #include "edge/target.h"
+#include "fleet/core/ref.h"
 #include "fleet/core/sandboxes.h"
 #include "json/write.h"
 #include "store/sandboxes.h"
 #include "surface/mcp/mcp.h"
 #include "surface/native/sandbox_answer.h"
+#include "tool/tool.h"
 
 #define BASE "atoll://sandbox/"
 #define FILES "/files/"

@@ -5,6 +5,7 @@
 #include "edge/target.h"
 #include "json/write.h"
 #include "surface/mcp/mcp.h"
+#include "tool/tool.h"
 
 #define ARGUMENTS_MAX ((size_t)32 << 20)
 #define SANDBOX "sandbox"

@@ -12,12 +12,12 @@
 #include "calls/download.h"
 #include "calls/files.h"
 #include "calls/stored_artifact.h"
-#include "edge/caller.h"
+#include "edge/api.h"
 #include "edge/target.h"
+#include "fleet/core/ref.h"
 #include "fleet/sandbox/artifacts.h"
 #include "store/artifacts.h"
 #include "surface/native/answer.h"
-#include "surface/native/routes.h"
 
 #define BASE "/api/sandbox/artifacts"
 #define ADDRESS_S_MAX ((int64_t)7 * 86400)

@@ -6,12 +6,11 @@
 
 #include "calls/download.h"
 #include "calls/receiver.h"
-#include "edge/caller.h"
+#include "edge/api.h"
 #include "fleet/backup/backups.h"
 #include "fleet/core/waiting.h"
 #include "sandbox/sandbox.h"
 #include "surface/native/answer.h"
-#include "surface/native/routes.h"
 #include "surface/native/snapshots.h"
 
 #define BASE "/api/sandbox/backups"

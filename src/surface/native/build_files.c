@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "calls/receiver.h"
+#include "edge/api.h"
 #include "fleet/build/build.h"
 #include "fleet/core/waiting.h"
 #include "surface/native/build_upload.h"

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "edge/caller.h"
-#include "http/server/http.h"
 #include "fleet/core/ref.h"
+#include "http/server/http.h"
 
 #define BUILDS "/api/sandbox/templates/builds"
 

@@ -5,12 +5,12 @@
 #include <sys/stat.h>
 
 #include "base/path.h"
+#include "edge/api.h"
 #include "edge/caller.h"
 #include "edge/text.h"
 #include "fleet/sandbox/changes.h"
 #include "sandbox/change.h"
 #include "surface/native/answer.h"
-#include "surface/native/routes.h"
 #include "surface/native/snapshots.h"
 
 #define INSTANCE "/api/sandbox/instances/:id"

@@ -5,12 +5,12 @@
 #include "base/clock.h"
 #include "base/id.h"
 #include "config/config.h"
+#include "edge/api.h"
 #include "edge/caller.h"
 #include "http/client/outbound.h"
 #include "job/job.h"
 #include "store/channels.h"
 #include "surface/native/answer.h"
-#include "surface/native/routes.h"
 
 #define BASE "/v1/channels"
 #define DELIVERIES "/v1/job-deliveries"

@@ -9,12 +9,13 @@
 #include "base/clock.h"
 #include "base/id.h"
 #include "calls/configs.h"
+#include "edge/api.h"
 #include "fleet/lifecycle/create.h"
 #include "provider/provider.h"
 #include "store/configs.h"
 #include "store/secrets.h"
 #include "surface/native/answer.h"
-#include "surface/native/routes.h"
+#include "tool/tool.h"
 
 struct config_record;
 

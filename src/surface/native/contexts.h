@@ -7,6 +7,7 @@
 #include "http/server/http.h"
 
 struct api_target;
+struct json_map;
 
 #define CONTEXT_DEFAULT "default"
 struct context_run {

@@ -3,14 +3,15 @@
 #include <string.h>
 
 #include "calls/feed.h"
+#include "edge/api.h"
 #include "edge/caller.h"
 #include "fleet/core/events.h"
+#include "fleet/core/ref.h"
 #include "fleet/core/sandboxes.h"
 #include "sandbox/events.h"
 #include "store/events.h"
 #include "store/sandbox_record.h"
 #include "surface/native/answer.h"
-#include "surface/native/routes.h"
 
 #define LIMIT_USUAL 100
 #define LIMIT_MAX 1000

@@ -7,9 +7,11 @@
 #include "calls/jobs.h"
 #include "calls/shapes.h"
 #include "code/code.h"
+#include "config/config.h"
+#include "edge/api.h"
 #include "edge/target.h"
+#include "job/job.h"
 #include "surface/native/contexts.h"
-#include "surface/native/routes.h"
 
 #define BASE "/api/sandbox/instances/:id"
 #define TIMEOUT_MAX ((int64_t)7 * 24 * 3600 * 1000)

@@ -9,6 +9,7 @@
 struct api_target;
 struct code_body;
 struct exec_body;
+struct json_shape;
 extern const struct json_shape exec_request, code_request, exec_query;
 
 /* Finds mistakes that can be seen without a sandbox. */

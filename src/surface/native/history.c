@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* /api/sandbox/instances/:id/stats/history — recent resource usage of a sandbox. */
+#include "edge/api.h"
 #include "edge/caller.h"
+#include "fleet/core/ref.h"
 #include "fleet/core/sandboxes.h"
 #include "fleet/usage/history.h"
 #include "store/sandbox_record.h"
 #include "surface/native/answer.h"
-#include "surface/native/routes.h"
 
 struct sample_answer {
 	int64_t at, memory_bytes, disk_bytes, pids, cpu_usage_us, network_in_bytes,

@@ -2,15 +2,16 @@
 /* /v1/jobs — background jobs, and /sandbox-jobs, where agents report that their jobs ended. */
 #include <string.h>
 
+#include "base/clock.h"
 #include "calls/jobs.h"
 #include "calls/stored_artifact.h"
+#include "edge/api.h"
+#include "fleet/core/ref.h"
 #include "fleet/sandbox/artifacts.h"
-#include "http/server/http.h"
 #include "http/server/shares.h"
 #include "store/artifacts.h"
 #include "store/jobs.h"
 #include "surface/native/answer.h"
-#include "surface/native/routes.h"
 #include "wire/agent_cause.h"
 
 #define BASE "/v1/jobs"

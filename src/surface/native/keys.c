@@ -4,12 +4,11 @@
 
 #include "base/clock.h"
 #include "base/id.h"
+#include "edge/api.h"
 #include "edge/caller.h"
 #include "edge/keys.h"
-#include "store/keys.h"
 #include "store/members.h"
 #include "surface/native/answer.h"
-#include "surface/native/routes.h"
 
 #define BASE "/api/sandbox/keys"
 

@@ -6,7 +6,7 @@
 #include "edge/caller.h"
 #include "fleet/core/sandboxes.h"
 #include "fleet/sandbox/settings.h"
-#include "surface/native/routes.h"
+#include "store/sandbox_record.h"
 #include "surface/native/sandbox_answer.h"
 
 #define BASE "/api/sandbox/instances/:id"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* /accounts/me — the caller, identified by its key. */
+#include "edge/api.h"
 #include "edge/caller.h"
 #include "json/json.h"
 #include "store/keys.h"
 #include "store/projects.h"
-#include "surface/native/routes.h"
 
 struct me_answer {
 	const char *project, *project_name, *key, *key_name, *user, *role;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* /v1/projects/:project/members — users and their roles in a project. */
 #include "base/clock.h"
+#include "edge/api.h"
 #include "edge/caller.h"
 #include "edge/keys.h"
 #include "store/members.h"
 #include "surface/native/answer.h"
-#include "surface/native/routes.h"
 
 struct member_record;
 

@@ -3,10 +3,10 @@
 #include "surface/native/pools.h"
 
 #include "config/config.h"
+#include "edge/api.h"
 #include "edge/caller.h"
 #include "fleet/template/pools.h"
 #include "surface/native/answer.h"
-#include "surface/native/routes.h"
 
 #define BASE "/api/sandbox/pools"
 #define NOT_GIVEN (-1)

@@ -7,10 +7,11 @@
 #include "calls/process_answer.h"
 #include "calls/shapes.h"
 #include "calls/stream.h"
+#include "config/config.h"
 #include "edge/target.h"
 #include "provider/compute.h"
+#include "provider/provider.h"
 #include "surface/native/answer.h"
-#include "surface/native/routes.h"
 
 #define BASE "/api/sandbox/instances/:id/processes"
 

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/id.h"
 #include "config/config.h"
+#include "edge/api.h"
 #include "edge/keys.h"
 #include "fleet/server/projects.h"
 #include "fleet/usage/usage.h"
@@ -13,7 +14,6 @@
 #include "store/projects.h"
 #include "surface/native/answer.h"
 #include "surface/native/project_limits.h"
-#include "surface/native/routes.h"
 
 struct project_list;
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* /api/sandbox/recordings — recordings of windows as asciicast files (docs/use/terminals.md). */
 #include "calls/download.h"
-#include "edge/caller.h"
+#include "edge/api.h"
 #include "surface/native/answer.h"
-#include "surface/native/routes.h"
 #include "terminal/recording.h"
 
 #define BASE "/api/sandbox/recordings"

@@ -4,10 +4,13 @@
 
 #include "base/clock.h"
 #include "config/config.h"
+#include "edge/api.h"
 #include "edge/caller.h"
 #include "fleet/sandbox/preview.h"
 #include "provider/agent_health.h"
 #include "provider/provider.h"
+#include "store/relations.h"
+#include "store/sandbox_record.h"
 #include "surface/native/answer.h"
 #include "surface/native/egress.h"
 #include "surface/native/resources.h"

@@ -5,9 +5,8 @@
 
 #include "http/server/http.h"
 #include "json/json.h"
-#include "store/relations.h"
-#include "store/sandboxes.h"
 
+struct relation_list;
 struct sandbox_record;
 
 /* A sandbox as the native API answers it. */

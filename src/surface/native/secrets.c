@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* /api/sandbox/secrets — keys of the values that are encrypted in the database. */
 #include "base/log.h"
+#include "edge/api.h"
 #include "edge/caller.h"
 #include "json/json.h"
 #include "store/secrets.h"
-#include "surface/native/routes.h"
 
 struct secret_rotation_answer {
 	int64_t resealed;

@@ -4,13 +4,14 @@
  */
 #include <string.h>
 
+#include "edge/api.h"
 #include "edge/caller.h"
 #include "edge/target.h"
 #include "fleet/core/sandboxes.h"
 #include "fleet/sandbox/services.h"
 #include "http/server/shares.h"
 #include "surface/native/answer.h"
-#include "surface/native/routes.h"
+#include "wire/agent.h"
 
 #define BASE "/api/sandbox/instances/:id/services"
 #define TAIL_USUAL (64 * 1024)

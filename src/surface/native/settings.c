@@ -3,11 +3,11 @@
 #include <string.h>
 
 #include "config/config.h"
+#include "edge/api.h"
 #include "provider/provider.h"
 #include "store/projects.h"
 #include "surface/native/answer.h"
 #include "surface/native/project_limits.h"
-#include "surface/native/routes.h"
 #include "surface/native/timeouts.h"
 
 #define DAY_S ((int64_t)86400)

@@ -4,11 +4,12 @@
 
 #include <string.h>
 
+#include "edge/api.h"
 #include "edge/caller.h"
 #include "fleet/backup/backups.h"
 #include "fleet/sandbox/fork.h"
+#include "store/relations.h"
 #include "surface/native/answer.h"
-#include "surface/native/routes.h"
 #include "surface/native/sandbox_answer.h"
 
 #define BASE "/api/sandbox/snapshots"

@@ -7,6 +7,7 @@
 
 #include "calls/receiver.h"
 #include "config/config.h"
+#include "edge/api.h"
 #include "edge/caller.h"
 #include "fleet/build/build.h"
 #include "fleet/core/waiting.h"
@@ -14,9 +15,9 @@
 #include "fleet/template/pools.h"
 #include "fleet/template/templates.h"
 #include "fleet/template/warm.h"
+#include "store/templates.h"
 #include "surface/native/answer.h"
 #include "surface/native/pools.h"
-#include "surface/native/routes.h"
 #include "surface/native/timeouts.h"
 #include "wire/agent_warm.h"
 

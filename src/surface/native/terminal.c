@@ -20,15 +20,16 @@
 #include "base/clock.h"
 #include "calls/command.h"
 #include "calls/stream.h"
+#include "edge/api.h"
 #include "edge/target.h"
 #include "edge/text.h"
 #include "edge/tickets.h"
 #include "json/json.h"
 #include "provider/compute.h"
-#include "surface/native/routes.h"
 #include "surface/native/viewers.h"
 #include "surface/native/windows.h"
 #include "terminal/recording.h"
+#include "terminal/terminal.h"
 #include "wire/agent_cause.h"
 
 /* ---- start ---- */

@@ -5,8 +5,6 @@
 #include "json/json.h"
 #include "sandbox/timeouts.h"
 
-struct arena;
-
 #define TIMEOUT_MAX_MS ((int64_t)365 * 24 * 3600 * 1000)
 /* The lower bound of a timeout, and what a description adds. */
 #define TIMEOUT_MIN_SWITCHABLE -1

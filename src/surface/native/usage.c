@@ -5,13 +5,13 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "edge/api.h"
 #include "edge/caller.h"
 #include "edge/csv.h"
 #include "fleet/core/ref.h"
 #include "fleet/usage/usage.h"
 #include "store/usage.h"
 #include "surface/native/answer.h"
-#include "surface/native/routes.h"
 
 #define LIMIT_MAX 10000
 #define GIB_MIB 1024.0

@@ -6,10 +6,13 @@
 #include <stdlib.h>
 
 #include "config/config.h"
+#include "edge/api.h"
+#include "http/server/relay.h"
 #include "json/json.h"
 #include "loop/loop.h"
 #include "surface/native/routes.h"
 #include "terminal/recording.h"
+#include "terminal/terminal.h"
 
 struct announcement {
 	struct loop_task task;

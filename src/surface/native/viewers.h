@@ -6,9 +6,12 @@
  * only, and never from within the callback of another viewer. */
 #pragma once
 
-#include "edge/api.h"
-#include "http/server/relay.h"
+#include <stdint.h>
+
 #include "terminal/viewers.h"
+
+struct api;
+struct relay;
 
 struct connected_viewer {
 	struct terminal_viewer viewer;

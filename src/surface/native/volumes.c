@@ -3,12 +3,14 @@
  * of a sandbox. Files of volumes are in files.c. */
 #include <string.h>
 
+#include "edge/api.h"
 #include "edge/caller.h"
+#include "fleet/core/ref.h"
 #include "fleet/core/sandboxes.h"
 #include "fleet/volume/volume.h"
 #include "store/sandbox_record.h"
+#include "store/volumes.h"
 #include "surface/native/answer.h"
-#include "surface/native/routes.h"
 
 #define BASE "/api/sandbox/volumes"
 #define INSTANCE "/api/sandbox/instances/:id/volume"

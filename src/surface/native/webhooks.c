@@ -5,12 +5,12 @@
 #include "base/clock.h"
 #include "base/id.h"
 #include "config/config.h"
+#include "edge/api.h"
 #include "edge/caller.h"
 #include "http/client/outbound.h"
 #include "sandbox/events.h"
 #include "store/webhooks.h"
 #include "surface/native/answer.h"
-#include "surface/native/routes.h"
 #include "webhook/webhook.h"
 
 #define BASE "/v1/webhooks"

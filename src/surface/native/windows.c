@@ -3,9 +3,10 @@
  * (docs/use/terminals.md). */
 #include "surface/native/windows.h"
 
+#include "edge/api.h"
 #include "edge/target.h"
 #include "surface/native/answer.h"
-#include "surface/native/routes.h"
+#include "terminal/terminal.h"
 #include "terminal/viewers.h"
 
 #define BASE "/api/sandbox/instances/:id/windows"

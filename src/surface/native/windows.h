@@ -3,9 +3,10 @@
 #pragma once
 
 #include "edge/caller.h"
-#include "terminal/terminal.h"
 
 struct api_target;
+struct json_map;
+struct terminal_open;
 
 /* As the caller gave it; zero: the template's or the project's value. */
 struct window_open_request {

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "calls/receiver.h"
+#include "edge/api.h"
 #include "edge/caller.h"
 #include "edge/meter.h"
 #include "fleet/core/waiting.h"

@@ -5,6 +5,7 @@
 
 #include <assert.h>
 
+#include "edge/api.h"
 #include "edge/caller.h"
 #include "fleet/server/ready.h"
 #include "http/server/relay.h"

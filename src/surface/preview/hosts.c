@@ -8,6 +8,7 @@
 #include "config/config.h"
 #include "edge/api.h"
 #include "edge/hosts.h"
+#include "http/server/host.h"
 #include "sandbox/preview.h"
 #include "surface/preview/routes.h"
 #include "surface/preview/serve.h"

@@ -9,7 +9,7 @@
 #include "base/span.h"
 
 struct config;
-struct error;
+struct route;
 
 /* False also for the names "api" and "sandbox" below the domain, which are the server itself. */
 bool preview_host_is_sandbox(const struct config *config, struct span host);

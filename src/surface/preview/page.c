@@ -2,7 +2,6 @@
 #include "surface/preview/page.h"
 
 #include "base/buf.h"
-#include "base/error.h"
 
 bool preview_may_retry(const struct error *err)
 {

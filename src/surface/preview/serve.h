@@ -10,10 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/attribute.h"
 #include "base/span.h"
 
-struct error;
 struct fleet_grant;
 struct fleet_use;
 struct reply;

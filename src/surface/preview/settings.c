@@ -2,13 +2,14 @@
 /* /api/sandbox/instances/:id/preview — settings of previews; …/preview-tokens — links to ports. */
 #include "base/clock.h"
 #include "config/config.h"
+#include "edge/api.h"
 #include "edge/caller.h"
+#include "fleet/core/ref.h"
 #include "fleet/core/sandboxes.h"
 #include "fleet/sandbox/preview.h"
 #include "json/json.h"
 #include "store/sandbox_record.h"
 #include "surface/preview/live.h"
-#include "surface/preview/routes.h"
 #include "surface/preview/serve.h"
 
 #define BASE "/api/sandbox/instances/:id"

@@ -5,13 +5,13 @@
 
 #include "base/clock.h"
 #include "config/config.h"
+#include "edge/api.h"
 #include "edge/caller.h"
 #include "edge/hooks.h"
 #include "fleet/core/use.h"
 #include "fleet/sandbox/preview.h"
 #include "sandbox/preview.h"
 #include "surface/preview/hosts.h"
-#include "surface/preview/routes.h"
 #include "surface/preview/serve.h"
 
 #define BODY_MAX_BYTES ((size_t)1 << 40)

@@ -3,11 +3,11 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "edge/api.h"
 #include "edge/caller.h"
 #include "job/job.h"
 #include "json/json.h"
 #include "store/approvals.h"
-#include "surface/tools/routes.h"
 #include "tool/tool.h"
 
 #define BASE "/v1/approvals"

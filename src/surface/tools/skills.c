@@ -2,9 +2,9 @@
 /* /v1/skills — bundles of files for load_skill. */
 #include "base/clock.h"
 #include "base/id.h"
+#include "edge/api.h"
 #include "edge/caller.h"
 #include "store/skills.h"
-#include "surface/tools/routes.h"
 #include "tool/skill.h"
 
 #define BASE "/v1/skills"

@@ -4,14 +4,17 @@
 #include "base/clock.h"
 #include "calls/configs.h"
 #include "config/config.h"
+#include "edge/api.h"
 #include "edge/session.h"
 #include "edge/target.h"
 #include "fleet/core/use.h"
 #include "fleet/lease/lease.h"
+#include "fleet/lifecycle/create.h"
 #include "http/server/shares.h"
 #include "job/job.h"
 #include "provider/provider.h"
 #include "store/sandboxes.h"
+#include "tool/tool.h"
 
 #define SLACK_MS 30000 /* time of a call besides its command and its approval */
 

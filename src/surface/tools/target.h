@@ -4,9 +4,11 @@
 
 #include "edge/caller.h"
 #include "worker/worker.h"
-#include "tool/tool.h"
 
 struct api_target;
+struct job_origin;
+struct tool;
+struct tool_call;
 
 /* Exactly one of: a sandbox, or a lease or a session, whose sandbox is made on first use. */
 struct tools_target {

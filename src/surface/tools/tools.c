@@ -5,8 +5,8 @@
 #include "json/json.h"
 #include "json/write.h"
 #include "sandbox/lease.h"
-#include "surface/tools/routes.h"
 #include "surface/tools/target.h"
+#include "tool/tool.h"
 
 #define BASE "/v1/tools"
 #define INPUT_MAX ((size_t)16 << 20)

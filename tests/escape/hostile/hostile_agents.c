@@ -2,6 +2,7 @@
 /* Code that has become process 1 of a sandbox, met by every call that the server makes to an agent:
  * each kind of request and each HTTP call below, in each mode of hostile.h. The call ends by its
  * deadline, the server hangs up on the agent, and goes on. */
+#include "edge/api.h"
 #include "unit.h"
 
 #include <poll.h>

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "edge/api.h"
 #include "harness.h"
 #include "http/server/failure.h"
 #include "http/server/http.h"

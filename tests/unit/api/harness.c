@@ -12,6 +12,8 @@
 #include "base/fd.h"
 #include "base/id.h"
 #include "config/config.h"
+#include "edge/api.h"
+#include "edge/hooks.h"
 #include "fleet/server/fleet.h"
 #include "harness.h"
 #include "loop/loop.h"
@@ -19,6 +21,7 @@
 #include "store/keys.h"
 #include "store/projects.h"
 #include "unit.h"
+#include "worker/worker.h"
 
 #define CHECK(call)                                                                                \
 	do {                                                                                       \

@@ -7,6 +7,7 @@
 
 #include "api/api.h"
 #include "config/config.h"
+#include "edge/api.h"
 
 struct provider *fake_provider_open(void);
 /* Sees every request to an agent. True: it has answered, in its way, and the connection is closed.

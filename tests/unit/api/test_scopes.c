@@ -6,6 +6,7 @@
 
 #include "account/account.h"
 #include "base/clock.h"
+#include "edge/api.h"
 #include "harness.h"
 #include "http/server/failure.h"
 #include "http/server/http.h"

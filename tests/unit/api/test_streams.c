@@ -7,6 +7,7 @@
 
 #include "account/account.h"
 #include "base/clock.h"
+#include "edge/api.h"
 #include "fleet/server/fleet.h"
 #include "harness.h"
 #include "http/server/failure.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/attribute.h"
 #include "unit.h"
 
 #include <stdio.h>

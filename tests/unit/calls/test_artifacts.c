@@ -2,6 +2,7 @@
 #include "calls/artifacts.h"
 
 #include "unit.h"
+#include "wire/agent_files.h"
 
 TEST(artifacts_are_items_of_a_list_and_only_so_many)
 {

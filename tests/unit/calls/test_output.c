@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/config.h"
 #include "unit.h"
 
 static struct agent_output stdout_at(uint64_t offset, const char *data, size_t size)

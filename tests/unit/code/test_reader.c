@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "code/reader.h"
+#include "json/json.h"
 #include "unit.h"
 
 #define NONCE "0123456789abcdef"

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "code/code.h"
+#include "json/json.h"
 #include "unit.h"
 #include "wire/wire.h"
 

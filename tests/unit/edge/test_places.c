@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "edge/api.h"
 #include "http/server/failure.h"
 #include "http/server/http.h"
 #include "http/server/shares.h"

@@ -13,6 +13,7 @@
 #include "provider/provider.h"
 #include "provider/templates.h"
 #include "unit.h"
+#include "wire/agent.h"
 #include "wire/agent_services.h"
 #include "fleet/lifecycle/create.h"
 

@@ -3,6 +3,7 @@
 #include "harness.h"
 
 #include "fleet/build/build_parts.h"
+#include "wire/agent.h"
 
 /* ---- keys ---- */
 

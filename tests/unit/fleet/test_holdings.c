@@ -13,6 +13,7 @@
 #include "fleet/lifecycle/lifecycle.h"
 #include "fleet/server/fleet.h"
 #include "fleet/usage/meters.h"
+#include "wire/agent.h"
 
 #include <unistd.h>
 

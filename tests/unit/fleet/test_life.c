@@ -11,6 +11,7 @@
 #include "fleet/lifecycle/hold.h"
 #include "fleet/lifecycle/lifecycle.h"
 #include "fleet/server/fleet.h"
+#include "wire/agent.h"
 
 #include <sched.h>
 #include <stdatomic.h>

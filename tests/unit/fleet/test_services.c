@@ -8,6 +8,7 @@
 #include "fleet/lifecycle/lifecycle.h"
 #include "fleet/sandbox/services.h"
 #include "fleet/server/fleet.h"
+#include "wire/agent.h"
 
 #define BOX ((struct fleet_ref){PROJECT, "box"})
 

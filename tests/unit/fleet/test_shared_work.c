@@ -4,6 +4,7 @@
 #include "fleet/core/work_lane.h"
 #include "harness.h"
 #include "fleet/core/shared_work.h"
+#include "wire/agent.h"
 
 #include <pthread.h>
 #include <string.h>

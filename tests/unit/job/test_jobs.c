@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Jobs from their start to their result, with an agent that obeys the test. */
+#include "edge/api.h"
+#include "fleet/core/ref.h"
 #include "job/parts.h"
 
 #include <semaphore.h>

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "provider/command_ends.h"
+#include "wire/agent.h"
 #include "wire/agent_cause.h"
 
 #define SANDBOX "abcdefghijklmnopqrst"

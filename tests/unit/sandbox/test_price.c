@@ -7,6 +7,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "sandbox/sandbox.h"
+#include "sandbox/usage_reason.h"
 #include "unit.h"
 
 #define NOW INT64_C(1790000000000)

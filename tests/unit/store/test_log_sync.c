@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 
+#include "store/database.h"
 #include "store/driver.h"
 #include "store/sqlite/log_sync.h"
 

@@ -4,6 +4,7 @@
 #include <sqlite3.h>
 #include <sys/stat.h>
 
+#include "store/database.h"
 #include "store/driver.h"
 #include "store/events.h"
 #include "store/leases.h"

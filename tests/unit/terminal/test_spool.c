@@ -7,6 +7,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "terminal/recording.h"
+#include "terminal/terminal.h"
 #include "unit.h"
 
 #define ID "box-1700000000000-3"

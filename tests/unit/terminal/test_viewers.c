@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/arena.h"
+#include "terminal/terminal.h"
 #include "terminal/viewers.h"
 
 #include <stdio.h>

@@ -5,6 +5,8 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "edge/api.h"
+#include "fleet/core/ref.h"
 #include "store/sandbox_record.h"
 #include "tool/tool.h"
 #include "unit.h"

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "http/proxy/proxy.h"
+#include "http/server/host.h"
 #include "http/server/relay.h"
 #include "unit/http/server/harness.h"
 #include "unit.h"

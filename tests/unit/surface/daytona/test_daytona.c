@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "edge/api.h"
 #include "http/server/failure.h"
 #include "http/server/http.h"
 #include "surface/daytona/intervals.h"

@@ -4,6 +4,7 @@
 #include "api/api.h"
 #include "base/id.h"
 #include "config/config.h"
+#include "edge/api.h"
 #include "edge/hooks.h"
 #include "http/server/failure.h"
 #include "surface/e2b/e2b.h"

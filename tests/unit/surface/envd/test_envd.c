@@ -6,6 +6,7 @@
 #include "surface/envd/connect.h"
 #include "surface/envd/events.h"
 #include "unit.h"
+#include "wire/agent.h"
 
 /* ---- envelopes ---- */
 

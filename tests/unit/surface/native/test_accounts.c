@@ -3,10 +3,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "edge/api.h"
 #include "http/server/failure.h"
 #include "http/server/http.h"
 #include "provider/entries.h"
 #include "provider/provider.h"
+#include "store/sandbox_record.h"
 #include "store/sandboxes.h"
 #include "unit.h"
 #include "unit/api/harness.h"

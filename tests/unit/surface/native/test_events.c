@@ -11,6 +11,7 @@
 
 #include "account/account.h"
 #include "base/fd.h"
+#include "edge/api.h"
 #include "http/server/failure.h"
 #include "http/server/http.h"
 #include "store/events.h"

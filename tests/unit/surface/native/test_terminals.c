@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/fd.h"
+#include "edge/api.h"
 #include "edge/tickets.h"
 #include "fleet/core/access.h"
 #include "fleet/core/peers.h"
