@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "provider/agent_health.h"
+#include "wire/agent.h"
 #include "wire/agent_services.h"
 
 /* Limit of an answer that is no stream. With the size of a message it bounds the memory that an

@@ -11,14 +11,13 @@
 #pragma once
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "provider/compute.h"
 
 struct cancel;
-struct compute_request;
 struct provider;
 
 #define AGENT_EMPTY_FRAMES_MAX 256 /* frames without content, in one answer */

@@ -9,6 +9,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/span.h"
+#include "provider/provider.h"
 
 struct agent_done;
 struct agent_exec;
@@ -20,7 +21,6 @@ struct agent_signal;
 struct agent_terminal;
 struct agent_terminal_state;
 struct cancel;
-struct provider;
 struct wire_member;
 
 struct compute_request {

@@ -10,11 +10,10 @@
 #pragma once
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
+#include "base/arena.h"
 #include "base/error.h"
-#include "base/id.h"
 #include "sandbox/sandbox.h"
 
 struct pool_ops;

@@ -8,6 +8,8 @@
 
 #include "store/jobs.h"
 
+struct arena;
+
 struct channel_record {
 	const char *id, *project_id;
 	const char *name; /* unique in its project */

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "store/queries.h"
 
+struct arena;
 struct store;
 struct store_connection;
 

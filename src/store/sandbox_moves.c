@@ -4,7 +4,6 @@
 
 #include "base/clock.h"
 #include "store/column_rows.h"
-#include "store/sandbox_record.h"
 #include "store/sandboxes.h"
 #include "sandbox/events.h"
 #include "store/event_rows.h"

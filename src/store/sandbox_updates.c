@@ -9,7 +9,6 @@
 #include "store/egress.h"
 #include "store/event_rows.h"
 #include "store/query.h"
-#include "store/sandbox_record.h"
 #include "store/sandboxes.h"
 #include "store/touches.h"
 

@@ -8,7 +8,6 @@
 #include "base/buf.h"
 #include "store/pages.h"
 #include "store/query.h"
-#include "store/sandbox_record.h"
 #include "store/snapshots.h"
 #include "store/touches.h"
 

@@ -7,7 +7,6 @@
 #include "fleet/backup/backup.h"
 #include "fleet/backup/backups.h"
 #include "fleet/core/fleet_state.h"
-#include "fleet/core/template_cache.h"
 #include "fleet/template/import.h"
 #include "fleet/template/templates.h"
 

@@ -8,6 +8,7 @@
 #include "store/backups.h"
 #include "store/snapshots.h"
 
+struct arena;
 struct blob_writer;
 struct error;
 struct fleet;

@@ -6,7 +6,6 @@
  * one of a few threads. */
 #pragma once
 
-#include "base/span.h"
 #include "fleet/template/import.h"
 #include "json/json.h"
 

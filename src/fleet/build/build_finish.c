@@ -4,15 +4,12 @@
 
 #include "base/fault.h"
 #include "fleet/build/build_parts.h"
-#include "fleet/core/template_cache.h"
 #include "fleet/template/pool_states.h"
 #include "fleet/template/recipe.h"
 #include "fleet/template/templates.h"
 #include "json/write.h"
 #include "provider/agent_reader.h"
-#include "provider/compute.h"
 #include "provider/compute_run.h"
-#include "provider/provider.h"
 
 /* Time in which an entrypoint without a ready command may fail. */
 #define START_CHECK_MS 1000

@@ -23,7 +23,6 @@ struct agent_process;
 struct agent_reader;
 struct build_log;
 struct compute_request;
-struct fleet_ref;
 struct work_lane;
 
 #define BUILD_KEY_SIZE 64 /* hexadecimal digits */

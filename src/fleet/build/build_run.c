@@ -5,8 +5,6 @@
 #include "base/path.h"
 #include "config/config.h"
 #include "fleet/build/build_parts.h"
-#include "fleet/core/ref.h"
-#include "fleet/core/template_cache.h"
 #include "fleet/core/text_map.h"
 #include "fleet/template/layers.h"
 #include "fleet/template/templates.h"

@@ -6,7 +6,6 @@
 
 #include "base/fault.h"
 #include "fleet/build/build_parts.h"
-#include "fleet/core/ref.h"
 #include "fleet/lifecycle/create.h"
 #include "fleet/lifecycle/hold.h"
 #include "fleet/lifecycle/lifecycle.h"

@@ -5,6 +5,7 @@
 #include "base/attribute.h"
 
 struct builds_in_flight;
+struct error;
 struct fleet;
 
 struct builds_in_flight *builds_in_flight_new(void);

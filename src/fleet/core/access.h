@@ -6,8 +6,6 @@
  * thread; these calls never block. */
 #pragma once
 
-#include <stdbool.h>
-
 #include "base/span.h"
 
 struct fleet;

@@ -5,13 +5,11 @@
 
 #include "fleet/core/cache.h"
 #include "fleet/core/fleet_state.h"
-#include "fleet/core/ref.h"
 #include "fleet/core/template_cache.h"
 #include "json/json.h"
 #include "provider/provider.h"
 #include "store/sandbox_record.h"
 #include "store/secrets.h"
-#include "store/templates.h"
 
 /* "KEY=value" texts; a later one of the same key replaces the earlier. */
 struct environment_list {

@@ -4,6 +4,8 @@
 
 #include "base/attribute.h"
 
+struct arena;
+struct error;
 struct fleet;
 struct json_map;
 struct sandbox_record;

@@ -6,6 +6,8 @@
 
 #include "base/attribute.h"
 
+struct arena;
+struct error;
 struct fleet;
 
 /* "sandbox 'a' is on node 'x', this is node 'y'": the caller may pass the request on. Returns -1.

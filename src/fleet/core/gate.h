@@ -13,6 +13,8 @@
 
 #include "base/attribute.h"
 
+struct error;
+
 struct gate {
 	atomic_uint inside;
 	atomic_int_fast64_t closed_until_ms; /* monotonic */

@@ -9,6 +9,8 @@
 
 #include "base/attribute.h"
 
+struct arena;
+struct error;
 struct fleet;
 
 /* The name of this server. */

@@ -4,6 +4,8 @@
 
 #include "base/attribute.h"
 
+struct arena;
+struct error;
 struct fleet;
 struct project_cache;
 struct project_record;

@@ -5,9 +5,7 @@
 
 #include "fleet/core/elsewhere.h"
 #include "fleet/core/fleet_state.h"
-#include "fleet/core/ref.h"
 #include "provider/provider.h"
-#include "store/sandbox_record.h"
 #include "store/sandboxes.h"
 
 #define PAGE_SIZE 500

@@ -7,6 +7,8 @@
 #include "base/attribute.h"
 #include "fleet/core/ref.h"
 
+struct arena;
+struct error;
 struct fleet;
 struct provider_stats;
 struct sandbox_record;

@@ -11,6 +11,7 @@
 #include "base/attribute.h"
 #include "base/error.h"
 
+struct arena;
 struct fleet;
 struct fleet_awaited;
 struct work_lane;

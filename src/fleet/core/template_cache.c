@@ -7,8 +7,6 @@
 
 #include "base/map.h"
 #include "fleet/core/fleet_state.h"
-#include "fleet/core/ref.h"
-#include "store/templates.h"
 
 #define NAME_KEY_SIZE 256
 #define ENTRIES_MAX 1024

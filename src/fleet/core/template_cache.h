@@ -10,8 +10,6 @@
 #include "store/templates.h"
 
 struct fleet;
-struct fleet_ref;
-struct template_record;
 
 struct template_cache *template_cache_new(void);
 void template_cache_free(struct template_cache *c);

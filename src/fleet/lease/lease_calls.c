@@ -7,8 +7,6 @@
 #include "fleet/core/sandboxes.h"
 #include "fleet/lease/lease_parts.h"
 #include "fleet/lease/leases_in_flight.h"
-#include "fleet/lifecycle/hold.h"
-#include "fleet/lifecycle/lifecycle.h"
 #include "fleet/lifecycle/reconcile.h"
 #include "fleet/sandbox/settings.h"
 #include "store/sandboxes.h"

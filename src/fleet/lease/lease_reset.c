@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "config/config.h"
-#include "fleet/core/ref.h"
 #include "fleet/core/sandboxes.h"
 #include "fleet/core/template_cache.h"
 #include "fleet/lease/lease_parts.h"

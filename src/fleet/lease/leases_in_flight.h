@@ -10,6 +10,8 @@
 
 #include "base/attribute.h"
 
+struct arena;
+struct error;
 struct lease_ref;
 struct leases_in_flight;
 

@@ -6,6 +6,8 @@
 
 #include "base/attribute.h"
 
+struct arena;
+struct error;
 struct fleet;
 struct resolved_create;
 

@@ -13,6 +13,7 @@
 #include "provider/compute.h"
 #include "store/secrets.h"
 #include "store/services.h"
+#include "wire/agent.h"
 
 #define ASK_TIMEOUT_MS 5000
 /* As other commands are run: by bash where it is, else by sh. */

@@ -17,7 +17,6 @@
 #include "provider/snapshots.h"
 #include "provider/volume.h"
 #include "store/leases.h"
-#include "store/sandbox_record.h"
 #include "store/sandboxes.h"
 #include "store/snapshots.h"
 #include "store/volumes.h"

@@ -19,11 +19,9 @@
 #include "provider/entries.h"
 #include "provider/provider.h"
 #include "provider/trash.h"
-#include "store/sandbox_record.h"
 #include "store/sandboxes.h"
 #include "store/secrets.h"
 #include "store/snapshots.h"
-#include "store/templates.h"
 
 #define REMEMBERED_MAX 100000 /* then all are written again */
 #define FORMAT 1

@@ -7,11 +7,13 @@
  * once. */
 #pragma once
 
-#include <stddef.h>
 #include <stdint.h>
 
 #include "base/attribute.h"
+#include "fleet/recovery/retention.h"
 
+struct arena;
+struct error;
 struct fleet;
 struct fleet_ref;
 struct sandbox_record;

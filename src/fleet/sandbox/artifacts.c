@@ -14,8 +14,6 @@
 #include "config/config.h"
 #include "fleet/core/fleet_state.h"
 #include "provider/agent_reader.h"
-#include "provider/compute.h"
-#include "provider/provider.h"
 #include "sandbox/media.h"
 #include "store/artifacts.h"
 #include "store/projects.h"

@@ -11,7 +11,6 @@
 #include "fleet/sandbox/review.h"
 #include "fleet/snapshot/snapshot.h"
 #include "provider/agent_reader.h"
-#include "provider/compute.h"
 #include "sandbox/change.h"
 #include "store/snapshots.h"
 #include "store/volumes.h"

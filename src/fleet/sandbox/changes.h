@@ -11,8 +11,10 @@
 #include "base/error.h"
 #include "fleet/core/ref.h"
 
+struct arena;
 struct fleet;
 struct sandbox_change;
+struct span;
 
 #define FLEET_CHANGES_MAX 1000 /* of one page */
 #define FLEET_DIFFS_MAX 200

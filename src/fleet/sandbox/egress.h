@@ -4,9 +4,11 @@
 #pragma once
 
 #include "base/attribute.h"
+#include "fleet/core/ref.h"
 
+struct arena;
+struct error;
 struct fleet;
-struct fleet_ref;
 struct operation;
 struct sandbox_record;
 

@@ -3,15 +3,12 @@
  * of lifecycle.h apply. */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
+#include "fleet/core/ref.h"
 #include "store/sandbox_record.h"
 #include "store/snapshots.h"
 #include "store/volumes.h"
 
 struct fleet;
-struct fleet_ref;
 
 /* Restores the files of the sandbox that the snapshot was taken of; a started sandbox is stopped
  * for that and started again. ERROR_CONFLICT if the sandbox is deleted. */

@@ -6,12 +6,10 @@
 #include "config/config.h"
 #include "fleet/core/cache.h"
 #include "fleet/core/operation.h"
-#include "fleet/core/ref.h"
 #include "fleet/core/template_cache.h"
 #include "json/json.h"
 #include "sandbox/preview.h"
 #include "store/sandboxes.h"
-#include "store/templates.h"
 
 /* ---- ports ---- */
 

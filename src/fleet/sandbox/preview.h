@@ -15,8 +15,8 @@
 #include "fleet/core/access.h"
 #include "fleet/lifecycle/hold.h"
 
+struct arena;
 struct fleet;
-struct fleet_ref;
 struct sandbox_record;
 
 /* Checks that previews are on, that the sandbox has a network, and that the server or the template

@@ -11,7 +11,6 @@
 #include "fleet/core/gate.h"
 #include "provider/compute.h"
 #include "provider/compute_run.h"
-#include "provider/provider.h"
 #include "sandbox/change.h"
 #include "wire/agent_files.h"
 

@@ -10,10 +10,13 @@
 #include "base/attribute.h"
 #include "base/id.h"
 
+struct arena;
 struct cache_entry;
+struct error;
 struct fleet;
 struct sandbox_change;
 struct sandbox_review;
+struct span;
 
 struct file_review {
 	struct fleet *fleet;

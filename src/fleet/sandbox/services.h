@@ -8,7 +8,6 @@
  * their sandbox. A fork gets copies of them; a reset sandbox has none. */
 #pragma once
 
-#include "base/span.h"
 #include "fleet/core/ref.h"
 #include "store/services.h"
 #include "wire/agent_services.h"

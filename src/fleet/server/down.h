@@ -7,6 +7,7 @@
 
 #include "base/attribute.h"
 
+struct error;
 struct fleet;
 
 /* Stops all running sandboxes of every project until the deadline; `left` still run then. */

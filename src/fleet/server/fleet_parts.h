@@ -2,8 +2,6 @@
 /* fleet/server/fleet_parts.h — struct fleet with all its parts. Only fleet.c needs it. */
 #pragma once
 
-#include "base/arena.h"
-#include "base/error.h"
 #include "fleet/core/background_work.h"
 #include "fleet/core/cache.h"
 #include "fleet/core/cache_state.h"

@@ -11,6 +11,7 @@
 
 #include "base/attribute.h"
 
+struct error;
 struct fleet;
 
 enum fleet_claim {

@@ -6,6 +6,7 @@
 
 #include "base/attribute.h"
 
+struct error;
 struct fleet;
 
 /* With `with_sandboxes` false: ERROR_CONFLICT while the project has any. A removal that has begun

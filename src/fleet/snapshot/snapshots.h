@@ -3,12 +3,11 @@
  * rules of fleet.h apply. */
 #pragma once
 
-#include <stdbool.h>
-
+#include "fleet/core/ref.h"
 #include "store/snapshots.h"
 
+struct arena;
 struct fleet;
-struct fleet_ref;
 
 /* Of a stopped sandbox, or of a started one, whose processes are frozen meanwhile. */
 struct fleet_snapshot {

@@ -8,6 +8,7 @@
 
 #include "base/attribute.h"
 
+struct error;
 struct fleet;
 struct layer_pins;
 

@@ -13,7 +13,6 @@
 #include "fleet/template/warm_parts.h"
 #include "provider/provider.h"
 #include "store/projects.h"
-#include "store/templates.h"
 
 int fleet_pool_size(int64_t min, int64_t target, int64_t max, struct fleet_pool_size *ret,
                     struct error *err)

@@ -5,7 +5,6 @@
 
 #include "base/path.h"
 #include "fleet/core/fleet_state.h"
-#include "fleet/core/template_cache.h"
 #include "fleet/core/text_map.h"
 #include "fleet/template/pool_states.h"
 #include "fleet/template/templates.h"
@@ -13,8 +12,6 @@
 #include "image/image.h"
 #include "json/write.h"
 #include "provider/provider.h"
-#include "sandbox/timeouts.h"
-#include "store/templates.h"
 
 #define RUNTIME_MAX 64
 #define DESCRIPTION_MAX 1000

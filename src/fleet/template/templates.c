@@ -22,7 +22,6 @@
 #include "fleet/template/template_growth.h"
 #include "provider/provider.h"
 #include "provider/templates.h"
-#include "store/templates.h"
 
 /* A failed build is not retried at once by each caller. */
 #define RETRY_AFTER_MS 10000

@@ -9,7 +9,6 @@
 #include "fleet/core/template_cache.h"
 
 struct fleet;
-struct template_record;
 
 /* Adds the default templates that are missing; *ret_added counts them. */
 MUST_CHECK int fleet_templates_seed(struct fleet *fleet, unsigned *ret_added, struct error *err);

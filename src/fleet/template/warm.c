@@ -5,9 +5,7 @@
 
 #include "fleet/core/defaults.h"
 #include "fleet/core/operation.h"
-#include "fleet/template/recipe.h"
 #include "fleet/template/warm_parts.h"
-#include "json/json.h"
 #include "json/write.h"
 #include "provider/compute.h"
 #include "store/templates.h"

@@ -5,6 +5,8 @@
 
 #include <stddef.h>
 
+#include "fleet/template/recipe.h"
+
 struct fleet_warm_one {
 	const char *language;       /* "python", "javascript" */
 	const char *const *imports; /* NULL-terminated; NULL: none */

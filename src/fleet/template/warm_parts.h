@@ -4,10 +4,13 @@
 
 #include "base/attribute.h"
 
+struct arena;
+struct error;
 struct fleet;
 struct fleet_recipe;
 struct fleet_warm;
 struct operation;
+struct span;
 struct template_record;
 
 MUST_CHECK int warm_check(const struct fleet *f, const struct fleet_recipe *recipe,

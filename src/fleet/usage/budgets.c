@@ -14,7 +14,6 @@
 #include "sandbox/events.h"
 #include "store/events.h"
 #include "store/keys.h"
-#include "store/sandbox_record.h"
 #include "store/sandboxes.h"
 #include "store/usage.h"
 

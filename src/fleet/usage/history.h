@@ -10,6 +10,8 @@
 
 #include "base/attribute.h"
 
+struct arena;
+struct error;
 struct fleet;
 struct sandbox_record;
 

@@ -12,6 +12,8 @@
 
 #include "base/attribute.h"
 
+struct arena;
+struct error;
 struct fleet;
 
 struct storage_claim {

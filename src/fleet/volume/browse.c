@@ -8,7 +8,6 @@
 
 #include "base/map.h"
 #include "fleet/core/cache.h"
-#include "fleet/core/fleet_hold.h"
 #include "fleet/core/fleet_state.h"
 #include "fleet/core/gate.h"
 #include "fleet/core/volume_operation.h"

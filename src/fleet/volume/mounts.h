@@ -6,8 +6,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/arena.h"
-#include "base/id.h"
 #include "fleet/core/operation.h"
 
 struct fleet_awaited;

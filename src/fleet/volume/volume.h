@@ -16,8 +16,6 @@
 #include "store/volumes.h"
 
 struct fleet;
-struct fleet_hold;
-struct fleet_ref;
 
 #define FLEET_VOLUME_MB 10240 /* reported size of a volume without a limit */
 #define FLEET_MOUNT_PATH "/workspace"

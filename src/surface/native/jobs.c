@@ -9,6 +9,8 @@
 #include "fleet/core/ref.h"
 #include "fleet/sandbox/artifacts.h"
 #include "http/server/shares.h"
+#include "job/job.h"
+#include "json/json.h"
 #include "store/artifacts.h"
 #include "store/jobs.h"
 #include "surface/native/answer.h"

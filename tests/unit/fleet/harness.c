@@ -3,7 +3,6 @@
 #include "config/config.h"
 #include "fleet/core/work_lane.h"
 #include "harness.h"
-#include "wire/agent.h"
 #include "worker/worker.h"
 #include "store/database.h"
 #include "store/projects.h"

@@ -9,7 +9,6 @@
 #include "fleet/backup/backups.h"
 #include "fleet/core/fleet_state.h"
 #include "fleet/server/fleet.h"
-#include "wire/agent.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,6 @@
 #include "harness.h"
 
 #include "fleet/build/build_parts.h"
-#include "wire/agent.h"
 
 /* ---- keys ---- */
 

@@ -10,7 +10,6 @@
 #include "fleet/lifecycle/lifecycle.h"
 #include "fleet/server/down.h"
 #include "fleet/server/fleet.h"
-#include "wire/agent.h"
 
 #include <pthread.h>
 #include <signal.h>

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "fleet/core/ref.h"
 #include "harness.h"
 #include "provider/provider.h"
 #include "store/sandbox_record.h"
 #include "fleet/lifecycle/create.h"
 #include "fleet/lifecycle/lifecycle.h"
 #include "fleet/sandbox/egress.h"
-#include "wire/agent.h"
 
 #include <stdio.h>
 

@@ -9,7 +9,6 @@
 #include "fleet/lifecycle/lifecycle.h"
 #include "fleet/server/fleet.h"
 #include "fleet/template/recipe.h"
-#include "wire/agent.h"
 
 #define SERVER ((struct fleet_ref){PROJECT, "server"})
 #define BOX ((struct fleet_ref){PROJECT, "box"})

@@ -7,7 +7,6 @@
 #include "fleet/lifecycle/lifecycle.h"
 #include "fleet/server/fleet.h"
 #include "fleet/usage/history.h"
-#include "wire/agent.h"
 
 #define ALL ((struct fleet_period){0, 0})
 

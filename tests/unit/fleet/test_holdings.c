@@ -13,7 +13,6 @@
 #include "fleet/lifecycle/lifecycle.h"
 #include "fleet/server/fleet.h"
 #include "fleet/usage/meters.h"
-#include "wire/agent.h"
 
 #include <unistd.h>
 

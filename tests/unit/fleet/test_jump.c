@@ -8,7 +8,6 @@
 #include "fleet/recovery/retention.h"
 #include "fleet/server/fleet.h"
 #include "fleet/server/pair.h"
-#include "wire/agent.h"
 
 #include <fcntl.h>
 #include <stdio.h>

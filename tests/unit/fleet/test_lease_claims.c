@@ -6,7 +6,6 @@
 #include "store/sandboxes.h"
 #include "fleet/lease/lease.h"
 #include "fleet/server/fleet.h"
-#include "wire/agent.h"
 
 #include <fcntl.h>
 #include <string.h>

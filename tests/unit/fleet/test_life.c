@@ -11,7 +11,6 @@
 #include "fleet/lifecycle/hold.h"
 #include "fleet/lifecycle/lifecycle.h"
 #include "fleet/server/fleet.h"
-#include "wire/agent.h"
 
 #include <sched.h>
 #include <stdatomic.h>

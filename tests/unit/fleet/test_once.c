@@ -6,7 +6,6 @@
 #include "fleet/lease/once.h"
 #include "fleet/lifecycle/create.h"
 #include "fleet/server/fleet.h"
-#include "wire/agent.h"
 
 static const struct fleet_once request = {
         .project_id = PROJECT, .operation = "create", .key = "k-1", .hash = {1}};

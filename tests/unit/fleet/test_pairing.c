@@ -12,7 +12,6 @@
 #include "fleet/server/fleet.h"
 #include "fleet/server/pair.h"
 #include "fleet/template/templates.h"
-#include "wire/agent.h"
 
 #include <dirent.h>
 #include <stdio.h>

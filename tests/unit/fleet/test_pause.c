@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "fleet/core/fleet_hold.h"
-#include "fleet/core/ref.h"
-#include "fleet/lifecycle/lifecycle.h"
 #include "harness.h"
 #include "provider/provider.h"
 #include "fleet/lifecycle/create.h"
@@ -9,7 +6,6 @@
 #include "fleet/lifecycle/moves.h"
 #include "fleet/sandbox/settings.h"
 #include "fleet/server/fleet.h"
-#include "wire/agent.h"
 
 #include <stdatomic.h>
 

@@ -5,7 +5,6 @@
 #include "store/templates.h"
 #include "fleet/server/fleet.h"
 #include "fleet/template/pools.h"
-#include "wire/agent.h"
 
 #include <stdio.h>
 

@@ -6,7 +6,6 @@
 #include "fleet/lifecycle/create.h"
 #include "fleet/lifecycle/lifecycle.h"
 #include "fleet/server/projects.h"
-#include "wire/agent.h"
 
 #define DOOMED "dddddddddddddddddddd"
 

@@ -9,7 +9,6 @@
 #include "fleet/lease/lease.h"
 #include "fleet/lifecycle/lifecycle.h"
 #include "fleet/server/fleet.h"
-#include "wire/agent.h"
 
 #include <fcntl.h>
 #include <sys/sendfile.h>

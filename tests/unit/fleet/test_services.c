@@ -8,7 +8,6 @@
 #include "fleet/lifecycle/lifecycle.h"
 #include "fleet/sandbox/services.h"
 #include "fleet/server/fleet.h"
-#include "wire/agent.h"
 
 #define BOX ((struct fleet_ref){PROJECT, "box"})
 

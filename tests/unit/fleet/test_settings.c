@@ -11,7 +11,6 @@
 #include "fleet/lifecycle/hold.h"
 #include "fleet/sandbox/settings.h"
 #include "fleet/server/fleet.h"
-#include "wire/agent.h"
 
 static int set(struct harness *h, const struct sandbox_record *of,
                const struct fleet_settings *change, struct sandbox_record *ret, struct error *err)

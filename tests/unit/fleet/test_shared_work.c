@@ -4,7 +4,6 @@
 #include "fleet/core/work_lane.h"
 #include "harness.h"
 #include "fleet/core/shared_work.h"
-#include "wire/agent.h"
 
 #include <pthread.h>
 #include <string.h>

@@ -8,7 +8,6 @@
 #include "fleet/lifecycle/lifecycle.h"
 #include "fleet/template/import.h"
 #include "fleet/template/recipe.h"
-#include "wire/agent.h"
 
 #include <stdio.h>
 #include <stdlib.h>

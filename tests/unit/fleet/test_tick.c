@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/id.h"
-#include "fleet/core/fleet_hold.h"
-#include "fleet/core/ref.h"
 #include "harness.h"
 #include "store/backups.h"
 #include "store/snapshots.h"
@@ -12,7 +10,6 @@
 #include "fleet/lifecycle/hold.h"
 #include "fleet/lifecycle/lifecycle.h"
 #include "fleet/server/fleet.h"
-#include "wire/agent.h"
 
 struct template_record;
 

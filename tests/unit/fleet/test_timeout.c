@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sandboxes that live by their timeout, and the tokens that open them. */
-#include "fleet/core/fleet_hold.h"
-#include "fleet/core/ref.h"
-#include "fleet/lifecycle/lifecycle.h"
 #include "harness.h"
 #include "store/sandbox_record.h"
 #include "fleet/core/access.h"
@@ -10,7 +7,6 @@
 #include "fleet/lifecycle/hold.h"
 #include "fleet/sandbox/settings.h"
 #include "fleet/server/fleet.h"
-#include "wire/agent.h"
 
 #define TIMED (SANDBOX_PAUSES_IN_TIME | SANDBOX_TIMED_AWAKE)
 

@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "fleet/core/fleet_hold.h"
-#include "fleet/core/ref.h"
 #include "harness.h"
 #include "store/events.h"
 #include "store/keys.h"

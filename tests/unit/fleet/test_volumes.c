@@ -3,8 +3,6 @@
 #include "harness.h"
 #include "provider/entries.h"
 #include "provider/volume.h"
-#include "store/volumes.h"
-#include "wire/agent.h"
 #include "worker/worker.h"
 #include "store/sandbox_record.h"
 #include "store/sandboxes.h"

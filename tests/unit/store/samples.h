@@ -2,7 +2,6 @@
 /* tests/unit/store/samples.h — records to put into a store, and folders to put a store into. */
 #pragma once
 
-#include "store/database.h"
 #include "unit.h"
 
 #include <stdio.h>

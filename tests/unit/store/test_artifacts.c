@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "each_store.h"
 
-#include "sandbox/usage_reason.h"
 #include "store/artifacts.h"
 #include "store/events.h"
 #include "store/usage.h"

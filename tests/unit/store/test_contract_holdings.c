@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "sandbox/price.h"
 #include "store/backups.h"
 #include "store/holdings.h"
 #include "store/snapshots.h"

@@ -7,7 +7,6 @@
 #include <sqlite3.h>
 
 #include "sandbox/events.h"
-#include "store/database.h"
 #include "store/events.h"
 
 static struct {

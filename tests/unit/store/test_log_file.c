@@ -3,7 +3,6 @@
 
 #include <sqlite3.h>
 
-#include "store/database.h"
 #include "store/sqlite/log_file.h"
 
 /* Below the log's file system is one of ours, which counts what comes to the log. */

@@ -3,7 +3,6 @@
 
 #include <pthread.h>
 
-#include "store/database.h"
 #include "store/driver.h"
 #include "store/sqlite/log_sync.h"
 

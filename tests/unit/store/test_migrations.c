@@ -4,7 +4,6 @@
 #include <sqlite3.h>
 #include <sys/stat.h>
 
-#include "store/database.h"
 #include "store/driver.h"
 #include "store/events.h"
 #include "store/leases.h"
