@@ -14,6 +14,7 @@
 #include "json/write.h"
 #include "provider/compute.h"
 #include "surface/daytona/daytona.h"
+#include "surface/daytona/routes.h"
 
 #define BASE DAYTONA_TOOLBOX "/:id/files"
 #define FILES_MAX 1000

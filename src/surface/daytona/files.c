@@ -10,6 +10,7 @@
 #include "provider/compute.h"
 #include "provider/compute_run.h"
 #include "surface/daytona/daytona.h"
+#include "surface/daytona/routes.h"
 #include "surface/daytona/toolbox.h"
 #include "tool/search.h"
 

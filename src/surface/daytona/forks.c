@@ -7,6 +7,7 @@
 #include "store/sandbox_record.h"
 #include "store/snapshots.h"
 #include "surface/daytona/daytona.h"
+#include "surface/daytona/routes.h"
 
 #define SANDBOX DAYTONA_API "/sandbox/:id"
 #define ANCESTORS_MAX 64

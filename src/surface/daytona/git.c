@@ -7,6 +7,7 @@
 #include "git/git.h"
 #include "json/write.h"
 #include "surface/daytona/daytona.h"
+#include "surface/daytona/routes.h"
 
 #define BASE DAYTONA_TOOLBOX "/:id/git"
 #define HISTORY_MAX 1000

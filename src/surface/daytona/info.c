@@ -12,6 +12,7 @@
 #include "provider/compute_run.h"
 #include "provider/provider.h"
 #include "surface/daytona/daytona.h"
+#include "surface/daytona/routes.h"
 #include "surface/daytona/toolbox.h"
 
 #define SANDBOX DAYTONA_API "/sandbox/:id"

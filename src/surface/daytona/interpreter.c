@@ -10,6 +10,7 @@
 #include "edge/target.h"
 #include "json/write.h"
 #include "surface/daytona/daytona.h"
+#include "surface/daytona/routes.h"
 
 #define BASE DAYTONA_TOOLBOX "/:id/process/interpreter"
 #define DEFAULT_ID "default-python"

@@ -9,6 +9,7 @@
 #include "store/sandbox_record.h"
 #include "store/sandboxes.h"
 #include "surface/daytona/daytona.h"
+#include "surface/daytona/routes.h"
 
 #define MB_PER_GB 1024.0
 

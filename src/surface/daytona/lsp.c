@@ -20,6 +20,7 @@
 #include "surface/daytona/daytona.h"
 #include "surface/daytona/lsp_frame.h"
 #include "surface/daytona/lsp_queue.h"
+#include "surface/daytona/routes.h"
 #include "surface/daytona/toolbox.h"
 
 #define BASE DAYTONA_TOOLBOX "/:id/lsp"

@@ -12,6 +12,7 @@
 #include "sandbox/egress.h"
 #include "store/sandbox_record.h"
 #include "surface/daytona/daytona.h"
+#include "surface/daytona/routes.h"
 
 #define SANDBOX DAYTONA_API "/sandbox/:id"
 #define ADDRESSES "networkAllowList"

@@ -12,6 +12,7 @@
 #include "sandbox/preview.h"
 #include "store/sandbox_record.h"
 #include "surface/daytona/daytona.h"
+#include "surface/daytona/routes.h"
 #include "surface/preview/live.h"
 #include "surface/preview/serve.h"
 

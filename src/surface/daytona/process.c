@@ -8,6 +8,7 @@
 #include "edge/target.h"
 #include "json/write.h"
 #include "surface/daytona/daytona.h"
+#include "surface/daytona/routes.h"
 #include "wire/agent_cause.h"
 
 #define BASE DAYTONA_TOOLBOX "/:id"

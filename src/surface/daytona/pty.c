@@ -14,6 +14,7 @@
 #include "provider/provider.h"
 #include "shell/shell.h"
 #include "surface/daytona/daytona.h"
+#include "surface/daytona/routes.h"
 #include "terminal/terminal.h"
 #include "wire/agent_cause.h"
 

@@ -18,6 +18,7 @@
 #include "surface/daytona/images.h"
 #include "surface/daytona/intervals.h"
 #include "surface/daytona/network.h"
+#include "surface/daytona/routes.h"
 
 #define BASE DAYTONA_API "/sandbox"
 #define MB_PER_GB 1024

@@ -12,6 +12,7 @@
 #include "json/write.h"
 #include "store/vault.h"
 #include "surface/daytona/daytona.h"
+#include "surface/daytona/routes.h"
 
 #define BASE DAYTONA_API "/secret"
 #define NAME_SIZE_MAX 128

@@ -11,6 +11,7 @@
 #include "shell/marks.h"
 #include "shell/shell.h"
 #include "surface/daytona/daytona.h"
+#include "surface/daytona/routes.h"
 #include "wire/agent.h"
 
 #define BASE DAYTONA_TOOLBOX "/:id/process/session"

@@ -18,6 +18,7 @@
 #include "json/write.h"
 #include "surface/daytona/bulk.h"
 #include "surface/daytona/daytona.h"
+#include "surface/daytona/routes.h"
 #include "surface/preview/live.h"
 
 #define SANDBOX DAYTONA_API "/sandbox/:id"

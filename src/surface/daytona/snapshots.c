@@ -14,6 +14,7 @@
 #include "store/builds.h"
 #include "store/templates.h"
 #include "surface/daytona/daytona.h"
+#include "surface/daytona/routes.h"
 
 #define BASE DAYTONA_API "/snapshots"
 #define SANDBOX DAYTONA_API "/sandbox/:id"

@@ -6,6 +6,7 @@
 #include "json/write.h"
 #include "store/volumes.h"
 #include "surface/daytona/daytona.h"
+#include "surface/daytona/routes.h"
 
 #define BASE DAYTONA_API "/volumes"
 

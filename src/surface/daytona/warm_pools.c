@@ -9,6 +9,7 @@
 #include "json/write.h"
 #include "store/templates.h"
 #include "surface/daytona/daytona.h"
+#include "surface/daytona/routes.h"
 
 #define BASE DAYTONA_API "/warm-pools"
 #define MB_PER_GB 1024.0

@@ -15,6 +15,7 @@
 #include "store/builds.h"
 #include "surface/e2b/announced.h"
 #include "surface/e2b/e2b.h"
+#include "surface/e2b/routes.h"
 #include "surface/e2b/steps.h"
 #include "surface/native/build_upload.h"
 

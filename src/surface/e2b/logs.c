@@ -14,6 +14,7 @@
 #include "store/events.h"
 #include "store/sandbox_record.h"
 #include "surface/e2b/e2b.h"
+#include "surface/e2b/routes.h"
 #include "wire/agent.h"
 
 #define LOGS_MAX 1000

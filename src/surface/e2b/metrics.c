@@ -10,6 +10,7 @@
 #include "json/write.h"
 #include "store/sandbox_record.h"
 #include "surface/e2b/e2b.h"
+#include "surface/e2b/routes.h"
 
 #define SANDBOXES_MAX 100
 #define UNIX_S_MAX (INT64_MAX / 1000 - 1)

@@ -11,6 +11,7 @@
 #include "json/write.h"
 #include "store/vault.h"
 #include "surface/e2b/e2b.h"
+#include "surface/e2b/routes.h"
 
 #define ID_MARK "sec_"
 #define NAME_MAX_SIZE 128

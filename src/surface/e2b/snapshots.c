@@ -10,6 +10,7 @@
 #include "json/json.h"
 #include "json/write.h"
 #include "surface/e2b/e2b.h"
+#include "surface/e2b/routes.h"
 
 #define SECOND_MS INT64_C(1000)
 #define YEAR_S (365 * 24 * 3600)

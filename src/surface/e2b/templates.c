@@ -13,6 +13,7 @@
 #include "json/write.h"
 #include "store/templates.h"
 #include "surface/e2b/e2b.h"
+#include "surface/e2b/routes.h"
 
 #define TAGS_MAX 16
 

@@ -18,6 +18,7 @@
 #include "provider/compute_run.h"
 #include "store/volumes.h"
 #include "surface/e2b/e2b.h"
+#include "surface/e2b/routes.h"
 
 #define ENTRIES_MAX 10000
 #define DEPTH_MAX 64

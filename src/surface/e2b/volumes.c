@@ -8,6 +8,7 @@
 #include "json/write.h"
 #include "store/volumes.h"
 #include "surface/e2b/e2b.h"
+#include "surface/e2b/routes.h"
 
 struct e2b_volume_body {
 	const char *name;

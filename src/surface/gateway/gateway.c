@@ -17,6 +17,7 @@
 #include "job/job.h"
 #include "provider/provider.h"
 #include "sandbox/lease.h"
+#include "surface/gateway/routes.h"
 
 #define BASE "/v1/sandbox"
 #define READ_LINES 2000

@@ -18,6 +18,7 @@
 #include "fleet/sandbox/artifacts.h"
 #include "store/artifacts.h"
 #include "surface/native/answer.h"
+#include "surface/native/routes.h"
 
 #define BASE "/api/sandbox/artifacts"
 #define ADDRESS_S_MAX ((int64_t)7 * 86400)

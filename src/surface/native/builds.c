@@ -6,6 +6,7 @@
 #include "fleet/build/build.h"
 #include "store/builds.h"
 #include "surface/native/answer.h"
+#include "surface/native/routes.h"
 
 /* ---- shapes ---- */
 

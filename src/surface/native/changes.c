@@ -11,6 +11,7 @@
 #include "fleet/sandbox/changes.h"
 #include "sandbox/change.h"
 #include "surface/native/answer.h"
+#include "surface/native/routes.h"
 #include "surface/native/snapshots.h"
 
 #define INSTANCE "/api/sandbox/instances/:id"

@@ -11,6 +11,7 @@
 #include "job/job.h"
 #include "store/channels.h"
 #include "surface/native/answer.h"
+#include "surface/native/routes.h"
 
 #define BASE "/v1/channels"
 #define DELIVERIES "/v1/job-deliveries"

@@ -15,6 +15,7 @@
 #include "store/configs.h"
 #include "store/secrets.h"
 #include "surface/native/answer.h"
+#include "surface/native/routes.h"
 #include "tool/tool.h"
 
 struct config_record;

@@ -11,6 +11,7 @@
 #include "edge/api.h"
 #include "edge/target.h"
 #include "surface/native/answer.h"
+#include "surface/native/routes.h"
 
 #define BASE "/api/sandbox/instances/:id/code/contexts"
 

@@ -12,6 +12,7 @@
 #include "store/events.h"
 #include "store/sandbox_record.h"
 #include "surface/native/answer.h"
+#include "surface/native/routes.h"
 
 #define LIMIT_USUAL 100
 #define LIMIT_MAX 1000

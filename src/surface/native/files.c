@@ -14,6 +14,7 @@
 #include "edge/target.h"
 #include "fleet/core/ref.h"
 #include "fleet/volume/volume.h"
+#include "surface/native/routes.h"
 
 #define VOLUME "/api/sandbox/volumes/:volume/files"
 #define BASE "/api/sandbox/instances/:id/files"

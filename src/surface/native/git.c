@@ -6,6 +6,7 @@
 #include "edge/target.h"
 #include "git/git.h"
 #include "surface/native/answer.h"
+#include "surface/native/routes.h"
 
 #define BASE "/api/sandbox/instances/:id/git"
 #define LOG_DEFAULT 50

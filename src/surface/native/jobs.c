@@ -14,6 +14,7 @@
 #include "store/artifacts.h"
 #include "store/jobs.h"
 #include "surface/native/answer.h"
+#include "surface/native/routes.h"
 #include "wire/agent_cause.h"
 
 #define BASE "/v1/jobs"

@@ -9,6 +9,7 @@
 #include "edge/keys.h"
 #include "store/members.h"
 #include "surface/native/answer.h"
+#include "surface/native/routes.h"
 
 #define BASE "/api/sandbox/keys"
 

@@ -5,6 +5,7 @@
 #include "json/json.h"
 #include "store/keys.h"
 #include "store/projects.h"
+#include "surface/native/routes.h"
 
 struct me_answer {
 	const char *project, *project_name, *key, *key_name, *user, *role;

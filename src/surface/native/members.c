@@ -6,6 +6,7 @@
 #include "edge/keys.h"
 #include "store/members.h"
 #include "surface/native/answer.h"
+#include "surface/native/routes.h"
 
 struct member_record;
 

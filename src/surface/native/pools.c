@@ -7,6 +7,7 @@
 #include "edge/caller.h"
 #include "fleet/template/pools.h"
 #include "surface/native/answer.h"
+#include "surface/native/routes.h"
 
 #define BASE "/api/sandbox/pools"
 #define NOT_GIVEN (-1)

@@ -12,6 +12,7 @@
 #include "provider/compute.h"
 #include "provider/provider.h"
 #include "surface/native/answer.h"
+#include "surface/native/routes.h"
 
 #define BASE "/api/sandbox/instances/:id/processes"
 

@@ -14,6 +14,7 @@
 #include "store/projects.h"
 #include "surface/native/answer.h"
 #include "surface/native/project_limits.h"
+#include "surface/native/routes.h"
 
 struct project_list;
 

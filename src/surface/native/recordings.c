@@ -3,6 +3,7 @@
 #include "calls/download.h"
 #include "edge/api.h"
 #include "surface/native/answer.h"
+#include "surface/native/routes.h"
 #include "terminal/recording.h"
 
 #define BASE "/api/sandbox/recordings"

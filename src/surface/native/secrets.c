@@ -5,6 +5,7 @@
 #include "edge/caller.h"
 #include "json/json.h"
 #include "store/secrets.h"
+#include "surface/native/routes.h"
 
 struct secret_rotation_answer {
 	int64_t resealed;

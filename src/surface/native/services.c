@@ -11,6 +11,7 @@
 #include "fleet/sandbox/services.h"
 #include "http/server/shares.h"
 #include "surface/native/answer.h"
+#include "surface/native/routes.h"
 #include "wire/agent.h"
 
 #define BASE "/api/sandbox/instances/:id/services"

@@ -8,6 +8,7 @@
 #include "store/projects.h"
 #include "surface/native/answer.h"
 #include "surface/native/project_limits.h"
+#include "surface/native/routes.h"
 #include "surface/native/timeouts.h"
 
 #define DAY_S ((int64_t)86400)

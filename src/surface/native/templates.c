@@ -18,6 +18,7 @@
 #include "store/templates.h"
 #include "surface/native/answer.h"
 #include "surface/native/pools.h"
+#include "surface/native/routes.h"
 #include "surface/native/timeouts.h"
 #include "wire/agent_warm.h"
 

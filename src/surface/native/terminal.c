@@ -26,6 +26,7 @@
 #include "edge/tickets.h"
 #include "json/json.h"
 #include "provider/compute.h"
+#include "surface/native/routes.h"
 #include "surface/native/viewers.h"
 #include "surface/native/windows.h"
 #include "terminal/recording.h"

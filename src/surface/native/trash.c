@@ -9,6 +9,7 @@
 #include "fleet/server/down.h"
 #include "store/sandbox_record.h"
 #include "surface/native/answer.h"
+#include "surface/native/routes.h"
 #include "surface/native/sandbox_answer.h"
 
 #define STOP_ALL_MS 20000 /* limit of one call */

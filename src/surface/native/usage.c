@@ -12,6 +12,7 @@
 #include "fleet/usage/usage.h"
 #include "store/usage.h"
 #include "surface/native/answer.h"
+#include "surface/native/routes.h"
 
 #define LIMIT_MAX 10000
 #define GIB_MIB 1024.0

@@ -11,6 +11,7 @@
 #include "store/sandbox_record.h"
 #include "store/volumes.h"
 #include "surface/native/answer.h"
+#include "surface/native/routes.h"
 
 #define BASE "/api/sandbox/volumes"
 #define INSTANCE "/api/sandbox/instances/:id/volume"

@@ -11,6 +11,7 @@
 #include "sandbox/events.h"
 #include "store/webhooks.h"
 #include "surface/native/answer.h"
+#include "surface/native/routes.h"
 #include "webhook/webhook.h"
 
 #define BASE "/v1/webhooks"

@@ -6,6 +6,7 @@
 #include "edge/api.h"
 #include "edge/target.h"
 #include "surface/native/answer.h"
+#include "surface/native/routes.h"
 #include "terminal/terminal.h"
 #include "terminal/viewers.h"
 

@@ -5,6 +5,7 @@
 #include "json/json.h"
 #include "surface/operator/metrics.h"
 #include "surface/operator/ready.h"
+#include "surface/operator/routes.h"
 
 struct health_answer {
 	const char *status, *version;

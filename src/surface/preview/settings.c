@@ -10,6 +10,7 @@
 #include "json/json.h"
 #include "store/sandbox_record.h"
 #include "surface/preview/live.h"
+#include "surface/preview/routes.h"
 #include "surface/preview/serve.h"
 
 #define BASE "/api/sandbox/instances/:id"

@@ -12,6 +12,7 @@
 #include "fleet/sandbox/preview.h"
 #include "sandbox/preview.h"
 #include "surface/preview/hosts.h"
+#include "surface/preview/routes.h"
 #include "surface/preview/serve.h"
 
 #define BODY_MAX_BYTES ((size_t)1 << 40)

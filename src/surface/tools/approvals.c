@@ -8,6 +8,7 @@
 #include "job/job.h"
 #include "json/json.h"
 #include "store/approvals.h"
+#include "surface/tools/routes.h"
 #include "tool/tool.h"
 
 #define BASE "/v1/approvals"

@@ -5,6 +5,7 @@
 #include "edge/api.h"
 #include "edge/caller.h"
 #include "store/skills.h"
+#include "surface/tools/routes.h"
 #include "tool/skill.h"
 
 #define BASE "/v1/skills"

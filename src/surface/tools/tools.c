@@ -5,6 +5,7 @@
 #include "json/json.h"
 #include "json/write.h"
 #include "sandbox/lease.h"
+#include "surface/tools/routes.h"
 #include "surface/tools/target.h"
 #include "tool/tool.h"
 
