@@ -15,7 +15,6 @@
 #include "store/builds.h"
 #include "store/sandbox_record.h"
 #include "store/snapshots.h"
-#include "store/templates.h"
 #include "surface/daytona/daytona.h"
 #include "surface/daytona/pending.h"
 #include "surface/daytona/routes.h"

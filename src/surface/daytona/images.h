@@ -7,6 +7,7 @@
 #pragma once
 
 #include "http/server/http.h"
+#include "store/templates.h"
 
 struct daytona_image {
 	const char *template; /* its name */

@@ -13,7 +13,6 @@
 #include "provider/provider.h"
 #include "store/sandboxes.h"
 #include "store/snapshots.h"
-#include "store/templates.h"
 #include "surface/daytona/daytona.h"
 #include "surface/daytona/images.h"
 #include "surface/daytona/intervals.h"
