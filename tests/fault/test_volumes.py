@@ -7,7 +7,6 @@ import os
 import pathlib
 import signal
 import sqlite3
-import time
 
 import pytest
 
