@@ -15,9 +15,9 @@
 #define SETTLE_MS 50    /* from the begin of a block to its interrupt */
 #define AGAIN_MS 500    /* between two interrupts of an abandoned block */
 
-/* An interrupt is for a block that has begun: a kernel that is starting would end by it, and one
- * that has yet to read the block takes no notice. Node changes handlers when it begins one, and
- * would end by an interrupt in between. */
+/* An interrupt is sent only to a block that has begun. It would end a kernel that is starting, and
+ * a kernel that has not read the block ignores it. Node changes its signal handlers at the
+ * beginning of a block; an interrupt during that change would end it. */
 enum block_stage {
 	STAGE_WANTED,
 	STAGE_UNWANTED, /* to be interrupted once it has begun and settled */
@@ -185,8 +185,8 @@ static int attach_to_kernel(struct running_block *r, uint64_t process, const uin
 	return 0;
 }
 
-/* The agent has done all that was asked on this connection: an interrupt that was on the way when
- * the block ended is not for the next one. */
+/* Waits until the agent has handled every request of this connection. Otherwise an interrupt that
+ * was sent as the block ended could reach the next block. */
 static int await_done(struct running_block *r, struct error *err)
 {
 	AUTO(buf_done) struct buf frame = BUF(64);
@@ -203,7 +203,7 @@ static int await_done(struct running_block *r, struct error *err)
 	return 0;
 }
 
-/* The kernel goes on: no end of a process tells of it. */
+/* The kernel keeps running, so no end of a process reports the timeout. */
 static void note_timeout(const struct code_at *at, uint64_t process, const struct code_ended *ended)
 {
 	command_ends_note(at->hold->id, &(struct agent_process){

@@ -62,7 +62,7 @@ static struct code_context *find_by_id(struct code_context_search *g, struct spa
 	return NULL;
 }
 
-/* The agent may still know the kernel that another one has taken the place of. */
+/* The agent may still list a kernel that a newer kernel has replaced. */
 static void on_process(void *context, const struct agent_process *p)
 {
 	struct code_context_search *g = context;

@@ -10,7 +10,7 @@
 #include "fleet/core/fleet_hold.h"
 
 struct code_contexts {
-	pthread_mutex_t mutex; /* of what follows */
+	pthread_mutex_t mutex; /* protects the members below */
 	pthread_cond_t released;
 	struct list held;
 };

@@ -69,7 +69,7 @@ static const char *text_or_empty(const char *text)
 	return text ? text : "";
 }
 
-/* A line of NDJSON has none; inside of JSON's texts they are escaped. */
+/* A line of NDJSON holds no line break; inside JSON strings they are escaped. */
 static void join_lines(struct span *json)
 {
 	char *text = (char *)(uintptr_t)json->data;
@@ -231,7 +231,7 @@ static bool byte_fits_head(const struct code_reader *r, size_t at, char byte)
 	return byte == '.' || byte == '+';
 }
 
-/* Takes what belongs to the piece that has begun off the front. */
+/* Removes the bytes of the current piece from the front of `bytes`. */
 static void feed_piece(struct code_reader *r, unsigned stream, struct span *bytes)
 {
 	struct code_stream *s = &r->streams[stream];
@@ -245,7 +245,7 @@ static void feed_piece(struct code_reader *r, unsigned stream, struct span *byte
 	}
 	if (s->size < HEAD_SIZE ? !byte_fits_head(r, s->size, byte)
 	                        : s->size == CODE_PIECE_MAX || byte == MARK) {
-		/* It was none: the byte is looked at once more. */
+		/* Not a piece: its bytes are output, and this byte is read again. */
 		struct span text = {s->piece, s->size};
 
 		s->size = 0;

@@ -113,8 +113,8 @@ static void write_quoted(struct buf *out, const char *text)
 	buf_add_byte(out, '\'');
 }
 
-/* Lines for a shell that reads its input line by line: an interrupt ends the one that runs, and
- * the next tells of it. */
+/* Lines for a shell that reads its input line by line: an interrupt ends the current line, and the
+ * next line reports it. */
 static void write_lines(struct buf *out, const struct code_request *request)
 {
 	size_t count = request->env ? request->env->count : 0;
