@@ -12,6 +12,7 @@
 #include "edge/meter.h"
 #include "edge/tickets.h"
 #include "fleet/core/peers.h"
+#include "fleet/core/ref.h"
 #include "http/server/shares.h"
 #include "loop/loop.h"
 #include "store/projects.h"
@@ -241,6 +242,11 @@ int api_authorize(struct request *rq, const struct route *route, struct error *e
 		return -1;
 	rq->caller = caller;
 	return 0;
+}
+
+struct fleet_ref api_path_ref(const struct request *rq)
+{
+	return (struct fleet_ref){api_project(rq), request_param(rq, "id")};
 }
 
 int api_path_project(struct request *rq, const char **ret, struct error *err)

@@ -49,6 +49,8 @@ const char *api_visible_project(const struct request *rq);
 /* The id of the project ":project"; "me" is the caller's. Only an admin finds other projects. */
 MUST_CHECK int api_path_project(struct request *rq, const char **ret, struct error *err);
 #define API_PROJECT_ME "me"
+/* The thing of the caller's project that ":id" names. */
+struct fleet_ref api_path_ref(const struct request *rq);
 /* Names of the scopes' bits, NULL-terminated. native/keys.c */
 const char **api_scope_names(struct arena *a, int64_t scopes);
 /* "https://host:port", by which the client reaches this server; NULL: not known. */

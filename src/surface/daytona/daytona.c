@@ -61,11 +61,6 @@ int daytona_reply_member(struct reply *reply, const char *name, const char *text
 	return 0;
 }
 
-struct fleet_ref daytona_ref(const struct request *rq)
-{
-	return (struct fleet_ref){api_project(rq), request_param(rq, "id")};
-}
-
 void daytona_state_open(struct api *api)
 {
 	api->daytona_pending = daytona_pending_new();

@@ -16,7 +16,6 @@
 #include "json/json.h"
 
 struct api_target;
-struct fleet_ref;
 struct reply;
 struct sandbox_list;
 struct sandbox_record;
@@ -81,4 +80,3 @@ int daytona_reply_member(struct reply *reply, const char *name, const char *text
 /* Decodes base64url without padding (RFC 4648, section 5). */
 MUST_CHECK int daytona_read_base64url(struct arena *a, struct span text, struct span *ret,
                                       struct error *err);
-struct fleet_ref daytona_ref(const struct request *rq); /* of ":id" */

@@ -14,7 +14,7 @@
 
 static int find_sandbox(struct request *rq, struct sandbox_record *ret, struct error *err)
 {
-	const struct fleet_ref ref = daytona_ref(rq);
+	const struct fleet_ref ref = api_path_ref(rq);
 
 	return fleet_find(api_of(rq)->fleet, rq->arena, &ref, ret, err);
 }

@@ -282,7 +282,7 @@ int daytona_image_reply(struct request *rq, struct reply *reply, struct error *e
 	};
 	struct daytona_pending_sandbox sandbox;
 	struct build_record build;
-	struct fleet_ref ref = daytona_ref(rq);
+	struct fleet_ref ref = api_path_ref(rq);
 
 	if (!daytona_pending_find(api_of(rq)->daytona_pending, rq->arena, ref.project_id,
 	                          ref.id_or_name, &sandbox))
@@ -300,7 +300,7 @@ int daytona_image_reply(struct request *rq, struct reply *reply, struct error *e
 /* The build continues: a later request for the same image uses its template. */
 int daytona_image_cancel(struct request *rq, struct reply *reply, struct error *err)
 {
-	const struct fleet_ref ref = daytona_ref(rq);
+	const struct fleet_ref ref = api_path_ref(rq);
 	struct daytona_pending *pending = api_of(rq)->daytona_pending;
 	struct daytona_pending_sandbox sandbox;
 
@@ -410,7 +410,7 @@ static int answer_url(struct request *rq, struct reply *reply, const char *path)
 /* Finds the build by its id, or the newest build of a name. */
 static int find_logged_build(struct request *rq, struct build_record *ret, struct error *err)
 {
-	const struct fleet_ref ref = daytona_ref(rq);
+	const struct fleet_ref ref = api_path_ref(rq);
 
 	if (fleet_build_find(api_of(rq)->fleet, rq->arena, &ref, ret, err) == 0)
 		return 0;
@@ -436,7 +436,7 @@ static int get_snapshot_log_url(struct request *rq, UNUSED const void *body, str
 static int get_sandbox_log_url(struct request *rq, UNUSED const void *body, struct reply *reply,
                                struct error *err)
 {
-	const struct fleet_ref ref = daytona_ref(rq);
+	const struct fleet_ref ref = api_path_ref(rq);
 	struct build_record build = {.id = NULL};
 	struct sandbox_record record;
 	struct daytona_pending_sandbox sandbox;

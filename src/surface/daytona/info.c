@@ -186,7 +186,7 @@ struct daytona_sample {
 
 static int take_sample(struct request *rq, struct daytona_sample *ret, struct error *err)
 {
-	const struct fleet_ref ref = daytona_ref(rq);
+	const struct fleet_ref ref = api_path_ref(rq);
 	const struct provider_stats *s = &ret->stats;
 	struct fleet *fleet = api_of(rq)->fleet;
 
@@ -322,7 +322,7 @@ static int get_telemetry(struct request *rq, UNUSED const void *body, struct rep
                          struct error *err)
 {
 	const struct telemetry_query *q = rq->query;
-	const struct fleet_ref ref = daytona_ref(rq);
+	const struct fleet_ref ref = api_path_ref(rq);
 	struct buf *out = reply_buf(reply, "application/json");
 	struct fleet_period period = {0, 0};
 	struct fleet_history found;
@@ -348,7 +348,7 @@ static int get_telemetry(struct request *rq, UNUSED const void *body, struct rep
 static int get_toolbox_url(struct request *rq, UNUSED const void *body, struct reply *reply,
                            struct error *err)
 {
-	const struct fleet_ref ref = daytona_ref(rq);
+	const struct fleet_ref ref = api_path_ref(rq);
 	struct sandbox_record r;
 
 	if (fleet_find(api_of(rq)->fleet, rq->arena, &ref, &r, err) < 0)
@@ -404,7 +404,7 @@ static int resize_sandbox(struct request *rq, const void *body, struct reply *re
                           struct error *err)
 {
 	const struct daytona_resize_body *b = body;
-	const struct fleet_ref ref = daytona_ref(rq);
+	const struct fleet_ref ref = api_path_ref(rq);
 	const struct sandbox_resources change = {.cpu = b->cpu,
 	                                         .memory_mb = (int64_t)(b->memory * MB_PER_GB),
 	                                         .disk_mb = (int64_t)(b->disk * MB_PER_GB)};
@@ -435,7 +435,7 @@ static int change_environment(struct request *rq, const void *body, struct reply
                               struct error *err)
 {
 	const struct daytona_env_body *b = body;
-	const struct fleet_ref ref = daytona_ref(rq);
+	const struct fleet_ref ref = api_path_ref(rq);
 	const struct fleet_environment change = {.set = &b->set,
 	                                         .unset = (const char *const *)b->unset};
 	struct sandbox_record r;

@@ -121,7 +121,7 @@ static JSON_OPEN_BITS_SHAPE(network_request, "DaytonaNetwork", daytona_network_b
 static int set_network(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
 	const struct daytona_network_body *b = body;
-	const struct fleet_ref ref = daytona_ref(rq);
+	const struct fleet_ref ref = api_path_ref(rq);
 	const struct daytona_network wanted = {b->block_all, b->allow_list, b->domain_list};
 	bool gives_list = (b->present >> NETWORK_ALLOW_LIST & 1 && b->allow_list) ||
 	                  (b->present >> NETWORK_DOMAIN_LIST & 1 && b->domain_list);

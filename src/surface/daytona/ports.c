@@ -36,7 +36,7 @@ struct preview_pass {
 static int make_pass(struct request *rq, int64_t life_ms, struct preview_pass *ret,
                      struct error *err)
 {
-	const struct fleet_ref ref = daytona_ref(rq);
+	const struct fleet_ref ref = api_path_ref(rq);
 	struct fleet *fleet = api_of(rq)->fleet;
 	char token[FLEET_GRANT_TEXT_MAX];
 
@@ -124,7 +124,7 @@ static int get_signed_url(struct request *rq, UNUSED const void *body, struct re
 static int expire_links(struct request *rq, UNUSED const void *body, UNUSED struct reply *reply,
                         struct error *err)
 {
-	const struct fleet_ref ref = daytona_ref(rq);
+	const struct fleet_ref ref = api_path_ref(rq);
 	const struct fleet_preview change = {.enabled = -1, .is_public = -1, .rotate = true};
 	struct api *api = api_of(rq);
 	struct fleet_grant grant;
@@ -144,7 +144,7 @@ static int expire_links(struct request *rq, UNUSED const void *body, UNUSED stru
 static int set_public(struct request *rq, UNUSED const void *body, struct reply *reply,
                       struct error *err)
 {
-	const struct fleet_ref ref = daytona_ref(rq);
+	const struct fleet_ref ref = api_path_ref(rq);
 	struct span wanted = span_of(request_param(rq, "public"));
 	struct fleet_preview change = {.enabled = -1};
 	struct sandbox_record r;

@@ -526,7 +526,7 @@ typedef int fleet_verb(struct fleet *fleet, struct arena *a, const struct fleet_
 
 static int run_verb(struct request *rq, struct reply *reply, fleet_verb *verb, struct error *err)
 {
-	struct fleet_ref ref = daytona_ref(rq);
+	struct fleet_ref ref = api_path_ref(rq);
 	struct sandbox_record record;
 
 	ref.awaited = api_awaited_if_parking(rq);
@@ -572,7 +572,7 @@ static int archive_sandbox(struct request *rq, UNUSED const void *body, struct r
 static int delete_sandbox(struct request *rq, UNUSED const void *body, struct reply *reply,
                           struct error *err)
 {
-	struct fleet_ref ref = daytona_ref(rq);
+	struct fleet_ref ref = api_path_ref(rq);
 	struct fleet *fleet = api_of(rq)->fleet;
 	struct sandbox_record record;
 
@@ -590,7 +590,7 @@ static int delete_sandbox(struct request *rq, UNUSED const void *body, struct re
 static int set_settings(struct request *rq, const struct fleet_settings *change,
                         struct sandbox_record *ret, struct error *err)
 {
-	const struct fleet_ref ref = daytona_ref(rq);
+	const struct fleet_ref ref = api_path_ref(rq);
 
 	return fleet_set(api_of(rq)->fleet, rq->arena, &ref, change, ret, err);
 }
@@ -632,7 +632,7 @@ static int minutes_of(const struct request *rq, int64_t *ret, struct error *err)
 static int set_interval(struct request *rq, struct reply *reply, enum daytona_interval interval,
                         struct error *err)
 {
-	const struct fleet_ref ref = daytona_ref(rq);
+	const struct fleet_ref ref = api_path_ref(rq);
 	struct daytona_change change = {.interval = interval};
 	struct fleet_settings settings;
 	struct sandbox_record record;
@@ -680,7 +680,7 @@ static int set_ttl(struct request *rq, UNUSED const void *body, struct reply *re
 static int set_activity(struct request *rq, UNUSED const void *body, struct reply *reply,
                         struct error *err)
 {
-	const struct fleet_ref ref = daytona_ref(rq);
+	const struct fleet_ref ref = api_path_ref(rq);
 	struct sandbox_record record;
 
 	if (fleet_find(api_of(rq)->fleet, rq->arena, &ref, &record, err) < 0)

@@ -52,7 +52,7 @@ static int reply_key(struct request *rq, struct reply *reply, const struct sandb
 static int get_signing_key(struct request *rq, UNUSED const void *body, struct reply *reply,
                            struct error *err)
 {
-	const struct fleet_ref ref = daytona_ref(rq);
+	const struct fleet_ref ref = api_path_ref(rq);
 	struct sandbox_record r;
 
 	if (fleet_find(api_of(rq)->fleet, rq->arena, &ref, &r, err) < 0)
@@ -64,7 +64,7 @@ static int get_signing_key(struct request *rq, UNUSED const void *body, struct r
 static int rotate_key(struct request *rq, UNUSED const void *body, struct reply *reply,
                       struct error *err)
 {
-	const struct fleet_ref ref = daytona_ref(rq);
+	const struct fleet_ref ref = api_path_ref(rq);
 	const struct fleet_preview change = {.enabled = -1, .is_public = -1, .rotate = true};
 	struct sandbox_record r;
 

@@ -180,7 +180,7 @@ static int find_build(struct request *rq, const struct fleet_ref *ref, struct or
 static int find_origin(struct request *rq, struct origin *ret, struct error *err)
 {
 	struct store *store = api_of(rq)->store;
-	const struct fleet_ref ref = daytona_ref(rq);
+	const struct fleet_ref ref = api_path_ref(rq);
 
 	ret->kind = ORIGIN_SNAPSHOT;
 	if (fleet_snapshot_find(api_of(rq)->fleet, rq->arena, &ref, &ret->snapshot, err) == 0)
@@ -217,7 +217,7 @@ static int get_origin(struct request *rq, UNUSED const void *body, struct reply 
 static int remove_origin(struct request *rq, UNUSED const void *body, UNUSED struct reply *reply,
                          struct error *err)
 {
-	struct fleet_ref ref = daytona_ref(rq);
+	struct fleet_ref ref = api_path_ref(rq);
 	struct origin found;
 
 	if (find_origin(rq, &found, err) < 0)
@@ -349,7 +349,7 @@ static int take_snapshot(struct request *rq, const void *body, struct reply *rep
                          struct error *err)
 {
 	const struct snapshot_take_body *b = body;
-	struct fleet_ref ref = daytona_ref(rq);
+	struct fleet_ref ref = api_path_ref(rq);
 	const struct fleet_snapshot request = {.name = b->name, .sync = true, .memory = b->memory};
 	struct snapshot_record made;
 	struct sandbox_record record;
@@ -373,7 +373,7 @@ static int fork_sandbox(struct request *rq, const void *body, struct reply *repl
                         struct error *err)
 {
 	const struct daytona_fork_body *b = body;
-	struct fleet_ref ref = daytona_ref(rq);
+	struct fleet_ref ref = api_path_ref(rq);
 	const struct fleet_fork request = {
 	        .name = b->name, .count = 1, .key_id = api_account(rq)->key_id};
 	struct fleet_forked made;

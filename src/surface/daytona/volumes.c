@@ -118,7 +118,7 @@ static int get_volume_by_name(struct request *rq, UNUSED const void *body, struc
 static int delete_volume(struct request *rq, UNUSED const void *body, UNUSED struct reply *reply,
                          struct error *err)
 {
-	struct fleet_ref ref = daytona_ref(rq);
+	struct fleet_ref ref = api_path_ref(rq);
 
 	ref.awaited = api_awaited_if_parking(rq);
 	return fleet_volume_remove(api_of(rq)->fleet, rq->arena, &ref, err);

@@ -54,14 +54,9 @@ bool e2b_state_of(const struct sandbox_record *r, const char **ret)
 	return *ret != NULL;
 }
 
-struct fleet_ref e2b_ref_of(const struct request *rq)
-{
-	return (struct fleet_ref){api_project(rq), request_param(rq, "id")};
-}
-
 int e2b_sandbox_find(struct request *rq, struct sandbox_record *ret, struct error *err)
 {
-	const struct fleet_ref ref = e2b_ref_of(rq);
+	const struct fleet_ref ref = api_path_ref(rq);
 	const char *state;
 
 	if (fleet_find(api_of(rq)->fleet, rq->arena, &ref, ret, err) < 0)

@@ -8,7 +8,6 @@
 #include "edge/caller.h"
 #include "http/server/http.h"
 
-struct fleet_ref;
 struct id;
 struct json_shape;
 struct sandbox_record;
@@ -31,7 +30,6 @@ struct template_record;
 bool e2b_state_of(const struct sandbox_record *r, const char **ret);
 /* Finds the sandbox of ":id". ERROR_NOT_FOUND if E2B's clients must not see it. */
 MUST_CHECK int e2b_sandbox_find(struct request *rq, struct sandbox_record *ret, struct error *err);
-struct fleet_ref e2b_ref_of(const struct request *rq);
 
 /* The reply of the calls that create or connect to a sandbox. */
 struct e2b_sandbox {

@@ -327,7 +327,7 @@ static int get_sandbox(struct request *rq, UNUSED const void *body, struct reply
 static int delete_sandbox(struct request *rq, UNUSED const void *body, struct reply *reply,
                           struct error *err)
 {
-	struct fleet_ref ref = e2b_ref_of(rq);
+	struct fleet_ref ref = api_path_ref(rq);
 
 	ref.awaited = api_awaited_if_parking(rq);
 	if (fleet_delete(api_of(rq)->fleet, rq->arena, &ref, SANDBOX_REASON_USER, err) < 0)

@@ -49,7 +49,7 @@ static int make_snapshot(struct request *rq, const void *body, struct reply *rep
                          struct error *err)
 {
 	const struct e2b_snapshot_body *b = body;
-	struct fleet_ref ref = e2b_ref_of(rq);
+	struct fleet_ref ref = api_path_ref(rq);
 	struct fleet_snapshot request = {.sync = true};
 	struct snapshot_record record;
 	struct sandbox_record sandbox;
@@ -175,7 +175,7 @@ static int fork_sandbox(struct request *rq, const void *body, struct reply *repl
                         struct error *err)
 {
 	const struct e2b_fork_body *b = body;
-	struct fleet_ref ref = e2b_ref_of(rq);
+	struct fleet_ref ref = api_path_ref(rq);
 	int64_t seconds = b->present >> FORK_TIMEOUT & 1 ? b->timeout : FORK_TIMEOUT_S;
 	const struct fleet_fork request = {
 	        .count = b->present >> FORK_COUNT & 1 ? (unsigned)b->count : 1,

@@ -143,18 +143,13 @@ static int reply_backup(struct request *rq, struct reply *reply, const struct ba
 	return 0;
 }
 
-static struct fleet_ref path_backup_ref(const struct request *rq)
-{
-	return (struct fleet_ref){api_project(rq), request_param(rq, "id")};
-}
-
 /* ---- handlers ---- */
 
 static int snapshot_export(struct request *rq, const void *body, struct reply *reply,
                            struct error *err)
 {
 	const struct snapshot_export_body *b = body;
-	const struct fleet_backup_export request = {path_backup_ref(rq), b->name, b->full};
+	const struct fleet_backup_export request = {api_path_ref(rq), b->name, b->full};
 	struct backup_record made;
 
 	if (fleet_backup_export(api_of(rq)->fleet, rq->arena, &request, &made, err) < 0)
@@ -203,7 +198,7 @@ static int backup_list(struct request *rq, UNUSED const void *body, struct reply
 static int backup_get(struct request *rq, UNUSED const void *body, struct reply *reply,
                       struct error *err)
 {
-	const struct fleet_ref ref = path_backup_ref(rq);
+	const struct fleet_ref ref = api_path_ref(rq);
 	struct backup_record found;
 
 	if (fleet_backup_find(api_of(rq)->fleet, rq->arena, &ref, &found, err) < 0)
@@ -214,7 +209,7 @@ static int backup_get(struct request *rq, UNUSED const void *body, struct reply 
 static int backup_delete(struct request *rq, UNUSED const void *body, struct reply *reply,
                          struct error *err)
 {
-	const struct fleet_ref ref = path_backup_ref(rq);
+	const struct fleet_ref ref = api_path_ref(rq);
 
 	if (fleet_backup_remove(api_of(rq)->fleet, rq->arena, &ref, err) < 0)
 		return -1;
@@ -241,7 +236,7 @@ static int find_content_range(struct request *rq, const struct backup_record *r,
 static int backup_content(struct request *rq, UNUSED const void *body, struct reply *reply,
                           struct error *err)
 {
-	const struct fleet_ref ref = path_backup_ref(rq);
+	const struct fleet_ref ref = api_path_ref(rq);
 	struct fleet_backup_content content = {.fd = -1};
 	struct download download = {.media_type = CONTENT_TYPE, .idle_ms = DOWNLOAD_IDLE_MS};
 	struct backup_record found;

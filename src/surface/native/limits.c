@@ -12,11 +12,6 @@
 
 #define BASE "/api/sandbox/instances/:id"
 
-static struct fleet_ref path_sandbox_ref(const struct request *rq)
-{
-	return (struct fleet_ref){api_project(rq), request_param(rq, "id")};
-}
-
 struct sandbox_limits_body {
 	double cpu;
 	int64_t memory_mb, disk_mb, pids;
@@ -54,7 +49,7 @@ static int sandbox_resize(struct request *rq, const void *body, struct reply *re
                           struct error *err)
 {
 	const struct sandbox_limits_body *b = body;
-	const struct fleet_ref ref = path_sandbox_ref(rq);
+	const struct fleet_ref ref = api_path_ref(rq);
 	const struct sandbox_resources change = {
 	        .cpu = b->cpu, .memory_mb = b->memory_mb, .disk_mb = b->disk_mb, .pids = b->pids};
 	struct sandbox_record r;
@@ -81,7 +76,7 @@ static JSON_SHAPE(env_request, "SandboxEnvironment", sandbox_env_body,
 static int sandbox_env(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
 	const struct sandbox_env_body *b = body;
-	const struct fleet_ref ref = path_sandbox_ref(rq);
+	const struct fleet_ref ref = api_path_ref(rq);
 	const struct fleet_environment change = {.set = &b->set,
 	                                         .unset = (const char *const *)b->unset};
 	struct sandbox_record r;

@@ -367,17 +367,12 @@ static int sandbox_list(struct request *rq, const void *body, struct reply *repl
 	return 0;
 }
 
-static struct fleet_ref path_sandbox_ref(const struct request *rq)
-{
-	return (struct fleet_ref){api_project(rq), request_param(rq, "id")};
-}
-
 typedef int fleet_verb(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
                        struct sandbox_record *ret, struct error *err);
 
 static int run_verb(struct request *rq, struct reply *reply, fleet_verb *verb, struct error *err)
 {
-	struct fleet_ref ref = path_sandbox_ref(rq);
+	struct fleet_ref ref = api_path_ref(rq);
 	struct sandbox_record record;
 
 	ref.awaited = api_awaited_if_parking(rq);
@@ -388,7 +383,7 @@ static int run_verb(struct request *rq, struct reply *reply, fleet_verb *verb, s
 
 static int sandbox_get(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
-	const struct fleet_ref ref = path_sandbox_ref(rq);
+	const struct fleet_ref ref = api_path_ref(rq);
 	struct sandbox_record record;
 
 	(void)body;
@@ -462,7 +457,7 @@ static JSON_SHAPE(persist_request, "SandboxPersist", sandbox_persist_body,
 
 static int keep_awake(struct request *rq, struct reply *reply, int64_t keep_ms, struct error *err)
 {
-	const struct fleet_ref ref = path_sandbox_ref(rq);
+	const struct fleet_ref ref = api_path_ref(rq);
 	struct sandbox_record record;
 
 	if (fleet_keep(api_of(rq)->fleet, rq->arena, &ref, keep_ms, &record, err) < 0)
@@ -489,7 +484,7 @@ static int sandbox_persist(struct request *rq, const void *body, struct reply *r
 static int sandbox_egress_put(struct request *rq, const void *body, struct reply *reply,
                               struct error *err)
 {
-	const struct fleet_ref ref = path_sandbox_ref(rq);
+	const struct fleet_ref ref = api_path_ref(rq);
 	struct sandbox_record record;
 	const char *egress;
 
@@ -532,7 +527,7 @@ static JSON_SHAPE(stats_shape, "Stats", sandbox_stats_answer,
 static int sandbox_stats(struct request *rq, const void *body, struct reply *reply,
                          struct error *err)
 {
-	const struct fleet_ref ref = path_sandbox_ref(rq);
+	const struct fleet_ref ref = api_path_ref(rq);
 	struct sandbox_record r;
 	struct provider_stats s;
 	struct sandbox_stats_answer out;

@@ -189,17 +189,11 @@ static void reply_service(struct reply *reply, const struct fleet_service_view *
 	reply_json(reply, &service_shape, &answer);
 }
 
-static struct fleet_ref path_sandbox_ref(struct request *rq)
-{
-	return (struct fleet_ref){.project_id = api_project(rq),
-	                          .id_or_name = request_param(rq, "id")};
-}
-
 /* The state of services comes from the sandbox's agent, so the call counts as a call into the
  * sandbox. */
 static int may_call_sandbox(struct request *rq, struct error *err)
 {
-	const struct fleet_ref ref = path_sandbox_ref(rq);
+	const struct fleet_ref ref = api_path_ref(rq);
 	struct request_sandbox sandbox;
 	struct sandbox_record r;
 
@@ -221,7 +215,7 @@ static struct fleet_service_ref path_service_ref(struct request *rq)
 static int services_list(struct request *rq, UNUSED const void *body, struct reply *reply,
                          struct error *err)
 {
-	const struct fleet_ref ref = path_sandbox_ref(rq);
+	const struct fleet_ref ref = api_path_ref(rq);
 	struct fleet_service_views views;
 	struct service_answer *answers;
 
@@ -277,7 +271,7 @@ static int make_service_args(struct arena *a, const struct service_body *b, cons
 static int service_put(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
 	const struct service_body *b = body;
-	const struct fleet_ref ref = path_sandbox_ref(rq);
+	const struct fleet_ref ref = api_path_ref(rq);
 	struct fleet_service service = {
 	        .name = request_param(rq, "service"),
 	        .command = b->command,

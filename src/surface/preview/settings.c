@@ -54,16 +54,10 @@ static int reply_preview(struct request *rq, struct reply *reply, const struct s
 	return 0;
 }
 
-static struct fleet_ref path_sandbox_ref(const struct request *rq)
-{
-	return (struct fleet_ref){.project_id = api_project(rq),
-	                          .id_or_name = request_param(rq, "id")};
-}
-
 static int preview_get(struct request *rq, UNUSED const void *body, struct reply *reply,
                        struct error *err)
 {
-	const struct fleet_ref ref = path_sandbox_ref(rq);
+	const struct fleet_ref ref = api_path_ref(rq);
 	struct sandbox_record r;
 
 	if (fleet_find(api_of(rq)->fleet, rq->arena, &ref, &r, err) < 0)
@@ -93,7 +87,7 @@ static int preview_change(struct request *rq, const void *body, struct reply *re
                           struct error *err)
 {
 	const struct preview_change_body *b = body;
-	const struct fleet_ref ref = path_sandbox_ref(rq);
+	const struct fleet_ref ref = api_path_ref(rq);
 	const struct fleet_preview change = {
 	        .enabled = value_or_unset(b, CHANGE_ENABLED, b->enabled),
 	        .is_public = value_or_unset(b, CHANGE_PUBLIC, b->is_public),
@@ -174,7 +168,7 @@ make_link_answer(struct request *rq, const struct fleet_grant *grant, const char
 static int link_make(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
 	const struct preview_link_body *b = body;
-	const struct fleet_ref ref = path_sandbox_ref(rq);
+	const struct fleet_ref ref = api_path_ref(rq);
 	struct fleet *fleet = api_of(rq)->fleet;
 	int64_t ttl_ms = b->ttl_seconds * 1000;
 	struct fleet_grant grant = {.port = (uint16_t)b->port, .is_shared = !b->is_private};
