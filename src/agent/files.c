@@ -51,9 +51,8 @@ static NORETURN void end_process(int status)
 	_exit(status);
 }
 
-static void on_terminate(int signo)
+static void on_terminate(UNUSED int signo)
 {
-	(void)signo;
 	end_process(0);
 }
 

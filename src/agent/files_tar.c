@@ -339,11 +339,8 @@ static int unpack_entries(struct tar_in *t, struct error *err)
 	return result;
 }
 
-static int ignore_bytes(void *context, struct span bytes, struct error *err)
+static int ignore_bytes(UNUSED void *context, UNUSED struct span bytes, UNUSED struct error *err)
 {
-	(void)context;
-	(void)bytes;
-	(void)err;
 	return 0;
 }
 

@@ -152,11 +152,10 @@ static struct span find_bytes(const struct buf *in, struct span what)
 
 /* Each step returns 1 when the state may have changed, 0 when it needs more bytes, -1 on failure.
  */
-static int step_preamble(struct multipart *m, struct error *err)
+static int step_preamble(struct multipart *m, UNUSED struct error *err)
 {
 	struct span at = find_bytes(&m->pending, (struct span){m->mark, m->mark_size});
 
-	(void)err;
 	if (at.data) {
 		buf_consume(&m->pending, at.size + m->mark_size);
 		m->state = MULTIPART_AFTER_BOUNDARY;
@@ -220,9 +219,8 @@ static int step_body(struct multipart *m, struct error *err)
 	return m->ops->on_part_end(m->context, err) < 0 ? -1 : 1;
 }
 
-static int step_epilogue(struct multipart *m, struct error *err)
+static int step_epilogue(struct multipart *m, UNUSED struct error *err)
 {
-	(void)err;
 	buf_reset(&m->pending);
 	return 0;
 }

@@ -32,8 +32,7 @@ int image_format_parse(const char *name, enum image_format *ret, struct error *e
 			return 0;
 		}
 	(void)FAIL(err, ERROR_INVALID, "'%.40s' is no image format", name);
-	error_hint(err, "tar, oci, docker-archive, registry or backup");
-	return -1;
+	return FAIL_HINT(err, "tar, oci, docker-archive, registry or backup");
 }
 
 static bool is_lower_or_digit(char c)
@@ -51,9 +50,9 @@ int image_name_check(const char *name, struct error *err)
 	if (fine)
 		return 0;
 	(void)FAIL(err, ERROR_INVALID, "'%.80s' is no template name", name);
-	error_hint(err, "1 to %d of a-z, 0-9, '.', '_' and '-', the first a letter or a digit",
-	           IMAGE_NAME_MAX);
-	return -1;
+	return FAIL_HINT(err,
+	                 "1 to %d of a-z, 0-9, '.', '_' and '-', the first a letter or a digit",
+	                 IMAGE_NAME_MAX);
 }
 
 /* ---- references: [host[:port]/]path[:tag][@sha256:digest] ---- */
@@ -162,8 +161,8 @@ int image_reference_check(const char *reference, struct error *err)
 	if (text.size > 0 && text.size <= REFERENCE_MAX && reference_is_valid(text))
 		return 0;
 	(void)FAIL(err, ERROR_INVALID, "'%.100s' is no image reference", reference);
-	error_hint(err, "for example 'registry.example/library/alpine:3' or 'name@sha256:...'");
-	return -1;
+	return FAIL_HINT(err,
+	                 "for example 'registry.example/library/alpine:3' or 'name@sha256:...'");
 }
 
 struct span reference_host(const char *reference)

@@ -74,9 +74,9 @@ static int refuse_entry(const char *list, size_t number, const char *text, struc
 {
 	(void)FAIL(err, ERROR_INVALID, "%s[%zu] '%.80s' is not an address, a range or a host name",
 	           list, number, text);
-	error_hint(err, "an address such as 1.1.1.1, a range such as 10.0.0.0/8, or a name such as "
-	                "example.com or *.example.com");
-	return -1;
+	return FAIL_HINT(
+	        err, "an address such as 1.1.1.1, a range such as 10.0.0.0/8, or a name such as "
+	             "example.com or *.example.com");
 }
 
 /* ---- what no sandbox reaches ---- */
@@ -141,8 +141,7 @@ static int count_entry(struct egress_list *list, size_t number, struct error *er
 		(void)FAIL(err, ERROR_INVALID,
 		           "%s[%zu] '%.80s' is a host name, which can only be allowed", list->name,
 		           number, text);
-		error_hint(err, "deny addresses and allow names");
-		return -1;
+		return FAIL_HINT(err, "deny addresses and allow names");
 	}
 	if (!list->first_name)
 		list->first_name = text;
@@ -180,9 +179,8 @@ int sandbox_egress_format(struct arena *a, const struct sandbox_egress *lists, c
 		(void)FAIL(err, ERROR_INVALID,
 		           "%s has '%.80s', a host name, but not all addresses are denied",
 		           allow.name, allow.first_name);
-		error_hint(err,
-		           "deny \"" SANDBOX_EGRESS_ALL "\", too: names are what is left then");
-		return -1;
+		return FAIL_HINT(err, "deny \"" SANDBOX_EGRESS_ALL
+		                      "\", too: names are what is left then");
 	}
 	*ret = arena_copy(a, buf_span(&text));
 	return 0;

@@ -69,9 +69,8 @@ int prompt_line_check(const char *command, struct error *err)
 			continue;
 		(void)FAIL(err, ERROR_INVALID, "the command has a control character (0x%02x)",
 		           (unsigned)(unsigned char)*c);
-		error_hint(err, "write it as $'\\x%02x', or type keys",
-		           (unsigned)(unsigned char)*c);
-		return -1;
+		return FAIL_HINT(err, "write it as $'\\x%02x', or type keys",
+		                 (unsigned)(unsigned char)*c);
 	}
 	return 0;
 }

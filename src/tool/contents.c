@@ -79,12 +79,11 @@ int tool_read_file(const struct tool_call *call, const char *path,
 	return 0;
 }
 
-static int add_bytes(void *context, const struct agent_file *file, struct span bytes,
+static int add_bytes(void *context, UNUSED const struct agent_file *file, struct span bytes,
                      struct error *err)
 {
 	struct buf *content = context;
 
-	(void)file;
 	buf_add_span(content, bytes);
 	if (content->overflowed)
 		return FAIL(err, ERROR_TOO_LARGE, "the file has more than %zu bytes",

@@ -197,9 +197,9 @@ static const char *path_part(const char *word)
 static int refuse_path(const char *word, const char *why, struct error *err)
 {
 	(void)FAIL(err, ERROR_FORBIDDEN, "'%.100s' %s", word, why);
-	error_hint(err, "use paths relative to the workspace, such as src/main.c (this check of a "
-	                "command is best effort)");
-	return -1;
+	return FAIL_HINT(err,
+	                 "use paths relative to the workspace, such as src/main.c (this check of a "
+	                 "command is best effort)");
 }
 
 static int check_path(const struct scan *s, const struct word *w)
@@ -264,8 +264,8 @@ static int check_runtime(const struct scan *s, const char *runtime)
 		return 0;
 	(void)FAIL(s->err, ERROR_FORBIDDEN, "%s is not a runtime that this sandbox's config allows",
 	           runtime);
-	error_hint(s->err, "allowed: %s (the list is advisory: best effort)", buf_text(&allowed));
-	return -1;
+	return FAIL_HINT(s->err, "allowed: %s (the list is advisory: best effort)",
+	                 buf_text(&allowed));
 }
 
 /* Words before the name of a program. */

@@ -64,13 +64,12 @@ static int send_bytes(struct http_websocket *ws, struct span bytes)
 }
 
 static ssize_t on_wslay_receive(wslay_event_context_ptr frames, uint8_t *room, size_t size,
-                                int flags, void *user)
+                                UNUSED int flags, void *user)
 {
 	struct http_websocket *ws = user;
 	size_t received = 0;
 	int result = 1;
 
-	(void)flags;
 	if (ws->early.size > 0) {
 		received = size < ws->early.size ? size : ws->early.size;
 		memcpy(room, ws->early.data, received);
@@ -86,11 +85,10 @@ static ssize_t on_wslay_receive(wslay_event_context_ptr frames, uint8_t *room, s
 }
 
 static ssize_t on_wslay_send(wslay_event_context_ptr frames, const uint8_t *data, size_t size,
-                             int flags, void *user)
+                             UNUSED int flags, void *user)
 {
 	struct http_websocket *ws = user;
 
-	(void)flags;
 	if (send_bytes(ws, (struct span){(const char *)data, size}) == 0)
 		return (ssize_t)size;
 	wslay_event_set_error(frames, WSLAY_ERR_CALLBACK_FAILURE);
@@ -98,21 +96,19 @@ static ssize_t on_wslay_send(wslay_event_context_ptr frames, const uint8_t *data
 }
 
 /* A mask that could be guessed would let a page write requests into the caches of proxies. */
-static int on_wslay_mask(wslay_event_context_ptr frames, uint8_t *room, size_t size, void *user)
+static int on_wslay_mask(UNUSED wslay_event_context_ptr frames, uint8_t *room, size_t size,
+                         UNUSED void *user)
 {
-	(void)frames;
-	(void)user;
 	random_bytes(room, size);
 	return 0;
 }
 
-static void on_wslay_message(wslay_event_context_ptr frames,
+static void on_wslay_message(UNUSED wslay_event_context_ptr frames,
                              const struct wslay_event_on_msg_recv_arg *message, void *user)
 {
 	struct http_websocket *ws = user;
 	struct span bytes = {(const char *)message->msg, message->msg_length};
 
-	(void)frames;
 	if (message->opcode == WSLAY_TEXT_FRAME || message->opcode == WSLAY_BINARY_FRAME)
 		ws->on_message(ws->context, message->opcode == WSLAY_TEXT_FRAME, bytes);
 }

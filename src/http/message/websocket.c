@@ -29,11 +29,10 @@ struct websocket {
 };
 
 static ssize_t on_wslay_receive(wslay_event_context_ptr context, uint8_t *room, size_t size,
-                                int flags, void *user)
+                                UNUSED int flags, void *user)
 {
 	struct websocket *ws = user;
 
-	(void)flags;
 	if (!ws->incoming.size) {
 		wslay_event_set_error(context, WSLAY_ERR_WOULDBLOCK);
 		return -1;
@@ -46,23 +45,20 @@ static ssize_t on_wslay_receive(wslay_event_context_ptr context, uint8_t *room, 
 	return (ssize_t)size;
 }
 
-static ssize_t on_wslay_send(wslay_event_context_ptr context, const uint8_t *data, size_t size,
-                             int flags, void *user)
+static ssize_t on_wslay_send(UNUSED wslay_event_context_ptr context, const uint8_t *data,
+                             size_t size, UNUSED int flags, void *user)
 {
 	struct websocket *ws = user;
 
-	(void)context;
-	(void)flags;
 	ws->events.send(ws->user, (struct span){(const char *)data, size});
 	return (ssize_t)size;
 }
 
-static void on_wslay_message(wslay_event_context_ptr context,
+static void on_wslay_message(UNUSED wslay_event_context_ptr context,
                              const struct wslay_event_on_msg_recv_arg *message, void *user)
 {
 	struct websocket *ws = user;
 
-	(void)context;
 	if (message->opcode == WSLAY_TEXT_FRAME || message->opcode == WSLAY_BINARY_FRAME)
 		ws->events.on_message(
 		        ws->user, message->opcode == WSLAY_TEXT_FRAME,
