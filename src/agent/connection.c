@@ -399,9 +399,7 @@ void connection_accept(struct agent *a, int fd)
 		auto_close(&fd);
 		return;
 	}
-	c = calloc(1, sizeof(*c));
-	if (!c)
-		abort();
+	c = memory_new(sizeof(*c));
 	c->agent = a;
 	c->watch = (struct watch){.fd = fd, .on_event = on_event};
 	c->in = BUF(IN_MAX);

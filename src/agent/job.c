@@ -37,10 +37,8 @@ struct post {
 
 struct job *job_new(const struct agent_job *info)
 {
-	struct job *j = calloc(1, sizeof(*j));
+	struct job *j = memory_new(sizeof(*j));
 
-	if (!j)
-		abort();
 	j->info = (struct agent_job){
 	        .id = arena_text(&j->arena, info->id),
 	        .address = arena_text(&j->arena, info->address),
@@ -265,9 +263,7 @@ void post_begin(struct process *p)
 
 	if (!p->job || !p->job->info.address[0] || a->post_count >= POSTS_MAX)
 		return;
-	post = calloc(1, sizeof(*post));
-	if (!post)
-		abort();
+	post = memory_new(sizeof(*post));
 	list_init(&post->item);
 	post->watch.fd = -1;
 	post->process = p->info.process;

@@ -61,11 +61,9 @@ static void describe_process(struct process *p, const struct agent_exec *exec)
 
 static struct process *process_new(struct agent *a, const struct agent_exec *exec)
 {
-	struct process *p = calloc(1, sizeof(*p));
+	struct process *p = memory_new(sizeof(*p));
 	size_t ring_bytes = exec->ring_bytes ? exec->ring_bytes : RING_BYTES_DEFAULT;
 
-	if (!p)
-		abort();
 	p->agent = a;
 	p->stdin_bytes = BUF(WIRE_PAYLOAD_MAX + PROCESS_STDIN_MAX);
 	p->in.fd = p->pty = -1;

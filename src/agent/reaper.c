@@ -387,10 +387,8 @@ void reaper_signal(const struct reaper *k, int signo)
 
 struct reaper *reaper_adopt(pid_t pid, pid_t command, int token)
 {
-	struct reaper *k = calloc(1, sizeof(*k));
+	struct reaper *k = memory_new(sizeof(*k));
 
-	if (!k)
-		abort();
 	k->adopted = true;
 	k->pid = pid;
 	k->command = command;

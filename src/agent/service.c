@@ -69,10 +69,8 @@ static void spec_done(struct service_spec *spec)
 
 static struct service *service_new(struct agent *a, const char *id)
 {
-	struct service *s = calloc(1, sizeof(*s));
+	struct service *s = memory_new(sizeof(*s));
 
-	if (!s)
-		abort();
 	s->agent = a;
 	memcpy(s->id, id, strnlen(id, sizeof(s->id) - 1));
 	s->main.fd = -1;

@@ -309,10 +309,8 @@ static void take_wish(struct warm *w, const struct warm_language *language,
 
 static struct warm *warm_new(struct agent *a, const struct warm_language *language)
 {
-	struct warm *w = calloc(1, sizeof(*w));
+	struct warm *w = memory_new(sizeof(*w));
 
-	if (!w)
-		abort();
 	w->agent = a;
 	w->language = language;
 	w->control.fd = w->spare.watch.fd = -1;

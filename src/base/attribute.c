@@ -25,3 +25,12 @@ void auto_free(void *pointer)
 	free(memory);
 	errno = saved;
 }
+
+void *memory_new(size_t size)
+{
+	void *memory = calloc(1, size);
+
+	if (!memory)
+		abort();
+	return memory;
+}

@@ -25,6 +25,8 @@ struct span;
 #define CONTAINER_OF(pointer, type, member)                                                        \
 	((type *)(void *)((char *)(pointer)-offsetof(type, member)))
 
+/* Zeroed memory for one object. Aborts when there is none. */
+void *memory_new(size_t size);
 /* Closes *fd when it is not negative. Keeps errno. */
 void auto_close(int *fd);
 /* Frees *(void **)pointer. Keeps errno. */

@@ -39,10 +39,8 @@ static const char *copy_text(struct artifact_saver *s, const char *text)
 
 struct artifact_saver *artifact_saver_new(const struct artifact_saver_options *options)
 {
-	struct artifact_saver *s = calloc(1, sizeof(*s));
+	struct artifact_saver *s = memory_new(sizeof(*s));
 
-	if (!s)
-		abort();
 	s->options = (struct artifact_saver_options){
 	        .api = options->api,
 	        .project_id = copy_text(s, options->project_id),

@@ -101,10 +101,8 @@ static const struct relay_ops log_relay = {
 static void follow_log(struct build_log *log, const struct build_log_query *ask,
                        struct reply *reply)
 {
-	struct log_stream *s = calloc(1, sizeof(*s));
+	struct log_stream *s = memory_new(sizeof(*s));
 
-	if (!s)
-		abort();
 	*s = (struct log_stream){.log = log, .next = ask->since, .form = ask->form};
 	reply_relay(reply,
 	            &(struct relay_options){

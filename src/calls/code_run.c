@@ -475,10 +475,8 @@ static void init_outcome(struct code_outcome *outcome, const struct code_run_opt
 static struct code_run_place *new_queue_place(struct code_run *run, const struct code_context *c,
                                               struct api *api)
 {
-	struct code_run_place *place = calloc(1, sizeof(*place));
+	struct code_run_place *place = memory_new(sizeof(*place));
 
-	if (!place)
-		abort();
 	place->run = run;
 	place->api = api;
 	place->turn.process = c->process;
@@ -656,10 +654,8 @@ static const struct stream_ops socket_ops = {
 
 static struct code_run_socket *new_socket(const struct code_socket *options)
 {
-	struct code_run_socket *socket = calloc(1, sizeof(*socket));
+	struct code_run_socket *socket = memory_new(sizeof(*socket));
 
-	if (!socket)
-		abort();
 	socket->options = *options;
 	socket->options.contexts = NULL;
 	for (size_t i = 0; i < options->contexts->count && i < CODE_CONTEXTS_MAX; i++) {

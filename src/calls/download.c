@@ -108,10 +108,8 @@ static const struct download_header *copy_headers(struct arena *a,
 
 void download_answer(struct reply *reply, const struct download *download)
 {
-	struct download_relay *m = calloc(1, sizeof(*m));
+	struct download_relay *m = memory_new(sizeof(*m));
 
-	if (!m)
-		abort();
 	m->download = *download;
 	m->download.headers = copy_headers(&m->arena, download->headers);
 	m->download.media_type = arena_text(&m->arena, download->media_type);

@@ -137,11 +137,9 @@ static void on_read(struct loop_task *task);
 /* False when the workers' queue is full: the timer tries again. */
 static bool read_begin(struct api_feed *feed, struct event_stream *s, const struct event_page *page)
 {
-	struct feed_read *r = calloc(1, sizeof(*r));
+	struct feed_read *r = memory_new(sizeof(*r));
 	struct error err = {0};
 
-	if (!r)
-		abort();
 	r->feed = feed;
 	r->stream = s;
 	r->page = *page;
@@ -407,11 +405,9 @@ static const struct relay_ops event_relay = {
 
 void api_feed_reply(struct api_feed *feed, const struct feed_options *options, struct reply *reply)
 {
-	struct event_stream *s = calloc(1, sizeof(*s));
+	struct event_stream *s = memory_new(sizeof(*s));
 	const struct feed_filter *f = &options->filter;
 
-	if (!s)
-		abort();
 	list_init(&s->link);
 	s->feed = feed;
 	s->filter = (struct feed_filter){
@@ -434,10 +430,8 @@ void api_feed_reply(struct api_feed *feed, const struct feed_options *options, s
 
 struct api_feed *api_feed_new(struct api *api)
 {
-	struct api_feed *feed = calloc(1, sizeof(*feed));
+	struct api_feed *feed = memory_new(sizeof(*feed));
 
-	if (!feed)
-		abort();
 	feed->api = api;
 	feed->watcher = (struct event_watcher){.on_events = on_events, .context = feed};
 	feed->woken.run = on_woken;

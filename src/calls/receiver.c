@@ -561,10 +561,8 @@ int receiver_queue(struct request *rq, const struct receiver_upload_options *opt
 
 struct receiver *receiver_new(struct api *api)
 {
-	struct receiver *r = calloc(1, sizeof(*r));
+	struct receiver *r = memory_new(sizeof(*r));
 
-	if (!r)
-		abort();
 	r->api = api;
 	r->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (r->wake < 0)

@@ -17,10 +17,8 @@ struct code_contexts {
 
 struct code_contexts *code_contexts_new(void)
 {
-	struct code_contexts *c = calloc(1, sizeof(*c));
+	struct code_contexts *c = memory_new(sizeof(*c));
 
-	if (!c)
-		abort();
 	(void)pthread_mutex_init(&c->mutex, NULL);
 	(void)pthread_cond_init(&c->released, NULL);
 	list_init(&c->held);

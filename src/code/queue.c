@@ -12,10 +12,8 @@ struct code_queue {
 
 struct code_queue *code_queue_new(void)
 {
-	struct code_queue *turns = calloc(1, sizeof(*turns));
+	struct code_queue *turns = memory_new(sizeof(*turns));
 
-	if (!turns)
-		abort();
 	list_init(&turns->turns);
 	return turns;
 }

@@ -39,10 +39,8 @@ struct decompressor {
 
 struct decompressor *decompressor_new(const struct decompressor_options *options)
 {
-	struct decompressor *i = calloc(1, sizeof(*i));
+	struct decompressor *i = memory_new(sizeof(*i));
 
-	if (!i)
-		abort();
 	i->options = *options;
 	return i;
 }

@@ -53,10 +53,8 @@ static int load_tls(struct api_peers *peers, struct error *err)
 
 int api_peers_open(const struct config *config, struct api_peers **ret, struct error *err)
 {
-	struct api_peers *peers = calloc(1, sizeof(*peers));
+	struct api_peers *peers = memory_new(sizeof(*peers));
 
-	if (!peers)
-		abort();
 	peers->names = host_lookup_new(NULL);
 	peers->ca_file = config->peer_ca;
 	peers->dials_max = (unsigned)config->workers / 4 + 1;
@@ -198,12 +196,10 @@ static const char *host_for_others(const struct request *rq)
 static struct proxy_options proxy_options_new(const struct request *rq, struct api_hop *hop,
                                               const struct api_hop_options *options)
 {
-	struct hop_relay *relay = calloc(1, sizeof(*relay));
+	struct hop_relay *relay = memory_new(sizeof(*relay));
 	struct tls *tls = TAKE(hop->tls);
 	int fd = TAKE_FD(hop->fd);
 
-	if (!relay)
-		abort();
 	relay->rq = rq;
 	memcpy(relay->node, hop->node, sizeof(relay->node));
 	relay->options = *options;

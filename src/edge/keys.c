@@ -27,10 +27,8 @@ struct api_key_cache {
 
 struct api_key_cache *api_key_cache_new(void)
 {
-	struct api_key_cache *c = calloc(1, sizeof(*c));
+	struct api_key_cache *c = memory_new(sizeof(*c));
 
-	if (!c)
-		abort();
 	(void)pthread_mutex_init(&c->lock, NULL);
 	return c;
 }

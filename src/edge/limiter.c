@@ -21,10 +21,8 @@ struct api_limiter {
 
 struct api_limiter *api_limiter_new(unsigned max_per_key)
 {
-	struct api_limiter *l = calloc(1, sizeof(*l));
+	struct api_limiter *l = memory_new(sizeof(*l));
 
-	if (!l)
-		abort();
 	(void)pthread_mutex_init(&l->lock, NULL);
 	l->max = max_per_key;
 	return l;

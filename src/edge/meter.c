@@ -24,10 +24,8 @@ struct api_meter {
 
 struct api_meter *api_meter_new(void)
 {
-	struct api_meter *m = calloc(1, sizeof(*m));
+	struct api_meter *m = memory_new(sizeof(*m));
 
-	if (!m)
-		abort();
 	return m;
 }
 

@@ -24,10 +24,8 @@ struct api_tickets {
 
 struct api_tickets *api_tickets_new(void)
 {
-	struct api_tickets *t = calloc(1, sizeof(*t));
+	struct api_tickets *t = memory_new(sizeof(*t));
 
-	if (!t)
-		abort();
 	(void)pthread_mutex_init(&t->lock, NULL);
 	return t;
 }

@@ -497,10 +497,8 @@ static void on_timer(void *context)
 
 void connection_start(struct gateway *g, enum protocol protocol, int fd, struct guest *guest)
 {
-	struct egress_connection *c = calloc(1, sizeof(*c));
+	struct egress_connection *c = memory_new(sizeof(*c));
 
-	if (!c)
-		abort();
 	*c = (struct egress_connection){.gateway = g,
 	                                .guest = guest,
 	                                .protocol = protocol,

@@ -25,9 +25,7 @@ struct guest *guest_get(struct gateway *g, uint32_t address)
 	guest = map_find(&g->guests, name);
 	if (guest)
 		return guest;
-	guest = calloc(1, sizeof(*guest));
-	if (!guest)
-		abort();
+	guest = memory_new(sizeof(*guest));
 	guest->address = address;
 	memcpy(guest->name, name, sizeof(name));
 	(void)map_put(&g->guests, guest->name, guest);

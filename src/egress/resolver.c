@@ -126,9 +126,7 @@ struct lookup *lookup_start(struct resolver *r, const struct lookup_options *opt
 	if (r->lookups == LOOKUPS_MAX || *options->of_one >= LOOKUPS_OF_ONE_MAX ||
 	    r->server_count == 0)
 		return NULL;
-	l = calloc(1, sizeof(*l));
-	if (!l)
-		abort();
+	l = memory_new(sizeof(*l));
 	*l = (struct lookup){.resolver = r,
 	                     .on_end = options->on_end,
 	                     .context = options->context,

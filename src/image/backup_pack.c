@@ -398,10 +398,8 @@ static int write_archive(struct backup_writer *p, struct error *err)
 int backup_pack(void *context)
 {
 	struct jailed_backup *task = context;
-	struct backup_writer *p = calloc(1, sizeof(*p));
+	struct backup_writer *p = memory_new(sizeof(*p));
 
-	if (!p)
-		abort();
 	p->task = task;
 	(void)crypto_hash_sha256_init(&p->sha256);
 	backup_digest_init(&p->digest);

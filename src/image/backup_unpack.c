@@ -423,11 +423,9 @@ static int unpack_entries(struct unpack_run *u, struct error *err)
 int backup_unpack(void *context)
 {
 	struct jailed_backup *task = context;
-	struct unpack_run *u = calloc(1, sizeof(*u));
+	struct unpack_run *u = memory_new(sizeof(*u));
 	int status;
 
-	if (!u)
-		abort();
 	u->task = task;
 	(void)crypto_hash_sha256_init(&u->sha256);
 	backup_digest_init(&u->digest);

@@ -212,12 +212,10 @@ static void submit_delivery(struct delivery *d)
 
 static void begin_delivery(struct jobs *jobs, const struct job_record *r)
 {
-	struct delivery *d = calloc(1, sizeof(*d));
+	struct delivery *d = memory_new(sizeof(*d));
 	const struct job_ref ref = {.id = r->id};
 	struct error err = {0};
 
-	if (!d)
-		abort();
 	d->jobs = jobs;
 	list_init(&d->item);
 	d->task = (struct worker_task){.lane = WORKER_SLOW,

@@ -262,9 +262,8 @@ static int check_origin(struct jobs *jobs, struct arena *a, const struct job_req
 	if (job_origin_check(origin, err) < 0 ||
 	    !job_channel_is_chat((enum job_channel)origin->type))
 		return err->code == ERROR_NONE ? 0 : -1;
-	if (store_channel_find(jobs->store, a, &ref, &channel, err) < 0) {
+	if (store_channel_find(jobs->store, a, &ref, &channel, err) < 0)
 		return FAIL_HINT(err, "PUT /v1/channels/%s with its token", ref.name);
-	}
 	if (channel.kind != (enum job_channel)origin->type)
 		return FAIL(err, ERROR_INVALID, "origin: channel '%s' is one of %s", channel.name,
 		            job_channel_name(channel.kind));

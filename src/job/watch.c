@@ -122,11 +122,9 @@ static void take_watches_back(struct jobs *jobs)
 
 static void hand_to_worker(struct jobs *jobs, struct job_watch *w)
 {
-	struct attending *t = calloc(1, sizeof(*t));
+	struct attending *t = memory_new(sizeof(*t));
 	struct error err = {0};
 
-	if (!t)
-		abort();
 	*t = (struct attending){.task = {.lane = w->at.is_slow ? WORKER_SLOW : WORKER_AGENT,
 	                                 .run = run_attending,
 	                                 .shares = {[WORKER_PROJECT] = w->shares[WORKER_PROJECT],
@@ -163,10 +161,8 @@ static bool concerns_us(const struct jobs *jobs, const struct job_record *r)
 
 static void watch_add(struct jobs *jobs, const struct job_record *r)
 {
-	struct job_watch *w = calloc(1, sizeof(*w));
+	struct job_watch *w = memory_new(sizeof(*w));
 
-	if (!w)
-		abort();
 	list_init(&w->item);
 	w->at.fd = -1;
 	memcpy(w->at.id, r->id, strnlen(r->id, ID_SIZE));
@@ -340,10 +336,8 @@ static int open_parts(struct jobs *jobs, struct error *err)
 
 int jobs_open(const struct jobs_options *options, struct jobs **ret, struct error *err)
 {
-	struct jobs *jobs = calloc(1, sizeof(*jobs));
+	struct jobs *jobs = memory_new(sizeof(*jobs));
 
-	if (!jobs)
-		abort();
 	jobs->config = options->config;
 	jobs->store = options->store;
 	jobs->fleet = options->fleet;

@@ -48,9 +48,7 @@ int loop_open(struct loop **ret, struct error *err)
 		return FAIL_ERRNO(err, "open an event loop");
 	if (epoll_ctl(epoll_fd, EPOLL_CTL_ADD, wakeup_fd, &event) < 0)
 		return FAIL_ERRNO(err, "watch the loop's wake-up");
-	loop = calloc(1, sizeof(*loop));
-	if (!loop)
-		abort();
+	loop = memory_new(sizeof(*loop));
 	loop->epoll_fd = TAKE_FD(epoll_fd);
 	loop->wakeup_fd = TAKE_FD(wakeup_fd);
 	loop->now_ms = clock_monotonic_ms();
@@ -199,11 +197,9 @@ void loop_run(struct loop *loop)
 int loop_watch_add(struct loop *loop, const struct loop_watch_options *options,
                    struct loop_watch **ret, struct error *err)
 {
-	struct loop_watch *watch = calloc(1, sizeof(*watch));
+	struct loop_watch *watch = memory_new(sizeof(*watch));
 	struct epoll_event event = {.events = options->epoll_events, .data.ptr = watch};
 
-	if (!watch)
-		abort();
 	if (epoll_ctl(loop->epoll_fd, EPOLL_CTL_ADD, options->fd, &event) < 0) {
 		free(watch);
 		return FAIL_ERRNO(err, "watch descriptor %d", options->fd);

@@ -55,10 +55,8 @@ static void drop_agent(struct quiet_agent *agent)
 
 static struct quiet_agent *add_agent(const char *id, int64_t begun_ms)
 {
-	struct quiet_agent *agent = calloc(1, sizeof(*agent));
+	struct quiet_agent *agent = memory_new(sizeof(*agent));
 
-	if (!agent)
-		abort();
 	assert(atomic_load(&known_count) <= AGENT_HEALTH_MAX);
 	if (atomic_load(&known_count) == AGENT_HEALTH_MAX)
 		drop_agent(LIST_ENTRY(by_age.next, struct quiet_agent, item));

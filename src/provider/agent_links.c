@@ -140,9 +140,7 @@ static bool push_connection(struct agent_links *links, const char *id, int fd)
 	if (links->total >= WAITING_MAX_TOTAL || (waiting && waiting->count == WAITING_MAX))
 		return false;
 	if (!waiting) {
-		waiting = calloc(1, sizeof(*waiting));
-		if (!waiting)
-			abort();
+		waiting = memory_new(sizeof(*waiting));
 		memcpy(waiting->id, id, ID_SIZE);
 		list_init(&waiting->item);
 		map_put(&links->sandboxes, waiting->id, waiting);

@@ -235,8 +235,7 @@ static int refuse_late(const struct agent_reader *r, struct error *err)
 static int refuse_ended(const struct agent_reader *r, struct error *err)
 {
 	(void)FAIL(err, ERROR_UNAVAILABLE, "sandbox '%s' ended during the call", r->id);
-	error_hint(err, "its last_event tells why");
-	return -1;
+	return FAIL_HINT(err, "its last_event tells why");
 }
 
 size_t agent_content_size(uint16_t type, size_t payload_size)

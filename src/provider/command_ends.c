@@ -57,9 +57,7 @@ static struct ends_of_sandbox *get_sandbox(const char *id)
 
 	if (found || atomic_load(&known_count) == COMMAND_ENDS_MAX)
 		return found;
-	found = calloc(1, sizeof(*found));
-	if (!found)
-		abort();
+	found = memory_new(sizeof(*found));
 	memcpy(found->id, id, ID_SIZE);
 	list_init(&found->item);
 	list_append(&all, &found->item);

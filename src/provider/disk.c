@@ -3,6 +3,8 @@
 
 #include <pthread.h>
 
+#include "base/thread.h"
+
 static struct {
 	pthread_mutex_t mutex;
 	struct disk_report last;
@@ -10,17 +12,14 @@ static struct {
 
 void disk_report_set(const struct disk_report *report)
 {
-	pthread_mutex_lock(&reports.mutex);
+	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&reports.mutex);
+
 	reports.last = *report;
-	pthread_mutex_unlock(&reports.mutex);
 }
 
 struct disk_report disk_report_get(void)
 {
-	struct disk_report report;
+	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&reports.mutex);
 
-	pthread_mutex_lock(&reports.mutex);
-	report = reports.last;
-	pthread_mutex_unlock(&reports.mutex);
-	return report;
+	return reports.last;
 }

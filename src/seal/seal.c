@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/thread.h"
 #include "seal/keys.h"
 
 #define PREFIX "\"sealed."
@@ -76,8 +77,8 @@ static void reload_keys(struct seal *s)
 static bool find_key(struct seal *s, const char *name, struct seal_key *ret)
 {
 	const struct seal_key *found = NULL;
+	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&s->mutex);
 
-	pthread_mutex_lock(&s->mutex);
 	for (unsigned tries = 0; tries < 2 && !found; tries++) {
 		if (tries > 0)
 			reload_keys(s);
@@ -87,19 +88,15 @@ static bool find_key(struct seal *s, const char *name, struct seal_key *ret)
 	}
 	if (found)
 		*ret = *found;
-	pthread_mutex_unlock(&s->mutex);
 	return found != NULL;
 }
 
 static struct seal_key current_key(struct seal *s)
 {
-	struct seal_key key;
+	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&s->mutex);
 
-	pthread_mutex_lock(&s->mutex);
 	reload_keys(s);
-	key = s->keys->items[0];
-	pthread_mutex_unlock(&s->mutex);
-	return key;
+	return s->keys->items[0];
 }
 
 /* Applies `change` to the keys in the file and writes them, one process at a time. */

@@ -22,10 +22,8 @@ struct shell_queue {
 
 struct shell_queue *shell_queue_new(void)
 {
-	struct shell_queue *queue = calloc(1, sizeof(*queue));
+	struct shell_queue *queue = memory_new(sizeof(*queue));
 
-	if (!queue)
-		abort();
 	pthread_mutex_init(&queue->mutex, NULL);
 	return queue;
 }

@@ -40,6 +40,11 @@ const struct column columns_of_backup_record[] = {
         END,
 };
 
+void backup_record_own(struct arena *a, struct backup_record *r)
+{
+	columns_own(columns_of_backup_record, a, r);
+}
+
 const struct column columns_of_backup_page[] = {
         FILTER_OF(backup_page, project_id),
         FILTER_OF(backup_page, holder_id),

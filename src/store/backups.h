@@ -35,6 +35,8 @@ struct backup_record {
 	bool is_brought; /* imported from a file; its source is not verified */
 	int64_t created_at;
 };
+/* Copies the texts into the arena; NULL becomes "". */
+void backup_record_own(struct arena *a, struct backup_record *r);
 struct backup_list {
 	struct backup_record *items;
 	size_t count;

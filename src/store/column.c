@@ -3,6 +3,8 @@
 
 #include <assert.h>
 
+#include "base/arena.h"
+
 int column_choose(const struct column *column, struct span text, unsigned *ret, struct error *err)
 {
 	assert(column->kind == COLUMN_CHOICE && column->word);
@@ -14,4 +16,14 @@ int column_choose(const struct column *column, struct span text, unsigned *ret, 
 	}
 	return FAIL(err, ERROR_SYSTEM, "the database holds an unknown %s '%.*s'", column->name,
 	            (int)(text.size < 40 ? text.size : 40), text.data ? text.data : "");
+}
+
+void columns_own(const struct column *columns, struct arena *a, void *record)
+{
+	for (const struct column *c = columns; c->kind != COLUMN_END; c++) {
+		const char **text = (const char **)(void *)((char *)record + c->offset);
+
+		if (c->kind == COLUMN_TEXT || c->kind == COLUMN_SECRET)
+			*text = arena_text(a, *text ? *text : "");
+	}
 }

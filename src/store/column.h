@@ -34,6 +34,9 @@ struct column {
 	                      `owner` */
 	size_t owner;
 };
+struct arena;
+/* Copies the texts of a record into the arena; NULL becomes "". */
+void columns_own(const struct column *columns, struct arena *a, void *record);
 /* Finds the enum value with this name. */
 MUST_CHECK int column_choose(const struct column *column, struct span text, unsigned *ret,
                              struct error *err);

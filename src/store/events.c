@@ -71,10 +71,8 @@ struct event_watchers {
 
 struct event_watchers *event_watchers_new(void)
 {
-	struct event_watchers *w = calloc(1, sizeof(*w));
+	struct event_watchers *w = memory_new(sizeof(*w));
 
-	if (!w)
-		abort();
 	pthread_mutex_init(&w->mutex, NULL);
 	return w;
 }

@@ -10,6 +10,8 @@
 #include "sandbox/sandbox.h"
 #include "sandbox/timeouts.h"
 
+struct arena;
+
 struct sandbox_record {
 	const char *id;
 	const char *project_id;
@@ -49,6 +51,8 @@ struct sandbox_record {
 	const char *network_json;   /* requested network settings, see fleet_create; or "" */
 	const char *egress;         /* allowed destinations, see sandbox/egress.h; "" = no rules */
 };
+/* Copies the texts into the arena; NULL becomes "". */
+void sandbox_record_own(struct arena *a, struct sandbox_record *r);
 
 struct sandbox_list {
 	struct sandbox_record *items;

@@ -85,6 +85,11 @@ const struct column columns_of_sandbox_record[] = {
         END,
 };
 
+void sandbox_record_own(struct arena *a, struct sandbox_record *r)
+{
+	columns_own(columns_of_sandbox_record, a, r);
+}
+
 const struct column columns_of_sandbox_page[] = {
         FILTER_OF(sandbox_page, project_id),
         FILTER_OF(sandbox_page, state),

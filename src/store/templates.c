@@ -54,6 +54,11 @@ const struct column columns_of_template_record[] = {
         END,
 };
 
+void template_record_own(struct arena *a, struct template_record *r)
+{
+	columns_own(columns_of_template_record, a, r);
+}
+
 struct template_seen {
 	enum template_state state;
 };

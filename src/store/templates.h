@@ -18,6 +18,8 @@ enum template_state {
 	TEMPLATE_FAILED,
 };
 
+struct arena;
+
 struct template_record {
 	const char *id;
 	const char *project_id; /* "" = shared by all projects */
@@ -47,6 +49,8 @@ struct template_record {
 	const char *ready;       /* command by which the build saw the entrypoint ready; or "" */
 	struct sandbox_timeouts timeouts; /* of its sandboxes; only inherited ones */
 };
+/* Copies the texts into the arena; NULL becomes "". */
+void template_record_own(struct arena *a, struct template_record *r);
 
 struct template_list {
 	struct template_record *items;

@@ -30,10 +30,8 @@ static const enum query_name touch_queries[TOUCHED_COUNT] = {
 
 struct touches *touches_new(void)
 {
-	struct touches *t = calloc(1, sizeof(*t));
+	struct touches *t = memory_new(sizeof(*t));
 
-	if (!t)
-		abort();
 	pthread_mutex_init(&t->mutex, NULL);
 	return t;
 }

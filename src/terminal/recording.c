@@ -241,9 +241,7 @@ int terminal_record(const struct terminal_at *at, const char *project_id,
 
 	if (check_recording(t, project_id, err) < 0)
 		return -1;
-	r = calloc(1, sizeof(*r));
-	if (!r)
-		abort();
+	r = memory_new(sizeof(*r));
 	r->terminals = t;
 	r->process = window->process.process;
 	r->started_unix_ms = window->process.started_unix_ms;
@@ -287,11 +285,9 @@ static void *publish_leftovers(void *context)
 
 void terminals_recover(struct terminals *t)
 {
-	struct leftovers *l = calloc(1, sizeof(*l));
+	struct leftovers *l = memory_new(sizeof(*l));
 	struct error err = {0};
 
-	if (!l)
-		abort();
 	l->terminals = t;
 	/* Recordings that start later are not included. */
 	if (t->options.blobs)

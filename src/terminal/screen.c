@@ -93,10 +93,8 @@ static uint32_t columns_of_model(uint32_t columns)
 
 struct screen *screen_new(uint32_t rows, uint32_t columns, uint64_t offset)
 {
-	struct screen *s = calloc(1, sizeof(*s));
+	struct screen *s = memory_new(sizeof(*s));
 
-	if (!s)
-		abort();
 	s->vterm = vterm_new((int)rows, (int)columns_of_model(columns));
 	if (!s->vterm)
 		abort();

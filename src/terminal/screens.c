@@ -23,10 +23,8 @@ struct screens {
 
 struct screens *screens_new(void)
 {
-	struct screens *s = calloc(1, sizeof(*s));
+	struct screens *s = memory_new(sizeof(*s));
 
-	if (!s)
-		abort();
 	(void)pthread_mutex_init(&s->lock, NULL);
 	return s;
 }

@@ -17,10 +17,8 @@
 
 struct terminals *terminals_new(const struct terminals_options *options)
 {
-	struct terminals *t = calloc(1, sizeof(*t));
+	struct terminals *t = memory_new(sizeof(*t));
 
-	if (!t)
-		abort();
 	for (unsigned i = 0; i < TERMINAL_STRIPES; i++) {
 		(void)pthread_mutex_init(&t->opening[i], NULL);
 		(void)pthread_mutex_init(&t->running[i], NULL);

@@ -148,10 +148,8 @@ static int schedule_next_look(struct webhooks *w, struct hook *hook, struct erro
 
 int delivery_begin(struct webhooks *w, struct hook *hook, struct error *err)
 {
-	struct delivery_attempt *a = calloc(1, sizeof(*a));
+	struct delivery_attempt *a = memory_new(sizeof(*a));
 
-	if (!a)
-		abort();
 	if (store_delivery_next(w->store, &a->arena, hook->record.id, clock_unix_ms(), &a->delivery,
 	                        err) == 0 &&
 	    submit_attempt(w, hook, a, err) == 0)

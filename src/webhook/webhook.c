@@ -46,13 +46,12 @@ static void on_events(void *context)
 void attempt_finish(struct delivery_attempt *a)
 {
 	struct webhooks *w = a->webhooks;
+	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&w->mutex);
 
-	pthread_mutex_lock(&w->mutex);
 	a->next = w->finished;
 	w->finished = a;
 	w->is_woken = true;
 	pthread_cond_signal(&w->wake);
-	pthread_mutex_unlock(&w->mutex);
 }
 
 static bool wait_for_work(struct webhooks *w, int64_t wait_ms)
@@ -219,20 +218,14 @@ static int start_thread(struct webhooks *w, struct error *err)
 
 int webhooks_open(const struct webhooks_options *options, struct webhooks **ret, struct error *err)
 {
-	struct webhooks *w = calloc(1, sizeof(*w));
-	pthread_condattr_t monotonic;
+	struct webhooks *w = memory_new(sizeof(*w));
 
-	if (!w)
-		abort();
 	w->config = options->config;
 	w->store = options->store;
 	w->node = options->node;
 	w->watcher = (struct event_watcher){.on_events = on_events, .context = w};
 	(void)pthread_mutex_init(&w->mutex, NULL);
-	(void)pthread_condattr_init(&monotonic);
-	(void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-	(void)pthread_cond_init(&w->wake, &monotonic);
-	(void)pthread_condattr_destroy(&monotonic);
+	thread_condition_init(&w->wake);
 	store_event_watch(w->store, &w->watcher);
 	/* Attempts of this server's last process are not running any more. */
 	if (store_delivery_release(w->store, w->node, clock_unix_ms(), err) < 0 ||

@@ -77,9 +77,7 @@ static struct worker_share *make_share(struct lane *lane, enum worker_share_kind
 
 	if (share)
 		return share;
-	share = calloc(1, sizeof(*share));
-	if (!share)
-		abort();
+	share = memory_new(sizeof(*share));
 	*share = (struct worker_share){.next_in_bucket = *bucket, .id = id, .kind = kind};
 	share->last_next = &share->first;
 	list_init(&share->ring_item);

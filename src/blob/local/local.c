@@ -78,9 +78,7 @@ static int open_local(const char *location, struct blob_store **ret, struct erro
 		return FAIL_HINT(err, "it must belong to the user that the server runs as");
 	}
 	remove_abandoned_files(fd);
-	l = calloc(1, sizeof(*l));
-	if (!l)
-		abort();
+	l = memory_new(sizeof(*l));
 	*l = (struct local){.store = {.ops = &blob_local}, .folder = TAKE_FD(fd)};
 	*ret = &l->store;
 	return 0;
@@ -131,9 +129,7 @@ static int put_local(struct blob_store *store, const struct blob_put *put, struc
 	if (fd < 0)
 		return FAIL_ERRNO(err, "make a blob");
 	(void)flock(fd, LOCK_EX | LOCK_NB);
-	w = calloc(1, sizeof(*w));
-	if (!w)
-		abort();
+	w = memory_new(sizeof(*w));
 	w->writer = (struct blob_writer){store, fd, put->size_max};
 	(void)snprintf(w->partial, sizeof(w->partial), "%s", partial);
 	(void)snprintf(w->name, sizeof(w->name), "%s", put->name);

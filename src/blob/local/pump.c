@@ -75,9 +75,7 @@ int pump_start(const struct pump *pump, int *ret_fd, struct error *err)
 		(void)close(pump->fd);
 		return FAIL(err, ERROR_LIMIT, "%d blobs are being read already", BLOB_READERS_MAX);
 	}
-	r = calloc(1, sizeof(*r));
-	if (!r)
-		abort();
+	r = memory_new(sizeof(*r));
 	r->pump = *pump;
 	if (pipe2(ends, O_CLOEXEC) < 0) {
 		(void)FAIL_ERRNO(err, "make a pipe");

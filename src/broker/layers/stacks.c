@@ -29,9 +29,7 @@ static struct layer *find_or_make_layer(struct layer_stacks *c, const char *id)
 
 	if (layer)
 		return layer;
-	layer = calloc(1, sizeof(*layer));
-	if (!layer)
-		abort();
+	layer = memory_new(sizeof(*layer));
 	(void)map_put(&c->layers, id, layer);
 	return layer;
 }

@@ -232,10 +232,8 @@ static void on_maker_end(struct broker_child *child, int status)
 
 static struct prewarm *prewarm_new(struct prewarm_pool *pool, enum prewarm_kind kind)
 {
-	struct prewarm *prewarm = calloc(1, sizeof(*prewarm));
+	struct prewarm *prewarm = memory_new(sizeof(*prewarm));
 
-	if (!prewarm)
-		abort();
 	*prewarm = (struct prewarm){.pool = pool,
 	                            .kind = kind,
 	                            .slot = SLOT_NONE,
@@ -318,9 +316,7 @@ int prewarm_pool_make(struct prewarm_pool *pool, enum prewarm_kind kind, unsigne
 
 	if (check_network(pool, kind, err) < 0)
 		return -1;
-	maker = calloc(1, sizeof(*maker));
-	if (!maker)
-		abort();
+	maker = memory_new(sizeof(*maker));
 	*maker = (struct maker){.pool = pool,
 	                        .kind = kind,
 	                        .report_fd = -1,

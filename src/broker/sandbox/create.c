@@ -63,9 +63,7 @@ static int take_review(struct sandboxes *b, const struct broker_create *request,
 
 	if (!request->review || !*request->review)
 		return 0;
-	review = calloc(1, sizeof(*review));
-	if (!review)
-		abort();
+	review = memory_new(sizeof(*review));
 	if (review_parse(request->review, review, err) == 0 &&
 	    review_begin(review, b, request->sandbox, err) == 0) {
 		*ret = review;

@@ -167,10 +167,8 @@ static void on_trim_time(struct timer *timer)
 static struct prepared_pool *pool_new(struct prepared_pools *p, const char *name,
                                       const struct blueprint *blueprint)
 {
-	struct prepared_pool *pool = calloc(1, sizeof(*pool));
+	struct prepared_pool *pool = memory_new(sizeof(*pool));
 
-	if (!pool)
-		abort();
 	*pool = (struct prepared_pool){.pools = p, .blueprint = *blueprint};
 	(void)snprintf(pool->name, sizeof(pool->name), "%s", name);
 	pool->warm_wish = BUF(AGENT_WARM_WISH_MAX);

@@ -23,10 +23,8 @@ static void on_process_end(struct fd_watch *watch);
 
 struct sandbox *sandbox_new(struct sandboxes *b, const char *id)
 {
-	struct sandbox *sandbox = calloc(1, sizeof(*sandbox));
+	struct sandbox *sandbox = memory_new(sizeof(*sandbox));
 
-	if (!sandbox)
-		abort();
 	sandbox->sandboxes = b;
 	(void)snprintf(sandbox->id, sizeof(sandbox->id), "%s", id);
 	sandbox->slot = SLOT_NONE;

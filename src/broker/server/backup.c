@@ -222,9 +222,7 @@ int backup_start(struct broker *broker, const struct pending_reply *reply,
 
 	if (check_start(broker, request, fds, err) < 0)
 		return -1;
-	b = calloc(1, sizeof(*b));
-	if (!b)
-		abort();
+	b = memory_new(sizeof(*b));
 	*b = (struct backup_task){.broker = broker,
 	                          .reply = *reply,
 	                          .verb = request->verb,

@@ -67,9 +67,7 @@ static struct disk_count *count_of(struct disk_watch *w, const struct sandbox *s
 
 	if (count)
 		return count;
-	count = calloc(1, sizeof(*count));
-	if (!count)
-		abort();
+	count = memory_new(sizeof(*count));
 	memcpy(count->id, sandbox->id, sizeof(count->id));
 	count->limit = disk_limit(sandbox->disk_bytes, b->host.options.disk_inodes);
 	count->allowed = count->limit;

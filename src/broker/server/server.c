@@ -153,9 +153,7 @@ static void on_connection(struct fd_watch *watch)
 		log_warning("too many connections, closing the new one");
 		return;
 	}
-	c = calloc(1, sizeof(*c));
-	if (!c)
-		abort();
+	c = memory_new(sizeof(*c));
 	*c = (struct server_connection){.broker = b,
 	                                .watch = {.fd = -1, .on_ready = on_ready},
 	                                .serial = ++b->server.last_serial,

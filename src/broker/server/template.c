@@ -187,10 +187,8 @@ static struct template_task *template_new(struct broker *b, const struct pending
                                           const struct broker_template *request,
                                           struct wire_fds *fds)
 {
-	struct template_task *t = calloc(1, sizeof(*t));
+	struct template_task *t = memory_new(sizeof(*t));
 
-	if (!t)
-		abort();
 	*t = (struct template_task){.broker = b,
 	                            .reply = *reply,
 	                            .request = *request,

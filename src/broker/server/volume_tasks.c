@@ -204,9 +204,7 @@ static int begin_task(struct broker *b, const struct pending_reply *reply,
 	if (check_tasks(b, request, err) < 0 ||
 	    (is_attachment && find_sandbox(b, request, &attachment, err) < 0))
 		return -1;
-	v = calloc(1, sizeof(*v));
-	if (!v)
-		abort();
+	v = memory_new(sizeof(*v));
 	*v = (struct volume_task){.broker = b,
 	                          .reply = *reply,
 	                          .verb = request->verb,

@@ -229,9 +229,7 @@ int snapshots_take(struct snapshots *s, const struct pending_reply *reply,
 
 	if (check_take(s, request, err) < 0)
 		return -1;
-	task = calloc(1, sizeof(*task));
-	if (!task)
-		abort();
+	task = memory_new(sizeof(*task));
 	*task = (struct snapshot_task){.owner = s,
 	                               .reports = {.fd = -1},
 	                               .report_fd = -1,

@@ -38,6 +38,19 @@ int backup_check(const struct fleet *f, struct error *err)
 	return f->blobs ? 0 : FAIL(err, ERROR_UNSUPPORTED, "this server has no blob store");
 }
 
+void backup_begin(const struct fleet *f, struct arena *a, struct backup_record *r)
+{
+	struct id id = id_new();
+
+	r->id = id.text;
+	if (!r->name)
+		r->name = id.text;
+	r->node = f->node;
+	r->state = BACKUP_MAKING;
+	r->created_at = clock_unix_ms();
+	backup_record_own(a, r);
+}
+
 /* ---- the document ---- */
 
 struct description {
@@ -341,7 +354,6 @@ int backup_drop(struct fleet *f, const char *id, struct error *err)
 int fleet_upload_begin(struct fleet *fleet, struct arena *a, const char *project_id,
                        const char *name, struct fleet_upload *ret, struct error *err)
 {
-	struct id id = id_new();
 	struct blob_put put = {.size_max = FLEET_BACKUP_BYTES_MAX};
 
 	if (backup_check(fleet, err) < 0 || (name && sandbox_name_check(name, err) < 0))
@@ -349,22 +361,12 @@ int fleet_upload_begin(struct fleet *fleet, struct arena *a, const char *project
 	*ret = (struct fleet_upload){
 	        .fleet = fleet,
 	        .fd = -1,
-	        .record = {.id = arena_text(a, id.text),
-	                   .project_id = arena_text(a, project_id),
-	                   .holder_id = "",
-	                   .snapshot_id = "",
-	                   .snapshot_name = "",
-	                   .template_id = "",
-	                   .template_name = "",
-	                   .template_digest = "",
-	                   .node = fleet->node,
-	                   .state = BACKUP_MAKING,
+	        .record = {.project_id = project_id,
+	                   .name = name,
 	                   .state_text = "0 % receiving",
-	                   .sha256 = "",
-	                   .is_brought = true,
-	                   .created_at = clock_unix_ms()},
+	                   .is_brought = true},
 	};
-	ret->record.name = name ? arena_text(a, name) : ret->record.id;
+	backup_begin(fleet, a, &ret->record);
 	if (store_backup_insert(fleet->store, &ret->record, FLEET_BACKUPS_MAX, err) < 0)
 		return -1;
 	put.name = fleet_backup_blob(a, ret->record.id);

@@ -22,6 +22,8 @@ struct backup_found {
 /* ERROR_UNSUPPORTED without snapshots or without a blob store. */
 MUST_CHECK int backup_check(const struct fleet *f, struct error *err);
 
+/* Gives a new backup its id, name (its id unless given), server and time; copies its texts. */
+void backup_begin(const struct fleet *f, struct arena *a, struct backup_record *r);
 /* Opens the blob before there is anything to write: fails early where there is no room. */
 MUST_CHECK int backup_open(struct fleet *f, struct arena *a, const char *id,
                            struct blob_writer **ret, struct error *err);

@@ -72,8 +72,7 @@ int backup_base_find(struct fleet *f, struct arena *a, const struct fleet_backup
 	error_clear(err);
 	(void)FAIL(err, ERROR_NOT_FOUND, "backup '%s' was made on template '%s', which is not here",
 	           b->name, b->template_name);
-	error_hint(err, "import the same image as a template and name it: \"template\"");
-	return -1;
+	return FAIL_HINT(err, "import the same image as a template and name it: \"template\"");
 }
 
 /* ---- of a full backup ---- */

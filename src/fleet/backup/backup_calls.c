@@ -123,25 +123,12 @@ static int export_reserve(struct export_task *e, const struct fleet_backup_expor
                           struct error *err)
 {
 	struct fleet *f = e->fleet;
-	struct id id = id_new();
 
-	e->record = (struct backup_record){
-	        .id = arena_text(&e->arena, id.text),
-	        .project_id = arena_text(&e->arena, request->snapshot.project_id),
-	        .holder_id = "",
-	        .snapshot_id = "",
-	        .snapshot_name = "",
-	        .template_id = "",
-	        .template_name = "",
-	        .template_digest = "",
-	        .node = f->node,
-	        .state = BACKUP_MAKING,
-	        .state_text = "0 % begins",
-	        .sha256 = "",
-	        .is_full = request->full,
-	        .created_at = clock_unix_ms(),
-	};
-	e->record.name = request->name ? arena_text(&e->arena, request->name) : e->record.id;
+	e->record = (struct backup_record){.project_id = request->snapshot.project_id,
+	                                   .name = request->name,
+	                                   .state_text = "0 % begins",
+	                                   .is_full = request->full};
+	backup_begin(f, &e->arena, &e->record);
 	if (backup_open(f, &e->arena, e->record.id, &e->writer, err) < 0 ||
 	    store_backup_insert(f->store, &e->record, FLEET_BACKUPS_MAX, err) < 0)
 		return -1;
@@ -161,9 +148,7 @@ static int export_new(struct fleet *f, const struct fleet_backup_export *request
 	    (request->name && sandbox_name_check(request->name, err) < 0) ||
 	    storage_room(f, &claim, &room, err) < 0)
 		return -1;
-	e = calloc(1, sizeof(*e));
-	if (!e)
-		abort();
+	e = memory_new(sizeof(*e));
 	e->fleet = f;
 	e->task = (struct work_lane_task){.run = run_export};
 	if (export_reserve(e, request, err) < 0) {
@@ -210,8 +195,7 @@ static int check_full(struct fleet *f, struct arena *a, const struct snapshot_re
 		return 0;
 	(void)FAIL(err, ERROR_UNSUPPORTED,
 	           "no full backup of template '%s': it is the machine itself", t.name);
-	error_hint(err, "leave out \"full\", or use another template");
-	return -1;
+	return FAIL_HINT(err, "leave out \"full\", or use another template");
 }
 
 int fleet_backup_export(struct fleet *fleet, struct arena *a,
@@ -444,8 +428,7 @@ int fleet_backup_remove(struct fleet *fleet, struct arena *a, const struct fleet
 	if (*r.holder_id) {
 		(void)FAIL(err, ERROR_CONFLICT, "backup '%s' is all that an archived sandbox has",
 		           r.name);
-		error_hint(err, "delete sandbox '%s'", r.holder_id);
-		return -1;
+		return FAIL_HINT(err, "delete sandbox '%s'", r.holder_id);
 	}
 	if (find_remover(fleet, a, &r, &is_its_makers, err) < 0)
 		return -1;

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/fault.h"
+#include "base/thread.h"
 #include "config/config.h"
 #include "fleet/build/build_parts.h"
 #include "fleet/core/elsewhere.h"
@@ -27,16 +27,10 @@
 
 struct builds_in_flight *builds_in_flight_new(void)
 {
-	struct builds_in_flight *builds = calloc(1, sizeof(*builds));
-	pthread_condattr_t monotonic;
+	struct builds_in_flight *builds = memory_new(sizeof(*builds));
 
-	if (!builds)
-		abort();
 	pthread_mutex_init(&builds->mutex, NULL);
-	pthread_condattr_init(&monotonic);
-	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-	pthread_cond_init(&builds->moved, &monotonic);
-	pthread_condattr_destroy(&monotonic);
+	thread_condition_init(&builds->moved);
 	list_init(&builds->live);
 	return builds;
 }
@@ -160,14 +154,12 @@ static void run_build(struct build *b)
 static bool take_turn(struct build *b)
 {
 	struct builds_in_flight *builds = b->fleet->builds;
-	bool is_ours;
+	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&builds->mutex);
+	bool is_ours = !b->is_taken;
 
-	pthread_mutex_lock(&builds->mutex);
-	is_ours = !b->is_taken;
 	b->is_taken = true;
 	while (!is_ours && find_live(builds, b->record.id))
 		pthread_cond_wait(&builds->moved, &builds->mutex);
-	pthread_mutex_unlock(&builds->mutex);
 	return is_ours;
 }
 
@@ -196,11 +188,9 @@ static int copy_spec(struct build *b, const struct build_spec *spec, struct erro
 static int build_new(struct fleet *f, const struct fleet_build *request, struct build **ret,
                      struct error *err)
 {
-	struct build *b = calloc(1, sizeof(*b));
+	struct build *b = memory_new(sizeof(*b));
 	struct id id = id_new();
 
-	if (!b)
-		abort();
 	if (request->id)
 		memcpy(id.text, request->id, ID_SIZE);
 	list_init(&b->link);
@@ -334,13 +324,11 @@ struct build_log *fleet_build_log_open(struct fleet *fleet, const char *id)
 {
 	struct builds_in_flight *builds = fleet->builds;
 	struct build_log *log = NULL;
-	struct build *b;
+	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&builds->mutex);
+	struct build *b = find_live(builds, id);
 
-	pthread_mutex_lock(&builds->mutex);
-	b = find_live(builds, id);
 	if (b)
 		log = build_log_ref(b->log);
-	pthread_mutex_unlock(&builds->mutex);
 	return log;
 }
 
@@ -370,8 +358,6 @@ static void end_cancelled(struct build *b)
 static void cancel_live(struct builds_in_flight *builds, const char *id)
 {
 	int64_t deadline = deadline_after(CANCEL_MS);
-	const struct timespec until = {.tv_sec = deadline / 1000,
-	                               .tv_nsec = deadline % 1000 * 1000000};
 	struct build *b, *ours = NULL;
 
 	pthread_mutex_lock(&builds->mutex);
@@ -379,7 +365,7 @@ static void cancel_live(struct builds_in_flight *builds, const char *id)
 	if (b && mark_cancelled(builds, b))
 		ours = b;
 	while (!ours && find_live(builds, id) && clock_monotonic_ms() < deadline)
-		pthread_cond_timedwait(&builds->moved, &builds->mutex, &until);
+		thread_wait(&builds->moved, &builds->mutex, deadline);
 	pthread_mutex_unlock(&builds->mutex);
 	if (ours)
 		end_cancelled(ours);
@@ -414,8 +400,8 @@ static const char *next_live(struct builds_in_flight *builds, struct arena *a,
                              const char *project_id)
 {
 	const char *id = NULL;
+	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&builds->mutex);
 
-	pthread_mutex_lock(&builds->mutex);
 	LIST_EACH (&builds->live, item) {
 		const struct build *b = LIST_ENTRY(item, struct build, link);
 
@@ -425,7 +411,6 @@ static const char *next_live(struct builds_in_flight *builds, struct arena *a,
 			break;
 		}
 	}
-	pthread_mutex_unlock(&builds->mutex);
 	return id;
 }
 
@@ -453,12 +438,9 @@ void builds_leave(struct fleet *f)
 
 static bool is_live(struct builds_in_flight *builds, const char *id)
 {
-	bool live;
+	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&builds->mutex);
 
-	pthread_mutex_lock(&builds->mutex);
-	live = find_live(builds, id) != NULL;
-	pthread_mutex_unlock(&builds->mutex);
-	return live;
+	return find_live(builds, id) != NULL;
 }
 
 static int fail_interrupted(struct fleet *f, struct arena *a, struct build_record *r,

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The cache of build steps: a step with an equal key takes the layer of an earlier one. */
 
-#include <time.h>
-
 #include "base/fault.h"
+#include "base/thread.h"
 #include "fleet/build/build_parts.h"
 #include "fleet/template/layers.h"
 #include "store/snapshots.h"
@@ -25,8 +24,6 @@ int layer_claim(struct build *b, struct error *err)
 	pthread_mutex_lock(&builds->mutex);
 	while (!build_is_cancelled(b) && clock_monotonic_ms() < b->deadline) {
 		int64_t look = clock_monotonic_ms() + CLAIM_LOOK_MS;
-		const struct timespec until = {.tv_sec = look / 1000,
-		                               .tv_nsec = look % 1000 * 1000000};
 
 		is_ours = !map_find(&builds->claims, claim);
 		if (is_ours) {
@@ -34,7 +31,7 @@ int layer_claim(struct build *b, struct error *err)
 			break;
 		}
 		has_waited = true;
-		pthread_cond_timedwait(&builds->moved, &builds->mutex, &until);
+		thread_wait(&builds->moved, &builds->mutex, look);
 	}
 	pthread_mutex_unlock(&builds->mutex);
 	if (has_waited)

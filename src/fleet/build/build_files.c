@@ -83,9 +83,7 @@ int fleet_build_files_new(struct fleet *fleet, struct build_files **ret, struct 
 
 	if (fd < 0)
 		return FAIL_ERRNO(err, "make a file for a build");
-	files = calloc(1, sizeof(*files));
-	if (!files)
-		abort();
+	files = memory_new(sizeof(*files));
 	files->fleet = fleet;
 	files->fd = fd;
 	files->decompressor = decompressor_new(&(struct decompressor_options){

@@ -195,8 +195,7 @@ static int check_replaceable(const struct build *b, const struct template_record
 	(void)FAIL(err, ERROR_CONFLICT,
 	           "there is a template '%s' already, and its root filesystem is not that of '%s'",
 	           t->name, b->source.name);
-	error_hint(err, "remove it first, or choose another name");
-	return -1;
+	return FAIL_HINT(err, "remove it first, or choose another name");
 }
 
 static int check_name_free(struct build *b, const char *name, struct error *err)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/thread.h"
 #include "fleet/build/build_parts.h"
 #include "wire/agent.h"
 
@@ -28,10 +29,8 @@ struct build_log {
 
 struct build_log *build_log_new(void)
 {
-	struct build_log *log = calloc(1, sizeof(*log));
+	struct build_log *log = memory_new(sizeof(*log));
 
-	if (!log)
-		abort();
 	atomic_init(&log->refs, 1);
 	pthread_mutex_init(&log->mutex, NULL);
 	log->text = BUF(2 * BUILD_LOG_MAX);
@@ -113,7 +112,8 @@ static bool has_room(struct build_log *log, int64_t step, enum build_stream stre
 
 void build_log_add(struct build_log *log, int64_t step, enum build_stream stream, struct span line)
 {
-	pthread_mutex_lock(&log->mutex);
+	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&log->mutex);
+
 	do {
 		struct span piece = line;
 
@@ -125,7 +125,6 @@ void build_log_add(struct build_log *log, int64_t step, enum build_stream stream
 		line.data += piece.size;
 		line.size -= piece.size;
 	} while (line.size > 0);
-	pthread_mutex_unlock(&log->mutex);
 }
 
 void build_log_say(struct build *b, const char *format, ...)
@@ -152,8 +151,8 @@ struct build_log_position fleet_build_log_read(struct build_log *log, int64_t si
 {
 	struct build_log_position position = {.next = since < 0 ? 0 : since};
 	size_t room = out->size_max - out->size, first, last;
+	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&log->mutex);
 
-	pthread_mutex_lock(&log->mutex);
 	if ((uint64_t)position.next < log->count) {
 		first = last = (size_t)position.next;
 		while (last < log->count && log->ends[last] - begin_of(log, first) <= room)
@@ -163,7 +162,6 @@ struct build_log_position fleet_build_log_read(struct build_log *log, int64_t si
 		position.next = (int64_t)last;
 	}
 	position.is_whole = log->is_whole && (uint64_t)position.next >= log->count;
-	pthread_mutex_unlock(&log->mutex);
 	return position;
 }
 
@@ -174,8 +172,8 @@ static bool take_chunk(struct build_log *log, struct arena *a, bool all, struct 
 {
 	bool taken = false;
 	size_t begin, last;
+	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&log->mutex);
 
-	pthread_mutex_lock(&log->mutex);
 	begin = begin_of(log, log->stored);
 	if (log->stored < log->count && (all || log->text.size - begin >= CHUNK_BYTES ||
 	                                 clock_monotonic_ms() - log->stored_at >= STORE_EVERY_MS)) {
@@ -190,7 +188,6 @@ static bool take_chunk(struct build_log *log, struct arena *a, bool all, struct 
 		log->stored_at = clock_monotonic_ms();
 		taken = true;
 	}
-	pthread_mutex_unlock(&log->mutex);
 	return taken;
 }
 
@@ -215,9 +212,9 @@ void build_log_store(struct build *b, bool all)
 
 void build_log_end(struct build_log *log)
 {
-	pthread_mutex_lock(&log->mutex);
+	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&log->mutex);
+
 	log->is_whole = true;
-	pthread_mutex_unlock(&log->mutex);
 }
 
 /* Leaves out lines before `since` and lines that do not fit. */

@@ -143,8 +143,7 @@ static int reach_claimed(struct build *b, const struct build_step *step, struct 
 	}
 	if (b->path.depth >= BUILD_LAYERS_MAX) {
 		(void)FAIL(err, ERROR_LIMIT, "a template has at most %d layers", BUILD_LAYERS_MAX);
-		error_hint(err, "make one run step of several, with &&");
-		return -1;
+		return FAIL_HINT(err, "make one run step of several, with &&");
 	}
 	if (execute_step(b, step, &layer, err) < 0)
 		return -1;

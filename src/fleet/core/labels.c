@@ -28,8 +28,7 @@ static int check_label(const struct json_pair *label, struct error *err)
 	(void)FAIL(err, ERROR_INVALID,
 	           "label '%.64s': keys that begin with '" OWN "' are the server's own",
 	           label->key);
-	error_hint(err, "give the label another key");
-	return -1;
+	return FAIL_HINT(err, "give the label another key");
 }
 
 int labels_check(const struct json_map *labels, struct error *err)

@@ -10,10 +10,8 @@
 
 struct meter *meter_new(const char *id)
 {
-	struct meter *m = calloc(1, sizeof(*m));
+	struct meter *m = memory_new(sizeof(*m));
 
-	if (!m)
-		abort();
 	snprintf(m->id, sizeof(m->id), "%s", id);
 	return m;
 }

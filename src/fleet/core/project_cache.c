@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/map.h"
+#include "base/thread.h"
 #include "fleet/core/fleet_state.h"
 #include "store/projects.h"
 
@@ -36,10 +37,8 @@ static void copy_project(struct arena *a, const struct project_record *from,
 
 static struct project_entry *entry_new(const struct project_record *r)
 {
-	struct project_entry *entry = calloc(1, sizeof(*entry));
+	struct project_entry *entry = memory_new(sizeof(*entry));
 
-	if (!entry)
-		abort();
 	copy_project(&entry->arena, r, &entry->record);
 	return entry;
 }
@@ -58,10 +57,8 @@ static void drop_entries(struct project_cache *c)
 
 struct project_cache *project_cache_new(void)
 {
-	struct project_cache *c = calloc(1, sizeof(*c));
+	struct project_cache *c = memory_new(sizeof(*c));
 
-	if (!c)
-		abort();
 	pthread_mutex_init(&c->mutex, NULL);
 	return c;
 }
@@ -76,13 +73,11 @@ void project_cache_free(struct project_cache *c)
 static bool find_cached(struct project_cache *c, struct arena *a, const char *id,
                         struct project_record *ret)
 {
-	const struct project_entry *entry;
+	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&c->mutex);
+	const struct project_entry *entry = map_find(&c->by_id, id);
 
-	pthread_mutex_lock(&c->mutex);
-	entry = map_find(&c->by_id, id);
 	if (entry)
 		copy_project(a, &entry->record, ret);
-	pthread_mutex_unlock(&c->mutex);
 	return entry != NULL;
 }
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/thread.h"
 #include "fleet/core/background_work.h"
 #include "fleet/core/fleet_state.h"
 #include "fleet/core/work_lane.h"
@@ -85,10 +86,8 @@ static void run_entry(struct work_lane_task *task)
 static struct work_entry *queue_entry(struct fleet *f, const struct shared_work *work,
                                       struct error *err)
 {
-	struct work_entry *e = calloc(1, sizeof(*e));
+	struct work_entry *e = memory_new(sizeof(*e));
 
-	if (!e)
-		abort();
 	e->fleet = f;
 	e->task = (struct work_lane_task){.run = run_entry};
 	e->work = *work;
@@ -159,38 +158,30 @@ static int join_entry(struct work_entry *e, struct arena *a, const struct fleet_
 int shared_work_do(struct fleet *f, struct arena *a, const struct shared_work *work,
                    const struct fleet_awaited *awaited, const char **ret_text, struct error *err)
 {
-	struct work_entry *e;
-	int result;
+	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&f->background->mutex);
+	struct work_entry *e = find_to_join(f, work->key, awaited);
 
-	pthread_mutex_lock(&f->background->mutex);
-	e = find_to_join(f, work->key, awaited);
 	if (!e)
 		e = queue_entry(f, work, err);
-	result = e ? join_entry(e, a, awaited, ret_text, err) : -1;
-	pthread_mutex_unlock(&f->background->mutex);
-	return result;
+	return e ? join_entry(e, a, awaited, ret_text, err) : -1;
 }
 
 bool shared_work_join(struct fleet *f, const char *key, const struct fleet_awaited *awaited,
                       int *ret_result, struct error *err)
 {
-	struct work_entry *e;
+	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&f->background->mutex);
+	struct work_entry *e = find_to_join(f, key, awaited);
 
-	pthread_mutex_lock(&f->background->mutex);
-	e = find_to_join(f, key, awaited);
 	if (e)
 		*ret_result = join_entry(e, NULL, awaited, NULL, err);
-	pthread_mutex_unlock(&f->background->mutex);
 	return e != NULL;
 }
 
 int shared_work_begin(struct fleet *f, const struct shared_work *work, struct error *err)
 {
-	bool is_queued;
+	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&f->background->mutex);
+	bool is_queued = find_to_join(f, work->key, NULL) || queue_entry(f, work, err);
 
-	pthread_mutex_lock(&f->background->mutex);
-	is_queued = find_to_join(f, work->key, NULL) || queue_entry(f, work, err);
-	pthread_mutex_unlock(&f->background->mutex);
 	return is_queued ? 0 : -1;
 }
 

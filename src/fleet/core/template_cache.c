@@ -3,9 +3,9 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "base/map.h"
+#include "base/thread.h"
 #include "fleet/core/fleet_state.h"
 
 #define NAME_KEY_SIZE 256
@@ -24,16 +24,10 @@ struct template_entry {
 
 struct template_cache *template_cache_new(void)
 {
-	struct template_cache *c = calloc(1, sizeof(*c));
-	pthread_condattr_t monotonic;
+	struct template_cache *c = memory_new(sizeof(*c));
 
-	if (!c)
-		abort();
 	pthread_mutex_init(&c->mutex, NULL);
-	pthread_condattr_init(&monotonic);
-	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-	pthread_cond_init(&c->moved, &monotonic);
-	pthread_condattr_destroy(&monotonic);
+	thread_condition_init(&c->moved);
 	return c;
 }
 
@@ -62,80 +56,44 @@ void template_cache_free(struct template_cache *c)
 void templates_changed(struct fleet *f)
 {
 	struct template_cache *c = f->templates;
+	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&c->mutex);
 
-	pthread_mutex_lock(&c->mutex);
 	c->generation++;
 	drop_entries(c);
 	pthread_cond_broadcast(&c->moved);
-	pthread_mutex_unlock(&c->mutex);
 }
 
 uint64_t template_cache_generation(struct template_cache *c)
 {
-	uint64_t generation;
+	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&c->mutex);
 
-	pthread_mutex_lock(&c->mutex);
-	generation = c->generation;
-	pthread_mutex_unlock(&c->mutex);
-	return generation;
+	return c->generation;
 }
 
 bool template_cache_wait(struct template_cache *c, uint64_t generation, int64_t deadline)
 {
-	const struct timespec until = {.tv_sec = deadline / 1000,
-	                               .tv_nsec = deadline % 1000 * 1000000};
-	bool has_changed;
+	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&c->mutex);
 
-	pthread_mutex_lock(&c->mutex);
 	while (c->generation == generation && clock_monotonic_ms() < deadline)
-		pthread_cond_timedwait(&c->moved, &c->mutex, &until);
-	has_changed = c->generation != generation;
-	pthread_mutex_unlock(&c->mutex);
-	return has_changed;
+		thread_wait(&c->moved, &c->mutex, deadline);
+	return c->generation != generation;
 }
-
-static const size_t template_texts[] = {
-        offsetof(struct template_record, id),
-        offsetof(struct template_record, project_id),
-        offsetof(struct template_record, name),
-        offsetof(struct template_record, folder),
-        offsetof(struct template_record, base_image),
-        offsetof(struct template_record, runtime),
-        offsetof(struct template_record, isolation),
-        offsetof(struct template_record, description),
-        offsetof(struct template_record, env_json),
-        offsetof(struct template_record, entrypoint_json),
-        offsetof(struct template_record, ports_json),
-        offsetof(struct template_record, user),
-        offsetof(struct template_record, workdir),
-        offsetof(struct template_record, state_text),
-        offsetof(struct template_record, node),
-        offsetof(struct template_record, warm_json),
-        offsetof(struct template_record, snapshot_id),
-        offsetof(struct template_record, ready),
-};
 
 static void template_copy(struct arena *a, const struct template_record *from,
                           struct template_record *ret)
 {
 	*ret = *from;
-	for (size_t i = 0; i < COUNT_OF(template_texts); i++) {
-		const char **text = (const char **)(void *)((char *)ret + template_texts[i]);
-
-		*text = arena_text(a, *text ? *text : "");
-	}
+	template_record_own(a, ret);
 }
 
 static bool find_cached(struct template_cache *c, struct arena *a, const char *key,
                         struct template_record *ret)
 {
-	const struct template_entry *entry;
+	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&c->mutex);
+	const struct template_entry *entry = map_find(&c->ready, key);
 
-	pthread_mutex_lock(&c->mutex);
-	entry = map_find(&c->ready, key);
 	if (entry)
 		template_copy(a, &entry->record, ret);
-	pthread_mutex_unlock(&c->mutex);
 	return entry != NULL;
 }
 
@@ -143,10 +101,8 @@ static bool find_cached(struct template_cache *c, struct arena *a, const char *k
 static void cache_template(struct template_cache *c, const char *key,
                            const struct template_record *t, uint64_t generation)
 {
-	struct template_entry *entry = calloc(1, sizeof(*entry)), *old = entry;
+	struct template_entry *entry = memory_new(sizeof(*entry)), *old = entry;
 
-	if (!entry)
-		abort();
 	template_copy(&entry->arena, t, &entry->record);
 	pthread_mutex_lock(&c->mutex);
 	if (c->generation == generation &&

@@ -4,40 +4,35 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "base/thread.h"
 #include "fleet/core/background_work.h"
 #include "fleet/core/fleet_state.h"
 
 uint64_t template_waiters_wakes(struct fleet *f)
 {
 	struct background_work *work = f->background;
-	uint64_t wakes;
+	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&work->mutex);
 
-	pthread_mutex_lock(&work->mutex);
-	wakes = work->wakes;
-	pthread_mutex_unlock(&work->mutex);
-	return wakes;
+	return work->wakes;
 }
 
 bool template_waiters_add(struct fleet *f, struct template_waiter *waiter, uint64_t wakes)
 {
 	struct background_work *work = f->background;
-	bool waits;
+	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&work->mutex);
+	bool waits = work->wakes == wakes;
 
-	pthread_mutex_lock(&work->mutex);
-	waits = work->wakes == wakes;
 	if (waits)
 		list_append(&work->waiters, &waiter->item);
-	pthread_mutex_unlock(&work->mutex);
 	return waits;
 }
 
 void template_waiters_add_for_tick(struct fleet *f, struct template_waiter *waiter)
 {
 	struct background_work *work = f->background;
+	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&work->mutex);
 
-	pthread_mutex_lock(&work->mutex);
 	list_append(&work->waiters, &waiter->item);
-	pthread_mutex_unlock(&work->mutex);
 }
 
 /* With the mutex: takes those that wait for this template, NULL: for any, off the list. */
@@ -77,14 +72,14 @@ void template_waiters_wake(struct fleet *f, const char *template_id)
 
 void template_waiters_close(struct fleet *f)
 {
-	pthread_mutex_lock(&f->background->mutex);
+	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&f->background->mutex);
+
 	f->background->is_ending = true;
-	pthread_mutex_unlock(&f->background->mutex);
 }
 
 void template_waiters_take(struct fleet *f, struct list *ret)
 {
-	pthread_mutex_lock(&f->background->mutex);
+	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&f->background->mutex);
+
 	take_waiters(f->background, NULL, ret);
-	pthread_mutex_unlock(&f->background->mutex);
 }

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/thread.h"
+
 /* Of the lane's list while it has tasks, in the order of turns. */
 struct work_lane_project {
 	struct list item;
@@ -201,10 +203,7 @@ int work_lane_submit(struct work_lane *lane, struct work_lane_task *task, const 
 
 struct work_lane_load work_lane_load_get(struct work_lane *lane)
 {
-	struct work_lane_load load;
+	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&lane->mutex);
 
-	pthread_mutex_lock(&lane->mutex);
-	load = (struct work_lane_load){lane->running, lane->waiting};
-	pthread_mutex_unlock(&lane->mutex);
-	return load;
+	return (struct work_lane_load){lane->running, lane->waiting};
 }

@@ -602,10 +602,9 @@ static int compare_terms(struct lease_acquisition *s, enum lease_action *action,
 	(void)FAIL(err, ERROR_CONFLICT,
 	           "the sandbox of lease '%.100s' was made with another specification: %s differ",
 	           s->request->key, names);
-	error_hint(err,
-	           "leave these out to use it as it is; \"update\": true replaces the sandbox, "
-	           "and \"continue\": false begins anew");
-	return -1;
+	return FAIL_HINT(
+	        err, "leave these out to use it as it is; \"update\": true replaces the sandbox, "
+	             "and \"continue\": false begins anew");
 }
 
 int lease_open(struct fleet *f, struct arena *a, const struct fleet_lease *request,

@@ -30,8 +30,7 @@ static int find_ready(struct fleet *f, struct arena *a, const struct lease_ref *
 		return 0;
 	(void)FAIL(err, ERROR_CONFLICT, "lease '%.100s' is %s", ref->key,
 	           lease_status_name(ret->status));
-	error_hint(err, "acquire it");
-	return -1;
+	return FAIL_HINT(err, "acquire it");
 }
 
 int fleet_lease_keep(struct fleet *fleet, struct arena *a, const struct lease_ref *ref,

@@ -3,10 +3,10 @@
 
 #include <pthread.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "base/clock.h"
 #include "base/map.h"
+#include "base/thread.h"
 #include "store/leases.h"
 
 struct leases_in_flight {
@@ -19,17 +19,11 @@ struct leases_in_flight {
 
 struct leases_in_flight *leases_in_flight_new(unsigned waiting_max)
 {
-	struct leases_in_flight *leases = calloc(1, sizeof(*leases));
-	pthread_condattr_t monotonic;
+	struct leases_in_flight *leases = memory_new(sizeof(*leases));
 
-	if (!leases)
-		abort();
 	leases->waiting_max = waiting_max;
 	pthread_mutex_init(&leases->mutex, NULL);
-	pthread_condattr_init(&monotonic);
-	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-	pthread_cond_init(&leases->changed, &monotonic);
-	pthread_condattr_destroy(&monotonic);
+	thread_condition_init(&leases->changed);
 	return leases;
 }
 
@@ -48,13 +42,11 @@ const char *lease_name(struct arena *a, const struct lease_ref *ref)
 
 bool leases_in_flight_add(struct leases_in_flight *leases, const char *name)
 {
-	bool is_free;
+	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&leases->mutex);
+	bool is_free = !map_find(&leases->making, name);
 
-	pthread_mutex_lock(&leases->mutex);
-	is_free = !map_find(&leases->making, name);
 	if (is_free)
 		map_put(&leases->making, name, leases);
-	pthread_mutex_unlock(&leases->mutex);
 	return is_free;
 }
 
@@ -66,44 +58,36 @@ static void announce_change(struct leases_in_flight *leases)
 
 void leases_in_flight_remove(struct leases_in_flight *leases, const char *name)
 {
-	pthread_mutex_lock(&leases->mutex);
+	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&leases->mutex);
+
 	map_remove(&leases->making, name);
 	announce_change(leases);
-	pthread_mutex_unlock(&leases->mutex);
 }
 
 bool leases_in_flight_has(struct leases_in_flight *leases, const char *name)
 {
-	bool has;
+	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&leases->mutex);
 
-	pthread_mutex_lock(&leases->mutex);
-	has = map_find(&leases->making, name) != NULL;
-	pthread_mutex_unlock(&leases->mutex);
-	return has;
+	return map_find(&leases->making, name) != NULL;
 }
 
 void leases_in_flight_announce(struct leases_in_flight *leases)
 {
-	pthread_mutex_lock(&leases->mutex);
+	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&leases->mutex);
+
 	announce_change(leases);
-	pthread_mutex_unlock(&leases->mutex);
 }
 
 uint64_t leases_in_flight_generation(struct leases_in_flight *leases)
 {
-	uint64_t generation;
+	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&leases->mutex);
 
-	pthread_mutex_lock(&leases->mutex);
-	generation = leases->generation;
-	pthread_mutex_unlock(&leases->mutex);
-	return generation;
+	return leases->generation;
 }
 
 int leases_in_flight_wait(struct leases_in_flight *leases, const struct lease_wait *wait,
                           struct error *err)
 {
-	const struct timespec until = {.tv_sec = wait->until / 1000,
-	                               .tv_nsec = wait->until % 1000 * 1000000};
 	bool is_ours;
 
 	pthread_mutex_lock(&leases->mutex);
@@ -117,7 +101,7 @@ int leases_in_flight_wait(struct leases_in_flight *leases, const struct lease_wa
 	}
 	leases->waiting += !is_ours;
 	while (leases->generation == wait->generation && clock_monotonic_ms() < wait->until)
-		pthread_cond_timedwait(&leases->changed, &leases->mutex, &until);
+		thread_wait(&leases->changed, &leases->mutex, wait->until);
 	leases->waiting -= !is_ours;
 	pthread_mutex_unlock(&leases->mutex);
 	return 0;

@@ -77,24 +77,14 @@ static int insert_backup(struct operation *op, const char *snapshot_id, struct b
                          struct error *err)
 {
 	const struct sandbox_record *r = &op->record;
-	struct id id = id_new();
 
-	*ret = (struct backup_record){
-	        .id = arena_text(op->arena, id.text),
-	        .project_id = r->project_id,
-	        .holder_id = r->id,
-	        .snapshot_id = snapshot_id,
-	        .snapshot_name = "",
-	        .template_id = r->template_id,
-	        .template_name = r->template_name,
-	        .template_digest = "",
-	        .node = op->fleet->node,
-	        .state = BACKUP_MAKING,
-	        .state_text = "0 % begins",
-	        .sha256 = "",
-	        .created_at = clock_unix_ms(),
-	};
-	ret->name = ret->id;
+	*ret = (struct backup_record){.project_id = r->project_id,
+	                              .holder_id = r->id,
+	                              .snapshot_id = snapshot_id,
+	                              .template_id = r->template_id,
+	                              .template_name = r->template_name,
+	                              .state_text = "0 % begins"};
+	backup_begin(op->fleet, op->arena, ret);
 	return store_backup_insert(op->fleet->store, ret, FLEET_BACKUPS_MAX, err);
 }
 

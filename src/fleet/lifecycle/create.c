@@ -186,8 +186,7 @@ static int find_layer(const struct fleet *f, struct resolved_create *resolved, s
 		return 0;
 	(void)elsewhere_fail(f, &(struct elsewhere){"template", t->name, "was built", t->node},
 	                     err);
-	error_hint(err, "build it here, too, under another name");
-	return -1;
+	return FAIL_HINT(err, "build it here, too, under another name");
 }
 
 /* Repeats if the project has changed since its row was read. */

@@ -136,8 +136,7 @@ static int find_and_delete(struct fleet *fleet, struct arena *a, const struct fl
 		(void)FAIL(err, ERROR_UNSUPPORTED,
 		           "sandbox '%s' is archived: its files cannot be kept in the trash",
 		           op.record.name);
-		error_hint(err, "start it before, or delete it for good: 'atoll rm NAME'");
-		return -1;
+		return FAIL_HINT(err, "start it before, or delete it for good: 'atoll rm NAME'");
 	}
 	return delete_sandbox(&op, deletion, err);
 }

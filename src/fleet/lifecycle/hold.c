@@ -33,8 +33,7 @@ static int refuse_hold(const struct sandbox_record *r, struct error *err)
 	const struct hold_refusal *refusal = &refusals[r->actual];
 
 	error_set(err, refusal->code, 0, HERE, "sandbox '%s' %s", r->name, refusal->what);
-	error_hint(err, "%s", refusal->hint);
-	return -1;
+	return FAIL_HINT(err, "%s", refusal->hint);
 }
 
 static bool is_asleep(const struct sandbox_record *r)
@@ -174,9 +173,7 @@ void lifecycle_wake_later(struct fleet *f, const char *id)
 
 	if (!entry)
 		return;
-	w = calloc(1, sizeof(*w));
-	if (!w)
-		abort();
+	w = memory_new(sizeof(*w));
 	*w = (struct waking){
 	        .task = {.lane = WORKER_SLOW, .run = run_waking}, .fleet = f, .entry = entry};
 	if (worker_submit(f->workers, &w->task, &err) < 0)

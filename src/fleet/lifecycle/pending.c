@@ -175,10 +175,8 @@ void pending_end(struct fleet *f)
 static struct creation *creation_new(struct fleet *f, const struct resolved_create *resolved,
                                      int64_t begun_ns)
 {
-	struct creation *creation = calloc(1, sizeof(*creation));
+	struct creation *creation = memory_new(sizeof(*creation));
 
-	if (!creation)
-		abort();
 	creation->waiter.task = (struct worker_task){
 	        .lane = WORKER_SLOW,
 	        .run = run_creation,

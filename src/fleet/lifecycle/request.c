@@ -85,8 +85,7 @@ int egress_check(const struct fleet *f, enum sandbox_network network, const char
 		return 0;
 	(void)FAIL(err, ERROR_INVALID,
 	           "a sandbox without a network reaches nothing, whatever its rules allow");
-	error_hint(err, "make it with the internet, and deny \"" SANDBOX_EGRESS_ALL "\"");
-	return -1;
+	return FAIL_HINT(err, "make it with the internet, and deny \"" SANDBOX_EGRESS_ALL "\"");
 }
 
 int request_resolve(struct fleet *f, struct arena *a, struct resolved_create *resolved,

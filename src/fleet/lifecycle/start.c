@@ -146,10 +146,8 @@ static void run_prefetch(struct worker_task *task)
 
 static void prefetch_command(const struct operation *op)
 {
-	struct command_prefetch *e = calloc(1, sizeof(*e));
+	struct command_prefetch *e = memory_new(sizeof(*e));
 
-	if (!e)
-		abort();
 	*e = (struct command_prefetch){.task = {.run = run_prefetch}, .fleet = op->fleet};
 	memcpy(e->id, op->record.id, ID_SIZE);
 	worker_afterwards(&e->task);

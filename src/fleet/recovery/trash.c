@@ -205,9 +205,8 @@ static int check_name(struct fleet *f, struct arena *a, const struct sandbox_rec
 	if (other.actual == SANDBOX_DELETING || other.actual == SANDBOX_FAILED)
 		return 0;
 	(void)FAIL(err, ERROR_CONFLICT, "another sandbox is called '%s' by now", r->name);
-	error_hint(err, "remove or rename '%s' before; the deleted one stays in the trash",
-	           r->name);
-	return -1;
+	return FAIL_HINT(err, "remove or rename '%s' before; the deleted one stays in the trash",
+	                 r->name);
 }
 
 /* Without it no file of the sandbox but its own would be there. */
@@ -223,8 +222,7 @@ static int check_template(struct fleet *f, struct arena *a, const struct sandbox
 	error_set(err, ERROR_CONFLICT, 0, HERE,
 	          "the template '%s' of sandbox '%s' was removed meanwhile", r->template_name,
 	          r->name);
-	error_hint(err, "the deleted one stays in the trash until its time is over");
-	return -1;
+	return FAIL_HINT(err, "the deleted one stays in the trash until its time is over");
 }
 
 static int undelete_sandbox(struct operation *op, const struct sandbox_record *r,

@@ -4,6 +4,7 @@
 #include "fleet/sandbox/fork.h"
 #include <pthread.h>
 
+#include "base/thread.h"
 #include "fleet/core/cache.h"
 #include "fleet/core/labels.h"
 #include "fleet/core/operation.h"
@@ -73,13 +74,11 @@ int request_like_sandbox(struct arena *a, const struct sandbox_record *r, struct
 /* False: all forks have begun, or one has failed. */
 static bool take_number(struct forking *forking, unsigned *ret)
 {
-	bool is_there;
+	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&forking->mutex);
+	bool is_there = !forking->has_failed && forking->begun < forking->request->count;
 
-	pthread_mutex_lock(&forking->mutex);
-	is_there = !forking->has_failed && forking->begun < forking->request->count;
 	if (is_there)
 		*ret = forking->begun++;
-	pthread_mutex_unlock(&forking->mutex);
 	return is_there;
 }
 

@@ -38,14 +38,12 @@ static int check_switches(const struct sandbox_record *r, struct error *err)
 	if (r->preview_off) {
 		(void)FAIL(err, ERROR_FORBIDDEN, "previews of sandbox '%s' are switched off",
 		           r->id);
-		error_hint(err, "PATCH .../preview with {\"enabled\":true}");
-		return -1;
+		return FAIL_HINT(err, "PATCH .../preview with {\"enabled\":true}");
 	}
 	if (r->network == SANDBOX_NETWORK_BLOCKED) {
 		(void)FAIL(err, ERROR_FORBIDDEN, "sandbox '%s' has no network, and so no previews",
 		           r->id);
-		error_hint(err, "make it with internet or network other than blocked");
-		return -1;
+		return FAIL_HINT(err, "make it with internet or network other than blocked");
 	}
 	return 0;
 }
@@ -75,9 +73,8 @@ int fleet_preview_check(struct fleet *fleet, struct arena *a, const struct sandb
 	if (has_port(own, port))
 		return 0;
 	(void)FAIL(err, ERROR_FORBIDDEN, "port %u is none that previews show", port);
-	error_hint(err, "they show %s and the template's; see --preview-ports",
-	           fleet->config->preview_ports[0] ? fleet->config->preview_ports : "none");
-	return -1;
+	return FAIL_HINT(err, "they show %s and the template's; see --preview-ports",
+	                 fleet->config->preview_ports[0] ? fleet->config->preview_ports : "none");
 }
 
 int fleet_preview_ports(struct fleet *fleet, struct arena *a, const struct sandbox_record *r,

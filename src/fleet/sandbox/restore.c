@@ -74,8 +74,7 @@ int fleet_snapshot_restore(struct fleet *fleet, struct arena *a, const struct fl
 	if (result != RESTORE_GONE)
 		return result == RESTORE_DONE ? 0 : -1;
 	(void)FAIL(err, ERROR_CONFLICT, "the sandbox of snapshot '%s' is deleted", r.name);
-	error_hint(err, "create one with \"snapshot\"");
-	return -1;
+	return FAIL_HINT(err, "create one with \"snapshot\"");
 }
 
 /* The new sandbox copies the settings of the snapshot's own one. If that is unknown, it gets no

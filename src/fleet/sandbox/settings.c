@@ -107,8 +107,7 @@ static int check_disk(const struct sandbox_record *r, int64_t disk_mb, struct er
 		(void)FAIL(err, ERROR_CONFLICT,
 		           "disk_mb: a disk only grows, and sandbox '%s' has %" PRId64 " MiB",
 		           r->id, now_mb);
-		error_hint(err, "create another one, and copy what it is to have");
-		return -1;
+		return FAIL_HINT(err, "create another one, and copy what it is to have");
 	}
 	if (r->actual == SANDBOX_STOPPED)
 		return 0;
@@ -116,8 +115,7 @@ static int check_disk(const struct sandbox_record *r, int64_t disk_mb, struct er
 	           "disk_mb: sandbox '%s' is %s, and a disk grows while it is "
 	           "stopped",
 	           r->id, sandbox_state_name(r->actual));
-	error_hint(err, "stop it first");
-	return -1;
+	return FAIL_HINT(err, "stop it first");
 }
 
 static int check_change(struct fleet *f, struct arena *a, const struct sandbox_record *r,

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/thread.h"
 #include "fleet/core/cache.h"
 #include "fleet/lifecycle/moves.h"
 #include "fleet/lifecycle/reconcile.h"
@@ -14,12 +15,10 @@
 
 static struct ended_sandbox *take_ended(struct fleet *f)
 {
-	struct ended_sandbox *ended;
+	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&f->ended_mutex);
+	struct ended_sandbox *ended = f->ended;
 
-	pthread_mutex_lock(&f->ended_mutex);
-	ended = f->ended;
 	f->ended = NULL;
-	pthread_mutex_unlock(&f->ended_mutex);
 	return ended;
 }
 
@@ -90,11 +89,9 @@ static void run_reports(struct worker_task *task)
  * busy, the next tick. */
 static void queue_reports(struct fleet *fleet)
 {
-	struct report_task *t = calloc(1, sizeof(*t));
+	struct report_task *t = memory_new(sizeof(*t));
 	struct error err = {0};
 
-	if (!t)
-		abort();
 	*t = (struct report_task){{.lane = WORKER_SLOW, .run = run_reports}, fleet};
 	if (worker_submit(fleet->workers, &t->task, &err) < 0)
 		free(t);
@@ -108,10 +105,8 @@ void fleet_on_reconnected(struct fleet *fleet)
 
 void fleet_on_ended(struct fleet *fleet, const char *id, enum sandbox_reason reason)
 {
-	struct ended_sandbox *ended = calloc(1, sizeof(*ended));
+	struct ended_sandbox *ended = memory_new(sizeof(*ended));
 
-	if (!ended)
-		abort();
 	browsers_on_ended(fleet, id);
 	*ended = (struct ended_sandbox){.reason = reason};
 	memcpy(ended->id, id, strnlen(id, ID_SIZE));

@@ -20,10 +20,8 @@
 
 static struct fleet *allocate_fleet(void)
 {
-	struct fleet_parts *parts = calloc(1, sizeof(*parts));
+	struct fleet_parts *parts = memory_new(sizeof(*parts));
 
-	if (!parts)
-		abort();
 	parts->fleet.cache = &parts->cache;
 	parts->fleet.background = &parts->background;
 	parts->fleet.gate = &parts->gate;

@@ -205,10 +205,9 @@ static int check_elsewhere(struct fleet *f, const struct folder_survey *look, st
 		           "another host runs a server of node '%s' on this store, on its folder "
 		           "'%.100s'",
 		           f->node, now.place);
-		error_hint(err,
-		           "one of the two folders is a copy: stop that server before; another "
-		           "server needs a data folder of its own");
-		return -1;
+		return FAIL_HINT(
+		        err, "one of the two folders is a copy: stop that server before; another "
+		             "server needs a data folder of its own");
 	}
 	return 0;
 }

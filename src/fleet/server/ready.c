@@ -367,10 +367,8 @@ bool ready_get(struct fleet *fleet, struct ready_result *ret)
 
 struct ready *ready_new(struct fleet *fleet)
 {
-	struct ready *r = calloc(1, sizeof(*r));
+	struct ready *r = memory_new(sizeof(*r));
 
-	if (!r)
-		abort();
 	r->fleet = fleet;
 	pthread_mutex_init(&r->mutex, NULL);
 	return r;

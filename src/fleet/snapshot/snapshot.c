@@ -165,8 +165,8 @@ static int refuse_memory(const struct fleet *f, struct error *err)
 	if (f->ops->snapshots->memory(f->provider, deadline_after(CALL_TIMEOUT_MS), err) < 0)
 		return FAIL_CONTEXT(err, "provider '%s'", f->ops->name);
 	(void)FAIL(err, ERROR_UNSUPPORTED, "provider '%s' keeps files, not memory", f->ops->name);
-	error_hint(err, "leave \"memory\" out; a paused sandbox keeps its memory where it is");
-	return -1;
+	return FAIL_HINT(err,
+	                 "leave \"memory\" out; a paused sandbox keeps its memory where it is");
 }
 
 int fleet_snapshot(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,

@@ -21,8 +21,7 @@ int fleet_template_check_image(const struct template_record *t, const char *imag
 	(void)FAIL(err, ERROR_CONFLICT,
 	           "image '%.200s' would be the template '%s', which is of '%.100s'", image,
 	           t->name, t->base_image);
-	error_hint(err, "remove that template, or name it in place of the image");
-	return -1;
+	return FAIL_HINT(err, "remove that template, or name it in place of the image");
 }
 
 /* The template exists: checks its image and waits until it is ready. */

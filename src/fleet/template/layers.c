@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/map.h"
+#include "base/thread.h"
 #include "config/config.h"
 #include "fleet/core/fleet_state.h"
 #include "fleet/recovery/pairing.h"
@@ -27,10 +28,8 @@ struct layer_pins {
 
 struct layer_pins *layer_pins_new(void)
 {
-	struct layer_pins *pins = calloc(1, sizeof(*pins));
+	struct layer_pins *pins = memory_new(sizeof(*pins));
 
-	if (!pins)
-		abort();
 	pthread_mutex_init(&pins->mutex, NULL);
 	return pins;
 }
@@ -73,12 +72,9 @@ void layer_unpin(struct fleet *f, const char *id)
 
 static bool is_pinned(struct fleet *f, const char *id)
 {
-	bool pinned;
+	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&f->pins->mutex);
 
-	pthread_mutex_lock(&f->pins->mutex);
-	pinned = map_find(&f->pins->by_layer, id) != NULL;
-	pthread_mutex_unlock(&f->pins->mutex);
-	return pinned;
+	return map_find(&f->pins->by_layer, id) != NULL;
 }
 
 /* No pin can come between the check and the new state of the row. A later pin checks that state. */

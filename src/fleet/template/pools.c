@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/thread.h"
 #include "config/config.h"
 #include "fleet/core/fleet_state.h"
 #include "fleet/core/template_cache.h"
@@ -310,15 +311,13 @@ static struct fleet_pool describe_pool(struct arena *a, const struct template_re
 
 static void add_problem(struct fleet *f, struct fleet_pool *pool)
 {
-	const struct pool_state *state;
+	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&f->pools->mutex);
+	const struct pool_state *state = pool_state_find(f, pool->template_id);
 
-	pthread_mutex_lock(&f->pools->mutex);
-	state = pool_state_find(f, pool->template_id);
 	if (state && state->is_failing) {
 		pool->is_failing = true;
 		pool->problem = state->problem;
 	}
-	pthread_mutex_unlock(&f->pools->mutex);
 }
 
 int fleet_pool_set(struct fleet *fleet, struct arena *a, const struct fleet_pool_change *change,

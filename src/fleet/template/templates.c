@@ -414,11 +414,9 @@ static void run_first_build(struct work_lane_task *task)
 static int queue_first_build(struct fleet *f, const struct template_record *t,
                              const char *project_id, struct error *err)
 {
-	struct first_build *b = calloc(1, sizeof(*b));
+	struct first_build *b = memory_new(sizeof(*b));
 	bool is_first;
 
-	if (!b)
-		abort();
 	*b = (struct first_build){.task = {.run = run_first_build}, .fleet = f};
 	list_init(&b->item);
 	memcpy(b->id, t->id, strnlen(t->id, ID_SIZE));

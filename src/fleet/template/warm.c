@@ -92,8 +92,7 @@ static int check_imports(const struct fleet_warm_one *warm, size_t index, struct
 
 	if (!language) {
 		(void)FAIL(err, ERROR_INVALID, "warm[%zu].language: cannot be kept warm", index);
-		error_hint(err, "one of: python, javascript");
-		return -1;
+		return FAIL_HINT(err, "one of: python, javascript");
 	}
 	for (; warm->imports && warm->imports[count]; count++) {
 		if (count == AGENT_WARM_IMPORTS_MAX)

@@ -6,6 +6,7 @@
 
 #include "base/id.h"
 #include "base/map.h"
+#include "base/thread.h"
 #include "config/config.h"
 #include "fleet/core/cache.h"
 #include "fleet/core/fleet_state.h"
@@ -39,10 +40,8 @@ struct sample_ring {
 
 struct sandbox_samples *samples_new(void)
 {
-	struct sandbox_samples *s = calloc(1, sizeof(*s));
+	struct sandbox_samples *s = memory_new(sizeof(*s));
 
-	if (!s)
-		abort();
 	pthread_mutex_init(&s->mutex, NULL);
 	s->round_at = INT64_MIN / 2;
 	return s;
@@ -147,13 +146,12 @@ static void forget_old(struct sandbox_samples *s, int64_t before)
 {
 	char id[ID_SIZE + 1];
 	const char *old;
+	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&s->mutex);
 
-	pthread_mutex_lock(&s->mutex);
 	while ((old = find_old(s, before))) {
 		memcpy(id, old, strnlen(old, ID_SIZE) + 1);
 		sample_ring_free(map_remove(&s->rings, id));
 	}
-	pthread_mutex_unlock(&s->mutex);
 }
 
 void samples_forget(struct fleet *f, const char *id)
@@ -188,14 +186,11 @@ static void keep_sample(struct fleet *f, const char *id, const struct provider_s
 {
 	struct sandbox_samples *s = f->samples;
 	struct fleet_sample sample;
-	struct sample_ring *ring;
+	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&s->mutex);
+	struct sample_ring *ring = map_find(&s->rings, id);
 
-	pthread_mutex_lock(&s->mutex);
-	ring = map_find(&s->rings, id);
 	if (!ring && s->rings.count < SAMPLED_SANDBOXES_MAX && cache_is_started(f->cache, id)) {
-		ring = calloc(1, sizeof(*ring));
-		if (!ring)
-			abort();
+		ring = memory_new(sizeof(*ring));
 		map_put(&s->rings, id, ring);
 	}
 	if (ring) {
@@ -204,7 +199,6 @@ static void keep_sample(struct fleet *f, const char *id, const struct provider_s
 		ring->memory_limit_bytes = stats->memory_limit_bytes;
 		ring->disk_limit_bytes = stats->disk_limit_bytes;
 	}
-	pthread_mutex_unlock(&s->mutex);
 }
 
 void samples_add(struct fleet *f, const struct sandbox_record *r)

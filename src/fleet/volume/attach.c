@@ -33,8 +33,7 @@ static int begin_change(struct fleet *f, struct arena *a, const struct fleet_ref
 		return 0;
 	error_set(err, ERROR_CONFLICT, 0, HERE, "sandbox '%s' is %s: its volumes stay as they are",
 	          ret->record.name, sandbox_state_name(ret->record.actual));
-	error_hint(err, "that is possible while it runs or is stopped");
-	return -1;
+	return FAIL_HINT(err, "that is possible while it runs or is stopped");
 }
 
 /* ---- the provider's part ---- */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/map.h"
+#include "base/thread.h"
 #include "fleet/core/cache.h"
 #include "fleet/core/fleet_state.h"
 #include "fleet/core/gate.h"
@@ -34,10 +35,8 @@ static const struct sandbox_resources resources = {
 
 struct browsers *browsers_new(void)
 {
-	struct browsers *b = calloc(1, sizeof(*b));
+	struct browsers *b = memory_new(sizeof(*b));
 
-	if (!b)
-		abort();
 	pthread_mutex_init(&b->mutex, NULL);
 	return b;
 }
@@ -59,11 +58,9 @@ void browsers_free(struct browsers *b)
 /* Only a thread with an operation on the volume adds or removes its browser. */
 static struct browser *browser_find(struct browsers *b, const char *volume_id)
 {
-	struct browser *browser;
+	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&b->mutex);
+	struct browser *browser = map_find(&b->by_volume, volume_id);
 
-	pthread_mutex_lock(&b->mutex);
-	browser = map_find(&b->by_volume, volume_id);
-	pthread_mutex_unlock(&b->mutex);
 	return browser;
 }
 
@@ -134,13 +131,12 @@ static bool find_idle(struct fleet *f, bool all, char ret_volume[ID_SIZE + 1])
 	const char *id = NULL;
 	size_t at = 0;
 	bool found = false;
+	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&f->browsers->mutex);
 
-	pthread_mutex_lock(&f->browsers->mutex);
 	while (!found && (browser = map_next(&f->browsers->by_volume, &at, &id)))
 		found = all || (browser->used_at < before && !cache_is_held(f->cache, browser->id));
 	if (found)
 		memcpy(ret_volume, id, ID_SIZE + 1);
-	pthread_mutex_unlock(&f->browsers->mutex);
 	return found;
 }
 
@@ -175,12 +171,11 @@ void browsers_on_ended(struct fleet *f, const char *sandbox_id)
 	struct browser *browser;
 	const char *id;
 	size_t at = 0;
+	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&f->browsers->mutex);
 
-	pthread_mutex_lock(&f->browsers->mutex);
 	while ((browser = map_next(&f->browsers->by_volume, &at, &id)))
 		if (strcmp(browser->id, sandbox_id) == 0)
 			browser->is_lost = true;
-	pthread_mutex_unlock(&f->browsers->mutex);
 }
 
 /* ---- the beginning ---- */
@@ -209,8 +204,7 @@ static int check_users(const struct volume_operation *v, bool for_writing, bool 
 			continue;
 		error_set(err, ERROR_CONFLICT, 0, HERE, "volume '%s' is used by sandbox '%s' (%s)",
 		          v->record.name, m->sandbox_name, sandbox_state_name(m->sandbox_state));
-		error_hint(err, "stop it, or use the files at '%.60s' in it", m->path);
-		return -1;
+		return FAIL_HINT(err, "stop it, or use the files at '%.60s' in it", m->path);
 	}
 	return 0;
 }
@@ -251,9 +245,7 @@ static int browser_open(struct volume_operation *v, bool writes, struct browser 
 
 	if (!inside)
 		return -1;
-	browser = calloc(1, sizeof(*browser));
-	if (!browser)
-		abort();
+	browser = memory_new(sizeof(*browser));
 	memcpy(browser->id, id.text, sizeof(browser->id));
 	browser->writes = writes;
 	browser->entry = cache_pin(f->cache, browser->id);

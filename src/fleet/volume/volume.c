@@ -187,8 +187,8 @@ static int grow_volume(struct volume_operation *v, int64_t size_mb, struct error
 	if (r->size_is_advisory) {
 		(void)FAIL(err, ERROR_UNSUPPORTED, "volume '%s' has no limit that could be raised",
 		           r->name);
-		error_hint(err, "one that is made with size_mb has a limit, where the host can");
-		return -1;
+		return FAIL_HINT(err,
+		                 "one that is made with size_mb has a limit, where the host can");
 	}
 	if (size_mb < r->size_mb)
 		return FAIL(err, ERROR_INVALID,

@@ -40,9 +40,7 @@ int http_client_open(const struct http_client_options *options, struct http_clie
 
 	if (client_check_options(options, err) < 0)
 		return -1;
-	client = calloc(1, sizeof(*client));
-	if (!client)
-		abort();
+	client = memory_new(sizeof(*client));
 	client->curl = client_curl_new();
 	client->options = client_copy_options(&client->arena, options);
 	*ret = client;

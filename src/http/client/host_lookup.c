@@ -163,10 +163,8 @@ static void *run_lookup_thread(void *context)
 
 struct host_lookup *host_lookup_new(host_lookup_call *resolve)
 {
-	struct host_lookup *lookup = calloc(1, sizeof(*lookup));
+	struct host_lookup *lookup = memory_new(sizeof(*lookup));
 
-	if (!lookup)
-		abort();
 	lookup->resolve = resolve ? resolve : resolve_by_system;
 	(void)pthread_mutex_init(&lookup->mutex, NULL);
 	(void)pthread_cond_init(&lookup->wanted, NULL);

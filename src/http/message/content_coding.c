@@ -61,10 +61,8 @@ enum content_coding content_coding_parse(struct span text)
 
 struct content_decoder *content_decoder_new(enum content_coding coding)
 {
-	struct content_decoder *u = calloc(1, sizeof(*u));
+	struct content_decoder *u = memory_new(sizeof(*u));
 
-	if (!u)
-		abort();
 	u->coding = coding;
 	return u;
 }

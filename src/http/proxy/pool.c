@@ -37,10 +37,8 @@ struct proxy_pool {
 
 struct proxy_pool *proxy_pool_new(struct loop *loop)
 {
-	struct proxy_pool *pool = calloc(1, sizeof(*pool));
+	struct proxy_pool *pool = memory_new(sizeof(*pool));
 
-	if (!pool)
-		abort();
 	pool->loop = loop;
 	list_init(&pool->waiting);
 	return pool;
@@ -138,9 +136,7 @@ void proxy_pool_put(struct proxy_pool *pool, const char *name, int fd)
 		socket_drop(&fd);
 		return;
 	}
-	struct idle_upstream *w = calloc(1, sizeof(*w));
-	if (!w)
-		abort();
+	struct idle_upstream *w = memory_new(sizeof(*w));
 	*w = (struct idle_upstream){
 	        .pool = pool, .fd = fd, .timer = {.on_timer = on_timer, .context = w}};
 	list_init(&w->of_place);

@@ -332,10 +332,8 @@ static const struct relay_ops proxy_relay = {
 void reply_proxy(struct request *rq, struct reply *reply, const struct proxy_options *o)
 {
 	AUTO(buf_done) struct buf head = BUF(REQUEST_HEAD_MAX + rq->body.size);
-	struct proxy *p = calloc(1, sizeof(*p));
+	struct proxy *p = memory_new(sizeof(*p));
 
-	if (!p)
-		abort();
 	p->ops = o->ops;
 	p->state = o->state;
 	p->pool = o->pool;

@@ -60,9 +60,7 @@ void owners_enter(struct http_connection *conn, uint64_t id)
 	while (owner && owner->id != id)
 		owner = owner->next_in_bucket;
 	if (!owner) {
-		owner = calloc(1, sizeof(*owner));
-		if (!owner)
-			abort();
+		owner = memory_new(sizeof(*owner));
 		*owner = (struct connection_owner){.next_in_bucket = *bucket, .id = id};
 		*bucket = owner;
 	}

@@ -39,9 +39,7 @@ static struct request_queue *make_queue(struct request_queues *queues, const cha
 
 	if (queue)
 		return queue;
-	queue = calloc(1, sizeof(*queue));
-	if (!queue)
-		abort();
+	queue = memory_new(sizeof(*queue));
 	list_init(&queue->waiting);
 	list_append(&queues->queue_items, &queue->item);
 	(void)snprintf(queue->name, sizeof(queue->name), "%s", name);

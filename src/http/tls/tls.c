@@ -114,10 +114,8 @@ static void set_rules(SSL_CTX *ssl)
 
 static struct tls_context *context_of(SSL_CTX *ssl)
 {
-	struct tls_context *context = calloc(1, sizeof(*context));
+	struct tls_context *context = memory_new(sizeof(*context));
 
-	if (!context)
-		abort();
 	context->ssl = ssl;
 	return context;
 }

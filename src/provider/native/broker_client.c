@@ -16,6 +16,7 @@
 #include "base/list.h"
 #include "base/log.h"
 #include "base/map.h"
+#include "base/thread.h"
 #include "provider/unix_connect.h"
 #include "wire/broker.h"
 #include "wire/broker_disk.h"
@@ -58,12 +59,8 @@ struct broker_waiter {
 
 static void condition_init(pthread_cond_t *condition)
 {
-	pthread_condattr_t attributes;
 
-	pthread_condattr_init(&attributes);
-	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-	pthread_cond_init(condition, &attributes);
-	pthread_condattr_destroy(&attributes);
+	thread_condition_init(condition);
 }
 
 /* False when the deadline has passed. */
@@ -429,10 +426,8 @@ static void waiter_free(struct broker_client *c, struct broker_waiter *w)
 /* NULL when no connection came up in time. */
 static struct broker_waiter *waiter_new(struct broker_client *c, int64_t deadline)
 {
-	struct broker_waiter *w = calloc(1, sizeof(*w));
+	struct broker_waiter *w = memory_new(sizeof(*w));
 
-	if (!w)
-		abort();
 	*w = (struct broker_waiter){.replies = BUF(REPLIES_MAX)};
 	condition_init(&w->ready);
 	list_init(&w->item);

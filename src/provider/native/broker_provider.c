@@ -253,11 +253,9 @@ int broker_provider_create(struct provider *p, const struct sandbox_spec *spec, 
 struct provider_creation *broker_provider_create_begin(struct provider *p,
                                                        const struct sandbox_spec *spec)
 {
-	struct provider_creation *c = calloc(1, sizeof(*c));
+	struct provider_creation *c = memory_new(sizeof(*c));
 	struct error ignored = {0};
 
-	if (!c)
-		abort();
 	if (creation_init(c, p, BROKER_CREATE, spec, &ignored) == 0) {
 		c->call.never_waits = true;
 		if (broker_client_begin(as_broker(p)->client, &c->call, 0, &c->waiter, &ignored) ==
@@ -605,10 +603,8 @@ int broker_provider_open(const struct provider_options *options, const struct pr
                          enum broker_kind kind, struct provider **ret, struct error *err)
 {
 	char run_dir[PATH_SIZE_MAX];
-	struct broker_provider *p = calloc(1, sizeof(*p));
+	struct broker_provider *p = memory_new(sizeof(*p));
 
-	if (!p)
-		abort();
 	*p = (struct broker_provider){.own = *ops, .kind = kind, .options = *options};
 	p->base.ops = &p->own;
 	pthread_mutex_init(&p->mutex, NULL);

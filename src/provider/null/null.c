@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/list.h"
 #include "base/map.h"
+#include "base/thread.h"
 #include "provider/entries.h"
 #include "provider/kinds.h"
 #include "provider/templates.h"
@@ -99,12 +100,11 @@ static uint64_t next_process(struct null_connection *c)
 {
 	struct provider *p = c->provider;
 	uint64_t process = 0;
+	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&as_null(p)->mutex);
 
-	pthread_mutex_lock(&as_null(p)->mutex);
 	struct null_sandbox *s = map_find(&as_null(p)->sandboxes, c->sandbox);
 	if (s)
 		process = ++s->process_last;
-	pthread_mutex_unlock(&as_null(p)->mutex);
 	return process;
 }
 
@@ -240,9 +240,7 @@ static int null_create(struct provider *p, const struct sandbox_spec *spec, int6
 	pthread_mutex_lock(&as_null(p)->mutex);
 	bool exists = map_find(&as_null(p)->sandboxes, spec->id) != NULL;
 	if (!exists) {
-		struct null_sandbox *s = calloc(1, sizeof(*s));
-		if (!s)
-			abort();
+		struct null_sandbox *s = memory_new(sizeof(*s));
 		memcpy(s->id, spec->id, ID_SIZE);
 		run_sandbox(s, spec, ret);
 		map_put(&as_null(p)->sandboxes, s->id, s);
@@ -254,42 +252,42 @@ static int null_create(struct provider *p, const struct sandbox_spec *spec, int6
 static int null_destroy(struct provider *p, const char *id, int64_t deadline UNUSED,
                         struct error *err UNUSED)
 {
-	pthread_mutex_lock(&as_null(p)->mutex);
+	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&as_null(p)->mutex);
+
 	free(map_remove(&as_null(p)->sandboxes, id));
 	disconnect_sandbox(p, id);
-	pthread_mutex_unlock(&as_null(p)->mutex);
 	return 0;
 }
 
 static int null_stop(struct provider *p, const char *id, int64_t grace_ms UNUSED,
                      int64_t deadline UNUSED, struct error *err)
 {
-	pthread_mutex_lock(&as_null(p)->mutex);
+	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&as_null(p)->mutex);
+
 	struct null_sandbox *s = find_sandbox(p, id, err);
 	if (s) {
 		s->running = s->paused = false;
 		disconnect_sandbox(p, id);
 	}
-	pthread_mutex_unlock(&as_null(p)->mutex);
 	return s ? 0 : -1;
 }
 
 static int null_start(struct provider *p, const struct sandbox_spec *spec, int64_t deadline UNUSED,
                       struct provider_created *ret, struct error *err)
 {
-	pthread_mutex_lock(&as_null(p)->mutex);
+	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&as_null(p)->mutex);
+
 	struct null_sandbox *s = find_sandbox(p, spec->id, err);
 	if (s)
 		run_sandbox(s, spec, ret);
-	pthread_mutex_unlock(&as_null(p)->mutex);
 	return s ? 0 : -1;
 }
 
 static int set_paused(struct provider *p, const char *id, bool paused, struct error *err)
 {
 	int ret = -1;
+	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&as_null(p)->mutex);
 
-	pthread_mutex_lock(&as_null(p)->mutex);
 	struct null_sandbox *s = find_sandbox(p, id, err);
 	if (s && !s->running)
 		error_set(err, ERROR_CONFLICT, 0, HERE, "sandbox '%s' is stopped", id);
@@ -297,7 +295,6 @@ static int set_paused(struct provider *p, const char *id, bool paused, struct er
 		s->paused = paused;
 		ret = 0;
 	}
-	pthread_mutex_unlock(&as_null(p)->mutex);
 	return ret;
 }
 
@@ -338,7 +335,8 @@ static int null_list(struct provider *p, struct arena *a, struct provider_list *
 static int null_stats(struct provider *p, const char *id, struct provider_stats *ret,
                       struct error *err)
 {
-	pthread_mutex_lock(&as_null(p)->mutex);
+	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&as_null(p)->mutex);
+
 	struct null_sandbox *s = find_sandbox(p, id, err);
 	if (s)
 		*ret = (struct provider_stats){
@@ -348,7 +346,6 @@ static int null_stats(struct provider *p, const char *id, struct provider_stats 
 		        .disk_limit_bytes = (uint64_t)s->resources.disk_mb << 20,
 		        .pids_limit = (uint64_t)s->resources.pids,
 		};
-	pthread_mutex_unlock(&as_null(p)->mutex);
 	return s ? 0 : -1;
 }
 
@@ -368,12 +365,10 @@ static int null_template(struct provider *p UNUSED, const struct provider_templa
 /* Called with the mutex held. */
 static int start_thread(struct provider *p, const char *id, int fd, struct error *err)
 {
-	AUTO_FREE struct null_connection *c = calloc(1, sizeof(*c));
+	AUTO_FREE struct null_connection *c = memory_new(sizeof(*c));
 	pthread_attr_t detached;
 	pthread_t thread;
 
-	if (!c)
-		abort();
 	*c = (struct null_connection){.provider = p, .fd = fd};
 	memcpy(c->sandbox, id, ID_SIZE);
 	pthread_attr_init(&detached);
@@ -429,10 +424,8 @@ static void null_give_back(struct provider *p UNUSED, const char *id UNUSED, int
 static int null_open(const struct provider_options *options UNUSED, struct provider **ret,
                      struct error *err UNUSED)
 {
-	struct null_provider *p = calloc(1, sizeof(*p));
+	struct null_provider *p = memory_new(sizeof(*p));
 
-	if (!p)
-		abort();
 	p->base.ops = &provider_null;
 	pthread_mutex_init(&p->mutex, NULL);
 	pthread_cond_init(&p->disconnected, NULL);

@@ -178,10 +178,8 @@ static PGconn *start_connection(const char *dsn)
 
 int postgres_connect(struct postgres_store *s, struct postgres_connection **ret, struct error *err)
 {
-	struct postgres_connection *c = calloc(1, sizeof(*c));
+	struct postgres_connection *c = memory_new(sizeof(*c));
 
-	if (!c)
-		abort();
 	c->base.store = &s->base;
 	c->handle = start_connection(s->dsn);
 	if (PQstatus(c->handle) != CONNECTION_OK) {

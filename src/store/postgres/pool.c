@@ -21,11 +21,9 @@ struct postgres_pool {
 
 struct postgres_pool *pool_new(struct postgres_store *s)
 {
-	struct postgres_pool *p = calloc(1, sizeof(*p));
+	struct postgres_pool *p = memory_new(sizeof(*p));
 	pthread_condattr_t monotonic;
 
-	if (!p)
-		abort();
 	p->store = s;
 	pthread_mutex_init(&p->mutex, NULL);
 	pthread_condattr_init(&monotonic);

@@ -233,10 +233,8 @@ static int set_up_store(struct postgres_store *s, const char *place, struct erro
 
 static int postgres_open_store(const char *place, struct store **ret, struct error *err)
 {
-	struct postgres_store *s = calloc(1, sizeof(*s));
+	struct postgres_store *s = memory_new(sizeof(*s));
 
-	if (!s)
-		abort();
 	pthread_mutex_init(&s->queue, NULL);
 	s->pool = pool_new(s);
 	if (set_up_store(s, place, err) < 0) {

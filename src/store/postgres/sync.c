@@ -119,10 +119,8 @@ static int start_thread(struct postgres_sync *sync, struct error *err)
 
 int sync_open(struct postgres_store *s, struct postgres_sync **ret, struct error *err)
 {
-	struct postgres_sync *sync = calloc(1, sizeof(*sync));
+	struct postgres_sync *sync = memory_new(sizeof(*sync));
 
-	if (!sync)
-		abort();
 	sync->store = s;
 	pthread_mutex_init(&sync->mutex, NULL);
 	pthread_cond_init(&sync->changed, NULL);

@@ -113,9 +113,7 @@ int sqlite_connect(struct store *s, const struct sqlite_place *place, enum sqlit
 	if (!place->in_memory && use == SQLITE_READER && reach_is_needed(place->path) &&
 	    reach_file_system(&system, err) < 0)
 		return -1;
-	c = calloc(1, sizeof(*c));
-	if (!c)
-		abort();
+	c = memory_new(sizeof(*c));
 	c->base.store = s;
 	if (sqlite3_open_v2(place->in_memory ? ":memory:" : place->path, &c->handle, flags,
 	                    system) != SQLITE_OK) {

@@ -71,9 +71,7 @@ int log_sync_open(const char *path, struct log_sync **ret, struct error *err)
 
 	if (fd < 0)
 		return FAIL_ERRNO(err, "open the log '%s'", path);
-	log = calloc(1, sizeof(*log));
-	if (!log)
-		abort();
+	log = memory_new(sizeof(*log));
 	log->fd = TAKE_FD(fd);
 	pthread_mutex_init(&log->mutex, NULL);
 	pthread_cond_init(&log->changed, NULL);

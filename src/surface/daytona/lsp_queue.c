@@ -17,10 +17,8 @@ struct daytona_lsp_queue {
 
 struct daytona_lsp_queue *daytona_lsp_queue_new(void)
 {
-	struct daytona_lsp_queue *queue = calloc(1, sizeof(*queue));
+	struct daytona_lsp_queue *queue = memory_new(sizeof(*queue));
 
-	if (!queue)
-		abort();
 	pthread_mutex_init(&queue->mutex, NULL);
 	pthread_cond_init(&queue->left, NULL);
 	list_init(&queue->taken);

@@ -17,10 +17,8 @@ struct daytona_pending {
 
 struct daytona_pending *daytona_pending_new(void)
 {
-	struct daytona_pending *p = calloc(1, sizeof(*p));
+	struct daytona_pending *p = memory_new(sizeof(*p));
 
-	if (!p)
-		abort();
 	pthread_mutex_init(&p->mutex, NULL);
 	return p;
 }

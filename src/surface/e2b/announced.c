@@ -17,10 +17,8 @@ struct e2b_announced_builds {
 
 struct e2b_announced_builds *e2b_announced_builds_new(void)
 {
-	struct e2b_announced_builds *builds = calloc(1, sizeof(*builds));
+	struct e2b_announced_builds *builds = memory_new(sizeof(*builds));
 
-	if (!builds)
-		abort();
 	pthread_mutex_init(&builds->mutex, NULL);
 	return builds;
 }

@@ -47,10 +47,8 @@ struct envd_watchers {
 
 struct envd_watchers *envd_watchers_new(void)
 {
-	struct envd_watchers *w = calloc(1, sizeof(*w));
+	struct envd_watchers *w = memory_new(sizeof(*w));
 
-	if (!w)
-		abort();
 	pthread_mutex_init(&w->mutex, NULL);
 	list_init(&w->items);
 	return w;
@@ -104,11 +102,9 @@ static unsigned remove_idle(struct envd_watchers *w, const char *sandbox_id, int
 
 static struct envd_watcher *watcher_new(const char *sandbox_id, int fd)
 {
-	struct envd_watcher *watcher = calloc(1, sizeof(*watcher));
+	struct envd_watcher *watcher = memory_new(sizeof(*watcher));
 	struct id id = id_new();
 
-	if (!watcher)
-		abort();
 	memcpy(watcher->id, id.text, sizeof(watcher->id));
 	memcpy(watcher->sandbox_id, sandbox_id, strlen(sandbox_id) + 1);
 	watcher->fd = fd;

@@ -94,10 +94,8 @@ static const struct receiver_upload_ops files_ops = {.work = store_files,
 static struct incoming_build_files *incoming_files_new(struct api *api,
                                                        const struct build_upload *files)
 {
-	struct incoming_build_files *job = calloc(1, sizeof(*job));
+	struct incoming_build_files *job = memory_new(sizeof(*job));
 
-	if (!job)
-		abort();
 	job->api = api;
 	job->project_id = arena_text(&job->arena, files->project_id);
 	job->hash = arena_text(&job->arena, files->hash);

@@ -420,10 +420,8 @@ static void copy_recipe(struct template_import_task *job, const struct fleet_rec
 static struct template_import_task *import_task_new(struct api *api,
                                                     const struct fleet_import *request)
 {
-	struct template_import_task *job = calloc(1, sizeof(*job));
+	struct template_import_task *job = memory_new(sizeof(*job));
 
-	if (!job)
-		abort();
 	job->api = api;
 	job->request = *request;
 	job->request.project_id = arena_text(&job->arena, request->project_id);

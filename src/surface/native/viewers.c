@@ -60,9 +60,7 @@ void viewers_announce(struct api *api, const struct viewer_event *event)
 
 	if (!api->loop)
 		return;
-	a = calloc(1, sizeof(*a));
-	if (!a)
-		abort();
+	a = memory_new(sizeof(*a));
 	a->task.run = deliver_announcement;
 	a->api = api;
 	a->kind = event->kind;

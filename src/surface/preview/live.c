@@ -26,10 +26,8 @@ struct preview_live {
 
 static struct preview_live *preview_live_new(void)
 {
-	struct preview_live *live = calloc(1, sizeof(*live));
+	struct preview_live *live = memory_new(sizeof(*live));
 
-	if (!live)
-		abort();
 	return live;
 }
 
@@ -47,9 +45,7 @@ static struct preview_sandbox *get_live_sandbox(struct preview_live *live, const
 
 	if (sandbox)
 		return sandbox;
-	sandbox = calloc(1, sizeof(*sandbox));
-	if (!sandbox)
-		abort();
+	sandbox = memory_new(sizeof(*sandbox));
 	memcpy(sandbox->id, id, strlen(id) + 1);
 	list_init(&sandbox->streams);
 	map_put(&live->sandboxes, sandbox->id, sandbox);
@@ -119,10 +115,8 @@ static void cut_streams(struct loop_task *task)
 
 void preview_live_cut(struct api *api, const char *id, bool granted_only)
 {
-	struct preview_cut *cut = calloc(1, sizeof(*cut));
+	struct preview_cut *cut = memory_new(sizeof(*cut));
 
-	if (!cut)
-		abort();
 	*cut = (struct preview_cut){.task = {.run = cut_streams},
 	                            .live = api->preview_live,
 	                            .granted_only = granted_only};

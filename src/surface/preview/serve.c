@@ -273,9 +273,7 @@ static int start_proxy(struct request *rq, struct reply *reply, const struct pre
 	(void)snprintf(place, sizeof(place), "%s:%u", hold.id, view->port);
 	if (connect_port(rq, &record, &hold, &options, err) < 0)
 		return -1;
-	struct preview_exchange *s = calloc(1, sizeof(*s));
-	if (!s)
-		abort();
+	struct preview_exchange *s = memory_new(sizeof(*s));
 	*s = (struct preview_exchange){
 	        .hold = hold, .api = api, .wants_page = request_wants_page(rq)};
 	memcpy(s->stream.id, hold.id, sizeof(s->stream.id));
