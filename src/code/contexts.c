@@ -214,19 +214,13 @@ static int wait_for_end(const struct code_at *at, uint64_t process, struct error
 	struct agent_await await = {.process = process};
 	const struct compute_call ping = {
 	        .type = AGENT_PING,
-	        .reply_type = AGENT_PONG,
-	        .reply_shape = agent_pong_shape,
-	        .reply = &pong,
-	        .reply_size = sizeof(pong),
+	        WIRE_REPLY(AGENT_PONG, agent_pong_shape, pong),
 	};
 	const struct compute_call wait = {
 	        .type = AGENT_AWAIT,
 	        .shape = agent_await_shape,
 	        .message = &await,
-	        .reply_type = AGENT_PROCESS,
-	        .reply_shape = agent_process_shape,
-	        .reply = &p,
-	        .reply_size = sizeof(p),
+	        WIRE_REPLY(AGENT_PROCESS, agent_process_shape, p),
 	};
 
 	if (compute_call(at->hold->provider, at->hold->id, &arena, &ping, at->deadline, err) < 0)

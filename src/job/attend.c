@@ -49,17 +49,11 @@ static int find_process(struct jobs *jobs, struct arena *a, struct job_record *r
 	struct agent_process p;
 	struct agent_pong pong;
 	const struct compute_call ping = {.type = AGENT_PING,
-	                                  .reply_type = AGENT_PONG,
-	                                  .reply_shape = agent_pong_shape,
-	                                  .reply = &pong,
-	                                  .reply_size = sizeof(pong)};
+	                                  WIRE_REPLY(AGENT_PONG, agent_pong_shape, pong)};
 	const struct compute_call find = {.type = AGENT_FIND_JOB,
 	                                  .shape = agent_find_job_shape,
 	                                  .message = &wanted,
-	                                  .reply_type = AGENT_PROCESS,
-	                                  .reply_shape = agent_process_shape,
-	                                  .reply = &p,
-	                                  .reply_size = sizeof(p)};
+	                                  WIRE_REPLY(AGENT_PROCESS, agent_process_shape, p)};
 	int64_t deadline = deadline_after(AGENT_CALL_MS);
 	struct job_start start = {.id = r->id};
 

@@ -222,10 +222,9 @@ struct channel_outcome channel_judge(struct arena *a, const struct channel_kind 
 {
 	struct channel_outcome o = {.status = status, .error = ""};
 	const struct json_value *value = NULL;
-	struct error ignored = {0};
 	const char *complaint = NULL;
 
-	if (json_load(a, answer, &value, &ignored) < 0)
+	if (json_load(a, answer, &value, &(struct error){0}) < 0)
 		value = NULL;
 	o.is_delivered = status >= 200 && status < 300;
 	if (o.is_delivered && kind->complaint)

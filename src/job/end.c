@@ -126,7 +126,6 @@ int job_finish_process(struct jobs *jobs, struct arena *a, const struct job_reco
 	const struct job_logs_request last = {.since = {INT64_MIN + 1, INT64_MIN + 1},
 	                                      .max = TAIL_MAX};
 	AUTO(tail_done) struct tail tail = {.out = {BUF(0), BUF(0)}};
-	struct error ignored = {0};
 	struct job_end end = {
 	        .state = p->exit_code == 0 && !p->timed_out ? JOB_COMPLETED : JOB_FAILED,
 	        .exit_code = p->exit_code,
@@ -140,7 +139,7 @@ int job_finish_process(struct jobs *jobs, struct arena *a, const struct job_reco
 	};
 
 	/* The end is recorded even if its output cannot be read. */
-	if (tail_read(jobs, r, &last, &tail, &ignored) == 0) {
+	if (tail_read(jobs, r, &last, &tail, &(struct error){0}) == 0) {
 		end.stdout_json = json_of(a, buf_span(&tail.out[0]));
 		end.stderr_json = json_of(a, buf_span(&tail.out[1]));
 	}

@@ -38,10 +38,7 @@ static int check_boot(struct jobs *jobs, const struct job_record *r, struct erro
 	AUTO(arena_done) struct arena arena = {0};
 	struct agent_pong pong;
 	const struct compute_call ping = {.type = AGENT_PING,
-	                                  .reply_type = AGENT_PONG,
-	                                  .reply_shape = agent_pong_shape,
-	                                  .reply = &pong,
-	                                  .reply_size = sizeof(pong)};
+	                                  WIRE_REPLY(AGENT_PONG, agent_pong_shape, pong)};
 
 	if (compute_call(jobs->provider, r->sandbox_id, &arena, &ping,
 	                 deadline_after(AGENT_CALL_MS), err) < 0)

@@ -30,10 +30,9 @@ static const char *without_nul(struct arena *a, const char *json)
 struct span job_text_of(struct arena *a, const char *json)
 {
 	const struct json_value *value;
-	struct error ignored = {0};
 	const char *whole = arena_format(a, "{\"text\":%s}", *json ? without_nul(a, json) : "\"\"");
 
-	if (json_load(a, span_of(whole), &value, &ignored) < 0)
+	if (json_load(a, span_of(whole), &value, &(struct error){0}) < 0)
 		return (struct span){NULL, 0};
 	return span_of(json_text(json_get(value, "text"), ""));
 }

@@ -59,12 +59,11 @@ static int send_frame(const struct sending *s, int fd, struct error *err)
 static int send_on_waiting(const struct sending *s)
 {
 	const struct compute_ops *ops = provider_ops_of(s->provider)->compute;
-	struct error ignored = {0};
 
 	if (!ops->take || agent_type_is_of_files(s->type))
 		return -1;
 	AUTO_CLOSE int fd = ops->take(s->provider, s->id);
-	if (fd < 0 || send_frame(s, fd, &ignored) < 0)
+	if (fd < 0 || send_frame(s, fd, &(struct error){0}) < 0)
 		return -1;
 	return TAKE_FD(fd);
 }
@@ -123,10 +122,9 @@ int compute_open(struct provider *p, const char *id, const struct compute_reques
 void compute_preconnect(struct provider *p, const char *id)
 {
 	const struct compute_ops *ops = provider_ops_of(p)->compute;
-	struct error ignored = {0};
 	int fd;
 
-	if (ops->take && ops->connect(p, id, deadline_after(0), &fd, &ignored) == 0)
+	if (ops->take && ops->connect(p, id, deadline_after(0), &fd, &(struct error){0}) == 0)
 		ops->give_back(p, id, fd);
 }
 
@@ -253,10 +251,7 @@ int compute_start(struct provider *p, const char *id, const struct compute_start
 	        .type = AGENT_EXEC,
 	        .shape = agent_exec_shape,
 	        .message = start->exec,
-	        .reply_type = AGENT_STARTED,
-	        .reply_shape = agent_process_shape,
-	        .reply = ret,
-	        .reply_size = sizeof(*ret),
+	        WIRE_REPLY(AGENT_STARTED, agent_process_shape, *ret),
 	};
 
 	return compute_call(p, id, start->arena, &call, start->deadline, err);
@@ -291,10 +286,7 @@ int compute_terminal(struct provider *p, const char *id, const struct agent_term
 	        .type = AGENT_TERMINAL,
 	        .shape = agent_terminal_shape,
 	        .message = change,
-	        .reply_type = AGENT_TERMINAL_STATE,
-	        .reply_shape = agent_terminal_state_shape,
-	        .reply = &state,
-	        .reply_size = sizeof(state),
+	        WIRE_REPLY(AGENT_TERMINAL_STATE, agent_terminal_state_shape, state),
 	};
 
 	if (compute_call(p, id, &arena, &call, deadline, err) < 0)
@@ -329,10 +321,7 @@ int compute_processes(struct provider *p, const char *id, compute_process *each,
 	struct agent_process process;
 	const struct compute_call call = {
 	        .type = AGENT_PROCESSES,
-	        .reply_type = AGENT_PROCESS,
-	        .reply_shape = agent_process_shape,
-	        .reply = &process,
-	        .reply_size = sizeof(process),
+	        WIRE_REPLY(AGENT_PROCESS, agent_process_shape, process),
 	        .on_reply = on_process,
 	        .context = &walk,
 	};

@@ -113,10 +113,9 @@ void task_room_find(const char *root, struct span own, struct task_room *ret)
 static void find_own_room(struct task_room *ret)
 {
 	AUTO(buf_done) struct buf own = BUF(16 * 1024);
-	struct error ignored = {0};
 
 	*ret = (struct task_room){0};
-	if (file_read(AT_FDCWD, OWN_GROUPS, &own, &ignored) == 0)
+	if (file_read(AT_FDCWD, OWN_GROUPS, &own, &(struct error){0}) == 0)
 		task_room_find(ROOT, buf_span(&own), ret);
 }
 

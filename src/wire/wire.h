@@ -54,6 +54,10 @@ struct wire_member {
 	{                                                                                          \
 		.kind = WIRE_END_OF_SHAPE                                                          \
 	}
+/* The members of a call that say where its answer goes. */
+#define WIRE_REPLY(type_, shape_, variable)                                                        \
+	.reply_type = (type_), .reply_shape = (shape_), .reply = &(variable),                      \
+	.reply_size = sizeof(variable)
 
 /* Appends a whole frame. A NULL shape means an empty payload. What the shape's limits or
  * WIRE_PAYLOAD_MAX forbid fails and leaves the buffer as it was. */

@@ -287,11 +287,10 @@ static int collect_names(int folder, const char *path, struct blob_names *names,
 	}
 	while (status == 0 && (entry = readdir(dir))) {
 		char below[BLOB_NAME_MAX + NAME_MAX + 2];
-		struct error ignored = {0};
 		struct stat st;
 
 		(void)snprintf(below, sizeof(below), "%s%s", path, entry->d_name);
-		if (blob_name_check(below, &ignored) < 0 ||
+		if (blob_name_check(below, &(struct error){0}) < 0 ||
 		    fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 			continue;
 		if (S_ISREG(st.st_mode))
@@ -315,8 +314,6 @@ static int compare_names(const void *a, const void *b)
 static void cut_page(struct blob_store *store, struct blob_names *names,
                      const struct blob_filter *filter, struct blob_list *ret)
 {
-	struct error ignored = {0};
-
 	qsort(names->items, names->count, sizeof(*names->items), compare_names);
 	*ret = (struct blob_list){
 	        .items = ARENA_ARRAY(names->arena, struct blob_stat, filter->limit)};
@@ -328,7 +325,8 @@ static void cut_page(struct blob_store *store, struct blob_names *names,
 			return;
 		}
 		/* Skips a blob that was deleted meanwhile. */
-		if (stat_local(store, names->items[i], &ret->items[ret->count], &ignored) == 0)
+		if (stat_local(store, names->items[i], &ret->items[ret->count],
+		               &(struct error){0}) == 0)
 			ret->count++;
 	}
 }

@@ -27,7 +27,6 @@ static atomic_uint readers;
 static void *run_pump(void *context)
 {
 	struct pump_task *r = context;
-	struct error ignored = {0};
 
 	while (r->pump.size > 0) {
 		size_t wanted = r->pump.size < PIECE ? (size_t)r->pump.size : PIECE;
@@ -35,7 +34,7 @@ static void *run_pump(void *context)
 
 		if (got < 0 && errno == EINTR)
 			continue;
-		if (got <= 0 || fd_write_all(r->out, r->bytes, (size_t)got, &ignored) < 0)
+		if (got <= 0 || fd_write_all(r->out, r->bytes, (size_t)got, &(struct error){0}) < 0)
 			break;
 		r->pump.offset += got;
 		r->pump.size -= got;

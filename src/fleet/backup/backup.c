@@ -259,12 +259,10 @@ static int check_room(struct fleet *f, const struct backup_record *r, int64_t be
 static int finish_row(struct fleet *f, struct arena *a, const struct backup_record *r,
                       struct error *err)
 {
-	struct error ignored = {0};
-
 	fault_point("api", "backup-stored");
 	if (store_backup_update(f->store, r, false, err) == 0)
 		return 0;
-	(void)!blob_delete(f->blobs, fleet_backup_blob(a, r->id), &ignored);
+	(void)!blob_delete(f->blobs, fleet_backup_blob(a, r->id), &(struct error){0});
 	return -1;
 }
 

@@ -80,10 +80,9 @@ int backup_base_find(struct fleet *f, struct arena *a, const struct fleet_backup
 /* The same name for each backup of that template, so that the next import finds it. */
 static const char *name_of(struct arena *a, const struct backup_record *b)
 {
-	struct error ignored = {0};
 	const char *name = b->template_name;
 
-	if (image_name_check(name, &ignored) < 0)
+	if (image_name_check(name, &(struct error){0}) < 0)
 		name = "imported";
 	return arena_format(a, "%.*s-%.*s", NAME_SHOWN, name, DIGEST_SHOWN, b->template_digest);
 }

@@ -392,9 +392,8 @@ int fleet_backup_import(struct fleet *fleet, struct arena *a,
 static bool has_blob(struct fleet *f, struct arena *a, const char *id)
 {
 	struct blob_stat found;
-	struct error ignored = {0};
 
-	return blob_stat(f->blobs, fleet_backup_blob(a, id), &found, &ignored) == 0;
+	return blob_stat(f->blobs, fleet_backup_blob(a, id), &found, &(struct error){0}) == 0;
 }
 
 /* For a backup that another server makes or removes a file may exist or not. If that server does
@@ -402,7 +401,6 @@ static bool has_blob(struct fleet *f, struct arena *a, const char *id)
 static int find_remover(struct fleet *f, struct arena *a, const struct backup_record *r,
                         bool *ret_is_its_makers, struct error *err)
 {
-	struct error second = {0};
 	bool is_reached;
 
 	*ret_is_its_makers = r->state == BACKUP_MAKING && strcmp(r->node, f->node) == 0;
@@ -410,7 +408,7 @@ static int find_remover(struct fleet *f, struct arena *a, const struct backup_re
 	if (r->state == BACKUP_FAILED || check_here(f, a, r, err) == 0)
 		return 0;
 	if (r->state == BACKUP_READY || err->code != ERROR_CONFLICT ||
-	    peer_is_reached(f, a, r->node, &is_reached, &second) < 0 || is_reached)
+	    peer_is_reached(f, a, r->node, &is_reached, &(struct error){0}) < 0 || is_reached)
 		return -1;
 	error_clear(err);
 	*ret_is_its_makers = true;

@@ -119,11 +119,9 @@ static void end_build(struct build *b, const struct error *why)
 /* A create that has read the old row has used the layer a second later. */
 static void release_replaced(struct build *b)
 {
-	struct error ignored = {0};
-
 	if (!b->replaced || strcmp(b->replaced, b->path.layer) == 0)
 		return;
-	(void)!build_wait_until(b, -1, deadline_after(REPLACED_MS), &ignored);
+	(void)!build_wait_until(b, -1, deadline_after(REPLACED_MS), &(struct error){0});
 	layer_release(b->fleet, b->replaced);
 }
 
@@ -427,10 +425,9 @@ int builds_end(struct fleet *f, const char *project_id, UNUSED struct error *err
 void builds_leave(struct fleet *f)
 {
 	struct builds_in_flight *builds = f->builds;
-	struct error ignored = {0};
 
 	atomic_store(&builds->is_leaving, true);
-	(void)!builds_end(f, NULL, &ignored);
+	(void)!builds_end(f, NULL, &(struct error){0});
 	work_lane_free(TAKE(builds->lane));
 }
 

@@ -308,7 +308,6 @@ static int check_source(struct build *b, struct error *err)
 int build_make_template(struct build *b, struct error *err)
 {
 	struct template_record t;
-	struct error second = {0};
 	int found = find_existing(b, b->record.name, &t, err);
 
 	if (found < 0 ||
@@ -325,7 +324,7 @@ int build_make_template(struct build *b, struct error *err)
 	if (found > 0 || check_source(b, err) == 0)
 		return 0;
 	(void)!fleet_template_remove(b->fleet, b->record.project_id, b->record.template_id,
-	                             &second);
+	                             &(struct error){0});
 	b->record.template_id = "";
 	return -1;
 }

@@ -328,10 +328,9 @@ static int64_t measure_layer(struct build_sandbox *box)
 {
 	struct fleet *f = box->build->fleet;
 	struct provider_stats stats;
-	struct error ignored = {0};
 
 	if (!(f->ops->abilities & PROVIDER_CAN_STATS) ||
-	    f->ops->stats(f->provider, box->id, &stats, &ignored) < 0 ||
+	    f->ops->stats(f->provider, box->id, &stats, &(struct error){0}) < 0 ||
 	    stats.disk_bytes == UINT64_MAX)
 		return 0;
 	return (int64_t)stats.disk_bytes;

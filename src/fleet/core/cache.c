@@ -102,6 +102,7 @@ static void remember_record(struct cache *c, struct cache_entry *entry,
 {
 	char key[NAME_KEY_SIZE];
 
+	assert(!entry->is_started && !entry->arena.blocks);
 	record_copy(&entry->arena, r, &entry->record);
 	entry->is_started = true;
 	if (!entry->meter)
@@ -184,6 +185,7 @@ bool cache_operation_begin(struct cache *c, struct cache_entry *entry, int64_t d
 	bool is_mine;
 	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&c->mutex);
 
+	assert(entry->references > 0);
 	list_append(&entry->waiters, &turn);
 	while (!is_turn(entry, &turn) && clock_monotonic_ms() < deadline)
 		thread_wait(&c->operation_ended, &c->mutex, deadline);
@@ -243,6 +245,7 @@ void cache_set_queued(struct cache *c, struct cache_entry *entry, bool is_queued
 {
 	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&c->mutex);
 
+	assert(entry->references > 0);
 	entry->is_queued = is_queued;
 }
 
@@ -250,6 +253,7 @@ void cache_update(struct cache *c, struct cache_entry *entry, const struct sandb
 {
 	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&c->mutex);
 
+	assert(entry->references > 0);
 	if (r->version > entry->version) {
 		forget_record(c, entry);
 		entry->version = r->version;
@@ -305,6 +309,7 @@ bool cache_hold_entry(struct cache *c, struct arena *a, struct cache_entry *entr
 {
 	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&c->mutex);
 
+	assert(entry->references > 0);
 	return hold_entry(c, a, entry, ret);
 }
 
@@ -313,7 +318,7 @@ void cache_unhold(struct cache *c, const char *id)
 	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&c->mutex);
 	struct cache_entry *entry = map_find(&c->by_id, id);
 
-	assert(entry && entry->holds > 0);
+	assert(entry && entry->holds > 0 && c->held > 0);
 	entry->holds--;
 	c->held--;
 	if (entry->holds == 0 && entry->is_closing)
@@ -400,6 +405,7 @@ void cache_close(struct cache *c, struct cache_entry *entry)
 {
 	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&c->mutex);
 
+	assert(entry->references > 0);
 	entry->is_closing = true;
 }
 
@@ -407,6 +413,7 @@ bool cache_drain(struct cache *c, struct cache_entry *entry, int64_t deadline)
 {
 	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&c->mutex);
 
+	assert(entry->references > 0 && entry->is_closing);
 	while (entry->holds > 0 && clock_monotonic_ms() < deadline)
 		thread_wait(&c->operation_ended, &c->mutex, deadline);
 	return entry->holds == 0;
@@ -416,6 +423,7 @@ void cache_reopen(struct cache *c, struct cache_entry *entry)
 {
 	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&c->mutex);
 
+	assert(entry->references > 0 && entry->is_closing);
 	entry->is_closing = false;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fleet/core/gate.h"
 
+#include <assert.h>
 #include <poll.h>
 
 #include "base/clock.h"
@@ -23,7 +24,9 @@ struct gate *gate_enter(struct gate *gate, struct error *err)
 
 void gate_leave(struct gate *gate)
 {
-	atomic_fetch_sub(&gate->inside, 1);
+	unsigned inside = atomic_fetch_sub(&gate->inside, 1);
+
+	assert(inside > 0);
 }
 
 void gate_leave_auto(struct gate **gate)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fleet/core/operation.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "fleet/core/background_work.h"
@@ -94,6 +95,7 @@ int operation_move(struct operation *op, const struct operation_move *move, stru
 	        .ret_lease_lost = move->ret_lease_lost,
 	};
 
+	assert(op->entry);
 	if (store_sandbox_move_read(op->fleet->store, op->arena, &change, &op->record, err) < 0)
 		return -1;
 	cache_update(op->fleet->cache, op->entry, &op->record);

@@ -110,6 +110,7 @@ static struct work_lane_task *choose_task(struct work_lane *lane)
 
 		if (!has_turn(lane, project))
 			continue;
+		assert(project->waiting_count > 0 && lane->waiting > 0);
 		list_remove(first);
 		project->waiting_count--;
 		project->running++;
@@ -144,6 +145,7 @@ static void run_task(struct worker_task *worker_task)
 
 	task->run(task);
 	pthread_mutex_lock(&lane->mutex);
+	assert(lane->running > 0 && project->running > 0);
 	lane->running--;
 	project->running--;
 	drop_if_empty(project);

@@ -140,9 +140,8 @@ static void reconcile_stray(struct fleet *f, const struct lease_stray *stray, in
 static const char *lease_key_of(struct arena *a, const struct sandbox_record *r)
 {
 	const struct json_value *labels;
-	struct error ignored = {0};
 
-	if (json_load(a, span_of(r->labels_json), &labels, &ignored) < 0)
+	if (json_load(a, span_of(r->labels_json), &labels, &(struct error){0}) < 0)
 		return NULL;
 	return json_text(json_get(labels, LEASE_LABEL), NULL);
 }

@@ -41,9 +41,8 @@ bool archive_exists(struct fleet *f, const char *sandbox_id)
 {
 	AUTO(arena_done) struct arena arena = {0};
 	struct backup_record held;
-	struct error ignored = {0};
 
-	return f->blobs && find_held(f, &arena, sandbox_id, &held, &ignored) == 0;
+	return f->blobs && find_held(f, &arena, sandbox_id, &held, &(struct error){0}) == 0;
 }
 
 void archive_drop(struct fleet *f, const char *sandbox_id)
@@ -192,7 +191,6 @@ static int start_from_snapshot(struct operation *op, const char *snapshot_id,
 	const struct operation_move creating = {.to = SANDBOX_CREATING,
 	                                        .desired = SANDBOX_STARTED,
 	                                        .event = "being brought back from the archive"};
-	struct error ignored = {0};
 
 	/* Leftovers of an interrupted archiving would be in the way. */
 	lifecycle_destroy(op);
@@ -207,7 +205,7 @@ static int start_from_snapshot(struct operation *op, const char *snapshot_id,
 	}
 	fault_point("api", "unarchive-started");
 	/* The sandbox has no named base any more. */
-	(void)!store_snapshot_set_base(f->store, op->record.id, "", &ignored);
+	(void)!store_snapshot_set_base(f->store, op->record.id, "", &(struct error){0});
 	return 0;
 }
 

@@ -47,11 +47,10 @@ static void abandon_creation(struct operation *op)
 {
 	struct fleet *f = op->fleet;
 	struct provider_created created;
-	struct error ignored = {0};
 
 	if (op->creation &&
 	    f->ops->create_end(f->provider, TAKE(op->creation), deadline_after(CALL_TIMEOUT_MS),
-	                       &created, &ignored) == 0)
+	                       &created, &(struct error){0}) == 0)
 		lifecycle_destroy(op);
 }
 

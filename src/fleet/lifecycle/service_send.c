@@ -114,10 +114,7 @@ int service_send(struct operation *op, const struct service_record *r, struct er
 	        .type = AGENT_SERVICE,
 	        .shape = agent_service_shape,
 	        .message = &message,
-	        .reply_type = AGENT_SERVICE_STATE,
-	        .reply_shape = agent_service_state_shape,
-	        .reply = &state,
-	        .reply_size = sizeof(state),
+	        WIRE_REPLY(AGENT_SERVICE_STATE, agent_service_state_shape, state),
 	};
 
 	if (fill_message(op, r, &message, err) < 0 ||
@@ -251,10 +248,7 @@ int service_ask(struct fleet *f, struct arena *a, const char *sandbox_id,
 	struct agent_service_state state;
 	const struct compute_call call = {
 	        .type = AGENT_SERVICES,
-	        .reply_type = AGENT_SERVICE_STATE,
-	        .reply_shape = agent_service_state_shape,
-	        .reply = &state,
-	        .reply_size = sizeof(state),
+	        WIRE_REPLY(AGENT_SERVICE_STATE, agent_service_state_shape, state),
 	        .on_reply = take_state,
 	        .context = &asking,
 	};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* With the provider: from a row to a sandbox that runs. */
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -234,6 +235,7 @@ int lifecycle_recreate(struct operation *op, const struct template_record *t, in
 	struct fleet *f = op->fleet;
 	AUTO(gate_leave_auto) struct gate *inside = gate_enter(f->gate, err);
 
+	assert(op->record.actual == SANDBOX_CREATING && op->snapshot);
 	return inside ? start_in_provider(op, t, begun_ns, f->ops->create, err) : -1;
 }
 

@@ -211,10 +211,9 @@ static int complete_project(struct fleet *f, struct arena *a, const struct proje
 {
 	const struct json_value *note;
 	struct project_record noted, changed;
-	struct error ignored = {0};
 
-	if (has_settings(found) ||
-	    note_read(f, a, arena_format(a, NOTE_PROJECT "-%s", found->id), &note, &ignored) < 0)
+	if (has_settings(found) || note_read(f, a, arena_format(a, NOTE_PROJECT "-%s", found->id),
+	                                     &note, &(struct error){0}) < 0)
 		return 0;
 	noted = project_of(a, note, found->id);
 	return store_project_edit(f->store, a,

@@ -101,9 +101,8 @@ const char *note_template_folder(struct fleet *f, struct arena *a, const char *p
 {
 	const struct fleet_ref ref = {project_id, template_id};
 	struct template_record t;
-	struct error ignored = {0};
 
-	return template_find(f, a, &ref, &t, &ignored) < 0 ? "" : t.folder;
+	return template_find(f, a, &ref, &t, &(struct error){0}) < 0 ? "" : t.folder;
 }
 
 int note_write(const struct fleet *f, const char *name, const struct buf *text, struct error *err)
@@ -177,8 +176,8 @@ void notes_check_keys(struct fleet *f)
 
 void note_drop(struct fleet *f, const char *id)
 {
-	struct error ignored = {0};
-	AUTO_CLOSE int folder = f->pairing->is_open ? pairing_open_folder(f, &ignored) : -1;
+	AUTO_CLOSE int folder =
+	        f->pairing->is_open ? pairing_open_folder(f, &(struct error){0}) : -1;
 
 	if (folder >= 0)
 		(void)unlinkat(folder, id, 0);

@@ -106,9 +106,8 @@ static const char *parent_of(struct fleet *f, struct arena *a, const struct snap
 {
 	const struct fleet_ref ref = {r->project_id, r->parent_id};
 	struct snapshot_record parent;
-	struct error ignored = {0};
 
-	return *r->parent_id && snapshot_find_ready(f, a, &ref, &parent, &ignored) == 0
+	return *r->parent_id && snapshot_find_ready(f, a, &ref, &parent, &(struct error){0}) == 0
 	               ? r->parent_id
 	               : NULL;
 }

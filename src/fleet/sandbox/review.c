@@ -137,15 +137,13 @@ int file_review_list(struct file_review *r, struct arena *a, const struct file_r
 	                                   .size_max = ask->limit};
 	struct collecting collecting = {.arena = a};
 	struct agent_difference reply;
-	const struct compute_call call = {.type = AGENT_COMPARE,
-	                                  .shape = agent_path_shape,
-	                                  .message = &message,
-	                                  .reply_type = AGENT_DIFFERENCE,
-	                                  .reply_shape = agent_difference_shape,
-	                                  .reply = &reply,
-	                                  .reply_size = sizeof(reply),
-	                                  .on_reply = collect_change,
-	                                  .context = &collecting};
+	const struct compute_call call = {
+	        .type = AGENT_COMPARE,
+	        .shape = agent_path_shape,
+	        .message = &message,
+	        WIRE_REPLY(AGENT_DIFFERENCE, agent_difference_shape, reply),
+	        .on_reply = collect_change,
+	        .context = &collecting};
 
 	if (compute_call(r->fleet->provider, r->id, a, &call, ask->deadline, err) < 0)
 		return -1;

@@ -290,10 +290,9 @@ static bool is_wish_met(const struct service_record *r, enum fleet_service_verb 
 static bool has_ended(struct operation *op, const struct service_record *r)
 {
 	struct service_states states;
-	struct error ignored = {0};
 
 	if (op->record.actual != SANDBOX_STARTED ||
-	    service_ask(op->fleet, op->arena, op->record.id, &states, &ignored) < 0)
+	    service_ask(op->fleet, op->arena, op->record.id, &states, &(struct error){0}) < 0)
 		return false;
 	for (size_t i = 0; i < states.count; i++)
 		if (strcmp(states.items[i].id, r->id) == 0)
@@ -396,10 +395,7 @@ static int read_log(struct fleet *f, struct arena *a, const char *sandbox_id,
 	        .type = AGENT_SERVICE_LOG,
 	        .shape = agent_service_log_shape,
 	        .message = wanted,
-	        .reply_type = AGENT_OUTPUT,
-	        .reply_shape = agent_output_shape,
-	        .reply = &output,
-	        .reply_size = sizeof(output),
+	        WIRE_REPLY(AGENT_OUTPUT, agent_output_shape, output),
 	        .on_reply = take_output,
 	        .context = &reading,
 	};

@@ -51,9 +51,8 @@ static void finish_sandbox(struct fleet *f, const char *id)
 static bool is_spent(struct fleet *f, const struct sandbox_record *r)
 {
 	const struct spender spender = {r->project_id, r->key_id, r->id};
-	struct error ignored = {0};
 
-	return budgets_check(f, &spender, &ignored) < 0;
+	return budgets_check(f, &spender, &(struct error){0}) < 0;
 }
 
 static struct sandbox_due find_due(struct fleet *f, const struct sandbox_record *r)
@@ -90,10 +89,7 @@ static bool has_processes(struct fleet *f, const char *id)
 	struct agent_pong pong = {0};
 	const struct compute_call ping = {
 	        .type = AGENT_PING,
-	        .reply_type = AGENT_PONG,
-	        .reply_shape = agent_pong_shape,
-	        .reply = &pong,
-	        .reply_size = sizeof(pong),
+	        WIRE_REPLY(AGENT_PONG, agent_pong_shape, pong),
 	};
 	struct error err = {0};
 

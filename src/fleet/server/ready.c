@@ -151,10 +151,9 @@ static bool has_word(const char *list, const char *word)
 /* A project's own pool is the project's business: its state, its event and the metrics tell it. */
 static bool has_shared_pools(struct fleet *f)
 {
-	struct error ignored = {0};
 	size_t count;
 
-	(void)!fleet_pools_check_shared(f, &count, &ignored);
+	(void)!fleet_pools_check_shared(f, &count, &(struct error){0});
 	return count > 0;
 }
 

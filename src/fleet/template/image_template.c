@@ -12,11 +12,10 @@
 int fleet_template_check_image(const struct template_record *t, const char *image,
                                struct error *err)
 {
-	struct error ignored = {0};
 	enum image_format format;
 
 	if (strcmp(t->name, image) == 0 || image_reference_is_same(t->base_image, image) ||
-	    image_format_parse(t->base_image, &format, &ignored) == 0)
+	    image_format_parse(t->base_image, &format, &(struct error){0}) == 0)
 		return 0;
 	(void)FAIL(err, ERROR_CONFLICT,
 	           "image '%.200s' would be the template '%s', which is of '%.100s'", image,

@@ -188,7 +188,6 @@ int fleet_template_derive(struct fleet *fleet, struct arena *a, const struct fle
 {
 	struct id id = id_new();
 	struct template_record source, t;
-	struct error second = {0};
 
 	if (image_name_check(request->name, err) < 0 ||
 	    fleet_recipe_check(fleet, request->recipe, err) < 0 ||
@@ -220,6 +219,6 @@ int fleet_template_derive(struct fleet *fleet, struct arena *a, const struct fle
 		(void)FAIL(err, ERROR_CONFLICT, "template '%s' was built anew just now",
 		           source.name);
 	}
-	(void)!fleet_template_remove(fleet, t.project_id, t.id, &second);
+	(void)!fleet_template_remove(fleet, t.project_id, t.id, &(struct error){0});
 	return -1;
 }

@@ -112,14 +112,13 @@ bool mounts_wait(struct fleet *f, const struct mount_list *mounts,
 {
 	const struct volume_wait wait = volume_wait_begin(mounts, awaited);
 	AUTO(arena_done) struct arena arena = {0};
-	struct error ignored = {0};
 	bool has_waited = false;
 
 	for (size_t i = 0; i < mounts->count; i++) {
 		struct mount_list holders;
 
 		if (store_mounts_of_volume(f->store, &arena, mounts->items[i].volume_id, &holders,
-		                           &ignored) < 0)
+		                           &(struct error){0}) < 0)
 			return false;
 		for (size_t j = 0; j < holders.count; j++) {
 			if (!is_conflicting(&holders.items[j], &mounts->items[i]))

@@ -225,10 +225,7 @@ static int say_hello(struct broker_client *c, int fd, struct error *err)
 	        .type = BROKER_HELLO,
 	        .shape = broker_hello_shape,
 	        .message = &hello,
-	        .reply_type = BROKER_WELCOME,
-	        .reply_shape = broker_welcome_shape,
-	        .reply = &welcome,
-	        .reply_size = sizeof(welcome),
+	        WIRE_REPLY(BROKER_WELCOME, broker_welcome_shape, welcome),
 	        .arena = is_first ? &c->arena : &a,
 	};
 
@@ -278,10 +275,7 @@ static int report_running(struct broker_client *c, int fd, struct error *err)
 	        .type = BROKER_LIST,
 	        .shape = broker_id_shape,
 	        .message = &all,
-	        .reply_type = BROKER_ENTRY,
-	        .reply_shape = broker_entry_shape,
-	        .reply = &entry,
-	        .reply_size = sizeof(entry),
+	        WIRE_REPLY(BROKER_ENTRY, broker_entry_shape, entry),
 	        .arena = &a,
 	        .on_entry = note_running,
 	        .context = &running,

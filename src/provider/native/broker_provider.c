@@ -187,10 +187,7 @@ static int creation_init(struct provider_creation *c, struct provider *p, uint16
 	        .shape = broker_create_shape,
 	        .message = &c->message,
 	        .may_repeat = type == BROKER_START,
-	        .reply_type = BROKER_CREATED,
-	        .reply_shape = broker_created_shape,
-	        .reply = &c->created,
-	        .reply_size = sizeof(c->created),
+	        WIRE_REPLY(BROKER_CREATED, broker_created_shape, c->created),
 	        .arena = &c->arena,
 	};
 	if (spec->mount_count > SANDBOX_MOUNTS_MAX)
@@ -234,10 +231,9 @@ static int call_create(struct provider *p, uint16_t type, const struct sandbox_s
 /* The sandbox may exist nevertheless, and nothing may be left behind. */
 static int fail_create(struct provider *p, const char *id, struct error *why)
 {
-	struct error ignored = {0};
-
 	if (why->code == ERROR_TIMEOUT || why->code == ERROR_UNAVAILABLE)
-		(void)broker_provider_destroy(p, id, deadline_after(CLEAN_UP_MS), &ignored);
+		(void)broker_provider_destroy(p, id, deadline_after(CLEAN_UP_MS),
+		                              &(struct error){0});
 	host_failure_explain(why);
 	return -1;
 }
@@ -286,12 +282,11 @@ int broker_provider_start(struct provider *p, const struct sandbox_spec *spec, i
                           struct provider_created *ret, struct error *err)
 {
 	struct provider_stats stats;
-	struct error ignored = {0};
 
 	if (call_create(p, BROKER_START, spec, deadline, ret, err) == 0)
 		return 0;
 	if (err->code != ERROR_CONFLICT ||
-	    broker_provider_stats(p, spec->id, &stats, &ignored) < 0) {
+	    broker_provider_stats(p, spec->id, &stats, &(struct error){0}) < 0) {
 		host_failure_explain(err);
 		return -1;
 	}
@@ -419,10 +414,7 @@ int broker_provider_list_entries(struct provider *p, uint16_t type, struct arena
 	        .type = type,
 	        .shape = broker_id_shape,
 	        .message = &message,
-	        .reply_type = BROKER_ENTRY,
-	        .reply_shape = broker_entry_shape,
-	        .reply = &entry,
-	        .reply_size = sizeof(entry),
+	        WIRE_REPLY(BROKER_ENTRY, broker_entry_shape, entry),
 	        .arena = a,
 	        .on_entry = note_entry,
 	        .context = &listing,
@@ -456,10 +448,7 @@ int broker_provider_stats(struct provider *p, const char *id, struct provider_st
 	        .shape = broker_id_shape,
 	        .message = &message,
 	        .may_repeat = true,
-	        .reply_type = BROKER_USAGE,
-	        .reply_shape = broker_usage_shape,
-	        .reply = &usage,
-	        .reply_size = sizeof(usage),
+	        WIRE_REPLY(BROKER_USAGE, broker_usage_shape, usage),
 	        .arena = &a,
 	};
 
@@ -499,10 +488,7 @@ int broker_provider_measure(struct provider *p, enum provider_measured_kind kind
 	        .shape = broker_measure_shape,
 	        .message = &message,
 	        .may_repeat = true,
-	        .reply_type = BROKER_MEASURED,
-	        .reply_shape = broker_measured_shape,
-	        .reply = &measured,
-	        .reply_size = sizeof(measured),
+	        WIRE_REPLY(BROKER_MEASURED, broker_measured_shape, measured),
 	        .arena = &a,
 	};
 
@@ -525,10 +511,7 @@ int broker_provider_health(struct provider *p, struct error *err)
 	        .shape = broker_hello_shape,
 	        .message = &message,
 	        .may_repeat = true,
-	        .reply_type = BROKER_WELCOME,
-	        .reply_shape = broker_welcome_shape,
-	        .reply = &welcome,
-	        .reply_size = sizeof(welcome),
+	        WIRE_REPLY(BROKER_WELCOME, broker_welcome_shape, welcome),
 	        .arena = &a,
 	};
 

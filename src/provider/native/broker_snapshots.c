@@ -62,19 +62,15 @@ static int take_snapshot(struct provider *p, const struct provider_snapshot *req
 	        .type = BROKER_SNAPSHOT,
 	        .shape = broker_snapshot_shape,
 	        .message = &message,
-	        .reply_type = BROKER_SNAPSHOT_MADE,
-	        .reply_shape = broker_snapshot_made_shape,
-	        .reply = &made,
-	        .reply_size = sizeof(made),
+	        WIRE_REPLY(BROKER_SNAPSHOT_MADE, broker_snapshot_made_shape, made),
 	        .arena = &a,
 	};
-	struct error ignored = {0};
 
 	if (broker_client_call(broker_provider_client(p), &take_snapshot, deadline, err) < 0) {
 		/* The snapshot may exist nevertheless, and no later call would remove it. */
 		if (err->code == ERROR_TIMEOUT || err->code == ERROR_UNAVAILABLE)
 			(void)!remove_snapshot(p, request->snapshot, deadline_after(CLEAN_UP_MS),
-			                       &ignored);
+			                       &(struct error){0});
 		return -1;
 	}
 	*ret = (struct provider_snapshot_made){.frozen_us = (int64_t)made.frozen_us,
@@ -131,13 +127,13 @@ static int run_backup(struct provider *p, const struct provider_backup *request,
 	        .context = request->context,
 	        .deadline = deadline,
 	};
-	struct error ignored = {0};
 
 	if (broker_provider_follow(p, &call_snapshot, err) == 0)
 		return 0;
 	/* It may exist all the same, and no later call would ask for it. */
 	if (request->verb == PROVIDER_BACKUP_LOAD && err->code != ERROR_CONFLICT)
-		(void)!remove_snapshot(p, request->snapshot, deadline_after(CLEAN_UP_MS), &ignored);
+		(void)!remove_snapshot(p, request->snapshot, deadline_after(CLEAN_UP_MS),
+		                       &(struct error){0});
 	return -1;
 }
 

@@ -48,10 +48,7 @@ static int run_volume(struct provider *p, const struct provider_volume *request,
 	        .shape = broker_volume_shape,
 	        .message = &message,
 	        .may_repeat = true,
-	        .reply_type = BROKER_VOLUME_STATE,
-	        .reply_shape = broker_volume_state_shape,
-	        .reply = &state,
-	        .reply_size = sizeof(state),
+	        WIRE_REPLY(BROKER_VOLUME_STATE, broker_volume_state_shape, state),
 	        .arena = &a,
 	};
 
