@@ -349,7 +349,7 @@ static int run_import(struct fleet *f, struct arena *arena, const struct shared_
 	return 0;
 }
 
-/* Each request is work of its own: its key is new, or the one that it awaited before. */
+/* Each request is work of its own. Its key is new, or the key that the call awaited before. */
 static void import_key(const struct fleet_awaited *awaited, char ret[ERROR_AWAITS_MAX])
 {
 	struct id id = id_new();

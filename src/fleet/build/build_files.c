@@ -57,7 +57,7 @@ int fleet_build_files_find(struct fleet *fleet, const char *project_id, const ch
 	return 0;
 }
 
-/* ---- one that is brought ---- */
+/* ---- uploads ---- */
 
 struct build_files {
 	struct fleet *fleet;

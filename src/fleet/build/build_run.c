@@ -66,7 +66,7 @@ static int set_workdir(struct build *b, const char *given, struct error *err)
 	return 0;
 }
 
-/* The new layer is pinned; the one below need not be any more. */
+/* The new layer is pinned; the layer below needs no pin any more. */
 static void take_layer(struct build *b, const struct build_layer *layer)
 {
 	layer_unpin(b->fleet, b->path.layer);

@@ -2,9 +2,9 @@
 /* fleet/core/cache.h — rows of started sandboxes, operations and holds, in memory.
  *
  * An entry exists while its sandbox is started, or while a thread operates on it or uses it. It
- * orders the operations (one thread at a time in this process; between processes the store's
- * compare-and-set decides), counts the holds and, while the sandbox is started, has a copy of its
- * row, so that a command needs no query. Only a row of a higher version replaces a copy: a row that
+ * counts the holds and lets one thread of this process operate at a time; between processes the
+ * store's compare-and-set decides. While the sandbox is started, the entry has a copy of its row,
+ * so that a command needs no query. Only a row of a higher version replaces a copy: a row that
  * was read before a move never replaces the row after it. Volumes have entries for their
  * operations, too. Any thread. */
 #pragma once
@@ -32,9 +32,8 @@ bool cache_operation_begin(struct cache *c, struct cache_entry *entry, int64_t d
 bool cache_operation_end(struct cache *c, struct cache_entry *entry);
 /* Whether an operation is under way or queued. */
 bool cache_is_busy(struct cache *c, const char *id);
-/* The entry of a held sandbox, pinned and queued, if it is no longer started and no operation is
- * under way or queued; else NULL. A running operation learns of the bytes by cache_operation_end.
- */
+/* For a held sandbox that is no longer started and has no operation, running or queued: its entry,
+ * pinned and queued. Else NULL. A running operation learns of the bytes by cache_operation_end. */
 struct cache_entry *cache_take_sleeping(struct cache *c, const char *id);
 bool cache_is_started(struct cache *c, const char *id);
 void cache_set_queued(struct cache *c, struct cache_entry *entry, bool is_queued);

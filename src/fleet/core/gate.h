@@ -2,7 +2,7 @@
 /* fleet/core/gate.h — every call that makes a sandbox run passes the gate, so that 'atoll down' can
  * stop all sandboxes.
  *
- * A call that creates, starts or resumes is inside from before its request to the provider until
+ * A call that creates, starts or resumes enters before its request to the provider, and leaves when
  * the row has the result. A closed gate refuses new calls; calls inside continue. Once the gate is
  * closed and no call is inside, no further sandbox can run. */
 #pragma once

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fleet/core/meter.h — the uses of a sandbox (key, run, reason) since its meter was read last.
  *
- * A meter belongs to an entry of the cache or, after the entry is freed, to the cache's list of
- * ended meters. The mutex of the cache guards all of them. */
+ * A meter belongs to an entry of the cache. After the entry is freed, it belongs to the cache's
+ * list of ended meters. The mutex of the cache guards all of them. */
 #pragma once
 
 #include "base/id.h"

@@ -2,8 +2,8 @@
 /* fleet/core/shared_work.h — work of minutes that runs in a lane once for all calls that await it.
  *
  * Work has a key. The first call with the key queues the work; later calls await the same work
- * while it waits or runs. A call that may park fails with an error that awaits the key, and gets
- * the outcome when it is repeated. The thread of any other call waits. */
+ * while it waits or runs. A call that may park fails with an error that awaits the key; its
+ * repetition gets the outcome. The thread of any other call waits. */
 #pragma once
 
 #include <stdbool.h>

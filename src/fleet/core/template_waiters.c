@@ -35,7 +35,7 @@ void template_waiters_add_for_tick(struct fleet *f, struct template_waiter *wait
 	list_append(&work->waiters, &waiter->item);
 }
 
-/* With the mutex: takes those that wait for this template, NULL: for any, off the list. */
+/* With the mutex held: takes the waiters for this template (NULL: for any) off the list. */
 static void take_waiters(struct background_work *work, const char *template_id, struct list *ret)
 {
 	LIST_EACH (&work->waiters, item) {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fleet/core/waiting.h — calls that cannot succeed before something else has changed.
  *
- * A call with `parks` set, or with `awaited` in its fleet_ref or fleet_create, never blocks on the
- * build of a template, on another caller's creation of the same thing, on files that go to or come
- * from the blob store, or on another thread's work on the same sandbox or its volumes. It fails
- * with an error that awaits the change (error_await), and the caller makes it again when the change
- * is announced. Without these the calling thread waits. */
+ * A call may park if it has `parks` set, or `awaited` in its fleet_ref or fleet_create. It never
+ * blocks on the build of a template or on another caller's creation of the same thing. Neither does
+ * it block on files on their way to or from the blob store, nor on another thread's work on the
+ * same sandbox or its volumes. It fails with an error that awaits the change (error_await); the
+ * caller repeats it when the change is announced. Any other call blocks its thread. */
 #pragma once
 
 #include <stdint.h>

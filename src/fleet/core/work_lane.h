@@ -3,8 +3,8 @@
  *
  * A lane has its own threads, so that such work never blocks a worker that serves calls. The next
  * task is that of the project that has waited longest. A project runs at most `at_once` tasks, and
- * so do all projects together; LANE_SPARE more threads are reserved for projects that run none, so
- * that a hundred slow pulls of one project do not block the only build of another. */
+ * so do all projects together. LANE_SPARE more threads are reserved for projects that run none: a
+ * hundred slow pulls of one project do not block the only build of another. */
 #pragma once
 
 #include "base/list.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fleet/lease/lease.h — leases: a key and its one warm sandbox.
  *
- * Of concurrent calls for a key, in this process or in others on the same store, one creates the
- * sandbox and the others wait for it. If the creator dies, its claim is taken over after
+ * Of concurrent calls for a key, in all processes on the same store, the first creates the sandbox
+ * and the others wait for it. If the creator dies, its claim is taken over after
  * LEASE_CREATING_MAX_MS by the next call or by fleet_lease_tick. A sandbox of a claim that was
  * taken over is deleted, by a sweep or by its late creator itself. */
 #pragma once
@@ -104,8 +104,8 @@ MUST_CHECK int fleet_lease_delete(struct fleet *fleet, struct arena *a, const st
                                   struct error *err);
 /* fleet_lease_delete_all deletes the leases of a project whose keys have this prefix ("" = all),
  * with their sandboxes; other servers delete theirs at their next tick. To delete those at once,
- * call fleet_lease_delete_ours first: if a reachable server has some, it deletes the sandboxes of
- * this server, but no lease, and fails with the name of that server, which the caller then asks. */
+ * call fleet_lease_delete_ours first. If another reachable server has some, it deletes only the
+ * sandboxes of this server, and fails with the name of that server; the caller asks it next. */
 MUST_CHECK int fleet_lease_delete_ours(struct fleet *fleet, const struct lease_ref *prefix,
                                        struct error *err);
 MUST_CHECK int fleet_lease_delete_all(struct fleet *fleet, const struct lease_ref *prefix,

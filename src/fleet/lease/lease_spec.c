@@ -15,7 +15,7 @@
 #define NAMES_BYTES_MAX 1024
 #define NOTHING "{}"
 
-/* ---- the shape: the one form in which a specification rests ---- */
+/* ---- the shape: the form of a stored specification ---- */
 
 static const struct json_member resources_members[] = {
         JSON_NUMBER_MEMBER(sandbox_resources, cpu, .flags = JSON_OMIT_EMPTY),
@@ -39,7 +39,7 @@ enum spec_row {
 	SPEC_NETWORK,
 	SPEC_PREVIEW_OFF,
 };
-/* Bounds of a timeout that can be switched off, and of one that cannot. */
+/* Bounds of switchable timeouts and of fixed ones. */
 #define TIMEOUT_MIN_SWITCHABLE -1
 #define TIMEOUT_MIN_FIXED 0
 #define TIMEOUT_MEMBER(stem, off, ...)                                                             \

@@ -2,7 +2,7 @@
 /* fleet/lease/leases_in_flight.h — leases whose sandbox a thread of this process creates.
  *
  * The store decides which server creates a sandbox. This table wakes waiting threads of the same
- * process at once, and lets only one of them try at a time. Any thread. */
+ * process at once. It lets only one of them try at a time. Any thread. */
 #pragma once
 
 #include <stdbool.h>

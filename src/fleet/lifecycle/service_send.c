@@ -126,7 +126,7 @@ int service_send(struct operation *op, const struct service_record *r, struct er
 	                                  : store_service_told(f->store, r, err);
 }
 
-/* Of a new boot: its agent knows none, and need not know of those that rest. */
+/* After a boot: the new agent knows no service, and needs only those that should run. */
 static int start_service(struct operation *op, const struct service_record *r, struct error *err)
 {
 	if (r->wish == SERVICE_REMOVED)

@@ -3,8 +3,8 @@
  * runs.
  *
  * Each tick compares the wall clock with the clock of the machine's uptime. If they differ by
- * JUMP_MS, the wall clock was set: the times of this node's sandboxes and leases move by as much,
- * so that idle times, timeouts and usage continue as before. After a jump forward, nothing that is
+ * JUMP_MS, the wall clock was set. The times of this node's sandboxes and leases then move by as
+ * much: idle times, timeouts and usage continue as before. After a jump forward, nothing that is
  * kept for a time (trash, artifacts, events …) is removed for `clock_hold`; an operator who
  * corrects the clock within that time loses nothing.
  *

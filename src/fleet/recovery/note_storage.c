@@ -294,7 +294,7 @@ int note_make_snapshots(struct fleet *f, struct notes_made *made, struct error *
 
 /* ---- leases ---- */
 
-/* Its terms are those that its sandbox has, as of a lease from before there were specifications. */
+/* Its terms are the settings of its sandbox, as for a lease that is older than specifications. */
 void note_make_lease(struct fleet *f, const struct sandbox_record *r, struct notes_made *made)
 {
 	AUTO(arena_done) struct arena arena = {0};

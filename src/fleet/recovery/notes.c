@@ -183,7 +183,7 @@ void note_drop(struct fleet *f, const char *id)
 		(void)unlinkat(folder, id, 0);
 }
 
-/* ---- those that are left ---- */
+/* ---- notes without a sandbox ---- */
 
 /* The trash deletes expired entries without a report. */
 static bool is_needed(struct fleet *f, const struct map *known, const char *id)

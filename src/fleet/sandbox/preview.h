@@ -19,8 +19,8 @@ struct arena;
 struct fleet;
 struct sandbox_record;
 
-/* Checks that previews are on, that the sandbox has a network, and that the server or the template
- * shows the port. */
+/* Checks that previews are on, the sandbox has a network, and the server or the template shows the
+ * port. */
 MUST_CHECK int fleet_preview_check(struct fleet *fleet, struct arena *a,
                                    const struct sandbox_record *r, uint16_t port,
                                    struct error *err);

@@ -3,8 +3,8 @@
  * `failed_keep`.
  *
  * A failed sandbox keeps its row, and with it the row that names its base (snapshot_bases). It is
- * deleted as by DELETE, so that its event is recorded and the purge of deleted rows removes both
- * rows a day later. It stays while the provider or the blob store has files of it, or does not
+ * deleted as by DELETE: its event is recorded, and the purge of deleted rows removes both rows a
+ * day later. It stays while the provider or the blob store has files of it, or does not
  * answer. Default templates stay: the next create builds them again. */
 
 #include <string.h>

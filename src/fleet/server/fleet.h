@@ -38,8 +38,8 @@ MUST_CHECK int fleet_open(const struct fleet_options *options, struct fleet **re
                           struct error *err);
 /* Call it after the workers have stopped and the provider is closed. */
 void fleet_close(struct fleet *fleet);
-/* At boot, before any other call: adds missing templates, adopts the sandboxes that the provider
- * runs, finishes interrupted stops and deletes, fails interrupted creates, and moves orphans to the
+/* At boot, before any other call: adds missing templates and adopts the sandboxes that the provider
+ * runs. Finishes interrupted stops and deletes, fails interrupted creates, moves orphans to the
  * trash. A sandbox that should run but is missing (HOST_LOST) becomes STOPPED if its files exist;
  * it is not restarted automatically. Without files a persistent sandbox becomes FAILED and an
  * ephemeral one DELETED. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fleet/server/ready.h — whether sandboxes can be created now, determined by creating some.
  *
- * A round checks the store and the provider, and creates and ends a sandbox for each kind of
- * network in the option ready_networks. It runs in the workers' slow lane, as creates do, so that
+ * A round checks the store and the provider. For each kind of network in the option ready_networks
+ * it creates and ends a sandbox. It runs in the workers' slow lane, as creates do, so that
  * it notices a blocked lane. One round runs at a time; its result is valid for ready_probe_every, a
  * bad result for a second. A round that does not end is a bad result, too. A warning tells the
  * operator something about a server that is ready. Any thread may call. */

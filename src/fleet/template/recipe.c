@@ -210,8 +210,8 @@ int fleet_template_derive(struct fleet *fleet, struct arena *a, const struct fle
 	templates_changed(fleet);
 	pools_changed(fleet);
 	*ret = t;
-	/* A remover that did not see the new row has taken the folder away, but its own row first:
-	 * so who finds that row here has a folder. The same with a layer that a build has
+	/* A remover that did not see the new row removes its own row first, then the folder. So the
+	 * folder exists if that row is found here. The same applies to a layer that a build has
 	 * replaced. */
 	if (store_template_find(fleet->store, a, source.project_id, source.id, &source, err) == 0) {
 		if (strcmp(source.snapshot_id, t.snapshot_id) == 0)

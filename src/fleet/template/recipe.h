@@ -29,8 +29,8 @@ struct fleet_recipe {
 MUST_CHECK int fleet_recipe_check(const struct fleet *fleet, const struct fleet_recipe *recipe,
                                   struct error *err);
 /* Applies to sandboxes that are created from then on. An existing sandbox gets the new entrypoint
- * when it starts again, the other settings at the latest after a restart of the server. Refuses
- * templates of other projects; a NULL project is the operator of the server. */
+ * when it starts again. It gets the other settings after a restart of the server at the latest.
+ * Refuses templates of other projects; a NULL project is the operator of the server. */
 MUST_CHECK int fleet_template_change(struct fleet *fleet, struct arena *a,
                                      const struct fleet_ref *ref, const struct fleet_recipe *recipe,
                                      struct template_record *ret, struct error *err);

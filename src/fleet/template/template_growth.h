@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fleet/template/template_growth.h — the size of a running import against the storage limit of its
- * project. The row in BUILDING holds the size that the import has reached, so that concurrent
- * imports, on any server, count each other. */
+ * project. The row in BUILDING holds the size that the import has reached: imports at the same
+ * time, on any server, count each other. */
 #pragma once
 
 #include "base/error.h"

@@ -66,7 +66,7 @@ static const char *templates_dir(const struct fleet *f, struct arena *a)
 	return arena_format(a, "%s/templates", f->config->data_dir);
 }
 
-/* A folder is whole or absent: one that says what it is needs no build. */
+/* A folder is whole or absent: a folder with a description needs no build. */
 static bool is_built(const struct fleet *f, struct arena *a, const char *folder,
                      struct image_config *ret)
 {

@@ -16,8 +16,8 @@ MUST_CHECK int fleet_templates_seed(struct fleet *fleet, unsigned *ret_added, st
  * build that runs, until `deadline`. state_text of the record tells the progress. */
 MUST_CHECK int fleet_template_ready(struct fleet *fleet, struct arena *a, struct template_record *t,
                                     int64_t deadline, struct error *err);
-/* fleet_template_ready that does not wait: if the template is not ready, queues its build for
- * `project_id` and fails with an error that awaits the template (waiting.h). */
+/* fleet_template_ready that does not wait: queues the build of a missing template for `project_id`,
+ * and fails with an error that awaits the template (waiting.h). */
 MUST_CHECK int fleet_template_require(struct fleet *fleet, struct arena *a,
                                       struct template_record *t, const char *project_id,
                                       struct error *err);

@@ -35,8 +35,8 @@ struct fleet_history {
 struct fleet_period {
 	int64_t from, until;
 };
-/* If the period includes now and the sandbox runs, the last sample is taken now, unless one is
- * younger than a second. */
+/* If the period includes now, a running sandbox is sampled now, unless its last sample is younger
+ * than a second. */
 MUST_CHECK int fleet_history(struct fleet *fleet, struct arena *a, const struct sandbox_record *r,
                              const struct fleet_period *period, struct fleet_history *ret,
                              struct error *err);

@@ -2,8 +2,8 @@
 /* fleet/usage/samples.h — the samples behind history.h.
  *
  * The tick takes them, one round at a time; any thread may read them, and forget those of a deleted
- * sandbox. A sandbox that has no new sample for an hour, or for as long as a full history takes, is
- * forgotten, too. */
+ * sandbox. Samples are dropped when none has come for an hour, or for as long as a full history
+ * takes. */
 #pragma once
 
 struct fleet;

@@ -2,9 +2,9 @@
 /* fleet/usage/storage_limit.h — the storage limit of a project (storage_max_mb): templates,
  * snapshots, backups and volumes together.
  *
- * An addition first asks for the room that is left, stops at that size, records the size it has
- * reached, and checks the limit again before it is done. Of concurrent additions the one that began
- * last fails first, and the finished ones never exceed the limit together. */
+ * An addition first asks for the room that is left, and stops at that size. Before it is done, it
+ * records the size it has reached and checks the limit again. Of concurrent additions the one that
+ * began last fails first, and the finished ones never exceed the limit together. */
 #pragma once
 
 #include <stdbool.h>

@@ -2,8 +2,8 @@
 /* fleet/usage/usage.h — metering, and budgets that stop sandboxes.
  *
  * A call into a sandbox names its API key and its purpose (struct fleet_use), which is counted in
- * memory. Every config->usage_flush the tick writes the active time since the last write into the
- * store, divided among the uses since then, and then checks the budgets. So a budget may be
+ * memory. Every config->usage_flush the tick divides the active time since the last write among the
+ * uses since then. It writes the parts into the store, then checks the budgets. So a budget may be
  * exceeded by the spending of that interval, and calls never wait for a query. Any thread. */
 #pragma once
 

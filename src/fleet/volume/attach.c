@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Attaching and detaching volumes. For a stopped sandbox only the row changes; its next start does
- * the rest. For a running one the row first says what is under way, then the provider does it, then
- * the row says that it is done; mounts_reconcile finishes interrupted changes. */
+ * the rest. For a running one the row first says what begins; the provider does it; then the row
+ * says that it is done. mounts_reconcile finishes interrupted changes. */
 #include <string.h>
 
 #include "base/fault.h"

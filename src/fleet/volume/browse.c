@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Browsers: access to the files of a volume that no sandbox has. The agent of a small sandbox reads
- * and writes them, so that no second file code exists and the volume's content is as isolated as
- * any sandbox. A browser has no row: this process knows it, and a sweep removes it after the
+ * and writes them: the code for files exists once, and the volume's content is isolated like any
+ * sandbox. A browser has no row: this process knows it, and a sweep removes it after the
  * process has died. */
 #include <stdlib.h>
 #include <string.h>

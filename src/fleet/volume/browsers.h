@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fleet/volume/browsers.h — small sandboxes without a row, each with one volume, through which
- * calls read and write the files of a volume that no running sandbox has. */
+/* fleet/volume/browsers.h — small sandboxes without a row, each with one volume. Through them calls
+ * read and write the files of a volume that no running sandbox has. */
 #pragma once
 
 #include <stdbool.h>
@@ -16,7 +16,7 @@ struct volume_operation;
 struct browsers *browsers_new(void);
 void browsers_free(struct browsers *b);
 
-/* ERROR_CONFLICT, naming the sandbox, while one that runs or is about to has the volume. */
+/* ERROR_CONFLICT, naming the sandbox, while a sandbox that runs or starts has the volume. */
 MUST_CHECK int volume_check_unused(const struct volume_operation *v, struct error *err);
 
 /* The caller of the next three has an operation on the volume. */

@@ -28,9 +28,9 @@ MUST_CHECK int mounts_end_browsing(struct operation *op, const char *volume_id, 
 bool mounts_wait(struct fleet *f, const struct mount_list *mounts,
                  const struct fleet_awaited *awaited, struct error *err);
 /* For a call that may park: begins operations on the volumes of a sandbox that is about to start,
- * until mounts_take or operation_end. Fails with an error that awaits them while another call uses
- * one, or for BROWSER_CLOSE_MS while files of one are transferred. `mounts`: at least one, sorted
- * by volume id. */
+ * until mounts_take or operation_end. While another call uses one, it fails with an error that
+ * awaits them; while files of one are transferred, it does so for BROWSER_CLOSE_MS. `mounts`: at
+ * least one, sorted by volume id. */
 MUST_CHECK int mounts_reserve(struct operation *op, const struct mount_list *mounts,
                               const struct fleet_awaited *awaited, struct error *err);
 /* mounts_reserve for the volumes of a stopped sandbox; fine if it has none. */

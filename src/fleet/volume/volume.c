@@ -59,7 +59,7 @@ static int find_and_begin(struct fleet *f, struct arena *a, const struct fleet_r
 	return await_volume(f, a, r.id, ref->awaited, ret, err);
 }
 
-/* `change` says what it is to be. */
+/* `change`: the new state or size. */
 static int move_volume(struct volume_operation *v, struct volume_move change, struct error *err)
 {
 	change.id = v->record.id;
