@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <ctype.h>
 #include <sodium.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/path.h"

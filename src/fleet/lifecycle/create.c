@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fleet/lifecycle/create.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/fault.h"

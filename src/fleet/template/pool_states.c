@@ -2,7 +2,6 @@
 /* Pools that cannot be filled: an event for each change, and what /readyz finds. */
 #include "fleet/template/pool_states.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
