@@ -163,14 +163,11 @@ void files_flush(struct files *f)
 void files_add_data(struct files *f, struct span bytes)
 {
 	while (bytes.size) {
-		struct span piece = {bytes.data,
-		                     bytes.size < AGENT_DATA_MAX ? bytes.size : AGENT_DATA_MAX};
+		struct span piece = span_take(&bytes, AGENT_DATA_MAX);
 
 		if (f->out.size + WIRE_HEAD_SIZE + piece.size > f->out.size_max)
 			files_flush(f);
 		wire_add_frame(&f->out, AGENT_DATA, piece);
-		bytes.data += piece.size;
-		bytes.size -= piece.size;
 	}
 }
 

@@ -70,8 +70,7 @@ static ssize_t read_frames(void *context, char *out, size_t size, struct error *
 
 		if (piece) {
 			memcpy(out + got, t->frame.data, piece);
-			t->frame.data += piece;
-			t->frame.size -= piece;
+			span_skip(&t->frame, piece);
 			got += piece;
 		} else if (t->ended) {
 			break;

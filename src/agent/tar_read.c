@@ -194,8 +194,7 @@ static int parse_records(struct extra *e, struct span records, struct error *err
 			return FAIL(err, ERROR_INVALID, "tar: a pax record is malformed");
 		if (take_record(e, key, record, err) < 0)
 			return -1;
-		records.data += size;
-		records.size -= (size_t)size;
+		span_skip(&records, (size_t)size);
 	}
 	return 0;
 }

@@ -42,18 +42,12 @@ static void add_to_tail(struct head_tail *b, struct span bytes)
 
 void head_tail_add(struct head_tail *b, uint64_t offset, struct span bytes)
 {
-	size_t room = b->half - b->head.size;
-
 	if (offset > b->total) {
 		b->lost += offset - b->total;
 		b->total = offset;
 	}
 	b->total += bytes.size;
-	if (room > bytes.size)
-		room = bytes.size;
-	buf_add(&b->head, bytes.data, room);
-	bytes.data += room;
-	bytes.size -= room;
+	buf_add_span(&b->head, span_take(&bytes, b->half - b->head.size));
 	if (bytes.size > 0)
 		add_to_tail(b, bytes);
 }

@@ -72,8 +72,7 @@ bool span_split(struct span *rest, char separator, struct span *ret_head)
 		return false;
 	}
 	*ret_head = (struct span){rest->data, (size_t)at};
-	rest->data += at + 1;
-	rest->size -= (size_t)at + 1;
+	span_skip(rest, (size_t)at + 1);
 	return true;
 }
 
@@ -198,7 +197,7 @@ int span_take_escaped(struct span *rest)
 	if (used == 3 && (rest->size < used ||
 	                  hex_decode((struct span){rest->data + 1, 2}, &byte, sizeof(byte)) < 0))
 		return -1;
-	*rest = (struct span){rest->data + used, rest->size - used};
+	span_skip(rest, used);
 	return byte;
 }
 

@@ -2,6 +2,7 @@
 /* base/span.h — a borrowed run of bytes; never depends on a terminating NUL. */
 #pragma once
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -20,6 +21,26 @@ struct span {
 static inline struct span span_of(const char *text)
 {
 	return (struct span){text, text ? strlen(text) : 0};
+}
+
+/* What follows the first `size` bytes, of which the span has at least that many. */
+static inline struct span span_after(struct span a, size_t size)
+{
+	assert(size <= a.size);
+	return (struct span){a.data + size, a.size - size};
+}
+/* Removes `size` bytes from the front. */
+static inline void span_skip(struct span *rest, size_t size)
+{
+	*rest = span_after(*rest, size);
+}
+/* Removes and returns at most `size_max` bytes from the front. */
+static inline struct span span_take(struct span *rest, size_t size_max)
+{
+	struct span piece = {rest->data, rest->size < size_max ? rest->size : size_max};
+
+	span_skip(rest, piece.size);
+	return piece;
 }
 
 bool span_equals(struct span a, struct span b);

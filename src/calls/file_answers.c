@@ -122,13 +122,8 @@ static int file_reply_start(struct request *rq, struct stream *s, const struct f
 
 void files_add_content(struct buf *out, struct span content)
 {
-	while (content.size > 0) {
-		size_t piece = content.size < AGENT_DATA_MAX ? content.size : AGENT_DATA_MAX;
-
-		wire_add_frame(out, AGENT_DATA, (struct span){content.data, piece});
-		content.data += piece;
-		content.size -= piece;
-	}
+	while (content.size > 0)
+		wire_add_frame(out, AGENT_DATA, span_take(&content, AGENT_DATA_MAX));
 	wire_add_frame(out, AGENT_DATA_END, (struct span){NULL, 0});
 }
 

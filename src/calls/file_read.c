@@ -71,9 +71,7 @@ static void add_lines(struct file_read *r, struct span bytes)
 		const char *end = memchr(bytes.data, '\n', bytes.size);
 		size_t size = end ? (size_t)(end - bytes.data) + 1 : bytes.size;
 
-		add_piece(r, (struct span){bytes.data, size});
-		bytes.data += size;
-		bytes.size -= size;
+		add_piece(r, span_take(&bytes, size));
 	}
 }
 

@@ -31,8 +31,7 @@ static struct span quoted_value(struct span *rest)
 	}
 	if (i < rest->size)
 		i++;
-	rest->data += i;
-	rest->size -= i;
+	span_skip(rest, i);
 	return (struct span){start, (size_t)(to - start)};
 }
 
@@ -49,8 +48,7 @@ static bool next_parameter(struct span *rest, struct parameter *ret)
 	if (equals < 0)
 		return false;
 	ret->name = span_trim((struct span){rest->data, (size_t)equals});
-	rest->data += equals + 1;
-	rest->size -= (size_t)equals + 1;
+	span_skip(rest, (size_t)equals + 1);
 	if (rest->size > 0 && *rest->data == '"') {
 		ret->value = quoted_value(rest);
 		return true;
@@ -240,8 +238,7 @@ int multipart_add(struct multipart *m, struct span bytes, struct error *err)
 		int moved;
 
 		buf_add(&m->pending, bytes.data, piece);
-		bytes.data += piece;
-		bytes.size -= piece;
+		span_skip(&bytes, piece);
 		do
 			moved = steps[m->state](m, err);
 		while (moved > 0);

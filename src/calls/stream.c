@@ -231,14 +231,12 @@ int stream_send(struct relay *relay, uint16_t type, const struct wire_member *sh
 void stream_send_bytes(struct relay *relay, uint16_t type, struct span bytes)
 {
 	while (bytes.size > 0) {
-		size_t piece = bytes.size < AGENT_DATA_MAX ? bytes.size : AGENT_DATA_MAX;
+		struct span piece = span_take(&bytes, AGENT_DATA_MAX);
 		unsigned char head[WIRE_HEAD_SIZE];
 
-		wire_put_head(head, type, (uint32_t)piece);
+		wire_put_head(head, type, (uint32_t)piece.size);
 		relay_to_upstream(relay, (struct span){(const char *)head, sizeof(head)});
-		relay_to_upstream(relay, (struct span){bytes.data, piece});
-		bytes.data += piece;
-		bytes.size -= piece;
+		relay_to_upstream(relay, piece);
 	}
 }
 

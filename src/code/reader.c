@@ -282,9 +282,7 @@ void code_reader_feed(struct code_reader *r, enum agent_stream stream, struct sp
 			feed_piece(r, i, &bytes);
 			continue;
 		}
-		add_text(r, i, (struct span){bytes.data, before});
-		bytes.data += before;
-		bytes.size -= before;
+		add_text(r, i, span_take(&bytes, before));
 	}
 }
 

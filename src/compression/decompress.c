@@ -74,7 +74,7 @@ static int step_gzip(struct decompressor *i, struct span *in, struct error *err)
 
 	if (i->is_between) {
 		while (in->size > 0 && in->data[0] == '\0')
-			*in = (struct span){in->data + 1, in->size - 1};
+			span_skip(in, 1);
 		if (in->size == 0)
 			return 0;
 		gunzip_restart(i->gzip);
@@ -111,7 +111,7 @@ static int step_zstd(struct decompressor *i, struct span *in, struct error *err)
 	if (ZSTD_isError(status))
 		return FAIL(err, ERROR_INVALID, "not whole zstd: %s", ZSTD_getErrorName(status));
 	i->is_between = status == 0;
-	*in = (struct span){in->data + from.pos, in->size - from.pos};
+	span_skip(in, from.pos);
 	return emit_bytes(i, (struct span){i->bytes, to.pos}, err);
 }
 
@@ -160,7 +160,7 @@ int decompressor_write(struct decompressor *i, struct span bytes, struct error *
 	i->in += (int64_t)bytes.size;
 	while (i->format == FORMAT_UNKNOWN && bytes.size > 0) {
 		i->head[i->head_size++] = bytes.data[0];
-		bytes = (struct span){bytes.data + 1, bytes.size - 1};
+		span_skip(&bytes, 1);
 		if (i->head_size == MAGIC_MAX && detect_format(i, err) < 0)
 			return -1;
 	}

@@ -69,7 +69,7 @@ static void add_user(struct buf *out, struct span *rest)
 		return;
 	add_span(out, (struct span){rest->data, (size_t)colon});
 	buf_add_text(out, ":" MASK);
-	*rest = (struct span){rest->data + at, rest->size - (size_t)at};
+	span_skip(rest, (size_t)at);
 }
 
 /* "//user@host/name?setting=value&…" */
@@ -110,7 +110,7 @@ static void add_conninfo(struct buf *out, struct span rest)
 
 		if (rest.data[0] == ' ') {
 			buf_add_byte(out, ' ');
-			rest = (struct span){rest.data + 1, rest.size - 1};
+			span_skip(&rest, 1);
 			continue;
 		}
 		while (size < rest.size && rest.data[size] != ' ' && rest.data[size] != '=')
@@ -123,7 +123,7 @@ static void add_conninfo(struct buf *out, struct span rest)
 			size = value_size(rest);
 			add_setting(out, name, (struct span){rest.data, size});
 		}
-		rest = (struct span){rest.data + size, rest.size - size};
+		span_skip(&rest, size);
 	}
 }
 

@@ -61,7 +61,7 @@ int config_peer_parse(const char *url, struct config_peer *ret, struct error *er
 
 	if (!peer.is_https && strncmp(url, "http://", 7) != 0)
 		return refuse_peer(url, err);
-	rest = (struct span){rest.data + scheme, rest.size - scheme};
+	span_skip(&rest, scheme);
 	is_v6 = rest.size > 0 && rest.data[0] == '[';
 	if (is_v6) {
 		end = span_find(rest, ']');
@@ -74,7 +74,7 @@ int config_peer_parse(const char *url, struct config_peer *ret, struct error *er
 		end = end < 0 ? (ptrdiff_t)rest.size : end;
 		host = (struct span){rest.data, (size_t)end};
 	}
-	rest = (struct span){rest.data + end, rest.size - (size_t)end};
+	span_skip(&rest, (size_t)end);
 	if (rest.size > 0 &&
 	    (rest.data[0] != ':' || span_parse_whole((struct span){rest.data + 1, rest.size - 1}, 1,
 	                                             UINT16_MAX, &port, &ignored) < 0))

@@ -23,7 +23,7 @@ static bool take_number(struct span *rest, unsigned size, size_t *ret)
 		return false;
 	for (unsigned i = 0; i < size; i++)
 		number = number << 8 | (unsigned char)rest->data[i];
-	*rest = (struct span){rest->data + size, rest->size - size};
+	span_skip(rest, size);
 	*ret = number;
 	return true;
 }
@@ -33,7 +33,7 @@ static bool take_bytes(struct span *rest, size_t size, struct span *ret)
 	if (rest->size < size)
 		return false;
 	*ret = (struct span){rest->data, size};
-	*rest = (struct span){rest->data + size, rest->size - size};
+	span_skip(rest, size);
 	return true;
 }
 

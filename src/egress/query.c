@@ -28,7 +28,7 @@ static bool take_number(struct span *rest, unsigned size, uint32_t *ret)
 		return false;
 	for (unsigned i = 0; i < size; i++)
 		number = number << 8 | (unsigned char)rest->data[i];
-	*rest = (struct span){rest->data + size, rest->size - size};
+	span_skip(rest, size);
 	*ret = number;
 	return true;
 }
@@ -37,7 +37,7 @@ static bool skip_bytes(struct span *rest, size_t size)
 {
 	if (rest->size < size)
 		return false;
-	*rest = (struct span){rest->data + size, rest->size - size};
+	span_skip(rest, size);
 	return true;
 }
 

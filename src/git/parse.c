@@ -28,7 +28,7 @@ static bool cut_prefix(struct span *text, const char *prefix)
 
 	if (!span_starts_with(*text, prefix))
 		return false;
-	*text = (struct span){text->data + size, text->size - size};
+	span_skip(text, size);
 	return true;
 }
 
@@ -125,7 +125,7 @@ static int parse_record(struct arena *a, struct span record, struct span *rest,
 	for (unsigned i = 0; i < COUNT_OF(kinds); i++) {
 		if (record.size < 2 || record.data[0] != kinds[i].kind || record.data[1] != ' ')
 			continue;
-		record = (struct span){record.data + 2, record.size - 2};
+		span_skip(&record, 2);
 		return parse_entry(a, i, record, rest, file, err) < 0 ? -1 : 1;
 	}
 	return fail_malformed("an entry of an unknown kind", err);

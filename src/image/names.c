@@ -196,8 +196,7 @@ static struct span short_reference(const char *reference)
 
 	for (size_t i = 0; i < COUNT_OF(understood); i++)
 		if (span_starts_with(rest, understood[i]))
-			rest = (struct span){rest.data + strlen(understood[i]),
-			                     rest.size - strlen(understood[i])};
+			span_skip(&rest, strlen(understood[i]));
 	return rest;
 }
 

@@ -36,7 +36,7 @@ static bool parse_whole(struct span text, struct json_value *ret)
 	bool negative = text.size > 0 && text.data[0] == '-';
 
 	if (negative)
-		text = (struct span){text.data + 1, text.size - 1};
+		span_skip(&text, 1);
 	if (span_parse_whole(text, 0, INT64_MAX, &ret->whole, &ignored) < 0)
 		return false;
 	ret->whole = negative ? -ret->whole : ret->whole;

@@ -20,7 +20,7 @@ static bool take_digits(struct span *text, size_t count, char after, int *ret)
 			return false;
 		value = value * 10 + (text->data[i] - '0');
 	}
-	*text = (struct span){text->data + size, text->size - size};
+	span_skip(text, size);
 	*ret = value;
 	return true;
 }
@@ -32,7 +32,7 @@ static bool take_fraction(struct span *text, int *ret_ms)
 	*ret_ms = 0;
 	if (text->size == 0 || text->data[0] != '.')
 		return true;
-	*text = (struct span){text->data + 1, text->size - 1};
+	span_skip(text, 1);
 	if (!take_digits(text, 1, '\0', &digit))
 		return false;
 	do {
@@ -49,7 +49,7 @@ static bool take_offset(struct span *text, int *ret_minutes)
 
 	if (sign != 'Z' && sign != '+' && sign != '-')
 		return false;
-	*text = (struct span){text->data + 1, text->size - 1};
+	span_skip(text, 1);
 	*ret_minutes = 0;
 	if (sign == 'Z')
 		return true;

@@ -92,7 +92,7 @@ void json_write_text(struct buf *out, struct span text)
 	while (text.size > 0) {
 		size_t size = add_piece(&p, text);
 
-		text = (struct span){text.data + size, text.size - size};
+		span_skip(&text, size);
 		if (p.size > sizeof(p.bytes) - WRITTEN_SIZE_MAX - 1) {
 			buf_add(out, p.bytes, p.size);
 			p.size = 0;

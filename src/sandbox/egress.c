@@ -197,7 +197,7 @@ static int next_entry(struct span *rest, bool *ret_is_denied, struct span *ret, 
 	if (ret->size < 2 || (ret->data[0] != ALLOWED && ret->data[0] != DENIED))
 		return FAIL(err, ERROR_INVALID, "'%.*s' is not a rule", (int)ret->size, ret->data);
 	*ret_is_denied = ret->data[0] == DENIED;
-	*ret = (struct span){ret->data + 1, ret->size - 1};
+	span_skip(ret, 1);
 	if (!parse_entry(*ret, &ignored) && (*ret_is_denied || !egress_name_is_valid(*ret)))
 		return FAIL(err, ERROR_INVALID, "'%.*s' is not an address, a range or a name",
 		            (int)ret->size, ret->data);

@@ -58,7 +58,7 @@ static bool pattern_matches(struct span pattern, struct span name)
 	if (!span_starts_with(pattern, WILDCARD))
 		return span_is_same_word(name, pattern);
 	/* ".example.com" needs at least one character before it. */
-	pattern = (struct span){pattern.data + 1, pattern.size - 1};
+	span_skip(&pattern, 1);
 	return name.size > pattern.size && span_ends_with_word(name, pattern);
 }
 

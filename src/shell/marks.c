@@ -99,13 +99,11 @@ void shell_marks_add(struct shell_marks *m, struct span bytes)
 	while (bytes.size > 0) {
 		size_t take = m->held.size == 0 ? pass_output(m, bytes) : 0, room;
 
-		bytes.data += take;
-		bytes.size -= take;
+		span_skip(&bytes, take);
 		room = HELD_MAX - m->held.size;
 		take = bytes.size < room ? bytes.size : room;
 		buf_add(&m->held, bytes.data, take);
-		bytes.data += take;
-		bytes.size -= take;
+		span_skip(&bytes, take);
 		consume_held(m);
 	}
 }

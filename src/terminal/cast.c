@@ -75,8 +75,7 @@ void cast_write_output(struct buf *out, struct cast_text *text, int64_t at_us, s
 
 		if (used == 0)
 			break;
-		rest.data += used;
-		rest.size -= used;
+		span_skip(&rest, used);
 	}
 	text->size = (unsigned)rest.size;
 	if (rest.size > 0)

@@ -32,8 +32,7 @@ void look_feed(struct window_look *look, const struct agent_output *o)
 	}
 	if (o->offset + bytes.size <= next)
 		return;
-	bytes.data += next - o->offset;
-	bytes.size -= (size_t)(next - o->offset);
+	span_skip(&bytes, (size_t)(next - o->offset));
 	screen_feed(look->screen, bytes);
 }
 

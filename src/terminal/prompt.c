@@ -192,8 +192,7 @@ bool prompt_scanner_next(struct prompt_scanner *m, struct span *bytes, struct pr
 			size_t skip = next ? (size_t)(next - bytes->data) : bytes->size;
 
 			m->offset += skip;
-			bytes->data += skip;
-			bytes->size -= skip;
+			span_skip(bytes, skip);
 			if (!next)
 				return false;
 		}

@@ -158,14 +158,10 @@ void screen_feed(struct screen *s, struct span bytes)
 {
 	s->offset += bytes.size;
 	while (bytes.size > 0) {
-		size_t piece = bytes.size < FEED_SIZE ? bytes.size : FEED_SIZE;
-
-		filter_write(&s->filter, (struct span){bytes.data, piece}, &s->filtered);
+		filter_write(&s->filter, span_take(&bytes, FEED_SIZE), &s->filtered);
 		(void)vterm_input_write(s->vterm, buf_text(&s->filtered), s->filtered.size);
 		buf_reset(&s->filtered);
 		buf_reset(&s->typed);
-		bytes.data += piece;
-		bytes.size -= piece;
 	}
 	vterm_screen_flush_damage(s->screen);
 	if (s->filtered.capacity > 4 * FEED_SIZE)

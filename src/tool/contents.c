@@ -107,15 +107,10 @@ static int send_content(struct file_call *r, struct span content, struct error *
 	AUTO(buf_done) struct buf frame = BUF(AGENT_DATA_MAX + 2 * WIRE_HEAD_SIZE);
 
 	while (content.size > 0) {
-		struct span piece = {content.data,
-		                     content.size < AGENT_DATA_MAX ? content.size : AGENT_DATA_MAX};
-
 		buf_reset(&frame);
-		wire_add_frame(&frame, AGENT_DATA, piece);
+		wire_add_frame(&frame, AGENT_DATA, span_take(&content, AGENT_DATA_MAX));
 		if (agent_reader_send(&r->agent, buf_span(&frame), err) < 0)
 			return -1;
-		content.data += piece.size;
-		content.size -= piece.size;
 	}
 	buf_reset(&frame);
 	wire_add_frame(&frame, AGENT_DATA_END, (struct span){NULL, 0});

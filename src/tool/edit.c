@@ -95,8 +95,7 @@ static int replace_text(struct span content, const struct text_edit *e, struct b
 			done.line = 1 + count_lines((struct span){rest.data, (size_t)at});
 		buf_add(out, rest.data, (size_t)at);
 		buf_add_span(out, e->new_text);
-		rest.data += (size_t)at + e->old_text.size;
-		rest.size -= (size_t)at + e->old_text.size;
+		span_skip(&rest, (size_t)at + e->old_text.size);
 	}
 	buf_add_span(out, rest);
 	if (done.count == 0) {

@@ -40,12 +40,6 @@ static bool ends_command(char c)
 	return strchr("\n;&|()`", c) != NULL;
 }
 
-static void skip_bytes(struct span *s, size_t count)
-{
-	s->data += count;
-	s->size -= count;
-}
-
 /* Checks the line in "$(…)" or `…`; *rest begins with the opening characters. */
 static int scan_substitution(struct scan *s, struct span *rest)
 {
@@ -54,7 +48,7 @@ static int scan_substitution(struct scan *s, struct span *rest)
 	unsigned open = 1;
 	size_t size = 0;
 
-	skip_bytes(rest, is_tick ? 1 : 2);
+	span_skip(rest, is_tick ? 1 : 2);
 	inner = *rest;
 	while (size < inner.size && open > 0) {
 		char c = inner.data[size];
@@ -66,7 +60,7 @@ static int scan_substitution(struct scan *s, struct span *rest)
 		size++;
 	}
 	inner.size = open == 0 ? size - 1 : size;
-	skip_bytes(rest, size);
+	span_skip(rest, size);
 	return scan_line(s, inner, s->err);
 }
 
@@ -77,7 +71,7 @@ static bool opens_substitution(struct span rest)
 
 static int take_double_quoted(struct scan *s, struct word *w)
 {
-	skip_bytes(&s->rest, 1);
+	span_skip(&s->rest, 1);
 	while (s->rest.size > 0 && s->rest.data[0] != '"') {
 		if (opens_substitution(s->rest)) {
 			if (scan_substitution(s, &s->rest) < 0)
@@ -85,12 +79,12 @@ static int take_double_quoted(struct scan *s, struct word *w)
 			continue;
 		}
 		if (s->rest.data[0] == '\\' && s->rest.size > 1)
-			skip_bytes(&s->rest, 1);
+			span_skip(&s->rest, 1);
 		buf_add_byte(&w->text, s->rest.data[0]);
-		skip_bytes(&s->rest, 1);
+		span_skip(&s->rest, 1);
 	}
 	if (s->rest.size > 0)
-		skip_bytes(&s->rest, 1);
+		span_skip(&s->rest, 1);
 	return 0;
 }
 
@@ -98,14 +92,13 @@ static void take_single_quoted(struct scan *s, struct word *w)
 {
 	ptrdiff_t end;
 
-	skip_bytes(&s->rest, 1);
+	span_skip(&s->rest, 1);
 	end = span_find(s->rest, '\'');
 	if (end < 0)
 		end = (ptrdiff_t)s->rest.size;
-	buf_add(&w->text, s->rest.data, (size_t)end);
-	skip_bytes(&s->rest, (size_t)end);
+	buf_add_span(&w->text, span_take(&s->rest, (size_t)end));
 	if (s->rest.size > 0)
-		skip_bytes(&s->rest, 1);
+		span_skip(&s->rest, 1);
 }
 
 static int take_word(struct scan *s, struct word *w)
@@ -128,9 +121,9 @@ static int take_word(struct scan *s, struct word *w)
 			continue;
 		}
 		if (c == '\\' && s->rest.size > 1)
-			skip_bytes(&s->rest, 1);
+			span_skip(&s->rest, 1);
 		buf_add_byte(&w->text, s->rest.data[0]);
-		skip_bytes(&s->rest, 1);
+		span_skip(&s->rest, 1);
 	}
 	return 0;
 }
@@ -327,7 +320,7 @@ static void skip_document(struct scan *s)
 	while (s->rest.size > 0) {
 		(void)span_split(&s->rest, '\n', &line);
 		while (line.size > 0 && line.data[0] == '\t')
-			skip_bytes(&line, 1);
+			span_skip(&line, 1);
 		if (span_equals_text(line, s->delimiter))
 			break;
 	}
@@ -346,12 +339,12 @@ static int take_redirection(struct scan *s)
 
 		while (size < s->rest.size && s->rest.data[size] == '<')
 			size++;
-		skip_bytes(&s->rest, size);
+		span_skip(&s->rest, size);
 		return 0;
 	}
-	skip_bytes(&s->rest, 2);
+	span_skip(&s->rest, 2);
 	while (s->rest.size > 0 && strchr("- \t", s->rest.data[0]))
-		skip_bytes(&s->rest, 1);
+		span_skip(&s->rest, 1);
 	result = take_word(s, &w);
 	memcpy(s->delimiter, buf_text(&w.text), w.text.size + 1);
 	buf_done(&w.text);
@@ -370,7 +363,7 @@ static int take_separator(struct scan *s)
 		s->at_command = true;
 		s->runs_argument = s->of_shell = false;
 	}
-	skip_bytes(&s->rest, 1);
+	span_skip(&s->rest, 1);
 	if (c == '\n' && s->delimiter[0])
 		skip_document(s);
 	return 0;
@@ -386,7 +379,7 @@ static int take_next(struct scan *s)
 	if (s->rest.data[0] == '#') {
 		ptrdiff_t end = span_find(s->rest, '\n');
 
-		skip_bytes(&s->rest, end < 0 ? s->rest.size : (size_t)end);
+		span_skip(&s->rest, end < 0 ? s->rest.size : (size_t)end);
 		return 0;
 	}
 	result = take_word(s, &w);

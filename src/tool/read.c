@@ -139,8 +139,7 @@ static void add_lines(struct read_page *p, struct span bytes)
 		if (end)
 			end_line(p);
 		size += end != NULL;
-		bytes.data += size;
-		bytes.size -= size;
+		span_skip(&bytes, size);
 	}
 }
 

@@ -37,8 +37,7 @@ const char *tool_text(struct arena *a, struct span bytes)
 		else
 			buf_add_text(&text, REPLACEMENT);
 		size += size == 0;
-		bytes.data += size;
-		bytes.size -= size;
+		span_skip(&bytes, size);
 	}
 	return arena_copy(a, buf_span(&text));
 }

@@ -254,7 +254,7 @@ static int run_search(struct arena *a, const struct search_scope *place,
 static struct span without_dot(struct span path)
 {
 	while (span_starts_with(path, "./"))
-		path = (struct span){path.data + 2, path.size - 2};
+		span_skip(&path, 2);
 	return path;
 }
 
@@ -268,8 +268,7 @@ static bool take_number(struct span *rest, int64_t *ret)
 		digits.size++;
 	if (digits.size == 0 || span_parse_whole(digits, 0, INT64_MAX, ret, &ignored) < 0)
 		return false;
-	rest->data += digits.size;
-	rest->size -= digits.size;
+	span_skip(rest, digits.size);
 	return true;
 }
 

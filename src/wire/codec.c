@@ -125,8 +125,7 @@ static int take_raw(struct payload_reader *r, size_t size, const char **ret, str
 		            "message ends early: %zu bytes wanted, %zu are left", size,
 		            r->rest.size);
 	*ret = r->rest.data;
-	r->rest.data += size;
-	r->rest.size -= size;
+	span_skip(&r->rest, size);
 	return 0;
 }
 

@@ -52,7 +52,6 @@ int wire_next(struct span *in, uint16_t *ret_type, struct span *ret_payload, siz
 	}
 	*ret_type = le16toh(type);
 	*ret_payload = (struct span){in->data + WIRE_HEAD_SIZE, size};
-	in->data += WIRE_HEAD_SIZE + size;
-	in->size -= WIRE_HEAD_SIZE + size;
+	span_skip(in, WIRE_HEAD_SIZE + size);
 	return 1;
 }

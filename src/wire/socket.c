@@ -61,8 +61,7 @@ int wire_send_to(const struct wire_peer *peer, struct span frames, struct error 
 		        send(peer->fd, frames.data, frames.size, MSG_NOSIGNAL | MSG_DONTWAIT);
 
 		if (sent >= 0) {
-			frames.data += sent;
-			frames.size -= (size_t)sent;
+			span_skip(&frames, (size_t)sent);
 			if (frames.size && check_patience(peer, POLLOUT, err) < 0)
 				return -1;
 		} else if (errno == EAGAIN) {

@@ -243,7 +243,7 @@ void network_egress_find(struct span listing, void (*on_slot)(void *context, uin
 			return;
 		if (word.size < skipped || memcmp(word.data, before, skipped) != 0)
 			continue;
-		word = (struct span){word.data + skipped, word.size - skipped};
+		span_skip(&word, skipped);
 		if (span_parse_whole(word, 0, SLOTS_MAX - 1, &slot, &ignored) == 0)
 			on_slot(context, (uint32_t)slot);
 	}

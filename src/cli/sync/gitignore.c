@@ -45,14 +45,14 @@ static bool parse_rule(struct span line, struct gitignore_rule *ret)
 	if (line.size == 0 || line.data[0] == '#')
 		return false;
 	if (ret->excepts)
-		line = (struct span){line.data + 1, line.size - 1};
+		span_skip(&line, 1);
 	if (line.size > 0 && line.data[line.size - 1] == '/') {
 		ret->only_folders = true;
 		line.size--;
 	}
 	ret->is_anchored = line.size > 0 && memchr(line.data, '/', line.size);
 	if (line.size > 0 && line.data[0] == '/')
-		line = (struct span){line.data + 1, line.size - 1};
+		span_skip(&line, 1);
 	ret->pattern = line;
 	return line.size > 0;
 }
@@ -123,11 +123,6 @@ static bool byte_fits(struct span p, char byte, size_t *ret_size)
 		return p.data[1] == byte;
 	}
 	return p.data[0] == byte;
-}
-
-static struct span span_after(struct span s, size_t size)
-{
-	return (struct span){s.data + size, s.size - size};
 }
 
 /* Matches one part of a pattern against one name. Backtracks only to the last '*': a longer match

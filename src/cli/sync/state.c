@@ -118,7 +118,7 @@ int sync_state_read(struct folder_sync *s)
 	rest = buf_span(&text);
 	if (!span_starts_with(rest, HEAD))
 		return FAIL(err, ERROR_INVALID, "'%s' is not a state file of sync", s->state_path);
-	rest = (struct span){rest.data + strlen(HEAD), rest.size - strlen(HEAD)};
+	span_skip(&rest, strlen(HEAD));
 	while (rest.size > 0) {
 		(void)span_split(&rest, '\n', &line);
 		if (line.size > 0 && take_line(s, line) < 0)

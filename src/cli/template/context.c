@@ -76,8 +76,7 @@ static struct span trim_line(struct span line)
 static struct span skip_prefix(struct span text, const char *prefix)
 {
 	while (span_starts_with(text, prefix)) {
-		text.data += strlen(prefix);
-		text.size -= strlen(prefix);
+		span_skip(&text, strlen(prefix));
 	}
 	return text;
 }

@@ -74,7 +74,7 @@ static void write_message(struct bridge *b, struct span line)
 	static const char data[] = "data: ";
 
 	if (span_starts_with(line, data))
-		line = (struct span){line.data + sizeof(data) - 1, line.size - (sizeof(data) - 1)};
+		span_skip(&line, sizeof(data) - 1);
 	if (span_starts_with(line, "{"))
 		write_line(b, line);
 }

@@ -130,8 +130,7 @@ static const char *own_description(struct arena *a, const char *text)
 			return NULL;
 		if (!span_starts_with(line, name))
 			continue;
-		line.data += sizeof(name) - 1;
-		line.size -= sizeof(name) - 1;
+		span_skip(&line, sizeof(name) - 1);
 		return arena_copy(a, span_trim(line));
 	}
 	return NULL;

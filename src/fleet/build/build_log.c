@@ -114,15 +114,9 @@ void build_log_add(struct build_log *log, int64_t step, enum build_stream stream
 	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&log->mutex);
 
 	do {
-		struct span piece = line;
-
-		if (piece.size > LINE_MAX_SIZE)
-			piece.size = LINE_MAX_SIZE;
 		if (!has_room(log, step, stream))
 			break;
-		add_line(log, step, stream, piece);
-		line.data += piece.size;
-		line.size -= piece.size;
+		add_line(log, step, stream, span_take(&line, LINE_MAX_SIZE));
 	} while (line.size > 0);
 }
 
@@ -275,12 +269,7 @@ static void append_piece(struct build_lines *l, unsigned stream, struct span pie
 	struct buf *rest = &l->rest[stream];
 
 	while (piece.size > 0) {
-		size_t room = rest->size_max - rest->size;
-		size_t size = piece.size < room ? piece.size : room;
-
-		buf_add(rest, piece.data, size);
-		piece.data += size;
-		piece.size -= size;
+		buf_add_span(rest, span_take(&piece, rest->size_max - rest->size));
 		if (rest->size == rest->size_max) {
 			end_line(l, stream, buf_span(rest));
 			buf_reset(rest);

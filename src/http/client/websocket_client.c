@@ -49,7 +49,7 @@ static int send_bytes(struct http_websocket *ws, struct span bytes)
 		CURLcode code = curl_easy_send(ws->curl, bytes.data, bytes.size, &sent);
 		int ready;
 
-		bytes = (struct span){bytes.data + sent, bytes.size - sent};
+		span_skip(&bytes, sent);
 		if (code == CURLE_OK)
 			continue;
 		if (code != CURLE_AGAIN || ws->closing)

@@ -11,12 +11,6 @@ void body_start(struct body_reader *body, bool chunked, int64_t content_length)
 	body->state = chunked ? BODY_SIZE_LINE : body->remaining ? BODY_DATA : BODY_COMPLETE;
 }
 
-static void skip_bytes(struct span *data, size_t size)
-{
-	data->data += size;
-	data->size -= size;
-}
-
 /* Collects up to CR LF. BODY_PIECE: body->line holds a whole line, without its end. */
 static enum body_result take_line(struct body_reader *body, struct span *data)
 {
@@ -28,7 +22,7 @@ static enum body_result take_line(struct body_reader *body, struct span *data)
 			return BODY_BAD;
 		if ((c < 0x20 && c != '\t' && c != '\r' && c != '\n') || c == 0x7f)
 			return BODY_BAD;
-		skip_bytes(data, 1);
+		span_skip(data, 1);
 		if (c == '\n') {
 			body->line_size--;
 			return BODY_PIECE;
@@ -111,8 +105,7 @@ static void take_data(struct body_reader *body, struct span *data, struct span *
 {
 	size_t size = (int64_t)data->size < body->remaining ? data->size : (size_t)body->remaining;
 
-	*ret_piece = (struct span){data->data, size};
-	skip_bytes(data, size);
+	*ret_piece = span_take(data, size);
 	body->remaining -= (int64_t)size;
 	if (body->remaining == 0)
 		body->state = body->chunked ? BODY_DATA_END : BODY_COMPLETE;

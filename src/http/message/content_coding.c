@@ -83,7 +83,7 @@ static void consume_input(struct content_decoder *u, struct span *in, size_t siz
 {
 	u->in += (int64_t)size;
 	u->step_in += size;
-	*in = (struct span){in->data + size, in->size - size};
+	span_skip(in, size);
 }
 
 /* "deflate" means zlib format; many servers omit the zlib header, and browsers accept both. */

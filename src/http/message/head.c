@@ -227,7 +227,7 @@ static enum http_fault check_target(struct http_head *head)
 	if (!scheme)
 		return span_equals_text(target, "*") && head->method == HTTP_OPTIONS ? FAULT_NONE
 		                                                                     : FAULT_TARGET;
-	target = (struct span){target.data + scheme, target.size - scheme};
+	span_skip(&target, scheme);
 	if (span_find(target, '/') < 0)
 		return FAULT_TARGET;
 	authority = (struct span){target.data, (size_t)span_find(target, '/')};

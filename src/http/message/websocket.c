@@ -40,8 +40,7 @@ static ssize_t on_wslay_receive(wslay_event_context_ptr context, uint8_t *room, 
 	if (size > ws->incoming.size)
 		size = ws->incoming.size;
 	memcpy(room, ws->incoming.data, size);
-	ws->incoming.data += size;
-	ws->incoming.size -= size;
+	span_skip(&ws->incoming, size);
 	return (ssize_t)size;
 }
 
@@ -100,8 +99,7 @@ static void track_frames(struct frame_position *p, struct span bytes)
 			if (p->head_size >= 2 && p->head_size == head_size_of(p->head))
 				begin_payload(p);
 		}
-		bytes.data += step;
-		bytes.size -= step;
+		span_skip(&bytes, step);
 	}
 }
 

@@ -166,7 +166,7 @@ static bool take_head(struct proxy *p, struct relay *relay, struct span *in)
 	if (!fault) {
 		buf_add(&text, in->data, size);
 		fault = head_parse_answer(text.data, size, &head);
-		*in = (struct span){in->data + size, in->size - size};
+		span_skip(in, size);
 	}
 	if (fault) {
 		fail_request(p, relay, fault_kind_get(fault)->text);

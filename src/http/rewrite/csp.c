@@ -19,7 +19,7 @@ static struct span take_word(struct span *rest)
 	for (end = begin; end < rest->size && !rewrite_is_blank(rest->data[end]);)
 		end++;
 	struct span word = {rest->data + begin, end - begin};
-	*rest = (struct span){rest->data + end, rest->size - end};
+	span_skip(rest, end);
 	return word;
 }
 
@@ -99,8 +99,7 @@ static bool is_own_origin(struct span source, const struct rewrite_place *place)
 	for (size_t i = 0; i < COUNT_OF(schemes); i++) {
 		if (!span_starts_with_word(source, schemes[i]))
 			continue;
-		source.data += strlen(schemes[i]);
-		source.size -= strlen(schemes[i]);
+		span_skip(&source, strlen(schemes[i]));
 		break;
 	}
 	return source.size && rewrite_own_host(source, place) == source.size;

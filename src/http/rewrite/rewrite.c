@@ -138,7 +138,7 @@ static void add_set(struct buf *out, struct span set, const struct rewrite_place
 
 		while (set.size && (rewrite_is_blank(set.data[0]) || set.data[0] == ',')) {
 			buf_add_byte(out, set.data[0]);
-			set = (struct span){set.data + 1, set.size - 1};
+			span_skip(&set, 1);
 		}
 		while (url < set.size && !rewrite_is_blank(set.data[url]))
 			url++;
@@ -146,7 +146,7 @@ static void add_set(struct buf *out, struct span set, const struct rewrite_place
 		for (rest = url; rest < set.size && set.data[rest] != ',';)
 			rest++;
 		buf_add(out, set.data + url, rest - url);
-		set = (struct span){set.data + rest, set.size - rest};
+		span_skip(&set, rest);
 	}
 }
 

@@ -3,11 +3,6 @@
 
 #include "http/rewrite/rewrite.h"
 
-static struct span skip_bytes(struct span s, size_t size)
-{
-	return (struct span){s.data + size, s.size - size};
-}
-
 size_t rewrite_own_host(struct span text, const struct rewrite_place *place)
 {
 	static const char *const hosts[] = {"localhost", "127.0.0.1", "0.0.0.0", "[::1]"};
@@ -20,7 +15,7 @@ size_t rewrite_own_host(struct span text, const struct rewrite_place *place)
 		if (!span_starts_with_word(text, hosts[i]))
 			continue;
 		(void)snprintf(port, sizeof(port), ":%u", place->port);
-		return span_starts_with(skip_bytes(text, size), port) ? size + strlen(port) : 0;
+		return span_starts_with(span_after(text, size), port) ? size + strlen(port) : 0;
 	}
 	return 0;
 }
@@ -35,7 +30,7 @@ static size_t own_origin_size(struct span url, const struct rewrite_place *place
 
 		if (!span_starts_with_word(url, schemes[i]))
 			continue;
-		size = rewrite_own_host(skip_bytes(url, scheme), place);
+		size = rewrite_own_host(span_after(url, scheme), place);
 		if (size == 0)
 			return 0;
 		size += scheme;
@@ -65,7 +60,7 @@ void rewrite_url(struct buf *out, struct span url, const struct rewrite_place *p
 	size_t own;
 
 	while (url.size && rewrite_is_blank(url.data[0]))
-		url = skip_bytes(url, 1);
+		url = span_after(url, 1);
 	/* "//host" and its equivalents in browsers name another host. */
 	if (url.size && url.data[0] == '/' &&
 	    (url.size == 1 || (url.data[1] != '/' && url.data[1] != '\\'))) {
@@ -74,7 +69,7 @@ void rewrite_url(struct buf *out, struct span url, const struct rewrite_place *p
 	}
 	own = own_origin_size(url, place);
 	if (own)
-		add_path(out, skip_bytes(url, own), place);
+		add_path(out, span_after(url, own), place);
 	else
 		buf_add_span(out, url);
 }
@@ -83,7 +78,7 @@ void rewrite_url(struct buf *out, struct span url, const struct rewrite_place *p
 void rewrite_refresh(struct buf *out, struct span value, const struct rewrite_place *place)
 {
 	for (size_t i = 0; i < value.size; i++) {
-		struct span rest = skip_bytes(value, i);
+		struct span rest = span_after(value, i);
 		size_t at = 3;
 		char quote = 0;
 
@@ -94,7 +89,7 @@ void rewrite_refresh(struct buf *out, struct span value, const struct rewrite_pl
 		if (at < rest.size && (rest.data[at] == '"' || rest.data[at] == '\''))
 			quote = rest.data[at++];
 		buf_add(out, value.data, i + at);
-		rest = skip_bytes(rest, at);
+		rest = span_after(rest, at);
 		if (quote && rest.size && rest.data[rest.size - 1] == quote)
 			rest.size--;
 		rewrite_url(out, rest, place);
@@ -116,14 +111,14 @@ void rewrite_link(struct buf *out, struct span value, const struct rewrite_place
 		ptrdiff_t end = opens ? span_find(value, '>') : -1;
 
 		buf_add_byte(out, c);
-		value = skip_bytes(value, 1);
+		value = span_after(value, 1);
 		quoted ^= c == '"';
 		/* If this field is missing, the following ones are missing, too. */
 		has_end = has_end && (!opens || end >= 0);
 		if (end < 1)
 			continue;
 		rewrite_url(out, (struct span){value.data, (size_t)end - 1}, place);
-		value = skip_bytes(value, (size_t)end - 1);
+		value = span_after(value, (size_t)end - 1);
 	}
 }
 

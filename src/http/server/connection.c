@@ -381,7 +381,7 @@ static bool take_head(struct http_connection *conn, struct span *data)
 		fault = exchange_begin(ex, (struct span){data->data, size});
 		conn->keep_alive = ex->head.keep_alive;
 		body_start(&conn->body, ex->head.chunked, ex->head.content_length);
-		*data = (struct span){data->data + size, data->size - size};
+		span_skip(data, size);
 	}
 	if (fault)
 		refuse_request(conn, fault);

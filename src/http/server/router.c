@@ -73,7 +73,7 @@ static void add_route(struct router *router, const struct route *route)
 
 	if (route->path[0] != '/' || route->method >= METHODS || !route->handle)
 		refuse_route(route, "needs a path that starts with '/', a method and a handler");
-	rest = (struct span){rest.data + 1, rest.size - 1};
+	span_skip(&rest, 1);
 	if (!rest.size) {
 		set_route(node->routes, route);
 		return;

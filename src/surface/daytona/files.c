@@ -411,8 +411,7 @@ static size_t substitute_text(struct span content, const struct daytona_replace_
 
 		buf_add(out, content.data, before);
 		buf_add_text(out, b->value);
-		content.data += before + size;
-		content.size -= before + size;
+		span_skip(&content, before + size);
 		count++;
 	}
 	buf_add_span(out, content);

@@ -76,7 +76,7 @@ static struct span next_word(struct span *line)
 	struct span word;
 
 	while (line->size > 0 && line->data[0] == ' ')
-		*line = (struct span){line->data + 1, line->size - 1};
+		span_skip(line, 1);
 	(void)span_split(line, ' ', &word);
 	return word;
 }

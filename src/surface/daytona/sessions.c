@@ -66,9 +66,7 @@ static void write_prefixed_lines(struct follow_side *side, struct span bytes)
 		size_t size = end < 0 ? bytes.size : (size_t)end + 1;
 
 		buf_add(&f->out, (const char[]){prefix, prefix, prefix}, 3);
-		buf_add(&f->out, bytes.data, size);
-		bytes.data += size;
-		bytes.size -= size;
+		buf_add_span(&f->out, span_take(&bytes, size));
 	}
 	relay_write(f->relay, buf_span(&f->out));
 }

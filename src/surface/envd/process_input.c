@@ -81,15 +81,12 @@ static int feed_bytes(struct input_stream *i, struct relay *relay, struct span b
                       struct error *err)
 {
 	while (bytes.size > 0) {
-		size_t piece = bytes.size < AGENT_DATA_MAX ? bytes.size : AGENT_DATA_MAX;
 		const struct agent_feed message = {.process = i->process,
-		                                   .bytes = {bytes.data, piece}};
+		                                   .bytes = span_take(&bytes, AGENT_DATA_MAX)};
 
 		if (stream_send(relay, AGENT_FEED, agent_feed_shape, &message, err) < 0)
 			return -1;
 		i->waiting++;
-		bytes.data += piece;
-		bytes.size -= piece;
 	}
 	return 0;
 }
@@ -299,15 +296,12 @@ static int add_frames(struct buf *out, uint64_t process, struct span bytes, unsi
                       struct error *err)
 {
 	while (bytes.size > 0) {
-		size_t piece = bytes.size < AGENT_DATA_MAX ? bytes.size : AGENT_DATA_MAX;
 		const struct agent_feed message = {.process = process,
-		                                   .bytes = {bytes.data, piece}};
+		                                   .bytes = span_take(&bytes, AGENT_DATA_MAX)};
 
 		if (wire_encode(out, AGENT_FEED, agent_feed_shape, &message, err) < 0)
 			return -1;
 		++*ret_count;
-		bytes.data += piece;
-		bytes.size -= piece;
 	}
 	return 0;
 }

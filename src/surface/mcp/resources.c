@@ -154,11 +154,11 @@ int mcp_resources_read(struct mcp *m, struct buf *out, struct mcp_fault *fault)
 	if (!span_starts_with(rest, BASE))
 		return mcp_refuse(fault, MCP_INVALID_PARAMS, 200,
 		                  "uri: " BASE "ID or " BASE "ID" FILES "PATH is expected");
-	rest = (struct span){rest.data + sizeof(BASE) - 1, rest.size - (sizeof(BASE) - 1)};
+	span_skip(&rest, sizeof(BASE) - 1);
 	id = rest;
 	if (span_find(rest, '/') >= 0)
 		id.size = (size_t)span_find(rest, '/');
-	rest = (struct span){rest.data + id.size, rest.size - id.size};
+	span_skip(&rest, id.size);
 	which.sandbox = unescape_path(m->rq->arena, id);
 	if (rest.size == 0)
 		result = read_sandbox(m, uri, which.sandbox, out, &err);

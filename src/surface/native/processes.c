@@ -128,14 +128,9 @@ static int feed_on_client(struct stream *s, struct relay *relay, struct span byt
 {
 	struct stdin_feed *f = CONTAINER_OF(s, struct stdin_feed, stream);
 
-	while (bytes.size > 0) {
-		size_t piece = bytes.size < AGENT_DATA_MAX ? bytes.size : AGENT_DATA_MAX;
-
-		if (feed_send(f, relay, (struct span){bytes.data, piece}, false, err) < 0)
+	while (bytes.size > 0)
+		if (feed_send(f, relay, span_take(&bytes, AGENT_DATA_MAX), false, err) < 0)
 			return -1;
-		bytes.data += piece;
-		bytes.size -= piece;
-	}
 	if (!last || f->body_ended)
 		return 0;
 	f->body_ended = true;

@@ -177,7 +177,7 @@ static int keep_grant(struct request *rq, struct reply *reply, struct span token
 
 	/* "//host" would lead to another host. */
 	while (path.size > 1 && (path.data[1] == '/' || path.data[1] == '\\'))
-		path = (struct span){path.data + 1, path.size - 1};
+		span_skip(&path, 1);
 	reply_status(reply, 302);
 	reply_header(reply, "Set-Cookie",
 	             arena_format(rq->arena, "%s=%.*s; Path=/; HttpOnly; %s", PREVIEW_COOKIE,

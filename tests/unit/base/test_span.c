@@ -182,9 +182,23 @@ TEST(continued_bytes_at_the_front_are_counted)
 	assert_int_equal(span_continued(SPAN("\x80\x80\x80\x80")), 3);
 }
 
+TEST(bytes_are_taken_from_the_front)
+{
+	struct span rest = SPAN("abcdef");
+
+	assert_true(span_equals_text(span_after(rest, 2), "cdef"));
+	assert_int_equal(span_after(rest, 6).size, 0);
+	span_skip(&rest, 1);
+	assert_true(span_equals_text(span_take(&rest, 3), "bcd"));
+	assert_true(span_equals_text(rest, "ef"));
+	assert_true(span_equals_text(span_take(&rest, 3), "ef"));
+	assert_int_equal(span_take(&rest, 3).size, 0);
+}
+
 int main(void)
 {
-	return RUN(CASE(spans_compare_by_bytes), CASE(words_are_the_same_in_either_case),
+	return RUN(CASE(bytes_are_taken_from_the_front), CASE(spans_compare_by_bytes),
+	           CASE(words_are_the_same_in_either_case),
 	           CASE(words_begin_and_end_in_either_case), CASE(a_split_yields_every_part_once),
 	           CASE(trimming_takes_blanks_at_both_ends_only),
 	           CASE(hexadecimal_digits_become_so_many_bytes_or_none),
