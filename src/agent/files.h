@@ -72,6 +72,8 @@ MUST_CHECK int files_add_file(struct files *f, const struct agent_file *file, st
 struct stat;
 /* link may be "". */
 struct agent_file file_describe(const char *path, const struct stat *status, const char *link);
+void files_send_file(struct files *f, const char *path, const struct stat *status,
+                     const char *link);
 uint32_t file_type_of(const struct stat *status);
 /* Target of a symbolic link, "" when it cannot be read. */
 const char *file_link(struct arena *a, int folder, const char *name);

@@ -15,15 +15,13 @@
 
 static int send_spot(struct files *f, const struct spot *spot, const char *path, struct error *err)
 {
-	struct agent_file file;
 	struct stat status;
 
 	if (fstatat(spot->folder, spot->name, &status, AT_SYMLINK_NOFOLLOW) < 0)
 		return FAIL_ERRNO(err, "stat '%s'", path);
-	file = file_describe(
-	        path, &status,
-	        S_ISLNK(status.st_mode) ? file_link(&f->arena, spot->folder, spot->name) : "");
-	files_send(f, AGENT_FILE, agent_file_shape, &file);
+	files_send_file(f, path, &status,
+	                S_ISLNK(status.st_mode) ? file_link(&f->arena, spot->folder, spot->name)
+	                                        : "");
 	files_send_done(f, 1);
 	return 1;
 }

@@ -227,7 +227,6 @@ int files_copy(struct files *f, const struct agent_path *m, struct error *err)
 	AUTO(base_dir_done) struct base_dir place = {0};
 	AUTO(spot_done) struct spot to = {.folder = -1};
 	AUTO_CLOSE int from = -1;
-	struct agent_file file;
 	struct stat status;
 	uint64_t count = 1;
 
@@ -238,8 +237,7 @@ int files_copy(struct files *f, const struct agent_path *m, struct error *err)
 		return -1;
 	if (fstatat(to.folder, to.name, &status, AT_SYMLINK_NOFOLLOW) < 0)
 		return FAIL_ERRNO(err, "stat '%s'", m->target);
-	file = file_describe(m->target, &status, "");
-	files_send(f, AGENT_FILE, agent_file_shape, &file);
+	files_send_file(f, m->target, &status, "");
 	files_send_done(f, count);
 	return 1;
 }

@@ -71,7 +71,6 @@ int files_read(struct files *f, const struct agent_path *m, struct error *err)
 {
 	AUTO(base_dir_done) struct base_dir place = {0};
 	AUTO_CLOSE int fd = -1;
-	struct agent_file file;
 	struct stat status;
 
 	if (m->offset > INT64_MAX || base_dir_open(&place, &f->rules, m, err) < 0)
@@ -79,8 +78,7 @@ int files_read(struct files *f, const struct agent_path *m, struct error *err)
 	if (open_regular(&place, m->path, O_RDONLY, &fd, err) < 0 ||
 	    check_regular(fd, m->path, &status, err) < 0)
 		return -1;
-	file = file_describe(m->path, &status, "");
-	files_send(f, AGENT_FILE, agent_file_shape, &file);
+	files_send_file(f, m->path, &status, "");
 	return send_content(f, fd, m, err);
 }
 
@@ -102,13 +100,11 @@ static int receive_into(struct files *f, int fd, const struct agent_path *m)
 
 static int send_written(struct files *f, int fd, const struct agent_path *m, struct error *err)
 {
-	struct agent_file file;
 	struct stat status;
 
 	if (fstat(fd, &status) < 0)
 		return FAIL_ERRNO(err, "stat '%s'", m->path);
-	file = file_describe(m->path, &status, "");
-	files_send(f, AGENT_FILE, agent_file_shape, &file);
+	files_send_file(f, m->path, &status, "");
 	files_send_done(f, (uint64_t)status.st_size);
 	return 1;
 }

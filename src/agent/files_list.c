@@ -37,6 +37,13 @@ struct agent_file file_describe(const char *path, const struct stat *status, con
 	};
 }
 
+void files_send_file(struct files *f, const char *path, const struct stat *status, const char *link)
+{
+	struct agent_file file = file_describe(path, status, link);
+
+	files_send(f, AGENT_FILE, agent_file_shape, &file);
+}
+
 const char *file_link(struct arena *a, int folder, const char *name)
 {
 	char target[LINK_MAX];
@@ -52,7 +59,6 @@ int files_stat(struct files *f, const struct agent_path *m, struct error *err)
 	int flags = O_PATH | (m->flags & AGENT_PATH_NO_FOLLOW ? O_NOFOLLOW : 0);
 	AUTO(base_dir_done) struct base_dir place = {0};
 	AUTO_CLOSE int fd = -1;
-	struct agent_file file;
 	struct stat status;
 
 	if (base_dir_open(&place, &f->rules, m, err) < 0 ||
@@ -60,9 +66,8 @@ int files_stat(struct files *f, const struct agent_path *m, struct error *err)
 		return -1;
 	if (fstat(fd, &status) < 0)
 		return FAIL_ERRNO(err, "stat '%s'", m->path);
-	file = file_describe(m->path, &status,
-	                     S_ISLNK(status.st_mode) ? file_link(&f->arena, fd, "") : "");
-	files_send(f, AGENT_FILE, agent_file_shape, &file);
+	files_send_file(f, m->path, &status,
+	                S_ISLNK(status.st_mode) ? file_link(&f->arena, fd, "") : "");
 	files_send_done(f, 1);
 	return 1;
 }
