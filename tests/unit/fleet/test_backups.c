@@ -10,6 +10,7 @@
 #include "fleet/core/fleet_state.h"
 #include "fleet/server/fleet.h"
 
+#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -36,6 +37,14 @@ static int set_up(void **state)
 	return 0;
 }
 
+static int remove_file(const char *path, const struct stat *status, int kind, struct FTW *at)
+{
+	(void)status;
+	(void)kind;
+	(void)at;
+	return remove(path);
+}
+
 static int tear_down(void **state)
 {
 	struct error err = {0};
@@ -44,6 +53,7 @@ static int tear_down(void **state)
 	assert_done(blob_delete(blobs, BLOB, &err));
 	result = harness_close(state);
 	blob_close(blobs);
+	assert_int_equal(nftw(folder, remove_file, 8, FTW_DEPTH | FTW_PHYS), 0);
 	return result;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Requests that wait for a change without a thread, and replies that are taken back. */
+#include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdatomic.h>
@@ -405,10 +406,12 @@ TEST(what_was_made_for_a_client_that_is_there_stays)
 	assert_int_equal(atomic_load(&undone), 0);
 }
 
-static void *close_late(void *argument)
+/* Lets the handler go on once the server has ended the connection. */
+static void *let_go_late(void *argument)
 {
-	(void)argument;
-	usleep(50000);
+	struct pollfd p = {.fd = *(const int *)argument, .events = POLLRDHUP};
+
+	(void)poll(&p, 1, 10000);
 	sem_post(&let_go);
 	return NULL;
 }
@@ -423,7 +426,7 @@ TEST(what_a_server_made_and_could_not_tell_before_it_ended_is_taken_back)
 	fd = client_connect(&f);
 	client_send(fd, REQUEST("/make"));
 	sem_wait(&begun);
-	assert_int_equal(pthread_create(&late, NULL, close_late, NULL), 0);
+	assert_int_equal(pthread_create(&late, NULL, let_go_late, &fd), 0);
 	close_server(&f);
 	assert_int_equal(atomic_load(&undone), 1);
 	pthread_join(late, NULL);

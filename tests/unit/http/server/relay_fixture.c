@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "relay_fixture.h"
 #include "unit.h"
 
@@ -262,14 +263,25 @@ bool await_release(void)
 	return clean;
 }
 
-bool is_released(void)
+bool is_released_within(int64_t time_ms)
 {
+	int64_t until_ms = clock_unix_ms() + time_ms;
+	const struct timespec until = {.tv_sec = until_ms / 1000,
+	                               .tv_nsec = until_ms % 1000 * 1000000};
 	bool released;
 
 	pthread_mutex_lock(&shared.mutex);
+	while (!shared.released &&
+	       pthread_cond_timedwait(&shared.changed, &shared.mutex, &until) == 0)
+		continue;
 	released = shared.released > 0;
 	pthread_mutex_unlock(&shared.mutex);
 	return released;
+}
+
+bool is_released(void)
+{
+	return is_released_within(0);
 }
 
 int ask(const char *request)

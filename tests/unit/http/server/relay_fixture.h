@@ -50,4 +50,5 @@ int ask(const char *request); /* on a connection of its own, which is returned *
 int await_upstream(void);
 bool await_release(void); /* whether it was clean */
 bool is_released(void);
+bool is_released_within(int64_t time_ms); /* waits at most for that time */
 void send_frame(enum frame_kind kind, struct span payload);
