@@ -159,16 +159,3 @@ char *arena_format(struct arena *a, const char *format, ...)
 	va_end(again);
 	return text;
 }
-
-char **arena_copy_list(struct arena *a, char *const *list)
-{
-	size_t count = 0;
-	char **copy;
-
-	while (list && list[count])
-		count++;
-	copy = ARENA_ARRAY(a, char *, count + 1);
-	for (size_t i = 0; i < count; i++)
-		copy[i] = arena_text(a, list[i]);
-	return copy;
-}

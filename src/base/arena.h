@@ -31,7 +31,5 @@ void *arena_alloc(struct arena *a, size_t size);
 char *arena_copy(struct arena *a, struct span s); /* NUL-terminated */
 char *arena_text(struct arena *a, const char *text);
 char *arena_format(struct arena *a, const char *format, ...) PRINTF(2, 3);
-/* NULL-terminated array of copies. */
-char **arena_copy_list(struct arena *a, char *const *list);
 #define ARENA_NEW(a, type) ((type *)arena_alloc((a), sizeof(type)))
 #define ARENA_ARRAY(a, type, count) ((type *)arena_alloc((a), sizeof(type) * (count)))

@@ -45,25 +45,6 @@ int fd_write_all(int fd, const void *data, size_t size, struct error *err)
 	return 0;
 }
 
-int fd_read_all(int fd, void *data, size_t size, struct error *err)
-{
-	char *at = data;
-
-	while (size > 0) {
-		ssize_t got = read(fd, at, size);
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got < 0)
-			return FAIL_ERRNO(err, "read");
-		if (got == 0)
-			return FAIL(err, ERROR_UNAVAILABLE, "end of file, %zu bytes missing", size);
-		at += got;
-		size -= (size_t)got;
-	}
-	return 0;
-}
-
 int fd_read_to_end(int fd, struct buf *out, struct error *err)
 {
 	for (;;) {

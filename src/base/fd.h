@@ -24,9 +24,8 @@ static inline void fd_forget(int *fd)
  * first, because a plain close waits for the SO_LINGER time that the other holder has set. */
 void socket_drop(int *fd);
 
-/* Both restart on EINTR. fd_read_all fails with ERROR_UNAVAILABLE on an early end of file. */
+/* Restarts on EINTR. */
 MUST_CHECK int fd_write_all(int fd, const void *data, size_t size, struct error *err);
-MUST_CHECK int fd_read_all(int fd, void *data, size_t size, struct error *err);
 /* Reads to the end of file, up to the buffer's limit (else ERROR_TOO_LARGE). */
 MUST_CHECK int fd_read_to_end(int fd, struct buf *out, struct error *err);
 

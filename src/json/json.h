@@ -151,16 +151,12 @@ void json_write(struct buf *out, const struct json_shape *shape, const void *in)
 void json_write_text(struct buf *out, struct span text);
 /* Appends the shortest decimal that reads back as the same double; null for NaN and infinities. */
 void json_write_number(struct buf *out, double number);
-/* Appends base64 (RFC 4648, padded) without quotes. */
-void json_write_base64(struct buf *out, struct span bytes);
 /* Decodes base64; false when the text is not base64. */
 bool json_read_base64(struct arena *a, struct span text, struct span *ret);
 /* Appends the JSON Schema of the shape; nested shapes as {"$ref": "#/components/schemas/NAME"}. */
 void json_write_schema(struct buf *out, const struct json_shape *shape);
 /* Like json_write_schema, but nested shapes are inlined, so the schema needs no other document. */
 void json_write_whole_schema(struct buf *out, const struct json_shape *shape);
-/* The schema of a single row, for query parameters. */
-void json_write_member_schema(struct buf *out, const struct json_member *member);
 
 /* Parses "a=b&c=d" (a URL query), percent-decoded, by a shape of TEXT, WHOLE, NUMBER, BOOL, CHOICE
  * and TEXT_LIST (repeated names) rows. */

@@ -110,11 +110,6 @@ static void write_member(struct buf *out, const struct json_member *m, shape_wri
 	buf_add_byte(out, '}');
 }
 
-void json_write_member_schema(struct buf *out, const struct json_member *m)
-{
-	write_member(out, m, write_reference);
-}
-
 static void write_required(struct buf *out, const struct json_shape *shape)
 {
 	bool is_first = true;

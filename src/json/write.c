@@ -102,11 +102,6 @@ void json_write_text(struct buf *out, struct span text)
 	buf_add(out, p.bytes, p.size);
 }
 
-void json_write_base64(struct buf *out, struct span bytes)
-{
-	base64_encode(out, bytes);
-}
-
 void json_write_number(struct buf *out, double number)
 {
 	char text[32] = "null";

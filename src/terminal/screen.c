@@ -173,11 +173,6 @@ uint64_t screen_offset(const struct screen *s)
 	return s->offset;
 }
 
-uint64_t screen_missing(const struct screen *s)
-{
-	return s->start;
-}
-
 size_t screen_cells(const struct screen *s)
 {
 	int rows, columns;

@@ -15,8 +15,6 @@ void screen_free(struct screen *s); /* NULL is fine */
 void screen_resize(struct screen *s, uint32_t rows, uint32_t columns);
 void screen_feed(struct screen *s, struct span bytes);
 uint64_t screen_offset(const struct screen *s); /* of the next byte */
-/* Bytes of output before the first fed byte. */
-uint64_t screen_missing(const struct screen *s);
 size_t screen_cells(const struct screen *s);
 
 /* All but `missing`, in the arena. */

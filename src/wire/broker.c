@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "wire/broker.h"
 
-#include "wire/agent_claim.h"
-
 #include "wire/agent_warm.h"
 #include "wire/broker_messages.h"
 
@@ -284,11 +282,5 @@ const struct wire_member broker_backup_shape[] = {
         WIRE_TEXT_MEMBER(broker_backup, template_name, NAME_MAX_BYTES),
         WIRE_U64_MEMBER(broker_backup, size_max),
         WIRE_U32_MEMBER(broker_backup, full),
-        WIRE_END,
-};
-
-const struct wire_member agent_claim_shape[] = {
-        WIRE_TEXT_MEMBER(agent_claim, hostname, NAME_MAX_BYTES),
-        WIRE_TEXT_MEMBER(agent_claim, machine_id, NAME_MAX_BYTES),
         WIRE_END,
 };

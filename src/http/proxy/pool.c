@@ -185,11 +185,6 @@ void proxy_pool_drop(struct proxy_pool *pool, const char *name)
 		close_idle(LIST_ENTRY(place->waiting.next, struct idle_upstream, of_place));
 }
 
-unsigned proxy_pool_size(const struct proxy_pool *pool)
-{
-	return pool->count;
-}
-
 void proxy_pool_free(struct proxy_pool *pool)
 {
 	if (!pool)

@@ -33,7 +33,6 @@ void proxy_pool_free(struct proxy_pool *pool); /* call it after server_close; NU
 int proxy_pool_take(struct proxy_pool *pool, const char *place);
 /* Closes the idle connections to the upstream. */
 void proxy_pool_drop(struct proxy_pool *pool, const char *place);
-unsigned proxy_pool_size(const struct proxy_pool *pool);
 
 struct proxy_ops {
 	/* Answers with relay_answer when the upstream gave no answer; status 502, or the status of

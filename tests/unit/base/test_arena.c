@@ -67,16 +67,10 @@ TEST(a_large_only_block_is_freed_by_reset)
 TEST(texts_are_copied_and_formatted)
 {
 	AUTO(arena_done) struct arena a = {0};
-	char *list[] = {(char[]){"one"}, (char[]){"two"}, NULL};
-	char **copy = arena_copy_list(&a, list);
 
 	assert_string_equal(arena_copy(&a, (struct span){"abc", 2}), "ab");
 	assert_string_equal(arena_copy(&a, (struct span){NULL, 0}), "");
 	assert_string_equal(arena_format(&a, "%d-%s", 1, "x"), "1-x");
-	assert_string_equal(copy[0], "one");
-	assert_ptr_not_equal(copy[1], list[1]);
-	assert_null(copy[2]);
-	assert_null(arena_copy_list(&a, NULL)[0]);
 	assert_int_equal(ARENA_ARRAY(&a, int, 3)[2], 0);
 	assert_int_equal(*ARENA_NEW(&a, long), 0);
 }

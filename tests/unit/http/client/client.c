@@ -387,12 +387,11 @@ static int open_fake(struct fake *f, struct http_websocket **ret, struct error *
 static unsigned read_frame(int fd, char *out, size_t *ret_size)
 {
 	unsigned char head[6];
-	struct error err;
 
-	assert_int_equal(fd_read_all(fd, head, sizeof(head), &err), 0);
+	assert_int_equal(recv(fd, head, sizeof(head), MSG_WAITALL), sizeof(head));
 	assert_true(head[1] & 0x80);
 	*ret_size = head[1] & 0x7f;
-	assert_int_equal(fd_read_all(fd, out, *ret_size, &err), 0);
+	assert_int_equal(recv(fd, out, *ret_size, MSG_WAITALL), *ret_size);
 	for (size_t i = 0; i < *ret_size; i++)
 		out[i] = (char)(out[i] ^ head[2 + i % 4]);
 	return head[0];
