@@ -171,13 +171,17 @@ static bool on_request(UNUSED const char *sandbox, int fd, uint16_t type)
 
 /* ---- the fixture ---- */
 
-static void open_jobs(void)
+static void open_jobs_of(const char *node)
 {
-	const struct jobs_options options = {&h.config, h.store, h.fleet, h.provider,
-	                                     fleet_node(h.fleet)};
+	const struct jobs_options options = {&h.config, h.store, h.fleet, h.provider, node};
 	struct error err = {0};
 
 	assert_int_equal(jobs_open(&options, &jobs, &err), 0);
+}
+
+static void open_jobs(void)
+{
+	open_jobs_of(fleet_node(h.fleet));
 }
 
 static int set_up(void **state)
@@ -585,7 +589,7 @@ static const char *job_with_token(const char *id, const char *token, int64_t exp
 {
 	struct job_record r = {.id = id,
 	                       .project_id = "default",
-	                       .sandbox_id = "elsewhere",
+	                       .sandbox_id = box.id,
 	                       .origin_json = "{}",
 	                       .command = "make",
 	                       .token_expires_at = expires_at,
@@ -609,9 +613,13 @@ static enum error_code complete(const char *id, const char *token)
 TEST(only_the_jobs_own_token_ends_it_and_only_once)
 {
 	const int64_t later = clock_unix_ms() + 60000;
-	const char *id = job_with_token("j1", "right", later);
 	struct job_record r;
+	const char *id;
 
+	/* Another server watches these jobs. */
+	jobs_close(jobs);
+	open_jobs_of("other-node");
+	id = job_with_token("j1", "right", later);
 	assert_int_equal(complete(id, "wrong"), ERROR_UNAUTHENTICATED);
 	assert_int_equal(complete(id, ""), ERROR_UNAUTHENTICATED);
 	assert_int_equal(complete("unknown", "right"), ERROR_UNAUTHENTICATED);
