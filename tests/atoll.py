@@ -194,6 +194,15 @@ def wait_for(condition, seconds=30, what="condition"):
         time.sleep(min(max(0.01, (time.monotonic() - begun) / 20), 0.05))
 
 
+def processes_below(pid):
+    """The children of the process, their children and so on."""
+    found = []
+    with contextlib.suppress(OSError):
+        for child in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
+            found += [int(child), *processes_below(int(child))]
+    return found
+
+
 class Server:
     """`atoll serve`, with kill -9 for each of its processes."""
 

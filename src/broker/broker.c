@@ -12,12 +12,14 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "broker/host/descriptors.h"
+#include "broker/host/options.h"
 #include "broker/layers/shared.h"
 #include "broker/network/firewall.h"
 #include "broker/server/broker_lock.h"
 #include "broker/server/images.h"
 #include "broker/server/state.h"
 #include "broker/server/sweep.h"
+#include "broker/snapshot/snapshot.h"
 #include "broker/volume/disk_quota.h"
 
 #define SHARED_FOLDER "/run/atoll"
@@ -37,6 +39,14 @@ static void on_signal(struct fd_watch *watch)
 		else
 			b->events.stopping = true;
 	}
+}
+
+/* An answer is read by the call that waits for it, so this is the end of file. The broker can do
+ * nothing without atoll-launch; the next one adopts the sandboxes. */
+static NORETURN void on_launcher_end(UNUSED struct fd_watch *watch)
+{
+	log_error("broker ends, because atoll-launch has ended");
+	_exit(EXIT_FAILURE);
 }
 
 /* ---- life ---- */
@@ -63,7 +73,7 @@ static int open_signals(struct broker *b, struct error *err)
 static void remove_shared_parts(struct broker *b)
 {
 	if (broker_lock_is_last(b->lock_fd) && cgroup_remove_ours(&b->host.cgroups) &&
-	    b->host.network.usable)
+	    b->host.network->usable)
 		network_forget();
 }
 
@@ -75,13 +85,16 @@ static int start_broker(struct broker *b, const struct broker_options *options, 
 		return FAIL_ERRNO(err, "make the folder '" SHARED_FOLDER "'");
 	if (broker_lock_enter(INSTANCES_LOCK, &b->lock_fd, err) < 0)
 		return -1;
-	if (events_open(&b->events, err) < 0 || host_open(&b->host, options, err) < 0 ||
+	if (events_open(&b->events, err) < 0 ||
+	    host_open(&b->host, options, &b->network, err) < 0 ||
 	    host_layers_make(&b->host, err) < 0)
 		return -1;
 	if (disk_quota_open(&b->host, err) < 0)
 		return -1;
 	broker_connect_parts(b);
-	if (open_signals(b, err) < 0)
+	b->launcher.on_ready = on_launcher_end;
+	if (open_signals(b, err) < 0 ||
+	    watch_start(&b->events, &b->launcher, b->host.launcher_fd, err) < 0)
 		return -1;
 	if (slots_open(&b->slots, CHUNKS_FOLDER, b->host.data_path, err) < 0)
 		return -1;
@@ -108,7 +121,7 @@ static int run_broker(struct broker *b, const struct broker_options *options, st
 		return -1;
 	log_info("broker runs", TEXT("data", b->host.data_path),
 	         TEXT("cgroup", b->host.cgroups.ops->name),
-	         TEXT("internet", b->host.network.usable ? "yes" : "no"),
+	         TEXT("internet", b->host.network->usable ? "yes" : "no"),
 	         TEXT("disk", disk_quota_name(&b->host)));
 	status = events_run(&b->events, err);
 	templates_kill(b);

@@ -2,7 +2,8 @@
 /* daemon/daemon.h — the program atolld: wiring, start, recovery, stop.
  *
  *   atolld (supervisor)            prepares DATA, opens the listening sockets
- *     |- atoll-broker              root; only for providers that need it
+ *     |- atoll-broker              root with few capabilities; only for providers that need it
+ *     |    `- atoll-launch         every capability; starts the broker and serves its requests
  *     |- atolld --role api         unprivileged user, no capability, seccomp; threads
  *     `- atolld --role names       the same without files: the gateway for host names, started by
  *                                  the first packet for it

@@ -104,23 +104,25 @@ static int prepare_broker(struct supervisor *s, struct error *err)
 {
 	const struct config *config = s->config;
 	struct child *c = &s->children[CHILD_BROKER];
-	const char **at = ARENA_ARRAY(s->arena, const char *, 44), *folder;
+	const char **at = ARENA_ARRAY(s->arena, const char *, 48), *folder;
 
 	c->name = "atoll-broker";
 	c->args = at;
 	if (program_folder(s->arena, &folder, err) < 0 ||
-	    open_program(arena_format(s->arena, "%s/atoll-broker", folder), &c->program_fd, err) <
+	    open_program(arena_format(s->arena, "%s/atoll-launch", folder), &c->program_fd, err) <
 	            0)
 		return -1;
-	*at++ = c->name;
+	/* atoll-launch starts the broker (launch/launch.h). */
+	*at++ = "atoll-launch";
+	*at++ = config->data_dir;
+	*at++ = arena_format(s->arena, "%s/atoll-agent", folder);
+	*at++ = arena_format(s->arena, "%s/atoll-task", folder);
+	*at++ = arena_format(s->arena, "%s/atoll-image", folder);
+	*at++ = arena_format(s->arena, "%s/atoll-broker", folder);
 	*at++ = "--data";
 	*at++ = config->data_dir;
 	*at++ = "--agent";
 	*at++ = arena_format(s->arena, "%s/atoll-agent", folder);
-	*at++ = "--image";
-	*at++ = arena_format(s->arena, "%s/atoll-image", folder);
-	*at++ = "--task";
-	*at++ = arena_format(s->arena, "%s/atoll-task", folder);
 	*at++ = "--uid";
 	*at++ = arena_format(s->arena, "%u", s->identity.uid);
 	*at++ = "--gid";

@@ -26,38 +26,6 @@ static const struct cgroup_cpu_files cpu_files = {.quota = "cpu.cfs_quota_us",
                                                   .no_quota = "-1",
                                                   .lowest_weight = 2};
 
-/* null zero full random urandom tty ptmx pts. No other device may be opened, even if a mount has
- * its node. */
-static const char *const devices[] = {"c 1:3 rw", "c 1:5 rw", "c 1:7 rw", "c 1:8 rw",
-                                      "c 1:9 rw", "c 5:0 rw", "c 5:2 rw", "c 136:* rw"};
-
-static bool devices_are_limited(int root)
-{
-	AUTO(buf_done) struct buf text = BUF(16384);
-	struct error ignored = {0};
-
-	if (file_read(root, "devices.list", &text, &ignored) < 0)
-		return false;
-	for (unsigned i = 0; i < COUNT_OF(devices); i++)
-		if (!strstr(buf_text(&text), devices[i]))
-			return false;
-	return true;
-}
-
-/* All sandboxes share one group, because the rules are the same. It is set once, because setting it
- * forbids all devices for a moment. */
-static int limit_devices(int root, struct error *err)
-{
-	if (devices_are_limited(root))
-		return 0;
-	if (file_poke(root, "devices.deny", "a", err) < 0)
-		return -1;
-	for (unsigned i = 0; i < COUNT_OF(devices); i++)
-		if (file_poke(root, "devices.allow", devices[i], err) < 0)
-			return -1;
-	return 0;
-}
-
 /* While any group of the host is frozen the kernel enables its checks for that. The first freeze
  * and the last thaw wait until it has rewritten its own code. An empty group that is always frozen
  * avoids both. Nothing depends on it. */
@@ -77,7 +45,7 @@ static uint64_t kept_bytes(void)
 	return bytes < KEPT_BYTES_MAX ? bytes : KEPT_BYTES_MAX;
 }
 
-static int v1_prepare(struct cgroup_host *h, struct error *err)
+static int v1_prepare(struct cgroup_host *h, UNUSED struct error *err)
 {
 	struct error ignored = {0};
 
@@ -88,9 +56,7 @@ static int v1_prepare(struct cgroup_host *h, struct error *err)
 	h->can_freeze = h->roots[CGROUP_FREEZER] >= 0;
 	if (h->can_freeze)
 		keep_one_frozen(h->roots[CGROUP_FREEZER]);
-	if (h->roots[CGROUP_DEVICES] < 0)
-		return 0;
-	return limit_devices(h->roots[CGROUP_DEVICES], err);
+	return 0;
 }
 
 /* Each group costs time when it is made, entered and removed. The group of the disk's controller is

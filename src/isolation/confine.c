@@ -97,11 +97,18 @@ int view_enter(int view, struct error *err)
 /* ---- capabilities ---- */
 
 /* What is not in the bounding set is gone with execve. */
-int confine_capabilities(uint64_t kept, struct error *err)
+int confine_bounding_set(uint64_t kept, struct error *err)
 {
 	for (int i = 0; prctl(PR_CAPBSET_READ, i, 0, 0, 0) >= 0; i++)
 		if (!(kept >> i & 1) && prctl(PR_CAPBSET_DROP, i, 0, 0, 0) < 0)
 			return FAIL_ERRNO(err, "drop capability %d", i);
+	return 0;
+}
+
+int confine_capabilities(uint64_t kept, struct error *err)
+{
+	if (confine_bounding_set(kept, err) < 0)
+		return -1;
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return FAIL_ERRNO(err, "set no_new_privs");
 	return 0;

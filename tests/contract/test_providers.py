@@ -19,7 +19,7 @@ WORDS = {"OK": "passed", "FAILED": "failed", "SKIPPED": "skipped"}
 def outcome():
     built = subprocess.run(["ninja", "-C", atoll.BUILD, TARGET], capture_output=True, text=True)
     assert built.returncode == 0, built.stdout[-2000:]
-    programs = [atoll.BUILD / name for name in ("atoll-broker", "atoll-agent", "atoll-image", "atoll-task")]
+    programs = [atoll.BUILD / name for name in ("atoll-broker", "atoll-agent", "atoll-image", "atoll-task", "atoll-launch")]
     return subprocess.run([atoll.BUILD / TARGET, *programs], capture_output=True, text=True, timeout=180,
                           env={**os.environ, "CMOCKA_MESSAGE_OUTPUT": "stdout"})
 

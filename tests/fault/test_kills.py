@@ -26,11 +26,16 @@ def named_steps(folder, call, files="**/*.c"):
     return sorted(names)
 
 
+def broker_steps():
+    """Those of the broker and of atoll-launch, which works for it."""
+    return [(program, step) for program in ("broker", "launch") for step in named_steps(program, rf'fault_point\("{program}", ')]
+
+
 SNAPSHOTS = "/api/sandbox/snapshots"
 # Those of volumes are in test_volumes.py, of pools in test_pools.py, of backups in test_backups.py,
 # of chains that get shorter in system/test_flatten.py, of deletes that are kept in system/test_undo.py, of rules of the network in test_network_rules.py,
 # of the provider "host" in test_host_provider.py, of probes in test_operator.py.
-BROKER_STEPS = [step for step in named_steps("broker", r'fault_point\("broker", ')
+BROKER_STEPS = [(program, step) for program, step in broker_steps()
                 if not step.startswith(("volume-", "pool-", "backup-", "flatten-", "egress", "host-", "probe-", "starting", "trash-entry", "trash-moved", "trash-back"))]
 # One step comes only with a template that has an entrypoint: it has a test of its own, as those of projects have.
 ENTRYPOINT_STEP = "create-entrypoint"
@@ -124,9 +129,9 @@ def test_the_steps_are_known():
     assert len(API_STEPS) >= 4
 
 
-@pytest.mark.parametrize("step", BROKER_STEPS)
-def test_the_broker_dies_at_a_step(private_server, step):
-    private_server.environment["ATOLL_FAULT"] = f"broker:{step}:kill"
+@pytest.mark.parametrize("program, step", BROKER_STEPS)
+def test_the_broker_dies_at_a_step(private_server, program, step):
+    private_server.environment["ATOLL_FAULT"] = f"{program}:{step}:kill"
     private_server.start()
     api = private_server.api(timeout=20)
     for _ in range(2):
@@ -134,10 +139,10 @@ def test_the_broker_dies_at_a_step(private_server, step):
     clean_after(private_server)
 
 
-@pytest.mark.parametrize("step", [step for step in BROKER_STEPS if step.startswith(("snapshot", "restore"))])
-def test_files_outlive_a_snapshot_that_is_cut_short(private_server, step):
+@pytest.mark.parametrize("program, step", [(program, step) for program, step in BROKER_STEPS if step.startswith(("snapshot", "restore"))])
+def test_files_outlive_a_snapshot_that_is_cut_short(private_server, program, step):
     """Whatever was written before is there afterwards, and nobody stands still for ever."""
-    private_server.environment["ATOLL_FAULT"] = f"broker:{step}:kill"
+    private_server.environment["ATOLL_FAULT"] = f"{program}:{step}:kill"
     private_server.start()
     api = private_server.api(timeout=20)
     made = [api.create(internet=False, persistent=True)["id"] for _ in range(2)]

@@ -50,16 +50,10 @@ def state_of(pid):
     return None
 
 
-def children_of(pid):
-    with contextlib.suppress(OSError):
-        return [int(child) for child in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-    return []
-
-
 def wait_stopped(server):
     """Waits for the one of its processes that has stopped at the step."""
     own = [server.pid_of(role) for role in ("api", "broker")]
-    return atoll.wait_for(lambda: next((pid for pid in own + children_of(own[1]) if state_of(pid) == "T"), None), 20, "the step")
+    return atoll.wait_for(lambda: next((pid for pid in own + atoll.processes_below(own[1]) if state_of(pid) == "T"), None), 20, "the step")
 
 
 def kill_all(server, *others):

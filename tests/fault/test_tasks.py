@@ -24,13 +24,8 @@ def test_the_steps_are_known():
 
 def tasks(server):
     """The processes atoll-task of this server's broker and of its children."""
-    below = {server.pid_of("broker")}
-    for _ in range(3):
-        for pid in list(below):
-            with contextlib.suppress(OSError):
-                below |= {int(child) for child in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()}
     found = []
-    for pid in below:
+    for pid in atoll.processes_below(server.pid_of("broker")):
         with contextlib.suppress(OSError):
             if pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().startswith(b"atoll-task\0"):
                 found.append(pid)

@@ -11,15 +11,15 @@ import sqlite3
 import pytest
 
 import atoll
-from test_kills import named_steps
+from test_kills import broker_steps, named_steps
 
 pytestmark = pytest.mark.needs_root
 PATH = "/api/sandbox/volumes"
 INSTANCES = "/api/sandbox/instances"
 # Those of a sandbox with a volume are the same as without, but for one. A folder of one has a test of its own.
-BROKER_STEPS = [step for step in named_steps("broker", r'fault_point\("broker", ') if step.startswith("volume-") and step != "volume-part"]
+BROKER_STEPS = [(program, step) for program, step in broker_steps() if step.startswith("volume-") and step != "volume-part"]
 API_STEPS = [step for step in named_steps("fleet", r'fault_point\("api", ') if step.startswith("volume-")]
-OTHER_BROKER_STEPS = ["overlay", "plan", "state", "files", "run-folder", "destroy-files"]
+OTHER_BROKER_STEPS = [("broker", step) for step in ("overlay", "plan", "state", "files", "run-folder", "destroy-files")]
 OTHER_API_STEPS = ["create-recorded", "create-made", "start-recorded", "delete-recorded", "delete-destroyed"]
 FAILURES = (atoll.ApiError, OSError, http.client.HTTPException)
 
@@ -114,9 +114,9 @@ def test_the_steps_are_known():
     assert len(API_STEPS) >= 5
 
 
-@pytest.mark.parametrize("step", BROKER_STEPS + OTHER_BROKER_STEPS)
-def test_the_broker_dies_at_a_step(private_server, step):
-    private_server.environment["ATOLL_FAULT"] = f"broker:{step}:kill"
+@pytest.mark.parametrize("program, step", BROKER_STEPS + OTHER_BROKER_STEPS)
+def test_the_broker_dies_at_a_step(private_server, program, step):
+    private_server.environment["ATOLL_FAULT"] = f"{program}:{step}:kill"
     private_server.start()
     for turn in range(2):
         use(private_server, f"volume-{turn}")

@@ -230,7 +230,7 @@ def test_a_local_server_starts_by_itself():
 def test_a_local_server_that_cannot_live_says_why():
     folder = tempfile.mkdtemp(prefix="atoll-local-")
     os.chmod(folder, 0o755)
-    for program in ("atoll", "atolld", "atoll-agent", "atoll-image"):
+    for program in ("atoll", "atolld", "atoll-agent", "atoll-image", "atoll-launch", "atoll-task"):
         shutil.copy(os.path.join(os.path.dirname(atoll.ATOLL), program), folder)
     broker = os.path.join(folder, "atoll-broker")
     with open(broker, "w") as f:

@@ -141,11 +141,10 @@ for i in range(700):
 
 
 def stopped_child(server):
-    for task in pathlib.Path(f"/proc/{server.pid_of('broker')}/task").iterdir():
-        for child in (task / "children").read_text().split():
-            with contextlib.suppress(OSError):
-                if pathlib.Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()[0] == "T":
-                    return int(child)
+    for pid in atoll.processes_below(server.pid_of("broker")):
+        with contextlib.suppress(OSError):
+            if pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T":
+                return pid
     return None
 
 

@@ -4,31 +4,34 @@
 #include <errno.h>
 #include <signal.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/fd.h"
 #include "base/log.h"
+#include "broker/host/launcher.h"
 
-#define NICE_MOST 19
-/* ioprio_set(2) has no header. Class 3 gets the disk when no other process wants it. */
-#define IOPRIO_WHO_PROCESS 1
-#define IOPRIO_IDLE (3 << 13)
+/* Waits for the end. */
+static siginfo_t reap_child(const struct broker_child *child)
+{
+	siginfo_t info = {0};
 
-/* ---- jobs ---- */
+	if (child->is_program)
+		launcher_reap(child->host, child->pidfd, &info);
+	else
+		(void)waitid(P_PIDFD, (id_t)child->pidfd, &info, WEXITED);
+	return info;
+}
 
 static void on_child_end(struct fd_watch *watch)
 {
 	struct broker_child *child = CONTAINER_OF(watch, struct broker_child, watch);
-	siginfo_t info = {0};
-	bool is_reaped = waitid(P_PIDFD, (id_t)child->pidfd, &info, WEXITED) == 0;
-	bool has_exited = is_reaped && info.si_code == CLD_EXITED;
+	siginfo_t info = reap_child(child);
+	bool has_exited = info.si_pid != 0 && info.si_code == CLD_EXITED;
 	bool well = has_exited && info.si_status == 0;
 
 	/* The child could not report this itself: out of memory, or a forbidden system call. */
-	if (is_reaped && !has_exited)
+	if (info.si_pid != 0 && !has_exited)
 		log_error("a child of the broker was killed", NUMBER("pid", child->pid),
 		          NUMBER("signal", info.si_status));
 	watch_stop(child->events, watch);
@@ -37,9 +40,21 @@ static void on_child_end(struct fd_watch *watch)
 	child->on_end(child, well ? 0 : -1);
 }
 
-/* A child that outlived its broker would work against the next broker's sweep. */
-static void become_child(struct events *events, pid_t broker)
+static void kill_and_reap(struct broker_child *child)
 {
+	struct error ignored = {0};
+
+	(void)!pidfd_signal(child->pidfd, SIGKILL, &ignored);
+	(void)reap_child(child);
+	fd_forget(&child->pidfd);
+	child->pid = 0;
+}
+
+/* A child that outlived its broker would work against the next broker's sweep. */
+static void become_child(struct events *events, const struct broker_child *child, int channel_fd,
+                         pid_t broker)
+{
+	struct error err = {0};
 	sigset_t none;
 
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -49,46 +64,59 @@ static void become_child(struct events *events, pid_t broker)
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 	if (events->on_child)
 		events->on_child(events);
+	if (child->host && launcher_use(child->host, channel_fd, &err) < 0)
+		_exit(1);
+}
+
+static int watch_child(struct events *events, struct broker_child *child, struct error *err)
+{
+	child->events = events;
+	child->watch = (struct fd_watch){.fd = -1, .on_ready = on_child_end};
+	if (watch_start(events, &child->watch, child->pidfd, err) == 0)
+		return 0;
+	kill_and_reap(child);
+	return -1;
 }
 
 int child_start(struct events *events, struct broker_child *child, int (*run)(void *context),
                 void *context, struct error *err)
 {
-	pid_t broker = getpid(), pid = fork();
+	pid_t broker = getpid();
+	AUTO_CLOSE int channel_fd = -1;
 
-	if (pid < 0)
-		return FAIL_ERRNO(err, "fork");
-	if (pid == 0) {
-		become_child(events, broker);
+	child->is_program = false;
+	if (child->host && launcher_channel(child->host, &channel_fd, err) < 0)
+		return -1;
+	child->pid = fork();
+	if (child->pid == 0) {
+		become_child(events, child, channel_fd, broker);
 		_exit(run(context) == 0 ? 0 : 1);
 	}
-	child->pid = pid;
-	child->events = events;
-	child->watch = (struct fd_watch){.fd = -1, .on_ready = on_child_end};
-	if (pidfd_open_of(pid, &child->pidfd, err) == 0 &&
-	    watch_start(events, &child->watch, child->pidfd, err) == 0)
-		return 0;
-	fd_forget(&child->pidfd);
-	(void)kill(pid, SIGKILL);
-	(void)waitpid(pid, NULL, 0);
+	if (child->pid > 0 && pidfd_open_of(child->pid, &child->pidfd, err) == 0)
+		return watch_child(events, child, err);
+	if (child->pid < 0)
+		(void)FAIL_ERRNO(err, "fork");
+	else {
+		(void)kill(child->pid, SIGKILL);
+		(void)waitpid(child->pid, NULL, 0);
+	}
+	child->pid = 0;
 	return -1;
 }
 
-void child_give_way(void)
+int child_start_program(struct events *events, struct broker_child *child,
+                        const struct program *program, struct error *err)
 {
-	(void)setpriority(PRIO_PROCESS, 0, NICE_MOST);
-	(void)syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, IOPRIO_IDLE);
+	child->is_program = true;
+	if (program_start(child->host, program, &child->pid, &child->pidfd, err) < 0)
+		return -1;
+	return watch_child(events, child, err);
 }
 
 void child_cancel(struct broker_child *child)
 {
-	struct error ignored = {0};
-
 	if (!child->pid)
 		return;
 	watch_stop(child->events, &child->watch);
-	(void)!pidfd_signal(child->pidfd, SIGKILL, &ignored);
-	(void)waitid(P_PIDFD, (id_t)child->pidfd, &(siginfo_t){0}, WEXITED);
-	fd_forget(&child->pidfd);
-	child->pid = 0;
+	kill_and_reap(child);
 }

@@ -7,10 +7,14 @@
  * Without such quotas these calls do nothing. */
 #pragma once
 
+#include "base/attribute.h"
 #include "broker/host/host.h"
 
 struct project_amount;
 
+/* Whether the filesystem of the folder has such quotas and enforces them. ERROR_UNSUPPORTED: no. */
+MUST_CHECK int disk_folder_probe(const struct host *host, enum host_folder which,
+                                 struct error *err);
 /* Gives an empty folder that was just made a project. */
 MUST_CHECK int disk_folder_begin(const struct host *host, enum host_folder which, const char *name,
                                  struct error *err);

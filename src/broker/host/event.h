@@ -9,8 +9,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/error.h"
+#include "base/attribute.h"
 #include "base/list.h"
+
+struct error;
 
 struct fd_watch {
 	int fd;        /* borrowed; -1: not watched */

@@ -4,11 +4,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/file.h>
-#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -16,9 +14,10 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "broker/host/descriptors.h"
+#include "broker/host/launcher.h"
+#include "broker/host/options.h"
 #include "broker/host/spread.h"
 #include "broker/network/firewall.h"
-#include "isolation/confine.h"
 #include "isolation/isolation.h"
 
 #define LOCK_TRIES 100
@@ -43,6 +42,11 @@ static const struct {
         [FOLDER_RUN_NAMES] = {"run/names", 0750},
         [FOLDER_SNAPSHOTS] = {"snapshots", 0700},
 };
+
+const char *host_folder_path(enum host_folder folder)
+{
+	return folder_rows[folder].path;
+}
 
 void host_group_name(uint32_t slot, char out[GROUP_NAME_SIZE])
 {
@@ -96,8 +100,8 @@ static void spread_folders(const struct host *host)
 
 static int open_folders(struct host *host, struct error *err)
 {
-	if (!realpath(host->options.data, host->data_path))
-		return FAIL_ERRNO(err, "find the data folder '%s'", host->options.data);
+	if (!realpath(host->options->data, host->data_path))
+		return FAIL_ERRNO(err, "find the data folder '%s'", host->options->data);
 	host->folders[FOLDER_DATA] = open(host->data_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (host->folders[FOLDER_DATA] < 0)
 		return FAIL_ERRNO(err, "open the data folder '%s'", host->data_path);
@@ -116,7 +120,8 @@ static int open_folders(struct host *host, struct error *err)
 			            host->data_path);
 		(void)poll(NULL, 0, LOCK_PAUSE_MS);
 	}
-	return 0;
+	return launcher_call(host, LAUNCH_HOLD, NULL,
+	                     &(struct wire_fds){.fds = {host->lock_fd}, .count = 1}, NULL, err);
 }
 
 static int read_boot_id(struct host *host, struct error *err)
@@ -129,38 +134,34 @@ static int read_boot_id(struct host *host, struct error *err)
 	return 0;
 }
 
-static int open_network(struct host *host, struct error *err)
+static int start_nft(const void *context, int in, int out, int *ret_pidfd, struct error *err)
 {
-	struct host_network *n = &host->network;
+	static const char *const words[] = {"-f", "-"};
+	struct program program = {.kind = TASK_NFT, .count = COUNT_OF(words), .words = words};
+	pid_t pid;
 
-	if (network_range_parse(host->options.subnet, &n->subnet, err) < 0 ||
-	    network_allow_parse(n, host->options.allow, err) < 0)
-		return -1;
-	n->gateway = host->options.gateway;
-	n->names_fd = host->folders[FOLDER_RUN_NAMES];
-	network_confine_nft(host->views[VIEW_HOST]);
-	network_prepare_host(n);
-	return 0;
+	program_hand_on(&program, in, STDIN_FILENO);
+	program_hand_on(&program, out, STDOUT_FILENO);
+	program_hand_on(&program, out, STDERR_FILENO);
+	return program_start(context, &program, &pid, ret_pidfd, err);
 }
 
-/* Mounts of the host still arrive in this namespace, mounts made here never leave it, and all of
- * them end with the broker and its children. */
-static int enter_mounts(struct error *err)
+static void reap_nft(const void *context, int pidfd, siginfo_t *ret)
 {
-	if (unshare(CLONE_NEWNS) < 0) {
-		(void)FAIL_ERRNO(err, "make a mount namespace");
-		return FAIL_HINT(err, "start the server as root with CAP_SYS_ADMIN and every other "
-		                      "capability; a container needs --privileged");
-	}
-	if (mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0) {
-		int why = errno;
+	launcher_reap(context, pidfd, ret);
+}
 
-		(void)FAIL_ERRNO(err, "keep the host's mounts apart");
-		if (why == EINVAL)
-			error_hint(err, "'/' is not a mount here, as in a chroot: run Atoll outside"
-			                " of it");
+static int open_network(struct host *host, struct error *err)
+{
+	struct host_network *n = host->network;
+
+	if (network_range_parse(host->options->subnet, &n->subnet, err) < 0 ||
+	    network_allow_parse(n, host->options->allow, err) < 0)
 		return -1;
-	}
+	n->gateway = host->options->gateway;
+	n->names_fd = host->folders[FOLDER_RUN_NAMES];
+	network_run_nft_by(&(const struct network_nft_runner){start_nft, reap_nft, host});
+	network_prepare_host(n);
 	return 0;
 }
 
@@ -170,12 +171,12 @@ static void find_disk(struct host *host)
 {
 	struct error err = {0};
 
-	if (host->options.io_mbps == 0)
+	if (host->options->io_mbps == 0)
 		return;
 	/* Setting no limit for all tells whether this kernel can limit at all. */
 	if (cgroup_io_find(host->folders[FOLDER_DATA], &host->io, &err) == 0 &&
 	    host->cgroups.ops->limit_io(&host->cgroups, ".", &host->io, &err) == 0)
-		host->io.bytes_per_s = (uint64_t)host->options.io_mbps * 1000000;
+		host->io.bytes_per_s = (uint64_t)host->options->io_mbps * 1000000;
 	else
 		log_warning("cannot limit reads and writes, going on without", FAILURE(&err));
 }
@@ -183,6 +184,9 @@ static void find_disk(struct host *host)
 static int open_cgroups(struct host *host, struct error *err)
 {
 	if (cgroup_open("/sys/fs/cgroup", &host->cgroups, err) < 0)
+		return -1;
+	if (host->cgroups.roots[CGROUP_DEVICES] >= 0 &&
+	    launcher_call(host, LAUNCH_DEVICES, NULL, NULL, NULL, err) < 0)
 		return -1;
 	if (!host->cgroups.can_burst)
 		log_warning("this kernel has no CPU burst (Linux 5.14): sandboxes with less than a"
@@ -196,46 +200,29 @@ static int open_program(const char *path, int *ret_fd, struct error *err)
 	return *ret_fd < 0 ? FAIL_ERRNO(err, "open the program '%s'", path) : 0;
 }
 
-static int open_views(struct host *host, struct error *err)
-{
-	AUTO_CLOSE int proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
-
-	if (proc < 0)
-		return FAIL_ERRNO(err, "open '/proc'");
-	if (view_of_folder(host->folders[FOLDER_DATA], host->data_path, &host->views[VIEW_DATA],
-	                   err) < 0 ||
-	    view_of_folder(proc, "/proc", &host->views[VIEW_PROCESSES], err) < 0 ||
-	    view_of_host(&host->views[VIEW_HOST], err) < 0)
-		return FAIL_CONTEXT(err, "make the views of tasks");
-	return 0;
-}
-
 static int open_parts(struct host *host, struct error *err)
 {
-	if (isolation_check_host(err) < 0 || enter_mounts(err) < 0 || open_folders(host, err) < 0)
+	if (isolation_check_host(err) < 0 || launcher_open(host, err) < 0 ||
+	    open_folders(host, err) < 0)
 		return -1;
 	if (read_boot_id(host, err) < 0 || open_cgroups(host, err) < 0)
 		return -1;
 	find_disk(host);
-	host->names_fd = open("/proc/self/ns/uts", O_RDONLY | O_CLOEXEC);
-	if (host->names_fd < 0)
-		return FAIL_ERRNO(err, "open our UTS namespace");
-	if (open_program(host->options.agent, &host->agent_fd, err) < 0 ||
-	    open_program(host->options.task, &host->task_fd, err) < 0 || open_views(host, err) < 0)
+	if (open_program(host->options->agent, &host->agent_fd, err) < 0)
 		return -1;
 	return open_network(host, err);
 }
 
-int host_open(struct host *host, const struct broker_options *options, struct error *err)
+int host_open(struct host *host, const struct broker_options *options, struct host_network *network,
+              struct error *err)
 {
-	*host = (struct host){
-	        .options = *options, .agent_fd = -1, .task_fd = -1, .names_fd = -1, .lock_fd = -1};
+	*host = (struct host){.options = options,
+	                      .network = network,
+	                      .launcher_fd = -1,
+	                      .agent_fd = -1,
+	                      .lock_fd = -1};
 	for (unsigned i = 0; i < FOLDER_COUNT; i++)
 		host->folders[i] = -1;
-	for (unsigned i = 0; i < LAYER_COUNT; i++)
-		host->layers[i] = -1;
-	for (unsigned i = 0; i < VIEW_COUNT; i++)
-		host->views[i] = -1;
 	for (unsigned i = 0; i < CGROUP_CONTROLLER_COUNT; i++)
 		host->cgroups.roots[i] = -1;
 	if (open_parts(host, err) == 0)
@@ -248,15 +235,10 @@ void host_close(struct host *host)
 {
 	for (unsigned i = 0; i < FOLDER_COUNT; i++)
 		fd_forget(&host->folders[i]);
-	for (unsigned i = 0; i < LAYER_COUNT; i++)
-		fd_forget(&host->layers[i]);
-	for (unsigned i = 0; i < VIEW_COUNT; i++)
-		fd_forget(&host->views[i]);
 	cgroup_close(&host->cgroups);
 	fd_forget(&host->agent_fd);
-	fd_forget(&host->task_fd);
-	fd_forget(&host->names_fd);
 	fd_forget(&host->lock_fd);
+	fd_forget(&host->launcher_fd);
 }
 
 static int max_fd(int a, int b)
@@ -266,15 +248,10 @@ static int max_fd(int a, int b)
 
 int host_fd_end(const struct host *host)
 {
-	int last = max_fd(max_fd(host->agent_fd, host->task_fd),
-	                  max_fd(host->names_fd, STDERR_FILENO));
+	int last = max_fd(host->agent_fd, host->launcher_fd);
 
 	for (unsigned i = 0; i < FOLDER_COUNT; i++)
 		last = max_fd(last, host->folders[i]);
-	for (unsigned i = 0; i < LAYER_COUNT; i++)
-		last = max_fd(last, host->layers[i]);
-	for (unsigned i = 0; i < VIEW_COUNT; i++)
-		last = max_fd(last, host->views[i]);
 	for (unsigned i = 0; i < CGROUP_CONTROLLER_COUNT; i++)
 		last = max_fd(last, host->cgroups.roots[i]);
 	return last + 1;

@@ -17,8 +17,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "broker/host/options.h"
+#include "base/attribute.h"
 #include "isolation/cgroups.h"
+
+struct broker_options;
+struct host_network;
 
 enum host_folder {
 	FOLDER_DATA,
@@ -38,49 +41,29 @@ enum host_folder {
 	FOLDER_COUNT,
 };
 
-/* Mounts that are cloned for each sandbox (layers/shared.h); -1: this host has no such mount. They
- * are attached below DATA/run/layers in a mount namespace that only the broker has, because kernels
- * before 6.15 cannot clone a detached mount. */
-enum host_layer {
-	LAYER_DEV,
-	LAYER_SYS,
-	LAYER_ROOT, /* of the template "host" */
-	LAYER_USR,
-	LAYER_SUDO,
-	LAYER_SUDO_LIB,
-	LAYER_COUNT,
-};
-
-/* The view of the file system for programs with less privilege (isolation/confine.h). */
-enum task_view {
-	VIEW_DATA,
-	VIEW_PROCESSES,
-	VIEW_HOST, /* and nothing can be written */
-	VIEW_COUNT,
-	VIEW_ALL = VIEW_COUNT, /* what the broker sees */
-};
-
 struct host {
-	struct broker_options options;
+	const struct broker_options *options;
 	char data_path[4096]; /* resolved */
 	int folders[FOLDER_COUNT];
-	int layers[LAYER_COUNT];
+	uint32_t layers;          /* bits of enum launch_layer: shared mounts that are kept */
 	const char *sudo_lib_dir; /* of LAYER_SUDO_LIB */
-	int views[VIEW_COUNT];    /* -1: none */
-	int agent_fd, task_fd;    /* programs, as they were at the start */
-	int names_fd;             /* the broker's own UTS namespace */
+	int agent_fd;             /* program, as it was at the start */
+	int launcher_fd;          /* channel to atoll-launch (host/launcher.h) */
 	int lock_fd;              /* one broker for each data folder */
 	char boot_id[64];
 	bool can_limit_disk;    /* by images; see volume/image.h */
 	bool has_project_quota; /* see host/disk_folder.h */
 	struct cgroup_host cgroups;
 	struct cgroup_io io; /* of each sandbox */
-	struct host_network network;
+	struct host_network *network;
 };
 
-/* Opens everything but the shared mounts. The error says what this host lacks. */
+/* The folder's path below the data folder. */
+const char *host_folder_path(enum host_folder folder);
+/* Opens everything but the shared mounts, and fills `network`; both structs stay the caller's. The
+ * error says what this host lacks. */
 MUST_CHECK int host_open(struct host *host, const struct broker_options *options,
-                         struct error *err);
+                         struct host_network *network, struct error *err);
 void host_close(struct host *host);
 /* One more than the highest descriptor in `host`; higher ones belong to sandboxes or requests. */
 int host_fd_end(const struct host *host);

@@ -9,9 +9,8 @@
 
 #include <sys/types.h>
 
+#include "base/attribute.h"
 #include "base/buf.h"
-#include "base/error.h"
-#include "base/span.h"
 
 /* Bytes of the file of one process. The kernel allows 100,000 mounts by default, and a tenant can
  * make the path of a mounted folder long. */

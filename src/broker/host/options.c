@@ -7,8 +7,6 @@
 enum option_letter {
 	OPTION_DATA = 1,
 	OPTION_AGENT,
-	OPTION_IMAGE,
-	OPTION_TASK,
 	OPTION_UID,
 	OPTION_GID,
 	OPTION_CELLS,
@@ -30,8 +28,6 @@ enum option_letter {
 static const struct option options[] = {
         {"data", required_argument, NULL, OPTION_DATA},
         {"agent", required_argument, NULL, OPTION_AGENT},
-        {"image", required_argument, NULL, OPTION_IMAGE},
-        {"task", required_argument, NULL, OPTION_TASK},
         {"uid", required_argument, NULL, OPTION_UID},
         {"gid", required_argument, NULL, OPTION_GID},
         {"cells", required_argument, NULL, OPTION_CELLS},
@@ -115,12 +111,6 @@ static int set_option(struct broker_options *o, int letter, const char *value, s
 	case OPTION_AGENT:
 		o->agent = value;
 		return 0;
-	case OPTION_IMAGE:
-		o->image = value;
-		return 0;
-	case OPTION_TASK:
-		o->task = value;
-		return 0;
 	case OPTION_UID:
 		return set_number(value, INT32_MAX, &o->uid, err);
 	case OPTION_GID:
@@ -177,8 +167,8 @@ int broker_options_parse(struct broker_options *ret, int argc, char **argv, stru
 			               : FAIL_CONTEXT(err, "--%s", options[index].name);
 	if (optind < argc)
 		return FAIL(err, ERROR_INVALID, "unknown argument '%s'", argv[optind]);
-	if (!o.data || !o.agent || !o.image || !o.task)
-		return FAIL(err, ERROR_INVALID, "--data, --agent, --image and --task are needed");
+	if (!o.data || !o.agent)
+		return FAIL(err, ERROR_INVALID, "--data and --agent are needed");
 	*ret = o;
 	return 0;
 }

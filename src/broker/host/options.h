@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "base/error.h"
+#include "base/attribute.h"
 #include "broker/network/network.h"
 
 enum disk_quota {
@@ -18,7 +18,7 @@ enum disk_quota {
 };
 
 struct broker_options {
-	const char *data, *agent, *image, *task;
+	const char *data, *agent;
 	uid_t uid;                  /* of atolld */
 	gid_t gid;                  /* of atolld */
 	unsigned cells;             /* prewarmed sandboxes kept ready, of each kind */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* broker/host/task_start.h — starts atoll-task (task/task.h), the program that works on the files
- * of sandboxes for the broker with less privilege.
+/* broker/host/task_start.h — lets atoll-launch start atoll-task (task/task.h), the program that
+ * works on the files of sandboxes with less privilege.
  *
  * A process of its own does each task. It has only the capabilities of its kind, a system-call
  * filter, a mount namespace that shows the data folder or /proc alone (or the host, to read), and
@@ -10,23 +10,11 @@
 
 #include <stdbool.h>
 
+#include "base/attribute.h"
 #include "broker/host/child.h"
 #include "wire/task.h"
 
 struct host;
-
-enum task_kind {
-	TASK_MEASURE,
-	TASK_TRASH,
-	TASK_MERGE,
-	TASK_COPY,
-	TASK_USERS,
-	TASK_IMAGE_MAKE,
-	TASK_IMAGE_GROW,
-	TASK_FILL,
-	TASK_MEMORY,
-	TASK_KIND_COUNT,
-};
 
 #define TASK_WORDS_MAX (TASK_LAYERS_MAX + 1)
 
@@ -51,13 +39,13 @@ MUST_CHECK int task_take_report(struct broker_task *task, struct task_result *re
                                 struct error *err);
 /* Kills the task; on_end is not called. Does nothing when it does not run. */
 void task_cancel(struct broker_task *task);
-/* Waits until the task has ended. Only in children of the broker, and when the broker ends. `ret`
- * may be NULL. */
+/* Waits until the task has ended. Only in children of the broker with a channel of their own, and
+ * when the broker starts or ends. `ret` may be NULL. */
 MUST_CHECK int task_run(const struct host *host, const struct task_command *command,
                         struct task_result *ret, struct error *err);
 
 /* The same in two steps, so that the process is there before something has to be quick. The process
- * ends with its parent at the latest. */
+ * ends with the caller at the latest. */
 struct task_process {
 	int report_fd; /* -1: none */
 };

@@ -10,6 +10,7 @@
 
 #include "broker/host/disk_folder.h"
 #include "broker/layers/stack.h"
+#include "isolation/ids.h"
 
 /* ---- folders ---- */
 

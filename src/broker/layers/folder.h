@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 
+#include "base/attribute.h"
 #include "broker/host/host.h"
 
 struct layer_stack;

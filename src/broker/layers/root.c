@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "broker/layers/root.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -8,139 +9,191 @@
 #include <sys/mount.h>
 #include <unistd.h>
 
-#include "broker/host/host.h"
+#include "base/fd.h"
+#include "broker/host/launcher.h"
 #include "broker/layers/stack.h"
-#include "isolation/layer.h"
 
-/* ---- the root of one sandbox ---- */
+static_assert(LAUNCH_PARTS_MAX >= LAYER_STACK_MAX + 2, "a request has room for all layers");
 
-static int open_lower(const struct host *host, const struct root_options *root, int *ret_fd,
-                      struct error *err)
+enum { FD_IDS, FD_STORED, FD_UPPER }; /* descriptors of the request */
+
+struct root_request {
+	const struct host *host;
+	const struct root_options *root;
+	struct launch_mount mount;
+	struct wire_fds fds;
+};
+
+/* ---- parts ---- */
+
+static struct launch_part *add_part(struct root_request *r, enum launch_map map,
+                                    uint64_t attributes)
 {
-	struct layer_options options = {.attributes = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NODEV,
-	                                .map_fd = root->ids_fd};
-	char path[128];
+	struct launch_part *part = &r->mount.parts[r->mount.count++];
 
-	if (strcmp(root->template_name, "host") == 0) {
-		if (layer_open(host->layers[LAYER_ROOT], "", &options, ret_fd, err) == 0)
-			return 0;
-		return FAIL_HINT(err, "the template 'host' needs Linux 6.3");
-	}
-	(void)snprintf(path, sizeof(path), "%s/rootfs", root->template_name);
-	if (faccessat(host->folders[FOLDER_TEMPLATES], path, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
-		return FAIL(err, ERROR_NOT_FOUND, "template '%s' has no root filesystem",
-		            root->template_name);
-	return layer_open(host->folders[FOLDER_TEMPLATES], path, &options, ret_fd, err);
+	*part = (struct launch_part){
+	        .fd = -1, .map = map, .attributes = attributes | MOUNT_ATTR_NODEV};
+	return part;
 }
 
-static int open_upper(const struct root_options *root, int *ret_fd, struct error *err)
+static int add_template(struct root_request *r, struct error *err)
 {
-	struct layer_options options = {.attributes = MOUNT_ATTR_NODEV, .map_fd = root->stored_fd};
+	const char *name = r->root->template_name;
+	struct launch_part *part = add_part(r, LAUNCH_MAP_IDS, MOUNT_ATTR_RDONLY);
 
-	if (root->upper_name)
-		return layer_open(root->upper_fd, root->upper_name, &options, ret_fd, err);
-	*ret_fd = fcntl(root->upper_fd, F_DUPFD_CLOEXEC, 0);
-	if (*ret_fd < 0)
-		return FAIL_ERRNO(err, "copy a descriptor");
-	return layer_set(*ret_fd, &options, err);
+	if (strcmp(name, "host") == 0) {
+		(void)snprintf(part->path, sizeof(part->path), "%s/root",
+		               host_folder_path(FOLDER_LAYERS));
+		return 0;
+	}
+	(void)snprintf(part->path, sizeof(part->path), "%s/%s/rootfs",
+	               host_folder_path(FOLDER_TEMPLATES), name);
+	return faccessat(r->host->folders[FOLDER_DATA], part->path, F_OK, AT_SYMLINK_NOFOLLOW) < 0
+	               ? FAIL(err, ERROR_NOT_FOUND, "template '%s' has no root filesystem", name)
+	               : 0;
 }
 
 /* A snapshot's files are stored with the same ids as a sandbox's own. */
-static int open_snapshot(const struct host *host, const struct root_options *root, unsigned number,
-                         int *ret_fd, struct error *err)
+static void add_snapshots(struct root_request *r)
 {
-	struct layer_options options = {.attributes = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NODEV,
-	                                .map_fd = root->stored_fd};
-	char path[64];
+	const struct layer_stack *stack = r->root->stack;
 
-	(void)snprintf(path, sizeof(path), "%s/upper", root->stack->ids[number]);
-	return layer_open(host->folders[FOLDER_SNAPSHOTS], path, &options, ret_fd, err);
+	for (unsigned i = 0; stack && i < stack->count; i++) {
+		struct launch_part *part = add_part(r, LAUNCH_MAP_STORED, MOUNT_ATTR_RDONLY);
+
+		(void)snprintf(part->path, sizeof(part->path), "%s/%s/upper",
+		               host_folder_path(FOLDER_SNAPSHOTS), stack->ids[i]);
+	}
 }
 
-static int open_layers(const struct host *host, const struct root_options *root, int *lowers,
-                       struct overlay_options *overlay, struct error *err)
+static void add_upper(struct root_request *r)
 {
-	for (unsigned i = 0; root->stack && i < root->stack->count; i++) {
-		if (open_snapshot(host, root, i, &lowers[overlay->lower_count], err) < 0)
-			return -1;
-		overlay->lower_count++;
+	struct launch_part *part = add_part(r, LAUNCH_MAP_STORED, 0);
+
+	r->mount.has_upper = 1;
+	if (r->root->upper_fd >= 0) {
+		part->fd = FD_UPPER;
+		part->is_mount = 1;
+		r->fds.fds[r->fds.count++] = r->root->upper_fd;
+		return;
 	}
-	if (open_lower(host, root, &lowers[overlay->lower_count], err) < 0)
+	(void)snprintf(part->path, sizeof(part->path), "%s/%s",
+	               host_folder_path(r->root->upper_folder), r->root->upper_name);
+}
+
+/* The upper layer of a sandbox that may be running. A read returns the state of now or of a moment
+ * later; the kernel guarantees that it neither crashes nor hangs. */
+static void add_upper_to_read(struct root_request *r)
+{
+	struct launch_part *part = add_part(r, LAUNCH_MAP_STORED, MOUNT_ATTR_RDONLY);
+
+	(void)snprintf(part->path, sizeof(part->path), "%s/%s/upper",
+	               host_folder_path(r->root->upper_folder), r->root->upper_name);
+}
+
+/* ---- the request ---- */
+
+static void begin_request(struct root_request *r, const struct host *host,
+                          const struct root_options *root)
+{
+	*r = (struct root_request){
+	        .host = host,
+	        .root = root,
+	        .mount = {.maps = {[LAUNCH_MAP_IDS] = FD_IDS, [LAUNCH_MAP_STORED] = FD_STORED},
+	                  .attributes = root->attributes},
+	        .fds = {.fds = {root->ids_fd, root->stored_fd}, .count = 2}};
+}
+
+static int send_request(struct root_request *r, struct root_mounts *ret, struct error *err)
+{
+	struct launcher_result got;
+
+	if (launcher_call(r->host, LAUNCH_MOUNT, &r->mount, &r->fds, &got, err) < 0) {
+		if (err->sys_errno == EINVAL && r->root->template_name &&
+		    strcmp(r->root->template_name, "host") == 0)
+			error_hint(err, "the template 'host' needs Linux 6.3");
 		return -1;
-	overlay->lower_count++;
-	return open_upper(root, &overlay->upper, err);
-}
-
-static void let_go_of_layer(const struct root_options *root, int fd)
-{
-	if (fd >= 0 && root->let_go)
-		root->let_go(root->context, fd);
-	else if (fd >= 0)
-		(void)close(fd);
-}
-
-int host_root_open(const struct host *host, const struct root_options *root, int *ret_fd,
-                   struct error *err)
-{
-	int lowers[LAYER_STACK_MAX + 1];
-	struct overlay_options overlay = {
-	        .lowers = lowers, .upper = -1, .scratch = host->folders[FOLDER_LAYERS]};
-	int status = open_layers(host, root, lowers, &overlay, err);
-
-	if (status == 0)
-		status = layer_overlay(&overlay, ret_fd, err);
-	for (unsigned i = 0; i < overlay.lower_count; i++)
-		let_go_of_layer(root, lowers[i]);
-	let_go_of_layer(root, overlay.upper);
-	return status;
-}
-
-/* ---- layers to read ---- */
-
-/* Opens the upper layer of a sandbox that may be running. A read returns the state of now or of a
- * moment later; the kernel guarantees that it neither crashes nor hangs. */
-static int open_upper_to_read(const struct root_options *root, int *ret_fd, struct error *err)
-{
-	struct layer_options options = {.attributes = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NODEV,
-	                                .map_fd = root->stored_fd};
-	char path[64];
-
-	(void)snprintf(path, sizeof(path), "%s/upper", root->upper_name);
-	return layer_open(root->upper_fd, path, &options, ret_fd, err);
-}
-
-static int open_tree_layers(const struct host *host, const struct root_options *root, int *lowers,
-                            unsigned *count, struct error *err)
-{
-	if (root->upper_name) {
-		if (open_upper_to_read(root, &lowers[*count], err) < 0)
-			return -1;
-		++*count;
 	}
-	for (unsigned i = 0; root->stack && i < root->stack->count; i++, ++*count)
-		if (open_snapshot(host, root, i, &lowers[*count], err) < 0)
-			return -1;
-	if (!root->template_name)
+	if (root_mounts_take(ret, r->mount.layers, got.fds.fds, got.fds.count) == 0)
 		return 0;
-	if (open_lower(host, root, &lowers[*count], err) < 0)
+	wire_fds_close(&got.fds);
+	return FAIL(err, ERROR_SYSTEM, "the answer of atoll-launch is malformed");
+}
+
+int host_root_open(const struct host *host, const struct root_options *root,
+                   struct root_mounts *ret, struct error *err)
+{
+	struct root_request r;
+
+	begin_request(&r, host, root);
+	r.mount.layers = root->layers;
+	add_snapshots(&r);
+	if (add_template(&r, err) < 0)
 		return -1;
-	++*count;
-	return 0;
+	add_upper(&r);
+	return send_request(&r, ret, err);
 }
 
 int host_tree_open(const struct host *host, const struct root_options *root, int *ret_fd,
                    struct error *err)
 {
-	int lowers[LAYER_STACK_MAX + 2];
-	struct overlay_options overlay = {
-	        .lowers = lowers, .upper = -1, .scratch = host->folders[FOLDER_LAYERS]};
-	int status = open_tree_layers(host, root, lowers, &overlay.lower_count, err);
+	struct root_mounts mounts;
+	struct root_request r;
 
-	if (status == 0 && overlay.lower_count == 1)
-		*ret_fd = lowers[--overlay.lower_count];
-	else if (status == 0)
-		status = layer_overlay(&overlay, ret_fd, err);
-	for (unsigned i = 0; i < overlay.lower_count; i++)
-		(void)close(lowers[i]);
-	return status;
+	begin_request(&r, host, root);
+	if (root->upper_name)
+		add_upper_to_read(&r);
+	add_snapshots(&r);
+	if (root->template_name && add_template(&r, err) < 0)
+		return -1;
+	/* A single layer is the mount itself, and no overlay. */
+	r.mount.parts[0].attributes |= root->attributes;
+	if (send_request(&r, &mounts, err) < 0)
+		return -1;
+	*ret_fd = mounts.root;
+	return 0;
+}
+
+/* ---- the answer ---- */
+
+uint32_t host_root_layers(const struct host *host, const char *template_name)
+{
+	uint32_t wanted = 1u << LAYER_DEV | 1u << LAYER_SYS;
+
+	if (strcmp(template_name, "host") == 0)
+		wanted |= 1u << LAYER_USR | 1u << LAYER_SUDO | 1u << LAYER_SUDO_LIB;
+	return wanted & host->layers;
+}
+
+int root_mounts_take(struct root_mounts *m, uint32_t layers, const int *fds, unsigned count)
+{
+	struct root_mounts got = ROOT_MOUNTS_NONE;
+	unsigned at = 0;
+
+	if (count != 1 + (unsigned)__builtin_popcount(layers))
+		return -1;
+	got.root = fds[at++];
+	for (unsigned i = 0; i < LAYER_COUNT; i++)
+		if (layers >> i & 1)
+			got.layers[i] = fds[at++];
+	*m = got;
+	return 0;
+}
+
+unsigned root_mounts_list(const struct root_mounts *m, int *ret_fds)
+{
+	unsigned count = 0;
+
+	ret_fds[count++] = m->root;
+	for (unsigned i = 0; i < LAYER_COUNT; i++)
+		if (m->layers[i] >= 0)
+			ret_fds[count++] = m->layers[i];
+	return count;
+}
+
+void root_mounts_close(struct root_mounts *m)
+{
+	fd_forget(&m->root);
+	for (unsigned i = 0; i < LAYER_COUNT; i++)
+		fd_forget(&m->layers[i]);
 }

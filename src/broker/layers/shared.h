@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* broker/layers/shared.h — the mounts that all sandboxes share (enum host_layer). */
+/* broker/layers/shared.h — the mounts that all sandboxes share (enum launch_layer). */
 #pragma once
 
 #include "base/error.h"

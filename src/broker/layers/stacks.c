@@ -12,8 +12,10 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "broker/host/host.h"
+#include "broker/host/options.h"
+#include "broker/layers/stack.h"
 #include "broker/layers/trash.h"
-#include "wire/broker_trash.h"
+#include "broker/layers/trash_note.h"
 
 struct layer {
 	unsigned uses; /* in layer stacks of users and of kept layers; being kept is one */
@@ -412,7 +414,7 @@ static int adopt_snapshot(struct layer_stacks *c, const char *id, UNUSED struct 
 
 static int sweep_snapshot(struct layer_stacks *c, const char *id, UNUSED struct error *err)
 {
-	const struct trash_note note = {BROKER_TRASH_ORPHAN, c->host->options.orphans_keep_s};
+	const struct trash_note note = {BROKER_TRASH_ORPHAN, c->host->options->orphans_keep_s};
 	struct error problem = {0};
 
 	if (c->is_incomplete || map_find(&c->layers, id) || is_kept_snapshot(c->host, id))

@@ -13,11 +13,12 @@
 
 #include <stdbool.h>
 
+#include "base/attribute.h"
 #include "base/map.h"
-#include "broker/layers/stack.h"
 
 #define MOUNTED_LINK "layers"
 
+struct error;
 struct host;
 
 struct layer_stacks {

@@ -16,8 +16,9 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "broker/host/host.h"
+#include "broker/layers/stack.h"
 #include "broker/layers/stacks.h"
-#include "wire/broker_trash.h"
+#include "broker/layers/trash_note.h"
 
 #define BYTES_LINK "bytes"
 #define ENTRIES_MAX 100000

@@ -15,17 +15,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/error.h"
+#include "base/attribute.h"
 #include "base/id.h"
 #include "wire/broker_trash.h"
 
 struct host;
 struct layer_stacks;
-
-struct trash_note {
-	enum broker_trash_reason reason;
-	uint64_t keep_s; /* 0: delete now */
-};
+struct trash_note;
 
 struct trash_entry {
 	enum broker_trash_kind kind;

@@ -5,18 +5,17 @@
 
 #include <arpa/inet.h>
 #include <fcntl.h>
-#include <linux/capability.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/fd.h"
 #include "broker/network/network.h"
-#include "isolation/confine.h"
+#include "wire/launch.h"
+#include "wire/task.h"
 
 #define RULES_MAX (64 * 1024)
 #define NFT_TIMEOUT_MS 10000
@@ -152,42 +151,19 @@ void network_rules(struct buf *out, const struct host_network *n, uint32_t first
 
 /* ---- nft ---- */
 
-static int nft_view = -1;
+static struct network_nft_runner nft;
 
-void network_confine_nft(int view)
+void network_run_nft_by(const struct network_nft_runner *runner)
 {
-	nft_view = view;
+	nft = *runner;
 }
 
-static int confine_nft(void)
-{
-	struct error ignored = {0};
-
-	if (nft_view >= 0 && view_enter(nft_view, &ignored) < 0)
-		return -1;
-	return confine_capabilities(UINT64_C(1) << CAP_NET_ADMIN, &ignored);
-}
-
-static pid_t start_nft(int in, int out)
-{
-	pid_t pid = fork();
-
-	if (pid != 0)
-		return pid;
-	if (confine_nft() < 0)
-		_exit(126);
-	if (dup2(in, STDIN_FILENO) < 0 || dup2(out, STDOUT_FILENO) < 0 ||
-	    dup2(out, STDERR_FILENO) < 0)
-		_exit(126);
-	(void)execle("/usr/sbin/nft", "nft", "-f", "-", (char *)NULL, (char *[]){NULL});
-	_exit(127);
-}
-
-static int wait_nft(pid_t pid, int out, struct buf *text, struct error *err)
+static int wait_nft(int pidfd, int out, struct buf *text, struct error *err)
 {
 	struct error ignored = {0};
 	int64_t deadline = deadline_after(NFT_TIMEOUT_MS);
-	int status, ready;
+	siginfo_t end;
+	int ready;
 
 	while ((ready = fd_wait(out, POLLIN, deadline, &ignored)) > 0) {
 		char piece[512];
@@ -198,15 +174,14 @@ static int wait_nft(pid_t pid, int out, struct buf *text, struct error *err)
 		buf_add(text, piece, (size_t)got);
 	}
 	if (ready <= 0)
-		(void)kill(pid, SIGKILL);
-	if (waitpid(pid, &status, 0) < 0)
-		return FAIL_ERRNO(err, "wait for nft");
-	if (WIFEXITED(status) && WEXITSTATUS(status) == 127) {
+		(void)!pidfd_signal(pidfd, SIGKILL, &ignored);
+	nft.reap(nft.context, pidfd, &end);
+	if (end.si_code == CLD_EXITED && end.si_status == LAUNCH_NO_PROGRAM) {
 		(void)FAIL(err, ERROR_UNSUPPORTED,
 		           "internet for sandboxes needs the program nft (package nftables)");
 		return FAIL_HINT(err, "install the package nftables");
 	}
-	if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+	if (end.si_code != CLD_EXITED || end.si_status != 0) {
 		struct span said = buf_span(text);
 
 		while (said.size > 0 && said.data[said.size - 1] == '\n')
@@ -222,8 +197,8 @@ static int wait_nft(pid_t pid, int out, struct buf *text, struct error *err)
 
 static int run_nft(struct span script, struct buf *text, struct error *err)
 {
+	AUTO_CLOSE int pidfd = -1;
 	int in[2], out[2], status;
-	pid_t pid;
 
 	if (pipe2(in, O_CLOEXEC) < 0)
 		return FAIL_ERRNO(err, "make a pipe");
@@ -233,10 +208,9 @@ static int run_nft(struct span script, struct buf *text, struct error *err)
 		(void)close(in[1]);
 		return status;
 	}
-	pid = start_nft(in[0], out[1]);
+	status = nft.start(nft.context, in[0], out[1], &pidfd, err);
 	(void)close(in[0]);
 	(void)close(out[1]);
-	status = pid < 0 ? FAIL_ERRNO(err, "fork") : 0;
 	if (status == 0) {
 		struct error ignored = {0};
 
@@ -245,7 +219,7 @@ static int run_nft(struct span script, struct buf *text, struct error *err)
 	}
 	(void)close(in[1]);
 	if (status == 0)
-		status = wait_nft(pid, out[0], text, err);
+		status = wait_nft(pidfd, out[0], text, err);
 	(void)close(out[0]);
 	return status;
 }

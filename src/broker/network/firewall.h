@@ -5,10 +5,11 @@
  * again changes nothing. */
 #pragma once
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/error.h"
+#include "base/attribute.h"
 #include "base/span.h"
 
 struct egress_range;
@@ -29,10 +30,16 @@ void network_claim(struct host_network *n, uint32_t first_slot, uint32_t count);
 /* Removes the table, which belongs to all servers on the host. */
 void network_forget(void);
 
-/* nft runs in this view (isolation/confine.h) from now on. */
-void network_confine_nft(int view);
-/* Runs the program nft with CAP_NET_ADMIN alone: all of the script or nothing. Its output goes to
- * `ret_text` unless that is NULL. */
+/* How the program nft is run: host/host.c does it by atoll-launch, with CAP_NET_ADMIN alone. */
+struct network_nft_runner {
+	int (*start)(const void *context, int in, int out, int *ret_pidfd, struct error *err);
+	/* Waits for the end. */
+	void (*reap)(const void *context, int pidfd, siginfo_t *ret);
+	const void *context;
+};
+void network_run_nft_by(const struct network_nft_runner *runner);
+/* Runs the program nft: all of the script or nothing. Its output goes to `ret_text` unless that is
+ * NULL. */
 MUST_CHECK int network_nft(struct span script, struct buf *ret_text, struct error *err);
 void network_add_address(struct buf *out, uint32_t address);
 void network_add_range(struct buf *out, const struct egress_range *range);

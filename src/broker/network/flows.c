@@ -11,7 +11,8 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "broker/network/netlink.h"
+#include "base/buf.h"
+#include "netlink/netlink.h"
 #include "broker/network/network.h"
 
 #define RECEIVE_MAX 32768

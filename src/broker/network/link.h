@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* broker/network/link.h — a sandbox's network namespace and its link to the host. */
+/* broker/network/link.h — the outer end of a sandbox's link; launch/link.h makes it. */
 #pragma once
 
 #include <stdbool.h>
@@ -7,23 +7,13 @@
 
 #include "base/error.h"
 
-struct host_network;
-
-/* Moves the calling process (the maker of a prewarmed sandbox) into a new network namespace with
- * loopback and, for internet, the link. `n` NULL: blocked. `proc`: from network_options_open; good
- * for several calls. */
-MUST_CHECK int network_enter_new(const struct host_network *n, uint32_t slot, int proc,
-                                 struct error *err);
-MUST_CHECK int network_options_open(int *ret_proc, struct error *err);
-/* The two netlink batches of network_enter_new, for tests: for the host's namespace and for the new
- * one. */
-void network_host_batch(struct buf *out, const struct host_network *n, uint32_t slot,
-                        uint32_t address, int namespace_fd);
-void network_inside_batch(struct buf *out, uint32_t slot, uint32_t address);
 /* Gives the link's outer end the address NETWORK_GATEWAY. */
 MUST_CHECK int network_link_answer(uint32_t slot, struct error *err);
 /* Does nothing when the link is missing. */
 void network_link_remove(uint32_t slot);
+/* The same, and costs little then: the kernel may not have removed the link of the slot's last
+ * sandbox yet. */
+void network_link_clear(uint32_t slot);
 /* Takes the link down, so that no packet passes it. Does nothing when it is missing. */
 void network_link_stop(uint32_t slot);
 /* Whether the sandbox has ever sent anything; `otherwise` when there is no link. */

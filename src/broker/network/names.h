@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/error.h"
+#include "base/attribute.h"
 #include "base/span.h"
 
 struct host_network;

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "wire/launch.h"
+
 #define FIRST_ADDRESS 2 /* .0 is the net, .1 looks like a router */
 
 /* ---- addresses ---- */
@@ -84,5 +86,5 @@ bool network_slot_of(const struct host_network *n, uint32_t address, uint32_t *r
 
 void network_link_name(uint32_t slot, char out[NETWORK_LINK_SIZE])
 {
-	(void)snprintf(out, NETWORK_LINK_SIZE, "atoll%u", slot);
+	(void)snprintf(out, NETWORK_LINK_SIZE, LAUNCH_LINK, slot);
 }

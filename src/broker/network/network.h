@@ -11,8 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/error.h"
-#include "base/span.h"
+#include "base/attribute.h"
 #include "isolation/ids.h"
 #include "sandbox/egress.h"
 

@@ -6,20 +6,16 @@
  * host, and those right behind it do not. */
 #include "broker/prewarm/maker.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <linux/close_range.h>
-#include <linux/sched.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -27,27 +23,20 @@
 #include "base/fault.h"
 #include "base/fd.h"
 #include "broker/host/disk_folder.h"
-#include "broker/layers/root.h"
+#include "broker/host/launcher.h"
+#include "broker/host/options.h"
 #include "broker/network/link.h"
-#include "wire/wire.h"
 
-#define LISTEN_FD 3
-#define SETUP_FD 4
-#define EVENTS_FD 5 /* and the next: in the order of enum cgroup_events */
 #define LISTEN_BACKLOG 256
-/* The weight of nine commands. More would take from the sandbox itself: the kernel gives each
- * processor the part of the sandbox's share that its tasks have of the sandbox's whole weight. */
-#define AGENT_NICE (-10)
+#define AGENT_FDS 6 /* of the answer to LAUNCH_AGENT */
 
 struct making {
 	struct prewarm *prewarm;
 	struct host *host;
 	char name[GROUP_NAME_SIZE];
-	int home_fd; /* the host's network namespace */
-	int proc_fd; /* see network_options_open */
 	int listen_fd, group_fd;
 	int events[CGROUP_EVENTS_COUNT]; /* for the agent, which tells why commands end */
-	int ready[2];                    /* closed by the maker when the maps are written */
+	int go_fd;                       /* the agent starts when a byte is written here */
 	struct wire_fds sent;
 	struct maker_report report;
 };
@@ -93,7 +82,7 @@ static int make_folders(struct making *m, struct error *err)
 static int make_socket(struct making *m, struct error *err)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	const struct broker_options *options = &m->host->options;
+	const struct broker_options *options = m->host->options;
 	AUTO_CLOSE int folder = -1;
 	char path[64];
 
@@ -115,138 +104,59 @@ static int make_socket(struct making *m, struct error *err)
 	return 0;
 }
 
-/* Returns from the network namespace of the sandbox made before. One end of a link is in the host's
- * namespace; and a socket keeps the namespace in which it was made, so the agent's socket would
- * keep its neighbour's alive. */
-static int return_home(const struct making *m, struct error *err)
+/* Only the agent holds the listening socket, so that it ends with the agent, not when the batch is
+ * done. A client that connects to a sandbox that has just died would be accepted and never served.
+ */
+static int make_agent(struct making *m, struct error *err)
 {
-	if (m->home_fd < 0 || setns(m->home_fd, CLONE_NEWNET) < 0)
-		return FAIL_ERRNO(err, "return to the host's network namespace");
-	return 0;
-}
+	struct launch_agent request = {.slot = m->prewarm->slot,
+	                               .has_group = m->group_fd >= 0,
+	                               .has_ipv6 = m->host->network->has_ipv6};
+	struct wire_fds fds = {.fds = {m->listen_fd, m->prewarm->setup_far_fd, m->group_fd},
+	                       .count = 2 + request.has_group};
+	struct launcher_result got;
 
-static int make_network(struct making *m, struct error *err)
-{
-	const struct host_network *n =
-	        m->prewarm->kind == PREWARM_INTERNET ? &m->host->network : NULL;
-
-	return network_enter_new(n, m->prewarm->slot, m->proc_fd, err);
-}
-
-/* ---- the agent-to-be ---- */
-
-static void move_fd(int from, int to)
-{
-	if (dup2(from, to) < 0)
-		_exit(126);
-}
-
-/* Runs between clone and exec, so it makes system calls only. Any failure ends the process; the
- * broker notices the end of the set-up socket. */
-static NORETURN void become_agent(struct making *m)
-{
-	const char *argv[] = {
-	        "atoll-agent", "--listen-fd",      "3", "--setup-fd", "4", "--memory-events-fd",
-	        "5",           "--pids-events-fd", "6", NULL};
-	const char *const envp[] = {"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/"
-	                            "sbin:/bin",
-	                            fault_entry("agent"), NULL};
-	int null, agent, listen_fd, setup_fd, events[CGROUP_EVENTS_COUNT];
-	bool has_events = m->events[0] >= 0 && m->events[1] >= 0;
-	char byte;
-
-	(void)close(m->ready[1]);
-	if (read(m->ready[0], &byte, 1) != 1)
-		_exit(126);
-	if (setgroups(0, NULL) < 0 || setresgid(0, 0, 0) < 0 || setresuid(0, 0, 0) < 0)
-		_exit(126);
-	/* Not by clone: the root of the namespace is the process's cgroup at this moment. */
-	if (unshare(CLONE_NEWCGROUP) < 0)
-		_exit(126);
-	(void)setsid();
-	(void)umask(022);
-	/* Moves the descriptors away from the numbers that are assigned below. */
-	listen_fd = fcntl(m->listen_fd, F_DUPFD_CLOEXEC, 16);
-	setup_fd = fcntl(m->prewarm->setup_far_fd, F_DUPFD_CLOEXEC, 16);
-	for (unsigned i = 0; i < CGROUP_EVENTS_COUNT; i++)
-		events[i] = fcntl(m->events[i], F_DUPFD_CLOEXEC, 16);
-	agent = fcntl(m->host->agent_fd, F_DUPFD_CLOEXEC, 16);
-	null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	for (int i = STDIN_FILENO; i <= STDERR_FILENO; i++)
-		move_fd(null, i);
-	move_fd(listen_fd, LISTEN_FD);
-	move_fd(setup_fd, SETUP_FD);
-	(void)close_range(SETUP_FD + 1, ~0u, CLOSE_RANGE_CLOEXEC);
-	for (unsigned i = 0; has_events && i < CGROUP_EVENTS_COUNT; i++)
-		move_fd(events[i], EVENTS_FD + (int)i);
-	if (!has_events)
-		argv[5] = NULL;
-	(void)syscall(SYS_execveat, agent, "", argv, envp, AT_EMPTY_PATH);
-	_exit(127);
-}
-
-static int clone_agent(struct making *m, struct error *err)
-{
-	struct clone_args args = {
-	        .flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS |
-	                 CLONE_PARENT | CLONE_PIDFD,
-	        .pidfd = (uint64_t)(uintptr_t)&m->sent.fds[0],
-	};
-	long pid;
-
-	if (m->group_fd >= 0) {
-		args.flags |= CLONE_INTO_CGROUP;
-		args.cgroup = (uint64_t)m->group_fd;
+	cgroup_open_events(&m->host->cgroups, m->name, m->events);
+	request.has_events = m->events[0] >= 0 && m->events[1] >= 0;
+	for (unsigned i = 0; request.has_events && i < CGROUP_EVENTS_COUNT; i++)
+		fds.fds[fds.count++] = m->events[i];
+	if (m->prewarm->kind == PREWARM_INTERNET) {
+		if (network_address(m->host->network, request.slot, &request.address, err) < 0)
+			return -1;
+		network_link_clear(request.slot);
 	}
-	pid = syscall(SYS_clone3, &args, sizeof(args));
-	if (pid < 0)
-		return FAIL_ERRNO(err, "clone the agent into new namespaces");
-	if (pid == 0)
-		become_agent(m);
-	m->sent.count = 1;
-	m->report.pid = (pid_t)pid;
-	return 0;
-}
-
-static int open_namespace(struct making *m, const char *kind, struct error *err)
-{
-	char path[64];
-	int fd;
-
-	(void)snprintf(path, sizeof(path), "/proc/%d/ns/%s", m->report.pid, kind);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return FAIL_ERRNO(err, "open the agent's namespace '%s'", kind);
-	m->sent.fds[m->sent.count++] = fd;
-	return 0;
-}
-
-static int open_namespaces(struct making *m, struct error *err)
-{
-	if (open_namespace(m, "user", err) < 0 ||
-	    id_map_open(m->prewarm->slot, &m->sent.fds[m->sent.count], err) < 0)
+	if (launcher_call(m->host, LAUNCH_AGENT, &request, &fds, &got, err) < 0)
 		return -1;
-	m->sent.count++;
-	if (open_namespace(m, "mnt", err) < 0)
-		return -1;
-	return open_namespace(m, "net", err);
+	m->sent = got.fds;
+	assert(m->sent.count == AGENT_FDS);
+	m->go_fd = m->sent.fds[--m->sent.count];
+	m->report.pid = got.answer.pid;
+	m->report.start_time = got.answer.start_time;
+	fd_forget(&m->listen_fd);
+	for (unsigned i = 0; i < CGROUP_EVENTS_COUNT; i++)
+		fd_forget(&m->events[i]);
+	return 0;
 }
 
 /* Made on a guess: that costs nothing here, and a third of a millisecond in a request. */
 static void make_root(struct making *m)
 {
-	const struct root_options options = {.template_name = m->prewarm->root_template,
-	                                     .stack = &m->prewarm->root_stack,
-	                                     .upper_fd = m->host->folders[FOLDER_PREWARMS],
-	                                     .upper_name = m->name,
-	                                     .ids_fd = m->sent.fds[1],
-	                                     .stored_fd = m->sent.fds[2]};
+	const struct root_options options = {
+	        .template_name = m->prewarm->root_template,
+	        .stack = &m->prewarm->root_stack,
+	        .upper_fd = -1,
+	        .upper_folder = FOLDER_PREWARMS,
+	        .upper_name = m->name,
+	        .ids_fd = m->sent.fds[1],
+	        .stored_fd = m->sent.fds[2],
+	        .layers = host_root_layers(m->host, m->prewarm->root_template)};
 	struct error ignored = {0};
+	struct root_mounts mounts;
 
 	/* A sandbox's own disk is made when its size is known. */
 	if (*m->prewarm->root_template && !m->host->can_limit_disk &&
-	    host_root_open(m->host, &options, &m->sent.fds[m->sent.count], &ignored) == 0)
-		m->sent.count++;
+	    host_root_open(m->host, &options, &mounts, &ignored) == 0)
+		m->sent.count += root_mounts_list(&mounts, &m->sent.fds[m->sent.count]);
 }
 
 static int enter_group(struct making *m, struct error *err)
@@ -256,33 +166,9 @@ static int enter_group(struct making *m, struct error *err)
 	return cgroups->ops->enter ? cgroups->ops->enter(cgroups, m->name, m->report.pid, err) : 0;
 }
 
-/* Only the agent holds the listening socket, so that it ends with the agent, not when the batch is
- * done or later agents have executed their program. A client that connects to a sandbox that has
- * just died would be accepted and never served. */
-static int start_agent(struct making *m, struct error *err)
-{
-	if (pipe2(m->ready, O_CLOEXEC) < 0)
-		return FAIL_ERRNO(err, "make a pipe");
-	cgroup_open_events(&m->host->cgroups, m->name, m->events);
-	if (clone_agent(m, err) < 0)
-		return -1;
-	fd_forget(&m->listen_fd);
-	for (unsigned i = 0; i < CGROUP_EVENTS_COUNT; i++)
-		fd_forget(&m->events[i]);
-	return 0;
-}
-
 static int release_agent(struct making *m, struct error *err)
 {
-	/* The agent runs before the rest of its sandbox, within the sandbox's share; its commands
-	 * get the normal priority. Without CAP_SYS_NICE it has the normal priority, too. */
-	(void)setpriority(PRIO_PROCESS, (id_t)m->report.pid, AGENT_NICE);
-	if (id_map_write(m->report.pid, m->prewarm->slot, err) < 0 || open_namespaces(m, err) < 0 ||
-	    process_start_time(m->report.pid, &m->report.start_time, err) < 0)
-		return -1;
-	if (write(m->ready[1], "", 1) != 1)
-		return FAIL_ERRNO(err, "let the agent go");
-	return 0;
+	return write(m->go_fd, "", 1) != 1 ? FAIL_ERRNO(err, "let the agent go") : 0;
 }
 
 /* A failure here is the request's matter, which sets the limits again; the next request may need
@@ -302,8 +188,8 @@ static int compare_fds(const void *a, const void *b)
 	return *(const int *)a - *(const int *)b;
 }
 
-/* Otherwise each new agent would inherit, and close, what the broker holds of all other sandboxes.
- */
+/* Otherwise the maker could be the last to close what the broker holds of other sandboxes, which
+ * takes the kernel time. */
 static void close_other_fds(const struct maker *maker)
 {
 	int own[MAKER_BATCH + 1] = {maker->report_fd}, from = host_fd_end(maker->pool->host);
@@ -325,16 +211,13 @@ static void close_other_fds(const struct maker *maker)
 
 static int begin_agent(struct making *m, struct error *err)
 {
-	if (return_home(m, err) < 0 || make_group(m, err) < 0)
+	if (make_group(m, err) < 0)
 		return -1;
 	fault_point("broker", "cell-group");
 	if (make_folders(m, err) < 0 || make_socket(m, err) < 0)
 		return -1;
 	fault_point("broker", "cell-folders");
-	if (make_network(m, err) < 0)
-		return -1;
-	fault_point("broker", "cell-network");
-	return start_agent(m, err);
+	return make_agent(m, err);
 }
 
 static int finish_agent(struct making *m, struct error *err)
@@ -374,23 +257,17 @@ int maker_run(void *context)
 {
 	struct maker *maker = context;
 	struct making all[MAKER_BATCH];
-	int home, proc = -1, status = 0;
-	struct error err = {0};
+	int status = 0;
 
 	close_other_fds(maker);
-	home = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
 	(void)umask(0);
-	(void)!network_options_open(&proc, &err);
 	for (unsigned i = 0; i < maker->count; i++) {
 		all[i] = (struct making){.prewarm = maker->prewarms[i],
 		                         .host = maker->pool->host,
-		                         .home_fd = home,
-		                         .proc_fd = proc,
-		                         .report.err = err,
 		                         .listen_fd = -1,
 		                         .events = {-1, -1},
 		                         .group_fd = -1,
-		                         .ready = {-1, -1}};
+		                         .go_fd = -1};
 		host_group_name(maker->prewarms[i]->slot, all[i].name);
 	}
 	run_phase(all, maker->count, begin_agent);

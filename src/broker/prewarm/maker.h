@@ -18,7 +18,7 @@ struct maker {
 };
 
 /* The child's report on a prewarmed sandbox, with the descriptors pidfd, ids_fd, stored_fd,
- * mounts_fd, net_fd and, if it could be made, root_fd. */
+ * mounts_fd, net_fd and, if it could be made, root. */
 struct maker_report {
 	struct error err; /* ERROR_NONE: made */
 	pid_t pid;

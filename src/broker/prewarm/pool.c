@@ -6,17 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/log.h"
 #include "broker/host/cleanup_item.h"
-#include "broker/host/host.h"
+#include "broker/host/launcher.h"
+#include "broker/host/options.h"
 #include "broker/host/slots.h"
 #include "broker/prewarm/maker.h"
-#include "wire/wire.h"
 
 #define FAILURES_MAX 3
 #define REST_MS 20
@@ -35,10 +34,11 @@ void prewarm_pool_init(struct prewarm_pool *pool, struct host *host, struct even
 static void kill_prewarm(struct prewarm *prewarm)
 {
 	struct error ignored = {0};
+	siginfo_t info;
 
 	if (prewarm->pidfd >= 0) {
 		(void)!pidfd_signal(prewarm->pidfd, SIGKILL, &ignored);
-		(void)waitid(P_PIDFD, (id_t)prewarm->pidfd, NULL, WEXITED);
+		launcher_reap(prewarm->pool->host, prewarm->pidfd, &info);
 	}
 }
 
@@ -118,7 +118,7 @@ static bool fits_wish(const struct prewarm *prewarm, enum prewarm_wish wish,
                       const struct prewarm_guess *guess)
 {
 	if (wish == WISH_NO_ROOT)
-		return prewarm->root_fd < 0;
+		return prewarm->root.root < 0;
 	return wish == WISH_ANY || prewarm_has_root(prewarm, guess);
 }
 
@@ -154,8 +154,8 @@ struct prewarm *prewarm_pool_take(struct prewarm_pool *pool, enum prewarm_kind k
 static int take_report(struct maker *maker, struct prewarm *prewarm, struct error *err)
 {
 	AUTO(buf_done) struct buf packet = BUF(sizeof(struct maker_report) + 1);
-	int *const places[] = {&prewarm->pidfd,     &prewarm->ids_fd, &prewarm->stored_fd,
-	                       &prewarm->mounts_fd, &prewarm->net_fd, &prewarm->root_fd};
+	int *const places[] = {&prewarm->pidfd, &prewarm->ids_fd, &prewarm->stored_fd,
+	                       &prewarm->mounts_fd, &prewarm->net_fd};
 	struct wire_fds fds = {.count = 0};
 	struct maker_report report;
 
@@ -168,6 +168,11 @@ static int take_report(struct maker *maker, struct prewarm *prewarm, struct erro
 	memcpy(&report, packet.data, sizeof(report));
 	for (unsigned i = 0; i < fds.count && i < COUNT_OF(places); i++)
 		*places[i] = fds.fds[i];
+	if (fds.count > COUNT_OF(places) &&
+	    root_mounts_take(
+	            &prewarm->root, host_root_layers(maker->pool->host, prewarm->root_template),
+	            fds.fds + COUNT_OF(places), fds.count - (unsigned)COUNT_OF(places)) < 0)
+		return FAIL(err, ERROR_SYSTEM, "maker's report is malformed");
 	if (report.err.code != ERROR_NONE) {
 		*err = report.err;
 		return -1;
@@ -182,9 +187,9 @@ static int take_report(struct maker *maker, struct prewarm *prewarm, struct erro
 /* Without rules there is no network, even if the maker began with rules. */
 static int check_network(const struct prewarm_pool *pool, enum prewarm_kind kind, struct error *err)
 {
-	if (kind != PREWARM_INTERNET || pool->host->network.usable)
+	if (kind != PREWARM_INTERNET || pool->host->network->usable)
 		return 0;
-	*err = pool->host->network.problem;
+	*err = pool->host->network->problem;
 	return -1;
 }
 
@@ -245,7 +250,7 @@ static struct prewarm *prewarm_new(struct prewarm_pool *pool, enum prewarm_kind 
 	                            .stored_fd = -1,
 	                            .mounts_fd = -1,
 	                            .net_fd = -1,
-	                            .root_fd = -1,
+	                            .root = ROOT_MOUNTS_NONE,
 	                            .limits = pool->likely_limits,
 	                            .template_changes = pool->template_changes,
 	                            .made_us = (uint64_t)clock_monotonic_ns() / 1000};
@@ -301,6 +306,7 @@ static int start_maker(struct maker *maker, struct error *err)
 	maker->report_fd = pair[1]; /* as the child will see it */
 	report = pair[0];
 	maker->child.on_end = on_maker_end;
+	maker->child.host = maker->pool->host;
 	if (child_start(events, &maker->child, maker_run, maker, err) < 0)
 		return -1;
 	(void)close(maker->report_fd);
@@ -343,12 +349,12 @@ void prewarm_pool_forget_template(struct prewarm_pool *pool, const char *name)
  * and its first command, have the processors. */
 static unsigned wanted_prewarms(const struct prewarm_pool *pool, unsigned kind, bool *later)
 {
-	unsigned full = pool->host->options.cells + pool->wanted_more[kind];
+	unsigned full = pool->host->options->cells + pool->wanted_more[kind];
 	unsigned coming = pool->ready_count[kind] + pool->making_count[kind];
 	unsigned missing = coming < full ? full - coming : 0;
 
 	if (pool->failures[kind] >= FAILURES_MAX || pool->maker_count[kind] >= MAKERS_MAX ||
-	    (kind == PREWARM_INTERNET && !pool->host->network.usable))
+	    (kind == PREWARM_INTERNET && !pool->host->network->usable))
 		return 0;
 	if (missing > 0 && missing <= full / 2 && !pool->rested) {
 		*later = true;

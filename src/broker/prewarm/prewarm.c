@@ -20,7 +20,7 @@ void prewarm_free(struct prewarm *prewarm)
 	fd_forget(&prewarm->stored_fd);
 	fd_forget(&prewarm->mounts_fd);
 	fd_forget(&prewarm->net_fd);
-	fd_forget(&prewarm->root_fd);
+	root_mounts_close(&prewarm->root);
 	free(prewarm);
 }
 

@@ -13,16 +13,15 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "base/error.h"
+#include "base/attribute.h"
 #include "base/list.h"
+#include "broker/layers/root.h"
 #include "broker/layers/stack.h"
-#include "isolation/cgroups.h"
+#include "broker/prewarm/kind.h"
 
 #define PREWARM_TEMPLATE_MAX 64
 
 struct prewarm_pool;
-
-enum prewarm_kind { PREWARM_BLOCKED, PREWARM_INTERNET, PREWARM_KIND_COUNT };
 
 struct prewarm {
 	struct list item;
@@ -34,12 +33,12 @@ struct prewarm {
 	uint64_t start_time;
 	int pidfd;
 	int setup_fd;
-	int setup_far_fd; /* the agent's end, until the maker has it */
-	int ids_fd;       /* the agent's user namespace */
-	int stored_fd;    /* the user namespace that maps stored files */
-	int mounts_fd;    /* the agent's mount namespace; see struct sandbox */
-	int net_fd;       /* the agent's network namespace */
-	int root_fd;      /* the overlay, made on a guess, or -1 */
+	int setup_far_fd;        /* the agent's end, until the maker has it */
+	int ids_fd;              /* the agent's user namespace */
+	int stored_fd;           /* the user namespace that maps stored files */
+	int mounts_fd;           /* the agent's mount namespace; see struct sandbox */
+	int net_fd;              /* the agent's network namespace */
+	struct root_mounts root; /* made on a guess, or none */
 	char root_template[PREWARM_TEMPLATE_MAX]; /* of that overlay */
 	struct layer_stack root_stack;            /* of that overlay */
 	struct cgroup_limits limits;              /* in force already, on the same guess */

@@ -7,12 +7,12 @@
 #include "base/log.h"
 #include "broker/host/cleanup_item.h"
 #include "broker/layers/folder.h"
-#include "broker/layers/root.h"
 #include "broker/prewarm/pool.h"
+#include "isolation/ids.h"
 
 bool prewarm_has_root(const struct prewarm *prewarm, const struct prewarm_guess *guess)
 {
-	return prewarm->root_fd >= 0 &&
+	return prewarm->root.root >= 0 &&
 	       prewarm->template_changes == prewarm->pool->template_changes &&
 	       strcmp(prewarm->root_template, guess->template_name) == 0 &&
 	       layer_stack_equals(&prewarm->root_stack, guess->stack);
@@ -20,8 +20,11 @@ bool prewarm_has_root(const struct prewarm *prewarm, const struct prewarm_guess 
 
 void prewarm_let_go_of_root(struct prewarm *prewarm)
 {
-	if (prewarm->root_fd >= 0)
-		prewarm_pool_let_go(prewarm->pool, TAKE_FD(prewarm->root_fd));
+	if (prewarm->root.root >= 0)
+		prewarm_pool_let_go(prewarm->pool, TAKE_FD(prewarm->root.root));
+	for (unsigned i = 0; i < LAYER_COUNT; i++)
+		if (prewarm->root.layers[i] >= 0)
+			prewarm_pool_let_go(prewarm->pool, TAKE_FD(prewarm->root.layers[i]));
 }
 
 int prewarm_drop_root(struct prewarm *prewarm, struct error *err)
@@ -31,7 +34,7 @@ int prewarm_drop_root(struct prewarm *prewarm, struct error *err)
 	const struct host *host = prewarm->pool->host;
 	char name[GROUP_NAME_SIZE];
 
-	if (prewarm->root_fd < 0)
+	if (prewarm->root.root < 0)
 		return 0;
 	prewarm_let_go_of_root(prewarm);
 	host_group_name(prewarm->slot, name);
@@ -69,18 +72,19 @@ static int make_root(struct prewarm *prewarm, const struct prewarm_guess *guess,
 {
 	struct prewarm_pool *pool = prewarm->pool;
 	char name[GROUP_NAME_SIZE];
-	const struct root_options options = {.template_name = guess->template_name,
-	                                     .stack = guess->stack,
-	                                     .upper_fd = pool->host->folders[FOLDER_PREWARMS],
-	                                     .upper_name = name,
-	                                     .ids_fd = prewarm->ids_fd,
-	                                     .stored_fd = prewarm->stored_fd,
-	                                     .let_go = prewarm_pool_let_go,
-	                                     .context = pool};
+	const struct root_options options = {
+	        .template_name = guess->template_name,
+	        .stack = guess->stack,
+	        .upper_fd = -1,
+	        .upper_folder = FOLDER_PREWARMS,
+	        .upper_name = name,
+	        .ids_fd = prewarm->ids_fd,
+	        .stored_fd = prewarm->stored_fd,
+	        .layers = host_root_layers(pool->host, guess->template_name)};
 
 	host_group_name(prewarm->slot, name);
 	if (prewarm_drop_root(prewarm, err) < 0 ||
-	    host_root_open(pool->host, &options, &prewarm->root_fd, err) < 0)
+	    host_root_open(pool->host, &options, &prewarm->root, err) < 0)
 		return -1;
 	(void)snprintf(prewarm->root_template, sizeof(prewarm->root_template), "%s",
 	               guess->template_name);

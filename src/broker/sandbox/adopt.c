@@ -5,10 +5,13 @@
 
 #include "base/fd.h"
 #include "base/log.h"
+#include "broker/host/host.h"
 #include "broker/host/slots.h"
+#include "broker/layers/stacks.h"
 #include "broker/sandbox/pause.h"
 #include "broker/sandbox/probe.h"
 #include "broker/sandbox/run_state.h"
+#include "broker/sandbox/sandbox.h"
 #include "broker/sandbox/sandboxes.h"
 #include "broker/sandbox/snapshot_mark.h"
 #include "wire/broker_kind.h"

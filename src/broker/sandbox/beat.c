@@ -9,6 +9,9 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include "broker/host/host.h"
+#include "broker/host/options.h"
+#include "broker/sandbox/sandbox.h"
 #include "broker/sandbox/sandboxes.h"
 #include "wire/agent_beat.h"
 
@@ -49,7 +52,7 @@ int sandbox_ask_to_stop(struct sandbox *sandbox, uint64_t grace_ms, struct error
 static void send_beat(const struct sandbox *sandbox)
 {
 	const struct agent_beat beat = {
-	        .bound_ms = (uint64_t)sandbox->sandboxes->host->options.orphan_timeout_s * 1000};
+	        .bound_ms = (uint64_t)sandbox->sandboxes->host->options->orphan_timeout_s * 1000};
 	AUTO_CLOSE int fd = -1;
 	struct error ignored = {0};
 
@@ -59,7 +62,7 @@ static void send_beat(const struct sandbox *sandbox)
 
 static int64_t turn_ms(const struct sandboxes *b)
 {
-	int64_t ms = (int64_t)b->host->options.orphan_timeout_s * 1000 / BEATS_IN_TIMEOUT / TURNS;
+	int64_t ms = (int64_t)b->host->options->orphan_timeout_s * 1000 / BEATS_IN_TIMEOUT / TURNS;
 
 	return ms > TURN_MIN_MS ? ms : TURN_MIN_MS;
 }
@@ -89,7 +92,7 @@ void beats_begin(struct beats *beats, const struct sandboxes *b)
 	while ((sandbox = map_next(&b->by_id, &at, &id)))
 		send_beat(sandbox);
 	*beats = (struct beats){.sandboxes = b, .timer.on_time = on_turn};
-	if (b->host->options.orphan_timeout_s > 0)
+	if (b->host->options->orphan_timeout_s > 0)
 		timer_start(b->events, &beats->timer, turn_ms(b));
 }
 

@@ -1,30 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Turns a prepared sandbox into a named one: all that two creates of one blueprint do not share. */
-#include <errno.h>
-#include <sched.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
+#include <stdio.h>
 
 #include "base/clock.h"
 #include "base/fault.h"
+#include "broker/host/launcher.h"
+#include "broker/prewarm/prewarm.h"
 #include "broker/sandbox/egress.h"
+#include "broker/sandbox/sandbox.h"
 #include "broker/sandbox/sandboxes.h"
 #include "broker/sandbox/setup.h"
 #include "wire/agent.h"
 
-/* The broker sets the host name, because the agent has given up the right to. */
+/* The agent has given up the right to do this. */
 static int set_hostname(const struct sandbox *sandbox, struct error *err)
 {
-	int home = sandbox->sandboxes->host->names_fd, status = 0;
+	const struct wire_fds fds = {.fds = {sandbox->pidfd}, .count = 1};
+	struct launch_hostname request;
 
-	if (setns(sandbox->pidfd, CLONE_NEWUTS) < 0)
-		return FAIL_ERRNO(err, "enter the names of '%s'", sandbox->id);
-	if (sethostname(sandbox->hostname, strlen(sandbox->hostname)) < 0)
-		status = FAIL_ERRNO(err, "set the host name of '%s'", sandbox->id);
-	if (setns(home, CLONE_NEWUTS) < 0)
-		abort(); /* else the host names of later sandboxes would be set in this one */
-	return status;
+	(void)snprintf(request.name, sizeof(request.name), "%s", sandbox->hostname);
+	return launcher_call(sandbox->sandboxes->host, LAUNCH_HOSTNAME, &request, &fds, NULL, err);
 }
 
 static int write_identity(const struct sandbox *sandbox, struct error *err)

@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "broker/layers/stacks.h"
+#include "broker/network/network.h"
 #include "broker/prewarm/pool.h"
 #include "broker/sandbox/limit.h"
 #include "broker/sandbox/pool.h"
@@ -36,8 +38,8 @@ static int check_new(const struct sandboxes *b, const struct broker_create *requ
 	if (restart && b->is_busy(b->context, request->sandbox))
 		return FAIL(err, ERROR_CONFLICT, "a snapshot of '%s' is being taken",
 		            request->sandbox);
-	if (request->network && request->kind == BROKER_NATIVE && !b->host->network.usable) {
-		*err = b->host->network.problem;
+	if (request->network && request->kind == BROKER_NATIVE && !b->host->network->usable) {
+		*err = b->host->network->problem;
 		return -1;
 	}
 	return host_check_room(b->host, !restart, err);

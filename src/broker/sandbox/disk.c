@@ -16,12 +16,19 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "broker/host/disk_folder.h"
+#include "broker/host/launcher.h"
+#include "broker/host/options.h"
+#include "broker/prewarm/prewarm.h"
+#include "broker/sandbox/sandbox.h"
 #include "broker/sandbox/sandboxes.h"
 #include "broker/volume/image.h"
 #include "broker/volume/mount.h"
 #include "broker/volume/volume.h"
 #include "isolation/project_quota.h"
 #include "wire/broker_kind.h"
+
+struct broker_child;
+struct timer;
 
 #define IMAGE "disk.img"
 #define DISK_MIN_BYTES (UINT64_C(16) << 20)
@@ -98,7 +105,7 @@ static int open_disk(const struct sandbox *sandbox, int *ret_fd, struct images_r
 		                 &report->not_grown);
 	else if (image_make(&place, &options, err) < 0)
 		return -1;
-	if (image_mount(folder, IMAGE, false, &root, err) < 0 ||
+	if (image_mount(&place, false, &root, err) < 0 ||
 	    (!sandbox->restart && make_folders(root, err) < 0))
 		return -1;
 	*ret_fd = TAKE_FD(root);
@@ -194,6 +201,7 @@ int sandbox_images_start(struct sandbox *sandbox, struct error *err)
 		return FAIL_ERRNO(err, "make a socket pair");
 	sandbox->images_report_fd = report[1];
 	sandbox->images_child.on_end = on_images_end;
+	sandbox->images_child.host = sandbox->sandboxes->host;
 	if (child_start(sandbox->sandboxes->events, &sandbox->images_child, run_open_images,
 	                sandbox, err) < 0) {
 		(void)close(report[0]);
@@ -208,12 +216,15 @@ int sandbox_images_start(struct sandbox *sandbox, struct error *err)
 
 uint64_t sandbox_disk_used(const struct sandbox *sandbox)
 {
+	AUTO_CLOSE int root = -1;
+	struct error ignored = {0};
 	struct statfs status;
-	char path[64];
 
 	/* Without a disk of its own, counting would mean walking all files. */
-	(void)snprintf(path, sizeof(path), "/proc/%d/root", sandbox->pid);
-	if (sandbox->disk_is_advisory || statfs(path, &status) < 0)
+	if (sandbox->disk_is_advisory ||
+	    launcher_file(sandbox->sandboxes->host, sandbox->pid, LAUNCH_FILE_ROOT, &root,
+	                  &ignored) < 0 ||
+	    fstatfs(root, &status) < 0)
 		return UINT64_MAX;
 	return (status.f_blocks - status.f_bfree) * (uint64_t)status.f_bsize;
 }
@@ -229,7 +240,8 @@ int sandbox_limit_folder(const struct sandbox *sandbox, enum host_folder which, 
                          struct error *err)
 {
 	const struct host *host = sandbox->sandboxes->host;
-	const struct disk_amount limit = disk_limit(sandbox->disk_bytes, host->options.disk_inodes);
+	const struct disk_amount limit =
+	        disk_limit(sandbox->disk_bytes, host->options->disk_inodes);
 	const struct project_amount most = {limit.bytes, limit.inodes};
 
 	if (sandbox->disk_bytes == 0 || sandbox->kind != BROKER_NATIVE)

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/error.h"
+#include "base/attribute.h"
 #include "broker/host/host.h"
 
 struct sandbox;

@@ -10,14 +10,19 @@
 
 #include "base/fault.h"
 #include "base/log.h"
+#include "broker/host/host.h"
 #include "broker/network/egress.h"
 #include "broker/network/link.h"
+#include "broker/sandbox/sandbox.h"
 #include "broker/sandbox/sandboxes.h"
+#include "isolation/ids.h"
 #include "wire/broker_kind.h"
+
+struct broker_child;
 
 static void cut_flows(const struct sandbox *sandbox)
 {
-	network_egress_cut(&sandbox->sandboxes->host->network, sandbox->slot,
+	network_egress_cut(sandbox->sandboxes->host->network, sandbox->slot,
 	                   sandbox->egress ? sandbox->egress : "");
 }
 
@@ -26,7 +31,7 @@ int sandbox_apply_egress(struct sandbox *sandbox, struct error *err)
 	if (!sandbox->egress)
 		return 0;
 	if (fault_failure("broker", "egress", err) < 0 ||
-	    network_egress_set(&sandbox->sandboxes->host->network, sandbox->slot, sandbox->egress,
+	    network_egress_set(sandbox->sandboxes->host->network, sandbox->slot, sandbox->egress,
 	                       err) < 0)
 		return -1;
 	cut_flows(sandbox);
@@ -99,7 +104,7 @@ static void cut_then_reply(struct sandbox *sandbox, const struct pending_reply *
 {
 	struct sandboxes *b = sandbox->sandboxes;
 	struct egress_cut *cut = &sandbox->cut;
-	bool is_ruled = had_rules || network_egress_is_set(&b->host->network, sandbox->slot);
+	bool is_ruled = had_rules || network_egress_is_set(b->host->network, sandbox->slot);
 
 	if (cut->begun == 0 && (!is_ruled || !network_was_used(sandbox->slot, true))) {
 		b->on_done(b->context, reply);
@@ -130,8 +135,8 @@ int sandboxes_set_egress(struct sandboxes *b, const struct pending_reply *reply,
 	}
 	if (sandbox->cut.reply_count == EGRESS_CUT_REPLIES_MAX)
 		return FAIL(err, ERROR_UNAVAILABLE, "the rules of '%s' are being changed", id);
-	had_rules = network_egress_is_set(&b->host->network, sandbox->slot);
-	if (network_egress_set(&b->host->network, sandbox->slot, egress, err) < 0)
+	had_rules = network_egress_is_set(b->host->network, sandbox->slot);
+	if (network_egress_set(b->host->network, sandbox->slot, egress, err) < 0)
 		return -1;
 	/* Kept, so that the guard can set the rules again. */
 	free(sandbox->egress);

@@ -5,9 +5,12 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "broker/host/host.h"
+#include "broker/layers/stacks.h"
+#include "broker/layers/trash.h"
+#include "broker/layers/trash_note.h"
 #include "broker/sandbox/review.h"
 #include "broker/sandbox/sandboxes.h"
-#include "wire/broker_trash.h"
 
 /* The layers below files in the trash stay in use. */
 static int keep_files(struct sandboxes *b, const char *id, const struct trash_note *note,

@@ -17,10 +17,16 @@
 #include "base/fault.h"
 #include "base/fd.h"
 #include "broker/host/cleanup_item.h"
+#include "broker/host/host.h"
+#include "broker/host/options.h"
 #include "broker/host/slots.h"
 #include "broker/sandbox/run_state.h"
+#include "broker/sandbox/sandbox.h"
 #include "broker/sandbox/sandboxes.h"
 #include "broker/sandbox/setup.h"
+
+struct broker_options;
+struct cgroup_host;
 
 #define LISTEN_FD 3
 #define LISTEN_BACKLOG 256
@@ -43,8 +49,7 @@ static int make_files(struct sandbox *sandbox, struct error *err)
 {
 	const struct host *host = sandbox->sandboxes->host;
 
-	if (make_owned(host->folders[FOLDER_HOST_FILES], sandbox->id, &host->options, 0700, err) <
-	    0)
+	if (make_owned(host->folders[FOLDER_HOST_FILES], sandbox->id, host->options, 0700, err) < 0)
 		return -1;
 	if (mkdirat(host->folders[FOLDER_SANDBOXES], sandbox->id, 0700) < 0 && errno != EEXIST)
 		return FAIL_ERRNO(err, "make the folder of '%s'", sandbox->id);
@@ -67,8 +72,8 @@ static int make_socket(struct sandbox *sandbox, int *ret_fd, struct error *err)
 	    listen(fd, LISTEN_BACKLOG) < 0)
 		return FAIL_ERRNO(err, "listen on the agent's socket");
 	(void)snprintf(path, sizeof(path), "%s/agent.sock", sandbox->id);
-	if (fchownat(host->folders[FOLDER_RUN_SANDBOXES], path, host->options.uid,
-	             host->options.gid, 0) < 0 ||
+	if (fchownat(host->folders[FOLDER_RUN_SANDBOXES], path, host->options->uid,
+	             host->options->gid, 0) < 0 ||
 	    fchmodat(host->folders[FOLDER_RUN_SANDBOXES], path, 0600, 0) < 0)
 		return FAIL_ERRNO(err, "give away the agent's socket");
 	*ret_fd = TAKE_FD(fd);
@@ -94,7 +99,7 @@ static int enter_group(struct cgroup_host *cgroups, const char *group)
 static NORETURN void become_agent(struct sandbox *sandbox, int listen_fd)
 {
 	struct host *host = sandbox->sandboxes->host;
-	const struct broker_options *o = &host->options;
+	const struct broker_options *o = host->options;
 	char files[HOST_PATH_MAX], group[GROUP_NAME_SIZE];
 	const char *argv[] = {"atoll-agent", "--listen-fd", "3", "--host-root", files, NULL};
 	const char *envp[] = {"PATH=/usr/local/bin:/usr/bin:/bin", "LANG=C.UTF-8",

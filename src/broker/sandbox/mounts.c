@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "broker/sandbox/mounts.h"
 
-#include <string.h>
-
 #include "base/fd.h"
-#include "broker/layers/root.h"
+#include "broker/layers/stacks.h"
 #include "broker/prewarm/pool.h"
 #include "broker/sandbox/pool.h"
 #include "broker/sandbox/sandboxes.h"
 #include "broker/volume/mount.h"
 #include "broker/volume/volume.h"
-#include "isolation/layer.h"
 
 /* ---- files ---- */
 
@@ -21,60 +18,53 @@ const struct layer_stack *sandbox_stack_of(const struct sandbox *sandbox)
 	                     : layer_stacks_of(sandbox->sandboxes->stacks, sandbox->id);
 }
 
-static int open_root(struct sandbox *sandbox, int *ret_fd, struct error *err)
+/* sudo's parts are made for all sandboxes of the template "host". */
+static void drop_sudo(const struct sandbox *sandbox, struct root_mounts *m)
+{
+	static const unsigned parts[] = {LAYER_SUDO, LAYER_SUDO_LIB};
+
+	for (unsigned i = 0; i < COUNT_OF(parts); i++)
+		if (m->layers[parts[i]] >= 0)
+			prewarm_pool_let_go(sandbox->sandboxes->prewarm_pool,
+			                    TAKE_FD(m->layers[parts[i]]));
+}
+
+static int open_root(struct sandbox *sandbox, struct root_mounts *ret, struct error *err)
 {
 	const struct host *host = sandbox->sandboxes->host;
 	struct prewarm *prewarm = sandbox->prewarm;
 	char name[GROUP_NAME_SIZE];
 	struct root_options options = {.template_name = sandbox->template_name,
 	                               .stack = sandbox_stack_of(sandbox),
-	                               .upper_fd = host->folders[FOLDER_PREWARMS],
+	                               .upper_fd = sandbox->disk_fd,
+	                               .upper_folder = FOLDER_PREWARMS,
 	                               .upper_name = name,
 	                               .ids_fd = prewarm->ids_fd,
 	                               .stored_fd = prewarm->stored_fd,
-	                               .let_go = prewarm_pool_let_go,
-	                               .context = sandbox->sandboxes->prewarm_pool};
+	                               .layers = host_root_layers(host, sandbox->template_name)};
 
 	host_group_name(sandbox->slot, name);
-	if (sandbox->disk_fd >= 0) {
-		options.upper_fd = sandbox->disk_fd;
-		options.upper_name = NULL;
-	} else if (sandbox->restart) {
-		options.upper_fd = host->folders[FOLDER_SANDBOXES];
+	if (sandbox->restart) {
+		options.upper_folder = FOLDER_SANDBOXES;
 		options.upper_name = sandbox->id;
+	} else if (sandbox->disk_fd >= 0) {
+		options.upper_name = NULL;
 	} else if (prewarm_has_root(prewarm,
 	                            &(struct prewarm_guess){sandbox->template_name, options.stack,
 	                                                    &sandbox->limits})) {
-		*ret_fd = TAKE_FD(prewarm->root_fd);
+		*ret = prewarm->root;
+		prewarm->root = ROOT_MOUNTS_NONE;
 		return 0;
 	} else if (prewarm_drop_root(prewarm, err) < 0) {
 		return -1;
 	}
 	prewarm_let_go_of_root(prewarm);
-	return host_root_open(host, &options, ret_fd, err);
-}
-
-/* Clones a mount that all sandboxes share. sudo's parts get the sandbox's ids, so that root inside
- * owns them. */
-static int open_shared(const struct sandbox *sandbox, enum host_layer layer, bool mapped,
-                       int *ret_fd, struct error *err)
-{
-	int source = sandbox->sandboxes->host->layers[layer];
-	struct layer_options options = {.map_fd = mapped ? sandbox->prewarm->ids_fd : -1};
-
-	if (source < 0)
-		return 0;
-	return layer_open(source, "", &options, ret_fd, err);
+	return host_root_open(host, &options, ret, err);
 }
 
 void setup_mounts_close(struct setup_mounts *m)
 {
-	fd_forget(&m->root);
-	fd_forget(&m->dev);
-	fd_forget(&m->sys);
-	fd_forget(&m->usr);
-	fd_forget(&m->sudo);
-	fd_forget(&m->sudo_lib);
+	root_mounts_close(&m->root);
 	for (unsigned i = 0; i < m->volume_count; i++)
 		fd_forget(&m->volumes[i]);
 	review_close(&m->trees);
@@ -107,18 +97,8 @@ int setup_mounts_open(struct sandbox *sandbox, struct setup_mounts *m, struct er
 {
 	if (open_root(sandbox, &m->root, err) < 0)
 		return -1;
-	sandbox_step(sandbox, "overlay");
-	if (open_shared(sandbox, LAYER_DEV, false, &m->dev, err) < 0 ||
-	    open_shared(sandbox, LAYER_SYS, false, &m->sys, err) < 0 ||
-	    open_volumes(sandbox, m, err) < 0 || open_review(sandbox, m, err) < 0)
-		return -1;
-	if (strcmp(sandbox->template_name, "host") != 0)
-		return 0;
-	if (open_shared(sandbox, LAYER_USR, false, &m->usr, err) < 0)
-		return -1;
 	if (!sandbox->privileges)
-		return 0;
-	if (open_shared(sandbox, LAYER_SUDO, true, &m->sudo, err) < 0)
-		return -1;
-	return open_shared(sandbox, LAYER_SUDO_LIB, true, &m->sudo_lib, err);
+		drop_sudo(sandbox, &m->root);
+	sandbox_step(sandbox, "overlay");
+	return open_volumes(sandbox, m, err) < 0 ? -1 : open_review(sandbox, m, err);
 }

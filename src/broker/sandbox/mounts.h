@@ -2,6 +2,8 @@
 /* broker/sandbox/mounts.h — the detached mounts that the plan of a sandbox attaches. */
 #pragma once
 
+#include "base/attribute.h"
+#include "broker/layers/root.h"
 #include "broker/sandbox/review.h"
 #include "sandbox/sandbox.h"
 
@@ -9,13 +11,12 @@ struct layer_stack;
 struct sandbox;
 
 struct setup_mounts {
-	int root, dev, sys, usr, sudo, sudo_lib; /* -1: none */
+	struct root_mounts root;
 	int volumes[SANDBOX_MOUNTS_MAX];
 	unsigned volume_count;
 	struct review_trees trees;
 };
-#define SETUP_MOUNTS_NONE                                                                          \
-	((struct setup_mounts){-1, -1, -1, -1, -1, -1, {0}, 0, {{-1, -1, -1, -1}}})
+#define SETUP_MOUNTS_NONE ((struct setup_mounts){ROOT_MOUNTS_NONE, {0}, 0, {{-1, -1, -1, -1}}})
 
 MUST_CHECK int setup_mounts_open(struct sandbox *sandbox, struct setup_mounts *m,
                                  struct error *err);

@@ -6,7 +6,11 @@
 
 #include "base/fault.h"
 #include "base/log.h"
+#include "broker/host/host.h"
+#include "broker/sandbox/sandbox.h"
 #include "broker/sandbox/sandboxes.h"
+
+struct timer;
 
 #define LOOK_FIRST_US 30
 #define LOOK_LAST_US 10000

@@ -9,6 +9,7 @@
 #include "base/fault.h"
 #include "base/fd.h"
 #include "base/log.h"
+#include "broker/host/options.h"
 #include "broker/prewarm/pool.h"
 #include "broker/sandbox/sandboxes.h"
 #include "wire/agent_warm.h"
@@ -377,7 +378,7 @@ static struct prewarm *take_spare_prewarm(struct prepared_pool *pool)
 	                                    .stack = &pool->blueprint.stack,
 	                                    .limits = &pool->blueprint.limits};
 
-	if (prewarm_pool->ready_count[kind] > prewarm_pool->host->options.cells / 2)
+	if (prewarm_pool->ready_count[kind] > prewarm_pool->host->options->cells / 2)
 		return prewarm_pool_take(prewarm_pool, kind, &guess);
 	return NULL;
 }
@@ -445,7 +446,7 @@ bool pools_refill(struct prepared_pools *p)
 
 void pools_init(struct prepared_pools *p, struct sandboxes *sandboxes)
 {
-	const struct broker_options *options = &sandboxes->host->options;
+	const struct broker_options *options = sandboxes->host->options;
 
 	*p = (struct prepared_pools){.sandboxes = sandboxes,
 	                             .automatic = options->pool_automatic,

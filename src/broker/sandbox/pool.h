@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/span.h"
+#include "base/attribute.h"
 #include "broker/layers/stack.h"
 #include "broker/sandbox/sandbox.h"
 

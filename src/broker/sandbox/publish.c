@@ -7,6 +7,7 @@
 #include "base/fault.h"
 #include "broker/sandbox/mounts.h"
 #include "broker/sandbox/run_state.h"
+#include "broker/sandbox/sandbox.h"
 #include "broker/sandbox/sandboxes.h"
 #include "broker/sandbox/setup.h"
 

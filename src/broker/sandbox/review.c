@@ -8,8 +8,8 @@
 #include "base/fd.h"
 #include "broker/layers/folder.h"
 #include "broker/layers/root.h"
+#include "broker/layers/stacks.h"
 #include "broker/sandbox/sandboxes.h"
-#include "isolation/layer.h"
 #include "wire/agent_files.h"
 #include "wire/broker_sandbox.h"
 
@@ -119,34 +119,29 @@ struct review_opening {
 static int open_tree_at(const struct review_opening *o, unsigned tree, const char *template_name,
                         const struct layer_stack *stack, struct error *err)
 {
-	const struct layer_options options = {.attributes = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NODEV |
-	                                                    MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC,
-	                                      .map_fd = -1};
 	struct root_options root = o->root;
 
+	root.attributes |= MOUNT_ATTR_RDONLY;
 	root.template_name = template_name;
 	root.stack = stack;
 	if (tree == BASE || tree == OVER_BASE)
 		root.upper_name = NULL;
 	if (!root.upper_name && !template_name && stack->count == 0)
 		return 0;
-	if (host_tree_open(o->host, &root, &o->ret->fds[tree], err) < 0)
-		return -1;
-	return layer_set(o->ret->fds[tree], &options, err);
+	return host_tree_open(o->host, &root, &o->ret->fds[tree], err);
 }
 
 static int open_to_write(const struct review_opening *o, struct error *err)
 {
-	const struct layer_options options = {.attributes = MOUNT_ATTR_NODEV | MOUNT_ATTR_NOSUID |
-	                                                    MOUNT_ATTR_NOEXEC,
-	                                      .map_fd = -1};
 	struct root_options root = o->root;
+	struct root_mounts mounts;
 
 	root.template_name = o->review->template_name;
 	root.stack = &o->review->now_stack;
-	if (host_root_open(o->host, &root, &o->ret->fds[NOW], err) < 0)
+	if (host_root_open(o->host, &root, &mounts, err) < 0)
 		return -1;
-	return layer_set(o->ret->fds[NOW], &options, err);
+	o->ret->fds[NOW] = mounts.root;
+	return 0;
 }
 
 int review_open(const struct layer_review *r, const struct sandboxes *b,
@@ -158,10 +153,12 @@ int review_open(const struct layer_review *r, const struct sandboxes *b,
 	const struct review_opening o = {
 	        .review = r,
 	        .host = b->host,
-	        .root = {.upper_fd = b->host->folders[FOLDER_SANDBOXES],
+	        .root = {.upper_fd = -1,
+	                 .upper_folder = FOLDER_SANDBOXES,
 	                 .upper_name = r->is_sandbox ? r->subject : NULL,
 	                 .ids_fd = maps->ids_fd,
-	                 .stored_fd = maps->stored_fd},
+	                 .stored_fd = maps->stored_fd,
+	                 .attributes = MOUNT_ATTR_NODEV | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC},
 	        .ret = ret,
 	};
 	int status;

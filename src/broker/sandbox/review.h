@@ -8,8 +8,7 @@
 
 #include <stdbool.h>
 
-#include "base/error.h"
-#include "base/id.h"
+#include "base/attribute.h"
 #include "broker/layers/stack.h"
 
 #define REVIEW_TEMPLATE_MAX 64

@@ -10,7 +10,11 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "broker/host/host.h"
+#include "broker/host/launcher.h"
+#include "broker/sandbox/sandbox.h"
 #include "broker/sandbox/sandboxes.h"
+#include "isolation/ids.h"
 #include "wire/broker_kind.h"
 
 #define STATE_FORMAT "atoll-box-1"
@@ -78,19 +82,10 @@ int run_state_parse(struct sandbox *sandbox, const char *text, char boot_id[64],
 	return 0;
 }
 
-static int open_namespace(const struct sandbox *sandbox, const char *kind, int *ret_fd,
-                          struct error *err)
-{
-	char path[64];
-
-	(void)snprintf(path, sizeof(path), "/proc/%d/ns/%s", sandbox->pid, kind);
-	*ret_fd = open(path, O_RDONLY | O_CLOEXEC);
-	return *ret_fd < 0 ? FAIL_ERRNO(err, "open '%s'", path) : 0;
-}
-
 /* The pid alone may belong to another process by now; pid and start time identify one process. */
 static int find_process(struct sandbox *sandbox, struct error *err)
 {
+	const struct host *host = sandbox->sandboxes->host;
 	AUTO_CLOSE int pidfd = -1;
 	uint64_t start_time;
 
@@ -102,9 +97,11 @@ static int find_process(struct sandbox *sandbox, struct error *err)
 	sandbox->pidfd = TAKE_FD(pidfd);
 	if (sandbox->kind != BROKER_NATIVE)
 		return 0;
-	if (open_namespace(sandbox, "mnt", &sandbox->mounts_fd, err) < 0)
+	if (launcher_file(host, sandbox->pid, LAUNCH_FILE_MOUNT_NAMESPACE, &sandbox->mounts_fd,
+	                  err) < 0)
 		return -1;
-	return open_namespace(sandbox, "net", &sandbox->net_fd, err);
+	return launcher_file(host, sandbox->pid, LAUNCH_FILE_NETWORK_NAMESPACE, &sandbox->net_fd,
+	                     err);
 }
 
 int run_state_read(struct sandbox *sandbox, int folder, struct error *err)

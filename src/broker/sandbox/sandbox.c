@@ -12,11 +12,15 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "broker/host/cleanup_item.h"
+#include "broker/host/launcher.h"
+#include "broker/layers/stacks.h"
+#include "broker/prewarm/prewarm.h"
 #include "broker/sandbox/egress.h"
 #include "broker/sandbox/pause.h"
 #include "broker/sandbox/pool.h"
 #include "broker/sandbox/review.h"
 #include "broker/sandbox/sandboxes.h"
+#include "isolation/ids.h"
 #include "wire/broker_kind.h"
 
 static void on_process_end(struct fd_watch *watch);
@@ -149,9 +153,21 @@ static void finish_end(struct sandbox *sandbox, uint32_t reason)
 	sandbox_free(sandbox);
 }
 
+/* The agent of BROKER_HOST is the broker's own child. */
+void sandbox_reap(const struct sandbox *sandbox, siginfo_t *ret)
+{
+	*ret = (siginfo_t){0};
+	if (sandbox->kind == BROKER_HOST)
+		(void)waitid(P_PIDFD, (id_t)sandbox->pidfd, ret, WEXITED);
+	else
+		launcher_reap(sandbox->sandboxes->host, sandbox->pidfd, ret);
+}
+
 void sandbox_reap_unnamed(struct sandbox *sandbox)
 {
-	(void)waitid(P_PIDFD, (id_t)sandbox->pidfd, NULL, WEXITED);
+	siginfo_t info;
+
+	sandbox_reap(sandbox, &info);
 	sandbox_hand_to_cleaner(sandbox);
 	sandbox_free(sandbox);
 }
@@ -230,11 +246,11 @@ void sandbox_fail_create(struct sandbox *sandbox, const struct error *err)
 static void on_process_end(struct fd_watch *watch)
 {
 	struct sandbox *sandbox = CONTAINER_OF(watch, struct sandbox, process);
-	siginfo_t info = {0};
+	siginfo_t info;
 	uint32_t reason = SANDBOX_REASON_NONE;
 
 	/* An adopted process is not our child; another process reaps it. */
-	(void)waitid(P_PIDFD, (id_t)sandbox->pidfd, &info, WEXITED);
+	sandbox_reap(sandbox, &info);
 	watch_stop(sandbox->sandboxes->events, watch);
 	if (sandbox->phase == SANDBOX_SETTING_UP || sandbox->phase == SANDBOX_PREPARED) {
 		struct error err = {0};

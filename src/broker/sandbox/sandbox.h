@@ -10,6 +10,7 @@
  * requests may wait for one sandbox, such as a stop and a destroy behind it (`replies`). */
 #pragma once
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -18,7 +19,7 @@
 #include "base/id.h"
 #include "broker/host/child.h"
 #include "broker/host/pending_reply.h"
-#include "broker/layers/trash.h"
+#include "broker/layers/trash_note.h"
 #include "isolation/cgroups.h"
 #include "isolation/identity.h"
 #include "sandbox/sandbox.h"
@@ -126,7 +127,10 @@ void sandbox_begin_set_up(struct sandbox *sandbox, struct prewarm *prewarm, stru
 void sandbox_kill(struct sandbox *sandbox);
 /* The kernel's kills until now will not be reported as the reason of the sandbox's end. */
 void sandbox_note_oom_kills(struct sandbox *sandbox);
-/* Waits for the end, which has begun, of a sandbox without an id. */
+/* Waits for the end, which has begun, of process 1. All zeros when it is not a child of this broker
+ * and its atoll-launch. */
+void sandbox_reap(const struct sandbox *sandbox, siginfo_t *ret);
+/* The same of a sandbox without an id, and frees it. */
 void sandbox_reap_unnamed(struct sandbox *sandbox);
 /* Before the agent runs anything: ends the sandbox, because its create fails. */
 void sandbox_fail_create(struct sandbox *sandbox, const struct error *err);

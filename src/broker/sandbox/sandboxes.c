@@ -5,6 +5,8 @@
 #include "broker/host/cleanup_item.h"
 #include "broker/sandbox/beat.h"
 #include "broker/sandbox/pause.h"
+#include "broker/sandbox/sandbox.h"
+#include "isolation/ids.h"
 
 struct sandbox *sandboxes_find(const struct sandboxes *b, const char *id)
 {

@@ -2,18 +2,20 @@
 /* broker/sandbox/sandboxes.h — the sandboxes of this broker. */
 #pragma once
 
+#include "base/attribute.h"
 #include "base/map.h"
-#include "broker/host/host.h"
-#include "broker/layers/stacks.h"
-#include "broker/prewarm/prewarm.h"
-#include "broker/sandbox/sandbox.h"
+#include "base/list.h"
+#include "broker/prewarm/kind.h"
 
 struct broker_create;
 struct broker_created;
 struct cleanup_item;
+struct error;
+struct pending_reply;
 struct prepared_pools;
 struct prewarm_pool;
 struct slots;
+struct trash_note;
 
 struct sandboxes {
 	struct host *host;

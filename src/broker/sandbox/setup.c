@@ -9,6 +9,8 @@
 #include "base/clock.h"
 #include "base/fault.h"
 #include "base/fd.h"
+#include "broker/host/options.h"
+#include "broker/prewarm/prewarm.h"
 #include "broker/sandbox/disk.h"
 #include "broker/sandbox/egress.h"
 #include "broker/sandbox/mounts.h"
@@ -39,7 +41,7 @@ static int make_plan(const struct sandbox *sandbox, const struct setup_mounts *m
 	        .machine_id = machine_id,
 	        .project_dir = PROJECT_DIR,
 	        .resolv_conf =
-	                sandbox->internet ? sandbox->sandboxes->host->network.resolv_conf : "",
+	                sandbox->internet ? sandbox->sandboxes->host->network->resolv_conf : "",
 	        .memory_bytes = sandbox->limits.memory_bytes,
 	        .disk_bytes = sandbox->disk_bytes,
 	        .pids = sandbox->limits.pids,
@@ -47,12 +49,12 @@ static int make_plan(const struct sandbox *sandbox, const struct setup_mounts *m
 	        .no_privileges = !sandbox->privileges,
 	        .disk_is_advisory = sandbox->disk_is_advisory,
 	        .started_before = sandbox->restart,
-	        .root_fd = number_of_fd(m->root),
-	        .dev_fd = number_of_fd(m->dev),
-	        .sys_fd = number_of_fd(m->sys),
-	        .usr_fd = number_of_fd(m->usr),
-	        .sudo_fd = number_of_fd(m->sudo),
-	        .sudo_lib_fd = number_of_fd(m->sudo_lib),
+	        .root_fd = number_of_fd(m->root.root),
+	        .dev_fd = number_of_fd(m->root.layers[LAYER_DEV]),
+	        .sys_fd = number_of_fd(m->root.layers[LAYER_SYS]),
+	        .usr_fd = number_of_fd(m->root.layers[LAYER_USR]),
+	        .sudo_fd = number_of_fd(m->root.layers[LAYER_SUDO]),
+	        .sudo_lib_fd = number_of_fd(m->root.layers[LAYER_SUDO_LIB]),
 	        .sudo_lib_dir = sandbox->sandboxes->host->sudo_lib_dir,
 	        .volume_count = m->volume_count,
 	};
@@ -89,7 +91,7 @@ static int send_plan(const struct sandbox *sandbox, const struct setup_plan *pla
 	AUTO(buf_done) struct buf frames = BUF(SETUP_PACKET_SIZE + WIRE_PAYLOAD_MAX);
 	struct agent_done done = {.count = plan->count};
 	const struct agent_beat beat = {
-	        .bound_ms = (uint64_t)sandbox->sandboxes->host->options.orphan_timeout_s * 1000};
+	        .bound_ms = (uint64_t)sandbox->sandboxes->host->options->orphan_timeout_s * 1000};
 	struct wire_fds fds = {.count = plan->fd_count};
 
 	for (unsigned i = 0; i < plan->fd_count; i++)

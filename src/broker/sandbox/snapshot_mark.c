@@ -7,6 +7,8 @@
 
 #include "base/fd.h"
 #include "base/log.h"
+#include "broker/host/host.h"
+#include "broker/sandbox/sandbox.h"
 #include "broker/sandbox/sandboxes.h"
 
 /* ---- afterwards ---- */

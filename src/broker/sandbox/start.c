@@ -6,12 +6,14 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/log.h"
+#include "broker/layers/stacks.h"
 #include "broker/prewarm/pool.h"
 #include "broker/sandbox/disk.h"
 #include "broker/sandbox/pool.h"
 #include "broker/sandbox/probe.h"
 #include "broker/sandbox/sandboxes.h"
 #include "broker/sandbox/setup.h"
+#include "isolation/ids.h"
 #include "wire/broker_kind.h"
 #include "wire/broker_sandbox.h"
 
@@ -213,10 +215,11 @@ static void drop_prepared(struct sandbox *sandbox)
 {
 	struct sandboxes *b = sandbox->sandboxes;
 	struct error ignored = {0};
+	siginfo_t info;
 
 	sandbox_kill(sandbox);
 	watch_stop(b->events, &sandbox->process);
-	(void)waitid(P_PIDFD, (id_t)sandbox->pidfd, NULL, WEXITED);
+	sandbox_reap(sandbox, &info);
 	fd_forget(&sandbox->pidfd);
 	(void)!host_trash_files(b->host, sandbox->id, &ignored);
 	(void)!host_trash(b->host, FOLDER_RUN_SANDBOXES, sandbox->id, &ignored);

@@ -4,22 +4,25 @@
  * (layers/stacks.h), so an interrupted one is swept like any layer that no stack names. */
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/close_range.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/fault.h"
 #include "base/fd.h"
 #include "base/log.h"
+#include "broker/host/launcher.h"
 #include "broker/server/images.h"
 #include "broker/server/state.h"
+#include "broker/snapshot/snapshot.h"
 #include "wire/broker.h"
 #include "wire/broker_backup.h"
+#include "wire/task.h"
+#include "wire/wire.h"
+
+struct wire_fds;
 
 /* More than the api process works on at once (fleet/core/work_lane.h), which shares them among
  * projects.
@@ -52,20 +55,7 @@ static void backup_free(struct backup_task *b)
 	free(b);
 }
 
-/* ---- the child ---- */
-
-/* Moves the descriptors to the numbers 3, 4 …; closes all others on exec. */
-static void move_fds(const int *fds, unsigned count)
-{
-	int high[8];
-
-	for (unsigned i = 0; i < count; i++)
-		high[i] = fcntl(fds[i], F_DUPFD_CLOEXEC, 32);
-	for (unsigned i = 0; i < count; i++)
-		if (high[i] < 0 || dup2(high[i], 3 + (int)i) < 0)
-			_exit(126);
-	(void)close_range(3 + count, ~0u, CLOSE_RANGE_CLOEXEC);
-}
+/* ---- atoll-image ---- */
 
 static int make_layer_folder(const struct host *host, const char *id, struct error *err)
 {
@@ -91,53 +81,59 @@ static void list_layers(const struct backup_task *b, char out[LAYERS_TEXT_MAX])
 		                         i > 0 ? " " : "", b->stack.ids[i]);
 }
 
-static int exec_image(void *context)
+/* atoll-launch starts it: layers take every privilege. */
+static int start_image(struct backup_task *b, struct error *err)
 {
 	static const char *const verbs[] = {[BROKER_BACKUP_EXPORT] = "export",
 	                                    [BROKER_BACKUP_LOAD] = "load",
 	                                    [BROKER_BACKUP_VERIFY] = "verify"};
-	struct backup_task *b = context;
 	const struct host *host = &b->broker->host;
-	const int fds[] = {b->fds[0], b->fds[1], b->fds[2], host->folders[FOLDER_SNAPSHOTS],
-	                   host->folders[FOLDER_TEMPLATES]};
 	char layers[LAYERS_TEXT_MAX], owner[16], size_max[32];
-	const char *argv[] = {"atoll-image",
-	                      verbs[b->verb],
-	                      "--progress-fd",
-	                      "3",
-	                      "--document-fd",
-	                      "4",
-	                      "--archive-fd",
-	                      "5",
-	                      "--snapshots-fd",
-	                      "6",
-	                      "--templates-fd",
-	                      "7",
-	                      "--template",
-	                      b->template_name,
-	                      "--layers",
-	                      layers,
-	                      "--owner-first",
-	                      owner,
-	                      "--size-max",
-	                      size_max,
-	                      b->full ? "--full" : NULL,
-	                      NULL};
-	struct error err = {0};
+	const char *words[] = {verbs[b->verb],
+	                       "--progress-fd",
+	                       "3",
+	                       "--document-fd",
+	                       "4",
+	                       "--archive-fd",
+	                       "5",
+	                       "--snapshots-fd",
+	                       "6",
+	                       "--templates-fd",
+	                       "7",
+	                       "--template",
+	                       b->template_name,
+	                       "--layers",
+	                       layers,
+	                       "--owner-first",
+	                       owner,
+	                       "--size-max",
+	                       size_max,
+	                       "--full"};
+	struct program program = {
+	        .kind = TASK_IMAGE, .count = COUNT_OF(words) - (b->full ? 0 : 1), .words = words};
 
-	(void)prctl(PR_SET_PDEATHSIG, SIGTERM);
-	(void)setpgid(0, 0);
-	(void)umask(0);
-	if (b->verb == BROKER_BACKUP_LOAD && make_layer_folder(host, b->snapshot, &err) < 0) {
-		log_error("a snapshot cannot be loaded", FAILURE(&err));
-		return 1;
-	}
-	fault_point("broker", "backup-begun");
 	list_layers(b, layers);
 	(void)snprintf(owner, sizeof(owner), "%u", ID_STORED);
 	(void)snprintf(size_max, sizeof(size_max), "%llu", (unsigned long long)b->size_max);
-	move_fds(fds, COUNT_OF(fds));
-	(void)execv(host->options.image, (char **)(uintptr_t)argv);
+	for (unsigned i = 0; i < FDS_COUNT; i++)
+		program_hand_on(&program, b->fds[i], 3 + i);
+	program_hand_on(&program, host->folders[FOLDER_SNAPSHOTS], 3 + FDS_COUNT);
+	program_hand_on(&program, host->folders[FOLDER_TEMPLATES], 4 + FDS_COUNT);
+	return child_start_program(&b->broker->events, &b->child, &program, err);
+}
+
+static int begin_backup(struct backup_task *b, struct error *err)
+{
+	struct host *host = &b->broker->host;
+	struct error ignored = {0};
+
+	if (b->verb == BROKER_BACKUP_LOAD && make_layer_folder(host, b->snapshot, err) < 0)
+		return -1;
+	fault_point("broker", "backup-begun");
+	if (start_image(b, err) == 0)
+		return 0;
+	if (b->verb == BROKER_BACKUP_LOAD)
+		(void)!host_trash(host, FOLDER_SNAPSHOTS, b->snapshot, &ignored);
 	return -1;
 }
 
@@ -229,15 +225,14 @@ int backup_start(struct broker *broker, const struct pending_reply *reply,
 	                          .size_max = request->size_max,
 	                          .full = request->full,
 	                          .user = id_new(),
-	                          .child = {.on_end = on_image_end}};
+	                          .child = {.on_end = on_image_end, .host = &broker->host}};
 	(void)snprintf(b->snapshot, sizeof(b->snapshot), "%s", request->snapshot);
 	(void)snprintf(b->template_name, sizeof(b->template_name), "%s", request->template_name);
 	for (unsigned i = 0; i < FDS_COUNT; i++)
 		b->fds[i] = fds->fds[i];
 	fds->count = 0;
 	list_append(&broker->backups, &b->item);
-	if (hold_layers(b, err) < 0 ||
-	    child_start(&broker->events, &b->child, exec_image, b, err) < 0) {
+	if (hold_layers(b, err) < 0 || begin_backup(b, err) < 0) {
 		backup_free(b);
 		return -1;
 	}

@@ -8,6 +8,7 @@
 #include "broker/sandbox/probe.h"
 #include "broker/sandbox/review.h"
 #include "broker/volume/mount.h"
+#include "sandbox/egress.h"
 #include "wire/agent.h"
 #include "wire/agent_warm.h"
 #include "wire/broker_kind.h"

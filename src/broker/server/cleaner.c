@@ -57,8 +57,8 @@ void cleaner_clean_slot(struct host *host, uint32_t slot)
 		return;
 	host_group_name(slot, name);
 	remove_group(host, name);
-	if (network_egress_is_set(&host->network, slot) &&
-	    network_egress_clear(&host->network, &slot, 1, &err) < 0)
+	if (network_egress_is_set(host->network, slot) &&
+	    network_egress_clear(host->network, &slot, 1, &err) < 0)
 		log_error("cannot clean a slot", FAILURE(&err));
 	if (host_trash(host, FOLDER_RUN_PREWARMS, name, &err) < 0 ||
 	    host_trash(host, FOLDER_PREWARMS, name, &err) < 0)
@@ -76,9 +76,9 @@ static int clear_rules(struct broker *b)
 	size_t count = 0;
 
 	for (unsigned i = 0; i < c->at_work_count; i++)
-		if (network_egress_is_set(&b->host.network, c->at_work[i].slot))
+		if (network_egress_is_set(b->host.network, c->at_work[i].slot))
 			slots[count++] = c->at_work[i].slot;
-	if (network_egress_clear(&b->host.network, slots, count, &err) == 0)
+	if (network_egress_clear(b->host.network, slots, count, &err) == 0)
 		return 0;
 	log_error("cannot clean slots", FAILURE(&err));
 	return -1;
@@ -93,7 +93,7 @@ static void end_flows(const struct broker *b, const struct cleanup_item *items, 
 	struct error err = {0};
 	size_t count = 0;
 
-	for (unsigned i = 0; i < item_count && b->host.network.usable; i++) {
+	for (unsigned i = 0; i < item_count && b->host.network->usable; i++) {
 		const struct cleanup_item *one = &items[i];
 
 		/* While the namespace exists, a missing link means that there never was one. */
@@ -102,7 +102,7 @@ static void end_flows(const struct broker *b, const struct cleanup_item *items, 
 		network_link_stop(one->slot);
 		slots[count++] = one->slot;
 	}
-	if (network_flows_end(&b->host.network, slots, count, &err) < 0)
+	if (network_flows_end(b->host.network, slots, count, &err) < 0)
 		log_warning("what dead sandboxes have begun may come to others, going on",
 		            FAILURE(&err));
 }
@@ -157,9 +157,9 @@ static void close_item(struct cleanup_item *item)
  * use until the next broker sweeps. */
 static void release_slot(struct broker *b, uint32_t slot, bool is_clean)
 {
-	if (slot == SLOT_NONE || (!is_clean && network_egress_is_set(&b->host.network, slot)))
+	if (slot == SLOT_NONE || (!is_clean && network_egress_is_set(b->host.network, slot)))
 		return;
-	network_egress_note(&b->host.network, slot, false);
+	network_egress_note(b->host.network, slot, false);
 	slots_release(&b->slots, slot);
 }
 
@@ -251,6 +251,7 @@ static void on_clean_time(struct timer *timer)
 	c->keep_count = count_to_keep(b);
 	c->running = true;
 	c->child.on_end = on_cleaner_end;
+	c->child.host = &b->host;
 	if (start_cleaner(b, &err) == 0)
 		return;
 	log_warning("cannot start a cleaner", FAILURE(&err));

@@ -10,11 +10,11 @@
 #include "base/clock.h"
 #include "base/fault.h"
 #include "base/log.h"
+#include "broker/host/options.h"
 #include "broker/sandbox/pause.h"
 #include "broker/server/state.h"
 #include "broker/volume/disk_quota.h"
 #include "wire/broker.h"
-#include "wire/broker_disk.h"
 #include "wire/broker_kind.h"
 
 #define MEASURE_MS 10000
@@ -69,7 +69,7 @@ static struct disk_count *count_of(struct disk_watch *w, const struct sandbox *s
 		return count;
 	count = memory_new(sizeof(*count));
 	memcpy(count->id, sandbox->id, sizeof(count->id));
-	count->limit = disk_limit(sandbox->disk_bytes, b->host.options.disk_inodes);
+	count->limit = disk_limit(sandbox->disk_bytes, b->host.options->disk_inodes);
 	count->allowed = count->limit;
 	/* A sandbox that is younger than one check interval has added nothing that the growth does
 	 * not show. */
@@ -394,7 +394,7 @@ static void schedule_check(struct disk_watch *w, int64_t ms)
 void disk_watch_open(struct broker *b)
 {
 	list_init(&b->disk.timer.item);
-	if (b->host.options.disk_watch)
+	if (b->host.options->disk_watch)
 		check_sandboxes(b);
 }
 

@@ -15,7 +15,7 @@
 #include "broker/network/egress.h"
 #include "broker/network/firewall.h"
 #include "broker/network/link.h"
-#include "broker/network/netlink.h"
+#include "netlink/netlink.h"
 #include "broker/server/state.h"
 
 #define FAMILY_INET 1
@@ -111,7 +111,7 @@ static void add_rules(struct buf *script, const struct host_network *n,
 static int restore_rules(struct broker *b, struct error *err)
 {
 	AUTO(buf_done) struct buf script = BUF((size_t)64 << 20);
-	const struct host_network *n = &b->host.network;
+	const struct host_network *n = b->host.network;
 	const struct sandbox *sandbox;
 	const char *id;
 	size_t at = 0;
@@ -140,7 +140,7 @@ static void remove_links(struct broker *b)
 /* Prewarmed sandboxes have no link then, so only another broker can start again. */
 static void replace_table(struct broker *b)
 {
-	struct host_network *n = &b->host.network;
+	struct host_network *n = b->host.network;
 	struct error err = {0};
 
 	log_warning("the rules for networks are gone from the host's nftables, and are set again");
@@ -210,7 +210,7 @@ void guard_open(struct broker *b)
 	struct error err = {0};
 
 	b->guard.fd = -1;
-	if (b->host.network.usable && watch_nftables(b, &err) < 0)
+	if (b->host.network->usable && watch_nftables(b, &err) < 0)
 		log_warning("nobody looks after the rules for networks", FAILURE(&err));
 }
 
@@ -223,7 +223,7 @@ void guard_begin(struct broker *b)
 /* The rules of every chunk are loaded before a link can be made. */
 void guard_try_again(struct broker *b)
 {
-	struct host_network *n = &b->host.network;
+	struct host_network *n = b->host.network;
 	struct error err = {0};
 
 	if (n->usable && !network_gained_uplink(n))

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/fd.h"
+#include "broker/layers/trash.h"
 #include "broker/sandbox/egress.h"
 #include "broker/sandbox/limit.h"
 #include "broker/sandbox/pause.h"
@@ -19,6 +20,8 @@
 #include "broker/server/state.h"
 #include "broker/server/volume_tasks.h"
 #include "broker/volume/volume.h"
+
+struct trash_entry;
 
 static void send_ok(const struct request_context *c)
 {
@@ -35,7 +38,7 @@ static int run_hello(const struct request_context *c, UNUSED const void *request
 	                                 .protocol = BROKER_PROTOCOL,
 	                                 .can_limit_disk =
 	                                         host->can_limit_disk || host->has_project_quota,
-	                                 .can_network = host->network.usable,
+	                                 .can_network = host->network->usable,
 	                                 .cgroup = host->cgroups.ops->name,
 	                                 .can_pause = host->cgroups.can_freeze};
 
@@ -48,7 +51,7 @@ static int run_hello(const struct request_context *c, UNUSED const void *request
  * none. */
 static void retry_uplink(const struct request_context *c, const struct broker_create *r)
 {
-	const struct host_network *n = &c->broker->host.network;
+	const struct host_network *n = c->broker->host.network;
 
 	if (r->network && n->usable && !n->has_uplink)
 		guard_try_again(c->broker);

@@ -13,9 +13,9 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/log.h"
+#include "broker/host/options.h"
 #include "broker/server/requests.h"
 #include "broker/server/state.h"
-#include "wire/broker.h"
 
 #define CONNECTIONS_MAX 8
 #define SOCKET_NAME "broker.sock"
@@ -122,7 +122,7 @@ static int check_peer(const struct broker *b, int fd, struct error *err)
 
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0)
 		return FAIL_ERRNO(err, "ask for the peer");
-	if (peer.uid != 0 && peer.uid != b->host.options.uid)
+	if (peer.uid != 0 && peer.uid != b->host.options->uid)
 		return FAIL(err, ERROR_FORBIDDEN, "peer has user id %u", peer.uid);
 	return 0;
 }
@@ -179,7 +179,8 @@ static int open_socket(struct broker *b, struct error *err)
 	memcpy(address.sun_path, path, sizeof(path));
 	if (bind(b->server.listen_fd, (struct sockaddr *)&address, sizeof(address)) < 0 ||
 	    fchmodat(folder, SOCKET_NAME ".new", 0600, 0) < 0 ||
-	    fchownat(folder, SOCKET_NAME ".new", b->host.options.uid, b->host.options.gid, 0) < 0 ||
+	    fchownat(folder, SOCKET_NAME ".new", b->host.options->uid, b->host.options->gid, 0) <
+	            0 ||
 	    listen(b->server.listen_fd, CONNECTIONS_MAX) < 0 ||
 	    renameat(folder, SOCKET_NAME ".new", folder, SOCKET_NAME) < 0)
 		return FAIL_ERRNO(err, "listen on 'run/" SOCKET_NAME "'");

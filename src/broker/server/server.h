@@ -4,6 +4,7 @@
 
 #include <stdint.h>
 
+#include "base/attribute.h"
 #include "broker/host/event.h"
 
 struct broker;

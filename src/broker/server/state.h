@@ -3,6 +3,8 @@
 #pragma once
 
 #include "broker/host/slots.h"
+#include "broker/layers/stacks.h"
+#include "broker/network/network.h"
 #include "broker/prewarm/pool.h"
 #include "broker/sandbox/beat.h"
 #include "broker/sandbox/pool.h"
@@ -14,9 +16,11 @@
 #include "broker/server/server.h"
 #include "broker/server/trash_room.h"
 #include "broker/snapshot/flatten.h"
+#include "broker/snapshot/snapshot.h"
 
 struct broker {
 	struct host host;
+	struct host_network network; /* of host */
 	struct events events;
 	struct slots slots;
 	struct prewarm_pool prewarm_pool;
@@ -36,7 +40,8 @@ struct broker {
 	struct measuring measuring;
 	struct disk_watch disk;
 	struct trash_room room;
-	bool is_swept; /* what earlier brokers left has been removed */
+	bool is_swept;            /* what earlier brokers left has been removed */
+	struct fd_watch launcher; /* tells when atoll-launch has ended */
 	struct fd_watch signals;
 	int signal_fd;
 	int lock_fd; /* see broker_lock.h */

@@ -73,7 +73,7 @@ static void note_rules(void *context, uint32_t slot)
 
 	if (!slots_is_ours(&b->slots, slot))
 		return;
-	network_egress_note(&b->host.network, slot, true);
+	network_egress_note(b->host.network, slot, true);
 	if (!slots_is_used(&b->slots, slot))
 		buf_add(&sweep->slots, &slot, sizeof(slot));
 }
@@ -82,7 +82,7 @@ static void note_rules(void *context, uint32_t slot)
 static void sweep_rules(struct broker *b)
 {
 	struct rule_sweep sweep = {b, BUF(SLOTS_MAX * sizeof(uint32_t))};
-	struct host_network *n = &b->host.network;
+	struct host_network *n = b->host.network;
 	struct error err = {0};
 
 	if (n->usable && (network_egress_each(note_rules, &sweep, &err) < 0 ||
@@ -95,7 +95,7 @@ static void sweep_rules(struct broker *b)
 /* Files of slots in use stay until their rules are removed. */
 static void sweep_names(struct broker *b)
 {
-	struct host_network *n = &b->host.network;
+	struct host_network *n = b->host.network;
 	int fd = openat(n->names_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *folder = fd < 0 ? NULL : fdopendir(fd);
 	struct dirent *entry;
@@ -121,11 +121,10 @@ static bool is_left_over(const void *context, const struct flow *flow)
 	const struct broker *b = context;
 	uint32_t slot;
 
-	if (!network_slot_of(&b->host.network, flow->from, &slot) ||
-	    !slots_is_ours(&b->slots, slot))
+	if (!network_slot_of(b->host.network, flow->from, &slot) || !slots_is_ours(&b->slots, slot))
 		return false;
 	return !slots_is_used(&b->slots, slot) ||
-	       (!network_egress_is_set(&b->host.network, slot) && network_flow_is_led(flow));
+	       (!network_egress_is_set(b->host.network, slot) && network_flow_is_led(flow));
 }
 
 /* Deletes flows of sandboxes of earlier brokers. */
@@ -133,7 +132,7 @@ static void sweep_flows(const struct broker *b)
 {
 	struct error err = {0};
 
-	if (b->host.network.usable && network_flows_forget(0, is_left_over, b, &err) < 0)
+	if (b->host.network->usable && network_flows_forget(0, is_left_over, b, &err) < 0)
 		log_warning("what dead sandboxes have begun may come to others, going on",
 		            FAILURE(&err));
 }
@@ -213,15 +212,15 @@ void chunk_on_claim(void *context, uint32_t first_slot)
 {
 	struct broker *b = context;
 
-	network_claim(&b->host.network, first_slot, SLOT_CHUNK);
+	network_claim(b->host.network, first_slot, SLOT_CHUNK);
 	/* Before the sweep it is not known which slots are in use. */
 	if (b->is_swept) {
 		sweep_rules(b);
 		sweep_flows(b);
 	}
-	if (!b->host.network.usable)
-		log_warning("sandboxes can have no internet", FAILURE(&b->host.network.problem));
-	else if (!b->host.network.has_uplink)
+	if (!b->host.network->usable)
+		log_warning("sandboxes can have no internet", FAILURE(&b->host.network->problem));
+	else if (!b->host.network->has_uplink)
 		log_warning("sandboxes reach no internet: this host has no default route; they do "
 		            "as soon as it has");
 }

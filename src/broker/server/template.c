@@ -1,28 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A separate program, atoll-image, makes templates. The broker starts it because it needs root. */
+/* A separate program, atoll-image, makes templates. */
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/close_range.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "broker/host/launcher.h"
+#include "broker/host/options.h"
 #include "broker/server/images.h"
 #include "broker/server/state.h"
+#include "broker/snapshot/snapshot.h"
 #include "wire/broker.h"
 #include "wire/broker_template.h"
+#include "wire/task.h"
+#include "wire/wire.h"
+
+struct wire_fds;
 
 /* More than the api process works on at once: fleet/core/work_lane.h. */
 #define TEMPLATE_TASKS_MAX 80
 #define PROGRESS_FD 3
 #define SOURCE_FD 4
-#define ERROR_FD 5
 #define IMAGE_ERROR_MAX 200
-#define TEMPLATES_PATH_MAX 4200
 
 struct template_task {
 	struct list item;
@@ -46,72 +49,46 @@ static void template_free(struct template_task *t)
 	free(t);
 }
 
-/* Moves atolld's descriptors to fixed numbers and closes all others. */
-static void move_fds(struct template_task *t)
+/* atoll-launch starts it: making the root of a system takes every privilege. */
+static int start_image(struct template_task *t, struct error *err)
 {
-	const struct {
-		int from, to;
-	} rows[] = {{t->progress_fd, PROGRESS_FD},
-	            {t->source_fd, SOURCE_FD},
-	            {t->error_fd[1], STDERR_FILENO},
-	            {t->error_fd[1], STDOUT_FILENO}};
-	int high[COUNT_OF(rows)];
-
-	for (unsigned i = 0; i < COUNT_OF(rows); i++)
-		high[i] = rows[i].from < 0 ? -1 : fcntl(rows[i].from, F_DUPFD_CLOEXEC, 16);
-	for (unsigned i = 0; i < COUNT_OF(rows); i++)
-		if (high[i] >= 0 && dup2(high[i], rows[i].to) < 0)
-			_exit(126);
-	(void)close_range(SOURCE_FD + 1, ~0u, CLOSE_RANGE_CLOEXEC);
-	if (t->source_fd < 0)
-		(void)close(SOURCE_FD);
-	if (t->progress_fd < 0)
-		(void)close(PROGRESS_FD);
-}
-
-static int exec_image(void *context)
-{
-	struct template_task *t = context;
 	static const char *const verbs[] = {[BROKER_TEMPLATE_BUILD] = "build",
 	                                    [BROKER_TEMPLATE_IMPORT] = "import",
 	                                    [BROKER_TEMPLATE_REMOVE] = "remove"};
 	const struct host *host = &t->broker->host;
-	char templates[TEMPLATES_PATH_MAX], size_max[32];
-	const char *argv[24] = {"atoll-image", verbs[t->request.verb], "--templates", templates,
-	                        "--name",      t->request.name};
-	unsigned count = 6;
+	char size_max[32];
+	const char *words[24] = {verbs[t->request.verb], "--name", t->request.name};
+	struct program program = {.kind = TASK_IMAGE, .count = 3, .words = words};
 
-	(void)prctl(PR_SET_PDEATHSIG, SIGTERM);
-	/* Its helpers (tar, mmdebstrap, skopeo) end with its process group. */
-	(void)setpgid(0, 0);
-	(void)snprintf(templates, sizeof(templates), "%s/templates", host->data_path);
 	if (*t->request.recipe) {
-		argv[count++] = "--recipe";
-		argv[count++] = t->request.recipe;
+		words[program.count++] = "--recipe";
+		words[program.count++] = t->request.recipe;
 	}
 	if (*t->request.source) {
-		argv[count++] = "--source";
-		argv[count++] = t->request.source;
+		words[program.count++] = "--source";
+		words[program.count++] = t->request.source;
 	}
 	if (t->source_fd >= 0) {
-		argv[count++] = "--source-fd";
-		argv[count++] = "4";
+		words[program.count++] = "--source-fd";
+		words[program.count++] = "4";
+		program_hand_on(&program, t->source_fd, SOURCE_FD);
 	}
 	if (t->progress_fd >= 0) {
-		argv[count++] = "--progress-fd";
-		argv[count++] = "3";
+		words[program.count++] = "--progress-fd";
+		words[program.count++] = "3";
+		program_hand_on(&program, t->progress_fd, PROGRESS_FD);
 	}
 	if (t->request.size_max > 0) {
 		(void)snprintf(size_max, sizeof(size_max), "%llu",
 		               (unsigned long long)t->request.size_max);
-		argv[count++] = "--size-max";
-		argv[count++] = size_max;
+		words[program.count++] = "--size-max";
+		words[program.count++] = size_max;
 	}
-	if (host->options.registry_private)
-		argv[count++] = "--allow-private";
-	move_fds(t);
-	(void)execv(host->options.image, (char **)(uintptr_t)argv);
-	return -1;
+	if (host->options->registry_private)
+		words[program.count++] = "--allow-private";
+	program_hand_on(&program, t->error_fd[1], STDOUT_FILENO);
+	program_hand_on(&program, t->error_fd[1], STDERR_FILENO);
+	return child_start_program(&t->broker->events, &t->child, &program, err);
 }
 
 /* The last line that the program wrote. */
@@ -223,7 +200,8 @@ int template_start(struct broker *b, const struct pending_reply *reply,
 		template_free(t);
 		return FAIL_ERRNO(err, "make a pipe");
 	}
-	if (child_start(&b->events, &t->child, exec_image, t, err) < 0) {
+	t->child.host = &b->host;
+	if (start_image(t, err) < 0) {
 		template_free(t);
 		return -1;
 	}

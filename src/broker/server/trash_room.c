@@ -3,6 +3,7 @@
 
 #include <sys/statvfs.h>
 
+#include "broker/layers/trash.h"
 #include "broker/server/state.h"
 
 struct trash_lack trash_room_lack(uint64_t free_bytes, uint64_t free_files)

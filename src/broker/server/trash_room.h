@@ -8,7 +8,6 @@
 
 #include <stdint.h>
 
-#include "broker/host/event.h"
 #include "broker/host/host.h"
 #include "broker/server/cleaner.h"
 

@@ -10,11 +10,17 @@
 
 #include "base/clock.h"
 #include "base/fd.h"
+#include "broker/host/launcher.h"
 #include "broker/server/state.h"
+#include "broker/snapshot/snapshot.h"
 #include "broker/volume/attach.h"
 #include "broker/volume/volume.h"
 #include "wire/broker.h"
 #include "wire/broker_volume.h"
+#include "wire/task.h"
+#include "wire/wire.h"
+
+struct wire_fds;
 
 #define VOLUME_TASKS_MAX 8
 
@@ -136,6 +142,7 @@ static int start_child(struct volume_task *v, struct error *err)
 		return FAIL_ERRNO(err, "make a socket pair");
 	v->report_fd = report[1];
 	v->child.on_end = on_child_end;
+	v->child.host = &v->broker->host;
 	if (child_start(&v->broker->events, &v->child, run_verb, v, err) < 0) {
 		(void)close(report[0]);
 		return -1;

@@ -6,7 +6,10 @@
 #include "base/fault.h"
 #include "base/log.h"
 #include "broker/host/host.h"
+#include "broker/layers/stacks.h"
+#include "broker/sandbox/sandbox.h"
 #include "broker/sandbox/sandboxes.h"
+#include "broker/snapshot/snapshot.h"
 
 /* ---- layers that are mounted ---- */
 

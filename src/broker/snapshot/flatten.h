@@ -9,11 +9,9 @@
  * The merged layer is made under a new name. An unfinished one is in no stack, so it is swept. */
 #pragma once
 
-#include "base/id.h"
 #include "base/map.h"
 #include "broker/host/task_start.h"
 #include "broker/layers/stack.h"
-#include "broker/snapshot/snapshot.h"
 
 #define FLATTEN_LONG 10
 

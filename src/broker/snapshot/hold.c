@@ -13,11 +13,15 @@
 #include "base/clock.h"
 #include "base/fault.h"
 #include "broker/host/host.h"
-#include "broker/host/task_start.h"
+#include "broker/host/launcher.h"
 #include "broker/sandbox/sandbox.h"
 #include "broker/sandbox/snapshot_mark.h"
 #include "broker/snapshot/snapshot.h"
 #include "broker/snapshot/task.h"
+#include "wire/task.h"
+#include "wire/wire.h"
+
+struct wire_fds;
 
 #define COPY_MAX_MS 5000
 #define HOLD_MAX_MS 2000
@@ -34,13 +38,13 @@ struct holding {
 	int run_folder, upper;
 };
 
-static int open_namespace(pid_t pid, const char *name, int *ret_fd, struct error *err)
+static int open_ids(const struct host *host, const struct sandbox *sandbox, int *ret_fd,
+                    struct error *err)
 {
-	char path[64];
+	const struct launch_process request = {.pid = sandbox->pid,
+	                                       .file = LAUNCH_FILE_USER_NAMESPACE};
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/ns/%s", pid, name);
-	*ret_fd = open(path, O_RDONLY | O_CLOEXEC);
-	return *ret_fd < 0 ? FAIL_ERRNO(err, "open '%s'", path) : 0;
+	return launcher_open_fd(host, LAUNCH_PROCESS, &request, NULL, ret_fd, err);
 }
 
 static int open_folder(const struct host *host, enum host_folder which, const char *path,
@@ -51,10 +55,13 @@ static int open_folder(const struct host *host, enum host_folder which, const ch
 	return *ret_fd < 0 ? FAIL_ERRNO(err, "open the folder '%s'", path) : 0;
 }
 
-static int open_stored(const struct sandbox *sandbox, int *ret_fd, struct error *err)
+static int open_stored(const struct host *host, const struct sandbox *sandbox, int *ret_fd,
+                       struct error *err)
 {
+	const struct launch_id_map request = {.slot = sandbox->slot};
+
 	if (sandbox->stored_fd < 0)
-		return id_map_open(sandbox->slot, ret_fd, err);
+		return launcher_open_fd(host, LAUNCH_ID_MAP, &request, NULL, ret_fd, err);
 	*ret_fd = sandbox->stored_fd;
 	return 0;
 }
@@ -99,9 +106,8 @@ static int prepare_snapshot(struct holding *h, struct error *err)
 	char path[64];
 
 	(void)snprintf(path, sizeof(path), "%s/upper", task->sandbox_id);
-	if (open_namespace(task->sandbox->pid, "user", &h->maps.ids_fd, err) < 0 ||
-	    open_stored(task->sandbox, &h->maps.stored_fd, err) < 0 ||
-	    open_namespace(getpid(), "mnt", &h->maps.home_fd, err) < 0 ||
+	if (open_ids(h->host, task->sandbox, &h->maps.ids_fd, err) < 0 ||
+	    open_stored(h->host, task->sandbox, &h->maps.stored_fd, err) < 0 ||
 	    open_folder(h->host, FOLDER_SANDBOXES, path, &h->upper, err) < 0 ||
 	    open_folder(h->host, FOLDER_RUN_SANDBOXES, task->sandbox_id, &h->run_folder, err) < 0 ||
 	    begin_look(h, err) < 0)
@@ -228,7 +234,7 @@ int snapshot_take_running(struct snapshot_task *task, struct error *err)
 {
 	struct holding h = {.task = task,
 	                    .host = task->owner->host,
-	                    .maps = {-1, -1, -1},
+	                    .maps = {-1, -1},
 	                    .run_folder = -1,
 	                    .upper = -1};
 

@@ -4,6 +4,8 @@
 
 #include "base/fault.h"
 #include "broker/layers/folder.h"
+#include "broker/layers/stack.h"
+#include "broker/layers/stacks.h"
 #include "broker/sandbox/sandboxes.h"
 #include "broker/snapshot/snapshot.h"
 #include "wire/broker_snapshot.h"

@@ -14,7 +14,9 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "broker/layers/folder.h"
+#include "broker/layers/stacks.h"
 #include "broker/prewarm/pool.h"
+#include "broker/sandbox/sandbox.h"
 #include "broker/sandbox/sandboxes.h"
 #include "broker/sandbox/snapshot_mark.h"
 #include "broker/snapshot/task.h"
@@ -208,6 +210,7 @@ static int start_child(struct snapshot_task *task, struct error *err)
 		return FAIL_ERRNO(err, "make a socket pair");
 	task->report_fd = report[1];
 	task->child.on_end = on_child_end;
+	task->child.host = task->owner->host;
 	if (child_start(task->owner->events, &task->child, snapshot_run_child, task, err) < 0) {
 		(void)close(report[0]);
 		return -1;

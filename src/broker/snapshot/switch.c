@@ -1,33 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Gives a sandbox whose processes are held another root. The kernel does not change the layers of a
- * mounted overlay. So a second overlay with the new layers is mounted over the first. What is
- * mounted below the first (/proc, /dev, /run, /tmp …) is moved over. Then pivot_root(2) swaps them,
- * which moves every process whose root and current folder are "/". A process that uses anything
- * else of the first overlay, such as an open file, would go on using it; users.c looks for that.
- * The snapshot's layer does not depend on that check: the first overlay is made read-only, which
- * the kernel refuses while a file is open for writing. */
-#include <errno.h>
-#include <fcntl.h>
-#include <sched.h>
+ * mounted overlay. So a second overlay with the new layers takes the place of the first, and with
+ * it every process whose root and current folder are "/" (launch/switch.c). A process that uses
+ * anything else of the first overlay, such as an open file, would go on using it; users.c looks for
+ * that. The snapshot's layer does not depend on that check: the first overlay is made read-only,
+ * which the kernel refuses while a file is open for writing. */
 #include <stdio.h>
 #include <string.h>
-#include <sys/mount.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/fault.h"
 #include "base/fd.h"
 #include "base/log.h"
-#include "broker/host/host.h"
+#include "broker/host/launcher.h"
 #include "broker/host/mountinfo.h"
 #include "broker/layers/root.h"
 #include "broker/sandbox/sandbox.h"
 #include "broker/sandbox/snapshot_mark.h"
 #include "broker/snapshot/snapshot.h"
 #include "broker/snapshot/task.h"
+#include "wire/task.h"
+#include "wire/wire.h"
 
-#define SUBMOUNTS_MAX 64
-#define SUBMOUNT_PATH_MAX 256
+struct wire_fds;
 
 struct switching {
 	struct snapshot_task *task;
@@ -35,20 +30,19 @@ struct switching {
 	const struct host *host;
 	int run_folder, root_fd;
 	uint64_t root_mount;
-	unsigned count, moved;
-	char paths[SUBMOUNTS_MAX][SUBMOUNT_PATH_MAX]; /* of what is mounted on the first root */
+	struct launch_replace mounts; /* what is mounted on the first root */
 };
 
 /* ---- what is mounted ---- */
 
 static int add_mount(struct switching *s, struct span path, struct error *err)
 {
-	if (s->count == SUBMOUNTS_MAX || path.size >= SUBMOUNT_PATH_MAX || path.size < 2 ||
-	    memchr(path.data, '\\', path.size))
+	if (s->mounts.count == LAUNCH_SUBMOUNTS_MAX || path.size >= LAUNCH_SUBMOUNT_MAX ||
+	    path.size < 2 || memchr(path.data, '\\', path.size))
 		return FAIL(err, ERROR_CONFLICT, "a mount at '%.*s' cannot be moved",
 		            (int)path.size, path.data);
-	memcpy(s->paths[s->count], path.data, path.size);
-	s->paths[s->count++][path.size] = '\0';
+	memcpy(s->mounts.paths[s->mounts.count], path.data, path.size);
+	s->mounts.paths[s->mounts.count++][path.size] = '\0';
 	return 0;
 }
 
@@ -70,23 +64,6 @@ static int list_mounts(struct switching *s, struct error *err)
 
 /* ---- steps ---- */
 
-static int enter_mounts(int mounts_fd, struct error *err)
-{
-	return setns(mounts_fd, CLONE_NEWNS) < 0 ? FAIL_ERRNO(err, "enter a mount namespace") : 0;
-}
-
-static int set_read_only(bool read_only, struct error *err)
-{
-	struct mount_attr attr = {.attr_set = read_only ? MOUNT_ATTR_RDONLY : 0,
-	                          .attr_clr = read_only ? 0 : MOUNT_ATTR_RDONLY};
-
-	if (mount_setattr(AT_FDCWD, "/", 0, &attr, sizeof(attr)) == 0)
-		return 0;
-	if (errno == EBUSY)
-		return FAIL(err, ERROR_CONFLICT, "a file is open for writing");
-	return FAIL_ERRNO(err, "make the root read-only");
-}
-
 static int write_mark(const struct switching *s, const char *text, struct error *err)
 {
 	static const char next[] = SNAPSHOT_MARK ".next";
@@ -97,107 +74,60 @@ static int write_mark(const struct switching *s, const char *text, struct error 
 	return 0;
 }
 
-/* The child is about to exit. */
-static void leave_open(UNUSED void *context, UNUSED int fd)
-{
-}
-
 static int open_new_root(struct switching *s, struct error *err)
 {
 	const struct root_options options = {
 	        .template_name = s->task->sandbox->template_name,
 	        .stack = &s->task->stack,
-	        .upper_fd = s->host->folders[FOLDER_SANDBOXES],
+	        .upper_fd = -1,
+	        .upper_folder = FOLDER_SANDBOXES,
 	        .upper_name = s->task->sandbox_id,
 	        .ids_fd = s->maps->ids_fd,
 	        .stored_fd = s->maps->stored_fd,
-	        .let_go = leave_open,
 	};
 
-	return host_root_open(s->host, &options, &s->root_fd, err);
-}
+	struct root_mounts mounts;
 
-static int attach_new_root(struct switching *s, struct error *err)
-{
-	if (move_mount(s->root_fd, "", AT_FDCWD, "/", MOVE_MOUNT_F_EMPTY_PATH) < 0)
-		return FAIL_ERRNO(err, "attach the new root");
-	for (; s->moved < s->count; s->moved++) {
-		const char *path = s->paths[s->moved];
-
-		if (move_mount(AT_FDCWD, path, s->root_fd, path + 1, 0) < 0)
-			return FAIL_ERRNO(err, "move the mount at '%s'", path);
-	}
-	return 0;
-}
-
-static int detach_new_root(struct switching *s, struct error *err)
-{
-	while (s->moved > 0) {
-		const char *path = s->paths[--s->moved];
-
-		if (move_mount(s->root_fd, path + 1, AT_FDCWD, path, 0) < 0)
-			return FAIL_ERRNO(err, "move the mount at '%s' back", path);
-	}
-	if (fchdir(s->root_fd) < 0 || umount2(".", MNT_DETACH) < 0 || chdir("/") < 0)
-		return FAIL_ERRNO(err, "take the new root away");
-	return 0;
-}
-
-/* Moves every process at "/". The old root is on top then, as when the agent set itself up. */
-static int swap_roots(struct switching *s, struct error *err)
-{
-	if (fchdir(s->root_fd) < 0 || syscall(SYS_pivot_root, ".", ".") < 0)
-		return FAIL_ERRNO(err, "swap the roots");
-	if (umount2(".", MNT_DETACH) < 0 || chdir("/") < 0)
-		log_warning("an old root is left", TEXT("sandbox", s->task->sandbox_id));
-	return 0;
-}
-
-/* Runs in the sandbox's mount namespace. All or nothing, unless is_broken is set. */
-static int replace_root(struct switching *s, struct error *err)
-{
-	struct error second = {0};
-
-	/* The last process to close an overlay waits until the kernel has written the disk, so it
-	 * must not be closed now. */
-	s->task->old_root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (attach_new_root(s, err) == 0) {
-		fault_point("broker", "snapshot-moved");
-		if (swap_roots(s, err) == 0)
-			return 0;
-	}
-	if (detach_new_root(s, &second) < 0) {
-		log_error("a root cannot be put back", FAILURE(&second));
-		s->task->is_broken = true;
-	}
-	return -1;
-}
-
-static int run_in_sandbox(struct switching *s, int (*act)(struct switching *s, struct error *err),
-                          struct error *err)
-{
-	struct error second = {0};
-	int status;
-
-	if (enter_mounts(s->task->sandbox->mounts_fd, err) < 0)
+	if (host_root_open(s->host, &options, &mounts, err) < 0)
 		return -1;
-	status = act(s, err);
-	if (enter_mounts(s->maps->home_fd, &second) == 0)
-		return status;
-	/* Nothing can be repaired from the sandbox's namespace. */
-	log_error("the way back is lost", FAILURE(&second));
-	s->task->is_broken = true;
+	s->root_fd = mounts.root;
+	return 0;
+}
+
+/* Without an answer the sandbox may be between two roots, too. */
+static void note_break(struct switching *s, const struct launch_answer *answer,
+                       const struct error *err)
+{
+	if (answer->is_broken || err->code == ERROR_UNAVAILABLE)
+		s->task->is_broken = true;
+}
+
+/* ERROR_CONFLICT: a file is open for writing. */
+static int set_read_only(struct switching *s, bool read_only, struct error *err)
+{
+	const struct launch_read_only request = {.read_only = read_only};
+	const struct wire_fds fds = {.fds = {s->task->sandbox->mounts_fd}, .count = 1};
+	struct launcher_result got;
+	int status = launcher_call(s->host, LAUNCH_READ_ONLY, &request, &fds, &got, err);
+
+	note_break(s, &got.answer, err);
 	return status;
 }
 
-static int close_root(UNUSED struct switching *s, struct error *err)
+/* All or nothing, unless is_broken is set. */
+static int replace_root(struct switching *s, struct error *err)
 {
-	return set_read_only(true, err);
-}
+	const struct wire_fds fds = {.fds = {s->task->sandbox->mounts_fd, s->root_fd}, .count = 2};
+	struct launcher_result got;
 
-static int reopen_root(UNUSED struct switching *s, struct error *err)
-{
-	return set_read_only(false, err);
+	/* The last process to close an overlay waits until the kernel has written the disk, so the
+	 * old one comes back open. */
+	if (launcher_call(s->host, LAUNCH_REPLACE, &s->mounts, &fds, &got, err) == 0) {
+		s->task->old_root = got.fds.fds[0];
+		return 0;
+	}
+	note_break(s, &got.answer, err);
+	return -1;
 }
 
 static int switch_root(struct switching *s, struct error *err)
@@ -205,17 +135,17 @@ static int switch_root(struct switching *s, struct error *err)
 	struct error second = {0};
 	bool is_swapped;
 
-	if (run_in_sandbox(s, close_root, err) < 0)
+	if (set_read_only(s, true, err) < 0)
 		return -1;
 	fault_point("broker", "snapshot-closed");
 	is_swapped = snapshot_swap(s->task, err) == 0;
 	fault_point("broker", "snapshot-swapped");
-	if (is_swapped && open_new_root(s, err) == 0 && run_in_sandbox(s, replace_root, err) == 0)
+	if (is_swapped && open_new_root(s, err) == 0 && replace_root(s, err) == 0)
 		return 0;
 	if (s->task->is_broken)
 		return -1;
 	if ((is_swapped && snapshot_swap(s->task, &second) < 0) ||
-	    run_in_sandbox(s, reopen_root, &second) < 0) {
+	    set_read_only(s, false, &second) < 0) {
 		log_error("layers cannot be put back", FAILURE(&second));
 		s->task->is_broken = true;
 	}

@@ -12,7 +12,6 @@
 #include "broker/layers/folder.h"
 #include "broker/sandbox/disk.h"
 #include "broker/snapshot/snapshot.h"
-#include "wire/wire.h"
 
 int snapshot_make_next(const struct snapshot_task *task, int like, struct error *err)
 {

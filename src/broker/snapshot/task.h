@@ -6,8 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/id.h"
-#include "broker/host/child.h"
+#include "base/attribute.h"
 #include "broker/host/pending_reply.h"
 #include "broker/host/task_start.h"
 #include "broker/layers/stack.h"
@@ -59,7 +58,6 @@ MUST_CHECK int snapshot_take_running(struct snapshot_task *task, struct error *e
 
 struct snapshot_maps {
 	int ids_fd, stored_fd; /* user namespaces, see struct root_options */
-	int home_fd;           /* the broker's mount namespace */
 };
 /* switch.c. ERROR_CONFLICT: it cannot be done, and nothing has changed. */
 MUST_CHECK int snapshot_switch(struct snapshot_task *task, const struct snapshot_maps *maps,

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* broker/volume/attach.h — attaches a volume to a running sandbox, and detaches it.
  *
- * This runs in a child. The child opens the volume as the host's root. Then it becomes root of the
- * sandbox's user namespace in its mount namespace, and walks to the path as any process inside
- * could: one step at a time, without following a link. Code inside can move that path meanwhile,
- * and so attach the volume to another folder of its own; the child checks that afterwards. Nothing
- * outside the sandbox can be reached. */
+ * This runs in a child. The child finds and opens the volume; atoll-launch walks to the path inside
+ * (launch/attach.c). */
 #pragma once
 
+#include "base/attribute.h"
+#include "base/id.h"
 #include "broker/volume/mount.h"
 
 struct host;

@@ -2,9 +2,9 @@
 #include "broker/volume/disk_quota.h"
 
 #include "base/log.h"
-#include "broker/host/host.h"
+#include "broker/host/disk_folder.h"
+#include "broker/host/options.h"
 #include "broker/volume/image.h"
-#include "isolation/project_quota.h"
 
 /* ---- what holds here ---- */
 
@@ -21,7 +21,7 @@ static int require_image(struct host *host, struct error *err)
 
 static int require_project(struct host *host, struct error *err)
 {
-	if (project_quota_probe(host->folders[FOLDER_PREWARMS], err) < 0)
+	if (disk_folder_probe(host, FOLDER_PREWARMS, err) < 0)
 		return FAIL_CONTEXT(err, "disk_quota project");
 	host->has_project_quota = true;
 	return 0;
@@ -52,7 +52,7 @@ int disk_quota_open(struct host *host, struct error *err)
 	        [DISK_QUOTA_PROJECT] = require_project,
 	        [DISK_QUOTA_IMAGE] = require_image,
 	};
-	enum disk_quota wanted = host->options.disk_quota;
+	enum disk_quota wanted = host->options->disk_quota;
 
 	return open_by[wanted] ? open_by[wanted](host, err) : 0;
 }
@@ -63,5 +63,5 @@ const char *disk_quota_name(const struct host *host)
 		return "project";
 	if (host->can_limit_disk)
 		return "image";
-	return host->options.disk_watch ? "watch" : "off";
+	return host->options->disk_watch ? "watch" : "off";
 }

@@ -39,7 +39,7 @@ MUST_CHECK int image_make(const struct image_place *place, const struct image_op
                           struct error *err);
 /* The filesystem as a detached mount without devices. `shared`: another mount of the one that is
  * mounted already. Without it the call waits until the last mount has ended. */
-MUST_CHECK int image_mount(int folder, const char *name, bool shared, int *ret_fd,
+MUST_CHECK int image_mount(const struct image_place *place, bool shared, int *ret_fd,
                            struct error *err);
 /* Grows the image once nothing of it is mounted. Never shrinks; does nothing when it has this size.
  * The check of the filesystem ends at the deadline; growing takes seconds more. A failure leaves an

@@ -16,15 +16,40 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "broker/host/host.h"
+#include "broker/host/launcher.h"
 #include "broker/host/task_start.h"
 #include "broker/volume/image.h"
 #include "broker/volume/mount.h"
-#include "isolation/layer.h"
+#include "isolation/ids.h"
 
 #define FILES "files"
 #define IMAGE "files.img"
 #define USER_ID 1000 /* owner of the top folder, as of a home */
 #define NAME_SIZE (ID_SIZE + 8)
+
+struct volume_opening {
+	const struct host *host;
+	int folder; /* of the volume */
+	const struct mounted_volume *mount;
+	int map_fd;
+};
+
+/* The folder, or the detached mount itself, as a mount for the sandbox. */
+static int ask_mount(const struct volume_opening *o, int fd, bool is_mount, int *ret_fd,
+                     struct error *err)
+{
+	const struct wire_fds fds = {.fds = {o->map_fd, fd}, .count = 2};
+	struct launch_mount request = {
+	        .maps = {[LAUNCH_MAP_STORED] = 0},
+	        .count = 1,
+	        .parts = {{.fd = 1,
+	                   .map = LAUNCH_MAP_STORED,
+	                   .attributes = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV |
+	                                 (o->mount->is_read_only ? (uint64_t)MOUNT_ATTR_RDONLY : 0),
+	                   .is_mount = is_mount}}};
+
+	return launcher_open_fd(o->host, LAUNCH_MOUNT, &request, &fds, ret_fd, err);
+}
 
 /* ---- a folder of it ---- */
 
@@ -101,19 +126,17 @@ static int folder_remove(const struct host *host, const char *id, struct error *
 	return host_trash(host, FOLDER_VOLUMES, id, err);
 }
 
-static int folder_open(int folder, const char *subpath, const struct layer_options *options,
-                       int *ret_fd, struct error *err)
+static int folder_open(const struct volume_opening *o, int *ret_fd, struct error *err)
 {
-	AUTO_CLOSE int files = -1, part = -1;
+	AUTO_CLOSE int files = openat(o->folder, FILES,
+	                              O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC),
+	               part = -1;
 
-	if (!subpath[0])
-		return layer_open(folder, FILES, options, ret_fd, err);
-	files = openat(folder, FILES, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (files < 0)
 		return FAIL_ERRNO(err, "open '" FILES "'");
-	return open_subfolder(files, subpath, &part, err) < 0
+	return open_subfolder(files, o->mount->subpath, &part, err) < 0
 	               ? -1
-	               : layer_open(part, "", options, ret_fd, err);
+	               : ask_mount(o, part, false, ret_fd, err);
 }
 
 static int folder_usage(const struct host *host, const char *id, uint64_t *ret, struct error *err)
@@ -142,8 +165,7 @@ static int image_volume_make(const struct host *host, int folder, uint64_t size_
 	        .size_bytes = size_bytes, .keeps_journal = true, .owner = ID_STORED + USER_ID};
 	AUTO_CLOSE int top = -1;
 
-	if (image_make(&place, &options, err) < 0 ||
-	    image_mount(folder, IMAGE, true, &top, err) < 0)
+	if (image_make(&place, &options, err) < 0 || image_mount(&place, true, &top, err) < 0)
 		return -1;
 	return unlinkat(top, "lost+found", AT_REMOVEDIR) < 0 ? FAIL_ERRNO(err, "empty a volume")
 	                                                     : 0;
@@ -151,34 +173,30 @@ static int image_volume_make(const struct host *host, int folder, uint64_t size_
 
 /* Linux before 6.15 cannot clone a detached mount. This is checked before a folder is made in it.
  */
-static int check_clone(int top, struct error *err)
+static int check_clone(const struct volume_opening *o, int top, struct error *err)
 {
-	AUTO_CLOSE int clone =
-	        open_tree(top, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH);
+	AUTO_CLOSE int clone = -1;
 
-	if (clone >= 0)
+	if (ask_mount(o, top, false, &clone, err) == 0)
 		return 0;
-	if (errno == EINVAL)
-		return FAIL(err, ERROR_UNSUPPORTED,
-		            "a folder of a volume with a size needs Linux 6.15");
-	return FAIL_ERRNO(err, "clone the mount of a volume");
+	return err->sys_errno == EINVAL ? FAIL(err, ERROR_UNSUPPORTED,
+	                                       "a folder of a volume with a size needs Linux 6.15")
+	                                : -1;
 }
 
-static int image_volume_open(int folder, const char *subpath, const struct layer_options *options,
-                             int *ret_fd, struct error *err)
+static int image_volume_open(const struct volume_opening *o, int *ret_fd, struct error *err)
 {
+	const struct image_place place = {o->host, o->folder, IMAGE};
 	AUTO_CLOSE int top = -1, part = -1;
 
-	if (image_mount(folder, IMAGE, true, &top, err) < 0)
+	if (image_mount(&place, true, &top, err) < 0)
 		return -1;
-	if (subpath[0])
-		return check_clone(top, err) < 0 || open_subfolder(top, subpath, &part, err) < 0
-		               ? -1
-		               : layer_open(part, "", options, ret_fd, err);
-	if (layer_set(top, options, err) < 0)
-		return -1;
-	*ret_fd = TAKE_FD(top);
-	return 0;
+	if (!o->mount->subpath[0])
+		return ask_mount(o, top, true, ret_fd, err);
+	return check_clone(o, top, err) < 0 ||
+	                       open_subfolder(top, o->mount->subpath, &part, err) < 0
+	               ? -1
+	               : ask_mount(o, part, false, ret_fd, err);
 }
 
 static int open_folder(const struct host *host, const char *name, int *ret_fd, struct error *err)
@@ -195,7 +213,7 @@ static int image_volume_usage(const struct host *host, const char *id, uint64_t 
 	struct statfs status;
 
 	if (open_folder(host, id, &folder, err) < 0 ||
-	    image_mount(folder, IMAGE, true, &top, err) < 0)
+	    image_mount(&(struct image_place){host, folder, IMAGE}, true, &top, err) < 0)
 		return -1;
 	if (fstatfs(top, &status) < 0)
 		return FAIL_ERRNO(err, "look at a volume");
@@ -334,17 +352,13 @@ bool volume_opens_slowly(const struct host *host, const char *id)
 int volume_open(const struct host *host, const struct mounted_volume *mount, int map_fd,
                 int *ret_fd, struct error *err)
 {
-	const struct layer_options options = {
-	        .attributes = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV |
-	                      (mount->is_read_only ? (uint64_t)MOUNT_ATTR_RDONLY : 0),
-	        .map_fd = map_fd};
 	const struct volume_backing *backing;
 	AUTO_CLOSE int folder = -1;
 
 	if (volume_backing_find(host, mount->id, &backing, err) < 0 ||
 	    open_folder(host, mount->id, &folder, err) < 0)
 		return -1;
-	return backing->open(folder, mount->subpath, &options, ret_fd, err);
+	return backing->open(&(struct volume_opening){host, folder, mount, map_fd}, ret_fd, err);
 }
 
 static DIR *list_volumes(const struct host *host)

@@ -12,8 +12,8 @@
 #include "base/error.h"
 
 struct host;
-struct layer_options;
 struct mounted_volume;
+struct volume_opening;
 
 struct volume_backing {
 	const char *name;
@@ -24,9 +24,8 @@ struct volume_backing {
 	int (*make)(const struct host *host, int folder, uint64_t size_bytes, struct error *err);
 	/* Puts the whole volume out of sight; its bytes may be freed later. */
 	int (*remove)(const struct host *host, const char *id, struct error *err);
-	/* The files, or a folder of them unless `subpath` is "", as a detached mount. */
-	int (*open)(int folder, const char *subpath, const struct layer_options *options,
-	            int *ret_fd, struct error *err);
+	/* The files, or the folder of them that is asked for, as a detached mount. */
+	int (*open)(const struct volume_opening *o, int *ret_fd, struct error *err);
 	/* Bytes in use; UINT64_MAX when there are too many files to count. Call it in a child. */
 	int (*usage)(const struct host *host, const char *id, uint64_t *ret, struct error *err);
 	/* Makes room while no sandbox has the volume. Call it in a child. NULL: it has no size. */

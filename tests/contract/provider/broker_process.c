@@ -18,7 +18,8 @@
 
 const char *broker_process_reason(const struct broker_programs *programs)
 {
-	if (!programs->broker || !programs->agent || !programs->image || !programs->task)
+	if (!programs->broker || !programs->agent || !programs->image || !programs->task ||
+	    !programs->launch)
 		return "the programs were not named on the command line";
 	if (geteuid() != 0)
 		return "the broker needs root";
@@ -37,9 +38,9 @@ static void run_broker(const struct broker_process *b)
 	(void)setenv("COMPOSIO_API_KEY", "leaked-secret-6", 1);
 	(void)setenv("GITHUB_CLIENT_SECRET", "leaked-secret-7", 1);
 	(void)setenv("ANYTHING_ELSE", "leaked-secret-8", 1);
-	(void)execl(b->programs->broker, "atoll-broker", "--data", b->data, "--agent",
-	            b->programs->agent, "--image", b->programs->image, "--task", b->programs->task,
-	            "--cells", "0", NULL);
+	(void)execl(b->programs->launch, "atoll-launch", b->data, b->programs->agent,
+	            b->programs->task, b->programs->image, b->programs->broker, "--data", b->data,
+	            "--agent", b->programs->agent, "--cells", "0", NULL);
 	_exit(127);
 }
 

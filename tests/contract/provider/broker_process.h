@@ -6,7 +6,7 @@
 #include <sys/types.h>
 
 struct broker_programs {
-	const char *broker, *agent, *image, *task;
+	const char *broker, *agent, *image, *task, *launch;
 };
 
 struct broker_process {

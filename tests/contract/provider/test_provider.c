@@ -516,8 +516,8 @@ int main(int argc, char **argv)
 	static struct CMUnitTest tests[CHECKS_MAX * 4];
 	size_t count = 0;
 
-	if (argc == 5)
-		programs = (struct broker_programs){argv[1], argv[2], argv[3], argv[4]};
+	if (argc == 6)
+		programs = (struct broker_programs){argv[1], argv[2], argv[3], argv[4], argv[5]};
 	const char *reason = broker_process_reason(&programs);
 	for (size_t i = 0; providers[i]; i++) {
 		if (needs_broker(providers[i]) && reason)

@@ -13,8 +13,9 @@
 
 #include "base/fd.h"
 #include "broker/network/firewall.h"
-#include "broker/network/netlink.h"
 #include "broker/network/network.h"
+#include "netlink/netlink.h"
+#include "nft.h"
 #include "unit.h"
 
 #define FROM 0x7f000007u
@@ -62,5 +63,6 @@ static inline void enter_namespace(void)
 	netlink_end(&batch, netlink_begin(&batch, RTM_NEWLINK, 0, &link, sizeof(link)));
 	assert_int_equal(netlink_socket(&fd, &err), 0);
 	assert_int_equal(netlink_run(fd, &batch, "bring loopback up", &err), 0);
+	run_nft_here();
 	assert_int_equal(network_nft(SPAN(remembering), NULL, &err), 0);
 }

@@ -13,7 +13,7 @@ static int parse(char **argv, struct broker_options *ret, struct error *err)
 	return broker_options_parse(ret, argc, argv, err);
 }
 
-#define NEEDED "atoll-broker", "--data", "/d", "--agent", "/a", "--image", "/i", "--task", "/t"
+#define NEEDED "atoll-broker", "--data", "/d", "--agent", "/a"
 #define PARSE(ret, err, ...)                                                                       \
 	parse((char **)(uintptr_t)(const char *[]){NEEDED __VA_OPT__(, ) __VA_ARGS__, NULL},       \
 	      (ret), (err))

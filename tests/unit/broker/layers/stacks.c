@@ -7,8 +7,11 @@
 #include <unistd.h>
 
 #include "broker/host/host.h"
+#include "broker/host/options.h"
+#include "broker/layers/stack.h"
 #include "broker/layers/stacks.h"
 #include "broker/layers/trash.h"
+#include "broker/layers/trash_note.h"
 #include "unit.h"
 #include "wire/broker_trash.h"
 
@@ -26,6 +29,7 @@ struct data {
 
 static void data_make(struct data *d)
 {
+	static const struct broker_options options;
 	static const struct {
 		enum host_folder which;
 		const char *name;
@@ -34,6 +38,7 @@ static void data_make(struct data *d)
 	            {FOLDER_KEPT, "trash/kept"},       {FOLDER_RUN_SANDBOXES, "run"}};
 
 	memset(d, 0, sizeof(*d));
+	d->host.options = &options;
 	(void)snprintf(d->path, sizeof(d->path), "/tmp/atoll-chains.XXXXXX");
 	assert_non_null(mkdtemp(d->path));
 	for (unsigned i = 0; i < COUNT_OF(rows); i++) {

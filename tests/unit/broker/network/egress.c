@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../nft.h"
 #include "base/buf.h"
 #include "broker/network/egress.h"
 #include "broker/network/network.h"
@@ -199,6 +200,7 @@ TEST(rules_are_set_replaced_and_removed_in_the_kernel)
 
 int main(void)
 {
+	run_nft_here();
 	/* As the broker does: an nft that may not, or will not, ends before it has read all. */
 	(void)signal(SIGPIPE, SIG_IGN);
 	return RUN(CASE(a_slot_with_rules_has_a_chain_and_an_entry_of_its_own),

@@ -9,8 +9,13 @@
 
 #include "../conntrack.h"
 #include "base/log.h"
+#include "broker/host/event.h"
+#include "broker/host/host.h"
+#include "broker/host/pending_reply.h"
 #include "broker/network/flows.h"
+#include "broker/network/network.h"
 #include "broker/sandbox/egress.h"
+#include "broker/sandbox/sandbox.h"
 #include "broker/sandbox/sandboxes.h"
 #include "unit.h"
 #include "wire/broker_kind.h"
@@ -22,6 +27,7 @@
 /* Boxes with one that has FROM as its address, and what was answered. */
 struct fixture {
 	struct host host;
+	struct host_network network;
 	struct events events;
 	struct sandboxes sandboxes;
 	struct sandbox *sandbox;
@@ -61,7 +67,8 @@ static void setup(struct fixture *f)
 	struct error err = {0};
 
 	enter_namespace();
-	*f = (struct fixture){.host.network = {.subnet = {0x7f000000u, 8}, .usable = true}};
+	*f = (struct fixture){.network = {.subnet = {0x7f000000u, 8}, .usable = true}};
+	f->host.network = &f->network;
 	assert_int_equal(events_open(&f->events, &err), 0);
 	sandboxes_init(&f->sandboxes, &f->host, &f->events, NULL, NULL);
 	f->sandboxes.on_done = on_done;

@@ -7,7 +7,9 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "broker/host/host.h"
 #include "broker/sandbox/run_state.h"
+#include "broker/sandbox/sandbox.h"
 #include "broker/sandbox/sandboxes.h"
 #include "unit.h"
 #include "wire/broker_kind.h"

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "broker/host/options.h"
 #include "broker/server/state.h"
 #include "unit.h"
 #include "wire/broker.h"
@@ -15,6 +16,7 @@
 /* A broker that has nothing but its server. */
 struct fixture {
 	struct broker broker;
+	struct broker_options options;
 	struct timer end;
 	char folder[32];
 	int peer;
@@ -47,8 +49,8 @@ static void setup(struct fixture *f)
 	*f = (struct fixture){.folder = "/tmp/atoll-server-XXXXXX"};
 	assert_non_null(mkdtemp(f->folder));
 	f->broker.host.folders[FOLDER_RUN] = open(f->folder, O_DIRECTORY | O_CLOEXEC);
-	f->broker.host.options.uid = geteuid();
-	f->broker.host.options.gid = getegid();
+	f->options = (struct broker_options){.uid = geteuid(), .gid = getegid()};
+	f->broker.host.options = &f->options;
 	assert_int_equal(events_open(&f->broker.events, &err), 0);
 	assert_int_equal(server_open(&f->broker, &err), 0);
 	f->peer = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);

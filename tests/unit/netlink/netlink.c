@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "broker/network/netlink.h"
+#include "netlink/netlink.h"
 #include "unit.h"
 
 TEST(a_message_knows_its_size_and_asks_for_an_answer)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "broker/network/netlink.h"
+#include "netlink/netlink.h"
 
 #include <errno.h>
 #include <linux/netlink.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* broker/network/netlink.h — netlink messages, written into one buffer and sent as one batch.
+/* netlink/netlink.h — netlink messages, written into one buffer and sent as one batch.
  * (libmnl would be used for nothing else; see docs/decisions.) */
 #pragma once
 

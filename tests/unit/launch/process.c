@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "served.h"
+
+TEST(only_a_few_files_of_a_process_are_opened)
+{
+	struct launch_process request = {.pid = getpid(), .file = LAUNCH_FILE_MOUNT_NAMESPACE};
+	struct stat own, opened;
+	struct launch_answer answer;
+	struct wire_fds none = {.count = 0}, got;
+	struct served s;
+
+	begin(&s, false);
+	answer = ask_with(&s, LAUNCH_PROCESS, &request, &none, &got);
+	assert_int_equal(answer.err.code, ERROR_NONE);
+	assert_int_equal(got.count, 1);
+	assert_int_equal(stat("/proc/self/ns/mnt", &own), 0);
+	assert_int_equal(fstat(got.fds[0], &opened), 0);
+	assert_int_equal(own.st_ino, opened.st_ino);
+	wire_fds_close(&got);
+	request.file = LAUNCH_FILE_COUNT;
+	answer = ask(&s, LAUNCH_PROCESS, &request, 0);
+	assert_refused(&answer, ERROR_INVALID, "malformed");
+	request = (struct launch_process){.pid = 0};
+	answer = ask(&s, LAUNCH_PROCESS, &request, 0);
+	assert_refused(&answer, ERROR_INVALID, "malformed");
+	request.pid = -1;
+	answer = ask(&s, LAUNCH_PROCESS, &request, 0);
+	assert_refused(&answer, ERROR_INVALID, "malformed");
+	end(&s);
+}
+
+TEST(a_process_of_another_parent_is_not_waited_for)
+{
+	struct wire_fds fds = {.count = 1}, got;
+	struct launch_answer answer;
+	struct error err = {0};
+	struct served s;
+	pid_t pid = fork();
+
+	if (pid == 0)
+		_exit(3);
+	assert_int_equal(pidfd_open_of(pid, &fds.fds[0], &err), 0);
+	begin(&s, false);
+	answer = ask_with(&s, LAUNCH_WAIT, NULL, &fds, &got);
+	assert_int_equal(answer.err.code, ERROR_NONE);
+	assert_int_equal(answer.ended.pid, 0);
+	assert_int_equal(answer.ended.code, 0);
+	answer = ask(&s, LAUNCH_WAIT, NULL, 1);
+	assert_int_not_equal(answer.err.code, ERROR_NONE); /* no process at all */
+	end(&s);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	(void)close(fds.fds[0]);
+}
+
+TEST(a_host_name_has_an_end_and_a_process)
+{
+	struct launch_hostname request = {.name = "unit"};
+	struct launch_answer answer;
+	struct served s;
+
+	begin(&s, false);
+	answer = ask(&s, LAUNCH_HOSTNAME, &request, 1);
+	assert_refused(&answer, ERROR_INVALID, "enter the names");
+	memset(request.name, 'x', sizeof(request.name));
+	answer = ask(&s, LAUNCH_HOSTNAME, &request, 1);
+	assert_refused(&answer, ERROR_INVALID, "no end");
+	end(&s);
+}
+
+int main(void)
+{
+	log_open("unit", LOG_ERROR);
+	return RUN(CASE(only_a_few_files_of_a_process_are_opened),
+	           CASE(a_process_of_another_parent_is_not_waited_for),
+	           CASE(a_host_name_has_an_end_and_a_process));
+}
