@@ -1,28 +1,55 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the broker asks about processes, agents above all. */
 #include <fcntl.h>
+#include <linux/nsfs.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "launch/server.h"
+
+int launch_check_inside(int namespace_fd, struct error *err)
+{
+	AUTO_CLOSE int users = ioctl(namespace_fd, NS_GET_USERNS);
+	struct stat own, other;
+
+	if (users < 0 || fstat(users, &other) < 0 || stat("/proc/self/ns/user", &own) < 0)
+		return FAIL_ERRNO(err, "find the owner of a namespace");
+	return own.st_dev != other.st_dev || own.st_ino != other.st_ino
+	               ? 0
+	               : FAIL(err, ERROR_INVALID, "a namespace of the host");
+}
+
+static int set_hostname(const char *name, struct error *err)
+{
+	AUTO_CLOSE int names = open("/proc/self/ns/uts", O_RDONLY | O_CLOEXEC);
+
+	if (names < 0)
+		return FAIL_ERRNO(err, "open the names of '%s'", name);
+	if (launch_check_inside(names, err) < 0)
+		return -1;
+	return sethostname(name, strlen(name)) < 0 ? FAIL_ERRNO(err, "set the host name '%s'", name)
+	                                           : 0;
+}
 
 /* The agent has given up the right to do this itself. */
 int serve_hostname(struct launch_server *l, const struct launch_call *call,
                    UNUSED struct launch_reply *ret, struct error *err)
 {
 	const struct launch_hostname *request = call->request;
-	int status = 0;
+	int status;
 
 	if (launch_check_text(request->name, sizeof(request->name), err) < 0)
 		return -1;
 	if (setns(call->fds[0], CLONE_NEWUTS) < 0)
 		return FAIL_ERRNO(err, "enter the names of '%s'", request->name);
-	if (sethostname(request->name, strlen(request->name)) < 0)
-		status = FAIL_ERRNO(err, "set the host name '%s'", request->name);
+	status = set_hostname(request->name, err);
 	if (setns(l->names_fd, CLONE_NEWUTS) < 0)
 		abort(); /* else the next host name would be set in this sandbox */
 	return status;

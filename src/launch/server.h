@@ -60,6 +60,10 @@ void launch_reply_add(struct launch_reply *reply, int fd);
 /* Whether a text of a request ends within its array. */
 MUST_CHECK int launch_check_text(const char *text, size_t size, struct error *err);
 
+/* Whether a namespace belongs to a user namespace other than this program's, as a sandbox's does:
+ * the host's own are not for the broker. (process.c) */
+MUST_CHECK int launch_check_inside(int namespace_fd, struct error *err);
+
 /* channel.c */
 serve_request serve_channel, serve_hold;
 serve_request serve_mount;

@@ -29,6 +29,11 @@ static int enter_mounts(int mounts_fd, struct error *err)
 	return setns(mounts_fd, CLONE_NEWNS) < 0 ? FAIL_ERRNO(err, "enter a mount namespace") : 0;
 }
 
+static int enter_sandbox(int mounts_fd, struct error *err)
+{
+	return launch_check_inside(mounts_fd, err) < 0 ? -1 : enter_mounts(mounts_fd, err);
+}
+
 /* ---- steps, in the sandbox's mount namespace ---- */
 
 static int set_read_only(bool read_only, struct error *err)
@@ -118,7 +123,7 @@ int serve_read_only(struct launch_server *l, const struct launch_call *call,
 	const struct launch_read_only *request = call->request;
 	int status;
 
-	if (enter_mounts(call->fds[0], err) < 0)
+	if (enter_sandbox(call->fds[0], err) < 0)
 		return -1;
 	status = set_read_only(request->read_only, err);
 	go_home(l, ret);
@@ -146,7 +151,7 @@ int serve_replace(struct launch_server *l, const struct launch_call *call, struc
 	        .request = call->request, .root_fd = call->fds[1], .old_root_fd = -1};
 	int status;
 
-	if (check_paths(r.request, err) < 0 || enter_mounts(call->fds[0], err) < 0)
+	if (check_paths(r.request, err) < 0 || enter_sandbox(call->fds[0], err) < 0)
 		return -1;
 	status = replace_root(&r, err);
 	go_home(l, ret);

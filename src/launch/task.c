@@ -71,6 +71,7 @@ struct task {
 	enum task_kind kind;
 	const int *fds;
 	unsigned fd_count;
+	int program_fd; /* atoll-task, above all places */
 	const char *argv[LAUNCH_WORDS_MAX + 4];
 	char templates[sizeof(((struct launch_server *)NULL)->data_path) + 16];
 };
@@ -138,11 +139,13 @@ static int enter_view(const struct launch_server *l, enum launch_view view, stru
 	               : 0;
 }
 
-/* Moves the descriptors to their places; execve closes all others. */
-static int place_descriptors(const struct task *t, struct error *err)
+/* Moves the descriptors to their places; execve closes all others. A place may have the number of a
+ * descriptor of the server, so the program is moved, too: else the broker could choose it. */
+static int place_descriptors(struct task *t, struct error *err)
 {
 	int high[LAUNCH_TASK_FDS_MAX];
 
+	t->program_fd = fcntl(t->launch->task_fd, F_DUPFD_CLOEXEC, PLACES_END);
 	for (unsigned i = 0; i < t->fd_count; i++)
 		high[i] = fcntl(t->fds[i], F_DUPFD_CLOEXEC, PLACES_END);
 	if (close_range(STDERR_FILENO + 1, ~0u, CLOSE_RANGE_CLOEXEC) < 0)
@@ -159,7 +162,7 @@ static void exec_program(const struct task *t)
 	const char *env[] = {rows[t->kind].name ? fault_entry("task") : NULL, NULL};
 
 	if (rows[t->kind].name)
-		(void)syscall(SYS_execveat, t->launch->task_fd, "", argv, env, AT_EMPTY_PATH);
+		(void)syscall(SYS_execveat, t->program_fd, "", argv, env, AT_EMPTY_PATH);
 	else if (t->kind == TASK_NFT)
 		(void)execve("/usr/sbin/nft", argv, (char **)(uintptr_t)env);
 	else
@@ -167,7 +170,7 @@ static void exec_program(const struct task *t)
 }
 
 /* Returns only after a failure. The tools of atoll-image end with its process group. */
-static int become_task(const struct task *t, struct error *err)
+static int become_task(struct task *t, struct error *err)
 {
 	if (t->request->is_idle)
 		give_way();
@@ -184,7 +187,7 @@ static int become_task(const struct task *t, struct error *err)
 	return FAIL_ERRNO(err, "start %s", t->argv[0]);
 }
 
-static NORETURN void run_child(const struct task *t, pid_t parent)
+static NORETURN void run_child(struct task *t, pid_t parent)
 {
 	struct error err = {0};
 
@@ -197,7 +200,7 @@ static NORETURN void run_child(const struct task *t, pid_t parent)
 int serve_task(struct launch_server *l, const struct launch_call *call, struct launch_reply *ret,
                struct error *err)
 {
-	struct task t = {.launch = l};
+	struct task t = {.launch = l, .program_fd = -1};
 	pid_t self = getpid();
 	int pidfd;
 

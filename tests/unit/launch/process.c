@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -72,10 +74,77 @@ TEST(a_host_name_has_an_end_and_a_process)
 	end(&s);
 }
 
+/* The second process is in new mount and UTS namespaces that belong to the host's users, as those
+ * of a container without users of its own. */
+static pid_t start_other(void)
+{
+	int ready[2];
+	pid_t pid;
+	char byte;
+
+	assert_int_equal(pipe2(ready, O_CLOEXEC), 0);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		if (unshare(CLONE_NEWNS | CLONE_NEWUTS) < 0 || write(ready[1], "", 1) != 1)
+			_exit(1);
+		for (;;)
+			(void)pause();
+	}
+	(void)close(ready[1]);
+	assert_int_equal(read(ready[0], &byte, 1), 1);
+	(void)close(ready[0]);
+	return pid;
+}
+
+static void refuse_host(pid_t pid)
+{
+	const struct launch_hostname name = {.name = "unit-of-a-host"};
+	const struct launch_read_only read_only = {.read_only = 1};
+	const struct launch_replace replace = {.count = 0};
+	struct wire_fds fds = {.count = 1}, got;
+	struct launch_answer answer;
+	struct error err = {0};
+	struct served s;
+	char path[64];
+
+	begin(&s, false);
+	assert_int_equal(pidfd_open_of(pid, &fds.fds[0], &err), 0);
+	answer = ask_with(&s, LAUNCH_HOSTNAME, &name, &fds, &got);
+	assert_refused(&answer, ERROR_INVALID, "a namespace of the host");
+	wire_fds_close(&fds);
+	end(&s);
+	begin(&s, true);
+	(void)snprintf(path, sizeof(path), "/proc/%d/ns/mnt", pid);
+	fds.fds[0] = open(path, O_RDONLY | O_CLOEXEC);
+	fds.count = 1;
+	answer = ask_with(&s, LAUNCH_READ_ONLY, &read_only, &fds, &got);
+	assert_refused(&answer, ERROR_INVALID, "a namespace of the host");
+	fds.fds[fds.count++] = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	answer = ask_with(&s, LAUNCH_REPLACE, &replace, &fds, &got);
+	assert_refused(&answer, ERROR_INVALID, "a namespace of the host");
+	wire_fds_close(&fds);
+	end(&s);
+}
+
+TEST(namespaces_of_the_host_are_not_changed)
+{
+	pid_t other;
+
+	if (geteuid() != 0)
+		skip(); /* it makes namespaces */
+	refuse_host(getpid());
+	other = start_other();
+	refuse_host(other);
+	assert_int_equal(kill(other, SIGKILL), 0);
+	assert_int_equal(waitpid(other, NULL, 0), other);
+}
+
 int main(void)
 {
 	log_open("unit", LOG_ERROR);
 	return RUN(CASE(only_a_few_files_of_a_process_are_opened),
 	           CASE(a_process_of_another_parent_is_not_waited_for),
-	           CASE(a_host_name_has_an_end_and_a_process));
+	           CASE(a_host_name_has_an_end_and_a_process),
+	           CASE(namespaces_of_the_host_are_not_changed));
 }

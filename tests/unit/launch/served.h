@@ -10,11 +10,28 @@
 #include "launch/server.h"
 #include "unit.h"
 
+#define SERVED_TASK_FD 5 /* among the places that a task may name */
+
 struct served {
 	int fd;
 	pid_t pid;
 	char folder[64];
 };
+
+/* What the program opens at its start; its tasks are /bin/true. */
+static inline void open_parts(struct launch_server *l)
+{
+	int fd = open("/bin/true", O_RDONLY | O_CLOEXEC);
+
+	/* out of the way of the number that is assigned */
+	l->channel_fd = fcntl(l->channel_fd, F_DUPFD_CLOEXEC, 20);
+	l->data_fd = fcntl(l->data_fd, F_DUPFD_CLOEXEC, 20);
+	if (fd < 0 || l->channel_fd < 0 || l->data_fd < 0 ||
+	    (fd != SERVED_TASK_FD && dup2(fd, SERVED_TASK_FD) < 0))
+		_exit(2);
+	l->task_fd = SERVED_TASK_FD;
+	l->names_fd = open("/proc/self/ns/uts", O_RDONLY | O_CLOEXEC);
+}
 
 /* A process that serves one channel, with a data folder of its own. */
 static inline void begin(struct served *s, bool is_worker)
@@ -37,6 +54,7 @@ static inline void begin(struct served *s, bool is_worker)
 	assert_true(s->pid >= 0);
 	if (s->pid == 0) {
 		(void)close(ends[0]);
+		open_parts(&l);
 		_exit(launch_serve(&l, &err) == 0 ? 0 : 1);
 	}
 	(void)close(ends[1]);

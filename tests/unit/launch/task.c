@@ -55,6 +55,29 @@ TEST(a_program_has_its_words_and_its_descriptors_and_its_end_is_told)
 	end(&s);
 }
 
+/* The places include numbers of the server's own descriptors. */
+TEST(a_descriptor_of_a_task_does_not_become_its_program)
+{
+	struct launch_task task = {.kind = TASK_MEMORY, .places = {SERVED_TASK_FD}};
+	struct wire_fds fds = {.count = 1}, got;
+	struct launch_answer answer;
+	struct served s;
+
+	if (geteuid() != 0)
+		skip(); /* a task drops capabilities */
+	fds.fds[0] = open("/bin/false", O_RDONLY | O_CLOEXEC);
+	assert_true(fds.fds[0] >= 0);
+	begin(&s, true);
+	answer = ask_with(&s, LAUNCH_TASK, &task, &fds, &got);
+	assert_int_equal(answer.err.code, ERROR_NONE);
+	answer = wait_for(&s, got.fds[0]);
+	assert_int_equal(answer.ended.code, CLD_EXITED);
+	assert_int_equal(answer.ended.status, 0);
+	wire_fds_close(&got);
+	wire_fds_close(&fds);
+	end(&s);
+}
+
 TEST(a_program_ends_with_its_server)
 {
 	const struct launch_task task = shell("exec sleep 1000");
@@ -121,6 +144,7 @@ int main(void)
 {
 	log_open("unit", LOG_ERROR);
 	return RUN(CASE(a_program_has_its_words_and_its_descriptors_and_its_end_is_told),
+	           CASE(a_descriptor_of_a_task_does_not_become_its_program),
 	           CASE(a_program_ends_with_its_server),
 	           CASE(counts_numbers_and_words_of_a_task_are_checked),
 	           CASE(an_agent_has_a_slot_and_the_descriptors_that_it_names));
