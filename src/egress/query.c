@@ -4,7 +4,6 @@
 #include <string.h>
 #include <strings.h>
 
-#define HEAD_SIZE 12
 #define KIND_A 1
 #define KIND_ANY 255
 #define CLASS_IN 1

@@ -8,23 +8,14 @@
 #include "base/path.h"
 #include "base/span.h"
 
-static const struct {
-	const char *name;
-	char letter;
-} kinds[CHANGE_KIND_COUNT] = {
-        [CHANGE_ADDED] = {"added", 'A'},       [CHANGE_DELETED] = {"deleted", 'D'},
-        [CHANGE_MODIFIED] = {"modified", 'M'}, [CHANGE_ATTRIBUTES] = {"mode", 'M'},
-        [CHANGE_RETYPED] = {"type", 'T'},
+static const char *const kind_names[CHANGE_KIND_COUNT] = {
+        [CHANGE_ADDED] = "added",     [CHANGE_DELETED] = "deleted", [CHANGE_MODIFIED] = "modified",
+        [CHANGE_ATTRIBUTES] = "mode", [CHANGE_RETYPED] = "type",
 };
 
 const char *change_kind_name(enum change_kind kind)
 {
-	return kinds[kind].name;
-}
-
-char change_kind_letter(enum change_kind kind)
-{
-	return kinds[kind].letter;
+	return kind_names[kind];
 }
 
 const char *change_type_name(uint32_t mode)

@@ -24,8 +24,6 @@ enum change_kind {
 };
 /* "added" "deleted" "modified" "mode" "type" */
 const char *change_kind_name(enum change_kind kind);
-/* The letter of "git diff --name-status". */
-char change_kind_letter(enum change_kind kind);
 
 struct change_side {
 	uint32_t mode; /* with the type bits; 0 = the path does not exist */

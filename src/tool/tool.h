@@ -128,7 +128,6 @@ MUST_CHECK int tool_run(const struct tool *tool, const struct tool_call *call, s
 void tool_write(struct buf *out, const struct tool *tool);
 /* "content":[…],"structuredContent":{…} — without braces, so that a surface adds its own. */
 void tool_write_result(struct buf *out, const struct tool *tool, const struct tool_result *result);
-#define TOOL_RESULT_MAX ((size_t)64 << 20)
 
 /* Approves or refuses a pending call. An approval is valid for that call only (tool, input,
  * sandbox, key), once, for 15 minutes. The key that made the call cannot approve it. */
