@@ -190,8 +190,10 @@ bool cache_operation_begin(struct cache *c, struct cache_entry *entry, int64_t d
 		thread_wait(&c->operation_ended, &c->mutex, deadline);
 	is_mine = is_turn(entry, &turn);
 	list_remove(&turn);
-	if (is_mine)
+	if (is_mine) {
 		entry->has_operation = true;
+		entry->operator= pthread_self();
+	}
 	return is_mine;
 }
 
@@ -200,6 +202,7 @@ bool cache_operation_end(struct cache *c, struct cache_entry *entry)
 	bool is_called;
 	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&c->mutex);
 
+	assert(entry->has_operation && pthread_equal(entry->operator, pthread_self()));
 	entry->has_operation = false;
 	is_called = entry->is_called && !entry->is_started;
 	entry->is_called = false;

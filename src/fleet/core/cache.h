@@ -28,7 +28,8 @@ void cache_unpin(struct cache *c, struct cache_entry *entry);
 
 /* Waits until all earlier operations have ended; false if the deadline passes before. */
 bool cache_operation_begin(struct cache *c, struct cache_entry *entry, int64_t deadline);
-/* True: bytes have arrived meanwhile, and the sandbox is asleep now. */
+/* On the thread that began it. True: bytes have arrived meanwhile, and the sandbox is asleep now.
+ */
 bool cache_operation_end(struct cache *c, struct cache_entry *entry);
 /* Whether an operation is under way or queued. */
 bool cache_is_busy(struct cache *c, const char *id);

@@ -19,6 +19,7 @@ struct cache_entry {
 	unsigned references; /* pins, holds included */
 	unsigned holds;
 	bool has_operation;
+	pthread_t operator;  /* if has_operation: the thread that began it */
 	struct list waiters; /* operations that wait, in the order of their arrival */
 	bool is_queued;      /* an operation will follow soon: no sweep may act on it */
 	bool is_called;      /* bytes have arrived during an operation */

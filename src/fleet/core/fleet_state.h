@@ -68,6 +68,7 @@ struct fleet {
 	void (*wake_later)(struct fleet *f, const char *sandbox_id);
 	pthread_mutex_t ended_mutex;
 	struct ended_sandbox *ended; /* newest first; under ended_mutex */
+	int64_t new_wait_ms;         /* of operation_begin_new; unit tests make it shorter */
 	atomic_bool is_ticking;
 	atomic_bool wants_rules; /* the provider must be given all network rules again */
 	int64_t swept_at;        /* of the thread of fleet_tick */

@@ -21,16 +21,27 @@ static const bool is_resting[SANDBOX_STATE_COUNT] = {
         [SANDBOX_ARCHIVED] = true, [SANDBOX_DELETED] = true, [SANDBOX_FAILED] = true,
 };
 
-int operation_begin(struct fleet *f, struct arena *a, const char *id, int64_t deadline,
-                    struct operation *ret, struct error *err)
+static int wait_for_turn(struct operation *op, const char *id, int64_t deadline, struct error *err)
 {
-	struct operation op = {.fleet = f, .arena = a, .entry = cache_pin(f->cache, id)};
+	struct cache *cache = op->fleet->cache;
+	struct cache_entry *entry = cache_pin(cache, id);
 
-	if (!cache_operation_begin(f->cache, op.entry, deadline)) {
-		cache_unpin(f->cache, op.entry);
+	if (!cache_operation_begin(cache, entry, deadline)) {
+		cache_unpin(cache, entry);
 		return FAIL(err, ERROR_TIMEOUT, "sandbox '%s': what goes on with it takes long",
 		            id);
 	}
+	op->entry = entry;
+	return 0;
+}
+
+int operation_begin(struct fleet *f, struct arena *a, const char *id, int64_t deadline,
+                    struct operation *ret, struct error *err)
+{
+	struct operation op = {.fleet = f, .arena = a};
+
+	if (wait_for_turn(&op, id, deadline, err) < 0)
+		return -1;
 	if (store_sandbox_find(f->store, a, NULL, id, &op.record, err) < 0) {
 		operation_end(&op);
 		return -1;
@@ -59,10 +70,15 @@ int operation_await(struct fleet *f, struct arena *a, const char *id,
 	return -1;
 }
 
-void operation_begin_new(struct fleet *f, struct arena *a, const char *id, struct operation *ret)
+int operation_begin_new(struct fleet *f, struct arena *a, const char *id, struct operation *ret,
+                        struct error *err)
 {
-	*ret = (struct operation){.fleet = f, .arena = a, .entry = cache_pin(f->cache, id)};
-	(void)cache_operation_begin(f->cache, ret->entry, deadline_after(CALL_TIMEOUT_MS));
+	struct operation op = {.fleet = f, .arena = a};
+
+	if (wait_for_turn(&op, id, deadline_after(f->new_wait_ms), err) < 0)
+		return -1;
+	*ret = op;
+	return 0;
 }
 
 void operation_end(struct operation *op)

@@ -49,8 +49,9 @@ MUST_CHECK int operation_await(struct fleet *f, struct arena *a, const char *id,
 MUST_CHECK int operation_find_and_begin(struct fleet *f, struct arena *a,
                                         const struct fleet_ref *ref, struct operation *ret,
                                         struct error *err);
-/* For a sandbox without a row in the store. */
-void operation_begin_new(struct fleet *f, struct arena *a, const char *id, struct operation *ret);
+/* operation_begin for a sandbox without a row in the store: reads no row. */
+MUST_CHECK int operation_begin_new(struct fleet *f, struct arena *a, const char *id,
+                                   struct operation *ret, struct error *err);
 void operation_end(struct operation *op); /* zeroed is fine */
 
 struct operation_move {

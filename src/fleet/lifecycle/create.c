@@ -129,7 +129,8 @@ static int create_and_start(struct fleet *f, struct arena *a, struct resolved_cr
 
 	resolved->record.actual = SANDBOX_CREATING;
 	resolved->record.last_event = "being made";
-	operation_begin_new(f, a, resolved->record.id, &op);
+	if (operation_begin_new(f, a, resolved->record.id, &op, err) < 0)
+		return -1;
 	op.snapshot = resolved->layer;
 	op.is_bare = resolved->request->base != NULL;
 	op.claim = resolved->request->claim;

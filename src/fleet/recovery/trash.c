@@ -259,7 +259,8 @@ int fleet_undelete(struct fleet *fleet, struct arena *a, const struct fleet_ref 
 	            0 ||
 	    sandbox_check_local(fleet, &r, err) < 0)
 		return -1;
-	operation_begin_new(fleet, a, r.id, &op);
+	if (operation_begin_new(fleet, a, r.id, &op, err) < 0)
+		return -1;
 	return undelete_sandbox(&op, &r, ret, err);
 }
 
@@ -269,8 +270,8 @@ int fleet_trash_recover(struct fleet *fleet, const char *id, struct error *err)
 	AUTO(operation_end) struct operation op = {0};
 	struct notes_made made = {0};
 
-	operation_begin_new(fleet, &arena, id, &op);
-	if (restore_sandbox(fleet, id, err) < 0)
+	if (operation_begin_new(fleet, &arena, id, &op, err) < 0 ||
+	    restore_sandbox(fleet, id, err) < 0)
 		return -1;
 	if (note_make_row(fleet, id, SANDBOX_STOPPED, &made, err) == 0)
 		return 0;

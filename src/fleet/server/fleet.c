@@ -43,6 +43,7 @@ int fleet_open(const struct fleet_options *options, struct fleet **ret, struct e
 	f->ops = provider_ops_of(options->provider);
 	f->workers = options->workers;
 	f->wake_later = lifecycle_wake_later;
+	f->new_wait_ms = CALL_TIMEOUT_MS;
 	f->node = options->node ? options->node : "";
 	f->blobs = options->blobs;
 	if (f->config->agent_timeout_ms > 0)
