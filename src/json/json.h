@@ -141,6 +141,9 @@ static inline const struct json_member *json_shape_end(const struct json_shape *
  * memory_mb or memoryMb; giving both spellings requires equal values. */
 MUST_CHECK int json_parse(struct arena *a, struct span text, const struct json_shape *shape,
                           void *out, struct error *err);
+/* The first row, here or in a nested shape, whose name spells the name of an earlier row again;
+ * NULL when each member has one row. An open shape may have both spellings. */
+const struct json_member *json_shape_duplicate(const struct json_shape *shape);
 /* Appends the object; fails only by the buffer's overflow. A member is absent when it is empty
  * (NULL, no bytes, not `present`, time 0, choice below 0, an object of such members) and its bit,
  * if the shape has bits, is not set. A plain 0 or false is a value unless the shape has bits. An

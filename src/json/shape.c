@@ -274,6 +274,27 @@ static const struct json_member *find_spelled(const struct json_shape *shape, co
 	return NULL;
 }
 
+static bool is_spelled_before(const struct json_shape *shape, const struct json_member *m)
+{
+	for (const struct json_member *before = shape->members; before < m; before++)
+		if (is_other_spelling(json_member_name(before), json_member_name(m)))
+			return true;
+	return false;
+}
+
+const struct json_member *json_shape_duplicate(const struct json_shape *shape)
+{
+	for (const struct json_member *m = shape->members; m < json_shape_end(shape); m++) {
+		const struct json_member *nested = m->of ? json_shape_duplicate(m->of) : NULL;
+
+		if (nested)
+			return nested;
+		if (!shape->is_open && is_spelled_before(shape, m))
+			return m;
+	}
+	return NULL;
+}
+
 /* A member that appears in both spellings must have equal values. */
 static int check_duplicate(const struct member_path *at, const struct json_value *from,
                            size_t index, struct error *err)

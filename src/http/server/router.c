@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "http/server/http.h"
+#include "json/json.h"
 
 #define METHODS (HTTP_ANY + 1)
 
@@ -64,6 +65,16 @@ static void set_route(const struct route **slots, const struct route *route)
 	slots[route->method] = route;
 }
 
+/* Each member has one row: json_parse accepts its other spelling (memory_mb, memoryMb). */
+static void check_spellings(const struct route *route)
+{
+	const struct json_shape *shapes[] = {route->query, route->body, route->answer};
+
+	for (size_t i = 0; i < COUNT_OF(shapes); i++)
+		if (shapes[i] && json_shape_duplicate(shapes[i]))
+			refuse_route(route, "a member of its shapes has two rows");
+}
+
 static void add_route(struct router *router, const struct route *route)
 {
 	struct node *node = &router->root;
@@ -73,6 +84,7 @@ static void add_route(struct router *router, const struct route *route)
 
 	if (route->path[0] != '/' || route->method >= METHODS || !route->handle)
 		refuse_route(route, "needs a path that starts with '/', a method and a handler");
+	check_spellings(route);
 	span_skip(&rest, 1);
 	if (!rest.size) {
 		set_route(node->routes, route);

@@ -145,6 +145,46 @@ TEST(a_member_is_taken_in_either_spelling)
 	assert_refused("{\"Name\":\"a\"}", "Name: unknown member");
 }
 
+struct spelled {
+	int64_t memory_mb, memory_again, cpu;
+};
+
+static const struct json_member spelled_shape_members[] = {
+        JSON_WHOLE_MEMBER(spelled, memory_mb),
+        JSON_WHOLE_MEMBER(spelled, cpu),
+        JSON_WHOLE_MEMBER(spelled, memory_again, .name = "memoryMb"),
+};
+static JSON_SHAPE(spelled_shape, "Spelled", spelled, NULL);
+
+struct around {
+	struct spelled inner;
+	struct json_list items;
+};
+
+static const struct json_member around_object_members[] = {
+        JSON_OBJECT_MEMBER(around, inner, &spelled_shape),
+};
+static JSON_SHAPE(around_object, "AroundObject", around, NULL);
+static const struct json_member around_list_members[] = {
+        JSON_LIST_MEMBER(around, items, &spelled_shape),
+};
+static JSON_SHAPE(around_list, "AroundList", around, NULL);
+
+TEST(a_member_with_two_rows_is_found)
+{
+	struct json_shape shape = spelled_shape;
+
+	assert_null(json_shape_duplicate(&machine_shape));
+	assert_ptr_equal(json_shape_duplicate(&shape), &spelled_shape_members[2]);
+	assert_ptr_equal(json_shape_duplicate(&around_object), &spelled_shape_members[2]);
+	assert_ptr_equal(json_shape_duplicate(&around_list), &spelled_shape_members[2]);
+	shape.member_count = 2;
+	assert_null(json_shape_duplicate(&shape));
+	shape.member_count = 3;
+	shape.is_open = true;
+	assert_null(json_shape_duplicate(&shape));
+}
+
 TEST(an_open_shape_passes_over_what_it_does_not_know)
 {
 	struct json_shape open = machine_shape;
@@ -310,6 +350,7 @@ int main(void)
 	        CASE(errors_name_the_path_and_what_would_be_right),
 	        CASE(an_unknown_member_is_refused_with_those_that_are_known),
 	        CASE(a_member_is_taken_in_either_spelling),
+	        CASE(a_member_with_two_rows_is_found),
 	        CASE(an_open_shape_passes_over_what_it_does_not_know),
 	        CASE(text_that_is_not_json_is_refused_without_quoting_it),
 	        CASE(depth_is_limited_before_the_text_is_parsed),

@@ -9,6 +9,7 @@
 
 #include "http/message/head.h"
 #include "http/server/router.h"
+#include "json/json.h"
 
 static int handler(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
@@ -169,6 +170,35 @@ TEST(conflicting_and_malformed_rows_abort_at_start)
 	build((const struct route[]){{.method = HTTP_GET, .path = "/a"}, {0}});
 }
 
+struct spelled {
+	int64_t memory_mb, memory_again;
+};
+
+static const struct json_member spelled_shape_members[] = {
+        JSON_WHOLE_MEMBER(spelled, memory_mb),
+        JSON_WHOLE_MEMBER(spelled, memory_again, .name = "memoryMb"),
+};
+static JSON_SHAPE(spelled_shape, "Spelled", spelled, NULL);
+
+TEST(a_member_with_two_rows_aborts_at_start)
+{
+	struct route rows[] = {ROW(HTTP_GET, "/a"), {0}};
+	const struct route *const tables[] = {rows, NULL};
+	struct json_shape once = spelled_shape;
+
+	once.member_count = 1;
+	rows[0].query = rows[0].body = rows[0].answer = &once;
+	router_free(router_new(tables));
+	rows[0].query = &spelled_shape;
+	build(rows);
+	rows[0].query = NULL;
+	rows[0].body = &spelled_shape;
+	build(rows);
+	rows[0].body = NULL;
+	rows[0].answer = &spelled_shape;
+	build(rows);
+}
+
 int main(void)
 {
 	return RUN(CASE(a_literal_goes_before_a_parameter_before_a_rest),
@@ -177,5 +207,6 @@ int main(void)
 	           CASE(parameters_are_decoded_part_by_part),
 	           CASE(an_escaped_slash_does_not_change_the_route), CASE(bad_paths_are_refused),
 	           CASE(a_path_may_be_deeper_than_any_route),
-	           CASE(conflicting_and_malformed_rows_abort_at_start));
+	           CASE(conflicting_and_malformed_rows_abort_at_start),
+	           CASE(a_member_with_two_rows_aborts_at_start));
 }
