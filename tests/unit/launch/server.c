@@ -2,6 +2,8 @@
 /* What a broker that has been taken over may send to atoll-launch. */
 #include "launch/server.h"
 
+#include <dirent.h>
+
 #include "base/log.h"
 #include "served.h"
 
@@ -111,6 +113,68 @@ TEST(counts_numbers_and_texts_of_a_mount_are_checked)
 	end(&s);
 }
 
+static unsigned count_fds(const struct served *s)
+{
+	char path[64];
+	unsigned count = 0;
+	DIR *folder;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/fd", s->pid);
+	folder = opendir(path);
+	assert_non_null(folder);
+	while (readdir(folder))
+		count++;
+	(void)closedir(folder);
+	return count;
+}
+
+/* Requests of every kind with arbitrary bytes; a few words are small, as counts and numbers are. */
+static void fill_request(char *bytes, size_t size, uint32_t *state)
+{
+	for (size_t i = 0; i < size; i++) {
+		*state = *state * 1664525 + 1013904223;
+		bytes[i] = i % 4 || *state >> 31 ? 0 : (char)(*state >> 24);
+	}
+}
+
+static void flood(struct served *s, const bool *kinds, unsigned rounds)
+{
+	static char bytes[64 * 1024];
+	uint32_t state = 1;
+
+	for (unsigned i = 0; i < rounds; i++) {
+		unsigned kind = i % LAUNCH_KIND_COUNT, fd_count = i / LAUNCH_KIND_COUNT % 6;
+		size_t size = launch_request_size((enum launch_kind)kind);
+		struct launch_answer answer;
+
+		if (!kinds[kind])
+			continue;
+		fill_request(bytes, size, &state);
+		answer = ask(s, kind, bytes, fd_count);
+		assert_true(answer.err.code < ERROR_CODE_COUNT);
+	}
+}
+
+/* Kinds that start programs or change the machine are left out. */
+TEST(ten_thousand_requests_leave_no_descriptor_behind)
+{
+	static const bool kinds[LAUNCH_KIND_COUNT] = {
+	        [LAUNCH_HOLD] = true,     [LAUNCH_MOUNT] = true,     [LAUNCH_ID_MAP] = true,
+	        [LAUNCH_HOSTNAME] = true, [LAUNCH_WAIT] = true,      [LAUNCH_PROCESS] = true,
+	        [LAUNCH_IMAGE] = true,    [LAUNCH_READ_ONLY] = true, [LAUNCH_REPLACE] = true};
+	unsigned before;
+	struct served s;
+
+	for (unsigned is_worker = 0; is_worker < 2; is_worker++) {
+		begin(&s, is_worker);
+		flood(&s, kinds, 2 * LAUNCH_KIND_COUNT * 6);
+		before = count_fds(&s);
+		flood(&s, kinds, 10000);
+		assert_int_equal(count_fds(&s), before);
+		end(&s);
+	}
+}
+
 int main(void)
 {
 	log_open("unit", LOG_ERROR);
@@ -118,5 +182,6 @@ int main(void)
 	           CASE(a_worker_opens_no_channel),
 	           CASE(a_channel_of_its_own_is_served_and_ends_alone),
 	           CASE(a_mount_lies_below_the_data_folder_and_no_link_is_followed),
-	           CASE(counts_numbers_and_texts_of_a_mount_are_checked));
+	           CASE(counts_numbers_and_texts_of_a_mount_are_checked),
+	           CASE(ten_thousand_requests_leave_no_descriptor_behind));
 }
