@@ -8,10 +8,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "launch/server.h"
 
 #define WORKERS_MAX 1024
+#define ORPHAN_CHECK_MS 1000 /* the kernel looks at every agent */
 
 static pid_t workers[WORKERS_MAX];
 static unsigned worker_count;
@@ -24,6 +26,24 @@ static void reap_workers(void)
 			i++;
 		else
 			workers[i] = workers[--worker_count];
+	}
+}
+
+void launch_reap_orphan(int64_t now_ms)
+{
+	static int64_t next_ms, since_ms;
+	static pid_t ended;
+	siginfo_t info = {0};
+
+	if (now_ms < next_ms)
+		return;
+	next_ms = now_ms + ORPHAN_CHECK_MS;
+	if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) < 0 || info.si_pid != ended) {
+		ended = info.si_pid;
+		since_ms = now_ms;
+	} else if (ended > 0 && now_ms - since_ms >= LAUNCH_ORPHAN_MS) {
+		(void)waitpid(ended, NULL, WNOHANG);
+		ended = 0;
 	}
 }
 
@@ -50,6 +70,7 @@ int serve_channel(struct launch_server *l, UNUSED const struct launch_call *call
 	int ends[2];
 
 	reap_workers();
+	launch_reap_orphan(clock_monotonic_ms());
 	if (worker_count == WORKERS_MAX)
 		return FAIL(err, ERROR_LIMIT, "%u channels are open", worker_count);
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)

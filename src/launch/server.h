@@ -60,6 +60,10 @@ void launch_reply_add(struct launch_reply *reply, int fd);
 /* Whether a text of a request ends within its array. */
 MUST_CHECK int launch_check_text(const char *text, size_t size, struct error *err);
 
+/* Waits for a child that ended LAUNCH_ORPHAN_MS ago and that the broker has not asked for, because
+ * the process that started it was killed before it told the broker. (channel.c) */
+#define LAUNCH_ORPHAN_MS (10 * 1000)
+void launch_reap_orphan(int64_t now_ms);
 /* Whether a namespace belongs to a user namespace other than this program's, as a sandbox's does:
  * the host's own are not for the broker. (process.c) */
 MUST_CHECK int launch_check_inside(int namespace_fd, struct error *err);

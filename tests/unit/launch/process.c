@@ -59,6 +59,39 @@ TEST(a_process_of_another_parent_is_not_waited_for)
 	(void)close(fds.fds[0]);
 }
 
+static bool is_there(pid_t pid)
+{
+	siginfo_t info = {0};
+
+	return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
+}
+
+TEST(a_child_that_is_not_asked_for_is_reaped_after_a_while)
+{
+	const int64_t begin_ms = 1000;
+	pid_t children[2];
+	siginfo_t info;
+	unsigned left;
+
+	for (unsigned i = 0; i < 2; i++) {
+		children[i] = fork();
+		if (children[i] == 0)
+			_exit(126);
+		assert_int_equal(waitid(P_PID, (id_t)children[i], &info, WEXITED | WNOWAIT), 0);
+	}
+	launch_reap_orphan(begin_ms);
+	launch_reap_orphan(begin_ms + LAUNCH_ORPHAN_MS - 1);
+	assert_true(is_there(children[0]) && is_there(children[1]));
+	launch_reap_orphan(begin_ms + 2 * LAUNCH_ORPHAN_MS);
+	left = is_there(children[0]) + is_there(children[1]);
+	assert_int_equal(left, 1);
+	launch_reap_orphan(begin_ms + 3 * LAUNCH_ORPHAN_MS);
+	left = is_there(children[0]) + is_there(children[1]);
+	assert_int_equal(left, 1);
+	launch_reap_orphan(begin_ms + 4 * LAUNCH_ORPHAN_MS);
+	assert_false(is_there(children[0]) || is_there(children[1]));
+}
+
 TEST(a_host_name_has_an_end_and_a_process)
 {
 	struct launch_hostname request = {.name = "unit"};
@@ -145,6 +178,7 @@ int main(void)
 	log_open("unit", LOG_ERROR);
 	return RUN(CASE(only_a_few_files_of_a_process_are_opened),
 	           CASE(a_process_of_another_parent_is_not_waited_for),
+	           CASE(a_child_that_is_not_asked_for_is_reaped_after_a_while),
 	           CASE(a_host_name_has_an_end_and_a_process),
 	           CASE(namespaces_of_the_host_are_not_changed));
 }
