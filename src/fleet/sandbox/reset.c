@@ -34,6 +34,7 @@ static int clear_files(struct operation *op, const char *origin, struct error *e
 /* An interrupted reset leaves the sandbox stopped, with old files or with none. */
 static int reset_sandbox(struct operation *op, int64_t begun_ns, struct error *err)
 {
+	struct error second = {0};
 	const char *origin;
 	int status;
 
@@ -50,7 +51,7 @@ static int reset_sandbox(struct operation *op, int64_t begun_ns, struct error *e
 	status = store_services_clear(op->fleet->store, op->record.id, err);
 	if (status == 0)
 		status = clear_files(op, origin, err);
-	if (lifecycle_start(op, begun_ns, status < 0 ? &(struct error){0} : err) < 0)
+	if (lifecycle_start(op, begun_ns, status < 0 ? &second : err) < 0)
 		return -1;
 	return status;
 }

@@ -22,6 +22,7 @@ static int restore_stopped(struct operation *op, const struct snapshot_record *r
 static int restore_sandbox(struct operation *op, const struct snapshot_record *r, struct error *err)
 {
 	bool was_started = op->record.actual != SANDBOX_STOPPED;
+	struct error second = {0};
 	int status;
 
 	if (snapshot_check_state(&op->record, err) < 0)
@@ -35,7 +36,7 @@ static int restore_sandbox(struct operation *op, const struct snapshot_record *r
 	status = restore_stopped(op, r, err);
 	/* With the files that it has: those of before, when they could not be restored. */
 	if (was_started &&
-	    lifecycle_start(op, clock_monotonic_ns(), status < 0 ? &(struct error){0} : err) < 0)
+	    lifecycle_start(op, clock_monotonic_ns(), status < 0 ? &second : err) < 0)
 		return -1;
 	return status;
 }
