@@ -194,6 +194,11 @@ def wait_for(condition, seconds=30, what="condition"):
         time.sleep(min(max(0.01, (time.monotonic() - begun) / 20), 0.05))
 
 
+def proc_files(name):
+    """/proc/PID/NAME of every process. Path.glob fails when a process ends meanwhile."""
+    return map(pathlib.Path, glob.glob(f"/proc/[0-9]*/{name}"))
+
+
 def processes_below(pid):
     """The children of the process, their children and so on."""
     found = []

@@ -9,6 +9,7 @@ import pathlib
 import subprocess
 import tarfile
 import tempfile
+import threading
 
 import pytest
 
@@ -57,12 +58,27 @@ def nearly_full(disk, room=ROOM):
     filler = disk / "filler"
     # What is being deleted would make room later.
     atoll.wait_for(lambda: set(os.listdir(disk / "data" / "trash")) <= {"kept"}, 60, "an empty trash")
+    done = threading.Event()
     with open(filler, "wb") as out:
-        os.posix_fallocate(out.fileno(), 0, (free_mib(disk) - room) * MIB)
-    try:
-        yield
-    finally:
-        filler.unlink()
+        def fill():
+            more = free_mib(disk) - room
+            if more > 0:
+                os.posix_fallocate(out.fileno(), os.fstat(out.fileno()).st_size, more * MIB)
+
+        def keep_full():
+            """What an earlier test deleted may be given back later, while a mount still holds it."""
+            while not done.wait(0.02):
+                with contextlib.suppress(OSError):
+                    fill()
+        fill()
+        keeper = threading.Thread(target=keep_full)
+        keeper.start()
+        try:
+            yield
+        finally:
+            done.set()
+            keeper.join()
+            filler.unlink()
 
 
 def listing(server):

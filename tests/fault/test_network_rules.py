@@ -112,7 +112,7 @@ def begin_something(api, sandbox, address):
 
 def stopped_children(server):
     broker, found = server.pid_of("broker"), []
-    for stat in pathlib.Path("/proc").glob("[0-9]*/stat"):
+    for stat in atoll.proc_files("stat"):
         with contextlib.suppress(OSError):
             state, parent = stat.read_text().rsplit(")", 1)[1].split()[:2]
             if state == "T" and int(parent) == broker:

@@ -952,7 +952,7 @@ def place():
 def processes_of(folder):
     """Command lines of servers and brokers that name this folder."""
     found = []
-    for path in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
+    for path in atoll.proc_files("cmdline"):
         with contextlib.suppress(OSError):
             line = path.read_bytes().replace(b"\0", b" ").decode(errors="replace")
             if f"{folder}/.atoll-doctor-" in line:

@@ -42,7 +42,7 @@ def wait_warm(server, api, sandbox, language):
 def interpreters(server):
     """pid: arguments, of those below the server's agents that wait or run."""
     parents, known, found = {}, set(atoll.Host(server.data).agents()), {}
-    for path in pathlib.Path("/proc").glob("[0-9]*/stat"):
+    for path in atoll.proc_files("stat"):
         with contextlib.suppress(OSError, IndexError, ValueError):
             parents[int(path.parent.name)] = int(path.read_text().rsplit(")", 1)[1].split()[1])
     for _ in range(4):

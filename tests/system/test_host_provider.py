@@ -35,7 +35,7 @@ def folder_of(host, sandbox):
 
 def agents_of(host, sandbox):
     found = []
-    for line in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
+    for line in atoll.proc_files("cmdline"):
         try:
             if f"host-files/{sandbox}".encode() in line.read_bytes():
                 found.append(line.parent.name)
