@@ -75,6 +75,8 @@ static NORETURN void become_agent(struct new_agent *a)
 	char byte;
 
 	(void)close(a->ready[1]);
+	/* Else the broker would not notice the end of the process that serves the channel. */
+	(void)close(a->launch->channel_fd);
 	if (read(a->ready[0], &byte, 1) != 1)
 		_exit(126);
 	if (setgroups(0, NULL) < 0 || setresgid(0, 0, 0) < 0 || setresuid(0, 0, 0) < 0)

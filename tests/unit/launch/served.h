@@ -30,6 +30,7 @@ static inline void open_parts(struct launch_server *l)
 	    (fd != SERVED_TASK_FD && dup2(fd, SERVED_TASK_FD) < 0))
 		_exit(2);
 	l->task_fd = SERVED_TASK_FD;
+	l->network_fd = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
 	l->names_fd = open("/proc/self/ns/uts", O_RDONLY | O_CLOEXEC);
 }
 

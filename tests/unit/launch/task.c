@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "isolation/ids.h"
 #include "served.h"
 #include "wire/task.h"
 
@@ -140,6 +141,34 @@ TEST(an_agent_has_a_slot_and_the_descriptors_that_it_names)
 	end(&s);
 }
 
+/* The channel closes with its server, though an agent waits for its start: the broker waits for the
+ * next answer meanwhile, and would wait forever. */
+TEST(an_agent_that_waits_does_not_hold_the_channel)
+{
+	const struct launch_agent agent = {.slot = SLOTS_MAX - 1};
+	struct wire_fds fds = {.fds = {STDERR_FILENO, STDERR_FILENO}, .count = 2}, got;
+	struct launch_answer answer;
+	struct error err = {0};
+	struct served s;
+	int status;
+	char byte;
+
+	if (geteuid() != 0)
+		skip(); /* it makes namespaces */
+	begin(&s, true);
+	answer = ask_with(&s, LAUNCH_AGENT, &agent, &fds, &got);
+	assert_int_equal(answer.err.code, ERROR_NONE);
+	assert_int_equal(kill(s.pid, SIGKILL), 0);
+	assert_int_equal(waitpid(s.pid, NULL, 0), s.pid);
+	assert_int_equal(fd_wait(s.fd, POLLIN, deadline_after(5000), &err), 1);
+	assert_int_equal(recv(s.fd, &byte, 1, MSG_DONTWAIT), 0);
+	wire_fds_close(&got);
+	assert_int_equal(waitpid(answer.pid, &status, 0), answer.pid);
+	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 126);
+	(void)close(s.fd);
+	unit_remove_folder(s.folder);
+}
+
 int main(void)
 {
 	log_open("unit", LOG_ERROR);
@@ -147,5 +176,6 @@ int main(void)
 	           CASE(a_descriptor_of_a_task_does_not_become_its_program),
 	           CASE(a_program_ends_with_its_server),
 	           CASE(counts_numbers_and_words_of_a_task_are_checked),
-	           CASE(an_agent_has_a_slot_and_the_descriptors_that_it_names));
+	           CASE(an_agent_has_a_slot_and_the_descriptors_that_it_names),
+	           CASE(an_agent_that_waits_does_not_hold_the_channel));
 }
