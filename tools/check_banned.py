@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Functions that have no safe use here, and SQL that is put together at run time.
+"""Functions that have no safe use here, SQL that is put together at run time, and banners (STYLE.md).
 
 A script and not a poisoned header, because the headers of libraries may name these functions.
 """
@@ -39,6 +39,9 @@ SQL = re.compile(r"\s*(SELECT\s.+\sFROM|INSERT\s+INTO|UPDATE\s.+\sSET|DELETE\s+F
                  r"(CREATE|ALTER|DROP)\s+(TABLE|INDEX|VIEW|TRIGGER))\b.*%[\w.*]", re.IGNORECASE)
 
 
+BANNER = re.compile(r"^/\* [-=*#]{3,}", re.M)
+
+
 def line_of(text, at):
     return text.count("\n", 0, at) + 1
 
@@ -47,6 +50,9 @@ def check_file(path):
     text = path.read_text()
     code = tree.without_comments(text, keep_strings=False)
     is_test = tree.name_of(path).startswith("tests/")
+    for match in BANNER.finditer(text):
+        if not is_test:
+            yield f"{tree.name_of(path)}:{line_of(text, match.start())}: a banner; the file's functions have names"
     for match in CALL.finditer(code):
         if is_test and match[1] in TESTS_MAY:
             continue

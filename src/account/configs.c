@@ -111,8 +111,6 @@ int account_config_check(const struct account_config *c, struct error *err)
 	return check_life(c, l, err);
 }
 
-/* ---- limits that grow ---- */
-
 static bool is_wider(int64_t old, int64_t new)
 {
 	return old > 0 && (new == 0 || new > old);

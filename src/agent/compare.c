@@ -20,8 +20,6 @@ static const char *const foreign[] = {
         "dev", "proc", "run", "sys", "tmp", "etc/hostname", "etc/hosts", "etc/resolv.conf",
 };
 
-/* ---- folders ---- */
-
 static void folders_close(struct tree_folders *f)
 {
 	for (unsigned i = 0; i < TREE_COUNT; i++)
@@ -61,8 +59,6 @@ static bool may_hold_differences(const struct tree_folders *f)
 	return f->fds[TREE_BASE] < 0 || f->fds[TREE_NOW] < 0 || f->fds[TREE_OVER_0] >= 0 ||
 	       f->fds[TREE_OVER_1] >= 0;
 }
-
-/* ---- contents ---- */
 
 static ssize_t read_whole(int fd, char *out, size_t size)
 {
@@ -136,8 +132,6 @@ static bool attributes_differ(const struct difference *d)
 	       (!S_ISLNK(a->st_mode) && a->st_mode != b->st_mode);
 }
 
-/* ---- one entry ---- */
-
 /* False when nothing differs. */
 static bool find_difference(struct compare *c, struct difference *d)
 {
@@ -205,8 +199,6 @@ static int compare_entry(struct compare *c, const struct tree_folders *folders, 
 		return result;
 	return go_into(c, folders, name, after ? after : "", err);
 }
-
-/* ---- a folder ---- */
 
 /* The part of c->path that names this folder. */
 static bool is_foreign(const struct compare *c)
@@ -289,8 +281,6 @@ static int compare_folder(struct compare *c, const struct tree_folders *folders,
 	}
 	return result;
 }
-
-/* ---- the beginning ---- */
 
 /* One folder on the way down to the start of the comparison; the last folder is compared. */
 static int compare_below(struct compare *c, const struct tree_folders *folders, const char *path,

@@ -18,8 +18,6 @@
 #define OUT_MAX (4 * 1024 * 1024)
 #define OUTPUT_HEAD_SIZE (WIRE_HEAD_SIZE + 16)
 
-/* ---- what is listened for ---- */
-
 static void update_watch(struct connection *c)
 {
 	/* An attached connection is read even while output waits: a signal must get through. */
@@ -34,8 +32,6 @@ static void handle_later(struct connection *c)
 {
 	c->waiting = c->agent->has_waiting = true;
 }
-
-/* ---- sending ---- */
 
 static ssize_t send_message(struct connection *c, struct iovec *pieces, size_t count)
 {
@@ -140,8 +136,6 @@ void connection_uncork(struct connection *c)
 	connection_flush(c);
 	update_watch(c);
 }
-
-/* ---- output of the process ---- */
 
 /* The members of agent_output except the bytes, which are sent from the ring without a copy. */
 static void put_output_head(unsigned char head[OUTPUT_HEAD_SIZE], uint32_t stream, uint64_t offset,
@@ -279,8 +273,6 @@ void connection_on_lost(struct connection *c, const struct error *err)
 	handle_later(c);
 }
 
-/* ---- receiving ---- */
-
 static void wait_for_room(struct connection *c)
 {
 	struct agent *a = c->agent;
@@ -388,8 +380,6 @@ static void on_event(struct agent *a, struct watch *w, uint32_t events)
 	else if (w->fd >= 0 && events & (EPOLLHUP | EPOLLERR))
 		connection_close(c);
 }
-
-/* ---- opening and closing ---- */
 
 void connection_accept(struct agent *a, int fd)
 {

@@ -38,8 +38,6 @@ static const struct files_row rows[] = {
         {AGENT_SEARCH, files_search},
 };
 
-/* ---- the end ---- */
-
 /* Also called by a signal handler: see files_options. */
 static void (*renew_process)(int status);
 
@@ -55,8 +53,6 @@ static void on_terminate(UNUSED int signo)
 {
 	end_process(0);
 }
-
-/* ---- frames in ---- */
 
 /* Reads only the missing bytes and the next head, so that bytes after a frame are seldom copied. */
 static ssize_t receive_more(struct files *f, size_t need)
@@ -117,8 +113,6 @@ static NORETURN void give_frames_back(struct files *f, size_t start)
 	end_process(WORKER_GIVES_BACK);
 }
 
-/* ---- frames out ---- */
-
 static void send_frames(struct files *f, struct span frames)
 {
 	struct error err;
@@ -178,8 +172,6 @@ int files_add_file(struct files *f, const struct agent_file *file, struct error 
 	return wire_encode(&f->out, AGENT_FILE, agent_file_shape, file, err);
 }
 
-/* ---- DATA from the client ---- */
-
 static int take_data(struct files_sink *sink, struct span bytes, struct error *err)
 {
 	sink->size += bytes.size;
@@ -209,8 +201,6 @@ int files_receive(struct files *f, struct files_sink *sink)
 		}
 	}
 }
-
-/* ---- serving ---- */
 
 static const struct files_row *row_find(uint16_t type)
 {

@@ -12,8 +12,6 @@
 #define NAMES_SIZE (64 * 1024) /* the longest list of the kernel */
 #define NAME_SIZE 256
 
-/* ---- reading ---- */
-
 /* "name=value", or NULL if the value is gone or is no text. */
 static const char *read_attribute(struct arena *a, const char *path, const char *name, size_t skip,
                                   size_t *room)
@@ -48,8 +46,6 @@ const char **file_attributes(struct arena *a, const char *path, const char *begi
 	}
 	return more;
 }
-
-/* ---- writing ---- */
 
 /* A descriptor names the file, even if the path leads elsewhere by now. */
 static void path_of(int fd, char out[40])

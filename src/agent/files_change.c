@@ -11,8 +11,6 @@
 
 #define MODE_FOLDER 0755
 
-/* ---- the reply ---- */
-
 static int send_spot(struct files *f, const struct spot *spot, const char *path, struct error *err)
 {
 	struct stat status;
@@ -30,8 +28,6 @@ static unsigned parents_flag(const struct agent_path *m)
 {
 	return m->flags & AGENT_PATH_PARENTS ? SPOT_MAKE_PARENTS : 0;
 }
-
-/* ---- MKDIR ---- */
 
 /* Whether the path is a folder, or a link to a folder that the base directory allows. */
 static int check_folder(const struct base_dir *p, const struct agent_path *m, struct error *err)
@@ -64,8 +60,6 @@ int files_mkdir(struct files *f, const struct agent_path *m, struct error *err)
 	}
 	return send_spot(f, &spot, m->path, err);
 }
-
-/* ---- REMOVE ---- */
 
 static int remove_entry(struct walk *w, const struct walk_entry *entry, struct error *err)
 {
@@ -141,8 +135,6 @@ int files_remove(struct files *f, const struct agent_path *m, struct error *err)
 	files_send_done(f, count);
 	return 1;
 }
-
-/* ---- RENAME ---- */
 
 int files_rename(struct files *f, const struct agent_path *m, struct error *err)
 {

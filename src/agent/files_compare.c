@@ -45,8 +45,6 @@ static int trees_open(struct files *f, const struct agent_path *m, struct tree_f
 	return 0;
 }
 
-/* ---- COMPARE ---- */
-
 struct telling {
 	struct files *files;
 	struct arena links; /* of one */
@@ -101,8 +99,6 @@ int files_compare(struct files *f, const struct agent_path *m, struct error *err
 	files_send_done(f, t.count);
 	return 1;
 }
-
-/* ---- TAR_BASE ---- */
 
 /* One entry of the base. */
 static int pack_base_entry(struct tar_out *t, int folder, const char *path, const char *name,

@@ -23,8 +23,6 @@ struct copy {
 	uint64_t count;
 };
 
-/* ---- bytes ---- */
-
 static int copy_by_hand(int from, int to, struct error *err)
 {
 	char bytes[BUFFER_SIZE];
@@ -88,8 +86,6 @@ static int append_file(int from, const struct base_dir *place, const struct spot
 		return FAIL_ERRNO(err, "seek in '%s'", to->name);
 	return copy_bytes(from, fd, err);
 }
-
-/* ---- one entry of a folder ---- */
 
 static int copy_regular(const struct copy *c, const struct walk_entry *entry, const struct spot *to,
                         struct error *err)
@@ -165,8 +161,6 @@ static int copy_entry(struct walk *w, const struct walk_entry *entry, struct err
 	c->count++;
 	return result < 0 ? -1 : WALK_ON;
 }
-
-/* ---- the whole ---- */
 
 static int copy_tree(int from, const struct spot *to, const struct agent_path *m,
                      uint64_t *ret_count, struct error *err)

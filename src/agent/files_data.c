@@ -12,8 +12,6 @@
 #define MODE_FILE 0644
 #define MODE_MASK 07777
 
-/* ---- READ ---- */
-
 static int check_regular(int fd, const char *path, struct stat *ret, struct error *err)
 {
 	if (fstat(fd, ret) < 0)
@@ -81,8 +79,6 @@ int files_read(struct files *f, const struct agent_path *m, struct error *err)
 	files_send_file(f, m->path, &status, "");
 	return send_content(f, fd, m, err);
 }
-
-/* ---- WRITE ---- */
 
 static int write_bytes(void *context, struct span bytes, struct error *err)
 {

@@ -52,8 +52,6 @@ const char *file_link(struct arena *a, int folder, const char *name)
 	return size > 0 ? arena_copy(a, (struct span){target, (size_t)size}) : "";
 }
 
-/* ---- STAT ---- */
-
 int files_stat(struct files *f, const struct agent_path *m, struct error *err)
 {
 	int flags = O_PATH | (m->flags & AGENT_PATH_NO_FOLLOW ? O_NOFOLLOW : 0);
@@ -71,8 +69,6 @@ int files_stat(struct files *f, const struct agent_path *m, struct error *err)
 	files_send_done(f, 1);
 	return 1;
 }
-
-/* ---- LIST ---- */
 
 static uint64_t entries_max(const struct agent_path *m)
 {
@@ -143,8 +139,6 @@ int files_list(struct files *f, const struct agent_path *m, struct error *err)
 	files_send_done(f, l.count);
 	return 1;
 }
-
-/* ---- GLOB ---- */
 
 struct match {
 	const char *path; /* in the request's arena */

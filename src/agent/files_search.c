@@ -47,8 +47,6 @@ static void search_done(struct search *s)
 	buf_done(&s->text);
 }
 
-/* ---- what is told ---- */
-
 static void add_output(struct search *s, struct span bytes)
 {
 	s->told += bytes.size;
@@ -86,8 +84,6 @@ static void tell_line(struct search *s, const char *path, uint64_t number, struc
 	add_output(s, line);
 	add_output(s, SPAN("\n"));
 }
-
-/* ---- one file ---- */
 
 /* A NUL ends the line during the match, because the rest of the file follows it. */
 static bool line_matches(struct search *s, size_t at, size_t size)
@@ -199,8 +195,6 @@ static void search_file(struct search *s, int fd, const char *path)
 		search_lines(s, path);
 }
 
-/* ---- a tree ---- */
-
 static bool is_wanted(const struct search *s, const char *name, const char *path)
 {
 	for (size_t i = 0; i < s->globs.count; i++) {
@@ -241,8 +235,6 @@ static int run_search(struct search *s, int fd, struct error *err)
 	}
 	return walk_run(&walk, fd, err) < 0 ? -1 : 0;
 }
-
-/* ---- the request ---- */
 
 static int compile_pattern(struct search *s, const char *pattern, bool ignores_case,
                            struct error *err)

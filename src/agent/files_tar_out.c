@@ -180,8 +180,6 @@ static int pack_path(struct tar_out *t, int fd, const char *path, struct error *
 	return 1;
 }
 
-/* ---- what is named ---- */
-
 static int take_names(void *context, struct span bytes, UNUSED struct error *err)
 {
 	buf_add_span(context, bytes);

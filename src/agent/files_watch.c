@@ -50,8 +50,6 @@ static void watcher_done(struct watcher *w)
 	auto_close(&w->folder);
 }
 
-/* ---- the table of watches ---- */
-
 static struct watched *watched_find(struct watcher *w, int number)
 {
 	for (size_t i = w->count; i > 0; i--)
@@ -116,8 +114,6 @@ static void forget_below(struct watcher *w, const char *path)
 	}
 }
 
-/* ---- telling ---- */
-
 /* A removed entry has no attributes; a path too long for a message is not reported. */
 static void tell_entry(struct watcher *w, enum agent_change_kind kind, const char *path,
                        const struct stat *status)
@@ -149,8 +145,6 @@ static void join_path(char out[BASE_DIR_PATH_MAX], const char *folder, const cha
 	(void)snprintf(out, BASE_DIR_PATH_MAX, "%s%s%s", folder, folder[0] && name[0] ? "/" : "",
 	               name);
 }
-
-/* ---- folders below ---- */
 
 static int see_entry(struct walk *walk, const struct walk_entry *entry, struct error *err)
 {
@@ -191,8 +185,6 @@ static int watch_new_folder(struct watcher *w, const char *path, struct error *e
 		return -1;
 	return watch_below(w, fd, path, err);
 }
-
-/* ---- events ---- */
 
 static int take_event(struct watcher *w, const struct inotify_event *event, struct error *err)
 {

@@ -126,8 +126,6 @@ unsigned glob_depth(const char *pattern)
 	return depth;
 }
 
-/* ---- braces ---- */
-
 /* "{", its "}", and where the first of its parts ends. */
 struct group {
 	const char *open, *comma, *close;

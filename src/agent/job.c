@@ -33,8 +33,6 @@ struct post {
 	bool done;
 };
 
-/* ---- jobs ---- */
-
 struct job *job_new(const struct agent_job *info)
 {
 	struct job *j = memory_new(sizeof(*j));
@@ -57,8 +55,6 @@ void job_free(struct job *j)
 	arena_done(&j->arena);
 	free(j);
 }
-
-/* ---- the request ---- */
 
 static void add_base64(struct buf *out, struct span bytes)
 {
@@ -124,8 +120,6 @@ static void write_request(struct buf *out, const struct process *p)
 	         job->path, job->host, job->token, body.size);
 	buf_add_span(out, buf_span(&body));
 }
-
-/* ---- one try ---- */
 
 static bool parse_address(const struct agent_job *job, struct post *post)
 {
@@ -245,8 +239,6 @@ static void try_post(struct agent *a, struct post *post)
 	else
 		watch_set(a, &post->watch, EPOLLOUT);
 }
-
-/* ---- all of them ---- */
 
 static void post_free(struct post *post)
 {

@@ -37,8 +37,6 @@ struct options {
 	const char *host_root;
 };
 
-/* ---- the command line ---- */
-
 static int parse_fd(const char *text, int *ret, struct error *err)
 {
 	int64_t fd;
@@ -84,8 +82,6 @@ static int parse_options(int argc, char **argv, struct options *ret, struct erro
 	*ret = o;
 	return 0;
 }
-
-/* ---- ourselves ---- */
 
 /* Descriptors 0 to 2 must be in use, so that the agent never opens another file there. */
 static void fill_standard_fds(void)

@@ -29,8 +29,6 @@
 #define RING_BYTES_DEFAULT (1024 * 1024)
 #define RING_BYTES_MAX (16 * 1024 * 1024)
 
-/* ---- making and forgetting ---- */
-
 static const char **copy_args(struct arena *arena, const char **args)
 {
 	size_t count = 0, size = 0;
@@ -204,8 +202,6 @@ struct agent_process process_info(const struct process *p)
 	return info;
 }
 
-/* ---- the start is known ---- */
-
 static void close_spawn_fds(struct process *p)
 {
 	for (int i = 0; i < 3; i++) {
@@ -260,8 +256,6 @@ static void on_start_failed(struct process *p, const struct error *err)
 	if (starter)
 		connection_on_lost(starter, err);
 }
-
-/* ---- the end ---- */
 
 static void finish_process(struct process *p)
 {
@@ -379,8 +373,6 @@ bool process_on_reaper_exit(struct agent *a, pid_t pid, int status)
 	}
 	return false;
 }
-
-/* ---- signals and time ---- */
 
 /* Root inside may keep the command from running. A warm interpreter that has not begun has its own
  * deadline, `warm_until`. */

@@ -56,8 +56,6 @@ static char *mapping_of(struct reaper *k)
 	return (char *)(k + 1) - STACK_MAPPING_SIZE;
 }
 
-/* ---- in the command's process, before its exec ---- */
-
 ON_OWN_STACK static void raise_oom_score(void)
 {
 	long fd = raw_call(SYS_openat, AT_FDCWD, (long)"/proc/self/oom_score_adj",
@@ -194,8 +192,6 @@ ON_OWN_STACK static int run_command(void *argument)
 	return 127;
 }
 
-/* ---- in the reaper ---- */
-
 ON_OWN_STACK static void wait_for_children(struct reaper *k)
 {
 	for (;;) {
@@ -236,8 +232,6 @@ ON_OWN_STACK static int run_reaper(void *argument)
 	wait_for_children(k);
 	return 0;
 }
-
-/* ---- in the agent ---- */
 
 /* A single stack is kept, because most commands come one after another. */
 static char *spare;
@@ -382,8 +376,6 @@ void reaper_signal(const struct reaper *k, int signo)
 	if (reaper_has_started(k) && has_command(k))
 		(void)kill(-k->command, signo);
 }
-
-/* ---- those with a token ---- */
 
 struct reaper *reaper_adopt(pid_t pid, pid_t command, int token)
 {

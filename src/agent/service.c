@@ -20,8 +20,6 @@
 #define FORERUNNER_MS 20 /* until the next check whether the process is gone */
 #define RESTARTS_SHIFT_MAX 16
 
-/* ---- what there is ---- */
-
 struct service *service_find(struct agent *a, const char *id)
 {
 	LIST_EACH (&a->services, item) {
@@ -128,8 +126,6 @@ static bool is_going(const struct service *s)
 	return s->is_removed || (s->has_next && s->next.says.wish == AGENT_SERVICE_REMOVE);
 }
 
-/* ---- beginning ---- */
-
 static void begin_soon(struct service *s, int64_t delay_ms)
 {
 	s->phase = delay_ms > 0 ? AGENT_SERVICE_BACKOFF : AGENT_SERVICE_STARTING;
@@ -209,8 +205,6 @@ static void adopt_next_spec(struct service *s)
 	else
 		begin_soon(s, 0);
 }
-
-/* ---- ending ---- */
 
 static bool is_wanted_again(const struct service *s, bool has_failed)
 {
@@ -355,8 +349,6 @@ static void end_process(struct service *s)
 	p->kill_at = deadline_after(p->started ? (int64_t)s->now.says.stop_ms : 0);
 }
 
-/* ---- what is said ---- */
-
 static int check_message(const struct agent *a, const struct agent_service *m, struct error *err)
 {
 	unsigned count = 0;
@@ -400,8 +392,6 @@ int service_set(struct agent *a, const struct agent_service *message, struct are
 		adopt_next_spec(s);
 	return 0;
 }
-
-/* ---- time ---- */
 
 int64_t services_next_deadline(const struct agent *a)
 {

@@ -47,7 +47,7 @@ struct service {
 	char error[ERROR_TEXT_MAX];
 };
 
-/* ---- service.c ---- */
+/* service.c */
 
 /* Applies a newer generation, and takes the arena of the message then. */
 MUST_CHECK int service_set(struct agent *a, const struct agent_service *message,
@@ -66,7 +66,7 @@ void service_on_start_failed(struct process *p, const struct error *err);
 int64_t services_next_deadline(const struct agent *a);
 void services_run_timers(struct agent *a, int64_t now);
 
-/* ---- service_calls.c ---- */
+/* service_calls.c */
 
 struct connection;
 MUST_CHECK int service_call_set(struct connection *c, const struct agent_service *message,

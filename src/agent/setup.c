@@ -144,8 +144,6 @@ int setup_run(int fd, const struct setup_begun *begun, int *ret_claim_fd, struct
 	return 0;
 }
 
-/* ---- later ---- */
-
 int setup_claim(int fd, struct error *err)
 {
 	AUTO(buf_done) struct buf packet = BUF(WIRE_HEAD_SIZE + 1);

@@ -13,8 +13,6 @@
 #define PATH_PARTS_MAX 64
 #define OWN_ENV_MAX 8
 
-/* ---- environment ---- */
-
 static bool has_same_key(const char *a, const char *b)
 {
 	size_t size = strcspn(a, "=");
@@ -95,8 +93,6 @@ static int check_env(const struct agent_exec *exec, struct error *err)
 	return 0;
 }
 
-/* ---- user and folder ---- */
-
 static int set_user(struct process *p, const struct agent_exec *exec, struct error *err)
 {
 	p->user = ARENA_NEW(&p->spawn_arena, struct user);
@@ -134,8 +130,6 @@ static const char *choose_folder(struct process *p, const struct agent_exec *exe
 		return "/";
 	return p->user->home;
 }
-
-/* ---- streams ---- */
 
 static int open_pipe(struct process *p, unsigned stream, struct error *err)
 {

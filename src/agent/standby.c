@@ -30,8 +30,6 @@
 #define PROGRAM "/proc/self/exe"
 #define STANDBY_NAME "atoll-standby" /* name of the process in lists of processes */
 
-/* ---- before its first connection: on a stack in the agent's memory ---- */
-
 /* The process needs this until its exec; lies at the lower end of its stack's mapping. */
 struct standby_stack {
 	int far_fd;
@@ -80,8 +78,6 @@ static void fill_waiting(struct standby_stack *w, int far_fd)
 	*w = (struct standby_stack){.far_fd = far_fd, .argv = {program, option, w->fd_text, NULL}};
 	(void)snprintf(w->fd_text, sizeof(w->fd_text), "%d", far_fd);
 }
-
-/* ---- in the agent ---- */
 
 static struct connection *find_served(struct agent *a)
 {
@@ -277,8 +273,6 @@ void standby_run_timer(struct agent *a, int64_t now)
 	if (a->standby.look_at <= now)
 		connections_look_for_room(a, now);
 }
-
-/* ---- the program ---- */
 
 static int own_fd; /* to the agent */
 static char own_fd_text[16];

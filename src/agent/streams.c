@@ -12,8 +12,6 @@
 #define DRAIN_READS_MAX 64
 #define END_OF_TRANSMISSION "\x04" /* what ^D types */
 
-/* ---- stdin ---- */
-
 static void write_stdin(struct process *p)
 {
 	while (p->in.fd >= 0 && p->stdin_bytes.size) {
@@ -82,8 +80,6 @@ void process_end_stdin(struct process *p)
 	p->stdin_ends = true;
 	write_stdin(p);
 }
-
-/* ---- output ---- */
 
 /* A terminal that continues without viewers also continues for a viewer that reads nothing,
  * because others use it. A caller that waits for a command's output gets all of it. */

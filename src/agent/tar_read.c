@@ -18,8 +18,6 @@ unsigned tar_checksum(const struct tar_block *block)
 	return sum;
 }
 
-/* ---- fields ---- */
-
 static struct span field_text(const char *field, size_t size)
 {
 	return (struct span){field, strnlen(field, size)};
@@ -61,8 +59,6 @@ static int parse_id(const char *field, uint32_t *ret, struct error *err)
 	*ret = (uint32_t)value;
 	return 0;
 }
-
-/* ---- bytes ---- */
 
 static int read_exactly(struct tar_reader *r, char *out, size_t size, struct error *err)
 {
@@ -115,8 +111,6 @@ static int read_body(struct tar_reader *r, uint64_t size, struct span *ret, stru
 	*ret = (struct span){text, (size_t)size};
 	return skip_rest(r, err);
 }
-
-/* ---- what extended headers say ---- */
 
 struct extra {
 	struct span name, link; /* data is NULL if absent */
@@ -222,8 +216,6 @@ static int take_extension(struct tar_reader *r, const struct tar_block *block, u
 		e->link = until_nul(body);
 	return 1;
 }
-
-/* ---- entries ---- */
 
 static int set_text(struct tar_reader *r, struct span text, const char **ret, struct error *err)
 {

@@ -53,8 +53,6 @@ static const struct warm_language languages[] = {
         },
 };
 
-/* ---- the interpreter ---- */
-
 void warm_close_start(struct warm *w)
 {
 	auto_close(&w->spawn.fds[0]);
@@ -136,8 +134,6 @@ void warm_want(struct warm *w)
 	want_interpreter(w);
 }
 
-/* ---- commands go first ---- */
-
 static bool has_young_command(const struct agent *a, int64_t now)
 {
 	LIST_EACH (&a->processes, item) {
@@ -180,8 +176,6 @@ static void continue_interpreter(struct warm *w, int64_t now)
 	if (w->reaper)
 		reaper_signal(w->reaper, SIGCONT);
 }
-
-/* ---- the wish ---- */
 
 static const struct warm_language *language_find(const char *name)
 {
@@ -377,8 +371,6 @@ bool warm_knows(struct agent *a, pid_t pid)
 	return false;
 }
 
-/* ---- calls ---- */
-
 /* The code of a call that could be run warm, or NULL. */
 static const char *code_of(const struct warm *w, const struct agent_exec *exec)
 {
@@ -472,8 +464,6 @@ void warm_on_declined(const struct process *p)
 	    WEXITSTATUS(status) == STATUS_STALE)
 		warm_restart(w, false);
 }
-
-/* ---- ends and times ---- */
 
 static bool on_exit_of(struct warm *w, pid_t pid)
 {

@@ -33,8 +33,6 @@ static void ahead_close(struct warm *w)
 	h->ready = h->held = false;
 }
 
-/* ---- its start ---- */
-
 /* Away from the numbers that they get in the command. */
 static int move_descriptor_up(int fd, int *ret, struct error *err)
 {
@@ -146,8 +144,6 @@ static int64_t ahead_latest_word(const struct warm *w)
 		return DEADLINE_NEVER;
 	return w->started_ms + START_MAX_MS;
 }
-
-/* ---- its call ---- */
 
 /* Output of modules while they load is no output of a call. */
 static void discard_output(int fd)

@@ -88,8 +88,6 @@ static void next_spare(struct warm *w)
 		warm_restart(w, true);
 }
 
-/* ---- the identity of a spare child ---- */
-
 /* 1 = a message, sent by *ret; 0 = none yet; -1 = the end or an invalid message. */
 static int hear_spare(struct spare *s, char *ret_word, struct ucred *ret)
 {
@@ -183,8 +181,6 @@ static int64_t fork_latest_word(const struct warm *w)
 		return DEADLINE_NEVER;
 	return w->has_served ? w->spare.asked_ms + SPARE_MAX_MS : w->started_ms + START_MAX_MS;
 }
-
-/* ---- calls ---- */
 
 static int send_order(struct warm *w, struct process *p, const char *code, struct error *err)
 {

@@ -60,8 +60,6 @@ static const struct body_media *media_of(const struct route *route)
 	return &json;
 }
 
-/* ---- shapes ---- */
-
 static void collect_shape(struct shape_set *set, const struct json_shape *shape)
 {
 	if (!shape)
@@ -100,8 +98,6 @@ static void write_schemas(struct buf *out)
 	}
 	buf_add_byte(out, '}');
 }
-
-/* ---- parameters ---- */
 
 static void write_path_parameters(struct buf *out, const char *path, bool *first)
 {
@@ -147,8 +143,6 @@ static void write_parameters(struct buf *out, const struct route *route)
 		write_query_parameters(out, route->query, &first);
 	buf_add_byte(out, ']');
 }
-
-/* ---- bodies ---- */
 
 static void write_content(struct buf *out, const struct json_shape *shape, const char *types)
 {
@@ -213,8 +207,6 @@ static void write_responses(struct buf *out, const struct route *route, const ch
 	                  "\"application/json\":{\"schema\":{\"$ref\":"
 	                  "\"#/components/schemas/Error\"}}}}}");
 }
-
-/* ---- operations ---- */
 
 /* Of routes that tell what they wait for, http/server/parked.h. */
 #define PROGRESS_TYPES "text/event-stream"

@@ -72,7 +72,7 @@ MUST_CHECK int blob_list(struct blob_store *store, struct arena *a,
 /* Succeeds if there is no such blob. */
 MUST_CHECK int blob_delete(struct blob_store *store, const char *name, struct error *err);
 
-/* ---- implementations: names are checked, sizes are in bounds ---- */
+/* implementations: names are checked, sizes are in bounds */
 
 struct blob_store {
 	const struct blob_ops *ops;

@@ -49,8 +49,6 @@ static NORETURN void on_launcher_end(UNUSED struct fd_watch *watch)
 	_exit(EXIT_FAILURE);
 }
 
-/* ---- life ---- */
-
 static int open_signals(struct broker *b, struct error *err)
 {
 	sigset_t set;

@@ -67,8 +67,6 @@ void artifact_saver_add(struct artifact_saver *s, const char *path)
 		s->paths[s->count++] = copy_text(s, path);
 }
 
-/* ---- on a worker ---- */
-
 static int save_artifact(struct artifact_saver *s, const struct sandbox_record *sandbox,
                          const struct fleet_hold *hold, const char *path, int64_t deadline)
 {
@@ -123,8 +121,6 @@ static void run_saver(struct worker_task *task)
 	save_artifacts(s);
 	loop_post(s->options.api->loop, &s->done);
 }
-
-/* ---- on the loop ---- */
 
 static void on_loop(struct loop_task *task)
 {

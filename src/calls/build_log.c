@@ -13,8 +13,6 @@
 #define UNSENT_MAX ((size_t)128 * 1024)
 #define IDLE_LOOKS 150 /* looks without a new line until the stream is kept alive */
 
-/* ---- the log so far ---- */
-
 int build_log_read(struct request *rq, const char *id, int64_t since, struct buf *out,
                    int64_t *ret_next, struct error *err)
 {
@@ -46,8 +44,6 @@ static int answer_stored(struct request *rq, const struct build_log_query *ask, 
 	           (struct span){arena_copy(rq->arena, buf_span(&text)), text.size});
 	return 0;
 }
-
-/* ---- a growing log ---- */
 
 struct log_stream {
 	struct build_log *log;

@@ -69,8 +69,6 @@ static struct code_run *run_of(struct stream *s)
 	return CONTAINER_OF(s, struct code_run, stream);
 }
 
-/* ---- a client that has disconnected ---- */
-
 static void on_interrupted(struct loop_task *task)
 {
 	struct code_run_place *place = CONTAINER_OF(task, struct code_run_place, interrupted);
@@ -145,8 +143,6 @@ static void run_done(struct stream *s)
 	free(run->socket);
 }
 
-/* ---- output ---- */
-
 static void flush_output(struct code_run *run)
 {
 	if (run->out.size > 0) {
@@ -213,8 +209,6 @@ static void on_event(void *context, const struct code_event *event)
 	run->writer->write(&run->outcome, event, &run->out);
 	flush_output(run);
 }
-
-/* ---- the end of the block ---- */
 
 /* The kernel still runs, so no AGENT_EXIT reports the timeout. */
 static void note_timeout(const struct code_run *run)
@@ -329,8 +323,6 @@ static int on_kernel_end(struct code_run *run, const struct agent_process *p, st
 	return finish_run(run, err);
 }
 
-/* ---- the agent's messages ---- */
-
 /* Sends the block as one message, so that the kernel never gets a part of it. */
 static void on_queue_place(struct code_queue_place *turn)
 {
@@ -413,8 +405,6 @@ static int on_message(struct stream *s, struct relay *relay, uint16_t type, stru
 	return 0;
 }
 
-/* ---- time ---- */
-
 static void signal_kernel(struct code_run *run, uint32_t number, bool whole_tree)
 {
 	const struct agent_signal signal = {.signal = number, .whole_tree = whole_tree};
@@ -453,8 +443,6 @@ static const struct stream_ops run_ops = {
         .done = run_done,
         .takes_failures = true,
 };
-
-/* ---- start ---- */
 
 static void init_outcome(struct code_outcome *outcome, const struct code_run_options *o,
                          size_t limit)
@@ -589,8 +577,6 @@ int code_run_start(struct request *rq, struct api_target *t, const struct code_r
 		return -1;
 	return start_limited(rq, t, &limited, reply, err);
 }
-
-/* ---- over a WebSocket ---- */
 
 static const struct code_context *find_context(const struct code_run_socket *socket, const char *id)
 {

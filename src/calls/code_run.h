@@ -71,8 +71,6 @@ MUST_CHECK int code_run_start(struct request *rq, struct api_target *t,
                               const struct code_run_options *options, struct reply *reply,
                               struct error *err);
 
-/* ---- over a WebSocket, whose first message is the request ---- */
-
 struct code_socket_request {
 	const char *context, *code;
 	struct json_map env;

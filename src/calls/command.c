@@ -110,8 +110,6 @@ int command_set_cwd(struct sandbox_command *c, struct arena *a, const struct api
 	return 0;
 }
 
-/* ---- the stream ---- */
-
 struct command_stream {
 	struct stream stream;
 	enum output_form form;

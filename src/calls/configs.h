@@ -8,8 +8,6 @@ struct fleet_create;
 struct sandbox_record;
 struct tool_call;
 
-/* ---- a new sandbox ---- */
-
 struct api_config_use {
 	const char *id_or_name;
 	const char
@@ -20,8 +18,6 @@ struct api_config_use {
  * provider does not have. */
 MUST_CHECK int api_config_apply(struct request *rq, const struct api_config_use *use,
                                 struct fleet_create *request, struct error *err);
-
-/* ---- limits of what runs in a sandbox ---- */
 
 /* Limits by the config that a sandbox was made from. 0 and NULL: no limit. */
 struct run_limits {
@@ -46,8 +42,6 @@ int64_t run_limit_output(const struct request *rq, int64_t wanted, const struct 
 /* Refuses a program whose runtime is not allowed; also in a shell's line. */
 MUST_CHECK int run_limits_check(const struct run_limits *limits, const char *const *args,
                                 struct error *err);
-
-/* ---- limits of tools ---- */
 
 /* Applies the config's permissionMode, runtimes, timeout and outputLimitBytes. With any of them,
  * commands must keep to the workspace. */

@@ -73,8 +73,6 @@ struct api_feed {
 	bool timer_runs;
 };
 
-/* ---- texts ---- */
-
 static void write_event(struct buf *out, enum output_form form, const struct event_record *r)
 {
 	if (form == OUTPUT_SSE)
@@ -98,8 +96,6 @@ static bool is_wanted(const struct feed_filter *f, const struct event_record *r)
 	       (!f->sandbox_id || strcmp(f->sandbox_id, r->sandbox_id) == 0) &&
 	       (!f->pattern || event_pattern_matches(f->pattern, r->kind));
 }
-
-/* ---- reads ---- */
 
 static int read_page(struct feed_read *r, struct error *err)
 {
@@ -191,8 +187,6 @@ static void read_behind(struct api_feed *feed)
 			read_own(s);
 	}
 }
-
-/* ---- streams ---- */
 
 static void stream_free(struct event_stream *s)
 {
@@ -323,8 +317,6 @@ static void on_read(struct loop_task *task)
 	read_behind(feed);
 }
 
-/* ---- waking ---- */
-
 /* Any thread. */
 static void on_events(void *context)
 {
@@ -354,8 +346,6 @@ static void on_timer(void *context)
 		read_live(feed);
 	read_behind(feed);
 }
-
-/* ---- relays ---- */
 
 static void on_start(void *state, struct relay *relay)
 {
@@ -425,8 +415,6 @@ void api_feed_reply(struct api_feed *feed, const struct feed_options *options, s
 	                           .tick_ms = IDLE_MS,
 	                   });
 }
-
-/* ---- the feed ---- */
 
 struct api_feed *api_feed_new(struct api *api)
 {

@@ -175,8 +175,6 @@ int files_write_all(struct request *rq, struct api_target *t, const struct files
 	return 0;
 }
 
-/* ---- lists ---- */
-
 struct file_list_reply {
 	struct stream stream;
 	struct files_list_options options;

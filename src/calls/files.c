@@ -74,8 +74,6 @@ int files_connect(struct request *rq, const struct fleet_hold *hold, int *ret_fd
 	return compute->connect(hold->provider, hold->id, rq->deadline, ret_fd, err);
 }
 
-/* ---- download ---- */
-
 struct file_download {
 	struct stream stream;
 	uint64_t offset, size_max; /* of the request; 0 = all */

@@ -103,8 +103,6 @@ int output_signal_parse(const char *text, uint32_t *ret, struct error *err)
 	return -1;
 }
 
-/* ---- events ---- */
-
 void output_events_init(struct output_events *e, enum output_form form, const uint64_t since[2])
 {
 	*e = (struct output_events){.form = form, .written = {since[0], since[1]}};
@@ -259,8 +257,6 @@ void output_events_idle(struct output_events *e, struct buf *out)
 	if (e->form == OUTPUT_SSE)
 		buf_add_text(out, ": still here\n\n");
 }
-
-/* ---- results ---- */
 
 void output_collector_init(struct output_collector *c, size_t limit)
 {

@@ -41,8 +41,6 @@ void output_signal_name(uint32_t signal, char out[16]);
 /* "SIGTERM", "TERM" or "15". */
 MUST_CHECK int output_signal_parse(const char *text, uint32_t *ret, struct error *err);
 
-/* ---- events ---- */
-
 struct output_events {
 	enum output_form form;
 	uint64_t written[2]; /* next offset of each stream */
@@ -58,8 +56,6 @@ void output_events_exit(struct output_events *e, struct buf *out, const struct a
 void output_events_artifact(struct output_events *e, struct buf *out, struct span json);
 /* A comment that keeps the connection alive; nothing for forms without comments. */
 void output_events_idle(struct output_events *e, struct buf *out);
-
-/* ---- collected ---- */
 
 struct output_collector {
 	size_t limit;

@@ -68,8 +68,6 @@ struct receiver {
 	struct list receiving; /* used by the thread only */
 };
 
-/* ---- one upload ---- */
-
 static void uncount_upload(struct receiver_upload *u)
 {
 	struct receiver *r = u->receiver;
@@ -155,8 +153,6 @@ static int queue_work(struct receiver_upload *u, struct error *err)
 	u->task = (struct work_lane_task){.run = run_work};
 	return work_lane_submit(u->lane, &u->task, u->project_id, err);
 }
-
-/* ---- on the receiver's thread ---- */
 
 static int take_bytes(struct receiver_upload *u, struct span bytes, struct error *err)
 {
@@ -354,8 +350,6 @@ static void *run_receiver(void *context)
 	return NULL;
 }
 
-/* ---- on the loop ---- */
-
 static int on_message(UNUSED struct stream *s, struct relay *relay, uint16_t type,
                       struct span payload, struct error *err)
 {
@@ -376,8 +370,6 @@ static const struct stream_ops body_ops = {
         .size = sizeof(struct stream), .on_message = on_message, .on_client = on_client};
 static const struct stream_ops answer_ops = {.size = sizeof(struct stream),
                                              .on_message = on_message};
-
-/* ---- in the handler ---- */
 
 static struct receiver_upload *upload_new(struct receiver *r,
                                           const struct receiver_upload_options *o)
@@ -556,8 +548,6 @@ int receiver_queue(struct request *rq, const struct receiver_upload_options *opt
 	start_stream(&answer_ops, loops_end, reply);
 	return 0;
 }
-
-/* ---- the receiver ---- */
 
 struct receiver *receiver_new(struct api *api)
 {

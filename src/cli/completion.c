@@ -58,8 +58,6 @@ static void add_command_names(struct buf *out, const struct cli_command *table)
 		buf_addf(out, "%s%s", table->name, table[1].name ? " " : "");
 }
 
-/* ---- bash ---- */
-
 static void bash_option(struct buf *out, const struct command_option *option)
 {
 	buf_addf(out, " --%s", option->name);
@@ -121,8 +119,6 @@ static void print_bash(struct buf *out)
 	                  "}\n"
 	                  "complete -o filenames -F _atoll atoll\n");
 }
-
-/* ---- zsh ---- */
 
 /* Escapes a text for '…' and for the [brackets] and :colons: of _arguments. */
 static void zsh_add_quoted(struct buf *out, const char *text)
@@ -221,8 +217,6 @@ static void print_zsh(struct buf *out)
 	each_command(out, zsh_command);
 	buf_add_text(out, "\tesac\n}\ncompdef _atoll atoll\n");
 }
-
-/* ---- fish ---- */
 
 static void fish_add_quoted(struct buf *out, const char *text)
 {

@@ -250,8 +250,6 @@ int code_block_run(const struct code_at *at, const struct code_block *block, str
 	return 0;
 }
 
-/* ---- an abandoned block ---- */
-
 static int press_interrupt(struct running_block *r, struct error *err)
 {
 	int64_t until = deadline_after(AGAIN_MS);

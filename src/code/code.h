@@ -94,8 +94,6 @@ MUST_CHECK int code_close(const struct code_at *at, struct arena *a, const char 
 /* Like C-c: the running block ends with an error; the state is kept. */
 MUST_CHECK int code_interrupt(const struct code_at *at, uint64_t process, struct error *err);
 
-/* ---- a block ---- */
-
 /* ERROR_TOO_LARGE, or ERROR_INVALID for invalid names of variables. */
 MUST_CHECK int code_source_check(enum code_language language, const char *code,
                                  const struct json_map *env, struct error *err);

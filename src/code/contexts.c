@@ -16,8 +16,6 @@
 #define RING_BYTES (256 * 1024)
 #define GIVEN_ID_SIZE 17 /* with its NUL */
 
-/* ---- list and find ---- */
-
 static bool is_id(struct span text)
 {
 	bool fits = text.size >= 1 && text.size <= CODE_ID_MAX && text.data[0] != '-';
@@ -136,8 +134,6 @@ int code_find(const struct code_at *at, struct arena *a, const char *id, struct 
 	*ret = *found;
 	return 0;
 }
-
-/* ---- kernels ---- */
 
 /* The program, and how it is given its kernel. */
 static const struct {

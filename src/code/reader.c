@@ -10,8 +10,6 @@
 #define HEAD_SIZE (1 + (CODE_NONCE_SIZE - 1) + 1)
 #define COMPLAINT_MAX 512
 
-/* ---- messages ---- */
-
 /* Members of a struct code_result, which is `r` of struct s. */
 #define RESULT_ROW(kind_, s, r, member, ...)                                                       \
 	{                                                                                          \
@@ -148,8 +146,6 @@ static void take_message(struct code_reader *r)
 	r->is_too_long = false;
 }
 
-/* ---- output ---- */
-
 static void tell_text(struct code_reader *r, unsigned stream, struct span text)
 {
 	if (text.size > 0 && r->has_begun)
@@ -196,8 +192,6 @@ static void add_text(struct code_reader *r, unsigned stream, struct span text)
 		memcpy(s->begun, text.data + text.size, begun);
 	s->begun_size = begun;
 }
-
-/* ---- pieces ---- */
 
 static void take_piece(struct code_reader *r, unsigned stream)
 {

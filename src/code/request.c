@@ -29,8 +29,6 @@ int code_language_parse(const char *name, enum code_language *ret, struct error 
 	return FAIL_HINT(err, "one of: python, javascript, bash");
 }
 
-/* ---- checks ---- */
-
 static bool is_variable(const char *name)
 {
 	static const char letters[] =
@@ -84,8 +82,6 @@ void code_new_nonce(char out[CODE_NONCE_SIZE])
 	}
 	out[CODE_NONCE_SIZE - 1] = '\0';
 }
-
-/* ---- requests ---- */
 
 /* "NONCE SIZE SIZE\n", the code, "KEY=value" entries between zero bytes. */
 static void write_sized(struct buf *out, const struct code_request *request)

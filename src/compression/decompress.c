@@ -66,8 +66,6 @@ static int emit_bytes(struct decompressor *i, struct span bytes, struct error *e
 	return bytes.size > 0 ? i->options.on_bytes(i->options.context, bytes, err) : 0;
 }
 
-/* ---- gzip: members, one after the other, and zeros behind the last ---- */
-
 static int step_gzip(struct decompressor *i, struct span *in, struct error *err)
 {
 	ssize_t size;
@@ -85,8 +83,6 @@ static int step_gzip(struct decompressor *i, struct span *in, struct error *err)
 	i->is_between = gunzip_is_at_end(i->gzip);
 	return emit_bytes(i, (struct span){i->bytes, (size_t)size}, err);
 }
-
-/* ---- zstd: frames, one after the other ---- */
 
 static int start_zstd(struct decompressor *i, struct error *err)
 {
@@ -114,8 +110,6 @@ static int step_zstd(struct decompressor *i, struct span *in, struct error *err)
 	span_skip(in, from.pos);
 	return emit_bytes(i, (struct span){i->bytes, to.pos}, err);
 }
-
-/* ---- all ---- */
 
 static int step_plain(struct decompressor *i, struct span *in, struct error *err)
 {

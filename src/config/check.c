@@ -172,8 +172,6 @@ int check_store(const char *value, struct error *err)
 	return FAIL_HINT(err, "postgresql://user@host/name, or sqlite:/path/to/atoll.db");
 }
 
-/* ---- names of hosts ---- */
-
 #define SECRET_MIN 16
 #define HOST_MAX 253
 

@@ -24,8 +24,6 @@
 #define PORTS_SIZE 64
 #define PORT_MIN 1024
 
-/* ---- sockets ---- */
-
 static int bind_port(int fd, unsigned port)
 {
 	const struct sockaddr_in address = {.sin_family = AF_INET,
@@ -123,8 +121,6 @@ void names_close(struct names_process *n)
 		auto_close(&n->fds[i]);
 	*n = NAMES_CLOSED;
 }
-
-/* ---- the process ---- */
 
 struct confined {
 	const struct identity *identity;

@@ -69,8 +69,6 @@ struct api_process {
 	struct buf address;
 };
 
-/* ---- parts ---- */
-
 static void on_sandbox_ended(void *context, const char *id, enum sandbox_reason reason)
 {
 	struct api_process *p = context;
@@ -351,8 +349,6 @@ static int open_server(struct api_process *p, struct error *err)
 	return listen_sockets(p, err) < 0 ? -1 : listen_tls(p, err);
 }
 
-/* ---- signals and time ---- */
-
 static void on_signal(void *context, UNUSED uint32_t events)
 {
 	struct api_process *p = context;
@@ -469,8 +465,6 @@ static void on_tick(void *context)
 	            (struct worker_task){.lane = WORKER_SLOW, .run = tick_on_worker},
 	            &p->tick_runs);
 }
-
-/* ---- the whole ---- */
 
 static int confine_server(struct api_process *p, struct error *err)
 {

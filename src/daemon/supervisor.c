@@ -58,8 +58,6 @@ struct supervisor {
 	unsigned stop_count; /* signals to stop so far */
 };
 
-/* ---- the children's environment and arguments ---- */
-
 /* No other variables: the environment may hold secrets, and a file passes the configuration. */
 static const char *const kept_variables[] = {"PATH",         "LANG",           "LC_ALL",
                                              "TZ",           "ATOLL_FAULT",    "ATOLL_FAULT_CLOCK",
@@ -175,8 +173,6 @@ static int write_config(const struct supervisor *s,
 	return fd_write_all(*ret_fd, text.data, text.size, err);
 }
 
-/* ---- atolld in another role ---- */
-
 struct role {
 	struct supervisor *supervisor;
 	struct child *child;
@@ -270,8 +266,6 @@ static int open_names(struct supervisor *s, struct error *err)
 	return 0;
 }
 
-/* ---- start ---- */
-
 static int check_rights(struct supervisor *s, struct error *err)
 {
 	s->is_root = geteuid() == 0;
@@ -343,8 +337,6 @@ static int start_children(struct supervisor *s, struct error *err)
 		return -1;
 	return child_start(&s->children[CHILD_API], err);
 }
-
-/* ---- run ---- */
 
 static struct child *child_of(struct supervisor *s, pid_t pid)
 {

@@ -44,8 +44,6 @@ static void add_note(struct dockerfile_translation *t, const char *text)
 	buf_addf(t->notes, "%s:%u: %s\n", t->file->name, t->line, text);
 }
 
-/* ---- pieces of JSON ---- */
-
 static void add_texts(struct buf *out, const char *const *texts)
 {
 	buf_add_byte(out, '[');
@@ -74,8 +72,6 @@ static void end_step(struct dockerfile_translation *t)
 {
 	buf_add_byte(&t->steps, '}');
 }
-
-/* ---- what several instructions have ---- */
 
 /* Parses ["a","b"]. Returns NULL if the text is not such a list: as with Docker, the shell then
  * gets it. */
@@ -158,8 +154,6 @@ static int check_name(const char *name, struct error *err)
 			return FAIL(err, ERROR_INVALID, "'%.60s' is not a variable name", name);
 	return *name ? 0 : FAIL(err, ERROR_INVALID, "a variable has no name");
 }
-
-/* ---- instructions ---- */
 
 static const char *given_arg(struct dockerfile_translation *t, const char *name)
 {
@@ -623,8 +617,6 @@ static int run_instruction(struct dockerfile_translation *t, const char *text, s
 	            text);
 }
 
-/* ---- lines ---- */
-
 static struct span trim_end(struct span line)
 {
 	while (line.size > 0 && isspace((unsigned char)line.data[line.size - 1]))
@@ -676,8 +668,6 @@ static int run_lines(struct dockerfile_translation *t, struct error *err)
 		            t->file->name, t->line);
 	return 0;
 }
-
-/* ---- the body ---- */
 
 /* Programs that end at once without a terminal, common as CMD of images. */
 static bool is_interactive(const char *const *words)

@@ -39,8 +39,6 @@ const char *docker_variable_get(const struct docker_variables *vars, struct span
 	return NULL;
 }
 
-/* ---- words ---- */
-
 struct splitter {
 	struct arena *arena;
 	const struct docker_variables *vars;

@@ -41,8 +41,6 @@ static inline const char *api_project(const struct request *rq)
 	return api_account(rq)->project_id;
 }
 
-/* ---- the caller's project, address and scopes ---- */
-
 /* The project whose things the caller sees in lists of the platform. NULL: all projects, for an
  * admin without X-Atoll-Project. */
 const char *api_visible_project(const struct request *rq);
@@ -63,8 +61,6 @@ static inline void api_audit_subject(struct request *rq, const char *subject)
 	((struct api_caller *)rq->caller)->subject = arena_text(rq->arena, subject);
 }
 
-/* ---- requests that outlive their handler, or are parked ---- */
-
 /* Copies the caller, the route and the id for a call that outlives its request. Headers, parameters
  * and body are not copied. The copy uses the memory of `a`. */
 void api_request_copy(const struct request *rq, struct arena *a, struct request *ret);
@@ -81,8 +77,6 @@ const struct fleet_awaited *api_awaited_if_parking(struct request *rq);
  * Without a free slot the request waits in the queue of `id`. */
 MUST_CHECK int api_admit_request(struct request *rq, const char *id, struct api_caller *caller,
                                  struct error *err);
-
-/* ---- use of a sandbox ---- */
 
 /* How a call of a route with this path is metered; USAGE_EXEC unless the path says more. */
 enum usage_reason api_use_reason(const char *path);

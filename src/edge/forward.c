@@ -78,8 +78,6 @@ void api_peers_close(struct api_peers *peers)
 	free(peers);
 }
 
-/* ---- the answer ---- */
-
 struct hop_relay {
 	const struct request *rq; /* of the exchange, which outlives the relay */
 	char node[ERROR_NODE_MAX];
@@ -116,8 +114,6 @@ static void release_hop(void *state)
 }
 
 static const struct proxy_ops hop_ops = {.fail = answer_failure, .release = release_hop};
-
-/* ---- the request ---- */
 
 /* Tries for a short time first. Only dials_max workers may wait longer, so that slow peers do not
  * block all workers. */

@@ -41,7 +41,7 @@ bool api_tickets_redeem(struct api_tickets *t, struct span text, const char *pat
 bool api_tickets_find(struct api_tickets *t, struct span text, const char *path, int64_t now,
                       struct api_ticket *ret);
 
-/* ---- tickets of several servers (ticket_home.c) ---- */
+/* tickets of several servers (ticket_home.c) */
 
 /* The secret with this server's name and an expiry, signed: "SECRET.NODE.SECONDS.SIGNATURE". So
  * another server does not forward requests with invented tickets. */

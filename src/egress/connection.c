@@ -99,8 +99,6 @@ static void enter_state(struct egress_connection *c, enum egress_state state, in
 	loop_timer_start(c->gateway->loop, &c->timer, at_most_ms);
 }
 
-/* ---- ends ---- */
-
 /* Reads the remaining bytes before the close: a close with unread bytes resets the connection and
  * discards the last answer. */
 static void begin_ending(struct egress_connection *c)
@@ -138,8 +136,6 @@ static void refuse_connection(struct egress_connection *c, enum refusal kind, co
 	say_refusal(c, kind, why);
 	begin_ending(c);
 }
-
-/* ---- carrying ---- */
 
 /* For HTTP, after the request. */
 static bool is_deaf(const struct egress_connection *c, const struct side *side)
@@ -247,8 +243,6 @@ static void copy_both_ways(struct egress_connection *c)
 	update_side_watch(c, &c->client, &c->server);
 	update_side_watch(c, &c->server, &c->client);
 }
-
-/* ---- connecting ---- */
 
 static void on_server(void *context, uint32_t epoll_events);
 
@@ -365,8 +359,6 @@ static void on_lookup_end(void *context, enum dns_code code, const struct dns_ad
 		                  code == DNS_FAILED ? "no nameserver answers"
 		                                     : "the name has no address");
 }
-
-/* ---- reading ---- */
 
 /* The first bytes for the server. */
 static int prepare_server_bytes(struct egress_connection *c, size_t head_size)
@@ -492,8 +484,6 @@ static void on_timer(void *context)
 	else
 		connection_free(c);
 }
-
-/* ---- for the gateway ---- */
 
 void connection_start(struct gateway *g, enum protocol protocol, int fd, struct guest *guest)
 {

@@ -21,8 +21,6 @@
 #define CONNECTIONS_OF_ONE_MAX 256
 #define CHANGES_SIZE 16384
 
-/* ---- accepted connections ---- */
-
 static void start_connection(struct gateway *g, enum protocol protocol, int fd, uint32_t address)
 {
 	struct guest *guest = guest_get(g, address);
@@ -92,8 +90,6 @@ static void on_question(void *context, UNUSED uint32_t epoll_events)
 	questions_read(context);
 }
 
-/* ---- rules that change ---- */
-
 static void on_changes(void *context, UNUSED uint32_t epoll_events)
 {
 	char data[CHANGES_SIZE] __attribute__((aligned(__alignof__(struct inotify_event))));
@@ -122,8 +118,6 @@ static int watch_rules(struct gateway *g, struct error *err)
 		return FAIL_ERRNO(err, "watch the rules of sandboxes");
 	return 0;
 }
-
-/* ---- options ---- */
 
 static int read_ranges(struct gateway *g, const struct egress_options *o, struct error *err)
 {
@@ -184,8 +178,6 @@ void egress_nameservers(struct span conf, char out[EGRESS_NAMESERVERS_SIZE])
 		                         count++ > 0 ? "," : "", (int)part.size, part.data);
 	}
 }
-
-/* ---- life ---- */
 
 /* Never freed: used until the process ends. */
 static int watch_descriptor(struct gateway *g, int fd, loop_on_ready *on_ready,

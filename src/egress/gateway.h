@@ -40,7 +40,7 @@ struct gateway {
 	char scratch[SCRATCH_SIZE];
 };
 
-/* ---- guests.c: sandboxes and their rules ---- */
+/* guests.c: sandboxes and their rules */
 
 /* Finds or makes a guest. The gateway owns it; guest_put frees it when it has neither connections
  * nor questions. */
@@ -58,7 +58,7 @@ bool gateway_may_reach(const struct gateway *g, uint32_t address);
 /* Logs a refusal; only the first few of each sandbox. */
 void gateway_tell(struct gateway *g, const struct guest *guest, const char *name, const char *why);
 
-/* ---- connection.c ---- */
+/* connection.c */
 
 enum protocol { PROTOCOL_HTTP, PROTOCOL_TLS };
 /* Takes ownership of the socket. */
@@ -69,7 +69,7 @@ void connections_check(struct gateway *g, const char *guest);
  * sandbox. */
 void connections_end(struct gateway *g, const char *guest);
 
-/* ---- questions.c ---- */
+/* questions.c */
 
 /* Reads and answers waiting questions. */
 void questions_read(struct gateway *g);

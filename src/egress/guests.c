@@ -57,8 +57,6 @@ bool rules_allow(const struct gateway *g, const struct guest *guest, const char 
 	       sandbox_egress_allows_name(buf_text(&text), span_of(name));
 }
 
-/* ---- addresses ---- */
-
 /* The same rules as in broker/network/firewall.c for the sandboxes' own packets. */
 bool gateway_may_reach(const struct gateway *g, uint32_t address)
 {
@@ -72,8 +70,6 @@ bool gateway_may_reach(const struct gateway *g, uint32_t address)
 	return (is_given_back || !egress_is_refused(address)) &&
 	       route_leads_out(g->routes_fd, address);
 }
-
-/* ---- logs ---- */
 
 void gateway_tell(struct gateway *g, const struct guest *guest, const char *name, const char *why)
 {

@@ -24,13 +24,13 @@ struct host_name {
 	const char *refusal; /* why, for people */
 };
 
-/* ---- TLS, in hello.c ---- */
+/* TLS, in hello.c */
 
 /* The server name of a ClientHello, in any number of records. With ECH the outer name counts: the
  * client then talks to the owner of that name. */
 enum host_name_result hello_look(struct span bytes, struct host_name *ret);
 
-/* ---- HTTP/1, in request.c ---- */
+/* HTTP/1, in request.c */
 
 enum body_state {
 	BODY_BYTES, /* `left` of them */

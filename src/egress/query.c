@@ -17,8 +17,6 @@
 #define POINTER_TO_QUESTION 0xc00cu
 #define ADDRESS_SIZE 4
 
-/* ---- reading ---- */
-
 static bool take_number(struct span *rest, unsigned size, uint32_t *ret)
 {
 	uint32_t number = 0;
@@ -163,8 +161,6 @@ bool dns_answer_parse(struct span answer, const struct dns_question *asked, enum
 	*ret = found;
 	return true;
 }
-
-/* ---- writing ---- */
 
 static void put_number(struct buf *out, unsigned size, uint32_t number)
 {

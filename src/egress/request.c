@@ -201,8 +201,6 @@ void request_pass(struct span head, struct buf *out)
 	buf_add_text(out, "Connection: close\r\n\r\n");
 }
 
-/* ---- bodies ---- */
-
 /* The next state after one byte of what frames the chunks, or -1. */
 static int frame_byte(struct body *b, char byte)
 {

@@ -169,8 +169,6 @@ int git_restore(struct git_at *at, struct arena *a, const struct git_restore *wh
 	return run_without_output(at, a, &restore, err);
 }
 
-/* ---- configuration ---- */
-
 /* "--global"; for local the repository. */
 static int set_scope(struct git_at *at, const struct git_setting *what, struct git_invocation *run,
                      struct error *err)

@@ -43,8 +43,6 @@ struct git_login {
 	const char *username, *password; /* NULL = none; a password alone is a token */
 };
 
-/* ---- new repositories ---- */
-
 struct git_clone {
 	const char *url, *branch, *commit; /* the last two NULL: the remote's default */
 	int64_t depth;                     /* 0 = all */
@@ -55,8 +53,6 @@ MUST_CHECK int git_clone(struct git_at *at, struct arena *a, const struct git_cl
                          struct error *err);
 MUST_CHECK int git_init(struct git_at *at, struct arena *a, bool bare, const char *branch,
                         struct error *err);
-
-/* ---- reading ---- */
 
 /* Git's letters: ' ' for unchanged, M T A D R C, U on both sides for an unmerged file, '?' for an
  * untracked file. */
@@ -113,8 +109,6 @@ struct git_remotes {
 MUST_CHECK int git_remotes(struct git_at *at, struct arena *a, struct git_remotes *ret,
                            struct error *err);
 
-/* ---- changes ---- */
-
 MUST_CHECK int git_add(struct git_at *at, struct arena *a, const char *const *paths,
                        struct error *err);
 struct git_commit_request {
@@ -151,8 +145,6 @@ struct git_remote_add {
 MUST_CHECK int git_remote_add(struct git_at *at, struct arena *a, const struct git_remote_add *what,
                               struct error *err);
 
-/* ---- remotes ---- */
-
 struct git_exchange {
 	const char *remote, *branch; /* NULL: origin, and the current branch */
 	bool set_upstream;           /* push */
@@ -163,8 +155,6 @@ MUST_CHECK int git_push(struct git_at *at, struct arena *a, const struct git_exc
 /* Fetches and merges. */
 MUST_CHECK int git_pull(struct git_at *at, struct arena *a, const struct git_exchange *what,
                         struct error *err);
-
-/* ---- configuration ---- */
 
 struct git_setting {
 	const char *scope; /* global local system; NULL = global. Only local needs `at->path` */

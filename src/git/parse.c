@@ -20,8 +20,6 @@ static bool is_hash(struct span text)
 	return true;
 }
 
-/* ---- status ---- */
-
 static bool cut_prefix(struct span *text, const char *prefix)
 {
 	size_t size = strlen(prefix);
@@ -154,8 +152,6 @@ int git_parse_status(struct arena *a, struct span text, struct git_status *ret, 
 	return 0;
 }
 
-/* ---- log ---- */
-
 enum { LOG_HASH, LOG_AUTHOR, LOG_EMAIL, LOG_TIME, LOG_MESSAGE, LOG_FIELDS };
 
 static int parse_commit(struct arena *a, const struct span fields[LOG_FIELDS],
@@ -200,8 +196,6 @@ int git_parse_log(struct arena *a, struct span text, struct git_log *ret, struct
 	}
 	return 0;
 }
-
-/* ---- errors: the first entry that the text contains decides ---- */
 
 static const struct {
 	const char *text, *name;
@@ -253,8 +247,6 @@ struct git_complaint git_parse_complaint(struct span text)
 			return (struct git_complaint){complaints[i].name, complaints[i].code};
 	return (struct git_complaint){NULL, ERROR_INVALID};
 }
-
-/* ---- what callers name ---- */
 
 int git_check_name(const char *name, const char *what, struct error *err)
 {

@@ -41,8 +41,6 @@ static int set_login(struct arena *a, const struct git_login *login, const char 
 	return 0;
 }
 
-/* ---- clone ---- */
-
 static int checkout_commit(struct git_at *at, struct arena *a, const char *commit,
                            struct error *err)
 {
@@ -79,8 +77,6 @@ int git_clone(struct git_at *at, struct arena *a, const struct git_clone *what, 
 		return -1;
 	return what->commit && what->commit[0] ? checkout_commit(at, a, what->commit, err) : 0;
 }
-
-/* ---- push, pull ---- */
 
 static const char *remote_of(const struct git_exchange *what)
 {
@@ -136,8 +132,6 @@ int git_pull(struct git_at *at, struct arena *a, const struct git_exchange *what
 	return git_run(at, a, &pull, &ignored, err);
 }
 
-/* ---- remotes ---- */
-
 int git_remote_add(struct git_at *at, struct arena *a, const struct git_remote_add *what,
                    struct error *err)
 {
@@ -158,8 +152,6 @@ int git_remote_add(struct git_at *at, struct arena *a, const struct git_remote_a
 	}
 	return what->fetch ? git_run(at, a, &fetch, &ignored, err) : 0;
 }
-
-/* ---- stored credentials ---- */
 
 #define KEPT_S "86400"
 

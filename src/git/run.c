@@ -38,8 +38,6 @@ static const char *const login_settings[] = {
 	"!f() { test \"$1\" = get && printf 'username=%s\\npassword=%s\\n' "                       \
 	"\"$ATOLL_GIT_USERNAME\" \"$ATOLL_GIT_PASSWORD\"; }; f"
 
-/* ---- environment ---- */
-
 struct git_environment {
 	struct arena *arena;
 	const char **items;
@@ -90,8 +88,6 @@ static const char **environment_of(struct arena *a, const struct git_at *at,
 	return e.items;
 }
 
-/* ---- arguments ---- */
-
 static const char **args_of(struct arena *a, const struct git_at *at,
                             const struct git_invocation *what)
 {
@@ -119,8 +115,6 @@ static const char **args_of(struct arena *a, const struct git_at *at,
 	memcpy(args + count, what->paths, paths * sizeof(*args));
 	return args;
 }
-
-/* ---- run ---- */
 
 int git_run_any_exit(struct git_at *at, struct arena *a, const struct git_invocation *what,
                      struct compute_result *ret, struct error *err)

@@ -116,8 +116,6 @@ static int run_and_write_outcome(struct jailed_backup *task, const struct jailed
 	return backup_outcome_write(task->backup->document_fd, &task->outcome, err);
 }
 
-/* ---- export ---- */
-
 static int write_manifest(struct jailed_backup *task, struct error *err)
 {
 	AUTO(buf_done) struct buf document = BUF(BACKUP_DOCUMENT_MAX / 2);
@@ -174,8 +172,6 @@ int backup_export(const struct backup *b, struct error *err)
 		jailed.read_fd = template.fds[0];
 	return run_and_write_outcome(task, &jailed, err);
 }
-
-/* ---- load ---- */
 
 static int set_opaque(int upper, const char *path, struct error *err)
 {
@@ -239,8 +235,6 @@ int backup_verify(const struct backup *b, struct error *err)
 	task->is_dry = true;
 	return run_and_write_outcome(task, &jailed, err);
 }
-
-/* ---- the template of a full one ---- */
 
 /* fleet/backup/backup.c wrote this, or a stranger did. */
 static int read_config(const struct jailed_backup *task, struct arena *a, struct image_config *ret,

@@ -70,8 +70,6 @@ void backup_digest_end(struct backup_digest *d, char out[BACKUP_DIGEST_SIZE])
 	to_hex(hash, out);
 }
 
-/* ---- templates ---- */
-
 union digest_sum {
 	unsigned char bytes[HASH_SIZE];
 	uint64_t words[HASH_SIZE / sizeof(uint64_t)];

@@ -20,8 +20,6 @@
 /* Bytes for the names of files with several links; beyond it each link is stored as a file. */
 #define LINKS_MAX_BYTES (64 << 20)
 
-/* ---- files with several names ---- */
-
 struct known_links {
 	struct map names; /* "DEVICE-INODE" -> the first name */
 	size_t bytes;
@@ -79,8 +77,6 @@ static bool is_left_out(const struct archive_part *part, const struct layers_ent
 	return S_ISSOCK(e->status.st_mode) || S_ISBLK(e->status.st_mode) ||
 	       (S_ISCHR(e->status.st_mode) && !e->is_whiteout);
 }
-
-/* ---- the archive ---- */
 
 struct backup_writer {
 	struct jailed_backup *task;
@@ -147,8 +143,6 @@ static int write_text(struct backup_writer *p, const char *name, struct span tex
 		return fail_write(p, err);
 	return 0;
 }
-
-/* ---- one file ---- */
 
 static bool is_kept_attribute(const char *name)
 {
@@ -290,8 +284,6 @@ static int write_entry(void *context, const struct layers_entry *e, struct error
 		return 0;
 	return write_data(p, e, fd, err);
 }
-
-/* ---- all ---- */
 
 struct pack_count {
 	struct known_links links;

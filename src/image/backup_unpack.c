@@ -120,8 +120,6 @@ static int read_text(struct unpack_run *u, const char *name, struct archive_entr
 	return out->overflowed ? FAIL(err, ERROR_INVALID, "'%s' is too large", name) : 0;
 }
 
-/* ---- the manifest ---- */
-
 static int check_manifest(const struct unpack_run *u, struct error *err)
 {
 	const struct backup_manifest *m = &u->manifest;
@@ -170,8 +168,6 @@ static int take_manifest(struct unpack_run *u, struct error *err)
 	memcpy(outcome->manifest, text.data, text.size);
 	return 0;
 }
-
-/* ---- one file ---- */
 
 static const char *part_of(const struct unpack_run *u)
 {
@@ -349,8 +345,6 @@ static int take_entry(struct unpack_run *u, struct archive_entry *entry, struct 
 		return 0;
 	return copy_data(u, name, err);
 }
-
-/* ---- all ---- */
 
 static int check_end(struct unpack_run *u, struct archive_entry *entry, struct error *err)
 {

@@ -22,8 +22,6 @@
 #define PROJECT USER_HOME "/project"
 #define BUNDLE "/etc/ssl/certs/ca-certificates.crt"
 
-/* ---- progress ---- */
-
 /* mmdebstrap installs in two rounds. In each, apt prints the number of packages, then fetches,
  * unpacks and sets up each. */
 struct base_progress {
@@ -100,8 +98,6 @@ static void take_line(void *context, const char *line)
 	report_progress(p, p->start + (p->steps ? (int)(p->span * p->done / p->steps) : 0), text);
 }
 
-/* ---- mmdebstrap ---- */
-
 /* `path` is as seen in the jail. */
 static int write_scratch(const struct work *w, const char *path, const struct buf *text,
                          struct error *err)
@@ -144,8 +140,6 @@ static int run_mmdebstrap(const struct work *w, struct host_apt *apt, struct err
 	                                .line_context = &progress};
 	return command_run(w->spec, &command, err);
 }
-
-/* ---- Atoll's own files ---- */
 
 static const struct root_file files[] = {
         /* A sandbox runs no system services, so packages must not try to start any. */

@@ -106,8 +106,6 @@ static int exec_command(void *context)
 	return 127;
 }
 
-/* ---- the parent's side ---- */
-
 struct running_command {
 	const struct image_spec *spec;
 	const struct image_command *command;

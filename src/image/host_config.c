@@ -21,8 +21,6 @@ const char *const host_npm_settings[] = {"registry", "*:registry", "proxy", "htt
 const char *const host_pip_settings[] = {"index-url", "extra-index-url", "trusted-host", "proxy",
                                          NULL};
 
-/* ---- authorities ---- */
-
 static bool is_certificate(const char *name)
 {
 	size_t size = strlen(name);
@@ -82,8 +80,6 @@ int host_copy_authorities(int root, bool *ret_extra, struct error *err)
 	return root_write(root, &file, err);
 }
 
-/* ---- settings ---- */
-
 bool host_has_credentials(struct span value)
 {
 	return span_find(value, '@') >= 0;
@@ -117,8 +113,6 @@ void host_filter_settings(struct span text, const char *const *names, struct buf
 		buf_add_byte(out, '\n');
 	} while (more);
 }
-
-/* ---- apt ---- */
 
 void host_apt_done(struct host_apt *apt)
 {

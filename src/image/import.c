@@ -47,8 +47,6 @@ static const char *in_scratch(const struct template_import *m, const char *name)
 	return arena_format(m->arena, "%s/%s", m->work->scratch, name);
 }
 
-/* ---- a tar, unpacked by a function in a jail ---- */
-
 /* Shared with the jailed process, which reports its error here. */
 struct unpack_task {
 	struct unpack options;
@@ -121,8 +119,6 @@ static int run_unpack_jailed(const struct template_import *m, int source_fd, con
 	(void)munmap(task, sizeof(*task));
 	return ret;
 }
-
-/* ---- images, brought into one layout by skopeo and unpacked by umoci ---- */
 
 /* No credentials of this machine: HOME is empty. */
 #define TOOL_ENV "TMPDIR=" WORK_SCRATCH, "HOME=" WORK_SCRATCH, "XDG_RUNTIME_DIR=" WORK_SCRATCH
@@ -241,8 +237,6 @@ static int finish_image(const struct template_import *m, struct image_config *co
 		return -1;
 	return take_rootfs(m, err);
 }
-
-/* ---- formats ---- */
 
 static int import_tar(const struct template_import *m, const struct import_source *source,
                       struct image_config *config, struct error *err)

@@ -48,8 +48,6 @@ void layers_done(struct layers *l)
 	*l = (struct layers){.count = 0};
 }
 
-/* ---- folders that replace the folder below ---- */
-
 static int compare_inodes(const void *a, const void *b)
 {
 	return memcmp(a, b, sizeof(struct layers_inode));
@@ -145,8 +143,6 @@ int layers_note_opaque(struct layers *l, struct error *err)
 		qsort(l->opaque, l->opaque_count, sizeof(*l->opaque), compare_inodes);
 	return 0;
 }
-
-/* ---- the walk ---- */
 
 struct layer_walk {
 	const struct layers *layers;

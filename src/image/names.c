@@ -55,8 +55,6 @@ int image_name_check(const char *name, struct error *err)
 	                 IMAGE_NAME_MAX);
 }
 
-/* ---- references: [host[:port]/]path[:tag][@sha256:digest] ---- */
-
 /* The rules of the distribution specification: lower case and digits, with single separators
  * between. */
 static bool path_part_is_valid(struct span part)

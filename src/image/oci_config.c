@@ -134,8 +134,6 @@ static const char *format_user(struct arena *a, const char *user)
 	return name.size > 64 ? "" : arena_copy(a, name);
 }
 
-/* ---- the configuration in a full backup ---- */
-
 static const char *copy_env(struct arena *a, const struct json_value *env)
 {
 	AUTO(buf_done) struct buf out = BUF(TEXT_MAX);
@@ -188,8 +186,6 @@ struct image_config config_of_backup(struct arena *a, const struct json_value *s
 	        .workdir = workdir[0] == '/' ? workdir : "",
 	};
 }
-
-/* ---- an OCI layout ---- */
 
 /* An index is searched for the image of this architecture; an image without an index may be any. */
 static int check_processor(const struct json_value *image, struct error *err)

@@ -35,8 +35,6 @@
 #define PIECE_SIZE 65536
 #define HOST_MAX 253
 
-/* ---- one connection ---- */
-
 struct outlet_target {
 	char host[HOST_MAX + 1];
 	char port[6];
@@ -181,8 +179,6 @@ static void serve_client(int client)
 		relay_bytes(client, server);
 }
 
-/* ---- the process ---- */
-
 /* The child dies with its parent, which may have ended already. */
 static bool die_with_parent(pid_t parent)
 {
@@ -245,8 +241,6 @@ static pid_t start_proxy(int listen_fd)
 		accept_clients();
 	_exit(1);
 }
-
-/* ---- the namespace ---- */
 
 /* In the current network namespace. */
 static int listen_inside(int *ret_fd, struct error *err)

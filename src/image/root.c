@@ -21,8 +21,6 @@ static const struct {
 
 static const char *const set_up_files[] = {"etc/hostname", "etc/hosts", "etc/resolv.conf"};
 
-/* ---- folders and files ---- */
-
 /* A folder one level below `folder`. */
 static int enter_folder(int folder, const char *name, int *ret_fd, struct error *err)
 {
@@ -101,8 +99,6 @@ int root_read(int root, const char *path, struct buf *out, struct error *err)
 	return fd_read_to_end(fd, out, err);
 }
 
-/* ---- mount points, and files that set-up writes ---- */
-
 static int make_mount_point(int root, const char *name, mode_t mode, struct error *err)
 {
 	struct stat st;
@@ -132,8 +128,6 @@ static int make_set_up_file(int root, const char *path, struct error *err)
 		return 0;
 	return root_write(root, &empty, err);
 }
-
-/* ---- the user ---- */
 
 /* Whether a line of a table like passwd has this text as field `index`. */
 static bool has_field(struct span table, unsigned index, const char *text)

@@ -101,8 +101,6 @@ int cgroup_write(int root, const char *group, const char *file, uint64_t value, 
 	return file_poke(root, path, text, err);
 }
 
-/* ---- processor time ---- */
-
 /* Version 2 has one root for all controllers. */
 static int find_cpu_root(const struct cgroup_host *h)
 {
@@ -180,8 +178,6 @@ int cgroup_allow_burst(const struct cgroup_host *h, const char *group,
 	return quota_us == UINT64_MAX ? 0 : cgroup_write(root, group, files->burst, quota_us, err);
 }
 
-/* ---- the end ---- */
-
 /* A single round; processes that fork meanwhile are killed in the next. */
 static void kill_listed(int root, const char *group)
 {
@@ -216,8 +212,6 @@ int cgroup_empty_and_remove(int root, const char *group, struct error *err)
 	}
 	return FAIL_ERRNO(err, "remove the cgroup '%s'", group);
 }
-
-/* ---- finding the tree ---- */
 
 static int open_folder(int parent, const char *name, int *ret_fd)
 {

@@ -219,8 +219,6 @@ static int v1_remove(struct cgroup_host *h, const char *group, struct error *err
 	return 0;
 }
 
-/* ---- used again ---- */
-
 static bool has_no_process(const struct cgroup_host *h, const char *group)
 {
 	struct error ignored = {0};

@@ -28,8 +28,6 @@ struct checkpoint_attempt {
 	pid_t napper; /* 0 = none; its number is the same after the restore */
 };
 
-/* ---- programs ---- */
-
 /* In the child: closes all descriptors of the broker, which would be dumped otherwise. */
 static void exec_program(char *const *argv, int output)
 {
@@ -98,8 +96,6 @@ static struct span find_reason(const struct buf *out)
 	}
 	return reason;
 }
-
-/* ---- the attempt ---- */
 
 static int find_version(const struct checkpoint_attempt *a, char *version, size_t size,
                         struct error *err)

@@ -10,8 +10,6 @@
 
 #include "isolation/layer.h"
 
-/* ---- views ---- */
-
 /* Where the process is while it makes a view, and was before. */
 struct view_maker {
 	int home, folder; /* the namespace and the working folder of before */
@@ -93,8 +91,6 @@ int view_enter(int view, struct error *err)
 {
 	return setns(view, CLONE_NEWNS) < 0 ? FAIL_ERRNO(err, "enter a view") : 0;
 }
-
-/* ---- capabilities ---- */
 
 /* What is not in the bounding set is gone with execve. */
 int confine_bounding_set(uint64_t kept, struct error *err)

@@ -213,8 +213,6 @@ int isolation_plan(struct arena *a, const struct isolation_spec *spec, struct se
 	return 0;
 }
 
-/* ---- printing ---- */
-
 static const char *const kind_names[STEP_KIND_COUNT] = {
         [STEP_END] = "end",           [STEP_PREPARE] = "prepare",
         [STEP_ROOT] = "root",         [STEP_FOLDER] = "folder",

@@ -29,8 +29,6 @@
 	"ext4: 'tune2fs -O project,quota -Q prjquota DEVICE', unmounted; ext4 and xfs: mount it "  \
 	"with prjquota; or set disk_quota to image or off"
 
-/* ---- the kernel's calls ---- */
-
 /* Unsigned: QCMD shifts it past an int's sign. */
 static int call_quota(int fd, unsigned command, uint32_t project, struct if_dqblk *block)
 {
@@ -99,8 +97,6 @@ static int write_project(int fd, uint32_t project, struct error *err)
 	               : 0;
 }
 
-/* ---- folders ---- */
-
 static int choose_project(int fd, uint32_t *ret, struct error *err)
 {
 	struct if_dqblk block;
@@ -152,8 +148,6 @@ int project_quota_used(int folder, struct project_amount *ret, struct error *err
 	*ret = (struct project_amount){block.dqb_curspace, block.dqb_curinodes};
 	return 0;
 }
-
-/* ---- the probe ---- */
 
 /* A process with CAP_SYS_RESOURCE passes any limit, so the probe runs without it. */
 static int run_writer(int folder)

@@ -100,8 +100,8 @@ static const struct sock_filter ioctl_rule[] = {
         RETURN_ERRNO(EPERM),
 };
 
-/* ---- process 1 is the agent. No other pid namespace can be made inside, so that no process has
- * another number for it. ---- */
+/* Process 1 is the agent. No other pid namespace can be made inside, so that no process has
+ * another number for it. */
 
 #define AGENT_PID 1
 #define ARGUMENT_HIGH(i) (ARGUMENT(i) + 4) /* both architectures have the low half first */

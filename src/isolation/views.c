@@ -21,8 +21,6 @@
 #define IDLE_CPU_US_PER_S 2000
 #define US_PER_TICK 10000
 
-/* ---- reading ---- */
-
 /* Reads as much of a small kernel file as fits. */
 static struct span read_small(const char *folder, const char *name, char text[READ_MAX])
 {
@@ -142,8 +140,6 @@ static void read_facts(const struct views *v, struct view_facts *f, int64_t now_
 	memcpy(f->load, v->load, sizeof(f->load));
 }
 
-/* ---- writing ---- */
-
 /* Written in place, because a reader may have the file open. */
 static void write_view(const struct views *v, const char *name, const struct buf *text)
 {
@@ -247,8 +243,6 @@ void views_begin(struct views *v, int64_t now_ms)
 	take_limits(v, cpu, read_memory_limit(v));
 	views_refresh(v, now_ms);
 }
-
-/* ---- the first phase ---- */
 
 static unsigned count_host_cpus(void)
 {

@@ -60,7 +60,7 @@ int64_t views_next(const struct views *v);
 /* Reads the cgroup and writes the files: some ten microseconds. What cannot be read stays. */
 void views_refresh(struct views *v, int64_t now_ms);
 
-/* ---- views_text.c: pure ---- */
+/* views_text.c: pure */
 
 struct view_facts {
 	unsigned cpus;

@@ -7,8 +7,6 @@
 #define TICKS_PER_S 100 /* USER_HZ of every supported architecture */
 #define US_PER_TICK (1000000 / TICKS_PER_S)
 
-/* ---- /proc/meminfo ---- */
-
 static void add_kib(struct buf *out, const char *name, uint64_t bytes)
 {
 	buf_addf(out, "%s:%*" PRIu64 " kB\n", name, 23 - (int)strlen(name), bytes >> 10);
@@ -104,8 +102,6 @@ void view_parse_memory(struct view_facts *f, struct span text)
 			take_memory_line(f, key, line);
 	}
 }
-
-/* ---- processors ---- */
 
 unsigned view_count_cpus(uint64_t quota_us, uint64_t period_us, unsigned host_cpus)
 {
@@ -204,8 +200,6 @@ void view_format_uptime(struct buf *out, const struct view_facts *f)
 	buf_addf(out, "%" PRId64 ".%02" PRId64 " %" PRIu64 ".%02" PRIu64 "\n", f->uptime_ms / 1000,
 	         f->uptime_ms / 10 % 100, idle_ms / 1000, idle_ms / 10 % 100);
 }
-
-/* ---- load ---- */
 
 /* e^-x for x >= 0, with an error below a percent: the inverse of the first terms of the series of
  * e^x. */

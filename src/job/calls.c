@@ -34,8 +34,6 @@ int job_find(struct jobs *jobs, struct arena *a, const struct job_ref *ref, stru
 	return store_job_find(jobs->store, a, ref, ret, err);
 }
 
-/* ---- stop ---- */
-
 static int send_signal(struct jobs *jobs, const struct job_record *r, int signal, struct error *err)
 {
 	const struct agent_signal message = {
@@ -139,8 +137,6 @@ int job_stop(struct jobs *jobs, struct arena *a, const struct job_ref *ref, stru
 	waiter_end(jobs, &w);
 	return result;
 }
-
-/* ---- logs ---- */
 
 /* The output that was kept at its end. Offsets count back from the end. */
 static void logs_of_row(struct arena *a, const struct job_record *r,

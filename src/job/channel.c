@@ -9,8 +9,6 @@
 #include "json/json.h"
 #include "store/channels.h"
 
-/* ---- writing ---- */
-
 static void add_member(struct buf *body, const char *name, const char *value)
 {
 	if (!value)
@@ -34,8 +32,6 @@ static const char *escape_text(struct arena *a, const char *text)
 	http_escape(&out, text);
 	return arena_text(a, buf_text(&out));
 }
-
-/* ---- Slack: chat.postMessage ---- */
 
 /* Three characters would start a link, a mention or an entity in Slack. */
 static const char *slack_text(struct arena *a, const char *text)
@@ -73,8 +69,6 @@ static const char *slack_complaint(const struct json_value *answer)
 	               : json_text(json_get(answer, "error"), "it says nothing");
 }
 
-/* ---- Discord: create message ---- */
-
 /* An enforced nonce merges a message that arrives twice within minutes. */
 static void discord_make(struct arena *a, const struct channel_message *m,
                          struct channel_request *r)
@@ -93,8 +87,6 @@ static void discord_make(struct arena *a, const struct channel_message *m,
 		         m->origin->message);
 	buf_add_byte(&r->body, '}');
 }
-
-/* ---- Telegram: sendMessage ---- */
 
 static void telegram_make(struct arena *a, const struct channel_message *m,
                           struct channel_request *r)
@@ -125,8 +117,6 @@ static int64_t telegram_wait_s(const struct json_value *answer)
 	return json_whole(json_get(json_get(answer, "parameters"), "retry_after"), 0);
 }
 
-/* ---- GitHub: create an issue comment ---- */
-
 static void github_make(struct arena *a, const struct channel_message *m, struct channel_request *r)
 {
 	set_common(r);
@@ -138,8 +128,6 @@ static void github_make(struct arena *a, const struct channel_message *m, struct
 	add_member(&r->body, "body", m->text);
 	buf_add_byte(&r->body, '}');
 }
-
-/* ---- Zalo: a message of an official account ---- */
 
 static void zalo_make(struct arena *a, const struct channel_message *m, struct channel_request *r)
 {
@@ -158,8 +146,6 @@ static const char *zalo_complaint(const struct json_value *answer)
 	               ? NULL
 	               : json_text(json_get(answer, "message"), "it says nothing");
 }
-
-/* ---- Pancake: reply in a page's inbox ---- */
 
 static void pancake_make(struct arena *a, const struct channel_message *m,
                          struct channel_request *r)
@@ -180,8 +166,6 @@ static const char *pancake_complaint(const struct json_value *answer)
 	               ? NULL
 	               : json_text(json_get(answer, "message"), "it says nothing");
 }
-
-/* ---- the table ---- */
 
 #define FIELD(name) (1u << ORIGIN_##name)
 static const struct channel_kind kinds[] = {
@@ -207,8 +191,6 @@ const struct channel_kind *channel_kind_find(enum job_channel channel)
 			return &kinds[i];
 	return NULL;
 }
-
-/* ---- answers ---- */
 
 static int64_t wait_ms_of(int64_t seconds)
 {
@@ -247,8 +229,6 @@ struct channel_outcome channel_judge(struct arena *a, const struct channel_kind 
 	        o.wait_ms == 0 && status < 500 && status != 408 && status != 425 && status != 429;
 	return o;
 }
-
-/* ---- what they are sent with ---- */
 
 static bool is_name(const char *name)
 {

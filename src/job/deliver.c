@@ -38,8 +38,6 @@ struct delivery {
 	struct channel_record channel;
 };
 
-/* ---- on a worker ---- */
-
 static int find_channel(struct delivery *d, const struct job_origin *origin,
                         struct channel_record *ret, struct error *err)
 {
@@ -183,8 +181,6 @@ static void run_delivery(struct worker_task *task)
 	delivery_free(d);
 	jobs_ring(jobs);
 }
-
-/* ---- on the thread ---- */
 
 static bool has_room(struct jobs *jobs, const char *project_id)
 {

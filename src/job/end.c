@@ -36,8 +36,6 @@ static const char *json_of(struct arena *a, struct span bytes)
 	return arena_text(a, buf_text(&text));
 }
 
-/* ---- waiters ---- */
-
 void waiter_begin(struct jobs *jobs, struct waiter *w, const char *id)
 {
 	*w = (struct waiter){.id = id};
@@ -76,8 +74,6 @@ static void tell_waiters(struct jobs *jobs, const char *id)
 	(void)pthread_cond_broadcast(&jobs->settled);
 	pthread_mutex_unlock(&jobs->mutex);
 }
-
-/* ---- settling ---- */
 
 /* `end` NULL: as reported. */
 static int record_end(struct jobs *jobs, struct arena *a, const char *id, const struct job_end *end,
@@ -167,8 +163,6 @@ int job_finish_lost(struct jobs *jobs, struct arena *a, const char *id, const st
 	return record_end(jobs, a, id, &end, err);
 }
 
-/* ---- by the agent's word ---- */
-
 int job_await(struct jobs *jobs, const struct job_record *r, int *ret_fd, struct error *err)
 {
 	const struct agent_await await = {.process = (uint64_t)r->process, .boot_id = r->boot_id};
@@ -199,8 +193,6 @@ int job_await_answer(struct jobs *jobs, int fd, struct arena *a, int64_t deadlin
 		return FAIL(err, ERROR_SYSTEM, "the agent reported an end that is none");
 	return 0;
 }
-
-/* ---- by the post from inside ---- */
 
 static int refuse_token(struct error *err)
 {

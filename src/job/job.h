@@ -42,8 +42,6 @@ MUST_CHECK int jobs_open(const struct jobs_options *options, struct jobs **ret, 
 /* Commands continue; the next server watches them. NULL is fine. */
 void jobs_close(struct jobs *jobs);
 
-/* ---- pure parts ---- */
-
 /* The message that started a job, and so the channel that gets its result. */
 struct job_origin {
 	int type;               /* enum job_channel */
@@ -67,8 +65,6 @@ MUST_CHECK int job_channel_check(const struct channel_record *r, bool allow_priv
 #define JOB_CONVERSATION_MAX 128
 /* 1..128 of [A-Za-z0-9._:@/+=-]; NULL and "" are fine: none. */
 MUST_CHECK int job_conversation_check(const char *conversation, struct error *err);
-
-/* ---- calls ---- */
 
 /* The files that are kept when the process has ended: those made or changed below root/folder. A
  * lost job keeps none. */

@@ -38,8 +38,6 @@ static const struct json_member job_origin_shape_members[] = {
 JSON_SHAPE(job_origin_shape, "JobOrigin", job_origin,
            "Where the turn came from, and so where the end of the job is told");
 
-/* ---- routing ---- */
-
 static const struct field {
 	const char *name;
 	size_t offset;
@@ -126,8 +124,6 @@ const char *job_origin_credential(const struct job_origin *origin)
 {
 	return origin->credential ? origin->credential : types[origin->type];
 }
-
-/* ---- conversations ---- */
 
 static bool is_conversation_byte(char c)
 {

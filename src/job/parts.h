@@ -80,28 +80,28 @@ struct jobs {
 	int64_t list_at, purge_at, deliver_at; /* monotonic */
 };
 
-/* ---- watch.c ---- */
+/* watch.c */
 
 /* Tells the watch thread of a new job. Any thread. */
 void jobs_wake(struct jobs *jobs);
 /* Wakes the watch thread. */
 void jobs_ring(struct jobs *jobs);
 
-/* ---- deliver.c ---- */
+/* deliver.c */
 
 /* Starts due deliveries and sets deliver_at. Watch thread. */
 MUST_CHECK int jobs_deliver(struct jobs *jobs, struct error *err);
 
-/* ---- text.c ---- */
+/* text.c */
 
 /* The text in a JSON string of the row. */
 struct span job_text_of(struct arena *a, const char *json);
 
-/* ---- start.c ---- */
+/* start.c */
 
 bool job_is_starting(struct jobs *jobs, const char *id);
 
-/* ---- attend.c ---- */
+/* attend.c */
 
 /* One round of work for a job. `fd`: a readable connection that awaits the job's end, or -1.
  * Afterwards, unless the job is over, `fd` awaits its end, or is -1: try again. */
@@ -123,7 +123,7 @@ struct job_loss job_find_loss(struct arena *a, const struct job_record *r);
 /* The same without the reason. */
 bool job_is_lost(const struct job_record *r);
 
-/* ---- tail.c ---- */
+/* tail.c */
 
 struct tail {
 	struct buf out[2];
@@ -136,7 +136,7 @@ MUST_CHECK int tail_read(struct jobs *jobs, const struct job_record *r,
                          const struct job_logs_request *request, struct tail *ret,
                          struct error *err);
 
-/* ---- keep.c ---- */
+/* keep.c */
 
 /* Admits one job per sandbox, and not the whole slow lane. False when others must end first. *k
  * must live until job_keep_end. */
@@ -147,7 +147,7 @@ void job_keep_end(struct jobs *jobs, struct keeping *k);
 MUST_CHECK int job_keep_files(struct jobs *jobs, struct arena *a, const struct job_record *r,
                               int64_t deadline, struct error *err);
 
-/* ---- end.c ---- */
+/* end.c */
 
 /* Records the result from the agent's report. For a job that keeps files it notes the end; the
  * watch records the result. */

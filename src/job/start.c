@@ -19,8 +19,6 @@
 #define TOKEN_GRACE_MS (INT64_C(24) * 3600 * 1000)
 #define TOKEN_LIFE_MS (INT64_C(30) * 24 * 3600 * 1000)
 
-/* ---- which are being started ---- */
-
 bool job_is_starting(struct jobs *jobs, const char *id)
 {
 	bool found = false;
@@ -45,8 +43,6 @@ static void starting_end(struct jobs *jobs, struct starting *s)
 	list_remove(&s->item);
 	pthread_mutex_unlock(&jobs->mutex);
 }
-
-/* ---- the row ---- */
 
 struct resolved_job {
 	const struct job_request *request;
@@ -119,8 +115,6 @@ static void fill_draft(struct jobs *jobs, struct arena *a, struct resolved_job *
 	if (d->has_callback)
 		fill_token(d, now);
 }
-
-/* ---- the process ---- */
 
 static int fill_job(struct jobs *jobs, struct arena *a, const struct resolved_job *d,
                     struct config_callback *callback, struct agent_job *ret, struct error *err)

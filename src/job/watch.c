@@ -59,8 +59,6 @@ void jobs_wake(struct jobs *jobs)
 	jobs_ring(jobs);
 }
 
-/* ---- attending ---- */
-
 static void run_attending(struct worker_task *task)
 {
 	struct attending *t = CONTAINER_OF(task, struct attending, task);
@@ -141,8 +139,6 @@ static void hand_to_worker(struct jobs *jobs, struct job_watch *w)
 	w->is_busy = true;
 }
 
-/* ---- which there are ---- */
-
 static struct job_watch *watch_find(const struct jobs *jobs, const char *id)
 {
 	LIST_EACH (&jobs->watches, item) {
@@ -218,8 +214,6 @@ static int purge_jobs(struct jobs *jobs, struct error *err)
 	return store_job_purge(jobs->store,
 	                       fleet_retention_ms(jobs->fleet) - jobs->config->jobs_keep_ms, err);
 }
-
-/* ---- waiting ---- */
 
 struct job_poll_set {
 	struct pollfd *fds;
@@ -306,8 +300,6 @@ static void *run_watch_thread(void *context)
 	}
 	return NULL;
 }
-
-/* ---- the whole ---- */
 
 static int start_thread(struct jobs *jobs, struct error *err)
 {

@@ -53,8 +53,6 @@ static int take_request(struct new_agent *a, const struct launch_call *call, str
 	return 0;
 }
 
-/* ---- the agent-to-be ---- */
-
 static void move_fd(int from, int to)
 {
 	if (dup2(from, to) < 0)

@@ -50,8 +50,6 @@ static int check_path(const struct launch_attach *a, struct error *err)
 	               : FAIL(err, ERROR_INVALID, "'%.120s' is no path below the root", a->path);
 }
 
-/* ---- as the sandbox's root ---- */
-
 static int refuse_path(const struct launch_attach *a, struct error *err)
 {
 	if (errno != ELOOP && errno != ENOTDIR && errno != EXDEV && errno != EROFS)
@@ -123,8 +121,6 @@ static int refuse_moved(const struct launch_attach *a, struct error *err)
 	return -1;
 }
 
-/* ---- attach ---- */
-
 /* A caller repeats the request when it has not received the reply. By now the volume's folder and
  * the mount point may have other names; a second mount over or beside the first one would never be
  * found. */
@@ -171,8 +167,6 @@ int serve_attach(UNUSED struct launch_server *l, const struct launch_call *call,
 		return -1;
 	return call->fd_count == 1 ? check_attached(a, err) : attach_volume(a, call->fds[1], err);
 }
-
-/* ---- detach ---- */
 
 static int refuse_busy(const struct launch_attach *a, struct error *err)
 {

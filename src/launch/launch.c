@@ -28,8 +28,6 @@
 
 enum { ARGUMENT_DATA = 1, ARGUMENT_AGENT, ARGUMENT_TASK, ARGUMENT_IMAGE, ARGUMENT_BROKER };
 
-/* ---- start ---- */
-
 /* Mounts of the host still arrive in this namespace, mounts made here never leave it, and all of
  * them end with the broker, this program and their children. */
 static int enter_mounts(struct error *err)
@@ -95,8 +93,6 @@ static void raise_file_limit(void)
 	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_max < FILES_MAX)
 		(void)setrlimit(RLIMIT_NOFILE, &more);
 }
-
-/* ---- the two processes ---- */
 
 /* Another session, so that no signal from a terminal ends it before the broker. */
 static NORETURN void run_server(struct launch_server *l, int channel_fd, pid_t broker)

@@ -37,8 +37,6 @@ static void link_hardware(uint32_t slot, bool inside, unsigned char out[6])
 	memcpy(out, address, sizeof(address));
 }
 
-/* ---- messages ---- */
-
 static void add_address(struct buf *b, uint16_t type, uint32_t address)
 {
 	netlink_add_u32(b, type, htonl(address));
@@ -192,8 +190,6 @@ void link_inside_batch(struct buf *out, const struct launch_agent *agent)
 	add_route(out, INSIDE_INDEX, LAUNCH_GATEWAY, 32, 0);
 	add_route(out, INSIDE_INDEX, 0, 0, LAUNCH_GATEWAY);
 }
-
-/* ---- the calling process's new namespace ---- */
 
 static int set_kernel_options(int proc, struct error *err)
 {

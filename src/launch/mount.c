@@ -20,8 +20,6 @@ struct mounting {
 	unsigned count;
 };
 
-/* ---- what the request names ---- */
-
 static int get_fd(const struct mounting *m, int32_t number, int *ret, struct error *err)
 {
 	if (number < 0 || (unsigned)number >= m->call->fd_count)
@@ -37,8 +35,6 @@ static int get_map(const struct mounting *m, uint32_t map, int *ret, struct erro
 	*ret = -1;
 	return map == LAUNCH_MAP_NONE ? 0 : get_fd(m, m->request->maps[map], ret, err);
 }
-
-/* ---- parts ---- */
 
 static int use_mount(int mount, const struct layer_options *options, int *ret_fd, struct error *err)
 {
@@ -88,8 +84,6 @@ static int open_parts(struct mounting *m, struct error *err)
 			return -1;
 	return 0;
 }
-
-/* ---- the result ---- */
 
 /* Since Linux 6.15 the folder is not used. */
 static int open_scratch(const struct launch_server *l, int *ret_fd, struct error *err)

@@ -79,6 +79,7 @@ static int send_reply(const struct launch_server *l, struct launch_reply *reply,
 
 	if (reply->answer.err.code != ERROR_NONE)
 		wire_fds_close(&reply->fds);
+	reply->answer.err.where = NULL; /* an address of this program */
 	return wire_send_packet(l->channel_fd, text, &reply->fds, DEADLINE_NEVER, err);
 }
 

@@ -34,8 +34,6 @@ static int enter_sandbox(int mounts_fd, struct error *err)
 	return launch_check_inside(mounts_fd, err) < 0 ? -1 : enter_mounts(mounts_fd, err);
 }
 
-/* ---- steps, in the sandbox's mount namespace ---- */
-
 static int set_read_only(bool read_only, struct error *err)
 {
 	struct mount_attr attr = {.attr_set = read_only ? MOUNT_ATTR_RDONLY : 0,
@@ -103,8 +101,6 @@ static int replace_root(struct root_replacing *r, struct error *err)
 	}
 	return -1;
 }
-
-/* ---- requests ---- */
 
 /* Nothing can be repaired from the sandbox's namespace. */
 static void go_home(const struct launch_server *l, struct launch_reply *ret)

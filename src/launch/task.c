@@ -119,8 +119,6 @@ static int take_request(struct task *t, const struct launch_call *call, struct e
 	return 0;
 }
 
-/* ---- the child ---- */
-
 static void give_way(void)
 {
 	(void)setpriority(PRIO_PROCESS, 0, NICE_MOST);

@@ -98,8 +98,6 @@ static int refuse_call(struct quiet_agent *agent, struct error *err)
 	            agent->id, (long long)((now_ms - agent->since_ms) / 1000));
 }
 
-/* ---- what others call ---- */
-
 void agent_health_missed(const char *id, int64_t begun_ms)
 {
 	if (!id_is_valid(id))

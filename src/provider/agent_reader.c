@@ -206,8 +206,6 @@ int agent_reader_ask(struct agent_reader *r, const struct compute_request *reque
 	return 0;
 }
 
-/* ---- what the reader holds against the agent ---- */
-
 /* The deadline of the next frame: received content extends it. */
 static int64_t patience_of(const struct agent_reader *r)
 {

@@ -112,8 +112,6 @@ static bool take_due_end(struct ends_of_sandbox *sandbox, int64_t now_ms, struct
 	return false;
 }
 
-/* ---- what others call ---- */
-
 void command_ends_note(const char *id, const struct agent_process *p)
 {
 	const char *cause = agent_process_cause(p);

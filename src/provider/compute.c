@@ -138,8 +138,6 @@ void compute_give_back(struct provider *p, const char *id, int fd)
 		close(fd);
 }
 
-/* ---- replies: the agent may be hostile ---- */
-
 static void replace_controls(char *text)
 {
 	for (; *text; text++)
@@ -295,8 +293,6 @@ int compute_terminal(struct provider *p, const char *id, const struct agent_term
 	return 0;
 }
 
-/* ---- the agent's processes ---- */
-
 struct process_walk {
 	compute_process *each;
 	void *context;
@@ -350,8 +346,6 @@ int compute_await_end(struct provider *p, const char *id, const struct compute_w
 		return agent_reader_refuse(&r, err);
 	return 0;
 }
-
-/* ---- a command, run to its end ---- */
 
 struct collector {
 	const struct compute_run *run;

@@ -18,8 +18,6 @@
 /* A create needs the process that makes the sandbox and its agent; workers are threads. */
 #define TASKS_PLENTY 32
 
-/* ---- tasks of a control group ---- */
-
 static bool read_count(const char *group, const char *file, uint64_t *ret)
 {
 	AUTO(buf_done) struct buf text = BUF(64);
@@ -119,8 +117,6 @@ static void find_own_room(struct task_room *ret)
 		task_room_find(ROOT, buf_span(&own), ret);
 }
 
-/* ---- address space ---- */
-
 /* In MiB; 0 = no limit, or a limit too large to matter. */
 static unsigned long long find_address_space(void)
 {
@@ -131,8 +127,6 @@ static unsigned long long find_address_space(void)
 		return 0;
 	return (unsigned long long)limit.rlim_cur >> 20;
 }
-
-/* ---- what is said ---- */
 
 int host_limits_check_address_space(struct error *err)
 {

@@ -59,8 +59,6 @@ int change_path_clean(struct arena *a, const char *text, const char **ret, struc
 	return 0;
 }
 
-/* ---- names ---- */
-
 static bool needs_quotes(struct span text)
 {
 	for (size_t i = 0; i < text.size; i++)
@@ -112,8 +110,6 @@ const char *change_label(struct arena *a, const struct sandbox_change *c, unsign
 		buf_add_byte(&out, '\t');
 	return arena_text(a, buf_text(&out));
 }
-
-/* ---- heads ---- */
 
 /* The types that git has a mode for. */
 static bool is_patchable(uint32_t mode)

@@ -14,8 +14,6 @@
 #define ALLOWED '+'
 #define DENIED '-'
 
-/* ---- one entry ---- */
-
 struct egress_entry {
 	bool is_ipv4;
 	struct egress_range range; /* an IPv4 range */
@@ -79,8 +77,6 @@ static int refuse_entry(const char *list, size_t number, const char *text, struc
 	             "example.com or *.example.com");
 }
 
-/* ---- what no sandbox reaches ---- */
-
 /* Private, shared, link-local (cloud metadata), multicast and reserved ranges. Ranges for
  * documentation are not included: labs use them for real machines. */
 static const struct egress_range refused[] = {
@@ -109,8 +105,6 @@ bool egress_is_refused(uint32_t address)
 			return true;
 	return false;
 }
-
-/* ---- the text ---- */
 
 struct egress_list {
 	char sign;
@@ -226,8 +220,6 @@ int sandbox_egress_parse(struct arena *a, const char *text, struct sandbox_egres
 	*ret = (struct sandbox_egress){.allow = lists[0], .deny = lists[1]};
 	return 0;
 }
-
-/* ---- what it comes to ---- */
 
 static int compare_ranges(const void *a, const void *b)
 {

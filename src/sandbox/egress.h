@@ -68,7 +68,7 @@ bool egress_range_has(const struct egress_range *range, uint32_t address);
 bool egress_is_refused(uint32_t address);
 bool egress_refused_range(size_t number, struct egress_range *ret);
 
-/* ---- host names, in egress_names.c: ASCII (IDNA as "xn--…"), case-insensitive ---- */
+/* host names, in egress_names.c: ASCII (IDNA as "xn--…"), case-insensitive */
 
 /* "example.com": labels of 1 to 63 letters, digits, '-' and '_'; the last label is not a number. */
 bool host_name_is_valid(struct span name);

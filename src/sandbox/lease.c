@@ -17,8 +17,6 @@ const char *lease_status_name(enum lease_status status)
 	return (unsigned)status < LEASE_STATUS_COUNT ? names[status] : "unknown";
 }
 
-/* ---- keys ---- */
-
 static bool has_control(struct span key)
 {
 	for (size_t i = 0; i < key.size; i++)
@@ -56,8 +54,6 @@ int lease_key_check(const char *key, struct error *err)
 	        "'..', such as 'workspace:42:agent'",
 	        LEASE_KEY_MAX);
 }
-
-/* ---- sessions ---- */
 
 static void add_escaped(struct buf *out, const char *name)
 {
@@ -115,8 +111,6 @@ bool lease_session_parse(struct arena *a, const char *key, struct lease_session 
 	*ret = found;
 	return true;
 }
-
-/* ---- decisions ---- */
 
 /* Actions for a ready lease by the state of its sandbox. A sandbox between two states settles
  * without help. */

@@ -42,8 +42,6 @@ int usage_run_check(const char *run, struct error *err)
 	            USAGE_RUN_MAX);
 }
 
-/* ---- time ---- */
-
 static int64_t larger_of(int64_t a, int64_t b)
 {
 	return a > b ? a : b;
@@ -107,8 +105,6 @@ void usage_share(int64_t total, const int64_t *weights, size_t count, int64_t *r
 		given = until;
 	}
 }
-
-/* ---- money ---- */
 
 static int64_t nano_of(double usd)
 {
@@ -176,8 +172,6 @@ void money_write(struct buf *out, int64_t micro)
 	buf_addf(out, "%s%" PRIu64 ".%06" PRIu64, micro < 0 ? "-" : "", size / 1000000,
 	         size % 1000000);
 }
-
-/* ---- budgets ---- */
 
 static const char *const scopes[] = {
         [BUDGET_PROJECT] = "project", [BUDGET_KEY] = "key", [BUDGET_SANDBOX] = "sandbox"};

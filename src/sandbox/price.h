@@ -19,8 +19,6 @@
 struct buf;
 struct sandbox_resources;
 
-/* ---- time ---- */
-
 #define USAGE_HOUR_MS (INT64_C(3600) * 1000)
 #define USAGE_DAY_MS (24 * USAGE_HOUR_MS)
 
@@ -55,8 +53,6 @@ size_t usage_split(const struct usage_due *due, struct usage_piece *ret, size_t 
 #define USAGE_WEIGHT_MAX 65535
 void usage_share(int64_t total, const int64_t *weights, size_t count, int64_t *ret);
 
-/* ---- money ---- */
-
 /* In US dollars, as in the configuration. */
 struct price_list {
 	double vcpu_second, memory_gib_second, storage_gib_month;
@@ -90,8 +86,6 @@ static inline double money_to_usd(int64_t micro)
 }
 /* "12.345678" */
 void money_write(struct buf *out, int64_t micro);
-
-/* ---- budgets ---- */
 
 enum budget_scope { BUDGET_PROJECT, BUDGET_KEY, BUDGET_SANDBOX, BUDGET_SCOPE_COUNT };
 const char *budget_scope_name(enum budget_scope scope);

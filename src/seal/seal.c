@@ -24,8 +24,6 @@ struct seal {
 	struct seal_keys *keys; /* locked in memory, excluded from core dumps */
 };
 
-/* ---- the keys ---- */
-
 int seal_open(const char *path, struct seal **ret, struct error *err)
 {
 	struct seal *s;
@@ -161,8 +159,6 @@ int seal_drop_keys(struct seal *s, struct error *err)
 {
 	return change_keys(s, drop_keys, err) < 0 ? FAIL_CONTEXT(err, "drop old keys") : 0;
 }
-
-/* ---- texts ---- */
 
 bool seal_is_sealed(const char *text)
 {

@@ -123,8 +123,6 @@ static void on_mark(void *context, const struct shell_mark *mark)
 
 static const struct shell_marks_ops stream_ops = {.on_bytes = on_bytes, .on_mark = on_mark};
 
-/* ---- from the agent ---- */
-
 static int take_output_frame(struct shell_stream readers[2], struct span payload, struct error *err)
 {
 	AUTO(arena_done) struct arena a = {0};

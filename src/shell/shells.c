@@ -32,8 +32,6 @@ int shell_name_check(const char *name, struct error *err)
 	            SHELL_NAME_MAX);
 }
 
-/* ---- list and find ---- */
-
 struct shell_search {
 	struct arena *arena;
 	const char *wanted; /* NULL = all */
@@ -90,8 +88,6 @@ int shell_find(const struct shell_call *call, struct arena *a, struct shell *ret
 	*ret = g->items[g->count - 1];
 	return 0;
 }
-
-/* ---- open, close ---- */
 
 static int feed_shell(const struct shell_call *call, uint64_t process, struct span bytes,
                       struct error *err)
@@ -184,8 +180,6 @@ int shell_close(const struct shell_call *call, struct arena *a, struct error *er
 	shell_queue_clear(call->queue, &(struct shell_ref){call->hold->id, c.process});
 	return signal_shell(call, AGENT_FORGET, c.process, err);
 }
-
-/* ---- commands ---- */
 
 #define TELL_FOLDER "printf '\\036atoll:D::%%s\\n' \"$__console\""
 

@@ -90,8 +90,6 @@ static struct event_subject subject_of(const struct artifact_record *r)
 	        .project_id = r->project_id, .sandbox_id = r->sandbox_id, .name = r->path};
 }
 
-/* ---- from nothing to READY ---- */
-
 struct artifact_insertion {
 	const struct artifact_record *record;
 	const struct artifact_limits *limits;
@@ -176,8 +174,6 @@ int store_artifact_finish(struct store *s, const struct artifact_record *r, stru
 	return store_change(s, run_finish, r, err);
 }
 
-/* ---- to look at ---- */
-
 int store_artifact_find(struct store *s, struct arena *a, const char *project_id, const char *id,
                         struct artifact_record *ret, struct error *err)
 {
@@ -202,8 +198,6 @@ int store_artifact_list(struct store *s, struct arena *a, const struct artifact_
 	return store_list_query(s, QUERY_ARTIFACT_LIST, &page, PAGE_INTO(a, ret, &page.position),
 	                        err);
 }
-
-/* ---- from READY to nothing ---- */
 
 static int run_retirement(struct store_connection *c, void *context, struct error *err)
 {
@@ -248,8 +242,6 @@ int store_artifact_list_due(struct store *s, struct arena *a, const struct artif
 {
 	return list_some(s, a, QUERY_ARTIFACT_DUE, due, ret, err);
 }
-
-/* ---- metering ---- */
 
 int store_artifact_list_unmetered(struct store *s, struct arena *a, const char *node,
                                   int64_t before, struct artifact_list *ret, struct error *err)

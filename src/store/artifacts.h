@@ -79,8 +79,6 @@ MUST_CHECK int store_artifact_list_due(struct store *s, struct arena *a,
                                        const struct artifact_due *due, struct artifact_list *ret,
                                        struct error *err);
 
-/* ---- metering ---- */
-
 /* READY artifacts of a node that were last metered before `before`, oldest first. */
 MUST_CHECK int store_artifact_list_unmetered(struct store *s, struct arena *a, const char *node,
                                              int64_t before, struct artifact_list *ret,

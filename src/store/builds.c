@@ -91,8 +91,6 @@ const struct column columns_of_build_cache_page[] = {
 
 const struct column columns_of_snapshot_ref[] = {TEXT_OF(snapshot_ref, id), END};
 
-/* ---- builds ---- */
-
 int store_build_insert(struct store *s, const struct build_record *r, struct error *err)
 {
 	return ROW_OR(store_change_query(s, QUERY_BUILD_INSERT, r, err),
@@ -198,8 +196,6 @@ int store_build_purge(struct store *s, int64_t before, struct error *err)
 	return store_change_query(s, QUERY_BUILD_PURGE, &lookup, err) < 0 ? -1 : 0;
 }
 
-/* ---- logs ---- */
-
 int store_build_log_add(struct store *s, const struct build_chunk *chunk, struct error *err)
 {
 	return store_change_query_lazily(s, QUERY_BUILD_LOG_ADD, chunk, err) < 0 ? -1 : 0;
@@ -210,8 +206,6 @@ int store_build_log_list(struct store *s, struct arena *a, const struct build_lo
 {
 	return store_list_query(s, QUERY_BUILD_LOG_LIST, page, LIST_INTO(a, ret), err);
 }
-
-/* ---- layers ---- */
 
 int store_build_cache_put(struct store *s, const struct cached_layer *layer, struct error *err)
 {

@@ -96,8 +96,6 @@ MUST_CHECK int store_build_log_list(struct store *s, struct arena *a,
                                     const struct build_log_page *page, struct build_chunks *ret,
                                     struct error *err);
 
-/* ---- layers ---- */
-
 struct cached_layer {
 	const char *project_id, *node;
 	const char *key; /* hash of the step and all steps before it */

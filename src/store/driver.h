@@ -77,7 +77,7 @@ struct store {
 	struct seal *seal; /* NULL: secrets are stored unencrypted */
 };
 
-/* ---- secrets.c: for drivers, on columns of the kind COLUMN_SECRET ---- */
+/* secrets.c: for drivers, on columns of the kind COLUMN_SECRET */
 
 /* Returns the encrypted value to write. */
 const char *secret_close(const struct store *s, struct arena *a, const struct column *column,

@@ -61,8 +61,6 @@ const struct column columns_of_event_purge[] = {
  * transaction takes after adding its event. */
 #define GAP_MS 5000
 
-/* ---- subscribers ---- */
-
 struct event_watchers {
 	atomic_uint_fast64_t count;
 	pthread_mutex_t mutex; /* guards the list, also during notification */
@@ -118,8 +116,6 @@ void store_event_unwatch(struct store *s, struct event_watcher *w)
 	pthread_mutex_unlock(&s->watchers->mutex);
 }
 
-/* ---- writing ---- */
-
 int event_add(struct store_connection *c, const struct event_record *event, struct error *err)
 {
 	if (query_run(c, QUERY_EVENT_INSERT, event, NULL, err) < 0)
@@ -149,8 +145,6 @@ int store_event_add(struct store *s, const struct event_record *event, struct er
 {
 	return store_change(s, run_add, event, err);
 }
-
-/* ---- reading ---- */
 
 /* "sandbox.*" -> "sandbox.", and nothing for "*". */
 static const char *prefix_of(struct arena *a, const char *pattern)
@@ -222,8 +216,6 @@ int store_event_bounds(struct store *s, struct event_bounds *ret, struct error *
 	assert(found == 1);
 	return s->driver->is_shared ? stop_at_gap(s, ret, err) : 0;
 }
-
-/* ---- purging ---- */
 
 /* Checks only the oldest events: they are in order of time, apart from small differences between
  * clocks and commits. */

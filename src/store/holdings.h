@@ -61,8 +61,6 @@ MUST_CHECK int store_holding_tidy(struct store *s, struct error *err);
 MUST_CHECK int store_holding_expect(struct store *s, const char *id, int64_t bytes, int64_t now,
                                     struct error *err);
 
-/* ---- total storage of a project ---- */
-
 struct project_storage {
 	int64_t templates, snapshots, backups, volumes; /* bytes, as last measured */
 };

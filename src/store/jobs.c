@@ -99,8 +99,6 @@ bool job_channel_is_chat(enum job_channel channel)
 	return channel >= JOB_CHANNEL_SLACK && channel < JOB_CHANNEL_COUNT;
 }
 
-/* ---- beginning ---- */
-
 struct job_insertion {
 	const struct job_record *record;
 	unsigned running_max;
@@ -137,8 +135,6 @@ int store_job_started(struct store *s, const struct job_start *start, struct err
 	return ROW_OR(store_change_query(s, QUERY_JOB_STARTED, start, err),
 	              FAIL(err, ERROR_CONFLICT, "job '%.40s' has another process", start->id));
 }
-
-/* ---- reading ---- */
 
 /* Hides the end of a job until its result is recorded. */
 static void hide_end(struct job_record *r)
@@ -197,8 +193,6 @@ int store_job_running(struct store *s, struct arena *a, const char *after, struc
 
 	return store_list_query(s, QUERY_JOB_RUNNING, &lookup, LIST_INTO(a, ret), err);
 }
-
-/* ---- ending ---- */
 
 int store_job_stopping(struct store *s, const char *id, struct error *err)
 {

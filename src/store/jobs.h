@@ -147,8 +147,6 @@ MUST_CHECK int store_job_set_reported(struct store *s, const char *id, const str
 MUST_CHECK int store_job_finish(struct store *s, struct arena *a, const char *id,
                                 const struct job_end *end, struct job_record *ret,
                                 struct error *err);
-/* ---- chat messages ---- */
-
 /* store_job_to_deliver: at most 16 due messages. store_job_next_delivery: when the next one is due;
  * 0 = none. */
 MUST_CHECK int store_job_to_deliver(struct store *s, struct arena *a, int64_t now,

@@ -46,8 +46,6 @@ static void add_touch(struct store *s, struct key_record *r)
 	r->last_used_at = touches_latest(s, TOUCHED_KEY, r->id, r->last_used_at);
 }
 
-/* ---- insert ---- */
-
 static int check_member(struct store_connection *c, const struct key_record *r, struct error *err)
 {
 	const struct member_record wanted = {.project_id = r->project_id, .user_id = r->user_id};
@@ -94,8 +92,6 @@ int store_key_insert(struct store *s, const struct key_record *r, struct error *
 	return store_change(s, run_insertion, r, err);
 }
 
-/* ---- find and list ---- */
-
 struct key_search {
 	struct arena *arena;
 	struct key_record wanted, *ret;
@@ -138,8 +134,6 @@ int store_key_list(struct store *s, struct arena *a, const char *project_id, str
 		add_touch(s, &ret->items[i]);
 	return 0;
 }
-
-/* ---- change ---- */
 
 static int fail_missing(const char *id, struct error *err)
 {

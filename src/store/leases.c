@@ -64,8 +64,6 @@ const struct column columns_of_lease_stray[] = {
         END,
 };
 
-/* ---- find and list ---- */
-
 static void add_touch(struct store *s, struct lease_record *r)
 {
 	r->sandbox_activity_at =
@@ -131,8 +129,6 @@ int store_lease_overdue(struct store *s, struct arena *a, int64_t before, struct
 
 	return read_leases(s, a, QUERY_LEASE_OVERDUE, &lookup, ret, err);
 }
-
-/* ---- changes ---- */
 
 struct lease_change {
 	enum query_name query;
@@ -249,8 +245,6 @@ int store_lease_purge(struct store *s, int64_t before, struct error *err)
 
 	return store_change_query(s, QUERY_LEASE_PURGE, &lookup, err) < 0 ? -1 : 0;
 }
-
-/* ---- strays ---- */
 
 int store_lease_strays(struct store *s, struct arena *a, struct lease_stray_list *ret,
                        struct error *err)

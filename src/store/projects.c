@@ -80,8 +80,6 @@ static int add_project_event(struct store_connection *c, enum event_kind kind,
 	return event_add_about(c, kind, &(struct event_subject){r->id, NULL, r->name}, err);
 }
 
-/* ---- insert, find, list ---- */
-
 static int run_insertion(struct store_connection *c, void *context, struct error *err)
 {
 	const struct project_record *r = context;
@@ -121,8 +119,6 @@ int store_project_list_closing(struct store *s, struct arena *a, struct project_
 {
 	return store_list_query(s, QUERY_PROJECT_LIST_CLOSING, NULL, LIST_INTO(a, ret), err);
 }
-
-/* ---- change ---- */
 
 int store_project_set_defaults(struct store *s, const char *id,
                                const struct sandbox_resources *defaults, struct error *err)
@@ -164,8 +160,6 @@ int store_project_edit(struct store *s, struct arena *a, const struct project_ed
 
 	return store_change(s, run_edit, &editing, err);
 }
-
-/* ---- the end ---- */
 
 static int refuse_closing(const char *id, struct error *err)
 {

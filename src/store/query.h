@@ -89,8 +89,6 @@ struct list_target {
 		rows_ == 0 ? (otherwise) : rows_ < 0 ? -1 : 0;                                     \
 	})
 
-/* ---- inside a transaction ---- */
-
 /* Returns the number of rows read (into `rows`) or, for a query without result, of changed rows; -1
  * on failure. `takes` and `rows` are NULL when the query has none. */
 MUST_CHECK int query_run(struct store_connection *c, enum query_name query, const void *takes,
@@ -104,8 +102,6 @@ MUST_CHECK int query_list(struct store_connection *c, enum query_name query, con
 MUST_CHECK int query_count(struct store_connection *c, enum query_name query, const void *takes,
                            int64_t *ret, struct error *err);
 
-/* ---- a transaction of one query ---- */
-
 /* Reads the first row: 1, or 0 without a row. */
 MUST_CHECK int store_find_query(struct store *s, enum query_name query, const void *takes,
                                 const struct row_target *ret, struct error *err);
@@ -116,8 +112,6 @@ MUST_CHECK int store_change_query(struct store *s, enum query_name query, const 
                                   struct error *err);
 MUST_CHECK int store_change_query_lazily(struct store *s, enum query_name query, const void *takes,
                                          struct error *err);
-
-/* ---- parameters and results of many queries ---- */
 
 struct record_lookup {
 	const char *project_id; /* NULL = any, where the query allows it */

@@ -6,8 +6,6 @@
 #include "store/column_rows.h"
 #include "store/query.h"
 
-/* ---- columns ---- */
-
 struct relation_search {
 	const char *id;
 	int64_t below_max;
@@ -43,8 +41,6 @@ const struct column columns_of_relation_page[] = {
         WHOLE_OF(relation_page, with_deleted),
         END,
 };
-
-/* ---- reading ---- */
 
 int store_relations_of(struct store *s, struct arena *a, const char *id, struct relation_list *ret,
                        struct error *err)

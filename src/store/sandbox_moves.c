@@ -71,8 +71,6 @@ const struct column columns_of_project_admission[] = {
         END,
 };
 
-/* ---- insert ---- */
-
 /* Living states: neither failed nor being deleted. They hold the name and count against the
  * project. */
 static const bool is_living[SANDBOX_STATE_COUNT] = {
@@ -175,8 +173,6 @@ int store_sandbox_insert(struct store *s, const struct sandbox_record *r, unsign
 	return store_sandbox_insert_with(
 	        s, &(struct sandbox_insertion){.record = r, .project_max = project_max}, err);
 }
-
-/* ---- moves ---- */
 
 struct move_change {
 	struct sandbox_transition takes;

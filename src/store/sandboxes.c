@@ -236,8 +236,6 @@ int store_sandbox_list(struct store *s, struct arena *a, const struct sandbox_fi
 	return 0;
 }
 
-/* ---- the rest ---- */
-
 void store_sandbox_touch(struct store *s, const char *id, int64_t now)
 {
 	touches_add(s, TOUCHED_SANDBOX, id, now);

@@ -71,8 +71,6 @@ int store_secret_check(const char *text, struct error *err)
 	return FAIL_HINT(err, "the file of secret_key_file is another than when it was written");
 }
 
-/* ---- in a record ---- */
-
 static const char *bound_of(struct arena *a, const struct column *column, const char *id)
 {
 	return arena_format(a, "%s:%s", column->binds, id);
@@ -144,8 +142,6 @@ const char *store_secret_prefix(const struct store *s, struct arena *a)
 {
 	return s->seal ? seal_prefix(s->seal, a) : "";
 }
-
-/* ---- all of them ---- */
 
 /* All columns with secrets. */
 static const struct drawer {

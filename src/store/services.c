@@ -47,8 +47,6 @@ const struct column columns_of_service_change[] = {
         END,
 };
 
-/* ---- changing ---- */
-
 struct putting {
 	struct arena *arena;
 	const struct service_record *wanted;
@@ -162,8 +160,6 @@ int store_services_clear(struct store *s, const char *sandbox_id, struct error *
 
 	return store_change_query(s, QUERY_SERVICES_CLEAR, &ref, err) < 0 ? -1 : 0;
 }
-
-/* ---- reading ---- */
 
 int store_service_find(struct store *s, struct arena *a, const struct service_ref *ref,
                        struct service_record *ret, struct error *err)

@@ -157,8 +157,6 @@ const struct column columns_of_spending[] = {
 
 #define PAGE_MAX 1000
 
-/* ---- metering ---- */
-
 struct usage_clock meter_clock(const struct meter_record *r)
 {
 	return (struct usage_clock){.is_active = r->actual == SANDBOX_STARTED,
@@ -289,8 +287,6 @@ int store_usage_sum(struct store *s, struct arena *a, const struct usage_query *
 	return store_list_query(s, QUERY_USAGE_SUM, query, LIST_INTO(a, ret), err);
 }
 
-/* ---- balance ---- */
-
 int store_balance_find(struct store *s, struct arena *a, const char *project_id,
                        struct balance_record *ret, struct error *err)
 {
@@ -339,8 +335,6 @@ int store_deposit_add(struct store *s, struct arena *a, const struct deposit_rec
 	*ret_is_new = d.is_new;
 	return 0;
 }
-
-/* ---- budgets ---- */
 
 int64_t budget_spent(const struct budget_record *r, int64_t now)
 {

@@ -17,8 +17,6 @@
 
 struct store;
 
-/* ---- metering ---- */
-
 /* A sandbox with unmetered time, or with stored files that cost. */
 struct meter_record {
 	const char *id, *project_id;
@@ -73,8 +71,6 @@ MUST_CHECK int store_usage_write(struct store *s, const struct usage_part *parts
 /* Drops the log of hours before `before`; sums of balances and budgets stay. */
 MUST_CHECK int store_usage_purge(struct store *s, int64_t before, struct error *err);
 
-/* ---- sums ---- */
-
 enum usage_group {
 	USAGE_BY_PROJECT,
 	USAGE_BY_KEY,
@@ -108,8 +104,6 @@ struct usage_sums {
 MUST_CHECK int store_usage_sum(struct store *s, struct arena *a, const struct usage_query *query,
                                struct usage_sums *ret, struct error *err);
 
-/* ---- balance ---- */
-
 struct balance_record {
 	const char *project_id;
 	int64_t deposited_micro, spent_micro;
@@ -128,8 +122,6 @@ struct deposit_record {
  * when its amount differs. */
 MUST_CHECK int store_deposit_add(struct store *s, struct arena *a, const struct deposit_record *r,
                                  struct deposit_record *ret, bool *ret_is_new, struct error *err);
-
-/* ---- budgets ---- */
 
 struct budget_record {
 	const char *id, *project_id;

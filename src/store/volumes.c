@@ -60,8 +60,6 @@ const struct column columns_of_mount_move[] = {
         END,
 };
 
-/* ---- volumes ---- */
-
 struct volume_insertion {
 	const struct volume_record *record;
 	unsigned volumes_max;
@@ -113,8 +111,6 @@ int store_volume_list(struct store *s, struct arena *a, const char *project_id,
 		return store_list_query(s, QUERY_VOLUME_LIST_ALL, NULL, LIST_INTO(a, ret), err);
 	return store_list_query(s, QUERY_VOLUME_LIST, &lookup, LIST_INTO(a, ret), err);
 }
-
-/* ---- events ---- */
 
 static int add_volume_event(struct store_connection *c, enum event_kind kind,
                             const char *sandbox_id, const struct volume_record *volume,
@@ -168,8 +164,6 @@ static int drop_gone(struct store_connection *c, const char *volume_id, struct e
 		return -1;
 	return drop_mounts(c, &gone, err);
 }
-
-/* ---- holders ---- */
 
 static int find_holders(struct store_connection *c, struct arena *a, const char *volume_id,
                         struct mount_list *ret, struct error *err)
@@ -275,8 +269,6 @@ int store_volume_remove(struct store *s, const char *id, struct error *err)
 {
 	return store_change(s, run_removal, id, err);
 }
-
-/* ---- mounts ---- */
 
 static int claim_volume(struct store_connection *c, const struct mount_record *mount,
                         struct arena *a, struct volume_record *ret, struct error *err)

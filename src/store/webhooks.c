@@ -99,8 +99,6 @@ const struct column columns_of_delivery_retention[] = {
         END,
 };
 
-/* ---- webhooks ---- */
-
 /* A change of a webhook; it also increments the change count, which notifies other servers. */
 struct webhook_change {
 	enum query_name query;
@@ -178,8 +176,6 @@ int store_webhook_list(struct store *s, struct arena *a, const char *project_id,
 	return store_list_query(s, QUERY_WEBHOOK_LIST, &lookup, LIST_INTO(a, ret), err);
 }
 
-/* ---- from events to deliveries ---- */
-
 int store_webhook_cursor(struct store *s, struct webhook_cursor *ret, struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
@@ -209,8 +205,6 @@ int store_webhook_dispatch(struct store *s, const struct webhook_dispatch *d, st
 	 * database. */
 	return store_change_lazily(s, run_dispatch, d, err);
 }
-
-/* ---- deliveries ---- */
 
 int store_delivery_next(struct store *s, struct arena *a, const char *webhook_id, int64_t now,
                         struct delivery_record *ret, struct error *err)

@@ -52,8 +52,6 @@ MUST_CHECK int store_webhook_disable(struct store *s, const struct webhook_recor
 MUST_CHECK int store_webhook_remove(struct store *s, const char *project_id, const char *id,
                                     struct error *err);
 
-/* ---- from events to deliveries ---- */
-
 enum delivery_state { DELIVERY_WAITING, DELIVERY_DELIVERED, DELIVERY_DEAD, DELIVERY_STATE_COUNT };
 const char *delivery_state_name(enum delivery_state state);
 
@@ -86,8 +84,6 @@ struct webhook_dispatch {
 };
 MUST_CHECK int store_webhook_dispatch(struct store *s, const struct webhook_dispatch *d,
                                       struct error *err);
-
-/* ---- deliveries ---- */
 
 /* The oldest due delivery; ERROR_NOT_FOUND without one. */
 MUST_CHECK int store_delivery_next(struct store *s, struct arena *a, const char *webhook_id,

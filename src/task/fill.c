@@ -63,8 +63,6 @@ static int make_file(int root, const char *path, mode_t mode, struct span text, 
 	return fd_write_all(fd, text.data, text.size, err);
 }
 
-/* ---- /dev ---- */
-
 static int fill_dev(struct error *err)
 {
 	static const struct {
@@ -90,8 +88,6 @@ static int fill_dev(struct error *err)
 	               ? -1
 	               : make_links(root, links, COUNT_OF(links), err);
 }
-
-/* ---- /sys ---- */
 
 /* There is no sysfs, because it tells much about the host and accepts writes. Programs read the
  * list of processors. */
@@ -119,8 +115,6 @@ static int fill_sys(struct error *err)
 	}
 	return 0;
 }
-
-/* ---- the template "host" ---- */
 
 static const struct folder_row host_folders[] = {{"usr", 0755, 0},
                                                  {"etc", 0755, 0},

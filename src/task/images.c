@@ -33,8 +33,6 @@
 #define OPTIONS_SIZE 160
 #define JOURNAL_MIN_BYTES (UINT64_C(8) << 20)
 
-/* ---- programs ---- */
-
 struct image_program {
 	const char *const *words; /* a path of the image follows */
 	int fine_status;          /* up to this one all is well */
@@ -104,8 +102,6 @@ static int run_program(const struct image_program *program, struct error *err)
 	return 0;
 }
 
-/* ---- make ---- */
-
 /* The kernel keeps the lock as long as any part of a mount is left. */
 static int lock_image(struct error *err)
 {
@@ -166,8 +162,6 @@ int task_image_make(char **words, UNUSED struct task_report *report, struct erro
 		return -1;
 	return keeps_journal ? sync_file(err) : 0;
 }
-
-/* ---- grow ---- */
 
 /* Whole MiB: a file with another size is being grown. */
 static uint64_t grown_size(uint64_t now_bytes, uint64_t wanted_bytes)

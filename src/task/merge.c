@@ -50,8 +50,6 @@ static bool is_opaque(int folder)
 	return fgetxattr(folder, OPAQUE, value, sizeof(value)) == 1 && value[0] == 'y';
 }
 
-/* ---- folders ---- */
-
 static int copy_attributes(struct merging *m, int from, int to, struct error *err)
 {
 	ssize_t size = flistxattr(from, m->names, sizeof(m->names));
@@ -139,8 +137,6 @@ static int merge_folder(struct merging *m, const struct folder_stack *parents, u
 	m->depth--;
 	return finish_folder(m, s.fds[0], made, hides, err);
 }
-
-/* ---- the rest ---- */
 
 static int link_entry(int folder, int to, const char *name, bool whiteout, struct error *err)
 {

@@ -92,8 +92,6 @@ static void begin_anew(struct window_command *r, uint64_t offset)
 	r->kept_from = offset;
 }
 
-/* ---- reading marks ---- */
-
 typedef bool run_wants(struct window_command *r, const struct prompt_mark *mark);
 
 /* Reads marks until a wanted mark: 1; 0 = the window has ended; -1 with ERROR_TIMEOUT if none
@@ -173,8 +171,6 @@ static int read_past(struct window_command *r, struct error *err)
 	                            true, err);
 }
 
-/* ---- a free prompt ---- */
-
 static int ask_agent(struct window_command *r, uint32_t signal, struct error *err)
 {
 	return terminal_ask(
@@ -253,8 +249,6 @@ static int find_prompt(struct window_command *r, struct span *pending, struct er
 		return 0;
 	return cancel_command(r, pending, err);
 }
-
-/* ---- the command ---- */
 
 static void make_nonce(char out[PROMPT_NONCE_SIZE + 1])
 {
@@ -351,8 +345,6 @@ static int finish_command(struct window_command *r, struct span *pending,
 	ret->end = result > 0 ? r->last.start : r->marks.offset;
 	return 0;
 }
-
-/* ---- the result ---- */
 
 /* Cuts at the start of a line if possible. */
 static struct span last_of(struct span text, size_t max)

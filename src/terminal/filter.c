@@ -9,8 +9,6 @@
 #define WIDE_MAX 4096   /* limits accents in a row, which would be kept without an end */
 #define REPLACEMENT "\xef\xbf\xbd"
 
-/* ---- text ---- */
-
 static void put_rune(struct filter *f, uint32_t c, struct buf *out)
 {
 	char *at = f->last;
@@ -68,8 +66,6 @@ static void take_text(struct filter *f, unsigned char byte, struct buf *out)
 		buf_add_text(out, REPLACEMENT);
 	}
 }
-
-/* ---- sequences ---- */
 
 static void hold_byte(struct filter *f, char byte)
 {
@@ -178,8 +174,6 @@ static void take_escape(struct filter *f, char byte, struct buf *out)
 		buf_add_byte(out, byte);
 	}
 }
-
-/* ---- strings ---- */
 
 /* "0;TITLE" and "2;TITLE"; other commands are for windows, clipboards and links. */
 static void put_title(const struct filter *f, struct buf *out)

@@ -32,8 +32,6 @@ struct wait {
 	int64_t until, quiet_at;
 };
 
-/* ---- patterns ---- */
-
 /* Refuses patterns that could take the library very long: back references and nested repeats. */
 static int check_regex(const char *pattern, struct error *err)
 {
@@ -85,8 +83,6 @@ static int compile_pattern(struct wait *w, const char *pattern, struct error *er
 	return 0;
 }
 
-/* ---- typing ---- */
-
 static int check_request(const struct terminal_operate *what, struct error *err)
 {
 	if (what->wait_ms < 0 || what->wait_ms > TERMINAL_WAIT_MS_MAX || what->quiet_ms < 0 ||
@@ -116,8 +112,6 @@ static int type_input(struct wait *w, const struct terminal_at *at, struct error
 	w->is_fresh = bytes.size == 0;
 	return terminal_feed(at, w->look.window.process.process, buf_span(&bytes), err);
 }
-
-/* ---- waiting ---- */
 
 static bool must_wait_for_screen(const struct terminal_operate *what)
 {

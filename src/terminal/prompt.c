@@ -104,8 +104,6 @@ void prompt_line_write(struct buf *out, const char *nonce, const char *command)
 	buf_add_byte(out, '\r');
 }
 
-/* ---- marks ---- */
-
 static bool parse_nonce(struct span text, char out[PROMPT_NONCE_SIZE + 1])
 {
 	if (text.size > PROMPT_NONCE_SIZE)

@@ -35,8 +35,6 @@ struct recorder {
 	int64_t begun_ns, written;
 };
 
-/* ---- one recording ---- */
-
 static int write_line(struct recorder *r, const struct buf *line, struct error *err)
 {
 	r->written += (int64_t)line->size;
@@ -118,8 +116,6 @@ static void *run_recorder(void *context)
 	finish_recording(r, more < 0, &err);
 	return NULL;
 }
-
-/* ---- begin ---- */
 
 static int start_thread(void *(*run)(void *context), void *context, struct error *err)
 {
@@ -258,8 +254,6 @@ int terminal_record(const struct terminal_at *at, const char *project_id,
 	return 0;
 }
 
-/* ---- what a server left that was killed ---- */
-
 struct leftovers {
 	struct terminals *terminals;
 	unsigned count;
@@ -314,8 +308,6 @@ void terminals_stop(struct terminals *t)
 		(void)pthread_cond_wait(&t->recorder_ended, &t->recorders_lock);
 	(void)pthread_mutex_unlock(&t->recorders_lock);
 }
-
-/* ---- those that are whole ---- */
 
 static int name_of(const char *project_id, const char *id, char out[BLOB_NAME_MAX],
                    struct error *err)

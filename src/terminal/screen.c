@@ -46,8 +46,6 @@ static void add_rune(struct buf *out, uint32_t c)
 	}
 }
 
-/* ---- the model ---- */
-
 static int on_property(VTermProp property, VTermValue *value, void *context)
 {
 	struct screen *s = context;
@@ -181,8 +179,6 @@ size_t screen_cells(const struct screen *s)
 	return (size_t)rows * (size_t)columns;
 }
 
-/* ---- reading ---- */
-
 static void add_cell(struct buf *out, const VTermScreenCell *cell)
 {
 	if (cell->chars[0] == 0)
@@ -305,8 +301,6 @@ static void add_ansi(const struct screen *s, struct buf *out)
 	         s->cursor_visible ? 'h' : 'l');
 }
 
-/* ---- cells ---- */
-
 static const char *colour_text(const struct screen *s, struct arena *a, VTermColor colour,
                                bool is_text)
 {
@@ -396,8 +390,6 @@ void screen_read(struct screen *s, struct arena *a, enum terminal_form form,
 		screen_text(s, &text);
 	ret->text = arena_copy(a, buf_span(&text));
 }
-
-/* ---- keys ---- */
 
 static const struct {
 	enum key_symbol symbol;

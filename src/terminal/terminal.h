@@ -60,8 +60,6 @@ struct terminal_at {
 	void *progress_context;
 };
 
-/* ---- windows ---- */
-
 MUST_CHECK int terminal_name_check(const char *name, struct error *err);
 struct terminal_window {
 	const char *name;
@@ -106,15 +104,11 @@ MUST_CHECK int terminal_change(const struct terminal_at *at, struct arena *a,
                                const struct terminal_change *change, struct terminal_window *ret,
                                struct error *err);
 
-/* ---- output as it comes ---- */
-
 #define TERMINAL_CANCEL "\x18" /* ends a control sequence or an incomplete character */
 /* The agent stops waiting for a viewer that reads nothing for a while (agent/streams.c). Returns
  * how many bytes such a viewer has missed before this output. *next is the offset of its next byte,
  * 0 = any; the call advances it. */
 uint64_t terminal_missed(uint64_t *next, const struct agent_output *o);
-
-/* ---- the screen ---- */
 
 enum terminal_form {
 	TERMINAL_TEXT, /* lines without trailing blanks */
@@ -146,7 +140,7 @@ MUST_CHECK int terminal_screen(const struct terminal_at *at, struct arena *a,
                                enum terminal_form form, struct terminal_screen *ret,
                                struct error *err);
 
-/* ---- typing and waiting: the rule of terminal_operator ---- */
+/* typing and waiting: the rule of terminal_operator */
 
 struct terminal_operate {
 	const char *text;        /* typed unchanged */
@@ -173,7 +167,7 @@ MUST_CHECK int terminal_operate(const struct terminal_at *at, struct arena *a,
                                 const struct terminal_operate *what, struct terminal_screen *ret,
                                 enum terminal_reason *ret_reason, struct error *err);
 
-/* ---- running a command: the rule of execute_command ---- */
+/* running a command: the rule of execute_command */
 
 struct terminal_execute {
 	const char *command;       /* NULL: waits for the command that runs there */

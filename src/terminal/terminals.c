@@ -52,8 +52,6 @@ void terminals_free(struct terminals *t)
 	free(t);
 }
 
-/* ---- locks ---- */
-
 static unsigned stripe_of(const struct terminal_at *at)
 {
 	uint32_t hash = 2166136261u;
@@ -99,8 +97,6 @@ void terminal_wait_end(struct terminals *t)
 	(void)__atomic_sub_fetch(&t->waiting, 1, __ATOMIC_RELAXED);
 }
 
-/* ---- calls ---- */
-
 int terminal_ask(const struct terminal_at *at, const struct agent_terminal *change,
                  struct agent_terminal_state *ret, struct error *err)
 {
@@ -124,8 +120,6 @@ int terminal_feed(const struct terminal_at *at, uint64_t process, struct span by
 		                                process, at->who);
 	return 0;
 }
-
-/* ---- the reader ---- */
 
 int terminal_reader_open(struct terminal_reader *r, const struct terminal_at *at, uint64_t process,
                          uint64_t since, bool follow, struct error *err)

@@ -46,8 +46,6 @@ MUST_CHECK int terminal_ask(const struct terminal_at *at, const struct agent_ter
 MUST_CHECK int terminal_feed(const struct terminal_at *at, uint64_t process, struct span bytes,
                              struct error *err);
 
-/* ---- output as it comes ---- */
-
 struct terminal_reader {
 	struct agent_reader agent;
 	struct arena arena; /* of the current message */

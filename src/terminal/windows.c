@@ -29,8 +29,6 @@ int terminal_name_check(const char *name, struct error *err)
 	return 0;
 }
 
-/* ---- list and find ---- */
-
 struct window_search {
 	struct arena *arena;
 	const char *wanted; /* NULL = all */
@@ -127,8 +125,6 @@ int terminal_find(const struct terminal_at *at, struct arena *a, struct terminal
 	*ret = g->items[0];
 	return 0;
 }
-
-/* ---- open and close ---- */
 
 static int check_open(const struct terminal_open *open, struct error *err)
 {

@@ -100,8 +100,6 @@ int tool_load_file(const struct tool_call *call, const char *path, struct buf *o
 	return tool_read_file(call, path, &reading, &file, err);
 }
 
-/* ---- write ---- */
-
 static int send_content(struct file_call *r, struct span content, struct error *err)
 {
 	AUTO(buf_done) struct buf frame = BUF(AGENT_DATA_MAX + 2 * WIRE_HEAD_SIZE);

@@ -40,8 +40,6 @@ static const struct json_member edit_output_members[] = {
 };
 static JSON_SHAPE(edit_output, "EditOutput", edit_output, "The replacements");
 
-/* ---- the rule ---- */
-
 static ptrdiff_t find_text(struct span in, struct span text)
 {
 	const char *at =
@@ -134,8 +132,6 @@ int edit_apply(struct span content, const struct text_edit *edit, struct buf *ou
 		return FAIL(err, ERROR_INVALID, "old_string and new_string are the same");
 	return replace_text(content, &copy, out, ret, err);
 }
-
-/* ---- the tool ---- */
 
 static int edit_call(const struct tool_call *call, const void *input, struct tool_result *ret,
                      struct error *err)

@@ -79,8 +79,6 @@ static const struct json_member grep_output_members[] = {
 };
 static JSON_SHAPE(grep_output, "GrepOutput", grep_output, "Matching lines or files");
 
-/* ---- answer ---- */
-
 struct grep_page {
 	struct arena *arena;
 	enum search_mode mode;

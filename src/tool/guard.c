@@ -10,8 +10,6 @@
 #define WORD_MAX 4096 /* bytes of a word that are checked */
 #define DELIMITER_MAX 64
 
-/* ---- words ---- */
-
 struct scan {
 	const struct command_guard *guard;
 	struct span rest;
@@ -128,8 +126,6 @@ static int take_word(struct scan *s, struct word *w)
 	return 0;
 }
 
-/* ---- paths ---- */
-
 static bool has_parent(const char *text)
 {
 	for (const char *at = strstr(text, ".."); at; at = strstr(at + 1, "..")) {
@@ -217,8 +213,6 @@ static int check_path(const struct scan *s, const struct word *w)
 	                   s->err);
 }
 
-/* ---- runtimes ---- */
-
 static const struct {
 	const char *program, *runtime;
 } programs[] = {
@@ -293,8 +287,6 @@ static int check_command(struct scan *s, const char *word)
 	s->runs_argument = strcmp(word, "eval") == 0;
 	return runtime ? check_runtime(s, runtime) : 0;
 }
-
-/* ---- the line ---- */
 
 static int check_word(struct scan *s, const struct word *w)
 {

@@ -42,8 +42,6 @@ static const struct json_member files_output_members[] = {
 };
 static JSON_SHAPE(files_output, "FilesOutput", files_output, "Files that were found");
 
-/* ---- collecting ---- */
-
 struct file_collection {
 	const struct tool_call *call;
 	const char *below; /* what paths are relative to; "" = the workspace */
@@ -124,8 +122,6 @@ static void write_files(const struct file_collection *c, int64_t limit, bool wit
 	ret->structured = out;
 }
 
-/* ---- glob ---- */
-
 struct glob_input {
 	const char *pattern, *path;
 	int64_t limit;
@@ -177,8 +173,6 @@ const struct tool glob_tool = {
         .reason = USAGE_FILE_OPS,
         .call = glob_call,
 };
-
-/* ---- list_files ---- */
 
 struct list_input {
 	const char *path;

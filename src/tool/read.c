@@ -49,8 +49,6 @@ static const struct json_member read_output_members[] = {
 static JSON_SHAPE(read_output, "ReadOutput", read_output,
                   "A page of a file, or a whole image or PDF");
 
-/* ---- the type of a file, by its first bytes ---- */
-
 static const struct file_media {
 	const char *type, *magic, *more; /* `more` at byte 8 */
 	size_t magic_size;
@@ -76,8 +74,6 @@ static const struct file_media *media_of(struct span start)
 	}
 	return NULL;
 }
-
-/* ---- a page ---- */
 
 struct read_page {
 	const struct read_input *in;

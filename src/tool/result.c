@@ -42,8 +42,6 @@ const char *tool_text(struct arena *a, struct span bytes)
 	return arena_copy(a, buf_span(&text));
 }
 
-/* ---- JSON, by the names of MCP ---- */
-
 static void write_content(struct buf *out, const struct tool_content *c)
 {
 	json_begin_object(out, NULL);

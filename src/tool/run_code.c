@@ -77,8 +77,6 @@ static const struct json_member run_code_output_members[] = {
 static JSON_SHAPE(run_code_output, "RunCodeOutput", run_code_output,
                   "The result of a block of code");
 
-/* ---- results ---- */
-
 #define SHOWN_MAX 64
 struct run_code_results {
 	const struct tool_call *call;
@@ -185,8 +183,6 @@ static void on_event(void *context, const struct code_event *event)
 	}
 }
 
-/* ---- text for the model ---- */
-
 static const char *join_output(const struct run_code_results *s, const struct head_tail *k)
 {
 	AUTO(buf_done) struct buf text = BUF(2 * k->half + 256);
@@ -269,8 +265,6 @@ static void write_output(struct run_code_results *s, struct tool_result *ret)
 	tool_add_text(ret, (struct span){arena_copy(s->call->arena, buf_span(&text)), text.size});
 	add_images(s, ret);
 }
-
-/* ---- the call ---- */
 
 static int open_context(const struct tool_call *call, const struct run_code_input *in,
                         const struct code_at *at, struct code_context *ret, struct error *err)

@@ -35,8 +35,6 @@ static struct sandbox_item item_of(struct arena *a, const struct sandbox_record 
 	};
 }
 
-/* ---- create_sandbox ---- */
-
 struct create_input {
 	const char *name, *template;
 	bool internet, persistent;
@@ -95,8 +93,6 @@ const struct tool create_sandbox_tool = {
         .call = create_call,
 };
 
-/* ---- list_sandboxes ---- */
-
 struct empty {
 	char none;
 };
@@ -151,8 +147,6 @@ const struct tool list_sandboxes_tool = {
         .flags = TOOL_NO_SANDBOX | TOOL_IDEMPOTENT,
         .call = list_call,
 };
-
-/* ---- delete_sandbox ---- */
 
 struct delete_input {
 	const char *sandbox;

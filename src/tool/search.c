@@ -21,8 +21,6 @@
 #define AGENT_RUN_MS 75000 /* the agent itself stops after 60 s */
 #define CONTEXT_MAX 1000
 
-/* ---- arguments ---- */
-
 struct search_arguments {
 	struct arena *arena;
 	const char **items;
@@ -89,8 +87,6 @@ static const char **grep_args(struct arena *a, const struct search_request *s)
 	add_end(&args, s);
 	return args.items;
 }
-
-/* ---- run ---- */
 
 /* The programs follow a link on their command line, so its target must be inside the root. */
 static int check_inside(struct arena *a, const struct search_scope *place, const char *path,
@@ -248,8 +244,6 @@ static int run_search(struct arena *a, const struct search_scope *place,
 	}
 	return search_by_agent(a, place, s, output, ret_truncated, err);
 }
-
-/* ---- the output ---- */
 
 static struct span without_dot(struct span path)
 {

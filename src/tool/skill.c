@@ -13,8 +13,6 @@
 #define FOLDER ".claude/skills"
 #define MAIN_FILE "SKILL.md"
 
-/* ---- a bundle in the store ---- */
-
 static const struct json_member skill_file_shape_members[] = {
         JSON_TEXT_MEMBER(skill_file, path, .flags = JSON_REQUIRED, .min = 1, .max = 512,
                          .about = "relative to the skill's folder", .example = "SKILL.md"),
@@ -65,8 +63,6 @@ int skill_bundle_check(struct arena *a, const struct skill_bundle *bundle, int64
 	*ret_size = (int64_t)size;
 	return 0;
 }
-
-/* ---- load_skill ---- */
 
 struct skill_input {
 	const char *name;

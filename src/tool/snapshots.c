@@ -68,8 +68,6 @@ const struct tool snapshot_tool = {
         .call = snapshot_call,
 };
 
-/* ---- rollback ---- */
-
 struct rollback_input {
 	const char *snapshot;
 };

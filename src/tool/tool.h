@@ -144,8 +144,6 @@ MUST_CHECK int tool_decide_approval(struct store *store, struct arena *a,
 MUST_CHECK int tool_load_file(const struct tool_call *call, const char *path, struct buf *out,
                               struct error *err);
 
-/* ---- for tools ---- */
-
 /* Checks a shell line by the call's `runtimes` and `keeps_to_workspace`; best effort. */
 MUST_CHECK int tool_check_command(const struct tool_call *call, const char *line,
                                   struct error *err);

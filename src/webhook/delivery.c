@@ -15,8 +15,6 @@
 #define CLAIM_MS 15000
 #define WORKERS_QUEUE_MAX 64
 
-/* ---- on a worker ---- */
-
 static int send_once(struct delivery_attempt *a, int64_t now, int *ret_status, struct error *err)
 {
 	const struct delivery_record *d = &a->delivery;
@@ -91,8 +89,6 @@ static void run_attempt(struct worker_task *task)
 		            NUMBER("status", status));
 	attempt_finish(a);
 }
-
-/* ---- on the thread ---- */
 
 void attempt_free(struct delivery_attempt *a)
 {

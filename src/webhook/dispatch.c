@@ -13,8 +13,6 @@
 /* The cursor is written only with deliveries, or after so many events without one. */
 #define PASSED_MAX 10000
 
-/* ---- hooks ---- */
-
 struct hook *hook_find(struct webhooks *w, const char *id)
 {
 	for (size_t i = 0; i < w->hook_count; i++)
@@ -64,8 +62,6 @@ static int disable_hook(struct webhooks *w, struct hook *hook, struct error *err
 	log_warning("webhook is disabled", TEXT("webhook", r->id), TEXT("why", r->state_text));
 	return store_webhook_disable(w->store, r, err);
 }
-
-/* ---- from events to deliveries ---- */
 
 struct delivery_batch {
 	struct arena arena;

@@ -66,13 +66,13 @@ struct webhooks {
 	int64_t purged_at; /* monotonic */
 };
 
-/* ---- dispatch.c ---- */
+/* dispatch.c */
 
 MUST_CHECK int webhooks_dispatch(struct webhooks *w, struct error *err);
 MUST_CHECK int hooks_load(struct webhooks *w, struct error *err);
 struct hook *hook_find(struct webhooks *w, const char *id);
 
-/* ---- delivery.c ---- */
+/* delivery.c */
 
 /* Begins the next attempt of the hook if a delivery is due; else sets when to look again. */
 MUST_CHECK int delivery_begin(struct webhooks *w, struct hook *hook, struct error *err);

@@ -23,8 +23,6 @@
 #define DELIVERED_KEPT_MS DAY_MS
 #define DEAD_KEPT_MS (7 * DAY_MS)
 
-/* ---- waking ---- */
-
 void webhooks_wake(struct webhooks *w)
 {
 	if (!w)
@@ -73,8 +71,6 @@ static bool wait_for_work(struct webhooks *w, int64_t wait_ms)
 	pthread_mutex_unlock(&w->mutex);
 	return goes_on;
 }
-
-/* ---- one round of the thread ---- */
 
 static void finish_attempt(struct webhooks *w, struct delivery_attempt *a)
 {
@@ -206,8 +202,6 @@ static void *run_webhooks(void *context)
 	}
 	return NULL;
 }
-
-/* ---- the whole ---- */
 
 static int start_thread(struct webhooks *w, struct error *err)
 {

@@ -30,8 +30,6 @@ void webhooks_close(struct webhooks *w);
 /* Call it after a change of a webhook or a delivery. Any thread; NULL is fine. */
 void webhooks_wake(struct webhooks *w);
 
-/* ---- pure parts ---- */
-
 #define WEBHOOK_SECRET_MIN 16
 #define WEBHOOK_SECRET_MAX 128
 #define WEBHOOK_SECRET_SIZE 38 /* of a generated secret */

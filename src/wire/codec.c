@@ -9,8 +9,6 @@ static uint32_t member_max(const struct wire_member *member)
 	return member->max ? member->max : WIRE_PAYLOAD_MAX;
 }
 
-/* ---- encoding ---- */
-
 static void add_u32(struct buf *out, uint32_t value)
 {
 	value = htole32(value);
@@ -110,8 +108,6 @@ int wire_encode(struct buf *out, uint16_t type, const struct wire_member *shape,
 	memcpy(out->data + start, head, sizeof(head));
 	return 0;
 }
-
-/* ---- decoding ---- */
 
 struct payload_reader {
 	struct arena *arena;

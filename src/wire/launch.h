@@ -49,8 +49,6 @@ struct launch_head {
 /* The size of the struct; 0: the kind has none. */
 size_t launch_request_size(enum launch_kind kind);
 
-/* ---- mounts ---- */
-
 #define LAUNCH_PATH_MAX 160
 #define LAUNCH_PARTS_MAX 67 /* the layers of a stack, a template, an upper layer */
 
@@ -102,8 +100,6 @@ struct launch_id_map {
 	uint32_t slot;
 };
 
-/* ---- agents ---- */
-
 /* Descriptors: listen, setup, then the group for clone3 if has_group, then two of events if
  * has_events. The answer: pidfd, user namespace, map of stored files, mount namespace, network
  * namespace, and a pipe: the agent starts when a byte is written to it, and ends when it is closed
@@ -125,8 +121,6 @@ struct launch_hostname {
 	char name[65];
 };
 
-/* ---- processes; for tasks see wire/task.h ---- */
-
 enum launch_file {
 	LAUNCH_FILE_ROOT, /* O_PATH, for statfs */
 	LAUNCH_FILE_USER_NAMESPACE,
@@ -139,8 +133,6 @@ struct launch_process {
 	int32_t pid;
 	uint32_t file; /* enum launch_file */
 };
-
-/* ---- disks ---- */
 
 struct launch_image {
 	uint32_t shared; /* it may be mounted already, and is then mounted once more */
@@ -158,8 +150,6 @@ struct launch_quota {
 	uint32_t verb;
 	uint64_t bytes, inodes; /* the limit; zeros: none */
 };
-
-/* ---- inside a sandbox's mount namespace ---- */
 
 struct launch_read_only {
 	uint32_t read_only;
@@ -179,8 +169,6 @@ struct launch_attach {
 	uint32_t forced;
 	int64_t mount; /* what is attached there already; -1: nothing */
 };
-
-/* ---- the answer ---- */
 
 struct launch_answer {
 	struct error err; /* ERROR_NONE: done; `where` is of the other program and not used */

@@ -166,8 +166,6 @@ int wire_receive(int fd, int64_t deadline, uint16_t *ret_type, struct buf *paylo
 	                         payload, err);
 }
 
-/* ---- packets ---- */
-
 void wire_fds_close(struct wire_fds *fds)
 {
 	for (unsigned i = 0; i < fds->count; i++)

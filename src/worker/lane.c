@@ -54,8 +54,6 @@ void lane_bound_projects(struct lane *lane, unsigned running_max)
 	        running_max == 0 ? 0 : (running_max - 1) / (all - running_max + 1) + 1;
 }
 
-/* ---- shares ---- */
-
 static struct worker_share **bucket_of(struct lane *lane, uint64_t id)
 {
 	return &lane->buckets[id % LANE_BUCKETS];
@@ -138,8 +136,6 @@ static void hold_share(struct worker_share *share)
 	if (share)
 		share->running++;
 }
-
-/* ---- queues ---- */
 
 static int check_room(struct lane *lane, const struct worker_task *task, struct error *err)
 {
@@ -281,8 +277,6 @@ void lane_remove(struct lane *lane, struct worker_task *task)
 	}
 }
 
-/* ---- tasks that run ---- */
-
 static bool ids_can_run(struct lane *lane, const uint64_t ids[WORKER_SHARES])
 {
 	for (unsigned kind = 0; kind < WORKER_SHARES; kind++)
@@ -315,8 +309,6 @@ void lane_leave(struct lane *lane, const struct held_shares *held)
 		drop_unused_share(lane, held->shares[kind]);
 	}
 }
-
-/* ---- time ---- */
 
 struct worker_task *lane_find_expired(const struct lane *lane, int64_t before_ms)
 {

@@ -74,8 +74,6 @@ static bool is_call_lane(enum worker_lane lane)
 	return lane == WORKER_AGENT || lane == WORKER_LONG;
 }
 
-/* ---- threads ---- */
-
 static void find_thread(struct worker_pool *pool);
 
 /* Serves the lanes round-robin, so no lane starves another. */
@@ -266,8 +264,6 @@ static void find_thread(struct worker_pool *pool)
 		pool->tell_again_ms = deadline_after(TELL_AGAIN_MS);
 	}
 }
-
-/* ---- the pool ---- */
 
 /* A share of calls is bounded as the options say. */
 static void bound_calls(struct lane *lane, const struct worker_options *options)

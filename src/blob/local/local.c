@@ -39,8 +39,6 @@ static struct local *local_of(struct blob_store *store)
 	return (struct local *)(void *)store;
 }
 
-/* ---- open ---- */
-
 static void remove_if_abandoned(int folder, const char *name)
 {
 	AUTO_CLOSE int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
@@ -90,8 +88,6 @@ static void close_local(struct blob_store *store)
 	(void)close(l->folder);
 	free(l);
 }
-
-/* ---- put ---- */
 
 static int check_space(int folder, int64_t wanted, struct error *err)
 {
@@ -207,8 +203,6 @@ static int commit_local(struct blob_writer *writer, int64_t *ret_size, struct er
 	return status;
 }
 
-/* ---- get ---- */
-
 static int open_blob(const struct local *l, const char *name, int *ret_fd, struct stat *ret,
                      struct error *err)
 {
@@ -251,8 +245,6 @@ static int stat_local(struct blob_store *store, const char *name, struct blob_st
 	*ret = (struct blob_stat){name, status.st_size, status.st_mtime * INT64_C(1000)};
 	return 0;
 }
-
-/* ---- list ---- */
 
 struct blob_names {
 	struct arena *arena;

@@ -8,8 +8,6 @@
 #include "broker/host/launcher.h"
 #include "isolation/project_quota.h"
 
-/* ---- folders ---- */
-
 static int open_folder(const struct host *host, enum host_folder which, const char *name,
                        int *ret_fd, struct error *err)
 {

@@ -75,7 +75,7 @@ MUST_CHECK int host_check_space(const struct host *host, struct error *err);
 /* For a new sandbox: fails when descriptors are scarce, and with new files as host_check_space. */
 MUST_CHECK int host_check_room(const struct host *host, bool with_files, struct error *err);
 
-/* ---- delete.c: a folder moves to DATA/trash by one rename; the cleaner deletes it later ---- */
+/* delete.c: a folder moves to DATA/trash by one rename; the cleaner deletes it later */
 
 /* Moves the folder to the trash. Does nothing when it is missing. */
 MUST_CHECK int host_trash(const struct host *host, enum host_folder folder, const char *name,

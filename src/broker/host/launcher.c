@@ -97,8 +97,6 @@ int launcher_use(const struct host *host, int channel_fd, struct error *err)
 	return 0;
 }
 
-/* ---- processes ---- */
-
 int launcher_file(const struct host *host, pid_t pid, enum launch_file file, int *ret_fd,
                   struct error *err)
 {

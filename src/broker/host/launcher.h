@@ -37,8 +37,6 @@ MUST_CHECK int launcher_channel(const struct host *host, int *ret_fd, struct err
 /* In that child: its calls go to this channel instead of the main one. */
 MUST_CHECK int launcher_use(const struct host *host, int channel_fd, struct error *err);
 
-/* ---- processes ---- */
-
 /* A file or namespace of any process. */
 MUST_CHECK int launcher_file(const struct host *host, pid_t pid, enum launch_file file, int *ret_fd,
                              struct error *err);

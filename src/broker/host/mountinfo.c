@@ -40,8 +40,6 @@ bool mountinfo_next(struct span *rest, struct mount_row *ret)
 	return false;
 }
 
-/* ---- a folder ---- */
-
 /* The file of a process that ends can be opened no more: the kernel then answers EINVAL. */
 int mountinfo_read(pid_t pid, struct buf *ret, struct error *err)
 {

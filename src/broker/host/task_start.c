@@ -59,8 +59,6 @@ int task_take_report(struct broker_task *task, struct task_result *ret, struct e
 	return status;
 }
 
-/* ---- start ---- */
-
 static struct program program_of(const struct task_command *command, int report_fd)
 {
 	struct program program = {.kind = command->kind,

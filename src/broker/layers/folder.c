@@ -12,8 +12,6 @@
 #include "broker/layers/stack.h"
 #include "isolation/ids.h"
 
-/* ---- folders ---- */
-
 #define TEMPLATE_NAME_MAX 63
 
 /* Gives the new upper layer the owner and mode of "/" in the sandbox, which may have been changed.

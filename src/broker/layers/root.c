@@ -24,8 +24,6 @@ struct root_request {
 	struct wire_fds fds;
 };
 
-/* ---- parts ---- */
-
 static struct launch_part *add_part(struct root_request *r, enum launch_map map,
                                     uint64_t attributes)
 {
@@ -91,8 +89,6 @@ static void add_upper_to_read(struct root_request *r)
 	               host_folder_path(r->root->upper_folder), r->root->upper_name);
 }
 
-/* ---- the request ---- */
-
 static void begin_request(struct root_request *r, const struct host *host,
                           const struct root_options *root)
 {
@@ -153,8 +149,6 @@ int host_tree_open(const struct host *host, const struct root_options *root, int
 	*ret_fd = mounts.root;
 	return 0;
 }
-
-/* ---- the answer ---- */
 
 uint32_t host_root_layers(const struct host *host, const char *template_name)
 {

@@ -47,8 +47,6 @@ static int make_layer(struct host *host, enum launch_layer layer, const char *na
 	return ask_shared(host, &request, root, err);
 }
 
-/* ---- the template "host" ---- */
-
 /* True when root owns everything at the path and all users may read it. */
 static bool is_public(const char *path, unsigned depth)
 {

@@ -8,8 +8,6 @@
 
 #include "base/span.h"
 
-/* ---- on disk ---- */
-
 static void format_stack(const struct layer_stack *stack, char out[LAYER_STACK_TEXT_SIZE])
 {
 	size_t size = 0;

@@ -36,8 +36,6 @@ MUST_CHECK int layer_stack_origin(int folder, const char *sandbox_id,
                                   const struct layer_stack *stack, char ret[LAYER_STACK_TEXT_SIZE],
                                   struct error *err);
 
-/* ---- pure ---- */
-
 /* The text of the link. */
 MUST_CHECK int layer_stack_parse(struct layer_stack *ret, const char *text, struct error *err);
 /* Replaces the layer `from` and all below it by `merged`. False when `from` is not in the stack. */

@@ -23,8 +23,6 @@ struct layer {
 	struct layer_stack below;
 };
 
-/* ---- uses ---- */
-
 static struct layer *find_or_make_layer(struct layer_stacks *c, const char *id)
 {
 	struct layer *layer = map_find(&c->layers, id);
@@ -151,8 +149,6 @@ void layer_stacks_set_role(struct layer_stacks *c, const char *id, enum layer_st
 	layer_stacks_set(c, name, stack);
 }
 
-/* ---- snapshots ---- */
-
 static bool is_kept_snapshot(const struct host *host, const char *id)
 {
 	char path[64];
@@ -211,8 +207,6 @@ void layer_stacks_each(const struct layer_stacks *c,
 		if (layer->is_kept)
 			on_snapshot(context, id);
 }
-
-/* ---- layer stacks that get shorter ---- */
 
 static bool sandbox_has_files(const struct layer_stacks *c, const char *user)
 {
@@ -313,8 +307,6 @@ void layer_stacks_replace(struct layer_stacks *c, const char *from, const char *
 	}
 	drop_use(c, merged);
 }
-
-/* ---- at start ---- */
 
 typedef int visit_entry(struct layer_stacks *c, const char *id, struct error *err);
 
@@ -458,8 +450,6 @@ void layer_stacks_close(struct layer_stacks *c)
 	free_values(&c->layers);
 	free_values(&c->users);
 }
-
-/* ---- layers that are mounted ---- */
 
 static void mounted_path(char out[64], const char *sandbox_id)
 {

@@ -44,8 +44,6 @@ static const struct {
         {"sandboxes", FOLDER_SANDBOXES},
 };
 
-/* ---- names ---- */
-
 void trash_name_format(const struct trash_entry *entry, char out[TRASH_NAME_SIZE])
 {
 	(void)snprintf(out, TRASH_NAME_SIZE, "%s.%s.%" PRIu64 ".%s", kind_names[entry->kind],
@@ -86,8 +84,6 @@ bool trash_name_parse(const char *name, struct trash_entry *ret)
 	*ret = entry;
 	return true;
 }
-
-/* ---- entries ---- */
 
 static uint64_t read_bytes(const struct host *host, const char *name)
 {
@@ -191,8 +187,6 @@ bool trash_has_sandbox(const struct host *host, const char *id)
 	return false;
 }
 
-/* ---- into the trash ---- */
-
 static int make_entry(const struct host *host, enum broker_trash_kind kind, const char *id,
                       const struct trash_note *note, char out[TRASH_NAME_SIZE], struct error *err)
 {
@@ -291,8 +285,6 @@ int trash_put_snapshot(struct layer_stacks *c, const char *id, const struct tras
 	return layer_stacks_remove(c, id, err);
 }
 
-/* ---- out of it ---- */
-
 static void drop_entry(const struct host *host, const struct trash_entry *entry)
 {
 	char name[TRASH_NAME_SIZE];
@@ -368,8 +360,6 @@ int trash_bring_back(struct layer_stacks *c, enum broker_trash_kind kind, const 
 		            id);
 	return 0;
 }
-
-/* ---- for good ---- */
 
 static bool sandbox_has_folder(const struct host *host, const char *id)
 {
@@ -479,8 +469,6 @@ unsigned trash_make_room(struct layer_stacks *c, uint64_t bytes)
 	}
 	return gone;
 }
-
-/* ---- at start ---- */
 
 static int adopt_entry(struct layer_stacks *c, const struct trash_entry *entry, struct error *err)
 {

@@ -114,8 +114,6 @@ void network_egress_removal(struct buf *out, uint32_t slot)
 	network_own_remove(out, &rules, slot);
 }
 
-/* ---- which slots have rules ---- */
-
 bool network_egress_is_set(const struct host_network *n, uint32_t slot)
 {
 	return slot < SLOTS_MAX && (n->ruled[slot / 8] >> slot % 8 & 1);
@@ -132,8 +130,6 @@ void network_egress_note(struct host_network *n, uint32_t slot, bool is_set)
 	else
 		n->ruled[slot / 8] &= (unsigned char)~bit;
 }
-
-/* ---- what is under way ---- */
 
 /* TCP gets a reset when it sends or answers. Other protocols have no such end: their packets would
  * be accepted, or redirected to the gateway, for as long as they flow. */
@@ -163,8 +159,6 @@ void network_egress_cut(const struct host_network *n, uint32_t slot, const char 
 		log_warning("what goes on from before a change of rules is not ended, going on",
 		            FAILURE(&err));
 }
-
-/* ---- in the kernel ---- */
 
 int network_egress_clear(struct host_network *n, const uint32_t *slots, size_t count,
                          struct error *err)

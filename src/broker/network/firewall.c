@@ -149,8 +149,6 @@ void network_rules(struct buf *out, const struct host_network *n, uint32_t first
 	add_chunk(out, n, first_slot, count);
 }
 
-/* ---- nft ---- */
-
 static struct network_nft_runner nft;
 
 void network_run_nft_by(const struct network_nft_runner *runner)
@@ -252,8 +250,6 @@ void network_claim(struct host_network *n, uint32_t first_slot, uint32_t count)
 	if (network_nft(buf_span(&script), NULL, &n->problem) < 0)
 		n->usable = false;
 }
-
-/* ---- the host ---- */
 
 void network_forget(void)
 {

@@ -198,8 +198,6 @@ int network_flows_forget(uint32_t from, flow_is_over *is_over, const void *conte
 	return result;
 }
 
-/* ---- of dead ones ---- */
-
 struct ended_slots {
 	const struct host_network *network;
 	unsigned char slots[SLOTS_MAX / 8 + 1];

@@ -88,8 +88,6 @@ void network_names_removal(struct buf *out, uint32_t slot)
 	network_own_remove(out, &ways, slot);
 }
 
-/* ---- what the gateway is told ---- */
-
 /* The sandbox's address, as the gateway sees it. */
 static int file_name(const struct host_network *n, uint32_t slot, char out[NAME_SIZE],
                      struct error *err)

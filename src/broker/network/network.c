@@ -10,8 +10,6 @@
 
 #define FIRST_ADDRESS 2 /* .0 is the net, .1 looks like a router */
 
-/* ---- addresses ---- */
-
 static uint32_t prefix_mask(unsigned prefix)
 {
 	return prefix ? UINT32_MAX << (32 - prefix) : 0;

@@ -207,8 +207,6 @@ static void close_other_fds(const struct maker *maker)
 	(void)close_range((unsigned)from, ~0u, 0);
 }
 
-/* ---- the phases of a batch ---- */
-
 static int begin_agent(struct making *m, struct error *err)
 {
 	if (make_group(m, err) < 0)

@@ -59,7 +59,7 @@ void prewarm_free(struct prewarm *prewarm);
  * descriptors are scarce: then a snapshot makes the map anew, in 0.1 ms. */
 int prewarm_take_stored(struct prewarm *prewarm);
 
-/* ---- the root: an overlay that is made before a create ---- */
+/* the root: an overlay that is made before a create */
 
 /* Whether the root is what the guess says. */
 bool prewarm_has_root(const struct prewarm *prewarm, const struct prewarm_guess *guess);

@@ -75,8 +75,6 @@ bool sandbox_wants_images(const struct sandbox *sandbox)
 	return wants_disk(sandbox);
 }
 
-/* ---- the child ---- */
-
 static int make_folders(int root, struct error *err)
 {
 	static const char *const names[] = {"upper", "work"};
@@ -141,8 +139,6 @@ static int run_open_images(void *context)
 	                        (struct span){(const char *)&report, sizeof(report)}, &fds,
 	                        DEADLINE_NEVER, &err);
 }
-
-/* ---- the broker ---- */
 
 static int take_report(struct sandbox *sandbox, struct error *err)
 {

@@ -40,8 +40,6 @@ int sandbox_apply_egress(struct sandbox *sandbox, struct error *err)
 	return 0;
 }
 
-/* ---- of one that runs ---- */
-
 static void send_cut_replies(struct sandbox *sandbox, unsigned count)
 {
 	struct sandboxes *b = sandbox->sandboxes;

@@ -9,8 +9,6 @@
 #include "broker/volume/mount.h"
 #include "broker/volume/volume.h"
 
-/* ---- files ---- */
-
 /* The layers below the sandbox's own files; NULL: only its template. */
 const struct layer_stack *sandbox_stack_of(const struct sandbox *sandbox)
 {

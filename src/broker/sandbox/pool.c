@@ -31,8 +31,6 @@ static int64_t now_ms(void)
 	return clock_monotonic_ms();
 }
 
-/* ---- prepared sandboxes that are discarded ---- */
-
 static void remove_from_pool(struct sandbox *sandbox)
 {
 	struct prepared_pool *pool = sandbox->pool;
@@ -113,8 +111,6 @@ void pools_close(struct prepared_pools *p)
 		sandbox_reap_unnamed(LIST_ENTRY(item, struct sandbox, item));
 }
 
-/* ---- what there is to be ---- */
-
 static unsigned sum_of_goals(const struct prepared_pools *p, int64_t now)
 {
 	unsigned sum = 0;
@@ -187,8 +183,6 @@ static struct prepared_pool *pool_new(struct prepared_pools *p, const char *name
 	return pool;
 }
 
-/* ---- those that are set ---- */
-
 static struct prepared_pool *find_name(struct prepared_pools *p, const char *name)
 {
 	LIST_EACH (&p->all, item) {
@@ -232,8 +226,6 @@ void pools_each(struct prepared_pools *p,
 	LIST_EACH (&p->all, item)
 		on_pool(context, LIST_ENTRY(item, struct prepared_pool, item));
 }
-
-/* ---- those that follow what is asked for ---- */
 
 static void make_room(struct prepared_pools *p)
 {
@@ -282,8 +274,6 @@ static struct prepared_pool *find_blueprint(struct prepared_pools *p,
 	}
 	return found;
 }
-
-/* ---- taking one ---- */
 
 static struct sandbox *take_ready(struct prepared_pool *pool)
 {
@@ -336,8 +326,6 @@ struct sandbox *pools_take(struct prepared_pools *p, const struct blueprint *ask
 		pool_miss(pool, now);
 	return sandbox;
 }
-
-/* ---- refill ---- */
 
 void pool_on_ready(struct sandbox *sandbox)
 {

@@ -100,7 +100,7 @@ void pool_on_failure(struct sandbox *sandbox, const struct error *err);
 
 bool blueprint_equals(const struct blueprint *a, const struct blueprint *b);
 
-/* ---- pool_rules.c: pure ---- */
+/* pool_rules.c: pure */
 
 /* How many sandboxes the pool should have at this time. */
 unsigned pool_goal(const struct prepared_pool *pool, int64_t now_ms);

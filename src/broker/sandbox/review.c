@@ -21,8 +21,6 @@ const char *const review_paths[REVIEW_TREES] = {
         [OVER_NOW] = BROKER_REVIEW_PATH "/" AGENT_TREE_OVER_1,
 };
 
-/* ---- the request ---- */
-
 static int take_id(struct span from, char ret[ID_SIZE + 1])
 {
 	if (from.size != ID_SIZE)
@@ -50,8 +48,6 @@ int review_parse(const char *text, struct layer_review *ret, struct error *err)
 	*ret = r;
 	return 0;
 }
-
-/* ---- which layers ---- */
 
 static int find_subject(struct layer_review *r, const struct sandboxes *b, struct error *err)
 {
@@ -86,8 +82,6 @@ void review_end(struct layer_stacks *c, const char *sandbox_id)
 	layer_stacks_set_role(c, sandbox_id, LAYER_STACK_NOW, NULL);
 	layer_stacks_set_role(c, sandbox_id, LAYER_STACK_BASE, NULL);
 }
-
-/* ---- the trees ---- */
 
 /* Counts from the template up. */
 static unsigned count_common(const struct layer_stack *a, const struct layer_stack *b)

@@ -105,8 +105,6 @@ static void send_replies(struct sandbox *sandbox)
 	sandbox->reply_count = 0;
 }
 
-/* ---- the end ---- */
-
 static void remove_group(struct sandbox *sandbox)
 {
 	struct cgroup_host *cgroups = &sandbox->sandboxes->host->cgroups;

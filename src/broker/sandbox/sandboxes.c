@@ -21,8 +21,6 @@ bool sandboxes_are_waiting(const struct sandboxes *b)
 	return false;
 }
 
-/* ---- stop and destroy ---- */
-
 static int add_end_reply(struct sandbox *sandbox, const struct pending_reply *reply,
                          struct error *err)
 {

@@ -25,8 +25,6 @@
 /* A whole plan in most cases. */
 #define SETUP_PACKET_SIZE (32 * 1024)
 
-/* ---- the plan ---- */
-
 static uint32_t number_of_fd(int fd)
 {
 	return fd < 0 ? ISOLATION_FD_NONE : (uint32_t)fd;
@@ -180,8 +178,6 @@ int sandbox_send_plan(struct sandbox *sandbox, struct error *err)
 	fault_point("broker", "plan");
 	return status;
 }
-
-/* ---- the agent's word ---- */
 
 static int take_failure(struct span payload, struct error *err)
 {

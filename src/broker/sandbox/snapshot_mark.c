@@ -11,8 +11,6 @@
 #include "broker/sandbox/sandbox.h"
 #include "broker/sandbox/sandboxes.h"
 
-/* ---- afterwards ---- */
-
 bool sandbox_release_snapshot(struct sandbox *sandbox, int run_folder)
 {
 	struct cgroup_host *cgroups = &sandbox->sandboxes->host->cgroups;

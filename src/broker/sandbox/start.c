@@ -19,8 +19,6 @@
 
 #define SETUP_TIMEOUT_MS 10000
 
-/* ---- create ---- */
-
 static void on_setup_timeout(struct timer *timer)
 {
 	struct sandbox *sandbox = CONTAINER_OF(timer, struct sandbox, deadline);

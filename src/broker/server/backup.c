@@ -55,8 +55,6 @@ static void backup_free(struct backup_task *b)
 	free(b);
 }
 
-/* ---- atoll-image ---- */
-
 static int make_layer_folder(const struct host *host, const char *id, struct error *err)
 {
 	int folder = host->folders[FOLDER_SNAPSHOTS];
@@ -137,8 +135,6 @@ static int begin_backup(struct backup_task *b, struct error *err)
 	return -1;
 }
 
-/* ---- afterwards ---- */
-
 /* The folder tells what has happened, whatever the exit status is. */
 static int adopt_layer(struct backup_task *b, int status, struct error *err)
 {
@@ -169,8 +165,6 @@ static void on_image_end(struct broker_child *child, int status)
 		server_send_failure(b->broker, &b->reply, &err);
 	backup_free(b);
 }
-
-/* ---- the request ---- */
 
 static int check_start(struct broker *b, const struct broker_backup *request,
                        const struct wire_fds *fds, struct error *err)

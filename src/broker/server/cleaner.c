@@ -65,8 +65,6 @@ void cleaner_clean_slot(struct host *host, uint32_t slot)
 		log_error("cannot remove the folders of a prewarmed sandbox", FAILURE(&err));
 }
 
-/* ---- after each sandbox ---- */
-
 /* Clears the rules of all slots at once: each call of nft takes milliseconds. */
 static int clear_rules(struct broker *b)
 {

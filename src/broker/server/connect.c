@@ -9,8 +9,6 @@
 #include "wire/broker_sandbox.h"
 #include "wire/broker_snapshot.h"
 
-/* ---- answers of the parts to atolld ---- */
-
 static void on_created(void *context, const struct pending_reply *reply,
                        const struct broker_created *m)
 {

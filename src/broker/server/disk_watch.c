@@ -30,8 +30,6 @@
 #define MUCH_INODES 4096
 #define NO_CONNECTION UINT64_MAX
 
-/* ---- pure ---- */
-
 static uint64_t subtract_floor(uint64_t a, uint64_t b)
 {
 	return a > b ? a - b : 0;
@@ -57,8 +55,6 @@ bool disk_is_suspect(const struct disk_count *count, struct disk_amount grown)
 
 	return !count->is_known || disk_is_over(most, count->allowed);
 }
-
-/* ---- what is known ---- */
 
 static struct disk_count *count_of(struct disk_watch *w, const struct sandbox *sandbox)
 {
@@ -103,8 +99,6 @@ static bool is_watched(const struct sandbox *sandbox)
 	return sandbox->phase == SANDBOX_RUNNING && sandbox->kind == BROKER_NATIVE &&
 	       sandbox->disk_is_advisory && sandbox->disk_bytes > 0;
 }
-
-/* ---- a sandbox that is over ---- */
 
 static void send_full(struct broker *b, struct disk_count *count)
 {
@@ -177,8 +171,6 @@ void disk_watch_on_pause(struct broker *b, const char *id)
 		count->is_acked = true;
 }
 
-/* ---- what atolld is told ---- */
-
 static struct broker_disk make_report(struct broker *b)
 {
 	struct disk_watch *w = &b->disk;
@@ -214,8 +206,6 @@ static void send_changes(struct broker *b)
 	b->disk.told = report;
 	server_send_all(b, BROKER_DISK, broker_disk_shape, &report);
 }
-
-/* ---- measuring ---- */
 
 /* A partial count is a lower bound. */
 static void take_measure(struct broker *b, const struct task_result *measured)
@@ -275,8 +265,6 @@ static int begin_measure(struct broker *b, const char *id, uint64_t cpu_us, stru
 	w->is_measuring = true;
 	return 0;
 }
-
-/* ---- looking ---- */
 
 static uint64_t cpu_of(struct broker *b, const struct sandbox *sandbox)
 {

@@ -70,8 +70,6 @@ void disk_watch_greet(struct broker *b, uint64_t connection);
 /* atolld has asked for the pause of this sandbox. */
 void disk_watch_on_pause(struct broker *b, const char *id);
 
-/* ---- pure ---- */
-
 /* Bytes added between two counts of the free space. */
 struct disk_amount disk_growth(struct disk_amount before, struct disk_amount now);
 /* Whether the sandbox may be over what it is allowed when the filesystem has grown by so much. */

@@ -22,8 +22,6 @@
 /* Messages that are read at once; one check serves all of them. */
 #define DRAIN_MAX 1024
 
-/* ---- the kernel's word ---- */
-
 static uint64_t table_handle(const struct nlmsghdr *head)
 {
 	const size_t fixed = NLMSG_LENGTH(sizeof(struct nfgenmsg));
@@ -87,8 +85,6 @@ static int find_table(uint64_t *ret, struct error *err)
 	*ret = found;
 	return 0;
 }
-
-/* ---- all rules again ---- */
 
 /* The rules of an adopted sandbox are not known until atolld sends them again. Until then it
  * reaches nothing. */
@@ -182,8 +178,6 @@ static void on_nftables_change(struct fd_watch *watch)
 			break;
 	check_table(b);
 }
-
-/* ---- life ---- */
 
 static int watch_nftables(struct broker *b, struct error *err)
 {

@@ -320,8 +320,6 @@ static int run_measure(const struct request_context *c, const void *request, str
 	return measure_start(c->broker, &c->reply, request, err);
 }
 
-/* ---- the trash ---- */
-
 static int put_into_trash(const struct request_context *c, const struct broker_trash *r,
                           struct error *err)
 {

@@ -31,8 +31,6 @@ static uint32_t slot_of(const char *name, const char *prefix)
 	return (uint32_t)slot;
 }
 
-/* ---- at start ---- */
-
 static void sweep_group(void *context, const char *name)
 {
 	struct broker *b = context;
@@ -170,8 +168,6 @@ void broker_sweep(struct broker *b)
 	volume_sweep(&b->host);
 	cleaner_wake(b);
 }
-
-/* ---- chunks of others ---- */
 
 struct chunk_look {
 	struct broker *broker;

@@ -11,8 +11,6 @@
 #include "broker/sandbox/sandboxes.h"
 #include "broker/snapshot/snapshot.h"
 
-/* ---- layers that are mounted ---- */
-
 /* Whether the stack may be replaced now. A sandbox that keeps replaced layers mounted keeps its
  * stack until it has another root, because the link has room for one stack. */
 static bool may_replace(const struct flattening *f, const char *sandbox_id)
@@ -43,8 +41,6 @@ static bool on_replace(void *context, const char *sandbox_id, const struct layer
 	}
 	return true;
 }
-
-/* ---- one after the other ---- */
 
 static void end_merge(struct flattening *f)
 {

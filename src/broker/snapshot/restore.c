@@ -10,8 +10,6 @@
 #include "broker/snapshot/snapshot.h"
 #include "wire/broker_snapshot.h"
 
-/* ---- rollback ---- */
-
 static int check_restorable(struct snapshots *s, const struct broker_snapshot *request,
                             struct error *err)
 {

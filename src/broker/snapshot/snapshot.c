@@ -162,8 +162,6 @@ static void on_child_end(struct broker_child *child, int status)
 	s->on_task_end(s->context);
 }
 
-/* ---- the request ---- */
-
 bool snapshots_is_busy(struct snapshots *s, const char *sandbox_id)
 {
 	LIST_EACH (&s->tasks, item)

@@ -33,8 +33,6 @@ struct switching {
 	struct launch_replace mounts; /* what is mounted on the first root */
 };
 
-/* ---- what is mounted ---- */
-
 static int add_mount(struct switching *s, struct span path, struct error *err)
 {
 	if (s->mounts.count == LAUNCH_SUBMOUNTS_MAX || path.size >= LAUNCH_SUBMOUNT_MAX ||
@@ -61,8 +59,6 @@ static int list_mounts(struct switching *s, struct error *err)
 	}
 	return 0;
 }
-
-/* ---- steps ---- */
 
 static int write_mark(const struct switching *s, const char *text, struct error *err)
 {

@@ -59,8 +59,6 @@ int snapshot_swap(const struct snapshot_task *task, struct error *err)
 	return -1;
 }
 
-/* ---- the child ---- */
-
 static int take_stopped(struct snapshot_task *task, struct error *err)
 {
 	AUTO_CLOSE int upper = -1;

@@ -24,8 +24,6 @@ static int open_volume(const struct host *host, const struct attachment *a, int 
 	return volume_open(host, &a->mount, map, ret_fd, err);
 }
 
-/* ---- where it is ---- */
-
 #define NOWHERE (-1)
 
 struct attached_volume {
@@ -89,8 +87,6 @@ static int find_attached(const struct host *host, const struct attachment *a, in
 	}
 	return 0;
 }
-
-/* ---- in and out ---- */
 
 /* `volume` may be -1. Ends this process's channel. */
 static int ask_inside(const struct host *host, const struct attachment *a, enum launch_kind kind,

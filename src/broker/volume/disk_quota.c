@@ -6,8 +6,6 @@
 #include "broker/host/options.h"
 #include "broker/volume/image.h"
 
-/* ---- what holds here ---- */
-
 static int require_image(struct host *host, struct error *err)
 {
 	host->can_limit_disk = image_is_possible();

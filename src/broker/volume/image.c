@@ -23,8 +23,6 @@ bool image_is_possible(void)
 	return access(MKFS, X_OK) == 0 && access("/dev/loop-control", R_OK | W_OK) == 0;
 }
 
-/* ---- make ---- */
-
 static int check_size(uint64_t size_bytes, struct error *err)
 {
 	return size_bytes <= IMAGE_BYTES_MAX
@@ -55,8 +53,6 @@ int image_make(const struct image_place *place, const struct image_options *opti
 	command.input_fd = fd;
 	return task_run(place->host, &command, NULL, err);
 }
-
-/* ---- mount and grow ---- */
 
 static int open_image(int folder, const char *name, int *ret_fd, struct error *err)
 {

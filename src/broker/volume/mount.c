@@ -6,8 +6,6 @@
 #include <string.h>
 #include <sys/mount.h>
 
-/* ---- what a sandbox asks for ---- */
-
 int volume_mount_parse(const char *text, struct mounted_volume *ret, struct error *err)
 {
 	struct span rest = span_of(text), id, mode;

@@ -51,8 +51,6 @@ static int ask_mount(const struct volume_opening *o, int fd, bool is_mount, int 
 	return launcher_open_fd(o->host, LAUNCH_MOUNT, &request, &fds, ret_fd, err);
 }
 
-/* ---- a folder of it ---- */
-
 static int refuse_subpath(const char *subpath, struct error *err)
 {
 	if (errno != ELOOP && errno != ENOTDIR && errno != EXDEV)
@@ -108,8 +106,6 @@ static int open_subfolder(int files, const char *subpath, int *ret_fd, struct er
 	return 0;
 }
 
-/* ---- the backing "folder": as many bytes as the data folder has ---- */
-
 static int folder_make(UNUSED const struct host *host, int folder, UNUSED uint64_t size_bytes,
                        struct error *err)
 {
@@ -153,8 +149,6 @@ static int folder_usage(const struct host *host, const char *id, uint64_t *ret, 
 	*ret = measured.is_partial ? UINT64_MAX : measured.bytes;
 	return 0;
 }
-
-/* ---- the backing "image": as many bytes as were asked for ---- */
 
 /* The top folder of the image is the volume's. */
 static int image_volume_make(const struct host *host, int folder, uint64_t size_bytes,
@@ -228,8 +222,6 @@ static int image_volume_grow(const struct host *host, int folder, uint64_t size_
 	                  err);
 }
 
-/* ---- which ---- */
-
 static const struct volume_backing image_backing = {
         .name = "image",
         .content = IMAGE,
@@ -270,8 +262,6 @@ int volume_backing_find(const struct host *host, const char *id, const struct vo
 	}
 	return FAIL(err, ERROR_NOT_FOUND, "volume '%s' does not exist here", id);
 }
-
-/* ---- life ---- */
 
 int volume_make(const struct host *host, const char *id, const struct volume_backing *backing,
                 uint64_t size_bytes, struct error *err)

@@ -26,8 +26,6 @@ struct call_writer {
 	unsigned words; /* number of arguments in the path */
 };
 
-/* ---- names ---- */
-
 /* Writes "limit_usd" of "limit_usd=1", or "warn_at" of the option "warn-at". Returns the value, or
  * NULL. */
 static const char *split_member(const char *from, char name[NAME_SIZE_MAX])
@@ -99,8 +97,6 @@ unsigned plain_words(const struct cli_command *command)
 	return count;
 }
 
-/* ---- the path ---- */
-
 static void add_path(struct call_writer *w)
 {
 	const struct cli_arguments *args = &w->cli->args;
@@ -125,8 +121,6 @@ static void add_query(struct call_writer *w, const char *name, const char *value
 	buf_addf(&w->path, "%c%s=", is_first ? '?' : '&', name);
 	http_escape(&w->path, value);
 }
-
-/* ---- members ---- */
 
 static bool text_ends_with(const char *text, const char *end)
 {
@@ -312,8 +306,6 @@ static int make_call(struct cli *cli, struct server_call *ret)
 	buf_done(&w.body);
 	return result;
 }
-
-/* ---- calls and answers ---- */
 
 int plain_call(struct cli *cli, const struct json_value **ret)
 {

@@ -114,8 +114,6 @@ const char *session_body(struct arena *a, const struct session_options *options,
 	return arena_text(a, body_end(&body));
 }
 
-/* ---- the threads: each with its own client, because a client belongs to one thread ---- */
-
 /* Returns false when the thread must end. */
 static bool wait_for_input(const struct command_session *s, int fd)
 {
@@ -254,8 +252,6 @@ static void on_started(void *context, int64_t process)
 	if (s->stdin_open)
 		start_thread(s, send_stdin);
 }
-
-/* ---- the stream ---- */
 
 static bool on_body(void *context, struct span piece)
 {

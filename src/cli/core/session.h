@@ -33,8 +33,6 @@ MUST_CHECK int session_run(struct cli *cli, const struct session_options *option
 MUST_CHECK int session_collect(struct cli *cli, const struct session_options *options,
                                int *ret_status);
 
-/* ---- pure functions, for tests ---- */
-
 /* The body of POST …/exec. */
 const char *session_body(struct arena *a, const struct session_options *options, bool stdin_open);
 /* {"A":"b"} from "A=b" texts; a name alone takes its value from the environment. */

@@ -105,8 +105,6 @@ static const char *content_path(struct cli *cli, const char *sandbox, const char
 	return instance_path(cli->arena, sandbox, escaped_path(cli->arena, kind, path, rest));
 }
 
-/* ---- up ---- */
-
 static int send_file(struct file_transfer *t, struct http_call *http, int fd,
                      const struct stat *status)
 {
@@ -239,8 +237,6 @@ int transfer_to_sandbox(struct cli *cli, const char *local, const char *sandbox,
 	path = content_path(cli, sandbox, "/files/content?path=", place, mode);
 	return transfer_send(cli, "PUT", path, local);
 }
-
-/* ---- down ---- */
 
 static int download_body(struct file_transfer *t, const char *path)
 {

@@ -19,8 +19,6 @@
 #define BACKUPS "/api/sandbox/backups"
 #define LOOK_MS 250
 
-/* ---- export ---- */
-
 static int wait_ready(struct cli *cli, const char *id, const struct json_value **ret)
 {
 	const struct timespec pause = {.tv_nsec = LOOK_MS * 1000000};
@@ -71,8 +69,6 @@ int snapshot_export(struct cli *cli)
 	return 0;
 }
 
-/* ---- import ---- */
-
 /* The upload's id takes the place of the file on the command line. */
 static int import_backup(struct cli *cli, const char *backup)
 {
@@ -113,8 +109,6 @@ int snapshot_import(struct cli *cli)
 	return import_backup(cli, what);
 }
 
-/* ---- the list ---- */
-
 const struct listing_column snapshot_backup_columns[] = {
         {"NAME", "name", NULL},
         {"SNAPSHOT", "snapshot_name", NULL},
@@ -124,8 +118,6 @@ const struct listing_column snapshot_backup_columns[] = {
         {"CREATED", "created_at", NULL},
         {0},
 };
-
-/* ---- rows ---- */
 
 const struct command_option snapshot_export_options[] = {
         {"name", "NAME", "name of the backup (default: its id)", .letter = 'n'},

@@ -21,8 +21,6 @@
 #define SOURCE_MAX ((size_t)1 << 20)
 #define BODY_MAX ((size_t)8 << 20)
 
-/* ---- the block ---- */
-
 static int read_source(struct cli *cli, const char *path, const char **ret)
 {
 	AUTO(buf_done) struct buf text = BUF(SOURCE_MAX);
@@ -97,8 +95,6 @@ static int write_body(struct cli *cli, struct buf *body)
 		return FAIL(cli->err, ERROR_TOO_LARGE, "the code is too long");
 	return 0;
 }
-
-/* ---- what it shows ---- */
 
 static int open_folder(struct cli *cli, const char *path, int *ret)
 {

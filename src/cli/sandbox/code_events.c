@@ -42,8 +42,6 @@ int code_exit_status(const struct json_value *v)
 	return code < 0 || code > 255 ? 255 : (int)code;
 }
 
-/* ---- results ---- */
-
 enum form_kind { FORM_TEXT, FORM_BYTES, FORM_JSON };
 static const struct result_form {
 	const char *name, *suffix;
@@ -100,8 +98,6 @@ static int on_result(struct code_events *e, const struct json_value *result, str
 	}
 	return 0;
 }
-
-/* ---- lines ---- */
 
 static int on_output(const struct json_value *event, int fd, struct error *err)
 {

@@ -23,6 +23,5 @@ MUST_CHECK int create_sandbox(struct cli *cli, const struct create_options *opti
 MUST_CHECK int create_options_parse(struct cli *cli, struct create_options *ret);
 MUST_CHECK int delete_sandbox(struct cli *cli, const char *id);
 
-/* ---- pure, for tests ---- */
 MUST_CHECK int create_body(struct arena *a, const struct create_options *options, const char **ret,
                            struct error *err);

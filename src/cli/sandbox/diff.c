@@ -55,8 +55,6 @@ static int each_item(struct cli *cli, const char *what,
 	return 0;
 }
 
-/* ---- --json, --name-only, --name-status ---- */
-
 static void print_item(UNUSED struct cli *cli, void *context, const struct json_value *item)
 {
 	AUTO(buf_done) struct buf out = BUF(PATCH_MAX);
@@ -111,8 +109,6 @@ static void print_name(struct cli *cli, void *context, const struct json_value *
 	(void)printf("%s\n", text_out_safe(cli->arena, json_get_text(item, "path", NULL)));
 }
 
-/* ---- --stat ---- */
-
 struct stat_sum {
 	int64_t files, added, deleted;
 };
@@ -162,8 +158,6 @@ static int print_stats(struct cli *cli)
 		             sum.deleted == 1 ? "" : "s");
 	return 0;
 }
-
-/* ---- the patch ---- */
 
 /* A terminal gets no control characters, which a file may hold. A pipe gets the patch unchanged. */
 static void print_patch(struct span text)
@@ -233,8 +227,6 @@ static int run_diff(struct cli *cli)
 	return arguments_has(&cli->args, "stat") ? print_stats(cli) : print_patches(cli);
 }
 
-/* ---- revert ---- */
-
 static int print_reverted(struct cli *cli, const struct json_value *items)
 {
 	int status = 0;
@@ -276,8 +268,6 @@ static int run_revert(struct cli *cli)
 	}
 	return print_reverted(cli, answer_items(answer));
 }
-
-/* ---- tables ---- */
 
 #define BASE_OPTION                                                                                \
 	{                                                                                          \

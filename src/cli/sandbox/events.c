@@ -32,8 +32,6 @@ static const char *query_of(struct cli *cli, const char *first)
 	return arena_text(cli->arena, buf_text(&text));
 }
 
-/* ---- a page ---- */
-
 static const struct listing_column columns[] = {
         {"TIME", "at", NULL},
         {"NUMBER", "sequence", NULL},
@@ -56,8 +54,6 @@ static int list_events(struct cli *cli, const char *first)
 		listing_print(cli, answer_items(answer), columns);
 	return 0;
 }
-
-/* ---- as they happen ---- */
 
 struct event_follower {
 	struct buf pending; /* an incomplete line */

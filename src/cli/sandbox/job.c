@@ -24,8 +24,6 @@ static const struct listing_column columns[] = {
         {"REASON", "reason", NULL},      {0},
 };
 
-/* ---- run ---- */
-
 static int add_command(struct cli *cli, struct buf *body)
 {
 	const char **inner = cli->args.inner;
@@ -36,8 +34,6 @@ static int add_command(struct cli *cli, struct buf *body)
 	json_add_texts(body, "args", inner + 1);
 	return 0;
 }
-
-/* ---- ls, status, logs ---- */
 
 static void print_job(struct cli *cli, const struct json_value *job)
 {
@@ -56,8 +52,6 @@ static void print_output(UNUSED struct cli *cli, const struct json_value *logs)
 	(void)fflush(stdout);
 	(void)fwrite(err, 1, strlen(err), stderr);
 }
-
-/* ---- wait ---- */
 
 /* As a shell reports it. */
 static int exit_status_of(const struct json_value *job)
@@ -92,8 +86,6 @@ static int job_wait(struct cli *cli)
 	session_print_cause(job);
 	return exit_status_of(job);
 }
-
-/* ---- the table ---- */
 
 #define CONVERSATION                                                                               \
 	{                                                                                          \

@@ -26,8 +26,6 @@ void egress_add(struct buf *body, const char *const *allow, const char *const *d
 	body_add_texts(body, "deny", is_list ? everything : deny);
 }
 
-/* ---- atoll network ---- */
-
 static void print_rules(const char *word, const struct json_value *list)
 {
 	for (size_t i = 0; i < json_count(list); i++)

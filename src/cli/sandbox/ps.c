@@ -68,8 +68,6 @@ static void print_all_json(const struct sandbox_names *found)
 	(void)fputs(buf_text(&text), stdout);
 }
 
-/* ---- of one: its commands ---- */
-
 static const char *exit_cell(struct arena *a, const struct json_value *process)
 {
 	const char *signal = json_get_text(process, "signal", NULL);

@@ -34,8 +34,6 @@ static void print_service(struct cli *cli, const struct json_value *service)
 	             text_out_safe(cli->arena, why));
 }
 
-/* ---- create ---- */
-
 static int add_env(struct cli *cli, struct buf *body)
 {
 	const char *env;
@@ -57,8 +55,6 @@ static int add_command(struct cli *cli, struct buf *body)
 	body_add_texts(body, "args", args->inner + 1);
 	return add_env(cli, body);
 }
-
-/* ---- logs ---- */
 
 static void print_stream(const struct json_value *log, const char *name, FILE *out)
 {
@@ -125,8 +121,6 @@ static int service_logs(struct cli *cli)
 	print_stream(log, "stderr", stderr);
 	return arguments_has(&cli->args, "follow") ? follow_log(cli, log) : 0;
 }
-
-/* ---- the table ---- */
 
 static const struct command_option create_options[] = {
         OPTION_ENV,

@@ -8,8 +8,6 @@
 #include "cli/core/text_out.h"
 #include "cli/core/plain.h"
 
-/* ---- snapshot ---- */
-
 static void print_taken(struct cli *cli, const struct json_value *taken)
 {
 	const char *because = json_get_text(taken, "because", NULL);
@@ -34,8 +32,6 @@ static const struct listing_column columns[] = {
         {"CREATED", "created_at", NULL}, {0},
 };
 
-/* ---- fork ---- */
-
 static int run_fork(struct cli *cli)
 {
 	const struct json_value *answer, *items;
@@ -57,8 +53,6 @@ static int run_fork(struct cli *cli)
 	return 0;
 }
 
-/* ---- rollback ---- */
-
 static void print_restored(struct cli *cli, const struct json_value *sandbox)
 {
 	(void)printf("%s has the files of %s and is %s\n",
@@ -66,8 +60,6 @@ static void print_restored(struct cli *cli, const struct json_value *sandbox)
 	             cli->args.words[0],
 	             text_out_safe(cli->arena, json_get_text(sandbox, "state", NULL)));
 }
-
-/* ---- tables ---- */
 
 static const struct command_option create_options[] = {
         {"name", "NAME", "name of the snapshot (default: its id)", .letter = 'n'},

@@ -23,8 +23,6 @@ static const char *file_path(struct cli *cli, const char *volume, const char *ki
 	return volume_path(cli, volume, escaped_path(cli->arena, kind, path, ""));
 }
 
-/* ---- volumes ---- */
-
 static const char *holders_of(struct arena *a, const struct json_value *volume)
 {
 	const struct json_value *list = json_get(volume, "attachments");
@@ -53,8 +51,6 @@ static const struct listing_column columns[] = {
         {"ATTACHED TO", NULL, holders_of},
         {0},
 };
-
-/* ---- files ---- */
 
 static const char *owner_cell(struct arena *a, const struct json_value *entry)
 {
@@ -117,8 +113,6 @@ static int volume_get(struct cli *cli)
 	                  is_folder ? "/files/tar?path=" : "/files/content?path=", remote),
 	        is_folder, local);
 }
-
-/* ---- rows ---- */
 
 static const struct command_option create_options[] = {
         {"size", "SIZE", "size limit in MiB, or such as 2g (default: no limit)",

@@ -15,8 +15,6 @@
 
 extern char **environ;
 
-/* ---- asking ---- */
-
 static int read_answer(struct arena *a, const struct http_answer *answer,
                        struct readiness_report *r, struct error *err)
 {
@@ -123,8 +121,6 @@ void readiness_ask(struct cli *cli, const char *data_dir, bool is_given,
 		           "its log",
 		           folder);
 }
-
-/* ---- telling ---- */
 
 static void add_row(struct buf *out, const char *verdict, const char *name, const char *found,
                     const char *cure)

@@ -30,8 +30,6 @@
 #define NAME "/.atoll-doctor-"
 #define NAME_RANDOM 10
 
-/* ---- the folder ---- */
-
 static int remove_below(int parent, const char *name, dev_t device, unsigned depth);
 
 static int remove_entries(int folder, dev_t device, unsigned depth)
@@ -113,8 +111,6 @@ static int choose_folder(struct arena *a, const char *data_dir, const char **ret
 	*ret = path;
 	return 0;
 }
-
-/* ---- the keeper ---- */
 
 static bool use_log(const char *path)
 {
@@ -223,8 +219,6 @@ static _Noreturn void keep_server(const struct local_server *server, const char 
 		end_server(server->socket, pidfd, pid);
 	_exit(remove_folder(server->data_dir) < 0 ? ENOTEMPTY : 0);
 }
-
-/* ---- this side ---- */
 
 static char **make_argv(struct arena *a, const struct local_server *server,
                         const struct config *config)

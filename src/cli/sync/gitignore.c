@@ -25,8 +25,6 @@ bool gitignore_has(const struct gitignore *g, const char *folder)
 	return map_find(&g->folders, folder) != NULL;
 }
 
-/* ---- reading ---- */
-
 /* Trailing spaces count only after a backslash. */
 static struct span trim_pattern(struct span line)
 {
@@ -75,8 +73,6 @@ void gitignore_add(struct gitignore *g, const char *folder, struct span text)
 	}
 	map_put(&g->folders, folder, rules);
 }
-
-/* ---- matching ---- */
 
 /* Matches a byte against a class such as "[a-z!]" at the front of the pattern. *ret_size is the
  * length of the class, 0 if there is none. */

@@ -38,8 +38,6 @@ static bool is_wanted(const struct sync_action *a)
 	return a->step == SYNC_DOWN || a->step == SYNC_BOTH;
 }
 
-/* ---- into its place ---- */
-
 static bool has_same_bytes(int a, int b)
 {
 	char one[65536], two[65536];
@@ -164,8 +162,6 @@ static int place_file(struct coming *c, const struct sync_place *at, struct erro
 	return 0;
 }
 
-/* ---- the bytes ---- */
-
 static int begin_file(struct coming *c, struct sync_action *action, struct error *err)
 {
 	struct id id = id_new();
@@ -220,8 +216,6 @@ static bool is_too_large(struct coming *c, const struct sync_action *action)
 	return true;
 }
 
-/* ---- one ---- */
-
 static bool on_body(void *context, struct span piece)
 {
 	struct coming *c = context;
@@ -260,8 +254,6 @@ static int fetch_file(struct coming *c, struct sync_action *action)
 	}
 	return FAIL_CONTEXT(err, "fetch '%s'", action->path);
 }
-
-/* ---- many, as one stream ---- */
 
 static int on_begin(void *context, const char *name, int64_t size, int *ret_fd, struct error *err)
 {
@@ -353,8 +345,6 @@ static int fetch_stream(struct coming *c, const char *const *names)
 	}
 	return result;
 }
-
-/* ---- what is wanted ---- */
 
 /* Chooses as many files as a request may name, starting at action `from`. Returns the index after
  * the last. */

@@ -15,8 +15,6 @@
 
 #define BESIDE_MAX 100
 
-/* ---- names of ours ---- */
-
 /* Names reserved for sync: ".atoll-sync-ID" holds received bytes, ".atoll-sync-ID-NAME" a file that
  * is being exchanged with NAME. */
 static bool has_id(const char *name, char after)
@@ -47,8 +45,6 @@ bool sync_part_is_ours(const struct folder_sync *s, const struct sync_part *part
 	       fstatat(s->folder, part->name, &now, AT_SYMLINK_NOFOLLOW) == 0 &&
 	       ours.st_ino == now.st_ino && ours.st_dev == now.st_dev;
 }
-
-/* ---- the exchange ---- */
 
 int sync_keep_beside(struct folder_sync *s, const char *old, const struct sync_place *at,
                      struct error *err)

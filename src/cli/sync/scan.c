@@ -23,8 +23,6 @@ static bool is_ignored(const struct folder_sync *s, const char *path, bool is_fo
 	return gitignore_matches(&s->ignore, path, is_folder);
 }
 
-/* ---- here ---- */
-
 static const char *time_text(struct arena *a, const struct stat *st)
 {
 	return arena_format(a, "%lld.%09ld", (long long)st->st_mtim.tv_sec, st->st_mtim.tv_nsec);
@@ -190,8 +188,6 @@ int sync_open_parent(struct folder_sync *s, const char *path, bool make, int *re
 	*ret_fd = TAKE_FD(fd);
 	return 0;
 }
-
-/* ---- there ---- */
 
 const char *sync_url(struct folder_sync *s, const char *kind, const char *path, const char *rest)
 {

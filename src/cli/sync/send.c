@@ -32,8 +32,6 @@ static bool is_as_planned(const struct sync_action *a, const struct sync_list *n
 	return a->remote ? file && sync_file_is_same(file, a->remote) : !file;
 }
 
-/* ---- bytes ---- */
-
 static void *pack_files(void *argument)
 {
 	struct packing *p = argument;
@@ -158,8 +156,6 @@ static int send_files(struct folder_sync *s, const struct sync_list *now)
 	}
 	return count > 0 ? send_archive(s, items, count) : 0;
 }
-
-/* ---- deletions ---- */
 
 static int delete_there(struct folder_sync *s, const struct sync_action *a)
 {

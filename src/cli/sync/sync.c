@@ -46,8 +46,6 @@ void sync_say(struct folder_sync *s, const char *what, const char *path, const c
 	             note ? text_out_safe(&s->arena, note) : "");
 }
 
-/* ---- one round ---- */
-
 static int check_deletions(struct folder_sync *s, enum sync_step step, const struct sync_list *side,
                            const char *where)
 {
@@ -183,8 +181,6 @@ static int run_rounds(struct folder_sync *s)
 		return -1;
 	return again ? run_round(s, &again) : 0;
 }
-
-/* ---- the command ---- */
 
 static int follow_changes(struct folder_sync *s)
 {

@@ -35,7 +35,7 @@ void sync_round_done(struct folder_sync *s);
 /* Prints an action; `note` may be NULL. */
 void sync_say(struct folder_sync *s, const char *what, const char *path, const char *note);
 
-/* ---- scan.c ---- */
+/* scan.c */
 
 /* Lists both sides and reads their .gitignore files. */
 MUST_CHECK int sync_look(struct folder_sync *s);
@@ -48,14 +48,14 @@ MUST_CHECK int sync_open_parent(struct folder_sync *s, const char *path, bool ma
                                 struct error *err);
 const char *sync_url(struct folder_sync *s, const char *kind, const char *path, const char *rest);
 
-/* ---- state.c ---- */
+/* state.c */
 
 /* Finds the state file of this pair and locks it for this process. */
 MUST_CHECK int sync_state_open(struct folder_sync *s, const char *server);
 MUST_CHECK int sync_state_read(struct folder_sync *s);
 MUST_CHECK int sync_state_write(struct folder_sync *s);
 
-/* ---- replace.c ---- */
+/* replace.c */
 
 /* A received file with a temporary name in the top folder. */
 struct sync_part {
@@ -88,12 +88,12 @@ MUST_CHECK int sync_replace(struct folder_sync *s, struct sync_part *part,
 MUST_CHECK int sync_put_back(struct folder_sync *s, const struct sync_part *part,
                              const struct sync_place *at, struct error *err);
 
-/* ---- receive.c, send.c ---- */
+/* receive.c, send.c */
 
 MUST_CHECK int sync_receive_changes(struct folder_sync *s);
 MUST_CHECK int sync_send_changes(struct folder_sync *s);
 
-/* ---- watch.c ---- */
+/* watch.c */
 
 /* sync_watch_wait returns when a file may have changed on either side. */
 struct sync_watch;

@@ -21,8 +21,6 @@
 
 _Static_assert(2 * crypto_hash_sha256_BYTES == CONTEXT_HASH_SIZE, "a SHA-256");
 
-/* ---- the ignore file ---- */
-
 /* "**" matches across folders, "*" does not. */
 static bool pattern_fits(const char *pattern, const char *path)
 {
@@ -109,8 +107,6 @@ bool ignore_matches(const char *rules, const char *path)
 	}
 	return ignored;
 }
-
-/* ---- looking through it ---- */
 
 struct context_walk {
 	struct context *context;
@@ -261,8 +257,6 @@ void context_close(struct context *c)
 	*c = (struct context){0};
 }
 
-/* ---- copy steps ---- */
-
 static void add_item(struct context *c, struct context_files *files,
                      const struct context_entry *entry, const char *name)
 {
@@ -410,8 +404,6 @@ int context_select(struct context *c, const char *const *sources, const char *ta
 		qsort(ret->items, ret->count, sizeof(*ret->items), compare_items);
 	return 0;
 }
-
-/* ---- the hash ---- */
 
 static void add_text(crypto_hash_sha256_state *hash, const char *text)
 {

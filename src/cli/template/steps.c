@@ -44,8 +44,6 @@ static void steps_done(struct steps *s)
 	buf_done(&s->body);
 }
 
-/* ---- the file ---- */
-
 static bool is_json(const char *path)
 {
 	size_t size = strlen(path);
@@ -88,8 +86,6 @@ static int load_steps(struct cli *cli, const struct json_value **ret)
 		return FAIL_CONTEXT(cli->err, "%s", path);
 	return 0;
 }
-
-/* ---- copy steps ---- */
 
 static int upload_files(struct steps *s, const struct context_files *files, const char *path)
 {
@@ -253,8 +249,6 @@ static int make_body(struct steps *s, const struct json_value *file)
 	return s->body.overflowed ? FAIL(cli->err, ERROR_TOO_LARGE, "the steps are too large") : 0;
 }
 
-/* ---- Ctrl-C ---- */
-
 struct canceller {
 	const struct http_client_options *server;
 	const char *path; /* of the build */
@@ -289,8 +283,6 @@ static void *watch_interrupt(void *argument)
 	}
 	return NULL;
 }
-
-/* ---- the log ---- */
 
 struct build_log_follower {
 	struct buf pending; /* an incomplete line */
@@ -396,8 +388,6 @@ static int follow_watched(struct cli *cli, const char *path, const struct json_v
 	cli->interrupted = c.interrupted;
 	return result;
 }
-
-/* ---- the command ---- */
 
 static int tell_end(struct cli *cli, const struct json_value *build)
 {

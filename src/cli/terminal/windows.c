@@ -21,8 +21,6 @@ static const char *window_path(struct cli *cli, const char *suffix)
 	return escaped_path(cli->arena, prefix, cli->args.words[1], suffix);
 }
 
-/* ---- lists ---- */
-
 static const char *yes_cell(UNUSED struct arena *a, const struct json_value *value)
 {
 	return json_bool(value, false) ? "yes" : NULL;
@@ -45,8 +43,6 @@ static const struct listing_column recording_columns[] = {
         {"SIZE", "size_bytes", listing_bytes},
         {0},
 };
-
-/* ---- one window ---- */
 
 static int window_open(struct cli *cli)
 {
@@ -135,8 +131,6 @@ static int window_run(struct cli *cli)
 		return STATUS_RUNNING;
 	return (int)json_get_whole(result, "exit_code", 0) & 0xFF;
 }
-
-/* ---- the commands ---- */
 
 static const struct command_option open_options[] = {
         OPTION_ENV,

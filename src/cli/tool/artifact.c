@@ -10,16 +10,12 @@
 
 #define ARTIFACTS "/api/sandbox/artifacts"
 
-/* ---- ls ---- */
-
 static const struct listing_column columns[] = {
         {"ARTIFACT", "id", NULL},          {"NAME", "name", NULL},
         {"SIZE", "size", listing_bytes},   {"TYPE", "media_type", NULL},
         {"SANDBOX", "sandbox_name", NULL}, {"CREATED", "created_at", NULL},
         {"EXPIRES", "expires_at", NULL},   {0},
 };
-
-/* ---- get ---- */
 
 static bool on_body(void *context, struct span piece)
 {
@@ -56,8 +52,6 @@ static int artifact_get(struct cli *cli)
 		return -1;
 	return transfer_receive(cli, path, false, cli->args.words[1]);
 }
-
-/* ---- the table ---- */
 
 static const struct command_option ls_options[] = {
         {"sandbox", "SANDBOX", "only artifacts of this sandbox; a deleted one by its id",

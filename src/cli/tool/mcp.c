@@ -61,8 +61,6 @@ static void answer_failure(struct bridge *b, const char *line, const struct erro
 	write_line(b, buf_span(&out));
 }
 
-/* ---- answers ---- */
-
 struct mcp_answer {
 	struct bridge *bridge;
 	struct buf rest; /* of an incomplete line */
@@ -122,8 +120,6 @@ static void forward_line(struct bridge *b, struct http_client *client, const cha
 	buf_done(&head.body);
 }
 
-/* ---- what waits ---- */
-
 /* Returns NULL when there are no more lines. */
 static char *take_line(struct bridge *b)
 {
@@ -177,8 +173,6 @@ static void drop_waiting(struct bridge *b, struct span id)
 	}
 	pthread_mutex_unlock(&b->mutex);
 }
-
-/* ---- threads ---- */
 
 static void *forward_lines(void *context)
 {

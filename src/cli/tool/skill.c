@@ -22,8 +22,6 @@
 #define SIZE_MAX_BYTES ((size_t)2 << 20)
 #define DEPTH_MAX 16
 
-/* ---- a folder as a bundle ---- */
-
 struct bundle {
 	struct cli *cli;
 	struct buf files; /* the items of a JSON list */
@@ -136,8 +134,6 @@ static const char *own_description(struct arena *a, const char *text)
 	return NULL;
 }
 
-/* ---- commands ---- */
-
 static const char *name_of(struct cli *cli, const char *folder)
 {
 	AUTO_FREE char *whole = realpath(folder, NULL);
@@ -192,8 +188,6 @@ static const struct listing_column columns[] = {
         {"DESCRIPTION", "description", NULL},
         {0},
 };
-
-/* ---- the table ---- */
 
 static const struct command_option add_options[] = {
         {"name", "NAME", "name of the skill (default: the folder's)", .letter = 'n'},

@@ -35,8 +35,6 @@ static int list_tools(struct cli *cli)
 	return 0;
 }
 
-/* ---- the input, by the tool's schema ---- */
-
 static const struct json_value *find_schema(const struct json_value *answer, const char *name)
 {
 	const struct json_value *items = json_get(answer, "tools");
@@ -111,8 +109,6 @@ static int request_body(struct cli *cli, const struct buf *input, struct buf *bo
 	(void)body_end(body);
 	return 0;
 }
-
-/* ---- the answer ---- */
 
 static void print_content(struct cli *cli, const struct json_value *item)
 {

@@ -51,8 +51,6 @@ void backup_begin(const struct fleet *f, struct arena *a, struct backup_record *
 	backup_record_own(a, r);
 }
 
-/* ---- the document ---- */
-
 struct description {
 	const char *id, *name, *sandbox, *sandbox_name, *parent, *template, *template_id, *provider,
 	        *node;
@@ -150,8 +148,6 @@ static int read_document(struct arena *a, int fd, struct backup_found *ret, stru
 	return 0;
 }
 
-/* ---- progress ---- */
-
 struct packing_progress {
 	struct fleet *fleet;
 	struct backup_record record; /* texts are the caller's */
@@ -199,8 +195,6 @@ static int run_backup(struct fleet *f, struct provider_backup *request,
 	               ? FAIL(err, ERROR_CONFLICT, "backup '%s' was removed meanwhile", r->name)
 	               : status;
 }
-
-/* ---- packing ---- */
 
 static void take_found(struct backup_record *r, const struct backup_found *found)
 {
@@ -301,8 +295,6 @@ int backup_store(struct fleet *f, struct arena *a, struct backup_record *r,
 	return -1;
 }
 
-/* ---- unpacking ---- */
-
 /* VERIFY and LOAD. */
 static int read_blob(struct fleet *f, struct arena *a, struct provider_backup *request,
                      const struct backup_record *r, struct backup_found *ret, struct error *err)
@@ -346,8 +338,6 @@ int backup_drop(struct fleet *f, const char *id, struct error *err)
 	fault_point("api", "backup-removed");
 	return store_backup_remove(f->store, id, err);
 }
-
-/* ---- bringing one ---- */
 
 int fleet_upload_begin(struct fleet *fleet, struct arena *a, const char *project_id,
                        const char *name, struct fleet_upload *ret, struct error *err)
@@ -476,8 +466,6 @@ static bool is_archive_needed(struct fleet *f, const char *project_id, const cha
 	return r.actual == SANDBOX_ARCHIVED || r.actual == SANDBOX_CREATING ||
 	       r.actual == SANDBOX_FAILED;
 }
-
-/* ---- unfinished work ---- */
 
 static int reconcile_backup(struct fleet *f, struct backup_record *r, struct error *err)
 {

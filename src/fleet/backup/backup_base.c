@@ -75,8 +75,6 @@ int backup_base_find(struct fleet *f, struct arena *a, const struct fleet_backup
 	return FAIL_HINT(err, "import the same image as a template and name it: \"template\"");
 }
 
-/* ---- of a full backup ---- */
-
 /* The same name for each backup of that template, so that the next import finds it. */
 static const char *name_of(struct arena *a, const struct backup_record *b)
 {

@@ -56,8 +56,6 @@ static int check_here(struct fleet *f, struct arena *a, const struct backup_reco
 	return elsewhere_fail(f, &(struct elsewhere){"backup", r->name, "is", r->node}, err);
 }
 
-/* ---- export ---- */
-
 /* Belongs to a worker and outlives its request. */
 struct export_task {
 	struct work_lane_task task;
@@ -237,8 +235,6 @@ int fleet_snapshot_with_backup(struct fleet *fleet, struct arena *a, const struc
 	return FAIL_CONTEXT(err, "backup");
 }
 
-/* ---- import ---- */
-
 static struct snapshot_record snapshot_of(const struct fleet *f, struct arena *a,
                                           const struct fleet_backup_import *request,
                                           const struct template_record *t)
@@ -386,8 +382,6 @@ int fleet_backup_import(struct fleet *fleet, struct arena *a,
 		return -1;
 	return store_snapshot_find(fleet->store, a, request->project_id, id, ret, err);
 }
-
-/* ---- the rest ---- */
 
 static bool has_blob(struct fleet *f, struct arena *a, const char *id)
 {

@@ -23,8 +23,6 @@
 #define REPLACED_MS 1000
 #define KEPT_MS (30 * 24 * 3600 * INT64_C(1000))
 
-/* ---- the in-flight table ---- */
-
 struct builds_in_flight *builds_in_flight_new(void)
 {
 	struct builds_in_flight *builds = memory_new(sizeof(*builds));
@@ -76,8 +74,6 @@ void build_write_record(struct build *b)
 		log_warning("a build's progress is not written", TEXT("build", b->record.id),
 		            FAILURE(&err));
 }
-
-/* ---- the end ---- */
 
 static void free_build(struct build *b)
 {
@@ -169,8 +165,6 @@ static void on_turn(struct work_lane_task *task)
 		run_build(b);
 	free_build(b);
 }
-
-/* ---- the beginning ---- */
 
 /* Copies the spec through its text, so that nothing is borrowed. */
 static int copy_spec(struct build *b, const struct build_spec *spec, struct error *err)
@@ -330,8 +324,6 @@ struct build_log *fleet_build_log_open(struct fleet *fleet, const char *id)
 	return log;
 }
 
-/* ---- cancelling ---- */
-
 /* With the mutex. True: the build has not started, and the caller must end it. */
 static bool mark_cancelled(struct builds_in_flight *builds, struct build *b)
 {
@@ -430,8 +422,6 @@ void builds_leave(struct fleet *f)
 	(void)!builds_end(f, NULL, &(struct error){0});
 	work_lane_free(TAKE(builds->lane));
 }
-
-/* ---- abandoned builds ---- */
 
 static bool is_live(struct builds_in_flight *builds, const char *id)
 {

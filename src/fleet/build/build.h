@@ -23,8 +23,6 @@ struct fleet_ref;
 #define BUILD_FILES_MAX (INT64_C(2) << 30)
 #define BUILD_LOG_MAX ((size_t)4 << 20)
 
-/* ---- what is to be built ---- */
-
 enum build_step_type {
 	BUILD_RUN,     /* command or args, as user, with env */
 	BUILD_COPY,    /* files to path, owned by user, with mode */
@@ -73,8 +71,6 @@ const char *build_image_template(struct arena *a, const char *image);
 MUST_CHECK int build_spec_check(const struct fleet *fleet, const struct build_spec *spec,
                                 struct error *err);
 
-/* ---- builds ---- */
-
 struct fleet_build {
 	const char *project_id;
 	const char *id;     /* a new one; NULL = generated */
@@ -94,7 +90,7 @@ MUST_CHECK int fleet_build_cancel(struct fleet *fleet, struct arena *a, const st
 MUST_CHECK int fleet_build_remove(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
                                   struct error *err);
 
-/* ---- logs: NDJSON lines, counted from 0 ---- */
+/* logs: NDJSON lines, counted from 0 */
 
 /* The log of a build that runs on this server; NULL otherwise. Close it afterwards. */
 struct build_log *fleet_build_log_open(struct fleet *fleet, const char *id);
@@ -110,7 +106,7 @@ struct build_log_position fleet_build_log_read(struct build_log *log, int64_t si
 MUST_CHECK int fleet_build_log_load(struct fleet *fleet, const char *id, int64_t since,
                                     struct buf *out, int64_t *ret_next, struct error *err);
 
-/* ---- files for copy steps: a tar, under a name that says what is in it ---- */
+/* files for copy steps: a tar, under a name that says what is in it */
 
 /* Checks the form: 64 hexadecimal digits. The content is not compared with the hash. */
 MUST_CHECK int build_files_check(const char *hash, struct error *err);

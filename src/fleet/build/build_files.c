@@ -57,8 +57,6 @@ int fleet_build_files_find(struct fleet *fleet, const char *project_id, const ch
 	return 0;
 }
 
-/* ---- uploads ---- */
-
 struct build_files {
 	struct fleet *fleet;
 	struct decompressor *decompressor;

@@ -17,8 +17,6 @@
 #define READY_ONCE_MS 30000
 #define READY_OUT_MAX 4096
 
-/* ---- start and ready ---- */
-
 static bool is_given(const char *text)
 {
 	return text && *text;
@@ -167,8 +165,6 @@ int build_check_start(struct build *b, struct error *err)
 		                    words[2] && is_given(b->spec.start) ? words[2] : words[0]);
 	return 0;
 }
-
-/* ---- the template ---- */
 
 /* 1: the project has a template of that name; 0: it has none. */
 static int find_existing(struct build *b, const char *name, struct template_record *ret,

@@ -53,8 +53,6 @@ void fleet_build_log_close(struct build_log *log)
 	free(log);
 }
 
-/* ---- writing ---- */
-
 static void add_end(struct build_log *log)
 {
 	if (log->count == log->capacity) {
@@ -132,8 +130,6 @@ void build_log_say(struct build *b, const char *format, ...)
 	build_log_store(b, false);
 }
 
-/* ---- reading ---- */
-
 static size_t begin_of(const struct build_log *log, size_t line)
 {
 	return line > 0 ? log->ends[line - 1] : 0;
@@ -157,8 +153,6 @@ struct build_log_position fleet_build_log_read(struct build_log *log, int64_t si
 	position.is_whole = log->is_whole && (uint64_t)position.next >= log->count;
 	return position;
 }
-
-/* ---- the store ---- */
 
 /* The next lines for the store: false if there are none, or only few and recent ones. */
 static bool take_chunk(struct build_log *log, struct arena *a, bool all, struct build_chunk *ret)
@@ -248,8 +242,6 @@ int fleet_build_log_load(struct fleet *fleet, const char *id, int64_t since, str
 	}
 	return 0;
 }
-
-/* ---- output in pieces ---- */
 
 void build_lines_init(struct build_lines *l, struct build *b)
 {

@@ -72,7 +72,7 @@ struct build {
 	const char *replaced; /* the layer that the template had before; or NULL */
 };
 
-/* ---- build.c ---- */
+/* build.c */
 
 bool build_is_cancelled(const struct build *b);
 /* "cancelled", or that the server is being stopped; always -1. */
@@ -80,12 +80,12 @@ int build_refuse_cancelled(const struct build *b, struct error *err);
 /* Writes the record; a failure is only logged. */
 void build_write_record(struct build *b);
 
-/* ---- build_run.c ---- */
+/* build_run.c */
 
 /* From the first step to the template. */
 MUST_CHECK int build_run(struct build *b, struct error *err);
 
-/* ---- build_log.c: lines ---- */
+/* build_log.c: lines */
 
 struct build_log *build_log_new(void);
 struct build_log *build_log_ref(struct build_log *log);
@@ -106,7 +106,7 @@ void build_lines_init(struct build_lines *l, struct build *b);
 void build_lines_add(struct build_lines *l, const struct agent_output *output);
 void build_lines_done(struct build_lines *l); /* adds the unfinished lines */
 
-/* ---- build_key.c ---- */
+/* build_key.c */
 
 /* The key of a build that begins with this template. */
 void build_key_first(const struct template_record *source, bool internet,
@@ -116,7 +116,7 @@ void build_key_next(char key[BUILD_KEY_SIZE + 1], const struct build_step *step)
 /* "RUN make", for logs. */
 const char *build_step_text(struct arena *a, const struct build_step *step);
 
-/* ---- build_sandbox.c ---- */
+/* build_sandbox.c */
 
 /* A sandbox with the files of the path. The build's row names it from before its creation until it
  * is deleted. */
@@ -164,20 +164,20 @@ struct build_layer {
 MUST_CHECK int build_sandbox_keep(struct build_sandbox *box, struct build_layer *ret,
                                   struct error *err);
 
-/* ---- build_finish.c ---- */
+/* build_finish.c */
 
 /* Checks early whether the template can get its names. */
 MUST_CHECK int build_check_names(struct build *b, struct error *err);
 MUST_CHECK int build_check_start(struct build *b, struct error *err);
 MUST_CHECK int build_make_template(struct build *b, struct error *err);
 
-/* ---- build_files.c ---- */
+/* build_files.c */
 
 MUST_CHECK int build_files_open(const struct build *b, const char *hash, int *ret_fd,
                                 struct error *err);
 void build_files_tidy(struct fleet *f);
 
-/* ---- build_cache.c ---- */
+/* build_cache.c */
 
 /* Waits until no other build executes the step, then claims it. Fails by timeout or cancel. */
 MUST_CHECK int layer_claim(struct build *b, struct error *err);

@@ -11,8 +11,6 @@
 #include "store/snapshots.h"
 #include "wire/agent.h"
 
-/* ---- the path ---- */
-
 /* Sets a variable; later values replace earlier ones. */
 static int set_env(struct build *b, const char *key, const char *value, struct error *err)
 {
@@ -75,8 +73,6 @@ static void take_layer(struct build *b, const struct build_layer *layer)
 	b->path.size_bytes += layer->size_bytes;
 	b->path.missing_count = 0;
 }
-
-/* ---- a step that changes files ---- */
 
 static int run_command(struct build_sandbox *box, const struct build_step *step, struct error *err)
 {
@@ -163,8 +159,6 @@ static int reach_step(struct build *b, const struct build_step *step, struct err
 	layer_unclaim(b);
 	return result;
 }
-
-/* ---- steps ---- */
 
 static int run_step(struct build *b, const struct build_step *step, struct error *err)
 {

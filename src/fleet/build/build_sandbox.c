@@ -22,8 +22,6 @@
 #define LATER_MS (10 * 60 * 1000)
 #define LABEL "atoll.build"
 
-/* ---- the sandbox ---- */
-
 static int create_sandbox(struct build *b, struct build_sandbox *box, struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
@@ -116,8 +114,6 @@ int build_sandbox_make_folders(struct build_sandbox *box, struct error *err)
 	return 0;
 }
 
-/* ---- messages ---- */
-
 int build_wait_until(struct build *b, int fd, int64_t deadline, struct error *err)
 {
 	struct pollfd fds[] = {{.fd = fd, .events = POLLIN},
@@ -159,8 +155,6 @@ int build_receive_message(struct build *b, struct agent_reader *r, int64_t until
 		return result;
 	return agent_reader_next(r, err) < 0 ? -1 : 1;
 }
-
-/* ---- commands ---- */
 
 static const char **env_list(struct arena *a, const struct json_map *env,
                              const struct json_map *over)
@@ -256,8 +250,6 @@ int build_sandbox_run(struct build_sandbox *box, const struct build_command *com
 	return build_open_call(box, &r, &request, err) < 0 ? -1 : follow_command(box, &r, ret, err);
 }
 
-/* ---- files ---- */
-
 static int send_files(struct build *b, struct agent_reader *r, int files, struct error *err)
 {
 	AUTO(buf_done) struct buf frame = BUF(WIRE_HEAD_SIZE + WIRE_PAYLOAD_MAX);
@@ -321,8 +313,6 @@ int build_sandbox_copy(struct build_sandbox *box, const struct build_step *step,
 		return -1;
 	return receive_type(b, &r, AGENT_DONE, err);
 }
-
-/* ---- the layer ---- */
 
 static int64_t measure_layer(struct build_sandbox *box)
 {

@@ -14,8 +14,6 @@
 #define PORTS_MAX 64
 #define IMAGE_DIGITS 16 /* hexadecimal, of a digest, in a template's name */
 
-/* ---- shapes ---- */
-
 static const char *const types[] = {
         [BUILD_RUN] = "run",         [BUILD_COPY] = "copy", [BUILD_ENV] = "env",
         [BUILD_WORKDIR] = "workdir", [BUILD_USER] = "user", [BUILD_STEP_COUNT] = NULL,
@@ -109,8 +107,6 @@ static const struct json_member build_spec_shape_members[] = {
                          .about = "execute every step"),
 };
 JSON_BITS_SHAPE(build_spec_shape, "BuildCreate", build_spec, "A template by steps");
-
-/* ---- checks ---- */
 
 enum {
 	TAKES_COMMAND = 1 << 0,

@@ -51,8 +51,6 @@ void cache_done(struct cache *c)
 	pthread_mutex_destroy(&c->mutex);
 }
 
-/* ---- copies ---- */
-
 void record_copy(struct arena *a, const struct sandbox_record *from, struct sandbox_record *ret)
 {
 	*ret = *from;
@@ -71,8 +69,6 @@ void defaults_copy(struct arena *a, const struct fleet_defaults *from, struct fl
 	ret->user = arena_text(a, from->user);
 	ret->workdir = arena_text(a, from->workdir);
 }
-
-/* ---- slots; these want the mutex held ---- */
 
 /* False for a key that is too long: such a sandbox is found through the store. */
 static bool name_key(char out[NAME_KEY_SIZE], const char *project_id, const char *name)
@@ -156,8 +152,6 @@ static bool hold_entry(struct cache *c, struct arena *a, struct cache_entry *ent
 	c->held++;
 	return true;
 }
-
-/* ---- the calls ---- */
 
 struct cache_entry *cache_pin(struct cache *c, const char *id)
 {

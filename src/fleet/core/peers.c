@@ -18,8 +18,6 @@ const char *fleet_node(const struct fleet *fleet)
 	return fleet->node;
 }
 
-/* ---- what this one says of itself ---- */
-
 void peer_tick(struct fleet *f)
 {
 	struct peer_record r = {.node = f->node, .url = f->config->peer_url};
@@ -47,8 +45,6 @@ void peer_leave(struct fleet *f)
 	if (r.url[0] && store_peer_put(f->store, &r, &err) < 0)
 		log_warning("other servers are not told of the end", FAILURE(&err));
 }
-
-/* ---- others ---- */
 
 int elsewhere_fail(const struct fleet *f, const struct elsewhere *e, struct error *err)
 {

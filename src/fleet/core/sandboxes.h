@@ -18,8 +18,6 @@ MUST_CHECK int fleet_find(struct fleet *fleet, struct arena *a, const struct fle
 MUST_CHECK int fleet_stats(struct fleet *fleet, const struct sandbox_record *r,
                            struct provider_stats *ret, struct error *err);
 
-/* ---- within fleet ---- */
-
 typedef void fleet_visit(struct fleet *f, const struct sandbox_record *r, void *context);
 /* Visits each row of this server and provider that is not deleted. */
 MUST_CHECK int fleet_each_sandbox(struct fleet *f, fleet_visit *visit, void *context,

@@ -62,8 +62,6 @@ void work_lane_free(struct work_lane *lane)
 	free(lane);
 }
 
-/* ---- turns; with the mutex ---- */
-
 static struct work_lane_project *find_project(struct work_lane *lane, const char *id)
 {
 	struct work_lane_project *project;
@@ -134,8 +132,6 @@ static void start_tasks(struct work_lane *lane)
 		if (worker_submit(lane->pool, &task->task, &err) < 0)
 			abort();
 }
-
-/* ---- running ---- */
 
 static void run_task(struct worker_task *worker_task)
 {

@@ -56,8 +56,6 @@ static struct fleet_ref sandbox_of(const struct lease_acquisition *s)
 	                          .awaited = s->request->parks ? &s->request->awaited : NULL};
 }
 
-/* ---- what rows become ---- */
-
 /* A sandbox of another server counts up to that server's last write: it may have ended since. */
 static bool is_remote(const struct fleet *f, const struct lease_record *r)
 {
@@ -123,8 +121,6 @@ void lease_drop_sandbox(struct fleet *f, const char *project_id, const char *id,
 	if (store_lease_stray_forget(f->store, id, &err) < 0)
 		log_debug("a lease's sandbox is not forgotten", TEXT("sandbox", id), FAILURE(&err));
 }
-
-/* ---- steps ---- */
 
 static int check_may_wait(struct lease_acquisition *s, struct error *err)
 {
@@ -266,8 +262,6 @@ static int adopt_sandbox(struct lease_acquisition *s, struct error *err)
 	error_clear(err);
 	return STEP_AGAIN;
 }
-
-/* ---- making ---- */
 
 /* Refuses what it can before the lease is claimed; the minutes that a template may take do not
  * count for the claim. */
@@ -411,8 +405,6 @@ static int create_sandbox_for_lease(struct lease_acquisition *s, struct error *e
 	return result;
 }
 
-/* ---- making it as new ---- */
-
 /* Compare and set, as for a claim; the epoch grows only at the end, so that files of an interrupted
  * reset never count as new. */
 static int write_reset(struct lease_acquisition *s, enum lease_status status, struct error *err)
@@ -478,8 +470,6 @@ static int reset_sandbox(struct lease_acquisition *s, struct error *err)
 	}
 	return result;
 }
-
-/* ---- the way ---- */
 
 /* The creator with an expired claim may be a thread of this process and still in the table: a
  * thread that takes over uses a name of its own. */

@@ -19,8 +19,6 @@ int fleet_lease_find(struct fleet *fleet, struct arena *a, const struct lease_re
 	return store_lease_find(fleet->store, a, ref, ret, err);
 }
 
-/* ---- keep, release, pause ---- */
-
 static int find_ready(struct fleet *f, struct arena *a, const struct lease_ref *ref,
                       struct lease_record *ret, struct error *err)
 {
@@ -101,8 +99,6 @@ int fleet_lease_pause(struct fleet *fleet, struct arena *a, const struct lease_r
 		return -1;
 	return store_lease_find(fleet->store, a, ref, ret, err);
 }
-
-/* ---- delete ---- */
 
 /* The row is removed first: later calls get another sandbox, and the next tick deletes this one if
  * the process dies. */
@@ -274,8 +270,6 @@ int fleet_lease_delete_all(struct fleet *fleet, const struct lease_ref *prefix, 
 	*ret_count = total;
 	return 0;
 }
-
-/* ---- with ---- */
 
 /* Reconciles the row with the provider: whether the sandbox is gone. */
 static bool is_sandbox_gone(struct fleet *f, const char *id)

@@ -15,8 +15,6 @@
 #define NAMES_BYTES_MAX 1024
 #define NOTHING "{}"
 
-/* ---- the shape: the form of a stored specification ---- */
-
 static const struct json_member resources_members[] = {
         JSON_NUMBER_MEMBER(sandbox_resources, cpu, .flags = JSON_OMIT_EMPTY),
         JSON_WHOLE_MEMBER(sandbox_resources, memory_mb, .flags = JSON_OMIT_EMPTY),
@@ -118,8 +116,6 @@ static const char *member_text(const struct lease_spec *spec, size_t offset)
 
 	return text ? text : "";
 }
-
-/* ---- between a request, a sandbox and a specification ---- */
 
 struct lease_spec lease_spec_given(const struct fleet_lease *request)
 {
@@ -286,8 +282,6 @@ bool lease_spec_is_empty(const struct lease_record *r)
 	return (!r->spec_json || !*r->spec_json || strcmp(r->spec_json, NOTHING) == 0) &&
 	       (!r->env_json || !*r->env_json || strcmp(r->env_json, NOTHING) == 0);
 }
-
-/* ---- join and compare ---- */
 
 static bool is_nothing(const struct lease_spec *spec)
 {

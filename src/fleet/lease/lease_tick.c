@@ -26,8 +26,6 @@ static bool may_reconcile(const struct fleet *f, const char *provider, const cha
 	return !provider[0] || sandbox_is_local(f, &r);
 }
 
-/* ---- leases ---- */
-
 /* A sealed environment that this server cannot open is left as it is. */
 static int empty_and_update(struct fleet *f, struct arena *a, struct lease_record *r,
                             struct error *err)
@@ -115,8 +113,6 @@ void leases_repair_claims(struct fleet *f)
 		try_repair(f, &list.items[i]);
 }
 
-/* ---- sandboxes that no lease wants ---- */
-
 static void reconcile_stray(struct fleet *f, const struct lease_stray *stray, int64_t now)
 {
 	bool is_known = stray->actual != SANDBOX_PENDING || stray->provider[0];
@@ -180,8 +176,6 @@ static int reconcile_strays(struct fleet *f, struct error *err)
 		reconcile_stray(f, &list.items[i], now);
 	return 0;
 }
-
-/* ---- the calls ---- */
 
 static int purge_leases(struct fleet *f, struct error *err)
 {

@@ -17,8 +17,6 @@
 #include "provider/snapshots.h"
 #include "store/sandboxes.h"
 
-/* ---- the row ---- */
-
 /* The archive in READY; ERROR_NOT_FOUND if there is none. */
 static int find_held(struct fleet *f, struct arena *a, const char *sandbox_id,
                      struct backup_record *ret, struct error *err)
@@ -59,8 +57,6 @@ void archive_drop(struct fleet *f, const char *sandbox_id)
 		log_warning("an archive is left until the next start", TEXT("sandbox", sandbox_id),
 		            FAILURE(&err));
 }
-
-/* ---- to the blob store ---- */
 
 static void remove_snapshot(struct fleet *f, const char *id)
 {
@@ -166,8 +162,6 @@ int archive_create(struct operation *op, struct error *err)
 	return 0;
 }
 
-/* ---- and back ---- */
-
 /* The row says CREATING, and the archive still exists. */
 static void return_to_archived(struct operation *op, const struct error *why)
 {
@@ -230,8 +224,6 @@ int archive_restore(struct operation *op, const struct template_record *t, int64
 		archive_drop(f, op->record.id);
 	return status;
 }
-
-/* ---- on request ---- */
 
 void archive_key(const char *sandbox_id, char ret[ERROR_AWAITS_MAX])
 {

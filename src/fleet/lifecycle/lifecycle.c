@@ -14,8 +14,6 @@
 #include "fleet/volume/mounts.h"
 #include "store/sandboxes.h"
 
-/* ---- within an operation ---- */
-
 /* The hook needs a running sandbox; if the sandbox cannot be resumed, the stop continues without
  * it. */
 static const char *run_before_stop(struct operation *op, bool was_paused, int64_t deadline)
@@ -79,8 +77,6 @@ int lifecycle_kill(struct operation *op, enum sandbox_reason reason, struct erro
 {
 	return stop_sandbox(op, &(struct stop_options){.reason = reason, .at_once = true}, err);
 }
-
-/* ---- on request ---- */
 
 int lifecycle_renew_timeout(struct operation *op, struct error *err)
 {

@@ -9,7 +9,7 @@ struct template_record;
 
 #define STOP_GRACE_MS 5000 /* for programs inside, before they are killed */
 
-/* ---- start.c ---- */
+/* start.c */
 
 /* What the provider makes of the row. */
 struct sandbox_spec lifecycle_spec(const struct operation *op, const struct template_record *t);
@@ -28,12 +28,12 @@ void defaults_prefetch(struct fleet *f, struct arena *a, const struct sandbox_re
 /* To FAILED with the error's text; destroys what the provider has of the sandbox. */
 void lifecycle_fail(struct operation *op, const struct error *why);
 
-/* ---- delete.c ---- */
+/* delete.c */
 
 MUST_CHECK int lifecycle_delete(struct operation *op, enum sandbox_reason reason,
                                 struct error *err);
 
-/* ---- lifecycle.c ---- */
+/* lifecycle.c */
 
 MUST_CHECK int lifecycle_stop(struct operation *op, enum sandbox_reason reason, struct error *err);
 /* lifecycle_stop without hook and grace, and without a sync of the row: for a sandbox that the same
@@ -45,19 +45,19 @@ MUST_CHECK int lifecycle_start(struct operation *op, int64_t begun_ns, struct er
  * timed while it is started gets a new one. */
 MUST_CHECK int lifecycle_renew_timeout(struct operation *op, struct error *err);
 
-/* ---- pause.c ---- */
+/* pause.c */
 
 MUST_CHECK int lifecycle_pause(struct operation *op, enum sandbox_reason reason, struct error *err);
 MUST_CHECK int lifecycle_resume(struct operation *op, struct error *err);
 /* From asleep (paused, or stopped for idleness) to STARTED. */
 MUST_CHECK int lifecycle_wake(struct operation *op, struct error *err);
 
-/* ---- hold.c ---- */
+/* hold.c */
 
 /* Wakes the sandbox on a worker, if it is asleep. */
 void lifecycle_wake_later(struct fleet *f, const char *id);
 
-/* ---- hook.c ---- */
+/* hook.c */
 
 /* Runs a program of the sandbox as root, if it exists, for HOOK_TIMEOUT_MS at most. A failure of
  * the hook stops nothing: it is returned as a text for the event; "" on success. */
@@ -65,7 +65,7 @@ void lifecycle_wake_later(struct fleet *f, const char *id);
 #define HOOK_AFTER_RESUME "/etc/atoll/hooks/after-resume"
 const char *hook_run(struct operation *op, const char *path);
 
-/* ---- entrypoint.c ---- */
+/* entrypoint.c */
 
 /* Starts the entrypoint of the template, if it has one; returns when the program has been executed.
  * The caller decides what a failure means for the sandbox. */

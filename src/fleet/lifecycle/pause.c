@@ -87,8 +87,6 @@ int lifecycle_wake(struct operation *op, struct error *err)
 	return lifecycle_start(op, clock_monotonic_ns(), err);
 }
 
-/* ---- on request ---- */
-
 int fleet_pause(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
                 struct sandbox_record *ret, struct error *err)
 {

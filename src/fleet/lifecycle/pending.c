@@ -103,8 +103,6 @@ static void creation_free(struct creation *creation)
 	free(creation);
 }
 
-/* ---- a template that is not ready ---- */
-
 static bool is_overdue(const struct creation *creation)
 {
 	return clock_monotonic_ns() - creation->begun_ns > (int64_t)TEMPLATE_TIMEOUT_MS * 1000000;
@@ -168,8 +166,6 @@ void pending_end(struct fleet *f)
 		creation_free(LIST_ENTRY(item, struct creation, waiter.item));
 	}
 }
-
-/* ---- a new one ---- */
 
 /* The draft's texts must outlive the request: they are read again, from the store. */
 static struct creation *creation_new(struct fleet *f, const struct resolved_create *resolved,

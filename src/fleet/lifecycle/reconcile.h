@@ -15,8 +15,6 @@ MUST_CHECK int observed_state_find(struct fleet *f, const char *id, enum observe
 MUST_CHECK int lifecycle_reconcile(struct operation *op, enum observed_state observed,
                                    enum sandbox_reason reason, struct error *err);
 
-/* ---- of all sandboxes ---- */
-
 /* Lists what the provider has. */
 MUST_CHECK int provider_entries_list(struct fleet *f, struct arena *a, struct provider_list *ret,
                                      struct error *err);

@@ -19,8 +19,6 @@
 /* As other commands are run: by bash where it is, else by sh. */
 #define SHELL_LINE "command -v bash >/dev/null 2>&1 && exec bash -c \"$1\"; exec sh -c \"$1\""
 
-/* ---- a row, as the agent wants it ---- */
-
 static int words_of(struct arena *a, const struct service_record *r, const char ***ret,
                     struct error *err)
 {
@@ -92,8 +90,6 @@ static int fill_message(struct operation *op, const struct service_record *r,
 	ret->user = *r->run_as ? r->run_as : defaults.user;
 	return 0;
 }
-
-/* ---- telling ---- */
 
 static int explain_failure(const struct service_record *r, struct error *err)
 {
@@ -187,8 +183,6 @@ int services_reconcile(struct fleet *f, struct error *err)
 	return 0;
 }
 
-/* ---- to another sandbox ---- */
-
 static int copy_service(struct fleet *f, struct arena *a, const struct service_record *like,
                         const char *sandbox_id, struct error *err)
 {
@@ -218,8 +212,6 @@ int services_copy_to(struct fleet *f, struct arena *a, const struct service_list
 	fault_point("api", "service-copied");
 	return op.record.actual == SANDBOX_STARTED ? services_catch_up(&op, err) : 0;
 }
-
-/* ---- asking ---- */
 
 struct asking {
 	struct arena *arena;

@@ -18,8 +18,6 @@
 #define FORMAT "atoll-clock-1"
 #define SLEW_MS 1000 /* of a tick: what a time service may correct without setting the clock */
 
-/* ---- the file ---- */
-
 struct clock_file {
 	char boot[40];
 	int64_t offset_ms, wall_ms, back_ms, expiry_back_ms, hold_left_ms;
@@ -66,8 +64,6 @@ void jump_write(struct fleet *f)
 	if (folder < 0 || file_write(folder, FILE_NAME, span_of(line), 0600, &err) < 0)
 		log_debug("the clock is not written down", FAILURE(&err));
 }
-
-/* ---- holding ---- */
 
 int64_t fleet_retention_ms(const struct fleet *fleet)
 {
@@ -125,8 +121,6 @@ int jump_check(struct fleet *f, struct error *err)
 	                 "right, nothing needs to be done");
 }
 
-/* ---- jumps ---- */
-
 static void follow_jump(struct fleet *f, int64_t by_ms)
 {
 	struct error err = {0};
@@ -158,8 +152,6 @@ void jump_check_clock(struct fleet *f)
 	follow_jump(f, by_ms);
 	jump_write(f);
 }
-
-/* ---- start ---- */
 
 static void compare_after_boot(struct fleet *f, const struct clock_file *last)
 {

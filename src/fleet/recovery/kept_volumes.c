@@ -60,8 +60,6 @@ void kept_volumes_note(struct fleet *f, const char *id)
 	            FAILURE(&err));
 }
 
-/* ---- reading ---- */
-
 static struct mount_record mount_of(const struct json_value *note, const char *sandbox_id)
 {
 	return (struct mount_record){.sandbox_id = sandbox_id,

@@ -14,8 +14,6 @@
 
 #define PAGE 500
 
-/* ---- writing ---- */
-
 static void add_resources(struct buf *out, const char *prefix, const struct sandbox_resources *r)
 {
 	buf_addf(out, ",\"%scpu\":%g", prefix, r->cpu);
@@ -121,8 +119,6 @@ void notes_of_owners(struct fleet *f)
 		note_template(f, &arena, &templates.items[i]);
 }
 
-/* ---- reading ---- */
-
 static struct sandbox_resources read_resources(struct arena *a, const struct json_value *note,
                                                const char *prefix)
 {
@@ -165,8 +161,6 @@ static struct project_record project_of(struct arena *a, const struct json_value
 	                                       note_whole(note, "record_terminals") != 0,
 	                               .created_at = note_whole(note, "created_at")};
 }
-
-/* ---- rows ---- */
 
 static bool has_resources(const struct sandbox_resources *r)
 {

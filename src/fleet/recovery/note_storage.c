@@ -21,8 +21,6 @@
 #include "store/snapshots.h"
 #include "store/volumes.h"
 
-/* ---- writing ---- */
-
 static void add_mount(struct buf *out, const struct mount_record *m)
 {
 	note_begin(out);
@@ -112,8 +110,6 @@ void note_drop_of(struct fleet *f, const char *kind, const char *id)
 	note_drop(f, name);
 }
 
-/* ---- volumes ---- */
-
 static void make_mount(struct fleet *f, const struct json_value *note, const char *volume_id,
                        struct notes_made *made)
 {
@@ -197,8 +193,6 @@ int note_make_volumes(struct fleet *f, struct notes_made *made, struct error *er
 	}
 	return 0;
 }
-
-/* ---- snapshots ---- */
 
 static int read_snapshot(struct fleet *f, struct arena *a, const char *id,
                          struct snapshot_record *ret, struct error *err)
@@ -291,8 +285,6 @@ int note_make_snapshots(struct fleet *f, struct notes_made *made, struct error *
 	}
 	return 0;
 }
-
-/* ---- leases ---- */
 
 /* Its terms are the settings of its sandbox, as for a lease that is older than specifications. */
 void note_make_lease(struct fleet *f, const struct sandbox_record *r, struct notes_made *made)

@@ -28,8 +28,6 @@
 #define NEXT ".next"
 #define YOUNG_S 3600
 
-/* ---- writing ---- */
-
 void note_add_text(struct buf *out, const char *name, const char *value)
 {
 	buf_addf(out, ",\"%s\":", name);
@@ -182,8 +180,6 @@ void note_drop(struct fleet *f, const char *id)
 		(void)unlinkat(folder, id, 0);
 }
 
-/* ---- notes without a sandbox ---- */
-
 /* The trash deletes expired entries without a report. */
 static bool is_needed(struct fleet *f, const struct map *known, const char *id)
 {
@@ -272,8 +268,6 @@ void notes_sweep(struct fleet *f, const struct provider_trash_list *trash)
 	sweep_folder(f, &known, folder);
 	(void)closedir(folder);
 }
-
-/* ---- reading ---- */
 
 int note_read(struct fleet *f, struct arena *a, const char *id, const struct json_value **ret,
               struct error *err)
@@ -365,8 +359,6 @@ static struct sandbox_record guess_record(const struct fleet *f, struct arena *a
 	        .created_at = clock_unix_ms(),
 	};
 }
-
-/* ---- rows ---- */
 
 static int insert_row(struct fleet *f, struct arena *a, struct sandbox_record *r, struct error *err)
 {

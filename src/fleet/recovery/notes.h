@@ -28,7 +28,7 @@ struct volume_record;
 #define NOTE_PROJECT "project"
 #define NOTE_TEMPLATE "template"
 
-/* ---- notes.c ---- */
+/* notes.c */
 
 void note_add_text(struct buf *out, const char *name, const char *value);
 void note_add_whole(struct buf *out, const char *name, int64_t value);
@@ -64,7 +64,7 @@ struct notes_made {
 MUST_CHECK int note_make_row(struct fleet *f, const char *id, enum sandbox_state state,
                              struct notes_made *made, struct error *err);
 
-/* ---- note_owners.c ---- */
+/* note_owners.c */
 
 /* Make the project or template that a row needs, with the noted settings, if it is missing. */
 MUST_CHECK int note_ensure_project(struct fleet *f, struct arena *a, const char *id,
@@ -79,7 +79,7 @@ MUST_CHECK int note_ensure_template(struct fleet *f, struct arena *a, struct not
 /* Writes the notes of all projects and templates. Each minute. */
 void notes_of_owners(struct fleet *f);
 
-/* ---- note_storage.c ---- */
+/* note_storage.c */
 
 void note_volume(struct fleet *f, const struct volume_record *r);
 void note_snapshot(struct fleet *f, const struct snapshot_record *r);

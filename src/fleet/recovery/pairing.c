@@ -20,8 +20,6 @@
 #define FORMAT "atoll-pairing-1"
 #define BEAT_MS 5000
 
-/* ---- the file ---- */
-
 /* The folder as the operator has named it. */
 const char *pairing_folder_path(const struct fleet *f)
 {
@@ -86,16 +84,12 @@ int pairing_write_file(const struct fleet *f, struct error *err)
 	return file_write(folder, FILE_NAME, span_of(line), 0600, err);
 }
 
-/* ---- whether they fit ---- */
-
 bool orphans_are_too_many(const struct fleet *f, size_t unknown, size_t known)
 {
 	size_t tenth = known / 10, max = (size_t)f->config->orphans_max;
 
 	return unknown > (tenth > max ? tenth : max);
 }
-
-/* ---- taking it ---- */
 
 struct folder_record pairing_row(const struct fleet *f)
 {
@@ -107,8 +101,6 @@ struct folder_record pairing_row(const struct fleet *f)
 	                              .place = pairing_folder_path(f),
 	                              .seen_at = clock_unix_ms()};
 }
-
-/* ---- while the server runs ---- */
 
 static void mark_lost(struct fleet *f, const struct error *why)
 {

@@ -24,8 +24,6 @@
 #define TRASH_IDS_MAX (16 * 1024 * 1024) /* of half a million entries */
 #define NOTES_SWEEP_MS (3600 * INT64_C(1000))
 
-/* ---- orphans ---- */
-
 /* The programs inside get their time to write what they have. */
 static void stop_orphan(struct fleet *f, const char *id, int64_t stop_until)
 {
@@ -85,8 +83,6 @@ void orphan_snapshot_remove(struct fleet *f, const char *id)
 		log_warning("an orphan snapshot is left", TEXT("snapshot", id), FAILURE(&err));
 }
 
-/* ---- what is in it ---- */
-
 static int list_trash(struct fleet *f, struct arena *a, struct provider_trash_list *ret,
                       struct error *err)
 {
@@ -130,8 +126,6 @@ struct fleet_trash_counts fleet_trash_counts_get(const struct fleet *fleet)
 	        .bytes = atomic_load(&fleet->trash->bytes),
 	};
 }
-
-/* ---- bringing back ---- */
 
 static int restore_sandbox(struct fleet *f, const char *id, struct error *err)
 {
@@ -278,8 +272,6 @@ int fleet_trash_recover(struct fleet *fleet, const char *id, struct error *err)
 	return_to_trash(fleet, id, PROVIDER_TRASH_ORPHAN);
 	return -1;
 }
-
-/* ---- the list ---- */
 
 /* One query for all: id -> struct sandbox_owner. */
 static int find_owners(struct fleet *f, struct arena *a, const char *project_id,

@@ -33,8 +33,6 @@ static const char *blob_name(struct arena *a, const char *id)
 	return arena_format(a, "artifacts/%s", id);
 }
 
-/* ---- from the agent ---- */
-
 /* A file on its way from the agent to the blob store. */
 struct artifact_capture {
 	struct fleet *fleet;
@@ -273,8 +271,6 @@ int fleet_artifact_keep(struct fleet *fleet, struct arena *a,
 	return 0;
 }
 
-/* ---- out ---- */
-
 int fleet_artifact_open(struct fleet *fleet, const struct artifact_record *r, int64_t offset,
                         int64_t size, int *ret_fd, struct error *err)
 {
@@ -334,8 +330,6 @@ bool fleet_artifact_is_signed(const struct artifact_record *r, int64_t expires_a
 	return strlen(signature) == FLEET_ARTIFACT_SIGNATURE_SIZE &&
 	       sodium_memcmp(wanted, signature, FLEET_ARTIFACT_SIGNATURE_SIZE) == 0;
 }
-
-/* ---- away ---- */
 
 /* Bytes of another node are deleted by that node. */
 int artifact_retire(struct fleet *f, const struct artifact_record *r, struct error *err)

@@ -70,8 +70,6 @@ const char *fleet_artifact_address(struct arena *a, const struct artifact_record
 bool fleet_artifact_is_signed(const struct artifact_record *r, int64_t expires_at,
                               const char *signature);
 
-/* ---- within this folder ---- */
-
 /* The deadline for the agent's first answer: a pause that does not wait for calls may freeze it. */
 int64_t artifacts_patience(int64_t deadline);
 /* Removes the row, and the bytes if they are this server's. */

@@ -51,8 +51,6 @@ int artifacts_purge(struct fleet *f, bool at_boot, struct error *err)
 	return 0;
 }
 
-/* ---- metering ---- */
-
 static void add_hour(struct fleet *f, struct arena *a, struct artifact_usage *usage,
                      struct usage_record *row, const struct usage_piece *piece)
 {

@@ -23,8 +23,6 @@
 #define REVERT_ENTRIES_MAX 50000 /* of one path */
 #define REVERT_BYTES_MAX (UINT64_C(8) << 30)
 
-/* ---- what is compared with what ---- */
-
 /* Texts in the arena. */
 struct file_comparison {
 	const char *project_id, *template_id, *name;
@@ -144,8 +142,6 @@ static int make_comparison(struct fleet *f, struct arena *a, const struct fleet_
 	return compare_with_sandbox(f, a, &r, ask->base, ret, err);
 }
 
-/* ---- lists ---- */
-
 static int check_after(const char *path, const char *after, struct error *err)
 {
 	size_t size = strlen(path);
@@ -216,8 +212,6 @@ int fleet_diff(struct fleet *fleet, struct arena *a, const struct fleet_changes_
 	*ret = found;
 	return 0;
 }
-
-/* ---- reverting ---- */
 
 /* The target of a revert: the sandbox's own agent while it runs, so that nothing changes behind its
  * kernel; else the agent of the review, which has the files at a folder. */

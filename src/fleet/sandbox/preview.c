@@ -11,8 +11,6 @@
 #include "sandbox/preview.h"
 #include "store/sandboxes.h"
 
-/* ---- ports ---- */
-
 static int template_ports(struct fleet *f, struct arena *a, const struct sandbox_record *r,
                           const struct json_value **ret, struct error *err)
 {
@@ -97,8 +95,6 @@ int fleet_preview_ports(struct fleet *fleet, struct arena *a, const struct sandb
 	*ret = text;
 	return 0;
 }
-
-/* ---- switches ---- */
 
 int fleet_preview_set(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
                       const struct fleet_preview *change, struct sandbox_record *ret,

@@ -23,8 +23,6 @@
 static const struct sandbox_resources resources = {
         .cpu = 1, .memory_mb = 256, .disk_mb = 64, .pids = 64};
 
-/* ---- its life ---- */
-
 static void unpin_review(struct file_review *r)
 {
 	cache_set_queued(r->fleet->cache, r->entry, false);
@@ -78,8 +76,6 @@ void file_review_close(struct file_review *r)
 	unpin_review(r);
 	gate_leave(f->gate);
 }
-
-/* ---- changes ---- */
 
 struct collecting {
 	struct arena *arena;
@@ -150,8 +146,6 @@ int file_review_list(struct file_review *r, struct arena *a, const struct file_r
 	*ret = (struct file_review_changes){collecting.items, collecting.count};
 	return 0;
 }
-
-/* ---- as text ---- */
 
 static const char *diff_operand(struct arena *a, const struct sandbox_change *c, unsigned side)
 {

@@ -24,8 +24,6 @@
 #define LOG_MESSAGES_MAX 64
 #define LOG_TIMEOUT_MS 5000
 
-/* ---- what is asked for ---- */
-
 static int check_words(const struct fleet_service *s, struct error *err)
 {
 	size_t size = 0;
@@ -92,8 +90,6 @@ static struct service_record record_of(struct arena *a, const struct fleet_servi
 	        .updated_at = clock_unix_ms(),
 	};
 }
-
-/* ---- how they are doing ---- */
 
 static const char *state_of_phase(uint32_t phase)
 {
@@ -186,8 +182,6 @@ int fleet_service_find(struct fleet *fleet, struct arena *a, const struct fleet_
 	}
 	return FAIL(err, ERROR_NOT_FOUND, "no service '%.80s'", ref->name);
 }
-
-/* ---- changing them ---- */
 
 static bool is_stable(const struct fleet_service_view *v)
 {
@@ -344,8 +338,6 @@ int fleet_service_do(struct fleet *fleet, struct arena *a, const struct fleet_se
 		return result;
 	return view_after_change(fleet, a, &record, ret, err);
 }
-
-/* ---- what one wrote ---- */
 
 static uint64_t first_of(int64_t since, size_t max, uint64_t end)
 {

@@ -94,8 +94,6 @@ int fleet_set(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
 	return 0;
 }
 
-/* ---- limits ---- */
-
 /* Its filesystem grows when it starts the next time: nothing of it is mounted then. */
 static int check_disk(const struct sandbox_record *r, int64_t disk_mb, struct error *err)
 {
@@ -246,8 +244,6 @@ int fleet_resize(struct fleet *fleet, struct arena *a, const struct fleet_ref *r
 	*ret = op.record;
 	return 0;
 }
-
-/* ---- environment ---- */
 
 static bool is_named(const char *const *names, const char *name)
 {

@@ -64,7 +64,5 @@ MUST_CHECK int fleet_set_timeout(struct fleet *fleet, struct arena *a, const str
 MUST_CHECK int fleet_keep(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
                           int64_t keep_ms, struct sandbox_record *ret, struct error *err);
 
-/* ---- within fleet ---- */
-
 /* Gives the provider the limits of the row again, as egress_reconcile does with the rules. */
 MUST_CHECK int limits_reconcile(struct operation *op, struct error *err);

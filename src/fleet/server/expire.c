@@ -168,8 +168,6 @@ static void expire_sandbox(struct fleet *f, const char *id)
 		log_warning("sandbox outlives its time", TEXT("sandbox", id), FAILURE(&err));
 }
 
-/* ---- archiving, which takes longer than a tick ---- */
-
 /* A failed archiving is not repeated by itself: each attempt leaves a layer. */
 static void archive_due(struct fleet *f, const char *id)
 {

@@ -28,8 +28,6 @@ struct removal_round {
 	unsigned left;  /* of FAILED_AT_ONCE */
 };
 
-/* ---- sandboxes ---- */
-
 /* A sandbox that failed while its files were restored still has its archive. The rows tell, also
  * while the server runs without its blob store. */
 static bool may_have_archive(struct fleet *f, const char *id)
@@ -86,8 +84,6 @@ static void remove_sandbox(struct fleet *f, const struct sandbox_record *r, void
 		log_info("a failed sandbox is removed", TEXT("sandbox", r->id));
 }
 
-/* ---- templates ---- */
-
 /* Default templates have no project. Templates of another server are removed by that server. */
 static bool is_template_due(const struct fleet *f, const struct removal_round *round,
                             const struct template_record *t)
@@ -124,8 +120,6 @@ static int remove_templates(struct fleet *f, struct removal_round round, struct 
 	return 0;
 }
 
-/* ---- backups ---- */
-
 /* Archives (backups with a holder) are removed with their sandbox. */
 static bool is_backup_due(const struct removal_round *round, const struct backup_record *r)
 {
@@ -161,8 +155,6 @@ static int remove_backups(struct fleet *f, struct removal_round round, struct er
 	} while (filter.page && round.left > 0);
 	return 0;
 }
-
-/* ---- the tick ---- */
 
 void failed_tick(struct fleet *f)
 {

@@ -24,8 +24,6 @@ struct provider_stats;
 struct store;
 struct worker_pool;
 
-/* ---- the fleet's own life ---- */
-
 struct fleet_options {
 	const struct config *config;
 	struct store *store;

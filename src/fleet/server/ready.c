@@ -36,8 +36,6 @@ struct ready {
 	struct ready_result result;
 };
 
-/* ---- what a failure means ---- */
-
 static const struct {
 	const char *name, *cure;
 } otherwise[] = {
@@ -64,8 +62,6 @@ const struct ready_check *ready_failure(const struct ready_result *result)
 			return &result->checks[i];
 	return NULL;
 }
-
-/* ---- a round, on a worker ---- */
 
 struct ready_round {
 	struct ready *ready;
@@ -167,8 +163,6 @@ static bool is_wanted(struct fleet *f, const struct ready_row *row)
 	       (provider_ops_of(f->provider)->abilities & row->needs) == row->needs &&
 	       has_word(f->config->ready_networks, row->network);
 }
-
-/* ---- what does not keep sandboxes from being made ---- */
 
 static int find_uplink(struct fleet *f, struct error *err)
 {
@@ -282,8 +276,6 @@ static void run_round(struct worker_task *task)
 	r->runs = false;
 	pthread_mutex_unlock(&r->mutex);
 }
-
-/* ---- asked ---- */
 
 static void set_failure(struct ready_result *result, const char *name, const struct error *err,
                         const char *code)

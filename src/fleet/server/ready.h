@@ -44,7 +44,7 @@ const struct ready_check *ready_failure(const struct ready_result *result);
 /* Sets code, reason and cure of a failed check. Pure. */
 void ready_classify(const struct error *err, bool is_network, struct ready_check *check);
 
-/* ---- for fleet.c ---- */
+/* for fleet.c */
 
 struct ready *ready_new(struct fleet *fleet);
 void ready_free(struct ready *r); /* after the workers have stopped */

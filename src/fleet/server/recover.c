@@ -15,8 +15,6 @@
 
 #define ORPHANS_STOP_MS 10000 /* for all of a sweep; those after it are ended at once */
 
-/* ---- all rows, and all that has none ---- */
-
 /* The observed state that a resting row implies. */
 static const struct {
 	bool is_certain;

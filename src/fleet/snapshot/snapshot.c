@@ -19,8 +19,6 @@
 /* A row of another server's may be young and unfinished. */
 #define UNFINISHED_MS (40 * 60 * 1000)
 
-/* ---- taking one ---- */
-
 int snapshot_check_state(const struct sandbox_record *r, struct error *err)
 {
 	if (r->actual == SANDBOX_STARTED || r->actual == SANDBOX_PAUSED ||
@@ -183,8 +181,6 @@ int fleet_snapshot(struct fleet *fleet, struct arena *a, const struct fleet_ref 
 	return snapshot_take(&op, request, ret, err);
 }
 
-/* ---- finding and removing ---- */
-
 int fleet_snapshot_find(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
                         struct snapshot_record *ret, struct error *err)
 {
@@ -235,8 +231,6 @@ int fleet_snapshot_remove(struct fleet *fleet, struct arena *a, const struct fle
 	fault_point("api", "snapshot-removing");
 	return snapshot_drop(fleet, r.id, err);
 }
-
-/* ---- unfinished work ---- */
 
 static bool is_unfinished(const struct snapshot_record *r, bool at_boot)
 {

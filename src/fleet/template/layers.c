@@ -19,8 +19,6 @@
 /* A new layer is in the cache soon. */
 #define YOUNG_MS (10 * 60 * 1000)
 
-/* ---- pins ---- */
-
 struct layer_pins {
 	pthread_mutex_t mutex;
 	struct map by_layer; /* how many builds use it just now */
@@ -104,8 +102,6 @@ void layer_release(struct fleet *f, const char *id)
 		            FAILURE(&err));
 }
 
-/* ---- the cache ---- */
-
 static int forget_layer(struct fleet *f, const char *id, struct error *err)
 {
 	if (store_build_cache_remove(f->store, id, err) < 0)
@@ -150,8 +146,6 @@ void layers_trim(struct fleet *f)
 	if (trim_cache(f, &err) < 0)
 		log_warning("the build cache exceeds its limit", FAILURE(&err));
 }
-
-/* ---- ends ---- */
 
 int layers_forget(struct fleet *f, const char *template_id, struct error *err)
 {

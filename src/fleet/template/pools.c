@@ -99,8 +99,6 @@ static int set_pool(struct fleet *f, const struct provider_pool *pool, struct er
 	return f->ops->pools->set(f->provider, pool, deadline_after(CALL_TIMEOUT_MS), err);
 }
 
-/* ---- the store's word and the provider's ---- */
-
 static int set_wanted(struct fleet *f, const struct template_record *t,
                       const struct provider_pools *held, struct error *err)
 {
@@ -156,8 +154,6 @@ static int apply_pools(struct fleet *f, const struct template_list *templates,
 	}
 	return 0;
 }
-
-/* ---- pools that cannot be filled ---- */
 
 #define CURE_TEMPLATE "look at the template: build or import it again, or set its pool to 0"
 
@@ -290,8 +286,6 @@ size_t fleet_pool_counts(struct fleet *fleet, struct fleet_pool_count *ret, size
 	pthread_mutex_unlock(&counts->mutex);
 	return count;
 }
-
-/* ---- calls ---- */
 
 static struct fleet_pool describe_pool(struct arena *a, const struct template_record *t,
                                        const struct provider_pools *held)

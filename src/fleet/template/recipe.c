@@ -23,8 +23,6 @@
 #define ENTRYPOINT_BYTES_MAX (16 * 1024)
 #define LIST_TEXT_MAX (256 * 1024)
 
-/* ---- checks ---- */
-
 /* Printable ASCII without spaces; "" says nothing and is fine. */
 static int check_word(const char *what, const char *word, size_t size_max, struct error *err)
 {
@@ -112,8 +110,6 @@ int fleet_recipe_check(const struct fleet *fleet, const struct fleet_recipe *rec
 	return 0;
 }
 
-/* ---- onto a record ---- */
-
 static const char *ports_to_json(struct arena *a, const struct fleet_recipe *recipe)
 {
 	AUTO(buf_done) struct buf text = BUF(LIST_TEXT_MAX);
@@ -156,8 +152,6 @@ void recipe_apply(struct arena *a, const struct fleet_recipe *recipe, struct tem
 		t->pool_max = recipe->pool->max;
 	}
 }
-
-/* ---- calls ---- */
 
 int fleet_template_change(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
                           const struct fleet_recipe *recipe, struct template_record *ret,

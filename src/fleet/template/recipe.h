@@ -44,7 +44,5 @@ MUST_CHECK int fleet_template_derive(struct fleet *fleet, struct arena *a,
                                      const struct fleet_derive *request,
                                      struct template_record *ret, struct error *err);
 
-/* ---- within this folder ---- */
-
 /* Writes the given members of a checked recipe into the record; texts are borrowed. */
 void recipe_apply(struct arena *a, const struct fleet_recipe *recipe, struct template_record *t);

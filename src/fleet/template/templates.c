@@ -28,8 +28,6 @@
 /* Progress is written no oftener. */
 #define PROGRESS_EVERY_MS 500
 
-/* ---- moves ---- */
-
 /* Waiters for this template look at it again. */
 static void announce_change(struct fleet *f, const char *id)
 {
@@ -45,8 +43,6 @@ static int move_template(struct fleet *f, const struct template_move *m, struct 
 	announce_change(f, m->id);
 	return 0;
 }
-
-/* ---- default templates ---- */
 
 static const char *ports_to_json(struct arena *a, const int *ports)
 {
@@ -162,8 +158,6 @@ int templates_recover(struct fleet *f, struct error *err)
 	}
 	return 0;
 }
-
-/* ---- work that takes minutes ---- */
 
 struct import_progress {
 	struct fleet *fleet;
@@ -360,8 +354,6 @@ int fleet_template_ready(struct fleet *fleet, struct arena *a, struct template_r
 	return 0;
 }
 
-/* ---- builds that callers await ---- */
-
 /* Of the fleet's list while it is queued or runs. */
 struct first_build {
 	struct work_lane_task task;
@@ -465,8 +457,6 @@ int fleet_template_require(struct fleet *fleet, struct arena *a, struct template
 		return -1;
 	return fail_awaiting(t, err);
 }
-
-/* ---- import and remove ---- */
 
 static int check_import(const struct fleet_import *request, struct error *err)
 {

@@ -25,7 +25,5 @@ MUST_CHECK int fleet_template_require(struct fleet *fleet, struct arena *a,
 MUST_CHECK int fleet_template_remove(struct fleet *fleet, const char *project_id,
                                      const char *name_or_id, struct error *err);
 
-/* ---- within fleet ---- */
-
 /* At boot: resets templates whose build was interrupted, fails interrupted imports. */
 MUST_CHECK int templates_recover(struct fleet *f, struct error *err);

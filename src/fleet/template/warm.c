@@ -28,8 +28,6 @@ static const struct language languages[] = {
         {"javascript", is_node_module},
 };
 
-/* ---- the wish ---- */
-
 static const struct language *language_find(const char *name)
 {
 	for (size_t i = 0; name && i < COUNT_OF(languages); i++)
@@ -141,8 +139,6 @@ const char *warm_to_json(struct arena *a, const struct fleet_warm *warm)
 	json_end_list(&text);
 	return arena_copy(a, buf_span(&text));
 }
-
-/* ---- in a sandbox ---- */
 
 static bool keeps_any(const struct template_record *t)
 {

@@ -19,8 +19,6 @@
 
 #define SUBJECT_KEY_SIZE 160
 
-/* ---- what is spent ---- */
-
 static bool subject_key(char out[SUBJECT_KEY_SIZE], enum budget_scope scope, const char *subject)
 {
 	int size = snprintf(out, SUBJECT_KEY_SIZE, "%s/%s", budget_scope_name(scope), subject);
@@ -83,8 +81,6 @@ int budgets_check(struct fleet *f, const struct spender *spender, struct error *
 	return r ? -1 : 0;
 }
 
-/* ---- warnings ---- */
-
 /* One server records each level once per window. */
 static int record_level(struct fleet *f, const struct budget_record *b, enum budget_level level,
                         struct error *err)
@@ -139,8 +135,6 @@ static int record_levels(struct fleet *f, const struct budget_list *list, struct
 	return 0;
 }
 
-/* ---- all of them ---- */
-
 static void keep_spent(struct meters *m, const struct budget_list *list, int64_t now)
 {
 	char key[SUBJECT_KEY_SIZE];
@@ -177,8 +171,6 @@ int budgets_refresh(struct fleet *f, struct error *err)
 	arena_done(&old);
 	return 0;
 }
-
-/* ---- on request ---- */
 
 static int check_key(struct fleet *f, struct arena *a, const struct fleet_budget *request,
                      struct error *err)

@@ -66,8 +66,6 @@ void samples_free(struct sandbox_samples *s)
 	free(s);
 }
 
-/* ---- a ring ---- */
-
 static const struct fleet_sample *ring_sample(const struct sample_ring *ring, unsigned i)
 {
 	return &ring->items[(ring->next + i) % ring->count];
@@ -97,8 +95,6 @@ static void ring_add(struct sample_ring *ring, const struct fleet_sample *sample
 	ring->items[ring->count++] = *sample;
 }
 
-/* ---- a sample ---- */
-
 /* The counter restarts with each start of the sandbox. */
 static float load_of(const struct provider_stats *s, const struct fleet_sample *before)
 {
@@ -126,8 +122,6 @@ static struct fleet_sample sample_of(const struct provider_stats *s,
 	        .cpu_percent = load_of(s, before),
 	};
 }
-
-/* ---- rounds ---- */
 
 /* With the mutex. The map must not change while it is walked. */
 static const char *find_old(const struct sandbox_samples *s, int64_t before)
@@ -217,8 +211,6 @@ void samples_add(struct fleet *f, const struct sandbox_record *r)
 	if (err.code == ERROR_UNAVAILABLE || err.code == ERROR_TIMEOUT)
 		f->samples->is_sampling = false;
 }
-
-/* ---- what is asked for ---- */
 
 static bool is_in_period(const struct fleet_period *period, int64_t at)
 {

@@ -37,8 +37,6 @@ static void holdings_round_done(struct holdings_round *round)
 	arena_done(&round->arena);
 }
 
-/* ---- how large ---- */
-
 static bool is_stale(const struct holding_record *r, int64_t now)
 {
 	int64_t age_ms = now - r->measured_at;
@@ -88,8 +86,6 @@ static void update_size(struct holdings_round *round, struct holding_usage *usag
 	}
 	usage->measured_at = round->now;
 }
-
-/* ---- for how long ---- */
 
 static void add_row(struct holdings_round *round, struct holding_usage *usage,
                     struct usage_record *row, const struct usage_piece *piece)
@@ -208,8 +204,6 @@ int holdings_meter_sandbox(struct fleet *f, const char *id, struct error *err)
 		return FAIL_CONTEXT(err, "meter what sandbox '%s' keeps", id);
 	return 0;
 }
-
-/* ---- when ---- */
 
 static void run_round(struct worker_task *task)
 {

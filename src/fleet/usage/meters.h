@@ -11,7 +11,7 @@
 struct error;
 struct fleet;
 
-/* ---- usage.c ---- */
+/* usage.c */
 
 void meters_init(struct fleet *f);
 void meters_done(struct fleet *f);
@@ -25,7 +25,7 @@ MUST_CHECK int meters_write_use(struct fleet *f, const char *id, struct error *e
 /* Writes what its files have cost until now, before they move elsewhere. */
 MUST_CHECK int meters_write_files(struct fleet *f, const char *id, struct error *err);
 
-/* ---- holdings.c ---- */
+/* holdings.c */
 
 /* Writes what is kept on disks and as backups, as of `now`, into the usage log. */
 MUST_CHECK int holdings_meter(struct fleet *f, int64_t now, struct error *err);
@@ -34,7 +34,7 @@ MUST_CHECK int holdings_meter_sandbox(struct fleet *f, const char *id, struct er
 /* Of the tick: lets a worker meter what is kept on disks and as backups, now and then. */
 void holdings_tick(struct fleet *f);
 
-/* ---- budgets.c ---- */
+/* budgets.c */
 
 struct spender {
 	const char *project_id, *key_id;

@@ -53,8 +53,6 @@ struct writing {
 	size_t count;
 };
 
-/* ---- users of a sandbox ---- */
-
 static void collect_ended(struct writing *w)
 {
 	struct meter *m = cache_meters_take(w->fleet->cache);
@@ -98,8 +96,6 @@ static bool read_meter(struct writing *w, const struct meter_record *r, const st
 		return true;
 	return r->actual == SANDBOX_STARTED ? due->ms >= late_ms : w->now - due->until >= late_ms;
 }
-
-/* ---- what it used ---- */
 
 /* Processor time since the last sample. The counter begins anew with each start. */
 static int64_t sample_cpu(struct writing *w, struct usage_part *part)
@@ -195,8 +191,6 @@ static void add_rows(struct writing *w, struct usage_part *part, const struct us
 	}
 	part->rows = rows;
 }
-
-/* ---- the write ---- */
 
 static struct usage_part part_of(const struct meter_record *r)
 {
@@ -343,8 +337,6 @@ int meters_write(struct fleet *f, int64_t every_ms, bool is_whole, struct error 
 	pthread_mutex_unlock(&m->writing);
 	return result < 0 ? FAIL_CONTEXT(err, "write usage") : 0;
 }
-
-/* ---- of one, at once ---- */
 
 static void add_files(struct writing *w, const struct meter_record *r)
 {

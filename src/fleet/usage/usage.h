@@ -40,8 +40,6 @@ MUST_CHECK int fleet_budget_update(struct fleet *fleet, struct arena *a, const c
 MUST_CHECK int fleet_budget_remove(struct fleet *fleet, const char *project_id, const char *id,
                                    struct error *err);
 
-/* ---- storage of a project ---- */
-
 struct fleet_storage {
 	int64_t limit_mb; /* for the sum; 0 = none */
 	int64_t bytes;    /* sum of `of` */

@@ -12,8 +12,6 @@
 #include "provider/volume.h"
 #include "store/sandboxes.h"
 
-/* ---- whose ---- */
-
 static bool is_running(const struct sandbox_record *r)
 {
 	return r->actual == SANDBOX_STARTED || r->actual == SANDBOX_PAUSED;
@@ -35,8 +33,6 @@ static int begin_change(struct fleet *f, struct arena *a, const struct fleet_ref
 	          ret->record.name, sandbox_state_name(ret->record.actual));
 	return FAIL_HINT(err, "that is possible while it runs or is stopped");
 }
-
-/* ---- the provider's part ---- */
 
 static int ask_provider(struct operation *op, enum provider_volume_verb verb,
                         const struct mount_record *mount, bool is_forced, struct error *err)
@@ -125,8 +121,6 @@ static int detach_running(struct operation *op, const struct mount_record *mount
 	return drop_mount(op, mount, err);
 }
 
-/* ---- attach ---- */
-
 static int insert_mount(struct fleet *f, const struct mount_record *mount,
                         const struct fleet_awaited *awaited, struct error *err)
 {
@@ -177,8 +171,6 @@ int fleet_volume_attach(struct fleet *fleet, struct arena *a, const struct fleet
 	return is_running(&op.record) ? attach_running(&op, added, err) : 0;
 }
 
-/* ---- detach ---- */
-
 static const struct mount_record *find_mount(const struct mount_list *mounts, const char *volume)
 {
 	for (size_t i = 0; i < mounts->count; i++) {
@@ -214,8 +206,6 @@ int fleet_volume_detach(struct fleet *fleet, struct arena *a, const struct fleet
 	return FAIL(err, ERROR_NOT_FOUND, "sandbox '%s' has no volume%s%.80s%s", op.record.name,
 	            volume ? " '" : "", volume ? volume : "", volume ? "'" : "");
 }
-
-/* ---- unfinished work ---- */
 
 /* For a sandbox that does not run only the row changes. */
 static int finish_mount(struct operation *op, const struct mount_record *mount, struct error *err)

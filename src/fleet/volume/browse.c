@@ -64,8 +64,6 @@ static struct browser *browser_find(struct browsers *b, const char *volume_id)
 	return browser;
 }
 
-/* ---- the end ---- */
-
 /* The row for the cache, which is in no store. Without a project, so that no caller finds it. */
 static struct sandbox_record row_of(const struct browser *browser, bool is_open)
 {
@@ -177,8 +175,6 @@ void browsers_on_ended(struct fleet *f, const char *sandbox_id)
 		if (strcmp(browser->id, sandbox_id) == 0)
 			browser->is_lost = true;
 }
-
-/* ---- the beginning ---- */
 
 /* States in which the agent runs and may have files of the volume open. */
 static const bool has_files_open[SANDBOX_STATE_COUNT] = {

@@ -16,8 +16,6 @@
 #define FIRST_WAIT_MS 200
 #define LOOK_AGAIN_MS 200
 
-/* ---- a request ---- */
-
 int mounts_find_volume(struct fleet *f, struct arena *a, const struct fleet_ref *ref,
                        struct volume_record *ret, struct error *err)
 {
@@ -56,8 +54,6 @@ void mounts_sort(struct mount_list *list)
 	qsort(list->items, list->count, sizeof(*list->items), compare_volume_ids);
 }
 
-/* ---- how long a call waits for volumes ---- */
-
 struct volume_wait {
 	char key[ERROR_AWAITS_MAX]; /* "": the call does not park */
 	int64_t waited_ms, deadline;
@@ -82,8 +78,6 @@ static void await_volumes(const struct volume_wait *wait, struct error *err)
 	if (wait->key[0] && wait->waited_ms < CALL_TIMEOUT_MS)
 		error_await(err, wait->key, LOOK_AGAIN_MS, -1);
 }
-
-/* ---- holders in the way ---- */
 
 static bool is_conflicting(const struct mount_record *holder, const struct mount_record *wanted)
 {
@@ -134,8 +128,6 @@ bool mounts_wait(struct fleet *f, const struct mount_list *mounts,
 	}
 	return has_waited;
 }
-
-/* ---- a sandbox that starts ---- */
 
 /* From the row in CREATING on, no browser for writing can be opened. */
 int mounts_end_browsing(struct operation *op, const char *volume_id, struct error *err)

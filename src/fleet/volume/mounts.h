@@ -42,8 +42,6 @@ MUST_CHECK int mounts_load(struct operation *op, struct error *err);
 MUST_CHECK int mounts_take(struct operation *op, const struct mount_list *mounts,
                            struct error *err);
 
-/* ---- of the tick ---- */
-
 /* With `at_boot` no other thread works on a volume. Each minute. */
 MUST_CHECK int volumes_reconcile(struct fleet *f, bool at_boot, struct error *err);
 MUST_CHECK int mounts_reconcile(struct fleet *f, struct error *err);

@@ -25,8 +25,6 @@
 /* A volume in MAKING for longer has lost its creator. */
 #define MAKING_MS (2 * CALL_TIMEOUT_MS)
 
-/* ---- one thread, one volume ---- */
-
 /* volume_operation_begin that does not wait where the caller may park, as operation_await does. */
 static int await_volume(struct fleet *f, struct arena *a, const char *id,
                         const struct fleet_awaited *awaited, struct volume_operation *ret,
@@ -82,8 +80,6 @@ static int ask_provider(struct volume_operation *v, enum provider_volume_verb ve
 	return v->fleet->ops->volumes->run(v->fleet->provider, &request, deadline, ret, err);
 }
 
-/* ---- delete ---- */
-
 /* The row goes last: as long as it is there, the next sweep finishes this. */
 static int finish_delete(struct volume_operation *v, struct error *err)
 {
@@ -111,8 +107,6 @@ int fleet_volume_remove(struct fleet *fleet, struct arena *a, const struct fleet
 	log_info("volume deleted", TEXT("volume", v.record.id));
 	return 0;
 }
-
-/* ---- create ---- */
 
 static int check_request(const struct fleet_volume *request, struct error *err)
 {
@@ -228,8 +222,6 @@ int fleet_volume_usage(struct fleet *fleet, struct arena *a, const struct fleet_
 	*ret = state.used_bytes;
 	return 0;
 }
-
-/* ---- unfinished work ---- */
 
 /* A volume in MAKING was never returned to a caller: it may be removed. */
 static void reconcile_volume(struct fleet *f, const struct volume_record *r, bool at_boot)

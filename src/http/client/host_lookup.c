@@ -36,8 +36,6 @@ struct host_lookup {
 	struct host_entry entries[ENTRIES_MAX];
 };
 
-/* ---- the system ---- */
-
 static int resolve_by_system(const char *host, struct host_addresses *ret, struct error *err)
 {
 	const struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
@@ -81,8 +79,6 @@ static bool is_address(const char *host, struct host_addresses *ret)
 	ret->count = 1;
 	return true;
 }
-
-/* ---- the thread ---- */
 
 static void destroy_lookup(struct host_lookup *lookup)
 {
@@ -158,8 +154,6 @@ static void *run_lookup_thread(void *context)
 		destroy_lookup(lookup);
 	return NULL;
 }
-
-/* ---- for all callers ---- */
 
 struct host_lookup *host_lookup_new(host_lookup_call *resolve)
 {

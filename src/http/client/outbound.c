@@ -13,8 +13,6 @@
 /* Of an answer; more than this is not waited for. */
 #define ANSWER_MAX ((size_t)64 * 1024)
 
-/* ---- URLs ---- */
-
 /* "192.0.2.1" or "[2001:db8::1]"; false for names. */
 static bool parse_address(const char *host, struct sockaddr_storage *ret)
 {
@@ -97,8 +95,6 @@ int outbound_url_check(const char *url, bool allow_private, struct error *err)
 	curl_url_cleanup(parts);
 	return result;
 }
-
-/* ---- the request ---- */
 
 struct outbound_call {
 	const struct outbound_post *post;

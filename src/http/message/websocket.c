@@ -64,8 +64,6 @@ static void on_wslay_message(UNUSED wslay_event_context_ptr context,
 		        (struct span){(const char *)message->msg, message->msg_length});
 }
 
-/* ---- resting ---- */
-
 static unsigned head_size_of(const uint8_t head[2])
 {
 	unsigned length = head[1] & 0x7f;
@@ -130,8 +128,6 @@ static void ensure_context(struct websocket *ws)
 		abort(); /* only memory can be missing */
 	wslay_event_config_set_max_recv_msg_length(ws->context, WEBSOCKET_MESSAGE_MAX);
 }
-
-/* ---- the whole ---- */
 
 struct websocket *websocket_new(const struct websocket_events *events, void *context)
 {

@@ -18,8 +18,6 @@
 #define REWRITTEN_MAX ((size_t)4 << 20) /* for a single piece of input */
 #define REQUEST_HEAD_MAX ((size_t)256 * 1024)
 
-/* ---- the answer ---- */
-
 static void fail_request_hint(struct proxy *p, struct relay *relay, const char *why,
                               const char *hint)
 {
@@ -262,8 +260,6 @@ static int on_upstream_broken(void *state, struct relay *relay, struct error *er
 		fail_request(p, relay, "reset the connection");
 	return 0;
 }
-
-/* ---- the request ---- */
 
 static int on_client(void *state, struct relay *relay, struct span bytes, bool last,
                      struct error *err)

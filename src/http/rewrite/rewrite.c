@@ -18,8 +18,6 @@ void rewriter_done(struct rewriter *r)
 	css_rewriter_done(&r->css);
 }
 
-/* ---- insertions ---- */
-
 static void add_escaped(struct buf *out, struct span text)
 {
 	for (size_t i = 0; i < text.size; i++) {
@@ -62,8 +60,6 @@ static void put_imports(struct rewriter *r, struct buf *out)
 	rewrite_add_imports(out, r->place.prefix);
 	buf_add_text(out, "</script>");
 }
-
-/* ---- a tag ---- */
 
 struct attribute {
 	struct span name, value;
@@ -347,8 +343,6 @@ static void take_tag(struct rewriter *r, struct buf *out)
 	}
 	buf_reset(&r->held);
 }
-
-/* ---- bytes ---- */
 
 static void hold_byte(struct rewriter *r, char c)
 {

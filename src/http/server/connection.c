@@ -60,8 +60,6 @@ static void begin_linger(struct http_connection *conn)
 	connection_due(conn, LINGER_IDLE_MS);
 }
 
-/* ---- replies ---- */
-
 /* Replies to pipelined requests are sent together by connection_update_events. */
 static void finish_reply(struct http_connection *conn)
 {
@@ -263,8 +261,6 @@ static void dispatch_request(struct http_connection *conn)
 	}
 }
 
-/* ---- requests ---- */
-
 static void await_body(struct http_connection *conn)
 {
 	conn->state = CONNECTION_BODY;
@@ -457,8 +453,6 @@ void connection_feed(struct http_connection *conn, struct span bytes)
 	if (conn->state == CONNECTION_RELAY)
 		relay_on_client_bytes(conn->relay);
 }
-
-/* ---- events ---- */
 
 static void read_requests(struct http_connection *conn)
 {
@@ -677,8 +671,6 @@ void connection_update_events(struct http_connection *conn)
 		loop_watch_set(conn->watch, epoll_events_of(conn));
 }
 
-/* ---- life ---- */
-
 struct http_connection *connection_open(struct http_server *server,
                                         const struct connection_source *source)
 {
@@ -747,8 +739,6 @@ void connection_close(struct http_connection *conn)
 	list_remove(&conn->link);
 	list_append(&conn->server->dead, &conn->link);
 }
-
-/* ---- what the files below report ---- */
 
 static void on_relay_retry(struct http_connection *conn)
 {

@@ -651,8 +651,6 @@ void exchange_refuse(struct http_exchange *ex, enum http_fault fault)
 	          NUMBER("status", kind->status));
 }
 
-/* ---- what handlers ask ---- */
-
 const char *request_header(const struct request *rq, const char *name)
 {
 	return head_find(&rq->exchange->head, name);

@@ -113,8 +113,6 @@ struct route {
 	http_handler *handle;
 	const char *tag, *summary;
 };
-/* ---- replies, on the worker ---- */
-
 void reply_status(struct reply *reply, int status);
 /* Asserts no CR, LF or NUL. */
 void reply_header(struct reply *reply, const char *name, const char *value);
@@ -123,7 +121,6 @@ void reply_text(struct reply *reply, const char *content_type, struct span text)
 /* The body buffer of a reply, for bodies that no shape writes. */
 struct buf *reply_buf(struct reply *reply, const char *content_type);
 
-/* ---- the server ---- */
 /* Replaces the path prefix `from`, made of whole parts, by `to`. */
 struct path_alias {
 	const char *from, *to; /* `to` is no longer than `from` */

@@ -27,8 +27,6 @@
  * repeated connects cost the loop at most a tenth of its time. */
 #define REST_TIMES 10
 
-/* ---- owners ---- */
-
 uint64_t owners_id_of_peer(const char *peer)
 {
 	const char *end = strrchr(peer, ']');
@@ -95,8 +93,6 @@ void owners_close(struct http_server *server)
 		assert(!server->owners->buckets[i]);
 	free(TAKE(server->owners));
 }
-
-/* ---- making room ---- */
 
 static unsigned count_free(const struct http_server *server)
 {
@@ -178,8 +174,6 @@ void owners_make_room(struct http_server *server)
 	if (count_free(server) <= server->options.connections_max / FREE_PART)
 		(void)close_some(server, NULL);
 }
-
-/* ---- the bound of a project ---- */
 
 static bool has_room(const struct http_server *server, const struct connection_owner *owner)
 {

@@ -76,8 +76,6 @@ struct request_awaited request_awaited(const struct request *rq)
 	                                clock_monotonic_ms() - ex->awaits_since_ms};
 }
 
-/* ---- what waits ---- */
-
 void park_remove(struct http_exchange *ex)
 {
 	if (!ex->is_parked)

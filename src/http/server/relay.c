@@ -28,8 +28,6 @@
 /* Limit of silence in a tunnel with a single open direction: the silent side may be gone. */
 #define ONE_WAY_MS ((int64_t)5 * 60 * 1000)
 
-/* ---- the end ---- */
-
 /* After HEAD the upstream may send a body that was not requested. */
 static bool is_clean(const struct relay *relay)
 {
@@ -166,8 +164,6 @@ static bool wants_upstream(const struct relay *relay)
 {
 	return !relay->upstream_ended && !relay->is_later && relay_has_room(relay);
 }
-
-/* ---- waiting ---- */
 
 static void on_upstream_ready(void *context, uint32_t events);
 
@@ -382,8 +378,6 @@ void relay_leave_and_update(struct relay *relay)
 	server_bury(server);
 }
 
-/* ---- from the upstream ---- */
-
 static void on_upstream_closed(struct relay *relay)
 {
 	struct error err = {0};
@@ -488,8 +482,6 @@ static void on_upstream_ready(void *context, uint32_t events)
 		(void)read_upstream(relay);
 	relay_leave_and_update(relay);
 }
-
-/* ---- from the client ---- */
 
 static void tell_client_bytes(struct relay *relay, struct span bytes, bool last)
 {
@@ -697,8 +689,6 @@ static void on_tick(void *context)
 	relay->ops->on_tick(relay->state, relay);
 	relay_leave_and_update(relay);
 }
-
-/* ---- the start ---- */
 
 static void begin_websocket(struct relay *relay)
 {

@@ -45,8 +45,6 @@ void reply_add_header(struct buf *headers, const char *name, const char *value)
 	buf_add_span(headers, SPAN("\r\n"));
 }
 
-/* ---- what handlers call ---- */
-
 void reply_status(struct reply *reply, int status)
 {
 	assert(status >= 200 && status <= 599);

@@ -120,8 +120,6 @@ bool request_has_others_before(const struct request *rq, const char *queue)
 	       map_find(&ex->server->queues->queues, queue) != NULL;
 }
 
-/* ---- the first of a queue ---- */
-
 static struct http_exchange *first_of(struct http_server *server, const char *name)
 {
 	const struct request_queue *queue = map_find(&server->queues->queues, name);

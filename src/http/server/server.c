@@ -18,8 +18,6 @@
 #include "http/server/server_state.h"
 #include "http/tls/tls.h"
 
-/* ---- back from the workers ---- */
-
 static void deliver_finished(struct http_server *server)
 {
 	struct http_exchange *finished, *next;
@@ -50,8 +48,6 @@ static void on_finished(void *context, uint32_t events)
 	park_look(server);
 	server_bury(server);
 }
-
-/* ---- life ---- */
 
 static void set_default(int64_t *value, int64_t otherwise)
 {

@@ -49,8 +49,6 @@ static int fail_openssl(const char *what, struct error *err)
 	return FAIL(err, ERROR_SYSTEM, "%s: %s", what, reason ? reason : "it failed");
 }
 
-/* ---- PEM ---- */
-
 static int read_pair(const struct certificate_pair *pair, X509 **ret_x509, EVP_PKEY **ret_key,
                      struct error *err)
 {
@@ -85,8 +83,6 @@ static int write_pair(X509 *x509, EVP_PKEY *key, struct certificate_pair *ret, s
 	add_bio_data(&ret->key, k);
 	return 0;
 }
-
-/* ---- names ---- */
 
 static bool is_address(const char *name)
 {
@@ -144,8 +140,6 @@ static void write_constraints(struct buf *out, const struct certificate_names *n
 			buf_addf(out, ",permitted;IP:%s/255.255.255.255", name);
 	}
 }
-
-/* ---- making ---- */
 
 static int set_serial(X509 *x509)
 {

@@ -27,8 +27,6 @@ static int fail_openssl(const char *what, struct error *err)
 	return FAIL(err, ERROR_INVALID, "%s: %s", what, reason ? reason : "it cannot be used");
 }
 
-/* ---- the certificate ---- */
-
 static void free_bio(BIO **bio)
 {
 	BIO_free(*bio);
@@ -191,8 +189,6 @@ void tls_context_expiry(const struct tls_context *context, char ret[24])
 	if (x509 && ASN1_TIME_to_tm(X509_get0_notAfter(x509), &parts) == 1)
 		(void)strftime(ret, 24, "%Y-%m-%dT%H:%M:%SZ", &parts);
 }
-
-/* ---- connections: struct tls is the library's own ---- */
 
 static SSL *ssl_of(struct tls *tls)
 {

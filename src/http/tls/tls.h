@@ -31,8 +31,6 @@ MUST_CHECK int tls_client_context_new(const char *ca_file, struct tls_context **
  * context. Loop thread. */
 void server_set_tls(struct http_server *server, struct tls_context *context);
 
-/* ---- for connections ---- */
-
 struct tls;
 /* Does not own the descriptor. */
 MUST_CHECK int tls_new(const struct tls_context *context, int fd, struct tls **ret,

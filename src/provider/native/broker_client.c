@@ -55,8 +55,6 @@ struct broker_waiter {
 	bool broken;        /* the stream has ended */
 };
 
-/* ---- helpers over pthread ---- */
-
 static void condition_init(pthread_cond_t *condition)
 {
 
@@ -71,8 +69,6 @@ static bool condition_wait(pthread_cond_t *condition, pthread_mutex_t *mutex, in
 	struct timespec until = {deadline / 1000, deadline % 1000 * 1000000};
 	return pthread_cond_timedwait(condition, mutex, &until) == 0;
 }
-
-/* ---- one connection ---- */
 
 static int64_t earlier_time(int64_t a, int64_t b)
 {
@@ -253,8 +249,6 @@ static int connect_broker(struct broker_client *c, int *ret_fd, struct error *er
 	return 0;
 }
 
-/* ---- what still runs, after a reconnect ---- */
-
 static int note_running(void *context, const void *reply, struct error *err UNUSED)
 {
 	struct map *running = context;
@@ -286,8 +280,6 @@ static int report_running(struct broker_client *c, int fd, struct error *err)
 	c->options.on_running(c->options.context, &running);
 	return 0;
 }
-
-/* ---- the client's thread ---- */
 
 static void deliver_reply(struct broker_client *c, struct span frame)
 {
@@ -404,8 +396,6 @@ static void *run_client_thread(void *argument)
 	}
 	return NULL;
 }
-
-/* ---- callers ---- */
 
 static void waiter_free(struct broker_client *c, struct broker_waiter *w)
 {
@@ -532,8 +522,6 @@ int broker_client_call(struct broker_client *c, const struct broker_call *call, 
 		error_clear(err);
 	}
 }
-
-/* ---- life ---- */
 
 static void client_free(struct broker_client *c)
 {

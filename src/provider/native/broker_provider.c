@@ -44,8 +44,6 @@ static struct broker_provider *as_broker(struct provider *p)
 	return (struct broker_provider *)p;
 }
 
-/* ---- what runs ---- */
-
 static void set_running(struct provider *p, const char *id)
 {
 	pthread_mutex_lock(&as_broker(p)->mutex);
@@ -122,8 +120,6 @@ static void on_tick(void *context)
 
 	agent_links_sweep(as_broker(p)->links, IDLE_MS);
 }
-
-/* ---- sandboxes ---- */
 
 static int call_id(struct provider *p, uint16_t type, struct broker_id *message, int64_t deadline,
                    struct error *err)
@@ -540,8 +536,6 @@ struct broker_client *broker_provider_client(struct provider *p)
 	return as_broker(p)->client;
 }
 
-/* ---- connections to agents ---- */
-
 static int connect_agent(struct provider *p, const char *id, int64_t deadline, int *ret_fd,
                          struct error *err)
 {
@@ -563,8 +557,6 @@ const struct compute_ops broker_provider_compute = {
         .take = take_link,
         .give_back = give_back_link,
 };
-
-/* ---- life ---- */
 
 void broker_provider_close(struct provider *p)
 {

@@ -55,8 +55,6 @@ static struct null_provider *as_null(struct provider *p)
 	return (struct null_provider *)p;
 }
 
-/* ---- the agent's side of a connection, on its thread ---- */
-
 struct null_request {
 	struct null_connection *connection;
 	struct arena *arena;
@@ -198,8 +196,6 @@ static void *serve_connection(void *argument)
 	free(c);
 	return NULL;
 }
-
-/* ---- the provider's side ---- */
 
 static struct null_sandbox *find_sandbox(struct provider *p, const char *id, struct error *err)
 {

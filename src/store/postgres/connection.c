@@ -13,8 +13,6 @@
 #define STATEMENT_TIMEOUT "10000"
 #define ANSWER_TIMEOUT_MS 15000
 
-/* ---- failures ---- */
-
 static const struct postgres_fault {
 	const char *state; /* SQLSTATE, or the beginning of it */
 	enum error_code code;
@@ -81,8 +79,6 @@ static int fail_result(struct postgres_connection *c, const PGresult *result, co
 		error_hint(err, "%s", fault->hint);
 	return -1;
 }
-
-/* ---- answers ---- */
 
 static int await_input(struct postgres_connection *c, int64_t deadline, const char *what,
                        struct error *err)
@@ -158,8 +154,6 @@ int postgres_execute(struct postgres_connection *c, const char *sql, struct erro
 	return result ? 0 : -1;
 }
 
-/* ---- opening ---- */
-
 static void ignore_notice(UNUSED void *context, UNUSED const PGresult *notice)
 {
 }
@@ -206,8 +200,6 @@ void postgres_disconnect(struct postgres_connection *c)
 	PQfinish(c->handle);
 	free(c);
 }
-
-/* ---- statements ---- */
 
 static int prepare_query(struct postgres_connection *c, enum query_name name,
                          const struct query_plan *plan, struct error *err)

@@ -20,8 +20,6 @@ static const char begin_text[] = "BEGIN ISOLATION LEVEL SERIALIZABLE";
 static const char begin_lazy_text[] =
         "BEGIN ISOLATION LEVEL SERIALIZABLE; SET LOCAL synchronous_commit TO off";
 
-/* ---- on one connection ---- */
-
 enum postgres_outcome { OUTCOME_DONE, OUTCOME_FAILED, OUTCOME_CONTENDED, OUTCOME_LOST };
 
 typedef enum postgres_outcome attempt(struct postgres_connection *c, const struct transaction *t,
@@ -112,8 +110,6 @@ static enum postgres_outcome read_once(struct postgres_connection *c, const stru
 	return outcome;
 }
 
-/* ---- on any connection ---- */
-
 /* An idle connection may have been lost long ago, when the server was started again; a new one that
  * is lost at once says that the server is away. */
 static enum postgres_outcome run_transaction(struct postgres_store *s, attempt *once,
@@ -167,8 +163,6 @@ static int postgres_change(struct store *base, const struct transaction *t, stru
 		return run_in_turn(s, t, err);
 	return outcome == OUTCOME_DONE ? 0 : -1;
 }
-
-/* ---- the store ---- */
 
 static uint64_t postgres_sync_begin(struct store *base)
 {

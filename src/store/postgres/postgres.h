@@ -51,7 +51,7 @@ struct postgres_store {
 	atomic_uint contending; /* how many hold or wait for it */
 };
 
-/* ---- connection.c ---- */
+/* connection.c */
 
 MUST_CHECK int postgres_connect(struct postgres_store *s, struct postgres_connection **ret,
                                 struct error *err);
@@ -68,7 +68,7 @@ MUST_CHECK int postgres_plan_all(struct postgres_store *s, struct postgres_conne
 int postgres_run(struct store_connection *c, enum query_name query, const void *takes,
                  struct rows *rows, struct error *err);
 
-/* ---- values.c ---- */
+/* values.c */
 
 /* A row of parameters as libpq takes them. */
 struct values {
@@ -87,11 +87,11 @@ struct row_reading {
 MUST_CHECK int values_read(const struct row_reading *reading, int row, struct rows *rows,
                            struct error *err);
 
-/* ---- migrate.c ---- */
+/* migrate.c */
 
 MUST_CHECK int postgres_migrate(struct postgres_connection *c, struct error *err);
 
-/* ---- pool.c ---- */
+/* pool.c */
 
 struct postgres_pool *pool_new(struct postgres_store *s);
 void pool_free(struct postgres_pool *p); /* no connection may be in use; NULL is fine */
@@ -102,7 +102,7 @@ MUST_CHECK int pool_take(struct postgres_pool *p, struct postgres_connection **r
 /* Closes the connection if it is in trouble. */
 void pool_give(struct postgres_pool *p, struct postgres_connection *c);
 
-/* ---- sync.c ---- */
+/* sync.c */
 
 MUST_CHECK int sync_open(struct postgres_store *s, struct postgres_sync **ret, struct error *err);
 void sync_close(struct postgres_sync *sync); /* NULL is fine */

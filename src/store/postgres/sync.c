@@ -32,8 +32,6 @@ struct postgres_sync {
 	struct error failure; /* of the last */
 };
 
-/* ---- the thread ---- */
-
 /* On the thread, without the mutex. */
 static int execute_text(struct postgres_sync *sync, const char *text, struct error *err)
 {
@@ -114,8 +112,6 @@ static int start_thread(struct postgres_sync *sync, struct error *err)
 	sync->has_thread = errno == 0;
 	return sync->has_thread ? 0 : FAIL_ERRNO(err, "start the thread that flushes");
 }
-
-/* ---- the calls ---- */
 
 int sync_open(struct postgres_store *s, struct postgres_sync **ret, struct error *err)
 {

@@ -35,8 +35,6 @@ Oid value_type(const struct column *column)
 	return TYPE_TEXT;
 }
 
-/* ---- from members ---- */
-
 /* PostgreSQL refuses invalid UTF-8, such as a message cut at its size limit: then each non-ASCII
  * byte becomes a question mark. */
 static const char *clean_utf8(struct arena *a, const char *text)
@@ -92,8 +90,6 @@ void values_bind(const struct store *s, struct values *v, const struct query_pla
 		v->formats[i] = is_hash ? FORMAT_BINARY : FORMAT_TEXT;
 	}
 }
-
-/* ---- to members ---- */
 
 /* PostgreSQL writes booleans as 't' or 'f', SQLite as 1 or 0. */
 static int64_t read_whole(const char *text)

@@ -23,8 +23,6 @@ static const char *const controls[] = {
 };
 _Static_assert(COUNT_OF(controls) == CONTROL_COUNT, "a text per control");
 
-/* ---- failures ---- */
-
 static const struct sqlite_fault {
 	int result;
 	enum error_code code;
@@ -67,8 +65,6 @@ int sqlite_fail(sqlite3 *handle, const char *what, struct error *err)
 		error_hint(err, "%s", fault->hint);
 	return -1;
 }
-
-/* ---- opening ---- */
 
 /* Creates the file, so that only its owner may read it; SQLite gives its -wal and -shm the same
  * mode. An existing file is not opened: closing it would release the locks of this process's other
@@ -161,8 +157,6 @@ int sqlite_control(struct sqlite_connection *c, enum sqlite_command control, str
 	sqlite3_reset(c->controls[control]);
 	return result == SQLITE_DONE ? 0 : sqlite_fail(c->handle, controls[control], err);
 }
-
-/* ---- statements ---- */
 
 static int prepare_query(struct sqlite_connection *c, enum query_name name, struct error *err)
 {

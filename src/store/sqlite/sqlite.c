@@ -42,8 +42,6 @@ struct sqlite_store {
 	unsigned readers;
 };
 
-/* ---- writing ---- */
-
 /* Runs a change of a group in a savepoint: its failure rolls back only this change. Returns -1 when
  * the group cannot continue, with the reason in `err`. */
 static int run_member(struct sqlite_connection *c, struct queued_change *w, struct error *err)
@@ -198,8 +196,6 @@ static int sqlite_sync_wait(struct store *base, uint64_t sync, struct error *err
 	return s->log ? log_sync_wait(s->log, sync, err) : 0;
 }
 
-/* ---- reading ---- */
-
 static int take_reader(struct sqlite_store *s, struct sqlite_connection **ret, struct error *err)
 {
 	struct sqlite_connection *c;
@@ -249,8 +245,6 @@ static int sqlite_read(struct store *base, const struct transaction *t, struct e
 	give_reader(s, c);
 	return result;
 }
-
-/* ---- the store ---- */
 
 static int checkpoint_log(struct store_connection *base, UNUSED void *context, struct error *err)
 {

@@ -20,8 +20,6 @@
 #define FILES_MAX 1000
 #define TEXTS_MAX ((size_t)4 * 1024 * 1024)
 
-/* ---- upload: the part "files[0].path" is the path of the part "files[0].file" after it ---- */
-
 struct bulk_upload {
 	struct stream stream;
 	struct multipart multipart;
@@ -272,8 +270,6 @@ int bulk_upload_one(struct request *rq, struct api_target *t, const char *path, 
 	buf_add_text(&u->path, path);
 	return upload_start(rq, u, reply, err);
 }
-
-/* ---- download: a part "file" or "error" for each path ---- */
 
 #define BOUNDARY "atoll-5c1fe0a2d9b74e68"
 

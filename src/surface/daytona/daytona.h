@@ -36,8 +36,6 @@ void daytona_failure_set_name(struct request *rq, const char *name);
 /* Refuses a feature of Daytona that this server does not have. Always returns -1. */
 int daytona_fail_unsupported(const char *feature, struct error *err);
 
-/* ---- a sandbox as JSON ---- */
-
 /* Answers with one whole sandbox. */
 int daytona_sandbox_reply(struct request *rq, struct reply *reply, const struct sandbox_record *r,
                           struct error *err);
@@ -59,8 +57,6 @@ struct daytona_state {
 int daytona_sandbox_reply_as(struct request *rq, struct reply *reply,
                              const struct sandbox_record *r, const struct daytona_state *state,
                              struct error *err);
-
-/* ---- calls that several files need ---- */
 
 /* A stored create request whose image is built now. */
 struct daytona_sandbox_request {

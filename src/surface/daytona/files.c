@@ -19,8 +19,6 @@
 #define FILES_MAX 1000
 #define REPLACE_MAX ((size_t)16 * 1024 * 1024)
 
-/* ---- the query ---- */
-
 struct daytona_files_query {
 	const char *path, *pattern, *source, *destination, *mode, *owner, *group;
 	int64_t depth;
@@ -72,8 +70,6 @@ static int open_path(struct request *rq, const char *path, struct api_target *t,
 	call->path.user = t->defaults.user;
 	return files_resolve(rq, t, path ? path : "", &call->path.path, err);
 }
-
-/* ---- entries ---- */
 
 /* "drwxr-xr-x" */
 static void format_mode(const struct agent_file *f, char ret[11])
@@ -203,8 +199,6 @@ static int search_names(struct request *rq, UNUSED const void *body, struct repl
 	return 0;
 }
 
-/* ---- find: a text in the contents ---- */
-
 /* Escapes the text, so that as a pattern it matches itself only. */
 static const char *escape_pattern(struct arena *a, const char *text)
 {
@@ -276,8 +270,6 @@ static int find_text(struct request *rq, UNUSED const void *body, struct reply *
 	return 0;
 }
 
-/* ---- folder, delete, move ---- */
-
 static int make_folder(struct request *rq, UNUSED const void *body, struct reply *reply,
                        struct error *err)
 {
@@ -326,8 +318,6 @@ static int move_file(struct request *rq, UNUSED const void *body, struct reply *
 	reply_status(reply, 200);
 	return 0;
 }
-
-/* ---- permissions ---- */
 
 static int run_change(struct request *rq, const struct api_target *t, const char **args,
                       struct error *err)
@@ -383,8 +373,6 @@ static int set_permissions(struct request *rq, UNUSED const void *body, struct r
 	reply_status(reply, 200);
 	return 0;
 }
-
-/* ---- replace ---- */
 
 struct daytona_replace_body {
 	const char **files, *pattern, *value;

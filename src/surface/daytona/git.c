@@ -59,8 +59,6 @@ BODY(user_request, "DaytonaGitUser", MAYBE(path, .max = 4096),
 BODY(login_request, "DaytonaGitLogin", TEXT_ROW(username, .flags = JSON_REQUIRED),
      TEXT_ROW(password, .flags = JSON_REQUIRED | JSON_SECRET), MAYBE(host), MAYBE(protocol));
 
-/* ---- the repository ---- */
-
 struct git_repository {
 	struct api_target target;
 	struct git_at at;
@@ -100,8 +98,6 @@ static int run_call(struct request *rq, const struct git_body *b, git_call *call
 		return -1;
 	return record_failure(rq, &p, call(&p.at, rq->arena, b, err));
 }
-
-/* ---- calls ---- */
 
 static int call_clone(struct git_at *at, struct arena *a, const struct git_body *b,
                       struct error *err)
@@ -260,8 +256,6 @@ static int commit_staged(struct request *rq, const void *body, struct reply *rep
 		return -1;
 	return daytona_reply_member(reply, "hash", hash);
 }
-
-/* ---- calls that read ---- */
 
 static const struct {
 	char letter;

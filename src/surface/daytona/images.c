@@ -26,8 +26,6 @@
 #define DIGEST_SIZE 20 /* hexadecimal digits of the digest in a template's name */
 #define MB_PER_GB 1024
 
-/* ---- from a Dockerfile to a build ---- */
-
 struct build_info {
 	const char *dockerfile;
 	const char **hashes;
@@ -96,8 +94,6 @@ static int read_spec(struct request *rq, const char *dockerfile, struct build_sp
 	return 0;
 }
 
-/* ---- what exists already ---- */
-
 static int find_template_record(struct request *rq, const char *name, struct template_record *ret,
                                 bool *ret_is_there, struct error *err)
 {
@@ -154,8 +150,6 @@ static int start_build(struct request *rq, const struct build_spec *spec, struct
 		return -1;
 	return fleet_build_start(api_of(rq)->fleet, rq->arena, &request, ret, err);
 }
-
-/* ---- of a sandbox ---- */
 
 static const char *template_name_of(struct arena *a, const char *dockerfile)
 {
@@ -313,8 +307,6 @@ int daytona_image_cancel(struct request *rq, struct reply *reply, struct error *
 	return reply_pending(rq, reply, &sandbox, &(struct daytona_state){"destroyed", ""}, err);
 }
 
-/* ---- a snapshot from an image ---- */
-
 struct snapshot_create_body {
 	const char *name, *image;
 	const char **entrypoint;
@@ -398,8 +390,6 @@ static int create_snapshot(struct request *rq, const void *body, struct reply *r
 		return -1;
 	return daytona_build_reply(reply, &made);
 }
-
-/* ---- logs ---- */
 
 static int answer_url(struct request *rq, struct reply *reply, const char *path)
 {

@@ -21,8 +21,6 @@
 #define PORT_MIN 3000
 #define PORT_MAX 9999
 
-/* ---- folders ---- */
-
 static const char *first_line(struct arena *a, struct span text)
 {
 	struct span line;
@@ -61,8 +59,6 @@ static int get_version(UNUSED struct request *rq, UNUSED const void *body, struc
 {
 	return daytona_reply_member(reply, "version", VERSION);
 }
-
-/* ---- ports ---- */
 
 struct listening_ports {
 	bool listens[PORT_MAX + 1 - PORT_MIN];
@@ -174,8 +170,6 @@ static int get_port_in_use(struct request *rq, UNUSED const void *body, struct r
 	json_end_object(out);
 	return 0;
 }
-
-/* ---- metrics ---- */
 
 struct daytona_sample {
 	struct sandbox_record record;
@@ -343,8 +337,6 @@ static int get_telemetry(struct request *rq, UNUSED const void *body, struct rep
 	return 0;
 }
 
-/* ---- the server itself ---- */
-
 static int get_toolbox_url(struct request *rq, UNUSED const void *body, struct reply *reply,
                            struct error *err)
 {
@@ -385,8 +377,6 @@ static int get_config(struct request *rq, UNUSED const void *body, struct reply 
 	json_end_object(out);
 	return 0;
 }
-
-/* ---- changes, and calls that are not supported ---- */
 
 #define MB_PER_GB 1024
 

@@ -41,8 +41,6 @@ static int open_interpreter(struct request *rq, struct interpreter_call *ret, st
 	return 0;
 }
 
-/* ---- contexts ---- */
-
 static void write_context(struct buf *out, const struct code_context *c)
 {
 	json_begin_object(out, NULL);
@@ -123,8 +121,6 @@ static int delete_context(struct request *rq, UNUSED const void *body, struct re
 		return -1;
 	return daytona_reply_member(reply, "message", "Context deleted");
 }
-
-/* ---- a block ---- */
 
 struct daytona_code_block {
 	const char *code, *context;

@@ -48,8 +48,6 @@ static const struct {
          "npm install -g typescript-language-server typescript"},
 };
 
-/* ---- find a server ---- */
-
 struct lsp_project_body {
 	const char *language, *path, *uri, *query;
 	struct span position, context;
@@ -180,8 +178,6 @@ static int open_server(struct request *rq, const struct lsp_project_body *b, str
 	return ret->process.process ? 0 : refuse_absent(ret, b->path, err);
 }
 
-/* ---- file URIs ---- */
-
 static const char *uri_of(struct arena *a, const char *path)
 {
 	AUTO(buf_done) struct buf uri = BUF(16 * 1024);
@@ -208,8 +204,6 @@ static int read_uri(struct request *rq, const struct lsp_server *s, const char *
 		return FAIL(err, ERROR_INVALID, "uri: '%.80s' does not begin with 'file://'", uri);
 	return files_resolve(rq, &s->target, uri + size, ret, err);
 }
-
-/* ---- the conversation ---- */
 
 /* A connection that is attached to the server's process. */
 struct lsp_session {
@@ -394,8 +388,6 @@ static int send_notification(struct lsp_session *t, const char *method, struct s
 	return send_call(t, NULL, method, params, err);
 }
 
-/* ---- start, stop ---- */
-
 static int check_program(struct request *rq, const struct lsp_server *s, struct error *err)
 {
 	const char *args[] = {"sh", "-c", "command -v \"$1\"", "sh", s->args[0], NULL};
@@ -548,8 +540,6 @@ static int stop_server(struct request *rq, const void *body, UNUSED struct reply
 	return 0;
 }
 
-/* ---- documents ---- */
-
 /* Begins {"textDocument":{"uri":…}}: the caller may add members and ends both objects. */
 static void begin_document(struct buf *out, const char *uri)
 {
@@ -607,8 +597,6 @@ static int close_document(struct request *rq, const void *body, UNUSED struct re
 		return -1;
 	return send_notification(&t, "textDocument/didClose", buf_span(&params), err);
 }
-
-/* ---- symbols and completions ---- */
 
 static void add_position(struct buf *out, const char *name, const struct json_value *p)
 {

@@ -24,8 +24,6 @@
 #define TOKEN_COOKIE "daytona-sandbox-auth-"
 #define BODY_MAX_BYTES ((size_t)1 << 40)
 
-/* ---- URLs ---- */
-
 /* A token for the port in the request's path. */
 struct preview_pass {
 	struct sandbox_record record;
@@ -158,8 +156,6 @@ static int set_public(struct request *rq, UNUSED const void *body, struct reply 
 		preview_live_cut(api_of(rq), r.id, true);
 	return daytona_sandbox_reply(rq, reply, &r, err);
 }
-
-/* ---- the servers ---- */
 
 static struct span cookie_of(struct request *rq)
 {

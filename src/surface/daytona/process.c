@@ -109,8 +109,6 @@ static int execute_command(struct request *rq, const void *body, struct reply *r
 	return command_start(rq, &t, &c, reply, err);
 }
 
-/* ---- code ---- */
-
 struct daytona_code_body {
 	int64_t timeout;
 	const char *code;

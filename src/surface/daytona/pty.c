@@ -26,8 +26,6 @@
 #define EXIT_TOKEN "X-Daytona-Pty-Exit-Control"
 #define ENVS_MAX ((size_t)32 * 1024)
 
-/* ---- find ---- */
-
 struct pty {
 	const char *id, *cwd;
 	uint64_t process;
@@ -103,8 +101,6 @@ static void write_pty(struct buf *out, const struct pty *p)
 	json_add_time(out, "createdAt", p->started_at);
 	json_end_object(out);
 }
-
-/* ---- create ---- */
 
 struct pty_body {
 	const char *id, *cwd;
@@ -203,8 +199,6 @@ static int create_pty(struct request *rq, const void *body, struct reply *reply,
 	reply_status(reply, 201);
 	return daytona_reply_member(reply, "sessionId", pty.id);
 }
-
-/* ---- view ---- */
 
 struct pty_view {
 	struct stream stream;
@@ -398,8 +392,6 @@ static int connect_pty(struct request *rq, UNUSED const void *body, struct reply
 		return -1;
 	return attach_viewer(rq, &t, pty.process, reply, err);
 }
-
-/* ---- list, resize, delete ---- */
 
 static int list_ptys(struct request *rq, UNUSED const void *body, struct reply *reply,
                      struct error *err)

@@ -22,8 +22,6 @@
 #define BASE DAYTONA_API "/sandbox"
 #define MB_PER_GB 1024
 
-/* ---- a sandbox as Daytona's JSON ---- */
-
 struct daytona_mount {
 	const char *volume_id, *mount_path, *subpath;
 };
@@ -261,8 +259,6 @@ int daytona_sandbox_reply(struct request *rq, struct reply *reply, const struct 
 {
 	return daytona_sandbox_reply_as(rq, reply, r, NULL, err);
 }
-
-/* ---- create ---- */
 
 struct daytona_create_body {
 	int64_t minutes[DAYTONA_INTERVAL_COUNT];
@@ -519,8 +515,6 @@ static int create_sandbox(struct request *rq, const void *body, struct reply *re
 	return create_and_answer(rq, b, &request, reply, err);
 }
 
-/* ---- get ---- */
-
 typedef int fleet_verb(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
                        struct sandbox_record *ret, struct error *err);
 
@@ -542,8 +536,6 @@ static int get_sandbox(struct request *rq, UNUSED const void *body, struct reply
 		return 0;
 	return err->code == ERROR_NOT_FOUND ? daytona_image_reply(rq, reply, err) : -1;
 }
-
-/* ---- start, stop, delete ---- */
 
 static int start_sandbox(struct request *rq, UNUSED const void *body, struct reply *reply,
                          struct error *err)
@@ -584,8 +576,6 @@ static int delete_sandbox(struct request *rq, UNUSED const void *body, struct re
 	record.actual = record.desired = SANDBOX_DELETED;
 	return daytona_sandbox_reply(rq, reply, &record, err);
 }
-
-/* ---- labels, intervals, activity ---- */
 
 static int set_settings(struct request *rq, const struct fleet_settings *change,
                         struct sandbox_record *ret, struct error *err)

@@ -22,8 +22,6 @@
 #define HOST_SIZE_MAX 253
 #define METADATA_MAX ((size_t)64 * 1024)
 
-/* ---- shapes ---- */
-
 struct daytona_secret_body {
 	const char *name, *value, *description;
 	const char **hosts;
@@ -96,8 +94,6 @@ static const struct json_member page_query_members[] = {
 };
 static JSON_OPEN_BITS_SHAPE(page_query, "DaytonaSecretsQuery", secrets_page_query,
                             "The secrets to list");
-
-/* ---- members ---- */
 
 static int check_name(const char *name, struct error *err)
 {
@@ -248,8 +244,6 @@ static int find_secret(struct request *rq, struct vault_record *ret, struct erro
 	                        request_param(rq, "id"), ret, err);
 }
 
-/* ---- one secret ---- */
-
 static int create_secret(struct request *rq, const void *body, struct reply *reply,
                          struct error *err)
 {
@@ -302,8 +296,6 @@ static int delete_secret(struct request *rq, UNUSED const void *body, struct rep
 	reply_status(reply, 204);
 	return 0;
 }
-
-/* ---- lists: a project has few secrets, so they are sorted here ---- */
 
 struct secret_sorting {
 	int sort, order;

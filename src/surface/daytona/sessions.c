@@ -18,8 +18,6 @@
 #define ENTRYPOINT "entrypoint"
 #define TEXT_MAX ((size_t)2 * SHELL_RING)
 
-/* ---- the output of a command ---- */
-
 enum follow_form { FORM_EXEC, FORM_LOGS, FORM_FOLLOW };
 struct follow {
 	struct stream stream;
@@ -234,8 +232,6 @@ static int follow_start(struct request *rq, struct follow *f, const struct agent
 	return 0;
 }
 
-/* ---- one session ---- */
-
 /* The session that the path names; its sandbox is held. */
 struct daytona_session {
 	struct api_target target;
@@ -311,8 +307,6 @@ static int delete_session(struct request *rq, UNUSED const void *body, struct re
 	reply_status(reply, 204);
 	return 0;
 }
-
-/* ---- commands ---- */
 
 static void write_command(struct buf *out, const struct shell_command *c)
 {
@@ -431,8 +425,6 @@ static int get_command_logs(struct request *rq, UNUSED const void *body, struct 
 	                    err);
 }
 
-/* ---- run, input ---- */
-
 struct session_exec_body {
 	const char *command;
 	bool run_async, async;
@@ -499,8 +491,6 @@ static int write_command_input(struct request *rq, const void *body, struct repl
 	reply_status(reply, 204);
 	return 0;
 }
-
-/* ---- the template's own program ---- */
 
 struct entrypoint {
 	struct arena *arena;

@@ -28,9 +28,7 @@
 #define SIGNATURE_MAX 128
 #define EXPIRES_MAX INT64_C(1000000000000)
 
-/* ---- the key: derived from the sandbox's id and the number of times its links were revoked ----
- */
-
+/* The key is derived from the sandbox's id and the number of times its links were revoked. */
 static void find_key(struct request *rq, const struct sandbox_record *r,
                      char ret[FLEET_ACCESS_TOKEN_SIZE + 1])
 {
@@ -73,8 +71,6 @@ static int rotate_key(struct request *rq, UNUSED const void *body, struct reply 
 	preview_live_cut(api_of(rq), r.id, true);
 	return reply_key(rq, reply, &r);
 }
-
-/* ---- a signature ---- */
 
 struct signed_file_query {
 	const char *path, *signature;

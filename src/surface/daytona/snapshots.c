@@ -137,8 +137,6 @@ int daytona_build_reply(struct reply *reply, const struct build_record *r)
 	return reply_dto(reply, dto_of_build(r));
 }
 
-/* ---- one snapshot or template ---- */
-
 enum origin_kind { ORIGIN_SNAPSHOT, ORIGIN_TEMPLATE, ORIGIN_BUILD };
 /* What a name or id refers to: the first of these that exists. */
 struct origin {
@@ -248,8 +246,6 @@ static int activate_origin(struct request *rq, UNUSED const void *body, struct r
 	return reply_dto(reply, dto_of(&found));
 }
 
-/* ---- list ---- */
-
 struct origin_list_query {
 	int64_t page, limit;
 	const char *source, *name;
@@ -329,8 +325,6 @@ static int list_origins(struct request *rq, UNUSED const void *body, struct repl
 	json_end_object(l.out);
 	return 0;
 }
-
-/* ---- snapshots and forks of a sandbox ---- */
 
 struct snapshot_take_body {
 	const char *name;

@@ -30,8 +30,6 @@
 	"this build is not known any more: it did not start within an hour, the server was "       \
 	"restarted, or the build ended long ago"
 
-/* ---- announce ---- */
-
 struct announce_body {
 	const char *name, *alias;
 	const char **tags;
@@ -216,8 +214,6 @@ static int announce_build_v2(struct request *rq, const void *body, struct reply 
 	return announce_build(rq, body, &announced_v2_shape, reply, err);
 }
 
-/* ---- files ---- */
-
 struct e2b_files_answer {
 	bool present;
 	const char *url;
@@ -297,8 +293,6 @@ static int upload_build_files(struct request *rq, UNUSED const void *body, struc
 		return FAIL(err, ERROR_FORBIDDEN, "this upload address is invalid or has expired");
 	return build_upload_start(rq, &files, reply, err);
 }
-
-/* ---- start ---- */
 
 struct build_start_body {
 	const char *from_image, *from_template, *start, *ready;
@@ -446,8 +440,6 @@ static int begin_build(struct request *rq, const void *body, struct reply *reply
 	reply_text(reply, "application/json", (struct span){"", 0});
 	return 0;
 }
-
-/* ---- status and logs ---- */
 
 static const char *const levels[] = {"debug", "info", "warn", "error", NULL};
 

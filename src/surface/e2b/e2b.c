@@ -39,8 +39,6 @@ bool e2b_write_failure(const struct request *rq, struct http_failure *failure, s
 	return true;
 }
 
-/* ---- sandboxes ---- */
-
 static const char *const states[SANDBOX_STATE_COUNT] = {
         [SANDBOX_PENDING] = "running", [SANDBOX_CREATING] = "running",
         [SANDBOX_STARTED] = "running", [SANDBOX_PAUSED] = "paused",
@@ -105,8 +103,6 @@ struct e2b_sandbox e2b_sandbox_of(struct request *rq, const struct sandbox_recor
 
 	return out;
 }
-
-/* ---- names ---- */
 
 #define TAG_DEFAULT "default"
 #define MCP_TEMPLATE "mcp-gateway"
@@ -189,8 +185,6 @@ int e2b_snapshot_find(struct request *rq, const struct e2b_name *name, struct sn
 
 	return fleet_snapshot_find(api_of(rq)->fleet, rq->arena, &ref, ret, err);
 }
-
-/* ---- ids of builds, which clients expect to be UUIDs ---- */
 
 #define GROUPS 4
 /* Bits of the eight hexadecimal digits of a group; an id uses the lower ones. */

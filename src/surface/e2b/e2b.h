@@ -23,8 +23,6 @@ struct template_record;
 #define E2B_TAG "e2b"
 #define E2B_ROW .tag = E2B_TAG, .summary = "See docs/use/migrate-e2b.md"
 
-/* ---- sandboxes ---- */
-
 /* E2B's state of a sandbox: "running" or "paused". Returns false if E2B's clients must not see the
  * sandbox. */
 bool e2b_state_of(const struct sandbox_record *r, const char **ret);
@@ -45,8 +43,6 @@ struct e2b_sandbox {
 extern const struct json_shape e2b_sandbox_shape;
 struct e2b_sandbox e2b_sandbox_of(struct request *rq, const struct sandbox_record *r);
 
-/* ---- names of templates and snapshots ---- */
-
 /* E2B's "name", "id", "name:tag" or "team/name:tag". The team is ignored. */
 struct e2b_name {
 	const char *name;
@@ -64,16 +60,12 @@ MUST_CHECK int e2b_template_find(struct request *rq, const struct e2b_name *name
 MUST_CHECK int e2b_snapshot_find(struct request *rq, const struct e2b_name *name,
                                  struct snapshot_record *ret, struct error *err);
 
-/* ---- ids of builds ---- */
-
 /* Clients expect a UUID. An id leaves 28 bits of a UUID free; they hold `mark`, which the parser
  * returns unchecked. */
 #define E2B_MARK_BITS 28
 const char *e2b_uuid_format(struct arena *a, const char *id, uint32_t mark);
 MUST_CHECK int e2b_uuid_parse(const char *text, struct id *ret, uint32_t *ret_mark,
                               struct error *err);
-
-/* ---- network ---- */
 
 /* The network settings of a request; see network.c. */
 struct e2b_network {

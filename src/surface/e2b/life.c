@@ -147,8 +147,6 @@ static int refresh_sandbox(struct request *rq, const void *body, struct reply *r
 	return 0;
 }
 
-/* ---- pause ---- */
-
 struct e2b_pause_body {
 	bool memory;
 	uint64_t present;
@@ -179,8 +177,6 @@ static int pause_sandbox(struct request *rq, const void *body, struct reply *rep
 	reply_status(reply, 204);
 	return 0;
 }
-
-/* ---- network ---- */
 
 /* Replaces all rules: a rule that the body does not repeat ends. */
 static int set_sandbox_network(struct request *rq, const void *body, struct reply *reply,

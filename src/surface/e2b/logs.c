@@ -110,8 +110,6 @@ static bool is_wanted(const struct e2b_logs_query *q, const struct log_entry *en
 	return entry->timestamp >= q->start;
 }
 
-/* ---- collect ---- */
-
 struct collected_logs {
 	struct arena *arena;
 	struct log_entry *items;

@@ -27,8 +27,6 @@
 #define TIMEOUT_V2_S 300
 #define IDLE_NEVER_MS (YEAR_S * SECOND_MS)
 
-/* ---- create ---- */
-
 struct e2b_auto_resume {
 	bool enabled;
 };
@@ -197,8 +195,6 @@ static int create_sandbox_v2(struct request *rq, const void *body, struct reply 
 	return create_sandbox(rq, body, TIMEOUT_V2_S, reply, err);
 }
 
-/* ---- show ---- */
-
 struct e2b_lifecycle {
 	bool auto_resume;
 	const char *on_timeout;
@@ -335,8 +331,6 @@ static int delete_sandbox(struct request *rq, UNUSED const void *body, struct re
 	reply_status(reply, 204);
 	return 0;
 }
-
-/* ---- list ---- */
 
 struct e2b_list_query {
 	const char *metadata, *state, *template, *next_token;

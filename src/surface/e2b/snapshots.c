@@ -147,8 +147,6 @@ static int list_snapshots(struct request *rq, UNUSED const void *body, struct re
 	return 0;
 }
 
-/* ---- forks ---- */
-
 struct e2b_fork_body {
 	int64_t timeout, count;
 	uint64_t present;

@@ -220,8 +220,6 @@ static int update_template(struct request *rq, const void *body, struct reply *r
 	return 0;
 }
 
-/* ---- aliases ---- */
-
 struct alias_answer {
 	const char *template_id;
 	bool is_public;
@@ -244,8 +242,6 @@ static int get_alias(struct request *rq, UNUSED const void *body, struct reply *
 	reply_json(reply, &alias_shape, &out);
 	return 0;
 }
-
-/* ---- tags ---- */
 
 struct tags_body {
 	const char *target;

@@ -53,8 +53,6 @@ static bool has_row(const struct content_query *q, enum content_row row)
 	return q->present >> row & 1;
 }
 
-/* ---- authorization ---- */
-
 static int authorize_token(struct request *rq, const char **ret_project, struct error *err)
 {
 	const char *id = request_param(rq, "id");
@@ -97,8 +95,6 @@ static int open_volume(struct request *rq, bool for_writing, struct api_target *
 	call->path.flags |= AGENT_PATH_BENEATH;
 	return 0;
 }
-
-/* ---- entries ---- */
 
 static void write_stat(struct buf *out, const struct agent_file *file, const char *path)
 {
@@ -179,8 +175,6 @@ static int download_file(struct request *rq, UNUSED const void *body, struct rep
 	return files_download(rq, &t, &call, reply, err);
 }
 
-/* ---- folders ---- */
-
 struct volume_folder_listing {
 	struct buf *out;
 	const char *folder; /* absolute, without '/' at the end */
@@ -223,8 +217,6 @@ static int list_folder(struct request *rq, UNUSED const void *body, struct reply
 	json_end_list(l.out);
 	return 0;
 }
-
-/* ---- owner and mode ---- */
 
 static int run_program(struct request *rq, struct api_target *t, const char **args,
                        struct error *err)

@@ -88,8 +88,6 @@ struct http_host envd_host_find(struct api *api, const struct request *rq, struc
 	return host.route ? host : (struct http_host){.route = &envd_port_route};
 }
 
-/* ---- headers that are not right ---- */
-
 static int refuse_mismatch(struct request *rq, UNUSED const void *body, UNUSED struct reply *reply,
                            struct error *err)
 {

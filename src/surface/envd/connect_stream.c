@@ -71,8 +71,6 @@ int connect_stream_start(struct request *rq, struct connect_stream *c,
 	return 0;
 }
 
-/* ---- messages ---- */
-
 void connect_stream_flush(struct connect_stream *c, struct relay *relay)
 {
 	if (!c->begun) {
@@ -122,8 +120,6 @@ void connect_stream_on_tick(struct stream *s, struct relay *relay)
 	connect_end_envelope(&c->out, begun, 0);
 	connect_stream_flush(c, relay);
 }
-
-/* ---- the request ---- */
 
 /* Answers a failure before the first message by the message that ends the stream. Returns 0, or -1
  * if a worker has to run the handler again. */

@@ -24,7 +24,7 @@ struct api_target;
 #define ENVD_TAG "envd"
 #define CONNECT_TAG "envd-connect"
 
-/* ---- address.c: the sandbox and port that a request is for ---- */
+/* address.c: the sandbox and port that a request is for */
 
 struct envd_address {
 	char id[ID_SIZE + 1]; /* empty: the request names no valid id */
@@ -38,7 +38,7 @@ MUST_CHECK int envd_address_find(const struct request *rq, struct envd_address *
 MUST_CHECK int envd_address_require(const struct request *rq, struct reply *reply,
                                     struct envd_address *ret, struct error *err);
 
-/* ---- ports.c ---- */
+/* ports.c */
 
 /* For api->refuse_port: answers in the words of E2B's proxy; false: the proxy has none for this
  * error. */
@@ -48,7 +48,7 @@ struct agent_process;
 struct preview_port;
 bool envd_port_refuse(struct reply *reply, const struct preview_port *at, const struct error *err);
 
-/* ---- target.c ---- */
+/* target.c */
 
 /* Checks the sandbox's own token in the header X-Access-Token. */
 MUST_CHECK int envd_token_check(struct request *rq, const char *id, struct error *err);
@@ -81,8 +81,6 @@ const char *envd_workdir_of(const struct api_target *t);
 /* Gives an agent's failure the code that envd has for it: an unknown user is "unauthenticated". */
 void envd_error_translate(struct error *err);
 
-/* ---- calls ---- */
-
 /* Reads a JSON body; unknown members are ignored. */
 MUST_CHECK int envd_read_json(struct request *rq, const struct json_value **ret, struct error *err);
 
@@ -106,8 +104,6 @@ MUST_CHECK int envd_pty_size(const struct json_value *pty, uint32_t *ret_rows,
 MUST_CHECK int envd_process_find(struct request *rq, const struct api_target *t,
                                  const struct json_value *selector, struct agent_process *ret,
                                  struct error *err);
-
-/* ---- tables ---- */
 
 extern const struct route envd_process_routes[], envd_stream_routes[], envd_input_routes[],
         envd_filesystem_routes[], envd_watch_routes[], envd_watcher_routes[], envd_compose_routes[],

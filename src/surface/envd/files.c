@@ -64,8 +64,6 @@ static int check_signature(struct request *rq, const char *id, struct error *err
 	return signature_check_time(&file, clock_unix_ms() / 1000, err);
 }
 
-/* ---- gzip ---- */
-
 enum coding { CODING_IDENTITY, CODING_GZIP, CODING_NONE };
 
 static bool is_refused(struct span weight)
@@ -114,8 +112,6 @@ static int refuse_codings(struct reply *reply)
 	return 0;
 }
 
-/* ---- the two calls ---- */
-
 static int download_file(struct request *rq, struct api_target *t, const struct envd_files_query *q,
                          struct reply *reply, struct error *err)
 {
@@ -160,8 +156,6 @@ static int handle_files(struct request *rq, UNUSED const void *body, struct repl
 		return -1;
 	return serve_file(rq, reply, address.id, err);
 }
-
-/* ---- signed URLs without a sandbox ---- */
 
 /* Finds the sandbox whose token made the signature, by trying all of them. No other token matches.
  */

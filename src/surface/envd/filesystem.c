@@ -34,8 +34,6 @@ static int text_of(const struct unary_call *c, const char *name, const char **re
 	return 0;
 }
 
-/* ---- entries ---- */
-
 struct envd_entry_listing {
 	struct buf *out;
 	unsigned count;
@@ -85,8 +83,6 @@ static int answer_entry(struct unary_call *c, const char *path, struct error *er
 	json_end_object(c->out);
 	return 0;
 }
-
-/* ---- calls ---- */
 
 static int stat_path(struct unary_call *c, struct error *err)
 {

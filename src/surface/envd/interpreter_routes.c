@@ -21,8 +21,6 @@
 #define HOME "/home/user"
 #define EXECUTE "/execute"
 
-/* ---- authorization ---- */
-
 /* Running code needs the token for commands. E2B's SDK makes and ends contexts with the token for
  * ports only, so that token is enough for those calls. */
 static int check_access(struct request *rq, const char *id, bool is_code, struct error *err)
@@ -59,8 +57,6 @@ static struct code_at at_of(struct request *rq, const struct api_target *t)
 	        .deadline = rq->deadline,
 	};
 }
-
-/* ---- contexts ---- */
 
 static void write_context(struct buf *out, const char *id, enum code_language language,
                           const char *cwd)
@@ -225,8 +221,6 @@ static int delete_context(struct request *rq, UNUSED const void *body, struct re
 	return envd_call_run(rq, reply, &(struct envd_call){open_sandbox, end_named}, err);
 }
 
-/* ---- the output of a block ---- */
-
 static const struct json_member interpreter_result_shape_members[] = {
         JSON_BOOL_MEMBER(code_result, is_main, .name = "is_main_result"),
         JSON_TEXT_MEMBER(code_result, text, .flags = JSON_OMIT_EMPTY),
@@ -346,8 +340,6 @@ static const struct code_writer writer = {
         .write_end = write_end,
 };
 
-/* ---- a block ---- */
-
 struct execute_request {
 	const char *code, *context; /* NULL: the default context of the language */
 	enum code_language language;
@@ -443,8 +435,6 @@ static int execute_code(struct request *rq, UNUSED const void *body, struct repl
 		return -1;
 	return envd_call_run(rq, reply, &(struct envd_call){open_sandbox, run_code, &e}, err);
 }
-
-/* ---- /health ---- */
 
 static int get_health(struct request *rq, UNUSED const void *body, struct reply *reply,
                       struct error *err)

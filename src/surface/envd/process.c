@@ -25,8 +25,6 @@ static int find_running(struct unary_call *c, struct agent_process *ret, struct 
 	return 0;
 }
 
-/* ---- List ---- */
-
 static void write_process(struct buf *out, const struct agent_process *p)
 {
 	json_begin_object(out, NULL);
@@ -61,8 +59,6 @@ static int list_processes(struct unary_call *c, struct error *err)
 	json_end_object(c->out);
 	return 0;
 }
-
-/* ---- SendSignal, CloseStdin, Update ---- */
 
 /* By name or by number: the JSON form of protocol buffers allows both. */
 static uint32_t signal_of(const struct json_value *v)
@@ -145,8 +141,6 @@ static int update_terminal(struct unary_call *c, struct error *err)
 	return compute_terminal(c->target->hold.provider, c->target->hold.id, &message,
 	                        c->rq->deadline, &state, err);
 }
-
-/* ---- routes ---- */
 
 #define PATH "/process.Process/"
 const struct unary_method process_methods[] = {

@@ -45,8 +45,6 @@ static void input_stream_done(struct stream *s)
 	buf_done(&input_stream_of(s)->texts);
 }
 
-/* ---- the answer ---- */
-
 static void finish_reply(struct input_stream *i, struct relay *relay, const struct error *err)
 {
 	AUTO(buf_done) struct buf out = BUF(4096);
@@ -74,8 +72,6 @@ static void answer_finished_input(struct input_stream *i, struct relay *relay)
 	if (!i->is_over && i->body_ended && i->waiting == 0 && !i->finds)
 		finish_reply(i, relay, NULL);
 }
-
-/* ---- messages ---- */
 
 static int feed_bytes(struct input_stream *i, struct relay *relay, struct span bytes,
                       struct error *err)
@@ -160,8 +156,6 @@ static int take_messages(struct input_stream *i, struct relay *relay, struct err
 	return 0;
 }
 
-/* ---- from the client ---- */
-
 static int on_client(struct stream *s, struct relay *relay, struct span bytes, bool last,
                      struct error *err)
 {
@@ -181,8 +175,6 @@ static int on_client(struct stream *s, struct relay *relay, struct span bytes, b
 	answer_finished_input(i, relay);
 	return 0;
 }
-
-/* ---- from the agent ---- */
 
 static int end_search(struct input_stream *i, struct relay *relay, struct error *err)
 {
@@ -267,8 +259,6 @@ static const struct stream_ops stream_ops = {
         .done = input_stream_done,
         .takes_failures = true,
 };
-
-/* ---- the start ---- */
 
 static int connect_agent(struct request *rq, const struct api_target *t, int *ret_fd,
                          struct error *err)

@@ -101,8 +101,6 @@ static const struct stream_ops process_ops = {
         .takes_failures = true,
 };
 
-/* ---- the start ---- */
-
 struct process_stream_request {
 	struct compute_request request;
 	int64_t within_ms; /* 0 = no limit */
@@ -130,8 +128,6 @@ static int start_stream(struct request *rq, struct api_target *t,
 	p->is_tty = as->is_tty;
 	return connect_stream_start(rq, c, &as->request, reply, err);
 }
-
-/* ---- Start ---- */
 
 static const char **list_of(struct request *rq, const char *first, const struct json_value *list)
 {
@@ -218,8 +214,6 @@ static int start_process(struct request *rq, struct reply *reply, struct api_tar
 	return start_stream(rq, t, &as, reply, err);
 }
 
-/* ---- Connect ---- */
-
 static int attach_process(struct request *rq, struct reply *reply, struct api_target *t,
                           struct error *err)
 {
@@ -240,8 +234,6 @@ static int attach_process(struct request *rq, struct reply *reply, struct api_ta
 	as.is_tty = p.flags & AGENT_EXEC_TTY;
 	return start_stream(rq, t, &as, reply, err);
 }
-
-/* ---- routes ---- */
 
 static int handle_start(struct request *rq, UNUSED const void *body, struct reply *reply,
                         struct error *err)

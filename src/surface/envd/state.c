@@ -11,8 +11,6 @@
 #include "provider/provider.h"
 #include "surface/envd/envd.h"
 
-/* ---- /health ---- */
-
 static bool is_reachable(const struct sandbox_record *r)
 {
 	return r->actual == SANDBOX_STARTED ||
@@ -42,8 +40,6 @@ static int get_health(struct request *rq, UNUSED const void *body, struct reply 
 	return 0;
 }
 
-/* ---- /envs ---- */
-
 static int answer_envs(UNUSED struct request *rq, struct reply *reply, struct api_target *t,
                        UNUSED const void *body, UNUSED struct error *err)
 {
@@ -56,8 +52,6 @@ static int get_envs(struct request *rq, UNUSED const void *body, struct reply *r
 {
 	return envd_call_run(rq, reply, &(struct envd_call){envd_target_open, answer_envs}, err);
 }
-
-/* ---- /metrics ---- */
 
 #define SAMPLE_MS 100
 

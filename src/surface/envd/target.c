@@ -159,8 +159,6 @@ int envd_call_run(struct request *rq, struct reply *reply, const struct envd_cal
 	return call->run(rq, reply, &t, call->body, err);
 }
 
-/* ---- the user ---- */
-
 /* Reads "Basic " and the base64 of "NAME:PASSWORD"; the password is ignored. */
 static int read_basic(struct request *rq, const char **ret, struct error *err)
 {
@@ -219,8 +217,6 @@ void envd_error_translate(struct error *err)
 		error_set(err, ERROR_INVALID, 0, HERE, "cwd '%.200s' does not exist", path);
 	}
 }
-
-/* ---- what calls share ---- */
 
 int envd_read_json(struct request *rq, const struct json_value **ret, struct error *err)
 {

@@ -49,8 +49,6 @@ static void upload_done(struct stream *s)
 	buf_done(&u->items);
 }
 
-/* ---- files ---- */
-
 static int begin_file(struct envd_upload *u, struct span path, struct error *err)
 {
 	struct agent_path message;
@@ -114,8 +112,6 @@ static const struct multipart_ops form_ops = {
         .on_part_end = end_file,
 };
 
-/* ---- the body ---- */
-
 static int take_plain(void *context, struct span bytes, struct error *err)
 {
 	struct envd_upload *u = context;
@@ -172,8 +168,6 @@ static int on_client(struct stream *s, struct relay *relay, struct span bytes, b
 	return 0;
 }
 
-/* ---- the agent's answers ---- */
-
 static int on_file(struct envd_upload *u, struct span payload, struct error *err)
 {
 	struct agent_file file;
@@ -221,8 +215,6 @@ static const struct stream_ops upload_ops = {
         .done = upload_done,
         .takes_failures = true,
 };
-
-/* ---- the start ---- */
 
 static int choose_form(struct request *rq, struct envd_upload *u, struct error *err)
 {

@@ -245,8 +245,6 @@ int watchers_remove(struct envd_watchers *w, const char *sandbox_id, const char 
 	return watcher ? 0 : FAIL(err, ERROR_NOT_FOUND, "watcher with id %.32s not found", id);
 }
 
-/* ---- the state of this surface ---- */
-
 void envd_state_open(struct api *api)
 {
 	api->envd_router = router_new(envd_routes);

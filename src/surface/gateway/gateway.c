@@ -49,8 +49,6 @@ int gateway_call(struct request *rq, const struct api_target *t, const char *pat
 	return path_check_relative(rq->arena, span_of(path ? path : "."), &ret->path.path, err);
 }
 
-/* ---- execute, bash ---- */
-
 struct gateway_run_body {
 	struct gateway_body session;
 	const char *code, *command, *stdin_text, *artifacts;
@@ -172,8 +170,6 @@ static int gateway_bash(struct request *rq, const void *body, struct reply *repl
 	command_set_line(&c, rq->arena, b->command);
 	return run_in_session(rq, b, &c, reply, err);
 }
-
-/* ---- read, read_binary, write, glob ---- */
 
 struct gateway_file_body {
 	struct gateway_body session;
@@ -314,8 +310,6 @@ static int gateway_glob(struct request *rq, const void *body, struct reply *repl
 	return files_list(rq, &t, &call, &options, reply, err);
 }
 
-/* ---- copy ---- */
-
 struct gateway_copy_file {
 	const char *path, *content;
 	struct span content_base64;
@@ -371,8 +365,6 @@ static int gateway_copy(struct request *rq, const void *body, struct reply *repl
 		return -1;
 	return files_write_all(rq, &t, writes, b->files.count, reply, err);
 }
-
-/* ---- once more when the sandbox is gone ---- */
 
 static const struct {
 	const char *path;

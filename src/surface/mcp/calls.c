@@ -74,8 +74,6 @@ struct mcp_call {
 	struct api_hop hop;
 };
 
-/* ---- running calls ---- */
-
 struct mcp_calls *mcp_calls_new(void)
 {
 	struct mcp_calls *calls = calloc(1, sizeof(*calls));
@@ -175,8 +173,6 @@ static void call_release(struct mcp_call *call)
 	free(call);
 }
 
-/* ---- the thread that waits ---- */
-
 /* The last line that is not empty. A carriage return starts a line again. */
 static struct span last_line(struct span text)
 {
@@ -241,8 +237,6 @@ static void run_call(struct worker_task *task)
 		abort(); /* an eventfd takes 2^64 - 2 of these */
 	call_release(call);
 }
-
-/* ---- the loop ---- */
 
 static bool is_stream(const struct mcp_call *call)
 {
@@ -365,8 +359,6 @@ static const struct relay_ops ops = {
         .on_tick = on_tick,
         .release = release_call,
 };
-
-/* ---- start ---- */
 
 static const char *keep_text(struct arena *a, const char *text)
 {

@@ -28,8 +28,6 @@
 	"one that is made for you on first use and keeps its files. Paths are relative to its "    \
 	"workspace."
 
-/* ---- shapes ---- */
-
 struct mcp_query {
 	struct tools_target target;
 	const char *client, *origin;
@@ -76,8 +74,6 @@ static const struct json_member rpc_answer_members[] = {
         JSON_RAW_MEMBER(rpc_answer, error),
 };
 static JSON_SHAPE(rpc_answer, "McpAnswer", rpc_answer, "A message of JSON-RPC");
-
-/* ---- methods ---- */
 
 static void add_server(struct buf *out, const char *name)
 {
@@ -161,8 +157,6 @@ static const struct method *method_find(const struct mcp_message *message)
 	return NULL;
 }
 
-/* ---- sessions of the legacy era ---- */
-
 static bool is_stdio(const struct mcp *m)
 {
 	return ((const struct mcp_query *)m->rq->query)->stdio;
@@ -209,8 +203,6 @@ static void choose_target(struct mcp *m)
 		m->target.lease = arena_format(m->rq->arena, "mcp:%.64s", owner);
 }
 
-/* ---- a request ---- */
-
 int mcp_fail_elsewhere(struct mcp *m, struct error *err)
 {
 	char node[ERROR_NODE_MAX];
@@ -253,8 +245,6 @@ static int write_result(struct mcp *m, const struct method *method, struct buf *
 		return 0;
 	return mcp_refuse(fault, MCP_INTERNAL, 200, "the result is too large");
 }
-
-/* ---- calls that take long ---- */
 
 /* On a thread that may wait. The message was parsed before, so its method exists. */
 static int answer_on_worker(struct mcp *m, const struct mcp_headers *headers, struct buf *out)
@@ -442,8 +432,6 @@ const struct route mcp_routes[] = {
          .summary = "End a session of the protocol; its sandbox ends when it is idle"},
         {.path = NULL},
 };
-
-/* ---- the state of this surface ---- */
 
 void mcp_state_open(struct api *api)
 {

@@ -32,8 +32,6 @@ static bool is_among(const char *word, const char *const *words)
 	return *words != NULL;
 }
 
-/* ---- JSON-RPC ---- */
-
 void mcp_print_id(struct buf *out, const struct json_value *id)
 {
 	if (!id)
@@ -85,8 +83,6 @@ static int read_message(struct arena *a, const struct json_value *message, struc
 	ret->params = params;
 	return 0;
 }
-
-/* ---- eras ---- */
 
 static int refuse_version(const char *requested, struct mcp_fault *fault)
 {
@@ -197,8 +193,6 @@ int mcp_parse(struct arena *a, struct span body, const struct mcp_headers *heade
 	ret->version = header;
 	return 0;
 }
-
-/* ---- refusals ---- */
 
 static void add_versions(struct buf *out, const char *const *versions)
 {

@@ -74,8 +74,6 @@ int mcp_resource_templates(struct mcp *m, struct buf *out, struct mcp_fault *fau
 	return 0;
 }
 
-/* ---- read ---- */
-
 static void add_contents(struct buf *out, const char *uri, const char *type, struct span content)
 {
 	bool is_text = span_is_utf8(content) && span_find(content, '\0') < 0;

@@ -26,8 +26,6 @@
 #define IDLE_MS 120000
 #define NAME_MAX_SHOWN 200
 
-/* ---- shapes ---- */
-
 static const struct json_member artifact_list_shape_members[] = {
         JSON_LIST_MEMBER(list_answer, items, &stored_artifact_shape),
         JSON_TEXT_MEMBER(list_answer, next_page, .flags = JSON_NULLABLE),
@@ -101,8 +99,6 @@ static int reply_artifact(struct request *rq, struct reply *reply, const struct 
 	reply_json(reply, &stored_artifact_shape, &out);
 	return 0;
 }
-
-/* ---- handlers ---- */
 
 static int artifact_keep(struct request *rq, const void *body, struct reply *reply,
                          struct error *err)
@@ -187,8 +183,6 @@ static int artifact_delete(struct request *rq, UNUSED const void *body, struct r
 	reply_status(reply, 204);
 	return 0;
 }
-
-/* ---- content ---- */
 
 /* RFC 6266: bytes that could end the header or the name are percent-encoded. */
 static const char *format_disposition(struct arena *a, const char *name)

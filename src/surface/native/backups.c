@@ -19,8 +19,6 @@
 #define DOWNLOAD_IDLE_MS 120000
 #define CONTENT_TYPE "application/zstd"
 
-/* ---- shapes ---- */
-
 struct backup_answer {
 	const char *id, *name, *project, *snapshot, *snapshot_name, *template, *state, *state_text,
 	        *sha256, *blob;
@@ -112,8 +110,6 @@ static const struct json_member backup_upload_query_members[] = {
 static JSON_SHAPE(backup_upload_query, "BackupUploadQuery", backup_upload_query,
                   "Options of an upload");
 
-/* ---- record to answer ---- */
-
 static struct backup_answer make_backup_answer(struct arena *a, const struct backup_record *r)
 {
 	return (struct backup_answer){
@@ -142,8 +138,6 @@ static int reply_backup(struct request *rq, struct reply *reply, const struct ba
 	reply_json(reply, &backup_shape, &out);
 	return 0;
 }
-
-/* ---- handlers ---- */
 
 static int snapshot_export(struct request *rq, const void *body, struct reply *reply,
                            struct error *err)
@@ -217,8 +211,6 @@ static int backup_delete(struct request *rq, UNUSED const void *body, struct rep
 	return 0;
 }
 
-/* ---- content ---- */
-
 /* If-Range (RFC 9110): when the file has changed, the client gets the whole file instead of a part
  * that does not fit. */
 static int find_content_range(struct request *rq, const struct backup_record *r, const char *tag,
@@ -260,8 +252,6 @@ static int backup_content(struct request *rq, UNUSED const void *body, struct re
 	download_answer(reply, &download);
 	return 0;
 }
-
-/* ---- upload ---- */
 
 struct incoming_backup {
 	struct arena arena; /* holds the request's texts and the reply */

@@ -37,8 +37,6 @@ int build_files_get(struct request *rq, UNUSED const void *body, struct reply *r
 	return 0;
 }
 
-/* ---- on a thread of the lane ---- */
-
 struct incoming_build_files {
 	struct arena arena;
 	struct api *api;
@@ -88,8 +86,6 @@ static void incoming_files_free(void *state)
 
 static const struct receiver_upload_ops files_ops = {.work = store_files,
                                                      .done = incoming_files_free};
-
-/* ---- the handlers ---- */
 
 static struct incoming_build_files *incoming_files_new(struct api *api,
                                                        const struct build_upload *files)

@@ -12,8 +12,6 @@
 
 #define PAGE_BYTES ((size_t)1 << 20)
 
-/* ---- shapes ---- */
-
 struct build_logs_query {
 	int64_t since;
 	bool follow;
@@ -47,8 +45,6 @@ static const struct json_member build_logs_shape_members[] = {
 };
 JSON_SHAPE(build_logs_shape, "BuildLogs", build_logs_answer, "Lines of a build's log");
 
-/* ---- texts ---- */
-
 static void write_lines(struct buf *out, struct span lines, UNUSED int64_t first)
 {
 	buf_add_span(out, lines);
@@ -79,8 +75,6 @@ static const char *format_line_list(struct arena *a, const struct buf *lines)
 	return arena_format(a, "[%s]", text);
 }
 
-/* ---- what there is ---- */
-
 /* The state is read before the lines: a client that polls until the build has ended misses no line.
  */
 static int reply_log_page(struct request *rq, const char *id, struct reply *reply,
@@ -100,8 +94,6 @@ static int reply_log_page(struct request *rq, const char *id, struct reply *repl
 	reply_json(reply, &build_logs_shape, &out);
 	return 0;
 }
-
-/* ---- the whole ---- */
 
 /* A resumed stream continues after the last event that its client received. */
 static int parse_since(struct request *rq, int64_t *ret, struct error *err)

@@ -8,8 +8,6 @@
 #include "surface/native/answer.h"
 #include "surface/native/routes.h"
 
-/* ---- shapes ---- */
-
 struct build_answer {
 	const char *id, *name, *from, *template, *status, *message, *project, *node, *sandbox;
 	int64_t step, step_count, cached_count, exit_code, log_lines;
@@ -66,8 +64,6 @@ static const struct json_member build_list_shape_members[] = {
 };
 static JSON_SHAPE(build_list_shape, "BuildList", list_answer, "One page of builds");
 
-/* ---- record to answer ---- */
-
 static struct build_answer make_build_answer(const struct build_record *r)
 {
 	return (struct build_answer){
@@ -99,8 +95,6 @@ static int reply_build(struct reply *reply, const struct build_record *r)
 	reply_json(reply, &build_shape, &out);
 	return 0;
 }
-
-/* ---- handlers ---- */
 
 static int build_create(struct request *rq, const void *body, struct reply *reply,
                         struct error *err)

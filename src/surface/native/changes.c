@@ -18,8 +18,6 @@
 #define SNAPSHOT "/api/sandbox/snapshots/:id"
 #define PAGE_TEXT_MAX (2 * PATH_SIZE_MAX)
 
-/* ---- shapes ---- */
-
 struct changes_query {
 	const char *base, *path, *page;
 	int64_t limit;
@@ -147,8 +145,6 @@ static const struct json_member reverts_shape_members[] = {
 static JSON_SHAPE(reverts_shape, "RevertResult", list_answer,
                   "Results in the order of the requested paths");
 
-/* ---- pages: the last path, in hexadecimal, since it may hold any byte ---- */
-
 static const char *format_page(struct arena *a, const char *path)
 {
 	char *text = arena_alloc(a, 2 * strlen(path) + 1), *at = text;
@@ -169,8 +165,6 @@ static int parse_page(struct arena *a, const char *text, const char **ret, struc
 	*ret = path;
 	return 0;
 }
-
-/* ---- record to answer ---- */
 
 /* Bytes that are not UTF-8 become base64, and *ret_encoding is set to "base64". */
 static const char *encode_text(struct arena *a, struct span bytes, const char **ret_encoding)
@@ -246,8 +240,6 @@ static void reply_patch(struct request *rq, struct reply *reply, const struct fl
 		buf_addf(out, "# next_page: %s\n",
 		         format_page(rq->arena, found->items[found->count - 1].path));
 }
-
-/* ---- handlers ---- */
 
 static int parse_changes_query(struct request *rq, unsigned limit, struct fleet_changes_ask *ret,
                                struct error *err)

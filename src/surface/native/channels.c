@@ -18,8 +18,6 @@
 #define LIMIT_USUAL 100
 #define LIMIT_MAX 1000
 
-/* ---- shapes ---- */
-
 /* In the order of enum job_channel, starting with the first chat service. */
 static const char *const kinds[] = {"slack", "discord", "telegram", "github",
                                     "zalo",  "pancake", NULL};
@@ -90,8 +88,6 @@ static const struct json_member messages_query_members[] = {
 };
 static JSON_SHAPE(messages_query, "JobDeliveriesQuery", messages_query, "Filter for messages");
 
-/* ---- channels ---- */
-
 static struct channel_answer make_channel_answer(const struct channel_record *r)
 {
 	return (struct channel_answer){
@@ -155,8 +151,6 @@ static int channel_delete(struct request *rq, const void *body, struct reply *re
 	reply_status(reply, 204);
 	return 0;
 }
-
-/* ---- messages ---- */
 
 static int check_message_state(const char *state, struct error *err)
 {

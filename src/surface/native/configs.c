@@ -27,8 +27,6 @@ struct config_record;
 /* The name of the volume is "home-" and the key. */
 #define HOME_KEY_MAX 58
 
-/* ---- shapes ---- */
-
 struct config_resources {
 	double cpu;
 	int64_t disk_mb, pids;
@@ -162,8 +160,6 @@ static const struct json_member record_list_shape_members[] = {
 };
 static JSON_SHAPE(record_list_shape, "SandboxConfigList", list_answer, "Reusable configs");
 
-/* ---- between the row and the shape ---- */
-
 static int parse_env(struct arena *a, const char *env_json, struct json_map *ret, struct error *err)
 {
 	const struct json_value *env;
@@ -253,8 +249,6 @@ static int reply_config(struct request *rq, struct reply *reply, const struct co
 	reply_json(reply, &record_shape, &out);
 	return 0;
 }
-
-/* ---- checks ---- */
 
 static struct sandbox_resources make_config_resources(const struct config_body *c)
 {
@@ -351,8 +345,6 @@ static int check_limits_stay(struct request *rq, const struct config_record *r,
 	error_hint(err, "make a config of another name, or ask an admin of the project");
 	return -1;
 }
-
-/* ---- handlers ---- */
 
 static int configs_list(struct request *rq, const void *body, struct reply *reply,
                         struct error *err)
@@ -456,8 +448,6 @@ static int config_delete(struct request *rq, const void *body, struct reply *rep
 	reply_status(reply, 204);
 	return 0;
 }
-
-/* ---- a sandbox from one ---- */
 
 /* A config that this provider cannot honour is refused instead of being applied in part. */
 static int check_provider(const struct provider_ops *ops, const struct config_body *c,

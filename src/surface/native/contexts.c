@@ -15,8 +15,6 @@
 
 #define BASE "/api/sandbox/instances/:id/code/contexts"
 
-/* ---- shapes ---- */
-
 struct context_answer {
 	const char *id, *language, *cwd, *user, *state;
 	int64_t process, exit_code, created_at;
@@ -77,8 +75,6 @@ static struct code_at make_code_at(struct request *rq, const struct api_target *
 	        .deadline = rq->deadline,
 	};
 }
-
-/* ---- contexts ---- */
 
 static int contexts_list(struct request *rq, const void *body, struct reply *reply,
                          struct error *err)
@@ -202,8 +198,6 @@ static int context_delete(struct request *rq, const void *body, struct reply *re
 	reply_status(reply, 204);
 	return 0;
 }
-
-/* ---- a block ---- */
 
 static int find_context(struct request *rq, const struct api_target *t,
                         const struct context_run *options, struct code_context *ret,

@@ -22,8 +22,6 @@
 #define READ_MAX (16 * 1024 * 1024)
 #define ENTRIES_MAX 100000
 
-/* ---- shapes ---- */
-
 /* All queries of this file; each shape lists the members that it accepts. */
 struct files_query {
 	const char *path, *user, *mode, *stream;
@@ -164,8 +162,6 @@ static const struct json_member pack_request_members[] = {
 };
 static JSON_SHAPE(pack_request, "FilePack", files_body, "A folder and the paths to pack");
 
-/* ---- from query or body to a call ---- */
-
 static int parse_mode(const char *text, uint32_t *ret, struct error *err)
 {
 	uint32_t mode = 0;
@@ -292,8 +288,6 @@ static int open_body_path(struct request *rq, uint16_t type, const struct files_
 }
 
 #define FILES_TARGET AUTO(files_target_done) struct files_target
-
-/* ---- handlers ---- */
 
 static int folder_list(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
@@ -540,8 +534,6 @@ const struct route volume_files_routes[] = {
          .summary = "Rename or move a file or folder within a volume"},
         {.path = NULL},
 };
-
-/* ---- of a lease ---- */
 
 /* The handler of the same call for a sandbox. */
 static http_handler *find_sandbox_handler(const struct route *route)

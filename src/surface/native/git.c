@@ -11,8 +11,6 @@
 #define BASE "/api/sandbox/instances/:id/git"
 #define LOG_DEFAULT 50
 
-/* ---- shapes ---- */
-
 #define PATH_ROW(s)                                                                                \
 	JSON_TEXT_MEMBER(s, path, .max = 4096,                                                     \
 	                 .about = "path of the repository; a relative path is below the default "  \
@@ -219,8 +217,6 @@ static const struct json_member git_diff_query_members[] = {
         JSON_BOOL_MEMBER(git_diff_query, staged, .about = "compare the index with HEAD"),
 };
 static JSON_SHAPE(git_diff_query, "GitDiffQuery", git_diff_query, "What to compare");
-
-/* ---- handlers ---- */
 
 struct git_target {
 	struct api_target target;

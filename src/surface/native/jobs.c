@@ -23,8 +23,6 @@
 #define TAIL_USUAL (64 * 1024)
 #define COMPLETE_BODY_MAX (256 * 1024)
 
-/* ---- shapes ---- */
-
 struct job_answer {
 	const char *result_id, *status, *reason, *cause, *sandbox_id, *conversation, *command;
 	int64_t exit_code, process, stdout_bytes, stderr_bytes, created_at, ended_at, duration_ms;
@@ -166,8 +164,6 @@ static const struct json_member complete_request_members[] = {
 static JSON_BITS_SHAPE(complete_request, "JobComplete", job_complete_body,
                        "The result of a background job");
 
-/* ---- between rows and shapes ---- */
-
 static const char *format_job_logs(struct arena *a, const struct job_record *r)
 {
 	return arena_format(a, "{\"stdout\":%s,\"stderr\":%s}",
@@ -223,8 +219,6 @@ static struct job_ref path_job_ref(struct request *rq, const char *conversation)
 	                        .conversation = api_conversation(rq, conversation),
 	                        .id = request_param(rq, "job")};
 }
-
-/* ---- handlers ---- */
 
 static int jobs_list(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
@@ -330,8 +324,6 @@ static int job_logs_get(struct request *rq, const void *body, struct reply *repl
 	reply_json(reply, &job_logs_shape, &answer);
 	return 0;
 }
-
-/* ---- from inside ---- */
 
 /* Older agents send no cause, only whether the job timed out. */
 static const char *posted_cause(const struct job_complete_body *b)

@@ -19,8 +19,6 @@
 
 #define BASE "/v1/leases"
 
-/* ---- shapes ---- */
-
 struct lease_acquire_body {
 	const char *key, *template, *idempotency_key, *persistent_home;
 	struct json_map env, labels;
@@ -184,8 +182,6 @@ static const struct json_member deleted_shape_members[] = {
 static JSON_SHAPE(deleted_shape, "LeasesDeleted", leases_deleted_answer,
                   "Number of deleted leases");
 
-/* ---- record to answer ---- */
-
 static int64_t latest_time(int64_t a, int64_t b)
 {
 	return a > b ? a : b;
@@ -223,8 +219,6 @@ static int reply_lease(const struct request *rq, struct reply *reply, const stru
 	reply_json(reply, &lease_shape, &out);
 	return 0;
 }
-
-/* ---- handlers ---- */
 
 static struct fleet_create make_create_request(const struct request *rq,
                                                const struct lease_acquire_body *b)
@@ -447,8 +441,6 @@ static int leases_list(struct request *rq, const void *body, struct reply *reply
 	reply_page(reply, &lease_list, (struct json_list){items, found.count, true}, found.next);
 	return 0;
 }
-
-/* ---- exec, code ---- */
 
 struct lease_run {
 	struct request *rq;

@@ -12,8 +12,6 @@
 #define BASE "/api/sandbox/pools"
 #define NOT_GIVEN (-1)
 
-/* ---- shapes ---- */
-
 struct pool_problem {
 	const char *code, *message, *hint;
 };
@@ -112,8 +110,6 @@ int pool_body_parse(const struct pool_body *b, bool server_internet, struct flee
 	                       given_or_unset(b, POOL_TARGET, b->target),
 	                       given_or_unset(b, POOL_MAX, b->max), ret, err);
 }
-
-/* ---- answers ---- */
 
 static const char *pool_state_name(const struct fleet_pool *pool)
 {

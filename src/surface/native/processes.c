@@ -16,14 +16,10 @@
 
 #define BASE "/api/sandbox/instances/:id/processes"
 
-/* ---- shapes ---- */
-
 static const struct json_member process_list_members[] = {
         JSON_LIST_MEMBER(list_answer, items, &process_shape),
 };
 static JSON_SHAPE(process_list, "ProcessList", list_answer, "Processes, oldest first");
-
-/* ---- list and get ---- */
 
 struct process_scan {
 	struct buf *out;
@@ -92,8 +88,6 @@ static int process_get(struct request *rq, const void *body, struct reply *reply
 		return FAIL(err, ERROR_NOT_FOUND, "there is no process %" PRIu64, g.wanted);
 	return 0;
 }
-
-/* ---- stdin ---- */
 
 struct stdin_feed {
 	struct stream stream;
@@ -191,8 +185,6 @@ static int process_stdin(struct request *rq, const void *body, struct reply *rep
 	return 0;
 }
 
-/* ---- signal, delete ---- */
-
 struct process_signal_body {
 	const char *signal;
 	bool tree;
@@ -265,8 +257,6 @@ static int process_delete(struct request *rq, const void *body, struct reply *re
 	reply_status(reply, 204);
 	return 0;
 }
-
-/* ---- wait, stream, logs ---- */
 
 struct process_wait_query {
 	int64_t timeout_ms, output_limit_bytes;

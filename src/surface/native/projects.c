@@ -126,8 +126,6 @@ static int reply_project(struct reply *reply, const struct project_record *r)
 	return 0;
 }
 
-/* ---- list and get ---- */
-
 /* A caller that is not a platform admin sees only its own project. */
 static int find_own_project(struct request *rq, struct project_list *ret, struct error *err)
 {
@@ -178,8 +176,6 @@ static int project_get(struct request *rq, const void *body, struct reply *reply
 		return -1;
 	return reply_project(reply, &record);
 }
-
-/* ---- make and change ---- */
 
 static int add_owner(struct request *rq, const struct project_record *r, const char *owner,
                      struct error *err)
@@ -269,8 +265,6 @@ static int project_patch(struct request *rq, const void *body, struct reply *rep
 	return reply_project(reply, &record);
 }
 
-/* ---- what it keeps ---- */
-
 struct project_storage_answer {
 	int64_t limit_mb, bytes, templates_bytes, snapshots_bytes, backups_bytes, volumes_bytes;
 };
@@ -303,8 +297,6 @@ static int project_storage(struct request *rq, const void *body, struct reply *r
 	reply_json(reply, &project_storage_answer, &out);
 	return 0;
 }
-
-/* ---- the end ---- */
 
 static int project_delete(struct request *rq, const void *body, struct reply *reply,
                           struct error *err)

@@ -16,8 +16,6 @@
 #include "surface/native/resources.h"
 #include "surface/native/timeouts.h"
 
-/* ---- shapes ---- */
-
 struct last_event_answer {
 	int64_t at;
 	const char *text;
@@ -149,8 +147,6 @@ static const struct json_member sandbox_shape_members[] = {
 };
 JSON_SHAPE(sandbox_shape, "Sandbox", sandbox_answer, "An isolated computer");
 
-/* ---- where it comes from ---- */
-
 struct json_list lineage_answer(struct arena *a, const struct relation_list *relations,
                                 const struct lineage_step *template)
 {
@@ -197,8 +193,6 @@ static struct sandbox_origin_answer find_origin(const struct relation_list *rela
 	}
 	return (struct sandbox_origin_answer){.kind = "template"};
 }
-
-/* ---- record to answer ---- */
 
 static const char **list_env_names(struct arena *a, const char *env_json)
 {

@@ -22,8 +22,6 @@
 
 #define BASE "/api/sandbox/instances"
 
-/* ---- shapes ---- */
-
 static const struct json_member resources_request_members[] = {
         JSON_NUMBER_MEMBER(resources_body, cpu, .min = 0, .max = 1024, .about = "vCPUs",
                            .example = "0.5"),
@@ -188,8 +186,6 @@ static const struct json_member sandbox_list_shape_members[] = {
         JSON_TEXT_MEMBER(list_answer, next_page, .flags = JSON_NULLABLE),
 };
 static JSON_SHAPE(sandbox_list_shape, "SandboxList", list_answer, "One page of sandboxes");
-
-/* ---- handlers ---- */
 
 static int choose_internet(const struct sandbox_create_body *b, int *ret, struct error *err)
 {
@@ -427,8 +423,6 @@ static int sandbox_resume(struct request *rq, const void *body, struct reply *re
 	return run_verb(rq, reply, fleet_resume, err);
 }
 
-/* ---- keep awake ---- */
-
 #define HOUR_MS (3600 * INT64_C(1000))
 
 struct sandbox_keepalive_body {
@@ -493,8 +487,6 @@ static int sandbox_egress_put(struct request *rq, const void *body, struct reply
 		return -1;
 	return sandbox_reply(rq, reply, &record);
 }
-
-/* ---- stats and events ---- */
 
 struct sandbox_stats_answer {
 	int64_t sampled_at, uptime_ms, cpu_usage_us, memory_bytes, memory_limit_bytes;

@@ -17,8 +17,6 @@
 #define BASE "/api/sandbox/instances/:id/services"
 #define TAIL_USUAL (64 * 1024)
 
-/* ---- shapes ---- */
-
 static const char *const restarts[] = {
         [SERVICE_RESTART_ALWAYS] = "always",
         [SERVICE_RESTART_ON_FAILURE] = "on-failure",
@@ -147,8 +145,6 @@ static const struct json_member service_log_shape_members[] = {
 };
 static JSON_SHAPE(service_log_shape, "ServiceLog", service_log_answer, "Output of a service");
 
-/* ---- between views and shapes ---- */
-
 static struct service_answer make_service_answer(const struct fleet_service_view *v)
 {
 	const struct service_record *r = &v->record;
@@ -209,8 +205,6 @@ static struct fleet_service_ref path_service_ref(struct request *rq)
 	                                  .sandbox = request_param(rq, "id"),
 	                                  .name = request_param(rq, "service")};
 }
-
-/* ---- handlers ---- */
 
 static int services_list(struct request *rq, UNUSED const void *body, struct reply *reply,
                          struct error *err)

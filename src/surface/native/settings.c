@@ -15,8 +15,6 @@
 #define TERMINAL_TTL_S 3600
 #define STORAGE "local"
 
-/* ---- limits ---- */
-
 static const struct json_member resource_limits_shape_members[] = {
         JSON_NUMBER_MEMBER(resource_limits, cpu, .min = 0, .max = 1024,
                            .about = "vCPUs; 0 = not set"),
@@ -142,8 +140,6 @@ static int resource_config_put(struct request *rq, const void *body, struct repl
 		return -1;
 	return reply_resources(rq, reply, &project);
 }
-
-/* ---- settings ---- */
 
 /* The idle times come first, in the order of enum sandbox_timeout. */
 struct settings_body {

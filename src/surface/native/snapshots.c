@@ -16,8 +16,6 @@
 #define BASE "/api/sandbox/snapshots"
 #define INSTANCE "/api/sandbox/instances/:id"
 
-/* ---- shapes ---- */
-
 struct snapshot_body {
 	const char *name;
 	bool sync, memory, backup;
@@ -160,8 +158,6 @@ static const struct json_member restore_request_members[] = {
 };
 static JSON_SHAPE(restore_request, "SnapshotRestore", snapshot_restore_body, "Target of a restore");
 
-/* ---- record to answer ---- */
-
 static struct snapshot_answer make_snapshot_answer(const struct snapshot_record *r)
 {
 	return (struct snapshot_answer){
@@ -215,8 +211,6 @@ static struct fleet_ref path_snapshot_ref(struct request *rq)
 	return (struct fleet_ref){api_project(rq), request_param(rq, "id"), NULL,
 	                          api_awaited_if_parking(rq)};
 }
-
-/* ---- handlers ---- */
 
 /* A backup that has just begun, as a relation of its snapshot. */
 static struct relation_list make_backup_relation(struct arena *a, const struct backup_record *r)

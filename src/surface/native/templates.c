@@ -24,8 +24,6 @@
 
 #define BASE "/api/sandbox/templates"
 
-/* ---- shapes ---- */
-
 struct template_answer {
 	const char *id, *name, *project, *description, *state, *state_text;
 	const char *base_image, *runtime, *isolation, *user, *workdir, *ready_command;
@@ -177,8 +175,6 @@ static const struct json_member seed_shape_members[] = {
 };
 static JSON_SHAPE(seed_shape, "TemplatesSeeded", template_seed_answer, "Number of added templates");
 
-/* ---- record to answer ---- */
-
 static struct span json_or_default(const char *json, struct span otherwise)
 {
 	return json && json[0] ? span_of(json) : otherwise;
@@ -225,8 +221,6 @@ static void fill_template_answer(struct arena *a, const struct template_record *
 	                                 (long long)r->pool_min, (long long)r->pool_target,
 	                                 (long long)r->pool_max));
 }
-
-/* ---- plain handlers ---- */
 
 static int templates_list(struct request *rq, const void *body, struct reply *reply,
                           struct error *err)
@@ -283,8 +277,6 @@ static int template_delete(struct request *rq, const void *body, struct reply *r
 	reply_status(reply, 204);
 	return 0;
 }
-
-/* ---- import: on a thread of the lane ---- */
 
 struct template_import_task {
 	struct arena arena; /* holds copies of the request's texts, and the reply */
@@ -440,8 +432,6 @@ static struct template_import_task *import_task_new(struct api *api,
 		copy_recipe(job, request->recipe);
 	return job;
 }
-
-/* ---- import: the handlers ---- */
 
 /* `from`: the template to share; NULL: an image. */
 static int start_import(struct request *rq, const struct fleet_import *request, const char *from,

@@ -33,8 +33,6 @@
 #include "terminal/terminal.h"
 #include "wire/agent_cause.h"
 
-/* ---- start ---- */
-
 struct terminal_body {
 	int64_t rows, cols;
 	const char *command, *cwd, *user, *session, *name;
@@ -194,8 +192,6 @@ static int terminal_session_open(struct request *rq, const void *body, struct re
 	reply_terminal(rq, &t, &answer, reply);
 	return 0;
 }
-
-/* ---- the WebSocket ---- */
 
 struct terminal_stream {
 	struct stream stream;

@@ -17,8 +17,6 @@
 #define LIMIT_MAX 10000
 #define GIB_MIB 1024.0
 
-/* ---- usage ---- */
-
 static const char *const groups[] = {
         [USAGE_BY_PROJECT] = "project", [USAGE_BY_KEY] = "key",
         [USAGE_BY_SANDBOX] = "sandbox", [USAGE_BY_RUN] = "run",
@@ -237,8 +235,6 @@ static int usage_get(struct request *rq, const void *body, struct reply *reply, 
 	return 0;
 }
 
-/* ---- balance ---- */
-
 struct balance_answer {
 	const char *project;
 	double deposited_usd, spent_usd, balance_usd;
@@ -321,8 +317,6 @@ static int deposit_create(struct request *rq, const void *body, struct reply *re
 	reply_json(reply, &deposit_shape, &out);
 	return 0;
 }
-
-/* ---- budgets ---- */
 
 static const char *const scopes[] = {
         [BUDGET_PROJECT] = "project", [BUDGET_KEY] = "key", [BUDGET_SANDBOX] = "sandbox", NULL};

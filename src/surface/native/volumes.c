@@ -16,8 +16,6 @@
 #define BASE "/api/sandbox/volumes"
 #define INSTANCE "/api/sandbox/instances/:id/volume"
 
-/* ---- shapes ---- */
-
 struct volume_mount_answer {
 	const char *volume, *volume_id, *sandbox, *sandbox_id, *sandbox_state, *path, *subpath;
 	bool read_only;
@@ -133,8 +131,6 @@ static const struct json_member volume_detach_query_members[] = {
 static JSON_SHAPE(volume_detach_query, "VolumeDetachQuery", volume_detach_query,
                   "Volume to detach");
 
-/* ---- record to answer ---- */
-
 static struct volume_mount_answer make_mount_answer(const struct mount_record *m)
 {
 	return (struct volume_mount_answer){
@@ -187,8 +183,6 @@ static struct fleet_ref path_ref(struct request *rq, const char *name)
 	return (struct fleet_ref){api_project(rq), request_param(rq, name), NULL,
 	                          api_awaited_if_parking(rq)};
 }
-
-/* ---- handlers ---- */
 
 static int volumes_list(struct request *rq, const void *body, struct reply *reply,
                         struct error *err)

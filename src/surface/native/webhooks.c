@@ -19,8 +19,6 @@
 #define LIMIT_USUAL 100
 #define LIMIT_MAX 1000
 
-/* ---- shapes ---- */
-
 struct webhook_body {
 	const char *url, *secret;
 	const char **events;
@@ -118,8 +116,6 @@ static const struct json_member deliveries_query_members[] = {
 };
 static JSON_SHAPE(deliveries_query, "DeliveriesQuery", deliveries_query, "Filter for deliveries");
 
-/* ---- between rows and shapes ---- */
-
 static const char **split_patterns(struct arena *a, const char *patterns)
 {
 	const char **list = ARENA_ARRAY(a, const char *, PATTERNS_MAX + 1);
@@ -192,8 +188,6 @@ static int find_webhook(struct request *rq, struct webhook_record *ret, struct e
 	return store_webhook_find(api_of(rq)->store, rq->arena, api_project(rq),
 	                          request_param(rq, "webhook"), ret, err);
 }
-
-/* ---- webhooks ---- */
 
 static int webhook_create(struct request *rq, const void *body, struct reply *reply,
                           struct error *err)
@@ -276,8 +270,6 @@ static int webhook_delete(struct request *rq, const void *body, struct reply *re
 	reply_status(reply, 204);
 	return 0;
 }
-
-/* ---- deliveries ---- */
 
 static int check_delivery_state(const char *state, struct error *err)
 {

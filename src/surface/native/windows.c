@@ -12,8 +12,6 @@
 
 #define BASE "/api/sandbox/instances/:id/windows"
 
-/* ---- shapes ---- */
-
 struct window_answer {
 	const char *name, *user, *cwd;
 	int64_t process, pid, rows, cols, viewers, ttl_s, quiet_ms, output_start, output_end,
@@ -65,8 +63,6 @@ static struct window_answer make_window_answer(const struct terminal_window *w)
 	        .cwd = w->process.cwd,
 	};
 }
-
-/* ---- windows ---- */
 
 /* Holds the sandbox of ":id" and names the window of ":window". */
 static int open_window(struct request *rq, struct api_target *t, struct terminal_at *ret,
@@ -169,8 +165,6 @@ static int window_close(struct request *rq, const void *body, struct reply *repl
 	return 0;
 }
 
-/* ---- viewers ---- */
-
 struct viewer_answer {
 	const char *who, *peer;
 	int64_t viewer, attached_at, typed_at;
@@ -223,8 +217,6 @@ static int window_viewers(struct request *rq, const void *body, struct reply *re
 	reply_list(reply, &viewer_list, answers, viewers.count);
 	return 0;
 }
-
-/* ---- the screen ---- */
 
 static const char *const forms[] = {"text", "ansi", "cells", NULL};
 
@@ -362,8 +354,6 @@ static int window_screen(struct request *rq, const void *body, struct reply *rep
 	return 0;
 }
 
-/* ---- typing ---- */
-
 struct window_keys_body {
 	const char *text, *paste, *wait_text, *wait_regex;
 	const char **keys;
@@ -422,8 +412,6 @@ static int window_keys(struct request *rq, const void *body, struct reply *reply
 	reply_screen(rq, reply, &screen, reason);
 	return 0;
 }
-
-/* ---- commands ---- */
 
 struct window_run_body {
 	const char *command, *cwd, *user;

@@ -63,8 +63,6 @@ static const struct json_member readiness_shape_members[] = {
 JSON_SHAPE(readiness_shape, "Readiness", readiness_answer,
            "Whether the server can create a sandbox now; status 503 with reason and cure if not");
 
-/* ---- the answer ---- */
-
 static int write_readiness(const struct api *api, const struct ready_result *result,
                            struct buf *out)
 {
@@ -100,8 +98,6 @@ static int write_readiness(const struct api *api, const struct ready_result *res
 	json_write(out, &readiness_shape, &answer);
 	return bad ? 503 : 200;
 }
-
-/* ---- a request that waits for a round ---- */
 
 static void on_tick(void *state, struct relay *relay)
 {

@@ -124,8 +124,6 @@ void preview_live_cut(struct api *api, const char *id, bool granted_only)
 	loop_post(api->loop, &cut->task);
 }
 
-/* ---- the state of this surface ---- */
-
 void preview_state_open(struct api *api)
 {
 	api->preview_pool = proxy_pool_new(api->loop);

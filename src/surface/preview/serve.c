@@ -89,8 +89,6 @@ static const struct proxy_ops exchange_ops = {.fail = fail_exchange,
                                               .on_client = on_client,
                                               .release = release_exchange};
 
-/* ---- errors ---- */
-
 /* Answers a person or a program instead of the preview. */
 int preview_refuse(struct request *rq, struct reply *reply, const struct error *err)
 {
@@ -110,8 +108,6 @@ int preview_refuse(struct request *rq, struct reply *reply, const struct error *
 	preview_write_page(reply_buf(reply, "text/html; charset=utf-8"), err, retries);
 	return 0;
 }
-
-/* ---- the sandbox ---- */
 
 static int check_view(struct request *rq, const struct preview_view *view,
                       const struct sandbox_record *r, struct error *err)
@@ -284,8 +280,6 @@ static int start_proxy(struct request *rq, struct reply *reply, const struct pre
 	reply_proxy(rq, reply, &options);
 	return 0;
 }
-
-/* ---- the request ---- */
 
 /* A page with the CSP sandbox directive has the origin "null" and sends preflight requests.
  * Allowing everything reveals nothing: the address alone gives access. */

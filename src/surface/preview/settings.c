@@ -15,8 +15,6 @@
 
 #define BASE "/api/sandbox/instances/:id"
 
-/* ---- switches ---- */
-
 struct preview_answer {
 	bool enabled, is_public, sharing_enabled, is_reachable;
 	const char *ports, *domain;
@@ -105,8 +103,6 @@ static int preview_change(struct request *rq, const void *body, struct reply *re
 		preview_live_cut(api_of(rq), after.id, !after.preview_off);
 	return reply_preview(rq, reply, &after, err);
 }
-
-/* ---- links ---- */
 
 struct preview_link_body {
 	int64_t port, ttl_seconds;

@@ -48,8 +48,6 @@ static bool split_path(const struct request *rq, unsigned parts, struct preview_
 	return view->rest.size > 0;
 }
 
-/* ---- /api/sandbox/instances/:id/preview/:port/… ---- */
-
 static int serve_by_key(struct request *rq, UNUSED const void *body, struct reply *reply,
                         struct error *err)
 {
@@ -66,8 +64,6 @@ static int serve_by_key(struct request *rq, UNUSED const void *body, struct repl
 		return redirect_to_folder(rq, reply);
 	return preview_serve(rq, reply, &view, err);
 }
-
-/* ---- /api/sandbox/preview/TOKEN/… ---- */
 
 int preview_grant_find(struct request *rq, struct span token, struct fleet_grant *ret,
                        struct error *err)
@@ -107,8 +103,6 @@ static int serve_by_grant(struct request *rq, UNUSED const void *body, struct re
 	view.is_boxed = !origin[0];
 	return preview_serve(rq, reply, &view, err);
 }
-
-/* ---- PORT-ID.DOMAIN ---- */
 
 /* Finds the cookie that is a grant for this sandbox and port. A page on a sibling host may have set
  * other cookies of the same name. */
