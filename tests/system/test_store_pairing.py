@@ -194,7 +194,8 @@ def test_a_server_whose_folder_is_removed_says_so_and_ends_its_sandboxes(make_se
     server.data.rename(away)
     try:
         assert server.process.wait(30) != 0
-        assert not pathlib.Path(f"/proc/{pid}").exists()
+        # atoll-launch, whose child the agent is, ends a moment after the broker.
+        atoll.wait_for(lambda: not pathlib.Path(f"/proc/{pid}").exists(), 10, "the end of the sandbox")
         assert "the data folder was removed or replaced" in (away / "serve.log").read_text()
     finally:
         away.rename(server.data)
