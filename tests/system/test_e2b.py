@@ -29,6 +29,7 @@ class Recorder(http.server.ThreadingHTTPServer):
     """A proxy that remembers what went through: (method, path, body, status, answer)."""
 
     daemon_threads = True
+    request_queue_size = 128  # the SDK connects many times at once
 
     def __init__(self, port):
         super().__init__(("127.0.0.1", 0), Passer)
