@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* launch/launch.h — the program atoll-launch: the only one that keeps every privilege.
+/* launch/launch.h — the program atoll-launch, which keeps every privilege.
  *
  * `atoll-launch DATA AGENT TASK IMAGE BROKER [ARGUMENT…]` makes a mount namespace for Atoll's own
  * mounts and splits in two: one process becomes the broker (BROKER with the arguments) with few

@@ -41,10 +41,8 @@
 	 BIT(CAP_SYS_PTRACE) | BIT(CAP_SYS_RESOURCE) | BIT(CAP_CHECKPOINT_RESTORE))
 
 /* atoll-image makes namespaces for the tools that it runs, and drops what they do not need
- * (image/jail.h). mmdebstrap mounts, changes root and becomes other users. */
-#define IMAGE_CAPABILITIES                                                                         \
-	(LAYER_CAPABILITIES | BIT(CAP_DAC_READ_SEARCH) | BIT(CAP_KILL) | BIT(CAP_SETGID) |         \
-	 BIT(CAP_SETUID) | BIT(CAP_SETPCAP) | BIT(CAP_NET_ADMIN) | BIT(CAP_SYS_CHROOT))
+ * (image/jail.h). */
+#define EVERY_CAPABILITY UINT64_MAX
 
 static const struct {
 	const char *name; /* of a task of atoll-task; NULL: another program */
@@ -64,7 +62,7 @@ static const struct {
                        LAUNCH_VIEW_HOST},
         [TASK_MEMORY] = {"memory", CRIU_CAPABILITIES, LAUNCH_VIEW_ALL},
         [TASK_NFT] = {NULL, BIT(CAP_NET_ADMIN), LAUNCH_VIEW_HOST},
-        [TASK_IMAGE] = {NULL, IMAGE_CAPABILITIES, LAUNCH_VIEW_ALL},
+        [TASK_IMAGE] = {NULL, EVERY_CAPABILITY, LAUNCH_VIEW_ALL},
 };
 
 struct task {
