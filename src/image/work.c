@@ -30,7 +30,7 @@ static int check_owner(int fd, const char *what, struct error *err)
 	if (st.st_uid == geteuid() && !(st.st_mode & (S_IWGRP | S_IWOTH)))
 		return 0;
 	(void)FAIL(err, ERROR_FORBIDDEN, "%s belongs to user %u", what, st.st_uid);
-	return FAIL_HINT(err, "it must belong to root, and nobody else may write to it");
+	return FAIL_HINT(err, "it must belong to root, and only root may write to it");
 }
 
 static int open_templates(struct work *w, const char *path, struct error *err)

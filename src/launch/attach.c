@@ -172,7 +172,7 @@ static int refuse_busy(const struct launch_attach *a, struct error *err)
 {
 	error_set(err, ERROR_CONFLICT, EBUSY, HERE,
 	          "something inside uses the volume at '%.120s': a file of it is open, or it is "
-	          "somebody's current folder",
+	          "the current folder of a process",
 	          a->path);
 	error_hint(err, "end that first, or say force=true: what is open stays so until closed");
 	return -1;

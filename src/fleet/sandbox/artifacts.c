@@ -165,7 +165,7 @@ static int take_data(struct artifact_capture *k, struct span bytes, struct error
 		return FAIL(err, ERROR_SYSTEM, "the agent sends bytes of no file");
 	if ((int64_t)bytes.size > k->record.size_bytes - k->size) {
 		(void)FAIL(err, ERROR_CONFLICT, "'%s' grew while it was read", k->record.path);
-		return FAIL_HINT(err, "keep it when whoever writes it is done");
+		return FAIL_HINT(err, "keep it when its writer is done");
 	}
 	k->size += (int64_t)bytes.size;
 	buf_add(&k->head, bytes.data, bytes.size < room ? bytes.size : room);

@@ -104,7 +104,7 @@ int fleet_grant_make(struct fleet *fleet, const struct sandbox_record *r,
 static int refuse_grant(struct error *err)
 {
 	(void)FAIL(err, ERROR_NOT_FOUND, "this link is not valid, or not any more");
-	return FAIL_HINT(err, "ask whoever gave it to you for another one");
+	return FAIL_HINT(err, "ask the person who shared it for another one");
 }
 
 int fleet_grant_read(struct fleet *fleet, struct span text, int64_t now, struct fleet_grant *ret,
