@@ -117,8 +117,7 @@ static bool is_root_of_mount(int fd, int64_t mount)
 static int refuse_moved(const struct launch_attach *a, struct error *err)
 {
 	error_set(err, ERROR_CONFLICT, 0, HERE, "the volume at '%.120s' was moved inside", a->path);
-	error_hint(err, "move it back, or stop the sandbox first");
-	return -1;
+	return FAIL_HINT(err, "move it back, or stop the sandbox first");
 }
 
 /* A caller repeats the request when it has not received the reply. By now the volume's folder and
@@ -174,8 +173,8 @@ static int refuse_busy(const struct launch_attach *a, struct error *err)
 	          "something inside uses the volume at '%.120s': a file of it is open, or it is "
 	          "the current folder of a process",
 	          a->path);
-	error_hint(err, "end that first, or say force=true: what is open stays so until closed");
-	return -1;
+	return FAIL_HINT(err,
+	                 "end that first, or say force=true: what is open stays so until closed");
 }
 
 /* The mount is removed by its name in a folder that is held open: the kernel lets no process

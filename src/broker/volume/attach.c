@@ -107,8 +107,7 @@ static int check_attached(const struct attachment *a, const struct attached_volu
 	error_set(err, ERROR_CONFLICT, 0, HERE, "the volume is at '%.120s' already, %s%s",
 	          a->mount.path, there->is_whole ? "the whole of it" : "a folder of it",
 	          there->is_read_only ? ", read-only" : "");
-	error_hint(err, "detach it first");
-	return -1;
+	return FAIL_HINT(err, "detach it first");
 }
 
 int attach_volume(const struct host *host, const struct attachment *a, struct error *err)
