@@ -15,6 +15,7 @@ MUST_CHECK int view_of_folder(int folder, const char *path, int *ret_fd, struct 
 /* A view of the host's files where nothing can be written. */
 MUST_CHECK int view_of_host(int *ret_fd, struct error *err);
 MUST_CHECK int view_enter(int view, struct error *err);
+#define CAPABILITY_BIT(capability) (UINT64_C(1) << (capability))
 /* The next execve of root gives only these capabilities: bits of CAP_*. */
 MUST_CHECK int confine_bounding_set(uint64_t kept, struct error *err);
 /* The same, and nothing gives them back: set-uid programs neither. */

@@ -19,12 +19,12 @@
 
 #define FILES_MAX 65536 /* open files of the broker: for ten thousand sandboxes */
 
-#define BIT(capability) (UINT64_C(1) << (capability))
 /* Files of sandboxes belong to ids that no user has; agents of BROKER_HOST run as atolld's user;
  * links and flows are of the host's network. */
 #define BROKER_CAPABILITIES                                                                        \
-	(BIT(CAP_DAC_OVERRIDE) | BIT(CAP_CHOWN) | BIT(CAP_FOWNER) | BIT(CAP_FSETID) |              \
-	 BIT(CAP_KILL) | BIT(CAP_SETUID) | BIT(CAP_SETGID) | BIT(CAP_NET_ADMIN))
+	(CAPABILITY_BIT(CAP_DAC_OVERRIDE) | CAPABILITY_BIT(CAP_CHOWN) |                            \
+	 CAPABILITY_BIT(CAP_FOWNER) | CAPABILITY_BIT(CAP_FSETID) | CAPABILITY_BIT(CAP_KILL) |      \
+	 CAPABILITY_BIT(CAP_SETUID) | CAPABILITY_BIT(CAP_SETGID) | CAPABILITY_BIT(CAP_NET_ADMIN))
 
 enum { ARGUMENT_DATA = 1, ARGUMENT_AGENT, ARGUMENT_TASK, ARGUMENT_IMAGE, ARGUMENT_BROKER };
 

@@ -17,6 +17,7 @@
 #include "base/fault.h"
 #include "base/log.h"
 #include "isolation/confine.h"
+#include "isolation/filter.h"
 #include "launch/server.h"
 #include "wire/task.h"
 
@@ -26,43 +27,51 @@
 #define IOPRIO_IDLE (3 << 13)
 #define PLACES_END 16 /* of descriptors in a program */
 
-#define BIT(capability) (UINT64_C(1) << (capability))
 /* Reads and writes any file; makes files of any owner and mode, also set-uid ones and devices. The
  * filesystem keeps SYS_ADMIN for overlay's marks, the attributes "trusted.*"; no other call that
  * the filter allows asks for it here. */
 #define LAYER_CAPABILITIES                                                                         \
-	(BIT(CAP_DAC_OVERRIDE) | BIT(CAP_CHOWN) | BIT(CAP_FOWNER) | BIT(CAP_FSETID) |              \
-	 BIT(CAP_MKNOD) | BIT(CAP_SETFCAP) | BIT(CAP_SYS_ADMIN))
+	(CAPABILITY_BIT(CAP_DAC_OVERRIDE) | CAPABILITY_BIT(CAP_CHOWN) |                            \
+	 CAPABILITY_BIT(CAP_FOWNER) | CAPABILITY_BIT(CAP_FSETID) | CAPABILITY_BIT(CAP_MKNOD) |     \
+	 CAPABILITY_BIT(CAP_SETFCAP) | CAPABILITY_BIT(CAP_SYS_ADMIN))
 
 /* The capabilities that CRIU's documentation names. */
 #define CRIU_CAPABILITIES                                                                          \
-	(LAYER_CAPABILITIES | BIT(CAP_DAC_READ_SEARCH) | BIT(CAP_KILL) | BIT(CAP_SETGID) |         \
-	 BIT(CAP_SETUID) | BIT(CAP_SETPCAP) | BIT(CAP_NET_ADMIN) | BIT(CAP_SYS_CHROOT) |           \
-	 BIT(CAP_SYS_PTRACE) | BIT(CAP_SYS_RESOURCE) | BIT(CAP_CHECKPOINT_RESTORE))
+	(LAYER_CAPABILITIES | CAPABILITY_BIT(CAP_DAC_READ_SEARCH) | CAPABILITY_BIT(CAP_KILL) |     \
+	 CAPABILITY_BIT(CAP_SETGID) | CAPABILITY_BIT(CAP_SETUID) | CAPABILITY_BIT(CAP_SETPCAP) |   \
+	 CAPABILITY_BIT(CAP_NET_ADMIN) | CAPABILITY_BIT(CAP_SYS_CHROOT) |                          \
+	 CAPABILITY_BIT(CAP_SYS_PTRACE) | CAPABILITY_BIT(CAP_SYS_RESOURCE) |                       \
+	 CAPABILITY_BIT(CAP_CHECKPOINT_RESTORE))
 
-/* atoll-image makes namespaces for the tools that it runs, and drops what they do not need
- * (image/jail.h). */
-#define EVERY_CAPABILITY UINT64_MAX
+/* atoll-image makes namespaces, mounts and devices, and starts tools as other users. It drops what
+ * each tool does not need (image/jail.h). */
+#define IMAGE_CAPABILITIES                                                                         \
+	(LAYER_CAPABILITIES | CAPABILITY_BIT(CAP_KILL) | CAPABILITY_BIT(CAP_SETGID) |              \
+	 CAPABILITY_BIT(CAP_SETUID) | CAPABILITY_BIT(CAP_SETPCAP) |                                \
+	 CAPABILITY_BIT(CAP_NET_ADMIN) | CAPABILITY_BIT(CAP_SYS_CHROOT))
 
 static const struct {
 	const char *name; /* of a task of atoll-task; NULL: another program */
 	uint64_t capabilities;
 	enum launch_view view;
+	enum filter_kind filter; /* atoll-task loads its own */
 } rows[TASK_KIND_COUNT] = {
-        [TASK_MEASURE] = {"measure", BIT(CAP_DAC_READ_SEARCH)},
-        [TASK_TRASH] = {"trash", BIT(CAP_DAC_OVERRIDE) | BIT(CAP_FOWNER)},
+        [TASK_MEASURE] = {"measure", CAPABILITY_BIT(CAP_DAC_READ_SEARCH)},
+        [TASK_TRASH] = {"trash", CAPABILITY_BIT(CAP_DAC_OVERRIDE) | CAPABILITY_BIT(CAP_FOWNER)},
         [TASK_MERGE] = {"merge", LAYER_CAPABILITIES},
         [TASK_COPY] = {"copy", LAYER_CAPABILITIES},
-        [TASK_USERS] = {"users", BIT(CAP_SYS_PTRACE) | BIT(CAP_DAC_READ_SEARCH),
+        [TASK_USERS] = {"users",
+                        CAPABILITY_BIT(CAP_SYS_PTRACE) | CAPABILITY_BIT(CAP_DAC_READ_SEARCH),
                         LAUNCH_VIEW_PROCESSES},
         [TASK_IMAGE_MAKE] = {"image-make", 0, LAUNCH_VIEW_HOST},
         [TASK_IMAGE_GROW] = {"image-grow", 0, LAUNCH_VIEW_HOST},
         [TASK_FILL] = {"fill",
-                       BIT(CAP_DAC_OVERRIDE) | BIT(CAP_CHOWN) | BIT(CAP_FOWNER) | BIT(CAP_MKNOD),
+                       CAPABILITY_BIT(CAP_DAC_OVERRIDE) | CAPABILITY_BIT(CAP_CHOWN) |
+                               CAPABILITY_BIT(CAP_FOWNER) | CAPABILITY_BIT(CAP_MKNOD),
                        LAUNCH_VIEW_HOST},
         [TASK_MEMORY] = {"memory", CRIU_CAPABILITIES, LAUNCH_VIEW_ALL},
-        [TASK_NFT] = {NULL, BIT(CAP_NET_ADMIN), LAUNCH_VIEW_HOST},
-        [TASK_IMAGE] = {NULL, EVERY_CAPABILITY, LAUNCH_VIEW_ALL},
+        [TASK_NFT] = {NULL, CAPABILITY_BIT(CAP_NET_ADMIN), LAUNCH_VIEW_HOST, FILTER_TOOLS},
+        [TASK_IMAGE] = {NULL, IMAGE_CAPABILITIES, LAUNCH_VIEW_ALL, FILTER_TOOLS},
 };
 
 struct task {
@@ -167,6 +176,12 @@ static void exec_program(const struct task *t)
 		(void)execv(t->launch->image_path, argv);
 }
 
+/* Sanitizers make calls of their own. */
+static int load_filter(enum filter_kind kind, struct error *err)
+{
+	return ATOLL_SANITIZED || kind == FILTER_NONE ? 0 : filter_load(kind, err);
+}
+
 /* Returns only after a failure. The tools of atoll-image end with its process group. */
 static int become_task(struct task *t, struct error *err)
 {
@@ -174,10 +189,9 @@ static int become_task(struct task *t, struct error *err)
 		give_way();
 	if (t->kind == TASK_IMAGE)
 		(void)setpgid(0, 0);
-	else if (enter_view(t->launch, rows[t->kind].view, err) < 0 ||
-	         confine_capabilities(rows[t->kind].capabilities, err) < 0)
-		return -1;
-	if (place_descriptors(t, err) < 0)
+	if (enter_view(t->launch, rows[t->kind].view, err) < 0 ||
+	    confine_capabilities(rows[t->kind].capabilities, err) < 0 ||
+	    place_descriptors(t, err) < 0 || load_filter(rows[t->kind].filter, err) < 0)
 		return -1;
 	exec_program(t);
 	if (t->kind == TASK_NFT && errno == ENOENT)

@@ -9,7 +9,7 @@
 #include "base/fault.h"
 #include "base/log.h"
 #include "isolation/checkpoint.h"
-#include "task/filter.h"
+#include "isolation/filter.h"
 #include "task/kinds.h"
 #include "wire/task.h"
 

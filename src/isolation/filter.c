@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "task/filter.h"
+#include "isolation/filter.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -17,7 +17,7 @@
 #elif defined(__aarch64__)
 #define ARCHITECTURE AUDIT_ARCH_AARCH64
 #else
-#error "this architecture has no filter for tasks"
+#error "this architecture has no filter of system calls"
 #endif
 
 #define X32_BIT 0x40000000u
@@ -102,21 +102,13 @@ static const unsigned allowed[] = {
 #endif
 };
 
-static const unsigned refused[] = {
-        /* mounts and namespaces */
-        SYS_mount,
-        SYS_umount2,
-        SYS_pivot_root,
-        SYS_chroot,
-        SYS_unshare,
-        SYS_setns,
-        SYS_open_tree,
-        SYS_move_mount,
-        SYS_fsopen,
-        SYS_fsconfig,
-        SYS_fsmount,
-        SYS_fspick,
-        SYS_mount_setattr,
+static const unsigned ways_out[] = {
+        SYS_mount,   SYS_umount2,   SYS_pivot_root,    SYS_chroot, SYS_unshare,
+        SYS_setns,   SYS_open_tree, SYS_move_mount,    SYS_fsopen, SYS_fsconfig,
+        SYS_fsmount, SYS_fspick,    SYS_mount_setattr, SYS_socket,
+};
+
+static const unsigned kernel_parts[] = {
         /* other processes, and files by number */
         SYS_ptrace,
         SYS_process_vm_readv,
@@ -124,8 +116,6 @@ static const unsigned refused[] = {
         SYS_pidfd_getfd,
         SYS_kcmp,
         SYS_open_by_handle_at,
-        /* sockets and keys */
-        SYS_socket,
         SYS_add_key,
         SYS_request_key,
         SYS_keyctl,
@@ -156,18 +146,18 @@ static const unsigned refused[] = {
 
 #define INSTRUCTIONS_MAX 256
 
-struct task_filter {
+struct call_filter {
 	struct sock_filter code[INSTRUCTIONS_MAX];
 	struct sock_fprog program;
 };
 
-static void add_instruction(struct task_filter *f, struct sock_filter instruction)
+static void add_instruction(struct call_filter *f, struct sock_filter instruction)
 {
 	assert(f->program.len < INSTRUCTIONS_MAX);
 	f->code[f->program.len++] = instruction;
 }
 
-static void add_answers(struct task_filter *f, const unsigned *calls, size_t count, uint32_t answer)
+static void add_answers(struct call_filter *f, const unsigned *calls, size_t count, uint32_t answer)
 {
 	for (size_t i = 0; i < count; i++) {
 		add_instruction(
@@ -177,7 +167,7 @@ static void add_answers(struct task_filter *f, const unsigned *calls, size_t cou
 }
 
 /* Of another architecture nothing is allowed, nor of x32, whose numbers have a bit more. */
-static void add_architecture(struct task_filter *f)
+static void add_architecture(struct call_filter *f)
 {
 	static const struct sock_filter head[] = {
 	        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
@@ -193,7 +183,7 @@ static void add_architecture(struct task_filter *f)
 }
 
 /* The flags of clone3 lie behind a pointer; without it the C library takes clone. */
-static void add_clone(struct task_filter *f)
+static void add_clone(struct call_filter *f)
 {
 	static const unsigned unknown[] = {SYS_clone3};
 	static const struct sock_filter flags[] = {
@@ -211,20 +201,23 @@ static void add_clone(struct task_filter *f)
 
 int filter_load(enum filter_kind kind, struct error *err)
 {
-	struct task_filter f = {.program.len = 0};
+	struct call_filter f = {.program.len = 0};
+	uint32_t otherwise = SECCOMP_RET_ALLOW;
 
 	f.program.filter = f.code;
 	add_architecture(&f);
 	if (kind == FILTER_FILES) {
 		add_answers(&f, allowed, COUNT_OF(allowed), SECCOMP_RET_ALLOW);
+		otherwise = REFUSE;
 	} else {
-		add_answers(&f, refused, COUNT_OF(refused), REFUSE);
+		add_answers(&f, kernel_parts, COUNT_OF(kernel_parts), REFUSE);
+	}
+	if (kind == FILTER_PROGRAMS) {
+		add_answers(&f, ways_out, COUNT_OF(ways_out), REFUSE);
 		add_clone(&f);
 	}
-	add_instruction(&f, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K,
-	                                                 kind == FILTER_FILES ? REFUSE
-	                                                                      : SECCOMP_RET_ALLOW));
+	add_instruction(&f, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, otherwise));
 	if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &f.program) < 0)
-		return FAIL_ERRNO(err, "load the filter of a task");
+		return FAIL_ERRNO(err, "load the filter of system calls");
 	return 0;
 }

@@ -12,7 +12,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-#include "task/filter.h"
+#include "isolation/filter.h"
 #include "unit.h"
 
 /* Whether all that `check` asks for holds in a process with this filter. */
@@ -38,14 +38,21 @@ static bool is_refused(long result)
 	return result == -1 && (errno == EPERM || errno == ENOSYS);
 }
 
+static bool has_no_way_to_the_kernel(void)
+{
+	return is_refused(ptrace(PTRACE_TRACEME, 0, NULL, NULL)) &&
+	       is_refused(syscall(SYS_bpf, 0, NULL, 0)) &&
+	       is_refused(syscall(SYS_open_by_handle_at, 0, NULL, 0)) &&
+	       is_refused(syscall(SYS_init_module, NULL, 0, ""));
+}
+
 static bool has_no_way_out(void)
 {
 	return is_refused(unshare(CLONE_NEWUSER)) && is_refused(setns(0, 0)) &&
 	       is_refused(mount("/", "/", NULL, MS_BIND, NULL)) &&
 	       is_refused(socket(AF_INET, SOCK_STREAM, 0)) &&
-	       is_refused(ptrace(PTRACE_TRACEME, 0, NULL, NULL)) &&
 	       is_refused(syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD, NULL, NULL, NULL, NULL)) &&
-	       is_refused(syscall(SYS_clone3, NULL, 0)) && is_refused(syscall(SYS_bpf, 0, NULL, 0));
+	       is_refused(syscall(SYS_clone3, NULL, 0)) && has_no_way_to_the_kernel();
 }
 
 static bool works_on_files_alone(void)
@@ -77,6 +84,21 @@ TEST(a_task_on_files_works_on_files_and_does_nothing_else)
 	assert_true(holds_in_child(FILTER_FILES, works_on_files_alone));
 }
 
+static bool makes_namespaces_and_leaves_the_kernel(void)
+{
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	return fd >= 0 && unshare(CLONE_NEWNS) == 0 &&
+	       mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 && has_no_way_to_the_kernel();
+}
+
+TEST(a_tool_makes_namespaces_and_does_not_reach_the_kernel)
+{
+	if (geteuid() != 0)
+		skip();
+	assert_true(holds_in_child(FILTER_TOOLS, makes_namespaces_and_leaves_the_kernel));
+}
+
 TEST(a_task_that_starts_programs_does_not_get_out)
 {
 	assert_true(holds_in_child(FILTER_PROGRAMS, starts_programs));
@@ -84,6 +106,7 @@ TEST(a_task_that_starts_programs_does_not_get_out)
 
 int main(void)
 {
-	return RUN(CASE(a_task_on_files_works_on_files_and_does_nothing_else),
+	return RUN(CASE(a_tool_makes_namespaces_and_does_not_reach_the_kernel),
+	           CASE(a_task_on_files_works_on_files_and_does_nothing_else),
 	           CASE(a_task_that_starts_programs_does_not_get_out));
 }
