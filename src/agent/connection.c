@@ -420,10 +420,8 @@ void connection_close(struct connection *c)
 
 void connection_free_closed(struct agent *a)
 {
-	LIST_EACH (&a->closed, item) {
-		struct connection *c = LIST_ENTRY(item, struct connection, item);
-
-		list_remove(item);
+	LIST_EACH (&a->closed, struct connection, c, item) {
+		list_remove(&c->item);
 		buf_done(&c->in);
 		buf_done(&c->out);
 		job_free(c->job);
@@ -433,9 +431,7 @@ void connection_free_closed(struct agent *a)
 
 void connections_resume(struct agent *a, struct process *p)
 {
-	LIST_EACH (&a->connections, item) {
-		struct connection *c = LIST_ENTRY(item, struct connection, item);
-
+	LIST_EACH (&a->connections, struct connection, c, item) {
 		if (c->full != p)
 			continue;
 		c->full = NULL;
@@ -445,9 +441,7 @@ void connections_resume(struct agent *a, struct process *p)
 
 void connections_tell_end(struct process *p)
 {
-	LIST_EACH (&p->agent->connections, item) {
-		struct connection *c = LIST_ENTRY(item, struct connection, item);
-
+	LIST_EACH (&p->agent->connections, struct connection, c, item) {
 		if (c->awaited != p->info.process)
 			continue;
 		c->awaited = 0;
@@ -460,9 +454,7 @@ void connections_tell_end(struct process *p)
 
 void connections_tell_lost(struct process *p, const struct error *err)
 {
-	LIST_EACH (&p->agent->connections, item) {
-		struct connection *c = LIST_ENTRY(item, struct connection, item);
-
+	LIST_EACH (&p->agent->connections, struct connection, c, item) {
 		if (c->awaited != p->info.process)
 			continue;
 		c->awaited = 0;
@@ -472,9 +464,7 @@ void connections_tell_lost(struct process *p, const struct error *err)
 
 void connections_look_for_warm(struct agent *a, int64_t now, bool there_is_one)
 {
-	LIST_EACH (&a->connections, item) {
-		struct connection *c = LIST_ENTRY(item, struct connection, item);
-
+	LIST_EACH (&a->connections, struct connection, c, item) {
 		if (c->patience == 0 || (!there_is_one && c->patience > now))
 			continue;
 		c->held = false;
@@ -486,12 +476,9 @@ int64_t connections_next_patience(struct agent *a)
 {
 	int64_t first = DEADLINE_NEVER;
 
-	LIST_EACH (&a->connections, item) {
-		const struct connection *c = LIST_ENTRY(item, struct connection, item);
-
+	LIST_EACH (&a->connections, const struct connection, c, item)
 		if (c->patience > 0 && c->patience < first)
 			first = c->patience;
-	}
 	return first;
 }
 
@@ -499,12 +486,9 @@ static struct connection *find_longest_waiting(struct agent *a)
 {
 	struct connection *found = NULL;
 
-	LIST_EACH (&a->connections, item) {
-		struct connection *c = LIST_ENTRY(item, struct connection, item);
-
+	LIST_EACH (&a->connections, struct connection, c, item)
 		if (c->room_until > 0 && (!found || c->room_until < found->room_until))
 			found = c;
-	}
 	return found;
 }
 
@@ -513,9 +497,7 @@ void connections_look_for_room(struct agent *a, int64_t now)
 	struct connection *first = find_longest_waiting(a);
 
 	a->standby.look_at = first ? now + ROOM_LOOK_MS : DEADLINE_NEVER;
-	LIST_EACH (&a->connections, item) {
-		struct connection *c = LIST_ENTRY(item, struct connection, item);
-
+	LIST_EACH (&a->connections, struct connection, c, item) {
 		if (c->room_until == 0 || (c != first && c->room_until > now))
 			continue;
 		c->held = false;
@@ -527,9 +509,7 @@ void connections_handle_waiting(struct agent *a)
 {
 	while (a->has_waiting) {
 		a->has_waiting = false;
-		LIST_EACH (&a->connections, item) {
-			struct connection *c = LIST_ENTRY(item, struct connection, item);
-
+		LIST_EACH (&a->connections, struct connection, c, item) {
 			if (c->waiting) {
 				c->waiting = false;
 				connection_handle(c, (struct span){NULL, 0});

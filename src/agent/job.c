@@ -275,9 +275,7 @@ int64_t posts_next_deadline(const struct agent *a)
 {
 	int64_t first = DEADLINE_NEVER;
 
-	LIST_EACH (&a->posts, item) {
-		const struct post *post = LIST_ENTRY(item, struct post, item);
-
+	LIST_EACH (&a->posts, const struct post, post, item) {
 		if (post->done)
 			return 0;
 		first = post->try_at < first ? post->try_at : first;
@@ -288,9 +286,7 @@ int64_t posts_next_deadline(const struct agent *a)
 
 void posts_run_timers(struct agent *a, int64_t now)
 {
-	LIST_EACH (&a->posts, item) {
-		struct post *post = LIST_ENTRY(item, struct post, item);
-
+	LIST_EACH (&a->posts, struct post, post, item) {
 		if (!post->done && post->deadline <= now)
 			try_later(a, post);
 		if (!post->done && post->try_at <= now)

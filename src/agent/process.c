@@ -103,8 +103,8 @@ void process_forget(struct process *p)
 
 	error_set(&err, ERROR_NOT_FOUND, 0, HERE, "process %lu was forgotten",
 	          (unsigned long)p->info.process);
-	LIST_EACH (&p->viewers, item)
-		connection_on_lost(LIST_ENTRY(item, struct connection, viewer), &err);
+	LIST_EACH (&p->viewers, struct connection, c, viewer)
+		connection_on_lost(c, &err);
 	connections_tell_lost(p, &err);
 	for (int i = 0; i < 2; i++)
 		watch_close(p->agent, &p->out[i].watch);
@@ -117,9 +117,7 @@ void process_forget(struct process *p)
 
 static void forget_oldest_ended(struct agent *a)
 {
-	LIST_EACH (&a->processes, item) {
-		struct process *p = LIST_ENTRY(item, struct process, item);
-
+	LIST_EACH (&a->processes, struct process, p, item) {
 		if (a->ended_count <= PROCESS_ENDED_MAX)
 			return;
 		/* A server that is away asks later how its jobs ended. */
@@ -131,9 +129,9 @@ static void forget_oldest_ended(struct agent *a)
 void process_free_forgotten(struct agent *a)
 {
 	forget_oldest_ended(a);
-	LIST_EACH (&a->forgotten, item) {
-		list_remove(item);
-		process_free(LIST_ENTRY(item, struct process, item));
+	LIST_EACH (&a->forgotten, struct process, p, item) {
+		list_remove(&p->item);
+		process_free(p);
 	}
 }
 
@@ -184,12 +182,9 @@ int process_start(struct agent *a, const struct agent_exec *exec, struct arena *
 
 struct process *process_find(struct agent *a, uint64_t id)
 {
-	LIST_EACH (&a->processes, item) {
-		struct process *p = LIST_ENTRY(item, struct process, item);
-
+	LIST_EACH (&a->processes, struct process, p, item)
 		if (p->info.process == id)
 			return p;
-	}
 	return NULL;
 }
 
@@ -269,8 +264,8 @@ static void finish_process(struct process *p)
 	buf_done(&p->stdin_bytes);
 	connections_resume(p->agent, p);
 	process_trim(p);
-	LIST_EACH (&p->viewers, item)
-		connection_flush(LIST_ENTRY(item, struct connection, viewer));
+	LIST_EACH (&p->viewers, struct connection, c, viewer)
+		connection_flush(c);
 	connections_tell_end(p);
 	post_begin(p);
 	if (p->service)
@@ -355,9 +350,7 @@ static void give_up_warm(struct process *p)
 
 bool process_on_reaper_exit(struct agent *a, pid_t pid, int status)
 {
-	LIST_EACH (&a->processes, item) {
-		struct process *p = LIST_ENTRY(item, struct process, item);
-
+	LIST_EACH (&a->processes, struct process, p, item) {
 		if (!p->reaper || reaper_pid(p->reaper) != pid)
 			continue;
 		if (reaper_has_left_command(p->reaper))
@@ -459,8 +452,8 @@ int64_t process_next_deadline(struct agent *a)
 {
 	int64_t first = DEADLINE_NEVER;
 
-	LIST_EACH (&a->processes, item) {
-		int64_t mine = earliest_deadline(LIST_ENTRY(item, struct process, item));
+	LIST_EACH (&a->processes, struct process, p, item) {
+		int64_t mine = earliest_deadline(p);
 
 		first = mine < first ? mine : first;
 	}
@@ -476,9 +469,7 @@ static void look_for_start(struct process *p, int64_t now)
 
 void process_run_timers(struct agent *a, int64_t now)
 {
-	LIST_EACH (&a->processes, item) {
-		struct process *p = LIST_ENTRY(item, struct process, item);
-
+	LIST_EACH (&a->processes, struct process, p, item) {
 		if (p->look_at <= now) {
 			p->look_at = deadline_after(PROCESS_ANNOUNCE_MS);
 			look_for_start(p, now);

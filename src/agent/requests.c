@@ -49,9 +49,7 @@ static uint32_t count_in_use(struct agent *a)
 	size_t shell_count = 0;
 	uint32_t count = 0;
 
-	LIST_EACH (&a->processes, item) {
-		const struct process *p = LIST_ENTRY(item, struct process, item);
-
+	LIST_EACH (&a->processes, const struct process, p, item) {
 		count += !p->over && !(p->info.flags & AGENT_EXEC_RESIDENT);
 		if (!p->over && p->info.flags & AGENT_EXEC_SHELL && p->reaper &&
 		    shell_count < COUNT_OF(shells))
@@ -146,8 +144,7 @@ static int run_find_job(struct call *call, struct error *err)
 {
 	const struct agent_find_job *wanted = call->message;
 
-	LIST_EACH (&call->connection->agent->processes, item) {
-		struct process *p = LIST_ENTRY(item, struct process, item);
+	LIST_EACH (&call->connection->agent->processes, struct process, p, item) {
 		struct agent_process info;
 
 		if (!p->job || strcmp(p->job->info.id, wanted->id) != 0)
@@ -285,8 +282,8 @@ static int run_processes(struct call *call, UNUSED struct error *err)
 	struct connection *c = call->connection;
 	uint64_t count = 0;
 
-	LIST_EACH (&c->agent->processes, item) {
-		struct agent_process info = process_info(LIST_ENTRY(item, struct process, item));
+	LIST_EACH (&c->agent->processes, struct process, p, item) {
+		struct agent_process info = process_info(p);
 
 		if (c->watch.fd >= 0)
 			connection_send(c, AGENT_PROCESS, agent_process_shape, &info);

@@ -22,12 +22,9 @@
 
 struct service *service_find(struct agent *a, const char *id)
 {
-	LIST_EACH (&a->services, item) {
-		struct service *s = LIST_ENTRY(item, struct service, item);
-
+	LIST_EACH (&a->services, struct service, s, item)
 		if (strcmp(s->id, id) == 0)
 			return s;
-	}
 	return NULL;
 }
 
@@ -94,9 +91,7 @@ static void forget_oldest_removed(struct agent *a)
 	struct service *oldest = NULL;
 	unsigned count = 0;
 
-	LIST_EACH (&a->services, item) {
-		struct service *s = LIST_ENTRY(item, struct service, item);
-
+	LIST_EACH (&a->services, struct service, s, item) {
 		if (!s->is_removed || s->process)
 			continue;
 		oldest = oldest ? oldest : s;
@@ -135,13 +130,10 @@ static void begin_soon(struct service *s, int64_t delay_ms)
 /* A removed service of the same name that has not ended yet. */
 static bool has_forerunner(const struct service *s)
 {
-	LIST_EACH (&s->agent->services, item) {
-		const struct service *other = LIST_ENTRY(item, struct service, item);
-
+	LIST_EACH (&s->agent->services, const struct service, other, item)
 		if (other != s && other->process && is_going(other) &&
 		    strcmp(other->now.says.name, s->now.says.name) == 0)
 			return true;
-	}
 	return false;
 }
 
@@ -284,8 +276,8 @@ void service_on_process_end(struct process *p)
 	s->last.signal = p->info.signal;
 	swap_rings(s, p);
 	/* Viewers have received all output that they could take; report the end to them. */
-	LIST_EACH (&p->viewers, item)
-		connection_flush(LIST_ENTRY(item, struct connection, viewer));
+	LIST_EACH (&p->viewers, struct connection, c, viewer)
+		connection_flush(c);
 	process_forget(p);
 	handle_end(s, s->last.exit_code != 0);
 }
@@ -359,11 +351,8 @@ static int check_message(const struct agent *a, const struct agent_service *m, s
 		return FAIL(err, ERROR_INVALID, "a service of no known kind");
 	if (m->delay_ms > DELAY_MAX_MS || m->stop_ms > INT32_MAX)
 		return FAIL(err, ERROR_INVALID, "a service that waits for too long");
-	LIST_EACH (&a->services, item) {
-		const struct service *s = LIST_ENTRY(item, struct service, item);
-
+	LIST_EACH (&a->services, const struct service, s, item)
 		count += !is_going(s) && strcmp(s->id, m->id) != 0;
-	}
 	if (m->wish != AGENT_SERVICE_REMOVE && count >= AGENT_SERVICES_MAX)
 		return FAIL(err, ERROR_LIMIT, "the sandbox has %u services already", count);
 	return 0;
@@ -397,19 +386,14 @@ int64_t services_next_deadline(const struct agent *a)
 {
 	int64_t first = DEADLINE_NEVER;
 
-	LIST_EACH (&a->services, item) {
-		const struct service *s = LIST_ENTRY(item, struct service, item);
-
+	LIST_EACH (&a->services, const struct service, s, item)
 		first = s->start_at < first ? s->start_at : first;
-	}
 	return first;
 }
 
 void services_run_timers(struct agent *a, int64_t now)
 {
-	LIST_EACH (&a->services, item) {
-		struct service *s = LIST_ENTRY(item, struct service, item);
-
+	LIST_EACH (&a->services, struct service, s, item) {
 		if (s->start_at > now || s->process)
 			continue;
 		if (has_forerunner(s))

@@ -28,9 +28,7 @@ void service_call_list(struct connection *c)
 	uint64_t count = 0;
 
 	connection_cork(c);
-	LIST_EACH (&c->agent->services, item) {
-		const struct service *s = LIST_ENTRY(item, struct service, item);
-
+	LIST_EACH (&c->agent->services, const struct service, s, item) {
 		if (s->is_removed)
 			continue;
 		send_state(c, s);

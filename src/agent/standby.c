@@ -81,12 +81,9 @@ static void fill_waiting(struct standby_stack *w, int far_fd)
 
 static struct connection *find_served(struct agent *a)
 {
-	LIST_EACH (&a->connections, item) {
-		struct connection *c = LIST_ENTRY(item, struct connection, item);
-
+	LIST_EACH (&a->connections, struct connection, c, item)
 		if (a->standby.pid > 0 && c->worker == a->standby.pid)
 			return c;
-	}
 	return NULL;
 }
 

@@ -21,23 +21,17 @@ static void note_stop(struct agent *a, struct stops *stops)
 
 static struct stops *find_reaper(struct agent *a, pid_t pid)
 {
-	LIST_EACH (&a->processes, item) {
-		struct process *p = LIST_ENTRY(item, struct process, item);
-
+	LIST_EACH (&a->processes, struct process, p, item)
 		if (p->reaper && reaper_pid(p->reaper) == pid)
 			return reaper_is_adopted(p->reaper) ? NULL : &p->stops;
-	}
 	return NULL;
 }
 
 static struct stops *find_worker(struct agent *a, pid_t pid)
 {
-	LIST_EACH (&a->connections, item) {
-		struct connection *c = LIST_ENTRY(item, struct connection, item);
-
+	LIST_EACH (&a->connections, struct connection, c, item)
 		if (c->worker == pid)
 			return &c->stops;
-	}
 	return NULL;
 }
 
@@ -99,11 +93,8 @@ void stops_run_timer(struct agent *a, int64_t now)
 		return;
 	a->stops_at = DEADLINE_NEVER;
 	handle_worker(a, a->standby.pid, &a->standby.stops, now);
-	LIST_EACH (&a->connections, item) {
-		struct connection *c = LIST_ENTRY(item, struct connection, item);
-
+	LIST_EACH (&a->connections, struct connection, c, item)
 		handle_worker(a, c->worker, &c->stops, now);
-	}
-	LIST_EACH (&a->processes, item)
-		handle_reaper(a, LIST_ENTRY(item, struct process, item), now);
+	LIST_EACH (&a->processes, struct process, p, item)
+		handle_reaper(a, p, now);
 }

@@ -98,8 +98,7 @@ static uint64_t floor_of(const struct process *p, unsigned stream)
 	                ? 0
 	                : UINT64_MAX; /* the caller that started the process reads from the start */
 
-	LIST_EACH (&p->viewers, item) {
-		const struct connection *c = LIST_ENTRY(item, struct connection, viewer);
+	LIST_EACH (&p->viewers, const struct connection, c, viewer) {
 		uint64_t next = c->next[stream];
 
 		if (next < floor && !(waits_for_nobody(p) && connection_is_stalled(c)))
@@ -110,9 +109,7 @@ static uint64_t floor_of(const struct process *p, unsigned stream)
 
 static void forget_an_ended_one(struct agent *a, const struct process *reading)
 {
-	LIST_EACH (&a->processes, item) {
-		struct process *p = LIST_ENTRY(item, struct process, item);
-
+	LIST_EACH (&a->processes, struct process, p, item) {
 		if (p != reading && p->over && list_is_empty(&p->viewers)) {
 			assert(a->ring_bytes >= p->out[0].ring.capacity + p->out[1].ring.capacity);
 			a->ring_bytes -= p->out[0].ring.capacity + p->out[1].ring.capacity;
@@ -154,8 +151,8 @@ void process_trim(struct process *p)
 
 static void flush_viewers(struct process *p)
 {
-	LIST_EACH (&p->viewers, item)
-		connection_flush(LIST_ENTRY(item, struct connection, viewer));
+	LIST_EACH (&p->viewers, struct connection, c, viewer)
+		connection_flush(c);
 }
 
 /* 1 = bytes were read; 0 = no bytes are ready, or the stream has ended. */

@@ -82,6 +82,7 @@ struct agent_terminal_state process_terminal(const struct process *p)
 	        .idle_ms = (uint64_t)p->idle.ms,
 	        .output_start = p->out[0].ring.start,
 	        .output_end = p->out[0].ring.end,
+	        .viewers = list_count(&p->viewers),
 	};
 
 	if (has_terminal(p) && ioctl(p->pty, TIOCGWINSZ, &size) == 0) {
@@ -90,8 +91,6 @@ struct agent_terminal_state process_terminal(const struct process *p)
 	}
 	if (p->idle.ms && p->idle.at != DEADLINE_NEVER)
 		state.quiet_ms = (uint64_t)(clock_monotonic_ms() - (p->idle.at - p->idle.ms));
-	LIST_EACH (&p->viewers, item)
-		state.viewers++;
 	return state;
 }
 

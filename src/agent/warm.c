@@ -136,12 +136,9 @@ void warm_want(struct warm *w)
 
 static bool has_young_command(const struct agent *a, int64_t now)
 {
-	LIST_EACH (&a->processes, item) {
-		const struct process *p = LIST_ENTRY(item, struct process, item);
-
+	LIST_EACH (&a->processes, const struct process, p, item)
 		if (p->reaper && now - p->started_ms < POLITE_MAX_MS)
 			return true;
-	}
 	return false;
 }
 
@@ -356,14 +353,11 @@ int warm_set(struct agent *a, const struct agent_warm *wish, struct error *err)
 
 bool warm_knows(struct agent *a, pid_t pid)
 {
-	LIST_EACH (&a->processes, item) {
-		const struct process *p = LIST_ENTRY(item, struct process, item);
-
+	LIST_EACH (&a->processes, const struct process, p, item)
 		if (p->reaper && reaper_pid(p->reaper) == pid)
 			return true;
-	}
-	LIST_EACH (&a->connections, item)
-		if (LIST_ENTRY(item, struct connection, item)->worker == pid)
+	LIST_EACH (&a->connections, const struct connection, c, item)
+		if (c->worker == pid)
 			return true;
 	for (const struct warm *w = a->warm; w; w = w->next)
 		if (w->reaper && reaper_pid(w->reaper) == pid)

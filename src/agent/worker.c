@@ -82,9 +82,7 @@ void worker_take_back(struct connection *c, bool goes_on)
 
 bool worker_on_exit(struct agent *a, pid_t pid, int status)
 {
-	LIST_EACH (&a->connections, item) {
-		struct connection *c = LIST_ENTRY(item, struct connection, item);
-
+	LIST_EACH (&a->connections, struct connection, c, item) {
 		if (c->worker == pid) {
 			worker_take_back(c, WIFEXITED(status) &&
 			                            WEXITSTATUS(status) == WORKER_GIVES_BACK);

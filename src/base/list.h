@@ -34,8 +34,18 @@ static inline void list_remove(struct list *item)
 	item->next->previous = item->previous;
 	list_init(item);
 }
+static inline unsigned list_count(const struct list *l)
+{
+	unsigned count = 0;
+
+	for (const struct list *item = l->next; item != l; item = item->next)
+		count++;
+	return count;
+}
 #define LIST_ENTRY(pointer, type, member) CONTAINER_OF(pointer, type, member)
-/* The body may remove `item`. */
-#define LIST_EACH(list_, item)                                                                     \
-	for (struct list *item = (list_)->next, *item##_next_ = item->next; item != (list_);       \
-	     item = item##_next_, item##_next_ = item->next)
+/* Visits each entry as `type *name`; the body may remove and free it. */
+#define LIST_EACH(list_, type, name, member)                                                       \
+	for (type *name = LIST_ENTRY((list_)->next, type, member),                                 \
+	          *name##_next_ = LIST_ENTRY(name->member.next, type, member);                     \
+	     &name->member != (list_);                                                             \
+	     name = name##_next_, name##_next_ = LIST_ENTRY(name->member.next, type, member))

@@ -178,9 +178,7 @@ static void read_own(struct event_stream *s)
 /* Starts reads for streams that are behind, up to OWN_READS_MAX; not for slow clients. */
 static void read_behind(struct api_feed *feed)
 {
-	LIST_EACH (&feed->behind, item) {
-		struct event_stream *s = LIST_ENTRY(item, struct event_stream, link);
-
+	LIST_EACH (&feed->behind, struct event_stream, s, link) {
 		if (feed->own_count >= OWN_READS_MAX)
 			break;
 		if (!s->is_reading && relay_unsent(s->relay) < UNSENT_MAX)
@@ -438,9 +436,7 @@ void api_feed_free(struct api_feed *feed)
 	store_event_unwatch(feed->api->store, &feed->watcher);
 	if (feed->timer_runs)
 		loop_timer_stop(feed->api->loop, &feed->timer);
-	LIST_EACH (&feed->reads, item) {
-		struct feed_read *r = LIST_ENTRY(item, struct feed_read, link);
-
+	LIST_EACH (&feed->reads, struct feed_read, r, link) {
 		if (r->stream)
 			stream_free(r->stream);
 		feed_read_free(r);

@@ -281,9 +281,9 @@ static bool take_arrived(struct receiver *r)
 	bool goes_on;
 
 	pthread_mutex_lock(&r->mutex);
-	LIST_EACH (&r->arrived, item) {
-		list_remove(item);
-		list_append(&r->receiving, item);
+	LIST_EACH (&r->arrived, struct receiver_upload, u, item) {
+		list_remove(&u->item);
+		list_append(&r->receiving, &u->item);
 	}
 	goes_on = !r->is_stopping;
 	pthread_mutex_unlock(&r->mutex);
@@ -292,18 +292,14 @@ static bool take_arrived(struct receiver *r)
 
 static size_t collect_sockets(struct receiver *r, struct pollfd **polled)
 {
-	size_t count = 1, at = 1;
+	size_t count = 1 + list_count(&r->receiving), at = 1;
 
-	LIST_EACH (&r->receiving, item)
-		count++;
 	*polled = realloc(*polled, count * sizeof(**polled));
 	if (!*polled)
 		abort();
 	(*polled)[0] = (struct pollfd){.fd = r->wake, .events = POLLIN};
-	LIST_EACH (&r->receiving, item)
-		(*polled)[at++] = (struct pollfd){
-		        .fd = LIST_ENTRY(item, struct receiver_upload, item)->socket,
-		        .events = POLLIN};
+	LIST_EACH (&r->receiving, struct receiver_upload, u, item)
+		(*polled)[at++] = (struct pollfd){.fd = u->socket, .events = POLLIN};
 	return count;
 }
 
@@ -313,8 +309,7 @@ static void receive_ready(struct receiver *r, const struct pollfd *polled, size_
 	int64_t now_ms = clock_monotonic_ms();
 	size_t at = 1;
 
-	LIST_EACH (&r->receiving, item) {
-		struct receiver_upload *u = LIST_ENTRY(item, struct receiver_upload, item);
+	LIST_EACH (&r->receiving, struct receiver_upload, u, item) {
 		bool is_ready;
 
 		if (at >= count)
@@ -344,8 +339,8 @@ static void *run_receiver(void *context)
 		(void)!read(r->wake, &ignored, sizeof(ignored));
 		receive_ready(r, polled, count);
 	}
-	LIST_EACH (&r->receiving, item)
-		upload_free(LIST_ENTRY(item, struct receiver_upload, item));
+	LIST_EACH (&r->receiving, struct receiver_upload, u, item)
+		upload_free(u);
 	free(polled);
 	return NULL;
 }
@@ -399,9 +394,8 @@ static unsigned count_of_project(const struct receiver *r, const char *project_i
 {
 	unsigned count = 0;
 
-	LIST_EACH (&r->counted, item)
-		count += strcmp(LIST_ENTRY(item, struct receiver_upload, counted)->project_id,
-		                project_id) == 0;
+	LIST_EACH (&r->counted, const struct receiver_upload, u, counted)
+		count += strcmp(u->project_id, project_id) == 0;
 	return count;
 }
 

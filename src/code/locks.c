@@ -36,12 +36,9 @@ void code_contexts_free(struct code_contexts *c)
 
 static bool is_held(const struct code_contexts *c, const struct code_lock *wanted)
 {
-	LIST_EACH (&c->held, item) {
-		const struct code_lock *lock = LIST_ENTRY(item, struct code_lock, item);
-
+	LIST_EACH (&c->held, const struct code_lock, lock, item)
 		if (lock->process == wanted->process && strcmp(lock->sandbox, wanted->sandbox) == 0)
 			return true;
-	}
 	return false;
 }
 

@@ -38,8 +38,8 @@ int code_queue_enter(struct code_queue *turns, struct code_queue_place *turn, st
 {
 	unsigned before = 0;
 
-	LIST_EACH (&turns->turns, item)
-		before += is_same_context(LIST_ENTRY(item, struct code_queue_place, item), turn);
+	LIST_EACH (&turns->turns, struct code_queue_place, place, item)
+		before += is_same_context(place, turn);
 	if (before > CODE_WAITING_MAX) {
 		(void)FAIL(err, ERROR_LIMIT, "%d blocks of code wait for this context already",
 		           CODE_WAITING_MAX);
@@ -53,16 +53,13 @@ int code_queue_enter(struct code_queue *turns, struct code_queue_place *turn, st
 
 void code_queue_leave(struct code_queue *turns, struct code_queue_place *turn)
 {
-	struct code_queue_place *next = NULL;
-
 	if (!turn->item.next || list_is_empty(&turn->item))
 		return;
 	list_remove(&turn->item);
 	if (!turn->is_on)
 		return;
 	turn->is_on = false;
-	LIST_EACH (&turns->turns, item) {
-		next = LIST_ENTRY(item, struct code_queue_place, item);
+	LIST_EACH (&turns->turns, struct code_queue_place, next, item) {
 		if (is_same_context(next, turn)) {
 			start_next(next);
 			return;

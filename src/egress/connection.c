@@ -507,9 +507,7 @@ void connection_start(struct gateway *g, enum protocol protocol, int fd, struct 
 
 void connections_check(struct gateway *g, const char *guest)
 {
-	LIST_EACH (&g->connections, item) {
-		struct egress_connection *c = LIST_ENTRY(item, struct egress_connection, link);
-
+	LIST_EACH (&g->connections, struct egress_connection, c, link) {
 		if ((guest && strcmp(c->guest->name, guest) != 0) || c->state == READING ||
 		    c->state == ENDING || rules_allow(g, c->guest, c->looked.name))
 			continue;
@@ -520,10 +518,7 @@ void connections_check(struct gateway *g, const char *guest)
 
 void connections_end(struct gateway *g, const char *guest)
 {
-	LIST_EACH (&g->connections, item) {
-		struct egress_connection *c = LIST_ENTRY(item, struct egress_connection, link);
-
+	LIST_EACH (&g->connections, struct egress_connection, c, link)
 		if (strcmp(c->guest->name, guest) == 0)
 			connection_free(c);
-	}
 }

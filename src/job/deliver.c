@@ -187,9 +187,8 @@ static bool has_room(struct jobs *jobs, const char *project_id)
 	unsigned of_project = 0;
 
 	pthread_mutex_lock(&jobs->mutex);
-	LIST_EACH (&jobs->delivering, item)
-		of_project += strcmp(LIST_ENTRY(item, struct delivery, item)->record.project_id,
-		                     project_id) == 0;
+	LIST_EACH (&jobs->delivering, const struct delivery, d, item)
+		of_project += strcmp(d->record.project_id, project_id) == 0;
 	pthread_mutex_unlock(&jobs->mutex);
 	return of_project < UNDER_WAY_PROJECT_MAX;
 }

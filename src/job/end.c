@@ -66,11 +66,8 @@ void waiter_end(struct jobs *jobs, struct waiter *w)
 static void tell_waiters(struct jobs *jobs, const char *id)
 {
 	pthread_mutex_lock(&jobs->mutex);
-	LIST_EACH (&jobs->waiters, item) {
-		struct waiter *w = LIST_ENTRY(item, struct waiter, item);
-
+	LIST_EACH (&jobs->waiters, struct waiter, w, item)
 		w->has_settled |= strcmp(w->id, id) == 0;
-	}
 	(void)pthread_cond_broadcast(&jobs->settled);
 	pthread_mutex_unlock(&jobs->mutex);
 }

@@ -15,9 +15,7 @@ static bool has_turn(const struct jobs *jobs, const struct keeping *k)
 {
 	unsigned all = 0, of_project = 0;
 
-	LIST_EACH (&jobs->keeping, item) {
-		const struct keeping *other = LIST_ENTRY(item, struct keeping, item);
-
+	LIST_EACH (&jobs->keeping, const struct keeping, other, item) {
 		if (strcmp(other->sandbox_id, k->sandbox_id) == 0)
 			return false;
 		of_project += strcmp(other->project_id, k->project_id) == 0;

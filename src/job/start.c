@@ -24,8 +24,8 @@ bool job_is_starting(struct jobs *jobs, const char *id)
 	bool found = false;
 
 	pthread_mutex_lock(&jobs->mutex);
-	LIST_EACH (&jobs->starting, item)
-		found |= strcmp(LIST_ENTRY(item, struct starting, item)->id, id) == 0;
+	LIST_EACH (&jobs->starting, const struct starting, starting, item)
+		found |= strcmp(starting->id, id) == 0;
 	pthread_mutex_unlock(&jobs->mutex);
 	return found;
 }

@@ -141,12 +141,9 @@ static void hand_to_worker(struct jobs *jobs, struct job_watch *w)
 
 static struct job_watch *watch_find(const struct jobs *jobs, const char *id)
 {
-	LIST_EACH (&jobs->watches, item) {
-		struct job_watch *w = LIST_ENTRY(item, struct job_watch, item);
-
+	LIST_EACH (&jobs->watches, struct job_watch, w, item)
 		if (strcmp(w->at.id, id) == 0)
 			return w;
-	}
 	return NULL;
 }
 
@@ -224,18 +221,14 @@ struct job_poll_set {
 
 static void collect_fds(struct jobs *jobs, struct arena *a, struct job_poll_set *ret)
 {
-	size_t count = 1;
+	size_t count = 1 + list_count(&jobs->watches);
 
-	LIST_EACH (&jobs->watches, item)
-		count++;
 	ret->fds = ARENA_ARRAY(a, struct pollfd, count);
 	ret->watches = ARENA_ARRAY(a, struct job_watch *, count);
 	ret->fds[0] = (struct pollfd){.fd = jobs->wake, .events = POLLIN};
 	ret->count = 1;
 	ret->until = jobs->list_at < jobs->deliver_at ? jobs->list_at : jobs->deliver_at;
-	LIST_EACH (&jobs->watches, item) {
-		struct job_watch *w = LIST_ENTRY(item, struct job_watch, item);
-
+	LIST_EACH (&jobs->watches, struct job_watch, w, item) {
 		if (w->is_busy)
 			continue;
 		if (w->at.fd < 0 || w->look_at > clock_monotonic_ms()) {
@@ -267,12 +260,9 @@ static void look_at_due(struct jobs *jobs)
 {
 	int64_t now = clock_monotonic_ms();
 
-	LIST_EACH (&jobs->watches, item) {
-		struct job_watch *w = LIST_ENTRY(item, struct job_watch, item);
-
+	LIST_EACH (&jobs->watches, struct job_watch, w, item)
 		if (!w->is_busy && w->at.fd < 0 && w->look_at <= now)
 			hand_to_worker(jobs, w);
-	}
 }
 
 static void *run_watch_thread(void *context)
@@ -362,8 +352,8 @@ void jobs_close(struct jobs *jobs)
 		(void)pthread_join(jobs->thread, NULL);
 	worker_pool_stop(jobs->workers);
 	take_watches_back(jobs);
-	LIST_EACH (&jobs->watches, item)
-		watch_free(LIST_ENTRY(item, struct job_watch, item));
+	LIST_EACH (&jobs->watches, struct job_watch, w, item)
+		watch_free(w);
 	auto_close(&jobs->wake);
 	(void)pthread_cond_destroy(&jobs->settled);
 	(void)pthread_mutex_destroy(&jobs->mutex);

@@ -182,8 +182,7 @@ void agent_links_sweep(struct agent_links *links, int64_t age_ms)
 	int64_t limit_ms = clock_monotonic_ms() - age_ms;
 
 	pthread_mutex_lock(&links->mutex);
-	LIST_EACH (&links->by_age, item) {
-		struct agent_waiting *waiting = LIST_ENTRY(item, struct agent_waiting, item);
+	LIST_EACH (&links->by_age, struct agent_waiting, waiting, item) {
 		if (waiting->used_ms >= limit_ms)
 			break;
 		forget_connections(links, waiting);

@@ -134,8 +134,8 @@ bool command_ends_take(int64_t now_ms, struct command_end *ret)
 	if (atomic_load(&known_count) == 0)
 		return false;
 	pthread_mutex_lock(&mutex);
-	LIST_EACH (&all, item) {
-		found = take_due_end(LIST_ENTRY(item, struct ends_of_sandbox, item), now_ms, ret);
+	LIST_EACH (&all, struct ends_of_sandbox, ends, item) {
+		found = take_due_end(ends, now_ms, ret);
 		if (found)
 			break;
 	}

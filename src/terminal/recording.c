@@ -180,13 +180,10 @@ static bool enter_recorders(struct terminals *t, struct recorder *r, const char 
 	bool is_new = true;
 
 	(void)pthread_mutex_lock(&t->recorders_lock);
-	LIST_EACH (&t->recorders, item) {
-		const struct recorder *other = LIST_ENTRY(item, struct recorder, item);
-
+	LIST_EACH (&t->recorders, const struct recorder, other, item)
 		is_new &= other->process != r->process ||
 		          other->started_unix_ms != r->started_unix_ms ||
 		          strcmp(other->place.id, sandbox) != 0;
-	}
 	if (is_new) {
 		list_append(&t->recorders, &r->item);
 		t->recorder_count++;

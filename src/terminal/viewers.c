@@ -38,9 +38,7 @@ unsigned terminal_viewer_take_over(struct terminals *t, struct terminal_viewer *
 	unsigned count = 0;
 
 	(void)pthread_mutex_lock(&t->viewers_lock);
-	LIST_EACH (&t->viewers, item) {
-		struct terminal_viewer *other = LIST_ENTRY(item, struct terminal_viewer, item);
-
+	LIST_EACH (&t->viewers, struct terminal_viewer, other, item) {
 		if (other == v || !other->writes || !viewer_is_of(other, v->sandbox, v->process))
 			continue;
 		other->writes = false;
@@ -67,12 +65,9 @@ bool terminal_viewer_types(struct terminals *t, struct terminal_viewer *v)
 void terminal_viewers_each(struct terminals *t, const char *sandbox, uint64_t process,
                            void (*call)(struct terminal_viewer *v, void *context), void *context)
 {
-	LIST_EACH (&t->viewers, item) {
-		struct terminal_viewer *v = LIST_ENTRY(item, struct terminal_viewer, item);
-
+	LIST_EACH (&t->viewers, struct terminal_viewer, v, item)
 		if (viewer_is_of(v, sandbox, process))
 			call(v, context);
-	}
 }
 
 struct terminal_viewers terminal_viewers_list(struct terminals *t, struct arena *a,
@@ -83,12 +78,9 @@ struct terminal_viewers terminal_viewers_list(struct terminals *t, struct arena 
 	};
 
 	(void)pthread_mutex_lock(&t->viewers_lock);
-	LIST_EACH (&t->viewers, item) {
-		const struct terminal_viewer *v = LIST_ENTRY(item, struct terminal_viewer, item);
-
+	LIST_EACH (&t->viewers, const struct terminal_viewer, v, item)
 		if (viewer_is_of(v, sandbox, process) && list.count < LISTED_MAX)
 			list.items[list.count++] = *v;
-	}
 	(void)pthread_mutex_unlock(&t->viewers_lock);
 	return list;
 }

@@ -224,8 +224,8 @@ static struct worker_task **find_next(const struct lane *lane)
 
 	if (lane->running >= lane->running_max)
 		return NULL;
-	LIST_EACH (&lane->ring, item) {
-		link = find_in_project(lane, LIST_ENTRY(item, struct worker_share, ring_item));
+	LIST_EACH (&lane->ring, struct worker_share, share, ring_item) {
+		link = find_in_project(lane, share);
 		if (link)
 			return link;
 	}
@@ -312,8 +312,8 @@ void lane_leave(struct lane *lane, const struct held_shares *held)
 
 struct worker_task *lane_find_expired(const struct lane *lane, int64_t before_ms)
 {
-	LIST_EACH (&lane->ring, item) {
-		struct worker_task *task = LIST_ENTRY(item, struct worker_share, ring_item)->first;
+	LIST_EACH (&lane->ring, struct worker_share, share, ring_item) {
+		struct worker_task *task = share->first;
 
 		while (task && !task->expire)
 			task = task->next;
@@ -327,12 +327,8 @@ int64_t lane_oldest_ms(const struct lane *lane, int64_t now_ms)
 {
 	int64_t oldest = now_ms;
 
-	LIST_EACH (&lane->ring, item) {
-		const struct worker_share *project =
-		        LIST_ENTRY(item, struct worker_share, ring_item);
-
+	LIST_EACH (&lane->ring, const struct worker_share, project, ring_item)
 		if (project->first->queued_ms < oldest)
 			oldest = project->first->queued_ms;
-	}
 	return oldest;
 }

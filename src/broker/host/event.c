@@ -82,9 +82,7 @@ static int64_t run_timers(struct events *events)
 	while (again) {
 		again = false;
 		next = DEADLINE_NEVER;
-		LIST_EACH (&events->timers, item) {
-			struct timer *timer = LIST_ENTRY(item, struct timer, item);
-
+		LIST_EACH (&events->timers, struct timer, timer, item) {
 			if (timer->at_us <= now) {
 				list_remove(&timer->item);
 				timer->on_time(timer);

@@ -97,19 +97,19 @@ static void maker_end(struct maker *maker)
 
 static void discard_dead(struct prewarm_pool *pool)
 {
-	LIST_EACH (&pool->dead, item)
-		discard_prewarm(LIST_ENTRY(item, struct prewarm, item));
+	LIST_EACH (&pool->dead, struct prewarm, prewarm, item)
+		discard_prewarm(prewarm);
 }
 
 void prewarm_pool_close(struct prewarm_pool *pool)
 {
 	timer_stop(&pool->rest);
 	discard_dead(pool);
-	LIST_EACH (&pool->makers, item)
-		maker_end(LIST_ENTRY(item, struct maker, item));
+	LIST_EACH (&pool->makers, struct maker, maker, item)
+		maker_end(maker);
 	for (unsigned i = 0; i < PREWARM_KIND_COUNT; i++)
-		LIST_EACH (&pool->ready[i], item)
-			discard_prewarm(LIST_ENTRY(item, struct prewarm, item));
+		LIST_EACH (&pool->ready[i], struct prewarm, prewarm, item)
+			discard_prewarm(prewarm);
 }
 
 enum prewarm_wish { WISH_GUESS, WISH_NO_ROOT, WISH_ANY };
@@ -125,9 +125,7 @@ static bool fits_wish(const struct prewarm *prewarm, enum prewarm_wish wish,
 static struct prewarm *take_first_fitting(struct prewarm_pool *pool, enum prewarm_kind kind,
                                           enum prewarm_wish wish, const struct prewarm_guess *guess)
 {
-	LIST_EACH (&pool->ready[kind], item) {
-		struct prewarm *prewarm = LIST_ENTRY(item, struct prewarm, item);
-
+	LIST_EACH (&pool->ready[kind], struct prewarm, prewarm, item) {
 		if (!fits_wish(prewarm, wish, guess))
 			continue;
 		list_remove(&prewarm->item);

@@ -55,10 +55,10 @@ static void discard_prepared(struct sandbox *sandbox)
 
 static void empty_pool(struct prepared_pool *pool)
 {
-	LIST_EACH (&pool->ready, item)
-		discard_prepared(LIST_ENTRY(item, struct sandbox, item));
-	LIST_EACH (&pool->preparing, item)
-		discard_prepared(LIST_ENTRY(item, struct sandbox, item));
+	LIST_EACH (&pool->ready, struct sandbox, sandbox, item)
+		discard_prepared(sandbox);
+	LIST_EACH (&pool->preparing, struct sandbox, sandbox, item)
+		discard_prepared(sandbox);
 }
 
 static void pool_free(struct prepared_pool *pool)
@@ -88,9 +88,7 @@ void pool_on_failure(struct sandbox *sandbox, const struct error *err)
 
 void pools_forget_template(struct prepared_pools *p, const char *template_name)
 {
-	LIST_EACH (&p->all, item) {
-		struct prepared_pool *pool = LIST_ENTRY(item, struct prepared_pool, item);
-
+	LIST_EACH (&p->all, struct prepared_pool, pool, item) {
 		if (strcmp(pool->blueprint.template_name, template_name) != 0)
 			continue;
 		pool->failures = 0;
@@ -105,18 +103,18 @@ void pools_close(struct prepared_pools *p)
 {
 	timer_stop(&p->rest);
 	timer_stop(&p->look);
-	LIST_EACH (&p->all, item)
-		pool_free(LIST_ENTRY(item, struct prepared_pool, item));
-	LIST_EACH (&p->ending, item)
-		sandbox_reap_unnamed(LIST_ENTRY(item, struct sandbox, item));
+	LIST_EACH (&p->all, struct prepared_pool, pool, item)
+		pool_free(pool);
+	LIST_EACH (&p->ending, struct sandbox, sandbox, item)
+		sandbox_reap_unnamed(sandbox);
 }
 
 static unsigned sum_of_goals(const struct prepared_pools *p, int64_t now)
 {
 	unsigned sum = 0;
 
-	LIST_EACH (&p->all, item)
-		sum += pool_goal(LIST_ENTRY(item, struct prepared_pool, item), now);
+	LIST_EACH (&p->all, struct prepared_pool, pool, item)
+		sum += pool_goal(pool, now);
 	return sum;
 }
 
@@ -133,10 +131,10 @@ static bool is_expired(const struct prepared_pool *pool, int64_t now)
 /* Discards the oldest first. */
 static void trim_pool(struct prepared_pool *pool, unsigned goal)
 {
-	LIST_EACH (&pool->ready, item) {
+	LIST_EACH (&pool->ready, struct sandbox, sandbox, item) {
 		if (pool->ready_count + pool->preparing_count <= goal)
 			return;
-		discard_prepared(LIST_ENTRY(item, struct sandbox, item));
+		discard_prepared(sandbox);
 	}
 }
 
@@ -146,9 +144,7 @@ static void on_trim_time(struct timer *timer)
 	int64_t now = now_ms();
 	unsigned sum = sum_of_goals(p, now);
 
-	LIST_EACH (&p->all, item) {
-		struct prepared_pool *pool = LIST_ENTRY(item, struct prepared_pool, item);
-
+	LIST_EACH (&p->all, struct prepared_pool, pool, item) {
 		if (is_expired(pool, now)) {
 			pool_free(pool);
 			continue;
@@ -185,12 +181,9 @@ static struct prepared_pool *pool_new(struct prepared_pools *p, const char *name
 
 static struct prepared_pool *find_name(struct prepared_pools *p, const char *name)
 {
-	LIST_EACH (&p->all, item) {
-		struct prepared_pool *pool = LIST_ENTRY(item, struct prepared_pool, item);
-
+	LIST_EACH (&p->all, struct prepared_pool, pool, item)
 		if (strcmp(pool->name, name) == 0)
 			return pool;
-	}
 	return NULL;
 }
 
@@ -223,20 +216,17 @@ int pools_set(struct prepared_pools *p, const char *name, const struct blueprint
 void pools_each(struct prepared_pools *p,
                 void (*on_pool)(void *context, const struct prepared_pool *pool), void *context)
 {
-	LIST_EACH (&p->all, item)
-		on_pool(context, LIST_ENTRY(item, struct prepared_pool, item));
+	LIST_EACH (&p->all, struct prepared_pool, pool, item)
+		on_pool(context, pool);
 }
 
 static void make_room(struct prepared_pools *p)
 {
 	struct prepared_pool *oldest = NULL;
 
-	LIST_EACH (&p->all, item) {
-		struct prepared_pool *pool = LIST_ENTRY(item, struct prepared_pool, item);
-
+	LIST_EACH (&p->all, struct prepared_pool, pool, item)
 		if (!*pool->name)
 			oldest = pool;
-	}
 	if (oldest && p->automatic_count == POOLS_AUTOMATIC_MAX)
 		pool_free(oldest);
 }
@@ -266,20 +256,15 @@ static struct prepared_pool *find_blueprint(struct prepared_pools *p,
 {
 	struct prepared_pool *found = NULL;
 
-	LIST_EACH (&p->all, item) {
-		struct prepared_pool *pool = LIST_ENTRY(item, struct prepared_pool, item);
-
+	LIST_EACH (&p->all, struct prepared_pool, pool, item)
 		if (blueprint_equals(&pool->blueprint, wanted) && (!found || *pool->name))
 			found = pool;
-	}
 	return found;
 }
 
 static struct sandbox *take_ready(struct prepared_pool *pool)
 {
-	LIST_EACH (&pool->ready, item) {
-		struct sandbox *sandbox = LIST_ENTRY(item, struct sandbox, item);
-
+	LIST_EACH (&pool->ready, struct sandbox, sandbox, item) {
 		if (!pidfd_is_alive(sandbox->pidfd)) {
 			log_warning("a prepared sandbox died while it waited",
 			            NUMBER("slot", sandbox->slot));
@@ -408,11 +393,8 @@ bool pools_refill(struct prepared_pools *p)
 	struct refill r = {.next = NULL};
 	struct prewarm *prewarm;
 
-	LIST_EACH (&p->all, item) {
-		struct prepared_pool *pool = LIST_ENTRY(item, struct prepared_pool, item);
-
+	LIST_EACH (&p->all, struct prepared_pool, pool, item)
 		consider_pool(&r, pool, granted_size(pool, sum, now), now - p->asked_ms);
-	}
 	memcpy(prewarm_pool->wanted_more, r.lacking, sizeof(prewarm_pool->wanted_more));
 	if (r.wait_ms > 0 && list_is_empty(&p->rest.item)) {
 		p->rest.on_time = on_refill_delay_end;

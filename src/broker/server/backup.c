@@ -171,9 +171,7 @@ static int check_start(struct broker *b, const struct broker_backup *request,
 {
 	unsigned count = 0;
 
-	LIST_EACH (&b->backups, item) {
-		const struct backup_task *other = LIST_ENTRY(item, struct backup_task, item);
-
+	LIST_EACH (&b->backups, const struct backup_task, other, item) {
 		if (other->verb == BROKER_BACKUP_LOAD &&
 		    strcmp(other->snapshot, request->snapshot) == 0)
 			return FAIL(err, ERROR_CONFLICT, "snapshot '%s' is being loaded already",
@@ -239,9 +237,6 @@ int backup_start(struct broker *broker, const struct pending_reply *reply,
 
 void backups_kill(struct broker *b)
 {
-	LIST_EACH (&b->backups, item) {
-		struct backup_task *task = LIST_ENTRY(item, struct backup_task, item);
-
+	LIST_EACH (&b->backups, struct backup_task, task, item)
 		(void)kill(-task->child.pid, SIGTERM);
-	}
 }

@@ -198,8 +198,8 @@ int server_open(struct broker *b, struct error *err)
 
 void server_close(struct broker *b)
 {
-	LIST_EACH (&b->server.connections, item)
-		connection_close(LIST_ENTRY(item, struct server_connection, item));
+	LIST_EACH (&b->server.connections, struct server_connection, connection, item)
+		connection_close(connection);
 	watch_stop(&b->events, &b->server.listening);
 	fd_forget(&b->server.listen_fd);
 	(void)unlinkat(b->host.folders[FOLDER_RUN], SOCKET_NAME, 0);
@@ -208,8 +208,8 @@ void server_close(struct broker *b)
 void server_forget(struct broker *b)
 {
 	fd_forget(&b->server.listen_fd);
-	LIST_EACH (&b->server.connections, item)
-		fd_forget(&LIST_ENTRY(item, struct server_connection, item)->fd);
+	LIST_EACH (&b->server.connections, struct server_connection, connection, item)
+		fd_forget(&connection->fd);
 }
 
 /* The broker never waits for a peer: frames that the peer does not take now are queued, and a peer
@@ -240,13 +240,10 @@ static void encode_and_send(struct broker *b, uint64_t connection, uint16_t type
 		log_error("cannot encode an answer", FAILURE(&err));
 		return;
 	}
-	LIST_EACH (&b->server.connections, item) {
-		struct server_connection *c = LIST_ENTRY(item, struct server_connection, item);
-
+	LIST_EACH (&b->server.connections, struct server_connection, c, item)
 		if ((connection == 0 || c->serial == connection) &&
 		    send_or_queue(c, buf_span(&frame), &err) < 0)
 			connection_break(c, &err);
-	}
 }
 
 void server_send(struct broker *b, uint64_t connection, uint16_t type,

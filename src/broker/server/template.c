@@ -215,9 +215,6 @@ int template_start(struct broker *b, const struct pending_reply *reply,
 
 void templates_kill(struct broker *b)
 {
-	LIST_EACH (&b->templates, item) {
-		struct template_task *t = LIST_ENTRY(item, struct template_task, item);
-
+	LIST_EACH (&b->templates, struct template_task, t, item)
 		(void)kill(-t->child.pid, SIGTERM);
-	}
 }

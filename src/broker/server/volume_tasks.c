@@ -158,9 +158,7 @@ static int check_tasks(const struct broker *b, const struct broker_volume *reque
 {
 	unsigned count = 0;
 
-	LIST_EACH (&b->volumes, item) {
-		const struct volume_task *v = LIST_ENTRY(item, struct volume_task, item);
-
+	LIST_EACH (&b->volumes, const struct volume_task, v, item) {
 		if (strcmp(v->id, request->volume) == 0 &&
 		    (v->verb == BROKER_VOLUME_MAKE || v->verb == BROKER_VOLUME_GROW))
 			return FAIL(err, ERROR_UNAVAILABLE, "volume '%s' is being worked on",
@@ -175,8 +173,8 @@ static int check_tasks(const struct broker *b, const struct broker_volume *reque
 
 bool volume_tasks_include(const struct broker *b, const char *sandbox_id)
 {
-	LIST_EACH (&b->volumes, item)
-		if (strcmp(LIST_ENTRY(item, struct volume_task, item)->sandbox, sandbox_id) == 0)
+	LIST_EACH (&b->volumes, const struct volume_task, task, item)
+		if (strcmp(task->sandbox, sandbox_id) == 0)
 			return true;
 	return false;
 }

@@ -164,9 +164,8 @@ static void on_child_end(struct broker_child *child, int status)
 
 bool snapshots_is_busy(struct snapshots *s, const char *sandbox_id)
 {
-	LIST_EACH (&s->tasks, item)
-		if (strcmp(LIST_ENTRY(item, struct snapshot_task, item)->sandbox_id, sandbox_id) ==
-		    0)
+	LIST_EACH (&s->tasks, const struct snapshot_task, task, item)
+		if (strcmp(task->sandbox_id, sandbox_id) == 0)
 			return true;
 	return false;
 }
@@ -275,21 +274,16 @@ static void cancel_task(struct snapshot_task *task)
 
 void snapshots_cancel(struct snapshots *s, const char *sandbox_id)
 {
-	LIST_EACH (&s->tasks, item) {
-		struct snapshot_task *task = LIST_ENTRY(item, struct snapshot_task, item);
-
+	LIST_EACH (&s->tasks, struct snapshot_task, task, item)
 		if (strcmp(task->sandbox_id, sandbox_id) == 0)
 			cancel_task(task);
-	}
 }
 
 void snapshots_close(struct snapshots *s)
 {
-	LIST_EACH (&s->tasks, item)
-		cancel_task(LIST_ENTRY(item, struct snapshot_task, item));
-	LIST_EACH (&s->ending, item) {
-		struct snapshot_task *task = LIST_ENTRY(item, struct snapshot_task, item);
-
+	LIST_EACH (&s->tasks, struct snapshot_task, task, item)
+		cancel_task(task);
+	LIST_EACH (&s->ending, struct snapshot_task, task, item) {
 		child_cancel(&task->child);
 		task_free(task);
 	}

@@ -45,12 +45,9 @@ void builds_in_flight_free(struct builds_in_flight *builds)
 /* With the mutex. */
 static struct build *find_live(struct builds_in_flight *builds, const char *id)
 {
-	LIST_EACH (&builds->live, item) {
-		struct build *b = LIST_ENTRY(item, struct build, link);
-
+	LIST_EACH (&builds->live, struct build, b, link)
 		if (strcmp(b->record.id, id) == 0)
 			return b;
-	}
 	return NULL;
 }
 
@@ -392,9 +389,7 @@ static const char *next_live(struct builds_in_flight *builds, struct arena *a,
 	const char *id = NULL;
 	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&builds->mutex);
 
-	LIST_EACH (&builds->live, item) {
-		const struct build *b = LIST_ENTRY(item, struct build, link);
-
+	LIST_EACH (&builds->live, const struct build, b, link) {
 		if (!build_is_cancelled(b) &&
 		    (!project_id || strcmp(b->record.project_id, project_id) == 0)) {
 			id = arena_text(a, b->record.id);

@@ -50,9 +50,7 @@ static struct work_entry *find_entry(struct fleet *f, const char *key)
 	int64_t before_ms = clock_monotonic_ms() - OUTCOME_KEPT_MS;
 	struct work_entry *found = NULL;
 
-	LIST_EACH (&f->background->shared, item) {
-		struct work_entry *e = LIST_ENTRY(item, struct work_entry, item);
-
+	LIST_EACH (&f->background->shared, struct work_entry, e, item) {
 		if (strcmp(e->work.key, key) == 0)
 			found = e;
 		else if (e->is_done && e->done_ms < before_ms)
@@ -187,6 +185,6 @@ int shared_work_begin(struct fleet *f, const struct shared_work *work, struct er
 
 void shared_works_free(struct fleet *f)
 {
-	LIST_EACH (&f->background->shared, item)
-		free_entry(LIST_ENTRY(item, struct work_entry, item));
+	LIST_EACH (&f->background->shared, struct work_entry, entry, item)
+		free_entry(entry);
 }

@@ -38,14 +38,11 @@ void template_waiters_add_for_tick(struct fleet *f, struct template_waiter *wait
 /* With the mutex held: takes the waiters for this template (NULL: for any) off the list. */
 static void take_waiters(struct background_work *work, const char *template_id, struct list *ret)
 {
-	LIST_EACH (&work->waiters, item) {
-		const struct template_waiter *waiter =
-		        LIST_ENTRY(item, struct template_waiter, item);
-
+	LIST_EACH (&work->waiters, struct template_waiter, waiter, item) {
 		if (template_id && strcmp(waiter->template_id, template_id) != 0)
 			continue;
-		list_remove(item);
-		list_append(ret, item);
+		list_remove(&waiter->item);
+		list_append(ret, &waiter->item);
 	}
 }
 
@@ -61,11 +58,10 @@ void template_waiters_wake(struct fleet *f, const char *template_id)
 	work->wakes++;
 	if (!work->is_ending)
 		take_waiters(work, template_id, &woken);
-	LIST_EACH (&woken, item) {
-		list_remove(item);
-		if (worker_submit(f->workers, &LIST_ENTRY(item, struct template_waiter, item)->task,
-		                  &err) < 0)
-			list_append(&work->waiters, item);
+	LIST_EACH (&woken, struct template_waiter, waiter, item) {
+		list_remove(&waiter->item);
+		if (worker_submit(f->workers, &waiter->task, &err) < 0)
+			list_append(&work->waiters, &waiter->item);
 	}
 	pthread_mutex_unlock(&work->mutex);
 }

@@ -67,11 +67,9 @@ static struct work_lane_project *find_project(struct work_lane *lane, const char
 	struct work_lane_project *project;
 	size_t size = strlen(id);
 
-	LIST_EACH (&lane->projects, item) {
-		project = LIST_ENTRY(item, struct work_lane_project, item);
-		if (strcmp(project->id, id) == 0)
-			return project;
-	}
+	LIST_EACH (&lane->projects, struct work_lane_project, known, item)
+		if (strcmp(known->id, id) == 0)
+			return known;
 	project = calloc(1, sizeof(*project) + size + 1);
 	if (!project)
 		abort();
@@ -101,9 +99,7 @@ static bool has_turn(const struct work_lane *lane, const struct work_lane_projec
 
 static struct work_lane_task *choose_task(struct work_lane *lane)
 {
-	LIST_EACH (&lane->projects, item) {
-		struct work_lane_project *project =
-		        LIST_ENTRY(item, struct work_lane_project, item);
+	LIST_EACH (&lane->projects, struct work_lane_project, project, item) {
 		struct list *first = project->waiting.next;
 
 		if (!has_turn(lane, project))

@@ -161,9 +161,9 @@ void pending_end(struct fleet *f)
 
 	list_init(&given_up);
 	template_waiters_take(f, &given_up);
-	LIST_EACH (&given_up, item) {
-		list_remove(item);
-		creation_free(LIST_ENTRY(item, struct creation, waiter.item));
+	LIST_EACH (&given_up, struct creation, creation, waiter.item) {
+		list_remove(&creation->waiter.item);
+		creation_free(creation);
 	}
 }
 

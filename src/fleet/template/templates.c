@@ -365,8 +365,8 @@ struct first_build {
 /* With the waiters' mutex held. */
 static bool is_queued(struct fleet *f, const char *id)
 {
-	LIST_EACH (&f->background->first_builds, item)
-		if (strcmp(LIST_ENTRY(item, struct first_build, item)->id, id) == 0)
+	LIST_EACH (&f->background->first_builds, const struct first_build, build, item)
+		if (strcmp(build->id, id) == 0)
 			return true;
 	return false;
 }

@@ -189,8 +189,8 @@ void proxy_pool_free(struct proxy_pool *pool)
 {
 	if (!pool)
 		return;
-	LIST_EACH (&pool->waiting, item)
-		drop_idle(LIST_ENTRY(item, struct idle_upstream, of_pool));
+	LIST_EACH (&pool->waiting, struct idle_upstream, upstream, of_pool)
+		drop_idle(upstream);
 	map_done(&pool->places);
 	free(pool);
 }

@@ -70,13 +70,11 @@ void connection_free(struct http_connection *conn)
 
 void server_bury(struct http_server *server)
 {
-	LIST_EACH (&server->dead, item) {
-		struct http_connection *conn = LIST_ENTRY(item, struct http_connection, link);
-
+	LIST_EACH (&server->dead, struct http_connection, conn, link) {
 		if (conn->exchange)
 			continue;
 		assert(conn->state == CONNECTION_CLOSED);
-		list_remove(item);
+		list_remove(&conn->link);
 		connection_free(conn);
 	}
 }

@@ -25,20 +25,15 @@ static bool is_standing(const struct http_connection *conn)
 
 bool server_is_busy(struct http_server *server)
 {
-	LIST_EACH (&server->connections, item) {
-		const struct http_connection *conn = LIST_ENTRY(item, struct http_connection, link);
-
+	LIST_EACH (&server->connections, const struct http_connection, conn, link)
 		if (conn->exchange && !is_standing(conn))
 			return true;
-	}
 	return false;
 }
 
 void server_end_streams(struct http_server *server, const char *reason)
 {
-	LIST_EACH (&server->connections, item) {
-		struct http_connection *conn = LIST_ENTRY(item, struct http_connection, link);
-
+	LIST_EACH (&server->connections, struct http_connection, conn, link) {
 		if (!conn->exchange || !conn->relay || !conn->relay->websocket)
 			continue;
 		relay_enter(conn->relay);

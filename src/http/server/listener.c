@@ -155,8 +155,8 @@ static void listener_free(struct http_listener *listener)
 
 void listeners_close(struct http_server *server)
 {
-	LIST_EACH (&server->listeners, item)
-		listener_free(LIST_ENTRY(item, struct http_listener, link));
+	LIST_EACH (&server->listeners, struct http_listener, listener, link)
+		listener_free(listener);
 }
 
 void server_set_tls(struct http_server *server, struct tls_context *context)

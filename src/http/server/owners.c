@@ -113,12 +113,9 @@ static const struct connection_owner *find_largest(struct http_server *server)
 {
 	const struct connection_owner *largest = NULL;
 
-	LIST_EACH (&server->connections, item) {
-		const struct http_connection *conn = LIST_ENTRY(item, struct http_connection, link);
-
+	LIST_EACH (&server->connections, const struct http_connection, conn, link)
 		if ((!largest || conn->owner->count > largest->count) && is_idle(conn))
 			largest = conn->owner;
-	}
 	return largest;
 }
 
@@ -137,9 +134,7 @@ static unsigned close_idle(struct http_server *server, const struct connection_o
 
 	if (most > CLOSED_MAX)
 		most = CLOSED_MAX;
-	LIST_EACH (&server->connections, item) {
-		struct http_connection *conn = LIST_ENTRY(item, struct http_connection, link);
-
+	LIST_EACH (&server->connections, struct http_connection, conn, link) {
 		if (closed == most)
 			break;
 		if (conn->owner != owner || !is_idle(conn) || has_input(conn))

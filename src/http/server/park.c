@@ -147,8 +147,8 @@ static bool is_project_full(const struct http_server *server, uint64_t project)
 
 	if (!project || atomic_load(&park->count) < max)
 		return false;
-	LIST_EACH (&park->waiting, item)
-		count += LIST_ENTRY(item, struct http_exchange, park_item)->park_project == project;
+	LIST_EACH (&park->waiting, const struct http_exchange, ex, park_item)
+		count += ex->park_project == project;
 	return count >= max;
 }
 
@@ -188,8 +188,7 @@ void park_look(struct http_server *server)
 
 	if (atomic_load(&park->count) == 0)
 		return;
-	LIST_EACH (&park->waiting, item) {
-		struct http_exchange *ex = LIST_ENTRY(item, struct http_exchange, park_item);
+	LIST_EACH (&park->waiting, struct http_exchange, ex, park_item) {
 		struct http_connection *conn = ex->connection;
 
 		if (now < ex->again_at_ms && (ex->reply.undo || !is_announced(park, ex)))

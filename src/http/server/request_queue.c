@@ -168,9 +168,7 @@ static void on_timer(void *context)
 	struct request_queues *queues = server->queues;
 	char name[QUEUE_NAME_SIZE];
 
-	LIST_EACH (&queues->queue_items, item) {
-		const struct request_queue *queue = LIST_ENTRY(item, struct request_queue, item);
-
+	LIST_EACH (&queues->queue_items, const struct request_queue, queue, item) {
 		(void)snprintf(name, sizeof(name), "%s", queue->name);
 		look_at_queue(server, name);
 	}
@@ -184,8 +182,7 @@ struct queue_counts server_queue_counts(const struct http_server *server)
 	struct queue_counts counts = server->queues->counts;
 
 	counts.longest_ms = 0;
-	LIST_EACH (&server->queues->queue_items, item) {
-		const struct request_queue *queue = LIST_ENTRY(item, struct request_queue, item);
+	LIST_EACH (&server->queues->queue_items, const struct request_queue, queue, item) {
 		const struct http_exchange *ex =
 		        LIST_ENTRY(queue->waiting.next, struct http_exchange, queue_item);
 		int64_t waited_ms = loop_now_ms(server->loop) - ex->queue_since_ms;

@@ -120,10 +120,7 @@ static void take_back_exchanges(struct http_server *server)
 			pthread_cond_wait(&server->changed, &server->mutex);
 		pthread_mutex_unlock(&server->mutex);
 		deliver_finished(server);
-		LIST_EACH (&server->park->waiting, item) {
-			struct http_exchange *ex =
-			        LIST_ENTRY(item, struct http_exchange, park_item);
-
+		LIST_EACH (&server->park->waiting, struct http_exchange, ex, park_item) {
 			park_remove(ex);
 			exchange_undo(ex);
 			connection_on_handled(ex->connection);
@@ -140,8 +137,8 @@ void server_close(struct http_server *server)
 	if (!server)
 		return;
 	listeners_close(server);
-	LIST_EACH (&server->connections, item)
-		connection_close(LIST_ENTRY(item, struct http_connection, link));
+	LIST_EACH (&server->connections, struct http_connection, conn, link)
+		connection_close(conn);
 	take_back_exchanges(server);
 	exchange_free_spare(server);
 	loop_watch_free(server->finished_watch);

@@ -286,8 +286,7 @@ static void deliver_reply(struct broker_client *c, struct span frame)
 	uint64_t request = request_of(frame);
 
 	pthread_mutex_lock(&c->mutex);
-	LIST_EACH (&c->waiters, item) {
-		struct broker_waiter *w = LIST_ENTRY(item, struct broker_waiter, item);
+	LIST_EACH (&c->waiters, struct broker_waiter, w, item) {
 		if (w->request != request)
 			continue;
 		buf_add_span(&w->replies, frame);
@@ -323,8 +322,7 @@ static bool disconnect_broker(struct broker_client *c)
 {
 	pthread_mutex_lock(&c->mutex);
 	c->connected = false;
-	LIST_EACH (&c->waiters, item) {
-		struct broker_waiter *w = LIST_ENTRY(item, struct broker_waiter, item);
+	LIST_EACH (&c->waiters, struct broker_waiter, w, item) {
 		w->broken = true;
 		pthread_cond_signal(&w->ready);
 	}

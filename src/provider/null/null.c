@@ -209,11 +209,9 @@ static struct null_sandbox *find_sandbox(struct provider *p, const char *id, str
 /* Ends the connections of one sandbox, or of all when `id` is NULL. */
 static void disconnect_sandbox(struct provider *p, const char *id)
 {
-	LIST_EACH (&as_null(p)->connections, item) {
-		struct null_connection *c = LIST_ENTRY(item, struct null_connection, item);
+	LIST_EACH (&as_null(p)->connections, struct null_connection, c, item)
 		if (!id || !strcmp(c->sandbox, id))
 			(void)shutdown(c->fd, SHUT_RDWR);
-	}
 }
 
 static void run_sandbox(struct null_sandbox *s, const struct sandbox_spec *spec,

@@ -37,8 +37,8 @@ void daytona_lsp_queue_free(struct daytona_lsp_queue *queue)
 /* Called with the mutex held. */
 static bool is_taken(const struct daytona_lsp_queue *queue, const char *sandbox)
 {
-	LIST_EACH (&queue->taken, item)
-		if (strcmp(LIST_ENTRY(item, struct lsp_place, item)->sandbox, sandbox) == 0)
+	LIST_EACH (&queue->taken, const struct lsp_place, place, item)
+		if (strcmp(place->sandbox, sandbox) == 0)
 			return true;
 	return false;
 }

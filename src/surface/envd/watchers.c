@@ -79,8 +79,8 @@ void envd_watchers_free(struct envd_watchers *w)
 {
 	if (!w)
 		return;
-	LIST_EACH (&w->items, item)
-		remove_watcher(w, LIST_ENTRY(item, struct envd_watcher, item));
+	LIST_EACH (&w->items, struct envd_watcher, watcher, item)
+		remove_watcher(w, watcher);
 	pthread_mutex_destroy(&w->mutex);
 	free(w);
 }
@@ -89,9 +89,7 @@ static unsigned remove_idle(struct envd_watchers *w, const char *sandbox_id, int
 {
 	unsigned count = 0;
 
-	LIST_EACH (&w->items, item) {
-		struct envd_watcher *watcher = LIST_ENTRY(item, struct envd_watcher, item);
-
+	LIST_EACH (&w->items, struct envd_watcher, watcher, item) {
 		if (watcher->users == 0 && now - watcher->used_ms > WATCHERS_IDLE_MS)
 			remove_watcher(w, watcher);
 		else
@@ -142,12 +140,9 @@ int watchers_add(struct envd_watchers *w, const char *sandbox_id, int fd, char r
 static struct envd_watcher *find_watcher(struct envd_watchers *w, const char *sandbox_id,
                                          const char *id)
 {
-	LIST_EACH (&w->items, item) {
-		struct envd_watcher *watcher = LIST_ENTRY(item, struct envd_watcher, item);
-
+	LIST_EACH (&w->items, struct envd_watcher, watcher, item)
 		if (strcmp(watcher->id, id) == 0 && strcmp(watcher->sandbox_id, sandbox_id) == 0)
 			return watcher;
-	}
 	return NULL;
 }
 

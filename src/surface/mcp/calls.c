@@ -135,9 +135,7 @@ void mcp_calls_cancel(struct mcp_calls *calls, const char *owner, struct span id
 	bool is_found = false;
 
 	pthread_mutex_lock(&calls->mutex);
-	LIST_EACH (&calls->running, item) {
-		struct mcp_call *call = LIST_ENTRY(item, struct mcp_call, item);
-
+	LIST_EACH (&calls->running, struct mcp_call, call, item) {
 		if (!call_matches(call, owner, id))
 			continue;
 		is_found = true;
@@ -154,8 +152,8 @@ void mcp_calls_cancel(struct mcp_calls *calls, const char *owner, struct span id
 void mcp_calls_cancel_all(struct mcp_calls *calls)
 {
 	pthread_mutex_lock(&calls->mutex);
-	LIST_EACH (&calls->running, item)
-		cancel_say(&LIST_ENTRY(item, struct mcp_call, item)->cancel);
+	LIST_EACH (&calls->running, struct mcp_call, call, item)
+		cancel_say(&call->cancel);
 	pthread_mutex_unlock(&calls->mutex);
 }
 

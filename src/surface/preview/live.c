@@ -102,12 +102,9 @@ static void cut_streams(struct loop_task *task)
 	if (sandbox) {
 		/* The count keeps the entry while its streams are removed. */
 		sandbox->count++;
-		LIST_EACH (&sandbox->streams, item) {
-			struct preview_stream *s = LIST_ENTRY(item, struct preview_stream, item);
-
+		LIST_EACH (&sandbox->streams, struct preview_stream, s, item)
 			if (s->is_granted || !cut->granted_only)
 				relay_fail(s->relay, &err);
-		}
 		release_live_sandbox(cut->live, sandbox);
 	}
 	free(cut);

@@ -76,9 +76,7 @@ TEST(a_list_keeps_its_order_and_lets_the_loop_remove)
 		items[i].value = i + 1;
 		list_append(&list, &items[i].link);
 	}
-	LIST_EACH (&list, at) {
-		struct item *item = LIST_ENTRY(at, struct item, link);
-
+	LIST_EACH (&list, struct item, item, link) {
 		assert_true(item->value > last);
 		last = item->value;
 		sum += item->value;

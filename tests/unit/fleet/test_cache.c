@@ -253,11 +253,10 @@ static void *queue_up(void *context)
 
 static unsigned count_waiting(struct queue *queue)
 {
-	unsigned count = 0;
+	unsigned count;
 
 	pthread_mutex_lock(&queue->cache->mutex);
-	LIST_EACH (&queue->entry->waiters, item)
-		count++;
+	count = list_count(&queue->entry->waiters);
 	pthread_mutex_unlock(&queue->cache->mutex);
 	return count;
 }

@@ -57,9 +57,8 @@ static void wake_all(struct window_agent *agent)
 {
 	const uint64_t one = 1;
 
-	LIST_EACH (&agent->connections, item)
-		(void)!write(LIST_ENTRY(item, struct window_connection, item)->wake, &one,
-		             sizeof(one));
+	LIST_EACH (&agent->connections, struct window_connection, connection, item)
+		(void)!write(connection->wake, &one, sizeof(one));
 	(void)pthread_cond_broadcast(&agent->changed);
 }
 
