@@ -130,6 +130,46 @@ def test_members_that_we_do_not_know_are_passed_over(api):
     assert gone["state"] == "destroyed"
 
 
+def send_form(api, path, *parts):
+    """Each part is its name, its file's name or None, and its content."""
+    body = "".join(f'--b\r\nContent-Disposition: form-data; name="{name}"' + (f'; filename="{file}"' if file else "") + f"\r\n\r\n{content}\r\n"
+                   for name, file, content in parts)
+    return api.raw("POST", path, body + "--b--\r\n", {"Content-Type": "multipart/form-data; boundary=b"})
+
+
+def test_files_of_a_form_are_written_to_the_paths_before_them(api, box):
+    bulk = f"/daytona/toolbox/{box}/files/bulk-upload"
+    path, file = "files[{}].path".format, "files[{}].file".format
+    made = send_form(api, bulk, (path(0), None, "bulk/one"), (file(0), "x", "1\r\n"), ("other", "y", "passed over"),
+                     (path(1), None, "/tmp/two"), (file(1), None, ""))
+    assert made.json() == {"files": [{"path": "/home/user/project/bulk/one", "bytes": 3}, {"path": "/tmp/two", "bytes": 0}]}
+    assert api.read(box, "bulk/one") == b"1\r\n" and api.read(box, "/tmp/two") == b""
+    large = "x" * 3_000_000
+    assert send_form(api, bulk, (path(0), None, "bulk/large"), (file(0), "x", large)).json()["files"][0]["bytes"] == len(large)
+    assert api.read(box, "bulk/large") == large.encode()
+    for parts, word in (([], "no part"), ([(file(0), "x", "1")], "must come before"), ([("other", "y", "")], "files[0].file"),
+                        ([(path(0), None, "x"), (file(1), "x", "1")], "must come before"), ([(path(0), None, ""), (file(0), "x", "1")], "must come before"),
+                        ([(path(0), None, "x" * 5000), (file(0), "x", "1")], "longer than"),
+                        ([(path(0), None, "\0"), (file(0), "x", "1")], "")):
+        answer = send_form(api, bulk, *parts)
+        assert answer.status == 400 and word in answer.json()["message"], (parts, answer.body)
+    assert send_form(api, bulk, (path(0), None, "/proc/nosuch"), (file(0), "x", "1")).status >= 400
+    many = [(path(i), None, f"many/{i}") if odd == 0 else (file(i), "x", str(i)) for i in range(1001) for odd in (0, 1)]
+    assert len(send_form(api, bulk, *many[:1000]).json()["files"]) == 500 and api.read(box, "many/499") == b"499"
+    answer = send_form(api, bulk, *many)
+    assert answer.status == 429, answer.body
+
+
+def test_one_file_of_a_form_is_written_to_the_path_of_the_address(api, box):
+    single = f"/daytona/toolbox/{box}/files/upload-v2?path=single/one"
+    answer = send_form(api, single, ("note", None, "passed over"), ("any", "its-own-name", "content"))
+    assert answer.json() == {"name": "one", "path": "/home/user/project/single/one", "type": "file"}
+    assert api.read(box, "single/one") == b"content"
+    for parts, word in (([("a", "a", "1"), ("b", "b", "2")], "only one file"), ([("a", None, "1")], "no part")):
+        answer = send_form(api, single, *parts)
+        assert answer.status == 400 and word in answer.json()["message"], answer.body
+
+
 def test_intervals_have_limits(api, box):
     base = f"/daytona/api/sandbox/{box}"
     for wrong in ("autostop/-1", "autostop/x", "autopause/99999999", "ttl/-5", "autoarchive/1.5"):
