@@ -7,9 +7,8 @@
 #include <string.h>
 
 #include "base/path.h"
+#include "calls/file_form.h"
 #include "calls/files.h"
-#include "calls/multipart.h"
-#include "calls/stream.h"
 #include "edge/target.h"
 #include "json/write.h"
 #include "provider/compute.h"
@@ -21,35 +20,23 @@
 #define TEXTS_MAX ((size_t)4 * 1024 * 1024)
 
 struct bulk_upload {
-	struct stream stream;
-	struct multipart multipart;
-	struct relay *relay; /* while a callback runs */
-	struct buf workdir, user;
+	struct file_form form;
 	struct buf name, path; /* name and content of the last ".path" part */
-	struct buf paths;      /* of the files begun, oldest first; each ends in NUL */
-	size_t paths_at;       /* of the file that the agent answers next */
-	struct buf items;
-	bool in_path, in_file, body_ended;
-	bool is_single; /* the caller gives the path; the form has one file */
-	unsigned begun, written;
+	bool in_path;
 };
 
-static struct bulk_upload *upload_of(struct stream *s)
+static struct bulk_upload *upload_of(struct file_form *f)
 {
-	return CONTAINER_OF(s, struct bulk_upload, stream);
+	return CONTAINER_OF(f, struct bulk_upload, form);
 }
 
 static void upload_done(struct stream *s)
 {
-	struct bulk_upload *u = upload_of(s);
+	struct bulk_upload *u = CONTAINER_OF(s, struct bulk_upload, form.stream);
 
-	multipart_done(&u->multipart);
-	buf_done(&u->workdir);
-	buf_done(&u->user);
 	buf_done(&u->name);
 	buf_done(&u->path);
-	buf_done(&u->paths);
-	buf_done(&u->items);
+	file_form_done(s);
 }
 
 /* "files[0]" of "files[0].file". */
@@ -67,40 +54,27 @@ static bool name_ends_in(struct span name, const char *end)
 	return name.size >= size && memcmp(name.data + name.size - size, end, size) == 0;
 }
 
-static int begin_file(struct bulk_upload *u, const struct multipart_part *part, struct error *err)
+static int begin_file(struct bulk_upload *u, struct span name, struct error *err)
 {
-	struct agent_path message = {.flags = AGENT_PATH_PARENTS, .user = buf_text(&u->user)};
+	struct file_form *f = &u->form;
+	const char *path;
 
-	if (u->is_single && u->begun > 0)
-		return FAIL(err, ERROR_INVALID, "part %u: only one file is allowed",
-		            u->multipart.parts);
-	if (!u->is_single &&
-	    (u->path.size == 0 || !span_equals(index_of(part->name), index_of(buf_span(&u->name)))))
+	if (u->path.size == 0 || !span_equals(index_of(name), index_of(buf_span(&u->name))))
 		return FAIL(err, ERROR_INVALID,
 		            "part %u: the part with its path must come before the file",
-		            u->multipart.parts);
-	if (path_resolve(&u->stream.arena, buf_text(&u->workdir), buf_span(&u->path), &message.path,
-	                 err) < 0)
+		            f->multipart.parts);
+	if (path_resolve(&f->stream.arena, f->file.path, buf_span(&u->path), &path, err) < 0)
 		return -1;
-	u->begun++;
-	buf_add(&u->paths, message.path, strlen(message.path) + 1);
-	if (u->paths.overflowed || u->begun > FILES_MAX)
-		return FAIL(err, ERROR_TOO_LARGE, "more than %d files, or their names are too long",
-		            FILES_MAX);
-	return stream_send(u->relay, AGENT_WRITE, agent_path_shape, &message, err);
+	return file_form_begin(f, path, err);
 }
 
-static int upload_on_part(void *context, const struct multipart_part *part, struct error *err)
+static int on_part(struct file_form *f, const struct multipart_part *part, struct error *err)
 {
-	struct bulk_upload *u = context;
+	struct bulk_upload *u = upload_of(f);
 
-	u->in_file = u->is_single && part->file_name.data;
-	if (u->is_single)
-		return u->in_file ? begin_file(u, part, err) : 0;
 	u->in_path = name_ends_in(part->name, ".path");
-	u->in_file = !u->in_path && name_ends_in(part->name, ".file");
-	if (u->in_file)
-		return begin_file(u, part, err);
+	if (name_ends_in(part->name, ".file"))
+		return begin_file(u, part->name, err);
 	if (!u->in_path)
 		return 0;
 	buf_reset(&u->name);
@@ -109,166 +83,100 @@ static int upload_on_part(void *context, const struct multipart_part *part, stru
 	return 0;
 }
 
-static int upload_on_bytes(void *context, struct span bytes, struct error *err)
+static int on_text(struct file_form *f, struct span bytes, struct error *err)
 {
-	struct bulk_upload *u = context;
+	struct bulk_upload *u = upload_of(f);
 
-	if (u->in_file)
-		stream_send_bytes(u->relay, AGENT_DATA, bytes);
-	if (u->in_path)
-		buf_add_span(&u->path, bytes);
+	if (!u->in_path)
+		return 0;
+	buf_add_span(&u->path, bytes);
 	if (u->path.overflowed || u->name.overflowed)
 		return FAIL(err, ERROR_INVALID, "part %u: its path is longer than %d bytes",
-		            u->multipart.parts, PATH_SIZE_MAX);
+		            f->multipart.parts, PATH_SIZE_MAX);
 	return 0;
 }
 
-static int upload_on_part_end(void *context, struct error *err)
+static void write_entry(struct file_form *f, const struct agent_file *file)
 {
-	struct bulk_upload *u = context;
-
-	return u->in_file ? stream_send(u->relay, AGENT_DATA_END, NULL, NULL, err) : 0;
+	json_begin_object(&f->answer, NULL);
+	json_add_text(&f->answer, "path", file->path);
+	json_add_whole(&f->answer, "bytes", (int64_t)file->size);
+	json_end_object(&f->answer);
 }
 
-static const struct multipart_ops upload_multipart = {
-        .on_part = upload_on_part,
-        .on_bytes = upload_on_bytes,
-        .on_part_end = upload_on_part_end,
+static const struct file_form_ops upload_ops = {
+        .on_part = on_part,
+        .on_text = on_text,
+        .write_entry = write_entry,
+        .head = "{\"files\":[",
+        .tail = "]}",
+        .missing = "the form has no part 'files[0].file'",
 };
 
-static void answer_finished_upload(struct bulk_upload *u, struct relay *relay)
+static int on_only_part(struct file_form *f, const struct multipart_part *part, struct error *err)
 {
-	if (!u->body_ended || u->written < u->begun)
-		return;
-	u->stream.ended = true;
-	if (!u->is_single) {
-		json_end_list(&u->items);
-		json_end_object(&u->items);
-	}
-	relay_answer(relay, 200, "application/json", buf_span(&u->items));
+	if (!part->file_name.data)
+		return 0;
+	if (f->files > 0)
+		return FAIL(err, ERROR_INVALID, "part %u: only one file is allowed",
+		            f->multipart.parts);
+	return file_form_begin(f, f->file.path, err);
 }
 
-static void write_single_answer(struct bulk_upload *u, const char *path)
+static void write_only_entry(struct file_form *f, const struct agent_file *file)
 {
-	buf_reset(&u->items);
-	json_begin_object(&u->items, NULL);
-	json_add_text(&u->items, "name", path_last(path));
-	json_add_text(&u->items, "path", path);
-	json_add_text(&u->items, "type", "file");
-	json_end_object(&u->items);
+	json_begin_object(&f->answer, NULL);
+	json_add_text(&f->answer, "name", path_last(file->path));
+	json_add_text(&f->answer, "path", file->path);
+	json_add_text(&f->answer, "type", "file");
+	json_end_object(&f->answer);
 }
 
-static int upload_on_client(struct stream *s, struct relay *relay, struct span bytes, bool last,
-                            struct error *err)
-{
-	struct bulk_upload *u = upload_of(s);
-	int result;
-
-	if (u->body_ended)
-		return 0;
-	u->relay = relay;
-	result = multipart_add(&u->multipart, bytes, err);
-	arena_reset(&s->arena);
-	if (result < 0 || !last)
-		return result;
-	if (multipart_end(&u->multipart, err) < 0)
-		return -1;
-	if (u->begun == 0)
-		return FAIL(err, ERROR_INVALID, "the form has no part 'files[0].file'");
-	u->body_ended = true;
-	answer_finished_upload(u, relay);
-	return 0;
-}
-
-static int upload_on_message(struct stream *s, struct relay *relay, uint16_t type,
-                             struct span payload, struct error *err)
-{
-	struct bulk_upload *u = upload_of(s);
-	const char *path = u->paths.data + u->paths_at;
-	struct agent_file file;
-
-	if (type == AGENT_READY)
-		return 0;
-	if (type == AGENT_DONE && u->written < u->begun) {
-		u->written++;
-		answer_finished_upload(u, relay);
-		return 0;
-	}
-	if (type != AGENT_FILE || u->paths_at >= u->paths.size)
-		return stream_unexpected(type, err);
-	if (stream_decode(s, payload, agent_file_shape, &file, sizeof(file), err) < 0)
-		return -1;
-	u->paths_at += strlen(path) + 1;
-	if (u->is_single) {
-		write_single_answer(u, path);
-		return 0;
-	}
-	json_begin_object(&u->items, NULL);
-	json_add_text(&u->items, "path", path);
-	json_add_whole(&u->items, "bytes", (int64_t)file.size);
-	json_end_object(&u->items);
-	return 0;
-}
-
-static const struct stream_ops upload_ops = {
-        .size = sizeof(struct bulk_upload),
-        .on_message = upload_on_message,
-        .on_client = upload_on_client,
-        .done = upload_done,
+static const struct file_form_ops upload_one_ops = {
+        .on_part = on_only_part,
+        .write_entry = write_only_entry,
+        .head = "",
+        .tail = "",
+        .missing = "the form has no part 'files[0].file'",
 };
 
-static struct bulk_upload *upload_new(struct api_target *t)
+static int start_upload(struct request *rq, struct api_target *t, const struct file_form_ops *ops,
+                        const char *path, struct reply *reply, struct error *err)
 {
-	struct bulk_upload *u = upload_of(stream_new(&upload_ops, &t->hold));
-	const char *workdir = t->defaults.workdir;
+	static const struct stream_ops stream = {
+	        .size = sizeof(struct bulk_upload),
+	        .on_message = file_form_on_message,
+	        .on_client = file_form_on_client,
+	        .done = upload_done,
+	};
+	struct file_form *f = file_form_new(&stream, ops, &t->hold);
+	struct bulk_upload *u = upload_of(f);
 
-	u->workdir = BUF(PATH_SIZE_MAX + 1);
-	u->user = BUF(256);
 	u->name = BUF(256);
 	u->path = BUF(PATH_SIZE_MAX);
-	u->paths = BUF(TEXTS_MAX);
-	u->items = BUF(8 * TEXTS_MAX);
-	buf_add_text(&u->workdir, workdir && workdir[0] ? workdir : "/");
-	buf_add_text(&u->user, t->defaults.user);
-	json_begin_object(&u->items, NULL);
-	json_begin_list(&u->items, "files");
-	return u;
-}
-
-/* Takes over the upload: the reply owns it, or it is freed on failure. */
-static int upload_start(struct request *rq, struct bulk_upload *u, struct reply *reply,
-                        struct error *err)
-{
-	const char *type = request_header(rq, "Content-Type");
-	struct stream_options options = {.fd = -1};
-
-	if (multipart_init(&u->multipart, type ? type : "", &upload_multipart, u, err) < 0 ||
-	    files_connect(rq, &u->stream.hold, &options.fd, err) < 0) {
-		stream_free(&u->stream);
-		return -1;
-	}
-	stream_start(&u->stream, reply, &options);
-	return 0;
+	f->file = (struct agent_path){
+	        .flags = AGENT_PATH_PARENTS,
+	        .path = arena_text(&f->texts, path),
+	        .user = arena_text(&f->texts, t->defaults.user),
+	};
+	return file_form_start(rq, f, reply, err);
 }
 
 static int upload_files(struct request *rq, UNUSED const void *body, struct reply *reply,
                         struct error *err)
 {
 	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	const char *folder;
 
-	if (daytona_target_open(rq, &t, err) < 0)
+	if (daytona_target_open(rq, &t, err) < 0 || files_resolve(rq, &t, "", &folder, err) < 0)
 		return -1;
-	return upload_start(rq, upload_new(&t), reply, err);
+	return start_upload(rq, &t, &upload_ops, folder, reply, err);
 }
 
 int bulk_upload_one(struct request *rq, struct api_target *t, const char *path, struct reply *reply,
                     struct error *err)
 {
-	struct bulk_upload *u = upload_new(t);
-
-	u->is_single = true;
-	buf_add_text(&u->path, path);
-	return upload_start(rq, u, reply, err);
+	return start_upload(rq, t, &upload_one_ops, path, reply, err);
 }
 
 #define BOUNDARY "atoll-5c1fe0a2d9b74e68"
