@@ -14,12 +14,11 @@
 #include <stdint.h>
 #include <stddef.h>
 
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/error.h"
 #include "base/span.h"
 #include "http/message/method.h"
 
+struct arena;
+struct buf;
 struct http_exchange;
 struct http_host;
 struct json_shape;

@@ -6,6 +6,7 @@
 #include <pthread.h>
 
 #include "api/api.h"
+#include "base/buf.h"
 #include "config/config.h"
 #include "edge/api.h"
 

@@ -8,6 +8,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "http/proxy/proxy.h"
 #include "http/server/host.h"
 #include "http/server/relay.h"

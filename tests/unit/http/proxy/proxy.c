@@ -12,6 +12,7 @@
 #include <zlib.h>
 
 #include "http/proxy/proxy.h"
+#include "base/buf.h"
 #include "http/server/relay.h"
 #include "unit/http/server/harness.h"
 #include "unit.h"
