@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sandbox/timeouts.h — the timeouts of a sandbox, and their table. Pure.
  *
- * A new timeout is a row here. The struct, the columns of the database, the members of the API, the
- * notes, the specifications of leases and the options of the CLI come from the rows; expiry.c says
+ * A new timeout is a row and a member here. The columns of the database, the members of the API,
+ * the notes, the specifications of leases and the options of the CLI come from them; expiry.c says
  * what the timeout does. */
 #pragma once
 
@@ -39,9 +39,9 @@
 	SANDBOX_INHERITED_TIMEOUTS(ROW, __VA_ARGS__), SANDBOX_OWN_TIMEOUTS(ROW, __VA_ARGS__)
 
 /* In a sandbox, 0 = never. In a request, 0 = inherited and -1 = never. */
-#define SANDBOX_TIMEOUT_MEMBER(stem, ...) stem##_ms
 struct sandbox_timeouts {
-	int64_t SANDBOX_TIMEOUTS(SANDBOX_TIMEOUT_MEMBER);
+	int64_t idle_reap_ms, lifetime_max_ms, idle_pause_ms, idle_stop_ms, archive_after_ms,
+	        delete_after_ms;
 };
 
 #define SANDBOX_TIMEOUT_INDEX(stem, ...) SANDBOX_TIMEOUT_##stem
