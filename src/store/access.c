@@ -12,11 +12,7 @@ struct server_key {
 	const char *id, *secret; /* hexadecimal */
 };
 
-const struct column columns_of_server_key[] = {
-        TEXT_OF(server_key, id),
-        SECRET_OF(server_key, secret, "server_keys"),
-        END,
-};
+COLUMNS_OF(server_key);
 
 static const char digits[] = "0123456789abcdef";
 

@@ -8,36 +8,9 @@
 
 NAMES_OF(approval_state, APPROVAL_STATE_COUNT, "pending", "approved", "refused", "used")
 
-const struct column columns_of_approval_record[] = {
-        TEXT_OF(approval_record, id),          TEXT_OF(approval_record, project_id),
-        TEXT_OF(approval_record, key_id),      TEXT_OF(approval_record, conversation_id),
-        TEXT_OF(approval_record, origin_json), TEXT_OF(approval_record, sandbox_id),
-        TEXT_OF(approval_record, tool),        TEXT_OF(approval_record, input),
-        HASH_OF(approval_record, hash),        CHOICE_OF(approval_record, state, approval_state),
-        TEXT_OF(approval_record, note),        TEXT_OF(approval_record, decided_by),
-        WHOLE_OF(approval_record, created_at), WHOLE_OF(approval_record, decided_at),
-        WHOLE_OF(approval_record, expires_at), END,
-};
-
-const struct column columns_of_approval_filter[] = {
-        TEXT_OF(approval_filter, project_id),
-        FILTER_OF(approval_filter, state),
-        WHOLE_OF(approval_filter, now),
-        WHOLE_OF(approval_filter, limit),
-        END,
-};
-
-const struct column columns_of_approval_decision[] = {
-        TEXT_OF(approval_decision, project_id),
-        TEXT_OF(approval_decision, id),
-        CHOICE_OF(approval_decision, from, approval_state),
-        CHOICE_OF(approval_decision, to, approval_state),
-        TEXT_OF(approval_decision, note),
-        TEXT_OF(approval_decision, decided_by),
-        WHOLE_OF(approval_decision, now),
-        WHOLE_OF(approval_decision, expires_at),
-        END,
-};
+COLUMNS_OF(approval_record);
+COLUMNS_OF(approval_filter);
+COLUMNS_OF(approval_decision);
 
 struct approval_insertion {
 	const struct approval_record *record;

@@ -17,41 +17,14 @@ struct backup_page {
 	struct page_position position;
 };
 
-const struct column columns_of_backup_record[] = {
-        TEXT_OF(backup_record, id),
-        TEXT_OF(backup_record, project_id),
-        TEXT_OF(backup_record, name),
-        TEXT_OF(backup_record, holder_id),
-        TEXT_OF(backup_record, snapshot_id),
-        TEXT_OF(backup_record, snapshot_name),
-        TEXT_OF(backup_record, template_id),
-        TEXT_OF(backup_record, template_name),
-        TEXT_OF(backup_record, template_digest),
-        TEXT_OF(backup_record, node),
-        CHOICE_OF(backup_record, state, backup_state),
-        TEXT_OF(backup_record, state_text),
-        TEXT_OF(backup_record, sha256),
-        WHOLE_OF(backup_record, size_bytes),
-        WHOLE_OF(backup_record, files),
-        WHOLE_OF(backup_record, files_bytes),
-        BOOL_OF(backup_record, is_full),
-        BOOL_OF(backup_record, is_brought),
-        WHOLE_OF(backup_record, created_at),
-        END,
-};
+COLUMNS_OF(backup_record);
 
 void backup_record_own(struct arena *a, struct backup_record *r)
 {
 	columns_own(columns_of_backup_record, a, r);
 }
 
-const struct column columns_of_backup_page[] = {
-        FILTER_OF(backup_page, project_id),
-        FILTER_OF(backup_page, holder_id),
-        FILTER_OF(backup_page, node),
-        POSITION_OF(backup_page, position),
-        END,
-};
+COLUMNS_OF(backup_page);
 
 struct backup_insertion {
 	const struct backup_record *record;

@@ -20,9 +20,8 @@ const char *backup_state_name(enum backup_state state);
 
 struct backup_record {
 	const char *id, *project_id;
-	const char *name; /* unique in the project */
-	const char *
-	        holder_id; /* the archived sandbox that the files belong to; "" = a user's backup */
+	const char *name;      /* unique in the project */
+	const char *holder_id; /* archived sandbox that has the files; "" = a user's backup */
 	/* Its source, which may be gone or on another server. */
 	const char *snapshot_id, *snapshot_name, *template_id, *template_name, *template_digest;
 	const char *node; /* the server that made it */

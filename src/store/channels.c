@@ -7,23 +7,8 @@
 
 WORDS_OF(job_channel, JOB_CHANNEL_COUNT)
 
-const struct column columns_of_channel_record[] = {
-        TEXT_OF(channel_record, id),
-        TEXT_OF(channel_record, project_id),
-        TEXT_OF(channel_record, name),
-        CHOICE_OF(channel_record, kind, job_channel),
-        TEXT_OF(channel_record, base_url),
-        SECRET_OF(channel_record, token, "channels"),
-        WHOLE_OF(channel_record, created_at),
-        WHOLE_OF(channel_record, updated_at),
-        END,
-};
-
-const struct column columns_of_channel_ref[] = {
-        TEXT_OF(channel_ref, project_id),
-        TEXT_OF(channel_ref, name),
-        END,
-};
+COLUMNS_OF(channel_record);
+COLUMNS_OF(channel_ref);
 
 struct put {
 	const struct channel_record *record;

@@ -3,7 +3,8 @@
  *
  * A shape is a table of columns. The parameters (":member") and result columns of a query are
  * looked up by name in its shapes, once, when the statement is prepared; an unknown name aborts.
- * columns_of_X describes struct X and lies in the file of its noun. */
+ * columns_of_X describes struct X, whose members are its columns; it lies in the file of its noun,
+ * see column_rows.h. */
 #pragma once
 
 #include <stddef.h>

@@ -10,27 +10,8 @@ struct config_change {
 	int64_t seen_at;
 };
 
-const struct column columns_of_config_record[] = {
-        TEXT_OF(config_record, id),
-        TEXT_OF(config_record, project_id),
-        TEXT_OF(config_record, name),
-        TEXT_OF(config_record, config_json),
-        SECRET_OF(config_record, env_json, "sandbox_configs"),
-        WHOLE_OF(config_record, created_at),
-        WHOLE_OF(config_record, updated_at),
-        END,
-};
-
-const struct column columns_of_config_change[] = {
-        COLUMN_(COLUMN_TEXT, config_change, record.id, const char *, "id"),
-        COLUMN_(COLUMN_TEXT, config_change, record.project_id, const char *, "project_id"),
-        COLUMN_(COLUMN_TEXT, config_change, record.name, const char *, "name"),
-        COLUMN_(COLUMN_TEXT, config_change, record.config_json, const char *, "config_json"),
-        SECRET_(config_change, record.env_json, record.id, "env_json", "sandbox_configs"),
-        COLUMN_(COLUMN_WHOLE, config_change, record.updated_at, int64_t, "updated_at"),
-        WHOLE_OF(config_change, seen_at),
-        END,
-};
+COLUMNS_OF(config_record);
+COLUMNS_OF(config_change);
 
 static int fail_missing(const char *id, struct error *err)
 {

@@ -23,38 +23,10 @@ struct event_purge {
 	int64_t end, upto, before;
 };
 
-const struct column columns_of_event_record[] = {
-        WHOLE_OF(event_record, sequence),
-        WHOLE_OF(event_record, at),
-        TEXT_OF(event_record, project_id),
-        TEXT_OF(event_record, sandbox_id),
-        TEXT_OF(event_record, kind),
-        TEXT_OF(event_record, reason),
-        TEXT_OF(event_record, text),
-        TEXT_OF(event_record, detail),
-        END,
-};
-
-const struct column columns_of_event_search[] = {
-        FILTER_OF(event_search, project_id), FILTER_OF(event_search, sandbox_id),
-        FILTER_OF(event_search, kind),       FILTER_OF(event_search, prefix),
-        WHOLE_OF(event_search, after),       WHOLE_OF(event_search, before),
-        WHOLE_OF(event_search, limit),       END,
-};
-
-const struct column columns_of_event_bounds[] = {
-        WHOLE_OF(event_bounds, oldest),
-        WHOLE_OF(event_bounds, newest),
-        WHOLE_OF(event_bounds, oldest_at),
-        END,
-};
-
-const struct column columns_of_event_purge[] = {
-        WHOLE_OF(event_purge, end),
-        WHOLE_OF(event_purge, upto),
-        WHOLE_OF(event_purge, before),
-        END,
-};
+COLUMNS_OF(event_record);
+COLUMNS_OF(event_search);
+COLUMNS_OF(event_bounds);
+COLUMNS_OF(event_purge);
 
 #define PURGE_MAX 5000
 /* A missing sequence number may still be committed within this time, which is longer than any

@@ -4,12 +4,7 @@
 #include "store/column_rows.h"
 #include "store/query.h"
 
-const struct column columns_of_folder_record[] = {
-        TEXT_OF(folder_record, node),        TEXT_OF(folder_record, pairing),
-        WHOLE_OF(folder_record, generation), TEXT_OF(folder_record, instance),
-        TEXT_OF(folder_record, boot),        TEXT_OF(folder_record, place),
-        WHOLE_OF(folder_record, seen_at),    END,
-};
+COLUMNS_OF(folder_record);
 
 int store_folder_put(struct store *s, const struct folder_record *r, struct error *err)
 {

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Turns queries/*.sql and migrations/*.sql into C, so that no SQL is put together at run time.
+columns.py makes the tables of columns for them.
 
 A query file is made of blocks. A block starts with its header lines and ends at the next header;
 other comment lines are for readers and are dropped.
@@ -10,19 +11,22 @@ other comment lines are for readers and are dropped.
                               them ("a = :a, b = :b")
     -- shared: NAME           a fragment for all files
     -- name: NAME             one statement, QUERY_NAME in C
-    -- takes: SHAPE           its parameters (:member) are members of this shape, columns_of_SHAPE
+    -- takes: SHAPE           its parameters (:member) are members of struct SHAPE
     -- gives: SHAPE           its result columns are, too; absent when there are none
 
 The texts are SQLite's, in words that PostgreSQL knows too, but for what SPELLINGS lists: from each
 a text for PostgreSQL is made here, with $1, $2, … for the parameters. A column with the name of
 a word of SQL ("user") is quoted.
 
-Usage: generate.py OUT.h OUT.c FILE.sql…   (migrations are the files named NNNN_word.sql)
+Usage: generate.py QUERIES.h COLUMNS.h QUERIES.c DEPENDENCIES.d FILE…
+Files are queries, migrations (NNNN_word.sql) and folders of C with the structs.
 """
 
 import pathlib
 import re
 import sys
+
+import columns
 
 HEADER = re.compile(r"--\s*(fragment|shared|name|takes|gives):\s*([a-z][a-z0-9_]*)\s*$")
 MIGRATION = re.compile(r"(\d{4})_([a-z0-9_]+)\.sql$")
@@ -59,11 +63,14 @@ def fail(place, text):
 
 def read_blocks(path):
     blocks = []
-    for number, line in enumerate(path.read_text().splitlines(), 1):
+    lines = path.read_text().splitlines()
+    notes = columns.Notes(lines)
+    for number, line in enumerate(lines, 1):
         place = f"{path}:{number}"
         header = HEADER.match(line)
         if header and header[1] in ("fragment", "shared", "name"):
             blocks.append(Block(header[1], header[2], place))
+            blocks[-1].notes = notes
         elif header and blocks and blocks[-1].kind == "name":
             setattr(blocks[-1], header[1], header[2])
         elif header:
@@ -84,8 +91,8 @@ def expand(text, fragments, place):
             fail(place, f"no fragment '{name}' above")
         if not form:
             return fragments[name]
-        columns = [column.strip() for column in fragments[name].split(",")]
-        parameters = {column: ":" + column.strip('"') for column in columns}
+        names = [column.strip() for column in fragments[name].split(",")]
+        parameters = {column: ":" + column.strip('"') for column in names}
         if form == ":":
             return ", ".join(parameters.values())
         return ", ".join(f"{column} = {value}" for column, value in parameters.items())
@@ -175,15 +182,19 @@ def quote(text):
     return "\n\t\t".join(f'"{line}\\n"' for line in lines)
 
 
-def write_header(queries):
+def write_header(queries, shapes):
     names = "".join(f"\tQUERY_{query.name.upper()},\n" for query in queries)
-    used = {shape for query in queries for shape in (query.takes, query.gives) if shape}
-    shapes = "".join(f"extern const struct column columns_of_{name}[];\n" for name in sorted(used))
+    tables = "".join(f"extern const struct column columns_of_{shape.name}[];\n" for shape in shapes)
     return (
         "/* Made by generate.py from queries/. */\n#pragma once\n\n"
-        f'#include "store/column.h"\n\n{shapes}\n'
+        f'#include "store/column.h"\n\n{tables}\n'
         f"enum query_name {{\n{names}\tQUERY_COUNT,\n}};\n"
     )
+
+
+def write_columns(shapes):
+    macros = "\n".join(shape.macro() for shape in shapes)
+    return f"/* Made by columns.py from the structs. */\n#pragma once\n\n{macros}"
 
 
 def write_query(query):
@@ -211,13 +222,23 @@ def write_source(queries, migrations):
     )
 
 
+def write_changed(path, text):
+    """An unchanged file stays as old as it is: nothing is compiled anew."""
+    if not path.exists() or path.read_text() != text:
+        path.write_text(text)
+
+
 def main():
-    header, source, *files = map(pathlib.Path, sys.argv[1:])
-    files.sort(key=lambda path: path.name)
+    header, rows, source, dependencies, *files = map(pathlib.Path, sys.argv[1:])
+    structs_in = sorted(path for folder in files if folder.is_dir() for path in folder.glob("*.[ch]"))
+    files = sorted((path for path in files if path.is_file()), key=lambda path: path.name)
     queries = read_queries([path for path in files if not MIGRATION.match(path.name)])
     migrations = read_migrations([path for path in files if MIGRATION.match(path.name)])
-    header.write_text(write_header(queries))
-    source.write_text(write_source(queries, migrations))
+    shapes = columns.read_shapes(queries, columns.read_structs(structs_in))
+    write_changed(header, write_header(queries, shapes))
+    write_changed(rows, write_columns(shapes))
+    write_changed(source, write_source(queries, migrations))
+    dependencies.write_text(f"{header}: {' '.join(map(str, structs_in))}\n")
 
 
 main()

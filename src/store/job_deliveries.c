@@ -6,23 +6,8 @@
 
 WORDS_OF(job_delivery, JOB_DELIVERY_COUNT)
 
-const struct column columns_of_job_delivery_change[] = {
-        TEXT_OF(job_delivery_change, id),
-        WHOLE_OF(job_delivery_change, tries),
-        CHOICE_OF(job_delivery_change, delivery, job_delivery),
-        WHOLE_OF(job_delivery_change, status),
-        WHOLE_OF(job_delivery_change, at),
-        TEXT_OF(job_delivery_change, error),
-        END,
-};
-
-const struct column columns_of_job_delivery_page[] = {
-        TEXT_OF(job_delivery_page, project_id),
-        FILTER_OF(job_delivery_page, delivery),
-        WHOLE_OF(job_delivery_page, before),
-        WHOLE_OF(job_delivery_page, limit),
-        END,
-};
+COLUMNS_OF(job_delivery_change);
+COLUMNS_OF(job_delivery_page);
 
 int store_job_to_deliver(struct store *s, struct arena *a, int64_t now, struct job_list *ret,
                          struct error *err)

@@ -24,71 +24,10 @@ NAMES_OF(job_delivery, JOB_DELIVERY_COUNT, [JOB_DELIVERY_NONE] = "none",
          [JOB_DELIVERY_DELIVERED] = "delivered", [JOB_DELIVERY_DEAD] = "dead")
 WORDS_OF(sandbox_state, SANDBOX_STATE_COUNT)
 
-const struct column columns_of_job_record[] = {
-        TEXT_OF(job_record, id),
-        TEXT_OF(job_record, project_id),
-        TEXT_OF(job_record, sandbox_id),
-        TEXT_OF(job_record, key_id),
-        TEXT_OF(job_record, conversation),
-        CHOICE_OF(job_record, channel, job_channel),
-        TEXT_OF(job_record, origin_json),
-        TEXT_OF(job_record, command),
-        WHOLE_OF(job_record, process),
-        TEXT_OF(job_record, boot_id),
-        CHOICE_OF(job_record, state, job_state),
-        BOOL_OF(job_record, is_stopping),
-        WHOLE_OF(job_record, exit_code),
-        TEXT_OF(job_record, reason),
-        TEXT_OF(job_record, cause),
-        TEXT_OF(job_record, stdout_json),
-        TEXT_OF(job_record, stderr_json),
-        WHOLE_OF(job_record, stdout_bytes),
-        WHOLE_OF(job_record, stderr_bytes),
-        HASH_OF(job_record, token_hash),
-        WHOLE_OF(job_record, token_expires_at),
-        WHOLE_OF(job_record, created_at),
-        WHOLE_OF(job_record, ended_at),
-        CHOICE_OF(job_record, delivery, job_delivery),
-        WHOLE_OF(job_record, delivery_tries),
-        WHOLE_OF(job_record, delivery_status),
-        TEXT_OF(job_record, delivery_error),
-        WHOLE_OF(job_record, delivery_at),
-        TEXT_OF(job_record, keep_root),
-        TEXT_OF(job_record, keep_folder),
-        TEXT_OF(job_record, keep_user),
-        TEXT_OF(job_record, run),
-        CHOICE_OF(job_record, told, job_state),
-        WHOLE_OF(job_record, started_at),
-        CHOICE_OF(job_record, actual, sandbox_state),
-        TEXT_OF(job_record, node),
-        TEXT_OF(job_record, sandbox_reason),
-        END,
-};
-
-const struct column columns_of_job_ref[] = {
-        FILTER_OF(job_ref, project_id),
-        FILTER_OF(job_ref, conversation),
-        TEXT_OF(job_ref, id),
-        END,
-};
-
-const struct column columns_of_job_page[] = {
-        TEXT_OF(job_page, project_id),
-        TEXT_OF(job_page, conversation),
-        FILTER_OF(job_page, sandbox_id),
-        FILTER_OF(job_page, state),
-        WHOLE_OF(job_page, before),
-        WHOLE_OF(job_page, limit),
-        END,
-};
-
-const struct column columns_of_job_start[] = {
-        TEXT_OF(job_start, id),
-        TEXT_OF(job_start, boot_id),
-        WHOLE_OF(job_start, process),
-        WHOLE_OF(job_start, started_at),
-        END,
-};
+COLUMNS_OF(job_record);
+COLUMNS_OF(job_ref);
+COLUMNS_OF(job_page);
+COLUMNS_OF(job_start);
 
 /* Limits of an event's detail; a longer text is cut or omitted. */
 #define DETAIL_MAX 6000

@@ -12,31 +12,8 @@
 #include "store/touches.h"
 #include "store/transaction_parts.h"
 
-const struct column columns_of_key_record[] = {
-        TEXT_OF(key_record, id),
-        TEXT_OF(key_record, project_id),
-        TEXT_OF(key_record, user_id),
-        TEXT_OF(key_record, role),
-        TEXT_OF(key_record, name),
-        TEXT_OF(key_record, prefix),
-        HASH_OF(key_record, hash),
-        WHOLE_OF(key_record, scopes),
-        WHOLE_OF(key_record, created_at),
-        WHOLE_OF(key_record, expires_at),
-        WHOLE_OF(key_record, revoked_at),
-        WHOLE_OF(key_record, last_used_at),
-        END,
-};
-
-const struct column columns_of_key_rotation[] = {
-        TEXT_OF(key_rotation, project_id),
-        TEXT_OF(key_rotation, id),
-        HASH_OF(key_rotation, hash),
-        TEXT_OF(key_rotation, prefix),
-        WHOLE_OF(key_rotation, now),
-        WHOLE_OF(key_rotation, until),
-        END,
-};
+COLUMNS_OF(key_record);
+COLUMNS_OF(key_rotation);
 
 /* How long revoked and expired keys stay while the project is near its limit of keys. */
 #define USELESS_KEPT_MS (30 * 86400 * INT64_C(1000))

@@ -19,50 +19,9 @@ struct lease_page {
 	int64_t limit;
 };
 
-const struct column columns_of_lease_record[] = {
-        TEXT_OF(lease_record, project_id),
-        TEXT_OF(lease_record, key),
-        TEXT_OF(lease_record, sandbox_id),
-        CHOICE_OF(lease_record, status, lease_status),
-        WHOLE_OF(lease_record, lock_version),
-        WHOLE_OF(lease_record, epoch),
-        WHOLE_OF(lease_record, creating_since),
-        WHOLE_OF(lease_record, created_at),
-        WHOLE_OF(lease_record, last_activity_at),
-        WHOLE_OF(lease_record, usage_ms),
-        WHOLE_OF(lease_record, active_since),
-        TEXT_OF(lease_record, run),
-        TEXT_OF(lease_record, spec_json),
-        TEXT_OF(lease_record, name),
-        SECRET_(lease_record, env_json, name, "env_json", "leases"),
-        WHOLE_OF(lease_record, keep_until),
-        CHOICE_OF(lease_record, actual, sandbox_state),
-        TEXT_OF(lease_record, provider),
-        TEXT_OF(lease_record, node),
-        WHOLE_OF(lease_record, sandbox_activity_at),
-        WHOLE_OF(lease_record, active_changed_at),
-        WHOLE_OF(lease_record, active_ms),
-        WHOLE_OF(lease_record, metered_ms),
-        END,
-};
-
-const struct column columns_of_lease_page[] = {
-        TEXT_OF(lease_page, project_id),
-        TEXT_OF(lease_page, prefix),
-        TEXT_OF(lease_page, after),
-        WHOLE_OF(lease_page, limit),
-        END,
-};
-
-const struct column columns_of_lease_stray[] = {
-        TEXT_OF(lease_stray, sandbox_id),
-        TEXT_OF(lease_stray, project_id),
-        TEXT_OF(lease_stray, provider),
-        TEXT_OF(lease_stray, node),
-        CHOICE_OF(lease_stray, actual, sandbox_state),
-        WHOLE_OF(lease_stray, claimed_at),
-        END,
-};
+COLUMNS_OF(lease_record);
+COLUMNS_OF(lease_page);
+COLUMNS_OF(lease_stray);
 
 static void add_touch(struct store *s, struct lease_record *r)
 {

@@ -9,11 +9,7 @@
 #include "store/query.h"
 #include "store/transaction_parts.h"
 
-const struct column columns_of_member_record[] = {
-        TEXT_OF(member_record, project_id),  TEXT_OF(member_record, user_id),
-        TEXT_OF(member_record, role),        WHOLE_OF(member_record, created_at),
-        WHOLE_OF(member_record, updated_at), END,
-};
+COLUMNS_OF(member_record);
 
 static bool is_admin(const struct member_record *r)
 {

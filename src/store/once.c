@@ -6,25 +6,8 @@
 
 WORDS_OF(sandbox_state, SANDBOX_STATE_COUNT)
 
-const struct column columns_of_once_record[] = {
-        TEXT_OF(once_record, project_id),
-        TEXT_OF(once_record, operation),
-        TEXT_OF(once_record, key),
-        HASH_OF(once_record, hash),
-        TEXT_OF(once_record, sandbox_id),
-        BOOL_OF(once_record, done),
-        BOOL_OF(once_record, created),
-        WHOLE_OF(once_record, begun_at),
-        CHOICE_OF(once_record, actual, sandbox_state),
-        END,
-};
-
-const struct column columns_of_once_change[] = {
-        TEXT_OF(once_change, project_id), TEXT_OF(once_change, operation),
-        TEXT_OF(once_change, key),        TEXT_OF(once_change, seen_id),
-        TEXT_OF(once_change, sandbox_id), BOOL_OF(once_change, created),
-        WHOLE_OF(once_change, now),       END,
-};
+COLUMNS_OF(once_record);
+COLUMNS_OF(once_change);
 
 struct once_step {
 	enum query_name query;

@@ -4,12 +4,7 @@
 #include "store/column_rows.h"
 #include "store/query.h"
 
-const struct column columns_of_peer_record[] = {
-        TEXT_OF(peer_record, node),
-        TEXT_OF(peer_record, url),
-        WHOLE_OF(peer_record, seen_at),
-        END,
-};
+COLUMNS_OF(peer_record);
 
 int store_peer_put(struct store *s, const struct peer_record *r, struct error *err)
 {

@@ -9,39 +9,9 @@
 #include "store/query.h"
 #include "store/transaction_parts.h"
 
-const struct column columns_of_project_record[] = {
-        TEXT_OF(project_record, id),
-        TEXT_OF(project_record, name),
-        RESOURCES_OF(project_record, defaults),
-        COLUMN_(COLUMN_NUMBER, project_record, maximums.cpu, double, "max_cpu"),
-        COLUMN_(COLUMN_WHOLE, project_record, maximums.memory_mb, int64_t, "max_memory_mb"),
-        COLUMN_(COLUMN_WHOLE, project_record, maximums.disk_mb, int64_t, "max_disk_mb"),
-        COLUMN_(COLUMN_WHOLE, project_record, maximums.pids, int64_t, "max_pids"),
-        WHOLE_OF(project_record, sandboxes_max),
-        INHERITED_TIMEOUTS_OF(project_record, timeouts),
-        WHOLE_OF(project_record, terminal_ttl_ms),
-        WHOLE_OF(project_record, artifacts_max_mb),
-        WHOLE_OF(project_record, artifacts_keep_ms),
-        WHOLE_OF(project_record, storage_max_mb),
-        BOOL_OF(project_record, record_terminals),
-        BOOL_OF(project_record, closing),
-        WHOLE_OF(project_record, created_at),
-        WHOLE_OF(project_record, version),
-        END,
-};
-
-const struct column columns_of_project_page[] = {
-        TEXT_OF(project_page, after),
-        WHOLE_OF(project_page, limit),
-        END,
-};
-
-const struct column columns_of_project_closing[] = {
-        TEXT_OF(project_closing, id),
-        BOOL_OF(project_closing, with_sandboxes),
-        WHOLE_OF(project_closing, now),
-        END,
-};
+COLUMNS_OF(project_record);
+COLUMNS_OF(project_page);
+COLUMNS_OF(project_closing);
 
 static int fail_taken(const char *name, struct error *err)
 {

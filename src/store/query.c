@@ -13,17 +13,8 @@
 
 #define ROWS_FIRST 8
 
-const struct column columns_of_record_lookup[] = {
-        FILTER_OF(record_lookup, project_id),
-        TEXT_OF(record_lookup, id),
-        WHOLE_OF(record_lookup, now),
-        END,
-};
-
-const struct column columns_of_row_count[] = {
-        WHOLE_OF(row_count, count),
-        END,
-};
+COLUMNS_OF(record_lookup);
+COLUMNS_OF(row_count);
 
 const struct column *query_column(const struct store_query *query, const struct column *shape,
                                   const char *name)

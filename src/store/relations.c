@@ -14,33 +14,9 @@ struct relation_search {
 NAMES_OF(relation_kind, RELATION_KIND_COUNT, [RELATION_BACKUP] = "backup",
          [RELATION_BELOW] = "below", [RELATION_ORIGIN] = "origin", [RELATION_VOLUME] = "volume")
 
-const struct column columns_of_relation_record[] = {
-        TEXT_OF(relation_record, of_id),
-        CHOICE_OF(relation_record, kind, relation_kind),
-        TEXT_OF(relation_record, id),
-        TEXT_OF(relation_record, name),
-        TEXT_OF(relation_record, sandbox_id),
-        TEXT_OF(relation_record, sandbox_name),
-        TEXT_OF(relation_record, path),
-        TEXT_OF(relation_record, state),
-        BOOL_OF(relation_record, is_read_only),
-        WHOLE_OF(relation_record, step),
-        END,
-};
-
-const struct column columns_of_relation_search[] = {
-        TEXT_OF(relation_search, id),
-        WHOLE_OF(relation_search, below_max),
-        END,
-};
-
-const struct column columns_of_relation_page[] = {
-        FILTER_OF(relation_page, project_id),
-        WHOLE_OF(relation_page, from),
-        WHOLE_OF(relation_page, to),
-        WHOLE_OF(relation_page, with_deleted),
-        END,
-};
+COLUMNS_OF(relation_record);
+COLUMNS_OF(relation_search);
+COLUMNS_OF(relation_page);
 
 int store_relations_of(struct store *s, struct arena *a, const char *id, struct relation_list *ret,
                        struct error *err)

@@ -19,10 +19,7 @@ struct sandbox_seen {
 	enum sandbox_state actual;
 };
 
-const struct column columns_of_sandbox_seen[] = {
-        CHOICE_OF(sandbox_seen, actual, sandbox_state),
-        END,
-};
+COLUMNS_OF(sandbox_seen);
 
 struct sandbox_transition {
 	const char *id;
@@ -37,21 +34,7 @@ struct sandbox_transition {
 	bool disk_is_advisory;
 };
 
-const struct column columns_of_sandbox_transition[] = {
-        TEXT_OF(sandbox_transition, id),
-        CHOICE_OF(sandbox_transition, from, sandbox_state),
-        CHOICE_OF(sandbox_transition, to, sandbox_state),
-        FILTER_OF(sandbox_transition, desired),
-        CHOICE_OF(sandbox_transition, reason, sandbox_reason),
-        TEXT_OF(sandbox_transition, event),
-        WHOLE_OF(sandbox_transition, now),
-        WHOLE_OF(sandbox_transition, traits_left),
-        WHOLE_OF(sandbox_transition, traits_gained),
-        BOOL_OF(sandbox_transition, is_measured),
-        RESOURCES_OF(sandbox_transition, resources),
-        BOOL_OF(sandbox_transition, disk_is_advisory),
-        END,
-};
+COLUMNS_OF(sandbox_transition);
 
 static const bool is_resting[SANDBOX_STATE_COUNT] = {
         [SANDBOX_STARTED] = true,  [SANDBOX_PAUSED] = true,  [SANDBOX_STOPPED] = true,
@@ -64,12 +47,7 @@ struct project_admission {
 	int64_t version;    /* version of the project's row; 0 = any */
 };
 
-const struct column columns_of_project_admission[] = {
-        TEXT_OF(project_admission, project_id),
-        WHOLE_OF(project_admission, living_max),
-        WHOLE_OF(project_admission, version),
-        END,
-};
+COLUMNS_OF(project_admission);
 
 /* Living states: neither failed nor being deleted. They hold the name and count against the
  * project. */

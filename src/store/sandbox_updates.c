@@ -12,32 +12,10 @@
 #include "store/sandboxes.h"
 #include "store/touches.h"
 
-const struct column columns_of_sandbox_preview[] = {
-        TEXT_OF(sandbox_preview, id),
-        BOOL_OF(sandbox_preview, off),
-        BOOL_OF(sandbox_preview, is_public),
-        WHOLE_OF(sandbox_preview, generation),
-        END,
-};
-
-const struct column columns_of_sandbox_settings[] = {
-        TEXT_OF(sandbox_settings, id),          TEXT_OF(sandbox_settings, labels_json),
-        BOOL_OF(sandbox_settings, persistent),  TIMEOUTS_OF(sandbox_settings, timeouts),
-        WHOLE_OF(sandbox_settings, timeout_at), END,
-};
-
-const struct column columns_of_sandbox_revision[] = {
-        TEXT_OF(sandbox_revision, id),
-        SECRET_OF(sandbox_revision, env_json, "sandboxes"),
-        RESOURCES_OF(sandbox_revision, resources),
-        END,
-};
-
-const struct column columns_of_sandbox_egress_change[] = {
-        TEXT_OF(sandbox_egress_change, id),
-        TEXT_OF(sandbox_egress_change, egress),
-        END,
-};
+COLUMNS_OF(sandbox_preview);
+COLUMNS_OF(sandbox_settings);
+COLUMNS_OF(sandbox_revision);
+COLUMNS_OF(sandbox_egress_change);
 
 /* A change that gives the row. */
 struct sandbox_update {

@@ -44,71 +44,16 @@ struct sandbox_tallies {
 	size_t count;
 };
 
-const struct column columns_of_sandbox_record[] = {
-        TEXT_OF(sandbox_record, id),
-        TEXT_OF(sandbox_record, project_id),
-        TEXT_OF(sandbox_record, name),
-        TEXT_OF(sandbox_record, template_id),
-        TEXT_OF(sandbox_record, template_name),
-        TEXT_OF(sandbox_record, provider),
-        TEXT_OF(sandbox_record, region),
-        TEXT_OF(sandbox_record, labels_json),
-        SECRET_OF(sandbox_record, env_json, "sandboxes"),
-        CHOICE_OF(sandbox_record, desired, sandbox_state),
-        CHOICE_OF(sandbox_record, actual, sandbox_state),
-        CHOICE_OF(sandbox_record, reason, sandbox_reason),
-        RESOURCES_OF(sandbox_record, resources),
-        BOOL_OF(sandbox_record, disk_is_advisory),
-        BOOL_OF(sandbox_record, persistent),
-        BOOL_OF(sandbox_record, privileges),
-        CHOICE_OF(sandbox_record, network, sandbox_network),
-        TIMEOUTS_OF(sandbox_record, timeouts),
-        WHOLE_OF(sandbox_record, timeout_at),
-        WHOLE_OF(sandbox_record, awake_until),
-        WHOLE_OF(sandbox_record, created_at),
-        WHOLE_OF(sandbox_record, started_at),
-        WHOLE_OF(sandbox_record, stopped_at),
-        WHOLE_OF(sandbox_record, last_activity_at),
-        WHOLE_OF(sandbox_record, last_event_at),
-        TEXT_OF(sandbox_record, last_event),
-        TEXT_OF(sandbox_record, node),
-        WHOLE_OF(sandbox_record, version),
-        TEXT_OF(sandbox_record, key_id),
-        WHOLE_OF(sandbox_record, active_changed_at),
-        WHOLE_OF(sandbox_record, active_ms),
-        BOOL_OF(sandbox_record, preview_off),
-        BOOL_OF(sandbox_record, preview_public),
-        WHOLE_OF(sandbox_record, preview_generation),
-        WHOLE_OF(sandbox_record, traits),
-        TEXT_OF(sandbox_record, network_json),
-        TEXT_OF(sandbox_record, egress),
-        END,
-};
+COLUMNS_OF(sandbox_record);
 
 void sandbox_record_own(struct arena *a, struct sandbox_record *r)
 {
 	columns_own(columns_of_sandbox_record, a, r);
 }
 
-const struct column columns_of_sandbox_page[] = {
-        FILTER_OF(sandbox_page, project_id),
-        FILTER_OF(sandbox_page, state),
-        FILTER_OF(sandbox_page, name),
-        FILTER_OF(sandbox_page, template),
-        FILTER_OF(sandbox_page, label_key),
-        FILTER_OF(sandbox_page, label_value),
-        FILTER_OF(sandbox_page, node),
-        POSITION_OF(sandbox_page, position),
-        END,
-};
-
-const struct column columns_of_sandbox_tally[] = {
-        CHOICE_OF(sandbox_tally, actual, sandbox_state),
-        WHOLE_OF(sandbox_tally, count),
-        END,
-};
-
-const struct column columns_of_project_ref[] = {TEXT_OF(project_ref, id), END};
+COLUMNS_OF(sandbox_page);
+COLUMNS_OF(sandbox_tally);
+COLUMNS_OF(project_ref);
 
 static void add_touch(struct store *s, struct sandbox_record *r)
 {

@@ -34,25 +34,9 @@ struct secret_swap {
 	const char *id, *old, *text;
 };
 
-const struct column columns_of_secret_row[] = {
-        TEXT_OF(secret_row, id),
-        TEXT_OF(secret_row, text),
-        END,
-};
-
-const struct column columns_of_secret_page[] = {
-        TEXT_OF(secret_page, id),
-        TEXT_OF(secret_page, pattern),
-        WHOLE_OF(secret_page, limit),
-        END,
-};
-
-const struct column columns_of_secret_swap[] = {
-        TEXT_OF(secret_swap, id),
-        TEXT_OF(secret_swap, old),
-        TEXT_OF(secret_swap, text),
-        END,
-};
+COLUMNS_OF(secret_row);
+COLUMNS_OF(secret_page);
+COLUMNS_OF(secret_swap);
 
 /* Small, because a value has up to 1 MiB. */
 #define PAGE_SIZE 20

@@ -11,41 +11,9 @@ NAMES_OF(service_restart, SERVICE_RESTART_COUNT, [SERVICE_RESTART_ALWAYS] = "alw
 NAMES_OF(service_wish, SERVICE_WISH_COUNT, [SERVICE_RUNNING] = "running",
          [SERVICE_STOPPED] = "stopped", [SERVICE_REMOVED] = "removed")
 
-const struct column columns_of_service_record[] = {
-        TEXT_OF(service_record, id),
-        TEXT_OF(service_record, sandbox_id),
-        TEXT_OF(service_record, name),
-        TEXT_OF(service_record, command),
-        TEXT_OF(service_record, args_json),
-        TEXT_OF(service_record, cwd),
-        TEXT_OF(service_record, run_as),
-        SECRET_OF(service_record, env_json, "services"),
-        CHOICE_OF(service_record, restart, service_restart),
-        WHOLE_OF(service_record, failures_max),
-        WHOLE_OF(service_record, delay_ms),
-        WHOLE_OF(service_record, stop_ms),
-        BOOL_OF(service_record, keeps_awake),
-        CHOICE_OF(service_record, wish, service_wish),
-        WHOLE_OF(service_record, generation),
-        BOOL_OF(service_record, is_told),
-        WHOLE_OF(service_record, created_at),
-        WHOLE_OF(service_record, updated_at),
-        END,
-};
-
-const struct column columns_of_service_ref[] = {
-        TEXT_OF(service_ref, sandbox_id),
-        TEXT_OF(service_ref, name),
-        END,
-};
-
-const struct column columns_of_service_change[] = {
-        TEXT_OF(service_change, sandbox_id),
-        TEXT_OF(service_change, name),
-        CHOICE_OF(service_change, wish, service_wish),
-        WHOLE_OF(service_change, now),
-        END,
-};
+COLUMNS_OF(service_record);
+COLUMNS_OF(service_ref);
+COLUMNS_OF(service_change);
 
 struct putting {
 	struct arena *arena;

@@ -5,17 +5,7 @@
 #include "store/query.h"
 #include "store/transaction_parts.h"
 
-const struct column columns_of_skill_record[] = {
-        TEXT_OF(skill_record, id),
-        TEXT_OF(skill_record, project_id),
-        TEXT_OF(skill_record, name),
-        TEXT_OF(skill_record, description),
-        TEXT_OF(skill_record, files_json),
-        WHOLE_OF(skill_record, file_count),
-        WHOLE_OF(skill_record, size_bytes),
-        WHOLE_OF(skill_record, updated_at),
-        END,
-};
+COLUMNS_OF(skill_record);
 
 static int fail_missing(const char *name, struct error *err)
 {

@@ -22,46 +22,10 @@ struct snapshot_base {
 	const char *sandbox_id, *snapshot_id, *origin_id;
 };
 
-const struct column columns_of_snapshot_record[] = {
-        TEXT_OF(snapshot_record, id),
-        TEXT_OF(snapshot_record, project_id),
-        TEXT_OF(snapshot_record, name),
-        TEXT_OF(snapshot_record, sandbox_id),
-        TEXT_OF(snapshot_record, sandbox_name),
-        TEXT_OF(snapshot_record, parent_id),
-        TEXT_OF(snapshot_record, template_id),
-        TEXT_OF(snapshot_record, template_name),
-        TEXT_OF(snapshot_record, provider),
-        TEXT_OF(snapshot_record, node),
-        CHOICE_OF(snapshot_record, state, snapshot_state),
-        TEXT_OF(snapshot_record, method),
-        TEXT_OF(snapshot_record, because),
-        WHOLE_OF(snapshot_record, depth),
-        WHOLE_OF(snapshot_record, frozen_us),
-        WHOLE_OF(snapshot_record, created_at),
-        CHOICE_OF(snapshot_record, kind, snapshot_kind),
-        END,
-};
-
-const struct column columns_of_snapshot_page[] = {
-        FILTER_OF(snapshot_page, project_id), FILTER_OF(snapshot_page, sandbox_id),
-        FILTER_OF(snapshot_page, node),       FILTER_OF(snapshot_page, kind),
-        POSITION_OF(snapshot_page, position), END,
-};
-
-const struct column columns_of_snapshot_base[] = {
-        TEXT_OF(snapshot_base, sandbox_id),
-        TEXT_OF(snapshot_base, snapshot_id),
-        TEXT_OF(snapshot_base, origin_id),
-        END,
-};
-
-const struct column columns_of_sandbox_owner[] = {
-        TEXT_OF(sandbox_owner, id),
-        TEXT_OF(sandbox_owner, name),
-        TEXT_OF(sandbox_owner, project_id),
-        END,
-};
+COLUMNS_OF(snapshot_record);
+COLUMNS_OF(snapshot_page);
+COLUMNS_OF(snapshot_base);
+COLUMNS_OF(sandbox_owner);
 
 struct snapshot_insertion {
 	const struct snapshot_record *record;
@@ -220,13 +184,7 @@ int store_snapshot_origin(struct store *s, struct arena *a, const char *sandbox_
 	return 0;
 }
 
-const struct column columns_of_fork_search[] = {
-        TEXT_OF(fork_search, project_id),
-        TEXT_OF(fork_search, sandbox_id),
-        WHOLE_OF(fork_search, with_deleted),
-        WHOLE_OF(fork_search, limit),
-        END,
-};
+COLUMNS_OF(fork_search);
 
 int store_sandbox_forks(struct store *s, struct arena *a, const struct fork_search *search,
                         struct sandbox_list *ret, struct error *err)

@@ -23,36 +23,7 @@ static const char *template_state_word(unsigned value)
 	return value < COUNT_OF(words) ? words[value] : "unknown";
 }
 
-const struct column columns_of_template_record[] = {
-        TEXT_OF(template_record, id),
-        TEXT_OF(template_record, project_id),
-        TEXT_OF(template_record, name),
-        TEXT_OF(template_record, folder),
-        TEXT_OF(template_record, base_image),
-        TEXT_OF(template_record, runtime),
-        TEXT_OF(template_record, isolation),
-        TEXT_OF(template_record, description),
-        RESOURCES_OF(template_record, resources),
-        SECRET_OF(template_record, env_json, "templates"),
-        TEXT_OF(template_record, entrypoint_json),
-        TEXT_OF(template_record, ports_json),
-        TEXT_OF(template_record, user),
-        TEXT_OF(template_record, workdir),
-        CHOICE_OF(template_record, state, template_state),
-        TEXT_OF(template_record, state_text),
-        WHOLE_OF(template_record, size_bytes),
-        WHOLE_OF(template_record, created_at),
-        WHOLE_OF(template_record, updated_at),
-        TEXT_OF(template_record, node),
-        WHOLE_OF(template_record, pool_min),
-        WHOLE_OF(template_record, pool_target),
-        WHOLE_OF(template_record, pool_max),
-        TEXT_OF(template_record, warm_json),
-        TEXT_OF(template_record, snapshot_id),
-        TEXT_OF(template_record, ready),
-        INHERITED_TIMEOUTS_OF(template_record, timeouts),
-        END,
-};
+COLUMNS_OF(template_record);
 
 void template_record_own(struct arena *a, struct template_record *r)
 {
@@ -63,21 +34,8 @@ struct template_seen {
 	enum template_state state;
 };
 
-const struct column columns_of_template_seen[] = {
-        CHOICE_OF(template_seen, state, template_state),
-        END,
-};
-
-const struct column columns_of_template_move[] = {
-        TEXT_OF(template_move, id),
-        CHOICE_OF(template_move, from, template_state),
-        CHOICE_OF(template_move, to, template_state),
-        TEXT_OF(template_move, state_text),
-        WHOLE_OF(template_move, size_bytes),
-        WHOLE_OF(template_move, now),
-        FILTER_OF(template_move, node),
-        END,
-};
+COLUMNS_OF(template_seen);
+COLUMNS_OF(template_move);
 
 static int fail_missing(const char *id, struct error *err)
 {

@@ -11,11 +11,7 @@
 #include "store/query.h"
 #include "store/driver.h"
 
-const struct column columns_of_touch[] = {
-        TEXT_OF(touch, id),
-        WHOLE_OF(touch, at),
-        END,
-};
+COLUMNS_OF(touch);
 
 /* An id's value is its time: a map borrows pointers, and 64 bits of time fit in one. */
 struct touches {

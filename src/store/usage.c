@@ -38,122 +38,16 @@ struct spending {
 	int64_t day, month; /* day and month of the spending */
 };
 
-const struct column columns_of_meter_record[] = {
-        TEXT_OF(meter_record, id),
-        TEXT_OF(meter_record, project_id),
-        TEXT_OF(meter_record, key_id),
-        CHOICE_OF(meter_record, actual, sandbox_state),
-        RESOURCES_OF(meter_record, resources),
-        BOOL_OF(meter_record, persistent),
-        WHOLE_OF(meter_record, active_changed_at),
-        WHOLE_OF(meter_record, active_ms),
-        WHOLE_OF(meter_record, metered_ms),
-        WHOLE_OF(meter_record, metered_cpu_us),
-        WHOLE_OF(meter_record, unbilled_nano),
-        WHOLE_OF(meter_record, stored_mib),
-        WHOLE_OF(meter_record, stored_at),
-        END,
-};
-
-const struct column columns_of_meter_page[] = {
-        TEXT_OF(meter_page, node),
-        TEXT_OF(meter_page, after),
-        WHOLE_OF(meter_page, before),
-        WHOLE_OF(meter_page, limit),
-        END,
-};
-
-const struct column columns_of_meter_mark[] = {
-        TEXT_OF(meter_mark, id),
-        WHOLE_OF(meter_mark, seen_metered_ms),
-        WHOLE_OF(meter_mark, seen_stored_at),
-        WHOLE_OF(meter_mark, metered_ms),
-        WHOLE_OF(meter_mark, metered_cpu_us),
-        WHOLE_OF(meter_mark, unbilled_nano),
-        WHOLE_OF(meter_mark, stored_mib),
-        WHOLE_OF(meter_mark, stored_at),
-        END,
-};
-
-const struct column columns_of_usage_record[] = {
-        TEXT_OF(usage_record, id),         TEXT_OF(usage_record, project_id),
-        TEXT_OF(usage_record, key_id),     TEXT_OF(usage_record, sandbox_id),
-        TEXT_OF(usage_record, run),        CHOICE_OF(usage_record, reason, usage_reason),
-        WHOLE_OF(usage_record, hour),      WHOLE_OF(usage_record, active_ms),
-        WHOLE_OF(usage_record, cpu_us),    WHOLE_OF(usage_record, storage_mib_s),
-        WHOLE_OF(usage_record, usd_micro), NUMBER_OF(usage_record, vcpu),
-        WHOLE_OF(usage_record, memory_mb), WHOLE_OF(usage_record, started_at),
-        WHOLE_OF(usage_record, ended_at),  END,
-};
-
-const struct column columns_of_usage_query[] = {
-        FILTER_OF(usage_query, project_id),
-        FILTER_OF(usage_query, key_id),
-        FILTER_OF(usage_query, sandbox_id),
-        FILTER_OF(usage_query, run),
-        WHOLE_OF(usage_query, from),
-        WHOLE_OF(usage_query, to),
-        CHOICE_OF(usage_query, group, usage_group),
-        WHOLE_OF(usage_query, after_day),
-        TEXT_OF(usage_query, after_name),
-        WHOLE_OF(usage_query, limit),
-        END,
-};
-
-const struct column columns_of_usage_sum[] = {
-        WHOLE_OF(usage_sum, day),
-        TEXT_OF(usage_sum, name),
-        WHOLE_OF(usage_sum, active_ms),
-        WHOLE_OF(usage_sum, cpu_us),
-        WHOLE_OF(usage_sum, storage_mib_s),
-        WHOLE_OF(usage_sum, usd_micro),
-        NUMBER_OF(usage_sum, vcpu_ms),
-        NUMBER_OF(usage_sum, memory_mib_ms),
-        END,
-};
-
-const struct column columns_of_balance_record[] = {
-        TEXT_OF(balance_record, project_id),
-        WHOLE_OF(balance_record, deposited_micro),
-        WHOLE_OF(balance_record, spent_micro),
-        END,
-};
-
-const struct column columns_of_deposit_record[] = {
-        TEXT_OF(deposit_record, project_id),
-        TEXT_OF(deposit_record, id),
-        WHOLE_OF(deposit_record, usd_micro),
-        TEXT_OF(deposit_record, note),
-        TEXT_OF(deposit_record, key_id),
-        WHOLE_OF(deposit_record, created_at),
-        END,
-};
-
-const struct column columns_of_budget_record[] = {
-        TEXT_OF(budget_record, id),
-        TEXT_OF(budget_record, project_id),
-        CHOICE_OF(budget_record, scope, budget_scope),
-        TEXT_OF(budget_record, subject),
-        CHOICE_OF(budget_record, span, budget_window),
-        WHOLE_OF(budget_record, limit_micro),
-        WHOLE_OF(budget_record, warn_percent),
-        WHOLE_OF(budget_record, spent_micro),
-        WHOLE_OF(budget_record, window_at),
-        WHOLE_OF(budget_record, warned_at),
-        WHOLE_OF(budget_record, exceeded_at),
-        WHOLE_OF(budget_record, created_at),
-        END,
-};
-
-const struct column columns_of_spending[] = {
-        TEXT_OF(spending, project_id),
-        TEXT_OF(spending, key_id),
-        TEXT_OF(spending, sandbox_id),
-        WHOLE_OF(spending, usd_micro),
-        WHOLE_OF(spending, day),
-        WHOLE_OF(spending, month),
-        END,
-};
+COLUMNS_OF(meter_record);
+COLUMNS_OF(meter_page);
+COLUMNS_OF(meter_mark);
+COLUMNS_OF(usage_record);
+COLUMNS_OF(usage_query);
+COLUMNS_OF(usage_sum);
+COLUMNS_OF(balance_record);
+COLUMNS_OF(deposit_record);
+COLUMNS_OF(budget_record);
+COLUMNS_OF(spending);
 
 #define PAGE_MAX 1000
 

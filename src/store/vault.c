@@ -5,17 +5,7 @@
 #include "store/query.h"
 #include "store/transaction_parts.h"
 
-const struct column columns_of_vault_record[] = {
-        TEXT_OF(vault_record, id),
-        TEXT_OF(vault_record, project_id),
-        TEXT_OF(vault_record, name),
-        SECRET_OF(vault_record, value, "vault"),
-        TEXT_OF(vault_record, metadata_json),
-        WHOLE_OF(vault_record, version),
-        WHOLE_OF(vault_record, created_at),
-        WHOLE_OF(vault_record, updated_at),
-        END,
-};
+COLUMNS_OF(vault_record);
 
 static int fail_missing(const char *name, struct error *err)
 {

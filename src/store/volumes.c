@@ -13,52 +13,10 @@ NAMES_OF(mount_state, MOUNT_STATE_COUNT, [MOUNT_ATTACHED] = "attached",
          [MOUNT_ATTACHING] = "attaching", [MOUNT_DETACHING] = "detaching")
 WORDS_OF(sandbox_state, SANDBOX_STATE_COUNT)
 
-const struct column columns_of_volume_record[] = {
-        TEXT_OF(volume_record, id),
-        TEXT_OF(volume_record, project_id),
-        TEXT_OF(volume_record, name),
-        TEXT_OF(volume_record, provider),
-        TEXT_OF(volume_record, node),
-        WHOLE_OF(volume_record, size_mb),
-        BOOL_OF(volume_record, size_is_advisory),
-        CHOICE_OF(volume_record, state, volume_state),
-        WHOLE_OF(volume_record, created_at),
-        WHOLE_OF(volume_record, updated_at),
-        WHOLE_OF(volume_record, version),
-        END,
-};
-
-const struct column columns_of_volume_move[] = {
-        TEXT_OF(volume_move, id),
-        CHOICE_OF(volume_move, from, volume_state),
-        CHOICE_OF(volume_move, to, volume_state),
-        BOOL_OF(volume_move, size_is_advisory),
-        WHOLE_OF(volume_move, size_mb),
-        WHOLE_OF(volume_move, now),
-        END,
-};
-
-const struct column columns_of_mount_record[] = {
-        TEXT_OF(mount_record, sandbox_id),
-        TEXT_OF(mount_record, volume_id),
-        TEXT_OF(mount_record, path),
-        TEXT_OF(mount_record, subpath),
-        BOOL_OF(mount_record, is_read_only),
-        CHOICE_OF(mount_record, state, mount_state),
-        WHOLE_OF(mount_record, created_at),
-        TEXT_OF(mount_record, volume_name),
-        TEXT_OF(mount_record, sandbox_name),
-        CHOICE_OF(mount_record, sandbox_state, sandbox_state),
-        END,
-};
-
-const struct column columns_of_mount_move[] = {
-        TEXT_OF(mount_move, sandbox_id),
-        TEXT_OF(mount_move, volume_id),
-        CHOICE_OF(mount_move, from, mount_state),
-        CHOICE_OF(mount_move, to, mount_state),
-        END,
-};
+COLUMNS_OF(volume_record);
+COLUMNS_OF(volume_move);
+COLUMNS_OF(mount_record);
+COLUMNS_OF(mount_move);
 
 struct volume_insertion {
 	const struct volume_record *record;

@@ -14,90 +14,15 @@ struct webhook_advance {
 	int64_t sequence, generation, to;
 };
 
-const struct column columns_of_webhook_record[] = {
-        TEXT_OF(webhook_record, id),
-        TEXT_OF(webhook_record, project_id),
-        TEXT_OF(webhook_record, url),
-        SECRET_OF(webhook_record, secret, "webhooks"),
-        TEXT_OF(webhook_record, patterns),
-        TEXT_OF(webhook_record, state_text),
-        BOOL_OF(webhook_record, enabled),
-        WHOLE_OF(webhook_record, after),
-        WHOLE_OF(webhook_record, created_at),
-        WHOLE_OF(webhook_record, updated_at),
-        WHOLE_OF(webhook_record, waiting),
-        WHOLE_OF(webhook_record, dead),
-        END,
-};
-
-const struct column columns_of_webhook_cursor[] = {
-        WHOLE_OF(webhook_cursor, sequence),
-        WHOLE_OF(webhook_cursor, generation),
-        END,
-};
-
-const struct column columns_of_webhook_advance[] = {
-        WHOLE_OF(webhook_advance, sequence),
-        WHOLE_OF(webhook_advance, generation),
-        WHOLE_OF(webhook_advance, to),
-        END,
-};
-
-const struct column columns_of_delivery_record[] = {
-        TEXT_OF(delivery_record, id),
-        TEXT_OF(delivery_record, webhook_id),
-        WHOLE_OF(delivery_record, sequence),
-        TEXT_OF(delivery_record, kind),
-        TEXT_OF(delivery_record, body),
-        CHOICE_OF(delivery_record, state, delivery_state),
-        WHOLE_OF(delivery_record, attempts),
-        WHOLE_OF(delivery_record, status),
-        TEXT_OF(delivery_record, error),
-        WHOLE_OF(delivery_record, created_at),
-        WHOLE_OF(delivery_record, next_at),
-        WHOLE_OF(delivery_record, ended_at),
-        END,
-};
-
-const struct column columns_of_delivery_claim[] = {
-        TEXT_OF(delivery_claim, id),
-        WHOLE_OF(delivery_claim, attempts),
-        WHOLE_OF(delivery_claim, until),
-        TEXT_OF(delivery_claim, node),
-        END,
-};
-
-const struct column columns_of_delivery_end[] = {
-        TEXT_OF(delivery_end, id),
-        WHOLE_OF(delivery_end, attempts),
-        CHOICE_OF(delivery_end, state, delivery_state),
-        WHOLE_OF(delivery_end, status),
-        WHOLE_OF(delivery_end, next_at),
-        WHOLE_OF(delivery_end, now),
-        TEXT_OF(delivery_end, error),
-        END,
-};
-
-const struct column columns_of_delivery_ref[] = {
-        TEXT_OF(delivery_ref, webhook_id),
-        TEXT_OF(delivery_ref, id),
-        WHOLE_OF(delivery_ref, now),
-        END,
-};
-
-const struct column columns_of_delivery_page[] = {
-        TEXT_OF(delivery_page, webhook_id),
-        FILTER_OF(delivery_page, state),
-        WHOLE_OF(delivery_page, before),
-        WHOLE_OF(delivery_page, limit),
-        END,
-};
-
-const struct column columns_of_delivery_retention[] = {
-        WHOLE_OF(delivery_retention, delivered_before),
-        WHOLE_OF(delivery_retention, dead_before),
-        END,
-};
+COLUMNS_OF(webhook_record);
+COLUMNS_OF(webhook_cursor);
+COLUMNS_OF(webhook_advance);
+COLUMNS_OF(delivery_record);
+COLUMNS_OF(delivery_claim);
+COLUMNS_OF(delivery_end);
+COLUMNS_OF(delivery_ref);
+COLUMNS_OF(delivery_page);
+COLUMNS_OF(delivery_retention);
 
 /* A change of a webhook; it also increments the change count, which notifies other servers. */
 struct webhook_change {

@@ -1,3 +1,4 @@
+-- secret: secret of server_keys by id
 -- Whoever is first has made it.
 -- name: server_key_insert
 -- takes: server_key

@@ -1,3 +1,4 @@
+-- secret: token of channels by id
 -- fragment: channel
 id, project_id, name, kind, base_url, token, created_at, updated_at
 

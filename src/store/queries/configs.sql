@@ -1,3 +1,4 @@
+-- secret: env_json of sandbox_configs by id
 -- fragment: config
 id, project_id, name, config_json, env_json, created_at, updated_at
 

@@ -1,3 +1,4 @@
+-- secret: env_json of leases by name
 -- fragment: lease_columns
 project_id, key, sandbox_id, status, lock_version, epoch, creating_since, created_at,
 last_activity_at, usage_ms, active_since, run, spec_json, env_json

@@ -1,3 +1,4 @@
+-- prefix: max_ of maximums
 -- fragment: project
 id, name, cpu, memory_mb, disk_mb, pids, max_cpu, max_memory_mb, max_disk_mb, max_pids,
 sandboxes_max, {inherited_timeouts}, terminal_ttl_ms, artifacts_max_mb, artifacts_keep_ms, storage_max_mb, record_terminals, closing, created_at, version

@@ -1,3 +1,4 @@
+-- secret: env_json of sandboxes by id
 -- fragment: sandbox
 id, project_id, name, template_id, template_name, provider, region, labels_json, env_json, desired,
 actual, reason, cpu, memory_mb, disk_mb, pids, disk_is_advisory, persistent, privileges, network,
@@ -17,8 +18,7 @@ VALUES (:id, :project_id, :name, :template_id, :template_name, :provider, :regio
 	:actual, :reason, :cpu, :memory_mb, :disk_mb, :pids, :disk_is_advisory, :persistent,
 	:privileges, :network, {:timeouts}, :timeout_at, :awake_until, :created_at, :started_at,
 	:stopped_at, :last_activity_at, :last_event_at, :last_event, :node, 1, :key_id, CASE WHEN :actual = 'started' THEN :created_at ELSE 0 END, 0, :preview_off,
-	:preview_public, :preview_generation, :traits, COALESCE(:network_json, ''),
-	COALESCE(:egress, ''))
+	:preview_public, :preview_generation, :traits, :network_json, :egress)
 ON CONFLICT DO NOTHING;
 
 -- name: sandbox_keep_files

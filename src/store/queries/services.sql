@@ -1,3 +1,4 @@
+-- secret: env_json of services by id
 -- fragment: service
 id, sandbox_id, name, command, args_json, cwd, run_as, env_json, restart, failures_max, delay_ms,
 stop_ms, keeps_awake, wish, generation, is_told, created_at, updated_at

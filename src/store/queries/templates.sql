@@ -1,3 +1,4 @@
+-- secret: env_json of templates by id
 -- fragment: template
 id, project_id, name, folder, base_image, runtime, isolation, description, cpu, memory_mb, disk_mb,
 pids, env_json, entrypoint_json, ports_json, "user", workdir, state, state_text, size_bytes,

@@ -1,3 +1,4 @@
+-- secret: value of vault by id
 -- fragment: vault
 id, project_id, name, value, metadata_json, version, created_at, updated_at
 

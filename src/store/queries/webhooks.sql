@@ -1,3 +1,4 @@
+-- secret: secret of webhooks by id
 -- fragment: webhook
 id, project_id, url, secret, patterns, state_text, enabled, after, created_at, updated_at,
 	(SELECT count(*) FROM deliveries WHERE webhook_id = webhooks.id AND state = 'waiting')
