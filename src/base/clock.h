@@ -5,11 +5,7 @@
 #include <stdint.h>
 #include <time.h>
 
-#include "base/attribute.h"
 #include "base/error.h"
-#include "base/span.h"
-
-struct buf;
 
 int64_t clock_monotonic_ns(void);
 int64_t clock_monotonic_ms(void);

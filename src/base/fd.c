@@ -13,6 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/clock.h"
 
 /* openat2(2) answers EAGAIN when a rename elsewhere made its check of ".." uncertain. */

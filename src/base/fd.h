@@ -9,8 +9,6 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "base/attribute.h"
-#include "base/buf.h"
 #include "base/error.h"
 
 /* Closes *fd and sets it to -1, for descriptors in a struct. */

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/fd.h"
 #include "base/id.h"
 #include "base/path.h"

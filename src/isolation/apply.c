@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/span.h"
 #include "isolation/layer.h"
 #include "isolation/plan.h"
 

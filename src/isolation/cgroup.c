@@ -16,6 +16,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/fd.h"
 
 #define REMOVE_TRIES 200

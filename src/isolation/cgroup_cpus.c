@@ -2,6 +2,7 @@
 #include <sched.h>
 #include <stdio.h>
 
+#include "base/buf.h"
 #include "base/fd.h"
 #include "isolation/cgroup.h"
 

@@ -5,6 +5,8 @@
 #include <sys/mount.h>
 #include <sys/resource.h>
 
+#include "base/arena.h"
+#include "base/buf.h"
 #include "isolation/identity_texts.h"
 #include "isolation/plan_kernel.h"
 

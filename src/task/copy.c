@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/map.h"

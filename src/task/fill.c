@@ -11,6 +11,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/fd.h"
 #include "base/path.h"
 #include "task/kinds.h"

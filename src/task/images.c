@@ -18,6 +18,7 @@
 #include "base/clock.h"
 #include "base/fault.h"
 #include "base/fd.h"
+#include "base/span.h"
 #include "task/kinds.h"
 #include "wire/task.h"
 

@@ -10,6 +10,7 @@
 #include "base/fault.h"
 #include "base/fd.h"
 #include "base/id.h"
+#include "base/span.h"
 #include "isolation/ids.h"
 #include "task/copy.h"
 #include "task/kinds.h"

@@ -11,6 +11,7 @@
 #include "base/fault.h"
 #include "base/fd.h"
 #include "base/id.h"
+#include "base/span.h"
 #include "task/kinds.h"
 #include "task/measure.h"
 #include "task/remove.h"

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <vterm.h>
 
+#include "base/arena.h"
 #include "terminal/filter.h"
 #include "terminal/keys.h"
 

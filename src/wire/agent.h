@@ -21,8 +21,7 @@
  * a connection is attached and slower than the process, the process waits (nothing is lost). */
 #pragma once
 
-#include <stdint.h>
-
+#include "base/span.h"
 #include "wire/wire.h"
 
 #define AGENT_PROTOCOL 1

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/arena.h"
+#include "base/buf.h"
 #include "wire/wire.h"
 
 #include <endian.h>

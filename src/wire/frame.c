@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/buf.h"
 #include "wire/wire.h"
 
 #include <assert.h>

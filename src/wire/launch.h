@@ -117,6 +117,25 @@ struct launch_agent {
 #define LAUNCH_LINK_INDEX_FIRST (1 << 20)
 #define LAUNCH_GATEWAY 0xa9fe0101u
 
+/* What atoll-launch starts, with which privileges: launch/task.c. */
+enum task_kind {
+	TASK_MEASURE,
+	TASK_TRASH,
+	TASK_MERGE,
+	TASK_COPY,
+	TASK_USERS,
+	TASK_IMAGE_MAKE,
+	TASK_IMAGE_GROW,
+	TASK_FILL,
+	TASK_MEMORY,
+	TASK_NFT,   /* the program nft, not atoll-task */
+	TASK_IMAGE, /* atoll-image */
+	TASK_KIND_COUNT,
+};
+#define TASK_LAYERS_MAX 64
+#define LAUNCH_WORDS_MAX (TASK_LAYERS_MAX + 1)
+#define LAUNCH_TASK_FDS_MAX 6
+
 struct launch_hostname {
 	char name[65];
 };

@@ -2,6 +2,7 @@
 #include "wire/task.h"
 
 #include "base/clock.h"
+#include "base/span.h"
 
 const struct wire_member task_report_shape[] = {
         WIRE_U32_MEMBER(task_report, code),

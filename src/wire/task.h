@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "wire/launch.h"
 #include "wire/wire.h"
 
 #define TASK_REPORT_FD 3
@@ -14,31 +15,12 @@
 #define TASK_REPORT 1
 #define TASK_READY 2 /* a task that was started early … */
 #define TASK_GO 3    /* … goes on */
-#define TASK_LAYERS_MAX 64
 
-/* What atoll-launch starts, with which privileges: launch/task.c. */
-enum task_kind {
-	TASK_MEASURE,
-	TASK_TRASH,
-	TASK_MERGE,
-	TASK_COPY,
-	TASK_USERS,
-	TASK_IMAGE_MAKE,
-	TASK_IMAGE_GROW,
-	TASK_FILL,
-	TASK_MEMORY,
-	TASK_NFT,   /* the program nft, not atoll-task */
-	TASK_IMAGE, /* atoll-image */
-	TASK_KIND_COUNT,
-};
-
-#define LAUNCH_WORDS_MAX (TASK_LAYERS_MAX + 1)
 #define LAUNCH_WORDS_SIZE 8192
-#define LAUNCH_TASK_FDS_MAX 6
 #define LAUNCH_NO_PROGRAM 127 /* exit status of TASK_NFT when the program is missing */
 
-/* LAUNCH_TASK (wire/launch.h): the program is a child of the process that serves the channel, and
- * ends with it. */
+/* LAUNCH_TASK: the program is a child of the process that serves the channel, and ends with
+ * it. */
 struct launch_task {
 	uint32_t kind;                        /* enum task_kind */
 	uint32_t is_idle;                     /* with the lowest priority */

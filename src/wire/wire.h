@@ -11,10 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/arena.h"
-#include "base/buf.h"
 #include "base/error.h"
-#include "base/span.h"
 
 struct cancel;
 

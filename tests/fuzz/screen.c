@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "base/arena.h"
 #include "terminal/plain.h"
 #include "terminal/screen.h"
 #include "terminal/prompt.h"

@@ -8,9 +8,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/fd.h"
 #include "broker/host/host.h"
+#include "wire/task.h"
 
 int launcher_open(struct host *host, struct error *err)
 {

@@ -12,7 +12,6 @@
 
 #include "base/attribute.h"
 #include "wire/launch.h"
-#include "wire/task.h"
 #include "wire/wire.h"
 
 struct host;

@@ -4,9 +4,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/arena.h"
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/fd.h"
 #include "broker/host/launcher.h"
+#include "wire/task.h"
 
 static int open_reports(int ret_fds[2], struct error *err)
 {

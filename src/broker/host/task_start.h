@@ -12,18 +12,17 @@
 
 #include "base/attribute.h"
 #include "broker/host/child.h"
-#include "wire/task.h"
+#include "wire/launch.h"
 
 struct host;
-
-#define TASK_WORDS_MAX (TASK_LAYERS_MAX + 1)
+struct task_result;
 
 struct task_command {
 	enum task_kind kind;
 	bool is_idle; /* with the lowest priority */
 	int input_fd; /* becomes TASK_INPUT_FD; 0: none */
 	unsigned count;
-	const char *words[TASK_WORDS_MAX]; /* as task/kinds.h says */
+	const char *words[LAUNCH_WORDS_MAX]; /* as task/kinds.h says */
 };
 
 struct broker_task {

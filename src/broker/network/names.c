@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/fd.h"
 #include "broker/network/egress.h"
 #include "broker/network/firewall.h"

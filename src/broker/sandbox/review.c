@@ -6,6 +6,7 @@
 #include <sys/mount.h>
 
 #include "base/fd.h"
+#include "base/span.h"
 #include "broker/layers/folder.h"
 #include "broker/layers/root.h"
 #include "broker/layers/stacks.h"

@@ -16,6 +16,7 @@
 #include "broker/volume/disk_quota.h"
 #include "wire/broker.h"
 #include "wire/broker_kind.h"
+#include "wire/task.h"
 
 #define MEASURE_MS 10000
 /* A sandbox in which only its agent has run since, and not for long. A call that writes a gigabyte

@@ -9,6 +9,7 @@
 #include "broker/server/state.h"
 #include "wire/broker.h"
 #include "wire/broker_measure.h"
+#include "wire/task.h"
 
 #define MEASURE_MS 30000
 

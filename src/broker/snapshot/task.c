@@ -8,10 +8,12 @@
 
 #include "base/clock.h"
 #include "base/fault.h"
+#include "base/span.h"
 #include "broker/host/disk_folder.h"
 #include "broker/layers/folder.h"
 #include "broker/sandbox/disk.h"
 #include "broker/snapshot/snapshot.h"
+#include "wire/wire.h"
 
 int snapshot_make_next(const struct snapshot_task *task, int like, struct error *err)
 {

@@ -21,6 +21,7 @@
 #include "broker/volume/image.h"
 #include "broker/volume/mount.h"
 #include "isolation/ids.h"
+#include "wire/task.h"
 
 #define FILES "files"
 #define IMAGE "files.img"

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/clock.h"
 #include "provider/native/broker_client.h"
 #include "provider/native/broker_provider.h"

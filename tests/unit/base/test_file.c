@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/fd.h"
 
 static char folder_path[] = "/tmp/atoll-file-XXXXXX";

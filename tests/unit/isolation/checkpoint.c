@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/span.h"
 #include "isolation/checkpoint.h"
 #include "unit.h"
 

@@ -2,6 +2,8 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "base/arena.h"
+#include "base/buf.h"
 #include "isolation/plan.h"
 #include "unit.h"
 

@@ -4,6 +4,7 @@
 
 #include <dirent.h>
 
+#include "base/buf.h"
 #include "base/log.h"
 #include "served.h"
 

@@ -3,6 +3,7 @@
 
 #include "provider/native/broker_client.h"
 
+#include "base/buf.h"
 #include "base/map.h"
 #include "fake_broker.h"
 #include "wire/broker.h"

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
+#include "base/buf.h"
 #include "terminal/screens.h"
 
 static void free_screen(struct screen **s)

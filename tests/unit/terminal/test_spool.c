@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/fd.h"
 #include "base/log.h"
 #include "terminal/recording.h"

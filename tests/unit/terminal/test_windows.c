@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/clock.h"
 #include "unit.h"
 #include "window_agent.h"

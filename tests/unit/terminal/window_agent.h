@@ -7,6 +7,7 @@
 
 #include <pthread.h>
 
+#include "base/buf.h"
 #include "base/list.h"
 #include "provider/provider.h"
 #include "terminal/terminal.h"

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/arena.h"
+#include "base/buf.h"
 #include "wire/agent.h"
 #include "wire/agent_files.h"
 #include "wire/broker.h"

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "base/buf.h"
 #include "base/fd.h"
 #include "cli/files/archive.h"
 
