@@ -14,6 +14,7 @@
 #include <time.h>
 
 #include "unit.h"
+#include "unit/loopback.h"
 
 #define RECEIVER_MAX 32
 #define RECEIVER_WAIT_S 20
@@ -99,15 +100,8 @@ static inline void *receiver_run(void *context)
 
 static inline void receiver_open(struct receiver *r)
 {
-	struct sockaddr_in address = {.sin_family = AF_INET,
-	                              .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-	socklen_t size = sizeof(address);
-
-	*r = (struct receiver){.listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
-	assert_int_equal(bind(r->listener, (struct sockaddr *)&address, size), 0);
-	assert_int_equal(listen(r->listener, 64), 0);
-	assert_int_equal(getsockname(r->listener, (struct sockaddr *)&address, &size), 0);
-	r->port = ntohs(address.sin_port);
+	*r = (struct receiver){0};
+	r->listener = loopback_listen(&r->port);
 	(void)snprintf(r->url, sizeof(r->url), "http://127.0.0.1:%u", r->port);
 	(void)pthread_mutex_init(&r->mutex, NULL);
 	(void)pthread_cond_init(&r->changed, NULL);

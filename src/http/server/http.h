@@ -17,8 +17,6 @@
 #include "base/span.h"
 #include "http/message/method.h"
 
-struct arena;
-struct buf;
 struct http_exchange;
 struct http_host;
 struct json_shape;
@@ -160,9 +158,6 @@ struct server_options {
 };
 MUST_CHECK int server_open(const struct server_options *options, struct http_server **ret,
                            struct error *err);
-/* "127.0.0.1:8080", "[::1]:0" or "unix:/path" (mode 0600). ret_port may be NULL. */
-MUST_CHECK int server_listen(struct http_server *server, const char *address, uint16_t *ret_port,
-                             struct error *err);
 /* Takes over a listening socket. */
 MUST_CHECK int server_listen_fd(struct http_server *server, int fd, struct error *err);
 /* Like server_listen_fd for TLS connections: see http/tls/tls.h. */

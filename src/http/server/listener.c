@@ -2,14 +2,10 @@
 #include "http/server/listener.h"
 
 #include <arpa/inet.h>
-#include <assert.h>
-#include <netdb.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -20,7 +16,6 @@
 #include "http/server/server_state.h"
 #include "http/tls/tls.h"
 
-#define BACKLOG 1024
 #define ACCEPTS_MAX 64 /* per event, so that open connections are served, too */
 /* Limit of unfinished TLS handshakes; each ends after the time limit of a head. */
 #define HANDSHAKES_MAX 512
@@ -34,15 +29,12 @@ struct http_listener {
 	struct loop_watch *watch;
 	struct loop_timer pause;
 	bool is_tls;
-	char path[sizeof(
-	        ((struct sockaddr_un *)NULL)->sun_path)]; /* socket file to remove, or "" */
 };
 
 union listener_address {
 	struct sockaddr any;
 	struct sockaddr_in v4;
 	struct sockaddr_in6 v6;
-	struct sockaddr_un unix_path;
 };
 
 static void format_peer(const union listener_address *address, char out[PEER_SIZE])
@@ -147,8 +139,6 @@ static void listener_free(struct http_listener *listener)
 	loop_watch_free(listener->watch);
 	loop_timer_stop(listener->server->loop, &listener->pause);
 	close(listener->fd);
-	if (listener->path[0])
-		(void)unlink(listener->path);
 	list_remove(&listener->link);
 	free(listener);
 }
@@ -182,28 +172,20 @@ static void set_tcp_options(int fd)
 		                 sizeof(options[i].value));
 }
 
-struct listening {
-	int fd;
-	const char *path; /* ours to remove, or "" */
-	bool is_tls;
-};
-
-static int listener_add(struct http_server *server, const struct listening *how, struct error *err)
+static int add_listener(struct http_server *server, int fd, bool is_tls, struct error *err)
 {
-	struct http_listener *listener = calloc(1, sizeof(*listener));
+	struct http_listener *listener = memory_new(sizeof(*listener));
 
-	assert(listener);
 	listener->server = server;
-	listener->fd = how->fd;
-	listener->is_tls = how->is_tls;
+	listener->fd = fd;
+	listener->is_tls = is_tls;
 	listener->pause = (struct loop_timer){.on_timer = on_pause_over, .context = listener};
-	snprintf(listener->path, sizeof(listener->path), "%s", how->path);
 	list_init(&listener->link);
-	set_tcp_options(how->fd);
-	if (fd_set_blocking(how->fd, false, err) < 0 ||
+	set_tcp_options(fd);
+	if (fd_set_blocking(fd, false, err) < 0 ||
 	    loop_watch_add(
 	            server->loop,
-	            &(struct loop_watch_options){how->fd, EPOLLIN, on_listener_ready, listener},
+	            &(struct loop_watch_options){fd, EPOLLIN, on_listener_ready, listener},
 	            &listener->watch, err) < 0) {
 		listener_free(listener);
 		return FAIL_CONTEXT(err, "listen");
@@ -214,104 +196,10 @@ static int listener_add(struct http_server *server, const struct listening *how,
 
 int server_listen_fd(struct http_server *server, int fd, struct error *err)
 {
-	return listener_add(server, &(struct listening){.fd = fd, .path = ""}, err);
+	return add_listener(server, fd, false, err);
 }
 
 int server_listen_tls_fd(struct http_server *server, int fd, struct error *err)
 {
-	return listener_add(server, &(struct listening){.fd = fd, .path = "", .is_tls = true}, err);
-}
-
-/* Removes a stale socket file; a socket in use stays and makes the bind fail. */
-static void remove_stale(const struct sockaddr_un *address)
-{
-	AUTO_CLOSE int probe = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	struct stat status;
-
-	if (probe < 0 || lstat(address->sun_path, &status) < 0 || !S_ISSOCK(status.st_mode))
-		return;
-	if (connect(probe, (const struct sockaddr *)address, sizeof(*address)) < 0 &&
-	    errno == ECONNREFUSED)
-		(void)unlink(address->sun_path);
-}
-
-static int listen_unix(struct http_server *server, const char *path, struct error *err)
-{
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	AUTO_CLOSE int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-	if (fd < 0)
-		return FAIL_ERRNO(err, "socket");
-	if (strlen(path) >= sizeof(address.sun_path))
-		return FAIL(err, ERROR_INVALID, "socket path '%s' is too long", path);
-	memcpy(address.sun_path, path, strlen(path));
-	remove_stale(&address);
-	/* Before bind, so the file never exists with wider permissions. */
-	if (fchmod(fd, 0600) < 0 ||
-	    bind(fd, (const struct sockaddr *)&address, sizeof(address)) < 0 ||
-	    listen(fd, BACKLOG) < 0)
-		return FAIL_ERRNO(err, "listen on '%s'", path);
-	return listener_add(server, &(struct listening){.fd = TAKE_FD(fd), .path = path}, err);
-}
-
-/* "127.0.0.1:80" or "[::1]:80" */
-static int parse_address(const char *text, struct addrinfo **ret, struct error *err)
-{
-	const struct addrinfo hints = {.ai_socktype = SOCK_STREAM,
-	                               .ai_flags = AI_NUMERICSERV | AI_PASSIVE};
-	const char *colon = strrchr(text, ':');
-	size_t size = colon ? (size_t)(colon - text) : 0;
-	char host[256];
-	int result;
-
-	if (size >= 2 && text[0] == '[' && text[size - 1] == ']') {
-		text++;
-		size -= 2;
-	}
-	if (!colon || !size || size >= sizeof(host))
-		return FAIL(err, ERROR_INVALID, "address '%s' is not HOST:PORT or unix:PATH", text);
-	memcpy(host, text, size);
-	host[size] = '\0';
-	result = getaddrinfo(host, colon + 1, &hints, ret);
-	if (result != 0)
-		return FAIL(err, ERROR_INVALID, "address '%s': %s", text, gai_strerror(result));
-	return 0;
-}
-
-static int listen_tcp(struct http_server *server, const struct addrinfo *address,
-                      uint16_t *ret_port, struct error *err)
-{
-	AUTO_CLOSE int fd = socket(address->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	union listener_address bound = {.any.sa_family = AF_UNSPEC};
-	socklen_t size = sizeof(bound);
-	int on = 1;
-
-	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) < 0 ||
-	    bind(fd, address->ai_addr, address->ai_addrlen) < 0 || listen(fd, BACKLOG) < 0 ||
-	    getsockname(fd, &bound.any, &size) < 0)
-		return FAIL_ERRNO(err, "listen");
-	if (listener_add(server, &(struct listening){.fd = TAKE_FD(fd), .path = ""}, err) < 0)
-		return -1;
-	if (ret_port)
-		*ret_port = ntohs(bound.any.sa_family == AF_INET6 ? bound.v6.sin6_port
-		                                                  : bound.v4.sin_port);
-	return 0;
-}
-
-int server_listen(struct http_server *server, const char *address, uint16_t *ret_port,
-                  struct error *err)
-{
-	struct addrinfo *found;
-	int result;
-
-	if (strncmp(address, "unix:", 5) == 0) {
-		if (ret_port)
-			*ret_port = 0;
-		return listen_unix(server, address + 5, err);
-	}
-	if (parse_address(address, &found, err) < 0)
-		return -1;
-	result = listen_tcp(server, found, ret_port, err);
-	freeaddrinfo(found);
-	return result < 0 ? FAIL_CONTEXT(err, "address '%s'", address) : 0;
+	return add_listener(server, fd, true, err);
 }

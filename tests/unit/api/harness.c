@@ -21,6 +21,7 @@
 #include "store/keys.h"
 #include "store/projects.h"
 #include "unit.h"
+#include "unit/loopback.h"
 #include "worker/worker.h"
 
 #define CHECK(call)                                                                                \
@@ -101,7 +102,7 @@ static void open_server(struct harness *h)
 	CHECK(api_open(&h->api, &err));
 	CHECKED(server_open, &options, &h->server);
 	h->api.server = h->server;
-	CHECKED(server_listen, h->server, "127.0.0.1:0", &h->port);
+	CHECKED(server_listen_fd, h->server, loopback_listen(&h->port));
 }
 
 void harness_open(struct harness *h)

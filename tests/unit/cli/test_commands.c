@@ -14,6 +14,7 @@
 #include "base/fd.h"
 #include "cli/cli.h"
 #include "http/server/http.h"
+#include "unit/loopback.h"
 #include "worker/worker.h"
 
 struct canned {
@@ -96,7 +97,7 @@ static int start_server(void **state)
 	options.loop = loop;
 	options.workers = workers;
 	if (server_open(&options, &server, &err) < 0 ||
-	    server_listen(server, "127.0.0.1:0", &port, &err) < 0)
+	    server_listen_fd(server, loopback_listen(&port), &err) < 0)
 		return -1;
 	(void)snprintf(url, sizeof(url), "http://127.0.0.1:%u", port);
 	(void)setenv("ATOLL_API_URL", url, 1);

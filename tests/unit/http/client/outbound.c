@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "unit.h"
+#include "unit/loopback.h"
 
 TEST(urls_are_of_http_and_name_a_host_of_the_internet)
 {
@@ -99,16 +100,8 @@ static void *serve(void *context)
 
 static void fake_open(struct fake *f, const char *answer)
 {
-	struct sockaddr_in address = {.sin_family = AF_INET,
-	                              .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-	socklen_t size = sizeof(address);
-
 	*f = (struct fake){.answer = answer, .request = BUF(65536)};
-	f->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	assert_int_equal(bind(f->listener, (const struct sockaddr *)&address, size), 0);
-	assert_int_equal(listen(f->listener, 4), 0);
-	assert_int_equal(getsockname(f->listener, (struct sockaddr *)&address, &size), 0);
-	f->port = ntohs(address.sin_port);
+	f->listener = loopback_listen(&f->port);
 	assert_int_equal(pthread_create(&f->thread, NULL, serve, f), 0);
 }
 

@@ -11,6 +11,7 @@
 #include "harness.h"
 #include "loop/loop.h"
 #include "unit.h"
+#include "unit/loopback.h"
 
 #include "base/clock.h"
 
@@ -20,20 +21,6 @@ static void *run_loop(void *context)
 {
 	loop_run(context);
 	return NULL;
-}
-
-static int listen_on_loopback(uint16_t *ret_port)
-{
-	struct sockaddr_in address = {.sin_family = AF_INET,
-	                              .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-	socklen_t size = sizeof(address);
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-	assert_int_equal(bind(fd, (struct sockaddr *)&address, size), 0);
-	assert_int_equal(listen(fd, 64), 0);
-	assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &size), 0);
-	*ret_port = ntohs(address.sin_port);
-	return fd;
 }
 
 void fixture_open(struct fixture *f, const struct route *routes,
@@ -56,7 +43,7 @@ void fixture_open_workers(struct fixture *f, const struct route *routes,
 	options.workers = f->workers;
 	options.routes = tables;
 	assert_int_equal(server_open(&options, &f->server, &err), 0);
-	assert_int_equal(server_listen_fd(f->server, listen_on_loopback(&f->port), &err), 0);
+	assert_int_equal(server_listen_fd(f->server, loopback_listen(&f->port), &err), 0);
 	assert_int_equal(pthread_create(&f->thread, NULL, run_loop, f->loop), 0);
 }
 

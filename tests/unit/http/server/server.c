@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -626,33 +625,6 @@ TEST(a_header_cannot_be_injected)
 	add_bad_header("transfer-encoding", "chunked");
 }
 
-TEST(a_unix_socket_is_private_and_replaces_a_stale_one)
-{
-	char folder[] = "/tmp/atoll-http-XXXXXX", address[64], path[48];
-	struct fixture f;
-	struct error err = {0};
-	struct stat status;
-
-	assert_non_null(mkdtemp(folder));
-	snprintf(path, sizeof(path), "%s/s", folder);
-	snprintf(address, sizeof(address), "unix:%s", path);
-	fixture_open(&f, routes, NULL);
-	loop_stop(f.loop);
-	pthread_join(f.thread, NULL);
-	assert_int_equal(server_listen(f.server, address, NULL, &err), 0);
-	assert_int_equal(stat(path, &status), 0);
-	assert_int_equal(status.st_mode & 0777, 0600);
-	assert_int_equal(server_listen(f.server, address, NULL, &err), -1);
-	assert_int_equal(server_listen(f.server, "nonsense", NULL, &err), -1);
-	assert_int_equal(server_listen(f.server, "127.0.0.1:0", &f.port, &err), 0);
-	assert_int_not_equal(f.port, 0);
-	server_close(f.server);
-	worker_pool_stop(f.workers);
-	loop_close(f.loop);
-	assert_int_equal(stat(path, &status), -1);
-	assert_int_equal(rmdir(folder), 0);
-}
-
 TEST(a_path_is_known_by_its_aliases_too)
 {
 	static const struct path_alias aliases[] = {
@@ -708,6 +680,5 @@ int main(void)
 	           CASE(a_half_closed_client_still_gets_its_answer),
 	           CASE(a_streamed_body_that_nobody_wants_ends_the_connection),
 	           CASE(callers_are_authorized_and_every_end_is_told),
-	           CASE(a_header_cannot_be_injected),
-	           CASE(a_unix_socket_is_private_and_replaces_a_stale_one));
+	           CASE(a_header_cannot_be_injected));
 }
