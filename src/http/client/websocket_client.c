@@ -10,6 +10,7 @@
 #include "base/fd.h"
 #include "base/random.h"
 #include "http/client/curl.h"
+#include "http/message/head.h"
 #include "http/message/websocket.h"
 
 #define HEAD_MAX 16384
@@ -159,68 +160,44 @@ static int read_more(struct http_websocket *ws, int64_t deadline)
 	return 0;
 }
 
-static int read_head(struct http_websocket *ws, struct buf *head, int64_t deadline)
+static int read_head(struct http_websocket *ws, int64_t deadline, struct buf *text,
+                     struct http_head *ret)
 {
-	const char *end;
+	size_t scanned = 0, size = 0;
+	enum http_fault fault;
 
-	while (!(end = strstr(buf_text(&ws->early), "\r\n\r\n"))) {
-		if (ws->early.size > HEAD_MAX)
-			return FAIL(&ws->failure, ERROR_UNAVAILABLE, "the answer is not HTTP");
+	while (!(fault = head_find_end(buf_span(&ws->early), &scanned, &size)) && !size &&
+	       ws->early.size <= HEAD_MAX) {
 		if (read_more(ws, deadline) < 0)
 			return -1;
 	}
-	buf_add(head, ws->early.data, (size_t)(end - ws->early.data) + 2);
-	buf_consume(&ws->early, head->size + 2);
+	buf_add(text, ws->early.data, size);
+	buf_consume(&ws->early, size);
+	if (fault || !size || head_parse_answer(text->data, size, ret) != FAULT_NONE)
+		return FAIL(&ws->failure, ERROR_UNAVAILABLE, "the answer is not HTTP");
 	return 0;
 }
 
-/* The value of the first header of that name; empty when there is none. */
-static struct span header_of(const struct buf *head, const char *name)
+static int fail_refused(struct http_websocket *ws, const struct http_head *head, int64_t deadline)
 {
-	struct span rest = buf_span(head), line, before;
-
-	while (span_split(&rest, '\n', &line)) {
-		line.size -= line.size > 0 && line.data[line.size - 1] == '\r';
-		if (span_split(&line, ':', &before) && span_is_word(before, name))
-			return span_trim(line);
-	}
-	return (struct span){NULL, 0};
-}
-
-static int fail_refused(struct http_websocket *ws, const struct buf *head, int64_t status,
-                        int64_t deadline)
-{
-	int64_t size = 0;
-	struct error ignored;
-
-	if (span_parse_whole(header_of(head, "Content-Length"), 0, ERROR_BODY_MAX, &size,
-	                     &ignored) < 0)
-		size = 0;
-	while (ws->early.size < (size_t)size) {
+	while (head->content_length <= ERROR_BODY_MAX &&
+	       (int64_t)ws->early.size < head->content_length) {
 		if (read_more(ws, deadline) < 0)
 			break;
 	}
-	if (client_error_read((int)status, buf_span(&ws->early), &ws->failure))
+	if (client_error_read(head->status, buf_span(&ws->early), &ws->failure))
 		return -1;
-	return FAIL(&ws->failure, ERROR_UNAVAILABLE, "the server answers with status %lld",
-	            (long long)status);
+	return FAIL(&ws->failure, ERROR_UNAVAILABLE, "the server answers with status %d",
+	            head->status);
 }
 
-static int check_upgrade(struct http_websocket *ws, const struct buf *head, const char *key,
-                         int64_t deadline)
+static int check_upgrade(struct http_websocket *ws, const struct http_head *head, const char *key)
 {
-	AUTO(buf_done) struct buf accept = BUF(64);
-	struct span line = buf_span(head);
-	struct error ignored;
-	int64_t status;
+	AUTO(buf_done) struct buf wanted = BUF(64);
+	const char *accept = head_find(head, "Sec-WebSocket-Accept");
 
-	if (!span_starts_with(line, "HTTP/1.1 ") || line.size < 12 ||
-	    span_parse_whole((struct span){line.data + 9, 3}, 100, 599, &status, &ignored) < 0)
-		return FAIL(&ws->failure, ERROR_UNAVAILABLE, "the answer is not HTTP");
-	if (status != 101)
-		return fail_refused(ws, head, status, deadline);
-	websocket_write_accept(&accept, key);
-	if (!span_equals(header_of(head, "Sec-WebSocket-Accept"), buf_span(&accept)))
+	websocket_write_accept(&wanted, key);
+	if (!accept || strcmp(accept, buf_text(&wanted)) != 0)
 		return FAIL(&ws->failure, ERROR_UNAVAILABLE, "the server speaks no WebSocket");
 	return 0;
 }
@@ -228,16 +205,19 @@ static int check_upgrade(struct http_websocket *ws, const struct buf *head, cons
 static int upgrade_connection(struct http_websocket *ws, const struct http_client_options *options,
                               const char *path)
 {
-	AUTO(buf_done) struct buf head = BUF(HEAD_MAX * 2);
+	AUTO(buf_done) struct buf text = BUF(HEAD_MAX * 2);
+	struct http_head head;
 	unsigned char nonce[16], key[32];
 	int64_t deadline = deadline_after(CLIENT_CONNECT_MS);
 
 	random_bytes(nonce, sizeof(nonce));
 	EVP_EncodeBlock(key, nonce, sizeof(nonce));
 	if (send_upgrade(ws, options, path, (const char *)key) < 0 ||
-	    read_head(ws, &head, deadline) < 0)
+	    read_head(ws, deadline, &text, &head) < 0)
 		return -1;
-	return check_upgrade(ws, &head, (const char *)key, deadline);
+	if (head.status != 101)
+		return fail_refused(ws, &head, deadline);
+	return check_upgrade(ws, &head, (const char *)key);
 }
 
 static int connect_server(struct http_websocket *ws, const struct http_client_options *options)
@@ -263,9 +243,9 @@ static struct http_websocket *websocket_new_client(void)
 	        .genmask_callback = on_wslay_mask,
 	        .on_msg_recv_callback = on_wslay_message,
 	};
-	struct http_websocket *ws = calloc(1, sizeof(*ws));
+	struct http_websocket *ws = memory_new(sizeof(*ws));
 
-	if (!ws || wslay_event_context_client_init(&ws->frames, &callbacks, ws) != 0)
+	if (wslay_event_context_client_init(&ws->frames, &callbacks, ws) != 0)
 		abort();
 	wslay_event_config_set_max_recv_msg_length(ws->frames, WEBSOCKET_MESSAGE_MAX);
 	ws->curl = client_curl_new();
