@@ -120,16 +120,16 @@ static enum http_fault check_lines(struct span text,
 	return fault;
 }
 
+const char *const http_method_names[HTTP_ANY] = {
+        [HTTP_GET] = "GET",         [HTTP_HEAD] = "HEAD",   [HTTP_POST] = "POST",
+        [HTTP_PUT] = "PUT",         [HTTP_PATCH] = "PATCH", [HTTP_DELETE] = "DELETE",
+        [HTTP_OPTIONS] = "OPTIONS",
+};
+
 static enum http_method method_of(const char *name)
 {
-	static const char *const names[] = {
-	        [HTTP_GET] = "GET",         [HTTP_HEAD] = "HEAD",   [HTTP_POST] = "POST",
-	        [HTTP_PUT] = "PUT",         [HTTP_PATCH] = "PATCH", [HTTP_DELETE] = "DELETE",
-	        [HTTP_OPTIONS] = "OPTIONS",
-	};
-
-	for (int i = 0; i < (int)COUNT_OF(names); i++)
-		if (strcmp(names[i], name) == 0)
+	for (int i = 0; i < HTTP_ANY; i++)
+		if (strcmp(http_method_names[i], name) == 0)
 			return (enum http_method)i;
 	return HTTP_ANY;
 }
@@ -252,46 +252,55 @@ static enum http_fault check_rules(struct http_head *head)
 	return check_target(head);
 }
 
-enum http_fault head_parse(char *text, size_t size, struct http_head *ret)
+/* What requests and answers have in common. */
+static enum http_fault parse_head(enum parser_kind kind, char *text, size_t size,
+                                  struct http_head *ret)
 {
 	struct parsed_head parsed;
-	enum http_fault fault = check_lines((struct span){text, size}, check_request_line);
-	char *method_end = memchr(text, ' ', size);
+	enum http_fault fault =
+	        check_lines((struct span){text, size},
+	                    kind == PARSER_REQUEST ? check_request_line : check_status_line);
 
 	memset(ret, 0, offsetof(struct http_head, fields));
 	ret->field_count = 0;
 	if (!fault)
-		fault = parser_run(PARSER_REQUEST, (struct span){text, size}, &parsed);
+		fault = parser_run(kind, (struct span){text, size}, &parsed);
+	if (fault)
+		return fault;
+	ret->target = parsed.target;
+	ret->status = parsed.status;
+	ret->is_http10 = parsed.is_http10;
+	ret->keep_alive = parsed.keep_alive;
+	ret->upgrade = parsed.upgrade;
+	return take_fields(ret, &parsed, text);
+}
+
+enum http_fault head_parse(char *text, size_t size, struct http_head *ret)
+{
+	char *method_end = memchr(text, ' ', size);
+	enum http_fault fault = parse_head(PARSER_REQUEST, text, size, ret);
+
 	if (fault)
 		return fault;
 	*method_end = '\0';
 	ret->method_name = text;
 	ret->method = method_of(text);
-	ret->target = parsed.target;
-	ret->is_http10 = parsed.is_http10;
-	ret->keep_alive = parsed.keep_alive;
-	ret->upgrade = parsed.upgrade;
-	fault = take_fields(ret, &parsed, text);
-	return fault ? fault : check_rules(ret);
+	return check_rules(ret);
 }
 
 enum http_fault head_parse_answer(char *text, size_t size, struct http_head *ret)
 {
-	struct parsed_head parsed;
-	enum http_fault fault = check_lines((struct span){text, size}, check_status_line);
+	enum http_fault fault = parse_head(PARSER_ANSWER, text, size, ret);
 
-	memset(ret, 0, offsetof(struct http_head, fields));
-	ret->field_count = 0;
-	if (!fault)
-		fault = parser_run(PARSER_ANSWER, (struct span){text, size}, &parsed);
-	if (fault)
-		return fault;
-	ret->status = parsed.status;
-	ret->is_http10 = parsed.is_http10;
-	ret->keep_alive = parsed.keep_alive;
-	ret->upgrade = parsed.upgrade;
-	fault = take_fields(ret, &parsed, text);
 	return fault ? fault : check_body(ret);
+}
+
+bool head_name_is_of(const char *name, const char *const *names)
+{
+	for (; names && *names; names++)
+		if (strcasecmp(*names, name) == 0)
+			return true;
+	return false;
 }
 
 const char *head_find(const struct http_head *head, const char *name)

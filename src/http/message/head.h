@@ -61,3 +61,5 @@ enum http_fault head_parse_answer(char *text, size_t size, struct http_head *ret
 
 /* The header's value, NULL when absent; ignores case. */
 const char *head_find(const struct http_head *head, const char *name);
+/* Whether the name is one of the NULL-terminated `names`, in any case; false for NULL. */
+bool head_name_is_of(const char *name, const char *const *names);

@@ -12,3 +12,4 @@ enum http_method {
 	HTTP_OPTIONS,
 	HTTP_ANY
 };
+extern const char *const http_method_names[HTTP_ANY];

@@ -18,12 +18,10 @@ static bool is_of_origin(const char *name)
 	                                        "Report-To",
 	                                        "Reporting-Endpoints",
 	                                        "Origin-Agent-Cluster",
-	                                        "WWW-Authenticate"};
+	                                        "WWW-Authenticate",
+	                                        NULL};
 
-	for (size_t i = 0; i < COUNT_OF(of_origin); i++)
-		if (strcasecmp(of_origin[i], name) == 0)
-			return true;
-	return false;
+	return head_name_is_of(name, of_origin);
 }
 
 /* A page without an origin has no cookies. */
@@ -79,8 +77,9 @@ static void add_rewritten(struct proxy *p, struct relay *relay, const struct hea
 /* The relay writes these itself. */
 static bool is_of_relay(const char *name)
 {
-	return strcasecmp(name, "Date") == 0 || strcasecmp(name, "X-Request-Id") == 0 ||
-	       strcasecmp(name, "Content-Type") == 0;
+	static const char *const names[] = {"Date", "X-Request-Id", "Content-Type", NULL};
+
+	return head_name_is_of(name, names);
 }
 
 /* A browser sends only the value of a cookie without a name, which may look like a name. */
@@ -92,6 +91,9 @@ static bool has_mark(const char *cookie, const char *mark)
 
 static void add_header(struct proxy *p, struct relay *relay, const struct head_field *field)
 {
+	/* They describe the original body, not the rewritten one. */
+	static const char *const of_body[] = {"ETag", "Digest", "Content-MD5", "Accept-Ranges",
+	                                      NULL};
 	const struct proxy_asked *asked = &p->asked;
 
 	if (proxy_is_own_header(field->name) || is_of_relay(field->name) ||
@@ -103,11 +105,7 @@ static void add_header(struct proxy *p, struct relay *relay, const struct head_f
 		return;
 	if (p->content_decoder && strcasecmp(field->name, "Content-Encoding") == 0)
 		return;
-	/* The header describes the original body, not the rewritten one. */
-	if (p->is_rewritten &&
-	    (strcasecmp(field->name, "ETag") == 0 || strcasecmp(field->name, "Digest") == 0 ||
-	     strcasecmp(field->name, "Content-MD5") == 0 ||
-	     strcasecmp(field->name, "Accept-Ranges") == 0))
+	if (p->is_rewritten && head_name_is_of(field->name, of_body))
 		return;
 	if (!asked->is_whole && rewriting_of(field->name))
 		add_rewritten(p, relay, field);

@@ -78,8 +78,6 @@ bool proxy_is_own_header(const char *name);
 /* whole.c: writes the head for another Atoll server, with the body if it was read. */
 void proxy_write_whole(struct buf *out, const struct request *rq,
                        const struct proxy_options *options, const struct proxy_asked *asked);
-/* request.c */
-void proxy_add_header(struct buf *out, const char *name, const char *value);
 /* Connection, Upgrade and TE, which hold for the connection to the upstream only. */
 void proxy_add_hop_fields(struct buf *out, const struct http_head *head,
                           const struct proxy_asked *asked);

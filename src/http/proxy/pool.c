@@ -113,8 +113,9 @@ static struct proxy_upstream *find_place(struct proxy_pool *pool, const char *na
 
 	if (place)
 		return place;
-	place = calloc(1, sizeof(*place));
-	if (!place || !(place->name = strdup(name)))
+	place = memory_new(sizeof(*place));
+	place->name = strdup(name);
+	if (!place->name)
 		abort();
 	list_init(&place->waiting);
 	map_put(&pool->places, place->name, place);

@@ -22,45 +22,39 @@ bool proxy_list_has(const char *list, struct span word)
 
 bool proxy_is_own_header(const char *name)
 {
-	static const char *const own[] = {
-	        "Connection", "Keep-Alive",        "Proxy-Connection", "Proxy-Authenticate",
-	        "TE",         "Transfer-Encoding", "Trailer",          "Proxy-Authorization",
-	        "Upgrade",    "Content-Length"};
+	static const char *const own[] = {"Connection",
+	                                  "Keep-Alive",
+	                                  "Proxy-Connection",
+	                                  "Proxy-Authenticate",
+	                                  "TE",
+	                                  "Transfer-Encoding",
+	                                  "Trailer",
+	                                  "Proxy-Authorization",
+	                                  "Upgrade",
+	                                  "Content-Length",
+	                                  NULL};
 
-	for (size_t i = 0; i < COUNT_OF(own); i++)
-		if (strcasecmp(own[i], name) == 0)
-			return true;
-	return false;
+	return head_name_is_of(name, own);
 }
 
 /* Written anew below. */
 bool proxy_is_replaced_header(const char *name)
 {
-	static const char *const replaced[] = {
-	        "Host",   "Expect",   "X-Forwarded-For",    "X-Forwarded-Proto", "X-Forwarded-Host",
-	        "Origin", "Referer",  "X-Forwarded-Prefix", "X-Forwarded-Port",  "Forwarded",
-	        "Cookie", "X-Real-IP"};
+	static const char *const replaced[] = {"Host",
+	                                       "Expect",
+	                                       "X-Forwarded-For",
+	                                       "X-Forwarded-Proto",
+	                                       "X-Forwarded-Host",
+	                                       "Origin",
+	                                       "Referer",
+	                                       "X-Forwarded-Prefix",
+	                                       "X-Forwarded-Port",
+	                                       "Forwarded",
+	                                       "Cookie",
+	                                       "X-Real-IP",
+	                                       NULL};
 
-	for (size_t i = 0; i < COUNT_OF(replaced); i++)
-		if (strcasecmp(replaced[i], name) == 0)
-			return true;
-	return false;
-}
-
-static bool is_withheld(const struct proxy_options *options, const char *name)
-{
-	for (const char *const *w = options->withheld; w && *w; w++)
-		if (strcasecmp(*w, name) == 0)
-			return true;
-	return false;
-}
-
-void proxy_add_header(struct buf *out, const char *name, const char *value)
-{
-	buf_add_text(out, name);
-	buf_add_span(out, SPAN(": "));
-	buf_add_text(out, value);
-	buf_add_span(out, SPAN("\r\n"));
+	return head_name_is_of(name, replaced);
 }
 
 /* "a=1; b=2" without the platform's own cookies. */
@@ -110,7 +104,7 @@ static void add_origin(struct buf *out, const struct proxy_options *o, const cha
 	    proxy_is_own_origin(origin, host, &rest))
 		buf_addf(out, "Origin: http://localhost:%u\r\n", o->port);
 	else
-		proxy_add_header(out, "Origin", origin);
+		reply_add_header(out, "Origin", origin);
 }
 
 /* The upstream gets none of Atoll's own addresses, which may contain a token. */
@@ -122,7 +116,7 @@ static void add_referer(struct buf *out, const struct proxy_options *o, const ch
 	if (!referer)
 		return;
 	if (!proxy_is_own_origin(referer, host, &rest))
-		proxy_add_header(out, "Referer", referer);
+		reply_add_header(out, "Referer", referer);
 	else if (strncmp(rest, o->prefix.data ? o->prefix.data : "", o->prefix.size) == 0 &&
 	         rest[o->prefix.size] == '/')
 		buf_addf(out, "Referer: http://localhost:%u%s\r\n", o->port, rest + o->prefix.size);
@@ -158,7 +152,7 @@ static void add_forwarded(struct buf *out, const struct request *rq, const struc
 	         (int)peer.size, peer.data);
 	buf_addf(out, "X-Forwarded-Proto: %s\r\n", proto);
 	if (host)
-		proxy_add_header(out, "X-Forwarded-Host", host);
+		reply_add_header(out, "X-Forwarded-Host", host);
 	if (o->prefix.size)
 		buf_addf(out, "X-Forwarded-Prefix: %.*s\r\n", (int)o->prefix.size, o->prefix.data);
 	buf_addf(out, "Forwarded: for=%s%.*s%s;proto=%s", is_v6 ? "\"[" : "", (int)peer.size,
@@ -176,9 +170,9 @@ void proxy_add_hop_fields(struct buf *out, const struct http_head *head,
 		         asked->wants_upgrade && asked->takes_trailers ? ", " : "",
 		         asked->takes_trailers ? "TE" : "");
 	if (asked->wants_upgrade)
-		proxy_add_header(out, "Upgrade", head->known[HEAD_UPGRADE]);
+		reply_add_header(out, "Upgrade", head->known[HEAD_UPGRADE]);
 	if (asked->takes_trailers)
-		proxy_add_header(out, "TE", "trailers");
+		reply_add_header(out, "TE", "trailers");
 }
 
 static void add_framing(struct buf *out, const struct request *rq, const struct proxy_asked *asked)
@@ -190,7 +184,7 @@ static void add_framing(struct buf *out, const struct request *rq, const struct 
 	if (head->chunked)
 		buf_add_span(out, SPAN("Transfer-Encoding: chunked\r\n"));
 	if (head->chunked && trailer)
-		proxy_add_header(out, "Trailer", trailer);
+		reply_add_header(out, "Trailer", trailer);
 	else if (head->content_length >= 0)
 		buf_addf(out, "Content-Length: %lld\r\n", (long long)head->content_length);
 }
@@ -281,7 +275,7 @@ void proxy_write_request(struct buf *out, const struct request *rq, const struct
 
 	buf_addf(out, "%s %.*s HTTP/1.1\r\n", rq->method_name, (int)o->target.size, o->target.data);
 	if (o->host && reply_header_is_valid("X", o->host))
-		proxy_add_header(out, "Host", o->host);
+		reply_add_header(out, "Host", o->host);
 	else
 		buf_addf(out, "Host: localhost:%u\r\n", o->port);
 	for (unsigned i = 0; i < head->field_count; i++) {
@@ -290,11 +284,11 @@ void proxy_write_request(struct buf *out, const struct request *rq, const struct
 		if (strcasecmp(name, "Cookie") == 0)
 			add_cookies(out, head->fields[i].value, o->cookie_mark);
 		if (proxy_is_own_header(name) || proxy_is_replaced_header(name) ||
-		    is_withheld(o, name) ||
+		    head_name_is_of(name, o->withheld) ||
 		    (connection && proxy_list_has(connection, span_of(name))) ||
 		    (as_is && strcasecmp(name, "Accept-Encoding") == 0))
 			continue;
-		proxy_add_header(out, name, head->fields[i].value);
+		reply_add_header(out, name, head->fields[i].value);
 	}
 	if (as_is)
 		buf_add_span(out, SPAN("Accept-Encoding: identity\r\n"));

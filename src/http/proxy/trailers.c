@@ -6,14 +6,6 @@
 #include "http/proxy/parts.h"
 #include "http/server/reply.h"
 
-static bool is_one_of(const char *const *names, const char *name)
-{
-	for (; names && *names; names++)
-		if (strcasecmp(*names, name) == 0)
-			return true;
-	return false;
-}
-
 /* Fields about framing, routing, authentication and caching belong into the head. In a trailer
  * they would bypass the checks of the head (RFC 9110, 6.5.1). */
 static bool is_of_heads(const char *name)
@@ -61,7 +53,7 @@ static bool is_of_heads(const char *name)
 	for (size_t i = 0; i < COUNT_OF(begins); i++)
 		if (strncasecmp(begins[i], name, strlen(begins[i])) == 0)
 			return true;
-	return is_one_of(names, name) || proxy_is_own_header(name) ||
+	return head_name_is_of(name, names) || proxy_is_own_header(name) ||
 	       proxy_is_replaced_header(name);
 }
 
@@ -97,7 +89,7 @@ void proxy_write_trailers(struct proxy *p, struct buf *out)
 	const char *name, *value;
 
 	while ((name = next_trailer(&lines, line, &value)))
-		if (!is_one_of(p->withheld, name))
+		if (!head_name_is_of(name, p->withheld))
 			reply_add_header(out, name, value);
 }
 

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <strings.h>
-
 #include "http/server/exchange.h"
 #include "http/proxy/parts.h"
 #include "http/server/http.h"
+#include "http/server/reply.h"
 
 /* Hop-by-hop fields, and fields that are written below. */
 static bool is_left_out(const char *name)
 {
-	static const char *const left_out[] = {
-	        "Host",   "Expect",        "X-Request-Id", "X-Forwarded-For", "X-Forwarded-Proto",
-	        "Origin", PROXY_HOP_HEADER};
+	static const char *const left_out[] = {"Host",
+	                                       "Expect",
+	                                       "X-Request-Id",
+	                                       "X-Forwarded-For",
+	                                       "X-Forwarded-Proto",
+	                                       "Origin",
+	                                       PROXY_HOP_HEADER,
+	                                       NULL};
 
-	for (size_t i = 0; i < COUNT_OF(left_out); i++)
-		if (strcasecmp(left_out[i], name) == 0)
-			return true;
-	return proxy_is_own_header(name);
+	return head_name_is_of(name, left_out) || proxy_is_own_header(name);
 }
 
 static void add_client(struct buf *out, const struct request *rq, const struct proxy_options *o)
@@ -25,9 +26,9 @@ static void add_client(struct buf *out, const struct request *rq, const struct p
 
 	buf_addf(out, "X-Forwarded-For: %s%s%.*s\r\n", given ? given : "", given ? ", " : "",
 	         (int)peer.size, peer.data);
-	proxy_add_header(out, "X-Forwarded-Proto", o->is_https ? "https" : "http");
-	proxy_add_header(out, "X-Request-Id", rq->id);
-	proxy_add_header(out, PROXY_HOP_HEADER, o->hop);
+	reply_add_header(out, "X-Forwarded-Proto", o->is_https ? "https" : "http");
+	reply_add_header(out, "X-Request-Id", rq->id);
+	reply_add_header(out, PROXY_HOP_HEADER, o->hop);
 }
 
 /* One of Atoll's own pages keeps Atoll's address, whichever host name it used. */
@@ -36,11 +37,11 @@ static void add_host(struct buf *out, const struct proxy_options *o,
 {
 	const char *rest;
 
-	proxy_add_header(out, "Host", o->host ? o->host : asked->host ? asked->host : "localhost");
+	reply_add_header(out, "Host", o->host ? o->host : asked->host ? asked->host : "localhost");
 	if (asked->origin && o->host && proxy_is_own_origin(asked->origin, asked->host, &rest))
 		buf_addf(out, "Origin: http://%s\r\n", o->host);
 	else if (asked->origin)
-		proxy_add_header(out, "Origin", asked->origin);
+		reply_add_header(out, "Origin", asked->origin);
 }
 
 static void add_framing(struct buf *out, const struct request *rq, const struct proxy_asked *asked)
@@ -56,7 +57,7 @@ static void add_framing(struct buf *out, const struct request *rq, const struct 
 	else if (head->content_length >= 0)
 		buf_addf(out, "Content-Length: %lld\r\n", (long long)head->content_length);
 	if (asked->sends_chunked && trailer)
-		proxy_add_header(out, "Trailer", trailer);
+		reply_add_header(out, "Trailer", trailer);
 }
 
 void proxy_write_whole(struct buf *out, const struct request *rq, const struct proxy_options *o,
@@ -73,7 +74,7 @@ void proxy_write_whole(struct buf *out, const struct request *rq, const struct p
 
 		if (!is_left_out(name) &&
 		    !(connection && proxy_list_has(connection, span_of(name))))
-			proxy_add_header(out, name, head->fields[i].value);
+			reply_add_header(out, name, head->fields[i].value);
 	}
 	add_client(out, rq, o);
 	add_framing(out, rq, asked);

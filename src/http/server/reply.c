@@ -26,11 +26,10 @@ bool reply_header_is_valid(const char *name, const char *value)
 {
 	static const char *const own[] = {
 	        "Content-Length", "Transfer-Encoding", "Connection", "Content-Type", "Date",
-	        "X-Request-Id",   "Keep-Alive",        "Trailer",    "Upgrade"};
+	        "X-Request-Id",   "Keep-Alive",        "Trailer",    "Upgrade",      NULL};
 
-	for (size_t i = 0; i < COUNT_OF(own); i++)
-		if (strcasecmp(own[i], name) == 0)
-			return false;
+	if (head_name_is_of(name, own))
+		return false;
 	for (const char *c = name; *c; c++)
 		if (*c <= 0x20 || *c >= 0x7f || strchr("\"(),/:;<=>?@[\\]{}", *c))
 			return false;

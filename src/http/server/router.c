@@ -108,9 +108,8 @@ static void add_route(struct router *router, const struct route *route)
 
 struct router *router_new(const struct route *const *tables)
 {
-	struct router *router = calloc(1, sizeof(*router));
+	struct router *router = memory_new(sizeof(*router));
 
-	assert(router);
 	for (; *tables; tables++)
 		for (const struct route *route = *tables; route->path; route++)
 			add_route(router, route);
@@ -199,21 +198,16 @@ const char *router_param(const struct route *route, const struct request_target 
 
 void router_write_methods(struct buf *out, unsigned methods)
 {
-	static const char *const names[] = {
-	        [HTTP_GET] = "GET",         [HTTP_HEAD] = "HEAD",   [HTTP_POST] = "POST",
-	        [HTTP_PUT] = "PUT",         [HTTP_PATCH] = "PATCH", [HTTP_DELETE] = "DELETE",
-	        [HTTP_OPTIONS] = "OPTIONS",
-	};
 	const char *separator = "";
 
 	if (methods & 1U << HTTP_GET)
 		methods |= 1U << HTTP_HEAD;
 	methods |= 1U << HTTP_OPTIONS;
-	for (unsigned i = 0; i < COUNT_OF(names); i++) {
+	for (unsigned i = 0; i < HTTP_ANY; i++) {
 		if (!(methods & 1U << i))
 			continue;
 		buf_add_text(out, separator);
-		buf_add_text(out, names[i]);
+		buf_add_text(out, http_method_names[i]);
 		separator = ", ";
 	}
 }
