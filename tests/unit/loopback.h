@@ -13,8 +13,8 @@ static inline int loopback_listen(uint16_t *ret_port)
 	socklen_t size = sizeof(address);
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-	assert(fd >= 0 && bind(fd, (struct sockaddr *)&address, size) == 0 &&
-	       listen(fd, 64) == 0 && getsockname(fd, (struct sockaddr *)&address, &size) == 0);
+	assert(fd >= 0 && bind(fd, (struct sockaddr *)&address, size) == 0 && listen(fd, 64) == 0 &&
+	       getsockname(fd, (struct sockaddr *)&address, &size) == 0);
 	*ret_port = ntohs(address.sin_port);
 	return fd;
 }

@@ -131,9 +131,8 @@ static void ensure_context(struct websocket *ws)
 
 struct websocket *websocket_new(const struct websocket_events *events, void *context)
 {
-	struct websocket *ws = calloc(1, sizeof(*ws));
+	struct websocket *ws = memory_new(sizeof(*ws));
 
-	assert(ws);
 	ws->events = *events;
 	ws->user = context;
 	return ws;

@@ -674,10 +674,9 @@ void connection_update_events(struct http_connection *conn)
 struct http_connection *connection_open(struct http_server *server,
                                         const struct connection_source *source)
 {
-	struct http_connection *conn = calloc(1, sizeof(*conn));
+	struct http_connection *conn = memory_new(sizeof(*conn));
 	struct error err = {0};
 
-	assert(conn);
 	*conn = (struct http_connection){.server = server,
 	                                 .fd = source->fd,
 	                                 .in = BUF(IN_MAX),

@@ -72,12 +72,10 @@ static bool request_id_is_valid(const char *id)
 
 static void start_exchange(struct http_exchange *ex, struct http_connection *conn)
 {
-	struct reply *reply = &ex->reply;
+	const size_t kept = offsetof(struct http_exchange, request);
 
+	memset((char *)ex + kept, 0, sizeof(*ex) - kept);
 	ex->connection = conn;
-	ex->failed = false;
-	ex->knows_whole = false;
-	ex->origin = NULL;
 	ex->request = (struct request){.arena = &ex->arena,
 	                               .context = ex->server->options.context,
 	                               .exchange = ex,
@@ -90,19 +88,7 @@ static void start_exchange(struct http_exchange *ex, struct http_connection *con
 	ex->head.content_length = -1;
 	ex->target.part_count = 0;
 	ex->run_ns = ex->started_ns = clock_monotonic_ns();
-	ex->owner = 0;
-	ex->parked_since_ms = 0;
-	ex->park_project = 0;
-	ex->awaits_change = ex->is_streamed = false;
-	ex->queue_name[0] = '\0';
-	ex->queue_since_ms = 0;
-	ex->waits_in_queue = ex->has_place = ex->left_queue = false;
-	ex->is_admission = ex->is_admitted = false;
-	reply->undo = NULL;
-	reply->status = 0;
-	reply->content_type = NULL;
-	reply->has_relay = reply->is_websocket = false;
-	reply->protocol = NULL;
+	ex->reply = (struct reply){.headers = ex->reply.headers, .body = ex->reply.body};
 }
 
 struct http_exchange *exchange_new(struct http_server *server, struct http_connection *connection)
@@ -113,8 +99,7 @@ struct http_exchange *exchange_new(struct http_server *server, struct http_conne
 		server->spare = ex->next;
 		server->spare_count--;
 	} else {
-		ex = calloc(1, sizeof(*ex));
-		assert(ex);
+		ex = memory_new(sizeof(*ex));
 		ex->server = server;
 		ex->reply.headers = BUF(REPLY_HEADERS_MAX);
 		ex->reply.body = BUF(REPLY_BODY_MAX);

@@ -39,19 +39,23 @@ struct reply {
 #define QUEUE_NAME_SIZE 64
 
 struct http_exchange {
-	struct request request;
 	struct http_head head;
 	struct request_target target;
 	struct buf head_text, body;
 	struct reply reply;
 	struct arena arena;
 	struct http_server *server;
-	struct http_connection *connection; /* not freed before the exchange */
 	struct worker_task task;
 	struct worker_pool *pool;   /* pool that the task was submitted to */
 	struct http_exchange *next; /* link in server.finished or server.spare */
+	struct cancel cancel;       /* valid when has_cancel is set */
+	struct error why;           /* with `awaits_change`: the handler's error */
+	char told[ERROR_TEXT_MAX];  /* message of the last progress event */
+
+	/* From here on each request begins with zeroes. */
+	struct request request;
+	struct http_connection *connection; /* not freed before the exchange */
 	int64_t started_ns;
-	struct cancel cancel;    /* valid when has_cancel is set */
 	atomic_bool has_cancel;  /* set by the worker after `cancel` was initialised */
 	atomic_bool client_left; /* set by the loop */
 	const char *origin; /* origin of the foreign page that may read the reply, see cors.h; or
@@ -73,8 +77,6 @@ struct http_exchange {
 	/* See park.h. */
 	struct list park_item;
 	struct arena_mark admitted; /* arena position when the handler began */
-	struct error why;           /* with `awaits_change`: the handler's error */
-	char told[ERROR_TEXT_MAX];  /* message of the last progress event */
 	int64_t run_ns;             /* monotonic time before the handler's last run */
 	int64_t parked_since_ms;    /* 0: never parked */
 	int64_t awaits_since_ms;    /* since when it awaits the change `why` names */

@@ -183,10 +183,9 @@ static int add_listener(struct http_server *server, int fd, bool is_tls, struct 
 	list_init(&listener->link);
 	set_tcp_options(fd);
 	if (fd_set_blocking(fd, false, err) < 0 ||
-	    loop_watch_add(
-	            server->loop,
-	            &(struct loop_watch_options){fd, EPOLLIN, on_listener_ready, listener},
-	            &listener->watch, err) < 0) {
+	    loop_watch_add(server->loop,
+	                   &(struct loop_watch_options){fd, EPOLLIN, on_listener_ready, listener},
+	                   &listener->watch, err) < 0) {
 		listener_free(listener);
 		return FAIL_CONTEXT(err, "listen");
 	}

@@ -82,9 +82,7 @@ void owners_leave(struct http_connection *conn)
 
 void owners_open(struct http_server *server)
 {
-	server->owners = calloc(1, sizeof(*server->owners));
-	if (!server->owners)
-		abort();
+	server->owners = memory_new(sizeof(*server->owners));
 }
 
 void owners_close(struct http_server *server)

@@ -211,9 +211,7 @@ static void on_timer(void *context)
 
 void park_open(struct http_server *server)
 {
-	server->park = calloc(1, sizeof(*server->park));
-	if (!server->park)
-		abort();
+	server->park = memory_new(sizeof(*server->park));
 	list_init(&server->park->waiting);
 	server->park->timer = (struct loop_timer){.on_timer = on_timer, .context = server};
 	server_limit_parked(server, &(struct parked_limits){0});

@@ -280,13 +280,13 @@ static void flush_output(struct relay *relay)
 	outflow_flush(&relay->conn->out, relay->conn->fd);
 	if (relay->upstream_fd >= 0)
 		outflow_flush(&relay->upstream, relay->upstream_fd);
-	if (relay->upstream.broken) {
-		hear_out_upstream(relay);
-		if (relay->is_later)
-			return;
-		error_set(&err, ERROR_UNAVAILABLE, 0, HERE, "the upstream takes no more bytes");
-		note_broken(relay, &err);
-	}
+	if (!relay->upstream.broken)
+		return;
+	hear_out_upstream(relay);
+	if (relay->is_later)
+		return;
+	error_set(&err, ERROR_UNAVAILABLE, 0, HERE, "the upstream takes no more bytes");
+	note_broken(relay, &err);
 }
 
 /* Schedules on_upstream for a later iteration, when the client's buffer has room. */
@@ -396,10 +396,8 @@ static void on_upstream_closed(struct relay *relay)
 	}
 	/* Without these, nothing can continue the relay. */
 	waits = relay->tick_ms || relay->websocket || relay->conn->body.state != BODY_COMPLETE;
-	if (relay->ending == ENDING_NOT && (!relay->ops->on_upstream_end || !waits)) {
-		error_set(&err, ERROR_UNAVAILABLE, 0, HERE, "the upstream ended early");
-		relay_set_failed(relay, &err);
-	}
+	if (!relay->ops->on_upstream_end || !waits)
+		relay_set_failed_text(relay, ERROR_UNAVAILABLE, "the upstream ended early");
 }
 
 static void pass_upstream(struct relay *relay, struct span in)
@@ -416,10 +414,9 @@ static void pass_upstream(struct relay *relay, struct span in)
 	buf_done(&relay->held);
 	relay->held = BUF(HELD_MAX);
 	buf_add_span(&relay->held, in);
-	if (relay->held.overflowed) {
-		error_set(&err, ERROR_TOO_LARGE, 0, HERE, "a frame of the upstream is too large");
-		relay_set_failed(relay, &err);
-	}
+	if (relay->held.overflowed)
+		relay_set_failed_text(relay, ERROR_TOO_LARGE,
+		                      "a frame of the upstream is too large");
 }
 
 static ssize_t receive_upstream(const struct relay *relay, char *room, size_t size)
@@ -496,12 +493,9 @@ static void tell_client_bytes(struct relay *relay, struct span bytes, bool last)
 
 static void refuse_body(struct relay *relay, enum http_fault fault)
 {
-	struct error err = {0};
-
 	if (relay->ending == ENDING_NOT)
 		relay->fault = fault;
-	error_set(&err, ERROR_INVALID, 0, HERE, "%s", fault_kind_get(fault)->text);
-	relay_set_failed(relay, &err);
+	relay_set_failed_text(relay, ERROR_INVALID, fault_kind_get(fault)->text);
 }
 
 static void take_body(struct relay *relay, struct span *data)
@@ -551,7 +545,6 @@ static void on_websocket_send(void *context, struct span bytes)
 
 static void take_frames(struct relay *relay, struct span *data)
 {
-	struct error err = {0};
 	enum websocket_state state = websocket_receive(relay->websocket, *data);
 
 	*data = (struct span){NULL, 0};
@@ -560,10 +553,9 @@ static void take_frames(struct relay *relay, struct span *data)
 	relay->close_sent = true; /* wslay has answered */
 	if (state == WEBSOCKET_CLOSED_BY_CLIENT)
 		tell_client_bytes(relay, (struct span){NULL, 0}, true);
-	error_set(&err, ERROR_INVALID, 0, HERE,
-	          state == WEBSOCKET_BROKEN ? "the client broke the WebSocket protocol"
-	                                    : "the client closed the WebSocket");
-	relay_set_failed(relay, &err);
+	relay_set_failed_text(relay, ERROR_INVALID,
+	                      state == WEBSOCKET_BROKEN ? "the client broke the WebSocket protocol"
+	                                                : "the client closed the WebSocket");
 }
 
 static void take_client(struct relay *relay, struct span *data)
@@ -672,8 +664,8 @@ void relay_on_due(struct relay *relay)
 		          "the other side has not answered in %lld ms", (long long)relay->first_ms);
 		relay_set_failed(relay, &err);
 	} else if (dues[DUE_WHOLE] <= now) {
-		error_set(&err, ERROR_TIMEOUT, 0, HERE, "the other side did not finish in time");
-		relay_set_failed(relay, &err);
+		relay_set_failed_text(relay, ERROR_TIMEOUT,
+		                      "the other side did not finish in time");
 	} else if (relay->websocket) {
 		websocket_ping(relay->websocket);
 	}
@@ -723,10 +715,9 @@ static void begin_plain(struct relay *relay)
 
 static struct relay *relay_new(struct http_connection *conn, const struct relay_options *options)
 {
-	struct relay *relay = calloc(1, sizeof(*relay));
+	struct relay *relay = memory_new(sizeof(*relay));
 	int64_t now = loop_now_ms(conn->server->loop);
 
-	assert(relay);
 	*relay = (struct relay){
 	        .conn = conn,
 	        .ex = conn->exchange,

@@ -39,7 +39,7 @@ void relay_fail(struct relay *relay, const struct error *err)
 static void check_room(struct relay *relay)
 {
 	if (relay->ex->reply.headers.overflowed)
-		relay_set_failed_text(relay,
+		relay_set_failed_text(relay, ERROR_UNAVAILABLE,
 		                      "the upstream's reply has more headers than are passed on");
 }
 
@@ -48,7 +48,8 @@ void relay_begin_header(struct relay *relay, const char *name, const char *value
 	relay_enter(relay);
 	assert(!relay->status);
 	if (!reply_header_is_valid(name, value))
-		relay_set_failed_text(relay, "the upstream's reply has an invalid header");
+		relay_set_failed_text(relay, ERROR_UNAVAILABLE,
+		                      "the upstream's reply has an invalid header");
 	else
 		reply_add_header(&relay->ex->reply.headers, name, value);
 	check_room(relay);
@@ -86,7 +87,7 @@ void relay_begin(struct relay *relay, int status, const char *content_type, int6
 	assert(!relay->status);
 	if (status < 200 || status > 599 ||
 	    (content_type && !reply_header_is_valid("X", content_type)))
-		relay_set_failed_text(relay,
+		relay_set_failed_text(relay, ERROR_UNAVAILABLE,
 		                      "the upstream's reply has an invalid status or content type");
 	else if (relay->ending == ENDING_NOT)
 		begin_reply(relay, &head);
@@ -101,7 +102,8 @@ void relay_switch(struct relay *relay, const char *protocol)
 	relay_enter(relay);
 	assert(!relay->status);
 	if (!reply_header_is_valid("X", protocol)) {
-		relay_set_failed_text(relay, "the upstream's reply has an invalid Upgrade header");
+		relay_set_failed_text(relay, ERROR_UNAVAILABLE,
+		                      "the upstream's reply has an invalid Upgrade header");
 	} else {
 		reply_add_header(headers, "Upgrade", protocol);
 		buf_add_text(headers, "Connection: Upgrade\r\n");
@@ -136,7 +138,8 @@ static void write_body(struct relay *relay, struct span bytes)
 
 	if (relay->length_left >= 0) {
 		if (bytes.size > (uint64_t)relay->length_left) {
-			relay_set_failed_text(relay, "the upstream sent more than it announced");
+			relay_set_failed_text(relay, ERROR_UNAVAILABLE,
+			                      "the upstream sent more than it announced");
 			return;
 		}
 		relay->length_left -= (int64_t)bytes.size;

@@ -28,17 +28,15 @@ void relay_set_failed(struct relay *relay, const struct error *err)
 	if (relay->ending != ENDING_NOT)
 		return;
 	relay->ending = ENDING_FAILED;
-	relay->err = malloc(sizeof(*err));
-	if (!relay->err)
-		abort();
+	relay->err = memory_new(sizeof(*err));
 	*relay->err = *err;
 }
 
-void relay_set_failed_text(struct relay *relay, const char *text)
+void relay_set_failed_text(struct relay *relay, enum error_code code, const char *text)
 {
 	struct error err = {0};
 
-	error_set(&err, ERROR_UNAVAILABLE, 0, HERE, "%s", text);
+	error_set(&err, code, 0, HERE, "%s", text);
 	relay_set_failed(relay, &err);
 }
 
@@ -67,7 +65,7 @@ void relay_set_finished(struct relay *relay)
 {
 	assert(relay->depth > 0);
 	if (relay->ending == ENDING_NOT && (!relay->status || relay->length_left > 0)) {
-		relay_set_failed_text(relay, "the upstream's reply ended early");
+		relay_set_failed_text(relay, ERROR_UNAVAILABLE, "the upstream's reply ended early");
 	} else if (relay->ending == ENDING_NOT) {
 		if (relay->chunked)
 			write_last_chunk(relay);

@@ -68,7 +68,7 @@ struct relay {
 void relay_enter(struct relay *relay);
 /* Only the first failure is kept. */
 void relay_set_failed(struct relay *relay, const struct error *err);
-void relay_set_failed_text(struct relay *relay, const char *text);
+void relay_set_failed_text(struct relay *relay, enum error_code code, const char *text);
 int64_t relay_now_ms(const struct relay *relay);
 /* Like relay_to_upstream and relay_finish, between relay_enter and relay_leave. */
 void relay_queue_upstream(struct relay *relay, struct span bytes);

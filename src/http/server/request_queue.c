@@ -195,9 +195,7 @@ struct queue_counts server_queue_counts(const struct http_server *server)
 
 void request_queues_open(struct http_server *server)
 {
-	server->queues = calloc(1, sizeof(*server->queues));
-	if (!server->queues)
-		abort();
+	server->queues = memory_new(sizeof(*server->queues));
 	list_init(&server->queues->queue_items);
 	server->queues->timer = (struct loop_timer){.on_timer = on_timer, .context = server};
 }

@@ -73,9 +73,9 @@ static void set_defaults(struct server_options *options)
 
 int server_open(const struct server_options *options, struct http_server **ret, struct error *err)
 {
-	struct http_server *server = calloc(1, sizeof(*server));
+	struct http_server *server = memory_new(sizeof(*server));
 
-	assert(server && options->loop && options->routes);
+	assert(options->loop && options->routes);
 	server->options = *options;
 	if (options->shares)
 		server->shares = *options->shares;
