@@ -49,11 +49,10 @@ struct access {
 static int run_find_or_insert(struct store_connection *c, void *context, struct error *err)
 {
 	struct access *access = context;
-	const struct record_lookup lookup = {.id = access->key.id};
 
 	if (query_run(c, QUERY_SERVER_KEY_INSERT, &access->key, NULL, err) < 0)
 		return -1;
-	return ROW_OR(query_find(c, QUERY_SERVER_KEY_FIND, &lookup,
+	return ROW_OR(query_find(c, QUERY_SERVER_KEY_FIND, LOOKUP(.id = access->key.id),
 	                         INTO(access->arena, access->ret), err),
 	              FAIL(err, ERROR_SYSTEM, "it is not stored"));
 }

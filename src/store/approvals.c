@@ -21,11 +21,12 @@ static int run_insertion(struct store_connection *c, void *context, struct error
 {
 	const struct approval_insertion *in = context;
 	const struct approval_record *r = in->record;
-	const struct record_lookup lookup = {.project_id = r->project_id, .now = r->created_at};
 	int64_t pending;
 
 	if (project_lock(c, r->project_id, err) < 0 ||
-	    query_count(c, QUERY_APPROVAL_COUNT, &lookup, &pending, err) < 0)
+	    query_count(c, QUERY_APPROVAL_COUNT,
+	                LOOKUP(.project_id = r->project_id, .now = r->created_at), &pending,
+	                err) < 0)
 		return -1;
 	if (pending >= in->pending_max)
 		return FAIL(err, ERROR_LIMIT, "%u tool calls wait for approval already",
@@ -51,9 +52,8 @@ static int find_approval(struct store *s, struct arena *a, enum query_name query
 int store_approval_find(struct store *s, struct arena *a, const char *project_id, const char *id,
                         struct approval_record *ret, struct error *err)
 {
-	const struct record_lookup lookup = {.project_id = project_id, .id = id};
-
-	return find_approval(s, a, QUERY_APPROVAL_FIND, &lookup, ret, err);
+	return find_approval(s, a, QUERY_APPROVAL_FIND, LOOKUP(.project_id = project_id, .id = id),
+	                     ret, err);
 }
 
 int store_approval_match(struct store *s, struct arena *a, const struct approval_record *wanted,
@@ -78,7 +78,5 @@ int store_approval_decide(struct store *s, const struct approval_decision *decis
 
 int store_approval_purge(struct store *s, int64_t before, struct error *err)
 {
-	const struct record_lookup lookup = {.now = before};
-
-	return store_change_query(s, QUERY_APPROVAL_PURGE, &lookup, err) < 0 ? -1 : 0;
+	return store_change_query(s, QUERY_APPROVAL_PURGE, LOOKUP(.now = before), err) < 0 ? -1 : 0;
 }

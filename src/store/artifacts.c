@@ -72,13 +72,13 @@ static int refuse_more(const struct artifact_insertion *i, const struct artifact
 static int run_insertion(struct store_connection *c, void *context, struct error *err)
 {
 	const struct artifact_insertion *insertion = context;
-	const struct record_lookup project = {.project_id = insertion->record->project_id};
 	AUTO(arena_done) struct arena arena = {0};
 	struct artifact_sum held = {0};
 
 	if (project_lock(c, insertion->record->project_id, err) < 0 ||
 	    query_run(c, QUERY_ARTIFACT_INSERT, insertion->record, NULL, err) < 0 ||
-	    query_find(c, QUERY_ARTIFACT_SUM, &project, INTO(&arena, &held), err) < 0)
+	    query_find(c, QUERY_ARTIFACT_SUM, LOOKUP(.project_id = insertion->record->project_id),
+	               INTO(&arena, &held), err) < 0)
 		return -1;
 	return refuse_more(insertion, &held, err);
 }
@@ -132,9 +132,9 @@ int store_artifact_finish(struct store *s, const struct artifact_record *r, stru
 int store_artifact_find(struct store *s, struct arena *a, const char *project_id, const char *id,
                         struct artifact_record *ret, struct error *err)
 {
-	const struct record_lookup lookup = {.project_id = project_id, .id = id};
-
-	return ROW_OR(store_find_query(s, QUERY_ARTIFACT_FIND, &lookup, INTO(a, ret), err),
+	return ROW_OR(store_find_query(s, QUERY_ARTIFACT_FIND,
+	                               LOOKUP(.project_id = project_id, .id = id), INTO(a, ret),
+	                               err),
 	              FAIL(err, ERROR_NOT_FOUND, "no artifact '%.60s'", id));
 }
 
@@ -178,9 +178,7 @@ int store_artifact_retire(struct store *s, const char *id, struct error *err)
 
 int store_artifact_remove(struct store *s, const char *id, struct error *err)
 {
-	const struct record_lookup lookup = {.id = id};
-
-	return store_change_query(s, QUERY_ARTIFACT_REMOVE, &lookup, err) < 0 ? -1 : 0;
+	return store_change_query(s, QUERY_ARTIFACT_REMOVE, LOOKUP(.id = id), err) < 0 ? -1 : 0;
 }
 
 static int list_some(struct store *s, struct arena *a, enum query_name query,

@@ -56,9 +56,9 @@ int store_backup_insert(struct store *s, const struct backup_record *r, unsigned
 int store_backup_find(struct store *s, struct arena *a, const char *project_id,
                       const char *id_or_name, struct backup_record *ret, struct error *err)
 {
-	const struct record_lookup lookup = {.project_id = project_id, .id = id_or_name};
-
-	return ROW_OR(store_find_query(s, QUERY_BACKUP_FIND, &lookup, INTO(a, ret), err),
+	return ROW_OR(store_find_query(s, QUERY_BACKUP_FIND,
+	                               LOOKUP(.project_id = project_id, .id = id_or_name),
+	                               INTO(a, ret), err),
 	              FAIL(err, ERROR_NOT_FOUND, "no backup '%s'", id_or_name));
 }
 
@@ -81,8 +81,7 @@ static int find_of_id(struct store_connection *c, struct arena *a, const char *i
                       struct backup_record *ret, struct error *err)
 {
 
-	return query_find(c, QUERY_BACKUP_OF_ID, &(struct record_lookup){.id = id}, INTO(a, ret),
-	                  err);
+	return query_find(c, QUERY_BACKUP_OF_ID, LOOKUP(.id = id), INTO(a, ret), err);
 }
 
 /* No event for the backup of an archived sandbox: the sandbox's own event reports it. */
@@ -139,7 +138,5 @@ static int run_removal(struct store_connection *c, void *context, struct error *
 
 int store_backup_remove(struct store *s, const char *id, struct error *err)
 {
-	struct record_lookup lookup = {.id = id};
-
-	return store_change(s, run_removal, &lookup, err);
+	return store_change(s, run_removal, LOOKUP(.id = id), err);
 }

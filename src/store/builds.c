@@ -49,9 +49,9 @@ int store_build_insert(struct store *s, const struct build_record *r, struct err
 int store_build_find(struct store *s, struct arena *a, const char *project_id, const char *id,
                      struct build_record *ret, struct error *err)
 {
-	const struct record_lookup lookup = {.project_id = project_id, .id = id};
-
-	return ROW_OR(store_find_query(s, QUERY_BUILD_FIND, &lookup, INTO(a, ret), err),
+	return ROW_OR(store_find_query(s, QUERY_BUILD_FIND,
+	                               LOOKUP(.project_id = project_id, .id = id), INTO(a, ret),
+	                               err),
 	              FAIL(err, ERROR_NOT_FOUND, "no build '%.60s'", id));
 }
 
@@ -71,9 +71,8 @@ int store_build_list(struct store *s, struct arena *a, const struct build_filter
 int store_build_list_unfinished(struct store *s, struct arena *a, const char *node,
                                 struct build_list *ret, struct error *err)
 {
-	const struct record_lookup lookup = {.id = node};
-
-	return store_list_query(s, QUERY_BUILD_UNFINISHED, &lookup, LIST_INTO(a, ret), err);
+	return store_list_query(s, QUERY_BUILD_UNFINISHED, LOOKUP(.id = node), LIST_INTO(a, ret),
+	                        err);
 }
 
 /* A template may be built many times: the detail holds the build's id. */
@@ -102,8 +101,8 @@ static int run_update(struct store_connection *c, void *context, struct error *e
 	const struct build_record *r = context;
 	AUTO(arena_done) struct arena arena = {0};
 	struct build_record before;
-	int found = query_find(c, QUERY_BUILD_FIND, &(struct record_lookup){.id = r->id},
-	                       INTO(&arena, &before), err);
+	int found =
+	        query_find(c, QUERY_BUILD_FIND, LOOKUP(.id = r->id), INTO(&arena, &before), err);
 	int count = found > 0 ? query_run(c, QUERY_BUILD_UPDATE, r, NULL, err) : found;
 
 	if (count == 0)
@@ -126,9 +125,9 @@ int store_build_update(struct store *s, const struct build_record *r, struct err
 int store_build_remove(struct store *s, const char *project_id, const char *id, struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
-	const struct record_lookup lookup = {.project_id = project_id, .id = id};
 	struct build_record r;
-	int count = store_change_query(s, QUERY_BUILD_REMOVE, &lookup, err);
+	int count = store_change_query(s, QUERY_BUILD_REMOVE,
+	                               LOOKUP(.project_id = project_id, .id = id), err);
 
 	if (count != 0)
 		return count < 0 ? -1 : 0;
@@ -140,9 +139,7 @@ int store_build_remove(struct store *s, const char *project_id, const char *id, 
 
 int store_build_purge(struct store *s, int64_t before, struct error *err)
 {
-	const struct record_lookup lookup = {.now = before};
-
-	return store_change_query(s, QUERY_BUILD_PURGE, &lookup, err) < 0 ? -1 : 0;
+	return store_change_query(s, QUERY_BUILD_PURGE, LOOKUP(.now = before), err) < 0 ? -1 : 0;
 }
 
 int store_build_log_add(struct store *s, const struct build_chunk *chunk, struct error *err)
@@ -210,8 +207,7 @@ int store_layers_unused(struct store *s, struct arena *a, const struct layer_fil
 int store_layer_release(struct store *s, const char *snapshot_id, bool *ret_is_free,
                         struct error *err)
 {
-	const struct record_lookup lookup = {.id = snapshot_id};
-	int count = store_change_query(s, QUERY_LAYER_RELEASE, &lookup, err);
+	int count = store_change_query(s, QUERY_LAYER_RELEASE, LOOKUP(.id = snapshot_id), err);
 
 	if (count < 0)
 		return -1;

@@ -58,9 +58,8 @@ int store_channel_find(struct store *s, struct arena *a, const struct channel_re
 int store_channel_list(struct store *s, struct arena *a, const char *project_id,
                        struct channel_list *ret, struct error *err)
 {
-	const struct record_lookup lookup = {.project_id = project_id};
-
-	return store_list_query(s, QUERY_CHANNEL_LIST, &lookup, LIST_INTO(a, ret), err);
+	return store_list_query(s, QUERY_CHANNEL_LIST, LOOKUP(.project_id = project_id),
+	                        LIST_INTO(a, ret), err);
 }
 
 int store_channel_remove(struct store *s, const struct channel_ref *ref, struct error *err)

@@ -39,17 +39,16 @@ int store_config_insert(struct store *s, const struct config_record *r, struct e
 int store_config_find(struct store *s, struct arena *a, const char *project_id,
                       const char *id_or_name, struct config_record *ret, struct error *err)
 {
-	const struct record_lookup lookup = {.project_id = project_id, .id = id_or_name};
-
-	return ROW_OR(store_find_query(s, QUERY_CONFIG_FIND, &lookup, INTO(a, ret), err),
+	return ROW_OR(store_find_query(s, QUERY_CONFIG_FIND,
+	                               LOOKUP(.project_id = project_id, .id = id_or_name),
+	                               INTO(a, ret), err),
 	              fail_missing(id_or_name, err));
 }
 
 int store_config_list(struct store *s, struct arena *a, const char *project_id,
                       struct config_list *ret, struct error *err)
 {
-	return store_list_query(s, QUERY_CONFIG_LIST,
-	                        &(struct record_lookup){.project_id = project_id},
+	return store_list_query(s, QUERY_CONFIG_LIST, LOOKUP(.project_id = project_id),
 	                        LIST_INTO(a, ret), err);
 }
 
@@ -66,8 +65,7 @@ int store_config_update(struct store *s, const struct config_record *r, int64_t 
 
 int store_config_remove(struct store *s, const char *project_id, const char *id, struct error *err)
 {
-	const struct record_lookup lookup = {.project_id = project_id, .id = id};
-
-	return ROW_OR(store_change_query(s, QUERY_CONFIG_REMOVE, &lookup, err),
+	return ROW_OR(store_change_query(s, QUERY_CONFIG_REMOVE,
+	                                 LOOKUP(.project_id = project_id, .id = id), err),
 	              fail_missing(id, err));
 }

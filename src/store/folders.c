@@ -14,10 +14,8 @@ int store_folder_put(struct store *s, const struct folder_record *r, struct erro
 int store_folder_find(struct store *s, struct arena *a, const char *node, struct folder_record *ret,
                       struct error *err)
 {
-	const struct record_lookup lookup = {.id = node};
-
 	return ROW_OR(
-	        store_find_query(s, QUERY_FOLDER_FIND, &lookup, INTO(a, ret), err),
+	        store_find_query(s, QUERY_FOLDER_FIND, LOOKUP(.id = node), INTO(a, ret), err),
 	        FAIL(err, ERROR_NOT_FOUND, "the store knows no data folder of node '%s'", node));
 }
 
@@ -47,9 +45,7 @@ static int run_shift(struct store_connection *c, void *context, struct error *er
 
 int store_folder_shift(struct store *s, const char *node, int64_t by_ms, struct error *err)
 {
-	struct record_lookup shift = {.id = node, .now = by_ms};
-
-	if (store_change(s, run_shift, &shift, err) < 0)
+	if (store_change(s, run_shift, LOOKUP(.id = node, .now = by_ms), err) < 0)
 		return FAIL_CONTEXT(err, "move the times of sandboxes");
 	return 0;
 }

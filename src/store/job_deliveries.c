@@ -12,9 +12,8 @@ COLUMNS_OF(job_delivery_page);
 int store_job_to_deliver(struct store *s, struct arena *a, int64_t now, struct job_list *ret,
                          struct error *err)
 {
-	const struct record_lookup lookup = {.now = now};
-
-	return store_list_query(s, QUERY_JOB_TO_DELIVER, &lookup, LIST_INTO(a, ret), err);
+	return store_list_query(s, QUERY_JOB_TO_DELIVER, LOOKUP(.now = now), LIST_INTO(a, ret),
+	                        err);
 }
 
 int store_job_next_delivery(struct store *s, int64_t *ret_at, struct error *err)

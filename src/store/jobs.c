@@ -48,11 +48,11 @@ struct job_insertion {
 static int run_insert(struct store_connection *c, void *context, struct error *err)
 {
 	const struct job_insertion *insertion = context;
-	const struct record_lookup of_sandbox = {.id = insertion->record->sandbox_id};
 	int64_t running;
 
 	if (query_run(c, QUERY_JOB_INSERT, insertion->record, NULL, err) < 0 ||
-	    query_count(c, QUERY_JOB_COUNT_RUNNING, &of_sandbox, &running, err) < 0)
+	    query_count(c, QUERY_JOB_COUNT_RUNNING, LOOKUP(.id = insertion->record->sandbox_id),
+	                &running, err) < 0)
 		return -1;
 	if (running <= insertion->running_max)
 		return 0;
@@ -128,16 +128,12 @@ int store_job_list(struct store *s, struct arena *a, const struct job_page *page
 int store_job_running(struct store *s, struct arena *a, const char *after, struct job_list *ret,
                       struct error *err)
 {
-	const struct record_lookup lookup = {.id = after};
-
-	return store_list_query(s, QUERY_JOB_RUNNING, &lookup, LIST_INTO(a, ret), err);
+	return store_list_query(s, QUERY_JOB_RUNNING, LOOKUP(.id = after), LIST_INTO(a, ret), err);
 }
 
 int store_job_stopping(struct store *s, const char *id, struct error *err)
 {
-	const struct record_lookup lookup = {.id = id};
-
-	return ROW_OR(store_change_query(s, QUERY_JOB_STOPPING, &lookup, err),
+	return ROW_OR(store_change_query(s, QUERY_JOB_STOPPING, LOOKUP(.id = id), err),
 	              FAIL(err, ERROR_CONFLICT, "background job '%.40s' has ended", id));
 }
 
@@ -279,14 +275,11 @@ int store_job_finish(struct store *s, struct arena *a, const char *id, const str
 
 int store_job_remove(struct store *s, const char *id, struct error *err)
 {
-	const struct record_lookup lookup = {.id = id};
-
-	return store_change_query(s, QUERY_JOB_REMOVE, &lookup, err) < 0 ? -1 : 0;
+	return store_change_query(s, QUERY_JOB_REMOVE, LOOKUP(.id = id), err) < 0 ? -1 : 0;
 }
 
 int store_job_purge(struct store *s, int64_t ended_before, struct error *err)
 {
-	const struct record_lookup lookup = {.now = ended_before};
-
-	return store_change_query(s, QUERY_JOB_PURGE, &lookup, err) < 0 ? -1 : 0;
+	return store_change_query(s, QUERY_JOB_PURGE, LOOKUP(.now = ended_before), err) < 0 ? -1
+	                                                                                    : 0;
 }

@@ -103,9 +103,8 @@ int store_key_find_by_hash(struct store *s, struct arena *a,
 int store_key_list(struct store *s, struct arena *a, const char *project_id, struct key_list *ret,
                    struct error *err)
 {
-	const struct record_lookup lookup = {.project_id = project_id};
-
-	if (store_list_query(s, QUERY_KEY_LIST, &lookup, LIST_INTO(a, ret), err) < 0)
+	if (store_list_query(s, QUERY_KEY_LIST, LOOKUP(.project_id = project_id), LIST_INTO(a, ret),
+	                     err) < 0)
 		return -1;
 	for (size_t i = 0; i < ret->count; i++)
 		add_touch(s, &ret->items[i]);
@@ -132,9 +131,8 @@ static int run_revoke(struct store_connection *c, void *context, struct error *e
 int store_key_revoke(struct store *s, const char *project_id, const char *id, int64_t now,
                      struct error *err)
 {
-	struct record_lookup lookup = {.project_id = project_id, .id = id, .now = now};
-
-	return store_change(s, run_revoke, &lookup, err);
+	return store_change(s, run_revoke, LOOKUP(.project_id = project_id, .id = id, .now = now),
+	                    err);
 }
 
 struct rotating {
@@ -147,9 +145,9 @@ static int find_living(struct store_connection *c, struct rotating *rotating,
                        struct key_record *ret, struct error *err)
 {
 	const struct key_rotation *r = rotating->rotation;
-	const struct record_lookup lookup = {.project_id = r->project_id, .id = r->id};
 
-	if (ROW_OR(query_find(c, QUERY_KEY_FIND, &lookup, INTO(rotating->arena, ret), err),
+	if (ROW_OR(query_find(c, QUERY_KEY_FIND, LOOKUP(.project_id = r->project_id, .id = r->id),
+	                      INTO(rotating->arena, ret), err),
 	           fail_missing(r->id, err)) < 0)
 		return -1;
 	if (ret->revoked_at || (ret->expires_at && ret->expires_at <= r->now))

@@ -76,17 +76,13 @@ int store_lease_list(struct store *s, struct arena *a, const struct lease_filter
 int store_lease_unsound(struct store *s, struct arena *a, int64_t before, struct lease_list *ret,
                         struct error *err)
 {
-	const struct record_lookup lookup = {.now = before};
-
-	return read_leases(s, a, QUERY_LEASE_UNSOUND, &lookup, ret, err);
+	return read_leases(s, a, QUERY_LEASE_UNSOUND, LOOKUP(.now = before), ret, err);
 }
 
 int store_lease_overdue(struct store *s, struct arena *a, int64_t before, struct lease_list *ret,
                         struct error *err)
 {
-	const struct record_lookup lookup = {.now = before};
-
-	return read_leases(s, a, QUERY_LEASE_OVERDUE, &lookup, ret, err);
+	return read_leases(s, a, QUERY_LEASE_OVERDUE, LOOKUP(.now = before), ret, err);
 }
 
 struct lease_change {
@@ -200,9 +196,7 @@ int store_lease_remove(struct store *s, const struct lease_record *r, struct err
 
 int store_lease_purge(struct store *s, int64_t before, struct error *err)
 {
-	const struct record_lookup lookup = {.now = before};
-
-	return store_change_query(s, QUERY_LEASE_PURGE, &lookup, err) < 0 ? -1 : 0;
+	return store_change_query(s, QUERY_LEASE_PURGE, LOOKUP(.now = before), err) < 0 ? -1 : 0;
 }
 
 int store_lease_strays(struct store *s, struct arena *a, struct lease_stray_list *ret,
@@ -214,7 +208,8 @@ int store_lease_strays(struct store *s, struct arena *a, struct lease_stray_list
 /* Lazy: a row that a crash restores is found again. */
 int store_lease_stray_forget(struct store *s, const char *sandbox_id, struct error *err)
 {
-	const struct record_lookup lookup = {.id = sandbox_id};
-
-	return store_change_query_lazily(s, QUERY_LEASE_SANDBOX_REMOVE, &lookup, err) < 0 ? -1 : 0;
+	return store_change_query_lazily(s, QUERY_LEASE_SANDBOX_REMOVE, LOOKUP(.id = sandbox_id),
+	                                 err) < 0
+	               ? -1
+	               : 0;
 }

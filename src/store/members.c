@@ -26,10 +26,10 @@ static int fail_missing(const char *user_id, struct error *err)
 static int require_admin(struct store_connection *c, const struct member_record *r, const char *why,
                          struct error *err)
 {
-	const struct record_lookup lookup = {.project_id = r->project_id};
 	int64_t admins;
 
-	if (query_count(c, QUERY_MEMBER_COUNT_ADMINS, &lookup, &admins, err) < 0)
+	if (query_count(c, QUERY_MEMBER_COUNT_ADMINS, LOOKUP(.project_id = r->project_id), &admins,
+	                err) < 0)
 		return -1;
 	if (admins > 0)
 		return 0;
@@ -74,8 +74,7 @@ int store_member_find(struct store *s, struct arena *a, const char *project_id, 
 int store_member_list(struct store *s, struct arena *a, const char *project_id,
                       struct member_list *ret, struct error *err)
 {
-	return store_list_query(s, QUERY_MEMBER_LIST,
-	                        &(struct record_lookup){.project_id = project_id},
+	return store_list_query(s, QUERY_MEMBER_LIST, LOOKUP(.project_id = project_id),
 	                        LIST_INTO(a, ret), err);
 }
 

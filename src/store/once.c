@@ -58,7 +58,5 @@ int store_once_remove(struct store *s, const struct once_change *change, struct 
 
 int store_once_purge(struct store *s, int64_t before, struct error *err)
 {
-	const struct record_lookup lookup = {.now = before};
-
-	return store_change_query(s, QUERY_ONCE_PURGE, &lookup, err) < 0 ? -1 : 0;
+	return store_change_query(s, QUERY_ONCE_PURGE, LOOKUP(.now = before), err) < 0 ? -1 : 0;
 }

@@ -14,16 +14,12 @@ int store_peer_put(struct store *s, const struct peer_record *r, struct error *e
 
 int store_peer_remove(struct store *s, const char *node, struct error *err)
 {
-	const struct record_lookup lookup = {.id = node};
-
-	return store_change_query(s, QUERY_PEER_REMOVE, &lookup, err) < 0 ? -1 : 0;
+	return store_change_query(s, QUERY_PEER_REMOVE, LOOKUP(.id = node), err) < 0 ? -1 : 0;
 }
 
 int store_peer_find(struct store *s, struct arena *a, const char *node, struct peer_record *ret,
                     struct error *err)
 {
-	const struct record_lookup lookup = {.id = node};
-
-	return ROW_OR(store_find_query(s, QUERY_PEER_FIND, &lookup, INTO(a, ret), err),
+	return ROW_OR(store_find_query(s, QUERY_PEER_FIND, LOOKUP(.id = node), INTO(a, ret), err),
 	              FAIL(err, ERROR_NOT_FOUND, "node '%s' has published no address", node));
 }

@@ -25,19 +25,16 @@ static int fail_missing(const char *id, struct error *err)
 
 int project_lock(struct store_connection *c, const char *project_id, struct error *err)
 {
-	const struct record_lookup lookup = {.project_id = project_id};
-
-	return ROW_OR(query_run(c, QUERY_PROJECT_LOCK, &lookup, NULL, err),
+	return ROW_OR(query_run(c, QUERY_PROJECT_LOCK, LOOKUP(.project_id = project_id), NULL, err),
 	              fail_missing(project_id, err));
 }
 
 int project_check_count(struct store_connection *c, enum query_name count_query,
                         const char *project_id, int64_t max, const char *nouns, struct error *err)
 {
-	const struct record_lookup lookup = {.project_id = project_id};
 	int64_t count;
 
-	if (query_count(c, count_query, &lookup, &count, err) < 0)
+	if (query_count(c, count_query, LOOKUP(.project_id = project_id), &count, err) < 0)
 		return -1;
 	if (count > max)
 		return FAIL(err, ERROR_LIMIT, "the project has %" PRId64 " %s already", max, nouns);
@@ -73,8 +70,7 @@ int store_project_insert(struct store *s, const struct project_record *r, struct
 int store_project_find(struct store *s, struct arena *a, const char *id, struct project_record *ret,
                        struct error *err)
 {
-	return ROW_OR(store_find_query(s, QUERY_PROJECT_FIND, &(struct record_lookup){.id = id},
-	                               INTO(a, ret), err),
+	return ROW_OR(store_find_query(s, QUERY_PROJECT_FIND, LOOKUP(.id = id), INTO(a, ret), err),
 	              fail_missing(id, err));
 }
 
@@ -112,8 +108,8 @@ static int run_edit(struct store_connection *c, void *context, struct error *err
 	struct project_record record;
 
 	if (project_lock(c, edit->id, err) < 0 ||
-	    query_find(c, QUERY_PROJECT_FIND, &(struct record_lookup){.id = edit->id},
-	               INTO(editing->arena, &record), err) < 0 ||
+	    query_find(c, QUERY_PROJECT_FIND, LOOKUP(.id = edit->id), INTO(editing->arena, &record),
+	               err) < 0 ||
 	    edit->edit(&record, edit->context, err) < 0 ||
 	    ROW_OR(query_run(c, QUERY_PROJECT_UPDATE, &record, NULL, err),
 	           fail_taken(record.name, err)) < 0 ||
@@ -187,7 +183,5 @@ static int run_removal(struct store_connection *c, void *context, struct error *
 
 int store_project_remove(struct store *s, const char *id, struct error *err)
 {
-	struct record_lookup lookup = {.id = id};
-
-	return store_change(s, run_removal, &lookup, err);
+	return store_change(s, run_removal, LOOKUP(.id = id), err);
 }

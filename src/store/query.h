@@ -118,6 +118,7 @@ struct record_lookup {
 	const char *id;
 	int64_t now;
 };
+#define LOOKUP(...) (&(const struct record_lookup){__VA_ARGS__})
 struct row_count {
 	int64_t count;
 };

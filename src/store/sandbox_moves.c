@@ -65,8 +65,8 @@ static int refuse_admission(struct store_connection *c, struct sandbox_insertion
 	const char *project_id = insertion->record->project_id;
 	struct project_record project = {0};
 
-	if (query_find(c, QUERY_PROJECT_FIND, &(struct record_lookup){.id = project_id},
-	               INTO(&arena, &project), err) < 0)
+	if (query_find(c, QUERY_PROJECT_FIND, LOOKUP(.id = project_id), INTO(&arena, &project),
+	               err) < 0)
 		return -1;
 	if (project.closing)
 		return FAIL(err, ERROR_CONFLICT, "project '%s' is being deleted", project_id);
@@ -166,8 +166,7 @@ int sandbox_run_state(struct store_connection *c, const char *id, int *ret_state
 {
 	AUTO(arena_done) struct arena arena = {0};
 	struct sandbox_seen seen;
-	int found = query_find(c, QUERY_SANDBOX_STATE, &(struct record_lookup){.id = id},
-	                       INTO(&arena, &seen), err);
+	int found = query_find(c, QUERY_SANDBOX_STATE, LOOKUP(.id = id), INTO(&arena, &seen), err);
 
 	if (found > 0)
 		*ret_state = seen.actual;
@@ -217,11 +216,12 @@ static int take_place(struct store_connection *c, const struct move_change *chan
 static int restart_holding(struct store_connection *c, const struct sandbox_transition *takes,
                            struct error *err)
 {
-	const struct record_lookup lookup = {.id = takes->id, .now = takes->now};
-
 	if (takes->from != SANDBOX_ARCHIVED || takes->to != SANDBOX_CREATING)
 		return 0;
-	return query_run(c, QUERY_HOLDING_RESTART, &lookup, NULL, err) < 0 ? -1 : 0;
+	return query_run(c, QUERY_HOLDING_RESTART, LOOKUP(.id = takes->id, .now = takes->now), NULL,
+	                 err) < 0
+	               ? -1
+	               : 0;
 }
 
 static int tell_move(struct store_connection *c, const struct move_change *change,

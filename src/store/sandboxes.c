@@ -134,18 +134,18 @@ int store_sandbox_find_anywhere(struct store *s, struct arena *a, const char *na
 int store_sandbox_find_ended(struct store *s, struct arena *a, const char *project_id,
                              const char *id, struct sandbox_record *ret, struct error *err)
 {
-	const struct record_lookup lookup = {.project_id = project_id, .id = id};
-
-	return ROW_OR(store_find_query(s, QUERY_SANDBOX_FIND_ENDED, &lookup, INTO(a, ret), err),
+	return ROW_OR(store_find_query(s, QUERY_SANDBOX_FIND_ENDED,
+	                               LOOKUP(.project_id = project_id, .id = id), INTO(a, ret),
+	                               err),
 	              FAIL(err, ERROR_NOT_FOUND, "no sandbox '%s'", id));
 }
 
 int store_sandbox_owners(struct store *s, struct arena *a, const char *project_id,
                          const char *ids_json, struct sandbox_owner_list *ret, struct error *err)
 {
-	const struct record_lookup lookup = {.project_id = project_id, .id = ids_json};
-
-	return store_list_query(s, QUERY_SANDBOX_LIST_OWNERS, &lookup, LIST_INTO(a, ret), err);
+	return store_list_query(s, QUERY_SANDBOX_LIST_OWNERS,
+	                        LOOKUP(.project_id = project_id, .id = ids_json), LIST_INTO(a, ret),
+	                        err);
 }
 
 static enum query_name list_query(const struct sandbox_filter *filter)
@@ -188,9 +188,7 @@ void store_sandbox_touch(struct store *s, const char *id, int64_t now)
 
 int store_sandbox_keep_files(struct store *s, const char *id, struct error *err)
 {
-	const struct record_lookup lookup = {.id = id};
-
-	return store_change_query(s, QUERY_SANDBOX_KEEP_FILES, &lookup, err) < 0 ? -1 : 0;
+	return store_change_query(s, QUERY_SANDBOX_KEEP_FILES, LOOKUP(.id = id), err) < 0 ? -1 : 0;
 }
 
 int store_sandbox_count(struct store *s, uint64_t ret_by_state[SANDBOX_STATE_COUNT],
@@ -210,14 +208,10 @@ int store_sandbox_count(struct store *s, uint64_t ret_by_state[SANDBOX_STATE_COU
 
 int store_sandbox_adopt(struct store *s, const char *node, struct error *err)
 {
-	const struct record_lookup lookup = {.id = node};
-
-	return store_change_query(s, QUERY_SANDBOX_ADOPT, &lookup, err) < 0 ? -1 : 0;
+	return store_change_query(s, QUERY_SANDBOX_ADOPT, LOOKUP(.id = node), err) < 0 ? -1 : 0;
 }
 
 int store_sandbox_purge(struct store *s, int64_t before, struct error *err)
 {
-	const struct record_lookup lookup = {.now = before};
-
-	return store_change_query(s, QUERY_SANDBOX_PURGE, &lookup, err) < 0 ? -1 : 0;
+	return store_change_query(s, QUERY_SANDBOX_PURGE, LOOKUP(.now = before), err) < 0 ? -1 : 0;
 }

@@ -147,7 +147,6 @@ int store_service_list(struct store *s, struct arena *a, const char *sandbox_id,
 int store_services_to_tell(struct store *s, struct arena *a, const char *node,
                            struct service_list *ret, struct error *err)
 {
-	const struct record_lookup lookup = {.id = node};
-
-	return store_list_query(s, QUERY_SERVICES_TO_TELL, &lookup, LIST_INTO(a, ret), err);
+	return store_list_query(s, QUERY_SERVICES_TO_TELL, LOOKUP(.id = node), LIST_INTO(a, ret),
+	                        err);
 }

@@ -31,24 +31,22 @@ int store_skill_put(struct store *s, const struct skill_record *r, struct error 
 int store_skill_find(struct store *s, struct arena *a, const char *project_id, const char *name,
                      struct skill_record *ret, struct error *err)
 {
-	const struct record_lookup lookup = {.project_id = project_id, .id = name};
-
-	return ROW_OR(store_find_query(s, QUERY_SKILL_FIND, &lookup, INTO(a, ret), err),
+	return ROW_OR(store_find_query(s, QUERY_SKILL_FIND,
+	                               LOOKUP(.project_id = project_id, .id = name), INTO(a, ret),
+	                               err),
 	              fail_missing(name, err));
 }
 
 int store_skill_list(struct store *s, struct arena *a, const char *project_id,
                      struct skill_list *ret, struct error *err)
 {
-	const struct record_lookup lookup = {.project_id = project_id};
-
-	return store_list_query(s, QUERY_SKILL_LIST, &lookup, LIST_INTO(a, ret), err);
+	return store_list_query(s, QUERY_SKILL_LIST, LOOKUP(.project_id = project_id),
+	                        LIST_INTO(a, ret), err);
 }
 
 int store_skill_remove(struct store *s, const char *project_id, const char *name, struct error *err)
 {
-	const struct record_lookup lookup = {.project_id = project_id, .id = name};
-
-	return ROW_OR(store_change_query(s, QUERY_SKILL_REMOVE, &lookup, err),
+	return ROW_OR(store_change_query(s, QUERY_SKILL_REMOVE,
+	                                 LOOKUP(.project_id = project_id, .id = name), err),
 	              fail_missing(name, err));
 }

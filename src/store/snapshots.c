@@ -58,9 +58,9 @@ int store_snapshot_insert(struct store *s, const struct snapshot_record *r, unsi
 int store_snapshot_find(struct store *s, struct arena *a, const char *project_id,
                         const char *id_or_name, struct snapshot_record *ret, struct error *err)
 {
-	const struct record_lookup lookup = {.project_id = project_id, .id = id_or_name};
-
-	return ROW_OR(store_find_query(s, QUERY_SNAPSHOT_FIND, &lookup, INTO(a, ret), err),
+	return ROW_OR(store_find_query(s, QUERY_SNAPSHOT_FIND,
+	                               LOOKUP(.project_id = project_id, .id = id_or_name),
+	                               INTO(a, ret), err),
 	              FAIL(err, ERROR_NOT_FOUND, "no snapshot '%s'", id_or_name));
 }
 
@@ -95,8 +95,8 @@ static int add_lost_event(struct store_connection *c, const struct snapshot_reco
 {
 	AUTO(arena_done) struct arena arena = {0};
 	struct snapshot_record before;
-	int found = query_find(c, QUERY_SNAPSHOT_FIND, &(struct record_lookup){.id = r->id},
-	                       INTO(&arena, &before), err);
+	int found =
+	        query_find(c, QUERY_SNAPSHOT_FIND, LOOKUP(.id = r->id), INTO(&arena, &before), err);
 
 	if (found <= 0 || before.state == SNAPSHOT_LOST)
 		return found < 0 ? -1 : 0;
@@ -146,16 +146,14 @@ static int run_removal(struct store_connection *c, void *context, struct error *
 
 int store_snapshot_remove(struct store *s, const char *id, struct error *err)
 {
-	struct record_lookup lookup = {.id = id};
-
-	return store_change(s, run_removal, &lookup, err);
+	return store_change(s, run_removal, LOOKUP(.id = id), err);
 }
 
 static int find_base(struct store *s, struct arena *a, const char *sandbox_id,
                      struct snapshot_base *ret, struct error *err)
 {
-	const struct record_lookup lookup = {.id = sandbox_id};
-	int found = store_find_query(s, QUERY_SNAPSHOT_BASE_FIND, &lookup, INTO(a, ret), err);
+	int found = store_find_query(s, QUERY_SNAPSHOT_BASE_FIND, LOOKUP(.id = sandbox_id),
+	                             INTO(a, ret), err);
 
 	if (found == 0)
 		*ret = (struct snapshot_base){"", "", ""};

@@ -71,27 +71,25 @@ int store_template_insert(struct store *s, const struct template_record *r, stru
 int store_template_find(struct store *s, struct arena *a, const char *project_id,
                         const char *name_or_id, struct template_record *ret, struct error *err)
 {
-	const struct record_lookup lookup = {.project_id = project_id, .id = name_or_id};
-
-	return ROW_OR(store_find_query(s, QUERY_TEMPLATE_FIND, &lookup, INTO(a, ret), err),
+	return ROW_OR(store_find_query(s, QUERY_TEMPLATE_FIND,
+	                               LOOKUP(.project_id = project_id, .id = name_or_id),
+	                               INTO(a, ret), err),
 	              fail_missing(name_or_id, err));
 }
 
 int store_template_list(struct store *s, struct arena *a, const char *project_id,
                         struct template_list *ret, struct error *err)
 {
-	const struct record_lookup lookup = {.project_id = project_id};
-
-	return store_list_query(s, QUERY_TEMPLATE_LIST, &lookup, LIST_INTO(a, ret), err);
+	return store_list_query(s, QUERY_TEMPLATE_LIST, LOOKUP(.project_id = project_id),
+	                        LIST_INTO(a, ret), err);
 }
 
 int template_run_exists(struct store_connection *c, const char *id, struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
-	const struct record_lookup lookup = {.id = id};
 	struct template_seen seen;
 
-	return query_find(c, QUERY_TEMPLATE_STATE, &lookup, INTO(&arena, &seen), err);
+	return query_find(c, QUERY_TEMPLATE_STATE, LOOKUP(.id = id), INTO(&arena, &seen), err);
 }
 
 struct template_attempt {
@@ -177,9 +175,9 @@ int store_template_update(struct store *s, const struct template_record *r, stru
 int store_template_shares(struct store *s, const char *folder, bool *ret, struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
-	const struct record_lookup lookup = {.id = folder};
 	struct template_seen seen;
-	int found = store_find_query(s, QUERY_TEMPLATE_SHARES, &lookup, INTO(&arena, &seen), err);
+	int found = store_find_query(s, QUERY_TEMPLATE_SHARES, LOOKUP(.id = folder),
+	                             INTO(&arena, &seen), err);
 
 	if (found < 0)
 		return -1;

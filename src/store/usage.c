@@ -72,9 +72,7 @@ int store_meter_list(struct store *s, struct arena *a, const struct meter_page *
 int store_meter_find(struct store *s, struct arena *a, const char *id, struct meter_record *ret,
                      struct error *err)
 {
-	const struct record_lookup lookup = {.id = id};
-
-	return ROW_OR(store_find_query(s, QUERY_METER_FIND, &lookup, INTO(a, ret), err),
+	return ROW_OR(store_find_query(s, QUERY_METER_FIND, LOOKUP(.id = id), INTO(a, ret), err),
 	              FAIL(err, ERROR_NOT_FOUND, "no sandbox '%s'", id));
 }
 
@@ -170,9 +168,7 @@ int store_usage_write(struct store *s, const struct usage_part *parts, size_t co
 
 int store_usage_purge(struct store *s, int64_t before, struct error *err)
 {
-	const struct record_lookup lookup = {.now = before};
-
-	return store_change_query(s, QUERY_USAGE_PURGE, &lookup, err) < 0 ? -1 : 0;
+	return store_change_query(s, QUERY_USAGE_PURGE, LOOKUP(.now = before), err) < 0 ? -1 : 0;
 }
 
 int store_usage_sum(struct store *s, struct arena *a, const struct usage_query *query,
@@ -184,8 +180,8 @@ int store_usage_sum(struct store *s, struct arena *a, const struct usage_query *
 int store_balance_find(struct store *s, struct arena *a, const char *project_id,
                        struct balance_record *ret, struct error *err)
 {
-	const struct record_lookup lookup = {.id = project_id};
-	int found = store_find_query(s, QUERY_BALANCE_FIND, &lookup, INTO(a, ret), err);
+	int found = store_find_query(s, QUERY_BALANCE_FIND, LOOKUP(.id = project_id), INTO(a, ret),
+	                             err);
 
 	if (found == 0)
 		*ret = (struct balance_record){.project_id = project_id};
@@ -261,10 +257,10 @@ struct budgeting {
 static int run_budget_insert(struct store_connection *c, void *context, struct error *err)
 {
 	const struct budgeting *b = context;
-	const struct record_lookup lookup = {.project_id = b->record->project_id};
 	int64_t held;
 
-	if (query_count(c, QUERY_BUDGET_COUNT, &lookup, &held, err) < 0)
+	if (query_count(c, QUERY_BUDGET_COUNT, LOOKUP(.project_id = b->record->project_id), &held,
+	                err) < 0)
 		return -1;
 	if (held >= b->max)
 		return FAIL(err, ERROR_LIMIT, "the project has %u budgets already", b->max);
@@ -284,9 +280,8 @@ int store_budget_insert(struct store *s, const struct budget_record *r, unsigned
 int store_budget_list(struct store *s, struct arena *a, const char *project_id,
                       struct budget_list *ret, struct error *err)
 {
-	const struct record_lookup lookup = {.project_id = project_id};
-
-	return store_list_query(s, QUERY_BUDGET_LIST, &lookup, LIST_INTO(a, ret), err);
+	return store_list_query(s, QUERY_BUDGET_LIST, LOOKUP(.project_id = project_id),
+	                        LIST_INTO(a, ret), err);
 }
 
 struct budget_change {
@@ -297,11 +292,10 @@ struct budget_change {
 static int run_budget_update(struct store_connection *c, void *context, struct error *err)
 {
 	struct budget_change *change = context;
-	const struct record_lookup lookup = {.project_id = change->record.project_id,
-	                                     .id = change->record.id};
 
 	if (query_run(c, QUERY_BUDGET_UPDATE, &change->record, NULL, err) < 0 ||
-	    find_budget(c, &lookup, change->arena, &change->record, err) < 0)
+	    find_budget(c, LOOKUP(.project_id = change->record.project_id, .id = change->record.id),
+	                change->arena, &change->record, err) < 0)
 		return -1;
 	return tell_budget(c, EVENT_BUDGET_UPDATED, &change->record, err);
 }
@@ -331,9 +325,7 @@ static int run_budget_removal(struct store_connection *c, void *context, struct 
 
 int store_budget_remove(struct store *s, const char *project_id, const char *id, struct error *err)
 {
-	struct record_lookup lookup = {.project_id = project_id, .id = id};
-
-	return store_change(s, run_budget_removal, &lookup, err);
+	return store_change(s, run_budget_removal, LOOKUP(.project_id = project_id, .id = id), err);
 }
 
 struct budget_notice {

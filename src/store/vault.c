@@ -64,25 +64,23 @@ int store_vault_describe(struct store *s, struct arena *a, const struct vault_re
 int store_vault_find(struct store *s, struct arena *a, const char *project_id,
                      const char *id_or_name, struct vault_record *ret, struct error *err)
 {
-	const struct record_lookup lookup = {.project_id = project_id, .id = id_or_name};
-
-	return ROW_OR(store_find_query(s, QUERY_VAULT_FIND, &lookup, INTO(a, ret), err),
+	return ROW_OR(store_find_query(s, QUERY_VAULT_FIND,
+	                               LOOKUP(.project_id = project_id, .id = id_or_name),
+	                               INTO(a, ret), err),
 	              fail_missing(id_or_name, err));
 }
 
 int store_vault_list(struct store *s, struct arena *a, const char *project_id,
                      struct vault_list *ret, struct error *err)
 {
-	const struct record_lookup lookup = {.project_id = project_id};
-
-	return store_list_query(s, QUERY_VAULT_LIST, &lookup, LIST_INTO(a, ret), err);
+	return store_list_query(s, QUERY_VAULT_LIST, LOOKUP(.project_id = project_id),
+	                        LIST_INTO(a, ret), err);
 }
 
 int store_vault_remove(struct store *s, const char *project_id, const char *id_or_name,
                        struct error *err)
 {
-	const struct record_lookup lookup = {.project_id = project_id, .id = id_or_name};
-
-	return ROW_OR(store_change_query(s, QUERY_VAULT_REMOVE, &lookup, err),
+	return ROW_OR(store_change_query(s, QUERY_VAULT_REMOVE,
+	                                 LOOKUP(.project_id = project_id, .id = id_or_name), err),
 	              fail_missing(id_or_name, err));
 }

@@ -53,21 +53,19 @@ int store_volume_insert(struct store *s, const struct volume_record *r, unsigned
 int store_volume_find(struct store *s, struct arena *a, const char *project_id,
                       const char *id_or_name, struct volume_record *ret, struct error *err)
 {
-	const struct record_lookup lookup = {.project_id = project_id, .id = id_or_name};
-
 	return ROW_OR(store_find_query(s, project_id ? QUERY_VOLUME_FIND : QUERY_VOLUME_FIND_BY_ID,
-	                               &lookup, INTO(a, ret), err),
+	                               LOOKUP(.project_id = project_id, .id = id_or_name),
+	                               INTO(a, ret), err),
 	              FAIL(err, ERROR_NOT_FOUND, "no volume '%s'", id_or_name));
 }
 
 int store_volume_list(struct store *s, struct arena *a, const char *project_id,
                       struct volume_list *ret, struct error *err)
 {
-	const struct record_lookup lookup = {.project_id = project_id};
-
 	if (!project_id)
 		return store_list_query(s, QUERY_VOLUME_LIST_ALL, NULL, LIST_INTO(a, ret), err);
-	return store_list_query(s, QUERY_VOLUME_LIST, &lookup, LIST_INTO(a, ret), err);
+	return store_list_query(s, QUERY_VOLUME_LIST, LOOKUP(.project_id = project_id),
+	                        LIST_INTO(a, ret), err);
 }
 
 static int add_volume_event(struct store_connection *c, enum event_kind kind,
@@ -85,7 +83,7 @@ static int add_mount_event(struct store_connection *c, enum event_kind kind, con
 {
 	AUTO(arena_done) struct arena arena = {0};
 	struct volume_record volume;
-	int found = query_find(c, QUERY_VOLUME_FIND_BY_ID, &(struct record_lookup){.id = volume_id},
+	int found = query_find(c, QUERY_VOLUME_FIND_BY_ID, LOOKUP(.id = volume_id),
 	                       INTO(&arena, &volume), err);
 
 	return found <= 0 ? found : add_volume_event(c, kind, sandbox_id, &volume, err);
@@ -117,8 +115,8 @@ static int drop_gone(struct store_connection *c, const char *volume_id, struct e
 	AUTO(arena_done) struct arena arena = {0};
 	struct mount_list gone;
 
-	if (query_list(c, QUERY_MOUNT_LIST_GONE, &(struct record_lookup){.id = volume_id},
-	               LIST_INTO(&arena, &gone), err) < 0)
+	if (query_list(c, QUERY_MOUNT_LIST_GONE, LOOKUP(.id = volume_id), LIST_INTO(&arena, &gone),
+	               err) < 0)
 		return -1;
 	return drop_mounts(c, &gone, err);
 }
@@ -126,9 +124,8 @@ static int drop_gone(struct store_connection *c, const char *volume_id, struct e
 static int find_holders(struct store_connection *c, struct arena *a, const char *volume_id,
                         struct mount_list *ret, struct error *err)
 {
-	const struct record_lookup lookup = {.id = volume_id};
-
-	return query_list(c, QUERY_MOUNT_LIST_OF_VOLUME, &lookup, LIST_INTO(a, ret), err);
+	return query_list(c, QUERY_MOUNT_LIST_OF_VOLUME, LOOKUP(.id = volume_id), LIST_INTO(a, ret),
+	                  err);
 }
 
 static int refuse_held(const struct mount_record *holder, struct error *err)
@@ -164,7 +161,7 @@ static int refuse_move(struct store_connection *c, const struct volume_move *tak
 	AUTO(arena_done) struct arena arena = {0};
 	struct volume_record seen;
 
-	if (ROW_OR(query_find(c, QUERY_VOLUME_FIND_BY_ID, &(struct record_lookup){.id = takes->id},
+	if (ROW_OR(query_find(c, QUERY_VOLUME_FIND_BY_ID, LOOKUP(.id = takes->id),
 	                      INTO(&arena, &seen), err),
 	           FAIL(err, ERROR_NOT_FOUND, "no volume '%s'", takes->id)) < 0)
 		return -1;
@@ -231,9 +228,9 @@ int store_volume_remove(struct store *s, const char *id, struct error *err)
 static int claim_volume(struct store_connection *c, const struct mount_record *mount,
                         struct arena *a, struct volume_record *ret, struct error *err)
 {
-	const struct record_lookup lookup = {.id = mount->volume_id, .now = mount->created_at};
-
-	return ROW_OR(query_find(c, QUERY_VOLUME_CLAIM, &lookup, INTO(a, ret), err),
+	return ROW_OR(query_find(c, QUERY_VOLUME_CLAIM,
+	                         LOOKUP(.id = mount->volume_id, .now = mount->created_at),
+	                         INTO(a, ret), err),
 	              FAIL(err, ERROR_CONFLICT, "volume '%s' is not ready, or is being deleted",
 	                   mount->volume_id));
 }
@@ -270,7 +267,7 @@ int mounts_run_anew(struct store_connection *c, const char *sandbox_id,
 	AUTO(arena_done) struct arena arena = {0};
 	struct mount_list old;
 
-	if (query_list(c, QUERY_MOUNT_LIST_OF_SANDBOX, &(struct record_lookup){.id = sandbox_id},
+	if (query_list(c, QUERY_MOUNT_LIST_OF_SANDBOX, LOOKUP(.id = sandbox_id),
 	               LIST_INTO(&arena, &old), err) < 0 ||
 	    drop_mounts(c, &old, err) < 0)
 		return -1;
@@ -339,22 +336,20 @@ static int list_mounts(struct store *s, struct arena *a, enum query_name query,
 int store_mounts_of_sandbox(struct store *s, struct arena *a, const char *sandbox_id,
                             struct mount_list *ret, struct error *err)
 {
-	return list_mounts(s, a, QUERY_MOUNT_LIST_OF_SANDBOX,
-	                   &(struct record_lookup){.id = sandbox_id}, ret, err);
+	return list_mounts(s, a, QUERY_MOUNT_LIST_OF_SANDBOX, LOOKUP(.id = sandbox_id), ret, err);
 }
 
 int store_mounts_of_volume(struct store *s, struct arena *a, const char *volume_id,
                            struct mount_list *ret, struct error *err)
 {
-	return list_mounts(s, a, QUERY_MOUNT_LIST_OF_VOLUME,
-	                   &(struct record_lookup){.id = volume_id}, ret, err);
+	return list_mounts(s, a, QUERY_MOUNT_LIST_OF_VOLUME, LOOKUP(.id = volume_id), ret, err);
 }
 
 int store_mounts_of_project(struct store *s, struct arena *a, const char *project_id,
                             struct mount_list *ret, struct error *err)
 {
-	return list_mounts(s, a, QUERY_MOUNT_LIST_OF_PROJECT,
-	                   &(struct record_lookup){.project_id = project_id}, ret, err);
+	return list_mounts(s, a, QUERY_MOUNT_LIST_OF_PROJECT, LOOKUP(.project_id = project_id), ret,
+	                   err);
 }
 
 int store_mounts_unfinished(struct store *s, struct arena *a, struct mount_list *ret,

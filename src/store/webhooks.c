@@ -87,18 +87,17 @@ int store_webhook_remove(struct store *s, const char *project_id, const char *id
 int store_webhook_find(struct store *s, struct arena *a, const char *project_id, const char *id,
                        struct webhook_record *ret, struct error *err)
 {
-	const struct record_lookup lookup = {.project_id = project_id, .id = id};
-
-	return ROW_OR(store_find_query(s, QUERY_WEBHOOK_FIND, &lookup, INTO(a, ret), err),
+	return ROW_OR(store_find_query(s, QUERY_WEBHOOK_FIND,
+	                               LOOKUP(.project_id = project_id, .id = id), INTO(a, ret),
+	                               err),
 	              FAIL(err, ERROR_NOT_FOUND, "no webhook '%.40s'", id));
 }
 
 int store_webhook_list(struct store *s, struct arena *a, const char *project_id,
                        struct webhook_list *ret, struct error *err)
 {
-	const struct record_lookup lookup = {.project_id = project_id};
-
-	return store_list_query(s, QUERY_WEBHOOK_LIST, &lookup, LIST_INTO(a, ret), err);
+	return store_list_query(s, QUERY_WEBHOOK_LIST, LOOKUP(.project_id = project_id),
+	                        LIST_INTO(a, ret), err);
 }
 
 int store_webhook_cursor(struct store *s, struct webhook_cursor *ret, struct error *err)
@@ -134,19 +133,18 @@ int store_webhook_dispatch(struct store *s, const struct webhook_dispatch *d, st
 int store_delivery_next(struct store *s, struct arena *a, const char *webhook_id, int64_t now,
                         struct delivery_record *ret, struct error *err)
 {
-	const struct record_lookup lookup = {.id = webhook_id, .now = now};
-
-	return ROW_OR(store_find_query(s, QUERY_DELIVERY_NEXT, &lookup, INTO(a, ret), err),
+	return ROW_OR(store_find_query(s, QUERY_DELIVERY_NEXT, LOOKUP(.id = webhook_id, .now = now),
+	                               INTO(a, ret), err),
 	              FAIL(err, ERROR_NOT_FOUND, "no delivery is due"));
 }
 
 int store_delivery_next_at(struct store *s, const char *webhook_id, int64_t *ret, struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
-	const struct record_lookup lookup = {.id = webhook_id};
 	struct row_count at = {0};
 
-	if (store_find_query(s, QUERY_DELIVERY_NEXT_AT, &lookup, INTO(&arena, &at), err) < 0)
+	if (store_find_query(s, QUERY_DELIVERY_NEXT_AT, LOOKUP(.id = webhook_id), INTO(&arena, &at),
+	                     err) < 0)
 		return -1;
 	*ret = at.count;
 	return 0;
