@@ -51,7 +51,7 @@ int background_command_start(struct request *rq, const struct api_target *t,
 		return -1;
 	reply_status(reply, 202);
 	out = reply_buf(reply, "application/json");
-	process_write(out, &started.process);
+	process_write(out, started.process);
 	out->size--; /* more follows */
 	buf_addf(out, ",\"status\":\"running\",\"resultId\":\"%s\"}", started.id);
 	return 0;

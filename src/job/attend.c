@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "job/parts.h"
-#include "provider/compute.h"
-#include "wire/agent_jobs.h"
+#include "wire/agent.h"
 #include "worker/worker.h"
 
 static const char *const ended_reasons[SANDBOX_STATE_COUNT] = {
@@ -41,31 +39,6 @@ struct job_loss job_find_loss(struct arena *a, const struct job_record *r)
 static bool sandbox_is_up(const struct job_record *r)
 {
 	return r->actual == SANDBOX_STARTED || r->actual == SANDBOX_PAUSED;
-}
-
-static int find_process(struct jobs *jobs, struct arena *a, struct job_record *r, struct error *err)
-{
-	const struct agent_find_job wanted = {.id = r->id};
-	struct agent_process p;
-	struct agent_pong pong;
-	const struct compute_call ping = {.type = AGENT_PING,
-	                                  WIRE_REPLY(AGENT_PONG, agent_pong_shape, pong)};
-	const struct compute_call find = {.type = AGENT_FIND_JOB,
-	                                  .shape = agent_find_job_shape,
-	                                  .message = &wanted,
-	                                  WIRE_REPLY(AGENT_PROCESS, agent_process_shape, p)};
-	int64_t deadline = deadline_after(AGENT_CALL_MS);
-	struct job_start start = {.id = r->id};
-
-	/* Reads the boot first: if the sandbox is started again in between, the found process
-	 * belongs to the newer boot, and the await reports that. */
-	if (compute_call(jobs->provider, r->sandbox_id, a, &ping, deadline, err) < 0 ||
-	    compute_call(jobs->provider, r->sandbox_id, a, &find, deadline, err) < 0)
-		return -1;
-	start.boot_id = r->boot_id = pong.boot_id;
-	start.process = r->process = (int64_t)p.process;
-	start.started_at = (int64_t)p.started_unix_ms;
-	return store_job_started(jobs->store, &start, err);
 }
 
 /* Refusals of the agent that are final. */
@@ -150,7 +123,7 @@ static int keep_files(struct jobs *jobs, struct arena *a, struct attention *at,
 		until = at->keep_until;
 	if (job_keep_files(jobs, a, r, until, err) < 0)
 		return deadline_poll_ms(at->keep_until) > 0 ? -1 : give_up_job(jobs, a, at, err);
-	if (job_finish_told(jobs, a, at->id, err) < 0 && err->code != ERROR_CONFLICT)
+	if (job_record_end(jobs, a, at->id, NULL, err) < 0 && err->code != ERROR_CONFLICT)
 		return -1;
 	at->is_over = true;
 	return 0;
@@ -175,7 +148,7 @@ static int finish_job(struct jobs *jobs, struct arena *a, struct attention *at,
 	if (!job_keep_begin(jobs, &turn))
 		return 0;
 	result = keep_files(jobs, a, at, r, err);
-	job_keep_end(jobs, &turn);
+	jobs_remove(jobs, &turn.item);
 	return result;
 }
 
@@ -192,7 +165,7 @@ static int begin_watching(struct jobs *jobs, struct arena *a, struct attention *
 		return 0;
 	if (r->told != JOB_RUNNING)
 		return finish_job(jobs, a, at, r, err);
-	if (r->process == 0 && find_process(jobs, a, r, err) < 0) {
+	if (r->process == 0 && job_find_process(jobs, a, r, err) < 0) {
 		loss = loss_of_refusal(err, r);
 		return settle_if_lost(jobs, a, at, &loss, err);
 	}

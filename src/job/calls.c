@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <signal.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "fleet/core/fleet_hold.h"
@@ -9,6 +7,7 @@
 #include "job/parts.h"
 #include "provider/compute.h"
 #include "store/sandbox_record.h"
+#include "wire/agent.h"
 #include "fleet/lifecycle/hold.h"
 
 /* The time that a stop gives the command before it is killed, and then for its end. */
@@ -123,10 +122,10 @@ static int stop_job(struct jobs *jobs, struct arena *a, const struct job_ref *re
 int job_stop(struct jobs *jobs, struct arena *a, const struct job_ref *ref, struct job_record *ret,
              struct error *err)
 {
-	struct waiter w;
+	struct waiter w = {.id = ref->id};
 	int result;
 
-	waiter_begin(jobs, &w, ref->id);
+	jobs_add(jobs, &jobs->waiters, &w.item);
 	result = stop_job(jobs, a, ref, err);
 	if (result == 0)
 		result = job_find(jobs, a, ref, ret, err);
@@ -134,7 +133,7 @@ int job_stop(struct jobs *jobs, struct arena *a, const struct job_ref *ref, stru
 		waiter_wait(jobs, &w, deadline_after(STOP_FILES_MS));
 		result = job_find(jobs, a, ref, ret, err);
 	}
-	waiter_end(jobs, &w);
+	jobs_remove(jobs, &w.item);
 	return result;
 }
 
@@ -168,23 +167,14 @@ static int logs_of_agent(struct jobs *jobs, struct arena *a, const struct job_re
                          struct error *err)
 {
 	const struct fleet_ref ref = {r->project_id, r->sandbox_id, NULL};
-	AUTO(tail_done) struct tail tail = {.out = {BUF(0), BUF(0)}};
 	struct sandbox_record sandbox;
 	struct fleet_hold hold;
 	int result;
 
 	if (fleet_hold(jobs->fleet, a, &ref, &sandbox, &hold, err) < 0)
 		return -1;
-	result = tail_read(jobs, r, request, &tail, err);
+	result = job_tail(jobs, a, r, request, ret, err);
 	fleet_unhold(&hold);
-	for (int i = 0; result == 0 && i < 2; i++) {
-		struct span out = buf_span(&tail.out[i]);
-
-		ret->out[i] = (struct span){arena_copy(a, out), out.size};
-		ret->offset[i] = (int64_t)tail.offset[i];
-		ret->next[i] = (int64_t)(tail.offset[i] + out.size);
-		ret->end[i] = (int64_t)tail.end[i];
-	}
 	return result;
 }
 

@@ -147,9 +147,7 @@ static void delivery_free(struct delivery *d)
 {
 	struct jobs *jobs = d->jobs;
 
-	pthread_mutex_lock(&jobs->mutex);
-	list_remove(&d->item);
-	pthread_mutex_unlock(&jobs->mutex);
+	jobs_remove(jobs, &d->item);
 	arena_done(&d->arena);
 	free(d);
 	atomic_fetch_sub(&jobs->deliveries, 1);
@@ -198,9 +196,7 @@ static void submit_delivery(struct delivery *d)
 	struct jobs *jobs = d->jobs;
 	struct error err = {0};
 
-	pthread_mutex_lock(&jobs->mutex);
-	list_append(&jobs->delivering, &d->item);
-	pthread_mutex_unlock(&jobs->mutex);
+	jobs_add(jobs, &jobs->delivering, &d->item);
 	if (worker_submit(jobs->workers, &d->task, &err) < 0)
 		delivery_free(d);
 }

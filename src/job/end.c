@@ -9,6 +9,8 @@
 #include "base/fault.h"
 #include "base/fd.h"
 #include "base/log.h"
+#include "config/config.h"
+#include "fleet/recovery/retention.h"
 #include "job/parts.h"
 #include "json/json.h"
 #include "provider/agent_reader.h"
@@ -17,10 +19,11 @@
 
 /* Each byte may become an escape of six bytes. */
 #define TEXT_MAX ((size_t)6 * TAIL_MAX + 16)
+#define PURGE_EVERY_MS 60000
 
-_Static_assert(KEY_HASH_SIZE == crypto_hash_sha256_BYTES, "a SHA-256");
+_Static_assert(JOB_TOKEN_HASH_SIZE == crypto_hash_sha256_BYTES, "a SHA-256");
 
-void job_token_hash(struct span token, unsigned char ret[KEY_HASH_SIZE])
+void job_token_hash(struct span token, unsigned char ret[JOB_TOKEN_HASH_SIZE])
 {
 	crypto_hash_sha256(ret, (const unsigned char *)token.data, token.size);
 }
@@ -36,15 +39,6 @@ static const char *json_of(struct arena *a, struct span bytes)
 	return arena_text(a, buf_text(&text));
 }
 
-void waiter_begin(struct jobs *jobs, struct waiter *w, const char *id)
-{
-	*w = (struct waiter){.id = id};
-	list_init(&w->item);
-	pthread_mutex_lock(&jobs->mutex);
-	list_append(&jobs->waiters, &w->item);
-	pthread_mutex_unlock(&jobs->mutex);
-}
-
 void waiter_wait(struct jobs *jobs, struct waiter *w, int64_t deadline)
 {
 	const struct timespec until = deadline_wall_time(deadline);
@@ -53,13 +47,6 @@ void waiter_wait(struct jobs *jobs, struct waiter *w, int64_t deadline)
 	pthread_mutex_lock(&jobs->mutex);
 	while (!w->has_settled && waited != ETIMEDOUT)
 		waited = pthread_cond_timedwait(&jobs->settled, &jobs->mutex, &until);
-	pthread_mutex_unlock(&jobs->mutex);
-}
-
-void waiter_end(struct jobs *jobs, struct waiter *w)
-{
-	pthread_mutex_lock(&jobs->mutex);
-	list_remove(&w->item);
 	pthread_mutex_unlock(&jobs->mutex);
 }
 
@@ -72,9 +59,8 @@ static void tell_waiters(struct jobs *jobs, const char *id)
 	pthread_mutex_unlock(&jobs->mutex);
 }
 
-/* `end` NULL: as reported. */
-static int record_end(struct jobs *jobs, struct arena *a, const char *id, const struct job_end *end,
-                      struct error *err)
+int job_record_end(struct jobs *jobs, struct arena *a, const char *id, const struct job_end *end,
+                   struct error *err)
 {
 	struct job_record r = {.id = NULL};
 
@@ -95,7 +81,7 @@ static int settle_or_tell(struct jobs *jobs, struct arena *a, const struct job_r
                           const struct job_end *end, struct error *err)
 {
 	if (!*r->keep_root)
-		return record_end(jobs, a, r->id, end, err);
+		return job_record_end(jobs, a, r->id, end, err);
 	if (store_job_set_reported(jobs->store, r->id, end, err) < 0)
 		return -1;
 	fault_point("api", "job-told");
@@ -118,7 +104,7 @@ int job_finish_process(struct jobs *jobs, struct arena *a, const struct job_reco
 {
 	const struct job_logs_request last = {.since = {INT64_MIN + 1, INT64_MIN + 1},
 	                                      .max = TAIL_MAX};
-	AUTO(tail_done) struct tail tail = {.out = {BUF(0), BUF(0)}};
+	struct job_logs tail;
 	struct job_end end = {
 	        .state = p->exit_code == 0 && !p->timed_out ? JOB_COMPLETED : JOB_FAILED,
 	        .exit_code = p->exit_code,
@@ -132,16 +118,11 @@ int job_finish_process(struct jobs *jobs, struct arena *a, const struct job_reco
 	};
 
 	/* The end is recorded even if its output cannot be read. */
-	if (tail_read(jobs, r, &last, &tail, &(struct error){0}) == 0) {
-		end.stdout_json = json_of(a, buf_span(&tail.out[0]));
-		end.stderr_json = json_of(a, buf_span(&tail.out[1]));
+	if (job_tail(jobs, a, r, &last, &tail, &(struct error){0}) == 0) {
+		end.stdout_json = json_of(a, tail.out[0]);
+		end.stderr_json = json_of(a, tail.out[1]);
 	}
 	return settle_or_tell(jobs, a, r, &end, err);
-}
-
-int job_finish_told(struct jobs *jobs, struct arena *a, const char *id, struct error *err)
-{
-	return record_end(jobs, a, id, NULL, err);
 }
 
 int job_finish_lost(struct jobs *jobs, struct arena *a, const char *id, const struct job_loss *loss,
@@ -157,7 +138,32 @@ int job_finish_lost(struct jobs *jobs, struct arena *a, const char *id, const st
 	        .ended_at = clock_unix_ms(),
 	};
 
-	return record_end(jobs, a, id, &end, err);
+	return job_record_end(jobs, a, id, &end, err);
+}
+
+int job_find_process(struct jobs *jobs, struct arena *a, struct job_record *r, struct error *err)
+{
+	const struct agent_find_job wanted = {.id = r->id};
+	struct agent_process p;
+	struct agent_pong pong;
+	const struct compute_call ping = {.type = AGENT_PING,
+	                                  WIRE_REPLY(AGENT_PONG, agent_pong_shape, pong)};
+	const struct compute_call find = {.type = AGENT_FIND_JOB,
+	                                  .shape = agent_find_job_shape,
+	                                  .message = &wanted,
+	                                  WIRE_REPLY(AGENT_PROCESS, agent_process_shape, p)};
+	int64_t deadline = deadline_after(AGENT_CALL_MS);
+	struct job_start start = {.id = r->id};
+
+	/* Reads the boot first: if the sandbox is started again in between, the found process
+	 * belongs to the newer boot, and the await reports that. */
+	if (compute_call(jobs->provider, r->sandbox_id, a, &ping, deadline, err) < 0 ||
+	    compute_call(jobs->provider, r->sandbox_id, a, &find, deadline, err) < 0)
+		return -1;
+	start.boot_id = r->boot_id = pong.boot_id;
+	start.process = r->process = (int64_t)p.process;
+	start.started_at = (int64_t)p.started_unix_ms;
+	return store_job_started(jobs->store, &start, err);
 }
 
 int job_await(struct jobs *jobs, const struct job_record *r, int *ret_fd, struct error *err)
@@ -204,8 +210,8 @@ static int check_token(struct jobs *jobs, struct arena *a, const char *id, struc
                        struct job_record *ret, struct error *err)
 {
 	const struct job_ref ref = {.id = id};
-	static const unsigned char none[KEY_HASH_SIZE];
-	unsigned char hash[KEY_HASH_SIZE];
+	static const unsigned char none[JOB_TOKEN_HASH_SIZE];
+	unsigned char hash[JOB_TOKEN_HASH_SIZE];
 	struct job_record r = {0};
 	bool is_right;
 
@@ -243,4 +249,13 @@ int job_complete(struct jobs *jobs, const char *id, struct span token,
 	if (check_token(jobs, &arena, id, token, &r, err) < 0)
 		return -1;
 	return settle_or_tell(jobs, &arena, &r, &end, err);
+}
+
+int jobs_purge(struct jobs *jobs, struct error *err)
+{
+	if (clock_monotonic_ms() < jobs->purge_at)
+		return 0;
+	jobs->purge_at = deadline_after(PURGE_EVERY_MS);
+	return store_job_purge(jobs->store,
+	                       fleet_retention_ms(jobs->fleet) - jobs->config->jobs_keep_ms, err);
 }

@@ -17,10 +17,11 @@
 
 #include "base/attribute.h"
 #include "base/span.h"
-#include "wire/agent.h"
 
 #define JOB_RUNNING_MAX 10 /* of one sandbox */
 
+struct agent_exec;
+struct agent_process;
 struct config;
 struct fleet;
 struct job_record;
@@ -87,7 +88,7 @@ struct job_request {
 };
 struct job_started {
 	const char *id;
-	struct agent_process process; /* just after its start */
+	const struct agent_process *process; /* just after its start; in the arena */
 };
 /* ERROR_LIMIT when JOB_RUNNING_MAX run in the sandbox already. */
 MUST_CHECK int job_start(struct jobs *jobs, struct arena *a, const struct job_request *request,

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/fault.h"
+#include "base/thread.h"
 #include "fleet/core/fleet_hold.h"
 #include "fleet/core/ref.h"
 #include "job/parts.h"
@@ -26,22 +27,12 @@ static bool has_turn(const struct jobs *jobs, const struct keeping *k)
 
 bool job_keep_begin(struct jobs *jobs, struct keeping *k)
 {
-	bool result;
+	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&jobs->mutex);
 
-	list_init(&k->item);
-	pthread_mutex_lock(&jobs->mutex);
-	result = has_turn(jobs, k);
-	if (result)
-		list_append(&jobs->keeping, &k->item);
-	pthread_mutex_unlock(&jobs->mutex);
-	return result;
-}
-
-void job_keep_end(struct jobs *jobs, struct keeping *k)
-{
-	pthread_mutex_lock(&jobs->mutex);
-	list_remove(&k->item);
-	pthread_mutex_unlock(&jobs->mutex);
+	if (!has_turn(jobs, k))
+		return false;
+	list_append(&jobs->keeping, &k->item);
+	return true;
 }
 
 int job_keep_files(struct jobs *jobs, struct arena *a, const struct job_record *r, int64_t deadline,

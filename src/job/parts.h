@@ -5,18 +5,10 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "base/buf.h"
-#include "base/id.h"
 #include "base/list.h"
 #include "job/job.h"
 #include "store/jobs.h"
-#include "store/keys.h"
 
-struct agent_process;
-struct config;
-struct fleet;
-struct provider;
-struct store;
 struct worker_pool;
 
 /* Bytes of each stream that the row keeps. */
@@ -86,6 +78,9 @@ struct jobs {
 void jobs_wake(struct jobs *jobs);
 /* Wakes the watch thread. */
 void jobs_ring(struct jobs *jobs);
+/* Change a list that the mutex guards. */
+void jobs_add(struct jobs *jobs, struct list *list, struct list *item);
+void jobs_remove(struct jobs *jobs, struct list *item);
 
 /* deliver.c */
 
@@ -106,7 +101,7 @@ bool job_is_starting(struct jobs *jobs, const char *id);
 /* One round of work for a job. `fd`: a readable connection that awaits the job's end, or -1.
  * Afterwards, unless the job is over, `fd` awaits its end, or is -1: try again. */
 struct attention {
-	char id[ID_SIZE + 1];
+	const char *id;
 	int fd;
 	bool is_over;
 	bool is_slow;       /* the files have to be fetched */
@@ -125,23 +120,16 @@ bool job_is_lost(const struct job_record *r);
 
 /* tail.c */
 
-struct tail {
-	struct buf out[2];
-	uint64_t offset[2], end[2];
-};
-void tail_done(struct tail *t);
-/* Reads from the agent up to `max` bytes of each stream, from since[i] on; a negative since[i]
- * counts from the end. */
-MUST_CHECK int tail_read(struct jobs *jobs, const struct job_record *r,
-                         const struct job_logs_request *request, struct tail *ret,
-                         struct error *err);
+/* job_logs by the agent alone. */
+MUST_CHECK int job_tail(struct jobs *jobs, struct arena *a, const struct job_record *r,
+                        const struct job_logs_request *request, struct job_logs *ret,
+                        struct error *err);
 
 /* keep.c */
 
 /* Admits one job per sandbox, and not the whole slow lane. False when others must end first. *k
- * must live until job_keep_end. */
+ * stays in the list until jobs_remove. */
 MUST_CHECK bool job_keep_begin(struct jobs *jobs, struct keeping *k);
-void job_keep_end(struct jobs *jobs, struct keeping *k);
 /* Keeps the files before the result is recorded. Fails when a later try may succeed; leaves out
  * files that can never be kept. */
 MUST_CHECK int job_keep_files(struct jobs *jobs, struct arena *a, const struct job_record *r,
@@ -153,20 +141,24 @@ MUST_CHECK int job_keep_files(struct jobs *jobs, struct arena *a, const struct j
  * watch records the result. */
 MUST_CHECK int job_finish_process(struct jobs *jobs, struct arena *a, const struct job_record *r,
                                   const struct agent_process *p, struct error *err);
-/* Records the noted result: its files are kept. */
-MUST_CHECK int job_finish_told(struct jobs *jobs, struct arena *a, const char *id,
-                               struct error *err);
+/* Records the result. `end` NULL: the noted one, because its files are kept. */
+MUST_CHECK int job_record_end(struct jobs *jobs, struct arena *a, const char *id,
+                              const struct job_end *end, struct error *err);
 /* Records that the job, or its files, are lost. */
 MUST_CHECK int job_finish_lost(struct jobs *jobs, struct arena *a, const char *id,
                                const struct job_loss *loss, struct error *err);
+/* Asks the agent for the process of a job whose start was not noted, and notes it. */
+MUST_CHECK int job_find_process(struct jobs *jobs, struct arena *a, struct job_record *r,
+                                struct error *err);
 /* Asks the agent to report the end. */
 MUST_CHECK int job_await(struct jobs *jobs, const struct job_record *r, int *ret_fd,
                          struct error *err);
 /* Reads that report; blocks. The caller keeps the connection. */
 MUST_CHECK int job_await_answer(struct jobs *jobs, int fd, struct arena *a, int64_t deadline,
                                 struct agent_process *ret, struct error *err);
-/* waiter_wait returns when this process has recorded the result, or at the deadline. */
-void waiter_begin(struct jobs *jobs, struct waiter *w, const char *id);
+/* Returns when this process has recorded the result for the waiter, which is in the list, or at the
+ * deadline. */
 void waiter_wait(struct jobs *jobs, struct waiter *w, int64_t deadline);
-void waiter_end(struct jobs *jobs, struct waiter *w);
-void job_token_hash(struct span token, unsigned char ret[KEY_HASH_SIZE]);
+/* Drops the jobs that ended long ago, now and then. Watch thread. */
+MUST_CHECK int jobs_purge(struct jobs *jobs, struct error *err);
+void job_token_hash(struct span token, unsigned char ret[JOB_TOKEN_HASH_SIZE]);

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/fault.h"
+#include "base/id.h"
 #include "config/config.h"
 #include "config/url.h"
 #include "job/parts.h"
 #include "json/json.h"
 #include "provider/agent_reader.h"
+#include "provider/provider.h"
 #include "store/channels.h"
 #include "wire/agent_jobs.h"
 #include "store/sandbox_record.h"
@@ -28,20 +29,6 @@ bool job_is_starting(struct jobs *jobs, const char *id)
 		found |= strcmp(starting->id, id) == 0;
 	pthread_mutex_unlock(&jobs->mutex);
 	return found;
-}
-
-static void starting_begin(struct jobs *jobs, struct starting *s)
-{
-	pthread_mutex_lock(&jobs->mutex);
-	list_append(&jobs->starting, &s->item);
-	pthread_mutex_unlock(&jobs->mutex);
-}
-
-static void starting_end(struct jobs *jobs, struct starting *s)
-{
-	pthread_mutex_lock(&jobs->mutex);
-	list_remove(&s->item);
-	pthread_mutex_unlock(&jobs->mutex);
 }
 
 struct resolved_job {
@@ -145,27 +132,9 @@ static int explain_old_agent(struct error *err)
 struct launch {
 	const struct agent_job *job;
 	struct agent_exec exec;
-	const char *boot_id;
-	struct agent_process process;
-};
-
-static int take_pong(struct arena *a, const struct agent_reader *r, struct launch *launch,
-                     struct error *err)
-{
 	struct agent_pong pong;
-
-	if (wire_decode(a, buf_span(&r->payload), agent_pong_shape, &pong, sizeof(pong), err) < 0)
-		return -1;
-	launch->boot_id = pong.boot_id;
-	return 0;
-}
-
-static int take_started(struct arena *a, const struct agent_reader *r, struct launch *launch,
-                        struct error *err)
-{
-	return wire_decode(a, buf_span(&r->payload), agent_process_shape, &launch->process,
-	                   sizeof(launch->process), err);
-}
+	struct agent_process *process;
+};
 
 /* The next command on this connection after AGENT_JOB is the job. */
 static int launch_once(struct jobs *jobs, struct arena *a, const struct resolved_job *d,
@@ -174,6 +143,7 @@ static int launch_once(struct jobs *jobs, struct arena *a, const struct resolved
 	const struct agent_limits limits = {.deadline = d->request->deadline};
 	const struct compute_request job = {AGENT_JOB, agent_job_shape, launch->job, NULL};
 	const struct compute_request exec = {AGENT_EXEC, agent_exec_shape, &launch->exec, NULL};
+	struct agent_process *process = launch->process;
 	AUTO(agent_reader_done) struct agent_reader r;
 
 	agent_reader_init(&r, jobs->provider, d->record.sandbox_id, &limits);
@@ -181,11 +151,14 @@ static int launch_once(struct jobs *jobs, struct arena *a, const struct resolved
 		return -1;
 	if (agent_reader_expect(&r, AGENT_PONG, err) < 0)
 		return explain_old_agent(err);
-	if (take_pong(a, &r, launch, err) < 0 || agent_reader_ask(&r, &exec, err) < 0 ||
+	if (wire_decode(a, buf_span(&r.payload), agent_pong_shape, &launch->pong,
+	                sizeof(launch->pong), err) < 0 ||
+	    agent_reader_ask(&r, &exec, err) < 0 ||
 	    agent_reader_expect(&r, AGENT_STARTED, err) < 0 ||
-	    take_started(a, &r, launch, err) < 0 || agent_reader_expect(&r, AGENT_DONE, err) < 0)
+	    wire_decode(a, buf_span(&r.payload), agent_process_shape, process, sizeof(*process),
+	                err) < 0)
 		return -1;
-	return 0;
+	return agent_reader_expect(&r, AGENT_DONE, err);
 }
 
 static bool is_missing_program(const struct error *err)
@@ -222,7 +195,7 @@ static int start_job(struct jobs *jobs, struct arena *a, const struct resolved_j
 {
 	struct config_callback callback;
 	struct agent_job job;
-	struct launch launch = {.job = &job};
+	struct launch launch = {.job = &job, .process = ARENA_NEW(a, struct agent_process)};
 	struct error second = {0};
 	struct job_start started = {.id = d->id.text};
 
@@ -234,9 +207,9 @@ static int start_job(struct jobs *jobs, struct arena *a, const struct resolved_j
 		return -1;
 	}
 	fault_point("api", "job-launched");
-	started.boot_id = launch.boot_id;
-	started.process = (int64_t)launch.process.process;
-	started.started_at = (int64_t)launch.process.started_unix_ms;
+	started.boot_id = launch.pong.boot_id;
+	started.process = (int64_t)launch.process->process;
+	started.started_at = (int64_t)launch.process->started_unix_ms;
 	/* The job runs: if this fails, the watch finds its process by its id. */
 	(void)!store_job_started(jobs->store, &started, &second);
 	ret->id = arena_text(a, d->id.text);
@@ -268,7 +241,7 @@ int job_start(struct jobs *jobs, struct arena *a, const struct job_request *requ
               struct job_started *ret, struct error *err)
 {
 	struct resolved_job draft = {.request = request};
-	struct starting starting;
+	struct starting starting = {.id = draft.id.text};
 	int result;
 
 	if (provider_require(jobs->provider, PROVIDER_CAN_EXEC, err) < 0 ||
@@ -276,13 +249,11 @@ int job_start(struct jobs *jobs, struct arena *a, const struct job_request *requ
 	    check_origin(jobs, a, request, err) < 0)
 		return -1;
 	fill_draft(jobs, a, &draft);
-	starting.id = draft.id.text;
-	list_init(&starting.item);
-	starting_begin(jobs, &starting);
+	jobs_add(jobs, &jobs->starting, &starting.item);
 	result = store_job_insert(jobs->store, &draft.record, JOB_RUNNING_MAX, err);
 	if (result == 0)
 		result = start_job(jobs, a, &draft, ret, err);
-	starting_end(jobs, &starting);
+	jobs_remove(jobs, &starting.item);
 	jobs_wake(jobs);
 	return result;
 }

@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "job/parts.h"
 #include "provider/agent_reader.h"
+#include "wire/agent.h"
 
 /* Limit of the messages of an answer, against a hostile agent. */
 #define MESSAGES_MAX 4096
 
-void tail_done(struct tail *t)
+struct tail {
+	struct buf out[2];
+	uint64_t offset[2];
+};
+
+static void tail_done(struct tail *t)
 {
 	buf_done(&t->out[0]);
 	buf_done(&t->out[1]);
@@ -105,30 +110,33 @@ static int read_output(struct agent_reader *r, struct tail *t, size_t max, struc
 	return 0;
 }
 
-int tail_read(struct jobs *jobs, const struct job_record *r, const struct job_logs_request *request,
-              struct tail *ret, struct error *err)
+int job_tail(struct jobs *jobs, struct arena *a, const struct job_record *r,
+             const struct job_logs_request *request, struct job_logs *ret, struct error *err)
 {
 	struct agent_attach attach = {.process = (uint64_t)r->process, .read_only = 1};
 	const struct compute_request open = {AGENT_ATTACH, agent_attach_shape, &attach};
-	struct tail tail = {.out = {BUF(request->max), BUF(request->max)}};
+	AUTO(tail_done) struct tail tail = {.out = {BUF(request->max), BUF(request->max)}};
 	struct found found = {0};
 	AUTO(agent_reader_done) struct agent_reader reader = {.provider = NULL};
 
 	if (check_boot(jobs, r, err) < 0 || find_ends(jobs, r, &found, err) < 0)
 		return -1;
-	for (int i = 0; i < 2; i++) {
+	for (int i = 0; i < 2; i++)
 		attach.since[i] = tail.offset[i] =
 		        first_of(request->since[i], request->max, found.end[i]);
-		tail.end[i] = found.end[i];
-	}
 	agent_reader_init(&reader, jobs->provider, r->sandbox_id,
 	                  &(struct agent_limits){.deadline = deadline_after(AGENT_CALL_MS),
 	                                         .frames_max = MESSAGES_MAX});
 	if (agent_reader_ask(&reader, &open, err) < 0 ||
-	    read_output(&reader, &tail, request->max, err) < 0) {
-		tail_done(&tail);
+	    read_output(&reader, &tail, request->max, err) < 0)
 		return -1;
+	for (int i = 0; i < 2; i++) {
+		struct span out = buf_span(&tail.out[i]);
+
+		ret->out[i] = (struct span){arena_copy(a, out), out.size};
+		ret->offset[i] = (int64_t)tail.offset[i];
+		ret->next[i] = (int64_t)(tail.offset[i] + out.size);
+		ret->end[i] = (int64_t)found.end[i];
 	}
-	*ret = tail;
 	return 0;
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,26 +8,24 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/fd.h"
+#include "base/id.h"
 #include "base/log.h"
 #include "base/thread.h"
-#include "config/config.h"
 #include "job/parts.h"
 #include "worker/worker.h"
-#include "fleet/recovery/retention.h"
 
 #define QUEUE_MAX 4096
 #define WATCHES_MAX 8192
 /* Jobs of a sandbox that is gone or belongs to another server report no end. */
 #define LIST_MS 5000
 #define REST_MS 30000
-#define PURGE_EVERY_MS 60000
 #define AGAIN_FIRST_MS 50
 #define AGAIN_MAX_MS 5000
 
 /* A running job; used by the thread only. */
 struct job_watch {
 	struct list item;
+	char id[ID_SIZE + 1];
 	struct attention at;
 	bool is_busy;    /* a worker attends to it */
 	int64_t look_at; /* monotonic; without a connection, or after one could not be handed over
@@ -57,6 +54,20 @@ void jobs_wake(struct jobs *jobs)
 {
 	atomic_store(&jobs->has_news, true);
 	jobs_ring(jobs);
+}
+
+void jobs_add(struct jobs *jobs, struct list *list, struct list *item)
+{
+	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&jobs->mutex);
+
+	list_append(list, item);
+}
+
+void jobs_remove(struct jobs *jobs, struct list *item)
+{
+	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&jobs->mutex);
+
+	list_remove(item);
 }
 
 static void run_attending(struct worker_task *task)
@@ -142,7 +153,7 @@ static void hand_to_worker(struct jobs *jobs, struct job_watch *w)
 static struct job_watch *watch_find(const struct jobs *jobs, const char *id)
 {
 	LIST_EACH (&jobs->watches, struct job_watch, w, item)
-		if (strcmp(w->at.id, id) == 0)
+		if (strcmp(w->id, id) == 0)
 			return w;
 	return NULL;
 }
@@ -158,7 +169,8 @@ static void watch_add(struct jobs *jobs, const struct job_record *r)
 
 	list_init(&w->item);
 	w->at.fd = -1;
-	memcpy(w->at.id, r->id, strnlen(r->id, ID_SIZE));
+	memcpy(w->id, r->id, strnlen(r->id, ID_SIZE));
+	w->at.id = w->id;
 	w->at.is_slow = r->told != JOB_RUNNING;
 	w->shares[WORKER_PROJECT] = worker_share_id(r->project_id);
 	w->shares[WORKER_SANDBOX] = worker_share_id(r->sandbox_id);
@@ -171,7 +183,8 @@ static void watch_told(struct job_watch *w)
 {
 	if (w->is_busy || w->at.fd < 0)
 		return;
-	fd_forget(&w->at.fd);
+	auto_close(&w->at.fd);
+	w->at.fd = -1;
 	w->at.is_slow = true;
 	w->look_at = 0;
 }
@@ -201,15 +214,6 @@ static int list_running(struct jobs *jobs, struct error *err)
 		seen += (unsigned)list.count;
 	} while (list.count == 1000 && seen < WATCHES_MAX);
 	return 0;
-}
-
-static int purge_jobs(struct jobs *jobs, struct error *err)
-{
-	if (clock_monotonic_ms() < jobs->purge_at)
-		return 0;
-	jobs->purge_at = deadline_after(PURGE_EVERY_MS);
-	return store_job_purge(jobs->store,
-	                       fleet_retention_ms(jobs->fleet) - jobs->config->jobs_keep_ms, err);
 }
 
 struct job_poll_set {
@@ -276,7 +280,7 @@ static void *run_watch_thread(void *context)
 		take_watches_back(jobs);
 		if (atomic_exchange(&jobs->has_news, false) ||
 		    clock_monotonic_ms() >= jobs->list_at) {
-			if (list_running(jobs, &err) < 0 || purge_jobs(jobs, &err) < 0)
+			if (list_running(jobs, &err) < 0 || jobs_purge(jobs, &err) < 0)
 				log_warning("jobs wait", FAILURE(&err));
 			jobs->list_at =
 			        deadline_after(list_is_empty(&jobs->watches) ? REST_MS : LIST_MS);

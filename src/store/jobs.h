@@ -13,7 +13,6 @@
 #include <stdint.h>
 
 #include "sandbox/sandbox.h"
-#include "store/keys.h"
 
 struct store;
 
@@ -65,6 +64,7 @@ struct job_end {
 	int64_t ended_at;
 };
 
+#define JOB_TOKEN_HASH_SIZE 32 /* of SHA-256 */
 struct job_record {
 	const char *id, *project_id, *sandbox_id, *key_id;
 	const char *conversation; /* conversation that may read it; "" = calls without one */
@@ -78,8 +78,8 @@ struct job_record {
 	int64_t exit_code;
 	const char *reason, *cause, *stdout_json, *stderr_json;
 	int64_t stdout_bytes, stderr_bytes;
-	unsigned char token_hash[KEY_HASH_SIZE]; /* hash of the token that may post its end; zeros =
-	                                            none */
+	unsigned char token_hash[JOB_TOKEN_HASH_SIZE]; /* of the token that may post its end;
+	                                                  zeros = none */
 	int64_t token_expires_at;
 	int64_t created_at, ended_at;
 	enum job_delivery delivery;

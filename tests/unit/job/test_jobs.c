@@ -276,13 +276,13 @@ static unsigned count_jobs(void)
 /* The row of a job that has its result. */
 static struct job_record await_result(const char *id)
 {
-	struct waiter w;
+	struct waiter w = {.id = id};
 	struct job_record r;
 
-	waiter_begin(jobs, &w, id);
+	jobs_add(jobs, &jobs->waiters, &w.item);
 	if (find_job(id).state == JOB_RUNNING)
 		waiter_wait(jobs, &w, deadline_after(WAIT_MS));
-	waiter_end(jobs, &w);
+	jobs_remove(jobs, &w.item);
 	r = find_job(id);
 	assert_int_not_equal(r.state, JOB_RUNNING);
 	return r;

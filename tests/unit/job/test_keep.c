@@ -19,10 +19,10 @@ TEST(files_of_one_sandbox_are_fetched_one_job_after_the_other)
 	assert_true(begin(&first, "box", "a"));
 	assert_false(begin(&second, "box", "a"));
 	assert_true(begin(&other, "another", "a"));
-	job_keep_end(&jobs, &first);
+	jobs_remove(&jobs, &first.item);
 	assert_true(begin(&second, "box", "a"));
-	job_keep_end(&jobs, &other);
-	job_keep_end(&jobs, &second);
+	jobs_remove(&jobs, &other.item);
+	jobs_remove(&jobs, &second.item);
 	assert_true(list_is_empty(&jobs.keeping));
 }
 
@@ -37,13 +37,13 @@ TEST(no_project_fetches_so_much_that_others_wait_nor_do_all_hold_up_messages)
 	assert_false(begin(&more, "3", "a"));
 	assert_true(begin(&others, "4", "b"));
 	assert_false(begin(&late, "5", "c"));
-	job_keep_end(&jobs, &own[0]);
+	jobs_remove(&jobs, &own[0].item);
 	assert_true(begin(&late, "5", "c"));
-	job_keep_end(&jobs, &others);
+	jobs_remove(&jobs, &others.item);
 	assert_true(begin(&more, "3", "a"));
-	job_keep_end(&jobs, &more);
-	job_keep_end(&jobs, &late);
-	job_keep_end(&jobs, &own[1]);
+	jobs_remove(&jobs, &more.item);
+	jobs_remove(&jobs, &late.item);
+	jobs_remove(&jobs, &own[1].item);
 	assert_true(list_is_empty(&jobs.keeping));
 }
 
