@@ -10,10 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/arena.h"
 #include "base/attribute.h"
 #include "base/error.h"
-#include "sandbox/price.h"
 #include "sandbox/sandbox.h"
 #include "sandbox/timeouts.h"
 
@@ -119,7 +117,8 @@ struct config {
 	const char *preview_origin; /* "https://host"; "" = this server's own origin */
 
 	/* usage and storage */
-	struct price_list prices; /* US dollars */
+	/* US dollars */
+	double price_vcpu_second, price_memory_gib_second, price_storage_gib_month;
 	int64_t usage_flush_ms;
 	int64_t usage_keep_ms;
 	int64_t metrics_every_ms; /* 0 = no history of measurements */

@@ -5,7 +5,6 @@
 #include <ctype.h>
 #include <fcntl.h>
 #include <pwd.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "base/fd.h"

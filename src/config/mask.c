@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config/mask.h"
 
-#include <string.h>
-
 #include "base/attribute.h"
 #include "base/span.h"
 

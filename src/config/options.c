@@ -4,6 +4,7 @@
 
 #include "config/check.h"
 #include "config/mask.h"
+#include "sandbox/price.h"
 
 #define OPTION(kind_, name_, member_, ctype_, ...)                                                 \
 	{                                                                                          \
@@ -306,14 +307,14 @@ const struct config_option config_options[] = {
                              "separates the pages"),
 
         NUMBER_OPTION(
-                "price_vcpu_second", prices.vcpu_second, .initial = "0", .max = PRICE_MAX_USD,
+                "price_vcpu_second", price_vcpu_second, .initial = "0", .max = PRICE_MAX_USD,
                 .about =
                         "US dollars per vCPU and second of a started sandbox; up to nine decimals"),
-        NUMBER_OPTION("price_memory_gib_second", prices.memory_gib_second, .initial = "0",
+        NUMBER_OPTION("price_memory_gib_second", price_memory_gib_second, .initial = "0",
                       .max = PRICE_MAX_USD,
                       .about = "US dollars per GiB of memory limit and second of a started "
                                "sandbox; up to nine decimals"),
-        NUMBER_OPTION("price_storage_gib_month", prices.storage_gib_month, .initial = "0",
+        NUMBER_OPTION("price_storage_gib_month", price_storage_gib_month, .initial = "0",
                       .max = PRICE_MAX_USD,
                       .about = "US dollars per GiB of kept files and 730 hours; charged only where "
                                "disk limits are enforced, because sizes are unknown elsewhere"),

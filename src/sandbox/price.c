@@ -106,15 +106,9 @@ void usage_share(int64_t total, const int64_t *weights, size_t count, int64_t *r
 	}
 }
 
-static int64_t nano_of(double usd)
+int64_t price_of_usd(double usd)
 {
 	return usd > 0 && usd <= PRICE_MAX_USD ? llround(usd * NANO) : 0;
-}
-
-struct prices prices_of(const struct price_list *list)
-{
-	return (struct prices){nano_of(list->vcpu_second), nano_of(list->memory_gib_second),
-	                       nano_of(list->storage_gib_month)};
 }
 
 static int narrow_cost(wide nano, int64_t *ret, struct error *err)

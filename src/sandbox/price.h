@@ -53,16 +53,13 @@ size_t usage_split(const struct usage_due *due, struct usage_piece *ret, size_t 
 #define USAGE_WEIGHT_MAX 65535
 void usage_share(int64_t total, const int64_t *weights, size_t count, int64_t *ret);
 
-/* In US dollars, as in the configuration. */
-struct price_list {
-	double vcpu_second, memory_gib_second, storage_gib_month;
-};
 /* In nano-dollars. */
 struct prices {
 	int64_t vcpu_second, memory_gib_second, storage_gib_month;
 };
-struct prices prices_of(const struct price_list *list);
 #define PRICE_MAX_USD 1000
+/* In nano-dollars; 0 outside 0..PRICE_MAX_USD. */
+int64_t price_of_usd(double usd);
 /* A month of storage is a twelfth of a year of 365 days: 730 hours. */
 #define PRICE_MONTH_S (INT64_C(730) * 3600)
 

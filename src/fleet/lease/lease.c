@@ -17,6 +17,7 @@
 #include "fleet/lifecycle/request.h"
 #include "fleet/sandbox/fork.h"
 #include "fleet/template/templates.h"
+#include "sandbox/price.h"
 #include "store/sandboxes.h"
 
 #define WAIT_MS (LEASE_CREATING_MAX_MS + 5000)

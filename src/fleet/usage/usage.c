@@ -28,7 +28,9 @@ void meters_init(struct fleet *f)
 	f->meters->fleet = f;
 	pthread_mutex_init(&f->meters->writing, NULL);
 	pthread_mutex_init(&f->meters->mutex, NULL);
-	f->meters->prices = prices_of(&f->config->prices);
+	f->meters->prices = (struct prices){price_of_usd(f->config->price_vcpu_second),
+	                                    price_of_usd(f->config->price_memory_gib_second),
+	                                    price_of_usd(f->config->price_storage_gib_month)};
 	/* The first tick writes at once. */
 	f->meters->written_at = f->meters->whole_at = f->meters->measured_at = INT64_MIN / 2;
 }

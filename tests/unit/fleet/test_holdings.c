@@ -28,7 +28,7 @@ static int open_priced(void **state)
 	int result = harness_open(state);
 	struct harness *h = *state;
 
-	h->config.prices = (struct price_list){.storage_gib_month = 730};
+	h->config.price_storage_gib_month = 730;
 	h->fake.own.abilities |= PROVIDER_CAN_MEASURE;
 	h->fake.measured_bytes = GIB;
 	harness_restart(h);

@@ -25,7 +25,7 @@ static void let_pass(int64_t ms)
 /* A vCPU costs a dollar a second from now on. */
 static void set_prices(struct harness *h)
 {
-	h->config.prices = (struct price_list){.vcpu_second = 1};
+	h->config.price_vcpu_second = 1;
 	h->config.events_max = 1000;
 	h->config.events_keep_ms = USAGE_DAY_MS;
 	harness_restart(h);

@@ -186,12 +186,11 @@ TEST(what_is_below_a_micro_dollar_is_carried_on)
 
 TEST(prices_in_dollars_become_nano_dollars)
 {
-	const struct price_list list = {.vcpu_second = 0.000014, .memory_gib_second = 4.5e-6};
-	struct prices p = prices_of(&list);
-
-	assert_int_equal(p.vcpu_second, 14000);
-	assert_int_equal(p.memory_gib_second, 4500);
-	assert_int_equal(p.storage_gib_month, 0);
+	assert_int_equal(price_of_usd(0.000014), 14000);
+	assert_int_equal(price_of_usd(4.5e-6), 4500);
+	assert_int_equal(price_of_usd(0), 0);
+	assert_int_equal(price_of_usd(-1), 0);
+	assert_int_equal(price_of_usd(PRICE_MAX_USD + 1), 0);
 }
 
 TEST(amounts_are_bounded_and_rounded_to_micro_dollars)
