@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/log.h"
+#include "config/config.h"
 #include "http/tls/tls.h"
 
 static struct certificate_mark mark_of(const char *path)

@@ -10,9 +10,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/arena.h"
 #include "base/error.h"
-#include "config/config.h"
+
+struct config;
+struct http_server;
 
 #define CERTIFICATE_LOOK_MS 3000
 
@@ -34,7 +35,6 @@ void certificate_close(struct certificate_source *s); /* memory_fd may be -1 */
  * that a pair is unchanged. */
 bool certificate_look(struct certificate_source *s, int64_t now_ms, bool is_asked);
 
-struct http_server;
 /* Gives the contents of memory_fd to the HTTP server of the api process; applies to later
  * connections. */
 MUST_CHECK int certificate_take(struct http_server *server, int memory_fd, struct error *err);

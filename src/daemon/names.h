@@ -8,7 +8,6 @@
 #include <sys/types.h>
 
 #include "base/error.h"
-#include "config/config.h"
 #include "daemon/options.h"
 
 enum names_fd { NAMES_HTTP, NAMES_TLS, NAMES_DNS, NAMES_RULES };

@@ -4,7 +4,6 @@
 
 #include <stdbool.h>
 
-#include "base/arena.h"
 #include "base/buf.h"
 #include "base/error.h"
 #include "config/config.h"

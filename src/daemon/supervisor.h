@@ -2,8 +2,9 @@
 /* daemon/supervisor.h — starts the broker and the api process again when they die. */
 #pragma once
 
-#include "config/config.h"
 #include "fleet/server/pair.h"
+
+struct config;
 
 /* Runs until SIGTERM or SIGINT, or until the api process exits by itself. */
 MUST_CHECK int supervisor_run(struct arena *a, const struct config *config, enum fleet_claim claim,

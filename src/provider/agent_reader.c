@@ -4,14 +4,12 @@
 #include <inttypes.h>
 #include <poll.h>
 #include <stdatomic.h>
-#include <unistd.h>
 
 #include "base/cancel.h"
 #include "base/clock.h"
 #include "base/fd.h"
 #include "provider/agent_health.h"
 #include "wire/agent.h"
-#include "wire/agent_services.h"
 
 /* Limit of an answer that is no stream. With the size of a message it bounds the memory that an
  * agent can make the server use for a call. */

@@ -17,9 +17,6 @@
 #include "base/error.h"
 #include "provider/compute.h"
 
-struct cancel;
-struct provider;
-
 #define AGENT_EMPTY_FRAMES_MAX 256 /* frames without content, in one answer */
 
 struct agent_limits {

@@ -10,6 +10,7 @@
 #include "provider/command_ends.h"
 #include "provider/agent_reader.h"
 #include "provider/compute_run.h"
+#include "provider/provider.h"
 #include "wire/agent_files.h"
 #include "wire/agent_terminal.h"
 

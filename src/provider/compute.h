@@ -6,10 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/arena.h"
 #include "base/error.h"
 #include "base/span.h"
-#include "provider/provider.h"
 
 struct agent_done;
 struct agent_exec;
@@ -21,6 +19,7 @@ struct agent_signal;
 struct agent_terminal;
 struct agent_terminal_state;
 struct cancel;
+struct provider;
 struct wire_member;
 
 struct compute_request {

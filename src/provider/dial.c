@@ -5,11 +5,11 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "base/cancel.h"
 #include "base/fd.h"
 #include "provider/agent_reader.h"
+#include "provider/provider.h"
 #include "wire/agent.h"
 #include "wire/agent_dial.h"
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writes to the standard input of one command. */
 #include "base/clock.h"
-#include "base/fd.h"
 #include "provider/agent_reader.h"
 #include "provider/compute.h"
 #include "provider/compute_run.h"

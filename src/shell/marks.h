@@ -14,9 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/arena.h"
 #include "base/buf.h"
-#include "base/error.h"
 #include "base/id.h"
 #include "base/span.h"
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The processes of shells: list, start, run a command, close. */
-#include <inttypes.h>
 #include <signal.h>
 #include <string.h>
 

@@ -7,7 +7,6 @@
 #include "base/cancel.h"
 #include "base/clock.h"
 #include "base/id.h"
-#include "json/json.h"
 #include "job/job.h"
 #include "json/json.h"
 #include "store/approvals.h"

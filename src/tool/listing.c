@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lists of files: glob and list_files. */
-#include <inttypes.h>
 #include <stdlib.h>
 
 #include "base/path.h"

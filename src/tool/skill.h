@@ -5,7 +5,6 @@
 
 #include <stdint.h>
 
-#include "base/arena.h"
 #include "base/error.h"
 #include "base/span.h"
 #include "json/json.h"

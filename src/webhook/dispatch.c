@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/fault.h"
+#include "base/id.h"
 #include "base/log.h"
 #include "fleet/core/events.h"
 #include "webhook/state.h"

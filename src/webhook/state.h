@@ -6,7 +6,6 @@
 #include <stdatomic.h>
 
 #include "base/arena.h"
-#include "base/id.h"
 #include "store/events.h"
 #include "store/webhooks.h"
 #include "webhook/webhook.h"

@@ -10,6 +10,7 @@
 #include "json/write.h"
 #include "provider/agent_reader.h"
 #include "provider/compute_run.h"
+#include "provider/provider.h"
 
 /* Time in which an entrypoint without a ready command may fail. */
 #define START_CHECK_MS 1000

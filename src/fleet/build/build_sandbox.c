@@ -12,6 +12,7 @@
 #include "fleet/snapshot/snapshots.h"
 #include "fleet/template/layers.h"
 #include "provider/agent_reader.h"
+#include "provider/provider.h"
 #include "store/sandbox_record.h"
 #include "wire/agent.h"
 #include "wire/agent_files.h"

@@ -14,6 +14,7 @@
 #include "config/config.h"
 #include "fleet/core/fleet_state.h"
 #include "provider/agent_reader.h"
+#include "provider/provider.h"
 #include "sandbox/media.h"
 #include "store/artifacts.h"
 #include "store/projects.h"

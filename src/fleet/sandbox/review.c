@@ -12,6 +12,7 @@
 #include "fleet/core/gate.h"
 #include "provider/compute.h"
 #include "provider/compute_run.h"
+#include "provider/provider.h"
 #include "sandbox/change.h"
 #include "wire/agent_files.h"
 

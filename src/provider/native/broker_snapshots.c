@@ -2,7 +2,6 @@
 #include "provider/native/broker_snapshots.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "base/clock.h"
 #include "provider/native/broker_client.h"

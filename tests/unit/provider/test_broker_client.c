@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/arena.h"
 #include "unit.h"
 
 #include "provider/native/broker_client.h"
