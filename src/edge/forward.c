@@ -14,7 +14,6 @@
 #include "config/config.h"
 #include "config/url.h"
 #include "edge/api.h"
-#include "edge/caller.h"
 #include "edge/hooks.h"
 #include "edge/hosts.h"
 #include "fleet/core/peers.h"
