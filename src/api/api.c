@@ -8,7 +8,6 @@
 #include "code/code.h"
 #include "code/queue.h"
 #include "config/config.h"
-#include "edge/api.h"
 #include "edge/forward.h"
 #include "edge/keys.h"
 #include "edge/limiter.h"

@@ -13,8 +13,8 @@ static int start_job(struct request *rq, const struct api_target *t,
 	const char **args[COMMAND_ALTERNATIVES_MAX];
 	struct agent_exec exec = c->exec;
 	const struct job_request request = {
-	        .sandbox = &t->record,
-	        .key_id = api_account(rq)->key_id,
+	        .sandbox = t->record,
+	        .key_id = api_key_id(rq),
 	        .conversation = api_conversation(rq, b->conversation),
 	        .origin = b->origin,
 	        .command = b->command,

@@ -4,7 +4,7 @@
  * The log of a running build is in memory, so a stream needs no worker and no query. */
 #pragma once
 
-#include "edge/caller.h"
+#include "edge/api.h"
 #include "http/server/http.h"
 
 /* The form in which a surface writes the log. */

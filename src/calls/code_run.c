@@ -488,7 +488,7 @@ static void set_block(struct code_run *run, const struct code_run_options *o)
 static struct code_run *new_run(const struct api *api, struct api_target *t,
                                 const struct code_run_options *o)
 {
-	struct stream *s = stream_new(&run_ops, &t->hold);
+	struct stream *s = stream_new(&run_ops, t->hold);
 	struct code_run *run = run_of(s);
 	int64_t limit = o->output_limit > 0 ? o->output_limit : api->config->output_limit_bytes;
 	char nonce[CODE_NONCE_SIZE];
@@ -514,7 +514,7 @@ static void start_artifacts(struct request *rq, struct code_run *run,
 	run->saver = artifact_saver_new(&(struct artifact_saver_options){
 	        .api = api_of(rq),
 	        .project_id = api_project(rq),
-	        .key_id = api_account(rq)->key_id,
+	        .key_id = api_key_id(rq),
 	        .sandbox_id = run->stream.hold.id,
 	        .run = request_header(rq, "Atoll-Run"),
 	        .root = o->keep_root,
@@ -533,7 +533,7 @@ static int limit_run(struct request *rq, const struct api_target *t,
 	const char *const args[] = {programs[options->context->language], NULL};
 	struct run_limits limits;
 
-	if (run_limits_find(rq, &t->record, &limits, err) < 0 ||
+	if (run_limits_find(rq, t->record, &limits, err) < 0 ||
 	    (options->code && run_limits_check(&limits, args, err) < 0))
 		return -1;
 	*ret = *options;

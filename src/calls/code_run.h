@@ -12,7 +12,7 @@
 #include "code/code.h"
 #include "code/queue.h"
 #include "config/config.h"
-#include "edge/caller.h"
+#include "edge/api.h"
 #include "http/server/http.h"
 #include "json/json.h"
 #include "loop/loop.h"

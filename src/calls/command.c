@@ -101,12 +101,11 @@ int command_set_code(struct sandbox_command *c, struct arena *a, enum command_la
 int command_set_cwd(struct sandbox_command *c, struct arena *a, const struct api_target *t,
                     const char *cwd, struct error *err)
 {
-	const char *base =
-	        t->defaults.workdir && t->defaults.workdir[0] ? t->defaults.workdir : "/";
+	const char *base = t->workdir && t->workdir[0] ? t->workdir : "/";
 
 	if (cwd && cwd[0])
 		return path_resolve(a, base, span_of(cwd), &c->exec.cwd, err);
-	c->exec.cwd = t->defaults.workdir ? t->defaults.workdir : "";
+	c->exec.cwd = t->workdir ? t->workdir : "";
 	return 0;
 }
 
@@ -446,7 +445,7 @@ static const struct stream_ops command_ops = {
 static struct command_stream *command_new(const struct api *api, struct api_target *t,
                                           enum output_form form, int64_t output_limit)
 {
-	struct stream *s = stream_new(&command_ops, &t->hold);
+	struct stream *s = stream_new(&command_ops, t->hold);
 	struct command_stream *c = command_of(s);
 	int64_t limit = output_limit > 0 ? output_limit : api->config->output_limit_bytes;
 
@@ -470,7 +469,7 @@ int command_limit(struct request *rq, const struct api_target *t, const struct s
 {
 	struct run_limits limits;
 
-	if (run_limits_find(rq, &t->record, &limits, err) < 0 ||
+	if (run_limits_find(rq, t->record, &limits, err) < 0 ||
 	    run_limits_check(&limits, c->alternatives[0].args, err) < 0)
 		return -1;
 	*ret = *c;
@@ -522,7 +521,7 @@ static int start_limited(struct request *rq, struct api_target *t, const struct 
 		s->saver = artifact_saver_new(&(struct artifact_saver_options){
 		        .api = api_of(rq),
 		        .project_id = api_project(rq),
-		        .key_id = api_account(rq)->key_id,
+		        .key_id = api_key_id(rq),
 		        .sandbox_id = s->stream.hold.id,
 		        .run = request_header(rq, "Atoll-Run"),
 		        .root = c->keep_root,
@@ -588,7 +587,7 @@ int command_attach(struct request *rq, struct api_target *t, const struct comman
 	struct command_attach limited = *attach;
 	struct run_limits limits;
 
-	if (run_limits_find(rq, &t->record, &limits, err) < 0)
+	if (run_limits_find(rq, t->record, &limits, err) < 0)
 		return -1;
 	limited.output_limit = run_limit_output(rq, attach->output_limit, &limits);
 	return attach_limited(rq, t, &limited, reply, err);
@@ -608,7 +607,7 @@ int command_start_detached(struct request *rq, const struct api_target *t,
 	exec.stdin_bytes = c->stdin_bytes;
 	for (unsigned i = 0; i < c->count; i++) {
 		exec.args = c->alternatives[i].args;
-		if (compute_start(t->hold.provider, t->hold.id,
+		if (compute_start(t->provider, t->id,
 		                  &(struct compute_start){&exec, rq->arena, rq->deadline}, ret,
 		                  err) == 0)
 			return 0;

@@ -7,7 +7,7 @@
 #pragma once
 
 #include "calls/output.h"
-#include "edge/caller.h"
+#include "edge/api.h"
 #include "http/server/http.h"
 
 struct api_target;

@@ -5,6 +5,7 @@
 #include "calls/configs.h"
 #include "config/config.h"
 #include "edge/api.h"
+#include "http/server/http.h"
 #include "json/json.h"
 #include "store/configs.h"
 #include "store/sandbox_record.h"

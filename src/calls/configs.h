@@ -2,7 +2,7 @@
 /* calls/configs.h — what a reusable config gives to a new sandbox, and what it limits. */
 #pragma once
 
-#include "edge/caller.h"
+#include "edge/api.h"
 
 struct fleet_create;
 struct sandbox_record;

@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "edge/caller.h"
+#include "edge/api.h"
 #include "http/server/http.h"
 
 struct download_range {

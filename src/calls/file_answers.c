@@ -95,7 +95,7 @@ static const struct stream_ops upload_ops = {
 static struct stream *file_reply_new(const struct stream_ops *ops, struct api_target *t,
                                      const struct files_call *call)
 {
-	struct stream *s = stream_new(ops, &t->hold);
+	struct stream *s = stream_new(ops, t->hold);
 	struct file_reply *a = CONTAINER_OF(s, struct file_reply, stream);
 
 	a->write_entry = call->write_entry ? call->write_entry : files_write_entry;
@@ -256,7 +256,7 @@ static const struct stream_ops file_list_ops = {
 int files_list(struct request *rq, struct api_target *t, const struct files_call *call,
                const struct files_list_options *options, struct reply *reply, struct error *err)
 {
-	struct stream *s = stream_new(&file_list_ops, &t->hold);
+	struct stream *s = stream_new(&file_list_ops, t->hold);
 	struct file_list_reply *l = CONTAINER_OF(s, struct file_list_reply, stream);
 	struct stream_options start = {.fd = -1};
 	struct files_call copy = *call;

@@ -210,7 +210,7 @@ int files_upload_form(struct request *rq, struct api_target *t, const struct fil
 	        .on_client = file_form_on_client,
 	        .done = file_form_done,
 	};
-	struct file_form *f = file_form_new(&stream, &ops, &t->hold);
+	struct file_form *f = file_form_new(&stream, &ops, t->hold);
 
 	f->file = call->path;
 	f->file.path = arena_text(&f->texts, call->path.path);

@@ -176,7 +176,7 @@ static const struct stream_ops read_ops = {
 int files_read(struct request *rq, struct api_target *t, const struct files_call *call,
                const struct files_read_options *options, struct reply *reply, struct error *err)
 {
-	struct stream *s = stream_new(&read_ops, &t->hold);
+	struct stream *s = stream_new(&read_ops, t->hold);
 	struct file_read *r = read_of(s);
 	struct stream_options start = {.fd = -1, .request = call->type};
 	struct files_call copy = *call;

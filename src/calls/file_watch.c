@@ -82,7 +82,7 @@ static const struct stream_ops watch_ops = {
 int files_watch(struct request *rq, struct api_target *t, const struct files_call *call,
                 enum output_form form, struct reply *reply, struct error *err)
 {
-	struct stream *s = stream_new(&watch_ops, &t->hold);
+	struct stream *s = stream_new(&watch_ops, t->hold);
 	struct file_watch *w = CONTAINER_OF(s, struct file_watch, stream);
 	struct stream_options options = {.tick_ms = IDLE_MS};
 

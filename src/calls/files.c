@@ -18,8 +18,7 @@
 int files_resolve(struct request *rq, const struct api_target *t, const char *path,
                   const char **ret, struct error *err)
 {
-	const char *base =
-	        t->defaults.workdir && t->defaults.workdir[0] ? t->defaults.workdir : "/";
+	const char *base = t->workdir && t->workdir[0] ? t->workdir : "/";
 
 	return path_resolve(rq->arena, base, span_of(path), ret, err);
 }
@@ -219,7 +218,7 @@ static int add_names(struct buf *out, const char *const *names, struct error *er
 int files_download(struct request *rq, struct api_target *t, const struct files_call *call,
                    struct reply *reply, struct error *err)
 {
-	struct stream *s = stream_new(&download_ops, &t->hold);
+	struct stream *s = stream_new(&download_ops, t->hold);
 	struct file_download *d = CONTAINER_OF(s, struct file_download, stream);
 	struct files_call copy = *call;
 	struct stream_options options = {.fd = -1, .request = call->type};

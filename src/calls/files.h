@@ -6,7 +6,7 @@
 #pragma once
 
 #include "calls/output.h"
-#include "edge/caller.h"
+#include "edge/api.h"
 #include "http/server/http.h"
 #include "wire/agent_files.h"
 

@@ -2,7 +2,7 @@
 /* calls/jobs.h — starts a command in the background, for all surfaces. */
 #pragma once
 
-#include "edge/caller.h"
+#include "edge/api.h"
 #include "http/server/http.h"
 
 struct api_target;

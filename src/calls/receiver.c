@@ -22,7 +22,6 @@
 #include "calls/stream.h"
 #include "config/config.h"
 #include "edge/api.h"
-#include "edge/caller.h"
 #include "fleet/core/work_lane.h"
 #include "wire/agent.h"
 

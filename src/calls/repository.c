@@ -9,9 +9,9 @@ int repository_locate(struct request *rq, struct api_target *target, const char 
                       struct git_at *ret, struct error *err)
 {
 	*ret = (struct git_at){
-	        .hold = &target->hold,
-	        .user = target->defaults.user,
-	        .env = target->defaults.env,
+	        .hold = target->hold,
+	        .user = target->user,
+	        .env = target->env,
 	        .deadline = rq->deadline,
 	};
 	return files_resolve(rq, target, path ? path : "", &ret->path, err);

@@ -2,7 +2,7 @@
 /* calls/repository.h — locates a git repository in a sandbox, for git/git.h. */
 #pragma once
 
-#include "edge/caller.h"
+#include "edge/api.h"
 
 struct api_target;
 struct git_at;

@@ -3,8 +3,9 @@
 
 #include "base/clock.h"
 #include "base/path.h"
-#include "edge/caller.h"
+#include "edge/api.h"
 #include "fleet/sandbox/artifacts.h"
+#include "http/server/http.h"
 #include "store/artifacts.h"
 
 static const struct json_member stored_artifact_shape_members[] = {
@@ -69,9 +70,7 @@ int64_t stored_artifact_address_s(const struct request *rq)
 {
 	struct error ignored = {0};
 
-	return account_require(api_account(rq), SCOPE_SANDBOX_WRITE, &ignored) == 0
-	               ? STORED_ARTIFACT_ADDRESS_S
-	               : 0;
+	return api_require(rq, SCOPE_SANDBOX_WRITE, &ignored) == 0 ? STORED_ARTIFACT_ADDRESS_S : 0;
 }
 
 struct json_list stored_artifact_items(const struct request *rq, const struct artifact_list *list)

@@ -1,14 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* edge/api.h — struct api, which every handler finds in request->context. */
+/* edge/api.h — struct api, which every handler finds in request->context, and what handlers ask
+ * about the caller of a request. */
 #pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-struct error;
+#include "account/account.h"
+
+struct fleet_awaited;
+struct fleet_ref;
+struct fleet_use;
 struct preview_port;
 struct reply;
+struct request;
 
 /* What handlers find in request->context. Process lifetime. */
 struct api {
@@ -55,3 +61,46 @@ struct api {
 	bool (*refuse_port)(struct reply *reply, const struct preview_port *port,
 	                    const struct error *err);
 };
+
+struct api *api_of(const struct request *rq);
+const struct account_caller *api_account(const struct request *rq);
+const char *api_project(const struct request *rq);
+const char *api_key_id(const struct request *rq);
+/* account_require for the caller. */
+MUST_CHECK int api_require(const struct request *rq, unsigned scope, struct error *err);
+
+/* The project whose things the caller sees in lists of the platform. NULL: all projects, for an
+ * admin without X-Atoll-Project. */
+const char *api_visible_project(const struct request *rq);
+/* The id of the project ":project"; "me" is the caller's. Only an admin finds other projects. */
+MUST_CHECK int api_path_project(struct request *rq, const char **ret, struct error *err);
+#define API_PROJECT_ME "me"
+/* The thing of the caller's project that ":id" names. */
+struct fleet_ref api_path_ref(const struct request *rq);
+/* Names of the scopes' bits, NULL-terminated. native/keys.c */
+const char **api_scope_names(struct arena *a, int64_t scopes);
+/* "https://host:port", by which the client reaches this server; NULL: not known. */
+const char *api_server_address(const struct request *rq);
+/* Whether the client speaks TLS to this server, or to a proxy in front of it. */
+bool api_is_https(const struct request *rq);
+/* Names the object of an administrative change for the audit. */
+void api_audit_subject(struct request *rq, const char *subject);
+
+/* Copies the caller, the route and the id for a call that outlives its request. Headers, parameters
+ * and body are not copied. The copy uses the memory of `a`. */
+void api_request_copy(const struct request *rq, struct arena *a, struct request *ret);
+/* Whether the request can be parked while it awaits a change (fleet/core/waiting.h). A copy of a
+ * request cannot: its thread waits. */
+bool api_can_park(const struct request *rq);
+struct fleet_awaited api_awaited(const struct request *rq);
+/* For fleet_ref.awaited; NULL in a copy of a request. */
+const struct fleet_awaited *api_awaited_if_parking(struct request *rq);
+/* Describes the use of a sandbox for the meter: by the header Atoll-Run, the called tool, or the
+ * path. The texts are the request's. */
+MUST_CHECK int api_describe_use(const struct request *rq, struct fleet_use *ret, struct error *err);
+
+/* The id of the sandbox that a filter names. A valid id is returned as it is, because deleted
+ * sandboxes still have events, snapshots and usage. NULL stays NULL. Without a project the name is
+ * looked up in all projects. */
+MUST_CHECK int api_resolve_sandbox_id(struct request *rq, const struct fleet_ref *filter,
+                                      const char **ret, struct error *err);

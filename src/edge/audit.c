@@ -3,6 +3,7 @@
 
 #include "base/log.h"
 #include "edge/caller.h"
+#include "http/server/http.h"
 
 #define ADMINISTRATIVE (SCOPE_ADMIN | SCOPE_PROJECT_WRITE | SCOPE_KEY_WRITE | SCOPE_TEMPLATE_WRITE)
 

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "edge/api.h"
 #include "edge/audit.h"
 #include "edge/caller.h"
 #include "edge/hooks.h"
@@ -13,6 +12,7 @@
 #include "edge/tickets.h"
 #include "fleet/core/peers.h"
 #include "fleet/core/ref.h"
+#include "http/server/http.h"
 #include "http/server/shares.h"
 #include "loop/loop.h"
 #include "store/projects.h"

@@ -13,7 +13,6 @@
 #include "base/fd.h"
 #include "config/config.h"
 #include "config/url.h"
-#include "edge/api.h"
 #include "edge/hooks.h"
 #include "edge/hosts.h"
 #include "fleet/core/peers.h"
@@ -21,6 +20,7 @@
 #include "http/client/host_lookup.h"
 #include "http/proxy/proxy.h"
 #include "http/server/failure.h"
+#include "http/server/http.h"
 #include "http/server/relay.h"
 #include "http/tls/tls.h"
 

@@ -10,7 +10,7 @@
  * later, on another thread. */
 #pragma once
 
-#include "edge/caller.h"
+#include "edge/api.h"
 
 struct api;
 struct config;

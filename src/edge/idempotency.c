@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "edge/api.h"
+#include "http/server/http.h"
 
 #define HEADER "Idempotency-Key"
 

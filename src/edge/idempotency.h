@@ -2,7 +2,7 @@
 /* edge/idempotency.h — the header Idempotency-Key, for operations that make a sandbox. */
 #pragma once
 
-#include "edge/caller.h"
+#include "edge/api.h"
 #include "fleet/lease/once.h"
 
 struct idempotent_request {

@@ -4,8 +4,9 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "config/config.h"
-#include "edge/api.h"
+#include "edge/caller.h"
 #include "edge/target.h"
+#include "fleet/core/fleet_hold.h"
 #include "fleet/core/use.h"
 #include "fleet/lease/lease.h"
 #include "fleet/lifecycle/create.h"
@@ -21,7 +22,7 @@ static struct fleet_create session_create_request(const struct request *rq, stru
 	bool can_block = provider_ops_of(api->provider)->abilities & PROVIDER_CAN_BLOCK_NETWORK;
 
 	return (struct fleet_create){
-	        .key_id = api_account(rq)->key_id,
+	        .key_id = api_key_id(rq),
 	        .labels = labels,
 	        .internet = !can_block,
 	        .timeouts.idle_reap_ms = api->config->session_idle_ms,
@@ -33,6 +34,7 @@ static int open_leased(struct request *rq, struct fleet_lease request, struct ap
 {
 	struct fleet *fleet = api_of(rq)->fleet;
 	struct fleet_leased leased;
+	struct fleet_hold hold;
 	struct fleet_use use;
 
 	request.project_id = api_project(rq);
@@ -40,14 +42,12 @@ static int open_leased(struct request *rq, struct fleet_lease request, struct ap
 	request.parks = api_can_park(rq);
 	request.awaited = api_awaited(rq);
 	if (api_describe_use(rq, &use, err) < 0 ||
-	    fleet_lease_hold(fleet, rq->arena, &request, &leased, &ret->hold, err) < 0)
+	    fleet_lease_hold(fleet, rq->arena, &request, &leased, &hold, err) < 0 ||
+	    api_target_take(rq, &leased.sandbox, &hold, ret, err) < 0)
 		return -1;
-	ret->record = leased.sandbox;
-	if (api_may_call(rq, &ret->record, &ret->hold, err) < 0)
-		return -1;
-	((struct api_caller *)rq->caller)->leased_id = ret->record.id;
-	store_sandbox_touch(api_of(rq)->store, ret->record.id, clock_unix_ms());
-	return fleet_defaults(fleet, rq->arena, &ret->record, NULL, &ret->defaults, err);
+	((struct api_caller *)rq->caller)->leased_id = ret->id;
+	store_sandbox_touch(api_of(rq)->store, ret->id, clock_unix_ms());
+	return 0;
 }
 
 int session_open(struct request *rq, const struct lease_session *session, struct api_target *ret,
@@ -70,7 +70,7 @@ int session_open(struct request *rq, const struct lease_session *session, struct
 int session_open_lease(struct request *rq, const char *key, struct api_target *ret,
                        struct error *err)
 {
-	const struct fleet_create make = {.key_id = api_account(rq)->key_id, .internet = -1};
+	const struct fleet_create make = {.key_id = api_key_id(rq), .internet = -1};
 
 	return open_leased(rq, (struct fleet_lease){.key = key, .make = &make}, ret, err);
 }

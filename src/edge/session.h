@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "edge/caller.h"
+#include "edge/api.h"
 #include "http/server/http.h"
 
 struct api_target;

@@ -3,9 +3,9 @@
 
 #include "base/log.h"
 #include "edge/api.h"
-#include "edge/caller.h"
 #include "fleet/core/ref.h"
 #include "fleet/lifecycle/lifecycle.h"
+#include "http/server/http.h"
 #include "http/server/parked.h"
 
 static void delete_sandbox(struct request *rq, void *context)

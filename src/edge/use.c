@@ -4,18 +4,54 @@
 #include <string.h>
 
 #include "base/cancel.h"
-#include "edge/api.h"
 #include "edge/caller.h"
 #include "edge/hooks.h"
 #include "edge/target.h"
+#include "fleet/core/defaults.h"
 #include "fleet/core/sandboxes.h"
 #include "fleet/core/use.h"
 #include "fleet/core/waiting.h"
 #include "fleet/lifecycle/hold.h"
 #include "http/server/hang_up.h"
+#include "http/server/http.h"
 #include "http/server/parked.h"
 #include "http/server/shares.h"
 #include "store/sandboxes.h"
+
+struct api *api_of(const struct request *rq)
+{
+	return rq->context;
+}
+
+const struct account_caller *api_account(const struct request *rq)
+{
+	return &((const struct api_caller *)rq->caller)->account;
+}
+
+const char *api_project(const struct request *rq)
+{
+	return api_account(rq)->project_id;
+}
+
+const char *api_key_id(const struct request *rq)
+{
+	return api_account(rq)->key_id;
+}
+
+int api_require(const struct request *rq, unsigned scope, struct error *err)
+{
+	return account_require(api_account(rq), scope, err);
+}
+
+void api_audit_subject(struct request *rq, const char *subject)
+{
+	((struct api_caller *)rq->caller)->subject = arena_text(rq->arena, subject);
+}
+
+bool api_can_park(const struct request *rq)
+{
+	return rq->exchange != NULL;
+}
 
 enum usage_reason api_use_reason(const char *path)
 {
@@ -58,8 +94,7 @@ int api_describe_use(const struct request *rq, struct fleet_use *ret, struct err
 
 	if (run && usage_run_check(run, err) < 0)
 		return FAIL_CONTEXT(err, "Atoll-Run");
-	*ret = (struct fleet_use){api_account(rq)->key_id, run,
-	                          run ? USAGE_AGENT_RUN : reason_of(rq)};
+	*ret = (struct fleet_use){api_key_id(rq), run, run ? USAGE_AGENT_RUN : reason_of(rq)};
 	return 0;
 }
 
@@ -195,32 +230,79 @@ void api_find_shares(const struct request *rq, uint64_t ret[WORKER_SHARES])
 	ret[WORKER_PROJECT] = worker_share_id(peer);
 }
 
+void api_target_take_browser(struct request *rq, struct fleet_hold *hold, struct api_target *ret)
+{
+	struct fleet_hold *held = ARENA_NEW(rq->arena, struct fleet_hold);
+
+	*held = *hold;
+	hold->fleet = NULL;
+	*ret = (struct api_target){
+	        .hold = held,
+	        .id = arena_text(rq->arena, held->id), /* outlives the hold */
+	        .provider = held->provider,
+	};
+}
+
+int api_target_take(struct request *rq, const struct sandbox_record *r, struct fleet_hold *hold,
+                    struct api_target *ret, struct error *err)
+{
+	struct sandbox_record *record = ARENA_NEW(rq->arena, struct sandbox_record);
+	struct fleet_defaults defaults;
+
+	if (api_may_call(rq, r, hold, err) < 0)
+		return -1;
+	if (fleet_defaults(api_of(rq)->fleet, rq->arena, r, NULL, &defaults, err) < 0) {
+		fleet_unhold(hold);
+		return -1;
+	}
+	*record = *r;
+	api_target_take_browser(rq, hold, ret);
+	ret->record = record;
+	ret->env = defaults.env;
+	ret->user = defaults.user;
+	ret->workdir = defaults.workdir;
+	return 0;
+}
+
 int api_target_open_id(struct request *rq, const char *id, struct api_target *ret,
                        struct error *err)
 {
 	struct fleet_use use;
 	struct fleet_ref ref = {api_project(rq), id, &use, NULL};
 	struct fleet *fleet = api_of(rq)->fleet;
+	struct sandbox_record r;
+	struct fleet_hold hold;
 
 	if (api_describe_use(rq, &use, err) < 0)
 		return -1;
-	if (!fleet_hold_warm(fleet, rq->arena, &ref, &ret->record, &ret->hold)) {
+	if (!fleet_hold_warm(fleet, rq->arena, &ref, &r, &hold)) {
 		if (request_may_block(rq, err) < 0)
 			return -1;
 		ref.awaited = api_awaited_if_parking(rq);
-		if (fleet_hold(fleet, rq->arena, &ref, &ret->record, &ret->hold, err) < 0)
+		if (fleet_hold(fleet, rq->arena, &ref, &r, &hold, err) < 0)
 			return -1;
 	}
-	if (api_may_call(rq, &ret->record, &ret->hold, err) < 0)
+	if (api_target_take(rq, &r, &hold, ret, err) < 0)
 		return -1;
 	api_target_cancel_with_client(rq);
-	return fleet_defaults(fleet, rq->arena, &ret->record, NULL, &ret->defaults, err);
+	return 0;
 }
 
 /* Not before the sandbox is started: a start must be finished. */
 void api_target_cancel_with_client(struct request *rq)
 {
 	cancel_set_current(request_cancel(rq));
+}
+
+int api_target_env(struct request *rq, const struct api_target *t, const struct json_map *extra,
+                   const char ***ret, struct error *err)
+{
+	struct fleet_defaults defaults;
+
+	if (fleet_defaults(api_of(rq)->fleet, rq->arena, t->record, extra, &defaults, err) < 0)
+		return -1;
+	*ret = defaults.env;
+	return 0;
 }
 
 int api_target_open(struct request *rq, struct api_target *ret, struct error *err)
@@ -231,5 +313,5 @@ int api_target_open(struct request *rq, struct api_target *ret, struct error *er
 void api_target_done(struct api_target *t)
 {
 	cancel_set_current(NULL);
-	fleet_unhold(&t->hold);
+	fleet_unhold(t->hold);
 }

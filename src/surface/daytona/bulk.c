@@ -149,7 +149,7 @@ static int start_upload(struct request *rq, struct api_target *t, const struct f
 	        .on_client = file_form_on_client,
 	        .done = upload_done,
 	};
-	struct file_form *f = file_form_new(&stream, ops, &t->hold);
+	struct file_form *f = file_form_new(&stream, ops, t->hold);
 	struct bulk_upload *u = upload_of(f);
 
 	u->name = BUF(256);
@@ -157,7 +157,7 @@ static int start_upload(struct request *rq, struct api_target *t, const struct f
 	f->file = (struct agent_path){
 	        .flags = AGENT_PATH_PARENTS,
 	        .path = arena_text(&f->texts, path),
-	        .user = arena_text(&f->texts, t->defaults.user),
+	        .user = arena_text(&f->texts, t->user),
 	};
 	return file_form_start(rq, f, reply, err);
 }
@@ -165,7 +165,7 @@ static int start_upload(struct request *rq, struct api_target *t, const struct f
 static int upload_files(struct request *rq, UNUSED const void *body, struct reply *reply,
                         struct error *err)
 {
-	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	AUTO(api_target_done) struct api_target t = {.hold = NULL};
 	const char *folder;
 
 	if (daytona_target_open(rq, &t, err) < 0 || files_resolve(rq, &t, "", &folder, err) < 0)
@@ -409,17 +409,17 @@ static int add_paths(struct request *rq, const struct api_target *t,
 static int download_files(struct request *rq, const void *body, struct reply *reply,
                           struct error *err)
 {
-	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	AUTO(api_target_done) struct api_target t = {.hold = NULL};
 	struct stream_options options = {.fd = -1, .request = AGENT_READ};
 	struct files_call call = {.type = AGENT_READ};
 	struct bulk_download *d;
 
 	if (daytona_target_open(rq, &t, err) < 0)
 		return -1;
-	d = download_of(stream_new(&download_ops, &t.hold));
+	d = download_of(stream_new(&download_ops, t.hold));
 	d->names = d->paths = BUF(TEXTS_MAX);
 	d->user = BUF(256);
-	buf_add_text(&d->user, t.defaults.user);
+	buf_add_text(&d->user, t.user);
 	call.path.user = buf_text(&d->user);
 	if (add_paths(rq, &t, body, d, err) < 0) {
 		stream_free(&d->stream);

@@ -2,7 +2,7 @@
 /* surface/daytona/bulk.h — files in multipart bodies. */
 #pragma once
 
-#include "edge/caller.h"
+#include "edge/api.h"
 #include "http/server/http.h"
 
 struct api_target;

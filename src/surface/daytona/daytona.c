@@ -3,9 +3,8 @@
 
 #include <sodium.h>
 
-#include "edge/api.h"
+#include "edge/caller.h"
 #include "edge/target.h"
-#include "fleet/core/ref.h"
 #include "json/write.h"
 #include "surface/daytona/lsp_queue.h"
 #include "surface/daytona/pending.h"

@@ -11,7 +11,7 @@
  * have is refused. */
 #pragma once
 
-#include "edge/caller.h"
+#include "edge/api.h"
 #include "http/server/http.h"
 #include "json/json.h"
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "edge/caller.h"
 #include "http/server/failure.h"
 #include "json/write.h"
 #include "surface/daytona/daytona.h"

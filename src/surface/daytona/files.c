@@ -67,7 +67,7 @@ static int open_path(struct request *rq, const char *path, struct api_target *t,
 {
 	if (daytona_target_open(rq, t, err) < 0)
 		return -1;
-	call->path.user = t->defaults.user;
+	call->path.user = t->user;
 	return files_resolve(rq, t, path ? path : "", &call->path.path, err);
 }
 
@@ -113,7 +113,7 @@ static int get_file_info(struct request *rq, UNUSED const void *body, struct rep
                          struct error *err)
 {
 	const struct daytona_files_query *q = rq->query;
-	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	AUTO(api_target_done) struct api_target t = {.hold = NULL};
 	struct files_call call = {.type = AGENT_STAT};
 	struct agent_file file;
 
@@ -153,14 +153,14 @@ static int collect_entries(struct request *rq, const struct api_target *t,
 {
 	const struct compute_file list = {call->type, &call->path, rq->deadline, add_entry, g};
 
-	return compute_file(t->hold.provider, t->hold.id, rq->arena, &list, NULL, err);
+	return compute_file(t->provider, t->id, rq->arena, &list, NULL, err);
 }
 
 static int list_folder(struct request *rq, UNUSED const void *body, struct reply *reply,
                        struct error *err)
 {
 	const struct daytona_files_query *q = rq->query;
-	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	AUTO(api_target_done) struct api_target t = {.hold = NULL};
 	struct files_call call = {.type = AGENT_LIST, .path = {.size_max = ENTRIES_MAX}};
 	struct daytona_entry_list g = {.out = reply_buf(reply, "application/json")};
 
@@ -180,7 +180,7 @@ static int search_names(struct request *rq, UNUSED const void *body, struct repl
                         struct error *err)
 {
 	const struct daytona_files_query *q = rq->query;
-	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	AUTO(api_target_done) struct api_target t = {.hold = NULL};
 	struct files_call call = {.type = AGENT_GLOB, .path = {.size_max = ENTRIES_MAX}};
 	struct daytona_entry_list g = {.out = reply_buf(reply, "application/json"),
 	                               .paths_only = true};
@@ -238,7 +238,7 @@ static int find_text(struct request *rq, UNUSED const void *body, struct reply *
                      struct error *err)
 {
 	const struct daytona_files_query *q = rq->query;
-	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	AUTO(api_target_done) struct api_target t = {.hold = NULL};
 	struct files_call call = {.type = AGENT_STAT};
 	struct search_request request = {.path = ".", .mode = SEARCH_CONTENT};
 	struct search_scope scope = {.deadline = rq->deadline};
@@ -260,10 +260,10 @@ static int find_text(struct request *rq, UNUSED const void *body, struct reply *
 		                                       ? request.path - call.path.path - 1
 		                                       : 1)});
 	}
-	scope.provider = t.hold.provider;
-	scope.id = t.hold.id;
-	scope.user = t.defaults.user;
-	scope.env = t.defaults.env;
+	scope.provider = t.provider;
+	scope.id = t.id;
+	scope.user = t.user;
+	scope.env = t.env;
 	if (search_run(rq->arena, &scope, &request, &found, err) < 0)
 		return -1;
 	write_matches(reply_buf(reply, "application/json"), scope.root, &found);
@@ -274,7 +274,7 @@ static int make_folder(struct request *rq, UNUSED const void *body, struct reply
                        struct error *err)
 {
 	const struct daytona_files_query *q = rq->query;
-	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	AUTO(api_target_done) struct api_target t = {.hold = NULL};
 	struct files_call call = {.type = AGENT_MKDIR,
 	                          .path = {.flags = AGENT_PATH_PARENTS | AGENT_PATH_MAY_EXIST}};
 
@@ -291,7 +291,7 @@ static int delete_file(struct request *rq, UNUSED const void *body, struct reply
                        struct error *err)
 {
 	const struct daytona_files_query *q = rq->query;
-	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	AUTO(api_target_done) struct api_target t = {.hold = NULL};
 	struct files_call call = {.type = AGENT_REMOVE};
 
 	call.path.flags = q->recursive ? AGENT_PATH_RECURSIVE : 0;
@@ -306,7 +306,7 @@ static int move_file(struct request *rq, UNUSED const void *body, struct reply *
                      struct error *err)
 {
 	const struct daytona_files_query *q = rq->query;
-	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	AUTO(api_target_done) struct api_target t = {.hold = NULL};
 	struct files_call call = {.type = AGENT_RENAME};
 
 	if (require_text(q->source, "source", err) < 0 ||
@@ -347,7 +347,7 @@ static int set_permissions(struct request *rq, UNUSED const void *body, struct r
                            struct error *err)
 {
 	const struct daytona_files_query *q = rq->query;
-	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	AUTO(api_target_done) struct api_target t = {.hold = NULL};
 	struct files_call call = {.type = AGENT_STAT};
 	const char *owner = q->owner ? q->owner : "", *group = q->group ? q->group : "";
 	uint32_t mode;
@@ -428,7 +428,7 @@ static int replace_in_files(struct request *rq, const void *body, struct reply *
                             struct error *err)
 {
 	const struct daytona_replace_body *b = body;
-	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	AUTO(api_target_done) struct api_target t = {.hold = NULL};
 	struct buf *out = reply_buf(reply, "application/json");
 
 	if (daytona_target_open(rq, &t, err) < 0)

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "config/config.h"
-#include "edge/api.h"
 #include "edge/target.h"
 #include "fleet/core/sandboxes.h"
 #include "fleet/sandbox/settings.h"
@@ -11,6 +10,7 @@
 #include "json/write.h"
 #include "provider/compute_run.h"
 #include "provider/provider.h"
+#include "store/sandbox_record.h"
 #include "surface/daytona/daytona.h"
 #include "surface/daytona/routes.h"
 #include "surface/daytona/toolbox.h"
@@ -33,7 +33,7 @@ static const char *first_line(struct arena *a, struct span text)
 static int get_home(struct request *rq, UNUSED const void *body, struct reply *reply,
                     struct error *err)
 {
-	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	AUTO(api_target_done) struct api_target t = {.hold = NULL};
 	const char *args[] = {"pwd", NULL};
 	const struct toolbox_command run = {.args = args, .out_max = 4096};
 	struct compute_result result;
@@ -45,13 +45,13 @@ static int get_home(struct request *rq, UNUSED const void *body, struct reply *r
 
 static int get_workdir(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
-	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	AUTO(api_target_done) struct api_target t = {.hold = NULL};
 
 	if (daytona_target_open(rq, &t, err) < 0)
 		return -1;
-	if (!t.defaults.workdir || !t.defaults.workdir[0])
+	if (!t.workdir || !t.workdir[0])
 		return get_home(rq, body, reply, err);
-	return daytona_reply_member(reply, "dir", t.defaults.workdir);
+	return daytona_reply_member(reply, "dir", t.workdir);
 }
 
 static int get_version(UNUSED struct request *rq, UNUSED const void *body, struct reply *reply,
@@ -118,7 +118,7 @@ static void take_line(struct listening_ports *p, struct span line)
 static int find_ports(struct request *rq, struct listening_ports *p, struct error *err)
 {
 	static const char *const files[] = {"/proc/net/tcp", "/proc/net/tcp6"};
-	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	AUTO(api_target_done) struct api_target t = {.hold = NULL};
 
 	if (daytona_target_open(rq, &t, err) < 0)
 		return -1;

@@ -6,7 +6,6 @@
 #include "calls/code_run.h"
 #include "calls/command.h"
 #include "code/reader.h"
-#include "edge/api.h"
 #include "edge/target.h"
 #include "json/write.h"
 #include "surface/daytona/daytona.h"
@@ -35,7 +34,7 @@ static int open_interpreter(struct request *rq, struct interpreter_call *ret, st
 		return -1;
 	ret->at = (struct code_at){
 	        .contexts = api_of(rq)->code_contexts,
-	        .hold = &ret->target.hold,
+	        .hold = ret->target.hold,
 	        .deadline = rq->deadline,
 	};
 	return 0;
@@ -56,7 +55,7 @@ static int list_contexts(struct request *rq, UNUSED const void *body, struct rep
                          struct error *err)
 {
 	struct buf *out = reply_buf(reply, "application/json");
-	INTERPRETER_CALL p = {.target = {.hold = {.fleet = NULL}}};
+	INTERPRETER_CALL p = {.target = {.hold = NULL}};
 	struct code_list found;
 
 	if (open_interpreter(rq, &p, err) < 0 || code_list(&p.at, rq->arena, &found, err) < 0)
@@ -88,8 +87,8 @@ static int open_context(struct request *rq, const struct interpreter_call *p,
 	struct code_open open = {
 	        .id = id,
 	        .language = CODE_PYTHON,
-	        .user = p->target.defaults.user,
-	        .env = p->target.defaults.env,
+	        .user = p->target.user,
+	        .env = p->target.env,
 	};
 
 	if ((b->language && code_language_parse(b->language, &open.language, err) < 0) ||
@@ -102,7 +101,7 @@ static int open_context(struct request *rq, const struct interpreter_call *p,
 static int create_context(struct request *rq, const void *body, struct reply *reply,
                           struct error *err)
 {
-	INTERPRETER_CALL p = {.target = {.hold = {.fleet = NULL}}};
+	INTERPRETER_CALL p = {.target = {.hold = NULL}};
 	struct code_context made;
 
 	if (open_interpreter(rq, &p, err) < 0 || open_context(rq, &p, body, NULL, &made, err) < 0)
@@ -114,7 +113,7 @@ static int create_context(struct request *rq, const void *body, struct reply *re
 static int delete_context(struct request *rq, UNUSED const void *body, struct reply *reply,
                           struct error *err)
 {
-	INTERPRETER_CALL p = {.target = {.hold = {.fleet = NULL}}};
+	INTERPRETER_CALL p = {.target = {.hold = NULL}};
 
 	if (open_interpreter(rq, &p, err) < 0 ||
 	    code_close(&p.at, rq->arena, request_param(rq, "context"), err) < 0)
@@ -193,7 +192,7 @@ static int execute_code(struct request *rq, UNUSED const void *body, struct repl
                         struct error *err)
 {
 	static const struct daytona_context_body defaults = {NULL, NULL};
-	INTERPRETER_CALL p = {.target = {.hold = {.fleet = NULL}}};
+	INTERPRETER_CALL p = {.target = {.hold = NULL}};
 	struct code_context ignored;
 	struct code_list contexts;
 

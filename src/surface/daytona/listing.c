@@ -4,7 +4,6 @@
 #include <string.h>
 #include <strings.h>
 
-#include "edge/api.h"
 #include "json/write.h"
 #include "store/sandbox_record.h"
 #include "store/sandboxes.h"

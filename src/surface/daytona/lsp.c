@@ -10,8 +10,8 @@
 
 #include "base/clock.h"
 #include "calls/files.h"
-#include "edge/api.h"
 #include "edge/target.h"
+#include "fleet/core/fleet_hold.h"
 #include "json/write.h"
 #include "provider/agent_reader.h"
 #include "provider/compute.h"
@@ -139,7 +139,7 @@ static int find_project(struct request *rq, const struct lsp_project_body *b,
 {
 	if (choose_language(ret, b->language, err) < 0 ||
 	    daytona_target_open(rq, &ret->target, err) < 0 ||
-	    provider_require(ret->target.hold.provider, PROVIDER_CAN_EXEC, err) < 0 ||
+	    provider_require(ret->target.provider, PROVIDER_CAN_EXEC, err) < 0 ||
 	    files_resolve(rq, &ret->target, b->path, &ret->project, err) < 0)
 		return -1;
 	ret->label = label_of(rq->arena, ret);
@@ -148,8 +148,8 @@ static int find_project(struct request *rq, const struct lsp_project_body *b,
 
 static int find_process(struct request *rq, struct lsp_server *s, struct error *err)
 {
-	return compute_processes(s->target.hold.provider, s->target.hold.id, on_process, s,
-	                         rq->deadline, err);
+	return compute_processes(s->target.provider, s->target.id, on_process, s, rq->deadline,
+	                         err);
 }
 
 /* For calls that start or end a server: no other such call runs at the same time. */
@@ -157,7 +157,7 @@ static int find_process_alone(struct request *rq, struct lsp_server *s, struct e
 {
 	int64_t deadline = deadline_after(PLACE_MS);
 
-	if (lsp_place_take(api_of(rq)->daytona_lsp_queue, s->target.hold.id,
+	if (lsp_place_take(api_of(rq)->daytona_lsp_queue, s->target.id,
 	                   deadline < rq->deadline ? deadline : rq->deadline, &s->place, err) < 0)
 		return -1;
 	return find_process(rq, s, err);
@@ -235,11 +235,11 @@ static int lsp_session_open(struct request *rq, const struct lsp_server *s, stru
 	int64_t deadline = deadline_after(ANSWER_MS);
 
 	*ret = (struct lsp_session){.arena = rq->arena,
-	                            .hold = &s->target.hold,
+	                            .hold = s->target.hold,
 	                            .process = s->process.process,
 	                            .deadline = deadline < rq->deadline ? deadline : rq->deadline,
 	                            .in = BUF(READ_MAX)};
-	agent_reader_init(&ret->agent, s->target.hold.provider, s->target.hold.id,
+	agent_reader_init(&ret->agent, s->target.provider, s->target.id,
 	                  &(struct agent_limits){.deadline = ret->deadline});
 	return agent_reader_ask(&ret->agent, &request, err);
 }
@@ -408,9 +408,9 @@ static int launch_process(struct request *rq, struct lsp_server *s, struct error
 	const char *args[COUNT_OF(languages[0].args)];
 	const struct agent_exec exec = {
 	        .args = args,
-	        .env = s->target.defaults.env,
+	        .env = s->target.env,
 	        .cwd = s->project,
-	        .user = s->target.defaults.user,
+	        .user = s->target.user,
 	        .label = s->label,
 	        .flags = AGENT_EXEC_STDIN | AGENT_EXEC_DETACH | AGENT_EXEC_RESIDENT,
 	        .ring_bytes = RING_BYTES,
@@ -420,7 +420,7 @@ static int launch_process(struct request *rq, struct lsp_server *s, struct error
 	if (s->count >= SERVERS_MAX)
 		return FAIL(err, ERROR_LIMIT, "a sandbox has at most %d language servers",
 		            SERVERS_MAX);
-	if (compute_start(s->target.hold.provider, s->target.hold.id,
+	if (compute_start(s->target.provider, s->target.id,
 	                  &(struct compute_start){&exec, rq->arena, rq->deadline}, &s->process,
 	                  err) < 0)
 		return -1;
@@ -466,8 +466,8 @@ static int end_process(struct request *rq, const struct lsp_server *s, struct er
 	const struct agent_signal message = {
 	        .process = s->process.process, .signal = SIGKILL, .whole_tree = 1};
 
-	if (compute_signal(s->target.hold.provider, s->target.hold.id, AGENT_SIGNAL, &message,
-	                   rq->deadline, err) == 0)
+	if (compute_signal(s->target.provider, s->target.id, AGENT_SIGNAL, &message, rq->deadline,
+	                   err) == 0)
 		return 0;
 	/* The server has ended by itself. */
 	if (err->code != ERROR_CONFLICT && err->code != ERROR_NOT_FOUND)

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "edge/api.h"
 #include "edge/hooks.h"
 #include "fleet/core/ref.h"
 #include "fleet/core/sandboxes.h"

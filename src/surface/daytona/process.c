@@ -4,7 +4,6 @@
 
 #include "calls/command.h"
 #include "config/config.h"
-#include "edge/api.h"
 #include "edge/target.h"
 #include "json/write.h"
 #include "surface/daytona/daytona.h"
@@ -80,13 +79,10 @@ static int fill_command(struct request *rq, const struct api_target *t,
                         const struct daytona_run_options *o, struct sandbox_command *c,
                         struct error *err)
 {
-	struct fleet_defaults defaults;
-
 	if (command_set_cwd(c, rq->arena, t, o->cwd, err) < 0 ||
-	    fleet_defaults(api_of(rq)->fleet, rq->arena, &t->record, o->envs, &defaults, err) < 0)
+	    api_target_env(rq, t, o->envs, &c->exec.env, err) < 0)
 		return -1;
-	c->exec.env = defaults.env;
-	c->exec.user = defaults.user;
+	c->exec.user = t->user;
 	c->exec.timeout_ms = (uint64_t)(o->timeout_s >= 0 ? o->timeout_s * 1000
 	                                                  : api_of(rq)->config->exec_timeout_ms);
 	c->form = OUTPUT_RESULT;
@@ -98,7 +94,7 @@ static int execute_command(struct request *rq, const void *body, struct reply *r
                            struct error *err)
 {
 	const struct daytona_execute_body *b = body;
-	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	AUTO(api_target_done) struct api_target t = {.hold = NULL};
 	struct sandbox_command c = {.count = 0, .write_result = write_result};
 	const struct daytona_run_options options = {
 	        b->cwd, &b->envs, b->present >> EXECUTE_TIMEOUT & 1 ? b->timeout : -1};
@@ -167,7 +163,7 @@ static void add_arguments(struct sandbox_command *c, struct arena *a, const char
 static int run_code(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
 	const struct daytona_code_body *b = body;
-	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	AUTO(api_target_done) struct api_target t = {.hold = NULL};
 	struct sandbox_command c = {.count = 0, .write_result = write_code_result};
 	const struct daytona_run_options options = {
 	        NULL, &b->envs, b->present >> CODE_TIMEOUT & 1 ? b->timeout : -1};

@@ -7,7 +7,6 @@
 
 #include "calls/command.h"
 #include "calls/stream.h"
-#include "edge/api.h"
 #include "edge/target.h"
 #include "json/write.h"
 #include "provider/compute.h"
@@ -61,15 +60,14 @@ static int ask_size(struct request *rq, const struct api_target *t, struct agent
                     struct pty *pty, struct error *err)
 {
 	wanted->process = pty->process;
-	return compute_terminal(t->hold.provider, t->hold.id, wanted, rq->deadline, &pty->size,
-	                        err);
+	return compute_terminal(t->provider, t->id, wanted, rq->deadline, &pty->size, err);
 }
 
 static int find_ptys(struct request *rq, const struct api_target *t, struct ptys *all,
                      struct error *err)
 {
 	all->arena = rq->arena;
-	return compute_processes(t->hold.provider, t->hold.id, on_process, all, rq->deadline, err);
+	return compute_processes(t->provider, t->id, on_process, all, rq->deadline, err);
 }
 
 /* Finds the terminal that the path names, and holds its sandbox. */
@@ -126,18 +124,18 @@ static int fill_exec(struct request *rq, const struct api_target *t, const struc
 	struct sandbox_command c = {.count = 0};
 	struct json_pair *pairs = ARENA_ARRAY(rq->arena, struct json_pair, b->envs.count + 1);
 	struct json_map envs = {pairs, b->envs.count + 1, true};
-	struct fleet_defaults defaults;
+	const char **env;
 
 	pairs[0] = (struct json_pair){"TERM", "xterm-256color"};
 	if (b->envs.count > 0)
 		memcpy(pairs + 1, b->envs.pairs, b->envs.count * sizeof(*pairs));
 	if (command_set_cwd(&c, rq->arena, t, b->cwd, err) < 0 ||
-	    fleet_defaults(api_of(rq)->fleet, rq->arena, &t->record, &envs, &defaults, err) < 0)
+	    api_target_env(rq, t, &envs, &env, err) < 0)
 		return -1;
 	*ret = (struct agent_exec){
-	        .env = defaults.env,
+	        .env = env,
 	        .cwd = c.exec.cwd,
-	        .user = defaults.user,
+	        .user = t->user,
 	        .flags = AGENT_EXEC_TTY | AGENT_EXEC_STDIN | AGENT_EXEC_DETACH |
 	                 AGENT_EXEC_RESIDENT | AGENT_EXEC_SHELL,
 	        .rows = b->rows ? (uint32_t)b->rows : 24,
@@ -151,7 +149,7 @@ static int start_process(struct request *rq, const struct api_target *t,
 {
 	struct agent_process started;
 
-	if (compute_start(t->hold.provider, t->hold.id,
+	if (compute_start(t->provider, t->id,
 	                  &(struct compute_start){exec, rq->arena, rq->deadline}, &started,
 	                  err) < 0)
 		return -1;
@@ -168,7 +166,7 @@ static int make_pty(struct request *rq, const struct api_target *t, const struct
 	const char *id = b->id && b->id[0] ? b->id : arena_text(rq->arena, generated.text);
 	struct agent_exec exec;
 
-	if (provider_require(t->hold.provider, PROVIDER_CAN_EXEC, err) < 0 ||
+	if (provider_require(t->provider, PROVIDER_CAN_EXEC, err) < 0 ||
 	    shell_name_check(id, err) < 0 || fill_exec(rq, t, b, &exec, err) < 0 ||
 	    find_ptys(rq, t, all, err) < 0)
 		return -1;
@@ -191,7 +189,7 @@ static int make_pty(struct request *rq, const struct api_target *t, const struct
 
 static int create_pty(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
-	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	AUTO(api_target_done) struct api_target t = {.hold = NULL};
 	struct pty pty;
 
 	if (daytona_target_open(rq, &t, err) < 0 || make_pty(rq, &t, body, &pty, err) < 0)
@@ -323,10 +321,9 @@ static int attach_viewer(struct request *rq, struct api_target *t, uint64_t proc
 	        .fd = -1, .request = AGENT_ATTACH, .protocol = offer.protocol};
 	struct stream *s;
 
-	if (compute_open(t->hold.provider, t->hold.id, &request, rq->deadline, &options.fd, err) <
-	    0)
+	if (compute_open(t->provider, t->id, &request, rq->deadline, &options.fd, err) < 0)
 		return -1;
-	s = stream_new(&view_ops, &t->hold);
+	s = stream_new(&view_ops, t->hold);
 	CONTAINER_OF(s, struct pty_view, stream)->wants_exit = offer.wants_exit;
 	return stream_start_websocket(s, rq, reply, &options, err);
 }
@@ -372,7 +369,7 @@ static int parse_envs(struct request *rq, struct span base64url, struct json_map
 static int create_and_connect_pty(struct request *rq, UNUSED const void *body, struct reply *reply,
                                   struct error *err)
 {
-	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	AUTO(api_target_done) struct api_target t = {.hold = NULL};
 	struct pty_body b = *(const struct pty_body *)rq->query;
 	struct pty pty;
 
@@ -385,7 +382,7 @@ static int create_and_connect_pty(struct request *rq, UNUSED const void *body, s
 static int connect_pty(struct request *rq, UNUSED const void *body, struct reply *reply,
                        struct error *err)
 {
-	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	AUTO(api_target_done) struct api_target t = {.hold = NULL};
 	struct pty pty;
 
 	if (check_upgrade(rq, err) < 0 || open_pty(rq, &t, &pty, err) < 0)
@@ -396,7 +393,7 @@ static int connect_pty(struct request *rq, UNUSED const void *body, struct reply
 static int list_ptys(struct request *rq, UNUSED const void *body, struct reply *reply,
                      struct error *err)
 {
-	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	AUTO(api_target_done) struct api_target t = {.hold = NULL};
 	struct ptys *all = ARENA_NEW(rq->arena, struct ptys);
 	struct buf *out = reply_buf(reply, "application/json");
 	struct agent_terminal nothing = {0};
@@ -418,7 +415,7 @@ static int list_ptys(struct request *rq, UNUSED const void *body, struct reply *
 static int get_pty(struct request *rq, UNUSED const void *body, struct reply *reply,
                    struct error *err)
 {
-	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	AUTO(api_target_done) struct api_target t = {.hold = NULL};
 	struct agent_terminal nothing = {0};
 	struct pty pty;
 
@@ -441,7 +438,7 @@ static JSON_OPEN_SHAPE(resize_request, "DaytonaPtyResize", pty_resize_body,
 static int resize_pty(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
 	const struct pty_resize_body *b = body;
-	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	AUTO(api_target_done) struct api_target t = {.hold = NULL};
 	struct agent_terminal size = {.rows = (uint32_t)b->rows, .columns = (uint32_t)b->cols};
 	struct pty pty;
 
@@ -454,14 +451,14 @@ static int resize_pty(struct request *rq, const void *body, struct reply *reply,
 static int delete_pty(struct request *rq, UNUSED const void *body, struct reply *reply,
                       struct error *err)
 {
-	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	AUTO(api_target_done) struct api_target t = {.hold = NULL};
 	struct agent_signal kill = {.signal = SIGKILL, .whole_tree = 1};
 	struct pty pty;
 
 	if (open_pty(rq, &t, &pty, err) < 0)
 		return -1;
 	kill.process = pty.process;
-	if (compute_signal(t.hold.provider, t.hold.id, AGENT_SIGNAL, &kill, rq->deadline, err) < 0)
+	if (compute_signal(t.provider, t.id, AGENT_SIGNAL, &kill, rq->deadline, err) < 0)
 		return -1;
 	return daytona_reply_member(reply, "message", "PTY session deleted");
 }

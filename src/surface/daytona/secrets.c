@@ -8,7 +8,6 @@
 
 #include "base/clock.h"
 #include "base/id.h"
-#include "edge/api.h"
 #include "json/write.h"
 #include "store/vault.h"
 #include "surface/daytona/daytona.h"

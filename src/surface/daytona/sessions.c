@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "calls/stream.h"
-#include "edge/api.h"
 #include "edge/target.h"
 #include "json/write.h"
 #include "provider/compute.h"
@@ -200,7 +199,7 @@ static const struct stream_ops collect_ops = {
 static struct follow *follow_new(struct api_target *t, enum follow_form form, const char *id)
 {
 	const struct stream_ops *ops = form == FORM_FOLLOW ? &follow_ops : &collect_ops;
-	struct follow *f = follow_of(stream_new(ops, &t->hold));
+	struct follow *f = follow_of(stream_new(ops, t->hold));
 
 	f->form = form;
 	f->both = BUF(TEXT_MAX);
@@ -251,7 +250,7 @@ static int open_named_session(struct request *rq, const char *name, struct dayto
 	if (daytona_target_open(rq, &ret->target, err) < 0)
 		return -1;
 	ret->call = (struct shell_call){.queue = api_of(rq)->shell_queue,
-	                                .hold = &ret->target.hold,
+	                                .hold = ret->target.hold,
 	                                .name = name,
 	                                .deadline = rq->deadline};
 	return 0;
@@ -286,9 +285,9 @@ static int create_session(struct request *rq, const void *body, struct reply *re
 	if (open_named_session(rq, b->id, &s, err) < 0)
 		return -1;
 	open = (struct shell_options){
-	        .cwd = s.target.defaults.workdir,
-	        .user = s.target.defaults.user,
-	        .env = s.target.defaults.env,
+	        .cwd = s.target.workdir,
+	        .user = s.target.user,
+	        .env = s.target.env,
 	};
 	if (shell_open(&s.call, rq->arena, &open, err) < 0)
 		return -1;
@@ -481,7 +480,7 @@ static int write_command_input(struct request *rq, const void *body, struct repl
 	if (open_session(rq, &s, err) < 0 || find_command_among(rq, &s, &all, &command, err) < 0)
 		return -1;
 	fed.folder = all.folder;
-	fed.user = s.target.defaults.user;
+	fed.user = s.target.user;
 	if (shell_write_input(&s.call, &s.shell, &fed, &is_taken, err) < 0)
 		return -1;
 	if (!is_taken) {

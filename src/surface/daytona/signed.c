@@ -7,7 +7,6 @@
 #include "base/clock.h"
 #include "base/path.h"
 #include "calls/files.h"
-#include "edge/api.h"
 #include "edge/hooks.h"
 #include "edge/target.h"
 #include "fleet/core/access.h"
@@ -16,6 +15,7 @@
 #include "fleet/lifecycle/hold.h"
 #include "fleet/sandbox/preview.h"
 #include "json/write.h"
+#include "store/sandbox_record.h"
 #include "surface/daytona/bulk.h"
 #include "surface/daytona/daytona.h"
 #include "surface/daytona/routes.h"
@@ -120,14 +120,14 @@ static int open_signed(struct request *rq, struct api_target *ret, struct error 
 	const struct fleet_ref ref = {.id_or_name = request_param(rq, "id"), .use = &use};
 	struct fleet *fleet = api_of(rq)->fleet;
 	struct sandbox_record r;
+	struct fleet_hold hold;
 
 	if (fleet_find(fleet, rq->arena, &ref, &r, err) < 0)
 		return err->code == ERROR_NOT_FOUND ? refuse_signature(err) : -1;
 	if (check_signature(rq, &r, err) < 0 ||
-	    fleet_hold(fleet, rq->arena, &ref, &ret->record, &ret->hold, err) < 0 ||
-	    api_may_call(rq, &ret->record, &ret->hold, err) < 0)
+	    fleet_hold(fleet, rq->arena, &ref, &r, &hold, err) < 0)
 		return -1;
-	return fleet_defaults(fleet, rq->arena, &ret->record, NULL, &ret->defaults, err);
+	return api_target_take(rq, &r, &hold, ret, err);
 }
 
 /* Without a signature a key authorizes the request. */
@@ -142,14 +142,14 @@ static int open_file(struct request *rq, struct api_target *ret, struct files_ca
 	} else if (api_authorize(rq, rq->route, err) < 0 || daytona_target_open(rq, ret, err) < 0) {
 		return -1;
 	}
-	call->path.user = ret->defaults.user;
+	call->path.user = ret->user;
 	return files_resolve(rq, ret, q->path, &call->path.path, err);
 }
 
 static int download_file(struct request *rq, UNUSED const void *body, struct reply *reply,
                          struct error *err)
 {
-	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	AUTO(api_target_done) struct api_target t = {.hold = NULL};
 	struct files_call call = {.type = AGENT_READ};
 
 	if (open_file(rq, &t, &call, err) < 0)
@@ -160,7 +160,7 @@ static int download_file(struct request *rq, UNUSED const void *body, struct rep
 static int upload_file(struct request *rq, UNUSED const void *body, struct reply *reply,
                        struct error *err)
 {
-	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	AUTO(api_target_done) struct api_target t = {.hold = NULL};
 	struct files_call call = {.type = AGENT_WRITE};
 
 	if (open_file(rq, &t, &call, err) < 0)

@@ -3,7 +3,6 @@
  * and snapshots. Also the calls that take a snapshot or make a fork. */
 #include <string.h>
 
-#include "edge/api.h"
 #include "fleet/build/build.h"
 #include "fleet/core/ref.h"
 #include "fleet/core/sandboxes.h"
@@ -222,7 +221,7 @@ static int remove_origin(struct request *rq, UNUSED const void *body, UNUSED str
 		return -1;
 	if (found.kind == ORIGIN_SNAPSHOT)
 		return fleet_snapshot_remove(api_of(rq)->fleet, rq->arena, &ref, err);
-	if (account_require(api_account(rq), SCOPE_TEMPLATE_WRITE, err) < 0)
+	if (api_require(rq, SCOPE_TEMPLATE_WRITE, err) < 0)
 		return -1;
 	if (found.kind == ORIGIN_BUILD) {
 		ref.id_or_name = found.build.id;
@@ -368,8 +367,7 @@ static int fork_sandbox(struct request *rq, const void *body, struct reply *repl
 {
 	const struct daytona_fork_body *b = body;
 	struct fleet_ref ref = api_path_ref(rq);
-	const struct fleet_fork request = {
-	        .name = b->name, .count = 1, .key_id = api_account(rq)->key_id};
+	const struct fleet_fork request = {.name = b->name, .count = 1, .key_id = api_key_id(rq)};
 	struct fleet_forked made;
 
 	ref.awaited = api_awaited_if_parking(rq);

@@ -16,17 +16,17 @@ int toolbox_run(struct request *rq, const struct api_target *t,
 {
 	const struct agent_exec exec = {
 	        .args = command->args,
-	        .env = t->defaults.env,
+	        .env = t->env,
 	        .cwd = command->cwd ? command->cwd : "",
-	        .user = t->defaults.user,
+	        .user = t->user,
 	        .stdin_bytes = command->stdin_bytes,
 	};
 	const struct compute_run options = {
 	        .exec = &exec, .out_max = command->out_max, .deadline = rq->deadline};
 
-	if (provider_require(t->hold.provider, PROVIDER_CAN_EXEC, err) < 0)
+	if (provider_require(t->provider, PROVIDER_CAN_EXEC, err) < 0)
 		return -1;
-	return compute_run(t->hold.provider, t->hold.id, rq->arena, &options, ret, err);
+	return compute_run(t->provider, t->id, rq->arena, &options, ret, err);
 }
 
 const char *toolbox_complaint(struct arena *a, const struct compute_result *result)
@@ -49,7 +49,7 @@ int toolbox_call_file(struct request *rq, const struct api_target *t, const stru
 {
 	const struct compute_file file = {call->type, &call->path, rq->deadline};
 
-	return compute_file(t->hold.provider, t->hold.id, rq->arena, &file, ret, err);
+	return compute_file(t->provider, t->id, rq->arena, &file, ret, err);
 }
 
 /* Connects to the agent and sends it the request. */
@@ -58,9 +58,9 @@ static int open_reader(struct request *rq, const struct api_target *t,
 {
 	const struct compute_request request = {call->type, agent_path_shape, &call->path, NULL};
 
-	if (provider_require(t->hold.provider, PROVIDER_CAN_FILES, err) < 0)
+	if (provider_require(t->provider, PROVIDER_CAN_FILES, err) < 0)
 		return -1;
-	agent_reader_init(ret, t->hold.provider, t->hold.id,
+	agent_reader_init(ret, t->provider, t->id,
 	                  &(struct agent_limits){.deadline = rq->deadline});
 	return agent_reader_ask(ret, &request, err);
 }
@@ -69,7 +69,7 @@ int toolbox_read_file(struct request *rq, const struct api_target *t, const char
                       struct buf *out, struct error *err)
 {
 	const struct files_call call = {.type = AGENT_READ,
-	                                .path = {.path = path, .user = t->defaults.user}};
+	                                .path = {.path = path, .user = t->user}};
 	AUTO(agent_reader_done) struct agent_reader r = {.provider = NULL};
 
 	if (open_reader(rq, t, &call, &r, err) < 0)
@@ -99,7 +99,7 @@ int toolbox_write_file(struct request *rq, const struct api_target *t, const cha
                        struct span content, struct error *err)
 {
 	const struct files_call call = {.type = AGENT_WRITE,
-	                                .path = {.path = path, .user = t->defaults.user}};
+	                                .path = {.path = path, .user = t->user}};
 	AUTO(agent_reader_done) struct agent_reader r = {.provider = NULL};
 
 	if (open_reader(rq, t, &call, &r, err) < 0)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* /daytona/api/volumes — storage that outlives sandboxes. */
-#include "edge/api.h"
 #include "fleet/core/ref.h"
 #include "fleet/volume/volume.h"
 #include "json/write.h"

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "config/config.h"
-#include "edge/api.h"
 #include "fleet/template/pools.h"
 #include "json/write.h"
 #include "store/templates.h"

@@ -9,7 +9,6 @@
 #include "base/clock.h"
 #include "calls/build_log.h"
 #include "config/config.h"
-#include "edge/api.h"
 #include "fleet/core/access.h"
 #include "fleet/core/ref.h"
 #include "store/builds.h"
@@ -414,7 +413,7 @@ static int begin_build(struct request *rq, const void *body, struct reply *reply
 	struct e2b_announced_build announced;
 	const struct fleet_build request = {.project_id = api_project(rq),
 	                                    .id = announced.id,
-	                                    .key_id = api_account(rq)->key_id,
+	                                    .key_id = api_key_id(rq),
 	                                    .spec = &spec};
 
 	if (find_announced(rq, &announced, err) < 0)

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "config/config.h"
-#include "edge/api.h"
 #include "fleet/core/access.h"
 #include "fleet/core/ref.h"
 #include "fleet/core/sandboxes.h"

@@ -5,7 +5,7 @@
  * may send more members. A feature that Atoll does not have is refused by its name. */
 #pragma once
 
-#include "edge/caller.h"
+#include "edge/api.h"
 #include "http/server/http.h"
 
 struct id;

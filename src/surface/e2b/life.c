@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* /sandboxes/:id/… — connect, resume, set the timeout, pause, set the network. */
-#include "edge/api.h"
 #include "fleet/core/ref.h"
 #include "fleet/core/waiting.h"
 #include "fleet/lifecycle/lifecycle.h"

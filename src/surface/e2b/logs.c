@@ -7,7 +7,6 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "edge/api.h"
 #include "json/json.h"
 #include "provider/compute.h"
 #include "provider/provider.h"

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "edge/api.h"
 #include "edge/undo.h"
 #include "fleet/core/ref.h"
 #include "fleet/lifecycle/create.h"
@@ -148,7 +147,7 @@ static int create_sandbox(struct request *rq, const struct e2b_create_body *b, i
 	int64_t timeout_s = has_row(b, CREATE_TIMEOUT) ? b->timeout : default_s;
 	struct fleet_create request = {
 	        .project_id = api_project(rq),
-	        .key_id = api_account(rq)->key_id,
+	        .key_id = api_key_id(rq),
 	        .labels = b->metadata,
 	        .env = b->env,
 	        .timeout_ms = timeout_s > 0 ? timeout_s * SECOND_MS : 1,
@@ -259,7 +258,7 @@ static bool may_run_commands(const struct request *rq)
 {
 	struct error ignored = {0};
 
-	return account_require(api_account(rq), SCOPE_SANDBOX_WRITE, &ignored) == 0;
+	return api_require(rq, SCOPE_SANDBOX_WRITE, &ignored) == 0;
 }
 
 static struct e2b_sandbox_detail detail_of(struct request *rq, const struct sandbox_record *r)

@@ -6,7 +6,6 @@
 
 #include "base/clock.h"
 #include "base/id.h"
-#include "edge/api.h"
 #include "json/json.h"
 #include "json/write.h"
 #include "store/vault.h"

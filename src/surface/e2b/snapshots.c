@@ -3,7 +3,6 @@
  * created from it as from a template. It holds files but no processes: see docs/use/migrate-e2b.md.
  */
 #include "base/log.h"
-#include "edge/api.h"
 #include "fleet/core/ref.h"
 #include "fleet/sandbox/fork.h"
 #include "fleet/snapshot/snapshots.h"
@@ -177,7 +176,7 @@ static int fork_sandbox(struct request *rq, const void *body, struct reply *repl
 	int64_t seconds = b->present >> FORK_TIMEOUT & 1 ? b->timeout : FORK_TIMEOUT_S;
 	const struct fleet_fork request = {
 	        .count = b->present >> FORK_COUNT & 1 ? (unsigned)b->count : 1,
-	        .key_id = api_account(rq)->key_id,
+	        .key_id = api_key_id(rq),
 	        .timeout_ms = seconds > 0 ? seconds * SECOND_MS : 1,
 	};
 	struct sandbox_record sandbox;

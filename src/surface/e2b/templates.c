@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "config/config.h"
-#include "edge/api.h"
 #include "fleet/core/ref.h"
 #include "fleet/snapshot/snapshots.h"
 #include "fleet/template/recipe.h"

@@ -7,7 +7,7 @@
 
 #include "base/path.h"
 #include "calls/files.h"
-#include "edge/api.h"
+#include "edge/caller.h"
 #include "edge/target.h"
 #include "fleet/core/access.h"
 #include "fleet/core/ref.h"
@@ -83,12 +83,14 @@ static int open_volume(struct request *rq, bool for_writing, struct api_target *
 {
 	const struct content_query *q = rq->query;
 	struct fleet_ref ref = {.id_or_name = request_param(rq, "id")};
+	struct fleet_hold hold;
 	const char *absolute;
 
 	if (path_resolve(rq->arena, "/", span_of(q->path), &absolute, err) < 0 ||
 	    authorize_token(rq, &ref.project_id, err) < 0 ||
-	    fleet_volume_browse(api_of(rq)->fleet, rq->arena, &ref, for_writing, &t->hold, err) < 0)
+	    fleet_volume_browse(api_of(rq)->fleet, rq->arena, &ref, for_writing, &hold, err) < 0)
 		return -1;
+	api_target_take_browser(rq, &hold, t);
 	call->path.root = FLEET_MOUNT_PATH;
 	call->path.path = absolute[1] ? absolute + 1 : ".";
 	call->path.user = "root";
@@ -139,7 +141,7 @@ static void write_absolute(struct buf *out, const struct agent_file *file, const
 static int answer_files_call(struct request *rq, struct files_call *call, bool for_writing,
                              struct reply *reply, struct error *err)
 {
-	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	AUTO(api_target_done) struct api_target t = {.hold = NULL};
 
 	call->write_entry = write_absolute;
 	if (open_volume(rq, for_writing, &t, call, err) < 0)
@@ -167,7 +169,7 @@ static int delete_path(struct request *rq, UNUSED const void *body, struct reply
 static int download_file(struct request *rq, UNUSED const void *body, struct reply *reply,
                          struct error *err)
 {
-	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	AUTO(api_target_done) struct api_target t = {.hold = NULL};
 	struct files_call call = {.type = AGENT_READ};
 
 	if (open_volume(rq, false, &t, &call, err) < 0)
@@ -200,7 +202,7 @@ static int list_folder(struct request *rq, UNUSED const void *body, struct reply
                        struct error *err)
 {
 	const struct content_query *q = rq->query;
-	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	AUTO(api_target_done) struct api_target t = {.hold = NULL};
 	struct files_call call = {.type = AGENT_LIST,
 	                          .path = {.depth = q->depth ? (uint32_t)q->depth : 1}};
 	struct volume_folder_listing l = {.out = reply_buf(reply, "application/json")};
@@ -212,7 +214,7 @@ static int list_folder(struct request *rq, UNUSED const void *body, struct reply
 	                   ? ""
 	                   : arena_format(rq->arena, "/%s", call.path.path);
 	json_begin_list(l.out, NULL);
-	if (compute_file(t.hold.provider, t.hold.id, rq->arena, &list, NULL, err) < 0)
+	if (compute_file(t.provider, t.id, rq->arena, &list, NULL, err) < 0)
 		return -1;
 	json_end_list(l.out);
 	return 0;
@@ -226,7 +228,7 @@ static int run_program(struct request *rq, struct api_target *t, const char **ar
 	        .exec = &exec, .out_max = 4096, .deadline = rq->deadline};
 	struct compute_result result;
 
-	if (compute_run(t->hold.provider, t->hold.id, rq->arena, &options, &result, err) < 0)
+	if (compute_run(t->provider, t->id, rq->arena, &options, &result, err) < 0)
 		return -1;
 	if (result.process.exit_code == 0)
 		return 0;
@@ -259,12 +261,12 @@ static int call_for_file(struct request *rq, struct api_target *t, const struct 
 {
 	const struct compute_file file = {type, &call->path, rq->deadline};
 
-	return compute_file(t->hold.provider, t->hold.id, rq->arena, &file, ret, err);
+	return compute_file(t->provider, t->id, rq->arena, &file, ret, err);
 }
 
 static int patch_path(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
-	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	AUTO(api_target_done) struct api_target t = {.hold = NULL};
 	struct files_call call = {.path = {.flags = AGENT_PATH_NO_FOLLOW}};
 	struct agent_file file;
 
@@ -281,7 +283,7 @@ static int make_folder(struct request *rq, UNUSED const void *body, struct reply
                        struct error *err)
 {
 	const struct content_query *q = rq->query;
-	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	AUTO(api_target_done) struct api_target t = {.hold = NULL};
 	struct files_call call = {
 	        .path = {.mode = has_row(q, CONTENT_MODE) ? (uint32_t)q->mode : 0,
 	                 .flags = q->force ? AGENT_PATH_PARENTS | AGENT_PATH_MAY_EXIST : 0}};
@@ -301,7 +303,7 @@ static int upload_file(struct request *rq, UNUSED const void *body, struct reply
                        struct error *err)
 {
 	const struct content_query *q = rq->query;
-	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	AUTO(api_target_done) struct api_target t = {.hold = NULL};
 	struct files_call call = {
 	        .type = AGENT_WRITE,
 	        .path = {.mode = has_row(q, CONTENT_MODE) ? (uint32_t)q->mode : 0,

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* /volumes — create, list and remove volumes. volume_content.c serves their files. */
-#include "edge/api.h"
 #include "fleet/core/access.h"
 #include "fleet/core/ref.h"
 #include "fleet/volume/volume.h"

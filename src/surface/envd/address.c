@@ -3,7 +3,6 @@
  * agree. */
 #include <string.h>
 
-#include "edge/api.h"
 #include "http/server/host.h"
 #include "sandbox/preview.h"
 #include "surface/envd/envd.h"

@@ -74,7 +74,7 @@ int changes_read_request(struct request *rq, const struct api_target *t,
 
 	if (!path[0])
 		return FAIL(err, ERROR_INVALID, "path is missing");
-	if (provider_require(t->hold.provider, PROVIDER_CAN_FILES, err) < 0 ||
+	if (provider_require(t->provider, PROVIDER_CAN_FILES, err) < 0 ||
 	    envd_user_find(rq, t, NULL, &user, err) < 0)
 		return -1;
 	*ret = envd_path_of(path, user);

@@ -26,8 +26,7 @@ static int call_for_path(struct compose *c, uint16_t type, const struct agent_pa
 	const struct compute_file call = {type, path, c->rq->deadline};
 	struct agent_file file = {.path = NULL};
 
-	if (compute_file(c->target->hold.provider, c->target->hold.id, c->rq->arena, &call, &file,
-	                 err) < 0)
+	if (compute_file(c->target->provider, c->target->id, c->rq->arena, &call, &file, err) < 0)
 		return -1;
 	if (ret_path)
 		*ret_path = file.path ? file.path : "";
@@ -110,7 +109,7 @@ static int read_request(struct compose *c, struct error *err)
 		if (!c->sources[i][0])
 			return FAIL(err, ERROR_INVALID, "a path of source_paths is empty");
 	}
-	return provider_require(c->target->hold.provider, PROVIDER_CAN_FILES, err);
+	return provider_require(c->target->provider, PROVIDER_CAN_FILES, err);
 }
 
 static int compose_files(struct request *rq, struct reply *reply, struct api_target *t,

@@ -138,7 +138,7 @@ static int refuse_stream(struct request *rq, struct reply *reply, const struct e
 int connect_stream_run(struct request *rq, struct reply *reply, connect_stream_call *call,
                        struct error *err)
 {
-	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	AUTO(api_target_done) struct api_target t = {.hold = NULL};
 	int opened = envd_target_open(rq, reply, &t, err);
 
 	if (opened > 0)

@@ -11,7 +11,7 @@
 #pragma once
 
 #include "base/id.h"
-#include "edge/caller.h"
+#include "edge/api.h"
 #include "json/json.h"
 #include "surface/envd/routes.h"
 #include "wire/agent_files.h"

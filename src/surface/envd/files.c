@@ -7,7 +7,6 @@
 #include "base/clock.h"
 #include "calls/files.h"
 #include "config/config.h"
-#include "edge/api.h"
 #include "edge/target.h"
 #include "fleet/core/access.h"
 #include "store/sandboxes.h"
@@ -132,7 +131,7 @@ static int download_file(struct request *rq, struct api_target *t, const struct 
 
 static int serve_file(struct request *rq, struct reply *reply, const char *id, struct error *err)
 {
-	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	AUTO(api_target_done) struct api_target t = {.hold = NULL};
 	const struct envd_files_query *q = rq->query;
 	int opened = envd_target_hold(rq, reply, id, &t, err);
 

@@ -19,8 +19,7 @@ static int call_for_path(struct unary_call *c, uint16_t type, const struct agent
 {
 	const struct compute_file file = {type, path, c->rq->deadline};
 
-	return compute_file(c->target->hold.provider, c->target->hold.id, c->rq->arena, &file, NULL,
-	                    err);
+	return compute_file(c->target->provider, c->target->id, c->rq->arena, &file, NULL, err);
 }
 
 static int text_of(const struct unary_call *c, const char *name, const char **ret,
@@ -68,9 +67,9 @@ static int write_entries(struct unary_call *c, const char *path, uint32_t depth,
 	message.target = ENVD_METADATA;
 	message.depth = depth;
 	message.size_max = ENTRIES_MAX;
-	if (provider_require(c->target->hold.provider, PROVIDER_CAN_FILES, err) < 0)
+	if (provider_require(c->target->provider, PROVIDER_CAN_FILES, err) < 0)
 		return -1;
-	return compute_call(c->target->hold.provider, c->target->hold.id, c->rq->arena, &call,
+	return compute_call(c->target->provider, c->target->id, c->rq->arena, &call,
 	                    c->rq->deadline, err);
 }
 

@@ -9,12 +9,12 @@
 #include "base/path.h"
 #include "calls/code_run.h"
 #include "code/reader.h"
-#include "edge/api.h"
 #include "edge/target.h"
 #include "fleet/core/access.h"
 #include "fleet/core/ref.h"
 #include "fleet/core/sandboxes.h"
 #include "json/write.h"
+#include "store/sandbox_record.h"
 #include "surface/envd/envd.h"
 
 #define KEEPALIVE_MS 10000
@@ -53,7 +53,7 @@ static struct code_at at_of(struct request *rq, const struct api_target *t)
 {
 	return (struct code_at){
 	        .contexts = api_of(rq)->code_contexts,
-	        .hold = &t->hold,
+	        .hold = t->hold,
 	        .deadline = rq->deadline,
 	};
 }
@@ -123,7 +123,7 @@ static int list_contexts(struct request *rq, UNUSED const void *body, struct rep
 static int start_options(struct request *rq, const struct api_target *t, struct code_open *ret,
                          struct error *err)
 {
-	ret->env = t->defaults.env;
+	ret->env = t->env;
 	ret->cwd = envd_workdir_of(t);
 	return envd_user_find(rq, t, NULL, &ret->user, err);
 }
@@ -190,7 +190,7 @@ static int restart_named(struct request *rq, struct reply *reply, struct api_tar
 	const char *id = request_param(rq, "context");
 	struct code_context made;
 
-	if (code_restart(&at, rq->arena, id, t->defaults.env, &made, err) < 0 &&
+	if (code_restart(&at, rq->arena, id, t->env, &made, err) < 0 &&
 	    !is_unstarted_default(rq->arena, id, err))
 		return fail_without_context(id, err);
 	reply_status(reply, 204);

@@ -52,7 +52,7 @@ static int list_processes(struct unary_call *c, struct error *err)
 {
 	json_begin_object(c->out, NULL);
 	json_begin_list(c->out, "processes");
-	if (compute_processes(c->target->hold.provider, c->target->hold.id, add_process, c->out,
+	if (compute_processes(c->target->provider, c->target->id, add_process, c->out,
 	                      c->rq->deadline, err) < 0)
 		return -1;
 	json_end_list(c->out);
@@ -88,7 +88,7 @@ static int send_signal(struct unary_call *c, struct error *err)
 		return -1;
 	message.process = p.process;
 	buf_add_text(c->out, "{}");
-	return compute_signal(c->target->hold.provider, c->target->hold.id, AGENT_SIGNAL, &message,
+	return compute_signal(c->target->provider, c->target->id, AGENT_SIGNAL, &message,
 	                      c->rq->deadline, err);
 }
 
@@ -104,8 +104,7 @@ static int close_stdin(struct unary_call *c, struct error *err)
 		            "a terminal has no end of input: send Ctrl+D (0x04)");
 	message.process = p.process;
 	buf_add_text(c->out, "{}");
-	return compute_feed(c->target->hold.provider, c->target->hold.id, &message, c->rq->deadline,
-	                    err);
+	return compute_feed(c->target->provider, c->target->id, &message, c->rq->deadline, err);
 }
 
 int envd_pty_size(const struct json_value *pty, uint32_t *ret_rows, uint32_t *ret_columns,
@@ -138,8 +137,8 @@ static int update_terminal(struct unary_call *c, struct error *err)
 	message.process = p.process;
 	if (envd_pty_size(pty, &message.rows, &message.columns, err) < 0)
 		return -1;
-	return compute_terminal(c->target->hold.provider, c->target->hold.id, &message,
-	                        c->rq->deadline, &state, err);
+	return compute_terminal(c->target->provider, c->target->id, &message, c->rq->deadline,
+	                        &state, err);
 }
 
 #define PATH "/process.Process/"

@@ -263,17 +263,17 @@ static const struct stream_ops stream_ops = {
 static int connect_agent(struct request *rq, const struct api_target *t, int *ret_fd,
                          struct error *err)
 {
-	const struct compute_ops *compute = provider_ops_of(t->hold.provider)->compute;
+	const struct compute_ops *compute = provider_ops_of(t->provider)->compute;
 
-	if (provider_require(t->hold.provider, PROVIDER_CAN_EXEC, err) < 0)
+	if (provider_require(t->provider, PROVIDER_CAN_EXEC, err) < 0)
 		return -1;
-	return compute->connect(t->hold.provider, t->hold.id, rq->deadline, ret_fd, err);
+	return compute->connect(t->provider, t->id, rq->deadline, ret_fd, err);
 }
 
 static struct input_stream *input_new(const struct stream_ops *ops, struct api_target *t,
                                       int64_t timeout_ms)
 {
-	struct input_stream *i = input_stream_of(stream_new(ops, &t->hold));
+	struct input_stream *i = input_stream_of(stream_new(ops, t->hold));
 
 	i->pending = BUF(PENDING_MAX);
 	i->texts = BUF(4096);

@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "calls/configs.h"
-#include "edge/api.h"
 #include "edge/target.h"
 #include "provider/compute.h"
 #include "provider/provider.h"
+#include "store/sandbox_record.h"
 #include "surface/envd/connect.h"
 #include "surface/envd/connect_stream.h"
 #include "surface/envd/envd.h"
@@ -120,9 +120,9 @@ static int start_stream(struct request *rq, struct api_target *t,
 	struct connect_stream *c;
 	struct process_stream *p;
 
-	if (provider_require(t->hold.provider, PROVIDER_CAN_EXEC, err) < 0)
+	if (provider_require(t->provider, PROVIDER_CAN_EXEC, err) < 0)
 		return -1;
-	c = connect_stream_new(rq, &process_ops, &t->hold, &options);
+	c = connect_stream_new(rq, &process_ops, t->hold, &options);
 	p = process_stream_of(&c->stream);
 	p->is_start = as->is_start;
 	p->is_tty = as->is_tty;
@@ -145,8 +145,8 @@ static struct json_map map_of(struct request *rq, const struct api_target *t,
                               const struct json_value *envs)
 {
 	const struct json_pair own[] = {{"E2B_SANDBOX", "true"},
-	                                {"E2B_SANDBOX_ID", t->record.id},
-	                                {"E2B_TEMPLATE_ID", t->record.template_id}};
+	                                {"E2B_SANDBOX_ID", t->id},
+	                                {"E2B_TEMPLATE_ID", t->record->template_id}};
 	size_t count = json_count(envs), used = COUNT_OF(own);
 	struct json_pair *pairs = ARENA_ARRAY(rq->arena, struct json_pair, used + count);
 
@@ -166,17 +166,15 @@ static int fill_exec(struct request *rq, const struct api_target *t, const struc
 	const struct json_value *process = json_get(body, "process"), *pty = json_get(body, "pty");
 	const struct json_map envs = map_of(rq, t, json_get(process, "envs"));
 	const char *cmd = json_text(json_get(process, "cmd"), "");
-	struct fleet_defaults defaults;
 	int64_t timeout_ms;
 
 	if (!cmd[0])
 		return FAIL(err, ERROR_INVALID, "process.cmd is missing");
-	if (fleet_defaults(api_of(rq)->fleet, rq->arena, &t->record, &envs, &defaults, err) < 0 ||
+	if (api_target_env(rq, t, &envs, &ret->env, err) < 0 ||
 	    envd_user_find(rq, t, NULL, &ret->user, err) < 0 ||
 	    connect_timeout_parse(request_header(rq, "Connect-Timeout-Ms"), &timeout_ms, err) < 0)
 		return -1;
 	ret->args = list_of(rq, cmd, json_get(process, "args"));
-	ret->env = defaults.env;
 	ret->cwd = json_text(json_get(process, "cwd"), "");
 	if (!ret->cwd[0])
 		ret->cwd = envd_workdir_of(t);
@@ -202,7 +200,7 @@ static int start_process(struct request *rq, struct reply *reply, struct api_tar
 	struct run_limits limits;
 
 	if (connect_stream_read(rq, &body, err) < 0 || fill_exec(rq, t, body, &exec, err) < 0 ||
-	    run_limits_find(rq, &t->record, &limits, err) < 0 ||
+	    run_limits_find(rq, t->record, &limits, err) < 0 ||
 	    run_limits_check(&limits, exec.args, err) < 0)
 		return -1;
 	as.is_tty = exec.flags & AGENT_EXEC_TTY;

@@ -45,8 +45,7 @@ int envd_process_find(struct request *rq, const struct api_target *t,
 
 	if (s.pid <= 0 && !s.tag)
 		return FAIL(err, ERROR_INVALID, "process has neither a pid nor a tag");
-	if (compute_processes(t->hold.provider, t->hold.id, compare_process, &s, rq->deadline,
-	                      err) < 0)
+	if (compute_processes(t->provider, t->id, compare_process, &s, rq->deadline, err) < 0)
 		return -1;
 	if (!s.has_found && s.tag)
 		return FAIL(err, ERROR_NOT_FOUND, "process with tag %.64s not found", s.tag);

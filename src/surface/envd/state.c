@@ -3,12 +3,12 @@
 #include <string.h>
 #include <time.h>
 
-#include "edge/api.h"
 #include "edge/target.h"
 #include "fleet/core/ref.h"
 #include "fleet/core/sandboxes.h"
 #include "json/write.h"
 #include "provider/provider.h"
+#include "store/sandbox_record.h"
 #include "surface/envd/envd.h"
 
 static bool is_reachable(const struct sandbox_record *r)
@@ -43,7 +43,7 @@ static int get_health(struct request *rq, UNUSED const void *body, struct reply 
 static int answer_envs(UNUSED struct request *rq, struct reply *reply, struct api_target *t,
                        UNUSED const void *body, UNUSED struct error *err)
 {
-	envd_write_pairs(reply_buf(reply, "application/json"), NULL, t->defaults.env);
+	envd_write_pairs(reply_buf(reply, "application/json"), NULL, t->env);
 	return 0;
 }
 
@@ -92,12 +92,12 @@ static int answer_metrics(struct request *rq, struct reply *reply, struct api_ta
 	const struct timespec pause = {.tv_nsec = SAMPLE_MS * 1000000L};
 	struct provider_stats first, second;
 
-	if (fleet_stats(api_of(rq)->fleet, &t->record, &first, err) < 0)
+	if (fleet_stats(api_of(rq)->fleet, t->record, &first, err) < 0)
 		return -1;
 	(void)nanosleep(&pause, NULL);
-	if (fleet_stats(api_of(rq)->fleet, &t->record, &second, err) < 0)
+	if (fleet_stats(api_of(rq)->fleet, t->record, &second, err) < 0)
 		return -1;
-	write_metrics(reply_buf(reply, "application/json"), &t->record, &second,
+	write_metrics(reply_buf(reply, "application/json"), t->record, &second,
 	              cpu_percent(&first, &second));
 	return 0;
 }

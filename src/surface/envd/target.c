@@ -4,7 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "edge/api.h"
+#include "edge/caller.h"
 #include "edge/hooks.h"
 #include "edge/target.h"
 #include "edge/text.h"
@@ -15,6 +15,7 @@
 #include "http/server/failure.h"
 #include "http/server/shares.h"
 #include "json/write.h"
+#include "store/sandbox_record.h"
 #include "surface/envd/connect.h"
 #include "surface/envd/envd.h"
 
@@ -114,12 +115,14 @@ int envd_target_hold(struct request *rq, struct reply *reply, const char *id,
 	const struct fleet_use use = {.reason = reason_of(rq)};
 	const struct fleet_ref ref = {.id_or_name = id, .use = &use};
 	struct fleet *fleet = api_of(rq)->fleet;
+	struct sandbox_record r;
+	struct fleet_hold hold;
 
 	if (admit_request(rq, id, err) < 0)
 		return -1;
-	if (!fleet_hold_warm(fleet, rq->arena, &ref, &ret->record, &ret->hold) &&
+	if (!fleet_hold_warm(fleet, rq->arena, &ref, &r, &hold) &&
 	    (request_may_block(rq, err) < 0 ||
-	     fleet_hold(fleet, rq->arena, &ref, &ret->record, &ret->hold, err) < 0)) {
+	     fleet_hold(fleet, rq->arena, &ref, &r, &hold, err) < 0)) {
 		if (err->node[0] && api_forward(rq, reply, err) == 0)
 			return 1;
 		if (request_is_deferred(rq) ||
@@ -128,11 +131,11 @@ int envd_target_hold(struct request *rq, struct reply *reply, const char *id,
 		envd_reply_gone(reply, id);
 		return 1;
 	}
-	request_count_for(rq, ret->record.project_id);
-	if (api_may_call(rq, &ret->record, &ret->hold, err) < 0)
+	request_count_for(rq, r.project_id);
+	if (api_target_take(rq, &r, &hold, ret, err) < 0)
 		return -1;
 	api_target_cancel_with_client(rq);
-	return fleet_defaults(fleet, rq->arena, &ret->record, NULL, &ret->defaults, err);
+	return 0;
 }
 
 int envd_target_open(struct request *rq, struct reply *reply, struct api_target *ret,
@@ -151,7 +154,7 @@ int envd_target_open(struct request *rq, struct reply *reply, struct api_target 
 int envd_call_run(struct request *rq, struct reply *reply, const struct envd_call *call,
                   struct error *err)
 {
-	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	AUTO(api_target_done) struct api_target t = {.hold = NULL};
 	int opened = call->open(rq, reply, &t, err);
 
 	if (opened != 0)
@@ -186,7 +189,7 @@ int envd_user_find(struct request *rq, const struct api_target *t, const char *g
 	if (user && (strlen(user) > USER_MAX || strchr(user, '|')))
 		return FAIL(err, ERROR_UNAUTHENTICATED, "invalid username: '%.64s'", user);
 	if (!user || !user[0])
-		user = t->defaults.user;
+		user = t->user;
 	*ret = user && user[0] ? user : DEFAULT_USER;
 	return 0;
 }
@@ -195,7 +198,7 @@ const char *envd_workdir_of(const struct api_target *t)
 {
 	/* The projects folder of Atoll's own templates is a default that no user chose. */
 	static const char projects[] = FLEET_HOME_PATH "/project";
-	const char *workdir = t->defaults.workdir;
+	const char *workdir = t->workdir;
 
 	return workdir && strcmp(workdir, projects) != 0 ? workdir : "";
 }

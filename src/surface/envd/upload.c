@@ -178,9 +178,9 @@ int envd_upload(struct request *rq, struct api_target *t, const struct envd_file
 {
 	struct file_form *f;
 
-	if (provider_require(t->hold.provider, PROVIDER_CAN_FILES, err) < 0)
+	if (provider_require(t->provider, PROVIDER_CAN_FILES, err) < 0)
 		return -1;
-	f = file_form_new(&stream_ops, &upload_ops, &t->hold);
+	f = file_form_new(&stream_ops, &upload_ops, t->hold);
 	if (prepare_upload(rq, t, q, upload_of(f), err) < 0 || request_may_block(rq, err) < 0) {
 		stream_free(&f->stream);
 		return -1;

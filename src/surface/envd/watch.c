@@ -98,7 +98,7 @@ static int start_watch(struct request *rq, struct reply *reply, struct api_targe
 	                          err) < 0 ||
 	    request_may_block(rq, err) < 0)
 		return -1;
-	c = connect_stream_new(rq, &watch_ops, &t->hold, &options);
+	c = connect_stream_new(rq, &watch_ops, t->hold, &options);
 	changes_init(&watch_stream_of(&c->stream)->changes);
 	return connect_stream_start(
 	        rq, c, &(struct compute_request){AGENT_WATCH, agent_path_shape, &message}, reply,

@@ -2,8 +2,8 @@
 /* filesystem.Filesystem/{CreateWatcher,GetWatcherEvents,RemoveWatcher}. */
 #include <unistd.h>
 
-#include "edge/api.h"
 #include "edge/target.h"
+#include "fleet/core/fleet_hold.h"
 #include "json/write.h"
 #include "provider/agent_reader.h"
 #include "provider/compute.h"
@@ -32,7 +32,7 @@ static int create_watcher(struct unary_call *c, struct error *err)
 {
 	struct agent_path message;
 	const struct compute_request request = {AGENT_WATCH, agent_path_shape, &message, NULL};
-	const struct fleet_hold *hold = &c->target->hold;
+	const struct fleet_hold *hold = c->target->hold;
 	AUTO(agent_reader_done) struct agent_reader r;
 	char id[ID_SIZE + 1];
 
@@ -52,7 +52,7 @@ static int get_events(struct unary_call *c, struct error *err)
 {
 	json_begin_object(c->out, NULL);
 	json_begin_list(c->out, "events");
-	if (watchers_take_events(api_of(c->rq)->envd_watchers, c->target->hold.id, id_of(c), c->out,
+	if (watchers_take_events(api_of(c->rq)->envd_watchers, c->target->id, id_of(c), c->out,
 	                         err) < 0)
 		return -1;
 	json_end_list(c->out);
@@ -63,7 +63,7 @@ static int get_events(struct unary_call *c, struct error *err)
 static int remove_watcher(struct unary_call *c, struct error *err)
 {
 	buf_add_text(c->out, "{}");
-	return watchers_remove(api_of(c->rq)->envd_watchers, c->target->hold.id, id_of(c), err);
+	return watchers_remove(api_of(c->rq)->envd_watchers, c->target->id, id_of(c), err);
 }
 
 #define PATH "/filesystem.Filesystem/"

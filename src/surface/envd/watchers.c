@@ -11,7 +11,6 @@
 
 #include "base/clock.h"
 #include "base/list.h"
-#include "edge/api.h"
 #include "http/server/host.h"
 #include "json/write.h"
 #include "surface/envd/changes.h"

@@ -17,7 +17,6 @@
 #include "job/job.h"
 #include "provider/provider.h"
 #include "sandbox/lease.h"
-#include "surface/gateway/routes.h"
 
 #define BASE "/v1/sandbox"
 #define READ_LINES 2000
@@ -37,14 +36,14 @@ int gateway_open(struct request *rq, const struct gateway_body *b, struct api_ta
 
 static const char *workspace_root(const struct api_target *t)
 {
-	return t->defaults.workdir && t->defaults.workdir[0] ? t->defaults.workdir : "/";
+	return t->workdir && t->workdir[0] ? t->workdir : "/";
 }
 
 int gateway_call(struct request *rq, const struct api_target *t, const char *path,
                  struct files_call *ret, struct error *err)
 {
 	ret->path.root = workspace_root(t);
-	ret->path.user = t->defaults.user;
+	ret->path.user = t->user;
 	ret->path.flags |= AGENT_PATH_BENEATH;
 	return path_check_relative(rq->arena, span_of(path ? path : "."), &ret->path.path, err);
 }
@@ -121,8 +120,7 @@ static int set_artifacts(struct request *rq, const struct api_target *t, const c
 static int run_in_session(struct request *rq, const struct gateway_run_body *b,
                           struct sandbox_command *c, struct reply *reply, struct error *err)
 {
-	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
-	struct fleet_defaults defaults;
+	AUTO(api_target_done) struct api_target t = {.hold = NULL};
 	const char *folder = NULL;
 	int64_t timeout_ms = b->timeout_ms || b->background ? b->timeout_ms
 	                                                    : api_of(rq)->config->exec_timeout_ms;
@@ -132,11 +130,10 @@ static int run_in_session(struct request *rq, const struct gateway_run_body *b,
 	if (output_form_parse(NULL, request_header(rq, "Accept"), OUTPUT_RESULT, &c->form, err) <
 	            0 ||
 	    gateway_open(rq, &b->session, &t, err) < 0 ||
-	    fleet_defaults(api_of(rq)->fleet, rq->arena, &t.record, &b->env, &defaults, err) < 0 ||
+	    api_target_env(rq, &t, &b->env, &c->exec.env, err) < 0 ||
 	    set_artifacts(rq, &t, folder, c, err) < 0)
 		return -1;
-	c->exec.env = defaults.env;
-	c->exec.user = defaults.user;
+	c->exec.user = t.user;
 	c->exec.cwd = workspace_root(&t);
 	c->exec.timeout_ms = (uint64_t)timeout_ms;
 	c->stdin_bytes = span_of(b->stdin_text);
@@ -245,7 +242,7 @@ static int gateway_read(struct request *rq, const void *body, struct reply *repl
                         struct error *err)
 {
 	const struct gateway_file_body *b = body;
-	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	AUTO(api_target_done) struct api_target t = {.hold = NULL};
 	struct files_call call = {.type = AGENT_READ};
 	struct files_read_options options = {
 	        .path = b->path,
@@ -264,7 +261,7 @@ static int gateway_read_binary(struct request *rq, const void *body, struct repl
                                struct error *err)
 {
 	const struct gateway_file_body *b = body;
-	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	AUTO(api_target_done) struct api_target t = {.hold = NULL};
 	struct files_call call = {.type = AGENT_READ, .path = {.offset = (uint64_t)b->offset}};
 	struct files_read_options options = {
 	        .path = b->path,
@@ -281,7 +278,7 @@ static int gateway_write(struct request *rq, const void *body, struct reply *rep
                          struct error *err)
 {
 	const struct gateway_file_body *b = body;
-	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	AUTO(api_target_done) struct api_target t = {.hold = NULL};
 	struct files_call call = {.type = AGENT_WRITE, .path = {.flags = AGENT_PATH_PARENTS}};
 
 	if (b->content && b->content_base64.size > 0)
@@ -298,7 +295,7 @@ static int gateway_glob(struct request *rq, const void *body, struct reply *repl
                         struct error *err)
 {
 	const struct gateway_file_body *b = body;
-	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	AUTO(api_target_done) struct api_target t = {.hold = NULL};
 	struct files_call call = {.type = AGENT_GLOB, .path = {.target = b->pattern}};
 	struct files_list_options options = {
 	        .max = b->limit ? (uint64_t)b->limit : 1000,
@@ -358,7 +355,7 @@ static int gateway_copy(struct request *rq, const void *body, struct reply *repl
 	const struct gateway_copy_body *b = body;
 	const struct gateway_body session = {request_param(rq, "tenant"),
 	                                     request_param(rq, "session")};
-	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	AUTO(api_target_done) struct api_target t = {.hold = NULL};
 	struct files_write *writes = ARENA_ARRAY(rq->arena, struct files_write, b->files.count);
 
 	if (gateway_open(rq, &session, &t, err) < 0 || fill_writes(rq, &t, b, writes, err) < 0)

@@ -93,7 +93,7 @@ static void write_answer(struct buf *out, const struct search_found *found, int6
 int gateway_grep(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
 	const struct gateway_grep_body *b = body;
-	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	AUTO(api_target_done) struct api_target t = {.hold = NULL};
 	struct search_request search = {.pattern = b->pattern,
 	                                .glob = b->glob,
 	                                .mode = SEARCH_CONTENT,
@@ -107,11 +107,11 @@ int gateway_grep(struct request *rq, const void *body, struct reply *reply, stru
 	    gateway_open(rq, &b->session, &t, err) < 0 ||
 	    gateway_call(rq, &t, b->path, &call, err) < 0)
 		return -1;
-	place.provider = t.hold.provider;
-	place.id = t.hold.id;
+	place.provider = t.provider;
+	place.id = t.id;
 	place.root = call.path.root;
-	place.user = t.defaults.user;
-	place.env = t.defaults.env;
+	place.user = t.user;
+	place.env = t.env;
 	if (search_run(rq->arena, &place, &search, &found, err) < 0)
 		return -1;
 	write_answer(reply_buf(reply, "application/json"), &found,

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "edge/api.h"
-#include "edge/caller.h"
 #include "fleet/lease/lease.h"
 #include "json/json.h"
 #include "sandbox/lease.h"

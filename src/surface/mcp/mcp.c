@@ -11,7 +11,6 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "config/config.h"
-#include "edge/api.h"
 #include "edge/forward.h"
 #include "http/proxy/proxy.h"
 #include "json/write.h"
@@ -166,7 +165,7 @@ static int open_session(struct mcp *m, const struct method *method, struct reply
                         struct mcp_fault *fault)
 {
 	struct mcp_sessions *sessions = api_of(m->rq)->mcp;
-	const char *key_id = api_account(m->rq)->key_id;
+	const char *key_id = api_key_id(m->rq);
 	const char *asked = request_header(m->rq, "Mcp-Session-Id");
 	char id[ID_SIZE + 1];
 
@@ -195,7 +194,7 @@ static int open_session(struct mcp *m, const struct method *method, struct reply
 static void choose_target(struct mcp *m)
 {
 	const char *session = request_header(m->rq, "Mcp-Session-Id");
-	const char *owner = !m->message.is_modern && session ? session : api_account(m->rq)->key_id;
+	const char *owner = !m->message.is_modern && session ? session : api_key_id(m->rq);
 
 	if (!m->target.conversation)
 		m->target.conversation = arena_format(m->rq->arena, "mcp:%.64s", owner);
@@ -272,7 +271,7 @@ static const char *owner_of(const struct mcp *m)
 	                   : m->message.is_modern ? NULL
 	                                          : request_header(m->rq, "Mcp-Session-Id");
 
-	return word ? arena_format(m->rq->arena, "%s %s", api_account(m->rq)->key_id, word) : NULL;
+	return word ? arena_format(m->rq->arena, "%s %s", api_key_id(m->rq), word) : NULL;
 }
 
 static bool takes_events(const struct request *rq)
@@ -415,7 +414,7 @@ static int mcp_delete(struct request *rq, const void *body, struct reply *reply,
 		return -1;
 	if (!id)
 		return FAIL(err, ERROR_INVALID, "the header Mcp-Session-Id is missing");
-	if (!mcp_sessions_remove(api_of(rq)->mcp, id, api_account(rq)->key_id))
+	if (!mcp_sessions_remove(api_of(rq)->mcp, id, api_key_id(rq)))
 		return FAIL(err, ERROR_NOT_FOUND, "no such session");
 	reply_status(reply, 200);
 	return 0;

@@ -2,7 +2,6 @@
 /* Sandboxes, and the files in them, as resources. */
 #include <string.h>
 
-#include "edge/api.h"
 #include "edge/target.h"
 #include "fleet/core/ref.h"
 #include "fleet/core/sandboxes.h"
@@ -109,7 +108,7 @@ static int read_sandbox(struct mcp *m, const char *uri, const char *id, struct b
 static int read_file(struct mcp *m, const char *uri, const struct tools_target *which,
                      const char *path, struct buf *out, struct error *err)
 {
-	AUTO(api_target_done) struct api_target target = {.hold = {.fleet = NULL}};
+	AUTO(api_target_done) struct api_target target = {.hold = NULL};
 	AUTO(buf_done) struct buf content = BUF(FILE_MAX);
 	struct tool_call call;
 

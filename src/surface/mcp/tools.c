@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "edge/target.h"
+#include "http/server/http.h"
 #include "json/write.h"
 #include "surface/mcp/mcp.h"
 #include "tool/tool.h"
@@ -114,7 +115,7 @@ static void write_failure(struct buf *out, const struct error *err)
 static int run_tool(struct mcp *m, const struct tool *tool, const char *sandbox, struct span input,
                     struct tool_result *ret, struct error *err)
 {
-	AUTO(api_target_done) struct api_target target = {.hold = {.fleet = NULL}};
+	AUTO(api_target_done) struct api_target target = {.hold = NULL};
 	struct tools_target which = m->target;
 	struct tool_call call;
 
@@ -143,7 +144,7 @@ int mcp_tools_call(struct mcp *m, struct buf *out, struct mcp_fault *fault)
 
 	if (!tool)
 		return mcp_refuse(fault, MCP_INVALID_PARAMS, 200, "unknown tool '%.64s'", name);
-	if (account_require(api_account(m->rq), SCOPE_SANDBOX_WRITE, &err) < 0)
+	if (api_require(m->rq, SCOPE_SANDBOX_WRITE, &err) < 0)
 		return mcp_refuse(fault, MCP_INVALID_REQUEST, 403, "%s", err.text);
 	if (read_arguments(m, tool, &own, &sandbox, fault) < 0)
 		return -1;

@@ -103,10 +103,10 @@ static int reply_artifact(struct request *rq, struct reply *reply, const struct 
 static int artifact_keep(struct request *rq, const void *body, struct reply *reply,
                          struct error *err)
 {
-	AUTO(api_target_done) struct api_target target = {.hold = {.fleet = NULL}};
+	AUTO(api_target_done) struct api_target target = {.hold = NULL};
 	const struct artifact_keep_body *b = body;
 	struct fleet_artifact_keep keep = {.project_id = api_project(rq),
-	                                   .key_id = api_account(rq)->key_id,
+	                                   .key_id = api_key_id(rq),
 	                                   .run = request_header(rq, "Atoll-Run"),
 	                                   .keep_ms = b->keep_seconds * 1000,
 	                                   .deadline = rq->deadline};
@@ -116,9 +116,9 @@ static int artifact_keep(struct request *rq, const void *body, struct reply *rep
 	if (api_target_open(rq, &target, err) < 0 ||
 	    files_resolve(rq, &target, b->path, &keep.path, err) < 0)
 		return -1;
-	keep.sandbox = &target.record;
-	keep.hold = &target.hold;
-	keep.user = b->user ? b->user : target.defaults.user;
+	keep.sandbox = target.record;
+	keep.hold = target.hold;
+	keep.user = b->user ? b->user : target.user;
 	if (fleet_artifact_keep(api_of(rq)->fleet, rq->arena, &keep, &made, err) < 0)
 		return -1;
 	reply_status(reply, 201);

@@ -100,7 +100,7 @@ static int build_create(struct request *rq, const void *body, struct reply *repl
                         struct error *err)
 {
 	const struct fleet_build request = {
-	        .project_id = api_project(rq), .key_id = api_account(rq)->key_id, .spec = body};
+	        .project_id = api_project(rq), .key_id = api_key_id(rq), .spec = body};
 	struct build_record made;
 
 	if (fleet_build_start(api_of(rq)->fleet, rq->arena, &request, &made, err) < 0)

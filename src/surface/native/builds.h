@@ -2,7 +2,7 @@
 /* surface/native/builds.h — handlers and shapes of builds. */
 #pragma once
 
-#include "edge/caller.h"
+#include "edge/api.h"
 #include "fleet/core/ref.h"
 #include "http/server/http.h"
 

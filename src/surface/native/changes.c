@@ -6,7 +6,6 @@
 
 #include "base/path.h"
 #include "edge/api.h"
-#include "edge/caller.h"
 #include "edge/text.h"
 #include "fleet/sandbox/changes.h"
 #include "sandbox/change.h"

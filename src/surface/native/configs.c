@@ -336,7 +336,7 @@ static int check_limits_stay(struct request *rq, const struct config_record *r,
 	if (new)
 		after = make_config_rules(new);
 	limit = new ? account_config_widened(&before, &after) : account_config_limit(&before);
-	if (!limit || account_require(api_account(rq), SCOPE_PROJECT_WRITE, err) == 0)
+	if (!limit || api_require(rq, SCOPE_PROJECT_WRITE, err) == 0)
 		return 0;
 	(void)FAIL_CONTEXT(
 	        err,

@@ -7,7 +7,6 @@
 
 #include "base/path.h"
 #include "calls/code_run.h"
-#include "config/config.h"
 #include "edge/api.h"
 #include "edge/target.h"
 #include "surface/native/answer.h"
@@ -71,7 +70,7 @@ static struct code_at make_code_at(struct request *rq, const struct api_target *
 {
 	return (struct code_at){
 	        .contexts = api_of(rq)->code_contexts,
-	        .hold = &t->hold,
+	        .hold = t->hold,
 	        .deadline = rq->deadline,
 	};
 }
@@ -79,7 +78,7 @@ static struct code_at make_code_at(struct request *rq, const struct api_target *
 static int contexts_list(struct request *rq, const void *body, struct reply *reply,
                          struct error *err)
 {
-	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	AUTO(api_target_done) struct api_target t = {.hold = NULL};
 	struct context_answer *answers;
 	struct code_list list;
 	struct code_at at;
@@ -101,7 +100,7 @@ static int context_create(struct request *rq, const void *body, struct reply *re
                           struct error *err)
 {
 	const struct code_context_create_body *b = body;
-	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	AUTO(api_target_done) struct api_target t = {.hold = NULL};
 	struct code_open open = {.id = NULL};
 	struct code_context made;
 	struct context_answer answer;
@@ -112,9 +111,9 @@ static int context_create(struct request *rq, const void *body, struct reply *re
 	if (api_target_open(rq, &t, err) < 0)
 		return -1;
 	at = make_code_at(rq, &t);
-	open.cwd = t.defaults.workdir ? t.defaults.workdir : "";
-	open.user = t.defaults.user;
-	open.env = t.defaults.env;
+	open.cwd = t.workdir ? t.workdir : "";
+	open.user = t.user;
+	open.env = t.env;
 	if (b->cwd && b->cwd[0] &&
 	    path_resolve(rq->arena, open.cwd[0] ? open.cwd : "/", span_of(b->cwd), &open.cwd, err) <
 	            0)
@@ -129,7 +128,7 @@ static int context_create(struct request *rq, const void *body, struct reply *re
 
 static int context_get(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
-	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	AUTO(api_target_done) struct api_target t = {.hold = NULL};
 	struct code_context found;
 	struct context_answer answer;
 	struct code_at at;
@@ -148,7 +147,7 @@ static int context_get(struct request *rq, const void *body, struct reply *reply
 static int context_restart(struct request *rq, const void *body, struct reply *reply,
                            struct error *err)
 {
-	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	AUTO(api_target_done) struct api_target t = {.hold = NULL};
 	struct code_context made;
 	struct context_answer answer;
 	struct code_at at;
@@ -157,8 +156,7 @@ static int context_restart(struct request *rq, const void *body, struct reply *r
 	if (api_target_open(rq, &t, err) < 0)
 		return -1;
 	at = make_code_at(rq, &t);
-	if (code_restart(&at, rq->arena, request_param(rq, "context"), t.defaults.env, &made, err) <
-	    0)
+	if (code_restart(&at, rq->arena, request_param(rq, "context"), t.env, &made, err) < 0)
 		return -1;
 	answer = make_context_answer(&made);
 	reply_json(reply, &context_shape, &answer);
@@ -168,7 +166,7 @@ static int context_restart(struct request *rq, const void *body, struct reply *r
 static int context_interrupt(struct request *rq, const void *body, struct reply *reply,
                              struct error *err)
 {
-	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	AUTO(api_target_done) struct api_target t = {.hold = NULL};
 	struct code_context found;
 	struct code_at at;
 
@@ -186,7 +184,7 @@ static int context_interrupt(struct request *rq, const void *body, struct reply 
 static int context_delete(struct request *rq, const void *body, struct reply *reply,
                           struct error *err)
 {
-	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	AUTO(api_target_done) struct api_target t = {.hold = NULL};
 	struct code_at at;
 
 	(void)body;
@@ -205,9 +203,9 @@ static int find_context(struct request *rq, const struct api_target *t,
 {
 	const struct code_at at = make_code_at(rq, t);
 	struct code_open open = {
-	        .cwd = t->defaults.workdir ? t->defaults.workdir : "",
-	        .user = t->defaults.user,
-	        .env = t->defaults.env,
+	        .cwd = t->workdir ? t->workdir : "",
+	        .user = t->user,
+	        .env = t->env,
 	};
 
 	if (code_language_parse(options->language, &open.language, err) < 0)

@@ -4,7 +4,6 @@
 
 #include "calls/feed.h"
 #include "edge/api.h"
-#include "edge/caller.h"
 #include "fleet/core/events.h"
 #include "fleet/core/ref.h"
 #include "fleet/core/sandboxes.h"

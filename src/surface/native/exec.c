@@ -172,8 +172,7 @@ static int set_artifacts(struct request *rq, const struct api_target *t,
                          const struct run_options_body *b, struct sandbox_command *c,
                          struct error *err)
 {
-	const char *workdir =
-	        t->defaults.workdir && t->defaults.workdir[0] ? t->defaults.workdir : "/";
+	const char *workdir = t->workdir && t->workdir[0] ? t->workdir : "/";
 	const char *base = c->exec.cwd[0] ? c->exec.cwd : workdir;
 
 	return path_resolve(rq->arena, base, span_of(b->artifacts), &c->keep_root, err);
@@ -191,17 +190,15 @@ static int fill_command(struct request *rq, const struct api_target *t,
                         struct error *err)
 {
 	const struct exec_query *query = rq->query;
-	struct fleet_defaults defaults;
 
 	if (set_stdin(c, b, err) < 0 || command_set_cwd(c, rq->arena, t, b->cwd, err) < 0 ||
 	    output_form_parse(query->stream, request_header(rq, "Accept"), OUTPUT_RESULT, &c->form,
 	                      err) < 0 ||
-	    fleet_defaults(api_of(rq)->fleet, rq->arena, &t->record, &b->env, &defaults, err) < 0)
+	    api_target_env(rq, t, &b->env, &c->exec.env, err) < 0)
 		return -1;
 	if (b->artifacts && set_artifacts(rq, t, b, c, err) < 0)
 		return -1;
-	c->exec.env = defaults.env;
-	c->exec.user = b->user ? b->user : defaults.user;
+	c->exec.user = b->user ? b->user : t->user;
 	c->exec.label = b->label;
 	c->exec.flags = exec_flags(b);
 	c->exec.rows = b->rows ? (uint32_t)b->rows : 24;
@@ -291,7 +288,7 @@ int exec_run(struct request *rq, struct api_target *t, const struct exec_body *b
 static int exec_command(struct request *rq, const void *body, struct reply *reply,
                         struct error *err)
 {
-	AUTO(api_target_done) struct api_target target = {.hold = {.fleet = NULL}};
+	AUTO(api_target_done) struct api_target target = {.hold = NULL};
 
 	if (exec_check(body, err) < 0 || api_target_open(rq, &target, err) < 0)
 		return -1;
@@ -332,7 +329,7 @@ int code_run(struct request *rq, struct api_target *t, const struct code_body *b
 
 static int exec_code(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
-	AUTO(api_target_done) struct api_target target = {.hold = {.fleet = NULL}};
+	AUTO(api_target_done) struct api_target target = {.hold = NULL};
 
 	if (code_check(rq->arena, body, err) < 0 || api_target_open(rq, &target, err) < 0)
 		return -1;

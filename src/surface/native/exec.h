@@ -3,7 +3,7 @@
  * leases. */
 #pragma once
 
-#include "edge/caller.h"
+#include "edge/api.h"
 #include "http/server/http.h"
 
 struct api_target;

@@ -224,11 +224,12 @@ static int open_volume(struct request *rq, const char *path, const char *user,
 	bool for_writing = rq->route->scope == SCOPE_SANDBOX_WRITE;
 	bool is_upload = f->call.type == AGENT_WRITE || f->call.type == AGENT_TAR_IN ||
 	                 f->call.type == AGENT_MKDIR;
+	struct fleet_hold hold;
 
 	if (resolve_in_volume(rq, path, &f->call.path.path, err) < 0 ||
-	    fleet_volume_browse(api_of(rq)->fleet, rq->arena, &ref, for_writing, &f->target.hold,
-	                        err) < 0)
+	    fleet_volume_browse(api_of(rq)->fleet, rq->arena, &ref, for_writing, &hold, err) < 0)
 		return -1;
+	api_target_take_browser(rq, &hold, &f->target);
 	f->call.path.root = FLEET_MOUNT_PATH;
 	f->call.path.flags |= AGENT_PATH_BENEATH;
 	f->call.path.user = user ? user : is_upload ? "user" : "root";
@@ -243,7 +244,7 @@ static int open_path(struct request *rq, const char *path, const char *user, str
 	if (open_sandbox(rq, &f->target, err) < 0 ||
 	    files_resolve(rq, &f->target, path, &f->call.path.path, err) < 0)
 		return -1;
-	f->call.path.user = user ? user : f->target.defaults.user;
+	f->call.path.user = user ? user : f->target.user;
 	return 0;
 }
 

@@ -5,7 +5,6 @@
 #include "base/clock.h"
 #include "base/id.h"
 #include "edge/api.h"
-#include "edge/caller.h"
 #include "edge/keys.h"
 #include "store/members.h"
 #include "surface/native/answer.h"

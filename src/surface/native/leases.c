@@ -224,7 +224,7 @@ static struct fleet_create make_create_request(const struct request *rq,
                                                const struct lease_acquire_body *b)
 {
 	return (struct fleet_create){
-	        .key_id = api_account(rq)->key_id,
+	        .key_id = api_key_id(rq),
 	        .template = b->template,
 	        .labels = b->labels,
 	        .env = b->env,
@@ -467,23 +467,18 @@ static int run_in_lease(void *context, const struct sandbox_record *r, struct fl
 {
 	const struct lease_run *run = context;
 	struct request *rq = run->rq;
-	struct api_target target = {.record = *r, .hold = *hold};
-	int result = fleet_defaults(api_of(rq)->fleet, rq->arena, r, NULL, &target.defaults, err);
+	AUTO(api_target_done) struct api_target target = {.hold = NULL};
 
-	hold->fleet = NULL; /* the target owns the hold now */
-	if (result == 0)
-		result = api_may_call(rq, r, &target.hold, err);
-	if (result == 0)
-		result = run->run(rq, &target, run->body, run->reply, err);
-	api_target_done(&target);
-	return result;
+	if (api_target_take(rq, r, hold, &target, err) < 0)
+		return -1;
+	return run->run(rq, &target, run->body, run->reply, err);
 }
 
 /* `make` counts only for a lease without a specification; otherwise the stored one applies. */
 static int run_with_lease(struct lease_run *run, struct error *err)
 {
 	struct request *rq = run->rq;
-	const struct fleet_create make = {.key_id = api_account(rq)->key_id, .internet = -1};
+	const struct fleet_create make = {.key_id = api_key_id(rq), .internet = -1};
 	struct fleet_use used;
 	const struct fleet_lease request = {.project_id = api_project(rq),
 	                                    .key = request_param(rq, "key"),

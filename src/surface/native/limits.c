@@ -3,7 +3,7 @@
 #include <inttypes.h>
 
 #include "calls/configs.h"
-#include "edge/caller.h"
+#include "edge/api.h"
 #include "fleet/core/sandboxes.h"
 #include "fleet/sandbox/settings.h"
 #include "store/sandbox_record.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* /accounts/me — the caller, identified by its key. */
-#include "edge/api.h"
 #include "edge/caller.h"
 #include "json/json.h"
 #include "store/keys.h"

@@ -2,7 +2,6 @@
 /* /v1/projects/:project/members — users and their roles in a project. */
 #include "base/clock.h"
 #include "edge/api.h"
-#include "edge/caller.h"
 #include "edge/keys.h"
 #include "store/members.h"
 #include "surface/native/answer.h"

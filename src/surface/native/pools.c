@@ -4,7 +4,6 @@
 
 #include "config/config.h"
 #include "edge/api.h"
-#include "edge/caller.h"
 #include "fleet/template/pools.h"
 #include "surface/native/answer.h"
 #include "surface/native/routes.h"

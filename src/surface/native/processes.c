@@ -48,13 +48,13 @@ static void scan_process(void *context, const struct agent_process *p)
 static int list_processes(struct request *rq, const struct api_target *t, struct process_scan *g,
                           struct error *err)
 {
-	return compute_processes(t->hold.provider, t->hold.id, scan_process, g, rq->deadline, err);
+	return compute_processes(t->provider, t->id, scan_process, g, rq->deadline, err);
 }
 
 static int processes_list(struct request *rq, const void *body, struct reply *reply,
                           struct error *err)
 {
-	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	AUTO(api_target_done) struct api_target t = {.hold = NULL};
 	struct process_scan g = {.out = reply_buf(reply, "application/json")};
 
 	(void)body;
@@ -77,7 +77,7 @@ static int parse_process_number(struct request *rq, uint64_t *ret, struct error 
 
 static int process_get(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
-	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	AUTO(api_target_done) struct api_target t = {.hold = NULL};
 	struct process_scan g = {.out = reply_buf(reply, "application/json")};
 
 	(void)body;
@@ -165,7 +165,7 @@ static int process_stdin(struct request *rq, const void *body, struct reply *rep
                          struct error *err)
 {
 	const struct stdin_query *q = rq->query;
-	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	AUTO(api_target_done) struct api_target t = {.hold = NULL};
 	struct stream_options options = {.fd = -1};
 	uint64_t process;
 	struct stdin_feed *f;
@@ -174,11 +174,10 @@ static int process_stdin(struct request *rq, const void *body, struct reply *rep
 	if (parse_process_number(rq, &process, err) < 0 || api_target_open(rq, &t, err) < 0)
 		return -1;
 	/* Each piece is a request of its own, so the connection is opened without a request. */
-	if (provider_ops_of(t.hold.provider)
-	            ->compute->connect(t.hold.provider, t.hold.id, rq->deadline, &options.fd, err) <
-	    0)
+	if (provider_ops_of(t.provider)
+	            ->compute->connect(t.provider, t.id, rq->deadline, &options.fd, err) < 0)
 		return -1;
-	f = CONTAINER_OF(stream_new(&stdin_feed_ops, &t.hold), struct stdin_feed, stream);
+	f = CONTAINER_OF(stream_new(&stdin_feed_ops, t.hold), struct stdin_feed, stream);
 	f->process = process;
 	f->end = q->end;
 	stream_start(&f->stream, reply, &options);
@@ -201,14 +200,14 @@ static JSON_SHAPE(signal_request, "Signal", process_signal_body, "A signal for a
 static int send_signal(struct request *rq, const struct api_target *t, uint16_t type,
                        const struct agent_signal *message, struct error *err)
 {
-	return compute_signal(t->hold.provider, t->hold.id, type, message, rq->deadline, err);
+	return compute_signal(t->provider, t->id, type, message, rq->deadline, err);
 }
 
 static int process_signal(struct request *rq, const void *body, struct reply *reply,
                           struct error *err)
 {
 	const struct process_signal_body *b = body;
-	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	AUTO(api_target_done) struct api_target t = {.hold = NULL};
 	struct agent_signal message = {.whole_tree = b->tree};
 
 	if (parse_process_number(rq, &message.process, err) < 0 ||
@@ -229,14 +228,14 @@ static int await_process_end(struct request *rq, const struct api_target *t,
 	        .deadline = rq->deadline,
 	};
 
-	return compute_await_end(t->hold.provider, t->hold.id, &wait, err);
+	return compute_await_end(t->provider, t->id, &wait, err);
 }
 
 /* Kills a running process, waits for its end, and deletes its output. */
 static int process_delete(struct request *rq, const void *body, struct reply *reply,
                           struct error *err)
 {
-	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	AUTO(api_target_done) struct api_target t = {.hold = NULL};
 	struct agent_signal message = {.signal = SIGKILL, .whole_tree = 1};
 	struct process_scan g = {.out = NULL};
 
@@ -275,7 +274,7 @@ static int process_wait(struct request *rq, const void *body, struct reply *repl
                         struct error *err)
 {
 	const struct process_wait_query *q = rq->query;
-	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	AUTO(api_target_done) struct api_target t = {.hold = NULL};
 	struct command_attach attach = {
 	        .form = OUTPUT_RESULT,
 	        .follow = true,
@@ -344,7 +343,7 @@ static int process_stream(struct request *rq, const void *body, struct reply *re
                           struct error *err)
 {
 	const struct process_stream_query *q = rq->query;
-	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	AUTO(api_target_done) struct api_target t = {.hold = NULL};
 	struct command_attach attach = {
 	        .follow = !row_is_given(q->present, STREAM_FOLLOW) || q->follow,
 	};
@@ -360,7 +359,7 @@ static int sandbox_logs(struct request *rq, const void *body, struct reply *repl
                         struct error *err)
 {
 	const struct process_stream_query *q = rq->query;
-	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	AUTO(api_target_done) struct api_target t = {.hold = NULL};
 	struct command_attach attach = {.follow = q->follow, .process = (uint64_t)q->process};
 	struct process_scan g = {.wanted = attach.process};
 

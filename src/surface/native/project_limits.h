@@ -3,7 +3,7 @@
  * and of settings. */
 #pragma once
 
-#include "edge/caller.h"
+#include "edge/api.h"
 #include "json/json.h"
 #include "sandbox/sandbox.h"
 

@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "base/id.h"
 #include "config/config.h"
-#include "edge/api.h"
+#include "edge/caller.h"
 #include "edge/keys.h"
 #include "fleet/server/projects.h"
 #include "fleet/usage/usage.h"
@@ -256,7 +256,7 @@ static int project_patch(struct request *rq, const void *body, struct reply *rep
 	struct project_edit request = {.edit = edit_project, .context = &change};
 	struct project_record record;
 
-	if (is_platforms && account_require(api_account(rq), SCOPE_ADMIN, err) < 0)
+	if (is_platforms && api_require(rq, SCOPE_ADMIN, err) < 0)
 		return FAIL_CONTEXT(err, "sandboxes_max, storage_max_mb and maximums");
 	if (api_path_project(rq, &request.id, err) < 0 ||
 	    store_project_edit(api_of(rq)->store, rq->arena, &request, &record, err) < 0)

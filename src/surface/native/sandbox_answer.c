@@ -5,7 +5,6 @@
 #include "base/clock.h"
 #include "config/config.h"
 #include "edge/api.h"
-#include "edge/caller.h"
 #include "fleet/sandbox/preview.h"
 #include "provider/agent_health.h"
 #include "provider/provider.h"

@@ -283,7 +283,7 @@ static int sandbox_create(struct request *rq, const void *body, struct reply *re
 	struct sandbox_record record;
 	struct fleet_create request = {
 	        .project_id = api_project(rq),
-	        .key_id = api_account(rq)->key_id,
+	        .key_id = api_key_id(rq),
 	        .name = b->name,
 	        .template = b->template,
 	        .snapshot = b->snapshot,

@@ -2,7 +2,6 @@
 /* /api/sandbox/secrets — keys of the values that are encrypted in the database. */
 #include "base/log.h"
 #include "edge/api.h"
-#include "edge/caller.h"
 #include "json/json.h"
 #include "store/secrets.h"
 #include "surface/native/routes.h"
@@ -26,7 +25,7 @@ static int secrets_rotate(struct request *rq, const void *body, struct reply *re
 	if (store_secrets_rotate(api_of(rq)->store, &resealed, err) < 0)
 		return -1;
 	log_info("stored secrets are encrypted with a new key", NUMBER("resealed", resealed),
-	         TEXT("by_key", api_account(rq)->key_id));
+	         TEXT("by_key", api_key_id(rq)));
 	answer.resealed = (int64_t)resealed;
 	reply_json(reply, &rotation_shape, &answer);
 	return 0;

@@ -5,11 +5,11 @@
 #include <string.h>
 
 #include "edge/api.h"
-#include "edge/caller.h"
 #include "edge/target.h"
 #include "fleet/core/sandboxes.h"
 #include "fleet/sandbox/services.h"
 #include "http/server/shares.h"
+#include "store/sandbox_record.h"
 #include "surface/native/answer.h"
 #include "surface/native/routes.h"
 #include "wire/agent.h"
@@ -350,7 +350,7 @@ static int service_logs(struct request *rq, UNUSED const void *body, struct repl
 {
 	const struct service_log_query *q = rq->query;
 	struct fleet_service_log_request wanted = {.max = q->tail ? (size_t)q->tail : TAIL_USUAL};
-	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	AUTO(api_target_done) struct api_target t = {.hold = NULL};
 	struct fleet_service_ref ref = path_service_ref(rq);
 	struct fleet_service_log log;
 	struct service_log_answer answer;
@@ -361,7 +361,7 @@ static int service_logs(struct request *rq, UNUSED const void *body, struct repl
 	        row_is_given(q->present, LOG_SINCE_STDERR) ? q->since_stderr : -(int64_t)wanted.max;
 	if (api_target_open(rq, &t, err) < 0)
 		return -1;
-	ref.sandbox = t.record.id;
+	ref.sandbox = t.id;
 	if (fleet_service_log(api_of(rq)->fleet, rq->arena, &ref, &wanted, &log, err) < 0)
 		return -1;
 	answer = (struct service_log_answer){

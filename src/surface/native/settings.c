@@ -132,7 +132,7 @@ static int resource_config_put(struct request *rq, const void *body, struct repl
 	};
 	struct project_record project;
 
-	if (has_maximums && account_require(api_account(rq), SCOPE_ADMIN, err) < 0)
+	if (has_maximums && api_require(rq, SCOPE_ADMIN, err) < 0)
 		return FAIL_CONTEXT(err, "maximums");
 	if (store_project_edit(api_of(rq)->store, rq->arena,
 	                       &(struct project_edit){api_project(rq), edit_limits, &change},

@@ -8,7 +8,6 @@
 #include "calls/receiver.h"
 #include "config/config.h"
 #include "edge/api.h"
-#include "edge/caller.h"
 #include "fleet/build/build.h"
 #include "fleet/core/waiting.h"
 #include "fleet/template/import.h"

@@ -20,7 +20,7 @@
 #include "base/clock.h"
 #include "calls/command.h"
 #include "calls/stream.h"
-#include "edge/api.h"
+#include "edge/caller.h"
 #include "edge/target.h"
 #include "edge/text.h"
 #include "edge/tickets.h"
@@ -92,7 +92,7 @@ static void reply_terminal(struct request *rq, const struct api_target *t,
 	struct api_ticket ticket;
 	char text[API_TICKET_SIZE + 1];
 
-	answer->session_id = arena_format(rq->arena, "%s.%" PRId64, t->record.id, answer->process);
+	answer->session_id = arena_format(rq->arena, "%s.%" PRId64, t->id, answer->process);
 	memcpy(ticket.key_hash, caller->key_hash, sizeof(ticket.key_hash));
 	(void)snprintf(ticket.project_id, sizeof(ticket.project_id), "%s", api_project(rq));
 	(void)snprintf(ticket.path, sizeof(ticket.path), "/api/sandbox/terminal/%s/browser",
@@ -110,18 +110,14 @@ int terminal_options_resolve(struct request *rq, const struct api_target *t,
                              struct error *err)
 {
 	struct sandbox_command c = {.count = 0};
-	struct fleet_defaults defaults;
 	struct terminal_open open = {.command = request->command};
 
 	if (command_set_cwd(&c, rq->arena, t, request->cwd, err) < 0 ||
-	    fleet_defaults(api_of(rq)->fleet, rq->arena, &t->record, request->env, &defaults, err) <
-	            0 ||
-	    terminal_take_settings(api_of(rq)->store, rq->arena, t->record.project_id, &open, err) <
-	            0)
+	    api_target_env(rq, t, request->env, &open.env, err) < 0 ||
+	    terminal_take_settings(api_of(rq)->store, rq->arena, api_project(rq), &open, err) < 0)
 		return -1;
 	open.cwd = c.exec.cwd;
-	open.env = defaults.env;
-	open.user = request->user ? request->user : defaults.user;
+	open.user = request->user ? request->user : t->user;
 	if (request->ttl_s)
 		open.ttl_ms = request->ttl_s * 1000;
 	*ret = open;
@@ -132,7 +128,7 @@ static int start_terminal(struct request *rq, const struct api_target *t,
                           const struct terminal_body *b, struct terminal_answer *ret,
                           struct error *err)
 {
-	struct terminal_at at = {api_of(rq)->terminals, &t->hold, b->name, rq->deadline, NULL};
+	struct terminal_at at = {api_of(rq)->terminals, t->hold, b->name, rq->deadline, NULL};
 	struct window_open_request request = {
 	        .command = b->command,
 	        .cwd = b->cwd,
@@ -150,7 +146,7 @@ static int start_terminal(struct request *rq, const struct api_target *t,
 	if (terminal_open(&at, rq->arena, &open, &window, &ret->created, err) < 0)
 		return -1;
 	at.window = window.name;
-	if (b->record && terminal_record(&at, t->record.project_id, &window, err) < 0)
+	if (b->record && terminal_record(&at, api_project(rq), &window, err) < 0)
 		return -1;
 	ret->name = window.name;
 	ret->process = (int64_t)window.process.process;
@@ -171,7 +167,7 @@ static int terminal_session_open(struct request *rq, const void *body, struct re
                                  struct error *err)
 {
 	const struct terminal_body *b = body;
-	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	AUTO(api_target_done) struct api_target t = {.hold = NULL};
 	struct span rest = span_of(b->session), id;
 	struct terminal_answer answer = {.name = NULL};
 	uint64_t process;
@@ -180,7 +176,7 @@ static int terminal_session_open(struct request *rq, const void *body, struct re
 		return -1;
 	if (b->session) {
 		(void)span_split(&rest, '.', &id);
-		if (!span_equals_text(id, t.record.id))
+		if (!span_equals_text(id, t.id))
 			return FAIL(err, ERROR_NOT_FOUND, "this sandbox has no terminal '%s'",
 			            b->session);
 		if (parse_process_number(rest, &process, err) < 0)
@@ -418,7 +414,7 @@ static void set_viewer(struct terminal_viewer *v, const struct request *rq,
                        const struct api_target *t, uint64_t process)
 {
 	v->process = process;
-	(void)snprintf(v->sandbox, sizeof(v->sandbox), "%s", t->record.id);
+	(void)snprintf(v->sandbox, sizeof(v->sandbox), "%s", t->id);
 	(void)snprintf(v->who, sizeof(v->who), "%s", terminal_caller_name(rq));
 	(void)snprintf(v->peer, sizeof(v->peer), "%s", rq->peer);
 }
@@ -439,15 +435,15 @@ static int attach_to_process(struct request *rq, struct api_target *t, uint64_t 
 
 	if (q->takeover && q->read_only)
 		return FAIL(err, ERROR_INVALID, "takeover and read_only are both given");
-	if (terminal_take_settings(api_of(rq)->store, rq->arena, t->record.project_id, &settings,
-	                           err) < 0 ||
+	if (terminal_take_settings(api_of(rq)->store, rq->arena, api_project(rq), &settings, err) <
+	            0 ||
 	    (q->since && output_since_parse(span_of(q->since), message.since, err) < 0) ||
-	    compute_open(t->hold.provider, t->hold.id,
+	    compute_open(t->provider, t->id,
 	                 &(struct compute_request){AGENT_ATTACH, agent_attach_shape, &message},
 	                 rq->deadline, &options.fd, err) < 0)
 		return -1;
 	options.idle_timeout_ms = settings.ttl_ms;
-	s = stream_new(&terminal_ops, &t->hold);
+	s = stream_new(&terminal_ops, t->hold);
 	terminal = CONTAINER_OF(s, struct terminal_stream, stream);
 	terminal->out = BUF(1024 * 1024);
 	terminal->api = api_of(rq);
@@ -461,7 +457,7 @@ static int attach_to_process(struct request *rq, struct api_target *t, uint64_t 
 static int terminal_attach(struct request *rq, const void *body, struct reply *reply,
                            struct error *err)
 {
-	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	AUTO(api_target_done) struct api_target t = {.hold = NULL};
 	struct span rest = span_of(request_param(rq, "session")), id;
 	uint64_t process;
 
@@ -476,7 +472,7 @@ static int terminal_attach(struct request *rq, const void *body, struct reply *r
 static int process_attach(struct request *rq, const void *body, struct reply *reply,
                           struct error *err)
 {
-	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	AUTO(api_target_done) struct api_target t = {.hold = NULL};
 	uint64_t process;
 
 	(void)body;

@@ -2,7 +2,7 @@
 /* /api/sandbox/trash — deleted sandboxes and snapshots that can be restored for some time. */
 #include "base/clock.h"
 #include "base/id.h"
-#include "edge/caller.h"
+#include "edge/api.h"
 #include "fleet/core/ref.h"
 #include "fleet/lifecycle/lifecycle.h"
 #include "fleet/recovery/trash.h"
@@ -52,7 +52,7 @@ static int trash_list(struct request *rq, const void *body, struct reply *reply,
 	struct trash_item *items;
 
 	(void)body;
-	if ((query->all && account_require(api_account(rq), SCOPE_ADMIN, err) < 0) ||
+	if ((query->all && api_require(rq, SCOPE_ADMIN, err) < 0) ||
 	    fleet_trash_list(api_of(rq)->fleet, rq->arena, query->all ? NULL : api_project(rq),
 	                     &list, err) < 0)
 		return -1;

@@ -6,7 +6,6 @@
 
 #include "base/clock.h"
 #include "edge/api.h"
-#include "edge/caller.h"
 #include "edge/csv.h"
 #include "fleet/core/ref.h"
 #include "fleet/usage/usage.h"
@@ -297,7 +296,7 @@ static int deposit_create(struct request *rq, const void *body, struct reply *re
 	struct deposit_record booked, wanted = {.project_id = api_project(rq),
 	                                        .id = b->id,
 	                                        .note = b->note,
-	                                        .key_id = api_account(rq)->key_id,
+	                                        .key_id = api_key_id(rq),
 	                                        .created_at = clock_unix_ms()};
 	struct deposit_body out;
 	bool is_new;

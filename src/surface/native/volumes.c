@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "edge/api.h"
-#include "edge/caller.h"
 #include "fleet/core/ref.h"
 #include "fleet/core/sandboxes.h"
 #include "fleet/volume/volume.h"

@@ -6,7 +6,6 @@
 #include "base/id.h"
 #include "config/config.h"
 #include "edge/api.h"
-#include "edge/caller.h"
 #include "http/client/outbound.h"
 #include "sandbox/events.h"
 #include "store/webhooks.h"

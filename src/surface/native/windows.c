@@ -72,7 +72,7 @@ static int open_window(struct request *rq, struct api_target *t, struct terminal
 		return -1;
 	*ret = (struct terminal_at){
 	        .terminals = api_of(rq)->terminals,
-	        .hold = &t->hold,
+	        .hold = t->hold,
 	        .window = request_param(rq, "window"),
 	        .deadline = rq->deadline,
 	        .who = terminal_caller_name(rq),
@@ -83,7 +83,7 @@ static int open_window(struct request *rq, struct api_target *t, struct terminal
 static int windows_list(struct request *rq, const void *body, struct reply *reply,
                         struct error *err)
 {
-	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	AUTO(api_target_done) struct api_target t = {.hold = NULL};
 	struct terminal_windows windows;
 	struct window_answer *answers;
 	struct terminal_at at;
@@ -93,7 +93,7 @@ static int windows_list(struct request *rq, const void *body, struct reply *repl
 		return -1;
 	at = (struct terminal_at){
 	        .terminals = api_of(rq)->terminals,
-	        .hold = &t.hold,
+	        .hold = t.hold,
 	        .deadline = rq->deadline,
 	};
 	if (terminal_list(&at, rq->arena, &windows, err) < 0)
@@ -107,7 +107,7 @@ static int windows_list(struct request *rq, const void *body, struct reply *repl
 
 static int window_get(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
-	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	AUTO(api_target_done) struct api_target t = {.hold = NULL};
 	struct terminal_window window;
 	struct window_answer answer;
 	struct terminal_at at;
@@ -134,7 +134,7 @@ static int window_change(struct request *rq, const void *body, struct reply *rep
                          struct error *err)
 {
 	const struct window_change *b = body;
-	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	AUTO(api_target_done) struct api_target t = {.hold = NULL};
 	struct terminal_change change = {
 	        .rows = (uint32_t)b->rows,
 	        .columns = (uint32_t)b->cols,
@@ -155,7 +155,7 @@ static int window_change(struct request *rq, const void *body, struct reply *rep
 static int window_close(struct request *rq, const void *body, struct reply *reply,
                         struct error *err)
 {
-	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	AUTO(api_target_done) struct api_target t = {.hold = NULL};
 	struct terminal_at at;
 
 	(void)body;
@@ -190,7 +190,7 @@ static JSON_SHAPE(viewer_list, "ViewerList", list_answer, "Viewers, in the order
 static int window_viewers(struct request *rq, const void *body, struct reply *reply,
                           struct error *err)
 {
-	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	AUTO(api_target_done) struct api_target t = {.hold = NULL};
 	struct terminal_viewers viewers;
 	struct terminal_window window;
 	struct viewer_answer *answers;
@@ -199,8 +199,7 @@ static int window_viewers(struct request *rq, const void *body, struct reply *re
 	(void)body;
 	if (open_window(rq, &t, &at, err) < 0 || terminal_find(&at, rq->arena, &window, err) < 0)
 		return -1;
-	viewers =
-	        terminal_viewers_list(at.terminals, rq->arena, t.record.id, window.process.process);
+	viewers = terminal_viewers_list(at.terminals, rq->arena, t.id, window.process.process);
 	answers = ARENA_ARRAY(rq->arena, struct viewer_answer, viewers.count + 1);
 	for (size_t i = 0; i < viewers.count; i++) {
 		const struct terminal_viewer *v = &viewers.items[i];
@@ -342,7 +341,7 @@ static int window_screen(struct request *rq, const void *body, struct reply *rep
                          struct error *err)
 {
 	const struct screen_query *q = rq->query;
-	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	AUTO(api_target_done) struct api_target t = {.hold = NULL};
 	struct terminal_screen screen;
 	struct terminal_at at;
 
@@ -390,7 +389,7 @@ static JSON_SHAPE(keys_shape, "WindowKeys", window_keys_body,
 static int window_keys(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
 	const struct window_keys_body *b = body;
-	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	AUTO(api_target_done) struct api_target t = {.hold = NULL};
 	struct terminal_operate request = {
 	        .text = b->text,
 	        .paste = b->paste,
@@ -467,7 +466,7 @@ static int window_execute(struct request *rq, const void *body, struct reply *re
                           struct error *err)
 {
 	const struct window_run_body *b = body;
-	AUTO(api_target_done) struct api_target t = {.hold = {.fleet = NULL}};
+	AUTO(api_target_done) struct api_target t = {.hold = NULL};
 	struct window_open_request open_request = {.cwd = b->cwd, .user = b->user, .env = &b->env};
 	struct terminal_execute request = {
 	        .command = b->command,

@@ -2,7 +2,7 @@
 /* surface/native/windows.h — opening windows, for the routes of terminals and of windows. */
 #pragma once
 
-#include "edge/caller.h"
+#include "edge/api.h"
 
 struct api_target;
 struct json_map;

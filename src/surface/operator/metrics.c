@@ -5,7 +5,6 @@
 
 #include "calls/receiver.h"
 #include "edge/api.h"
-#include "edge/caller.h"
 #include "edge/meter.h"
 #include "fleet/core/waiting.h"
 #include "fleet/core/work_lane.h"

@@ -6,7 +6,6 @@
 #include <assert.h>
 
 #include "edge/api.h"
-#include "edge/caller.h"
 #include "fleet/server/ready.h"
 #include "http/server/relay.h"
 #include "json/json.h"

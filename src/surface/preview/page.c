@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "surface/preview/page.h"
+#include "surface/preview/serve.h"
 
 #include "base/buf.h"
 

@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "config/config.h"
-#include "edge/caller.h"
+#include "edge/api.h"
 #include "edge/hooks.h"
 #include "edge/target.h"
 #include "fleet/core/sandboxes.h"
@@ -19,8 +19,8 @@
 #include "http/server/shares.h"
 #include "json/json.h"
 #include "provider/dial.h"
+#include "store/sandbox_record.h"
 #include "surface/preview/live.h"
-#include "surface/preview/page.h"
 
 #define DIAL_QUICK_MS 300
 #define DIAL_MS 3000
@@ -127,7 +127,8 @@ static int hold_sandbox(struct request *rq, const struct preview_view *view,
 {
 	const struct fleet_ref ref = {view->project_id, view->id_or_name, view->use};
 	struct fleet *fleet = api_of(rq)->fleet;
-	struct fleet_defaults ignored;
+	const struct api_target target = {.record = ret};
+	const char **ignored;
 
 	if ((view->is_traffic || view->is_trusted || fleet_preview_is_listed(fleet, view->port)) &&
 	    fleet_hold_warm(fleet, rq->arena, &ref, ret, ret_hold))
@@ -140,7 +141,7 @@ static int hold_sandbox(struct request *rq, const struct preview_view *view,
 	    check_view(rq, view, ret, err) < 0 || api_may_call(rq, ret, ret_hold, err) < 0)
 		return -1;
 	/* Loads the cache, so that the next request is quick. */
-	return fleet_defaults(fleet, rq->arena, ret, NULL, &ignored, err);
+	return api_target_env(rq, &target, NULL, &ignored, err);
 }
 
 static int dial_within(const struct fleet_hold *hold, uint16_t port, int64_t ms, int *ret_fd,

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/span.h"
+#include "http/server/http.h"
 
 struct fleet_grant;
 struct fleet_use;
@@ -51,3 +51,8 @@ struct span preview_take_query(struct request *rq, const char *wanted, struct sp
 /* Verifies the token of a link. */
 MUST_CHECK int preview_grant_find(struct request *rq, struct span token, struct fleet_grant *ret,
                                   struct error *err);
+
+/* page.c: an error as an HTML page, which reloads itself every two seconds if it `retries`. */
+void preview_write_page(struct buf *out, const struct error *err, bool retries);
+/* Whether a repeated request may succeed. */
+bool preview_may_retry(const struct error *err);

@@ -7,7 +7,6 @@
 #include "base/clock.h"
 #include "config/config.h"
 #include "edge/api.h"
-#include "edge/caller.h"
 #include "edge/hooks.h"
 #include "fleet/core/use.h"
 #include "fleet/sandbox/preview.h"

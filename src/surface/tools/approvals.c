@@ -4,7 +4,6 @@
 
 #include "base/clock.h"
 #include "edge/api.h"
-#include "edge/caller.h"
 #include "job/job.h"
 #include "json/json.h"
 #include "store/approvals.h"
@@ -160,7 +159,7 @@ static int decide_approval(struct request *rq, const struct decision_body *b, bo
 	const struct tool_decision decision = {
 	        .project_id = api_project(rq),
 	        .id = request_param(rq, "approval"),
-	        .key_id = api_account(rq)->key_id,
+	        .key_id = api_key_id(rq),
 	        .note = b->note,
 	        .approves = approves,
 	};

@@ -3,7 +3,6 @@
 #include "base/clock.h"
 #include "base/id.h"
 #include "edge/api.h"
-#include "edge/caller.h"
 #include "store/skills.h"
 #include "surface/tools/routes.h"
 #include "tool/skill.h"

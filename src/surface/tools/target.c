@@ -4,9 +4,10 @@
 #include "base/clock.h"
 #include "calls/configs.h"
 #include "config/config.h"
-#include "edge/api.h"
+#include "edge/caller.h"
 #include "edge/session.h"
 #include "edge/target.h"
+#include "fleet/core/fleet_hold.h"
 #include "fleet/core/use.h"
 #include "fleet/lease/lease.h"
 #include "fleet/lifecycle/create.h"
@@ -36,7 +37,7 @@ static int open_lease(struct request *rq, const struct tools_target *w, struct a
                       struct error *err)
 {
 	struct fleet *fleet = api_of(rq)->fleet;
-	struct fleet_create make = {.key_id = api_account(rq)->key_id, .internet = -1};
+	struct fleet_create make = {.key_id = api_key_id(rq), .internet = -1};
 	struct fleet_use use;
 	const struct fleet_lease request = {
 	        .project_id = api_project(rq),
@@ -48,17 +49,16 @@ static int open_lease(struct request *rq, const struct tools_target *w, struct a
 	};
 	const struct api_config_use config = {w->config, w->lease};
 	struct fleet_leased leased;
+	struct fleet_hold hold;
 
 	if (lease_key_check(w->lease, err) < 0 ||
 	    (w->config && api_config_apply(rq, &config, &make, err) < 0) ||
 	    api_describe_use(rq, &use, err) < 0 ||
-	    fleet_lease_hold(fleet, rq->arena, &request, &leased, &ret->hold, err) < 0)
+	    fleet_lease_hold(fleet, rq->arena, &request, &leased, &hold, err) < 0 ||
+	    api_target_take(rq, &leased.sandbox, &hold, ret, err) < 0)
 		return -1;
-	ret->record = leased.sandbox;
-	if (api_may_call(rq, &ret->record, &ret->hold, err) < 0)
-		return -1;
-	store_sandbox_touch(api_of(rq)->store, ret->record.id, clock_unix_ms());
-	return fleet_defaults(fleet, rq->arena, &ret->record, NULL, &ret->defaults, err);
+	store_sandbox_touch(api_of(rq)->store, ret->id, clock_unix_ms());
+	return 0;
 }
 
 static int open_target(struct request *rq, const struct tools_target *w, struct api_target *ret,
@@ -75,12 +75,10 @@ static int open_target(struct request *rq, const struct tools_target *w, struct 
 
 static void set_sandbox(const struct api_target *target, struct tool_call *ret)
 {
-	const struct fleet_defaults *defaults = &target->defaults;
-
-	ret->sandbox = &target->record;
-	ret->root = defaults->workdir && defaults->workdir[0] ? defaults->workdir : "/";
-	ret->user = defaults->user;
-	ret->env = defaults->env;
+	ret->sandbox = target->record;
+	ret->root = target->workdir && target->workdir[0] ? target->workdir : "/";
+	ret->user = target->user;
+	ret->env = target->env;
 }
 
 static int64_t smaller_limit(int64_t a, int64_t b)
@@ -227,7 +225,7 @@ int tools_open_call(struct request *rq, const struct tool *tool, const struct to
 	        .config = config,
 	        .arena = rq->arena,
 	        .project_id = api_project(rq),
-	        .key_id = api_account(rq)->key_id,
+	        .key_id = api_key_id(rq),
 	        .address = api_server_address(rq),
 	        .conversation_id = which->conversation,
 	        .origin = which->origin,
@@ -245,6 +243,6 @@ int tools_open_call(struct request *rq, const struct tool *tool, const struct to
 		return -1;
 	set_sandbox(ret_target, ret);
 	ret->run = use.run;
-	ret->hold = &ret_target->hold;
+	ret->hold = ret_target->hold;
 	return set_guard(rq, which->config, ret, err);
 }

@@ -2,7 +2,7 @@
 /* surface/tools/target.h — the sandbox of a tool call. */
 #pragma once
 
-#include "edge/caller.h"
+#include "edge/api.h"
 #include "worker/worker.h"
 
 struct api_target;

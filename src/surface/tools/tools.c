@@ -126,7 +126,7 @@ static int tool_post(struct request *rq, const void *body, struct reply *reply, 
 	const struct tool_body *b = body;
 	const char *name = request_param(rq, "name");
 	const struct tool *tool = tool_find(name);
-	AUTO(api_target_done) struct api_target target = {.hold = {.fleet = NULL}};
+	AUTO(api_target_done) struct api_target target = {.hold = NULL};
 	struct tools_target which = b->target;
 	struct tool_call call;
 	struct tool_result result;
