@@ -165,12 +165,7 @@ static int add_match(struct walk *w, const struct walk_entry *entry, UNUSED stru
 		return WALK_ON;
 	if (m->count == m->count_max)
 		return WALK_STOP;
-	if (m->count == m->capacity) {
-		m->capacity = m->capacity ? 2 * m->capacity : 64;
-		m->list = realloc(m->list, m->capacity * sizeof(*m->list));
-		if (!m->list)
-			abort();
-	}
+	m->list = memory_grow(m->list, m->count, &m->capacity, sizeof(*m->list));
 	m->list[m->count++] =
 	        (struct match){arena_text(&m->files->arena, entry->path), entry->status};
 	return WALK_ON;

@@ -28,12 +28,8 @@ static const char *first_name(struct tar_out *t, const struct stat *status, cons
 			return t->linked[i].name;
 	if (t->linked_count == LINKED_MAX)
 		return NULL;
-	if (t->linked_count == t->linked_capacity) {
-		t->linked_capacity = t->linked_capacity ? 2 * t->linked_capacity : 64;
-		t->linked = realloc(t->linked, t->linked_capacity * sizeof(*t->linked));
-		if (!t->linked)
-			abort();
-	}
+	t->linked =
+	        memory_grow(t->linked, t->linked_count, &t->linked_capacity, sizeof(*t->linked));
 	t->linked[t->linked_count++] = (struct tar_linked){status->st_dev, status->st_ino,
 	                                                   arena_text(&t->files->arena, name)};
 	return NULL;

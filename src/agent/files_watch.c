@@ -65,20 +65,13 @@ static void watched_put(struct watcher *w, int number, const char *path)
 	if (!slot)
 		slot = watched_find(w, -1);
 	if (!slot) {
-		if (w->count == w->capacity) {
-			w->capacity = w->capacity ? 2 * w->capacity : 16;
-			w->list = realloc(w->list, w->capacity * sizeof(*w->list));
-			if (!w->list)
-				abort();
-		}
+		w->list = memory_grow(w->list, w->count, &w->capacity, sizeof(*w->list));
 		slot = &w->list[w->count++];
 		slot->path = NULL;
 	}
 	free(slot->path);
 	slot->number = number;
-	slot->path = strdup(path);
-	if (!slot->path)
-		abort();
+	slot->path = memory_text(path);
 }
 
 /* inotify takes only paths; the path of a descriptor cannot be redirected. */

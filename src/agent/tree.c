@@ -77,12 +77,7 @@ static void add_entry(struct table *t, const struct tree_entry *entry)
 {
 	if (t->count == PROCESSES_MAX)
 		return;
-	if (t->count == t->capacity) {
-		t->capacity = t->capacity ? 2 * t->capacity : 128;
-		t->entries = realloc(t->entries, t->capacity * sizeof(*t->entries));
-		if (!t->entries)
-			abort();
-	}
+	t->entries = memory_grow(t->entries, t->count, &t->capacity, sizeof(*t->entries));
 	t->entries[t->count++] = *entry;
 }
 

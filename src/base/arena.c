@@ -127,6 +127,19 @@ void *arena_alloc(struct arena *a, size_t size)
 	return memory;
 }
 
+void *arena_grow(struct arena *a, void *items, size_t count, size_t *capacity, size_t item_size)
+{
+	void *more;
+
+	if (count < *capacity)
+		return items;
+	*capacity = *capacity ? 2 * *capacity : MEMORY_GROW_FIRST;
+	more = arena_alloc(a, *capacity * item_size);
+	if (count > 0)
+		memcpy(more, items, count * item_size);
+	return more;
+}
+
 char *arena_copy(struct arena *a, struct span s)
 {
 	char *copy = arena_alloc(a, s.size + 1);

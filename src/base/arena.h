@@ -28,6 +28,8 @@ struct arena_mark {
 struct arena_mark arena_mark(const struct arena *a);
 void arena_rewind(struct arena *a, const struct arena_mark *mark);
 void *arena_alloc(struct arena *a, size_t size);
+/* As memory_grow; `items` stay in the arena. */
+void *arena_grow(struct arena *a, void *items, size_t count, size_t *capacity, size_t item_size);
 char *arena_copy(struct arena *a, struct span s); /* NUL-terminated */
 char *arena_text(struct arena *a, const char *text);
 char *arena_format(struct arena *a, const char *format, ...) PRINTF(2, 3);

@@ -34,3 +34,21 @@ void *memory_new(size_t size)
 		abort();
 	return memory;
 }
+
+char *memory_text(const char *text)
+{
+	size_t size = strlen(text) + 1;
+
+	return memcpy(memory_new(size), text, size);
+}
+
+void *memory_grow(void *items, size_t count, size_t *capacity, size_t item_size)
+{
+	if (count < *capacity)
+		return items;
+	*capacity = *capacity ? 2 * *capacity : MEMORY_GROW_FIRST;
+	items = reallocarray(items, *capacity, item_size);
+	if (!items)
+		abort();
+	return items;
+}

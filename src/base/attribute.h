@@ -27,6 +27,12 @@ struct span;
 
 /* Zeroed memory for one object. Aborts when there is none. */
 void *memory_new(size_t size);
+/* A copy on the heap. Aborts when there is no memory. */
+char *memory_text(const char *text);
+/* `items` with room for one more than `count`: doubles *capacity when it is used up. Aborts when
+ * there is no memory. */
+#define MEMORY_GROW_FIRST 8
+void *memory_grow(void *items, size_t count, size_t *capacity, size_t item_size);
 /* Closes *fd when it is not negative. Keeps errno. */
 void auto_close(int *fd);
 /* Frees *(void **)pointer. Keeps errno. */

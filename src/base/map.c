@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/attribute.h"
 #include "base/random.h"
 
 /* Open addressing with linear probing. A removed entry leaves a slot without a value but with
@@ -118,9 +119,7 @@ static void make_room(struct map *m)
 		return;
 	while (capacity < (m->count + 1) * 2)
 		capacity *= 2;
-	slots = calloc(capacity, sizeof(*slots));
-	if (!slots)
-		abort();
+	slots = memory_new(capacity * sizeof(*slots));
 	for (size_t i = 0; i < m->capacity; i++) {
 		if (m->slots[i].key)
 			*slot_free(slots, capacity, m->slots[i].hash) = m->slots[i];
@@ -152,9 +151,7 @@ void *map_put(struct map *m, const char *key, void *value)
 	}
 	make_room(m);
 	slot = slot_free(m->slots, m->capacity, hash);
-	*slot = (struct map_slot){strdup(key), value, hash, 1};
-	if (!slot->key)
-		abort();
+	*slot = (struct map_slot){memory_text(key), value, hash, 1};
 	m->count++;
 	m->used++;
 	return NULL;

@@ -12,18 +12,9 @@
 #include "wire/agent.h"
 #include "wire/agent_files.h"
 
-static char *copy_text(const char *text)
-{
-	char *copied = strdup(text);
-
-	if (!copied)
-		abort();
-	return copied;
-}
-
 void artifacts_init(struct artifacts *a, const char *root, const char *user)
 {
-	*a = (struct artifacts){.root = copy_text(root), .user = copy_text(user ? user : "")};
+	*a = (struct artifacts){.root = memory_text(root), .user = memory_text(user ? user : "")};
 }
 
 void artifacts_done(struct artifacts *a)

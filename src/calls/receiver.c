@@ -370,10 +370,8 @@ static struct receiver_upload *upload_new(struct receiver *r,
                                           const struct receiver_upload_options *o)
 {
 	size_t size = strlen(o->project_id) + 1;
-	struct receiver_upload *u = calloc(1, sizeof(*u) + size);
+	struct receiver_upload *u = memory_new(sizeof(*u) + size);
 
-	if (!u)
-		abort();
 	u->receiver = r;
 	u->ops = o->ops;
 	u->state = o->state;

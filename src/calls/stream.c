@@ -18,9 +18,7 @@ struct stream *stream_new(const struct stream_ops *ops, struct fleet_hold *hold)
 	struct stream *s;
 
 	assert(ops->size >= sizeof(*s)); /* the struct begins with struct stream */
-	s = calloc(1, ops->size);
-	if (!s)
-		abort();
+	s = memory_new(ops->size);
 	s->ops = ops;
 	s->hold = *hold;
 	*hold = (struct fleet_hold){.fleet = NULL};

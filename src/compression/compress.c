@@ -15,10 +15,10 @@ struct compressor {
 
 struct compressor *compressor_new(void)
 {
-	struct compressor *d = calloc(1, sizeof(*d));
+	struct compressor *d = memory_new(sizeof(*d));
 
-	if (!d || deflateInit2(&d->z, LEVEL, Z_DEFLATED, GZIP_WINDOW, MEMORY_LEVEL,
-	                       Z_DEFAULT_STRATEGY) != Z_OK)
+	if (deflateInit2(&d->z, LEVEL, Z_DEFLATED, GZIP_WINDOW, MEMORY_LEVEL, Z_DEFAULT_STRATEGY) !=
+	    Z_OK)
 		abort(); /* fails only without memory */
 	return d;
 }

@@ -15,9 +15,9 @@ struct gunzip *gunzip_new(enum gunzip_format format)
 {
 	static const int windows[] = {
 	        [GUNZIP_GZIP] = WINDOW + 16, [GUNZIP_ZLIB] = WINDOW, [GUNZIP_RAW] = -WINDOW};
-	struct gunzip *g = calloc(1, sizeof(*g));
+	struct gunzip *g = memory_new(sizeof(*g));
 
-	if (!g || inflateInit2(&g->stream, windows[format]) != Z_OK)
+	if (inflateInit2(&g->stream, windows[format]) != Z_OK)
 		abort(); /* fails only without memory */
 	return g;
 }

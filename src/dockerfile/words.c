@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <ctype.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "dockerfile/dockerfile.h"
@@ -11,8 +10,6 @@
 void docker_variable_set(struct arena *a, struct docker_variables *vars,
                          const struct docker_variable *variable)
 {
-	struct docker_variable *items;
-
 	for (size_t i = 0; i < vars->count; i++) {
 		if (strcmp(vars->items[i].name, variable->name) != 0)
 			continue;
@@ -21,13 +18,8 @@ void docker_variable_set(struct arena *a, struct docker_variables *vars,
 			vars->items[i] = *variable;
 		return;
 	}
-	if (vars->count == vars->capacity) {
-		vars->capacity = vars->capacity ? 2 * vars->capacity : 16;
-		items = ARENA_ARRAY(a, struct docker_variable, vars->capacity);
-		if (vars->count > 0)
-			memcpy(items, vars->items, vars->count * sizeof(*items));
-		vars->items = items;
-	}
+	vars->items =
+	        arena_grow(a, vars->items, vars->count, &vars->capacity, sizeof(*vars->items));
 	vars->items[vars->count++] = *variable;
 }
 

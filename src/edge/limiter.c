@@ -46,10 +46,8 @@ void api_limiter_free(struct api_limiter *l)
 static struct api_limiter_slot *slot_new(struct api_limiter *l, const char *key_id)
 {
 	size_t size = strlen(key_id) + 1;
-	struct api_limiter_slot *slot = calloc(1, sizeof(*slot) + size);
+	struct api_limiter_slot *slot = memory_new(sizeof(*slot) + size);
 
-	if (!slot)
-		abort();
 	memcpy(slot->key_id, key_id, size);
 	(void)map_put(&l->slots, key_id, slot);
 	return slot;

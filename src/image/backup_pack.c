@@ -43,7 +43,6 @@ static const char *find_link(struct known_links *links, const struct layers_entr
 	char key[64];
 	size_t size = strlen(e->path) + 1;
 	const char *known;
-	char *name;
 
 	if (S_ISDIR(e->status.st_mode) || e->is_whiteout || e->status.st_nlink < 2)
 		return NULL;
@@ -52,11 +51,7 @@ static const char *find_link(struct known_links *links, const struct layers_entr
 	known = map_find(&links->names, key);
 	if (known || links->bytes + size + sizeof(key) > LINKS_MAX_BYTES)
 		return known;
-	name = malloc(size);
-	if (!name)
-		abort();
-	memcpy(name, e->path, size);
-	(void)map_put(&links->names, key, name);
+	(void)map_put(&links->names, key, memory_text(e->path));
 	links->bytes += size + sizeof(key);
 	return NULL;
 }

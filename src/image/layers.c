@@ -71,12 +71,8 @@ static int add_opaque(struct layers *l, const struct stat *status, struct error 
 	if (l->opaque_count == LAYERS_OPAQUE_MAX)
 		return FAIL(err, ERROR_TOO_LARGE, "more than %d folders hide one of the template",
 		            LAYERS_OPAQUE_MAX);
-	if (l->opaque_count == l->opaque_capacity) {
-		l->opaque_capacity = l->opaque_capacity ? 2 * l->opaque_capacity : 64;
-		l->opaque = realloc(l->opaque, l->opaque_capacity * sizeof(*l->opaque));
-		if (!l->opaque)
-			abort();
-	}
+	l->opaque =
+	        memory_grow(l->opaque, l->opaque_count, &l->opaque_capacity, sizeof(*l->opaque));
 	l->opaque[l->opaque_count++] = inode_of(status);
 	return 0;
 }

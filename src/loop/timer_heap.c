@@ -4,8 +4,6 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#define CAPACITY_MIN 64
-
 void timer_heap_done(struct timer_heap *heap)
 {
 	free(heap->entries);
@@ -43,13 +41,9 @@ static void sift_timer_down(struct timer_heap *heap, unsigned index, struct loop
 void timer_heap_insert(struct timer_heap *heap, struct loop_timer *timer)
 {
 	assert(timer->heap_index == 0);
-	if (heap->count + 1 >= heap->capacity) {
-		heap->capacity = heap->capacity ? heap->capacity * 2 : CAPACITY_MIN;
-		heap->entries =
-		        reallocarray(heap->entries, heap->capacity, sizeof(heap->entries[0]));
-		if (!heap->entries)
-			abort();
-	}
+	/* Entry 0 is not used. */
+	heap->entries = memory_grow(heap->entries, heap->count + 1, &heap->capacity,
+	                            sizeof(*heap->entries));
 	sift_timer_up(heap, ++heap->count, timer);
 }
 

@@ -8,7 +8,8 @@
 
 struct timer_heap {
 	struct loop_timer **entries; /* 1..count */
-	unsigned count, capacity;
+	unsigned count;
+	size_t capacity;
 };
 
 void timer_heap_done(struct timer_heap *heap);

@@ -39,10 +39,9 @@ struct agent_links {
 
 struct agent_links *agent_links_new(const char *run_dir)
 {
-	struct agent_links *links = calloc(1, sizeof(*links));
+	struct agent_links *links = memory_new(sizeof(*links));
 
-	if (!links || !(links->run_dir = strdup(run_dir)))
-		abort();
+	links->run_dir = memory_text(run_dir);
 	pthread_mutex_init(&links->mutex, NULL);
 	list_init(&links->by_age);
 	return links;

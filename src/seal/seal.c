@@ -30,8 +30,10 @@ int seal_open(const char *path, struct seal **ret, struct error *err)
 
 	if (sodium_init() < 0)
 		return FAIL(err, ERROR_SYSTEM, "start libsodium");
-	s = calloc(1, sizeof(*s));
-	if (!s || !(s->path = strdup(path)) || !(s->keys = sodium_malloc(sizeof(*s->keys))))
+	s = memory_new(sizeof(*s));
+	s->path = memory_text(path);
+	s->keys = sodium_malloc(sizeof(*s->keys));
+	if (!s->keys)
 		abort();
 	pthread_mutex_init(&s->mutex, NULL);
 	if (keys_make(path, s->keys, err) < 0) {

@@ -12,7 +12,6 @@
 #include "wire/wire.h"
 
 #define COMMANDS_MAX 65536
-#define COMMANDS_FIRST 64
 /* Two streams, and output that the shell writes meanwhile. */
 #define REPLAY_MAX ((uint64_t)4 * SHELL_RING)
 
@@ -59,18 +58,6 @@ static const char *decode_hex_text(struct arena *a, struct span hex)
 	return text;
 }
 
-static void grow_history(struct shell_history *h)
-{
-	size_t room = h->room ? 2 * h->room : COMMANDS_FIRST;
-	struct shell_history_entry **entries =
-	        ARENA_ARRAY(h->arena, struct shell_history_entry *, room);
-
-	if (h->count > 0)
-		memcpy(entries, h->entries, h->count * sizeof(*entries));
-	h->entries = entries;
-	h->room = room;
-}
-
 /* Finds or adds a command: its begin mark may be lost on one of the two streams. NULL: too many
  * commands. */
 static struct shell_history_entry *find_or_add_command(struct shell_history *h, const char *id)
@@ -79,8 +66,7 @@ static struct shell_history_entry *find_or_add_command(struct shell_history *h, 
 
 	if (e || h->count >= COMMANDS_MAX)
 		return e;
-	if (h->count == h->room)
-		grow_history(h);
+	h->entries = arena_grow(h->arena, h->entries, h->count, &h->room, sizeof(*h->entries));
 	e = ARENA_NEW(h->arena, struct shell_history_entry);
 	e->id = arena_text(h->arena, id);
 	e->text = "";

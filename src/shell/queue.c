@@ -57,11 +57,9 @@ uint64_t shell_queue_advance(struct shell_queue *queue)
 void shell_queue_add(struct shell_queue *queue, const struct shell_ref *shell, uint64_t since,
                      const struct shell_queued_command *command)
 {
-	char *text = strdup(command->text);
+	char *text = memory_text(command->text);
 	struct shell_queue_entry *e;
 
-	if (!text)
-		abort();
 	pthread_mutex_lock(&queue->mutex);
 	e = &queue->entries[queue->next];
 	queue->next = (queue->next + 1) % SHELL_QUEUE_MAX;

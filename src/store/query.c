@@ -11,8 +11,6 @@
 #include "store/event_rows.h"
 #include "store/pages.h"
 
-#define ROWS_FIRST 8
-
 COLUMNS_OF(record_lookup);
 COLUMNS_OF(row_count);
 
@@ -30,15 +28,8 @@ const struct column *query_column(const struct store_query *query, const struct 
 void *rows_add(struct rows *rows)
 {
 	assert(rows->arena && rows->size > 0 && rows->count <= rows->capacity);
-	if (rows->count == rows->capacity) {
-		size_t capacity = rows->capacity ? 2 * rows->capacity : ROWS_FIRST;
-		char *items = arena_alloc(rows->arena, capacity * rows->size);
-
-		if (rows->count > 0)
-			memcpy(items, rows->items, rows->count * rows->size);
-		rows->items = items;
-		rows->capacity = capacity;
-	}
+	rows->items =
+	        arena_grow(rows->arena, rows->items, rows->count, &rows->capacity, rows->size);
 	return (char *)rows->items + rows->count++ * rows->size;
 }
 

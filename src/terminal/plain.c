@@ -172,11 +172,8 @@ static void take_byte(struct plain *p, char c)
 
 void plain_write(struct buf *out, struct span raw)
 {
-	struct plain p = {.out = out};
+	struct plain p = {.out = out, .cells = memory_new(LINE_MAX_CELLS * sizeof(*p.cells))};
 
-	p.cells = calloc(LINE_MAX_CELLS, sizeof(*p.cells));
-	if (!p.cells)
-		abort();
 	for (size_t i = 0; i < raw.size; i++)
 		take_byte(&p, raw.data[i]);
 	end_line(&p, false);

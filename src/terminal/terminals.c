@@ -25,9 +25,7 @@ struct terminals *terminals_new(const struct terminals_options *options)
 	}
 	t->screens = screens_new();
 	t->options = *options;
-	t->spool = options->spool ? strdup(options->spool) : NULL;
-	if (options->spool && !t->spool)
-		abort();
+	t->spool = options->spool ? memory_text(options->spool) : NULL;
 	(void)pthread_mutex_init(&t->viewers_lock, NULL);
 	list_init(&t->viewers);
 	(void)pthread_mutex_init(&t->recorders_lock, NULL);

@@ -305,10 +305,8 @@ static struct worker_pool *make_pool(const struct worker_options *options)
 	unsigned threads_max = options->threads + options->threads / 2 + options->files_threads +
 	                       options->agent_threads + options->long_threads;
 	struct worker_pool *pool =
-	        calloc(1, sizeof(*pool) + threads_max * sizeof(pool->workers[0]));
+	        memory_new(sizeof(*pool) + threads_max * sizeof(pool->workers[0]));
 
-	if (!pool)
-		abort();
 	(void)pthread_mutex_init(&pool->lock, NULL);
 	init_lanes(pool, options);
 	pool->threads_max = threads_max;

@@ -254,12 +254,7 @@ struct blob_names {
 
 static void names_add(struct blob_names *n, const char *name)
 {
-	if (n->count == n->capacity) {
-		n->capacity = n->capacity ? 2 * n->capacity : 64;
-		n->items = realloc(n->items, n->capacity * sizeof(*n->items));
-		if (!n->items)
-			abort();
-	}
+	n->items = memory_grow(n->items, n->count, &n->capacity, sizeof(*n->items));
 	n->items[n->count++] = arena_text(n->arena, name);
 }
 

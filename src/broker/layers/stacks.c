@@ -128,9 +128,7 @@ void layer_stacks_set(struct layer_stacks *c, const char *user, const struct lay
 	struct layer_stack *copy = NULL, *old;
 
 	if (stack && stack->count > 0) {
-		copy = malloc(sizeof(*copy));
-		if (!copy)
-			abort();
+		copy = memory_new(sizeof(*copy));
 		*copy = *stack;
 		use_stack(c, copy);
 	}

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -115,14 +114,9 @@ static struct sandbox *new_from_request(struct sandboxes *b, const struct broker
 /* A sandbox without a link reaches nothing, so it needs no rules. */
 static char *copy_egress(const struct broker_create *request)
 {
-	char *copy;
-
 	if (!request->egress || !*request->egress || !request->network)
 		return NULL;
-	copy = strdup(request->egress);
-	if (!copy)
-		abort();
-	return copy;
+	return memory_text(request->egress);
 }
 
 int sandboxes_create(struct sandboxes *b, const struct pending_reply *reply,

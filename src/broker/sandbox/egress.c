@@ -138,7 +138,7 @@ int sandboxes_set_egress(struct sandboxes *b, const struct pending_reply *reply,
 		return -1;
 	/* Kept, so that the guard can set the rules again. */
 	free(sandbox->egress);
-	sandbox->egress = egress && *egress ? strdup(egress) : NULL;
+	sandbox->egress = egress && *egress ? memory_text(egress) : NULL;
 	fault_point("broker", "egress-changed");
 	cut_then_reply(sandbox, reply, had_rules);
 	return 0;

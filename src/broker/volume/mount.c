@@ -2,7 +2,6 @@
 #include "broker/volume/mount.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
 
@@ -44,9 +43,7 @@ struct mounted_volume *volume_mounts_new(const char *const *texts, unsigned *ret
 	*ret_count = count;
 	if (count == 0)
 		return NULL;
-	mounts = calloc(count, sizeof(*mounts));
-	if (!mounts)
-		abort();
+	mounts = memory_new(count * sizeof(*mounts));
 	for (unsigned i = 0; i < count; i++)
 		(void)!volume_mount_parse(texts[i], &mounts[i], &ignored);
 	return mounts;

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "base/attribute.h"
+
 void samples_done(struct time_samples *s)
 {
 	free(s->values);
@@ -16,12 +18,7 @@ void samples_reset(struct time_samples *s)
 
 void samples_add(struct time_samples *s, int64_t value)
 {
-	if (s->count == s->capacity) {
-		s->capacity = s->capacity ? s->capacity * 2 : 256;
-		s->values = reallocarray(s->values, s->capacity, sizeof(s->values[0]));
-		if (!s->values)
-			abort();
-	}
+	s->values = memory_grow(s->values, s->count, &s->capacity, sizeof(*s->values));
 	s->values[s->count++] = value;
 }
 

@@ -2,11 +2,13 @@
 /* cli/server/samples.h — measured times and their percentiles. */
 #pragma once
 
+#include <stddef.h>
 #include <stdint.h>
 
 struct time_samples {
 	int64_t *values;
-	unsigned count, capacity;
+	unsigned count;
+	size_t capacity;
 };
 void samples_done(struct time_samples *s);
 void samples_reset(struct time_samples *s);

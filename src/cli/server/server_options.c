@@ -3,7 +3,6 @@
 
 #include <assert.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "config/option.h"
@@ -64,11 +63,9 @@ const struct command_option *server_options(void)
 
 const struct command_option *server_options_with(const struct command_option *own)
 {
-	struct command_option *options = calloc(OPTIONS_MAX + OWN_MAX, sizeof(*options));
+	struct command_option *options = memory_new((OPTIONS_MAX + OWN_MAX) * sizeof(*options));
 	unsigned count = 0;
 
-	if (!options)
-		abort();
 	for (const struct command_option *at = server_options(); at->name; at++)
 		options[count++] = *at;
 	for (unsigned i = 0; own[i].name && i + 1 < OWN_MAX; i++)

@@ -16,12 +16,7 @@ void sync_list_done(struct sync_list *l)
 
 void sync_list_add(struct sync_list *l, const struct sync_file *file)
 {
-	if (l->count == l->capacity) {
-		l->capacity = l->capacity ? 2 * l->capacity : 256;
-		l->items = realloc(l->items, l->capacity * sizeof(*l->items));
-		if (!l->items)
-			abort();
-	}
+	l->items = memory_grow(l->items, l->count, &l->capacity, sizeof(*l->items));
 	l->items[l->count++] = *file;
 }
 
@@ -57,12 +52,7 @@ void sync_plan_done(struct sync_plan *p)
 
 static void add_action(struct sync_plan *p, struct sync_action action)
 {
-	if (p->count == p->capacity) {
-		p->capacity = p->capacity ? 2 * p->capacity : 64;
-		p->items = realloc(p->items, p->capacity * sizeof(*p->items));
-		if (!p->items)
-			abort();
-	}
+	p->items = memory_grow(p->items, p->count, &p->capacity, sizeof(*p->items));
 	p->counts[action.step]++;
 	p->items[p->count++] = action;
 }

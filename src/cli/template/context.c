@@ -122,12 +122,7 @@ static int add_entry(struct context_walk *w, const struct context_entry *entry, 
 	if (c->count == ENTRIES_MAX)
 		return FAIL(err, ERROR_TOO_LARGE, "more than %d files; see .atollignore",
 		            ENTRIES_MAX);
-	if (c->count == c->capacity) {
-		c->capacity = c->capacity ? 2 * c->capacity : 256;
-		c->entries = realloc(c->entries, c->capacity * sizeof(*c->entries));
-		if (!c->entries)
-			abort();
-	}
+	c->entries = memory_grow(c->entries, c->count, &c->capacity, sizeof(*c->entries));
 	c->entries[c->count++] = *entry;
 	return 0;
 }
@@ -261,15 +256,8 @@ void context_close(struct context *c)
 static void add_item(struct context *c, struct context_files *files,
                      const struct context_entry *entry, const char *name)
 {
-	if (files->count == files->capacity) {
-		struct archive_item *items;
-
-		files->capacity = files->capacity ? 2 * files->capacity : 64;
-		items = ARENA_ARRAY(&c->arena, struct archive_item, files->capacity);
-		if (files->count > 0)
-			memcpy(items, files->items, files->count * sizeof(*items));
-		files->items = items;
-	}
+	files->items = arena_grow(&c->arena, files->items, files->count, &files->capacity,
+	                          sizeof(*files->items));
 	files->items[files->count++] = (struct archive_item){
 	        .path = entry->path,
 	        .name = name,
@@ -320,12 +308,7 @@ static void matches_done(struct context_matches *m)
 
 static void add_match(struct context_matches *m, const struct context_entry *entry)
 {
-	if (m->count == m->capacity) {
-		m->capacity = m->capacity ? 2 * m->capacity : 16;
-		m->items = realloc(m->items, m->capacity * sizeof(const struct context_entry *));
-		if (!m->items)
-			abort();
-	}
+	m->items = memory_grow(m->items, m->count, &m->capacity, sizeof(*m->items));
 	m->items[m->count++] = entry;
 }
 

@@ -2,7 +2,6 @@
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/thread.h"
 #include "fleet/build/build_parts.h"
@@ -55,12 +54,7 @@ void fleet_build_log_close(struct build_log *log)
 
 static void add_end(struct build_log *log)
 {
-	if (log->count == log->capacity) {
-		log->capacity = log->capacity ? 2 * log->capacity : 256;
-		log->ends = realloc(log->ends, log->capacity * sizeof(*log->ends));
-		if (!log->ends)
-			abort();
-	}
+	log->ends = memory_grow(log->ends, log->count, &log->capacity, sizeof(*log->ends));
 	log->ends[log->count++] = log->text.size;
 }
 

@@ -27,11 +27,9 @@ struct work_lane {
 
 struct work_lane *work_lane_new(const struct work_lane_options *options)
 {
-	struct work_lane *lane = calloc(1, sizeof(*lane));
+	struct work_lane *lane = memory_new(sizeof(*lane));
 
 	assert(options->at_once <= LANE_AT_ONCE_MAX);
-	if (!lane)
-		abort();
 	lane->options = *options;
 	if (!lane->options.at_once)
 		lane->options.at_once = 1;
@@ -70,9 +68,7 @@ static struct work_lane_project *find_project(struct work_lane *lane, const char
 	LIST_EACH (&lane->projects, struct work_lane_project, known, item)
 		if (strcmp(known->id, id) == 0)
 			return known;
-	project = calloc(1, sizeof(*project) + size + 1);
-	if (!project)
-		abort();
+	project = memory_new(sizeof(*project) + size + 1);
 	memcpy(project->id, id, size);
 	list_init(&project->waiting);
 	list_append(&lane->projects, &project->item);

@@ -85,17 +85,6 @@ struct collecting {
 	size_t count, capacity;
 };
 
-static void grow_changes(struct collecting *c)
-{
-	size_t capacity = c->capacity ? 2 * c->capacity : 64;
-	struct sandbox_change *items = ARENA_ARRAY(c->arena, struct sandbox_change, capacity);
-
-	if (c->count > 0)
-		memcpy(items, c->items, c->count * sizeof(*items));
-	c->items = items;
-	c->capacity = capacity;
-}
-
 /* The program that reads hostile files is trusted no more than the files. */
 static int collect_change(void *context, const void *reply, struct error *err)
 {
@@ -120,8 +109,7 @@ static int collect_change(void *context, const void *reply, struct error *err)
 	if ((change.kind == CHANGE_ADDED) != (d->mode[0] == 0) ||
 	    (change.kind == CHANGE_DELETED) != (d->mode[1] == 0))
 		return FAIL(err, ERROR_SYSTEM, "the agent told of a change that is none");
-	if (c->count == c->capacity)
-		grow_changes(c);
+	c->items = arena_grow(c->arena, c->items, c->count, &c->capacity, sizeof(*c->items));
 	c->items[c->count++] = change;
 	return 0;
 }

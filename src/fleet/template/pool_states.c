@@ -83,10 +83,8 @@ static void add_change_event(struct fleet *f, const char *project_id,
 void pool_states_replace(struct fleet *f, const struct template_list *templates,
                          const struct pool_state *now, size_t count)
 {
-	struct pool_state *states = calloc(count + 1, sizeof(*states));
+	struct pool_state *states = memory_new((count + 1) * sizeof(*states));
 
-	if (!states)
-		abort();
 	memcpy(states, now, count * sizeof(*states));
 	for (size_t i = 0; i < count; i++) {
 		const struct pool_state *before = pool_state_find(f, states[i].template_id);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "http/message/websocket.h"
 
-#include <assert.h>
 #include <openssl/evp.h>
 #include <stdlib.h>
 #include <wslay/wslay.h>

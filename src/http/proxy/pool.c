@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 
 #include "base/fd.h"
@@ -114,9 +113,7 @@ static struct proxy_upstream *find_place(struct proxy_pool *pool, const char *na
 	if (place)
 		return place;
 	place = memory_new(sizeof(*place));
-	place->name = strdup(name);
-	if (!place->name)
-		abort();
+	place->name = memory_text(name);
 	list_init(&place->waiting);
 	map_put(&pool->places, place->name, place);
 	return place;

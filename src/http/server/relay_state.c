@@ -2,7 +2,6 @@
 #include "http/server/relay_state.h"
 
 #include <assert.h>
-#include <stdlib.h>
 
 #include "base/fd.h"
 #include "base/log.h"

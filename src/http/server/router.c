@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "http/server/router.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -6,7 +6,6 @@
 #include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <time.h>
 
@@ -536,10 +535,9 @@ static void client_free(struct broker_client *c)
 int broker_client_open(const struct broker_client_options *options, struct broker_client **ret,
                        struct error *err)
 {
-	struct broker_client *c = calloc(1, sizeof(*c));
+	struct broker_client *c = memory_new(sizeof(*c));
 
-	if (!c || !(c->socket_path = strdup(options->socket_path)))
-		abort();
+	c->socket_path = memory_text(options->socket_path);
 	c->options = *options;
 	c->fd = -1;
 	list_init(&c->waiters);

@@ -300,10 +300,9 @@ static int open_log(struct sqlite_store *s, struct error *err)
 
 static int sqlite_open_store(const char *place, struct store **ret, struct error *err)
 {
-	struct sqlite_store *s = calloc(1, sizeof(*s));
+	struct sqlite_store *s = memory_new(sizeof(*s));
 
-	if (!s || !(s->path = strdup(place)))
-		abort();
+	s->path = memory_text(place);
 	s->place = (struct sqlite_place){s->path, strcmp(place, ":memory:") == 0};
 	s->last = &s->first;
 	pthread_mutex_init(&s->queue_mutex, NULL);

@@ -76,9 +76,8 @@ struct mcp_call {
 
 struct mcp_calls *mcp_calls_new(void)
 {
-	struct mcp_calls *calls = calloc(1, sizeof(*calls));
+	struct mcp_calls *calls = memory_new(sizeof(*calls));
 
-	assert(calls);
 	pthread_mutex_init(&calls->mutex, NULL);
 	list_init(&calls->running);
 	return calls;
@@ -389,10 +388,9 @@ static struct span find_token(struct arena *a, const struct mcp_message *message
 static struct mcp_call *call_new(const struct mcp *m, const struct mcp_call_options *options,
                                  struct error *err)
 {
-	struct mcp_call *call = calloc(1, sizeof(*call));
+	struct mcp_call *call = memory_new(sizeof(*call));
 	struct arena *a = &call->arena;
 
-	assert(call);
 	*call = (struct mcp_call){
 	        .task = {.lane = WORKER_AGENT, .run = run_call},
 	        .calls = api_of(m->rq)->mcp_calls,

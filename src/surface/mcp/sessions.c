@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/attribute.h"
+
 struct mcp_session {
 	char id[ID_SIZE + 1], key_id[65];
 	int64_t used_at;
@@ -18,9 +20,8 @@ struct mcp_sessions {
 
 struct mcp_sessions *mcp_sessions_new(void)
 {
-	struct mcp_sessions *s = calloc(1, sizeof(*s));
+	struct mcp_sessions *s = memory_new(sizeof(*s));
 
-	assert(s);
 	pthread_mutex_init(&s->mutex, NULL);
 	return s;
 }

@@ -319,9 +319,7 @@ static int backup_upload(struct request *rq, UNUSED const void *body, struct rep
 
 	if (sandbox_name_check(request_param(rq, "id"), err) < 0)
 		return -1;
-	options.state = calloc(1, sizeof(struct incoming_backup));
-	if (!options.state)
-		abort();
+	options.state = memory_new(sizeof(struct incoming_backup));
 	return receiver_take(rq, &options, reply, err);
 }
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/arena.h"
 #include "base/attribute.h"
 #include "base/list.h"
 
@@ -84,6 +85,7 @@ TEST(a_list_keeps_its_order_and_lets_the_loop_remove)
 			list_remove(&item->link);
 	}
 	assert_int_equal(sum, 10);
+	assert_int_equal(list_count(&list), 2);
 	assert_ptr_equal(list.next, &items[1].link);
 	assert_ptr_equal(list.previous, &items[3].link);
 	list_remove(&items[0].link); /* in no list any more: harmless */
@@ -94,11 +96,32 @@ TEST(the_offset_of_a_member_is_what_offsetof_says)
 	assert_int_equal(MEMBER_OFFSET(item, link, struct list), offsetof(struct item, link));
 }
 
+TEST(a_growing_array_keeps_its_items)
+{
+	size_t capacity = 0, others = 0;
+	AUTO(arena_done) struct arena a = {0};
+	AUTO_FREE int *items = NULL;
+	int *more = NULL;
+
+	for (int i = 0; i < 100; i++) {
+		items = memory_grow(items, (size_t)i, &capacity, sizeof(*items));
+		more = arena_grow(&a, more, (size_t)i, &others, sizeof(*more));
+		items[i] = more[i] = i;
+	}
+	for (int i = 0; i < 100; i++) {
+		assert_int_equal(items[i], i);
+		assert_int_equal(more[i], i);
+	}
+	assert_int_equal(capacity, 128);
+	assert_int_equal(others, 128);
+}
+
 int main(void)
 {
 	return RUN(CASE(a_descriptor_is_closed_at_the_end_of_its_scope),
 	           CASE(a_taken_descriptor_stays_open), CASE(a_taken_pointer_is_not_freed),
 	           CASE(memory_is_freed_at_the_end_of_its_scope),
 	           CASE(a_list_keeps_its_order_and_lets_the_loop_remove),
+	           CASE(a_growing_array_keeps_its_items),
 	           CASE(the_offset_of_a_member_is_what_offsetof_says));
 }
