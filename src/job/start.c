@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/fault.h"
 #include "base/id.h"
+#include "base/thread.h"
 #include "config/config.h"
 #include "config/url.h"
 #include "job/parts.h"
@@ -22,13 +23,12 @@
 
 bool job_is_starting(struct jobs *jobs, const char *id)
 {
-	bool found = false;
+	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&jobs->mutex);
 
-	pthread_mutex_lock(&jobs->mutex);
 	LIST_EACH (&jobs->starting, const struct starting, starting, item)
-		found |= strcmp(starting->id, id) == 0;
-	pthread_mutex_unlock(&jobs->mutex);
-	return found;
+		if (strcmp(starting->id, id) == 0)
+			return true;
+	return false;
 }
 
 struct resolved_job {
@@ -161,11 +161,6 @@ static int launch_once(struct jobs *jobs, struct arena *a, const struct resolved
 	return agent_reader_expect(&r, AGENT_DONE, err);
 }
 
-static bool is_missing_program(const struct error *err)
-{
-	return err->code == ERROR_NOT_FOUND && strncmp(err->text, "command not found", 17) == 0;
-}
-
 static int launch_first(struct jobs *jobs, struct arena *a, const struct resolved_job *d,
                         struct launch *launch, struct error *err)
 {
@@ -176,7 +171,7 @@ static int launch_first(struct jobs *jobs, struct arena *a, const struct resolve
 		error_clear(err);
 		if (launch_once(jobs, a, d, launch, err) == 0)
 			return 0;
-		if (!is_missing_program(err))
+		if (!compute_lacks_program(err))
 			break;
 	}
 	return -1;

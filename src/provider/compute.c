@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "provider/compute.h"
 
+#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -168,6 +169,11 @@ int compute_failed(struct span payload, struct error *err)
 	replace_controls(err->text);
 	replace_controls(err->hint);
 	return -1;
+}
+
+bool compute_lacks_program(const struct error *err)
+{
+	return err->code == ERROR_NOT_FOUND && strncmp(err->text, "command not found", 17) == 0;
 }
 
 static int take_reply(struct agent_reader *r, struct arena *a, const struct compute_call *call,

@@ -3,6 +3,7 @@
  * contract of provider.h. Callers are workers; a call blocks until its deadline at most. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -113,6 +114,9 @@ struct compute_wait {
 /* Returns when a process has ended. Reads and drops its output from `since` on. */
 MUST_CHECK int compute_await_end(struct provider *p, const char *id,
                                  const struct compute_wait *wait, struct error *err);
+/* Whether the first word of the command names no program; the agent answers NOT_FOUND for users and
+ * folders too. */
+bool compute_lacks_program(const struct error *err);
 /* Turns the payload of AGENT_FAILED into an error; ERROR_SYSTEM when it is malformed. Always
  * returns -1. */
 int compute_failed(struct span payload, struct error *err);

@@ -10,7 +10,7 @@
 #include "job/job.h"
 #include "json/json.h"
 #include "store/approvals.h"
-#include "tool/call.h"
+#include "tool/builtin.h"
 #include "tool/tool.h"
 #include "store/sandbox_record.h"
 

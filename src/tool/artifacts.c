@@ -13,7 +13,7 @@
 #include "json/json.h"
 #include "store/artifacts.h"
 #include "store/jobs.h"
-#include "tool/call.h"
+#include "tool/builtin.h"
 #include "tool/tool.h"
 #include "wire/agent_files.h"
 

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tool/contents.h"
-
 #include "provider/agent_reader.h"
 #include "provider/compute.h"
 #include "provider/provider.h"
-#include "tool/call.h"
+#include "tool/builtin.h"
 #include "tool/tool.h"
 #include "wire/agent.h"
 #include "wire/agent_files.h"

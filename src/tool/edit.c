@@ -6,7 +6,6 @@
 #include "base/path.h"
 #include "json/json.h"
 #include "tool/builtin.h"
-#include "tool/contents.h"
 #include "tool/tool.h"
 #include "wire/agent_files.h"
 
@@ -98,15 +97,14 @@ static int replace_text(struct span content, const struct text_edit *e, struct b
 	buf_add_span(out, rest);
 	if (done.count == 0) {
 		(void)FAIL(err, ERROR_CONFLICT, "old_string is not in the file");
-		error_hint(err, "read it again: every blank and line break counts, line numbers do "
-		                "not");
-		return -1;
+		return FAIL_HINT(err, "read it again: every blank and line break counts, line "
+		                      "numbers do not");
 	}
 	if (done.count > 1 && !e->all) {
 		(void)FAIL(err, ERROR_CONFLICT, "old_string is in the file %" PRId64 " times",
 		           done.count);
-		error_hint(err, "give more context around the one to replace, or set replace_all");
-		return -1;
+		return FAIL_HINT(err,
+		                 "give more context around the one to replace, or set replace_all");
 	}
 	if (out->overflowed)
 		return FAIL(err, ERROR_TOO_LARGE, "the file would have more than %zu bytes",

@@ -5,7 +5,6 @@
 #include "json/json.h"
 #include "tool/artifacts.h"
 #include "tool/builtin.h"
-#include "tool/call.h"
 #include "tool/window.h"
 #include "store/sandbox_record.h"
 

@@ -6,7 +6,6 @@
 #include "json/json.h"
 #include "provider/compute.h"
 #include "tool/builtin.h"
-#include "tool/call.h"
 #include "tool/tool.h"
 #include "wire/agent.h"
 #include "wire/agent_files.h"

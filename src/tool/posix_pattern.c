@@ -15,8 +15,7 @@ struct posix_translation {
 static int refuse_construct(const char *what, struct error *err)
 {
 	(void)FAIL(err, ERROR_UNSUPPORTED, "pattern: %s is not known where there is no rg", what);
-	error_hint(err, "install ripgrep in the template, or put it otherwise");
-	return -1;
+	return FAIL_HINT(err, "install ripgrep in the template, or put it otherwise");
 }
 
 /* Classes; their second form stands within brackets. */

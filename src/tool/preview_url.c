@@ -6,7 +6,6 @@
 #include "fleet/sandbox/preview.h"
 #include "json/json.h"
 #include "tool/builtin.h"
-#include "tool/call.h"
 #include "tool/tool.h"
 #include "store/sandbox_record.h"
 

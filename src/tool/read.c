@@ -4,7 +4,6 @@
 #include "base/path.h"
 #include "json/json.h"
 #include "tool/builtin.h"
-#include "tool/contents.h"
 #include "tool/tool.h"
 #include "wire/agent_files.h"
 
@@ -153,8 +152,7 @@ static int detect_media(struct read_page *p, const struct agent_file *file, stru
 		return 0;
 	(void)FAIL(err, ERROR_INVALID, "'%s' is a binary file of %" PRIu64 " bytes", p->in->path,
 	           file->size);
-	error_hint(err, "look at it with bash: file, xxd, strings");
-	return -1;
+	return FAIL_HINT(err, "look at it with bash: file, xxd, strings");
 }
 
 static int on_bytes(void *context, const struct agent_file *file, struct span bytes,

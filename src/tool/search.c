@@ -229,8 +229,7 @@ static int run_search(struct arena *a, const struct search_scope *place,
 	if (s->multiline || s->type) {
 		(void)FAIL(err, ERROR_UNSUPPORTED, "this template cannot search by %s",
 		           s->type ? "type" : "several lines");
-		error_hint(err, "it has no rg: install ripgrep, or use glob");
-		return -1;
+		return FAIL_HINT(err, "it has no rg: install ripgrep, or use glob");
 	}
 	error_clear(err);
 	if (search_pattern_to_posix(a, asked->pattern, &own.pattern, err) < 0)

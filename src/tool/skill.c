@@ -6,7 +6,6 @@
 #include "base/path.h"
 #include "store/skills.h"
 #include "tool/builtin.h"
-#include "tool/contents.h"
 #include "tool/tool.h"
 #include "wire/agent_files.h"
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* snapshot and rollback. */
-#include "base/buf.h"
 #include "fleet/core/ref.h"
 #include "json/json.h"
 #include "provider/provider.h"
@@ -29,15 +28,12 @@ static const struct json_member snapshot_output_members[] = {
 static JSON_SHAPE(snapshot_output, "SnapshotOutput", snapshot_output, "A snapshot");
 
 static int write_snapshot(const struct tool_call *call, const struct snapshot_record *r,
-                          const char *form, struct tool_result *ret)
+                          const char *verb, struct tool_result *ret)
 {
 	struct snapshot_output *out = ARENA_NEW(call->arena, struct snapshot_output);
-	AUTO(buf_done) struct buf text = BUF(1024);
 
 	*out = (struct snapshot_output){r->id, r->name};
-	buf_add_text(&text, form);
-	buf_addf(&text, " snapshot %s", r->id);
-	tool_add_text(ret, (struct span){arena_copy(call->arena, buf_span(&text)), text.size});
+	tool_add_text(ret, span_of(arena_format(call->arena, "%s snapshot %s", verb, r->id)));
 	ret->structured = out;
 	return 0;
 }

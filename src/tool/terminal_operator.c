@@ -2,7 +2,6 @@
 
 #include "json/json.h"
 #include "tool/builtin.h"
-#include "tool/call.h"
 #include "tool/window.h"
 
 struct operator_input {

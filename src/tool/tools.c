@@ -5,7 +5,6 @@
 #include "base/path.h"
 #include "json/json.h"
 #include "tool/builtin.h"
-#include "tool/call.h"
 #include "tool/guard.h"
 #include "tool/tool.h"
 #include "wire/agent_files.h"

@@ -8,7 +8,7 @@
 #include "store/sandbox_record.h"
 #include "store/skills.h"
 #include "terminal/terminal.h"
-#include "tool/call.h"
+#include "tool/builtin.h"
 #include "tool/tool.h"
 #include "unit.h"
 #include "unit/api/harness.h"
