@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* provider/uplink.h — checks checks whether packets of sandboxes can leave the host. */
+/* provider/uplink.h — checks whether packets of sandboxes can leave the host. */
 #pragma once
 
 #include "base/error.h"

@@ -285,7 +285,8 @@ static void deliver_reply(struct broker_client *c, struct span frame)
 {
 	uint64_t request = request_of(frame);
 
-	pthread_mutex_lock(&c->mutex);
+	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&c->mutex);
+
 	LIST_EACH (&c->waiters, struct broker_waiter, w, item) {
 		if (w->request != request)
 			continue;
@@ -293,7 +294,6 @@ static void deliver_reply(struct broker_client *c, struct span frame)
 		pthread_cond_signal(&w->ready);
 		break;
 	}
-	pthread_mutex_unlock(&c->mutex);
 }
 
 /* Returns when the connection is broken. */
@@ -340,12 +340,11 @@ static bool disconnect_broker(struct broker_client *c)
 /* False when the client was closed meanwhile. */
 static bool wait_unless_closing(struct broker_client *c, int64_t deadline)
 {
-	pthread_mutex_lock(&c->mutex);
+	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&c->mutex);
+
 	while (!c->closing && condition_wait(&c->changed, &c->mutex, deadline))
 		;
-	bool go_on = !c->closing;
-	pthread_mutex_unlock(&c->mutex);
-	return go_on;
+	return !c->closing;
 }
 
 /* False when the client was closed meanwhile. */

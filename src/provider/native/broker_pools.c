@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "provider/native/broker_pools.h"
-
 #include <stdio.h>
 #include <string.h>
 
@@ -106,9 +104,7 @@ static int list_pools(struct provider *p, struct arena *a, struct provider_pools
 	if (pools.overflowed)
 		return FAIL(err, ERROR_TOO_LARGE, "more than %d pools", POOLS_MAX);
 	ret->count = pools.size / sizeof(struct provider_pool);
-	ret->items = ARENA_ARRAY(a, struct provider_pool, ret->count + 1);
-	if (ret->count > 0)
-		memcpy(ret->items, pools.data, pools.size);
+	ret->items = (void *)arena_copy(a, buf_span(&pools));
 	return 0;
 }
 

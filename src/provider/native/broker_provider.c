@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/thread.h"
 #include "base/map.h"
 #include "base/path.h"
 #include "provider/agent_health.h"
@@ -89,15 +90,14 @@ static bool find_lost(struct provider *p, const struct map *running, char ret_id
 {
 	const char *id = NULL;
 	size_t at = 0;
-	bool found = false;
+	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&as_broker(p)->mutex);
 
-	pthread_mutex_lock(&as_broker(p)->mutex);
-	while (!found && map_next(&as_broker(p)->running, &at, &id))
-		found = !map_find(running, id);
-	if (found)
-		memcpy(ret_id, id, ID_SIZE + 1);
-	pthread_mutex_unlock(&as_broker(p)->mutex);
-	return found;
+	while (map_next(&as_broker(p)->running, &at, &id))
+		if (!map_find(running, id)) {
+			memcpy(ret_id, id, ID_SIZE + 1);
+			return true;
+		}
+	return false;
 }
 
 /* Reports sandboxes that ended while the broker was disconnected. */
@@ -122,12 +122,7 @@ static void on_tick(void *context)
 static int call_id(struct provider *p, uint16_t type, struct broker_id *message, int64_t deadline,
                    struct error *err)
 {
-	struct broker_call call = {
-	        .type = type,
-	        .shape = broker_id_shape,
-	        .message = message,
-	        .may_repeat = true,
-	};
+	struct broker_call call = {type, broker_id_shape, message, .may_repeat = true};
 
 	return broker_client_call(as_broker(p)->client, &call, deadline, err);
 }
@@ -342,12 +337,7 @@ int broker_provider_limit(struct provider *p, const char *id,
 	        .memory_bytes = (uint64_t)resources->memory_mb << 20,
 	        .pids = (uint64_t)resources->pids,
 	};
-	struct broker_call call = {
-	        .type = BROKER_LIMIT,
-	        .shape = broker_limit_shape,
-	        .message = &message,
-	        .may_repeat = true,
-	};
+	struct broker_call call = {BROKER_LIMIT, broker_limit_shape, &message, .may_repeat = true};
 
 	return broker_client_call(as_broker(p)->client, &call, deadline, err);
 }
@@ -356,12 +346,8 @@ int broker_provider_filter(struct provider *p, const char *id, const char *egres
                            struct error *err)
 {
 	struct broker_egress message = {.sandbox = id, .egress = egress};
-	struct broker_call call = {
-	        .type = BROKER_EGRESS,
-	        .shape = broker_egress_shape,
-	        .message = &message,
-	        .may_repeat = true,
-	};
+	struct broker_call call = {BROKER_EGRESS, broker_egress_shape, &message,
+	                           .may_repeat = true};
 
 	return broker_client_call(as_broker(p)->client, &call, deadline, err);
 }
@@ -419,9 +405,7 @@ int broker_provider_list_entries(struct provider *p, uint16_t type, struct arena
 	if (listing.entries.overflowed)
 		return FAIL(err, ERROR_TOO_LARGE, "more than %d entries", SANDBOXES_MAX);
 	ret->count = listing.entries.size / sizeof(struct provider_entry);
-	ret->entries = ARENA_ARRAY(a, struct provider_entry, ret->count + 1);
-	if (ret->count > 0)
-		memcpy(ret->entries, listing.entries.data, listing.entries.size);
+	ret->entries = (void *)arena_copy(a, buf_span(&listing.entries));
 	return 0;
 }
 
@@ -520,11 +504,7 @@ int broker_provider_probe(struct provider *p, const struct provider_probe *probe
 	        .network = probe->network,
 	        .egress = probe->egress ? probe->egress : "",
 	};
-	struct broker_call call = {
-	        .type = BROKER_PROBE,
-	        .shape = broker_probe_shape,
-	        .message = &message,
-	};
+	struct broker_call call = {BROKER_PROBE, broker_probe_shape, &message};
 
 	return broker_client_call(as_broker(p)->client, &call, deadline, err);
 }

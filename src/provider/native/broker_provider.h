@@ -49,6 +49,8 @@ int broker_provider_template(struct provider *p, const struct provider_template 
 void broker_provider_forget(struct provider *p, const char *id);
 struct broker_client;
 struct broker_client *broker_provider_client(struct provider *p);
+extern const struct pool_ops broker_pools;
+extern const struct snapshot_ops broker_snapshots;
 extern const struct trash_ops broker_provider_trash;
 extern const struct volume_ops broker_provider_volumes;
 extern const struct compute_ops broker_provider_compute;

@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "provider/native/broker_snapshots.h"
-
 #include <stdio.h>
 
 #include "base/clock.h"
@@ -17,12 +15,8 @@
 static int call_snapshot(struct provider *p, uint16_t type, struct broker_snapshot *message,
                          int64_t deadline, struct error *err)
 {
-	const struct broker_call request = {
-	        .type = type,
-	        .shape = broker_snapshot_shape,
-	        .message = message,
-	        .may_repeat = true,
-	};
+	const struct broker_call request = {type, broker_snapshot_shape, message,
+	                                    .may_repeat = true};
 
 	return broker_client_call(broker_provider_client(p), &request, deadline, err);
 }
@@ -88,12 +82,8 @@ static int list_snapshots(struct provider *p, struct arena *a, struct provider_l
 static int check_memory(struct provider *p, int64_t deadline, struct error *err)
 {
 	struct broker_id message = {.sandbox = ""};
-	const struct broker_call ask = {
-	        .type = BROKER_MEMORY,
-	        .shape = broker_id_shape,
-	        .message = &message,
-	        .may_repeat = true,
-	};
+	const struct broker_call ask = {BROKER_MEMORY, broker_id_shape, &message,
+	                                .may_repeat = true};
 
 	return broker_client_call(broker_provider_client(p), &ask, deadline, err);
 }

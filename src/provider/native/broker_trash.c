@@ -47,12 +47,8 @@ static bool reason_of_broker(uint32_t reason, enum provider_trash_reason *ret)
 static int call_trash(struct provider *p, struct broker_trash *message, int64_t deadline,
                       struct error *err)
 {
-	const struct broker_call call = {
-	        .type = BROKER_TRASH,
-	        .shape = broker_trash_shape,
-	        .message = message,
-	        .may_repeat = message->verb != BROKER_TRASH_BACK,
-	};
+	const struct broker_call call = {BROKER_TRASH, broker_trash_shape, message,
+	                                 .may_repeat = message->verb != BROKER_TRASH_BACK};
 
 	return broker_client_call(broker_provider_client(p), &call, deadline, err);
 }
@@ -132,9 +128,7 @@ static int list_trash(struct provider *p, const struct provider_trash_bounds *bo
 	if (entries.overflowed)
 		return FAIL(err, ERROR_TOO_LARGE, "more than %d entries in the trash", ENTRIES_MAX);
 	ret->count = entries.size / sizeof(struct provider_trash_entry);
-	ret->items = ARENA_ARRAY(a, struct provider_trash_entry, ret->count + 1);
-	if (ret->count > 0)
-		memcpy(ret->items, entries.data, entries.size);
+	ret->items = (void *)arena_copy(a, buf_span(&entries));
 	return 0;
 }
 

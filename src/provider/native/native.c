@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sandboxes of this machine's kernel: namespaces, their own uid range, cgroup limits, an overlay on
  * a template, a seccomp filter. The broker makes them. */
-#include "provider/native/broker_pools.h"
 #include "provider/native/broker_provider.h"
-#include "provider/native/broker_snapshots.h"
 
 static int native_open(const struct provider_options *options, struct provider **ret,
                        struct error *err)
