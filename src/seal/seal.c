@@ -167,14 +167,6 @@ bool seal_is_sealed(const char *text)
 	return strncmp(text, PREFIX, strlen(PREFIX)) == 0;
 }
 
-bool seal_is_current(struct seal *s, const char *text)
-{
-	struct seal_key key = current_key(s);
-
-	sodium_memzero(key.bytes, sizeof(key.bytes));
-	return seal_is_sealed(text) && strncmp(text + strlen(PREFIX), key.name, KEY_NAME_SIZE) == 0;
-}
-
 const char *seal_prefix(struct seal *s, struct arena *a)
 {
 	struct seal_key key = current_key(s);

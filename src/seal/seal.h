@@ -20,8 +20,6 @@ MUST_CHECK int seal_open(const char *path, struct seal **ret, struct error *err)
 void seal_close(struct seal *s); /* may be NULL */
 
 bool seal_is_sealed(const char *text);
-/* Whether the text is sealed with the current key. */
-bool seal_is_current(struct seal *s, const char *text);
 /* The prefix of texts sealed with the current key; in the arena. */
 const char *seal_prefix(struct seal *s, struct arena *a);
 /* Seals a text. `bound` identifies the row that it belongs to. */

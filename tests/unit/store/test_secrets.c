@@ -37,6 +37,15 @@ static struct id insert_with(struct store *s, const char *env_json)
 }
 
 /* As it is in the database. */
+/* Whether the text is sealed with the current key. */
+static bool is_current(struct seal *seal, const char *text)
+{
+	AUTO(arena_done) struct arena a = {0};
+	const char *prefix = seal_prefix(seal, &a);
+
+	return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
 static const char *resting(struct store *s, struct arena *a, const char *id)
 {
 	struct seal *seal = s->seal;
@@ -250,7 +259,7 @@ static void plain_rows_of_earlier_versions_are_sealed(void **state)
 	assert_int_equal(resealed, MANY + 1);
 	assert_int_equal(shut, 0);
 	for (unsigned i = 0; i < MANY; i++) {
-		assert_true(seal_is_current(seal, resting(s, &a, ids[i].text)));
+		assert_true(is_current(seal, resting(s, &a, ids[i].text)));
 		assert_string_equal(read_env(s, &a, ids[i].text), ENV);
 	}
 	assert_done(store_secrets_reseal(s, &resealed, &shut, &err));
@@ -276,8 +285,8 @@ static void a_rotation_brings_all_under_a_new_key(void **state)
 
 		assert_done(store_secrets_rotate(s, &resealed, &err));
 		assert_int_equal(resealed, MANY + 1);
-		assert_false(seal_is_current(seal, before));
-		assert_true(seal_is_current(seal, resting(s, &a, ids[0].text)));
+		assert_false(is_current(seal, before));
+		assert_true(is_current(seal, resting(s, &a, ids[0].text)));
 	}
 	/* The file opens everything for a server that starts now. */
 	seal_close(seal);
