@@ -62,13 +62,6 @@ static void slack_make(struct arena *a, const struct channel_message *m, struct 
 	buf_add_text(&r->body, ",\"unfurl_links\":false}");
 }
 
-static const char *slack_complaint(const struct json_value *answer)
-{
-	return json_bool(json_get(answer, "ok"), false)
-	               ? NULL
-	               : json_text(json_get(answer, "error"), "it says nothing");
-}
-
 /* An enforced nonce merges a message that arrives twice within minutes. */
 static void discord_make(struct arena *a, const struct channel_message *m,
                          struct channel_request *r)
@@ -105,13 +98,6 @@ static void telegram_make(struct arena *a, const struct channel_message *m,
 	buf_add_text(&r->body, ",\"link_preview_options\":{\"is_disabled\":true}}");
 }
 
-static const char *telegram_complaint(const struct json_value *answer)
-{
-	return json_bool(json_get(answer, "ok"), false)
-	               ? NULL
-	               : json_text(json_get(answer, "description"), "it says nothing");
-}
-
 static int64_t telegram_wait_s(const struct json_value *answer)
 {
 	return json_whole(json_get(json_get(answer, "parameters"), "retry_after"), 0);
@@ -140,13 +126,6 @@ static void zalo_make(struct arena *a, const struct channel_message *m, struct c
 	buf_add_text(&r->body, "}}");
 }
 
-static const char *zalo_complaint(const struct json_value *answer)
-{
-	return json_whole(json_get(answer, "error"), -1) == 0
-	               ? NULL
-	               : json_text(json_get(answer, "message"), "it says nothing");
-}
-
 static void pancake_make(struct arena *a, const struct channel_message *m,
                          struct channel_request *r)
 {
@@ -160,28 +139,31 @@ static void pancake_make(struct arena *a, const struct channel_message *m,
 	buf_add_byte(&r->body, '}');
 }
 
-static const char *pancake_complaint(const struct json_value *answer)
+static bool says_true(const struct json_value *success)
 {
-	return json_bool(json_get(answer, "success"), false)
-	               ? NULL
-	               : json_text(json_get(answer, "message"), "it says nothing");
+	return json_bool(success, false);
+}
+
+static bool says_zero(const struct json_value *success)
+{
+	return json_whole(success, -1) == 0;
 }
 
 #define FIELD(name) (1u << ORIGIN_##name)
 static const struct channel_kind kinds[] = {
         {JOB_CHANNEL_SLACK, "https://slack.com", FIELD(CHANNEL), FIELD(THREAD), 3900, true,
-         slack_make, slack_complaint, NULL},
+         slack_make, .success = "ok", .is_success = says_true, .reason = "error"},
         {JOB_CHANNEL_DISCORD, "https://discord.com", FIELD(CHANNEL), FIELD(MESSAGE), 2000, true,
-         discord_make, NULL, NULL},
+         discord_make},
         {JOB_CHANNEL_TELEGRAM, "https://api.telegram.org", FIELD(CHAT),
-         FIELD(THREAD) | FIELD(MESSAGE), 4096, false, telegram_make, telegram_complaint,
-         telegram_wait_s},
+         FIELD(THREAD) | FIELD(MESSAGE), 4096, false, telegram_make, .success = "ok",
+         .is_success = says_true, .reason = "description", .wait_s = telegram_wait_s},
         {JOB_CHANNEL_GITHUB, "https://api.github.com", FIELD(REPOSITORY) | FIELD(ISSUE), 0, 60000,
-         true, github_make, NULL, NULL},
+         true, github_make},
         {JOB_CHANNEL_ZALO, "https://openapi.zalo.me", FIELD(USER), 0, 2000, false, zalo_make,
-         zalo_complaint, NULL},
+         .success = "error", .is_success = says_zero, .reason = "message"},
         {JOB_CHANNEL_PANCAKE, "https://pages.fm", FIELD(PAGE) | FIELD(CHAT), 0, 2000, false,
-         pancake_make, pancake_complaint, NULL},
+         pancake_make, .success = "success", .is_success = says_true, .reason = "message"},
 };
 
 const struct channel_kind *channel_kind_find(enum job_channel channel)
@@ -209,8 +191,8 @@ struct channel_outcome channel_judge(struct arena *a, const struct channel_kind 
 	if (json_load(a, answer, &value, &(struct error){0}) < 0)
 		value = NULL;
 	o.is_delivered = status >= 200 && status < 300;
-	if (o.is_delivered && kind->complaint)
-		complaint = kind->complaint(value);
+	if (o.is_delivered && kind->success && !kind->is_success(json_get(value, kind->success)))
+		complaint = json_text(json_get(value, kind->reason), "it says nothing");
 	if (complaint) {
 		o.is_delivered = false;
 		o.error = arena_format(a, "the service answered: %.150s", complaint);

@@ -45,9 +45,11 @@ struct channel_kind {
 	size_t text_max;       /* UTF-16 units, which the shortest of them count in */
 	bool has_fences;       /* ``` begins and ends what is shown as it is */
 	void (*make)(struct arena *a, const struct channel_message *m, struct channel_request *ret);
-	/* Of an answer with a status of 200 to 299: NULL, or what it says is wrong. NULL: every
-	 * such answer is a success. */
-	const char *(*complaint)(const struct json_value *answer);
+	/* The members of an answer with a status of 200 to 299 that say whether it succeeded, and
+	 * why not. NULL: every such answer is a success. */
+	const char *success;
+	bool (*is_success)(const struct json_value *success);
+	const char *reason;
 	/* Seconds to wait by an answer that refuses for now, where it does not say so by
 	 * Retry-After alone; NULL, or 0: it says nothing. */
 	int64_t (*wait_s)(const struct json_value *answer);
