@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <errno.h>
 #include <poll.h>
 #include <sodium.h>
 #include <string.h>
@@ -9,6 +8,7 @@
 #include "base/fault.h"
 #include "base/fd.h"
 #include "base/log.h"
+#include "base/thread.h"
 #include "config/config.h"
 #include "fleet/recovery/retention.h"
 #include "job/parts.h"
@@ -41,22 +41,19 @@ static const char *json_of(struct arena *a, struct span bytes)
 
 void waiter_wait(struct jobs *jobs, struct waiter *w, int64_t deadline)
 {
-	const struct timespec until = deadline_wall_time(deadline);
-	int waited = 0;
+	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&jobs->mutex);
 
-	pthread_mutex_lock(&jobs->mutex);
-	while (!w->has_settled && waited != ETIMEDOUT)
-		waited = pthread_cond_timedwait(&jobs->settled, &jobs->mutex, &until);
-	pthread_mutex_unlock(&jobs->mutex);
+	while (!w->has_settled && deadline_poll_ms(deadline) > 0)
+		thread_wait(&jobs->settled, &jobs->mutex, deadline);
 }
 
 static void tell_waiters(struct jobs *jobs, const char *id)
 {
-	pthread_mutex_lock(&jobs->mutex);
+	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&jobs->mutex);
+
 	LIST_EACH (&jobs->waiters, struct waiter, w, item)
 		w->has_settled |= strcmp(w->id, id) == 0;
 	(void)pthread_cond_broadcast(&jobs->settled);
-	pthread_mutex_unlock(&jobs->mutex);
 }
 
 int job_record_end(struct jobs *jobs, struct arena *a, const char *id, const struct job_end *end,

@@ -336,7 +336,7 @@ int jobs_open(const struct jobs_options *options, struct jobs **ret, struct erro
 	list_init(&jobs->delivering);
 	list_init(&jobs->watches);
 	(void)pthread_mutex_init(&jobs->mutex, NULL);
-	(void)pthread_cond_init(&jobs->settled, NULL);
+	thread_condition_init(&jobs->settled);
 	if (open_parts(jobs, err) < 0) {
 		jobs_close(jobs);
 		return -1;

@@ -2,7 +2,6 @@
 #include "provider/agent_health.h"
 
 #include <assert.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +10,7 @@
 #include "base/id.h"
 #include "base/list.h"
 #include "base/map.h"
+#include "base/thread.h"
 #include "provider/agent_reader.h"
 
 struct quiet_agent {
@@ -102,23 +102,21 @@ void agent_health_missed(const char *id, int64_t begun_ms)
 {
 	if (!id_is_valid(id))
 		return;
-	pthread_mutex_lock(&mutex);
+	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&mutex);
 	struct quiet_agent *agent = map_find(&agents, id);
 	if (!agent)
 		agent = add_agent(id, begun_ms);
 	count_miss(agent, begun_ms, clock_monotonic_ms());
-	pthread_mutex_unlock(&mutex);
 }
 
 void agent_health_forget(const char *id)
 {
 	if (atomic_load(&known_count) == 0)
 		return;
-	pthread_mutex_lock(&mutex);
+	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&mutex);
 	struct quiet_agent *agent = map_find(&agents, id);
 	if (agent)
 		drop_agent(agent);
-	pthread_mutex_unlock(&mutex);
 }
 
 void agent_health_answered(const char *id)
@@ -128,41 +126,32 @@ void agent_health_answered(const char *id)
 
 int agent_health_admit(const char *id, struct error *err)
 {
-	int result = 0;
-
 	if (atomic_load(&marked_count) == 0)
 		return 0;
-	pthread_mutex_lock(&mutex);
+	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&mutex);
 	struct quiet_agent *agent = map_find(&agents, id);
-	if (agent && agent->is_marked)
-		result = refuse_call(agent, err);
-	pthread_mutex_unlock(&mutex);
-	return result;
+	return agent && agent->is_marked ? refuse_call(agent, err) : 0;
 }
 
 bool agent_health_is_unresponsive(const char *id)
 {
 	if (atomic_load(&marked_count) == 0)
 		return false;
-	pthread_mutex_lock(&mutex);
+	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&mutex);
 	const struct quiet_agent *agent = map_find(&agents, id);
-	bool is_marked = agent && agent->is_marked;
-	pthread_mutex_unlock(&mutex);
-	return is_marked;
+	return agent && agent->is_marked;
 }
 
 bool agent_health_take_news(const char *id)
 {
-	bool is_new = false;
-
 	if (atomic_load(&marked_count) == 0)
 		return false;
-	pthread_mutex_lock(&mutex);
+	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&mutex);
 	struct quiet_agent *agent = map_find(&agents, id);
-	if (agent && agent->is_marked && !agent->is_told)
-		is_new = agent->is_told = true;
-	pthread_mutex_unlock(&mutex);
-	return is_new;
+	if (!agent || !agent->is_marked || agent->is_told)
+		return false;
+	agent->is_told = true;
+	return true;
 }
 
 size_t agent_health_count(void)

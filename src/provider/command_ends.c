@@ -2,7 +2,6 @@
 #include "provider/command_ends.h"
 
 #include <assert.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +9,7 @@
 #include "base/clock.h"
 #include "base/list.h"
 #include "base/map.h"
+#include "base/thread.h"
 #include "wire/agent.h"
 #include "wire/agent_cause.h"
 
@@ -120,27 +120,21 @@ void command_ends_note(const char *id, const struct agent_process *p)
 		return;
 	if (!agent_cause_is_limit(cause) || !id_is_valid(id) || is_old(p))
 		return;
-	pthread_mutex_lock(&mutex);
+	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&mutex);
 	struct ends_of_sandbox *sandbox = get_sandbox(id);
 	if (sandbox)
 		count_end(&sandbox->causes[find_cause(cause)], p);
-	pthread_mutex_unlock(&mutex);
 }
 
 bool command_ends_take(int64_t now_ms, struct command_end *ret)
 {
-	bool found = false;
-
 	if (atomic_load(&known_count) == 0)
 		return false;
-	pthread_mutex_lock(&mutex);
-	LIST_EACH (&all, struct ends_of_sandbox, ends, item) {
-		found = take_due_end(ends, now_ms, ret);
-		if (found)
-			break;
-	}
-	pthread_mutex_unlock(&mutex);
-	return found;
+	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&mutex);
+	LIST_EACH (&all, struct ends_of_sandbox, ends, item)
+		if (take_due_end(ends, now_ms, ret))
+			return true;
+	return false;
 }
 
 size_t command_ends_count(void)

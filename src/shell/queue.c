@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "shell/queue.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/thread.h"
 
 struct shell_queue_entry {
 	char sandbox[ID_SIZE + 1]; /* "": unused */
@@ -46,12 +47,9 @@ void shell_queue_free(struct shell_queue *queue)
 
 uint64_t shell_queue_advance(struct shell_queue *queue)
 {
-	uint64_t now;
+	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&queue->mutex);
 
-	pthread_mutex_lock(&queue->mutex);
-	now = ++queue->moment;
-	pthread_mutex_unlock(&queue->mutex);
-	return now;
+	return ++queue->moment;
 }
 
 void shell_queue_add(struct shell_queue *queue, const struct shell_ref *shell, uint64_t since,

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <time.h>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -54,22 +53,13 @@ void attempt_finish(struct delivery_attempt *a)
 
 static bool wait_for_work(struct webhooks *w, int64_t wait_ms)
 {
-	struct timespec until;
-	int result = 0;
-	bool goes_on;
+	int64_t deadline = deadline_after(wait_ms);
+	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&w->mutex);
 
-	(void)clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec += wait_ms / 1000;
-	until.tv_nsec += wait_ms % 1000 * 1000000;
-	until.tv_sec += until.tv_nsec / 1000000000;
-	until.tv_nsec %= 1000000000;
-	pthread_mutex_lock(&w->mutex);
-	while (!w->is_woken && !w->is_stopping && result == 0)
-		result = pthread_cond_timedwait(&w->wake, &w->mutex, &until);
+	while (!w->is_woken && !w->is_stopping && deadline_poll_ms(deadline) > 0)
+		thread_wait(&w->wake, &w->mutex, deadline);
 	w->is_woken = false;
-	goes_on = !w->is_stopping;
-	pthread_mutex_unlock(&w->mutex);
-	return goes_on;
+	return !w->is_stopping;
 }
 
 static void finish_attempt(struct webhooks *w, struct delivery_attempt *a)

@@ -385,26 +385,21 @@ static int enqueue_task(struct worker_pool *pool, struct worker_task *task, stru
 
 int worker_submit(struct worker_pool *pool, struct worker_task *task, struct error *err)
 {
-	int result;
+	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&pool->lock);
 
 	assert(task->run && (unsigned)task->lane < WORKER_LANES);
-	(void)pthread_mutex_lock(&pool->lock);
-	result = enqueue_task(pool, task, err);
-	(void)pthread_mutex_unlock(&pool->lock);
-	return result;
+	return enqueue_task(pool, task, err);
 }
 
 static bool take_back_task(struct worker_pool *pool, struct worker_task *task, bool only_calls)
 {
-	bool is_taken;
+	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&pool->lock);
 
-	(void)pthread_mutex_lock(&pool->lock);
 	/* A task that does not wait may belong to another thread: no other member may be read. */
-	is_taken = task->is_waiting && (!only_calls || is_call_lane(task->lane));
-	if (is_taken)
-		lane_remove(lane_of(pool, task->lane), task);
-	(void)pthread_mutex_unlock(&pool->lock);
-	return is_taken;
+	if (!task->is_waiting || (only_calls && !is_call_lane(task->lane)))
+		return false;
+	lane_remove(lane_of(pool, task->lane), task);
+	return true;
 }
 
 bool worker_take_back(struct worker_pool *pool, struct worker_task *task)
@@ -437,13 +432,10 @@ bool worker_change_lane(struct worker_pool *pool, enum worker_lane lane,
                         const uint64_t shares[WORKER_SHARES])
 {
 	struct lane *target = lane_of(pool, lane);
-	bool has_room;
+	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&pool->lock);
 
 	assert(own.pool == pool && own.lane);
-	(void)pthread_mutex_lock(&pool->lock);
-	has_room = own.lane == target || change_lane(pool, target, shares);
-	(void)pthread_mutex_unlock(&pool->lock);
-	return has_room;
+	return own.lane == target || change_lane(pool, target, shares);
 }
 
 bool worker_change_to_slow(struct worker_pool *pool)
