@@ -50,26 +50,6 @@ static int add_listen_fd(struct options_parser *p, const char *value, struct err
 	return parse_fd(value, &p->options->listen_fds[p->options->listen_count++], err);
 }
 
-static int set_key_fd(struct options_parser *p, const char *value, struct error *err)
-{
-	return parse_fd(value, &p->options->key_fd, err);
-}
-
-static int set_ready_fd(struct options_parser *p, const char *value, struct error *err)
-{
-	return parse_fd(value, &p->options->ready_fd, err);
-}
-
-static int set_tls_listen_fd(struct options_parser *p, const char *value, struct error *err)
-{
-	return parse_fd(value, &p->options->tls_listen_fd, err);
-}
-
-static int set_certificate_fd(struct options_parser *p, const char *value, struct error *err)
-{
-	return parse_fd(value, &p->options->certificate_fd, err);
-}
-
 static int add_names_fd(struct options_parser *p, const char *value, struct error *err)
 {
 	if (p->options->names_count == NAMES_FDS)
@@ -77,18 +57,20 @@ static int add_names_fd(struct options_parser *p, const char *value, struct erro
 	return parse_fd(value, &p->options->names_fds[p->options->names_count++], err);
 }
 
+#define FD(member) MEMBER_OFFSET(daemon_options, member, int)
 static const struct own_option {
 	const char *name;
 	int (*set)(struct options_parser *p, const char *value, struct error *err);
 	const char *about; /* NULL = only used between processes of the server */
+	size_t fd;         /* offset of the descriptor; without `set` */
 } own_options[] = {
         {"config", set_config_file, "FILE with options, instead of DATA/atoll.yaml"},
         {"role", set_role, "supervisor (default), or api: the api process alone"},
         {"listen-fd", add_listen_fd, NULL},
-        {"key-fd", set_key_fd, NULL},
-        {"ready-fd", set_ready_fd, NULL},
-        {"tls-listen-fd", set_tls_listen_fd, NULL},
-        {"certificate-fd", set_certificate_fd, NULL},
+        {"key-fd", .fd = FD(key_fd)},
+        {"ready-fd", .fd = FD(ready_fd)},
+        {"tls-listen-fd", .fd = FD(tls_listen_fd)},
+        {"certificate-fd", .fd = FD(certificate_fd)},
         {"names-fd", add_names_fd, NULL},
 };
 
@@ -99,6 +81,14 @@ static const struct own_option *own_option_find(struct span name)
 			return &own_options[i];
 	}
 	return NULL;
+}
+
+static int set_own(struct options_parser *p, const struct own_option *own, const char *value,
+                   struct error *err)
+{
+	int *fd = (void *)((char *)p->options + own->fd);
+
+	return own->set ? own->set(p, value, err) : parse_fd(value, fd, err);
 }
 
 /* Accepts options with '-' and with '_'. */
@@ -143,7 +133,7 @@ static int parse_option(struct options_parser *p, char **argv, int *at, struct e
 	else
 		return FAIL(err, ERROR_INVALID, "--%.*s needs a value", (int)name.size, name.data);
 	own = own_option_find(name);
-	if (own && own->set(p, value, err) < 0)
+	if (own && set_own(p, own, value, err) < 0)
 		return FAIL_CONTEXT(err, "--%s", own->name);
 	if (!own)
 		add_flag(p, name, value);
