@@ -19,7 +19,6 @@ static int refuse_callback(const char *url, struct error *err)
 static bool parse_authority(struct span text, struct config_callback *ret)
 {
 	unsigned char address[16];
-	struct error ignored;
 	struct span host = text, port = {NULL, 0};
 	ptrdiff_t end = text.size > 0 && text.data[0] == '[' ? span_find(text, ']') : -1;
 	ptrdiff_t colon = end >= 0 ? end + 1 : span_find(text, ':');
@@ -32,7 +31,7 @@ static bool parse_authority(struct span text, struct config_callback *ret)
 		host.size = (size_t)colon;
 		port = (struct span){text.data + colon + 1, text.size - (size_t)colon - 1};
 	}
-	if (has_port && span_parse_whole(port, 1, 65535, &number, &ignored) < 0)
+	if (has_port && span_parse_whole(port, 1, 65535, &number, &(struct error){0}) < 0)
 		return false;
 	if (end >= 0)
 		host = (struct span){text.data + 1, (size_t)end - 1};

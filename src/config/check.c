@@ -43,14 +43,13 @@ static bool parse_address(struct span text, struct config_network *ret)
  * meant. */
 static bool parse_network(struct span text, struct config_network *ret)
 {
-	struct error ignored;
 	struct span address;
 	int64_t bits;
 
 	if (!span_split(&text, '/', &address) || !parse_address(address, ret))
 		return false;
 	bits = ret->family == AF_INET ? 32 : 128;
-	if (span_parse_whole(text, 0, bits, &ret->prefix, &ignored) < 0)
+	if (span_parse_whole(text, 0, bits, &ret->prefix, &(struct error){0}) < 0)
 		return false;
 	for (int64_t bit = ret->prefix; bit < bits; bit++) {
 		if (ret->address[bit / 8] & 0x80 >> bit % 8)
@@ -62,7 +61,6 @@ static bool parse_network(struct span text, struct config_network *ret)
 static bool parse_host_port(struct span text)
 {
 	struct config_network host;
-	struct error ignored;
 	ptrdiff_t colon = -1;
 	int64_t port;
 
@@ -70,7 +68,7 @@ static bool parse_host_port(struct span text)
 		colon = text.data[i] == ':' ? (ptrdiff_t)i : colon;
 	if (colon < 1 ||
 	    span_parse_whole((struct span){text.data + colon + 1, text.size - (size_t)colon - 1}, 0,
-	                     65535, &port, &ignored) < 0)
+	                     65535, &port, &(struct error){0}) < 0)
 		return false;
 	text.size = (size_t)colon;
 	if (text.data[0] != '[')
@@ -149,11 +147,6 @@ int check_nameservers(const char *value, struct error *err)
 	return 0;
 }
 
-int check_name(const char *value, struct error *err)
-{
-	return sandbox_name_check(value, err);
-}
-
 int check_store(const char *value, struct error *err)
 {
 	static const char *const schemes[] = {"sqlite:", "postgres:", "postgresql:"};
@@ -190,13 +183,13 @@ static bool is_host(struct span name)
 
 static bool is_host_and_port(struct span text)
 {
-	struct error ignored;
 	struct span host;
 	int64_t port;
 
 	if (!span_split(&text, ':', &host))
 		return is_host(host);
-	return is_host(host) && span_parse_whole(text, 1, UINT16_MAX, &port, &ignored) == 0;
+	return is_host(host) &&
+	       span_parse_whole(text, 1, UINT16_MAX, &port, &(struct error){0}) == 0;
 }
 
 int check_hosts(const char *value, struct error *err)

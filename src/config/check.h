@@ -36,5 +36,3 @@ MUST_CHECK int check_origins(const char *value, struct error *err);
 MUST_CHECK int check_ports(const char *value, struct error *err);
 /* Empty, or long enough for a signing key. */
 MUST_CHECK int check_secret(const char *value, struct error *err);
-/* A short word that is safe in paths and metric labels. */
-MUST_CHECK int check_name(const char *value, struct error *err);

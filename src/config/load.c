@@ -39,16 +39,10 @@ static int fail_unknown(const char *place, const char *name, const char *nearest
 	return FAIL_HINT(err, "`atoll config` lists all options");
 }
 
-static int set_option(struct loader *l, const struct config_option *option, const char *value,
-                      struct error *err)
-{
-	return value_set(l->arena, option, value, l->config, err);
-}
-
 static int set_defaults(struct loader *l, struct error *err)
 {
 	for (const struct config_option *o = config_options; o->name; o++) {
-		if (set_option(l, o, o->initial, err) < 0)
+		if (value_set(l->arena, o, o->initial, l->config, err) < 0)
 			return FAIL_CONTEXT(err, "default of %s", o->name);
 	}
 	return 0;
@@ -63,11 +57,6 @@ static const char *environment_find(char *const *environment, const char *name)
 			return *at + size + 1;
 	}
 	return NULL;
-}
-
-static const char *variable_find(const struct loader *l, const char *name)
-{
-	return environment_find(l->source->environment, name);
 }
 
 static const char *variable_name(struct arena *a, const struct config_option *option)
@@ -94,13 +83,14 @@ static int set_from_environment(struct loader *l, struct error *err)
 {
 	for (const struct config_option *o = config_options; o->name; o++) {
 		const char *name = variable_name(l->arena, o);
-		const char *value = variable_find(l, name);
+		const char *value = environment_find(l->source->environment, name);
 
 		if (!value && o->env) {
 			name = o->env;
-			value = in_named_unit(l->arena, name, variable_find(l, name));
+			value = in_named_unit(l->arena, name,
+			                      environment_find(l->source->environment, name));
 		}
-		if (value && set_option(l, o, value, err) < 0)
+		if (value && value_set(l->arena, o, value, l->config, err) < 0)
 			return FAIL_CONTEXT(err, "%s", name);
 	}
 	return 0;
@@ -137,7 +127,7 @@ static int set_from_flag(struct loader *l, const char *flag, struct error *err)
 	option = option_find(name);
 	if (!option)
 		return fail_unknown_flag(l, name, err);
-	if (set_option(l, option, value.data, err) < 0)
+	if (value_set(l->arena, option, value.data, l->config, err) < 0)
 		return FAIL_CONTEXT(err, "--%.*s", (int)head.size, head.data);
 	return 0;
 }
@@ -162,7 +152,7 @@ static int set_from_line(struct loader *l, const char *path, const struct file_l
 	if (!l->source->file && strcmp(line->name, "data") == 0)
 		return FAIL(err, ERROR_INVALID,
 		            "%s: data: a file inside the data folder cannot name it", place);
-	if (set_option(l, option, line->value, err) < 0)
+	if (value_set(l->arena, option, line->value, l->config, err) < 0)
 		return FAIL_CONTEXT(err, "%s: %s", place, line->name);
 	return 0;
 }

@@ -251,7 +251,8 @@ const struct config_option config_options[] = {
                         .initial = "7d", .max = YEAR_MS,
                         .about = "an ephemeral sandbox is removed at this age; a persistent one is "
                                  "stopped this long after its start; 0 = never"),
-        TEXT_OPTION("default_template", default_template, .initial = "base", .check = check_name,
+        TEXT_OPTION("default_template", default_template, .initial = "base",
+                    .check = sandbox_name_check,
                     .about = "template of a sandbox, unless its create request names one"),
         BOOL_OPTION("internet", internet, .initial = "true",
                     .about = "whether a sandbox reaches the internet, unless its create request "
@@ -359,7 +360,7 @@ const struct config_option config_options[] = {
                     .check = check_nameservers,
                     .about = "IPv4 addresses of the nameservers that resolve host names of network "
                              "rules, separated by commas; default: the host's own nameservers"),
-        TEXT_OPTION("region", region, .initial = "local", .check = check_name,
+        TEXT_OPTION("region", region, .initial = "local", .check = sandbox_name_check,
                     .about = "name of this machine's location, shown with its sandboxes"),
         {.name = NULL},
 };

@@ -53,7 +53,6 @@ int config_peer_parse(const char *url, struct config_peer *ret, struct error *er
 {
 	struct config_peer peer = {.is_https = strncmp(url, "https://", 8) == 0};
 	struct span rest = span_of(url), host;
-	struct error ignored;
 	int64_t port = peer.is_https ? PORT_HTTPS : PORT_HTTP;
 	size_t scheme = peer.is_https ? 8 : 7;
 	ptrdiff_t end;
@@ -77,7 +76,7 @@ int config_peer_parse(const char *url, struct config_peer *ret, struct error *er
 	span_skip(&rest, (size_t)end);
 	if (rest.size > 0 &&
 	    (rest.data[0] != ':' || span_parse_whole((struct span){rest.data + 1, rest.size - 1}, 1,
-	                                             UINT16_MAX, &port, &ignored) < 0))
+	                                             UINT16_MAX, &port, &(struct error){0}) < 0))
 		return refuse_peer(url, err);
 	if (!take_host(host, is_v6, &peer))
 		return refuse_peer(url, err);

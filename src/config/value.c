@@ -54,21 +54,16 @@ static void write_whole(struct buf *out, int64_t value)
 
 static bool parse_whole(struct span text, int64_t *ret)
 {
-	struct error ignored;
-
-	return span_parse_whole(text, 0, INT64_MAX, ret, &ignored) == 0;
+	return span_parse_whole(text, 0, INT64_MAX, ret, &(struct error){0}) == 0;
 }
 
 static bool parse_duration(struct span text, int64_t *ret)
 {
-	struct error ignored;
-
-	return duration_parse(text, ret, &ignored) == 0;
+	return duration_parse(text, ret, &(struct error){0}) == 0;
 }
 
 static bool parse_size(struct span text, int64_t *ret)
 {
-	struct error ignored;
 	int64_t factor = 1;
 
 	for (size_t i = 0; i < COUNT_OF(size_units); i++) {
@@ -80,7 +75,7 @@ static bool parse_size(struct span text, int64_t *ret)
 			break;
 		}
 	}
-	if (span_parse_whole(text, 0, INT64_MAX / factor, ret, &ignored) < 0)
+	if (span_parse_whole(text, 0, INT64_MAX / factor, ret, &(struct error){0}) < 0)
 		return false;
 	*ret *= factor;
 	return true;

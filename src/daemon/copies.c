@@ -20,9 +20,8 @@
 static int refuse_copy(int fd, const char *data_dir, const struct id *node, struct error *err)
 {
 	AUTO(buf_done) struct buf place = BUF(PLACE_MAX);
-	struct error ignored = {0};
 
-	if (fd_read_to_end(fd, &place, &ignored) < 0)
+	if (fd_read_to_end(fd, &place, &(struct error){0}) < 0)
 		buf_reset(&place);
 	(void)FAIL(err, ERROR_CONFLICT,
 	           "'%.80s' is a copy of '%.80s', whose server runs: both are node '%s'", data_dir,

@@ -202,11 +202,10 @@ void data_close(struct data_folder *d)
 static void give_to_sudo_user(int fd)
 {
 	const char *text = getenv("SUDO_UID");
-	struct error ignored;
 	int64_t uid;
 
 	if (geteuid() != 0 || !text ||
-	    span_parse_whole(span_of(text), 1, UINT32_MAX - 1, &uid, &ignored) < 0)
+	    span_parse_whole(span_of(text), 1, UINT32_MAX - 1, &uid, &(struct error){0}) < 0)
 		return;
 	(void)!fchown(fd, (uid_t)uid, (gid_t)-1);
 }

@@ -45,13 +45,12 @@ static int split_address(const char *address, char host[256], char port[8], stru
 {
 	const char *colon = strrchr(address, ':');
 	struct span name = {address, colon ? (size_t)(colon - address) : 0};
-	struct error ignored;
 	int64_t number;
 
 	if (name.size > 2 && name.data[0] == '[' && name.data[name.size - 1] == ']')
 		name = (struct span){name.data + 1, name.size - 2};
 	if (!colon || name.size == 0 || name.size > 255 ||
-	    span_parse_whole(span_of(colon + 1), 0, 65535, &number, &ignored) < 0) {
+	    span_parse_whole(span_of(colon + 1), 0, 65535, &number, &(struct error){0}) < 0) {
 		(void)FAIL(err, ERROR_INVALID, "'%s' is not an address", address);
 		return FAIL_HINT(err, "such as 127.0.0.1:7777 or unix:/run/atoll.sock");
 	}

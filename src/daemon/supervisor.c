@@ -566,10 +566,9 @@ static void wait_for_end(struct supervisor *s, struct child *c)
 {
 	int64_t deadline = deadline_after(stop_ms(s, c));
 	unsigned told = s->stop_count;
-	struct error ignored;
 
 	while (c->pid > 0 && clock_monotonic_ms() < deadline) {
-		(void)!wait_for_event(s, deadline, &ignored);
+		(void)!wait_for_event(s, deadline, &(struct error){0});
 		if (s->stop_count == told)
 			continue;
 		told = s->stop_count;
@@ -582,7 +581,6 @@ static void wait_for_end(struct supervisor *s, struct child *c)
 static void stop_children(struct supervisor *s)
 {
 	static const enum child_kind stop_order[] = {CHILD_API, CHILD_BROKER, CHILD_NAMES};
-	struct error ignored;
 
 	s->stopping = true;
 	for (unsigned i = 0; i < COUNT_OF(stop_order); i++) {
@@ -595,7 +593,7 @@ static void stop_children(struct supervisor *s)
 			            TEXT("process", c->name));
 		child_signal(c, SIGKILL);
 		while (c->pid > 0)
-			(void)!wait_for_event(s, DEADLINE_NEVER, &ignored);
+			(void)!wait_for_event(s, DEADLINE_NEVER, &(struct error){0});
 	}
 }
 

@@ -17,9 +17,7 @@ void shell_marks_done(struct shell_marks *m)
 
 static bool parse_code(struct span text, int64_t *ret)
 {
-	struct error ignored;
-
-	return span_parse_whole(text, 0, 255, ret, &ignored) == 0;
+	return span_parse_whole(text, 0, 255, ret, &(struct error){0}) == 0;
 }
 
 /* What stands between the prefix and the end of the line. */

@@ -42,9 +42,9 @@ static void on_process(void *context, const struct agent_process *p)
 {
 	struct shell_search *g = context;
 	const char *name = p->label + strlen(LABEL);
-	struct error bad;
 
-	if (strncmp(p->label, LABEL, strlen(LABEL)) != 0 || shell_name_check(name, &bad) < 0 ||
+	if (strncmp(p->label, LABEL, strlen(LABEL)) != 0 ||
+	    shell_name_check(name, &(struct error){0}) < 0 ||
 	    (g->wanted && strcmp(g->wanted, name) != 0) || g->count >= COUNT_OF(g->items))
 		return;
 	g->items[g->count++] = (struct shell){

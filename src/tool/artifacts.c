@@ -87,10 +87,9 @@ static void add_artifacts(const struct tool_call *call, const char *root,
 struct job_keep tool_job_keep(const struct tool_call *call, const char *folder)
 {
 	struct job_keep keep = {.root = NULL};
-	struct error ignored;
 
 	if (!folder || !folder[0] ||
-	    path_check_relative(call->arena, span_of(folder), &keep.folder, &ignored) < 0)
+	    path_check_relative(call->arena, span_of(folder), &keep.folder, &(struct error){0}) < 0)
 		return keep;
 	keep.root = call->root;
 	keep.run = call->run;

@@ -254,12 +254,11 @@ static struct span without_dot(struct span path)
 static bool take_number(struct span *rest, int64_t *ret)
 {
 	struct span digits = {rest->data, 0};
-	struct error ignored;
 
 	while (digits.size < rest->size && rest->data[digits.size] >= '0' &&
 	       rest->data[digits.size] <= '9')
 		digits.size++;
-	if (digits.size == 0 || span_parse_whole(digits, 0, INT64_MAX, ret, &ignored) < 0)
+	if (digits.size == 0 || span_parse_whole(digits, 0, INT64_MAX, ret, &(struct error){0}) < 0)
 		return false;
 	span_skip(rest, digits.size);
 	return true;
