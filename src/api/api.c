@@ -61,8 +61,3 @@ void api_measure_store(struct api *api)
 
 	api_meter_store(api->meter, (clock_monotonic_ns() - start) / 1000, ok);
 }
-
-void api_forget_keys(struct api *api)
-{
-	api_key_cache_clear(api->keys);
-}

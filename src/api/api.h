@@ -23,9 +23,6 @@ void api_close(struct api *api); /* after server_close */
  */
 void api_measure_store(struct api *api);
 
-/* Call it after a change of keys or roles that no handler made. */
-void api_forget_keys(struct api *api);
-
 /* Every surface's table, NULL-terminated: for server_options.routes. */
 extern const struct route *const api_routes[];
 /* Further paths of some routes, for server_options.aliases. */

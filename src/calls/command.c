@@ -592,27 +592,3 @@ int command_attach(struct request *rq, struct api_target *t, const struct comman
 	limited.output_limit = run_limit_output(rq, attach->output_limit, &limits);
 	return attach_limited(rq, t, &limited, reply, err);
 }
-
-int command_start_detached(struct request *rq, const struct api_target *t,
-                           const struct sandbox_command *c, struct agent_process *ret,
-                           struct error *err)
-{
-	struct sandbox_command limited;
-	struct agent_exec exec;
-
-	if (command_limit(rq, t, c, &limited, err) < 0)
-		return -1;
-	exec = limited.exec;
-	exec.flags |= AGENT_EXEC_DETACH | (c->may_be_warm ? AGENT_EXEC_WARM : 0);
-	exec.stdin_bytes = c->stdin_bytes;
-	for (unsigned i = 0; i < c->count; i++) {
-		exec.args = c->alternatives[i].args;
-		if (compute_start(t->provider, t->id,
-		                  &(struct compute_start){&exec, rq->arena, rq->deadline}, ret,
-		                  err) == 0)
-			return 0;
-		if (!is_missing_program(err->code, err->text))
-			break;
-	}
-	return -1;
-}

@@ -52,8 +52,8 @@ MUST_CHECK int command_set_code(struct sandbox_command *c, struct arena *a,
 MUST_CHECK int command_set_cwd(struct sandbox_command *c, struct arena *a,
                                const struct api_target *t, const char *cwd, struct error *err);
 
-/* A copy of the command within the limits of its sandbox's config. command_start and
- * command_start_detached apply them; other ways to start a command must call this. */
+/* A copy of the command within the limits of its sandbox's config. command_start
+ * applies them; other ways to start a command must call this. */
 MUST_CHECK int command_limit(struct request *rq, const struct api_target *t,
                              const struct sandbox_command *c, struct sandbox_command *ret,
                              struct error *err);
@@ -62,10 +62,6 @@ MUST_CHECK int command_limit(struct request *rq, const struct api_target *t,
 MUST_CHECK int command_start(struct request *rq, struct api_target *t,
                              const struct sandbox_command *c, struct reply *reply,
                              struct error *err);
-/* Starts the command and returns at once. The texts of *ret are in the request's arena. */
-MUST_CHECK int command_start_detached(struct request *rq, const struct api_target *t,
-                                      const struct sandbox_command *c, struct agent_process *ret,
-                                      struct error *err);
 
 /* Attaches to a process that was started before. */
 struct command_attach {

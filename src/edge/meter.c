@@ -19,7 +19,6 @@ struct histogram {
 struct api_meter {
 	struct histogram requests, store;
 	atomic_uint_fast64_t store_failures;
-	atomic_bool store_failed;
 };
 
 struct api_meter *api_meter_new(void)
@@ -54,12 +53,6 @@ void api_meter_store(struct api_meter *m, int64_t took_us, bool ok)
 	histogram_add(&m->store, took_us);
 	if (!ok)
 		atomic_fetch_add_explicit(&m->store_failures, 1, memory_order_relaxed);
-	atomic_store_explicit(&m->store_failed, !ok, memory_order_relaxed);
-}
-
-bool api_meter_store_is_healthy(const struct api_meter *m)
-{
-	return !atomic_load_explicit(&m->store_failed, memory_order_relaxed);
 }
 
 static void write_histogram(const struct histogram *h, const char *name, const char *help,

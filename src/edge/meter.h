@@ -12,7 +12,5 @@ struct api_meter *api_meter_new(void);
 void api_meter_free(struct api_meter *m);
 void api_meter_request(struct api_meter *m, int64_t took_us);
 void api_meter_store(struct api_meter *m, int64_t took_us, bool ok);
-/* False when the last measured call to the store failed. */
-bool api_meter_store_is_healthy(const struct api_meter *m);
 /* Prometheus histograms: atoll_http_request_seconds and atoll_store_ping_seconds. */
 void api_meter_write(const struct api_meter *m, struct buf *out);

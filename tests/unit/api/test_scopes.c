@@ -7,6 +7,7 @@
 #include "account/account.h"
 #include "base/clock.h"
 #include "edge/api.h"
+#include "edge/keys.h"
 #include "harness.h"
 #include "http/server/failure.h"
 #include "http/server/http.h"
@@ -148,7 +149,7 @@ static void set_role(enum account_role role)
 
 	if (store_member_set_role(harness.store, &eve, &err) < 0)
 		fail_msg("%s", err.text);
-	api_forget_keys(&harness.api);
+	api_key_cache_clear(harness.api.keys);
 }
 
 static char eves[64]; /* a key with every scope, of a member */
