@@ -4,7 +4,6 @@
 #include <sodium.h>
 #include <string.h>
 
-#include "edge/api.h"
 #include "http/server/http.h"
 
 #define HEADER "Idempotency-Key"

@@ -9,7 +9,6 @@
 #include "fleet/core/fleet_hold.h"
 #include "fleet/core/use.h"
 #include "fleet/lease/lease.h"
-#include "fleet/lifecycle/create.h"
 #include "provider/provider.h"
 #include "store/sandboxes.h"
 

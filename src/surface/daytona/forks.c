@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* /daytona/api/sandbox/:id/{forks,parent,ancestors} — the relations between forks. */
-#include "fleet/core/ref.h"
 #include "fleet/core/sandboxes.h"
 #include "json/write.h"
 #include "store/sandbox_record.h"

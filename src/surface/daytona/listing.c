@@ -5,7 +5,6 @@
 #include <strings.h>
 
 #include "json/write.h"
-#include "store/sandbox_record.h"
 #include "store/sandboxes.h"
 #include "surface/daytona/daytona.h"
 #include "surface/daytona/routes.h"

@@ -5,7 +5,6 @@
 
 #include <string.h>
 
-#include "fleet/core/ref.h"
 #include "fleet/core/sandboxes.h"
 #include "fleet/sandbox/egress.h"
 #include "sandbox/egress.h"

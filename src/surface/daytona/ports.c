@@ -5,7 +5,6 @@
 
 #include "base/clock.h"
 #include "edge/hooks.h"
-#include "fleet/core/ref.h"
 #include "fleet/core/sandboxes.h"
 #include "fleet/sandbox/preview.h"
 #include "sandbox/preview.h"

@@ -4,14 +4,12 @@
 #include <string.h>
 
 #include "fleet/build/build.h"
-#include "fleet/core/ref.h"
 #include "fleet/core/sandboxes.h"
 #include "fleet/sandbox/fork.h"
 #include "fleet/snapshot/snapshots.h"
 #include "fleet/template/templates.h"
 #include "json/write.h"
 #include "store/builds.h"
-#include "store/templates.h"
 #include "surface/daytona/daytona.h"
 #include "surface/daytona/routes.h"
 

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* /daytona/api/volumes — storage that outlives sandboxes. */
-#include "fleet/core/ref.h"
 #include "fleet/volume/volume.h"
 #include "json/write.h"
-#include "store/volumes.h"
 #include "surface/daytona/daytona.h"
 #include "surface/daytona/routes.h"
 

@@ -6,7 +6,6 @@
 
 #include "config/config.h"
 #include "fleet/core/access.h"
-#include "fleet/core/ref.h"
 #include "fleet/core/sandboxes.h"
 #include "fleet/snapshot/snapshots.h"
 #include "http/server/failure.h"

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* /sandboxes/:id/… — connect, resume, set the timeout, pause, set the network. */
-#include "fleet/core/ref.h"
 #include "fleet/core/waiting.h"
-#include "fleet/lifecycle/lifecycle.h"
 #include "fleet/sandbox/egress.h"
 #include "fleet/sandbox/settings.h"
 #include "json/json.h"

@@ -6,7 +6,6 @@
 
 #include "base/clock.h"
 #include "edge/undo.h"
-#include "fleet/core/ref.h"
 #include "fleet/lifecycle/create.h"
 #include "fleet/lifecycle/lifecycle.h"
 #include "fleet/volume/volume.h"
@@ -15,7 +14,6 @@
 #include "store/sandboxes.h"
 #include "store/snapshots.h"
 #include "store/templates.h"
-#include "store/volumes.h"
 #include "surface/e2b/e2b.h"
 #include "surface/e2b/routes.h"
 

@@ -3,7 +3,6 @@
  * created from it as from a template. It holds files but no processes: see docs/use/migrate-e2b.md.
  */
 #include "base/log.h"
-#include "fleet/core/ref.h"
 #include "fleet/sandbox/fork.h"
 #include "fleet/snapshot/snapshots.h"
 #include "json/json.h"

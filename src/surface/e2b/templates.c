@@ -5,12 +5,10 @@
 #include <string.h>
 
 #include "config/config.h"
-#include "fleet/core/ref.h"
 #include "fleet/snapshot/snapshots.h"
 #include "fleet/template/recipe.h"
 #include "fleet/template/templates.h"
 #include "json/write.h"
-#include "store/templates.h"
 #include "surface/e2b/e2b.h"
 #include "surface/e2b/routes.h"
 

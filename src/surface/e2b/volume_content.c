@@ -10,13 +10,11 @@
 #include "edge/caller.h"
 #include "edge/target.h"
 #include "fleet/core/access.h"
-#include "fleet/core/ref.h"
 #include "fleet/volume/volume.h"
 #include "json/json.h"
 #include "json/write.h"
 #include "provider/compute.h"
 #include "provider/compute_run.h"
-#include "store/volumes.h"
 #include "surface/e2b/e2b.h"
 #include "surface/e2b/routes.h"
 

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* /volumes — create, list and remove volumes. volume_content.c serves their files. */
 #include "fleet/core/access.h"
-#include "fleet/core/ref.h"
 #include "fleet/volume/volume.h"
 #include "json/json.h"
 #include "json/write.h"
-#include "store/volumes.h"
 #include "surface/e2b/e2b.h"
 #include "surface/e2b/routes.h"
 

@@ -11,7 +11,6 @@
 #include "code/reader.h"
 #include "edge/target.h"
 #include "fleet/core/access.h"
-#include "fleet/core/ref.h"
 #include "fleet/core/sandboxes.h"
 #include "json/write.h"
 #include "store/sandbox_record.h"

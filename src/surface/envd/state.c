@@ -4,7 +4,6 @@
 #include <time.h>
 
 #include "edge/target.h"
-#include "fleet/core/ref.h"
 #include "fleet/core/sandboxes.h"
 #include "json/write.h"
 #include "provider/provider.h"

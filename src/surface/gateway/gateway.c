@@ -11,7 +11,6 @@
 #include "calls/jobs.h"
 #include "calls/shapes.h"
 #include "config/config.h"
-#include "edge/api.h"
 #include "edge/session.h"
 #include "edge/target.h"
 #include "job/job.h"

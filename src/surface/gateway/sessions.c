@@ -6,7 +6,6 @@
 #include "edge/api.h"
 #include "fleet/lease/lease.h"
 #include "json/json.h"
-#include "sandbox/lease.h"
 #include "surface/gateway/routes.h"
 
 #define BASE "/v1/sandbox/sessions"

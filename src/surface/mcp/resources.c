@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "edge/target.h"
-#include "fleet/core/ref.h"
 #include "fleet/core/sandboxes.h"
 #include "json/write.h"
 #include "store/sandboxes.h"

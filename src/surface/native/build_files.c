@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include "calls/receiver.h"
-#include "edge/api.h"
 #include "fleet/build/build.h"
 #include "fleet/core/waiting.h"
 #include "surface/native/build_upload.h"

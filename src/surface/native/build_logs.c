@@ -4,7 +4,6 @@
 
 #include "calls/build_log.h"
 #include "calls/output.h"
-#include "edge/api.h"
 #include "fleet/build/build.h"
 #include "store/builds.h"
 #include "surface/native/answer.h"

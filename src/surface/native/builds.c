@@ -2,7 +2,6 @@
 /* /api/sandbox/templates/builds — templates built from steps. */
 #include "surface/native/builds.h"
 
-#include "edge/api.h"
 #include "fleet/build/build.h"
 #include "store/builds.h"
 #include "surface/native/answer.h"

@@ -7,7 +7,6 @@
 
 #include "base/path.h"
 #include "calls/code_run.h"
-#include "edge/api.h"
 #include "edge/target.h"
 #include "surface/native/answer.h"
 #include "surface/native/routes.h"

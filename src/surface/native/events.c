@@ -5,7 +5,6 @@
 #include "calls/feed.h"
 #include "edge/api.h"
 #include "fleet/core/events.h"
-#include "fleet/core/ref.h"
 #include "fleet/core/sandboxes.h"
 #include "sandbox/events.h"
 #include "store/events.h"

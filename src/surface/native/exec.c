@@ -8,7 +8,6 @@
 #include "calls/shapes.h"
 #include "code/code.h"
 #include "config/config.h"
-#include "edge/api.h"
 #include "edge/target.h"
 #include "job/job.h"
 #include "surface/native/contexts.h"

@@ -9,10 +9,8 @@
 #include "base/path.h"
 #include "calls/files.h"
 #include "calls/shapes.h"
-#include "edge/api.h"
 #include "edge/session.h"
 #include "edge/target.h"
-#include "fleet/core/ref.h"
 #include "fleet/volume/volume.h"
 #include "surface/native/routes.h"
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* /api/sandbox/instances/:id/stats/history — recent resource usage of a sandbox. */
 #include "edge/api.h"
-#include "fleet/core/ref.h"
 #include "fleet/core/sandboxes.h"
 #include "fleet/usage/history.h"
 #include "store/sandbox_record.h"

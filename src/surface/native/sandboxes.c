@@ -12,7 +12,6 @@
 #include "fleet/sandbox/settings.h"
 #include "fleet/volume/volume.h"
 #include "provider/provider.h"
-#include "store/sandbox_record.h"
 #include "store/sandboxes.h"
 #include "surface/native/answer.h"
 #include "surface/native/egress.h"

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "config/config.h"
-#include "edge/api.h"
 #include "provider/provider.h"
 #include "store/projects.h"
 #include "surface/native/answer.h"

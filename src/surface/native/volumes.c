@@ -4,11 +4,9 @@
 #include <string.h>
 
 #include "edge/api.h"
-#include "fleet/core/ref.h"
 #include "fleet/core/sandboxes.h"
 #include "fleet/volume/volume.h"
 #include "store/sandbox_record.h"
-#include "store/volumes.h"
 #include "surface/native/answer.h"
 #include "surface/native/routes.h"
 

@@ -3,7 +3,6 @@
  * (docs/use/terminals.md). */
 #include "surface/native/windows.h"
 
-#include "edge/api.h"
 #include "edge/target.h"
 #include "surface/native/answer.h"
 #include "surface/native/routes.h"

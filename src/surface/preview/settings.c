@@ -3,7 +3,6 @@
 #include "base/clock.h"
 #include "config/config.h"
 #include "edge/api.h"
-#include "fleet/core/ref.h"
 #include "fleet/core/sandboxes.h"
 #include "fleet/sandbox/preview.h"
 #include "json/json.h"

@@ -10,7 +10,6 @@
 #include "fleet/core/fleet_hold.h"
 #include "fleet/core/use.h"
 #include "fleet/lease/lease.h"
-#include "fleet/lifecycle/create.h"
 #include "http/server/shares.h"
 #include "job/job.h"
 #include "provider/provider.h"
