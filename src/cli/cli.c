@@ -11,7 +11,6 @@
 #include "cli/core/text_out.h"
 #include "http/client/client.h"
 #include "http/message/fault.h"
-#include "http/server/http.h"
 
 static void print_error(struct cli *cli)
 {

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "base/buf.h"
-#include "base/error.h"
 #include "cli/core/command.h"
 
 #define HELP_SIZE_MAX (256u * 1024)

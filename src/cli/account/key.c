@@ -3,8 +3,6 @@
 
 #include "cli/account/commands.h"
 #include "cli/core/listing.h"
-#include "cli/core/run_options.h"
-#include "cli/core/server.h"
 
 static const struct listing_column columns[] = {
         {"ID", "id", NULL},

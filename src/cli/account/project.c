@@ -2,7 +2,6 @@
 
 #include "cli/account/commands.h"
 #include "cli/core/listing.h"
-#include "cli/core/server.h"
 
 /* NULL for 0, the platform's limit. */
 static const char *most_cell(struct arena *a, const struct json_value *value)

@@ -3,8 +3,6 @@
 
 #include "cli/account/commands.h"
 #include "cli/core/listing.h"
-#include "cli/core/run_options.h"
-#include "cli/core/server.h"
 #include "cli/core/text_out.h"
 
 static const char *yes_or_no(UNUSED struct arena *a, const struct json_value *value)

@@ -5,7 +5,6 @@
 
 #include "base/attribute.h"
 #include "base/buf.h"
-#include "base/error.h"
 
 void body_begin(struct buf *body);
 /* NULL or an empty list adds nothing. */

@@ -9,7 +9,6 @@
 #include <stdint.h>
 
 #include "base/arena.h"
-#include "base/error.h"
 
 /* What a shell suggests for an argument. */
 enum completion {

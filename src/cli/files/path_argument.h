@@ -5,7 +5,6 @@
 #include <stdbool.h>
 
 #include "base/arena.h"
-#include "base/error.h"
 
 struct path_argument {
 	const char *sandbox; /* NULL = a local path */

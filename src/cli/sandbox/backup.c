@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "base/id.h"
-#include "cli/sandbox/commands.h"
 #include "cli/core/listing.h"
 #include "cli/core/progress.h"
 #include "cli/core/server.h"

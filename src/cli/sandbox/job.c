@@ -3,12 +3,10 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/clock.h"
 #include "cli/core/body.h"
 #include "cli/sandbox/commands.h"
 #include "json/write.h"
 #include "cli/core/listing.h"
-#include "cli/core/server.h"
 #include "cli/core/session.h"
 #include "cli/core/text_out.h"
 #include "cli/core/plain.h"

@@ -4,7 +4,6 @@
 #include "cli/sandbox/commands.h"
 #include "cli/sandbox/create.h"
 #include "cli/core/listing.h"
-#include "cli/core/run_options.h"
 #include "cli/core/server.h"
 #include "cli/core/text_out.h"
 

@@ -8,7 +8,6 @@
 #include "cli/server/commands.h"
 #include "cli/core/local.h"
 #include "cli/server/server_options.h"
-#include "json/json.h"
 #include "json/write.h"
 
 extern char **environ;

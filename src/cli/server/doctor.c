@@ -5,7 +5,6 @@
 #include "cli/server/diagnosis.h"
 #include "cli/core/local.h"
 #include "cli/server/readiness.h"
-#include "json/json.h"
 #include "json/write.h"
 
 #define TEXT_SIZE_MAX (256u * 1024)

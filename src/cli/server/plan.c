@@ -5,7 +5,6 @@
 #include "cli/server/commands.h"
 #include "cli/core/resources.h"
 #include "isolation/plan.h"
-#include "json/json.h"
 #include "json/write.h"
 
 #define TEXT_SIZE_MAX (256u * 1024)

@@ -8,7 +8,6 @@
 #include <sys/types.h>
 
 #include "base/arena.h"
-#include "base/error.h"
 #include "cli/core/local.h"
 #include "config/config.h"
 

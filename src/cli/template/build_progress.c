@@ -7,7 +7,6 @@
 #include <sys/eventfd.h>
 
 #include "base/attribute.h"
-#include "base/fd.h"
 #include "cli/core/progress.h"
 #include "cli/template/template.h"
 

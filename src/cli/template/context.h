@@ -10,7 +10,6 @@
 #include <sys/stat.h>
 
 #include "base/arena.h"
-#include "base/error.h"
 #include "cli/files/archive.h"
 
 #define CONTEXT_HASH_SIZE 64 /* hexadecimal digits */

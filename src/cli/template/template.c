@@ -9,7 +9,6 @@
 #include "cli/template/commands.h"
 #include "cli/sandbox/create.h"
 #include "cli/core/listing.h"
-#include "cli/core/local.h"
 #include "cli/core/server.h"
 #include "cli/core/session.h"
 #include "cli/core/text_out.h"

@@ -2,7 +2,6 @@
 
 #include "cli/tool/commands.h"
 #include "cli/core/listing.h"
-#include "cli/core/server.h"
 
 /* "slack C0123 1700000000.000100": the origin's type and its address there. */
 static const char *origin_cell(struct arena *a, const struct json_value *value)

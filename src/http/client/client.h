@@ -7,7 +7,6 @@
 #include <stdint.h>
 
 #include "base/buf.h"
-#include "base/error.h"
 #include "base/span.h"
 
 struct http_client; /* one per thread; keeps connections alive */

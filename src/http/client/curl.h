@@ -7,7 +7,6 @@
 
 #include "base/arena.h"
 #include "base/attribute.h"
-#include "base/error.h"
 #include "base/span.h"
 #include "http/client/client.h"
 

@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-#include "base/error.h"
+#include "base/attribute.h"
 
 struct host_lookup;
 struct tls;

@@ -11,7 +11,6 @@
 #include <stdint.h>
 
 #include "base/buf.h"
-#include "base/error.h"
 #include "base/span.h"
 
 #define OUTBOUND_URL_MAX 2048

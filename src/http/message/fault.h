@@ -4,7 +4,6 @@
 #pragma once
 
 #include "base/buf.h"
-#include "base/error.h"
 
 enum http_fault {
 	FAULT_NONE,

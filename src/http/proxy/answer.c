@@ -3,7 +3,6 @@
 #include <strings.h>
 
 #include "http/proxy/parts.h"
-#include "http/server/http.h"
 #include "http/server/relay.h"
 
 /* Headers that apply to the whole origin, which a page below a prefix shares with other pages. */

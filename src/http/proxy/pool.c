@@ -6,7 +6,6 @@
 #include "base/list.h"
 #include "base/map.h"
 #include "http/proxy/parts.h"
-#include "http/server/http.h"
 #include "loop/loop.h"
 
 /* The time that the upstream gets to close after this side has ended. */

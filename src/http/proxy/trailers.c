@@ -2,7 +2,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "http/server/exchange.h"
+#include "http/server/relay.h"
 #include "http/proxy/parts.h"
 #include "http/server/reply.h"
 

@@ -7,7 +7,6 @@
 #pragma once
 
 #include "base/buf.h"
-#include "base/error.h"
 
 #define CERTIFICATE_NAMES_MAX 32
 #define CERTIFICATE_AUTHORITY_DAYS 3650

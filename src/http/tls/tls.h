@@ -8,7 +8,6 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#include "base/error.h"
 #include "base/span.h"
 
 struct http_server;
