@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cli/core/event_lines.h — splits NDJSON from the server into lines as it arrives. */
+/* cli/core/event_lines.h — reads NDJSON from the server as it arrives. */
 #pragma once
 
+#include "base/arena.h"
 #include "base/buf.h"
-#include "base/error.h"
-#include "base/span.h"
 
-/* Calls on_line for each complete line of `pending` plus `bytes`. An incomplete line stays in
- * `pending`, whose limit is that of a line. */
-MUST_CHECK int event_lines_add(struct buf *pending, struct span bytes,
-                               int (*on_line)(void *context, struct span line, struct error *err),
+struct json_value;
+struct event_lines {
+	struct arena arena; /* of the current event */
+	struct buf pending; /* an incomplete line; its limit is that of a line */
+};
+void event_lines_done(struct event_lines *e);
+/* Calls on_event for each event that `bytes` complete. */
+MUST_CHECK int event_lines_add(struct event_lines *e, struct span bytes,
+                               int (*on_event)(void *context, const struct json_value *event,
+                                               struct error *err),
                                void *context, struct error *err);

@@ -30,30 +30,34 @@ int server_parse(struct arena *a, const char *url, const char *key, struct http_
 	return 0;
 }
 
-static int find_server(struct cli *cli, struct http_client_options *ret)
+static int connect_server(struct cli *cli, const char *url, const char *key)
 {
-	const char *url = getenv("ATOLL_API_URL");
-	struct local_server local;
+	struct http_client_options *server = ARENA_NEW(cli->arena, struct http_client_options);
 
-	if (url && url[0])
-		return server_parse(cli->arena, url, getenv("ATOLL_API_KEY"), ret, cli->err);
-	if (local_server_find(cli->arena, &local, cli->err) < 0 ||
-	    local_server_start(cli->arena, &local, cli->err) < 0)
+	if (server_parse(cli->arena, url, key, server, cli->err) < 0)
 		return -1;
-	return server_parse(cli->arena, arena_format(cli->arena, "unix:%s", local.socket),
-	                    local.key, ret, cli->err);
+	cli->server = server;
+	return http_client_open(server, &cli->client, cli->err);
+}
+
+int server_connect_local(struct cli *cli, struct local_server *ret)
+{
+	if (local_server_find(cli->arena, ret, cli->err) < 0 ||
+	    local_server_start(cli->arena, ret, cli->err) < 0)
+		return -1;
+	return connect_server(cli, arena_format(cli->arena, "unix:%s", ret->socket), ret->key);
 }
 
 int cli_connect(struct cli *cli)
 {
-	struct http_client_options *server = ARENA_NEW(cli->arena, struct http_client_options);
+	const char *url = getenv("ATOLL_API_URL");
+	struct local_server local;
 
 	if (cli->client)
 		return 0;
-	if (find_server(cli, server) < 0)
-		return -1;
-	cli->server = server;
-	return http_client_open(server, &cli->client, cli->err);
+	if (url && url[0])
+		return connect_server(cli, url, getenv("ATOLL_API_KEY"));
+	return server_connect_local(cli, &local);
 }
 
 bool server_is_there(struct cli *cli)
@@ -91,6 +95,30 @@ int server_call(struct cli *cli, const struct server_call *call, const struct js
 int server_get(struct cli *cli, const char *path, const struct json_value **ret)
 {
 	return server_call(cli, &(struct server_call){.method = "GET", .path = path}, ret);
+}
+
+static bool on_body(void *context, struct span piece)
+{
+	struct server_stream *stream = context;
+
+	stream->failed = stream->on_piece(stream->context, piece, &stream->failure) < 0;
+	return !stream->failed;
+}
+
+int server_stream(struct cli *cli, const struct http_call *call, struct server_stream *stream)
+{
+	struct http_call whole = *call;
+	struct http_answer answer = {0};
+	int result;
+
+	whole.on_body = on_body;
+	whole.context = stream;
+	result = http_client_call(cli->client, &whole, &answer, cli->err);
+	buf_done(&answer.body);
+	if (!stream->failed)
+		return result;
+	*cli->err = stream->failure;
+	return -1;
 }
 
 int server_delete_each(struct cli *cli, const char *prefix, const char *noun)

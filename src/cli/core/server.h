@@ -17,6 +17,10 @@
 MUST_CHECK int server_parse(struct arena *a, const char *url, const char *key,
                             struct http_client_options *ret, struct error *err);
 
+struct local_server;
+/* Finds or starts the local server, whatever ATOLL_API_URL names. */
+MUST_CHECK int server_connect_local(struct cli *cli, struct local_server *ret);
+
 /* Whether a server is configured or runs. For shell completion: TAB must not start a server. */
 bool server_is_there(struct cli *cli);
 
@@ -29,6 +33,15 @@ struct server_call {
 MUST_CHECK int server_call(struct cli *cli, const struct server_call *call,
                            const struct json_value **ret);
 MUST_CHECK int server_get(struct cli *cli, const char *path, const struct json_value **ret);
+/* A call whose answer is passed on piece by piece. */
+struct server_stream {
+	int (*on_piece)(void *context, struct span piece, struct error *err);
+	void *context;
+	bool failed; /* on_piece has failed; its error is that of the call */
+	struct error failure;
+};
+MUST_CHECK int server_stream(struct cli *cli, const struct http_call *call,
+                             struct server_stream *stream);
 /* Connects and deletes prefix + WORD for each word of the command line; prints {"removed":COUNT}
  * with --json. Errors call the resources `noun`. */
 MUST_CHECK int server_delete_each(struct cli *cli, const char *prefix, const char *noun);

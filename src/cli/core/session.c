@@ -37,8 +37,7 @@ struct command_session {
 	struct cli *cli;
 	const struct session_options *options;
 	struct session_events events;
-	struct error failure; /* of the callbacks */
-	bool failed;
+	struct server_stream stream;
 	/* Helper threads read these members, which are set before the threads start. */
 	const char *stdin_path, *stdin_end_path, *signal_path;
 	int signal_fd, stop_fd; /* stop_fd: readable when the threads must end */
@@ -228,7 +227,7 @@ static void end_helpers(struct command_session *s)
 {
 	/* Standard output is closed (`| head`): kills the command, as SIGPIPE would do here. This
 	 * also ends the input thread's request. */
-	if (s->failed && s->events.process > 0 && !s->events.ended)
+	if (s->stream.failed && s->events.process > 0 && !s->events.ended)
 		call_alone(s, &(struct http_call){.method = "POST",
 		                                  .path = s->signal_path,
 		                                  .body = span_of(KILL_BODY)});
@@ -253,36 +252,18 @@ static void on_started(void *context, int64_t process)
 		start_thread(s, send_stdin);
 }
 
-static bool on_body(void *context, struct span piece)
-{
-	struct command_session *s = context;
-
-	if (session_events_add(&s->events, piece, &s->failure) == 0)
-		return true;
-	s->failed = true;
-	return false;
-}
-
 static int read_stream(struct command_session *s, const char *method, const char *path,
                        const char *body)
 {
-	struct http_call call = {
+	const struct http_call call = {
 	        .method = method,
 	        .path = path,
 	        .accept = "application/x-ndjson",
 	        .body = span_of(body),
-	        .on_body = on_body,
-	        .context = s,
 	};
-	struct http_answer answer = {0};
-	int result = http_client_call(s->cli->client, &call, &answer, s->cli->err);
+	int result = server_stream(s->cli, &call, &s->stream);
 
-	buf_done(&answer.body);
-	buf_reset(&s->events.pending); /* drops an incomplete line */
-	if (s->failed) {
-		*s->cli->err = s->failure;
-		return -1;
-	}
+	buf_reset(&s->events.lines.pending); /* drops an incomplete line */
 	return result;
 }
 
@@ -298,8 +279,8 @@ static int resume_stream(struct command_session *s)
 		                    (long long)s->events.process, s->events.since);
 		result = read_stream(s, "GET",
 		                     instance_path(s->cli->arena, s->options->sandbox, path), NULL);
-		if (s->failed || (result < 0 && s->cli->err->code != ERROR_UNAVAILABLE &&
-		                  s->cli->err->code != ERROR_TIMEOUT))
+		if (s->stream.failed || (result < 0 && s->cli->err->code != ERROR_UNAVAILABLE &&
+		                         s->cli->err->code != ERROR_TIMEOUT))
 			return -1;
 	}
 	if (s->events.ended)
@@ -331,18 +312,19 @@ int session_run(struct cli *cli, const struct session_options *options, int *ret
 	session_events_init(&s->events);
 	s->events.on_started = on_started;
 	s->events.context = s;
+	s->stream = (struct server_stream){session_events_add, &s->events};
 	result = open_helpers(s);
 	if (result == 0)
 		result = read_stream(s, "POST", path,
 		                     session_body(cli->arena, options, s->stdin_open));
-	if (s->events.process > 0 && !s->events.ended && !s->failed)
+	if (s->events.process > 0 && !s->events.ended && !s->stream.failed)
 		result = resume_stream(s);
 	else if (result == 0 && !s->events.ended)
 		result = FAIL(cli->err, ERROR_UNAVAILABLE, "the server did not start the command");
 	if (result == 0)
 		*ret_status = s->events.status;
 	end_helpers(s);
-	session_events_done(&s->events);
+	event_lines_done(&s->events.lines);
 	return result;
 }
 
@@ -354,15 +336,10 @@ int session_collect(struct cli *cli, const struct session_options *options, int 
 	        .body = session_body(cli->arena, options, false),
 	};
 	const struct json_value *result;
-	int64_t code;
 
 	if (server_call(cli, &call, &result) < 0)
 		return -1;
-	code = json_get_whole(result, "exit_code", 255);
 	print_json(result);
-	*ret_status = code < 0 || code > 255 ? 255 : (int)code;
-	if (json_get_bool(result, "timed_out", false))
-		*ret_status = SESSION_STATUS_TIMED_OUT;
-	session_print_cause(result);
+	*ret_status = session_exit_status(result);
 	return 0;
 }

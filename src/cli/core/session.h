@@ -9,8 +9,8 @@
 
 #include <signal.h>
 
-#include "base/buf.h"
 #include "cli/core/command.h"
+#include "cli/core/event_lines.h"
 
 #define SESSION_STATUS_TIMED_OUT 124
 
@@ -41,10 +41,9 @@ MUST_CHECK int session_env_json(struct arena *a, const char *const *env, const c
 
 /* The state of a stream of events. */
 struct session_events {
-	struct arena arena; /* of the current line */
-	struct buf pending; /* an incomplete line */
-	int64_t process;    /* 0 before the start */
-	char since[48];     /* "STDOUT.STDERR" offsets, to resume */
+	struct event_lines lines;
+	int64_t process; /* 0 before the start */
+	char since[48];  /* "STDOUT.STDERR" offsets, to resume */
 	bool ended;
 	int status;
 	void (*on_started)(void *context, int64_t process);
@@ -52,10 +51,12 @@ struct session_events {
 	int out_fd, err_fd; /* where output goes */
 };
 void session_events_init(struct session_events *e);
-void session_events_done(struct session_events *e);
-/* Processes a piece of NDJSON. */
-MUST_CHECK int session_events_add(struct session_events *e, struct span bytes, struct error *err);
+/* Processes a piece of NDJSON; for server_stream. `context` is a struct session_events. */
+MUST_CHECK int session_events_add(void *context, struct span bytes, struct error *err);
 struct json_value;
 /* Prints a line to stderr if the cause explains more than the exit code, such as out of memory or a
  * full disk. */
 void session_print_cause(const struct json_value *ended);
+/* The status that a shell would report for an "exit" event or a complete answer; prints the
+ * cause. */
+int session_exit_status(const struct json_value *ended);

@@ -307,3 +307,38 @@ int archive_take(int in_fd, const struct archive_taker *taker, struct error *err
 			return -1;
 	return result == ARCHIVE_EOF ? 0 : fail_archive(tar, "read the archive", err);
 }
+
+static void *run_thread(void *argument)
+{
+	struct archive_thread *t = argument;
+
+	t->result = t->run(t->context, t->fd, &t->err);
+	(void)close(t->fd);
+	return NULL;
+}
+
+int archive_thread_start(struct archive_thread *t, struct error *err)
+{
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return FAIL_ERRNO(err, "make a pipe");
+	t->fd = ends[!t->reads];
+	t->other_fd = ends[t->reads];
+	errno = pthread_create(&t->thread, NULL, run_thread, t);
+	if (!errno)
+		return 0;
+	(void)close(ends[0]);
+	(void)close(ends[1]);
+	return FAIL_ERRNO(err, "start a thread");
+}
+
+int archive_thread_end(struct archive_thread *t, int result, struct error *err)
+{
+	(void)close(t->other_fd); /* ends a thread that still reads or writes */
+	(void)pthread_join(t->thread, NULL);
+	if (result < 0 || t->result == 0)
+		return result;
+	*err = t->err;
+	return -1;
+}

@@ -5,6 +5,8 @@
  * followed, only files, folders and symbolic links are made, and set-id bits are dropped. */
 #pragma once
 
+#include <pthread.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -38,3 +40,18 @@ struct archive_taker {
 MUST_CHECK int archive_take(int in_fd, const struct archive_taker *taker, struct error *err);
 /* Unpacks into the existing folder `path`. */
 MUST_CHECK int archive_unpack(int in_fd, const char *path, struct error *err);
+
+/* A thread that packs or unpacks at one end of a pipe; a request uses the other end. */
+struct archive_thread {
+	int (*run)(void *context, int fd, struct error *err);
+	void *context;
+	bool reads; /* the thread unpacks */
+	int fd, other_fd;
+	pthread_t thread;
+	int result;
+	struct error err;
+};
+MUST_CHECK int archive_thread_start(struct archive_thread *t, struct error *err);
+/* Closes the request's end and waits. Returns `result`, that of the request, unless that is a
+ * success and the thread failed. */
+MUST_CHECK int archive_thread_end(struct archive_thread *t, int result, struct error *err);

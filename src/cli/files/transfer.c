@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -115,69 +114,27 @@ static int send_file(struct file_transfer *t, struct http_call *http, int fd,
 	return call_with_progress(t, http);
 }
 
-/* A thread packs or unpacks at one end of a pipe; the request uses the other end. */
-struct packer {
-	const char *path;
-	int fd;
-	struct error err;
-	int result;
-};
-
-static void *pack_folder(void *argument)
+static int pack_folder(void *path, int fd, struct error *err)
 {
-	struct packer *p = argument;
-
-	p->result = archive_pack(p->path, p->fd, &p->err);
-	(void)close(p->fd);
-	return NULL;
+	return archive_pack(path, fd, err);
 }
 
-static void *unpack_folder(void *argument)
+static int unpack_folder(void *path, int fd, struct error *err)
 {
-	struct packer *p = argument;
-
-	p->result = archive_unpack(p->fd, p->path, &p->err);
-	(void)close(p->fd);
-	return NULL;
-}
-
-static int start_packer(struct packer *p, void *(*run)(void *), pthread_t *ret_thread,
-                        struct error *err)
-{
-	int failed = pthread_create(ret_thread, NULL, run, p);
-
-	if (!failed)
-		return 0;
-	errno = failed;
-	(void)close(p->fd);
-	return FAIL_ERRNO(err, "start a thread");
+	return archive_unpack(fd, path, err);
 }
 
 static int send_folder(struct file_transfer *t, struct http_call *http, const char *local)
 {
-	struct packer packer = {.path = local};
-	pthread_t thread;
-	int ends[2], result;
+	struct archive_thread packer = {pack_folder, arena_text(t->cli->arena, local)};
 
-	if (pipe2(ends, O_CLOEXEC) < 0)
-		return FAIL_ERRNO(t->cli->err, "make a pipe");
-	packer.fd = ends[1];
+	if (archive_thread_start(&packer, t->cli->err) < 0)
+		return -1;
 	http->content_type = "application/x-tar";
 	http->has_body_fd = true;
-	http->body_fd = ends[0];
+	http->body_fd = packer.other_fd;
 	http->body_fd_size = -1;
-	if (start_packer(&packer, pack_folder, &thread, t->cli->err) < 0) {
-		(void)close(ends[0]);
-		return -1;
-	}
-	result = call_with_progress(t, http);
-	(void)close(ends[0]); /* makes a packer that still writes fail */
-	(void)pthread_join(thread, NULL);
-	if (result == 0 && packer.result < 0) {
-		*t->cli->err = packer.err;
-		return -1;
-	}
-	return result;
+	return archive_thread_end(&packer, call_with_progress(t, http), t->cli->err);
 }
 
 int transfer_send(struct cli *cli, const char *method, const char *path, const char *local)
@@ -290,30 +247,17 @@ static int download_file(struct file_transfer *t, const char *path, const char *
 
 static int download_folder(struct file_transfer *t, const char *path, const char *place)
 {
-	struct packer packer = {.path = place};
-	pthread_t thread;
-	int ends[2], result;
+	struct archive_thread unpacker = {unpack_folder, arena_text(t->cli->arena, place), true};
+	int result;
 
 	if (mkdir(place, 0777) < 0 && errno != EEXIST)
 		return FAIL_ERRNO(t->cli->err, "make the folder '%s'", place);
-	if (pipe2(ends, O_CLOEXEC) < 0)
-		return FAIL_ERRNO(t->cli->err, "make a pipe");
-	packer.fd = ends[0];
-	t->out_fd = ends[1];
-	result = start_packer(&packer, unpack_folder, &thread, t->cli->err);
-	if (result < 0) {
-		(void)close(ends[1]);
+	if (archive_thread_start(&unpacker, t->cli->err) < 0)
 		return -1;
-	}
+	t->out_fd = unpacker.other_fd;
 	result = download_body(t, path);
-	(void)close(ends[1]);
-	(void)pthread_join(thread, NULL);
-	/* A broken pipe only follows from the unpacker's failure, which is the real error. */
-	if (packer.result < 0 && (result == 0 || t->failed)) {
-		*t->cli->err = packer.err;
-		return -1;
-	}
-	return result;
+	/* A broken pipe only follows from the unpacker's end: its result is the real one. */
+	return archive_thread_end(&unpacker, t->failed ? 0 : result, t->cli->err);
 }
 
 int transfer_receive(struct cli *cli, const char *path, bool as_folder, const char *local)

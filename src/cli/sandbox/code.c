@@ -104,31 +104,16 @@ static int open_folder(struct cli *cli, const char *path, int *ret)
 	return *ret < 0 ? FAIL_ERRNO(cli->err, "open folder '%s'", path) : 0;
 }
 
-static bool on_body(void *context, struct span piece)
-{
-	struct code_events *e = context;
-
-	e->has_failed = code_events_add(e, piece, &e->failure) < 0;
-	(void)fflush(stdout);
-	return !e->has_failed;
-}
-
 static int stream_result(struct cli *cli, const struct buf *body, struct code_events *events)
 {
 	const struct http_call call = {
 	        .method = "POST",
 	        .path = instance_path(cli->arena, cli->args.words[0], "/code?stream=ndjson"),
 	        .body = buf_span(body),
-	        .on_body = on_body,
-	        .context = events,
 	};
-	struct http_answer answer = {0};
-	int result = http_client_call(cli->client, &call, &answer, cli->err);
+	struct server_stream stream = {code_events_add, events};
 
-	buf_done(&answer.body);
-	if (events->has_failed)
-		*cli->err = events->failure;
-	if (events->has_failed || result < 0)
+	if (server_stream(cli, &call, &stream) < 0)
 		return -1;
 	if (!events->has_ended)
 		return FAIL(cli->err, ERROR_UNAVAILABLE,
@@ -148,7 +133,7 @@ static int collect_result(struct cli *cli, const struct buf *body)
 	if (server_call(cli, &call, &answer) < 0)
 		return -1;
 	print_json(answer);
-	return code_exit_status(answer);
+	return session_exit_status(answer);
 }
 
 static int run_code(struct cli *cli)

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "cli/core/event_lines.h"
 #include "cli/core/session.h"
 #include "json/json.h"
 
@@ -18,7 +17,7 @@
 void code_events_init(struct code_events *e)
 {
 	*e = (struct code_events){
-	        .pending = BUF(LINE_MAX_BYTES),
+	        .lines.pending = BUF(LINE_MAX_BYTES),
 	        .folder = -1,
 	        .out_fd = STDOUT_FILENO,
 	        .err_fd = STDERR_FILENO,
@@ -27,19 +26,8 @@ void code_events_init(struct code_events *e)
 
 void code_events_done(struct code_events *e)
 {
-	arena_done(&e->arena);
-	buf_done(&e->pending);
+	event_lines_done(&e->lines);
 	fd_forget(&e->folder);
-}
-
-int code_exit_status(const struct json_value *v)
-{
-	int64_t code = json_get_whole(v, "exit_code", 125);
-
-	session_print_cause(v);
-	if (json_get_bool(v, "timed_out", false))
-		return SESSION_STATUS_TIMED_OUT;
-	return code < 0 || code > 255 ? 255 : (int)code;
 }
 
 enum form_kind { FORM_TEXT, FORM_BYTES, FORM_JSON };
@@ -63,7 +51,7 @@ static int write_form(struct code_events *e, const struct result_form *form,
 	char name[64];
 
 	(void)snprintf(name, sizeof(name), "result-%u.%s", e->results, form->suffix);
-	if (form->kind == FORM_BYTES && !json_read_base64(&e->arena, content, &content))
+	if (form->kind == FORM_BYTES && !json_read_base64(&e->lines.arena, content, &content))
 		return FAIL(err, ERROR_UNAVAILABLE, "the server sent malformed base64");
 	if (form->kind == FORM_JSON) {
 		json_print(&json, v, 2);
@@ -122,18 +110,11 @@ static int on_error(struct code_events *e, const struct json_value *event, struc
 	return 0;
 }
 
-static int on_line(void *context, struct span line, struct error *err)
+static int on_event(void *context, const struct json_value *event, struct error *err)
 {
 	struct code_events *e = context;
-	const struct json_value *event;
-	const char *name;
+	const char *name = json_get_text(event, "event", "");
 
-	if (line.size == 0)
-		return 0;
-	arena_reset(&e->arena);
-	if (json_load(&e->arena, line, &event, err) < 0)
-		return FAIL_CONTEXT(err, "read the server's events");
-	name = json_get_text(event, "event", "");
 	if (strcmp(name, "stdout") == 0)
 		return on_output(event, e->out_fd, err);
 	if (strcmp(name, "stderr") == 0)
@@ -144,12 +125,16 @@ static int on_line(void *context, struct span line, struct error *err)
 		return on_error(e, event, err);
 	if (strcmp(name, "exit") == 0) {
 		e->has_ended = true;
-		e->status = code_exit_status(event);
+		e->status = session_exit_status(event);
 	}
 	return 0;
 }
 
-int code_events_add(struct code_events *e, struct span bytes, struct error *err)
+int code_events_add(void *context, struct span bytes, struct error *err)
 {
-	return event_lines_add(&e->pending, bytes, on_line, e, err);
+	struct code_events *e = context;
+	int result = event_lines_add(&e->lines, bytes, on_event, e, err);
+
+	(void)fflush(stdout);
+	return result;
 }

@@ -4,7 +4,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/fd.h"
 #include "cli/sandbox/commands.h"
 #include "cli/core/listing.h"
 #include "cli/core/server.h"
@@ -58,8 +57,7 @@ static int list_events(struct cli *cli, const char *first)
 struct event_follower {
 	struct buf pending; /* an incomplete line */
 	int64_t after;      /* the last event shown; -1 = none */
-	bool as_json, failed;
-	struct error failure;
+	bool as_json;
 };
 
 static void print_line(struct arena *a, const struct json_value *event)
@@ -74,13 +72,13 @@ static void print_line(struct arena *a, const struct json_value *event)
 }
 
 /* The event {"event":"lost",…} means that requested events were deleted already. */
-static int take_line(struct event_follower *f, struct span line)
+static int take_line(struct event_follower *f, struct span line, struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
 	const struct json_value *event;
 
-	if (json_load(&arena, line, &event, &f->failure) < 0)
-		return FAIL_CONTEXT(&f->failure, "event");
+	if (json_load(&arena, line, &event, err) < 0)
+		return FAIL_CONTEXT(err, "event");
 	f->after = json_get_whole(event, "sequence", f->after);
 	if (f->as_json)
 		(void)printf("%.*s\n", (int)line.size, line.data);
@@ -94,39 +92,35 @@ static int take_line(struct event_follower *f, struct span line)
 	return 0;
 }
 
-static bool on_body(void *context, struct span piece)
+static int on_piece(void *context, struct span piece, struct error *err)
 {
 	struct event_follower *f = context;
 	struct span rest, line;
 
 	buf_add_span(&f->pending, piece);
 	if (f->pending.overflowed)
-		f->failed = FAIL(&f->failure, ERROR_TOO_LARGE, "an event is larger than %d bytes",
-		                 LINE_MAX_SIZE) < 0;
+		return FAIL(err, ERROR_TOO_LARGE, "an event is larger than %d bytes",
+		            LINE_MAX_SIZE);
 	rest = buf_span(&f->pending);
-	while (!f->failed && span_find(rest, '\n') >= 0 && span_split(&rest, '\n', &line))
-		f->failed = line.size > 0 && take_line(f, line) < 0;
+	while (span_find(rest, '\n') >= 0 && span_split(&rest, '\n', &line))
+		if (line.size > 0 && take_line(f, line, err) < 0)
+			return -1;
 	buf_consume(&f->pending, f->pending.size - rest.size);
-	if (fflush(stdout) < 0 && !f->failed)
-		f->failed = FAIL_ERRNO(&f->failure, "write to standard output") < 0;
-	return !f->failed;
+	return fflush(stdout) < 0 ? FAIL_ERRNO(err, "write to standard output") : 0;
 }
 
-static int follow_once(struct cli *cli, struct event_follower *f, const char *first)
+static int follow_once(struct cli *cli, struct event_follower *f, struct server_stream *stream,
+                       const char *first)
 {
-	struct http_answer answer = {0};
-	struct http_call call = {.method = "GET", .on_body = on_body, .context = f};
+	struct http_call call = {.method = "GET"};
 	int result;
 
 	if (f->after >= 0)
 		first = arena_format(cli->arena, "stream=ndjson&after=%" PRId64, f->after);
 	call.path = query_of(cli, first);
-	result = http_client_call(cli->client, &call, &answer, cli->err);
-	buf_done(&answer.body);
+	result = server_stream(cli, &call, stream);
 	buf_reset(&f->pending);
-	if (f->failed)
-		*cli->err = f->failure;
-	return f->failed ? -1 : result;
+	return result;
 }
 
 /* After a lost connection, asks again for the events after the last one shown. */
@@ -135,12 +129,14 @@ static int follow_events(struct cli *cli, const char *first)
 	const struct timespec pause = {.tv_nsec = AGAIN_MS * 1000000L};
 	struct event_follower f = {
 	        .pending = BUF(LINE_MAX_SIZE), .after = -1, .as_json = cli->json};
+	struct server_stream stream = {on_piece, &f};
 	int result;
 
 	first = arena_format(cli->arena, "stream=ndjson&%s", first);
 	do {
-		result = follow_once(cli, &f, first);
-		if (result < 0 && (f.failed || f.after < 0 || cli->err->code != ERROR_UNAVAILABLE))
+		result = follow_once(cli, &f, &stream, first);
+		if (result < 0 &&
+		    (stream.failed || f.after < 0 || cli->err->code != ERROR_UNAVAILABLE))
 			break;
 		error_clear(cli->err);
 		(void)nanosleep(&pause, NULL);

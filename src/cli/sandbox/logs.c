@@ -7,30 +7,18 @@
 #include "cli/core/server.h"
 #include "cli/core/session.h"
 
-struct log_reader {
-	struct session_events events;
-	struct error failure;
-	bool as_json, failed;
-};
-
-/* --json passes the events on as they are. */
-static bool on_body(void *context, struct span piece)
+static int on_json(UNUSED void *context, struct span piece, struct error *err)
 {
-	struct log_reader *r = context;
-	int result = r->as_json ? fd_write_all(STDOUT_FILENO, piece.data, piece.size, &r->failure)
-	                        : session_events_add(&r->events, piece, &r->failure);
-
-	r->failed = result < 0;
-	return result == 0;
+	return fd_write_all(STDOUT_FILENO, piece.data, piece.size, err);
 }
 
 static int run_logs(struct cli *cli)
 {
 	const char *process = cli->args.words[1];
 	int64_t number = 0;
-	struct log_reader *r = ARENA_NEW(cli->arena, struct log_reader);
-	struct http_answer answer = {0};
-	struct http_call call = {.method = "GET", .on_body = on_body, .context = r};
+	struct session_events events;
+	struct server_stream stream = {cli->json ? on_json : session_events_add, &events};
+	struct http_call call = {.method = "GET"};
 	int result;
 
 	if (process && span_parse_whole(span_of(process), 1, INT64_MAX, &number, cli->err) < 0)
@@ -42,14 +30,10 @@ static int run_logs(struct cli *cli)
 	                                   process ? "&process=" : "", process ? process : ""));
 	if (cli_connect(cli) < 0)
 		return -1;
-	session_events_init(&r->events);
-	r->as_json = cli->json;
-	result = http_client_call(cli->client, &call, &answer, cli->err);
-	buf_done(&answer.body);
-	session_events_done(&r->events);
-	if (r->failed)
-		*cli->err = r->failure;
-	return r->failed ? -1 : result;
+	session_events_init(&events);
+	result = server_stream(cli, &call, &stream);
+	event_lines_done(&events.lines);
+	return result;
 }
 
 static const struct command_option options[] = {

@@ -12,25 +12,12 @@
 #include "cli/core/ask.h"
 #include "cli/server/commands.h"
 #include "cli/core/local.h"
-#include "cli/sandbox/sandboxes.h"
+#include "cli/core/server.h"
 
 #define END_MS 60000
 #define ROUNDS_MAX 100
 #define IDLE_ROUNDS_MAX 3 /* consecutive rounds without a stopped sandbox */
 #define STOP_ALL "/api/sandbox/stop-all?for_good=true"
-
-static int connect_local(struct cli *cli, struct local_server *local)
-{
-	struct http_client_options *server = ARENA_NEW(cli->arena, struct http_client_options);
-
-	if (local_server_find(cli->arena, local, cli->err) < 0 ||
-	    local_server_start(cli->arena, local, cli->err) < 0 ||
-	    server_parse(cli->arena, arena_format(cli->arena, "unix:%s", local->socket), local->key,
-	                 server, cli->err) < 0)
-		return -1;
-	cli->server = server;
-	return http_client_open(server, &cli->client, cli->err);
-}
 
 /* Each call returns after some seconds with the number of sandboxes left. From the first call on,
  * the server makes and starts no sandbox. */
@@ -98,7 +85,7 @@ static int stop_everything(struct cli *cli)
 	if (local_server_find(cli->arena, &local, cli->err) < 0 ||
 	    ask_first(cli, arena_format(cli->arena, "Stop every sandbox of '%s', and its server?",
 	                                local.data_dir)) < 0 ||
-	    connect_local(cli, &local) < 0 || stop_sandboxes(cli, &stopped) < 0 ||
+	    server_connect_local(cli, &local) < 0 || stop_sandboxes(cli, &stopped) < 0 ||
 	    end_server(cli, &local) < 0)
 		return -1;
 	if (cli->json)

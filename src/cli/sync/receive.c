@@ -4,7 +4,6 @@
  * beside the target. */
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,8 +28,6 @@ struct coming {
 	struct sync_action *action;
 	struct sync_part part;
 	int64_t size;
-	struct error failure; /* of the callbacks */
-	bool failed;
 };
 
 static bool is_wanted(const struct sync_action *a)
@@ -216,38 +213,32 @@ static bool is_too_large(struct coming *c, const struct sync_action *action)
 	return true;
 }
 
-static bool on_body(void *context, struct span piece)
+static int on_piece(void *context, struct span piece, struct error *err)
 {
 	struct coming *c = context;
 
 	c->size += (int64_t)piece.size;
 	if (c->size > c->sync->size_max)
-		c->failed = FAIL(&c->failure, ERROR_TOO_LARGE, "'%s' grows beyond --max-size",
-		                 c->action->path) < 0;
-	else
-		c->failed = fd_write_all(c->part.fd, piece.data, piece.size, &c->failure) < 0;
-	return !c->failed;
+		return FAIL(err, ERROR_TOO_LARGE, "'%s' grows beyond --max-size", c->action->path);
+	return fd_write_all(c->part.fd, piece.data, piece.size, err);
 }
 
 static int fetch_file(struct coming *c, struct sync_action *action)
 {
 	struct error *err = c->sync->cli->err;
-	struct http_answer answer = {0};
-	struct http_call call = {.method = "GET", .on_body = on_body, .context = c};
-	int result;
+	const struct http_call call = {
+	        .method = "GET",
+	        .path = sync_url(c->sync, "/files/content?path=", action->path, ""),
+	};
+	struct server_stream stream = {on_piece, c};
 
-	call.path = sync_url(c->sync, "/files/content?path=", action->path, "");
 	if (begin_file(c, action, err) < 0)
 		return -1;
-	result = http_client_call(c->sync->cli->client, &call, &answer, err);
-	buf_done(&answer.body);
-	if (result == 0 && !c->failed)
+	if (server_stream(c->sync->cli, &call, &stream) == 0)
 		return finish_file(c, err);
 	discard_file(c);
-	if (c->failed)
-		*err = c->failure;
 	/* The file was deleted meanwhile or is unreadable: continues with the other files. */
-	if (!c->failed && (err->code == ERROR_NOT_FOUND || err->code == ERROR_FORBIDDEN)) {
+	if (!stream.failed && (err->code == ERROR_NOT_FOUND || err->code == ERROR_FORBIDDEN)) {
 		skip_file(c, action, err->text);
 		error_clear(err);
 		return 0;
@@ -277,72 +268,38 @@ static int on_end(void *context, struct error *err)
 	return finish_file(context, err);
 }
 
-struct taking {
-	struct coming *coming;
-	int fd, result;
-	struct error err;
-};
-
-static void *unpack_files(void *argument)
+static int unpack_files(void *context, int fd, struct error *err)
 {
-	struct taking *t = argument;
-	const struct archive_taker taker = {on_begin, on_end, t->coming};
+	const struct archive_taker taker = {on_begin, on_end, context};
 
-	t->result = archive_take(t->fd, &taker, &t->err);
-	(void)close(t->fd);
-	return NULL;
+	return archive_take(fd, &taker, err);
 }
 
-struct piping {
-	int fd;
-	struct error failure;
-	bool failed;
-};
-
-static bool on_stream(void *context, struct span piece)
+static int write_to_pipe(void *context, struct span piece, struct error *err)
 {
-	struct piping *p = context;
-
-	p->failed = fd_write_all(p->fd, piece.data, piece.size, &p->failure) < 0;
-	return !p->failed;
+	return fd_write_all(*(const int *)context, piece.data, piece.size, err);
 }
 
 static int fetch_stream(struct coming *c, const char *const *names)
 {
 	AUTO(buf_done) struct buf body = BUF((size_t)1024 * 1024);
 	struct error *err = c->sync->cli->err;
-	struct taking taking = {.coming = c};
-	struct piping piping = {0};
-	struct http_answer answer = {0};
-	struct http_call call = {.method = "POST", .on_body = on_stream, .context = &piping};
-	pthread_t thread;
-	int ends[2], result;
+	struct archive_thread unpacker = {unpack_files, c, true};
+	struct http_call call = {.method = "POST"};
+	struct server_stream stream = {write_to_pipe, &unpacker.other_fd};
+	int result;
 
 	body_begin(&body);
 	body_add_text(&body, "path", c->sync->remote);
 	body_add_texts(&body, "names", names);
 	call.body = span_of(body_end(&body));
 	call.path = instance_path(&c->sync->arena, c->sync->sandbox, "/files/pack");
-	if (pipe2(ends, O_CLOEXEC) < 0)
-		return FAIL_ERRNO(err, "make a pipe");
-	taking.fd = ends[0];
-	piping.fd = ends[1];
-	errno = pthread_create(&thread, NULL, unpack_files, &taking);
-	if (errno) {
-		(void)close(ends[0]);
-		(void)close(ends[1]);
-		return FAIL_ERRNO(err, "start a thread");
-	}
-	result = http_client_call(c->sync->cli->client, &call, &answer, err);
-	(void)close(ends[1]);
-	(void)pthread_join(thread, NULL);
-	buf_done(&answer.body);
-	discard_file(c);
-	/* A broken pipe only follows from the receiver's failure, which is the real error. */
-	if (taking.result < 0 && (result == 0 || piping.failed)) {
-		*err = taking.err;
+	if (archive_thread_start(&unpacker, err) < 0)
 		return -1;
-	}
+	result = server_stream(c->sync->cli, &call, &stream);
+	/* A broken pipe only follows from the unpacker's end: its result is the real one. */
+	result = archive_thread_end(&unpacker, stream.failed ? 0 : result, err);
+	discard_file(c);
 	return result;
 }
 

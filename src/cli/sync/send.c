@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From the local folder to the sandbox, and deletions on both sides. The sandbox is listed again
  * first: files that changed there since the plan was made wait for the next round. */
-#include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -19,12 +17,6 @@
 #define BODY_MAX (64 * 1024)
 #define CLOCK_SLACK_MS 5
 
-struct packing {
-	struct archive_items items;
-	int fd, result;
-	struct error err;
-};
-
 static bool is_as_planned(const struct sync_action *a, const struct sync_list *now)
 {
 	const struct sync_file *file = sync_list_find(now, a->path);
@@ -32,13 +24,9 @@ static bool is_as_planned(const struct sync_action *a, const struct sync_list *n
 	return a->remote ? file && sync_file_is_same(file, a->remote) : !file;
 }
 
-static void *pack_files(void *argument)
+static int pack_files(void *items, int fd, struct error *err)
 {
-	struct packing *p = argument;
-
-	p->result = archive_pack_items(&p->items, p->fd, &p->err);
-	(void)close(p->fd);
-	return NULL;
+	return archive_pack_items(items, fd, err);
 }
 
 /* Files that change in the sandbox during the unpacking are kept beside. The slack covers the
@@ -53,35 +41,22 @@ static const char *changed_since_query(struct folder_sync *s)
 
 static int send_archive(struct folder_sync *s, struct archive_item *items, size_t count)
 {
-	struct packing packing = {.items = {items, count, s->folder}};
+	struct archive_items all = {items, count, s->folder};
+	struct archive_thread packer = {pack_files, &all};
 	struct http_answer answer = {0};
 	struct http_call call = {.method = "POST",
 	                         .content_type = "application/x-tar",
 	                         .has_body_fd = true,
 	                         .body_fd_size = -1};
-	pthread_t thread;
-	int ends[2], result;
+	int result;
 
 	call.path = sync_url(s, "/files/tar?path=", "", changed_since_query(s));
-	if (pipe2(ends, O_CLOEXEC) < 0)
-		return FAIL_ERRNO(s->cli->err, "make a pipe");
-	call.body_fd = ends[0];
-	packing.fd = ends[1];
-	errno = pthread_create(&thread, NULL, pack_files, &packing);
-	if (errno) {
-		(void)close(ends[0]);
-		(void)close(ends[1]);
-		return FAIL_ERRNO(s->cli->err, "start a thread");
-	}
-	result = http_client_call(s->cli->client, &call, &answer, s->cli->err);
-	(void)close(ends[0]); /* makes a packer that still writes fail */
-	(void)pthread_join(thread, NULL);
-	buf_done(&answer.body);
-	if (result == 0 && packing.result < 0) {
-		*s->cli->err = packing.err;
+	if (archive_thread_start(&packer, s->cli->err) < 0)
 		return -1;
-	}
-	return result;
+	call.body_fd = packer.other_fd;
+	result = http_client_call(s->cli->client, &call, &answer, s->cli->err);
+	buf_done(&answer.body);
+	return archive_thread_end(&packer, result, s->cli->err);
 }
 
 static struct archive_item item_of(const struct sync_file *file)

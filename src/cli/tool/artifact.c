@@ -17,29 +17,22 @@ static const struct listing_column columns[] = {
         {"EXPIRES", "expires_at", NULL},   {0},
 };
 
-static bool on_body(void *context, struct span piece)
+static int on_piece(UNUSED void *context, struct span piece, struct error *err)
 {
-	struct cli *cli = context;
-
-	return fd_write_all(STDOUT_FILENO, piece.data, piece.size, cli->err) == 0;
+	return fd_write_all(STDOUT_FILENO, piece.data, piece.size, err);
 }
 
 /* The sandbox chose the artifact's name, so it must not name a local file. */
 static int get_to_stdout(struct cli *cli, const char *path)
 {
-	const struct http_call call = {
-	        .method = "GET", .path = path, .on_body = on_body, .context = cli};
-	struct http_answer answer = {0};
+	const struct http_call call = {.method = "GET", .path = path};
+	struct server_stream stream = {on_piece, NULL};
 
 	if (isatty(STDOUT_FILENO)) {
 		(void)FAIL(cli->err, ERROR_INVALID, "an artifact is not written to a terminal");
 		return FAIL_HINT(cli->err, "name a file, or redirect the output");
 	}
-	error_clear(cli->err);
-	if (cli_connect(cli) < 0 || http_client_call(cli->client, &call, &answer, cli->err) < 0)
-		return -1;
-	buf_done(&answer.body);
-	return cli->err->code ? -1 : 0;
+	return cli_connect(cli) < 0 ? -1 : server_stream(cli, &call, &stream);
 }
 
 static int artifact_get(struct cli *cli)

@@ -43,7 +43,7 @@ static int open_events(void **state)
 static int close_events(void **state)
 {
 	(void)state;
-	session_events_done(&f.events);
+	event_lines_done(&f.events.lines);
 	for (unsigned i = 0; i < 2; i++) {
 		(void)close(f.out[i]);
 		(void)close(f.errors[i]);
@@ -102,7 +102,7 @@ TEST(a_line_may_come_byte_by_byte)
 	for (; *line; line++)
 		assert_int_equal(session_events_add(&f.events, (struct span){line, 1}, &err), 0);
 	expect(f.out[0], "x", 1);
-	assert_int_equal(f.events.pending.size, 0);
+	assert_int_equal(f.events.lines.pending.size, 0);
 }
 
 TEST(the_exit_status_is_the_commands)
