@@ -107,8 +107,7 @@ bool local_server_runs(struct arena *a, const char *data_dir)
 	return fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) < 0;
 }
 
-/* Like mkdir -p. */
-static int make_folders(const char *path, struct error *err)
+int make_folders(const char *path, mode_t mode, struct error *err)
 {
 	char part[4096];
 
@@ -116,7 +115,7 @@ static int make_folders(const char *path, struct error *err)
 		slash = strchr(slash + 1, '/');
 		(void)snprintf(part, sizeof(part), "%.*s",
 		               (int)(slash ? (size_t)(slash - path) : strlen(path)), path);
-		if (mkdir(part, 0755) < 0 && errno != EEXIST)
+		if (mkdir(part, mode) < 0 && errno != EEXIST)
 			return FAIL_ERRNO(err, "make the folder '%s'", part);
 	}
 	return 0;
@@ -128,8 +127,8 @@ static int open_lock(struct arena *a, const struct local_server *server, int *re
 	const char *path = arena_format(a, "%s/run/start.lock", server->data_dir);
 	AUTO_CLOSE int fd = -1;
 
-	if (make_folders(arena_format(a, "%s/run", server->data_dir), err) < 0 ||
-	    make_folders(arena_format(a, "%s/log", server->data_dir), err) < 0)
+	if (make_folders(arena_format(a, "%s/run", server->data_dir), 0755, err) < 0 ||
+	    make_folders(arena_format(a, "%s/log", server->data_dir), 0755, err) < 0)
 		return -1;
 	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0 || flock(fd, LOCK_EX) < 0)

@@ -6,9 +6,9 @@
 #pragma once
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 #include "base/arena.h"
-#include "base/error.h"
 
 struct local_server {
 	const char *data_dir, *socket, *log, *key;
@@ -24,6 +24,8 @@ MUST_CHECK int local_server_start(struct arena *a, struct local_server *server, 
 bool local_server_runs(struct arena *a, const char *data_dir);
 /* Prints the end of the log to stderr, which says why the server did not start. */
 void local_server_show_log(struct arena *a, const struct local_server *server);
+/* Like mkdir -p. */
+MUST_CHECK int make_folders(const char *path, mode_t mode, struct error *err);
 /* The program `name` in the folder of this program. */
 MUST_CHECK int sibling_program(struct arena *a, const char *name, const char **ret,
                                struct error *err);

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <unistd.h>
-
 #include "cli/server/commands.h"
 #include "cli/core/listing.h"
-#include "cli/core/local.h"
 #include "cli/sandbox/sandboxes.h"
 #include "cli/server/server_options.h"
 
@@ -42,33 +39,13 @@ static int recover_trash(struct cli *cli)
 	return 0;
 }
 
-static int run_server(struct cli *cli)
-{
-	char **argv = server_options_flags(cli->arena, &cli->args, "--");
-	const char *program;
-	unsigned count = 1;
-	char **grown;
-
-	while (argv[count])
-		count++;
-	grown = ARENA_ARRAY(cli->arena, char *, count + 2);
-	for (unsigned i = 1; i < count; i++)
-		grown[i] = argv[i];
-	if (sibling_program(cli->arena, "atolld", &program, cli->err) < 0)
-		return -1;
-	grown[0] = arena_text(cli->arena, "atolld");
-	grown[count] = arena_text(cli->arena, "--recover");
-	(void)execv(program, grown);
-	return FAIL_ERRNO(cli->err, "run '%s'", program);
-}
-
 static int run_recover(struct cli *cli)
 {
 	if (arguments_has(&cli->args, "trash"))
 		return recover_trash(cli);
 	if (cli->args.count > 0)
 		return FAIL(cli->err, ERROR_INVALID, "ids are for --trash");
-	return run_server(cli);
+	return server_exec(cli, "--recover");
 }
 
 static const struct command_option *recover_options(void)

@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <string.h>
-#include <unistd.h>
-
-#include "cli/core/local.h"
 #include "cli/server/commands.h"
 #include "cli/server/server_options.h"
 
@@ -24,32 +20,9 @@ static const struct command_option *serve_options(void)
 	return options;
 }
 
-/* Appends to the configuration's flags; the array has room for them. */
-static char **add_start_flags(struct cli *cli, char **argv)
-{
-	unsigned count = 1;
-	char **grown;
-
-	while (argv[count])
-		count++;
-	grown = ARENA_ARRAY(cli->arena, char *, count + COUNT_OF(start_options) + 1);
-	memcpy(grown, argv, count * sizeof(*argv));
-	for (const struct command_option *at = start_options; at->name; at++)
-		if (arguments_has(&cli->args, at->name))
-			grown[count++] = arena_format(cli->arena, "--%s", at->name);
-	return grown;
-}
-
 static int run_serve(struct cli *cli)
 {
-	const char *program;
-	char **argv = server_options_flags(cli->arena, &cli->args, "--");
-
-	if (sibling_program(cli->arena, "atolld", &program, cli->err) < 0)
-		return -1;
-	argv[0] = arena_text(cli->arena, "atolld");
-	(void)execv(program, add_start_flags(cli, argv));
-	return FAIL_ERRNO(cli->err, "run '%s'", program);
+	return server_exec(cli, arguments_has(&cli->args, "adopt") ? "--adopt" : NULL);
 }
 
 const struct cli_command command_serve = {

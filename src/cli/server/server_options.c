@@ -4,7 +4,9 @@
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "cli/core/local.h"
 #include "config/option.h"
 
 #define OPTIONS_MAX 192
@@ -84,7 +86,7 @@ static bool is_server_option(const struct command_option *option)
 
 char **server_options_flags(struct arena *a, const struct cli_arguments *args, const char *prefix)
 {
-	char **flags = ARENA_ARRAY(a, char *, args->value_count + 2);
+	char **flags = ARENA_ARRAY(a, char *, args->value_count + 3);
 	unsigned count = 1;
 
 	for (unsigned i = 0; i < args->value_count; i++) {
@@ -95,4 +97,21 @@ char **server_options_flags(struct arena *a, const struct cli_arguments *args, c
 			                              value->text);
 	}
 	return flags;
+}
+
+int server_exec(struct cli *cli, const char *flag)
+{
+	char **argv = server_options_flags(cli->arena, &cli->args, "--");
+	const char *program;
+	unsigned count = 1;
+
+	if (sibling_program(cli->arena, "atolld", &program, cli->err) < 0)
+		return -1;
+	argv[0] = arena_text(cli->arena, "atolld");
+	while (argv[count])
+		count++;
+	if (flag)
+		argv[count] = arena_text(cli->arena, flag);
+	(void)execv(program, argv);
+	return FAIL_ERRNO(cli->err, "run '%s'", program);
 }

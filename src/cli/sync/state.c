@@ -12,29 +12,12 @@
 
 #include "base/buf.h"
 #include "base/fd.h"
+#include "cli/core/local.h"
 #include "cli/sync/sync.h"
 
 #define HEAD "atoll sync 1\n"
 #define STATE_SIZE_MAX ((size_t)256 << 20)
 #define NAME_SIZE 33
-
-static int make_folders(const char *path, struct error *err)
-{
-	char part[4096];
-	size_t size = strlen(path);
-
-	if (size >= sizeof(part))
-		return FAIL(err, ERROR_TOO_LARGE, "the name of the folder for state is too long");
-	for (size_t i = 1; i <= size; i++) {
-		if (path[i] != '/' && path[i] != '\0')
-			continue;
-		memcpy(part, path, i);
-		part[i] = '\0';
-		if (mkdir(part, 0700) < 0 && errno != EEXIST)
-			return FAIL_ERRNO(err, "make the folder '%s'", part);
-	}
-	return 0;
-}
 
 static int state_folder(struct arena *a, const char **ret, struct error *err)
 {
@@ -47,7 +30,7 @@ static int state_folder(struct arena *a, const char **ret, struct error *err)
 	else
 		return FAIL(err, ERROR_INVALID,
 		            "no folder for state: neither XDG_STATE_HOME nor HOME is set");
-	return make_folders(*ret, err);
+	return make_folders(*ret, 0700, err);
 }
 
 int sync_state_open(struct folder_sync *s, const char *server)
