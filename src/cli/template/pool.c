@@ -4,11 +4,12 @@
 #include "cli/template/commands.h"
 #include "cli/core/listing.h"
 #include "cli/core/plain.h"
-#include "cli/template/pool_size.h"
-#include "cli/core/server.h"
 #include "cli/core/text_out.h"
+#include "cli/template/template.h"
+#include "json/write.h"
 
 #define POOLS "/api/sandbox/pools"
+#define POOL_MAX 256
 
 static const char *name_cell(struct arena *a, const struct json_value *pool)
 {
@@ -48,6 +49,27 @@ static int pool_ls(struct cli *cli)
 	listing_print(cli, items, columns);
 	for (size_t i = 0; i < json_count(items); i++)
 		print_problem(cli->arena, json_item_at(items, i));
+	return 0;
+}
+
+int pool_size_add(struct buf *body, const char *text, struct error *err)
+{
+	static const char *const members[] = {"target", "min", "max"};
+	struct span rest = span_of(text), part;
+	unsigned count = 0;
+	bool more = true;
+
+	while (more) {
+		int64_t value;
+
+		more = span_split(&rest, ':', &part);
+		if (count == COUNT_OF(members))
+			return FAIL(err, ERROR_INVALID, "'%.64s' is not TARGET[:MIN[:MAX]]", text);
+		if (span_parse_whole(part, 0, POOL_MAX, &value, err) < 0)
+			return FAIL_CONTEXT(err, "%s of '%.64s'", members[count], text);
+		json_add_whole(body, members[count], value);
+		count++;
+	}
 	return 0;
 }
 

@@ -5,7 +5,7 @@
 
 #include "cli/core/body.h"
 #include "cli/core/idle.h"
-#include "cli/template/pool_size.h"
+#include "cli/template/template.h"
 #include "json/write.h"
 
 #define PORTS_MAX 64

@@ -28,6 +28,9 @@ MUST_CHECK int template_build_steps(struct cli *cli);
 	}
 MUST_CHECK int template_add_login(struct cli *cli, struct buf *body);
 
+/* In pool.c: adds "TARGET[:MIN[:MAX]]" to the body of a call. */
+MUST_CHECK int pool_size_add(struct buf *body, const char *text, struct error *err);
+
 /* Makes a call during which the server builds `template`, and shows the progress; ret may be
  * NULL. */
 MUST_CHECK int template_call(struct cli *cli, const struct server_call *call, const char *template,
