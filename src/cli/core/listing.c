@@ -21,6 +21,11 @@ const char *listing_texts(struct arena *a, const struct json_value *value)
 	return text;
 }
 
+const char *listing_yes(UNUSED struct arena *a, const struct json_value *value)
+{
+	return json_bool(value, false) ? "yes" : NULL;
+}
+
 const char *listing_usd(struct arena *a, const struct json_value *value)
 {
 	return arena_format(a, "%.6f", json_number(value, 0));

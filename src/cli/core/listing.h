@@ -15,6 +15,7 @@ struct listing_column {
 
 /* Functions for `cell`. */
 const char *listing_texts(struct arena *a, const struct json_value *value); /* "a,b" */
+const char *listing_yes(struct arena *a, const struct json_value *value);   /* NULL for false */
 const char *listing_usd(struct arena *a, const struct json_value *value);
 const char *listing_bytes(struct arena *a, const struct json_value *value); /* NULL for 0 */
 

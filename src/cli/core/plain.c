@@ -307,6 +307,16 @@ static int make_call(struct cli *cli, struct server_call *ret)
 	return result;
 }
 
+int plain_path(struct cli *cli, const char **ret)
+{
+	struct server_call call;
+
+	if (make_call(cli, &call) < 0)
+		return -1;
+	*ret = call.path;
+	return 0;
+}
+
 int plain_call(struct cli *cli, const struct json_value **ret)
 {
 	struct server_call call;

@@ -10,6 +10,8 @@ struct json_value;
 MUST_CHECK int plain_run(struct cli *cli);
 /* Makes the call of cli->command. *ret is NULL if the answer has no body. */
 MUST_CHECK int plain_call(struct cli *cli, const struct json_value **ret);
+/* The path of the call, with its query. */
+MUST_CHECK int plain_path(struct cli *cli, const char **ret);
 /* Prints the answer as the row says. */
 void plain_print(struct cli *cli, const struct json_value *answer);
 /* How many arguments the operation needs. */

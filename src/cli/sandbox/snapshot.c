@@ -20,15 +20,10 @@ static void print_taken(struct cli *cli, const struct json_value *taken)
 		(void)printf("  copied, because %s\n", text_out_safe(cli->arena, because));
 }
 
-static const char *backup_cell(UNUSED struct arena *a, const struct json_value *value)
-{
-	return json_bool(value, false) ? "yes" : NULL;
-}
-
 static const struct listing_column columns[] = {
         {"NAME", "name", NULL},          {"SANDBOX", "sandbox_name", NULL},
         {"PARENT", "parent", NULL},      {"TEMPLATE", "template", NULL},
-        {"STATE", "state", NULL},        {"BACKUP", "backup", backup_cell},
+        {"STATE", "state", NULL},        {"BACKUP", "backup", listing_yes},
         {"CREATED", "created_at", NULL}, {0},
 };
 

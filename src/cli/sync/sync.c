@@ -20,7 +20,7 @@
 #define DELETIONS_MIN 10
 #define AGAIN_S 2
 
-void sync_round_done(struct folder_sync *s)
+static void end_round(struct folder_sync *s)
 {
 	sync_plan_done(&s->plan);
 	sync_list_done(&s->here);
@@ -168,7 +168,7 @@ static int run_round(struct folder_sync *s, bool *ret_again)
 	if (result == 0)
 		print_report(s);
 	*ret_again = result == 0 && s->conflicts > 0;
-	sync_round_done(s);
+	end_round(s);
 	s->cli->arena = lasting;
 	return result;
 }

@@ -31,7 +31,6 @@ struct folder_sync {
 	struct map folders_there, links_there; /* links: includes devices, sockets and the like */
 	int64_t listed_ms; /* when the sandbox was listed, by its clock; 0 = unknown */
 };
-void sync_round_done(struct folder_sync *s);
 /* Prints an action; `note` may be NULL. */
 void sync_say(struct folder_sync *s, const char *what, const char *path, const char *note);
 

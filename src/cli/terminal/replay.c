@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "base/path.h"
 #include "cli/terminal/cast.h"
 #include "cli/terminal/commands.h"
 #include "cli/terminal/harmless.h"
@@ -73,41 +72,18 @@ static int play_recording(struct cli *cli, struct player *p, struct span text)
 	return 0;
 }
 
-static int read_file(const char *path, struct buf *out, struct error *err)
-{
-	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
-
-	if (fd < 0)
-		return FAIL_ERRNO(err, "open '%s'", path);
-	return fd_read_to_end(fd, out, err);
-}
-
-static bool on_body(void *context, struct span piece)
-{
-	struct buf *out = context;
-
-	buf_add_span(out, piece);
-	return !out->overflowed;
-}
-
 static int fetch_recording(struct cli *cli, const char *id, struct buf *out)
 {
-	struct http_answer answer = {0};
-	struct http_call call = {
+	const struct http_call call = {
 	        .method = "GET",
 	        .path = escaped_path(cli->arena, "/api/sandbox/recordings/", id, ""),
-	        .on_body = on_body,
-	        .context = out,
 	};
-	int result;
+	struct http_answer answer;
 
-	if (cli_connect(cli) < 0)
+	if (cli_connect(cli) < 0 || http_client_call(cli->client, &call, &answer, cli->err) < 0)
 		return -1;
-	result = http_client_call(cli->client, &call, &answer, cli->err);
-	buf_done(&answer.body);
-	if (result == 0 && out->overflowed)
-		return FAIL(cli->err, ERROR_TOO_LARGE, "the recording is too long");
-	return result;
+	*out = answer.body;
+	return 0;
 }
 
 static int run_replay(struct cli *cli)
@@ -123,7 +99,7 @@ static int run_replay(struct cli *cli)
 	if (!(player.speed >= 0.01 && player.speed <= 1000))
 		return FAIL(cli->err, ERROR_INVALID, "speed: from 0.01 to 1000");
 	player.idle_max_us = idle_ms * 1000;
-	if (access(what, F_OK) == 0 ? read_file(what, &text, cli->err) < 0
+	if (access(what, F_OK) == 0 ? file_read(AT_FDCWD, what, &text, cli->err) < 0
 	                            : fetch_recording(cli, what, &text) < 0)
 		return -1;
 	return play_recording(cli, &player, buf_span(&text));

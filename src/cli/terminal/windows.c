@@ -21,20 +21,15 @@ static const char *window_path(struct cli *cli, const char *suffix)
 	return escaped_path(cli->arena, prefix, cli->args.words[1], suffix);
 }
 
-static const char *yes_cell(UNUSED struct arena *a, const struct json_value *value)
-{
-	return json_bool(value, false) ? "yes" : NULL;
-}
-
 static const struct listing_column window_columns[] = {
         {"NAME", "name", NULL},         {"PROCESS", "process", NULL},
         {"ROWS", "rows", NULL},         {"COLUMNS", "cols", NULL},
-        {"BUSY", "busy", yes_cell},     {"VIEWERS", "viewers", NULL},
+        {"BUSY", "busy", listing_yes},  {"VIEWERS", "viewers", NULL},
         {"OUTPUT", "output_end", NULL}, {0},
 };
 static const struct listing_column viewer_columns[] = {
-        {"VIEWER", "viewer", NULL},     {"WHO", "who", NULL},        {"FROM", "peer", NULL},
-        {"WRITES", "writes", yes_cell}, {"TYPED", "typed_at", NULL}, {0},
+        {"VIEWER", "viewer", NULL},        {"WHO", "who", NULL},        {"FROM", "peer", NULL},
+        {"WRITES", "writes", listing_yes}, {"TYPED", "typed_at", NULL}, {0},
 };
 static const struct listing_column recording_columns[] = {
         {"ID", "id", NULL},
@@ -77,21 +72,15 @@ static void print_screen(UNUSED struct cli *cli, const struct json_value *screen
 	(void)fputs(json_get_text(screen, "text", ""), stdout);
 }
 
-static int wait_of(struct cli *cli, int64_t *ret_ms)
-{
-	*ret_ms = 0;
-	return arguments_duration(&cli->args, "wait", ret_ms, cli->err);
-}
-
 static int window_keys(struct cli *cli)
 {
 	AUTO(buf_done) struct buf body = BUF(1u << 20);
 	const char *text = arguments_text(&cli->args, "until", NULL);
 	struct server_call call = {.method = "POST", .path = window_path(cli, "/keys")};
 	const struct json_value *screen;
-	int64_t wait_ms, quiet_ms = text ? 0 : 300;
+	int64_t wait_ms = 0, quiet_ms = text ? 0 : 300;
 
-	if (wait_of(cli, &wait_ms) < 0 ||
+	if (arguments_duration(&cli->args, "wait", &wait_ms, cli->err) < 0 ||
 	    arguments_duration(&cli->args, "quiet", &quiet_ms, cli->err) < 0)
 		return -1;
 	body_begin(&body);
@@ -112,9 +101,9 @@ static int window_run(struct cli *cli)
 	AUTO(buf_done) struct buf body = BUF(1u << 20);
 	struct server_call call = {.method = "POST", .path = window_path(cli, "/run")};
 	const struct json_value *result;
-	int64_t wait_ms;
+	int64_t wait_ms = 0;
 
-	if (wait_of(cli, &wait_ms) < 0)
+	if (arguments_duration(&cli->args, "wait", &wait_ms, cli->err) < 0)
 		return -1;
 	body_begin(&body);
 	json_add_whole(&body, "wait_ms", wait_ms);

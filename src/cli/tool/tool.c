@@ -4,6 +4,7 @@
 
 #include "cli/core/body.h"
 #include "cli/tool/commands.h"
+#include "cli/core/listing.h"
 #include "cli/core/server.h"
 #include "cli/core/text_out.h"
 #include "json/write.h"
@@ -15,23 +16,16 @@
 
 static int list_tools(struct cli *cli)
 {
-	static const char *const head[] = {"TOOL", "WHAT IT DOES", NULL};
-	const struct json_value *answer, *items;
-	struct text_table table;
+	static const struct listing_column columns[] = {
+	        {"TOOL", "name", NULL}, {"WHAT IT DOES", "title", NULL}, {0}};
+	const struct json_value *answer;
 
 	if (server_get(cli, TOOLS, &answer) < 0)
 		return -1;
-	items = json_get(answer, "tools");
-	if (cli->json) {
-		print_json(items);
-		return 0;
-	}
-	table_init(&table, cli->arena, head);
-	for (size_t i = 0; i < json_count(items); i++) {
-		table_add(&table, json_get_text(json_item_at(items, i), "name", NULL));
-		table_add(&table, json_get_text(json_item_at(items, i), "title", NULL));
-	}
-	table_print(&table, stdout);
+	if (cli->json)
+		print_json(json_get(answer, "tools"));
+	else
+		listing_print(cli, json_get(answer, "tools"), columns);
 	return 0;
 }
 
