@@ -4,7 +4,6 @@
 #include <arpa/inet.h>
 #include <netdb.h>
 #include <pthread.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -62,22 +61,20 @@ static int resolve_by_system(const char *host, struct host_addresses *ret, struc
 	return 0;
 }
 
-static bool is_address(const char *host, struct host_addresses *ret)
+bool host_address_parse(const char *host, struct host_address *ret)
 {
 	struct sockaddr_in v4 = {.sin_family = AF_INET};
 	struct sockaddr_in6 v6 = {.sin6_family = AF_INET6};
-	struct host_address *address = &ret->items[0];
 
 	if (inet_pton(AF_INET, host, &v4.sin_addr) == 1) {
-		memcpy(&address->at, &v4, sizeof(v4));
-		address->size = sizeof(v4);
+		memcpy(&ret->at, &v4, sizeof(v4));
+		ret->size = sizeof(v4);
 	} else if (inet_pton(AF_INET6, host, &v6.sin6_addr) == 1) {
-		memcpy(&address->at, &v6, sizeof(v6));
-		address->size = sizeof(v6);
+		memcpy(&ret->at, &v6, sizeof(v6));
+		ret->size = sizeof(v6);
 	} else {
 		return false;
 	}
-	ret->count = 1;
 	return true;
 }
 
@@ -279,8 +276,10 @@ int host_lookup_find(struct host_lookup *lookup, const char *host, int64_t deadl
 
 	if (strlen(host) > HOST_NAME_SIZE_MAX || !host[0])
 		return FAIL(err, ERROR_INVALID, "'%.100s' is no name of a server", host);
-	if (is_address(host, ret))
+	if (host_address_parse(host, &ret->items[0])) {
+		ret->count = 1;
 		return 0;
+	}
 	(void)pthread_mutex_lock(&lookup->mutex);
 	result = find_addresses(lookup, host, deadline, ret, err);
 	(void)pthread_mutex_unlock(&lookup->mutex);

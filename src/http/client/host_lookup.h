@@ -6,10 +6,11 @@
  * the background; when a refresh fails, the old addresses stay for a while. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/socket.h>
 
-#include "base/error.h"
+#include "base/attribute.h"
 
 struct sockaddr_storage;
 
@@ -24,6 +25,9 @@ struct host_addresses {
 	struct host_address items[HOST_ADDRESSES_MAX];
 	unsigned count;
 };
+
+/* False for a name. */
+bool host_address_parse(const char *host, struct host_address *ret);
 
 /* Resolves a name; may block. */
 typedef int host_lookup_call(const char *host, struct host_addresses *ret, struct error *err);

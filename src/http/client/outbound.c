@@ -3,36 +3,26 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/address.h"
 #include "http/client/curl.h"
+#include "http/client/host_lookup.h"
 
 #define CONNECT_MS 5000L
 /* Of an answer; more than this is not waited for. */
 #define ANSWER_MAX ((size_t)64 * 1024)
 
 /* "192.0.2.1" or "[2001:db8::1]"; false for names. */
-static bool parse_address(const char *host, struct sockaddr_storage *ret)
+static bool parse_address(const char *host, struct host_address *ret)
 {
+	bool is_v6 = host[0] == '[';
 	char plain[INET6_ADDRSTRLEN];
-	size_t size = strlen(host);
-	struct sockaddr_in in = {.sin_family = AF_INET};
-	struct sockaddr_in6 in6 = {.sin6_family = AF_INET6};
 
-	if (inet_pton(AF_INET, host, &in.sin_addr) == 1) {
-		memcpy(ret, &in, sizeof(in));
-		return true;
-	}
-	if (size < 3 || size - 2 >= sizeof(plain) || host[0] != '[')
-		return false;
-	memcpy(plain, host + 1, size - 2);
-	plain[size - 2] = '\0';
-	if (inet_pton(AF_INET6, plain, &in6.sin6_addr) != 1)
-		return false;
-	memcpy(ret, &in6, sizeof(in6));
-	return true;
+	(void)snprintf(plain, sizeof(plain), "%.*s", (int)strcspn(host + is_v6, "]"), host + is_v6);
+	return host_address_parse(plain, ret);
 }
 
 /* "localhost" and the names below it, with or without a last dot. */
@@ -46,10 +36,10 @@ static bool is_local_name(const char *host)
 
 static int check_host(const char *url, const char *host, struct error *err)
 {
-	struct sockaddr_storage address;
+	struct host_address address;
 
 	if ((!parse_address(host, &address) ||
-	     address_is_public((const struct sockaddr *)&address)) &&
+	     address_is_public((const struct sockaddr *)&address.at)) &&
 	    !is_local_name(host))
 		return 0;
 	(void)FAIL(err, ERROR_FORBIDDEN, "'%.100s' is an address of the server's own network", url);
