@@ -5,6 +5,7 @@
  * RESOLVE_NO_MAGICLINKS: a path can neither leave the folder nor pass through /proc links. */
 #pragma once
 
+#include <dirent.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -35,6 +36,10 @@ struct fd_open_options {
 };
 MUST_CHECK int fd_open_beneath(int folder, const char *path, const struct fd_open_options *options,
                                int *ret_fd, struct error *err);
+
+/* The entries of an open folder; NULL, and errno, when they cannot be read. */
+DIR *folder_list(int folder);
+void folder_list_done(DIR **list);
 
 /* True when a regular file is unchanged since `before` and no process has it open for writing: then
  * the file can be removed without losing data. False when that cannot be determined. */

@@ -107,3 +107,19 @@ int file_poke(int folder, const char *path, const char *text, struct error *err)
 		            path, wrote);
 	return 0;
 }
+
+DIR *folder_list(int folder)
+{
+	int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *list = fd < 0 ? NULL : fdopendir(fd);
+
+	if (!list)
+		auto_close(&fd);
+	return list;
+}
+
+void folder_list_done(DIR **list)
+{
+	if (*list)
+		(void)closedir(*list);
+}

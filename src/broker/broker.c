@@ -19,7 +19,6 @@
 #include "broker/server/images.h"
 #include "broker/server/state.h"
 #include "broker/server/sweep.h"
-#include "broker/snapshot/snapshot.h"
 #include "broker/volume/disk_quota.h"
 
 #define SHARED_FOLDER "/run/atoll"
@@ -70,7 +69,7 @@ static int open_signals(struct broker *b, struct error *err)
 /* The last broker on the host removes what all share, unless sandboxes live on. */
 static void remove_shared_parts(struct broker *b)
 {
-	if (broker_lock_is_last(b->lock_fd) && cgroup_remove_ours(&b->host.cgroups) &&
+	if (broker_lock_is_last(b->lock_fd) && cgroup_remove_ours(b->host.cgroups) &&
 	    b->host.network->usable)
 		network_forget();
 }
@@ -118,7 +117,7 @@ static int run_broker(struct broker *b, const struct broker_options *options, st
 	if (start_broker(b, options, err) < 0)
 		return -1;
 	log_info("broker runs", TEXT("data", b->host.data_path),
-	         TEXT("cgroup", b->host.cgroups.ops->name),
+	         TEXT("cgroup", b->host.cgroups->ops->name),
 	         TEXT("internet", b->host.network->usable ? "yes" : "no"),
 	         TEXT("disk", disk_quota_name(&b->host)));
 	status = events_run(&b->events, err);

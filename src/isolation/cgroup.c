@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "isolation/cgroup.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -332,19 +331,18 @@ int cgroup_each(const struct cgroup_host *h, void (*on_group)(void *context, con
 {
 	/* A crash may have left a group in only some trees. */
 	for (unsigned i = 0; i < CGROUP_CONTROLLER_COUNT; i++) {
+		AUTO(folder_list_done)
+		DIR *folder = h->roots[i] < 0 ? NULL : folder_list(h->roots[i]);
 		struct dirent *entry;
-		DIR *folder;
-		int fd;
 
 		if (h->roots[i] < 0)
 			continue;
-		if (open_folder(h->roots[i], ".", &fd) < 0 || !(folder = fdopendir(fd)))
+		if (!folder)
 			return FAIL_ERRNO(err, "list the cgroups");
 		while ((entry = readdir(folder)))
 			if (entry->d_type == DT_DIR &&
 			    (entry->d_name[0] == 's' || entry->d_name[0] == 'k'))
 				on_group(context, entry->d_name);
-		(void)closedir(folder);
 	}
 	return 0;
 }

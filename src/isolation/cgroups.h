@@ -83,6 +83,7 @@ struct cgroup_host {
 	 */
 	bool can_burst;
 	uint64_t kept_bytes; /* may be charged to a group that `keep` puts aside; v1 */
+	struct cgroup_io io; /* of each sandbox; the caller sets it */
 	int roots[CGROUP_CONTROLLER_COUNT]; /* folders CTRL/atoll; -1 = not on this host. v2: [0] */
 };
 /* Finds out which kind of tree is mounted at `root` (/sys/fs/cgroup; a fake tree in tests) and

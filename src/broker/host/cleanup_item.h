@@ -12,3 +12,5 @@ struct cleanup_item {
 	int mounts_fd; /* a mount namespace or a mount; -1: none */
 	int net_fd;    /* its network namespace; -1: none */
 };
+/* Only wakes the cleaner. */
+#define CLEANUP_NOTHING ((struct cleanup_item){UINT32_MAX, -1, -1})

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "broker/host/descriptors.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -48,17 +47,13 @@ void descriptors_open(void)
 
 static unsigned count_entries(void)
 {
-	int fd = openat(list_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *folder = fd < 0 ? NULL : fdopendir(fd);
+	AUTO(folder_list_done) DIR *folder = folder_list(list_fd);
 	unsigned count = 0;
 
-	if (!folder) {
-		fd_forget(&fd);
+	if (!folder)
 		return limit_of_files;
-	}
 	while (readdir(folder))
 		count++;
-	(void)closedir(folder);
 	return count;
 }
 

@@ -19,6 +19,8 @@
 #include "broker/host/options.h"
 #include "broker/host/spread.h"
 #include "broker/network/firewall.h"
+#include "broker/network/network.h"
+#include "isolation/cgroups.h"
 #include "isolation/isolation.h"
 
 #define LOCK_TRIES 100
@@ -159,7 +161,7 @@ static int open_network(struct host *host, struct error *err)
 	if (network_range_parse(host->options->subnet, &n->subnet, err) < 0 ||
 	    network_allow_parse(n, host->options->allow, err) < 0)
 		return -1;
-	n->gateway = host->options->gateway;
+	n->gateway = &host->options->gateway;
 	n->names_fd = host->folders[FOLDER_RUN_NAMES];
 	network_run_nft_by(&(const struct network_nft_runner){start_nft, reap_nft, host});
 	network_prepare_host(n);
@@ -175,21 +177,21 @@ static void find_disk(struct host *host)
 	if (host->options->io_mbps == 0)
 		return;
 	/* Setting no limit for all tells whether this kernel can limit at all. */
-	if (cgroup_io_find(host->folders[FOLDER_DATA], &host->io, &err) == 0 &&
-	    host->cgroups.ops->limit_io(&host->cgroups, ".", &host->io, &err) == 0)
-		host->io.bytes_per_s = (uint64_t)host->options->io_mbps * 1000000;
+	if (cgroup_io_find(host->folders[FOLDER_DATA], &host->cgroups->io, &err) == 0 &&
+	    host->cgroups->ops->limit_io(host->cgroups, ".", &host->cgroups->io, &err) == 0)
+		host->cgroups->io.bytes_per_s = (uint64_t)host->options->io_mbps * 1000000;
 	else
 		log_warning("cannot limit reads and writes, going on without", FAILURE(&err));
 }
 
 static int open_cgroups(struct host *host, struct error *err)
 {
-	if (cgroup_open("/sys/fs/cgroup", &host->cgroups, err) < 0)
+	if (cgroup_open("/sys/fs/cgroup", host->cgroups, err) < 0)
 		return -1;
-	if (host->cgroups.roots[CGROUP_DEVICES] >= 0 &&
+	if (host->cgroups->roots[CGROUP_DEVICES] >= 0 &&
 	    launcher_call(host, LAUNCH_DEVICES, NULL, NULL, NULL, err) < 0)
 		return -1;
-	if (!host->cgroups.can_burst)
+	if (!host->cgroups->can_burst)
 		log_warning("this kernel has no CPU burst (Linux 5.14): sandboxes with less than a"
 		            " processor stutter");
 	return 0;
@@ -219,13 +221,14 @@ int host_open(struct host *host, const struct broker_options *options, struct ho
 {
 	*host = (struct host){.options = options,
 	                      .network = network,
+	                      .cgroups = memory_new(sizeof(*host->cgroups)),
 	                      .launcher_fd = -1,
 	                      .agent_fd = -1,
 	                      .lock_fd = -1};
 	for (unsigned i = 0; i < FOLDER_COUNT; i++)
 		host->folders[i] = -1;
 	for (unsigned i = 0; i < CGROUP_CONTROLLER_COUNT; i++)
-		host->cgroups.roots[i] = -1;
+		host->cgroups->roots[i] = -1;
 	if (open_parts(host, err) == 0)
 		return 0;
 	host_close(host);
@@ -236,7 +239,8 @@ void host_close(struct host *host)
 {
 	for (unsigned i = 0; i < FOLDER_COUNT; i++)
 		fd_forget(&host->folders[i]);
-	cgroup_close(&host->cgroups);
+	cgroup_close(host->cgroups);
+	free(TAKE(host->cgroups));
 	fd_forget(&host->agent_fd);
 	fd_forget(&host->lock_fd);
 	fd_forget(&host->launcher_fd);
@@ -254,7 +258,7 @@ int host_fd_end(const struct host *host)
 	for (unsigned i = 0; i < FOLDER_COUNT; i++)
 		last = max_fd(last, host->folders[i]);
 	for (unsigned i = 0; i < CGROUP_CONTROLLER_COUNT; i++)
-		last = max_fd(last, host->cgroups.roots[i]);
+		last = max_fd(last, host->cgroups->roots[i]);
 	return last + 1;
 }
 

@@ -7,20 +7,20 @@
  *   DATA/run/cells/sSLOT/agent.sock    the same for what lives only as long as the processes do
  *   DATA/run/sandboxes/ID/{state,agent.sock}
  *   DATA/run/names/ADDRESS             egress rules with host names; see network/names.h
- *   DATA/host-files/ID                 files of a sandbox without isolation; atolld's user owns
- * them DATA/snapshots/ID/…                layers; see layers/stacks.h DATA/volumes/ID a volume;
- * made as new.ID, so ID is always complete DATA/trash/…                       deleted as soon as
- * there is time DATA/trash/kept/…                  can be brought back for a while; see
- * layers/trash.h */
+ *   DATA/host-files/ID                 a sandbox's without isolation; atolld's user owns them
+ *   DATA/snapshots/ID/…                layers; see layers/stacks.h
+ *   DATA/volumes/ID                    a volume; made as new.ID, so ID is always complete
+ *   DATA/trash/…                       deleted as soon as there is time
+ *   DATA/trash/kept/…                  can be brought back for a while; see layers/trash.h */
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "base/attribute.h"
-#include "isolation/cgroups.h"
 
 struct broker_options;
+struct cgroup_host;
 struct host_network;
 
 enum host_folder {
@@ -53,8 +53,7 @@ struct host {
 	char boot_id[64];
 	bool can_limit_disk;    /* by images; see volume/image.h */
 	bool has_project_quota; /* see host/disk_folder.h */
-	struct cgroup_host cgroups;
-	struct cgroup_io io; /* of each sandbox */
+	struct cgroup_host *cgroups;
 	struct host_network *network;
 };
 

@@ -4,6 +4,8 @@
 #include <getopt.h>
 #include <string.h>
 
+#include "base/span.h"
+
 enum option_letter {
 	OPTION_DATA = 1,
 	OPTION_AGENT,

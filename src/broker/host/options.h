@@ -3,10 +3,10 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "base/attribute.h"
-#include "broker/network/network.h"
 
 enum disk_quota {
 	DISK_QUOTA_OFF,
@@ -15,6 +15,11 @@ enum disk_quota {
 	DISK_QUOTA_PROJECT,
 	DISK_QUOTA_IMAGE,
 	DISK_QUOTA_COUNT,
+};
+
+/* Ports of the gateway of host names at NETWORK_GATEWAY; all 0: there is none. */
+struct network_gateway {
+	uint16_t http, tls, dns;
 };
 
 struct broker_options {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "broker/layers/stacks.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -9,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/arena.h"
 #include "base/fd.h"
 #include "base/log.h"
 #include "broker/host/host.h"
@@ -311,19 +311,15 @@ typedef int visit_entry(struct layer_stacks *c, const char *id, struct error *er
 static int each_entry(struct layer_stacks *c, enum host_folder which, visit_entry *visit,
                       struct error *err)
 {
-	int fd = openat(c->host->folders[which], ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *folder = fd < 0 ? NULL : fdopendir(fd);
+	AUTO(folder_list_done) DIR *folder = folder_list(c->host->folders[which]);
 	struct dirent *entry;
 	int status = 0;
 
-	if (!folder) {
-		fd_forget(&fd);
+	if (!folder)
 		return FAIL_ERRNO(err, "list the snapshots");
-	}
 	while (status == 0 && (entry = readdir(folder)))
 		if (entry->d_name[0] != '.')
 			status = visit(c, entry->d_name, err);
-	(void)closedir(folder);
 	return status;
 }
 

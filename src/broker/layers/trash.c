@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "broker/layers/trash.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -106,13 +105,11 @@ static uint64_t read_bytes(const struct host *host, const char *name)
 void trash_each(const struct host *host,
                 void (*on_entry)(void *context, const struct trash_entry *entry), void *context)
 {
-	int fd = openat(host->folders[FOLDER_KEPT], ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *folder = fd < 0 ? NULL : fdopendir(fd);
+	AUTO(folder_list_done) DIR *folder = folder_list(host->folders[FOLDER_KEPT]);
 	struct dirent *found;
 	struct trash_entry entry;
 
 	if (!folder) {
-		fd_forget(&fd);
 		log_error("cannot list the trash", NUMBER("errno", errno));
 		return;
 	}
@@ -122,7 +119,6 @@ void trash_each(const struct host *host,
 		entry.bytes = read_bytes(host, found->d_name);
 		on_entry(context, &entry);
 	}
-	(void)closedir(folder);
 }
 
 struct entry_list {

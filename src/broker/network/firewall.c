@@ -15,7 +15,6 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "broker/network/network.h"
-#include "wire/launch.h"
 #include "wire/task.h"
 
 #define RULES_MAX (64 * 1024)

@@ -11,7 +11,6 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "base/buf.h"
 #include "netlink/netlink.h"
 #include "broker/network/network.h"
 

@@ -16,6 +16,7 @@
 
 #include "base/buf.h"
 #include "base/fd.h"
+#include "broker/host/options.h"
 #include "broker/network/egress.h"
 #include "broker/network/firewall.h"
 #include "broker/network/link.h"
@@ -42,7 +43,7 @@ static const char frame[] =
  * because a nat chain would count the packets of one socket once. */
 static void add_gateway_rules(struct buf *out, const struct host_network *n, uint32_t slot)
 {
-	const struct network_gateway *g = &n->gateway;
+	const struct network_gateway *g = n->gateway;
 
 	buf_addf(out, ENTRY "tcp dport { %u, %u } ct state new " TOO_FAST, slot, g->http, g->tls);
 	buf_addf(out, ENTRY "udp dport %u " TOO_FAST, slot, g->dns);
@@ -53,16 +54,17 @@ static void add_gateway_rules(struct buf *out, const struct host_network *n, uin
 int network_names_rules(struct buf *out, const struct host_network *n, uint32_t slot,
                         struct span denied, struct error *err)
 {
+	static const struct network_gateway none;
+	const struct network_gateway *g = n->gateway ? n->gateway : &none;
 	const struct {
 		const char *port;
 		uint16_t to;
-	} ports[] = {{"tcp dport 80", n->gateway.http},
-	             {"tcp dport 443", n->gateway.tls},
-	             {"udp dport 53", n->gateway.dns}};
+	} ports[] = {
+	        {"tcp dport 80", g->http}, {"tcp dport 443", g->tls}, {"udp dport 53", g->dns}};
 	AUTO(buf_done) struct buf from = BUF(64 * 1024), to = BUF(64);
 	uint32_t address;
 
-	if (n->gateway.http == 0)
+	if (g->http == 0)
 		return FAIL(err, ERROR_UNSUPPORTED,
 		            "names of hosts in rules need the gateway, which this server has not");
 	if (network_address(n, slot, &address, err) < 0)

@@ -26,11 +26,6 @@ struct network_range {
 	unsigned prefix;
 };
 
-/* Ports of the gateway of host names at NETWORK_GATEWAY; all 0: there is none. */
-struct network_gateway {
-	uint16_t http, tls, dns;
-};
-
 struct host_network {
 	struct network_range subnet;
 	struct network_range allow[NETWORK_ALLOW_MAX];
@@ -39,7 +34,7 @@ struct host_network {
 	unsigned nameserver_count;
 	char resolv_conf[256];
 	unsigned char ruled[SLOTS_MAX / 8 + 1]; /* slots with egress rules; see egress.h */
-	struct network_gateway gateway;
+	const struct network_gateway *gateway;  /* an option; NULL: there is none */
 	int names_fd;  /* DATA/run/names: ADDRESS has the egress rules of a sandbox; see names.h */
 	bool has_ipv6; /* the host's kernel */
 	bool has_uplink; /* a default route; without it links are made and lead nowhere */

@@ -26,6 +26,7 @@
 #include "broker/host/launcher.h"
 #include "broker/host/options.h"
 #include "broker/network/link.h"
+#include "broker/network/network.h"
 
 #define LISTEN_BACKLOG 256
 #define AGENT_FDS 6 /* of the answer to LAUNCH_AGENT */
@@ -43,7 +44,7 @@ struct making {
 
 static int make_group(struct making *m, struct error *err)
 {
-	struct cgroup_host *cgroups = &m->host->cgroups;
+	struct cgroup_host *cgroups = m->host->cgroups;
 	char kept[GROUP_NAME_SIZE];
 
 	if (m->prewarm->kept != SLOT_NONE) {
@@ -52,8 +53,8 @@ static int make_group(struct making *m, struct error *err)
 	}
 	if (cgroups->ops->make(cgroups, m->name, err) < 0)
 		return -1;
-	if (m->host->io.bytes_per_s &&
-	    cgroups->ops->limit_io(cgroups, m->name, &m->host->io, err) < 0)
+	if (cgroups->io.bytes_per_s &&
+	    cgroups->ops->limit_io(cgroups, m->name, &cgroups->io, err) < 0)
 		return -1;
 	return cgroups->ops->open ? cgroups->ops->open(cgroups, m->name, &m->group_fd, err) : 0;
 }
@@ -116,7 +117,7 @@ static int make_agent(struct making *m, struct error *err)
 	                       .count = 2 + request.has_group};
 	struct launcher_result got;
 
-	cgroup_open_events(&m->host->cgroups, m->name, m->events);
+	cgroup_open_events(m->host->cgroups, m->name, m->events);
 	request.has_events = m->events[0] >= 0 && m->events[1] >= 0;
 	for (unsigned i = 0; request.has_events && i < CGROUP_EVENTS_COUNT; i++)
 		fds.fds[fds.count++] = m->events[i];
@@ -161,7 +162,7 @@ static void make_root(struct making *m)
 
 static int enter_group(struct making *m, struct error *err)
 {
-	struct cgroup_host *cgroups = &m->host->cgroups;
+	struct cgroup_host *cgroups = m->host->cgroups;
 
 	return cgroups->ops->enter ? cgroups->ops->enter(cgroups, m->name, m->report.pid, err) : 0;
 }
@@ -175,7 +176,7 @@ static int release_agent(struct making *m, struct error *err)
  * others. */
 static void limit_group(struct making *m)
 {
-	struct cgroup_host *cgroups = &m->host->cgroups;
+	struct cgroup_host *cgroups = m->host->cgroups;
 	const struct cgroup_limits *limits = &m->prewarm->limits;
 	struct error ignored = {0};
 

@@ -16,6 +16,7 @@
 #include "broker/host/launcher.h"
 #include "broker/host/options.h"
 #include "broker/host/slots.h"
+#include "broker/network/network.h"
 #include "broker/prewarm/maker.h"
 
 #define FAILURES_MAX 3
@@ -400,4 +401,9 @@ bool prewarm_pool_refill(struct prewarm_pool *pool)
 		timer_start(pool->events, &pool->rest, REST_MS);
 	}
 	return started;
+}
+
+void prewarm_pool_let_go(struct prewarm_pool *pool, int mount_fd)
+{
+	pool->on_dead(pool->context, &(struct cleanup_item){SLOT_NONE, mount_fd, -1});
 }

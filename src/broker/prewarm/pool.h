@@ -70,7 +70,7 @@ MUST_CHECK int prewarm_pool_make(struct prewarm_pool *pool, enum prewarm_kind ki
 bool prewarm_pool_refill(struct prewarm_pool *pool);
 /* The cgroup that is kept of this slot may be reused. */
 void prewarm_pool_keep(struct prewarm_pool *pool, uint32_t slot);
-/* For root_options.let_go; `context` is the pool. */
-void prewarm_pool_let_go(void *context, int layer_fd);
+/* The cleaner closes a mount, which waits for the disk. */
+void prewarm_pool_let_go(struct prewarm_pool *pool, int mount_fd);
 /* The template was made anew or removed: roots that were made of the old one are not used. */
 void prewarm_pool_forget_template(struct prewarm_pool *pool, const char *name);

@@ -18,6 +18,7 @@
 #include "broker/layers/root.h"
 #include "broker/layers/stack.h"
 #include "broker/prewarm/kind.h"
+#include "isolation/cgroups.h"
 
 #define PREWARM_TEMPLATE_MAX 64
 

@@ -5,10 +5,8 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "broker/host/cleanup_item.h"
 #include "broker/layers/folder.h"
 #include "broker/prewarm/pool.h"
-#include "isolation/ids.h"
 
 bool prewarm_has_root(const struct prewarm *prewarm, const struct prewarm_guess *guess)
 {
@@ -93,13 +91,6 @@ static int make_root(struct prewarm *prewarm, const struct prewarm_guess *guess,
 		prewarm->root_stack = *guess->stack;
 	prewarm->template_changes = pool->template_changes;
 	return 0;
-}
-
-void prewarm_pool_let_go(void *context, int layer_fd)
-{
-	struct prewarm_pool *pool = context;
-
-	pool->on_dead(pool->context, &(struct cleanup_item){SLOT_NONE, layer_fd, -1});
 }
 
 static int prepare_root(struct prewarm *prewarm, const struct prewarm_guess *guess,

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Adopts the sandboxes of an earlier broker. */
-#include <dirent.h>
 #include <fcntl.h>
 
 #include "base/fd.h"
@@ -26,7 +25,7 @@ static int release_snapshot(struct sandbox *sandbox, int folder, struct error *e
 /* A sandbox without burst works, but less evenly. */
 static void allow_burst(const struct sandbox *sandbox)
 {
-	struct cgroup_host *cgroups = &sandbox->sandboxes->host->cgroups;
+	struct cgroup_host *cgroups = sandbox->sandboxes->host->cgroups;
 	char group[GROUP_NAME_SIZE];
 	struct error err = {0};
 
@@ -67,15 +66,11 @@ static int adopt_sandbox(struct sandboxes *b, const char *id, struct error *err)
 
 int sandboxes_adopt(struct sandboxes *b, struct error *err)
 {
-	int fd = openat(b->host->folders[FOLDER_RUN_SANDBOXES], ".",
-	                O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *folder = fd < 0 ? NULL : fdopendir(fd);
+	AUTO(folder_list_done) DIR *folder = folder_list(b->host->folders[FOLDER_RUN_SANDBOXES]);
 	struct dirent *entry;
 
-	if (!folder) {
-		fd_forget(&fd);
+	if (!folder)
 		return FAIL_ERRNO(err, "list the running sandboxes");
-	}
 	while ((entry = readdir(folder))) {
 		struct error lost = {0};
 
@@ -87,7 +82,6 @@ int sandboxes_adopt(struct sandboxes *b, struct error *err)
 		layer_stacks_unpin(b->stacks, entry->d_name);
 		(void)!host_trash(b->host, FOLDER_RUN_SANDBOXES, entry->d_name, &lost);
 	}
-	(void)closedir(folder);
 	probes_sweep(b);
 	return 0;
 }

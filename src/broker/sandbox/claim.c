@@ -2,6 +2,7 @@
 /* Turns a prepared sandbox into a named one: all that two creates of one blueprint do not share. */
 #include <stdio.h>
 
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/fault.h"
 #include "broker/host/launcher.h"
@@ -10,6 +11,7 @@
 #include "broker/sandbox/sandbox.h"
 #include "broker/sandbox/sandboxes.h"
 #include "broker/sandbox/setup.h"
+#include "isolation/identity.h"
 #include "wire/agent.h"
 
 /* The agent has given up the right to do this. */
@@ -28,7 +30,7 @@ static int write_identity(const struct sandbox *sandbox, struct error *err)
 	const struct isolation_identity identity = {sandbox->hostname, machine_id};
 
 	id_to_hex(sandbox->id, machine_id);
-	return isolation_identify(sandbox->identity_fds, &identity, err);
+	return isolation_identify(sandbox->identity_files->fds, &identity, err);
 }
 
 /* Nothing of the claim can fail in the agent, so the broker waits for no answer. */

@@ -13,6 +13,7 @@
 #include "broker/sandbox/pool.h"
 #include "broker/sandbox/probe.h"
 #include "broker/sandbox/review.h"
+#include "broker/sandbox/sandbox.h"
 #include "broker/sandbox/sandboxes.h"
 #include "broker/sandbox/setup.h"
 #include "broker/volume/mount.h"
@@ -146,16 +147,14 @@ int sandboxes_create(struct sandboxes *b, const struct pending_reply *reply,
 	(void)snprintf(sandbox->owner, sizeof(sandbox->owner), "%s",
 	               request->owner ? request->owner : "");
 	sandbox->lease_epoch = request->lease_epoch;
-	buf_reset(&sandbox->steps);
+	sandbox->steps[0] = '\0';
 	sandbox->asked_us = sandbox->step_us = asked_us;
 	(void)map_put(&b->by_id, sandbox->id, sandbox);
 	sandbox_add_reply(sandbox, reply);
 	if (sandbox_start(sandbox, err) == 0)
 		return 0;
-	if (!restart) {
-		layer_stacks_set(b->stacks, request->sandbox, NULL);
-		review_end(b->stacks, request->sandbox);
-	}
+	if (!restart)
+		sandbox_files_forget(b, request->sandbox);
 	sandbox_free(sandbox);
 	return -1;
 }

@@ -5,30 +5,26 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/fault.h"
 #include "base/fd.h"
 #include "base/log.h"
-#include "broker/host/disk_folder.h"
 #include "broker/host/launcher.h"
-#include "broker/host/options.h"
 #include "broker/prewarm/prewarm.h"
 #include "broker/sandbox/sandbox.h"
 #include "broker/sandbox/sandboxes.h"
 #include "broker/volume/image.h"
 #include "broker/volume/mount.h"
 #include "broker/volume/volume.h"
-#include "isolation/project_quota.h"
-#include "wire/broker_kind.h"
-
-struct broker_child;
-struct timer;
+#include "isolation/ids.h"
 
 #define IMAGE "disk.img"
 #define DISK_MIN_BYTES (UINT64_C(16) << 20)
@@ -135,7 +131,7 @@ static int run_open_images(void *context)
 	(void)umask(0);
 	if (open_images(sandbox, &fds, &report) < 0)
 		fds.count = 0; /* the child exits, which closes the descriptors */
-	return wire_send_packet(sandbox->images_report_fd,
+	return wire_send_packet(sandbox->images->report_fd,
 	                        (struct span){(const char *)&report, sizeof(report)}, &fds,
 	                        DEADLINE_NEVER, &err);
 }
@@ -147,7 +143,7 @@ static int take_report(struct sandbox *sandbox, struct error *err)
 	struct images_report report;
 	unsigned at = 0;
 
-	if (wire_receive_packet(sandbox->images_report_fd, deadline_after(0), &packet, &fds, err) <
+	if (wire_receive_packet(sandbox->images->report_fd, deadline_after(0), &packet, &fds, err) <
 	    0)
 		return FAIL_CONTEXT(err, "mount disks");
 	memcpy(&report, packet.data, sizeof(report));
@@ -161,13 +157,24 @@ static int take_report(struct sandbox *sandbox, struct error *err)
 	if (fds.count > sandbox->volume_count)
 		sandbox->disk_fd = fds.fds[at++];
 	for (unsigned i = 0; at < fds.count; i++)
-		sandbox->volume_fds[i] = fds.fds[at++];
+		sandbox->volumes[i].fd = fds.fds[at++];
 	return 0;
+}
+
+static void end_images(struct sandbox *sandbox)
+{
+	struct sandbox_images *images = TAKE(sandbox->images);
+
+	if (!images)
+		return;
+	child_cancel(&images->child);
+	auto_close(&images->report_fd);
+	free(images);
 }
 
 static void on_images_end(struct broker_child *child, int status)
 {
-	struct sandbox *sandbox = CONTAINER_OF(child, struct sandbox, images_child);
+	struct sandbox *sandbox = CONTAINER_OF(child, struct sandbox_images, child)->sandbox;
 	struct error err = {0};
 
 	(void)status; /* the report tells more */
@@ -176,7 +183,7 @@ static void on_images_end(struct broker_child *child, int status)
 		fault_point("broker", "volume-opened");
 		sandbox_step(sandbox, "disk");
 	}
-	fd_forget(&sandbox->images_report_fd);
+	end_images(sandbox);
 	sandbox->on_images(sandbox, &err);
 }
 
@@ -191,23 +198,35 @@ static void on_images_timeout(struct timer *timer)
 
 int sandbox_images_start(struct sandbox *sandbox, struct error *err)
 {
+	struct sandbox_images *images;
 	int report[2];
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, report) < 0)
 		return FAIL_ERRNO(err, "make a socket pair");
-	sandbox->images_report_fd = report[1];
-	sandbox->images_child.on_end = on_images_end;
-	sandbox->images_child.host = sandbox->sandboxes->host;
-	if (child_start(sandbox->sandboxes->events, &sandbox->images_child, run_open_images,
-	                sandbox, err) < 0) {
+	images = sandbox->images = memory_new(sizeof(*images));
+	*images = (struct sandbox_images){
+	        .sandbox = sandbox,
+	        .child = {.on_end = on_images_end, .host = sandbox->sandboxes->host},
+	        .report_fd = report[1]};
+	if (child_start(sandbox->sandboxes->events, &images->child, run_open_images, sandbox, err) <
+	    0) {
 		(void)close(report[0]);
 		return -1;
 	}
 	(void)close(report[1]);
-	sandbox->images_report_fd = report[0];
+	images->report_fd = report[0];
 	sandbox->deadline.on_time = on_images_timeout;
 	timer_start(sandbox->sandboxes->events, &sandbox->deadline, IMAGES_MS);
 	return 0;
+}
+
+void sandbox_close_disks(struct sandbox *sandbox)
+{
+	end_images(sandbox);
+	fd_forget(&sandbox->disk_fd);
+	while (sandbox->volume_count > 0)
+		auto_close(&sandbox->volumes[--sandbox->volume_count].fd);
+	free(TAKE(sandbox->volumes));
 }
 
 uint64_t sandbox_disk_used(const struct sandbox *sandbox)
@@ -223,24 +242,4 @@ uint64_t sandbox_disk_used(const struct sandbox *sandbox)
 	    fstatfs(root, &status) < 0)
 		return UINT64_MAX;
 	return (status.f_blocks - status.f_bfree) * (uint64_t)status.f_bsize;
-}
-
-struct disk_amount disk_limit(uint64_t bytes, uint64_t inodes_per_gib)
-{
-	uint64_t gib = (bytes + (UINT64_C(1) << 30) - 1) >> 30;
-
-	return (struct disk_amount){bytes, inodes_per_gib * (gib ? gib : 1)};
-}
-
-int sandbox_limit_folder(const struct sandbox *sandbox, enum host_folder which, const char *name,
-                         struct error *err)
-{
-	const struct host *host = sandbox->sandboxes->host;
-	const struct disk_amount limit =
-	        disk_limit(sandbox->disk_bytes, host->options->disk_inodes);
-	const struct project_amount most = {limit.bytes, limit.inodes};
-
-	if (sandbox->disk_bytes == 0 || sandbox->kind != BROKER_NATIVE)
-		return 0;
-	return disk_folder_limit(host, which, name, &most, err);
 }

@@ -18,8 +18,6 @@
 #include "isolation/ids.h"
 #include "wire/broker_kind.h"
 
-struct broker_child;
-
 static void cut_flows(const struct sandbox *sandbox)
 {
 	network_egress_cut(sandbox->sandboxes->host->network, sandbox->slot,
@@ -43,7 +41,7 @@ int sandbox_apply_egress(struct sandbox *sandbox, struct error *err)
 static void send_cut_replies(struct sandbox *sandbox, unsigned count)
 {
 	struct sandboxes *b = sandbox->sandboxes;
-	struct egress_cut *cut = &sandbox->cut;
+	struct egress_cut *cut = sandbox->cut;
 
 	for (unsigned i = 0; i < count; i++)
 		b->on_done(b->context, &cut->replies[i]);
@@ -63,7 +61,7 @@ static void on_cut(struct broker_child *child, int status);
 
 static void begin_cut(struct sandbox *sandbox)
 {
-	struct egress_cut *cut = &sandbox->cut;
+	struct egress_cut *cut = sandbox->cut;
 	struct error err = {0};
 
 	cut->begun = cut->reply_count;
@@ -78,21 +76,31 @@ static void begin_cut(struct sandbox *sandbox)
 
 static void on_cut(struct broker_child *child, int status)
 {
-	struct sandbox *sandbox = CONTAINER_OF(child, struct sandbox, cut.child);
+	struct egress_cut *cut = CONTAINER_OF(child, struct egress_cut, child);
 
 	/* The child has failed, so the broker does it now: the reply says that the connections are
 	 * ended. */
 	if (status < 0)
-		cut_flows(sandbox);
-	send_cut_replies(sandbox, sandbox->cut.begun);
-	if (sandbox->cut.reply_count > 0)
-		begin_cut(sandbox);
+		cut_flows(cut->sandbox);
+	send_cut_replies(cut->sandbox, cut->begun);
+	if (cut->reply_count > 0)
+		begin_cut(cut->sandbox);
 }
 
 void sandbox_end_egress(struct sandbox *sandbox)
 {
-	child_cancel(&sandbox->cut.child);
-	send_cut_replies(sandbox, sandbox->cut.reply_count);
+	if (!sandbox->cut)
+		return;
+	child_cancel(&sandbox->cut->child);
+	send_cut_replies(sandbox, sandbox->cut->reply_count);
+}
+
+void sandbox_free_egress(struct sandbox *sandbox)
+{
+	if (sandbox->cut)
+		child_cancel(&sandbox->cut->child);
+	free(sandbox->cut);
+	free(sandbox->egress);
 }
 
 /* A sandbox that has sent nothing has no connections. Without rules nothing is redirected or
@@ -101,7 +109,7 @@ static void cut_then_reply(struct sandbox *sandbox, const struct pending_reply *
                            bool had_rules)
 {
 	struct sandboxes *b = sandbox->sandboxes;
-	struct egress_cut *cut = &sandbox->cut;
+	struct egress_cut *cut = sandbox->cut;
 	bool is_ruled = had_rules || network_egress_is_set(b->host->network, sandbox->slot);
 
 	if (cut->begun == 0 && (!is_ruled || !network_was_used(sandbox->slot, true))) {
@@ -131,7 +139,11 @@ int sandboxes_set_egress(struct sandboxes *b, const struct pending_reply *reply,
 		b->on_done(b->context, reply);
 		return 0;
 	}
-	if (sandbox->cut.reply_count == EGRESS_CUT_REPLIES_MAX)
+	if (!sandbox->cut) {
+		sandbox->cut = memory_new(sizeof(*sandbox->cut));
+		sandbox->cut->sandbox = sandbox;
+	}
+	if (sandbox->cut->reply_count == EGRESS_CUT_REPLIES_MAX)
 		return FAIL(err, ERROR_UNAVAILABLE, "the rules of '%s' are being changed", id);
 	had_rules = network_egress_is_set(b->host->network, sandbox->slot);
 	if (network_egress_set(b->host->network, sandbox->slot, egress, err) < 0)

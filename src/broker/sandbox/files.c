@@ -27,12 +27,18 @@ static int keep_files(struct sandboxes *b, const char *id, const struct trash_no
 	return 0;
 }
 
+void sandbox_files_forget(struct sandboxes *b, const char *id)
+{
+	layer_stacks_set(b->stacks, id, NULL);
+	review_end(b->stacks, id);
+}
+
 int sandbox_files_remove(struct sandboxes *b, const char *id, const struct trash_note *note,
                          struct error *err)
 {
 	bool had_files;
 
-	if (note->keep_s > 0)
+	if (note && note->keep_s > 0)
 		return keep_files(b, id, note, err);
 	had_files =
 	        faccessat(b->host->folders[FOLDER_SANDBOXES], id, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
@@ -41,9 +47,7 @@ int sandbox_files_remove(struct sandboxes *b, const char *id, const struct trash
 	/* A repeated delete must keep the layers of files that are in the trash already. */
 	if (!had_files && trash_has_sandbox(b->host, id))
 		return 0;
-	/* The layers below may be in no other stack; then they are deleted, too. */
-	layer_stacks_set(b->stacks, id, NULL);
 	layer_stacks_set_role(b->stacks, id, LAYER_STACK_ORIGIN, NULL);
-	review_end(b->stacks, id);
+	sandbox_files_forget(b, id);
 	return 0;
 }

@@ -109,7 +109,7 @@ static NORETURN void become_agent(struct sandbox *sandbox, int listen_fd)
 	/* Until it executes the agent it may be frozen with all that it holds, locks included. */
 	sandbox->sandboxes->events->on_child(sandbox->sandboxes->events);
 	host_group_name(sandbox->slot, group);
-	if (enter_group(&host->cgroups, group) < 0)
+	if (enter_group(host->cgroups, group) < 0)
 		_exit(126);
 	(void)snprintf(files, sizeof(files), "%s/host-files/%s", host->data_path, sandbox->id);
 	(void)setsid();
@@ -152,9 +152,9 @@ static int make_group(struct sandbox *sandbox, struct error *err)
 	if (slots_take(sandbox->sandboxes->slots, &sandbox->slot, err) < 0)
 		return -1;
 	host_group_name(sandbox->slot, group);
-	if (host->cgroups.ops->make(&host->cgroups, group, err) < 0)
+	if (host->cgroups->ops->make(host->cgroups, group, err) < 0)
 		return -1;
-	return host->cgroups.ops->limit(&host->cgroups, group, &sandbox->limits, err);
+	return host->cgroups->ops->limit(host->cgroups, group, &sandbox->limits, err);
 }
 
 static int start_in_group(struct sandbox *sandbox, struct error *err)

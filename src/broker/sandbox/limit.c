@@ -10,11 +10,14 @@
 #include "base/fault.h"
 #include "base/fd.h"
 #include "base/log.h"
+#include "broker/host/disk_folder.h"
+#include "broker/host/options.h"
 #include "broker/network/link.h"
 #include "broker/sandbox/disk.h"
 #include "broker/sandbox/sandbox.h"
 #include "broker/sandbox/sandboxes.h"
 #include "isolation/ids.h"
+#include "isolation/project_quota.h"
 #include "isolation/views.h"
 #include "wire/broker_kind.h"
 #include "wire/broker_sandbox.h"
@@ -31,7 +34,7 @@ struct cgroup_limits sandbox_limits_of(const struct broker_create *request)
 static int check_memory(struct sandbox *sandbox, const char *group, uint64_t bytes,
                         struct error *err)
 {
-	struct cgroup_host *cgroups = &sandbox->sandboxes->host->cgroups;
+	struct cgroup_host *cgroups = sandbox->sandboxes->host->cgroups;
 	struct cgroup_usage usage;
 
 	if (cgroups->ops->usage(cgroups, group, &usage, err) < 0)
@@ -46,7 +49,7 @@ static int check_memory(struct sandbox *sandbox, const char *group, uint64_t byt
  * This does not change what the kernel grants. */
 static void show_limits(const struct sandbox *sandbox, const char *group)
 {
-	struct cgroup_host *cgroups = &sandbox->sandboxes->host->cgroups;
+	struct cgroup_host *cgroups = sandbox->sandboxes->host->cgroups;
 	unsigned cpus = (unsigned)((sandbox->limits.cpu_milli + 999) / 1000);
 	struct error err = {0};
 
@@ -63,7 +66,7 @@ int sandboxes_limit(struct sandboxes *b, const char *id, const struct cgroup_lim
                     struct error *err)
 {
 	struct cgroup_limits limits = *wanted;
-	struct cgroup_host *cgroups = &b->host->cgroups;
+	struct cgroup_host *cgroups = b->host->cgroups;
 	struct sandbox *sandbox = sandboxes_find(b, id);
 	char group[GROUP_NAME_SIZE];
 	struct error ignored = {0};
@@ -100,7 +103,7 @@ int sandboxes_usage(struct sandboxes *b, const char *id, struct broker_usage *re
 	if (!sandbox || sandbox->slot == SLOT_NONE)
 		return FAIL(err, ERROR_NOT_FOUND, "sandbox '%s' does not run", id);
 	host_group_name(sandbox->slot, group);
-	if (b->host->cgroups.ops->usage(&b->host->cgroups, group, &usage, err) < 0)
+	if (b->host->cgroups->ops->usage(b->host->cgroups, group, &usage, err) < 0)
 		return -1;
 	sandbox->oom_kills_seen = usage.oom_kills;
 	*ret = (struct broker_usage){
@@ -118,4 +121,24 @@ int sandboxes_usage(struct sandboxes *b, const char *id, struct broker_usage *re
 		(void)!network_counters(sandbox->slot, &ret->network_in, &ret->network_out,
 		                        &ignored);
 	return 0;
+}
+
+struct disk_amount disk_limit(uint64_t bytes, uint64_t inodes_per_gib)
+{
+	uint64_t gib = (bytes + (UINT64_C(1) << 30) - 1) >> 30;
+
+	return (struct disk_amount){bytes, inodes_per_gib * (gib ? gib : 1)};
+}
+
+int sandbox_limit_folder(const struct sandbox *sandbox, enum host_folder which, const char *name,
+                         struct error *err)
+{
+	const struct host *host = sandbox->sandboxes->host;
+	const struct disk_amount limit =
+	        disk_limit(sandbox->disk_bytes, host->options->disk_inodes);
+	const struct project_amount most = {limit.bytes, limit.inodes};
+
+	if (sandbox->disk_bytes == 0 || sandbox->kind != BROKER_NATIVE)
+		return 0;
+	return disk_folder_limit(host, which, name, &most, err);
 }

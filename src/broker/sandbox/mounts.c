@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "broker/sandbox/mounts.h"
 
-#include "base/fd.h"
 #include "broker/layers/stacks.h"
 #include "broker/prewarm/pool.h"
 #include "broker/sandbox/pool.h"
+#include "broker/sandbox/sandbox.h"
 #include "broker/sandbox/sandboxes.h"
 #include "broker/volume/mount.h"
 #include "broker/volume/volume.h"
@@ -63,20 +63,17 @@ static int open_root(struct sandbox *sandbox, struct root_mounts *ret, struct er
 void setup_mounts_close(struct setup_mounts *m)
 {
 	root_mounts_close(&m->root);
-	for (unsigned i = 0; i < m->volume_count; i++)
-		fd_forget(&m->volumes[i]);
 	review_close(&m->trees);
 }
 
-static int open_volumes(struct sandbox *sandbox, struct setup_mounts *m, struct error *err)
+static int open_volumes(struct sandbox *sandbox, struct error *err)
 {
-	for (; m->volume_count < sandbox->volume_count; m->volume_count++) {
-		int *fd = &m->volumes[m->volume_count];
+	for (unsigned i = 0; i < sandbox->volume_count; i++) {
+		struct mounted_volume *volume = &sandbox->volumes[i];
 
-		*fd = TAKE_FD(sandbox->volume_fds[m->volume_count]);
-		if (*fd < 0 &&
-		    volume_open(sandbox->sandboxes->host, &sandbox->volumes[m->volume_count],
-		                sandbox->prewarm->stored_fd, fd, err) < 0)
+		if (volume->fd < 0 &&
+		    volume_open(sandbox->sandboxes->host, volume, sandbox->prewarm->stored_fd,
+		                &volume->fd, err) < 0)
 			return -1;
 	}
 	return 0;
@@ -98,5 +95,5 @@ int setup_mounts_open(struct sandbox *sandbox, struct setup_mounts *m, struct er
 	if (!sandbox->privileges)
 		drop_sudo(sandbox, &m->root);
 	sandbox_step(sandbox, "overlay");
-	return open_volumes(sandbox, m, err) < 0 ? -1 : open_review(sandbox, m, err);
+	return open_volumes(sandbox, err) < 0 ? -1 : open_review(sandbox, m, err);
 }

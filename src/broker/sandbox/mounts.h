@@ -5,18 +5,15 @@
 #include "base/attribute.h"
 #include "broker/layers/root.h"
 #include "broker/sandbox/review.h"
-#include "sandbox/sandbox.h"
 
 struct layer_stack;
 struct sandbox;
 
 struct setup_mounts {
 	struct root_mounts root;
-	int volumes[SANDBOX_MOUNTS_MAX];
-	unsigned volume_count;
 	struct review_trees trees;
 };
-#define SETUP_MOUNTS_NONE ((struct setup_mounts){ROOT_MOUNTS_NONE, {0}, 0, {{-1, -1, -1, -1}}})
+#define SETUP_MOUNTS_NONE ((struct setup_mounts){ROOT_MOUNTS_NONE, {{-1, -1, -1, -1}}})
 
 MUST_CHECK int setup_mounts_open(struct sandbox *sandbox, struct setup_mounts *m,
                                  struct error *err);

@@ -20,7 +20,7 @@ struct timer;
 
 static int set_frozen(struct sandbox *sandbox, bool frozen, struct error *err)
 {
-	struct cgroup_host *cgroups = &sandbox->sandboxes->host->cgroups;
+	struct cgroup_host *cgroups = sandbox->sandboxes->host->cgroups;
 	char group[GROUP_NAME_SIZE];
 
 	host_group_name(sandbox->slot, group);
@@ -29,7 +29,7 @@ static int set_frozen(struct sandbox *sandbox, bool frozen, struct error *err)
 
 static int find_rest(struct sandbox *sandbox, enum cgroup_rest *ret, struct error *err)
 {
-	struct cgroup_host *cgroups = &sandbox->sandboxes->host->cgroups;
+	struct cgroup_host *cgroups = sandbox->sandboxes->host->cgroups;
 	char group[GROUP_NAME_SIZE];
 
 	host_group_name(sandbox->slot, group);

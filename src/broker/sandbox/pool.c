@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "broker/host/options.h"
 #include "broker/prewarm/pool.h"
+#include "broker/sandbox/sandbox.h"
 #include "broker/sandbox/sandboxes.h"
 #include "wire/agent_warm.h"
 

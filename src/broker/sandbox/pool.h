@@ -15,9 +15,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/attribute.h"
+#include "base/buf.h"
+#include "broker/host/event.h"
 #include "broker/layers/stack.h"
-#include "broker/sandbox/sandbox.h"
+#include "isolation/cgroups.h"
+
+struct sandbox;
+struct sandboxes;
 
 #define POOL_NAME_MAX 64
 #define POOLS_MAX 256          /* named ones */
@@ -31,7 +35,7 @@
 
 struct blueprint {
 	bool internet, privileges;
-	char template_name[SANDBOX_TEMPLATE_MAX];
+	char template_name[POOL_NAME_MAX];
 	struct cgroup_limits limits;
 	uint64_t disk_bytes;
 	struct layer_stack stack;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "broker/sandbox/probe.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <string.h>
 
@@ -54,16 +53,10 @@ void probe_end(struct sandbox *sandbox)
 /* A broker that was killed between the end of a probe and the removal of its files leaves them. */
 void probes_sweep(struct sandboxes *b)
 {
-	int fd =
-	        openat(b->host->folders[FOLDER_SANDBOXES], ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *folder = fd < 0 ? NULL : fdopendir(fd);
+	AUTO(folder_list_done) DIR *folder = folder_list(b->host->folders[FOLDER_SANDBOXES]);
 	struct dirent *entry;
 
-	if (!folder) {
-		fd_forget(&fd);
-		return;
-	}
-	while ((entry = readdir(folder))) {
+	while (folder && (entry = readdir(folder))) {
 		struct error err = {0};
 
 		if (!probe_is_id(entry->d_name) || sandboxes_find(b, entry->d_name))
@@ -71,5 +64,4 @@ void probes_sweep(struct sandboxes *b)
 		if (host_trash_files(b->host, entry->d_name, &err) < 0)
 			log_warning("files of a probe are left", FAILURE(&err));
 	}
-	(void)closedir(folder);
 }

@@ -5,22 +5,23 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 
 #include "base/clock.h"
 #include "base/fault.h"
 #include "base/fd.h"
 #include "base/log.h"
-#include "broker/host/cleanup_item.h"
 #include "broker/host/launcher.h"
 #include "broker/layers/stacks.h"
 #include "broker/prewarm/prewarm.h"
+#include "broker/sandbox/disk.h"
 #include "broker/sandbox/egress.h"
 #include "broker/sandbox/pause.h"
 #include "broker/sandbox/pool.h"
-#include "broker/sandbox/review.h"
 #include "broker/sandbox/sandboxes.h"
 #include "isolation/ids.h"
+#include "sandbox/sandbox.h"
 #include "wire/broker_kind.h"
 
 static void on_process_end(struct fd_watch *watch);
@@ -34,24 +35,20 @@ struct sandbox *sandbox_new(struct sandboxes *b, const char *id)
 	sandbox->slot = SLOT_NONE;
 	sandbox->pidfd = sandbox->stop_fd = sandbox->mounts_fd = sandbox->state_fd =
 	        sandbox->stored_fd = -1;
-	sandbox->net_fd = sandbox->disk_fd = sandbox->images_report_fd = -1;
-	for (unsigned i = 0; i < SANDBOX_MOUNTS_MAX; i++)
-		sandbox->volume_fds[i] = -1;
-	for (unsigned i = 0; i < ISOLATION_IDENTITY_FILES; i++)
-		sandbox->identity_fds[i] = -1;
+	sandbox->net_fd = sandbox->disk_fd = -1;
 	sandbox->process = (struct fd_watch){.fd = -1, .on_ready = on_process_end};
 	sandbox->setup = (struct fd_watch){.fd = -1};
 	list_init(&sandbox->item);
 	list_init(&sandbox->deadline.item);
 	list_init(&sandbox->pause_look.item);
-	sandbox->steps = BUF(SANDBOX_STEPS_MAX);
 	return sandbox;
 }
 
 void sandbox_close_identity_files(struct sandbox *sandbox)
 {
-	for (unsigned i = 0; i < ISOLATION_IDENTITY_FILES; i++)
-		fd_forget(&sandbox->identity_fds[i]);
+	if (sandbox->identity_files)
+		wire_fds_close(sandbox->identity_files);
+	free(TAKE(sandbox->identity_files));
 }
 
 void sandbox_free(struct sandbox *sandbox)
@@ -73,16 +70,10 @@ void sandbox_free(struct sandbox *sandbox)
 	fd_forget(&sandbox->stop_fd);
 	fd_forget(&sandbox->state_fd);
 	sandbox_close_identity_files(sandbox);
-	child_cancel(&sandbox->images_child);
-	child_cancel(&sandbox->cut.child);
-	free(sandbox->volumes);
+	sandbox_close_disks(sandbox);
+	sandbox_free_egress(sandbox);
 	free(sandbox->review);
-	free(sandbox->egress);
-	fd_forget(&sandbox->images_report_fd);
-	fd_forget(&sandbox->disk_fd);
-	for (unsigned i = 0; i < sandbox->volume_count; i++)
-		fd_forget(&sandbox->volume_fds[i]);
-	buf_done(&sandbox->steps);
+	free(sandbox->note);
 	free(sandbox);
 }
 
@@ -107,7 +98,7 @@ static void send_replies(struct sandbox *sandbox)
 
 static void remove_group(struct sandbox *sandbox)
 {
-	struct cgroup_host *cgroups = &sandbox->sandboxes->host->cgroups;
+	struct cgroup_host *cgroups = sandbox->sandboxes->host->cgroups;
 	struct error err = {0};
 	char group[GROUP_NAME_SIZE];
 
@@ -115,16 +106,6 @@ static void remove_group(struct sandbox *sandbox)
 	if (cgroups->ops->remove(cgroups, group, &err) < 0)
 		log_error("cannot end all of a sandbox", TEXT("sandbox", sandbox->id),
 		          FAILURE(&err));
-}
-
-void sandbox_hand_to_cleaner(struct sandbox *sandbox)
-{
-	struct sandboxes *b = sandbox->sandboxes;
-	struct cleanup_item item = {.slot = sandbox->slot};
-
-	item.mounts_fd = TAKE_FD(sandbox->mounts_fd);
-	item.net_fd = TAKE_FD(sandbox->net_fd);
-	b->on_slot_free(b->context, &item);
 }
 
 /* Called when nothing inside runs any more: process 1 is reaped after all others. */
@@ -138,7 +119,7 @@ static void finish_end(struct sandbox *sandbox, uint32_t reason)
 	if (sandbox->kind == BROKER_HOST)
 		remove_group(sandbox);
 	if (sandbox->remove_files)
-		(void)!sandbox_files_remove(b, sandbox->id, &sandbox->note, &ignored);
+		(void)!sandbox_files_remove(b, sandbox->id, sandbox->note, &ignored);
 	fault_point("broker", "destroy-files");
 	layer_stacks_unpin(b->stacks, sandbox->id);
 	(void)!host_trash(b->host, FOLDER_RUN_SANDBOXES, sandbox->id, &ignored);
@@ -178,7 +159,7 @@ static bool count_oom_kills(const struct sandbox *sandbox, uint64_t *ret)
 	char group[GROUP_NAME_SIZE];
 
 	host_group_name(sandbox->slot, group);
-	if (host->cgroups.ops->usage(&host->cgroups, group, &usage, &ignored) < 0)
+	if (host->cgroups->ops->usage(host->cgroups, group, &usage, &ignored) < 0)
 		return false;
 	*ret = usage.oom_kills;
 	return true;
@@ -233,10 +214,8 @@ void sandbox_fail_create(struct sandbox *sandbox, const struct error *err)
 		sandbox_kill(sandbox);
 		return;
 	}
-	if (sandbox->remove_files) {
-		layer_stacks_set(sandbox->sandboxes->stacks, sandbox->id, NULL);
-		review_end(sandbox->sandboxes->stacks, sandbox->id);
-	}
+	if (sandbox->remove_files)
+		sandbox_files_forget(sandbox->sandboxes, sandbox->id);
 	send_replies(sandbox);
 	sandbox_free(sandbox);
 }
@@ -272,8 +251,9 @@ static void on_process_end(struct fd_watch *watch)
 void sandbox_step(struct sandbox *sandbox, const char *name)
 {
 	int64_t now = clock_monotonic_ns() / 1000;
+	size_t size = strlen(sandbox->steps);
 
-	buf_addf(&sandbox->steps, "%s%s=%lld", sandbox->steps.size ? " " : "", name,
-	         (long long)(now - sandbox->step_us));
+	(void)snprintf(sandbox->steps + size, sizeof(sandbox->steps) - size, "%s%s=%lld",
+	               size > 0 ? " " : "", name, (long long)(now - sandbox->step_us));
 	sandbox->step_us = now;
 }

@@ -15,26 +15,25 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "base/buf.h"
 #include "base/id.h"
-#include "broker/host/child.h"
+#include "broker/host/event.h"
 #include "broker/host/pending_reply.h"
-#include "broker/layers/trash_note.h"
 #include "isolation/cgroups.h"
-#include "isolation/identity.h"
-#include "sandbox/sandbox.h"
 
 #define SANDBOX_REPLIES_MAX 4
 #define SANDBOX_TEMPLATE_MAX 64
 #define SANDBOX_HOSTNAME_MAX 64
-#define SANDBOX_STEPS_MAX 512
-#define EGRESS_CUT_REPLIES_MAX 4
+#define SANDBOX_STEPS_SIZE 512
 
+struct egress_cut;
 struct layer_review;
 struct mounted_volume;
 struct prepared_pool;
 struct prewarm;
+struct sandbox_images;
 struct sandboxes;
+struct trash_note;
+struct wire_fds;
 
 enum sandbox_phase {
 	SANDBOX_WAITING,
@@ -44,21 +43,14 @@ enum sandbox_phase {
 	SANDBOX_ENDING,
 };
 
-/* The egress rules have changed, and a child ends the connections that they refuse (egress.h). */
-struct egress_cut {
-	struct broker_child child;
-	/* The first `begun` wait for the running child, the others for the next one. */
-	struct pending_reply replies[EGRESS_CUT_REPLIES_MAX];
-	unsigned reply_count, begun;
-};
-
 struct sandbox {
 	struct list item; /* in sandboxes->waiting, or in a list of its pool */
 	struct sandboxes *sandboxes;
 	struct prepared_pool *pool; /* until it is claimed */
 	bool claiming;              /* if the claim fails, an ordinary create replaces it */
 	/* Files of a prepared sandbox that the claim completes: its state and its identity. */
-	int state_fd, identity_fds[ISOLATION_IDENTITY_FILES];
+	int state_fd;
+	struct wire_fds *identity_files; /* NULL: none */
 	enum sandbox_phase phase;
 	char id[ID_SIZE + 1];    /* "" until it is claimed */
 	char owner[ID_SIZE + 1]; /* an id from atolld, for BROKER_ENTRY; may be "" */
@@ -72,8 +64,8 @@ struct sandbox {
 	struct mounted_volume *volumes;
 	unsigned volume_count;
 	struct layer_review *review;
-	char *egress; /* rules as text, see sandbox/egress.h; NULL: none */
-	struct egress_cut cut;
+	char *egress;           /* rules as text, see sandbox/egress.h; NULL: none */
+	struct egress_cut *cut; /* egress.c; NULL: the rules have never been changed */
 
 	/* Once it has a prewarmed sandbox: */
 	struct prewarm *prewarm; /* until the agent has reported that it runs */
@@ -100,22 +92,22 @@ struct sandbox {
 	int64_t pause_look_us, pause_given_us, pause_thaw_us;
 
 	/* disk.c: the sandbox's own disk and its volumes */
-	struct broker_child images_child;
-	int images_report_fd, disk_fd, volume_fds[SANDBOX_MOUNTS_MAX];
+	struct sandbox_images *images; /* NULL: no child mounts them */
+	int disk_fd;
 	void (*on_images)(struct sandbox *sandbox, const struct error *err); /* ERROR_NONE: open */
 
 	/* Its end: */
 	uint64_t
 	        oom_kills_seen; /* processes that the kernel had killed at the broker's last look */
-	bool remove_files;
-	bool failed; /* the create failed, by `failure` */
+	bool remove_files;      /* as `note` says */
+	bool failed;            /* the create failed, by `failure` */
 	struct error failure;
-	struct trash_note note;
+	struct trash_note *note; /* NULL: they are deleted */
 	struct pending_reply replies[SANDBOX_REPLIES_MAX];
 	unsigned reply_count;
 	/* The clock of a create: */
 	int64_t asked_us, step_us;
-	struct buf steps;
+	char steps[SANDBOX_STEPS_SIZE];
 };
 
 struct sandbox *sandbox_new(struct sandboxes *b, const char *id);

@@ -3,10 +3,10 @@
 
 #include "base/log.h"
 #include "broker/host/cleanup_item.h"
+#include "broker/layers/trash_note.h"
 #include "broker/sandbox/beat.h"
 #include "broker/sandbox/pause.h"
 #include "broker/sandbox/sandbox.h"
-#include "isolation/ids.h"
 
 struct sandbox *sandboxes_find(const struct sandboxes *b, const char *id)
 {
@@ -15,10 +15,17 @@ struct sandbox *sandboxes_find(const struct sandboxes *b, const char *id)
 
 bool sandboxes_are_waiting(const struct sandboxes *b)
 {
-	for (unsigned i = 0; i < PREWARM_KIND_COUNT; i++)
-		if (!list_is_empty(&b->waiting[i]))
-			return true;
-	return false;
+	return !list_is_empty(&b->waiting);
+}
+
+void sandbox_hand_to_cleaner(struct sandbox *sandbox)
+{
+	struct sandboxes *b = sandbox->sandboxes;
+	struct cleanup_item item = {.slot = sandbox->slot};
+
+	item.mounts_fd = TAKE_FD(sandbox->mounts_fd);
+	item.net_fd = TAKE_FD(sandbox->net_fd);
+	b->on_slot_free(b->context, &item);
 }
 
 static int add_end_reply(struct sandbox *sandbox, const struct pending_reply *reply,
@@ -50,22 +57,24 @@ static void end_sandbox(struct sandbox *sandbox)
 int sandboxes_destroy(struct sandboxes *b, const struct pending_reply *reply, const char *id,
                       const struct trash_note *note, struct error *err)
 {
-	const struct trash_note none = {.keep_s = 0};
 	struct sandbox *sandbox = sandboxes_find(b, id);
 
 	if (!sandbox) {
 		/* the sandbox is stopped, or never existed */
 		if (b->is_busy(b->context, id))
 			return FAIL(err, ERROR_CONFLICT, "a snapshot of '%s' is being taken", id);
-		if (sandbox_files_remove(b, id, note ? note : &none, err) < 0)
+		if (sandbox_files_remove(b, id, note, err) < 0)
 			return -1;
 		b->on_done(b->context, reply);
-		b->on_slot_free(b->context, &(struct cleanup_item){SLOT_NONE, -1, -1});
+		b->on_slot_free(b->context, &CLEANUP_NOTHING);
 		return 0;
 	}
 	if (add_end_reply(sandbox, reply, err) < 0)
 		return -1;
-	sandbox->note = note ? *note : none;
+	if (note && !sandbox->note) {
+		sandbox->note = memory_new(sizeof(*sandbox->note));
+		*sandbox->note = *note;
+	}
 	sandbox->remove_files = true;
 	end_sandbox(sandbox);
 	return 0;
@@ -117,8 +126,7 @@ void sandboxes_init(struct sandboxes *b, struct host *host, struct events *event
 {
 	*b = (struct sandboxes){
 	        .host = host, .events = events, .slots = slots, .prewarm_pool = prewarm_pool};
-	for (unsigned i = 0; i < PREWARM_KIND_COUNT; i++)
-		list_init(&b->waiting[i]);
+	list_init(&b->waiting);
 }
 
 void sandboxes_close(struct sandboxes *b)

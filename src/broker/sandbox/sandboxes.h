@@ -3,9 +3,8 @@
 #pragma once
 
 #include "base/attribute.h"
-#include "base/map.h"
 #include "base/list.h"
-#include "broker/prewarm/kind.h"
+#include "base/map.h"
 
 struct broker_create;
 struct broker_created;
@@ -25,7 +24,7 @@ struct sandboxes {
 	struct layer_stacks *stacks;
 	struct prepared_pools *pools;
 	struct map by_id;
-	struct list waiting[PREWARM_KIND_COUNT]; /* for a prewarmed sandbox */
+	struct list waiting; /* for a prewarmed sandbox */
 	/* Replies to atolld: */
 	void (*on_created)(void *context, const struct pending_reply *reply,
 	                   const struct broker_created *m);
@@ -49,8 +48,9 @@ void sandboxes_close(struct sandboxes *b);
 struct sandbox *sandboxes_find(const struct sandboxes *b, const char *id);
 /* Whether a create is waiting for a prewarmed sandbox. */
 bool sandboxes_are_waiting(const struct sandboxes *b);
-/* A maker has ended: the first waiting create gets the new prewarmed sandbox, or the error. */
-void sandboxes_on_prewarm(struct sandboxes *b, enum prewarm_kind kind, const struct error *err);
+/* A maker has ended: the first create that waits for this kind gets the new prewarmed sandbox, or
+ * the error. */
+void sandboxes_on_prewarm(struct sandboxes *b, bool internet, const struct error *err);
 
 /* BROKER_CREATE, or BROKER_START with `restart`. The caller has checked the request. The reply
  * comes later unless the call fails. */
@@ -68,6 +68,10 @@ void sandboxes_end_all(struct sandboxes *b);
 /* adopt.c, at start: adopts sandboxes of an earlier broker that live, by their run folders, and
  * moves the run folders of others to the trash. */
 MUST_CHECK int sandboxes_adopt(struct sandboxes *b, struct error *err);
-/* files.c: deletes the files of a sandbox that does not run, or moves them to the trash. */
+/* files.c: deletes the files of a sandbox that does not run, or moves them to the trash. `note` may
+ * be NULL. */
 MUST_CHECK int sandbox_files_remove(struct sandboxes *b, const char *id,
                                     const struct trash_note *note, struct error *err);
+/* There are no such files: the layers below may be in no other stack; then they are deleted, too.
+ */
+void sandbox_files_forget(struct sandboxes *b, const char *id);

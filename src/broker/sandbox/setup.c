@@ -8,15 +8,17 @@
 
 #include "base/clock.h"
 #include "base/fault.h"
-#include "base/fd.h"
 #include "broker/host/options.h"
+#include "broker/network/network.h"
 #include "broker/prewarm/prewarm.h"
 #include "broker/sandbox/disk.h"
 #include "broker/sandbox/egress.h"
 #include "broker/sandbox/mounts.h"
 #include "broker/sandbox/pool.h"
+#include "broker/sandbox/sandbox.h"
 #include "broker/sandbox/sandboxes.h"
 #include "broker/volume/mount.h"
+#include "isolation/identity.h"
 #include "isolation/plan.h"
 #include "wire/agent_beat.h"
 
@@ -54,12 +56,12 @@ static int make_plan(const struct sandbox *sandbox, const struct setup_mounts *m
 	        .sudo_fd = number_of_fd(m->root.layers[LAYER_SUDO]),
 	        .sudo_lib_fd = number_of_fd(m->root.layers[LAYER_SUDO_LIB]),
 	        .sudo_lib_dir = sandbox->sandboxes->host->sudo_lib_dir,
-	        .volume_count = m->volume_count,
+	        .volume_count = sandbox->volume_count,
 	};
 
 	id_to_hex(sandbox->id, machine_id);
-	for (unsigned i = 0; i < m->volume_count; i++) {
-		spec.volume_fds[i] = (uint32_t)m->volumes[i];
+	for (unsigned i = 0; i < sandbox->volume_count; i++) {
+		spec.volume_fds[i] = (uint32_t)sandbox->volumes[i].fd;
 		spec.volume_paths[i] = sandbox->volumes[i].path;
 	}
 	for (unsigned i = 0; i < REVIEW_TREES; i++) {
@@ -157,9 +159,9 @@ int sandbox_send_plan(struct sandbox *sandbox, struct error *err)
 	int status;
 
 	host_group_name(sandbox->slot, group);
-	sandbox_step(sandbox, "cell");
+	sandbox_step(sandbox, "prewarmed");
 	if (!has_limits(sandbox) &&
-	    host->cgroups.ops->limit(&host->cgroups, group, &sandbox->limits, err) < 0)
+	    host->cgroups->ops->limit(host->cgroups, group, &sandbox->limits, err) < 0)
 		return -1;
 	sandbox_step(sandbox, "limits");
 	fault_point("broker", "limits");
@@ -173,7 +175,7 @@ int sandbox_send_plan(struct sandbox *sandbox, struct error *err)
 	if (status == 0)
 		status = plan_and_send(sandbox, &m, err);
 	setup_mounts_close(&m);
-	fd_forget(&sandbox->disk_fd);
+	sandbox_close_disks(sandbox);
 	sandbox_step(sandbox, "send");
 	fault_point("broker", "plan");
 	return status;
@@ -197,8 +199,10 @@ static int take_files(struct sandbox *sandbox, struct wire_fds *fds, struct erro
 {
 	if (fds->count != (sandbox->pool ? ISOLATION_IDENTITY_FILES : 0))
 		return FAIL(err, ERROR_SYSTEM, "agent's answer is malformed");
-	for (unsigned i = 0; i < fds->count; i++)
-		sandbox->identity_fds[i] = fds->fds[i];
+	if (fds->count == 0)
+		return 0;
+	sandbox->identity_files = memory_new(sizeof(*fds));
+	*sandbox->identity_files = *fds;
 	fds->count = 0;
 	return 0;
 }

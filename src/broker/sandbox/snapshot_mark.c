@@ -13,7 +13,7 @@
 
 bool sandbox_release_snapshot(struct sandbox *sandbox, int run_folder)
 {
-	struct cgroup_host *cgroups = &sandbox->sandboxes->host->cgroups;
+	struct cgroup_host *cgroups = sandbox->sandboxes->host->cgroups;
 	char mark[16] = "", group[GROUP_NAME_SIZE];
 	struct error err = {0};
 	bool lives;

@@ -11,6 +11,7 @@
 #include "broker/sandbox/disk.h"
 #include "broker/sandbox/pool.h"
 #include "broker/sandbox/probe.h"
+#include "broker/sandbox/sandbox.h"
 #include "broker/sandbox/sandboxes.h"
 #include "broker/sandbox/setup.h"
 #include "isolation/ids.h"
@@ -35,13 +36,12 @@ static void answer_created(struct sandbox *sandbox)
 	struct broker_created created = {.disk_is_advisory = sandbox->disk_is_advisory,
 	                                 .took_us =
 	                                         (uint64_t)(sandbox->step_us - sandbox->asked_us),
-	                                 .steps = buf_text(&sandbox->steps)};
+	                                 .steps = sandbox->steps};
 
 	b->on_created(b->context, &sandbox->replies[0], &created);
 	fd_forget(&sandbox->state_fd);
 	sandbox_close_identity_files(sandbox);
 	sandbox->reply_count = 0;
-	buf_done(&sandbox->steps);
 }
 
 static void finish_create(struct sandbox *sandbox)
@@ -139,51 +139,63 @@ void sandbox_begin_set_up(struct sandbox *sandbox, struct prewarm *prewarm, stru
 		sandbox_fail_create(sandbox, &err);
 }
 
-void sandboxes_on_prewarm(struct sandboxes *b, enum prewarm_kind kind, const struct error *err)
+static enum prewarm_kind kind_of(bool internet)
 {
-	struct sandbox *sandbox;
+	return internet ? PREWARM_INTERNET : PREWARM_BLOCKED;
+}
+
+/* The first create that waits for this kind, or NULL. */
+static struct sandbox *find_waiting(struct sandboxes *b, bool internet, unsigned *ret_count)
+{
+	struct sandbox *first = NULL;
+
+	*ret_count = 0;
+	LIST_EACH (&b->waiting, struct sandbox, sandbox, item) {
+		if (sandbox->internet != internet)
+			continue;
+		if (!first)
+			first = sandbox;
+		++*ret_count;
+	}
+	return first;
+}
+
+void sandboxes_on_prewarm(struct sandboxes *b, bool internet, const struct error *err)
+{
+	unsigned count;
+	struct sandbox *sandbox = find_waiting(b, internet, &count);
 	struct prewarm *prewarm;
 
-	if (list_is_empty(&b->waiting[kind]))
+	if (!sandbox)
 		return;
-	sandbox = LIST_ENTRY(b->waiting[kind].next, struct sandbox, item);
 	if (err->code != ERROR_NONE) {
 		sandbox_fail_create(sandbox, err);
 		return;
 	}
-	prewarm = prewarm_pool_take(b->prewarm_pool, kind, NULL);
+	prewarm = prewarm_pool_take(b->prewarm_pool, kind_of(internet), NULL);
 	if (prewarm)
 		sandbox_begin_set_up(sandbox, prewarm, NULL);
 }
 
-static unsigned count_list(const struct list *list)
-{
-	unsigned count = 0;
-
-	for (const struct list *item = list->next; item != list; item = item->next)
-		count++;
-	return count;
-}
-
-/* Cells are there in most cases; else there are as many under way as there are waiters, within
+/* One is ready in most cases; else there are as many under way as there are waiters, within
  * reason. */
 static int take_or_await_prewarm(struct sandbox *sandbox, struct error *err)
 {
 	struct sandboxes *b = sandbox->sandboxes;
-	enum prewarm_kind kind = sandbox->internet ? PREWARM_INTERNET : PREWARM_BLOCKED;
+	enum prewarm_kind kind = kind_of(sandbox->internet);
 	const struct prewarm_guess guess = {
 	        sandbox->template_name, layer_stacks_of(b->stacks, sandbox->id), &sandbox->limits};
 	struct prewarm *prewarm = NULL;
 	unsigned waiting;
 
-	if (list_is_empty(&b->waiting[kind]))
+	if (!find_waiting(b, sandbox->internet, &waiting))
 		prewarm = prewarm_pool_take(b->prewarm_pool, kind, &guess);
 	if (prewarm) {
 		sandbox_begin_set_up(sandbox, prewarm, NULL);
 		return 0;
 	}
-	list_append(&b->waiting[kind], &sandbox->item);
-	waiting = count_list(&b->waiting[kind]);
+	list_append(&b->waiting, &sandbox->item);
+	waiting++;
 	if (b->prewarm_pool->maker_count[kind] >= MAKERS_MAX ||
 	    b->prewarm_pool->making_count[kind] >= waiting)
 		return 0;

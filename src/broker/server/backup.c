@@ -12,15 +12,10 @@
 
 #include "base/fault.h"
 #include "base/fd.h"
-#include "base/log.h"
 #include "broker/host/launcher.h"
 #include "broker/server/images.h"
 #include "broker/server/state.h"
-#include "broker/snapshot/snapshot.h"
-#include "wire/broker.h"
 #include "wire/broker_backup.h"
-#include "wire/task.h"
-#include "wire/wire.h"
 
 struct wire_fds;
 
@@ -152,7 +147,6 @@ static int adopt_layer(struct backup_task *b, int status, struct error *err)
 static void on_image_end(struct broker_child *child, int status)
 {
 	struct backup_task *b = CONTAINER_OF(child, struct backup_task, child);
-	const struct broker_ok ok = {.request = b->reply.request};
 	struct error err = {0};
 
 	if (status != 0)
@@ -160,7 +154,7 @@ static void on_image_end(struct broker_child *child, int status)
 	if (b->verb == BROKER_BACKUP_LOAD && adopt_layer(b, status, &err) < 0)
 		status = -1;
 	if (status == 0)
-		server_send(b->broker, b->reply.connection, BROKER_OK, broker_ok_shape, &ok);
+		server_send_ok(b->broker, &b->reply);
 	else
 		server_send_failure(b->broker, &b->reply, &err);
 	backup_free(b);
@@ -203,16 +197,17 @@ static int hold_layers(struct backup_task *b, struct error *err)
 	return 0;
 }
 
-int backup_start(struct broker *broker, const struct pending_reply *reply,
-                 const struct broker_backup *request, struct wire_fds *fds, struct error *err)
+int backup_start(const struct request_context *c, const void *message, struct error *err)
 {
+	const struct broker_backup *request = message;
+	struct broker *broker = c->broker;
 	struct backup_task *b;
 
-	if (check_start(broker, request, fds, err) < 0)
+	if (check_start(broker, request, c->fds, err) < 0)
 		return -1;
 	b = memory_new(sizeof(*b));
 	*b = (struct backup_task){.broker = broker,
-	                          .reply = *reply,
+	                          .reply = c->reply,
 	                          .verb = request->verb,
 	                          .size_max = request->size_max,
 	                          .full = request->full,
@@ -221,8 +216,8 @@ int backup_start(struct broker *broker, const struct pending_reply *reply,
 	(void)snprintf(b->snapshot, sizeof(b->snapshot), "%s", request->snapshot);
 	(void)snprintf(b->template_name, sizeof(b->template_name), "%s", request->template_name);
 	for (unsigned i = 0; i < FDS_COUNT; i++)
-		b->fds[i] = fds->fds[i];
-	fds->count = 0;
+		b->fds[i] = c->fds->fds[i];
+	c->fds->count = 0;
 	list_append(&broker->backups, &b->item);
 	if (hold_layers(b, err) < 0 || begin_backup(b, err) < 0) {
 		backup_free(b);

@@ -25,7 +25,7 @@ static void remove_group(struct host *host, const char *name)
 {
 	struct error err = {0};
 
-	if (host->cgroups.ops->remove(&host->cgroups, name, &err) < 0)
+	if (host->cgroups->ops->remove(host->cgroups, name, &err) < 0)
 		log_error("cannot remove a cgroup", FAILURE(&err));
 }
 
@@ -43,7 +43,7 @@ static void keep_group(struct host *host, uint32_t slot)
 
 	host_group_name(slot, name);
 	host_kept_name(slot, kept);
-	if (!host->cgroups.ops->keep(&host->cgroups, name, kept))
+	if (!host->cgroups->ops->keep(host->cgroups, name, kept))
 		remove_group(host, kept);
 	fault_point("broker", "group-kept");
 }
@@ -216,7 +216,7 @@ static unsigned count_to_keep(const struct broker *b)
 {
 	unsigned kept = b->prewarm_pool.kept_count, count = b->cleaner.at_work_count;
 
-	if (!b->host.cgroups.ops->keep || kept >= GROUPS_KEPT_MAX)
+	if (!b->host.cgroups->ops->keep || kept >= GROUPS_KEPT_MAX)
 		return 0;
 	return count < GROUPS_KEPT_MAX - kept ? count : GROUPS_KEPT_MAX - kept;
 }

@@ -22,9 +22,7 @@ static void on_created(void *context, const struct pending_reply *reply,
 
 static void on_done(void *context, const struct pending_reply *reply)
 {
-	struct broker_ok ok = {.request = reply->request};
-
-	server_send(context, reply->connection, BROKER_OK, broker_ok_shape, &ok);
+	server_send_ok(context, reply);
 }
 
 static void on_failed(void *context, const struct pending_reply *reply, const struct error *err)
@@ -89,7 +87,7 @@ static void on_prewarm_made(void *context, enum prewarm_kind kind, const struct 
 
 	if (err->code != ERROR_NONE)
 		log_warning("cannot make a prewarmed sandbox", FAILURE(err));
-	sandboxes_on_prewarm(&b->sandboxes, kind, err);
+	sandboxes_on_prewarm(&b->sandboxes, kind == PREWARM_INTERNET, err);
 }
 
 static bool on_idle(struct events *events)

@@ -12,8 +12,10 @@
 #include "base/log.h"
 #include "broker/host/options.h"
 #include "broker/sandbox/pause.h"
+#include "broker/sandbox/sandbox.h"
 #include "broker/server/state.h"
 #include "broker/volume/disk_quota.h"
+#include "sandbox/sandbox.h"
 #include "wire/broker.h"
 #include "wire/broker_kind.h"
 #include "wire/task.h"
@@ -274,7 +276,7 @@ static uint64_t cpu_of(struct broker *b, const struct sandbox *sandbox)
 	char group[GROUP_NAME_SIZE];
 
 	host_group_name(sandbox->slot, group);
-	(void)!b->host.cgroups.ops->usage(&b->host.cgroups, group, &usage, &ignored);
+	(void)!b->host.cgroups->ops->usage(b->host.cgroups, group, &usage, &ignored);
 	return usage.cpu_us;
 }
 

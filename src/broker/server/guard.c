@@ -15,6 +15,7 @@
 #include "broker/network/egress.h"
 #include "broker/network/firewall.h"
 #include "broker/network/link.h"
+#include "broker/sandbox/sandbox.h"
 #include "netlink/netlink.h"
 #include "broker/server/state.h"
 

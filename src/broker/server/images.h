@@ -5,19 +5,14 @@
 #include "base/error.h"
 
 struct broker;
-struct broker_backup;
-struct broker_template;
-struct pending_reply;
-struct wire_fds;
+struct request_context;
 
 /* BROKER_TEMPLATE: makes or removes a template. The reply comes later unless the call fails. Takes
  * the descriptors. */
-MUST_CHECK int template_start(struct broker *b, const struct pending_reply *reply,
-                              const struct broker_template *request, struct wire_fds *fds,
+MUST_CHECK int template_start(const struct request_context *c, const void *message,
                               struct error *err);
 void templates_kill(struct broker *b);
 /* BROKER_BACKUP: packs or unpacks a snapshot. The same. */
-MUST_CHECK int backup_start(struct broker *b, const struct pending_reply *reply,
-                            const struct broker_backup *request, struct wire_fds *fds,
+MUST_CHECK int backup_start(const struct request_context *c, const void *message,
                             struct error *err);
 void backups_kill(struct broker *b);

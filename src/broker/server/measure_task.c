@@ -31,8 +31,7 @@ static void end_measure(struct broker_child *child, UNUSED int status)
 	server_send(b, m->reply.connection, BROKER_MEASURED, broker_measured_shape, &answer);
 }
 
-int measure_start(struct broker *b, const struct pending_reply *reply,
-                  const struct broker_measure *request, struct error *err)
+int measure_start(const struct request_context *c, const void *message, struct error *err)
 {
 	static const char *const folders[BROKER_MEASURE_KIND_COUNT] = {
 	        [BROKER_MEASURE_SANDBOX] = "sandboxes",
@@ -40,12 +39,13 @@ int measure_start(struct broker *b, const struct pending_reply *reply,
 	        [BROKER_MEASURE_VOLUME] = "volumes",
 	};
 	struct task_command command = {.kind = TASK_MEASURE, .is_idle = true, .count = 2};
-	struct measuring *m = &b->measuring;
+	const struct broker_measure *request = message;
+	struct measuring *m = &c->broker->measuring;
 	char path[64], files[64], deadline[24];
 
 	if (m->is_running)
 		return FAIL(err, ERROR_UNAVAILABLE, "'%s' is being measured", m->id);
-	m->reply = *reply;
+	m->reply = c->reply;
 	(void)snprintf(m->id, sizeof(m->id), "%s", request->id);
 	(void)snprintf(deadline, sizeof(deadline), "%" PRId64, deadline_after(MEASURE_MS));
 	(void)snprintf(path, sizeof(path), "%s/%s", folders[request->kind], m->id);
@@ -57,7 +57,7 @@ int measure_start(struct broker *b, const struct pending_reply *reply,
 		command.words[command.count++] = files;
 	}
 	m->task.child.on_end = end_measure;
-	if (task_start(&b->host, &b->events, &m->task, &command, err) < 0)
+	if (task_start(&c->broker->host, &c->broker->events, &m->task, &command, err) < 0)
 		return -1;
 	m->is_running = true;
 	return 0;

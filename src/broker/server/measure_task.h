@@ -10,9 +10,7 @@
 #include "broker/host/pending_reply.h"
 #include "broker/host/task_start.h"
 
-struct broker_measure;
-
-struct broker;
+struct request_context;
 
 struct measuring {
 	struct broker_task task;
@@ -22,5 +20,5 @@ struct measuring {
 };
 
 /* The reply comes later unless the call fails. */
-MUST_CHECK int measure_start(struct broker *b, const struct pending_reply *reply,
-                             const struct broker_measure *request, struct error *err);
+MUST_CHECK int measure_start(const struct request_context *c, const void *message,
+                             struct error *err);

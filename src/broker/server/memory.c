@@ -4,14 +4,11 @@
 #include "broker/server/memory.h"
 
 #include "broker/server/state.h"
-#include "wire/broker.h"
 
 static void send_result(struct broker *b, const struct pending_reply *reply)
 {
-	const struct broker_ok ok = {.request = reply->request};
-
 	if (b->memory.found.code == ERROR_NONE)
-		server_send(b, reply->connection, BROKER_OK, broker_ok_shape, &ok);
+		server_send_ok(b, reply);
 	else
 		server_send_failure(b, reply, &b->memory.found);
 }
@@ -43,18 +40,19 @@ static int start_probe(struct broker *b, struct error *err)
 	return 0;
 }
 
-int memory_ask(struct broker *b, const struct pending_reply *reply, struct error *err)
+int memory_ask(const struct request_context *c, UNUSED const void *request, struct error *err)
 {
+	struct broker *b = c->broker;
 	struct memory_probe *probe = &b->memory;
 
 	if (probe->is_known) {
-		send_result(b, reply);
+		send_result(b, &c->reply);
 		return 0;
 	}
 	if (probe->waiting_count == COUNT_OF(probe->waiting))
 		return FAIL(err, ERROR_UNAVAILABLE, "CRIU is being tried");
 	if (!probe->is_running && start_probe(b, err) < 0)
 		return -1;
-	probe->waiting[probe->waiting_count++] = *reply;
+	probe->waiting[probe->waiting_count++] = c->reply;
 	return 0;
 }

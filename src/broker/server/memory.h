@@ -13,7 +13,7 @@
 
 #define MEMORY_REPLIES_MAX 16
 
-struct broker;
+struct request_context;
 
 struct memory_probe {
 	struct broker_task task;
@@ -24,4 +24,4 @@ struct memory_probe {
 };
 
 /* The reply may come later. */
-MUST_CHECK int memory_ask(struct broker *b, const struct pending_reply *reply, struct error *err);
+MUST_CHECK int memory_ask(const struct request_context *c, const void *request, struct error *err);

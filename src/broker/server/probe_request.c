@@ -13,9 +13,10 @@
 #define PROBE_MEMORY_BYTES (UINT64_C(32) << 20)
 #define PROBE_PIDS 16
 
-int probe_start(struct broker *b, const struct pending_reply *reply,
-                const struct broker_probe *request, struct error *err)
+int probe_start(const struct request_context *c, const void *message, struct error *err)
 {
+	const struct broker_probe *request = message;
+	struct sandboxes *sandboxes = &c->broker->sandboxes;
 	const char *no_volumes[] = {NULL};
 	struct id id = id_new();
 	const struct broker_create create = {
@@ -35,10 +36,10 @@ int probe_start(struct broker *b, const struct pending_reply *reply,
 	        .owner = "",
 	};
 
-	if (probe_is_running(&b->sandboxes, request))
+	if (probe_is_running(sandboxes, request))
 		return FAIL(err, ERROR_UNAVAILABLE, "an earlier probe has not ended yet");
 	memcpy(id.text, BROKER_PROBE_PREFIX, sizeof(BROKER_PROBE_PREFIX) - 1);
 	if (request->network && request->kind == BROKER_NATIVE)
-		guard_try_again(b);
-	return sandboxes_create(&b->sandboxes, reply, &create, false, err);
+		guard_try_again(c->broker);
+	return sandboxes_create(sandboxes, &c->reply, &create, false, err);
 }

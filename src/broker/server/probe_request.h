@@ -5,11 +5,8 @@
 
 #include "base/error.h"
 
-struct broker;
-struct broker_probe;
-struct pending_reply;
+struct request_context;
 
 /* The caller has checked the request. The reply comes later unless the call fails.
  * ERROR_UNAVAILABLE: an earlier probe of the same kind has not ended. */
-MUST_CHECK int probe_start(struct broker *b, const struct pending_reply *reply,
-                           const struct broker_probe *request, struct error *err);
+MUST_CHECK int probe_start(const struct request_context *c, const void *message, struct error *err);

@@ -2,7 +2,6 @@
 /* The table of requests that atolld may send. */
 #include "broker/server/requests.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -10,10 +9,12 @@
 
 #include "base/fd.h"
 #include "broker/layers/trash.h"
+#include "broker/layers/trash_note.h"
 #include "broker/sandbox/egress.h"
 #include "broker/sandbox/limit.h"
 #include "broker/sandbox/pause.h"
 #include "broker/sandbox/probe.h"
+#include "broker/sandbox/sandbox.h"
 #include "broker/server/check.h"
 #include "broker/server/images.h"
 #include "broker/server/probe_request.h"
@@ -23,11 +24,20 @@
 
 struct trash_entry;
 
-static void send_ok(const struct request_context *c)
+/* 0: the request is done, and its reply is sent. */
+static int reply_ok(const struct request_context *c, int status)
 {
-	struct broker_ok ok = {.request = c->reply.request};
+	if (status == 0)
+		server_send_ok(c->broker, &c->reply);
+	return status;
+}
 
-	server_send(c->broker, c->reply.connection, BROKER_OK, broker_ok_shape, &ok);
+/* The same when there may be something to delete. */
+static int reply_removed(const struct request_context *c, int status)
+{
+	if (status == 0)
+		cleaner_wake(c->broker);
+	return reply_ok(c, status);
 }
 
 static int run_hello(const struct request_context *c, UNUSED const void *request,
@@ -39,8 +49,8 @@ static int run_hello(const struct request_context *c, UNUSED const void *request
 	                                 .can_limit_disk =
 	                                         host->can_limit_disk || host->has_project_quota,
 	                                 .can_network = host->network->usable,
-	                                 .cgroup = host->cgroups.ops->name,
-	                                 .can_pause = host->cgroups.can_freeze};
+	                                 .cgroup = host->cgroups->ops->name,
+	                                 .can_pause = host->cgroups->can_freeze};
 
 	server_send(c->broker, c->reply.connection, BROKER_WELCOME, broker_welcome_shape, &welcome);
 	disk_watch_greet(c->broker, c->reply.connection);
@@ -106,10 +116,7 @@ static int run_limit(const struct request_context *c, const void *request, struc
 	const struct cgroup_limits limits = {
 	        .cpu_milli = r->cpu_milli, .memory_bytes = r->memory_bytes, .pids = r->pids};
 
-	if (sandboxes_limit(&c->broker->sandboxes, r->sandbox, &limits, err) < 0)
-		return -1;
-	send_ok(c);
-	return 0;
+	return reply_ok(c, sandboxes_limit(&c->broker->sandboxes, r->sandbox, &limits, err));
 }
 
 /* `sandbox` is NULL for a stopped one, and for an id of something else. */
@@ -133,24 +140,19 @@ static int run_list(const struct request_context *c, const void *request, struct
 {
 	const struct broker_id *r = request;
 	struct sandboxes *sandboxes = &c->broker->sandboxes;
-	int fd = openat(c->broker->host.folders[FOLDER_SANDBOXES], ".",
-	                O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *folder = fd < 0 ? NULL : fdopendir(fd);
+	AUTO(folder_list_done)
+	DIR *folder = folder_list(c->broker->host.folders[FOLDER_SANDBOXES]);
 	struct dirent *entry;
 
-	if (!folder) {
-		fd_forget(&fd);
+	if (!folder)
 		return FAIL_ERRNO(err, "list the sandboxes");
-	}
 	while ((entry = readdir(folder))) {
 		if (!id_is_valid(entry->d_name) || probe_is_id(entry->d_name) ||
 		    (*r->sandbox && strcmp(r->sandbox, entry->d_name) != 0))
 			continue;
 		send_entry(c, entry->d_name, sandboxes_find(sandboxes, entry->d_name));
 	}
-	(void)closedir(folder);
-	send_ok(c);
-	return 0;
+	return reply_ok(c, 0);
 }
 
 static int run_stats(const struct request_context *c, const void *request, struct error *err)
@@ -165,11 +167,6 @@ static int run_stats(const struct request_context *c, const void *request, struc
 	return 0;
 }
 
-static int run_template(const struct request_context *c, const void *request, struct error *err)
-{
-	return template_start(c->broker, &c->reply, request, c->fds, err);
-}
-
 static int run_snapshot(const struct request_context *c, const void *request, struct error *err)
 {
 	return snapshots_take(&c->broker->snapshots, &c->reply, request, err);
@@ -179,17 +176,9 @@ static int run_restore(const struct request_context *c, const void *request, str
 {
 	const struct broker_snapshot *restore = request;
 
-	if (restore->dry) {
-		if (snapshots_can_restore(&c->broker->snapshots, request, err) < 0)
-			return -1;
-		send_ok(c);
-		return 0;
-	}
-	if (snapshots_restore(&c->broker->snapshots, request, err) < 0)
-		return -1;
-	cleaner_wake(c->broker);
-	send_ok(c);
-	return 0;
+	if (restore->dry)
+		return reply_ok(c, snapshots_can_restore(&c->broker->snapshots, request, err));
+	return reply_removed(c, snapshots_restore(&c->broker->snapshots, request, err));
 }
 
 static int run_snapshot_remove(const struct request_context *c, const void *request,
@@ -197,11 +186,7 @@ static int run_snapshot_remove(const struct request_context *c, const void *requ
 {
 	const struct broker_snapshot *r = request;
 
-	if (layer_stacks_remove(&c->broker->stacks, r->snapshot, err) < 0)
-		return -1;
-	cleaner_wake(c->broker);
-	send_ok(c);
-	return 0;
+	return reply_removed(c, layer_stacks_remove(&c->broker->stacks, r->snapshot, err));
 }
 
 static void send_name(void *context, const char *id)
@@ -213,22 +198,13 @@ static int run_snapshot_list(const struct request_context *c, UNUSED const void 
                              UNUSED struct error *err)
 {
 	layer_stacks_each(&c->broker->stacks, send_name, (void *)(uintptr_t)c);
-	send_ok(c);
-	return 0;
-}
-
-static int run_volume(const struct request_context *c, const void *request, struct error *err)
-{
-	return volume_start(c->broker, &c->reply, request, err);
+	return reply_ok(c, 0);
 }
 
 static int run_volumes(const struct request_context *c, UNUSED const void *request,
                        struct error *err)
 {
-	if (volume_each(&c->broker->host, send_name, (void *)(uintptr_t)c, err) < 0)
-		return -1;
-	send_ok(c);
-	return 0;
+	return reply_ok(c, volume_each(&c->broker->host, send_name, (void *)(uintptr_t)c, err));
 }
 
 static int run_pool(const struct request_context *c, const void *request, struct error *err)
@@ -248,10 +224,8 @@ static int run_pool(const struct request_context *c, const void *request, struct
 	    layer_stacks_find(&c->broker->stacks, r->snapshot, &blueprint.stack, err) < 0)
 		return -1;
 	(void)snprintf(blueprint.warm, sizeof(blueprint.warm), "%s", r->warm ? r->warm : "");
-	if (pools_set(&c->broker->pools, r->name, &blueprint, &size, r->warm_wish, err) < 0)
-		return -1;
-	send_ok(c);
-	return 0;
+	return reply_ok(
+	        c, pools_set(&c->broker->pools, r->name, &blueprint, &size, r->warm_wish, err));
 }
 
 static void send_pool(void *context, const struct prepared_pool *pool)
@@ -293,19 +267,7 @@ static int run_pools(const struct request_context *c, UNUSED const void *request
                      UNUSED struct error *err)
 {
 	pools_each(&c->broker->pools, send_pool, (void *)(uintptr_t)c);
-	send_ok(c);
-	return 0;
-}
-
-static int run_memory(const struct request_context *c, UNUSED const void *request,
-                      struct error *err)
-{
-	return memory_ask(c->broker, &c->reply, err);
-}
-
-static int run_backup(const struct request_context *c, const void *request, struct error *err)
-{
-	return backup_start(c->broker, &c->reply, request, c->fds, err);
+	return reply_ok(c, 0);
 }
 
 static int run_egress(const struct request_context *c, const void *request, struct error *err)
@@ -313,11 +275,6 @@ static int run_egress(const struct request_context *c, const void *request, stru
 	const struct broker_egress *r = request;
 
 	return sandboxes_set_egress(&c->broker->sandboxes, &c->reply, r->sandbox, r->egress, err);
-}
-
-static int run_measure(const struct request_context *c, const void *request, struct error *err)
-{
-	return measure_start(c->broker, &c->reply, request, err);
 }
 
 static int put_into_trash(const struct request_context *c, const struct broker_trash *r,
@@ -328,12 +285,8 @@ static int put_into_trash(const struct request_context *c, const struct broker_t
 
 	if (r->kind == BROKER_TRASH_SANDBOX)
 		return sandboxes_destroy(&c->broker->sandboxes, &c->reply, r->id, &note, err);
-	if (note.keep_s == 0 ? layer_stacks_remove(stacks, r->id, err) < 0
-	                     : trash_put_snapshot(stacks, r->id, &note, err) < 0)
-		return -1;
-	cleaner_wake(c->broker);
-	send_ok(c);
-	return 0;
+	return reply_removed(c, note.keep_s == 0 ? layer_stacks_remove(stacks, r->id, err)
+	                                         : trash_put_snapshot(stacks, r->id, &note, err));
 }
 
 static void send_trash_entry(void *context, const struct trash_entry *entry)
@@ -355,28 +308,21 @@ static int list_trash(const struct request_context *c, const struct broker_trash
 {
 	trash_trim(&c->broker->stacks, r->bytes_max, r->back_s);
 	trash_each(&c->broker->host, send_trash_entry, (void *)(uintptr_t)c);
-	cleaner_wake(c->broker);
-	send_ok(c);
-	return 0;
+	return reply_removed(c, 0);
 }
 
 static int restore_from_trash(const struct request_context *c, const struct broker_trash *r,
                               struct error *err)
 {
-	if (trash_bring_back(&c->broker->stacks, (enum broker_trash_kind)r->kind, r->id, err) < 0)
-		return -1;
-	send_ok(c);
-	return 0;
+	return reply_ok(c, trash_bring_back(&c->broker->stacks, (enum broker_trash_kind)r->kind,
+	                                    r->id, err));
 }
 
 static int purge_trash(const struct request_context *c, const struct broker_trash *r,
                        struct error *err)
 {
-	if (trash_purge(&c->broker->stacks, (enum broker_trash_kind)r->kind, r->id, err) < 0)
-		return -1;
-	cleaner_wake(c->broker);
-	send_ok(c);
-	return 0;
+	return reply_removed(
+	        c, trash_purge(&c->broker->stacks, (enum broker_trash_kind)r->kind, r->id, err));
 }
 
 static int run_trash(const struct request_context *c, const void *request, struct error *err)
@@ -394,11 +340,6 @@ static int run_trash(const struct request_context *c, const void *request, struc
 	return verbs[r->verb](c, r, err);
 }
 
-static int run_probe(const struct request_context *c, const void *request, struct error *err)
-{
-	return probe_start(c->broker, &c->reply, request, err);
-}
-
 /* Every request begins with its u64 number. `check` sees it before `run`; a failure of either is
  * the answer. */
 static const struct request_row rows[] = {
@@ -414,7 +355,7 @@ static const struct request_row rows[] = {
         {BROKER_LIST, broker_id_shape, sizeof(struct broker_id), check_list, run_list},
         {BROKER_STATS, broker_id_shape, sizeof(struct broker_id), check_id, run_stats},
         {BROKER_TEMPLATE, broker_template_shape, sizeof(struct broker_template), check_template,
-         run_template},
+         template_start},
         {BROKER_SNAPSHOT, broker_snapshot_shape, sizeof(struct broker_snapshot), check_snapshot,
          run_snapshot},
         {BROKER_RESTORE, broker_snapshot_shape, sizeof(struct broker_snapshot), check_restore,
@@ -424,19 +365,19 @@ static const struct request_row rows[] = {
         {BROKER_SNAPSHOT_LIST, broker_id_shape, sizeof(struct broker_id), check_list,
          run_snapshot_list},
         {BROKER_VOLUME, broker_volume_shape, sizeof(struct broker_volume), check_volume,
-         run_volume},
+         volume_start},
         {BROKER_POOL, broker_pool_shape, sizeof(struct broker_pool), check_pool, run_pool},
         {BROKER_POOLS, broker_id_shape, sizeof(struct broker_id), check_list, run_pools},
         {BROKER_VOLUMES, broker_id_shape, sizeof(struct broker_id), check_list, run_volumes},
-        {BROKER_MEMORY, broker_id_shape, sizeof(struct broker_id), check_list, run_memory},
+        {BROKER_MEMORY, broker_id_shape, sizeof(struct broker_id), check_list, memory_ask},
         {BROKER_BACKUP, broker_backup_shape, sizeof(struct broker_backup), check_backup,
-         run_backup},
+         backup_start},
         {BROKER_EGRESS, broker_egress_shape, sizeof(struct broker_egress), check_egress,
          run_egress},
         {BROKER_MEASURE, broker_measure_shape, sizeof(struct broker_measure), check_measure,
-         run_measure},
+         measure_start},
         {BROKER_TRASH, broker_trash_shape, sizeof(struct broker_trash), check_trash, run_trash},
-        {BROKER_PROBE, broker_probe_shape, sizeof(struct broker_probe), check_probe, run_probe},
+        {BROKER_PROBE, broker_probe_shape, sizeof(struct broker_probe), check_probe, probe_start},
 };
 
 static const struct request_row *find_row(uint16_t type)

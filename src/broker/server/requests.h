@@ -4,16 +4,11 @@
 
 #include "base/attribute.h"
 #include "base/span.h"
-#include "broker/host/pending_reply.h"
 #include "wire/broker_messages.h"
 
 struct broker;
 
-struct request_context {
-	struct broker *broker;
-	struct pending_reply reply;
-	struct wire_fds *fds;
-};
+struct request_context;
 typedef int run_request(const struct request_context *c, const void *request, struct error *err);
 
 struct request_row {

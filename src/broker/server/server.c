@@ -258,6 +258,13 @@ void server_send_all(struct broker *b, uint16_t type, const struct wire_member *
 	encode_and_send(b, 0, type, shape, message);
 }
 
+void server_send_ok(struct broker *b, const struct pending_reply *reply)
+{
+	const struct broker_ok ok = {.request = reply->request};
+
+	server_send(b, reply->connection, BROKER_OK, broker_ok_shape, &ok);
+}
+
 void server_send_failure(struct broker *b, const struct pending_reply *reply,
                          const struct error *err)
 {

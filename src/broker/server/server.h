@@ -6,10 +6,18 @@
 
 #include "base/attribute.h"
 #include "broker/host/event.h"
+#include "broker/host/pending_reply.h"
 
 struct broker;
-struct pending_reply;
+struct wire_fds;
 struct wire_member;
+
+/* A request that a handler answers, now or later. */
+struct request_context {
+	struct broker *broker;
+	struct pending_reply reply;
+	struct wire_fds *fds; /* came with it; the handler takes what it needs */
+};
 
 struct broker_server {
 	struct fd_watch listening;
@@ -28,5 +36,6 @@ void server_send(struct broker *b, uint64_t connection, uint16_t type,
 /* Sends to all connections. */
 void server_send_all(struct broker *b, uint16_t type, const struct wire_member *shape,
                      const void *message);
+void server_send_ok(struct broker *b, const struct pending_reply *reply);
 void server_send_failure(struct broker *b, const struct pending_reply *reply,
                          const struct error *err);

@@ -2,7 +2,6 @@
 /* Removes what has no living owner, at start. */
 #include "broker/server/sweep.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -45,7 +44,7 @@ static void sweep_group(void *context, const char *name)
 /* A link ends with its namespace; a remaining link has no namespace. */
 static void sweep_links(struct broker *b)
 {
-	DIR *folder = opendir("/sys/class/net");
+	AUTO(folder_list_done) DIR *folder = opendir("/sys/class/net");
 	struct dirent *entry;
 
 	while (folder && (entry = readdir(folder))) {
@@ -55,8 +54,6 @@ static void sweep_links(struct broker *b)
 		    !slots_is_used(&b->slots, slot))
 			network_link_remove(slot);
 	}
-	if (folder)
-		(void)closedir(folder);
 }
 
 struct rule_sweep {
@@ -94,8 +91,7 @@ static void sweep_rules(struct broker *b)
 static void sweep_names(struct broker *b)
 {
 	struct host_network *n = b->host.network;
-	int fd = openat(n->names_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *folder = fd < 0 ? NULL : fdopendir(fd);
+	AUTO(folder_list_done) DIR *folder = folder_list(n->names_fd);
 	struct dirent *entry;
 	uint32_t slot;
 
@@ -106,10 +102,6 @@ static void sweep_names(struct broker *b)
 		else if (entry->d_name[0] != '.')
 			(void)unlinkat(n->names_fd, entry->d_name, 0);
 	}
-	if (folder)
-		(void)closedir(folder);
-	else
-		fd_forget(&fd);
 }
 
 /* Also redirected flows whose rules have ended: the broker that removed the rules may have died
@@ -138,25 +130,20 @@ static void sweep_flows(const struct broker *b)
 /* No prewarmed sandbox outlives its broker, and these folders belong to this data folder alone. */
 static void sweep_prewarms(struct broker *b, enum host_folder which)
 {
-	int fd = openat(b->host.folders[which], ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *folder = fd < 0 ? NULL : fdopendir(fd);
+	AUTO(folder_list_done) DIR *folder = folder_list(b->host.folders[which]);
 	struct error ignored = {0};
 	struct dirent *entry;
 
 	while (folder && (entry = readdir(folder)))
 		if (entry->d_name[0] != '.')
 			(void)!host_trash(&b->host, which, entry->d_name, &ignored);
-	if (folder)
-		(void)closedir(folder);
-	else
-		fd_forget(&fd);
 }
 
 void broker_sweep(struct broker *b)
 {
 	struct error err = {0};
 
-	if (cgroup_each(&b->host.cgroups, sweep_group, b, &err) < 0)
+	if (cgroup_each(b->host.cgroups, sweep_group, b, &err) < 0)
 		log_error("cannot sweep the cgroups", FAILURE(&err));
 	sweep_links(b);
 	sweep_rules(b);
@@ -187,7 +174,7 @@ static void note_processes(void *context, const char *name)
 		return;
 	(void)snprintf(path, sizeof(path), "%s/cgroup.procs", name);
 	for (unsigned i = 0; i < CGROUP_CONTROLLER_COUNT; i++) {
-		int root = look->broker->host.cgroups.roots[i];
+		int root = look->broker->host.cgroups->roots[i];
 
 		if (root >= 0 && file_read(root, path, &text, &ignored) == 0 && text.size > 0)
 			look->alive = true;
@@ -199,7 +186,7 @@ bool chunk_is_alive(void *context, uint32_t first_slot)
 	struct chunk_look look = {.broker = context, .first_slot = first_slot};
 	struct error err = {0};
 
-	if (cgroup_each(&look.broker->host.cgroups, note_processes, &look, &err) < 0)
+	if (cgroup_each(look.broker->host.cgroups, note_processes, &look, &err) < 0)
 		return true;
 	return look.alive;
 }

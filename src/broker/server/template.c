@@ -13,11 +13,7 @@
 #include "broker/host/options.h"
 #include "broker/server/images.h"
 #include "broker/server/state.h"
-#include "broker/snapshot/snapshot.h"
-#include "wire/broker.h"
 #include "wire/broker_template.h"
-#include "wire/task.h"
-#include "wire/wire.h"
 
 struct wire_fds;
 
@@ -118,28 +114,18 @@ static void read_error(struct template_task *t, struct error *err)
 static void on_image_end(struct broker_child *child, int status)
 {
 	struct template_task *t = CONTAINER_OF(child, struct template_task, child);
-	struct broker_ok ok = {.request = t->reply.request};
 	struct error err = {0};
 
 	/* Even a failed attempt may have removed the old template. */
 	prewarm_pool_forget_template(&t->broker->prewarm_pool, t->request.name);
 	pools_forget_template(&t->broker->pools, t->request.name);
 	if (status == 0) {
-		server_send(t->broker, t->reply.connection, BROKER_OK, broker_ok_shape, &ok);
+		server_send_ok(t->broker, &t->reply);
 	} else {
 		read_error(t, &err);
 		server_send_failure(t->broker, &t->reply, &err);
 	}
 	template_free(t);
-}
-
-static unsigned count_running(const struct broker *b)
-{
-	unsigned count = 0;
-
-	for (const struct list *i = b->templates.next; i != &b->templates; i = i->next)
-		count++;
-	return count;
 }
 
 static int check_fds(const struct broker_template *request, const struct wire_fds *fds,
@@ -160,14 +146,14 @@ static int check_fds(const struct broker_template *request, const struct wire_fd
 	return 0;
 }
 
-static struct template_task *template_new(struct broker *b, const struct pending_reply *reply,
-                                          const struct broker_template *request,
-                                          struct wire_fds *fds)
+static struct template_task *template_new(const struct request_context *c,
+                                          const struct broker_template *request)
 {
+	struct wire_fds *fds = c->fds;
 	struct template_task *t = memory_new(sizeof(*t));
 
-	*t = (struct template_task){.broker = b,
-	                            .reply = *reply,
+	*t = (struct template_task){.broker = c->broker,
+	                            .reply = c->reply,
 	                            .request = *request,
 	                            .progress_fd = -1,
 	                            .source_fd = -1,
@@ -180,21 +166,22 @@ static struct template_task *template_new(struct broker *b, const struct pending
 	if (fds->count > 1)
 		t->source_fd = fds->fds[1];
 	fds->count = 0;
-	list_append(&b->templates, &t->item);
+	list_append(&c->broker->templates, &t->item);
 	return t;
 }
 
-int template_start(struct broker *b, const struct pending_reply *reply,
-                   const struct broker_template *request, struct wire_fds *fds, struct error *err)
+int template_start(const struct request_context *c, const void *message, struct error *err)
 {
+	const struct broker_template *request = message;
+	struct broker *b = c->broker;
 	struct template_task *t;
 
-	if (check_fds(request, fds, err) < 0)
+	if (check_fds(request, c->fds, err) < 0)
 		return -1;
-	if (count_running(b) == TEMPLATE_TASKS_MAX)
+	if (list_count(&b->templates) == TEMPLATE_TASKS_MAX)
 		return FAIL(err, ERROR_UNAVAILABLE, "%d templates are being made already",
 		            TEMPLATE_TASKS_MAX);
-	t = template_new(b, reply, request, fds);
+	t = template_new(c, request);
 	t->child.on_end = on_image_end;
 	if (pipe2(t->error_fd, O_CLOEXEC | O_NONBLOCK) < 0) {
 		template_free(t);

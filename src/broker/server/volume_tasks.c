@@ -10,15 +10,12 @@
 
 #include "base/clock.h"
 #include "base/fd.h"
-#include "broker/host/launcher.h"
+#include "broker/sandbox/sandbox.h"
 #include "broker/server/state.h"
-#include "broker/snapshot/snapshot.h"
 #include "broker/volume/attach.h"
 #include "broker/volume/volume.h"
 #include "wire/broker.h"
 #include "wire/broker_volume.h"
-#include "wire/task.h"
-#include "wire/wire.h"
 
 struct wire_fds;
 
@@ -227,9 +224,10 @@ static int begin_task(struct broker *b, const struct pending_reply *reply,
 	return -1;
 }
 
-int volume_start(struct broker *b, const struct pending_reply *reply,
-                 const struct broker_volume *request, struct error *err)
+int volume_start(const struct request_context *c, const void *message, struct error *err)
 {
+	const struct broker_volume *request = message;
+	struct broker *b = c->broker;
 	const struct volume_backing *backing;
 	int found = volume_backing_find(&b->host, request->volume, &backing, err);
 
@@ -238,18 +236,18 @@ int volume_start(struct broker *b, const struct pending_reply *reply,
 		if (check_tasks(b, request, err) < 0 ||
 		    volume_remove(&b->host, request->volume, err) < 0)
 			return -1;
-		send_state(b, reply, NULL, 0);
+		send_state(b, &c->reply, NULL, 0);
 		cleaner_wake(b);
 		return 0;
 	}
 	if (request->verb != BROKER_VOLUME_MAKE)
-		return found < 0 ? -1 : begin_task(b, reply, request, backing, err);
+		return found < 0 ? -1 : begin_task(b, &c->reply, request, backing, err);
 	error_clear(err);
 	if (found == 0) {
-		send_state(b, reply, backing, 0);
+		send_state(b, &c->reply, backing, 0);
 		return 0;
 	}
 	if (host_check_space(&b->host, err) < 0)
 		return -1;
-	return begin_task(b, reply, request, volume_backing_for(request->size_bytes), err);
+	return begin_task(b, &c->reply, request, volume_backing_for(request->size_bytes), err);
 }

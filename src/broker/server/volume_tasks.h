@@ -7,11 +7,10 @@
 #include "base/error.h"
 
 struct broker;
-struct broker_volume;
-struct pending_reply;
+struct request_context;
 
 /* The reply comes later unless the call fails. */
-MUST_CHECK int volume_start(struct broker *b, const struct pending_reply *reply,
-                            const struct broker_volume *request, struct error *err);
+MUST_CHECK int volume_start(const struct request_context *c, const void *message,
+                            struct error *err);
 /* Whether a volume is being attached to this sandbox, or detached from it. */
 bool volume_tasks_include(const struct broker *b, const char *sandbox_id);

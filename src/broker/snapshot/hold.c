@@ -18,8 +18,6 @@
 #include "broker/sandbox/snapshot_mark.h"
 #include "broker/snapshot/snapshot.h"
 #include "broker/snapshot/task.h"
-#include "wire/task.h"
-#include "wire/wire.h"
 
 struct wire_fds;
 
@@ -78,7 +76,7 @@ static int begin_look(struct holding *h, struct error *err)
 		return FAIL_ERRNO(err, "look at the mount namespace");
 	host_group_name(sandbox->slot, group);
 	(void)snprintf(path, sizeof(path), "%s/cgroup.procs", group);
-	processes = openat(h->host->cgroups.roots[0], path, O_RDONLY | O_CLOEXEC);
+	processes = openat(h->host->cgroups->roots[0], path, O_RDONLY | O_CLOEXEC);
 	if (processes < 0)
 		return FAIL_ERRNO(err, "list the processes of '%s'", sandbox->id);
 	(void)snprintf(pid, sizeof(pid), "%d", sandbox->pid);
@@ -206,7 +204,7 @@ static int hold_processes(struct cgroup_host *cgroups, const char *group, struct
 
 static int hold_and_take(struct holding *h, struct error *err)
 {
-	struct cgroup_host *cgroups = &h->task->owner->host->cgroups;
+	struct cgroup_host *cgroups = h->task->owner->host->cgroups;
 	int64_t begun_ns = clock_monotonic_ns();
 	struct error second = {0};
 	char group[GROUP_NAME_SIZE];

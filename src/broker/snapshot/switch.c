@@ -20,7 +20,6 @@
 #include "broker/snapshot/snapshot.h"
 #include "broker/snapshot/task.h"
 #include "wire/task.h"
-#include "wire/wire.h"
 
 struct wire_fds;
 

@@ -2,13 +2,14 @@
 #include "broker/volume/mount.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
 
 int volume_mount_parse(const char *text, struct mounted_volume *ret, struct error *err)
 {
 	struct span rest = span_of(text), id, mode;
-	struct mounted_volume mount = {.is_read_only = false};
+	struct mounted_volume mount = {.fd = -1};
 	const char *part;
 	size_t size;
 
@@ -35,7 +36,7 @@ int volume_mount_parse(const char *text, struct mounted_volume *ret, struct erro
 struct mounted_volume *volume_mounts_new(const char *const *texts, unsigned *ret_count)
 {
 	struct mounted_volume *mounts;
-	struct error ignored = {0};
+	struct error err = {0};
 	unsigned count = 0;
 
 	while (texts && texts[count])
@@ -45,6 +46,7 @@ struct mounted_volume *volume_mounts_new(const char *const *texts, unsigned *ret
 		return NULL;
 	mounts = memory_new(count * sizeof(*mounts));
 	for (unsigned i = 0; i < count; i++)
-		(void)!volume_mount_parse(texts[i], &mounts[i], &ignored);
+		if (volume_mount_parse(texts[i], &mounts[i], &err) < 0)
+			abort(); /* the texts were checked */
 	return mounts;
 }

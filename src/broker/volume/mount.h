@@ -14,6 +14,7 @@ struct mounted_volume {
 	bool is_read_only;
 	char path[SANDBOX_MOUNT_PATH_MAX + 1];
 	char subpath[SANDBOX_MOUNT_PATH_MAX + 1];
+	int fd; /* its files as a detached mount, once they are open; else -1 */
 };
 
 MUST_CHECK int volume_mount_parse(const char *text, struct mounted_volume *ret, struct error *err);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "broker/volume/volume.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -352,20 +351,10 @@ int volume_open(const struct host *host, const struct mounted_volume *mount, int
 	return backing->open(&(struct volume_opening){host, folder, mount, map_fd}, ret_fd, err);
 }
 
-static DIR *list_volumes(const struct host *host)
-{
-	int fd = openat(host->folders[FOLDER_VOLUMES], ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *folder = fd < 0 ? NULL : fdopendir(fd);
-
-	if (!folder)
-		fd_forget(&fd);
-	return folder;
-}
-
 int volume_each(const struct host *host, void (*on_volume)(void *context, const char *id),
                 void *context, struct error *err)
 {
-	DIR *folder = list_volumes(host);
+	AUTO(folder_list_done) DIR *folder = folder_list(host->folders[FOLDER_VOLUMES]);
 	struct dirent *entry;
 
 	if (!folder)
@@ -373,13 +362,12 @@ int volume_each(const struct host *host, void (*on_volume)(void *context, const 
 	while ((entry = readdir(folder)))
 		if (id_is_valid(entry->d_name))
 			on_volume(context, entry->d_name);
-	(void)closedir(folder);
 	return 0;
 }
 
 void volume_sweep(const struct host *host)
 {
-	DIR *folder = list_volumes(host);
+	AUTO(folder_list_done) DIR *folder = folder_list(host->folders[FOLDER_VOLUMES]);
 	struct error err = {0};
 	struct dirent *entry;
 
@@ -390,6 +378,4 @@ void volume_sweep(const struct host *host)
 		if (host_trash(host, FOLDER_VOLUMES, entry->d_name, &err) < 0)
 			log_warning("cannot remove half a volume", FAILURE(&err));
 	}
-	if (folder)
-		(void)closedir(folder);
 }

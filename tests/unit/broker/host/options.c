@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
+#include "base/error.h"
 #include "broker/host/options.h"
 #include "unit.h"
 

@@ -7,13 +7,15 @@
 
 #include "../nft.h"
 #include "base/buf.h"
+#include "broker/host/options.h"
 #include "broker/network/egress.h"
 #include "broker/network/network.h"
 #include "unit.h"
 
 static const char *rules_of(struct buf *out, const char *egress)
 {
-	const struct host_network n = {.subnet = {0x0ad50000, 16}, .gateway = {4080, 4443, 4053}};
+	const struct host_network n = {.subnet = {0x0ad50000, 16},
+	                               .gateway = &(struct network_gateway){4080, 4443, 4053}};
 	struct error err = {0};
 
 	assert_int_equal(network_egress_rules(out, &n, 17, egress, &err), 0);

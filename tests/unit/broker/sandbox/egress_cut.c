@@ -119,7 +119,7 @@ static void wait_stopped(const struct fixture *f)
 {
 	siginfo_t info;
 
-	assert_int_equal(waitid(P_PID, (id_t)f->sandbox->cut.child.pid, &info, WSTOPPED | WNOWAIT),
+	assert_int_equal(waitid(P_PID, (id_t)f->sandbox->cut->child.pid, &info, WSTOPPED | WNOWAIT),
 	                 0);
 }
 
@@ -179,7 +179,7 @@ TEST(rules_that_change_meanwhile_are_answered_in_their_order_and_the_last_ones_h
 	assert_string_equal(f.sandbox->egress, DENY_NEXT);
 	assert_int_equal(f.answered_count, 0);
 	assert_int_equal(count_flows(), 3);
-	assert_int_equal(kill(f.sandbox->cut.child.pid, SIGCONT), 0);
+	assert_int_equal(kill(f.sandbox->cut->child.pid, SIGCONT), 0);
 	run_until(&f, 1);
 	assert_int_equal(f.answered[0], 1);
 	assert_int_equal(f.flows_at_last, 2);
@@ -223,7 +223,7 @@ TEST(the_end_of_the_sandbox_ends_the_work_and_answers)
 	sandbox_end_egress(f.sandbox);
 	assert_int_equal(f.answered_count, 2);
 	assert_int_equal(f.answered[1], 2);
-	assert_int_equal(f.sandbox->cut.reply_count, 0);
+	assert_int_equal(f.sandbox->cut->reply_count, 0);
 	sandbox_end_egress(f.sandbox);
 	assert_int_equal(f.answered_count, 2);
 	teardown(&f);
