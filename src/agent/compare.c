@@ -20,7 +20,7 @@ static const char *const foreign[] = {
         "dev", "proc", "run", "sys", "tmp", "etc/hostname", "etc/hosts", "etc/resolv.conf",
 };
 
-static void folders_close(struct tree_folders *f)
+void tree_folders_close(struct tree_folders *f)
 {
 	for (unsigned i = 0; i < TREE_COUNT; i++)
 		fd_forget(&f->fds[i]);
@@ -158,7 +158,7 @@ static int compare_folder(struct compare *c, const struct tree_folders *folders,
 static int go_into(struct compare *c, const struct tree_folders *parent, const char *name,
                    const char *after, struct error *err)
 {
-	AUTO(folders_close) struct tree_folders below;
+	AUTO(tree_folders_close) struct tree_folders below;
 	int result;
 
 	open_below(parent, name, &below);
@@ -288,7 +288,7 @@ static int compare_below(struct compare *c, const struct tree_folders *folders, 
 {
 	char name[PATH_NAME_MAX + 1];
 	size_t size = strcspn(path, "/"), start = c->path.size;
-	AUTO(folders_close) struct tree_folders below = {{-1, -1, -1, -1}};
+	AUTO(tree_folders_close) struct tree_folders below = {{-1, -1, -1, -1}};
 	struct stat status;
 	int result;
 

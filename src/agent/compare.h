@@ -20,6 +20,8 @@ struct tree_folders {
 	int fds[TREE_COUNT];
 };
 
+void tree_folders_close(struct tree_folders *f);
+
 struct difference {
 	const char *path, *name;
 	const struct tree_folders *folders; /* the folders that contain the entry */

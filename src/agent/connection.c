@@ -102,10 +102,7 @@ int connection_send_done_with_fd(struct connection *c, int fd, struct error *err
 
 void connection_send_failed(struct connection *c, const struct error *err)
 {
-	struct agent_failed failed = {.code = (uint32_t)err->code,
-	                              .sys_errno = (uint32_t)err->sys_errno,
-	                              .text = err->text,
-	                              .hint = err->hint};
+	const struct agent_failed failed = agent_failed_of(err);
 
 	connection_send(c, AGENT_FAILED, agent_failed_shape, &failed);
 }

@@ -139,10 +139,7 @@ void files_send_done(struct files *f, uint64_t count)
 
 void files_send_failed(struct files *f, const struct error *err)
 {
-	struct agent_failed failed = {.code = (uint32_t)err->code,
-	                              .sys_errno = (uint32_t)err->sys_errno,
-	                              .text = err->text,
-	                              .hint = err->hint};
+	const struct agent_failed failed = agent_failed_of(err);
 
 	buf_reset(&f->out);
 	files_send(f, AGENT_FAILED, agent_failed_shape, &failed);

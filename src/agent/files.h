@@ -78,6 +78,17 @@ uint32_t file_type_of(const struct stat *status);
 /* Target of a symbolic link, "" when it cannot be read. */
 const char *file_link(struct arena *a, int folder, const char *name);
 
+/* Names the open file, even if its path leads elsewhere by now. */
+#define FILE_SELF_SIZE 40
+void file_self_path(int fd, char out[FILE_SELF_SIZE]);
+/* As many entries as the message asks for, at most FILES_ENTRIES_MAX. */
+uint64_t files_entries_max(const struct agent_path *m);
+/* For spot_open. */
+static inline unsigned files_parents_flag(const struct agent_path *m)
+{
+	return m->flags & AGENT_PATH_PARENTS ? SPOT_MAKE_PARENTS : 0;
+}
+
 /* Receives the client's DATA up to DATA_END; `take` gets each. When `take` fails, AGENT_FAILED is
  * sent at once and the remaining DATA is dropped. 1 = complete, 0 = `take` failed. */
 struct files_sink {

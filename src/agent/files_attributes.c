@@ -47,12 +47,6 @@ const char **file_attributes(struct arena *a, const char *path, const char *begi
 	return more;
 }
 
-/* A descriptor names the file, even if the path leads elsewhere by now. */
-static void path_of(int fd, char out[40])
-{
-	(void)snprintf(out, 40, "/proc/self/fd/%d", fd);
-}
-
 static int fail_attributes(const char *path, struct error *err)
 {
 	if (errno == EOPNOTSUPP)
@@ -101,7 +95,7 @@ int files_set_attributes(struct files *f, const struct agent_path *m, struct err
 	AUTO_CLOSE int fd = -1;
 	const char *beginning;
 	uint64_t count = 0;
-	char self[40];
+	char self[FILE_SELF_SIZE];
 
 	(void)span_split(&rest, '\n', &line);
 	beginning = arena_copy(&f->arena, line);
@@ -110,7 +104,7 @@ int files_set_attributes(struct files *f, const struct agent_path *m, struct err
 	if (base_dir_open(&place, &f->rules, m, err) < 0 ||
 	    base_dir_find(&place, m->path, O_PATH, &fd, err) < 0)
 		return -1;
-	path_of(fd, self);
+	file_self_path(fd, self);
 	if (remove_attributes(f, self, m, beginning, err) < 0)
 		return -1;
 	while (rest.size > 0) {

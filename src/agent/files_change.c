@@ -24,11 +24,6 @@ static int send_spot(struct files *f, const struct spot *spot, const char *path,
 	return 1;
 }
 
-static unsigned parents_flag(const struct agent_path *m)
-{
-	return m->flags & AGENT_PATH_PARENTS ? SPOT_MAKE_PARENTS : 0;
-}
-
 /* Whether the path is a folder, or a link to a folder that the base directory allows. */
 static int check_folder(const struct base_dir *p, const struct agent_path *m, struct error *err)
 {
@@ -48,7 +43,7 @@ int files_mkdir(struct files *f, const struct agent_path *m, struct error *err)
 	AUTO(spot_done) struct spot spot = {.folder = -1};
 
 	if (base_dir_open(&place, &f->rules, m, err) < 0 ||
-	    spot_open(&place, &f->arena, m->path, parents_flag(m), &spot, err) < 0)
+	    spot_open(&place, &f->arena, m->path, files_parents_flag(m), &spot, err) < 0)
 		return -1;
 	if (mkdirat(spot.folder, spot.name, mode) < 0) {
 		if (errno != EEXIST)
@@ -144,7 +139,7 @@ int files_rename(struct files *f, const struct agent_path *m, struct error *err)
 
 	if (base_dir_open(&place, &f->rules, m, err) < 0 ||
 	    spot_open(&place, &f->arena, m->path, 0, &from, err) < 0 ||
-	    spot_open(&place, &f->arena, m->target, parents_flag(m), &to, err) < 0)
+	    spot_open(&place, &f->arena, m->target, files_parents_flag(m), &to, err) < 0)
 		return -1;
 	if (renameat2(from.folder, from.name, to.folder, to.name, flags) < 0) {
 		if (errno == EEXIST || errno == ENOTEMPTY || errno == EISDIR || errno == ENOTDIR)

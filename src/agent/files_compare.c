@@ -18,12 +18,6 @@ static const char *const tree_names[TREE_COUNT] = {
         [TREE_OVER_1] = AGENT_TREE_OVER_1,
 };
 
-static void trees_close(struct tree_folders *f)
-{
-	for (unsigned i = 0; i < TREE_COUNT; i++)
-		fd_forget(&f->fds[i]);
-}
-
 static int trees_open(struct files *f, const struct agent_path *m, struct tree_folders *ret,
                       struct error *err)
 {
@@ -82,12 +76,9 @@ static int send_difference(struct compare *c, const struct difference *d, struct
 
 int files_compare(struct files *f, const struct agent_path *m, struct error *err)
 {
-	struct telling t = {.files = f,
-	                    .count_max = m->size_max && m->size_max < FILES_ENTRIES_MAX
-	                                         ? m->size_max
-	                                         : FILES_ENTRIES_MAX};
+	struct telling t = {.files = f, .count_max = files_entries_max(m)};
 	struct compare c = {.on_difference = send_difference, .context = &t, .read_max = READ_MAX};
-	AUTO(trees_close) struct tree_folders trees;
+	AUTO(tree_folders_close) struct tree_folders trees;
 	int result = trees_open(f, m, &trees, err);
 
 	if (result == 0)
@@ -151,7 +142,7 @@ int files_tar_base(struct files *f, const struct agent_path *m, struct error *er
 {
 	AUTO(tar_out_done) struct tar_out t = {.files = f};
 	struct compare c = {.on_difference = pack_difference, .context = &t, .read_max = READ_MAX};
-	AUTO(trees_close) struct tree_folders trees;
+	AUTO(tree_folders_close) struct tree_folders trees;
 
 	if (trees_open(f, m, &trees, err) < 0)
 		return -1;

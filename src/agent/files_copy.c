@@ -217,7 +217,6 @@ static int copy_source(int from, const struct base_dir *place, const struct spot
 
 int files_copy(struct files *f, const struct agent_path *m, struct error *err)
 {
-	unsigned flags = m->flags & AGENT_PATH_PARENTS ? SPOT_MAKE_PARENTS : 0;
 	AUTO(base_dir_done) struct base_dir place = {0};
 	AUTO(spot_done) struct spot to = {.folder = -1};
 	AUTO_CLOSE int from = -1;
@@ -226,7 +225,7 @@ int files_copy(struct files *f, const struct agent_path *m, struct error *err)
 
 	if (base_dir_open(&place, &f->rules, m, err) < 0 ||
 	    open_source(&place, m->path, &status, &from, err) < 0 ||
-	    spot_open(&place, &f->arena, m->target, flags, &to, err) < 0 ||
+	    spot_open(&place, &f->arena, m->target, files_parents_flag(m), &to, err) < 0 ||
 	    copy_source(from, &place, &to, m, &count, err) < 0)
 		return -1;
 	if (fstatat(to.folder, to.name, &status, AT_SYMLINK_NOFOLLOW) < 0)

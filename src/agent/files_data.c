@@ -158,7 +158,7 @@ static int write_part(struct files *f, const struct base_dir *place, const struc
 
 int files_write(struct files *f, const struct agent_path *m, struct error *err)
 {
-	unsigned flags = SPOT_FOLLOW | (m->flags & AGENT_PATH_PARENTS ? SPOT_MAKE_PARENTS : 0);
+	unsigned flags = SPOT_FOLLOW | files_parents_flag(m);
 	AUTO(base_dir_done) struct base_dir place = {0};
 	AUTO(spot_done) struct spot spot = {.folder = -1};
 

@@ -21,15 +21,10 @@ void inspection_done(struct inspection *i)
 	arena_done(&i->arena);
 }
 
-static void self_path(char out[64], int fd)
-{
-	(void)snprintf(out, 64, "/proc/self/fd/%d", fd);
-}
-
 /* Resolves the path by the usual rules of the base directory. */
 static void follow_link(struct inspection *i, const char *path, struct agent_entry *entry)
 {
-	char self[64], target[PATH_MAX];
+	char self[FILE_SELF_SIZE], target[PATH_MAX];
 	AUTO_CLOSE int fd = -1;
 	struct error ignored;
 	struct stat status;
@@ -39,7 +34,7 @@ static void follow_link(struct inspection *i, const char *path, struct agent_ent
 		return;
 	entry->link_type = file_type_of(&status);
 	entry->link_mode = status.st_mode & 07777;
-	self_path(self, fd);
+	file_self_path(fd, self);
 	size = readlink(self, target, sizeof(target));
 	if (size > 0 && (size_t)size < sizeof(target))
 		entry->link = base_dir_own_path(
@@ -104,13 +99,13 @@ static int inspect_path(struct inspection *i, struct error *err)
 	const char *path = i->message->path;
 	AUTO_CLOSE int fd = -1;
 	struct stat status;
-	char self[64];
+	char self[FILE_SELF_SIZE];
 
 	if (base_dir_find(&i->place, path, O_PATH | O_NOFOLLOW, &fd, err) < 0)
 		return -1;
 	if (fstat(fd, &status) < 0)
 		return FAIL_ERRNO(err, "stat '%s'", path);
-	self_path(self, fd);
+	file_self_path(fd, self);
 	arena_reset(&i->arena);
 	return send_inspected(i, path, self, &status, err);
 }
@@ -134,10 +129,8 @@ static int inspect_below(struct inspection *i, struct error *err)
 int inspection_open(struct inspection *i, struct files *f, const struct agent_path *m,
                     struct error *err)
 {
-	uint64_t most =
-	        m->size_max && m->size_max < FILES_ENTRIES_MAX ? m->size_max : FILES_ENTRIES_MAX;
-
-	*i = (struct inspection){.files = f, .message = m, .count_max = most, .root = -1};
+	*i = (struct inspection){
+	        .files = f, .message = m, .count_max = files_entries_max(m), .root = -1};
 	if (base_dir_open(&i->place, &f->rules, m, err) < 0)
 		return -1;
 	user_names_read(&i->names);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* STAT, LIST and GLOB: which entries exist. */
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -52,6 +53,11 @@ const char *file_link(struct arena *a, int folder, const char *name)
 	return size > 0 ? arena_copy(a, (struct span){target, (size_t)size}) : "";
 }
 
+void file_self_path(int fd, char out[FILE_SELF_SIZE])
+{
+	(void)snprintf(out, FILE_SELF_SIZE, "/proc/self/fd/%d", fd);
+}
+
 int files_stat(struct files *f, const struct agent_path *m, struct error *err)
 {
 	int flags = O_PATH | (m->flags & AGENT_PATH_NO_FOLLOW ? O_NOFOLLOW : 0);
@@ -70,7 +76,7 @@ int files_stat(struct files *f, const struct agent_path *m, struct error *err)
 	return 1;
 }
 
-static uint64_t entries_max(const struct agent_path *m)
+uint64_t files_entries_max(const struct agent_path *m)
 {
 	return m->size_max && m->size_max < FILES_ENTRIES_MAX ? m->size_max : FILES_ENTRIES_MAX;
 }
@@ -119,7 +125,8 @@ static int list_entry(struct walk *w, const struct walk_entry *entry, struct err
 
 int files_list(struct files *f, const struct agent_path *m, struct error *err)
 {
-	struct file_listing l = {.files = f, .count_max = entries_max(m), .since_ms = m->offset};
+	struct file_listing l = {
+	        .files = f, .count_max = files_entries_max(m), .since_ms = m->offset};
 	struct walk walk = {.on_entry = list_entry,
 	                    .context = &l,
 	                    .depth_max = m->depth ? m->depth : 1,
@@ -200,7 +207,8 @@ static int check_relative(const char *pattern, struct error *err)
 
 int files_glob(struct files *f, const struct agent_path *m, struct error *err)
 {
-	AUTO(matches_done) struct matches found = {.files = f, .count_max = (size_t)entries_max(m)};
+	AUTO(matches_done) struct matches found = {.files = f,
+	                                           .count_max = (size_t)files_entries_max(m)};
 	struct walk walk = {.on_entry = add_match, .context = &found, .passes_unreadable = true};
 	AUTO_CLOSE int fd = -1;
 

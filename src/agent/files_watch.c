@@ -77,12 +77,12 @@ static void watched_put(struct watcher *w, int number, const char *path)
 /* inotify takes only paths; the path of a descriptor cannot be redirected. */
 static int watch_fd(struct watcher *w, int fd, const char *path, struct error *err)
 {
-	char self[40];
+	char self[FILE_SELF_SIZE];
 	int number;
 
 	if (w->count == WATCHES_MAX && !watched_find(w, -1))
 		return FAIL(err, ERROR_LIMIT, "more than %d folders to watch", WATCHES_MAX);
-	(void)snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
+	file_self_path(fd, self);
 	number = inotify_add_watch(w->inotify, self, MASK);
 	if (number < 0 && errno == ENOSPC)
 		return FAIL(err, ERROR_LIMIT, "no more folders can be watched");

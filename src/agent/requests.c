@@ -173,20 +173,85 @@ static int run_await(struct call *call, struct error *err)
 	return 1;
 }
 
+static void send_service(struct connection *c, const struct service *s)
+{
+	const struct agent_service_state state = service_state(s);
+
+	connection_send(c, AGENT_SERVICE_STATE, agent_service_state_shape, &state);
+}
+
 static int run_service(struct call *call, struct error *err)
 {
-	return service_call_set(call->connection, call->message, call->arena, err) < 0 ? -1 : 1;
+	struct connection *c = call->connection;
+	struct service *s;
+
+	if (service_set(c->agent, call->message, call->arena, &s, err) < 0)
+		return -1;
+	connection_cork(c);
+	send_service(c, s);
+	connection_send_done(c, 1);
+	connection_uncork(c);
+	return 1;
 }
 
 static int run_services(struct call *call, UNUSED struct error *err)
 {
-	service_call_list(call->connection);
+	struct connection *c = call->connection;
+	uint64_t count = 0;
+
+	connection_cork(c);
+	LIST_EACH (&c->agent->services, const struct service, s, item) {
+		if (s->is_removed)
+			continue;
+		send_service(c, s);
+		count++;
+	}
+	connection_send_done(c, count);
+	connection_uncork(c);
 	return 1;
+}
+
+static void send_log(struct connection *c, const struct ring *ring,
+                     const struct agent_service_log *wanted, unsigned stream)
+{
+	uint64_t at = wanted->since[stream];
+	uint64_t until = at < ring->end ? at + wanted->max : ring->end;
+
+	while (at < until && c->watch.fd >= 0) {
+		struct agent_output output = {.stream = AGENT_STDOUT + stream};
+		uint64_t asked = at;
+
+		output.bytes = ring_peek(ring, &at);
+		until += at - asked; /* lost bytes are not counted */
+		if (output.bytes.size == 0)
+			return;
+		if (output.bytes.size > until - at)
+			output.bytes.size = (size_t)(until - at);
+		if (output.bytes.size > AGENT_DATA_MAX)
+			output.bytes.size = AGENT_DATA_MAX;
+		output.offset = at;
+		connection_send(c, AGENT_OUTPUT, agent_output_shape, &output);
+		at += output.bytes.size;
+	}
 }
 
 static int run_service_log(struct call *call, struct error *err)
 {
-	return service_call_log(call->connection, call->message, err) < 0 ? -1 : 1;
+	const struct agent_service_log *wanted = call->message;
+	struct connection *c = call->connection;
+	const struct service *s = service_find(c->agent, wanted->id);
+
+	if (!s || s->is_removed)
+		return FAIL(err, ERROR_NOT_FOUND, "no service '%s'", wanted->id);
+	if (wanted->max > AGENT_SERVICE_LOG_MAX)
+		return FAIL(err, ERROR_INVALID, "more than %d bytes of a service's log",
+		            AGENT_SERVICE_LOG_MAX);
+	connection_cork(c);
+	for (unsigned i = 0; i < 2; i++)
+		send_log(c, service_ring(s, i), wanted, i);
+	connection_send_done(c, 0);
+	connection_uncork(c);
+	return 1;
 }
 
 static int run_attach(struct call *call, struct error *err)
@@ -239,9 +304,8 @@ static int run_stdin_end(struct call *call, UNUSED struct error *err)
 static int run_resize(struct call *call, struct error *err)
 {
 	/* No reply is possible here: it would interrupt the output. */
-	if (!call->connection->read_only &&
-	    process_resize(call->connection->process, call->message, err) < 0)
-		return 1;
+	if (!call->connection->read_only)
+		(void)!process_resize(call->connection->process, call->message, err);
 	return 1;
 }
 
@@ -251,13 +315,10 @@ static int run_signal(struct call *call, struct error *err)
 	struct connection *c = call->connection;
 	struct process *p = c->process;
 
-	if (p) {
-		if (!c->read_only && process_signal(p, signal, err) < 0)
-			return 1;
+	if (p && !c->read_only)
+		(void)!process_signal(p, signal, err);
+	if (p || signal->process == 0) /* 0: for the process that has just ended */
 		return 1;
-	}
-	if (signal->process == 0)
-		return 1; /* for the process that has just ended */
 	if (find_process(call, signal->process, &p, err) < 0 || process_signal(p, signal, err) < 0)
 		return -1;
 	connection_send_done(c, 0);

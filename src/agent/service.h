@@ -47,8 +47,6 @@ struct service {
 	char error[ERROR_TEXT_MAX];
 };
 
-/* service.c */
-
 /* Applies a newer generation, and takes the arena of the message then. */
 MUST_CHECK int service_set(struct agent *a, const struct agent_service *message,
                            struct arena *arena, struct service **ret, struct error *err);
@@ -65,12 +63,3 @@ void service_on_start_failed(struct process *p, const struct error *err);
 
 int64_t services_next_deadline(const struct agent *a);
 void services_run_timers(struct agent *a, int64_t now);
-
-/* service_calls.c */
-
-struct connection;
-MUST_CHECK int service_call_set(struct connection *c, const struct agent_service *message,
-                                struct arena *arena, struct error *err);
-void service_call_list(struct connection *c);
-MUST_CHECK int service_call_log(struct connection *c, const struct agent_service_log *wanted,
-                                struct error *err);

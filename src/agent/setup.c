@@ -109,10 +109,7 @@ static int answer_setup(int fd, const struct error *failure, const struct wire_f
                         struct error *err)
 {
 	AUTO(buf_done) struct buf frame = BUF(4096);
-	struct agent_failed failed = {.code = (uint32_t)failure->code,
-	                              .sys_errno = (uint32_t)failure->sys_errno,
-	                              .text = failure->text,
-	                              .hint = failure->hint};
+	const struct agent_failed failed = agent_failed_of(failure);
 
 	if (wire_encode(&frame, failure->code ? AGENT_FAILED : AGENT_READY,
 	                failure->code ? agent_failed_shape : NULL, &failed, err) < 0)

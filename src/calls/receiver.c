@@ -100,8 +100,7 @@ static void upload_free(struct receiver_upload *u)
 
 static void write_failure(const struct error *why, struct buf *out)
 {
-	const struct agent_failed failed = {(uint32_t)why->code, (uint32_t)why->sys_errno,
-	                                    why->text, why->hint};
+	const struct agent_failed failed = agent_failed_of(why);
 	struct error ignored;
 
 	if (wire_encode(out, AGENT_FAILED, agent_failed_shape, &failed, &ignored) < 0)

@@ -2,6 +2,7 @@
 #include "image/backup_document.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -82,6 +83,17 @@ void backup_end_write(struct buf *out, const char *digest)
 	const struct end_document end = {digest};
 
 	json_write(out, &end_shape, &end);
+}
+
+void backup_tell_percent(int *percent, int64_t bytes, int64_t total)
+{
+	int now = total > 0 ? (int)(bytes * 100 / total) : 100;
+
+	if (now <= *percent)
+		return;
+	*percent = now;
+	printf("%d\n", now);
+	(void)fflush(stdout);
 }
 
 int backup_document_read(int fd, struct buf *out, struct error *err)

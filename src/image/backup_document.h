@@ -27,6 +27,8 @@ void backup_manifest_write(struct buf *out, const struct backup_manifest *m);
 MUST_CHECK int backup_end_parse(struct arena *a, struct span text, const char **ret_digest,
                                 struct error *err);
 void backup_end_write(struct buf *out, const char *digest);
+/* Inside the jail: a line for on_line of backup.c when another percent is done. */
+void backup_tell_percent(int *percent, int64_t bytes, int64_t total);
 
 /* The result of reading or writing a backup. */
 struct backup_outcome {

@@ -218,17 +218,6 @@ static int add_symlink(struct backup_writer *p, const struct layers_entry *e, st
 	return 0;
 }
 
-static void tell_percent(struct backup_writer *p)
-{
-	int percent = p->total > 0 ? (int)(p->task->outcome.bytes * 100 / p->total) : 100;
-
-	if (percent <= p->percent)
-		return;
-	p->percent = percent;
-	printf("%d\n", percent);
-	(void)fflush(stdout);
-}
-
 static int write_data(struct backup_writer *p, const struct layers_entry *e, int fd,
                       struct error *err)
 {
@@ -245,7 +234,7 @@ static int write_data(struct backup_writer *p, const struct layers_entry *e, int
 			return fail_write(p, err);
 		left -= got;
 		p->task->outcome.bytes += got;
-		tell_percent(p);
+		backup_tell_percent(&p->percent, p->task->outcome.bytes, p->total);
 	}
 	return 0;
 }

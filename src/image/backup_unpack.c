@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <archive.h>
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/statvfs.h>
@@ -297,18 +296,6 @@ static int prepare_entry(struct unpack_run *u, struct archive_entry *entry, cons
 	return 0;
 }
 
-static void tell_percent(struct unpack_run *u)
-{
-	int64_t total = u->manifest.bytes;
-	int percent = total > 0 ? (int)(u->task->outcome.bytes * 100 / total) : 100;
-
-	if (percent <= u->percent)
-		return;
-	u->percent = percent;
-	printf("%d\n", percent);
-	(void)fflush(stdout);
-}
-
 /* Holes count as zeros, as in the digest. */
 static int copy_data(struct unpack_run *u, const char *name, struct error *err)
 {
@@ -324,7 +311,7 @@ static int copy_data(struct unpack_run *u, const char *name, struct error *err)
 		backup_digest_data(&u->digest, (struct span){bytes, (size_t)got});
 		if (u->out && name && archive_write_data(u->out, bytes, (size_t)got) != got)
 			return fail_disk(u, name, err);
-		tell_percent(u);
+		backup_tell_percent(&u->percent, u->task->outcome.bytes, u->manifest.bytes);
 	}
 	return got < 0 ? fail_read(u, err) : 0;
 }

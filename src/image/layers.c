@@ -248,7 +248,7 @@ static int walk_entry(struct layer_walk *w, const struct folder_layers *in, unsi
 		w->path[w->path_size++] = '/';
 	memcpy(w->path + w->path_size, name, size + 1);
 	w->path_size += size;
-	entry.is_whiteout = layers_is_whiteout(&entry.status);
+	entry.is_whiteout = S_ISCHR(entry.status.st_mode) && entry.status.st_rdev == 0;
 	status = S_ISDIR(entry.status.st_mode) ? walk_folder(w, in, at, &entry, err)
 	                                       : report_entry(w, &entry, err);
 	w->path_size = before;

@@ -38,11 +38,6 @@ struct layers_entry {
 	bool is_opaque;   /* a folder that hides the same folder in the layers below */
 };
 
-static inline bool layers_is_whiteout(const struct stat *status)
-{
-	return S_ISCHR(status->st_mode) && status->st_rdev == 0;
-}
-
 /* Opens "upper" of the layers `ids`, separated by spaces, below `folder`. `l` is zeroed, or its
  * descriptors are closed; noted inodes stay. */
 MUST_CHECK int layers_open(struct layers *l, int folder, const char *ids, struct error *err);

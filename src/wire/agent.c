@@ -234,6 +234,14 @@ const struct wire_member agent_difference_shape[] = {
         WIRE_END,
 };
 
+struct agent_failed agent_failed_of(const struct error *err)
+{
+	return (struct agent_failed){.code = (uint32_t)err->code,
+	                             .sys_errno = (uint32_t)err->sys_errno,
+	                             .text = err->text,
+	                             .hint = err->hint};
+}
+
 bool agent_type_is_of_files(uint16_t type)
 {
 	return (type >= AGENT_READ && type <= AGENT_WATCH) || type == AGENT_COMPARE ||

@@ -102,6 +102,7 @@ struct agent_failed {
 	uint32_t sys_errno;
 	const char *text, *hint;
 };
+struct agent_failed agent_failed_of(const struct error *err);
 
 struct agent_done {
 	uint64_t count; /* entries, or bytes of a tar or copy */
