@@ -204,16 +204,6 @@ int64_t budget_window_start(enum budget_window window, int64_t now)
 	return window == BUDGET_DAY ? day : month_start(day);
 }
 
-int64_t budget_window_end(enum budget_window window, int64_t now)
-{
-	int64_t start = budget_window_start(window, now);
-
-	if (window == BUDGET_TOTAL)
-		return INT64_MAX;
-	/* The 32nd day counted from the start of a month lies in the next month. */
-	return window == BUDGET_DAY ? start + USAGE_DAY_MS : month_start(start + 31 * USAGE_DAY_MS);
-}
-
 enum budget_level budget_level(int64_t limit_micro, int64_t warn_percent, int64_t spent_micro)
 {
 	if (spent_micro >= limit_micro)

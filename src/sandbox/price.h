@@ -91,7 +91,6 @@ const char *budget_scope_name(enum budget_scope scope);
 enum budget_window { BUDGET_TOTAL, BUDGET_DAY, BUDGET_MONTH, BUDGET_WINDOW_COUNT };
 const char *budget_window_name(enum budget_window window);
 int64_t budget_window_start(enum budget_window window, int64_t now); /* 0 for BUDGET_TOTAL */
-int64_t budget_window_end(enum budget_window window, int64_t now); /* INT64_MAX for BUDGET_TOTAL */
 
 enum budget_level { BUDGET_FINE, BUDGET_WARNED, BUDGET_EXCEEDED };
 enum budget_level budget_level(int64_t limit_micro, int64_t warn_percent, int64_t spent_micro);

@@ -13,11 +13,11 @@
 #include "store/query.h"
 #include "store/transaction_parts.h"
 
-NAMES_OF(artifact_state, ARTIFACT_STATE_COUNT, [ARTIFACT_MAKING] = "making",
+TEXTS_OF(artifact_state, ARTIFACT_STATE_COUNT, [ARTIFACT_MAKING] = "making",
          [ARTIFACT_READY] = "ready", [ARTIFACT_REMOVING] = "removing")
 
 struct artifact_page {
-	const char *project_id, *sandbox_id, *run, *job;
+	struct artifact_filter filter;
 	struct page_position position;
 };
 
@@ -141,12 +141,7 @@ int store_artifact_find(struct store *s, struct arena *a, const char *project_id
 int store_artifact_list(struct store *s, struct arena *a, const struct artifact_filter *filter,
                         struct artifact_list *ret, struct error *err)
 {
-	struct artifact_page page = {
-	        .project_id = filter->project_id,
-	        .sandbox_id = filter->sandbox_id,
-	        .run = filter->run,
-	        .job = filter->job,
-	};
+	struct artifact_page page = {.filter = *filter};
 
 	if (page_begin(&page.position, filter->page, filter->limit, err) < 0)
 		return -1;

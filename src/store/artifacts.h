@@ -16,7 +16,6 @@ struct usage_record;
 /* MAKING: bytes are being stored; recovery removes the rest when the maker is gone. REMOVING: bytes
  * are being removed. */
 enum artifact_state { ARTIFACT_MAKING, ARTIFACT_READY, ARTIFACT_REMOVING, ARTIFACT_STATE_COUNT };
-const char *artifact_state_name(enum artifact_state state);
 
 struct artifact_record {
 	const char *id, *project_id, *key_id;

@@ -13,7 +13,7 @@ NAMES_OF(backup_state, BACKUP_REMOVING + 1, [BACKUP_MAKING] = "making", [BACKUP_
          [BACKUP_FAILED] = "failed", [BACKUP_REMOVING] = "removing")
 
 struct backup_page {
-	const char *project_id, *holder_id, *node;
+	struct backup_filter filter;
 	struct page_position position;
 };
 
@@ -65,11 +65,7 @@ int store_backup_find(struct store *s, struct arena *a, const char *project_id,
 int store_backup_list(struct store *s, struct arena *a, const struct backup_filter *filter,
                       struct backup_list *ret, struct error *err)
 {
-	struct backup_page page = {
-	        .project_id = filter->project_id,
-	        .holder_id = filter->holder_id,
-	        .node = filter->node,
-	};
+	struct backup_page page = {.filter = *filter};
 
 	if (page_begin(&page.position, filter->page, filter->limit, err) < 0)
 		return -1;
@@ -80,7 +76,6 @@ int store_backup_list(struct store *s, struct arena *a, const struct backup_filt
 static int find_of_id(struct store_connection *c, struct arena *a, const char *id,
                       struct backup_record *ret, struct error *err)
 {
-
 	return query_find(c, QUERY_BACKUP_OF_ID, LOOKUP(.id = id), INTO(a, ret), err);
 }
 

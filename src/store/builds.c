@@ -14,22 +14,8 @@ NAMES_OF(build_state, BUILD_STATE_COUNT, [BUILD_WAITING] = "waiting", [BUILD_BUI
          [BUILD_READY] = "ready", [BUILD_ERROR] = "error", [BUILD_CANCELLED] = "cancelled")
 
 struct build_page {
-	const char *project_id, *name;
+	struct build_filter filter;
 	struct page_position position;
-};
-
-struct build_cache_page {
-	const char *node, *project_id, *template_id;
-	int64_t before, limit;
-};
-
-struct snapshot_ref {
-	const char *id;
-};
-
-struct snapshot_refs {
-	const struct snapshot_ref *items;
-	size_t count;
 };
 
 COLUMNS_OF(build_record);
@@ -37,8 +23,9 @@ COLUMNS_OF(build_page);
 COLUMNS_OF(build_chunk);
 COLUMNS_OF(build_log_page);
 COLUMNS_OF(cached_layer);
-COLUMNS_OF(build_cache_page);
-COLUMNS_OF(snapshot_ref);
+COLUMNS_OF(build_cache_filter);
+COLUMNS_OF(layer_filter);
+COLUMNS_OF(layer_ref);
 
 int store_build_insert(struct store *s, const struct build_record *r, struct error *err)
 {
@@ -58,10 +45,7 @@ int store_build_find(struct store *s, struct arena *a, const char *project_id, c
 int store_build_list(struct store *s, struct arena *a, const struct build_filter *filter,
                      struct build_list *ret, struct error *err)
 {
-	struct build_page page = {
-	        .project_id = filter->project_id,
-	        .name = filter->name,
-	};
+	struct build_page page = {.filter = *filter};
 
 	if (page_begin(&page.position, filter->page, filter->limit, err) < 0)
 		return -1;
@@ -180,28 +164,13 @@ int store_build_cache_list(struct store *s, struct arena *a,
                            const struct build_cache_filter *filter, struct cached_layers *ret,
                            struct error *err)
 {
-	const struct build_cache_page page = {.node = filter->node,
-	                                      .project_id = filter->project_id,
-	                                      .template_id = filter->template_id,
-	                                      .limit = filter->limit};
-
-	return store_list_query(s, QUERY_BUILD_CACHE_LIST, &page, LIST_INTO(a, ret), err);
+	return store_list_query(s, QUERY_BUILD_CACHE_LIST, filter, LIST_INTO(a, ret), err);
 }
 
 int store_layers_unused(struct store *s, struct arena *a, const struct layer_filter *filter,
-                        struct layer_ids *ret, struct error *err)
+                        struct layer_list *ret, struct error *err)
 {
-	const struct build_cache_page page = {
-	        .node = filter->node, .before = filter->before, .limit = list_limit(filter->limit)};
-	struct snapshot_refs refs;
-
-	if (store_list_query(s, QUERY_LAYER_UNUSED, &page, LIST_INTO(a, &refs), err) < 0)
-		return -1;
-	ret->items = ARENA_ARRAY(a, const char *, refs.count + 1);
-	ret->count = refs.count;
-	for (size_t i = 0; i < refs.count; i++)
-		ret->items[i] = refs.items[i].id;
-	return 0;
+	return store_list_query(s, QUERY_LAYER_UNUSED, filter, LIST_INTO(a, ret), err);
 }
 
 int store_layer_release(struct store *s, const char *snapshot_id, bool *ret_is_free,

@@ -122,7 +122,7 @@ struct build_cache_filter {
 	const char *node;
 	const char *project_id;  /* NULL = all */
 	const char *template_id; /* only layers of this template's sandboxes; NULL = all */
-	unsigned limit;
+	int64_t limit;
 };
 /* Least recently used first. */
 MUST_CHECK int store_build_cache_list(struct store *s, struct arena *a,
@@ -132,15 +132,17 @@ MUST_CHECK int store_build_cache_list(struct store *s, struct arena *a,
 /* Unused layers of a node that were made before `before`. */
 struct layer_filter {
 	const char *node;
-	int64_t before;
-	unsigned limit; /* 1..1000 */
+	int64_t before, limit;
 };
-struct layer_ids {
-	const char **items;
+struct layer_ref {
+	const char *id;
+};
+struct layer_list {
+	struct layer_ref *items;
 	size_t count;
 };
 MUST_CHECK int store_layers_unused(struct store *s, struct arena *a,
-                                   const struct layer_filter *filter, struct layer_ids *ret,
+                                   const struct layer_filter *filter, struct layer_list *ret,
                                    struct error *err);
 /* Moves an unused layer to REMOVING; *ret_is_free is false when it is in use. */
 MUST_CHECK int store_layer_release(struct store *s, const char *snapshot_id, bool *ret_is_free,

@@ -33,11 +33,18 @@
 	{                                                                                          \
 		return choice##_name((enum choice)value);                                          \
 	}
+/* The same when no function gives them. */
+#define TEXTS_OF(choice, count, ...)                                                               \
+	enum { choice##_words = (count) };                                                         \
+	static const char *choice##_word(unsigned value)                                           \
+	{                                                                                          \
+		static const char *const texts[(count)] = {__VA_ARGS__};                           \
+		return value < (count) ? texts[value] : "unknown";                                 \
+	}
 /* Defines choice_name, and the words. */
 #define NAMES_OF(choice, count, ...)                                                               \
+	TEXTS_OF(choice, count, __VA_ARGS__)                                                       \
 	const char *choice##_name(enum choice value)                                               \
 	{                                                                                          \
-		static const char *const names[(count)] = {__VA_ARGS__};                           \
-		return (unsigned)value < (count) ? names[value] : "unknown";                       \
-	}                                                                                          \
-	WORDS_OF(choice, count)
+		return choice##_word((unsigned)value);                                             \
+	}

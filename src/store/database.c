@@ -87,11 +87,9 @@ int store_sync_wait(struct store *store, uint64_t sync, struct error *err)
 
 int store_ping(struct store *store, struct error *err)
 {
-	AUTO(arena_done) struct arena arena = {0};
-	struct row_count count;
+	int64_t ignored;
 
-	return store_find_query(store, QUERY_STORE_PING, NULL, INTO(&arena, &count), err) < 0 ? -1
-	                                                                                      : 0;
+	return store_count_query(store, QUERY_STORE_PING, NULL, &ignored, err);
 }
 
 int store_tidy(struct store *store, struct error *err)

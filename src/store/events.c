@@ -167,14 +167,13 @@ int store_event_list(struct store *s, struct arena *a, const struct event_page *
 
 static int stop_at_gap(struct store *s, struct event_bounds *bounds, struct error *err)
 {
-	AUTO(arena_done) struct arena arena = {0};
-	struct row_count found = {0};
+	int64_t gap;
 
-	if (store_find_query(s, QUERY_EVENT_GAP, LOOKUP(.now = clock_unix_ms() - GAP_MS),
-	                     INTO(&arena, &found), err) < 0)
+	if (store_count_query(s, QUERY_EVENT_GAP, LOOKUP(.now = clock_unix_ms() - GAP_MS), &gap,
+	                      err) < 0)
 		return -1;
-	if (found.count > 0 && found.count < bounds->newest)
-		bounds->newest = found.count;
+	if (gap > 0 && gap < bounds->newest)
+		bounds->newest = gap;
 	return 0;
 }
 

@@ -18,13 +18,7 @@ int store_job_to_deliver(struct store *s, struct arena *a, int64_t now, struct j
 
 int store_job_next_delivery(struct store *s, int64_t *ret_at, struct error *err)
 {
-	AUTO(arena_done) struct arena arena = {0};
-	struct row_count at = {0};
-
-	if (store_find_query(s, QUERY_JOB_NEXT_DELIVERY, NULL, INTO(&arena, &at), err) < 0)
-		return -1;
-	*ret_at = at.count;
-	return 0;
+	return store_count_query(s, QUERY_JOB_NEXT_DELIVERY, NULL, ret_at, err);
 }
 
 static int change_delivery(struct store *s, enum query_name query,

@@ -86,15 +86,6 @@ int store_project_list_closing(struct store *s, struct arena *a, struct project_
 	return store_list_query(s, QUERY_PROJECT_LIST_CLOSING, NULL, LIST_INTO(a, ret), err);
 }
 
-int store_project_set_defaults(struct store *s, const char *id,
-                               const struct sandbox_resources *defaults, struct error *err)
-{
-	const struct project_record record = {.id = id, .defaults = *defaults};
-
-	return ROW_OR(store_change_query(s, QUERY_PROJECT_SET_DEFAULTS, &record, err),
-	              fail_missing(id, err));
-}
-
 struct editing {
 	struct arena *arena;
 	const struct project_edit *edit;

@@ -42,10 +42,6 @@ MUST_CHECK int store_project_insert(struct store *s, const struct project_record
                                     struct error *err);
 MUST_CHECK int store_project_find(struct store *s, struct arena *a, const char *id,
                                   struct project_record *ret, struct error *err);
-MUST_CHECK int store_project_set_defaults(struct store *s, const char *id,
-                                          const struct sandbox_resources *defaults,
-                                          struct error *err);
-
 struct project_page {
 	const char *after; /* last name of the previous page; "" at first */
 	int64_t limit;

@@ -149,6 +149,18 @@ int store_find_query(struct store *s, enum query_name query, const void *takes,
 	return store_read(s, run_single, &single, err) < 0 ? -1 : single.count;
 }
 
+int store_count_query(struct store *s, enum query_name query, const void *takes, int64_t *ret,
+                      struct error *err)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	struct row_count tally = {0};
+
+	if (store_find_query(s, query, takes, INTO(&arena, &tally), err) < 0)
+		return -1;
+	*ret = tally.count;
+	return 0;
+}
+
 int store_list_query(struct store *s, enum query_name query, const void *takes,
                      const struct list_target *ret, struct error *err)
 {

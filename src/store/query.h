@@ -113,6 +113,10 @@ MUST_CHECK int store_change_query(struct store *s, enum query_name query, const 
 MUST_CHECK int store_change_query_lazily(struct store *s, enum query_name query, const void *takes,
                                          struct error *err);
 
+/* The number that the query's only row gives. */
+MUST_CHECK int store_count_query(struct store *s, enum query_name query, const void *takes,
+                                 int64_t *ret, struct error *err);
+
 struct record_lookup {
 	const char *project_id; /* NULL = any, where the query allows it */
 	const char *id;

@@ -6,7 +6,6 @@
 #include "base/clock.h"
 #include "sandbox/events.h"
 #include "store/column_rows.h"
-#include "store/egress.h"
 #include "store/event_rows.h"
 #include "store/query.h"
 #include "store/sandboxes.h"

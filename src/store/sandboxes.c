@@ -13,15 +13,12 @@
 
 WORDS_OF(sandbox_state, SANDBOX_STATE_COUNT)
 WORDS_OF(sandbox_reason, SANDBOX_REASON_COUNT)
-enum { sandbox_network_words = SANDBOX_NETWORK_INTERNET + 1 };
-
-static const char *sandbox_network_word(unsigned value)
-{
-	return value == SANDBOX_NETWORK_INTERNET ? "internet" : "blocked";
-}
+TEXTS_OF(sandbox_network, SANDBOX_NETWORK_INTERNET + 1, [SANDBOX_NETWORK_BLOCKED] = "blocked",
+         [SANDBOX_NETWORK_INTERNET] = "internet")
 
 struct sandbox_page {
-	const char *project_id, *state, *name, *template, *label_key, *label_value, *node;
+	struct sandbox_filter filter;
+	const char *state;
 	struct page_position position;
 };
 
@@ -160,14 +157,9 @@ int store_sandbox_list(struct store *s, struct arena *a, const struct sandbox_fi
 {
 	enum query_name query = list_query(filter);
 	struct sandbox_page page = {
-	        .project_id = filter->project_id,
+	        .filter = *filter,
 	        .state = filter->state < 0 ? NULL
 	                                   : sandbox_state_name((enum sandbox_state)filter->state),
-	        .name = filter->name,
-	        .node = filter->node,
-	        .template = filter->template,
-	        .label_key = filter->label_key,
-	        .label_value = filter->label_value,
 	};
 
 	if (page_begin(&page.position, filter->page, filter->limit, err) < 0)

@@ -123,6 +123,14 @@ MUST_CHECK int store_sandbox_set_preview(struct store *s, struct arena *a,
                                          const struct sandbox_preview *preview,
                                          struct sandbox_record *ret, struct error *err);
 
+struct sandbox_egress_change {
+	const char *id, *egress; /* as in sandbox/egress.h */
+};
+/* On the disk when the call returns. */
+MUST_CHECK int store_sandbox_set_egress(struct store *s, struct arena *a,
+                                        const struct sandbox_egress_change *change,
+                                        struct sandbox_record *ret, struct error *err);
+
 struct sandbox_settings {
 	const char *id;
 	const char *labels_json;

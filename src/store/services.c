@@ -8,7 +8,7 @@
 
 NAMES_OF(service_restart, SERVICE_RESTART_COUNT, [SERVICE_RESTART_ALWAYS] = "always",
          [SERVICE_RESTART_ON_FAILURE] = "on-failure", [SERVICE_RESTART_NO] = "no")
-NAMES_OF(service_wish, SERVICE_WISH_COUNT, [SERVICE_RUNNING] = "running",
+TEXTS_OF(service_wish, SERVICE_WISH_COUNT, [SERVICE_RUNNING] = "running",
          [SERVICE_STOPPED] = "stopped", [SERVICE_REMOVED] = "removed")
 
 COLUMNS_OF(service_record);

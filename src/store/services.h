@@ -28,7 +28,6 @@ enum service_restart {
 	SERVICE_RESTART_NO,
 	SERVICE_RESTART_COUNT,
 };
-const char *service_wish_name(enum service_wish wish);
 const char *service_restart_name(enum service_restart restart);
 
 struct service_record {

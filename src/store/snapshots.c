@@ -14,18 +14,16 @@ NAMES_OF(snapshot_state, SNAPSHOT_LOST + 1, [SNAPSHOT_MAKING] = "making",
 NAMES_OF(snapshot_kind, SNAPSHOT_KIND_COUNT, [SNAPSHOT_TAKEN] = "taken", [SNAPSHOT_LAYER] = "layer")
 
 struct snapshot_page {
-	const char *project_id, *sandbox_id, *node, *kind;
+	struct snapshot_filter filter;
+	const char *kind;
 	struct page_position position;
-};
-
-struct snapshot_base {
-	const char *sandbox_id, *snapshot_id, *origin_id;
 };
 
 COLUMNS_OF(snapshot_record);
 COLUMNS_OF(snapshot_page);
 COLUMNS_OF(snapshot_base);
 COLUMNS_OF(sandbox_owner);
+COLUMNS_OF(fork_search);
 
 struct snapshot_insertion {
 	const struct snapshot_record *record;
@@ -68,9 +66,7 @@ int store_snapshot_list(struct store *s, struct arena *a, const struct snapshot_
                         struct snapshot_list *ret, struct error *err)
 {
 	struct snapshot_page page = {
-	        .project_id = filter->project_id,
-	        .sandbox_id = filter->sandbox_id,
-	        .node = filter->node,
+	        .filter = *filter,
 	        .kind = filter->with_layers ? NULL : snapshot_kind_name(SNAPSHOT_TAKEN),
 	};
 
@@ -149,8 +145,8 @@ int store_snapshot_remove(struct store *s, const char *id, struct error *err)
 	return store_change(s, run_removal, LOOKUP(.id = id), err);
 }
 
-static int find_base(struct store *s, struct arena *a, const char *sandbox_id,
-                     struct snapshot_base *ret, struct error *err)
+int store_snapshot_base(struct store *s, struct arena *a, const char *sandbox_id,
+                        struct snapshot_base *ret, struct error *err)
 {
 	int found = store_find_query(s, QUERY_SNAPSHOT_BASE_FIND, LOOKUP(.id = sandbox_id),
 	                             INTO(a, ret), err);
@@ -159,30 +155,6 @@ static int find_base(struct store *s, struct arena *a, const char *sandbox_id,
 		*ret = (struct snapshot_base){"", "", ""};
 	return found < 0 ? -1 : 0;
 }
-
-int store_snapshot_base(struct store *s, struct arena *a, const char *sandbox_id, const char **ret,
-                        struct error *err)
-{
-	struct snapshot_base base;
-
-	if (find_base(s, a, sandbox_id, &base, err) < 0)
-		return -1;
-	*ret = base.snapshot_id;
-	return 0;
-}
-
-int store_snapshot_origin(struct store *s, struct arena *a, const char *sandbox_id,
-                          const char **ret, struct error *err)
-{
-	struct snapshot_base base;
-
-	if (find_base(s, a, sandbox_id, &base, err) < 0)
-		return -1;
-	*ret = base.origin_id;
-	return 0;
-}
-
-COLUMNS_OF(fork_search);
 
 int store_sandbox_forks(struct store *s, struct arena *a, const struct fork_search *search,
                         struct sandbox_list *ret, struct error *err)
@@ -198,14 +170,14 @@ int store_sandbox_parent(struct store *s, struct arena *a, const char *sandbox_i
                          struct error *err)
 {
 	struct snapshot_record origin;
-	const char *id;
+	struct snapshot_base base;
 
-	if (store_snapshot_origin(s, a, sandbox_id, &id, err) < 0)
+	if (store_snapshot_base(s, a, sandbox_id, &base, err) < 0)
 		return -1;
 	*ret = "";
-	if (!id[0])
+	if (!base.origin_id[0])
 		return 0;
-	if (store_snapshot_find(s, a, NULL, id, &origin, err) < 0) {
+	if (store_snapshot_find(s, a, NULL, base.origin_id, &origin, err) < 0) {
 		if (err->code != ERROR_NOT_FOUND)
 			return -1;
 		error_clear(err);

@@ -66,15 +66,15 @@ MUST_CHECK int store_snapshot_update(struct store *s, const struct snapshot_reco
 /* No error without a row. */
 MUST_CHECK int store_snapshot_remove(struct store *s, const char *id, struct error *err);
 
-/* The snapshot below the files of a sandbox; "" = none. */
+struct snapshot_base {
+	const char *sandbox_id;
+	const char *snapshot_id; /* below the files of the sandbox; "" = none */
+	const char *origin_id;   /* as sandbox_insertion.origin; "" = none: its template */
+};
 MUST_CHECK int store_snapshot_base(struct store *s, struct arena *a, const char *sandbox_id,
-                                   const char **ret, struct error *err);
+                                   struct snapshot_base *ret, struct error *err);
 MUST_CHECK int store_snapshot_set_base(struct store *s, const char *sandbox_id,
                                        const char *snapshot_id, struct error *err);
-/* The snapshot that the sandbox was made of, as sandbox_insertion.origin; "" = none: its
- * template. */
-MUST_CHECK int store_snapshot_origin(struct store *s, struct arena *a, const char *sandbox_id,
-                                     const char **ret, struct error *err);
 /* A fork is a sandbox made of a snapshot whose name is its id, as fleet_fork takes it. The relation
  * is lost with that snapshot. */
 #define STORE_FORKS_MAX 1000

@@ -9,19 +9,8 @@
 #include "store/query.h"
 #include "store/transaction_parts.h"
 
-enum { template_state_words = TEMPLATE_FAILED + 1 };
-
-static const char *template_state_word(unsigned value)
-{
-	static const char *const words[] = {
-	        [TEMPLATE_PENDING] = "pending",
-	        [TEMPLATE_BUILDING] = "building",
-	        [TEMPLATE_READY] = "ready",
-	        [TEMPLATE_FAILED] = "failed",
-	};
-
-	return value < COUNT_OF(words) ? words[value] : "unknown";
-}
+TEXTS_OF(template_state, TEMPLATE_FAILED + 1, [TEMPLATE_PENDING] = "pending",
+         [TEMPLATE_BUILDING] = "building", [TEMPLATE_READY] = "ready", [TEMPLATE_FAILED] = "failed")
 
 COLUMNS_OF(template_record);
 

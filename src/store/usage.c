@@ -10,19 +10,9 @@
 
 WORDS_OF(sandbox_state, SANDBOX_STATE_COUNT)
 WORDS_OF(usage_reason, USAGE_REASON_COUNT)
-enum { usage_group_words = USAGE_GROUP_COUNT };
-
-static const char *usage_group_word(unsigned value)
-{
-	static const char *const words[] = {
-	        [USAGE_BY_PROJECT] = "project", [USAGE_BY_KEY] = "key",
-	        [USAGE_BY_SANDBOX] = "sandbox", [USAGE_BY_RUN] = "run",
-	        [USAGE_BY_REASON] = "reason",   [USAGE_BY_DAY] = "day",
-	        [USAGE_BY_NOTHING] = "total",
-	};
-
-	return value < COUNT_OF(words) ? words[value] : "unknown";
-}
+TEXTS_OF(usage_group, USAGE_GROUP_COUNT, [USAGE_BY_PROJECT] = "project", [USAGE_BY_KEY] = "key",
+         [USAGE_BY_SANDBOX] = "sandbox", [USAGE_BY_RUN] = "run", [USAGE_BY_REASON] = "reason",
+         [USAGE_BY_DAY] = "day", [USAGE_BY_NOTHING] = "total")
 WORDS_OF(budget_scope, BUDGET_SCOPE_COUNT)
 WORDS_OF(budget_window, BUDGET_WINDOW_COUNT)
 
@@ -33,9 +23,8 @@ struct meter_mark {
 };
 
 struct spending {
-	const char *project_id, *key_id, *sandbox_id;
-	int64_t usd_micro;
-	int64_t day, month; /* day and month of the spending */
+	struct usage_record row;
+	int64_t day, month; /* of the row's hour */
 };
 
 COLUMNS_OF(meter_record);
@@ -114,10 +103,7 @@ static int spend_balance(struct store_connection *c, const struct usage_record *
 	const struct balance_record spent = {.project_id = row->project_id,
 	                                     .spent_micro = row->usd_micro};
 	const struct spending spending = {
-	        .project_id = row->project_id,
-	        .key_id = row->key_id,
-	        .sandbox_id = row->sandbox_id,
-	        .usd_micro = row->usd_micro,
+	        .row = *row,
 	        .day = budget_window_start(BUDGET_DAY, row->hour),
 	        .month = budget_window_start(BUDGET_MONTH, row->hour),
 	};

@@ -10,13 +10,9 @@
 NAMES_OF(delivery_state, DELIVERY_STATE_COUNT, [DELIVERY_WAITING] = "waiting",
          [DELIVERY_DELIVERED] = "delivered", [DELIVERY_DEAD] = "dead")
 
-struct webhook_advance {
-	int64_t sequence, generation, to;
-};
-
 COLUMNS_OF(webhook_record);
 COLUMNS_OF(webhook_cursor);
-COLUMNS_OF(webhook_advance);
+COLUMNS_OF(webhook_dispatch);
 COLUMNS_OF(delivery_record);
 COLUMNS_OF(delivery_claim);
 COLUMNS_OF(delivery_end);
@@ -111,10 +107,8 @@ int store_webhook_cursor(struct store *s, struct webhook_cursor *ret, struct err
 static int run_dispatch(struct store_connection *c, void *context, struct error *err)
 {
 	const struct webhook_dispatch *d = context;
-	const struct webhook_advance advance = {
-	        .sequence = d->from.sequence, .generation = d->from.generation, .to = d->to};
 
-	if (ROW_OR(query_run(c, QUERY_WEBHOOK_ADVANCE, &advance, NULL, err),
+	if (ROW_OR(query_run(c, QUERY_WEBHOOK_ADVANCE, d, NULL, err),
 	           FAIL(err, ERROR_CONFLICT, "another server has looked at these events")) < 0)
 		return -1;
 	for (size_t i = 0; i < d->count; i++)
@@ -140,14 +134,7 @@ int store_delivery_next(struct store *s, struct arena *a, const char *webhook_id
 
 int store_delivery_next_at(struct store *s, const char *webhook_id, int64_t *ret, struct error *err)
 {
-	AUTO(arena_done) struct arena arena = {0};
-	struct row_count at = {0};
-
-	if (store_find_query(s, QUERY_DELIVERY_NEXT_AT, LOOKUP(.id = webhook_id), INTO(&arena, &at),
-	                     err) < 0)
-		return -1;
-	*ret = at.count;
-	return 0;
+	return store_count_query(s, QUERY_DELIVERY_NEXT_AT, LOOKUP(.id = webhook_id), ret, err);
 }
 
 struct attempt_query {

@@ -56,15 +56,15 @@ static int find_base(struct fleet *f, struct arena *a, const char *base, struct 
 static int find_layer(struct fleet *f, struct arena *a, const struct template_record *t,
                       struct file_comparison *q, struct error *err)
 {
-	const char *origin = NULL;
+	struct snapshot_base base = {0};
 	struct snapshot_record r;
 
-	if (q->is_sandbox &&
-	    store_snapshot_origin(f->store, a, q->review.subject, &origin, err) < 0)
+	if (q->is_sandbox && store_snapshot_base(f->store, a, q->review.subject, &base, err) < 0)
 		return -1;
-	if (origin && !*origin)
+	if (base.origin_id && !*base.origin_id)
 		return 0;
-	if (origin && store_snapshot_find(f->store, a, NULL, origin, &r, err) == 0 &&
+	if (base.origin_id &&
+	    store_snapshot_find(f->store, a, NULL, base.origin_id, &r, err) == 0 &&
 	    r.kind == SNAPSHOT_LAYER && r.state == SNAPSHOT_READY)
 		q->review.base = r.id;
 	else if (*t->snapshot_id)

@@ -8,7 +8,7 @@
 #include "fleet/core/operation.h"
 #include "fleet/core/sandboxes.h"
 #include "fleet/lifecycle/request.h"
-#include "store/egress.h"
+#include "store/sandboxes.h"
 
 static bool is_alive(const struct sandbox_record *r)
 {

@@ -35,14 +35,14 @@ static int clear_files(struct operation *op, const char *origin, struct error *e
 static int reset_sandbox(struct operation *op, int64_t begun_ns, struct error *err)
 {
 	struct error second = {0};
-	const char *origin;
+	struct snapshot_base base;
 	int status;
 
 	if (op->record.actual != SANDBOX_STARTED && op->record.actual != SANDBOX_PAUSED &&
 	    op->record.actual != SANDBOX_STOPPED)
 		return refuse_state(&op->record, "reset", err);
-	if (store_snapshot_origin(op->fleet->store, op->arena, op->record.id, &origin, err) < 0 ||
-	    check_files(op, origin, err) < 0)
+	if (store_snapshot_base(op->fleet->store, op->arena, op->record.id, &base, err) < 0 ||
+	    check_files(op, base.origin_id, err) < 0)
 		return -1;
 	if (op->record.actual != SANDBOX_STOPPED &&
 	    lifecycle_kill(op, SANDBOX_REASON_USER, err) < 0)
@@ -50,7 +50,7 @@ static int reset_sandbox(struct operation *op, int64_t begun_ns, struct error *e
 	fault_point("api", "reset-ended");
 	status = store_services_clear(op->fleet->store, op->record.id, err);
 	if (status == 0)
-		status = clear_files(op, origin, err);
+		status = clear_files(op, base.origin_id, err);
 	if (lifecycle_start(op, begun_ns, status < 0 ? &second : err) < 0)
 		return -1;
 	return status;

@@ -31,9 +31,11 @@ int snapshot_check_state(const struct sandbox_record *r, struct error *err)
 static int find_parent(struct operation *op, const char **ret, struct error *err)
 {
 	struct snapshot_record parent;
+	struct snapshot_base base;
 
-	if (store_snapshot_base(op->fleet->store, op->arena, op->record.id, ret, err) < 0)
+	if (store_snapshot_base(op->fleet->store, op->arena, op->record.id, &base, err) < 0)
 		return -1;
+	*ret = base.snapshot_id;
 	if (!**ret)
 		return 0;
 	if (store_snapshot_find(op->fleet->store, op->arena, NULL, *ret, &parent, err) == 0) {

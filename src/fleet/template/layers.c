@@ -197,15 +197,15 @@ void layers_sweep(struct fleet *f, bool at_boot)
 	        .limit = SWEEP_COUNT,
 	};
 	struct error err = {0};
-	struct layer_ids ids;
+	struct layer_list unused;
 
 	/* With a store that does not match the folder, a missing row proves nothing. */
 	if (!pairing_holds(f))
 		return;
-	if (store_layers_unused(f->store, &arena, &filter, &ids, &err) < 0) {
+	if (store_layers_unused(f->store, &arena, &filter, &unused, &err) < 0) {
 		log_warning("layers that nothing needs are not seen", FAILURE(&err));
 		return;
 	}
-	for (size_t i = 0; i < ids.count; i++)
-		layer_release(f, ids.items[i]);
+	for (size_t i = 0; i < unused.count; i++)
+		layer_release(f, unused.items[i].id);
 }

@@ -88,7 +88,7 @@ DELETE FROM build_cache WHERE snapshot_id = :snapshot_id;
 
 -- The one that was not used for longest comes first.
 -- name: build_cache_list
--- takes: build_cache_page
+-- takes: build_cache_filter
 -- gives: cached_layer
 SELECT {cached} FROM build_cache
 WHERE node = :node AND (:project_id IS NULL OR project_id = :project_id)
@@ -99,8 +99,8 @@ LIMIT :limit;
 
 -- Layers that neither the cache nor a template needs.
 -- name: layer_unused
--- takes: build_cache_page
--- gives: snapshot_ref
+-- takes: layer_filter
+-- gives: layer_ref
 SELECT id FROM snapshots
 WHERE kind = 'layer' AND node = :node AND state = 'ready' AND created_at < :before
 	AND NOT EXISTS (SELECT 1 FROM build_cache WHERE snapshot_id = snapshots.id)

@@ -99,12 +99,6 @@ DELETE FROM sandboxes WHERE project_id = :id AND actual = 'deleted';
 -- takes: record_lookup
 DELETE FROM projects WHERE id = :id AND closing <> 0;
 
--- name: project_set_defaults
--- takes: project_record
-UPDATE projects SET cpu = :cpu, memory_mb = :memory_mb, disk_mb = :disk_mb, pids = :pids,
-	version = version + 1
-WHERE id = :id;
-
 -- Check and count in one, so that no two creators can both take the last place. `version`: of the row
 -- that the sandbox was worked out from.
 -- name: project_admit

@@ -57,7 +57,7 @@ UPDATE webhook_cursor SET generation = generation + 1;
 SELECT sequence, generation FROM webhook_cursor WHERE id = 1;
 
 -- name: webhook_advance
--- takes: webhook_advance
+-- takes: webhook_dispatch
 UPDATE webhook_cursor SET sequence = :to
 WHERE id = 1 AND sequence = :sequence AND generation = :generation;
 

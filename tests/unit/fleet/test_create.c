@@ -149,15 +149,29 @@ static void what_is_refused_is_not_begun(void **state)
 	assert_int_equal(h->fake.calls[CALL_CREATE], 1);
 }
 
+static int take_defaults(struct project_record *r, const void *context, UNUSED struct error *err)
+{
+	r->defaults = *(const struct sandbox_resources *)context;
+	return 0;
+}
+
+static void set_defaults(struct harness *h, const struct sandbox_resources *defaults)
+{
+	const struct project_edit edit = {PROJECT, take_defaults, defaults};
+	struct project_record ignored;
+	struct error err = {0};
+
+	assert_done(store_project_edit(h->store, &h->arena, &edit, &ignored, &err));
+}
+
 static void resources_come_from_the_request_then_the_project_then_the_platform(void **state)
 {
 	struct harness *h = *state;
-	struct error err = {0};
 	const struct sandbox_resources project = {.memory_mb = 128, .disk_mb = 64};
 	struct sandbox_record r;
 
 	h->config.caps.cpu = 4;
-	assert_done(store_project_set_defaults(h->store, PROJECT, &project, &err));
+	set_defaults(h, &project);
 	r = create_with(h, (struct fleet_create){.resources = {.cpu = 8, .disk_mb = 32}});
 	assert_true(r.resources.cpu == 4);
 	assert_int_equal(r.resources.memory_mb, 128);
@@ -169,11 +183,10 @@ static void resources_come_from_the_request_then_the_project_then_the_platform(v
 static void a_project_that_was_changed_elsewhere_is_known_at_the_next_create(void **state)
 {
 	struct harness *h = *state;
-	struct error err = {0};
 	const struct sandbox_resources defaults = {.memory_mb = 96};
 
 	assert_int_not_equal(create(h).resources.memory_mb, 96);
-	assert_done(store_project_set_defaults(h->store, PROJECT, &defaults, &err));
+	set_defaults(h, &defaults);
 	assert_int_equal(create(h).resources.memory_mb, 96);
 	assert_int_equal(create(h).resources.memory_mb, 96);
 	assert_int_equal(h->fake.sandboxes.count, 3);

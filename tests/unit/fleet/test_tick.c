@@ -267,7 +267,7 @@ static void a_failed_sandbox_and_what_it_lay_on_are_forgotten_after_a_time(void 
 	struct harness *h = *state;
 	struct error err = {0};
 	struct sandbox_record failed = create_failed(h, "box", true), r = create(h);
-	const char *base;
+	struct snapshot_base base;
 
 	assert_done(store_snapshot_set_base(h->store, failed.id, "ssssssssssssssssssss", &err));
 	h->config.failed_keep_ms = 1;
@@ -277,7 +277,7 @@ static void a_failed_sandbox_and_what_it_lay_on_are_forgotten_after_a_time(void 
 	assert_int_equal(find(h, r.id).actual, SANDBOX_STARTED);
 	assert_done(store_sandbox_purge(h->store, clock_unix_ms() + 1000, &err));
 	assert_done(store_snapshot_base(h->store, &h->arena, failed.id, &base, &err));
-	assert_string_equal(base, "");
+	assert_string_equal(base.snapshot_id, "");
 }
 
 static void a_failed_sandbox_stays_before_its_time_or_when_failures_are_kept(void **state)

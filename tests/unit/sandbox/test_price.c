@@ -236,14 +236,10 @@ TEST(windows_are_days_and_months_of_utc)
 	        march = february + 29 * DAY;
 
 	assert_int_equal(budget_window_start(BUDGET_TOTAL, last), 0);
-	assert_int_equal(budget_window_end(BUDGET_TOTAL, last), INT64_MAX);
 	assert_int_equal(budget_window_start(BUDGET_DAY, last), JANUARY_31);
-	assert_int_equal(budget_window_end(BUDGET_DAY, last), february);
 	assert_int_equal(budget_window_start(BUDGET_MONTH, last), JANUARY_31 - 30 * DAY);
-	assert_int_equal(budget_window_end(BUDGET_MONTH, last), february);
 	/* One millisecond later, and in a leap year's February. */
 	assert_int_equal(budget_window_start(BUDGET_MONTH, february), february);
-	assert_int_equal(budget_window_end(BUDGET_MONTH, february), march);
 	assert_int_equal(budget_window_start(BUDGET_MONTH, march - 1), february);
 	assert_int_equal(budget_window_start(BUDGET_MONTH, march), march);
 	assert_int_equal(budget_window_start(BUDGET_MONTH, 0), 0);

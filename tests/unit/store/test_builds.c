@@ -213,7 +213,7 @@ static void a_layer_is_free_when_neither_cache_nor_template_has_it(void **state)
 	                                  .ready = "true"};
 	struct template_record found;
 	struct layer_filter filter = {.node = "here", .before = NOW + 1, .limit = 10};
-	struct layer_ids unused;
+	struct layer_list unused;
 	struct error err = {0};
 	bool is_free = true;
 
@@ -237,7 +237,7 @@ static void a_layer_is_free_when_neither_cache_nor_template_has_it(void **state)
 	filter.before = NOW + 1;
 	assert_done(store_layers_unused(*state, &a, &filter, &unused, &err));
 	assert_int_equal(unused.count, 1);
-	assert_string_equal(unused.items[0], id);
+	assert_string_equal(unused.items[0].id, id);
 	assert_done(store_layer_release(*state, id, &is_free, &err));
 	assert_true(is_free);
 	assert_done(store_snapshot_remove(*state, id, &err));

@@ -28,21 +28,6 @@ static void a_project_comes_back_as_it_went_in(void **state)
 	assert_int_equal(found.created_at, NOW);
 }
 
-static void a_projects_defaults_can_be_set(void **state)
-{
-	AUTO(arena_done) struct arena a = {0};
-	struct error err = {0};
-	const struct sandbox_resources defaults = {.cpu = 2, .pids = 99};
-	struct project_record found;
-
-	assert_done(store_project_set_defaults(*state, PROJECT, &defaults, &err));
-	assert_done(store_project_find(*state, &a, PROJECT, &found, &err));
-	assert_true(found.defaults.cpu == 2);
-	assert_int_equal(found.defaults.pids, 99);
-	assert_refused(store_project_set_defaults(*state, "nobody", &defaults, &err),
-	               ERROR_NOT_FOUND);
-}
-
 static void an_unknown_project_is_not_found_and_a_known_one_is_taken(void **state)
 {
 	AUTO(arena_done) struct arena a = {0};
@@ -72,7 +57,6 @@ static void count_accepted(void *context)
 static void a_sandbox_is_refused_that_was_worked_out_from_an_older_project(void **state)
 {
 	AUTO(arena_done) struct arena a = {0};
-	const struct sandbox_resources defaults = {.cpu = 2};
 	const struct project_edit edit = {.id = PROJECT, .edit = double_the_limit};
 	struct sandbox_record r = sample_sandbox("s1", "one"), found;
 	unsigned accepted = 0;
@@ -82,7 +66,7 @@ static void a_sandbox_is_refused_that_was_worked_out_from_an_older_project(void 
 	struct error err = {0};
 
 	assert_done(store_project_find(*state, &a, PROJECT, &before, &err));
-	assert_done(store_project_set_defaults(*state, PROJECT, &defaults, &err));
+	assert_done(store_project_edit(*state, &a, &edit, &project, &err));
 	assert_done(store_project_find(*state, &a, PROJECT, &project, &err));
 	assert_true(project.version > before.version);
 	insertion.project_version = before.version;
@@ -326,7 +310,6 @@ static void a_ping_is_answered(void **state)
 
 static const struct CMUnitTest tests[] = {
         EACH(a_project_comes_back_as_it_went_in),
-        EACH(a_projects_defaults_can_be_set),
         EACH(an_unknown_project_is_not_found_and_a_known_one_is_taken),
         EACH(a_sandbox_is_refused_that_was_worked_out_from_an_older_project),
         EACH(a_key_is_found_by_its_hash_and_by_no_other),

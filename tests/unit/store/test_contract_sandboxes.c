@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "each_store.h"
-#include "store/egress.h"
 #include "store/snapshots.h"
 #include "store/keys.h"
 

@@ -111,29 +111,27 @@ static void a_sandbox_lies_on_what_was_taken_of_it_last(void **state)
 	struct snapshot_record one = sample("saaaaaaaaaaaaaaaaaaa", "one"),
 	                       gone = sample("sbbbbbbbbbbbbbbbbbbb", "two");
 	struct error err = {0};
-	const char *base;
+	struct snapshot_base base;
 
 	assert_done(store_sandbox_insert(*state, &box, 0, &err));
 	assert_done(store_snapshot_base(*state, &a, BOX, &base, &err));
-	assert_string_equal(base, "");
+	assert_string_equal(base.snapshot_id, "");
 	assert_done(store_snapshot_insert(*state, &one, 10, &err));
 	one.state = SNAPSHOT_READY;
 	assert_done(store_snapshot_update(*state, &one, true, &err));
 	assert_done(store_snapshot_base(*state, &a, BOX, &base, &err));
-	assert_string_equal(base, one.id);
+	assert_string_equal(base.snapshot_id, one.id);
 	assert_done(store_snapshot_set_base(*state, BOX, "another", &err));
 	assert_done(store_snapshot_base(*state, &a, BOX, &base, &err));
-	assert_string_equal(base, "another");
+	assert_string_equal(base.snapshot_id, "another");
 	/* where it began is another matter, and stays */
-	assert_done(store_snapshot_origin(*state, &a, BOX, &base, &err));
-	assert_string_equal(base, "");
+	assert_string_equal(base.origin_id, "");
 	assert_done(store_sandbox_insert_with(
 	        *state, &(struct sandbox_insertion){.record = &forked, .origin = one.id}, &err));
 	assert_done(store_snapshot_set_base(*state, forked.id, "own", &err));
 	assert_done(store_snapshot_base(*state, &a, forked.id, &base, &err));
-	assert_string_equal(base, "own");
-	assert_done(store_snapshot_origin(*state, &a, forked.id, &base, &err));
-	assert_string_equal(base, one.id);
+	assert_string_equal(base.snapshot_id, "own");
+	assert_string_equal(base.origin_id, one.id);
 	/* of a sandbox that is not there any more */
 	gone.sandbox_id = "nowhere";
 	gone.state = SNAPSHOT_READY;

@@ -361,7 +361,7 @@ static int add_twice(struct store_connection *c, void *context, struct error *er
 	if (query_find(c, QUERY_PROJECT_FIND, &lookup, INTO(&a, &project), err) < 0)
 		return -1;
 	project.defaults.pids++;
-	return query_run(c, QUERY_PROJECT_SET_DEFAULTS, &project, NULL, err) < 0 ? -1 : 0;
+	return query_run(c, QUERY_PROJECT_UPDATE, &project, NULL, err) < 0 ? -1 : 0;
 }
 
 static void *write_much(void *argument)
