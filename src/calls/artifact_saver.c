@@ -2,7 +2,6 @@
 #include "calls/artifact_saver.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -10,6 +9,7 @@
 #include "edge/api.h"
 #include "fleet/lifecycle/hold.h"
 #include "fleet/sandbox/artifacts.h"
+#include "http/server/http.h"
 #include "loop/loop.h"
 #include "store/artifacts.h"
 #include "store/sandbox_record.h"
@@ -23,94 +23,81 @@ struct artifact_saver {
 	struct worker_task task;
 	struct loop_task done;
 	struct arena arena;
-	struct artifact_saver_options options;
-	const char *paths[ARTIFACT_SAVER_MAX];
-	struct span json[ARTIFACT_SAVER_MAX];
-	size_t count, kept;
-	uint64_t process;
-	void (*on_done)(void *context); /* NULL after artifact_saver_forget */
+	struct api *api;
+	struct fleet_ref sandbox;
+	struct fleet_artifacts_made made;
+	struct span json[FLEET_ARTIFACTS_MADE_MAX];
+	size_t count;
+	bool is_running;
+	void (*on_done)(void *context); /* NULL after artifact_saver_free */
 	void *context;
 };
 
-static const char *copy_text(struct artifact_saver *s, const char *text)
+static const char *copy_text(struct arena *a, const char *text)
 {
-	return text ? arena_text(&s->arena, text) : NULL;
+	return text ? arena_text(a, text) : NULL;
 }
 
-struct artifact_saver *artifact_saver_new(const struct artifact_saver_options *options)
+struct artifact_saver *artifact_saver_new(const struct request *rq,
+                                          const struct artifact_saver_options *options)
 {
 	struct artifact_saver *s = memory_new(sizeof(*s));
+	struct arena *a = &s->arena;
 
-	s->options = (struct artifact_saver_options){
-	        .api = options->api,
-	        .project_id = copy_text(s, options->project_id),
-	        .key_id = copy_text(s, options->key_id),
-	        .sandbox_id = copy_text(s, options->sandbox_id),
-	        .run = copy_text(s, options->run),
-	        .root = copy_text(s, options->root),
-	        .user = copy_text(s, options->user),
+	s->api = api_of(rq);
+	s->on_done = options->on_done;
+	s->context = options->context;
+	s->sandbox.project_id = arena_text(a, api_project(rq));
+	s->sandbox.id_or_name = arena_text(a, options->sandbox_id);
+	s->made = (struct fleet_artifacts_made){
+	        .keep = {.project_id = s->sandbox.project_id,
+	                 .key_id = copy_text(a, api_key_id(rq)),
+	                 .run = copy_text(a, request_header(rq, "Atoll-Run")),
+	                 .root = copy_text(a, options->root),
+	                 .user = copy_text(a, options->user)},
+	        .folder = ".",
 	};
 	return s;
 }
 
 void artifact_saver_free(struct artifact_saver *s)
 {
-	if (!s)
-		return;
-	arena_done(&s->arena);
-	free(s);
-}
-
-void artifact_saver_add(struct artifact_saver *s, const char *path)
-{
-	if (s->count < ARTIFACT_SAVER_MAX)
-		s->paths[s->count++] = copy_text(s, path);
-}
-
-static int save_artifact(struct artifact_saver *s, const struct sandbox_record *sandbox,
-                         const struct fleet_hold *hold, const char *path, int64_t deadline)
-{
-	AUTO(buf_done) struct buf json = BUF(JSON_SIZE_MAX);
-	const struct fleet_artifact_keep keep = {
-	        .sandbox = sandbox,
-	        .hold = hold,
-	        .project_id = s->options.project_id,
-	        .key_id = s->options.key_id,
-	        .run = s->options.run,
-	        .root = s->options.root,
-	        .path = path,
-	        .user = s->options.user,
-	        .process = (int64_t)s->process,
-	        .deadline = deadline,
-	};
-	struct artifact_record made;
-	struct error err = {0};
-
-	if (fleet_artifact_keep(s->options.api->fleet, &s->arena, &keep, &made, &err) < 0) {
-		log_warning("a file of a command is not stored", TEXT("sandbox", sandbox->id),
-		            TEXT("path", path), FAILURE(&err));
-		return -1;
+	if (s && s->is_running) {
+		s->on_done = NULL;
+	} else if (s) {
+		arena_done(&s->arena);
+		free(s);
 	}
-	stored_artifact_write(&json, &s->arena, &made);
-	s->json[s->kept++] = span_of(arena_copy(&s->arena, buf_span(&json)));
-	return 0;
+}
+
+static void log_failure(const struct artifact_saver *s, const struct error *err)
+{
+	log_warning("files of a command are not stored", TEXT("sandbox", s->sandbox.id_or_name),
+	            FAILURE(err));
 }
 
 static void save_artifacts(struct artifact_saver *s)
 {
-	const struct fleet_ref ref = {s->options.project_id, s->options.sandbox_id, NULL};
-	int64_t deadline = deadline_after(KEEP_MS);
+	struct artifact_list made = {.count = 0};
 	struct sandbox_record sandbox;
 	struct fleet_hold hold;
 	struct error err = {0};
 
-	if (fleet_hold(s->options.api->fleet, &s->arena, &ref, &sandbox, &hold, &err) < 0) {
-		log_warning("files of a command are not stored",
-		            TEXT("sandbox", s->options.sandbox_id), FAILURE(&err));
+	if (fleet_hold(s->api->fleet, &s->arena, &s->sandbox, &sandbox, &hold, &err) < 0) {
+		log_failure(s, &err);
 		return;
 	}
-	for (size_t i = 0; i < s->count; i++)
-		(void)save_artifact(s, &sandbox, &hold, s->paths[i], deadline);
+	s->made.keep.sandbox = &sandbox;
+	s->made.keep.hold = &hold;
+	s->made.keep.deadline = deadline_after(KEEP_MS);
+	/* What failed was logged; the files before that are stored. */
+	(void)!fleet_artifacts_keep_made(s->api->fleet, &s->arena, &s->made, &made, &err);
+	for (size_t i = 0; i < made.count; i++) {
+		AUTO(buf_done) struct buf json = BUF(JSON_SIZE_MAX);
+
+		stored_artifact_write(&json, &s->arena, &made.items[i]);
+		s->json[s->count++] = span_of(arena_copy(&s->arena, buf_span(&json)));
+	}
 	fleet_unhold(&hold);
 }
 
@@ -119,47 +106,39 @@ static void run_saver(struct worker_task *task)
 	struct artifact_saver *s = CONTAINER_OF(task, struct artifact_saver, task);
 
 	save_artifacts(s);
-	loop_post(s->options.api->loop, &s->done);
+	loop_post(s->api->loop, &s->done);
 }
 
 static void on_loop(struct loop_task *task)
 {
 	struct artifact_saver *s = CONTAINER_OF(task, struct artifact_saver, done);
 
+	s->is_running = false;
 	if (s->on_done)
 		s->on_done(s->context);
-	artifact_saver_free(s);
+	else
+		artifact_saver_free(s);
 }
 
-bool artifact_saver_start(struct artifact_saver *s, uint64_t process,
-                          void (*on_done)(void *context), void *context)
+bool artifact_saver_start(struct artifact_saver *s, uint64_t process, int64_t since)
 {
 	struct error err = {0};
 
-	s->process = process;
-	s->on_done = on_done;
-	s->context = context;
+	s->made.keep.process = (int64_t)process;
+	s->made.since = since;
 	s->task = (struct worker_task){
 	        .lane = WORKER_LONG,
 	        .run = run_saver,
-	        .shares = {[WORKER_PROJECT] = worker_share_id(s->options.project_id),
-	                   [WORKER_SANDBOX] = worker_share_id(s->options.sandbox_id)}};
+	        .shares = {[WORKER_PROJECT] = worker_share_id(s->sandbox.project_id),
+	                   [WORKER_SANDBOX] = worker_share_id(s->sandbox.id_or_name)}};
 	s->done = (struct loop_task){.run = on_loop};
-	if (s->count == 0)
-		return false;
-	if (worker_submit(s->options.api->workers, &s->task, &err) == 0)
-		return true;
-	log_warning("files of a command are not stored", TEXT("sandbox", s->options.sandbox_id),
-	            FAILURE(&err));
-	return false;
-}
-
-void artifact_saver_forget(struct artifact_saver *s)
-{
-	s->on_done = NULL;
+	s->is_running = worker_submit(s->api->workers, &s->task, &err) == 0;
+	if (!s->is_running)
+		log_failure(s, &err);
+	return s->is_running;
 }
 
 struct span artifact_saver_json(const struct artifact_saver *s, size_t i)
 {
-	return i < s->kept ? s->json[i] : (struct span){NULL, 0};
+	return i < s->count ? s->json[i] : (struct span){NULL, 0};
 }

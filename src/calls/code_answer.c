@@ -6,9 +6,63 @@
 #include "calls/code_run.h"
 #include "calls/output.h"
 #include "code/reader.h"
-#include "config/config.h"
+#include "json/write.h"
+#include "wire/agent.h"
+#include "wire/agent_cause.h"
 
 #define IDLE_MS 15000
+
+static void collect_result(struct code_outcome *outcome, const struct code_result *result)
+{
+	size_t before = outcome->results.size;
+
+	if (before > 0)
+		buf_add_byte(&outcome->results, ',');
+	json_write(&outcome->results, &code_result_shape, result);
+	if (!outcome->results.overflowed)
+		return;
+	outcome->is_cut = true;
+	outcome->results.overflowed = false;
+	outcome->results.size = before;
+}
+
+void code_outcome_add(struct code_outcome *outcome, const struct code_event *event)
+{
+	unsigned stream = event->kind == CODE_STDERR;
+
+	if (event->kind == CODE_RESULT) {
+		collect_result(outcome, event->result);
+	} else if (event->kind == CODE_STDOUT || event->kind == CODE_STDERR) {
+		head_tail_add(&outcome->streams[stream], outcome->sizes[stream], event->text);
+		outcome->sizes[stream] += event->text.size;
+	} else if (event->kind == CODE_ERROR && outcome->error.size == 0) {
+		json_begin_object(&outcome->error, NULL);
+		json_add_text(&outcome->error, "name", event->name);
+		json_add_text(&outcome->error, "value", event->value);
+		json_add_text(&outcome->error, "traceback", event->traceback);
+		json_end_object(&outcome->error);
+	}
+}
+
+void code_outcome_lose_kernel(struct code_outcome *outcome, const struct agent_process *kernel,
+                              struct buf *text)
+{
+	char signal[16];
+	const char *why;
+
+	outcome->has_lost_kernel = true;
+	outcome->cause = agent_process_cause(kernel);
+	why = agent_cause_explain(outcome->cause);
+	agent_signal_name(kernel->signal, signal);
+	if (signal[0])
+		buf_addf(text, "the interpreter was ended by %s; ", signal);
+	else
+		buf_addf(text, "the interpreter has ended with status %d; ",
+		         (int)kernel->exit_code);
+	if (why)
+		buf_addf(text, "%s; ", why);
+	buf_add_text(text, "its state is gone: restart the context");
+}
 
 static void event_begin(struct buf *out, bool is_sse, const char *name)
 {
@@ -158,11 +212,12 @@ static void write_result(const struct code_outcome *outcome, struct buf *out)
 	         code_languages[outcome->language]);
 	write_outcome(outcome, out);
 	for (unsigned i = 0; i < 2; i++) {
-		AUTO(buf_done) struct buf joined = BUF(OUTPUT_LIMIT_MAX + 256);
+		const struct head_tail *stream = &outcome->streams[i];
+		AUTO(buf_done) struct buf joined = BUF(stream->head.size + stream->tail.size + 256);
 
-		head_tail_join(&outcome->streams[i], &joined);
+		head_tail_join(stream, &joined);
 		add_text(out, names[i], buf_span(&joined));
-		is_cut = is_cut || head_tail_cut_count(&outcome->streams[i]) > 0;
+		is_cut = is_cut || head_tail_cut_count(stream) > 0;
 	}
 	buf_addf(out, ",\"truncated\":%s,\"results\":[", is_cut ? "true" : "false");
 	buf_add_span(out, buf_span(&outcome->results));

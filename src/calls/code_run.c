@@ -9,24 +9,25 @@
 #include "base/fault.h"
 #include "base/log.h"
 #include "calls/artifact_saver.h"
-#include "calls/artifacts.h"
 #include "calls/configs.h"
-#include "calls/output.h"
 #include "calls/stream.h"
 #include "code/block.h"
+#include "code/queue.h"
+#include "edge/api.h"
 #include "edge/target.h"
+#include "fleet/lifecycle/hold.h"
+#include "http/server/http.h"
+#include "loop/loop.h"
 #include "provider/compute.h"
-#include "provider/provider.h"
-#include "wire/agent_cause.h"
-#include "wire/agent_files.h"
 #include "worker/worker.h"
 
 #define TICK_MS 500
 #define GRACE_MS 5000      /* from an interrupt until the kernel is ended */
 #define INTERRUPT_MS 30000 /* after a client has disconnected; a kernel may have to start first */
+#define ARTIFACTS_MAX ((size_t)4 * 1024 * 1024)
 #define RESULTS_MAX ((size_t)32 * 1024 * 1024) /* of a collected answer */
 #define ERROR_MAX ((size_t)2 * 1024 * 1024)
-#define OUT_MAX ((size_t)6 * CODE_MESSAGE_MAX + RESULTS_MAX + (size_t)12 * OUTPUT_LIMIT_MAX)
+#define OUT_MAX ((size_t)6 * CODE_MESSAGE_MAX + RESULTS_MAX)
 
 /* A place in the context's queue. It outlives the run while the block is interrupted. */
 struct code_run_place {
@@ -47,11 +48,10 @@ struct code_run {
 	struct code_reader reader;
 	struct code_outcome outcome;
 	struct buf request, out;
-	struct artifacts artifacts;
 	struct artifact_saver *saver; /* NULL: no file is stored */
 	int64_t timeout_max_ms;       /* of the sandbox's config; 0 = none */
 	int64_t timeout_ms, began_at, began_unix_ms, interrupted_at, written_at;
-	bool is_sent, is_over, is_saving;
+	bool is_sent, is_over;
 	struct code_run_socket *socket; /* NULL: not a WebSocket */
 };
 
@@ -133,11 +133,7 @@ static void run_done(struct stream *s)
 	buf_done(&run->outcome.results);
 	buf_done(&run->outcome.error);
 	buf_done(&run->outcome.artifacts);
-	artifacts_done(&run->artifacts);
-	if (run->is_saving)
-		artifact_saver_forget(run->saver);
-	else
-		artifact_saver_free(run->saver);
+	artifact_saver_free(run->saver);
 	buf_done(&run->request);
 	buf_done(&run->out);
 	free(run->socket);
@@ -155,40 +151,6 @@ static void flush_output(struct code_run *run)
 	buf_reset(&run->out);
 }
 
-static void collect_result(struct code_outcome *outcome, const struct code_result *result)
-{
-	size_t before = outcome->results.size;
-
-	if (before > 0)
-		buf_add_byte(&outcome->results, ',');
-	json_write(&outcome->results, &code_result_shape, result);
-	if (!outcome->results.overflowed)
-		return;
-	outcome->is_cut = true;
-	outcome->results.overflowed = false;
-	outcome->results.size = before;
-}
-
-static void collect_event(struct code_outcome *outcome, const struct code_event *event)
-{
-	unsigned stream = event->kind == CODE_STDERR;
-
-	if (event->kind == CODE_RESULT) {
-		collect_result(outcome, event->result);
-	} else if (event->kind == CODE_STDOUT || event->kind == CODE_STDERR) {
-		head_tail_add(&outcome->streams[stream], outcome->sizes[stream], event->text);
-		outcome->sizes[stream] += event->text.size;
-	} else if (event->kind == CODE_ERROR && outcome->error.size == 0) {
-		buf_add_text(&outcome->error, "{\"name\":");
-		json_write_text(&outcome->error, span_of(event->name));
-		buf_add_text(&outcome->error, ",\"value\":");
-		json_write_text(&outcome->error, span_of(event->value));
-		buf_add_text(&outcome->error, ",\"traceback\":");
-		json_write_text(&outcome->error, span_of(event->traceback));
-		buf_add_byte(&outcome->error, '}');
-	}
-}
-
 static void on_event(void *context, const struct code_event *event)
 {
 	struct code_run *run = context;
@@ -203,7 +165,7 @@ static void on_event(void *context, const struct code_event *event)
 		run->outcome.exit_code =
 		        event->status > 0 ? event->status : run->outcome.has_failed;
 	if (run->writer->collects) {
-		collect_event(&run->outcome, event);
+		code_outcome_add(&run->outcome, event);
 		return;
 	}
 	run->writer->write(&run->outcome, event, &run->out);
@@ -252,8 +214,6 @@ static void on_saved(void *context)
 	struct code_run *run = context;
 	struct span json;
 
-	/* The saver frees itself after this call. */
-	run->is_saving = false;
 	for (size_t i = 0; (json = artifact_saver_json(run->saver, i)).size > 0; i++) {
 		if (run->writer->collects) {
 			buf_add_text(&run->outcome.artifacts, i > 0 ? "," : "");
@@ -262,65 +222,30 @@ static void on_saved(void *context)
 			run->writer->write_artifact(json, &run->out);
 		}
 	}
-	run->saver = NULL;
 	write_answer(run);
 }
 
-/* The agent's reply has ended. Lists the files of the block on the same connection. */
-static int finish_run(struct code_run *run, struct error *err)
+/* The agent's reply has ended. */
+static void finish_run(struct code_run *run)
 {
-	if (run->saver)
-		return artifacts_ask(&run->artifacts, run->relay, (uint64_t)run->began_unix_ms,
-		                     err);
 	run->stream.ended = true;
-	write_answer(run);
-	return 0;
-}
-
-/* When the folder cannot be listed, the run is answered without artifacts. */
-static int on_artifact(struct code_run *run, uint16_t type, struct span payload, struct error *err)
-{
-	struct agent_file file;
-
-	if (type == AGENT_DONE || type == AGENT_FAILED) {
-		run->stream.ended = true;
-		run->is_saving =
-		        artifact_saver_start(run->saver, run->outcome.process, on_saved, run);
-		if (!run->is_saving)
-			write_answer(run);
-		return 0;
-	}
-	if (type != AGENT_FILE)
-		return stream_unexpected(type, err);
-	if (stream_decode(&run->stream, payload, agent_file_shape, &file, sizeof(file), err) < 0)
-		return -1;
-	artifact_saver_add(run->saver, file.path);
-	return 0;
+	if (!run->saver ||
+	    !artifact_saver_start(run->saver, run->outcome.process, run->began_unix_ms))
+		write_answer(run);
 }
 
 /* The kernel has ended, by itself or by a signal of this run. */
-static int on_kernel_end(struct code_run *run, const struct agent_process *p, struct error *err)
+static void on_kernel_end(struct code_run *run, const struct agent_process *p)
 {
 	struct code_event event = {.kind = CODE_ERROR, .name = "KernelEnded", .traceback = ""};
-	const char *why = agent_cause_explain(agent_process_cause(p));
 	AUTO(buf_done) struct buf text = BUF(512);
-	char signal[16];
 
-	output_signal_name(p->signal, signal);
-	if (signal[0])
-		buf_addf(&text, "the interpreter was ended by %s; ", signal);
-	else
-		buf_addf(&text, "the interpreter has ended with status %d; ", (int)p->exit_code);
-	if (why)
-		buf_addf(&text, "%s; ", why);
-	buf_add_text(&text, "its state is gone: restart the context");
+	code_outcome_lose_kernel(&run->outcome, p, &text);
 	event.value = buf_text(&text);
-	run->outcome.has_lost_kernel = true;
-	run->outcome.cause = agent_process_cause(p);
 	on_event(run, &event);
 	run->outcome.exit_code = p->exit_code > 0 ? p->exit_code : 1;
 	end_block(run);
-	return finish_run(run, err);
+	finish_run(run);
 }
 
 /* Sends the block as one message, so that the kernel never gets a part of it. */
@@ -376,8 +301,6 @@ static int on_message(struct stream *s, struct relay *relay, uint16_t type, stru
 	struct agent_process p;
 	struct agent_output o;
 
-	if (run->artifacts.asked)
-		return on_artifact(run, type, payload, err);
 	if (type == AGENT_FAILED) {
 		s->ended = true;
 		return compute_failed(payload, err);
@@ -387,8 +310,10 @@ static int on_message(struct stream *s, struct relay *relay, uint16_t type, stru
 			return -1;
 		return on_output(run, &o, err);
 	}
-	if (type == AGENT_DONE && run->is_over)
-		return finish_run(run, err);
+	if (type == AGENT_DONE && run->is_over) {
+		finish_run(run);
+		return 0;
+	}
 	if (type != AGENT_STARTED && type != AGENT_EXIT)
 		return stream_unexpected(type, err);
 	if (stream_decode(s, payload, agent_process_shape, &p, sizeof(p), err) < 0)
@@ -397,11 +322,12 @@ static int on_message(struct stream *s, struct relay *relay, uint16_t type, stru
 		return on_started(run, relay, err);
 	if (!run->relay)
 		return stream_unexpected(type, err);
-	if (!run->is_over)
-		return on_kernel_end(run, &p, err);
-	/* The kernel ended right after the block. The agent may still answer AGENT_DETACH, so the
-	 * connection cannot be reused. */
-	write_answer(run);
+	/* When the kernel ended right after the block, the agent may still answer AGENT_DETACH, so
+	 * the connection cannot be reused. */
+	if (run->is_over)
+		write_answer(run);
+	else
+		on_kernel_end(run, &p);
 	return 0;
 }
 
@@ -444,8 +370,7 @@ static const struct stream_ops run_ops = {
         .takes_failures = true,
 };
 
-static void init_outcome(struct code_outcome *outcome, const struct code_run_options *o,
-                         size_t limit)
+static void init_outcome(struct code_outcome *outcome, const struct code_run_options *o)
 {
 	const struct code_context *c = o->context;
 
@@ -454,10 +379,9 @@ static void init_outcome(struct code_outcome *outcome, const struct code_run_opt
 	outcome->process = c->process;
 	outcome->results = BUF(RESULTS_MAX);
 	outcome->error = BUF(ERROR_MAX);
-	outcome->artifacts = BUF(ARTIFACTS_SIZE_MAX);
+	outcome->artifacts = BUF(ARTIFACTS_MAX);
 	for (unsigned i = 0; i < 2; i++)
-		head_tail_init(&outcome->streams[i],
-		               limit > OUTPUT_LIMIT_MAX ? OUTPUT_LIMIT_MAX : limit);
+		head_tail_init(&outcome->streams[i], (size_t)o->output_limit);
 }
 
 static struct code_run_place *new_queue_place(struct code_run *run, const struct code_context *c,
@@ -485,12 +409,10 @@ static void set_block(struct code_run *run, const struct code_run_options *o)
 	                                  });
 }
 
-static struct code_run *new_run(const struct api *api, struct api_target *t,
-                                const struct code_run_options *o)
+static struct code_run *new_run(struct api_target *t, const struct code_run_options *o)
 {
 	struct stream *s = stream_new(&run_ops, t->hold);
 	struct code_run *run = run_of(s);
-	int64_t limit = o->output_limit > 0 ? o->output_limit : api->config->output_limit_bytes;
 	char nonce[CODE_NONCE_SIZE];
 
 	code_new_nonce(nonce);
@@ -499,27 +421,12 @@ static struct code_run *new_run(const struct api *api, struct api_target *t,
 	run->reader.context = run;
 	run->writer = o->writer;
 	run->timeout_max_ms = o->timeout_max_ms;
-	run->out = BUF(OUT_MAX);
+	run->out = BUF(OUT_MAX + (size_t)12 * (size_t)o->output_limit);
 	run->request = BUF(WIRE_PAYLOAD_MAX);
-	init_outcome(&run->outcome, o, limit > 0 ? (size_t)limit : 1);
+	init_outcome(&run->outcome, o);
 	if (o->code)
 		set_block(run, o);
 	return run;
-}
-
-static void start_artifacts(struct request *rq, struct code_run *run,
-                            const struct code_run_options *o)
-{
-	artifacts_init(&run->artifacts, o->keep_root, o->context->user);
-	run->saver = artifact_saver_new(&(struct artifact_saver_options){
-	        .api = api_of(rq),
-	        .project_id = api_project(rq),
-	        .key_id = api_key_id(rq),
-	        .sandbox_id = run->stream.hold.id,
-	        .run = request_header(rq, "Atoll-Run"),
-	        .root = o->keep_root,
-	        .user = o->context->user,
-	});
 }
 
 /* The programs of contexts, for the check of a config's runtimes. */
@@ -547,7 +454,7 @@ static int start_limited(struct request *rq, struct api_target *t,
                          const struct code_run_options *options, struct reply *reply,
                          struct error *err)
 {
-	struct code_run *run = new_run(api_of(rq), t, options);
+	struct code_run *run = new_run(t, options);
 	struct stream_options stream = {.request = AGENT_ATTACH, .tick_ms = TICK_MS};
 	const struct agent_attach attach = {
 	        .process = options->context->process,
@@ -557,7 +464,13 @@ static int start_limited(struct request *rq, struct api_target *t,
 
 	run->place = new_queue_place(run, options->context, api_of(rq));
 	if (options->keep_root)
-		start_artifacts(rq, run, options);
+		run->saver = artifact_saver_new(rq, &(struct artifact_saver_options){
+		                                            .sandbox_id = run->stream.hold.id,
+		                                            .root = options->keep_root,
+		                                            .user = options->context->user,
+		                                            .on_done = on_saved,
+		                                            .context = run,
+		                                    });
 	if (compute_open(run->stream.hold.provider, run->stream.hold.id,
 	                 &(struct compute_request){AGENT_ATTACH, agent_attach_shape, &attach},
 	                 rq->deadline, &stream.fd, err) < 0) {
@@ -668,14 +581,12 @@ int code_run_websocket(struct request *rq, struct api_target *t, const struct co
 
 	if (limit_run(rq, t, &wanted, &options, err) < 0)
 		return -1;
-	run = new_run(api_of(rq), t, &options);
+	run = new_run(t, &options);
 	hold = &run->stream.hold;
 	run->stream.ops = &socket_ops;
 	run->socket = new_socket(socket);
 	run->place = new_queue_place(run, &none, api_of(rq));
-	if (provider_ops_of(hold->provider)
-	            ->compute->connect(hold->provider, hold->id, rq->deadline, &stream.fd, err) <
-	    0) {
+	if (compute_connect(hold->provider, hold->id, rq->deadline, &stream.fd, err) < 0) {
 		stream_free(&run->stream);
 		return -1;
 	}

@@ -10,15 +10,13 @@
 
 #include "base/head_tail.h"
 #include "code/code.h"
-#include "code/queue.h"
-#include "config/config.h"
-#include "edge/api.h"
-#include "http/server/http.h"
 #include "json/json.h"
-#include "loop/loop.h"
 
+struct agent_process;
 struct api_target;
 struct code_event;
+struct reply;
+struct request;
 
 /* The outcome of a run. The streams, results, error and artifacts are collected only for writers
  * with `collects`. */
@@ -38,6 +36,12 @@ struct code_outcome {
 	struct buf artifacts; /* like results; of a run with keep_root */
 	bool is_cut;          /* a result was left out because it did not fit */
 };
+
+/* Collects an event. */
+void code_outcome_add(struct code_outcome *outcome, const struct code_event *event);
+/* Notes the kernel's end, and writes it as a sentence. */
+void code_outcome_lose_kernel(struct code_outcome *outcome, const struct agent_process *kernel,
+                              struct buf *text);
 
 /* How a surface writes a run. */
 struct code_writer {

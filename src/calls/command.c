@@ -5,14 +5,16 @@
 
 #include "base/path.h"
 #include "calls/artifact_saver.h"
-#include "calls/artifacts.h"
 #include "calls/configs.h"
+#include "calls/shapes.h"
 #include "calls/stream.h"
-#include "config/config.h"
-#include "edge/api.h"
 #include "edge/target.h"
+#include "fleet/sandbox/artifacts.h"
+#include "http/server/http.h"
+#include "json/write.h"
 #include "provider/compute.h"
 #include "provider/provider.h"
+#include "sandbox/media.h"
 #include "wire/agent_files.h"
 
 /* Longer stdin is sent in separate messages; one argument of exec(2) holds 128 KiB. */
@@ -112,19 +114,21 @@ int command_set_cwd(struct sandbox_command *c, struct arena *a, const struct api
 struct command_stream {
 	struct stream stream;
 	enum output_form form;
-	char runtimes[COMMAND_ALTERNATIVES_MAX][16];
-	char program[64];                           /* of the last alternative, for the error */
+	struct arena texts;
+	const char *runtimes[COMMAND_ALTERNATIVES_MAX];
+	const char *program;                        /* of the last alternative, for the error */
 	struct buf execs[COMMAND_ALTERNATIVES_MAX]; /* frames that start the other alternatives */
 	unsigned at, count;
 	struct buf stdin_bytes; /* to send once the command has started */
 	struct output_events events;
 	struct output_collector collector;
-	struct artifacts artifacts;
+	const char *listed_root, *listed_user; /* NULL: no file is listed */
+	unsigned listed;
 	struct artifact_saver *saver; /* NULL: no file is stored */
 	struct agent_process exit;    /* of the command, while its files are stored; numbers only */
 	struct relay *relay;          /* while files are stored */
 	struct buf out;
-	bool started, waits, is_saving;
+	bool started, waits, is_listing;
 	command_result_writer *write_result; /* NULL: ours */
 };
 
@@ -142,11 +146,8 @@ static void command_done(struct stream *s)
 	buf_done(&c->stdin_bytes);
 	buf_done(&c->out);
 	output_collector_done(&c->collector);
-	artifacts_done(&c->artifacts);
-	if (c->is_saving)
-		artifact_saver_forget(c->saver);
-	else
-		artifact_saver_free(c->saver);
+	artifact_saver_free(c->saver);
+	arena_done(&c->texts);
 }
 
 static void flush_output(struct command_stream *c, struct relay *relay)
@@ -207,9 +208,9 @@ static int check_typescript(struct command_stream *c, const struct agent_process
 static void answer_result(struct command_stream *c, struct relay *relay)
 {
 	c->stream.ended = true;
-	if (c->artifacts.root)
-		buf_add_text(&c->out, "]");
-	buf_add_byte(&c->out, '}');
+	if (c->listed_root || c->saver)
+		json_end_list(&c->out);
+	json_end_object(&c->out);
 	relay_answer(relay, 200, "application/json", buf_span(&c->out));
 }
 
@@ -227,9 +228,8 @@ static int answer_written(struct command_stream *c, struct relay *relay,
 static void write_result(struct command_stream *c, const struct agent_process *p)
 {
 	output_collector_write(&c->collector, p, c->runtimes[c->at], &c->out);
-	c->out.size--; /* answer_result adds the brace */
-	if (c->artifacts.root)
-		buf_add_text(&c->out, ",\"artifacts\":[");
+	if (c->listed_root || c->saver)
+		json_begin_list(&c->out, "artifacts");
 }
 
 /* The end of a stream of events, after the stored artifacts. */
@@ -254,51 +254,49 @@ static void on_saved(void *context)
 	struct command_stream *c = context;
 	struct span json;
 
-	/* The saver frees itself after this call. */
-	c->is_saving = false;
 	for (size_t i = 0; (json = artifact_saver_json(c->saver, i)).size > 0; i++) {
-		if (c->form != OUTPUT_RESULT) {
+		if (c->form == OUTPUT_RESULT)
+			json_add_raw(&c->out, NULL, json);
+		else
 			output_events_artifact(&c->events, &c->out, json);
-			continue;
-		}
-		if (i > 0)
-			buf_add_byte(&c->out, ',');
-		buf_add_span(&c->out, json);
 	}
-	c->saver = NULL;
 	finish_command(c, c->relay);
 }
 
-/* All names have arrived. */
-static void start_saving(struct command_stream *c, struct relay *relay)
+static int ask_for_files(struct command_stream *c, struct relay *relay,
+                         const struct agent_process *p, struct error *err)
 {
-	c->stream.ended = true;
-	c->relay = relay;
-	c->is_saving = artifact_saver_start(c->saver, c->exit.process, on_saved, c);
-	if (!c->is_saving)
-		finish_command(c, relay);
+	const struct agent_path message = {
+	        .root = c->listed_root,
+	        .path = ".",
+	        .user = c->listed_user,
+	        .flags = AGENT_PATH_BENEATH,
+	        .depth = FLEET_ARTIFACTS_DEPTH,
+	        .offset = p->started_unix_ms - FLEET_ARTIFACTS_LAG_MS,
+	        .size_max = RESULT_ARTIFACTS_MAX,
+	};
+
+	c->is_listing = true;
+	return stream_send(relay, AGENT_LIST, agent_path_shape, &message, err);
 }
 
 static int on_exit(struct command_stream *c, struct relay *relay, const struct agent_process *p,
                    struct error *err)
 {
 	c->exit = *p;
+	c->relay = relay;
 	if (c->write_result)
 		return answer_written(c, relay, p, err);
+	c->stream.ended = !c->listed_root;
 	if (c->form == OUTPUT_RESULT) {
-		c->stream.ended = !c->artifacts.root;
 		if (check_typescript(c, p, err) < 0)
 			return -1;
 		write_result(c, p);
-		if (c->artifacts.root)
-			return artifacts_ask(&c->artifacts, relay, p->started_unix_ms, err);
-		answer_result(c, relay);
-		return 0;
 	}
-	if (c->saver)
-		return artifacts_ask(&c->artifacts, relay, p->started_unix_ms, err);
-	c->stream.ended = true;
-	finish_events(c, relay, p);
+	if (c->listed_root)
+		return ask_for_files(c, relay, p, err);
+	if (!c->saver || !artifact_saver_start(c->saver, p->process, (int64_t)p->started_unix_ms))
+		finish_command(c, relay);
 	return 0;
 }
 
@@ -324,7 +322,7 @@ static int answer_missing(struct command_stream *c, struct relay *relay, struct 
 	AUTO(buf_done) struct buf text = BUF(256);
 	struct agent_output o = {.stream = AGENT_STDERR};
 
-	buf_addf(&text, "%s: command not found\n", c->program);
+	buf_addf(&text, "%.63s: command not found\n", c->program);
 	o.bytes = buf_span(&text);
 	if (c->form == OUTPUT_RESULT) {
 		output_collector_add(&c->collector, &o);
@@ -364,26 +362,26 @@ static int on_failed(struct command_stream *c, struct relay *relay, struct span 
 }
 
 /* When the workspace cannot be listed, the command is answered without artifacts. */
-static int on_artifact(struct command_stream *c, struct relay *relay, uint16_t type,
-                       struct span payload, struct error *err)
+static int on_listed(struct command_stream *c, struct relay *relay, uint16_t type,
+                     struct span payload, struct error *err)
 {
 	struct agent_file file;
 
 	if (type == AGENT_DONE || type == AGENT_FAILED) {
-		if (c->saver)
-			start_saving(c, relay);
-		else
-			answer_result(c, relay);
+		answer_result(c, relay);
 		return 0;
 	}
 	if (type != AGENT_FILE)
 		return stream_unexpected(type, err);
 	if (stream_decode(&c->stream, payload, agent_file_shape, &file, sizeof(file), err) < 0)
 		return -1;
-	if (c->saver)
-		artifact_saver_add(c->saver, file.path);
-	else
-		artifacts_write(&c->artifacts, &file, &c->out);
+	if (c->listed++ >= RESULT_ARTIFACTS_MAX)
+		return 0;
+	json_begin_object(&c->out, NULL);
+	json_add_text(&c->out, "path", file.path);
+	json_add_whole(&c->out, "size", (int64_t)file.size);
+	json_add_text(&c->out, "media_type", media_type_of_name(file.path));
+	json_end_object(&c->out);
 	return 0;
 }
 
@@ -394,8 +392,8 @@ static int on_message(struct stream *s, struct relay *relay, uint16_t type, stru
 	struct agent_process p;
 	struct agent_output o;
 
-	if (c->artifacts.asked)
-		return on_artifact(c, relay, type, payload, err);
+	if (c->is_listing)
+		return on_listed(c, relay, type, payload, err);
 	if (type == AGENT_FAILED)
 		return on_failed(c, relay, payload, err);
 	if (type == AGENT_DONE)
@@ -439,29 +437,21 @@ static const struct stream_ops command_ops = {
         .takes_failures = true,
 };
 
-/* Room for one chunk as an escaped event (six bytes a byte at worst), and for a whole result. */
-#define OUT_MAX ((size_t)12 * OUTPUT_LIMIT_MAX + ARTIFACTS_SIZE_MAX + 4096)
+/* Room for one chunk as an escaped event (six bytes a byte at worst), and for the files of a whole
+ * result. */
+#define OUT_MAX ((size_t)6 * AGENT_DATA_MAX + (size_t)RESULT_ARTIFACTS_MAX * 6 * 4200)
 
-static struct command_stream *command_new(const struct api *api, struct api_target *t,
-                                          enum output_form form, int64_t output_limit)
+static struct command_stream *command_new(struct api_target *t, enum output_form form,
+                                          int64_t output_limit)
 {
 	struct stream *s = stream_new(&command_ops, t->hold);
 	struct command_stream *c = command_of(s);
-	int64_t limit = output_limit > 0 ? output_limit : api->config->output_limit_bytes;
 
 	c->form = form;
-	c->out = BUF(OUT_MAX);
+	c->out = BUF((size_t)12 * (size_t)output_limit + OUT_MAX);
 	output_events_init(&c->events, form, (const uint64_t[2]){0, 0});
-	output_collector_init(&c->collector, limit > 0 ? (size_t)limit : 1);
+	output_collector_init(&c->collector, (size_t)output_limit);
 	return c;
-}
-
-static void copy_name(char *out, size_t size, const char *text)
-{
-	size_t length = strnlen(text, size - 1);
-
-	memcpy(out, text, length);
-	out[length] = '\0';
 }
 
 int command_limit(struct request *rq, const struct api_target *t, const struct sandbox_command *c,
@@ -486,7 +476,7 @@ static int encode_alternatives(struct command_stream *s, const struct sandbox_co
 	s->count = c->count;
 	if (c->may_be_warm)
 		exec->flags |= AGENT_EXEC_WARM;
-	copy_name(s->program, sizeof(s->program), c->alternatives[c->count - 1].args[0]);
+	s->program = arena_text(&s->texts, c->alternatives[c->count - 1].args[0]);
 	if (c->stdin_bytes.size > STDIN_INLINE_MAX) {
 		exec->flags |= AGENT_EXEC_STDIN;
 		s->stdin_bytes = BUF(c->stdin_bytes.size);
@@ -495,7 +485,7 @@ static int encode_alternatives(struct command_stream *s, const struct sandbox_co
 		exec->stdin_bytes = c->stdin_bytes;
 	}
 	for (unsigned i = 0; i < c->count; i++) {
-		copy_name(s->runtimes[i], sizeof(s->runtimes[i]), c->alternatives[i].runtime);
+		s->runtimes[i] = c->alternatives[i].runtime;
 		s->execs[i] = BUF(WIRE_PAYLOAD_MAX + WIRE_HEAD_SIZE);
 		exec->args = c->alternatives[i].args;
 		if (i > 0 && wire_encode(&s->execs[i], AGENT_EXEC, agent_exec_shape, exec, err) < 0)
@@ -508,25 +498,23 @@ static int encode_alternatives(struct command_stream *s, const struct sandbox_co
 static int start_limited(struct request *rq, struct api_target *t, const struct sandbox_command *c,
                          struct reply *reply, struct error *err)
 {
-	struct command_stream *s = command_new(api_of(rq), t, c->form, c->output_limit);
+	struct command_stream *s = command_new(t, c->form, c->output_limit);
 	struct agent_exec exec = c->exec;
 	struct stream_options options = {.request = AGENT_EXEC,
 	                                 .tick_ms = c->form == OUTPUT_SSE ? EVENT_IDLE_MS : 0};
 
 	s->write_result = c->write_result;
-	if (c->artifacts_root && c->form == OUTPUT_RESULT)
-		artifacts_init(&s->artifacts, c->artifacts_root, c->exec.user);
 	if (c->keep_root) {
-		artifacts_init(&s->artifacts, c->keep_root, c->exec.user);
-		s->saver = artifact_saver_new(&(struct artifact_saver_options){
-		        .api = api_of(rq),
-		        .project_id = api_project(rq),
-		        .key_id = api_key_id(rq),
-		        .sandbox_id = s->stream.hold.id,
-		        .run = request_header(rq, "Atoll-Run"),
-		        .root = c->keep_root,
-		        .user = c->exec.user,
-		});
+		s->saver = artifact_saver_new(rq, &(struct artifact_saver_options){
+		                                          .sandbox_id = s->stream.hold.id,
+		                                          .root = c->keep_root,
+		                                          .user = c->exec.user,
+		                                          .on_done = on_saved,
+		                                          .context = s,
+		                                  });
+	} else if (c->artifacts_root && c->form == OUTPUT_RESULT) {
+		s->listed_root = arena_text(&s->texts, c->artifacts_root);
+		s->listed_user = arena_text(&s->texts, c->exec.user ? c->exec.user : "");
 	}
 	if (provider_require(s->stream.hold.provider, PROVIDER_CAN_EXEC, err) < 0 ||
 	    encode_alternatives(s, c, &exec, err) < 0 ||
@@ -557,7 +545,7 @@ static int attach_limited(struct request *rq, struct api_target *t,
                           const struct command_attach *attach, struct reply *reply,
                           struct error *err)
 {
-	struct command_stream *s = command_new(api_of(rq), t, attach->form, attach->output_limit);
+	struct command_stream *s = command_new(t, attach->form, attach->output_limit);
 	struct stream_options options = {.request = AGENT_ATTACH, .tick_ms = attach->wait_ms};
 	struct agent_attach message = {
 	        .process = attach->process,
@@ -567,7 +555,7 @@ static int attach_limited(struct request *rq, struct api_target *t,
 	};
 
 	s->waits = attach->wait_ms > 0;
-	copy_name(s->runtimes[0], sizeof(s->runtimes[0]), "process");
+	s->runtimes[0] = "process";
 	output_events_init(&s->events, attach->form, attach->since);
 	if (attach->form == OUTPUT_SSE)
 		options.tick_ms = EVENT_IDLE_MS;

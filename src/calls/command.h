@@ -7,10 +7,11 @@
 #pragma once
 
 #include "calls/output.h"
-#include "edge/api.h"
-#include "http/server/http.h"
+#include "wire/agent.h"
 
 struct api_target;
+struct reply;
+struct request;
 
 #define COMMAND_ALTERNATIVES_MAX 3
 
@@ -21,7 +22,7 @@ extern const char *const command_languages[]; /* in the enum's order, NULL-termi
 
 struct sandbox_command {
 	struct {
-		const char *runtime; /* in the result: "bash", "python", … */
+		const char *runtime; /* in the result: "bash", "python", …; static */
 		const char **args;
 	} alternatives[COMMAND_ALTERNATIVES_MAX];
 	unsigned count;
@@ -52,8 +53,8 @@ MUST_CHECK int command_set_code(struct sandbox_command *c, struct arena *a,
 MUST_CHECK int command_set_cwd(struct sandbox_command *c, struct arena *a,
                                const struct api_target *t, const char *cwd, struct error *err);
 
-/* A copy of the command within the limits of its sandbox's config. command_start
- * applies them; other ways to start a command must call this. */
+/* A copy of the command within the limits of its sandbox's config. command_start applies them;
+ * other ways to start a command must call this. */
 MUST_CHECK int command_limit(struct request *rq, const struct api_target *t,
                              const struct sandbox_command *c, struct sandbox_command *ret,
                              struct error *err);

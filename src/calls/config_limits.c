@@ -78,10 +78,12 @@ int64_t run_limit_apply(int64_t wanted, int64_t most)
 
 int64_t run_limit_output(const struct request *rq, int64_t wanted, const struct run_limits *limits)
 {
-	if (limits->output_bytes == 0)
-		return wanted;
-	return run_limit_apply(wanted ? wanted : api_of(rq)->config->output_limit_bytes,
-	                       limits->output_bytes);
+	int64_t limit = run_limit_apply(wanted ? wanted : api_of(rq)->config->output_limit_bytes,
+	                                limits->output_bytes);
+
+	if (limit < 1)
+		return 1;
+	return limit > CONFIG_OUTPUT_LIMIT_MAX ? CONFIG_OUTPUT_LIMIT_MAX : limit;
 }
 
 /* Checks the line of "bash -c LINE", and the name of other programs. */

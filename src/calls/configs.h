@@ -2,9 +2,14 @@
 /* calls/configs.h — what a reusable config gives to a new sandbox, and what it limits. */
 #pragma once
 
-#include "edge/api.h"
+#include <stddef.h>
+#include <stdint.h>
 
+#include "base/attribute.h"
+
+struct error;
 struct fleet_create;
+struct request;
 struct sandbox_record;
 struct tool_call;
 
@@ -37,7 +42,7 @@ MUST_CHECK int run_limits_find(struct request *rq, const struct sandbox_record *
                                struct run_limits *ret, struct error *err);
 /* The smaller of both, where 0 means no limit. */
 int64_t run_limit_apply(int64_t wanted, int64_t most);
-/* The same for bytes of output, where a wanted 0 means the server's limit. */
+/* The same for bytes of output, where a wanted 0 means the server's limit. Never 0. */
 int64_t run_limit_output(const struct request *rq, int64_t wanted, const struct run_limits *limits);
 /* Refuses a program whose runtime is not allowed; also in a shell's line. */
 MUST_CHECK int run_limits_check(const struct run_limits *limits, const char *const *args,

@@ -5,9 +5,8 @@
 #include "base/clock.h"
 #include "calls/files.h"
 #include "calls/stream.h"
-#include "edge/target.h"
 #include "json/json.h"
-#include "provider/agent_reader.h"
+#include "wire/agent.h"
 
 struct file_reply {
 	struct stream stream;
@@ -92,10 +91,10 @@ static const struct stream_ops upload_ops = {
         .done = file_reply_done,
 };
 
-static struct stream *file_reply_new(const struct stream_ops *ops, struct api_target *t,
+static struct stream *file_reply_new(const struct stream_ops *ops, struct fleet_hold *hold,
                                      const struct files_call *call)
 {
-	struct stream *s = stream_new(ops, t->hold);
+	struct stream *s = stream_new(ops, hold);
 	struct file_reply *a = CONTAINER_OF(s, struct file_reply, stream);
 
 	a->write_entry = call->write_entry ? call->write_entry : files_write_entry;
@@ -115,7 +114,6 @@ static int file_reply_start(struct request *rq, struct stream *s, const struct f
 		return -1;
 	}
 	options->request = call->type;
-	options->whole_ms = agent_type_is_quick(call->type) ? agent_answer_ms() : 0;
 	stream_start(s, reply, options);
 	return 0;
 }
@@ -127,10 +125,10 @@ void files_add_content(struct buf *out, struct span content)
 	wire_add_frame(out, AGENT_DATA_END, (struct span){NULL, 0});
 }
 
-int files_answer(struct request *rq, struct api_target *t, const struct files_call *call,
+int files_answer(struct request *rq, struct fleet_hold *hold, const struct files_call *call,
                  struct span content, struct reply *reply, struct error *err)
 {
-	struct stream *s = file_reply_new(&file_reply_ops, t, call);
+	struct stream *s = file_reply_new(&file_reply_ops, hold, call);
 	struct stream_options options = {.fd = -1};
 	AUTO(buf_done) struct buf frames = BUF(2 * content.size + 4096);
 
@@ -141,20 +139,20 @@ int files_answer(struct request *rq, struct api_target *t, const struct files_ca
 	return file_reply_start(rq, s, call, &options, reply, err);
 }
 
-int files_upload(struct request *rq, struct api_target *t, const struct files_call *call,
+int files_upload(struct request *rq, struct fleet_hold *hold, const struct files_call *call,
                  struct reply *reply, struct error *err)
 {
 	struct stream_options options = {.fd = -1};
 
-	return file_reply_start(rq, file_reply_new(&upload_ops, t, call), call, &options, reply,
+	return file_reply_start(rq, file_reply_new(&upload_ops, hold, call), call, &options, reply,
 	                        err);
 }
 
-int files_write_all(struct request *rq, struct api_target *t, const struct files_write *writes,
+int files_write_all(struct request *rq, struct fleet_hold *hold, const struct files_write *writes,
                     size_t count, struct reply *reply, struct error *err)
 {
 	struct files_call none = {.path = {.path = ""}};
-	struct stream *s = file_reply_new(&file_reply_ops, t, &none);
+	struct stream *s = file_reply_new(&file_reply_ops, hold, &none);
 	struct stream_options options = {.fd = -1, .request = AGENT_WRITE};
 	AUTO(buf_done) struct buf frames = BUF((size_t)128 * 1024 * 1024);
 
@@ -253,10 +251,10 @@ static const struct stream_ops file_list_ops = {
         .done = file_list_done,
 };
 
-int files_list(struct request *rq, struct api_target *t, const struct files_call *call,
+int files_list(struct request *rq, struct fleet_hold *hold, const struct files_call *call,
                const struct files_list_options *options, struct reply *reply, struct error *err)
 {
-	struct stream *s = stream_new(&file_list_ops, t->hold);
+	struct stream *s = stream_new(&file_list_ops, hold);
 	struct file_list_reply *l = CONTAINER_OF(s, struct file_list_reply, stream);
 	struct stream_options start = {.fd = -1};
 	struct files_call copy = *call;

@@ -3,7 +3,6 @@
 
 #include "base/path.h"
 #include "calls/files.h"
-#include "edge/target.h"
 #include "http/server/http.h"
 #include "wire/agent.h"
 
@@ -189,12 +188,10 @@ static int on_folder_part(struct file_form *f, const struct multipart_part *part
 
 static void write_folder_entry(struct file_form *f, const struct agent_file *file)
 {
-	if (f->entries > 1)
-		buf_add_byte(&f->answer, ',');
 	files_write_entry(&f->answer, file, file->path);
 }
 
-int files_upload_form(struct request *rq, struct api_target *t, const struct files_call *call,
+int files_upload_form(struct request *rq, struct fleet_hold *hold, const struct files_call *call,
                       struct reply *reply, struct error *err)
 {
 	static const struct file_form_ops ops = {
@@ -210,7 +207,7 @@ int files_upload_form(struct request *rq, struct api_target *t, const struct fil
 	        .on_client = file_form_on_client,
 	        .done = file_form_done,
 	};
-	struct file_form *f = file_form_new(&stream, &ops, t->hold);
+	struct file_form *f = file_form_new(&stream, &ops, hold);
 
 	f->file = call->path;
 	f->file.path = arena_text(&f->texts, call->path.path);

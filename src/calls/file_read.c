@@ -6,9 +6,9 @@
 
 #include "calls/files.h"
 #include "calls/stream.h"
-#include "edge/target.h"
 #include "edge/text.h"
 #include "json/json.h"
+#include "wire/agent.h"
 
 struct file_read {
 	struct stream stream;
@@ -173,10 +173,10 @@ static const struct stream_ops read_ops = {
         .done = read_done,
 };
 
-int files_read(struct request *rq, struct api_target *t, const struct files_call *call,
+int files_read(struct request *rq, struct fleet_hold *hold, const struct files_call *call,
                const struct files_read_options *options, struct reply *reply, struct error *err)
 {
-	struct stream *s = stream_new(&read_ops, t->hold);
+	struct stream *s = stream_new(&read_ops, hold);
 	struct file_read *r = read_of(s);
 	struct stream_options start = {.fd = -1, .request = call->type};
 	struct files_call copy = *call;

@@ -2,14 +2,14 @@
 /* Changes below a folder as events. */
 #include "calls/files.h"
 #include "calls/stream.h"
-#include "edge/target.h"
-#include "json/json.h"
+#include "json/write.h"
+#include "wire/agent.h"
 
 #define IDLE_MS 15000
 
 struct file_watch {
 	struct stream stream;
-	enum output_form form;
+	bool is_sse;
 	struct buf out;
 	bool begun;
 };
@@ -22,16 +22,16 @@ static void watch_done(struct stream *s)
 static void write_change(struct file_watch *w, struct relay *relay, const char *event,
                          const struct agent_change *change)
 {
-	if (w->form == OUTPUT_SSE)
+	if (w->is_sse)
 		buf_addf(&w->out, "event: %s\ndata: ", event);
-	buf_addf(&w->out, "{\"event\":\"%s\"", event);
+	json_begin_object(&w->out, NULL);
+	json_add_text(&w->out, "event", event);
 	if (change) {
-		buf_add_text(&w->out, ",\"path\":");
-		json_write_text(&w->out, span_of(change->path));
-		buf_addf(&w->out, ",\"is_directory\":%s",
-		         change->type == AGENT_FILE_FOLDER ? "true" : "false");
+		json_add_text(&w->out, "path", change->path);
+		json_add_bool(&w->out, "is_directory", change->type == AGENT_FILE_FOLDER);
 	}
-	buf_add_text(&w->out, w->form == OUTPUT_SSE ? "}\n\n" : "}\n");
+	json_end_object(&w->out);
+	buf_add_text(&w->out, w->is_sse ? "\n\n" : "\n");
 	relay_write(relay, buf_span(&w->out));
 	buf_reset(&w->out);
 }
@@ -50,7 +50,8 @@ static int watch_on_message(struct stream *s, struct relay *relay, uint16_t type
 	if (type == AGENT_READY && !w->begun) {
 		w->begun = true;
 		relay_begin_header(relay, "Cache-Control", "no-store");
-		relay_begin(relay, 200, output_content_type(w->form), -1);
+		relay_begin(relay, 200, w->is_sse ? "text/event-stream" : "application/x-ndjson",
+		            -1);
 		write_change(w, relay, "ready", NULL);
 		return 0;
 	}
@@ -68,7 +69,7 @@ static void watch_on_tick(struct stream *s, struct relay *relay)
 {
 	struct file_watch *w = CONTAINER_OF(s, struct file_watch, stream);
 
-	if (w->begun && w->form == OUTPUT_SSE)
+	if (w->begun && w->is_sse)
 		relay_write(relay, SPAN(": still here\n\n"));
 }
 
@@ -79,14 +80,14 @@ static const struct stream_ops watch_ops = {
         .done = watch_done,
 };
 
-int files_watch(struct request *rq, struct api_target *t, const struct files_call *call,
-                enum output_form form, struct reply *reply, struct error *err)
+int files_watch(struct request *rq, struct fleet_hold *hold, const struct files_call *call,
+                bool as_sse, struct reply *reply, struct error *err)
 {
-	struct stream *s = stream_new(&watch_ops, t->hold);
+	struct stream *s = stream_new(&watch_ops, hold);
 	struct file_watch *w = CONTAINER_OF(s, struct file_watch, stream);
 	struct stream_options options = {.tick_ms = IDLE_MS};
 
-	w->form = form;
+	w->is_sse = as_sse;
 	w->out = BUF(64 * 1024);
 	if (files_open(rq, &s->hold, call, &options.fd, err) < 0) {
 		stream_free(s);

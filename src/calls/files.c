@@ -5,15 +5,16 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/path.h"
 #include "calls/stream.h"
 #include "compression/compress.h"
 #include "edge/target.h"
+#include "http/server/http.h"
 #include "http/server/range.h"
-#include "json/json.h"
+#include "json/write.h"
 #include "provider/compute.h"
 #include "provider/provider.h"
+#include "wire/agent.h"
 
 int files_resolve(struct request *rq, const struct api_target *t, const char *path,
                   const char **ret, struct error *err)
@@ -37,21 +38,20 @@ static const char *type_name(uint32_t type)
 
 void files_write_entry(struct buf *out, const struct agent_file *file, const char *path)
 {
-	buf_add_text(out, "{\"path\":");
-	json_write_text(out, span_of(path));
-	buf_add_text(out, ",\"name\":");
-	json_write_text(out, span_of(path_last(path)));
-	buf_addf(out,
-	         ",\"type\":\"%s\",\"size\":%" PRIu64 ",\"mode\":\"%04o\",\"uid\":%u,\"gid\":%u,"
-	         "\"modified_at\":\"",
-	         type_name(file->type), file->size, file->mode & 07777, file->uid, file->gid);
-	clock_format(out, file->modified_unix_ms);
-	buf_add_text(out, "\",\"link\":");
-	if (file->link[0])
-		json_write_text(out, span_of(file->link));
-	else
-		buf_add_text(out, "null");
-	buf_add_byte(out, '}');
+	char mode[8];
+
+	(void)snprintf(mode, sizeof(mode), "%04o", file->mode & 07777);
+	json_begin_object(out, NULL);
+	json_add_text(out, "path", path);
+	json_add_text(out, "name", path_last(path));
+	json_add_text(out, "type", type_name(file->type));
+	json_add_whole(out, "size", (int64_t)file->size);
+	json_add_text(out, "mode", mode);
+	json_add_whole(out, "uid", file->uid);
+	json_add_whole(out, "gid", file->gid);
+	json_add_epoch_time(out, "modified_at", file->modified_unix_ms);
+	json_add_text(out, "link", file->link[0] ? file->link : NULL);
+	json_end_object(out);
 }
 
 int files_open(struct request *rq, const struct fleet_hold *hold, const struct files_call *call,
@@ -66,11 +66,9 @@ int files_open(struct request *rq, const struct fleet_hold *hold, const struct f
 
 int files_connect(struct request *rq, const struct fleet_hold *hold, int *ret_fd, struct error *err)
 {
-	const struct compute_ops *compute = provider_ops_of(hold->provider)->compute;
-
 	if (provider_require(hold->provider, PROVIDER_CAN_FILES, err) < 0)
 		return -1;
-	return compute->connect(hold->provider, hold->id, rq->deadline, ret_fd, err);
+	return compute_connect(hold->provider, hold->id, rq->deadline, ret_fd, err);
 }
 
 struct file_download {
@@ -215,10 +213,10 @@ static int add_names(struct buf *out, const char *const *names, struct error *er
 	return 0;
 }
 
-int files_download(struct request *rq, struct api_target *t, const struct files_call *call,
+int files_download(struct request *rq, struct fleet_hold *hold, const struct files_call *call,
                    struct reply *reply, struct error *err)
 {
-	struct stream *s = stream_new(&download_ops, t->hold);
+	struct stream *s = stream_new(&download_ops, hold);
 	struct file_download *d = CONTAINER_OF(s, struct file_download, stream);
 	struct files_call copy = *call;
 	struct stream_options options = {.fd = -1, .request = call->type};

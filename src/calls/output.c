@@ -3,14 +3,11 @@
 
 #include <assert.h>
 #include <inttypes.h>
-#include <signal.h>
-#include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
-#include "config/config.h"
 #include "edge/text.h"
-#include "json/json.h"
+#include "json/write.h"
+#include "wire/agent.h"
 #include "wire/agent_cause.h"
 
 static const struct {
@@ -66,41 +63,6 @@ int output_since_parse(struct span text, uint64_t ret[2], struct error *err)
 	ret[0] = (uint64_t)offsets[0];
 	ret[1] = (uint64_t)offsets[1];
 	return 0;
-}
-
-void output_signal_name(uint32_t signal, char out[16])
-{
-	const char *name = signal < NSIG ? sigabbrev_np((int)signal) : NULL;
-
-	out[0] = '\0';
-	if (name)
-		(void)snprintf(out, 16, "SIG%s", name);
-	else if (signal)
-		(void)snprintf(out, 16, "SIG%u", signal % 1000);
-}
-
-int output_signal_parse(const char *text, uint32_t *ret, struct error *err)
-{
-	struct error ignored;
-	int64_t number;
-
-	if (span_parse_whole(span_of(text), 1, 64, &number, &ignored) == 0) {
-		*ret = (uint32_t)number;
-		return 0;
-	}
-	if (strncasecmp(text, "SIG", 3) == 0)
-		text += 3;
-	for (int i = 1; i < 32; i++) {
-		const char *name = sigabbrev_np(i);
-
-		if (name && strcasecmp(name, text) == 0) {
-			*ret = (uint32_t)i;
-			return 0;
-		}
-	}
-	(void)FAIL(err, ERROR_INVALID, "unknown signal '%s'", text);
-	error_hint(err, "use a name or a number: SIGTERM, TERM or 15");
-	return -1;
 }
 
 void output_events_init(struct output_events *e, enum output_form form, const uint64_t since[2])
@@ -207,26 +169,20 @@ static void write_outcome(struct buf *out, const struct agent_process *p)
 {
 	char signal[16];
 
-	output_signal_name(p->signal, signal);
-	buf_addf(out, "\"exit_code\":%" PRId64 ",\"signal\":", p->exit_code);
-	if (signal[0])
-		buf_addf(out, "\"%s\"", signal);
-	else
-		buf_add_text(out, "null");
-	buf_addf(out, ",\"timed_out\":%s,\"cause\":\"%s\",\"duration_ms\":%" PRIu64,
-	         p->timed_out ? "true" : "false", agent_process_cause(p), p->duration_ms);
-}
-
-static const char *ok_text(const struct agent_process *p)
-{
-	return p->exit_code == 0 && !p->timed_out ? "true" : "false";
-}
-
-/* Most commands are not run by a waiting interpreter: the member is absent then. */
-static void write_warm(struct buf *out, const struct agent_process *p)
-{
+	agent_signal_name(p->signal, signal);
+	json_add_whole(out, "exit_code", p->exit_code);
+	json_add_text(out, "signal", signal[0] ? signal : NULL);
+	json_add_bool(out, "timed_out", p->timed_out);
+	json_add_text(out, "cause", agent_process_cause(p));
+	json_add_whole(out, "duration_ms", (int64_t)p->duration_ms);
+	/* Most commands are not run by a waiting interpreter: the member is absent then. */
 	if (p->flags & AGENT_EXEC_WARM)
-		buf_add_text(out, ",\"warm\":true");
+		json_add_bool(out, "warm", true);
+}
+
+static bool is_ok(const struct agent_process *p)
+{
+	return p->exit_code == 0 && !p->timed_out;
 }
 
 void output_events_exit(struct output_events *e, struct buf *out, const struct agent_process *p)
@@ -236,9 +192,9 @@ void output_events_exit(struct output_events *e, struct buf *out, const struct a
 	if (e->form == OUTPUT_TEXT)
 		return;
 	event_begin(e, out, "exit");
-	buf_addf(out, ",\"process\":%" PRIu64 ",\"ok\":%s,", p->process, ok_text(p));
+	json_add_whole(out, "process", (int64_t)p->process);
+	json_add_bool(out, "ok", is_ok(p));
 	write_outcome(out, p);
-	write_warm(out, p);
 	event_end(e, out);
 }
 
@@ -247,8 +203,7 @@ void output_events_artifact(struct output_events *e, struct buf *out, struct spa
 	if (e->form == OUTPUT_TEXT)
 		return;
 	event_begin(e, out, "artifact");
-	buf_add_text(out, ",\"artifact\":");
-	buf_add_span(out, json);
+	json_add_raw(out, "artifact", json);
 	event_end(e, out);
 }
 
@@ -260,9 +215,9 @@ void output_events_idle(struct output_events *e, struct buf *out)
 
 void output_collector_init(struct output_collector *c, size_t limit)
 {
-	c->limit = limit > OUTPUT_LIMIT_MAX ? OUTPUT_LIMIT_MAX : limit;
+	c->limit = limit;
 	for (unsigned i = 0; i < 2; i++)
-		head_tail_init(&c->streams[i], c->limit);
+		head_tail_init(&c->streams[i], limit);
 }
 
 void output_collector_done(struct output_collector *c)
@@ -276,15 +231,9 @@ void output_collector_add(struct output_collector *c, const struct agent_output 
 	head_tail_add(&c->streams[o->stream == AGENT_STDERR], o->offset, o->bytes);
 }
 
-bool output_collector_is_truncated(const struct output_collector *c)
+static bool is_truncated(const struct output_collector *c)
 {
 	return head_tail_cut_count(&c->streams[0]) > 0 || head_tail_cut_count(&c->streams[1]) > 0;
-}
-
-void output_collector_join(const struct output_collector *c, enum agent_stream stream,
-                           struct buf *out)
-{
-	head_tail_join(&c->streams[stream == AGENT_STDERR], out);
 }
 
 void output_collector_write(const struct output_collector *c, const struct agent_process *p,
@@ -293,17 +242,17 @@ void output_collector_write(const struct output_collector *c, const struct agent
 	static const char *const names[2][2] = {{"stdout", "stdout_encoding"},
 	                                        {"stderr", "stderr_encoding"}};
 
-	buf_addf(out, "{\"ok\":%s,\"runtime\":", ok_text(p));
-	json_write_text(out, span_of(runtime));
-	buf_addf(out, ",\"process\":%" PRIu64 ",", p->process);
+	json_begin_object(out, NULL);
+	json_add_bool(out, "ok", is_ok(p));
+	json_add_text(out, "runtime", runtime);
+	json_add_whole(out, "process", (int64_t)p->process);
 	write_outcome(out, p);
-	write_warm(out, p);
 	for (unsigned i = 0; i < 2; i++) {
 		AUTO(buf_done) struct buf joined = BUF(c->limit + 256);
 
-		output_collector_join(c, i == 0 ? AGENT_STDOUT : AGENT_STDERR, &joined);
+		head_tail_join(&c->streams[i], &joined);
 		buf_add_byte(out, ',');
 		text_write(out, names[i][0], names[i][1], buf_span(&joined));
 	}
-	buf_addf(out, ",\"truncated\":%s}", output_collector_is_truncated(c) ? "true" : "false");
+	json_add_bool(out, "truncated", is_truncated(c));
 }

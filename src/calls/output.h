@@ -25,7 +25,9 @@
 #include "base/error.h"
 #include "base/head_tail.h"
 #include "base/span.h"
-#include "wire/agent.h"
+
+struct agent_output;
+struct agent_process;
 
 enum output_form { OUTPUT_RESULT, OUTPUT_SSE, OUTPUT_NDJSON, OUTPUT_TEXT };
 /* Chooses by ?stream= ("result", "sse", "ndjson", "text"; NULL = absent), else by the header
@@ -36,10 +38,6 @@ const char *output_content_type(enum output_form form);
 
 /* "12.0" or "12" (stdout alone). */
 MUST_CHECK int output_since_parse(struct span text, uint64_t ret[2], struct error *err);
-/* Fills "SIGKILL" and the like, "" for 0; out has 16 bytes. */
-void output_signal_name(uint32_t signal, char out[16]);
-/* "SIGTERM", "TERM" or "15". */
-MUST_CHECK int output_signal_parse(const char *text, uint32_t *ret, struct error *err);
 
 struct output_events {
 	enum output_form form;
@@ -58,17 +56,12 @@ void output_events_artifact(struct output_events *e, struct buf *out, struct spa
 void output_events_idle(struct output_events *e, struct buf *out);
 
 struct output_collector {
-	size_t limit;
+	size_t limit; /* bytes of each stream */
 	struct head_tail streams[2];
 };
-#define OUTPUT_LIMIT_MAX CONFIG_OUTPUT_LIMIT_MAX
 void output_collector_init(struct output_collector *c, size_t limit);
 void output_collector_done(struct output_collector *c);
 void output_collector_add(struct output_collector *c, const struct agent_output *o);
-bool output_collector_is_truncated(const struct output_collector *c);
-/* The bytes of a stream, with a marker where bytes were cut. */
-void output_collector_join(const struct output_collector *c, enum agent_stream stream,
-                           struct buf *out);
-/* {ok, runtime, exit_code, …, stdout, stderr, truncated} */
+/* {ok, runtime, exit_code, …, stdout, stderr, truncated: without the end of the object. */
 void output_collector_write(const struct output_collector *c, const struct agent_process *p,
                             const char *runtime, struct buf *out);

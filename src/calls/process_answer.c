@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "calls/process_answer.h"
 
-#include "calls/output.h"
+#include "wire/agent.h"
 #include "wire/agent_cause.h"
 
 struct process_answer {
@@ -57,7 +57,7 @@ void process_write(struct buf *out, const struct agent_process *p)
 	        .args = p->args,
 	};
 
-	output_signal_name(p->signal, signal);
+	agent_signal_name(p->signal, signal);
 	answer.signal = signal[0] ? signal : NULL;
 	json_write(out, &process_shape, &answer);
 }

@@ -4,6 +4,7 @@
 #include "calls/files.h"
 #include "edge/target.h"
 #include "git/git.h"
+#include "http/server/http.h"
 
 int repository_locate(struct request *rq, struct api_target *target, const char *path,
                       struct git_at *ret, struct error *err)

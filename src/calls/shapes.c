@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "calls/shapes.h"
 
-#include "calls/artifacts.h"
 #include "calls/stored_artifact.h"
 #include "code/reader.h"
 #include "wire/agent_cause.h"
@@ -71,7 +70,7 @@ JSON_SHAPE(result_shape, "Result", result, "The result of a command");
 static const struct json_member gateway_result_shape_members[] = {
         RESULT_ROWS,
         JSON_LIST_MEMBER(
-                result, artifacts, &stored_artifact_shape, .max = ARTIFACTS_MAX,
+                result, artifacts, &stored_artifact_shape, .max = RESULT_ARTIFACTS_MAX,
                 .about = "files of the workspace that were made or changed during the call: "
                          "path (in the workspace), size and media_type; when "
                          "the call asked to store them, the stored artifacts"),

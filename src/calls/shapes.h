@@ -4,6 +4,7 @@
 
 #include "json/json.h"
 
+#define RESULT_ARTIFACTS_MAX 100 /* of gateway_result_shape; those that are not stored */
 extern const struct json_shape result_shape, gateway_result_shape;
 extern const struct json_shape file_entry_shape, file_list_shape, file_content_shape;
 extern const struct json_shape count_shape;

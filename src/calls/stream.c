@@ -180,7 +180,7 @@ static struct relay_options relay_options_of(struct stream *s, const struct stre
 	        .tick_ms = o->tick_ms,
 	        .idle_timeout_ms = o->idle_timeout_ms,
 	        .first_ms = s->first_ms,
-	        .whole_ms = o->whole_ms,
+	        .whole_ms = agent_type_is_quick(o->request) ? agent_answer_ms() : 0,
 	        .upstream_first = o->upstream_first,
 	};
 }

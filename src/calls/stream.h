@@ -11,12 +11,9 @@
 #include <stdint.h>
 
 #include "base/arena.h"
-#include "fleet/lifecycle/hold.h"
+#include "fleet/core/fleet_hold.h"
 #include "http/server/relay.h"
 
-struct relay;
-struct reply;
-struct request;
 struct agent_process;
 struct stream;
 struct wire_member;
@@ -50,11 +47,11 @@ struct stream *stream_new(const struct stream_ops *ops, struct fleet_hold *hold)
 /* Before stream_start only. */
 void stream_free(struct stream *s);
 struct stream_options {
-	int fd;           /* to the agent; the stream closes it */
-	uint16_t request; /* type of the sent request, see agent_type_is_prompt; 0 = no deadline */
+	int fd; /* to the agent; the stream closes it */
+	/* Type of the sent request, see agent_type_is_prompt and _quick; 0 = no deadline. */
+	uint16_t request;
 	struct span upstream_first; /* copied */
 	int64_t tick_ms, idle_timeout_ms;
-	int64_t whole_ms;     /* time for the agent's whole answer; 0 = no limit */
 	const char *protocol; /* subprotocol of a WebSocket; NULL = none */
 };
 void stream_start(struct stream *s, struct reply *reply, const struct stream_options *options);

@@ -121,6 +121,12 @@ int compute_open(struct provider *p, const char *id, const struct compute_reques
 	return 0;
 }
 
+int compute_connect(struct provider *p, const char *id, int64_t deadline, int *ret_fd,
+                    struct error *err)
+{
+	return provider_ops_of(p)->compute->connect(p, id, deadline, ret_fd, err);
+}
+
 void compute_preconnect(struct provider *p, const char *id)
 {
 	const struct compute_ops *ops = provider_ops_of(p)->compute;

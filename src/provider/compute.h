@@ -35,6 +35,9 @@ struct compute_request {
 MUST_CHECK int compute_open(struct provider *p, const char *id,
                             const struct compute_request *request, int64_t deadline, int *ret_fd,
                             struct error *err);
+/* Opens a connection without a request. */
+MUST_CHECK int compute_connect(struct provider *p, const char *id, int64_t deadline, int *ret_fd,
+                               struct error *err);
 /* Opens a connection in advance for a first request that comes soon. Never waits. */
 void compute_preconnect(struct provider *p, const char *id);
 /* Returns a connection of compute_open whose last reply has ended (close all others). Process

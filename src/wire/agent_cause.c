@@ -2,9 +2,46 @@
 #include "wire/agent_cause.h"
 
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "wire/agent.h"
+
+void agent_signal_name(uint32_t signal, char out[16])
+{
+	const char *name = signal < NSIG ? sigabbrev_np((int)signal) : NULL;
+
+	out[0] = '\0';
+	if (name)
+		(void)snprintf(out, 16, "SIG%s", name);
+	else if (signal)
+		(void)snprintf(out, 16, "SIG%u", signal % 1000);
+}
+
+int agent_signal_parse(const char *text, uint32_t *ret, struct error *err)
+{
+	struct error ignored;
+	int64_t number;
+
+	if (span_parse_whole(span_of(text), 1, 64, &number, &ignored) == 0) {
+		*ret = (uint32_t)number;
+		return 0;
+	}
+	if (strncasecmp(text, "SIG", 3) == 0)
+		text += 3;
+	for (int i = 1; i < 32; i++) {
+		const char *name = sigabbrev_np(i);
+
+		if (name && strcasecmp(name, text) == 0) {
+			*ret = (uint32_t)i;
+			return 0;
+		}
+	}
+	(void)FAIL(err, ERROR_INVALID, "unknown signal '%s'", text);
+	error_hint(err, "use a name or a number: SIGTERM, TERM or 15");
+	return -1;
+}
 
 enum cause {
 	CAUSE_EXIT,

@@ -3,8 +3,17 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
+
+#include "base/attribute.h"
 
 struct agent_process;
+struct error;
+
+/* Fills "SIGKILL" and the like, "" for 0. */
+void agent_signal_name(uint32_t signal, char out[16]);
+/* "SIGTERM", "TERM" or "15". */
+MUST_CHECK int agent_signal_parse(const char *text, uint32_t *ret, struct error *err);
 
 /* Flags of agent_process: the cause of a failure that exit code and signal do not show. */
 enum agent_cause {

@@ -7,14 +7,14 @@
 #include <stdint.h>
 
 #include "base/attribute.h"
-#include "fleet/core/fleet_hold.h"
-#include "fleet/core/ref.h"
 
 struct arena;
 struct artifact_list;
 struct artifact_record;
 struct error;
 struct fleet;
+struct fleet_hold;
+struct fleet_ref;
 struct sandbox_record;
 
 #define FLEET_ARTIFACTS_MAX 100000 /* of a project */

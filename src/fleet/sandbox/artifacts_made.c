@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "fleet/core/fleet_hold.h"
 #include "fleet/core/fleet_state.h"
 #include "fleet/sandbox/artifacts.h"
 #include "provider/compute.h"

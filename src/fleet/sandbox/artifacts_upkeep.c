@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/id.h"
 #include "fleet/core/fleet_state.h"
 #include "fleet/recovery/retention.h"
 #include "fleet/sandbox/artifacts.h"

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* /daytona/toolbox/:id/files/bulk-upload and /bulk-download — many files in one multipart body.
  * They are transferred one after the other on one connection to the agent. */
-#include "surface/daytona/bulk.h"
-
 #include <inttypes.h>
 #include <string.h>
 
@@ -14,6 +12,7 @@
 #include "provider/compute.h"
 #include "surface/daytona/daytona.h"
 #include "surface/daytona/routes.h"
+#include "wire/agent.h"
 
 #define BASE DAYTONA_TOOLBOX "/:id/files"
 #define FILES_MAX 1000
@@ -173,8 +172,8 @@ static int upload_files(struct request *rq, UNUSED const void *body, struct repl
 	return start_upload(rq, &t, &upload_ops, folder, reply, err);
 }
 
-int bulk_upload_one(struct request *rq, struct api_target *t, const char *path, struct reply *reply,
-                    struct error *err)
+int daytona_upload_one(struct request *rq, struct api_target *t, const char *path,
+                       struct reply *reply, struct error *err)
 {
 	return start_upload(rq, t, &upload_one_ops, path, reply, err);
 }

@@ -31,6 +31,10 @@ const char *daytona_origin(const struct request *rq);
 /* Holds the started sandbox that the path names. Its failures are reported as the API's, not as
  * the toolbox's. */
 MUST_CHECK int daytona_target_open(struct request *rq, struct api_target *ret, struct error *err);
+/* Writes the first file of the form in the body, whatever its part is called, and answers with
+ * {"name":…,"path":…,"type":"file"}. Takes over the target's hold. */
+MUST_CHECK int daytona_upload_one(struct request *rq, struct api_target *t, const char *path,
+                                  struct reply *reply, struct error *err);
 /* Sets the error code that clients know this failure by; borrowed, static. */
 void daytona_failure_set_name(struct request *rq, const char *name);
 /* Refuses a feature of Daytona that this server does not have. Always returns -1. */

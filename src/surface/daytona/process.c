@@ -36,13 +36,12 @@ static int begin_result(const struct output_collector *c, const struct agent_pro
                         struct buf *out, struct error *err)
 {
 	const char *cause = agent_process_cause(p);
-	AUTO(buf_done) struct buf text = BUF(OUTPUT_LIMIT_MAX + 256);
+	AUTO(buf_done) struct buf text = BUF(2 * (c->limit + 256));
 
 	if (p->timed_out)
 		return FAIL(err, ERROR_TIMEOUT, "command execution timeout");
-	output_collector_join(c, AGENT_STDOUT, &text);
-	if (c->streams[1].total > 0)
-		output_collector_join(c, AGENT_STDERR, &text);
+	for (unsigned i = 0; i < 2; i++)
+		head_tail_join(&c->streams[i], &text);
 	json_begin_object(out, NULL);
 	json_add_whole(out, "exitCode", p->exit_code);
 	json_add_span(out, "result", buf_span(&text));
@@ -86,7 +85,7 @@ static int fill_command(struct request *rq, const struct api_target *t,
 	c->exec.timeout_ms = (uint64_t)(o->timeout_s >= 0 ? o->timeout_s * 1000
 	                                                  : api_of(rq)->config->exec_timeout_ms);
 	c->form = OUTPUT_RESULT;
-	c->output_limit = OUTPUT_LIMIT_MAX;
+	c->output_limit = CONFIG_OUTPUT_LIMIT_MAX;
 	return 0;
 }
 

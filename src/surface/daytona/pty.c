@@ -218,7 +218,7 @@ static void write_reason(struct buf *out, const struct agent_process *p)
 	const char *cause = agent_process_cause(p);
 	char signal[16];
 
-	output_signal_name(p->signal, signal);
+	agent_signal_name(p->signal, signal);
 	json_add_whole(out, "exitCode", p->exit_code);
 	if (agent_cause_is_limit(cause))
 		json_add_text(out, "exitReason", cause);

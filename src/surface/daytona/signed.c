@@ -14,10 +14,10 @@
 #include "fleet/sandbox/preview.h"
 #include "json/write.h"
 #include "store/sandbox_record.h"
-#include "surface/daytona/bulk.h"
 #include "surface/daytona/daytona.h"
 #include "surface/daytona/routes.h"
 #include "surface/preview/live.h"
+#include "wire/agent.h"
 
 #define SANDBOX DAYTONA_API "/sandbox/:id"
 #define BASE DAYTONA_TOOLBOX "/:id/files"
@@ -152,7 +152,7 @@ static int download_file(struct request *rq, UNUSED const void *body, struct rep
 
 	if (open_file(rq, &t, &call, err) < 0)
 		return -1;
-	return files_download(rq, &t, &call, reply, err);
+	return files_download(rq, t.hold, &call, reply, err);
 }
 
 static int upload_file(struct request *rq, UNUSED const void *body, struct reply *reply,
@@ -163,7 +163,7 @@ static int upload_file(struct request *rq, UNUSED const void *body, struct reply
 
 	if (open_file(rq, &t, &call, err) < 0)
 		return -1;
-	return bulk_upload_one(rq, &t, call.path.path, reply, err);
+	return daytona_upload_one(rq, &t, call.path.path, reply, err);
 }
 
 #define TAG .tag = "daytona"

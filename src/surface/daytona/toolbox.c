@@ -5,6 +5,7 @@
 
 #include "calls/files.h"
 #include "edge/target.h"
+#include "http/server/http.h"
 #include "provider/agent_reader.h"
 #include "provider/compute.h"
 #include "provider/compute_run.h"

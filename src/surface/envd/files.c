@@ -12,6 +12,7 @@
 #include "store/sandboxes.h"
 #include "surface/envd/access.h"
 #include "surface/envd/envd.h"
+#include "wire/agent.h"
 
 #define BODY_MAX_BYTES ((size_t)1 << 40)
 #define PAGE 500
@@ -126,7 +127,7 @@ static int download_file(struct request *rq, struct api_target *t, const struct 
 	if (envd_user_find(rq, t, q->username, &user, err) < 0)
 		return -1;
 	call.path = envd_path_of(q->path, user);
-	return files_download(rq, t, &call, reply, err);
+	return files_download(rq, t->hold, &call, reply, err);
 }
 
 static int serve_file(struct request *rq, struct reply *reply, const char *id, struct error *err)

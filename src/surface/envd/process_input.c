@@ -263,11 +263,9 @@ static const struct stream_ops stream_ops = {
 static int connect_agent(struct request *rq, const struct api_target *t, int *ret_fd,
                          struct error *err)
 {
-	const struct compute_ops *compute = provider_ops_of(t->provider)->compute;
-
 	if (provider_require(t->provider, PROVIDER_CAN_EXEC, err) < 0)
 		return -1;
-	return compute->connect(t->provider, t->id, rq->deadline, ret_fd, err);
+	return compute_connect(t->provider, t->id, rq->deadline, ret_fd, err);
 }
 
 static struct input_stream *input_new(const struct stream_ops *ops, struct api_target *t,

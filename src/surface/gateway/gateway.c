@@ -63,7 +63,7 @@ struct gateway_run_body {
 	        JSON_WHOLE_MEMBER(gateway_run_body, timeout_ms, .min = 0, .max = TIMEOUT_MAX,      \
 	                          .about = "0: the server's default"),                             \
 	        JSON_WHOLE_MEMBER(gateway_run_body, output_limit_bytes, .min = 1,                  \
-	                          .max = OUTPUT_LIMIT_MAX, .name = "outputLimitBytes",             \
+	                          .max = CONFIG_OUTPUT_LIMIT_MAX, .name = "outputLimitBytes",      \
 	                          .about = "bytes that are kept of each stream"),                  \
 	        JSON_TEXT_MEMBER(gateway_run_body, artifacts, .max = 4095,                         \
 	                         .about = "folder below the workspace; its files that the "        \
@@ -253,7 +253,7 @@ static int gateway_read(struct request *rq, const void *body, struct reply *repl
 
 	if (open_file(rq, b, &t, &call, err) < 0)
 		return -1;
-	return files_read(rq, &t, &call, &options, reply, err);
+	return files_read(rq, t.hold, &call, &options, reply, err);
 }
 
 static int gateway_read_binary(struct request *rq, const void *body, struct reply *reply,
@@ -270,7 +270,7 @@ static int gateway_read_binary(struct request *rq, const void *body, struct repl
 
 	if (open_file(rq, b, &t, &call, err) < 0)
 		return -1;
-	return files_read(rq, &t, &call, &options, reply, err);
+	return files_read(rq, t.hold, &call, &options, reply, err);
 }
 
 static int gateway_write(struct request *rq, const void *body, struct reply *reply,
@@ -286,7 +286,7 @@ static int gateway_write(struct request *rq, const void *body, struct reply *rep
 		call.path.flags |= AGENT_PATH_APPEND;
 	if (open_file(rq, b, &t, &call, err) < 0)
 		return -1;
-	return files_answer(rq, &t, &call, b->content ? span_of(b->content) : b->content_base64,
+	return files_answer(rq, t.hold, &call, b->content ? span_of(b->content) : b->content_base64,
 	                    reply, err);
 }
 
@@ -303,7 +303,7 @@ static int gateway_glob(struct request *rq, const void *body, struct reply *repl
 
 	if (open_file(rq, b, &t, &call, err) < 0)
 		return -1;
-	return files_list(rq, &t, &call, &options, reply, err);
+	return files_list(rq, t.hold, &call, &options, reply, err);
 }
 
 struct gateway_copy_file {
@@ -359,7 +359,7 @@ static int gateway_copy(struct request *rq, const void *body, struct reply *repl
 
 	if (gateway_open(rq, &session, &t, err) < 0 || fill_writes(rq, &t, b, writes, err) < 0)
 		return -1;
-	return files_write_all(rq, &t, writes, b->files.count, reply, err);
+	return files_write_all(rq, t.hold, writes, b->files.count, reply, err);
 }
 
 static const struct {

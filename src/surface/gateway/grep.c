@@ -8,6 +8,7 @@
 #include "json/write.h"
 #include "surface/gateway/gateway.h"
 #include "tool/search.h"
+#include "wire/agent.h"
 
 #define TEXT_MAX 1000
 #define RESULTS_MAX 10000

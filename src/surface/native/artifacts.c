@@ -14,6 +14,7 @@
 #include "calls/stored_artifact.h"
 #include "edge/api.h"
 #include "edge/target.h"
+#include "fleet/core/ref.h"
 #include "fleet/sandbox/artifacts.h"
 #include "store/artifacts.h"
 #include "surface/native/answer.h"

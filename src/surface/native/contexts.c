@@ -7,6 +7,8 @@
 
 #include "base/path.h"
 #include "calls/code_run.h"
+#include "config/config.h"
+#include "edge/api.h"
 #include "edge/target.h"
 #include "surface/native/answer.h"
 #include "surface/native/routes.h"

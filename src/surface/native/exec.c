@@ -86,7 +86,7 @@ struct code_body {
 	         .name = "outputLimitBytes",                                                       \
 	         .offset = offsetof(struct s, run.output_limit_bytes),                             \
 	         .min = 1,                                                                         \
-	         .max = OUTPUT_LIMIT_MAX,                                                          \
+	         .max = CONFIG_OUTPUT_LIMIT_MAX,                                                   \
 	         .about = "bytes that a collected result keeps of each stream"},                   \
 	        {.kind = JSON_BOOL,                                                                \
 	         .name = "background",                                                             \

@@ -6,6 +6,7 @@
 #include "calls/jobs.h"
 #include "calls/stored_artifact.h"
 #include "edge/api.h"
+#include "fleet/core/ref.h"
 #include "fleet/sandbox/artifacts.h"
 #include "http/server/shares.h"
 #include "job/job.h"

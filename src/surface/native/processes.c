@@ -8,11 +8,13 @@
 #include "calls/shapes.h"
 #include "calls/stream.h"
 #include "config/config.h"
+#include "edge/caller.h"
 #include "edge/target.h"
 #include "provider/compute.h"
 #include "provider/provider.h"
 #include "surface/native/answer.h"
 #include "surface/native/routes.h"
+#include "wire/agent_cause.h"
 
 #define BASE "/api/sandbox/instances/:id/processes"
 
@@ -174,8 +176,7 @@ static int process_stdin(struct request *rq, const void *body, struct reply *rep
 	if (parse_process_number(rq, &process, err) < 0 || api_target_open(rq, &t, err) < 0)
 		return -1;
 	/* Each piece is a request of its own, so the connection is opened without a request. */
-	if (provider_ops_of(t.provider)
-	            ->compute->connect(t.provider, t.id, rq->deadline, &options.fd, err) < 0)
+	if (compute_connect(t.provider, t.id, rq->deadline, &options.fd, err) < 0)
 		return -1;
 	f = CONTAINER_OF(stream_new(&stdin_feed_ops, t.hold), struct stdin_feed, stream);
 	f->process = process;
@@ -211,7 +212,7 @@ static int process_signal(struct request *rq, const void *body, struct reply *re
 	struct agent_signal message = {.whole_tree = b->tree};
 
 	if (parse_process_number(rq, &message.process, err) < 0 ||
-	    output_signal_parse(b->signal, &message.signal, err) < 0 ||
+	    agent_signal_parse(b->signal, &message.signal, err) < 0 ||
 	    api_target_open(rq, &t, err) < 0 ||
 	    send_signal(rq, &t, AGENT_SIGNAL, &message, err) < 0)
 		return -1;
@@ -264,8 +265,8 @@ static const struct json_member process_wait_query_members[] = {
         JSON_WHOLE_MEMBER(process_wait_query, timeout_ms, .min = 0, .max = 3600 * 1000,
                           .about = "answer 504 if the process still runs after this time; 0: wait "
                                    "without limit"),
-        JSON_WHOLE_MEMBER(process_wait_query, output_limit_bytes, .min = 1, .max = OUTPUT_LIMIT_MAX,
-                          .name = "outputLimitBytes",
+        JSON_WHOLE_MEMBER(process_wait_query, output_limit_bytes, .min = 1,
+                          .max = CONFIG_OUTPUT_LIMIT_MAX, .name = "outputLimitBytes",
                           .about = "bytes that are kept of each stream"),
 };
 static JSON_SHAPE(process_wait_query, "WaitQuery", process_wait_query, "Options of a wait");

@@ -264,7 +264,7 @@ static int run_control(struct stream *s, struct relay *relay, struct span text, 
 		resize.columns = (uint32_t)(c.columns ? c.columns : c.cols ? c.cols : 80);
 		return stream_send(relay, AGENT_RESIZE, agent_resize_shape, &resize, err);
 	case CONTROL_SIGNAL:
-		if (output_signal_parse(c.signal ? c.signal : "", &signal.signal, err) < 0)
+		if (agent_signal_parse(c.signal ? c.signal : "", &signal.signal, err) < 0)
 			return -1;
 		return stream_send(relay, AGENT_SIGNAL, agent_signal_shape, &signal, err);
 	default:
@@ -318,7 +318,7 @@ static void write_exit_event(struct terminal_stream *t, struct relay *relay,
 {
 	char signal[16];
 
-	output_signal_name(p->signal, signal);
+	agent_signal_name(p->signal, signal);
 	buf_addf(&t->out, "{\"type\":\"exit\",\"exit_code\":%" PRId64 ",\"signal\":", p->exit_code);
 	if (signal[0])
 		buf_addf(&t->out, "\"%s\"", signal);
