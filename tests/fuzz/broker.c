@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "broker/network/egress.h"
 #include "broker/network/firewall.h"
 #include "broker/network/network.h"
