@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "broker/host/options.h"
 #include "broker/network/egress.h"
 #include "broker/network/firewall.h"
 #include "broker/network/network.h"
