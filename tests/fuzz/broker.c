@@ -47,7 +47,7 @@ static void read_rules(const char *text)
 		assert(denied.items[i].first <= denied.items[i].last);
 		assert(i == 0 || (uint64_t)denied.items[i - 1].last + 1 < denied.items[i].first);
 	}
-	n.gateway = (struct network_gateway){1, 2, 3};
+	n.gateway = &(struct network_gateway){1, 2, 3};
 	assert(network_egress_rules(&script, &n, 0, text, &err) == 0);
 	assert(!script.overflowed);
 }
