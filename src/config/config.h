@@ -10,10 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/attribute.h"
-#include "base/error.h"
 #include "sandbox/sandbox.h"
-#include "sandbox/timeouts.h"
 
 struct buf;
 

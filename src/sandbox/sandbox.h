@@ -69,6 +69,12 @@ MUST_CHECK int sandbox_resources_check(const struct sandbox_resources *r, struct
 MUST_CHECK int sandbox_resources_within(const struct sandbox_resources *r,
                                         const struct sandbox_resources *most, struct error *err);
 
+/* See sandbox/timeouts.h. In a sandbox, 0 = never. In a request, 0 = inherited and -1 = never. */
+struct sandbox_timeouts {
+	int64_t idle_reap_ms, lifetime_max_ms, idle_pause_ms, idle_stop_ms, archive_after_ms,
+	        delete_after_ms;
+};
+
 enum sandbox_network { SANDBOX_NETWORK_BLOCKED, SANDBOX_NETWORK_INTERNET };
 
 /* A volume mounted in a sandbox. */

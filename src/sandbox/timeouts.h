@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sandbox/timeouts.h — the timeouts of a sandbox, and their table. Pure.
+/* sandbox/timeouts.h — the table of the timeouts of a sandbox. Pure.
  *
- * A new timeout is a row and a member here. The columns of the database, the members of the API,
- * the notes, the specifications of leases and the options of the CLI come from them; expiry.c says
- * what the timeout does. */
+ * A new timeout is a row here and a member of struct sandbox_timeouts. The columns of the database,
+ * the members of the API, the notes, the specifications of leases and the options of the CLI come
+ * from them; expiry.c says what the timeout does. */
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/error.h"
+#include "sandbox/sandbox.h"
 
 /* ROW(stem, off, api, short, option, about, …): the member STEM_ms, which is also the column's
  * name; SWITCHABLE if -1 turns it off in a request, else FIXED; its names in a request of the API,
@@ -37,12 +37,6 @@
 /* clang-format on */
 #define SANDBOX_TIMEOUTS(ROW, ...)                                                                 \
 	SANDBOX_INHERITED_TIMEOUTS(ROW, __VA_ARGS__), SANDBOX_OWN_TIMEOUTS(ROW, __VA_ARGS__)
-
-/* In a sandbox, 0 = never. In a request, 0 = inherited and -1 = never. */
-struct sandbox_timeouts {
-	int64_t idle_reap_ms, lifetime_max_ms, idle_pause_ms, idle_stop_ms, archive_after_ms,
-	        delete_after_ms;
-};
 
 #define SANDBOX_TIMEOUT_INDEX(stem, ...) SANDBOX_TIMEOUT_##stem
 enum sandbox_timeout {

@@ -8,7 +8,6 @@
 #include <stdint.h>
 
 #include "sandbox/sandbox.h"
-#include "sandbox/timeouts.h"
 
 struct arena;
 

@@ -7,7 +7,6 @@
 #include <stdint.h>
 
 #include "sandbox/sandbox.h"
-#include "sandbox/timeouts.h"
 #include "store/sandbox_record.h"
 
 struct lease_record;

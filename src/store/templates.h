@@ -7,7 +7,6 @@
 #include <stdint.h>
 
 #include "sandbox/sandbox.h"
-#include "sandbox/timeouts.h"
 
 struct store;
 

@@ -3,7 +3,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "blob/blob.h"
 #include "fleet/backup/backup.h"
 #include "fleet/backup/backups.h"
 #include "fleet/core/fleet_state.h"

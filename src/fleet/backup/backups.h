@@ -3,6 +3,7 @@
  * download. The rules of fleet.h apply. */
 #pragma once
 
+#include "base/attribute.h"
 #include "fleet/core/ref.h"
 #include "fleet/snapshot/snapshots.h"
 #include "store/backups.h"

@@ -10,6 +10,7 @@
 #include "base/thread.h"
 #include "config/config.h"
 #include "fleet/build/build_parts.h"
+#include "fleet/build/builds.h"
 #include "fleet/core/elsewhere.h"
 #include "fleet/core/template_cache.h"
 #include "fleet/lifecycle/lifecycle.h"

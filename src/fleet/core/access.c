@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/random.h"
-#include "fleet/core/access_parts.h"
 #include "fleet/core/fleet_state.h"
 #include "store/access.h"
 #include "store/sandbox_record.h"

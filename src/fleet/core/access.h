@@ -11,6 +11,10 @@
 struct fleet;
 struct sandbox_record;
 
+/* Reads the key from the store, or makes it. If the store fails, tokens are valid until this
+ * process ends. */
+void access_open(struct fleet *f);
+
 #define FLEET_ACCESS_TOKEN_SIZE 64 /* hexadecimal digits */
 
 enum fleet_access {

@@ -9,7 +9,6 @@
 
 #include "base/error.h"
 #include "base/list.h"
-#include "fleet/core/waiting.h"
 
 struct fleet;
 struct work_lane;
@@ -29,13 +28,3 @@ struct background_work {
 };
 void awaited_init(struct fleet *f);
 void awaited_done(struct fleet *f);
-/* Announces the change that errors await by this key. */
-void awaited_announce(struct fleet *f, const char *key);
-/* "kind:" and a digest of the name. */
-void awaited_key(const char *kind, const char *name, char ret[ERROR_AWAITS_MAX]);
-/* Since when the caller has awaited the key, in monotonic ms; now if it has not. */
-int64_t awaited_since(const struct fleet_awaited *awaited, const char *key);
-/* How long a parked call rests before it polls by itself: a quarter of the time it has waited,
- * between `least_ms` and a second. Changes of this server are announced, so that many calls that
- * await the same thing cost little. */
-int awaited_rest_ms(const struct fleet_awaited *awaited, const char *key, int least_ms);

@@ -57,7 +57,8 @@ void record_copy(struct arena *a, const struct sandbox_record *from, struct sand
 	sandbox_record_own(a, ret);
 }
 
-void defaults_copy(struct arena *a, const struct fleet_defaults *from, struct fleet_defaults *ret)
+static void copy_defaults(struct arena *a, const struct fleet_defaults *from,
+                          struct fleet_defaults *ret)
 {
 	size_t count = 0;
 
@@ -431,7 +432,7 @@ bool cache_defaults_get(struct cache *c, struct arena *a, const char *id,
 	bool is_known = entry && entry->defaults.env;
 
 	if (is_known)
-		defaults_copy(a, &entry->defaults, ret);
+		copy_defaults(a, &entry->defaults, ret);
 	return is_known;
 }
 
@@ -441,5 +442,5 @@ void cache_defaults_put(struct cache *c, const char *id, const struct fleet_defa
 	struct cache_entry *entry = map_find(&c->by_id, id);
 
 	if (entry && entry->is_started && !entry->defaults.env)
-		defaults_copy(&entry->arena, defaults, &entry->defaults);
+		copy_defaults(&entry->arena, defaults, &entry->defaults);
 }

@@ -78,4 +78,3 @@ bool cache_defaults_get(struct cache *c, struct arena *a, const char *id,
 void cache_defaults_put(struct cache *c, const char *id, const struct fleet_defaults *defaults);
 
 void record_copy(struct arena *a, const struct sandbox_record *from, struct sandbox_record *ret);
-void defaults_copy(struct arena *a, const struct fleet_defaults *from, struct fleet_defaults *ret);

@@ -10,10 +10,17 @@
 
 /* Counts first and checks second; gate_close closes first and counts second, so that one of the two
  * sees the other. */
+static bool is_closed(const struct gate *gate)
+{
+	int64_t until_ms = atomic_load(&gate->closed_until_ms);
+
+	return until_ms != 0 && clock_monotonic_ms() < until_ms;
+}
+
 struct gate *gate_enter(struct gate *gate, struct error *err)
 {
 	atomic_fetch_add(&gate->inside, 1);
-	if (!gate_is_closed(gate))
+	if (!is_closed(gate))
 		return gate;
 	gate_leave(gate);
 	(void)FAIL(err, ERROR_UNAVAILABLE, "the server is about to end: no sandbox is started");
@@ -38,13 +45,6 @@ void gate_leave_auto(struct gate **gate)
 void gate_close(struct gate *gate, int64_t for_ms)
 {
 	atomic_store(&gate->closed_until_ms, clock_monotonic_ms() + for_ms);
-}
-
-bool gate_is_closed(const struct gate *gate)
-{
-	int64_t until_ms = atomic_load(&gate->closed_until_ms);
-
-	return until_ms != 0 && clock_monotonic_ms() < until_ms;
 }
 
 unsigned gate_inside(const struct gate *gate)

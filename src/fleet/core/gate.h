@@ -27,7 +27,6 @@ void gate_leave(struct gate *gate);
 void gate_leave_auto(struct gate **gate);
 /* The gate opens again after `for_ms`, in case the server does not end after all. */
 void gate_close(struct gate *gate, int64_t for_ms);
-bool gate_is_closed(const struct gate *gate);
 unsigned gate_inside(const struct gate *gate);
 /* Waits until no call is inside. False: one still is at the deadline. */
 bool gate_wait(const struct gate *gate, int64_t deadline);

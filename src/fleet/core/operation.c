@@ -4,11 +4,11 @@
 #include <assert.h>
 #include <string.h>
 
-#include "fleet/core/background_work.h"
 #include "fleet/core/cache.h"
 #include "fleet/core/cache_state.h"
 #include "fleet/core/sandboxes.h"
 #include "fleet/core/volume_operation.h"
+#include "fleet/core/waiting.h"
 #include "store/sandboxes.h"
 
 /* How long a call that may park waits for the running operation, and when it polls again. */

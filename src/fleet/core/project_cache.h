@@ -17,4 +17,5 @@ void project_cache_free(struct project_cache *c);
  * refuses an old one; the caller then forgets the row and reads it again. */
 MUST_CHECK int project_find(struct fleet *f, struct arena *a, const char *id,
                             struct project_record *ret, struct error *err);
+/* Call it after a change of the project's row. */
 void project_forget(struct fleet *f, const char *id);

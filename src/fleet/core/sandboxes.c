@@ -26,6 +26,11 @@ int sandbox_check_local(const struct fleet *f, const struct sandbox_record *r, s
 	            r->name, r->provider, f->ops->name);
 }
 
+bool sandbox_is_alive(const struct sandbox_record *r)
+{
+	return r->actual == SANDBOX_STARTED || r->actual == SANDBOX_PAUSED;
+}
+
 int refuse_state(const struct sandbox_record *r, const char *what, struct error *err)
 {
 	error_set(err, ERROR_CONFLICT, 0, HERE, "sandbox '%s' is %s and cannot be %s", r->name,

@@ -26,5 +26,7 @@ MUST_CHECK int fleet_each_sandbox(struct fleet *f, fleet_visit *visit, void *con
 bool sandbox_is_local(const struct fleet *f, const struct sandbox_record *r);
 MUST_CHECK int sandbox_check_local(const struct fleet *f, const struct sandbox_record *r,
                                    struct error *err);
+/* Started or paused: its processes exist. */
+bool sandbox_is_alive(const struct sandbox_record *r);
 /* "sandbox 'x' is stopped and cannot be paused"; returns -1. */
 int refuse_state(const struct sandbox_record *r, const char *what, struct error *err);

@@ -4,9 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/thread.h"
 #include "fleet/core/background_work.h"
 #include "fleet/core/fleet_state.h"
+#include "fleet/core/waiting.h"
 #include "fleet/core/work_lane.h"
 
 /* Outcomes that no call asks for are forgotten after this time. */

@@ -10,6 +10,7 @@
 #include "store/templates.h"
 
 struct fleet;
+struct template_cache;
 
 struct template_cache *template_cache_new(void);
 void template_cache_free(struct template_cache *c);

@@ -42,3 +42,11 @@ int text_map_of_json(struct arena *a, const char *text, struct json_map *ret, st
 	}
 	return 0;
 }
+
+const char *text_map_find(const struct json_map *map, const char *key)
+{
+	for (size_t i = 0; i < map->count; i++)
+		if (strcmp(map->pairs[i].key, key) == 0)
+			return map->pairs[i].value;
+	return NULL;
+}

@@ -10,6 +10,8 @@
 
 #include <stdint.h>
 
+#include "base/error.h"
+
 struct fleet;
 struct work_lane;
 
@@ -23,6 +25,19 @@ struct fleet_awaited {
  * returns when no call runs any more. */
 void fleet_on_change(struct fleet *fleet, void (*tell)(void *context, const char *key),
                      void *context);
+
+/* For the parts of the fleet. */
+
+/* Announces the change that errors await by this key. */
+void awaited_announce(struct fleet *f, const char *key);
+/* "kind:" and a digest of the name. */
+void awaited_key(const char *kind, const char *name, char ret[ERROR_AWAITS_MAX]);
+/* Since when the caller has awaited the key, in monotonic ms; now if it has not. */
+int64_t awaited_since(const struct fleet_awaited *awaited, const char *key);
+/* How long a parked call rests before it polls by itself: a quarter of the time it has waited,
+ * between `least_ms` and a second. Changes of this server are announced, so that many calls that
+ * await the same thing cost little. */
+int awaited_rest_ms(const struct fleet_awaited *awaited, const char *key, int least_ms);
 
 /* The lane of first builds, imports and pulls; option builds_at_once. */
 struct work_lane *fleet_work(struct fleet *fleet);

@@ -6,13 +6,13 @@
 
 #include "base/fault.h"
 #include "config/config.h"
-#include "fleet/core/background_work.h"
 #include "fleet/core/elsewhere.h"
 #include "fleet/core/labels.h"
 #include "fleet/core/sandboxes.h"
 #include "fleet/lease/lease_parts.h"
 #include "fleet/lease/lease_spec.h"
 #include "fleet/lease/leases_in_flight.h"
+#include "fleet/lifecycle/hold.h"
 #include "fleet/lifecycle/lifecycle.h"
 #include "fleet/lifecycle/request.h"
 #include "fleet/sandbox/fork.h"
@@ -598,8 +598,9 @@ static int compare_terms(struct lease_acquisition *s, enum lease_action *action,
 	             "and \"continue\": false begins anew");
 }
 
-int lease_open(struct fleet *f, struct arena *a, const struct fleet_lease *request,
-               struct fleet_leased *ret, struct fleet_hold *ret_hold, struct error *err)
+/* fleet_lease_acquire that holds the sandbox; ret_hold->fleet is NULL if another server has it. */
+static int open_lease(struct fleet *f, struct arena *a, const struct fleet_lease *request,
+                      struct fleet_leased *ret, struct fleet_hold *ret_hold, struct error *err)
 {
 	const struct lease_ref ref = {request->project_id, request->key};
 	struct lease_acquisition s = {
@@ -638,7 +639,7 @@ int lease_open(struct fleet *f, struct arena *a, const struct fleet_lease *reque
 int fleet_lease_hold(struct fleet *fleet, struct arena *a, const struct fleet_lease *request,
                      struct fleet_leased *ret, struct fleet_hold *ret_hold, struct error *err)
 {
-	if (lease_open(fleet, a, request, ret, ret_hold, err) < 0)
+	if (open_lease(fleet, a, request, ret, ret_hold, err) < 0)
 		return -1;
 	return ret_hold->fleet ? 0 : sandbox_check_local(fleet, &ret->sandbox, err);
 }
@@ -648,7 +649,7 @@ int fleet_lease_acquire(struct fleet *fleet, struct arena *a, const struct fleet
 {
 	struct fleet_hold hold;
 
-	if (lease_open(fleet, a, request, ret, &hold, err) < 0)
+	if (open_lease(fleet, a, request, ret, &hold, err) < 0)
 		return -1;
 	fleet_unhold(&hold);
 	return 0;

@@ -4,9 +4,11 @@
 
 #include "base/fault.h"
 #include "fleet/core/elsewhere.h"
+#include "fleet/core/operation.h"
 #include "fleet/core/sandboxes.h"
 #include "fleet/lease/lease_parts.h"
 #include "fleet/lease/leases_in_flight.h"
+#include "fleet/lifecycle/hold.h"
 #include "fleet/lifecycle/reconcile.h"
 #include "fleet/sandbox/settings.h"
 #include "store/sandboxes.h"
@@ -281,13 +283,13 @@ static bool is_sandbox_gone(struct fleet *f, const char *id)
 
 	if (operation_begin(f, &arena, id, deadline_after(CALL_TIMEOUT_MS), &op, &err) < 0)
 		return err.code == ERROR_NOT_FOUND;
-	if ((op.record.actual == SANDBOX_STARTED || op.record.actual == SANDBOX_PAUSED) &&
+	if (sandbox_is_alive(&op.record) &&
 	    (observed_state_find(f, id, &observed, &err) < 0 ||
 	     lifecycle_reconcile(&op, observed, SANDBOX_REASON_HOST_LOST, &err) < 0)) {
 		log_warning("sandbox is not settled", TEXT("sandbox", id), FAILURE(&err));
 		return false;
 	}
-	return op.record.actual != SANDBOX_STARTED && op.record.actual != SANDBOX_PAUSED;
+	return !sandbox_is_alive(&op.record);
 }
 
 bool fleet_lease_is_gone(struct fleet *fleet, const char *sandbox_id, const struct error *why)

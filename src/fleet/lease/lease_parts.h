@@ -8,7 +8,6 @@
 
 #include "fleet/core/fleet_state.h"
 #include "fleet/lease/lease.h"
-#include "fleet/lifecycle/hold.h"
 #include "fleet/lifecycle/lease_claim.h"
 
 struct fleet_create;
@@ -17,9 +16,6 @@ struct json_map;
 /* A compare-and-set that fails this often has another reason than concurrent changes. */
 #define LEASE_TRIES 64
 
-/* fleet_lease_acquire that holds the sandbox; ret_hold->fleet is NULL if another server has it. */
-MUST_CHECK int lease_open(struct fleet *f, struct arena *a, const struct fleet_lease *request,
-                          struct fleet_leased *ret, struct fleet_hold *ret_hold, struct error *err);
 /* Whether a reset of the lease's sandbox leads to what `make` asks for; else a new one is created.
  * False for a sandbox of another server and for one that is missing. */
 bool lease_can_reset(struct fleet *f, struct arena *a, const struct lease_record *lease,

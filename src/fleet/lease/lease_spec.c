@@ -8,6 +8,7 @@
 #include "fleet/core/labels.h"
 #include "fleet/lease/lease.h"
 #include "json/write.h"
+#include "sandbox/timeouts.h"
 #include "store/secrets.h"
 #include "store/snapshots.h"
 
@@ -335,20 +336,12 @@ struct lease_spec lease_spec_join(const struct fleet_lease *request, const struc
 	return join_specs(kept, &given);
 }
 
-static const char *value_of(const struct json_map *map, const char *key)
-{
-	for (size_t i = 0; i < map->count; i++)
-		if (strcmp(map->pairs[i].key, key) == 0)
-			return map->pairs[i].value;
-	return NULL;
-}
-
 static bool is_same_map(const struct json_map *a, const struct json_map *b)
 {
 	if (a->count != b->count)
 		return false;
 	for (size_t i = 0; i < a->count; i++) {
-		const char *other = value_of(b, a->pairs[i].key);
+		const char *other = text_map_find(b, a->pairs[i].key);
 
 		if (!other || strcmp(other, a->pairs[i].value) != 0)
 			return false;

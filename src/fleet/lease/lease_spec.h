@@ -9,7 +9,6 @@
 
 #include "json/json.h"
 #include "sandbox/sandbox.h"
-#include "sandbox/timeouts.h"
 
 struct fleet;
 struct fleet_create;

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/id.h"
-#include "fleet/core/background_work.h"
 #include "fleet/core/fleet_state.h"
 #include "fleet/lease/leases_in_flight.h"
 #include "sandbox/lease.h"

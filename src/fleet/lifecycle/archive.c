@@ -11,6 +11,7 @@
 #include "fleet/core/cache.h"
 #include "fleet/core/sandboxes.h"
 #include "fleet/core/shared_work.h"
+#include "fleet/core/waiting.h"
 #include "fleet/lifecycle/lifecycle.h"
 #include "fleet/lifecycle/moves.h"
 #include "fleet/usage/meters.h"

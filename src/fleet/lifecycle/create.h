@@ -4,7 +4,6 @@
 
 #include "json/json.h"
 #include "sandbox/sandbox.h"
-#include "sandbox/timeouts.h"
 
 struct fleet;
 struct fleet_awaited;

@@ -11,7 +11,6 @@
 struct arena;
 struct error;
 struct fleet;
-struct provider;
 struct sandbox_record;
 
 /* Wakes a sandbox that is asleep, refuses other states with a hint, and counts as activity. */

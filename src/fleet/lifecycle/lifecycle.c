@@ -8,6 +8,7 @@
 #include "fleet/core/sandboxes.h"
 #include "fleet/core/shared_work.h"
 #include "fleet/core/template_cache.h"
+#include "fleet/core/waiting.h"
 #include "fleet/lifecycle/archive.h"
 #include "fleet/lifecycle/moves.h"
 #include "fleet/usage/meters.h"
@@ -229,7 +230,7 @@ int fleet_stop(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref
 	if (operation_find_and_begin(fleet, a, ref, &op, err) < 0)
 		return -1;
 	if (op.record.actual != SANDBOX_STOPPED) {
-		if (op.record.actual != SANDBOX_STARTED && op.record.actual != SANDBOX_PAUSED)
+		if (!sandbox_is_alive(&op.record))
 			return refuse_state(&op.record, "stopped", err);
 		if (lifecycle_stop(&op, SANDBOX_REASON_USER, err) < 0)
 			return -1;

@@ -2,9 +2,12 @@
 /* fleet/lifecycle/reconcile.h — rows and provider brought to agreement. */
 #pragma once
 
-#include "fleet/core/operation.h"
+#include "sandbox/sandbox.h"
 
+struct fleet;
 struct map;
+struct operation;
+struct provider_list;
 
 /* The provider's state of a sandbox. */
 enum observed_state { OBSERVED_NONE, OBSERVED_FILES, OBSERVED_RUNNING, OBSERVED_PAUSED };

@@ -9,10 +9,12 @@
 #include "fleet/core/fleet_state.h"
 #include "fleet/core/labels.h"
 #include "fleet/core/project_cache.h"
+#include "fleet/lifecycle/create.h"
 #include "fleet/lifecycle/resolved_create.h"
 #include "json/write.h"
 #include "provider/provider.h"
 #include "sandbox/egress.h"
+#include "sandbox/timeouts.h"
 #include "store/projects.h"
 
 #define REGION_MAX 64

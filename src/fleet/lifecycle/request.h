@@ -3,10 +3,10 @@
 #pragma once
 
 #include "base/attribute.h"
-#include "fleet/lifecycle/create.h"
 #include "sandbox/sandbox.h"
 
 struct fleet;
+struct fleet_create;
 
 MUST_CHECK int request_check(const struct fleet_create *request, struct error *err);
 /* Checks network rules: the provider can filter, and there is a network. NULL or "" = no rules. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The volumes of a create request. */
+#include "fleet/lifecycle/create.h"
 #include "fleet/lifecycle/resolved_create.h"
 #include "fleet/volume/mounts.h"
 #include "fleet/volume/volume.h"

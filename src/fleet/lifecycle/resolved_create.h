@@ -10,6 +10,7 @@
 #include "store/volumes.h"
 
 struct fleet;
+struct fleet_create;
 
 struct resolved_create {
 	const struct fleet_create *request;

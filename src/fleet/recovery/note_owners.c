@@ -8,6 +8,7 @@
 #include "fleet/recovery/pairing_state.h"
 #include "json/json.h"
 #include "provider/provider.h"
+#include "sandbox/timeouts.h"
 #include "store/projects.h"
 #include "store/secrets.h"
 #include "store/templates.h"

@@ -229,7 +229,7 @@ static int read_snapshot(struct fleet *f, struct arena *a, const char *id,
 	return 0;
 }
 
-static bool knows_snapshot(struct fleet *f, const char *id)
+bool note_knows_snapshot(struct fleet *f, const char *id)
 {
 	AUTO(arena_done) struct arena arena = {0};
 	struct snapshot_record r;
@@ -263,7 +263,7 @@ int note_make_snapshots(struct fleet *f, struct notes_made *made, struct error *
 		const char *id = list.entries[i].id;
 		struct error problem = {0};
 
-		if (knows_snapshot(f, id))
+		if (note_knows_snapshot(f, id))
 			continue;
 		if (read_snapshot(f, &arena, id, &found[count], &problem) == 0)
 			count++;

@@ -18,6 +18,7 @@
 #include "provider/entries.h"
 #include "provider/provider.h"
 #include "provider/trash.h"
+#include "sandbox/timeouts.h"
 #include "store/sandboxes.h"
 #include "store/secrets.h"
 #include "store/snapshots.h"

@@ -18,7 +18,6 @@ struct fleet;
 struct json_value;
 struct provider_trash_list;
 struct sandbox_record;
-struct sandbox_timeouts;
 struct snapshot_record;
 struct volume_record;
 
@@ -90,5 +89,7 @@ void note_drop_of(struct fleet *f, const char *kind, const char *id);
  * after the rows of sandboxes are made, which they name. */
 MUST_CHECK int note_make_volumes(struct fleet *f, struct notes_made *made, struct error *err);
 MUST_CHECK int note_make_snapshots(struct fleet *f, struct notes_made *made, struct error *err);
+/* False only if the store says that it has no row of the snapshot. */
+bool note_knows_snapshot(struct fleet *f, const char *id);
 /* Makes the lease that the labels of a recovered sandbox name. */
 void note_make_lease(struct fleet *f, const struct sandbox_record *r, struct notes_made *made);

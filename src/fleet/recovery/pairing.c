@@ -22,7 +22,8 @@
 #define BEAT_MS 5000
 
 /* The folder as the operator has named it. */
-const char *pairing_folder_path(const struct fleet *f)
+/* The folder as the operator has named it. */
+static const char *folder_path(const struct fleet *f)
 {
 	return f->config->data_place ? f->config->data_place : f->config->data_dir;
 }
@@ -67,7 +68,7 @@ int pairing_read_file(const struct fleet *f, struct pairing_file *ret, struct er
 	if (parse_file(buf_text(&text), ret) == 0)
 		return 1;
 	(void)FAIL(err, ERROR_INVALID, "'%s/" FOLDER "/" FILE_NAME "' is malformed",
-	           pairing_folder_path(f));
+	           folder_path(f));
 	return FAIL_HINT(err,
 	                 "remove it when you know that the store is the right one: the next start "
 	                 "writes it again");
@@ -99,7 +100,7 @@ struct folder_record pairing_row(const struct fleet *f)
 	                              .generation = f->pairing->generation,
 	                              .instance = f->pairing->instance.text,
 	                              .boot = f->pairing->boot,
-	                              .place = pairing_folder_path(f),
+	                              .place = folder_path(f),
 	                              .seen_at = clock_unix_ms()};
 }
 

@@ -16,8 +16,6 @@ struct provider_entry;
 
 /* Opens DATA/pairing with O_PATH; a new descriptor, or -1. */
 int pairing_open_folder(const struct fleet *f, struct error *err);
-/* The folder as the operator has named it. */
-const char *pairing_folder_path(const struct fleet *f);
 /* DATA/pairing/store */
 struct pairing_file {
 	char node[ID_SIZE + 1], id[ID_SIZE + 1];

@@ -304,8 +304,10 @@ static void sign_address(const struct artifact_record *r, int64_t expires_at,
 	crypto_auth_hmacsha256_final(&state, ret);
 }
 
-void fleet_artifact_sign(const struct artifact_record *r, int64_t expires_at,
-                         char ret[FLEET_ARTIFACT_SIGNATURE_SIZE + 1])
+/* A signature with which a client may fetch the artifact without a key until `expires_at` (unix
+ * seconds). Hexadecimal. */
+static void sign_artifact(const struct artifact_record *r, int64_t expires_at,
+                          char ret[FLEET_ARTIFACT_SIGNATURE_SIZE + 1])
 {
 	unsigned char hash[crypto_auth_hmacsha256_BYTES];
 
@@ -319,7 +321,7 @@ const char *fleet_artifact_address(struct arena *a, const struct artifact_record
 {
 	char signature[FLEET_ARTIFACT_SIGNATURE_SIZE + 1];
 
-	fleet_artifact_sign(r, expires_at, signature);
+	sign_artifact(r, expires_at, signature);
 	return arena_format(a, "/api/sandbox/artifacts/%s/download?expires=%lld&signature=%s",
 	                    r->id, (long long)expires_at, signature);
 }
@@ -329,7 +331,7 @@ bool fleet_artifact_is_signed(const struct artifact_record *r, int64_t expires_a
 {
 	char wanted[FLEET_ARTIFACT_SIGNATURE_SIZE + 1];
 
-	fleet_artifact_sign(r, expires_at, wanted);
+	sign_artifact(r, expires_at, wanted);
 	return strlen(signature) == FLEET_ARTIFACT_SIGNATURE_SIZE &&
 	       sodium_memcmp(wanted, signature, FLEET_ARTIFACT_SIGNATURE_SIZE) == 0;
 }

@@ -60,10 +60,6 @@ MUST_CHECK int fleet_artifact_remove(struct fleet *fleet, struct arena *a,
 MUST_CHECK int fleet_artifact_open(struct fleet *fleet, const struct artifact_record *r,
                                    int64_t offset, int64_t size, int *ret_fd, struct error *err);
 
-/* A signature with which a client may fetch the artifact without a key until `expires_at` (unix
- * seconds). Hexadecimal. */
-void fleet_artifact_sign(const struct artifact_record *r, int64_t expires_at,
-                         char ret[FLEET_ARTIFACT_SIGNATURE_SIZE + 1]);
 /* The path on this server, with signature, at which a client without a key fetches the bytes. */
 const char *fleet_artifact_address(struct arena *a, const struct artifact_record *r,
                                    int64_t expires_at);

@@ -93,8 +93,7 @@ static int compare_with_sandbox(struct fleet *f, struct arena *a, const struct s
 	                                .name = r->name,
 	                                .review = {.subject = r->id},
 	                                .is_sandbox = true};
-	if (r->actual != SANDBOX_STARTED && r->actual != SANDBOX_PAUSED &&
-	    r->actual != SANDBOX_STOPPED)
+	if (!sandbox_is_alive(r) && r->actual != SANDBOX_STOPPED)
 		return refuse_state(r, "compared", err);
 	return find_base(f, a, base, ret, err) < 0 ? -1 : find_template(f, a, ret, err);
 }

@@ -10,16 +10,11 @@
 #include "fleet/lifecycle/request.h"
 #include "store/sandboxes.h"
 
-static bool is_alive(const struct sandbox_record *r)
-{
-	return r->actual == SANDBOX_STARTED || r->actual == SANDBOX_PAUSED;
-}
-
 static int set_provider_rules(struct operation *op, const char *egress, struct error *err)
 {
 	struct fleet *f = op->fleet;
 
-	if (!is_alive(&op->record) || op->record.network == SANDBOX_NETWORK_BLOCKED)
+	if (!sandbox_is_alive(&op->record) || op->record.network == SANDBOX_NETWORK_BLOCKED)
 		return 0;
 	return f->ops->filter(f->provider, op->record.id, egress, deadline_after(CALL_TIMEOUT_MS),
 	                      err);
@@ -38,7 +33,7 @@ static void repeat_rules(struct fleet *f, const struct sandbox_record *r, UNUSED
 	AUTO(operation_end) struct operation op = {0};
 	struct error err = {0};
 
-	if (!*r->egress || !is_alive(r))
+	if (!*r->egress || !sandbox_is_alive(r))
 		return;
 	if ((operation_begin(f, &arena, r->id, deadline_after(CALL_TIMEOUT_MS), &op, &err) == 0 &&
 	     egress_reconcile(&op, &err) == 0) ||

@@ -38,8 +38,7 @@ static int reset_sandbox(struct operation *op, int64_t begun_ns, struct error *e
 	struct snapshot_base base;
 	int status;
 
-	if (op->record.actual != SANDBOX_STARTED && op->record.actual != SANDBOX_PAUSED &&
-	    op->record.actual != SANDBOX_STOPPED)
+	if (!sandbox_is_alive(&op->record) && op->record.actual != SANDBOX_STOPPED)
 		return refuse_state(&op->record, "reset", err);
 	if (store_snapshot_base(op->fleet->store, op->arena, op->record.id, &base, err) < 0 ||
 	    check_files(op, base.origin_id, err) < 0)

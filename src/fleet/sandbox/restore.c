@@ -2,6 +2,7 @@
 /* The files of a snapshot in its own sandbox, or in a new one. */
 #include "base/fault.h"
 #include "fleet/core/sandboxes.h"
+#include "fleet/lifecycle/create.h"
 #include "fleet/lifecycle/moves.h"
 #include "fleet/lifecycle/resolved_create.h"
 #include "fleet/sandbox/fork.h"

@@ -12,14 +12,13 @@
 #include "fleet/core/operation.h"
 #include "fleet/core/project_cache.h"
 #include "fleet/core/sandboxes.h"
+#include "fleet/lifecycle/create.h"
 #include "fleet/lifecycle/request.h"
 #include "fleet/usage/meters.h"
 #include "json/write.h"
 #include "store/projects.h"
 #include "store/sandboxes.h"
 #include "store/secrets.h"
-
-struct sandbox_revision;
 
 static int64_t given_or(int64_t given, int64_t otherwise)
 {
@@ -130,17 +129,12 @@ static int check_change(struct fleet *f, struct arena *a, const struct sandbox_r
 	return check_disk(r, change->disk_mb, err);
 }
 
-static bool is_alive(const struct sandbox_record *r)
-{
-	return r->actual == SANDBOX_STARTED || r->actual == SANDBOX_PAUSED;
-}
-
 static int apply_limits(struct operation *op, const struct sandbox_resources *resources,
                         struct error *err)
 {
 	struct fleet *f = op->fleet;
 
-	if (!is_alive(&op->record))
+	if (!sandbox_is_alive(&op->record))
 		return 0;
 	return f->ops->limit(f->provider, op->record.id, resources, deadline_after(CALL_TIMEOUT_MS),
 	                     err);
@@ -236,7 +230,7 @@ int fleet_resize(struct fleet *fleet, struct arena *a, const struct fleet_ref *r
 	        .env_json = "",
 	        .resources = sandbox_resources_resolve(layers, COUNT_OF(layers), &no_cap),
 	};
-	if (!is_alive(&op.record) && op.record.actual != SANDBOX_STOPPED &&
+	if (!sandbox_is_alive(&op.record) && op.record.actual != SANDBOX_STOPPED &&
 	    op.record.actual != SANDBOX_ARCHIVED)
 		return refuse_state(&op.record, "resized", err);
 	if (change_limits(&op, a, &update, err) < 0)
@@ -251,14 +245,6 @@ static bool is_named(const char *const *names, const char *name)
 		if (strcmp(names[i], name) == 0)
 			return true;
 	return false;
-}
-
-static const char *find_value(const struct json_map *map, const char *key)
-{
-	for (size_t i = 0; i < map->count; i++)
-		if (strcmp(map->pairs[i].key, key) == 0)
-			return map->pairs[i].value;
-	return NULL;
 }
 
 /* The previous entries that stay, and then the set ones. */
@@ -276,7 +262,7 @@ static int merge_environment(struct arena *a, const struct sandbox_record *r,
 	        .present = true};
 	for (size_t i = 0; i < before.count; i++)
 		if (!is_named(change->unset, before.pairs[i].key) &&
-		    !find_value(change->set, before.pairs[i].key))
+		    !text_map_find(change->set, before.pairs[i].key))
 			ret->pairs[ret->count++] = before.pairs[i];
 	for (size_t i = 0; i < change->set->count; i++)
 		ret->pairs[ret->count++] = change->set->pairs[i];

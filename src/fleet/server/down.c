@@ -34,8 +34,7 @@ static void stop_row(struct fleet *f, const struct sandbox_record *r, void *cont
 	if (now < stopping->deadline &&
 	    operation_begin(f, &arena, r->id, stopping->waits ? stopping->deadline : now, &op,
 	                    &err) == 0 &&
-	    (op.record.actual == SANDBOX_STARTED || op.record.actual == SANDBOX_PAUSED) &&
-	    lifecycle_stop(&op, SANDBOX_REASON_USER, &err) == 0) {
+	    sandbox_is_alive(&op.record) && lifecycle_stop(&op, SANDBOX_REASON_USER, &err) == 0) {
 		stopping->counts.stopped++;
 		return;
 	}

@@ -6,7 +6,7 @@
 
 #include "config/config.h"
 #include "fleet/build/builds.h"
-#include "fleet/core/access_parts.h"
+#include "fleet/core/access.h"
 #include "fleet/core/elsewhere.h"
 #include "fleet/core/template_waiters.h"
 #include "fleet/core/work_lane.h"

@@ -17,10 +17,7 @@
 struct blob_store;
 struct config;
 struct fleet;
-struct fleet_awaited;
-struct fleet_use;
 struct provider;
-struct provider_stats;
 struct store;
 struct worker_pool;
 

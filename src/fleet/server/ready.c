@@ -44,7 +44,8 @@ static const struct {
                     "sandboxes without internet alone set ready_networks to 'off'"},
 };
 
-void ready_classify(const struct error *err, bool is_network, struct ready_check *check)
+/* Sets code, reason and cure of a failed check. Pure. */
+static void classify_check(const struct error *err, bool is_network, struct ready_check *check)
 {
 	const struct host_failure *found = host_failure_find(err);
 	const char *name = found ? found->name : otherwise[is_network].name;
@@ -201,7 +202,7 @@ static void add_warnings(struct fleet *f, struct ready_result *result)
 		if (warning_rows[i].find(f, &err) == 0)
 			continue;
 		*warning = (struct ready_check){.name = warning_rows[i].name};
-		ready_classify(&err, false, warning);
+		classify_check(&err, false, warning);
 		(void)snprintf(warning->code, sizeof(warning->code), "%s", warning_rows[i].code);
 		result->warning_count++;
 	}
@@ -223,7 +224,7 @@ static void run_check(struct ready_round *round, const struct ready_row *row)
 		return;
 	round->result.is_ready = false;
 	host_limits_explain(&err);
-	ready_classify(&err, row->is_network, check);
+	classify_check(&err, row->is_network, check);
 	if (row->code)
 		(void)snprintf(check->code, sizeof(check->code), "%s", row->code);
 }
@@ -282,7 +283,7 @@ static void set_failure(struct ready_result *result, const char *name, const str
 {
 	*result = (struct ready_result){.at_unix_ms = clock_unix_ms(), .count = 1};
 	result->checks[0] = (struct ready_check){.name = name};
-	ready_classify(err, false, &result->checks[0]);
+	classify_check(err, false, &result->checks[0]);
 	(void)snprintf(result->checks[0].code, READY_CODE_SIZE, "%s", code);
 }
 

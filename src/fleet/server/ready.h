@@ -41,8 +41,6 @@ struct ready_result {
 bool ready_get(struct fleet *fleet, struct ready_result *ret);
 /* The first check that failed, or NULL. */
 const struct ready_check *ready_failure(const struct ready_result *result);
-/* Sets code, reason and cure of a failed check. Pure. */
-void ready_classify(const struct error *err, bool is_network, struct ready_check *check);
 
 /* for fleet.c */
 

@@ -21,8 +21,7 @@
 
 int snapshot_check_state(const struct sandbox_record *r, struct error *err)
 {
-	if (r->actual == SANDBOX_STARTED || r->actual == SANDBOX_PAUSED ||
-	    r->actual == SANDBOX_STOPPED)
+	if (sandbox_is_alive(r) || r->actual == SANDBOX_STOPPED)
 		return 0;
 	return refuse_state(r, "kept in a snapshot", err);
 }
@@ -277,24 +276,14 @@ static int sweep_rows(struct fleet *f, const struct map *present, bool at_boot, 
 	return 0;
 }
 
-/* Its row was written before it was made, so one without a row is an orphan. */
-static bool is_orphan(struct fleet *f, const char *id)
-{
-	AUTO(arena_done) struct arena arena = {0};
-	struct snapshot_record r;
-	struct error err = {0};
-
-	return store_snapshot_find(f->store, &arena, NULL, id, &r, &err) < 0 &&
-	       err.code == ERROR_NOT_FOUND;
-}
-
+/* The row of a snapshot was written before it was made: without a row it is an orphan. */
 static void sweep_orphans(struct fleet *f, struct arena *a, const struct provider_list *list)
 {
 	const char **orphans = ARENA_ARRAY(a, const char *, list->count + 1);
 	size_t count = 0;
 
 	for (size_t i = 0; i < list->count; i++)
-		if (is_orphan(f, list->entries[i].id))
+		if (!note_knows_snapshot(f, list->entries[i].id))
 			orphans[count++] = list->entries[i].id;
 	if (!orphans_may_go(f, count, list->count - count))
 		return;

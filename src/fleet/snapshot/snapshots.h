@@ -7,6 +7,7 @@
 #include "store/snapshots.h"
 
 struct arena;
+struct error;
 struct fleet;
 
 /* Of a stopped sandbox, or of a started one, whose processes are frozen meanwhile. */

@@ -12,6 +12,7 @@
 #include "image/image.h"
 #include "json/write.h"
 #include "provider/provider.h"
+#include "sandbox/timeouts.h"
 
 #define RUNTIME_MAX 64
 #define DESCRIPTION_MAX 1000

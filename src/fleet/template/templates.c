@@ -12,6 +12,7 @@
 #include "fleet/core/background_work.h"
 #include "fleet/core/fleet_state.h"
 #include "fleet/core/template_waiters.h"
+#include "fleet/core/waiting.h"
 #include "fleet/core/work_lane.h"
 #include "fleet/recovery/notes.h"
 #include "fleet/template/import.h"

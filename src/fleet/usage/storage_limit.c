@@ -165,8 +165,3 @@ int fleet_project_storage(struct fleet *fleet, const char *project_id, struct fl
 	ret->bytes = sum_of(&ret->of);
 	return 0;
 }
-
-void fleet_project_changed(struct fleet *fleet, const char *project_id)
-{
-	project_forget(fleet, project_id);
-}

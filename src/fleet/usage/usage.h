@@ -7,7 +7,6 @@
  * exceeded by the spending of that interval, and calls never wait for a query. Any thread. */
 #pragma once
 
-#include "fleet/core/use.h"
 #include "sandbox/price.h"
 #include "store/holdings.h"
 
@@ -47,5 +46,3 @@ struct fleet_storage {
 };
 MUST_CHECK int fleet_project_storage(struct fleet *fleet, const char *project_id,
                                      struct fleet_storage *ret, struct error *err);
-/* Call it after a change of the project's row: drops the cached copy. */
-void fleet_project_changed(struct fleet *fleet, const char *project_id);

@@ -10,24 +10,14 @@
 #include "fleet/volume/mounts.h"
 #include "fleet/volume/volume.h"
 #include "provider/volume.h"
-#include "store/sandboxes.h"
-
-static bool is_running(const struct sandbox_record *r)
-{
-	return r->actual == SANDBOX_STARTED || r->actual == SANDBOX_PAUSED;
-}
 
 static int begin_change(struct fleet *f, struct arena *a, const struct fleet_ref *ref,
                         struct operation *ret, struct error *err)
 {
-	struct sandbox_record r;
-
 	if (provider_require(f->provider, PROVIDER_CAN_VOLUME, err) < 0 ||
-	    store_sandbox_find(f->store, a, ref->project_id, ref->id_or_name, &r, err) < 0 ||
-	    sandbox_check_local(f, &r, err) < 0 ||
-	    operation_await(f, a, r.id, ref->awaited, ret, err) < 0)
+	    operation_find_and_begin(f, a, ref, ret, err) < 0)
 		return -1;
-	if (ret->record.actual == SANDBOX_STOPPED || is_running(&ret->record))
+	if (ret->record.actual == SANDBOX_STOPPED || sandbox_is_alive(&ret->record))
 		return 0;
 	error_set(err, ERROR_CONFLICT, 0, HERE, "sandbox '%s' is %s: its volumes stay as they are",
 	          ret->record.name, sandbox_state_name(ret->record.actual));
@@ -162,13 +152,13 @@ int fleet_volume_attach(struct fleet *fleet, struct arena *a, const struct fleet
 	        .path = mount->path ? mount->path : FLEET_MOUNT_PATH,
 	        .subpath = mount->subpath,
 	        .is_read_only = mount->is_read_only,
-	        .state = is_running(&op.record) ? MOUNT_ATTACHING : MOUNT_ATTACHED,
+	        .state = sandbox_is_alive(&op.record) ? MOUNT_ATTACHING : MOUNT_ATTACHED,
 	        .created_at = clock_unix_ms(),
 	};
 	if (mounts_check(a, &wanted, err) < 0 ||
 	    insert_mount(fleet, added, sandbox->awaited, err) < 0)
 		return -1;
-	return is_running(&op.record) ? attach_running(&op, added, err) : 0;
+	return sandbox_is_alive(&op.record) ? attach_running(&op, added, err) : 0;
 }
 
 static const struct mount_record *find_mount(const struct mount_list *mounts, const char *volume)
@@ -198,8 +188,9 @@ int fleet_volume_detach(struct fleet *fleet, struct arena *a, const struct fleet
 		return -1;
 	mount = find_mount(&has, volume);
 	if (mount)
-		return is_running(&op.record) ? detach_running(&op, mount, request->is_forced, err)
-		                              : drop_mount(&op, mount, err);
+		return sandbox_is_alive(&op.record)
+		               ? detach_running(&op, mount, request->is_forced, err)
+		               : drop_mount(&op, mount, err);
 	if (!volume && has.count > 0)
 		return FAIL(err, ERROR_INVALID, "sandbox '%s' has %zu volumes: say which",
 		            op.record.name, has.count);
@@ -210,7 +201,7 @@ int fleet_volume_detach(struct fleet *fleet, struct arena *a, const struct fleet
 /* For a sandbox that does not run only the row changes. */
 static int finish_mount(struct operation *op, const struct mount_record *mount, struct error *err)
 {
-	bool runs = is_running(&op->record);
+	bool runs = sandbox_is_alive(&op->record);
 
 	if (mount->state == MOUNT_DETACHING)
 		return runs ? detach_running(op, mount, false, err) : drop_mount(op, mount, err);
@@ -229,7 +220,7 @@ static void reconcile_mount(struct fleet *f, const struct mount_record *m)
 	if (cache_is_busy(f->cache, m->sandbox_id) ||
 	    operation_begin(f, &arena, m->sandbox_id, deadline_after(0), &op, &err) < 0 ||
 	    !sandbox_is_local(f, &op.record) ||
-	    (op.record.actual != SANDBOX_STOPPED && !is_running(&op.record)) ||
+	    (op.record.actual != SANDBOX_STOPPED && !sandbox_is_alive(&op.record)) ||
 	    store_mounts_of_sandbox(f->store, &arena, op.record.id, &has, &err) < 0)
 		return;
 	mount = find_mount(&has, m->volume_id);

@@ -6,10 +6,10 @@
 #include <string.h>
 
 #include "base/fault.h"
-#include "fleet/core/background_work.h"
 #include "fleet/core/cache.h"
 #include "fleet/core/ref.h"
 #include "fleet/core/volume_operation.h"
+#include "fleet/core/waiting.h"
 #include "fleet/volume/browsers.h"
 
 /* How long a call that may park waits on its thread, and when it polls again. */

@@ -5,9 +5,9 @@
 
 #include "base/fault.h"
 #include "base/map.h"
-#include "fleet/core/background_work.h"
 #include "fleet/core/cache.h"
 #include "fleet/core/volume_operation.h"
+#include "fleet/core/waiting.h"
 #include "fleet/recovery/notes.h"
 #include "fleet/usage/storage_limit.h"
 #include "fleet/volume/browsers.h"

@@ -8,6 +8,7 @@
 #include "config/config.h"
 #include "edge/caller.h"
 #include "edge/keys.h"
+#include "fleet/core/project_cache.h"
 #include "fleet/server/projects.h"
 #include "fleet/usage/usage.h"
 #include "store/members.h"
@@ -261,7 +262,7 @@ static int project_patch(struct request *rq, const void *body, struct reply *rep
 	if (api_path_project(rq, &request.id, err) < 0 ||
 	    store_project_edit(api_of(rq)->store, rq->arena, &request, &record, err) < 0)
 		return -1;
-	fleet_project_changed(api_of(rq)->fleet, record.id);
+	project_forget(api_of(rq)->fleet, record.id);
 	return reply_project(reply, &record);
 }
 

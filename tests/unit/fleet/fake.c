@@ -2,7 +2,6 @@
 #include "harness.h"
 #include "provider/entries.h"
 #include "provider/provider.h"
-#include "wire/broker_measure.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Who removes a backup, where each server has a folder of blobs of its own, or they share one. */
-#include "base/fd.h"
 #include "blob/blob.h"
 #include "harness.h"
 #include "provider/provider.h"

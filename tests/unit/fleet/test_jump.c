@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The wall clock is set: times of sandboxes move with it, and nothing is removed for a while. */
-#include "base/fault.h"
-#include "base/fd.h"
 #include "harness.h"
 #include "store/sandbox_record.h"
 #include "fleet/lifecycle/create.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A data folder and a store that know each other: what is refused, and what is not removed. */
 #include "fleet/core/fleet_state.h"
+#include "fleet/core/ref.h"
 #include "harness.h"
 #include "store/folders.h"
 #include "store/sandbox_record.h"

@@ -3,6 +3,7 @@
 #include "provider/provider.h"
 #include "fleet/lifecycle/create.h"
 #include "fleet/lifecycle/hold.h"
+#include "fleet/lifecycle/lifecycle.h"
 #include "fleet/lifecycle/moves.h"
 #include "fleet/sandbox/settings.h"
 #include "fleet/server/fleet.h"

@@ -9,6 +9,7 @@
 #include "store/sandboxes.h"
 #include "fleet/core/defaults.h"
 #include "fleet/lifecycle/hold.h"
+#include "fleet/lifecycle/lifecycle.h"
 #include "fleet/sandbox/settings.h"
 #include "fleet/server/fleet.h"
 

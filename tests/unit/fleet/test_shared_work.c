@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Work in a lane that several calls await: queued once, told to each that awaited it. */
-#include "fleet/core/background_work.h"
 #include "fleet/core/work_lane.h"
 #include "harness.h"
 #include "fleet/core/shared_work.h"
+#include "fleet/core/waiting.h"
 
 #include <pthread.h>
 #include <string.h>

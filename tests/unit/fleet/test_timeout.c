@@ -5,6 +5,7 @@
 #include "fleet/core/access.h"
 #include "fleet/lifecycle/create.h"
 #include "fleet/lifecycle/hold.h"
+#include "fleet/lifecycle/lifecycle.h"
 #include "fleet/sandbox/settings.h"
 #include "fleet/server/fleet.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "fleet/core/use.h"
 #include "harness.h"
 #include "store/events.h"
 #include "store/keys.h"

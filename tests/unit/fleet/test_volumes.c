@@ -12,6 +12,7 @@
 #include "fleet/lifecycle/lifecycle.h"
 #include "fleet/server/fleet.h"
 #include "fleet/volume/volume.h"
+#include "store/volumes.h"
 
 #include <stdio.h>
 #include <unistd.h>

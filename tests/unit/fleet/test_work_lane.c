@@ -3,7 +3,6 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "fleet/core/work_lane.h"
 #include "unit.h"
 
