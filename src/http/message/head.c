@@ -20,8 +20,12 @@ static const struct span known_names[HEAD_KNOWN_COUNT] = {
 
 enum http_fault head_find_end(struct span data, size_t *scanned, size_t *ret_size)
 {
-	const char *end = data.data + data.size, *at = data.data + *scanned, *line;
+	const char *at, *end, *line;
 
+	if (data.size == 0) /* and no address */
+		return FAULT_NONE;
+	at = data.data + *scanned;
+	end = data.data + data.size;
 	while (at < end && (line = memchr(at, '\n', (size_t)(end - at)))) {
 		if (line == data.data || line[-1] != '\r')
 			return FAULT_LINE_END;
