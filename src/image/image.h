@@ -25,11 +25,14 @@
 
 /* A default template, seeded idempotently. */
 struct image_seed {
-	const char *name, *description, *runtime, *recipe; /* recipe "" = needs no build */
+	const char *name, *description, *runtime;
+	const char *recipe; /* see image_build; "" = needs no build */
 	const char *user, *workdir;
 	const int *ports; /* ends with 0 */
 };
-extern const struct image_seed image_seeds[]; /* ends with name NULL: "base", "host" */
+extern const struct image_seed image_seeds[]; /* ends with name NULL */
+/* The template that must exist before this recipe is built; NULL = none, or no such recipe. */
+const char *image_recipe_from(const char *recipe);
 
 enum image_format {
 	IMAGE_TAR,
@@ -70,7 +73,9 @@ MUST_CHECK int image_login_check(const struct image_login *login, struct error *
 void image_login_write(const struct image_login *login, const char *reference, struct buf *out);
 /* "debian" and "docker.io/library/debian:latest" are the same image. */
 bool image_reference_is_same(const char *reference, const char *other);
-MUST_CHECK int image_build_base(const struct image_spec *spec, struct error *err);
+/* Builds a default template: a Debian from the package sources of this machine's apt. The template
+ * that the recipe starts from exists (image_recipe_from). */
+MUST_CHECK int image_build(const struct image_spec *spec, const char *recipe, struct error *err);
 /* `source_fd`: the file of IMAGE_TAR (plain, gzip, xz or zstd), IMAGE_OCI (a tar of the layout) or
  * IMAGE_DOCKER_ARCHIVE, or a full backup; `reference` for IMAGE_REGISTRY, whose file is the login,
  * or -1 for none. */

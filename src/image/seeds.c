@@ -7,10 +7,49 @@ static const int host_ports[] = {0};
 const struct image_seed image_seeds[] = {
         {
                 .name = "base",
-                .description = "Debian with Python, Node.js, git, a C compiler and shell tools; "
-                               "built on first use",
+                .description = "Debian with Python and its libraries for data, Node.js, "
+                               "TypeScript, compilers, git and shell tools; built on first use",
                 .runtime = "debian",
                 .recipe = "base",
+                .user = "user",
+                .workdir = "/home/user/project",
+                .ports = base_ports,
+        },
+        {
+                .name = "minimal",
+                .description = "Debian with Python, git, curl and shell tools; built on first use",
+                .runtime = "debian",
+                .recipe = "minimal",
+                .user = "user",
+                .workdir = "/home/user/project",
+                .ports = base_ports,
+        },
+        {
+                .name = "data",
+                .description = "base with scikit-learn, statsmodels, seaborn, pandoc and graphviz; "
+                               "built on first use",
+                .runtime = "debian",
+                .recipe = "data",
+                .user = "user",
+                .workdir = "/home/user/project",
+                .ports = base_ports,
+        },
+        {
+                .name = "web",
+                .description = "base with vite, pnpm, Flask, FastAPI, nginx and database clients; "
+                               "built on first use",
+                .runtime = "debian",
+                .recipe = "web",
+                .user = "user",
+                .workdir = "/home/user/project",
+                .ports = base_ports,
+        },
+        {
+                .name = "browser",
+                .description = "base with Chromium, playwright-core and selenium; built on first "
+                               "use",
+                .runtime = "debian",
+                .recipe = "browser",
                 .user = "user",
                 .workdir = "/home/user/project",
                 .ports = base_ports,

@@ -3,7 +3,7 @@
  * them (image/backup.h). Runs as root, started by the broker; a person can run it too, and sees the
  * progress on standard output.
  *
- *   atoll-image build  --templates DIR --name N --recipe base
+ *   atoll-image build  --templates DIR --name N --recipe minimal|base|data|web|browser
  *   atoll-image import --templates DIR --name N --recipe tar|oci|docker-archive|backup --source-fd
  * N atoll-image import --templates DIR --name N --recipe registry --source REFERENCE atoll-image
  * remove --templates DIR --name N atoll-image export --snapshots-fd N --layers IDS --templates-fd N
@@ -141,9 +141,7 @@ static int parse_arguments(int argc, char **argv, struct image_arguments *a, str
 
 static int run_build(const struct image_arguments *a, struct error *err)
 {
-	if (!a->recipe || strcmp(a->recipe, "base") != 0)
-		return FAIL(err, ERROR_INVALID, "the only recipe is 'base'");
-	return image_build_base(&a->spec, err);
+	return image_build(&a->spec, a->recipe ? a->recipe : "", err);
 }
 
 static int run_import(const struct image_arguments *a, struct error *err)

@@ -266,6 +266,25 @@ static int finish_template(struct fleet *f, struct arena *a, struct template_rec
 	return 0;
 }
 
+/* The template whose root filesystem this one starts from. */
+static int build_below(struct fleet *f, struct arena *a, const struct template_record *t,
+                       int64_t deadline, struct error *err)
+{
+	const char *from = image_recipe_from(t->base_image);
+	struct template_move waits = {
+	        .id = t->id, .from = TEMPLATE_BUILDING, .to = TEMPLATE_BUILDING};
+	struct template_record below;
+
+	if (!from)
+		return 0;
+	waits.state_text = arena_format(a, "0 %% template '%s' is built first", from);
+	waits.now = clock_unix_ms();
+	if (store_template_find(f->store, a, "", from, &below, err) < 0 ||
+	    (below.state != TEMPLATE_READY && move_template(f, &waits, err) < 0))
+		return -1;
+	return fleet_template_ready(f, a, &below, deadline, err);
+}
+
 /* This thread has moved it to BUILDING. */
 static int build_template(struct fleet *f, struct arena *a, struct template_record *t,
                           int64_t deadline, struct error *err)
@@ -277,7 +296,8 @@ static int build_template(struct fleet *f, struct arena *a, struct template_reco
 	struct error second = {0};
 
 	log_info("template is being built", TEXT("template", t->name));
-	if (run_template_work(f, t, &work, deadline, err) == 0 &&
+	if (build_below(f, a, t, deadline, err) == 0 &&
+	    run_template_work(f, t, &work, deadline, err) == 0 &&
 	    finish_template(f, a, t, NULL, err) == 0)
 		return 0;
 	error_context(err, "build template '%s'", t->name);

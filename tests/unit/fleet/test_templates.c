@@ -59,8 +59,9 @@ static void base_is_built_by_the_first_who_wants_it(void **state)
 	assert_int_equal(r.actual, SANDBOX_STARTED);
 	assert_true(r.privileges);
 	assert_int_equal(find_template(h, "base").state, TEMPLATE_READY);
+	assert_int_equal(find_template(h, "minimal").state, TEMPLATE_READY);
 	create_with(h, (struct fleet_create){.template = "base"});
-	assert_int_equal(h->fake.calls[CALL_TEMPLATE], 1);
+	assert_int_equal(h->fake.calls[CALL_TEMPLATE], 2); /* minimal, then base */
 }
 
 static void *create_from_base(void *argument)
@@ -92,7 +93,7 @@ static void many_who_want_it_wait_for_one_build(void **state)
 		pthread_join(threads[i], &failed);
 		assert_null(failed);
 	}
-	assert_int_equal(h->fake.calls[CALL_TEMPLATE], 1);
+	assert_int_equal(h->fake.calls[CALL_TEMPLATE], 2); /* minimal, then base */
 	assert_int_equal(h->fake.calls[CALL_CREATE], THREADS);
 }
 

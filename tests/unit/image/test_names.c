@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "image/image.h"
+#include "image/recipes.h"
 #include "image/reference.h"
 
 #define DIGEST "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
@@ -139,9 +140,35 @@ TEST(the_default_templates_are_named_and_described)
 		assert_true(seed->description[0] && seed->runtime[0] && seed->workdir[0] == '/');
 		assert_non_null(seed->ports);
 	}
-	assert_int_equal(count, 2);
-	assert_string_equal(image_seeds[0].recipe, "base");
-	assert_string_equal(image_seeds[1].recipe, "");
+	assert_int_equal(count, 6);
+}
+
+/* A recipe's start is a template of the same name, and no recipe leads to itself. */
+TEST(each_default_template_starts_from_one_that_is_built_before)
+{
+	for (const struct image_seed *seed = image_seeds; seed->name; seed++) {
+		const char *from = seed->recipe;
+		unsigned depth = 0;
+
+		if (!*from)
+			continue;
+		assert_string_equal(seed->recipe, seed->name);
+		assert_non_null(image_recipe_find(from));
+		while ((from = image_recipe_from(from)) != NULL)
+			assert_true(++depth < 4);
+		assert_int_equal(depth == 0, strcmp(seed->name, "minimal") == 0);
+	}
+	assert_null(image_recipe_from("docker-archive"));
+}
+
+TEST(an_unknown_recipe_is_refused)
+{
+	struct image_spec spec = {.templates_dir = "/nonexistent", .name = "a", .progress_fd = -1};
+	struct error err = {0};
+
+	assert_int_equal(image_build(&spec, "nothing", &err), -1);
+	assert_int_equal(err.code, ERROR_INVALID);
+	assert_non_null(strstr(err.text, "there is no recipe 'nothing'"));
 }
 
 TEST(only_an_address_of_this_machine_is_loopback)
@@ -208,5 +235,7 @@ int main(void)
 	           CASE(a_login_is_for_the_host_of_its_image_alone),
 	           CASE(a_login_that_cannot_be_one_is_refused),
 	           CASE(every_format_has_a_name_that_is_parsed_back),
-	           CASE(the_default_templates_are_named_and_described));
+	           CASE(the_default_templates_are_named_and_described),
+	           CASE(each_default_template_starts_from_one_that_is_built_before),
+	           CASE(an_unknown_recipe_is_refused));
 }

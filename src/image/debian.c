@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The template "base": a Debian made by mmdebstrap from the package sources of this machine's apt.
- * */
+/* The default templates: a small Debian made by mmdebstrap, and others that add packages to it. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,14 +9,13 @@
 #include "base/fd.h"
 #include "image/command.h"
 #include "image/host_config.h"
+#include "image/packages.h"
 #include "image/progress.h"
+#include "image/recipes.h"
 #include "image/root.h"
 #include "image/tree.h"
 #include "image/work.h"
 
-#define PACKAGES                                                                                   \
-	"bash,coreutils,python3,python3-pip,python3-venv,nodejs,npm,git,ripgrep,curl,"             \
-	"ca-certificates,sudo,ncurses-bin,ncurses-term,procps,less,gcc,make,libc6-dev"
 #define USER_HOME "/home/user"
 #define PROJECT USER_HOME "/project"
 #define BUNDLE "/etc/ssl/certs/ca-certificates.crt"
@@ -39,6 +37,12 @@ static const struct {
         {"I: installing essential", "installing the essential packages", 14, 12},
         {"I: installing remaining", "installing the packages", 26, 66},
         {"I: cleaning", "cleaning up", 92, 2},
+        /* of packages.c */
+        {"I: reading the lists", "reading the lists of packages", 4, 2},
+        {"I: installing the packages of npm", "installing the packages of npm", 82, 6},
+        {"I: installing the packages", "installing the packages", 6, 64},
+        {"I: installing npm", "installing npm", 70, 12},
+        {"I: removing the other npm", "removing what only the installation needed", 88, 4},
 };
 
 static void report_progress(struct base_progress *p, int percent, const char *text)
@@ -105,24 +109,29 @@ static int write_scratch(const struct work *w, const char *path, const struct bu
 	return file_write(w->folder, path + strlen(JAIL_FOLDER "/"), buf_span(text), 0600, err);
 }
 
-#define OPTIONS WORK_SCRATCH "/apt.conf"
-#define SOURCES_NAME "sources.list"
-#define SOURCES WORK_SCRATCH "/" SOURCES_NAME
+#define OPTIONS WORK_SCRATCH "/" PACKAGES_OPTIONS
+#define SOURCES WORK_SCRATCH "/" PACKAGES_SOURCES
 
-static int run_mmdebstrap(const struct work *w, struct host_apt *apt, struct error *err)
+/* Sources and options may hold passwords, so they are passed in files that only root can read. */
+static int write_apt_options(const struct work *w, struct host_apt *apt, struct error *err)
 {
-	struct base_progress progress = {.fd = w->spec->progress_fd};
-
-	/* Sources and options may hold passwords, so they are passed in files that only root can
-	 * read. */
 	buf_add_text(&apt->options, "APT::Install-Recommends \"false\";\n"
 	                            "APT::Sandbox::User \"root\";\n"
 	                            "Dpkg::Use-Pty \"false\";\n");
-	if (write_scratch(w, OPTIONS, &apt->options, err) < 0 ||
-	    write_scratch(w, SOURCES, &apt->sources, err) < 0)
-		return -1;
+	return write_scratch(w, OPTIONS, &apt->options, err) < 0
+	               ? -1
+	               : write_scratch(w, SOURCES, &apt->sources, err);
+}
+
+static int run_mmdebstrap(const struct work *w, const struct image_recipe *recipe,
+                          const struct host_apt *apt, struct error *err)
+{
+	struct base_progress progress = {.fd = w->spec->progress_fd};
+	char include[1024];
+
+	(void)snprintf(include, sizeof(include), "--include=%s", recipe->packages);
 	const char *argv[] = {"mmdebstrap", "--verbose", "--mode=root", "--variant=minbase",
-	                      "--format=directory", "--include=" PACKAGES, "--aptopt=" OPTIONS,
+	                      "--format=directory", include, "--aptopt=" OPTIONS,
 	                      /* Translations and documentation are a fifth of the size. */
 	                      "--dpkgopt=path-exclude=/usr/share/man/*",
 	                      "--dpkgopt=path-exclude=/usr/share/locale/*",
@@ -215,7 +224,7 @@ static int write_apt(int root, const struct host_apt *apt, struct error *err)
 
 	/* The copies that mmdebstrap leaves may hold the machine's passwords. */
 	if (remove_copy(root, "etc/apt/apt.conf.d", "99mmdebstrap", err) < 0 ||
-	    remove_copy(root, "etc/apt/sources.list.d", "0000" SOURCES_NAME, err) < 0)
+	    remove_copy(root, "etc/apt/sources.list.d", "0000" PACKAGES_SOURCES, err) < 0)
 		return -1;
 	/* Without explicit sources mmdebstrap wrote its own. */
 	if (apt->sources.size > 0 && root_write(root, &sources, err) < 0)
@@ -279,15 +288,31 @@ static int finish_root(const struct work *w, const struct host_apt *apt, bool *r
 	",\"SSL_CERT_FILE\":\"" BUNDLE "\",\"REQUESTS_CA_BUNDLE\":\"" BUNDLE                       \
 	"\",\"NODE_EXTRA_CA_CERTS\":\"" BUNDLE "\""
 
-static int build_template(struct work *w, struct host_apt *apt, struct arena *a, struct error *err)
+static int make_root(struct work *w, const struct image_recipe *recipe, struct host_apt *apt,
+                     struct error *err)
+{
+	struct base_progress progress = {.fd = w->spec->progress_fd};
+
+	if (write_apt_options(w, apt, err) < 0)
+		return -1;
+	if (!recipe->from)
+		return command_require("mmdebstrap", err) < 0 ? -1
+		                                              : run_mmdebstrap(w, recipe, apt, err);
+	progress_tell(w->spec->progress_fd, 2, "copying the template that this starts from");
+	return packages_copy_root(w, recipe, err) < 0
+	               ? -1
+	               : packages_install(w, recipe, take_line, &progress, err);
+}
+
+static int build_template(struct work *w, const struct image_recipe *recipe, struct host_apt *apt,
+                          struct arena *a, struct error *err)
 {
 	bool authorities = false;
 	int64_t bytes;
 
 	progress_tell(w->spec->progress_fd, 1, "asking apt for its sources");
-	if (command_require("mmdebstrap", err) < 0 || host_apt_ask(w->spec, a, apt, err) < 0 ||
-	    run_mmdebstrap(w, apt, err) < 0 || finish_root(w, apt, &authorities, err) < 0 ||
-	    tree_size(w->root, &bytes, err) < 0)
+	if (host_apt_ask(w->spec, a, apt, err) < 0 || make_root(w, recipe, apt, err) < 0 ||
+	    finish_root(w, apt, &authorities, err) < 0 || tree_size(w->root, &bytes, err) < 0)
 		return -1;
 	if (bytes > w->spec->size_max)
 		return FAIL(err, ERROR_TOO_LARGE, "larger than %lld MiB",
@@ -304,13 +329,16 @@ static int build_template(struct work *w, struct host_apt *apt, struct arena *a,
 	return work_commit(w, &config, err);
 }
 
-int image_build_base(const struct image_spec *spec, struct error *err)
+int image_build(const struct image_spec *spec, const char *name, struct error *err)
 {
+	const struct image_recipe *recipe = image_recipe_find(name);
 	AUTO(work_done) struct work w = WORK;
 	AUTO(host_apt_done) struct host_apt apt = {0};
 	AUTO(arena_done) struct arena a = {0};
 
-	if (work_begin(&w, spec, err) < 0 || build_template(&w, &apt, &a, err) < 0)
+	if (!recipe)
+		return FAIL(err, ERROR_INVALID, "there is no recipe '%.40s'", name);
+	if (work_begin(&w, spec, err) < 0 || build_template(&w, recipe, &apt, &a, err) < 0)
 		return -1;
 	progress_tell(spec->progress_fd, 100, "done");
 	return 0;
