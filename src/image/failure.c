@@ -37,6 +37,8 @@ static const struct {
         {"unauthorized", ERROR_FORBIDDEN, LOGIN_HINT},
         {"authentication required", ERROR_FORBIDDEN, LOGIN_HINT},
         {"denied", ERROR_FORBIDDEN, LOGIN_HINT},
+        {"npm ERR! code", ERROR_UNAVAILABLE, "look at this machine's npm settings"},
+        {"npm error code", ERROR_UNAVAILABLE, "look at this machine's npm settings"},
         {"Digest did not match", ERROR_INVALID, "the registry or the archive is damaged"},
         {"no image found", ERROR_INVALID, "it has no image for this processor"},
         {"more than one image", ERROR_INVALID, "give an archive with one image"},
@@ -53,6 +55,9 @@ static int rank_of(const char *line)
 	static const char *const telling[] = {"level=fatal", "level=error", "E: ", "error",
 	                                      "rror:"};
 
+	/* A package says that its service is not started, as it should be in an image. */
+	if (strstr(line, "policy-rc.d denied"))
+		return 1;
 	for (size_t i = 0; i < COUNT_OF(known); i++)
 		if (strstr(line, known[i].words))
 			return 3;

@@ -10,7 +10,8 @@
 #include "image/work.h"
 
 /* Runs in the jail, whose mounts end with it: ROOT SCRATCH PACKAGES NPM-PACKAGES. The lines "I: …"
- * are phases of the progress. npm is Debian's, for the time of the installation. */
+ * are phases of the progress. The first npm is Debian's, for the time of the installation. npm's
+ * packages are installed one by one, because each may need the Node.js and npm before it. */
 static const char script[] =
         "set -e\n"
         "root=$1 scratch=$2 packages=$3 npm=$4\n"
@@ -27,6 +28,7 @@ static const char script[] =
         "mkdir \"$root/run/build\"\n"
         "mount --bind \"$scratch\" \"$root/run/build\"\n"
         "[ ! -e /etc/resolv.conf ] || mount --bind /etc/resolv.conf \"$root/etc/resolv.conf\"\n"
+        "export NODE_EXTRA_CA_CERTS=/etc/ssl/certs/ca-certificates.crt\n"
         "export HOME=/root APT_CONFIG=/run/build/" PACKAGES_OPTIONS "\n"
         "sources=\n"
         "if [ -s \"$scratch/" PACKAGES_SOURCES "\" ]; then\n"
@@ -41,17 +43,20 @@ static const char script[] =
         "echo 'I: installing the packages'\n"
         "apt install $packages\n"
         "if [ -n \"$npm\" ]; then\n"
+        "	mkdir -p \"$root/usr/local/etc\"\n"
+        "	ln -sf /etc/npmrc \"$root/usr/local/etc/npmrc\"\n"
         "	echo 'I: installing npm'\n"
         "	[ -e \"$root/usr/local/bin/npm\" ] || apt install npm\n"
         "	echo 'I: installing the packages of npm'\n"
-        "	chroot \"$root\" npm install --global --prefix /usr/local --ignore-scripts \\\n"
-        "		--no-audit --no-fund --no-update-notifier $npm\n"
+        "	for package in $npm; do\n"
+        "		chroot \"$root\" npm install --global --prefix /usr/local \\\n"
+        "			--ignore-scripts --no-audit --no-fund --no-update-notifier "
+        "\"$package\"\n"
+        "	done\n"
         "	if [ -e \"$root/usr/bin/npm\" ]; then\n"
         "		echo 'I: removing the other npm'\n"
         "		apt purge --auto-remove npm\n"
         "	fi\n"
-        "	mkdir -p \"$root/usr/local/etc\"\n"
-        "	ln -sf /etc/npmrc \"$root/usr/local/etc/npmrc\"\n"
         "fi\n"
         "echo 'I: cleaning up'\n"
         "apt clean\n"
