@@ -2,7 +2,6 @@
 """Templates: seeding, import from each format, hostile archives, the built Debian base."""
 
 import io
-import json
 import os
 import pathlib
 import shutil
@@ -201,6 +200,34 @@ def test_the_host_template_shows_no_secret(server):
     api.close()
 
 
+def built(server, name):
+    """A started sandbox of a default template, which is built first; skips where nothing can be built."""
+    from test_network import registry_reason
+    reason = registry_reason()
+    if reason:
+        pytest.skip(reason)
+    if shutil.which("mmdebstrap") is None:
+        pytest.skip("'mmdebstrap' is not installed")
+    slow = server.api(timeout=600)
+    made = slow.post("/api/sandbox/instances?wait=false", {"template": name, "internet": True})
+    seen = set()
+
+    def ready():
+        row = slow.get(f"/api/sandbox/instances/{made['id']}")
+        assert row["state"] != "failed", row
+        seen.add(slow.get(f"{PATH}/{name}")["state_text"])
+        return row["state"] == "started"
+    atoll.wait_for(ready, 1800, name)
+    assert len(seen) >= 2, "no progress was shown"
+    return slow, made["id"]
+
+
+def runs_in(api, box, *commands):
+    for command in commands:
+        result = api.exec(box, command, timeout_ms=120000)
+        assert result["exit_code"] == 0, (command, result)
+
+
 def answer_apt_get(api, box):
     """An install that asks, refused and then allowed, by the agent tools."""
     def tool(name, **given):
@@ -221,43 +248,48 @@ def answer_apt_get(api, box):
     assert "< moo >" in said["output"], said
 
 
-def test_base_is_built_on_first_use_and_has_its_programs(server, api):
-    from test_network import registry_reason
-    reason = registry_reason()
-    if reason:
-        pytest.skip(reason)
-    if shutil.which("mmdebstrap") is None:
-        pytest.skip("'mmdebstrap' is not installed")
-    slow = server.api(timeout=600)
-    made = slow.post("/api/sandbox/instances?wait=false", {"template": "base", "internet": True})
-    seen = set()
+def test_minimal_is_built_on_first_use_and_has_its_programs(server):
+    api, box = built(server, "minimal")
+    runs_in(api, box, "bash --version", "python3 --version", "git --version", "rg --version", "curl --version", "sudo -n id -u", "ps",
+            "tput -T xterm cols", "test -d /etc/ssl/certs && echo certs")
+    assert api.exec(box, "id -un; pwd")["stdout"] == "user\n/home/user/project\n"
+    runs_in(api, box, "sudo apt-get update -qq && sudo apt-get install -y -qq tree && tree --version")
+    answer_apt_get(api, box)
+    api.remove(box)
 
-    def ready():
-        row = slow.get(f"/api/sandbox/instances/{made['id']}")
-        assert row["state"] != "failed", row
-        seen.add(slow.get(f"{PATH}/base")["state_text"])
-        return row["state"] == "started"
-    atoll.wait_for(ready, 600, "base")
-    assert len(seen) >= 2, "no progress was shown"
-    box = made["id"]
-    for command in ("bash --version", "python3 -m pip --version", "python3 -m venv /tmp/v", "node --version", "npm --version",
-                    "git --version", "rg --version", "curl --version", "sudo -n id -u", "ps", "tput -T xterm cols",
-                    "test -d /etc/ssl/certs && echo certs"):
-        result = slow.exec(box, command, timeout_ms=60000)
-        assert result["exit_code"] == 0, (command, result)
-    assert slow.exec(box, "id -un; pwd")["stdout"] == "user\n/home/user/project\n"
-    result = slow.exec(box, "cd /tmp && npm install --no-audit --no-fund is-number@7.0.0 && "
-                       "node -e 'console.log(require(\"is-number\")(5))'", timeout_ms=120000)
+
+LIBRARIES = "numpy pandas matplotlib scipy requests bs4 PIL openpyxl pytest"
+
+
+@pytest.mark.slow
+def test_base_is_a_computer_for_an_agent(server):
+    api, box = built(server, "base")
+    runs_in(api, box, *(f"python -c 'import {name}'" for name in LIBRARIES.split()))
+    runs_in(api, box, "python3 -m venv /tmp/v", "python3 -m pip --version", "g++ --version", "make --version", "cmake --version", "jq --version",
+            "unzip -v", "zip -v", "ssh -V", "rsync --version", "sqlite3 --version", "tmux -V", "vim --version", "nano --version", "tree --version",
+            "file --version", "strace --version", "npm --version", "tsc --version", "tsx --version")
+    assert int(api.exec(box, "node --version")["stdout"][1:].split(".")[0]) >= 24
+    assert api.exec(box, "dpkg-query -W 'node-*' 2>/dev/null | wc -l")["stdout"] == "0\n"
+    assert api.exec(box, "echo 'const a: number = 42; console.log(a)' > a.ts && tsx a.ts && tsc --noEmit a.ts; echo $?")["stdout"] == "42\n0\n"
+    result = api.exec(box, "cd /tmp && npm install --no-audit --no-fund is-number@7.0.0 && node -e 'console.log(require(\"is-number\")(5))'",
+                      timeout_ms=120000)
     assert result["stdout"].endswith("true\n"), result
-    result = slow.exec(box, "sudo apt-get update -qq && sudo apt-get install -y -qq --no-install-recommends tree && "
-                       "tree --version", timeout_ms=180000)
-    assert result["exit_code"] == 0 and "tree" in result["stdout"], result
-    answer_apt_get(slow, box)
-    slow.remove(box)
-    assert json.dumps(slow.get(f"{PATH}/base"))
+    assert api.get(f"{PATH}/minimal")["state"] == "ready", "a template that base starts from is usable by itself"
+    api.remove(box)
 
 
-# ---- the examples, which use it ----
+@pytest.mark.slow
+@pytest.mark.parametrize("name, commands", [
+    ("data", ["python -c 'import sklearn, statsmodels.api, seaborn, sympy, networkx'", "pandoc --version", "dot -V", "pdftotext -v"]),
+    ("web", ["vite --version", "pnpm --version", "yarn --version", "python -c 'import flask, fastapi, uvicorn'", "psql --version", "nginx -v"]),
+    ("browser", ["chromium --headless --no-sandbox --disable-gpu --dump-dom 'data:text/html,<b>seen</b>' | grep seen",
+                 "cd $(npm root --global --prefix /usr/local) && node -e 'require(\"playwright-core\")'"]),
+])
+def test_templates_that_start_from_base(server, name, commands):
+    api, box = built(server, name)
+    runs_in(api, box, *commands)
+    api.remove(box)
+
 
 EXAMPLES = sorted(path.parent.name for path in (atoll.ROOT / "examples").glob("*/run"))
 

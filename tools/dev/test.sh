@@ -5,7 +5,7 @@ source tools/dev/check.sh
 
 SUITES=(checks system escape fault asan fuzz)
 # "./dev test deep" runs these before a release; each takes minutes and runs by its own name, too.
-DEEP_SUITES=(tidy analyzer tsan long operator newest ide package fuzz)
+DEEP_SUITES=(tidy analyzer tsan long operator newest ide package templates fuzz)
 # Only by name: asan runs the tests of unit, and system those of examples.
 NAMED_SUITES=(quick unit examples)
 # The unit tests of the process that has threads. Of the store those with several users: the rest,
@@ -268,6 +268,13 @@ suite_ide()
 {
 	build_programs gcc || { result failed ide build "the gcc build failed"; return; }
 	run_built_pytest ide ide 900 tests/ide
+}
+
+# Only when it is named: the default templates are gigabytes of packages.
+suite_templates()
+{
+	build_programs gcc || { result failed templates build "the gcc build failed"; return; }
+	ATOLL_SLOW=1 run_built_pytest templates templates 2400 tests/system/test_templates.py
 }
 
 # Only when it is named: a Debian is made, and the packages are built for it.
