@@ -22,15 +22,17 @@ remove_sandbox() {
 # Runs a command in the sandbox, with the project folder as its working folder.
 inside() { "$atoll" exec "$sandbox" -- "$@"; }
 
-# Makes the sandbox, from `base` when that can be had. Arguments are options of `atoll run`.
+# Makes the sandbox from the template TEMPLATE: `host`, this machine's own programs, which is there at
+# once, or another one, which is built first. Arguments are options of `atoll run`.
 begin() {
 	[[ -x $atoll ]] || { echo "no '$atoll': ./dev build makes it" >&2; exit 1; }
 	mkdir -p "$out"
 	trap remove_sandbox EXIT
-	template=base
-	if ! "$atoll" template build base; then
-		echo "'base' cannot be built, for the reason above: using the template 'host', which needs no packages"
-		template=host
+	template=${TEMPLATE:-host}
+	if [[ $template == host ]]; then
+		echo "template 'host'; TEMPLATE=base installs further packages, and takes minutes the first time"
+	else
+		"$atoll" template build "$template"
 	fi
 	say "$job: a sandbox from the template '$template'"
 	"$atoll" run --keep --name "$sandbox" --template "$template" "$@" -- true
