@@ -4,5 +4,5 @@
 
 #include "base/span.h"
 
-/* The option with the nearest name, at most two edits away; NULL if there is none. */
+/* The option with the nearest name, see base/nearest.h; NULL if none is near enough. */
 const char *suggest_option(struct span name);
