@@ -30,17 +30,14 @@ static void print_error(struct cli *cli)
 		(void)fprintf(stderr, "  hint: %s\n", text_out_safe(cli->arena, err->hint));
 }
 
-static int refuse_command(struct cli *cli, const char *name)
-{
-	(void)FAIL(cli->err, ERROR_INVALID, "there is no command '%s%s%s'",
-	           cli->parent ? cli->parent->name : "", cli->parent ? " " : "", name);
-	return FAIL_HINT(cli->err, "see 'atoll help%s%s'", cli->parent ? " " : "",
-	                 cli->parent ? cli->parent->name : "");
-}
-
 static bool is_help(const char *word)
 {
 	return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
+}
+
+static bool is_version(const char *word)
+{
+	return strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0;
 }
 
 /* Finds the command that argv names and moves argv behind the name. */
@@ -52,7 +49,7 @@ static int find_command(struct cli *cli, const char *const **argv)
 		cli->command = cli->parent ? command_find_child(cli->parent, name)
 		                           : command_find(commands, name);
 		if (!cli->command)
-			return refuse_command(cli, name);
+			return command_refuse(commands, cli->parent, name, cli->err);
 		(*argv)++;
 		if (!cli->command->children)
 			return 0;
@@ -72,6 +69,17 @@ static bool wants_json(const char *const *argv)
 	return false;
 }
 
+/* The parser does not know the parent of a subcommand. */
+static void hint_at_usage(struct cli *cli)
+{
+	const char *first = cli->parent ? cli->parent->name : "", *space = cli->parent ? " " : "";
+	const struct cli_command *command = cli->command;
+
+	if (!cli->err->hint[0])
+		error_hint(cli->err, "usage: atoll %s%s%s %s; see 'atoll help %s%s%s'", first,
+		           space, command->name, command->usage, first, space, command->name);
+}
+
 static int run_command(struct cli *cli, const char *const *argv)
 {
 	if (find_command(cli, &argv) < 0)
@@ -82,10 +90,7 @@ static int run_command(struct cli *cli, const char *const *argv)
 	}
 	cli->json = cli->json || wants_json(argv);
 	if (arguments_parse(cli->arena, cli->command, argv, &cli->args, cli->err) < 0) {
-		/* The parser knows only the subcommand's own name. */
-		if (cli->parent)
-			error_hint(cli->err, "see 'atoll help %s %s'", cli->parent->name,
-			           cli->command->name);
+		hint_at_usage(cli);
 		return -1;
 	}
 	if (arguments_has(&cli->args, "help")) {
@@ -100,6 +105,7 @@ int cli_main(int argc, char **argv)
 	AUTO(arena_done) struct arena arena = {0};
 	struct error err = {0};
 	struct cli cli = {.arena = &arena, .err = &err};
+	char version[] = "version";
 	int status;
 
 	/* write(2) reports a closed pipe; a signal in curl or in a thread would kill the
@@ -114,8 +120,8 @@ int cli_main(int argc, char **argv)
 		help_show(NULL, NULL);
 		return 0;
 	}
-	if (strcmp(argv[1], "--version") == 0)
-		argv[1] = (char[]){"version"};
+	if (is_version(argv[1]))
+		argv[1] = version;
 	status = run_command(&cli, (const char *const *)argv + 1);
 	if (fflush(stdout) < 0 && status == 0)
 		status = FAIL_ERRNO(&err, "write to standard output");

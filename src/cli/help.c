@@ -18,6 +18,10 @@ void help_print_all(struct buf *out)
 	             "Commands:\n");
 	for (const struct cli_command *const *at = commands; *at; at++)
 		buf_addf(out, "  %-*s %s\n", NAME_WIDTH, (*at)->name, (*at)->about);
+	buf_add_text(out, "\nOptions:\n"
+	                  "      --json      answer as JSON\n"
+	                  "  -h, --help      show this help; after a command, that command's\n"
+	                  "  -V, --version   print the version\n");
 	buf_add_text(out, "\nEnvironment:\n"
 	                  "  ATOLL_API_URL   the server: http://HOST:PORT or unix:/SOCKET;\n"
 	                  "                  default: a local server that starts by itself\n"

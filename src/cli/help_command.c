@@ -14,7 +14,7 @@ static int run_help(struct cli *cli)
 		command =
 		        parent ? command_find_child(parent, *word) : command_find(commands, *word);
 		if (!command)
-			return FAIL(cli->err, ERROR_INVALID, "there is no command '%s'", *word);
+			return command_refuse(commands, parent, *word, cli->err);
 	}
 	help_show(parent, command);
 	return 0;

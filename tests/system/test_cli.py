@@ -141,6 +141,23 @@ def test_bad_use_says_what_is_right(server, arguments, word):
     assert result.returncode != 0 and word in result.stderr, result.stderr
 
 
+@pytest.mark.parametrize("arguments, hint", [
+    (["exce", "box"], "did you mean 'exec'?"), (["help", "exce"], "did you mean 'exec'?"),
+    (["template", "creat"], "did you mean 'template create'?"), (["run", "--memroy", "2g"], "did you mean '--memory'?"),
+    (["template", "create", "--form", "x"], "did you mean '--from'?"),
+    (["template", "rm"], "usage: atoll template rm "), (["nonsense"], "see 'atoll help'"),
+])
+def test_a_slip_of_the_fingers_is_answered_with_the_right_word(arguments, hint):
+    result = subprocess.run([atoll.ATOLL, *arguments], capture_output=True, text=True, timeout=30)
+    assert result.returncode == 122 and f"\n  hint: {hint}" in result.stderr, result.stderr
+
+
+@pytest.mark.parametrize("option", ["--version", "-V", "version"])
+def test_the_version_is_printed(option):
+    result = subprocess.run([atoll.ATOLL, option], capture_output=True, text=True, timeout=30)
+    assert re.fullmatch(r"atoll \d+\.\d+\S*\n", result.stdout), result
+
+
 def test_every_listing_speaks_json(server, api):
     with api.sandbox(internet=False) as sandbox:
         for arguments in (["ps"], ["template", "ls"], ["key", "ls"], ["ls", f"{sandbox}:/"], ["stats", sandbox],

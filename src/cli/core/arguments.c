@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/nearest.h"
 #include "cli/core/command.h"
 #include "cli/core/plain.h"
 
@@ -60,10 +61,22 @@ static int add_with_next(struct arguments_parser *p, const struct command_option
 	return add_value(p, option, *p->next++);
 }
 
+static void offer_options(const struct command_option *table, struct nearest *nearest)
+{
+	for (; table && table->name; table++)
+		nearest_offer(nearest, table->name);
+}
+
+/* "-name" probably means "--name", too. */
 static int refuse_unknown(struct arguments_parser *p, const char *word)
 {
+	const char *name = word + strspn(word, "-");
+	struct nearest nearest = {.name = {name, strcspn(name, "=")}};
+
+	offer_options(command_options(p->command), &nearest);
+	offer_options(common_options, &nearest);
 	(void)FAIL(p->err, ERROR_INVALID, "'%s' has no option '%s'", p->command->name, word);
-	return FAIL_HINT(p->err, "see 'atoll help %s'", p->command->name);
+	return nearest.found ? FAIL_HINT(p->err, "did you mean '--%s'?", nearest.found) : -1;
 }
 
 static int parse_long(struct arguments_parser *p, const char *word)
@@ -109,9 +122,8 @@ static int check_count(const struct cli_command *command, const struct cli_argum
 		return 0;
 	if (arguments_has(args, "help"))
 		return 0;
-	(void)FAIL(err, ERROR_INVALID, "'%s' got too %s arguments", command->name,
-	           too_few ? "few" : "many");
-	return FAIL_HINT(err, "usage: atoll %s %s", command->name, command->usage);
+	return FAIL(err, ERROR_INVALID, "'%s' got too %s arguments", command->name,
+	            too_few ? "few" : "many");
 }
 
 int arguments_parse(struct arena *a, const struct cli_command *command, const char *const *argv,

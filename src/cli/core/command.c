@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/nearest.h"
+
 const struct command_option common_options[] = {
         {"json", NULL, "answer as JSON"},
         {"help", NULL, "show this help", .letter = 'h'},
@@ -30,4 +32,20 @@ const struct cli_command *command_find_child(const struct cli_command *parent, c
 			return at;
 	}
 	return NULL;
+}
+
+int command_refuse(const struct cli_command *const *table, const struct cli_command *parent,
+                   const char *name, struct error *err)
+{
+	const char *first = parent ? parent->name : "", *space = parent ? " " : "";
+	struct nearest nearest = {.name = span_of(name)};
+
+	for (const struct cli_command *at = parent ? parent->children : NULL; at && at->name; at++)
+		nearest_offer(&nearest, at->name);
+	for (; !parent && *table; table++)
+		nearest_offer(&nearest, (*table)->name);
+	(void)FAIL(err, ERROR_INVALID, "there is no command '%s%s%s'", first, space, name);
+	if (nearest.found)
+		return FAIL_HINT(err, "did you mean '%s%s%s'?", first, space, nearest.found);
+	return FAIL_HINT(err, "see 'atoll help%s%s'", space, first);
 }

@@ -74,6 +74,10 @@ extern const struct command_option common_options[];
 const struct command_option *command_options(const struct cli_command *command);
 const struct cli_command *command_find(const struct cli_command *const *table, const char *name);
 const struct cli_command *command_find_child(const struct cli_command *parent, const char *name);
+/* Fails with "there is no command"; the hint names the nearest one. `parent` may be NULL. */
+MUST_CHECK int command_refuse(const struct cli_command *const *table,
+                              const struct cli_command *parent, const char *name,
+                              struct error *err);
 
 /* The parsed command line. */
 struct option_value {
@@ -87,7 +91,8 @@ struct cli_arguments {
 	unsigned count;
 	const char **inner; /* the inner command, NULL-terminated; NULL = none */
 };
-/* Parses argv without the names of program and command. */
+/* Parses argv without the names of program and command. The hint of an error is the option that was
+ * probably meant, or empty. */
 MUST_CHECK int arguments_parse(struct arena *a, const struct cli_command *command,
                                const char *const *argv, struct cli_arguments *ret,
                                struct error *err);

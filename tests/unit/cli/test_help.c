@@ -156,6 +156,25 @@ TEST(an_unknown_shell_is_refused)
 	assert_int_equal(text.size, 0);
 }
 
+TEST(the_command_that_was_meant_is_named)
+{
+	struct error err;
+
+	assert_int_equal(command_refuse(commands, NULL, "exce", &err), -1);
+	assert_int_equal(err.code, ERROR_INVALID);
+	assert_string_equal(err.text, "there is no command 'exce'");
+	assert_string_equal(err.hint, "did you mean 'exec'?");
+	assert_int_equal(command_refuse(commands, command_find(commands, "key"), "craete", &err),
+	                 -1);
+	assert_string_equal(err.text, "there is no command 'key craete'");
+	assert_string_equal(err.hint, "did you mean 'key create'?");
+	assert_int_equal(command_refuse(commands, NULL, "nonsense", &err), -1);
+	assert_string_equal(err.hint, "see 'atoll help'");
+	assert_int_equal(command_refuse(commands, command_find(commands, "key"), "nonsense", &err),
+	                 -1);
+	assert_string_equal(err.hint, "see 'atoll help key'");
+}
+
 /* Runs a script on its standard input and gives what it prints. */
 static void run_bash(struct span script, struct buf *out)
 {
@@ -230,6 +249,8 @@ TEST(the_exit_status_tells_a_wrong_line_from_a_right_one)
 
 	assert_int_equal(cli_main(1, words), 0);
 	assert_int_equal(run_main("version", NULL), 0);
+	assert_int_equal(run_main("--version", NULL), 0);
+	assert_int_equal(run_main("-V", NULL), 0);
 	assert_int_equal(run_main("run", "--help"), 0);
 	assert_int_equal(run_main("no-such-command", NULL), 122);
 	assert_int_equal(run_main("inspect", NULL), 122);
@@ -243,5 +264,6 @@ int main(void)
 	        CASE(help_says_what_the_tables_say), CASE(help_of_a_subcommand_names_its_parent),
 	        CASE(each_shell_gets_a_script_with_every_name), CASE(an_unknown_shell_is_refused),
 	        CASE(bash_completes_commands_subcommands_and_options),
+	        CASE(the_command_that_was_meant_is_named),
 	        CASE(the_exit_status_tells_a_wrong_line_from_a_right_one));
 }

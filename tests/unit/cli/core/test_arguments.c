@@ -76,8 +76,9 @@ TEST(wrong_lines_are_refused)
 {
 	assert_int_equal(PARSE(&plain, "--bogus"), -1);
 	assert_string_equal(err.text, "'plain' has no option '--bogus'");
-	assert_string_equal(err.hint, "see 'atoll help plain'");
+	assert_string_equal(err.hint, "");
 	assert_int_equal(PARSE(&plain, "-x"), -1);
+	assert_string_equal(err.hint, "");
 	assert_int_equal(PARSE(&plain, "--env"), -1);
 	assert_int_equal(PARSE(&plain, "-e"), -1);
 	assert_int_equal(PARSE(&plain, "--all=yes"), -1);
@@ -87,6 +88,19 @@ TEST(wrong_lines_are_refused)
 	assert_int_equal(PARSE(&wrapper, "--all"), -1);
 	assert_string_equal(err.text, "'wrapper' got too few arguments");
 	assert_int_equal(err.code, ERROR_INVALID);
+}
+
+TEST(the_option_that_was_meant_is_named)
+{
+	assert_int_equal(PARSE(&plain, "--memroy=2g"), -1);
+	assert_string_equal(err.text, "'plain' has no option '--memroy=2g'");
+	assert_string_equal(err.hint, "did you mean '--memory'?");
+	assert_int_equal(PARSE(&plain, "--idle-exi"), -1);
+	assert_string_equal(err.hint, "did you mean '--idle-exit'?");
+	assert_int_equal(PARSE(&plain, "--hlep"), -1);
+	assert_string_equal(err.hint, "did you mean '--help'?");
+	assert_int_equal(PARSE(&plain, "-cpu"), -1);
+	assert_string_equal(err.hint, "did you mean '--cpu'?");
 }
 
 TEST(help_is_possible_without_arguments)
@@ -173,6 +187,7 @@ int main(void)
 	        CASE(letters_can_be_joined_and_underscores_stand_for_dashes),
 	        CASE(an_empty_value_is_a_value),
 	        CASE(wrong_lines_are_refused),
+	        CASE(the_option_that_was_meant_is_named),
 	        CASE(help_is_possible_without_arguments),
 	        CASE(a_dash_is_an_argument_and_two_end_the_options),
 	        CASE(the_inner_command_keeps_its_options),
