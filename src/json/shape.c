@@ -98,11 +98,15 @@ static int fail_expected(const struct member_path *at, struct error *err)
 static int fail_unknown_at(const struct json_shape *shape, const struct member_path *at,
                            struct error *err)
 {
-	AUTO(buf_done) struct buf names = BUF(ERROR_HINT_MAX);
+	AUTO(buf_done) struct buf names = BUF(ERROR_HINT_MAX), meant = BUF(ERROR_HINT_MAX);
 
+	(void)fail_member(at, "unknown member", err);
+	if (at->parent)
+		write_path(&meant, at->parent);
+	if (shape_find_meant(shape, at->name, &meant))
+		return FAIL_HINT(err, "did you mean '%s'?", buf_text(&meant));
 	for (const struct json_member *m = shape->members; m < json_shape_end(shape); m++)
 		buf_addf(&names, "%s%s", names.size > 0 ? ", " : "", json_member_name(m));
-	(void)fail_member(at, "unknown member", err);
 	return FAIL_HINT(err, "known here: %s%s", buf_text(&names), names.overflowed ? ", …" : "");
 }
 

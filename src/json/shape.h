@@ -12,7 +12,10 @@ MUST_CHECK int shape_read(struct arena *a, const struct json_value *from,
 const struct json_member *shape_find(const struct json_shape *shape, const char *name);
 /* Appends a description of the accepted values: "a number between 0 and 1024". */
 void shape_describe(struct buf *out, const struct json_member *member);
-/* Fails with "NAME: unknown member"; the hint lists the known names. */
+/* Appends the path of the member that `name` probably means, ".resources.cpu" if `out` has text
+ * already; false if there is none. */
+bool shape_find_meant(const struct json_shape *shape, const char *name, struct buf *out);
+/* Fails with "NAME: unknown member"; the hint is the member that was meant, or all names. */
 MUST_CHECK int shape_fail_unknown(const struct json_shape *shape, const char *name,
                                   struct error *err);
 

@@ -180,6 +180,17 @@ def test_bad_creates_say_what_is_wrong(api, body, word):
     assert word in failure.value.message + failure.value.hint
 
 
+@pytest.mark.parametrize("member, meant", [
+    ("cpu", "resources.cpu"), ("memory", "resources.memory_mb"), ("disk", "resources.disk_mb"),
+    ("timeout", "timeout_ms"), ("templateId", "template"), ("labls", "labels"),
+])
+def test_an_unknown_member_is_answered_with_the_one_that_was_meant(api, member, meant):
+    with pytest.raises(atoll.ApiError) as failure:
+        api.post(PATH, {member: 1})
+    assert failure.value.status == 400 and failure.value.message == f"{member}: unknown member"
+    assert failure.value.hint == f"did you mean '{meant}'?"
+
+
 def test_ephemeral_sandboxes_end_when_idle_and_persistent_ones_do_not(private_server):
     private_server.flags += ["--idle-reap", "4s"]
     api = private_server.start().api()

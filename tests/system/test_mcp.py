@@ -161,6 +161,8 @@ def test_a_tool_that_fails_says_so_to_the_model(mcp):
     assert result["isError"] and "hint:" in result["content"][0]["text"]
     result = mcp.call("bash", colour="red")
     assert result["isError"] and "unknown member" in result["content"][0]["text"]
+    result = mcp.call("bash", comand="true")
+    assert result["isError"] and "did you mean 'command'?" in result["content"][0]["text"]
     result = mcp.call("bash", command="exit 3")
     assert not result["isError"] and result["structuredContent"]["exit_code"] == 3
     assert mcp.new("tools/call", {"name": "no_such"})["error"]["code"] == -32602

@@ -2,6 +2,7 @@
 #include "unit.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "machine.h"
 
@@ -118,11 +119,43 @@ TEST(an_unknown_member_is_refused_with_those_that_are_known)
 {
 	struct machine m;
 	struct error err = {0};
-	struct span text = SPAN("{\"limits\":{\"cpuu\":1}}");
+	struct span text = SPAN("{\"limits\":{\"shares\":1}}");
 
 	assert_int_equal(json_parse(&arena, text, &machine_shape, &m, &err), -1);
-	assert_string_equal(err.text, "limits.cpuu: unknown member");
+	assert_string_equal(err.text, "limits.shares: unknown member");
 	assert_string_equal(err.hint, "known here: cpu, pids");
+}
+
+static void assert_meant(const char *text, const char *meant)
+{
+	struct machine m;
+	struct error err = {0};
+	char hint[ERROR_HINT_MAX];
+
+	(void)snprintf(hint, sizeof(hint), "did you mean '%s'?", meant);
+	assert_int_equal(json_parse(&arena, span_of(text), &machine_shape, &m, &err), -1);
+	assert_non_null(strstr(err.text, ": unknown member"));
+	assert_string_equal(err.hint, hint);
+}
+
+TEST(an_unknown_member_is_answered_with_the_one_that_was_meant)
+{
+	assert_meant("{\"nmae\":\"a\"}", "name");
+	assert_meant("{\"Name\":\"a\"}", "name");
+	assert_meant("{\"cpu\":1}", "limits.cpu");
+	assert_meant("{\"cpus\":1}", "limits.cpu");
+	assert_meant("{\"limits\":{\"cpuu\":1}}", "limits.cpu");
+	assert_meant("{\"uptime\":1}", "uptime_ms");
+	assert_meant("{\"ports\":[{\"number\":80},{\"numbr\":443}]}", "ports[1].number");
+}
+
+TEST(the_items_of_a_list_are_not_meant)
+{
+	struct machine m;
+	struct error err = {0};
+
+	assert_int_equal(json_parse(&arena, SPAN("{\"number\":80}"), &machine_shape, &m, &err), -1);
+	assert_true(strncmp(err.hint, "known here: name, ", 18) == 0);
 }
 
 TEST(a_member_is_taken_in_either_spelling)
@@ -349,6 +382,8 @@ int main(void)
 	        CASE(an_empty_body_is_an_empty_object),
 	        CASE(errors_name_the_path_and_what_would_be_right),
 	        CASE(an_unknown_member_is_refused_with_those_that_are_known),
+	        CASE(an_unknown_member_is_answered_with_the_one_that_was_meant),
+	        CASE(the_items_of_a_list_are_not_meant),
 	        CASE(a_member_is_taken_in_either_spelling),
 	        CASE(a_member_with_two_rows_is_found),
 	        CASE(an_open_shape_passes_over_what_it_does_not_know),
