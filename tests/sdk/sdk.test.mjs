@@ -275,8 +275,26 @@ test('an error says what, and for whom to ask', async () => {
   await assert.rejects(Sandbox.connect('none'), SandboxNotFoundError);
   await assert.rejects(sandbox.commands.run('true', { timeoutMs: -1 }), InvalidRequestError);
   await assert.rejects(Sandbox.list({ apiKey: 'wrong' }), UnauthenticatedError);
-  await assert.rejects(Sandbox.list({ apiUrl: 'http://127.0.0.1:1', retries: 0 }), ConnectionError);
+  await assert.rejects(Sandbox.list({ apiUrl: 'http://127.0.0.1:1', retries: 0 }), (error) => {
+    assert.match(error.message, /to http:\/\/127\.0\.0\.1:1 failed/);
+    assert.match(String(error), /running.*ATOLL_API_URL/);
+    return error instanceof ConnectionError;
+  });
   assert.throws(() => new Atoll({ apiUrl: 'ftp://x' }), /http/);
+});
+
+test('a call on a sandbox that was killed says so', async () => {
+  const gone = await Sandbox.create({ template: 'host', internet: false });
+  await assert.rejects(gone.files.read("no sandbox 'x'"), (error) => error.constructor === NotFoundError);
+  await gone.kill();
+  const calls = [
+    () => gone.commands.run('true'),
+    () => gone.commands.run('true', { background: true }),
+    () => gone.code.run('1'),
+    () => gone.files.read('a'),
+    () => gone.pause(),
+  ];
+  for (const call of calls) await assert.rejects(call(), SandboxNotFoundError);
 });
 
 test('work in a lease that has lost its sandbox is done once more, once', async () => {

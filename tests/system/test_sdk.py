@@ -332,10 +332,25 @@ def test_errors_say_what_and_for_whom_to_ask(where, sandbox):
         Sandbox.connect("none", **where)
     with pytest.raises(atoll_sdk.UnauthenticatedError):
         Sandbox.list(**{**where, "api_key": "wrong"})
-    with pytest.raises(atoll_sdk.ConnectionLostError):
+    with pytest.raises(atoll_sdk.ConnectionLostError) as caught:
         Atoll("http://127.0.0.1:1", retries=0).templates.list()
+    assert "http://127.0.0.1:1 " in caught.value.message and "refused" in caught.value.message
+    assert "running" in str(caught.value) and "ATOLL_API_URL" in str(caught.value)
     with pytest.raises(atoll_sdk.AtollError):
         Atoll("ftp://x")
+
+
+def test_a_call_on_a_sandbox_that_was_killed_says_so(where):
+    gone = Sandbox.create(template="host", internet=False, **where)
+    with pytest.raises(atoll_sdk.NotFoundError) as missing:
+        gone.files.read("no sandbox 'x'")
+    assert type(missing.value) is atoll_sdk.NotFoundError
+    gone.kill()
+    for call in (lambda: gone.commands.run("true"), lambda: gone.files.read("a"), gone.pause, gone.commands.list,
+                 lambda: gone.commands.run("true", background=True), lambda: gone.code.run("1")):
+        with pytest.raises(atoll_sdk.SandboxNotFoundError) as caught:
+            call()
+        assert caught.value.code == "sandbox_not_found" and gone.id in caught.value.message
 
 
 def test_work_in_a_lease_that_has_lost_its_sandbox_is_done_once_more_once(where):

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a call can fail with. `code` is the server's own word for it, and stable."""
+"""The errors of calls. `code` is the server's name of the error, and does not change."""
 
 import json
+import re
 
 
 class AtollError(Exception):
@@ -31,7 +32,7 @@ class NotFoundError(AtollError):
 
 
 class SandboxNotFoundError(NotFoundError):
-    """The sandbox itself is gone, and not only something in it."""
+    """The sandbox does not exist, or no longer. A missing file in a sandbox is a NotFoundError."""
 
 
 class ConflictError(AtollError):
@@ -55,11 +56,11 @@ class UnavailableError(AtollError):
 
 
 class TimeoutExceededError(AtollError):
-    """The server or the caller's own limit said that it took too long."""
+    """A time limit of the server or of the caller has passed."""
 
 
 class ConnectionLostError(AtollError):
-    """No answer came, or not all of it: whether the call was carried out is not known."""
+    """The server could not be reached, or its answer did not arrive whole. A call that was sent may have been carried out."""
 
 
 BY_CODE = {
@@ -71,7 +72,13 @@ BY_CODE = {
 }
 
 
+# What the server says of a sandbox that it does not have. Its code is the one of a missing file, too.
+NO_SANDBOX = re.compile(r"no sandbox '[^']*'( in any project)?")
+
+
 def error_of(code, message, **details):
+    if code == "not_found" and NO_SANDBOX.fullmatch(message):
+        code = "sandbox_not_found"
     return BY_CODE.get(code, AtollError)(message, code=code, **details)
 
 

@@ -18,6 +18,7 @@ RETRY_WAIT_MAX = 5.0
 # The server says something every 15 s on a stream of events; who is silent for so long is gone.
 SILENCE = 45.0
 EVENT_MAX = 64 << 20
+CURE = "is the server running there? Another address is set by ATOLL_API_URL or by api_url"
 
 
 def path(template, *names):
@@ -49,6 +50,11 @@ class Transport:
     def connect(self, timeout):
         kind = http.client.HTTPSConnection if self.secure else http.client.HTTPConnection
         return kind(self.host, self.port, timeout=timeout)
+
+    def _lost(self, what, error):
+        """The error of a call that got no answer, or not all of it."""
+        reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
+        return ConnectionLostError(f"{what}: the connection to {self.url} failed: {reason}", code="connection", hint=CURE)
 
     def _headers(self, headers, idempotency_key):
         all_headers = {"Accept": "application/json", **(headers or {})}
@@ -95,10 +101,10 @@ class Transport:
                 return connection, self._send(connection, method, where, options)
         except TimeoutError as error:
             connection.close()
-            raise TimeoutExceededError(f"{method} {where}: no answer within {timeout} s", code="timeout") from error
+            raise TimeoutExceededError(f"{method} {where}: no answer from {self.url} within {timeout} s", code="timeout") from error
         except (OSError, http.client.HTTPException) as error:
             connection.close()
-            raise ConnectionLostError(f"{method} {where}: {error or type(error).__name__}", code="connection") from error
+            raise self._lost(f"{method} {where}", error) from error
 
     def _keep(self, connection, response):
         if response.will_close:
@@ -140,7 +146,7 @@ class Transport:
             raise TimeoutExceededError(f"{where}: the answer did not come whole in time", code="timeout") from error
         except (OSError, http.client.HTTPException) as error:
             connection.close()
-            raise ConnectionLostError(f"{where}: {error}", code="connection") from error
+            raise self._lost(where, error) from error
 
     def read(self, method, where, **options):
         """The answer's bytes."""
@@ -164,9 +170,9 @@ class Transport:
                 try:
                     piece = response.read1(chunk)
                 except TimeoutError as error:
-                    raise TimeoutExceededError(f"GET {where}: silence", code="timeout") from error
+                    raise TimeoutExceededError(f"GET {where}: nothing arrived from {self.url} in time", code="timeout") from error
                 except (OSError, http.client.HTTPException) as error:
-                    raise ConnectionLostError(f"GET {where}: {error}", code="connection") from error
+                    raise self._lost(f"GET {where}", error) from error
                 if not piece:
                     if response.length:
                         raise ConnectionLostError(f"GET {where}: {response.length} bytes are missing", code="connection")
@@ -186,9 +192,9 @@ class Transport:
             connection.sock and connection.sock.settimeout(silence)
             yield from parse_events(response)
         except TimeoutError as error:
-            raise ConnectionLostError(f"{what}: silence", code="connection") from error
+            raise self._lost(what, f"nothing arrived for {silence:g} s") from error
         except (OSError, ValueError, http.client.HTTPException) as error:
-            raise ConnectionLostError(f"{what}: {error}", code="connection") from error
+            raise self._lost(what, error) from error
         finally:
             connection.close()
 

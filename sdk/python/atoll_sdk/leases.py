@@ -8,7 +8,7 @@ from .http import Transport, path
 from .sandbox import Sandbox
 
 # What a call on a sandbox that is gone may fail with: worth a look.
-MAY_MEAN_GONE = {"not_found", "conflict", "timeout", "unavailable", "internal"}
+MAY_MEAN_GONE = {"not_found", "sandbox_not_found", "conflict", "timeout", "unavailable", "internal"}
 ALIVE = {"started", "paused", "pending", "creating"}
 ACQUIRE_TIMEOUT = 600.0
 
@@ -71,7 +71,7 @@ class Leases:
 
 def _is_gone(sandbox, error):
     code = getattr(error, "code", None)
-    if code == "sandbox_not_found":
+    if code == "sandbox_not_found" and error.status is None:
         return True
     if not isinstance(error, AtollError) or code not in MAY_MEAN_GONE:
         return False

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Commands and code: their output as it comes, their result, and their streams taken up again when they break.
-import { AtollError, ConnectionError, NotFoundError } from './errors.js';
+import { ConnectionError, NotFoundError, errorOfEvent } from './errors.js';
 import { path, sleep } from './http.js';
 import { events } from './sse.js';
 
@@ -145,7 +145,7 @@ export class CommandHandle {
       this.artifacts.push(told.artifact);
       await this.options.onArtifact?.(told.artifact);
     } else if (event === 'error') {
-      throw new AtollError(told.error?.message ?? 'the stream failed', { ...told.error });
+      throw errorOfEvent(data);
     } else if (event === 'exit') {
       return told;
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a call can fail with. `code` is the server's own word for it, and stable.
+// The errors of calls. `code` is the server's name of the error, and does not change.
 
 export class AtollError extends Error {
   constructor(message, { code = 'internal', hint, requestId, status, retryAfterMs, cause } = {}) {
@@ -10,6 +10,10 @@ export class AtollError extends Error {
     this.requestId = requestId;
     this.status = status;
     this.retryAfterMs = retryAfterMs;
+  }
+
+  toString() {
+    return `${this.name}: ${this.message}` + (this.hint ? ` (${this.hint})` : '');
   }
 }
 
@@ -22,11 +26,11 @@ export class LimitError extends AtollError {}
 export class BudgetError extends AtollError {}
 export class UnsupportedError extends AtollError {}
 export class UnavailableError extends AtollError {}
-/** The server or the caller's own limit said that it took too long. */
+/** A time limit of the server or of the caller has passed. */
 export class TimeoutError extends AtollError {}
-/** The sandbox itself is gone, and not only something in it. */
+/** The sandbox does not exist, or no longer. A missing file in a sandbox is a NotFoundError. */
 export class SandboxNotFoundError extends NotFoundError {}
-/** No answer came, or not all of it: whether the call was carried out is not known. */
+/** The server could not be reached, or its answer did not arrive whole. A call that was sent may have been carried out. */
 export class ConnectionError extends AtollError {}
 
 const BY_CODE = {
@@ -46,7 +50,11 @@ const BY_CODE = {
   unavailable: UnavailableError,
 };
 
-export function errorOf(code, message, details) {
+// What the server says of a sandbox that it does not have. Its code is the one of a missing file, too.
+const NO_SANDBOX = /^no sandbox '[^']*'( in any project)?$/;
+
+export function errorOf(given, message, details) {
+  const code = given === 'not_found' && NO_SANDBOX.test(message) ? 'sandbox_not_found' : given;
   const Kind = Object.hasOwn(BY_CODE, code) ? BY_CODE[code] : AtollError;
   return new Kind(message, { code, ...details });
 }

@@ -5,6 +5,7 @@ import { AtollError, ConnectionError, TimeoutError, errorOfResponse } from './er
 const RETRY_STATUS = new Set([429, 502, 503, 504]);
 const RETRY_WAIT_MS = 200;
 const RETRY_WAIT_MAX_MS = 5000;
+const CURE = 'is the server running there? Another address is set by ATOLL_API_URL or by apiUrl';
 
 export function sleep(ms, signal) {
   return new Promise((resolve, reject) => {
@@ -110,7 +111,7 @@ export class Transport {
     if (deadline.signal.aborted) return deadline.signal.reason;
     if (error instanceof AtollError) return error;
     const reason = error?.cause?.code ?? error?.cause?.message ?? error?.message ?? error;
-    return new ConnectionError(`${what}: ${reason}`, { code: 'connection', cause: error });
+    return new ConnectionError(`${what}: the connection to ${this.url} failed: ${reason}`, { code: 'connection', hint: CURE, cause: error });
   }
 
   /** Whether a call that failed may be sent again: it changes nothing twice, and its body is at hand. */
@@ -123,7 +124,7 @@ export class Transport {
   async open(method, where, call = {}) {
     const attempts = this.mayRepeat(method, call) ? this.retries + 1 : 1;
     for (let attempt = 1; ; attempt++) {
-      const deadline = new Deadline(call.signal, call.timeoutMs ?? this.timeoutMs, `${method} ${where}`);
+      const deadline = new Deadline(call.signal, call.timeoutMs ?? this.timeoutMs, `${method} ${where} at ${this.url}`);
       let error;
       try {
         const response = await this.send(method, where, call, deadline);

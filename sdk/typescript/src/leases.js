@@ -5,7 +5,7 @@ import { Transport, path } from './http.js';
 import { Sandbox } from './sandbox.js';
 
 // What a call on a sandbox that is gone may fail with: worth a look.
-const MAY_MEAN_GONE = new Set(['not_found', 'conflict', 'timeout', 'unavailable', 'internal']);
+const MAY_MEAN_GONE = new Set(['sandbox_not_found', 'not_found', 'conflict', 'timeout', 'unavailable', 'internal']);
 const ALIVE = new Set(['started', 'paused', 'pending', 'creating']);
 const ACQUIRE_TIMEOUT_MS = 600000;
 
@@ -78,7 +78,7 @@ export class Leases {
 }
 
 async function isGone(sandbox, error) {
-  if (error?.code === 'sandbox_not_found') return true;
+  if (error?.code === 'sandbox_not_found' && error.status === undefined) return true;
   if (!(error instanceof AtollError) || !MAY_MEAN_GONE.has(error.code)) return false;
   try {
     return !ALIVE.has((await sandbox.refresh()).state);
