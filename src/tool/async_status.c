@@ -31,7 +31,7 @@ struct async_output {
 static const struct json_member async_output_members[] = {
         JSON_TEXT_MEMBER(async_output, result_id, .name = "resultId"),
         JSON_TEXT_MEMBER(async_output, status, .about = "running, completed, failed or stopped"),
-        JSON_WHOLE_MEMBER(async_output, exit_code, .about = "-1 while it is not known"),
+        JSON_WHOLE_MEMBER(async_output, exit_code, .min = -1, .about = "-1 while it is not known"),
         JSON_TEXT_MEMBER(async_output, reason, .about = "why it has not completed, or empty"),
         JSON_TEXT_MEMBER(async_output, cause, .flags = JSON_OMIT_EMPTY,
                          .about = AGENT_CAUSES_ABOUT "; or lost: its process does not exist"),

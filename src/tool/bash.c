@@ -40,7 +40,8 @@ struct bash_output {
 	struct json_list artifacts;
 };
 static const struct json_member bash_output_members[] = {
-        JSON_WHOLE_MEMBER(bash_output, exit_code, .about = "128 + the signal that ended it"),
+        JSON_WHOLE_MEMBER(bash_output, exit_code, .min = -1,
+                          .about = "128 + the signal that ended it; -1 with background"),
         JSON_BOOL_MEMBER(bash_output, timed_out),
         JSON_TEXT_MEMBER(bash_output, cause, .flags = JSON_OMIT_EMPTY, .about = AGENT_CAUSES_ABOUT),
         JSON_WHOLE_MEMBER(bash_output, duration_ms),

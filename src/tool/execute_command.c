@@ -39,7 +39,7 @@ struct execute_output {
 static const struct json_member execute_output_members[] = {
         JSON_TEXT_MEMBER(execute_output, window),
         JSON_BOOL_MEMBER(execute_output, running, .about = "the command still runs in the window"),
-        JSON_WHOLE_MEMBER(execute_output, exit_code, .about = "-1 while it runs"),
+        JSON_WHOLE_MEMBER(execute_output, exit_code, .min = -1, .about = "-1 while it runs"),
         JSON_TEXT_MEMBER(execute_output, output),
         JSON_WHOLE_MEMBER(execute_output, dropped_bytes,
                           .about = "bytes of output that were cut before `output`"),

@@ -59,7 +59,7 @@ class Mcp:
         assert answer.status == status, answer.body
         return answer.json()
 
-    def call(self, name, **arguments):
+    def call(self, name, /, **arguments):
         return self.new("tools/call", {"name": name, "arguments": arguments})["result"]
 
 
