@@ -278,15 +278,14 @@ static int finish_root(const struct work *w, const struct host_apt *apt, bool *r
 	return fill_home(root, err);
 }
 
-/* If the machine has certificate authorities of its own, libraries that bring their own bundle use
- * the machine's. */
+/* npm's Node.js does not read Debian's authorities by itself. If the machine has authorities of its
+ * own, other libraries that bring their own bundle use the machine's, too. */
 #define COMMON_ENV                                                                                 \
 	"\"LANG\":\"C.UTF-8\",\"ATOLL_PROJECT_DIR\":\"" PROJECT "\","                              \
+	"\"NODE_EXTRA_CA_CERTS\":\"" BUNDLE "\","                                                  \
 	"\"PATH\":\"" USER_HOME                                                                    \
 	"/.local/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin\""
-#define AUTHORITIES_ENV                                                                            \
-	",\"SSL_CERT_FILE\":\"" BUNDLE "\",\"REQUESTS_CA_BUNDLE\":\"" BUNDLE                       \
-	"\",\"NODE_EXTRA_CA_CERTS\":\"" BUNDLE "\""
+#define AUTHORITIES_ENV ",\"SSL_CERT_FILE\":\"" BUNDLE "\",\"REQUESTS_CA_BUNDLE\":\"" BUNDLE "\""
 
 static int make_root(struct work *w, const struct image_recipe *recipe, struct host_apt *apt,
                      struct error *err)

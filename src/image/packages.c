@@ -11,7 +11,8 @@
 
 /* Runs in the jail, whose mounts end with it: ROOT SCRATCH PACKAGES NPM-PACKAGES. The lines "I: …"
  * are phases of the progress. The first npm is Debian's, for the time of the installation. npm's
- * packages are installed one by one, because each may need the Node.js and npm before it. */
+ * packages are installed one by one, because each may need the Node.js and npm before it. The first
+ * npm leaves its settings in the second. */
 static const char script[] =
         "set -e\n"
         "root=$1 scratch=$2 packages=$3 npm=$4\n"
@@ -56,6 +57,7 @@ static const char script[] =
         "	if [ -e \"$root/usr/bin/npm\" ]; then\n"
         "		echo 'I: removing the other npm'\n"
         "		apt purge --auto-remove npm\n"
+        "		rm -f \"$root/usr/local/lib/node_modules/npm/npmrc\"\n"
         "	fi\n"
         "fi\n"
         "echo 'I: cleaning up'\n"
