@@ -90,9 +90,24 @@ static const char *line_add_control(struct log_line *line, const char *at, bool 
 	return at + 1;
 }
 
-static void line_add_value(struct log_line *line, const char *value)
+static void line_add_harmless(struct log_line *line, const char *value, bool is_quoted)
 {
 	bool is_utf8 = span_is_utf8(span_of(value));
+
+	for (const char *at = value; *at; at++) {
+		if (is_quoted && (*at == '"' || *at == '\\'))
+			line_addf(line, "\\%c", *at);
+		else if (*at == '\n')
+			line_add_text(line, "\\n");
+		else if (is_control(at, is_utf8))
+			at = line_add_control(line, at, is_utf8);
+		else
+			line_add(line, at, 1);
+	}
+}
+
+static void line_add_value(struct log_line *line, const char *value)
+{
 	const char *at = value;
 
 	while (*at && is_bare((unsigned char)*at))
@@ -102,16 +117,7 @@ static void line_add_value(struct log_line *line, const char *value)
 		return;
 	}
 	line_add_text(line, "\"");
-	for (at = value; *at; at++) {
-		if (*at == '"' || *at == '\\')
-			line_addf(line, "\\%c", *at);
-		else if (*at == '\n')
-			line_add_text(line, "\\n");
-		else if (is_control(at, is_utf8))
-			at = line_add_control(line, at, is_utf8);
-		else
-			line_add(line, at, 1);
-	}
+	line_add_harmless(line, value, true);
 	line_add_text(line, "\"");
 }
 
@@ -166,11 +172,37 @@ static void line_add_start(struct log_line *line, enum log_level level)
 	}
 }
 
+static void line_write(struct log_line *line)
+{
+	ssize_t wrote;
+
+	if (line->is_cut)
+		line->size =
+		        (size_t)((char *)mempcpy(line->text + line->size, "...", 3) - line->text);
+	line->text[line->size++] = '\n';
+	do
+		wrote = write(STDERR_FILENO, line->text, line->size);
+	while (wrote < 0 && errno == EINTR);
+}
+
+void log_tell(const struct error *failure)
+{
+	struct log_line line = {.size = 0};
+
+	line_add_text(&line, program_name);
+	line_add_text(&line, ": ");
+	line_add_harmless(&line, failure->text, false);
+	if (failure->hint[0]) {
+		line_add_text(&line, "\n  hint: ");
+		line_add_harmless(&line, failure->hint, false);
+	}
+	line_write(&line);
+}
+
 void log_event(enum log_level level, const char *file, const char *event,
                const struct log_field *fields)
 {
 	struct log_line line;
-	ssize_t wrote;
 	int saved = errno;
 
 	if (level > level_max && !(level == LOG_DEBUG && log_debug_is_on(file)))
@@ -183,12 +215,7 @@ void log_event(enum log_level level, const char *file, const char *event,
 		line_add_field(&line, fields);
 	if (request)
 		line_add_pair(&line, "request", request);
-	if (line.is_cut)
-		line.size = (size_t)((char *)mempcpy(line.text + line.size, "...", 3) - line.text);
-	line.text[line.size++] = '\n';
-	do
-		wrote = write(STDERR_FILENO, line.text, line.size);
-	while (wrote < 0 && errno == EINTR);
+	line_write(&line);
 	errno = saved;
 }
 

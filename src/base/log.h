@@ -43,6 +43,10 @@ void log_event(enum log_level level, const char *file, const char *event,
 			LOG_(LOG_DEBUG, event, __VA_ARGS__);                                       \
 	} while (0)
 
+/* The same failure for a person at a terminal: "PROGRAM: TEXT" and, on a line of its own, the
+ * hint. */
+void log_tell(const struct error *failure);
+
 void log_open(const char *program, enum log_level level);
 /* Comma-separated folders ("provider,http") or "all"; "" turns debug off. */
 void log_debug_set(const char *folders);

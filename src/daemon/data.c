@@ -71,6 +71,13 @@ static int write_pid(int fd, struct error *err)
 	return 0;
 }
 
+static int fail_taken(const char *path, struct error *err)
+{
+	(void)FAIL(err, ERROR_CONFLICT, "another server runs on '%s'", path);
+	return FAIL_HINT(err, "'atoll ps' uses that server, 'atoll down' ends it; a second one "
+	                      "needs another folder: --data FOLDER");
+}
+
 static int lock_folder(struct data_folder *d, const char *path, struct error *err)
 {
 	d->lock_fd =
@@ -80,7 +87,7 @@ static int lock_folder(struct data_folder *d, const char *path, struct error *er
 	if (flock(d->lock_fd, LOCK_EX | LOCK_NB) == 0)
 		return write_pid(d->lock_fd, err);
 	if (errno == EWOULDBLOCK)
-		return FAIL(err, ERROR_CONFLICT, "another server runs on '%s'", path);
+		return fail_taken(path, err);
 	return FAIL_ERRNO(err, "lock '%s'", path);
 }
 

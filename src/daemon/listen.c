@@ -35,10 +35,22 @@ static int start_listening(int fd, const struct sockaddr *address, socklen_t siz
 			break;
 		(void)nanosleep(&pause, NULL);
 	}
-	(void)FAIL_ERRNO(err, "listen");
+	return FAIL_ERRNO(err, "listen");
+}
+
+static void hint_at_cure(const struct sockaddr *address, const char *port, struct error *err)
+{
 	if (err->sys_errno == EADDRINUSE)
-		error_hint(err, "another program listens there: end it, or name another address");
-	return -1;
+		error_hint(err,
+		           "another program has port %s ('ss -ltnp sport = :%s' shows it): end it, "
+		           "or give the server another port with --listen or --tls-listen",
+		           port, port);
+	else if (err->sys_errno == EADDRNOTAVAIL)
+		error_hint(err,
+		           "this machine does not have that address; %s stands for all that it has",
+		           address->sa_family == AF_INET6 ? "[::]" : "0.0.0.0");
+	else if (err->sys_errno == EACCES)
+		error_hint(err, "a port below 1024 needs root; 7777 does not");
 }
 
 static int split_address(const char *address, char host[256], char port[8], struct error *err)
@@ -80,6 +92,8 @@ static int listen_tcp(const char *address, int *ret_fd, struct error *err)
 		result = FAIL_ERRNO(err, "make a socket");
 	else
 		result = start_listening(fd, found->ai_addr, found->ai_addrlen, err);
+	if (result < 0)
+		hint_at_cure(found->ai_addr, port, err);
 	freeaddrinfo(found);
 	if (result < 0)
 		return FAIL_CONTEXT(err, "%s", address);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
+#include <unistd.h>
 
 #include "api/api.h"
 #include "base/fd.h"
@@ -77,6 +78,16 @@ static int run_role(struct arena *a, const struct daemon_options *o, struct erro
 	return supervisor_run(a, &config, o->claim, err);
 }
 
+/* A person who starts the server by hand reads a sentence; the processes below it, and a server
+ * without a terminal, write to the log. */
+static void report_failure(enum daemon_role role, const char *event, const struct error *err)
+{
+	if (role == ROLE_SUPERVISOR && isatty(STDERR_FILENO))
+		log_tell(err);
+	else
+		log_error(event, FAILURE(err), TEXT("hint", err->hint));
+}
+
 int daemon_main(int argc, char **argv)
 {
 	AUTO(arena_done) struct arena a = {.blocks = NULL};
@@ -85,7 +96,7 @@ int daemon_main(int argc, char **argv)
 
 	log_open("atolld", LOG_INFO);
 	if (daemon_options_parse(&a, argc, argv, &options, &err) < 0) {
-		log_error("bad command line", FAILURE(&err), TEXT("hint", err.hint));
+		report_failure(ROLE_SUPERVISOR, "bad command line", &err);
 		return EXIT_USAGE;
 	}
 	if (options.help)
@@ -97,6 +108,6 @@ int daemon_main(int argc, char **argv)
 	if (run_role(&a, &options, &err) == 0)
 		return 0;
 	host_limits_explain(&err);
-	log_error("ended", FAILURE(&err), TEXT("hint", err.hint));
+	report_failure(options.role, "ended", &err);
 	return 1;
 }

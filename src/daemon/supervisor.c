@@ -274,9 +274,11 @@ static int check_rights(struct supervisor *s, struct error *err)
 		return identity_find(s->config->user, &s->identity, err);
 	if (!s->has_broker)
 		return 0;
-	(void)FAIL(err, ERROR_FORBIDDEN, "the provider '%s' needs root", s->config->provider);
-	return FAIL_HINT(
-	        err, "start the server with sudo; --provider null needs no root but runs nothing");
+	(void)FAIL(err, ERROR_FORBIDDEN, "a server that makes sandboxes needs root (provider '%s')",
+	           s->config->provider);
+	return FAIL_HINT(err,
+	                 "start it with sudo: 'sudo atoll serve'; --provider null needs no root "
+	                 "but runs nothing");
 }
 
 static int open_signals(struct supervisor *s, struct error *err)
@@ -298,8 +300,11 @@ static int open_tls(struct supervisor *s, struct error *err)
 {
 	if (certificate_open(s->arena, s->config, &s->certificate, err) < 0)
 		return -1;
-	return s->config->tls_listen[0] ? listen_open(s->config->tls_listen, &s->tls_listen_fd, err)
-	                                : 0;
+	if (!s->config->tls_listen[0])
+		return 0;
+	if (listen_open(s->config->tls_listen, &s->tls_listen_fd, err) < 0)
+		return FAIL_CONTEXT(err, "tls_listen");
+	return 0;
 }
 
 static int open_data(struct supervisor *s, struct error *err)

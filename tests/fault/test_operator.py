@@ -820,7 +820,7 @@ def test_a_second_server_on_the_folder_is_refused_and_the_first_goes_on(servers)
     ran = subprocess.run([atoll.ATOLL, "serve", "--data", server.data, "--listen", f"127.0.0.1:{second.port}"], capture_output=True,
                          text=True, timeout=60)
     second.log.close()
-    assert ran.returncode == 1 and f"another server runs on '{server.data}'" in ran.stderr, ran
+    assert ran.returncode == 1 and f"another server runs on '{server.data}'" in ran.stderr and "atoll down" in ran.stderr, ran
     assert server.api().exec(box, "cat note")["stdout"] == "kept\n"
 
 

@@ -8,6 +8,7 @@ import re
 import select
 import shutil
 import signal
+import socket
 import subprocess
 import tempfile
 import time
@@ -262,6 +263,46 @@ def test_a_local_server_that_cannot_live_says_why():
         assert b"atoll-broker could not start" in result.stderr, result.stderr
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def on_a_terminal(arguments, **options):
+    controller, terminal = pty.openpty()
+    process = subprocess.Popen(arguments, stdin=subprocess.DEVNULL, stdout=terminal, stderr=terminal, **options)
+    os.close(terminal)
+    said = read_until(controller, b"nothing says this")
+    os.close(controller)
+    return process.wait(timeout=30), said.decode().replace("\r\n", "\n")
+
+
+@pytest.fixture
+def free_folder():
+    folder = tempfile.mkdtemp(prefix="atoll-serve-")
+    os.chmod(folder, 0o755)
+    yield folder
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def test_a_person_without_root_is_told_to_use_sudo(free_folder):
+    programs = os.path.join(free_folder, "programs")
+    os.mkdir(programs)
+    for program in ("atoll", "atolld"):
+        shutil.copy(os.path.join(os.path.dirname(atoll.ATOLL), program), programs)
+    status, said = on_a_terminal([f"{programs}/atoll", "serve", "--data", f"{free_folder}/data"], user="nobody",
+                                 cwd="/", env={"HOME": "/nonexistent", "PATH": os.environ["PATH"]})
+    assert status == 1 and said.startswith("atolld: a server that makes sandboxes needs root"), said
+    assert "\n  hint: start it with sudo: 'sudo atoll serve'" in said and "code=" not in said
+
+
+def test_a_person_whose_port_is_taken_is_told_the_cure(free_folder):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        serve = [atoll.ATOLL, "serve", "--provider", "null", "--data", f"{free_folder}/data",
+                 "--listen", f"127.0.0.1:{port}"]
+        status, said = on_a_terminal(serve)
+        logged = subprocess.run(serve, capture_output=True, text=True, timeout=30)
+    assert status == 1 and said.startswith(f"atolld: 127.0.0.1:{port}: listen: Address already in use\n"), said
+    assert f"  hint: another program has port {port}" in said and "--listen" in said and "code=" not in said
+    assert logged.returncode == 1 and "error atolld: ended code=conflict" in logged.stderr, logged
 
 
 def test_config_hides_the_databases_password(server):

@@ -145,10 +145,25 @@ TEST(lines_carry_the_time_unless_journald_adds_it)
 	(void)open_log(NULL);
 }
 
+TEST(a_person_is_told_in_a_sentence)
+{
+	struct error err;
+
+	assert_int_equal(FAIL(&err, ERROR_CONFLICT, "the port is in use: \"%s\"", "\x1B[2J\n"), -1);
+	capture();
+	log_tell(&err);
+	assert_string_equal(captured(), "unit: the port is in use: \"\\x1b[2J\\n\"\n");
+	error_hint(&err, "end the other program");
+	capture();
+	log_tell(&err);
+	assert_non_null(strstr(captured(), "\"\n  hint: end the other program\n"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest cases[] = {
 	        CASE(an_event_is_one_line_of_typed_fields),
+	        CASE(a_person_is_told_in_a_sentence),
 	        CASE(values_cannot_forge_fields_or_lines),
 	        CASE(terminal_controls_hidden_in_utf8_are_escaped),
 	        CASE(a_failure_is_written_with_its_place),

@@ -36,6 +36,18 @@ TEST(a_port_in_use_is_a_conflict)
 	assert_int_equal(listen_open(buf_text(&text) + 7, &second, &err), -1);
 	assert_int_equal(err.code, ERROR_CONFLICT);
 	assert_int_equal(second, -1);
+	assert_non_null(strstr(err.hint, "another program has port "));
+	assert_non_null(strstr(err.hint, "--listen"));
+}
+
+TEST(an_address_of_another_machine_is_refused_with_one_that_works)
+{
+	struct error err;
+	int fd = -1;
+
+	assert_int_equal(listen_open("192.0.2.1:7777", &fd, &err), -1);
+	assert_int_equal(err.sys_errno, EADDRNOTAVAIL);
+	assert_non_null(strstr(err.hint, "0.0.0.0"));
 }
 
 TEST(a_port_that_a_dying_process_has_is_waited_for)
@@ -116,6 +128,7 @@ TEST(a_unix_socket_may_lie_in_a_folder_with_a_long_path)
 int main(void)
 {
 	return RUN(CASE(an_address_with_port_zero_gets_a_port), CASE(a_port_in_use_is_a_conflict),
+	           CASE(an_address_of_another_machine_is_refused_with_one_that_works),
 	           CASE(a_port_that_a_dying_process_has_is_waited_for),
 	           CASE(what_is_no_address_is_refused),
 	           CASE(a_unix_socket_may_lie_in_a_folder_with_a_long_path));
