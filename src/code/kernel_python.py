@@ -272,7 +272,17 @@ def run_code(tree, name, mode):
     return value
 
 
+def dedent(code):
+    """Without the indentation of its first line, where lines have it, as in a notebook."""
+    first = next((line for line in code.split("\n") if line.strip()), "")
+    space = first[:len(first) - len(first.lstrip(" \t"))]
+    if not space:
+        return code
+    return "\n".join([line[len(space):] if line.startswith(space) else line for line in code.split("\n")])
+
+
 def run_cell(code):
+    code = dedent(code)
     name = "<cell %d>" % state.count
     sources[name] = len(code), None, code.splitlines(True), name
     if "linecache" in sys.modules:
@@ -385,7 +395,8 @@ def main():
 
 class Watch:
     """Some modules need a word when they are there; some stand in for what is not installed."""
-    after = {"matplotlib.pyplot": "on_pyplot", "IPython.display": "on_ipython", "linecache": "on_linecache"}
+    after = {"matplotlib.pyplot": "on_pyplot", "IPython.display": "on_ipython", "linecache": "on_linecache",
+             "PIL.ImageShow": "on_image_show"}
 
     def find_spec(self, name, path=None, target=None):
         if name not in self.after:
@@ -441,6 +452,8 @@ def begin():
     sys.meta_path.append(Missing())
     if "matplotlib.pyplot" in sys.modules:
         rich()["on_pyplot"](sys.modules["matplotlib.pyplot"])
+    if "PIL.ImageShow" in sys.modules:
+        rich()["on_image_show"](sys.modules["PIL.ImageShow"])
     main()
 
 

@@ -108,12 +108,22 @@ def on_pyplot(module):
     axes.bxp = bxp
 
 
+def on_image_show(module):
+    """Before the viewers that open a window: there is no screen."""
+    class Viewer(module.Viewer):
+        def show(self, image, **options):
+            display(image)
+            return 1
+
+    module.register(Viewer(), 0)
+
+
 # ---- charts ----
 
 
 def unit_of(label):
-    found = re.search(r"\(([^()]*)\)\s*$", label)
-    return found.group(1) if found else None
+    found = re.search(r"\(([^()]*)\)\s*$|\[([^\[\]]*)\]\s*$", label)
+    return found.group(1) or found.group(2) if found else None
 
 
 def scale_of(axis):
@@ -136,7 +146,7 @@ def as_points(values, scale, labels):
 
 
 def of_axes(ax):
-    return {"title": ax.get_title(), "x_label": ax.get_xlabel(), "y_label": ax.get_ylabel(),
+    return {"title": ax.get_title() or None, "x_label": ax.get_xlabel() or None, "y_label": ax.get_ylabel() or None,
             "x_unit": unit_of(ax.get_xlabel()), "y_unit": unit_of(ax.get_ylabel())}
 
 
@@ -198,8 +208,8 @@ def bar_chart(ax, groups):
 
 
 def pie_chart(ax, wedges):
-    return {"type": "pie", "title": ax.get_title(), "elements": [
-        {"label": str(one.get_label()), "angle": float(one.theta2 - one.theta1), "radius": float(one.r)}
+    return {"type": "pie", "title": ax.get_title() or None, "elements": [
+        {"label": str(one.get_label()), "angle": round(abs(float(one.theta2 - one.theta1)), 2), "radius": float(one.r)}
         for one in wedges]}
 
 
@@ -231,14 +241,14 @@ def chart_of_axes(ax):
     points = scatters_of(ax)
     if points:
         return point_chart(ax, "scatter", points)
-    return {"type": "unknown", "title": ax.get_title(), "elements": []} if ax.has_data() else None
+    return {"type": "unknown", "title": ax.get_title() or None, "elements": []} if ax.has_data() else None
 
 
 def chart_of(figure):
     charts = [one for one in map(chart_of_axes, figure.axes) if one]
     if len(charts) > 1:
-        title = figure._suptitle.get_text() if getattr(figure, "_suptitle", None) else ""
-        return {"type": "superchart", "title": title, "elements": charts}
+        title = figure._suptitle.get_text() if getattr(figure, "_suptitle", None) else None
+        return {"type": "superchart", "title": title or None, "elements": charts}
     return charts[0] if charts else None
 
 

@@ -18,6 +18,8 @@ pytestmark = [pytest.mark.needs_root,
 HAS_PLOTS = subprocess.run(["/usr/bin/python3", "-c", "import matplotlib, pandas"], capture_output=True).returncode == 0
 needs_plots = pytest.mark.skipif(not HAS_PLOTS, reason="the host's python3 has no matplotlib and pandas "
                                                        "(python3-matplotlib, python3-pandas)")
+HAS_PILLOW = subprocess.run(["/usr/bin/python3", "-c", "import PIL.Image"], capture_output=True).returncode == 0
+needs_pillow = pytest.mark.skipif(not HAS_PILLOW, reason="the host's python3 has no Pillow (python3-pil)")
 needs_node = pytest.mark.skipif(not os.path.exists("/usr/bin/node"), reason="the host's /usr has no node")
 
 
@@ -99,6 +101,13 @@ def test_a_block_that_fails_tells_how_and_the_next_one_runs(api, box):
 def test_a_function_knows_its_source(api, box):
     with context(api, box) as own:
         assert value(api, box, "def f():\n    return 3  # so\nimport inspect\ninspect.getsource(f)", own).count("# so") == 1
+
+
+def test_an_indented_block_runs_as_its_first_line_stands(api, box):
+    assert run(api, box, "\n    x = 3\n    if x:\n\n        print('in')\n    print(x)\n")["stdout"] == "in\n3\n"
+    assert value(api, box, "\t# by tabs\n\tx + 1") == "4"
+    assert run(api, box, "    %%bash\n    echo cell")["stdout"] == "cell\n"
+    assert run(api, box, "x = 1\n  y = 2")["error"]["name"] == "IndentationError"
 
 
 def test_output_comes_in_the_order_in_which_it_was_written(api, box):
@@ -183,11 +192,35 @@ None
     assert bar["elements"] == [{"label": "x", "group": "g", "value": 1}, {"label": "y", "group": "g", "value": 2}]
     assert boxes["type"] == "box_and_whisker" and boxes["elements"][0]["median"] == 3
     assert boxes["elements"][0]["outliers"] == [30]
-    pie, dots = run(api, box, "plt.pie([1, 3], labels=['p', 'q'])\nplt.figure()\nplt.scatter([1], [2]);")["results"]
-    assert [(e["label"], round(e["angle"])) for e in pie["chart"]["elements"]] == [("p", 90), ("q", 270)]
+    pie, dots = run(api, box, "plt.pie([1, 2], labels=['p', 'q'])\nplt.figure()\nplt.scatter([1], [2]);")["results"]
+    assert [(e["label"], e["angle"]) for e in pie["chart"]["elements"]] == [("p", 120), ("q", 240)]
     assert dots["chart"]["type"] == "scatter" and dots["chart"]["elements"][0]["points"] == [[1, 2]]
     [table] = run(api, box, "import pandas as pd\npd.DataFrame({'a': [1, 2], 'b': ['x', None]})")["results"]
     assert "<table" in table["html"] and table["data"] == {"a": [1, 2], "b": ["x", None]} and table["is_main"]
+
+
+@needs_plots
+def test_what_a_chart_does_not_say_is_null(api, box):
+    api.exec(box, "touch /etc/matplotlibrc", user="root")
+    code = """
+import matplotlib.pyplot as plt
+plt.plot([1, 2]); plt.ylabel('Length [m]')
+plt.figure(); plt.pie([1, 6])
+for side in plt.subplots(1, 2)[1]: side.plot([1, 2])
+"""
+    line, pie, both = [one["chart"] for one in run(api, box, code)["results"]]
+    assert {name: line[name] for name in ("title", "x_label", "x_unit", "y_label", "y_unit")} == {
+        "title": None, "x_label": None, "x_unit": None, "y_label": "Length [m]", "y_unit": "m"}
+    assert pie["title"] is None and [one["angle"] for one in pie["elements"]] == [51.43, 308.57]
+    assert both["type"] == "superchart" and both["title"] is None
+
+
+@needs_pillow
+def test_images_are_results(api, box):
+    code = "from PIL import Image\nimage = Image.new('RGB', (4, 4))\nimage.show()\nprint('between')\nimage"
+    answer = run(api, box, code)
+    assert answer["ok"] and answer["stdout"] == "between\n" and not answer["stderr"], answer
+    assert [(one["is_main"], one["png"][:11]) for one in answer["results"]] == [(False, "iVBORw0KGgo"), (True, "iVBORw0KGgo")]
 
 
 def test_what_is_too_large_is_left_out_and_told(api, box):
