@@ -112,9 +112,64 @@ export interface Commands {
 
 export type CodeLanguage = types.Code['language'];
 
+/** The exception that ended a block. */
+export type CodeError = Required<types.CodeError>;
+
+export interface CodeResult extends CommandResult {
+  /** The value of the last expression as text. */
+  text?: string;
+  /** What the block shows, in all its forms: text, html, png (base64), chart and others. Empty without a context. */
+  results: types.CodeResult[];
+  /** Null if the block raised nothing, and without a context. */
+  error: CodeError | null;
+  /** Number of the block in its context. */
+  executionCount: number | null;
+  /** Id of the context. */
+  context: string | null;
+  /** The interpreter has ended and its variables are lost. */
+  contextEnded: boolean;
+}
+
+export interface CodeCallbacks {
+  onResult?: (result: types.CodeResult) => unknown;
+  onError?: (error: CodeError) => unknown;
+}
+
+/** Options of a block in a context. The block is interrupted when `signal` is aborted or `timeoutMs` has passed. */
+export interface CodeOptions
+  extends CodeCallbacks,
+    Pick<RunOptions, 'env' | 'timeoutMs' | 'onStdout' | 'onStderr' | 'outputLimitBytes' | 'artifacts' | 'onArtifact' | 'signal'> {
+  /** Python, or the language of the given context, unless given. */
+  language?: CodeLanguage;
+  /** An id, or an answer of contexts.create. By default the language's own context. */
+  context?: string | types.CodeContext;
+}
+
+/** Options of a block in a process of its own, which keeps no variables. */
+export interface CodeAloneOptions extends RunOptions, CodeCallbacks {
+  language?: CodeLanguage;
+  context: null;
+}
+
+/** Interpreters of a sandbox that keep variables, functions and folder between blocks. */
+export interface CodeContexts {
+  create(options?: types.CodeContextCreate): Promise<types.CodeContext>;
+  list(): Promise<types.CodeContext[]>;
+  get(context: string | types.CodeContext): Promise<types.CodeContext>;
+  /** Interrupts the block that runs, as Ctrl-C does. Variables are kept. */
+  interrupt(context: string | types.CodeContext): Promise<types.CodeContext>;
+  /** Starts the interpreter again. Its variables are lost; its id stays. */
+  restart(context: string | types.CodeContext): Promise<types.CodeContext>;
+  /** Ends the interpreter and deletes the context. */
+  remove(context: string | types.CodeContext): Promise<void>;
+}
+
 export interface Code {
-  run(code: string, options: RunOptions & Background & { language?: CodeLanguage }): Promise<CommandHandle>;
-  run(code: string, options?: RunOptions & { language?: CodeLanguage }): Promise<CommandResult>;
+  readonly contexts: CodeContexts;
+  /** Runs a block; variables are kept from block to block unless `context` is null. An exception is `error` of the answer. */
+  run(code: string, options?: CodeOptions): Promise<CodeResult>;
+  run(code: string, options: CodeAloneOptions & Background): Promise<CommandHandle>;
+  run(code: string, options: CodeAloneOptions): Promise<CodeResult>;
 }
 
 // ---- files ----

@@ -226,6 +226,52 @@ test('changes of a folder are told', async () => {
   assert.ok(seen.length >= 1);
 });
 
+test('code keeps its variables and has results', async () => {
+  const seen = [];
+  const { code } = sandbox;
+  const first = await code.run("x = 20\nprint('hi')\nx + 1", {
+    onStdout: (text) => seen.push(text),
+    onResult: (result) => seen.push(result.text),
+  });
+  assert.deepEqual([first.ok, first.text, first.stdout, first.error, seen], [true, '21', 'hi\n', null, ['hi\n', '21']]);
+  assert.deepEqual(first.results, [{ is_main: true, text: '21' }]);
+  const second = await code.run("class T:\n  def _repr_html_(self): return f'<b>{x}</b>'\ndisplay(T())\n1 / 0");
+  assert.equal(second.results[0].html, '<b>20</b>');
+  assert.equal(second.executionCount, first.executionCount + 1);
+  assert.deepEqual([second.ok, second.error.name, second.context], [false, 'ZeroDivisionError', 'default-python']);
+  assert.match(second.error.traceback, /1 \/ 0/);
+  const limited = await code.run('import time; time.sleep(60)', { timeoutMs: 300 });
+  assert.deepEqual([limited.timedOut, (await code.run('x')).text], [true, '20']);
+  const stop = new AbortController();
+  await assert.rejects(code.run("print('on', flush=True)\nimport time; time.sleep(60)", { signal: stop.signal, onStdout: () => stop.abort() }));
+  assert.equal((await code.run('x + 2', { timeoutMs: 20000 })).text, '22');
+});
+
+test('code runs in a process of its own without a context', async () => {
+  await sandbox.code.run('kept = 1');
+  const alone = await sandbox.code.run("print('kept' in globals(), input())", { context: null, stdin: 'read\n' });
+  assert.deepEqual([alone.stdout, alone.results, alone.context], ['False read\n', [], null]);
+  const handle = await sandbox.code.run('print(6 * 7)', { context: null, background: true });
+  assert.equal((await handle.wait()).stdout, '42\n');
+  await assert.rejects(sandbox.code.run('1', { background: true }), /context: null/);
+});
+
+test('contexts are created, interrupted, restarted and removed', async () => {
+  const { contexts } = sandbox.code;
+  const own = await contexts.create({ language: 'bash', cwd: '/tmp' });
+  assert.equal((await sandbox.code.run('a=1; pwd', { context: own })).stdout, '/tmp\n');
+  assert.ok((await contexts.list()).some(({ id }) => id === own.id));
+  await contexts.restart(own);
+  assert.equal((await sandbox.code.run('echo -$a', { language: 'bash', context: own.id })).stdout, '-\n');
+  await contexts.remove(own);
+  await assert.rejects(contexts.get(own.id), NotFoundError);
+  const other = await contexts.create();
+  const options = { context: other, onStdout: () => contexts.interrupt(other) };
+  const stopped = await sandbox.code.run("import time\nprint('on', flush=True)\ntime.sleep(60)", options);
+  assert.equal(stopped.error.name, 'KeyboardInterrupt');
+  await contexts.remove(other);
+});
+
 test('code runs', async () => {
   assert.equal((await sandbox.code.run('print(6 * 7)')).stdout, '42\n');
   assert.equal((await sandbox.code.run('echo $((6*7))', { language: 'bash' })).stdout, '42\n');

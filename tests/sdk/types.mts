@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What must compile, and, after each @ts-expect-error, what must not. Checked by tsc, never run.
-import { Atoll, AtollError, ConflictError, Sandbox, withSandbox, type types } from '../../sdk/typescript/index.js';
+import { Atoll, AtollError, CommandHandle, ConflictError, Sandbox, withSandbox, type types } from '../../sdk/typescript/index.js';
 
 const sandbox: Sandbox = await Sandbox.create({ template: 'host', internet: false, labels: { a: 'b' }, timeout_ms: 1,
   onProgress: ({ message, percent }) => console.log(message.length, percent ?? 0) });
@@ -12,6 +12,9 @@ const text: string = await sandbox.files.read('a');
 const bytes: Uint8Array = await sandbox.files.read('a', { format: 'bytes' });
 const stream: ReadableStream<Uint8Array> = await sandbox.files.read('a', { format: 'stream' });
 await sandbox.files.write('b', stream);
+const shown: string | undefined = (await sandbox.code.run('6 * 7')).results[0]?.png;
+const alone: CommandHandle = await sandbox.code.run('1', { context: null, background: true });
+await sandbox.code.run('1', { context: await sandbox.code.contexts.create({ language: 'bash' }), onResult: ({ html }) => html });
 const state: string = sandbox.info.state;
 const entries: types.FileEntry[] = await sandbox.files.list();
 const total: number = await withSandbox('key', async (mine) => (await mine.files.list()).length, { template: 'host' });
@@ -27,9 +30,11 @@ try {
 await Sandbox.create({ templat: 'host' });
 // @ts-expect-error a result of a background command is got by wait()
 handle.exitCode;
+// @ts-expect-error a context has no jobs
+await sandbox.code.run('x', { background: true });
 // @ts-expect-error COBOL is no language of it
 await sandbox.code.run('x', { language: 'cobol' });
 // @ts-expect-error it is no number
 const wrong: number = sandbox.info.state;
 
-export { bytes, code, entries, killed, leases, state, text, total, wrong };
+export { alone, bytes, code, entries, killed, leases, shown, state, text, total, wrong };

@@ -301,6 +301,67 @@ def test_the_life_of_a_sandbox(sandbox):
     assert sandbox.files.read("state") == "before\n"
 
 
+def test_code_keeps_its_variables_and_has_results(sandbox):
+    seen, results = [], []
+    first = sandbox.code.run("x = 20\nprint('hi')\nx + 1", on_stdout=seen.append, on_result=results.append)
+    assert (first.ok, first.text, first.stdout, first.error, "".join(seen)) == (True, "21", "hi\n", None, "hi\n")
+    assert results == first.results and first.results[0].text == "21" and first.results[0].png is None and first.results[0].is_main
+    second = sandbox.code.run("class T:\n  def _repr_html_(self): return f'<b>{x}</b>'\ndisplay(T())\n1 / 0")
+    assert second.results[0].html == "<b>20</b>" and second.execution_count == first.execution_count + 1
+    assert (second.ok, second.error.name, second.error.value) == (False, "ZeroDivisionError", "division by zero")
+    assert "1 / 0" in second.error.traceback and second.context == first.context == "default-python"
+    assert sandbox.code.run("y=5", "bash").ok and sandbox.code.run("echo $y", "bash").stdout == "5\n"
+    limited = sandbox.code.run("import time; time.sleep(60)", timeout=0.3)
+    assert limited.timed_out and limited.cause == "timeout" and sandbox.code.run("x").text == "20"
+
+
+def test_code_runs_in_a_process_of_its_own_without_a_context(sandbox):
+    sandbox.code.run("kept = 1")
+    alone = sandbox.code.run("print('kept' in globals(), input())", context=None, stdin="read\n", cwd="/tmp")
+    assert alone.stdout == "False read\n" and alone.results == [] and alone.context is None
+    handle = sandbox.code.run("print(6 * 7)", context=None, background=True)
+    assert handle.wait().stdout == "42\n"
+    for option in ({"stdin": "x"}, {"background": True}, {"cwd": "/"}):
+        with pytest.raises(atoll_sdk.InvalidRequestError, match="context=None"):
+            sandbox.code.run("1", **option)
+    with pytest.raises(TypeError, match="timeuot"):
+        sandbox.code.run("1", timeuot=1)
+
+
+def test_code_contexts_are_made_interrupted_restarted_and_removed(sandbox):
+    contexts = sandbox.code.contexts
+    own = contexts.create("bash", cwd="/tmp")
+    assert sandbox.code.run("a=1; pwd", context=own).stdout == "/tmp\n"
+    assert sandbox.code.run("echo $a", "bash", context=own["id"]).stdout == "1\n"
+    assert contexts.get(own)["state"] == "ready" and own["id"] in [one["id"] for one in contexts.list()]
+    assert contexts.restart(own)["id"] == own["id"] and sandbox.code.run("echo -$a", context=own).stdout == "-\n"
+    contexts.remove(own["id"])
+    with pytest.raises(atoll_sdk.NotFoundError):
+        contexts.get(own)
+    other = contexts.create()
+    seen = []
+    stopped = sandbox.code.run("import time\nprint('on', flush=True)\ntime.sleep(60)", context=other,
+                               on_stdout=lambda text: seen.append(text) or contexts.interrupt(other))
+    assert stopped.error.name == "KeyboardInterrupt" and seen[0] == "on\n"
+    contexts.remove(other)
+
+
+def test_python_async_code_keeps_variables_and_a_cancelled_block_is_interrupted(sandbox):
+    async def work():
+        mine, began = AsyncSandbox(sandbox), asyncio.Event()
+        await mine.code.run("x = 7")
+        running = asyncio.create_task(mine.code.run("import time\nprint('on', flush=True)\ntime.sleep(60)", on_stdout=lambda _: began.set()))
+        await asyncio.wait_for(began.wait(), 20)
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+        assert (await mine.code.run("x * 6", timeout=20)).text == "42"
+        assert (await mine.code.run("print('x' in globals())", context=None)).stdout == "False\n"
+        own = await mine.code.contexts.create("bash")
+        await mine.code.contexts.remove(own)
+    asyncio.run(asyncio.wait_for(work(), 30))
+
+
 def test_a_sandbox_that_is_killed_with_keep_comes_back(where):
     made = Sandbox.create(template="host", internet=False, **where)
     made.files.write("kept.txt", "kept")

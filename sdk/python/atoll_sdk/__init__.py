@@ -3,6 +3,7 @@
 
 from .aio import AsyncSandbox
 from .client import Atoll
+from .code import CodeError, CodeResult, Result
 from .commands import CommandHandle, CommandResult
 from .errors import (AtollError, BudgetError, ConflictError, ConnectionLostError, ForbiddenError, InvalidRequestError,
                      LimitError, NotFoundError, SandboxNotFoundError, TimeoutExceededError, UnauthenticatedError,
@@ -11,7 +12,7 @@ from .leases import with_sandbox
 from .sandbox import Sandbox
 
 __all__ = [
-    "AsyncSandbox", "Atoll", "AtollError", "BudgetError", "CommandHandle", "CommandResult", "ConflictError", "ConnectionLostError",
-    "ForbiddenError", "InvalidRequestError", "LimitError", "NotFoundError", "Sandbox", "SandboxNotFoundError",
+    "AsyncSandbox", "Atoll", "AtollError", "BudgetError", "CodeError", "CodeResult", "CommandHandle", "CommandResult", "ConflictError", "ConnectionLostError",
+    "ForbiddenError", "InvalidRequestError", "LimitError", "NotFoundError", "Result", "Sandbox", "SandboxNotFoundError",
     "TimeoutExceededError", "UnauthenticatedError", "UnavailableError", "UnsupportedError", "with_sandbox",
 ]

@@ -8,6 +8,7 @@ import functools
 import queue
 import threading
 
+from .code import _FOLLOW, CodeResult, _as_code, _Block, _body_of, _where_it_runs
 from .commands import CommandHandle, _exec_of, _start
 from .sandbox import Sandbox
 
@@ -177,8 +178,27 @@ class AsyncCommands(_Runs):
 
 
 class AsyncCode(_Runs):
-    async def run(self, code, language="python", **options):
-        return await self._run(code, language, **options)
+    def __init__(self, code):
+        super().__init__(code)
+        self.contexts = _Calls(code.contexts)
+
+    async def run(self, code, language=None, *, context="default", **options) -> CodeResult:
+        """Runs a block of code, see Code.run. Callbacks run on the event loop; a cancelled block is interrupted."""
+        language, context = _where_it_runs(language, context)
+        if context is None:
+            options = {name: value for name, value in options.items() if name not in ("on_result", "on_error")}
+            done = await self._run(code, language, **options)
+            return done if options.get("background") else _as_code(done)
+        loop = asyncio.get_running_loop()
+        follow = {name: options.pop(name) for name in _FOLLOW if name in options}
+        follow = {name: functools.partial(loop.call_soon_threadsafe, value) if callable(value) else value for name, value in follow.items()}
+        block = _Block(self._target.sandbox, **follow)
+        body = _body_of(code, language, context, **options)
+        try:
+            return await _in_thread(functools.partial(block.run, body))
+        except asyncio.CancelledError:
+            block.kill()
+            raise
 
 
 class AsyncSandbox(_Calls):

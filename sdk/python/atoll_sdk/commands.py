@@ -194,12 +194,3 @@ class Commands:
 
     def kill(self, process, signal="SIGKILL"):
         return CommandHandle(self.sandbox, process).kill(signal)
-
-
-class Code:
-    def __init__(self, sandbox):
-        self.sandbox = sandbox
-
-    def run(self, code, language="python", **options):
-        """A block of python, javascript, typescript or bash."""
-        return _start(self.sandbox, "/code", {"language": language, "code": code}, **options)

@@ -4,7 +4,8 @@ from __future__ import annotations
 import uuid
 
 from . import types
-from .commands import Code, Commands
+from .code import Code
+from .commands import Commands
 from .errors import NotFoundError, SandboxNotFoundError
 from .files import Files
 from .http import Transport, path, without_none

@@ -4,7 +4,7 @@ import { ConnectionError, NotFoundError, errorOfEvent } from './errors.js';
 import { path, sleep } from './http.js';
 import { events } from './sse.js';
 
-const OUTPUT_LIMIT = 16 * 1024 * 1024;
+export const OUTPUT_LIMIT = 16 * 1024 * 1024;
 const RESUME_MS = 60000;
 const RESUME_WAIT_MS = 100;
 const RESUME_WAIT_MAX_MS = 2000;
@@ -17,7 +17,7 @@ function bytesOf(told) {
 }
 
 /** The first and the last bytes of a stream, as the server keeps them for a collected result. */
-class Kept {
+export class Kept {
   constructor(limit) {
     this.half = Math.ceil(limit / 2);
     this.head = [];
@@ -217,7 +217,7 @@ function bodyOf(options) {
 }
 
 /** Starts it and follows its stream, or answers with its handle. */
-async function start(sandbox, operation, what, options) {
+export async function start(sandbox, operation, what, options) {
   const where = path`/api/sandbox/instances/${sandbox.id}` + operation;
   const handle = new CommandHandle(sandbox, options);
   const body = { ...what, ...bodyOf(options) };
@@ -268,16 +268,5 @@ export class Commands {
     const handle = new CommandHandle(this.sandbox, {});
     handle.process = process;
     return handle.kill(signal);
-  }
-}
-
-export class Code {
-  constructor(sandbox) {
-    this.sandbox = sandbox;
-  }
-
-  /** A block of python (unless said otherwise), javascript, typescript or bash. */
-  async run(code, { language = 'python', ...options } = {}) {
-    return start(this.sandbox, '/code', { language, code }, options);
   }
 }

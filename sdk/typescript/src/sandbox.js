@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-import { Code, Commands } from './commands.js';
+import { Code } from './code.js';
+import { Commands } from './commands.js';
 import { NotFoundError, SandboxNotFoundError } from './errors.js';
 import { Files } from './files.js';
 import { Transport, path } from './http.js';
