@@ -77,6 +77,21 @@ void tool_write_result(struct buf *out, const struct tool *tool, const struct to
 		json_add_struct(out, "structuredContent", tool->output, result->structured);
 }
 
+/* What a call may do at most: a client that asks nobody before a call that only reads decides by
+ * these, and knows no arguments yet. */
+static void write_annotations(struct buf *out, const struct tool *tool)
+{
+	bool ends = tool->flags & TOOL_ENDS_OWN;
+
+	json_begin_object(out, "annotations");
+	json_add_text(out, "title", tool->title);
+	json_add_bool(out, "readOnlyHint", tool->class == TOOL_READS && !ends);
+	json_add_bool(out, "destructiveHint", ends || tool->flags & TOOL_DESTRUCTIVE);
+	json_add_bool(out, "idempotentHint", tool->flags & TOOL_IDEMPOTENT);
+	json_add_bool(out, "openWorldHint", tool->flags & TOOL_OPEN_WORLD);
+	json_end_object(out);
+}
+
 void tool_write(struct buf *out, const struct tool *tool)
 {
 	json_begin_object(out, NULL);
@@ -89,12 +104,6 @@ void tool_write(struct buf *out, const struct tool *tool)
 		json_add_name(out, "outputSchema");
 		json_write_whole_schema(out, tool->output);
 	}
-	json_begin_object(out, "annotations");
-	json_add_text(out, "title", tool->title);
-	json_add_bool(out, "readOnlyHint", tool->class == TOOL_READS);
-	json_add_bool(out, "destructiveHint", tool->flags & TOOL_DESTRUCTIVE);
-	json_add_bool(out, "idempotentHint", tool->flags & TOOL_IDEMPOTENT);
-	json_add_bool(out, "openWorldHint", tool->flags & TOOL_OPEN_WORLD);
-	json_end_object(out);
+	write_annotations(out, tool);
 	json_end_object(out);
 }

@@ -49,6 +49,7 @@ enum tool_flag {
 	TOOL_DESTRUCTIVE = 1 << 1, /* may overwrite or remove */
 	TOOL_OPEN_WORLD = 1 << 2,  /* may reach systems outside the sandbox */
 	TOOL_NO_SANDBOX = 1 << 3,  /* needs no sandbox: call->sandbox is NULL */
+	TOOL_ENDS_OWN = 1 << 4,    /* needs no approval, and may end what the caller began */
 };
 
 enum tool_content_kind { TOOL_TEXT, TOOL_IMAGE, TOOL_RESOURCE };
