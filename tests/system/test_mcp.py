@@ -15,6 +15,7 @@ import atoll
 import clients
 
 MODERN = "2026-07-28"
+VERSIONS = [MODERN, "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"]
 META = "io.modelcontextprotocol/"
 
 
@@ -123,7 +124,7 @@ def test_a_session_ends_and_is_its_keys_own(mcp, api, server):
 
 def test_modern_clients_need_no_session(mcp):
     found = mcp.new("server/discover")["result"]
-    assert found["supportedVersions"] == [MODERN] and found["resultType"] == "complete"
+    assert found["supportedVersions"] == VERSIONS and found["resultType"] == "complete"
     assert found["ttlMs"] > 0 and found["cacheScope"] == "private"
     assert found["_meta"][META + "serverInfo"]["name"] == "atoll"
     assert mcp.new("tools/list")["result"]["ttlMs"] > 0
@@ -146,9 +147,30 @@ def test_modern_requests_say_what_they_are(mcp):
     future = {META + "protocolVersion": "2099-01-01", META + "clientCapabilities": {}}
     error = mcp.new("tools/list", status=400, meta=future, headers={"MCP-Protocol-Version": "2099-01-01"})["error"]
     assert error["code"] == -32022 and error["data"]["requested"] == "2099-01-01"
-    assert MODERN in error["data"]["supported"]
+    assert error["data"]["supported"] == VERSIONS and MODERN in error["message"]
     for method in ("initialize", "ping", "logging/setLevel", "no/such"):
         assert mcp.new(method, status=404)["error"]["code"] == -32601, method
+
+
+def test_an_unknown_version_gets_the_list_that_the_server_is_discovered_with(mcp):
+    found = mcp.new("server/discover")["result"]["supportedVersions"]
+    assert found == VERSIONS
+
+    def refusal(version, **more):
+        meta = {META + "protocolVersion": version, META + "clientCapabilities": {}}
+        return mcp.new("server/discover", status=400, meta=meta, headers={"MCP-Protocol-Version": version}, **more)["error"]
+    for version in ("2099-01-01", "2025-11-25", "x" * 200):
+        error = refusal(version)
+        assert error["code"] == -32022 and error["data"] == {"supported": found, "requested": version}
+    assert "initialize" in refusal("2025-11-25")["message"] and MODERN in refusal("2099-01-01")["message"]
+    # Without _meta, by the header alone; and each version of the list works as its era has it.
+    mcp.initialize()
+    body = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+    answer = mcp.post(body, MCP_Protocol_Version="2099-01-01")
+    assert answer.status == 400 and answer.json()["error"]["data"]["supported"] == found
+    for version in found[1:]:
+        assert mcp.initialize(version)["protocolVersion"] == version
+        assert mcp.post(body, MCP_Protocol_Version=version).status == 200
 
 
 # ---- tools ----

@@ -124,7 +124,7 @@ static int discover_server(struct mcp *m, struct buf *out, struct mcp_fault *fau
 {
 	(void)m;
 	(void)fault;
-	json_add_texts(out, "supportedVersions", mcp_modern_versions);
+	mcp_add_versions(out, "supportedVersions");
 	add_abilities(out);
 	return 0;
 }

@@ -84,10 +84,20 @@ static int read_message(struct arena *a, const struct json_value *message, struc
 	return 0;
 }
 
+/* A client may take any version of the list of server/discover, so a legacy one in _meta is told
+ * how that era begins. */
 static int refuse_version(const char *requested, struct mcp_fault *fault)
 {
-	(void)mcp_refuse(fault, MCP_UNSUPPORTED_VERSION, 400,
-	                 "unsupported protocol version '%.64s'", requested);
+	if (is_among(requested, mcp_legacy_versions))
+		(void)mcp_refuse(fault, MCP_UNSUPPORTED_VERSION, 400,
+		                 "the protocol version %s has no _meta: begin with initialize, or "
+		                 "use %s",
+		                 requested, MCP_MODERN);
+	else
+		(void)mcp_refuse(fault, MCP_UNSUPPORTED_VERSION, 400,
+		                 "unsupported protocol version '%.64s': use %s, or begin with "
+		                 "initialize and %s",
+		                 requested, MCP_MODERN, MCP_LEGACY);
 	fault->requested = requested;
 	return -1;
 }
@@ -194,10 +204,18 @@ int mcp_parse(struct arena *a, struct span body, const struct mcp_headers *heade
 	return 0;
 }
 
-static void add_versions(struct buf *out, const char *const *versions)
+static void add_era(struct buf *out, const char *const *versions)
 {
 	for (; *versions; versions++)
 		json_add_text(out, NULL, *versions);
+}
+
+void mcp_add_versions(struct buf *out, const char *name)
+{
+	json_begin_list(out, name);
+	add_era(out, mcp_modern_versions);
+	add_era(out, mcp_legacy_versions);
+	json_end_list(out);
 }
 
 void mcp_begin_answer(struct buf *out, struct span id)
@@ -215,10 +233,7 @@ void mcp_write_fault(struct buf *out, struct span id, const struct mcp_fault *fa
 	json_add_text(out, "message", fault->text);
 	if (fault->requested) {
 		json_begin_object(out, "data");
-		json_begin_list(out, "supported");
-		add_versions(out, mcp_modern_versions);
-		add_versions(out, mcp_legacy_versions);
-		json_end_list(out);
+		mcp_add_versions(out, "supported");
 		json_add_text(out, "requested", fault->requested);
 		json_end_object(out);
 	}

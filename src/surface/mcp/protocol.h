@@ -14,6 +14,8 @@
 #define MCP_LEGACY "2025-11-25" /* the newest legacy version */
 /* The supported versions of each era, NULL-terminated. */
 extern const char *const mcp_legacy_versions[], *const mcp_modern_versions[];
+/* Both eras in one list, newest first: server/discover and a refusal say the same. */
+void mcp_add_versions(struct buf *out, const char *name);
 
 enum mcp_code {
 	MCP_PARSE_ERROR = -32700,
