@@ -569,6 +569,32 @@ def test_atoll_mcp_speaks_both_eras_on_stdin(server, api, box):
     assert answers[3]["error"]["code"] == -32601 and answers[None]["error"]["code"] == -32700
 
 
+def test_each_atoll_mcp_has_a_sandbox_of_its_own_unless_it_names_one(server, api):
+    def write_and_list(name, *words):
+        message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+                   "params": {"name": "bash", "arguments": {"command": f"touch {name}; ls"}}}
+        # Twice: all calls of one process have one sandbox.
+        lines = "".join(json.dumps({**message, "id": id}) + "\n" for id in (1, 2))
+        done = cli(server, api, "mcp", *words, stdin=lines)
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout.splitlines()[-1])["result"]["structuredContent"]["stdout"].split()
+
+    def all_boxes():
+        return {box["id"] for box in api.get("/api/sandbox/instances?limit=100")["items"]}
+
+    before, lease = all_boxes(), f"own-{os.getpid()}"
+    try:
+        assert "a" in write_and_list("a")
+        assert "a" not in write_and_list("b")
+        assert len(all_boxes() - before) == 2
+        write_and_list("c", "--lease", lease)
+        assert {"c", "d"} <= set(write_and_list("d", "--lease", lease))
+        assert len(all_boxes() - before) == 3
+    finally:
+        for box in all_boxes() - before:
+            api.remove(box)
+
+
 def until_result(lines):
     found = []
     while not found or "result" not in found[-1]:

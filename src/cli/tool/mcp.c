@@ -294,7 +294,8 @@ static const struct command_option options[] = {
         {"sandbox", "SANDBOX", "id or name of the sandbox that tools use", .letter = 's',
          .completion = COMPLETE_SANDBOX},
         {"lease", "KEY",
-         "the lease whose sandbox they use, made on first use (default: the key's own)"},
+         "the lease whose sandbox they use, made on first use, and again after a restart "
+         "(default: one of this process)"},
         {"config", "NAME", "sandbox config that limits the tools"},
         {"conversation", "ID", "conversation that owns background jobs"},
         {"origin", "JSON", "origin of the calls, for reports of jobs and approvals"},

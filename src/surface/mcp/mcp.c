@@ -53,8 +53,8 @@ static const struct json_member mcp_query_members[] = {
                                  "have it in its _meta as " MCP_ORIGIN),
         JSON_TEXT_MEMBER(
                 mcp_query, client, .max = 64,
-                .about = "with stdio: a name that the client chooses, with which it can cancel "
-                         "its calls"),
+                .about = "with stdio: a name that the client chooses, with which it has a sandbox "
+                         "of its own and can cancel its calls"),
         JSON_BOOL_MEMBER(mcp_query, stdio,
                          .about = "the message comes from a bridge to stdio, without headers and "
                                   "sessions; errors have the status 200"),
@@ -190,16 +190,20 @@ static int open_session(struct mcp *m, const struct method *method, struct reply
 	return 0;
 }
 
-/* Without a named sandbox the tools act in the sandbox of the session, or of the key. */
+/* Without a named sandbox the tools act in the sandbox of the session, of the bridge to stdio,
+ * which is one client for as long as it runs, or of the key. */
 static void choose_target(struct mcp *m)
 {
+	const struct mcp_query *query = m->rq->query;
 	const char *session = request_header(m->rq, "Mcp-Session-Id");
 	const char *owner = !m->message.is_modern && session ? session : api_key_id(m->rq);
 
 	if (!m->target.conversation)
 		m->target.conversation = arena_format(m->rq->arena, "mcp:%.64s", owner);
 	if (!m->target.sandbox && !m->target.lease && !m->target.session)
-		m->target.lease = arena_format(m->rq->arena, "mcp:%.64s", owner);
+		m->target.lease =
+		        arena_format(m->rq->arena, "mcp:%.64s",
+		                     query->stdio && query->client ? query->client : owner);
 }
 
 int mcp_fail_elsewhere(struct mcp *m, struct error *err)
