@@ -146,6 +146,7 @@ def test_bad_use_says_what_is_right(server, arguments, word):
     (["exce", "box"], "did you mean 'exec'?"), (["help", "exce"], "did you mean 'exec'?"),
     (["template", "creat"], "did you mean 'template create'?"), (["run", "--memroy", "2g"], "did you mean '--memory'?"),
     (["template", "create", "--form", "x"], "did you mean '--from'?"),
+    (["delete", "box"], "did you mean 'rm'?"), (["template", "list"], "did you mean 'template ls'?"),
     (["template", "rm"], "usage: atoll template rm "), (["nonsense"], "see 'atoll help'"),
 ])
 def test_a_slip_of_the_fingers_is_answered_with_the_right_word(arguments, hint):

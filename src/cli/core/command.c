@@ -34,11 +34,32 @@ const struct cli_command *command_find_child(const struct cli_command *parent, c
 	return NULL;
 }
 
+/* The words of other programs. */
+static const struct {
+	const char *word;
+	const char *command, *subcommand; /* what it means as the one and as the other */
+} foreign_words[] = {
+        {"list", "ps", "ls"},       {"delete", "rm", "rm"},    {"remove", "rm", "rm"},
+        {"kill", "rm", "stop"},     {"sandbox", "ps", ""},     {"attach", "shell", ""},
+        {"connect", "shell", ""},   {"ssh", "shell", ""},      {"image", "template", ""},
+        {"images", "template", ""}, {"build", "template", ""}, {"pull", "template", ""},
+};
+
+static const char *translate_word(const char *name, bool is_subcommand)
+{
+	for (size_t i = 0; i < COUNT_OF(foreign_words); i++) {
+		if (strcmp(foreign_words[i].word, name) == 0)
+			return is_subcommand ? foreign_words[i].subcommand
+			                     : foreign_words[i].command;
+	}
+	return name;
+}
+
 int command_refuse(const struct cli_command *const *table, const struct cli_command *parent,
                    const char *name, struct error *err)
 {
 	const char *first = parent ? parent->name : "", *space = parent ? " " : "";
-	struct nearest nearest = {.name = span_of(name)};
+	struct nearest nearest = {.name = span_of(translate_word(name, parent != NULL))};
 
 	for (const struct cli_command *at = parent ? parent->children : NULL; at && at->name; at++)
 		nearest_offer(&nearest, at->name);

@@ -175,6 +175,28 @@ TEST(the_command_that_was_meant_is_named)
 	assert_string_equal(err.hint, "see 'atoll help key'");
 }
 
+TEST(the_words_of_other_programs_are_understood)
+{
+	static const char *const pairs[][2] = {
+	        {"delete", "did you mean 'rm'?"},       {"kill", "did you mean 'rm'?"},
+	        {"images", "did you mean 'template'?"}, {"attach", "did you mean 'shell'?"},
+	        {"sandbox", "did you mean 'ps'?"},      {"list", "did you mean 'ps'?"},
+	};
+	struct error err;
+
+	for (size_t i = 0; i < COUNT_OF(pairs); i++) {
+		assert_int_equal(command_refuse(commands, NULL, pairs[i][0], &err), -1);
+		assert_string_equal(err.hint, pairs[i][1]);
+	}
+	assert_int_equal(command_refuse(commands, command_find(commands, "template"), "list", &err),
+	                 -1);
+	assert_string_equal(err.hint, "did you mean 'template ls'?");
+	assert_int_equal(command_refuse(commands, command_find(commands, "budget"), "delete", &err),
+	                 -1);
+	assert_string_equal(err.text, "there is no command 'budget delete'");
+	assert_string_equal(err.hint, "did you mean 'budget rm'?");
+}
+
 /* Runs a script on its standard input and gives what it prints. */
 static void run_bash(struct span script, struct buf *out)
 {
@@ -265,5 +287,6 @@ int main(void)
 	        CASE(each_shell_gets_a_script_with_every_name), CASE(an_unknown_shell_is_refused),
 	        CASE(bash_completes_commands_subcommands_and_options),
 	        CASE(the_command_that_was_meant_is_named),
+	        CASE(the_words_of_other_programs_are_understood),
 	        CASE(the_exit_status_tells_a_wrong_line_from_a_right_one));
 }
