@@ -362,10 +362,28 @@ static void on_tick(struct stream *s, struct relay *relay)
 	}
 }
 
+static int on_sandbox_end(struct stream *s, struct relay *relay, const struct error *err)
+{
+	struct code_run *run = run_of(s);
+	const struct code_event event = {
+	        .kind = CODE_ERROR, .name = "SandboxEnded", .value = err->text, .traceback = ""};
+
+	(void)relay;
+	if (!run->relay || !run->writer->outlives_sandbox)
+		return -1;
+	if (!run->is_over) {
+		on_event(run, &event);
+		end_block(run);
+	}
+	write_answer(run);
+	return 0;
+}
+
 static const struct stream_ops run_ops = {
         .size = sizeof(struct code_run),
         .on_message = on_message,
         .on_tick = on_tick,
+        .on_sandbox_end = on_sandbox_end,
         .done = run_done,
         .takes_failures = true,
 };

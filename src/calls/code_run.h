@@ -49,6 +49,9 @@ struct code_writer {
 	int64_t idle_ms; /* `idle` is written after this time without a byte; 0 = never */
 	const char *idle;
 	bool collects; /* only the end is written */
+	/* When the sandbox ends, the stream ends in order, with an error that says so. Otherwise it
+	 * is cut. */
+	bool outlives_sandbox;
 	void (*write)(const struct code_outcome *outcome, const struct code_event *event,
 	              struct buf *out);
 	/* Writes a stored artifact; NULL for surfaces without artifacts. */

@@ -74,26 +74,27 @@ static int on_upstream(void *state, struct relay *relay, struct span *in, struct
 	return more;
 }
 
-static int fail_sandbox_ended(const struct stream *s, struct error *err)
+static int end_with_sandbox(struct stream *s, struct relay *relay, struct error *err)
 {
 	(void)FAIL(err, ERROR_UNAVAILABLE, "sandbox '%s' ended during the call", s->hold.id);
 	error_hint(err, "see last_event of the sandbox for the reason");
-	return -1;
+	if (!s->ops->on_sandbox_end || s->ops->on_sandbox_end(s, relay, err) < 0)
+		return -1;
+	error_clear(err);
+	return 0;
 }
 
 static int on_upstream_end(void *state, struct relay *relay, struct error *err)
 {
-	const struct stream *s = state;
+	struct stream *s = state;
 
-	(void)relay;
-	return s->ended ? 0 : fail_sandbox_ended(s, err);
+	return s->ended ? 0 : end_with_sandbox(s, relay, err);
 }
 
 /* The agent died before it had read all bytes. */
 static int on_upstream_broken(void *state, struct relay *relay, struct error *err)
 {
-	(void)relay;
-	return fail_sandbox_ended(state, err);
+	return end_with_sandbox(state, relay, err);
 }
 
 static int on_client(void *state, struct relay *relay, struct span bytes, bool last,

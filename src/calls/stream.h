@@ -29,6 +29,9 @@ struct stream_ops {
 	int (*on_client)(struct stream *s, struct relay *relay, struct span bytes, bool last,
 	                 struct error *err);
 	void (*on_tick)(struct stream *s, struct relay *relay);
+	/* The sandbox has ended; `err` says so. 0: the relay was finished. -1, or NULL: it fails
+	 * with `err`. */
+	int (*on_sandbox_end)(struct stream *s, struct relay *relay, const struct error *err);
 	void (*done)(struct stream *s); /* frees what the struct holds; NULL for nothing */
 	bool takes_failures;
 };

@@ -131,6 +131,19 @@ def test_bad_requests_are_refused(box):
     assert box.at("POST", "/execute", {"code": "1", "context_id": None, "language": None, "env_vars": None})[0] == 200
 
 
+def test_a_killed_sandbox_ends_its_executions_in_order(server, key):
+    box = Port(server, key)
+    connection, response = box.open("POST", "/execute", {"code": "import time\nprint('on', flush=True)\ntime.sleep(60)"},
+                                    {"E2b-Sandbox-Id": box.id, "E2b-Sandbox-Port": "49999", "X-Access-Token": box.token})
+    begun = [json.loads(response.readline())["type"] for _ in range(2)]
+    assert begun == ["number_of_executions", "stdout"]
+    assert box("DELETE", f"/sandboxes/{box.id}", None, {"X-API-KEY": key})[0] == 204
+    error, end = [json.loads(line) for line in response.read().splitlines()]
+    connection.close()
+    assert (error["type"], error["name"], end) == ("error", "SandboxEnded", {"type": "end_of_execution"})
+    assert error["value"] == f"sandbox '{box.id}' ended during the call"
+
+
 def test_a_native_block_and_an_e2b_one_share_the_default_context(server, box):
     box.at("POST", "/execute", {"code": "shared = 11"})
     with contextlib.closing(server.api()) as api:

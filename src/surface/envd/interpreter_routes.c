@@ -333,6 +333,7 @@ static void write_end(UNUSED const struct code_outcome *outcome, struct buf *out
 
 static const struct code_writer writer = {
         .content_type = "application/json",
+        .outlives_sandbox = true,
         .idle_ms = KEEPALIVE_MS,
         .idle = "{\"type\":\"keepalive\"}\n",
         .write = write_event,
