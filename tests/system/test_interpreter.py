@@ -131,6 +131,18 @@ def test_bad_requests_are_refused(box):
     assert box.at("POST", "/execute", {"code": "1", "context_id": None, "language": None, "env_vars": None})[0] == 200
 
 
+def test_a_context_begins_in_a_folder_that_only_root_can_enter(box):
+    status, made, _ = box.at("POST", "/contexts", {"cwd": "/root"})
+    assert (status, made.get("cwd")) == (200, "/root"), made
+    code = "import getpass, os\nopen('own', 'w').close()\nprint(os.getcwd(), getpass.getuser(), os.path.exists('/root/own'))"
+    for _ in range(2):
+        assert "/root root True" in box.at("POST", "/execute", {"code": code, "context_id": made["id"]})[1]
+        assert box.at("POST", f"/contexts/{made['id']}/restart")[0] == 204
+    # A folder that everybody can enter leaves the user as it is.
+    made = box.at("POST", "/contexts", {"cwd": "/etc"})[1]
+    assert '"text":"/etc user\\n"' in box.at("POST", "/execute", {"code": "import getpass, os\nprint(os.getcwd(), getpass.getuser())", "context_id": made["id"]})[1]
+
+
 def test_a_killed_sandbox_ends_its_executions_in_order(server, key):
     box = Port(server, key)
     connection, response = box.open("POST", "/execute", {"code": "import time\nprint('on', flush=True)\ntime.sleep(60)"},

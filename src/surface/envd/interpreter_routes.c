@@ -135,6 +135,22 @@ static int read_language(const struct json_value *body, enum code_language *ret,
 	return name ? code_language_parse(name, ret, err) : 0;
 }
 
+/* E2B's own kernels run as root, so a context may begin in a folder that only root can enter: there
+ * the kernel is root's as well. */
+static int open_context(const struct code_at *at, struct arena *a, struct code_open *open,
+                        struct code_context *ret, struct error *err)
+{
+	static const char folder[] = "working folder '";
+
+	if (code_open(at, a, open, ret, err) == 0)
+		return 0;
+	if (err->code != ERROR_FORBIDDEN || strncmp(err->text, folder, strlen(folder)) != 0)
+		return -1;
+	error_clear(err);
+	open->user = "root";
+	return code_open(at, a, open, ret, err);
+}
+
 static int make_context(struct request *rq, struct reply *reply, struct api_target *t,
                         const void *body, struct error *err)
 {
@@ -148,7 +164,7 @@ static int make_context(struct request *rq, struct reply *reply, struct api_targ
 	if (cwd[0] && path_resolve(rq->arena, open.cwd[0] ? open.cwd : HOME, span_of(cwd),
 	                           &open.cwd, err) < 0)
 		return -1;
-	if (code_open(&at, rq->arena, &open, &made, err) < 0)
+	if (open_context(&at, rq->arena, &open, &made, err) < 0)
 		return -1;
 	write_context(reply_buf(reply, "application/json"), made.id, made.language, made.cwd);
 	return 0;
