@@ -224,6 +224,8 @@ export interface Files {
   extract(path: string, tar: Bytes | ByteStream, options?: TransferOptions): Promise<types.Count>;
 }
 
+export type VolumeFiles = Omit<Files, 'copy' | 'watch'>;
+
 // ---- sandboxes ----
 
 export interface SandboxQuery {
@@ -339,6 +341,15 @@ export interface Collection<Item, Create, Made = Item> {
   delete(id: string): Promise<void>;
 }
 
+export interface BuildLine {
+  line: number;
+  at: string;
+  step: number;
+  level: string;
+  stream: string;
+  text: string;
+}
+
 export interface UsageQuery {
   from?: string;
   to?: string;
@@ -361,7 +372,26 @@ export class Atoll {
     trash(): Promise<types.TrashItem[]>;
   };
   readonly leases: Leases;
-  readonly volumes: Collection<types.Volume, types.VolumeCreate>;
+  readonly volumes: Collection<types.Volume, types.VolumeCreate> & {
+    /** Raises the size limit. */
+    update(id: string, change: types.VolumeGrow): Promise<types.Volume>;
+    /** The files of a volume, whether or not a sandbox has it attached. */
+    files(id: string): VolumeFiles;
+  };
+  readonly builds: Collection<types.Build, types.BuildCreate> & {
+    logs(id: string, query?: { since?: number }): Promise<types.BuildLogs>;
+    cancel(id: string): Promise<types.Build>;
+    /** Uploads files for copy steps: a tar, under a digest of its content. */
+    putFiles(hash: string, tar: Bytes): Promise<types.BuildFiles>;
+    /** Waits until a build has ended and answers with it: look at status and message. */
+    wait(id: string, options?: { timeoutMs?: number; onLog?: (line: BuildLine) => unknown; signal?: AbortSignal }): Promise<types.Build>;
+  };
+  readonly webhooks: Collection<types.Webhook, types.WebhookCreate, types.WebhookMade> & {
+    update(id: string, change: types.WebhookChange): Promise<types.Webhook>;
+    deliveries(id: string, query?: { state?: string; before?: string; limit?: number }): Promise<types.Delivery[]>;
+    /** Delivers once more. */
+    retry(id: string, delivery: string): Promise<unknown>;
+  };
   readonly templates: Collection<types.Template, types.TemplateCreate> & {
     update(id: string, change: types.TemplateChange): Promise<types.Template>;
   };

@@ -436,6 +436,35 @@ test('volumes, templates, usage and events are there', async () => {
   assert.deepEqual(kinds, ['volume.created', 'volume.deleted', 'volume.created', 'volume.deleted']);
 });
 
+test('files of a volume, webhooks and builds are there', async () => {
+  const atoll = new Atoll();
+  await atoll.volumes.create({ name: 'sdk-js-files' });
+  const files = atoll.volumes.files('sdk-js-files');
+  await files.write('a/one.txt', 'first\n');
+  await files.write('a/one.txt', 'second\n', { append: true });
+  await files.rename('a/one.txt', 'two.txt');
+  assert.equal(await files.read('two.txt'), 'first\nsecond\n');
+  assert.ok((await files.remove('a', { recursive: true })) >= 1);
+  assert.deepEqual((await files.list()).map(({ name }) => name), ['two.txt']);
+  await atoll.volumes.delete('sdk-js-files');
+
+  const hook = await atoll.webhooks.create({ url: 'https://example.com/', enabled: false });
+  assert.ok(hook.secret);
+  assert.deepEqual((await atoll.webhooks.update(hook.id, { events: ['volume.*'] })).events, ['volume.*']);
+  assert.ok((await atoll.webhooks.list()).some(({ id }) => id === hook.id));
+  assert.deepEqual(await atoll.webhooks.deliveries(hook.id), []);
+  await atoll.webhooks.delete(hook.id);
+
+  const told = [];
+  const steps = [{ type: 'run', command: 'echo built in JavaScript' }];
+  const begun = await atoll.builds.create({ name: 'sdk-js-built', from: 'host', internet: false, steps });
+  const done = await atoll.builds.wait(begun.id, { timeoutMs: 60000, onLog: ({ text }) => told.push(text) });
+  assert.equal(done.status, 'ready');
+  assert.ok(told.includes('built in JavaScript'), told.join());
+  await atoll.templates.delete('sdk-js-built');
+  await atoll.builds.delete(begun.id);
+});
+
 test('events are cut wherever the network cuts them', () => {
   const text = ': hello\nid: 1.0\nevent: stdout\ndata: {"a":\ndata: 1}\n\nevent: exit\r\ndata: x\r\n\r\n';
   for (let at = 0; at <= text.length; at++) {

@@ -15,6 +15,9 @@ await sandbox.files.write('b', stream);
 const shown: string | undefined = (await sandbox.code.run('6 * 7')).results[0]?.png;
 const alone: CommandHandle = await sandbox.code.run('1', { context: null, background: true });
 await sandbox.code.run('1', { context: await sandbox.code.contexts.create({ language: 'bash' }), onResult: ({ html }) => html });
+const secret: string = (await new Atoll().webhooks.create({ url: 'https://example.com/' })).secret;
+const build: types.Build = await new Atoll().builds.wait('b', { onLog: ({ text }) => console.log(text) });
+const note: string = await new Atoll().volumes.files('v').read('note');
 const state: string = sandbox.info.state;
 const entries: types.FileEntry[] = await sandbox.files.list();
 const total: number = await withSandbox('key', async (mine) => (await mine.files.list()).length, { template: 'host' });
@@ -37,4 +40,4 @@ await sandbox.code.run('x', { language: 'cobol' });
 // @ts-expect-error it is no number
 const wrong: number = sandbox.info.state;
 
-export { alone, bytes, code, entries, killed, leases, shown, state, text, total, wrong };
+export { alone, build, bytes, code, entries, killed, leases, note, secret, shown, state, text, total, wrong };

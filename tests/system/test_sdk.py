@@ -486,6 +486,59 @@ def test_volumes_templates_usage_and_events(where):
     assert kinds == ["volume.created", "volume.deleted"] * 2
 
 
+def test_files_of_a_volume(where):
+    volumes = Atoll(**where).volumes
+    volumes.create(name="sdk-py-files")
+    files = volumes.files("sdk-py-files")
+    try:
+        files.write("a/one.txt", "first\n")
+        files.write("a/one.txt", "second\n", append=True)
+        assert files.read("a/one.txt") == "first\nsecond\n" and files.stat("a/one.txt")["size"] == 13
+        files.mkdir("b/c")
+        files.rename("a/one.txt", "b/two.txt")
+        assert sorted(one["name"] for one in files.list("b")) == ["c", "two.txt"] and not files.exists("a/one.txt")
+        files.extract("copied", b"".join(files.archive("b")))
+        assert files.read("copied/two.txt", format="bytes") == b"first\nsecond\n"
+        assert files.remove("b", recursive=True) and not files.exists("b")
+    finally:
+        volumes.delete("sdk-py-files")
+
+
+def test_webhooks_are_created_changed_and_deleted(where):
+    hooks = Atoll(**where).webhooks
+    made = hooks.create(url="https://example.com/hook", events=["sandbox.*"], enabled=False)
+    assert made["secret"] and "secret" not in hooks.get(made["id"])
+    assert hooks.update(made["id"], events=["volume.*"])["events"] == ["volume.*"]
+    assert made["id"] in [one["id"] for one in hooks.list()] and hooks.deliveries(made["id"]) == []
+    with pytest.raises(atoll_sdk.NotFoundError):
+        hooks.retry(made["id"], "none")
+    hooks.delete(made["id"])
+    with pytest.raises(atoll_sdk.NotFoundError):
+        hooks.get(made["id"])
+
+
+def test_a_template_is_built_from_steps_and_its_log_is_told(where):
+    client, told = Atoll(**where), []
+    steps = [{"type": "run", "command": "echo built by the SDK"}, {"type": "env", "env": {"A": "b"}}]
+    begun = client.builds.create(**{"name": "sdk-py-built", "from": "host", "internet": False, "steps": steps})
+    done = client.builds.wait(begun["id"], timeout=60, on_log=told.append)
+    try:
+        assert done["status"] == "ready" and "built by the SDK" in [line["text"] for line in told]
+        with client.sandboxes.create(template="sdk-py-built", internet=False) as made:
+            assert made.commands.run("echo $A").stdout == "b\n"
+    finally:
+        client.templates.delete("sdk-py-built")
+    failed = client.builds.create(**{"name": "sdk-py-no", "from": "host", "internet": False, "steps": [{"type": "run", "command": "exit 3"}]})
+    assert client.builds.wait(failed["id"], timeout=60)["exit_code"] == 3
+    long = client.builds.create(**{"name": "sdk-py-no", "from": "host", "internet": False, "steps": [{"type": "run", "command": "sleep 60"}]})
+    with pytest.raises(atoll_sdk.TimeoutExceededError, match="cancel"):
+        client.builds.wait(long["id"], timeout=0)
+    client.builds.cancel(long["id"])
+    assert client.builds.wait(long["id"], timeout=60)["status"] == "cancelled"
+    for one in (begun, failed, long):
+        client.builds.delete(one["id"])
+
+
 def test_events_are_parsed_as_the_standard_says():
     import io
     text = b': hello\nid: 7\nevent: a\ndata: x\ndata:y\n\ndata: z\r\n\r\ndata: never ended\n'

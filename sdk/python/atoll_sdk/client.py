@@ -5,13 +5,16 @@ import json
 import time
 import urllib.parse
 
-from .errors import ConnectionLostError
+from .errors import ConnectionLostError, TimeoutExceededError
+from .files import VolumeFiles
 from .http import Transport, path
 from .leases import Leases
 from .sandbox import Sandbox, pages
 
 RECONNECT_WAIT = 0.2
 RECONNECT_WAIT_MAX = 5.0
+BUILD_WAIT = 0.5
+BUILD_ENDS = ("ready", "error", "cancelled")
 
 
 class Collection:
@@ -39,6 +42,73 @@ class Collection:
 class Templates(Collection):
     def update(self, id, **change):
         return self.transport.request("PATCH", self._address(id), json=change)
+
+
+class Builds(Collection):
+    """Builds of templates from steps (docs/use/builds.md)."""
+
+    def logs(self, id, **query):
+        """Gets lines of the log; `since` is `next` of the answer before."""
+        return self.transport.request("GET", self._address(id) + "/logs", query=query)
+
+    def cancel(self, id):
+        """Ends a build. What it has built stays in the cache."""
+        return self.transport.request("POST", self._address(id) + "/cancel")
+
+    def put_files(self, hash, tar):
+        """Uploads files for copy steps: a tar as bytes, an open file or an iterable of bytes, under a digest of its content."""
+        return self.transport.request("PUT", self._address("files") + path("/{}", hash), body=tar, headers={"Content-Type": "application/x-tar"},
+                                      streams_body=not isinstance(tar, (bytes, bytearray)))
+
+    def wait(self, id, *, timeout=3600.0, on_log=None):
+        """Waits until a build has ended and answers with it: look at status and message. on_log is called with each line of its log."""
+        since, end = 0, time.monotonic() + timeout
+        while True:
+            # The log after the status: a build that has ended writes nothing more.
+            build = self.get(id)
+            while on_log:
+                answer = self.logs(id, since=since)
+                for line in answer["lines"]:
+                    on_log(line)
+                if not answer["lines"]:
+                    break
+                since = answer["next"]
+            if build["status"] in BUILD_ENDS:
+                return build
+            if time.monotonic() > end:
+                raise TimeoutExceededError(f"build '{id}' has not ended within {timeout:g} s", code="timeout",
+                                           hint="wait again, or cancel it: builds.cancel(id)")
+            time.sleep(BUILD_WAIT)
+
+
+class Volumes(Collection):
+    def update(self, id, **change):
+        """Raises the size limit."""
+        return self.transport.request("PATCH", self._address(id), json=change)
+
+    def files(self, id):
+        """The files of a volume: read, write, list, stat, exists, remove, rename, mkdir, upload, download, archive, extract."""
+        return VolumeFiles(self.transport, id)
+
+
+class Webhooks(Collection):
+    """Addresses that are told of events (docs/use/events.md). The answer of create has the secret, once."""
+
+    def list(self):
+        """Lists them, oldest first."""
+        return self.transport.request("GET", self.base)["items"]
+
+    def update(self, id, **change):
+        """Changes the given members."""
+        return self.transport.request("PATCH", self._address(id), json=change)
+
+    def deliveries(self, id, **query):
+        """Lists deliveries, newest first."""
+        return self.transport.request("GET", self._address(id) + "/deliveries", query=query)["items"]
+
+    def retry(self, id, delivery):
+        """Delivers once more."""
+        return self.transport.request("POST", self._address(id) + path("/deliveries/{}/retry", delivery))
 
 
 class Snapshots(Collection):
@@ -106,8 +176,10 @@ class Atoll:
         self.transport = Transport(api_url, api_key, project, timeout, retries)
         self.sandboxes = Sandboxes(self.transport)
         self.leases = Leases(self.transport)
-        self.volumes = Collection(self.transport, "/api/sandbox/volumes")
+        self.volumes = Volumes(self.transport, "/api/sandbox/volumes")
         self.templates = Templates(self.transport, "/api/sandbox/templates")
+        self.builds = Builds(self.transport, "/api/sandbox/templates/builds")
+        self.webhooks = Webhooks(self.transport, "/v1/webhooks")
         self.artifacts = Artifacts(self.transport, "/api/sandbox/artifacts")
         self.jobs = Jobs(self.transport)
         self.snapshots = Snapshots(self.transport, "/api/sandbox/snapshots")

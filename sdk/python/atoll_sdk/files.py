@@ -10,35 +10,40 @@ from .errors import NotFoundError
 from .http import path, without_none
 
 
-class Files:
-    def __init__(self, sandbox):
-        self.sandbox = sandbox
+class _Files:
+    """What files of a sandbox and of a volume have in common."""
+
+    _append_method = "POST"
+
+    def __init__(self, transport, base):
+        self.transport, self.base = transport, base
 
     def _address(self, rest=""):
-        return path("/api/sandbox/instances/{}/files", self.sandbox.id) + rest
+        return self.base + rest
 
     def read(self, name, *, format="text", offset=None, length=None, user=None):
         """Text (UTF-8) unless `format` is "bytes" or "stream" (pieces of bytes)."""
         query = {"path": name, "offset": offset, "length": length, "user": user}
         if format == "stream":
-            return self.sandbox.transport.stream(self._address("/content"), query=query)
-        data = self.sandbox.transport.read("GET", self._address("/content"), query=query)
+            return self.transport.stream(self._address("/content"), query=query)
+        data = self.transport.read("GET", self._address("/content"), query=query)
         return data if format == "bytes" else data.decode("utf-8", "replace")
 
     def write(self, name, data, *, mode=None, append=None, no_replace=None, user=None):
         """A text, bytes, an open file, or an iterable of bytes; missing folders are made."""
         data = data.encode() if isinstance(data, str) else data
         query = {"path": name, "mode": mode, "append": append, "no_replace": no_replace, "user": user}
-        return self.sandbox.transport.request(
-            "POST" if append else "PUT", self._address("/content"), query=query, body=data,
-            streams_body=not isinstance(data, (bytes, bytearray)), headers={"Content-Type": "application/octet-stream"})
+        return self.transport.request(
+            self._append_method if append else "PUT", self._address("/content"), query=query, body=data,
+            # What is appended twice is there twice: such a call is sent once.
+            streams_body=append or not isinstance(data, (bytes, bytearray)), headers={"Content-Type": "application/octet-stream"})
 
     def list(self, name=".", *, depth=None, limit=None, user=None):
         query = {"path": name, "depth": depth, "limit": limit, "user": user}
-        return self.sandbox.transport.request("GET", self._address(), query=query)["items"]
+        return self.transport.request("GET", self._address(), query=query)["items"]
 
     def stat(self, name, *, follow=None, user=None):
-        return self.sandbox.transport.request("GET", self._address("/stat"),
+        return self.transport.request("GET", self._address("/stat"),
                                               query={"path": name, "follow": follow, "user": user})
 
     def exists(self, name, **options):
@@ -49,33 +54,14 @@ class Files:
             return False
 
     def _post(self, what, **body):
-        return self.sandbox.transport.request("POST", self._address(what), json=without_none(body))
-
-    def remove(self, name, *, recursive=None, user=None):
-        """Files; folders with all that is in them when `recursive`."""
-        return self._post("/remove", path=name, recursive=recursive, user=user)["count"]
+        return self.transport.request("POST", self._address(what), json=without_none(body))
 
     def rename(self, source, target, *, parents=None, no_replace=None, user=None):
         return self._post("/rename", path=source, target=target, parents=parents, no_replace=no_replace, user=user)
 
-    def copy(self, source, target, *, recursive=None, parents=None, no_replace=None, user=None):
-        return self._post("/copy", path=source, target=target, recursive=recursive, parents=parents,
-                          no_replace=no_replace, user=user)
-
     def mkdir(self, name, *, mode=None, parents=True, user=None):
         """Missing parents are made too; one that is there is fine."""
         return self._post("/mkdir", path=name, mode=mode, parents=parents, user=user)
-
-    def watch(self, name=".", *, recursive=None, user=None, on_ready=None):
-        """Changes below a folder, for as long as they are read; close() of the iterator ends it."""
-        query = {"path": name, "recursive": recursive, "user": user, "stream": "sse"}
-        with contextlib.closing(self.sandbox.transport.events("GET", self._address("/watch"), query=query)) as changes:
-            for event, data, _ in changes:
-                if event == "ready":
-                    if on_ready:
-                        on_ready()
-                else:
-                    yield json.loads(data)
 
     def upload(self, local, name, **options):
         """A file of this computer into the sandbox."""
@@ -96,10 +82,48 @@ class Files:
 
     def archive(self, name=".", *, user=None):
         """A folder as pieces of a tar."""
-        return self.sandbox.transport.stream(self._address("/tar"), query={"path": name, "user": user})
+        return self.transport.stream(self._address("/tar"), query={"path": name, "user": user})
 
     def extract(self, name, tar, *, user=None):
         """Unpacks a tar (bytes, an open file, an iterable of bytes) into a folder."""
-        return self.sandbox.transport.request(
+        return self.transport.request(
             "POST", self._address("/tar"), query={"path": name, "user": user}, body=tar,
             streams_body=not isinstance(tar, (bytes, bytearray)), headers={"Content-Type": "application/x-tar"})
+
+
+class Files(_Files):
+    def __init__(self, sandbox):
+        super().__init__(sandbox.transport, path("/api/sandbox/instances/{}/files", sandbox.id))
+
+    def remove(self, name, *, recursive=None, user=None):
+        """Files; folders with all that is in them when `recursive`."""
+        return self._post("/remove", path=name, recursive=recursive, user=user)["count"]
+
+    def copy(self, source, target, *, recursive=None, parents=None, no_replace=None, user=None):
+        return self._post("/copy", path=source, target=target, recursive=recursive, parents=parents,
+                          no_replace=no_replace, user=user)
+
+    def watch(self, name=".", *, recursive=None, user=None, on_ready=None):
+        """Changes below a folder, for as long as they are read; close() of the iterator ends it."""
+        query = {"path": name, "recursive": recursive, "user": user, "stream": "sse"}
+        with contextlib.closing(self.transport.events("GET", self._address("/watch"), query=query)) as changes:
+            for event, data, _ in changes:
+                if event == "ready":
+                    if on_ready:
+                        on_ready()
+                else:
+                    yield json.loads(data)
+
+
+class VolumeFiles(_Files):
+    """Files of a volume, whether or not a sandbox has it attached."""
+
+    _append_method = "PUT"
+
+    def __init__(self, transport, volume):
+        super().__init__(transport, path("/api/sandbox/volumes/{}/files", volume))
+
+    def remove(self, name, *, recursive=None, user=None):
+        """Removes a file; a folder with all that is in it if `recursive`."""
+        query = {"path": name, "recursive": recursive, "user": user}
+        return self.transport.request("DELETE", self._address(), query=query)["count"]

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A server: all that is not inside one sandbox.
-import { ConnectionError } from './errors.js';
+import { ConnectionError, TimeoutError } from './errors.js';
+import { VolumeFiles } from './files.js';
 import { Transport, path, sleep } from './http.js';
 import { Leases } from './leases.js';
 import { Sandbox } from './sandbox.js';
@@ -8,6 +9,8 @@ import { events } from './sse.js';
 
 const RECONNECT_WAIT_MS = 200;
 const RECONNECT_WAIT_MAX_MS = 5000;
+const BUILD_WAIT_MS = 500;
+const BUILD_ENDS = ['ready', 'error', 'cancelled'];
 
 /** A collection of the API: its items by name or id. */
 class Collection {
@@ -47,6 +50,76 @@ class Collection {
 class Templates extends Collection {
   update(id, change) {
     return this.transport.request('PATCH', this.address(id), { json: change });
+  }
+}
+
+/** Builds of templates from steps (docs/use/builds.md). */
+class Builds extends Collection {
+  /** Gets lines of the log; `since` is `next` of the answer before. */
+  logs(id, query = {}) {
+    return this.transport.request('GET', `${this.address(id)}/logs`, { query });
+  }
+
+  /** Ends a build. What it has built stays in the cache. */
+  cancel(id) {
+    return this.transport.request('POST', `${this.address(id)}/cancel`);
+  }
+
+  /** Uploads files for copy steps: a tar, under a digest of its content. */
+  putFiles(hash, tar) {
+    const call = { body: tar, headers: { 'Content-Type': 'application/x-tar' } };
+    return this.transport.request('PUT', this.address('files') + path`/${hash}`, call);
+  }
+
+  /** Waits until a build has ended and answers with it: look at status and message. onLog is called with each line of its log. */
+  async wait(id, { timeoutMs = 3600000, onLog, signal } = {}) {
+    const end = Date.now() + timeoutMs;
+    let since = 0;
+    for (;;) {
+      // The log after the status: a build that has ended writes nothing more.
+      const build = await this.get(id);
+      while (onLog) {
+        const { lines, next } = await this.logs(id, { since });
+        for (const line of lines) await onLog(line);
+        if (lines.length === 0) break;
+        since = next;
+      }
+      if (BUILD_ENDS.includes(build.status)) return build;
+      if (Date.now() > end) {
+        const hint = 'wait again, or cancel it: builds.cancel(id)';
+        throw new TimeoutError(`build '${id}' has not ended within ${timeoutMs} ms`, { code: 'timeout', hint });
+      }
+      await sleep(BUILD_WAIT_MS, signal);
+    }
+  }
+}
+
+class Volumes extends Collection {
+  /** Raises the size limit. */
+  update(id, change) {
+    return this.transport.request('PATCH', this.address(id), { json: change });
+  }
+
+  /** The files of a volume. */
+  files(id) {
+    return new VolumeFiles(this.transport, id);
+  }
+}
+
+/** Addresses that are told of events (docs/use/events.md). The answer of create has the secret, once. */
+class Webhooks extends Collection {
+  update(id, change) {
+    return this.transport.request('PATCH', this.address(id), { json: change });
+  }
+
+  /** Lists deliveries, newest first. */
+  async deliveries(id, query = {}) {
+    return (await this.transport.request('GET', `${this.address(id)}/deliveries`, { query })).items;
+  }
+
+  /** Delivers once more. */
+  retry(id, delivery) {
+    return this.transport.request('POST', this.address(id) + path`/deliveries/${delivery}/retry`);
   }
 }
 
@@ -100,8 +173,10 @@ export class Atoll {
   constructor(options = {}) {
     this.transport = new Transport(options);
     this.leases = new Leases(this.transport);
-    this.volumes = new Collection(this.transport, '/api/sandbox/volumes');
+    this.volumes = new Volumes(this.transport, '/api/sandbox/volumes');
     this.templates = new Templates(this.transport, '/api/sandbox/templates');
+    this.builds = new Builds(this.transport, '/api/sandbox/templates/builds');
+    this.webhooks = new Webhooks(this.transport, '/v1/webhooks');
     this.snapshots = new Snapshots(this.transport, '/api/sandbox/snapshots');
     this.artifacts = new Artifacts(this.transport, '/api/sandbox/artifacts');
     this.jobs = new Jobs(this.transport);

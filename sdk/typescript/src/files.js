@@ -26,45 +26,49 @@ function streamOf(data) {
   });
 }
 
-export class Files {
-  constructor(sandbox) {
-    this.sandbox = sandbox;
+/** What files of a sandbox and of a volume have in common. */
+class AllFiles {
+  constructor(transport, base) {
+    this.transport = transport;
+    this.base = base;
+    this.appendMethod = 'POST';
   }
 
   address(rest = '') {
-    return path`/api/sandbox/instances/${this.sandbox.id}/files` + rest;
+    return this.base + rest;
   }
 
   /** Text (UTF-8) unless `format` is 'bytes' or 'stream'. */
   async read(name, { format = 'text', offset, length, user, signal, timeoutMs } = {}) {
     const call = { query: { path: name, offset, length, user }, signal, timeoutMs };
-    if (format === 'stream') return this.sandbox.transport.stream(this.address('/content'), call);
-    const bytes = await this.sandbox.transport.bytes(this.address('/content'), call);
+    if (format === 'stream') return this.transport.stream(this.address('/content'), call);
+    const bytes = await this.transport.bytes(this.address('/content'), call);
     return format === 'bytes' ? bytes : new TextDecoder().decode(bytes);
   }
 
   /** A text, bytes, a Blob, a stream or an async iterable of pieces; missing folders are made. */
   async write(name, data, { mode, append, noReplace, user, signal, timeoutMs } = {}) {
     const streamed = isStream(data);
-    return this.sandbox.transport.request(append ? 'POST' : 'PUT', this.address('/content'), {
+    return this.transport.request(append ? this.appendMethod : 'PUT', this.address('/content'), {
       query: { path: name, mode, append, no_replace: noReplace, user },
       headers: { 'Content-Type': 'application/octet-stream' },
       body: streamed ? streamOf(data) : data,
-      streamsBody: streamed,
+      // What is appended twice is there twice: such a call is sent once.
+      streamsBody: streamed || append,
       signal,
       timeoutMs: timeoutMs ?? (streamed ? 0 : undefined),
     });
   }
 
   async list(name = '.', { depth, limit, user } = {}) {
-    const { items } = await this.sandbox.transport.request('GET', this.address(), {
+    const { items } = await this.transport.request('GET', this.address(), {
       query: { path: name, depth, limit, user },
     });
     return items;
   }
 
   async stat(name, { follow, user } = {}) {
-    return this.sandbox.transport.request('GET', this.address('/stat'), { query: { path: name, follow, user } });
+    return this.transport.request('GET', this.address('/stat'), { query: { path: name, follow, user } });
   }
 
   async exists(name, options) {
@@ -78,38 +82,16 @@ export class Files {
   }
 
   post(what, json) {
-    return this.sandbox.transport.request('POST', this.address(what), { json });
-  }
-
-  /** Files; folders with all that is in them when `recursive`. */
-  async remove(name, { recursive, user } = {}) {
-    return (await this.post('/remove', { path: name, recursive, user })).count;
+    return this.transport.request('POST', this.address(what), { json });
   }
 
   async rename(from, to, { parents, noReplace, user } = {}) {
     return this.post('/rename', { path: from, target: to, parents, no_replace: noReplace, user });
   }
 
-  async copy(from, to, { recursive, parents, noReplace, user } = {}) {
-    return this.post('/copy', { path: from, target: to, recursive, parents, no_replace: noReplace, user });
-  }
-
   /** Missing parents are made too; one that is there is fine. */
   async mkdir(name, { mode, parents = true, user } = {}) {
     return this.post('/mkdir', { path: name, mode, parents, user });
-  }
-
-  /** Changes below a folder: an async iterator that ends when the signal is aborted. */
-  async *watch(name = '.', { recursive, user, signal, onReady } = {}) {
-    const call = { query: { path: name, recursive, user, stream: 'sse' }, signal };
-    try {
-      for await (const { event, data } of events(this.sandbox.transport, 'GET', this.address('/watch'), call)) {
-        if (event === 'ready') onReady?.();
-        else yield JSON.parse(data);
-      }
-    } catch (error) {
-      if (!signal?.aborted) throw error;
-    }
   }
 
   /** A file of this computer into the sandbox. */
@@ -138,13 +120,13 @@ export class Files {
   /** A folder as a stream of tar. */
   async archive(name = '.', { user, signal } = {}) {
     const call = { query: { path: name, user }, signal, timeoutMs: STREAM_SILENCE_MS };
-    return this.sandbox.transport.stream(this.address('/tar'), call);
+    return this.transport.stream(this.address('/tar'), call);
   }
 
   /** Unpacks a tar into a folder. */
   async extract(name, tar, { user, signal } = {}) {
     const streamed = isStream(tar);
-    return this.sandbox.transport.request('POST', this.address('/tar'), {
+    return this.transport.request('POST', this.address('/tar'), {
       query: { path: name, user },
       headers: { 'Content-Type': 'application/x-tar' },
       body: streamed ? streamOf(tar) : tar,
@@ -152,5 +134,46 @@ export class Files {
       signal,
       timeoutMs: 0,
     });
+  }
+}
+
+export class Files extends AllFiles {
+  constructor(sandbox) {
+    super(sandbox.transport, path`/api/sandbox/instances/${sandbox.id}/files`);
+  }
+
+  /** Files; folders with all that is in them when `recursive`. */
+  async remove(name, { recursive, user } = {}) {
+    return (await this.post('/remove', { path: name, recursive, user })).count;
+  }
+
+  async copy(from, to, { recursive, parents, noReplace, user } = {}) {
+    return this.post('/copy', { path: from, target: to, recursive, parents, no_replace: noReplace, user });
+  }
+
+  /** Changes below a folder: an async iterator that ends when the signal is aborted. */
+  async *watch(name = '.', { recursive, user, signal, onReady } = {}) {
+    const call = { query: { path: name, recursive, user, stream: 'sse' }, signal };
+    try {
+      for await (const { event, data } of events(this.transport, 'GET', this.address('/watch'), call)) {
+        if (event === 'ready') onReady?.();
+        else yield JSON.parse(data);
+      }
+    } catch (error) {
+      if (!signal?.aborted) throw error;
+    }
+  }
+}
+
+/** Files of a volume, whether or not a sandbox has it attached. */
+export class VolumeFiles extends AllFiles {
+  constructor(transport, volume) {
+    super(transport, path`/api/sandbox/volumes/${volume}/files`);
+    this.appendMethod = 'PUT';
+  }
+
+  /** Removes a file; a folder with all that is in it if `recursive`. */
+  async remove(name, { recursive, user } = {}) {
+    return (await this.transport.request('DELETE', this.address(), { query: { path: name, recursive, user } })).count;
   }
 }
