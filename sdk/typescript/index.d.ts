@@ -3,15 +3,15 @@ import type * as types from './types.js';
 
 export type { types };
 
-/** Where the server is and who asks; else ATOLL_API_URL and ATOLL_API_KEY. */
+/** Address of the server and key. Default: ATOLL_API_URL and ATOLL_API_KEY. */
 export interface ConnectionOptions {
   apiUrl?: string;
   apiKey?: string;
-  /** An admin key's calls are for this project. */
+  /** Project of the calls, for an admin key. */
   project?: string;
-  /** Of one call (60 s); streams are limited by their silence. */
+  /** Time limit of a call (60 s); of a stream, between two pieces. */
   timeoutMs?: number;
-  /** Further attempts of calls that change nothing twice (2). */
+  /** How often a call is repeated that may be repeated (2). */
   retries?: number;
   fetch?: typeof globalThis.fetch;
 }
@@ -36,15 +36,15 @@ export interface RunOptions {
   cwd?: string;
   env?: Record<string, string>;
   user?: string;
-  /** A text, or true: open for sendStdin. */
+  /** A text, or true to keep the input open for sendStdin. */
   stdin?: string | true;
-  /** It is killed after so long, and its result says so. */
+  /** Time limit; the command is killed afterwards and timedOut is true. */
   timeoutMs?: number;
   tty?: boolean;
   rows?: number;
   columns?: number;
   label?: string;
-  /** Of a job: who may ask for it, and where its end is told. */
+  /** Conversation of the job; only it can query the job. origin: where the end is reported. */
   conversation?: string;
   origin?: types.JobOrigin;
   /** Bytes kept of each stream in the result (16 MiB); the callbacks get all of it. */
@@ -80,9 +80,9 @@ export class CommandHandle {
   /** Its number in the sandbox. */
   readonly process: number;
   readonly pid: number;
-  /** Of one that was started in the background: its job, for new Atoll().jobs. */
+  /** Id of the job of a command in the background, for new Atoll().jobs. */
   readonly resultId?: string;
-  /** What has come so far, once something follows it: wait() or a callback. */
+  /** Output so far, if wait() was called or a callback was given. */
   readonly stdout: string;
   readonly stderr: string;
   wait(): Promise<CommandResult>;
@@ -235,7 +235,7 @@ export interface SandboxQuery {
   label?: string;
   limit?: number;
 }
-/** What a create waits for; the percentage once it is known. */
+/** Progress of the template; the percentage once it is known. */
 export interface CreateProgress {
   message: string;
   percent?: number;
@@ -249,11 +249,11 @@ export type CreateOptions = types.SandboxCreate & {
 
 /** Commands that are kept running: restarted when they crash, and when the sandbox is started. */
 export interface Services {
-  /** Made, or changed; one that is so already goes on undisturbed. */
+  /** Creates or changes a service; one that is already so keeps running. */
   put(name: string, options: types.ServiceRequest): Promise<types.Service>;
   list(): Promise<types.Service[]>;
   get(name: string): Promise<types.Service>;
-  /** The tail, or from `since_stdout` and `since_stderr` on. */
+  /** Gets the end of the output, or the output after `since_stdout` and `since_stderr`. */
   logs(name: string, query?: { since_stdout?: number; since_stderr?: number; tail?: number }): Promise<types.ServiceLog>;
   start(name: string): Promise<types.Service>;
   stop(name: string): Promise<types.Service>;
@@ -262,7 +262,7 @@ export interface Services {
 }
 
 export interface KillOptions {
-  /** Its files stay in the trash for a while, and undelete brings it back. */
+  /** Keep the files in the trash for some time, so that undelete can restore the sandbox. */
   keep?: boolean;
 }
 
@@ -272,13 +272,13 @@ export class Sandbox {
   static connect(id: string, options?: ConnectionOptions): Promise<Sandbox>;
   static list(options?: SandboxQuery & ConnectionOptions): Promise<types.Sandbox[]>;
   static kill(id: string, options?: KillOptions & ConnectionOptions): Promise<boolean>;
-  /** By its id: one that was killed with keep. It is stopped then. */
+  /** Restores a sandbox that was deleted with keep, by its id. It is stopped afterwards. */
   static undelete(id: string, options?: ConnectionOptions): Promise<Sandbox>;
-  /** What undelete can bring back, and until when. */
+  /** Lists the sandboxes that undelete can restore, and until when. */
   static trash(options?: ConnectionOptions): Promise<types.TrashItem[]>;
   readonly id: string;
   readonly name: string;
-  /** As the last call told it; refresh() asks. */
+  /** The state that the last call returned; refresh() gets the current one. */
   readonly info: types.Sandbox;
   readonly commands: Commands;
   readonly files: Files;
@@ -314,7 +314,7 @@ export type LeaseOptions = Omit<types.LeaseAcquire, 'key' | 'idempotency_key'> &
   idempotencyKey?: string;
 };
 
-/** Runs fn in the warm sandbox of a key. When that turns out to be gone: once more in another one, once. */
+/** Calls fn with the key's sandbox. If the sandbox no longer exists, calls it once more with a new one. */
 export function withSandbox<T>(
   key: string,
   fn: (sandbox: Sandbox) => T | Promise<T>,
@@ -424,7 +424,7 @@ export class Atoll {
 // ---- errors ----
 
 export class AtollError extends Error {
-  /** The server's own word, and stable: "not_found", "conflict", …; "connection" when no answer came. */
+  /** The server's name of the error: "not_found", "conflict", …; "connection" if no answer arrived. It does not change. */
   readonly code: string;
   readonly hint?: string;
   readonly requestId?: string;

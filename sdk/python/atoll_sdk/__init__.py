@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The client of an Atoll server: sandboxes, their commands and files, leases, events."""
+"""A client of the Atoll API: sandboxes, their commands, code and files, leases, events."""
 
 from .aio import AsyncSandbox
 from .client import Atoll

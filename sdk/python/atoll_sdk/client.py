@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A server: all that is not inside one sandbox."""
+"""Calls of a server that do not belong to one sandbox."""
 
 import json
 import time
@@ -18,7 +18,7 @@ BUILD_ENDS = ("ready", "error", "cancelled")
 
 
 class Collection:
-    """A collection of the API: its items by name or id."""
+    """Items of one kind, by name or id."""
 
     def __init__(self, transport, base):
         self.transport, self.base = transport, base
@@ -117,7 +117,7 @@ class Snapshots(Collection):
 
 
 class Jobs:
-    """Commands that were started in the background, by the conversation that they belong to."""
+    """Commands that run in the background. A job of a conversation is found with that conversation only."""
 
     def __init__(self, transport):
         self.transport = transport
@@ -143,7 +143,7 @@ class Artifacts(Collection):
         return self.transport.stream(self._address(id) + "/content")
 
     def url(self, id, expires_in=3600):
-        """An address that gives it without a key, for so many seconds."""
+        """Makes a URL that needs no key and expires after so many seconds."""
         made = self.transport.request("POST", self._address(id) + "/url", json={"expires_in_seconds": int(expires_in)})
         return self.transport.url + made["url"]
 
@@ -188,26 +188,26 @@ class Atoll:
         return self.leases.with_sandbox(key, run, **options)
 
     def usage(self, **query):
-        """What was used and what it cost, in groups; a time that begins is `from_`."""
+        """Gets usage and cost by group. The start of the time range is `from_`, because `from` is a keyword."""
         if "from_" in query:
             query["from"] = query.pop("from_")
         return self.transport.request("GET", "/v1/usage", query=query)
 
     def tools(self):
-        """The agent tools and their schemas."""
+        """Lists the agent tools with their schemas."""
         return self.transport.request("GET", "/v1/tools")["tools"]
 
     def balance(self):
         return self.transport.request("GET", "/v1/balance")
 
     def request(self, method, where, **options):
-        """Any other call of the API: its JSON."""
+        """Makes any call of the API and returns its JSON."""
         return self.transport.request(method, where, **options)
 
     def events(self, *, sandbox=None, kind=None, after=None, last=None):
-        """Events as they happen, for as long as they are read; a broken connection is taken up where it was."""
+        """Yields events as they happen. After a broken connection it continues after the last event."""
         if after is None and last is None:
-            # What happens between two connections is missed only by who does not know where he began.
+            # Without a first sequence number, events between two connections would be lost.
             after = self.transport.request("GET", "/v1/events", query={"last": 1})["after"]
         wait = RECONNECT_WAIT
         while True:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands and code: their output as it comes, their result, and their streams taken up again when they break."""
+"""Commands: their output while they run, and their result. A broken stream is continued."""
 
 import base64
 import codecs
@@ -72,7 +72,7 @@ class CommandHandle:
         return path("/api/sandbox/instances/{}/processes/{}", self.sandbox.id, self.process) + rest
 
     def wait(self):
-        """Its result; calls on_stdout and on_stderr meanwhile, and goes on with a stream that broke."""
+        """Waits for the end and returns the result. Calls on_stdout and on_stderr meanwhile; continues a broken stream."""
         return self.ended or self._follow(None)
 
     def _follow(self, source):
@@ -129,7 +129,7 @@ class CommandHandle:
         return self.ended
 
     def kill(self, signal="SIGKILL"):
-        """Sends a signal to it and to all that it started; False when it had ended."""
+        """Sends a signal to the command and its child processes; False if it had ended."""
         if self.process is None:
             return False
         try:
@@ -139,7 +139,7 @@ class CommandHandle:
             return False
 
     def send_stdin(self, data, end=False):
-        """Bytes or text for its standard input, which it was started with stdin=True for."""
+        """Writes bytes or text to the standard input of a command that was started with stdin=True."""
         data = data.encode() if isinstance(data, str) else data
         self.sandbox.transport.request("POST", self._address("/stdin"), query={"end": end or None}, body=data,
                                        headers={"Content-Type": "application/octet-stream"})
@@ -153,7 +153,7 @@ class CommandHandle:
 
 def _start(sandbox, operation, what, *, cwd=None, env=None, user=None, stdin=None, timeout=None, background=False,
            tty=None, rows=None, columns=None, label=None, artifacts=None, conversation=None, origin=None, handle=None, **follow):
-    """Starts it and follows its stream, or answers with its handle. `timeout` is in seconds."""
+    """Starts a command and waits for its result, or returns its handle. `timeout` is in seconds."""
     handle = handle or CommandHandle(sandbox, **follow)
     body = without_none({
         **what, "cwd": cwd, "env": env, "user": user, "tty": tty, "rows": rows, "columns": columns, "label": label,
@@ -179,7 +179,7 @@ class Commands:
         self.sandbox = sandbox
 
     def run(self, command, **options):
-        """A shell line, or a list: a program and its arguments, without a shell."""
+        """Runs a command: a text is a line for the shell, a list is a program with its arguments and needs no shell."""
         return _start(self.sandbox, "/exec", _exec_of(command), **options)
 
     def list(self):
@@ -187,7 +187,7 @@ class Commands:
         return self.sandbox.transport.request("GET", where)["items"]
 
     def connect(self, process, **follow):
-        """The handle of a command that was started before; its output comes from the beginning."""
+        """Returns the handle of a running command. Its output is read from the beginning."""
         handle = CommandHandle(self.sandbox, process, **follow)
         handle.pid = handle.info()["pid"]
         return handle

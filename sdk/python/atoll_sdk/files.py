@@ -22,7 +22,7 @@ class _Files:
         return self.base + rest
 
     def read(self, name, *, format="text", offset=None, length=None, user=None):
-        """Text (UTF-8) unless `format` is "bytes" or "stream" (pieces of bytes)."""
+        """Reads a file as text (UTF-8), or with `format` as "bytes" or "stream" (an iterator of bytes)."""
         query = {"path": name, "offset": offset, "length": length, "user": user}
         if format == "stream":
             return self.transport.stream(self._address("/content"), query=query)
@@ -30,7 +30,7 @@ class _Files:
         return data if format == "bytes" else data.decode("utf-8", "replace")
 
     def write(self, name, data, *, mode=None, append=None, no_replace=None, user=None):
-        """A text, bytes, an open file, or an iterable of bytes; missing folders are made."""
+        """Writes a file from a text, bytes, an open file or an iterable of bytes. Missing folders are created."""
         data = data.encode() if isinstance(data, str) else data
         query = {"path": name, "mode": mode, "append": append, "no_replace": no_replace, "user": user}
         return self.transport.request(
@@ -60,16 +60,16 @@ class _Files:
         return self._post("/rename", path=source, target=target, parents=parents, no_replace=no_replace, user=user)
 
     def mkdir(self, name, *, mode=None, parents=True, user=None):
-        """Missing parents are made too; one that is there is fine."""
+        """Creates a folder and its missing parents. An existing folder is no error."""
         return self._post("/mkdir", path=name, mode=mode, parents=parents, user=user)
 
     def upload(self, local, name, **options):
-        """A file of this computer into the sandbox."""
+        """Copies a file of this computer to the other side."""
         with open(local, "rb") as file:
             return self.write(name, file, **options)
 
     def download(self, name, local, *, user=None):
-        """A file of the sandbox onto this computer; it is there whole or not at all."""
+        """Copies a file to this computer. An incomplete copy is removed."""
         beside = f"{os.fspath(local)}.part-{secrets.token_hex(6)}"
         try:
             with open(beside, "xb") as file:
@@ -81,7 +81,7 @@ class _Files:
                 os.unlink(beside)
 
     def archive(self, name=".", *, user=None):
-        """A folder as pieces of a tar."""
+        """Reads a folder as a tar, in pieces of bytes."""
         return self.transport.stream(self._address("/tar"), query={"path": name, "user": user})
 
     def extract(self, name, tar, *, user=None):
@@ -96,7 +96,7 @@ class Files(_Files):
         super().__init__(sandbox.transport, path("/api/sandbox/instances/{}/files", sandbox.id))
 
     def remove(self, name, *, recursive=None, user=None):
-        """Files; folders with all that is in them when `recursive`."""
+        """Removes a file; a folder with all that is in it if `recursive`. Returns the number of removed entries."""
         return self._post("/remove", path=name, recursive=recursive, user=user)["count"]
 
     def copy(self, source, target, *, recursive=None, parents=None, no_replace=None, user=None):
@@ -104,7 +104,7 @@ class Files(_Files):
                           no_replace=no_replace, user=user)
 
     def watch(self, name=".", *, recursive=None, user=None, on_ready=None):
-        """Changes below a folder, for as long as they are read; close() of the iterator ends it."""
+        """Yields the changes below a folder until the iterator is closed."""
         query = {"path": name, "recursive": recursive, "user": user, "stream": "sse"}
         with contextlib.closing(self.transport.events("GET", self._address("/watch"), query=query)) as changes:
             for event, data, _ in changes:

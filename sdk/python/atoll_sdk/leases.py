@@ -20,7 +20,7 @@ class Leases:
         self.known = {}
 
     def acquire(self, key, idempotency_key=None, **options):
-        """(lease, sandbox): finds, starts or makes the key's sandbox."""
+        """Returns (lease, sandbox). The key's sandbox is found, started or created."""
         lease = self.transport.request("POST", "/v1/leases/acquire", json={"key": key, **options},
                                        idempotency_key=idempotency_key, timeout=ACQUIRE_TIMEOUT)
         return lease, Sandbox(self.transport, {"id": lease["sandbox_id"]})
@@ -32,7 +32,7 @@ class Leases:
         return self.transport.request("GET", "/v1/leases", query=query)["items"]
 
     def keep_alive(self, key, timeout):
-        """Not idle for so many seconds."""
+        """Counts the sandbox as used for so many seconds."""
         return self.transport.request("POST", path("/v1/leases/{}/keepalive", key), json={"timeoutMs": int(timeout * 1000)})
 
     def release(self, key):
@@ -56,7 +56,7 @@ class Leases:
         return found
 
     def with_sandbox(self, key, run, **options):
-        """run(sandbox) in the key's sandbox. When that turns out to be gone: once more in another one, once."""
+        """Calls run(sandbox) with the key's sandbox. If the sandbox no longer exists, calls it once more with a new one."""
         sandbox = self._sandbox_of(key, options)
         try:
             return run(sandbox)

@@ -12,12 +12,12 @@ from .http import Transport, path, without_none
 from .services import Services
 
 BASE = "/api/sandbox/instances"
-# A template that has never been used is built first.
+# The first use of a template builds it.
 CREATE_TIMEOUT = 600.0
 
 
 class Sandbox:
-    """One isolated computer. `with Sandbox.create(…) as sandbox:` deletes it at the end."""
+    """An isolated computer. `with Sandbox.create(…) as sandbox:` deletes it at the end."""
 
     def __init__(self, transport: Transport, info: types.Sandbox):
         self.transport, self.info = transport, info
@@ -27,9 +27,9 @@ class Sandbox:
 
     @classmethod
     def create(cls, *, transport=None, idempotency_key=None, on_progress=None, api_url=None, api_key=None, project=None, **body):
-        """Makes one and starts it. A create whose answer was lost makes no second one.
+        """Creates a sandbox and starts it. If the answer is lost, the call is repeated and still creates one sandbox.
 
-        While it waits for its template, on_progress is called with {"message": …} and, once that is known, "percent"."""
+        While the template is built, on_progress is called with {"message": …} and, once it is known, "percent"."""
         transport = transport or Transport(api_url, api_key, project)
         call = {"json": body, "idempotency_key": idempotency_key or str(uuid.uuid4()), "timeout": CREATE_TIMEOUT}
         if on_progress is None:
@@ -38,18 +38,18 @@ class Sandbox:
 
     @classmethod
     def connect(cls, id, *, transport=None, **connection):
-        """One that is there, by id or name."""
+        """Finds a sandbox by id or name. SandboxNotFoundError if there is none."""
         transport = transport or Transport(**connection)
         return cls(transport, _info_of(transport, id))
 
     @staticmethod
     def list(*, transport=None, api_url=None, api_key=None, project=None, **query) -> list[types.Sandbox]:
-        """All of them, newest first; state, name, template and label narrow it."""
+        """Lists sandboxes, newest first. Filters: state, name, template, label."""
         return pages(transport or Transport(api_url, api_key, project), BASE, query)
 
     @staticmethod
     def kill_by_id(id, *, keep=False, transport=None, **connection) -> bool:
-        """Deletes it and its files; False when there was none. With keep, undelete brings it back for a while."""
+        """Deletes a sandbox and its files; False if there was none. With keep, undelete can restore it for some time."""
         try:
             (transport or Transport(**connection)).request("DELETE", path(BASE + "/{}", id), query={"keep": keep or None})
             return True
@@ -58,13 +58,13 @@ class Sandbox:
 
     @classmethod
     def undelete(cls, id, *, transport=None, **connection) -> Sandbox:
-        """Brings one back, by its id, that was killed with keep=True; it is stopped then."""
+        """Restores a sandbox that was deleted with keep=True, by its id. It is stopped afterwards."""
         transport = transport or Transport(**connection)
         return cls(transport, transport.request("POST", path(BASE + "/{}/undelete", id)))
 
     @staticmethod
     def trash(*, transport=None, **connection) -> list[types.TrashItem]:
-        """What undelete can bring back, and until when."""
+        """Lists the sandboxes that undelete can restore, and until when."""
         return (transport or Transport(**connection)).request("GET", "/api/sandbox/trash")["items"]
 
     def __enter__(self):
@@ -81,101 +81,110 @@ class Sandbox:
         return self.info
 
     def kill(self, keep=False) -> bool:
+        """Deletes the sandbox and its files; False if it was deleted before. With keep, undelete can restore it for some time."""
         return self.kill_by_id(self.id, keep=keep, transport=self.transport)
 
     def refresh(self) -> types.Sandbox:
-        """As it is now."""
+        """Gets the current state of the sandbox."""
         self.info = _info_of(self.transport, self.id)
         return self.info
 
     def is_running(self) -> bool:
-        """Whether it is started or paused: its next call finds it."""
+        """Whether the sandbox is started or paused, so that the next call works."""
         try:
             return self.refresh()["state"] in ("started", "paused")
         except NotFoundError:
             return False
 
     def pause(self):
-        """Freezes it with its memory; its next call lets it go on."""
+        """Stops all processes and keeps their memory. The next call resumes them."""
         return self._act("/pause")
 
     def resume(self):
+        """Lets the processes of a paused sandbox continue."""
         return self._act("/resume")
 
     def start(self):
+        """Starts a stopped sandbox."""
         return self._act("/start")
 
     def stop(self):
+        """Ends all processes and keeps the files."""
         return self._act("/stop")
 
     def keep_alive(self, timeout):
-        """Not idle for so many seconds."""
+        """Counts the sandbox as used for so many seconds, so that it is not paused, stopped or deleted as idle."""
         return self._act("/keepalive", {"timeoutMs": int(timeout * 1000)})
 
     def reset(self):
-        """All processes ended, and the files that it was made with."""
+        """Ends all processes and restores the files of the template or snapshot."""
         return self._act("/reset")
 
     def stats(self) -> types.Stats:
+        """Gets the use of CPU, memory and disk."""
         return self._call("GET", "/stats")
 
     def snapshot(self, name=None) -> types.Snapshot:
+        """Saves the files as a snapshot."""
         return self._call("POST", "/snapshot", json=without_none({"name": name}))
 
     def fork(self, count=None, name=None) -> list[Sandbox]:
-        """Other sandboxes with this one's files; this one goes on."""
+        """Creates sandboxes with a copy of this one's files. This one keeps running."""
         made = self._call("POST", "/fork", json=without_none({"count": count, "name": name}), timeout=CREATE_TIMEOUT)
         return [Sandbox(self.transport, info) for info in made["items"]]
 
     def rollback(self, snapshot) -> types.Sandbox:
-        """Its files as a snapshot of it has them."""
+        """Restores the files of one of its snapshots."""
         self.info = self.transport.request("POST", path("/api/sandbox/snapshots/{}/restore", snapshot))
         return self.info
 
     def changes(self, **query) -> list[types.Change]:
-        """What changed against its template, or a snapshot as `base`."""
+        """Lists the changed files, compared with the template or with the snapshot `base`."""
         return pages(self.transport, path(BASE + "/{}/changes", self.id), query)
 
     def diff(self, **query) -> str:
-        """The same as a patch."""
+        """Returns the same changes as a patch."""
         where = path(BASE + "/{}/diff", self.id)
         return self.transport.read("GET", where, query={"format": "patch", **query},
                                    headers={"Accept": "*/*"}).decode("utf-8", "replace")
 
     def keep_artifact(self, name, *, user=None, keep_seconds=None) -> types.StoredArtifact:
-        """Keeps a file when the sandbox is gone."""
+        """Saves a file as an artifact, which stays when the sandbox is deleted."""
         return self._call("POST", "/artifacts", timeout=CREATE_TIMEOUT,
                           json=without_none({"path": name, "user": user, "keep_seconds": keep_seconds}))
 
     def open_terminal(self, **options) -> types.TerminalSession:
-        """A terminal that lives on: attach to its path as a WebSocket, with the key or a ticket."""
+        """Opens a terminal that outlives its connections: attach to its path by WebSocket, with the key or a ticket."""
         return self._call("POST", "/terminal", json=options)
 
     def tool(self, name, input, **options) -> types.ToolResult:
-        """Calls an agent tool (bash, read, edit, grep …) in it; conversationId and the like are options."""
+        """Calls an agent tool (bash, read, edit, grep …) in the sandbox. conversationId and others are options."""
         return self.transport.request("POST", path("/v1/tools/{}", name), timeout=CREATE_TIMEOUT,
                                       json={**options, "sandboxId": self.id, "input": input})
 
     def preview(self) -> types.Preview:
-        """What of it may be seen from outside."""
+        """Gets which ports can be reached from outside, and by whom."""
         return self._call("GET", "/preview")
 
     def set_preview(self, **change) -> types.Preview:
+        """Changes who can reach the ports."""
         return self._call("PATCH", "/preview", json=change)
 
     def preview_link(self, port, **options) -> types.PreviewLinkMade:
-        """A link to a port, for those who have no key."""
+        """Makes a link to a port that works without a key."""
         return self._call("POST", "/preview-tokens", json={"port": port, **options})
 
     def volumes(self) -> list[types.VolumeMount]:
+        """Lists the attached volumes."""
         return self._call("GET", "/volume")["items"]
 
     def attach_volume(self, **body):
+        """Attaches a volume."""
         return self._call("POST", "/volume", json=body)
 
 
 def pages(transport, where, query):
-    """All items of a list, or as many as `limit` says."""
+    """All items of a list, or at most `limit`."""
     found, page = [], None
     while True:
         answer = transport.request("GET", where, query={**query, "page": page})

@@ -16,7 +16,7 @@ class Services:
         return self.sandbox.transport.request(method, where + rest, **options)
 
     def put(self, name, command=None, **body) -> types.Service:
-        """Made, or changed; one that is so already goes on. `command` is a line for a shell, a list a program with arguments."""
+        """Creates or changes a service; one that is already so keeps running. `command` is a line for the shell, or a list: a program with arguments."""
         if isinstance(command, (list, tuple)):
             body.update(cmd=command[0], args=list(command[1:]))
         elif command is not None:
@@ -31,7 +31,7 @@ class Services:
         return self._call("GET", name)
 
     def logs(self, name, **query) -> types.ServiceLog:
-        """The tail, or from `since_stdout` and `since_stderr` on."""
+        """Gets the end of the output, or the output after `since_stdout` and `since_stderr`."""
         return self._call("GET", name, "/logs", query=query)
 
     def start(self, name) -> types.Service:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A server: all that is not inside one sandbox.
+// Calls of a server that do not belong to one sandbox.
 import { ConnectionError, TimeoutError } from './errors.js';
 import { VolumeFiles } from './files.js';
 import { Transport, path, sleep } from './http.js';
@@ -12,7 +12,7 @@ const RECONNECT_WAIT_MAX_MS = 5000;
 const BUILD_WAIT_MS = 500;
 const BUILD_ENDS = ['ready', 'error', 'cancelled'];
 
-/** A collection of the API: its items by name or id. */
+/** Items of one kind, by name or id. */
 class Collection {
   constructor(transport, base) {
     this.transport = transport;
@@ -130,7 +130,7 @@ class Snapshots extends Collection {
   }
 }
 
-/** Commands that were started in the background, by the conversation that they belong to. */
+/** Commands that run in the background. A job of a conversation is found with that conversation only. */
 class Jobs {
   constructor(transport) {
     this.transport = transport;
@@ -162,7 +162,7 @@ class Artifacts extends Collection {
     return this.transport.stream(`${this.address(id)}/content`);
   }
 
-  /** An address that gives it without a key, for so long. */
+  /** Makes a URL that needs no key and expires after so many seconds. */
   async url(id, expiresInSeconds = 3600) {
     const { url } = await this.transport.request('POST', `${this.address(id)}/url`, { json: { expires_in_seconds: expiresInSeconds } });
     return this.transport.url + url;
@@ -195,12 +195,12 @@ export class Atoll {
     return this.leases.with(key, fn, options);
   }
 
-  /** What was used and what it cost, in groups. */
+  /** Gets usage and cost by group. */
   usage(query = {}) {
     return this.transport.request('GET', '/v1/usage', { query });
   }
 
-  /** The agent tools and their schemas. */
+  /** Lists the agent tools with their schemas. */
   async tools() {
     return (await this.transport.request('GET', '/v1/tools')).tools;
   }
@@ -209,16 +209,16 @@ export class Atoll {
     return this.transport.request('GET', '/v1/balance');
   }
 
-  /** Any other call of the API: its JSON. */
+  /** Makes any call of the API and returns its JSON. */
   request(method, where, call) {
     return this.transport.request(method, where, call);
   }
 
-  /** Events as they happen, for as long as the signal lets it; a broken connection is taken up where it was. */
+  /** Yields events as they happen until the signal is aborted. After a broken connection it continues after the last event. */
   async *events({ sandbox, kind, after, last, signal } = {}) {
     let known = after;
     let newest = last;
-    // What happens between two connections is missed only by who does not know where he began.
+    // Without a first sequence number, events between two connections would be lost.
     if (known === undefined && newest === undefined)
       known = (await this.transport.request('GET', '/v1/events', { query: { last: 1 }, signal })).after;
     let waitMs = RECONNECT_WAIT_MS;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Commands and code: their output as it comes, their result, and their streams taken up again when they break.
+// Commands: their output while they run, and their result. A broken stream is continued.
 import { ConnectionError, NotFoundError, errorOfEvent } from './errors.js';
 import { path, sleep } from './http.js';
 import { events } from './sse.js';
@@ -89,7 +89,7 @@ export class CommandHandle {
     return path`/api/sandbox/instances/${this.sandbox.id}/processes/${this.process}` + rest;
   }
 
-  /** Its result; goes on with a stream that broke. May be called again. */
+  /** Waits for the end and returns the result; continues a broken stream. May be called again. */
   wait() {
     this.ending ??= this.follow();
     return this.ending;
@@ -168,7 +168,7 @@ export class CommandHandle {
     };
   }
 
-  /** Sends a signal to it and to all that it started; false when it had ended. */
+  /** Sends a signal to the command and its child processes; false if it had ended. */
   async kill(signal = 'SIGKILL') {
     if (this.process === undefined) return false;
     try {
@@ -180,7 +180,7 @@ export class CommandHandle {
     }
   }
 
-  /** Bytes for its standard input, which it was started with `stdin: true` for. */
+  /** Writes bytes to the standard input of a command that was started with `stdin: true`. */
   async sendStdin(data, { end = false } = {}) {
     await this.sandbox.transport.request('POST', this.address('/stdin'), {
       query: { end: end || undefined },
@@ -216,7 +216,7 @@ function bodyOf(options) {
   };
 }
 
-/** Starts it and follows its stream, or answers with its handle. */
+/** Starts a command and waits for its result, or returns its handle. */
 export async function start(sandbox, operation, what, options) {
   const where = path`/api/sandbox/instances/${sandbox.id}` + operation;
   const handle = new CommandHandle(sandbox, options);
@@ -243,7 +243,7 @@ export class Commands {
     this.sandbox = sandbox;
   }
 
-  /** A shell line, or {cmd, args} without a shell. */
+  /** Runs a line of the shell, or {cmd, args} without a shell. */
   async run(command, options = {}) {
     if (typeof command === 'string') return start(this.sandbox, '/exec', { command }, options);
     const { cmd, args, ...more } = command;
@@ -255,7 +255,7 @@ export class Commands {
     return items;
   }
 
-  /** The handle of a command that was started before; its output comes from the beginning. */
+  /** Returns the handle of a running command. Its output is read from the beginning. */
   async connect(process, options = {}) {
     const handle = new CommandHandle(this.sandbox, options);
     handle.process = process;

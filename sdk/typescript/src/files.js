@@ -38,7 +38,7 @@ class AllFiles {
     return this.base + rest;
   }
 
-  /** Text (UTF-8) unless `format` is 'bytes' or 'stream'. */
+  /** Reads a file as text (UTF-8), or with `format` as 'bytes' or 'stream'. */
   async read(name, { format = 'text', offset, length, user, signal, timeoutMs } = {}) {
     const call = { query: { path: name, offset, length, user }, signal, timeoutMs };
     if (format === 'stream') return this.transport.stream(this.address('/content'), call);
@@ -46,7 +46,7 @@ class AllFiles {
     return format === 'bytes' ? bytes : new TextDecoder().decode(bytes);
   }
 
-  /** A text, bytes, a Blob, a stream or an async iterable of pieces; missing folders are made. */
+  /** Writes a file from a text, bytes, a Blob, a stream or an async iterable. Missing folders are created. */
   async write(name, data, { mode, append, noReplace, user, signal, timeoutMs } = {}) {
     const streamed = isStream(data);
     return this.transport.request(append ? this.appendMethod : 'PUT', this.address('/content'), {
@@ -89,18 +89,18 @@ class AllFiles {
     return this.post('/rename', { path: from, target: to, parents, no_replace: noReplace, user });
   }
 
-  /** Missing parents are made too; one that is there is fine. */
+  /** Creates a folder and its missing parents. An existing folder is no error. */
   async mkdir(name, { mode, parents = true, user } = {}) {
     return this.post('/mkdir', { path: name, mode, parents, user });
   }
 
-  /** A file of this computer into the sandbox. */
+  /** Copies a file of this computer to the other side. */
   async upload(local, name, options = {}) {
     const { createReadStream } = await import('node:fs');
     return this.write(name, createReadStream(local), options);
   }
 
-  /** A file of the sandbox onto this computer; it is there whole or not at all. */
+  /** Copies a file to this computer. An incomplete copy is removed. */
   async download(name, local, { user, signal } = {}) {
     const { createWriteStream } = await import('node:fs');
     const { rename, rm } = await import('node:fs/promises');
@@ -117,7 +117,7 @@ class AllFiles {
     }
   }
 
-  /** A folder as a stream of tar. */
+  /** Reads a folder as a tar. */
   async archive(name = '.', { user, signal } = {}) {
     const call = { query: { path: name, user }, signal, timeoutMs: STREAM_SILENCE_MS };
     return this.transport.stream(this.address('/tar'), call);
@@ -142,7 +142,7 @@ export class Files extends AllFiles {
     super(sandbox.transport, path`/api/sandbox/instances/${sandbox.id}/files`);
   }
 
-  /** Files; folders with all that is in them when `recursive`. */
+  /** Removes a file; a folder with all that is in it if `recursive`. Returns the number of removed entries. */
   async remove(name, { recursive, user } = {}) {
     return (await this.post('/remove', { path: name, recursive, user })).count;
   }
@@ -151,7 +151,7 @@ export class Files extends AllFiles {
     return this.post('/copy', { path: from, target: to, recursive, parents, no_replace: noReplace, user });
   }
 
-  /** Changes below a folder: an async iterator that ends when the signal is aborted. */
+  /** Yields the changes below a folder until the signal is aborted. */
   async *watch(name = '.', { recursive, user, signal, onReady } = {}) {
     const call = { query: { path: name, recursive, user, stream: 'sse' }, signal };
     try {

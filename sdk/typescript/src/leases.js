@@ -63,7 +63,7 @@ export class Leases {
     if (this.known.get(key) === found) this.known.delete(key);
   }
 
-  /** Runs fn in the key's sandbox. When that turns out to be gone: once more in another one, once. */
+  /** Calls fn with the key's sandbox. If the sandbox no longer exists, calls it once more with a new one. */
   async with(key, fn, options = {}) {
     const found = this.sandboxOf(key, options);
     const sandbox = await found;

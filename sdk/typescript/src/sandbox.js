@@ -8,12 +8,12 @@ import { Services } from './services.js';
 import { requestWithProgress } from './sse.js';
 
 const BASE = '/api/sandbox/instances';
-// A template that has never been used is built first.
+// The first use of a template builds it.
 const CREATE_TIMEOUT_MS = 600000;
 
 const CONNECTION = ['apiUrl', 'apiKey', 'project', 'timeoutMs', 'retries', 'fetch', 'transport'];
 
-/** What says where the server is, apart from what is asked of it. */
+/** Separates the options of the connection from those of the call. */
 function split(options) {
   const connection = {};
   const rest = {};
@@ -35,7 +35,7 @@ export class Sandbox {
     this.services = new Services(this);
   }
 
-  /** Makes one and starts it. A create whose answer was lost makes no second one. While it waits for its template, onProgress is told. */
+  /** Creates a sandbox and starts it. If the answer is lost, the call is repeated and still creates one sandbox. While the template is built, onProgress is called. */
   static async create(options = {}) {
     const { transport, rest } = split(options);
     const { signal, onProgress, idempotencyKey = globalThis.crypto?.randomUUID?.() ?? `${Date.now()}-${Math.random()}`, ...body } = rest;
@@ -46,13 +46,13 @@ export class Sandbox {
     return new Sandbox(transport, info);
   }
 
-  /** One that is there, by id or name. */
+  /** Finds a sandbox by id or name. SandboxNotFoundError if there is none. */
   static async connect(id, options = {}) {
     const { transport } = split(options);
     return new Sandbox(transport, await infoOf(transport, id));
   }
 
-  /** All of them, newest first; `state`, `name`, `template` and `label` narrow it. */
+  /** Lists sandboxes, newest first. Filters: `state`, `name`, `template`, `label`. */
   static async list(options = {}) {
     const { transport, rest } = split(options);
     const { signal, ...query } = rest;
@@ -66,7 +66,7 @@ export class Sandbox {
     return found;
   }
 
-  /** Deletes it and its files; false when there was none. With `keep`, undelete brings it back for a while. */
+  /** Deletes a sandbox and its files; false if there was none. With `keep`, undelete can restore it for some time. */
   static async kill(id, options = {}) {
     const { transport, rest } = split(options);
     try {
@@ -78,13 +78,13 @@ export class Sandbox {
     }
   }
 
-  /** Brings one back, by its id, that was killed with `keep`; it is stopped then. */
+  /** Restores a sandbox that was deleted with `keep`, by its id. It is stopped afterwards. */
   static async undelete(id, options = {}) {
     const { transport } = split(options);
     return new Sandbox(transport, await transport.request('POST', path`/api/sandbox/instances/${id}/undelete`));
   }
 
-  /** What undelete can bring back, and until when. */
+  /** Lists the sandboxes that undelete can restore, and until when. */
   static async trash(options = {}) {
     const { transport } = split(options);
     return (await transport.request('GET', '/api/sandbox/trash')).items;
@@ -103,13 +103,13 @@ export class Sandbox {
     return Sandbox.kill(this.id, { keep, transport: this.transport });
   }
 
-  /** As it is now. */
+  /** Gets the current state of the sandbox. */
   async refresh() {
     this.info = await infoOf(this.transport, this.id);
     return this.info;
   }
 
-  /** Whether it is started or paused: its next call finds it. */
+  /** Whether the sandbox is started or paused, so that the next call works. */
   async isRunning() {
     try {
       return ['started', 'paused'].includes((await this.refresh()).state);
@@ -119,7 +119,7 @@ export class Sandbox {
     }
   }
 
-  /** Freezes it with its memory; its next call lets it go on. */
+  /** Stops all processes and keeps their memory. The next call resumes them. */
   pause() {
     return this.act('/pause');
   }
@@ -136,12 +136,12 @@ export class Sandbox {
     return this.act('/stop');
   }
 
-  /** Not idle for so long. */
+  /** Counts the sandbox as used for so long, so that it is not paused, stopped or deleted as idle. */
   keepAlive(timeoutMs) {
     return this.act('/keepalive', { timeoutMs });
   }
 
-  /** All processes ended, and the files that it was made with. */
+  /** Ends all processes and restores the files of the template or snapshot. */
   reset() {
     return this.act('/reset');
   }
@@ -154,19 +154,19 @@ export class Sandbox {
     return this.call('POST', '/snapshot', { json: options });
   }
 
-  /** Other sandboxes with this one's files; this one goes on. */
+  /** Creates sandboxes with a copy of this one's files. This one keeps running. */
   async fork(options = {}) {
     const { items, snapshot } = await this.call('POST', '/fork', { json: options, timeoutMs: CREATE_TIMEOUT_MS });
     return { sandboxes: items.map((info) => new Sandbox(this.transport, info)), snapshot };
   }
 
-  /** Its files as a snapshot of it has them. */
+  /** Restores the files of one of its snapshots. */
   async rollback(snapshot) {
     this.info = await this.transport.request('POST', path`/api/sandbox/snapshots/${snapshot}/restore`);
     return this.info;
   }
 
-  /** What changed against its template, or a snapshot as `base`: a list of changes. */
+  /** Lists the changed files, compared with the template or with the snapshot `base`. */
   async changes(query = {}) {
     const found = [];
     let page;
@@ -178,30 +178,30 @@ export class Sandbox {
     return found;
   }
 
-  /** The same as a patch. */
+  /** Returns the same changes as a patch. */
   async diff(query = {}) {
     const where = path`/api/sandbox/instances/${this.id}/diff`;
     const bytes = await this.transport.bytes(where, { query: { format: 'patch', ...query }, headers: { Accept: '*/*' } });
     return new TextDecoder().decode(bytes);
   }
 
-  /** Keeps a file when the sandbox is gone. */
+  /** Saves a file as an artifact, which stays when the sandbox is deleted. */
   keepArtifact(path, { user, keepSeconds } = {}) {
     return this.call('POST', '/artifacts', { json: { path, user, keep_seconds: keepSeconds }, timeoutMs: CREATE_TIMEOUT_MS });
   }
 
-  /** A terminal that lives on: attach to `path` as a WebSocket, with the key or a ticket. */
+  /** Opens a terminal that outlives its connections: attach to `path` by WebSocket, with the key or a ticket. */
   openTerminal(options = {}) {
     return this.call('POST', '/terminal', { json: options });
   }
 
-  /** Calls an agent tool (`bash`, `read`, `edit`, `grep` …) in it; `conversationId` and the like go beside `input`. */
+  /** Calls an agent tool (`bash`, `read`, `edit`, `grep` …) in the sandbox. `conversationId` and others are options. */
   tool(name, input, options = {}) {
     const json = { ...options, sandboxId: this.id, input };
     return this.transport.request('POST', path`/v1/tools/${name}`, { json, timeoutMs: CREATE_TIMEOUT_MS });
   }
 
-  /** What of it may be seen from outside. */
+  /** Gets which ports can be reached from outside, and by whom. */
   preview() {
     return this.call('GET', '/preview');
   }
@@ -210,7 +210,7 @@ export class Sandbox {
     return this.call('PATCH', '/preview', { json: change });
   }
 
-  /** A link to a port, for those who have no key. */
+  /** Makes a link to a port that works without a key. */
   previewLink(port, options = {}) {
     return this.call('POST', '/preview-tokens', { json: { port, ...options } });
   }

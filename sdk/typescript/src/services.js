@@ -11,7 +11,7 @@ export class Services {
     return this.sandbox.call(method, path`/services/${name}` + rest, call);
   }
 
-  /** Made, or changed; one that is so already goes on undisturbed. */
+  /** Creates or changes a service; one that is already so keeps running. */
   put(name, options) {
     return this.call('PUT', name, '', { json: options });
   }
