@@ -102,6 +102,7 @@ static int seed_template(struct fleet *f, const struct image_seed *s, unsigned *
 	if (!*s->recipe || is_built(f, &arena, s->name, &built))
 		t.state = TEMPLATE_READY;
 	t.size_bytes = built.size_bytes;
+	t.env_json = built.env_json;
 	if (store_template_insert(f->store, &t, err) == 0) {
 		++*added;
 		return 0;
@@ -246,17 +247,17 @@ static int finish_template(struct fleet *f, struct arena *a, struct template_rec
 	/* A provider whose templates are only names leaves no folder. */
 	bool has_folder = is_built(f, a, t->folder, &built);
 
-	if (!is_seed(t)) {
-		if (has_folder)
-			take_image_config(t, &built);
-		if (template_growth_finish(f, t, err) < 0)
-			return -1;
-		if (recipe)
-			recipe_apply(a, recipe, t);
-		t->updated_at = ready.now;
-		if (store_template_update(f->store, t, err) < 0)
-			return -1;
-	}
+	if (is_seed(t) && has_folder)
+		t->env_json = built.env_json;
+	else if (has_folder)
+		take_image_config(t, &built);
+	if (!is_seed(t) && template_growth_finish(f, t, err) < 0)
+		return -1;
+	if (recipe)
+		recipe_apply(a, recipe, t);
+	t->updated_at = ready.now;
+	if (store_template_update(f->store, t, err) < 0)
+		return -1;
 	ready.size_bytes = built.size_bytes;
 	if (move_template(f, &ready, err) < 0)
 		return -1;
