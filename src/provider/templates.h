@@ -17,8 +17,9 @@ enum provider_template_verb {
 };
 struct provider_template {
 	enum provider_template_verb verb;
-	const char *name;   /* of the folder */
-	const char *recipe; /* BUILD: "base", … IMPORT: "tar", "oci", "docker-archive", "registry" */
+	const char *name; /* of the folder */
+	const char
+	        *recipe; /* BUILD: "base", … IMPORT: "tar", "oci", "docker-archive", "registry" */
 	const char *source; /* IMPORT of "registry": the image's reference; else NULL */
 	/* IMPORT: the file, or the login of the registry; -1 = none. The caller closes it. */
 	int source_fd;

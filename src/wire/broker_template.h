@@ -8,8 +8,9 @@ enum broker_template_verb { BROKER_TEMPLATE_BUILD, BROKER_TEMPLATE_IMPORT, BROKE
 struct broker_template {
 	uint64_t request;
 	uint32_t verb;
-	const char *name;   /* of the template's folder; must not exist, except for REMOVE */
-	const char *recipe; /* BUILD: "base", … IMPORT: "tar", "oci", "docker-archive", "registry" */
+	const char *name; /* of the template's folder; must not exist, except for REMOVE */
+	const char
+	        *recipe; /* BUILD: "base", … IMPORT: "tar", "oci", "docker-archive", "registry" */
 	/* IMPORT registry: "docker.io/library/alpine:3", and a second descriptor if the registry
 	 * needs a login. IMPORT of a file: "", and a second descriptor. */
 	const char *source;

@@ -64,6 +64,7 @@ def refused(code, *words):
 def test_a_service_runs_at_once_and_again_when_it_is_killed(api, own):
     made = put(api, own, "web")
     assert made["state"] == "running" and made["pid"] > 1 and made["exit_code"] == -1 and made["wanted"], made
+    atoll.wait_for(lambda: api.get(path(own, "web", "/logs"))["stdout"] == "up\n", 30, "the first run has written")
     api.exec(own, f"kill -9 {made['pid']}")
     row = reach(api, own, "web", "running", restarts=1)
     assert row["pid"] != made["pid"] and row["signal"] == 9 and row["exit_code"] == 137
