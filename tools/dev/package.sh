@@ -19,7 +19,9 @@ package_libraries()
 	for program in "$@"; do
 		programs+=("$PWD/$program")
 	done
-	(cd "$folder" && dpkg-shlibdeps --warnings=0 -O "${programs[@]}") | sed 's/^shlibs:Depends=//'
+	# It warns of static programs, which need no library.
+	(cd "$folder" && dpkg-shlibdeps -O "${programs[@]}" 2>dpkg-shlibdeps.log) |
+		sed 's/^shlibs:Depends=//'
 }
 
 # The file "control" of the package whose files are in a folder. package_control NAME FOLDER
