@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Blocks of code, in contexts that keep variables (docs/use/code.md) or in processes of their own.
-import { Kept, OUTPUT_LIMIT, start } from './commands.js';
+import { Kept, OUTPUT_LIMIT, exitResult, start } from './commands.js';
 import { ConnectionError, InvalidRequestError, errorOfEvent } from './errors.js';
 import { path } from './http.js';
 import { events } from './sse.js';
@@ -108,17 +108,7 @@ class Block {
 
   result(exit) {
     return {
-      ok: exit.ok,
-      exitCode: exit.exit_code,
-      signal: exit.signal,
-      timedOut: exit.timed_out,
-      cause: exit.cause,
-      durationMs: exit.duration_ms,
-      process: exit.process,
-      stdout: this.kept.stdout.text(),
-      stderr: this.kept.stderr.text(),
-      truncated: this.kept.stdout.cut + this.kept.stderr.cut > 0,
-      artifacts: this.artifacts,
+      ...exitResult(exit, this),
       text: textOf(this.results),
       results: this.results,
       error: this.error,

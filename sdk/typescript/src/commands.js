@@ -63,6 +63,23 @@ export class Kept {
   }
 }
 
+/** The members that the results of commands and of code share; the second argument has collected the output. */
+export function exitResult(exit, { kept, artifacts }) {
+  return {
+    ok: exit.ok,
+    exitCode: exit.exit_code,
+    signal: exit.signal,
+    timedOut: exit.timed_out,
+    cause: exit.cause,
+    durationMs: exit.duration_ms,
+    process: exit.process,
+    stdout: kept.stdout.text(),
+    stderr: kept.stderr.text(),
+    truncated: kept.stdout.cut + kept.stderr.cut > 0,
+    artifacts,
+  };
+}
+
 /** A command that runs, or has ended. */
 export class CommandHandle {
   constructor(sandbox, options) {
@@ -153,19 +170,7 @@ export class CommandHandle {
   }
 
   result(exit) {
-    return {
-      ok: exit.ok,
-      exitCode: exit.exit_code,
-      signal: exit.signal,
-      timedOut: exit.timed_out,
-      cause: exit.cause ?? 'exit',
-      durationMs: exit.duration_ms,
-      process: this.process,
-      stdout: this.stdout,
-      stderr: this.stderr,
-      truncated: this.kept.stdout.cut + this.kept.stderr.cut > 0,
-      artifacts: this.artifacts,
-    };
+    return { ...exitResult(exit, this), cause: exit.cause ?? 'exit', process: this.process };
   }
 
   /** Sends a signal to the command and its child processes; false if it had ended. */
