@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* base/nearest.h — the name that somebody probably meant, for "did you mean".
+/* base/nearest.h — the known name that is nearest to a wrong one, for hints.
  *
  * Start with the name that is wrong, offer each known name, read `found`. Borrows all names. */
 #pragma once

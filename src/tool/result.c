@@ -77,8 +77,8 @@ void tool_write_result(struct buf *out, const struct tool *tool, const struct to
 		json_add_struct(out, "structuredContent", tool->output, result->structured);
 }
 
-/* What a call may do at most: a client that asks nobody before a call that only reads decides by
- * these, and knows no arguments yet. */
+/* The annotations describe the most that a call of the tool may do: a client reads them before it
+ * knows the arguments, and may start a tool that only reads without asking its user. */
 static void write_annotations(struct buf *out, const struct tool *tool)
 {
 	bool ends = tool->flags & TOOL_ENDS_OWN;
