@@ -324,11 +324,11 @@ class Server:
     @staticmethod
     def rows(api):
         """Every sandbox that there is."""
-        found, query = [], {"limit": 1000}
+        found, query = [], {"limit": 1000, "builds": "true"}
         while query:
             page = api.get("/api/sandbox/instances?" + urllib.parse.urlencode(query))
             found += page["items"]
-            query = page["next_page"] and {"limit": 1000, "page": page["next_page"]}
+            query = page["next_page"] and {**query, "page": page["next_page"]}
         return found
 
     def remove_all(self):

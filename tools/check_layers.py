@@ -3,7 +3,7 @@
 """Every #include of src/ against LAYERS, and a few rules that a compiler does not know.
 
 - a folder includes only its own headers, and the public headers of the folders its line names;
-- an include names its folder ("base/buf.h"), never "..";
+- an include names its folder ("base/bytes.h"), never "..";
 - an outside library is included only by the folders named here, so that it can be replaced;
 - X.c includes its own X.h first, so that every header stands by itself;
 - a header that begins with its path has the right one;

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""The types of both SDKs, from docs/api/openapi.json. --write brings them up to date; without it: are they?"""
+"""The types and the version of both SDKs, from docs/api/openapi.json, whose version is meson.build's. --write brings them up to date; without it: are they?"""
 
 import json
 import keyword
@@ -109,6 +109,11 @@ def python_member(say, inner, optional):
     return f"NotRequired[{say.of(inner)}]" if optional else say.of(inner)
 
 
+def python_text(text):
+    """A type as a text, which may have texts in it."""
+    return repr(text) if '"' in text else f'"{text}"'
+
+
 def python(schemas, sent):
     say = Language(1)
     out = ["# SPDX-License-Identifier: Apache-2.0", f'"""What the API takes and answers. {NOTE}"""', "",
@@ -120,7 +125,7 @@ def python(schemas, sent):
         if any(keyword.iskeyword(member) or not member.isidentifier() for member, _, _ in rows):
             # Not every name can be one of Python's: this form takes texts.
             out += ["", "", f"# {about}", f'{name} = TypedDict("{name}", {{']
-            out += [f'    "{member}": "{python_member(say, inner, optional)}",' for member, inner, optional in rows]
+            out += [f'    "{member}": {python_text(python_member(say, inner, optional))},' for member, inner, optional in rows]
             out.append("})")
             continue
         out += ["", "", f"class {name}(TypedDict):", f'    """{about}"""', ""]
@@ -132,20 +137,28 @@ def python(schemas, sent):
 
 
 PAGES = {"sdk/typescript/types.d.ts": typescript, "sdk/python/atoll_sdk/types.py": python}
+VERSIONS = {"sdk/typescript/package.json": r'(?<="version": ")[^"]*', "sdk/python/pyproject.toml": r'(?<=^version = ")[^"]*'}
+
+
+def pages(document):
+    """(name, what the file should hold)"""
+    for name, make in PAGES.items():
+        yield name, make(document["components"]["schemas"], sent_ones(document))
+    for name, version in VERSIONS.items():
+        yield name, re.sub(version, document["info"]["version"], (tree.ROOT / name).read_text(), count=1, flags=re.M)
 
 
 def main():
     document = json.loads((tree.ROOT / DOCUMENT).read_text())
     mistakes = []
-    for name, make in PAGES.items():
+    for name, now in pages(document):
         page = tree.ROOT / name
-        now = make(document["components"]["schemas"], sent_ones(document))
         if sys.argv[1:] == ["--write"]:
             page.write_text(now)
         lines = tree.difference(page, now)
         if lines:
             mistakes += lines[:20] + [f"{name} is stale: run tools/sdk_types.py --write"]
-    tree.report(mistakes, "the SDKs' types are the API's")
+    tree.report(mistakes, "the SDKs' types and versions are the API's")
 
 
 if __name__ == "__main__":

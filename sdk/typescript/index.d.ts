@@ -233,6 +233,8 @@ export interface SandboxQuery {
   name?: string;
   template?: string;
   label?: string;
+  /** Also those that builds made for themselves. */
+  builds?: boolean;
   limit?: number;
 }
 /** Progress of the template; the percentage once it is known. */
@@ -426,6 +428,8 @@ export class Atoll {
 export class AtollError extends Error {
   /** The server's name of the error: "not_found", "conflict", …; "connection" if no answer arrived. It does not change. */
   readonly code: string;
+  /** Of "not_found": the kind of the object that does not exist, such as "sandbox" or "template". */
+  readonly resource?: string;
   readonly hint?: string;
   readonly requestId?: string;
   readonly status?: number;

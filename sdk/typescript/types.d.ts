@@ -168,7 +168,7 @@ export interface SandboxPreview {
   public: boolean;
   /** ports that the server and the template allow, or any; only GET of one sandbox returns it, other replies have null */
   ports: string | null;
-  /** whether the server has a SANDBOX_PREVIEW_SECRET */
+  /** whether the server allows links for people without a key */
   sharingEnabled: boolean;
 }
 
@@ -875,6 +875,8 @@ export interface Template {
   warm: unknown;
   /** pause_ms, stop_ms, reap_ms and lifetime_max_ms; 0: inherited, -1: never */
   idle: unknown;
+  /** other projects can use the template by its id */
+  public: boolean;
   size_bytes: number;
   created_at: string | null;
   updated_at: string | null;
@@ -885,6 +887,8 @@ export interface TemplateCreate {
   resources?: TemplateResources;
   pool?: PoolSize;
   idle?: IdleTimes;
+  /** other projects can use the template by its id */
+  public?: boolean;
   description?: string;
   /** free-form label of the purpose */
   runtime?: string;
@@ -972,6 +976,8 @@ export interface TemplateChange {
   resources?: TemplateResources;
   pool?: PoolSize;
   idle?: IdleTimes;
+  /** other projects can use the template by its id */
+  public?: boolean;
   description?: string;
   /** free-form label of the purpose */
   runtime?: string;
@@ -2719,7 +2725,7 @@ export interface BuildCreate {
   name: string;
   /** further names for templates that are the same */
   also?: string[];
-  /** template to begin with */
+  /** template, or one of the stages, to begin with */
   from: string;
   /** of a registry: what `from` is imported from, should it not be there */
   image?: string;
@@ -2727,6 +2733,12 @@ export interface BuildCreate {
   login?: RegistryLogin;
   description?: string;
   steps?: BuildStep[];
+  /** each may use those before it */
+  stages?: BuildStage[];
+  /** by id, for mounts of run steps; never stored */
+  secrets?: Record<string, string>;
+  /** lines for the log */
+  notes?: string[];
   /** the entrypoint, for /bin/sh -c; it runs at each start of a sandbox */
   start?: string;
   /** the same as a program and its arguments, without a shell */
@@ -2746,25 +2758,68 @@ export interface BuildCreate {
 
 /** One step of a build */
 export interface BuildStep {
-  type: "run" | "copy" | "env" | "workdir" | "user";
+  type: "run" | "copy" | "env" | "workdir" | "user" | "write" | "folder";
   /** run: for /bin/sh -c; either this or args */
   command?: string;
   /** run: a program and its arguments, without a shell */
   args?: string[];
-  /** env: of what follows and of the template; run: of this command alone */
+  /** env: of what follows and of the template; ${PATH} in a value is the path so far; run: of this command alone */
   env?: Record<string, string>;
   /** copy: the name under which the files were put, see PUT …/builds/files/HASH */
   files?: string;
-  /** copy: the folder that the files go to; workdir: the folder; made if missing */
+  /** copy: instead, an earlier stage */
+  from?: string;
+  /** copy: files and folders of that stage; * ? and [] match */
+  paths?: string[];
+  /** write: of the file */
+  text?: string;
+  /** run: while the command runs */
+  mounts?: BuildMount[];
+  /** copy: the folder that the files go to, or the name of a single file of a stage; write: the file; workdir, folder: the folder; made if missing */
   path?: string;
-  /** user: of what follows and of the template; run: of this command; copy: whom the files belong to (default root) */
+  /** user: of what follows and of the template; run: of this command; copy, write: whom the files belong to, USER or USER:GROUP (default root) */
   user?: string;
-  /** copy: of the files, octal; else as they were put */
+  /** copy, write: of the files, octal; else as they were put */
   mode?: string;
   /** run: default as long as the build may take */
   timeout_ms?: number;
   /** execute this one and all after it, even if cached */
   force?: boolean;
+}
+
+/** What a run step finds at a path, and its layer does not contain */
+export interface BuildMount {
+  type: "cache" | "bind" | "secret" | "tmpfs";
+  /** cache: its name among the project's caches; secret: which */
+  id?: string;
+  /** where the command finds it */
+  path?: string;
+  /** bind: an earlier stage */
+  from?: string;
+  /** bind: a file or folder of that stage */
+  source?: string;
+  /** bind: instead, as in a copy step */
+  files?: string;
+  /** bind: files has one file, whose name is the end of path */
+  file?: boolean;
+  /** secret: a variable that has it */
+  env?: string;
+  /** cache, secret: the owner (default root) */
+  user?: string;
+  /** cache, secret: octal (default 0755, 0400) */
+  mode?: string;
+  /** secret: the request fails without it */
+  required?: boolean;
+}
+
+/** Steps before those of the template, for files that these copy */
+export interface BuildStage {
+  name: string;
+  /** an earlier stage, or a template */
+  from: string;
+  /** of a registry: what `from` is imported from, should it not be there */
+  image?: string;
+  steps?: BuildStep[];
 }
 
 /** Of the template's sandboxes, and of those that build it */
@@ -2839,7 +2894,7 @@ export interface Preview {
   public: boolean;
   /** ports that the server and the template allow, or any */
   ports: string;
-  /** whether the server has a SANDBOX_PREVIEW_SECRET */
+  /** whether the server allows links for people without a key */
   sharingEnabled: boolean;
   /** false: the sandbox's network is blocked */
   reachable: boolean;
@@ -2860,7 +2915,7 @@ export interface PreviewLink {
   port: number;
   /** lifetime of the link (default: a day; a private link: an hour) */
   ttlSeconds?: number;
-  /** link for the caller's own browser: works without a secret and without public previews, until the server ends */
+  /** link for the caller's own browser: works without public previews */
   private?: boolean;
 }
 

@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "agent/user.h"
+#include "base/bytes.h"
 #include "base/path.h"
-#include "base/span.h"
 
 #define ATTEMPTS 64 /* openat2 returns EAGAIN while folders are renamed */
 #define LINKS_MAX 40

@@ -11,8 +11,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "base/arena.h"
-#include "base/error.h"
+#include "base/bytes.h"
 #include "wire/agent_files.h"
 
 #define BASE_DIR_PATH_MAX 4096

@@ -9,8 +9,7 @@
 #include <stdbool.h>
 #include <sys/stat.h>
 
-#include "base/buf.h"
-#include "base/error.h"
+#include "base/bytes.h"
 #include "wire/agent_files.h"
 
 enum tree { TREE_BASE, TREE_NOW, TREE_OVER_0, TREE_OVER_1, TREE_COUNT };

@@ -13,7 +13,7 @@
 
 #include "agent/process.h"
 #include "agent/state.h"
-#include "base/buf.h"
+#include "base/bytes.h"
 #include "wire/agent.h"
 
 #define CONNECTIONS_MAX 512 /* above the default of requests_per_key_max */

@@ -12,9 +12,7 @@
 
 #include "agent/base_dir.h"
 #include "agent/user.h"
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/error.h"
+#include "base/bytes.h"
 #include "wire/agent.h"
 #include "wire/agent_files.h"
 

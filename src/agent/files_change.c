@@ -36,6 +36,19 @@ static int check_folder(const struct base_dir *p, const struct agent_path *m, st
 	return FAIL(err, ERROR_CONFLICT, "'%s' exists", m->path);
 }
 
+static int adopt_folder(const struct base_dir *place, const struct agent_path *m, mode_t mode,
+                        struct error *err)
+{
+	AUTO_CLOSE int fd = -1;
+
+	if (!(m->flags & AGENT_PATH_ADOPT))
+		return 0;
+	if (base_dir_find(place, m->path, O_RDONLY | O_DIRECTORY, &fd, err) < 0 ||
+	    base_dir_give(place, fd, "", err) < 0)
+		return -1;
+	return fchmod(fd, mode) < 0 ? FAIL_ERRNO(err, "set the mode of '%s'", m->path) : 0;
+}
+
 int files_mkdir(struct files *f, const struct agent_path *m, struct error *err)
 {
 	mode_t mode = m->mode ? m->mode & 07777 : MODE_FOLDER;
@@ -53,6 +66,8 @@ int files_mkdir(struct files *f, const struct agent_path *m, struct error *err)
 	} else if (base_dir_give(&place, spot.folder, spot.name, err) < 0) {
 		return -1;
 	}
+	if (adopt_folder(&place, m, mode, err) < 0)
+		return -1;
 	return send_spot(f, &spot, m->path, err);
 }
 

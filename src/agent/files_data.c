@@ -125,6 +125,9 @@ static int write_whole(struct files *f, const struct base_dir *place, const stru
 		return -1;
 	if (receive_into(f, new.fd, m) == 0)
 		return 1;
+	/* A change of owner and a write clear set-uid bits. */
+	if (m->mode & (S_ISUID | S_ISGID) && fchmod(new.fd, mode_of(m)) < 0)
+		return FAIL_ERRNO(err, "set the mode of '%s'", m->path);
 	if (replacement_commit(&new, &options, err) < 0)
 		return -1;
 	return send_written(f, new.fd, m, err);

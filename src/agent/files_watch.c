@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/inotify.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -21,6 +22,7 @@
 
 #define WATCHES_MAX 8192
 #define EVENTS_SIZE (16 * 1024)
+#define WATCH_ENDS 1
 #define MASK                                                                                       \
 	(IN_CREATE | IN_MODIFY | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_ATTRIB |             \
 	 IN_ONLYDIR | IN_EXCL_UNLINK)
@@ -216,6 +218,7 @@ static int take_event(struct watcher *w, const struct inotify_event *event, stru
 	return 0;
 }
 
+/* Answers how many bytes of events it has taken, at least 0. */
 static int take_events(struct watcher *w, struct error *err)
 {
 	_Alignas(struct inotify_event) char bytes[EVENTS_SIZE];
@@ -230,10 +233,31 @@ static int take_events(struct watcher *w, struct error *err)
 			return -1;
 		at += sizeof(*event) + event->len;
 	}
+	return (int)got;
+}
+
+/* The kernel queues an event before the call that causes it returns, so that what happened before
+ * the question is in the queue. */
+static int answer_ping(struct watcher *w, struct error *err)
+{
+	struct span payload;
+	uint16_t type;
+	int left = 0, taken = files_next(w->files, &type, &payload, err);
+
+	if (taken <= 0)
+		return taken < 0 ? -1 : WATCH_ENDS;
+	if (type != AGENT_PING)
+		return FAIL(err, ERROR_INVALID, "a message %u while a folder is watched", type);
+	if (ioctl(w->inotify, FIONREAD, &left) < 0)
+		return FAIL_ERRNO(err, "watch");
+	for (; left > 0 && taken > 0; left -= taken)
+		if ((taken = take_events(w, err)) < 0)
+			return -1;
+	files_send(w->files, AGENT_READY, NULL, NULL);
 	return 0;
 }
 
-/* Returns, without a failure, when the client sends something or closes. */
+/* Returns, without a failure, when the client closes. */
 static int follow_events(struct watcher *w, struct error *err)
 {
 	struct pollfd fds[] = {{.fd = w->inotify, .events = POLLIN},
@@ -244,8 +268,12 @@ static int follow_events(struct watcher *w, struct error *err)
 			return FAIL_ERRNO(err, "watch");
 		if (fds[0].revents && take_events(w, err) < 0)
 			return -1;
-		if (fds[1].revents)
-			return 1;
+		if (fds[1].revents) {
+			int result = answer_ping(w, err);
+
+			if (result != 0)
+				return result;
+		}
 	}
 }
 

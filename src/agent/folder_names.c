@@ -24,7 +24,7 @@ static void sort_names(struct folder_names *n)
 {
 	const char *at = n->text.data;
 
-	n->list = memory_new((n->count + 1) * sizeof(*n->list));
+	n->list = memory_array(n->count + 1, sizeof(*n->list));
 	for (size_t i = 0; i < n->count; i++) {
 		n->list[i] = at;
 		at += strlen(at) + 1;

@@ -4,8 +4,7 @@
 
 #include <stddef.h>
 
-#include "base/buf.h"
-#include "base/error.h"
+#include "base/bytes.h"
 
 struct folder_names {
 	struct buf text;   /* the names, NUL-terminated, in a row */

@@ -12,8 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "base/arena.h"
-#include "base/error.h"
+#include "base/bytes.h"
 
 bool glob_matches(const char *pattern, const char *path);
 /* How many folders deep a match can lie; 0 = any depth. */

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "agent/state.h"
-#include "base/arena.h"
+#include "base/bytes.h"
 #include "wire/agent_jobs.h"
 
 #define POSTS_MAX 64 /* that wait or are under way; further ends are the server's to see */

@@ -17,7 +17,7 @@
 #include "agent/reaper.h"
 #include "agent/ring.h"
 #include "agent/state.h"
-#include "base/arena.h"
+#include "base/bytes.h"
 #include "wire/agent.h"
 #include "wire/agent_terminal.h"
 

@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "base/span.h"
+#include "base/bytes.h"
 
 #define RING_FIRST_SIZE 4096
 #define RING_READ_MAX (128 * 1024)

@@ -16,8 +16,7 @@
 
 #include "agent/ring.h"
 #include "agent/state.h"
-#include "base/arena.h"
-#include "base/error.h"
+#include "base/bytes.h"
 #include "wire/agent_services.h"
 
 struct process;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/setup.h"
 
-#include "base/arena.h"
+#include "base/bytes.h"
 #include "base/clock.h"
 #include "base/fault.h"
 #include "isolation/apply.h"

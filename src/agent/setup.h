@@ -10,8 +10,7 @@
  * its identity files, open for writing, waits for AGENT_CLAIM, and serves only then. */
 #pragma once
 
-#include "base/buf.h"
-#include "base/error.h"
+#include "base/bytes.h"
 
 struct isolation_prepared;
 /* The agent's work before the plan came; ERROR_NONE = its first phase succeeded. */

@@ -8,8 +8,8 @@
 #include "agent/base_dir.h"
 #include "agent/process.h"
 #include "agent/warm.h"
+#include "wire/agent_path.h"
 
-#define PATH_DEFAULT "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 #define PATH_PARTS_MAX 64
 #define OWN_ENV_MAX 8
 
@@ -49,7 +49,7 @@ const char **spawn_env(struct arena *arena, const struct agent *a, const struct 
 	        arena_format(arena, "USER=%s", user->name),
 	        arena_format(arena, "LOGNAME=%s", user->name),
 	        arena_format(arena, "SHELL=%s", user->shell),
-	        "PATH=" PATH_DEFAULT,
+	        "PATH=" AGENT_PATH_DEFAULT,
 	        "LANG=C.UTF-8",
 	        a->home ? arena_format(arena, "ATOLL_PROJECT_DIR=%s", a->home) : NULL,
 	        exec->flags & AGENT_EXEC_TTY ? "TERM=xterm-256color" : NULL,

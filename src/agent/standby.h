@@ -20,8 +20,7 @@
 #include <sys/types.h>
 
 #include "agent/state.h"
-#include "base/error.h"
-#include "base/span.h"
+#include "base/bytes.h"
 
 #define STANDBY_PATIENCE_MS 5000 /* how long a connection waits for it before the call fails */
 

@@ -9,9 +9,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/error.h"
+#include "base/bytes.h"
 
 #define TAR_BLOCK 512
 #define TAR_NAME_MAX 4096

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/attribute.h"
+#include "base/error.h"
 
 #define PROCESSES_MAX 65536
 #define STOP_ROUNDS 16

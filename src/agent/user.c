@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/buf.h"
+#include "base/bytes.h"
 #include "base/fd.h"
 
 #define FILE_MAX (1024 * 1024)
@@ -145,13 +145,45 @@ static int parse_user(struct span passwd, struct span group, const char *name, s
 	return 0;
 }
 
+/* Finds a group by name or number. */
+static int find_group(struct span group, struct span wanted, gid_t *ret, struct error *err)
+{
+	struct span line, name, ignored, number;
+
+	if (parse_id(wanted, ret))
+		return 0;
+	while (group.size) {
+		(void)span_split(&group, '\n', &line);
+		if (span_split(&line, ':', &name) && span_split(&line, ':', &ignored) &&
+		    span_split(&line, ':', &number) && span_equals(name, wanted) &&
+		    parse_id(number, ret))
+			return 0;
+	}
+	return FAIL(err, ERROR_NOT_FOUND, "no group '%.*s' in the sandbox",
+	            wanted.size < 64 ? (int)wanted.size : 64, wanted.data ? wanted.data : "");
+}
+
 int user_parse(struct span passwd, struct span group, const char *name, struct user *ret,
                struct error *err)
 {
-	char chosen[NAMES_MAX];
+	struct span wanted = span_of(name), users;
+	char names[NAMES_MAX], chosen[NAMES_MAX];
+	bool has_group = span_split(&wanted, ':', &users);
+	struct user user;
+	gid_t gid;
 
-	choose_name(passwd, name, chosen);
-	return parse_user(passwd, group, chosen, ret, err);
+	copy_text(names, sizeof(names), users);
+	choose_name(passwd, names, chosen);
+	if (parse_user(passwd, group, chosen, &user, err) < 0)
+		return -1;
+	if (has_group) {
+		if (find_group(group, wanted, &gid, err) < 0)
+			return -1;
+		user.gid = user.groups[0] = gid;
+		user.group_count = 1;
+	}
+	*ret = user;
+	return 0;
 }
 
 /* A missing or unfit file reads as empty. */

@@ -7,10 +7,7 @@
 
 #include <sys/types.h>
 
-#include "base/attribute.h"
-#include "base/buf.h"
-#include "base/error.h"
-#include "base/span.h"
+#include "base/bytes.h"
 
 #define USER_GROUPS_MAX 64
 struct user {
@@ -21,7 +18,8 @@ struct user {
 	char name[64], home[256], shell[256];
 };
 
-/* By name or number; "" is root; "a|b" is the first that exists. A number that is
+/* By name or number; "" is root; "a|b" is the first that exists; "USER:GROUP" has that group alone.
+ * A number that is
  * not in /etc/passwd is a user without a name, with the group of the same number and home "/". */
 MUST_CHECK int user_find(const char *name, struct user *ret, struct error *err);
 /* The same over the texts of passwd and group. */

@@ -8,8 +8,7 @@
 #include <stdbool.h>
 #include <sys/stat.h>
 
-#include "base/buf.h"
-#include "base/error.h"
+#include "base/bytes.h"
 
 #define WALK_DEPTH_MAX 256
 

@@ -13,8 +13,7 @@
 #include <sys/types.h>
 
 #include "agent/connection.h"
-#include "base/error.h"
-#include "base/span.h"
+#include "base/bytes.h"
 
 #define WORKERS_MAX 64
 

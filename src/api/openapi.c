@@ -3,13 +3,20 @@
  * the media types of bodies that are no JSON. */
 #include <assert.h>
 #include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "account/account.h"
 #include "api/api.h"
 #include "json/json.h"
+#include "json/write.h"
 
 #define SHAPES_MAX 512
+#define NAME_SIZE 256 /* of a path, an operation or a media type */
+/* An object of texts, for json_add_map. */
+#define TEXTS(...)                                                                                 \
+	(&(struct json_map){.pairs = (struct json_pair[]){__VA_ARGS__},                            \
+	                    .count = COUNT_OF(((struct json_pair[]){__VA_ARGS__}))})
 
 struct shape_set {
 	const struct json_shape *shapes[SHAPES_MAX];
@@ -76,6 +83,34 @@ static void collect_shape(struct shape_set *set, const struct json_shape *shape)
 		collect_shape(set, m->of);
 }
 
+static void write_error_schema(struct buf *out)
+{
+	static const char *const required[] = {"code", "message", "request_id", NULL};
+	static const char *const outer[] = {"error", NULL};
+
+	json_begin_object(out, "Error");
+	json_add_text(out, "type", "object");
+	json_begin_object(out, "properties");
+	json_begin_object(out, "error");
+	json_add_text(out, "type", "object");
+	json_begin_object(out, "properties");
+	json_add_map(out, "code", TEXTS({"type", "string"}));
+	json_add_map(out, "message", TEXTS({"type", "string"}));
+	json_add_map(
+	        out, "resource",
+	        TEXTS({"type", "string"},
+	              {"description",
+	               "kind of the object that does not exist, such as sandbox or template"}));
+	json_add_map(out, "hint", TEXTS({"type", "string"}));
+	json_add_map(out, "request_id", TEXTS({"type", "string"}));
+	json_end_object(out);
+	json_add_texts(out, "required", required);
+	json_end_object(out);
+	json_end_object(out);
+	json_add_texts(out, "required", outer);
+	json_end_object(out);
+}
+
 static void write_schemas(struct buf *out)
 {
 	struct shape_set set = {.count = 0};
@@ -86,32 +121,45 @@ static void write_schemas(struct buf *out)
 			collect_shape(&set, r->answer);
 		}
 	}
-	buf_add_text(out, "\"schemas\":{\"Error\":{\"type\":\"object\",\"properties\":{\"error\":{"
-	                  "\"type\":\"object\",\"properties\":{\"code\":{\"type\":\"string\"},"
-	                  "\"message\":{\"type\":\"string\"},\"hint\":{\"type\":\"string\"},"
-	                  "\"request_id\":{\"type\":\"string\"}},"
-	                  "\"required\":[\"code\",\"message\",\"request_id\"]}},"
-	                  "\"required\":[\"error\"]}");
+	json_begin_object(out, "schemas");
+	write_error_schema(out);
 	for (unsigned i = 0; i < set.count; i++) {
-		buf_addf(out, ",\"%s\":", set.shapes[i]->name);
+		json_add_name(out, set.shapes[i]->name);
 		json_write_schema(out, set.shapes[i]);
 	}
-	buf_add_byte(out, '}');
+	json_end_object(out);
 }
 
-static void write_path_parameters(struct buf *out, const char *path, bool *first)
+/* All but its schema, which the caller writes. */
+static void begin_parameter(struct buf *out, struct span name, const char *in, bool is_required)
+{
+	json_begin_object(out, NULL);
+	json_add_span(out, "name", name);
+	json_add_text(out, "in", in);
+	json_add_bool(out, "required", is_required);
+}
+
+static void add_content(struct buf *out, const char *shape)
+{
+	char reference[NAME_SIZE];
+
+	(void)snprintf(reference, sizeof(reference), "#/components/schemas/%s", shape);
+	json_begin_object(out, "application/json");
+	json_add_map(out, "schema", TEXTS({"$ref", reference}));
+	json_end_object(out);
+}
+
+static void write_path_parameters(struct buf *out, const char *path)
 {
 	for (const char *at = strpbrk(path, ":*"); at; at = strpbrk(at + 1, ":*")) {
-		buf_addf(out,
-		         "%s{\"name\":\"%.*s\",\"in\":\"path\",\"required\":true,"
-		         "\"schema\":{\"type\":\"string\"}}",
-		         *first ? "" : ",", (int)strcspn(at + 1, "/"), at + 1);
-		*first = false;
+		begin_parameter(out, (struct span){at + 1, strcspn(at + 1, "/")}, "path", true);
+		json_add_map(out, "schema", TEXTS({"type", "string"}));
+		json_end_object(out);
 	}
 }
 
 /* The shape's own schema, taken apart: one parameter for each of its properties. */
-static void write_query_parameters(struct buf *out, const struct json_shape *query, bool *first)
+static void write_query_parameters(struct buf *out, const struct json_shape *query)
 {
 	AUTO(arena_done) struct arena a = {.blocks = NULL};
 	AUTO(buf_done) struct buf schema = BUF(1024 * 1024);
@@ -125,44 +173,37 @@ static void write_query_parameters(struct buf *out, const struct json_shape *que
 	for (const struct json_member *m = query->members; m < json_shape_end(query); m++) {
 		const char *name = json_member_name(m);
 
-		buf_addf(out, "%s{\"name\":\"%s\",\"in\":\"query\",\"required\":%s,\"schema\":",
-		         *first ? "" : ",", name, m->flags & JSON_REQUIRED ? "true" : "false");
-		json_print(out, json_get(properties, name), 0);
-		buf_add_byte(out, '}');
-		*first = false;
+		begin_parameter(out, span_of(name), "query", m->flags & JSON_REQUIRED);
+		json_add_value(out, "schema", json_get(properties, name));
+		json_end_object(out);
 	}
 }
 
 static void write_parameters(struct buf *out, const struct route *route)
 {
-	bool first = true;
-
-	buf_add_text(out, ",\"parameters\":[");
-	write_path_parameters(out, route->path, &first);
+	json_begin_list(out, "parameters");
+	write_path_parameters(out, route->path);
 	if (route->query)
-		write_query_parameters(out, route->query, &first);
-	buf_add_byte(out, ']');
+		write_query_parameters(out, route->query);
+	json_end_list(out);
 }
 
 static void write_content(struct buf *out, const struct json_shape *shape, const char *types)
 {
 	struct span rest = span_of(types), type;
-	bool first = true;
+	char name[NAME_SIZE];
 
-	buf_add_text(out, "\"content\":{");
-	if (shape) {
-		buf_addf(out,
-		         "\"application/json\":{\"schema\":{\"$ref\":\"#/components/schemas/%s\"}}",
-		         shape->name);
-		first = false;
-	}
+	json_begin_object(out, "content");
+	if (shape)
+		add_content(out, shape->name);
 	while (rest.size > 0) {
 		(void)span_split(&rest, ',', &type);
-		buf_addf(out, "%s\"%.*s\":{\"schema\":{\"type\":\"string\"}}", first ? "" : ",",
-		         (int)type.size, type.data);
-		first = false;
+		(void)snprintf(name, sizeof(name), "%.*s", (int)type.size, type.data);
+		json_begin_object(out, name);
+		json_add_map(out, "schema", TEXTS({"type", "string"}));
+		json_end_object(out);
 	}
-	buf_add_byte(out, '}');
+	json_end_object(out);
 }
 
 /* No body is one without members, or a file without bytes. */
@@ -184,28 +225,35 @@ static void write_request(struct buf *out, const struct route *route,
 {
 	if (!route->body && !media->request)
 		return;
-	buf_addf(out, ",\"requestBody\":{\"required\":%s,",
-	         needs_body(route, media) ? "true" : "false");
+	json_begin_object(out, "requestBody");
+	json_add_bool(out, "required", needs_body(route, media));
 	write_content(out, route->body, media->request);
-	buf_add_byte(out, '}');
+	json_end_object(out);
 }
 
 static void write_responses(struct buf *out, const struct route *route, const char *types)
 {
 	int status = route->flags & ROUTE_WEBSOCKET ? 101 : route->status ? route->status : 200;
+	char name[16];
 
-	buf_addf(out, ",\"responses\":{\"%d\":{\"description\":", status);
-	json_write_text(out, span_of(route->flags & ROUTE_WEBSOCKET          ? "a WebSocket"
-	                             : status == 204                         ? "done"
-	                             : route->answer && route->answer->about ? route->answer->about
-	                                                                     : route->summary));
-	if (route->answer || types) {
-		buf_add_byte(out, ',');
+	(void)snprintf(name, sizeof(name), "%d", status);
+	json_begin_object(out, "responses");
+	json_begin_object(out, name);
+	json_add_text(out, "description",
+	              route->flags & ROUTE_WEBSOCKET          ? "a WebSocket"
+	              : status == 204                         ? "done"
+	              : route->answer && route->answer->about ? route->answer->about
+	                                                      : route->summary);
+	if (route->answer || types)
 		write_content(out, route->answer, types);
-	}
-	buf_add_text(out, "},\"default\":{\"description\":\"the call failed\",\"content\":{"
-	                  "\"application/json\":{\"schema\":{\"$ref\":"
-	                  "\"#/components/schemas/Error\"}}}}}");
+	json_end_object(out);
+	json_begin_object(out, "default");
+	json_add_text(out, "description", "the call failed");
+	json_begin_object(out, "content");
+	add_content(out, "Error");
+	json_end_object(out);
+	json_end_object(out);
+	json_end_object(out);
 }
 
 /* Of routes that tell what they wait for, http/server/parked.h. */
@@ -213,21 +261,16 @@ static void write_responses(struct buf *out, const struct route *route, const ch
 
 static void write_scopes(struct buf *out, const struct route *route)
 {
-	bool first = true;
-
 	if (route->flags & ROUTE_PUBLIC) {
-		buf_add_text(out, ",\"security\":[]");
+		json_add_texts(out, "security", NULL);
 		return;
 	}
-	buf_add_text(out, ",\"x-scopes\":[");
-	for (unsigned bit = 0; SCOPE_ALL >> bit; bit++) {
-		if (!(route->scope >> bit & 1))
-			continue;
-		buf_addf(out, "%s\"%s\"", first ? "" : ",",
-		         account_scope_name((enum account_scope)(1u << bit)));
-		first = false;
-	}
-	buf_add_byte(out, ']');
+	json_begin_list(out, "x-scopes");
+	for (unsigned bit = 0; SCOPE_ALL >> bit; bit++)
+		if (route->scope >> bit & 1)
+			json_add_text(out, NULL,
+			              account_scope_name((enum account_scope)(1u << bit)));
+	json_end_list(out);
 }
 
 static const char *const method_names[] = {
@@ -239,34 +282,34 @@ static const char *const method_names[] = {
 /* "getApiSandboxInstancesId": method and path, for generated clients. */
 static void write_operation_id(struct buf *out, const struct route *route)
 {
+	AUTO(buf_done) struct buf id = BUF(NAME_SIZE);
 	bool upper = true;
 
-	buf_addf(out, "\"operationId\":\"%s", method_names[route->method]);
+	buf_add_text(&id, method_names[route->method]);
 	for (const char *c = route->path; *c; c++) {
 		if (isalnum((unsigned char)*c))
-			buf_add_byte(out, (char)(upper ? toupper((unsigned char)*c) : *c));
+			buf_add_byte(&id, (char)(upper ? toupper((unsigned char)*c) : *c));
 		upper = !isalnum((unsigned char)*c);
 	}
-	buf_add_byte(out, '"');
+	json_add_span(out, "operationId", buf_span(&id));
 }
 
 static void write_operation(struct buf *out, const struct route *route)
 {
 	const struct body_media *media = media_of(route);
 
-	buf_addf(out, "\"%s\":{", method_names[route->method]);
+	json_begin_object(out, method_names[route->method]);
 	write_operation_id(out, route);
-	buf_add_text(out, ",\"summary\":");
-	json_write_text(out, span_of(route->summary));
-	buf_addf(out, ",\"tags\":[\"%s\"]", route->tag);
+	json_add_text(out, "summary", route->summary);
+	json_add_texts(out, "tags", (const char *const[]){route->tag, NULL});
 	write_scopes(out, route);
 	write_parameters(out, route);
 	write_request(out, route, media);
 	write_responses(out, route, route->flags & ROUTE_PROGRESS ? PROGRESS_TYPES : media->answer);
-	buf_add_byte(out, '}');
+	json_end_object(out);
 }
 
-static void write_path(struct buf *out, const char *path)
+static void format_path(struct buf *out, const char *path)
 {
 	for (const char *c = path; *c; c++) {
 		size_t size = strcspn(c + 1, "/");
@@ -295,7 +338,7 @@ static void each_route(route_visitor *visit, void *context)
 struct path_walk {
 	struct buf *out;
 	const struct route *first; /* of the path at hand */
-	bool any, is_first;        /* paths were written; the row is its path's first */
+	bool is_first;             /* the row is its path's first */
 	unsigned operations;
 };
 
@@ -311,15 +354,13 @@ static void write_same_path(void *context, const struct route *route)
 {
 	struct path_walk *w = context;
 
-	if (strcmp(route->path, w->first->path) != 0)
-		return;
-	if (w->operations++ > 0)
-		buf_add_byte(w->out, ',');
-	write_operation(w->out, route);
+	if (strcmp(route->path, w->first->path) == 0)
+		write_operation(w->out, route);
 }
 
 static void write_path_item(void *context, const struct route *route)
 {
+	AUTO(buf_done) struct buf path = BUF(NAME_SIZE);
 	struct path_walk *w = context;
 
 	w->first = route;
@@ -327,32 +368,48 @@ static void write_path_item(void *context, const struct route *route)
 	each_route(check_first, w);
 	if (!w->is_first)
 		return;
-	buf_add_text(w->out, w->any ? ",\"" : "\"");
-	w->any = true;
-	write_path(w->out, route->path);
-	buf_add_text(w->out, "\":{");
-	w->operations = 0;
+	format_path(&path, route->path);
+	json_begin_object(w->out, buf_text(&path));
 	each_route(write_same_path, w);
-	buf_add_byte(w->out, '}');
+	json_end_object(w->out);
+}
+
+static void write_info(struct buf *out)
+{
+	json_begin_object(out, "info");
+	json_add_text(out, "title", "Atoll");
+	json_add_text(out, "version", ATOLL_VERSION);
+	json_add_text(out, "description", "Isolated computers for AI agents.");
+	json_add_map(out, "license", TEXTS({"name", "Apache-2.0"}, {"identifier", "Apache-2.0"}));
+	json_end_object(out);
+	json_begin_list(out, "security");
+	for (unsigned i = 0; i < 2; i++) {
+		json_begin_object(out, NULL);
+		json_add_texts(out, i == 0 ? "bearer" : "header", NULL);
+		json_end_object(out);
+	}
+	json_end_list(out);
 }
 
 void api_write_openapi(struct buf *out)
 {
 	struct path_walk walk = {.out = out};
 
-	buf_add_text(
-	        out,
-	        "{\"openapi\":\"3.1.0\",\"info\":{\"title\":\"Atoll\",\"version\":\"" ATOLL_VERSION
-	        "\",\"description\":\"Isolated computers for AI agents.\","
-	        "\"license\":{\"name\":\"Apache-2.0\",\"identifier\":\"Apache-2.0\"}},"
-	        "\"security\":[{\"bearer\":[]},{\"header\":[]}],\"paths\":{");
+	json_begin_object(out, NULL);
+	json_add_text(out, "openapi", "3.1.0");
+	write_info(out);
+	json_begin_object(out, "paths");
 	each_route(write_path_item, &walk);
-	buf_add_text(out,
-	             "},\"components\":{\"securitySchemes\":{"
-	             "\"bearer\":{\"type\":\"http\",\"scheme\":\"bearer\"},"
-	             "\"header\":{\"type\":\"apiKey\",\"in\":\"header\",\"name\":\"X-API-Key\"}},");
+	json_end_object(out);
+	json_begin_object(out, "components");
+	json_begin_object(out, "securitySchemes");
+	json_add_map(out, "bearer", TEXTS({"type", "http"}, {"scheme", "bearer"}));
+	json_add_map(out, "header",
+	             TEXTS({"type", "apiKey"}, {"in", "header"}, {"name", "X-API-Key"}));
+	json_end_object(out);
 	write_schemas(out);
-	buf_add_text(out, "}}");
+	json_end_object(out);
+	json_end_object(out);
 }
 
 static int openapi_get(struct request *rq, const void *body, struct reply *reply, struct error *err)

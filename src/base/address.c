@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "base/attribute.h"
+#include "base/error.h"
 
 struct address_range {
 	unsigned char start[16];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/arena.h"
+#include "base/bytes.h"
 
 #include <assert.h>
 #include <stdint.h>

@@ -5,7 +5,7 @@
 #include <limits.h>
 #include <time.h>
 
-#include "base/buf.h"
+#include "base/bytes.h"
 #include "base/fault.h"
 
 #define DURATION_MS_MAX (INT64_C(100) * 366 * 24 * 3600 * 1000)

@@ -124,12 +124,19 @@ void error_set(struct error *err, enum error_code code, int sys_errno, const cha
 	err->code = code;
 	err->sys_errno = sys_errno;
 	err->where = where;
-	err->hint[0] = err->node[0] = err->awaits.key[0] = '\0';
+	err->hint[0] = err->node[0] = err->resource[0] = err->awaits.key[0] = '\0';
 	if (sys_errno && !reason)
 		format_cut(err->text, sizeof(err->text), "%s: errno %d", text, sys_errno);
 	else
 		format_cut(err->text, sizeof(err->text), "%s%s%s", text, reason ? ": " : "",
 		           reason ? reason : "");
+}
+
+void error_missing(struct error *err, const char *where, const char *kind, const char *name)
+{
+	assert(strlen(kind) < sizeof(err->resource));
+	error_set(err, ERROR_NOT_FOUND, 0, where, "no %s '%.400s'", kind, name);
+	(void)snprintf(err->resource, sizeof(err->resource), "%s", kind);
 }
 
 void error_context(struct error *err, const char *format, ...)

@@ -13,7 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/buf.h"
+#include "base/bytes.h"
 #include "base/clock.h"
 
 /* openat2(2) answers EAGAIN when a rename elsewhere made its check of ".." uncertain. */
@@ -75,8 +75,7 @@ int fd_open_beneath(int folder, const char *path, const struct fd_open_options *
 	struct open_how how = {
 	        .flags = (unsigned)(options->flags | O_CLOEXEC),
 	        .mode = options->flags & O_CREAT ? options->mode & 07777 : 0,
-	        .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS |
-	                   (options->follow == FD_NO_SYMLINKS ? RESOLVE_NO_SYMLINKS : 0),
+	        .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS,
 	};
 	long fd = -1;
 

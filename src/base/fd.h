@@ -2,7 +2,7 @@
 /* base/fd.h — descriptors: whole reads and writes, files opened beneath a folder, pidfds.
  *
  * Everything opened here is close-on-exec. "Beneath" means openat2(2) with RESOLVE_BENEATH and
- * RESOLVE_NO_MAGICLINKS: a path can neither leave the folder nor pass through /proc links. */
+ * RESOLVE_NO_SYMLINKS: a path can neither leave the folder nor pass through a link. */
 #pragma once
 
 #include <dirent.h>
@@ -28,17 +28,18 @@ MUST_CHECK int fd_write_all(int fd, const void *data, size_t size, struct error 
 /* Reads to the end of file, up to the buffer's limit (else ERROR_TOO_LARGE). */
 MUST_CHECK int fd_read_to_end(int fd, struct buf *out, struct error *err);
 
-enum fd_follow { FD_NO_SYMLINKS, FD_SYMLINKS };
 struct fd_open_options {
 	int flags;   /* O_*; O_CLOEXEC is added */
 	mode_t mode; /* with O_CREAT */
-	enum fd_follow follow;
 };
 MUST_CHECK int fd_open_beneath(int folder, const char *path, const struct fd_open_options *options,
                                int *ret_fd, struct error *err);
 
 /* The entries of an open folder; NULL, and errno, when they cannot be read. */
 DIR *folder_list(int folder);
+/* The same for the folder at `path`, relative to `folder` or AT_FDCWD; its last part may not be a
+ * link. */
+DIR *folder_list_at(int folder, const char *path);
 void folder_list_done(DIR **list);
 
 /* True when a regular file is unchanged since `before` and no process has it open for writing: then

@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/buf.h"
+#include "base/bytes.h"
 #include "base/fd.h"
 #include "base/id.h"
 #include "base/path.h"
@@ -110,7 +110,12 @@ int file_poke(int folder, const char *path, const char *text, struct error *err)
 
 DIR *folder_list(int folder)
 {
-	int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return folder_list_at(folder, ".");
+}
+
+DIR *folder_list_at(int folder, const char *path)
+{
+	int fd = openat(folder, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	DIR *list = fd < 0 ? NULL : fdopendir(fd);
 
 	if (!list)

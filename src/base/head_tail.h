@@ -8,8 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/buf.h"
-#include "base/span.h"
+#include "base/bytes.h"
 
 struct head_tail {
 	size_t half;

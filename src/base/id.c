@@ -5,8 +5,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/random.h"
-#include "base/span.h"
 
 static const char alphabet[] = "abcdefghijklmnopqrstuvwxyz234567"; /* the letters come first */
 

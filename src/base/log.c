@@ -11,8 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/bytes.h"
 #include "base/clock.h"
-#include "base/span.h"
 
 #define LINE_SIZE_MAX 4000 /* below PIPE_BUF, so that a pipe takes a line whole */
 #define DEBUG_FOLDERS_SIZE_MAX 512

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/attribute.h"
+#include "base/error.h"
 #include "base/random.h"
 
 /* Open addressing with linear probing. A removed entry leaves a slot without a value but with
@@ -119,7 +119,7 @@ static void make_room(struct map *m)
 		return;
 	while (capacity < (m->count + 1) * 2)
 		capacity *= 2;
-	slots = memory_new(capacity * sizeof(*slots));
+	slots = memory_array(capacity, sizeof(*slots));
 	for (size_t i = 0; i < m->capacity; i++) {
 		if (m->slots[i].key)
 			*slot_free(slots, capacity, m->slots[i].hash) = m->slots[i];

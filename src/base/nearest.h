@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-#include "base/span.h"
+#include "base/bytes.h"
 
 struct nearest {
 	struct span name;

@@ -11,6 +11,11 @@ bool path_name_is_valid(struct span name)
 	       !span_equals_text(name, "..");
 }
 
+const char *path_or_root(const char *path)
+{
+	return path && path[0] ? path : "/";
+}
+
 const char *path_last(const char *path)
 {
 	const char *slash = strrchr(path, '/');

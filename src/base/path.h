@@ -4,10 +4,7 @@
 
 #include <stdbool.h>
 
-#include "base/arena.h"
-#include "base/attribute.h"
-#include "base/error.h"
-#include "base/span.h"
+#include "base/bytes.h"
 
 #define PATH_SIZE_MAX 4096
 #define PATH_NAME_MAX 255
@@ -23,5 +20,7 @@ MUST_CHECK int path_check_relative(struct arena *a, struct span path, const char
                                    struct error *err);
 /* True for a single file name: 1..255 bytes, no '/', no NUL, not "." or "..". */
 bool path_name_is_valid(struct span name);
+/* The path; "/" for NULL and "": a sandbox without a working folder begins there. */
+const char *path_or_root(const char *path);
 /* The last part of the path, borrowed from it; "/" for the root. */
 const char *path_last(const char *path);

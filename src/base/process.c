@@ -6,9 +6,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/buf.h"
+#include "base/bytes.h"
 #include "base/fd.h"
-#include "base/span.h"
 
 /* proc(5) counts from 1, and the name that ends with the last ')' is number 2. */
 #define FIELD_AFTER_NAME 3

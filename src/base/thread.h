@@ -6,7 +6,7 @@
 #include <pthread.h>
 #include <stdint.h>
 
-#include "base/attribute.h"
+#include "base/error.h"
 
 /* Like pthread_create: returns 0 or an errno. */
 MUST_CHECK int thread_start(pthread_t *ret, const pthread_attr_t *attributes, void *(*run)(void *),

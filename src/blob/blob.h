@@ -11,8 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/arena.h"
-#include "base/error.h"
+#include "base/bytes.h"
 
 #define BLOB_NAME_MAX 200
 #define BLOB_SIZE_MAX (INT64_C(1) << 40)

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/span.h"
+#include "base/bytes.h"
 
 struct artifact_saver;
 struct request;

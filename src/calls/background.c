@@ -5,6 +5,7 @@
 #include "edge/api.h"
 #include "edge/target.h"
 #include "job/job.h"
+#include "json/write.h"
 
 static int start_job(struct request *rq, const struct api_target *t,
                      const struct sandbox_command *c, const struct background_command *b,
@@ -53,7 +54,9 @@ int background_command_start(struct request *rq, const struct api_target *t,
 	out = reply_buf(reply, "application/json");
 	process_write(out, started.process);
 	out->size--; /* more follows */
-	buf_addf(out, ",\"status\":\"running\",\"resultId\":\"%s\"}", started.id);
+	json_add_text(out, "status", "running");
+	json_add_text(out, "resultId", started.id);
+	json_end_object(out);
 	return 0;
 }
 

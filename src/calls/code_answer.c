@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writers of a block of code, for native surfaces. */
-#include <inttypes.h>
 #include <string.h>
 
 #include "calls/code_run.h"
@@ -16,9 +15,7 @@ static void collect_result(struct code_outcome *outcome, const struct code_resul
 {
 	size_t before = outcome->results.size;
 
-	if (before > 0)
-		buf_add_byte(&outcome->results, ',');
-	json_write(&outcome->results, &code_result_shape, result);
+	json_add_struct(&outcome->results, NULL, &code_result_shape, result);
 	if (!outcome->results.overflowed)
 		return;
 	outcome->is_cut = true;
@@ -68,18 +65,14 @@ static void event_begin(struct buf *out, bool is_sse, const char *name)
 {
 	if (is_sse)
 		buf_addf(out, "event: %s\ndata: ", name);
-	buf_addf(out, "{\"event\":\"%s\"", name);
+	json_begin_object(out, NULL);
+	json_add_text(out, "event", name);
 }
 
 static void event_end(struct buf *out, bool is_sse)
 {
-	buf_add_text(out, is_sse ? "}\n\n" : "}\n");
-}
-
-static void add_text(struct buf *out, const char *name, struct span text)
-{
-	buf_addf(out, ",\"%s\":", name);
-	json_write_text(out, text);
+	json_end_object(out);
+	buf_add_text(out, is_sse ? "\n\n" : "\n");
 }
 
 static void write_event(const struct code_outcome *outcome, const struct code_event *event,
@@ -94,18 +87,17 @@ static void write_event(const struct code_outcome *outcome, const struct code_ev
 		return;
 	event_begin(out, is_sse, names[event->kind]);
 	if (event->kind == CODE_BEGIN) {
-		add_text(out, "contextId", span_of(outcome->context));
-		buf_addf(out, ",\"process\":%" PRIu64 ",\"execution_count\":%" PRId64,
-		         outcome->process, outcome->count);
+		json_add_text(out, "contextId", outcome->context);
+		json_add_whole(out, "process", (int64_t)outcome->process);
+		json_add_whole(out, "execution_count", outcome->count);
 	} else if (event->kind == CODE_RESULT) {
-		buf_add_text(out, ",\"result\":");
-		json_write(out, &code_result_shape, event->result);
+		json_add_struct(out, "result", &code_result_shape, event->result);
 	} else if (event->kind == CODE_ERROR) {
-		add_text(out, "name", span_of(event->name));
-		add_text(out, "value", span_of(event->value));
-		add_text(out, "traceback", span_of(event->traceback));
+		json_add_text(out, "name", event->name);
+		json_add_text(out, "value", event->value);
+		json_add_text(out, "traceback", event->traceback);
 	} else {
-		add_text(out, "data", event->text);
+		json_add_span(out, "data", event->text);
 	}
 	event_end(out, is_sse);
 }
@@ -124,20 +116,21 @@ static const char *cause_of(const struct code_outcome *outcome)
 
 static void write_outcome(const struct code_outcome *outcome, struct buf *out)
 {
-	buf_addf(out,
-	         "\"process\":%" PRIu64 ",\"exit_code\":%" PRId64
-	         ",\"signal\":null,\"timed_out\":%s,\"cause\":\"%s\",\"duration_ms\":%" PRId64,
-	         outcome->process, outcome->exit_code, outcome->timed_out ? "true" : "false",
-	         cause_of(outcome), outcome->duration_ms);
-	add_text(out, "contextId", span_of(outcome->context));
-	buf_addf(out, ",\"execution_count\":%" PRId64 ",\"context_ended\":%s", outcome->count,
-	         outcome->has_lost_kernel ? "true" : "false");
+	json_add_whole(out, "process", (int64_t)outcome->process);
+	json_add_whole(out, "exit_code", outcome->exit_code);
+	json_add_null(out, "signal");
+	json_add_bool(out, "timed_out", outcome->timed_out);
+	json_add_text(out, "cause", cause_of(outcome));
+	json_add_whole(out, "duration_ms", outcome->duration_ms);
+	json_add_text(out, "contextId", outcome->context);
+	json_add_whole(out, "execution_count", outcome->count);
+	json_add_bool(out, "context_ended", outcome->has_lost_kernel);
 }
 
 static void write_exit(const struct code_outcome *outcome, struct buf *out, bool is_sse)
 {
 	event_begin(out, is_sse, "exit");
-	buf_addf(out, ",\"ok\":%s,", is_ok(outcome) ? "true" : "false");
+	json_add_bool(out, "ok", is_ok(outcome));
 	write_outcome(outcome, out);
 	event_end(out, is_sse);
 }
@@ -167,8 +160,7 @@ static void end_ndjson(const struct code_outcome *outcome, struct buf *out)
 static void write_artifact(struct span json, struct buf *out, bool is_sse)
 {
 	event_begin(out, is_sse, "artifact");
-	buf_add_text(out, ",\"artifact\":");
-	buf_add_span(out, json);
+	json_add_raw(out, "artifact", json);
 	event_end(out, is_sse);
 }
 
@@ -208,27 +200,27 @@ static void write_result(const struct code_outcome *outcome, struct buf *out)
 	static const char *const names[2] = {"stdout", "stderr"};
 	bool is_cut = outcome->is_cut;
 
-	buf_addf(out, "{\"ok\":%s,\"runtime\":\"%s\",", is_ok(outcome) ? "true" : "false",
-	         code_languages[outcome->language]);
+	json_begin_object(out, NULL);
+	json_add_bool(out, "ok", is_ok(outcome));
+	json_add_text(out, "runtime", code_languages[outcome->language]);
 	write_outcome(outcome, out);
 	for (unsigned i = 0; i < 2; i++) {
 		const struct head_tail *stream = &outcome->streams[i];
 		AUTO(buf_done) struct buf joined = BUF(stream->head.size + stream->tail.size + 256);
 
 		head_tail_join(stream, &joined);
-		add_text(out, names[i], buf_span(&joined));
+		json_add_span(out, names[i], buf_span(&joined));
 		is_cut = is_cut || head_tail_cut_count(stream) > 0;
 	}
-	buf_addf(out, ",\"truncated\":%s,\"results\":[", is_cut ? "true" : "false");
+	json_add_bool(out, "truncated", is_cut);
+	json_begin_list(out, "results");
 	buf_add_span(out, buf_span(&outcome->results));
-	buf_add_text(out, "],\"artifacts\":[");
+	json_end_list(out);
+	json_begin_list(out, "artifacts");
 	buf_add_span(out, buf_span(&outcome->artifacts));
-	buf_add_text(out, "],\"error\":");
-	if (outcome->error.size > 0)
-		buf_add_span(out, buf_span(&outcome->error));
-	else
-		buf_add_text(out, "null");
-	buf_add_byte(out, '}');
+	json_end_list(out);
+	json_add_raw(out, "error", buf_span(&outcome->error));
+	json_end_object(out);
 }
 
 const struct code_writer code_writers[] = {

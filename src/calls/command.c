@@ -103,10 +103,8 @@ int command_set_code(struct sandbox_command *c, struct arena *a, enum command_la
 int command_set_cwd(struct sandbox_command *c, struct arena *a, const struct api_target *t,
                     const char *cwd, struct error *err)
 {
-	const char *base = t->workdir && t->workdir[0] ? t->workdir : "/";
-
 	if (cwd && cwd[0])
-		return path_resolve(a, base, span_of(cwd), &c->exec.cwd, err);
+		return path_resolve(a, path_or_root(t->workdir), span_of(cwd), &c->exec.cwd, err);
 	c->exec.cwd = t->workdir ? t->workdir : "";
 	return 0;
 }
@@ -429,10 +427,23 @@ static void on_tick(struct stream *s, struct relay *relay)
 	flush_output(c, relay);
 }
 
+static int on_sandbox_end(struct stream *s, struct relay *relay, const struct error *err)
+{
+	struct command_stream *c = command_of(s);
+
+	if (!c->started || (c->form != OUTPUT_SSE && c->form != OUTPUT_NDJSON))
+		return -1;
+	output_events_error(&c->events, &c->out, err);
+	flush_output(c, relay);
+	relay_finish(relay);
+	return 0;
+}
+
 static const struct stream_ops command_ops = {
         .size = sizeof(struct command_stream),
         .on_message = on_message,
         .on_tick = on_tick,
+        .on_sandbox_end = on_sandbox_end,
         .done = command_done,
         .takes_failures = true,
 };

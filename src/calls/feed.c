@@ -10,6 +10,7 @@
 #include "edge/api.h"
 #include "fleet/core/events.h"
 #include "http/server/relay.h"
+#include "json/write.h"
 #include "loop/loop.h"
 #include "sandbox/events.h"
 #include "store/events.h"
@@ -34,6 +35,10 @@ struct event_stream {
 	struct arena arena;  /* texts of the filter */
 	struct feed_filter filter;
 	enum output_form form;
+	struct span first; /* in the arena */
+	void (*write)(void *context, struct buf *out, const struct event_record *r);
+	void (*end)(void *context);
+	void *context;
 	int64_t after; /* events up to here were sent */
 	bool asked;    /* `after` is the client's, and was not compared with the oldest event yet */
 	bool is_behind; /* false: live */
@@ -86,8 +91,12 @@ static void write_lost(struct buf *out, enum output_form form, int64_t after, in
 {
 	if (form == OUTPUT_SSE)
 		buf_add_text(out, "event: lost\ndata: ");
-	buf_addf(out, "{\"event\":\"lost\",\"after\":%" PRId64 ",\"oldest\":%" PRId64 "}%s", after,
-	         oldest, form == OUTPUT_SSE ? "\n\n" : "\n");
+	json_begin_object(out, NULL);
+	json_add_text(out, "event", "lost");
+	json_add_whole(out, "after", after);
+	json_add_whole(out, "oldest", oldest);
+	json_end_object(out);
+	buf_add_text(out, form == OUTPUT_SSE ? "\n\n" : "\n");
 }
 
 static bool is_wanted(const struct feed_filter *f, const struct event_record *r)
@@ -229,7 +238,8 @@ static void send_events(struct event_stream *s, const struct feed_read *r, int64
 	for (size_t i = 0; i < r->events.count; i++)
 		if (r->events.items[i].sequence > known &&
 		    is_wanted(&s->filter, &r->events.items[i]))
-			write_event(&text, s->form, &r->events.items[i]);
+			s->write ? s->write(s->context, &text, &r->events.items[i])
+			         : write_event(&text, s->form, &r->events.items[i]);
 	if (text.size > 0)
 		relay_write(relay, buf_span(&text));
 }
@@ -362,6 +372,8 @@ static void on_start(void *state, struct relay *relay)
 	relay_begin(relay, 200, output_content_type(s->form), -1);
 	if (s->form == OUTPUT_SSE)
 		relay_write(relay, SPAN("retry: 1000\n\n"));
+	if (s->first.size > 0)
+		relay_write(relay, s->first);
 	read_behind(feed);
 }
 
@@ -384,6 +396,8 @@ static void release_stream(void *state, UNUSED int upstream_fd, UNUSED bool clea
 		atomic_store(&feed->has_streams, feed->count > 0);
 	}
 	s->relay = NULL;
+	if (s->end)
+		s->end(s->context);
 	if (!s->is_reading)
 		stream_free(s);
 }
@@ -404,6 +418,10 @@ void api_feed_reply(struct api_feed *feed, const struct feed_options *options, s
 	        .pattern = f->pattern ? arena_text(&s->arena, f->pattern) : NULL,
 	};
 	s->form = options->form;
+	s->first = (struct span){arena_copy(&s->arena, options->first), options->first.size};
+	s->write = options->write;
+	s->end = options->end;
+	s->context = options->context;
 	s->after = options->after;
 	s->asked = true;
 	reply_relay(reply, &(struct relay_options){
@@ -411,6 +429,7 @@ void api_feed_reply(struct api_feed *feed, const struct feed_options *options, s
 	                           .ops = &event_relay,
 	                           .state = s,
 	                           .tick_ms = IDLE_MS,
+	                           .is_standing = true,
 	                   });
 }
 

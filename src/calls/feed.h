@@ -17,6 +17,8 @@
 #include "calls/output.h"
 
 struct api;
+struct buf;
+struct event_record;
 struct reply;
 
 struct api_feed;
@@ -31,7 +33,12 @@ struct feed_filter {
 struct feed_options {
 	struct feed_filter filter; /* copied */
 	int64_t after;             /* the last event that the client knows */
+	struct span first;         /* written before the first event; copied */
 	enum output_form form;     /* OUTPUT_SSE or OUTPUT_NDJSON */
+	/* Writes an event in the stream's own way, on the loop's thread; NULL: by `form`. */
+	void (*write)(void *context, struct buf *out, const struct event_record *r);
+	void (*end)(void *context); /* called once, when the stream ends; may be NULL */
+	void *context;
 };
 /* Makes the reply a stream of events. Call it on a worker. */
 void api_feed_reply(struct api_feed *feed, const struct feed_options *options, struct reply *reply);

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Replies with one entry or a list of entries, and uploads into a file. */
-#include <inttypes.h>
 
 #include "base/clock.h"
 #include "calls/files.h"
 #include "calls/stream.h"
-#include "json/json.h"
+#include "json/write.h"
 #include "wire/agent.h"
 
 struct file_reply {
@@ -39,8 +38,11 @@ static int file_reply_finish(struct file_reply *a, struct relay *relay, struct s
 	if (a->expected > 0)
 		done.count = a->written;
 	a->stream.ended = true;
-	if (a->entry.size == 0)
-		buf_addf(&a->entry, "{\"count\":%" PRIu64 "}", done.count);
+	if (a->entry.size == 0) {
+		json_begin_object(&a->entry, NULL);
+		json_add_whole(&a->entry, "count", (int64_t)done.count);
+		json_end_object(&a->entry);
+	}
 	relay_answer(relay, a->status, "application/json", buf_span(&a->entry));
 	return 0;
 }
@@ -193,7 +195,8 @@ static void file_list_begin(struct file_list_reply *l, struct relay *relay)
 		return;
 	l->begun = true;
 	relay_begin(relay, 200, "application/json", -1);
-	buf_add_text(&l->out, l->options.paths_only ? "{\"paths\":[" : "{\"items\":[");
+	json_begin_object(&l->out, NULL);
+	json_begin_list(&l->out, l->options.paths_only ? "paths" : "items");
 }
 
 static void file_list_add(struct file_list_reply *l, struct relay *relay,
@@ -203,7 +206,7 @@ static void file_list_add(struct file_list_reply *l, struct relay *relay,
 	if (l->count++ > 0)
 		buf_add_byte(&l->out, ',');
 	if (l->options.paths_only)
-		json_write_text(&l->out, span_of(file->path));
+		json_add_text(&l->out, NULL, file->path);
 	else
 		files_write_entry(&l->out, file, file->path);
 	if (l->out.size > 32 * 1024) {
@@ -216,10 +219,11 @@ static void file_list_finish(struct file_list_reply *l, struct relay *relay)
 {
 	file_list_begin(l, relay);
 	l->stream.ended = true;
-	buf_addf(&l->out, "],\"truncated\":%s", l->count >= l->options.max ? "true" : "false");
+	json_end_list(&l->out);
+	json_add_bool(&l->out, "truncated", l->count >= l->options.max);
 	if (!l->options.paths_only)
-		buf_addf(&l->out, ",\"listed_at_ms\":%lld", (long long)l->listed_ms);
-	buf_add_byte(&l->out, '}');
+		json_add_whole(&l->out, "listed_at_ms", l->listed_ms);
+	json_end_object(&l->out);
 	relay_write(relay, buf_span(&l->out));
 	relay_finish(relay);
 }

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A file's bytes or lines inside JSON, in pages. */
 #include <assert.h>
-#include <inttypes.h>
 #include <string.h>
 
 #include "calls/files.h"
 #include "calls/stream.h"
 #include "edge/text.h"
-#include "json/json.h"
+#include "json/write.h"
 #include "wire/agent.h"
 
 struct file_read {
@@ -83,34 +82,42 @@ static void add_bytes(struct file_read *r, struct span bytes)
 	buf_add(&r->bytes, bytes.data, bytes.size < room ? bytes.size : room);
 }
 
+/* -1: nothing follows. */
+static void write_next(struct file_read *r, int64_t offset)
+{
+	if (offset < 0)
+		json_add_null(&r->out, "next_offset");
+	else
+		json_add_whole(&r->out, "next_offset", offset);
+}
+
 static void write_lines(struct file_read *r)
 {
 	int64_t total = r->line - 1 + r->line_open;
 	int64_t kept = 0;
+	bool has_next;
 
 	for (size_t i = 0; i < r->bytes.size; i++)
 		kept += r->bytes.data[i] == '\n';
 	if (r->bytes.size > 0 && r->bytes.data[r->bytes.size - 1] != '\n')
 		kept++;
-	buf_addf(&r->out, ",\"offset\":%" PRId64 ",\"lines\":%" PRId64 ",\"total_lines\":%" PRId64,
-	         r->options.first_line, kept, total);
-	if (r->options.first_line + kept <= total && kept > 0)
-		buf_addf(&r->out, ",\"next_offset\":%" PRId64 ",\"truncated\":true}",
-		         r->options.first_line + kept);
-	else
-		buf_addf(&r->out, ",\"next_offset\":null,\"truncated\":%s}",
-		         r->full ? "true" : "false");
+	json_add_whole(&r->out, "offset", r->options.first_line);
+	json_add_whole(&r->out, "lines", kept);
+	json_add_whole(&r->out, "total_lines", total);
+	has_next = r->options.first_line + kept <= total && kept > 0;
+	write_next(r, has_next ? r->options.first_line + kept : -1);
+	json_add_bool(&r->out, "truncated", has_next || r->full);
 }
 
 static void write_bytes(struct file_read *r)
 {
 	uint64_t next = r->offset + r->bytes.size;
+	bool has_next = r->full || next < r->size;
 
-	buf_addf(&r->out, ",\"offset\":%" PRIu64 ",\"length\":%zu", r->offset, r->bytes.size);
-	if (r->full || next < r->size)
-		buf_addf(&r->out, ",\"next_offset\":%" PRIu64 ",\"truncated\":true}", next);
-	else
-		buf_add_text(&r->out, ",\"next_offset\":null,\"truncated\":false}");
+	json_add_whole(&r->out, "offset", (int64_t)r->offset);
+	json_add_whole(&r->out, "length", (int64_t)r->bytes.size);
+	write_next(r, has_next ? (int64_t)next : -1);
+	json_add_bool(&r->out, "truncated", has_next);
 }
 
 static void write_content(struct file_read *r)
@@ -119,23 +126,22 @@ static void write_content(struct file_read *r)
 		text_write(&r->out, "content", "encoding", buf_span(&r->bytes));
 		return;
 	}
-	buf_add_text(&r->out, "\"content\":\"");
-	text_write_base64(&r->out, buf_span(&r->bytes));
-	buf_add_text(&r->out, "\",\"encoding\":\"base64\"");
+	json_add_bytes(&r->out, "content", buf_span(&r->bytes));
+	json_add_text(&r->out, "encoding", "base64");
 }
 
 static void read_answer(struct file_read *r, struct relay *relay)
 {
 	r->stream.ended = true;
-	buf_add_text(&r->out, "{\"path\":");
-	json_write_text(&r->out, buf_span(&r->path));
-	buf_add_byte(&r->out, ',');
+	json_begin_object(&r->out, NULL);
+	json_add_span(&r->out, "path", buf_span(&r->path));
 	write_content(r);
-	buf_addf(&r->out, ",\"size\":%" PRIu64, r->size);
+	json_add_whole(&r->out, "size", (int64_t)r->size);
 	if (r->options.by_lines)
 		write_lines(r);
 	else
 		write_bytes(r);
+	json_end_object(&r->out);
 	relay_answer(relay, 200, "application/json", buf_span(&r->out));
 }
 

@@ -2,6 +2,7 @@
 /* Changes below a folder as events. */
 #include "calls/files.h"
 #include "calls/stream.h"
+#include "http/message/fault.h"
 #include "json/write.h"
 #include "wire/agent.h"
 
@@ -19,21 +20,44 @@ static void watch_done(struct stream *s)
 	buf_done(&CONTAINER_OF(s, struct file_watch, stream)->out);
 }
 
-static void write_change(struct file_watch *w, struct relay *relay, const char *event,
-                         const struct agent_change *change)
+static void begin_event(struct file_watch *w, const char *event)
 {
 	if (w->is_sse)
 		buf_addf(&w->out, "event: %s\ndata: ", event);
 	json_begin_object(&w->out, NULL);
 	json_add_text(&w->out, "event", event);
-	if (change) {
-		json_add_text(&w->out, "path", change->path);
-		json_add_bool(&w->out, "is_directory", change->type == AGENT_FILE_FOLDER);
-	}
+}
+
+static void end_event(struct file_watch *w, struct relay *relay)
+{
 	json_end_object(&w->out);
 	buf_add_text(&w->out, w->is_sse ? "\n\n" : "\n");
 	relay_write(relay, buf_span(&w->out));
 	buf_reset(&w->out);
+}
+
+static void write_change(struct file_watch *w, struct relay *relay, const char *event,
+                         const struct agent_change *change)
+{
+	begin_event(w, event);
+	if (change) {
+		json_add_text(&w->out, "path", change->path);
+		json_add_bool(&w->out, "is_directory", change->type == AGENT_FILE_FOLDER);
+	}
+	end_event(w, relay);
+}
+
+static int watch_on_sandbox_end(struct stream *s, struct relay *relay, const struct error *err)
+{
+	struct file_watch *w = CONTAINER_OF(s, struct file_watch, stream);
+
+	if (!w->begun)
+		return -1;
+	begin_event(w, "error");
+	http_add_error(&w->out, err);
+	end_event(w, relay);
+	relay_finish(relay);
+	return 0;
 }
 
 static int watch_on_message(struct stream *s, struct relay *relay, uint16_t type,
@@ -77,6 +101,7 @@ static const struct stream_ops watch_ops = {
         .size = sizeof(struct file_watch),
         .on_message = watch_on_message,
         .on_tick = watch_on_tick,
+        .on_sandbox_end = watch_on_sandbox_end,
         .done = watch_done,
 };
 

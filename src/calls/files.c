@@ -19,9 +19,7 @@
 int files_resolve(struct request *rq, const struct api_target *t, const char *path,
                   const char **ret, struct error *err)
 {
-	const char *base = t->workdir && t->workdir[0] ? t->workdir : "/";
-
-	return path_resolve(rq->arena, base, span_of(path), ret, err);
+	return path_resolve(rq->arena, path_or_root(t->workdir), span_of(path), ret, err);
 }
 
 static const char *type_name(uint32_t type)
@@ -78,6 +76,8 @@ struct file_download {
 	bool is_tar, is_range, begun, folder_is_invalid;
 	struct compressor *compressor; /* NULL: as it is */
 	struct buf packed;
+	bool has_last; /* the last byte is kept until the agent is done */
+	char last;
 };
 
 static void download_done(struct stream *s)
@@ -141,9 +141,17 @@ static void on_data(struct file_download *d, struct relay *relay, struct span by
 		bytes.size = (size_t)d->left;
 	if (d->left != UINT64_MAX)
 		d->left -= bytes.size;
-	if (d->compressor)
+	if (d->compressor) {
 		write_packed(d, relay, bytes, false);
-	else if (bytes.size > 0)
+		return;
+	}
+	/* A client that has all bytes may use its connection again, or pause the sandbox. The agent
+	 * must have nothing more to send by then. */
+	if (bytes.size > 0 && d->left == 0) {
+		d->has_last = true;
+		d->last = bytes.data[--bytes.size];
+	}
+	if (bytes.size > 0)
 		relay_write(relay, bytes);
 }
 
@@ -156,6 +164,8 @@ static int download_on_done(struct file_download *d, struct relay *relay, struct
 		return FAIL(err, ERROR_CONFLICT, "the file became shorter while it was read");
 	if (d->compressor)
 		write_packed(d, relay, (struct span){NULL, 0}, true);
+	if (d->has_last)
+		relay_write(relay, (struct span){&d->last, 1});
 	relay_finish(relay);
 	return 0;
 }

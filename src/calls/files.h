@@ -5,7 +5,7 @@
  * Each call takes the hold over and answers with a stream. */
 #pragma once
 
-#include "base/buf.h"
+#include "base/bytes.h"
 #include "wire/agent_files.h"
 
 struct api_target;

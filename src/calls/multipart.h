@@ -9,9 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "base/buf.h"
-#include "base/error.h"
-#include "base/span.h"
+#include "base/bytes.h"
 
 #define MULTIPART_BOUNDARY_MAX 70
 #define MULTIPART_HEAD_MAX (8 * 1024)

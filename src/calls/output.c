@@ -3,9 +3,11 @@
 
 #include <assert.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "edge/text.h"
+#include "http/message/fault.h"
 #include "json/write.h"
 #include "wire/agent.h"
 #include "wire/agent_cause.h"
@@ -75,13 +77,18 @@ static void event_begin(struct output_events *e, struct buf *out, const char *na
 	if (e->form == OUTPUT_SSE)
 		buf_addf(out, "id: %" PRIu64 ".%" PRIu64 "\nevent: %s\ndata: ", e->written[0],
 		         e->written[1], name);
-	buf_addf(out, "{\"event\":\"%s\"", name);
+	json_begin_object(out, NULL);
+	json_add_text(out, "event", name);
 }
 
 static void event_end(struct output_events *e, struct buf *out)
 {
-	buf_addf(out, ",\"since\":\"%" PRIu64 ".%" PRIu64 "\"}%s", e->written[0], e->written[1],
-	         e->form == OUTPUT_SSE ? "\n\n" : "\n");
+	char since[48];
+
+	(void)snprintf(since, sizeof(since), "%" PRIu64 ".%" PRIu64, e->written[0], e->written[1]);
+	json_add_text(out, "since", since);
+	json_end_object(out);
+	buf_add_text(out, e->form == OUTPUT_SSE ? "\n\n" : "\n");
 }
 
 static void write_bytes(struct output_events *e, struct buf *out, unsigned stream,
@@ -97,7 +104,7 @@ static void write_bytes(struct output_events *e, struct buf *out, unsigned strea
 		return;
 	}
 	event_begin(e, out, stream == 0 ? "stdout" : "stderr");
-	buf_addf(out, ",\"offset\":%" PRIu64 ",", offset);
+	json_add_whole(out, "offset", (int64_t)offset);
 	text_write(out, "data", "encoding", bytes);
 	event_end(e, out);
 }
@@ -115,7 +122,8 @@ void output_events_started(struct output_events *e, struct buf *out, const struc
 	if (e->form == OUTPUT_TEXT)
 		return;
 	event_begin(e, out, "started");
-	buf_addf(out, ",\"process\":%" PRIu64 ",\"pid\":%u", p->process, p->pid);
+	json_add_whole(out, "process", (int64_t)p->process);
+	json_add_whole(out, "pid", p->pid);
 	event_end(e, out);
 }
 
@@ -198,6 +206,15 @@ void output_events_exit(struct output_events *e, struct buf *out, const struct a
 	event_end(e, out);
 }
 
+void output_events_error(struct output_events *e, struct buf *out, const struct error *err)
+{
+	write_partial(e, out, 0);
+	write_partial(e, out, 1);
+	event_begin(e, out, "error");
+	http_add_error(out, err);
+	event_end(e, out);
+}
+
 void output_events_artifact(struct output_events *e, struct buf *out, struct span json)
 {
 	if (e->form == OUTPUT_TEXT)
@@ -251,7 +268,6 @@ void output_collector_write(const struct output_collector *c, const struct agent
 		AUTO(buf_done) struct buf joined = BUF(c->limit + 256);
 
 		head_tail_join(&c->streams[i], &joined);
-		buf_add_byte(out, ',');
 		text_write(out, names[i][0], names[i][1], buf_span(&joined));
 	}
 	json_add_bool(out, "truncated", is_truncated(c));

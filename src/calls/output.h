@@ -8,10 +8,12 @@
  *   {"event":"stdout","offset":6,"data":"/wA=","encoding":"base64","since":"8.0"}
  *   {"event":"exit","process":1,"ok":true,"exit_code":0,"signal":null,"timed_out":false,
  *    "cause":"exit","duration_ms":3,"since":"8.0"}
- * "cause" is agent_process_cause. Offsets count the bytes of their stream from 0. Bytes were lost
- * when an offset is higher than the end of the event before. "since" (the `id:` of a server-sent
- * event) is "STDOUT.STDERR": events up to here have all bytes before these offsets. A client
- * resumes the stream with it, as ?since= or Last-Event-ID.
+ *   {"event":"error","error":{"code":"unavailable","message":"…"},"since":"8.0"}
+ * The last event is "exit", or "error" if the sandbox ends before the command does. "cause" is
+ * agent_process_cause. Offsets count the bytes of their stream from 0. Bytes were lost when an
+ * offset is higher than the end of the event before. "since" (the `id:` of a server-sent event) is
+ * "STDOUT.STDERR": events up to here have all bytes before these offsets. A client resumes the
+ * stream with it, as ?since= or Last-Event-ID.
  *
  * A result has a limited number of bytes of each stream: the first and the last half, and between
  * them a line with the number of bytes that were cut. */
@@ -21,10 +23,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/buf.h"
-#include "base/error.h"
+#include "base/bytes.h"
 #include "base/head_tail.h"
-#include "base/span.h"
 
 struct agent_output;
 struct agent_process;
@@ -50,6 +50,7 @@ void output_events_init(struct output_events *e, enum output_form form, const ui
 void output_events_started(struct output_events *e, struct buf *out, const struct agent_process *p);
 void output_events_bytes(struct output_events *e, struct buf *out, const struct agent_output *o);
 void output_events_exit(struct output_events *e, struct buf *out, const struct agent_process *p);
+void output_events_error(struct output_events *e, struct buf *out, const struct error *err);
 /* {"event":"artifact","artifact":{…}}: an artifact of the command, as JSON. */
 void output_events_artifact(struct output_events *e, struct buf *out, struct span json);
 /* A comment that keeps the connection alive; nothing for forms without comments. */

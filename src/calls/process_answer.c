@@ -15,7 +15,7 @@ static const struct json_member process_shape_members[] = {
         JSON_WHOLE_MEMBER(process_answer, process, .about = "its number in this sandbox"),
         JSON_WHOLE_MEMBER(process_answer, pid, .about = "inside the sandbox"),
         JSON_TEXT_MEMBER(process_answer, state, .about = "running or ended"),
-        JSON_WHOLE_MEMBER(process_answer, exit_code, .about = "-1 while it runs"),
+        JSON_WHOLE_MEMBER(process_answer, exit_code, .min = -1, .about = "-1 while it runs"),
         JSON_TEXT_MEMBER(process_answer, signal, .flags = JSON_NULLABLE,
                          .about = "that ended it, such as SIGKILL"),
         JSON_BOOL_MEMBER(process_answer, timed_out),

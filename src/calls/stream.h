@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/arena.h"
+#include "base/bytes.h"
 #include "fleet/core/fleet_hold.h"
 #include "http/server/relay.h"
 

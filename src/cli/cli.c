@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/cli.h"
 
+#include <locale.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,6 +9,7 @@
 #include "cli/commands.h"
 #include "cli/help.h"
 #include "cli/core/plain.h"
+#include "cli/core/display.h"
 #include "cli/core/text_out.h"
 #include "http/client/client.h"
 #include "http/message/fault.h"
@@ -25,9 +27,7 @@ static void print_error(struct cli *cli)
 		(void)fprintf(stderr, "%s\n", buf_text(&text));
 		return;
 	}
-	(void)fprintf(stderr, "atoll: %s\n", text_out_safe(cli->arena, err->text));
-	if (err->hint[0])
-		(void)fprintf(stderr, "  hint: %s\n", text_out_safe(cli->arena, err->hint));
+	text_out_error(cli->arena, "", err);
 }
 
 static bool is_help(const char *word)
@@ -85,7 +85,7 @@ static int run_command(struct cli *cli, const char *const *argv)
 	if (find_command(cli, &argv) < 0)
 		return -1;
 	if (cli->command->children) {
-		help_show(NULL, cli->command);
+		help_show(NULL, cli->command, &cli->display);
 		return 0;
 	}
 	cli->json = cli->json || wants_json(argv);
@@ -93,8 +93,10 @@ static int run_command(struct cli *cli, const char *const *argv)
 		hint_at_usage(cli);
 		return -1;
 	}
+	if (display_find(arguments_text(&cli->args, "color", NULL), &cli->display, cli->err) < 0)
+		return -1;
 	if (arguments_has(&cli->args, "help")) {
-		help_show(cli->parent, cli->command);
+		help_show(cli->parent, cli->command, &cli->display);
 		return 0;
 	}
 	return cli->command->run ? cli->command->run(cli) : plain_run(cli);
@@ -111,13 +113,15 @@ int cli_main(int argc, char **argv)
 	/* write(2) reports a closed pipe; a signal in curl or in a thread would kill the
 	 * process. */
 	(void)signal(SIGPIPE, SIG_IGN);
+	(void)setlocale(LC_CTYPE, "C.UTF-8");          /* for wcwidth: widths in the terminal */
+	(void)!display_find(NULL, &cli.display, &err); /* for what needs no command line */
 	if (argc > 1 && strcmp(argv[1], "--json") == 0) {
 		cli.json = true;
 		argc--;
 		argv++;
 	}
 	if (argc < 2 || is_help(argv[1])) {
-		help_show(NULL, NULL);
+		help_show(NULL, NULL, &cli.display);
 		return 0;
 	}
 	if (is_version(argv[1]))

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "cli/commands.h"
+#include "cli/core/display.h"
 
 #define NAME_WIDTH 12
 #define OPTION_WIDTH 26
@@ -19,14 +20,16 @@ void help_print_all(struct buf *out)
 	for (const struct cli_command *const *at = commands; *at; at++)
 		buf_addf(out, "  %-*s %s\n", NAME_WIDTH, (*at)->name, (*at)->about);
 	buf_add_text(out, "\nOptions:\n"
-	                  "      --json      answer as JSON\n"
-	                  "  -h, --help      show this help; after a command, that command's\n"
-	                  "  -V, --version   print the version\n");
+	                  "      --json        answer as JSON\n"
+	                  "      --color WHEN  auto, always or never\n"
+	                  "  -h, --help        show this help; after a command, that command's\n"
+	                  "  -V, --version     print the version\n");
 	buf_add_text(out, "\nEnvironment:\n"
 	                  "  ATOLL_API_URL   the server: http://HOST:PORT or unix:/SOCKET;\n"
 	                  "                  default: a local server that starts by itself\n"
 	                  "  ATOLL_API_KEY   the key for that server\n"
-	                  "  ATOLL_DATA      data folder of the local server\n");
+	                  "  ATOLL_DATA      data folder of the local server\n"
+	                  "  NO_COLOR        no colours; CLICOLOR_FORCE=1: colours always\n");
 }
 
 static void print_option(struct buf *out, const struct command_option *option)
@@ -71,7 +74,24 @@ void help_print(struct buf *out, const struct cli_command *parent,
 		print_option(out, options);
 }
 
-void help_show(const struct cli_command *parent, const struct cli_command *command)
+/* Headings end in a colon and are not indented. */
+static void print_colored(struct span text)
+{
+	struct span line;
+
+	while (text.size > 0) {
+		bool is_heading;
+
+		(void)span_split(&text, '\n', &line);
+		is_heading =
+		        line.size > 0 && line.data[0] != ' ' && line.data[line.size - 1] == ':';
+		(void)printf(is_heading ? DISPLAY_BOLD "%.*s" DISPLAY_NORMAL "\n" : "%.*s\n",
+		             (int)line.size, line.data);
+	}
+}
+
+void help_show(const struct cli_command *parent, const struct cli_command *command,
+               const struct display *display)
 {
 	AUTO(buf_done) struct buf text = BUF(HELP_SIZE_MAX);
 
@@ -79,5 +99,8 @@ void help_show(const struct cli_command *parent, const struct cli_command *comma
 		help_print(&text, parent, command);
 	else
 		help_print_all(&text);
-	(void)fputs(buf_text(&text), stdout);
+	if (display->has_color)
+		print_colored(buf_span(&text));
+	else
+		(void)fputs(buf_text(&text), stdout);
 }

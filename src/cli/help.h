@@ -2,7 +2,7 @@
 /* cli/help.h — help and shell completion, generated from the tables of commands. */
 #pragma once
 
-#include "base/buf.h"
+#include "base/bytes.h"
 #include "cli/core/command.h"
 
 #define HELP_SIZE_MAX (256u * 1024)
@@ -13,8 +13,9 @@ void help_print_all(struct buf *out);
 void help_print(struct buf *out, const struct cli_command *parent,
                 const struct cli_command *command);
 
-/* Prints to standard output; NULL lists all commands. */
-void help_show(const struct cli_command *parent, const struct cli_command *command);
+/* Prints to standard output, with bold headings if it has colours; NULL lists all commands. */
+void help_show(const struct cli_command *parent, const struct cli_command *command,
+               const struct display *display);
 
 /* Prints a script for "bash", "zsh" or "fish". */
 MUST_CHECK int completion_print(struct buf *out, const char *shell, struct error *err);

@@ -16,7 +16,7 @@ static int run_help(struct cli *cli)
 		if (!command)
 			return command_refuse(commands, parent, *word, cli->err);
 	}
-	help_show(parent, command);
+	help_show(parent, command, &cli->display);
 	return 0;
 }
 

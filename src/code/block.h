@@ -6,10 +6,8 @@
  * queue.h, so they use contexts of their own. */
 #pragma once
 
-#include "base/arena.h"
-#include "base/buf.h"
+#include "base/bytes.h"
 #include "base/cancel.h"
-#include "base/span.h"
 #include "code/reader.h"
 
 struct code_block {

@@ -30,8 +30,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/arena.h"
-#include "base/buf.h"
+#include "base/bytes.h"
 
 struct fleet_hold;
 struct json_map;

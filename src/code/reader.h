@@ -6,9 +6,7 @@
  * reported on stderr, and the limits below bound the memory. */
 #pragma once
 
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/span.h"
+#include "base/bytes.h"
 #include "code/code.h"
 #include "wire/agent.h"
 

@@ -4,8 +4,7 @@
 
 #include <stdbool.h>
 
-#include "base/buf.h"
-#include "base/span.h"
+#include "base/bytes.h"
 
 struct compressor;
 struct compressor *compressor_new(void);

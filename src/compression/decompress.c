@@ -5,7 +5,7 @@
 #include <string.h>
 #include <zstd.h>
 
-#include "base/attribute.h"
+#include "base/error.h"
 #include "compression/gunzip.h"
 
 #define OUT_SIZE (64 * 1024)

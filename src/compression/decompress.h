@@ -6,8 +6,7 @@
 
 #include <stdint.h>
 
-#include "base/error.h"
-#include "base/span.h"
+#include "base/bytes.h"
 
 struct decompressor_options {
 	int64_t size_max; /* bytes of output; more is ERROR_TOO_LARGE */

@@ -6,8 +6,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "base/error.h"
-#include "base/span.h"
+#include "base/bytes.h"
 
 enum gunzip_format { GUNZIP_GZIP, GUNZIP_ZLIB, GUNZIP_RAW };
 

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <sys/un.h>
 
-#include "base/span.h"
+#include "base/bytes.h"
 #include "config/mask.h"
 #include "sandbox/preview.h"
 #include "sandbox/sandbox.h"

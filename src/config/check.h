@@ -2,7 +2,6 @@
 /* config/check.h — checks of the values of text options. */
 #pragma once
 
-#include "base/attribute.h"
 #include "base/error.h"
 
 /* "127.0.0.1:7777", "[::1]:0" or "unix:/path". */

@@ -109,9 +109,11 @@ struct config {
 	const char *hosts;
 	const char *cors_origins;   /* "*" = any; "" = none */
 	const char *preview_ports;  /* "3000,8000-8010" or "any" */
-	const char *preview_secret; /* "" = no share links */
+	bool preview_sharing;       /* links for people without a key */
+	const char *preview_secret; /* signs them; "" = the key in the database */
 	const char *preview_domain; /* "" = no PORT-ID.DOMAIN */
 	const char *preview_origin; /* "https://host"; "" = this server's own origin */
+	bool mcp_fixtures;          /* for tests of the protocol; only on loopback */
 
 	/* usage and storage */
 	/* US dollars */

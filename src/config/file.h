@@ -4,10 +4,7 @@
 
 #include <stddef.h>
 
-#include "base/arena.h"
-#include "base/attribute.h"
-#include "base/error.h"
-#include "base/span.h"
+#include "base/bytes.h"
 
 struct file_line {
 	const char *name, *value; /* no NUL inside */

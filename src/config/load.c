@@ -231,12 +231,27 @@ static int set_data_dir(struct loader *l, struct error *err)
 	return settle_data_dir(l, err);
 }
 
+static bool is_local(const char *listen)
+{
+	static const char *const begins[] = {"127.", "[::1]:", "unix:"};
+
+	for (size_t i = 0; i < COUNT_OF(begins); i++)
+		if (strncmp(listen, begins[i], strlen(begins[i])) == 0)
+			return true;
+	return false;
+}
+
 static int check_whole(const struct config *config, struct error *err)
 {
 	if (sandbox_resources_check(&config->defaults, err) < 0)
 		return FAIL_CONTEXT(err, "default resources");
 	if (sandbox_resources_check(&config->caps, err) < 0)
 		return FAIL_CONTEXT(err, "resource limits");
+	if (config->mcp_fixtures &&
+	    !(is_local(config->listen) && (!config->tls_listen[0] || is_local(config->tls_listen))))
+		return FAIL(err, ERROR_INVALID,
+		            "mcp_fixtures is for conformance tests: listen must be a loopback "
+		            "address such as 127.0.0.1:7777, or unix:/path");
 	return 0;
 }
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config/mask.h"
 
-#include "base/attribute.h"
-#include "base/span.h"
+#include "base/bytes.h"
 
 /* Any other setting of libpq may hold a secret. */
 static const char *const shown_settings[] = {

@@ -2,7 +2,7 @@
 /* config/mask.h — values without their secrets, for people to read. */
 #pragma once
 
-#include "base/buf.h"
+#include "base/bytes.h"
 
 #define MASK "****"
 

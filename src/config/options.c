@@ -290,13 +290,17 @@ const struct config_option config_options[] = {
                              "separated by commas, such as https://app.example.com; * = any; empty "
                              "= none"),
         TEXT_OPTION("preview_ports", preview_ports, .env = "SANDBOX_PREVIEW_PORTS",
-                    .initial = "3000,5173,8000,8080", .check = check_ports,
+                    .initial = "1024-65535", .check = check_ports,
                     .about = "ports that previews may show, besides those of the template: numbers "
-                             "and ranges separated by commas, or 'any'"),
+                             "and ranges separated by commas, or 'any'; empty = only the "
+                             "template's"),
+        BOOL_OPTION("preview_sharing", preview_sharing, .initial = "true",
+                    .about = "whether links for people without a key may be made, and work"),
         TEXT_OPTION("preview_secret", preview_secret, .env = "SANDBOX_PREVIEW_SECRET",
                     .initial = "", .check = check_secret, .mask = mask_secret,
                     .about = "secret that signs share links of previews, at least 16 characters; "
-                             "empty = no share links"),
+                             "empty = the one that the server has made and keeps in its database; "
+                             "another value ends all links made before"),
         TEXT_OPTION("preview_domain", preview_domain, .env = "SANDBOX_PREVIEW_DOMAIN",
                     .initial = "", .check = check_domain,
                     .about = "domain for previews at PORT-ID.DOMAIN; all of its subdomains must "
@@ -306,6 +310,10 @@ const struct config_option config_options[] = {
                     .about = "https://HOST of previews by link: a second name of this server that "
                              "serves nothing else; empty = only the browser's iframe sandbox "
                              "separates the pages"),
+        BOOL_OPTION("mcp_fixtures", mcp_fixtures, .initial = "false",
+                    .about = "for conformance tests of MCP only: /mcp also has the tools, "
+                             "resources and prompts that the protocol's suite calls; refused "
+                             "unless listen and tls_listen are loopback addresses"),
 
         NUMBER_OPTION(
                 "price_vcpu_second", price_vcpu_second, .initial = "0", .max = PRICE_MAX_USD,

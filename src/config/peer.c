@@ -2,7 +2,7 @@
 #include <arpa/inet.h>
 #include <string.h>
 
-#include "base/span.h"
+#include "base/bytes.h"
 #include "config/check.h"
 #include "config/url.h"
 

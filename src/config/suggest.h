@@ -2,7 +2,7 @@
 /* config/suggest.h — the suggestion of "did you mean". */
 #pragma once
 
-#include "base/span.h"
+#include "base/bytes.h"
 
 /* The option with the nearest name, see base/nearest.h; NULL if none is near enough. */
 const char *suggest_option(struct span name);

@@ -4,8 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/bytes.h"
 #include "base/clock.h"
-#include "base/span.h"
 #include "config/config.h"
 #include "config/option.h"
 

@@ -2,9 +2,7 @@
 /* config/value.h — one option's text to its member and back. */
 #pragma once
 
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/error.h"
+#include "base/bytes.h"
 struct config;
 struct config_option;
 

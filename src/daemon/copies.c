@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/buf.h"
+#include "base/bytes.h"
 #include "base/fd.h"
 
 #define PLACE_MAX 4096

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "account/account.h"
-#include "base/buf.h"
+#include "base/bytes.h"
 #include "base/fd.h"
 #include "daemon/reserve.h"
 

@@ -2,8 +2,7 @@
 /* daemon/listen.h — listening sockets that outlive the api process. */
 #pragma once
 
-#include "base/buf.h"
-#include "base/error.h"
+#include "base/bytes.h"
 
 /* Listens at "127.0.0.1:7777", "[::1]:0" or "unix:/path". Waits up to 2 s for an address in use: a
  * restart may come before a killed server has released it. */

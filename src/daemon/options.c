@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/span.h"
+#include "base/bytes.h"
 #include "config/option.h"
 
 struct options_parser {

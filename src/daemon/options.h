@@ -4,8 +4,7 @@
 
 #include <stdbool.h>
 
-#include "base/buf.h"
-#include "base/error.h"
+#include "base/bytes.h"
 #include "config/config.h"
 #include "fleet/server/pair.h"
 

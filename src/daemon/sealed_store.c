@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/sealed_store.h"
 
-#include "base/arena.h"
+#include "base/bytes.h"
 #include "base/log.h"
 #include "config/config.h"
 #include "daemon/data.h"

@@ -168,6 +168,7 @@ static int recover_fleet(struct api_process *p, struct error *err)
 		log_warning("recovery was interrupted, starting again", FAILURE(err));
 		error_clear(err);
 	}
+	fleet_end_timeouts_promptly(p->fleet);
 	return 0;
 }
 
@@ -518,8 +519,7 @@ static void close_server(struct api_process *p)
 		provider_ops_of(p->provider)->last_calls(p->provider);
 	api_set_parked_wakes(&p->api, false);
 	server_close(p->server);
-	if (p->api.mcp_calls)
-		api_cancel_calls(&p->api);
+	api_cancel_calls(&p->api);
 	jobs_close(p->jobs);
 	webhooks_close(p->webhooks);
 	hear_ends(p,

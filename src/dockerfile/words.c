@@ -4,8 +4,10 @@
 
 #include "dockerfile/dockerfile.h"
 
-#define WORD_MAX ((size_t)256 * 1024)
+/* Of all words of a line: a short line of variables with long values may not become gigabytes. */
+#define LINE_MAX_SIZE ((size_t)64 * 1024)
 #define WORDS_MAX 4096
+#define EXPANDED_MAX ((size_t)1 << 20)
 
 void docker_variable_set(struct arena *a, struct docker_variables *vars,
                          const struct docker_variable *variable)
@@ -38,7 +40,7 @@ struct splitter {
 	struct buf word;
 	bool has_word; /* also set for the empty word "" */
 	const char **words;
-	size_t count;
+	size_t count, capacity, size; /* size: of all words */
 };
 
 static void splitter_done(struct splitter *s)
@@ -50,8 +52,11 @@ static int end_word(struct splitter *s, struct error *err)
 {
 	if (!s->has_word)
 		return 0;
-	if (s->word.overflowed || s->count == WORDS_MAX)
-		return FAIL(err, ERROR_TOO_LARGE, "too long");
+	s->size += s->word.size;
+	if (s->word.overflowed || s->count == WORDS_MAX || s->size > LINE_MAX_SIZE)
+		return FAIL(err, ERROR_TOO_LARGE, "its words have more than %zu bytes",
+		            LINE_MAX_SIZE);
+	s->words = arena_grow(s->arena, s->words, s->count, &s->capacity, sizeof(*s->words));
 	s->words[s->count++] = arena_copy(s->arena, buf_span(&s->word));
 	buf_reset(&s->word);
 	s->has_word = false;
@@ -165,9 +170,8 @@ int docker_words(struct arena *a, const char *text, const struct docker_variable
                  const char ***ret, struct error *err)
 {
 	AUTO(splitter_done) struct splitter s = {
-	        .arena = a, .vars = vars, .at = text, .word = BUF(WORD_MAX)};
+	        .arena = a, .vars = vars, .at = text, .word = BUF(LINE_MAX_SIZE)};
 
-	s.words = ARENA_ARRAY(a, const char *, WORDS_MAX + 1);
 	s.has_word = whole;
 	while (*s.at) {
 		if (!whole && isspace((unsigned char)*s.at)) {
@@ -180,6 +184,31 @@ int docker_words(struct arena *a, const char *text, const struct docker_variable
 	}
 	if (end_word(&s, err) < 0)
 		return -1;
+	s.words = arena_grow(a, s.words, s.count, &s.capacity, sizeof(*s.words));
+	s.words[s.count] = NULL;
 	*ret = s.words;
+	return 0;
+}
+
+int docker_expand(struct arena *a, const char *text, const struct docker_variables *vars,
+                  const char **ret, struct error *err)
+{
+	AUTO(splitter_done) struct splitter s = {
+	        .arena = a, .vars = vars, .at = text, .word = BUF(EXPANDED_MAX)};
+
+	while (*s.at) {
+		char c = *s.at++;
+
+		if (c == '\\' && *s.at == '$')
+			buf_add_byte(&s.word, *s.at++);
+		else if (c != '$')
+			buf_add_byte(&s.word, c);
+		else if (add_variable(&s, err) < 0)
+			return -1;
+	}
+	if (s.word.overflowed)
+		return FAIL(err, ERROR_TOO_LARGE, "a here-document has at most %zu bytes",
+		            EXPANDED_MAX);
+	*ret = arena_copy(a, buf_span(&s.word));
 	return 0;
 }

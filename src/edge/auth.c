@@ -257,7 +257,7 @@ int api_path_project(struct request *rq, const char **ret, struct error *err)
 	if (strcmp(wanted, API_PROJECT_ME) == 0)
 		wanted = api_project(rq);
 	if (strcmp(wanted, api_project(rq)) != 0 && !(api_account(rq)->scopes & SCOPE_ADMIN))
-		return FAIL(err, ERROR_NOT_FOUND, "no project '%s'", wanted);
+		return FAIL_MISSING(err, "project", wanted);
 	if (store_project_find(api_of(rq)->store, rq->arena, wanted, &project, err) < 0)
 		return -1;
 	*ret = project.id;

@@ -5,7 +5,7 @@
  * choose the texts. */
 #pragma once
 
-#include "base/buf.h"
+#include "base/bytes.h"
 
 /* Adds a cell to the current row. */
 void csv_text(struct buf *out, const char *text);

@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-#include "base/span.h"
+#include "base/bytes.h"
 
 struct config;
 

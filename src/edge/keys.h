@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/arena.h"
+#include "base/bytes.h"
 #include "store/keys.h"
 
 #define API_KEY_CACHE_MS 5000

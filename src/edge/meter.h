@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/buf.h"
+#include "base/bytes.h"
 
 struct api_meter;
 struct api_meter *api_meter_new(void);

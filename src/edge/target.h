@@ -2,7 +2,7 @@
 /* edge/target.h — the sandbox that the path of a request names. */
 #pragma once
 
-#include "base/attribute.h"
+#include "base/error.h"
 
 struct error;
 struct fleet_hold;

@@ -4,7 +4,7 @@
 #include <sodium.h>
 #include <string.h>
 
-#include "json/json.h"
+#include "json/write.h"
 
 void text_write_base64(struct buf *out, struct span bytes)
 {
@@ -52,12 +52,10 @@ int text_read_bytes(struct arena *a, struct span base64, struct span *ret, struc
 
 void text_write(struct buf *out, const char *name, const char *encoding_name, struct span bytes)
 {
-	buf_addf(out, "\"%s\":", name);
 	if (span_is_utf8(bytes) && span_find(bytes, '\0') < 0) {
-		json_write_text(out, bytes);
+		json_add_span(out, name, bytes);
 		return;
 	}
-	buf_add_byte(out, '"');
-	text_write_base64(out, bytes);
-	buf_addf(out, "\",\"%s\":\"base64\"", encoding_name);
+	json_add_bytes(out, name, bytes);
+	json_add_text(out, encoding_name, "base64");
 }

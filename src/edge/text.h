@@ -7,10 +7,7 @@
 
 #include <stddef.h>
 
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/error.h"
-#include "base/span.h"
+#include "base/bytes.h"
 
 /* Appends `"name":"…"`, and `,"encoding_name":"base64"` when the bytes are not text. */
 void text_write(struct buf *out, const char *name, const char *encoding_name, struct span bytes);

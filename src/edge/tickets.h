@@ -10,8 +10,7 @@
 #include <stdint.h>
 
 #include "account/account.h"
-#include "base/arena.h"
-#include "base/span.h"
+#include "base/bytes.h"
 
 struct fleet;
 

@@ -22,8 +22,7 @@
 
 #include <stdint.h>
 
-#include "base/error.h"
-#include "base/span.h"
+#include "base/bytes.h"
 
 struct egress_options {
 	int http_fd, tls_fd, dns_fd; /* bound; http and tls listen */

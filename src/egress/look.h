@@ -8,8 +8,7 @@
 
 #include <sys/types.h>
 
-#include "base/buf.h"
-#include "base/span.h"
+#include "base/bytes.h"
 #include "sandbox/egress.h"
 
 #define LOOK_BYTES_MAX 16384 /* the name must be within these */

@@ -3,8 +3,7 @@
  * answers. Pure; questions are hostile. */
 #pragma once
 
-#include "base/buf.h"
-#include "base/span.h"
+#include "base/bytes.h"
 #include "sandbox/egress.h"
 
 #define DNS_SIZE_MAX 1232   /* bytes of an answer, with or without EDNS */

@@ -2,7 +2,7 @@
 /* git/run.h — runs one git process to its end. */
 #pragma once
 
-#include "base/span.h"
+#include "base/bytes.h"
 #include "git/git.h"
 
 struct compute_result;

@@ -6,7 +6,7 @@
 #include <archive_entry.h>
 #include <sodium.h>
 
-#include "base/span.h"
+#include "base/bytes.h"
 #include "image/backup.h"
 #include "image/layers.h"
 

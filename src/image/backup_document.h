@@ -3,8 +3,7 @@
  * this folder. */
 #pragma once
 
-#include "base/arena.h"
-#include "base/buf.h"
+#include "base/bytes.h"
 #include "image/backup.h"
 #include "json/json.h"
 

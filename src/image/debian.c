@@ -15,6 +15,8 @@
 #include "image/root.h"
 #include "image/tree.h"
 #include "image/work.h"
+#include "json/json.h"
+#include "json/write.h"
 
 #define USER_HOME "/home/user"
 #define PROJECT USER_HOME "/project"
@@ -134,6 +136,8 @@ static int run_mmdebstrap(const struct work *w, const struct image_recipe *recip
 	                      "--format=directory", include, "--aptopt=" OPTIONS,
 	                      /* Translations and documentation are a fifth of the size. */
 	                      "--dpkgopt=path-exclude=/usr/share/man/*",
+	                      /* Its folders stay: Java's packages make links in them. */
+	                      "--dpkgopt=path-include=/usr/share/man/man[1-8]",
 	                      "--dpkgopt=path-exclude=/usr/share/locale/*",
 	                      "--dpkgopt=path-exclude=/usr/share/doc/*",
 	                      "--dpkgopt=path-include=/usr/share/doc/*/copyright", apt->suite,
@@ -273,19 +277,28 @@ static int finish_root(const struct work *w, const struct host_apt *apt, bool *r
 	if (write_files(root, err) < 0 || write_tool_settings(root, err) < 0 ||
 	    write_apt(root, apt, err) < 0 || host_copy_authorities(root, ret_authorities, err) < 0)
 		return -1;
-	if (root_finish(w->root, err) < 0)
+	if (root_finish(w->root, err) < 0 || root_add_alias(root, "daytona", "user", err) < 0)
 		return -1;
 	return fill_home(root, err);
 }
 
 /* npm's Node.js does not read Debian's authorities by itself. If the machine has authorities of its
  * own, other libraries that bring their own bundle use the machine's, too. */
-#define COMMON_ENV                                                                                 \
-	"\"LANG\":\"C.UTF-8\",\"ATOLL_PROJECT_DIR\":\"" PROJECT "\","                              \
-	"\"NODE_EXTRA_CA_CERTS\":\"" BUNDLE "\","                                                  \
-	"\"PATH\":\"" USER_HOME                                                                    \
-	"/.local/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin\""
-#define AUTHORITIES_ENV ",\"SSL_CERT_FILE\":\"" BUNDLE "\",\"REQUESTS_CA_BUNDLE\":\"" BUNDLE "\""
+static const char *format_env(struct arena *a, bool authorities)
+{
+	struct json_pair pairs[] = {
+	        {"LANG", "C.UTF-8"},
+	        {"ATOLL_PROJECT_DIR", PROJECT},
+	        {"NODE_EXTRA_CA_CERTS", BUNDLE},
+	        {"PATH", USER_HOME "/.local/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:"
+	                           "/sbin:/bin"},
+	        {"SSL_CERT_FILE", BUNDLE}, /* the last two: of such a machine */
+	        {"REQUESTS_CA_BUNDLE", BUNDLE},
+	};
+	size_t count = COUNT_OF(pairs) - (authorities ? 0 : 2);
+
+	return json_format_map(a, &(struct json_map){pairs, count, true});
+}
 
 static int make_root(struct work *w, const struct image_recipe *recipe, struct host_apt *apt,
                      struct error *err)
@@ -317,7 +330,7 @@ static int build_template(struct work *w, const struct image_recipe *recipe, str
 		return FAIL(err, ERROR_TOO_LARGE, "larger than %lld MiB",
 		            (long long)(w->spec->size_max >> 20));
 	struct image_config config = {
-	        .env_json = authorities ? "{" COMMON_ENV AUTHORITIES_ENV "}" : "{" COMMON_ENV "}",
+	        .env_json = format_env(a, authorities),
 	        .entrypoint_json = "[]",
 	        .ports_json = "[]",
 	        .user = "user",

@@ -6,8 +6,7 @@
 
 #include <stdbool.h>
 
-#include "base/buf.h"
-#include "base/span.h"
+#include "base/bytes.h"
 #include "image/image.h"
 
 /* Copies the machine's own authorities; *ret_extra tells whether there are any. */

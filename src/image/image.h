@@ -17,9 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/error.h"
+#include "base/bytes.h"
 
 #define IMAGE_ROOT "rootfs"
 

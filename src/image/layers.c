@@ -10,8 +10,8 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "base/bytes.h"
 #include "base/fd.h"
-#include "base/span.h"
 
 #define FOLDER_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 

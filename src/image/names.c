@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/span.h"
+#include "base/bytes.h"
 #include "image/image.h"
 #include "image/reference.h"
 

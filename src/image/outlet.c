@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #include "base/address.h"
-#include "base/buf.h"
+#include "base/bytes.h"
 #include "base/clock.h"
 #include "base/fd.h"
 

@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "base/span.h"
+#include "base/bytes.h"
 
 /* With its port; that of Docker's own registry when the reference names none. */
 struct span reference_host(const char *reference);

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/buf.h"
+#include "base/bytes.h"
 #include "base/fd.h"
 #include "base/path.h"
 
@@ -248,6 +248,25 @@ static int add_user(int root, struct error *err)
 	    add_group(root, name, err) < 0 || add_shadow(root, name, err) < 0)
 		return -1;
 	return add_home(root, name, err);
+}
+
+int root_add_alias(int root, const char *alias, const char *of, struct error *err)
+{
+	AUTO(buf_done) struct buf users = BUF(FILE_MAX_);
+	AUTO(buf_done) struct buf line = BUF(256);
+	struct root_file table = {.path = "etc/passwd", .mode = 0644};
+	AUTO_CLOSE int home = -1;
+
+	if (root_open_folder(root, "home", &home, err) < 0 ||
+	    read_table(root, table.path, &users, err) < 0)
+		return -1;
+	if (has_field(buf_span(&users), 0, alias))
+		return 0;
+	if (symlinkat(of, home, alias) < 0 && errno != EEXIST)
+		return FAIL_ERRNO(err, "link the home of '%s'", alias);
+	buf_addf(&line, "%s:x:%d:%d::/home/%s:%s\n", alias, ROOT_USER_ID, ROOT_USER_ID, alias,
+	         find_shell(root));
+	return append_line(root, &table, "", line.data, err);
 }
 
 int root_finish(const char *path, struct error *err)

@@ -6,13 +6,15 @@
 
 #include <sys/types.h>
 
-#include "base/error.h"
-#include "base/span.h"
+#include "base/bytes.h"
 
 #define ROOT_USER_ID 1000
 
 /* Makes mount points, the files that a sandbox's set-up writes, and a user with the id 1000. */
 MUST_CHECK int root_finish(const char *root, struct error *err);
+/* Gives that user, named `of`, another name and a link to its home; nothing if the name is taken.
+ */
+MUST_CHECK int root_add_alias(int root, const char *alias, const char *of, struct error *err);
 
 /* Opens a folder (O_PATH); missing ones are made, owned by root. */
 MUST_CHECK int root_open_folder(int root, const char *path, int *ret_fd, struct error *err);

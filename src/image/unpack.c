@@ -7,8 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/bytes.h"
 #include "base/path.h"
-#include "base/span.h"
 #include "image/ratio.h"
 
 #define READ_SIZE (256 * 1024)

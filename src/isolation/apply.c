@@ -16,8 +16,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/bytes.h"
 #include "base/fd.h"
-#include "base/span.h"
 #include "isolation/layer.h"
 #include "isolation/plan.h"
 

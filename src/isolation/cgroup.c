@@ -15,7 +15,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "base/buf.h"
+#include "base/bytes.h"
 #include "base/fd.h"
 
 #define REMOVE_TRIES 200

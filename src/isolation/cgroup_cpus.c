@@ -2,7 +2,7 @@
 #include <sched.h>
 #include <stdio.h>
 
-#include "base/buf.h"
+#include "base/bytes.h"
 #include "base/fd.h"
 #include "isolation/cgroup.h"
 

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/arena.h"
+#include "base/bytes.h"
 #include "base/fd.h"
 #include "isolation/identity_texts.h"
 #include "isolation/plan.h"

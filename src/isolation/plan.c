@@ -5,8 +5,7 @@
 #include <sys/mount.h>
 #include <sys/resource.h>
 
-#include "base/arena.h"
-#include "base/buf.h"
+#include "base/bytes.h"
 #include "isolation/identity_texts.h"
 #include "isolation/plan_kernel.h"
 

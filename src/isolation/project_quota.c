@@ -138,17 +138,6 @@ int project_quota_limit(int folder, const struct project_amount *most, struct er
 	                                               : write_limits(folder, project, most, err);
 }
 
-int project_quota_used(int folder, struct project_amount *ret, struct error *err)
-{
-	struct if_dqblk block;
-	uint32_t project;
-
-	if (find_project(folder, &project, err) < 0 || read_quota(folder, project, &block, err) < 0)
-		return -1;
-	*ret = (struct project_amount){block.dqb_curspace, block.dqb_curinodes};
-	return 0;
-}
-
 /* A process with CAP_SYS_RESOURCE passes any limit, so the probe runs without it. */
 static int run_writer(int folder)
 {

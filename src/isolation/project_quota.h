@@ -31,5 +31,3 @@ MUST_CHECK int project_quota_begin(int folder, struct error *err);
 /* Its limits; zeros: none. ERROR_NOT_FOUND when the folder has no project. */
 MUST_CHECK int project_quota_limit(int folder, const struct project_amount *most,
                                    struct error *err);
-/* What is counted for its project. The same. */
-MUST_CHECK int project_quota_used(int folder, struct project_amount *ret, struct error *err);

@@ -13,8 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/buf.h"
-#include "base/error.h"
+#include "base/bytes.h"
 
 #define VIEW_MEMINFO "meminfo"
 #define VIEW_CPUINFO "cpuinfo"

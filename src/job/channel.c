@@ -7,14 +7,13 @@
 #include "http/client/outbound.h"
 #include "job/job.h"
 #include "json/json.h"
+#include "json/write.h"
 #include "store/channels.h"
 
 static void add_member(struct buf *body, const char *name, const char *value)
 {
-	if (!value)
-		return;
-	buf_addf(body, "%s\"%s\":", body->size > 1 ? "," : "", name);
-	json_write_text(body, span_of(value));
+	if (value)
+		json_add_text(body, name, value);
 }
 
 static void set_common(struct channel_request *r)
@@ -22,7 +21,7 @@ static void set_common(struct channel_request *r)
 	r->headers[0] = "Content-Type: application/json; charset=utf-8";
 	r->headers[1] = "Accept: application/json";
 	r->body = BUF(CHANNEL_BODY_MAX);
-	buf_add_byte(&r->body, '{');
+	json_begin_object(&r->body, NULL);
 }
 
 static const char *escape_text(struct arena *a, const char *text)
@@ -59,7 +58,8 @@ static void slack_make(struct arena *a, const struct channel_message *m, struct 
 	add_member(&r->body, "channel", m->origin->channel);
 	add_member(&r->body, "thread_ts", m->origin->thread);
 	add_member(&r->body, "text", slack_text(a, m->text));
-	buf_add_text(&r->body, ",\"unfurl_links\":false}");
+	json_add_bool(&r->body, "unfurl_links", false);
+	json_end_object(&r->body);
 }
 
 /* An enforced nonce merges a message that arrives twice within minutes. */
@@ -72,13 +72,17 @@ static void discord_make(struct arena *a, const struct channel_message *m,
 	r->headers[2] = arena_format(a, "Authorization: Bot %s", m->token);
 	add_member(&r->body, "content", m->text);
 	add_member(&r->body, "nonce", m->id);
-	buf_add_text(&r->body, ",\"enforce_nonce\":true,\"allowed_mentions\":{\"parse\":[]}");
-	if (m->origin->message)
-		buf_addf(&r->body,
-		         ",\"message_reference\":{\"message_id\":\"%s\","
-		         "\"fail_if_not_exists\":false}",
-		         m->origin->message);
-	buf_add_byte(&r->body, '}');
+	json_add_bool(&r->body, "enforce_nonce", true);
+	json_begin_object(&r->body, "allowed_mentions");
+	json_add_texts(&r->body, "parse", NULL);
+	json_end_object(&r->body);
+	if (m->origin->message) {
+		json_begin_object(&r->body, "message_reference");
+		json_add_text(&r->body, "message_id", m->origin->message);
+		json_add_bool(&r->body, "fail_if_not_exists", false);
+		json_end_object(&r->body);
+	}
+	json_end_object(&r->body);
 }
 
 static void telegram_make(struct arena *a, const struct channel_message *m,
@@ -89,13 +93,17 @@ static void telegram_make(struct arena *a, const struct channel_message *m,
 	add_member(&r->body, "chat_id", m->origin->chat);
 	add_member(&r->body, "text", m->text);
 	if (m->origin->thread)
-		buf_addf(&r->body, ",\"message_thread_id\":%s", m->origin->thread);
-	if (m->origin->message)
-		buf_addf(&r->body,
-		         ",\"reply_parameters\":{\"message_id\":%s,"
-		         "\"allow_sending_without_reply\":true}",
-		         m->origin->message);
-	buf_add_text(&r->body, ",\"link_preview_options\":{\"is_disabled\":true}}");
+		json_add_raw(&r->body, "message_thread_id", span_of(m->origin->thread));
+	if (m->origin->message) {
+		json_begin_object(&r->body, "reply_parameters");
+		json_add_raw(&r->body, "message_id", span_of(m->origin->message));
+		json_add_bool(&r->body, "allow_sending_without_reply", true);
+		json_end_object(&r->body);
+	}
+	json_begin_object(&r->body, "link_preview_options");
+	json_add_bool(&r->body, "is_disabled", true);
+	json_end_object(&r->body);
+	json_end_object(&r->body);
 }
 
 static int64_t telegram_wait_s(const struct json_value *answer)
@@ -112,7 +120,7 @@ static void github_make(struct arena *a, const struct channel_message *m, struct
 	r->headers[2] = arena_format(a, "Authorization: Bearer %s", m->token);
 	r->headers[3] = "X-GitHub-Api-Version: 2022-11-28";
 	add_member(&r->body, "body", m->text);
-	buf_add_byte(&r->body, '}');
+	json_end_object(&r->body);
 }
 
 static void zalo_make(struct arena *a, const struct channel_message *m, struct channel_request *r)
@@ -120,10 +128,13 @@ static void zalo_make(struct arena *a, const struct channel_message *m, struct c
 	set_common(r);
 	r->url = arena_format(a, "%s/v3.0/oa/message/cs", m->base_url);
 	r->headers[2] = arena_format(a, "access_token: %s", m->token);
-	buf_addf(&r->body,
-	         "\"recipient\":{\"user_id\":\"%s\"},\"message\":{\"text\":", m->origin->user);
-	json_write_text(&r->body, span_of(m->text));
-	buf_add_text(&r->body, "}}");
+	json_begin_object(&r->body, "recipient");
+	json_add_text(&r->body, "user_id", m->origin->user);
+	json_end_object(&r->body);
+	json_begin_object(&r->body, "message");
+	json_add_text(&r->body, "text", m->text);
+	json_end_object(&r->body);
+	json_end_object(&r->body);
 }
 
 static void pancake_make(struct arena *a, const struct channel_message *m,
@@ -134,9 +145,9 @@ static void pancake_make(struct arena *a, const struct channel_message *m,
 	        a, "%s/api/public_api/v1/pages/%s/conversations/%s/messages?page_access_token=%s",
 	        m->base_url, escape_text(a, m->origin->page), escape_text(a, m->origin->chat),
 	        escape_text(a, m->token));
-	buf_add_text(&r->body, "\"action\":\"reply_inbox\"");
+	add_member(&r->body, "action", "reply_inbox");
 	add_member(&r->body, "message", m->text);
-	buf_add_byte(&r->body, '}');
+	json_end_object(&r->body);
 }
 
 static bool says_true(const struct json_value *success)

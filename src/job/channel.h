@@ -6,7 +6,7 @@
  * of its answer is a success: services that answer 200 to a failure say so in the body. */
 #pragma once
 
-#include "base/buf.h"
+#include "base/bytes.h"
 #include "store/jobs.h"
 
 struct job_origin;

@@ -15,8 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/attribute.h"
-#include "base/span.h"
+#include "base/bytes.h"
 
 #define JOB_RUNNING_MAX 10 /* of one sandbox */
 

@@ -4,9 +4,7 @@
 
 #include <stdbool.h>
 
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/span.h"
+#include "base/bytes.h"
 
 void base64_encode(struct buf *out, struct span bytes);
 /* Strict: requires padding, refuses blanks and stray bits. False when the text is not base64. */

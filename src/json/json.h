@@ -11,11 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/arena.h"
-#include "base/attribute.h"
-#include "base/buf.h"
-#include "base/error.h"
-#include "base/span.h"
+#include "base/bytes.h"
 
 enum json_kind {
 	JSON_TEXT,      /* const char *; NULL = absent */

@@ -10,6 +10,8 @@
 
 /* Whole numbers above it may have been rounded by the sender's JSON writer. */
 #define EXACT_DOUBLE_MAX 9007199254740992.0
+/* Bytes of the names in a hint, which has a few words beside them. */
+#define NAMES_MAX (ERROR_HINT_MAX - 32)
 
 /* The position of a value in the document; on the stack of the functions below. */
 struct member_path {
@@ -98,7 +100,7 @@ static int fail_expected(const struct member_path *at, struct error *err)
 static int fail_unknown_at(const struct json_shape *shape, const struct member_path *at,
                            struct error *err)
 {
-	AUTO(buf_done) struct buf names = BUF(ERROR_HINT_MAX), meant = BUF(ERROR_HINT_MAX);
+	AUTO(buf_done) struct buf names = BUF(NAMES_MAX), meant = BUF(NAMES_MAX);
 
 	(void)fail_member(at, "unknown member", err);
 	if (at->parent)

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/span.h"
+#include "base/bytes.h"
 
 /* Accepts years 1970 to 9999 and any offset; drops digits after the milliseconds. False when the
  * text is not a time; then *ret_ms is undefined. */

@@ -9,10 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/arena.h"
-#include "base/attribute.h"
-#include "base/error.h"
-#include "base/span.h"
+#include "base/bytes.h"
 
 enum tree_kind {
 	TREE_NULL,

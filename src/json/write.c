@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/arena.h"
+#include "base/bytes.h"
 #include "base/clock.h"
 #include "json/base64.h"
 #include "json/json.h"

@@ -18,9 +18,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/bytes.h"
 #include "base/fault.h"
 #include "base/fd.h"
-#include "base/span.h"
 #include "launch/server.h"
 
 /* The agent may use files of the volume for a moment. */
@@ -61,8 +61,7 @@ static int refuse_path(const struct launch_attach *a, struct error *err)
 static int open_mount_point(const struct launch_attach *a, size_t size, bool make, int *ret_fd,
                             struct error *err)
 {
-	const struct fd_open_options folder = {.flags = O_PATH | O_DIRECTORY | O_NOFOLLOW,
-	                                       .follow = FD_NO_SYMLINKS};
+	const struct fd_open_options folder = {.flags = O_PATH | O_DIRECTORY | O_NOFOLLOW};
 	struct span rest = {a->path + 1, size > 0 ? size - 1 : 0}, word;
 	AUTO_CLOSE int fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	char name[sizeof(a->path)];
@@ -200,8 +199,7 @@ static int unmount_volume(const struct launch_attach *a, int parent, const char 
 static int open_parent(const struct launch_attach *a, const char *name, int *ret_fd,
                        struct error *err)
 {
-	const struct fd_open_options folder = {.flags = O_PATH | O_DIRECTORY | O_NOFOLLOW,
-	                                       .follow = FD_NO_SYMLINKS};
+	const struct fd_open_options folder = {.flags = O_PATH | O_DIRECTORY | O_NOFOLLOW};
 	AUTO_CLOSE int parent = -1, fd = -1;
 
 	if (open_mount_point(a, (size_t)(name - a->path) - 1, false, &parent, err) < 0 ||

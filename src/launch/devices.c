@@ -3,7 +3,7 @@
 #include <fcntl.h>
 #include <string.h>
 
-#include "base/buf.h"
+#include "base/bytes.h"
 #include "launch/server.h"
 
 #define GROUP "/sys/fs/cgroup/devices/atoll"

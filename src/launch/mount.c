@@ -51,7 +51,7 @@ static int use_mount(int mount, const struct layer_options *options, int *ret_fd
 static int clone_path(const struct mounting *m, const char *path,
                       const struct layer_options *options, int *ret_fd, struct error *err)
 {
-	const struct fd_open_options open_it = {.flags = O_PATH, .follow = FD_NO_SYMLINKS};
+	const struct fd_open_options open_it = {.flags = O_PATH};
 	AUTO_CLOSE int fd = -1;
 
 	return fd_open_beneath(m->launch->data_fd, path, &open_it, &fd, err) < 0
@@ -88,8 +88,7 @@ static int open_parts(struct mounting *m, struct error *err)
 /* Since Linux 6.15 the folder is not used. */
 static int open_scratch(const struct launch_server *l, int *ret_fd, struct error *err)
 {
-	const struct fd_open_options folder = {.flags = O_PATH | O_DIRECTORY,
-	                                       .follow = FD_NO_SYMLINKS};
+	const struct fd_open_options folder = {.flags = O_PATH | O_DIRECTORY};
 
 	return fd_open_beneath(l->data_fd, LAUNCH_LAYERS_PATH, &folder, ret_fd, err);
 }

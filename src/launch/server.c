@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/buf.h"
+#include "base/bytes.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "wire/task.h"

@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#include "base/attribute.h"
+#include "base/error.h"
 #include "base/fd.h"
 #include "wire/launch.h"
 #include "wire/wire.h"

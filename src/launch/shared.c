@@ -82,8 +82,7 @@ static int make_mount_point(int folder, const char *name, int mount, struct erro
 static int keep_mount(const struct launch_server *l, unsigned layer, int mount, struct error *err)
 {
 	const struct layer_options options = {.attributes = rows[layer].attributes, .map_fd = -1};
-	const struct fd_open_options open_it = {.flags = O_PATH | O_DIRECTORY,
-	                                        .follow = FD_NO_SYMLINKS};
+	const struct fd_open_options open_it = {.flags = O_PATH | O_DIRECTORY};
 	const char *name = rows[layer].name;
 	AUTO_CLOSE int folder = -1;
 

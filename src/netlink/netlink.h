@@ -6,8 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/buf.h"
-#include "base/error.h"
+#include "base/bytes.h"
 
 /* Begins a message: its header and the family's fixed part. Returns its offset, for netlink_end. */
 size_t netlink_begin(struct buf *batch, uint16_t type, uint16_t flags, const void *fixed,

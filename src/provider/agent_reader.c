@@ -70,11 +70,6 @@ static const struct answer_order orders[AGENT_TYPE_COUNT] = {
         [AGENT_SERVICE_LOG] = {.many = BIT(AGENT_OUTPUT), ENDED_BY_DONE},
 };
 
-bool agent_type_has_answer(uint16_t request)
-{
-	return request < AGENT_TYPE_COUNT && orders[request].ends != 0;
-}
-
 void agent_reader_init(struct agent_reader *r, struct provider *p, const char *id,
                        const struct agent_limits *limits)
 {

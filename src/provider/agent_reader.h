@@ -13,8 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/buf.h"
-#include "base/error.h"
+#include "base/bytes.h"
 #include "provider/compute.h"
 
 #define AGENT_EMPTY_FRAMES_MAX 256 /* frames without content, in one answer */
@@ -60,8 +59,6 @@ bool agent_type_is_prompt(uint16_t type);
 /* One value per process; 10 s by default. Any thread. */
 void agent_set_answer_ms(int64_t ms);
 int64_t agent_answer_ms(void);
-/* Whether this type (enum agent_type) is a request that an agent answers. */
-bool agent_type_has_answer(uint16_t type);
 
 void agent_reader_init(struct agent_reader *r, struct provider *p, const char *id,
                        const struct agent_limits *limits);

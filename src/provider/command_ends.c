@@ -136,8 +136,3 @@ bool command_ends_take(int64_t now_ms, struct command_end *ret)
 			return true;
 	return false;
 }
-
-size_t command_ends_count(void)
-{
-	return atomic_load(&known_count);
-}

@@ -11,7 +11,6 @@
 #pragma once
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "base/id.h"
@@ -33,4 +32,3 @@ struct command_end {
 void command_ends_note(const char *id, const struct agent_process *p);
 /* Takes the next end that is due at `now_ms` (monotonic); false when none is. */
 bool command_ends_take(int64_t now_ms, struct command_end *ret);
-size_t command_ends_count(void); /* of sandboxes in the table */

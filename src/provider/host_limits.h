@@ -6,8 +6,7 @@
 
 #include <stdint.h>
 
-#include "base/error.h"
-#include "base/span.h"
+#include "base/bytes.h"
 
 /* The control group with the fewest free tasks among the own group and its ancestors. */
 struct task_room {

@@ -7,9 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/error.h"
+#include "base/bytes.h"
 #include "base/id.h"
-#include "base/span.h"
 #include "sandbox/sandbox.h"
 
 struct provider;

@@ -4,9 +4,7 @@
  */
 #pragma once
 
-#include "base/buf.h"
-#include "base/error.h"
-#include "base/span.h"
+#include "base/bytes.h"
 
 #define TEMPLATE_LINE_MAX 1024 /* longer lines are cut */
 

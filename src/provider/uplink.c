@@ -3,7 +3,7 @@
 
 #include <fcntl.h>
 
-#include "base/buf.h"
+#include "base/bytes.h"
 #include "base/fd.h"
 
 #define ROUTES "/proc/net/route"

@@ -4,9 +4,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/buf.h"
+#include "base/bytes.h"
 #include "base/path.h"
-#include "base/span.h"
 
 static const char *const kind_names[CHANGE_KIND_COUNT] = {
         [CHANGE_ADDED] = "added",     [CHANGE_DELETED] = "deleted", [CHANGE_MODIFIED] = "modified",

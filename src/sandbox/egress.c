@@ -5,8 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buf.h"
-#include "base/span.h"
+#include "base/bytes.h"
 
 #define ADDRESS_BITS 32
 #define ADDRESS6_BITS 128

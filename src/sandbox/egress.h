@@ -18,9 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/arena.h"
-#include "base/error.h"
-#include "base/span.h"
+#include "base/bytes.h"
 
 #define SANDBOX_EGRESS_MAX 100       /* addresses and ranges per list */
 #define SANDBOX_EGRESS_NAMES_MAX 256 /* host names, in addition */

@@ -3,8 +3,7 @@
 
 #include <string.h>
 
-#include "base/buf.h"
-#include "base/span.h"
+#include "base/bytes.h"
 
 const char *lease_status_name(enum lease_status status)
 {

@@ -8,8 +8,7 @@
 
 #include <stdint.h>
 
-#include "base/arena.h"
-#include "base/error.h"
+#include "base/bytes.h"
 #include "sandbox/sandbox.h"
 
 #define LEASE_KEY_MAX 256

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/attribute.h"
+#include "base/error.h"
 #include "base/path.h"
 
 static const struct {

@@ -5,7 +5,7 @@
  * always says "attachment" and "nosniff". */
 #pragma once
 
-#include "base/span.h"
+#include "base/bytes.h"
 
 /* Number of first bytes that are enough to decide. */
 #define MEDIA_HEAD_SIZE 4096

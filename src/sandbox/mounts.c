@@ -14,6 +14,17 @@ static const struct system_place {
         {"/sbin", true},  {"/sys", true},   {"/usr", true},    {"/home", false}, {"/mnt", false},
         {"/opt", false},  {"/srv", false},  {"/tmp", false},   {"/var", false},  {"/var/run", true},
 };
+/* Below /usr, but what programs install and keep there themselves. */
+static const char *const own_places[] = {"/usr/src/", "/usr/local/share/", "/usr/local/cargo/",
+                                         "/usr/local/go/", "/usr/local/lib/node_modules/"};
+
+static bool is_own_place(const char *path)
+{
+	for (size_t i = 0; i < COUNT_OF(own_places); i++)
+		if (strncmp(path, own_places[i], strlen(own_places[i])) == 0)
+			return true;
+	return false;
+}
 
 /* Whether `path` is `folder` or lies below it. */
 static bool is_within(const char *path, const char *folder)
@@ -52,6 +63,8 @@ int sandbox_mount_path_check(const char *path, struct error *err)
 	if (path[0] != '/' || strnlen(path, SANDBOX_MOUNT_PATH_MAX + 1) > SANDBOX_MOUNT_PATH_MAX ||
 	    !are_names(path + 1))
 		return refuse_path(path, err);
+	if (is_own_place(path))
+		return 0;
 	for (size_t i = 0; i < COUNT_OF(system_places); i++) {
 		const struct system_place *place = &system_places[i];
 

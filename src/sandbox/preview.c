@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sandbox/preview.h"
 
-#include "base/span.h"
+#include "base/bytes.h"
 
 static int parse_port(struct span text, uint16_t *ret, struct error *err)
 {
@@ -54,8 +54,15 @@ int preview_ports_parse(const char *text, struct preview_ports *ret, struct erro
 	return 0;
 }
 
+bool preview_port_is_reserved(uint16_t port)
+{
+	return port == 49983 || port == 49999;
+}
+
 bool preview_ports_has(const struct preview_ports *ports, uint16_t port)
 {
+	if (preview_port_is_reserved(port))
+		return false;
 	for (unsigned i = 0; i < ports->count; i++)
 		if (port >= ports->ranges[i].first && port <= ports->ranges[i].last)
 			return true;

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/buf.h"
+#include "base/bytes.h"
 #include "sandbox/sandbox.h"
 #include "sandbox/usage_reason.h"
 

@@ -9,9 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/arena.h"
-#include "base/error.h"
-#include "base/span.h"
+#include "base/bytes.h"
 
 /* Desired and actual states. The API uses the lower-case words. */
 enum sandbox_state {
@@ -131,6 +129,8 @@ struct sandbox_spec {
 #define SANDBOX_LABELS_MAX 64
 /* Label with the id of the config that a sandbox was made from. */
 #define SANDBOX_CONFIG_LABEL "atoll.config"
+/* Label with the id of the build that a sandbox works for, see SANDBOX_IN_BACKGROUND. */
+#define SANDBOX_BUILD_LABEL "atoll.build"
 /* 1..63 characters of [A-Za-z0-9._-], first and last alphanumeric. */
 MUST_CHECK int sandbox_name_check(const char *name, struct error *err);
 /* The name is [A-Za-z_][A-Za-z0-9_]*, at most 128 characters. */

@@ -2,7 +2,7 @@
 /* sandbox/usage_reason.h — what the active time of a sandbox is charged to. */
 #pragma once
 
-#include "base/attribute.h"
+#include "base/error.h"
 
 /* What a sandbox was active for, or what kept data cost. */
 enum usage_reason {

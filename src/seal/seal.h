@@ -10,8 +10,7 @@
 
 #include <stdbool.h>
 
-#include "base/arena.h"
-#include "base/error.h"
+#include "base/bytes.h"
 
 struct seal;
 

@@ -14,9 +14,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/buf.h"
+#include "base/bytes.h"
 #include "base/id.h"
-#include "base/span.h"
 
 #define MARK_TEXT_MAX ((size_t)12 * 1024)
 

@@ -19,8 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/arena.h"
-#include "base/span.h"
+#include "base/bytes.h"
 
 struct id;
 

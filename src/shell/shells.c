@@ -3,11 +3,11 @@
 #include <signal.h>
 #include <string.h>
 
-#include "base/buf.h"
+#include "base/bytes.h"
+#include "fleet/core/fleet_hold.h"
 #include "provider/compute.h"
 #include "provider/provider.h"
 #include "shell/queue.h"
-#include "fleet/core/fleet_hold.h"
 #include "wire/agent.h"
 
 #define LABEL "console:"

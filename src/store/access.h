@@ -2,7 +2,7 @@
 /* store/access.h — signing keys that all servers of a database share. */
 #pragma once
 
-#include "base/attribute.h"
+#include "base/error.h"
 
 struct error;
 struct store;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "store/approvals.h"
 
+#include "base/bytes.h"
 #include "store/column_rows.h"
-#include "base/arena.h"
 #include "store/query.h"
 #include "store/transaction_parts.h"
 

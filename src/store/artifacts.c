@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "store/artifacts.h"
 
-#include <inttypes.h>
-
-#include "base/buf.h"
+#include "base/bytes.h"
 #include "base/clock.h"
-#include "store/column_rows.h"
+#include "json/write.h"
 #include "sandbox/events.h"
+#include "store/column_rows.h"
 #include "store/event_rows.h"
 #include "store/events.h"
 #include "store/pages.h"
@@ -97,12 +96,13 @@ static int tell_created(struct store_connection *c, const struct artifact_record
 {
 	AUTO(buf_done) struct buf detail = BUF(DETAIL_MAX);
 
-	buf_addf(&detail, "{\"artifact\":\"%s\"", r->id);
+	json_begin_object(&detail, NULL);
+	json_add_text(&detail, "artifact", r->id);
 	if (r->process > 0)
-		buf_addf(&detail, ",\"process\":%" PRId64, r->process);
+		json_add_whole(&detail, "process", r->process);
 	if (*r->job)
-		buf_addf(&detail, ",\"resultId\":\"%s\"", r->job);
-	buf_add_byte(&detail, '}');
+		json_add_text(&detail, "resultId", r->job);
+	json_end_object(&detail);
 	return event_add(c,
 	                 &(struct event_record){.at = clock_unix_ms(),
 	                                        .project_id = r->project_id,
@@ -135,7 +135,7 @@ int store_artifact_find(struct store *s, struct arena *a, const char *project_id
 	return ROW_OR(store_find_query(s, QUERY_ARTIFACT_FIND,
 	                               LOOKUP(.project_id = project_id, .id = id), INTO(a, ret),
 	                               err),
-	              FAIL(err, ERROR_NOT_FOUND, "no artifact '%.60s'", id));
+	              FAIL_MISSING(err, "artifact", id));
 }
 
 int store_artifact_list(struct store *s, struct arena *a, const struct artifact_filter *filter,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "store/backups.h"
 
-#include "store/column_rows.h"
-#include "base/arena.h"
+#include "base/bytes.h"
 #include "sandbox/events.h"
+#include "store/column_rows.h"
 #include "store/event_rows.h"
 #include "store/pages.h"
 #include "store/query.h"
@@ -59,7 +59,7 @@ int store_backup_find(struct store *s, struct arena *a, const char *project_id,
 	return ROW_OR(store_find_query(s, QUERY_BACKUP_FIND,
 	                               LOOKUP(.project_id = project_id, .id = id_or_name),
 	                               INTO(a, ret), err),
-	              FAIL(err, ERROR_NOT_FOUND, "no backup '%s'", id_or_name));
+	              FAIL_MISSING(err, "backup", id_or_name));
 }
 
 int store_backup_list(struct store *s, struct arena *a, const struct backup_filter *filter,
@@ -99,7 +99,7 @@ static int run_update(struct store_connection *c, void *context, struct error *e
 	int found = has_ended ? find_of_id(c, &arena, r->id, &before, err) : 0;
 
 	if (found < 0 || ROW_OR(query_run(c, QUERY_BACKUP_UPDATE, r, NULL, err),
-	                        FAIL(err, ERROR_NOT_FOUND, "no backup '%s'", r->id)) < 0)
+	                        FAIL_MISSING(err, "backup", r->id)) < 0)
 		return -1;
 	/* Only a change of state adds an event; a READY backup is updated with the progress of its
 	 * readers. */

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "store/builds.h"
 
+#include "base/bytes.h"
 #include "base/clock.h"
-#include "store/column_rows.h"
-#include "base/arena.h"
+#include "json/json.h"
+#include "json/write.h"
 #include "sandbox/events.h"
+#include "store/column_rows.h"
 #include "store/event_rows.h"
 #include "store/events.h"
 #include "store/pages.h"
@@ -39,7 +41,7 @@ int store_build_find(struct store *s, struct arena *a, const char *project_id, c
 	return ROW_OR(store_find_query(s, QUERY_BUILD_FIND,
 	                               LOOKUP(.project_id = project_id, .id = id), INTO(a, ret),
 	                               err),
-	              FAIL(err, ERROR_NOT_FOUND, "no build '%.60s'", id));
+	              FAIL_MISSING(err, "build", id));
 }
 
 int store_build_list(struct store *s, struct arena *a, const struct build_filter *filter,
@@ -69,12 +71,13 @@ static int add_build_event(struct store_connection *c, struct arena *a,
 	        [BUILD_ERROR] = EVENT_BUILD_FAILED,
 	        [BUILD_CANCELLED] = EVENT_BUILD_CANCELLED,
 	};
+	struct json_pair build = {"build", r->id};
 	const struct event_record event = {
 	        .at = clock_unix_ms(),
 	        .project_id = r->project_id,
 	        .kind = event_kind_name(build_events[state]),
 	        .text = r->name,
-	        .detail = arena_format(a, "{\"build\":\"%s\"}", r->id),
+	        .detail = json_format_map(a, &(struct json_map){&build, 1, true}),
 	};
 
 	return event_add(c, &event, err);

@@ -3,7 +3,7 @@
 
 #include <assert.h>
 
-#include "base/arena.h"
+#include "base/bytes.h"
 
 int column_choose(const struct column *column, struct span text, unsigned *ret, struct error *err)
 {

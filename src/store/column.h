@@ -9,8 +9,7 @@
 
 #include <stddef.h>
 
-#include "base/error.h"
-#include "base/span.h"
+#include "base/bytes.h"
 
 enum column_kind {
 	COLUMN_END,

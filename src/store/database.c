@@ -17,18 +17,17 @@ static const struct scheme {
         {"postgresql:", &postgres_driver},
 };
 
-int store_open(const char *dsn, struct store **ret, struct error *err)
+/* *ret_place: the DSN without its scheme. */
+static int find_driver(const char *dsn, const struct store_driver **ret, const char **ret_place,
+                       struct error *err)
 {
 	for (size_t i = 0; i < COUNT_OF(schemes); i++) {
 		size_t size = strlen(schemes[i].name);
 
 		if (strncmp(dsn, schemes[i].name, size) != 0)
 			continue;
-		if (schemes[i].driver->open(dsn + size, ret, err) < 0)
-			return FAIL_CONTEXT(err, "open store");
-		(*ret)->driver = schemes[i].driver;
-		(*ret)->touches = touches_new();
-		(*ret)->watchers = event_watchers_new();
+		*ret = schemes[i].driver;
+		*ret_place = dsn + size;
 		return 0;
 	}
 	/* The error does not repeat the DSN, which may hold a password. */
@@ -36,6 +35,37 @@ int store_open(const char *dsn, struct store **ret, struct error *err)
 	return FAIL_HINT(err,
 	                 "sqlite:/path/to/atoll.db, sqlite::memory:, postgresql://user@host/name "
 	                 "or postgresql:host=/run/postgresql dbname=name");
+}
+
+int store_open(const char *dsn, struct store **ret, struct error *err)
+{
+	const struct store_driver *driver;
+	const char *place;
+
+	if (find_driver(dsn, &driver, &place, err) < 0)
+		return -1;
+	if (driver->open(place, ret, err) < 0)
+		return FAIL_CONTEXT(err, "open store");
+	(*ret)->driver = driver;
+	(*ret)->touches = touches_new();
+	(*ret)->watchers = event_watchers_new();
+	return 0;
+}
+
+int store_copy(const char *dsn, const char *path, struct error *err)
+{
+	const struct store_driver *driver;
+	const char *place;
+
+	if (find_driver(dsn, &driver, &place, err) < 0)
+		return -1;
+	if (!driver->copy) {
+		(void)FAIL(err, ERROR_UNSUPPORTED,
+		           "the store is PostgreSQL, which is copied by its own programs");
+		return FAIL_HINT(err, "run pg_dump of its database, and copy the data folder while "
+		                      "the server is stopped and no sandbox runs");
+	}
+	return driver->copy(place, path, err);
 }
 
 void store_close(struct store *store)

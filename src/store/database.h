@@ -11,7 +11,6 @@
 
 #include <stdint.h>
 
-#include "base/attribute.h"
 #include "base/error.h"
 
 struct store;
@@ -19,6 +18,10 @@ struct store;
 /* `dsn` is "sqlite:/path/atoll.db", "sqlite::memory:", "postgresql://user@host/name", or
  * "postgresql:" and a conninfo string of libpq. Creates and migrates the database. */
 MUST_CHECK int store_open(const char *dsn, struct store **ret, struct error *err);
+
+/* Copies a database as it is at one moment, while other processes use it, into the new file `path`,
+ * mode 0600. ERROR_UNSUPPORTED for PostgreSQL. */
+MUST_CHECK int store_copy(const char *dsn, const char *path, struct error *err);
 
 /* Writes pending touches. NULL is fine. */
 void store_close(struct store *store);

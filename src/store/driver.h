@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/arena.h"
+#include "base/bytes.h"
 #include "store/column.h"
 #include "store/query.h"
 
@@ -63,6 +63,8 @@ struct store_driver {
 	int (*sync_wait)(struct store *s, uint64_t sync, struct error *err);
 	/* Called periodically, off the hot path. */
 	int (*tidy)(struct store *s, struct error *err);
+	/* As store_copy; NULL: this database has programs of its own for that. */
+	int (*copy)(const char *place, const char *path, struct error *err);
 };
 extern const struct store_driver sqlite_driver, postgres_driver;
 

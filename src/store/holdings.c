@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "store/holdings.h"
 
-#include "base/arena.h"
+#include "base/bytes.h"
 #include "store/column_rows.h"
 #include "store/query.h"
 #include "store/transaction_parts.h"

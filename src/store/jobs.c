@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "store/jobs.h"
 
-#include <inttypes.h>
 #include <string.h>
 
-#include "base/buf.h"
-#include "store/column_rows.h"
+#include "base/bytes.h"
+#include "json/write.h"
 #include "sandbox/events.h"
+#include "store/column_rows.h"
 #include "store/event_rows.h"
 #include "store/events.h"
 #include "store/pages.h"
@@ -151,15 +151,16 @@ static const char *detail_of(struct arena *a, const struct job_record *r)
 	bool has_tail = *r->stdout_json && strlen(r->stdout_json) <= DETAIL_TAIL_MAX;
 	AUTO(buf_done) struct buf text = BUF(DETAIL_MAX);
 
-	buf_addf(&text, "{\"resultId\":\"%s\",\"status\":\"%s\",\"exitCode\":%" PRId64, r->id,
-	         job_state_name(r->state), r->exit_code);
-	/* Validated on input: needs no escape. */
-	buf_addf(&text, ",\"conversation\":\"%s\"", r->conversation);
+	json_begin_object(&text, NULL);
+	json_add_text(&text, "resultId", r->id);
+	json_add_text(&text, "status", job_state_name(r->state));
+	json_add_whole(&text, "exitCode", r->exit_code);
+	json_add_text(&text, "conversation", r->conversation);
 	if (*r->cause)
-		buf_addf(&text, ",\"cause\":\"%s\"", r->cause);
+		json_add_text(&text, "cause", r->cause);
 	if (has_tail)
-		buf_addf(&text, ",\"stdout\":%s", r->stdout_json);
-	buf_add_text(&text, "}");
+		json_add_raw(&text, "stdout", span_of(r->stdout_json));
+	json_end_object(&text);
 	return text.overflowed ? "{}" : arena_text(a, buf_text(&text));
 }
 

@@ -3,11 +3,11 @@
 
 #include <string.h>
 
-#include "store/members.h"
-#include "store/column_rows.h"
-#include "base/arena.h"
+#include "base/bytes.h"
 #include "sandbox/events.h"
+#include "store/column_rows.h"
 #include "store/event_rows.h"
+#include "store/members.h"
 #include "store/query.h"
 #include "store/touches.h"
 #include "store/transaction_parts.h"
@@ -32,7 +32,7 @@ static int check_member(struct store_connection *c, const struct key_record *r, 
 	if (!r->user_id || r->user_id[0] == '\0')
 		return 0;
 	return ROW_OR(query_find(c, QUERY_MEMBER_FIND, &wanted, INTO(&arena, &found), err),
-	              FAIL(err, ERROR_NOT_FOUND, "no member '%s'", r->user_id));
+	              FAIL_MISSING(err, "member", r->user_id));
 }
 
 static int check_count(struct store_connection *c, const struct key_record *r, struct error *err)
@@ -113,7 +113,7 @@ int store_key_list(struct store *s, struct arena *a, const char *project_id, str
 
 static int fail_missing(const char *id, struct error *err)
 {
-	return FAIL(err, ERROR_NOT_FOUND, "no key '%s'", id);
+	return FAIL_MISSING(err, "key", id);
 }
 
 static int run_revoke(struct store_connection *c, void *context, struct error *err)

@@ -48,7 +48,7 @@ int store_lease_find(struct store *s, struct arena *a, const struct lease_ref *r
 	if (read_leases(s, a, QUERY_LEASE_FIND, &wanted, &found, err) < 0)
 		return -1;
 	if (found.count == 0)
-		return FAIL(err, ERROR_NOT_FOUND, "no lease '%.100s'", ref->key);
+		return FAIL_MISSING(err, "lease", ref->key);
 	*ret = found.items[0];
 	return 0;
 }

@@ -18,7 +18,7 @@ static bool is_admin(const struct member_record *r)
 
 static int fail_missing(const char *user_id, struct error *err)
 {
-	return FAIL(err, ERROR_NOT_FOUND, "no member '%s'", user_id);
+	return FAIL_MISSING(err, "member", user_id);
 }
 
 /* Called after a change: fails, which rolls the change back, when the project has members but no

@@ -4,10 +4,9 @@
 #include <assert.h>
 #include <inttypes.h>
 
+#include "base/bytes.h"
 #include "base/id.h"
 #include "store/driver.h"
-#include "base/arena.h"
-#include "base/span.h"
 
 #define LIST_MAX 1000
 

@@ -20,7 +20,7 @@ static int fail_taken(const char *name, struct error *err)
 
 static int fail_missing(const char *id, struct error *err)
 {
-	return FAIL(err, ERROR_NOT_FOUND, "no project '%s'", id);
+	return FAIL_MISSING(err, "project", id);
 }
 
 int project_lock(struct store_connection *c, const char *project_id, struct error *err)

@@ -157,7 +157,7 @@ struct move_change {
 	struct arena *arena;
 	struct sandbox_record *ret;
 	const struct lease_record *lease; /* NULL = none */
-	const struct mount_list *mounts;  /* NULL = those that it has */
+	const struct mount_list *mounts;  /* NULL = its present mounts */
 	unsigned project_max;
 	bool is_lease_lost;
 };
@@ -183,7 +183,7 @@ static int refuse_change(struct store_connection *c, const struct sandbox_transi
 	if (found < 0)
 		return -1;
 	if (found == 0)
-		return FAIL(err, ERROR_NOT_FOUND, "no sandbox '%s'", takes->id);
+		return FAIL_MISSING(err, "sandbox", takes->id);
 	return FAIL(err, ERROR_CONFLICT, "sandbox '%s' is %s, not %s", takes->id,
 	            sandbox_state_name((enum sandbox_state)actual),
 	            sandbox_state_name(takes->from));

@@ -70,4 +70,5 @@ struct sandbox_filter {
 	const char *page;        /* next_page of the previous page, or NULL */
 	unsigned limit;          /* 1..1000 */
 	bool oldest_first;       /* only with project_id */
+	bool with_builds;        /* those of builds, too; a filter by their label implies it */
 };

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Changes of a sandbox's settings, limits, environment, preview and egress. */
-#include <inttypes.h>
-
-#include "base/arena.h"
+#include "base/bytes.h"
 #include "base/clock.h"
+#include "json/write.h"
 #include "sandbox/events.h"
 #include "store/column_rows.h"
 #include "store/event_rows.h"
@@ -27,6 +26,19 @@ struct sandbox_update {
 	struct sandbox_record row;
 };
 
+static const char *describe_resources(struct arena *a, const struct sandbox_resources *r)
+{
+	AUTO(buf_done) struct buf out = BUF(1024);
+
+	json_begin_object(&out, NULL);
+	json_add_number(&out, "cpu", r->cpu);
+	json_add_whole(&out, "memory_mb", r->memory_mb);
+	json_add_whole(&out, "disk_mb", r->disk_mb);
+	json_add_whole(&out, "pids", r->pids);
+	json_end_object(&out);
+	return arena_copy(a, buf_span(&out));
+}
+
 static int tell_update(struct store_connection *c, const struct sandbox_update *updating,
                        struct error *err)
 {
@@ -42,10 +54,7 @@ static int tell_update(struct store_connection *c, const struct sandbox_update *
 	};
 
 	if (is_resized)
-		event.detail = arena_format(updating->arena,
-		                            "{\"cpu\":%g,\"memory_mb\":%" PRId64
-		                            ",\"disk_mb\":%" PRId64 ",\"pids\":%" PRId64 "}",
-		                            is->cpu, is->memory_mb, is->disk_mb, is->pids);
+		event.detail = describe_resources(updating->arena, is);
 	return event_add(c, &event, err);
 }
 
@@ -55,7 +64,7 @@ static int run_update(struct store_connection *c, void *context, struct error *e
 
 	if (ROW_OR(query_find(c, updating->query, updating->takes,
 	                      INTO(updating->arena, &updating->row), err),
-	           FAIL(err, ERROR_NOT_FOUND, "no sandbox '%s'", updating->id)) < 0)
+	           FAIL_MISSING(err, "sandbox", updating->id)) < 0)
 		return -1;
 	return updating->told ? tell_update(c, updating, err) : 0;
 }

@@ -3,9 +3,9 @@
 
 #include <inttypes.h>
 
+#include "base/bytes.h"
 #include "base/id.h"
 #include "store/column_rows.h"
-#include "base/buf.h"
 #include "store/pages.h"
 #include "store/query.h"
 #include "store/snapshots.h"
@@ -19,6 +19,7 @@ TEXTS_OF(sandbox_network, SANDBOX_NETWORK_INTERNET + 1, [SANDBOX_NETWORK_BLOCKED
 struct sandbox_page {
 	struct sandbox_filter filter;
 	const char *state;
+	int64_t hidden_traits;
 	struct page_position position;
 };
 
@@ -73,7 +74,7 @@ static int run_search(struct store_connection *c, void *context, struct error *e
 		found = query_find(c, QUERY_SANDBOX_FIND_BY_ID, &search->lookup, into, err);
 	if (found == 0 && search->lookup.project_id)
 		found = query_find(c, QUERY_SANDBOX_FIND_BY_NAME, &search->lookup, into, err);
-	return ROW_OR(found, FAIL(err, ERROR_NOT_FOUND, "no sandbox '%s'", search->lookup.id));
+	return ROW_OR(found, FAIL_MISSING(err, "sandbox", search->lookup.id));
 }
 
 int store_sandbox_find(struct store *s, struct arena *a, const char *project_id,
@@ -99,6 +100,12 @@ static int refuse_several(const struct project_refs *projects, const char *name,
 	                 buf_text(&names));
 }
 
+static int fail_nowhere(const char *name, struct error *err)
+{
+	(void)FAIL_MISSING(err, "sandbox", name);
+	return FAIL_HINT(err, "it is in no project of this server");
+}
+
 static int run_search_anywhere(struct store_connection *c, void *context, struct error *err)
 {
 	const struct sandbox_lookup_run *search = context;
@@ -116,8 +123,7 @@ static int run_search_anywhere(struct store_connection *c, void *context, struct
 		found = query_find(c, QUERY_SANDBOX_FIND_BY_NAME, &lookup,
 		                   INTO(search->arena, search->ret), err);
 	}
-	return ROW_OR(found,
-	              FAIL(err, ERROR_NOT_FOUND, "no sandbox '%s' in any project", lookup.id));
+	return ROW_OR(found, fail_nowhere(lookup.id, err));
 }
 
 int store_sandbox_find_anywhere(struct store *s, struct arena *a, const char *name,
@@ -134,7 +140,7 @@ int store_sandbox_find_ended(struct store *s, struct arena *a, const char *proje
 	return ROW_OR(store_find_query(s, QUERY_SANDBOX_FIND_ENDED,
 	                               LOOKUP(.project_id = project_id, .id = id), INTO(a, ret),
 	                               err),
-	              FAIL(err, ERROR_NOT_FOUND, "no sandbox '%s'", id));
+	              FAIL_MISSING(err, "sandbox", id));
 }
 
 int store_sandbox_owners(struct store *s, struct arena *a, const char *project_id,
@@ -152,6 +158,12 @@ static enum query_name list_query(const struct sandbox_filter *filter)
 	return filter->oldest_first ? QUERY_SANDBOX_LIST_OLDEST : QUERY_SANDBOX_LIST;
 }
 
+static bool shows_builds(const struct sandbox_filter *filter)
+{
+	return filter->with_builds ||
+	       (filter->label_key && strcmp(filter->label_key, SANDBOX_BUILD_LABEL) == 0);
+}
+
 int store_sandbox_list(struct store *s, struct arena *a, const struct sandbox_filter *filter,
                        struct sandbox_list *ret, struct error *err)
 {
@@ -160,6 +172,7 @@ int store_sandbox_list(struct store *s, struct arena *a, const struct sandbox_fi
 	        .filter = *filter,
 	        .state = filter->state < 0 ? NULL
 	                                   : sandbox_state_name((enum sandbox_state)filter->state),
+	        .hidden_traits = shows_builds(filter) ? 0 : SANDBOX_IN_BACKGROUND,
 	};
 
 	if (page_begin(&page.position, filter->page, filter->limit, err) < 0)

@@ -187,7 +187,7 @@ struct counts {
 	uint64_t resealed, shut;
 };
 
-/* Returns the number of rows; *after becomes the last one's id. */
+/* Returns the number of rows; *after becomes the last row's id. */
 static int reseal_page(struct store *s, struct reseal_page *page, struct secret_page *after,
                        struct counts *counts, struct error *err)
 {

@@ -9,8 +9,7 @@
 
 #include <stdint.h>
 
-#include "base/arena.h"
-#include "base/error.h"
+#include "base/bytes.h"
 
 struct seal;
 struct store;

@@ -83,7 +83,7 @@ int store_service_put(struct store *s, struct arena *a, const struct service_rec
 
 static int not_found(const char *name, struct error *err)
 {
-	return FAIL(err, ERROR_NOT_FOUND, "no service '%.80s'", name);
+	return FAIL_MISSING(err, "service", name);
 }
 
 struct wishing {

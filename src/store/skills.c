@@ -9,7 +9,7 @@ COLUMNS_OF(skill_record);
 
 static int fail_missing(const char *name, struct error *err)
 {
-	return FAIL(err, ERROR_NOT_FOUND, "no skill '%.100s'", name);
+	return FAIL_MISSING(err, "skill", name);
 }
 
 static int run_put(struct store_connection *c, void *context, struct error *err)

@@ -59,7 +59,7 @@ int store_snapshot_find(struct store *s, struct arena *a, const char *project_id
 	return ROW_OR(store_find_query(s, QUERY_SNAPSHOT_FIND,
 	                               LOOKUP(.project_id = project_id, .id = id_or_name),
 	                               INTO(a, ret), err),
-	              FAIL(err, ERROR_NOT_FOUND, "no snapshot '%s'", id_or_name));
+	              FAIL_MISSING(err, "snapshot", id_or_name));
 }
 
 int store_snapshot_list(struct store *s, struct arena *a, const struct snapshot_filter *filter,
@@ -108,7 +108,7 @@ static int run_update(struct store_connection *c, void *context, struct error *e
 	if (r->state == SNAPSHOT_LOST && add_lost_event(c, r, err) < 0)
 		return -1;
 	if (ROW_OR(query_run(c, QUERY_SNAPSHOT_UPDATE, r, NULL, err),
-	           FAIL(err, ERROR_NOT_FOUND, "no snapshot '%s'", r->id)) < 0)
+	           FAIL_MISSING(err, "snapshot", r->id)) < 0)
 		return -1;
 	if (r->state != SNAPSHOT_READY)
 		return 0;

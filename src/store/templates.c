@@ -28,7 +28,7 @@ COLUMNS_OF(template_move);
 
 static int fail_missing(const char *id, struct error *err)
 {
-	return FAIL(err, ERROR_NOT_FOUND, "no template '%s'", id);
+	return FAIL_MISSING(err, "template", id);
 }
 
 /* Shared templates come with the program and add no event. */

@@ -47,6 +47,7 @@ struct template_record {
 	const char *snapshot_id; /* layer on top of the folder, below its sandboxes; "" = none */
 	const char *ready;       /* command by which the build saw the entrypoint ready; or "" */
 	struct sandbox_timeouts timeouts; /* of its sandboxes; only inherited ones */
+	bool is_public;                   /* other projects find it by its id */
 };
 /* Copies the texts into the arena; NULL becomes "". */
 void template_record_own(struct arena *a, struct template_record *r);
@@ -59,7 +60,9 @@ struct template_list {
 MUST_CHECK int store_template_insert(struct store *s, const struct template_record *r,
                                      struct error *err);
 
-/* Finds by name or id; the project's templates precede shared ones. */
+/* Finds by name or id; the project's templates precede shared ones. Those of other projects are
+ * found by id alone: public ones, and those that the project's sandboxes and snapshots were made
+ * from. */
 MUST_CHECK int store_template_find(struct store *s, struct arena *a, const char *project_id,
                                    const char *name_or_id, struct template_record *ret,
                                    struct error *err);

@@ -5,11 +5,11 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "base/bytes.h"
 #include "base/map.h"
 #include "store/column_rows.h"
-#include "base/arena.h"
-#include "store/query.h"
 #include "store/driver.h"
+#include "store/query.h"
 
 COLUMNS_OF(touch);
 

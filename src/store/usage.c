@@ -62,7 +62,7 @@ int store_meter_find(struct store *s, struct arena *a, const char *id, struct me
                      struct error *err)
 {
 	return ROW_OR(store_find_query(s, QUERY_METER_FIND, LOOKUP(.id = id), INTO(a, ret), err),
-	              FAIL(err, ERROR_NOT_FOUND, "no sandbox '%s'", id));
+	              FAIL_MISSING(err, "sandbox", id));
 }
 
 int store_storage_list(struct store *s, struct arena *a, int64_t before, unsigned limit,
@@ -232,7 +232,7 @@ static int find_budget(struct store_connection *c, const struct record_lookup *l
                        struct arena *a, struct budget_record *ret, struct error *err)
 {
 	return ROW_OR(query_find(c, QUERY_BUDGET_FIND, lookup, INTO(a, ret), err),
-	              FAIL(err, ERROR_NOT_FOUND, "no budget '%s'", lookup->id));
+	              FAIL_MISSING(err, "budget", lookup->id));
 }
 
 struct budgeting {

@@ -9,7 +9,7 @@ COLUMNS_OF(vault_record);
 
 static int fail_missing(const char *name, struct error *err)
 {
-	return FAIL(err, ERROR_NOT_FOUND, "no secret '%.128s'", name);
+	return FAIL_MISSING(err, "secret", name);
 }
 
 static int run_insert(struct store_connection *c, void *context, struct error *err)

@@ -56,7 +56,7 @@ int store_volume_find(struct store *s, struct arena *a, const char *project_id,
 	return ROW_OR(store_find_query(s, project_id ? QUERY_VOLUME_FIND : QUERY_VOLUME_FIND_BY_ID,
 	                               LOOKUP(.project_id = project_id, .id = id_or_name),
 	                               INTO(a, ret), err),
-	              FAIL(err, ERROR_NOT_FOUND, "no volume '%s'", id_or_name));
+	              FAIL_MISSING(err, "volume", id_or_name));
 }
 
 int store_volume_list(struct store *s, struct arena *a, const char *project_id,
@@ -163,7 +163,7 @@ static int refuse_move(struct store_connection *c, const struct volume_move *tak
 
 	if (ROW_OR(query_find(c, QUERY_VOLUME_FIND_BY_ID, LOOKUP(.id = takes->id),
 	                      INTO(&arena, &seen), err),
-	           FAIL(err, ERROR_NOT_FOUND, "no volume '%s'", takes->id)) < 0)
+	           FAIL_MISSING(err, "volume", takes->id)) < 0)
 		return -1;
 	return FAIL(err, ERROR_CONFLICT, "volume '%s' is %s, not %s", seen.name,
 	            volume_state_name(seen.state), volume_state_name(takes->from));

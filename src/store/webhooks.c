@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "store/webhooks.h"
 
+#include "base/bytes.h"
 #include "store/column_rows.h"
-#include "base/arena.h"
 #include "store/pages.h"
 #include "store/query.h"
 #include "store/transaction_parts.h"
@@ -43,7 +43,7 @@ static int run_change(struct store_connection *c, void *context, struct error *e
 	const struct webhook_change *change = context;
 
 	if (ROW_OR(query_run(c, change->query, change->takes, NULL, err),
-	           FAIL(err, ERROR_NOT_FOUND, "no webhook '%.40s'", change->id)) < 0 ||
+	           FAIL_MISSING(err, "webhook", change->id)) < 0 ||
 	    check_count(c, change, err) < 0)
 		return -1;
 	return query_run(c, QUERY_WEBHOOK_CHANGED, NULL, NULL, err) < 0 ? -1 : 0;
@@ -86,7 +86,7 @@ int store_webhook_find(struct store *s, struct arena *a, const char *project_id,
 	return ROW_OR(store_find_query(s, QUERY_WEBHOOK_FIND,
 	                               LOOKUP(.project_id = project_id, .id = id), INTO(a, ret),
 	                               err),
-	              FAIL(err, ERROR_NOT_FOUND, "no webhook '%.40s'", id));
+	              FAIL_MISSING(err, "webhook", id));
 }
 
 int store_webhook_list(struct store *s, struct arena *a, const char *project_id,
@@ -181,7 +181,7 @@ static int run_retry(struct store_connection *c, void *context, struct error *er
 	const struct delivery_ref *ref = context;
 
 	if (ROW_OR(query_run(c, QUERY_DELIVERY_RETRY, ref, NULL, err),
-	           FAIL(err, ERROR_NOT_FOUND, "no delivery '%.40s'", ref->id)) < 0)
+	           FAIL_MISSING(err, "delivery", ref->id)) < 0)
 		return -1;
 	return query_run(c, QUERY_WEBHOOK_CHANGED, NULL, NULL, err) < 0 ? -1 : 0;
 }

@@ -13,8 +13,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include "base/arena.h"
-#include "base/buf.h"
+#include "base/bytes.h"
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/map.h"
@@ -194,16 +193,13 @@ static void truncate_path(struct buf *path, size_t size)
 
 static int copy_entries(struct copying *c, int from, int to, struct error *err)
 {
-	int fd = openat(from, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *folder = fd < 0 ? NULL : fdopendir(fd);
+	AUTO(folder_list_done) DIR *folder = folder_list(from);
 	size_t size = c->path.size;
 	struct dirent *entry;
 	int status = 0;
 
-	if (!folder) {
-		fd_forget(&fd);
+	if (!folder)
 		return FAIL_ERRNO(err, "list a folder");
-	}
 	while (status == 0 && (entry = readdir(folder))) {
 		struct copy_entry e = {.from = from, .to = to, .name = entry->d_name};
 
@@ -218,7 +214,6 @@ static int copy_entries(struct copying *c, int from, int to, struct error *err)
 			status = copy_entry(c, &e, err);
 		truncate_path(&c->path, size);
 	}
-	(void)closedir(folder);
 	return status;
 }
 

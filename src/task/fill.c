@@ -11,7 +11,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "base/buf.h"
+#include "base/bytes.h"
 #include "base/fd.h"
 #include "base/path.h"
 #include "task/kinds.h"
@@ -141,8 +141,9 @@ static const struct folder_row host_folders[] = {{"usr", 0755, 0},
                                                  {"etc/sudoers.d", 0750, 0}};
 
 static const struct link_row host_links[] = {
-        {"bin", "usr/bin"},     {"sbin", "usr/sbin"}, {"lib", "usr/lib"},
-        {"lib64", "usr/lib64"}, {"var/run", "/run"},  {"etc/mtab", "../proc/self/mounts"}};
+        {"bin", "usr/bin"},      {"sbin", "usr/sbin"}, {"lib", "usr/lib"},
+        {"lib64", "usr/lib64"},  {"var/run", "/run"},  {"etc/mtab", "../proc/self/mounts"},
+        {"home/daytona", "user"}};
 
 static const char pam_permit[] = "auth sufficient pam_permit.so\n"
                                  "account sufficient pam_permit.so\n"
@@ -153,6 +154,7 @@ static const struct file_row host_files[] = {
          "root:x:0:0:root:/root:/bin/bash\n"
          "daemon:x:1:1:daemon:/usr/sbin:/usr/sbin/nologin\n"
          "user:x:1000:1000:user:/home/user:/bin/bash\n"
+         "daytona:x:1000:1000:user:/home/daytona:/bin/bash\n"
          "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n"},
         {"etc/group", 0644,
          "root:x:0:\ndaemon:x:1:\ntty:x:5:\nsudo:x:27:user\nusers:x:100:\nuser:x:1000:\n"
@@ -188,15 +190,12 @@ static int copy_tree(int from, int to, const char *path, unsigned depth, struct 
 
 static int copy_entries(int from, int to, const char *path, unsigned depth, struct error *err)
 {
-	int fd = openat(from, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	DIR *folder = fd < 0 ? NULL : fdopendir(fd);
+	AUTO(folder_list_done) DIR *folder = folder_list_at(from, path);
 	struct dirent *entry;
 	int status = 0;
 
-	if (!folder) {
-		fd_forget(&fd);
+	if (!folder)
 		return FAIL_ERRNO(err, "list '%s'", path);
-	}
 	while (status == 0 && (entry = readdir(folder))) {
 		char child[PATH_SIZE_MAX];
 
@@ -205,7 +204,6 @@ static int copy_entries(int from, int to, const char *path, unsigned depth, stru
 		(void)snprintf(child, sizeof(child), "%s/%s", path, entry->d_name);
 		status = copy_tree(from, to, child, depth + 1, err);
 	}
-	(void)closedir(folder);
 	return status;
 }
 

@@ -15,10 +15,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/bytes.h"
 #include "base/clock.h"
 #include "base/fault.h"
 #include "base/fd.h"
-#include "base/span.h"
 #include "task/kinds.h"
 #include "wire/task.h"
 

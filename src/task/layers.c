@@ -6,11 +6,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/bytes.h"
 #include "base/clock.h"
 #include "base/fault.h"
 #include "base/fd.h"
 #include "base/id.h"
-#include "base/span.h"
 #include "isolation/ids.h"
 #include "task/copy.h"
 #include "task/kinds.h"

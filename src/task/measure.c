@@ -7,9 +7,9 @@
 #include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/clock.h"
+#include "base/fd.h"
 #include "wire/task.h"
 
 #define ENTRIES_MAX 1000000u
@@ -24,7 +24,7 @@ struct tree_count {
 	bool is_partial, is_over;
 };
 
-static void count_folder(int fd, unsigned depth, struct tree_count *count);
+static void count_folder(int parent, const char *name, unsigned depth, struct tree_count *count);
 
 static void stop_count(struct tree_count *count)
 {
@@ -44,7 +44,6 @@ static uint64_t bytes_of_name(const struct stat *status)
 static void count_entry(int folder, const char *name, unsigned depth, struct tree_count *count)
 {
 	struct stat status;
-	int fd;
 
 	if (fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) < 0) {
 		count->is_partial |= errno != ENOENT;
@@ -56,30 +55,24 @@ static void count_entry(int folder, const char *name, unsigned depth, struct tre
 		stop_count(count);
 		return;
 	}
-	if (!S_ISDIR(status.st_mode))
-		return;
-	fd = openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd >= 0)
-		count_folder(fd, depth + 1, count);
-	else
-		count->is_partial |= errno != ENOENT && errno != ENOTDIR && errno != ELOOP;
+	if (S_ISDIR(status.st_mode))
+		count_folder(folder, name, depth + 1, count);
 }
 
-/* Closes the descriptor. */
-static void count_folder(int fd, unsigned depth, struct tree_count *count)
+static void count_folder(int parent, const char *name, unsigned depth, struct tree_count *count)
 {
-	DIR *folder = depth > DEPTH_MAX ? NULL : fdopendir(fd);
+	bool is_too_deep = depth > DEPTH_MAX;
+	AUTO(folder_list_done) DIR *folder = is_too_deep ? NULL : folder_list_at(parent, name);
 	struct dirent *entry;
 
 	if (!folder) {
-		(void)close(fd);
-		count->is_partial = true;
+		count->is_partial |=
+		        is_too_deep || (errno != ENOENT && errno != ENOTDIR && errno != ELOOP);
 		return;
 	}
 	while (!count->is_over && (entry = readdir(folder)))
 		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
 			count_entry(dirfd(folder), entry->d_name, depth, count);
-	(void)closedir(folder);
 }
 
 int measure_tree(int folder, const char *name, int64_t deadline, struct task_result *ret,

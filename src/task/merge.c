@@ -168,15 +168,12 @@ static int merge_entry(struct merging *m, const struct folder_stack *s, unsigned
 static int merge_layer(struct merging *m, const struct folder_stack *s, unsigned top, int to,
                        struct map *seen, struct error *err)
 {
-	int fd = openat(s->fds[top], ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *folder = fd < 0 ? NULL : fdopendir(fd);
+	AUTO(folder_list_done) DIR *folder = folder_list(s->fds[top]);
 	struct dirent *entry;
 	int status = 0;
 
-	if (!folder) {
-		fd_forget(&fd);
+	if (!folder)
 		return FAIL_ERRNO(err, "list a folder");
-	}
 	while (status == 0 && (entry = readdir(folder))) {
 		const char *name = entry->d_name;
 
@@ -187,7 +184,6 @@ static int merge_layer(struct merging *m, const struct folder_stack *s, unsigned
 			(void)map_put(seen, name, m);
 		status = merge_entry(m, s, top, to, name, err);
 	}
-	(void)closedir(folder);
 	return status;
 }
 

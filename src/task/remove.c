@@ -1,22 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "task/remove.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
-int remove_entries(int fd, const char *spared, struct error *err)
+#include "base/fd.h"
+
+int remove_entries(DIR *folder, const char *spared, struct error *err)
 {
-	DIR *folder = fdopendir(fd);
 	struct dirent *entry;
 	int status = 0;
 
-	if (!folder) {
-		(void)close(fd);
-		return FAIL_ERRNO(err, "list a folder to delete");
-	}
 	while (status == 0 && (entry = readdir(folder))) {
 		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
 		    (spared && strcmp(entry->d_name, spared) == 0))
@@ -25,7 +21,6 @@ int remove_entries(int fd, const char *spared, struct error *err)
 			continue;
 		status = remove_tree(dirfd(folder), entry->d_name, err);
 	}
-	(void)closedir(folder);
 	return status;
 }
 
@@ -33,15 +28,15 @@ int remove_entries(int fd, const char *spared, struct error *err)
  * descriptors run out first, at about 20,000 levels, with an error. */
 int remove_tree(int folder, const char *name, struct error *err)
 {
-	int fd = openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	AUTO(folder_list_done) DIR *list = folder_list_at(folder, name);
 
-	if (fd < 0 && errno == ENOENT)
+	if (!list && errno == ENOENT)
 		return 0;
-	if (fd < 0)
+	if (!list)
 		return unlinkat(folder, name, 0) == 0 || errno == ENOENT
 		               ? 0
 		               : FAIL_ERRNO(err, "delete '%s'", name);
-	if (remove_entries(fd, NULL, err) < 0)
+	if (remove_entries(list, NULL, err) < 0)
 		return -1;
 	if (unlinkat(folder, name, AT_REMOVEDIR) < 0 && errno != ENOENT)
 		return FAIL_ERRNO(err, "delete the folder '%s'", name);

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/buf.h"
+#include "base/bytes.h"
 #include "base/clock.h"
 #include "base/fault.h"
 #include "base/log.h"

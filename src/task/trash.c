@@ -7,11 +7,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/bytes.h"
 #include "base/clock.h"
 #include "base/fault.h"
 #include "base/fd.h"
 #include "base/id.h"
-#include "base/span.h"
 #include "task/kinds.h"
 #include "task/measure.h"
 #include "task/remove.h"
@@ -76,27 +76,22 @@ static void measure_entry(int kept, const char *name, int64_t deadline)
 static void measure_kept(void)
 {
 	int64_t deadline = deadline_after(MEASURE_MS);
-	int fd = open(TRASH "/" KEPT, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	DIR *folder = fd < 0 ? NULL : fdopendir(fd);
+	AUTO(folder_list_done) DIR *folder = folder_list_at(AT_FDCWD, TRASH "/" KEPT);
 	struct dirent *entry;
 
 	while (folder && clock_monotonic_ms() < deadline && (entry = readdir(folder)))
 		measure_entry(dirfd(folder), entry->d_name, deadline);
-	if (folder)
-		(void)closedir(folder);
-	else
-		fd_forget(&fd);
 }
 
 int task_trash(UNUSED char **words, UNUSED struct task_report *report, struct error *err)
 {
-	int fd = open(TRASH, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	AUTO(folder_list_done) DIR *folder = folder_list_at(AT_FDCWD, TRASH);
 	int status;
 
-	if (fd < 0)
+	if (!folder)
 		return FAIL_ERRNO(err, "open the trash");
 	fault_point("task", "trash-begun");
-	status = remove_entries(fd, KEPT, err);
+	status = remove_entries(folder, KEPT, err);
 	fault_point("task", "trash-empty");
 	measure_kept();
 	return status;

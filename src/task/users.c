@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/buf.h"
+#include "base/bytes.h"
 #include "base/fd.h"
 #include "task/kinds.h"
 #include "wire/task.h"
@@ -99,17 +99,15 @@ static int each_entry(const struct checked_process *s, const char *what, check_e
 {
 	char path[64];
 	struct dirent *entry;
-	DIR *folder;
 	int status = 0;
 
 	(void)snprintf(path, sizeof(path), "%d/%s", s->pid, what);
-	folder = opendir(path);
+	AUTO(folder_list_done) DIR *folder = folder_list_at(AT_FDCWD, path);
 	if (!folder)
 		return errno == ENOENT || errno == ESRCH ? 0 : FAIL_ERRNO(err, "list '%s'", path);
 	while (status == 0 && (entry = readdir(folder)))
 		if (entry->d_name[0] != '.')
 			status = check(s, entry->d_name, err);
-	(void)closedir(folder);
 	return status;
 }
 

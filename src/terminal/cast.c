@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "json/json.h"
+#include "json/write.h"
 #include "terminal/terminal.h"
 
 #define PIECE_MAX ((size_t)512 * 1024)
@@ -12,11 +12,17 @@
 
 void cast_write_head(struct buf *out, const struct cast_head *head)
 {
-	buf_addf(out, "{\"version\":2,\"width\":%u,\"height\":%u,\"timestamp\":%" PRId64,
-	         head->columns, head->rows, head->started_unix_ms / 1000);
-	buf_add_text(out, ",\"title\":");
-	json_write_text(out, span_of(head->title));
-	buf_add_text(out, ",\"env\":{\"TERM\":\"xterm-256color\"}}\n");
+	json_begin_object(out, NULL);
+	json_add_whole(out, "version", 2);
+	json_add_whole(out, "width", head->columns);
+	json_add_whole(out, "height", head->rows);
+	json_add_whole(out, "timestamp", head->started_unix_ms / 1000);
+	json_add_text(out, "title", head->title);
+	json_begin_object(out, "env");
+	json_add_text(out, "TERM", "xterm-256color");
+	json_end_object(out);
+	json_end_object(out);
+	buf_add_byte(out, '\n');
 }
 
 /* The size of the character that begins with this byte; 0 = none does. */
@@ -58,7 +64,7 @@ static size_t add_character(struct buf *out, struct span bytes)
 static void write_event(struct buf *out, int64_t at_us, char kind, struct span text)
 {
 	buf_addf(out, "[%" PRId64 ".%06" PRId64 ",\"%c\",", at_us / 1000000, at_us % 1000000, kind);
-	json_write_text(out, text);
+	json_add_span(out, NULL, text);
 	buf_add_text(out, "]\n");
 }
 

@@ -2,7 +2,7 @@
 /* terminal/cast.h — asciicast, version 2: a head, and a line for each piece of output. */
 #pragma once
 
-#include "base/buf.h"
+#include "base/bytes.h"
 
 struct cast_head {
 	uint32_t rows, columns;

@@ -10,7 +10,7 @@
 
 #include <stdint.h>
 
-#include "base/buf.h"
+#include "base/bytes.h"
 
 #define FILTER_HELD_MAX 512 /* bytes of one sequence; longer ones are dropped */
 /* Largest number of output bytes for one input byte. */

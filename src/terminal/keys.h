@@ -5,8 +5,7 @@
 
 #include <stdbool.h>
 
-#include "base/buf.h"
-#include "base/error.h"
+#include "base/bytes.h"
 
 enum key_symbol {
 	KEY_TEXT,

@@ -172,7 +172,7 @@ static void take_byte(struct plain *p, char c)
 
 void plain_write(struct buf *out, struct span raw)
 {
-	struct plain p = {.out = out, .cells = memory_new(LINE_MAX_CELLS * sizeof(*p.cells))};
+	struct plain p = {.out = out, .cells = memory_array(LINE_MAX_CELLS, sizeof(*p.cells))};
 
 	for (size_t i = 0; i < raw.size; i++)
 		take_byte(&p, raw.data[i]);

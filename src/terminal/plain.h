@@ -3,7 +3,7 @@
  * an overwritten line (by carriage return or backspaces) in its last state. */
 #pragma once
 
-#include "base/buf.h"
+#include "base/bytes.h"
 
 /* Appends well-formed UTF-8. Cursor movements can make output larger than input: `out` has a limit.
  */

@@ -11,8 +11,7 @@
  * number. */
 #pragma once
 
-#include "base/buf.h"
-#include "base/error.h"
+#include "base/bytes.h"
 
 #define PROMPT_NONCE_SIZE 32 /* characters */
 

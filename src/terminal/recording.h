@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/attribute.h"
+#include "base/error.h"
 
 struct terminal_at;
 struct terminal_window;

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <vterm.h>
 
-#include "base/arena.h"
+#include "base/bytes.h"
 #include "terminal/filter.h"
 #include "terminal/keys.h"
 

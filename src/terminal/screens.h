@@ -6,7 +6,7 @@
  * from the output that the agent still has. The least recently used screens are dropped. */
 #pragma once
 
-#include "base/span.h"
+#include "base/bytes.h"
 #include "terminal/screen.h"
 
 #define SCREENS_MAX 64

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/attribute.h"
+#include "base/error.h"
 #include "base/fault.h"
 #include "base/fd.h"
 #include "base/log.h"

@@ -13,8 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/error.h"
-#include "base/span.h"
+#include "base/bytes.h"
 #include "wire/agent.h"
 #include "wire/agent_terminal.h"
 

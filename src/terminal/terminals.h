@@ -5,7 +5,7 @@
 
 #include <pthread.h>
 
-#include "base/arena.h"
+#include "base/bytes.h"
 #include "base/list.h"
 #include "provider/agent_reader.h"
 #include "terminal/terminal.h"

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "base/attribute.h"
+#include "base/error.h"
 
 struct job_record;
 struct json_list;

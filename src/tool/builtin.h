@@ -5,8 +5,7 @@
 
 #include <stdint.h>
 
-#include "base/attribute.h"
-#include "base/span.h"
+#include "base/bytes.h"
 
 struct agent_file;
 struct agent_path;

@@ -5,9 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/buf.h"
-#include "base/error.h"
-#include "base/span.h"
+#include "base/bytes.h"
 
 struct text_edit {
 	struct span old_text, new_text;

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "base/buf.h"
+#include "base/bytes.h"
 
 #define DEPTH_MAX 4   /* nested lines, as in sh -c */
 #define WORD_MAX 4096 /* bytes of a word that are checked */

@@ -209,6 +209,26 @@ static int list_call(const struct tool_call *call, const void *input, struct too
 	return 0;
 }
 
+int tool_list_folder(const struct tool_call *call, const char *folder, const char ***ret,
+                     struct error *err)
+{
+	const struct agent_path what = {.path = folder, .depth = 1};
+	struct file_collection c = {.call = call};
+	const char **paths;
+
+	if (collect_files(&c, AGENT_LIST, &what, err) < 0)
+		return -1;
+	if (c.count > 1)
+		qsort(c.items, c.count, sizeof(*c.items), compare_paths);
+	paths = ARENA_ARRAY(call->arena, const char *, c.count + 1);
+	for (size_t i = 0; i < c.count; i++)
+		paths[i] = strcmp(c.items[i].type, "directory") == 0
+		                   ? arena_format(call->arena, "%s/", c.items[i].path)
+		                   : c.items[i].path;
+	*ret = paths;
+	return 0;
+}
+
 const struct tool list_files_tool = {
         .name = "list_files",
         .title = "List a folder",

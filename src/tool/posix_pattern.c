@@ -2,8 +2,7 @@
 /* A pattern of rg's as a POSIX extended expression. */
 #include <string.h>
 
-#include "base/arena.h"
-#include "base/buf.h"
+#include "base/bytes.h"
 #include "tool/search.h"
 
 struct posix_translation {

@@ -108,8 +108,8 @@ const struct tool preview_url_tool = {
         .title = "Link to a server in the sandbox",
         .description =
                 "Returns a link with which the user's browser reaches a server on a port of the "
-                "sandbox. Start the server first. Only ports with previews: "
-                "3000, 5173, 8000 and 8080, unless configured otherwise.",
+                "sandbox. Start the server first. Ports from 1024 on, unless "
+                "configured otherwise.",
         .input = &preview_input,
         .output = &preview_output,
         .class = TOOL_READS,

@@ -12,7 +12,7 @@
 #define LINE_MAX 2000         /* bytes of one line */
 #define PAGE_MAX (256 * 1024) /* bytes of one answer */
 #define COUNT_MAX (64 << 20)  /* bytes that are read to count lines */
-#define MEDIA_MAX (8 << 20)   /* bytes of an image or a PDF */
+#define MEDIA_MAX (8 << 20)   /* bytes of an image, a sound or a PDF */
 #define BINARY_LOOK 8192      /* bytes that decide whether a file is text */
 
 struct read_input {
@@ -35,7 +35,8 @@ struct read_output {
 };
 static const struct json_member read_output_members[] = {
         JSON_TEXT_MEMBER(read_output, path),
-        JSON_TEXT_MEMBER(read_output, media_type, .about = "text/plain, or of an image or PDF"),
+        JSON_TEXT_MEMBER(read_output, media_type,
+                         .about = "text/plain, or of an image, sound or PDF"),
         JSON_WHOLE_MEMBER(read_output, size, .about = "size of the whole file"),
         JSON_WHOLE_MEMBER(read_output, offset, .flags = JSON_OMIT_EMPTY,
                           .about = "first line of this page"),
@@ -46,7 +47,7 @@ static const struct json_member read_output_members[] = {
                           .about = "first line of the next page; absent at the end"),
 };
 static JSON_SHAPE(read_output, "ReadOutput", read_output,
-                  "A page of a file, or a whole image or PDF");
+                  "A page of a file, or a whole image, sound or PDF");
 
 static const struct file_media {
 	const char *type, *magic, *more; /* `more` at byte 8 */
@@ -57,6 +58,10 @@ static const struct file_media {
         {"image/jpeg", "\xff\xd8\xff", "", 3, TOOL_IMAGE},
         {"image/gif", "GIF8", "", 4, TOOL_IMAGE},
         {"image/webp", "RIFF", "WEBP", 4, TOOL_IMAGE},
+        {"audio/wav", "RIFF", "WAVE", 4, TOOL_AUDIO},
+        {"audio/mpeg", "ID3", "", 3, TOOL_AUDIO},
+        {"audio/ogg", "OggS", "", 4, TOOL_AUDIO},
+        {"audio/flac", "fLaC", "", 4, TOOL_AUDIO},
         {"application/pdf", "%PDF-", "", 5, TOOL_RESOURCE},
 };
 
@@ -243,8 +248,9 @@ const struct tool read_tool = {
         .description =
                 "Reads a text file of the workspace with line numbers, as 'NUMBER<tab>LINE'. A "
                 "long file comes in pages: offset and limit count lines, and the answer tells the "
-                "next offset. Lines over 2000 bytes are cut. Images (PNG, JPEG, GIF, WebP) and "
-                "PDF files are returned as such; other binary files are refused.",
+                "next offset. Lines over 2000 bytes are cut. Images (PNG, JPEG, GIF, WebP), "
+                "sounds (WAV, MP3 with ID3, Ogg, FLAC) and PDF files are returned as such; other "
+                "binary files are refused.",
         .input = &read_input,
         .output = &read_output,
         .class = TOOL_READS,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <assert.h>
 
-#include "base/arena.h"
+#include "base/bytes.h"
 #include "json/json.h"
 #include "json/write.h"
 #include "tool/tool.h"
@@ -51,7 +51,8 @@ static void write_content(struct buf *out, const struct tool_content *c)
 		json_add_span(out, "text", c->bytes);
 		break;
 	case TOOL_IMAGE:
-		json_add_text(out, "type", "image");
+	case TOOL_AUDIO:
+		json_add_text(out, "type", c->kind == TOOL_IMAGE ? "image" : "audio");
 		json_add_bytes(out, "data", c->bytes);
 		json_add_text(out, "mimeType", c->media_type);
 		break;

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/span.h"
+#include "base/bytes.h"
 
 struct cancel;
 struct provider;

@@ -5,8 +5,7 @@
 
 #include <stdint.h>
 
-#include "base/error.h"
-#include "base/span.h"
+#include "base/bytes.h"
 #include "json/json.h"
 
 #define SKILL_NAME_MAX 64

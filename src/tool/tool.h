@@ -13,8 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/error.h"
-#include "base/span.h"
+#include "base/bytes.h"
 #include "sandbox/usage_reason.h"
 
 struct cancel;
@@ -52,11 +51,11 @@ enum tool_flag {
 	TOOL_ENDS_OWN = 1 << 4,    /* needs no approval, and may end what the caller began */
 };
 
-enum tool_content_kind { TOOL_TEXT, TOOL_IMAGE, TOOL_RESOURCE };
+enum tool_content_kind { TOOL_TEXT, TOOL_IMAGE, TOOL_AUDIO, TOOL_RESOURCE };
 struct tool_content {
 	enum tool_content_kind kind;
 	struct span bytes;      /* TOOL_TEXT: text of any encoding; else bytes */
-	const char *media_type; /* of an image or a resource */
+	const char *media_type; /* of all but text */
 	const char *uri;        /* of a resource */
 };
 #define TOOL_CONTENT_MAX 8
@@ -144,6 +143,11 @@ MUST_CHECK int tool_decide_approval(struct store *store, struct arena *a,
 /* Reads a whole file of the workspace, of at most out->size_max bytes. */
 MUST_CHECK int tool_load_file(const struct tool_call *call, const char *path, struct buf *out,
                               struct error *err);
+
+/* The paths of a folder's entries, sorted and relative to the workspace; those of folders end in a
+ * slash. NULL-terminated. */
+MUST_CHECK int tool_list_folder(const struct tool_call *call, const char *folder, const char ***ret,
+                                struct error *err);
 
 /* Checks a shell line by the call's `runtimes` and `keeps_to_workspace`; best effort. */
 MUST_CHECK int tool_check_command(const struct tool_call *call, const char *line,

@@ -5,7 +5,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "base/arena.h"
+#include "base/bytes.h"
 #include "store/events.h"
 #include "store/webhooks.h"
 #include "webhook/webhook.h"

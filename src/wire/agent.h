@@ -12,7 +12,7 @@
  *   ATTACH  -> STARTED, OUTPUT*, EXIT      RESIZE, SIGNAL, DETACH on the same connection)
  *   READ    -> FILE, DATA*, DONE          INSPECT -> ENTRY*, DONE
  *   WRITE   -> READY, then the client sends DATA*, DATA_END -> FILE, DONE
- *   LIST, GLOB -> FILE*, DONE             WATCH -> READY, CHANGE* until the client closes
+ *   LIST, GLOB -> FILE*, DONE             WATCH -> READY, CHANGE*; PING -> CHANGE*, READY
  *   TAR_OUT -> READY, DATA*, DONE         TAR_IN -> READY, client DATA*, DATA_END -> DONE
  *   COMPARE -> DIFFERENCE*, DONE          TAR_BASE -> READY, DATA*, DONE
  *
@@ -21,7 +21,7 @@
  * a connection is attached and slower than the process, the process waits (nothing is lost). */
 #pragma once
 
-#include "base/span.h"
+#include "base/bytes.h"
 #include "wire/wire.h"
 
 #define AGENT_PROTOCOL 1

@@ -29,6 +29,7 @@ enum agent_path_flag {
 	                                 for INSPECT with the same `target` */
 	AGENT_PATH_IGNORE_CASE = 1 << 11, /* SEARCH */
 	AGENT_PATH_NAMES = 1 << 12,       /* TAR_OUT: only the names that the client sends */
+	AGENT_PATH_ADOPT = 1 << 13,       /* MKDIR: an existing folder gets owner and mode, too */
 	AGENT_PATH_AT_HOME =
 	        1 << 8, /* relative paths and "~" begin at a home folder, also `target` of RENAME
 	                   and COPY; replies have absolute paths. `root` names the user of that

@@ -2,7 +2,7 @@
 /* wire/broker_messages.h — all messages of wire/broker.h, for tables that name each of them. */
 #pragma once
 
-#include "base/span.h"
+#include "base/bytes.h"
 #include "wire/broker.h"
 #include "wire/broker_backup.h"
 #include "wire/broker_disk.h"

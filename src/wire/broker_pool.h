@@ -3,7 +3,7 @@
  * wire/broker.h. Only a create with equal members gets a prepared sandbox. */
 #pragma once
 
-#include "base/span.h"
+#include "base/bytes.h"
 #include "wire/wire.h"
 
 struct broker_pool {

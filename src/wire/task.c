@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "wire/task.h"
 
+#include "base/bytes.h"
 #include "base/clock.h"
-#include "base/span.h"
 
 const struct wire_member task_report_shape[] = {
         WIRE_U32_MEMBER(task_report, code),

@@ -141,7 +141,7 @@ def busybox_image(folder):
     """A root filesystem of busybox alone, as a tar: what podman and docker import."""
     root = folder / "busybox"
     (root / "bin").mkdir(parents=True)
-    shutil.copy(shutil.which("busybox") or "/bin/busybox", root / "bin" / "busybox")
+    shutil.copy(shutil.which("busybox"), root / "bin" / "busybox")
     for name in ("true", "sh", "sleep"):
         os.symlink("busybox", root / "bin" / name)
     tar = folder / "busybox.tar"
@@ -174,6 +174,9 @@ class Docker:
 
 def prepare_containers(folder, skipped):
     """Imports the busybox image into podman and docker; returns the daemon to stop, if any."""
+    if not shutil.which("busybox"):
+        skipped.update(dict.fromkeys(("podman", "docker"), "no busybox for their image (Debian package busybox-static)"))
+        return None
     tar, daemon = busybox_image(folder), None
     if shutil.which("podman"):
         (folder / "containers.conf").write_text(
@@ -352,8 +355,8 @@ def parse_arguments():
     parser.add_argument("--only", default="api,peers,memory,transfer,http,state,many,code")
     parser.add_argument("--sandboxes", type=int, default=1000)
     parser.add_argument("--paused", type=int, default=5000)
-    parser.add_argument("--json")
-    parser.add_argument("--markdown")
+    parser.add_argument("--json", type=os.path.abspath)
+    parser.add_argument("--markdown", type=os.path.abspath)
     return parser.parse_args()
 
 
@@ -418,8 +421,16 @@ def run_programs(names):
     return done
 
 
+def enter_work_folder():
+    """What a measured program leaves in its folder is left in the ignored one of the build."""
+    work = atoll.ROOT / "build/bench"
+    work.mkdir(parents=True, exist_ok=True)
+    os.chdir(work)
+
+
 def main():
     arguments = parse_arguments()
+    enter_work_folder()
     wanted = arguments.only.split(",")
     programs = [name for name in PROGRAMS if name in wanted]
     arguments.only = ",".join(name for name in wanted if name not in PROGRAMS)

@@ -71,6 +71,59 @@ def test_a_path_of_links_leads_nowhere_but_into_the_sandbox(api):
             api.delete("/api/sandbox/templates/link")
 
 
+def from_stage(name, hostile, paths, target, *before):
+    return {"name": name, "from": "host", "internet": False,
+            "stages": [{"name": "hostile", "from": "host", "steps": [{"type": "run", "command": hostile}]}],
+            "steps": [*before, {"type": "copy", "from": "hostile", "paths": paths, "path": target}]}
+
+
+@pytest.mark.parametrize("hostile, path", [
+    ("ln -s /proc/1/root/root/.bashrc-of-host /file", "/file"),
+    ("ln -s ../../../../../../../../proc/self/root /file", "/file/etc/canary-of-host"),
+    ("mkdir /d && ln -s /etc /d/link", "/d/link/canary-of-host"),
+    ("mkfifo /file", "/file"),
+    ("mkdir /d && mkfifo /d/fifo && ln -s /etc/canary-of-host /d/link && ln -s . /d/loop", "/d"),
+])
+def test_a_stage_gives_no_file_but_its_own(api, hostile, path):
+    with open("/etc/canary-of-host", "w", encoding="ascii") as canary:
+        canary.write("of the host")
+    try:
+        made = api.post(BUILDS, from_stage("canary", hostile, [path], "/opt/got"))["id"]
+        atoll.wait_for(lambda: api.get(f"{BUILDS}/{made}")["status"] in ("ready", "error"), 20, "the build's end")
+        if api.get(f"{BUILDS}/{made}")["status"] == "ready":
+            with api.sandbox(template="canary", internet=False) as box:
+                found = api.exec(box, "timeout 5 find /opt/got -type f -exec cat {} +")
+                assert "of the host" not in found["stdout"], found
+            api.delete("/api/sandbox/templates/canary")
+    finally:
+        os.unlink("/etc/canary-of-host")
+
+
+@pytest.mark.parametrize("link", ["/proc/1/root/etc", "/proc/sys/kernel", "/../../../../etc", "/sys/fs/cgroup"])
+def test_files_of_a_stage_go_nowhere_but_into_the_sandbox(api, link):
+    name = "domainname-of-host"
+    for target in ("/srv-in/", "/srv-in"):
+        spec = from_stage("target", f"mkdir /d; echo x > /d/{name}", ["/d"] if target == "/srv-in" else [f"/d/{name}"],
+                          target, {"type": "run", "command": f"ln -s {link} /srv-in"})
+        made = api.post(BUILDS, spec)["id"]
+        atoll.wait_for(lambda: api.get(f"{BUILDS}/{made}")["status"] in ("ready", "error"), 20, "the build's end")
+        assert not os.path.exists(f"/etc/{name}") and not os.path.exists(f"/sys/fs/cgroup/{name}")
+        api.raw("DELETE", "/api/sandbox/templates/target")
+
+
+def test_mounts_of_a_step_lead_only_into_the_sandbox(api):
+    """Binds, secrets and caches at a path that is a link by then."""
+    for mount in ({"type": "secret", "id": "s", "path": "/srv-in/secret-of-build"},
+                  {"type": "cache", "id": "c", "path": "/srv-in/cache"},
+                  {"type": "tmpfs", "path": "/srv-in/secret-of-build"}):
+        made = api.post(BUILDS, {"name": "mounts", "from": "host", "internet": False, "secrets": {"s": "hidden text"},
+                                 "steps": [{"type": "run", "command": "ln -s /proc/1/root/etc /srv-in"},
+                                           {"type": "run", "command": "true", "mounts": [mount]}]})["id"]
+        atoll.wait_for(lambda: api.get(f"{BUILDS}/{made}")["status"] in ("ready", "error"), 20, "the build's end")
+        assert not os.path.exists("/etc/secret-of-build") and not os.path.exists("/etc/cache")
+        api.raw("DELETE", "/api/sandbox/templates/mounts")
+
+
 def test_projects_share_neither_files_nor_layers_nor_logs(api, server):
     project = api.post("/v1/projects", {"name": f"neighbour-{time.time_ns()}"})["id"]
     key = api.call("POST", "/api/sandbox/keys", {"name": "stranger"}, {"X-Atoll-Project": project})["key"]

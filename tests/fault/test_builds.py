@@ -14,9 +14,13 @@ pytestmark = pytest.mark.needs_root
 BUILDS = "/api/sandbox/templates/builds"
 STEPS = [step for step in named_steps("fleet", r'fault_point\("api", ') if step.startswith("build-")]
 FAILURES = (atoll.ApiError, OSError, http.client.HTTPException, AssertionError)
-SPEC = {"name": "app", "from": "host", "internet": False, "start": "sleep 60", "steps": [
-    {"type": "run", "command": "echo first > /opt-first"}, {"type": "workdir", "path": "/opt-work"},
-    {"type": "run", "command": "echo second > second"}]}
+SPEC = {"name": "app", "from": "host", "internet": False, "start": "sleep 60",
+        "stages": [{"name": "made", "from": "host", "steps": [{"type": "run", "command": "echo staged > /opt-staged"}]}],
+        "steps": [
+            {"type": "run", "command": "echo first > /opt-first",
+             "mounts": [{"type": "cache", "id": "kept", "path": "/var/cache/kept"}]},
+            {"type": "workdir", "path": "/opt-work"},
+            {"type": "copy", "from": "made", "paths": ["/opt-staged"], "path": "second"}]}
 
 
 def ended(api, build):
@@ -50,13 +54,13 @@ def test_the_api_process_dies_at_a_step_of_a_build(private_server, step):
         assert row["status"] == "error" and "the server went away" in row["message"], row
         assert row["sandbox"] is None and row["ended_at"], row
     assert api.get(f"{BUILDS}/{rows[0]['id']}/logs")["status"] == "error"
-    assert api.get("/api/sandbox/instances")["items"] == []
+    assert api.get("/api/sandbox/instances?builds=true")["items"] == []
     # A template that was made is whole, and one that was not is not there; both can be built now.
     for row in api.get("/api/sandbox/templates")["items"]:
         assert row["state"] != "building", row
     assert build(api, SPEC)["status"] == "ready"
     with api.sandbox(template="app", internet=False) as box:
-        assert api.exec(box, "cat /opt-first second; pwd")["stdout"] == "first\nsecond\n/opt-work\n"
+        assert api.exec(box, "cat /opt-first second; pwd")["stdout"] == "first\nstaged\n/opt-work\n"
     api.delete("/api/sandbox/templates/app")
     assert build(api, {"name": "none", "from": "host", "steps": []})["status"] == "ready"
     atoll.wait_for(lambda: not os.listdir(private_server.data / "snapshots"), 30, "no layer is left")

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "agent/base_dir.h"
-#include "base/attribute.h"
+#include "base/error.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "agent/glob.h"
-#include "base/arena.h"
+#include "base/bytes.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

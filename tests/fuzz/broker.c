@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "base/buf.h"
+#include "base/bytes.h"
 #include "broker/host/options.h"
 #include "broker/network/egress.h"
 #include "broker/network/firewall.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 
-#include "base/arena.h"
+#include "base/bytes.h"
 #include "config/config.h"
 #include "config/file.h"
 #include "config/option.h"

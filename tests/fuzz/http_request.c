@@ -7,7 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/buf.h"
+#include "base/bytes.h"
 #include "http/server/connection.h"
 #include "http/server/connection_state.h"
 #include "http/server/http.h"

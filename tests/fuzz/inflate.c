@@ -4,8 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/attribute.h"
-#include "base/buf.h"
+#include "base/bytes.h"
 #include "compression/decompress.h"
 
 #define OUT_MAX (256 * 1024)

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <stdint.h>
 
-#include "base/buf.h"
+#include "base/bytes.h"
 #include "base/clock.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

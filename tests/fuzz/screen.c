@@ -4,10 +4,10 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "base/arena.h"
+#include "base/bytes.h"
 #include "terminal/plain.h"
-#include "terminal/screen.h"
 #include "terminal/prompt.h"
+#include "terminal/screen.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

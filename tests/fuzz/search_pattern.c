@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/arena.h"
+#include "base/bytes.h"
 #include "tool/search.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "agent/tar.h"
-#include "base/attribute.h"
+#include "base/error.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

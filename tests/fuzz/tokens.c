@@ -30,7 +30,8 @@ static bool changes(char *text, size_t size, const uint8_t *data)
 
 static void try_grants(const uint8_t *data, struct span text)
 {
-	struct config config = {.preview_secret = "a secret of the fuzzer"};
+	struct config config = {.preview_sharing = true,
+	                        .preview_secret = "a secret of the fuzzer"};
 	struct fleet fleet = {.config = &config};
 	const struct sandbox_record r = {
 	        .id = "abcdefghij2345abcdef", .preview_public = true, .preview_generation = 3};

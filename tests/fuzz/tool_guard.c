@@ -3,8 +3,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "base/arena.h"
-#include "base/span.h"
+#include "base/bytes.h"
 #include "tool/guard.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -3,8 +3,7 @@
  * however it is cut, and no more than may. */
 #include <stdlib.h>
 
-#include "base/attribute.h"
-#include "base/buf.h"
+#include "base/bytes.h"
 #include "http/message/content_coding.h"
 
 #define FREE_MAX ((size_t)4 << 20)

@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "base/buf.h"
+#include "base/bytes.h"
 #include "http/message/websocket.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

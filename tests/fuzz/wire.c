@@ -4,8 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/arena.h"
-#include "base/buf.h"
+#include "base/bytes.h"
 #include "wire/agent.h"
 #include "wire/agent_files.h"
 #include "wire/agent_warm.h"

@@ -193,6 +193,13 @@ test('an ephemeral sandbox goes when it is stopped', async () => {
 test('refreshActivity', async () => {
   await box.refreshActivity();
 });
+test('create: as the user daytona, with its home', async () => {
+  const named = await create({ user: 'daytona' });
+  const told = await named.process.executeCommand('echo x > /home/daytona/x && cat ~/x && stat -c %U ~daytona/x && git --version');
+  assert.match(told.result, /^x\nuser\ngit version/);
+  assert.equal((await named.fs.downloadFile('/home/daytona/x')).toString(), 'x\n');
+  await named.delete();
+});
 test('what cannot be done is refused by name', async () => {
   await failsAs(DaytonaError, create({ networkBlockAll: false, domainAllowList: '198.51.100.7' }), /domainAllowList/);
   await failsAs(DaytonaError, create({ user: 'nobody' }), /user/);
@@ -697,7 +704,7 @@ test('getPreviewLink', async () => {
   for (const one of [signed, other]) assert.equal(await (await see(`${one.url}sub/page`)).text(), 'seen\n');
   await sandbox.expireSignedPreviewUrl(3000, signed.token);
   for (const one of [signed, other]) assert.ok((await see(`${one.url}sub/page`)).status >= 400);
-  await failsAs(DaytonaError, sandbox.getPreviewLink(4567), /4567/);
+  await failsAs(DaytonaError, sandbox.getPreviewLink(99), /99/);
   await failsAs(DaytonaError, box.getPreviewLink(3000), /network/);
   await sandbox.delete();
 });

@@ -131,6 +131,9 @@ const checks = {
     if (!isNewest) return
     assert.deepEqual(await listed({ query: { template, startedAfter: new Date(begun) }, order: 'asc' }), ids)
     assert.deepEqual(await listed({ query: { startedAfter: new Date(Date.now() + 60_000) } }), [])
+    const { startedAt } = await Sandbox.getInfo(ids[1])
+    assert.ok((await listed({ query: { startedAfter: startedAt } })).includes(ids[1]))
+    assert.ok(!(await listed({ query: { startedAfter: new Date(startedAt.getTime() + 1) } })).includes(ids[1]))
     const first = Sandbox.list({ query: { startedAfter: new Date(begun) }, limit: 1 })
     assert.deepEqual((await first.nextItems()).map((s) => s.sandboxId), [ids[1]])
     assert.deepEqual(await listed({ query: { startedAfter: new Date(begun) }, limit: 1, nextToken: first.nextToken }), [ids[0]])

@@ -154,6 +154,16 @@ const checks = {
     await fails(timed.wait(), TimeoutError)
     await until(async () => !(await commands.list()).some(({ pid }) => pid === timed.pid), 'its end')
   },
+  async 'pty: without a size'() {
+    let seen = ''
+    const terminal = await pty.create({ cols: 0, rows: 0, onData: (data) => { seen += new TextDecoder().decode(data) } })
+    await pty.sendInput(terminal.pid, new TextEncoder().encode('stty size\n'))
+    await until(() => seen.includes('24 80'), 'the usual size')
+    await pty.resize(terminal.pid, { cols: 0, rows: 0 })
+    await pty.sendInput(terminal.pid, new TextEncoder().encode('echo "still: $(stty size)"; exit\n'))
+    await until(() => seen.includes('still: 24 80'), 'the size that it had')
+    await terminal.wait()
+  },
   async 'pty: its end'() {
     const terminal = await pty.create({ cols: 80, rows: 24, onData: () => {} })
     await pty.sendInput(terminal.pid, new TextEncoder().encode('exit 7\n'))

@@ -170,7 +170,9 @@ def test_the_command_line_alone(machine):
     assert machine.run("atoll --version").stdout.startswith("atoll ")
     assert os.listdir(f"{machine.root}/usr/libexec/atoll") == ["atoll"]
     refused = machine.run("ATOLL_API_URL=http://127.0.0.1:1 atoll ps", check=False)
-    assert refused.returncode != 0 and "127.0.0.1 port 1" in refused.stderr
+    assert refused.returncode != 0 and "cannot reach the server at http://127.0.0.1:1: " in refused.stderr
+    unset = machine.run("atoll ps", check=False)
+    assert unset.returncode == 120 and "set ATOLL_API_URL to a server" in unset.stderr, unset.stderr
     install(machine)
     assert machine.run("dpkg-query -W -f '${db:Status-Status}' atoll-cli", check=False).stdout != "installed"
     machine.run("apt-get purge -y -qq atoll")

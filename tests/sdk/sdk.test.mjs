@@ -18,6 +18,7 @@ import {
   UnauthenticatedError,
   withSandbox,
 } from '../../sdk/typescript/src/index.js';
+import { errorOf } from '../../sdk/typescript/src/errors.js';
 import { EventParser } from '../../sdk/typescript/src/sse.js';
 
 let sandbox;
@@ -327,6 +328,16 @@ test('an error says what, and for whom to ask', async () => {
     return error instanceof ConnectionError;
   });
   assert.throws(() => new Atoll({ apiUrl: 'ftp://x' }), /http/);
+});
+
+test('the kind of a missing object tells its error, not the text', () => {
+  const sandbox = errorOf('not_found', 'gone', { resource: 'sandbox' });
+  assert.equal(sandbox.constructor, SandboxNotFoundError);
+  assert.equal(sandbox.code, 'sandbox_not_found');
+  assert.equal(errorOf('not_found', "no sandbox 'x'", {}).constructor, NotFoundError);
+  const template = errorOf('not_found', 'gone', { resource: 'template' });
+  assert.equal(template.constructor, NotFoundError);
+  assert.equal(template.resource, 'template');
 });
 
 test('a call on a sandbox that was killed says so', async () => {

@@ -236,7 +236,7 @@ def test_who_leaves_while_files_are_kept_harms_nobody(api, server, box):
             raw.sendall((f"POST /api/sandbox/instances/{box}/exec?stream=sse HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {api.key}\r\n"
                          f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n{body}").encode())
             raw.recv(100)
-            time.sleep(0.03)
+            time.sleep(0.03)  # the client leaves while the file is made or copied
     assert api.exec(box, "echo alive")["stdout"] == "alive\n"
     atoll.wait_for(lambda: {one["id"] for one in api.get(f"{BASE}?sandbox={box}")["items"]} == set(blobs(server)) - before, 30, "rows and blobs agree")
     for one in api.get(f"{BASE}?sandbox={box}")["items"]:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The command line, as a person or a script uses it."""
 
+import fcntl
 import json
 import os
 import pty
@@ -9,8 +10,10 @@ import select
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import tempfile
+import termios
 import time
 
 import pytest
@@ -99,9 +102,6 @@ def test_shell_is_a_real_terminal(server, api):
         os.write(fd, b"tty; echo mark-$((40+2))\n")
         seen = read_until(fd, b"mark-42")
         assert b"/dev/pts/" in seen
-        import fcntl
-        import struct
-        import termios
         fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 132, 0, 0))
         os.write(fd, b"until [ \"$(stty size)\" = '50 132' ]; do sleep 0.1; done; echo size-$((1+1))\n")
         read_until(fd, b"size-2")
@@ -152,6 +152,55 @@ def test_bad_use_says_what_is_right(server, arguments, word):
 def test_a_slip_of_the_fingers_is_answered_with_the_right_word(arguments, hint):
     result = subprocess.run([atoll.ATOLL, *arguments], capture_output=True, text=True, timeout=30)
     assert result.returncode == 122 and f"\n  hint: {hint}" in result.stderr, result.stderr
+
+
+def test_a_long_hint_is_whole(api):
+    with pytest.raises(atoll.ApiError) as failure:
+        api.post("/api/sandbox/instances", {"unheard_of": 1})
+    schemas = json.loads((atoll.ROOT / "docs/api/openapi.json").read_text())["components"]["schemas"]
+    known = failure.value.hint.removeprefix("known here: ").split(", ")
+    assert set(known) >= set(schemas["SandboxCreate"]["properties"]), failure.value.hint
+
+
+def test_a_long_name_in_an_error_is_whole(server):
+    name = "n" * 300
+    result = server.cli("volume", "inspect", name)
+    assert result.returncode != 0 and name.encode() in result.stderr, result.stderr
+
+
+@pytest.mark.parametrize("url, said", [
+    ("http://127.0.0.1:9", "at http://127.0.0.1:9: Connection refused"),
+    ("unix:/nonexistent/api.sock", "at unix:/nonexistent/api.sock: No such file or directory"),
+    ("http://no-such.invalid:7777", "at http://no-such.invalid:7777: Could not resolve host"),
+])
+@pytest.mark.parametrize("terminal", [False, True])
+def test_a_server_that_cannot_be_reached_is_named_with_a_cure(url, said, terminal):
+    environment = {**os.environ, "ATOLL_API_URL": url, "ATOLL_API_KEY": "x"}
+    if terminal:
+        status, told = on_a_terminal([atoll.ATOLL, "ps"], env=environment)
+    else:
+        result = subprocess.run([atoll.ATOLL, "ps"], env=environment, capture_output=True, text=True, timeout=30)
+        status, told = result.returncode, result.stderr
+    assert status == 120 and f"cannot reach the server {said}" in told, told
+    assert "\n  hint: start the server there ('atoll serve'), or set ATOLL_API_URL" in told
+
+
+def test_a_failure_of_one_of_several_names_keeps_its_hint():
+    environment = {**os.environ, "ATOLL_API_URL": "http://127.0.0.1:9", "ATOLL_API_KEY": "x"}
+    result = subprocess.run([atoll.ATOLL, "stop", "one"], env=environment, capture_output=True, text=True, timeout=30)
+    assert result.returncode == 120 and re.match(r"atoll: one: .*cannot reach the server .*\n  hint: start the server there", result.stderr), result
+
+
+@pytest.mark.parametrize("command", [["ps"], ["serve"], ["run", "--", "true"]])
+def test_an_installation_without_a_server_says_what_to_set(free_folder, command):
+    shutil.copy(atoll.ATOLL, free_folder)
+    environment = {"PATH": os.environ["PATH"], "ATOLL_DATA": f"{free_folder}/data"}
+    for user in ("root", "nobody"):
+        result = subprocess.run([f"{free_folder}/atoll", *command], env=environment, user=user, cwd="/", capture_output=True, text=True,
+                                timeout=30)
+        assert result.returncode == 120 and "this installation has no server" in result.stderr, result
+        assert "\n  hint: set ATOLL_API_URL to a server" in result.stderr and "ATOLL_API_KEY" in result.stderr
+    assert os.listdir(free_folder) == ["atoll"]
 
 
 @pytest.mark.parametrize("option", ["--version", "-V", "version"])
@@ -294,6 +343,15 @@ def test_a_person_without_root_is_told_to_use_sudo(free_folder):
     assert "\n  hint: start it with sudo: 'sudo atoll serve'" in said and "code=" not in said
 
 
+def test_a_person_without_root_is_told_what_to_set(free_folder):
+    for program in ("atoll", "atolld"):
+        shutil.copy(os.path.join(os.path.dirname(atoll.ATOLL), program), free_folder)
+    result = subprocess.run([f"{free_folder}/atoll", "ps"], user="nobody", cwd="/", capture_output=True, text=True, timeout=30,
+                            env={"HOME": "/nonexistent", "PATH": os.environ["PATH"]})
+    assert result.returncode == 121 and result.stderr.startswith("atoll: no server is configured, and only root can start one"), result
+    assert "\n  hint: use sudo, or set ATOLL_API_URL and ATOLL_API_KEY" in result.stderr
+
+
 def test_a_person_whose_port_is_taken_is_told_the_cure(free_folder):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
@@ -314,3 +372,33 @@ def test_config_hides_the_databases_password(server):
         assert b"postgresql://me:****@db/name?sslpassword=****" in shown.stdout
     refused = server.cli("config", "--store", "postgresql://me:****@db/name")
     assert refused.returncode == 122 and b"asterisks" in refused.stderr, refused
+
+
+def at_width(width, arguments, **environment):
+    """What a command prints on a terminal of that width."""
+    controller, terminal = pty.openpty()
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 50, width, 0, 0))
+    process = subprocess.Popen(arguments, stdin=subprocess.DEVNULL, stdout=terminal, stderr=subprocess.PIPE,
+                               env={**environment, "TERM": "xterm"})
+    os.close(terminal)
+    said = read_until(controller, b"nothing says this").decode().replace("\r\n", "\n")
+    os.close(controller)
+    assert process.wait(timeout=30) == 0, process.stderr.read()
+    return said
+
+
+def test_a_table_fits_the_terminal_and_is_whole_in_a_pipe(server, api):
+    with api.sandbox(internet=False) as sandbox:
+        line = "echo " + "long " * 60
+        assert server.cli("exec", sandbox, "--", "sh", "-c", line).returncode == 0
+        wide, narrow = [atoll.ATOLL, "ps", sandbox], [atoll.ATOLL, "ps", sandbox, "--color", "never"]
+        environment = {k: v for k, v in server.cli_environment().items() if k not in ("COLUMNS", "NO_COLOR")}
+        shown = at_width(70, narrow, **environment)
+        assert all(len(row) <= 70 for row in shown.splitlines()) and shown.rstrip().endswith("…"), shown
+        assert len(at_width(70, narrow, **environment, COLUMNS="60").splitlines()[1]) == 60
+        colored = at_width(200, wide, **environment)
+        assert colored.startswith("\x1b[1mPROCESS\x1b[0m"), colored
+        assert "\x1b" not in at_width(200, wide, **environment, NO_COLOR="1")
+        piped = server.cli("ps", sandbox).stdout.decode()
+        assert piped.splitlines()[1].endswith(f"sh -c {line}") and "\x1b" not in piped
+        assert "\x1b[32mstarted\x1b[0m" in server.cli("ps", "--color=always").stdout.decode()

@@ -249,7 +249,7 @@ tell(b'{"type":"result","main":true,"text":"t","json":[1,\\t2]}')
 def test_files_that_a_block_left_are_kept(api, box):
     with context(api, box, cwd="/home/user/project") as own:
         run(api, box, "open('old.txt', 'w').write('old')", own)
-        time.sleep(1.1)
+        time.sleep(1.1)  # so that the times of old.txt are before the block
         answer = run(api, box, "open('new.txt', 'w').write('new')\n1", own, artifacts=".")
         assert [a["name"] for a in answer["artifacts"]] == ["new.txt"] and answer["results"][0]["text"] == "1"
         assert api.get(f"/api/sandbox/artifacts/{answer['artifacts'][0]['id']}")["size"] == 3
@@ -494,7 +494,7 @@ def test_blocks_of_the_tool_wait_for_each_other(server, api, box):
     threads[0].start()
     atoll.wait_for(lambda: "first" in api.exec(box, "ls both")["stdout"], 15, "the first one runs")
     threads[1].start()
-    time.sleep(0.2)
+    time.sleep(0.2)  # the second call has this time to run too early
     api.exec(box, "touch both/go")
     for thread in threads:
         thread.join()

@@ -170,6 +170,14 @@ def test_one_file_of_a_form_is_written_to_the_path_of_the_address(api, box):
         assert answer.status == 400 and word in answer.json()["message"], answer.body
 
 
+def test_a_terminal_without_a_size_has_the_usual_one(api, box):
+    path = f"/daytona/toolbox/{box}/process/pty"
+    api.post(path, {"id": "unsized", "cols": 0, "rows": 0})
+    made = api.get(f"{path}/unsized")
+    assert (made["cols"], made["rows"]) == (80, 24)
+    api.delete(f"{path}/unsized")
+
+
 def test_intervals_have_limits(api, box):
     base = f"/daytona/api/sandbox/{box}"
     for wrong in ("autostop/-1", "autostop/x", "autopause/99999999", "ttl/-5", "autoarchive/1.5"):

@@ -43,11 +43,11 @@ def test_a_sandbox_that_passes_its_disk_is_paused_and_makes_room(api, server):
         assert row["reason"] == "disk" and "disk_mb" in row["last_event"]["text"], row
         size = size_of(server, box)
         assert 64 * MIB < size < 400 * MIB, size
-        time.sleep(0.5)
+        time.sleep(0.5)  # nothing is written during this time
         assert size_of(server, box) == size
         # The next call wakes it: with a little room, so that files can be deleted.
         assert api.exec(box, "touch stop; sleep 0.1; rm -f block*; echo made room")["stdout"].endswith("made room\n")
-        time.sleep(2.5)
+        time.sleep(2.5)  # the watch measures twice and does not pause it
         assert api.get(f"{PATH}/{box}")["state"] == "started"
         assert api.exec(box, "head -c 20M /dev/zero > again && echo fine")["stdout"] == "fine\n"
 
@@ -92,7 +92,7 @@ def test_neighbours_that_do_nothing_or_little_are_left_alone(api, server):
         api.exec(busy, "head -c 10M /dev/zero > some; while :; do :; done", background=True)
         write_slowly(api, full, 400)
         wait_paused(api, full)
-        time.sleep(2)
+        time.sleep(2)  # the watch measures again and pauses neither
         assert {api.get(f"{PATH}/{box}")["state"] for box in (quiet, busy)} == {"started"}
 
 

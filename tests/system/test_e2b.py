@@ -4,8 +4,11 @@
 import http.client
 import http.server
 import json
+import os
 import re
+import subprocess
 import threading
+import time
 
 import pytest
 
@@ -215,6 +218,19 @@ def test_errors_have_the_status_as_their_code(e2b, server):
         assert (status, answer["code"]) == (401, 401)
 
 
+def test_timeouts_end_at_their_time(e2b):
+    """Rounds of the fleet are two seconds apart: at most one of these would end near one."""
+    late = []
+    for number in range(3):
+        sandbox = e2b("POST", "/v2/sandboxes", {"templateID": "host", "allow_internet_access": False, "timeout": 600})[1]["sandboxID"]
+        assert e2b("POST", f"/sandboxes/{sandbox}/timeout", {"timeout": 1})[0] == 204
+        begun = time.monotonic()
+        while e2b("GET", f"/sandboxes/{sandbox}")[0] != 404:
+            assert time.monotonic() - begun < 10
+        late.append(time.monotonic() - begun - 1)
+    assert -0.1 < min(late) and sorted(late)[1] < 0.5, late
+
+
 def test_a_paused_one_is_resumed_once(e2b):
     sandbox = e2b("POST", "/sandboxes", {"templateID": "host", "allow_internet_access": False, "timeout": 60})[1]["sandboxID"]
     assert e2b("POST", f"/sandboxes/{sandbox}/resume", {})[:2][1]["code"] == 409
@@ -233,6 +249,9 @@ def test_without_its_memory_it_begins_anew_from_its_files(e2b, api):
     assert e2b("GET", f"/sandboxes/{sandbox}")[1]["state"] == "paused"
     assert e2b("POST", f"/sandboxes/{sandbox}/connect", {"timeout": 60})[0] == 201
     assert api.exec(sandbox, "cat kept; pgrep -c sleep")["stdout"] == "kept\n0\n"
+    # This start is the one that the API reports, and that a list compares.
+    started = e2b("GET", f"/sandboxes/{sandbox}")[1]["startedAt"]
+    assert sandbox in [row["sandboxID"] for row in e2b("GET", f"/v2/sandboxes?startedAfter={started}")[1]]
     assert e2b("DELETE", f"/sandboxes/{sandbox}")[0] == 204
 
 
@@ -253,7 +272,7 @@ def test_logs_tell_what_happened(e2b, api):
     sandbox = e2b("POST", "/sandboxes", {"templateID": "host", "allow_internet_access": False, "timeout": 60})[1]["sandboxID"]
     lines = e2b("GET", f"/sandboxes/{sandbox}/logs")[1]
     assert [entry["fields"]["event"] for entry in lines["logEntries"]] == ["sandbox.created", "sandbox.started"]
-    assert [line["line"] for line in lines["logs"]] == [entry["message"] for entry in lines["logEntries"]]
+    assert [json.loads(line["line"])["message"] for line in lines["logs"]] == [entry["message"] for entry in lines["logEntries"]]
     newest = e2b("GET", f"/v2/sandboxes/{sandbox}/logs?direction=backward&limit=1")[1]["logs"]
     assert [entry["fields"]["event"] for entry in newest] == ["sandbox.started"]
     assert e2b("GET", f"/v2/sandboxes/{sandbox}/logs?search=STARTED%20in")[1]["logs"] == newest
@@ -268,6 +287,76 @@ def test_logs_tell_what_happened(e2b, api):
     assert e2b("GET", f"/v2/sandboxes/{sandbox}/logs?search=process")[1]["logs"] == []
     assert e2b("GET", f"/sandboxes/{sandbox}")[1]["state"] == "paused"
     e2b("DELETE", f"/sandboxes/{sandbox}")
+    # They outlive it.
+    assert [entry["fields"]["event"] for entry in e2b("GET", f"/v2/sandboxes/{sandbox}/logs")[1]["logs"]][-1] == "sandbox.deleted"
+    assert e2b("GET", "/v2/sandboxes/nosuchsandbox/logs")[0] == 404
+
+
+def test_the_command_line_of_e2b_shows_logs(e2b, server, key, api):
+    sandbox = e2b("POST", "/sandboxes", {"templateID": "host", "allow_internet_access": False, "timeout": 60})[1]["sandboxID"]
+    assert api.exec(sandbox, cmd="sh", args=["-c", "exit 3"])["exit_code"] == 3
+
+    def logs(*options):
+        done = run_cli(server, key, "sandbox", "logs", sandbox, "--format", "json", *options)
+        assert done.returncode == 0 and not done.stderr, done.stderr
+        return [json.loads(line) for line in done.stdout.splitlines() if line]
+
+    shown = logs()
+    assert [line["event"] for line in shown] == ["sandbox.created", "sandbox.started", "process.started", "process.exited"]
+    assert {line["level"] for line in shown} == {"info"}
+    e2b("DELETE", f"/sandboxes/{sandbox}")
+    assert [line["event"] for line in logs("--loggers", "sandbox")] == ["sandbox.created", "sandbox.started", "sandbox.deleting", "sandbox.deleted"]
+    assert logs("--level", "warn") == []
+
+
+def run_cli(server, key, *words):
+    """E2B's own command line."""
+    return subprocess.run([clients.node("@e2b/cli", since=clients.E2B), clients.program("node_modules/@e2b/cli/dist/index.js"), *words], capture_output=True,
+                          text=True, timeout=60, env={**os.environ, "E2B_API_KEY": key, "E2B_API_URL": f"http://127.0.0.1:{server.port}", "FORCE_COLOR": "0"})
+
+
+def test_a_published_template_is_used_by_another_project(e2b, server, key, api):
+    made = api.post("/api/sandbox/templates", {"name": "shown", "from": "host", "env": {"SHOWN": "yes"}})
+    project = api.post("/v1/projects", {"name": "readers", "owner": "reader"})["id"]
+    reader = Client(server.port, api.call("POST", "/api/sandbox/keys", {"name": "reader"}, {"X-Atoll-Project": project})["key"])
+    wanted = {"templateID": made["id"], "allow_internet_access": False, "timeout": 60}
+    assert made["public"] is False and reader("POST", "/sandboxes", wanted)[0] == 404
+    done = run_cli(server, key, "template", "publish", "-y", "shown")
+    assert done.returncode == 0 and made["id"] in done.stdout, done
+    assert e2b("GET", "/templates/aliases/shown")[1] == {"templateID": "shown", "public": True}
+    assert reader("GET", f"/templates/aliases/{made['id']}")[1] == {"templateID": made["id"], "public": True}
+    status, box, _ = reader("POST", "/sandboxes", wanted)
+    assert status == 201, box
+    # Its name resolves for nobody else, and only its own project changes or removes it.
+    assert reader("POST", "/sandboxes", {**wanted, "templateID": "shown"})[0] == 404
+    assert reader("PATCH", f"/v2/templates/{made['id']}", {"public": False})[0] == 403
+    assert reader("DELETE", f"/templates/{made['id']}")[0] == 403
+    assert made["id"] not in [row["templateID"] for row in reader("GET", "/templates")[1]]
+    assert run_cli(server, key, "template", "unpublish", "-y", "shown").returncode == 0
+    # What was made from it goes on, also after a new start.
+    path = f"/sandboxes/{box['sandboxID']}"
+    assert reader("POST", f"{path}/pause", {"memory": False})[0] == 204
+    assert reader("POST", f"{path}/connect", {"timeout": 60})[0] == 201
+    assert api.call("POST", f"/api/sandbox/instances/{box['sandboxID']}/exec", {"command": "echo $SHOWN"}, {"X-Atoll-Project": project})["stdout"] == "yes\n"
+    assert reader("DELETE", path)[0] == 204
+    assert reader("POST", "/sandboxes", wanted)[0] == 404
+    api.delete("/api/sandbox/templates/shown")
+    api.delete(f"/v1/projects/{project}?force=true")
+
+
+def test_sandboxes_of_builds_are_in_no_list_unless_asked(e2b, api):
+    build = api.post("/api/sandbox/templates/builds", {"name": "hidden", "from": "host", "internet": False, "steps": [{"type": "run", "command": "sleep 60"}]})["id"]
+    path = f"/api/sandbox/templates/builds/{build}"
+    box = atoll.wait_for(lambda: api.get(path)["sandbox"], 30, "the sandbox of the build")
+    lists = {
+        "native": lambda query: [row["id"] for row in api.get(f"/api/sandbox/instances{query}")["items"]],
+        "daytona": lambda query: [row["id"] for row in api.get(f"/daytona/api/sandbox{query}")["items"]],
+        "e2b": lambda query: [row["sandboxID"] for row in e2b("GET", f"/v2/sandboxes{query}")[1]]}
+    assert [name for name, ids in lists.items() if box in ids("")] == []
+    for name, query in (("native", "?builds=true"), ("native", f"?label=atoll.build={build}"), ("e2b", f"?metadata=atoll.build%3D{build}")):
+        assert box in lists[name](query), query
+    assert api.post(f"{path}/cancel")["status"] == "cancelled"
+    api.delete(path)
 
 
 def test_an_upload_address_is_for_one_thing(e2b):

@@ -174,7 +174,7 @@ def test_a_stream_that_fails_has_status_200_and_says_why_at_its_end(envd):
         return last["error"]["code"]
     assert end({}) == "invalid_argument"
     assert end({"process": {"cmd": "/bin/bash", "envs": {"A=B": "c"}}}) == "invalid_argument"
-    assert end({"process": {"cmd": "/bin/bash"}, "pty": {"size": {"cols": 0, "rows": 24}}}) == "invalid_argument"
+    assert end({"process": {"cmd": "/bin/bash"}, "pty": {"size": {"cols": 10001, "rows": 24}}}) == "invalid_argument"
     assert end({"process": {"cmd": "/bin/bash"}}, Connect_Timeout_Ms="x") == "invalid_argument"
     assert end({"process": {"cmd": "/bin/bash"}}, Authorization="Basic " + base64.b64encode(b"no-such-user:").decode()) == "unauthenticated"
     for body in (b"", b"{}", struct.pack(">BI", 0, 3) + b"{}", struct.pack(">BI", 1, 2) + b"{}", struct.pack(">BI", 0, 2**31)):
@@ -195,7 +195,9 @@ def test_a_time_ends_the_process_and_one_who_connects_only_his_stream(envd):
     assert envd.run("sleep 30", Connect_Timeout_Ms="300")[-1][1]["error"]["code"] == "deadline_exceeded"
     first = frames(envd.stream("process.Process/Start", {"process": {"cmd": "/bin/sleep", "args": ["30"]}}))
     pid = next(first)[1]["event"]["start"]["pid"]
+    connected = time.monotonic()
     second = list(frames(envd.stream("process.Process/Connect", {"process": {"pid": pid}}, Connect_Timeout_Ms="100")))
+    assert 0.1 <= time.monotonic() - connected < 0.6
     assert second[0][1] == {"event": {"start": {"pid": pid}}} and second[-1][1]["error"]["code"] == "deadline_exceeded"
     assert envd.rpc("process.Process/SendSignal", {"process": {"pid": pid}, "signal": 9}) == (200, {})
     assert next(first)[1]["event"]["end"]["status"] == "signal: killed"
@@ -314,15 +316,17 @@ def test_bodies_that_are_not_right_are_refused(envd):
     assert envd.call("GET", "/files")[0] == 400
 
 
-def test_a_killed_sandbox_breaks_its_streams_and_only_its_own(server, envd):
+def test_a_killed_sandbox_ends_its_streams_and_only_its_own(server, envd):
     with contextlib.closing(server.api()) as api:
         victim = Envd(server.port, api.call("POST", "/v2/sandboxes", MADE))
         own = frames(envd.stream("process.Process/Start", {"process": {"cmd": "/bin/sleep", "args": ["3"]}}))
         doomed = frames(victim.stream("process.Process/Start", {"process": {"cmd": "/bin/sleep", "args": ["60"]}}))
-        next(own), next(doomed)
+        watch = frames(victim.stream("filesystem.Filesystem/WatchDir", {"path": "/tmp"}))
+        next(own), next(doomed), next(watch)
         assert api.raw("DELETE", f"/sandboxes/{victim.id}").status == 204
-        with pytest.raises((http.client.HTTPException, OSError)):
-            list(doomed)
+        for stream in (doomed, watch):
+            (flags, last), = stream
+            assert flags == 2 and last["error"]["code"] == "unavailable" and "was killed or reached its end of life" in last["error"]["message"]
         assert victim.call("GET", "/health")[0] == 502
         assert victim.rpc("process.Process/List") == (502, gone(victim.id))
         assert [list(message.get("event", {})) for _, message in own] == [["end"], []]
@@ -396,6 +400,21 @@ def test_a_watcher_is_asked_for_what_it_has_seen(envd):
     assert [status for status, _ in made] == [200] * 32 + [429]
     for _, one in made[:32]:
         assert envd.rpc("filesystem.Filesystem/RemoveWatcher", one)[0] == 200
+
+
+def test_what_was_written_before_a_watcher_is_asked_is_in_its_answer(envd):
+    envd.rpc("filesystem.Filesystem/MakeDir", {"path": "/tmp/asked"})
+    watcher = envd.rpc("filesystem.Filesystem/CreateWatcher", {"path": "/tmp/asked", "recursive": True})[1]["watcherId"]
+
+    def names():
+        return {event["name"] for event in envd.rpc("filesystem.Filesystem/GetWatcherEvents", {"watcherId": watcher})[1]["events"]}
+
+    for number in range(100):
+        path = f"folder{number}/file{number}"
+        assert envd.call("POST", f"/files?path=/tmp/asked/{path}", b"x", Content_Type="application/octet-stream")[0] == 200
+        assert path in names(), path
+    envd.rpc("filesystem.Filesystem/RemoveWatcher", {"watcherId": watcher})
+    envd.rpc("filesystem.Filesystem/Remove", {"path": "/tmp/asked"})
 
 
 def test_metrics_are_those_of_the_sandbox(envd):

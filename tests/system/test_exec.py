@@ -131,6 +131,21 @@ def test_ndjson_streams_with_offsets(server, api, box):
     own.close()
 
 
+def test_a_killed_sandbox_ends_its_streams_with_an_error(server, api):
+    box = api.create(internet=False)["id"]
+    streams = []
+    for method, path, body in (("POST", "/exec?stream=ndjson", {"command": "echo begun; sleep 60"}), ("GET", "/files/watch?path=/tmp&stream=ndjson", None)):
+        response = server.api().open(method, f"{PATH}/{box}{path}", body)
+        events = ndjson(response)
+        assert next(events)["event"] in ("started", "ready")
+        streams.append(events)
+    assert next(streams[0])["data"] == "begun\n"
+    api.remove(box)
+    for events in streams:
+        last, = events
+        assert last["event"] == "error" and last["error"]["code"] == "unavailable" and "ended during the call" in last["error"]["message"]
+
+
 def test_sse_streams_too(server, box):
     own = server.api()
     response = own.open("POST", f"{PATH}/{box}/exec", {"command": "echo hi"}, {"Accept": "text/event-stream"})

@@ -87,7 +87,7 @@ def test_sessions_work_too(api):
     answer = api.post("/v1/sandbox/bash", {"session_id": "host-one", "command": "echo hello > made.txt; pwd"})
     assert answer["exit_code"] == 0
     assert api.post("/v1/sandbox/read", {"session_id": "host-one", "path": "made.txt"})["content"].startswith("hello")
-    for row in api.get("/api/sandbox/instances")["items"]:
+    for row in api.get("/api/sandbox/instances?builds=true")["items"]:
         api.remove(row["id"])
 
 

@@ -64,7 +64,7 @@ def test_a_job_answers_at_once_and_has_its_logs_when_it_has_completed(api, box):
     running = status(api, job)
     assert running["status"] == "running" and running["exitCode"] == -1 and "logs" not in running
     assert running["sandbox_id"] == box and running["command"] == command
-    time.sleep(0.3)
+    time.sleep(0.3)  # the least duration that the row must show
     api.exec(box, "touch /tmp/first-goes")
     row = ended(api, job)
     assert row["status"] == "completed" and row["exitCode"] == 0 and row["reason"] is None
@@ -196,7 +196,7 @@ def test_ten_at_once_and_no_more_however_many_come_together(server, api):
 def test_a_running_job_holds_off_the_reaper_and_an_ended_one_does_not(api):
     box = api.create(internet=False, idle_reap_ms=1500)["id"]
     job = start(api, box, "while [ ! -e go ]; do sleep 0.1; done")
-    time.sleep(5)
+    time.sleep(5)  # three idle times, in which the reaper must not act
     assert status(api, job)["status"] == "running"
     assert [row["state"] for row in atoll.Server.rows(api) if row["id"] == box] == ["started"]
     api.write(box, "go", b"")
@@ -227,7 +227,7 @@ def test_a_pause_is_no_end(api):
     with api.sandbox(internet=False) as box:
         job = start(api, box, "while [ ! -e go ]; do sleep 0.1; done; echo awake")
         api.post(f"{PATH}/{box}/pause")
-        time.sleep(1.2)
+        time.sleep(1.2)  # the paused job must not end during this time
         assert status(api, job)["status"] == "running"
         api.post(f"{PATH}/{box}/resume")
         api.write(box, "go", b"")
@@ -245,7 +245,7 @@ def test_the_end_is_seen_by_whichever_server_is_there_and_told_once(private_serv
         server.kill9("api")
         server.wait_ready()
         server.stop()
-        time.sleep(0.5)
+        time.sleep(0.5)  # `away` ends while no server runs
         server.start()
         api = server.api()
         assert ended(api, meanwhile)["exitCode"] == 3

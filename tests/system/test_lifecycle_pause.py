@@ -200,7 +200,7 @@ def test_the_host_provider_pauses_too(host_server):
         count = host_server.data / "host-files" / sandbox / "count"
         api.post(f"{PATH}/{sandbox}/pause")
         before = count.read_text()
-        time.sleep(0.3)
+        time.sleep(0.3)  # the paused counter must not count during this time
         assert count.read_text() == before
         api.post(f"{PATH}/{sandbox}/resume")
         atoll.wait_for(lambda: count.read_text() not in (before, ""), 30, "it counts on")
@@ -286,7 +286,7 @@ def test_work_keeps_it_awake_and_looking_at_it_does_not(quick_server):
         streaming = quick_server.api()
         response = streaming.open("POST", f"{PATH}/{attended}/exec?stream=sse", {"command": "sleep 1000"})
         wait_state(api, watched, "paused")  # asked for again and again
-        time.sleep(2)
+        time.sleep(2)  # neither may be paused during this time
         assert state_of(api, busy) == state_of(api, attended) == "started"
         response.close()
         streaming.close()
@@ -303,7 +303,7 @@ def test_never_longer_and_kept_awake_are_heeded(quick_server):
         for one in (kept, persisted):
             api.exec(one, "true")  # had they been idle before
         wait_state(api, plain, "paused")
-        time.sleep(1)
+        time.sleep(1)  # none may be paused during this time
         assert {state_of(api, s) for s in (never, longer, kept, persisted)} == {"started"}
         assert api.post(f"{PATH}/{persisted}/persist", {"hours": 0})["awake_until"] is None
         wait_state(api, persisted, "paused")
@@ -329,7 +329,7 @@ def test_a_longer_idleness_stops_it_and_its_next_use_starts_it(quick_server):
 def test_a_stopped_one_is_deleted_in_its_time(quick_server):
     api = quick_server.api()
     made = api.create(internet=False, persistent=True, autoPauseMs=-1, autoDeleteMs=500)["id"]
-    time.sleep(1.5)
+    time.sleep(1.5)  # three times its limit: a running sandbox must stay
     assert state_of(api, made) == "started"
     api.post(f"{PATH}/{made}/stop")
 
@@ -419,7 +419,7 @@ def test_a_paused_one_outlives_our_processes(private_server, role):
             return cpu_of(api, made)
         return None
     before = atoll.wait_for(its_cpu, 30, "stats of the new broker")
-    time.sleep(0.3)
+    time.sleep(0.3)  # a paused sandbox must use no processor during this time
     assert cpu_of(api, made) == before
     assert int(api.exec(made, "cat count")["stdout"] or 0) > 0
     api.remove(made)

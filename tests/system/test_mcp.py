@@ -52,7 +52,7 @@ class Mcp:
                            META + "clientInfo": {"name": "t", "version": "1"}} if meta is None else meta
         sent = {"MCP-Protocol-Version": MODERN, "Mcp-Method": method}
         for member in ("name", "uri"):
-            if member in params and method in ("tools/call", "resources/read"):
+            if member in params and method in ("tools/call", "resources/read", "prompts/get"):
                 sent["Mcp-Name"] = params[member]
         sent.update(headers or {})
         sent = {name: value for name, value in sent.items() if value is not None}

@@ -48,6 +48,17 @@ def test_programs_take_the_sandbox_for_the_machine(api):
         assert "0.00, 0.00, 0.00" in run(api, box, "uptime")
 
 
+def test_a_boot_has_its_own_number(api):
+    with api.sandbox(internet=False, persistent=True) as one, api.sandbox(internet=False) as other:
+        boots = [see(api, one)["boot"], see(api, other)["boot"]]
+        api.post(f"{PATH}/{one}/pause")
+        api.post(f"{PATH}/{one}/start")
+        assert see(api, one)["boot"] == boots[0] != boots[1]
+        api.post(f"{PATH}/{one}/stop")
+        api.post(f"{PATH}/{one}/start")
+        assert see(api, one)["boot"] not in boots
+
+
 @pytest.mark.skipif(not os.path.exists("/usr/bin/python3"), reason="the host's /usr has no python3")
 def test_python_sizes_itself(api):
     with api.sandbox(internet=False) as box:
@@ -113,7 +124,7 @@ def test_they_outlive_pause_broker_and_server(private_server):
         first = see(api, box)
         begun = float(run(api, box, "cut -d' ' -f1 /proc/uptime"))
         api.post(f"{PATH}/{box}/pause")
-        time.sleep(1.2)
+        time.sleep(1.2)  # the time that the uptime must not lose
         api.post(f"{PATH}/{box}/resume")
         assert see(api, box) == first
         private_server.kill9("broker")
@@ -127,7 +138,6 @@ def test_they_outlive_pause_broker_and_server(private_server):
                 return False
         atoll.wait_for(resized, 20, "a broker that resizes")
         assert see(api, box) == {**first, "memory_mb": 900}
-        time.sleep(1)
         run(api, box, "true")
         atoll.wait_for(lambda: float(run(api, box, "cut -d' ' -f1 /proc/uptime")) >= begun + 1.2, 10, "time to go on")
 

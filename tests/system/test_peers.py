@@ -125,8 +125,8 @@ def test_a_terminal_and_its_ticket(pair):
         refused.close()
 
 
-def test_previews_by_path_and_by_host(pair):
-    here, _, box = pair
+def test_previews_by_path_by_host_and_by_a_link_of_either(pair):
+    here, there, box = pair
     api = here.known
     api.exec(box, "cd /tmp && mkdir -p www && echo hello > www/note && cd www && (setsid python3 -m http.server 8000 >/dev/null 2>&1 </dev/null &)"
                   "; for i in $(seq 200); do grep -q ':1F40 .* 0A' /proc/net/tcp /proc/net/tcp6 && exit; sleep 0.05; done; exit 1")
@@ -134,6 +134,12 @@ def test_previews_by_path_and_by_host(pair):
     answer = api.raw("GET", "/note", headers={"Host": f"8000-{box}.{DOMAIN}:{here.port}"})
     assert (answer.status, answer.body) == (200, b"hello\n")
     assert api.raw("GET", f"{PATH}/{box}/preview/8000/missing").status == 404
+    api.call("PATCH", f"{PATH}/{box}/preview", {"public": True})
+    for private in (True, False):
+        path = here.known.post(f"{PATH}/{box}/preview-tokens", {"port": 8000, "private": private})["path"]
+        for server in (here, there):
+            with contextlib.closing(atoll.Api("127.0.0.1", server.port)) as stranger:
+                assert stranger.raw("GET", path + "note").body == b"hello\n"
 
 
 def ask_marked(server, box, node):

@@ -96,7 +96,7 @@ def test_nobody_can_tell_it_from_a_new_one(pooled, pooled_api):
 
 def test_its_life_begins_when_it_is_asked_for(pooled, pooled_api):
     pooled_api.remove(make_until(pooled, pooled_api)["id"])
-    time.sleep(1.5)
+    time.sleep(1.5)  # the age of the prepared sandbox, which its uptime must not show
     asked = time.monotonic()
     made = make_until(pooled, pooled_api)
     stats = pooled_api.get(f"{PATH}/{made['id']}/stats")
@@ -269,7 +269,7 @@ def test_no_create_gets_what_was_prepared_before_a_change(pooled, pooled_api, wi
             if done.is_set():
                 break
             api.call("PATCH", f"/api/sandbox/templates/{with_pool}", {"resources": {"memory_mb": memory_mb}})
-            time.sleep(pause_s)
+            time.sleep(pause_s)  # no wait: the rhythm of the changes
         api.close()
     changer = threading.Thread(target=change)
     changer.start()
@@ -382,4 +382,4 @@ def test_without_automatic_pools_nothing_is_prepared(private_server):
         made = api.create(internet=False)["id"]
         assert not was_prepared(private_server, made)
         api.remove(made)
-        time.sleep(0.1)
+        time.sleep(0.1)  # nothing may be prepared during this time

@@ -27,9 +27,8 @@ PORT, V6 = 8000, 8080
 
 @pytest.fixture(scope="module")
 def shared():
-    """A server that shares previews and has a domain for them."""
-    running = atoll.Server(environment={"SANDBOX_PREVIEW_SECRET": "a secret of the tests",
-                                        "SANDBOX_PREVIEW_DOMAIN": DOMAIN}).start()
+    """A server with a domain for previews, and else without set-up."""
+    running = atoll.Server(environment={"SANDBOX_PREVIEW_DOMAIN": DOMAIN}).start()
     yield running
     running.remove_all()
 
@@ -293,7 +292,7 @@ def test_a_slow_reader_holds_the_server_inside_back(api, box, shared):
         sock.sendall(f"GET {below(box, '/big?100000000')} HTTP/1.1\r\nHost: localhost\r\n"
                      f"Authorization: Bearer {api.key}\r\n\r\n".encode())
         assert sock.recv(1000).startswith(b"HTTP/1.1 200")
-        time.sleep(0.5)
+        time.sleep(0.5)  # the server must not read on during this time
         assert rss_kib(pid) - before < 4 << 10
         assert api.raw("GET", below(box, "/x")).status == 200
 
@@ -439,13 +438,32 @@ def test_a_private_link_needs_no_public_preview_and_an_expired_one_is_void(api, 
     atoll.wait_for(lambda: ask(shared, made["path"]).status == 404, 30, "the end of a link")
 
 
-def test_without_a_secret_nothing_is_shared(server):
-    with contextlib.closing(server.api()) as api, api.sandbox(internet=True) as sandbox:
-        switch(api, sandbox, public=True)
+def test_links_outlive_a_restart_and_end_with_another_secret_or_without_sharing(private_server):
+    server = private_server
+
+    def again(**environment):
+        server.stop()
+        server.environment.update(environment)
+        return server.start().api()
+    with contextlib.closing(server.start().api()) as api:
+        box = api.create(internet=True, persistent=True)["id"]
+        start_server(api, box, PORT)
+        switch(api, box, public=True)
+        shared, private = link(api, box)["path"], link(api, box, private=True)["path"]
+        assert [ask(server, path).status for path in (shared, private)] == [200, 200]
+    # The key is nowhere in the data folder as it is: it is encrypted with a key of mode 0600.
+    assert all(path.stat().st_mode & 0o077 == 0 for path in (server.data / "keys").iterdir())
+    again().close()
+    assert [ask(server, path).json()["target"] for path in (shared, private)] == ["/", "/"]
+    again(SANDBOX_PREVIEW_SECRET="a secret of the tests").close()
+    assert [ask(server, path).status for path in (shared, private)] == [404, 200]
+    del server.environment["SANDBOX_PREVIEW_SECRET"]
+    with contextlib.closing(again(ATOLL_PREVIEW_SHARING="false")) as api:
+        assert [ask(server, path).status for path in (shared, private)] == [404, 200]
         with pytest.raises(atoll.ApiError) as refused:
-            link(api, sandbox)
-        assert "SANDBOX_PREVIEW_SECRET" in refused.value.hint
-        assert api.get(f"/api/sandbox/instances/{sandbox}/preview")["sharingEnabled"] is False
+            link(api, box)
+        assert refused.value.status == 409 and "--preview-sharing" in refused.value.hint
+        assert api.get(f"/api/sandbox/instances/{box}/preview")["sharingEnabled"] is False
 
 
 # ---- an origin apart ----
@@ -480,6 +498,25 @@ def test_links_lead_to_an_origin_apart_where_there_is_nothing_else(private_serve
 
 
 # ---- ports ----
+
+
+def test_a_key_reaches_every_port_of_its_own_sandboxes_but_the_privileged(api, box, shared):
+    port = 31337
+    start_server(api, box, port)
+    host = f"{port}-{box}.{DOMAIN}"
+    assert api.raw("GET", below(box, "/x", port)).json()["target"] == "/x"
+    assert ask(shared, "/x", Host=host, Authorization=f"Bearer {api.key}").json()["target"] == "/x"
+    assert ask(shared, link(api, box, port, private=True)["path"] + "x").json()["target"] == "/x"
+    # Without a key, and with the key of another team.
+    assert (ask(shared, below(box, "/x", port)).status, ask(shared, "/x", Host=host).status) == (401, 401)
+    team = api.post("/api/sandbox/projects", {"name": "another-team"})["id"]
+    key = api.call("POST", "/api/sandbox/keys", {"name": "theirs"}, {"X-Atoll-Project": team})["key"]
+    for answer in (ask(shared, below(box, "/x", port), Authorization=f"Bearer {key}"), ask(shared, "/x", Host=host, Authorization=f"Bearer {key}")):
+        assert answer.status == 404, answer.body
+    for other, word in ((22, "port 22"), (1023, "port 1023"), (49983, "E2B"), (49999, "E2B")):
+        answer = api.raw("GET", below(box, "/x", other))
+        assert answer.status == 403 and word in answer.json()["error"]["message"]
+    assert api.raw("GET", below(box, "/x", 1024)).status == 502, "nobody listens there"
 
 
 def test_ports_are_listed_ones_ranges_the_templates_or_any(private_server):
@@ -600,11 +637,11 @@ def test_the_end_of_a_sandbox_ends_its_previews(api, shared):
 def test_a_sandbox_is_made_with_its_switches(api):
     with api.sandbox(internet=False, previewEnabled=False, previewPublic=True) as sandbox:
         assert api.get(f"/api/sandbox/instances/{sandbox}")["preview"] == {
-            "enabled": False, "public": True, "ports": "3000,5173,8000,8080", "sharingEnabled": True}
+            "enabled": False, "public": True, "ports": "1024-65535", "sharingEnabled": True}
         assert api.raw("GET", below(sandbox)).status == 403
     with api.sandbox(internet=False) as sandbox:
         assert api.get(f"/api/sandbox/instances/{sandbox}")["preview"] == {
-            "enabled": True, "public": False, "ports": "3000,5173,8000,8080", "sharingEnabled": True}
+            "enabled": True, "public": False, "ports": "1024-65535", "sharingEnabled": True}
 
 
 def test_the_command_line_switches_and_gives_links(api, box, shared):

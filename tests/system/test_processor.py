@@ -71,11 +71,11 @@ def test_a_sandbox_of_an_older_broker_saves_from_now_on(private_server):
 def test_a_short_command_after_a_rest_is_not_throttled(api):
     with api.sandbox(internet=False) as sandbox:
         group = Group(api, sandbox)
-        time.sleep(0.5)
+        time.sleep(0.5)  # the rest that fills the burst
         before = group.throttled()
         for _ in range(5):
             api.exec(sandbox, cmd="python3", args=["-S", "-c", BUSY % ("process_time", "b", 0.06)])
-            time.sleep(0.3)
+            time.sleep(0.3)  # again
         assert group.throttled() == before
 
 

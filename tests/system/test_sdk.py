@@ -25,6 +25,7 @@ sys.path.insert(0, str(atoll.ROOT / "sdk/python"))
 
 import atoll_sdk  # noqa: E402
 from atoll_sdk import AsyncSandbox, Atoll, Sandbox  # noqa: E402
+from atoll_sdk.errors import error_of_answer  # noqa: E402
 from atoll_sdk.http import parse_events  # noqa: E402
 
 
@@ -399,6 +400,25 @@ def test_errors_say_what_and_for_whom_to_ask(where, sandbox):
     assert "running" in str(caught.value) and "ATOLL_API_URL" in str(caught.value)
     with pytest.raises(atoll_sdk.AtollError):
         Atoll("ftp://x")
+
+
+def test_the_kind_of_a_missing_object_tells_its_error_not_the_text():
+    def told(**error):
+        return error_of_answer(404, {}, json.dumps({"error": {"code": "not_found", **error}}))
+    assert type(told(message="gone", resource="sandbox")) is atoll_sdk.SandboxNotFoundError
+    assert told(message="gone", resource="sandbox").code == "sandbox_not_found"
+    assert type(told(message="no sandbox 'x'")) is atoll_sdk.NotFoundError
+    missing = told(message="gone", resource="template")
+    assert type(missing) is atoll_sdk.NotFoundError and missing.resource == "template"
+
+
+def test_the_server_tells_the_kind_of_a_missing_object(server, api):
+    for path, kind in (("sandbox/instances", "sandbox"), ("sandbox/templates", "template"), ("sandbox/volumes", "volume")):
+        with pytest.raises(atoll.ApiError) as missing:
+            api.get(f"/api/{path}/none")
+        assert missing.value.body["error"]["resource"] == kind and missing.value.code == "not_found"
+    told = json.loads(server.cli("inspect", "none", "--json").stderr)
+    assert told["error"]["resource"] == "sandbox"
 
 
 def test_a_call_on_a_sandbox_that_was_killed_says_so(where):

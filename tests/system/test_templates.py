@@ -251,7 +251,7 @@ def answer_apt_get(api, box):
 def test_minimal_is_built_on_first_use_and_has_its_programs(server):
     api, box = built(server, "minimal")
     runs_in(api, box, "bash --version", "python3 --version", "git --version", "rg --version", "curl --version", "sudo -n id -u", "ps",
-            "tput -T xterm cols", "test -d /etc/ssl/certs && echo certs")
+            "tput -T xterm cols", "test -d /etc/ssl/certs && echo certs", "test -d /usr/share/man/man1")
     assert api.exec(box, "id -un; pwd")["stdout"] == "user\n/home/user/project\n"
     runs_in(api, box, "sudo apt-get update -qq && sudo apt-get install -y -qq tree && tree --version")
     answer_apt_get(api, box)

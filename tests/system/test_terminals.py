@@ -84,6 +84,8 @@ def test_names_that_are_none_are_refused(api, box, name):
 
 def test_a_window_changes_its_size_and_its_time(api, box):
     open_window(api, box, "size")
+    open_window(api, box, "unsized", rows=0, cols=0)
+    assert [window(api, box, "unsized")[side] for side in ("rows", "cols")] == [24, 80]
     changed = api.call("PATCH", f"{PATH}/{box}/windows/size", {"rows": 12, "cols": 44, "ttl_s": 60})
     assert (changed["rows"], changed["cols"], changed["ttl_s"]) == (12, 44, 60)
     assert run(api, box, "size", "stty size")["output"] == "12 44\n"
@@ -112,7 +114,7 @@ def test_an_idle_window_closes_and_a_busy_one_does_not(api):
         def names():
             return [w["name"] for w in api.get(f"{PATH}/{sandbox}/windows")["items"]]
         atoll.wait_for(lambda: names() == ["busy"], 30, "the idle one to close")
-        time.sleep(1.2)
+        time.sleep(1.2)  # longer than its ttl: a busy window must stay
         assert names() == ["busy"]
 
 
@@ -255,7 +257,7 @@ def test_many_that_wait_hold_nobody_up(server, api):
     for thread in threads:
         thread.start()
     begun.wait()
-    time.sleep(0.7)
+    time.sleep(0.7)  # all waiters wait; other calls must not wait for them
     api.remove(api.create(internet=False)["id"])
     assert not done, "it waited for those that wait"
     api.write(crowd, "/tmp/go", b"")

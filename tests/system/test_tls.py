@@ -316,6 +316,11 @@ def test_init_makes_private_keys_and_replaces_nothing(folder, tmp_path):
     assert init("--force", "--name", "not a name").returncode != 0
     fresh = {**os.environ, "ATOLL_DATA": str(tmp_path / "data")}
     assert subprocess.run([atoll.ATOLL, "tls", "init"], env=fresh, capture_output=True).returncode == 0
+    named = tmp_path / "named"
+    assert subprocess.run([atoll.ATOLL, "tls", "init", "--data", named], env=fresh, capture_output=True).returncode == 0
+    assert (named / "tls" / "server.key").stat().st_mode & 0o777 == 0o600
+    both = subprocess.run([atoll.ATOLL, "tls", "renew", "--data", named, "--out", named], capture_output=True, text=True)
+    assert both.returncode != 0 and "--out and --data exclude each other" in both.stderr
     assert stat.S_IMODE((tmp_path / "data/tls/server.key").stat().st_mode) == 0o600
     shown = subprocess.run(["openssl", "x509", "-in", folder / "server.pem", "-noout", "-text"], capture_output=True, text=True)
     if shown.returncode == 0:

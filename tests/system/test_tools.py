@@ -106,7 +106,7 @@ def test_read_cuts_long_lines_and_long_pages(tools):
     assert tools.text("read", path="wide.txt", offset=following, limit=1).startswith(f"{following:6}\tz")
 
 
-def test_read_returns_pictures_and_refuses_other_bytes(tools, api, box):
+def test_read_returns_pictures_and_sounds_and_refuses_other_bytes(tools, api, box):
     encoded = base64.b64encode(PNG).decode()
     tools.call("bash", command=f"echo {encoded} | base64 -d > dot.png; printf '%%PDF-1.4 and more bytes\\0' > page.pdf;"
                                "printf 'a\\0b' > data.bin")
@@ -115,6 +115,9 @@ def test_read_returns_pictures_and_refuses_other_bytes(tools, api, box):
     page = tools.call("read", path="page.pdf")["content"][0]
     assert page["type"] == "resource" and page["resource"]["mimeType"] == "application/pdf"
     assert base64.b64decode(page["resource"]["blob"]).startswith(b"%PDF-1.4")
+    wave = base64.b64encode(b"RIFF" + b"\x24\0\0\0" + b"WAVEfmt " + bytes(28)).decode()
+    tools.call("bash", command=f"echo {wave} | base64 -d > tone.wav")
+    assert tools.call("read", path="tone.wav")["content"] == [{"type": "audio", "data": wave, "mimeType": "audio/wav"}]
     refused = tools.refused("read", path="data.bin")
     assert refused.status == 400 and "binary" in refused.message and "bash" in refused.hint
 

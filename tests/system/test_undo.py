@@ -87,8 +87,8 @@ def test_rm_all_spares_builds_and_can_be_undone(server, empty):
     built = with_file(empty, "of-a-build")
     # No caller sets that label.
     with contextlib.closing(sqlite3.connect(server.data / "store/atoll.db", timeout=30)) as store, store:
-        store.execute("UPDATE sandboxes SET labels_json = '{\"atoll.build\":\"b\"}' WHERE id = ?", (built,))
-    assert b"started (build)" in server.cli("ps").stdout
+        store.execute("UPDATE sandboxes SET labels_json = '{\"atoll.build\":\"b\"}', traits = traits | 64 WHERE id = ?", (built,))
+    assert b"started (build)" in server.cli("ps", "--all").stdout and b"of-a-build" not in server.cli("ps").stdout
     done = server.cli("rm", "--all", "--yes")
     assert done.returncode == 0 and b"running builds" in done.stderr and b"atoll undelete --all" in done.stderr
     assert states(server, empty) == {"of-a-build": "started"}

@@ -110,7 +110,7 @@ def test_kills_while_it_is_metered_count_nothing_twice_and_lose_nothing(metered)
     made = api.create(internet=False, persistent=True, resources={"cpu": 1, "memory_mb": 1024})["id"]
     started = time.time()
     for victim in ("api", "broker", "all", "api", "all"):
-        time.sleep(1.1)
+        time.sleep(1.1)  # active time that must be counted
         if victim == "all":
             kill_all(metered)
             metered.start()
@@ -137,10 +137,12 @@ def test_a_budget_ends_its_sandbox_though_the_server_dies_on_the_way(metered, st
     made = api.create(internet=False, persistent=True, resources={"cpu": 1, "memory_mb": 1024})["id"]
     budget = api.post("/v1/budgets", {"limit_usd": 2, "window": "total", "warn_at": 0.5})["id"]
     kill_all(metered)
+    log = metered.data / "serve.log"
+    size = log.stat().st_size
     metered.environment["ATOLL_FAULT"] = f"usage:{step}:kill"
     with contextlib.suppress(Exception):  # it dies again and again, each time at that step
         metered.start()
-    time.sleep(2)
+    atoll.wait_for(lambda: log.read_bytes()[size:].count(b"process killed") >= 2, 15, "its death at that step")
     kill_all(metered)
     metered.environment.pop("ATOLL_FAULT")
     metered.start()

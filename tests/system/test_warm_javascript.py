@@ -66,6 +66,7 @@ def end(signal):
         try: os.kill(pid, signal)
         except ProcessLookupError: pass  # one ends with another
 """
+AWAIT = "while not ours(): time.sleep(.01)"
 
 
 @pytest.fixture(scope="module")
@@ -201,7 +202,7 @@ def test_a_timeout_ends_all_that_it_started(api, box):
 
 def test_what_changes_the_start_runs_cold(api, box):
     run_warm(api, box, "1")
-    time.sleep(1.5)
+    time.sleep(1.5)  # a warm interpreter is there again, and must not be used
     for options in ({"env": {"NODE_OPTIONS": "--no-warnings"}}, {"env": {"LD_LIBRARY_PATH": "/tmp"}}, {"user": "root"},
                     {"env": {"PATH": "/usr/bin"}}, {"tty": True}):
         assert "warm" not in run(api, box, "1", **options)
@@ -309,7 +310,7 @@ def test_a_prepared_one_is_warm_at_the_first_call(api):
 def test_one_that_is_killed_or_stopped_holds_nothing_up(api, template):
     with api.sandbox(template=template, internet=False) as sandbox:
         run_warm(api, sandbox, "1")
-        time.sleep(1)
+        command(api, sandbox, FIND + AWAIT)
         for signal in ("SIGKILL", "SIGSTOP"):
             command(api, sandbox, FIND + f"end(signal.{signal})")
             for i in range(3):
@@ -317,7 +318,7 @@ def test_one_that_is_killed_or_stopped_holds_nothing_up(api, template):
                 assert run(api, sandbox, f"console.log({i})")["stdout"] == f"{i}\n"
                 assert time.monotonic() - begun < 15
             run_warm(api, sandbox, "1")
-            time.sleep(1)
+            command(api, sandbox, FIND + AWAIT)
 
 
 # ---- what is asked for ----

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# ./dev package — Debian packages in build-package/: atoll (server and command line), atoll-cli.
+# ./dev package — in build-package/: Debian packages atoll (server and command line) and atoll-cli, the
+# SDKs as a wheel and a tarball of npm.
 
 source tools/dev/build.sh
 
@@ -71,6 +72,30 @@ package_split_cli()
 	done
 }
 
+# A copy of an SDK beside the license, which both package managers take along.
+package_copy_sdk()
+{
+	local copy=build-package/sdk/$1
+	install -d "$copy"
+	cp -r "sdk/$1/." LICENSE "$copy"
+	find "$copy" -name __pycache__ -exec rm -r {} +
+}
+
+# Both need nothing from a registry.
+package_sdks()
+{
+	local log=$PWD/build-package/sdk.log
+	rm -rf build-package/sdk build-package/atoll?sdk-*
+	package_copy_sdk python
+	package_copy_sdk typescript
+	python3 -m pip wheel --quiet --no-deps --no-index --no-build-isolation --wheel-dir build-package \
+		./build-package/sdk/python >"$log" 2>&1 || return 1
+	npm pack --silent --offline --ignore-scripts --pack-destination build-package \
+		./build-package/sdk/typescript >>"$log" 2>&1 || return 1
+	note "$(ls build-package/atoll_sdk-*.whl)"
+	note "$(ls build-package/atoll-sdk-*.tgz)"
+}
+
 dev_package()
 {
 	local programs
@@ -89,4 +114,5 @@ dev_package()
 	package_split_cli "$PACKAGE_ROOT" "$PACKAGE_ROOT-cli"
 	package_make atoll "$PACKAGE_ROOT" && package_make atoll-cli "$PACKAGE_ROOT-cli" ||
 		die "the packages could not be made"
+	package_sdks || die "the SDKs could not be packed" "see build-package/sdk.log"
 }

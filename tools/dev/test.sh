@@ -274,7 +274,8 @@ suite_ide()
 suite_templates()
 {
 	build_programs gcc || { result failed templates build "the gcc build failed"; return; }
-	ATOLL_SLOW=1 run_built_pytest templates templates 2400 tests/system/test_templates.py
+	ATOLL_SLOW=1 run_built_pytest templates templates 4200 \
+		tests/system/test_{templates,example_dockerfiles}.py
 }
 
 # Only when it is named: a Debian is made, and the packages are built for it.

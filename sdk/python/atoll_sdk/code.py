@@ -10,7 +10,7 @@ import socket
 
 from . import types
 from .commands import OUTPUT_LIMIT, CommandResult, Kept, _start
-from .errors import ConnectionLostError, InvalidRequestError, error_of
+from .errors import ConnectionLostError, InvalidRequestError, error_of_event
 from .http import SILENCE, path, without_none
 
 # typescript has no interpreter that keeps variables.
@@ -92,9 +92,7 @@ class _Block:
         elif event == "error" and "name" in told:
             shown = self.error = CodeError(told["name"], told["value"], told["traceback"])
         elif event == "error":
-            error = told.get("error", {})
-            raise error_of(error.get("code", "internal"), error.get("message", "the stream failed"),
-                           hint=error.get("hint"), request_id=error.get("request_id"))
+            raise error_of_event(told)
         else:
             return
         if self.tell[event]:

@@ -7,7 +7,7 @@ import dataclasses
 import json
 import time
 
-from .errors import ConflictError, ConnectionLostError, NotFoundError, error_of
+from .errors import ConflictError, ConnectionLostError, NotFoundError, error_of_event
 from .http import path, without_none
 
 OUTPUT_LIMIT = 16 << 20
@@ -115,9 +115,7 @@ class CommandHandle:
             if self.tell[event]:
                 self.tell[event](told[event])
         elif event == "error":
-            error = told.get("error", {})
-            raise error_of(error.get("code", "internal"), error.get("message", "the stream failed"),
-                           hint=error.get("hint"), request_id=error.get("request_id"))
+            raise error_of_event(told)
         elif event == "exit":
             stdout, cut_stdout = self.kept["stdout"].bytes()
             stderr, cut_stderr = self.kept["stderr"].bytes()

@@ -2,13 +2,12 @@
 """The errors of calls. `code` is the server's name of the error, and does not change."""
 
 import json
-import re
 
 
 class AtollError(Exception):
-    def __init__(self, message, code="internal", hint=None, request_id=None, status=None, retry_after=None):
+    def __init__(self, message, code="internal", hint=None, request_id=None, status=None, retry_after=None, resource=None):
         super().__init__(message)
-        self.message, self.code, self.hint = message, code, hint
+        self.message, self.code, self.hint, self.resource = message, code, hint, resource
         self.request_id, self.status, self.retry_after = request_id, status, retry_after
 
     def __str__(self):
@@ -72,14 +71,17 @@ BY_CODE = {
 }
 
 
-# What the server says of a sandbox that it does not have. Its code is the one of a missing file, too.
-NO_SANDBOX = re.compile(r"no sandbox '[^']*'( in any project)?")
-
-
 def error_of(code, message, **details):
-    if code == "not_found" and NO_SANDBOX.fullmatch(message):
+    if code == "not_found" and details.get("resource") == "sandbox":
         code = "sandbox_not_found"
     return BY_CODE.get(code, AtollError)(message, code=code, **details)
+
+
+def error_of_event(told):
+    """The error that the last event of a stream tells."""
+    error = told.get("error", {})
+    return error_of(error.get("code", "internal"), error.get("message", "the stream failed"),
+                    resource=error.get("resource"), hint=error.get("hint"), request_id=error.get("request_id"))
 
 
 def error_of_answer(status, headers, body):
@@ -90,5 +92,5 @@ def error_of_answer(status, headers, body):
         told = {}
     seconds = headers.get("Retry-After") or ""
     return error_of(told.get("code", f"http_{status}"), told.get("message", f"HTTP {status}"), hint=told.get("hint"),
-                    request_id=told.get("request_id"), status=status,
+                    resource=told.get("resource"), request_id=told.get("request_id"), status=status,
                     retry_after=float(seconds) if seconds.isdigit() else None)

@@ -6,7 +6,7 @@ import json
 import os
 import secrets
 
-from .errors import NotFoundError
+from .errors import NotFoundError, error_of_event
 from .http import path, without_none
 
 
@@ -111,6 +111,8 @@ class Files(_Files):
                 if event == "ready":
                     if on_ready:
                         on_ready()
+                elif event == "error":
+                    raise error_of_event(json.loads(data))
                 else:
                     yield json.loads(data)
 

@@ -6,7 +6,7 @@ import uuid
 from . import types
 from .code import Code
 from .commands import Commands
-from .errors import NotFoundError, SandboxNotFoundError
+from .errors import NotFoundError
 from .files import Files
 from .http import Transport, path, without_none
 from .services import Services
@@ -44,7 +44,7 @@ class Sandbox:
 
     @staticmethod
     def list(*, transport=None, api_url=None, api_key=None, project=None, **query) -> list[types.Sandbox]:
-        """Lists sandboxes, newest first. Filters: state, name, template, label."""
+        """Lists sandboxes, newest first. Filters: state, name, template, label, builds."""
         return pages(transport or Transport(api_url, api_key, project), BASE, query)
 
     @staticmethod
@@ -195,8 +195,4 @@ def pages(transport, where, query):
 
 
 def _info_of(transport, id):
-    try:
-        return transport.request("GET", path(BASE + "/{}", id))
-    except NotFoundError as error:
-        raise SandboxNotFoundError(error.message, "sandbox_not_found", error.hint, error.request_id,
-                                   error.status) from error
+    return transport.request("GET", path(BASE + "/{}", id))

@@ -181,7 +181,7 @@ class SandboxPreview(TypedDict):
     public: bool
     # ports that the server and the template allow, or any; only GET of one sandbox returns it, other replies have null
     ports: str | None
-    # whether the server has a SANDBOX_PREVIEW_SECRET
+    # whether the server allows links for people without a key
     sharingEnabled: bool
 
 
@@ -936,6 +936,8 @@ class Template(TypedDict):
     warm: Any
     # pause_ms, stop_ms, reap_ms and lifetime_max_ms; 0: inherited, -1: never
     idle: Any
+    # other projects can use the template by its id
+    public: bool
     size_bytes: int
     created_at: str | None
     updated_at: str | None
@@ -946,6 +948,7 @@ TemplateCreate = TypedDict("TemplateCreate", {
     "resources": "NotRequired[TemplateResources]",
     "pool": "NotRequired[PoolSize]",
     "idle": "NotRequired[IdleTimes]",
+    "public": "NotRequired[bool]",
     "description": "NotRequired[str]",
     "runtime": "NotRequired[str]",
     "isolation": "NotRequired[str]",
@@ -1030,6 +1033,8 @@ class TemplateChange(TypedDict):
     resources: NotRequired[TemplateResources]
     pool: NotRequired[PoolSize]
     idle: NotRequired[IdleTimes]
+    # other projects can use the template by its id
+    public: NotRequired[bool]
     description: NotRequired[str]
     # free-form label of the purpose
     runtime: NotRequired[str]
@@ -2901,6 +2906,9 @@ BuildCreate = TypedDict("BuildCreate", {
     "login": "NotRequired[RegistryLogin]",
     "description": "NotRequired[str]",
     "steps": "NotRequired[list[BuildStep]]",
+    "stages": "NotRequired[list[BuildStage]]",
+    "secrets": "NotRequired[dict[str, str]]",
+    "notes": "NotRequired[list[str]]",
     "start": "NotRequired[str]",
     "entrypoint": "NotRequired[list[str]]",
     "ready": "NotRequired[str]",
@@ -2912,28 +2920,48 @@ BuildCreate = TypedDict("BuildCreate", {
 })
 
 
-class BuildStep(TypedDict):
-    """One step of a build"""
+# One step of a build
+BuildStep = TypedDict("BuildStep", {
+    "type": 'Literal["run", "copy", "env", "workdir", "user", "write", "folder"]',
+    "command": "NotRequired[str]",
+    "args": "NotRequired[list[str]]",
+    "env": "NotRequired[dict[str, str]]",
+    "files": "NotRequired[str]",
+    "from": "NotRequired[str]",
+    "paths": "NotRequired[list[str]]",
+    "text": "NotRequired[str]",
+    "mounts": "NotRequired[list[BuildMount]]",
+    "path": "NotRequired[str]",
+    "user": "NotRequired[str]",
+    "mode": "NotRequired[str]",
+    "timeout_ms": "NotRequired[int]",
+    "force": "NotRequired[bool]",
+})
 
-    type: Literal["run", "copy", "env", "workdir", "user"]
-    # run: for /bin/sh -c; either this or args
-    command: NotRequired[str]
-    # run: a program and its arguments, without a shell
-    args: NotRequired[list[str]]
-    # env: of what follows and of the template; run: of this command alone
-    env: NotRequired[dict[str, str]]
-    # copy: the name under which the files were put, see PUT …/builds/files/HASH
-    files: NotRequired[str]
-    # copy: the folder that the files go to; workdir: the folder; made if missing
-    path: NotRequired[str]
-    # user: of what follows and of the template; run: of this command; copy: whom the files belong to (default root)
-    user: NotRequired[str]
-    # copy: of the files, octal; else as they were put
-    mode: NotRequired[str]
-    # run: default as long as the build may take
-    timeout_ms: NotRequired[int]
-    # execute this one and all after it, even if cached
-    force: NotRequired[bool]
+
+# What a run step finds at a path, and its layer does not contain
+BuildMount = TypedDict("BuildMount", {
+    "type": 'Literal["cache", "bind", "secret", "tmpfs"]',
+    "id": "NotRequired[str]",
+    "path": "NotRequired[str]",
+    "from": "NotRequired[str]",
+    "source": "NotRequired[str]",
+    "files": "NotRequired[str]",
+    "file": "NotRequired[bool]",
+    "env": "NotRequired[str]",
+    "user": "NotRequired[str]",
+    "mode": "NotRequired[str]",
+    "required": "NotRequired[bool]",
+})
+
+
+# Steps before those of the template, for files that these copy
+BuildStage = TypedDict("BuildStage", {
+    "name": "str",
+    "from": "str",
+    "image": "NotRequired[str]",
+    "steps": "NotRequired[list[BuildStep]]",
+})
 
 
 class BuildResources(TypedDict):
@@ -3006,7 +3034,7 @@ class Preview(TypedDict):
     public: bool
     # ports that the server and the template allow, or any
     ports: str
-    # whether the server has a SANDBOX_PREVIEW_SECRET
+    # whether the server allows links for people without a key
     sharingEnabled: bool
     # false: the sandbox's network is blocked
     reachable: bool
@@ -3029,7 +3057,7 @@ class PreviewLink(TypedDict):
     port: int
     # lifetime of the link (default: a day; a private link: an hour)
     ttlSeconds: NotRequired[int]
-    # link for the caller's own browser: works without a secret and without public previews, until the server ends
+    # link for the caller's own browser: works without public previews
     private: NotRequired[bool]
 
 

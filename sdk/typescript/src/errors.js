@@ -2,10 +2,11 @@
 // The errors of calls. `code` is the server's name of the error, and does not change.
 
 export class AtollError extends Error {
-  constructor(message, { code = 'internal', hint, requestId, status, retryAfterMs, cause } = {}) {
+  constructor(message, { code = 'internal', resource, hint, requestId, status, retryAfterMs, cause } = {}) {
     super(message, cause === undefined ? undefined : { cause });
     this.name = new.target.name;
     this.code = code;
+    this.resource = resource;
     this.hint = hint;
     this.requestId = requestId;
     this.status = status;
@@ -50,11 +51,8 @@ const BY_CODE = {
   unavailable: UnavailableError,
 };
 
-// What the server says of a sandbox that it does not have. Its code is the one of a missing file, too.
-const NO_SANDBOX = /^no sandbox '[^']*'( in any project)?$/;
-
 export function errorOf(given, message, details) {
-  const code = given === 'not_found' && NO_SANDBOX.test(message) ? 'sandbox_not_found' : given;
+  const code = given === 'not_found' && details?.resource === 'sandbox' ? 'sandbox_not_found' : given;
   const Kind = Object.hasOwn(BY_CODE, code) ? BY_CODE[code] : AtollError;
   return new Kind(message, { code, ...details });
 }
@@ -70,7 +68,11 @@ function toldBy(text) {
 /** The error that an event tells. */
 export function errorOfEvent(text) {
   const told = toldBy(text);
-  return errorOf(told?.code ?? 'internal', told?.message ?? text, { hint: told?.hint, requestId: told?.request_id });
+  return errorOf(told?.code ?? 'internal', told?.message ?? text, {
+    resource: told?.resource,
+    hint: told?.hint,
+    requestId: told?.request_id,
+  });
 }
 
 /** The error that an answer tells; its body may be anything when a proxy stands between. */
@@ -78,6 +80,7 @@ export async function errorOfResponse(response) {
   const told = toldBy(await response.text().catch(() => ''));
   const seconds = Number(response.headers.get('retry-after'));
   return errorOf(told?.code ?? `http_${response.status}`, told?.message ?? `HTTP ${response.status}`, {
+    resource: told?.resource,
     hint: told?.hint,
     requestId: told?.request_id ?? response.headers.get('x-request-id') ?? undefined,
     status: response.status,

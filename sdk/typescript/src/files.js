@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Files of a sandbox. Relative paths are below its default folder.
-import { NotFoundError } from './errors.js';
+import { NotFoundError, errorOfEvent } from './errors.js';
 import { path } from './http.js';
 import { events } from './sse.js';
 
@@ -157,6 +157,7 @@ export class Files extends AllFiles {
     try {
       for await (const { event, data } of events(this.transport, 'GET', this.address('/watch'), call)) {
         if (event === 'ready') onReady?.();
+        else if (event === 'error') throw errorOfEvent(data);
         else yield JSON.parse(data);
       }
     } catch (error) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { Code } from './code.js';
 import { Commands } from './commands.js';
-import { NotFoundError, SandboxNotFoundError } from './errors.js';
+import { NotFoundError } from './errors.js';
 import { Files } from './files.js';
 import { Transport, path } from './http.js';
 import { Services } from './services.js';
@@ -52,7 +52,7 @@ export class Sandbox {
     return new Sandbox(transport, await infoOf(transport, id));
   }
 
-  /** Lists sandboxes, newest first. Filters: `state`, `name`, `template`, `label`. */
+  /** Lists sandboxes, newest first. Filters: `state`, `name`, `template`, `label`, `builds`. */
   static async list(options = {}) {
     const { transport, rest } = split(options);
     const { signal, ...query } = rest;
@@ -224,12 +224,6 @@ export class Sandbox {
   }
 }
 
-async function infoOf(transport, id) {
-  try {
-    return await transport.request('GET', path`/api/sandbox/instances/${id}`);
-  } catch (error) {
-    if (!(error instanceof NotFoundError)) throw error;
-    const { message, hint, requestId, status } = error;
-    throw new SandboxNotFoundError(message, { code: 'sandbox_not_found', hint, requestId, status, cause: error });
-  }
+function infoOf(transport, id) {
+  return transport.request('GET', path`/api/sandbox/instances/${id}`);
 }

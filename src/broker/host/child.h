@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "base/attribute.h"
+#include "base/error.h"
 #include "broker/host/event.h"
 
 struct host;

@@ -7,7 +7,7 @@
  * Without such quotas these calls do nothing. */
 #pragma once
 
-#include "base/attribute.h"
+#include "base/error.h"
 #include "broker/host/host.h"
 
 struct project_amount;

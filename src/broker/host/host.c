@@ -11,7 +11,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include "base/buf.h"
+#include "base/bytes.h"
 #include "base/fd.h"
 #include "base/log.h"
 #include "broker/host/descriptors.h"

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "base/attribute.h"
+#include "base/error.h"
 #include "wire/launch.h"
 #include "wire/wire.h"
 

@@ -9,8 +9,7 @@
 
 #include <sys/types.h>
 
-#include "base/attribute.h"
-#include "base/buf.h"
+#include "base/bytes.h"
 
 /* Bytes of the file of one process. The kernel allows 100,000 mounts by default, and a tenant can
  * make the path of a mounted folder long. */

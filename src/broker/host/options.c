@@ -4,7 +4,7 @@
 #include <getopt.h>
 #include <string.h>
 
-#include "base/span.h"
+#include "base/bytes.h"
 
 enum option_letter {
 	OPTION_DATA = 1,

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "base/attribute.h"
+#include "base/error.h"
 
 enum disk_quota {
 	DISK_QUOTA_OFF,

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/attribute.h"
+#include "base/error.h"
 #include "isolation/ids.h"
 
 #define SLOT_CHUNK 1024u

@@ -4,8 +4,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/arena.h"
-#include "base/buf.h"
+#include "base/bytes.h"
 #include "base/clock.h"
 #include "base/fd.h"
 #include "broker/host/launcher.h"

@@ -10,7 +10,7 @@
 
 #include <stdbool.h>
 
-#include "base/attribute.h"
+#include "base/error.h"
 #include "broker/host/child.h"
 #include "wire/launch.h"
 

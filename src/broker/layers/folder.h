@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "base/attribute.h"
+#include "base/error.h"
 #include "broker/host/host.h"
 
 struct layer_stack;

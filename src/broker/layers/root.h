@@ -3,7 +3,7 @@
  * sandbox's own files on top. atoll-launch makes the mounts (LAUNCH_MOUNT). */
 #pragma once
 
-#include "base/attribute.h"
+#include "base/error.h"
 #include "broker/host/host.h"
 #include "wire/launch.h"
 

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/span.h"
+#include "base/bytes.h"
 
 static void format_stack(const struct layer_stack *stack, char out[LAYER_STACK_TEXT_SIZE])
 {

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/arena.h"
+#include "base/bytes.h"
 #include "base/fd.h"
 #include "base/log.h"
 #include "broker/host/host.h"

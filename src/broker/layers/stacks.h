@@ -13,7 +13,7 @@
 
 #include <stdbool.h>
 
-#include "base/attribute.h"
+#include "base/error.h"
 #include "base/map.h"
 
 #define MOUNTED_LINK "layers"

@@ -11,7 +11,7 @@
 #include <netinet/in.h>
 #include <string.h>
 
-#include "base/buf.h"
+#include "base/bytes.h"
 #include "base/fault.h"
 #include "base/log.h"
 #include "broker/network/firewall.h"

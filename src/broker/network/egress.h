@@ -6,8 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/attribute.h"
-#include "base/span.h"
+#include "base/bytes.h"
 
 struct host_network;
 

@@ -9,8 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/attribute.h"
-#include "base/span.h"
+#include "base/bytes.h"
 
 struct egress_range;
 struct host_network;

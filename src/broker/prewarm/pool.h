@@ -2,7 +2,7 @@
 /* broker/prewarm/pool.h — the prewarmed sandboxes of this broker, and when to make more of them. */
 #pragma once
 
-#include "base/attribute.h"
+#include "base/error.h"
 #include "broker/host/event.h"
 #include "broker/prewarm/prewarm.h"
 

@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "base/attribute.h"
+#include "base/error.h"
 #include "base/list.h"
 #include "broker/layers/root.h"
 #include "broker/layers/stack.h"

@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-#include "base/buf.h"
+#include "base/bytes.h"
 #include "broker/host/host.h"
 #include "broker/host/options.h"
 #include "broker/sandbox/sandbox.h"

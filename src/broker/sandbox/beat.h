@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#include "base/attribute.h"
+#include "base/error.h"
 #include "broker/host/event.h"
 
 struct sandbox;

@@ -2,7 +2,7 @@
 /* Turns a prepared sandbox into a named one: all that two creates of one blueprint do not share. */
 #include <stdio.h>
 
-#include "base/buf.h"
+#include "base/bytes.h"
 #include "base/clock.h"
 #include "base/fault.h"
 #include "broker/host/launcher.h"

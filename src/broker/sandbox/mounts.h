@@ -2,7 +2,7 @@
 /* broker/sandbox/mounts.h — the detached mounts that the plan of a sandbox attaches. */
 #pragma once
 
-#include "base/attribute.h"
+#include "base/error.h"
 #include "broker/layers/root.h"
 #include "broker/sandbox/review.h"
 

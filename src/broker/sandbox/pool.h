@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/buf.h"
+#include "base/bytes.h"
 #include "broker/host/event.h"
 #include "broker/layers/stack.h"
 #include "isolation/cgroups.h"

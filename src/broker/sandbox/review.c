@@ -5,8 +5,8 @@
 #include <string.h>
 #include <sys/mount.h>
 
+#include "base/bytes.h"
 #include "base/fd.h"
-#include "base/span.h"
 #include "broker/layers/folder.h"
 #include "broker/layers/root.h"
 #include "broker/layers/stacks.h"

@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-#include "base/attribute.h"
+#include "base/error.h"
 #include "broker/layers/stack.h"
 
 #define REVIEW_TEMPLATE_MAX 64

@@ -2,7 +2,7 @@
 /* broker/sandbox/sandboxes.h — the sandboxes of this broker. */
 #pragma once
 
-#include "base/attribute.h"
+#include "base/error.h"
 #include "base/list.h"
 #include "base/map.h"
 

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/buf.h"
+#include "base/bytes.h"
 #include "broker/host/child.h"
 #include "broker/host/cleanup_item.h"
 

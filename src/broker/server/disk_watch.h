@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/attribute.h"
+#include "base/error.h"
 #include "base/id.h"
 #include "base/map.h"
 #include "broker/host/task_start.h"

@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#include "base/attribute.h"
+#include "base/error.h"
 #include "broker/host/pending_reply.h"
 #include "broker/host/task_start.h"
 

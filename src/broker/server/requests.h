@@ -2,8 +2,7 @@
 /* broker/server/requests.h — the table of requests: a packet of atolld becomes a request. */
 #pragma once
 
-#include "base/attribute.h"
-#include "base/span.h"
+#include "base/bytes.h"
 #include "wire/broker_messages.h"
 
 struct broker;

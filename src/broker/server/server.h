@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "base/attribute.h"
+#include "base/error.h"
 #include "broker/host/event.h"
 #include "broker/host/pending_reply.h"
 

@@ -16,7 +16,7 @@
 
 #include <stdbool.h>
 
-#include "base/attribute.h"
+#include "base/error.h"
 #include "base/list.h"
 
 struct broker_snapshot;

@@ -6,9 +6,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/bytes.h"
 #include "base/clock.h"
 #include "base/fault.h"
-#include "base/span.h"
 #include "broker/host/disk_folder.h"
 #include "broker/layers/folder.h"
 #include "broker/sandbox/disk.h"

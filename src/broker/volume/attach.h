@@ -5,7 +5,7 @@
  * (launch/attach.c). */
 #pragma once
 
-#include "base/attribute.h"
+#include "base/error.h"
 #include "base/id.h"
 #include "broker/volume/mount.h"
 

@@ -44,7 +44,7 @@ struct mounted_volume *volume_mounts_new(const char *const *texts, unsigned *ret
 	*ret_count = count;
 	if (count == 0)
 		return NULL;
-	mounts = memory_new(count * sizeof(*mounts));
+	mounts = memory_array(count, sizeof(*mounts));
 	for (unsigned i = 0; i < count; i++)
 		if (volume_mount_parse(texts[i], &mounts[i], &err) < 0)
 			abort(); /* the texts were checked */

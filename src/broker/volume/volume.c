@@ -76,8 +76,7 @@ static int set_owner(int folder, const char *subpath, struct error *err)
 /* Sandboxes wrote these files, so the walk takes one step at a time and follows no link. */
 static int open_subfolder(int files, const char *subpath, int *ret_fd, struct error *err)
 {
-	const struct fd_open_options folder = {.flags = O_PATH | O_DIRECTORY | O_NOFOLLOW,
-	                                       .follow = FD_NO_SYMLINKS};
+	const struct fd_open_options folder = {.flags = O_PATH | O_DIRECTORY | O_NOFOLLOW};
 	struct span rest = span_of(subpath), word;
 	AUTO_CLOSE int fd = fcntl(files, F_DUPFD_CLOEXEC, 0);
 	char name[SANDBOX_MOUNT_PATH_MAX + 1];

@@ -4,6 +4,7 @@
 #include "cli/account/commands.h"
 #include "cli/core/plain.h"
 #include "cli/core/server.h"
+#include "cli/core/table.h"
 #include "cli/core/text_out.h"
 
 #define ITEMS_MAX "10000"
@@ -46,7 +47,7 @@ static void print_usage(struct cli *cli, const struct json_value *answer)
 	                                 NULL});
 	for (size_t i = 0; i < json_count(items); i++)
 		add_row(&table, json_item_at(items, i));
-	table_print(&table, stdout);
+	table_print(&table, stdout, &cli->display);
 	if (json_get_text(answer, "next_page", NULL))
 		(void)fprintf(stderr, "These are the first " ITEMS_MAX ".\n");
 }

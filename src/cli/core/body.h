@@ -3,8 +3,7 @@
  * writes the other members. */
 #pragma once
 
-#include "base/attribute.h"
-#include "base/buf.h"
+#include "base/bytes.h"
 
 void body_begin(struct buf *body);
 /* NULL or an empty list adds nothing. */

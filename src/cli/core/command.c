@@ -7,6 +7,7 @@
 
 const struct command_option common_options[] = {
         {"json", NULL, "answer as JSON"},
+        {"color", "WHEN", "colour the output: auto, always or never"},
         {"help", NULL, "show this help", .letter = 'h'},
         {0},
 };

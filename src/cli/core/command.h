@@ -8,7 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/arena.h"
+#include "base/bytes.h"
+#include "cli/core/display.h"
 
 /* What a shell suggests for an argument. */
 enum completion {
@@ -69,7 +70,7 @@ struct cli_command {
 };
 #define ANY_NUMBER 100000u
 
-/* The options of every command: --json and --help. */
+/* The options of every command: --json, --color and --help. */
 extern const struct command_option common_options[];
 const struct command_option *command_options(const struct cli_command *command);
 const struct cli_command *command_find(const struct cli_command *const *table, const char *name);
@@ -121,7 +122,8 @@ struct cli {
 	        *parent; /* parent: NULL unless `command` is a subcommand */
 	struct cli_arguments args;
 	bool json;
-	bool interrupted; /* Ctrl-C before a command ran in the sandbox: exit status 130 */
+	struct display display; /* of standard output */
+	bool interrupted;       /* Ctrl-C before a command ran in the sandbox: exit status 130 */
 	const struct http_client_options *server; /* NULL until cli_connect */
 	struct http_client *client;
 	struct error *err;

@@ -2,8 +2,7 @@
 /* cli/core/event_lines.h — reads NDJSON from the server as it arrives. */
 #pragma once
 
-#include "base/arena.h"
-#include "base/buf.h"
+#include "base/bytes.h"
 
 struct json_value;
 struct event_lines {

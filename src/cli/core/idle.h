@@ -2,7 +2,7 @@
 /* cli/core/idle.h — the options for idle timeouts of a project and of a template. */
 #pragma once
 
-#include "base/buf.h"
+#include "base/bytes.h"
 #include "cli/core/command.h"
 #include "sandbox/timeouts.h"
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/core/server.h"
+#include "cli/core/table.h"
 #include "cli/core/text_out.h"
 
 #define COLUMNS_MAX 16
@@ -80,7 +81,7 @@ void listing_print(struct cli *cli, const struct json_value *items,
 
 	begin_table(&table, cli->arena, columns);
 	add_rows(&table, items, columns);
-	table_print(&table, stdout);
+	table_print(&table, stdout, &cli->display);
 }
 
 static void add_json(struct buf *json, const struct json_value *items)
@@ -132,6 +133,6 @@ int listing_run(struct cli *cli, const char *path, const struct listing_column *
 	}
 	if (cli->json)
 		return print_array(cli, &json);
-	table_print(&table, stdout);
+	table_print(&table, stdout, &cli->display);
 	return 0;
 }

@@ -28,7 +28,7 @@
 
 extern char **environ;
 
-int sibling_program(struct arena *a, const char *name, const char **ret, struct error *err)
+int server_program_find(struct arena *a, const char **ret, struct error *err)
 {
 	char self[4096];
 	ssize_t size = readlink("/proc/self/exe", self, sizeof(self) - 1);
@@ -38,10 +38,13 @@ int sibling_program(struct arena *a, const char *name, const char **ret, struct 
 		return FAIL_ERRNO(err, "find this program's own file");
 	self[size] = '\0';
 	*strrchr(self, '/') = '\0';
-	path = arena_format(a, "%s/%s", self, name);
+	path = arena_format(a, "%s/atolld", self);
 	if (access(path, X_OK) < 0) {
-		(void)FAIL_ERRNO(err, "find '%s'", path);
-		return FAIL_HINT(err, "atoll and %s must be in one folder", name);
+		(void)FAIL(err, ERROR_UNAVAILABLE, "this installation has no server: no '%s'",
+		           path);
+		return FAIL_HINT(err, "set ATOLL_API_URL to a server (http://HOST:7777) and "
+		                      "ATOLL_API_KEY to a key of it; a server on this machine "
+		                      "needs the package 'atoll' instead of 'atoll-cli'");
 	}
 	*ret = path;
 	return 0;
@@ -139,13 +142,12 @@ static int open_lock(struct arena *a, const struct local_server *server, int *re
 
 /* Starts the server in its own session, so that neither Ctrl-C nor the end of this terminal reaches
  * it. */
-static int spawn_server(struct arena *a, const struct local_server *server, pid_t *ret_pid,
-                        struct error *err)
+static int spawn_server(struct arena *a, const struct local_server *server, const char *program,
+                        pid_t *ret_pid, struct error *err)
 {
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attributes;
 	sigset_t none;
-	const char *program;
 	int failed;
 	char *argv[] = {
 	        (char[]){"atolld"},
@@ -155,8 +157,6 @@ static int spawn_server(struct arena *a, const struct local_server *server, pid_
 	        NULL,
 	};
 
-	if (sibling_program(a, "atolld", &program, err) < 0)
-		return -1;
 	(void)sigemptyset(&none);
 	(void)posix_spawn_file_actions_init(&actions);
 	(void)posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
@@ -253,15 +253,34 @@ static int wait_until_it_answers(struct arena *a, const struct local_server *ser
 	return 0;
 }
 
+#define CURE_NOT_ROOT                                                                              \
+	"use sudo, or set ATOLL_API_URL and ATOLL_API_KEY to a server that runs and a key of it"
+
+/* Before anything is made: a start by another user would leave folders that help nobody. */
+static int check_start(struct arena *a, const struct local_server *server, const char **ret_program,
+                       struct error *err)
+{
+	if (server_program_find(a, ret_program, err) < 0)
+		return -1;
+	if (geteuid() == 0)
+		return 0;
+	(void)FAIL(err, ERROR_FORBIDDEN,
+	           "no server is configured, and only root can start one (its data: '%s')",
+	           server->data_dir);
+	return FAIL_HINT(err, CURE_NOT_ROOT);
+}
+
 static int start_server(struct arena *a, const struct local_server *server, struct error *err)
 {
+	AUTO_CLOSE int lock = -1;
+	const char *program;
 	pid_t pid;
 
-	if (geteuid() != 0) {
-		(void)FAIL(err, ERROR_FORBIDDEN, "a local server needs root");
-		return FAIL_HINT(err, "use sudo, or set ATOLL_API_URL to a server that runs");
-	}
-	if (spawn_server(a, server, &pid, err) < 0)
+	if (check_start(a, server, &program, err) < 0 || open_lock(a, server, &lock, err) < 0)
+		return -1;
+	if (local_server_answers(server))
+		return 0;
+	if (spawn_server(a, server, program, &pid, err) < 0)
 		return -1;
 	return wait_until_it_answers(a, server, pid, err);
 }
@@ -271,8 +290,11 @@ static int read_key(struct arena *a, struct local_server *server, struct error *
 	AUTO(buf_done) struct buf text = BUF(1024);
 	const char *path = arena_format(a, "%s/admin.key", server->data_dir);
 
-	if (file_read(AT_FDCWD, path, &text, err) < 0)
+	if (file_read(AT_FDCWD, path, &text, err) < 0) {
+		if (err->code == ERROR_FORBIDDEN)
+			error_hint(err, CURE_NOT_ROOT);
 		return FAIL_CONTEXT(err, "key of the local server");
+	}
 	server->key =
 	        arena_copy(a, (struct span){buf_text(&text), strcspn(buf_text(&text), "\r\n")});
 	return 0;
@@ -280,13 +302,7 @@ static int read_key(struct arena *a, struct local_server *server, struct error *
 
 int local_server_start(struct arena *a, struct local_server *server, struct error *err)
 {
-	if (!local_server_answers(server)) {
-		AUTO_CLOSE int lock = -1;
-
-		if (open_lock(a, server, &lock, err) < 0)
-			return -1;
-		if (!local_server_answers(server) && start_server(a, server, err) < 0)
-			return -1;
-	}
+	if (!local_server_answers(server) && start_server(a, server, err) < 0)
+		return -1;
 	return read_key(a, server, err);
 }

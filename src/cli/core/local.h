@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "base/arena.h"
+#include "base/bytes.h"
 
 struct local_server {
 	const char *data_dir, *socket, *log, *key;
@@ -26,6 +26,5 @@ bool local_server_runs(struct arena *a, const char *data_dir);
 void local_server_show_log(struct arena *a, const struct local_server *server);
 /* Like mkdir -p. */
 MUST_CHECK int make_folders(const char *path, mode_t mode, struct error *err);
-/* The program `name` in the folder of this program. */
-MUST_CHECK int sibling_program(struct arena *a, const char *name, const char **ret,
-                               struct error *err);
+/* atolld, in the folder of this program. The hint of the error suits an installation without it. */
+MUST_CHECK int server_program_find(struct arena *a, const char **ret, struct error *err);

@@ -8,11 +8,15 @@
 #include "cli/core/local.h"
 
 #define USER_AGENT "atoll/" ATOLL_VERSION
+#define CURE_UNREACHABLE                                                                           \
+	"start the server there ('atoll serve'), or set ATOLL_API_URL to the address of a server " \
+	"that runs"
 
 int server_parse(struct arena *a, const char *url, const char *key, struct http_client_options *ret,
                  struct error *err)
 {
-	struct http_client_options server = {.bearer = key, .user_agent = USER_AGENT};
+	struct http_client_options server = {
+	        .bearer = key, .user_agent = USER_AGENT, .cure = CURE_UNREACHABLE};
 	size_t size = strlen(url);
 
 	if (strncmp(url, "unix:/", 6) == 0) {

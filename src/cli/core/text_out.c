@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/core/text_out.h"
 
-#include <assert.h>
-#include <string.h>
-
 #define JSON_TEXT_SIZE_MAX (128u * 1024 * 1024)
 
 const char *text_out_safe(struct arena *a, const char *text)
@@ -53,67 +50,12 @@ const char *text_out_duration(struct arena *a, int64_t ms)
 	return arena_format(a, "%ds", seconds);
 }
 
-void table_init(struct text_table *t, struct arena *a, const char *const *head)
+void text_out_error(struct arena *a, const char *subject, const struct error *err)
 {
-	*t = (struct text_table){.arena = a};
-	while (head[t->columns])
-		t->columns++;
-	for (unsigned i = 0; i < t->columns; i++)
-		table_add(t, head[i]);
-}
-
-void table_add(struct text_table *t, const char *cell)
-{
-	if (t->count == t->capacity) {
-		unsigned capacity = t->capacity ? t->capacity * 2 : 64;
-		const char **cells = ARENA_ARRAY(t->arena, const char *, capacity);
-
-		if (t->count > 0)
-			memcpy(cells, t->cells, t->count * sizeof(*cells));
-		t->cells = cells;
-		t->capacity = capacity;
-	}
-	t->cells[t->count++] = cell && cell[0] ? text_out_safe(t->arena, cell) : "-";
-}
-
-/* Counts characters, not bytes: continuation bytes have no width. */
-static unsigned width_of(const char *text)
-{
-	unsigned width = 0;
-
-	for (; *text; text++)
-		width += ((unsigned char)*text & 0xC0) != 0x80;
-	return width;
-}
-
-static unsigned column_width(const struct text_table *t, unsigned column)
-{
-	unsigned widest = 0;
-
-	for (unsigned i = column; i < t->count; i += t->columns) {
-		unsigned width = width_of(t->cells[i]);
-
-		if (width > widest)
-			widest = width;
-	}
-	return widest;
-}
-
-void table_print(const struct text_table *t, FILE *out)
-{
-	unsigned *widths = ARENA_ARRAY(t->arena, unsigned, t->columns);
-
-	assert(t->count % t->columns == 0);
-	for (unsigned i = 0; i < t->columns; i++)
-		widths[i] = column_width(t, i);
-	for (unsigned i = 0; i < t->count; i++) {
-		bool is_last = (i + 1) % t->columns == 0;
-		unsigned padding = 0;
-
-		if (!is_last)
-			padding = widths[i % t->columns] - width_of(t->cells[i]) + 2;
-		(void)fprintf(out, "%s%*s%s", t->cells[i], (int)padding, "", is_last ? "\n" : "");
-	}
+	(void)fprintf(stderr, "atoll: %s%s\n", text_out_safe(a, subject),
+	              text_out_safe(a, err->text));
+	if (err->hint[0])
+		(void)fprintf(stderr, "  hint: %s\n", text_out_safe(a, err->hint));
 }
 
 void print_json(const struct json_value *value)

@@ -5,6 +5,7 @@
 #include "cli/files/commands.h"
 #include "cli/core/server.h"
 #include "cli/files/path_argument.h"
+#include "cli/core/table.h"
 #include "cli/core/text_out.h"
 
 static char type_letter(const char *type)
@@ -61,7 +62,7 @@ static int run_ls(struct cli *cli)
 	           (const char *const[]){"MODE", "UID", "SIZE", "MODIFIED", "NAME", NULL});
 	for (size_t i = 0; i < json_count(items); i++)
 		add_row(&table, json_item_at(items, i));
-	table_print(&table, stdout);
+	table_print(&table, stdout, &cli->display);
 	if (json_get_bool(answer, "truncated", false))
 		(void)fprintf(stderr, "The list is incomplete: there are more entries.\n");
 	return 0;

@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "base/arena.h"
+#include "base/bytes.h"
 
 struct path_argument {
 	const char *sandbox; /* NULL = a local path */

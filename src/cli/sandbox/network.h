@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "base/buf.h"
+#include "base/bytes.h"
 
 /* Whether any rule is given. The lists are NULL-terminated or NULL. */
 bool egress_is_said(const char *const *allow, const char *const *deny);

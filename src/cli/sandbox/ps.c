@@ -7,6 +7,7 @@
 #include "cli/core/listing.h"
 #include "cli/sandbox/sandboxes.h"
 #include "cli/core/server.h"
+#include "cli/core/table.h"
 #include "cli/core/text_out.h"
 
 #define COMMAND_MAX 4096 /* characters of a command that are shown */
@@ -52,7 +53,7 @@ static void print_table(struct cli *cli, const struct sandbox_names *found)
 	                                 "UPTIME", "LAST EVENT", NULL});
 	for (size_t i = 0; i < found->count; i++)
 		add_row(&table, found->items[i]);
-	table_print(&table, stdout);
+	table_print(&table, stdout, &cli->display);
 }
 
 static void print_all_json(const struct sandbox_names *found)
@@ -122,7 +123,7 @@ static int run_ps(struct cli *cli)
 }
 
 static const struct command_option options[] = {
-        {"all", NULL, "include stopped and failed sandboxes", .letter = 'a'},
+        {"all", NULL, "include stopped and failed sandboxes and those of builds", .letter = 'a'},
         {"names", NULL, "print only names, for completion; does not start a server"},
         {0},
 };

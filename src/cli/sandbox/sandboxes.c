@@ -39,7 +39,8 @@ static void add_items(struct cli *cli, struct sandbox_names *to, const struct js
 
 int sandboxes_list(struct cli *cli, bool all, struct sandbox_names *ret)
 {
-	const char *path = INSTANCES "?limit=1000", *next;
+	const char *query = all ? INSTANCES "?limit=1000&builds=true" : INSTANCES "?limit=1000";
+	const char *path = query, *next;
 	struct sandbox_names found = {0};
 	const struct json_value *page;
 
@@ -49,7 +50,8 @@ int sandboxes_list(struct cli *cli, bool all, struct sandbox_names *ret)
 		add_items(cli, &found, answer_items(page), all);
 		next = json_get_text(page, "next_page", NULL);
 		if (next && next[0])
-			path = escaped_path(cli->arena, INSTANCES "?limit=1000&page=", next, "");
+			path = escaped_path(cli->arena, arena_format(cli->arena, "%s&page=", query),
+			                    next, "");
 	} while (next && next[0]);
 	*ret = found;
 	return 0;
@@ -58,8 +60,7 @@ int sandboxes_list(struct cli *cli, bool all, struct sandbox_names *ret)
 static int apply_verb(struct cli *cli, const struct sandboxes_verb *verb, const char *sandbox)
 {
 	if (verb->each(cli, sandbox) < 0) {
-		(void)fprintf(stderr, "atoll: %s: %s\n", text_out_safe(cli->arena, sandbox),
-		              text_out_safe(cli->arena, cli->err->text));
+		text_out_error(cli->arena, arena_format(cli->arena, "%s: ", sandbox), cli->err);
 		return -1;
 	}
 	if (!cli->json)
@@ -71,6 +72,7 @@ static const char **names_of(struct cli *cli)
 {
 	struct sandbox_names found;
 	const char **names;
+	size_t count = 0;
 
 	if (!arguments_has(&cli->args, "all"))
 		return cli->args.words;
@@ -78,7 +80,8 @@ static const char **names_of(struct cli *cli)
 		return NULL;
 	names = ARENA_ARRAY(cli->arena, const char *, found.count + 1);
 	for (size_t i = 0; i < found.count; i++)
-		names[i] = json_get_text(found.items[i], "id", "");
+		if (!sandbox_is_of_build(found.items[i]))
+			names[count++] = json_get_text(found.items[i], "id", "");
 	return names;
 }
 

@@ -8,7 +8,8 @@ struct sandbox_names {
 	const struct json_value **items;
 	size_t count;
 };
-/* Lists all pages. Without `all`, only sandboxes that are started or being started. */
+/* Lists all pages. Without `all`, only sandboxes that are started or being started, and none of
+ * builds. */
 MUST_CHECK int sandboxes_list(struct cli *cli, bool all, struct sandbox_names *ret);
 
 /* Calls `each` for every argument, or for every sandbox with --all. Prints each failure and

@@ -3,6 +3,7 @@
 
 #include "cli/sandbox/commands.h"
 #include "cli/core/server.h"
+#include "cli/core/table.h"
 #include "cli/core/text_out.h"
 
 #define FOLLOW_EVERY_MS 1000
@@ -33,15 +34,16 @@ static const char *used_of(struct arena *a, const struct json_value *stats, cons
 	                    text_out_bytes(a, (double)limit_bytes));
 }
 
-static void print_stats(struct arena *a, const struct json_value *stats, double cpu, bool has_head)
+static void print_stats(struct cli *cli, const struct json_value *stats, double cpu, bool has_head)
 {
+	struct arena *a = cli->arena;
 	struct text_table table;
 
 	table_init(&table, a,
 	           (const char *const[]){"CPU", "MEMORY", "DISK", "PIDS", "NET IN", "NET OUT",
 	                                 "OOM KILLS", "UPTIME", NULL});
 	if (!has_head)
-		table.count = 0;
+		table_drop_head(&table);
 	table_add(&table, arena_format(a, "%.1f%%", cpu));
 	table_add(&table, used_of(a, stats, "memory_bytes", "memory_limit_bytes"));
 	table_add(&table, used_of(a, stats, "disk_bytes", "disk_limit_bytes"));
@@ -53,7 +55,7 @@ static void print_stats(struct arena *a, const struct json_value *stats, double 
 	table_add(&table,
 	          arena_format(a, "%lld", (long long)json_get_whole(stats, "oom_kills", 0)));
 	table_add(&table, text_out_duration(a, json_get_whole(stats, "uptime_ms", 0)));
-	table_print(&table, stdout);
+	table_print(&table, stdout, &cli->display);
 	(void)fflush(stdout);
 }
 
@@ -70,7 +72,7 @@ static int print_sample(struct cli *cli, struct stats_sample *before, bool is_fi
 	if (cli->json)
 		print_json(stats);
 	else
-		print_stats(cli->arena, stats, cpu_percent(before, &now), is_first);
+		print_stats(cli, stats, cpu_percent(before, &now), is_first);
 	*before = now;
 	return 0;
 }

@@ -8,6 +8,7 @@
 #include "cli/sandbox/create.h"
 #include "cli/server/samples.h"
 #include "cli/core/server.h"
+#include "cli/core/table.h"
 #include "cli/core/text_out.h"
 
 #define COUNT_MAX 100000
@@ -90,7 +91,7 @@ static void print_table(struct bench *b, double seconds, unsigned count)
 		table_add(&table, arena_format(a, "%.3f", samples_percentile(s, 99) / 1e6));
 		table_add(&table, arena_format(a, "%.3f", samples_percentile(s, 100) / 1e6));
 	}
-	table_print(&table, stdout);
+	table_print(&table, stdout, &b->cli->display);
 	(void)printf("%u cycles in %.2f s: %.1f a second\n", count, seconds, count / seconds);
 }
 

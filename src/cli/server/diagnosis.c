@@ -18,7 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/buf.h"
+#include "base/bytes.h"
 #include "base/fd.h"
 #include "config/config.h"
 #include "isolation/checkpoint.h"
@@ -26,10 +26,17 @@
 #include "isolation/isolation.h"
 #include "isolation/layer.h"
 #include "isolation/project_quota.h"
+#include "json/write.h"
 
 #define XFS_MAGIC 0x58465342
 
 extern char **environ;
+
+static const char *const verdict_names[] = {
+        [VERDICT_GOOD] = "ok",
+        [VERDICT_LESS] = "less",
+        [VERDICT_BAD] = "missing",
+};
 
 static bool look_root(struct arena *a, UNUSED const char *data_dir, const char **found)
 {
@@ -112,8 +119,7 @@ static bool look_overlay(struct arena *a, UNUSED const char *data_dir, const cha
 	return !failed;
 }
 
-/* The nearest existing folder: the data folder may not exist yet. */
-static const char *existing_part(struct arena *a, const char *path)
+const char *diagnosis_existing_part(struct arena *a, const char *path)
 {
 	char *part = arena_text(a, path);
 
@@ -139,7 +145,8 @@ static bool look_id_maps(struct arena *a, const char *data_dir, const char **fou
 	}
 	if (id_map_open(SLOTS_MAX - 1, &map, &err) == 0) {
 		options.map_fd = map;
-		if (layer_open(AT_FDCWD, existing_part(a, data_dir), &options, &layer, &err) == 0) {
+		if (layer_open(AT_FDCWD, diagnosis_existing_part(a, data_dir), &options, &layer,
+		               &err) == 0) {
 			*found = "the data folder's filesystem takes them";
 			return true;
 		}
@@ -284,7 +291,7 @@ static bool can_make_images(void)
 static bool has_project_quota(struct arena *a, const char *data_dir, const char **ret_why)
 {
 	AUTO_CLOSE int folder =
-	        open(existing_part(a, data_dir), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	        open(diagnosis_existing_part(a, data_dir), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	struct error err = {0};
 
 	*ret_why = "only root can try";
@@ -364,14 +371,15 @@ static bool look_disk_limit(struct arena *a, const char *data_dir, const char **
 		*found = arena_text(a, err.text);
 		return false;
 	}
-	return find_disk_limit(a, data_dir,
-	                       &(struct disk_limits){
-	                               .option = config.disk_quota,
-	                               .filesystem = filesystem_name(a, existing_part(a, data_dir)),
-	                               .is_watched = strcmp(config.disk_watch, "on") == 0,
-	                               .inodes = config.disk_inodes,
-	                       },
-	                       found);
+	return find_disk_limit(
+	        a, data_dir,
+	        &(struct disk_limits){
+	                .option = config.disk_quota,
+	                .filesystem = filesystem_name(a, diagnosis_existing_part(a, data_dir)),
+	                .is_watched = strcmp(config.disk_watch, "on") == 0,
+	                .inodes = config.disk_inodes,
+	        },
+	        found);
 }
 
 /* Lists which of the programs are installed and which are missing. */
@@ -463,19 +471,56 @@ unsigned diagnosis_count(void)
 	return COUNT_OF(checks);
 }
 
-unsigned diagnosis_make(struct arena *a, const char *data_dir, struct diagnosis *out)
+void diagnosis_run(struct arena *a, const char *data_dir, const struct diagnosis_check *table,
+                   unsigned count, struct diagnosis *out)
 {
-	for (unsigned i = 0; i < COUNT_OF(checks); i++) {
+	for (unsigned i = 0; i < count; i++) {
 		const char *found = "";
-		bool good = checks[i].look(a, data_dir, &found);
+		bool good = table[i].look(a, data_dir, &found);
 
 		out[i] = (struct diagnosis){
-		        .check = &checks[i],
-		        .verdict = good ? VERDICT_GOOD : checks[i].otherwise,
+		        .check = &table[i],
+		        .verdict = good ? VERDICT_GOOD : table[i].otherwise,
 		        .found = found,
 		};
 	}
+}
+
+unsigned diagnosis_make(struct arena *a, const char *data_dir, struct diagnosis *out)
+{
+	diagnosis_run(a, data_dir, checks, COUNT_OF(checks), out);
 	return COUNT_OF(checks);
+}
+
+void diagnosis_add_text(const struct diagnosis *list, unsigned count, struct buf *out)
+{
+	for (unsigned i = 0; i < count; i++) {
+		const struct diagnosis *d = &list[i];
+
+		buf_addf(out, "%-8s %-22s %s\n", verdict_names[d->verdict], d->check->name,
+		         d->found);
+		if (d->verdict != VERDICT_GOOD)
+			buf_addf(out, "%-31s -> %s\n", "", d->check->without);
+	}
+}
+
+void diagnosis_add_json(const struct diagnosis *list, unsigned count, struct buf *out)
+{
+	json_begin_list(out, "checks");
+	for (unsigned i = 0; i < count; i++) {
+		const struct diagnosis *d = &list[i];
+
+		buf_add_text(out, i > 0 ? ",\n  " : "\n  ");
+		json_begin_object(out, NULL);
+		json_add_text(out, "name", d->check->name);
+		json_add_text(out, "verdict", verdict_names[d->verdict]);
+		json_add_text(out, "found", d->found);
+		json_add_text(out, "meaning",
+		              d->verdict == VERDICT_GOOD ? NULL : d->check->without);
+		json_end_object(out);
+	}
+	buf_add_byte(out, '\n');
+	json_end_list(out);
 }
 
 bool diagnosis_is_able(const struct diagnosis *list, unsigned count)

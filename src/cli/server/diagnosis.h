@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "base/arena.h"
+#include "base/bytes.h"
 
 enum verdict {
 	VERDICT_GOOD,
@@ -27,6 +27,17 @@ struct diagnosis {
 	const char *found;
 };
 
+/* Makes the checks of a table. */
+void diagnosis_run(struct arena *a, const char *data_dir, const struct diagnosis_check *table,
+                   unsigned count, struct diagnosis *out);
+/* The nearest existing folder: the data folder may not exist yet. */
+const char *diagnosis_existing_part(struct arena *a, const char *path);
+/* A line for each check, and one for what a failed check means. */
+void diagnosis_add_text(const struct diagnosis *list, unsigned count, struct buf *out);
+/* The member "checks". */
+void diagnosis_add_json(const struct diagnosis *list, unsigned count, struct buf *out);
+
+/* The table of 'atoll doctor'. */
 unsigned diagnosis_count(void);
 /* Fills diagnosis_count() entries. */
 unsigned diagnosis_make(struct arena *a, const char *data_dir, struct diagnosis *out);

@@ -9,12 +9,6 @@
 
 #define TEXT_SIZE_MAX (256u * 1024)
 
-static const char *const verdict_names[] = {
-        [VERDICT_GOOD] = "ok",
-        [VERDICT_LESS] = "less",
-        [VERDICT_BAD] = "missing",
-};
-
 struct examination {
 	const struct diagnosis *list;
 	unsigned count;
@@ -26,21 +20,7 @@ static void print_as_json(struct buf *out, const struct examination *e)
 {
 	json_begin_object(out, NULL);
 	json_add_bool(out, "native", e->is_able);
-	json_begin_list(out, "checks");
-	for (unsigned i = 0; i < e->count; i++) {
-		const struct diagnosis *d = &e->list[i];
-
-		buf_add_text(out, i > 0 ? ",\n  " : "\n  ");
-		json_begin_object(out, NULL);
-		json_add_text(out, "name", d->check->name);
-		json_add_text(out, "verdict", verdict_names[d->verdict]);
-		json_add_text(out, "found", d->found);
-		json_add_text(out, "meaning",
-		              d->verdict == VERDICT_GOOD ? NULL : d->check->without);
-		json_end_object(out);
-	}
-	buf_add_byte(out, '\n');
-	json_end_list(out);
+	diagnosis_add_json(e->list, e->count, out);
 	readiness_add_json(&e->readiness, "readiness", out);
 	json_end_object(out);
 	buf_add_byte(out, '\n');
@@ -59,14 +39,7 @@ static const char *conclusion_text(const struct examination *e)
 
 static void print_as_text(struct arena *a, struct buf *out, const struct examination *e)
 {
-	for (unsigned i = 0; i < e->count; i++) {
-		const struct diagnosis *d = &e->list[i];
-
-		buf_addf(out, "%-8s %-22s %s\n", verdict_names[d->verdict], d->check->name,
-		         d->found);
-		if (d->verdict != VERDICT_GOOD)
-			buf_addf(out, "%-31s -> %s\n", "", d->check->without);
-	}
+	diagnosis_add_text(e->list, e->count, out);
 	buf_add_byte(out, '\n');
 	readiness_add_text(a, &e->readiness, out);
 	buf_addf(out, "\n%s\n", conclusion_text(e));

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "base/attribute.h"
+#include "base/error.h"
 
 void samples_done(struct time_samples *s)
 {

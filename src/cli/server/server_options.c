@@ -65,7 +65,7 @@ const struct command_option *server_options(void)
 
 const struct command_option *server_options_with(const struct command_option *own)
 {
-	struct command_option *options = memory_new((OPTIONS_MAX + OWN_MAX) * sizeof(*options));
+	struct command_option *options = memory_array(OPTIONS_MAX + OWN_MAX, sizeof(*options));
 	unsigned count = 0;
 
 	for (const struct command_option *at = server_options(); at->name; at++)
@@ -105,7 +105,7 @@ int server_exec(struct cli *cli, const char *flag)
 	const char *program;
 	unsigned count = 1;
 
-	if (sibling_program(cli->arena, "atolld", &program, cli->err) < 0)
+	if (server_program_find(cli->arena, &program, cli->err) < 0)
 		return -1;
 	argv[0] = arena_text(cli->arena, "atolld");
 	while (argv[count])

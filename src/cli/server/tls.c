@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `atoll tls init` and `atoll tls renew`: self-made certificates for --tls-listen. */
+#include "cli/server/tls.h"
+
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -52,9 +54,12 @@ static int open_folder(struct cli *cli, const char **ret_path, int *ret_fd)
 {
 	const char *path = arguments_text(&cli->args, "out", NULL), *data;
 
+	if (path && arguments_has(&cli->args, "data"))
+		return FAIL(cli->err, ERROR_INVALID, "--out and --data exclude each other");
 	if (!path) {
 		if (local_data_dir(cli->arena, &data, cli->err) < 0)
 			return -1;
+		data = arguments_text(&cli->args, "data", data);
 		/* The server corrects the mode of its own folder when it starts. */
 		if (mkdir(data, 0755) < 0 && errno != EEXIST)
 			return FAIL_ERRNO(cli->err, "make the folder '%s'", data);
@@ -130,18 +135,26 @@ static int print_files(struct cli *cli, const char *path)
 	return fd_write_all(1, out.data, out.size, cli->err);
 }
 
-static int run_tls_init(struct cli *cli)
+int tls_authority_make(struct cli *cli, const char **ret_path)
 {
 	AUTO(certificate_pair_done) struct certificate_pair authority = CERTIFICATE_PAIR;
 	struct certificate_names names = {.count = 0};
 	AUTO_CLOSE int folder = -1;
-	const char *path;
 
 	if (choose_names(cli, &names) < 0 ||
 	    certificate_make_authority(&names, &authority, cli->err) < 0 ||
-	    open_folder(cli, &path, &folder) < 0 || refuse_existing(cli, folder, path) < 0 ||
-	    write_pair(cli, folder, authority_files, &authority) < 0 ||
-	    make_server(cli, folder, &authority) < 0)
+	    open_folder(cli, ret_path, &folder) < 0 ||
+	    refuse_existing(cli, folder, *ret_path) < 0 ||
+	    write_pair(cli, folder, authority_files, &authority) < 0)
+		return -1;
+	return make_server(cli, folder, &authority);
+}
+
+static int run_tls_init(struct cli *cli)
+{
+	const char *path;
+
+	if (tls_authority_make(cli, &path) < 0)
 		return -1;
 	return print_files(cli, path);
 }
@@ -168,6 +181,10 @@ static int run_tls_renew(struct cli *cli)
 		"out", "FOLDER", "folder of the files (default DATA/tls)",                         \
 		        .completion = COMPLETE_FOLDER                                              \
 	}
+#define DATA                                                                                       \
+	{                                                                                          \
+		"data", "DIR", "data folder of the server", .completion = COMPLETE_FOLDER          \
+	}
 #define DOMAIN                                                                                     \
 	{                                                                                          \
 		"domain", "NAME", "a name and all names below it (default " DOMAIN_DEFAULT ")"     \
@@ -177,14 +194,14 @@ static int run_tls_renew(struct cli *cli)
 		"name", "NAME", "another name or address of the server", .repeats = true           \
 	}
 static const struct command_option init_options[] = {
-        DOMAIN, NAME, OUT, {"force", NULL, "replace existing files"}, {.name = NULL}};
-static const struct command_option renew_options[] = {DOMAIN, NAME, OUT, {.name = NULL}};
+        DOMAIN, NAME, DATA, OUT, {"force", NULL, "replace existing files"}, {.name = NULL}};
+static const struct command_option renew_options[] = {DOMAIN, NAME, DATA, OUT, {.name = NULL}};
 
 static const struct cli_command children[] = {
-        {"init", "[--domain NAME] [--name NAME]... [--out FOLDER] [--force]",
+        {"init", "[--domain NAME] [--name NAME]... [--data DIR | --out FOLDER] [--force]",
          "make a certificate authority and a certificate for --tls-cert", .options = init_options,
          .run = run_tls_init},
-        {"renew", "[--domain NAME] [--name NAME]... [--out FOLDER]",
+        {"renew", "[--domain NAME] [--name NAME]... [--data DIR | --out FOLDER]",
          "make a new certificate with the same authority; a running server loads it",
          .options = renew_options, .run = run_tls_renew},
         {0},

@@ -277,7 +277,7 @@ static int start_keeper(struct arena *a, const struct config *config, struct tri
 	const char *program;
 	int ends[2];
 
-	if (sibling_program(a, "atolld", &program, err) < 0)
+	if (server_program_find(a, &program, err) < 0)
 		return -1;
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
 		return FAIL_ERRNO(err, "make a socket pair");

@@ -7,7 +7,7 @@
 
 #include <sys/types.h>
 
-#include "base/arena.h"
+#include "base/bytes.h"
 #include "cli/core/local.h"
 #include "config/config.h"
 

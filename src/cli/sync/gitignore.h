@@ -7,9 +7,8 @@
 
 #include <stdbool.h>
 
-#include "base/arena.h"
+#include "base/bytes.h"
 #include "base/map.h"
-#include "base/span.h"
 
 #define GITIGNORE_SIZE_MAX (64 * 1024) /* of one file */
 

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/path.h"
-#include "base/span.h"
 
 void sync_list_done(struct sync_list *l)
 {

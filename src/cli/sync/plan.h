@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "base/arena.h"
+#include "base/bytes.h"
 #include "base/map.h"
 
 /* A file on one side. Changes are detected by comparing the time as text. */

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/eventfd.h>
 
-#include "base/attribute.h"
+#include "base/error.h"
 #include "cli/core/progress.h"
 #include "cli/template/template.h"
 

@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
-#include "base/arena.h"
+#include "base/bytes.h"
 #include "cli/files/archive.h"
 
 #define CONTEXT_HASH_SIZE 64 /* hexadecimal digits */

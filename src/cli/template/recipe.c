@@ -244,6 +244,18 @@ static int write_pool(struct cli *cli, struct buf *out)
 	return 0;
 }
 
+static int write_public(const struct cli_arguments *args, struct buf *out, struct error *err)
+{
+	const char *text = arguments_text(args, "public", NULL);
+
+	if (!text)
+		return 0;
+	if (strcmp(text, "yes") != 0 && strcmp(text, "no") != 0)
+		return FAIL(err, ERROR_INVALID, "option '--public' is not yes or no");
+	json_add_bool(out, "public", strcmp(text, "yes") == 0);
+	return 0;
+}
+
 int recipe_write(struct cli *cli, const struct json_value *limits, struct buf *out)
 {
 	const struct cli_arguments *args = &cli->args;
@@ -252,7 +264,8 @@ int recipe_write(struct cli *cli, const struct json_value *limits, struct buf *o
 	body_add_texts(out, "entrypoint", args->inner);
 	if (write_env(cli, out) < 0 || write_ports(args, out, cli->err) < 0 ||
 	    write_warm(cli, out) < 0 || write_limits(args, limits, out, cli->err) < 0 ||
-	    write_pool(cli, out) < 0 || write_idle(args, out, cli->err) < 0)
+	    write_pool(cli, out) < 0 || write_idle(args, out, cli->err) < 0 ||
+	    write_public(args, out, cli->err) < 0)
 		return -1;
 	return write_cleared(args, out, cli->err);
 }

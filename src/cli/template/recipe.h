@@ -2,7 +2,7 @@
 /* cli/template/recipe.h — options for a template's recipe, as members of a request body. */
 #pragma once
 
-#include "base/buf.h"
+#include "base/bytes.h"
 #include "cli/core/idle.h"
 #include "cli/core/resources.h"
 #include "cli/core/run_options.h"
@@ -22,6 +22,7 @@
 	        {"pool", "TARGET[:MIN[:MAX]]",                                                     \
 	         "number of ready sandboxes; see 'atoll help pool set'"},                          \
 	        OPTIONS_IDLE,                                                                      \
+	        {"public", "yes|no", "whether other projects can use the template by its id"},     \
 	{                                                                                          \
 		"clear", "FIELD",                                                                  \
 		        "clear description, runtime, user, workdir, env, ports, entrypoint, "      \

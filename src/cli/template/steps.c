@@ -26,6 +26,7 @@
 #define BUILDS TEMPLATES "/builds"
 #define FILE_MAX ((size_t)1 << 20)
 #define BODY_MAX ((size_t)16 << 20)
+#define SECRET_MAX ((size_t)64 * 1024 + 1)
 #define LINE_MAX_SIZE ((size_t)64 * 1024)
 #define LOOK_MS 100
 #define AGAIN_MS 300
@@ -51,6 +52,13 @@ static bool is_json(const char *path)
 	return size > 5 && strcmp(path + size - 5, ".json") == 0;
 }
 
+static bool is_single_line(const struct buf *text)
+{
+	const char *end = strchr(buf_text(text), '\n');
+
+	return !end || !end[1];
+}
+
 static int translate_dockerfile(struct cli *cli, const char *path, struct span text,
                                 struct buf *out)
 {
@@ -59,18 +67,21 @@ static int translate_dockerfile(struct cli *cli, const char *path, struct span t
 	const struct dockerfile file = {.name = path,
 	                                .text = text,
 	                                .from = arguments_text(&cli->args, "from", NULL),
+	                                .target = arguments_text(&cli->args, "target", NULL),
 	                                .build_args = args};
 
 	for (unsigned i = 0; (args[i] = arguments_text_at(&cli->args, "build-arg", i)); i++)
 		if (!strchr(args[i], '='))
 			return FAIL(cli->err, ERROR_INVALID, "--build-arg '%.60s' has no '='",
 			            args[i]);
-	if (dockerfile_translate(cli->arena, &file, out, &notes, cli->err) < 0)
-		return -1;
-	for (struct span rest = buf_span(&notes), line; span_split(&rest, '\n', &line);)
+	if (dockerfile_translate(cli->arena, &file, out, &notes, cli->err) == 0)
+		return 0;
+	/* The error itself tells a single line. */
+	for (struct span rest = buf_span(&notes), line;
+	     !is_single_line(&notes) && span_split(&rest, '\n', &line);)
 		(void)fprintf(stderr, "%s\n",
 		              text_out_safe(cli->arena, arena_copy(cli->arena, line)));
-	return 0;
+	return -1;
 }
 
 static int load_steps(struct cli *cli, const struct json_value **ret)
@@ -184,18 +195,168 @@ static int add_copy(struct steps *s, const struct json_value *step)
 	return 0;
 }
 
+/* Whether a single file is mounted, under the name at the end of the target. */
+static bool is_one_file(const struct context_files *files, const char *target)
+{
+	return strcmp(files->path, target) != 0;
+}
+
+/* Replaces "context" by "files". */
+static int add_bind(struct steps *s, const struct json_value *mount)
+{
+	struct cli *cli = s->cli;
+	const char *path = json_get_text(mount, "path", "");
+	struct context_files files;
+	const char *hash;
+
+	if (open_context(s) < 0)
+		return -1;
+	if (context_select(&s->context, source_list(cli->arena, json_get(mount, "context")), path,
+	                   &files, cli->err) < 0 ||
+	    put_files(s, &files, &hash) < 0)
+		return FAIL_CONTEXT(cli->err, "%s", json_get_text(mount, "at", "mount"));
+	json_begin_object(&s->body, NULL);
+	body_add_text(&s->body, "type", "bind");
+	body_add_text(&s->body, "files", hash);
+	if (is_one_file(&files, path))
+		json_add_bool(&s->body, "file", true);
+	body_add_text(&s->body, "path", path);
+	json_end_object(&s->body);
+	return 0;
+}
+
+static int add_mounts(struct steps *s, const struct json_value *mounts)
+{
+	json_begin_list(&s->body, "mounts");
+	for (size_t i = 0; i < json_count(mounts); i++) {
+		const struct json_value *mount = json_item_at(mounts, i);
+
+		if (!json_get(mount, "context"))
+			json_add_value(&s->body, NULL, mount);
+		else if (add_bind(s, mount) < 0)
+			return -1;
+	}
+	json_end_list(&s->body);
+	return 0;
+}
+
+/* An object with one member replaced by what `add` writes. */
+static int add_changed(struct steps *s, const struct json_value *object, const char *member,
+                       int (*add)(struct steps *s, const struct json_value *value))
+{
+	json_begin_object(&s->body, NULL);
+	for (size_t i = 0; i < json_count(object); i++) {
+		const char *name = "";
+		const struct json_value *value = json_member_at(object, i, &name);
+
+		if (strcmp(name, member) != 0)
+			json_add_value(&s->body, name, value);
+	}
+	if (add(s, json_get(object, member)) < 0)
+		return -1;
+	json_end_object(&s->body);
+	return 0;
+}
+
 static int add_steps(struct steps *s, const struct json_value *steps)
 {
 	json_begin_list(&s->body, "steps");
 	for (size_t i = 0; i < json_count(steps); i++) {
 		const struct json_value *step = json_item_at(steps, i);
+		int result = 0;
 
-		if (!json_get(step, "source"))
+		if (json_get(step, "source"))
+			result = add_copy(s, step);
+		else if (json_get(step, "mounts"))
+			result = add_changed(s, step, "mounts", add_mounts);
+		else
 			json_add_value(&s->body, NULL, step);
-		else if (add_copy(s, step) < 0)
+		if (result < 0)
 			return -1;
 	}
 	json_end_list(&s->body);
+	return 0;
+}
+
+static int add_stages(struct steps *s, const struct json_value *stages)
+{
+	if (json_count(stages) == 0)
+		return 0;
+	json_begin_list(&s->body, "stages");
+	for (size_t i = 0; i < json_count(stages); i++)
+		if (add_changed(s, json_item_at(stages, i), "steps", add_steps) < 0)
+			return -1;
+	json_end_list(&s->body);
+	return 0;
+}
+
+struct secret_option {
+	const char *id, *file, *variable;
+};
+
+/* "id=NAME,src=FILE" or "id=NAME,env=VARIABLE". */
+static int parse_secret(struct cli *cli, const char *text, struct secret_option *ret)
+{
+	struct span rest = span_of(text), item, key;
+	bool more = true;
+
+	*ret = (struct secret_option){NULL};
+	while (more) {
+		const char *value;
+
+		more = span_split(&rest, ',', &item);
+		(void)span_split(&item, '=', &key);
+		value = arena_copy(cli->arena, item);
+		if (span_equals_text(key, "id"))
+			ret->id = value;
+		else if (span_equals_text(key, "src") || span_equals_text(key, "source"))
+			ret->file = value;
+		else if (span_equals_text(key, "env"))
+			ret->variable = value;
+		else if (!span_equals_text(key, "type"))
+			return FAIL(cli->err, ERROR_INVALID,
+			            "--secret '%.60s': takes id=NAME,src=FILE or id=NAME,env=NAME",
+			            text);
+	}
+	if (!ret->id || !*ret->id)
+		return FAIL(cli->err, ERROR_INVALID, "--secret '%.60s' has no id=NAME", text);
+	if (!ret->file && !ret->variable)
+		ret->variable = ret->id;
+	return 0;
+}
+
+static int add_secret(struct steps *s, const struct secret_option *secret)
+{
+	AUTO(buf_done) struct buf text = BUF(SECRET_MAX);
+	struct cli *cli = s->cli;
+	const char *value = secret->variable ? getenv(secret->variable) : NULL;
+
+	if (secret->file && file_read(AT_FDCWD, secret->file, &text, cli->err) < 0)
+		return FAIL_CONTEXT(cli->err, "secret '%.60s'", secret->id);
+	if (!secret->file && !value)
+		return FAIL(cli->err, ERROR_INVALID, "secret '%.60s': there is no variable %.60s",
+		            secret->id, secret->variable);
+	if (secret->file &&
+	    (memchr(text.data ? text.data : "", 0, text.size) || !span_is_utf8(buf_span(&text))))
+		return FAIL(cli->err, ERROR_INVALID, "secret '%.60s' is not text: use base64",
+		            secret->id);
+	body_add_text(&s->body, secret->id, secret->file ? buf_text(&text) : value);
+	return 0;
+}
+
+static int add_secrets(struct steps *s)
+{
+	struct cli *cli = s->cli;
+	struct secret_option secret;
+	const char *text;
+
+	if (!arguments_has(&cli->args, "secret"))
+		return 0;
+	json_begin_object(&s->body, "secrets");
+	for (unsigned i = 0; (text = arguments_text_at(&cli->args, "secret", i)); i++)
+		if (parse_secret(cli, text, &secret) < 0 || add_secret(s, &secret) < 0)
+			return -1;
+	json_end_object(&s->body);
 	return 0;
 }
 
@@ -239,11 +400,13 @@ static int make_body(struct steps *s, const struct json_value *file)
 		const char *key = "";
 		const struct json_value *member = json_member_at(file, i, &key);
 
-		if (strcmp(key, "name") == 0 || strcmp(key, "steps") == 0 || is_overruled(cli, key))
+		if (strcmp(key, "name") == 0 || strcmp(key, "steps") == 0 ||
+		    strcmp(key, "stages") == 0 || is_overruled(cli, key))
 			continue;
 		json_add_value(&s->body, key, member);
 	}
-	if (add_steps(s, json_get(file, "steps")) < 0)
+	if (add_secrets(s) < 0 || add_stages(s, json_get(file, "stages")) < 0 ||
+	    add_steps(s, json_get(file, "steps")) < 0)
 		return -1;
 	(void)body_end(&s->body);
 	return s->body.overflowed ? FAIL(cli->err, ERROR_TOO_LARGE, "the steps are too large") : 0;
@@ -433,6 +596,9 @@ const struct command_option template_build_options[] = {
         {"from", "TEMPLATE", "base template, instead of the file's",
          .completion = COMPLETE_TEMPLATE},
         {"build-arg", "NAME=VALUE", "value of an ARG in the Dockerfile", .repeats = true},
+        {"secret", "id=NAME,src=FILE", "a secret for RUN --mount=type=secret; env=NAME: a variable",
+         .repeats = true},
+        {"target", "STAGE", "stage of the Dockerfile to build; the last"},
         {"no-cache", NULL, "execute every step, even if it is cached"},
         {"no-internet", NULL, "run steps without the internet"},
         {"timeout", "DURATION", "time limit of the whole build (default 1h)"},

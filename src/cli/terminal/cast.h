@@ -2,8 +2,7 @@
 /* cli/terminal/cast.h — parses a terminal recording, asciicast version 2, line by line. */
 #pragma once
 
-#include "base/arena.h"
-#include "base/span.h"
+#include "base/bytes.h"
 
 struct cast_event {
 	int64_t at_us;

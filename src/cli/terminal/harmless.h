@@ -6,8 +6,7 @@
  * Sequences that move, colour and clear pass; all others that begin with ESC are dropped. */
 #pragma once
 
-#include "base/buf.h"
-#include "base/span.h"
+#include "base/bytes.h"
 
 enum harmless_state {
 	HARMLESS_TEXT,

@@ -42,7 +42,7 @@ static const struct json_value *find_schema(const struct json_value *answer, con
 
 static int fail_argument(struct cli *cli, const struct json_value *schema, const char *word)
 {
-	AUTO(buf_done) struct buf known = BUF(ERROR_HINT_MAX);
+	AUTO(buf_done) struct buf known = BUF(ERROR_HINT_MAX - 64);
 	const char *key = NULL;
 
 	for (size_t i = 0; json_member_at(schema, i, &key); i++)

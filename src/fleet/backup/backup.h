@@ -27,7 +27,7 @@ void backup_begin(const struct fleet *f, struct arena *a, struct backup_record *
 /* Opens the blob before there is anything to write: fails early where there is no room. */
 MUST_CHECK int backup_open(struct fleet *f, struct arena *a, const char *id,
                            struct blob_writer **ret, struct error *err);
-/* Turns a row in MAKING into one that is READY and has its blob. If it fails nothing is stored, and
+/* Moves a row from MAKING to READY and records its blob. If it fails nothing is stored, and
  * the caller ends the row. Consumes the writer in both cases. */
 struct backup_source {
 	const struct snapshot_record *snapshot;

@@ -41,7 +41,7 @@ static int find_template(struct fleet *f, struct arena *a, const struct backup_r
 		return -1;
 	}
 	error_clear(err);
-	return FAIL(err, ERROR_NOT_FOUND, "no template '%s'", name);
+	return FAIL_MISSING(err, "template", name);
 }
 
 int backup_base_find(struct fleet *f, struct arena *a, const struct fleet_backup_import *request,

@@ -3,7 +3,7 @@
  * download. The rules of fleet.h apply. */
 #pragma once
 
-#include "base/attribute.h"
+#include "base/error.h"
 #include "fleet/core/ref.h"
 #include "fleet/snapshot/snapshots.h"
 #include "store/backups.h"
@@ -44,8 +44,8 @@ struct fleet_backup_import {
 	const char *project_id;
 	const char *backup; /* name or id */
 	const char *name;   /* of the snapshot; NULL: its id */
-	/* A template with the same files; NULL: the one that the backup was made on. A full backup
-	 * makes it if it is missing. */
+	/* A template with the same files; NULL: the template of the backed-up sandbox. A full
+	 * backup makes it if it is missing. */
 	const char *template;
 	const struct fleet_awaited *awaited; /* as in fleet_ref */
 };
@@ -57,7 +57,7 @@ MUST_CHECK int fleet_backup_import(struct fleet *fleet, struct arena *a,
 
 MUST_CHECK int fleet_backup_find(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
                                  struct backup_record *ret, struct error *err);
-/* Aborts a backup that is being made. Succeeds on one that is being removed. */
+/* Aborts a backup that is being made. Succeeds if the backup is being removed. */
 MUST_CHECK int fleet_backup_remove(struct fleet *fleet, struct arena *a,
                                    const struct fleet_ref *ref, struct error *err);
 /* Opens a pipe that delivers the bytes. A range beyond the end is shortened. */

@@ -9,7 +9,7 @@
 #include "base/fault.h"
 #include "base/thread.h"
 #include "config/config.h"
-#include "fleet/build/build_parts.h"
+#include "fleet/build/build_sandbox.h"
 #include "fleet/build/builds.h"
 #include "fleet/core/elsewhere.h"
 #include "fleet/core/template_cache.h"
@@ -130,8 +130,7 @@ static void run_build(struct build *b)
 	b->record.started_at = clock_unix_ms();
 	build_write_record(b);
 	result = build_is_cancelled(b) ? build_refuse_cancelled(b, &err) : build_run(b, &err);
-	if (b->path.layer)
-		layer_unpin(b->fleet, b->path.layer);
+	build_drop_stages(b);
 	if (result < 0)
 		log_info("build failed", TEXT("build", b->record.id), FAILURE(&err));
 	else
@@ -175,6 +174,16 @@ static int copy_spec(struct build *b, const struct build_spec *spec, struct erro
 	return json_parse(&b->arena, buf_span(&text), &build_spec_shape, &b->spec, err);
 }
 
+static int64_t count_steps(const struct build_spec *spec)
+{
+	const struct build_stage *stages = spec->stages.items;
+	int64_t count = (int64_t)spec->steps.count;
+
+	for (size_t i = 0; i < spec->stages.count; i++)
+		count += (int64_t)stages[i].steps.count;
+	return count;
+}
+
 static int build_new(struct fleet *f, const struct fleet_build *request, struct build **ret,
                      struct error *err)
 {
@@ -201,7 +210,7 @@ static int build_new(struct fleet *f, const struct fleet_build *request, struct 
 	        .source = b->spec.from,
 	        .template_id = "",
 	        .state = BUILD_WAITING,
-	        .step_count = (int64_t)b->spec.steps.count,
+	        .step_count = count_steps(&b->spec),
 	        .exit_code = -1,
 	        .message = "",
 	        .sandbox_id = "",
@@ -269,11 +278,11 @@ static int check_provider(struct fleet *f, struct error *err)
 }
 
 /* A missing source may be imported when the build starts. */
-static int check_source(struct fleet *f, struct arena *a, const struct fleet_build *request,
-                        struct error *err)
+static int check_source(struct fleet *f, struct arena *a, const char *project_id,
+                        const struct build_stage *stage, struct error *err)
 {
-	const struct fleet_ref from = {request->project_id, request->spec->from};
-	const char *image = request->spec->image;
+	const struct fleet_ref from = {project_id, stage->from};
+	const char *image = stage->image;
 	struct template_record source;
 
 	if (template_find(f, a, &from, &source, err) == 0)
@@ -282,6 +291,32 @@ static int check_source(struct fleet *f, struct arena *a, const struct fleet_bui
 		return -1;
 	error_clear(err);
 	return 0;
+}
+
+static bool is_stage(const struct build_spec *spec, size_t count, const char *name)
+{
+	const struct build_stage *stages = spec->stages.items;
+
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(stages[i].name, name) == 0)
+			return true;
+	return false;
+}
+
+static int check_sources(struct fleet *f, struct arena *a, const struct fleet_build *request,
+                         struct error *err)
+{
+	const struct build_spec *spec = request->spec;
+	const struct build_stage *stages = spec->stages.items;
+	const struct build_stage last = {.from = spec->from, .image = spec->image};
+
+	for (size_t i = 0; i < spec->stages.count; i++)
+		if (!is_stage(spec, i, stages[i].from) &&
+		    check_source(f, a, request->project_id, &stages[i], err) < 0)
+			return -1;
+	return is_stage(spec, spec->stages.count, last.from)
+	               ? 0
+	               : check_source(f, a, request->project_id, &last, err);
 }
 
 int fleet_build_start(struct fleet *fleet, struct arena *a, const struct fleet_build *request,
@@ -294,7 +329,7 @@ int fleet_build_start(struct fleet *fleet, struct arena *a, const struct fleet_b
 
 	if (check_provider(fleet, err) < 0 || storage_room(fleet, &claim, &room, err) < 0 ||
 	    build_spec_check(fleet, request->spec, err) < 0 ||
-	    check_source(fleet, a, request, err) < 0 || build_new(fleet, request, &b, err) < 0)
+	    check_sources(fleet, a, request, err) < 0 || build_new(fleet, request, &b, err) < 0)
 		return -1;
 	/* Once queued, the build belongs to its thread. */
 	const char *id = arena_text(a, b->record.id);
@@ -472,4 +507,5 @@ void builds_tick(struct fleet *f)
 	    store_build_purge(f->store, fleet_retention_ms(f) - KEPT_MS, &err) < 0)
 		log_warning("builds are not looked after", FAILURE(&err));
 	build_files_tidy(f);
+	build_caches_tidy(f);
 }

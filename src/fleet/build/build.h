@@ -15,7 +15,11 @@ struct build_record;
 struct fleet;
 struct fleet_ref;
 
-#define BUILD_STEPS_MAX 200
+#define BUILD_STEPS_MAX 200 /* of all stages together */
+#define BUILD_STAGES_MAX 64
+#define BUILD_MOUNTS_MAX 16 /* of a run step */
+#define BUILD_SECRETS_MAX 32
+#define BUILD_NOTES_MAX 200
 /* Layers of a template; they count towards the layers of its sandboxes. */
 #define BUILD_LAYERS_MAX 24
 #define BUILD_ALSO_MAX 16
@@ -24,12 +28,32 @@ struct fleet_ref;
 #define BUILD_LOG_MAX ((size_t)4 << 20)
 
 enum build_step_type {
-	BUILD_RUN,     /* command or args, as user, with env */
-	BUILD_COPY,    /* files to path, owned by user, with mode */
+	BUILD_RUN,     /* command or args, as user, with env and mounts */
+	BUILD_COPY,    /* files, or paths of a stage, to path, owned by user, with mode */
 	BUILD_ENV,     /* env: of what follows, and of the template */
 	BUILD_WORKDIR, /* path: of what follows, and of the template; made if missing */
 	BUILD_USER,    /* user: of the commands that follow, and of the template */
+	BUILD_WRITE,   /* text to the file path, owned by user, with mode */
+	BUILD_FOLDER,  /* path, made if missing */
 	BUILD_STEP_COUNT,
+};
+enum build_mount_type {
+	BUILD_MOUNT_CACHE,  /* a volume of the project that later builds have, too */
+	BUILD_MOUNT_BIND,   /* files, or source of a stage */
+	BUILD_MOUNT_SECRET, /* a file with a secret of the request, or a variable */
+	BUILD_MOUNT_TMPFS,  /* an empty folder */
+	BUILD_MOUNT_COUNT,
+};
+/* What is at `path` while a command runs, and not in its layer. */
+struct build_mount {
+	int type;         /* enum build_mount_type */
+	const char *id;   /* of the cache or secret */
+	const char *path; /* relative to the folder of the step */
+	const char *from, *source;
+	const char *files;
+	bool is_file; /* `files` is one file, which becomes `path` */
+	const char *env, *user, *mode;
+	bool required; /* the build fails without this secret */
 };
 /* "" and 0: not given. build_spec_check checks which members a type takes. */
 struct build_step {
@@ -38,9 +62,19 @@ struct build_step {
 	const char **args;   /* instead: a program, and no shell */
 	struct json_map env;
 	const char *files; /* hash under which the files were uploaded */
+	const char *from;  /* instead: `paths` of this earlier stage */
+	const char **paths;
+	const char *text;
+	struct json_list mounts; /* of struct build_mount */
 	const char *path, *user, *mode;
 	int64_t timeout_ms;
 	bool force; /* do not use the cache for this step and all after it */
+};
+/* Steps that lead to files which later stages use. */
+struct build_stage {
+	const char *name;
+	const char *from, *image; /* as in build_spec; `from` may be an earlier stage */
+	struct json_list steps;
 };
 struct build_resources {
 	double cpu;
@@ -51,6 +85,7 @@ struct build_spec {
 	const char *image;        /* what `from` is imported from when it is not there */
 	struct image_login login; /* at its registry; no username = none */
 	const char **also;        /* further names of the same */
+	struct json_list stages;  /* of struct build_stage; each may use those before it */
 	struct json_list steps;   /* of struct build_step */
 	const char *start;        /* the entrypoint, for /bin/sh -c */
 	const char **entrypoint;  /* instead: a program, and no shell */
@@ -58,6 +93,8 @@ struct build_spec {
 	int64_t ready_timeout_ms, timeout_ms;
 	struct build_resources resources; /* of the template, and of its build */
 	struct span ports;
+	const char **notes;      /* lines for the log */
+	struct json_map secrets; /* by id; in memory only */
 	bool no_cache;
 	bool internet; /* of the build; not given: config's */
 	uint64_t present;

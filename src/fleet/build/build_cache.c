@@ -14,28 +14,25 @@ static const char *claim_of(const struct build *b, struct arena *a)
 	return arena_format(a, "%s/%s", b->record.project_id, b->path.key);
 }
 
-int layer_claim(struct build *b, struct error *err)
+int build_claim(struct build *b, const char *name, bool *ret_waited, struct error *err)
 {
 	struct builds_in_flight *builds = b->fleet->builds;
-	AUTO(arena_done) struct arena arena = {0};
-	const char *claim = claim_of(b, &arena);
-	bool is_ours = false, has_waited = false;
+	bool is_ours = false;
 
+	*ret_waited = false;
 	pthread_mutex_lock(&builds->mutex);
 	while (!build_is_cancelled(b) && clock_monotonic_ms() < b->deadline) {
 		int64_t look = clock_monotonic_ms() + CLAIM_LOOK_MS;
 
-		is_ours = !map_find(&builds->claims, claim);
+		is_ours = !map_find(&builds->claims, name);
 		if (is_ours) {
-			map_put(&builds->claims, claim, b);
+			map_put(&builds->claims, name, b);
 			break;
 		}
-		has_waited = true;
+		*ret_waited = true;
 		thread_wait(&builds->moved, &builds->mutex, look);
 	}
 	pthread_mutex_unlock(&builds->mutex);
-	if (has_waited)
-		build_log_say(b, "another build was at the same step");
 	if (is_ours)
 		return 0;
 	if (build_is_cancelled(b))
@@ -43,15 +40,32 @@ int layer_claim(struct build *b, struct error *err)
 	return FAIL(err, ERROR_TIMEOUT, "another build did not finish the same step in time");
 }
 
-void layer_unclaim(struct build *b)
+void build_unclaim(struct build *b, const char *name)
 {
 	struct builds_in_flight *builds = b->fleet->builds;
-	AUTO(arena_done) struct arena arena = {0};
 
 	pthread_mutex_lock(&builds->mutex);
-	map_remove(&builds->claims, claim_of(b, &arena));
+	map_remove(&builds->claims, name);
 	pthread_cond_broadcast(&builds->moved);
 	pthread_mutex_unlock(&builds->mutex);
+}
+
+int layer_claim(struct build *b, struct error *err)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	bool has_waited;
+	int result = build_claim(b, claim_of(b, &arena), &has_waited, err);
+
+	if (has_waited)
+		build_log_say(b, "another build was at the same step");
+	return result;
+}
+
+void layer_unclaim(struct build *b)
+{
+	AUTO(arena_done) struct arena arena = {0};
+
+	build_unclaim(b, claim_of(b, &arena));
 }
 
 static struct cached_layer row_of(const struct build *b)

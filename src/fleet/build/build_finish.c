@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/fault.h"
-#include "fleet/build/build_parts.h"
+#include "fleet/build/build_sandbox.h"
 #include "fleet/template/pool_states.h"
 #include "fleet/template/recipe.h"
 #include "fleet/template/templates.h"

@@ -5,7 +5,7 @@
 #include "fleet/build/build_parts.h"
 
 /* Part of every key; changes when the meaning of steps changes. */
-#define RULES "atoll build 1"
+#define RULES "atoll build 2"
 #define TEXT_SHOWN_MAX 200
 
 _Static_assert(2 * crypto_hash_sha256_BYTES == BUILD_KEY_SIZE, "a SHA-256");
@@ -41,6 +41,24 @@ static void add_map(crypto_hash_sha256_state *hash, const struct json_map *map)
 	add_text(hash, ".");
 }
 
+/* Secrets are not part of a key, nor is what a cache has. */
+static void add_mounts(crypto_hash_sha256_state *hash, const struct build_step *step)
+{
+	const struct build_mount *mounts = step->mounts.items;
+
+	for (size_t i = 0; i < step->mounts.count; i++) {
+		const struct build_mount *m = &mounts[i];
+		const char *texts[] = {m->id,  m->path, m->source, m->files,
+		                       m->env, m->user, m->mode,   m->is_file ? "file" : ""};
+		const unsigned char type = (unsigned char)m->type;
+
+		crypto_hash_sha256_update(hash, &type, 1);
+		for (size_t k = 0; k < COUNT_OF(texts); k++)
+			add_text(hash, texts[k]);
+	}
+	add_text(hash, ".");
+}
+
 static void finish_key(crypto_hash_sha256_state *hash, char ret[BUILD_KEY_SIZE + 1])
 {
 	unsigned char digest[crypto_hash_sha256_BYTES];
@@ -69,8 +87,9 @@ void build_key_first(const struct template_record *source, bool internet,
 void build_key_next(char key[BUILD_KEY_SIZE + 1], const struct build_step *step)
 {
 	static const char *const types[] = {
-	        [BUILD_RUN] = "run",         [BUILD_COPY] = "copy", [BUILD_ENV] = "env",
-	        [BUILD_WORKDIR] = "workdir", [BUILD_USER] = "user", [BUILD_STEP_COUNT] = "made",
+	        [BUILD_RUN] = "run",         [BUILD_COPY] = "copy",       [BUILD_ENV] = "env",
+	        [BUILD_WORKDIR] = "workdir", [BUILD_USER] = "user",       [BUILD_WRITE] = "write",
+	        [BUILD_FOLDER] = "folder",   [BUILD_STEP_COUNT] = "made",
 	};
 	crypto_hash_sha256_state hash;
 
@@ -84,6 +103,21 @@ void build_key_next(char key[BUILD_KEY_SIZE + 1], const struct build_step *step)
 	add_text(&hash, step->path);
 	add_text(&hash, step->user);
 	add_text(&hash, step->mode);
+	add_texts(&hash, step->paths);
+	add_text(&hash, step->text);
+	add_mounts(&hash, step);
+	finish_key(&hash, key);
+}
+
+/* Its layer, because a step that is executed again may have another result. */
+void build_key_add_stage(char key[BUILD_KEY_SIZE + 1], const struct build_path *stage)
+{
+	crypto_hash_sha256_state hash;
+
+	crypto_hash_sha256_init(&hash);
+	add_text(&hash, key);
+	add_text(&hash, stage->key);
+	add_text(&hash, stage->layer);
 	finish_key(&hash, key);
 }
 
@@ -111,7 +145,16 @@ const char *build_step_text(struct arena *a, const struct build_step *step)
 			buf_addf(&text, "%s%s", i > 0 ? " " : "", step->args[i]);
 		return arena_format(a, "RUN %s", shorten_text(a, buf_span(&text)));
 	case BUILD_COPY:
-		return arena_format(a, "COPY %.12s… %s", step->files, step->path);
+		if (step->files && *step->files)
+			return arena_format(a, "COPY %.12s… %s", step->files, step->path);
+		for (size_t i = 0; step->paths && step->paths[i]; i++)
+			buf_addf(&text, "%s ", step->paths[i]);
+		return arena_format(a, "COPY --from=%s %s%s", step->from,
+		                    shorten_text(a, buf_span(&text)), step->path);
+	case BUILD_WRITE:
+		return arena_format(a, "WRITE %s", step->path);
+	case BUILD_FOLDER:
+		return arena_format(a, "FOLDER %s", step->path);
 	case BUILD_ENV:
 		/* Values may be secrets. */
 		for (size_t i = 0; i < step->env.count; i++)

@@ -2,6 +2,7 @@
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/thread.h"
 #include "fleet/build/build_parts.h"
@@ -11,6 +12,8 @@
 #define CHUNK_BYTES ((size_t)64 * 1024)
 #define STORE_EVERY_MS 1000
 #define LOAD_CHUNKS 16
+#define MASK "***"
+#define SECRET_LINE_MIN 4 /* shorter lines of a secret are not masked: they are in other texts */
 /* Reserved for the build's own lines at the end. */
 #define OWN_BYTES ((size_t)64 * 1024)
 
@@ -242,10 +245,56 @@ void build_lines_init(struct build_lines *l, struct build *b)
 	*l = (struct build_lines){.build = b, .rest = {BUF(LINE_MAX_SIZE), BUF(LINE_MAX_SIZE)}};
 }
 
+static const char *find_bytes(struct span text, struct span what)
+{
+	return memmem(text.data, text.size, what.data, what.size);
+}
+
+/* Replaces a line of a secret in the line; a command may print what it reads. */
+static void mask_secret(struct buf *line, struct span secret)
+{
+	AUTO(buf_done) struct buf clean = BUF(LINE_MAX_SIZE);
+	struct span rest = buf_span(line);
+	const char *at;
+
+	while ((at = find_bytes(rest, secret))) {
+		buf_add(&clean, rest.data, (size_t)(at - rest.data));
+		buf_add_text(&clean, MASK);
+		span_skip(&rest, (size_t)(at - rest.data) + secret.size);
+	}
+	if (clean.size == 0)
+		return;
+	buf_add_span(&clean, rest);
+	buf_reset(line);
+	buf_add_span(line, buf_span(&clean));
+}
+
+static struct span mask_secrets(const struct json_map *secrets, struct span text, struct buf *line)
+{
+	if (secrets->count == 0)
+		return text;
+	buf_add_span(line, text);
+	for (size_t i = 0; i < secrets->count; i++) {
+		struct span rest = span_of(secrets->pairs[i].value), part;
+		bool more = true;
+
+		while (more) {
+			more = span_split(&rest, '\n', &part);
+			part = span_trim(part);
+			if (part.size >= SECRET_LINE_MIN)
+				mask_secret(line, part);
+		}
+	}
+	return buf_span(line);
+}
+
 static void end_line(struct build_lines *l, unsigned stream, struct span line)
 {
+	AUTO(buf_done) struct buf masked = BUF(LINE_MAX_SIZE);
+
 	if (line.size > 0 && line.data[line.size - 1] == '\r')
 		line.size--;
+	line = mask_secrets(&l->build->spec.secrets, line, &masked);
 	build_log_add(l->build->log, l->build->record.step,
 	              stream == 0 ? BUILD_STDOUT : BUILD_STDERR, line);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fleet/build/build_parts.h — builds, for their own files. build.c: queue, cancel, end.
- * build_run.c: from step to step. build_sandbox.c: the sandbox of a step. build_finish.c: the start
- * and ready commands, and the template. build_spec.c, build_key.c: pure rules. build_log.c,
- * build_files.c, build_cache.c. */
+ * build_run.c: from stage to stage and step to step. build_sandbox.h: the sandbox of a step.
+ * build_finish.c: the start and ready commands, and the template. build_spec.c, build_key.c: pure
+ * rules. build_log.c, build_files.c, build_cache.c. */
 #pragma once
 
 #include <pthread.h>
@@ -16,12 +16,8 @@
 #include "store/builds.h"
 #include "store/templates.h"
 
-struct agent_exec;
 struct agent_output;
-struct agent_process;
-struct agent_reader;
 struct build_log;
-struct compute_request;
 struct work_lane;
 
 #define BUILD_KEY_SIZE 64 /* hexadecimal digits */
@@ -53,6 +49,13 @@ struct build_path {
 	int64_t size_bytes;
 };
 
+/* A stage that has ended. Its layer is pinned until the build ends. */
+struct build_stage_end {
+	const char *name;
+	struct template_record source;
+	struct build_path path;
+};
+
 struct build {
 	struct list link; /* of the in-flight table, as is the next */
 	bool is_taken;    /* by its thread, or by a cancel before the thread began */
@@ -66,8 +69,10 @@ struct build {
 	atomic_bool is_cancelled;
 	int64_t deadline;
 	/* of its thread: */
-	struct template_record source;
+	struct template_record source; /* of the current stage, as is the next */
 	struct build_path path;
+	struct build_stage_end *ends;
+	size_t end_count;
 	const char *replaced; /* the layer that the template had before; or NULL */
 };
 
@@ -83,6 +88,13 @@ void build_write_record(struct build *b);
 
 /* From the first step to the template. */
 MUST_CHECK int build_run(struct build *b, struct error *err);
+/* Unpins the layers. */
+void build_drop_stages(struct build *b);
+/* An earlier stage; the spec was checked, so there is one. */
+const struct build_stage_end *build_find_stage(const struct build *b, const char *name);
+/* An absolute path, from one relative to the folder of the current step. */
+MUST_CHECK int build_resolve_path(struct build *b, const char *path, const char **ret,
+                                  struct error *err);
 
 /* build_log.c: lines */
 
@@ -112,56 +124,10 @@ void build_key_first(const struct template_record *source, bool internet,
                      char ret[BUILD_KEY_SIZE + 1]);
 /* Replaces the key by that of the next step. */
 void build_key_next(char key[BUILD_KEY_SIZE + 1], const struct build_step *step);
+/* Adds a stage whose files the step uses. */
+void build_key_add_stage(char key[BUILD_KEY_SIZE + 1], const struct build_path *stage);
 /* "RUN make", for logs. */
 const char *build_step_text(struct arena *a, const struct build_step *step);
-
-/* build_sandbox.c */
-
-/* A sandbox with the files of the path. The build's row names it from before its creation until it
- * is deleted. */
-struct build_sandbox {
-	struct build *build;
-	char id[ID_SIZE + 1];
-	struct fleet_hold hold;
-};
-MUST_CHECK int build_sandbox_open(struct build *b, struct build_sandbox *ret, struct error *err);
-/* Deletes the sandbox; zeroed is fine. */
-void build_sandbox_close(struct build_sandbox *box);
-/* Creates the missing folders of the path. */
-MUST_CHECK int build_sandbox_make_folders(struct build_sandbox *box, struct error *err);
-struct build_command {
-	const char **args;
-	const char *user;
-	const struct json_map *env; /* over the path's; may be NULL */
-	int64_t timeout_ms;
-	uint32_t flags; /* enum agent_exec_flag */
-};
-/* Sends a request to the agent. The deadline of the build applies to the whole answer. */
-MUST_CHECK int build_open_call(struct build_sandbox *box, struct agent_reader *ret,
-                               const struct compute_request *request, struct error *err);
-/* 1: a message is in `r`; 0: none came until `until`. Fails when the build is cancelled. */
-MUST_CHECK int build_receive_message(struct build *b, struct agent_reader *r, int64_t until,
-                                     struct error *err);
-/* Handles a message of a command: output goes to the log. 1: the command has ended. */
-MUST_CHECK int build_log_output(struct build_lines *lines, const struct agent_reader *r,
-                                struct agent_process *ret, struct error *err);
-/* Waits for `fd`, the deadline or a cancel. fd -1: only for the others. */
-MUST_CHECK int build_wait_until(struct build *b, int fd, int64_t deadline, struct error *err);
-/* The command as the agent takes it. */
-struct agent_exec build_exec_of(struct build *b, struct arena *a,
-                                const struct build_command *command);
-/* Runs a command to its end. The texts of `ret` are empty. */
-MUST_CHECK int build_sandbox_run(struct build_sandbox *box, const struct build_command *command,
-                                 struct agent_process *ret, struct error *err);
-MUST_CHECK int build_sandbox_copy(struct build_sandbox *box, const struct build_step *step,
-                                  const char *path, struct error *err);
-/* Stops the sandbox and turns its changes into a pinned layer. */
-struct build_layer {
-	const char *id;
-	int64_t depth, size_bytes;
-};
-MUST_CHECK int build_sandbox_keep(struct build_sandbox *box, struct build_layer *ret,
-                                  struct error *err);
 
 /* build_finish.c */
 
@@ -178,9 +144,18 @@ void build_files_tidy(struct fleet *f);
 
 /* build_cache.c */
 
+/* What a step has made. */
+struct build_layer {
+	const char *id;
+	int64_t depth, size_bytes;
+};
+
 /* Waits until no other build executes the step, then claims it. Fails by timeout or cancel. */
 MUST_CHECK int layer_claim(struct build *b, struct error *err);
 void layer_unclaim(struct build *b);
+/* The same for any name. *ret_waited: another build had it. */
+MUST_CHECK int build_claim(struct build *b, const char *name, bool *ret_waited, struct error *err);
+void build_unclaim(struct build *b, const char *name);
 /* Finds the layer of the path's key: 1, and it is pinned; or 0. */
 MUST_CHECK int layer_find(struct build *b, struct build_layer *ret, struct error *err);
 /* Caches the layer under the path's key, and trims the cache. */

@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <assert.h>
 #include <inttypes.h>
 #include <string.h>
 
 #include "base/path.h"
 #include "config/config.h"
-#include "fleet/build/build_parts.h"
+#include "fleet/build/build_sandbox.h"
 #include "fleet/core/text_map.h"
 #include "fleet/template/layers.h"
 #include "fleet/template/templates.h"
 #include "store/snapshots.h"
 #include "wire/agent.h"
+#include "wire/agent_path.h"
+
+#define ENV_VALUE_MAX ((size_t)64 * 1024)
+#define PATH_SO_FAR "${PATH}"
 
 /* Sets a variable; later values replace earlier ones. */
 static int set_env(struct build *b, const char *key, const char *value, struct error *err)
@@ -20,7 +25,7 @@ static int set_env(struct build *b, const char *key, const char *value, struct e
 	for (size_t i = 0; i < env->count; i++) {
 		if (strcmp(env->pairs[i].key, key) == 0) {
 			env->pairs[i].value = value;
-			return 0;
+			return environment_check(env, err);
 		}
 	}
 	pairs = ARENA_ARRAY(&b->arena, struct json_pair, env->count + 1);
@@ -29,6 +34,39 @@ static int set_env(struct build *b, const char *key, const char *value, struct e
 	pairs[env->count] = (struct json_pair){key, value};
 	*env = (struct json_map){pairs, env->count + 1, true};
 	return environment_check(env, err);
+}
+
+static const char *path_so_far(const struct build *b)
+{
+	const struct json_map *env = &b->path.env;
+
+	for (size_t i = 0; i < env->count; i++)
+		if (strcmp(env->pairs[i].key, "PATH") == 0)
+			return env->pairs[i].value;
+	return AGENT_PATH_DEFAULT;
+}
+
+/* Executes an env step. Only here is it known what PATH the template has. */
+static int set_step_env(struct build *b, const struct json_map *env, struct error *err)
+{
+	const char *path = path_so_far(b);
+
+	for (size_t i = 0; i < env->count; i++) {
+		AUTO(buf_done) struct buf value = BUF(ENV_VALUE_MAX);
+		const char *rest = env->pairs[i].value, *found;
+
+		for (; (found = strstr(rest, PATH_SO_FAR)); rest = found + strlen(PATH_SO_FAR)) {
+			buf_add(&value, rest, (size_t)(found - rest));
+			buf_add_text(&value, path);
+		}
+		buf_add_text(&value, rest);
+		if (value.overflowed)
+			return FAIL(err, ERROR_TOO_LARGE, "variable '%.60s': more than %zu bytes",
+			            env->pairs[i].key, ENV_VALUE_MAX);
+		if (set_env(b, env->pairs[i].key, arena_copy(&b->arena, buf_span(&value)), err) < 0)
+			return -1;
+	}
+	return 0;
 }
 
 static int set_source_env(struct build *b, struct error *err)
@@ -47,19 +85,25 @@ static int set_source_env(struct build *b, struct error *err)
 	return 0;
 }
 
-static int set_workdir(struct build *b, const char *given, struct error *err)
+int build_resolve_path(struct build *b, const char *path, const char **ret, struct error *err)
+{
+	return path_resolve(&b->arena, path_or_root(b->path.workdir), span_of(path), ret, err) < 0
+	               ? FAIL_CONTEXT(err, "path")
+	               : 0;
+}
+
+static int add_folder(struct build *b, const char *given, const char **ret, struct error *err)
 {
 	struct build_path *path = &b->path;
-	const char *base = *path->workdir ? path->workdir : "/";
 	const char **missing = ARENA_ARRAY(&b->arena, const char *, path->missing_count + 1);
 
-	if (path_resolve(&b->arena, base, span_of(given), &path->workdir, err) < 0)
-		return FAIL_CONTEXT(err, "path");
-	if (strcmp(path->workdir, "/") == 0)
+	if (build_resolve_path(b, given, ret, err) < 0)
+		return -1;
+	if (strcmp(*ret, "/") == 0)
 		return 0; /* never missing */
 	if (path->missing_count > 0)
 		memcpy(missing, path->missing, path->missing_count * sizeof(*missing));
-	missing[path->missing_count++] = path->workdir;
+	missing[path->missing_count++] = *ret;
 	path->missing = missing;
 	return 0;
 }
@@ -74,14 +118,15 @@ static void take_layer(struct build *b, const struct build_layer *layer)
 	b->path.missing_count = 0;
 }
 
-static int run_command(struct build_sandbox *box, const struct build_step *step, struct error *err)
+static int run_command(struct build_sandbox *box, const struct build_step *step,
+                       const struct json_map *env, struct error *err)
 {
 	struct build *b = box->build;
 	const char *shell[] = {"/bin/sh", "-c", step->command, NULL};
 	const struct build_command command = {
 	        .args = step->args && step->args[0] ? step->args : shell,
 	        .user = step->user && *step->user ? step->user : b->path.user,
-	        .env = &step->env,
+	        .env = env,
 	        .timeout_ms = step->timeout_ms,
 	};
 	struct agent_process ended = {0};
@@ -97,14 +142,64 @@ static int run_command(struct build_sandbox *box, const struct build_step *step,
 	return FAIL(err, ERROR_CONFLICT, "it ended with status %" PRId64, ended.exit_code);
 }
 
-static int copy_files(struct build_sandbox *box, const struct build_step *step, struct error *err)
+static int run_mounted(struct build *b, const struct build_step *step, struct build_sandbox *box,
+                       struct build_mounts *mounts, struct error *err)
+{
+	const struct build_root root = {.template = b->source.id,
+	                                .layer = b->path.layer,
+	                                .mounts = mounts->volumes,
+	                                .mount_count = mounts->volume_count};
+
+	if (build_sandbox_open_at(b, &root, box, err) < 0 ||
+	    build_sandbox_make_folders(box, err) < 0 || build_mounts_place(mounts, box, err) < 0 ||
+	    run_command(box, step, &mounts->env, err) < 0)
+		return -1;
+	return build_mounts_remove(mounts, box, err);
+}
+
+static int run_step_command(struct build *b, const struct build_step *step, struct build_layer *ret,
+                            struct error *err)
+{
+	AUTO(build_mounts_close) struct build_mounts mounts = {.build = NULL};
+	AUTO(build_sandbox_close) struct build_sandbox box = {0};
+
+	if (build_mounts_open(b, step, &mounts, err) < 0 ||
+	    run_mounted(b, step, &box, &mounts, err) < 0)
+		return -1;
+	return build_sandbox_keep(&box, ret, err);
+}
+
+static int copy_stage_files(struct build *b, const struct build_step *step, struct build_layer *ret,
+                            struct error *err)
+{
+	AUTO(build_export_close) struct build_export files = {.fd = -1};
+	AUTO(build_sandbox_close) struct build_sandbox box = {0};
+	size_t size = strlen(step->path);
+	struct build_place place = {.user = step->user,
+	                            .mode = step->mode,
+	                            .is_folder = size > 0 && step->path[size - 1] == '/'};
+
+	if (build_resolve_path(b, step->path, &place.path, err) < 0 ||
+	    build_export_open(b, build_find_stage(b, step->from), step->paths, &files, err) < 0 ||
+	    build_sandbox_open(b, &box, err) < 0 || build_sandbox_make_folders(&box, err) < 0 ||
+	    build_export_place(&box, &files, &place, err) < 0)
+		return -1;
+	return build_sandbox_keep(&box, ret, err);
+}
+
+static int change_files(struct build_sandbox *box, const struct build_step *step, struct error *err)
 {
 	struct build *b = box->build;
-	const char *base = *b->path.workdir ? b->path.workdir : "/", *path;
+	struct build_unpack unpack = {.files = step->files, .user = step->user, .mode = step->mode};
+	struct build_file file = {.owner = step->user ? step->user : "",
+	                          .mode = build_parse_mode(step->mode),
+	                          .text = span_of(step->text ? step->text : "")};
 
-	if (path_resolve(&b->arena, base, span_of(step->path), &path, err) < 0)
-		return FAIL_CONTEXT(err, "path");
-	return build_sandbox_copy(box, step, path, err);
+	if (build_resolve_path(b, step->path, &unpack.path, err) < 0)
+		return -1;
+	file.path = unpack.path;
+	return step->type == BUILD_WRITE ? build_sandbox_write(box, &file, err)
+	                                 : build_sandbox_unpack(box, &unpack, err);
 }
 
 /* `step` NULL: only the folders that are missing. */
@@ -113,10 +208,12 @@ static int execute_step(struct build *b, const struct build_step *step, struct b
 {
 	AUTO(build_sandbox_close) struct build_sandbox box = {0};
 
-	if (build_sandbox_open(b, &box, err) < 0 || build_sandbox_make_folders(&box, err) < 0)
-		return -1;
-	if (step && (step->type == BUILD_RUN ? run_command(&box, step, err)
-	                                     : copy_files(&box, step, err)) < 0)
+	if (step && step->type == BUILD_RUN)
+		return run_step_command(b, step, ret, err);
+	if (step && step->type == BUILD_COPY && step->from && *step->from)
+		return copy_stage_files(b, step, ret, err);
+	if (build_sandbox_open(b, &box, err) < 0 || build_sandbox_make_folders(&box, err) < 0 ||
+	    (step && change_files(&box, step, err) < 0))
 		return -1;
 	return build_sandbox_keep(&box, ret, err);
 }
@@ -160,21 +257,36 @@ static int reach_step(struct build *b, const struct build_step *step, struct err
 	return result;
 }
 
+static void add_stage_keys(struct build *b, const struct build_step *step)
+{
+	const struct build_mount *mounts = step->mounts.items;
+
+	if (step->from && *step->from)
+		build_key_add_stage(b->path.key, &build_find_stage(b, step->from)->path);
+	for (size_t i = 0; i < step->mounts.count; i++)
+		if (mounts[i].from && *mounts[i].from)
+			build_key_add_stage(b->path.key,
+			                    &build_find_stage(b, mounts[i].from)->path);
+}
+
 static int run_step(struct build *b, const struct build_step *step, struct error *err)
 {
+	const char *ignored;
+
 	build_key_next(b->path.key, step);
+	add_stage_keys(b, step);
 	b->path.is_fresh |= step->force;
 	switch ((enum build_step_type)step->type) {
 	case BUILD_RUN:
 	case BUILD_COPY:
+	case BUILD_WRITE:
 		return reach_step(b, step, err);
 	case BUILD_ENV:
-		for (size_t i = 0; i < step->env.count; i++)
-			if (set_env(b, step->env.pairs[i].key, step->env.pairs[i].value, err) < 0)
-				return -1;
-		return 0;
+		return set_step_env(b, &step->env, err);
 	case BUILD_WORKDIR:
-		return set_workdir(b, step->path, err);
+		return add_folder(b, step->path, &b->path.workdir, err);
+	case BUILD_FOLDER:
+		return add_folder(b, step->path, &ignored, err);
 	case BUILD_USER:
 		b->path.user = step->user;
 		return 0;
@@ -184,19 +296,19 @@ static int run_step(struct build *b, const struct build_step *step, struct error
 	return FAIL(err, ERROR_INVALID, "a step of no known type");
 }
 
-static int run_steps(struct build *b, struct error *err)
+static int run_steps(struct build *b, const struct json_list *list, struct error *err)
 {
-	const struct build_step *steps = b->spec.steps.items;
+	const struct build_step *steps = list->items;
 
-	for (size_t i = 0; i < b->spec.steps.count; i++) {
+	for (size_t i = 0; i < list->count; i++) {
 		const char *text = build_step_text(&b->arena, &steps[i]);
+		int64_t number = ++b->record.step, count = b->record.step_count;
 
-		b->record.step = (int64_t)i + 1;
-		build_log_say(b, "[%zu/%zu] %s", i + 1, b->spec.steps.count, text);
+		build_log_say(b, "[%" PRId64 "/%" PRId64 "] %s", number, count, text);
 		build_write_record(b);
 		if (run_step(b, &steps[i], err) < 0)
-			return FAIL_CONTEXT(err, "step %zu of %zu (%.100s)", i + 1,
-			                    b->spec.steps.count, text);
+			return FAIL_CONTEXT(err, "step %" PRId64 " of %" PRId64 " (%.100s)", number,
+			                    count, text);
 	}
 	return 0;
 }
@@ -226,39 +338,78 @@ static int find_depth(struct build *b, struct error *err)
 	return 0;
 }
 
-static int find_source(struct build *b, struct error *err)
+static int find_source(struct build *b, const struct build_stage *stage, struct error *err)
 {
-	const struct fleet_ref ref = {b->record.project_id, b->spec.from};
+	const struct fleet_ref ref = {b->record.project_id, stage->from};
 	const struct fleet_import import = {
 	        .project_id = b->record.project_id,
-	        .name = b->spec.from,
+	        .name = stage->from,
 	        .format = IMAGE_REGISTRY,
-	        .reference = b->spec.image,
+	        .reference = stage->image,
 	        .login = b->spec.login.username ? &b->spec.login : NULL,
 	        .source_fd = -1,
 	};
 
 	bool is_there = template_find(b->fleet, &b->arena, &ref, &b->source, err) == 0;
 
-	if (!b->spec.image || !*b->spec.image)
+	if (!stage->image || !*stage->image)
 		return is_there ? 0 : -1;
 	if (!is_there) {
 		if (err->code != ERROR_NOT_FOUND)
 			return -1;
 		error_clear(err);
-		build_log_say(b, "import image '%s' as template '%s'", b->spec.image, b->spec.from);
+		build_log_say(b, "import image '%s' as template '%s'", stage->image, stage->from);
 	}
 	return fleet_template_of_image(b->fleet, &b->arena, &import, b->deadline, &b->source, err);
 }
 
-static int begin_build(struct build *b, struct error *err)
+static const struct build_stage_end *find_end(const struct build *b, const char *name)
+{
+	for (size_t i = 0; i < b->end_count; i++)
+		if (strcmp(b->ends[i].name, name) == 0)
+			return &b->ends[i];
+	return NULL;
+}
+
+const struct build_stage_end *build_find_stage(const struct build *b, const char *name)
+{
+	const struct build_stage_end *end = find_end(b, name);
+
+	assert(end);
+	return end;
+}
+
+void build_drop_stages(struct build *b)
+{
+	if (b->path.layer)
+		layer_unpin(b->fleet, b->path.layer);
+	for (size_t i = 0; i < b->end_count; i++)
+		layer_unpin(b->fleet, b->ends[i].path.layer);
+	b->end_count = 0;
+}
+
+static void begin_on_stage(struct build *b, const struct build_stage_end *end)
+{
+	struct json_map *env = &b->path.env;
+	struct json_pair *pairs = ARENA_ARRAY(&b->arena, struct json_pair, end->path.env.count + 1);
+
+	build_log_say(b, "from stage '%s'", end->name);
+	b->source = end->source;
+	b->path = end->path;
+	if (env->count > 0)
+		memcpy(pairs, env->pairs, env->count * sizeof(*pairs));
+	env->pairs = pairs; /* its own: set_env changes values in place */
+	layer_pin(b->fleet, b->path.layer);
+}
+
+static int begin_on_template(struct build *b, const struct build_stage *stage, struct error *err)
 {
 	struct fleet *f = b->fleet;
 	bool internet =
 	        b->spec.present >> BUILD_SPEC_INTERNET & 1 ? b->spec.internet : f->config->internet;
 
-	build_log_say(b, "from template '%s'", b->spec.from);
-	if (find_source(b, err) < 0 ||
+	build_log_say(b, "from template '%s'", stage->from);
+	if (find_source(b, stage, err) < 0 ||
 	    fleet_template_ready(f, &b->arena, &b->source, b->deadline, err) < 0)
 		return -1;
 	b->path = (struct build_path){.layer = b->source.snapshot_id,
@@ -268,16 +419,51 @@ static int begin_build(struct build *b, struct error *err)
 	                              .size_bytes = b->source.size_bytes};
 	layer_pin(f, b->path.layer);
 	build_key_first(&b->source, internet, b->path.key);
-	if (set_source_env(b, err) < 0 || find_depth(b, err) < 0)
-		return -1;
-	return build_check_names(b, err);
+	return set_source_env(b, err) < 0 || find_depth(b, err) < 0 ? -1 : 0;
+}
+
+static int begin_stage(struct build *b, const struct build_stage *stage, struct error *err)
+{
+	const struct build_stage_end *end = find_end(b, stage->from);
+
+	if (!end)
+		return begin_on_template(b, stage, err);
+	begin_on_stage(b, end);
+	return 0;
+}
+
+static int run_stage(struct build *b, const struct build_stage *stage, struct error *err)
+{
+	build_log_say(b, "stage '%s'", stage->name);
+	if (begin_stage(b, stage, err) < 0 || run_steps(b, &stage->steps, err) < 0 ||
+	    make_folders(b, err) < 0)
+		return FAIL_CONTEXT(err, "stage '%s'", stage->name);
+	b->ends[b->end_count++] = (struct build_stage_end){stage->name, b->source, b->path};
+	b->path.layer = ""; /* the end has the pin */
+	return 0;
+}
+
+static int run_stages(struct build *b, struct error *err)
+{
+	const struct build_stage *stages = b->spec.stages.items;
+
+	b->ends = ARENA_ARRAY(&b->arena, struct build_stage_end, b->spec.stages.count + 1);
+	for (size_t i = 0; i < b->spec.stages.count; i++)
+		if (run_stage(b, &stages[i], err) < 0)
+			return -1;
+	return 0;
 }
 
 int build_run(struct build *b, struct error *err)
 {
+	const struct build_stage last = {.from = b->spec.from, .image = b->spec.image};
+
 	b->path.layer = "";
-	if (begin_build(b, err) < 0 || run_steps(b, err) < 0 || make_folders(b, err) < 0 ||
-	    build_check_start(b, err) < 0)
+	for (size_t i = 0; b->spec.notes && b->spec.notes[i]; i++)
+		build_log_say(b, "%s", b->spec.notes[i]);
+	if (run_stages(b, err) < 0 || begin_stage(b, &last, err) < 0 ||
+	    build_check_names(b, err) < 0 || run_steps(b, &b->spec.steps, err) < 0 ||
+	    make_folders(b, err) < 0 || build_check_start(b, err) < 0)
 		return -1;
 	if (build_is_cancelled(b))
 		return build_refuse_cancelled(b, err);

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "fleet/build/build_sandbox.h"
+
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/fault.h"
-#include "fleet/build/build_parts.h"
+#include "base/path.h"
 #include "fleet/lifecycle/create.h"
 #include "fleet/lifecycle/hold.h"
 #include "fleet/lifecycle/lifecycle.h"
@@ -21,20 +24,22 @@
 #define MESSAGE_MS 10000
 /* A leftover sandbox ends by itself so long after the build. */
 #define LATER_MS (10 * 60 * 1000)
-#define LABEL "atoll.build"
 
-static int create_sandbox(struct build *b, struct build_sandbox *box, struct error *err)
+static int create_sandbox(struct build *b, const struct build_root *root, struct build_sandbox *box,
+                          struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
-	struct json_pair label = {LABEL, b->record.id};
+	struct json_pair label = {SANDBOX_BUILD_LABEL, b->record.id};
 	const struct build_resources *r = &b->spec.resources;
-	const struct build_base base = {b->path.layer};
+	const struct build_base base = {root->layer};
 	const struct fleet_create request = {
 	        .project_id = b->record.project_id,
 	        .id = box->id,
 	        .key_id = *b->record.key_id ? b->record.key_id : NULL,
-	        .template = b->source.id,
+	        .template = root->template,
 	        .base = &base,
+	        .mounts = root->mounts,
+	        .mount_count = root->mount_count,
 	        .own_labels = {&label, 1, true},
 	        .resources = {r->cpu, r->memory_mb, r->disk_mb, r->pids},
 	        .internet = b->spec.present >> BUILD_SPEC_INTERNET & 1 ? b->spec.internet : -1,
@@ -57,6 +62,14 @@ static int create_sandbox(struct build *b, struct build_sandbox *box, struct err
 
 int build_sandbox_open(struct build *b, struct build_sandbox *ret, struct error *err)
 {
+	const struct build_root root = {.template = b->source.id, .layer = b->path.layer};
+
+	return build_sandbox_open_at(b, &root, ret, err);
+}
+
+int build_sandbox_open_at(struct build *b, const struct build_root *root, struct build_sandbox *ret,
+                          struct error *err)
+{
 	struct id id = id_new();
 
 	if (build_is_cancelled(b))
@@ -67,7 +80,7 @@ int build_sandbox_open(struct build *b, struct build_sandbox *ret, struct error 
 	if (store_build_update(b->fleet->store, &b->record, err) < 0)
 		return -1;
 	fault_point("api", "build-recorded");
-	if (create_sandbox(b, ret, err) == 0)
+	if (create_sandbox(b, root, ret, err) == 0)
 		return 0;
 	build_sandbox_close(ret);
 	return -1;
@@ -185,7 +198,7 @@ struct agent_exec build_exec_of(struct build *b, struct arena *a,
 	return (struct agent_exec){
 	        .args = command->args,
 	        .env = env_list(a, &b->path.env, command->env),
-	        .cwd = *b->path.workdir ? b->path.workdir : "/",
+	        .cwd = path_or_root(b->path.workdir),
 	        .user = command->user,
 	        .label = "build",
 	        .flags = command->flags | AGENT_EXEC_END_ON_CLOSE,
@@ -251,25 +264,47 @@ int build_sandbox_run(struct build_sandbox *box, const struct build_command *com
 	return build_open_call(box, &r, &request, err) < 0 ? -1 : follow_command(box, &r, ret, err);
 }
 
-static int send_files(struct build *b, struct agent_reader *r, int files, struct error *err)
+static int send_data(struct build *b, struct agent_reader *r, struct span bytes, struct error *err)
 {
 	AUTO(buf_done) struct buf frame = BUF(WIRE_HEAD_SIZE + WIRE_PAYLOAD_MAX);
-	char bytes[AGENT_DATA_MAX / 2];
-	ssize_t got;
 
-	while ((got = read(files, bytes, sizeof(bytes))) > 0) {
-		if (build_is_cancelled(b))
-			return build_refuse_cancelled(b, err);
-		buf_reset(&frame);
-		wire_add_frame(&frame, AGENT_DATA, (struct span){bytes, (size_t)got});
-		if (wire_send(r->fd, buf_span(&frame), deadline_after(CALL_TIMEOUT_MS), err) < 0)
-			return FAIL_CONTEXT(err, "send the files");
+	if (build_is_cancelled(b))
+		return build_refuse_cancelled(b, err);
+	wire_add_frame(&frame, bytes.size > 0 ? AGENT_DATA : AGENT_DATA_END, bytes);
+	return wire_send(r->fd, buf_span(&frame), deadline_after(CALL_TIMEOUT_MS), err) < 0
+	               ? FAIL_CONTEXT(err, "send the files")
+	               : 0;
+}
+
+static int send_file(struct build *b, struct agent_reader *r, const struct build_transfer *u,
+                     struct error *err)
+{
+	char bytes[AGENT_DATA_MAX / 2];
+
+	for (int64_t at = u->begin; at < u->end;) {
+		size_t left = (size_t)(u->end - at);
+		ssize_t got = pread(u->fd, bytes, left < sizeof(bytes) ? left : sizeof(bytes), at);
+
+		if (got <= 0)
+			return FAIL_ERRNO(err, "read the files");
+		if (send_data(b, r, (struct span){bytes, (size_t)got}, err) < 0)
+			return -1;
+		at += got;
 	}
-	if (got < 0)
-		return FAIL_ERRNO(err, "read the files");
-	buf_reset(&frame);
-	wire_add_frame(&frame, AGENT_DATA_END, (struct span){0});
-	return wire_send(r->fd, buf_span(&frame), deadline_after(CALL_TIMEOUT_MS), err);
+	return 0;
+}
+
+static int send_transfer(struct build *b, struct agent_reader *r, const struct build_transfer *u,
+                         struct error *err)
+{
+	struct span rest = u->text;
+
+	if (u->fd >= 0 && send_file(b, r, u, err) < 0)
+		return -1;
+	while (u->fd < 0 && rest.size > 0)
+		if (send_data(b, r, span_take(&rest, AGENT_DATA_MAX / 2), err) < 0)
+			return -1;
+	return send_data(b, r, (struct span){0}, err);
 }
 
 static int receive_type(struct build *b, struct agent_reader *r, uint16_t type, struct error *err)
@@ -283,7 +318,7 @@ static int receive_type(struct build *b, struct agent_reader *r, uint16_t type, 
 	return r->type == type ? 0 : agent_reader_refuse(r, err);
 }
 
-static uint32_t parse_mode(const char *mode)
+uint32_t build_parse_mode(const char *mode)
 {
 	uint32_t value = 0;
 
@@ -292,27 +327,43 @@ static uint32_t parse_mode(const char *mode)
 	return value;
 }
 
-int build_sandbox_copy(struct build_sandbox *box, const struct build_step *step, const char *path,
+int build_sandbox_send(struct build_sandbox *box, const struct build_transfer *upload,
                        struct error *err)
 {
 	struct build *b = box->build;
-	const struct agent_path message = {
-	        .root = "",
-	        .path = path,
-	        .target = step->user ? step->user : "",
-	        .user = "",
-	        .flags = AGENT_PATH_PARENTS,
-	        .mode = parse_mode(step->mode),
-	};
-	const struct compute_request request = {AGENT_TAR_IN, agent_path_shape, &message, NULL};
+	const struct compute_request request = {upload->type, agent_path_shape, upload->message,
+	                                        NULL};
 	AUTO(agent_reader_done) struct agent_reader r = {.provider = NULL};
-	AUTO_CLOSE int files = -1;
 
-	if (build_files_open(b, step->files, &files, err) < 0 ||
-	    build_open_call(box, &r, &request, err) < 0 ||
-	    receive_type(b, &r, AGENT_READY, err) < 0 || send_files(b, &r, files, err) < 0)
+	if (build_open_call(box, &r, &request, err) < 0 ||
+	    receive_type(b, &r, AGENT_READY, err) < 0 || send_transfer(b, &r, upload, err) < 0 ||
+	    (upload->type == AGENT_WRITE && receive_type(b, &r, AGENT_FILE, err) < 0))
 		return -1;
 	return receive_type(b, &r, AGENT_DONE, err);
+}
+
+int build_sandbox_unpack(struct build_sandbox *box, const struct build_unpack *unpack,
+                         struct error *err)
+{
+	const struct agent_path message = {
+	        .root = "",
+	        .path = unpack->path,
+	        .target = unpack->user ? unpack->user : "",
+	        .user = "",
+	        .flags = AGENT_PATH_PARENTS,
+	        .mode = build_parse_mode(unpack->mode),
+	};
+	struct build_transfer upload = {.type = AGENT_TAR_IN, .message = &message};
+	AUTO_CLOSE int files = -1;
+	struct stat status;
+
+	if (build_files_open(box->build, unpack->files, &files, err) < 0)
+		return -1;
+	if (fstat(files, &status) < 0)
+		return FAIL_ERRNO(err, "look at the files");
+	upload.fd = files;
+	upload.end = status.st_size;
+	return build_sandbox_send(box, &upload, err);
 }
 
 static int64_t measure_layer(struct build_sandbox *box)

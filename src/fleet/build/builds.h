@@ -2,7 +2,7 @@
 /* fleet/build/builds.h — the builds of this server, for server/. */
 #pragma once
 
-#include "base/attribute.h"
+#include "base/error.h"
 
 struct builds_in_flight;
 struct error;

@@ -9,7 +9,6 @@
 #include "store/access.h"
 #include "store/sandbox_record.h"
 
-#define KEY_NAME "sandbox-access"
 #define MAC_SIZE crypto_auth_hmacsha256_BYTES
 
 _Static_assert(FLEET_ACCESS_KEY_SIZE == crypto_auth_hmacsha256_KEYBYTES &&
@@ -17,15 +16,21 @@ _Static_assert(FLEET_ACCESS_KEY_SIZE == crypto_auth_hmacsha256_KEYBYTES &&
                "one key");
 _Static_assert(FLEET_ACCESS_TOKEN_SIZE == 2 * MAC_SIZE, "two digits a byte");
 
-void access_open(struct fleet *f)
+static void open_key(struct fleet *f, const char *name, unsigned char ret[FLEET_ACCESS_KEY_SIZE])
 {
 	struct error err = {0};
 
-	if (store_server_key(f->store, KEY_NAME, f->access_key, &err) == 0)
+	if (store_server_key(f->store, name, ret, &err) == 0)
 		return;
-	log_warning("the key of access tokens is not known, using one of this process",
-	            FAILURE(&err));
-	random_bytes(f->access_key, sizeof(f->access_key));
+	log_warning("a key that signs tokens is not known, using one of this process",
+	            TEXT("key", name), FAILURE(&err));
+	random_bytes(ret, FLEET_ACCESS_KEY_SIZE);
+}
+
+void access_open(struct fleet *f)
+{
+	open_key(f, "sandbox-access", f->access_key);
+	open_key(f, "preview-links", f->preview_key);
 }
 
 /* A token for one purpose is not valid for another. */

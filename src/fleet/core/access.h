@@ -6,13 +6,13 @@
  * thread; these calls never block. */
 #pragma once
 
-#include "base/span.h"
+#include "base/bytes.h"
 
 struct fleet;
 struct sandbox_record;
 
-/* Reads the key from the store, or makes it. If the store fails, tokens are valid until this
- * process ends. */
+/* Reads the key from the store, or makes it, and likewise the key of links to previews
+ * (fleet/sandbox/preview.h). If the store fails, tokens are valid until this process ends. */
 void access_open(struct fleet *f);
 
 #define FLEET_ACCESS_TOKEN_SIZE 64 /* hexadecimal digits */

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/list.h"
 
+struct alarms;
 struct fleet;
 struct work_lane;
 
@@ -25,6 +26,7 @@ struct background_work {
 	struct list waiters;      /* of template_waiters.h */
 	uint64_t wakes;           /* counts the wakes of `waiters` */
 	bool is_ending;
+	struct alarms *alarms; /* has a mutex of its own; NULL: rounds alone end timeouts */
 };
 void awaited_init(struct fleet *f);
 void awaited_done(struct fleet *f);

@@ -269,7 +269,7 @@ static struct cache_entry *find_started(const struct cache *c, const char *proje
 		entry = map_find(&c->by_name, key);
 	if (!entry || !entry->is_started)
 		return NULL;
-	/* An id of another project must look like one that does not exist. */
+	/* An id of another project must look like a missing id. */
 	if (project_id && strcmp(project_id, entry->record.project_id) != 0)
 		return NULL;
 	return entry;

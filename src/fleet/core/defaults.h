@@ -2,7 +2,7 @@
 /* fleet/core/defaults.h — what commands of a sandbox inherit, from its template and its row. */
 #pragma once
 
-#include "base/attribute.h"
+#include "base/error.h"
 
 struct arena;
 struct error;

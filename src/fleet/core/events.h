@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "base/span.h"
+#include "base/bytes.h"
 
 struct buf;
 struct event_record;

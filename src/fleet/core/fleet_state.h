@@ -47,6 +47,7 @@ struct fleet {
 	const char *node;
 	struct blob_store *blobs; /* NULL: none */
 	unsigned char access_key[FLEET_ACCESS_KEY_SIZE];
+	unsigned char preview_key[FLEET_ACCESS_KEY_SIZE]; /* signs links to previews */
 	struct cache *cache;
 	struct template_cache *templates;
 	struct project_cache *projects;

@@ -7,7 +7,7 @@
  * it: a fork does not belong to the lease of its source. */
 #pragma once
 
-#include "base/attribute.h"
+#include "base/error.h"
 #include "fleet/core/text_map.h"
 
 struct arena;

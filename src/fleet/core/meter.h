@@ -10,7 +10,7 @@
 
 struct fleet_use;
 
-/* Further uses are counted as the last one. */
+/* Further uses are counted under the last of these. */
 #define METER_USES_MAX 32
 
 struct meter_use {

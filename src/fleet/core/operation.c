@@ -4,6 +4,8 @@
 #include <assert.h>
 #include <string.h>
 
+#include "fleet/core/alarms.h"
+#include "fleet/core/background_work.h"
 #include "fleet/core/cache.h"
 #include "fleet/core/cache_state.h"
 #include "fleet/core/sandboxes.h"
@@ -92,6 +94,12 @@ void operation_end(struct operation *op)
 	op->entry = NULL;
 }
 
+void operation_show(struct operation *op)
+{
+	cache_update(op->fleet->cache, op->entry, &op->record);
+	alarm_set(op->fleet->background->alarms, &op->record);
+}
+
 int operation_move(struct operation *op, const struct operation_move *move, struct error *err)
 {
 	const struct sandbox_move change = {
@@ -114,7 +122,7 @@ int operation_move(struct operation *op, const struct operation_move *move, stru
 	assert(op->entry);
 	if (store_sandbox_move_read(op->fleet->store, op->arena, &change, &op->record, err) < 0)
 		return -1;
-	cache_update(op->fleet->cache, op->entry, &op->record);
+	operation_show(op);
 	if (is_resting[move->to])
 		log_info("sandbox moved", TEXT("sandbox", op->record.id),
 		         TEXT("to", sandbox_state_name(move->to)), TEXT("event", move->event));

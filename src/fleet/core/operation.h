@@ -66,6 +66,8 @@ struct operation_move {
 	const struct lease_record *lease;
 	bool *ret_lease_lost;
 };
+/* Tells the cache and the alarms of a changed record. */
+void operation_show(struct operation *op);
 /* Moves the row to another state and reads it again. */
 MUST_CHECK int operation_move(struct operation *op, const struct operation_move *move,
                               struct error *err);

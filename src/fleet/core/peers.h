@@ -7,7 +7,7 @@
  * block; for workers. */
 #pragma once
 
-#include "base/attribute.h"
+#include "base/error.h"
 
 struct arena;
 struct error;

@@ -2,7 +2,7 @@
 /* fleet/core/project_cache.h — rows of projects, found without a query of the store. */
 #pragma once
 
-#include "base/attribute.h"
+#include "base/error.h"
 
 struct arena;
 struct error;

@@ -43,7 +43,8 @@ int refuse_state(const struct sandbox_record *r, const char *what, struct error 
 int fleet_each_sandbox(struct fleet *f, fleet_visit *visit, void *context, struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
-	struct sandbox_filter filter = {.state = -1, .limit = PAGE_SIZE, .node = f->node};
+	struct sandbox_filter filter = {
+	        .state = -1, .limit = PAGE_SIZE, .node = f->node, .with_builds = true};
 	struct sandbox_list list;
 
 	do {

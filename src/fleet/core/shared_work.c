@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/arena.h"
+#include "base/bytes.h"
 #include "base/thread.h"
 #include "fleet/core/background_work.h"
 #include "fleet/core/fleet_state.h"

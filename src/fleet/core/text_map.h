@@ -2,7 +2,7 @@
 /* fleet/core/text_map.h — maps of texts as rows keep them: environments and labels. */
 #pragma once
 
-#include "base/attribute.h"
+#include "base/error.h"
 
 struct arena;
 struct error;

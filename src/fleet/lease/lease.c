@@ -434,7 +434,7 @@ static int write_reset(struct lease_acquisition *s, enum lease_status status, st
 	return 0;
 }
 
-/* The sandbox cannot be reset: creates another one under the same claim. */
+/* The sandbox cannot be reset: creates another sandbox under the same claim. */
 static int replace_sandbox(struct lease_acquisition *s, const struct error *why, struct error *err)
 {
 	log_info("a lease's sandbox is not reset but replaced", TEXT("lease", s->lease.key),

@@ -16,8 +16,8 @@ struct json_map;
 /* A compare-and-set that fails this often has another reason than concurrent changes. */
 #define LEASE_TRIES 64
 
-/* Whether a reset of the lease's sandbox leads to what `make` asks for; else a new one is created.
- * False for a sandbox of another server and for one that is missing. */
+/* Whether a reset of the lease's sandbox leads to what `make` asks for; else a new sandbox is
+ * created. False for a sandbox of another server and for a missing sandbox. */
 bool lease_can_reset(struct fleet *f, struct arena *a, const struct lease_record *lease,
                      const struct fleet_create *make);
 /* Compare and set: the row has no sandbox any more. */

@@ -191,8 +191,8 @@ static int take_sandbox(struct arena *a, const struct sandbox_record *sandbox,
 	return 0;
 }
 
-/* Rules that the sandbox got while it lived are the lease's: a new one must not reach more, nor
- * show more. */
+/* Rules that the sandbox got while it lived belong to the lease: a new sandbox must reach no
+ * more and show no more. */
 static void take_rules(const struct sandbox_record *sandbox, struct lease_spec *spec)
 {
 	spec->egress = *sandbox->egress ? sandbox->egress : NULL;

@@ -50,8 +50,8 @@ static struct once_change change_of(const struct fleet_once *once, const char *s
 	};
 }
 
-/* The sandbox of the first request counts as made once it exists. A failed one, or one that is
- * missing for longer than a claim lasts, counts as abandoned. */
+/* The sandbox of the first request counts as made once it exists. A sandbox that failed, or
+ * is missing for longer than a claim lasts, counts as abandoned. */
 static bool is_made(const struct once_record *r)
 {
 	return r->done || r->actual == SANDBOX_STARTED || r->actual == SANDBOX_PAUSED ||

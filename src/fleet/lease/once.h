@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fleet/lease/once.h — requests with an idempotency key: the first one creates a sandbox, later
- * ones get its result.
+/* fleet/lease/once.h — requests with an idempotency key: the first request creates a sandbox,
+ * later requests get its result.
  *
  *   fleet_once_begin ──> is_first: create the sandbox `id` ──> fleet_once_done or _failed
  *                    └─> else: `id` is the sandbox of the first request
  *
- * If the first request dies, the next one takes over. Keys are kept for 24 h. */
+ * If the first request dies, the next request takes over. Keys are kept for 24 h. */
 #pragma once
 
 #include "fleet/core/waiting.h"

@@ -8,7 +8,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/attribute.h"
 #include "base/error.h"
 
 struct fleet;

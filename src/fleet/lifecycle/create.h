@@ -43,7 +43,7 @@ struct fleet_create {
 	/* KEY: attaches the volume "home-KEY", created if missing, at this path or FLEET_HOME_PATH.
 	 */
 	const char *persistent_home, *persistent_home_path;
-	int64_t persistent_home_mb; /* size of a new one; 0 = the default of volumes */
+	int64_t persistent_home_mb; /* size of a new volume; 0 = the default */
 	/* set by the fleet itself: */
 	const struct build_base *base; /* of a build's sandbox, NULL: none */
 	struct lease_claim *claim;     /* of a lease, see lease_claim.h; NULL: none */

@@ -6,7 +6,7 @@
  * same database are found and listed; work on one fails with ERROR_CONFLICT and names its node. */
 #pragma once
 
-#include "base/attribute.h"
+#include "base/error.h"
 #include "sandbox/sandbox.h"
 
 struct fleet;

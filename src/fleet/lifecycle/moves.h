@@ -42,7 +42,7 @@ MUST_CHECK int lifecycle_kill(struct operation *op, enum sandbox_reason reason, 
 /* From STOPPED or ARCHIVED to STARTED. */
 MUST_CHECK int lifecycle_start(struct operation *op, int64_t begun_ns, struct error *err);
 /* Removes a timeout that has passed, because it would end the sandbox at once; a sandbox that is
- * timed while it is started gets a new one. */
+ * timed while it is started gets a new timeout. */
 MUST_CHECK int lifecycle_renew_timeout(struct operation *op, struct error *err);
 
 /* pause.c */

@@ -78,8 +78,9 @@ static const char *const end_events[SANDBOX_REASON_COUNT] = {
         [SANDBOX_REASON_DISK] = "its disk was full",
 };
 
-/* Nothing runs and no file is left. Persistent sandboxes, and those that ended on their own, become
- * FAILED, so that the owner notices. An ephemeral one that was lost with the host is deleted. */
+/* Nothing runs and no file is left. Persistent sandboxes, and sandboxes that ended on their own,
+ * become FAILED, so that the owner notices. An ephemeral sandbox that was lost with the host is
+ * deleted. */
 static int reconcile_lost(struct operation *op, enum sandbox_reason reason, struct error *err)
 {
 	const struct operation_move failed = {
@@ -162,7 +163,7 @@ static int reconcile_stopped(struct operation *op, enum observed_state observed,
 	return is_alive(observed) ? stop_running(op, err) : 0;
 }
 
-/* The provider's progress is unknown: a new sandbox is removed; one that was started before is
+/* The provider's progress is unknown: a new sandbox is removed; a sandbox that ran before is
  * stopped, to keep its files. */
 static int reconcile_creating(struct operation *op, enum observed_state observed,
                               enum sandbox_reason reason, struct error *err)

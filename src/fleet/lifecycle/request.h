@@ -2,7 +2,7 @@
 /* fleet/lifecycle/request.h — checks of create requests. */
 #pragma once
 
-#include "base/attribute.h"
+#include "base/error.h"
 #include "sandbox/sandbox.h"
 
 struct fleet;

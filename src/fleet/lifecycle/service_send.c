@@ -44,10 +44,9 @@ static int words_of(struct arena *a, const struct service_record *r, const char 
 static int cwd_of(struct arena *a, const struct service_record *r,
                   const struct fleet_defaults *defaults, const char **ret, struct error *err)
 {
-	const char *base = defaults->workdir && *defaults->workdir ? defaults->workdir : "/";
-
 	*ret = defaults->workdir ? defaults->workdir : "";
-	return *r->cwd ? path_resolve(a, base, span_of(r->cwd), ret, err) : 0;
+	return *r->cwd ? path_resolve(a, path_or_root(defaults->workdir), span_of(r->cwd), ret, err)
+	               : 0;
 }
 
 static int fill_message(struct operation *op, const struct service_record *r,
@@ -122,7 +121,7 @@ int service_send(struct operation *op, const struct service_record *r, struct er
 	                                  : store_service_told(f->store, r, err);
 }
 
-/* After a boot: the new agent knows no service, and needs only those that should run. */
+/* After a boot: the new agent knows no service, and needs only the services that should run. */
 static int start_service(struct operation *op, const struct service_record *r, struct error *err)
 {
 	if (r->wish == SERVICE_REMOVED)

@@ -5,8 +5,8 @@
  * Each tick compares the wall clock with the clock of the machine's uptime. If they differ by
  * JUMP_MS, the wall clock was set. The times of this node's sandboxes and leases then move by as
  * much: idle times, timeouts and usage continue as before. After a jump forward, nothing that is
- * kept for a time (trash, artifacts, events …) is removed for `clock_hold`; an operator who
- * corrects the clock within that time loses nothing.
+ * kept for a time (trash, artifacts, events …) is removed for `clock_hold`; if the
+ * operator corrects the clock within that time, nothing is lost.
  *
  * DATA/pairing/clock keeps both clocks for the next start. After a reboot only the wall clock can
  * be compared: a server that was away for more than AWAY_MS holds removals, too, and moves nothing.

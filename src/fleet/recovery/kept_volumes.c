@@ -8,6 +8,7 @@
 #include "fleet/recovery/pairing_state.h"
 #include "fleet/recovery/trash_parts.h"
 #include "json/json.h"
+#include "json/write.h"
 #include "store/sandbox_record.h"
 
 static void add_mount(struct buf *out, const struct mount_record *m)
@@ -17,8 +18,8 @@ static void add_mount(struct buf *out, const struct mount_record *m)
 	note_add_text(out, "volume", m->volume_name);
 	note_add_text(out, "path", m->path);
 	note_add_text(out, "subpath", m->subpath);
-	note_add_whole(out, "is_read_only", m->is_read_only);
-	buf_add_byte(out, '}');
+	json_add_whole(out, "is_read_only", m->is_read_only);
+	json_end_object(out);
 }
 
 static int write_mounts(struct fleet *f, const char *id, const struct mount_list *mounts,
@@ -28,13 +29,11 @@ static int write_mounts(struct fleet *f, const char *id, const struct mount_list
 	char name[NOTE_NAME_SIZE];
 
 	note_begin(&text);
-	buf_add_text(&text, ",\"mounts\":[");
-	for (size_t i = 0; i < mounts->count; i++) {
-		if (i > 0)
-			buf_add_byte(&text, ',');
+	json_begin_list(&text, "mounts");
+	for (size_t i = 0; i < mounts->count; i++)
 		add_mount(&text, &mounts->items[i]);
-	}
-	buf_add_text(&text, "]}\n");
+	json_end_list(&text);
+	buf_add_text(&text, "}\n");
 	(void)snprintf(name, sizeof(name), NOTE_KEPT "-%s", id);
 	return note_write(f, name, &text, err);
 }

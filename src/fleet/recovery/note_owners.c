@@ -7,6 +7,7 @@
 #include "fleet/recovery/notes.h"
 #include "fleet/recovery/pairing_state.h"
 #include "json/json.h"
+#include "json/write.h"
 #include "provider/provider.h"
 #include "sandbox/timeouts.h"
 #include "store/projects.h"
@@ -17,16 +18,22 @@
 
 static void add_resources(struct buf *out, const char *prefix, const struct sandbox_resources *r)
 {
-	buf_addf(out, ",\"%scpu\":%g", prefix, r->cpu);
-	buf_addf(out, ",\"%smemory_mb\":%lld", prefix, (long long)r->memory_mb);
-	buf_addf(out, ",\"%sdisk_mb\":%lld", prefix, (long long)r->disk_mb);
-	buf_addf(out, ",\"%spids\":%lld", prefix, (long long)r->pids);
+	char name[32];
+
+	(void)snprintf(name, sizeof(name), "%scpu", prefix);
+	json_add_number(out, name, r->cpu);
+	(void)snprintf(name, sizeof(name), "%smemory_mb", prefix);
+	json_add_whole(out, name, r->memory_mb);
+	(void)snprintf(name, sizeof(name), "%sdisk_mb", prefix);
+	json_add_whole(out, name, r->disk_mb);
+	(void)snprintf(name, sizeof(name), "%spids", prefix);
+	json_add_whole(out, name, r->pids);
 }
 
 static void add_timeouts(struct buf *out, const struct sandbox_timeouts *timeouts)
 {
 	for (unsigned i = 0; i < SANDBOX_TIMEOUTS_INHERITED; i++)
-		note_add_whole(out, sandbox_timeout_name(i), sandbox_timeout_get(timeouts, i));
+		json_add_whole(out, sandbox_timeout_name(i), sandbox_timeout_get(timeouts, i));
 }
 
 static void note_project(struct fleet *f, struct arena *a, const struct project_record *r)
@@ -39,13 +46,13 @@ static void note_project(struct fleet *f, struct arena *a, const struct project_
 	add_resources(&text, "", &r->defaults);
 	add_resources(&text, "max_", &r->maximums);
 	add_timeouts(&text, &r->timeouts);
-	note_add_whole(&text, "sandboxes_max", r->sandboxes_max);
-	note_add_whole(&text, "terminal_ttl_ms", r->terminal_ttl_ms);
-	note_add_whole(&text, "artifacts_max_mb", r->artifacts_max_mb);
-	note_add_whole(&text, "artifacts_keep_ms", r->artifacts_keep_ms);
-	note_add_whole(&text, "storage_max_mb", r->storage_max_mb);
-	note_add_whole(&text, "record_terminals", r->record_terminals);
-	note_add_whole(&text, "created_at", r->created_at);
+	json_add_whole(&text, "sandboxes_max", r->sandboxes_max);
+	json_add_whole(&text, "terminal_ttl_ms", r->terminal_ttl_ms);
+	json_add_whole(&text, "artifacts_max_mb", r->artifacts_max_mb);
+	json_add_whole(&text, "artifacts_keep_ms", r->artifacts_keep_ms);
+	json_add_whole(&text, "storage_max_mb", r->storage_max_mb);
+	json_add_whole(&text, "record_terminals", r->record_terminals);
+	json_add_whole(&text, "created_at", r->created_at);
 	buf_add_text(&text, "}\n");
 	note_keep(f, arena_format(a, NOTE_PROJECT "-%s", r->id), &text);
 }
@@ -72,11 +79,11 @@ static void note_template(struct fleet *f, struct arena *a, const struct templat
 	note_add_text(&text, "ready", r->ready);
 	add_resources(&text, "", &r->resources);
 	add_timeouts(&text, &r->timeouts);
-	note_add_whole(&text, "size_bytes", r->size_bytes);
-	note_add_whole(&text, "pool_min", r->pool_min);
-	note_add_whole(&text, "pool_target", r->pool_target);
-	note_add_whole(&text, "pool_max", r->pool_max);
-	note_add_whole(&text, "created_at", r->created_at);
+	json_add_whole(&text, "size_bytes", r->size_bytes);
+	json_add_whole(&text, "pool_min", r->pool_min);
+	json_add_whole(&text, "pool_target", r->pool_target);
+	json_add_whole(&text, "pool_max", r->pool_max);
+	json_add_whole(&text, "created_at", r->created_at);
 	buf_add_text(&text, "}\n");
 	note_keep(f, arena_format(a, NOTE_TEMPLATE "-%s", r->id), &text);
 }
@@ -199,8 +206,8 @@ static int set_settings(struct project_record *r, const void *context, struct er
 	return 0;
 }
 
-/* A new store has the project "default" without settings. Existing settings stay: the store may be
- * another one, whose operator has set them. */
+/* A new store has the project "default" without settings. Existing settings stay: the store may
+ * belong to another server, whose operator has set them. */
 static int complete_project(struct fleet *f, struct arena *a, const struct project_record *found,
                             struct error *err)
 {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Notes of volumes, with the sandboxes that have them, and of snapshots; and leases, which have no
  * notes of their own. */
-#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +11,7 @@
 #include "fleet/recovery/notes.h"
 #include "fleet/recovery/pairing_state.h"
 #include "json/json.h"
+#include "json/write.h"
 #include "provider/entries.h"
 #include "provider/provider.h"
 #include "provider/snapshots.h"
@@ -27,25 +27,18 @@ static void add_mount(struct buf *out, const struct mount_record *m)
 	note_add_text(out, "sandbox_id", m->sandbox_id);
 	note_add_text(out, "path", m->path);
 	note_add_text(out, "subpath", m->subpath);
-	note_add_whole(out, "is_read_only", m->is_read_only);
-	buf_add_byte(out, '}');
+	json_add_whole(out, "is_read_only", m->is_read_only);
+	json_end_object(out);
 }
 
 /* Mounts that are being attached or detached are left to the next note. */
 static void add_mounts(struct buf *out, const struct mount_list *mounts)
 {
-	bool is_first = true;
-
-	buf_add_text(out, ",\"mounts\":[");
-	for (size_t i = 0; i < mounts->count; i++) {
-		if (mounts->items[i].state != MOUNT_ATTACHED)
-			continue;
-		if (!is_first)
-			buf_add_byte(out, ',');
-		add_mount(out, &mounts->items[i]);
-		is_first = false;
-	}
-	buf_add_byte(out, ']');
+	json_begin_list(out, "mounts");
+	for (size_t i = 0; i < mounts->count; i++)
+		if (mounts->items[i].state == MOUNT_ATTACHED)
+			add_mount(out, &mounts->items[i]);
+	json_end_list(out);
 }
 
 void note_volume(struct fleet *f, const struct volume_record *r)
@@ -66,9 +59,9 @@ void note_volume(struct fleet *f, const struct volume_record *r)
 	note_add_text(&text, "id", r->id);
 	note_add_text(&text, "name", r->name);
 	note_add_text(&text, "project_id", r->project_id);
-	note_add_whole(&text, "size_mb", r->size_mb);
-	note_add_whole(&text, "size_is_advisory", r->size_is_advisory);
-	note_add_whole(&text, "created_at", r->created_at);
+	json_add_whole(&text, "size_mb", r->size_mb);
+	json_add_whole(&text, "size_is_advisory", r->size_is_advisory);
+	json_add_whole(&text, "created_at", r->created_at);
 	add_mounts(&text, &mounts);
 	buf_add_text(&text, "}\n");
 	note_keep(f, arena_format(&arena, "volume-%s", r->id), &text);
@@ -95,9 +88,9 @@ void note_snapshot(struct fleet *f, const struct snapshot_record *r)
 	              note_template_folder(f, &arena, r->project_id, r->template_id));
 	note_add_text(&text, "method", r->method);
 	note_add_text(&text, "because", r->because);
-	note_add_whole(&text, "depth", r->depth);
-	note_add_whole(&text, "frozen_us", r->frozen_us);
-	note_add_whole(&text, "created_at", r->created_at);
+	json_add_whole(&text, "depth", r->depth);
+	json_add_whole(&text, "frozen_us", r->frozen_us);
+	json_add_whole(&text, "created_at", r->created_at);
 	buf_add_text(&text, "}\n");
 	note_keep(f, arena_format(&arena, "snapshot-%s", r->id), &text);
 }

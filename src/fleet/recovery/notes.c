@@ -3,7 +3,6 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -15,6 +14,7 @@
 #include "fleet/core/template_cache.h"
 #include "fleet/recovery/pairing_state.h"
 #include "json/json.h"
+#include "json/write.h"
 #include "provider/entries.h"
 #include "provider/provider.h"
 #include "provider/trash.h"
@@ -31,18 +31,13 @@
 
 void note_add_text(struct buf *out, const char *name, const char *value)
 {
-	buf_addf(out, ",\"%s\":", name);
-	json_write_text(out, span_of(value ? value : ""));
-}
-
-void note_add_whole(struct buf *out, const char *name, int64_t value)
-{
-	buf_addf(out, ",\"%s\":%" PRId64, name, value);
+	json_add_text(out, name, value ? value : "");
 }
 
 void note_begin(struct buf *out)
 {
-	buf_addf(out, "{\"format\":%d", FORMAT);
+	json_begin_object(out, NULL);
+	json_add_whole(out, "format", FORMAT);
 }
 
 static void write_note(struct buf *out, const struct sandbox_record *r, const char *folder)
@@ -61,21 +56,21 @@ static void write_note(struct buf *out, const struct sandbox_record *r, const ch
 	note_add_text(out, "egress", r->egress);
 	note_add_text(out, "env", r->env_json);
 	note_add_text(out, "key_id", r->key_id);
-	buf_addf(out, ",\"cpu\":%g", r->resources.cpu);
-	note_add_whole(out, "memory_mb", r->resources.memory_mb);
-	note_add_whole(out, "disk_mb", r->resources.disk_mb);
-	note_add_whole(out, "pids", r->resources.pids);
-	note_add_whole(out, "network", r->network);
-	note_add_whole(out, "persistent", r->persistent);
-	note_add_whole(out, "privileges", r->privileges);
-	note_add_whole(out, "traits", r->traits);
-	note_add_whole(out, "timeout_at", r->timeout_at);
+	json_add_number(out, "cpu", r->resources.cpu);
+	json_add_whole(out, "memory_mb", r->resources.memory_mb);
+	json_add_whole(out, "disk_mb", r->resources.disk_mb);
+	json_add_whole(out, "pids", r->resources.pids);
+	json_add_whole(out, "network", r->network);
+	json_add_whole(out, "persistent", r->persistent);
+	json_add_whole(out, "privileges", r->privileges);
+	json_add_whole(out, "traits", r->traits);
+	json_add_whole(out, "timeout_at", r->timeout_at);
 	for (unsigned i = 0; i < SANDBOX_TIMEOUT_COUNT; i++)
-		note_add_whole(out, sandbox_timeout_name(i), sandbox_timeout_get(&r->timeouts, i));
-	note_add_whole(out, "preview_off", r->preview_off);
-	note_add_whole(out, "preview_public", r->preview_public);
-	note_add_whole(out, "preview_generation", r->preview_generation);
-	note_add_whole(out, "created_at", r->created_at);
+		json_add_whole(out, sandbox_timeout_name(i), sandbox_timeout_get(&r->timeouts, i));
+	json_add_whole(out, "preview_off", r->preview_off);
+	json_add_whole(out, "preview_public", r->preview_public);
+	json_add_whole(out, "preview_generation", r->preview_generation);
+	json_add_whole(out, "created_at", r->created_at);
 	buf_add_text(out, "}\n");
 }
 

@@ -10,7 +10,7 @@
 
 #include <stdint.h>
 
-#include "base/buf.h"
+#include "base/bytes.h"
 #include "fleet/recovery/pairing.h"
 #include "sandbox/sandbox.h"
 
@@ -29,8 +29,8 @@ struct volume_record;
 
 /* notes.c */
 
+/* NULL is written as "". */
 void note_add_text(struct buf *out, const char *name, const char *value);
-void note_add_whole(struct buf *out, const char *name, int64_t value);
 /* Begins the text of a note with its format. */
 void note_begin(struct buf *out);
 MUST_CHECK int note_write(const struct fleet *f, const char *name, const struct buf *text,

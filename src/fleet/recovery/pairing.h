@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/attribute.h"
+#include "base/error.h"
 #include "base/id.h"
 
 struct error;

@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-#include "base/attribute.h"
+#include "base/error.h"
 #include "fleet/recovery/retention.h"
 
 struct arena;

@@ -11,7 +11,7 @@ struct sandbox_record;
 void kept_volumes_note(struct fleet *f, const char *id);
 
 struct kept_volumes {
-	struct mount_list mounts; /* those that can be attached again */
+	struct mount_list mounts; /* only volumes that can be attached again */
 	const char *lost;         /* ", without volume 'x', which was deleted", or "" */
 };
 /* False: no volumes are noted. */

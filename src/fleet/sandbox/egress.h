@@ -3,7 +3,7 @@
  * into a text. */
 #pragma once
 
-#include "base/attribute.h"
+#include "base/error.h"
 #include "fleet/core/ref.h"
 
 struct arena;

@@ -66,12 +66,19 @@ int fleet_preview_check(struct fleet *fleet, struct arena *a, const struct sandb
 		return -1;
 	if (preview_ports_has(&ports, port))
 		return 0;
+	if (preview_port_is_reserved(port))
+		return FAIL(err, ERROR_FORBIDDEN,
+		            "port %u has no previews: the server itself answers E2B's clients "
+		            "there",
+		            port);
 	if (template_ports(fleet, a, r, &own, err) < 0)
 		return -1;
 	if (has_port(own, port))
 		return 0;
-	(void)FAIL(err, ERROR_FORBIDDEN, "port %u is none that previews show", port);
-	return FAIL_HINT(err, "they show %s and the template's; see --preview-ports",
+	(void)FAIL(err, ERROR_FORBIDDEN, "previews do not show port %u", port);
+	return FAIL_HINT(err,
+	                 "they show %s and the template's; let the program listen there, or see "
+	                 "--preview-ports",
 	                 fleet->config->preview_ports[0] ? fleet->config->preview_ports : "none");
 }
 

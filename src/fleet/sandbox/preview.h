@@ -2,15 +2,17 @@
 /* fleet/sandbox/preview.h — previews: browsers' access to servers in a sandbox.
  *
  * A grant opens one port of one sandbox until a time. Its text is signed and complete; nothing is
- * stored. A private grant is for callers that may use the sandbox, and is signed with a key of this
- * process. A shared grant needs config->preview_secret and a sandbox with public previews. Both end
- * when previews are switched off, or with the next generation. */
+ * stored. All servers of a database accept it, because they sign with the same key of that
+ * database. A private grant is for callers that may use the sandbox. A shared grant needs
+ * config->preview_sharing and a sandbox with public previews, and is signed with
+ * config->preview_secret if there is one. Both end when previews are switched off, or with the next
+ * generation. */
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/attribute.h"
+#include "base/error.h"
 #include "base/id.h"
 #include "fleet/core/access.h"
 #include "fleet/lifecycle/hold.h"

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <pthread.h>
 #include <sodium.h>
 #include <string.h>
 
@@ -32,21 +31,11 @@ static uint64_t take_number(const unsigned char *at, unsigned size)
 	return number;
 }
 
-/* Of this process: private grants need not outlive it. */
-static unsigned char own_key[crypto_auth_hmacsha256_KEYBYTES];
-static pthread_once_t own_key_once = PTHREAD_ONCE_INIT;
-
-static void make_own_key(void)
-{
-	randombytes_buf(own_key, sizeof(own_key));
-}
-
 static struct span key_of(const struct fleet *f, bool is_shared)
 {
-	if (is_shared)
+	if (is_shared && f->config->preview_secret[0])
 		return span_of(f->config->preview_secret);
-	(void)pthread_once(&own_key_once, make_own_key);
-	return (struct span){(const char *)own_key, sizeof(own_key)};
+	return (struct span){(const char *)f->preview_key, sizeof(f->preview_key)};
 }
 
 /* The words before keep the secret's other signatures, should it have any, apart from ours. */
@@ -65,10 +54,9 @@ static void sign_grant(struct span key, const unsigned char *bytes, size_t size,
 
 static int check_may_share(const struct fleet *f, const struct sandbox_record *r, struct error *err)
 {
-	if (!f->config->preview_secret[0]) {
+	if (!f->config->preview_sharing) {
 		(void)FAIL(err, ERROR_CONFLICT, "this server shares no previews");
-		return FAIL_HINT(
-		        err, "set SANDBOX_PREVIEW_SECRET (--preview-secret) and start it again");
+		return FAIL_HINT(err, "its operator has set --preview-sharing off");
 	}
 	if (!r->preview_public) {
 		(void)FAIL(err, ERROR_CONFLICT, "previews of sandbox '%s' are private", r->id);
@@ -126,7 +114,7 @@ int fleet_grant_read(struct fleet *fleet, struct span text, int64_t now, struct 
 	if (!span_equals_text(text, again))
 		return refuse_grant(err);
 	grant.is_shared = bytes[1];
-	if (grant.is_shared && !fleet->config->preview_secret[0])
+	if (grant.is_shared && !fleet->config->preview_sharing)
 		return refuse_grant(err);
 	signed_size = size - MAC_SIZE;
 	sign_grant(key_of(fleet, grant.is_shared), bytes, signed_size, mac);

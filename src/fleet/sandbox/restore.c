@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The files of a snapshot in its own sandbox, or in a new one. */
+/* The files of a snapshot in its own sandbox, or in a new sandbox. */
 #include "base/fault.h"
 #include "fleet/core/sandboxes.h"
 #include "fleet/lifecycle/create.h"

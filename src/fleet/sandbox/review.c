@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/buf.h"
+#include "base/bytes.h"
 #include "base/fault.h"
 #include "fleet/core/cache.h"
 #include "fleet/core/fleet_state.h"

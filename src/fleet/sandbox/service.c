@@ -180,7 +180,7 @@ int fleet_service_find(struct fleet *fleet, struct arena *a, const struct fleet_
 		*ret = views.items[i];
 		return 0;
 	}
-	return FAIL(err, ERROR_NOT_FOUND, "no service '%.80s'", ref->name);
+	return FAIL_MISSING(err, "service", ref->name);
 }
 
 static bool is_stable(const struct fleet_service_view *v)

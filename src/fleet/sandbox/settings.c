@@ -7,7 +7,6 @@
 #include "base/fault.h"
 #include "config/config.h"
 #include "fleet/backup/backup.h"
-#include "fleet/core/cache.h"
 #include "fleet/core/labels.h"
 #include "fleet/core/operation.h"
 #include "fleet/core/project_cache.h"
@@ -88,7 +87,7 @@ int fleet_set(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
 	if (check_settings(fleet, &within, &settings, err) < 0 ||
 	    store_sandbox_set(fleet->store, a, &settings, &op.record, err) < 0)
 		return -1;
-	cache_update(fleet->cache, op.entry, &op.record);
+	operation_show(&op);
 	*ret = op.record;
 	return 0;
 }
@@ -149,7 +148,7 @@ static int record_limits(struct operation *op, struct arena *arena,
 	if (meters_write_use(f, op->record.id, err) < 0 ||
 	    store_sandbox_set_resources(f->store, arena, update, &op->record, err) < 0)
 		return -1;
-	cache_update(f->cache, op->entry, &op->record);
+	operation_show(op);
 	return 0;
 }
 
@@ -284,7 +283,7 @@ int fleet_set_environment(struct fleet *fleet, struct arena *a, const struct fle
 	                                   .env_json = json_format_map(a, &merged)};
 	if (store_sandbox_set_env(fleet->store, a, &update, &op.record, err) < 0)
 		return -1;
-	cache_update(fleet->cache, op.entry, &op.record);
+	operation_show(&op);
 	*ret = op.record;
 	return 0;
 }
@@ -314,7 +313,7 @@ int fleet_keep(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref
 		keep.until = op.record.awake_until;
 	if (store_sandbox_keep(fleet->store, a, &keep, &op.record, err) < 0)
 		return -1;
-	cache_update(fleet->cache, op.entry, &op.record);
+	operation_show(&op);
 	*ret = op.record;
 	return 0;
 }
@@ -338,7 +337,7 @@ int fleet_set_timeout(struct fleet *fleet, struct arena *a, const struct fleet_r
 	}
 	if (store_sandbox_set_timeout(fleet->store, a, op.record.id, at, &op.record, err) < 0)
 		return -1;
-	cache_update(fleet->cache, op.entry, &op.record);
+	operation_show(&op);
 	*ret = op.record;
 	return 0;
 }

@@ -43,7 +43,7 @@ static void stop_row(struct fleet *f, const struct sandbox_record *r, void *cont
 	stopping->counts.left++;
 }
 
-/* Stops sandboxes with an operation under way and, with `for_good`, those that began to run
+/* Stops sandboxes with an operation under way and, with `for_good`, sandboxes that began to run
  * meanwhile. An operation may take minutes if its sandbox does not answer; the others are stopped
  * by then. */
 static int stop_rest(struct fleet *f, struct stopping *stopping, struct error *err)

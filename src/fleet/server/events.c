@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include <inttypes.h>
-
 #include "config/config.h"
 #include "fleet/core/fleet_state.h"
 #include "fleet/recovery/retention.h"
 #include "fleet/server/rounds.h"
+#include "json/write.h"
 #include "provider/agent_health.h"
 #include "provider/command_ends.h"
 #include "sandbox/events.h"
@@ -53,6 +52,19 @@ void fleet_events_add_unresponsive(struct fleet *fleet, const struct sandbox_rec
 		log_warning("an event is lost", TEXT("sandbox", r->id), FAILURE(&err));
 }
 
+static const char *describe_end(struct arena *a, const struct command_end *end)
+{
+	AUTO(buf_done) struct buf out = BUF(1024);
+
+	json_begin_object(&out, NULL);
+	json_add_text(&out, "cause", end->cause);
+	json_add_whole(&out, "process", (int64_t)end->process);
+	json_add_whole(&out, "exitCode", end->exit_code);
+	json_add_whole(&out, "count", (int64_t)end->count);
+	json_end_object(&out);
+	return arena_copy(a, buf_span(&out));
+}
+
 /* A sandbox that has gone meanwhile has its row for some time yet. */
 static int add_end(struct fleet *f, struct arena *a, const struct command_end *end,
                    struct error *err)
@@ -64,10 +76,7 @@ static int add_end(struct fleet *f, struct arena *a, const struct command_end *e
 	        .kind = event_kind_name(EVENT_COMMAND_LIMITED),
 	        .reason = end->cause,
 	        .text = arena_format(a, "a command ended: %s", agent_cause_explain(end->cause)),
-	        .detail = arena_format(a,
-	                               "{\"cause\":\"%s\",\"process\":%" PRIu64
-	                               ",\"exitCode\":%" PRId64 ",\"count\":%" PRIu64 "}",
-	                               end->cause, end->process, end->exit_code, end->count),
+	        .detail = describe_end(a, end),
 	};
 
 	if (store_sandbox_find_ended(f->store, a, NULL, end->id, &r, err) < 0)

@@ -7,6 +7,7 @@
 #include "config/config.h"
 #include "fleet/build/builds.h"
 #include "fleet/core/access.h"
+#include "fleet/core/alarms.h"
 #include "fleet/core/elsewhere.h"
 #include "fleet/core/template_waiters.h"
 #include "fleet/core/work_lane.h"
@@ -111,6 +112,7 @@ void fleet_leave(struct fleet *fleet)
 {
 	if (!fleet)
 		return;
+	alarms_free(TAKE(fleet->background->alarms));
 	builds_leave(fleet);
 	work_lane_free(TAKE(fleet->background->lane));
 	work_lane_free(TAKE(fleet->background->backup_lane));

@@ -39,6 +39,8 @@ void fleet_close(struct fleet *fleet);
  * it is not restarted automatically. Without files a persistent sandbox becomes FAILED and an
  * ephemeral one DELETED. */
 MUST_CHECK int fleet_recover(struct fleet *fleet, struct error *err);
+/* After the recovery: a thread ends timeouts to the millisecond, else fleet_tick does. */
+void fleet_end_timeouts_promptly(struct fleet *fleet);
 /* Call both on a worker. fleet_tick, every few seconds: expiry, reconciliation, purges.
  * fleet_lease_tick, every second: claims of leases that were abandoned, see lease.h. */
 void fleet_tick(struct fleet *fleet);

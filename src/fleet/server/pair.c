@@ -20,7 +20,8 @@
 #include "store/sandboxes.h"
 #include "store/snapshots.h"
 
-/* A running server beats at least once in WATCH_MS; one that is silent for SILENT_MS is gone. */
+/* A running server beats at least once in WATCH_MS; a server that is silent for SILENT_MS is gone.
+ */
 #define WATCH_MS 12000
 #define SILENT_MS (5 * 60 * 1000)
 

@@ -9,7 +9,7 @@
  * matches. */
 #pragma once
 
-#include "base/attribute.h"
+#include "base/error.h"
 
 struct error;
 struct fleet;

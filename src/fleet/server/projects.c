@@ -36,7 +36,8 @@ static int return_last(const struct error *failure, struct error *err)
 static int end_sandboxes(struct fleet *f, const char *id, struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
-	struct sandbox_filter filter = {.project_id = id, .state = -1, .limit = PAGE_SIZE};
+	struct sandbox_filter filter = {
+	        .project_id = id, .state = -1, .limit = PAGE_SIZE, .with_builds = true};
 	struct error failure = {0};
 	struct sandbox_list list;
 
@@ -200,7 +201,7 @@ void projects_finish(struct fleet *f)
 	}
 	for (size_t i = 0; i < list.count; i++) {
 		error_clear(&err);
-		/* Another one may have been quicker. */
+		/* Another server may have finished it first. */
 		if (finish_removal(f, list.items[i].id, &err) < 0 && err.code != ERROR_NOT_FOUND)
 			log_warning("a project is not deleted yet",
 			            TEXT("project", list.items[i].id), FAILURE(&err));

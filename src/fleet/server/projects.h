@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "base/attribute.h"
+#include "base/error.h"
 
 struct error;
 struct fleet;

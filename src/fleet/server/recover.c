@@ -46,9 +46,10 @@ static void reconcile_unexpected(struct fleet *f, const struct sandbox_record *r
 		log_warning("sandbox is not settled", TEXT("sandbox", r->id), FAILURE(&err));
 }
 
-/* The provider has it. One without a row is an orphan, unless it is being made: then a worker acts
- * on it, and its row comes. One whose row is another server's came here with a copied folder, and
- * is left to people. One of an earlier claim of a lease that has another one by now goes. */
+/* The provider has the sandbox. Without a row it is an orphan, unless a worker is creating it and
+ * will add its row. If the row belongs to another server, the sandbox came here with a copied
+ * folder, and the operator must decide about it. If its lease has another sandbox by now, it is
+ * removed. */
 static bool sweep_entry(struct fleet *f, const struct provider_entry *entry)
 {
 	const char *id = entry->id;

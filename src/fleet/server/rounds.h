@@ -2,7 +2,7 @@
 /* fleet/server/rounds.h — what fleet_tick and fleet_recover call. */
 #pragma once
 
-#include "base/attribute.h"
+#include "base/error.h"
 
 struct error;
 struct fleet;

@@ -6,6 +6,8 @@
 #include "config/config.h"
 #include "fleet/lifecycle/service_send.h"
 #include "fleet/server/all_rounds.h"
+#include "fleet/core/alarms.h"
+#include "fleet/core/background_work.h"
 #include "fleet/core/elsewhere.h"
 #include "fleet/core/sandboxes.h"
 #include "fleet/recovery/retention.h"
@@ -27,6 +29,8 @@
 static void tick_sandbox(struct fleet *f, const struct sandbox_record *r, UNUSED void *context)
 {
 	samples_add(f, r);
+	if (r->timeout_at > clock_unix_ms())
+		alarm_set(f->background->alarms, r);
 	note_row(f, r);
 	fleet_events_add_unresponsive(f, r);
 	sandbox_take_step(f, r);
@@ -91,6 +95,25 @@ static int run_tick(struct fleet *f, struct error *err)
 	if (fleet_events_purge(f, err) < 0)
 		return -1;
 	return store_tidy(f->store, err);
+}
+
+static void end_timeout(void *context, const char *sandbox_id)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	struct fleet *f = context;
+	struct sandbox_record r;
+	struct error err = {0};
+
+	if (store_sandbox_find(f->store, &arena, NULL, sandbox_id, &r, &err) < 0)
+		log_debug("a timeout is left to the next round", TEXT("sandbox", sandbox_id),
+		          FAILURE(&err));
+	else if (sandbox_is_local(f, &r))
+		sandbox_take_step(f, &r);
+}
+
+void fleet_end_timeouts_promptly(struct fleet *fleet)
+{
+	fleet->background->alarms = alarms_new(end_timeout, fleet);
 }
 
 void fleet_tick(struct fleet *fleet)

@@ -189,7 +189,7 @@ int fleet_snapshot_find(struct fleet *fleet, struct arena *a, const struct fleet
 		return -1;
 	/* Layers are the builds' own. */
 	if (ret->kind == SNAPSHOT_LAYER)
-		return FAIL(err, ERROR_NOT_FOUND, "no snapshot '%s'", ref->id_or_name);
+		return FAIL_MISSING(err, "snapshot", ref->id_or_name);
 	return 0;
 }
 
@@ -291,7 +291,8 @@ static void sweep_orphans(struct fleet *f, struct arena *a, const struct provide
 		orphan_snapshot_remove(f, orphans[i]);
 }
 
-/* The provider is asked before the rows are read: one that is finished meanwhile is not missed. */
+/* The provider is asked before the rows are read, so that a snapshot that is finished meanwhile is
+ * not missed. */
 int snapshots_sweep(struct fleet *f, bool at_boot, struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "fleet/core/fleet_state.h"
-#include "json/json.h"
+#include "json/write.h"
 #include "sandbox/events.h"
 #include "store/events.h"
 #include "store/templates.h"
@@ -31,19 +31,15 @@ static const char *describe_change(struct arena *a, const struct pool_state *sta
 {
 	AUTO(buf_done) struct buf out = BUF(4096);
 
-	buf_add_text(&out, "{\"template_id\":");
-	json_write_text(&out, span_of(state->template_id));
-	buf_add_text(&out, ",\"template\":");
-	json_write_text(&out, span_of(state->template_name));
+	json_begin_object(&out, NULL);
+	json_add_text(&out, "template_id", state->template_id);
+	json_add_text(&out, "template", state->template_name);
 	if (state->is_failing) {
-		buf_add_text(&out, ",\"code\":");
-		json_write_text(&out, span_of(error_kind_get(state->problem.code)->name));
-		buf_add_text(&out, ",\"reason\":");
-		json_write_text(&out, span_of(state->problem.text));
-		buf_add_text(&out, ",\"cure\":");
-		json_write_text(&out, span_of(state->problem.hint));
+		json_add_text(&out, "code", error_kind_get(state->problem.code)->name);
+		json_add_text(&out, "reason", state->problem.text);
+		json_add_text(&out, "cure", state->problem.hint);
 	}
-	buf_add_byte(&out, '}');
+	json_end_object(&out);
 	return arena_copy(a, buf_span(&out));
 }
 
@@ -83,7 +79,7 @@ static void add_change_event(struct fleet *f, const char *project_id,
 void pool_states_replace(struct fleet *f, const struct template_list *templates,
                          const struct pool_state *now, size_t count)
 {
-	struct pool_state *states = memory_new((count + 1) * sizeof(*states));
+	struct pool_state *states = memory_array(count + 1, sizeof(*states));
 
 	memcpy(states, now, count * sizeof(*states));
 	for (size_t i = 0; i < count; i++) {

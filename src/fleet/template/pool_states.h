@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fleet/template/pool_states.h — pools of this server as of the last tick: counts, and those that
- * cannot be filled. */
+/* fleet/template/pool_states.h — pools of this server as of the last tick: counts, and the
+ * pools that cannot be filled. */
 #pragma once
 
 #include <pthread.h>

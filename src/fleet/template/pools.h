@@ -42,8 +42,8 @@ struct fleet_pools {
 MUST_CHECK int fleet_pool_set(struct fleet *fleet, struct arena *a,
                               const struct fleet_pool_change *change, struct fleet_pool *ret,
                               struct error *err);
-/* Pools of the templates that the project sees; `with_automatic`: also those that the broker makes
- * by itself, after recent creates. */
+/* Pools of the templates that the project sees; `with_automatic`: also the pools that the
+ * broker makes by itself, after recent creates. */
 MUST_CHECK int fleet_pools_list(struct fleet *fleet, struct arena *a, const char *project_id,
                                 bool with_automatic, struct fleet_pools *ret, struct error *err);
 /* Counts as of the last tick, for metrics. Copies at most `max`, returns the number. */

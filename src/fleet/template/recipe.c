@@ -147,6 +147,8 @@ void recipe_apply(struct arena *a, const struct fleet_recipe *recipe, struct tem
 		t->resources = *recipe->resources;
 	if (recipe->timeouts)
 		sandbox_timeouts_change(&t->timeouts, recipe->timeouts);
+	if (recipe->visibility != RECIPE_AS_IT_IS)
+		t->is_public = recipe->visibility == RECIPE_PUBLIC;
 	if (recipe->pool) {
 		t->pool_min = recipe->pool->min;
 		t->pool_target = recipe->pool->target;
@@ -164,7 +166,8 @@ int fleet_template_change(struct fleet *fleet, struct arena *a, const struct fle
 	    store_template_find(fleet->store, a, ref->project_id, ref->id_or_name, &t, err) < 0)
 		return -1;
 	if (ref->project_id && strcmp(ref->project_id, t.project_id) != 0)
-		return FAIL(err, ERROR_FORBIDDEN, "template '%s' is everybody's", t.name);
+		return FAIL(err, ERROR_FORBIDDEN,
+		            "template '%s' belongs to another project or to all of them", t.name);
 	/* The settings of its image would replace the change. */
 	if (t.state == TEMPLATE_BUILDING)
 		return FAIL(err, ERROR_CONFLICT, "template '%s' is being built", t.name);
@@ -197,6 +200,7 @@ int fleet_template_derive(struct fleet *fleet, struct arena *a, const struct fle
 	t.description = "";
 	t.base_image = source.name;
 	t.pool_min = t.pool_target = t.pool_max = 0;
+	t.is_public = false;
 	t.isolation = fleet->ops->isolation;
 	t.created_at = t.updated_at = clock_unix_ms();
 	recipe_apply(a, request->recipe, &t);

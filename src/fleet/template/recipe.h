@@ -12,6 +12,8 @@ struct sandbox_resources;
 struct sandbox_timeouts;
 struct template_record;
 
+/* Whether other projects find a template by its id. */
+enum recipe_visibility { RECIPE_AS_IT_IS, RECIPE_PUBLIC, RECIPE_PRIVATE };
 /* NULL, or a map that is not `present`: not given. The value stays as it is, or as the image or the
  * source template has it. */
 struct fleet_recipe {
@@ -25,6 +27,7 @@ struct fleet_recipe {
 	const struct fleet_pool_size *pool;        /* see fleet/template/pools.h */
 	const struct fleet_warm *warm;             /* see fleet/template/warm.h */
 	const struct sandbox_timeouts *timeouts;   /* see sandbox_timeouts_change */
+	enum recipe_visibility visibility;
 };
 MUST_CHECK int fleet_recipe_check(const struct fleet *fleet, const struct fleet_recipe *recipe,
                                   struct error *err);
@@ -38,7 +41,7 @@ struct fleet_derive {
 	const char *project_id, *name, *from;
 	const struct fleet_recipe *recipe;
 };
-/* Adds a template on the root filesystem of another one, which is built first if need be. The
+/* Adds a template on the root filesystem of another template, which is built first if need be. The
  * folder stays until the last template that uses it is removed. */
 MUST_CHECK int fleet_template_derive(struct fleet *fleet, struct arena *a,
                                      const struct fleet_derive *request,

@@ -322,7 +322,7 @@ static int check_buildable(const struct template_record *t, struct error *err)
 	            t->state_text);
 }
 
-/* 1: this thread builds it; 0: another one does; -1: the template is unusable. */
+/* 1: this thread builds it; 0: another thread does; -1: the template is unusable. */
 static int claim_template(struct fleet *f, const struct template_record *t, struct error *err)
 {
 	const struct template_move building = {.id = t->id,
@@ -610,7 +610,8 @@ int fleet_template_remove(struct fleet *fleet, const char *project_id, const cha
 	if (store_template_find(fleet->store, &arena, project_id, name_or_id, &t, err) < 0)
 		return -1;
 	if (project_id && strcmp(project_id, t.project_id) != 0)
-		return FAIL(err, ERROR_FORBIDDEN, "template '%s' is everybody's", t.name);
+		return FAIL(err, ERROR_FORBIDDEN,
+		            "template '%s' belongs to another project or to all of them", t.name);
 	if (t.state == TEMPLATE_BUILDING)
 		return FAIL(err, ERROR_CONFLICT, "template '%s' is being built", t.name);
 	/* The row first: from then on no sandbox can be made from it. */

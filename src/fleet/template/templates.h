@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "base/attribute.h"
+#include "base/error.h"
 #include "fleet/core/template_cache.h"
 
 struct fleet;

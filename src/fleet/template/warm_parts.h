@@ -2,7 +2,7 @@
 /* fleet/template/warm_parts.h — warm interpreters, for the other files of this folder. */
 #pragma once
 
-#include "base/attribute.h"
+#include "base/error.h"
 
 struct arena;
 struct error;

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/buf.h"
+#include "base/bytes.h"
 #include "base/fault.h"
 #include "base/id.h"
 #include "fleet/core/fleet_state.h"
@@ -182,7 +182,7 @@ static int check_key(struct fleet *f, struct arena *a, const struct fleet_budget
 	for (size_t i = 0; i < keys.count; i++)
 		if (strcmp(keys.items[i].id, request->subject) == 0)
 			return 0;
-	return FAIL(err, ERROR_NOT_FOUND, "no key '%s'", request->subject);
+	return FAIL_MISSING(err, "key", request->subject);
 }
 
 /* The id of the budget's subject. */
@@ -224,7 +224,7 @@ static int find_budget(struct fleet *f, struct arena *a, const char *project_id,
 		*ret = list.items[i];
 		return 0;
 	}
-	return FAIL(err, ERROR_NOT_FOUND, "no budget '%s'", id);
+	return FAIL_MISSING(err, "budget", id);
 }
 
 int fleet_budget_create(struct fleet *fleet, struct arena *a, const struct fleet_budget *request,

@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#include "base/attribute.h"
+#include "base/error.h"
 
 struct arena;
 struct error;

@@ -6,7 +6,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#include "base/arena.h"
+#include "base/bytes.h"
 #include "base/map.h"
 #include "sandbox/price.h"
 #include "worker/worker.h"

@@ -3,14 +3,14 @@
  * snapshots, backups and volumes together.
  *
  * An addition first asks for the room that is left, and stops at that size. Before it is done, it
- * records the size it has reached and checks the limit again. Of concurrent additions the one that
- * began last fails first, and the finished ones never exceed the limit together. */
+ * records the size it has reached and checks the limit again. Of concurrent additions the last
+ * to begin fails first, and the finished additions never exceed the limit together. */
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/attribute.h"
+#include "base/error.h"
 
 struct arena;
 struct error;

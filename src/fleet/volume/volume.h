@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/attribute.h"
+#include "base/error.h"
 #include "fleet/core/fleet_hold.h"
 #include "fleet/core/ref.h"
 #include "store/volumes.h"

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/arena.h"
+#include "base/bytes.h"
 #include "http/client/curl.h"
 
 #define BODY_MAX ((size_t)64 << 20)
@@ -133,6 +133,8 @@ static void set_headers(struct http_client *client, struct http_transfer *t)
 		           call->content_type ? call->content_type : "application/json");
 	if (call->accept)
 		add_header(t, "Accept", call->accept);
+	if (call->project)
+		add_header(t, "X-Atoll-Project", call->project);
 	if (client->options.bearer) {
 		AUTO(buf_done) struct buf value = BUF(1 << 16);
 
@@ -198,7 +200,8 @@ static void copy_header(CURL *curl, const char *name, char *out, size_t size)
 		(void)snprintf(out, size, "%s", header->value);
 }
 
-static int finish_transfer(struct http_transfer *t, CURLcode code, struct error *err)
+static int finish_transfer(struct http_client *client, struct http_transfer *t, CURLcode code,
+                           struct error *err)
 {
 	AUTO(buf_done) struct buf what = BUF(ERROR_TEXT_MAX);
 	struct http_answer *answer = &t->answer;
@@ -211,6 +214,8 @@ static int finish_transfer(struct http_transfer *t, CURLcode code, struct error 
 	if (answer->body.overflowed)
 		return FAIL(err, ERROR_TOO_LARGE, "%s: the answer is larger than %zu bytes",
 		            buf_text(&what), BODY_MAX);
+	if (client_has_no_connection(t->curl, code))
+		return client_fail_connect(t->curl, code, &client->options, t->detail, err);
 	if (code != CURLE_OK && !t->cut)
 		return client_fail(code, buf_text(&what), t->detail, err);
 	answer->status = status_of(t->curl);
@@ -226,6 +231,8 @@ static int check_call(const struct http_call *call, struct error *err)
 {
 	if (client_check_path(call->path, err) < 0 ||
 	    (call->content_type && client_check_text("content type", call->content_type, err) < 0))
+		return -1;
+	if (call->project && client_check_text("project", call->project, err) < 0)
 		return -1;
 	return call->accept ? client_check_text("accept", call->accept, err) : 0;
 }
@@ -243,7 +250,7 @@ int http_client_call(struct http_client *client, const struct http_call *call,
 	set_headers(client, &t);
 	set_body(&t);
 	set_callbacks(&t);
-	result = finish_transfer(&t, curl_easy_perform(client->curl), err);
+	result = finish_transfer(client, &t, curl_easy_perform(client->curl), err);
 	curl_slist_free_all(t.headers);
 	if (result < 0)
 		buf_done(&t.answer.body);

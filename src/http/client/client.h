@@ -6,8 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/buf.h"
-#include "base/span.h"
+#include "base/bytes.h"
 
 struct http_client; /* one per thread; keeps connections alive */
 
@@ -16,6 +15,7 @@ struct http_client_options {
 	const char *unix_socket; /* socket path to connect to, or NULL */
 	const char *bearer;      /* the API key, or NULL */
 	const char *user_agent;
+	const char *cure; /* hint of the error that no connection can be made, or NULL */
 };
 MUST_CHECK int http_client_open(const struct http_client_options *options, struct http_client **ret,
                                 struct error *err);
@@ -25,6 +25,7 @@ struct http_call {
 	const char *method, *path; /* the path holds the query, already escaped */
 	const char *content_type;  /* of the body; NULL = application/json */
 	const char *accept;        /* NULL = anything */
+	const char *project;       /* to act in, for an admin; NULL = the key's own */
 	struct span body;
 	int body_fd; /* streamed instead of body when has_body_fd */
 	bool has_body_fd;

@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "json/json.h"
 
@@ -66,6 +67,7 @@ struct http_client_options client_copy_options(struct arena *a,
 	        .unix_socket = options->unix_socket ? arena_text(a, options->unix_socket) : NULL,
 	        .bearer = options->bearer ? arena_text(a, options->bearer) : NULL,
 	        .user_agent = options->user_agent ? arena_text(a, options->user_agent) : NULL,
+	        .cure = options->cure ? arena_text(a, options->cure) : NULL,
 	};
 }
 
@@ -123,6 +125,32 @@ int client_fail(CURLcode code, const char *what, const char *detail, struct erro
 	            detail[0] ? detail : curl_easy_strerror(code));
 }
 
+bool client_has_no_connection(CURL *curl, CURLcode code)
+{
+	long request_size = 0;
+
+	if (code == CURLE_COULDNT_CONNECT || code == CURLE_COULDNT_RESOLVE_HOST ||
+	    code == CURLE_COULDNT_RESOLVE_PROXY)
+		return true;
+	(void)curl_easy_getinfo(curl, CURLINFO_REQUEST_SIZE, &request_size);
+	return code == CURLE_OPERATION_TIMEDOUT && request_size == 0;
+}
+
+int client_fail_connect(CURL *curl, CURLcode code, const struct http_client_options *options,
+                        const char *detail, struct error *err)
+{
+	const char *socket = options->unix_socket;
+	long reason = 0;
+
+	(void)curl_easy_getinfo(curl, CURLINFO_OS_ERRNO, &reason);
+	if (code == CURLE_COULDNT_CONNECT && reason > 0)
+		detail = strerrordesc_np((int)reason);
+	(void)FAIL(err, code_of(code), "cannot reach the server at %s%s: %s",
+	           socket ? "unix:" : options->base_url, socket ? socket : "",
+	           detail && detail[0] ? detail : curl_easy_strerror(code));
+	return options->cure ? FAIL_HINT(err, "%s", options->cure) : -1;
+}
+
 /* Unknown codes, from other servers and proxies, are mapped by the status. */
 static enum error_code code_of_answer(int status, const char *name)
 {
@@ -141,7 +169,7 @@ bool client_error_read(int status, struct span body, struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
 	const struct json_value *root = NULL, *error;
-	const char *message, *hint;
+	const char *message, *hint, *resource;
 	struct error ignored;
 
 	if (status < 400 || json_load(&arena, body, &root, &ignored) < 0)
@@ -152,6 +180,9 @@ bool client_error_read(int status, struct span body, struct error *err)
 		return false;
 	(void)FAIL(err, code_of_answer(status, json_text(json_get(error, "code"), "")), "%s",
 	           message);
+	resource = json_get_text(error, "resource", "");
+	if (strlen(resource) < sizeof(err->resource))
+		memcpy(err->resource, resource, strlen(resource) + 1);
 	hint = json_text(json_get(error, "hint"), NULL);
 	if (hint)
 		error_hint(err, "%s", hint);

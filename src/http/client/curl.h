@@ -5,9 +5,7 @@
 
 #include <curl/curl.h>
 
-#include "base/arena.h"
-#include "base/attribute.h"
-#include "base/span.h"
+#include "base/bytes.h"
 #include "http/client/client.h"
 
 #define CLIENT_CONNECT_MS 30000
@@ -25,5 +23,11 @@ struct http_client_options client_copy_options(struct arena *a,
 void client_set_target(CURL *curl, const struct http_client_options *options, const char *path);
 /* Fills err from a failed transfer; `detail` is libcurl's message, may be empty. */
 MUST_CHECK int client_fail(CURLcode code, const char *what, const char *detail, struct error *err);
+/* Whether a transfer failed before it had a connection. */
+bool client_has_no_connection(CURL *curl, CURLcode code);
+/* Fills err for such a transfer: names the server's address and gives the options' cure. */
+MUST_CHECK int client_fail_connect(CURL *curl, CURLcode code,
+                                   const struct http_client_options *options, const char *detail,
+                                   struct error *err);
 /* True when the answer is an error with Atoll's error body, which then fills err. */
 bool client_error_read(int status, struct span body, struct error *err);

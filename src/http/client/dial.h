@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-#include "base/attribute.h"
+#include "base/error.h"
 
 struct host_lookup;
 struct tls;

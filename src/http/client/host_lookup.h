@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
-#include "base/attribute.h"
+#include "base/error.h"
 
 struct sockaddr_storage;
 

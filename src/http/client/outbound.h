@@ -10,8 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/buf.h"
-#include "base/span.h"
+#include "base/bytes.h"
 
 #define OUTBOUND_URL_MAX 2048
 /* Checks the URL: http or https, a host, no user and no private address. Names are checked when

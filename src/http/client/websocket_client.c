@@ -232,6 +232,8 @@ static int connect_server(struct http_websocket *ws, const struct http_client_op
 	curl_easy_setopt(ws->curl, CURLOPT_ERRORBUFFER, NULL);
 	if (code == CURLE_OK)
 		code = curl_easy_getinfo(ws->curl, CURLINFO_ACTIVESOCKET, &ws->fd);
+	if (client_has_no_connection(ws->curl, code))
+		return client_fail_connect(ws->curl, code, options, detail, &ws->failure);
 	return code == CURLE_OK ? 0 : client_fail(code, "connect", detail, &ws->failure);
 }
 

@@ -8,8 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/buf.h"
-#include "base/span.h"
+#include "base/bytes.h"
 
 enum body_reader_state {
 	BODY_SIZE_LINE, /* the size line of a chunk is collected in `line` */

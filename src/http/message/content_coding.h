@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-#include "base/span.h"
+#include "base/bytes.h"
 
 /* Limits of an iteration, so other transfers proceed. Some input bytes cost far more than
  * others. */

@@ -64,26 +64,45 @@ const struct http_fault_kind *fault_kind_get(enum http_fault fault)
 	return &kinds[fault];
 }
 
-void error_body_write(struct buf *out, const struct error_body *body)
+static void add_body(struct buf *out, const struct error_body *body)
 {
-	json_begin_object(out, NULL);
 	json_begin_object(out, "error");
 	json_add_span(out, "code", span_of(body->code));
 	json_add_span(out, "message", span_of(body->message));
+	if (body->resource && body->resource[0])
+		json_add_text(out, "resource", body->resource);
 	if (body->hint && body->hint[0])
 		json_add_text(out, "hint", body->hint);
 	if (body->request_id && body->request_id[0])
 		json_add_text(out, "request_id", body->request_id);
 	json_end_object(out);
+}
+
+void error_body_write(struct buf *out, const struct error_body *body)
+{
+	json_begin_object(out, NULL);
+	add_body(out, body);
 	json_end_object(out);
+}
+static struct error_body body_of(const struct error *err, const char *request_id)
+{
+	return (struct error_body){.code = error_kind_get(err->code)->name,
+	                           .message = err->text,
+	                           .resource = err->resource,
+	                           .hint = err->hint,
+	                           .request_id = request_id};
 }
 
 void http_write_error(struct buf *out, const struct error *err, const char *request_id)
 {
-	const struct error_body body = {.code = error_kind_get(err->code)->name,
-	                                .message = err->text,
-	                                .hint = err->hint,
-	                                .request_id = request_id};
+	const struct error_body body = body_of(err, request_id);
 
 	error_body_write(out, &body);
+}
+
+void http_add_error(struct buf *out, const struct error *err)
+{
+	const struct error_body body = body_of(err, NULL);
+
+	add_body(out, &body);
 }

@@ -3,7 +3,7 @@
  * reason. */
 #pragma once
 
-#include "base/buf.h"
+#include "base/bytes.h"
 
 enum http_fault {
 	FAULT_NONE,
@@ -44,12 +44,15 @@ struct http_fault_kind {
 };
 const struct http_fault_kind *fault_kind_get(enum http_fault fault);
 
-/* Writes {"error":{"code":…,"message":…,"hint":…,"request_id":…}}. */
+/* Writes {"error":{"code":…,"message":…,"resource":…,"hint":…,"request_id":…}}. */
 struct error_body {
 	const char *code, *message;
-	const char *hint;       /* NULL or empty: left out */
+	const char *resource; /* kind of the object that does not exist; NULL or empty: left out */
+	const char *hint;     /* NULL or empty: left out */
 	const char *request_id; /* NULL: left out */
 };
 void error_body_write(struct buf *out, const struct error_body *body);
 /* The same for an error; also for programs that serve no requests. */
 void http_write_error(struct buf *out, const struct error *err, const char *request_id);
+/* The same as a member of the object that is being written: "error":{…}. */
+void http_add_error(struct buf *out, const struct error *err);

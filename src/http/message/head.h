@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/span.h"
+#include "base/bytes.h"
 #include "http/message/fault.h"
 #include "http/message/method.h"
 

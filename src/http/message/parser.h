@@ -5,8 +5,7 @@
 
 #include <stdbool.h>
 
-#include "base/attribute.h"
-#include "base/span.h"
+#include "base/bytes.h"
 #include "http/message/fault.h"
 
 #define PARSER_FIELDS_MAX 100

@@ -8,7 +8,7 @@
 
 #include <stddef.h>
 
-#include "base/span.h"
+#include "base/bytes.h"
 #include "http/message/fault.h"
 
 #define TARGET_PARTS_MAX 24 /* a path may have more parts, a route may not */

@@ -6,8 +6,7 @@
 
 #include <stdbool.h>
 
-#include "base/buf.h"
-#include "base/span.h"
+#include "base/bytes.h"
 
 #define WEBSOCKET_MESSAGE_MAX ((size_t)1024 * 1024)
 

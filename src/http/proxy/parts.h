@@ -2,12 +2,12 @@
 /* http/proxy/parts.h — structs and functions that the files of the proxy share. */
 #pragma once
 
-#include "base/arena.h"
+#include "base/bytes.h"
 #include "http/message/body.h"
+#include "http/message/content_coding.h"
 #include "http/message/head.h"
 #include "http/proxy/proxy.h"
 #include "http/rewrite/rewrite.h"
-#include "http/message/content_coding.h"
 #include "http/server/http.h"
 
 #define PROXY_HEAD_MAX ((size_t)64 * 1024)

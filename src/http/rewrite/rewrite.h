@@ -10,8 +10,7 @@
 
 #include <stdbool.h>
 
-#include "base/buf.h"
-#include "base/span.h"
+#include "base/bytes.h"
 
 struct rewrite_place {
 	struct span prefix;   /* "/preview/5173": without a '/' at the end; may be empty */

@@ -3,7 +3,7 @@
  * see connection_state.h. Loop thread. */
 #pragma once
 
-#include "base/span.h"
+#include "base/bytes.h"
 
 struct connection_events;
 struct http_connection;

@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/buf.h"
+#include "base/bytes.h"
 #include "base/list.h"
 #include "http/message/body.h"
 #include "http/message/fault.h"

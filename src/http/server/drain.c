@@ -20,7 +20,8 @@ static bool is_standing(const struct http_connection *conn)
 
 	if (!conn->relay)
 		return false;
-	return conn->relay->websocket || (route && route->flags & ROUTE_STANDING);
+	return conn->relay->websocket || conn->relay->is_standing ||
+	       (route && route->flags & ROUTE_STANDING);
 }
 
 bool server_is_busy(struct http_server *server)

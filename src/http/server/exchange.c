@@ -572,6 +572,7 @@ void request_write_failure(const struct request *rq, struct http_failure *failur
 	const struct server_options *options = &rq->exchange->server->options;
 	const struct error_body body = {.code = failure->code,
 	                                .message = failure->message,
+	                                .resource = failure->err ? failure->err->resource : NULL,
 	                                .hint = failure->hint,
 	                                .request_id = rq->id};
 

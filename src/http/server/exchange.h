@@ -9,16 +9,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/arena.h"
-#include "base/buf.h"
+#include "base/bytes.h"
 #include "base/cancel.h"
-#include "base/error.h"
 #include "base/list.h"
 #include "http/message/head.h"
+#include "http/message/request_target.h"
 #include "http/server/http.h"
 #include "http/server/parked.h"
 #include "http/server/relay.h"
-#include "http/message/request_target.h"
 #include "worker/worker.h"
 
 struct http_connection;

@@ -14,7 +14,7 @@
 #include <stdint.h>
 #include <stddef.h>
 
-#include "base/span.h"
+#include "base/bytes.h"
 #include "http/message/method.h"
 
 struct http_exchange;

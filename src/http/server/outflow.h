@@ -9,8 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/buf.h"
-#include "base/span.h"
+#include "base/bytes.h"
 
 struct tls;
 struct outflow {

@@ -682,6 +682,12 @@ static void on_tick(void *context)
 	relay_leave_and_update(relay);
 }
 
+void relay_tick_in(struct relay *relay, int64_t ms)
+{
+	relay->tick_ms = ms > 0 ? ms : 1;
+	loop_timer_start(relay->conn->server->loop, &relay->tick, relay->tick_ms);
+}
+
 static void begin_websocket(struct relay *relay)
 {
 	static const struct websocket_events events = {.on_message = on_websocket_message,
@@ -730,6 +736,7 @@ static struct relay *relay_new(struct http_connection *conn, const struct relay_
 	        .tick = {.on_timer = on_tick, .context = relay},
 	        .tick_ms = options->ops->on_tick ? options->tick_ms : 0,
 	        .idle_timeout_ms = options->idle_timeout_ms,
+	        .is_standing = options->is_standing,
 	        .first_ms = options->first_ms,
 	        .first_by_ms = options->first_ms ? now + options->first_ms : INT64_MAX,
 	        .ends_at_ms = options->whole_ms ? now + options->whole_ms : INT64_MAX,

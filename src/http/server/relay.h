@@ -6,8 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/attribute.h"
-#include "base/span.h"
+#include "base/bytes.h"
 
 struct relay;
 struct reply;
@@ -30,7 +29,7 @@ struct relay_ops {
 	 * are dropped. */
 	int (*on_client)(void *state, struct relay *relay, struct span bytes, bool last,
 	                 struct error *err);
-	/* Called every relay_options.tick_ms; may be NULL. */
+	/* Called every relay_options.tick_ms, see relay_tick_in; may be NULL. */
 	void (*on_tick)(void *state, struct relay *relay);
 	/* Always called once, last. `clean`: both sides ended normally, and the upstream descriptor
 	 * (-1 if closed) may be reused; the callback owns it now. Otherwise the descriptor has been
@@ -45,6 +44,8 @@ struct relay_options {
 	struct tls *tls; /* TLS on the socket, which then counts as shared; or NULL */
 	const struct relay_ops *ops;
 	void *state;
+	/* It lasts until the client leaves, as with ROUTE_STANDING. */
+	bool is_standing;
 	int64_t tick_ms;            /* 0 = none */
 	int64_t idle_timeout_ms;    /* ends the relay after this time without a byte; 0 = never */
 	int64_t first_ms;           /* limit for the upstream's first byte; 0 = none */
@@ -88,6 +89,8 @@ void relay_answer(struct relay *relay, int status, const char *content_type, str
 /* Adds a trailer, before relay_finish. Dropped when the reply is not chunked or the trailer is
  * invalid. */
 void relay_trailer(struct relay *relay, const char *name, const char *value);
+/* From on_tick: the next tick comes after `ms`, and so do the following ones. */
+void relay_tick_in(struct relay *relay, int64_t ms);
 void relay_finish(struct relay *relay); /* the body is complete */
 /* Finishes a WebSocket with this close code and reason; the reason is cut to 123 bytes. */
 void relay_finish_websocket(struct relay *relay, unsigned code, const char *reason);

@@ -6,8 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/buf.h"
-#include "base/error.h"
+#include "base/bytes.h"
 #include "http/message/fault.h"
 #include "http/server/outflow.h"
 #include "http/server/relay.h"
@@ -34,6 +33,7 @@ struct relay {
 	struct outflow upstream; /* output to the upstream */
 	struct websocket *websocket;
 	struct loop_timer tick;
+	bool is_standing;
 	int64_t tick_ms, idle_timeout_ms;
 	int64_t first_ms;       /* as in relay_options */
 	int64_t first_by_ms;    /* INT64_MAX: the upstream has sent a byte, or has no limit yet */

@@ -5,8 +5,7 @@
  * match lacks the method, the next match is tried. Duplicate rows abort at start. */
 #pragma once
 
-#include "base/arena.h"
-#include "base/buf.h"
+#include "base/bytes.h"
 #include "http/message/method.h"
 #include "http/message/request_target.h"
 #include "http/server/host.h"

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/attribute.h"
+#include "base/error.h"
 #include "worker/worker.h"
 
 struct http_server;

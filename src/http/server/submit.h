@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "base/attribute.h"
+#include "base/error.h"
 
 struct http_exchange;
 struct http_server;

@@ -10,7 +10,7 @@
 #include <openssl/x509v3.h>
 #include <string.h>
 
-#include "base/span.h"
+#include "base/bytes.h"
 
 #define DAY_S (24L * 3600)
 #define CLOCK_SKEW_S 3600L

@@ -6,7 +6,7 @@
  * cannot forge other sites. */
 #pragma once
 
-#include "base/buf.h"
+#include "base/bytes.h"
 
 #define CERTIFICATE_NAMES_MAX 32
 #define CERTIFICATE_AUTHORITY_DAYS 3650

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#include "base/span.h"
+#include "base/bytes.h"
 
 struct http_server;
 

@@ -9,8 +9,7 @@
 #include <sys/socket.h>
 #include <time.h>
 
-#include "base/arena.h"
-#include "base/buf.h"
+#include "base/bytes.h"
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/list.h"

@@ -2,11 +2,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/buf.h"
+#include "base/bytes.h"
 #include "base/clock.h"
+#include "provider/host_failure.h"
 #include "provider/native/broker_client.h"
 #include "provider/native/broker_provider.h"
-#include "provider/host_failure.h"
 #include "provider/pool.h"
 #include "wire/broker.h"
 #include "wire/broker_pool.h"

@@ -6,18 +6,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buf.h"
+#include "base/bytes.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/thread.h"
 #include "base/map.h"
 #include "base/path.h"
+#include "base/thread.h"
 #include "provider/agent_health.h"
 #include "provider/agent_links.h"
-#include "provider/entries.h"
-#include "provider/native/broker_client.h"
-#include "provider/host_failure.h"
 #include "provider/disk.h"
+#include "provider/entries.h"
+#include "provider/host_failure.h"
+#include "provider/native/broker_client.h"
 #include "wire/broker_messages.h"
 
 #define IDLE_MS 15000     /* how long a connection to an agent may wait for its next request */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
-#include "base/buf.h"
+#include "base/bytes.h"
 #include "base/clock.h"
 #include "provider/native/broker_client.h"
 #include "provider/native/broker_provider.h"

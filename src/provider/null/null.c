@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/buf.h"
+#include "base/bytes.h"
 #include "base/clock.h"
 #include "base/list.h"
 #include "base/map.h"
@@ -203,7 +203,7 @@ static struct null_sandbox *find_sandbox(struct provider *p, const char *id, str
 	struct null_sandbox *s = map_find(&as_null(p)->sandboxes, id);
 
 	if (!s)
-		error_set(err, ERROR_NOT_FOUND, 0, HERE, "no sandbox '%s'", id);
+		error_missing(err, HERE, "sandbox", id);
 	return s;
 }
 

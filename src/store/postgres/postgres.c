@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buf.h"
+#include "base/bytes.h"
 
 /* While holding the lock, only transactions without it can interfere. */
 #define TURN_TRIES 20
@@ -110,8 +110,8 @@ static enum postgres_outcome read_once(struct postgres_connection *c, const stru
 	return outcome;
 }
 
-/* An idle connection may have been lost long ago, when the server was started again; a new one that
- * is lost at once says that the server is away. */
+/* An idle connection may have been lost long ago, when the server was started again; if a
+ * new connection is lost at once, the server is away. */
 static enum postgres_outcome run_transaction(struct postgres_store *s, attempt *once,
                                              const struct transaction *t, struct error *err)
 {

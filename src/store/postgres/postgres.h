@@ -58,7 +58,8 @@ MUST_CHECK int postgres_connect(struct postgres_store *s, struct postgres_connec
 void postgres_disconnect(struct postgres_connection *c); /* NULL is fine */
 /* Statements without parameters, for which nothing but their last success counts. */
 MUST_CHECK int postgres_execute(struct postgres_connection *c, const char *sql, struct error *err);
-/* The same, with the last one's result, for PQclear; NULL on failure. `wait_ms`: for an answer. */
+/* The same, with the result of the last statement, for PQclear; NULL on failure. `wait_ms`: for an
+ * answer. */
 MUST_CHECK PGresult *postgres_ask(struct postgres_connection *c, const char *sql, int64_t wait_ms,
                                   struct error *err);
 /* Looks up every query's shapes and prepares it, so that a mistake in one shows at once. */
@@ -109,7 +110,7 @@ void sync_close(struct postgres_sync *sync); /* NULL is fine */
 /* Stands for all that has been committed until now, and begins to have it flushed. */
 uint64_t sync_begin(struct postgres_sync *sync);
 MUST_CHECK int sync_wait(struct postgres_sync *sync, uint64_t mark, struct error *err);
-/* Returns when it has a connection to the server as it runs now. To be called for each new one of
- * the pool: all commits after a restart of the server come through such, and so are not taken for
- * those that the restart may have lost. NULL is fine. */
+/* Returns when it has a connection to the server as it runs now. The pool calls it for each new
+ * connection: all commits after a restart of the server use such connections, and so are not taken
+ * for commits that the restart may have lost. NULL is fine. */
 void sync_renew(struct postgres_sync *sync);

@@ -75,7 +75,7 @@ static void flush_begun(struct postgres_sync *sync)
 	pthread_cond_broadcast(&sync->changed);
 }
 
-/* The first attempt closes a lost connection; the second makes a new one. */
+/* The first attempt closes a lost connection; the second opens a new connection. */
 static void renew_connection(struct postgres_sync *sync)
 {
 	struct error err = {0};

@@ -78,6 +78,7 @@ LIMIT 5;
 ((:state IS NULL AND actual <> 'deleted') OR actual = :state)
 	AND (:name IS NULL OR name = :name)
 	AND (:node IS NULL OR node = :node)
+	AND (traits & :hidden_traits) = 0
 	AND (:template IS NULL OR template_name = :template OR template_id = :template)
 	AND (:label_key IS NULL OR EXISTS (
 		SELECT 1 FROM json_each(labels_json) AS label

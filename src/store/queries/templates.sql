@@ -3,7 +3,7 @@
 id, project_id, name, folder, base_image, runtime, isolation, description, cpu, memory_mb, disk_mb,
 pids, env_json, entrypoint_json, ports_json, "user", workdir, state, state_text, size_bytes,
 created_at, updated_at, node, pool_min, pool_target, pool_max, warm_json, snapshot_id, ready,
-{inherited_timeouts}
+is_public, {inherited_timeouts}
 
 -- name: template_insert
 -- takes: template_record
@@ -13,16 +13,24 @@ VALUES (:id, :project_id, :name, :folder, :base_image, :runtime, :isolation, :de
 	COALESCE(NULLIF(:entrypoint_json, ''), '[]'), COALESCE(NULLIF(:ports_json, ''), '[]'),
 	:user, :workdir, :state, :state_text, :size_bytes, :created_at, :updated_at, :node, :pool_min,
 	:pool_target, :pool_max, COALESCE(NULLIF(:warm_json, ''), '[]'), :snapshot_id, :ready,
-	{:inherited_timeouts})
+	:is_public, {:inherited_timeouts})
 ON CONFLICT DO NOTHING;
 
+-- Sandboxes of a template that is no longer public still start.
 -- name: template_find
 -- takes: record_lookup
 -- gives: template_record
 SELECT {template} FROM templates
 WHERE (name = :id OR id = :id)
-	AND (project_id = '' OR :project_id IS NULL OR project_id = :project_id)
-ORDER BY CASE WHEN project_id = '' THEN 1 ELSE 0 END, CASE WHEN id = :id THEN 0 ELSE 1 END
+	AND (project_id = '' OR :project_id IS NULL OR project_id = :project_id
+		OR (id = :id AND (is_public > 0
+			OR EXISTS (SELECT 1 FROM sandboxes AS made WHERE made.template_id = :id
+				AND made.project_id = :project_id AND made.actual <> 'deleted')
+			OR EXISTS (SELECT 1 FROM snapshots AS kept WHERE kept.template_id = :id
+				AND kept.project_id = :project_id))))
+ORDER BY CASE WHEN project_id = '' THEN 1
+		WHEN :project_id IS NULL OR project_id = :project_id THEN 0 ELSE 2 END,
+	CASE WHEN id = :id THEN 0 ELSE 1 END
 LIMIT 1;
 
 -- name: template_list
@@ -50,7 +58,7 @@ SET description = :description, base_image = :base_image, runtime = :runtime,
 	size_bytes = :size_bytes, updated_at = :updated_at, pool_min = :pool_min,
 	pool_target = :pool_target, pool_max = :pool_max,
 	warm_json = COALESCE(NULLIF(:warm_json, ''), '[]'), snapshot_id = :snapshot_id,
-	ready = :ready, node = :node, {=inherited_timeouts}
+	ready = :ready, node = :node, is_public = :is_public, {=inherited_timeouts}
 WHERE id = :id;
 
 -- name: template_state

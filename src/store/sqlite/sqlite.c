@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buf.h"
+#include "base/bytes.h"
 #include "base/path.h"
 #include "store/sqlite/log_sync.h"
 
@@ -327,4 +327,5 @@ const struct store_driver sqlite_driver = {
         .sync_begin = sqlite_sync_begin,
         .sync_wait = sqlite_sync_wait,
         .tidy = sqlite_tidy,
+        .copy = sqlite_copy,
 };

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* store/sqlite/sqlite.h — the SQLite driver's own parts.
  *
- * connection.c: one sqlite3 handle and its prepared statements. migrate.c: brings a file up to this
- * program's tables. sqlite.c: who uses which connection when. log_file.h: how the log is
- * written. log_sync.h: when it is on the disk.
+ * connection.c: one sqlite3 handle and its prepared statements. copy.c: a copy of a file in use.
+ * migrate.c: brings a file up to this program's tables. sqlite.c: which thread uses which
+ * connection. log_file.h: how the log is written. log_sync.h: when it is on the disk.
  */
 #pragma once
 
@@ -62,4 +62,6 @@ MUST_CHECK int sqlite_execute(struct sqlite_connection *c, const char *sql, stru
 /* The handle's last failure as an error. Always -1. */
 int sqlite_fail(sqlite3 *handle, const char *what, struct error *err);
 
+/* struct store_driver's copy. */
+MUST_CHECK int sqlite_copy(const char *place, const char *path, struct error *err);
 MUST_CHECK int sqlite_migrate(struct sqlite_connection *c, struct error *err);

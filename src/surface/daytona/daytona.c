@@ -2,6 +2,7 @@
 #include "surface/daytona/daytona.h"
 
 #include <sodium.h>
+#include <stdlib.h>
 
 #include "edge/caller.h"
 #include "edge/target.h"
@@ -9,6 +10,7 @@
 #include "surface/daytona/lsp_queue.h"
 #include "surface/daytona/pending.h"
 #include "surface/daytona/routes.h"
+#include "surface/daytona/surface.h"
 
 const char *daytona_origin(const struct request *rq)
 {
@@ -62,12 +64,17 @@ int daytona_reply_member(struct reply *reply, const char *name, const char *text
 
 void daytona_state_open(struct api *api)
 {
-	api->daytona_pending = daytona_pending_new();
-	api->daytona_lsp_queue = daytona_lsp_queue_new();
+	api->daytona = memory_new(sizeof(*api->daytona));
+	api->daytona->pending = daytona_pending_new();
+	api->daytona->lsp_queue = daytona_lsp_queue_new();
 }
 
 void daytona_state_close(struct api *api)
 {
-	daytona_pending_free(api->daytona_pending);
-	daytona_lsp_queue_free(api->daytona_lsp_queue);
+	if (!api->daytona)
+		return;
+	daytona_pending_free(api->daytona->pending);
+	daytona_lsp_queue_free(api->daytona->lsp_queue);
+	free(api->daytona);
+	api->daytona = NULL;
 }

@@ -18,6 +18,7 @@
 #include "surface/daytona/daytona.h"
 #include "surface/daytona/pending.h"
 #include "surface/daytona/routes.h"
+#include "surface/daytona/surface.h"
 
 #define SNAPSHOTS DAYTONA_API "/snapshots"
 #define SANDBOX DAYTONA_API "/sandbox/:id"
@@ -66,31 +67,30 @@ static int translate_dockerfile(struct request *rq, const char *dockerfile, stru
 	                                .text = span_of(dockerfile),
 	                                .may_name_image = true,
 	                                .has_no_files = true};
-	const struct json_value *value;
-	const char *from;
 
-	if (dockerfile_translate(rq->arena, &file, &body, &notes, err) < 0 ||
-	    json_load(rq->arena, buf_span(&body), &value, err) < 0)
+	if (dockerfile_translate(rq->arena, &file, &body, &notes, err) < 0)
 		return -1;
-	from = json_text(json_get(value, "from"), "");
 	json_begin_object(&whole, NULL);
 	json_add_text(&whole, "name", "image");
-	json_add_text(&whole, "image", from);
 	buf_addf(&whole, ",%s", buf_text(&body) + 1);
 	if (whole.overflowed)
 		return FAIL(err, ERROR_TOO_LARGE, "the Dockerfile is too large");
-	/* An image's name may be longer than a template's name. */
-	if (strlen(from) >= 512)
-		return FAIL(err, ERROR_INVALID, "the name of the image in FROM is too long");
 	return json_parse(rq->arena, buf_span(&whole), &build_spec_shape, ret, err);
 }
 
 static int read_spec(struct request *rq, const char *dockerfile, struct build_spec *ret,
                      struct error *err)
 {
+	struct build_stage *stages;
+
 	if (translate_dockerfile(rq, dockerfile, ret, err) < 0)
 		return -1;
-	ret->from = build_image_template(rq->arena, ret->image);
+	if (ret->image)
+		ret->from = build_image_template(rq->arena, ret->image);
+	stages = ret->stages.items;
+	for (size_t i = 0; i < ret->stages.count; i++)
+		if (stages[i].image)
+			stages[i].from = build_image_template(rq->arena, stages[i].image);
 	return 0;
 }
 
@@ -163,7 +163,8 @@ static const char *template_name_of(struct arena *a, const char *dockerfile)
 
 static bool is_plain_image(const struct build_spec *spec)
 {
-	return spec->steps.count == 0 && !spec->start && !spec->entrypoint && spec->ports.size == 0;
+	return spec->steps.count == 0 && spec->stages.count == 0 && !spec->start &&
+	       !spec->entrypoint && spec->ports.size == 0;
 }
 
 int daytona_image_find(struct request *rq, struct span text, struct daytona_image *ret,
@@ -235,7 +236,7 @@ int daytona_image_reply_pending(struct request *rq, struct reply *reply,
 		return FAIL(err, ERROR_TOO_LARGE,
 		            "with an image to build a request has at most %zu bytes",
 		            DAYTONA_PENDING_BODY_MAX);
-	daytona_pending_put(api_of(rq)->daytona_pending, &sandbox);
+	daytona_pending_put(api_of(rq)->daytona->pending, &sandbox);
 	return reply_pending(rq, reply, &sandbox, &(struct daytona_state){"pending_build", ""},
 	                     err);
 }
@@ -249,7 +250,7 @@ static int make_pending_sandbox(struct request *rq, struct reply *reply,
 	        .id = sandbox->id,
 	        .key_id = sandbox->key_id[0] ? sandbox->key_id : NULL,
 	        .template = sandbox->template};
-	struct daytona_pending *pending = api_of(rq)->daytona_pending;
+	struct daytona_pending *pending = api_of(rq)->daytona->pending;
 	struct sandbox_record record;
 	int result;
 
@@ -278,7 +279,7 @@ int daytona_image_reply(struct request *rq, struct reply *reply, struct error *e
 	struct build_record build;
 	struct fleet_ref ref = api_path_ref(rq);
 
-	if (!daytona_pending_find(api_of(rq)->daytona_pending, rq->arena, ref.project_id,
+	if (!daytona_pending_find(api_of(rq)->daytona->pending, rq->arena, ref.project_id,
 	                          ref.id_or_name, &sandbox))
 		return -1;
 	error_clear(err);
@@ -295,7 +296,7 @@ int daytona_image_reply(struct request *rq, struct reply *reply, struct error *e
 int daytona_image_cancel(struct request *rq, struct reply *reply, struct error *err)
 {
 	const struct fleet_ref ref = api_path_ref(rq);
-	struct daytona_pending *pending = api_of(rq)->daytona_pending;
+	struct daytona_pending *pending = api_of(rq)->daytona->pending;
 	struct daytona_pending_sandbox sandbox;
 
 	if (!daytona_pending_find(pending, rq->arena, ref.project_id, ref.id_or_name, &sandbox))
@@ -431,7 +432,7 @@ static int get_sandbox_log_url(struct request *rq, UNUSED const void *body, stru
 	struct sandbox_record record;
 	struct daytona_pending_sandbox sandbox;
 
-	if (daytona_pending_find(api_of(rq)->daytona_pending, rq->arena, ref.project_id,
+	if (daytona_pending_find(api_of(rq)->daytona->pending, rq->arena, ref.project_id,
 	                         ref.id_or_name, &sandbox))
 		build.id = sandbox.build_id;
 	else if (fleet_find(api_of(rq)->fleet, rq->arena, &ref, &record, err) < 0 ||

@@ -21,6 +21,7 @@
 #include "surface/daytona/lsp_frame.h"
 #include "surface/daytona/lsp_queue.h"
 #include "surface/daytona/routes.h"
+#include "surface/daytona/surface.h"
 #include "surface/daytona/toolbox.h"
 
 #define BASE DAYTONA_TOOLBOX "/:id/lsp"
@@ -157,7 +158,7 @@ static int find_process_alone(struct request *rq, struct lsp_server *s, struct e
 {
 	int64_t deadline = deadline_after(PLACE_MS);
 
-	if (lsp_place_take(api_of(rq)->daytona_lsp_queue, s->target.id,
+	if (lsp_place_take(api_of(rq)->daytona->lsp_queue, s->target.id,
 	                   deadline < rq->deadline ? deadline : rq->deadline, &s->place, err) < 0)
 		return -1;
 	return find_process(rq, s, err);

@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "base/arena.h"
+#include "base/bytes.h"
 #include "fleet/lifecycle/create.h"
 
 struct sandbox_record;

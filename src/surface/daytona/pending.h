@@ -10,8 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/arena.h"
-#include "base/span.h"
+#include "base/bytes.h"
 
 #define DAYTONA_PENDING_MAX 256
 #define DAYTONA_PENDING_OF_PROJECT 32

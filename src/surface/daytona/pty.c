@@ -108,8 +108,8 @@ struct pty_body {
 #define PTY_ROWS                                                                                   \
 	JSON_TEXT_MEMBER(pty_body, id, .max = SHELL_NAME_MAX),                                     \
 	        JSON_TEXT_MEMBER(pty_body, cwd, .max = 4096),                                      \
-	        JSON_WHOLE_MEMBER(pty_body, cols, .min = 1, .max = ROWS_MAX),                      \
-	        JSON_WHOLE_MEMBER(pty_body, rows, .min = 1, .max = ROWS_MAX)
+	        JSON_WHOLE_MEMBER(pty_body, cols, .min = 0, .max = ROWS_MAX),                      \
+	        JSON_WHOLE_MEMBER(pty_body, rows, .min = 0, .max = ROWS_MAX)
 static const struct json_member pty_request_members[] = {
         PTY_ROWS,
         JSON_TEXT_MAP_MEMBER(pty_body, envs, .flags = JSON_NULLABLE | JSON_SECRET, .max = 256),

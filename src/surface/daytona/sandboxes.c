@@ -377,6 +377,9 @@ static int choose_origin(struct request *rq, const char *snapshot, struct fleet_
 	return 0;
 }
 
+/* Another name of "user" in the default templates, and of its home. */
+#define DAYTONA_USER "daytona"
+
 /* The template decides which user commands run as. Another user is refused before anything is made.
  */
 static int check_user(struct request *rq, const struct fleet_create *request, const char *user,
@@ -392,7 +395,8 @@ static int check_user(struct request *rq, const struct fleet_create *request, co
 	if (store_template_find(api_of(rq)->store, rq->arena, request->project_id, name, &t, err) <
 	    0)
 		return -1;
-	if (strcmp(t.user[0] ? t.user : "root", user) == 0)
+	if (strcmp(t.user[0] ? t.user : "root", user) == 0 ||
+	    (strcmp(t.user, "user") == 0 && strcmp(user, DAYTONA_USER) == 0))
 		return 0;
 	return FAIL(err, ERROR_UNSUPPORTED, "sandboxes of '%s' run as user '%s'", name,
 	            t.user[0] ? t.user : "root");

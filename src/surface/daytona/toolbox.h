@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#include "base/span.h"
+#include "base/bytes.h"
 
 struct agent_file;
 struct api_target;

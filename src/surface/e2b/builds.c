@@ -15,6 +15,7 @@
 #include "surface/e2b/announced.h"
 #include "surface/e2b/e2b.h"
 #include "surface/e2b/routes.h"
+#include "surface/e2b/surface.h"
 #include "surface/e2b/steps.h"
 #include "surface/native/build_upload.h"
 
@@ -194,7 +195,7 @@ static int announce_build(struct request *rq, const struct announce_body *b,
 		return -1;
 	memcpy(announced.id, id.text, sizeof(announced.id));
 	(void)snprintf(announced.project_id, sizeof(announced.project_id), "%s", api_project(rq));
-	e2b_announced_build_put(api_of(rq)->e2b_announced_builds, &announced);
+	e2b_announced_build_put(api_of(rq)->e2b->builds, &announced);
 	fill_resources(rq, b, &out);
 	reply_status(reply, 202);
 	reply_json(reply, shape, &out);
@@ -390,8 +391,7 @@ static int find_announced(struct request *rq, struct e2b_announced_build *ret, s
 
 	if (e2b_uuid_parse(request_param(rq, "build"), &id, &mark, err) < 0)
 		return -1;
-	if (!e2b_announced_build_find(api_of(rq)->e2b_announced_builds, api_project(rq), id.text,
-	                              ret))
+	if (!e2b_announced_build_find(api_of(rq)->e2b->builds, api_project(rq), id.text, ret))
 		return FAIL(err, ERROR_NOT_FOUND,
 		            "no build '%.60s' was announced here within the last hour",
 		            request_param(rq, "build"));
@@ -434,7 +434,7 @@ static int begin_build(struct request *rq, const void *body, struct reply *reply
 	if (fleet_build_start(api_of(rq)->fleet, rq->arena, &request, &made, err) < 0)
 		return -1;
 	announced.is_started = true;
-	e2b_announced_build_put(api_of(rq)->e2b_announced_builds, &announced);
+	e2b_announced_build_put(api_of(rq)->e2b->builds, &announced);
 	reply_status(reply, 202);
 	reply_text(reply, "application/json", (struct span){"", 0});
 	return 0;
@@ -558,7 +558,7 @@ static int find_build(struct request *rq, struct e2b_announced_build *announced,
 
 	if (e2b_uuid_parse(text, &id, &mark, err) < 0)
 		return -1;
-	if (!e2b_announced_build_find(api_of(rq)->e2b_announced_builds, ref.project_id, id.text,
+	if (!e2b_announced_build_find(api_of(rq)->e2b->builds, ref.project_id, id.text,
 	                              announced)) {
 		*announced = (struct e2b_announced_build){.is_started = true};
 		memcpy(announced->id, id.text, sizeof(announced->id));

@@ -2,6 +2,7 @@
 #include "surface/e2b/e2b.h"
 
 #include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "config/config.h"
@@ -14,6 +15,7 @@
 #include "store/templates.h"
 #include "surface/e2b/announced.h"
 #include "surface/e2b/routes.h"
+#include "surface/e2b/surface.h"
 
 /* Writes {"code":404,"message":"…"}, where clients check the code. The calls for the content of
  * volumes have a specification of their own, in which the code is a text. */
@@ -241,17 +243,22 @@ int e2b_uuid_parse(const char *text, struct id *ret, uint32_t *ret_mark, struct 
 	hex[size] = '\0';
 	if (strlen(text) != ID_HEX_SIZE - 1 + 4 || size != ID_HEX_SIZE - 1 || text[23] != '-' ||
 	    !take_mark(hex, &mark) || !id_from_hex(hex, ret))
-		return FAIL(err, ERROR_NOT_FOUND, "no build '%.60s'", text);
+		return FAIL_MISSING(err, "build", text);
 	*ret_mark = mark;
 	return 0;
 }
 
 void e2b_state_open(struct api *api)
 {
-	api->e2b_announced_builds = e2b_announced_builds_new();
+	api->e2b = memory_new(sizeof(*api->e2b));
+	api->e2b->builds = e2b_announced_builds_new();
 }
 
 void e2b_state_close(struct api *api)
 {
-	e2b_announced_builds_free(api->e2b_announced_builds);
+	if (!api->e2b)
+		return;
+	e2b_announced_builds_free(api->e2b->builds);
+	free(api->e2b);
+	api->e2b = NULL;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The logs of a sandbox: its events and, while it runs, the processes that its agent knows. The
- * output of commands goes to the client that runs them and is not part of the logs. */
+/* The logs of a sandbox: its events, also after its end, and, while it runs, the processes that its
+ * agent knows. The output of commands goes to the client that runs them and is not part of the
+ * logs. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <strings.h>
@@ -8,10 +9,12 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "json/json.h"
+#include "json/write.h"
 #include "provider/compute.h"
 #include "provider/provider.h"
 #include "store/events.h"
 #include "store/sandbox_record.h"
+#include "store/snapshots.h"
 #include "surface/e2b/e2b.h"
 #include "surface/e2b/routes.h"
 #include "wire/agent.h"
@@ -20,6 +23,7 @@
 #define ASK_AGENT_MS 2000
 #define LINES_MAX ((size_t)2 * COMPUTE_PROCESSES_MAX)
 #define COMMAND_MAX 256 /* bytes of a command that a line shows */
+#define LINE_MAX (8 * ERROR_TEXT_MAX)
 
 enum e2b_log_level { LEVEL_DEBUG, LEVEL_INFO, LEVEL_WARN, LEVEL_ERROR };
 static const char *const levels[] = {"debug", "info", "warn", "error", NULL};
@@ -37,6 +41,7 @@ struct log_entry {
 	int64_t timestamp;
 	int level;
 	const char *message;
+	const char *line; /* for the older call: the entry as JSON */
 	struct log_fields fields;
 	size_t order; /* order within the same millisecond */
 };
@@ -50,7 +55,7 @@ static JSON_SHAPE(entry_shape, "E2bLogEntry", log_entry, "A line of a sandbox's 
 
 static const struct json_member line_shape_members[] = {
         JSON_TIME_MEMBER(log_entry, timestamp),
-        JSON_TEXT_MEMBER(log_entry, message, .name = "line"),
+        JSON_TEXT_MEMBER(log_entry, line),
 };
 static JSON_SHAPE(line_shape, "E2bLogLine", log_entry, "A line of a sandbox's log");
 
@@ -157,6 +162,23 @@ static void on_process(void *context, const struct agent_process *p)
 	              });
 }
 
+/* E2B's command line parses each line, and filters lines by the beginning of their logger. */
+static const char *line_of(struct arena *a, const struct log_entry *entry)
+{
+	AUTO(buf_done) struct buf out = BUF(LINE_MAX);
+	const char *kind = entry->fields.kind;
+
+	json_begin_object(&out, NULL);
+	json_add_text(&out, "level", levels[entry->level]);
+	json_add_span(&out, "logger", (struct span){kind, strcspn(kind, ".")});
+	json_add_text(&out, "message", entry->message);
+	json_add_text(&out, "event", kind);
+	if (entry->fields.reason[0])
+		json_add_text(&out, "reason", entry->fields.reason);
+	json_end_object(&out);
+	return arena_copy(a, buf_span(&out));
+}
+
 static int compare_log_entries(const void *a, const void *b)
 {
 	const struct log_entry *one = a, *other = b;
@@ -164,6 +186,17 @@ static int compare_log_entries(const void *a, const void *b)
 	if (one->timestamp != other->timestamp)
 		return one->timestamp < other->timestamp ? -1 : 1;
 	return one->order < other->order ? -1 : one->order > other->order;
+}
+
+static int find_sandbox(struct request *rq, struct sandbox_record *ret, struct error *err)
+{
+	if (e2b_sandbox_find(rq, ret, err) == 0)
+		return 0;
+	if (err->code != ERROR_NOT_FOUND)
+		return -1;
+	error_clear(err);
+	return store_sandbox_find_ended(api_of(rq)->store, rq->arena, api_project(rq),
+	                                request_param(rq, "id"), ret, err);
 }
 
 /* Oldest first. Reading logs does not count as use and wakes no sandbox. If the agent does not
@@ -176,7 +209,7 @@ static int collect_logs(struct request *rq, struct collected_logs *ret, struct e
 	struct event_list found;
 	struct error ignored = {0};
 
-	if (e2b_sandbox_find(rq, &record, err) < 0)
+	if (find_sandbox(rq, &record, err) < 0)
 		return -1;
 	page.project_id = record.project_id;
 	page.sandbox_id = record.id;
@@ -195,7 +228,7 @@ static int collect_logs(struct request *rq, struct collected_logs *ret, struct e
 	return 0;
 }
 
-static int find_logs(struct request *rq, struct json_list *ret, struct error *err)
+static int find_logs(struct request *rq, bool with_lines, struct json_list *ret, struct error *err)
 {
 	const struct e2b_logs_query *q = rq->query;
 	size_t limit = q->limit ? (size_t)q->limit : LOGS_MAX;
@@ -209,8 +242,12 @@ static int find_logs(struct request *rq, struct json_list *ret, struct error *er
 		const struct log_entry *entry =
 		        &all.items[q->direction == 1 ? all.count - 1 - i : i];
 
-		if (is_wanted(q, entry))
-			items[ret->count++] = *entry;
+		if (!is_wanted(q, entry))
+			continue;
+		items[ret->count] = *entry;
+		if (with_lines)
+			items[ret->count].line = line_of(rq->arena, entry);
+		ret->count++;
 	}
 	ret->items = items;
 	ret->present = true;
@@ -222,7 +259,7 @@ static int get_logs_v1(struct request *rq, UNUSED const void *body, struct reply
 {
 	struct e2b_logs_answer out = {.logs = {.count = 0}};
 
-	if (find_logs(rq, &out.logs, err) < 0)
+	if (find_logs(rq, true, &out.logs, err) < 0)
 		return -1;
 	out.entries = out.logs;
 	reply_json(reply, &v1_shape, &out);
@@ -234,7 +271,7 @@ static int get_logs_v2(struct request *rq, UNUSED const void *body, struct reply
 {
 	struct e2b_logs_answer out = {.logs = {.count = 0}};
 
-	if (find_logs(rq, &out.logs, err) < 0)
+	if (find_logs(rq, false, &out.logs, err) < 0)
 		return -1;
 	reply_json(reply, &v2_shape, &out);
 	return 0;

@@ -259,6 +259,11 @@ static bool may_run_commands(const struct request *rq)
 	return api_require(rq, SCOPE_SANDBOX_WRITE, &ignored) == 0;
 }
 
+static int64_t start_of(const struct sandbox_record *r)
+{
+	return r->started_at ? r->started_at : r->created_at;
+}
+
 static struct e2b_sandbox_detail detail_of(struct request *rq, const struct sandbox_record *r)
 {
 	const struct e2b_sandbox s = e2b_sandbox_of(rq, r);
@@ -270,7 +275,7 @@ static struct e2b_sandbox_detail detail_of(struct request *rq, const struct sand
 	        .envd_version = s.envd_version,
 	        .envd_access_token = may_run_commands(rq) ? s.envd_access_token : NULL,
 	        .domain = s.domain,
-	        .started_at = r->started_at ? r->started_at : r->created_at,
+	        .started_at = start_of(r),
 	        .end_at = end_of(r),
 	        .cpu_count = (int64_t)ceil(r->resources.cpu),
 	        .memory_mb = r->resources.memory_mb,
@@ -437,7 +442,7 @@ static bool is_listed(struct e2b_listing *l, const struct sandbox_record *r)
 
 	if (!e2b_state_of(r, &state) || !(strcmp(state, "running") == 0 ? l->running : l->paused))
 		return false;
-	return r->created_at >= l->started_after && has_labels(l->rq->arena, r, &l->labels);
+	return start_of(r) >= l->started_after && has_labels(l->rq->arena, r, &l->labels);
 }
 
 /* Reads as many rows as the page still lacks, so that the page ends where a page of the store ends.

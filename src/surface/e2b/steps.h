@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "base/attribute.h"
+#include "base/error.h"
 
 struct build_spec;
 struct e2b_announced_build;

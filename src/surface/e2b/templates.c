@@ -85,11 +85,27 @@ static struct sandbox_resources resources_of(struct request *rq, const struct te
 	return sandbox_resources_resolve(layers, COUNT_OF(layers), &config->caps);
 }
 
+/* Templates of all projects are public by nature. */
+static bool is_public(const struct template_record *t)
+{
+	return t->is_public || t->project_id[0] == '\0';
+}
+
+/* By their names alone other projects' templates are not found. */
+static const char *template_id_of(struct request *rq, const struct template_record *t)
+{
+	const char *project = api_project(rq);
+
+	return t->project_id[0] && project && strcmp(t->project_id, project) != 0
+	               ? t->id
+	               : e2b_name_short(rq->arena, t->name);
+}
+
 static struct e2b_template_answer answer_of(struct request *rq, const struct template_record *t)
 {
 	const struct sandbox_resources resources = resources_of(rq, t);
 	struct e2b_template_answer out = {
-	        .template_id = e2b_name_short(rq->arena, t->name),
+	        .template_id = template_id_of(rq, t),
 	        .build_id = e2b_uuid_format(rq->arena, t->id, 0),
 	        .envd_version = E2B_ENVD_VERSION,
 	        .build_status = states[t->state],
@@ -99,12 +115,14 @@ static struct e2b_template_answer answer_of(struct request *rq, const struct tem
 	        .created_at = t->created_at,
 	        .updated_at = t->updated_at,
 	        .build_count = 1,
-	        .is_public = t->project_id[0] == '\0',
-	        .names = ARENA_ARRAY(rq->arena, const char *, 2),
+	        .is_public = is_public(t),
+	        .names = ARENA_ARRAY(rq->arena, const char *, 3),
 	        .aliases = ARENA_ARRAY(rq->arena, const char *, 2),
 	};
 
 	out.names[0] = e2b_name_format(rq->arena, t->name);
+	if (t->is_public)
+		out.names[1] = t->id; /* for other projects */
 	out.aliases[0] = t->name;
 	return out;
 }
@@ -203,15 +221,18 @@ static int update_template(struct request *rq, const void *body, struct reply *r
                            struct error *err)
 {
 	const struct template_update_body *b = body;
+	const struct fleet_recipe recipe = {.visibility =
+	                                            b->is_public ? RECIPE_PUBLIC : RECIPE_PRIVATE};
+	struct fleet_ref ref = {.project_id = api_project(rq)};
 	struct names_answer out;
 	struct template_record t;
 
 	if (find_template(rq, request_param(rq, "id"), &t, err) < 0)
 		return -1;
-	if (b->is_public != (t.project_id[0] == '\0'))
-		return FAIL(err, ERROR_UNSUPPORTED,
-		            "public is %s and cannot be changed: a template keeps its project",
-		            b->is_public ? "false" : "true");
+	ref.id_or_name = t.id;
+	if (b->is_public != is_public(&t) &&
+	    fleet_template_change(api_of(rq)->fleet, rq->arena, &ref, &recipe, &t, err) < 0)
+		return -1;
 	out.names = answer_of(rq, &t).names;
 	reply_json(reply, &names_shape, &out);
 	return 0;
@@ -235,7 +256,7 @@ static int get_alias(struct request *rq, UNUSED const void *body, struct reply *
 
 	if (find_template(rq, request_param(rq, "alias"), &t, err) < 0)
 		return -1;
-	out = (struct alias_answer){e2b_name_short(rq->arena, t.name), t.project_id[0] == '\0'};
+	out = (struct alias_answer){template_id_of(rq, &t), is_public(&t)};
 	reply_json(reply, &alias_shape, &out);
 	return 0;
 }
@@ -372,7 +393,7 @@ static int list_tags(struct request *rq, UNUSED const void *body, struct reply *
 	}
 	json_end_list(out);
 	if (out->size == 2)
-		return FAIL(err, ERROR_NOT_FOUND, "no template '%s'", name.name);
+		return FAIL_MISSING(err, "template", name.name);
 	return 0;
 }
 

@@ -9,8 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/error.h"
-#include "base/span.h"
+#include "base/bytes.h"
 
 struct signed_file {
 	const char *path;       /* as the query has it; "" = not given */

@@ -6,6 +6,7 @@
 #include "http/server/host.h"
 #include "sandbox/preview.h"
 #include "surface/envd/envd.h"
+#include "surface/envd/surface.h"
 #include "surface/preview/hosts.h"
 
 static const char *host_of(const struct request *rq)
@@ -81,9 +82,9 @@ struct http_host envd_host_find(struct api *api, const struct request *rq, struc
 		               ? host
 		               : (struct http_host){.route = &envd_mismatch_route};
 	if (address.port == ENVD_PORT)
-		return (struct http_host){.router = api->envd_router};
+		return (struct http_host){.router = api->envd->router};
 	if (address.port == INTERPRETER_PORT)
-		return (struct http_host){.router = api->interpreter_router};
+		return (struct http_host){.router = api->envd->interpreter_router};
 	return host.route ? host : (struct http_host){.route = &envd_port_route};
 }
 

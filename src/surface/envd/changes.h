@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "base/buf.h"
+#include "base/bytes.h"
 
 struct agent_path;
 struct api_target;

@@ -9,9 +9,7 @@
 
 #include <stdint.h>
 
-#include "base/buf.h"
-#include "base/error.h"
-#include "base/span.h"
+#include "base/bytes.h"
 #include "http/server/http.h"
 
 struct http_failure;

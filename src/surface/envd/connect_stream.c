@@ -11,8 +11,6 @@
 
 #define PING_S 90
 #define PING_S_MAX 3600
-/* The precision of a stream's deadline. */
-#define TICK_MS 1000
 
 static struct connect_stream *connect_stream_of(struct stream *s)
 {
@@ -50,13 +48,24 @@ void connect_stream_done(struct stream *s)
 	buf_done(&connect_stream_of(s)->out);
 }
 
+/* Until the next keepalive message or the end of the stream. */
+static int64_t next_tick_ms(const struct connect_stream *c, int64_t now)
+{
+	int64_t at = c->pinged_ms + c->ping_ms;
+
+	if (c->end_ms && c->end_ms < at)
+		at = c->end_ms;
+	return at > now ? at - now : 1;
+}
+
 int connect_stream_start(struct request *rq, struct connect_stream *c,
                          const struct compute_request *request, struct reply *reply,
                          struct error *err)
 {
 	struct stream *s = &c->stream;
-	struct stream_options options = {
-	        .fd = -1, .request = request->type, .tick_ms = c->end_ms ? TICK_MS : c->ping_ms};
+	struct stream_options options = {.fd = -1,
+	                                 .request = request->type,
+	                                 .tick_ms = next_tick_ms(c, clock_monotonic_ms())};
 
 	if (compute_open(s->hold.provider, s->hold.id, request, rq->deadline, &options.fd, err) <
 	    0) {
@@ -99,12 +108,35 @@ void connect_stream_fail(struct connect_stream *c, struct relay *relay, struct s
 	connect_stream_finish(c, relay, &failed);
 }
 
+/* The words that E2B's clients use themselves when a connection breaks and the sandbox is gone. */
+int connect_stream_on_sandbox_end(struct stream *s, struct relay *relay,
+                                  UNUSED const struct error *err)
+{
+	struct error ended;
+
+	(void)FAIL(&ended, ERROR_UNAVAILABLE,
+	           "the sandbox was killed or reached its end of life during the call");
+	connect_stream_finish(connect_stream_of(s), relay, &ended);
+	return 0;
+}
+
+static void write_ping(struct connect_stream *c, struct relay *relay)
+{
+	size_t begun;
+
+	if (!c->begun)
+		return;
+	begun = connect_begin_envelope(&c->out);
+	buf_add_text(&c->out, c->ping);
+	connect_end_envelope(&c->out, begun, 0);
+	connect_stream_flush(c, relay);
+}
+
 void connect_stream_on_tick(struct stream *s, struct relay *relay)
 {
 	struct connect_stream *c = connect_stream_of(s);
 	int64_t now = clock_monotonic_ms();
 	struct error late;
-	size_t begun;
 
 	if (c->end_ms && now >= c->end_ms) {
 		(void)FAIL(&late, ERROR_TIMEOUT, "the time of this stream is over");
@@ -112,13 +144,11 @@ void connect_stream_on_tick(struct stream *s, struct relay *relay)
 		return;
 	}
 	/* Sent at the interval that the client asked for, whatever other messages were sent. */
-	if (!c->begun || (c->end_ms && now - c->pinged_ms < c->ping_ms))
-		return;
-	c->pinged_ms = now;
-	begun = connect_begin_envelope(&c->out);
-	buf_add_text(&c->out, c->ping);
-	connect_end_envelope(&c->out, begun, 0);
-	connect_stream_flush(c, relay);
+	if (now - c->pinged_ms >= c->ping_ms) {
+		c->pinged_ms = now;
+		write_ping(c, relay);
+	}
+	relay_tick_in(relay, next_tick_ms(c, now));
 }
 
 /* Answers a failure before the first message by the message that ends the stream. Returns 0, or -1

@@ -3,7 +3,7 @@
  * call of the Connect protocol: its envelopes, its deadline and its keepalive messages. */
 #pragma once
 
-#include "base/buf.h"
+#include "base/bytes.h"
 #include "calls/stream.h"
 
 struct api_target;
@@ -28,13 +28,14 @@ struct connect_stream_options {
 	int64_t within_ms; /* the stream ends with deadline_exceeded after this; 0 = never */
 };
 /* `ops->size` is the size of a struct that begins with struct connect_stream; the members that the
- * options do not set are zero. `ops` has connect_stream_on_tick and connect_stream_done, or calls
- * them. */
+ * options do not set are zero. `ops` has connect_stream_on_tick, connect_stream_on_sandbox_end and
+ * connect_stream_done, or calls them. */
 struct connect_stream *connect_stream_new(struct request *rq, const struct stream_ops *ops,
                                           struct fleet_hold *hold,
                                           const struct connect_stream_options *options);
 void connect_stream_done(struct stream *s);
 void connect_stream_on_tick(struct stream *s, struct relay *relay);
+int connect_stream_on_sandbox_end(struct stream *s, struct relay *relay, const struct error *err);
 /* Sends the agent its request. Afterwards the reply owns the stream; on failure it is freed. */
 MUST_CHECK int connect_stream_start(struct request *rq, struct connect_stream *c,
                                     const struct compute_request *request, struct reply *reply,

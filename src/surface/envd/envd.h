@@ -40,7 +40,7 @@ MUST_CHECK int envd_address_require(const struct request *rq, struct reply *repl
 
 /* ports.c */
 
-/* For api->refuse_port: answers in the words of E2B's proxy; false: the proxy has none for this
+/* For preview_refusal_set: answers in the words of E2B's proxy; false: the proxy has none for this
  * error. */
 struct json_value;
 struct reply;
@@ -97,7 +97,8 @@ void envd_write_upload(struct buf *out, const char *path, const char *attributes
 void envd_write_entry(struct buf *out, const struct agent_entry *entry);
 #define ENVD_METADATA "user.e2b." /* prefix of the extended attributes that hold metadata */
 
-/* process.c: reads {"size":{"rows":24,"cols":80}}. */
+/* process.c: reads {"size":{"rows":24,"cols":80}}. Clients without a terminal of their own give no
+ * size, or 0 x 0: a new terminal gets 24 x 80 then, and an existing one keeps its size. */
 MUST_CHECK int envd_pty_size(const struct json_value *pty, uint32_t *ret_rows,
                              uint32_t *ret_columns, struct error *err);
 /* selector.c: finds the process that {"pid":…} or {"tag":…} selects. */

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "base/buf.h"
+#include "base/bytes.h"
 
 struct agent_process;
 

@@ -12,6 +12,7 @@
 #include "store/sandboxes.h"
 #include "surface/envd/access.h"
 #include "surface/envd/envd.h"
+#include "surface/envd/surface.h"
 #include "wire/agent.h"
 
 #define BODY_MAX_BYTES ((size_t)1 << 40)
@@ -196,12 +197,12 @@ static int search_signer(struct request *rq, const char **ret, struct error *err
 		return -1;
 	/* Callers without access may start searches: a search is refused if a quarter of the
 	 * workers search already. */
-	if (atomic_fetch_add(&api->envd_searches, 1) > (unsigned)api->config->workers / 4)
+	if (atomic_fetch_add(&api->envd->searches, 1) > (unsigned)api->config->workers / 4)
 		result = FAIL(err, ERROR_UNAVAILABLE,
 		              "too many requests with signatures are being checked");
 	else
 		result = find_signer(rq, &file, q->signature, ret, err);
-	atomic_fetch_sub(&api->envd_searches, 1);
+	atomic_fetch_sub(&api->envd->searches, 1);
 	return result;
 }
 

@@ -2,7 +2,7 @@
 /* surface/envd/files.h — what the calls of /files share. */
 #pragma once
 
-#include "base/attribute.h"
+#include "base/error.h"
 
 struct api_target;
 struct reply;

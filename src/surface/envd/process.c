@@ -114,8 +114,8 @@ int envd_pty_size(const struct json_value *pty, uint32_t *ret_rows, uint32_t *re
 	int64_t rows = json_whole(json_get(size, "rows"), 0);
 	int64_t columns = json_whole(json_get(size, "cols"), 0);
 
-	if (rows < 1 || rows > TERMINAL_SIDE_MAX || columns < 1 || columns > TERMINAL_SIDE_MAX)
-		return FAIL(err, ERROR_INVALID, "pty.size has no rows and cols from 1 to %d",
+	if (rows < 0 || rows > TERMINAL_SIDE_MAX || columns < 0 || columns > TERMINAL_SIDE_MAX)
+		return FAIL(err, ERROR_INVALID, "pty.size has no rows and cols from 0 to %d",
 		            TERMINAL_SIDE_MAX);
 	*ret_rows = (uint32_t)rows;
 	*ret_columns = (uint32_t)columns;

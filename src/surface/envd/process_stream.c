@@ -97,6 +97,7 @@ static const struct stream_ops process_ops = {
         .size = sizeof(struct process_stream),
         .on_message = on_message,
         .on_tick = connect_stream_on_tick,
+        .on_sandbox_end = connect_stream_on_sandbox_end,
         .done = connect_stream_done,
         .takes_failures = true,
 };

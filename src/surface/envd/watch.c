@@ -79,6 +79,7 @@ static const struct stream_ops watch_ops = {
         .size = sizeof(struct watch_stream),
         .on_message = on_message,
         .on_tick = connect_stream_on_tick,
+        .on_sandbox_end = connect_stream_on_sandbox_end,
         .done = watch_done,
         .takes_failures = true,
 };

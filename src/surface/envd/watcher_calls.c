@@ -9,6 +9,7 @@
 #include "provider/compute.h"
 #include "surface/envd/changes.h"
 #include "surface/envd/envd.h"
+#include "surface/envd/surface.h"
 #include "surface/envd/unary.h"
 #include "surface/envd/watchers.h"
 #include "wire/agent.h"
@@ -40,7 +41,7 @@ static int create_watcher(struct unary_call *c, struct error *err)
 	                  &(struct agent_limits){.deadline = c->rq->deadline});
 	if (changes_read_request(c->rq, c->target, c->body, &message, err) < 0 ||
 	    agent_reader_ask(&r, &request, err) < 0 || await_ready(&r, err) < 0 ||
-	    watchers_add(api_of(c->rq)->envd_watchers, hold->id, TAKE_FD(r.fd), id, err) < 0)
+	    watchers_add(api_of(c->rq)->envd->watchers, hold->id, TAKE_FD(r.fd), id, err) < 0)
 		return -1;
 	json_begin_object(c->out, NULL);
 	json_add_text(c->out, "watcherId", id);
@@ -52,7 +53,7 @@ static int get_events(struct unary_call *c, struct error *err)
 {
 	json_begin_object(c->out, NULL);
 	json_begin_list(c->out, "events");
-	if (watchers_take_events(api_of(c->rq)->envd_watchers, c->target->id, id_of(c), c->out,
+	if (watchers_take_events(api_of(c->rq)->envd->watchers, c->target->id, id_of(c), c->out,
 	                         err) < 0)
 		return -1;
 	json_end_list(c->out);
@@ -63,7 +64,7 @@ static int get_events(struct unary_call *c, struct error *err)
 static int remove_watcher(struct unary_call *c, struct error *err)
 {
 	buf_add_text(c->out, "{}");
-	return watchers_remove(api_of(c->rq)->envd_watchers, c->target->id, id_of(c), err);
+	return watchers_remove(api_of(c->rq)->envd->watchers, c->target->id, id_of(c), err);
 }
 
 #define PATH "/filesystem.Filesystem/"

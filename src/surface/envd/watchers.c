@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,9 @@
 #include "json/write.h"
 #include "surface/envd/changes.h"
 #include "surface/envd/envd.h"
+#include "surface/envd/surface.h"
+#include "surface/preview/serve.h"
+#include "wire/agent.h"
 
 #define READ_SIZE ((size_t)64 * 1024)
 #define HELD_MAX ((size_t)2 * (WIRE_HEAD_SIZE + WIRE_PAYLOAD_MAX))
@@ -22,6 +26,9 @@
 #define TAKEN_MAX ((size_t)4 * 1024 * 1024)
 /* The bytes that one call reads from the agent: not every frame is an event. */
 #define READ_MAX ((size_t)8 * 1024 * 1024)
+/* How long a call waits for the changes that were made before it. */
+#define ASK_MS 500
+#define ASKED_MAX 8
 
 /* The mutex of struct envd_watchers guards the list and the members up to `reading`. Reading from
  * an agent needs the watcher's own mutex only, so that an agent cannot delay calls of other
@@ -34,6 +41,7 @@ struct envd_watcher {
 	bool is_listed;
 	pthread_mutex_t reading; /* guards the members below */
 	int fd;
+	unsigned asked;  /* PINGs that the agent has not answered */
 	struct buf held; /* an incomplete frame */
 	struct changes changes;
 };
@@ -154,8 +162,13 @@ static int take_frames(struct envd_watcher *watcher, struct arena *a, struct buf
 	int more;
 
 	while ((more = wire_next(&rest, &type, &payload, NULL, err)) > 0) {
-		int result = changes_take_message(&watcher->changes, a, type, payload, &event, err);
+		int result;
 
+		if (type == AGENT_READY && watcher->asked > 0) {
+			watcher->asked--;
+			continue;
+		}
+		result = changes_take_message(&watcher->changes, a, type, payload, &event, err);
 		if (result < 0)
 			return -1;
 		if (result > 0)
@@ -166,17 +179,44 @@ static int take_frames(struct envd_watcher *watcher, struct arena *a, struct buf
 	return more;
 }
 
+/* An agent that reads nothing is not asked; the events that it has sent are answered. */
+static void ask_for_changes(struct envd_watcher *watcher)
+{
+	AUTO(buf_done) struct buf frame = BUF(WIRE_HEAD_SIZE);
+	struct error ignored;
+
+	if (watcher->asked < ASKED_MAX &&
+	    wire_encode(&frame, AGENT_PING, NULL, NULL, &ignored) == 0 &&
+	    send(watcher->fd, frame.data, frame.size, MSG_DONTWAIT | MSG_NOSIGNAL) ==
+	            (ssize_t)frame.size)
+		watcher->asked++;
+}
+
+static bool awaits_more(struct envd_watcher *watcher, int64_t until)
+{
+	struct pollfd fd = {.fd = watcher->fd, .events = POLLIN};
+	int64_t left = until - clock_monotonic_ms();
+
+	return watcher->asked > 0 && left > 0 && poll(&fd, 1, (int)left) != 0;
+}
+
 static int take_events(struct envd_watcher *watcher, struct buf *out, struct error *err)
 {
 	AUTO(arena_done) struct arena a = {.blocks = NULL};
+	const int64_t until = deadline_after(ASK_MS);
 	size_t begun = out->size, read = 0;
+
+	ask_for_changes(watcher);
 
 	while (out->size - begun < TAKEN_MAX && read < READ_MAX) {
 		char *room = buf_reserve(&watcher->held, READ_SIZE);
 		ssize_t got = room ? recv(watcher->fd, room, READ_SIZE, MSG_DONTWAIT) : 0;
 
-		if (got < 0 && (errno == EAGAIN || errno == EINTR))
+		if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
+			if (awaits_more(watcher, until))
+				continue;
 			return 0;
+		}
 		if (got <= 0)
 			return FAIL(err, ERROR_NOT_FOUND, "the watcher has ended");
 		read += (size_t)got;
@@ -241,15 +281,20 @@ int watchers_remove(struct envd_watchers *w, const char *sandbox_id, const char 
 
 void envd_state_open(struct api *api)
 {
-	api->envd_router = router_new(envd_routes);
-	api->interpreter_router = router_new(interpreter_routes);
-	api->envd_watchers = envd_watchers_new();
-	api->refuse_port = envd_port_refuse;
+	api->envd = memory_new(sizeof(*api->envd));
+	api->envd->router = router_new(envd_routes);
+	api->envd->interpreter_router = router_new(interpreter_routes);
+	api->envd->watchers = envd_watchers_new();
+	preview_refusal_set(api, envd_port_refuse);
 }
 
 void envd_state_close(struct api *api)
 {
-	router_free(api->envd_router);
-	router_free(api->interpreter_router);
-	envd_watchers_free(api->envd_watchers);
+	if (!api->envd)
+		return;
+	router_free(api->envd->router);
+	router_free(api->envd->interpreter_router);
+	envd_watchers_free(api->envd->watchers);
+	free(api->envd);
+	api->envd = NULL;
 }

@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 
-#include "base/attribute.h"
+#include "base/error.h"
 #include "base/id.h"
 
 #define WATCHERS_MAX 1024

@@ -33,15 +33,10 @@ int gateway_open(struct request *rq, const struct gateway_body *b, struct api_ta
 	return session_open(rq, &session, ret, err);
 }
 
-static const char *workspace_root(const struct api_target *t)
-{
-	return t->workdir && t->workdir[0] ? t->workdir : "/";
-}
-
 int gateway_call(struct request *rq, const struct api_target *t, const char *path,
                  struct files_call *ret, struct error *err)
 {
-	ret->path.root = workspace_root(t);
+	ret->path.root = path_or_root(t->workdir);
 	ret->path.user = t->user;
 	ret->path.flags |= AGENT_PATH_BENEATH;
 	return path_check_relative(rq->arena, span_of(path ? path : "."), &ret->path.path, err);
@@ -100,7 +95,7 @@ static bool has_workspace(const struct provider *provider, const struct api_targ
 	unsigned abilities = provider_ops_of(provider)->abilities;
 
 	return abilities & PROVIDER_CAN_FILES &&
-	       (strcmp(workspace_root(t), "/") != 0 || !(abilities & PROVIDER_CAN_ISOLATE));
+	       (strcmp(path_or_root(t->workdir), "/") != 0 || !(abilities & PROVIDER_CAN_ISOLATE));
 }
 
 /* Files that change in the folder are kept as artifacts. Without a folder, changes in the whole
@@ -109,10 +104,10 @@ static int set_artifacts(struct request *rq, const struct api_target *t, const c
                          struct sandbox_command *c, struct error *err)
 {
 	if (folder)
-		return path_resolve(rq->arena, workspace_root(t), span_of(folder), &c->keep_root,
-		                    err);
+		return path_resolve(rq->arena, path_or_root(t->workdir), span_of(folder),
+		                    &c->keep_root, err);
 	if (has_workspace(api_of(rq)->provider, t))
-		c->artifacts_root = workspace_root(t);
+		c->artifacts_root = path_or_root(t->workdir);
 	return 0;
 }
 
@@ -133,7 +128,7 @@ static int run_in_session(struct request *rq, const struct gateway_run_body *b,
 	    set_artifacts(rq, &t, folder, c, err) < 0)
 		return -1;
 	c->exec.user = t.user;
-	c->exec.cwd = workspace_root(&t);
+	c->exec.cwd = path_or_root(t.workdir);
 	c->exec.timeout_ms = (uint64_t)timeout_ms;
 	c->stdin_bytes = span_of(b->stdin_text);
 	c->output_limit = b->output_limit_bytes;

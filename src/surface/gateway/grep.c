@@ -64,7 +64,6 @@ static void write_match(struct buf *out, struct span path, struct search_line li
 	json_begin_object(out, NULL);
 	json_add_span(out, "path", path);
 	json_add_whole(out, "line", line.number);
-	json_add_name(out, NULL);
 	text_write(out, "text", "encoding", line.text);
 	json_end_object(out);
 }

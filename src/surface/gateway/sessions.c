@@ -110,7 +110,7 @@ static int session_delete(struct request *rq, const void *body, struct reply *re
 
 	(void)body;
 	if ((status == 0 && !is_session(&found)) || (status < 0 && err->code == ERROR_NOT_FOUND))
-		return FAIL(err, ERROR_NOT_FOUND, "no session '%s'", session.session);
+		return FAIL_MISSING(err, "session", session.session);
 	if (status < 0 || fleet_lease_delete(api_of(rq)->fleet, rq->arena, &ref, err) < 0)
 		return -1;
 	reply_status(reply, 204);

@@ -19,13 +19,17 @@
 #include "http/server/http.h"
 #include "http/server/relay.h"
 #include "json/write.h"
+#include "surface/mcp/client.h"
 #include "surface/mcp/mcp.h"
+#include "surface/mcp/surface.h"
 
 #define ANSWER_MAX ((size_t)64 << 20)
 #define TICK_MS 1000
-#define NOTE_MAX 160                   /* bytes of a line of progress */
-#define UNSENT_MAX ((size_t)64 * 1024) /* with more unsent bytes, progress is not sent */
-#define DEADLINE_MS 60000              /* the deadline of other requests */
+#define NOTE_MAX 160                    /* bytes of a line of progress */
+#define UNSENT_MAX ((size_t)64 * 1024)  /* with more unsent bytes, progress is not sent */
+#define DEADLINE_MS 60000               /* the deadline of other requests */
+#define OUTBOX_MAX ((size_t)256 * 1024) /* further messages are dropped */
+#define LOG_TEXT_MAX 4096
 #define CANCELLED (-32800)
 #define OWNER_MAX 160
 #define EARLY_COUNT 32
@@ -56,13 +60,15 @@ struct mcp_call {
 	struct mcp_headers headers;
 	mcp_answer *answer;
 	const char *owner;
-	struct span id, token; /* JSON; a token of size 0: no progress is sent */
+	struct span id; /* JSON */
+	struct mcp_client client;
 	bool ends_with_client, may_pass, has_begun;
 	int64_t started_ms;
-	int done_fd; /* eventfd: `is_done` */
+	int done_fd; /* eventfd: `is_done`, or the outbox is not empty */
 	pthread_mutex_t mutex;
 	/* Under it: */
 	char note[NOTE_MAX + 1];
+	struct buf outbox; /* events that the loop has not sent yet */
 	/* The thread's, until is_done; then the relay's. */
 	atomic_bool is_done;
 	struct buf out;
@@ -166,6 +172,7 @@ static void call_release(struct mcp_call *call)
 	auto_close(&call->done_fd);
 	pthread_mutex_destroy(&call->mutex);
 	buf_done(&call->out);
+	buf_done(&call->outbox);
 	arena_done(&call->arena);
 	free(call);
 }
@@ -187,14 +194,47 @@ static struct span last_line(struct span text)
 	return line;
 }
 
+static void wake_loop(struct mcp_call *call)
+{
+	const uint64_t one = 1;
+
+	if (write(call->done_fd, &one, sizeof(one)) < 0)
+		abort(); /* an eventfd takes 2^64 - 2 of these */
+}
+
+static void add_event(struct buf *out, struct span message)
+{
+	buf_add_text(out, "event: message\ndata: ");
+	buf_add_span(out, message);
+	buf_add_text(out, "\n\n");
+}
+
+/* For mcp_client. */
+static bool queue_message(void *context, struct span message)
+{
+	struct mcp_call *call = context;
+	bool has_room;
+
+	pthread_mutex_lock(&call->mutex);
+	has_room = call->outbox.size + message.size + 64 < OUTBOX_MAX;
+	if (has_room)
+		add_event(&call->outbox, message);
+	pthread_mutex_unlock(&call->mutex);
+	if (has_room)
+		wake_loop(call);
+	return has_room;
+}
+
 /* Control characters are removed, because clients may print the line on a terminal. */
 static void on_progress(void *context, struct span text)
 {
 	struct mcp_call *call = context;
 	struct span line = last_line(text);
+	struct span logged = {text.data, text.size < LOG_TEXT_MAX ? text.size : LOG_TEXT_MAX};
 	char note[NOTE_MAX + 1];
 	size_t size = 0;
 
+	mcp_client_log(&call->client, MCP_LOG_DEBUG, "output", logged);
 	for (size_t i = 0; i < line.size && size < NOTE_MAX; i++)
 		if ((unsigned char)line.data[i] >= 0x20 && line.data[i] != 0x7f)
 			note[size++] = line.data[i];
@@ -217,7 +257,6 @@ static void run_call(struct worker_task *task)
 {
 	struct mcp_call *call = CONTAINER_OF(task, struct mcp_call, task);
 	struct api_hop hop = {.fd = -1};
-	const uint64_t one = 1;
 
 	log_request_set(call->request.id);
 	call->mcp.hop = call->may_pass ? &hop : NULL;
@@ -230,21 +269,21 @@ static void run_call(struct worker_task *task)
 	else
 		remove_running(call);
 	atomic_store(&call->is_done, true);
-	if (write(call->done_fd, &one, sizeof(one)) < 0)
-		abort(); /* an eventfd takes 2^64 - 2 of these */
+	wake_loop(call);
 	call_release(call);
 }
 
-static bool is_stream(const struct mcp_call *call)
+static bool wants_progress(const struct mcp_call *call)
 {
-	return call->token.size > 0;
+	return call->client.token.size > 0;
 }
 
 static void write_event(struct relay *relay, struct span message)
 {
-	relay_write(relay, SPAN("event: message\ndata: "));
-	relay_write(relay, message);
-	relay_write(relay, SPAN("\n\n"));
+	AUTO(buf_done) struct buf event = BUF(message.size + 64);
+
+	add_event(&event, message);
+	relay_write(relay, buf_span(&event));
 }
 
 /* Not before the first event: until then another server may answer. */
@@ -256,6 +295,20 @@ static void begin_stream(struct mcp_call *call, struct relay *relay)
 	relay_begin_header(relay, "Cache-Control", "no-cache");
 	relay_begin_header(relay, "X-Accel-Buffering", "no");
 	relay_begin(relay, 200, "text/event-stream", -1);
+}
+
+static void send_outbox(struct mcp_call *call, struct relay *relay)
+{
+	AUTO(buf_done) struct buf events = BUF(OUTBOX_MAX);
+
+	pthread_mutex_lock(&call->mutex);
+	buf_add_span(&events, buf_span(&call->outbox));
+	buf_reset(&call->outbox);
+	pthread_mutex_unlock(&call->mutex);
+	if (events.size == 0)
+		return;
+	begin_stream(call, relay);
+	relay_write(relay, buf_span(&events));
 }
 
 static void on_passed_end(void *context)
@@ -290,13 +343,16 @@ static void write_cancelled(struct mcp_call *call)
 static int on_upstream(void *state, struct relay *relay, struct span *in, struct error *err)
 {
 	struct mcp_call *call = state;
-	bool is_cancelled = cancel_is_said(&call->cancel);
+	bool is_cancelled = cancel_is_said(&call->cancel), is_done = atomic_load(&call->is_done);
 
 	(void)err;
 	in->size = 0;
-	if (!atomic_load(&call->is_done) || pass_call_on(call, relay))
+	/* What a slow client does not take stays in the outbox, which drops the rest. */
+	if (is_done || relay_unsent(relay) <= UNSENT_MAX)
+		send_outbox(call, relay);
+	if (!is_done || pass_call_on(call, relay))
 		return 0;
-	if (is_stream(call)) {
+	if (wants_progress(call) || call->has_begun) {
 		begin_stream(call, relay);
 		if (!is_cancelled)
 			write_event(relay, buf_span(&call->out));
@@ -321,7 +377,10 @@ static void on_tick(void *state, struct relay *relay)
 	int64_t ms = clock_monotonic_ms() - call->started_ms;
 	char note[NOTE_MAX + 1];
 
-	if (!is_stream(call) || atomic_load(&call->is_done) || relay_unsent(relay) > UNSENT_MAX)
+	if (atomic_load(&call->is_done) || relay_unsent(relay) > UNSENT_MAX)
+		return;
+	send_outbox(call, relay);
+	if (!wants_progress(call))
 		return;
 	pthread_mutex_lock(&call->mutex);
 	memcpy(note, call->note, sizeof(note));
@@ -331,7 +390,7 @@ static void on_tick(void *state, struct relay *relay)
 	json_add_text(&out, "jsonrpc", "2.0");
 	json_add_text(&out, "method", "notifications/progress");
 	json_begin_object(&out, "params");
-	json_add_raw(&out, "progressToken", call->token);
+	json_add_raw(&out, "progressToken", call->client.token);
 	json_add_number(&out, "progress", (double)ms / 1000);
 	json_add_text(&out, "message", note[0] ? note : "running");
 	json_end_object(&out);
@@ -393,7 +452,7 @@ static struct mcp_call *call_new(const struct mcp *m, const struct mcp_call_opti
 
 	*call = (struct mcp_call){
 	        .task = {.lane = WORKER_AGENT, .run = run_call},
-	        .calls = api_of(m->rq)->mcp_calls,
+	        .calls = api_of(m->rq)->mcp->calls,
 	        .cancel = {.fd = -1},
 	        .answer = options->answer,
 	        .ends_with_client = options->ends_with_client,
@@ -402,6 +461,7 @@ static struct mcp_call *call_new(const struct mcp *m, const struct mcp_call_opti
 	        .started_ms = clock_monotonic_ms(),
 	        .done_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK),
 	        .out = BUF(ANSWER_MAX),
+	        .outbox = BUF(OUTBOX_MAX),
 	};
 	atomic_init(&call->holders, 1);
 	atomic_init(&call->is_done, false);
@@ -419,14 +479,24 @@ static struct mcp_call *call_new(const struct mcp *m, const struct mcp_call_opti
 	tools_find_shares(&m->target, call->task.shares);
 	call->owner = keep_text(a, options->owner);
 	call->id = (struct span){arena_copy(a, m->message.id), m->message.id.size};
+	call->client = (struct mcp_client){
+	        .send = queue_message,
+	        .context = call,
+	        .asks = api_of(m->rq)->mcp->asks,
+	        .owner = call->owner,
+	        .abilities = m->abilities,
+	        .cancel = &call->cancel,
+	};
 	if (options->streams)
-		call->token = find_token(a, &m->message);
+		call->client.token = find_token(a, &m->message);
 	call->mcp = (struct mcp){
 	        .rq = &call->request,
 	        .target = keep_target(a, &m->target),
 	        .origin = keep_text(a, m->origin),
+	        .abilities = m->abilities,
 	        .cancel = &call->cancel,
-	        .on_progress = is_stream(call) ? on_progress : NULL,
+	        .client = options->streams ? &call->client : NULL,
+	        .on_progress = options->streams ? on_progress : NULL,
 	        .progress_context = call,
 	};
 	if (call->done_fd >= 0 && cancel_init(&call->cancel, err) == 0)
@@ -476,7 +546,7 @@ int mcp_call_start(const struct mcp *m, const struct mcp_call_options *options, 
 	                           .upstream_fd = fd,
 	                           .ops = &ops,
 	                           .state = call,
-	                           .tick_ms = is_stream(call) ? TICK_MS : 0,
+	                           .tick_ms = options->streams ? TICK_MS : 0,
 	                   });
 	return 0;
 }

@@ -3,8 +3,9 @@
  * sends its answer.
  *
  * The answer is one JSON object. It is a stream of events when the client accepts one and asks for
- * progress. A client cancels a call by notifications/cancelled and, in the modern era, by closing
- * the connection. The running tool ends then, and no answer is sent.
+ * progress, or when the server has sent it a message (client.h) before the answer. A client cancels
+ * a call by notifications/cancelled and, in the modern era, by closing the connection. The running
+ * tool ends then, and no answer is sent.
  *
  * When another server has the sandbox, the call is passed on to that server (edge/forward.h),
  * unless the answer has begun. */

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* /mcp — the agent tools for clients of the Model Context Protocol, over streamable HTTP.
  *
- * The server sends no messages of its own. An answer is one JSON object, or a stream for calls
- * whose client asks for progress (calls.h). */
+ * An answer is one JSON object, or a stream for calls whose client asks for progress (calls.h).
+ * Other messages of the server go to the stream of a session (updates.h). */
 #include "surface/mcp/mcp.h"
 
 #include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -16,9 +17,12 @@
 #include "json/write.h"
 #include "sandbox/lease.h"
 #include "surface/mcp/calls.h"
+#include "surface/mcp/fixtures.h"
 #include "surface/mcp/origin.h"
 #include "surface/mcp/routes.h"
 #include "surface/mcp/sessions.h"
+#include "surface/mcp/surface.h"
+#include "surface/mcp/updates.h"
 
 #define BODY_MAX ((size_t)16 << 20)
 #define HOUR_MS 3600000
@@ -83,15 +87,33 @@ static void add_server(struct buf *out, const char *name)
 	json_end_object(out);
 }
 
-static void add_abilities(struct buf *out)
+static bool is_stdio(const struct mcp *m)
 {
+	return ((const struct mcp_query *)m->rq->query)->stdio;
+}
+
+static void add_abilities(const struct mcp *m, struct buf *out)
+{
+	/* The bridge to stdio passes on answers, and no streams beside them. */
+	bool has_streams = !is_stdio(m);
+
 	json_begin_object(out, "capabilities");
+	/* In the modern era a request says itself what it wants to be logged. */
+	if (has_streams && !m->message.is_modern) {
+		json_begin_object(out, "logging");
+		json_end_object(out);
+	}
 	json_begin_object(out, "tools");
 	json_add_bool(out, "listChanged", false);
 	json_end_object(out);
 	json_begin_object(out, "resources");
+	json_add_bool(out, "listChanged", has_streams);
+	json_add_bool(out, "subscribe", has_streams);
+	json_end_object(out);
+	json_begin_object(out, "prompts");
 	json_add_bool(out, "listChanged", false);
-	json_add_bool(out, "subscribe", false);
+	json_end_object(out);
+	json_begin_object(out, "completions");
 	json_end_object(out);
 	json_end_object(out);
 	json_add_text(out, "instructions", INSTRUCTIONS);
@@ -107,7 +129,7 @@ static int initialize_session(struct mcp *m, struct buf *out, struct mcp_fault *
 	while (*known && strcmp(*known, asked) != 0)
 		known++;
 	json_add_text(out, "protocolVersion", *known ? *known : MCP_LEGACY);
-	add_abilities(out);
+	add_abilities(m, out);
 	add_server(out, "serverInfo");
 	return 0;
 }
@@ -125,7 +147,24 @@ static int discover_server(struct mcp *m, struct buf *out, struct mcp_fault *fau
 	(void)m;
 	(void)fault;
 	mcp_add_versions(out, "supportedVersions");
-	add_abilities(out);
+	add_abilities(m, out);
+	return 0;
+}
+
+static int set_log_level(struct mcp *m, struct buf *out, struct mcp_fault *fault)
+{
+	const char *name = json_get_text(m->message.params, "level", "");
+	const char *session = request_header(m->rq, "Mcp-Session-Id");
+	enum mcp_log_level level = mcp_log_level_find(name);
+
+	(void)out;
+	if (level == MCP_LOG_OFF)
+		return mcp_refuse(fault, MCP_INVALID_PARAMS, 200,
+		                  "unknown level '%.32s'; known levels: debug, info, notice, "
+		                  "warning, error, critical, alert, emergency",
+		                  name);
+	if (session)
+		mcp_sessions_set_log_level(api_of(m->rq)->mcp->sessions, session, level);
 	return 0;
 }
 
@@ -136,14 +175,22 @@ static const struct method {
 	mcp_method *call;
 	int64_t ttl_ms; /* how long a client may keep the result; -1: not said */
 	bool waits;     /* for a sandbox: runs on a thread that may wait */
+	int (*streams)(struct mcp *m, struct reply *reply, struct mcp_fault *fault); /* not call */
 } methods[] = {
         {"initialize", OLD, initialize_session, -1},
         {"ping", OLD, answer_ping, -1},
+        {"logging/setLevel", OLD, set_log_level, -1},
         {"server/discover", NEW, discover_server, HOUR_MS},
         {"tools/list", BOTH, mcp_tools_list, HOUR_MS / 12},
         {"tools/call", BOTH, mcp_tools_call, -1, .waits = true},
+        {"prompts/list", BOTH, mcp_prompts_list, HOUR_MS},
+        {"prompts/get", BOTH, mcp_prompts_get, -1},
+        {"completion/complete", BOTH, mcp_complete, -1, .waits = true},
         {"resources/list", BOTH, mcp_resources_list, 0},
         {"resources/templates/list", BOTH, mcp_resource_templates, HOUR_MS},
+        {"resources/subscribe", OLD, mcp_resources_subscribe, -1},
+        {"resources/unsubscribe", OLD, mcp_resources_unsubscribe, -1},
+        {"subscriptions/listen", NEW, .streams = mcp_listen},
         {"resources/read", BOTH, mcp_resources_read, 0, .waits = true},
 };
 
@@ -156,15 +203,19 @@ static const struct method *method_find(const struct mcp_message *message)
 	return NULL;
 }
 
-static bool is_stdio(const struct mcp *m)
+static struct mcp_abilities read_abilities(const struct json_value *given)
 {
-	return ((const struct mcp_query *)m->rq->query)->stdio;
+	return (struct mcp_abilities){
+	        .can_sample = json_get(given, "sampling") != NULL,
+	        .can_elicit = json_get(given, "elicitation") != NULL,
+	        .log_level = MCP_LOG_OFF,
+	};
 }
 
 static int open_session(struct mcp *m, const struct method *method, struct reply *reply,
                         struct mcp_fault *fault)
 {
-	struct mcp_sessions *sessions = api_of(m->rq)->mcp;
+	struct mcp_sessions *sessions = api_of(m->rq)->mcp->sessions;
 	const char *key_id = api_key_id(m->rq);
 	const char *asked = request_header(m->rq, "Mcp-Session-Id");
 	char id[ID_SIZE + 1];
@@ -172,7 +223,10 @@ static int open_session(struct mcp *m, const struct method *method, struct reply
 	if (m->message.is_modern || is_stdio(m))
 		return 0;
 	if (method && method->call == initialize_session) {
-		mcp_sessions_add(sessions, key_id, clock_monotonic_ms(), id);
+		const struct mcp_abilities abilities =
+		        read_abilities(json_get(m->message.params, "capabilities"));
+
+		mcp_sessions_add(sessions, key_id, &abilities, clock_monotonic_ms(), id);
 		reply_header(reply, "Mcp-Session-Id", id);
 		return 0;
 	}
@@ -183,7 +237,8 @@ static int open_session(struct mcp *m, const struct method *method, struct reply
 	 * itself gains nothing: a key may use every lease of its project anyway. */
 	if (request_header(m->rq, PROXY_HOP_HEADER)
 	            ? !id_is_valid(asked)
-	            : !mcp_sessions_use(sessions, asked, key_id, clock_monotonic_ms()))
+	            : !mcp_sessions_use(sessions, asked, key_id, clock_monotonic_ms(),
+	                                &m->abilities))
 		return mcp_refuse(fault, MCP_NO_SESSION, 404, "no such session");
 	if (!m->target.conversation)
 		m->target.conversation = arena_text(m->rq->arena, asked);
@@ -228,10 +283,11 @@ int mcp_refuse_error(struct mcp_fault *fault, const struct error *err)
 static int write_result(struct mcp *m, const struct method *method, struct buf *out,
                         struct mcp_fault *fault)
 {
+	int result;
+
 	mcp_begin_answer(out, m->message.id);
 	json_begin_object(out, "result");
 	if (m->message.is_modern) {
-		json_add_text(out, "resultType", "complete");
 		json_begin_object(out, "_meta");
 		add_server(out, "io.modelcontextprotocol/serverInfo");
 		json_end_object(out);
@@ -240,8 +296,14 @@ static int write_result(struct mcp *m, const struct method *method, struct buf *
 		json_add_whole(out, "ttlMs", method->ttl_ms);
 		json_add_text(out, "cacheScope", "private");
 	}
-	if (method->call(m, out, fault) < 0)
+	if (!mcp_fixture_answer(m, out, fault, &result))
+		result = method->call(m, out, fault);
+	if (result < 0)
 		return -1;
+	if (m->message.is_modern)
+		json_add_text(out, "resultType", m->required.size ? "input_required" : "complete");
+	if (m->required.size)
+		json_add_raw(out, "inputRequests", m->required);
 	json_end_object(out);
 	json_end_object(out);
 	if (!out->overflowed)
@@ -311,7 +373,7 @@ static int handle_notification(struct mcp *m, struct error *err)
 		return 0;
 	mcp_print_id(&id, json_get(m->message.params, "requestId"));
 	if (id.size > 0)
-		mcp_calls_cancel(api_of(m->rq)->mcp_calls, owner, buf_span(&id), node);
+		mcp_calls_cancel(api_of(m->rq)->mcp->calls, owner, buf_span(&id), node);
 	if (!node[0])
 		return 0;
 	(void)FAIL(err, ERROR_CONFLICT, "the call is on node '%s'", node);
@@ -334,6 +396,8 @@ static int serve_message(struct mcp *m, struct reply *reply, struct mcp_fault *f
 	method = m->message.method ? method_find(&m->message) : NULL;
 	if (open_session(m, method, reply, fault) < 0)
 		return -1;
+	if (!m->message.method && m->message.id.size > 0 && owner_of(m))
+		mcp_asks_answer(api_of(m->rq)->mcp->asks, owner_of(m), m->message.id, m->rq->body);
 	/* Notifications and responses have no answer. */
 	if (m->message.id.size == 0 || !m->message.method) {
 		reply_status(reply, 202);
@@ -342,6 +406,15 @@ static int serve_message(struct mcp *m, struct reply *reply, struct mcp_fault *f
 	if (!method)
 		return mcp_refuse(fault, MCP_NO_METHOD, m->message.is_modern ? 404 : 200,
 		                  "no method '%.100s'", m->message.method);
+	if (m->message.is_modern)
+		m->abilities = read_abilities(m->message.capabilities);
+	if (m->message.log_level)
+		m->abilities.log_level = mcp_log_level_find(m->message.log_level);
+	if (method->streams && (is_stdio(m) || !takes_events(m->rq)))
+		return mcp_refuse(fault, MCP_INVALID_REQUEST, 406,
+		                  "%s needs HTTP and Accept: text/event-stream", method->name);
+	if (method->streams)
+		return method->streams(m, reply, fault);
 	choose_target(m);
 	if (method->waits)
 		return begin_call(m, &headers, reply, fault);
@@ -383,7 +456,10 @@ static int check_forms(struct request *rq, struct mcp_fault *fault)
 static int mcp_post(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
 	const struct mcp_query *query = rq->query;
-	struct mcp m = {.rq = rq, .target = query->target, .origin = query->origin};
+	struct mcp m = {.rq = rq,
+	                .target = query->target,
+	                .origin = query->origin,
+	                .abilities = {.log_level = MCP_LOG_OFF}};
 	struct mcp_fault fault;
 	struct buf *out;
 
@@ -401,12 +477,21 @@ static int mcp_post(struct request *rq, const void *body, struct reply *reply, s
 
 static int mcp_get(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
+	const char *session = request_header(rq, "Mcp-Session-Id");
+	struct mcp_abilities ignored;
+
 	(void)body;
 	if (check_origin(rq, err) < 0)
 		return -1;
-	reply_header(reply, "Allow", "POST, DELETE");
-	reply_status(reply, 405);
-	return 0;
+	if (!session || !takes_events(rq)) {
+		reply_header(reply, "Allow", "POST, DELETE");
+		reply_status(reply, 405);
+		return 0;
+	}
+	if (!mcp_sessions_use(api_of(rq)->mcp->sessions, session, api_key_id(rq),
+	                      clock_monotonic_ms(), &ignored))
+		return FAIL(err, ERROR_NOT_FOUND, "no such session");
+	return mcp_updates_reply(rq, session, reply, err);
 }
 
 static int mcp_delete(struct request *rq, const void *body, struct reply *reply, struct error *err)
@@ -418,7 +503,7 @@ static int mcp_delete(struct request *rq, const void *body, struct reply *reply,
 		return -1;
 	if (!id)
 		return FAIL(err, ERROR_INVALID, "the header Mcp-Session-Id is missing");
-	if (!mcp_sessions_remove(api_of(rq)->mcp, id, api_key_id(rq)))
+	if (!mcp_sessions_remove(api_of(rq)->mcp->sessions, id, api_key_id(rq)))
 		return FAIL(err, ERROR_NOT_FOUND, "no such session");
 	reply_status(reply, 200);
 	return 0;
@@ -429,8 +514,8 @@ const struct route mcp_routes[] = {
         {HTTP_POST, "/mcp", SCOPE_SANDBOX_READ, ROUTE_RAW_BODY, .body_max = BODY_MAX,
          .query = &mcp_query, .answer = &rpc_answer, .handle = mcp_post, TAG,
          .summary = "A message of the Model Context Protocol"},
-        {HTTP_GET, "/mcp", SCOPE_SANDBOX_READ, .status = 405, .handle = mcp_get, TAG,
-         .summary = "Always 405: the server has no messages of its own"},
+        {HTTP_GET, "/mcp", SCOPE_SANDBOX_READ, ROUTE_STANDING, .handle = mcp_get, TAG,
+         .summary = "A session's stream of changed resources; 405 without a session"},
         {HTTP_DELETE, "/mcp", SCOPE_SANDBOX_READ, .handle = mcp_delete, TAG,
          .summary = "End a session of the protocol; its sandbox ends when it is idle"},
         {.path = NULL},
@@ -438,17 +523,25 @@ const struct route mcp_routes[] = {
 
 void mcp_state_open(struct api *api)
 {
-	api->mcp = mcp_sessions_new();
-	api->mcp_calls = mcp_calls_new();
+	api->mcp = memory_new(sizeof(*api->mcp));
+	api->mcp->sessions = mcp_sessions_new();
+	api->mcp->calls = mcp_calls_new();
+	api->mcp->asks = mcp_asks_new();
 }
 
 void mcp_cancel_calls(struct api *api)
 {
-	mcp_calls_cancel_all(api->mcp_calls);
+	if (api->mcp)
+		mcp_calls_cancel_all(api->mcp->calls);
 }
 
 void mcp_state_close(struct api *api)
 {
-	mcp_sessions_free(api->mcp);
-	mcp_calls_free(api->mcp_calls);
+	if (!api->mcp)
+		return;
+	mcp_sessions_free(api->mcp->sessions);
+	mcp_calls_free(api->mcp->calls);
+	mcp_asks_free(api->mcp->asks);
+	free(api->mcp);
+	api->mcp = NULL;
 }

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "base/span.h"
+#include "base/bytes.h"
 
 /* "name" of "name:port", "[::1]" of "[::1]:port". */
 static struct span name_of(struct span text)

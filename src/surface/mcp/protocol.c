@@ -168,6 +168,8 @@ static int check_modern(struct arena *a, const struct json_value *meta,
 		return mcp_refuse(fault, MCP_INVALID_PARAMS, 400,
 		                  "params._meta: " META "clientCapabilities is missing");
 	ret->version = version;
+	ret->capabilities = capabilities;
+	ret->log_level = json_text(json_get(meta, META "logLevel"), NULL);
 	if (headers->absent)
 		return 0;
 	if (check_header(a, "Mcp-Method", headers->method, ret->method, fault) < 0)
@@ -235,6 +237,14 @@ void mcp_write_fault(struct buf *out, struct span id, const struct mcp_fault *fa
 		json_begin_object(out, "data");
 		mcp_add_versions(out, "supported");
 		json_add_text(out, "requested", fault->requested);
+		json_end_object(out);
+	}
+	if (fault->missing) {
+		json_begin_object(out, "data");
+		json_begin_object(out, "requiredCapabilities");
+		json_begin_object(out, fault->missing);
+		json_end_object(out);
+		json_end_object(out);
 		json_end_object(out);
 	}
 	json_end_object(out);

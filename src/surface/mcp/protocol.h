@@ -26,6 +26,7 @@ enum mcp_code {
 	MCP_NO_SESSION = -32001,
 	MCP_NO_RESOURCE = -32002,
 	MCP_HEADER_MISMATCH = -32020,
+	MCP_MISSING_CAPABILITY = -32021,
 	MCP_UNSUPPORTED_VERSION = -32022,
 };
 
@@ -38,6 +39,7 @@ struct mcp_fault {
 	int code, status;
 	char text[256];
 	const char *requested; /* MCP_UNSUPPORTED_VERSION: the version asked for */
+	const char *missing;   /* MCP_MISSING_CAPABILITY: its name */
 };
 /* Always -1. */
 int mcp_refuse(struct mcp_fault *fault, int code, int status, const char *format, ...) PRINTF(4, 5);
@@ -52,6 +54,8 @@ struct mcp_message {
 	const char *method;
 	const struct json_value *params; /* an object, or NULL */
 	const char *version;
+	const struct json_value *capabilities; /* modern: of the client; else NULL */
+	const char *log_level; /* modern: that the client wants during this request; or NULL */
 	bool is_modern;
 };
 /* Parses a message from a client. A response of the client has no method. ret->id is set, if

@@ -6,6 +6,7 @@
 #include "fleet/core/sandboxes.h"
 #include "json/write.h"
 #include "store/sandboxes.h"
+#include "surface/mcp/fixtures.h"
 #include "surface/mcp/mcp.h"
 #include "surface/native/sandbox_answer.h"
 #include "tool/tool.h"
@@ -48,6 +49,8 @@ int mcp_resources_list(struct mcp *m, struct buf *out, struct mcp_fault *fault)
 	json_begin_list(out, "resources");
 	for (size_t i = 0; i < found.count; i++)
 		write_resource(m->rq->arena, out, &found.items[i]);
+	if (!found.next_page)
+		mcp_fixtures_list(m, MCP_FIXTURE_RESOURCES, out);
 	json_end_list(out);
 	if (found.next_page)
 		json_add_text(out, "nextCursor", found.next_page);
@@ -56,7 +59,6 @@ int mcp_resources_list(struct mcp *m, struct buf *out, struct mcp_fault *fault)
 
 int mcp_resource_templates(struct mcp *m, struct buf *out, struct mcp_fault *fault)
 {
-	(void)m;
 	(void)fault;
 	json_begin_list(out, "resourceTemplates");
 	for (size_t i = 0; i < COUNT_OF(templates); i++) {
@@ -68,8 +70,17 @@ int mcp_resource_templates(struct mcp *m, struct buf *out, struct mcp_fault *fau
 			json_add_text(out, "mimeType", templates[i].type);
 		json_end_object(out);
 	}
+	mcp_fixtures_list(m, MCP_FIXTURE_TEMPLATES, out);
 	json_end_list(out);
 	return 0;
+}
+
+bool mcp_is_resource_template(const char *uri_template)
+{
+	for (size_t i = 0; i < COUNT_OF(templates); i++)
+		if (strcmp(templates[i].uri_template, uri_template) == 0)
+			return true;
+	return false;
 }
 
 static void add_contents(struct buf *out, const char *uri, const char *type, struct span content)
@@ -139,6 +150,16 @@ static const char *unescape_path(struct arena *a, struct span text)
 	return out;
 }
 
+const char *mcp_sandbox_of_uri(struct arena *a, const char *uri)
+{
+	struct span rest = span_of(uri);
+
+	if (!span_starts_with(rest, BASE))
+		return NULL;
+	span_skip(&rest, sizeof(BASE) - 1);
+	return rest.size > 0 && span_find(rest, '/') < 0 ? unescape_path(a, rest) : NULL;
+}
+
 int mcp_resources_read(struct mcp *m, struct buf *out, struct mcp_fault *fault)
 {
 	const char *uri = json_text(json_get(m->message.params, "uri"), "");
@@ -165,7 +186,7 @@ int mcp_resources_read(struct mcp *m, struct buf *out, struct mcp_fault *fault)
 		                                                  rest.size - (sizeof(FILES) - 1)}),
 		        out, &err);
 	else
-		result = FAIL(&err, ERROR_NOT_FOUND, "no resource '%.100s'", uri);
+		result = FAIL_MISSING(&err, "resource", uri);
 	if (result == 0)
 		return 0;
 	if (err.code != ERROR_NOT_FOUND)

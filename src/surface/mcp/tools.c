@@ -5,6 +5,7 @@
 #include "edge/target.h"
 #include "http/server/http.h"
 #include "json/write.h"
+#include "surface/mcp/fixtures.h"
 #include "surface/mcp/mcp.h"
 #include "tool/tool.h"
 
@@ -48,6 +49,7 @@ int mcp_tools_list(struct mcp *m, struct buf *out, struct mcp_fault *fault)
 			described = with_sandbox(m->rq->arena, &described);
 		tool_write(out, &described);
 	}
+	mcp_fixtures_list(m, MCP_FIXTURE_TOOLS, out);
 	json_end_list(out);
 	return 0;
 }

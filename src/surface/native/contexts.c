@@ -116,8 +116,7 @@ static int context_create(struct request *rq, const void *body, struct reply *re
 	open.user = t.user;
 	open.env = t.env;
 	if (b->cwd && b->cwd[0] &&
-	    path_resolve(rq->arena, open.cwd[0] ? open.cwd : "/", span_of(b->cwd), &open.cwd, err) <
-	            0)
+	    path_resolve(rq->arena, path_or_root(open.cwd), span_of(b->cwd), &open.cwd, err) < 0)
 		return -1;
 	if (code_open(&at, rq->arena, &open, &made, err) < 0)
 		return -1;
@@ -239,7 +238,7 @@ int context_run(struct request *rq, struct api_target *t, const struct context_r
 	    code_source_check(language, options->code, options->env, err) < 0 ||
 	    request_may_block(rq, err) < 0 || find_context(rq, t, options, &context, err) < 0)
 		return -1;
-	if (options->artifacts && path_resolve(rq->arena, context.cwd[0] ? context.cwd : "/",
+	if (options->artifacts && path_resolve(rq->arena, path_or_root(context.cwd),
 	                                       span_of(options->artifacts), &keep_root, err) < 0)
 		return -1;
 	return code_run_start(rq, t,

@@ -116,12 +116,12 @@ struct code_body {
 	        {.kind = JSON_WHOLE,                                                               \
 	         .name = "rows",                                                                   \
 	         .offset = offsetof(struct s, run.rows),                                           \
-	         .min = 1,                                                                         \
+	         .min = 0,                                                                         \
 	         .max = 10000},                                                                    \
 	        {.kind = JSON_WHOLE,                                                               \
 	         .name = "columns",                                                                \
 	         .offset = offsetof(struct s, run.columns),                                        \
-	         .min = 1,                                                                         \
+	         .min = 0,                                                                         \
 	         .max = 10000},                                                                    \
 	        {.kind = JSON_TEXT,                                                                \
 	         .name = "artifacts",                                                              \
@@ -171,8 +171,7 @@ static int set_artifacts(struct request *rq, const struct api_target *t,
                          const struct run_options_body *b, struct sandbox_command *c,
                          struct error *err)
 {
-	const char *workdir = t->workdir && t->workdir[0] ? t->workdir : "/";
-	const char *base = c->exec.cwd[0] ? c->exec.cwd : workdir;
+	const char *base = c->exec.cwd[0] ? c->exec.cwd : path_or_root(t->workdir);
 
 	return path_resolve(rq->arena, base, span_of(b->artifacts), &c->keep_root, err);
 }

@@ -10,6 +10,7 @@
 #include "config/config.h"
 #include "edge/caller.h"
 #include "edge/target.h"
+#include "json/write.h"
 #include "provider/compute.h"
 #include "provider/provider.h"
 #include "surface/native/answer.h"
@@ -39,10 +40,10 @@ static void scan_process(void *context, const struct agent_process *p)
 		g->newest = p->process;
 	if (g->wanted && p->process != g->wanted)
 		return;
-	if (g->out && g->count > 0)
-		buf_add_byte(g->out, ',');
-	if (g->out)
+	if (g->out) {
+		json_add_name(g->out, NULL);
 		process_write(g->out, p);
+	}
 	g->last = *p;
 	g->count++;
 }
@@ -60,10 +61,12 @@ static int processes_list(struct request *rq, const void *body, struct reply *re
 	struct process_scan g = {.out = reply_buf(reply, "application/json")};
 
 	(void)body;
-	buf_add_text(g.out, "{\"items\":[");
+	json_begin_object(g.out, NULL);
+	json_begin_list(g.out, "items");
 	if (api_target_open(rq, &t, err) < 0 || list_processes(rq, &t, &g, err) < 0)
 		return -1;
-	buf_add_text(g.out, "]}");
+	json_end_list(g.out);
+	json_end_object(g.out);
 	return 0;
 }
 
@@ -105,7 +108,9 @@ static void reply_feed_count(struct stdin_feed *f, struct relay *relay)
 	if (!f->body_ended || f->waiting > 0)
 		return;
 	f->stream.ended = true;
-	buf_addf(&out, "{\"count\":%" PRIu64 "}", f->bytes);
+	json_begin_object(&out, NULL);
+	json_add_whole(&out, "count", (int64_t)f->bytes);
+	json_end_object(&out);
 	relay_answer(relay, 200, "application/json", buf_span(&out));
 }
 

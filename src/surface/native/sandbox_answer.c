@@ -36,7 +36,7 @@ static const struct json_member sandbox_preview_shape_members[] = {
                          .about = "ports that the server and the template allow, or any; only GET "
                                   "of one sandbox returns it, other replies have null"),
         JSON_BOOL_MEMBER(sandbox_preview_answer, sharing_enabled, .name = "sharingEnabled",
-                         .about = "whether the server has a SANDBOX_PREVIEW_SECRET"),
+                         .about = "whether the server allows links for people without a key"),
 };
 static JSON_SHAPE(sandbox_preview_shape, "SandboxPreview", sandbox_preview_answer,
                   "Preview settings; details at /preview");
@@ -255,8 +255,8 @@ static void fill_sandbox_answer(struct request *rq, const struct sandbox_record 
 	        .uptime_ms = runs ? clock_unix_ms() - r->started_at : 0,
 	        .timeouts = r->timeouts,
 	        .awake_until = r->awake_until,
-	        .preview = {!r->preview_off, r->preview_public,
-	                    api_of(rq)->config->preview_secret[0] != '\0', NULL},
+	        .preview = {!r->preview_off, r->preview_public, api_of(rq)->config->preview_sharing,
+	                    NULL},
 	        .egress = native_egress_parse(a, r->egress),
 	        .last_event = {.at = r->last_event_at, .text = r->last_event},
 	};

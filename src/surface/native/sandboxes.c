@@ -165,6 +165,7 @@ static JSON_BITS_SHAPE(sandbox_create_query, "SandboxCreateQuery", sandbox_creat
 struct sandbox_list_query {
 	const char *state, *name, *template, *label, *page;
 	int64_t limit;
+	bool builds;
 };
 static const struct json_member sandbox_list_query_members[] = {
         JSON_TEXT_MEMBER(sandbox_list_query, state, .max = 16,
@@ -176,6 +177,8 @@ static const struct json_member sandbox_list_query_members[] = {
                          .about = "next_page of the previous page"),
         JSON_WHOLE_MEMBER(sandbox_list_query, limit, .min = 1, .max = 1000,
                           .about = "items per page (default 100)"),
+        JSON_BOOL_MEMBER(sandbox_list_query, builds,
+                         .about = "also sandboxes that builds made for themselves"),
 };
 static JSON_SHAPE(sandbox_list_query, "SandboxListQuery", sandbox_list_query,
                   "Filter for sandboxes");
@@ -341,6 +344,7 @@ static int sandbox_list(struct request *rq, const void *body, struct reply *repl
 	        .template = q->template,
 	        .page = q->page,
 	        .limit = q->limit ? (unsigned)q->limit : 100,
+	        .with_builds = q->builds,
 	};
 	struct sandbox_list found;
 	struct json_list items;

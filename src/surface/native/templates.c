@@ -13,6 +13,7 @@
 #include "fleet/template/pools.h"
 #include "fleet/template/templates.h"
 #include "fleet/template/warm.h"
+#include "json/write.h"
 #include "surface/native/answer.h"
 #include "surface/native/pools.h"
 #include "surface/native/routes.h"
@@ -24,7 +25,7 @@
 struct template_answer {
 	const char *id, *name, *project, *description, *state, *state_text;
 	const char *base_image, *runtime, *isolation, *user, *workdir, *ready_command;
-	bool is_built;
+	bool is_built, is_public;
 	struct span env, entrypoint, ports, resources, pool, warm, idle;
 	int64_t size_bytes, created_at, updated_at;
 };
@@ -57,6 +58,8 @@ static const struct json_member template_shape_members[] = {
         JSON_RAW_MEMBER(
                 template_answer, idle,
                 .about = "pause_ms, stop_ms, reap_ms and lifetime_max_ms; 0: inherited, -1: never"),
+        JSON_BOOL_MEMBER(template_answer, is_public, .name = "public",
+                         .about = "other projects can use the template by its id"),
         JSON_WHOLE_MEMBER(template_answer, size_bytes),
         JSON_TIME_MEMBER(template_answer, created_at),
         JSON_TIME_MEMBER(template_answer, updated_at, .flags = JSON_NULLABLE),
@@ -123,13 +126,17 @@ struct template_body {
 	struct idle_body idle;
 	const char *name, *image, *from;
 	struct image_login login;
+	bool is_public;
 	uint64_t present;
 };
-enum { TEMPLATE_RESOURCES, TEMPLATE_POOL, TEMPLATE_IDLE };
+enum { TEMPLATE_RESOURCES, TEMPLATE_POOL, TEMPLATE_IDLE, TEMPLATE_PUBLIC };
 #define RECIPE_ROWS                                                                                \
 	[TEMPLATE_RESOURCES] = JSON_OBJECT_MEMBER(template_body, resources, &template_resources),  \
 	[TEMPLATE_POOL] = JSON_OBJECT_MEMBER(template_body, pool, &pool_body_shape),               \
 	[TEMPLATE_IDLE] = JSON_OBJECT_MEMBER(template_body, idle, &idle_body_shape),               \
+	[TEMPLATE_PUBLIC] =                                                                        \
+	        JSON_BOOL_MEMBER(template_body, is_public, .name = "public",                       \
+	                         .about = "other projects can use the template by its id"),        \
 	JSON_TEXT_MEMBER(template_body, description, .max = 1000),                                 \
 	JSON_TEXT_MEMBER(template_body, runtime, .max = 64,                                        \
 	                 .about = "free-form label of the purpose"),                               \
@@ -177,6 +184,28 @@ static struct span json_or_default(const char *json, struct span otherwise)
 	return json && json[0] ? span_of(json) : otherwise;
 }
 
+static struct span format_resources(struct arena *a, const struct sandbox_resources *limits)
+{
+	const struct template_resources answer = {limits->cpu, limits->memory_mb, limits->disk_mb,
+	                                          limits->pids};
+	AUTO(buf_done) struct buf out = BUF(1024);
+
+	json_write(&out, &template_resources, &answer);
+	return span_of(arena_copy(a, buf_span(&out)));
+}
+
+static struct span format_pool(struct arena *a, const struct template_record *r)
+{
+	AUTO(buf_done) struct buf out = BUF(1024);
+
+	json_begin_object(&out, NULL);
+	json_add_whole(&out, "min", r->pool_min);
+	json_add_whole(&out, "target", r->pool_target);
+	json_add_whole(&out, "max", r->pool_max);
+	json_end_object(&out);
+	return span_of(arena_copy(a, buf_span(&out)));
+}
+
 static void fill_template_answer(struct arena *a, const struct template_record *r,
                                  struct template_answer *ret)
 {
@@ -186,7 +215,6 @@ static void fill_template_answer(struct arena *a, const struct template_record *
 	        [TEMPLATE_READY] = "ready",
 	        [TEMPLATE_FAILED] = "failed",
 	};
-	const struct sandbox_resources *limits = &r->resources;
 
 	*ret = (struct template_answer){
 	        .id = r->id,
@@ -206,17 +234,14 @@ static void fill_template_answer(struct arena *a, const struct template_record *
 	        .warm = json_or_default(r->warm_json, SPAN("[]")),
 	        .ready_command = *r->ready ? r->ready : NULL,
 	        .is_built = *r->snapshot_id != '\0',
+	        .is_public = r->is_public,
 	        .size_bytes = r->size_bytes,
 	        .created_at = r->created_at,
 	        .updated_at = r->updated_at,
 	};
-	ret->resources = span_of(arena_format(
-	        a, "{\"cpu\":%g,\"memory_mb\":%lld,\"disk_mb\":%lld,\"pids\":%lld}", limits->cpu,
-	        (long long)limits->memory_mb, (long long)limits->disk_mb, (long long)limits->pids));
+	ret->resources = format_resources(a, &r->resources);
 	ret->idle = idle_times_format(a, &r->timeouts);
-	ret->pool = span_of(arena_format(a, "{\"min\":%lld,\"target\":%lld,\"max\":%lld}",
-	                                 (long long)r->pool_min, (long long)r->pool_target,
-	                                 (long long)r->pool_max));
+	ret->pool = format_pool(a, r);
 }
 
 static int templates_list(struct request *rq, const void *body, struct reply *reply,
@@ -531,6 +556,8 @@ static int recipe_parse(struct request *rq, const struct template_body *b, struc
 	*timeouts = idle_body_parse(&b->idle);
 	if (row_is_given(b->present, TEMPLATE_IDLE))
 		ret->timeouts = timeouts;
+	if (row_is_given(b->present, TEMPLATE_PUBLIC))
+		ret->visibility = b->is_public ? RECIPE_PUBLIC : RECIPE_PRIVATE;
 	if (row_is_given(b->present, TEMPLATE_POOL)) {
 		if (pool_body_parse(&b->pool, api_of(rq)->config->internet, pool, err) < 0)
 			return -1;

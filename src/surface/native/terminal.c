@@ -25,6 +25,7 @@
 #include "edge/text.h"
 #include "edge/tickets.h"
 #include "json/json.h"
+#include "json/write.h"
 #include "provider/compute.h"
 #include "surface/native/routes.h"
 #include "surface/native/viewers.h"
@@ -44,9 +45,9 @@ static const struct json_member terminal_request_members[] = {
         JSON_TEXT_MEMBER(terminal_body, name, .max = TERMINAL_NAME_MAX,
                          .about = "name of the window; an open window with this name is reused "
                                   "(default: a new window with a generated name)"),
-        JSON_WHOLE_MEMBER(terminal_body, rows, .min = 1, .max = TERMINAL_ROWS_MAX,
+        JSON_WHOLE_MEMBER(terminal_body, rows, .min = 0, .max = TERMINAL_ROWS_MAX,
                           .about = "default 24"),
-        JSON_WHOLE_MEMBER(terminal_body, cols, .min = 1, .max = TERMINAL_COLUMNS_MAX,
+        JSON_WHOLE_MEMBER(terminal_body, cols, .min = 0, .max = TERMINAL_COLUMNS_MAX,
                           .about = "default 80"),
         JSON_WHOLE_MEMBER(terminal_body, ttl_s, .min = 1, .max = TERMINAL_TTL_MS_MAX / 1000,
                           .about = "idle time after which the terminal closes, unless a process "
@@ -235,9 +236,9 @@ static const char *const control_types[] = {"resize", "signal", "eof", "takeover
 static const struct json_member control_shape_members[] = {
         JSON_CHOICE_MEMBER(terminal_control, type, .flags = JSON_REQUIRED,
                            .choices = control_types),
-        JSON_WHOLE_MEMBER(terminal_control, rows, .min = 1, .max = 10000),
-        JSON_WHOLE_MEMBER(terminal_control, columns, .min = 1, .max = 10000),
-        JSON_WHOLE_MEMBER(terminal_control, cols, .min = 1, .max = 10000),
+        JSON_WHOLE_MEMBER(terminal_control, rows, .min = 0, .max = 10000),
+        JSON_WHOLE_MEMBER(terminal_control, columns, .min = 0, .max = 10000),
+        JSON_WHOLE_MEMBER(terminal_control, cols, .min = 0, .max = 10000),
         JSON_TEXT_MEMBER(terminal_control, signal, .max = 16),
 };
 static JSON_SHAPE(control_shape, "TerminalControl", terminal_control, "A message of the client");
@@ -296,8 +297,15 @@ static int terminal_on_client(struct stream *s, struct relay *relay, struct span
 	return result;
 }
 
+static void begin_event(struct terminal_stream *t, const char *type)
+{
+	json_begin_object(&t->out, NULL);
+	json_add_text(&t->out, "type", type);
+}
+
 static void write_event(struct terminal_stream *t, struct relay *relay)
 {
+	json_end_object(&t->out);
 	relay_write_text_message(relay, buf_span(&t->out));
 	buf_done(&t->out);
 }
@@ -305,11 +313,12 @@ static void write_event(struct terminal_stream *t, struct relay *relay)
 static void write_started_event(struct terminal_stream *t, struct relay *relay,
                                 const struct agent_process *p)
 {
-	buf_addf(&t->out,
-	         "{\"type\":\"started\",\"process\":%" PRIu64
-	         ",\"pid\":%u,\"tty\":%s,\"viewer\":%" PRIu64 ",\"writes\":%s}",
-	         p->process, p->pid, p->flags & AGENT_EXEC_TTY ? "true" : "false",
-	         t->connection.viewer.id, t->connection.viewer.writes ? "true" : "false");
+	begin_event(t, "started");
+	json_add_whole(&t->out, "process", (int64_t)p->process);
+	json_add_whole(&t->out, "pid", p->pid);
+	json_add_bool(&t->out, "tty", p->flags & AGENT_EXEC_TTY);
+	json_add_whole(&t->out, "viewer", (int64_t)t->connection.viewer.id);
+	json_add_bool(&t->out, "writes", t->connection.viewer.writes);
 	write_event(t, relay);
 }
 
@@ -319,13 +328,11 @@ static void write_exit_event(struct terminal_stream *t, struct relay *relay,
 	char signal[16];
 
 	agent_signal_name(p->signal, signal);
-	buf_addf(&t->out, "{\"type\":\"exit\",\"exit_code\":%" PRId64 ",\"signal\":", p->exit_code);
-	if (signal[0])
-		buf_addf(&t->out, "\"%s\"", signal);
-	else
-		buf_add_text(&t->out, "null");
-	buf_addf(&t->out, ",\"timed_out\":%s,\"cause\":\"%s\"}", p->timed_out ? "true" : "false",
-	         agent_process_cause(p));
+	begin_event(t, "exit");
+	json_add_whole(&t->out, "exit_code", p->exit_code);
+	json_add_text(&t->out, "signal", signal[0] ? signal : NULL);
+	json_add_bool(&t->out, "timed_out", p->timed_out);
+	json_add_text(&t->out, "cause", agent_process_cause(p));
 	write_event(t, relay);
 	t->stream.ended = true;
 	relay_finish(relay);
@@ -335,7 +342,8 @@ static void write_dropped_event(struct terminal_stream *t, struct relay *relay, 
 {
 	if (bytes == 0)
 		return;
-	buf_addf(&t->out, "{\"type\":\"dropped\",\"bytes\":%" PRIu64 "}", bytes);
+	begin_event(t, "dropped");
+	json_add_whole(&t->out, "bytes", (int64_t)bytes);
 	write_event(t, relay);
 }
 
@@ -347,9 +355,9 @@ static void write_output(struct terminal_stream *t, struct relay *relay,
 		relay_write(relay, o->bytes);
 		return;
 	}
-	buf_addf(&t->out, "{\"type\":\"stderr\",\"offset\":%" PRIu64 ",", o->offset);
+	begin_event(t, "stderr");
+	json_add_whole(&t->out, "offset", (int64_t)o->offset);
 	text_write(&t->out, "data", "encoding", o->bytes);
-	buf_add_byte(&t->out, '}');
 	write_event(t, relay);
 }
 

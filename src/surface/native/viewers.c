@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "surface/native/viewers.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "config/config.h"
 #include "edge/api.h"
 #include "http/server/relay.h"
-#include "json/json.h"
+#include "json/write.h"
 #include "loop/loop.h"
 #include "surface/native/routes.h"
 #include "terminal/recording.h"
@@ -41,14 +40,14 @@ static void deliver_announcement(struct loop_task *task)
 	struct announcement *a = CONTAINER_OF(task, struct announcement, task);
 
 	a->text = BUF(1024);
-	buf_addf(&a->text, "{\"type\":\"%s\",\"viewer\":", types[a->kind]);
+	json_begin_object(&a->text, NULL);
+	json_add_text(&a->text, "type", types[a->kind]);
 	if (a->viewer)
-		buf_addf(&a->text, "%" PRIu64, a->viewer);
+		json_add_whole(&a->text, "viewer", (int64_t)a->viewer);
 	else
-		buf_add_text(&a->text, "null");
-	buf_add_text(&a->text, ",\"who\":");
-	json_write_text(&a->text, span_of(a->who));
-	buf_add_byte(&a->text, '}');
+		json_add_null(&a->text, "viewer");
+	json_add_text(&a->text, "who", a->who);
+	json_end_object(&a->text);
 	terminal_viewers_each(a->api->terminals, a->sandbox, a->process, write_to_viewer, a);
 	buf_done(&a->text);
 	free(a);

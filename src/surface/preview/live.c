@@ -11,6 +11,7 @@
 #include "http/server/relay.h"
 #include "loop/loop.h"
 #include "surface/preview/routes.h"
+#include "surface/preview/surface.h"
 
 #define STREAMS_MAX 1024 /* streams of one sandbox at once */
 
@@ -115,7 +116,7 @@ void preview_live_cut(struct api *api, const char *id, bool granted_only)
 	struct preview_cut *cut = memory_new(sizeof(*cut));
 
 	*cut = (struct preview_cut){.task = {.run = cut_streams},
-	                            .live = api->preview_live,
+	                            .live = api->preview->live,
 	                            .granted_only = granted_only};
 	memcpy(cut->id, id, strlen(id) + 1);
 	loop_post(api->loop, &cut->task);
@@ -123,12 +124,17 @@ void preview_live_cut(struct api *api, const char *id, bool granted_only)
 
 void preview_state_open(struct api *api)
 {
-	api->preview_pool = proxy_pool_new(api->loop);
-	api->preview_live = preview_live_new();
+	api->preview = memory_new(sizeof(*api->preview));
+	api->preview->pool = proxy_pool_new(api->loop);
+	api->preview->live = preview_live_new();
 }
 
 void preview_state_close(struct api *api)
 {
-	proxy_pool_free(api->preview_pool);
-	preview_live_free(api->preview_live);
+	if (!api->preview)
+		return;
+	proxy_pool_free(api->preview->pool);
+	preview_live_free(api->preview->live);
+	free(api->preview);
+	api->preview = NULL;
 }

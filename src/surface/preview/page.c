@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "surface/preview/serve.h"
 
-#include "base/buf.h"
+#include "base/bytes.h"
 
 bool preview_may_retry(const struct error *err)
 {

@@ -20,7 +20,7 @@
 #include "json/json.h"
 #include "provider/dial.h"
 #include "store/sandbox_record.h"
-#include "surface/preview/live.h"
+#include "surface/preview/surface.h"
 
 #define DIAL_QUICK_MS 300
 #define DIAL_MS 3000
@@ -47,7 +47,7 @@ static void on_start(void *state, struct relay *relay)
 	struct error err;
 
 	s->stream.relay = relay;
-	if (preview_live_add(s->api->preview_live, &s->stream))
+	if (preview_live_add(s->api->preview->live, &s->stream))
 		return;
 	error_set(&err, ERROR_LIMIT, 0, HERE, "this sandbox has too many requests at once");
 	relay_fail(relay, &err);
@@ -80,7 +80,7 @@ static void release_exchange(void *state)
 {
 	struct preview_exchange *s = state;
 
-	preview_live_remove(s->api->preview_live, &s->stream);
+	preview_live_remove(s->api->preview->live, &s->stream);
 	exchange_free(s);
 }
 
@@ -163,11 +163,11 @@ static int dial_limited(struct request *rq, const struct fleet_hold *hold, uint1
 
 	if (result == 0 || err->code != ERROR_TIMEOUT)
 		return result;
-	if (atomic_fetch_add(&api->preview_dials, 1) >= most)
+	if (atomic_fetch_add(&api->preview->dials, 1) >= most)
 		(void)FAIL(err, ERROR_UNAVAILABLE, "too many preview connections are in progress");
 	else
 		result = dial_within(hold, port, DIAL_MS, ret_fd, err);
-	atomic_fetch_sub(&api->preview_dials, 1);
+	atomic_fetch_sub(&api->preview->dials, 1);
 	return result;
 }
 
@@ -250,7 +250,7 @@ static int start_proxy(struct request *rq, struct reply *reply, const struct pre
 	struct sandbox_record record;
 	char place[PLACE_SIZE];
 	struct proxy_options options = {
-	        .pool = api->preview_pool,
+	        .pool = api->preview->pool,
 	        .place = place,
 	        .upstream_fd = -1,
 	        .prefix = view->prefix,
@@ -320,6 +320,8 @@ static int check_request(const struct request *rq, const struct preview_view *vi
 int preview_serve(struct request *rq, struct reply *reply, const struct preview_view *view,
                   struct error *err)
 {
+	preview_port_refuse *refuse_port = api_of(rq)->preview->refuse_port;
+
 	if (is_preflight(rq, view)) {
 		answer_preflight(rq, reply);
 		return 0;
@@ -330,9 +332,13 @@ int preview_serve(struct request *rq, struct reply *reply, const struct preview_
 		return 0;
 	if (request_is_deferred(rq))
 		return -1;
-	if ((view->is_traffic || view->is_trusted) && !request_wants_page(rq) &&
-	    api_of(rq)->refuse_port(reply, &(struct preview_port){view->id_or_name, view->port},
-	                            err))
+	if ((view->is_traffic || view->is_trusted) && !request_wants_page(rq) && refuse_port &&
+	    refuse_port(reply, &(struct preview_port){view->id_or_name, view->port}, err))
 		return 0;
 	return preview_refuse(rq, reply, err);
+}
+
+void preview_refusal_set(struct api *api, preview_port_refuse *refuse)
+{
+	api->preview->refuse_port = refuse;
 }

@@ -12,6 +12,7 @@
 
 #include "http/server/http.h"
 
+struct api;
 struct fleet_grant;
 struct fleet_use;
 struct reply;
@@ -39,11 +40,16 @@ struct preview_view {
 MUST_CHECK int preview_serve(struct request *rq, struct reply *reply,
                              const struct preview_view *view, struct error *err);
 
-/* A port of a sandbox, for api->refuse_port. */
+/* A port of a sandbox that does not respond. */
 struct preview_port {
 	const char *id; /* id or name of the sandbox */
 	uint16_t port;
 };
+/* Answers in the words of another surface; false: it has no words for this error. */
+typedef bool preview_port_refuse(struct reply *reply, const struct preview_port *port,
+                                 const struct error *err);
+/* Sets how requests without a key are refused. Before the server starts. */
+void preview_refusal_set(struct api *api, preview_port_refuse *refuse);
 /* Answers with the error, as a page for a browser and as JSON for a program. Returns 0. */
 int preview_refuse(struct request *rq, struct reply *reply, const struct error *err);
 /* Returns the value of a name in the query, and the query without it. */

@@ -24,7 +24,7 @@ static const struct json_member preview_shape_members[] = {
         JSON_TEXT_MEMBER(preview_answer, ports,
                          .about = "ports that the server and the template allow, or any"),
         JSON_BOOL_MEMBER(preview_answer, sharing_enabled, .name = "sharingEnabled",
-                         .about = "whether the server has a SANDBOX_PREVIEW_SECRET"),
+                         .about = "whether the server allows links for people without a key"),
         JSON_BOOL_MEMBER(preview_answer, is_reachable, .name = "reachable",
                          .about = "false: the sandbox's network is blocked"),
         JSON_TEXT_MEMBER(preview_answer, domain, .flags = JSON_NULLABLE,
@@ -39,7 +39,7 @@ static int reply_preview(struct request *rq, struct reply *reply, const struct s
 	struct preview_answer out = {
 	        .enabled = !r->preview_off,
 	        .is_public = r->preview_public,
-	        .sharing_enabled = config->preview_secret[0] != '\0',
+	        .sharing_enabled = config->preview_sharing,
 	        .is_reachable = r->network != SANDBOX_NETWORK_BLOCKED,
 	        .domain = config->preview_domain[0] ? config->preview_domain : NULL,
 	};
@@ -113,8 +113,8 @@ static const struct json_member link_request_members[] = {
                           .about =
                                   "lifetime of the link (default: a day; a private link: an hour)"),
         JSON_BOOL_MEMBER(preview_link_body, is_private, .name = "private",
-                         .about = "link for the caller's own browser: works without a secret and "
-                                  "without public previews, until the server ends"),
+                         .about = "link for the caller's own browser: works without public "
+                                  "previews"),
 };
 static JSON_SHAPE(link_request, "PreviewLink", preview_link_body, "A link to a port");
 

@@ -3,7 +3,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/buf.h"
+#include "base/bytes.h"
 #include "base/clock.h"
 #include "config/config.h"
 #include "edge/api.h"

@@ -2,6 +2,7 @@
 #include "surface/tools/target.h"
 
 #include "base/clock.h"
+#include "base/path.h"
 #include "calls/configs.h"
 #include "config/config.h"
 #include "edge/caller.h"
@@ -75,7 +76,7 @@ static int open_target(struct request *rq, const struct tools_target *w, struct 
 static void set_sandbox(const struct api_target *target, struct tool_call *ret)
 {
 	ret->sandbox = target->record;
-	ret->root = target->workdir && target->workdir[0] ? target->workdir : "/";
+	ret->root = path_or_root(target->workdir);
 	ret->user = target->user;
 	ret->env = target->env;
 }

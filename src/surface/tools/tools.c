@@ -132,7 +132,7 @@ static int tool_post(struct request *rq, const void *body, struct reply *reply, 
 	struct tool_result result;
 
 	if (!tool) {
-		(void)FAIL(err, ERROR_NOT_FOUND, "no tool '%.64s'", name);
+		(void)FAIL_MISSING(err, "tool", name);
 		error_hint(err, "GET " BASE " lists them");
 		return -1;
 	}

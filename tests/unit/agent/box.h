@@ -7,8 +7,7 @@
 
 #include <sys/types.h>
 
-#include "base/arena.h"
-#include "base/buf.h"
+#include "base/bytes.h"
 #include "wire/agent.h"
 #include "wire/agent_files.h"
 

@@ -11,7 +11,7 @@
 
 #include "agent/compare.h"
 #include "agent/walk.h"
-#include "base/arena.h"
+#include "base/bytes.h"
 #include "base/fd.h"
 
 struct trees {

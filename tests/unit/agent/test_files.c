@@ -272,6 +272,10 @@ TEST(folders_are_made)
 	assert_int_equal(call_fails(&f.b, f.fd, AGENT_MKDIR, &path).code, ERROR_CONFLICT);
 	path.flags |= AGENT_PATH_MAY_EXIST;
 	assert_int_equal(call(&f.b, f.fd, AGENT_MKDIR, &path).type, AGENT_FILE_FOLDER);
+	path.mode = 0750;
+	assert_int_equal(call(&f.b, f.fd, AGENT_MKDIR, &path).mode, 0700);
+	path.flags |= AGENT_PATH_ADOPT;
+	assert_int_equal(call(&f.b, f.fd, AGENT_MKDIR, &path).mode, 0750);
 	box_put(&f.b, "file", "");
 	path.path = "file";
 	assert_int_equal(call_fails(&f.b, f.fd, AGENT_MKDIR, &path).code, ERROR_CONFLICT);

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "agent/glob.h"
-#include "base/attribute.h"
+#include "base/error.h"
 
 struct row {
 	const char *pattern, *path;

@@ -55,6 +55,31 @@ TEST(of_several_names_the_first_that_there_is_counts)
 	assert_non_null(strstr(err.text, "'nothing'"));
 }
 
+TEST(a_named_group_takes_the_place_of_the_users_groups)
+{
+	struct user user;
+	struct error err;
+
+	assert_int_equal(parse("user:4321", &user, &err), 0);
+	assert_int_equal(user.uid, 1000);
+	assert_int_equal(user.gid, 4321);
+	assert_int_equal(user.group_count, 1);
+	assert_int_equal(user.groups[0], 4321);
+	assert_int_equal(parse("user:docker", &user, &err), 0);
+	assert_int_equal(user.gid, 50);
+	assert_int_equal(parse("nobody|user:1", &user, &err), 0);
+	assert_int_equal(user.uid, 1000);
+	assert_int_equal(user.gid, 1);
+	assert_int_equal(parse("5:6", &user, &err), 0);
+	assert_int_equal(user.uid, 5);
+	assert_int_equal(user.gid, 6);
+	assert_int_equal(parse("user:none-such", &user, &err), -1);
+	assert_non_null(strstr(err.text, "no group 'none-such'"));
+	assert_int_equal(parse("user:", &user, &err), -1);
+	assert_int_equal(parse(":5", &user, &err), -1);
+	assert_int_equal(parse("user:4294967295", &user, &err), -1);
+}
+
 TEST(empty_fields_get_what_is_usual)
 {
 	struct user user;
@@ -192,6 +217,7 @@ int main(void)
 {
 	return RUN(CASE(a_user_is_found_by_name_and_by_number),
 	           CASE(of_several_names_the_first_that_there_is_counts),
+	           CASE(a_named_group_takes_the_place_of_the_users_groups),
 	           CASE(empty_fields_get_what_is_usual),
 	           CASE(a_number_that_nobody_has_is_a_user_without_a_name),
 	           CASE(unknown_and_impossible_users_are_refused),

@@ -138,6 +138,7 @@ void harness_open_with(struct harness *h, const struct harness_options *wanted)
 	h->config.peer_url = h->config.peer_ca = "";
 	h->config.region = "local";
 	h->config.preview_ports = "3000";
+	h->config.preview_sharing = true;
 	h->config.preview_domain = h->config.preview_origin = h->config.preview_secret = "";
 	h->config.requests_per_key_max =
 	        wanted->requests_per_key_max ? wanted->requests_per_key_max : 8;

@@ -6,7 +6,7 @@
 #include <pthread.h>
 
 #include "api/api.h"
-#include "base/buf.h"
+#include "base/bytes.h"
 #include "config/config.h"
 #include "edge/api.h"
 

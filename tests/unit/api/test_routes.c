@@ -286,7 +286,7 @@ TEST(terminals_are_opened_and_want_a_websocket)
 	static const struct expected rows[] = {
 	        {"POST", X "/terminal", "{\"rows\":24,\"cols\":80}", 201, "\"sessionId\":\""},
 	        {"POST", X "/terminal", "{\"command\":\"top\"}", 201, "/browser"},
-	        {"POST", X "/terminal", "{\"rows\":0}", 400, "rows"},
+	        {"POST", X "/terminal", "{\"rows\":-1}", 400, "rows"},
 	        {"GET", "/api/sandbox/terminal/nosuch.1/browser", NULL, 404, "not_found"},
 	        {"GET", "/api/sandbox/terminal/nosuch/browser", NULL, 404, "not_found"},
 	        {"GET", "/api/sandbox/terminal/box.1/browser?since=x", NULL, 400, "since"},
@@ -321,7 +321,7 @@ TEST(templates_are_listed_imported_and_deleted)
 	        {"POST", "/api/sandbox/templates", "{\"name\":\"x\"}", 400, "image"},
 	        {"DELETE", "/api/sandbox/templates/mine", NULL, 204, NULL},
 	        {"DELETE", "/api/sandbox/templates/mine", NULL, 404, "not_found"},
-	        {"DELETE", "/api/sandbox/templates/host", NULL, 403, "everybody"},
+	        {"DELETE", "/api/sandbox/templates/host", NULL, 403, "another project"},
 	};
 
 	CHECK_ROWS(rows);

@@ -4,7 +4,7 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 
-#include "base/attribute.h"
+#include "base/error.h"
 #include "unit.h"
 
 static bool is_public(const char *text)

@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "base/arena.h"
+#include "base/bytes.h"
 
 static int is_zero(const char *memory, size_t size)
 {

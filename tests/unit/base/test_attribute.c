@@ -6,8 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/arena.h"
-#include "base/attribute.h"
+#include "base/bytes.h"
 #include "base/list.h"
 
 struct item {

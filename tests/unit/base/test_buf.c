@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "base/buf.h"
+#include "base/bytes.h"
 
 static void check_invariants(const struct buf *b)
 {

@@ -3,8 +3,7 @@
 
 #include <string.h>
 
-#include "base/error.h"
-#include "base/span.h"
+#include "base/bytes.h"
 
 static int fail_deep(struct error *err)
 {
@@ -71,7 +70,7 @@ TEST(an_error_may_name_another_server_until_it_is_another_error)
 
 TEST(a_long_text_is_cut_between_characters)
 {
-	char long_text[400];
+	char long_text[2 * ERROR_TEXT_MAX];
 
 	for (unsigned shift = 0; shift < 4; shift++) {
 		struct error err;
@@ -88,6 +87,20 @@ TEST(a_long_text_is_cut_between_characters)
 		error_context(&err, "ab");
 		assert_true(span_is_utf8(span_of(err.text)));
 	}
+}
+
+TEST(the_kind_of_a_missing_object_is_told_until_another_error)
+{
+	struct error err;
+
+	assert_int_equal(FAIL_MISSING(&err, "sandbox", "a1"), -1);
+	assert_int_equal(err.code, ERROR_NOT_FOUND);
+	assert_string_equal(err.text, "no sandbox 'a1'");
+	assert_string_equal(err.resource, "sandbox");
+	error_context(&err, "start");
+	assert_string_equal(err.resource, "sandbox");
+	(void)FAIL(&err, ERROR_NOT_FOUND, "no file");
+	assert_string_equal(err.resource, "");
 }
 
 TEST(an_unknown_errno_is_named_by_number)
@@ -133,6 +146,7 @@ int main(void)
 	           CASE(an_error_may_be_made_from_its_own_text),
 	           CASE(an_error_may_name_another_server_until_it_is_another_error),
 	           CASE(a_long_text_is_cut_between_characters),
+	           CASE(the_kind_of_a_missing_object_is_told_until_another_error),
 	           CASE(an_unknown_errno_is_named_by_number),
 	           CASE(every_code_has_a_name_that_leads_back_to_it),
 	           CASE(common_errnos_have_codes));

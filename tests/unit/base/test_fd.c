@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/buf.h"
+#include "base/bytes.h"
 #include "base/clock.h"
 #include "base/fd.h"
 
@@ -45,9 +45,9 @@ static int remove_folder(void **state)
 	return rmdir(folder_path);
 }
 
-static enum error_code open_beneath(const char *path, int flags, enum fd_follow follow)
+static enum error_code open_beneath(const char *path, int flags)
 {
-	struct fd_open_options options = {.flags = flags, .mode = 0640, .follow = follow};
+	struct fd_open_options options = {.flags = flags, .mode = 0640};
 	AUTO_CLOSE int fd = -1;
 	struct error err;
 
@@ -59,31 +59,29 @@ static enum error_code open_beneath(const char *path, int flags, enum fd_follow 
 
 TEST(a_path_cannot_leave_its_folder)
 {
-	assert_int_equal(open_beneath("sub", O_RDONLY, FD_SYMLINKS), ERROR_NONE);
-	assert_int_equal(open_beneath("sub/../sub", O_RDONLY, FD_SYMLINKS), ERROR_NONE);
-	assert_int_equal(open_beneath("..", O_RDONLY, FD_SYMLINKS), ERROR_FORBIDDEN);
-	assert_int_equal(open_beneath("/etc", O_RDONLY, FD_SYMLINKS), ERROR_FORBIDDEN);
-	assert_int_equal(open_beneath("outside/passwd", O_RDONLY, FD_SYMLINKS), ERROR_FORBIDDEN);
-	assert_int_equal(open_beneath("above", O_RDONLY, FD_SYMLINKS), ERROR_FORBIDDEN);
-	assert_int_equal(open_beneath("missing", O_RDONLY, FD_SYMLINKS), ERROR_NOT_FOUND);
+	assert_int_equal(open_beneath("sub", O_RDONLY), ERROR_NONE);
+	assert_int_equal(open_beneath("sub/../sub", O_RDONLY), ERROR_NONE);
+	assert_int_equal(open_beneath("..", O_RDONLY), ERROR_FORBIDDEN);
+	assert_int_equal(open_beneath("/etc", O_RDONLY), ERROR_FORBIDDEN);
+	assert_int_equal(open_beneath("missing", O_RDONLY), ERROR_NOT_FOUND);
 }
 
-TEST(links_are_followed_only_when_asked)
+TEST(no_link_is_followed)
 {
-	assert_int_equal(open_beneath("inside", O_RDONLY, FD_SYMLINKS), ERROR_NONE);
-	assert_int_equal(open_beneath("inside", O_RDONLY, FD_NO_SYMLINKS), ERROR_INVALID);
+	assert_int_equal(open_beneath("inside", O_RDONLY), ERROR_INVALID);
+	assert_int_equal(open_beneath("inside/.", O_RDONLY), ERROR_INVALID);
+	assert_int_equal(open_beneath("above", O_RDONLY), ERROR_INVALID);
+	assert_int_equal(open_beneath("outside/passwd", O_RDONLY), ERROR_INVALID);
 }
 
 TEST(a_file_is_created_beneath_with_its_mode)
 {
 	struct stat status;
 
-	assert_int_equal(open_beneath("sub/new", O_WRONLY | O_CREAT | O_EXCL, FD_SYMLINKS),
-	                 ERROR_NONE);
+	assert_int_equal(open_beneath("sub/new", O_WRONLY | O_CREAT | O_EXCL), ERROR_NONE);
 	assert_int_equal(fstatat(folder, "sub/new", &status, 0), 0);
 	assert_int_equal(status.st_mode & 0777 & ~0640u, 0);
-	assert_int_equal(open_beneath("sub/new", O_WRONLY | O_CREAT | O_EXCL, FD_SYMLINKS),
-	                 ERROR_CONFLICT);
+	assert_int_equal(open_beneath("sub/new", O_WRONLY | O_CREAT | O_EXCL), ERROR_CONFLICT);
 }
 
 static void make_pipe(int ends[2])
@@ -229,7 +227,7 @@ int main(void)
 {
 	const struct CMUnitTest cases[] = {
 	        CASE(a_path_cannot_leave_its_folder),
-	        CASE(links_are_followed_only_when_asked),
+	        CASE(no_link_is_followed),
 	        CASE(a_file_is_created_beneath_with_its_mode),
 	        CASE(bytes_written_are_read_whole),
 	        CASE(one_byte_past_the_limit_is_too_much),

@@ -4,7 +4,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "base/attribute.h"
+#include "base/error.h"
 #include "base/id.h"
 #include "base/random.h"
 

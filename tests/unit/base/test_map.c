@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/attribute.h"
+#include "base/error.h"
 #include "unit.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unit.h"
 
-#include "base/span.h"
+#include "base/bytes.h"
 
 TEST(spans_compare_by_bytes)
 {

@@ -149,6 +149,23 @@ TEST(a_begun_character_that_never_ends_is_told_as_bytes)
 	assert_non_null(strstr(buf_text(&out), "\"since\":\"2.0\"}\n{\"event\":\"exit\""));
 }
 
+TEST(an_error_ends_the_events_after_all_bytes)
+{
+	AUTO(buf_done) struct buf out = BUF(4096);
+	struct agent_output first = stdout_at(0, "\xE2\x82", 2);
+	struct output_events events;
+	struct error err = {0};
+
+	(void)FAIL(&err, ERROR_UNAVAILABLE, "it ended");
+	output_events_init(&events, OUTPUT_NDJSON, from_start);
+	output_events_bytes(&events, &out, &first);
+	output_events_error(&events, &out, &err);
+	assert_non_null(strstr(buf_text(&out),
+	                       "\"since\":\"2.0\"}\n"
+	                       "{\"event\":\"error\",\"error\":{\"code\":\"unavailable\","
+	                       "\"message\":\"it ended\"},\"since\":\"2.0\"}\n"));
+}
+
 TEST(a_begun_character_followed_by_another_is_told_as_bytes)
 {
 	AUTO(buf_done) struct buf out = BUF(4096);
@@ -328,6 +345,7 @@ int main(void)
 	        CASE(server_sent_events_carry_the_place_as_their_id),
 	        CASE(a_character_that_is_split_over_chunks_is_told_whole),
 	        CASE(a_begun_character_that_never_ends_is_told_as_bytes),
+	        CASE(an_error_ends_the_events_after_all_bytes),
 	        CASE(a_begun_character_followed_by_another_is_told_as_bytes),
 	        CASE(a_jump_in_the_offsets_is_told_as_it_is),
 	        CASE(every_way_to_cut_a_text_tells_the_same_bytes), CASE(what_fits_is_kept_whole),

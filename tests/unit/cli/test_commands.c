@@ -160,15 +160,17 @@ static bool was_requested(const char *text)
 
 TEST(ps_follows_every_page_and_shows_the_living)
 {
+	static const char first[] = "{\"items\":[{\"id\":\"a1\",\"name\":\"one\","
+	                            "\"state\":\"started\"},{\"id\":\"a2\","
+	                            "\"name\":\"two\",\"state\":\"stopped\"}],"
+	                            "\"next_page\":\"p 2\"}";
+	static const char last[] = "{\"items\":[{\"id\":\"a3\",\"name\":\"three\\u001b[2J\","
+	                           "\"state\":\"pending\"}],\"next_page\":null}";
 	static const struct canned rows[] = {
-	        {HTTP_GET, I "?limit=1000", 200,
-	         .body = "{\"items\":[{\"id\":\"a1\",\"name\":\"one\","
-	                 "\"state\":\"started\"},{\"id\":\"a2\","
-	                 "\"name\":\"two\",\"state\":\"stopped\"}],"
-	                 "\"next_page\":\"p 2\"}"},
-	        {HTTP_GET, I "?limit=1000&page=p%202", 200,
-	         .body = "{\"items\":[{\"id\":\"a3\",\"name\":\"three\\u001b[2J\","
-	                 "\"state\":\"pending\"}],\"next_page\":null}"},
+	        {HTTP_GET, I "?limit=1000", 200, .body = first},
+	        {HTTP_GET, I "?limit=1000&page=p%202", 200, .body = last},
+	        {HTTP_GET, I "?limit=1000&builds=true", 200, .body = first},
+	        {HTTP_GET, I "?limit=1000&builds=true&page=p%202", 200, .body = last},
 	        {.path = NULL},
 	};
 	AUTO(buf_done) struct buf out = BUF(1 << 20);

@@ -6,8 +6,7 @@
 #include <zlib.h>
 #include <zstd.h>
 
-#include "base/attribute.h"
-#include "base/buf.h"
+#include "base/bytes.h"
 #include "compression/decompress.h"
 
 #define MIB (1 << 20)

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "base/attribute.h"
+#include "base/error.h"
 #include "compression/gunzip.h"
 
 #define PLAIN "one two three, and one two three again"

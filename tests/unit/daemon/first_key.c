@@ -6,10 +6,10 @@
 #include <unistd.h>
 
 #include "account/account.h"
-#include "base/buf.h"
-#include "unit.h"
+#include "base/bytes.h"
 #include "store/database.h"
 #include "store/keys.h"
+#include "unit.h"
 
 static int key_file(const char *text)
 {

@@ -64,7 +64,7 @@ TEST(a_port_that_a_dying_process_has_is_waited_for)
 	child = fork();
 	if (child == 0) {
 		(void)!write(held[1], "x", 1);
-		(void)usleep(100000);
+		(void)usleep(100000); /* no wait: for so long the port is taken */
 		_exit(0);
 	}
 	assert_int_equal(read(held[0], &(char){0}, 1), 1);

@@ -19,7 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/attribute.h"
+#include "base/error.h"
 #include "unit.h"
 
 /* What one who has taken the gateway over would want. Each is a call that would do something, or

@@ -29,6 +29,9 @@ TEST(a_key_depends_on_all_that_a_step_does_and_on_those_before)
 {
 	struct json_pair pair = {"A", "b"};
 	const char *args[] = {"a", "b c", NULL}, *others[] = {"a", "b", "c", NULL};
+	struct build_mount cache = {.type = BUILD_MOUNT_CACHE, .id = "a", .path = "b"};
+	struct build_mount secret = {.type = BUILD_MOUNT_SECRET, .id = "a", .path = "b"};
+	struct build_mount other_secret = {.type = BUILD_MOUNT_SECRET, .id = "a", .env = "b"};
 	const struct build_step base = {.type = BUILD_RUN, .command = "make"};
 	const struct build_step variants[] = {
 	        {.type = BUILD_RUN, .command = "make "},
@@ -40,6 +43,13 @@ TEST(a_key_depends_on_all_that_a_step_does_and_on_those_before)
 	        {.type = BUILD_COPY, .path = "make"},
 	        {.type = BUILD_COPY, .path = "make", .mode = "0644"},
 	        {.type = BUILD_WORKDIR, .path = "make"},
+	        {.type = BUILD_FOLDER, .path = "make"},
+	        {.type = BUILD_WRITE, .path = "make"},
+	        {.type = BUILD_WRITE, .text = "make"},
+	        {.type = BUILD_COPY, .paths = args},
+	        {.type = BUILD_RUN, .command = "make", .mounts = {&cache, 1, true}},
+	        {.type = BUILD_RUN, .command = "make", .mounts = {&secret, 1, true}},
+	        {.type = BUILD_RUN, .command = "make", .mounts = {&other_secret, 1, true}},
 	};
 
 	assert_string_equal(key_after(&base, 1), key_after(&base, 1));
@@ -54,6 +64,23 @@ TEST(a_key_depends_on_all_that_a_step_does_and_on_those_before)
 			assert_string_not_equal(key_after(&variants[k], 1),
 			                        key_after(&variants[i], 1));
 	}
+}
+
+TEST(a_key_depends_on_the_layer_of_a_stage)
+{
+	struct build_path stage = {.key = "k", .layer = "l"};
+	const char *texts[] = {"k", "l", "m"};
+	char keys[3][BUILD_KEY_SIZE + 1] = {""};
+
+	build_key_add_stage(keys[0], &stage);
+	stage.layer = texts[2];
+	build_key_add_stage(keys[1], &stage);
+	stage.layer = texts[1];
+	memcpy(stage.key, texts[2], 2);
+	build_key_add_stage(keys[2], &stage);
+	assert_string_not_equal(keys[0], keys[1]);
+	assert_string_not_equal(keys[0], keys[2]);
+	assert_string_not_equal(keys[1], keys[2]);
 }
 
 TEST(what_changes_nothing_inside_is_not_in_the_key)
@@ -187,6 +214,21 @@ static void a_spec_is_checked_before_anything_is_done(void **state)
 	         "\"files\":\"XX\"}]}",
 	         "hexadecimal"},
 	        {"{\"name\":\"a\",\"from\":\"host\",\"entrypoint\":[\"\"]}", "entrypoint[0]"},
+	        {"{\"name\":\"a\",\"from\":\"host\",\"stages\":[{\"name\":\"s\",\"from\":\"host\"},"
+	         "{"
+	         "\"name\":\"s\",\"from\":\"host\"}]}",
+	         "stages[1]: there is a stage 's' already"},
+	        {"{\"name\":\"a\",\"from\":\"host\",\"stages\":[{\"name\":\"s\",\"from\":\"host\","
+	         "\"steps\":[{\"type\":\"copy\",\"from\":\"s\",\"paths\":[\"/a\"],\"path\":\"/"
+	         "b\"}]}]}",
+	         "stages[0]: steps[0]: from: 's' is not an earlier stage"},
+	        {"{\"name\":\"a\",\"from\":\"host\",\"steps\":[{\"type\":\"run\",\"command\":\"x\","
+	         "\"mounts\":[{\"type\":\"cache\",\"path\":\"/a\"}]}]}",
+	         "mounts[0]: id: a cache needs one"},
+	        {"{\"name\":\"a\",\"from\":\"host\",\"steps\":[{\"type\":\"run\",\"command\":\"x\","
+	         "\"mounts\":[{\"type\":\"secret\",\"id\":\"s\",\"env\":\"S\",\"required\":true}]}]"
+	         "}",
+	         "the secret 's' is required and not given"},
 	};
 	struct harness *h = *state;
 	struct error err;
@@ -275,6 +317,7 @@ static void what_was_left_unfinished_has_failed(void **state)
 int main(void)
 {
 	return RUN_EACH(CASE(a_key_depends_on_all_that_a_step_does_and_on_those_before),
+	                CASE(a_key_depends_on_the_layer_of_a_stage),
 	                CASE(what_changes_nothing_inside_is_not_in_the_key),
 	                CASE(a_step_is_told_in_a_line_without_values),
 	                CASE(a_log_is_read_in_pieces_and_says_when_it_is_whole),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unit.h"
 
-#include "base/buf.h"
+#include "base/bytes.h"
 #include "image/root.h"
 #include "scratch.h"
 
@@ -86,6 +86,25 @@ TEST(a_user_of_that_name_with_another_id_gets_a_neighbour)
 	scratch_done(&s);
 }
 
+TEST(a_user_gets_another_name_once)
+{
+	need_root();
+	struct scratch s = new_root(NULL);
+	struct error err = {0};
+	char target[8] = "";
+
+	assert_int_equal(root_finish(s.path, &err), 0);
+	for (unsigned i = 0; i < 2; i++)
+		assert_int_equal(root_add_alias(s.fd, "other", "user", &err), 0);
+	assert_string_equal(scratch_read(&s, "etc/passwd"),
+	                    "root:x:0:0:root:/root:/bin/sh\n"
+	                    "user:x:1000:1000::/home/user:/bin/sh\n"
+	                    "other:x:1000:1000::/home/other:/bin/sh\n");
+	assert_int_equal(readlinkat(s.fd, "home/other", target, sizeof(target)), 4);
+	assert_memory_equal(target, "user", 4);
+	scratch_done(&s);
+}
+
 TEST(a_root_without_any_accounts_gets_root_and_a_user)
 {
 	need_root();
@@ -149,6 +168,7 @@ int main(void)
 	           CASE(finishing_twice_changes_nothing),
 	           CASE(an_image_that_has_such_a_user_keeps_it),
 	           CASE(a_user_of_that_name_with_another_id_gets_a_neighbour),
+	           CASE(a_user_gets_another_name_once),
 	           CASE(a_root_without_any_accounts_gets_root_and_a_user),
 	           CASE(links_in_place_of_folders_and_files_are_replaced_not_followed),
 	           CASE(an_etc_that_is_a_link_is_refused),

@@ -3,7 +3,7 @@
 
 #include <sys/xattr.h>
 
-#include "base/span.h"
+#include "base/bytes.h"
 #include "scratch.h"
 
 TEST(a_tree_is_removed_and_what_it_points_to_is_not)

@@ -4,7 +4,7 @@
 #include <locale.h>
 #include <sys/xattr.h>
 
-#include "base/span.h"
+#include "base/bytes.h"
 #include "image/unpack.h"
 #include "scratch.h"
 #include "tar.h"

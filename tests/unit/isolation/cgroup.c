@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/buf.h"
+#include "base/bytes.h"
 #include "base/fd.h"
 #include "isolation/cgroups.h"
 #include "unit.h"

@@ -9,8 +9,8 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "base/bytes.h"
 #include "base/fd.h"
-#include "base/span.h"
 #include "isolation/checkpoint.h"
 #include "unit.h"
 

@@ -2,8 +2,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#include "base/arena.h"
-#include "base/buf.h"
+#include "base/bytes.h"
 #include "isolation/plan.h"
 #include "unit.h"
 

@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/buf.h"
+#include "base/bytes.h"
 #include "base/log.h"
 #include "served.h"
 

@@ -4,7 +4,7 @@
 
 #include <dirent.h>
 
-#include "base/buf.h"
+#include "base/bytes.h"
 #include "base/log.h"
 #include "served.h"
 

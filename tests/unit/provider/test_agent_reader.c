@@ -4,8 +4,10 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
+#include <linux/sockios.h>
 
 #include "base/cancel.h"
 #include "base/clock.h"
@@ -27,10 +29,18 @@ struct provider {
 	int64_t pause_ms; /* between repetitions */
 	int fd;
 	atomic_bool is_over;
+	atomic_bool is_read; /* the other side has read all of `once`, or gets `again` */
 	pthread_t thread;
 	bool has_thread;
 	unsigned given_back;
 };
+
+static bool has_unread(int fd)
+{
+	int size = 0;
+
+	return ioctl(fd, SIOCOUTQ, &size) == 0 && size > 0;
+}
 
 static void *flood(void *context)
 {
@@ -39,9 +49,13 @@ static void *flood(void *context)
 
 	if (wire_send(p->fd, buf_span(&p->once), DEADLINE_NEVER, &err) < 0)
 		return NULL;
+	while (p->again.size == 0 && !atomic_load(&p->is_over) && has_unread(p->fd))
+		(void)usleep(1000);
+	atomic_store(&p->is_read, p->again.size == 0);
 	while (!atomic_load(&p->is_over) && p->again.size > 0) {
 		if (wire_send(p->fd, buf_span(&p->again), deadline_after(5000), &err) < 0)
 			break;
+		atomic_store(&p->is_read, true);
 		if (p->pause_ms > 0)
 			(void)usleep((useconds_t)p->pause_ms * 1000);
 	}
@@ -242,10 +256,18 @@ TEST(content_that_comes_too_slowly_ends_the_call_before_its_deadline)
 	                 ERROR_TIMEOUT);
 }
 
-static void *cancel_soon(void *context)
+struct canceller {
+	struct provider *agent;
+	struct cancel cancel;
+};
+
+static void *cancel_when_read(void *context)
 {
-	(void)usleep(50000);
-	cancel_say(context);
+	struct canceller *c = context;
+
+	while (!atomic_load(&c->agent->is_read))
+		(void)usleep(1000);
+	cancel_say(&c->cancel);
 	return NULL;
 }
 
@@ -255,22 +277,22 @@ TEST(a_call_that_is_cancelled_ends_at_once)
 	for (unsigned is_flood = 0; is_flood < 2; is_flood++) {
 		AUTO(agent_done) struct provider p = agent();
 		struct error err = {0};
-		struct cancel cancel;
+		struct canceller c = {.agent = &p};
 		pthread_t thread;
 
-		assert_int_equal(cancel_init(&cancel, &err), 0);
+		assert_int_equal(cancel_init(&c.cancel, &err), 0);
 		say(&p.once, AGENT_STARTED, agent_process_shape, &process);
 		if (is_flood)
 			say_output(&p.again, "more");
 		else
 			buf_add(&p.once, "\1\0\0", 3);
-		assert_int_equal(pthread_create(&thread, NULL, cancel_soon, &cancel), 0);
+		assert_int_equal(pthread_create(&thread, NULL, cancel_when_read, &c), 0);
 		assert_int_equal(fails(&p, AGENT_EXEC,
 		                       (struct agent_limits){.deadline = deadline_after(60000),
-		                                             .cancel = &cancel}),
+		                                             .cancel = &c.cancel}),
 		                 ERROR_UNAVAILABLE);
 		pthread_join(thread, NULL);
-		cancel_done(&cancel);
+		cancel_done(&c.cancel);
 	}
 }
 

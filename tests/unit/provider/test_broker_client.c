@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/arena.h"
+#include "base/bytes.h"
 #include "unit.h"
 
 #include "provider/native/broker_client.h"
 
-#include "base/buf.h"
 #include "base/map.h"
 #include "fake_broker.h"
 #include "wire/broker.h"

@@ -4,7 +4,7 @@
 #include "provider/provider.h"
 #include "provider/templates.h"
 
-#include "base/buf.h"
+#include "base/bytes.h"
 #include "fake_broker.h"
 #include "provider/entries.h"
 #include "wire/broker.h"

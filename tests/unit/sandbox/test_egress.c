@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/buf.h"
+#include "base/bytes.h"
 #include "sandbox/egress.h"
 
 #define LIST(...) ((const char *const[]){__VA_ARGS__, NULL})

@@ -7,9 +7,17 @@
 
 TEST(a_volume_may_be_at_a_folder_of_its_own)
 {
-	static const char *const paths[] = {"/workspace", "/home/user",   "/root",
-	                                    "/srv/data",  "/var/lib/db",  "/mnt/a:b",
-	                                    "/libraries", "/tmp/scratch", "/d\xc3\xa4ta"};
+	static const char *const paths[] = {"/workspace",
+	                                    "/home/user",
+	                                    "/root",
+	                                    "/srv/data",
+	                                    "/var/lib/db",
+	                                    "/mnt/a:b",
+	                                    "/libraries",
+	                                    "/tmp/scratch",
+	                                    "/d\xc3\xa4ta",
+	                                    "/usr/src/app",
+	                                    "/usr/local/cargo/registry"};
 
 	for (size_t i = 0; i < COUNT_OF(paths); i++) {
 		struct error err = {0};
@@ -20,8 +28,10 @@ TEST(a_volume_may_be_at_a_folder_of_its_own)
 
 TEST(a_volume_covers_nothing_of_the_system)
 {
-	static const char *const paths[] = {"/bin",  "/usr/local", "/etc",   "/proc/self", "/sys",
-	                                    "/home", "/dev/shm",   "/lib64", "/run/atoll", "/var"};
+	static const char *const paths[] = {
+	        "/bin",     "/usr/local",       "/etc",       "/proc/self", "/sys",
+	        "/home",    "/dev/shm",         "/lib64",     "/run/atoll", "/var",
+	        "/usr/src", "/usr/local/bin/x", "/usr/srcs/a"};
 
 	for (size_t i = 0; i < COUNT_OF(paths); i++) {
 		struct error err = {0};

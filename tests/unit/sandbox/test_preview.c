@@ -31,6 +31,8 @@ TEST(any_is_every_port_and_nothing_is_none)
 	assert_true(preview_ports_has(&any, 1));
 	assert_true(preview_ports_has(&any, 65535));
 	assert_false(preview_ports_has(&none, 3000));
+	assert_false(preview_ports_has(&any, 49983));
+	assert_false(preview_ports_has(&any, 49999));
 }
 
 TEST(what_is_no_port_is_refused)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/buf.h"
+#include "base/bytes.h"
 #include "sandbox/price.h"
 #include "sandbox/sandbox.h"
 #include "sandbox/usage_reason.h"
@@ -7,8 +7,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "sandbox/sandbox.h"
-#include "sandbox/usage_reason.h"
 #include "unit.h"
 
 #define NOW INT64_C(1790000000000)

@@ -19,7 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/attribute.h"
+#include "base/error.h"
 #include "unit.h"
 
 struct postgres_server {

@@ -301,6 +301,27 @@ static void a_project_sees_its_own_templates_and_everybodys(void **state)
 	assert_int_equal(list.count, 4); /* the samples' own, too */
 }
 
+static void another_projects_template_is_found_by_its_id_while_it_is_public(void **state)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct error err = {0};
+	struct template_record shown = sample_template("t1", "other", "shown"), found;
+
+	assert_done(store_template_insert(*state, &shown, &err));
+	assert_refused(store_template_find(*state, &a, PROJECT, "t1", &found, &err),
+	               ERROR_NOT_FOUND);
+	shown.is_public = true;
+	assert_done(store_template_update(*state, &shown, &err));
+	assert_done(store_template_find(*state, &a, PROJECT, "t1", &found, &err));
+	assert_true(found.is_public);
+	assert_refused(store_template_find(*state, &a, PROJECT, "shown", &found, &err),
+	               ERROR_NOT_FOUND);
+	shown.is_public = false;
+	assert_done(store_template_update(*state, &shown, &err));
+	assert_refused(store_template_find(*state, &a, PROJECT, "t1", &found, &err),
+	               ERROR_NOT_FOUND);
+}
+
 static void a_ping_is_answered(void **state)
 {
 	struct error err = {0};
@@ -323,6 +344,7 @@ static const struct CMUnitTest tests[] = {
         EACH(an_import_fills_in_what_it_found),
         EACH(a_template_in_use_stays_and_one_of_others_is_not_found),
         EACH(a_project_sees_its_own_templates_and_everybodys),
+        EACH(another_projects_template_is_found_by_its_id_while_it_is_public),
         EACH(a_ping_is_answered),
 };
 

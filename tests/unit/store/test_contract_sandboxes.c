@@ -635,6 +635,28 @@ static void lists_are_filtered_by_state_name_template_and_label(void **state)
 	assert_int_equal(count_of(s, (struct sandbox_filter){.state = SANDBOX_DELETED}), 1);
 }
 
+static void lists_leave_sandboxes_of_builds_out_unless_asked(void **state)
+{
+	struct store *s = *state;
+	struct error err = {0};
+	struct id ids[2] = {id_new(), id_new()};
+	struct sandbox_record r = sample_sandbox(ids[0].text, "a");
+
+	assert_done(store_sandbox_insert(s, &r, 0, &err));
+	r = sample_sandbox(ids[1].text, "b");
+	r.traits = SANDBOX_IN_BACKGROUND | SANDBOX_SLEEPS_SOUND;
+	r.labels_json = "{\"" SANDBOX_BUILD_LABEL "\":\"build\"}";
+	assert_done(store_sandbox_insert(s, &r, 0, &err));
+#define COUNT(...) count_of(s, (struct sandbox_filter){.state = -1, __VA_ARGS__})
+	assert_int_equal(COUNT(), 1);
+	assert_int_equal(COUNT(.project_id = PROJECT), 1);
+	assert_int_equal(COUNT(.project_id = PROJECT, .oldest_first = true), 1);
+	assert_int_equal(COUNT(.with_builds = true), 2);
+	assert_int_equal(COUNT(.project_id = PROJECT, .with_builds = true), 2);
+	assert_int_equal(COUNT(.label_key = SANDBOX_BUILD_LABEL), 1);
+#undef COUNT
+}
+
 static void a_deleted_sandbox_is_only_in_lists_until_it_is_purged(void **state)
 {
 	AUTO(arena_done) struct arena a = {0};
@@ -711,6 +733,7 @@ static const struct CMUnitTest tests[] = {
         EACH(a_page_that_no_list_has_answered_is_refused),
         EACH(owners_of_many_are_found_at_once_of_a_project_or_of_any),
         EACH(lists_are_filtered_by_state_name_template_and_label),
+        EACH(lists_leave_sandboxes_of_builds_out_unless_asked),
         EACH(a_deleted_sandbox_is_only_in_lists_until_it_is_purged),
         EACH(rows_without_a_node_are_adopted_and_lists_are_filtered_by_node),
 };

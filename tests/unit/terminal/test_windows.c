@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "base/buf.h"
+#include "base/bytes.h"
 #include "base/clock.h"
 #include "unit.h"
 #include "window_agent.h"

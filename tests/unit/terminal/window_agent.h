@@ -7,13 +7,13 @@
 
 #include <pthread.h>
 
-#include "base/buf.h"
+#include "base/bytes.h"
 #include "base/list.h"
+#include "fleet/core/fleet_hold.h"
 #include "provider/provider.h"
 #include "terminal/terminal.h"
 #include "wire/agent.h"
 #include "wire/agent_terminal.h"
-#include "fleet/core/fleet_hold.h"
 
 struct provider;
 struct terminals;

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/arena.h"
-#include "base/buf.h"
+#include "base/bytes.h"
 #include "json/json.h"
 #include "tool/tool.h"
-#include "json/json.h"
 
 #include "unit.h"
 

@@ -3,8 +3,7 @@
 
 #include <string.h>
 
-#include "base/arena.h"
-#include "base/buf.h"
+#include "base/bytes.h"
 #include "wire/agent.h"
 #include "wire/agent_files.h"
 #include "wire/broker.h"

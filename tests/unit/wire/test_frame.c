@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "base/buf.h"
+#include "base/bytes.h"
 #include "wire/wire.h"
 
 TEST(frames_are_cut_one_by_one_from_the_front)

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "../nft.h"
-#include "base/buf.h"
+#include "base/bytes.h"
 #include "broker/host/options.h"
 #include "broker/network/egress.h"
 #include "broker/network/network.h"

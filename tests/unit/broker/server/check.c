@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/buf.h"
+#include "base/bytes.h"
 #include "broker/layers/folder.h"
 #include "broker/sandbox/review.h"
 #include "broker/server/check.h"

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unit.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "cli/core/text_out.h"
 
 static struct arena arena;
@@ -38,47 +35,11 @@ TEST(sizes_and_times_are_short)
 	assert_string_equal(text_out_duration(&arena, -1), "-");
 }
 
-TEST(columns_are_as_wide_as_their_widest_cell)
-{
-	char *text = NULL;
-	size_t size = 0;
-	FILE *out = open_memstream(&text, &size);
-	struct text_table table;
-
-	table_init(&table, &arena, (const char *const[]){"ID", "NAME", NULL});
-	table_add(&table, "abc");
-	table_add(&table, "one\ntwo");
-	table_add(&table, "\xC3\xA9");
-	table_add(&table, NULL);
-	table_print(&table, out);
-	assert_int_equal(fclose(out), 0);
-	assert_string_equal(text, "ID   NAME\nabc  one?two\n\xC3\xA9    -\n");
-	free(text);
-}
-
-TEST(a_table_grows)
-{
-	char *text = NULL;
-	size_t size = 0;
-	FILE *out = open_memstream(&text, &size);
-	struct text_table table;
-
-	table_init(&table, &arena, (const char *const[]){"N", NULL});
-	for (int i = 0; i < 1000; i++)
-		table_add(&table, arena_format(&arena, "%d", i));
-	table_print(&table, out);
-	assert_int_equal(fclose(out), 0);
-	assert_int_equal(size, 2 + 10 * 2 + 90 * 3 + 900 * 4);
-	free(text);
-}
-
 int main(void)
 {
 	const struct CMUnitTest cases[] = {
 	        CASE(what_a_sandbox_wrote_cannot_steer_the_terminal),
 	        CASE(sizes_and_times_are_short),
-	        CASE(columns_are_as_wide_as_their_widest_cell),
-	        CASE(a_table_grows),
 	};
 
 	return cmocka_run_group_tests(cases, NULL, free_arena);

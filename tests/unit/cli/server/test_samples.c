@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unit.h"
 
-#include "base/attribute.h"
+#include "base/error.h"
 #include "cli/server/samples.h"
 
 TEST(percentiles_are_of_the_nearest_rank)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unit.h"
 
-#include "base/buf.h"
+#include "base/bytes.h"
 #include "cli/sync/gitignore.h"
 
 /* The rules of the top folder over a path; '/' at its end makes it a folder. */

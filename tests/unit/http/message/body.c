@@ -3,7 +3,7 @@
 
 #include "unit.h"
 
-#include "base/buf.h"
+#include "base/bytes.h"
 #include "http/message/body.h"
 
 /* Reads the body in pieces of `step` bytes; what is left over is put into *ret_rest. */

@@ -5,7 +5,7 @@
 
 #include "unit.h"
 
-#include "base/buf.h"
+#include "base/bytes.h"
 #include "http/message/content_coding.h"
 
 #define MIB ((size_t)1 << 20)

@@ -8,12 +8,12 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#include "base/buf.h"
+#include "base/bytes.h"
 #include "http/proxy/proxy.h"
 #include "http/server/host.h"
 #include "http/server/relay.h"
-#include "unit/http/server/harness.h"
 #include "unit.h"
+#include "unit/http/server/harness.h"
 
 #define PATIENCE_S 10
 

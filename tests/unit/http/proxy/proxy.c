@@ -11,11 +11,11 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "base/bytes.h"
 #include "http/proxy/proxy.h"
-#include "base/buf.h"
 #include "http/server/relay.h"
-#include "unit/http/server/harness.h"
 #include "unit.h"
+#include "unit/http/server/harness.h"
 
 #define HOST "Host: a\r\n"
 #define UPGRADE_TO(protocol) "Connection: Upgrade\r\nUpgrade: " protocol "\r\n"

@@ -129,17 +129,19 @@ TEST(only_names_of_this_server_get_through)
 
 TEST(a_session_is_its_keys_and_the_oldest_gives_way)
 {
+	const struct mcp_abilities none = {.log_level = MCP_LOG_OFF};
+	struct mcp_abilities found;
 	struct mcp_sessions *s = mcp_sessions_new();
 	char first[ID_SIZE + 1], id[ID_SIZE + 1];
 
-	mcp_sessions_add(s, "key", 1, first);
-	assert_true(mcp_sessions_use(s, first, "key", 2));
-	assert_false(mcp_sessions_use(s, first, "other", 2));
+	mcp_sessions_add(s, "key", &none, 1, first);
+	assert_true(mcp_sessions_use(s, first, "key", 2, &found));
+	assert_false(mcp_sessions_use(s, first, "other", 2, &found));
 	assert_false(mcp_sessions_remove(s, first, "other"));
-	assert_false(mcp_sessions_use(s, "", "key", 2));
+	assert_false(mcp_sessions_use(s, "", "key", 2, &found));
 	for (int i = 0; i < MCP_SESSIONS_MAX; i++)
-		mcp_sessions_add(s, "key", 3 + i, id);
-	assert_false(mcp_sessions_use(s, first, "key", 5));
+		mcp_sessions_add(s, "key", &none, 3 + i, id);
+	assert_false(mcp_sessions_use(s, first, "key", 5, &found));
 	assert_true(mcp_sessions_remove(s, id, "key"));
 	assert_false(mcp_sessions_remove(s, id, "key"));
 	mcp_sessions_free(s);

@@ -1,0 +1,3 @@
+from setuptools import Extension, setup
+
+setup(packages=["rle"], ext_modules=[Extension("rle._rle", ["rle/_rle.c"])])
