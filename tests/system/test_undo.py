@@ -347,8 +347,8 @@ def test_a_kept_delete_in_which_a_process_dies_can_be_undone(private_server, rol
     server.start()
     api = server.api()
     atoll.wait_for(lambda: "kept" not in states(server, api), 30, "the end of the delete")
-    listed, = atoll.wait_for(lambda: api.get("/api/sandbox/trash")["items"], 10, "an entry of the trash")
-    assert (listed["id"], listed["reason"]) == (box, "deleted")
+    listed = atoll.wait_for(lambda: api.get("/api/sandbox/trash")["items"], 10, "an entry of the trash")
+    assert [(entry["id"], entry["reason"]) for entry in listed] == [(box, "deleted")], listed
     assert api.post(f"{PATH}/{box}/undelete")["state"] == "stopped"
     api.post(f"{PATH}/{box}/start")
     assert api.exec(box, "cat note /mnt/own/file")["stdout"] == "kept\nin-volume\n"
