@@ -4,9 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/id.h"
-#include "fleet/build/build.h"
-#include "json/json.h"
 #include "surface/e2b/announced.h"
 #include "surface/e2b/e2b.h"
 #include "surface/e2b/steps.h"

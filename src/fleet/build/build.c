@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/fault.h"
+#include "base/id.h"
 #include "base/thread.h"
 #include "config/config.h"
 #include "fleet/build/build_sandbox.h"

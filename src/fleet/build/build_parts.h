@@ -10,7 +10,6 @@
 
 #include "base/map.h"
 #include "fleet/build/build.h"
-#include "fleet/core/fleet_hold.h"
 #include "fleet/core/fleet_state.h"
 #include "fleet/core/work_lane.h"
 #include "store/builds.h"

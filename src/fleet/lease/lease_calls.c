@@ -6,6 +6,7 @@
 #include "fleet/core/elsewhere.h"
 #include "fleet/core/operation.h"
 #include "fleet/core/sandboxes.h"
+#include "fleet/lease/lease.h"
 #include "fleet/lease/lease_parts.h"
 #include "fleet/lease/leases_in_flight.h"
 #include "fleet/lifecycle/hold.h"

@@ -7,7 +7,6 @@
 #include <stdint.h>
 
 #include "fleet/core/fleet_state.h"
-#include "fleet/lease/lease.h"
 #include "fleet/lifecycle/lease_claim.h"
 
 struct fleet_create;

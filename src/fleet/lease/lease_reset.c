@@ -5,6 +5,7 @@
 #include "fleet/core/sandboxes.h"
 #include "fleet/core/template_cache.h"
 #include "fleet/lease/lease_parts.h"
+#include "fleet/lifecycle/create.h"
 #include "fleet/lifecycle/resolved_create.h"
 #include "provider/provider.h"
 #include "store/sandboxes.h"

@@ -3,7 +3,6 @@
  * defaults applied: the row to insert, and where its files come from. */
 #pragma once
 
-#include "fleet/lifecycle/lease_claim.h"
 #include "fleet/lifecycle/request.h"
 #include "store/sandbox_record.h"
 #include "store/templates.h"

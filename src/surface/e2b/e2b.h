@@ -6,7 +6,6 @@
 #pragma once
 
 #include "edge/api.h"
-#include "http/server/http.h"
 
 struct id;
 struct json_shape;

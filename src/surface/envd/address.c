@@ -3,9 +3,11 @@
  * agree. */
 #include <string.h>
 
+#include "edge/api.h"
 #include "http/server/host.h"
 #include "sandbox/preview.h"
 #include "surface/envd/envd.h"
+#include "surface/envd/routes.h"
 #include "surface/envd/surface.h"
 #include "surface/preview/hosts.h"
 

@@ -8,6 +8,7 @@
 #include "provider/provider.h"
 #include "surface/envd/envd.h"
 #include "wire/agent.h"
+#include "wire/agent_files.h"
 
 void changes_init(struct changes *c)
 {

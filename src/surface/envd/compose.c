@@ -8,6 +8,7 @@
 #include "provider/provider.h"
 #include "surface/envd/envd.h"
 #include "wire/agent.h"
+#include "wire/agent_files.h"
 
 #define BODY_MAX_BYTES ((size_t)1024 * 1024)
 #define SOURCES_MAX 1000

@@ -10,7 +10,6 @@
 #include <stdint.h>
 
 #include "base/bytes.h"
-#include "http/server/http.h"
 
 struct http_failure;
 

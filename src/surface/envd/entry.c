@@ -9,6 +9,7 @@
 #include "json/write.h"
 #include "surface/envd/envd.h"
 #include "surface/envd/files.h"
+#include "wire/agent_files.h"
 
 static const char *type_name(uint32_t type)
 {

@@ -11,11 +11,10 @@
 #pragma once
 
 #include "base/id.h"
-#include "edge/api.h"
+#include "http/server/http.h"
 #include "json/json.h"
-#include "surface/envd/routes.h"
-#include "wire/agent_files.h"
 
+struct agent_entry;
 struct api_target;
 
 #define ENVD_PORT 49983

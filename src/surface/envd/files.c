@@ -7,11 +7,13 @@
 #include "base/clock.h"
 #include "calls/files.h"
 #include "config/config.h"
+#include "edge/api.h"
 #include "edge/target.h"
 #include "fleet/core/access.h"
 #include "store/sandboxes.h"
 #include "surface/envd/access.h"
 #include "surface/envd/envd.h"
+#include "surface/envd/routes.h"
 #include "surface/envd/surface.h"
 #include "wire/agent.h"
 

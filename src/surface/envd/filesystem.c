@@ -10,6 +10,7 @@
 #include "surface/envd/envd.h"
 #include "surface/envd/unary.h"
 #include "wire/agent.h"
+#include "wire/agent_files.h"
 
 #define ENTRIES_MAX 100000
 #define DEPTH_MAX 64

@@ -9,6 +9,7 @@
 #include "base/path.h"
 #include "calls/code_run.h"
 #include "code/reader.h"
+#include "edge/api.h"
 #include "edge/target.h"
 #include "fleet/core/access.h"
 #include "fleet/core/sandboxes.h"

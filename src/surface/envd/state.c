@@ -3,6 +3,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "edge/api.h"
 #include "edge/target.h"
 #include "fleet/core/sandboxes.h"
 #include "json/write.h"

@@ -18,6 +18,8 @@
 #include "store/sandbox_record.h"
 #include "surface/envd/connect.h"
 #include "surface/envd/envd.h"
+#include "surface/envd/routes.h"
+#include "wire/agent_files.h"
 
 #define USER_MAX 64
 /* The users to try for an image without a default user. */

@@ -10,6 +10,7 @@
 #include "surface/envd/connect_stream.h"
 #include "surface/envd/envd.h"
 #include "wire/agent.h"
+#include "wire/agent_files.h"
 
 #define BODY_MAX_BYTES ((size_t)64 * 1024)
 

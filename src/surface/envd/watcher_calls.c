@@ -2,6 +2,7 @@
 /* filesystem.Filesystem/{CreateWatcher,GetWatcherEvents,RemoveWatcher}. */
 #include <unistd.h>
 
+#include "edge/api.h"
 #include "edge/target.h"
 #include "fleet/core/fleet_hold.h"
 #include "json/write.h"
@@ -13,6 +14,7 @@
 #include "surface/envd/unary.h"
 #include "surface/envd/watchers.h"
 #include "wire/agent.h"
+#include "wire/agent_files.h"
 
 static const char *id_of(const struct unary_call *c)
 {

@@ -12,10 +12,12 @@
 
 #include "base/clock.h"
 #include "base/list.h"
+#include "edge/api.h"
 #include "http/server/host.h"
 #include "json/write.h"
 #include "surface/envd/changes.h"
 #include "surface/envd/envd.h"
+#include "surface/envd/routes.h"
 #include "surface/envd/surface.h"
 #include "surface/preview/serve.h"
 #include "wire/agent.h"

@@ -10,7 +10,6 @@
 #include "base/id.h"
 #include "calls/configs.h"
 #include "edge/api.h"
-#include "edge/caller.h"
 #include "fleet/lifecycle/create.h"
 #include "provider/provider.h"
 #include "store/configs.h"

@@ -3,16 +3,15 @@
 #include <inttypes.h>
 #include <signal.h>
 
+#include "account/account.h"
 #include "calls/command.h"
 #include "calls/process_answer.h"
 #include "calls/shapes.h"
 #include "calls/stream.h"
 #include "config/config.h"
-#include "edge/caller.h"
 #include "edge/target.h"
 #include "json/write.h"
 #include "provider/compute.h"
-#include "provider/provider.h"
 #include "surface/native/answer.h"
 #include "surface/native/routes.h"
 #include "wire/agent_cause.h"
