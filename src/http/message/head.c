@@ -124,20 +124,6 @@ static enum http_fault check_lines(struct span text,
 	return fault;
 }
 
-const char *const http_method_names[HTTP_ANY] = {
-        [HTTP_GET] = "GET",         [HTTP_HEAD] = "HEAD",   [HTTP_POST] = "POST",
-        [HTTP_PUT] = "PUT",         [HTTP_PATCH] = "PATCH", [HTTP_DELETE] = "DELETE",
-        [HTTP_OPTIONS] = "OPTIONS",
-};
-
-static enum http_method method_of(const char *name)
-{
-	for (int i = 0; i < HTTP_ANY; i++)
-		if (strcmp(http_method_names[i], name) == 0)
-			return (enum http_method)i;
-	return HTTP_ANY;
-}
-
 static enum http_fault note_known(struct http_head *head, struct span name, const char *value)
 {
 	for (unsigned i = 0; i < HEAD_KNOWN_COUNT; i++) {
@@ -229,8 +215,9 @@ static enum http_fault check_target(struct http_head *head)
 	if (target.data[0] == '/')
 		return FAULT_NONE;
 	if (!scheme)
-		return span_equals_text(target, "*") && head->method == HTTP_OPTIONS ? FAULT_NONE
-		                                                                     : FAULT_TARGET;
+		return span_equals_text(target, "*") && strcmp(head->method, "OPTIONS") == 0
+		               ? FAULT_NONE
+		               : FAULT_TARGET;
 	span_skip(&target, scheme);
 	if (span_find(target, '/') < 0)
 		return FAULT_TARGET;
@@ -287,8 +274,7 @@ enum http_fault head_parse(char *text, size_t size, struct http_head *ret)
 	if (fault)
 		return fault;
 	*method_end = '\0';
-	ret->method_name = text;
-	ret->method = method_of(text);
+	ret->method = text;
 	return check_rules(ret);
 }
 

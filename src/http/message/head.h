@@ -11,7 +11,6 @@
 
 #include "base/bytes.h"
 #include "http/message/fault.h"
-#include "http/message/method.h"
 
 #define HEAD_FIELDS_MAX 100
 #define HEAD_TARGET_MAX 8192
@@ -36,8 +35,7 @@ enum head_known {
 };
 
 struct http_head {
-	enum http_method method; /* HTTP_ANY for a method that enum http_method does not name */
-	const char *method_name;
+	const char *method; /* "GET" */
 	struct span target;
 	int status; /* of an answer; an answer has no method and no target */
 	bool is_http10, keep_alive, upgrade, chunked, expects_continue;

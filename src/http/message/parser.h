@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* http/message/parser.h — runs llhttp over a whole head. A separate file, because llhttp.h and
- * http.h both define HTTP_GET. */
+ * http/server/http.h both define HTTP_GET. */
 #pragma once
 
 #include <stdbool.h>

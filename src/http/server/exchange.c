@@ -279,8 +279,8 @@ enum http_fault exchange_begin(struct http_exchange *ex, struct span head_text)
 	set_request_id(ex);
 	if (fault)
 		return fault;
-	ex->request.method = ex->head.method;
-	ex->request.method_name = ex->head.method_name;
+	ex->request.method = router_method_of(ex->head.method);
+	ex->request.method_name = ex->head.method;
 	return find_route(ex);
 }
 

@@ -15,7 +15,6 @@
 #include <stddef.h>
 
 #include "base/bytes.h"
-#include "http/message/method.h"
 
 struct http_exchange;
 struct http_host;
@@ -25,6 +24,18 @@ struct reply;
 struct route;
 struct server_shares;
 struct worker_pool;
+
+/* HTTP_ANY: any other method too. */
+enum http_method {
+	HTTP_GET,
+	HTTP_HEAD,
+	HTTP_POST,
+	HTTP_PUT,
+	HTTP_PATCH,
+	HTTP_DELETE,
+	HTTP_OPTIONS,
+	HTTP_ANY
+};
 
 #define REQUEST_ID_SIZE 65
 

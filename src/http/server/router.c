@@ -4,8 +4,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "http/server/http.h"
 #include "json/json.h"
+
+static const char *const method_names[HTTP_ANY] = {
+        [HTTP_GET] = "GET",         [HTTP_HEAD] = "HEAD",   [HTTP_POST] = "POST",
+        [HTTP_PUT] = "PUT",         [HTTP_PATCH] = "PATCH", [HTTP_DELETE] = "DELETE",
+        [HTTP_OPTIONS] = "OPTIONS",
+};
+
+enum http_method router_method_of(const char *name)
+{
+	for (int i = 0; i < HTTP_ANY; i++)
+		if (strcmp(method_names[i], name) == 0)
+			return (enum http_method)i;
+	return HTTP_ANY;
+}
 
 #define METHODS (HTTP_ANY + 1)
 
@@ -206,7 +219,7 @@ void router_write_methods(struct buf *out, unsigned methods)
 		if (!(methods & 1U << i))
 			continue;
 		buf_add_text(out, separator);
-		buf_add_text(out, http_method_names[i]);
+		buf_add_text(out, method_names[i]);
 		separator = ", ";
 	}
 }

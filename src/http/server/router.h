@@ -5,10 +5,12 @@
  * match lacks the method, the next match is tried. Duplicate rows abort at start. */
 #pragma once
 
-#include "base/bytes.h"
-#include "http/message/method.h"
 #include "http/message/request_target.h"
 #include "http/server/host.h"
+#include "http/server/http.h"
+
+/* HTTP_ANY for a method that enum http_method does not name. */
+enum http_method router_method_of(const char *name);
 
 struct router_match {
 	const struct route *route; /* NULL: no match */

@@ -52,6 +52,15 @@ static const char *find(enum http_method method, const char *text)
 	return route ? route->path : "none";
 }
 
+TEST(a_method_is_found_by_its_name_in_capitals)
+{
+	assert_int_equal(router_method_of("POST"), HTTP_POST);
+	assert_int_equal(router_method_of("OPTIONS"), HTTP_OPTIONS);
+	assert_int_equal(router_method_of("post"), HTTP_ANY);
+	assert_int_equal(router_method_of("PROPFIND"), HTTP_ANY);
+	assert_int_equal(router_method_of(""), HTTP_ANY);
+}
+
 TEST(a_literal_goes_before_a_parameter_before_a_rest)
 {
 	assert_string_equal(find(HTTP_GET, "/"), "/");
