@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* broker/host/event.h — the broker's event loop: descriptors and timers.
+/* broker/host/event.h — the broker's event loop: descriptors, timers, and requests that are
+ * answered later.
  *
  * The broker has one thread and one loop. A watch or a timer is embedded in the object that it is
  * about. It must be stopped before that object is freed, and may be stopped in any callback, its
@@ -12,8 +13,6 @@
 #include "base/error.h"
 #include "base/list.h"
 
-struct error;
-
 struct fd_watch {
 	int fd;        /* borrowed; -1: not watched */
 	bool can_read; /* why on_ready is called; end of file and errors count as readable */
@@ -25,6 +24,12 @@ struct timer {
 	struct list item;
 	int64_t at_us; /* monotonic */
 	void (*on_time)(struct timer *timer);
+};
+
+/* The request that a later reply answers. */
+struct pending_reply {
+	uint64_t connection; /* serial number of the connection */
+	uint64_t request;    /* number of the request on it */
 };
 
 #define EVENTS_READY_MAX 32

@@ -18,8 +18,6 @@
 #include "broker/host/launcher.h"
 #include "broker/host/options.h"
 #include "broker/host/spread.h"
-#include "broker/network/firewall.h"
-#include "broker/network/network.h"
 #include "isolation/cgroups.h"
 #include "isolation/isolation.h"
 
@@ -137,37 +135,6 @@ static int read_boot_id(struct host *host, struct error *err)
 	return 0;
 }
 
-static int start_nft(const void *context, int in, int out, int *ret_pidfd, struct error *err)
-{
-	static const char *const words[] = {"-f", "-"};
-	struct program program = {.kind = TASK_NFT, .count = COUNT_OF(words), .words = words};
-	pid_t pid;
-
-	program_hand_on(&program, in, STDIN_FILENO);
-	program_hand_on(&program, out, STDOUT_FILENO);
-	program_hand_on(&program, out, STDERR_FILENO);
-	return program_start(context, &program, &pid, ret_pidfd, err);
-}
-
-static void reap_nft(const void *context, int pidfd, siginfo_t *ret)
-{
-	launcher_reap(context, pidfd, ret);
-}
-
-static int open_network(struct host *host, struct error *err)
-{
-	struct host_network *n = host->network;
-
-	if (network_range_parse(host->options->subnet, &n->subnet, err) < 0 ||
-	    network_allow_parse(n, host->options->allow, err) < 0)
-		return -1;
-	n->gateway = &host->options->gateway;
-	n->names_fd = host->folders[FOLDER_RUN_NAMES];
-	network_run_nft_by(&(const struct network_nft_runner){start_nft, reap_nft, host});
-	network_prepare_host(n);
-	return 0;
-}
-
 /* If the disk cannot be limited, the broker logs that and shares it equally, as without the option.
  */
 static void find_disk(struct host *host)
@@ -213,7 +180,7 @@ static int open_parts(struct host *host, struct error *err)
 	find_disk(host);
 	if (open_program(host->options->agent, &host->agent_fd, err) < 0)
 		return -1;
-	return open_network(host, err);
+	return host_network_open(host, err);
 }
 
 int host_open(struct host *host, const struct broker_options *options, struct host_network *network,

@@ -59,6 +59,8 @@ struct host {
 
 /* The folder's path below the data folder. */
 const char *host_folder_path(enum host_folder folder);
+/* Part of host_open: fills host->network. */
+MUST_CHECK int host_network_open(struct host *host, struct error *err);
 /* Opens everything but the shared mounts, and fills `network`; both structs stay the caller's. The
  * error says what this host lacks. */
 MUST_CHECK int host_open(struct host *host, const struct broker_options *options,

@@ -17,12 +17,14 @@
 #include "base/list.h"
 #include "broker/layers/root.h"
 #include "broker/layers/stack.h"
-#include "broker/prewarm/kind.h"
 #include "isolation/cgroups.h"
 
 #define PREWARM_TEMPLATE_MAX 64
 
 struct prewarm_pool;
+
+/* What a prewarmed sandbox can become: without or with internet. */
+enum prewarm_kind { PREWARM_BLOCKED, PREWARM_INTERNET, PREWARM_KIND_COUNT };
 
 struct prewarm {
 	struct list item;

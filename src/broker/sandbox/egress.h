@@ -3,7 +3,6 @@
 #pragma once
 
 #include "broker/host/child.h"
-#include "broker/host/pending_reply.h"
 
 struct sandbox;
 struct sandboxes;

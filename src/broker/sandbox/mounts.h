@@ -6,7 +6,6 @@
 #include "broker/layers/root.h"
 #include "broker/sandbox/review.h"
 
-struct layer_stack;
 struct sandbox;
 
 struct setup_mounts {
@@ -18,5 +17,3 @@ struct setup_mounts {
 MUST_CHECK int setup_mounts_open(struct sandbox *sandbox, struct setup_mounts *m,
                                  struct error *err);
 void setup_mounts_close(struct setup_mounts *m);
-/* The layers below the sandbox's own files; NULL: only its template. */
-const struct layer_stack *sandbox_stack_of(const struct sandbox *sandbox);

@@ -5,7 +5,8 @@
 #include <stdio.h>
 
 #include "base/fault.h"
-#include "broker/sandbox/mounts.h"
+#include "broker/host/host.h"
+#include "broker/layers/stack.h"
 #include "broker/sandbox/run_state.h"
 #include "broker/sandbox/sandbox.h"
 #include "broker/sandbox/sandboxes.h"

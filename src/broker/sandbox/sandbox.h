@@ -17,7 +17,6 @@
 
 #include "base/id.h"
 #include "broker/host/event.h"
-#include "broker/host/pending_reply.h"
 #include "isolation/cgroups.h"
 
 #define SANDBOX_REPLIES_MAX 4
@@ -27,6 +26,7 @@
 
 struct egress_cut;
 struct layer_review;
+struct layer_stack;
 struct mounted_volume;
 struct prepared_pool;
 struct prewarm;
@@ -133,3 +133,5 @@ void sandbox_close_identity_files(struct sandbox *sandbox);
 void sandbox_add_reply(struct sandbox *sandbox, const struct pending_reply *reply);
 /* Adds "NAME=µs", the time since the last call, to the create's log. */
 void sandbox_step(struct sandbox *sandbox, const char *name);
+/* mounts.c: the layers below the sandbox's own files; NULL: only its template. */
+const struct layer_stack *sandbox_stack_of(const struct sandbox *sandbox);

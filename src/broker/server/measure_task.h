@@ -7,7 +7,6 @@
 
 #include "base/error.h"
 #include "base/id.h"
-#include "broker/host/pending_reply.h"
 #include "broker/host/task_start.h"
 
 struct request_context;

@@ -8,7 +8,6 @@
 #include <stdbool.h>
 
 #include "base/error.h"
-#include "broker/host/pending_reply.h"
 #include "broker/host/task_start.h"
 
 #define MEMORY_REPLIES_MAX 16

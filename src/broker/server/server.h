@@ -6,7 +6,6 @@
 
 #include "base/error.h"
 #include "broker/host/event.h"
-#include "broker/host/pending_reply.h"
 
 struct broker;
 struct wire_fds;

@@ -7,7 +7,6 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "broker/host/pending_reply.h"
 #include "broker/host/task_start.h"
 #include "broker/layers/stack.h"
 

@@ -11,7 +11,6 @@
 #include "base/log.h"
 #include "broker/host/event.h"
 #include "broker/host/host.h"
-#include "broker/host/pending_reply.h"
 #include "broker/network/flows.h"
 #include "broker/network/network.h"
 #include "broker/sandbox/egress.h"
