@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 
-#include "edge/api.h"
 #include "fleet/build/build.h"
 #include "http/server/relay.h"
 

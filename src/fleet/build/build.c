@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "base/fault.h"
-#include "base/id.h"
 #include "base/thread.h"
 #include "config/config.h"
 #include "fleet/build/build_sandbox.h"
@@ -16,6 +15,7 @@
 #include "fleet/core/template_cache.h"
 #include "fleet/lifecycle/lifecycle.h"
 #include "fleet/recovery/retention.h"
+#include "fleet/template/import.h"
 #include "fleet/template/layers.h"
 #include "fleet/usage/storage_limit.h"
 #include "provider/provider.h"

@@ -6,7 +6,7 @@
  * one of a few threads. */
 #pragma once
 
-#include "fleet/template/import.h"
+#include "image/image.h"
 #include "json/json.h"
 
 struct build_files;

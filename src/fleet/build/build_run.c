@@ -7,6 +7,7 @@
 #include "config/config.h"
 #include "fleet/build/build_sandbox.h"
 #include "fleet/core/text_map.h"
+#include "fleet/template/import.h"
 #include "fleet/template/layers.h"
 #include "fleet/template/templates.h"
 #include "store/snapshots.h"

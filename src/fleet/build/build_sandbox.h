@@ -4,7 +4,6 @@
  * files that steps write. build_mounts.c: mounts of run steps. */
 #pragma once
 
-#include "base/id.h"
 #include "fleet/build/build_parts.h"
 #include "fleet/core/fleet_hold.h"
 

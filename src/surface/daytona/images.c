@@ -11,6 +11,7 @@
 #include "dockerfile/dockerfile.h"
 #include "fleet/build/build.h"
 #include "fleet/core/sandboxes.h"
+#include "fleet/template/import.h"
 #include "json/write.h"
 #include "store/builds.h"
 #include "store/sandbox_record.h"

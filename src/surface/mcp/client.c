@@ -13,7 +13,6 @@
 #include "base/clock.h"
 #include "base/id.h"
 #include "base/list.h"
-#include "json/json.h"
 #include "http/server/http.h"
 #include "json/write.h"
 #include "surface/mcp/mcp.h"

@@ -10,6 +10,7 @@
 #include "edge/api.h"
 #include "fleet/build/build.h"
 #include "fleet/core/waiting.h"
+#include "fleet/template/import.h"
 #include "fleet/template/pools.h"
 #include "fleet/template/templates.h"
 #include "fleet/template/warm.h"

@@ -198,7 +198,7 @@ int tools_parse_origin(struct arena *a, struct span text, const struct job_origi
 	return 0;
 }
 
-void tools_find_shares(const struct tools_target *which, uint64_t shares[WORKER_SHARES])
+void tools_find_shares(const struct tools_target *which, uint64_t *shares)
 {
 	const char *const names[] = {which->sandbox, which->lease, which->tenant, which->session};
 	uint64_t share = shares[WORKER_PROJECT];

@@ -2,8 +2,9 @@
 /* surface/tools/target.h — the sandbox of a tool call. */
 #pragma once
 
+#include <stdint.h>
+
 #include "edge/api.h"
-#include "worker/worker.h"
 
 struct api_target;
 struct job_origin;
@@ -25,9 +26,9 @@ struct tools_target {
 MUST_CHECK int tools_open_call(struct request *rq, const struct tool *tool,
                                const struct tools_target *which, struct api_target *ret_target,
                                struct tool_call *ret, struct error *err);
-/* Sets the share of the sandbox for a call whose sandbox is not known yet. The caller's shares are
- * set already. */
-void tools_find_shares(const struct tools_target *which, uint64_t shares[WORKER_SHARES]);
+/* Sets the share of the sandbox, in WORKER_SHARES numbers, for a call whose sandbox is not known
+ * yet. The caller's shares are set already. */
+void tools_find_shares(const struct tools_target *which, uint64_t *shares);
 /* Parses and checks an origin; empty text is the origin without members. */
 MUST_CHECK int tools_parse_origin(struct arena *a, struct span text, const struct job_origin **ret,
                                   struct error *err);
