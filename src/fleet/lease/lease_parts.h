@@ -7,10 +7,10 @@
 #include <stdint.h>
 
 #include "fleet/core/fleet_state.h"
-#include "fleet/lifecycle/lease_claim.h"
 
 struct fleet_create;
 struct json_map;
+struct lease_record;
 
 /* A compare-and-set that fails this often has another reason than concurrent changes. */
 #define LEASE_TRIES 64

@@ -5,9 +5,9 @@
 #include "fleet/core/sandboxes.h"
 #include "fleet/core/template_cache.h"
 #include "fleet/lease/lease_parts.h"
-#include "fleet/lifecycle/create.h"
 #include "fleet/lifecycle/resolved_create.h"
 #include "provider/provider.h"
+#include "store/leases.h"
 #include "store/sandboxes.h"
 
 static bool has_same_resources(const struct sandbox_resources *a, const struct sandbox_resources *b)

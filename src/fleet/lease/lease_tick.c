@@ -10,6 +10,7 @@
 #include "fleet/lease/leases_in_flight.h"
 #include "fleet/recovery/retention.h"
 #include "store/approvals.h"
+#include "store/leases.h"
 #include "store/once.h"
 #include "store/sandboxes.h"
 

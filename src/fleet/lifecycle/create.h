@@ -51,3 +51,8 @@ struct fleet_create {
 MUST_CHECK int fleet_create(struct fleet *fleet, struct arena *a,
                             const struct fleet_create *request, struct sandbox_record *ret,
                             struct error *err);
+/* request.c: checks of create requests */
+MUST_CHECK int request_check(const struct fleet_create *request, struct error *err);
+/* Checks network rules: the provider can filter, and there is a network. NULL or "" = no rules. */
+MUST_CHECK int egress_check(const struct fleet *f, enum sandbox_network network, const char *egress,
+                            struct error *err);

@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "fleet/lifecycle/request.h"
-
 #include <string.h>
 
 #include "base/id.h"

@@ -3,7 +3,7 @@
  * defaults applied: the row to insert, and where its files come from. */
 #pragma once
 
-#include "fleet/lifecycle/request.h"
+#include "fleet/lifecycle/create.h"
 #include "store/sandbox_record.h"
 #include "store/templates.h"
 #include "store/volumes.h"

@@ -7,7 +7,7 @@
 #include "fleet/core/cache.h"
 #include "fleet/core/operation.h"
 #include "fleet/core/sandboxes.h"
-#include "fleet/lifecycle/request.h"
+#include "fleet/lifecycle/create.h"
 #include "store/sandboxes.h"
 
 static int set_provider_rules(struct operation *op, const char *egress, struct error *err)

@@ -12,7 +12,6 @@
 #include "fleet/core/project_cache.h"
 #include "fleet/core/sandboxes.h"
 #include "fleet/lifecycle/create.h"
-#include "fleet/lifecycle/request.h"
 #include "fleet/usage/meters.h"
 #include "json/write.h"
 #include "store/projects.h"

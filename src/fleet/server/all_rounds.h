@@ -7,7 +7,6 @@
 #include "fleet/lease/lease_parts.h"
 #include "fleet/recovery/jump.h"
 #include "fleet/recovery/notes.h"
-#include "fleet/recovery/pairing.h"
 #include "fleet/recovery/trash_parts.h"
 #include "fleet/sandbox/artifacts.h"
 #include "fleet/sandbox/egress.h"
