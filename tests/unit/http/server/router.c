@@ -210,7 +210,8 @@ TEST(a_member_with_two_rows_aborts_at_start)
 
 int main(void)
 {
-	return RUN(CASE(a_literal_goes_before_a_parameter_before_a_rest),
+	return RUN(CASE(a_method_is_found_by_its_name_in_capitals),
+	           CASE(a_literal_goes_before_a_parameter_before_a_rest),
 	           CASE(where_the_better_match_lacks_the_method_the_next_is_taken),
 	           CASE(other_paths_have_no_route), CASE(a_wrong_method_learns_the_right_ones),
 	           CASE(parameters_are_decoded_part_by_part),
