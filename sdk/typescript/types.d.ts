@@ -600,7 +600,7 @@ export interface CodeError {
 
 /** A block of code */
 export interface Code {
-  language: "python" | "javascript" | "typescript" | "bash";
+  language: "python" | "javascript" | "typescript" | "bash" | "r" | "java";
   /** at most 128 KiB */
   code: string;
   /** context that runs the code and keeps its state; 'default': the default context of the language, created if missing */
@@ -1147,7 +1147,7 @@ export interface GatewayExecute {
   session_id: string;
   code: string;
   /** default python */
-  language?: "python" | "javascript" | "typescript" | "bash";
+  language?: "python" | "javascript" | "typescript" | "bash" | "r" | "java";
   stdin?: string;
   env?: Record<string, string>;
   /** 0: the server's default */
@@ -1730,7 +1730,7 @@ export interface SandboxConfig {
   template?: string;
   /** edit, ask or bypass; applies to tools that use this config */
   permissionMode?: string;
-  /** bash, python or node: runtimes for tools and commands; advisory */
+  /** bash, python, node, r or java: runtimes for tools and commands; advisory */
   runtimes?: string[];
   /** time limit in seconds for a command, a block of code, a job or a tool; at most 300 on lambda and 600 elsewhere */
   timeout?: number;
@@ -2544,7 +2544,7 @@ export interface CodeContextList {
 /** An interpreter that keeps its state from one block of code to the next */
 export interface CodeContext {
   id: string;
-  /** python, javascript or bash */
+  /** python, javascript, typescript, bash, r, java */
   language: string;
   /** working directory at its start */
   cwd: string;
@@ -2561,7 +2561,7 @@ export interface CodeContext {
 
 /** A new context */
 export interface CodeContextCreate {
-  /** python (default), javascript or bash */
+  /** one of: python, javascript, typescript, bash, r, java; python by default */
   language?: string;
   /** working directory; a relative path is below the default folder */
   cwd?: string;
@@ -3020,7 +3020,7 @@ export interface DaytonaExecute {
 export interface DaytonaCodeRun {
   timeout: number | null;
   code: string;
-  language: "python" | "javascript" | "typescript" | "bash";
+  language: "python" | "javascript" | "typescript" | "bash" | "r" | "java";
   argv: string[] | null;
   envs: Record<string, string> | null;
 }

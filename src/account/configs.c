@@ -42,7 +42,7 @@ static bool is_among(const char *word, const char *const *words)
 static int check_words(const struct account_config *c, struct error *err)
 {
 	static const char *const modes[] = {"edit", "ask", "bypass", NULL};
-	static const char *const runtimes[] = {"bash", "python", "node", NULL};
+	static const char *const runtimes[] = {"bash", "python", "node", "r", "java", NULL};
 
 	if (c->permission_mode && !is_among(c->permission_mode, modes))
 		return FAIL(err, ERROR_INVALID, "permissionMode: edit, ask or bypass, not '%.40s'",
@@ -50,7 +50,7 @@ static int check_words(const struct account_config *c, struct error *err)
 	for (const char *const *word = c->runtimes; word && *word; word++)
 		if (!is_among(*word, runtimes))
 			return FAIL(err, ERROR_INVALID,
-			            "runtimes: bash, python and node, not '%.40s'", *word);
+			            "runtimes: bash, python, node, r and java, not '%.40s'", *word);
 	return 0;
 }
 

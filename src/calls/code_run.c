@@ -447,15 +447,11 @@ static struct code_run *new_run(struct api_target *t, const struct code_run_opti
 	return run;
 }
 
-/* The programs of contexts, for the check of a config's runtimes. */
-static const char *const programs[] = {
-        [CODE_PYTHON] = "python3", [CODE_JAVASCRIPT] = "node", [CODE_BASH] = "bash"};
-
 static int limit_run(struct request *rq, const struct api_target *t,
                      const struct code_run_options *options, struct code_run_options *ret,
                      struct error *err)
 {
-	const char *const args[] = {programs[options->context->language], NULL};
+	const char *const args[] = {code_programs[options->context->language], NULL};
 	struct run_limits limits;
 
 	if (run_limits_find(rq, t->record, &limits, err) < 0 ||

@@ -22,7 +22,8 @@
 #define ARGUMENT_MAX (128 * 1024 - 1)
 #define EVENT_IDLE_MS 15000
 
-const char *const command_languages[] = {"python", "javascript", "typescript", "bash", NULL};
+const char *const command_languages[] = {"python", "javascript", "typescript", "bash",
+                                         "r",      "java",       NULL};
 
 static void add_alternative(struct sandbox_command *c, struct arena *a, const char *runtime,
                             const char *const *args)
@@ -76,7 +77,15 @@ static const struct {
          {"node", "--no-warnings", "--experimental-strip-types", "--input-type=commonjs-typescript",
           "-e", "%"}},
         {COMMAND_BASH, "bash", {"bash", "-c", "%"}},
+        {COMMAND_R, "r", {"Rscript", "--vanilla", "-e", "%"}},
 };
+
+static int fail_without_runner(enum command_language language, struct error *err)
+{
+	(void)FAIL(err, ERROR_UNSUPPORTED, "%s has no program that takes code as an argument",
+	           command_languages[language]);
+	return FAIL_HINT(err, "run it in a context: \"contextId\": \"default\"");
+}
 
 int command_set_code(struct sandbox_command *c, struct arena *a, enum command_language language,
                      const char *code, struct error *err)
@@ -97,7 +106,7 @@ int command_set_code(struct sandbox_command *c, struct arena *a, enum command_la
 			        strcmp(runners[i].args[at], "%") == 0 ? code : runners[i].args[at];
 		add_alternative(c, a, runners[i].runtime, args);
 	}
-	return 0;
+	return c->count > 0 ? 0 : fail_without_runner(language, err);
 }
 
 int command_set_cwd(struct sandbox_command *c, struct arena *a, const struct api_target *t,

@@ -17,7 +17,14 @@ struct request;
 
 typedef int command_result_writer(const struct output_collector *c, const struct agent_process *p,
                                   struct buf *out, struct error *err);
-enum command_language { COMMAND_PYTHON, COMMAND_JAVASCRIPT, COMMAND_TYPESCRIPT, COMMAND_BASH };
+enum command_language {
+	COMMAND_PYTHON,
+	COMMAND_JAVASCRIPT,
+	COMMAND_TYPESCRIPT,
+	COMMAND_BASH,
+	COMMAND_R,
+	COMMAND_JAVA,
+};
 extern const char *const command_languages[]; /* in the enum's order, NULL-terminated */
 
 struct sandbox_command {

@@ -27,7 +27,7 @@ MUST_CHECK int api_config_apply(struct request *rq, const struct api_config_use 
 /* Limits by the config that a sandbox was made from. 0 and NULL: no limit. */
 struct run_limits {
 	int64_t timeout_ms, output_bytes, memory_mb; /* at most */
-	const char *const *runtimes;                 /* of python, node, bash; advisory */
+	const char *const *runtimes;                 /* of python, node, bash, r, java; advisory */
 };
 /* The members of a stored config that limit its sandboxes; 0 and NULL: not given. */
 struct config_limit_members {

@@ -42,8 +42,17 @@ struct json_map;
 #define CODE_TIMEOUT_MS_MAX (24 * 3600 * INT64_C(1000))
 #define CODE_NONCE_SIZE 17 /* with its NUL */
 
-enum code_language { CODE_PYTHON, CODE_JAVASCRIPT, CODE_BASH };
+enum code_language {
+	CODE_PYTHON,
+	CODE_JAVASCRIPT,
+	CODE_BASH,
+	CODE_TYPESCRIPT,
+	CODE_R,
+	CODE_JAVA,
+};
+#define CODE_LANGUAGES "python, javascript, typescript, bash, r, java"
 extern const char *const code_languages[]; /* names in enum's order, NULL-terminated */
+extern const char *const code_programs[];  /* likewise, for the check of a config's runtimes */
 /* Accepts names and their usual short forms. */
 MUST_CHECK int code_language_parse(const char *name, enum code_language *ret, struct error *err);
 
@@ -82,7 +91,8 @@ struct code_open {
 	const char **env; /* "KEY=value", NULL-terminated */
 };
 /* Finds the context of that id, and restarts its kernel if that has ended, or makes a new context.
- * ERROR_UNSUPPORTED when the sandbox has no interpreter of the language. */
+ * ERROR_UNSUPPORTED when the sandbox has no interpreter of the language: names its template, and
+ * what would be needed. */
 MUST_CHECK int code_open(const struct code_at *at, struct arena *a, const struct code_open *open,
                          struct code_context *ret, struct error *err);
 /* Ends the kernel and starts a new one, without its state, in the same folder. */

@@ -8,12 +8,16 @@
 #include "code/code_kernels.h"
 #include "code/locks.h"
 #include "provider/compute.h"
+#include "provider/compute_run.h"
 #include "provider/provider.h"
 #include "wire/agent_jobs.h"
 #include "fleet/core/fleet_hold.h"
+#include "fleet/core/sandboxes.h"
+#include "store/sandbox_record.h"
 
 #define LABEL "code:"
 #define RING_BYTES (256 * 1024)
+#define PROBE_OUTPUT_MAX 4096
 #define GIVEN_ID_SIZE 17 /* with its NUL */
 
 static bool is_id(struct span text)
@@ -136,19 +140,81 @@ int code_find(const struct code_at *at, struct arena *a, const char *id, struct 
 }
 
 /* The program, and how it is given its kernel. */
-static const struct {
-	const char *args[4];
-	const char *kernel;
+static const struct kernel {
+	const char *args[3];
+	const char *text;
+	const char *probe[4]; /* its status 0 says that the kernel can run; none: the program can */
+	const char *needs, *cure;
 } kernels[] = {
-        [CODE_PYTHON] = {{"python3", "-c"}, kernel_python},
-        [CODE_JAVASCRIPT] = {{"node", "-e"}, kernel_node},
-        [CODE_BASH] = {{"bash", "-c"}, kernel_bash},
+        [CODE_PYTHON] = {{"python3", "-c"}, kernel_python, .needs = "python3"},
+        [CODE_JAVASCRIPT] = {{"node", "-e"}, kernel_node, .needs = "node"},
+        [CODE_BASH] = {{"bash", "-c"}, kernel_bash, .needs = "bash"},
+        [CODE_TYPESCRIPT] = {{"node", "-e"},
+                             kernel_typescript,
+                             {"node", "-e", probe_typescript},
+                             "node with a transpiler of TypeScript",
+                             "use base, node or another template with Node.js 22.13 or later, or "
+                             "install the npm package typescript, esbuild or sucrase"},
+        [CODE_R] = {{"sh", "-c"},
+                    kernel_r,
+                    {"sh", "-c", "R --no-echo --vanilla -e 'invisible(utils::head(1))'"},
+                    "working R",
+                    "make a template with Debian's package r-base-core"},
+        [CODE_JAVA] = {{"sh", "-c"},
+                       kernel_java,
+                       {"sh", "-c", "command -v jshell && java -version"},
+                       "working java with jshell",
+                       "make a template with Debian's package default-jdk-headless"},
 };
+
+static bool is_missing_program(const struct error *err)
+{
+	return err->code == ERROR_NOT_FOUND && strncmp(err->text, "command not found", 17) == 0;
+}
+
+static int fail_without_program(const struct code_at *at, struct arena *a,
+                                enum code_language language, struct error *err)
+{
+	const struct kernel *k = &kernels[language];
+	const struct fleet_ref ref = {.id_or_name = at->hold->id};
+	struct sandbox_record record = {.template_name = NULL};
+
+	error_clear(err);
+	if (fleet_find(at->hold->fleet, a, &ref, &record, err) < 0)
+		return -1;
+	(void)FAIL(err, ERROR_UNSUPPORTED,
+	           "the sandbox has no %s: there are no contexts of %s in template '%s'", k->needs,
+	           code_languages[language], record.template_name);
+	return FAIL_HINT(err, "%s", k->cure ? k->cure : "use a template that has it");
+}
+
+/* Kernels that lack what they need would end without a word. */
+static int probe_kernel(const struct code_at *at, struct arena *a, const struct code_open *open,
+                        struct error *err)
+{
+	const char *args[COUNT_OF(kernels[0].probe)] = {NULL};
+	const struct agent_exec exec = {
+	        .args = args, .env = open->env, .cwd = open->cwd, .user = open->user};
+	const struct compute_run run = {
+	        .exec = &exec, .out_max = PROBE_OUTPUT_MAX, .deadline = at->deadline};
+	struct compute_result result;
+
+	memcpy(args, kernels[open->language].probe, sizeof(kernels[0].probe));
+	if (!args[0])
+		return 0;
+	if (compute_run(at->hold->provider, at->hold->id, a, &run, &result, err) < 0)
+		return is_missing_program(err) ? fail_without_program(at, a, open->language, err)
+		                               : -1;
+	if (result.process.exit_code != 0)
+		return fail_without_program(at, a, open->language, err);
+	return 0;
+}
 
 static int start_kernel(const struct code_at *at, struct arena *a, const struct code_open *open,
                         struct code_context *ret, struct error *err)
 {
-	const char *args[5] = {NULL};
+	const struct kernel *k = &kernels[open->language];
+	const char *args[] = {k->args[0], k->args[1], k->text, NULL};
 	struct agent_process p;
 	struct agent_exec exec = {
 	        .args = args,
@@ -160,23 +226,13 @@ static int start_kernel(const struct code_at *at, struct arena *a, const struct 
 	                 AGENT_EXEC_WARM,
 	        .ring_bytes = RING_BYTES,
 	};
-	size_t count = 0;
 
-	for (; kernels[open->language].args[count]; count++)
-		args[count] = kernels[open->language].args[count];
-	args[count] = kernels[open->language].kernel;
-	if (compute_start(at->hold->provider, at->hold->id,
-	                  &(struct compute_start){&exec, a, at->deadline}, &p, err) < 0) {
-		if (err->code == ERROR_NOT_FOUND &&
-		    strncmp(err->text, "command not found", 17) == 0) {
-			(void)FAIL(err, ERROR_UNSUPPORTED,
-			           "the sandbox has no %s: there are no "
-			           "contexts of %s",
-			           args[0], code_languages[open->language]);
-			error_hint(err, "use a template that has it");
-		}
+	if (probe_kernel(at, a, open, err) < 0)
 		return -1;
-	}
+	if (compute_start(at->hold->provider, at->hold->id,
+	                  &(struct compute_start){&exec, a, at->deadline}, &p, err) < 0)
+		return is_missing_program(err) ? fail_without_program(at, a, open->language, err)
+		                               : -1;
 	fault_point("api", "code-kernel-started");
 	*ret = (struct code_context){
 	        .id = open->id,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The JavaScript of a context: Node's own REPL without its terminal, inside the sandbox; code/code.h tells how it is
-// talked to. What is written to stdout and stderr goes out at once and in order.
+// The JavaScript of a context, and its TypeScript with kernel_typescript.js inside: Node's own REPL without its terminal, inside
+// the sandbox; code/code.h tells how it is talked to. What is written to stdout and stderr goes out at once and in order.
 // What is declared here is no name of the blocks'.
 (() => {
 const domain = require('domain');
@@ -236,11 +236,22 @@ function begin(run) {
   }
 }
 
+// What the REPL is given of a block, or what is wrong with it: that is told once the block has begun.
+function prepare(code) {
+  try {
+    return [redeclarable(typeof transpile === 'function' ? transpile(code) : code), null];
+  } catch (error) {
+    return ['', error];
+  }
+}
+
 function evaluate(code) {
   return new Promise((resolve, reject) => {
+    const [text, refusal] = prepare(code);
     cancel = reject;
     begin(() => {
-      server.eval(code, server.context, `<cell ${count}>`, (error, value) => {
+      if (refusal) reject(refusal);
+      else server.eval(text, server.context, `<cell ${count}>`, (error, value) => {
         if (error) reject(error instanceof repl.Recoverable ? error.err : error);
         else resolve({ value });
       });
@@ -288,7 +299,7 @@ async function run(code, env) {
   count++;
   const old = setEnvironment(env);
   try {
-    const { value } = await evaluate(redeclarable(code));
+    const { value } = await evaluate(code);
     if (value !== undefined && !code.trimEnd().endsWith(';')) {
       globalThis._ = value;
       tellValue(value, true);

@@ -5,16 +5,27 @@
 #include "code/code.h"
 #include "json/json.h"
 
-const char *const code_languages[] = {"python", "javascript", "bash", NULL};
+const char *const code_languages[] = {"python", "javascript", "bash", "typescript",
+                                      "r",      "java",       NULL};
+const char *const code_programs[] = {"python3", "node", "bash", "node", "R", "java", NULL};
 
 static const struct {
 	const char *name;
 	enum code_language language;
 } names[] = {
-        {"python", CODE_PYTHON}, {"python3", CODE_PYTHON},
-        {"py", CODE_PYTHON},     {"javascript", CODE_JAVASCRIPT},
-        {"js", CODE_JAVASCRIPT}, {"node", CODE_JAVASCRIPT},
-        {"bash", CODE_BASH},     {"sh", CODE_BASH},
+        {"python", CODE_PYTHON},
+        {"python3", CODE_PYTHON},
+        {"py", CODE_PYTHON},
+        {"javascript", CODE_JAVASCRIPT},
+        {"js", CODE_JAVASCRIPT},
+        {"node", CODE_JAVASCRIPT},
+        {"bash", CODE_BASH},
+        {"sh", CODE_BASH},
+        {"typescript", CODE_TYPESCRIPT},
+        {"ts", CODE_TYPESCRIPT},
+        {"r", CODE_R},
+        {"R", CODE_R},
+        {"java", CODE_JAVA},
 };
 
 int code_language_parse(const char *name, enum code_language *ret, struct error *err)
@@ -26,7 +37,7 @@ int code_language_parse(const char *name, enum code_language *ret, struct error 
 		}
 	}
 	(void)FAIL(err, ERROR_UNSUPPORTED, "there are no contexts of '%.40s'", name);
-	return FAIL_HINT(err, "one of: python, javascript, bash");
+	return FAIL_HINT(err, "one of: " CODE_LANGUAGES);
 }
 
 static bool is_variable(const char *name)

@@ -216,10 +216,26 @@ static int check_path(const struct scan *s, const struct word *w)
 static const struct {
 	const char *program, *runtime;
 } programs[] = {
-        {"python", "python"},  {"pip", "python"},    {"uv", "python"}, {"uvx", "python"},
-        {"ipython", "python"}, {"pytest", "python"}, {"node", "node"}, {"npm", "node"},
-        {"npx", "node"},       {"yarn", "node"},     {"pnpm", "node"}, {"tsx", "node"},
-        {"bash", "bash"},      {"sh", "bash"},       {"dash", "bash"}, {"zsh", "bash"},
+        {"python", "python"},
+        {"pip", "python"},
+        {"uv", "python"},
+        {"uvx", "python"},
+        {"ipython", "python"},
+        {"pytest", "python"},
+        {"node", "node"},
+        {"npm", "node"},
+        {"npx", "node"},
+        {"yarn", "node"},
+        {"pnpm", "node"},
+        {"tsx", "node"},
+        {"bash", "bash"},
+        {"sh", "bash"},
+        {"dash", "bash"},
+        {"zsh", "bash"},
+        {"R", "r"},
+        {"Rscript", "r"},
+        {"java", "java"},
+        {"jshell", "java"},
 };
 
 /* "python3.11" is python. */

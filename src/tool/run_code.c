@@ -24,7 +24,8 @@ struct run_code_input {
 };
 static const struct json_member run_code_input_members[] = {
         JSON_TEXT_MEMBER(run_code_input, language, .min = 1, .max = 32,
-                         .about = "python (default), javascript or bash", .example = "python"),
+                         .about = "python (default), javascript, typescript, bash, r or java",
+                         .example = "python"),
         JSON_TEXT_MEMBER(run_code_input, code, .flags = JSON_REQUIRED,
                          .max = (int64_t)CODE_SOURCE_MAX,
                          .about = "a block of code; the value of its last expression is returned",
@@ -335,22 +336,22 @@ static int run_code_call(const struct tool_call *call, const void *input, struct
 /* Checks bash code like a shell line, and other code only for its runtime. */
 static int run_code_check(const struct tool_call *call, const void *input, struct error *err)
 {
-	static const char *const programs[] = {
-	        [CODE_PYTHON] = "python3", [CODE_JAVASCRIPT] = "node", [CODE_BASH] = "bash"};
 	const struct run_code_input *in = input;
 	enum code_language language = CODE_PYTHON;
 
 	if ((in->language && code_language_parse(in->language, &language, err) < 0) ||
 	    tool_check_artifacts(call, in->artifacts, err) < 0)
 		return -1;
-	return tool_check_command(call, language == CODE_BASH ? in->code : programs[language], err);
+	return tool_check_command(call, language == CODE_BASH ? in->code : code_programs[language],
+	                          err);
 }
 
 const struct tool run_code_tool = {
         .name = "run_code",
         .title = "Run a block of code",
         .description =
-                "Runs Python (or JavaScript, or bash) in an interpreter that stays: variables, "
+                "Runs Python (or JavaScript, TypeScript, bash, R, Java) in an interpreter that "
+                "stays: variables, "
                 "imports, functions and the current folder are there for the next block, as in a "
                 "notebook. Returns what it prints, the value of its last expression, and figures "
                 "as images (matplotlib: plt.show()). It starts in the workspace. Top-level await, "

@@ -3,6 +3,8 @@
 // One line per check: {"name":…,"ok":true}, {"name":…,"ok":false,"error":…} or {"name":…,"skip":reason}.
 // See tests/system/test_interpreter.py.
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { readFile } from 'node:fs/promises'
 import { E2B, NotFoundError, Sandbox, TimeoutError } from '@e2b/code-interpreter'
 import { describeError } from './failure.mjs'
 
@@ -22,6 +24,15 @@ const png = /^iVBORw0KGgo/
 // The host's matplotlib looks for its defaults in /etc, which the template does not have.
 await shared.commands.run('touch /etc/matplotlibrc', { user: 'root' })
 const hasPlots = !(await run('import matplotlib, pandas')).error
+
+/** Programs of the host that look for their settings in /etc, which the template does not have. */
+async function bringSettings(program, folders) {
+  if ((await shared.commands.run(`command -v ${program} || true`)).stdout === '') return false
+  const packed = spawnSync('sh', ['-c', `cd / && tar -c etc/${folders}`], { maxBuffer: 64 << 20 }).stdout
+  await shared.files.write('/tmp/etc.tar', new Blob([packed]))
+  await shared.commands.run('tar -C / -xf /tmp/etc.tar', { user: 'root' })
+  return true
+}
 
 const checks = {
   async 'create: the default template'() {
@@ -103,6 +114,31 @@ const checks = {
     assert.deepEqual(execution.results[0].data, { a: [1, 2], b: ['x', 'y'] })
     assert.match(execution.results[0].html, /<table/)
     assert.ok(execution.text.includes('a'))
+  },
+  async 'runCode: TypeScript'() {
+    if ((await run('1', { language: 'js' }).catch(() => ({ error: true }))).error) return 'the sandbox has no node'
+    const folder = new URL(import.meta.resolve('typescript/package.json'))
+    for (const name of ['package.json', 'lib/typescript.js']) {
+      await shared.files.write(`/home/user/node_modules/typescript/${name}`, (await readFile(new URL(name, folder))).toString())
+    }
+    assert.equal((await run('interface Point { x: number }\nconst at: Point = { x: 41 }\nat.x + 1', { language: 'typescript' })).text, '42')
+    assert.equal((await run('at.x as number', { language: 'ts' })).text, '41')
+    const context = await shared.createCodeContext({ language: 'typescript' })
+    assert.equal(context.language, 'typescript')
+    const { error } = await run('at', { context })
+    assert.equal(error.name, 'ReferenceError')
+    assert.equal((await run('let x: = 1', { language: 'ts' })).error.name, 'SyntaxError')
+    await shared.removeCodeContext(context)
+  },
+  async 'runCode: R'() {
+    if (!await bringSettings('R', 'R')) return 'the sandbox has no R'
+    const execution = await run('x <- "hello"\nprint(x)\nSys.getenv("FOO")', { language: 'r', envs: { FOO: 'bar' } })
+    assert.deepEqual([execution.logs.stdout.join(''), execution.text], ['[1] "hello"\n', '[1] "bar"'])
+  },
+  async 'runCode: Java'() {
+    if (!await bringSettings('jshell', 'java-*')) return 'the sandbox has no jshell'
+    const execution = await run('System.out.println("Hello");\nSystem.getProperty("FOO")', { language: 'java', envs: { FOO: 'bar' } })
+    assert.deepEqual([execution.logs.stdout.join(''), execution.text], ['Hello\n', 'bar'])
   },
   async 'runCode: variables of one execution'() {
     assert.equal((await run('import os; os.environ["FOO"]', { envs: { FOO: 'bar' } })).text, 'bar')

@@ -13,9 +13,6 @@ from .commands import OUTPUT_LIMIT, CommandResult, Kept, _start
 from .errors import ConnectionLostError, InvalidRequestError, error_of_event
 from .http import SILENCE, path, without_none
 
-# typescript has no interpreter that keeps variables.
-WITHOUT_CONTEXT = ("typescript",)
-
 
 class Result(dict):
     """One value that a block shows. Each form is a member and an attribute: text, html, markdown, svg, png, jpeg (base64), pdf, latex,
@@ -136,8 +133,7 @@ def _where_it_runs(language, context):
     """(language, id of the context or None)"""
     if isinstance(context, dict):
         return language or context["language"], context["id"]
-    language = language or "python"
-    return language, None if context == "default" and language in WITHOUT_CONTEXT else context
+    return language or "python", context
 
 
 def _as_code(result) -> CodeResult:
@@ -158,7 +154,7 @@ class Contexts:
         return self.sandbox.transport.request(method, path(where, self.sandbox.id, *names), **options)
 
     def create(self, language=None, *, cwd=None) -> types.CodeContext:
-        """Starts an interpreter: python (default), javascript or bash."""
+        """Starts an interpreter: python (default), javascript, typescript, bash, r or java."""
         return self._call("POST", json=without_none({"language": language, "cwd": cwd}))
 
     def list(self) -> list[types.CodeContext]:
@@ -191,11 +187,11 @@ class Code:
         self.sandbox, self.contexts = sandbox, Contexts(sandbox)
 
     def run(self, code, language=None, *, context="default", **options) -> CodeResult:
-        """Runs a block of python (default), javascript, bash or typescript.
+        """Runs a block of python (default), javascript, typescript, bash, r or java.
 
         Variables, functions and the folder are kept from block to block in the language's default context, or in another
         one that `context` names (an id, or an answer of contexts.create). context=None runs the block in a process of its own
-        that keeps nothing; it takes all options of commands.run. typescript always runs so, because it has no contexts.
+        that keeps nothing; it takes all options of commands.run. java runs in contexts only.
         An exception is not raised here: it is `error` of the answer.
 
         Options: env, timeout (seconds), artifacts, output_limit_bytes, and callbacks that are called while the block runs:

@@ -644,7 +644,7 @@ class CodeError(TypedDict):
 class Code(TypedDict):
     """A block of code"""
 
-    language: Literal["python", "javascript", "typescript", "bash"]
+    language: Literal["python", "javascript", "typescript", "bash", "r", "java"]
     # at most 128 KiB
     code: str
     # context that runs the code and keeps its state; 'default': the default context of the language, created if missing
@@ -1217,7 +1217,7 @@ class GatewayExecute(TypedDict):
     session_id: str
     code: str
     # default python
-    language: NotRequired[Literal["python", "javascript", "typescript", "bash"]]
+    language: NotRequired[Literal["python", "javascript", "typescript", "bash", "r", "java"]]
     stdin: NotRequired[str]
     env: NotRequired[dict[str, str]]
     # 0: the server's default
@@ -1834,7 +1834,7 @@ class SandboxConfig(TypedDict):
     template: NotRequired[str]
     # edit, ask or bypass; applies to tools that use this config
     permissionMode: NotRequired[str]
-    # bash, python or node: runtimes for tools and commands; advisory
+    # bash, python, node, r or java: runtimes for tools and commands; advisory
     runtimes: NotRequired[list[str]]
     # time limit in seconds for a command, a block of code, a job or a tool; at most 300 on lambda and 600 elsewhere
     timeout: NotRequired[int]
@@ -2711,7 +2711,7 @@ class CodeContext(TypedDict):
     """An interpreter that keeps its state from one block of code to the next"""
 
     id: str
-    # python, javascript or bash
+    # python, javascript, typescript, bash, r, java
     language: str
     # working directory at its start
     cwd: str
@@ -2729,7 +2729,7 @@ class CodeContext(TypedDict):
 class CodeContextCreate(TypedDict):
     """A new context"""
 
-    # python (default), javascript or bash
+    # one of: python, javascript, typescript, bash, r, java; python by default
     language: NotRequired[str]
     # working directory; a relative path is below the default folder
     cwd: NotRequired[str]
@@ -3169,7 +3169,7 @@ class DaytonaCodeRun(TypedDict):
 
     timeout: int | None
     code: str
-    language: Literal["python", "javascript", "typescript", "bash"]
+    language: Literal["python", "javascript", "typescript", "bash", "r", "java"]
     argv: list[str] | None
     envs: dict[str, str] | None
 

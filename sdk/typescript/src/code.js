@@ -5,8 +5,6 @@ import { ConnectionError, InvalidRequestError, errorOfEvent } from './errors.js'
 import { path } from './http.js';
 import { events } from './sse.js';
 
-// typescript has no interpreter that keeps variables.
-const WITHOUT_CONTEXT = ['typescript'];
 // What only a process of its own has.
 const OF_A_PROCESS = ['cwd', 'user', 'stdin', 'tty', 'rows', 'columns', 'label', 'background', 'conversation', 'origin'];
 
@@ -31,7 +29,7 @@ class Contexts {
     return context === undefined ? where : where + path`/${idOf(context)}` + rest;
   }
 
-  /** Starts an interpreter: python (default), javascript or bash. */
+  /** Starts an interpreter: python (default), javascript, typescript, bash, r or java. */
   create(options = {}) {
     return this.sandbox.transport.request('POST', this.address(), { json: options });
   }
@@ -126,16 +124,15 @@ export class Code {
   }
 
   /**
-   * Runs a block of python (default), javascript, bash or typescript.
+   * Runs a block of python (default), javascript, typescript, bash, r or java.
    *
    * Variables, functions and the folder are kept from block to block in the language's default context, or in another one that
    * `context` names (an id, or an answer of contexts.create). `context: null` runs the block in a process of its own that keeps
-   * nothing; it takes all options of commands.run. typescript always runs so, because it has no contexts.
+   * nothing; it takes all options of commands.run. java runs in contexts only.
    * An exception is not thrown here: it is `error` of the answer.
    */
-  async run(code, { language: asked, context: given = 'default', ...options } = {}) {
-    const language = asked ?? given?.language ?? 'python';
-    const context = given === 'default' && WITHOUT_CONTEXT.includes(language) ? null : given;
+  async run(code, { language: asked, context = 'default', ...options } = {}) {
+    const language = asked ?? context?.language ?? 'python';
     return context === null ? this.runAlone(code, language, options) : this.runIn(idOf(context), code, language, options);
   }
 

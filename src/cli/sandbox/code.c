@@ -41,7 +41,8 @@ static const struct {
 	const char *name, *language;
 } names[] = {
         {"py", "python"},      {"python3", "python"},  {"js", "javascript"}, {"mjs", "javascript"},
-        {"cjs", "javascript"}, {"node", "javascript"}, {"sh", "bash"},
+        {"cjs", "javascript"}, {"node", "javascript"}, {"sh", "bash"},       {"ts", "typescript"},
+        {"mts", "typescript"}, {"cts", "typescript"},  {"R", "r"},
 };
 static const char *language_of(const char *name, const char *fallback)
 {
@@ -154,7 +155,8 @@ static int run_code(struct cli *cli)
 }
 
 static const struct command_option options[] = {
-        {"language", "LANGUAGE", "python, javascript or bash (default: by the context or the file)",
+        {"language", "LANGUAGE",
+         "python, javascript, typescript, bash, r or java (default: by the context or the file)",
          .letter = 'l'},
         {"context", "ID", "context of the code (default: the language's default context)",
          .letter = 'c'},

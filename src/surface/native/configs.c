@@ -108,7 +108,8 @@ static const struct json_member config_shape_members[] = {
                          .about = "edit, ask or bypass; applies to tools that use this config"),
         JSON_TEXT_LIST_MEMBER(
                 config_body, runtimes, .max = 8, .flags = JSON_OMIT_EMPTY,
-                .about = "bash, python or node: runtimes for tools and commands; advisory"),
+                .about =
+                        "bash, python, node, r or java: runtimes for tools and commands; advisory"),
         JSON_WHOLE_MEMBER(config_body, timeout_s, .name = "timeout", .min = 0,
                           .flags = JSON_OMIT_EMPTY,
                           .about = "time limit in seconds for a command, a block of code, a job or "

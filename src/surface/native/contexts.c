@@ -21,7 +21,7 @@ struct context_answer {
 };
 static const struct json_member context_shape_members[] = {
         JSON_TEXT_MEMBER(context_answer, id),
-        JSON_TEXT_MEMBER(context_answer, language, .about = "python, javascript or bash"),
+        JSON_TEXT_MEMBER(context_answer, language, .about = CODE_LANGUAGES),
         JSON_TEXT_MEMBER(context_answer, cwd, .about = "working directory at its start"),
         JSON_TEXT_MEMBER(context_answer, user),
         JSON_TEXT_MEMBER(context_answer, state,
@@ -46,7 +46,7 @@ struct code_context_create_body {
 };
 static const struct json_member context_create_shape_members[] = {
         JSON_TEXT_MEMBER(code_context_create_body, language, .min = 1, .max = 32,
-                         .about = "python (default), javascript or bash"),
+                         .about = "one of: " CODE_LANGUAGES "; python by default"),
         JSON_TEXT_MEMBER(code_context_create_body, cwd, .max = 4096,
                          .about = "working directory; a relative path is below the default folder"),
 };

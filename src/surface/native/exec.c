@@ -342,6 +342,6 @@ const struct route exec_routes[] = {
                     "NDJSON"},
         {HTTP_POST, BASE "/code", SCOPE_SANDBOX_WRITE, ROUTE_TRY, .query = &exec_query,
          .body = &code_request, .answer = &result_shape, .handle = exec_code, .tag = "commands",
-         .summary = "Run a block of python, javascript, typescript or bash"},
+         .summary = "Run a block of " CODE_LANGUAGES},
         {.path = NULL},
 };
