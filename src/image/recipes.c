@@ -25,13 +25,25 @@ static const struct image_recipe recipes[] = {
         {
                 .name = "base",
                 .from = "minimal",
-                .packages =
-                        "bzip2 cmake file g++ gcc iproute2 jq libc6-dev lsof make nano "
-                        "openssh-client python-is-python3 python3-bs4 python3-dev "
-                        "python3-matplotlib python3-numpy python3-openpyxl python3-pandas "
-                        "python3-pil python3-pip python3-pytest python3-requests python3-scipy "
-                        "python3-venv rsync sqlite3 strace tmux tree unzip vim wget xz-utils zip",
-                .npm = NODE " typescript@5 tsx@4",
+                .packages = "bzip2 cmake file g++ gcc iproute2 jq libc6-dev lsof make nano "
+                            "openssh-client python-is-python3 python3-bs4 python3-dev "
+                            "python3-matplotlib python3-numpy python3-openpyxl python3-pandas "
+                            "python3-pil python3-pip python3-pylsp python3-pytest python3-requests "
+                            "python3-scipy python3-venv rsync sqlite3 strace tmux tree unzip vim "
+                            "wget xz-utils zip",
+                .npm = NODE " typescript@5 tsx@4 typescript-language-server@4",
+        },
+        {
+                .name = "python",
+                .from = "minimal",
+                .packages = "python-is-python3 python3-pip python3-pytest python3-requests "
+                            "python3-venv",
+        },
+        {
+                .name = "node",
+                .from = "minimal",
+                .packages = "unzip xz-utils",
+                .npm = NODE " pnpm@10 typescript@5 tsx@4",
         },
         {
                 .name = "data",

@@ -25,6 +25,24 @@ const struct image_seed image_seeds[] = {
                 .ports = base_ports,
         },
         {
+                .name = "python",
+                .description = "minimal with pip, venv, pytest and requests; built on first use",
+                .runtime = "debian",
+                .recipe = "python",
+                .user = "user",
+                .workdir = "/home/user/project",
+                .ports = base_ports,
+        },
+        {
+                .name = "node",
+                .description = "minimal with Node.js, npm, pnpm and TypeScript; built on first use",
+                .runtime = "debian",
+                .recipe = "node",
+                .user = "user",
+                .workdir = "/home/user/project",
+                .ports = base_ports,
+        },
+        {
                 .name = "data",
                 .description = "base with scikit-learn, statsmodels, seaborn, pandoc and graphviz; "
                                "built on first use",

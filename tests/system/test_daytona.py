@@ -241,6 +241,26 @@ def test_a_language_server_from_npm(api):
         api.delete(f"/daytona/api/sandbox/{made['id']}")
 
 
+@pytest.mark.skipif(not os.path.exists("/usr/bin/pylsp"), reason="the host's /usr has no pylsp (python3-pylsp)")
+def test_the_language_server_of_debian(api):
+    """It is what the template base has for Python."""
+    made = api.post("/daytona/api/sandbox", {"networkBlockAll": True, "env": {"HOME": "/home/user"}})
+    toolbox, project = f"/daytona/toolbox/{made['id']}", {"languageId": "python", "pathToProject": "src"}
+    try:
+        api.exec(made["id"], "mkdir -p ~/project/src && printf 'import os\\n\\n\\nclass Outer:\\n    inner = 1\\n\\n\\nos.getcw\\n' >~/project/src/a.py")
+        api.post(f"{toolbox}/lsp/start", project)
+        document = {**project, "uri": f"file://{api.get(f'{toolbox}/work-dir')['dir']}/src/a.py"}
+        api.post(f"{toolbox}/lsp/did-open", document)
+        symbols = api.get(f"{toolbox}/lsp/document-symbols?{urllib.parse.urlencode(document)}")
+        assert ("Outer", 5) in [(one["name"], one["kind"]) for one in symbols], symbols
+        found = api.post(f"{toolbox}/lsp/completions", {**document, "position": {"line": 7, "character": 8}})
+        assert any(item["label"].startswith("getcwd") for item in found["items"]), found
+        api.post(f"{toolbox}/lsp/did-close", document)
+        api.post(f"{toolbox}/lsp/stop", project)
+    finally:
+        api.delete(f"/daytona/api/sandbox/{made['id']}")
+
+
 # ---- all that was said, against Daytona's own specifications, where they are at hand ----
 
 # A path of a specification, and why it is not here: each answers 404, or 501 where a client's method asks for it.

@@ -13,7 +13,7 @@ import atoll
 pytestmark = pytest.mark.needs_root
 FOLDER = atoll.ROOT / "examples" / "dockerfiles"
 NAMES = sorted(path.parent.name for path in FOLDER.glob("*/Dockerfile"))
-TEMPLATES = ("host", "minimal", "base", "data", "web", "browser")
+TEMPLATES = ("host", "minimal", "base", "python", "node", "data", "web", "browser")
 
 
 class Expectation:

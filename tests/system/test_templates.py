@@ -33,9 +33,9 @@ def check_template(api, name):
 
 def test_seeding_is_idempotent(api):
     first = {t["name"] for t in api.get(PATH)["items"]}
-    assert {"base", "host"} <= first
-    api.post(f"{PATH}/seed")
-    api.post(f"{PATH}/seed")
+    assert {"base", "minimal", "python", "node", "data", "web", "browser", "host"} <= first
+    assert api.post(f"{PATH}/seed")["added"] == 0
+    assert api.post(f"{PATH}/seed")["added"] == 0
     assert sorted(t["name"] for t in api.get(PATH)["items"]) == sorted(first)
 
 
@@ -267,7 +267,8 @@ def test_base_is_a_computer_for_an_agent(server):
     runs_in(api, box, *(f"python -c 'import {name}'" for name in LIBRARIES.split()))
     runs_in(api, box, "python3 -m venv /tmp/v", "python3 -m pip --version", "g++ --version", "make --version", "cmake --version", "jq --version",
             "unzip -v", "zip -v", "ssh -V", "rsync --version", "sqlite3 --version", "tmux -V", "vim --version", "nano --version", "tree --version",
-            "file --version", "strace --version", "npm --version", "tsc --version", "tsx --version")
+            "file --version", "strace --version", "npm --version", "tsc --version", "tsx --version", "pylsp --version",
+            "typescript-language-server --version")
     assert int(api.exec(box, "node --version")["stdout"][1:].split(".")[0]) >= 24
     assert api.exec(box, "dpkg-query -W 'node-*' 2>/dev/null | wc -l")["stdout"] == "0\n"
     assert api.exec(box, "echo 'const a: number = 42; console.log(a)' > a.ts && tsx a.ts && tsc --noEmit a.ts; echo $?")["stdout"] == "42\n0\n"
@@ -279,13 +280,26 @@ def test_base_is_a_computer_for_an_agent(server):
 
 
 @pytest.mark.slow
+def test_base_runs_typescript_in_contexts(server):
+    api, box = built(server, "base")
+    def run(code):
+        return api.post(f"/api/sandbox/instances/{box}/code", {"language": "typescript", "code": code, "contextId": "default"})
+    assert run("enum Color { Red = 1, Green }\nconst kept: number = 40\nkept + Color.Green")["results"][0]["text"] == "42"
+    assert run("function twice(_: any, __: string, d: PropertyDescriptor) { const f = d.value; d.value = (n: number) => 2 * f(n) }\n"
+               "class A { @twice\n m(n: number) { return n } }\nnew A().m(kept)")["results"][0]["text"] == "80"
+    api.remove(box)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("name, commands", [
+    ("python", ["python --version", "python -m pip --version", "python -m venv /tmp/v", "python -c 'import requests'", "pytest --version"]),
+    ("node", ["node -e 'process.exit(process.versions.node.split(\".\")[0] < 24)'", "npm --version", "pnpm --version", "tsc --version", "tsx --version"]),
     ("data", ["python -c 'import sklearn, statsmodels.api, seaborn, sympy, networkx'", "pandoc --version", "dot -V", "pdftotext -v"]),
     ("web", ["vite --version", "pnpm --version", "yarn --version", "python -c 'import flask, fastapi, uvicorn'", "psql --version", "nginx -v"]),
     ("browser", ["chromium --headless --no-sandbox --disable-gpu --dump-dom 'data:text/html,<b>seen</b>' | grep seen",
                  "cd $(npm root --global --prefix /usr/local) && node -e 'require(\"playwright-core\")'"]),
 ])
-def test_templates_that_start_from_base(server, name, commands):
+def test_templates_that_start_from_others(server, name, commands):
     api, box = built(server, name)
     runs_in(api, box, *commands)
     api.remove(box)

@@ -321,7 +321,8 @@ int check_trash(const void *request, struct error *err)
 
 static int check_recipe(const struct broker_template *r, struct error *err)
 {
-	static const char *const builds[] = {"minimal", "base", "data", "web", "browser"};
+	static const char *const builds[] = {"minimal", "base", "python", "node",
+	                                     "data",    "web",  "browser"};
 	static const char *const imports[] = {"tar", "oci", "docker-archive", "registry", "backup"};
 	bool build = r->verb == BROKER_TEMPLATE_BUILD;
 	const char *const *list = build ? builds : imports;

@@ -140,7 +140,7 @@ TEST(the_default_templates_are_named_and_described)
 		assert_true(seed->description[0] && seed->runtime[0] && seed->workdir[0] == '/');
 		assert_non_null(seed->ports);
 	}
-	assert_int_equal(count, 6);
+	assert_int_equal(count, 8);
 }
 
 /* A recipe's start is a template of the same name, and no recipe leads to itself. */
