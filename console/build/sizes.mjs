@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// sizes.mjs: the budget of each chunk, in KB after gzip. A chunk more than 5 % over its budget fails the build.
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+
+const SLACK = 1.05;
+const PAGE_KB = 12;
+/** By the source of the chunk; "*" stands for a name. */
+const BUDGETS = {
+  "index.html": 45,
+  css: 14,
+  "src/pages/sandboxes/index.tsx": 20,
+  "src/pages/sandbox/terminal/index.tsx": 14,
+  "src/pages/sandbox/files/index.tsx": 18,
+  "src/lazy/terminal/index.tsx": 90,
+  "src/lazy/editor/index.tsx": 95,
+  "src/lazy/chart/index.tsx": 25,
+};
+const LANGUAGE_KB = 35;
+const FIRST_LOAD_KB = 90;
+const FIRST_PAGES = ["src/pages/sign-in/index.tsx", "src/pages/overview/index.tsx", "src/pages/sandboxes/index.tsx"];
+
+const kb = (out, file) => readFileSync(join(out, `${file}.gz`)).length / 1024;
+
+function budgetOf(key) {
+  if (BUDGETS[key]) return BUDGETS[key];
+  return key.startsWith("src/pages/") ? PAGE_KB : LANGUAGE_KB;
+}
+
+/** All files that showing `key` needs, without what it loads later. */
+function closure(manifest, key, found = new Set()) {
+  const entry = manifest[key];
+  if (!entry || found.has(entry.file)) return found;
+  found.add(entry.file);
+  for (const css of entry.css ?? []) found.add(css);
+  for (const inner of entry.imports ?? []) closure(manifest, inner, found);
+  return found;
+}
+
+const sum = (out, files) => [...files].reduce((total, file) => total + kb(out, file), 0);
+
+export function checkSizes(out, manifest) {
+  const rows = [];
+  const over = [];
+  const shell = closure(manifest, "index.html");
+  const note = (name, size, budget) => {
+    rows.push([name, size, budget]);
+    if (size > budget * SLACK) over.push(`${name}: ${size.toFixed(1)} KB gzip, and ${budget} are allowed`);
+  };
+  note("shell", sum(out, [...shell].filter((f) => f.endsWith(".js"))), BUDGETS["index.html"]);
+  note("css", sum(out, [...shell].filter((f) => f.endsWith(".css"))), BUDGETS.css);
+  for (const key of Object.keys(manifest)) {
+    if (!manifest[key].isDynamicEntry) continue;
+    const own = [...closure(manifest, key)].filter((f) => !shell.has(f) && f.endsWith(".js"));
+    note(key.replace(/^.*node_modules\//, ""), sum(out, own), budgetOf(key));
+  }
+  const firsts = FIRST_PAGES.filter((key) => manifest[key]).map((key) => sum(out, new Set([...shell, ...closure(manifest, key)])));
+  note("first load", Math.max(...firsts, sum(out, shell)), FIRST_LOAD_KB);
+  if (process.env.CONSOLE_SIZES) for (const [name, size, budget] of rows) console.log(`${size.toFixed(1).padStart(7)} of ${String(budget).padStart(3)} KB  ${name}`);
+  if (over.length) throw new Error(`console: over the budget\n${over.join("\n")}`);
+}

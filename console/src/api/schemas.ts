@@ -1,0 +1,684 @@
+// SPDX-License-Identifier: Apache-2.0
+// Written by console/generate/client.mjs --write from docs/api/openapi.json.
+import type { Schema } from "./operation";
+
+export const approvalDecisionSchema = {
+  note: {"type":"string","description":"shown to the caller","maxLength":500},
+} satisfies Schema;
+export const artifactKeepSchema = {
+  path: {"type":"string","description":"path of a file: absolute, or relative to the default folder","maxLength":4095,"minLength":1},
+  user: {"type":"string","description":"user that reads the file (default: the template's user)","maxLength":64},
+  keep_seconds: {"type":"integer","description":"lifetime of the artifact; 0: the project's setting","minimum":0,"maximum":316224000},
+} satisfies Schema;
+export const artifactUrlSchema = {
+  expires_in_seconds: {"type":"integer","description":"lifetime of the address, at most seven days","minimum":1,"maximum":604800},
+} satisfies Schema;
+export const budgetCreateSchema = {
+  scope: {"type":"string","description":"what the budget covers (default project)","enum":["project","key","sandbox"]},
+  window: {"type":"string","description":"period in UTC; total never restarts (default month)","enum":["total","day","month"]},
+  warn_at: {"type":"number","description":"fraction of the limit at which a warning is sent (default 0.8)","minimum":0,"maximum":1},
+  subject: {"type":"string","description":"id of the key, or name or id of the sandbox","maxLength":64},
+  limit_usd: {"type":"number","description":"US dollars","minimum":0,"maximum":1000000000},
+} satisfies Schema;
+export const budgetUpdateSchema = {
+  limit_usd: {"type":"number","description":"US dollars","minimum":0,"maximum":1000000000},
+  warn_at: {"type":"number","description":"fraction of the limit at which a warning is sent","minimum":0,"maximum":1},
+} satisfies Schema;
+export const buildCreateSchema = {
+  internet: {"type":"boolean","description":"whether run steps reach it; default as of a sandbox"},
+  name: {"type":"string","description":"of the template; one that was built on the same root filesystem is replaced","maxLength":63},
+  also: {"type":"array","description":"further names for templates that are the same","maxItems":16},
+  from: {"type":"string","description":"template, or one of the stages, to begin with","maxLength":128,"example":"base"},
+  image: {"type":"string","description":"of a registry: what `from` is imported from, should it not be there","maxLength":512,"example":"docker.io/library/python:3.12"},
+  login: {"type":"object","description":"at the registry of image"},
+  description: {"type":"string","maxLength":1000},
+  steps: {"type":"array","maxItems":200},
+  stages: {"type":"array","description":"each may use those before it","maxItems":64},
+  secrets: {"type":"object","description":"by id, for mounts of run steps; never stored","maxProperties":32},
+  notes: {"type":"array","description":"lines for the log","maxItems":200},
+  start: {"type":"string","description":"the entrypoint, for /bin/sh -c; it runs at each start of a sandbox","maxLength":16384},
+  entrypoint: {"type":"array","description":"the same as a program and its arguments, without a shell","maxItems":64},
+  ready: {"type":"string","description":"for /bin/sh -c: at the end of the build the entrypoint is started and this is tried until it succeeds","maxLength":16384,"example":"curl -sf http://127.0.0.1:8000/health"},
+  ready_timeout_ms: {"type":"integer","description":"then the build fails (default 60000)","minimum":0,"maximum":86400000},
+  timeout_ms: {"type":"integer","description":"of all of it, once it runs (default 3600000)","minimum":0,"maximum":86400000},
+  resources: {"type":"object"},
+  ports: {"description":"list of up to 64 numbers from 1 to 65535","example":[3000]},
+  no_cache: {"type":"boolean","description":"execute every step"},
+} satisfies Schema;
+export const buildMountSchema = {
+  type: {"type":"string","enum":["cache","bind","secret","tmpfs"]},
+  id: {"type":"string","description":"cache: its name among the project's caches; secret: which","maxLength":255},
+  path: {"type":"string","description":"where the command finds it","maxLength":1024},
+  from: {"type":"string","description":"bind: an earlier stage","maxLength":128},
+  source: {"type":"string","description":"bind: a file or folder of that stage","maxLength":1024},
+  files: {"type":"string","description":"bind: instead, as in a copy step","maxLength":64},
+  file: {"type":"boolean","description":"bind: files has one file, whose name is the end of path"},
+  env: {"type":"string","description":"secret: a variable that has it","maxLength":255},
+  user: {"type":"string","description":"cache, secret: the owner (default root)","maxLength":64},
+  mode: {"type":"string","description":"cache, secret: octal (default 0755, 0400)","maxLength":4},
+  required: {"type":"boolean","description":"secret: the request fails without it"},
+} satisfies Schema;
+export const buildResourcesSchema = {
+  cpu: {"type":"number","description":"vCPUs; 0 = inherited","minimum":0,"maximum":1024},
+  memory_mb: {"type":"integer","description":"MiB","minimum":0,"maximum":16777216},
+  disk_mb: {"type":"integer","description":"MiB","minimum":0,"maximum":268435456},
+  pids: {"type":"integer","description":"processes and threads","minimum":0,"maximum":4194304},
+} satisfies Schema;
+export const buildStageSchema = {
+  name: {"type":"string","maxLength":128,"minLength":1},
+  from: {"type":"string","description":"an earlier stage, or a template","maxLength":128},
+  image: {"type":"string","description":"of a registry: what `from` is imported from, should it not be there","maxLength":512},
+  steps: {"type":"array","maxItems":200},
+} satisfies Schema;
+export const buildStepSchema = {
+  type: {"type":"string","enum":["run","copy","env","workdir","user","write","folder"]},
+  command: {"type":"string","description":"run: for /bin/sh -c; either this or args","maxLength":65536,"example":"apt-get install -y nginx"},
+  args: {"type":"array","description":"run: a program and its arguments, without a shell","maxItems":256},
+  env: {"type":"object","description":"env: of what follows and of the template; ${PATH} in a value is the path so far; run: of this command alone","maxProperties":256},
+  files: {"type":"string","description":"copy: the name under which the files were put, see PUT …/builds/files/HASH","maxLength":64},
+  from: {"type":"string","description":"copy: instead, an earlier stage","maxLength":128},
+  paths: {"type":"array","description":"copy: files and folders of that stage; * ? and [] match","maxItems":256},
+  text: {"type":"string","description":"write: of the file","maxLength":1048576},
+  mounts: {"type":"array","description":"run: while the command runs","maxItems":16},
+  path: {"type":"string","description":"copy: the folder that the files go to, or the name of a single file of a stage; write: the file; workdir, folder: the folder; made if missing","maxLength":1024},
+  user: {"type":"string","description":"user: of what follows and of the template; run: of this command; copy, write: whom the files belong to, USER or USER:GROUP (default root)","maxLength":64},
+  mode: {"type":"string","description":"copy, write: of the files, octal; else as they were put","maxLength":4,"example":"0644"},
+  timeout_ms: {"type":"integer","description":"run: default as long as the build may take","minimum":0,"maximum":86400000},
+  force: {"type":"boolean","description":"execute this one and all after it, even if cached"},
+} satisfies Schema;
+export const channelPutSchema = {
+  type: {"type":"string","enum":["slack","discord","telegram","github","zalo","pancake"]},
+  token: {"type":"string","description":"token of a bot, an app, an official account or a page","maxLength":512},
+  base_url: {"type":"string","description":"address of a self-hosted service (default: the public service)","maxLength":2048},
+} satisfies Schema;
+export const codeSchema = {
+  language: {"type":"string","enum":["python","javascript","typescript","bash"]},
+  code: {"type":"string","description":"at most 128 KiB","example":"print(6 * 7)"},
+  contextId: {"type":"string","description":"context that runs the code and keeps its state; 'default': the default context of the language, created if missing","maxLength":40,"minLength":1},
+  cwd: {"type":"string","description":"working directory; a relative path is below the default folder","maxLength":4096},
+  env: {"type":"object","description":"environment variables; they override the sandbox's variables","maxProperties":256},
+  user: {"type":"string","description":"name or number of the user (default: the template's user)","maxLength":64},
+  stdin: {"type":"string","description":"text for its standard input"},
+  stdin_base64: {"type":"string","description":"bytes for its standard input"},
+  stdin_open: {"type":"boolean","description":"keep standard input open for POST …/processes/:process/stdin"},
+  timeout_ms: {"type":"integer","description":"time limit; the command and all its processes are killed afterwards; 0: the server's default","minimum":0,"maximum":604800000},
+  outputLimitBytes: {"type":"integer","description":"bytes that a collected result keeps of each stream","minimum":1,"maximum":16777216},
+  background: {"type":"boolean","description":"run as a background job; the reply comes at once and has a resultId to query the job by"},
+  conversation: {"type":"string","description":"conversation that the job belongs to; only that conversation can query it; default: the header Atoll-Conversation","maxLength":128},
+  origin: {"type":"object","description":"where the end of the job is reported"},
+  end_on_disconnect: {"type":"boolean","description":"kill the command when this connection breaks; by default the command continues"},
+  tty: {"type":"boolean","description":"run on a terminal; all output is stdout"},
+  rows: {"type":"integer","minimum":0,"maximum":10000},
+  columns: {"type":"integer","minimum":0,"maximum":10000},
+  artifacts: {"type":"string","description":"folder; its files that the command creates or changes are kept as artifacts and reported before the exit event","maxLength":4095},
+  label: {"type":"string","description":"label shown in lists","maxLength":128},
+} satisfies Schema;
+export const codeContextCreateSchema = {
+  language: {"type":"string","description":"python (default), javascript or bash","maxLength":32,"minLength":1},
+  cwd: {"type":"string","description":"working directory; a relative path is below the default folder","maxLength":4096},
+} satisfies Schema;
+export const depositCreateSchema = {
+  id: {"type":"string","description":"id chosen by the caller; a repeated id is booked once","maxLength":128,"minLength":1},
+  usd: {"type":"number","description":"US dollars","minimum":0,"maximum":1000000000},
+  note: {"type":"string","maxLength":256},
+} satisfies Schema;
+export const execSchema = {
+  command: {"type":"string","description":"a shell line (bash, else sh)","example":"ls -l | wc -l"},
+  cmd: {"type":"string","description":"a program, run without a shell","maxLength":4096,"minLength":1},
+  args: {"type":"array","description":"arguments of cmd","maxItems":4095},
+  cwd: {"type":"string","description":"working directory; a relative path is below the default folder","maxLength":4096},
+  env: {"type":"object","description":"environment variables; they override the sandbox's variables","maxProperties":256},
+  user: {"type":"string","description":"name or number of the user (default: the template's user)","maxLength":64},
+  stdin: {"type":"string","description":"text for its standard input"},
+  stdin_base64: {"type":"string","description":"bytes for its standard input"},
+  stdin_open: {"type":"boolean","description":"keep standard input open for POST …/processes/:process/stdin"},
+  timeout_ms: {"type":"integer","description":"time limit; the command and all its processes are killed afterwards; 0: the server's default","minimum":0,"maximum":604800000},
+  outputLimitBytes: {"type":"integer","description":"bytes that a collected result keeps of each stream","minimum":1,"maximum":16777216},
+  background: {"type":"boolean","description":"run as a background job; the reply comes at once and has a resultId to query the job by"},
+  conversation: {"type":"string","description":"conversation that the job belongs to; only that conversation can query it; default: the header Atoll-Conversation","maxLength":128},
+  origin: {"type":"object","description":"where the end of the job is reported"},
+  end_on_disconnect: {"type":"boolean","description":"kill the command when this connection breaks; by default the command continues"},
+  tty: {"type":"boolean","description":"run on a terminal; all output is stdout"},
+  rows: {"type":"integer","minimum":0,"maximum":10000},
+  columns: {"type":"integer","minimum":0,"maximum":10000},
+  artifacts: {"type":"string","description":"folder; its files that the command creates or changes are kept as artifacts and reported before the exit event","maxLength":4095},
+  label: {"type":"string","description":"label shown in lists","maxLength":128},
+} satisfies Schema;
+export const fileMkdirSchema = {
+  path: {"type":"string","description":"absolute path, or path below the default folder","maxLength":4096},
+  user: {"type":"string","maxLength":64},
+  mode: {"type":"string","description":"octal (default 0755)","maxLength":5},
+  parents: {"type":"boolean","description":"create missing parents; an existing folder is not an error"},
+} satisfies Schema;
+export const fileMoveSchema = {
+  path: {"type":"string","description":"absolute path, or path below the default folder","maxLength":4096},
+  target: {"type":"string","description":"the new path","maxLength":4096},
+  user: {"type":"string","maxLength":64},
+  parents: {"type":"boolean","description":"create missing parents of the target"},
+  no_replace: {"type":"boolean","description":"fail when the target exists"},
+  recursive: {"type":"boolean","description":"copy folders recursively"},
+} satisfies Schema;
+export const filePackSchema = {
+  path: {"type":"string","description":"absolute path, or path below the default folder","maxLength":4096},
+  names: {"type":"array","description":"paths relative to the folder; a folder is packed without its content; missing and unreadable paths are left out","maxItems":10000,"example":["src/main.c","README.md"]},
+  user: {"type":"string","maxLength":64},
+} satisfies Schema;
+export const fileReadSchema = {
+  path: {"type":"string","description":"absolute path, or path below the default folder","maxLength":4096},
+  user: {"type":"string","maxLength":64},
+  offset: {"type":"integer","description":"offset of the first byte","minimum":0},
+  length: {"type":"integer","description":"bytes at most (default 1 MiB)","minimum":1,"maximum":16777216},
+} satisfies Schema;
+export const fileRemoveSchema = {
+  path: {"type":"string","description":"absolute path, or path below the default folder","maxLength":4096},
+  user: {"type":"string","maxLength":64},
+  recursive: {"type":"boolean"},
+} satisfies Schema;
+export const fileWriteSchema = {
+  path: {"type":"string","description":"absolute path, or path below the default folder","maxLength":4096},
+  user: {"type":"string","maxLength":64},
+  content: {"type":"string","description":"text"},
+  content_base64: {"type":"string","description":"bytes, instead of content"},
+  mode: {"type":"string","description":"octal mode of a new file","maxLength":5},
+  append: {"type":"boolean"},
+  no_replace: {"type":"boolean","description":"fail when the file exists"},
+} satisfies Schema;
+export const forkSchema = {
+  count: {"type":"integer","description":"number of forks (default 1)","minimum":1,"maximum":100},
+  name: {"type":"string","description":"name of the fork; several forks get NAME-1, NAME-2 … (default: generated)","maxLength":63},
+} satisfies Schema;
+export const gatewayBashSchema = {
+  tenant_id: {"type":"string","description":"default: \"default\"","maxLength":128,"minLength":1,"example":"default"},
+  session_id: {"type":"string","description":"the first call of a session creates its sandbox","maxLength":128,"minLength":1,"example":"s1"},
+  command: {"type":"string","description":"a shell line"},
+  stdin: {"type":"string"},
+  env: {"type":"object","maxProperties":256},
+  timeout_ms: {"type":"integer","description":"0: the server's default","minimum":0,"maximum":86400000},
+  outputLimitBytes: {"type":"integer","description":"bytes that are kept of each stream","minimum":1,"maximum":16777216},
+  artifacts: {"type":"string","description":"folder below the workspace; its files that the command creates or changes are kept as artifacts and reported before the exit event","maxLength":4095},
+  background: {"type":"boolean","description":"run as a background job; the reply comes at once and has a resultId"},
+  conversation: {"type":"string","description":"conversation that the job belongs to; only that conversation can query it","maxLength":128},
+  origin: {"type":"object","description":"where the end of the job is reported"},
+} satisfies Schema;
+export const gatewayCopySchema = {
+  files: {"type":"array","maxItems":1000},
+} satisfies Schema;
+export const gatewayExecuteSchema = {
+  tenant_id: {"type":"string","description":"default: \"default\"","maxLength":128,"minLength":1,"example":"default"},
+  session_id: {"type":"string","description":"the first call of a session creates its sandbox","maxLength":128,"minLength":1,"example":"s1"},
+  code: {"type":"string","example":"print(42)"},
+  language: {"type":"string","description":"default python","enum":["python","javascript","typescript","bash"]},
+  stdin: {"type":"string"},
+  env: {"type":"object","maxProperties":256},
+  timeout_ms: {"type":"integer","description":"0: the server's default","minimum":0,"maximum":86400000},
+  outputLimitBytes: {"type":"integer","description":"bytes that are kept of each stream","minimum":1,"maximum":16777216},
+  artifacts: {"type":"string","description":"folder below the workspace; its files that the command creates or changes are kept as artifacts and reported before the exit event","maxLength":4095},
+  background: {"type":"boolean","description":"run as a background job; the reply comes at once and has a resultId"},
+  conversation: {"type":"string","description":"conversation that the job belongs to; only that conversation can query it","maxLength":128},
+  origin: {"type":"object","description":"where the end of the job is reported"},
+} satisfies Schema;
+export const gatewayFileSchema = {
+  path: {"type":"string","maxLength":4096},
+  content: {"type":"string"},
+  content_base64: {"type":"string"},
+} satisfies Schema;
+export const gatewayGlobSchema = {
+  tenant_id: {"type":"string","description":"default: \"default\"","maxLength":128,"minLength":1,"example":"default"},
+  session_id: {"type":"string","description":"the first call of a session creates its sandbox","maxLength":128,"minLength":1,"example":"s1"},
+  pattern: {"type":"string","description":"pattern with ? * [a-z], and ** for any depth of folders","maxLength":1024,"minLength":1,"example":"**/*.py"},
+  path: {"type":"string","description":"folder to search (default: the workspace)","maxLength":4096},
+  limit: {"type":"integer","description":"maximum number of paths (default 1000)","minimum":1,"maximum":10000},
+} satisfies Schema;
+export const gatewayGrepSchema = {
+  tenant_id: {"type":"string","description":"default: \"default\"","maxLength":128,"minLength":1,"example":"default"},
+  session_id: {"type":"string","description":"the first call of a session creates its sandbox","maxLength":128,"minLength":1,"example":"s1"},
+  pattern: {"type":"string","description":"a regular expression","maxLength":4096,"minLength":1},
+  path: {"type":"string","description":"file or folder to search (default: the workspace)","maxLength":4096},
+  glob: {"type":"string","description":"only files whose names match this pattern","maxLength":1024},
+  ignore_case: {"type":"boolean"},
+  max_results: {"type":"integer","description":"default 200","minimum":1,"maximum":10000},
+} satisfies Schema;
+export const gatewayReadSchema = {
+  tenant_id: {"type":"string","description":"default: \"default\"","maxLength":128,"minLength":1,"example":"default"},
+  session_id: {"type":"string","description":"the first call of a session creates its sandbox","maxLength":128,"minLength":1,"example":"s1"},
+  path: {"type":"string","description":"path relative to the workspace","maxLength":4096},
+  offset: {"type":"integer","description":"first line to read (default 1)","minimum":1},
+  limit: {"type":"integer","description":"maximum number of lines (default 2000)","minimum":1,"maximum":100000},
+} satisfies Schema;
+export const gatewayReadBinarySchema = {
+  tenant_id: {"type":"string","description":"default: \"default\"","maxLength":128,"minLength":1,"example":"default"},
+  session_id: {"type":"string","description":"the first call of a session creates its sandbox","maxLength":128,"minLength":1,"example":"s1"},
+  path: {"type":"string","description":"path relative to the workspace","maxLength":4096},
+  offset: {"type":"integer","description":"offset of the first byte","minimum":0},
+  limit: {"type":"integer","description":"maximum number of bytes (default 8 MiB)","minimum":1,"maximum":8388608},
+} satisfies Schema;
+export const gatewayWriteSchema = {
+  tenant_id: {"type":"string","description":"default: \"default\"","maxLength":128,"minLength":1,"example":"default"},
+  session_id: {"type":"string","description":"the first call of a session creates its sandbox","maxLength":128,"minLength":1,"example":"s1"},
+  path: {"type":"string","description":"path relative to the workspace","maxLength":4096},
+  content: {"type":"string"},
+  content_base64: {"type":"string","description":"bytes, instead of content"},
+  append: {"type":"boolean"},
+} satisfies Schema;
+export const gitAddSchema = {
+  path: {"type":"string","description":"path of the repository; a relative path is below the default folder; default: the default folder itself","maxLength":4096,"example":"project"},
+  files: {"type":"array","description":"paths without patterns; \".\" stages everything","maxItems":1000,"example":["."]},
+} satisfies Schema;
+export const gitBranchSchema = {
+  path: {"type":"string","description":"path of the repository; a relative path is below the default folder; default: the default folder itself","maxLength":4096,"example":"project"},
+  name: {"type":"string","maxLength":255,"minLength":1},
+  checkout: {"type":"boolean","description":"check the branch out"},
+} satisfies Schema;
+export const gitCheckoutSchema = {
+  path: {"type":"string","description":"path of the repository; a relative path is below the default folder; default: the default folder itself","maxLength":4096,"example":"project"},
+  name: {"type":"string","description":"branch, tag or commit","maxLength":255,"minLength":1},
+} satisfies Schema;
+export const gitCloneSchema = {
+  url: {"type":"string","description":"https, http, ssh, git, file, or user@host:path","maxLength":2048,"minLength":1,"example":"https://example.com/project.git"},
+  path: {"type":"string","description":"target of the clone: a path that does not exist, or an empty folder","maxLength":4096,"minLength":1,"example":"project"},
+  branch: {"type":"string","description":"branch or tag","maxLength":255},
+  commit: {"type":"string","description":"commit to check out after the clone","maxLength":255},
+  depth: {"type":"integer","description":"number of commits to fetch; 0: all","minimum":0,"maximum":2147483647},
+  insecure: {"type":"boolean","description":"do not check certificates"},
+  username: {"type":"string","description":"user name for the password; default git, which servers accept with tokens","maxLength":2048},
+  password: {"type":"string","description":"password or token for this call and its server; it is not stored","maxLength":2048},
+} satisfies Schema;
+export const gitCommitRequestSchema = {
+  path: {"type":"string","description":"path of the repository; a relative path is below the default folder; default: the default folder itself","maxLength":4096,"example":"project"},
+  message: {"type":"string","maxLength":65536,"minLength":1},
+  author: {"type":"string","description":"name of the author (default: the configuration of git)","maxLength":255},
+  email: {"type":"string","maxLength":255},
+  allow_empty: {"type":"boolean"},
+} satisfies Schema;
+export const gitPullSchema = {
+  path: {"type":"string","description":"path of the repository; a relative path is below the default folder; default: the default folder itself","maxLength":4096,"example":"project"},
+  remote: {"type":"string","description":"default origin","maxLength":255},
+  branch: {"type":"string","description":"default: the upstream of the current branch","maxLength":255},
+  username: {"type":"string","description":"user name for the password; default git, which servers accept with tokens","maxLength":2048},
+  password: {"type":"string","description":"password or token for this call and its server; it is not stored","maxLength":2048},
+} satisfies Schema;
+export const gitPushSchema = {
+  path: {"type":"string","description":"path of the repository; a relative path is below the default folder; default: the default folder itself","maxLength":4096,"example":"project"},
+  remote: {"type":"string","description":"default origin","maxLength":255},
+  branch: {"type":"string","description":"default: the current branch","maxLength":255},
+  set_upstream: {"type":"boolean"},
+  username: {"type":"string","description":"user name for the password; default git, which servers accept with tokens","maxLength":2048},
+  password: {"type":"string","description":"password or token for this call and its server; it is not stored","maxLength":2048},
+} satisfies Schema;
+export const idleTimesSchema = {
+  reap_ms: {"type":"integer","description":"idle time after which an ephemeral sandbox is deleted; 0: the setting of the project or server","minimum":0,"maximum":31536000000},
+  lifetime_max_ms: {"type":"integer","description":"an ephemeral sandbox is deleted at this age; a persistent one is stopped this long after its last start; 0: the setting of the project or server","minimum":0,"maximum":31536000000},
+  pause_ms: {"type":"integer","description":"idle time after which a sandbox is paused; 0: the setting of the project or server; -1: never","minimum":-1,"maximum":31536000000},
+  stop_ms: {"type":"integer","description":"idle time after which a sandbox is stopped; 0: the setting of the project or server; -1: never","minimum":-1,"maximum":31536000000},
+} satisfies Schema;
+export const jobOriginSchema = {
+  type: {"type":"string","description":"stream: /v1/events, which tells of every job; webhook: agent.finished to the project's webhooks as well; else a message there","enum":["none","stream","webhook","slack","discord","telegram","github","zalo","pancake"]},
+  credential: {"type":"string","description":"of /v1/channels; else the one named as the type","maxLength":64},
+  channel: {"type":"string","description":"slack, discord: its id","maxLength":128},
+  thread: {"type":"string","description":"slack: ts of its first message; telegram: number of the topic","maxLength":128},
+  message: {"type":"string","description":"discord, telegram: id of the one to reply to","maxLength":128},
+  chat: {"type":"string","description":"telegram: its id or @name; pancake: id of the conversation","maxLength":128},
+  user: {"type":"string","description":"zalo: id of the user","maxLength":128},
+  page: {"type":"string","description":"pancake: id of the page","maxLength":128},
+  repository: {"type":"string","description":"github: OWNER/NAME","maxLength":128},
+  issue: {"type":"string","description":"github: number of the issue or pull request","maxLength":20},
+} satisfies Schema;
+export const keyCreateSchema = {
+  name: {"type":"string","maxLength":100,"minLength":1},
+  scopes: {"type":"array","description":"scopes such as sandbox:read; default: all scopes of the caller that the member's role allows, except admin","maxItems":16},
+  member: {"type":"string","description":"user that owns the key; the key is limited to the user's role and is revoked when the membership ends","maxLength":128},
+  expires_at: {"type":"string","description":"default: never","format":"date-time"},
+  expires_in_ms: {"type":"integer","description":"lifetime in ms, instead of expires_at; 0: never","minimum":0,"maximum":316224000000},
+} satisfies Schema;
+export const keyRotateSchema = {
+  grace_ms: {"type":"integer","description":"how long the old text remains valid, at most 7 days; 0: not at all","minimum":0,"maximum":604800000},
+} satisfies Schema;
+export const leaseAcquireSchema = {
+  key: {"type":"string","description":"key of a user, a workspace, a chat or a session","maxLength":256,"minLength":1,"example":"workspace:42"},
+  template: {"type":"string","description":"template of the sandbox if one is created (default: the server's default template)","maxLength":128,"example":"base"},
+  env: {"type":"object","description":"environment of the sandbox if one is created; never returned","maxProperties":256},
+  labels: {"type":"object","description":"labels of the sandbox if one is created; atoll.lease is added","maxProperties":63},
+  resources: {"type":"object"},
+  internet: {"type":"boolean","description":"false: no network for the sandbox if one is created"},
+  persistent: {"type":"boolean","description":"the idle timeout does not delete the sandbox if one is created"},
+  continue: {"type":"boolean","description":"false: return a fresh filesystem; running processes are ended and the sandbox is reset, or replaced where a reset is impossible. Default: true; for a run (header Atoll-Run) false, unless the files already belong to that run"},
+  wait_ms: {"type":"integer","description":"how long to wait while another call creates the sandbox; 0: 30 s","minimum":0,"maximum":60000},
+  idempotency_key: {"type":"string","description":"the same as the header Idempotency-Key","maxLength":255,"minLength":1},
+  persistentHome: {"type":"string","description":"NAME: the volume home-NAME is mounted at /home/user of a new sandbox and outlives it","maxLength":58},
+  persistentDiskGb: {"type":"integer","description":"size limit of that volume in GiB when it is created (default: no limit)","minimum":1,"maximum":262144},
+  update: {"type":"boolean","description":"given members replace those of the lease's specification, and a sandbox with another specification is replaced together with its files; without this, status 409 names the differences"},
+} satisfies Schema;
+export const leaseKeepAliveSchema = {
+  timeoutMs: {"type":"integer","description":"how long to suspend the idle timeout; 0: count as normal activity only","minimum":0,"maximum":86400000},
+} satisfies Schema;
+export const limitsSchema = {
+  cpu: {"type":"number","description":"vCPUs; 0 = not set","minimum":0,"maximum":1024},
+  memory_mb: {"type":"integer","description":"MiB","minimum":0,"maximum":16777216},
+  disk_mb: {"type":"integer","description":"MiB","minimum":0,"maximum":268435456},
+  pids: {"type":"integer","minimum":0,"maximum":4194304},
+} satisfies Schema;
+export const memberAddSchema = {
+  user: {"type":"string","description":"id or e-mail address, compared exactly","maxLength":128,"example":"ann@example.com"},
+  role: {"type":"string","description":"viewer, member or admin","maxLength":16},
+} satisfies Schema;
+export const memberChangeSchema = {
+  role: {"type":"string","description":"viewer, member or admin","maxLength":16},
+} satisfies Schema;
+export const poolSizeSchema = {
+  min: {"type":"integer","description":"number of sandboxes kept while the pool is unused (default: target)","minimum":0,"maximum":256},
+  target: {"type":"integer","description":"number of sandboxes kept while the pool is used; 0: no pool","minimum":0,"maximum":256},
+  max: {"type":"integer","description":"upper limit when misses let the pool grow (default: twice the target)","minimum":0,"maximum":256},
+  internet: {"type":"boolean","description":"only the server's default is supported"},
+} satisfies Schema;
+export const previewChangeSchema = {
+  enabled: {"type":"boolean"},
+  public: {"type":"boolean"},
+  rotate: {"type":"boolean","description":"revoke all existing links"},
+} satisfies Schema;
+export const previewLinkSchema = {
+  port: {"type":"integer","minimum":1,"maximum":65535},
+  ttlSeconds: {"type":"integer","description":"lifetime of the link (default: a day; a private link: an hour)","minimum":1,"maximum":2592000},
+  private: {"type":"boolean","description":"link for the caller's own browser: works without public previews"},
+} satisfies Schema;
+export const projectChangeSchema = {
+  name: {"type":"string","maxLength":100,"minLength":1},
+  sandboxes_max: {"type":"integer","description":"0: the platform's setting; only a platform admin can set it","minimum":0,"maximum":1000000},
+  storage_max_mb: {"type":"integer","description":"MiB for templates, snapshots, backups and volumes together; 0: the platform's setting; only a platform admin can set it","minimum":0,"maximum":1073741824},
+  defaults: {"type":"object","description":"limits of sandboxes that request none"},
+  maximums: {"type":"object","description":"limits that no sandbox exceeds; only a platform admin can set them"},
+} satisfies Schema;
+export const projectCreateSchema = {
+  name: {"type":"string","maxLength":100,"minLength":1},
+  sandboxes_max: {"type":"integer","description":"0: the platform's setting; only a platform admin can set it","minimum":0,"maximum":1000000},
+  storage_max_mb: {"type":"integer","description":"MiB for templates, snapshots, backups and volumes together; 0: the platform's setting; only a platform admin can set it","minimum":0,"maximum":1073741824},
+  defaults: {"type":"object","description":"limits of sandboxes that request none"},
+  maximums: {"type":"object","description":"limits that no sandbox exceeds; only a platform admin can set them"},
+  id: {"type":"string","description":"default: generated","maxLength":63},
+  owner: {"type":"string","description":"user that becomes the first member, with the role admin","maxLength":128,"example":"ann@example.com"},
+} satisfies Schema;
+export const registryLoginSchema = {
+  username: {"type":"string","maxLength":256},
+  password: {"type":"string","description":"or a token; kept by nobody","maxLength":16384},
+} satisfies Schema;
+export const resourceConfigPutSchema = {
+  maximums: {"type":"object","description":"only a platform admin can set them; unchanged if omitted"},
+  cpu: {"type":"number","description":"vCPUs; 0 = not set","minimum":0,"maximum":1024},
+  memory_mb: {"type":"integer","description":"MiB","minimum":0,"maximum":16777216},
+  disk_mb: {"type":"integer","description":"MiB","minimum":0,"maximum":268435456},
+  pids: {"type":"integer","minimum":0,"maximum":4194304},
+} satisfies Schema;
+export const resourcesRequestSchema = {
+  cpu: {"type":"number","description":"vCPUs","minimum":0,"maximum":1024,"example":0.5},
+  memory_mb: {"type":"integer","description":"MiB","minimum":0,"maximum":16777216,"example":1024},
+  disk_mb: {"type":"integer","description":"MiB","minimum":0,"maximum":268435456,"example":1024},
+  pids: {"type":"integer","description":"processes and threads","minimum":0,"maximum":4194304,"example":512},
+} satisfies Schema;
+export const revertSchema = {
+  paths: {"type":"array","description":"files, or folders with everything in them; \"/\" means everything","maxItems":1000},
+  encoding: {"type":"string","description":"base64: each path is base64-encoded","enum":["text","base64"]},
+  base: {"type":"string","description":"name or id of a snapshot, or \"template\" (the default)","maxLength":64},
+} satisfies Schema;
+export const sandboxConfigSchema = {
+  internet: {"type":"boolean","description":"false: no network"},
+  envVars: {"type":"object","description":"environment of every command; replies show ******** instead of each value; sending that back keeps the stored value","maxProperties":256},
+  provider: {"type":"string","description":"lambda, e2b, daytona, kubernetes, native …; default: the server's provider","maxLength":32},
+  template: {"type":"string","description":"name or id (default: the server's default template)","maxLength":128},
+  permissionMode: {"type":"string","description":"edit, ask or bypass; applies to tools that use this config","maxLength":16},
+  runtimes: {"type":"array","description":"bash, python or node: runtimes for tools and commands; advisory","maxItems":8},
+  timeout: {"type":"integer","description":"time limit in seconds for a command, a block of code, a job or a tool; at most 300 on lambda and 600 elsewhere","minimum":0},
+  memoryLimit: {"type":"integer","description":"MB, at most 1024 on lambda; also the upper limit for requests","minimum":0,"maximum":16777216},
+  outputLimitBytes: {"type":"integer","description":"size limit of a tool's output and of each stream of a command","minimum":0},
+  persistent: {"type":"boolean","description":"keep the sandbox between calls; not on lambda"},
+  resources: {"type":"object"},
+  lifecycle: {"type":"object"},
+  options: {"type":"object"},
+} satisfies Schema;
+export const sandboxConfigChangeSchema = {
+  name: {"type":"string","maxLength":63,"minLength":1},
+  config: {"type":"object"},
+} satisfies Schema;
+export const sandboxConfigCreateSchema = {
+  name: {"type":"string","maxLength":63,"minLength":1,"example":"default"},
+  config: {"type":"object"},
+} satisfies Schema;
+export const sandboxConfigLifecycleSchema = {
+  idleTimeoutSeconds: {"type":"integer","description":"idle time after which a persistent sandbox is stopped and any other sandbox is deleted","minimum":0},
+  maxLifetimeSeconds: {"type":"integer","description":"age at which the sandbox ends","minimum":0},
+} satisfies Schema;
+export const sandboxConfigOptionsSchema = {
+  mountAwsS3Buckets: {"type":"boolean"},
+  workspaceRoot: {"type":"string","maxLength":1024},
+  persistentDiskGb: {"type":"integer","description":"size limit of the home volume in GiB when it is created (default: no limit)","minimum":0,"maximum":65536},
+  persistentHome: {"type":"string","description":"mount point of a volume that outlives the sandbox, for packages and caches; /home/user if only persistentDiskGb is given","maxLength":1024},
+} satisfies Schema;
+export const sandboxConfigResourcesSchema = {
+  cpu: {"type":"number","description":"vCPUs","minimum":0,"maximum":1024},
+  diskMb: {"type":"integer","description":"MiB","minimum":0,"maximum":268435456},
+  pids: {"type":"integer","minimum":0,"maximum":4194304},
+} satisfies Schema;
+export const sandboxCreateSchema = {
+  template: {"type":"string","description":"name or id (default: the server's default template)","maxLength":128,"example":"base"},
+  name: {"type":"string","description":"unique in the project (default: generated)","maxLength":63},
+  region: {"type":"string","description":"free-form label of the location; the server only stores it","maxLength":64},
+  labels: {"type":"object","description":"labels to filter lists by","maxProperties":64},
+  env: {"type":"object","description":"environment of every command; overrides the template's environment; never returned","maxProperties":256},
+  resources: {"type":"object"},
+  internet: {"type":"boolean","description":"false: no network"},
+  network: {"type":"string","description":"blocked or internet; same as the member internet","enum":["blocked","internet"]},
+  previewEnabled: {"type":"boolean","description":"false: no previews of the sandbox (default true)"},
+  previewPublic: {"type":"boolean","description":"allow shared links to previews (default false)"},
+  egress: {"type":"object","description":"destinations that the sandbox may reach (default: all that the server permits)"},
+  config: {"type":"string","description":"id or name of a config of /accounts/me/sandboxes; it supplies members that are omitted here","maxLength":64},
+  snapshot: {"type":"string","description":"name or id of a snapshot; the sandbox starts with its files and on its template","maxLength":64},
+  persistent: {"type":"boolean","description":"the idle timeout does not delete the sandbox"},
+  timeout_ms: {"type":"integer","description":"time after the creation at which an ephemeral sandbox is deleted and a persistent one stopped, with its files kept; 0: never","minimum":0,"maximum":31536000000},
+  idle_reap_ms: {"type":"integer","description":"idle time after which an ephemeral sandbox is deleted; 0: the server's setting","minimum":0,"maximum":31536000000},
+  lifetime_max_ms: {"type":"integer","description":"an ephemeral sandbox is deleted at this age; a persistent one is stopped this long after its last start; 0: the server's setting","minimum":0,"maximum":31536000000},
+  autoPauseMs: {"type":"integer","description":"idle time after which a sandbox is paused; 0: the server's setting; -1: never","minimum":-1,"maximum":31536000000},
+  autoStopMs: {"type":"integer","description":"idle time after which a sandbox is stopped; 0: the server's setting; -1: never","minimum":-1,"maximum":31536000000},
+  autoArchiveMs: {"type":"integer","description":"time after a stop until the files move to the blob store; 0: never","minimum":0,"maximum":31536000000},
+  autoDeleteMs: {"type":"integer","description":"time after a stop until the sandbox is deleted, persistent or not; 0: never","minimum":0,"maximum":31536000000},
+  volume: {"type":"string","description":"name or id of a volume to mount writable at /workspace","maxLength":63},
+  volumes: {"type":"array","description":"volumes to mount at chosen paths","maxItems":8},
+  persistentHome: {"type":"string","description":"KEY: the volume home-KEY is mounted at /home/user and created if missing","maxLength":58},
+  persistentDiskGb: {"type":"integer","description":"size limit of that volume in GiB when it is created (default: no limit)","minimum":1,"maximum":262144},
+} satisfies Schema;
+export const sandboxEgressSchema = {
+  allow: {"type":"array","description":"addresses, ranges and host names that the sandbox may reach even if they are denied; a host name works for TLS on port 443 and HTTP on port 80, and requires that everything else is denied","maxItems":356,"example":["203.0.113.0/24","*.example.com"]},
+  deny: {"type":"array","description":"addresses and ranges that the sandbox may not reach; \"0.0.0.0/0\" denies all","maxItems":100,"example":["0.0.0.0/0"]},
+} satisfies Schema;
+export const sandboxEnvironmentSchema = {
+  set: {"type":"object","description":"variables to add or replace","maxProperties":256},
+  unset: {"type":"array","description":"names to remove before variables are added","maxItems":256},
+} satisfies Schema;
+export const sandboxKeepaliveSchema = {
+  timeoutMs: {"type":"integer","description":"from now; never shortens an earlier keepalive","minimum":1,"maximum":86400000,"example":600000},
+} satisfies Schema;
+export const sandboxPersistSchema = {
+  hours: {"type":"integer","description":"from now; 0 ends it together with any keepalive","minimum":0,"maximum":24,"example":24},
+} satisfies Schema;
+export const sandboxResizeSchema = {
+  cpu: {"type":"number","description":"vCPUs","minimum":0,"maximum":1024,"example":2},
+  memory_mb: {"type":"integer","description":"MiB","minimum":0,"maximum":16777216,"example":2048},
+  disk_mb: {"type":"integer","description":"MiB; can be raised while the sandbox is stopped","minimum":0,"maximum":268435456},
+  pids: {"type":"integer","description":"processes and threads","minimum":0,"maximum":4194304},
+} satisfies Schema;
+export const sandboxVolumeSchema = {
+  volume: {"type":"string","description":"name or id","maxLength":63},
+  path: {"type":"string","description":"absolute mount point (default /workspace)","maxLength":255,"example":"/data"},
+  read_only: {"type":"boolean","description":"mount read-only; any number of sandboxes may read a volume"},
+  subpath: {"type":"string","description":"folder of the volume to mount, created if missing (default: the whole volume)","maxLength":255,"example":"users/alice"},
+} satisfies Schema;
+export const serviceRequestSchema = {
+  command: {"type":"string","description":"shell command line; or cmd and args:","maxLength":65536},
+  cmd: {"type":"string","description":"program to run without a shell","maxLength":4096},
+  args: {"type":"array","description":"its arguments","maxItems":4095},
+  cwd: {"type":"string","maxLength":4096},
+  user: {"type":"string","description":"name or number of the user in the sandbox","maxLength":64},
+  env: {"type":"object","description":"overrides the sandbox's environment; never returned","maxProperties":256},
+  restart: {"type":"string","description":"when to restart the command (default always)","enum":["always","on-failure","no"]},
+  restart_limit: {"type":"integer","description":"number of consecutive early exits after which the service has failed; 0: no limit","minimum":0,"maximum":1000},
+  restart_delay_ms: {"type":"integer","description":"delay of the first restart, doubled up to a minute (default 500)","minimum":0,"maximum":60000},
+  stop_timeout_ms: {"type":"integer","description":"time from SIGTERM to SIGKILL (default 5000)","minimum":0,"maximum":600000},
+  keep_awake: {"type":"boolean","description":"a running service keeps the sandbox from being idle"},
+} satisfies Schema;
+export const settingsPutSchema = {
+  idle_reap_seconds: {"type":"integer","description":"idle time after which an ephemeral sandbox is deleted; 0: the platform's setting","minimum":0,"maximum":31622400},
+  lifetime_max_seconds: {"type":"integer","description":"an ephemeral sandbox is deleted at this age; a persistent one is stopped this long after its last start; 0: the platform's setting","minimum":0,"maximum":31622400},
+  idle_pause_seconds: {"type":"integer","description":"idle time after which a sandbox is paused; 0: the platform's setting; -1: never","minimum":-1,"maximum":31622400},
+  idle_stop_seconds: {"type":"integer","description":"idle time after which a sandbox is stopped; 0: the platform's setting; -1: never","minimum":-1,"maximum":31622400},
+  terminal_ttl_seconds: {"type":"integer","description":"time without input and output after which a terminal closes; 0: the platform's setting","minimum":0,"maximum":2592000},
+  artifacts_max_mb: {"type":"integer","description":"MiB of stored artifacts; 0: the platform's setting","minimum":0,"maximum":1073741824},
+  artifacts_keep_seconds: {"type":"integer","description":"lifetime of an artifact; 0: the platform's setting","minimum":0,"maximum":316224000},
+  record_terminals: {"type":"boolean","description":"record the output of every new terminal window"},
+  default_isolation: {"type":"string","description":"isolation of new templates; always that of the server's provider","maxLength":64},
+  default_storage_provider: {"type":"string","description":"where volumes and backups are stored: local","maxLength":64},
+} satisfies Schema;
+export const signalSchema = {
+  signal: {"type":"string","description":"SIGTERM, TERM or 15","maxLength":16},
+  tree: {"type":"boolean","description":"signal all processes that it started, not only its process group"},
+} satisfies Schema;
+export const skillFileSchema = {
+  path: {"type":"string","description":"relative to the skill's folder","maxLength":512,"minLength":1,"example":"SKILL.md"},
+  content: {"type":"string","description":"base64"},
+} satisfies Schema;
+export const skillPutSchema = {
+  description: {"type":"string","description":"when to use it","maxLength":1024},
+  files: {"type":"array","description":"must have a SKILL.md; at most 2 MiB in all","maxItems":200},
+} satisfies Schema;
+export const snapshotCreateSchema = {
+  name: {"type":"string","description":"unique in the project (default: its id)","maxLength":63},
+  sync: {"type":"boolean","description":"answer when the snapshot is on disk (default true); the sandbox is not frozen for that time"},
+  memory: {"type":"boolean","description":"include the processes (default false); the error names what the host lacks for it"},
+  backup: {"type":"boolean","description":"also start a backup in the blob store; it outlives the snapshot and the server"},
+} satisfies Schema;
+export const snapshotExportSchema = {
+  name: {"type":"string","description":"name of the backup, unique in the project (default: its id)","maxLength":63},
+  full: {"type":"boolean","description":"back up the whole filesystem, not only the changes since the template; such a backup can be imported on a server that lacks the template"},
+} satisfies Schema;
+export const snapshotImportSchema = {
+  backup: {"type":"string","description":"name or id","maxLength":64,"minLength":1},
+  name: {"type":"string","description":"name of the snapshot, unique in the project (default: its id)","maxLength":63},
+  template: {"type":"string","description":"template with the same files as the template of the backup, if it has another name here; a full backup creates a template of this name if none exists","maxLength":64},
+} satisfies Schema;
+export const snapshotRestoreSchema = {
+  new: {"type":"boolean","description":"restore into a new sandbox with the snapshot's template; default false: restore into the snapshot's sandbox, or into a new one if that is deleted"},
+  name: {"type":"string","description":"name of the new sandbox; implies new","maxLength":63},
+} satisfies Schema;
+export const templateChangeSchema = {
+  resources: {"type":"object"},
+  pool: {"type":"object"},
+  idle: {"type":"object"},
+  public: {"type":"boolean","description":"other projects can use the template by its id"},
+  description: {"type":"string","maxLength":1000},
+  runtime: {"type":"string","description":"free-form label of the purpose","maxLength":64},
+  isolation: {"type":"string","description":"must be the isolation of the server's provider","maxLength":64},
+  user: {"type":"string","description":"default user for commands","maxLength":64},
+  workdir: {"type":"string","description":"an absolute path","maxLength":1024},
+  env: {"type":"object","description":"environment; replaces the whole stored one","maxProperties":256},
+  warm: {"type":"array","description":"interpreters that the template's sandboxes keep ready for code","maxItems":4},
+  entrypoint: {"type":"array","description":"program and arguments that a sandbox starts","maxItems":64},
+  ports: {"description":"list of up to 64 numbers from 1 to 65535","example":[3000]},
+} satisfies Schema;
+export const templateCreateSchema = {
+  resources: {"type":"object"},
+  pool: {"type":"object"},
+  idle: {"type":"object"},
+  public: {"type":"boolean","description":"other projects can use the template by its id"},
+  description: {"type":"string","maxLength":1000},
+  runtime: {"type":"string","description":"free-form label of the purpose","maxLength":64},
+  isolation: {"type":"string","description":"must be the isolation of the server's provider","maxLength":64},
+  user: {"type":"string","description":"default user for commands","maxLength":64},
+  workdir: {"type":"string","description":"an absolute path","maxLength":1024},
+  env: {"type":"object","description":"environment; replaces the whole stored one","maxProperties":256},
+  warm: {"type":"array","description":"interpreters that the template's sandboxes keep ready for code","maxItems":4},
+  entrypoint: {"type":"array","description":"program and arguments that a sandbox starts","maxItems":64},
+  ports: {"description":"list of up to 64 numbers from 1 to 65535","example":[3000]},
+  name: {"type":"string","maxLength":63},
+  image: {"type":"string","description":"image reference in a registry; give either image or from","maxLength":512,"example":"docker.io/library/debian:12"},
+  login: {"type":"object","description":"login for the registry of image"},
+  from: {"type":"string","description":"template whose root filesystem the new template shares","maxLength":63,"example":"host"},
+} satisfies Schema;
+export const templateResourcesSchema = {
+  cpu: {"type":"number","description":"vCPUs; 0: inherited","minimum":0,"maximum":1024},
+  memory_mb: {"type":"integer","description":"MiB","minimum":0,"maximum":16777216},
+  disk_mb: {"type":"integer","description":"MiB","minimum":0,"maximum":268435456},
+  pids: {"type":"integer","description":"processes and threads","minimum":0,"maximum":4194304},
+} satisfies Schema;
+export const templateWarmSchema = {
+  language: {"type":"string","description":"python or javascript","maxLength":32,"example":"python"},
+  imports: {"type":"array","description":"modules that the interpreter imports in advance","maxItems":32,"example":["numpy"]},
+} satisfies Schema;
+export const terminalSchema = {
+  name: {"type":"string","description":"name of the window; an open window with this name is reused (default: a new window with a generated name)","maxLength":32},
+  rows: {"type":"integer","description":"default 24","minimum":0,"maximum":300},
+  cols: {"type":"integer","description":"default 80","minimum":0,"maximum":500},
+  ttl_s: {"type":"integer","description":"idle time after which the terminal closes, unless a process runs in it (default: the project's setting)","minimum":1,"maximum":2592000},
+  record: {"type":"boolean","description":"record the window from its earliest stored output on; the setting record_terminals does this for all new windows; /api/sandbox/recordings lists the recording when the window has closed"},
+  command: {"type":"string","description":"shell command line (default: a login shell)"},
+  cwd: {"type":"string","maxLength":4096},
+  user: {"type":"string","maxLength":64},
+  env: {"type":"object","maxProperties":256},
+  session: {"type":"string","description":"sessionId of an open terminal; the reply only has a new path to it","maxLength":64},
+} satisfies Schema;
+export const toolCallSchema = {
+  approvalWaitMs: {"type":"integer","description":"how long to wait for the approval of a call that needs one (default 20 s)","minimum":0,"maximum":300000},
+  sandboxId: {"type":"string","description":"id or name of a sandbox; or","maxLength":128,"minLength":1},
+  lease: {"type":"string","description":"key of a lease, whose sandbox is made on first use; or","maxLength":256,"minLength":1},
+  sessionId: {"type":"string","description":"a session, as of /v1/sandbox","maxLength":128,"minLength":1},
+  tenantId: {"type":"string","description":"of the session; default: \"default\"","maxLength":128,"minLength":1},
+  config: {"type":"string","description":"a config of /accounts/me/sandboxes for the lease's sandbox and for the limits of tools; default: the sandbox's own config","maxLength":128,"minLength":1},
+  conversationId: {"type":"string","description":"the conversation that owns the call's background jobs","maxLength":128,"minLength":1},
+  origin: {"type":"object","description":"source of the conversation's message: the ends of background jobs are reported there, and approvals show it"},
+  input: {"description":"an object of the tool's inputSchema"},
+} satisfies Schema;
+export const volumeAttachSchema = {
+  volume: {"type":"string","description":"name or id","maxLength":63},
+  path: {"type":"string","description":"absolute mount point (default /workspace)","maxLength":255,"example":"/workspace"},
+  read_only: {"type":"boolean","description":"mount read-only; any number of sandboxes may read a volume"},
+  subpath: {"type":"string","description":"folder of the volume to mount, created if missing (default: the whole volume)","maxLength":255,"example":"users/alice"},
+} satisfies Schema;
+export const volumeCreateSchema = {
+  name: {"type":"string","description":"unique in the project","maxLength":63},
+  size_mb: {"type":"integer","description":"size limit in MiB (default: no limit)","minimum":1,"maximum":268435456,"example":1024},
+} satisfies Schema;
+export const volumeGrowSchema = {
+  size_mb: {"type":"integer","description":"MiB; not less than the current size","minimum":1,"maximum":268435456,"example":2048},
+} satisfies Schema;
+export const webhookChangeSchema = {
+  url: {"type":"string","description":"http or https URL on the internet","maxLength":2048,"minLength":1},
+  events: {"type":"array","description":"kinds such as sandbox.started, or sandbox.* (default: all)","maxItems":32},
+  secret: {"type":"string","description":"key for signatures (default: generated)","maxLength":128},
+  enabled: {"type":"boolean","description":"default true"},
+} satisfies Schema;
+export const webhookCreateSchema = {
+  url: {"type":"string","description":"http or https URL on the internet","maxLength":2048,"minLength":1},
+  events: {"type":"array","description":"kinds such as sandbox.started, or sandbox.* (default: all)","maxItems":32},
+  secret: {"type":"string","description":"key for signatures (default: generated)","maxLength":128},
+  enabled: {"type":"boolean","description":"default true"},
+} satisfies Schema;
+export const windowChangeSchema = {
+  rows: {"type":"integer","minimum":1,"maximum":300},
+  cols: {"type":"integer","minimum":1,"maximum":500},
+  ttl_s: {"type":"integer","minimum":1,"maximum":2592000},
+} satisfies Schema;
+export const windowKeysSchema = {
+  text: {"type":"string","description":"text to type","maxLength":131072},
+  paste: {"type":"string","description":"text to paste; uses bracketed paste if the program has enabled it","maxLength":131072},
+  keys: {"type":"array","description":"keys to press after text and paste: C-c, M-x, S-Tab, Up, Enter, Escape, F5, …; other strings are typed","maxItems":1024},
+  wait_text: {"type":"string","description":"wait until the screen shows this text; the first condition that holds ends the wait; after typing, only later output counts","maxLength":4096},
+  wait_regex: {"type":"string","description":"wait until a line matches this POSIX extended regular expression","maxLength":512},
+  wait_change: {"type":"boolean","description":"wait until the screen changes"},
+  quiet_ms: {"type":"integer","description":"wait until there was no output for this time","minimum":0,"maximum":600000},
+  wait_ms: {"type":"integer","description":"maximum wait (default 10000)","minimum":0,"maximum":600000},
+  form: {"type":"string","description":"format of the screen","enum":["text","ansi","cells"]},
+} satisfies Schema;
+export const windowRunSchema = {
+  command: {"type":"string","description":"command line; a command that runs in the window is cancelled first; without command, wait for the running one","maxLength":65536},
+  keep: {"type":"boolean","description":"answer 409 instead of cancelling a running command"},
+  wait_ms: {"type":"integer","description":"maximum wait; afterwards the command continues (default 30000)","minimum":0,"maximum":600000},
+  outputLimitBytes: {"type":"integer","description":"bytes kept from the end of the output (default 65536)","minimum":1,"maximum":1048576},
+  cwd: {"type":"string","description":"working directory, if the window is created","maxLength":4096},
+  user: {"type":"string","description":"user, if the window is created","maxLength":64},
+  env: {"type":"object","description":"environment, if the window is created","maxProperties":256},
+} satisfies Schema;

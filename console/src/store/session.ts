@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// session.ts: who is signed in, the projects, and what the role allows.
+import { computed, signal } from "@preact/signals";
+import { fetchRaw, handleSignedOut, setCredentials } from "../api/call";
+import { asApiError, type ApiError } from "../api/errors";
+import { startEvents, stopEvents } from "../api/events";
+import type { Operation } from "../api/operation";
+
+export interface SessionProject {
+  id: string;
+  name: string;
+  role: string | null;
+  scopes: string[];
+}
+export interface Session {
+  id: string;
+  kind: "user" | "key";
+  user: { id: string; email: string; name: string; is_admin: boolean } | null;
+  csrf_token: string;
+  expires_at: string | null;
+  project: string;
+  projects: SessionProject[];
+  scopes: string[];
+}
+export interface SignInWays {
+  password: boolean;
+  oidc: { name: string } | null;
+  setup: boolean;
+  version: string;
+}
+
+/** undefined: not asked yet; null: signed out. */
+export const session = signal<Session | null | undefined>(undefined);
+export const sessionError = signal<ApiError | null>(null);
+/** The project that this tab shows; "" before it is known. */
+export const projectId = signal("");
+export const project = computed(() => session.value?.projects.find((p) => p.id === projectId.value) ?? null);
+const scopes = computed(() => new Set(project.value?.scopes ?? session.value?.scopes ?? []));
+
+const resets = new Set<() => void>();
+/** Stores register here: their rows leave memory when the project or the user changes. */
+export function onProjectChange(reset: () => void): void {
+  resets.add(reset);
+}
+
+const ADMIN_SCOPES = ["admin", "*"];
+
+/** The first scope of `operation` that the caller lacks, or null. */
+export function missingScope(operation: Pick<Operation<never, never, never, never>, "scopes">): string | null {
+  if (ADMIN_SCOPES.some((s) => scopes.value.has(s))) return null;
+  return operation.scopes.find((s) => !scopes.value.has(s)) ?? null;
+}
+
+export function hasScope(scope: string): boolean {
+  return missingScope({ scopes: [scope] }) === null;
+}
+
+export function selectProject(id: string): void {
+  if (id === projectId.peek()) return;
+  projectId.value = id;
+  setCredentials({ project: id });
+  for (const reset of resets) reset();
+  if (id) startEvents(id);
+  else stopEvents();
+}
+
+function accept(found: Session): void {
+  setCredentials({ csrfToken: found.csrf_token });
+  session.value = found;
+}
+
+async function sendSession(method: string, body?: unknown): Promise<Session> {
+  const answer = await fetchRaw(method, "/v1/session", { body });
+  return (await answer.json()) as Session;
+}
+
+/** Asks the server for the session of the cookie. */
+export async function loadSession(): Promise<void> {
+  sessionError.value = null;
+  try {
+    accept(await sendSession("GET"));
+  } catch (thrown) {
+    const error = asApiError(thrown);
+    if (error.status === 401) session.value = null;
+    else sessionError.value = error;
+  }
+}
+
+export type SignIn =
+  | { email: string; password: string }
+  | { key: string }
+  | { setup_token: string; email: string; name: string; password: string }
+  | { invitation: string; name: string; password: string };
+
+export async function signIn(how: SignIn): Promise<void> {
+  accept(await sendSession("POST", how));
+  peers?.postMessage("signed-in");
+}
+
+/** The ways to sign in that the server offers. */
+export async function signInWays(): Promise<SignInWays> {
+  const answer = await fetchRaw("GET", "/v1/sign-in");
+  return (await answer.json()) as SignInWays;
+}
+
+function forget(): void {
+  selectProject("");
+  setCredentials({ csrfToken: null, project: null });
+  session.value = null;
+}
+
+export async function signOut(): Promise<void> {
+  await fetchRaw("DELETE", "/v1/session").catch(() => undefined);
+  forget();
+  peers?.postMessage("signed-out");
+}
+
+// Sign-in and sign-out reach the other tabs.
+const peers = typeof BroadcastChannel === "undefined" || typeof document === "undefined" ? null : new BroadcastChannel("atoll-session");
+if (peers) {
+  peers.onmessage = (e: MessageEvent<string>) => {
+    if (e.data === "signed-out") forget();
+    else void loadSession();
+  };
+}
+handleSignedOut(() => {
+  if (session.peek()) forget();
+});
