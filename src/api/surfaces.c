@@ -6,6 +6,7 @@
 #include "api/api.h"
 #include "edge/forward.h"
 #include "http/server/host.h"
+#include "surface/console/routes.h"
 #include "surface/daytona/routes.h"
 #include "surface/e2b/routes.h"
 #include "surface/envd/routes.h"
@@ -38,6 +39,7 @@ const struct route *const api_routes[] = {
         mcp_routes,
         operator_routes,
         openapi_routes,
+        console_routes,
         leases_routes,
         members_routes,
         settings_routes,

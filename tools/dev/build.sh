@@ -2,6 +2,7 @@
 # ./dev build — one folder per kind of build, so that switching costs nothing.
 
 source tools/dev/setup.sh
+source tools/dev/console.sh
 
 declare -A BUILD_FOLDER=(
 	[gcc]=build [asan]=build-asan [tsan]=build-tsan
@@ -55,6 +56,7 @@ build_kind()
 	local kind=$1
 	shift
 	ensure_packages tools/packages.txt
+	build_console || return 1
 	step "build in ${BUILD_FOLDER[$kind]}"
 	build_configure "$kind" || return 1
 	build_ninja "${BUILD_FOLDER[$kind]}" "$@"

@@ -180,6 +180,14 @@ suite_analyzer()
 	run_check analyzer check_tidy
 }
 
+# The console's layers, sizes and client; types and unit tests where its packages are installed.
+check_console()
+{
+	node console/build/check.mjs && node console/generate/client.mjs || return 1
+	[ -d console/node_modules/typescript ] || return 0
+	(cd console && node node_modules/typescript/bin/tsc --noEmit && node tests/unit/run.mjs)
+}
+
 # The checks that read the sources alone, in a second.
 quick_checks()
 {
@@ -189,6 +197,7 @@ quick_checks()
 	run_check banned tools/check_banned.py
 	run_check names tools/check_names.py
 	run_check links tools/check_links.py
+	run_check console check_console
 }
 
 # Those of what was built.
