@@ -1789,15 +1789,103 @@ export interface Me {
   /** project that the key acts in */
   project: string;
   project_name: string;
-  /** id of the key */
-  key: string;
-  key_name: string;
-  /** current scopes of the key */
+  /** id of the key; null: a session of a user */
+  key: string | null;
+  key_name: string | null;
+  /** current scopes of the key or session */
   scopes: string[];
-  /** member that owns the key */
+  /** the session's user, or the member that owns the key */
   user: string | null;
-  /** current role of the member */
+  /** current role of the member; null: none, or an admin of the server */
   role: string | null;
+  expires_at: string | null;
+}
+
+/** How to sign in */
+export interface SignInWays {
+  /** a user may sign in by password */
+  password: boolean;
+  /** no user exists; a one-time link makes the first */
+  setup: boolean;
+  /** of the server */
+  version: string;
+}
+
+/** The link that makes the first user */
+export interface SetupLink {
+  /** works once; returned only here */
+  link: string;
+  expires_at: string | null;
+}
+
+/** Something to sign in with */
+export interface SignInOffer {
+  email?: string;
+  /** of the user */
+  password?: string;
+  /** an API key, instead of a user: the session may do what the key may */
+  key?: string;
+  /** of the one-time link, with email, name and password */
+  setup_token?: string;
+  /** of an invitation's link, with name and password */
+  invitation?: string;
+  /** of a new user, for people */
+  name?: string;
+}
+
+/** A session of a browser */
+export interface LoginSession {
+  id: string;
+  /** user or key */
+  kind: string;
+  /** null: the session is a key's */
+  user: LoginUser | null;
+  /** for the header X-Atoll-CSRF, which every write needs */
+  csrf_token: string;
+  created_at: string | null;
+  /** earlier without use */
+  expires_at: string | null;
+  /** project of requests that name none; null: a member of none */
+  project: string | null;
+  projects: LoginProject[];
+  /** in that project */
+  scopes: string[];
+}
+
+/** The user of a session */
+export interface LoginUser {
+  id: string;
+  email: string;
+  name: string;
+  /** an admin of the whole server */
+  is_admin: boolean;
+}
+
+/** A project that a session may choose */
+export interface LoginProject {
+  id: string;
+  name: string;
+  /** null: the scopes are those of an admin of the server or of a key */
+  role: string | null;
+  scopes: string[];
+}
+
+/** Sessions */
+export interface LoginSessionList {
+  items: LoginSessionSummary[];
+}
+
+/** One of the caller's sessions */
+export interface LoginSessionSummary {
+  id: string;
+  created_at: string | null;
+  last_used_at: string | null;
+  /** from which it was begun */
+  address: string;
+  /** what the browser says of itself */
+  user_agent: string;
+  /** it is the session of this request */
+  is_current: boolean;
   expires_at: string | null;
 }
 

@@ -83,6 +83,7 @@ struct account_caller {
 	const char *project_id, *key_id;
 	const char *user_id; /* "" for a key without a member */
 	unsigned scopes;
+	bool is_login; /* a session of a browser; key_id is its user's id, or its key's */
 };
 /* SCOPE_ADMIN includes every scope. */
 MUST_CHECK int account_require(const struct account_caller *caller, unsigned scope,

@@ -59,7 +59,8 @@ int account_require(const struct account_caller *caller, unsigned scope, struct 
 
 	if (missing == 0 || caller->scopes & SCOPE_ADMIN)
 		return 0;
-	return FAIL(err, ERROR_FORBIDDEN, "this key lacks the scope '%s'", first_name(missing));
+	return FAIL(err, ERROR_FORBIDDEN, "this %s lacks the scope '%s'",
+	            caller->is_login ? "session" : "key", first_name(missing));
 }
 
 int account_scopes_grant(const struct account_grant *grant, unsigned *ret, struct error *err)

@@ -13,6 +13,7 @@
 #include "edge/limiter.h"
 #include "edge/meter.h"
 #include "edge/tickets.h"
+#include "sign_in/sign_in.h"
 #include "shell/shell.h"
 #include "store/database.h"
 
@@ -21,6 +22,7 @@ int api_open(struct api *api, struct error *err)
 	api->limiter = api_limiter_new((unsigned)api->config->requests_per_key_max);
 	api->keys = api_key_cache_new();
 	api->tickets = api_tickets_new();
+	api->sign_in = sign_in_new(api->config, api->store);
 	api->code_contexts = code_contexts_new();
 	api->code_queue = code_queue_new();
 	api->shell_queue = shell_queue_new();
@@ -43,6 +45,7 @@ void api_close(struct api *api)
 	api_limiter_free(api->limiter);
 	api_key_cache_free(api->keys);
 	api_tickets_free(api->tickets);
+	sign_in_free(api->sign_in);
 	surfaces_close(api);
 	code_contexts_free(api->code_contexts);
 	code_queue_free(api->code_queue);

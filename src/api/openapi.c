@@ -383,9 +383,11 @@ static void write_info(struct buf *out)
 	json_add_map(out, "license", TEXTS({"name", "Apache-2.0"}, {"identifier", "Apache-2.0"}));
 	json_end_object(out);
 	json_begin_list(out, "security");
-	for (unsigned i = 0; i < 2; i++) {
+	for (unsigned i = 0; i < 3; i++) {
+		static const char *const schemes[] = {"bearer", "header", "cookie"};
+
 		json_begin_object(out, NULL);
-		json_add_texts(out, i == 0 ? "bearer" : "header", NULL);
+		json_add_texts(out, schemes[i], NULL);
 		json_end_object(out);
 	}
 	json_end_list(out);
@@ -406,6 +408,11 @@ void api_write_openapi(struct buf *out)
 	json_add_map(out, "bearer", TEXTS({"type", "http"}, {"scheme", "bearer"}));
 	json_add_map(out, "header",
 	             TEXTS({"type", "apiKey"}, {"in", "header"}, {"name", "X-API-Key"}));
+	json_add_map(out, "cookie",
+	             TEXTS({"type", "apiKey"}, {"in", "cookie"}, {"name", "atoll_session"},
+	                   {"description",
+	                    "__Host-atoll_session over TLS; a write also needs the header "
+	                    "X-Atoll-CSRF and an origin that is the server's own"}));
 	json_end_object(out);
 	write_schemas(out);
 	json_end_object(out);

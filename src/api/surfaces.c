@@ -45,6 +45,7 @@ const struct route *const api_routes[] = {
         settings_routes,
         configs_routes,
         me_routes,
+        session_routes,
         events_routes,
         webhooks_routes,
         jobs_routes,

@@ -118,6 +118,8 @@ struct error {
 	char resource[ERROR_RESOURCE_MAX]; /* kind of the object that does not exist: "sandbox"; or
 	                                      empty */
 	struct error_awaits awaits;
+	int retry_after_s; /* ERROR_LIMIT and ERROR_UNAVAILABLE: when a retry has a chance; 0 = soon
+	                    */
 };
 
 /* How the edges show a code. No handler chooses a status itself. */

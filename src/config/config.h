@@ -113,7 +113,12 @@ struct config {
 	const char *preview_secret; /* signs them; "" = the key in the database */
 	const char *preview_domain; /* "" = no PORT-ID.DOMAIN */
 	const char *preview_origin; /* "https://host"; "" = this server's own origin */
+	const char *public_url;     /* "https://host"; "" = the address of the request */
 	bool mcp_fixtures;          /* for tests of the protocol; only on loopback */
+
+	/* signing in */
+	bool sign_in_password;
+	int64_t sign_in_idle_ms, sign_in_lifetime_ms, invitation_keep_ms;
 
 	/* usage and storage */
 	/* US dollars */

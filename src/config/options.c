@@ -315,6 +315,21 @@ const struct config_option config_options[] = {
                              "resources and prompts that the protocol's suite calls; refused "
                              "unless listen and tls_listen are loopback addresses"),
 
+        TEXT_OPTION("public_url", public_url, .initial = "", .check = check_origin,
+                    .about = "where browsers reach this server, such as "
+                             "https://atoll.example.com; for links in invitations and for OpenID "
+                             "Connect; empty = the address by which a request came"),
+        BOOL_OPTION("sign_in_password", sign_in_password, .initial = "true",
+                    .about = "whether users may sign in with a password; keys always work"),
+        DURATION_OPTION("sign_in_idle", sign_in_idle_ms, .initial = "3d", .min = 60000,
+                        .max = YEAR_MS,
+                        .about = "a session in a browser ends after this time without use"),
+        DURATION_OPTION("sign_in_lifetime", sign_in_lifetime_ms, .initial = "30d", .min = 60000,
+                        .max = YEAR_MS,
+                        .about = "a session in a browser ends after this time in any case"),
+        DURATION_OPTION("invitation_keep", invitation_keep_ms, .initial = "7d", .min = 1000,
+                        .max = YEAR_MS, .about = "how long the link of an invitation works"),
+
         NUMBER_OPTION(
                 "price_vcpu_second", price_vcpu_second, .initial = "0", .max = PRICE_MAX_USD,
                 .about =

@@ -492,6 +492,7 @@ static void tell_ready(struct api_process *p)
 	         TEXT("data", p->config->data_place),
 	         TEXT("key_file", arena_format(p->arena, "%s/admin.key", p->config->data_place)),
 	         TEXT("provider", p->config->provider), TEXT("node", p->node.text));
+	setup_link_tell(p->config, p->store.store, buf_text(&p->address));
 	if (p->options->ready_fd >= 0)
 		(void)!write(p->options->ready_fd, "r", 1);
 }

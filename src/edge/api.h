@@ -27,6 +27,7 @@ struct api {
 	struct http_server *server;  /* set after server_open; for counts */
 	struct api_limiter *limiter; /* concurrent requests of each key */
 	struct api_key_cache *keys;  /* callers by key hash, for seconds */
+	struct sign_in *sign_in;     /* logins of browsers */
 	struct api_tickets *tickets; /* one-time tickets for WebSockets */
 	struct blob_store *blobs;    /* NULL: none */
 	struct terminals *terminals; /* windows: screens, viewers, recordings */

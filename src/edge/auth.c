@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "edge/audit.h"
 #include "edge/caller.h"
+#include "edge/cookie.h"
 #include "edge/hooks.h"
 #include "edge/keys.h"
 #include "edge/limiter.h"
@@ -19,9 +20,10 @@
 
 /* The credentials of a request. */
 struct credential {
-	unsigned char hash[ACCOUNT_HASH_SIZE]; /* of the key */
-	const char *project;                   /* to act in; NULL = the key's own */
-	struct span ticket;                    /* used instead of the key; size 0 = none */
+	unsigned char hash[ACCOUNT_HASH_SIZE]; /* of the key or the login */
+	bool is_login;
+	const char *project; /* to act in; NULL = the key's own */
+	struct span ticket;  /* used instead of the key; size 0 = none */
 };
 
 static int refuse_key(struct error *err)
@@ -127,9 +129,36 @@ static int read_ticket(struct request *rq, struct span text, struct credential *
 		return -1;
 	}
 	memcpy(ret->hash, ticket.key_hash, sizeof(ret->hash));
+	ret->is_login = ticket.is_login;
 	ret->project = arena_text(rq->arena, ticket.project_id);
 	ret->ticket = secret;
 	return 0;
+}
+
+/* Whether a cookie may authorize the request: a sandbox's server answers routes of HTTP_ANY. */
+static int read_cookie(struct request *rq, const struct route *route, struct credential *ret,
+                       bool *ret_found, struct error *err)
+{
+	struct sign_in_token token;
+
+	*ret_found = false;
+	if (route->method == HTTP_ANY)
+		return 0;
+	if (api_cookie_read(rq, &token, ret_found, err) < 0)
+		return -1;
+	if (!*ret_found)
+		return 0;
+	memcpy(ret->hash, token.hash, sizeof(ret->hash));
+	ret->is_login = true;
+	ret->project = api_find_project(rq);
+	return api_cookie_guard(rq, route, &token, err);
+}
+
+static int refuse_stranger(struct error *err)
+{
+	(void)FAIL(err, ERROR_UNAUTHENTICATED, "a key is needed");
+	error_hint(err, "send 'Authorization: Bearer KEY'; the first key is in DATA/admin.key");
+	return -1;
 }
 
 static int read_credential(struct request *rq, const struct route *route, struct credential *ret,
@@ -139,20 +168,20 @@ static int read_credential(struct request *rq, const struct route *route, struct
 	                                  request_header(rq, "X-API-Key")),
 	            ticket = ticket_of(rq->raw_query);
 	struct account_key key;
+	bool has_cookie;
 
+	*ret = (struct credential){.is_login = false};
 	if (text.size == 0 && ticket.size && route->flags & ROUTE_WEBSOCKET)
 		return read_ticket(rq, ticket, ret, err);
 	if (text.size == 0) {
-		(void)FAIL(err, ERROR_UNAUTHENTICATED, "a key is needed");
-		error_hint(err,
-		           "send 'Authorization: Bearer KEY'; the first key is in DATA/admin.key");
-		return -1;
+		if (read_cookie(rq, route, ret, &has_cookie, err) < 0)
+			return -1;
+		return has_cookie ? 0 : refuse_stranger(err);
 	}
 	if (account_key_parse(text, &key, err) < 0)
 		return refuse_key(err);
 	memcpy(ret->hash, key.hash, sizeof(ret->hash));
 	ret->project = request_header(rq, "X-Atoll-Project");
-	ret->ticket = (struct span){NULL, 0};
 	return 0;
 }
 
@@ -214,6 +243,14 @@ static int redeem_ticket(struct request *rq, struct span ticket, struct api_call
 	return refuse_ticket(err);
 }
 
+static int find_record(struct request *rq, const struct credential *credential,
+                       struct key_record *ret, struct error *err)
+{
+	if (credential->is_login)
+		return api_find_login(rq, credential->hash, credential->project, ret, err);
+	return find_key(rq, credential->hash, ret, err);
+}
+
 int api_authorize(struct request *rq, const struct route *route, struct error *err)
 {
 	struct api_caller *caller;
@@ -225,21 +262,25 @@ int api_authorize(struct request *rq, const struct route *route, struct error *e
 		return 0;
 	caller = ARENA_NEW(rq->arena, struct api_caller);
 	if (read_credential(rq, route, &credential, err) < 0 ||
-	    find_key(rq, credential.hash, &record, err) < 0 || check_key(&record, err) < 0)
+	    find_record(rq, &credential, &record, err) < 0 || check_key(&record, err) < 0)
 		return -1;
 	memcpy(caller->key_hash, credential.hash, sizeof(caller->key_hash));
+	caller->is_login = credential.is_login;
 	caller->own_project = record.project_id;
 	caller->account = (struct account_caller){
 	        .project_id = record.project_id,
 	        .key_id = record.id,
 	        .user_id = record.user_id,
 	        .scopes = (unsigned)record.scopes,
+	        .is_login = credential.is_login,
 	};
 	if (account_require(&caller->account, route->scope, err) < 0 ||
 	    choose_project(rq, credential.project, &caller->account, err) < 0 ||
 	    api_admit_request(rq, record.id, caller, err) < 0 ||
 	    redeem_ticket(rq, credential.ticket, caller, err) < 0)
 		return -1;
+	if (credential.is_login && !credential.ticket.size)
+		api_drop_project(rq, route);
 	rq->caller = caller;
 	return 0;
 }

@@ -11,7 +11,8 @@ struct api_limiter_slot;
 /* request->caller of every route that is not public. */
 struct api_caller {
 	struct account_caller account; /* its project: the key's, or the one an admin acts in */
-	unsigned char key_hash[ACCOUNT_HASH_SIZE];
+	unsigned char key_hash[ACCOUNT_HASH_SIZE]; /* of the key, or of the login's token */
+	bool is_login;                             /* a browser's session, see cookie.h */
 	struct api_limiter_slot *slot;
 	const char *slot_of;      /* owner of the slot: id of a key, a sandbox or a volume */
 	const char *own_project;  /* project of the key */

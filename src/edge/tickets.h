@@ -21,7 +21,8 @@ struct fleet;
 
 /* What the ticket grants. The key is looked up again on use, so a revoked key opens nothing. */
 struct api_ticket {
-	unsigned char key_hash[ACCOUNT_HASH_SIZE];
+	unsigned char key_hash[ACCOUNT_HASH_SIZE]; /* of the key, or of the login */
+	bool is_login;
 	char project_id[65]; /* in which the caller acts */
 	char path[128];
 };

@@ -165,9 +165,12 @@ void api_request_copy(const struct request *rq, struct arena *a, struct request 
 
 const char *api_visible_project(const struct request *rq)
 {
-	bool sees_all = api_account(rq)->scopes & SCOPE_ADMIN;
+	const struct api_caller *caller = rq->caller;
+	bool sees_all = caller->account.scopes & SCOPE_ADMIN;
 
-	return sees_all && !request_header(rq, "X-Atoll-Project") ? NULL : api_project(rq);
+	return sees_all && !caller->is_login && !request_header(rq, "X-Atoll-Project")
+	               ? NULL
+	               : api_project(rq);
 }
 
 static int find_named(struct request *rq, const struct fleet_ref *filter,

@@ -7,6 +7,7 @@
 #include "sandbox/events.h"
 #include "store/column_rows.h"
 #include "store/event_rows.h"
+#include "store/logins.h"
 #include "store/members.h"
 #include "store/query.h"
 #include "store/touches.h"
@@ -100,6 +101,15 @@ int store_key_find_by_hash(struct store *s, struct arena *a,
 	return 0;
 }
 
+int store_key_find(struct store *s, struct arena *a, const char *project_id, const char *id,
+                   struct key_record *ret, struct error *err)
+{
+	return ROW_OR(store_find_query(s, QUERY_KEY_FIND,
+	                               LOOKUP(.project_id = project_id, .id = id), INTO(a, ret),
+	                               err),
+	              FAIL_MISSING(err, "key", id));
+}
+
 int store_key_list(struct store *s, struct arena *a, const char *project_id, struct key_list *ret,
                    struct error *err)
 {
@@ -116,12 +126,20 @@ static int fail_missing(const char *id, struct error *err)
 	return FAIL_MISSING(err, "key", id);
 }
 
+static int end_logins(struct store_connection *c, const char *id, struct error *err)
+{
+	const struct login_record logins = {.owner_id = id, .id = ""};
+
+	return query_run(c, QUERY_LOGIN_END_OTHERS, &logins, NULL, err) < 0 ? -1 : 0;
+}
+
 static int run_revoke(struct store_connection *c, void *context, struct error *err)
 {
 	const struct record_lookup *lookup = context;
 
 	if (ROW_OR(query_run(c, QUERY_KEY_REVOKE, lookup, NULL, err),
-	           fail_missing(lookup->id, err)) < 0)
+	           fail_missing(lookup->id, err)) < 0 ||
+	    end_logins(c, lookup->id, err) < 0)
 		return -1;
 	return event_add_about(
 	        c, EVENT_KEY_REVOKED,
@@ -181,7 +199,8 @@ static int run_rotation(struct store_connection *c, void *context, struct error 
 	struct key_record record;
 
 	if (project_lock(c, r->project_id, err) < 0 || find_living(c, rotating, &record, err) < 0 ||
-	    retire_secrets(c, r, err) < 0 || query_run(c, QUERY_KEY_RENEW, r, NULL, err) < 0)
+	    retire_secrets(c, r, err) < 0 || query_run(c, QUERY_KEY_RENEW, r, NULL, err) < 0 ||
+	    end_logins(c, r->id, err) < 0)
 		return -1;
 	memcpy(record.hash, r->hash, KEY_HASH_SIZE);
 	record.prefix = r->prefix;

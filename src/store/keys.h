@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store/keys.h — API keys. Only the hash of a key's secret is stored. */
+/* store/keys.h — API keys. Only the hash of a key's secret is stored. A revocation and a rotation
+ * end the key's logins. */
 #pragma once
 
 #include <stddef.h>
@@ -19,9 +20,9 @@ struct key_record {
 	const char *id;
 	const char *project_id;
 	const char *name;
-	const char *user_id; /* the member that the key belongs to; "" = none */
-	const char *role;    /* the member's current role; set only by store_key_find_by_hash */
-	const char *prefix;  /* first characters of the key, for people */
+	const char *user_id;               /* the member that the key belongs to; "" = none */
+	const char *role;                  /* the member's current role; set only by the store */
+	const char *prefix;                /* first characters of the key, for people */
 	unsigned char hash[KEY_HASH_SIZE]; /* SHA-256 of the key */
 	int64_t scopes;                    /* bits of enum account_scope */
 	int64_t created_at;
@@ -39,6 +40,8 @@ MUST_CHECK int store_key_insert(struct store *s, const struct key_record *r, str
 MUST_CHECK int store_key_find_by_hash(struct store *s, struct arena *a,
                                       const unsigned char hash[KEY_HASH_SIZE],
                                       struct key_record *ret, struct error *err);
+MUST_CHECK int store_key_find(struct store *s, struct arena *a, const char *project_id,
+                              const char *id, struct key_record *ret, struct error *err);
 MUST_CHECK int store_key_list(struct store *s, struct arena *a, const char *project_id,
                               struct key_list *ret, struct error *err);
 MUST_CHECK int store_key_revoke(struct store *s, const char *project_id, const char *id,

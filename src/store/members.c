@@ -43,10 +43,9 @@ static int add_member_event(struct store_connection *c, enum event_kind kind,
 	                       err);
 }
 
-static int run_insertion(struct store_connection *c, void *context, struct error *err)
+int member_run_insertion(struct store_connection *c, const struct member_record *r,
+                         struct error *err)
 {
-	const struct member_record *r = context;
-
 	if (project_lock(c, r->project_id, err) < 0 ||
 	    ROW_OR(query_run(c, QUERY_MEMBER_INSERT, r, NULL, err),
 	           FAIL(err, ERROR_CONFLICT, "'%s' is a member already", r->user_id)) < 0 ||
@@ -55,6 +54,11 @@ static int run_insertion(struct store_connection *c, void *context, struct error
 	    require_admin(c, r, "would be the first member, which must be an admin", err) < 0)
 		return -1;
 	return add_member_event(c, EVENT_MEMBER_ADDED, r, err);
+}
+
+static int run_insertion(struct store_connection *c, void *context, struct error *err)
+{
+	return member_run_insertion(c, context, err);
 }
 
 int store_member_insert(struct store *s, const struct member_record *r, struct error *err)
@@ -95,10 +99,8 @@ int store_member_set_role(struct store *s, const struct member_record *r, struct
 	return store_change(s, run_role, r, err);
 }
 
-static int run_removal(struct store_connection *c, void *context, struct error *err)
+int member_run_removal(struct store_connection *c, const struct member_record *r, struct error *err)
 {
-	const struct member_record *r = context;
-
 	if (project_lock(c, r->project_id, err) < 0 ||
 	    ROW_OR(query_run(c, QUERY_MEMBER_REMOVE, r, NULL, err), fail_missing(r->user_id, err)) <
 	            0 ||
@@ -106,6 +108,11 @@ static int run_removal(struct store_connection *c, void *context, struct error *
 	    query_run(c, QUERY_KEY_REVOKE_OF, r, NULL, err) < 0)
 		return -1;
 	return add_member_event(c, EVENT_MEMBER_REMOVED, r, err);
+}
+
+static int run_removal(struct store_connection *c, void *context, struct error *err)
+{
+	return member_run_removal(c, context, err);
 }
 
 int store_member_remove(struct store *s, const char *project_id, const char *user_id, int64_t now,

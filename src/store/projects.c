@@ -142,9 +142,10 @@ int store_project_close(struct store *s, const struct project_closing *closing, 
 
 /* The rows of a project are removed before the project, in this order. */
 static const enum query_name removals[] = {
-        QUERY_SKILL_REMOVE_ALL, QUERY_PROJECT_REMOVE_WEBHOOKS, QUERY_PROJECT_REMOVE_SANDBOXES,
-        QUERY_KEY_REMOVE_ALL,   QUERY_MEMBER_REMOVE_ALL,       QUERY_CONFIG_REMOVE_ALL,
-        QUERY_LEASE_REMOVE_ALL, QUERY_BUDGET_REMOVE_ALL,       QUERY_VAULT_REMOVE_ALL,
+        QUERY_SKILL_REMOVE_ALL,      QUERY_PROJECT_REMOVE_WEBHOOKS, QUERY_PROJECT_REMOVE_SANDBOXES,
+        QUERY_KEY_REMOVE_ALL,        QUERY_MEMBER_REMOVE_ALL,       QUERY_CONFIG_REMOVE_ALL,
+        QUERY_LEASE_REMOVE_ALL,      QUERY_BUDGET_REMOVE_ALL,       QUERY_VAULT_REMOVE_ALL,
+        QUERY_INVITATION_REMOVE_ALL,
 };
 
 static int run_removal(struct store_connection *c, void *context, struct error *err)

@@ -22,6 +22,7 @@ struct touches {
 static const enum query_name touch_queries[TOUCHED_COUNT] = {
         [TOUCHED_SANDBOX] = QUERY_SANDBOX_TOUCH,
         [TOUCHED_KEY] = QUERY_KEY_TOUCH,
+        [TOUCHED_LOGIN] = QUERY_LOGIN_TOUCH,
 };
 
 struct touches *touches_new(void)

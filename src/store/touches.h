@@ -9,7 +9,7 @@
 struct store;
 struct touches;
 
-enum touched { TOUCHED_SANDBOX, TOUCHED_KEY, TOUCHED_COUNT };
+enum touched { TOUCHED_SANDBOX, TOUCHED_KEY, TOUCHED_LOGIN, TOUCHED_COUNT };
 struct touch {
 	const char *id;
 	int64_t at;

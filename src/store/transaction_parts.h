@@ -10,9 +10,11 @@
 #include "store/queries.h"
 
 struct lease_record;
+struct member_record;
 struct mount_list;
 struct store_connection;
 struct usage_record;
+struct user_record;
 
 /* projects.c: locks the project's data against other transactions until this one ends. */
 MUST_CHECK int project_lock(struct store_connection *c, const char *project_id, struct error *err);
@@ -21,6 +23,14 @@ MUST_CHECK int project_lock(struct store_connection *c, const char *project_id, 
 MUST_CHECK int project_check_count(struct store_connection *c, enum query_name count_query,
                                    const char *project_id, int64_t max, const char *nouns,
                                    struct error *err);
+/* members.c */
+MUST_CHECK int member_run_insertion(struct store_connection *c, const struct member_record *r,
+                                    struct error *err);
+MUST_CHECK int member_run_removal(struct store_connection *c, const struct member_record *r,
+                                  struct error *err);
+/* users.c */
+MUST_CHECK int user_run_insertion(struct store_connection *c, const struct user_record *r,
+                                  struct error *err);
 /* templates.c: 1 when the template exists, else 0. */
 MUST_CHECK int template_run_exists(struct store_connection *c, const char *id, struct error *err);
 /* sandboxes.c: 1 and the sandbox's state (enum sandbox_state), or 0 without a row. */

@@ -258,7 +258,7 @@ export interface ChannelPut {
 }
 /** A block of code */
 export interface Code {
-  language: "python" | "javascript" | "typescript" | "bash";
+  language: "python" | "javascript" | "typescript" | "bash" | "r" | "java";
   code: string;
   contextId?: string;
   cwd?: string;
@@ -513,7 +513,7 @@ export interface GatewayExecute {
   tenant_id?: string;
   session_id: string;
   code: string;
-  language?: "python" | "javascript" | "typescript" | "bash";
+  language?: "python" | "javascript" | "typescript" | "bash" | "r" | "java";
   stdin?: string;
   env?: Record<string, string>;
   timeout_ms?: number;
@@ -922,12 +922,52 @@ export interface LineageStep {
   sandbox: string | null;
   sandbox_name: string | null;
 }
+/** A project that a session may choose */
+export interface LoginProject {
+  id: string;
+  name: string;
+  role: string | null;
+  scopes: string[];
+}
+/** A session of a browser */
+export interface LoginSession {
+  id: string;
+  kind: string;
+  user: LoginUser | null;
+  csrf_token: string;
+  created_at: string | null;
+  expires_at: string | null;
+  project: string | null;
+  projects: LoginProject[];
+  scopes: string[];
+}
+/** Sessions */
+export interface LoginSessionList {
+  items: LoginSessionSummary[];
+}
+/** One of the caller's sessions */
+export interface LoginSessionSummary {
+  id: string;
+  created_at: string | null;
+  last_used_at: string | null;
+  address: string;
+  user_agent: string;
+  is_current: boolean;
+  expires_at: string | null;
+}
+/** The user of a session */
+export interface LoginUser {
+  id: string;
+  email: string;
+  name: string;
+  is_admin: boolean;
+}
 /** The caller */
 export interface Me {
   project: string;
   project_name: string;
-  key: string;
-  key_name: string;
+  key: string | null;
+  key_name: string | null;
   scopes: string[];
   user: string | null;
   role: string | null;
@@ -1510,6 +1550,26 @@ export interface SettingsPut {
   default_isolation?: string;
   default_storage_provider?: string;
 }
+/** The link that makes the first user */
+export interface SetupLink {
+  link: string;
+  expires_at: string | null;
+}
+/** Something to sign in with */
+export interface SignInOffer {
+  email?: string;
+  password?: string;
+  key?: string;
+  setup_token?: string;
+  invitation?: string;
+  name?: string;
+}
+/** How to sign in */
+export interface SignInWays {
+  password: boolean;
+  setup: boolean;
+  version: string;
+}
 /** A signal for a process */
 export interface Signal {
   signal: string;
@@ -2070,7 +2130,7 @@ export const postApiSandboxArtifactsIdUrl: Operation<{ id: string }, undefined, 
 export const getApiSandboxArtifactsIdDownload: Operation<{ id: string }, { expires?: number; signature?: string }, undefined, unknown> = { method: "GET", path: "/api/sandbox/artifacts/{id}/download", scopes: [] };
 /** Run a command and collect its output, or stream it as server-sent events or NDJSON */
 export const postApiSandboxInstancesIdExec: Operation<{ id: string }, { stream?: string }, Exec, Result> = { method: "POST", path: "/api/sandbox/instances/{id}/exec", scopes: ["sandbox:write"] };
-/** Run a block of python, javascript, typescript or bash */
+/** Run a block of python, javascript, typescript, bash, r, java */
 export const postApiSandboxInstancesIdCode: Operation<{ id: string }, { stream?: string }, Code, Result> = { method: "POST", path: "/api/sandbox/instances/{id}/code", scopes: ["sandbox:write"] };
 /** List the processes of a sandbox, including ended ones */
 export const getApiSandboxInstancesIdProcesses: Operation<{ id: string }, undefined, undefined, ProcessList> = { method: "GET", path: "/api/sandbox/instances/{id}/processes", scopes: ["sandbox:read"] };
@@ -2254,6 +2314,20 @@ export const patchAccountsMeSandboxesConfig: Operation<{ config: string }, undef
 export const deleteAccountsMeSandboxesConfig: Operation<{ config: string }, undefined, undefined, void> = { method: "DELETE", path: "/accounts/me/sandboxes/{config}", scopes: ["sandbox:write"] };
 /** Get the caller: project, key, scopes and role */
 export const getAccountsMe: Operation<undefined, undefined, undefined, Me> = { method: "GET", path: "/accounts/me", scopes: [] };
+/** Get the ways to sign in */
+export const getV1SignIn: Operation<undefined, undefined, undefined, SignInWays> = { method: "GET", path: "/v1/sign-in", scopes: [] };
+/** Make the one-time link of the first user, while no user exists */
+export const postV1SignInSetup: Operation<undefined, undefined, undefined, SetupLink> = { method: "POST", path: "/v1/sign-in/setup", scopes: ["admin"] };
+/** Get the session of the cookie */
+export const getV1Session: Operation<undefined, undefined, undefined, LoginSession> = { method: "GET", path: "/v1/session", scopes: [] };
+/** Sign in: answers with a session and sets its cookie */
+export const postV1Session: Operation<undefined, undefined, SignInOffer, LoginSession> = { method: "POST", path: "/v1/session", scopes: [] };
+/** Sign out */
+export const deleteV1Session: Operation<undefined, undefined, undefined, void> = { method: "DELETE", path: "/v1/session", scopes: [] };
+/** List the caller's sessions in browsers */
+export const getV1Sessions: Operation<undefined, undefined, undefined, LoginSessionList> = { method: "GET", path: "/v1/sessions", scopes: [] };
+/** End one of the caller's sessions */
+export const deleteV1SessionsSession: Operation<{ session: string }, undefined, undefined, void> = { method: "DELETE", path: "/v1/sessions/{session}", scopes: [] };
 /** List events, oldest first, or follow them */
 export const getV1Events: Operation<undefined, { after?: number; last?: number; limit?: number; sandbox?: string; kind?: string; stream?: string }, undefined, EventList> = { method: "GET", path: "/v1/events", scopes: ["sandbox:read"] };
 /** List the events of a sandbox */

@@ -92,7 +92,7 @@ export const channelPutSchema = {
   base_url: {"type":"string","description":"address of a self-hosted service (default: the public service)","maxLength":2048},
 } satisfies Schema;
 export const codeSchema = {
-  language: {"type":"string","enum":["python","javascript","typescript","bash"]},
+  language: {"type":"string","enum":["python","javascript","typescript","bash","r","java"]},
   code: {"type":"string","description":"at most 128 KiB","example":"print(6 * 7)"},
   contextId: {"type":"string","description":"context that runs the code and keeps its state; 'default': the default context of the language, created if missing","maxLength":40,"minLength":1},
   cwd: {"type":"string","description":"working directory; a relative path is below the default folder","maxLength":4096},
@@ -114,7 +114,7 @@ export const codeSchema = {
   label: {"type":"string","description":"label shown in lists","maxLength":128},
 } satisfies Schema;
 export const codeContextCreateSchema = {
-  language: {"type":"string","description":"python (default), javascript or bash","maxLength":32,"minLength":1},
+  language: {"type":"string","description":"one of: python, javascript, typescript, bash, r, java; python by default","maxLength":32,"minLength":1},
   cwd: {"type":"string","description":"working directory; a relative path is below the default folder","maxLength":4096},
 } satisfies Schema;
 export const depositCreateSchema = {
@@ -207,7 +207,7 @@ export const gatewayExecuteSchema = {
   tenant_id: {"type":"string","description":"default: \"default\"","maxLength":128,"minLength":1,"example":"default"},
   session_id: {"type":"string","description":"the first call of a session creates its sandbox","maxLength":128,"minLength":1,"example":"s1"},
   code: {"type":"string","example":"print(42)"},
-  language: {"type":"string","description":"default python","enum":["python","javascript","typescript","bash"]},
+  language: {"type":"string","description":"default python","enum":["python","javascript","typescript","bash","r","java"]},
   stdin: {"type":"string"},
   env: {"type":"object","maxProperties":256},
   timeout_ms: {"type":"integer","description":"0: the server's default","minimum":0,"maximum":86400000},
@@ -424,7 +424,7 @@ export const sandboxConfigSchema = {
   provider: {"type":"string","description":"lambda, e2b, daytona, kubernetes, native …; default: the server's provider","maxLength":32},
   template: {"type":"string","description":"name or id (default: the server's default template)","maxLength":128},
   permissionMode: {"type":"string","description":"edit, ask or bypass; applies to tools that use this config","maxLength":16},
-  runtimes: {"type":"array","description":"bash, python or node: runtimes for tools and commands; advisory","maxItems":8},
+  runtimes: {"type":"array","description":"bash, python, node, r or java: runtimes for tools and commands; advisory","maxItems":8},
   timeout: {"type":"integer","description":"time limit in seconds for a command, a block of code, a job or a tool; at most 300 on lambda and 600 elsewhere","minimum":0},
   memoryLimit: {"type":"integer","description":"MB, at most 1024 on lambda; also the upper limit for requests","minimum":0,"maximum":16777216},
   outputLimitBytes: {"type":"integer","description":"size limit of a tool's output and of each stream of a command","minimum":0},
@@ -533,6 +533,14 @@ export const settingsPutSchema = {
   record_terminals: {"type":"boolean","description":"record the output of every new terminal window"},
   default_isolation: {"type":"string","description":"isolation of new templates; always that of the server's provider","maxLength":64},
   default_storage_provider: {"type":"string","description":"where volumes and backups are stored: local","maxLength":64},
+} satisfies Schema;
+export const signInOfferSchema = {
+  email: {"type":"string","maxLength":128,"example":"ann@example.com"},
+  password: {"type":"string","description":"of the user","maxLength":1024,"minLength":1},
+  key: {"type":"string","description":"an API key, instead of a user: the session may do what the key may","maxLength":128,"minLength":1},
+  setup_token: {"type":"string","description":"of the one-time link, with email, name and password","maxLength":128,"minLength":1},
+  invitation: {"type":"string","description":"of an invitation's link, with name and password","maxLength":128,"minLength":1},
+  name: {"type":"string","description":"of a new user, for people","maxLength":100},
 } satisfies Schema;
 export const signalSchema = {
   signal: {"type":"string","description":"SIGTERM, TERM or 15","maxLength":16},

@@ -1899,15 +1899,111 @@ class Me(TypedDict):
     # project that the key acts in
     project: str
     project_name: str
-    # id of the key
-    key: str
-    key_name: str
-    # current scopes of the key
+    # id of the key; null: a session of a user
+    key: str | None
+    key_name: str | None
+    # current scopes of the key or session
     scopes: list[str]
-    # member that owns the key
+    # the session's user, or the member that owns the key
     user: str | None
-    # current role of the member
+    # current role of the member; null: none, or an admin of the server
     role: str | None
+    expires_at: str | None
+
+
+class SignInWays(TypedDict):
+    """How to sign in"""
+
+    # a user may sign in by password
+    password: bool
+    # no user exists; a one-time link makes the first
+    setup: bool
+    # of the server
+    version: str
+
+
+class SetupLink(TypedDict):
+    """The link that makes the first user"""
+
+    # works once; returned only here
+    link: str
+    expires_at: str | None
+
+
+class SignInOffer(TypedDict):
+    """Something to sign in with"""
+
+    email: NotRequired[str]
+    # of the user
+    password: NotRequired[str]
+    # an API key, instead of a user: the session may do what the key may
+    key: NotRequired[str]
+    # of the one-time link, with email, name and password
+    setup_token: NotRequired[str]
+    # of an invitation's link, with name and password
+    invitation: NotRequired[str]
+    # of a new user, for people
+    name: NotRequired[str]
+
+
+class LoginSession(TypedDict):
+    """A session of a browser"""
+
+    id: str
+    # user or key
+    kind: str
+    # null: the session is a key's
+    user: LoginUser | None
+    # for the header X-Atoll-CSRF, which every write needs
+    csrf_token: str
+    created_at: str | None
+    # earlier without use
+    expires_at: str | None
+    # project of requests that name none; null: a member of none
+    project: str | None
+    projects: list[LoginProject]
+    # in that project
+    scopes: list[str]
+
+
+class LoginUser(TypedDict):
+    """The user of a session"""
+
+    id: str
+    email: str
+    name: str
+    # an admin of the whole server
+    is_admin: bool
+
+
+class LoginProject(TypedDict):
+    """A project that a session may choose"""
+
+    id: str
+    name: str
+    # null: the scopes are those of an admin of the server or of a key
+    role: str | None
+    scopes: list[str]
+
+
+class LoginSessionList(TypedDict):
+    """Sessions"""
+
+    items: list[LoginSessionSummary]
+
+
+class LoginSessionSummary(TypedDict):
+    """One of the caller's sessions"""
+
+    id: str
+    created_at: str | None
+    last_used_at: str | None
+    # from which it was begun
+    address: str
+    # what the browser says of itself
+    user_agent: str
+    # it is the session of this request
+    is_current: bool
     expires_at: str | None
 
 

@@ -81,13 +81,6 @@ static bool is_of_relay(const char *name)
 	return head_name_is_of(name, names);
 }
 
-/* A browser sends only the value of a cookie without a name, which may look like a name. */
-static bool has_mark(const char *cookie, const char *mark)
-{
-	cookie += strspn(cookie, " \t=");
-	return strncmp(cookie, mark, strlen(mark)) == 0;
-}
-
 static void add_header(struct proxy *p, struct relay *relay, const struct head_field *field)
 {
 	/* They describe the original body, not the rewritten one. */
@@ -99,8 +92,8 @@ static void add_header(struct proxy *p, struct relay *relay, const struct head_f
 	    (asked->place.prefix.size && is_of_origin(field->name)) ||
 	    ((asked->is_boxed || asked->has_shares) && is_of_sharing(field->name)))
 		return;
-	if (strcasecmp(field->name, "Set-Cookie") == 0 && asked->cookie_mark &&
-	    has_mark(field->value, asked->cookie_mark))
+	if (strcasecmp(field->name, "Set-Cookie") == 0 &&
+	    proxy_is_own_cookie(span_of(field->value), asked->cookie_mark))
 		return;
 	if (p->content_decoder && strcasecmp(field->name, "Content-Encoding") == 0)
 		return;

@@ -55,6 +55,10 @@ void proxy_write_request(struct buf *out, const struct request *rq,
 void proxy_note_request(struct proxy_asked *ret, struct arena *a, const struct request *rq,
                         const struct proxy_options *options);
 
+/* Whether the cookie, "name=value", is the platform's: its name begins with `mark`, perhaps after a
+ * prefix that browsers know. `mark` NULL: none is. */
+bool proxy_is_own_cookie(struct span cookie, const char *mark);
+
 /* True when the answer may need rewriting, so the request asks for no compression. */
 bool proxy_asks_as_is(const struct proxy_asked *asked);
 

@@ -57,6 +57,20 @@ bool proxy_is_replaced_header(const char *name)
 	return head_name_is_of(name, replaced);
 }
 
+bool proxy_is_own_cookie(struct span cookie, const char *mark)
+{
+	static const char *const prefixes[] = {"__Host-", "__Secure-"};
+
+	/* A browser sends only the value of a cookie without a name, which may look like a name. */
+	while (cookie.size && strchr(" \t=", cookie.data[0]))
+		span_skip(&cookie, 1);
+	for (size_t i = 0; i < COUNT_OF(prefixes); i++)
+		if (cookie.size >= strlen(prefixes[i]) &&
+		    strncasecmp(cookie.data, prefixes[i], strlen(prefixes[i])) == 0)
+			span_skip(&cookie, strlen(prefixes[i]));
+	return mark && span_starts_with(cookie, mark);
+}
+
 /* "a=1; b=2" without the platform's own cookies. */
 static void add_cookies(struct buf *out, const char *cookies, const char *mark)
 {
@@ -67,7 +81,7 @@ static void add_cookies(struct buf *out, const char *cookies, const char *mark)
 	while (more) {
 		more = span_split(&rest, ';', &cookie);
 		cookie = span_trim(cookie);
-		if (!cookie.size || (mark && span_starts_with(cookie, mark)))
+		if (!cookie.size || proxy_is_own_cookie(cookie, mark))
 			continue;
 		buf_add_text(out, separator);
 		buf_add_span(out, cookie);

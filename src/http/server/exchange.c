@@ -600,7 +600,8 @@ void exchange_fail(struct http_exchange *ex, const struct error *err)
 	if (kind->http_status == 401)
 		buf_add_text(&ex->reply.headers, "WWW-Authenticate: Bearer\r\n");
 	if (kind->http_status == 429 || kind->http_status == 503)
-		buf_add_text(&ex->reply.headers, "Retry-After: 1\r\n");
+		buf_addf(&ex->reply.headers, "Retry-After: %d\r\n",
+		         err->retry_after_s > 0 ? err->retry_after_s : 1);
 	/* Only for a range that this server refused. */
 	if (err->code == ERROR_RANGE && ex->knows_whole)
 		buf_addf(&ex->reply.headers, "Content-Range: bytes */%" PRIu64 "\r\n", ex->whole);

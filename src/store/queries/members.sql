@@ -16,6 +16,11 @@ SELECT {member} FROM members WHERE project_id = :project_id AND user_id = :user_
 -- gives: member_record
 SELECT {member} FROM members WHERE project_id = :project_id ORDER BY user_id;
 
+-- name: member_list_of
+-- takes: member_record
+-- gives: member_record
+SELECT {member} FROM members WHERE user_id = :user_id ORDER BY project_id;
+
 -- name: member_count
 -- takes: record_lookup
 -- gives: row_count

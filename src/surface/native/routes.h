@@ -32,6 +32,7 @@ extern const struct route recordings_routes[];
 extern const struct route sandboxes_routes[];
 extern const struct route secrets_routes[];
 extern const struct route services_routes[];
+extern const struct route session_routes[];
 extern const struct route settings_routes[];
 extern const struct route snapshots_routes[];
 extern const struct route templates_routes[];

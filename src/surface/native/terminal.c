@@ -95,6 +95,7 @@ static void reply_terminal(struct request *rq, const struct api_target *t,
 
 	answer->session_id = arena_format(rq->arena, "%s.%" PRId64, t->id, answer->process);
 	memcpy(ticket.key_hash, caller->key_hash, sizeof(ticket.key_hash));
+	ticket.is_login = caller->is_login;
 	(void)snprintf(ticket.project_id, sizeof(ticket.project_id), "%s", api_project(rq));
 	(void)snprintf(ticket.path, sizeof(ticket.path), "/api/sandbox/terminal/%s/browser",
 	               answer->session_id);

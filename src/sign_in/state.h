@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sign_in/state.h — private: what the files of this folder share. */
+#pragma once
+
+#include "sign_in/gate.h"
+#include "sign_in/sign_in.h"
+
+struct sign_in {
+	const struct config *config;
+	struct store *store;
+	struct password_gate *gate;
+};
+
+/* sign_in.c: counts an attempt of the address ("" = not known) and for the account (NULL: none).
+ * ERROR_LIMIT when there were too many. */
+MUST_CHECK int attempt_begin(struct sign_in *s, struct arena *a, const char *address,
+                             const char *account, struct error *err);
+/* The attempt was right: it and the account's failures no longer count. */
+void attempt_succeed(struct sign_in *s, struct arena *a, const char *address, const char *account);
+int sign_in_refuse(struct error *err);
+
+/* links.c: the user that the link makes, or lets join. */
+MUST_CHECK int link_accept_setup(struct sign_in *s, struct arena *a,
+                                 const struct sign_in_offer *offer, struct user_record *ret,
+                                 struct error *err);
+MUST_CHECK int link_accept_invitation(struct sign_in *s, struct arena *a,
+                                      const struct sign_in_client *client,
+                                      const struct sign_in_offer *offer, struct user_record *ret,
+                                      struct error *err);

@@ -1,0 +1,348 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Signing in from a browser: users, passwords, keys, sessions by cookie, and each way to misuse them."""
+
+import http.cookies
+import json
+import os
+import re
+import time
+
+import pytest
+
+import atoll
+
+pytestmark = pytest.mark.needs_root
+PASSWORD, OTHER = "correct horse battery", "another long password"
+INSTANCES = "/api/sandbox/instances"
+
+
+class Browser:
+    """A client with a cookie jar that sends what a page of the server's own origin sends."""
+
+    def __init__(self, server, **headers):
+        self.api, self.cookies, self.csrf = server.api(key=""), {}, None
+        self.api.key = None
+        self.own = f"http://127.0.0.1:{server.port}"
+        self.headers = headers
+
+    def raw(self, method, path, body=None, headers=None):
+        sent = {"Origin": self.own} if method != "GET" else {}
+        if self.cookies:
+            sent["Cookie"] = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
+        if self.csrf:
+            sent["X-Atoll-CSRF"] = self.csrf
+        sent = {name: value for name, value in {**sent, **self.headers, **(headers or {})}.items() if value is not None}
+        answer = self.api.raw(method, path, body, sent)
+        for line in answer.headers.get_all("Set-Cookie") or []:
+            for name, morsel in http.cookies.SimpleCookie(line).items():
+                self.cookies.pop(name, None)
+                if morsel.value:
+                    self.cookies[name] = morsel.value
+        return answer
+
+    def call(self, method, path, body=None, headers=None):
+        answer = self.raw(method, path, body, headers)
+        value = json.loads(answer.body) if answer.body else None
+        if answer.status >= 400:
+            raise atoll.ApiError(answer.status, value)
+        return value
+
+    def get(self, path, **headers):
+        return self.call("GET", path, headers=headers)
+
+    def sign_in(self, **offer):
+        session = self.call("POST", "/v1/session", offer)
+        self.csrf = session["csrf_token"]
+        return session
+
+
+def refused(status, call, *arguments, **options):
+    with pytest.raises(atoll.ApiError) as failure:
+        call(*arguments, **options)
+    assert failure.value.status == status, failure.value
+    return failure.value
+
+
+@pytest.fixture(scope="module")
+def place():
+    """A server without a template to start: nothing here runs in a sandbox."""
+    if os.geteuid() != 0:
+        pytest.skip("needs root")
+    running = atoll.Server(provider="null").start()
+    yield running
+    running.remove_all()
+
+
+@pytest.fixture(scope="module")
+def owner(place):
+    """The first user's browser, by the link that `atoll serve` printed."""
+    found = re.search(r"/console/setup#([a-z2-7]{40})", (place.data / "serve.log").read_text())
+    browser = Browser(place)
+    assert browser.get("/v1/sign-in")["setup"] is True
+    session = browser.sign_in(setup_token=found[1], email="Ann@Example.com", name="Ann", password=PASSWORD)
+    assert session["user"] == {"id": session["user"]["id"], "email": "ann@example.com", "name": "Ann", "is_admin": True}
+    assert browser.get("/v1/sign-in") == {"password": True, "setup": False, "version": session_version(place)}
+    browser.token = found[1]
+    return browser
+
+
+def session_version(server):
+    return server.api().get("/healthz")["version"]
+
+
+@pytest.fixture
+def admin(place):
+    return place.api()
+
+
+def test_the_link_works_once_and_makes_an_admin(place, owner):
+    session = owner.get("/v1/session")
+    assert (session["kind"], session["project"], session["projects"][0]["role"]) == ("user", "default", "admin")
+    assert "admin" in session["scopes"] and "hash" not in json.dumps(session)
+    again = Browser(place)
+    refused(404, again.sign_in, setup_token=owner.token, email="eve@example.com", name="Eve", password=PASSWORD)
+    assert not again.cookies
+    assert refused(409, place.api().post, "/v1/sign-in/setup").code == "conflict"
+
+
+def test_a_password_opens_a_session_that_is_no_other(place, owner):
+    browser = Browser(place)
+    assert refused(401, browser.get, "/v1/session").code == "unauthenticated"
+    first = browser.sign_in(email="ANN@example.com", password=PASSWORD)
+    old = dict(browser.cookies)
+    second = browser.sign_in(email="ann@example.com", password=PASSWORD)
+    assert first["id"] != second["id"] and first["csrf_token"] != second["csrf_token"]
+    stale = Browser(place)
+    stale.cookies = old  # what a thief of the first cookie has
+    refused(401, stale.get, "/v1/session")
+    refused(401, stale.get, INSTANCES)
+    me = browser.get("/accounts/me")
+    assert (me["user"], me["key"], me["role"], me["project"]) == ("ann@example.com", None, "admin", "default")
+
+
+@pytest.mark.parametrize("offer", [
+    {"email": "ann@example.com", "password": "not the password"}, {"email": "no@example.com", "password": PASSWORD},
+    {"key": "atoll_" + "a" * 40}, {"key": "nonsense"}])
+def test_what_is_not_right_is_refused_in_the_same_words(place, owner, offer):
+    browser = Browser(place)
+    error = refused(401, browser.sign_in, **offer)
+    assert error.message == ("this key is not valid" if "key" in offer else "the e-mail address or the password is not right")
+    assert not browser.cookies
+
+
+def test_an_unknown_address_takes_as_long_as_a_wrong_password(place, owner):
+    def timed(email):
+        began = time.monotonic()
+        refused(401, Browser(place).sign_in, email=email, password="not the password")
+        return time.monotonic() - began
+    times = {email: min(timed(email) for _ in range(3)) for email in ("ann@example.com", "nobody@example.com")}
+    Browser(place).sign_in(email="ann@example.com", password=PASSWORD)
+    shorter, longer = sorted(times.values())
+    assert shorter > 0.02 and longer < 3 * shorter, times
+
+
+def test_the_cookie_is_for_this_host_and_no_script(place, owner):
+    browser = Browser(place)
+    plain = browser.raw("POST", "/v1/session", {"email": "ann@example.com", "password": PASSWORD})
+    words = {word.strip().split("=")[0] for word in plain.headers["Set-Cookie"].split(";")}
+    assert words == {"atoll_session", "Path", "HttpOnly", "SameSite", "Max-Age"}
+    assert "Path=/;" in plain.headers["Set-Cookie"] and "SameSite=Lax" in plain.headers["Set-Cookie"]
+    assert plain.headers["Cache-Control"] == "no-store"
+    behind = Browser(place, **{"X-Forwarded-Proto": "https"})
+    behind.own = behind.own.replace("http:", "https:")
+    secure = behind.raw("POST", "/v1/session", {"email": "ann@example.com", "password": PASSWORD})
+    assert secure.headers["Set-Cookie"].startswith("__Host-atoll_session=")
+    assert "Secure" in secure.headers["Set-Cookie"] and "Domain" not in secure.headers["Set-Cookie"]
+    behind.get("/v1/session")
+    # The name without the prefix, which a neighbour could set, counts for nothing on TLS.
+    behind.cookies = {"atoll_session": behind.cookies["__Host-atoll_session"]}
+    refused(401, behind.get, "/v1/session")
+
+
+def test_two_cookies_of_the_name_are_refused(place, owner):
+    browser = Browser(place)
+    browser.sign_in(email="ann@example.com", password=PASSWORD)
+    value = browser.cookies["atoll_session"]
+    refused(401, Browser(place, Cookie=f"atoll_session={'a' * 40}; atoll_session={value}").get, "/v1/session")
+
+
+def test_a_write_needs_its_own_page_and_its_own_token(place, owner):
+    browser, other = Browser(place), Browser(place)
+    mine = browser.sign_in(email="ann@example.com", password=PASSWORD)["csrf_token"]
+    stolen = other.sign_in(email="ann@example.com", password=PASSWORD)["csrf_token"]
+    body = {"name": "made by a page"}
+
+    def post(**headers):
+        return browser.call("POST", "/api/sandbox/keys", body, headers)
+    assert post()["name"] == body["name"]
+    assert post(Origin=None, **{"Sec-Fetch-Site": "same-origin"})
+    for headers in [{"X-Atoll-CSRF": None}, {"X-Atoll-CSRF": stolen}, {"X-Atoll-CSRF": mine[:-1]},
+                    {"Origin": "http://evil.example"}, {"Origin": "null"}, {"Origin": None},
+                    {"Origin": browser.own + ".evil.example"}, {"Origin": None, "Sec-Fetch-Site": "same-site"},
+                    {"Origin": None, "Sec-Fetch-Site": "cross-site"}]:
+        assert refused(403, post, **headers).code == "forbidden", headers
+    # A read answers a link on another page, but no script or element of one.
+    browser.get(INSTANCES, **{"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"})
+    refused(403, browser.get, INSTANCES, **{"Sec-Fetch-Site": "same-site", "Sec-Fetch-Mode": "no-cors"})
+    refused(403, browser.get, INSTANCES, Origin="http://evil.example")
+    # Nor may another page sign its visitor in, or out.
+    refused(403, Browser(place).call, "POST", "/v1/session", {"email": "ann@example.com", "password": PASSWORD},
+            {"Origin": "http://evil.example"})
+    refused(403, browser.call, "DELETE", "/v1/session", None, {"X-Atoll-CSRF": stolen})
+    browser.get("/v1/session")
+
+
+def test_a_key_needs_no_token_beside_a_cookie(place, owner):
+    browser = Browser(place)
+    browser.sign_in(email="ann@example.com", password=PASSWORD)
+    headers = {"Authorization": f"Bearer {place.key}", "Origin": None, "X-Atoll-CSRF": None}
+    assert browser.call("POST", "/api/sandbox/keys", {"name": "by key"}, headers)["name"] == "by key"
+
+
+def test_a_websocket_needs_the_origin(place, owner):
+    browser = Browser(place)
+    browser.sign_in(email="ann@example.com", password=PASSWORD)
+    upgrade = {"Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13",
+               "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ=="}
+    path = "/api/sandbox/terminal/none.1/browser"
+    assert refused(403, browser.get, path, **upgrade).code == "forbidden"
+    refused(403, browser.get, path, Origin="http://evil.example", **upgrade)
+    refused(404, browser.get, path, Origin=browser.own, **upgrade)
+
+
+def test_signing_out_ends_the_session_everywhere(place, owner):
+    browser = Browser(place)
+    browser.sign_in(email="ann@example.com", password=PASSWORD)
+    thief = Browser(place)
+    thief.cookies = dict(browser.cookies)
+    thief.get(INSTANCES)
+    assert browser.raw("DELETE", "/v1/session").status == 204
+    assert not browser.cookies
+    refused(401, thief.get, INSTANCES)
+    refused(401, thief.get, "/v1/session")
+
+
+def test_sessions_are_listed_and_ended(place, owner):
+    browser, other = Browser(place), Browser(place, **{"User-Agent": "old telephone"})
+    mine = browser.sign_in(email="ann@example.com", password=PASSWORD)
+    lost = other.sign_in(email="ann@example.com", password=PASSWORD)
+    found = {row["id"]: row for row in browser.get("/v1/sessions")["items"]}
+    assert found[mine["id"]]["is_current"] and not found[lost["id"]]["is_current"]
+    assert (found[lost["id"]]["user_agent"], found[lost["id"]]["address"]) == ("old telephone", "127.0.0.1")
+    browser.call("DELETE", f"/v1/sessions/{lost['id']}")
+    refused(401, other.get, "/v1/session")
+    refused(404, browser.call, "DELETE", f"/v1/sessions/{lost['id']}")
+
+
+def test_a_session_of_a_key_may_what_the_key_may_and_ends_with_it(place, owner, admin):
+    made = admin.post("/api/sandbox/keys", {"name": "reads", "scopes": ["sandbox:read"]})
+    browser = Browser(place)
+    session = browser.sign_in(key=made["key"])
+    assert (session["kind"], session["user"], session["scopes"]) == ("key", None, ["sandbox:read"])
+    assert browser.get("/accounts/me")["key"] == made["id"]
+    refused(403, browser.call, "POST", INSTANCES, {})
+    admin.delete(f"/api/sandbox/keys/{made['id']}")
+    refused(401, browser.get, INSTANCES)
+    refused(401, browser.get, "/v1/session")
+    refused(401, Browser(place).sign_in, key=made["key"])
+
+
+def test_a_new_secret_of_a_key_ends_the_sessions_of_the_old_one(place, owner, admin):
+    made = admin.post("/api/sandbox/keys", {"name": "turns"})
+    browser = Browser(place)
+    browser.sign_in(key=made["key"])
+    admin.post(f"/api/sandbox/keys/{made['id']}/rotate", {"grace_ms": 60000})
+    refused(401, browser.get, "/v1/session")
+
+
+def test_a_key_that_expires_takes_its_session_along(place, owner, admin):
+    made = admin.post("/api/sandbox/keys", {"name": "short", "expires_in_ms": 3000})
+    browser = Browser(place)
+    session = browser.sign_in(key=made["key"])
+    assert session["expires_at"] == made["expires_at"]
+    browser.get(INSTANCES)
+    atoll.wait_for(lambda: browser.raw("GET", INSTANCES).status == 401, 20)
+
+
+def test_a_session_acts_in_the_project_that_a_request_names(place, owner, admin):
+    project = admin.post("/v1/projects", {"name": f"second-{time.time_ns()}", "owner": "ann@example.com"})["id"]
+    browser = Browser(place)
+    session = browser.sign_in(email="ann@example.com", password=PASSWORD)
+    assert {row["id"] for row in session["projects"]} >= {"default", project}
+    assert browser.get("/accounts/me")["project"] == session["project"] == "default"
+    assert browser.get("/accounts/me", **{"X-Atoll-Project": project})["project"] == project
+    assert browser.get(f"/accounts/me?project={project}")["project"] == project
+    assert browser.get(f"{INSTANCES}?limit=5&project={project}")["items"] == []
+    refused(404, browser.get, "/accounts/me?project=none-such")
+    admin.delete(f"/v1/projects/{project}?force=true")
+
+
+def test_attempts_for_an_account_are_limited(place, owner):
+    browser = Browser(place, **{"X-Forwarded-For": "198.51.100.7"})
+    for _ in range(10):
+        refused(401, browser.sign_in, email="limited@example.com", password="not the password")
+    answer = browser.raw("POST", "/v1/session", {"email": "limited@example.com", "password": "not the password"})
+    assert answer.status == 429 and 0 < int(answer.headers["Retry-After"]) <= 900
+    # From another address, too; other accounts are not concerned.
+    away = Browser(place, **{"X-Forwarded-For": "198.51.100.8"})
+    refused(429, away.sign_in, email="limited@example.com", password=PASSWORD)
+    away.sign_in(email="ann@example.com", password=PASSWORD)
+
+
+def test_attempts_of_an_address_are_limited(place, owner):
+    """Behind the proxy on this machine: its last entry counts, what the client claims before it does not."""
+    for number in range(30):
+        browser = Browser(place, **{"X-Forwarded-For": f"203.0.113.{number}, 192.0.2.9"})
+        refused(401, browser.sign_in, key="atoll_" + "b" * 40)
+    refused(429, browser.sign_in, key="atoll_" + "b" * 40)
+    refused(429, browser.sign_in, email="ann@example.com", password=PASSWORD)
+    # A client has a whole network of version 6.
+    for number in range(30):
+        refused(401, Browser(place, **{"X-Forwarded-For": f"2001:db8::{number:x}"}).sign_in, key="nonsense")
+    refused(429, Browser(place, **{"X-Forwarded-For": "2001:db8::ffff"}).sign_in, key="nonsense")
+
+
+def test_many_passwords_at_once_leave_the_server_answering(place, owner):
+    """Each takes 64 MiB and a processor; no more than a few wait, and nothing else waits for them."""
+    import concurrent.futures
+
+    def attempt(number):
+        browser = Browser(place, **{"X-Forwarded-For": f"192.0.2.{100 + number}"})
+        return browser.raw("POST", "/v1/session", {"email": f"u{number}@example.com", "password": "x" * 20 + "abcd"}).status
+    with concurrent.futures.ThreadPoolExecutor(24) as pool:
+        tries = [pool.submit(attempt, number) for number in range(24)]
+        began = time.monotonic()
+        place.api().get("/healthz")
+        assert time.monotonic() - began < 5
+        assert {one.result() for one in tries} <= {401, 503}
+
+
+def test_sessions_end_by_their_age_and_by_idleness(tmp_path):
+    if os.geteuid() != 0:
+        pytest.skip("needs root")
+    running = atoll.Server(provider="null", flags=["--sign-in-idle", "60s", "--sign-in-lifetime", "60s"]).start()
+    try:
+        browser = Browser(running)
+        session = browser.sign_in(key=running.key)
+        assert 50 < _seconds(session["expires_at"]) - _seconds(session["created_at"]) <= 60
+        # A restart forgets no session.
+        running.stop()
+        running.start()
+        browser.api.close()
+        assert browser.get("/v1/session")["id"] == session["id"]
+    finally:
+        running.remove_all()
+
+
+def _seconds(text):
+    import datetime
+    return datetime.datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
+
+
+def test_only_hashes_are_stored(place, owner):
+    browser = Browser(place)
+    browser.sign_in(email="ann@example.com", password=PASSWORD)
+    stored = b"".join(path.read_bytes() for path in (place.data / "store").iterdir())
+    assert b"$argon2id$v=19$m=65536,t=2,p=1$" in stored
+    for secret in (PASSWORD, browser.cookies["atoll_session"], owner.token, browser.csrf):
+        assert secret.encode() not in stored
