@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* compression/compress.h — compresses a stream as gzip, quickly rather than small. */
+/* compression/compress.h — compresses a stream as gzip, or a whole text, quickly rather than small.
+ */
 #pragma once
 
 #include <stdbool.h>
@@ -11,3 +12,7 @@ struct compressor *compressor_new(void);
 void compressor_free(struct compressor *d); /* NULL is fine */
 /* Appends the output that is ready to `out`; with `last`, all of it. */
 void compressor_write(struct compressor *d, struct span bytes, bool last, struct buf *out);
+
+enum compress_coding { COMPRESS_GZIP, COMPRESS_ZSTD };
+/* Appends all of it. False when the result is not smaller; then `out` has what it had. */
+bool compress_whole(enum compress_coding coding, struct span bytes, struct buf *out);

@@ -145,6 +145,13 @@ const struct json_member *json_shape_duplicate(const struct json_shape *shape);
  * if the shape has bits, is not set. A plain 0 or false is a value unless the shape has bits. An
  * absent member that is neither nullable nor omitted is written as "", [] or {}. */
 void json_write(struct buf *out, const struct json_shape *shape, const void *in);
+/* The members that a comma-separated list names, in either spelling: bit i is row i. The shape has
+ * at most 64 rows. An unknown name fails with the name that was probably meant. */
+MUST_CHECK int json_parse_members(struct arena *a, const char *list, const struct json_shape *shape,
+                                  uint64_t *ret, struct error *err);
+/* Like json_write, with only these members. */
+void json_write_members(struct buf *out, const struct json_shape *shape, const void *in,
+                        uint64_t members);
 /* Appends "text" with quotes and escapes. Invalid UTF-8 and NUL become U+FFFD, because many JSON
  * parsers refuse NUL. */
 void json_write_text(struct buf *out, struct span text);

@@ -268,7 +268,7 @@ static bool is_other_spelling(const char *name, const char *other)
 
 /* Clients of other services write camelCase names for our snake_case members, and reverse: both
  * spellings are accepted, except in open shapes. */
-static const struct json_member *find_spelled(const struct json_shape *shape, const char *name)
+const struct json_member *shape_find_spelled(const struct json_shape *shape, const char *name)
 {
 	const struct json_member *m = shape_find(shape, name);
 
@@ -420,7 +420,7 @@ static int read_members(const struct member_path *at, const struct json_value *f
 	uint64_t named = 0, present = 0;
 
 	for (size_t i = 0; i < from->count; i++) {
-		const struct json_member *m = find_spelled(shape, from->keys[i]);
+		const struct json_member *m = shape_find_spelled(shape, from->keys[i]);
 		struct member_path here = {.parent = at, .member = m, .name = from->keys[i]};
 		uint64_t bit;
 

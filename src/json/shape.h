@@ -10,6 +10,8 @@ MUST_CHECK int shape_read(struct arena *a, const struct json_value *from,
                           const struct json_shape *shape, void *out, struct error *err);
 /* The row with that name, or NULL. */
 const struct json_member *shape_find(const struct json_shape *shape, const char *name);
+/* The same in either spelling, memory_mb or memoryMb; an open shape has one. */
+const struct json_member *shape_find_spelled(const struct json_shape *shape, const char *name);
 /* Appends a description of the accepted values: "a number between 0 and 1024". */
 void shape_describe(struct buf *out, const struct json_member *member);
 /* Appends the path of the member that `name` probably means, ".resources.cpu" if `out` has text

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "json/json.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "json/shape.h"
@@ -132,14 +133,48 @@ static void write_member(struct buf *out, const struct json_shape *shape,
 		write_value(out, m, slot);
 }
 
-void json_write(struct buf *out, const struct json_shape *shape, const void *in)
+void json_write_members(struct buf *out, const struct json_shape *shape, const void *in,
+                        uint64_t members)
 {
 	buf_add_byte(out, '{');
 	for (const struct json_member *m = shape->members; m < json_shape_end(shape); m++) {
+		size_t row = (size_t)(m - shape->members);
+
+		if (row < 64 && !(members >> row & 1))
+			continue;
 		if (m->flags & JSON_OMIT_EMPTY && !has_bit(shape, m, in) &&
 		    is_empty(m, shape_const_slot(m, in)))
 			continue;
 		write_member(out, shape, m, in);
 	}
 	json_end_object(out);
+}
+
+void json_write(struct buf *out, const struct json_shape *shape, const void *in)
+{
+	json_write_members(out, shape, in, UINT64_MAX);
+}
+
+int json_parse_members(struct arena *a, const char *list, const struct json_shape *shape,
+                       uint64_t *ret, struct error *err)
+{
+	struct span rest = span_of(list), part;
+	uint64_t members = 0;
+
+	assert(shape->member_count <= 64);
+	while (rest.size > 0) {
+		const struct json_member *m;
+		const char *name;
+
+		(void)span_split(&rest, ',', &part);
+		name = arena_copy(a, span_trim(part));
+		m = shape_find_spelled(shape, name);
+		if (!m)
+			return shape_fail_unknown(shape, name, err);
+		members |= UINT64_C(1) << (m - shape->members);
+	}
+	if (members == 0)
+		return FAIL(err, ERROR_INVALID, "no member is named");
+	*ret = members;
+	return 0;
 }

@@ -12,6 +12,7 @@
 #include "http/server/cors.h"
 #include "http/server/failure.h"
 #include "http/server/hang_up.h"
+#include "http/server/reply.h"
 #include "http/server/router.h"
 #include "http/server/connection_state.h"
 #include "http/server/server_state.h"
@@ -376,6 +377,7 @@ static int handle_request(struct http_exchange *ex, struct error *err)
 	}
 	if (route->handle(rq, body, &ex->reply, err) < 0)
 		return -1;
+	reply_encode(ex);
 	if (ex->reply.body.overflowed || ex->reply.headers.overflowed)
 		return FAIL(err, ERROR_TOO_LARGE, "the reply is larger than %zu bytes",
 		            ex->reply.body.size_max);

@@ -107,6 +107,8 @@ enum route_flag {
 	ROUTE_STANDING = 1 << 14, /* its stream lasts until the client leaves; a drain does not wait
 	                             for it: drain.h */
 	ROUTE_FILES = 1 << 15,    /* runs in the files lane instead of the slow lane */
+	ROUTE_PLAIN = 1 << 16,    /* its answer holds a lasting secret, such as a CSRF token, and is
+	                             never compressed: its size would tell about the secret (BREACH) */
 };
 
 /* A row describes an operation, also for the OpenAPI document. A NULL path ends the table. */

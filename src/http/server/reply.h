@@ -25,9 +25,16 @@ bool reply_status_has_body(int status);
 bool reply_header_is_valid(const char *name, const char *value);
 void reply_add_header(struct buf *headers, const char *name, const char *value);
 
+/* reply_coding.c: compresses the whole reply if it is JSON of at least 1 KiB and the client accepts
+ * gzip, or names zstd. Not for ROUTE_PLAIN, for replies with an ETag or a cookie, and for streams.
+ */
+void reply_encode(struct http_exchange *ex);
+
 /* stream_events.c: progress and reply of a request as server-sent events, see parked.h. Loop
  * thread. Sends a progress event when the client accepts events and the message has changed. */
 void stream_progress(struct http_exchange *ex);
+/* True when the client may receive the reply as an event of a stream. */
+bool stream_is_accepted(const struct http_exchange *ex);
 /* True when the reply is sent as the last event of a stream instead of a body. */
 bool stream_ends(const struct http_exchange *ex);
 /* Writes the reply's body as that event, and first the stream's head if it was not sent. */

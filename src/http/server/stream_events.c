@@ -25,7 +25,7 @@ static const struct json_member progress_unknown_members[] = {
 static JSON_SHAPE(progress_unknown, "ProgressUnknown", progress_event, "What a request waits for");
 
 /* One type of several in a list, with or without parameters. A quality of 0 is not looked for. */
-static bool accepts_events(const struct http_exchange *ex)
+bool stream_is_accepted(const struct http_exchange *ex)
 {
 	const char *accept = head_find(&ex->head, "Accept");
 
@@ -71,7 +71,7 @@ void stream_progress(struct http_exchange *ex)
 	const struct progress_event event = {ex->why.text, ex->why.awaits.percent};
 	AUTO(buf_done) struct buf json = BUF(4096);
 
-	if (!accepts_events(ex) || (ex->is_streamed && strcmp(ex->told, event.message) == 0))
+	if (!stream_is_accepted(ex) || (ex->is_streamed && strcmp(ex->told, event.message) == 0))
 		return;
 	begin_stream(ex);
 	memcpy(ex->told, ex->why.text, sizeof(ex->told));
@@ -87,7 +87,7 @@ bool stream_ends(const struct http_exchange *ex)
 	if (ex->is_streamed)
 		return true;
 	return ex->request.route && !ex->failed && status < 300 && reply->body.size &&
-	       accepts_events(ex);
+	       stream_is_accepted(ex);
 }
 
 void stream_end(struct http_exchange *ex)
