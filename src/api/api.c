@@ -4,6 +4,7 @@
 #include "api/surfaces.h"
 #include "base/clock.h"
 #include "calls/feed.h"
+#include "calls/figures.h"
 #include "calls/receiver.h"
 #include "code/code.h"
 #include "code/queue.h"
@@ -29,6 +30,7 @@ int api_open(struct api *api, struct error *err)
 	api->meter = api_meter_new();
 	surfaces_open(api);
 	api->feed = api_feed_new(api);
+	api->figures = figures_feed_new(api);
 	api->receiver = receiver_new(api);
 	api->last_used_ms = clock_monotonic_ms();
 	return api_peers_open(api->config, &api->peers, err);
@@ -52,6 +54,7 @@ void api_close(struct api *api)
 	shell_queue_free(api->shell_queue);
 	api_meter_free(api->meter);
 	api_feed_free(api->feed);
+	figures_feed_free(api->figures);
 	receiver_free(api->receiver);
 	api_peers_close(api->peers);
 }

@@ -18,8 +18,11 @@
 #include "surface/tools/routes.h"
 
 const struct route *const api_routes[] = {
+        sandbox_list_routes,
         sandboxes_routes,
         history_routes,
+        figures_routes,
+        summary_routes,
         snapshots_routes,
         backups_routes,
         artifacts_routes,

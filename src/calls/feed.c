@@ -36,6 +36,7 @@ struct event_stream {
 	struct feed_filter filter;
 	enum output_form form;
 	struct span first; /* in the arena */
+	event_object_writer *write_object;
 	void (*write)(void *context, struct buf *out, const struct event_record *r);
 	void (*end)(void *context);
 	void *context;
@@ -54,7 +55,9 @@ struct feed_read {
 	struct event_stream *stream; /* NULL: for all live streams */
 	struct event_page page;
 	struct arena arena;
+	event_object_writer *write_object; /* NULL: no stream wants objects */
 	struct event_list events;
+	struct span *objects;
 	int64_t oldest, upto; /* upto: the page has all events up to here */
 	bool is_last;         /* the page has the newest event */
 	bool failed;
@@ -71,6 +74,8 @@ struct api_feed {
 
 	struct list live, behind, reads;
 	size_t count;       /* of streams */
+	size_t with_object; /* of those that want objects */
+	event_object_writer *write_object;
 	int64_t told;       /* live streams have the events up to here */
 	unsigned own_count; /* reads for one stream */
 	bool reads_live, reads_again;
@@ -78,11 +83,12 @@ struct api_feed {
 	bool timer_runs;
 };
 
-static void write_event(struct buf *out, enum output_form form, const struct event_record *r)
+static void write_event(struct buf *out, enum output_form form, const struct event_record *r,
+                        struct span object)
 {
 	if (form == OUTPUT_SSE)
 		buf_addf(out, "id: %" PRId64 "\nevent: %s\ndata: ", r->sequence, r->kind);
-	fleet_event_write(out, r);
+	fleet_event_write_with(out, r, object);
 	buf_add_text(out, form == OUTPUT_SSE ? "\n\n" : "\n");
 }
 
@@ -116,6 +122,9 @@ static int read_page(struct feed_read *r, struct error *err)
 	r->page.before = bounds.newest + 1;
 	if (store_event_list(store, &r->arena, &r->page, &r->events, err) < 0)
 		return -1;
+	if (r->write_object && event_objects_read(r->feed->api, &r->arena, &r->events,
+	                                          r->write_object, &r->objects, err) < 0)
+		return -1;
 	r->oldest = bounds.oldest;
 	r->is_last = (int64_t)r->events.count < r->page.limit;
 	r->upto = r->is_last ? bounds.newest : r->events.items[r->events.count - 1].sequence;
@@ -148,6 +157,8 @@ static bool read_begin(struct api_feed *feed, struct event_stream *s, const stru
 	r->feed = feed;
 	r->stream = s;
 	r->page = *page;
+	if (s ? s->write_object != NULL : feed->with_object > 0)
+		r->write_object = feed->write_object;
 	r->task = (struct worker_task){.lane = WORKER_FAST, .run = read_on_worker};
 	r->done.run = on_read;
 	list_append(&feed->reads, &r->link);
@@ -226,6 +237,11 @@ static void try_live(struct event_stream *s)
 	read_live(feed);
 }
 
+static struct span object_of(const struct feed_read *r, size_t i)
+{
+	return r->objects ? r->objects[i] : (struct span){NULL, 0};
+}
+
 /* Sends the events after `known`. The relay may end, and with it the stream. */
 static void send_events(struct event_stream *s, const struct feed_read *r, int64_t known)
 {
@@ -235,11 +251,17 @@ static void send_events(struct event_stream *s, const struct feed_read *r, int64
 	if (s->asked && known > 0 && known + 1 < r->oldest)
 		write_lost(&text, s->form, known, r->oldest);
 	s->asked = false;
-	for (size_t i = 0; i < r->events.count; i++)
-		if (r->events.items[i].sequence > known &&
-		    is_wanted(&s->filter, &r->events.items[i]))
-			s->write ? s->write(s->context, &text, &r->events.items[i])
-			         : write_event(&text, s->form, &r->events.items[i]);
+	for (size_t i = 0; i < r->events.count; i++) {
+		const struct event_record *event = &r->events.items[i];
+
+		if (event->sequence <= known || !is_wanted(&s->filter, event))
+			continue;
+		if (s->write)
+			s->write(s->context, &text, event);
+		else
+			write_event(&text, s->form, event,
+			            s->write_object ? object_of(r, i) : (struct span){NULL, 0});
+	}
 	if (text.size > 0)
 		relay_write(relay, buf_span(&text));
 }
@@ -301,7 +323,10 @@ static void on_live_read(struct api_feed *feed, struct feed_read *r)
 
 		list_remove(&s->link);
 		list_append(&feed->live, &s->link);
-		if (relay_unsent(s->relay) >= UNSENT_MAX)
+		/* It became live after the read began: it reads the objects itself. */
+		bool lacks_objects = s->write_object && !r->write_object && r->events.count > 0;
+
+		if (relay_unsent(s->relay) >= UNSENT_MAX || lacks_objects)
 			set_behind(s);
 		else
 			send_events(s, r, mark_told(s, r));
@@ -363,6 +388,10 @@ static void on_start(void *state, struct relay *relay)
 	s->relay = relay;
 	set_behind(s);
 	feed->count++;
+	if (s->write_object) {
+		feed->with_object++;
+		feed->write_object = s->write_object;
+	}
 	atomic_store(&feed->has_streams, true);
 	if (!feed->timer_runs) {
 		feed->timer_runs = true;
@@ -393,6 +422,7 @@ static void release_stream(void *state, UNUSED int upstream_fd, UNUSED bool clea
 	if (s->relay) {
 		list_remove(&s->link);
 		feed->count--;
+		feed->with_object -= s->write_object != NULL;
 		atomic_store(&feed->has_streams, feed->count > 0);
 	}
 	s->relay = NULL;
@@ -419,6 +449,7 @@ void api_feed_reply(struct api_feed *feed, const struct feed_options *options, s
 	};
 	s->form = options->form;
 	s->first = (struct span){arena_copy(&s->arena, options->first), options->first.size};
+	s->write_object = options->write_object;
 	s->write = options->write;
 	s->end = options->end;
 	s->context = options->context;

@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "calls/event_objects.h"
 #include "calls/output.h"
 
 struct api;
@@ -35,6 +36,9 @@ struct feed_options {
 	int64_t after;             /* the last event that the client knows */
 	struct span first;         /* written before the first event; copied */
 	enum output_form form;     /* OUTPUT_SSE or OUTPUT_NDJSON */
+	/* Adds the object of each event, see event_objects.h; NULL: none. The same for all streams.
+	 */
+	event_object_writer *write_object;
 	/* Writes an event in the stream's own way, on the loop's thread; NULL: by `form`. */
 	void (*write)(void *context, struct buf *out, const struct event_record *r);
 	void (*end)(void *context); /* called once, when the stream ends; may be NULL */

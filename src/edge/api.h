@@ -34,6 +34,7 @@ struct api {
 	struct code_contexts *code_contexts;
 	struct code_queue *code_queue;   /* queued blocks of code; loop thread */
 	struct api_feed *feed;           /* streams of /v1/events */
+	struct figures_feed *figures;    /* streams of /v1/stats */
 	struct api_meter *meter;         /* durations of requests; loop thread */
 	bool is_draining;                /* the server is stopping; loop thread */
 	unsigned ready_waiting;          /* waiting readiness requests; loop thread */
@@ -53,6 +54,7 @@ struct api *api_of(const struct request *rq);
 const struct account_caller *api_account(const struct request *rq);
 const char *api_project(const struct request *rq);
 const char *api_key_id(const struct request *rq);
+const char *api_user_id(const struct request *rq);
 /* account_require for the caller. */
 MUST_CHECK int api_require(const struct request *rq, unsigned scope, struct error *err);
 

@@ -22,6 +22,7 @@ static struct fleet_create session_create_request(const struct request *rq, stru
 
 	return (struct fleet_create){
 	        .key_id = api_key_id(rq),
+	        .user_id = api_user_id(rq),
 	        .labels = labels,
 	        .internet = !can_block,
 	        .timeouts.idle_reap_ms = api->config->session_idle_ms,
@@ -69,7 +70,8 @@ int session_open(struct request *rq, const struct lease_session *session, struct
 int session_open_lease(struct request *rq, const char *key, struct api_target *ret,
                        struct error *err)
 {
-	const struct fleet_create make = {.key_id = api_key_id(rq), .internet = -1};
+	const struct fleet_create make = {
+	        .key_id = api_key_id(rq), .user_id = api_user_id(rq), .internet = -1};
 
 	return open_leased(rq, (struct fleet_lease){.key = key, .make = &make}, ret, err);
 }

@@ -38,6 +38,11 @@ const char *api_key_id(const struct request *rq)
 	return api_account(rq)->key_id;
 }
 
+const char *api_user_id(const struct request *rq)
+{
+	return api_account(rq)->user_id;
+}
+
 int api_require(const struct request *rq, unsigned scope, struct error *err)
 {
 	return account_require(api_account(rq), scope, err);

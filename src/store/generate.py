@@ -38,6 +38,7 @@ PARAMETER = re.compile(r"(?<!:):([a-z][a-z0-9_]*)")
 FUNCTIONS = [
     (r"\bjson_valid\((\w+)\)", r"((\1)::json IS NOT NULL)"),
     (r"\bjson_each\((:?[\w.]+)\)", r"json_each_text((\1)::json)"),
+    (r"\binstr\(", "strpos("),
 ]
 SPELLINGS = FUNCTIONS + [
     (r"\bINTEGER PRIMARY KEY( AUTOINCREMENT)?(?=,)",

@@ -44,11 +44,11 @@ struct relation_list {
  * query. */
 MUST_CHECK int store_relations_of(struct store *s, struct arena *a, const char *id,
                                   struct relation_list *ret, struct error *err);
-/* Relations of a page of a project's sandboxes, those created within from..to, without BELOW. */
+/* Relations of a page of a project's sandboxes, without BELOW; of a page of its snapshots. */
 struct relation_page {
 	const char *project_id;
-	int64_t from, to;
-	int64_t with_deleted; /* 1 = the page includes deleted sandboxes */
+	int64_t from, to; /* of snapshots: the times of their creation */
+	const char *ids;  /* of sandboxes: a JSON object whose members are named by their ids */
 };
 MUST_CHECK int store_relations_of_page(struct store *s, struct arena *a,
                                        const struct relation_page *page, struct relation_list *ret,

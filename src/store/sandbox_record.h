@@ -41,6 +41,7 @@ struct sandbox_record {
 	const char *node;          /* the server that has it: DATA/node.id */
 	int64_t version;           /* grows with every change except a touch */
 	const char *key_id;        /* key that made it; "" = none */
+	const char *user_id;       /* user that made it, by a key or a session; "" = none */
 	int64_t active_changed_at; /* when it became, or stopped being, STARTED */
 	int64_t active_ms;         /* time as STARTED before active_changed_at */
 	bool preview_off;
@@ -59,16 +60,34 @@ struct sandbox_list {
 	const char *next_page; /* NULL at the end */
 };
 
+/* What a list is sorted by; rows with equal values are sorted by id. */
+enum sandbox_order {
+	SANDBOX_BY_CREATED,
+	SANDBOX_BY_ACTIVITY, /* as the store knows it: some seconds late */
+	SANDBOX_BY_NAME,
+	SANDBOX_BY_STATE, /* by the name of the state */
+	SANDBOX_ORDER_COUNT,
+};
+
+/* A row is listed if it meets every condition. */
 struct sandbox_filter {
 	const char *project_id;  /* NULL = all; only for the server itself */
 	int state;               /* enum sandbox_state, -1 = any except DELETED */
+	const char *states;      /* JSON object whose members name states, instead of `state` */
 	const char *name;        /* exact; NULL = any */
 	const char *template;    /* exact; NULL = any */
 	const char *node;        /* exact; NULL = any */
+	const char *region;      /* exact; NULL = any */
+	const char *providers;   /* JSON object whose members name providers; NULL = any */
+	const char *created_by;  /* id of a key or of a user; NULL = any */
+	const char *search;      /* part of the name, of the id, or of a label as "KEY=VALUE", in
+	                            either case; NULL = any */
 	const char *label_key;   /* NULL = any */
 	const char *label_value; /* NULL = any */
+	const char *labels_json; /* JSON object of further labels; NULL = any */
 	const char *page;        /* next_page of the previous page, or NULL */
 	unsigned limit;          /* 1..1000 */
-	bool oldest_first;       /* only with project_id */
+	unsigned order;          /* enum sandbox_order; only with project_id */
+	bool ascending;          /* oldest first, a to z; only with project_id */
 	bool with_builds;        /* those of builds, too; a filter by their label implies it */
 };

@@ -6,7 +6,6 @@
 #include "base/bytes.h"
 #include "base/id.h"
 #include "store/column_rows.h"
-#include "store/pages.h"
 #include "store/query.h"
 #include "store/snapshots.h"
 #include "store/touches.h"
@@ -15,13 +14,6 @@ WORDS_OF(sandbox_state, SANDBOX_STATE_COUNT)
 WORDS_OF(sandbox_reason, SANDBOX_REASON_COUNT)
 TEXTS_OF(sandbox_network, SANDBOX_NETWORK_INTERNET + 1, [SANDBOX_NETWORK_BLOCKED] = "blocked",
          [SANDBOX_NETWORK_INTERNET] = "internet")
-
-struct sandbox_page {
-	struct sandbox_filter filter;
-	const char *state;
-	int64_t hidden_traits;
-	struct page_position position;
-};
 
 struct sandbox_tally {
 	enum sandbox_state actual;
@@ -49,7 +41,6 @@ void sandbox_record_own(struct arena *a, struct sandbox_record *r)
 	columns_own(columns_of_sandbox_record, a, r);
 }
 
-COLUMNS_OF(sandbox_page);
 COLUMNS_OF(sandbox_tally);
 COLUMNS_OF(project_ref);
 
@@ -149,41 +140,6 @@ int store_sandbox_owners(struct store *s, struct arena *a, const char *project_i
 	return store_list_query(s, QUERY_SANDBOX_LIST_OWNERS,
 	                        LOOKUP(.project_id = project_id, .id = ids_json), LIST_INTO(a, ret),
 	                        err);
-}
-
-static enum query_name list_query(const struct sandbox_filter *filter)
-{
-	if (!filter->project_id)
-		return QUERY_SANDBOX_LIST_ALL;
-	return filter->oldest_first ? QUERY_SANDBOX_LIST_OLDEST : QUERY_SANDBOX_LIST;
-}
-
-static bool shows_builds(const struct sandbox_filter *filter)
-{
-	return filter->with_builds ||
-	       (filter->label_key && strcmp(filter->label_key, SANDBOX_BUILD_LABEL) == 0);
-}
-
-int store_sandbox_list(struct store *s, struct arena *a, const struct sandbox_filter *filter,
-                       struct sandbox_list *ret, struct error *err)
-{
-	enum query_name query = list_query(filter);
-	struct sandbox_page page = {
-	        .filter = *filter,
-	        .state = filter->state < 0 ? NULL
-	                                   : sandbox_state_name((enum sandbox_state)filter->state),
-	        .hidden_traits = shows_builds(filter) ? 0 : SANDBOX_IN_BACKGROUND,
-	};
-
-	if (page_begin(&page.position, filter->page, filter->limit, err) < 0)
-		return -1;
-	if (query == QUERY_SANDBOX_LIST_OLDEST && !filter->page)
-		page.position.page_at = 0;
-	if (store_list_query(s, query, &page, PAGE_INTO(a, ret, &page.position), err) < 0)
-		return -1;
-	for (size_t i = 0; i < ret->count; i++)
-		add_touch(s, &ret->items[i]);
-	return 0;
 }
 
 void store_sandbox_touch(struct store *s, const char *id, int64_t now)

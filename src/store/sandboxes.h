@@ -49,10 +49,15 @@ MUST_CHECK int store_sandbox_find(struct store *s, struct arena *a, const char *
 MUST_CHECK int store_sandbox_find_anywhere(struct store *s, struct arena *a, const char *name,
                                            struct sandbox_record *ret, struct error *err);
 
-/* Newest first, unless filter->oldest_first. */
+/* Newest first, unless the filter has an order. A page continues after the last row of the page
+ * before, whatever was inserted or deleted meanwhile; a row whose value of the order changes may be
+ * missed or listed twice. */
 MUST_CHECK int store_sandbox_list(struct store *s, struct arena *a,
                                   const struct sandbox_filter *filter, struct sandbox_list *ret,
                                   struct error *err);
+/* Number of rows on all pages; the filter has a project. */
+MUST_CHECK int store_sandbox_total(struct store *s, const struct sandbox_filter *filter,
+                                   int64_t *ret, struct error *err);
 
 struct sandbox_move {
 	const char *id;

@@ -61,6 +61,7 @@ static int create_call(const struct tool_call *call, const void *input, struct t
 	const struct fleet_create request = {
 	        .project_id = call->project_id,
 	        .key_id = call->key_id,
+	        .user_id = call->user_id,
 	        .name = in->name,
 	        .template = in->template,
 	        .internet = in->present >> CREATE_INTERNET & 1 ? in->internet : -1,

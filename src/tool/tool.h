@@ -75,7 +75,7 @@ struct tool_call {
 	struct terminals *terminals;    /* of windows */
 	struct code_contexts *contexts; /* of blocks of code */
 	struct arena *arena;
-	const char *project_id, *key_id; /* the caller's */
+	const char *project_id, *key_id, *user_id; /* the caller's */
 	const char *address; /* "https://host:port", as the client reaches us; NULL: not known */
 	const char *run;     /* header Atoll-Run; or NULL */
 	const char *conversation_id; /* or NULL */

@@ -99,6 +99,44 @@ static const struct listing_column command_columns[] = {
         {0},
 };
 
+/* Options whose value is a condition of the list. */
+static const struct {
+	const char *option, *parameter;
+} conditions[] = {
+        {"state", "state"},       {"search", "q"},
+        {"label", "label"},       {"template", "template"},
+        {"provider", "provider"}, {"isolation", "isolation"},
+        {"region", "region"},     {"created-by", "created_by"},
+        {"sort", "sort"},
+};
+
+static const char *format_conditions(struct cli *cli)
+{
+	const char *query = "", *value;
+
+	for (size_t i = 0; i < COUNT_OF(conditions); i++)
+		for (unsigned j = 0;
+		     (value = arguments_text_at(&cli->args, conditions[i].option, j)); j++)
+			query = escaped_path(
+			        cli->arena,
+			        arena_format(cli->arena, "%s&%s=", query, conditions[i].parameter),
+			        value, "");
+	return query;
+}
+
+/* Without a condition on the state only those that live are shown. */
+static int list_wanted(struct cli *cli, struct sandbox_names *ret)
+{
+	bool all = arguments_has(&cli->args, "all");
+	const struct sandbox_choice choice = {
+	        .conditions = format_conditions(cli),
+	        .has_ended = all || arguments_has(&cli->args, "state"),
+	        .is_of_builds = all,
+	};
+
+	return sandboxes_choose(cli, &choice, ret);
+}
+
 static int run_ps(struct cli *cli)
 {
 	const char *sandbox = cli->args.words[0];
@@ -110,8 +148,7 @@ static int run_ps(struct cli *cli)
 		                   command_columns);
 	if (only_names && !server_is_there(cli))
 		return 0;
-	if (cli_connect(cli) < 0 ||
-	    sandboxes_list(cli, arguments_has(&cli->args, "all"), &found) < 0)
+	if (cli_connect(cli) < 0 || list_wanted(cli, &found) < 0)
 		return -1;
 	if (cli->json)
 		print_all_json(&found);
@@ -124,13 +161,23 @@ static int run_ps(struct cli *cli)
 
 static const struct command_option options[] = {
         {"all", NULL, "include stopped and failed sandboxes and those of builds", .letter = 'a'},
+        {"state", "STATE", "only sandboxes in this state", .repeats = true},
+        {"search", "TEXT", "only those with TEXT in their name, id or a label", .letter = 'q'},
+        {"label", "KEY=VALUE", "only those with this label", .letter = 'l', .repeats = true},
+        {"template", "NAME", "only those of this template", .letter = 't',
+         .completion = COMPLETE_TEMPLATE},
+        {"provider", "NAME", "only those of this provider"},
+        {"isolation", "NAME", "only those with this isolation"},
+        {"region", "NAME", "only those with this region"},
+        {"created-by", "ID", "only those made by this key or user; me: by the caller"},
+        {"sort", "ORDER", "created, last_activity, name or state; -name: descending"},
         {"names", NULL, "print only names, for completion; does not start a server"},
         {0},
 };
 
 const struct cli_command command_ps = {
         .name = "ps",
-        .usage = "[--all] | SANDBOX",
+        .usage = "[OPTION...] | SANDBOX",
         .about = "list sandboxes, or the commands started in SANDBOX",
         .options = options,
         .arguments_max = 1,

@@ -39,7 +39,15 @@ static void add_items(struct cli *cli, struct sandbox_names *to, const struct js
 
 int sandboxes_list(struct cli *cli, bool all, struct sandbox_names *ret)
 {
-	const char *query = all ? INSTANCES "?limit=1000&builds=true" : INSTANCES "?limit=1000";
+	return sandboxes_choose(cli, &(struct sandbox_choice){"", all, all}, ret);
+}
+
+int sandboxes_choose(struct cli *cli, const struct sandbox_choice *choice,
+                     struct sandbox_names *ret)
+{
+	const char *query =
+	        arena_format(cli->arena, INSTANCES "?limit=1000%s%s",
+	                     choice->is_of_builds ? "&builds=true" : "", choice->conditions);
 	const char *path = query, *next;
 	struct sandbox_names found = {0};
 	const struct json_value *page;
@@ -47,7 +55,7 @@ int sandboxes_list(struct cli *cli, bool all, struct sandbox_names *ret)
 	do {
 		if (server_get(cli, path, &page) < 0)
 			return -1;
-		add_items(cli, &found, answer_items(page), all);
+		add_items(cli, &found, answer_items(page), choice->has_ended);
 		next = json_get_text(page, "next_page", NULL);
 		if (next && next[0])
 			path = escaped_path(cli->arena, arena_format(cli->arena, "%s&page=", query),

@@ -11,6 +11,12 @@ struct sandbox_names {
 /* Lists all pages. Without `all`, only sandboxes that are started or being started, and none of
  * builds. */
 MUST_CHECK int sandboxes_list(struct cli *cli, bool all, struct sandbox_names *ret);
+struct sandbox_choice {
+	const char *conditions;       /* of the list's query, "&state=paused&q=x"; "" = none */
+	bool has_ended, is_of_builds; /* also those that ended, and those of builds */
+};
+MUST_CHECK int sandboxes_choose(struct cli *cli, const struct sandbox_choice *choice,
+                                struct sandbox_names *ret);
 
 /* Calls `each` for every argument, or for every sandbox with --all. Prints each failure and
  * continues; finally fails with the last error. */

@@ -20,6 +20,9 @@ static const struct json_member fleet_event_shape_members[] = {
         JSON_RAW_MEMBER(
                 fleet_event, detail, .flags = JSON_OMIT_EMPTY,
                 .about = "of a job: resultId, status, exitCode, cause, conversation, stdout"),
+        JSON_RAW_MEMBER(fleet_event, object, .flags = JSON_OMIT_EMPTY,
+                        .about = "with=object, sandbox.* events: the sandbox as the list answers "
+                                 "it, read after the event; null: its row is gone"),
 };
 JSON_SHAPE(fleet_event_shape, "Event", fleet_event, "Something that happened");
 
@@ -42,9 +45,15 @@ struct fleet_event fleet_event_of(const struct event_record *r)
 	};
 }
 
+void fleet_event_write_with(struct buf *out, const struct event_record *r, struct span object)
+{
+	struct fleet_event event = fleet_event_of(r);
+
+	event.object = object;
+	json_write(out, &fleet_event_shape, &event);
+}
+
 void fleet_event_write(struct buf *out, const struct event_record *r)
 {
-	const struct fleet_event event = fleet_event_of(r);
-
-	json_write(out, &fleet_event_shape, &event);
+	fleet_event_write_with(out, r, (struct span){NULL, 0});
 }

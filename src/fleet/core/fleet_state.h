@@ -60,6 +60,7 @@ struct fleet {
 	struct ready *ready;
 	struct meters *meters;
 	struct sandbox_samples *samples;
+	struct figure_samples *figures;
 	struct pairing *pairing;
 	struct trash_counts *trash;
 	struct pool_counts *pools;

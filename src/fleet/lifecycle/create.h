@@ -21,6 +21,7 @@ struct fleet_create {
 	const char *project_id;
 	const char *id;       /* a new one; NULL: generated */
 	const char *key_id;   /* API key of the caller; NULL: none */
+	const char *user_id;  /* the caller; NULL: the user of the key, if it has one */
 	const char *name;     /* NULL: generated */
 	const char *template; /* NULL: the option default_template */
 	const char *snapshot; /* its files and its template are used; NULL: none */

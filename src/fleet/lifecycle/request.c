@@ -113,6 +113,7 @@ int request_resolve(struct fleet *f, struct arena *a, struct resolved_create *re
 	        .id = arena_text(a, request->id ? request->id : id.text),
 	        .project_id = project.id,
 	        .key_id = request->key_id ? request->key_id : "",
+	        .user_id = request->user_id ? request->user_id : "",
 	        .name = request->name,
 	        .template_id = t->id,
 	        .template_name = t->name,

@@ -56,6 +56,7 @@ static void write_note(struct buf *out, const struct sandbox_record *r, const ch
 	note_add_text(out, "egress", r->egress);
 	note_add_text(out, "env", r->env_json);
 	note_add_text(out, "key_id", r->key_id);
+	note_add_text(out, "user_id", r->user_id);
 	json_add_number(out, "cpu", r->resources.cpu);
 	json_add_whole(out, "memory_mb", r->resources.memory_mb);
 	json_add_whole(out, "disk_mb", r->resources.disk_mb);
@@ -321,6 +322,7 @@ static struct sandbox_record record_of(const struct json_value *note, const char
 	        .egress = note_text(note, "egress"),
 	        .env_json = note_text(note, "env"),
 	        .key_id = note_text(note, "key_id"),
+	        .user_id = note_text(note, "user_id"),
 	        .resources = {.cpu = json_number(json_get(note, "cpu"), 0),
 	                      .memory_mb = note_whole(note, "memory_mb"),
 	                      .disk_mb = note_whole(note, "disk_mb"),

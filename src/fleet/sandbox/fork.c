@@ -278,6 +278,7 @@ int fleet_fork(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref
 		return -1;
 	create.snapshot = ret->snapshot.id;
 	create.key_id = request->key_id;
+	create.user_id = request->user_id;
 	create.timeout_ms = request->timeout_ms;
 	forking.made = ARENA_ARRAY(a, struct sandbox_record, request->count);
 	run_forks(&forking, a);

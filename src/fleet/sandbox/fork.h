@@ -20,8 +20,9 @@ MUST_CHECK int fleet_snapshot_restore(struct fleet *fleet, struct arena *a,
  * own sandbox is deleted. */
 struct fleet_restore {
 	bool is_new;
-	const char *name;   /* of a new sandbox; NULL: generated */
-	const char *key_id; /* API key of the caller; NULL: none */
+	const char *name;    /* of a new sandbox; NULL: generated */
+	const char *key_id;  /* API key of the caller; NULL: none */
+	const char *user_id; /* as in fleet_create */
 };
 struct fleet_restored {
 	struct sandbox_record sandbox;
@@ -39,10 +40,11 @@ MUST_CHECK int fleet_reset(struct fleet *fleet, struct arena *a, const struct fl
 
 #define FLEET_FORK_MAX 100
 struct fleet_fork {
-	const char *name;   /* NULL: generated; of several forks: NAME-1, NAME-2 … */
-	unsigned count;     /* 1..FLEET_FORK_MAX */
-	const char *key_id; /* API key of the caller; NULL: none */
-	int64_t timeout_ms; /* of the forks; 0 = none */
+	const char *name;    /* NULL: generated; of several forks: NAME-1, NAME-2 … */
+	unsigned count;      /* 1..FLEET_FORK_MAX */
+	const char *key_id;  /* API key of the caller; NULL: none */
+	const char *user_id; /* as in fleet_create */
+	int64_t timeout_ms;  /* of the forks; 0 = none */
 };
 struct fleet_forked {
 	struct snapshot_record snapshot;

@@ -114,6 +114,7 @@ int fleet_snapshot_restore_as(struct fleet *fleet, struct arena *a, const struct
 		return -1;
 	create.project_id = ref->project_id;
 	create.key_id = request->key_id;
+	create.user_id = request->user_id;
 	create.name = request->name;
 	create.template = NULL; /* the snapshot's */
 	create.snapshot = r.id;

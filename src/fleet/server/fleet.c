@@ -16,6 +16,7 @@
 #include "fleet/server/ended.h"
 #include "fleet/server/fleet_parts.h"
 #include "fleet/template/layers.h"
+#include "fleet/usage/figures.h"
 #include "provider/agent_reader.h"
 #include "store/sandboxes.h"
 
@@ -59,6 +60,7 @@ int fleet_open(const struct fleet_options *options, struct fleet **ret, struct e
 	f->leases = leases_in_flight_new(1 + (unsigned)f->config->workers / 4);
 	meters_init(f);
 	f->samples = samples_new();
+	f->figures = figure_samples_new();
 	f->browsers = browsers_new();
 	awaited_init(f);
 	f->builds = builds_in_flight_new();
@@ -85,6 +87,7 @@ void fleet_close(struct fleet *fleet)
 	leases_in_flight_free(fleet->leases);
 	meters_done(fleet);
 	samples_free(fleet->samples);
+	figure_samples_free(fleet->figures);
 	browsers_free(fleet->browsers);
 	builds_in_flight_free(fleet->builds);
 	layer_pins_free(fleet->pins);

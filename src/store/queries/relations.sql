@@ -60,12 +60,12 @@ SELECT snapshot_bases.sandbox_id AS of_id, 'origin' AS kind, snapshot_bases.orig
 FROM sandboxes
 JOIN snapshot_bases ON snapshot_bases.sandbox_id = sandboxes.id
 LEFT JOIN snapshots ON snapshots.id = snapshot_bases.origin_id
-WHERE sandboxes.project_id = :project_id AND sandboxes.created_at BETWEEN :from AND :to
-	AND (:with_deleted > 0 OR sandboxes.actual <> 'deleted')
+WHERE sandboxes.project_id = :project_id
+	AND sandboxes.id IN (SELECT wanted.key FROM json_each(:ids) AS wanted)
 	AND snapshot_bases.origin_id <> '' AND COALESCE(snapshots.kind, '') <> 'layer'
 UNION ALL
 {relation_volume} AND sandboxes.project_id = :project_id
-	AND sandboxes.created_at BETWEEN :from AND :to
+	AND sandboxes.id IN (SELECT wanted.key FROM json_each(:ids) AS wanted)
 ORDER BY of_id, kind, step, path;
 
 -- name: relation_list_of_snapshots

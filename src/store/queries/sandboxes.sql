@@ -3,7 +3,7 @@
 id, project_id, name, template_id, template_name, provider, region, labels_json, env_json, desired,
 actual, reason, cpu, memory_mb, disk_mb, pids, disk_is_advisory, persistent, privileges, network,
 {timeouts}, timeout_at, awake_until, created_at, started_at, stopped_at, last_activity_at,
-last_event_at, last_event, node, version, key_id, active_changed_at, active_ms, preview_off, preview_public, preview_generation,
+last_event_at, last_event, node, version, key_id, user_id, active_changed_at, active_ms, preview_off, preview_public, preview_generation,
 traits, network_json, egress
 
 -- name: sandbox_tally
@@ -17,13 +17,15 @@ VALUES (:id, :project_id, :name, :template_id, :template_name, :provider, :regio
 	COALESCE(NULLIF(:labels_json, ''), '{}'), COALESCE(NULLIF(:env_json, ''), '{}'), :desired,
 	:actual, :reason, :cpu, :memory_mb, :disk_mb, :pids, :disk_is_advisory, :persistent,
 	:privileges, :network, {:timeouts}, :timeout_at, :awake_until, :created_at, :started_at,
-	:stopped_at, :last_activity_at, :last_event_at, :last_event, :node, 1, :key_id, CASE WHEN :actual = 'started' THEN :created_at ELSE 0 END, 0, :preview_off,
+	:stopped_at, :last_activity_at, :last_event_at, :last_event, :node, 1, :key_id,
+	COALESCE(NULLIF(:user_id, ''), (SELECT keys.user_id FROM keys WHERE keys.id = :key_id), ''),
+	CASE WHEN :actual = 'started' THEN :created_at ELSE 0 END, 0, :preview_off,
 	:preview_public, :preview_generation, :traits, :network_json, :egress)
 ON CONFLICT DO NOTHING;
 
 -- name: sandbox_keep_files
 -- takes: record_lookup
-UPDATE sandboxes SET archive_after_ms = 0 WHERE id = :id;
+UPDATE sandboxes SET archive_after_ms = 0, version = version + 1 WHERE id = :id;
 
 -- name: sandbox_find_by_id
 -- takes: record_lookup
@@ -75,31 +77,86 @@ ORDER BY id
 LIMIT 5;
 
 -- fragment: sandbox_filters
-((:state IS NULL AND actual <> 'deleted') OR actual = :state)
+((:states IS NULL AND actual <> 'deleted')
+		OR actual IN (SELECT wanted.key FROM json_each(:states) AS wanted))
 	AND (:name IS NULL OR name = :name)
 	AND (:node IS NULL OR node = :node)
+	AND (:region IS NULL OR region = :region)
+	AND (:providers IS NULL
+		OR provider IN (SELECT wanted.key FROM json_each(:providers) AS wanted))
+	AND (:created_by IS NULL OR key_id = :created_by OR user_id = :created_by)
 	AND (traits & :hidden_traits) = 0
 	AND (:template IS NULL OR template_name = :template OR template_id = :template)
 	AND (:label_key IS NULL OR EXISTS (
 		SELECT 1 FROM json_each(labels_json) AS label
 		WHERE label.key = :label_key
 			AND (:label_value IS NULL OR label.value = :label_value)))
+	AND (:labels_json IS NULL OR NOT EXISTS (
+		SELECT 1 FROM json_each(:labels_json) AS wanted
+		WHERE NOT EXISTS (
+			SELECT 1 FROM json_each(labels_json) AS label
+			WHERE label.key = wanted.key AND label.value = wanted.value)))
+	AND (:search IS NULL OR instr(lower(name), lower(:search)) > 0
+		OR instr(id, lower(:search)) > 0
+		OR EXISTS (
+			SELECT 1 FROM json_each(labels_json) AS label
+			WHERE instr(lower(label.key || '=' || label.value), lower(:search)) > 0))
+
+-- fragment: sandbox_selection
+SELECT {sandbox} FROM sandboxes WHERE project_id = :project_id AND {sandbox_filters}
 
 -- name: sandbox_list
 -- takes: sandbox_page
 -- gives: sandbox_record
-SELECT {sandbox} FROM sandboxes
-WHERE project_id = :project_id AND (created_at, id) < (:page_at, :page_id) AND {sandbox_filters}
-ORDER BY created_at DESC, id DESC
-LIMIT :limit;
+{sandbox_selection} AND (created_at, id) < (:page_at, :page_id)
+ORDER BY created_at DESC, id DESC LIMIT :limit;
 
 -- name: sandbox_list_oldest
 -- takes: sandbox_page
 -- gives: sandbox_record
-SELECT {sandbox} FROM sandboxes
-WHERE project_id = :project_id AND (created_at, id) > (:page_at, :page_id) AND {sandbox_filters}
-ORDER BY created_at, id
-LIMIT :limit;
+{sandbox_selection} AND (created_at, id) > (:page_at, :page_id)
+ORDER BY created_at, id LIMIT :limit;
+
+-- name: sandbox_list_active
+-- takes: sandbox_page
+-- gives: sandbox_record
+{sandbox_selection} AND (last_activity_at, id) < (:page_at, :page_id)
+ORDER BY last_activity_at DESC, id DESC LIMIT :limit;
+
+-- name: sandbox_list_inactive
+-- takes: sandbox_page
+-- gives: sandbox_record
+{sandbox_selection} AND (last_activity_at, id) > (:page_at, :page_id)
+ORDER BY last_activity_at, id LIMIT :limit;
+
+-- name: sandbox_list_names
+-- takes: sandbox_page
+-- gives: sandbox_record
+{sandbox_selection} AND (name, id) > (:page_text, :page_id)
+ORDER BY name, id LIMIT :limit;
+
+-- name: sandbox_list_names_down
+-- takes: sandbox_page
+-- gives: sandbox_record
+{sandbox_selection} AND (:page_text = '' OR (name, id) < (:page_text, :page_id))
+ORDER BY name DESC, id DESC LIMIT :limit;
+
+-- name: sandbox_list_states
+-- takes: sandbox_page
+-- gives: sandbox_record
+{sandbox_selection} AND (actual, id) > (:page_text, :page_id)
+ORDER BY actual, id LIMIT :limit;
+
+-- name: sandbox_list_states_down
+-- takes: sandbox_page
+-- gives: sandbox_record
+{sandbox_selection} AND (:page_text = '' OR (actual, id) < (:page_text, :page_id))
+ORDER BY actual DESC, id DESC LIMIT :limit;
+
+-- name: sandbox_total
+-- takes: sandbox_page
+-- gives: row_count
+SELECT count(*) AS count FROM sandboxes WHERE project_id = :project_id AND {sandbox_filters};
 
 -- name: sandbox_list_all
 -- takes: sandbox_page

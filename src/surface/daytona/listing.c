@@ -219,7 +219,7 @@ static int list_sandboxes(struct request *rq, UNUSED const void *body, struct re
 	        .state = -1,
 	        .page = q->cursor,
 	        .limit = q->limit ? (unsigned)q->limit : 100,
-	        .oldest_first = q->order == OLDEST_FIRST,
+	        .ascending = q->order == OLDEST_FIRST,
 	};
 	struct sandbox_list found;
 	struct sandbox_search search;

@@ -365,7 +365,8 @@ static int fork_sandbox(struct request *rq, const void *body, struct reply *repl
 {
 	const struct daytona_fork_body *b = body;
 	struct fleet_ref ref = api_path_ref(rq);
-	const struct fleet_fork request = {.name = b->name, .count = 1, .key_id = api_key_id(rq)};
+	const struct fleet_fork request = {
+	        .name = b->name, .count = 1, .key_id = api_key_id(rq), .user_id = api_user_id(rq)};
 	struct fleet_forked made;
 
 	ref.awaited = api_awaited_if_parking(rq);

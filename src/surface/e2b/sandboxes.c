@@ -146,6 +146,7 @@ static int create_sandbox(struct request *rq, const struct e2b_create_body *b, i
 	struct fleet_create request = {
 	        .project_id = api_project(rq),
 	        .key_id = api_key_id(rq),
+	        .user_id = api_user_id(rq),
 	        .labels = b->metadata,
 	        .env = b->env,
 	        .timeout_ms = timeout_s > 0 ? timeout_s * SECOND_MS : 1,
@@ -515,7 +516,7 @@ static int list_sandboxes_v2(struct request *rq, UNUSED const void *body, struct
 	l.limit = q->limit ? (size_t)q->limit : E2B_PAGE_MAX;
 	l.items = ARENA_ARRAY(rq->arena, struct e2b_sandbox_detail, l.limit);
 	l.filter.page = q->next_token;
-	l.filter.oldest_first = q->order == 1;
+	l.filter.ascending = q->order == 1;
 	if (fill_page(&l, &next, err) < 0)
 		return -1;
 	if (next)

@@ -176,6 +176,7 @@ static int fork_sandbox(struct request *rq, const void *body, struct reply *repl
 	const struct fleet_fork request = {
 	        .count = b->present >> FORK_COUNT & 1 ? (unsigned)b->count : 1,
 	        .key_id = api_key_id(rq),
+	        .user_id = api_user_id(rq),
 	        .timeout_ms = seconds > 0 ? seconds * SECOND_MS : 1,
 	};
 	struct sandbox_record sandbox;

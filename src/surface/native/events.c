@@ -11,6 +11,7 @@
 #include "store/sandbox_record.h"
 #include "surface/native/answer.h"
 #include "surface/native/routes.h"
+#include "surface/native/sandbox_answer.h"
 
 #define LIMIT_USUAL 100
 #define LIMIT_MAX 1000
@@ -30,10 +31,12 @@ static JSON_SHAPE(events_shape, "EventList", events_answer, "Events, oldest firs
 
 struct events_query {
 	int64_t after, last, limit;
+	int with;
 	const char *sandbox, *kind, *stream;
 	uint64_t present;
 };
-enum events_row { EVENTS_AFTER, EVENTS_LAST };
+static const char *const withs[] = {"object", NULL};
+enum events_row { EVENTS_AFTER, EVENTS_LAST, EVENTS_WITH };
 static const struct json_member events_query_members[] = {
         [EVENTS_AFTER] =
                 JSON_WHOLE_MEMBER(events_query, after, .min = 0,
@@ -42,6 +45,9 @@ static const struct json_member events_query_members[] = {
         [EVENTS_LAST] = JSON_WHOLE_MEMBER(
                 events_query, last, .min = 1, .max = LIMIT_MAX,
                 .about = "return the newest events, up to this number; instead of after"),
+        [EVENTS_WITH] = JSON_CHOICE_MEMBER(
+                events_query, with, .choices = withs,
+                .about = "object: sandbox.* events have the sandbox as object, in its state now"),
         JSON_WHOLE_MEMBER(events_query, limit, .min = 1, .max = LIMIT_MAX,
                           .about = "events per page (default 100)"),
         JSON_TEXT_MEMBER(events_query, sandbox, .max = SANDBOX_NAME_MAX, .about = "id or name"),
@@ -76,8 +82,21 @@ static int parse_after(const struct request *rq, bool *ret_given, int64_t *ret, 
 	return 0;
 }
 
-static int reply_events(struct request *rq, const struct event_page *page, struct reply *reply,
-                        struct error *err)
+static int add_objects(struct request *rq, const struct event_list *events,
+                       struct fleet_event *items, struct error *err)
+{
+	struct span *objects;
+
+	if (event_objects_read(api_of(rq), rq->arena, events, sandbox_object_write, &objects, err) <
+	    0)
+		return -1;
+	for (size_t i = 0; i < events->count; i++)
+		items[i].object = objects[i];
+	return 0;
+}
+
+static int reply_events(struct request *rq, const struct event_page *page, bool with_object,
+                        struct reply *reply, struct error *err)
 {
 	struct store *store = api_of(rq)->store;
 	struct event_page settled = *page;
@@ -94,6 +113,8 @@ static int reply_events(struct request *rq, const struct event_page *page, struc
 	items = ARENA_ARRAY(rq->arena, struct fleet_event, found.count);
 	for (size_t i = 0; i < found.count; i++)
 		items[i] = fleet_event_of(&found.items[i]);
+	if (with_object && add_objects(rq, &found, items, err) < 0)
+		return -1;
 	out = (struct events_answer){
 	        .items = {items, found.count, true},
 	        .after = found.count > 0 ? items[found.count - 1].sequence : page->after,
@@ -121,7 +142,7 @@ static int reply_filtered_page(struct request *rq, const struct feed_filter *fil
 
 	if (newest && (row_is_given(q->present, EVENTS_AFTER) || q->limit))
 		return FAIL(err, ERROR_INVALID, "last cannot be combined with after or limit");
-	return reply_events(rq, &page, reply, err);
+	return reply_events(rq, &page, row_is_given(q->present, EVENTS_WITH), reply, err);
 }
 
 /* The sequence before the newest `last` events, for a stream that begins with them. */
@@ -178,6 +199,8 @@ static int events_get(struct request *rq, const void *body, struct reply *reply,
 	struct feed_options options = {.after = 0};
 
 	(void)body;
+	if (row_is_given(q->present, EVENTS_WITH))
+		options.write_object = sandbox_object_write;
 	if (output_form_parse(q->stream, request_header(rq, "Accept"), OUTPUT_RESULT, &options.form,
 	                      err) < 0 ||
 	    parse_filter(rq, &options.filter, err) < 0)
@@ -211,7 +234,7 @@ static int sandbox_events(struct request *rq, const void *body, struct reply *re
 	if (fleet_find(api_of(rq)->fleet, rq->arena, &ref, &r, err) < 0)
 		return -1;
 	page.sandbox_id = r.id;
-	return reply_events(rq, &page, reply, err);
+	return reply_events(rq, &page, false, reply, err);
 }
 
 const struct route events_routes[] = {

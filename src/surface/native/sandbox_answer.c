@@ -2,10 +2,14 @@
 /* A sandbox as the native API answers it. */
 #include "surface/native/sandbox_answer.h"
 
+#include <string.h>
+
 #include "base/clock.h"
+#include "base/id.h"
 #include "config/config.h"
 #include "edge/api.h"
 #include "fleet/sandbox/preview.h"
+#include "json/write.h"
 #include "provider/agent_health.h"
 #include "provider/provider.h"
 #include "store/relations.h"
@@ -79,6 +83,17 @@ static const struct json_member attached_volume_members[] = {
 };
 JSON_SHAPE(attached_volume, "AttachedVolume", attached_volume_answer, "A volume of a sandbox");
 
+struct sandbox_creator_answer {
+	const char *key, *user;
+};
+static const struct json_member sandbox_creator_members[] = {
+        JSON_TEXT_MEMBER(sandbox_creator_answer, key, .flags = JSON_NULLABLE,
+                         .about = "id of the key"),
+        JSON_TEXT_MEMBER(sandbox_creator_answer, user, .flags = JSON_NULLABLE,
+                         .about = "id of the user, or of the member that the key belongs to"),
+};
+static JSON_SHAPE(sandbox_creator, "SandboxCreator", sandbox_creator_answer, "Who made a sandbox");
+
 struct sandbox_answer {
 	const char *id, *name, *state, *desired_state, *reason, *agent;
 	const char *template, *provider, *isolation, *region, *project, *network;
@@ -94,6 +109,8 @@ struct sandbox_answer {
 	struct last_event_answer last_event;
 	struct sandbox_origin_answer made_from;
 	struct json_list lineage, volumes;
+	struct sandbox_creator_answer created_by;
+	int64_t version;
 };
 static const struct json_member sandbox_shape_members[] = {
         JSON_TEXT_MEMBER(sandbox_answer, id),
@@ -143,7 +160,13 @@ static const struct json_member sandbox_shape_members[] = {
         JSON_LIST_MEMBER(sandbox_answer, volumes, &attached_volume, .flags = JSON_NULLABLE,
                          .about = "attached volumes; only GET of one sandbox and GET of the list "
                                   "return them, other replies have null"),
+        JSON_OBJECT_MEMBER(sandbox_answer, created_by, &sandbox_creator),
+        JSON_WHOLE_MEMBER(sandbox_answer, version,
+                          .about = "grows with every change, but not with last_activity_at; of two "
+                                   "replies about a sandbox, that with the higher version is the "
+                                   "newer one"),
 };
+_Static_assert(COUNT_OF(sandbox_shape_members) <= 64, "fields= has a bit per member");
 JSON_SHAPE(sandbox_shape, "Sandbox", sandbox_answer, "An isolated computer");
 
 struct json_list lineage_answer(struct arena *a, const struct relation_list *relations,
@@ -223,10 +246,9 @@ static const char *agent_state_name(const struct sandbox_record *r)
 	return agent_health_is_unresponsive(r->id) ? "unresponsive" : "ok";
 }
 
-static void fill_sandbox_answer(struct request *rq, const struct sandbox_record *r,
-                                struct sandbox_answer *ret)
+static void fill_sandbox_answer(const struct api *api, struct arena *a,
+                                const struct sandbox_record *r, struct sandbox_answer *ret)
 {
-	struct arena *a = rq->arena;
 	bool runs =
 	        (r->actual == SANDBOX_STARTED || r->actual == SANDBOX_PAUSED) && r->started_at > 0;
 
@@ -255,10 +277,11 @@ static void fill_sandbox_answer(struct request *rq, const struct sandbox_record 
 	        .uptime_ms = runs ? clock_unix_ms() - r->started_at : 0,
 	        .timeouts = r->timeouts,
 	        .awake_until = r->awake_until,
-	        .preview = {!r->preview_off, r->preview_public, api_of(rq)->config->preview_sharing,
-	                    NULL},
+	        .preview = {!r->preview_off, r->preview_public, api->config->preview_sharing, NULL},
 	        .egress = native_egress_parse(a, r->egress),
 	        .last_event = {.at = r->last_event_at, .text = r->last_event},
+	        .created_by = {text_or_null(r->key_id), text_or_null(r->user_id)},
+	        .version = r->version,
 	};
 }
 
@@ -266,7 +289,7 @@ int sandbox_reply(struct request *rq, struct reply *reply, const struct sandbox_
 {
 	struct sandbox_answer out;
 
-	fill_sandbox_answer(rq, r, &out);
+	fill_sandbox_answer(api_of(rq), rq->arena, r, &out);
 	reply_json(reply, &sandbox_shape, &out);
 	return 0;
 }
@@ -277,7 +300,7 @@ struct json_list sandbox_answers(struct request *rq, const struct sandbox_record
 	struct sandbox_answer *items = ARENA_ARRAY(rq->arena, struct sandbox_answer, count);
 
 	for (size_t i = 0; i < count; i++)
-		fill_sandbox_answer(rq, &records[i], &items[i]);
+		fill_sandbox_answer(api_of(rq), rq->arena, &records[i], &items[i]);
 	return (struct json_list){items, count, true};
 }
 
@@ -289,7 +312,7 @@ int sandbox_reply_with_relations(struct request *rq, struct reply *reply,
 	struct relation_list relations;
 	struct sandbox_answer out;
 
-	fill_sandbox_answer(rq, r, &out);
+	fill_sandbox_answer(api_of(rq), rq->arena, r, &out);
 	if (fleet_preview_ports(api_of(rq)->fleet, rq->arena, r, &out.preview.ports, err) < 0 ||
 	    store_relations_of(api_of(rq)->store, rq->arena, r->id, &relations, err) < 0)
 		return -1;
@@ -300,29 +323,67 @@ int sandbox_reply_with_relations(struct request *rq, struct reply *reply,
 	return 0;
 }
 
+static const char *ids_object(struct arena *a, const struct sandbox_record *records, size_t count)
+{
+	AUTO(buf_done) struct buf out = BUF(count * (ID_SIZE + 16) + 16);
+
+	json_begin_object(&out, NULL);
+	for (size_t i = 0; i < count; i++)
+		json_add_whole(&out, records[i].id, 1);
+	json_end_object(&out);
+	return arena_copy(a, buf_span(&out));
+}
+
+static void add_relations(struct arena *a, const struct relation_list *all,
+                          struct sandbox_answer *answer)
+{
+	const struct relation_list own = relations_of(all, answer->id);
+
+	answer->made_from = find_origin(&own);
+	answer->volumes = make_volume_list(a, &own);
+}
+
 int sandbox_answers_with_relations(struct request *rq, const struct sandbox_record *records,
                                    size_t count, struct json_list *ret, struct error *err)
 {
-	struct relation_page page = {.project_id = api_project(rq)};
+	const struct relation_page page = {.project_id = api_project(rq),
+	                                   .ids = ids_object(rq->arena, records, count)};
 	struct relation_list all = {.count = 0};
 	struct json_list answers = sandbox_answers(rq, records, count);
 	struct sandbox_answer *items = answers.items;
 
-	if (count > 0) {
-		page.from = records[count - 1].created_at;
-		page.to = records[0].created_at;
-	}
-	for (size_t i = 0; i < count; i++)
-		page.with_deleted |= records[i].actual == SANDBOX_DELETED;
 	if (count > 0 &&
 	    store_relations_of_page(api_of(rq)->store, rq->arena, &page, &all, err) < 0)
 		return -1;
-	for (size_t i = 0; i < count; i++) {
-		const struct relation_list own = relations_of(&all, records[i].id);
-
-		items[i].made_from = find_origin(&own);
-		items[i].volumes = make_volume_list(rq->arena, &own);
-	}
+	for (size_t i = 0; i < count; i++)
+		add_relations(rq->arena, &all, &items[i]);
 	*ret = answers;
+	return 0;
+}
+
+bool sandbox_members_need_relations(uint64_t members)
+{
+	for (size_t i = 0; i < COUNT_OF(sandbox_shape_members); i++) {
+		const char *name = json_member_name(&sandbox_shape_members[i]);
+
+		if (members >> i & 1 &&
+		    (strcmp(name, "made_from") == 0 || strcmp(name, "volumes") == 0))
+			return true;
+	}
+	return false;
+}
+
+int sandbox_object_write(const struct api *api, struct arena *a, const struct sandbox_record *r,
+                         struct buf *out, struct error *err)
+{
+	const struct relation_page page = {.project_id = r->project_id, .ids = ids_object(a, r, 1)};
+	struct relation_list all;
+	struct sandbox_answer answer;
+
+	if (store_relations_of_page(api->store, a, &page, &all, err) < 0)
+		return -1;
+	fill_sandbox_answer(api, a, r, &answer);
+	add_relations(a, &all, &answer);
+	json_write(out, &sandbox_shape, &answer);
 	return 0;
 }

@@ -6,6 +6,7 @@
 #include "http/server/http.h"
 #include "json/json.h"
 
+struct api;
 struct relation_list;
 struct sandbox_record;
 
@@ -18,10 +19,17 @@ struct json_list sandbox_answers(struct request *rq, const struct sandbox_record
 /* Adds lineage, volumes and the ports of previews; costs one more query. */
 MUST_CHECK int sandbox_reply_with_relations(struct request *rq, struct reply *reply,
                                             const struct sandbox_record *r, struct error *err);
-/* `records`: newest first. Adds the origin and the volumes; costs one more query for all. */
+/* Adds the origin and the volumes; costs one more query for all. */
 MUST_CHECK int sandbox_answers_with_relations(struct request *rq,
                                               const struct sandbox_record *records, size_t count,
                                               struct json_list *ret, struct error *err);
+
+/* Whether an answer with these members (bits of sandbox_shape) needs the relations. */
+bool sandbox_members_need_relations(uint64_t members);
+/* Appends the sandbox as the list answers it. */
+MUST_CHECK int sandbox_object_write(const struct api *api, struct arena *a,
+                                    const struct sandbox_record *r, struct buf *out,
+                                    struct error *err);
 
 struct attached_volume_answer {
 	const char *volume, *volume_id, *path;

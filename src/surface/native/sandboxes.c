@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /api/sandbox/instances — create, list, get, start, stop, pause, archive and keep awake. */
+/* /api/sandbox/instances — create, get, start, stop, pause, archive and keep awake. */
 #include <string.h>
 #include <strings.h>
 
@@ -162,33 +162,6 @@ static const struct json_member sandbox_create_query_members[] = {
 };
 static JSON_BITS_SHAPE(sandbox_create_query, "SandboxCreateQuery", sandbox_create_query, NULL);
 
-struct sandbox_list_query {
-	const char *state, *name, *template, *label, *page;
-	int64_t limit;
-	bool builds;
-};
-static const struct json_member sandbox_list_query_members[] = {
-        JSON_TEXT_MEMBER(sandbox_list_query, state, .max = 16,
-                         .about = "only sandboxes in this state; deleted ones can be listed, too"),
-        JSON_TEXT_MEMBER(sandbox_list_query, name, .max = 64),
-        JSON_TEXT_MEMBER(sandbox_list_query, template, .max = 128),
-        JSON_TEXT_MEMBER(sandbox_list_query, label, .max = 512, .about = "KEY=VALUE"),
-        JSON_TEXT_MEMBER(sandbox_list_query, page, .max = 256,
-                         .about = "next_page of the previous page"),
-        JSON_WHOLE_MEMBER(sandbox_list_query, limit, .min = 1, .max = 1000,
-                          .about = "items per page (default 100)"),
-        JSON_BOOL_MEMBER(sandbox_list_query, builds,
-                         .about = "also sandboxes that builds made for themselves"),
-};
-static JSON_SHAPE(sandbox_list_query, "SandboxListQuery", sandbox_list_query,
-                  "Filter for sandboxes");
-
-static const struct json_member sandbox_list_shape_members[] = {
-        JSON_LIST_MEMBER(list_answer, items, &sandbox_shape),
-        JSON_TEXT_MEMBER(list_answer, next_page, .flags = JSON_NULLABLE),
-};
-static JSON_SHAPE(sandbox_list_shape, "SandboxList", list_answer, "One page of sandboxes");
-
 static int choose_internet(const struct sandbox_create_body *b, int *ret, struct error *err)
 {
 	bool by_flag = row_is_given(b->present, CREATE_INTERNET),
@@ -286,6 +259,7 @@ static int sandbox_create(struct request *rq, const void *body, struct reply *re
 	struct fleet_create request = {
 	        .project_id = api_project(rq),
 	        .key_id = api_key_id(rq),
+	        .user_id = api_user_id(rq),
 	        .name = b->name,
 	        .template = b->template,
 	        .snapshot = b->snapshot,
@@ -316,54 +290,6 @@ static int sandbox_create(struct request *rq, const void *body, struct reply *re
 		api_undo_create(rq, reply, record.id);
 	reply_status(reply, request.wait ? 201 : 202);
 	return sandbox_reply(rq, reply, &record);
-}
-
-static int parse_label(struct arena *a, const char *text, struct sandbox_filter *filter,
-                       struct error *err)
-{
-	struct span value = span_of(text), key;
-
-	if (!span_split(&value, '=', &key) || key.size == 0) {
-		(void)FAIL(err, ERROR_INVALID, "label '%s' has no '='", text);
-		error_hint(err, "label=KEY=VALUE");
-		return -1;
-	}
-	filter->label_key = arena_copy(a, key);
-	filter->label_value = arena_copy(a, value);
-	return 0;
-}
-
-static int sandbox_list(struct request *rq, const void *body, struct reply *reply,
-                        struct error *err)
-{
-	const struct sandbox_list_query *q = rq->query;
-	struct sandbox_filter filter = {
-	        .project_id = api_project(rq),
-	        .state = -1,
-	        .name = q->name,
-	        .template = q->template,
-	        .page = q->page,
-	        .limit = q->limit ? (unsigned)q->limit : 100,
-	        .with_builds = q->builds,
-	};
-	struct sandbox_list found;
-	struct json_list items;
-	enum sandbox_state state;
-
-	(void)body;
-	if (q->state) {
-		if (sandbox_state_parse(q->state, &state, err) < 0)
-			return -1;
-		filter.state = (int)state;
-	}
-	if (q->label && parse_label(rq->arena, q->label, &filter, err) < 0)
-		return -1;
-	if (store_sandbox_list(api_of(rq)->store, rq->arena, &filter, &found, err) < 0)
-		return -1;
-	if (sandbox_answers_with_relations(rq, found.items, found.count, &items, err) < 0)
-		return -1;
-	reply_page(reply, &sandbox_list_shape, items, found.next_page);
-	return 0;
 }
 
 typedef int fleet_verb(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
@@ -556,9 +482,6 @@ const struct route sandboxes_routes[] = {
         {HTTP_POST, BASE, SCOPE_SANDBOX_WRITE, ROUTE_SLOW | ROUTE_PROGRESS,
          .query = &sandbox_create_query, .body = &sandbox_create_request, .answer = &sandbox_shape,
          .status = 201, .handle = sandbox_create, TAG, .summary = "Create and start a sandbox"},
-        {HTTP_GET, BASE, SCOPE_SANDBOX_READ, .query = &sandbox_list_query,
-         .answer = &sandbox_list_shape, .handle = sandbox_list, TAG,
-         .summary = "List sandboxes, newest first"},
         {HTTP_GET, BASE "/:id", SCOPE_SANDBOX_READ, .answer = &sandbox_shape, .handle = sandbox_get,
          TAG, .summary = "Get a sandbox by id or name"},
         {HTTP_POST, BASE "/:id/start", SCOPE_SANDBOX_WRITE, ROUTE_SLOW, .answer = &sandbox_shape,

@@ -268,7 +268,8 @@ static int fork_create(struct request *rq, const void *body, struct reply *reply
 	const struct fleet_ref ref = path_snapshot_ref(rq);
 	const struct fleet_fork request = {.name = b->name,
 	                                   .count = b->count ? (unsigned)b->count : 1,
-	                                   .key_id = api_key_id(rq)};
+	                                   .key_id = api_key_id(rq),
+	                                   .user_id = api_user_id(rq)};
 	struct fleet_forked made;
 	struct sandbox_fork_answer out;
 
@@ -359,8 +360,10 @@ static int snapshot_restore(struct request *rq, const void *body, struct reply *
 {
 	const struct snapshot_restore_body *b = body;
 	const struct fleet_ref ref = path_snapshot_ref(rq);
-	const struct fleet_restore request = {
-	        .is_new = b->is_new || b->name, .name = b->name, .key_id = api_key_id(rq)};
+	const struct fleet_restore request = {.is_new = b->is_new || b->name,
+	                                      .name = b->name,
+	                                      .key_id = api_key_id(rq),
+	                                      .user_id = api_user_id(rq)};
 	struct fleet_restored restored;
 
 	if (fleet_snapshot_restore_as(api_of(rq)->fleet, rq->arena, &ref, &request, &restored,

@@ -538,7 +538,7 @@ static void pages_go_from_the_oldest_as_well(void **state)
 	AUTO(arena_done) struct arena a = {0};
 	struct error err = {0};
 	struct sandbox_filter filter = {
-	        .project_id = PROJECT, .state = -1, .limit = 3, .oldest_first = true};
+	        .project_id = PROJECT, .state = -1, .limit = 3, .ascending = true};
 	struct sandbox_list list;
 	int64_t before = 0;
 	unsigned count = 0;
@@ -650,7 +650,7 @@ static void lists_leave_sandboxes_of_builds_out_unless_asked(void **state)
 #define COUNT(...) count_of(s, (struct sandbox_filter){.state = -1, __VA_ARGS__})
 	assert_int_equal(COUNT(), 1);
 	assert_int_equal(COUNT(.project_id = PROJECT), 1);
-	assert_int_equal(COUNT(.project_id = PROJECT, .oldest_first = true), 1);
+	assert_int_equal(COUNT(.project_id = PROJECT, .ascending = true), 1);
 	assert_int_equal(COUNT(.with_builds = true), 2);
 	assert_int_equal(COUNT(.project_id = PROJECT, .with_builds = true), 2);
 	assert_int_equal(COUNT(.label_key = SANDBOX_BUILD_LABEL), 1);

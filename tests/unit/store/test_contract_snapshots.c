@@ -194,7 +194,10 @@ static void what_a_sandbox_lies_on_goes_down_to_its_template(void **state)
 	assert_string_equal(list.items[1].name, "");
 	/* of a page: without what is below */
 	assert_done(store_relations_of_page(
-	        *state, &a, &(struct relation_page){PROJECT, box.created_at, forked.created_at},
+	        *state, &a,
+	        &(struct relation_page){
+	                .project_id = PROJECT,
+	                .ids = arena_format(&a, "{\"%s\":1,\"%s\":1}", BOX, forked.id)},
 	        &list, &err));
 	assert_string_equal(ids_of(&a, &list), " origin:3a");
 	own = relations_of(&list, forked.id);
@@ -202,7 +205,14 @@ static void what_a_sandbox_lies_on_goes_down_to_its_template(void **state)
 	own = relations_of(&list, BOX);
 	assert_int_equal(own.count, 0);
 	assert_done(store_relations_of_page(
-	        *state, &a, &(struct relation_page){PROJECT, 0, box.created_at - 1}, &list, &err));
+	        *state, &a, &(struct relation_page){.project_id = PROJECT, .ids = "{}"}, &list,
+	        &err));
+	assert_int_equal(list.count, 0);
+	assert_done(store_relations_of_page(
+	        *state, &a,
+	        &(struct relation_page){.project_id = "other",
+	                                .ids = arena_format(&a, "{\"%s\":1}", forked.id)},
+	        &list, &err));
 	assert_int_equal(list.count, 0);
 }
 
