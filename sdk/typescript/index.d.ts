@@ -229,10 +229,22 @@ export type VolumeFiles = Omit<Files, 'copy' | 'watch'>;
 // ---- sandboxes ----
 
 export interface SandboxQuery {
+  /** One state, or several, separated by commas. */
   state?: string;
   name?: string;
+  /** Part of the name, of the id or of a label as KEY=VALUE. */
+  q?: string;
   template?: string;
   label?: string;
+  provider?: string;
+  isolation?: string;
+  region?: string;
+  /** Id of a key or of a user; me: the caller. */
+  created_by?: string;
+  /** "created", "last_activity", "name" or "state"; "-name": descending. */
+  sort?: string;
+  /** Members of the items, separated by commas. */
+  fields?: string;
   /** Also those that builds made for themselves. */
   builds?: boolean;
   limit?: number;
@@ -289,6 +301,8 @@ export class Sandbox {
   kill(options?: KillOptions): Promise<boolean>;
   refresh(): Promise<types.Sandbox>;
   isRunning(): Promise<boolean>;
+  /** Changes the name, the labels or the timeouts; with version, only if the sandbox still has it. */
+  update(change: types.SandboxUpdate): Promise<types.Sandbox>;
   pause(): Promise<types.Sandbox>;
   resume(): Promise<types.Sandbox>;
   start(): Promise<types.Sandbox>;

@@ -20,6 +20,7 @@
 const struct route *const api_routes[] = {
         sandbox_list_routes,
         sandboxes_routes,
+        sandbox_patch_routes,
         history_routes,
         figures_routes,
         summary_routes,

@@ -88,8 +88,8 @@ static int read_text_page(struct arena *a, const char *token, struct sandbox_pag
 	return 0;
 }
 
-static int begin_list(struct arena *a, const struct sandbox_order_row *order, struct sandbox_page *page,
-                      struct error *err)
+static int begin_list(struct arena *a, const struct sandbox_order_row *order,
+                      struct sandbox_page *page, struct error *err)
 {
 	const char *token = page->filter.page;
 	size_t prefix = strlen(order->prefix);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Changes of a sandbox's settings, limits, environment, preview and egress. */
+#include <inttypes.h>
+
 #include "base/bytes.h"
 #include "base/clock.h"
 #include "json/write.h"
@@ -58,13 +60,35 @@ static int tell_update(struct store_connection *c, const struct sandbox_update *
 	return event_add(c, &event, err);
 }
 
+/* Settings are refused for more reasons than a missing row. */
+static int explain_refusal(struct store_connection *c, struct sandbox_update *updating,
+                           struct error *err)
+{
+	const struct sandbox_settings *s = updating->takes;
+	struct sandbox_record now;
+
+	if (ROW_OR(query_find(c, QUERY_SANDBOX_FIND_BY_ID, LOOKUP(.id = updating->id),
+	                      INTO(updating->arena, &now), err),
+	           FAIL_MISSING(err, "sandbox", updating->id)) < 0)
+		return -1;
+	if (s->version != 0 && s->version != now.version) {
+		(void)FAIL(err, ERROR_CONFLICT,
+		           "sandbox '%s' has version %" PRId64 ", not %" PRId64, now.name,
+		           now.version, s->version);
+		return FAIL_HINT(err, "read it again, and repeat the change if it is still wanted");
+	}
+	return FAIL(err, ERROR_CONFLICT, "a sandbox '%s' exists already", s->name);
+}
+
 static int run_update(struct store_connection *c, void *context, struct error *err)
 {
 	struct sandbox_update *updating = context;
+	int found = query_find(c, updating->query, updating->takes,
+	                       INTO(updating->arena, &updating->row), err);
 
-	if (ROW_OR(query_find(c, updating->query, updating->takes,
-	                      INTO(updating->arena, &updating->row), err),
-	           FAIL_MISSING(err, "sandbox", updating->id)) < 0)
+	if (found == 0 && updating->query == QUERY_SANDBOX_SET)
+		return explain_refusal(c, updating, err);
+	if (ROW_OR(found, FAIL_MISSING(err, "sandbox", updating->id)) < 0)
 		return -1;
 	return updating->told ? tell_update(c, updating, err) : 0;
 }

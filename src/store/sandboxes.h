@@ -137,13 +137,16 @@ MUST_CHECK int store_sandbox_set_egress(struct store *s, struct arena *a,
 
 struct sandbox_settings {
 	const char *id;
+	const char *name; /* NULL = unchanged */
+	int64_t version;  /* the row must have this version; 0 = any */
 	const char *labels_json;
 	bool persistent;
 	int64_t timeout_at;
 	struct sandbox_timeouts timeouts;
 };
 
-/* Writes all settings together. */
+/* Writes all settings together. ERROR_CONFLICT when the row has another version, or a living
+ * sandbox of the project has the name. */
 MUST_CHECK int store_sandbox_set(struct store *s, struct arena *a,
                                  const struct sandbox_settings *settings,
                                  struct sandbox_record *ret, struct error *err);

@@ -7,6 +7,7 @@ import http.client
 import json
 import pathlib
 import sqlite3
+import subprocess
 import time
 import uuid
 
@@ -58,7 +59,7 @@ def every_page(api, query):
 @pytest.fixture
 def five(project):
     rows = [make(project, name=name, labels={"team": team, "App": "Shop"}, region=region)
-            for name, team, region in (("b.one", "red", "eu"), ("a-two", "red", "us"), ("Cat", "blue", "eu"),
+            for name, team, region in (("b.one", "red", "eu"), ("a-two", "red", "us"), ("Cat-9", "blue", "eu"),
                                        ("dog-1", "blue", "us"), ("dog-2", "green", "eu"))]
     for row in rows[1], rows[3]:
         project.post(f"{PATH}/{row['id']}/stop")
@@ -75,14 +76,14 @@ def test_conditions_are_met_together(five):
 
     assert find("state=stopped") == ["a-two", "dog-1"]
     assert len(find("state=stopped,started")) == 5 == len(find("state=stopped&state=started"))
-    assert find("q=DOG") == ["dog-1", "dog-2"] and find("q=cat") == ["Cat"]
+    assert find("q=DOG-") == ["dog-1", "dog-2"] and find("q=cat-") == ["Cat-9"]
     assert find(f"q={rows[0]['id'][3:12]}") == ["b.one"]
     assert find("q=team%3Dred") == ["a-two", "b.one"] and len(find("q=shop")) == 5
     assert find("q=%25") == [] and find("q=%22") == [], "no pattern, and nothing of the JSON text"
     assert find("label=team%3Dred") == ["a-two", "b.one"]
     assert find("label=team%3Dred&label=App%3DShop&state=stopped") == ["a-two"]
     assert find("label=team%3Dred&label=team%3Dblue") == []
-    assert find("region=eu") == ["Cat", "b.one", "dog-2"] and find("region=eu&q=dog") == ["dog-2"]
+    assert find("region=eu") == ["Cat-9", "b.one", "dog-2"] and find("region=eu&q=dog-") == ["dog-2"]
     assert len(find("template=host&provider=null&isolation=nothing+runs")) == 5
     assert find("provider=native") == find("isolation=namespaces") == []
     key = rows[0]["created_by"]["key"]
@@ -93,8 +94,9 @@ def test_conditions_are_met_together(five):
 
 def test_orders_and_pages(five):
     api, rows = five
+    by_age = [row["name"] for row in sorted(rows, key=lambda row: (row["created_at"], row["id"]))]
     made = [row["name"] for row in rows]
-    for sort, want in (("created", made), ("-created", made[::-1]), ("name", sorted(made)),
+    for sort, want in (("created", by_age), ("-created", by_age[::-1]), ("name", sorted(made)),
                        ("-name", sorted(made, reverse=True))):
         assert names(api.get(f"{PATH}?sort={sort}")) == want
         assert [item["name"] for item in every_page(api, f"sort={sort}&limit=2")] == want, sort
@@ -153,7 +155,7 @@ def test_figures_come_for_all_in_one_call_and_never_of_others(five, quiet):
     answer = api.get("/v1/stats")
     assert {item["sandbox"] for item in answer["items"]} == running and answer["next_page"] is None
     assert set(api.get(f"{PATH}/{rows[0]['id']}/stats")) <= set(answer["items"][0])
-    assert {item["sandbox"] for item in api.get(f"/v1/stats?ids={rows[0]['id']},Cat,{other['id']}")["items"]} == \
+    assert {item["sandbox"] for item in api.get(f"/v1/stats?ids={rows[0]['id']},Cat-9,{other['id']}")["items"]} == \
         {rows[0]["id"], rows[2]["id"]}
     first = api.get("/v1/stats?limit=2")
     second = api.get(f"/v1/stats?limit=2&page={first['next_page']}")
@@ -249,6 +251,66 @@ def test_events_have_their_sandbox_beside_them_when_asked(project):
     assert all(item["object"]["version"] >= row["version"] for item in page), "what is read later is as new as the read"
     with pytest.raises(atoll.ApiError):
         project.get("/v1/events?with=everything")
+
+
+def command(server, caller, *arguments):
+    done = subprocess.run([atoll.ATOLL, *arguments], env={**server.cli_environment(), "ATOLL_API_KEY": caller.key},
+                          capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_the_command_line_lists_by_conditions(five, quiet):
+    api, _ = five
+
+    def found(*options):
+        return command(quiet, api, "ps", "--names", *options).split()
+
+    assert found("--state", "stopped", "--sort", "name") == ["a-two", "dog-1"]
+    assert found("--all", "--sort", "-name") == ["dog-2", "dog-1", "b.one", "a-two", "Cat-9"]
+    assert found("--label", "team=red", "--all", "--sort", "name") == ["a-two", "b.one"]
+    assert sorted(found("-q", "TEAM=blue", "--all")) == ["Cat-9", "dog-1"] and found("--region", "us") == []
+
+
+def test_settings_are_changed_in_place_and_told(project, quiet):
+    row, other = make(project, name="before", labels={"a": "1", "b": "2"}), make(project, name="taken")
+    path = f"{PATH}/{row['id']}"
+    changed = project.call("PATCH", path, {"name": "after", "labels": {"c": "3"}, "persistent": True, "autoPauseMs": 60000,
+                                           "idle_reap_ms": 0, "timeout_ms": 3600000, "version": row["version"]})
+    assert changed["name"] == "after" and changed["labels"] == {"c": "3"} and changed["persistent"]
+    assert changed["autoPauseMs"] == 60000 and changed["idle_reap_ms"] == 0 and changed["timeout_at"]
+    assert changed["version"] > row["version"] and project.get(f"{PATH}/after")["id"] == row["id"]
+    with pytest.raises(atoll.ApiError) as failure:
+        project.get(f"{PATH}/before")
+    assert failure.value.status == 404
+
+    def refused(status, body, headers=None, caller=project, at=path):
+        with pytest.raises(atoll.ApiError) as failure:
+            caller.call("PATCH", at, body, headers)
+        assert failure.value.status == status, failure.value
+        return str(failure.value)
+
+    assert str(changed["version"]) in refused(409, {"name": "late", "version": row["version"]})
+    refused(409, {"name": "late"}, {"If-Match": f'"{row["version"]}"'})
+    refused(400, {"name": "late"}, {"If-Match": "yesterday"})
+    refused(409, {"name": "taken"})
+    for body in {}, {"name": ""}, {"name": "a b"}, {"labels": {"": "x"}}, {"autoPauseMs": -5}, {"state": "stopped"}, {"version": 1}:
+        refused(400, body)
+    assert project.get(path)["version"] == changed["version"], "what is refused changes nothing"
+    assert project.call("PATCH", path, {"labels": {}}, {"If-Match": f'W/"{changed["version"]}"'})["labels"] == {}
+    assert project.call("PATCH", path, {"persistent": False}, {"If-Match": "*"})["persistent"] is False
+    refused(404, {"name": "mine"}, caller=quiet.api(), at=path)
+    reader = quiet.api(quiet.api().call("POST", "/api/sandbox/keys", {"name": "reader", "scopes": ["sandbox:read"]},
+                                        {"X-Atoll-Project": row["project"]})["key"])
+    refused(403, {"name": "mine"}, caller=reader)
+    told = project.get(f"/v1/events?kind=sandbox.updated&sandbox={row['id']}&with=object")["items"]
+    assert len(told) == 3 and all(item["text"] == "settings" for item in told)
+    command(quiet, project, "set", row["id"], "--label", "x=1", "--label", "y=2", "--name", "by-cli", "--idle-pause", "5m")
+    command(quiet, project, "set", row["id"], "--unlabel", "x", "--label", "y=3", "--idle-pause", "never")
+    now = project.get(path)
+    assert now["name"] == "by-cli" and now["labels"] == {"y": "3"} and now["autoPauseMs"] == 0
+    project.remove(row["id"])
+    project.remove(other["id"])
 
 
 def multiply(server, api):

@@ -44,7 +44,7 @@ class Sandbox:
 
     @staticmethod
     def list(*, transport=None, api_url=None, api_key=None, project=None, **query) -> list[types.Sandbox]:
-        """Lists sandboxes, newest first. Filters: state, name, template, label, builds."""
+        """Lists sandboxes, newest first. Filters and order: as GET /api/sandbox/instances, such as state, q, label, sort."""
         return pages(transport or Transport(api_url, api_key, project), BASE, query)
 
     @staticmethod
@@ -95,6 +95,14 @@ class Sandbox:
             return self.refresh()["state"] in ("started", "paused")
         except NotFoundError:
             return False
+
+    def update(self, *, version=None, **change) -> types.Sandbox:
+        """Changes the name, the labels or the timeouts: `sandbox.update(name="new", labels={"team": "blue"})`.
+
+        With version, only if the sandbox still has it: ConflictError otherwise."""
+        self.info = self._call("PATCH", json=without_none({**change, "version": version}))
+        self.name = self.info["name"]
+        return self.info
 
     def pause(self):
         """Stops all processes and keeps their memory. The next call resumes them."""

@@ -52,7 +52,7 @@ export class Sandbox {
     return new Sandbox(transport, await infoOf(transport, id));
   }
 
-  /** Lists sandboxes, newest first. Filters: `state`, `name`, `template`, `label`, `builds`. */
+  /** Lists sandboxes, newest first. Filters and order: as GET /api/sandbox/instances, such as `state`, `q`, `label`, `sort`. */
   static async list(options = {}) {
     const { transport, rest } = split(options);
     const { signal, ...query } = rest;
@@ -117,6 +117,13 @@ export class Sandbox {
       if (error instanceof NotFoundError) return false;
       throw error;
     }
+  }
+
+  /** Changes the name, the labels or the timeouts; with `version`, only if the sandbox still has it. */
+  async update(change) {
+    this.info = await this.call('PATCH', '', { json: change });
+    this.name = this.info.name;
+    return this.info;
   }
 
   /** Stops all processes and keeps their memory. The next call resumes them. */

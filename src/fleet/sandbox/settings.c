@@ -44,6 +44,8 @@ static struct sandbox_settings settings_of(struct arena *a, const struct sandbox
 {
 	struct sandbox_settings settings = {
 	        .id = r->id,
+	        .name = change->name,
+	        .version = change->version,
 	        .labels_json = change->labels ? json_format_map(a, change->labels) : r->labels_json,
 	        .persistent = change->persistent < 0 ? r->persistent : change->persistent > 0,
 	        .timeout_at = given_or(change->timeout_at, r->timeout_at),
@@ -60,6 +62,8 @@ static int check_settings(struct fleet *f, const struct fleet_settings *change,
 {
 	const struct fleet_create request = {.timeouts = s->timeouts};
 
+	if (change->name && sandbox_name_check(change->name, err) < 0)
+		return -1;
 	if (s->timeout_at < 0)
 		return FAIL(err, ERROR_INVALID, "a time must not be before 1970");
 	if (change->timeouts.archive_after_ms > 0 && backup_check(f, err) < 0)

@@ -17,14 +17,18 @@ struct sandbox_record;
 /* Members that are neither FLEET_LEAVE nor NULL replace the present value. */
 #define FLEET_LEAVE INT64_MIN
 struct fleet_settings {
+	const char *name;
+	int64_t version; /* the sandbox must have this version; 0 = any */
 	const struct json_map *labels;
 	struct sandbox_timeouts timeouts; /* SANDBOX_TIMEOUT_LEAVE keeps one; 0 = never */
 	int64_t timeout_at; /* unix ms; 0 = none. An ephemeral sandbox is deleted then */
 	int persistent;     /* -1 = unchanged */
 };
 #define FLEET_SETTINGS_LEAVE                                                                       \
-	((struct fleet_settings){NULL, SANDBOX_TIMEOUTS_LEAVE, FLEET_LEAVE, -1})
-/* Takes effect at the next tick, in any state but deleted. Refuses what a create refuses. */
+	((struct fleet_settings){                                                                  \
+	        .timeouts = SANDBOX_TIMEOUTS_LEAVE, .timeout_at = FLEET_LEAVE, .persistent = -1})
+/* Takes effect at the next tick, in any state but deleted. Refuses what a create refuses, and a
+ * name that a living sandbox of the project has. */
 MUST_CHECK int fleet_set(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
                          const struct fleet_settings *change, struct sandbox_record *ret,
                          struct error *err);

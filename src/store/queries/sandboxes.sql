@@ -256,9 +256,13 @@ RETURNING {sandbox};
 -- takes: sandbox_settings
 -- gives: sandbox_record
 UPDATE sandboxes
-SET labels_json = COALESCE(NULLIF(:labels_json, ''), '{}'), persistent = :persistent,
-	timeout_at = :timeout_at, {=timeouts}, version = version + 1
-WHERE id = :id AND actual <> 'deleted'
+SET name = COALESCE(:name, name), labels_json = COALESCE(NULLIF(:labels_json, ''), '{}'),
+	persistent = :persistent, timeout_at = :timeout_at, {=timeouts}, version = version + 1
+WHERE id = :id AND actual <> 'deleted' AND (:version = 0 OR version = :version)
+	AND (:name IS NULL OR name = :name OR NOT EXISTS (
+		SELECT 1 FROM sandboxes AS other
+		WHERE other.project_id = sandboxes.project_id AND other.name = :name
+			AND other.actual NOT IN ('deleting', 'deleted', 'failed')))
 RETURNING {sandbox};
 
 -- name: sandbox_set_resources

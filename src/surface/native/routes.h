@@ -31,6 +31,7 @@ extern const struct route processes_routes[];
 extern const struct route projects_routes[];
 extern const struct route recordings_routes[];
 extern const struct route sandbox_list_routes[];
+extern const struct route sandbox_patch_routes[];
 extern const struct route sandboxes_routes[];
 extern const struct route secrets_routes[];
 extern const struct route services_routes[];
