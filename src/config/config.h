@@ -100,6 +100,7 @@ struct config {
 	int64_t builds_at_once; /* first builds and imports */
 	int64_t builds_max;     /* by steps */
 	int64_t build_cache_bytes_max;
+	int64_t image_cache_bytes_max, image_keep_ms; /* pulled images that nothing uses */
 	int64_t uploads_max;
 	int64_t uploads_per_project_max;
 	int64_t upload_idle_ms;

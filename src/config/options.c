@@ -280,6 +280,13 @@ const struct config_option config_options[] = {
                     .max = INT64_C(1) << 50,
                     .about = "largest size of the build cache: step results that no template "
                              "needs; 0 = no cache"),
+        SIZE_OPTION("image_cache_bytes_max", image_cache_bytes_max, .initial = "20G", .min = 0,
+                    .max = INT64_C(1) << 50,
+                    .about = "largest size of the images that creates and builds have pulled by "
+                             "name and that nothing uses; the least recently used goes first"),
+        DURATION_OPTION("image_keep", image_keep_ms, .initial = "7d", .max = YEAR_MS,
+                        .about = "such an image is removed when it has not been used for this "
+                                 "long; 0 = never"),
 
         TEXT_OPTION("hosts", hosts, .initial = "", .check = check_hosts,
                     .about = "host names by which clients reach the server, separated by commas; "

@@ -4,8 +4,9 @@
  * Instructions that a build by steps supports are translated; the others are refused together, in
  * one error with their lines. The body is that of POST …/templates/builds without its name. Copy
  * steps from the context have "source": ["…"] in place of "files", bind mounts of run steps have
- * "context": ["…"]; the caller replaces them with the files. Stages that the result does not need
- * are left out. */
+ * "context": ["…"]; the caller replaces them with the files. A name with ':', '/' or '@' is that of
+ * an image; another name is that of a template or, if there is none, of an image. Stages that the
+ * result does not need are left out. */
 #pragma once
 
 #include <stdbool.h>
@@ -19,9 +20,7 @@ struct dockerfile {
 	const char *from;   /* replaces each name after FROM that is no stage; NULL = keep it */
 	const char *target; /* the stage to build, by name or number; NULL = the last */
 	const char *const *build_args; /* "NAME=value", NULL-terminated; may be NULL */
-	bool may_name_image; /* FROM may name an image: it is the member "image" and the caller sets
-	                        "from"; else FROM must name a template */
-	bool has_no_files;   /* no files are available: copy instructions are refused */
+	bool has_no_files;             /* no files are available: copy instructions are refused */
 };
 /* `notes`: after a failure, one line for each instruction that was refused. Instructions that are
  * ignored are the member "notes" of the body, for the log of the build. */

@@ -70,15 +70,12 @@ static bool is_image_name(const char *name)
 	return strpbrk(name, ":/@") != NULL;
 }
 
-static int check_source(const struct docker_translation *t, const char *name, struct error *err)
+static int check_source(const char *name, struct error *err)
 {
-	if (strcasecmp(name, "scratch") == 0)
-		return docker_refuse("an empty root filesystem (scratch)",
-		                     "begin with a small template, such as minimal", err);
-	if (t->file->may_name_image || !is_image_name(name))
+	if (strcasecmp(name, "scratch") != 0)
 		return 0;
-	(void)FAIL(err, ERROR_INVALID, "'%.100s' is an image, not a template", name);
-	return FAIL_HINT(err, "atoll template import NAME %.100s; then --from NAME", name);
+	return docker_refuse("an empty root filesystem (scratch)",
+	                     "begin with a small template, such as minimal", err);
 }
 
 int docker_stage_named(struct docker_translation *t, const char *name, const char **ret,
@@ -99,12 +96,12 @@ int docker_stage_named(struct docker_translation *t, const char *name, const cha
 	if (!found) {
 		if (!*name)
 			return FAIL(err, ERROR_INVALID, "--from is empty");
-		if (check_source(t, name, err) < 0 || check_room(t, err) < 0)
+		if (check_source(name, err) < 0 || check_room(t, err) < 0)
 			return -1;
 		found = stage_new(t);
 		found->name = arena_format(t->arena, "@%s", name);
 		found->from = arena_text(t->arena, name);
-		found->is_image = t->file->may_name_image;
+		found->may_be_image = true;
 		found->is_files_only = true;
 	}
 	add_need(t, found);
@@ -188,10 +185,10 @@ static int set_source(struct docker_translation *t, const char *name, struct err
 		return 0;
 	}
 	docker_variable_set(t->arena, &t->stage->vars, &path_so_far);
+	t->stage->may_be_image = !t->file->from || is_image_name(t->file->from);
 	if (t->file->from)
 		return 0;
-	t->stage->is_image = t->file->may_name_image;
-	return *name ? check_source(t, name, err)
+	return *name ? check_source(name, err)
 	             : FAIL(err, ERROR_INVALID, "takes a template's name, and it is empty");
 }
 
@@ -259,11 +256,17 @@ static uint64_t find_needed(const struct docker_translation *t, const struct doc
 
 static void write_source(const struct docker_stage *stage, struct buf *out)
 {
-	/* The caller names the template of an image. */
-	buf_add_text(out, "\"from\":");
-	json_write_text(out, span_of(stage->is_image ? "image" : stage->from));
-	if (stage->is_image)
-		docker_add_member(out, "image", stage->from);
+	const char *image = stage->may_be_image ? stage->from : NULL;
+
+	/* The server names the template of an image. */
+	if (image && is_image_name(image)) {
+		buf_add_text(out, "\"image\":");
+		json_write_text(out, span_of(image));
+	} else {
+		buf_add_text(out, "\"from\":");
+		json_write_text(out, span_of(stage->from));
+		docker_add_member(out, "image", image);
+	}
 	buf_addf(out, ",\"steps\":[%s]", buf_text(&stage->steps));
 }
 

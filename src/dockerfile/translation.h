@@ -45,7 +45,7 @@ struct docker_command {
 struct docker_stage {
 	const char *name;
 	const char *from;   /* a template, an image, or the name of an earlier stage */
-	bool is_image;      /* `from` names an image */
+	bool may_be_image;  /* `from` is no stage, and was not replaced */
 	bool is_files_only; /* not in the file: what --from names besides stages */
 	uint64_t needs;     /* indices of stages */
 	struct docker_variables vars;

@@ -26,6 +26,14 @@ struct template_seen {
 COLUMNS_OF(template_seen);
 COLUMNS_OF(template_move);
 
+struct template_use {
+	const char *id;
+	int64_t now, before;
+};
+
+COLUMNS_OF(template_use);
+COLUMNS_OF(pulled_filter);
+
 static int fail_missing(const char *id, struct error *err)
 {
 	return FAIL_MISSING(err, "template", id);
@@ -145,6 +153,36 @@ int store_template_move(struct store *s, const struct template_move *move, struc
 	return store_transact(
 	        s, &(struct transaction){run_move, &attempt, .is_lazy = move->from == move->to},
 	        err);
+}
+
+static int run_touch(struct store_connection *c, void *context, struct error *err)
+{
+	return query_run(c, QUERY_TEMPLATE_TOUCH, context, NULL, err) < 0 ? -1 : 0;
+}
+
+int store_template_touch(struct store *s, const char *id, int64_t now, struct error *err)
+{
+	const struct template_use use = {id, now, now - TEMPLATE_USED_WITHIN_MS};
+
+	return store_change_lazily(s, run_touch, &use, err);
+}
+
+static int run_touch_pulled(struct store_connection *c, void *context, struct error *err)
+{
+	return query_run(c, QUERY_TEMPLATE_TOUCH_PULLED, context, NULL, err) < 0 ? -1 : 0;
+}
+
+int store_template_touch_pulled(struct store *s, int64_t now, struct error *err)
+{
+	const struct template_use use = {.now = now, .before = now - TEMPLATE_USED_WITHIN_MS};
+
+	return store_change_lazily(s, run_touch_pulled, &use, err);
+}
+
+int store_template_pulled_list(struct store *s, struct arena *a, const struct pulled_filter *filter,
+                               struct template_list *ret, struct error *err)
+{
+	return store_list_query(s, QUERY_TEMPLATE_PULLED_LIST, filter, LIST_INTO(a, ret), err);
 }
 
 static int run_update(struct store_connection *c, void *context, struct error *err)

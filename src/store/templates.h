@@ -48,6 +48,9 @@ struct template_record {
 	const char *ready;       /* command by which the build saw the entrypoint ready; or "" */
 	struct sandbox_timeouts timeouts; /* of its sandboxes; only inherited ones */
 	bool is_public;                   /* other projects find it by its id */
+	bool is_pulled;                   /* an image that the server pulled by itself: a cache */
+	int64_t used_at;                  /* of a pulled one, to within TEMPLATE_USED_WITHIN_MS */
+	const char *failure;              /* of a pulled one that failed: code and hint; or "" */
 };
 /* Copies the texts into the arena; NULL becomes "". */
 void template_record_own(struct arena *a, struct template_record *r);
@@ -76,14 +79,31 @@ struct template_move {
 	const char *state_text;
 	int64_t size_bytes; /* 0 = unchanged */
 	int64_t now;
-	const char *node; /* NULL = unchanged */
+	const char *node;    /* NULL = unchanged */
+	const char *failure; /* NULL = "" */
 };
 
 /* Compare and set: ERROR_CONFLICT when the state is not `from`. */
 MUST_CHECK int store_template_move(struct store *s, const struct template_move *move,
                                    struct error *err);
 
-/* Writes all members except id, project, name, folder, state and created_at. */
+/* Sets used_at to `now` where it is older than TEMPLATE_USED_WITHIN_MS. */
+#define TEMPLATE_USED_WITHIN_MS (INT64_C(5) * 60 * 1000)
+MUST_CHECK int store_template_touch(struct store *s, const char *id, int64_t now,
+                                    struct error *err);
+/* store_template_touch of all pulled templates that have sandboxes. */
+MUST_CHECK int store_template_touch_pulled(struct store *s, int64_t now, struct error *err);
+
+struct pulled_filter {
+	const char *node;
+	int64_t limit;
+};
+/* Pulled templates of a server that nothing uses, the least recently used first. */
+MUST_CHECK int store_template_pulled_list(struct store *s, struct arena *a,
+                                          const struct pulled_filter *filter,
+                                          struct template_list *ret, struct error *err);
+
+/* Writes all members except id, project, name, folder, state, created_at, used_at and failure. */
 MUST_CHECK int store_template_update(struct store *s, const struct template_record *r,
                                      struct error *err);
 

@@ -36,7 +36,7 @@ static struct sandbox_item item_of(struct arena *a, const struct sandbox_record 
 }
 
 struct create_input {
-	const char *name, *template;
+	const char *name, *template, *image;
 	bool internet, persistent;
 	uint64_t present;
 };
@@ -50,6 +50,8 @@ static const struct json_member create_input_members[] = {
         JSON_TEXT_MEMBER(
                 create_input, template, .max = 128,
                 .about = "decides what is installed; default: the server's default template"),
+        JSON_TEXT_MEMBER(create_input, image, .max = 512,
+                         .about = "image of a registry instead of a template, such as python:3.12"),
         JSON_BOOL_MEMBER(create_input, persistent, .about = "do not delete it when it is idle"),
 };
 static JSON_BITS_SHAPE(create_input, "CreateSandboxInput", create_input, "A new sandbox");
@@ -64,6 +66,7 @@ static int create_call(const struct tool_call *call, const void *input, struct t
 	        .user_id = call->user_id,
 	        .name = in->name,
 	        .template = in->template,
+	        .image = in->image,
 	        .internet = in->present >> CREATE_INTERNET & 1 ? in->internet : -1,
 	        .persistent = in->persistent,
 	        .wait = true,

@@ -129,7 +129,7 @@ export interface BuildCreate {
   internet?: boolean;
   name: string;
   also?: string[];
-  from: string;
+  from?: string;
   image?: string;
   login?: RegistryLogin;
   description?: string;
@@ -187,7 +187,7 @@ export interface BuildResources {
 /** Steps before those of the template, for files that these copy */
 export interface BuildStage {
   name: string;
-  from: string;
+  from?: string;
   image?: string;
   steps?: BuildStep[];
 }
@@ -372,6 +372,7 @@ export interface Event {
   reason: string | null;
   text: string;
   detail?: unknown;
+  object?: unknown;
 }
 /** Events, oldest first */
 export interface EventList {
@@ -401,6 +402,12 @@ export interface Exec {
   columns?: number;
   artifacts?: string;
   label?: string;
+}
+/** Current resource usage of many sandboxes */
+export interface Figures {
+  at: string | null;
+  items: SandboxFigures[];
+  next_page: string | null;
 }
 /** Bytes of a file inside JSON */
 export interface FileContent {
@@ -875,6 +882,7 @@ export interface LeaseAcquire {
   persistentHome?: string;
   persistentDiskGb?: number;
   update?: boolean;
+  image?: string;
 }
 /** A lease and its running sandbox */
 export interface LeaseAcquired {
@@ -1282,6 +1290,8 @@ export interface Sandbox {
   made_from: SandboxOrigin | null;
   lineage: LineageStep[] | null;
   volumes: AttachedVolume[] | null;
+  created_by: SandboxCreator;
+  version: number;
 }
 /** Settings for sandboxes */
 export interface SandboxConfig {
@@ -1352,6 +1362,7 @@ export interface SandboxCreate {
   previewEnabled?: boolean;
   previewPublic?: boolean;
   egress?: SandboxEgress;
+  image?: string;
   config?: string;
   snapshot?: string;
   persistent?: boolean;
@@ -1367,6 +1378,11 @@ export interface SandboxCreate {
   persistentHome?: string;
   persistentDiskGb?: number;
 }
+/** Who made a sandbox */
+export interface SandboxCreator {
+  key: string | null;
+  user: string | null;
+}
 /** Network destinations that a sandbox may reach */
 export interface SandboxEgress {
   allow?: string[];
@@ -1377,6 +1393,24 @@ export interface SandboxEnvironment {
   set?: Record<string, string>;
   unset?: string[];
 }
+/** Current resource usage of one of several sandboxes */
+export interface SandboxFigures {
+  sandbox: string;
+  state: string;
+  sampled_at: string | null;
+  uptime_ms: number;
+  cpu_usage_us: number;
+  cpu_percent: number;
+  memory_bytes: number;
+  memory_limit_bytes: number;
+  disk_bytes: number;
+  disk_limit_bytes: number;
+  pids: number;
+  pids_limit: number;
+  network_in_bytes: number;
+  network_out_bytes: number;
+  oom_kills: number;
+}
 /** How long to suspend the idle timeout */
 export interface SandboxKeepalive {
   timeoutMs: number;
@@ -1385,6 +1419,7 @@ export interface SandboxKeepalive {
 export interface SandboxList {
   items: Sandbox[];
   next_page: string | null;
+  total: number;
 }
 /** What a sandbox was made from */
 export interface SandboxOrigin {
@@ -1411,6 +1446,20 @@ export interface SandboxResize {
   memory_mb?: number;
   disk_mb?: number;
   pids?: number;
+}
+/** Settings to change; omitted members stay as they are */
+export interface SandboxUpdate {
+  idle_reap_ms?: number;
+  lifetime_max_ms?: number;
+  autoPauseMs?: number;
+  autoStopMs?: number;
+  autoArchiveMs?: number;
+  autoDeleteMs?: number;
+  name?: string;
+  labels?: Record<string, string>;
+  persistent?: boolean;
+  timeout_ms?: number;
+  version?: number;
 }
 /** A volume and its mount point */
 export interface SandboxVolume {
@@ -1714,6 +1763,33 @@ export interface StoredArtifactList {
   items: StoredArtifact[];
   next_page: string | null;
 }
+/** How much of everything a project has */
+export interface Summary {
+  project: string;
+  sandboxes: SummarySandboxes;
+  templates: number;
+  builds_running: number;
+  volumes: number;
+  snapshots: number;
+  jobs_running: number;
+  approvals_pending: number;
+  cost_today: number;
+  cost_today_micro: number;
+  currency: string;
+}
+/** Sandboxes by state, without deleted ones and those of builds */
+export interface SummarySandboxes {
+  pending: number;
+  creating: number;
+  started: number;
+  paused: number;
+  stopping: number;
+  stopped: number;
+  archived: number;
+  deleting: number;
+  failed: number;
+  total: number;
+}
 /** The root filesystem and settings of new sandboxes */
 export interface Template {
   id: string;
@@ -1737,6 +1813,8 @@ export interface Template {
   warm: unknown;
   idle: unknown;
   public: boolean;
+  pulled: boolean;
+  used_at: string | null;
   size_bytes: number;
   created_at: string | null;
   updated_at: string | null;
@@ -2059,11 +2137,13 @@ export interface WindowRun {
 }
 
 /** List sandboxes, newest first */
-export const getApiSandboxInstances: Operation<undefined, { state?: string; name?: string; template?: string; label?: string; page?: string; limit?: number; builds?: boolean }, undefined, SandboxList> = { method: "GET", path: "/api/sandbox/instances", scopes: ["sandbox:read"] };
+export const getApiSandboxInstances: Operation<undefined, { sort?: "created" | "-created" | "last_activity" | "-last_activity" | "name" | "-name" | "state" | "-state"; state?: string[]; name?: string; q?: string; template?: string; label?: string[]; provider?: string; isolation?: string; region?: string; created_by?: string; fields?: string; page?: string; limit?: number; builds?: boolean }, undefined, SandboxList> = { method: "GET", path: "/api/sandbox/instances", scopes: ["sandbox:read"] };
 /** Create and start a sandbox */
 export const postApiSandboxInstances: Operation<undefined, { wait?: boolean }, SandboxCreate, Sandbox> = { method: "POST", path: "/api/sandbox/instances", scopes: ["sandbox:write"] };
 /** Get a sandbox by id or name */
 export const getApiSandboxInstancesId: Operation<{ id: string }, undefined, undefined, Sandbox> = { method: "GET", path: "/api/sandbox/instances/{id}", scopes: ["sandbox:read"] };
+/** Change the name, labels and timeouts of a sandbox */
+export const patchApiSandboxInstancesId: Operation<{ id: string }, undefined, SandboxUpdate, Sandbox> = { method: "PATCH", path: "/api/sandbox/instances/{id}", scopes: ["sandbox:write"] };
 /** Delete a sandbox and its files */
 export const deleteApiSandboxInstancesId: Operation<{ id: string }, { keep?: boolean }, undefined, void> = { method: "DELETE", path: "/api/sandbox/instances/{id}", scopes: ["sandbox:write"] };
 /** Start a stopped sandbox */
@@ -2086,6 +2166,10 @@ export const putApiSandboxInstancesIdEgress: Operation<{ id: string }, undefined
 export const getApiSandboxInstancesIdStats: Operation<{ id: string }, undefined, undefined, Stats> = { method: "GET", path: "/api/sandbox/instances/{id}/stats", scopes: ["sandbox:read"] };
 /** List samples of a sandbox's resource usage */
 export const getApiSandboxInstancesIdStatsHistory: Operation<{ id: string }, { from?: string; until?: string }, undefined, StatsHistory> = { method: "GET", path: "/api/sandbox/instances/{id}/stats/history", scopes: ["sandbox:read"] };
+/** Current resource usage of the project's running sandboxes, or a stream of it */
+export const getV1Stats: Operation<undefined, { ids?: string[]; stream?: string; interval_ms?: number; page?: string; limit?: number }, undefined, Figures> = { method: "GET", path: "/v1/stats", scopes: ["sandbox:read"] };
+/** Count the project's sandboxes, templates, builds and other objects */
+export const getV1Summary: Operation<undefined, undefined, undefined, Summary> = { method: "GET", path: "/v1/summary", scopes: ["sandbox:read"] };
 /** Take a snapshot of a sandbox's files */
 export const postApiSandboxInstancesIdSnapshot: Operation<{ id: string }, undefined, SnapshotCreate, Snapshot> = { method: "POST", path: "/api/sandbox/instances/{id}/snapshot", scopes: ["sandbox:write"] };
 /** Take a snapshot of a sandbox and create sandboxes from it; the original continues */
@@ -2329,7 +2413,7 @@ export const getV1Sessions: Operation<undefined, undefined, undefined, LoginSess
 /** End one of the caller's sessions */
 export const deleteV1SessionsSession: Operation<{ session: string }, undefined, undefined, void> = { method: "DELETE", path: "/v1/sessions/{session}", scopes: [] };
 /** List events, oldest first, or follow them */
-export const getV1Events: Operation<undefined, { after?: number; last?: number; limit?: number; sandbox?: string; kind?: string; stream?: string }, undefined, EventList> = { method: "GET", path: "/v1/events", scopes: ["sandbox:read"] };
+export const getV1Events: Operation<undefined, { after?: number; last?: number; with?: "object"; limit?: number; sandbox?: string; kind?: string; stream?: string }, undefined, EventList> = { method: "GET", path: "/v1/events", scopes: ["sandbox:read"] };
 /** List the events of a sandbox */
 export const getApiSandboxInstancesIdEvents: Operation<{ id: string }, { after?: number; limit?: number }, undefined, EventList> = { method: "GET", path: "/api/sandbox/instances/{id}/events", scopes: ["sandbox:read"] };
 /** List the project's webhooks */

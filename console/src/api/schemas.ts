@@ -29,7 +29,7 @@ export const buildCreateSchema = {
   name: {"type":"string","description":"of the template; one that was built on the same root filesystem is replaced","maxLength":63},
   also: {"type":"array","description":"further names for templates that are the same","maxItems":16},
   from: {"type":"string","description":"template, or one of the stages, to begin with","maxLength":128,"example":"base"},
-  image: {"type":"string","description":"of a registry: what `from` is imported from, should it not be there","maxLength":512,"example":"docker.io/library/python:3.12"},
+  image: {"type":"string","description":"image of a registry instead of from, or from which a missing `from` is pulled","maxLength":512,"example":"docker.io/library/python:3.12"},
   login: {"type":"object","description":"at the registry of image"},
   description: {"type":"string","maxLength":1000},
   steps: {"type":"array","maxItems":200},
@@ -67,7 +67,7 @@ export const buildResourcesSchema = {
 export const buildStageSchema = {
   name: {"type":"string","maxLength":128,"minLength":1},
   from: {"type":"string","description":"an earlier stage, or a template","maxLength":128},
-  image: {"type":"string","description":"of a registry: what `from` is imported from, should it not be there","maxLength":512},
+  image: {"type":"string","description":"image of a registry instead of from, or from which a missing `from` is pulled","maxLength":512},
   steps: {"type":"array","maxItems":200},
 } satisfies Schema;
 export const buildStepSchema = {
@@ -347,6 +347,7 @@ export const leaseAcquireSchema = {
   persistentHome: {"type":"string","description":"NAME: the volume home-NAME is mounted at /home/user of a new sandbox and outlives it","maxLength":58},
   persistentDiskGb: {"type":"integer","description":"size limit of that volume in GiB when it is created (default: no limit)","minimum":1,"maximum":262144},
   update: {"type":"boolean","description":"given members replace those of the lease's specification, and a sandbox with another specification is replaced together with its files; without this, status 409 names the differences"},
+  image: {"type":"string","description":"image of a registry for the sandbox, instead of a template","maxLength":512,"example":"python:3.12"},
 } satisfies Schema;
 export const leaseKeepAliveSchema = {
   timeoutMs: {"type":"integer","description":"how long to suspend the idle timeout; 0: count as normal activity only","minimum":0,"maximum":86400000},
@@ -468,6 +469,7 @@ export const sandboxCreateSchema = {
   previewEnabled: {"type":"boolean","description":"false: no previews of the sandbox (default true)"},
   previewPublic: {"type":"boolean","description":"allow shared links to previews (default false)"},
   egress: {"type":"object","description":"destinations that the sandbox may reach (default: all that the server permits)"},
+  image: {"type":"string","description":"image of a registry, instead of a template; pulled if the project does not have it yet","maxLength":512,"example":"python:3.12"},
   config: {"type":"string","description":"id or name of a config of /accounts/me/sandboxes; it supplies members that are omitted here","maxLength":64},
   snapshot: {"type":"string","description":"name or id of a snapshot; the sandbox starts with its files and on its template","maxLength":64},
   persistent: {"type":"boolean","description":"the idle timeout does not delete the sandbox"},
@@ -502,6 +504,19 @@ export const sandboxResizeSchema = {
   memory_mb: {"type":"integer","description":"MiB","minimum":0,"maximum":16777216,"example":2048},
   disk_mb: {"type":"integer","description":"MiB; can be raised while the sandbox is stopped","minimum":0,"maximum":268435456},
   pids: {"type":"integer","description":"processes and threads","minimum":0,"maximum":4194304},
+} satisfies Schema;
+export const sandboxUpdateSchema = {
+  idle_reap_ms: {"type":"integer","description":"idle time after which an ephemeral sandbox is deleted; 0: never","minimum":0,"maximum":31536000000},
+  lifetime_max_ms: {"type":"integer","description":"an ephemeral sandbox is deleted at this age; a persistent one is stopped this long after its last start; 0: never","minimum":0,"maximum":31536000000},
+  autoPauseMs: {"type":"integer","description":"idle time after which a sandbox is paused; 0: never","minimum":0,"maximum":31536000000},
+  autoStopMs: {"type":"integer","description":"idle time after which a sandbox is stopped; 0: never","minimum":0,"maximum":31536000000},
+  autoArchiveMs: {"type":"integer","description":"time after a stop until the files move to the blob store; 0: never","minimum":0,"maximum":31536000000},
+  autoDeleteMs: {"type":"integer","description":"time after a stop until the sandbox is deleted, persistent or not; 0: never","minimum":0,"maximum":31536000000},
+  name: {"type":"string","description":"unique in the project","maxLength":63,"minLength":1},
+  labels: {"type":"object","description":"replace all labels; those that the server sets, atoll.*, stay","maxProperties":64},
+  persistent: {"type":"boolean","description":"the idle timeout does not delete the sandbox"},
+  timeout_ms: {"type":"integer","description":"time from now at which an ephemeral sandbox is deleted and a persistent one stopped, with its files kept; 0: never","minimum":0,"maximum":31536000000},
+  version: {"type":"integer","description":"change it only if it has this version, else 409; the header If-Match does the same","minimum":1},
 } satisfies Schema;
 export const sandboxVolumeSchema = {
   volume: {"type":"string","description":"name or id","maxLength":63},

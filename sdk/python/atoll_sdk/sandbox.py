@@ -29,7 +29,7 @@ class Sandbox:
     def create(cls, *, transport=None, idempotency_key=None, on_progress=None, api_url=None, api_key=None, project=None, **body):
         """Creates a sandbox and starts it. If the answer is lost, the call is repeated and still creates one sandbox.
 
-        While the template is built, on_progress is called with {"message": …} and, once it is known, "percent"."""
+        `template` or `image` ("python:3.12", pulled once) says what is in it. While the template is built, on_progress is called with {"message": …} and, once it is known, "percent"."""
         transport = transport or Transport(api_url, api_key, project)
         call = {"json": body, "idempotency_key": idempotency_key or str(uuid.uuid4()), "timeout": CREATE_TIMEOUT}
         if on_progress is None:

@@ -35,7 +35,7 @@ export class Sandbox {
     this.services = new Services(this);
   }
 
-  /** Creates a sandbox and starts it. If the answer is lost, the call is repeated and still creates one sandbox. While the template is built, onProgress is called. */
+  /** Creates a sandbox and starts it. If the answer is lost, the call is repeated and still creates one sandbox. `template` or `image` ('python:3.12', pulled once) says what is in it. While the template is built, onProgress is called. */
   static async create(options = {}) {
     const { transport, rest } = split(options);
     const { signal, onProgress, idempotencyKey = globalThis.crypto?.randomUUID?.() ?? `${Date.now()}-${Math.random()}`, ...body } = rest;

@@ -1,7 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/core/resources.h"
 
+#include <string.h>
+
 #include "json/write.h"
+
+bool names_image(const char *name)
+{
+	return strpbrk(name, ":/@") != NULL;
+}
 
 int resources_parse(const struct cli_arguments *args, struct sandbox_resources *ret,
                     struct error *err)

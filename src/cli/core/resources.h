@@ -10,6 +10,13 @@
 		"template", "TEMPLATE", "template of the sandbox: base, host or your own",         \
 		        .letter = 't', .completion = COMPLETE_TEMPLATE                             \
 	}
+#define OPTION_TEMPLATE_OR_IMAGE                                                                   \
+	{"template", "TEMPLATE|IMAGE",                                                             \
+	 "template of the sandbox: base, host or your own; or an image: python:3.12",              \
+	 .letter = 't', .completion = COMPLETE_TEMPLATE},                                          \
+	{                                                                                          \
+		"image", "IMAGE", "image of a registry; pulled once, then kept"                    \
+	}
 #define OPTIONS_RESOURCES                                                                          \
 	{"cpu", "NUMBER", "vCPUs, such as 0.5 or 2"}, {"memory", "SIZE", "MiB, or 2g"},            \
 	        {"disk", "SIZE", "MiB, or 2g"},                                                    \
@@ -35,6 +42,8 @@
 		"deny", "ADDRESS", "deny an address or range", .repeats = true                     \
 	}
 
+/* Whether a name is that of an image, and cannot be that of a template: it has ':', '/' or '@'. */
+bool names_image(const char *name);
 MUST_CHECK int resources_parse(const struct cli_arguments *args, struct sandbox_resources *ret,
                                struct error *err);
 /* Adds the member "resources". */

@@ -53,6 +53,7 @@ int create_body(struct arena *a, const struct create_options *options, const cha
 		return -1;
 	body_begin(&body);
 	body_add_text(&body, "template", options->template);
+	body_add_text(&body, "image", options->image);
 	body_add_text(&body, "snapshot", options->snapshot);
 	body_add_text(&body, "name", options->name);
 	if (options->env && options->env[0] && body_add_json(&body, "env", env, err) < 0)
@@ -78,6 +79,7 @@ int create_options_parse(struct cli *cli, struct create_options *ret)
 {
 	*ret = (struct create_options){
 	        .template = arguments_text(&cli->args, "template", NULL),
+	        .image = arguments_text(&cli->args, "image", NULL),
 	        .snapshot = arguments_text(&cli->args, "snapshot", NULL),
 	        .name = arguments_text(&cli->args, "name", NULL),
 	        .no_internet = arguments_has(&cli->args, "no-internet"),
@@ -85,6 +87,12 @@ int create_options_parse(struct cli *cli, struct create_options *ret)
 	        .allow = arguments_list(cli, "allow"),
 	        .deny = arguments_list(cli, "deny"),
 	};
+	if (ret->template && ret->image)
+		return FAIL(cli->err, ERROR_INVALID, "give either --template or --image");
+	if (ret->template && names_image(ret->template)) {
+		ret->image = ret->template;
+		ret->template = NULL;
+	}
 	return resources_parse(&cli->args, &ret->resources, cli->err);
 }
 
@@ -99,7 +107,13 @@ static void tell_progress(struct cli *cli, struct progress_line *progress,
 
 	if (server_get(cli, path, &template) == 0 &&
 	    strcmp(json_get_text(template, "state", ""), "building") == 0)
-		text = arena_format(cli->arena, "Building template '%s': %s", name,
+		text = arena_format(cli->arena,
+		                    json_get_bool(template, "pulled", false)
+		                            ? "Pulling image '%s': %s"
+		                            : "Building template '%s': %s",
+		                    json_get_bool(template, "pulled", false)
+		                            ? json_get_text(template, "base_image", "")
+		                            : name,
 		                    json_get_text(template, "state_text", ""));
 	progress_show(progress, cli->arena, text);
 }

@@ -6,6 +6,7 @@
 
 struct create_options {
 	const char *template, *name; /* NULL = the server's default */
+	const char *image;           /* instead of the template */
 	const char *snapshot;        /* source of the files; NULL = the template */
 	const char *const *env;      /* "KEY=value", NULL-terminated; may be NULL */
 	struct sandbox_resources resources;
@@ -19,7 +20,7 @@ struct create_options {
  * session_block_signals before. */
 MUST_CHECK int create_sandbox(struct cli *cli, const struct create_options *options,
                               const char **ret_id);
-/* Reads the options of OPTION_TEMPLATE, OPTIONS_RESOURCES and the like. */
+/* Reads the options of OPTION_TEMPLATE_OR_IMAGE, OPTIONS_RESOURCES and the like. */
 MUST_CHECK int create_options_parse(struct cli *cli, struct create_options *ret);
 MUST_CHECK int delete_sandbox(struct cli *cli, const char *id);
 

@@ -15,6 +15,7 @@
 
 #include "base/fd.h"
 #include "cli/core/body.h"
+#include "cli/core/resources.h"
 #include "cli/template/context.h"
 #include "cli/core/server.h"
 #include "cli/core/session.h"
@@ -367,6 +368,7 @@ static bool is_overruled(struct cli *cli, const char *name)
 		const char *member, *option;
 	} both[] = {{"name", "name"},
 	            {"from", "from"},
+	            {"image", "from"},
 	            {"no_cache", "no-cache"},
 	            {"internet", "no-internet"},
 	            {"timeout_ms", "timeout"}};
@@ -381,6 +383,7 @@ static int make_body(struct steps *s, const struct json_value *file)
 {
 	struct cli *cli = s->cli;
 	const char *name = arguments_text(&cli->args, "name", json_get_text(file, "name", NULL));
+	const char *from = arguments_text(&cli->args, "from", NULL);
 	int64_t timeout_ms = 0;
 
 	if (!name)
@@ -389,7 +392,8 @@ static int make_body(struct steps *s, const struct json_value *file)
 		return -1;
 	body_begin(&s->body);
 	body_add_text(&s->body, "name", name);
-	body_add_text(&s->body, "from", arguments_text(&cli->args, "from", NULL));
+	if (from)
+		body_add_text(&s->body, names_image(from) ? "image" : "from", from);
 	if (arguments_has(&cli->args, "no-cache"))
 		json_add_bool(&s->body, "no_cache", true);
 	if (arguments_has(&cli->args, "no-internet"))
@@ -593,7 +597,7 @@ const struct command_option template_build_options[] = {
         {"file", "FILE", "a Dockerfile, or steps as JSON", .letter = 'f',
          .completion = COMPLETE_FILE},
         {"name", "NAME", "name of the template"},
-        {"from", "TEMPLATE", "base template, instead of the file's",
+        {"from", "TEMPLATE|IMAGE", "base template or image, instead of the file's",
          .completion = COMPLETE_TEMPLATE},
         {"build-arg", "NAME=VALUE", "value of an ARG in the Dockerfile", .repeats = true},
         {"secret", "id=NAME,src=FILE", "a secret for RUN --mount=type=secret; env=NAME: a variable",

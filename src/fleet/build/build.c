@@ -324,13 +324,17 @@ int fleet_build_start(struct fleet *fleet, struct arena *a, const struct fleet_b
                       struct build_record *ret, struct error *err)
 {
 	const struct storage_claim claim = {request->project_id, "", 0};
+	struct build_spec spec = *request->spec;
+	struct fleet_build named = *request;
 	struct build_record record;
 	struct build *b;
 	int64_t room;
 
+	build_name_images(a, &spec);
+	named.spec = &spec;
 	if (check_provider(fleet, err) < 0 || storage_room(fleet, &claim, &room, err) < 0 ||
-	    build_spec_check(fleet, request->spec, err) < 0 ||
-	    check_sources(fleet, a, request, err) < 0 || build_new(fleet, request, &b, err) < 0)
+	    build_spec_check(fleet, &spec, err) < 0 || check_sources(fleet, a, &named, err) < 0 ||
+	    build_new(fleet, &named, &b, err) < 0)
 		return -1;
 	/* Once queued, the build belongs to its thread. */
 	const char *id = arena_text(a, b->record.id);

@@ -82,7 +82,9 @@ struct build_resources {
 };
 struct build_spec {
 	const char *name, *from, *description;
-	const char *image;        /* what `from` is imported from when it is not there */
+	/* What `from` is pulled from when it is not there; without `from`: the template of this
+	 * image. */
+	const char *image;
 	struct image_login login; /* at its registry; no username = none */
 	const char **also;        /* further names of the same */
 	struct json_list stages;  /* of struct build_stage; each may use those before it */
@@ -101,9 +103,8 @@ struct build_spec {
 };
 enum build_spec_row { BUILD_SPEC_INTERNET };
 extern const struct json_shape build_spec_shape, build_login_shape;
-/* The default name for the template of an image: python-3.12 for "python:3.12"; a long name ends in
- * a digest. Two images may lead to one name, see fleet_template_check_image. */
-const char *build_image_template(struct arena *a, const char *image);
+/* Sets each `from` that is not given beside an image: the name of its template. */
+void build_name_images(struct arena *a, struct build_spec *spec);
 /* Checks everything that can be checked without a sandbox. */
 MUST_CHECK int build_spec_check(const struct fleet *fleet, const struct build_spec *spec,
                                 struct error *err);

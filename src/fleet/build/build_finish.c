@@ -245,6 +245,7 @@ static void describe_template(struct build *b, struct template_record *t)
 	t->snapshot_id = b->path.layer;
 	t->size_bytes = b->path.size_bytes;
 	t->node = b->fleet->node;
+	t->is_pulled = false;
 	t->updated_at = clock_unix_ms();
 }
 

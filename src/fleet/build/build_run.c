@@ -339,29 +339,39 @@ static int find_depth(struct build *b, struct error *err)
 	return 0;
 }
 
-static int find_source(struct build *b, const struct build_stage *stage, struct error *err)
+/* Makes the template of the image. Without a login, begin_on_template pulls it. */
+static int find_image(struct build *b, const struct build_stage *stage, struct error *err)
 {
-	const struct fleet_ref ref = {b->record.project_id, stage->from};
+	const struct fleet_image image = {b->record.project_id, stage->image, stage->from};
 	const struct fleet_import import = {
 	        .project_id = b->record.project_id,
 	        .name = stage->from,
 	        .format = IMAGE_REGISTRY,
 	        .reference = stage->image,
-	        .login = b->spec.login.username ? &b->spec.login : NULL,
+	        .login = &b->spec.login,
 	        .source_fd = -1,
 	};
 
-	bool is_there = template_find(b->fleet, &b->arena, &ref, &b->source, err) == 0;
+	build_log_say(b, "pull image '%s' as template '%s'", stage->image, stage->from);
+	if (b->spec.login.username)
+		return fleet_template_of_image(b->fleet, &b->arena, &import, b->deadline,
+		                               &b->source, err);
+	return fleet_image_template(b->fleet, &b->arena, &image, &b->source, err);
+}
 
-	if (!stage->image || !*stage->image)
-		return is_there ? 0 : -1;
-	if (!is_there) {
-		if (err->code != ERROR_NOT_FOUND)
-			return -1;
+static int find_source(struct build *b, const struct build_stage *stage, struct error *err)
+{
+	const struct fleet_ref ref = {b->record.project_id, stage->from};
+	bool has_image = stage->image && *stage->image;
+	int result = template_find(b->fleet, &b->arena, &ref, &b->source, err);
+
+	if (result < 0 && err->code == ERROR_NOT_FOUND && has_image) {
 		error_clear(err);
-		build_log_say(b, "import image '%s' as template '%s'", stage->image, stage->from);
+		result = find_image(b, stage, err);
+	} else if (result == 0 && has_image) {
+		result = fleet_template_check_image(&b->source, stage->image, err);
 	}
-	return fleet_template_of_image(b->fleet, &b->arena, &import, b->deadline, &b->source, err);
+	return result < 0 ? -1 : fleet_image_use(b->fleet, &b->source, err);
 }
 
 static const struct build_stage_end *find_end(const struct build *b, const char *name)

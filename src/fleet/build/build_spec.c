@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <ctype.h>
-#include <sodium.h>
 #include <string.h>
 
 #include "base/path.h"
 #include "fleet/build/build_parts.h"
 #include "fleet/core/text_map.h"
+#include "fleet/template/import.h"
 #include "fleet/template/recipe.h"
 
 #define COMMAND_MAX (64 * 1024)
@@ -16,7 +15,6 @@
 #define STAGE_NAME_MAX 128
 #define SECRET_MAX (64 * 1024)
 #define ID_TEXT_MAX 255
-#define IMAGE_DIGITS 16 /* hexadecimal, of a digest, in a template's name */
 
 static const char *const types[] = {
         [BUILD_RUN] = "run",         [BUILD_COPY] = "copy",     [BUILD_ENV] = "env",
@@ -97,11 +95,11 @@ static JSON_SHAPE(build_step_shape, "BuildStep", build_step, "One step of a buil
 static const struct json_member build_stage_shape_members[] = {
         JSON_TEXT_MEMBER(build_stage, name, .flags = JSON_REQUIRED, .min = 1,
                          .max = STAGE_NAME_MAX),
-        JSON_TEXT_MEMBER(build_stage, from, .flags = JSON_REQUIRED, .max = STAGE_NAME_MAX,
+        JSON_TEXT_MEMBER(build_stage, from, .flags = JSON_OMIT_EMPTY, .max = STAGE_NAME_MAX,
                          .about = "an earlier stage, or a template"),
         JSON_TEXT_MEMBER(build_stage, image, .flags = JSON_OMIT_EMPTY, .max = 512,
-                         .about = "of a registry: what `from` is imported from, should it not be "
-                                  "there"),
+                         .about = "image of a registry instead of from, or from which a missing "
+                                  "`from` is pulled"),
         JSON_LIST_MEMBER(build_stage, steps, &build_step_shape, .flags = JSON_OMIT_EMPTY,
                          .max = BUILD_STEPS_MAX),
 };
@@ -133,12 +131,12 @@ static const struct json_member build_spec_shape_members[] = {
                                   "filesystem is replaced"),
         JSON_TEXT_LIST_MEMBER(build_spec, also, .flags = JSON_OMIT_EMPTY, .max = BUILD_ALSO_MAX,
                               .about = "further names for templates that are the same"),
-        JSON_TEXT_MEMBER(build_spec, from, .flags = JSON_REQUIRED, .max = STAGE_NAME_MAX,
+        JSON_TEXT_MEMBER(build_spec, from, .flags = JSON_OMIT_EMPTY, .max = STAGE_NAME_MAX,
                          .about = "template, or one of the stages, to begin with",
                          .example = "base"),
         JSON_TEXT_MEMBER(build_spec, image, .flags = JSON_OMIT_EMPTY, .max = 512,
-                         .about = "of a registry: what `from` is imported from, should it not be "
-                                  "there",
+                         .about = "image of a registry instead of from, or from which a missing "
+                                  "`from` is pulled",
                          .example = "docker.io/library/python:3.12"),
         JSON_OBJECT_MEMBER(build_spec, login, &build_login_shape, .flags = JSON_OMIT_EMPTY,
                            .about = "at the registry of image"),
@@ -417,25 +415,19 @@ static int check_ports(struct span ports, struct error *err)
 	return 0;
 }
 
-/* A reference that does not fit, such as one with a digest, gets a digest as its name. */
-const char *build_image_template(struct arena *a, const char *image)
+void build_name_images(struct arena *a, struct build_spec *spec)
 {
-	unsigned char digest[crypto_hash_sha256_BYTES];
-	char *name = arena_text(a, image), hex[2 * sizeof(digest) + 1];
-	bool is_same = strlen(image) <= IMAGE_NAME_MAX;
+	const struct build_stage *given = spec->stages.items;
+	struct build_stage *stages = ARENA_ARRAY(a, struct build_stage, spec->stages.count + 1);
 
-	for (char *c = name; *c; c++) {
-		if (*c == ':' || *c == '/' || *c == '@')
-			*c = '-';
-		is_same = is_same && !isupper((unsigned char)*c);
-		*c = (char)tolower((unsigned char)*c);
+	for (size_t i = 0; i < spec->stages.count; i++) {
+		stages[i] = given[i];
+		if (is_given(stages[i].image) && !is_given(stages[i].from))
+			stages[i].from = fleet_image_name(a, stages[i].image);
 	}
-	if (is_same)
-		return name;
-	crypto_hash_sha256(digest, (const unsigned char *)image, strlen(image));
-	sodium_bin2hex(hex, sizeof(hex), digest, sizeof(digest));
-	return arena_format(a, "%.*s-%.*s", IMAGE_NAME_MAX - 1 - IMAGE_DIGITS, name, IMAGE_DIGITS,
-	                    hex);
+	spec->stages.items = stages;
+	if (is_given(spec->image) && !is_given(spec->from))
+		spec->from = fleet_image_name(a, spec->image);
 }
 
 static int check_source(const struct step_rules *r, const struct build_stage *stage,
@@ -443,7 +435,10 @@ static int check_source(const struct step_rules *r, const struct build_stage *st
 {
 	struct error ignored = {0};
 
-	if (!is_given(stage->image))
+	if (!is_given(stage->from))
+		return FAIL(err, ERROR_INVALID, "give from or image");
+	/* A template or, if there is none of that name, an image. */
+	if (!is_given(stage->image) || strcmp(stage->image, stage->from) == 0)
 		return 0;
 	if (check_stage_name(r, stage->from, &ignored) == 0)
 		return FAIL(err, ERROR_INVALID, "image: '%.60s' is a stage", stage->from);
@@ -497,10 +492,8 @@ static int check_image(const struct build_spec *spec, struct error *err)
 
 	if (is_given(spec->login.username) && image_login_check(&spec->login, err) < 0)
 		return FAIL_CONTEXT(err, "login");
-	if (!is_given(spec->image))
-		return is_given(spec->login.username)
-		               ? FAIL(err, ERROR_INVALID, "login: needs an image to log in for")
-		               : 0;
+	if (is_given(spec->login.username) && !is_given(spec->image))
+		return FAIL(err, ERROR_INVALID, "login: needs an image to log in for");
 	return check_source(&known, &last, err);
 }
 

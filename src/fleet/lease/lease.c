@@ -270,17 +270,16 @@ static int prepare_template(struct lease_acquisition *s, struct error *err)
 {
 	const struct fleet_create *make = &s->make;
 	struct fleet *f = s->fleet;
-	const struct fleet_ref ref = {s->request->project_id,
-	                              make->template ? make->template
-	                                             : f->config->default_template};
+	const struct template_need need = {s->request->project_id, &s->request->awaited};
 	struct template_record t;
 
-	if (request_check(make, err) < 0 || template_find(f, s->arena, &ref, &t, err) < 0)
+	if (request_check(make, err) < 0 ||
+	    create_find_template(f, s->arena, s->request->project_id, make, &t, err) < 0)
 		return -1;
 	if (t.state == TEMPLATE_READY)
 		return 0;
 	if (s->request->parks)
-		return fleet_template_require(f, s->arena, &t, s->request->project_id, err);
+		return fleet_template_require(f, s->arena, &t, &need, err);
 	return fleet_template_ready(f, s->arena, &t, deadline_after(TEMPLATE_TIMEOUT_MS), err);
 }
 

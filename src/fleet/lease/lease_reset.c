@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
-#include "config/config.h"
 #include "fleet/core/sandboxes.h"
-#include "fleet/core/template_cache.h"
 #include "fleet/lease/lease_parts.h"
 #include "fleet/lifecycle/resolved_create.h"
 #include "provider/provider.h"
@@ -37,14 +35,12 @@ static int find_wanted(struct fleet *f, struct arena *a, const struct lease_reco
                        const struct fleet_create *make, struct sandbox_record *ret,
                        struct error *err)
 {
-	const struct fleet_ref ref = {
-	        lease->project_id, make->template ? make->template : f->config->default_template};
 	struct fleet_create request = *make;
 	struct resolved_create resolved = {.request = &request};
 
 	request.project_id = lease->project_id;
 	request.own_labels = lease_labels(a, &make->own_labels, lease->key);
-	if (template_find(f, a, &ref, &resolved.template, err) < 0 ||
+	if (create_find_template(f, a, lease->project_id, make, &resolved.template, err) < 0 ||
 	    request_resolve(f, a, &resolved, err) < 0)
 		return -1;
 	*ret = resolved.record;

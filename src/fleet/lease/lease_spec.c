@@ -28,6 +28,7 @@ enum spec_row {
 	SPEC_INTERNET,
 	SPEC_PERSISTENT,
 	SPEC_TEMPLATE,
+	SPEC_IMAGE,
 	SPEC_LABELS,
 	SPEC_OWN_LABELS,
 	SPEC_RESOURCES,
@@ -52,6 +53,7 @@ static const struct json_member spec_shape_members[] = {
         [SPEC_INTERNET] = JSON_BOOL_MEMBER(lease_spec, internet, .flags = JSON_OMIT_EMPTY),
         [SPEC_PERSISTENT] = JSON_BOOL_MEMBER(lease_spec, persistent, .flags = JSON_OMIT_EMPTY),
         [SPEC_TEMPLATE] = JSON_TEXT_MEMBER(lease_spec, template, .flags = JSON_OMIT_EMPTY),
+        [SPEC_IMAGE] = JSON_TEXT_MEMBER(lease_spec, image, .flags = JSON_OMIT_EMPTY),
         [SPEC_LABELS] = JSON_TEXT_MAP_MEMBER(lease_spec, labels, .flags = JSON_OMIT_EMPTY),
         [SPEC_OWN_LABELS] = JSON_TEXT_MAP_MEMBER(lease_spec, own_labels, .name = "ownLabels",
                                                  .flags = JSON_OMIT_EMPTY),
@@ -81,6 +83,7 @@ static const struct {
 } texts[] =
         {
                 {"template", offsetof(struct lease_spec, template)},
+                {"image", offsetof(struct lease_spec, image)},
                 {"persistentHome", offsetof(struct lease_spec, persistent_home)},
                 {"persistentHomePath", offsetof(struct lease_spec, persistent_home_path)},
                 {"egress", offsetof(struct lease_spec, egress)},
@@ -124,6 +127,7 @@ struct lease_spec lease_spec_given(const struct fleet_lease *request)
 
 	struct lease_spec spec = {
 	        .template = make->template,
+	        .image = make->image,
 	        .persistent_home = make->persistent_home,
 	        .persistent_home_path = make->persistent_home_path,
 	        .persistent_home_mb = make->persistent_home_mb,
@@ -147,6 +151,7 @@ struct lease_spec lease_spec_given(const struct fleet_lease *request)
 void lease_spec_apply(const struct lease_spec *spec, struct fleet_create *make)
 {
 	make->template = spec->template;
+	make->image = spec->image;
 	make->persistent_home = spec->persistent_home;
 	make->persistent_home_path = spec->persistent_home_path;
 	make->persistent_home_mb = spec->persistent_home_mb;
@@ -298,6 +303,15 @@ static bool is_nothing(const struct lease_spec *spec)
 	return spec->present == 0 && spec->resources.cpu == 0 && !spec->preview_off;
 }
 
+/* What is given replaces the other; request_check refuses both. */
+static void join_sources(const struct lease_spec *given, struct lease_spec *spec)
+{
+	if (given->image && !given->template)
+		spec->template = NULL;
+	else if (given->template && !given->image)
+		spec->image = NULL;
+}
+
 static struct lease_spec join_specs(const struct lease_spec *kept, const struct lease_spec *given)
 {
 	struct lease_spec spec = *kept;
@@ -320,6 +334,7 @@ static struct lease_spec join_specs(const struct lease_spec *kept, const struct 
 			       member_address(given, bools[i].offset), sizeof(bool));
 	if (given->resources.cpu > 0)
 		spec.resources.cpu = given->resources.cpu;
+	join_sources(given, &spec);
 	spec.present = kept->present | given->present;
 	/* Rules are for a sandbox that has a network. */
 	if (spec.present & BIT(SPEC_INTERNET) && !spec.internet)
@@ -358,7 +373,7 @@ static struct lease_spec with_defaults(const struct fleet *f, const struct lease
 {
 	struct lease_spec spec = *kept;
 
-	if (!spec.template)
+	if (!spec.template && !spec.image)
 		spec.template = f->config->default_template;
 	if (!(spec.present & BIT(SPEC_INTERNET)))
 		spec.internet = f->config->internet;

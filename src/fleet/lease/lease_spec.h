@@ -16,7 +16,8 @@ struct fleet_lease;
 struct lease_record;
 
 struct lease_spec {
-	const char *template, *persistent_home, *persistent_home_path;
+	const char *template, *image; /* at most one of them */
+	const char *persistent_home, *persistent_home_path;
 	const char *egress, *network; /* network rules, as struct sandbox_record has them */
 	struct json_map labels, env;
 	struct json_map own_labels;         /* as in struct fleet_create */

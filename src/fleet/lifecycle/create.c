@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/fault.h"
-#include "config/config.h"
 #include "fleet/core/cache.h"
 #include "fleet/core/elsewhere.h"
 #include "fleet/core/project_cache.h"
@@ -151,15 +150,21 @@ static int create_and_start(struct fleet *f, struct arena *a, struct resolved_cr
 	return 0;
 }
 
+static const char *describe_wait(struct arena *a, const struct template_record *t)
+{
+	if (t->state == TEMPLATE_READY)
+		return "waiting for a worker";
+	return t->is_pulled ? arena_format(a, "waiting for the pull of image '%s'", t->base_image)
+	                    : "waiting for its template";
+}
+
 static int create_pending(struct fleet *f, struct arena *a, struct resolved_create *resolved,
                           int64_t begun_ns, struct error *err)
 {
 	struct cache_entry *entry;
 	int result;
 
-	resolved->record.last_event = resolved->template.state == TEMPLATE_READY
-	                                      ? "waiting for a worker"
-	                                      : "waiting for its template";
+	resolved->record.last_event = describe_wait(a, &resolved->template);
 	entry = cache_pin(f->cache, resolved->record.id);
 	cache_set_queued(f->cache, entry, true);
 	result = insert_named(f, a, resolved, NULL, err);
@@ -219,6 +224,7 @@ static int await_template(struct fleet *f, struct arena *a, struct resolved_crea
                           struct error *err)
 {
 	const struct fleet_create *request = resolved->request;
+	const struct template_need need = {request->project_id, request->awaited};
 	struct template_record *t = &resolved->template;
 
 	if (!request->wait || t->state == TEMPLATE_READY)
@@ -226,7 +232,7 @@ static int await_template(struct fleet *f, struct arena *a, struct resolved_crea
 	if (request_resolve(f, a, resolved, err) < 0)
 		return -1;
 	if (request->awaited)
-		return fleet_template_require(f, a, t, request->project_id, err);
+		return fleet_template_require(f, a, t, &need, err);
 	return fleet_template_ready(f, a, t, deadline_after(TEMPLATE_TIMEOUT_MS), err);
 }
 
@@ -251,18 +257,16 @@ static int resolve_snapshot(struct fleet *f, struct arena *a, const struct fleet
 int fleet_create(struct fleet *fleet, struct arena *a, const struct fleet_create *request,
                  struct sandbox_record *ret, struct error *err)
 {
-	struct fleet_ref ref = {request->project_id, request->template};
 	const struct spender spender = {request->project_id, request->key_id, NULL};
 	int64_t begun_ns = clock_monotonic_ns();
+	struct fleet_create source = *request;
 	struct resolved_create resolved = {.request = request};
 
-	if (request->snapshot &&
-	    resolve_snapshot(fleet, a, request, &resolved.snapshot, &ref.id_or_name, err) < 0)
-		return -1;
-	if (!ref.id_or_name)
-		ref.id_or_name = fleet->config->default_template;
 	if (request_check(request, err) < 0 || budgets_check(fleet, &spender, err) < 0 ||
-	    template_find(fleet, a, &ref, &resolved.template, err) < 0 ||
+	    (request->snapshot &&
+	     resolve_snapshot(fleet, a, request, &resolved.snapshot, &source.template, err) < 0) ||
+	    create_find_template(fleet, a, request->project_id, &source, &resolved.template, err) <
+	            0 ||
 	    await_template(fleet, a, &resolved, err) < 0 || find_layer(fleet, &resolved, err) < 0 ||
 	    resolve_and_make(fleet, a, &resolved, begun_ns, err) < 0)
 		return -1;

@@ -10,6 +10,7 @@ struct fleet_awaited;
 struct fleet_mount;
 struct lease_claim;
 struct sandbox_record;
+struct template_record;
 
 /* The files that the sandbox of a build begins with, instead of the layer of its template. The
  * entrypoint of the template is not started. */
@@ -24,6 +25,7 @@ struct fleet_create {
 	const char *user_id;  /* the caller; NULL: the user of the key, if it has one */
 	const char *name;     /* NULL: generated */
 	const char *template; /* NULL: the option default_template */
+	const char *image;    /* of a registry, instead of a template; NULL: none */
 	const char *snapshot; /* its files and its template are used; NULL: none */
 	const char *region;
 	struct json_map labels, env;
@@ -49,6 +51,10 @@ struct fleet_create {
 	const struct build_base *base; /* of a build's sandbox, NULL: none */
 	struct lease_claim *claim;     /* of a lease, see lease_claim.h; NULL: none */
 };
+/* The template that the request names, by itself or by an image; it may not be ready. */
+MUST_CHECK int create_find_template(struct fleet *fleet, struct arena *a, const char *project_id,
+                                    const struct fleet_create *request, struct template_record *ret,
+                                    struct error *err);
 MUST_CHECK int fleet_create(struct fleet *fleet, struct arena *a,
                             const struct fleet_create *request, struct sandbox_record *ret,
                             struct error *err);

@@ -23,6 +23,7 @@ struct creation {
 	int64_t begun_ns;
 	struct arena arena; /* of all in the draft */
 	struct resolved_create resolved;
+	bool has_awaited_template; /* a pull that fails now is not tried again */
 	bool has_volumes;
 	char awaits[ERROR_AWAITS_MAX]; /* the volumes that it waits for; "" = none */
 	int64_t awaits_since_ms;
@@ -118,9 +119,12 @@ static int reach_template(struct creation *creation, struct error *err)
 
 	for (;;) {
 		uint64_t wakes = template_waiters_wakes(f);
+		const struct fleet_awaited awaited = {.key = ref.id_or_name};
+		const struct template_need need = {
+		        ref.project_id, creation->has_awaited_template ? &awaited : NULL};
 		struct template_record t = resolved->template;
 
-		if (fleet_template_require(f, &arena, &t, ref.project_id, err) == 0)
+		if (fleet_template_require(f, &arena, &t, &need, err) == 0)
 			return template_find(f, &creation->arena, &ref, &resolved->template, err) <
 			                       0
 			               ? -1
@@ -128,6 +132,7 @@ static int reach_template(struct creation *creation, struct error *err)
 		if (!err->awaits.key[0] || is_overdue(creation))
 			return -1;
 		error_clear(err);
+		creation->has_awaited_template = true;
 		if (template_waiters_add(f, &creation->waiter, wakes))
 			return 0;
 	}

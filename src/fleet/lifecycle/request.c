@@ -27,8 +27,21 @@ static int check_durations(const struct fleet_create *request, struct error *err
 	return sandbox_timeouts_check(&request->timeouts, err);
 }
 
+static int check_source(const struct fleet_create *request, struct error *err)
+{
+	if (!request->image)
+		return 0;
+	if (request->template)
+		return FAIL(err, ERROR_INVALID, "give either template or image");
+	if (request->snapshot)
+		return FAIL(err, ERROR_INVALID, "give either snapshot or image");
+	return 0;
+}
+
 int request_check(const struct fleet_create *request, struct error *err)
 {
+	if (check_source(request, err) < 0)
+		return -1;
 	if (request->name && sandbox_name_check(request->name, err) < 0)
 		return -1;
 	if (request->region && strlen(request->region) > REGION_MAX)

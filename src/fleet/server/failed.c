@@ -84,12 +84,13 @@ static void remove_sandbox(struct fleet *f, const struct sandbox_record *r, void
 		log_info("a failed sandbox is removed", TEXT("sandbox", r->id));
 }
 
-/* Default templates have no project. Templates of another server are removed by that server. */
+/* Default templates have no project; images_sweep removes pulled ones. Templates of another server
+ * are removed by that server. */
 static bool is_template_due(const struct fleet *f, const struct removal_round *round,
                             const struct template_record *t)
 {
-	return t->state == TEMPLATE_FAILED && *t->project_id && t->updated_at < round->before &&
-	       (!*t->node || strcmp(t->node, f->node) == 0);
+	return t->state == TEMPLATE_FAILED && *t->project_id && !t->is_pulled &&
+	       t->updated_at < round->before && (!*t->node || strcmp(t->node, f->node) == 0);
 }
 
 /* The store refuses while a sandbox or a snapshot uses this template. */

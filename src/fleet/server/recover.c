@@ -129,6 +129,7 @@ int fleet_recover(struct fleet *fleet, struct error *err)
 	if (artifacts_purge(fleet, true, err) < 0)
 		return FAIL_CONTEXT(err, "recover");
 	layers_sweep(fleet, true);
+	images_sweep(fleet);
 	projects_finish(fleet);
 	peer_tick(fleet);
 	fleet->pairing->takes_all = false;

@@ -84,6 +84,7 @@ static int run_tick(struct fleet *f, struct error *err)
 			return -1;
 		holdings_tick(f);
 		layers_sweep(f, false);
+		images_sweep(f);
 		builds_tick(f);
 		failed_tick(f);
 		projects_finish(f);

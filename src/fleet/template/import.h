@@ -20,7 +20,7 @@ MUST_CHECK int fleet_template_import(struct fleet *fleet, struct arena *a,
                                      const struct fleet_import *request,
                                      struct template_record *ret, struct error *err);
 /* The ready template of that name; imported if it is missing. Of concurrent calls one imports it
- * and the others wait. */
+ * and the others wait. For an image that needs a login. */
 MUST_CHECK int fleet_template_of_image(struct fleet *fleet, struct arena *a,
                                        const struct fleet_import *request, int64_t deadline,
                                        struct template_record *ret, struct error *err);
@@ -28,3 +28,20 @@ MUST_CHECK int fleet_template_of_image(struct fleet *fleet, struct arena *a,
  * to be of another image; an imported file may be of any. */
 MUST_CHECK int fleet_template_check_image(const struct template_record *t, const char *image,
                                           struct error *err);
+
+/* The name for the template of an image: python-3.12 for "python:3.12"; a long name ends in a
+ * digest. */
+const char *fleet_image_name(struct arena *a, const char *reference);
+struct fleet_image {
+	const char *project_id, *reference;
+	const char *name; /* of its template; NULL: fleet_image_name */
+};
+/* Images by name: the project's template of the image. A missing one is made in PENDING;
+ * fleet_template_ready or fleet_template_require pulls it. It is a cache: images_sweep removes it
+ * when it has not been used for long. */
+MUST_CHECK int fleet_image_template(struct fleet *fleet, struct arena *a,
+                                    const struct fleet_image *image, struct template_record *ret,
+                                    struct error *err);
+/* A sandbox or a build begins on the template: a pulled image is kept longer. */
+MUST_CHECK int fleet_image_use(struct fleet *fleet, const struct template_record *t,
+                               struct error *err);

@@ -171,7 +171,11 @@ int fleet_template_change(struct fleet *fleet, struct arena *a, const struct fle
 	/* The settings of its image would replace the change. */
 	if (t.state == TEMPLATE_BUILDING)
 		return FAIL(err, ERROR_CONFLICT, "template '%s' is being built", t.name);
+	if (t.is_pulled && t.state != TEMPLATE_READY)
+		return FAIL(err, ERROR_CONFLICT, "image '%.200s' is not pulled yet", t.base_image);
 	recipe_apply(a, recipe, &t);
+	/* Somebody's own settings do not vanish with a cache. */
+	t.is_pulled = false;
 	t.updated_at = clock_unix_ms();
 	if (store_template_update(fleet->store, &t, err) < 0)
 		return -1;
@@ -200,7 +204,7 @@ int fleet_template_derive(struct fleet *fleet, struct arena *a, const struct fle
 	t.description = "";
 	t.base_image = source.name;
 	t.pool_min = t.pool_target = t.pool_max = 0;
-	t.is_public = false;
+	t.is_public = t.is_pulled = false;
 	t.isolation = fleet->ops->isolation;
 	t.created_at = t.updated_at = clock_unix_ms();
 	recipe_apply(a, request->recipe, &t);

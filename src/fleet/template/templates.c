@@ -136,6 +136,12 @@ static bool is_seed(const struct template_record *t)
 	return false;
 }
 
+/* Its first use makes it, and a later use tries again after a failure. */
+static bool is_made_by_use(const struct template_record *t)
+{
+	return t->is_pulled || is_seed(t);
+}
+
 /* An interrupted build restarts on the next use; an import cannot, because its source is gone. */
 int templates_recover(struct fleet *f, struct error *err)
 {
@@ -149,7 +155,7 @@ int templates_recover(struct fleet *f, struct error *err)
 		const struct template_move m = {
 		        .id = t->id,
 		        .from = TEMPLATE_BUILDING,
-		        .to = is_seed(t) ? TEMPLATE_PENDING : TEMPLATE_FAILED,
+		        .to = is_made_by_use(t) ? TEMPLATE_PENDING : TEMPLATE_FAILED,
 		        .state_text = "interrupted: the server went away",
 		        .now = clock_unix_ms(),
 		};
@@ -286,44 +292,106 @@ static int build_below(struct fleet *f, struct arena *a, const struct template_r
 	return fleet_template_ready(f, a, &below, deadline, err);
 }
 
+/* The code in a line, then the hint. */
+static const char *format_failure(struct arena *a, const struct error *err)
+{
+	return arena_format(a, "%s\n%s", error_kind_get(err->code)->name, err->hint);
+}
+
+/* Fails as the pull did. */
+static int fail_as_pull(const struct template_record *t, struct error *err)
+{
+	struct span hint = span_of(t->failure), code;
+	char name[32];
+
+	(void)span_split(&hint, '\n', &code);
+	(void)snprintf(name, sizeof(name), "%.*s", (int)code.size, code.data);
+	(void)FAIL(err, error_code_parse(name), "%s", t->state_text);
+	return hint.size > 0 ? FAIL_HINT(err, "%.*s", (int)hint.size, hint.data) : -1;
+}
+
+/* Removes what a failed import left. */
+static int forget_folder(struct fleet *f, struct arena *a, const struct template_record *t,
+                         struct error *err)
+{
+	const struct provider_template work = {
+	        .verb = PROVIDER_TEMPLATE_REMOVE, .name = t->folder, .source_fd = -1};
+	struct image_config built;
+
+	if (!is_built(f, a, t->folder, &built))
+		return 0;
+	return provider_template(f->provider, &work, deadline_after(CALL_TIMEOUT_MS), err);
+}
+
+static int make_root(struct fleet *f, struct arena *a, struct template_record *t, int64_t deadline,
+                     struct error *err)
+{
+	const struct provider_template pull = {
+	        .verb = PROVIDER_TEMPLATE_IMPORT,
+	        .recipe = image_format_name(IMAGE_REGISTRY),
+	        .source = t->base_image,
+	        .source_fd = -1,
+	};
+	const struct provider_template build = {
+	        .verb = PROVIDER_TEMPLATE_BUILD, .recipe = t->base_image, .source_fd = -1};
+
+	if (t->is_pulled)
+		return run_template_work(f, t, &pull, deadline, err);
+	if (build_below(f, a, t, deadline, err) < 0)
+		return -1;
+	return run_template_work(f, t, &build, deadline, err);
+}
+
 /* This thread has moved it to BUILDING. */
 static int build_template(struct fleet *f, struct arena *a, struct template_record *t,
                           int64_t deadline, struct error *err)
 {
-	const struct provider_template work = {
-	        .verb = PROVIDER_TEMPLATE_BUILD, .recipe = t->base_image, .source_fd = -1};
 	struct template_move failed = {
 	        .id = t->id, .from = TEMPLATE_BUILDING, .to = TEMPLATE_FAILED};
 	struct error second = {0};
 
-	log_info("template is being built", TEXT("template", t->name));
-	if (build_below(f, a, t, deadline, err) == 0 &&
-	    run_template_work(f, t, &work, deadline, err) == 0 &&
-	    finish_template(f, a, t, NULL, err) == 0)
-		return 0;
-	error_context(err, "build template '%s'", t->name);
+	log_info(t->is_pulled ? "image is being pulled" : "template is being built",
+	         TEXT("template", t->name), TEXT("from", t->base_image));
+	fault_point("api", "template-claimed");
+	if (make_root(f, a, t, deadline, err) == 0) {
+		fault_point("api", "template-unpacked");
+		if (finish_template(f, a, t, NULL, err) == 0)
+			return 0;
+	}
+	if (t->is_pulled)
+		error_context(err, "pull image '%.200s'", t->base_image);
+	else
+		error_context(err, "build template '%s'", t->name);
 	failed.state_text = err->text;
+	failed.failure = format_failure(a, err);
 	failed.now = clock_unix_ms();
+	if (t->is_pulled && forget_folder(f, a, t, &second) < 0)
+		log_warning("the root of a failed pull is left", TEXT("template", t->id),
+		            FAILURE(&second));
+	error_clear(&second);
 	if (move_template(f, &failed, &second) < 0)
 		log_warning("a failed build is not marked yet", TEXT("template", t->id),
 		            FAILURE(&second));
 	return -1;
 }
 
-/* Refuses a template that nothing builds: a failed import, or a build that has just failed. */
-static int check_buildable(const struct template_record *t, struct error *err)
+/* Refuses a template that nothing builds: a failed import, or a build that has just failed. The
+ * next use of an image pulls it again; a caller that has waited gets the failure of that pull. */
+static int check_buildable(const struct template_record *t, bool has_waited, struct error *err)
 {
-	bool was_tried =
-	        t->state == TEMPLATE_FAILED && clock_unix_ms() - t->updated_at < RETRY_AFTER_MS;
+	bool has_failed = t->state == TEMPLATE_FAILED;
 
-	if (is_seed(t) && !was_tried)
+	if (t->is_pulled)
+		return has_failed && has_waited ? fail_as_pull(t, err) : 0;
+	if (is_seed(t) && (!has_failed || clock_unix_ms() - t->updated_at >= RETRY_AFTER_MS))
 		return 0;
 	return FAIL(err, ERROR_UNAVAILABLE, "template '%s' is of no use: %s", t->name,
 	            t->state_text);
 }
 
 /* 1: this thread builds it; 0: another thread does; -1: the template is unusable. */
-static int claim_template(struct fleet *f, const struct template_record *t, struct error *err)
+static int claim_template(struct fleet *f, const struct template_record *t, bool has_waited,
+                          struct error *err)
 {
 	const struct template_move building = {.id = t->id,
 	                                       .from = t->state,
@@ -334,7 +402,7 @@ static int claim_template(struct fleet *f, const struct template_record *t, stru
 
 	if (t->state == TEMPLATE_BUILDING)
 		return 0;
-	if (check_buildable(t, err) < 0)
+	if (check_buildable(t, has_waited, err) < 0)
 		return -1;
 	if (move_template(f, &building, err) == 0)
 		return 1;
@@ -352,6 +420,8 @@ static int64_t earlier_deadline(int64_t a, int64_t b)
 int fleet_template_ready(struct fleet *fleet, struct arena *a, struct template_record *t,
                          int64_t deadline, struct error *err)
 {
+	bool has_waited = false;
+
 	while (t->state != TEMPLATE_READY) {
 		uint64_t generation = template_cache_generation(fleet->templates);
 		int claimed;
@@ -361,11 +431,12 @@ int fleet_template_ready(struct fleet *fleet, struct arena *a, struct template_r
 			return -1;
 		if (t->state == TEMPLATE_READY)
 			break;
-		claimed = claim_template(fleet, t, err);
+		claimed = claim_template(fleet, t, has_waited, err);
 		if (claimed < 0)
 			return -1;
 		if (claimed > 0)
 			return build_template(fleet, a, t, deadline, err);
+		has_waited = true;
 		if (!template_cache_wait(
 		            fleet->templates, generation,
 		            earlier_deadline(deadline, deadline_after(OTHERS_EVERY_MS))) &&
@@ -409,9 +480,9 @@ static void run_first_build(struct work_lane_task *task)
 	struct error err = {0};
 	int claimed;
 
-	if (store_template_find(b->fleet->store, &arena, "", b->id, &t, &err) == 0 &&
+	if (store_template_find(b->fleet->store, &arena, NULL, b->id, &t, &err) == 0 &&
 	    t.state != TEMPLATE_READY) {
-		claimed = claim_template(b->fleet, &t, &err);
+		claimed = claim_template(b->fleet, &t, false, &err);
 		if (claimed > 0)
 			claimed = build_template(b->fleet, &arena, &t,
 			                         deadline_after(TEMPLATE_TIMEOUT_MS), &err);
@@ -457,15 +528,23 @@ static int fail_awaiting(const struct template_record *t, struct error *err)
 {
 	bool is_building = t->state == TEMPLATE_BUILDING;
 
-	(void)FAIL(err, ERROR_UNAVAILABLE, "template '%s' is being built: %s", t->name,
+	(void)FAIL(err, ERROR_UNAVAILABLE,
+	           t->is_pulled ? "image '%.200s' is being pulled: %s"
+	                        : "template '%s' is being built: %s",
+	           t->is_pulled ? t->base_image : t->name,
 	           is_building ? t->state_text : "waits for its turn");
 	error_hint(err, "ask again when it is ready: GET /api/sandbox/templates/%s", t->name);
 	error_await(err, t->id, OTHERS_EVERY_MS, is_building ? percent_of(t->state_text) : -1);
 	return -1;
 }
 
+static bool was_awaited(const struct template_record *t, const struct fleet_awaited *awaited)
+{
+	return awaited && awaited->key && strcmp(awaited->key, t->id) == 0;
+}
+
 int fleet_template_require(struct fleet *fleet, struct arena *a, struct template_record *t,
-                           const char *project_id, struct error *err)
+                           const struct template_need *need, struct error *err)
 {
 	if (t->state == TEMPLATE_READY)
 		return 0;
@@ -475,7 +554,8 @@ int fleet_template_require(struct fleet *fleet, struct arena *a, struct template
 	if (t->state == TEMPLATE_READY)
 		return 0;
 	if (t->state != TEMPLATE_BUILDING &&
-	    (check_buildable(t, err) < 0 || queue_first_build(fleet, t, project_id, err) < 0))
+	    (check_buildable(t, was_awaited(t, need->awaited), err) < 0 ||
+	     queue_first_build(fleet, t, need->project_id, err) < 0))
 		return -1;
 	return fail_awaiting(t, err);
 }
@@ -545,16 +625,30 @@ static int open_login(const struct fleet_import *request, int *ret_fd, struct er
  * is found again. */
 static void forget_import(struct fleet *f, struct arena *a, const struct template_record *t)
 {
-	const struct provider_template work = {
-	        .verb = PROVIDER_TEMPLATE_REMOVE, .name = t->folder, .source_fd = -1};
-	struct image_config built;
 	struct error err = {0};
 
-	if ((is_built(f, a, t->folder, &built) &&
-	     provider_template(f->provider, &work, deadline_after(CALL_TIMEOUT_MS), &err) < 0) ||
+	if (forget_folder(f, a, t, &err) < 0 ||
 	    store_template_remove(f->store, t->project_id, t->id, &err) < 0)
 		log_warning("a failed import is left", TEXT("template", t->id), FAILURE(&err));
 	announce_change(f, t->id);
+}
+
+/* Takes the name of a pull that has failed. */
+static int insert_import(struct fleet *f, struct arena *a, const struct template_record *t,
+                         struct error *err)
+{
+	struct template_record old;
+	struct error second = {0};
+
+	if (store_template_insert(f->store, t, err) == 0)
+		return 0;
+	if (err->code != ERROR_CONFLICT ||
+	    store_template_find(f->store, a, t->project_id, t->name, &old, &second) < 0 ||
+	    !old.is_pulled || old.state != TEMPLATE_FAILED ||
+	    fleet_template_remove(f, t->project_id, old.id, &second) < 0)
+		return -1;
+	error_clear(err);
+	return store_template_insert(f->store, t, err);
 }
 
 int fleet_template_import(struct fleet *fleet, struct arena *a, const struct fleet_import *request,
@@ -575,7 +669,7 @@ int fleet_template_import(struct fleet *fleet, struct arena *a, const struct fle
 		return -1;
 	work.source_fd = is_remote ? login : request->source_fd;
 	t = import_record(fleet, a, request);
-	if (store_template_insert(fleet->store, &t, err) < 0)
+	if (insert_import(fleet, a, &t, err) < 0)
 		return -1;
 	fault_point("api", "import-recorded");
 	if (run_template_work(fleet, &t, &work, deadline_after(TEMPLATE_TIMEOUT_MS), err) == 0 &&

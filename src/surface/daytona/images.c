@@ -58,16 +58,14 @@ static int read_build_info(struct request *rq, struct span text, struct build_in
 	return refuse_files(err);
 }
 
-/* The caller sets ret->name. The image in FROM is imported once, as a template. */
+/* The caller sets ret->name. The image in FROM is pulled once, as a template. */
 static int translate_dockerfile(struct request *rq, const char *dockerfile, struct build_spec *ret,
                                 struct error *err)
 {
 	AUTO(buf_done) struct buf body = BUF(SPEC_MAX), whole = BUF(SPEC_MAX),
 	                          notes = BUF(SPEC_MAX);
-	const struct dockerfile file = {.name = "Dockerfile",
-	                                .text = span_of(dockerfile),
-	                                .may_name_image = true,
-	                                .has_no_files = true};
+	const struct dockerfile file = {
+	        .name = "Dockerfile", .text = span_of(dockerfile), .has_no_files = true};
 
 	if (dockerfile_translate(rq->arena, &file, &body, &notes, err) < 0)
 		return -1;
@@ -82,16 +80,9 @@ static int translate_dockerfile(struct request *rq, const char *dockerfile, stru
 static int read_spec(struct request *rq, const char *dockerfile, struct build_spec *ret,
                      struct error *err)
 {
-	struct build_stage *stages;
-
 	if (translate_dockerfile(rq, dockerfile, ret, err) < 0)
 		return -1;
-	if (ret->image)
-		ret->from = build_image_template(rq->arena, ret->image);
-	stages = ret->stages.items;
-	for (size_t i = 0; i < ret->stages.count; i++)
-		if (stages[i].image)
-			stages[i].from = build_image_template(rq->arena, stages[i].image);
+	build_name_images(rq->arena, ret);
 	return 0;
 }
 

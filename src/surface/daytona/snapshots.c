@@ -233,12 +233,12 @@ static int activate_origin(struct request *rq, UNUSED const void *body, struct r
                            struct error *err)
 {
 	struct origin found;
+	const struct template_need need = {api_project(rq), api_awaited_if_parking(rq)};
 
 	if (find_origin(rq, &found, err) < 0)
 		return -1;
 	if (found.kind == ORIGIN_TEMPLATE &&
-	    fleet_template_require(api_of(rq)->fleet, rq->arena, &found.template, api_project(rq),
-	                           err) < 0)
+	    fleet_template_require(api_of(rq)->fleet, rq->arena, &found.template, &need, err) < 0)
 		return -1;
 	return reply_dto(reply, dto_of(&found));
 }

@@ -11,6 +11,7 @@
 #include "config/config.h"
 #include "fleet/core/access.h"
 #include "fleet/core/ref.h"
+#include "fleet/template/import.h"
 #include "store/builds.h"
 #include "surface/e2b/announced.h"
 #include "surface/e2b/e2b.h"
@@ -334,7 +335,7 @@ static const char *image_template(struct arena *a, const char *image)
 
 	if (strncmp(image, BASE_IMAGE, size) == 0 && (!image[size] || image[size] == ':'))
 		return BASE_TEMPLATE;
-	return build_image_template(a, image);
+	return fleet_image_name(a, image);
 }
 
 /* Google's registries accept a service account's key as the password. Amazon's need a password from

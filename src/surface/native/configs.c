@@ -531,7 +531,7 @@ int api_config_apply(struct request *rq, const struct api_config_use *use,
 	request->resources = sandbox_resources_resolve(layers, COUNT_OF(layers), &cap);
 	request->env = merge_maps(rq->arena, &config.env, &request->env);
 	request->own_labels = merge_maps(rq->arena, &request->own_labels, &labels);
-	if (!request->template)
+	if (!request->template && !request->image)
 		request->template = config.template;
 	if (request->internet < 0 && row_is_given(config.present, CONFIG_INTERNET))
 		request->internet = config.internet;

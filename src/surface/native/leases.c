@@ -20,7 +20,7 @@
 #define BASE "/v1/leases"
 
 struct lease_acquire_body {
-	const char *key, *template, *idempotency_key, *persistent_home;
+	const char *key, *template, *image, *idempotency_key, *persistent_home;
 	struct json_map env, labels;
 	struct resources_body resources;
 	bool internet, persistent, continues, update;
@@ -41,6 +41,7 @@ enum lease_acquire_row {
 	ACQUIRE_HOME,
 	ACQUIRE_DISK,
 	ACQUIRE_UPDATE,
+	ACQUIRE_IMAGE,
 };
 static const struct json_member lease_acquire_request_members[] = {
         [ACQUIRE_KEY] = JSON_TEXT_MEMBER(lease_acquire_body, key, .flags = JSON_REQUIRED, .min = 1,
@@ -89,6 +90,10 @@ static const struct json_member lease_acquire_request_members[] = {
                 .about = "given members replace those of the lease's specification, and a sandbox "
                          "with another specification is replaced together with its files; without "
                          "this, status 409 names the differences"),
+        [ACQUIRE_IMAGE] = JSON_TEXT_MEMBER(lease_acquire_body, image, .max = 512,
+                                           .about = "image of a registry for the sandbox, instead "
+                                                    "of a template",
+                                           .example = "python:3.12"),
 };
 static JSON_BITS_SHAPE(lease_acquire_request, "LeaseAcquire", lease_acquire_body,
                        "Key of a lease, and the specification of its sandbox");
@@ -226,6 +231,7 @@ static struct fleet_create make_create_request(const struct request *rq,
 	return (struct fleet_create){
 	        .key_id = api_key_id(rq),
 	        .template = b->template,
+	        .image = b->image,
 	        .labels = b->labels,
 	        .env = b->env,
 	        .resources = {b->resources.cpu, b->resources.memory_mb, b->resources.disk_mb,

@@ -65,7 +65,7 @@ static JSON_SHAPE(mount_request, "SandboxVolume", sandbox_mount_body,
 
 struct sandbox_create_body {
 	struct native_egress egress;
-	const char *template, *name, *region, *snapshot, *config;
+	const char *template, *image, *name, *region, *snapshot, *config;
 	struct json_map labels, env;
 	struct resources_body resources;
 	bool internet;
@@ -121,6 +121,10 @@ static const struct json_member sandbox_create_request_members[] = {
         JSON_OBJECT_MEMBER(sandbox_create_body, egress, &native_egress_shape,
                            .about = "destinations that the sandbox may reach (default: all that "
                                     "the server permits)"),
+        JSON_TEXT_MEMBER(sandbox_create_body, image, .max = 512,
+                         .about = "image of a registry, instead of a template; pulled if the "
+                                  "project does not have it yet",
+                         .example = "python:3.12"),
         JSON_TEXT_MEMBER(sandbox_create_body, config, .max = 64,
                          .about = "id or name of a config of /accounts/me/sandboxes; it supplies "
                                   "members that are omitted here"),
@@ -262,6 +266,7 @@ static int sandbox_create(struct request *rq, const void *body, struct reply *re
 	        .user_id = api_user_id(rq),
 	        .name = b->name,
 	        .template = b->template,
+	        .image = b->image,
 	        .snapshot = b->snapshot,
 	        .region = b->region,
 	        .labels = b->labels,

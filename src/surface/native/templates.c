@@ -26,7 +26,8 @@
 struct template_answer {
 	const char *id, *name, *project, *description, *state, *state_text;
 	const char *base_image, *runtime, *isolation, *user, *workdir, *ready_command;
-	bool is_built, is_public;
+	bool is_built, is_public, is_pulled;
+	int64_t used_at;
 	struct span env, entrypoint, ports, resources, pool, warm, idle;
 	int64_t size_bytes, created_at, updated_at;
 };
@@ -61,6 +62,11 @@ static const struct json_member template_shape_members[] = {
                 .about = "pause_ms, stop_ms, reap_ms and lifetime_max_ms; 0: inherited, -1: never"),
         JSON_BOOL_MEMBER(template_answer, is_public, .name = "public",
                          .about = "other projects can use the template by its id"),
+        JSON_BOOL_MEMBER(template_answer, is_pulled, .name = "pulled",
+                         .about = "an image that was pulled by its name; removed when it has not "
+                                  "been used for long"),
+        JSON_TIME_MEMBER(template_answer, used_at, .flags = JSON_NULLABLE,
+                         .about = "last use of a pulled image"),
         JSON_WHOLE_MEMBER(template_answer, size_bytes),
         JSON_TIME_MEMBER(template_answer, created_at),
         JSON_TIME_MEMBER(template_answer, updated_at, .flags = JSON_NULLABLE),
@@ -236,6 +242,8 @@ static void fill_template_answer(struct arena *a, const struct template_record *
 	        .ready_command = *r->ready ? r->ready : NULL,
 	        .is_built = *r->snapshot_id != '\0',
 	        .is_public = r->is_public,
+	        .is_pulled = r->is_pulled,
+	        .used_at = r->used_at,
 	        .size_bytes = r->size_bytes,
 	        .created_at = r->created_at,
 	        .updated_at = r->updated_at,

@@ -28,7 +28,9 @@ static void assert_steps(const char *lines, const char *steps)
 
 	if (!got)
 		fail_msg("%s: %s", lines, err.text);
-	assert_string_equal(got, arena_format(&arena, "{\"from\":\"host\",\"steps\":[%s]}", steps));
+	assert_string_equal(
+	        got, arena_format(&arena, "{\"from\":\"host\",\"image\":\"host\",\"steps\":[%s]}",
+	                          steps));
 }
 
 static void assert_refused(const char *text, const char *says)
@@ -102,7 +104,7 @@ TEST(each_instruction_becomes_its_step)
 	assert_steps("COPY --from=host --chown=1:me /a /b/* c",
 	             "{\"type\":\"copy\",\"from\":\"@host\",\"paths\":[\"/a\",\"/b/*\"],"
 	             "\"path\":\"c\",\"user\":\"1:me\"}],\"stages\":[{\"name\":\"@host\","
-	             "\"from\":\"host\",\"steps\":[]}");
+	             "\"from\":\"host\",\"image\":\"host\",\"steps\":[]}");
 	assert_steps("SHELL [\"bash\", \"-c\"]\nRUN a b",
 	             "{\"type\":\"run\",\"args\":[\"bash\",\"-c\",\"a b\"]}");
 	assert_steps("COPY --link a b",
@@ -156,14 +158,18 @@ TEST(stages_that_the_result_needs_are_kept)
 	struct dockerfile file = {.name = "D", .text = SPAN(text), .target = "THREE"};
 
 	assert_string_equal(translate(text, NULL),
-	                    "{\"from\":\"host\",\"steps\":[{\"type\":\"run\",\"command\":\"4\"}]}");
+	                    "{\"from\":\"host\",\"image\":\"host\",\"steps\":[{\"type\":\"run\","
+	                    "\"command\":\"4\"}]}");
 	err = (struct error){0};
 	assert_int_equal(dockerfile_translate(&arena, &file, &out, &notes, &err), 0);
 	assert_string_equal(
 	        buf_text(&out),
 	        "{\"from\":\"one\",\"steps\":[{\"type\":\"copy\",\"from\":\"1\",\"paths\":[\"/"
-	        "a\"],\"path\":\"/b\"}],\"stages\":[{\"name\":\"one\",\"from\":\"host\",\"steps\":"
+	        "a\"],\"path\":\"/"
+	        "b\"}],\"stages\":[{\"name\":\"one\",\"from\":\"host\",\"image\":\"host\","
+	        "\"steps\":"
 	        "[{\"type\":\"run\",\"command\":\"1\"}]},{\"name\":\"1\",\"from\":\"host\","
+	        "\"image\":\"host\","
 	        "\"steps\":[{\"type\":\"run\",\"command\":\"2\"}]}],\"entrypoint\":[\"x\"]}");
 	assert_refused("FROM host AS a\nCOPY --from=a /x /y", "stage 'a' is this one");
 	assert_refused("FROM host AS a\nCOPY --from=b /x /y\nFROM host AS b",
@@ -172,7 +178,6 @@ TEST(stages_that_the_result_needs_are_kept)
 	assert_refused("FROM host AS a\nFROM host AS A", "there is a stage 'A' already");
 	assert_refused("FROM host AS 1a", "is not a stage's name");
 	assert_refused("FROM b AS a\nFROM scratch", "(scratch) is not supported");
-	assert_refused("FROM host\nCOPY --from=python:3.12 /x /y", "is an image");
 }
 
 TEST(mounts_are_part_of_their_step)
@@ -228,11 +233,11 @@ TEST(variables_do_not_multiply_without_end)
 TEST(all_lines_that_fail_are_told_at_once)
 {
 	static const char text[] = "FROM host\nADD http://a/b c\nRUN x\nFLY\nRUN --security=x "
-	                           "y\nFROM a:b\nCOPY a";
+	                           "y\nFROM scratch\nCOPY a";
 
 	assert_refused(text, "D: 5 lines cannot be built: 2 ADD of a URL, 4 'FLY' is not an "
-	                     "instruction, 5 RUN --security, 6 FROM: 'a:b' is an image, not a "
-	                     "template, 7 COPY: takes sources and a target");
+	                     "instruction, 5 RUN --security, 6 an empty root filesystem "
+	                     "(scratch), 7 COPY: takes sources and a target");
 	assert_refused(arena_format(&arena, "FROM host\n%0*d", 1, 0), "D:2: '0' is not");
 }
 
@@ -250,7 +255,8 @@ TEST(arguments_are_the_commands_and_not_the_templates)
 	        "{\"type\":\"env\",\"env\":{\"V\":\"2\"}},{\"type\":\"workdir\",\"path\":\"/2\"}");
 	assert_steps("ARG V\nRUN x", "{\"type\":\"run\",\"command\":\"x\"}");
 	assert_string_equal(translate("ARG V=host\nFROM $V\nRUN x", NULL),
-	                    "{\"from\":\"host\",\"steps\":[{\"type\":\"run\",\"command\":\"x\"}]}");
+	                    "{\"from\":\"host\",\"image\":\"host\",\"steps\":[{\"type\":\"run\","
+	                    "\"command\":\"x\"}]}");
 	assert_non_null(strstr(translate("ARG V=1\nFROM host\nARG V\nRUN x", given),
 	                       "\"env\":{\"V\":\"9\"}"));
 	assert_null(translate("FROM host\nRUN x", given));
@@ -291,7 +297,6 @@ TEST(what_cannot_be_is_told_with_its_line)
 {
 	assert_refused("", "no FROM");
 	assert_refused("RUN x", "D:1: FROM must come before RUN");
-	assert_refused("FROM a/b", "is an image");
 	assert_refused("FROM --platform=x host", "FROM --platform=x is not supported");
 	assert_refused("FROM --fly host", "FROM has no option --fly");
 	assert_refused("FROM host\nRUN", "D:2: RUN: takes a command");
@@ -306,19 +311,45 @@ TEST(what_cannot_be_is_told_with_its_line)
 	assert_refused("FROM host\nRUN \\", "ends with a backslash");
 }
 
-TEST(an_image_may_be_named_and_files_be_missing)
+static void assert_translated(const struct dockerfile *file, const char *body)
 {
 	AUTO(buf_done) struct buf out = BUF(1 << 16), notes = BUF(1 << 12);
-	struct dockerfile file = {.name = "D",
-	                          .text = SPAN("FROM python:3.12-slim\nRUN x"),
-	                          .may_name_image = true,
-	                          .has_no_files = true};
 
 	err = (struct error){0};
-	assert_int_equal(dockerfile_translate(&arena, &file, &out, &notes, &err), 0);
-	assert_string_equal(buf_text(&out), "{\"from\":\"image\",\"image\":\"python:3.12-slim\","
-	                                    "\"steps\":[{\"type\":\"run\",\"command\":\"x\"}]}");
-	file.text = SPAN("FROM host\nCOPY a b");
+	assert_int_equal(dockerfile_translate(&arena, file, &out, &notes, &err), 0);
+	assert_string_equal(buf_text(&out), body);
+}
+
+TEST(images_are_named_in_from_and_in_copy)
+{
+	struct dockerfile file = {.name = "D", .text = SPAN("FROM python:3.12-slim\nRUN x")};
+
+	assert_translated(&file, "{\"image\":\"python:3.12-slim\",\"steps\":[{\"type\":\"run\","
+	                         "\"command\":\"x\"}]}");
+	/* A template, or an image. */
+	file.text = SPAN("FROM alpine");
+	assert_translated(&file, "{\"from\":\"alpine\",\"image\":\"alpine\",\"steps\":[]}");
+	file.text = SPAN("FROM r.example/a/b@sha256:0 AS a\nFROM a\nCOPY --from=nginx:1 /x /y");
+	assert_translated(&file,
+	                  "{\"from\":\"a\",\"steps\":[{\"type\":\"copy\",\"from\":\"@nginx:1\","
+	                  "\"paths\":[\"/x\"],\"path\":\"/y\"}],\"stages\":[{\"name\":\"@nginx:1\","
+	                  "\"image\":\"nginx:1\",\"steps\":[]},{\"name\":\"a\",\"image\":"
+	                  "\"r.example/a/b@sha256:0\",\"steps\":[]}]}");
+	/* --from of the command line replaces both. */
+	file.text = SPAN("FROM a:1");
+	file.from = "own";
+	assert_translated(&file, "{\"from\":\"own\",\"steps\":[]}");
+	file.from = "b:2";
+	assert_translated(&file, "{\"image\":\"b:2\",\"steps\":[]}");
+}
+
+TEST(files_may_be_missing)
+{
+	AUTO(buf_done) struct buf out = BUF(1 << 16), notes = BUF(1 << 12);
+	const struct dockerfile file = {
+	        .name = "D", .text = SPAN("FROM host\nCOPY a b"), .has_no_files = true};
+
+	err = (struct error){0};
 	assert_int_equal(dockerfile_translate(&arena, &file, &out, &notes, &err), -1);
 	assert_int_equal(err.code, ERROR_UNSUPPORTED);
 	assert_non_null(strstr(err.text, "COPY without the files"));
@@ -336,7 +367,7 @@ int main(void)
 	        CASE(arguments_are_the_commands_and_not_the_templates),
 	        CASE(entrypoint_and_command_are_joined_as_with_docker),
 	        CASE(what_cannot_be_is_told_with_its_line),
-	        CASE(an_image_may_be_named_and_files_be_missing));
+	        CASE(images_are_named_in_from_and_in_copy), CASE(files_may_be_missing));
 
 	arena_done(&arena);
 	return failures;

@@ -322,6 +322,111 @@ static void another_projects_template_is_found_by_its_id_while_it_is_public(void
 	               ERROR_NOT_FOUND);
 }
 
+static struct template_record sample_pulled(const char *id, const char *name, int64_t used_at)
+{
+	struct template_record t = sample_template(id, PROJECT, name);
+
+	t.is_pulled = true;
+	t.used_at = used_at;
+	t.node = "here";
+	return t;
+}
+
+static size_t count_unused(struct store *s, struct arena *a, const char *first)
+{
+	const struct pulled_filter filter = {"here", 10};
+	struct error err = {0};
+	struct template_list list;
+
+	assert_done(store_template_pulled_list(s, a, &filter, &list, &err));
+	if (first)
+		assert_string_equal(list.items[0].id, first);
+	return list.count;
+}
+
+static void unused_pulled_templates_are_listed_the_least_recently_used_first(void **state)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct error err = {0};
+	const int64_t now = 100 * TEMPLATE_USED_WITHIN_MS;
+	struct template_record old = sample_pulled("t1", "old", 5),
+	                       young = sample_pulled("t2", "young", 9),
+	                       own = sample_template("t3", PROJECT, "own"), found;
+	struct id id = id_new();
+	struct sandbox_record sandbox = sample_sandbox(id.text, "user-of-it");
+
+	assert_done(store_template_insert(*state, &young, &err));
+	assert_done(store_template_insert(*state, &old, &err));
+	assert_done(store_template_insert(*state, &own, &err));
+	assert_int_equal(count_unused(*state, &a, "t1"), 2);
+	assert_done(store_template_touch(*state, "t1", now, &err));
+	assert_int_equal(count_unused(*state, &a, "t2"), 2);
+	/* A use within the time writes nothing. */
+	assert_done(store_template_touch(*state, "t1", now + 1, &err));
+	assert_done(store_template_find(*state, &a, PROJECT, "t1", &found, &err));
+	assert_true(found.is_pulled && found.used_at == now);
+	/* A sandbox uses its template as long as it is there. */
+	sandbox.template_id = "t2";
+	assert_done(store_sandbox_insert(*state, &sandbox, 0, &err));
+	assert_int_equal(count_unused(*state, &a, "t1"), 1);
+	assert_done(store_template_touch_pulled(*state, now, &err));
+	assert_done(store_template_find(*state, &a, PROJECT, "t2", &found, &err));
+	assert_int_equal(found.used_at, now);
+	assert_done(store_template_find(*state, &a, PROJECT, "t3", &found, &err));
+	assert_int_equal(found.used_at, 0);
+	/* One that its project has changed is its own. */
+	old.is_pulled = false;
+	assert_done(store_template_update(*state, &old, &err));
+	assert_int_equal(count_unused(*state, &a, NULL), 0);
+}
+
+static void a_failed_pull_is_seen_by_its_waiters_alone_and_does_not_stay(void **state)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct error err = {0};
+	struct template_record made = sample_pulled("t1", "mine", 5), found;
+	struct template_move move = {.id = "t1",
+	                             .from = TEMPLATE_PENDING,
+	                             .to = TEMPLATE_FAILED,
+	                             .state_text = "pull",
+	                             .failure = "not_found\nlook",
+	                             .now = 7};
+	struct id id = id_new();
+	struct sandbox_record sandbox = sample_sandbox(id.text, "waits");
+	struct sandbox_move failed = sample_move(id.text, SANDBOX_PENDING, SANDBOX_FAILED);
+	struct template_list list;
+
+	sandbox.template_id = "t1";
+	assert_done(store_template_insert(*state, &made, &err));
+	assert_done(store_sandbox_insert(*state, &sandbox, 0, &err));
+	assert_done(store_template_move(*state, &move, &err));
+	assert_done(store_template_find(*state, &a, PROJECT, "t1", &found, &err));
+	assert_string_equal(found.failure, "not_found\nlook");
+	assert_done(store_template_list(*state, &a, PROJECT, &list, &err));
+	assert_int_equal(list.count, 0);
+	assert_refused(store_template_remove(*state, PROJECT, "t1", &err), ERROR_CONFLICT);
+	assert_int_equal(count_unused(*state, &a, NULL), 0);
+	/* The sandbox that waited for it has failed, too. */
+	assert_done(store_sandbox_move(*state, &failed, &err));
+	assert_int_equal(count_unused(*state, &a, "t1"), 1);
+	/* Another try forgets the failure. */
+	move = (struct template_move){.id = "t1",
+	                              .from = TEMPLATE_FAILED,
+	                              .to = TEMPLATE_BUILDING,
+	                              .state_text = "0 %",
+	                              .now = 8};
+	assert_done(store_template_move(*state, &move, &err));
+	assert_done(store_template_find(*state, &a, PROJECT, "t1", &found, &err));
+	assert_string_equal(found.failure, "");
+	move = (struct template_move){.id = "t1",
+	                              .from = TEMPLATE_BUILDING,
+	                              .to = TEMPLATE_FAILED,
+	                              .state_text = "pull",
+	                              .now = 9};
+	assert_done(store_template_move(*state, &move, &err));
+	assert_done(store_template_remove(*state, PROJECT, "t1", &err));
+}
+
 static void a_ping_is_answered(void **state)
 {
 	struct error err = {0};
@@ -345,6 +450,8 @@ static const struct CMUnitTest tests[] = {
         EACH(a_template_in_use_stays_and_one_of_others_is_not_found),
         EACH(a_project_sees_its_own_templates_and_everybodys),
         EACH(another_projects_template_is_found_by_its_id_while_it_is_public),
+        EACH(unused_pulled_templates_are_listed_the_least_recently_used_first),
+        EACH(a_failed_pull_is_seen_by_its_waiters_alone_and_does_not_stay),
         EACH(a_ping_is_answered),
 };
 

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a create names as the source of its sandbox: a template, or an image. */
+#include "config/config.h"
+#include "fleet/core/fleet_state.h"
+#include "fleet/core/ref.h"
+#include "fleet/core/template_cache.h"
+#include "fleet/lifecycle/create.h"
+#include "fleet/template/import.h"
+#include "store/templates.h"
+
+#define HINT_NAMES_MAX ((size_t)360)
+
+/* For a name that is no template's: those that are, and how an image is named. */
+static void hint_templates(struct fleet *f, struct arena *a, const struct fleet_ref *ref,
+                           struct error *err)
+{
+	AUTO(buf_done) struct buf names = BUF(HINT_NAMES_MAX);
+	struct error ignored = {0};
+	struct template_list list;
+
+	if (store_template_list(f->store, a, ref->project_id, &list, &ignored) < 0)
+		return;
+	for (size_t i = 0; i < list.count && names.size + IMAGE_NAME_MAX < HINT_NAMES_MAX; i++)
+		buf_addf(&names, "%s%s", i > 0 ? ", " : "", list.items[i].name);
+	error_hint(err,
+	           "known templates: %s; for an image of a registry give image: \"%.60s:latest\"",
+	           buf_text(&names), ref->id_or_name);
+}
+
+int create_find_template(struct fleet *fleet, struct arena *a, const char *project_id,
+                         const struct fleet_create *request, struct template_record *ret,
+                         struct error *err)
+{
+	const struct fleet_ref ref = {project_id, request->template
+	                                                  ? request->template
+	                                                  : fleet->config->default_template};
+	const struct fleet_image image = {project_id, request->image, NULL};
+
+	if (request->image) {
+		if (fleet_image_template(fleet, a, &image, ret, err) < 0)
+			return -1;
+	} else if (template_find(fleet, a, &ref, ret, err) < 0) {
+		if (err->code == ERROR_NOT_FOUND)
+			hint_templates(fleet, a, &ref, err);
+		return -1;
+	}
+	return fleet_image_use(fleet, ret, err);
+}
