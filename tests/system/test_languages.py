@@ -6,6 +6,7 @@ import io
 import os
 import pathlib
 import subprocess
+import sys
 import tarfile
 
 import pytest
@@ -14,6 +15,10 @@ import atoll
 import clients
 
 pytestmark = pytest.mark.needs_root
+sys.path.insert(0, str(atoll.ROOT / "sdk/python"))
+
+import atoll_sdk  # noqa: E402
+
 NODE = clients.FOLDER / "node_modules"
 needs_node = pytest.mark.skipif(not os.path.exists("/usr/bin/node"), reason="the host's /usr has no node")
 HAS_OWN = os.path.exists("/usr/bin/node") and subprocess.run(
@@ -147,9 +152,9 @@ def test_java_runs_in_contexts_only(api, box):
     assert error.status == 501 and "contextId" in error.hint
 
 
-# ---- the tool, E2B, the CLI ----
+# ---- the tool, the CLI, the SDKs ----
 
-def test_the_tool_and_e2b_and_the_cli_run_typescript(server, api, tmp_path):
+def test_the_tool_the_cli_and_the_sdks_run_typescript(server, api, tmp_path):
     with typed(api) as box:
         answer = api.post("/v1/tools/run_code", {"sandboxId": box, "input": {"language": "typescript", "code": "const n: number = 6; n * 7"}})
         assert "42" in str(answer), answer
@@ -158,6 +163,13 @@ def test_the_tool_and_e2b_and_the_cli_run_typescript(server, api, tmp_path):
         done = server.cli("code", box, str(script))
         assert done.returncode == 0 and done.stdout == b"kept 5\n", done
         assert text(runner(api, box, "typescript")("kept as number")) == "5"
+        where = {"api_url": f"http://127.0.0.1:{server.port}", "api_key": api.key}
+        assert atoll_sdk.Sandbox.connect(box, **where).code.run("kept + (1 as number)", "typescript").text == "6"
+        program = (f"import {{ Sandbox }} from '{atoll.ROOT}/sdk/typescript/src/index.js'\n"
+                   f"const box = await Sandbox.connect('{box}', {{ apiUrl: '{where['api_url']}', apiKey: '{where['api_key']}' }})\n"
+                   "console.log((await box.code.run('kept + (2 as number)', { language: 'typescript' })).text)")
+        done = subprocess.run(["node", "--input-type=module", "-e", program], capture_output=True, text=True, timeout=60)
+        assert done.stdout == "7\n", done.stderr
 
 
 @contextlib.contextmanager

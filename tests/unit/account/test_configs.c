@@ -5,7 +5,7 @@
 
 #include "account/account.h"
 
-static const char *const known[] = {"bash", "python", "node", NULL};
+static const char *const known[] = {"bash", "python", "node", "r", "java", NULL};
 static const char *const unknown[] = {"bash", "cobol", NULL};
 
 TEST(limits_are_the_providers)

@@ -79,9 +79,18 @@ TEST(languages_have_short_names_and_others_are_refused_by_name)
 	assert_int_equal(language, CODE_JAVASCRIPT);
 	assert_int_equal(code_language_parse("python", &language, &err), 0);
 	assert_int_equal(language, CODE_PYTHON);
-	assert_int_equal(code_language_parse("java", &language, &err), -1);
+	assert_int_equal(code_language_parse("ts", &language, &err), 0);
+	assert_int_equal(language, CODE_TYPESCRIPT);
+	for (unsigned i = 0; code_languages[i]; i++) {
+		assert_int_equal(code_language_parse(code_languages[i], &language, &err), 0);
+		assert_int_equal(language, i);
+		assert_non_null(code_programs[i]);
+		assert_non_null(strstr(CODE_LANGUAGES, code_languages[i]));
+	}
+	assert_int_equal(code_language_parse("perl", &language, &err), -1);
 	assert_int_equal(err.code, ERROR_UNSUPPORTED);
-	assert_non_null(strstr(err.text, "'java'"));
+	assert_non_null(strstr(err.text, "'perl'"));
+	assert_non_null(strstr(err.hint, CODE_LANGUAGES));
 }
 
 TEST(nonces_are_new)

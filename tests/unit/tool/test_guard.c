@@ -112,7 +112,8 @@ TEST(runtimes_that_are_not_listed_are_refused_where_they_are_called)
 	        "python3 a.py",         "python a.py",         "ls && python3.11 -c 1",
 	        "env A=b python3 x",    "A=b pip install x",   "find . | xargs python3",
 	        "bash -c 'python3 x'",  "echo $(python3 x)",   "if python3 x; then ls; fi",
-	        "sudo -E pip3 install", "./venv/bin/python x", "cat a |python3"};
+	        "sudo -E pip3 install", "./venv/bin/python x", "cat a |python3",
+	        "Rscript -e 1",         "java -jar a.jar",     "ls && jshell"};
 	static const char *const fine[] = {"node a.js",         "npm test",    "cat python3",
 	                                   "echo python3 a.py", "bash run.sh", "ls python",
 	                                   "grep -r python ."};
