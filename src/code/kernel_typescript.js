@@ -113,7 +113,7 @@ function hasTranspiler() {
 // Null is of a transpiler that does not know what the block has: the next one may. Decorators are only the packages'.
 function transpile(code) {
   const ways = PACKAGES.map(([name, make]) => () => transpilerOf(name, make));
-  if (/^\s*@[\w$]/m.test(code)) ways.push(own);
+  if (/(^|[\s{;}])@[\w$(]/.test(code)) ways.push(own);
   else ways.unshift(own);
   for (const way of ways) {
     const text = way()?.(code);

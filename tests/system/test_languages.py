@@ -101,7 +101,7 @@ def test_typescript_keeps_its_variables_with_a_package(api):
         keeps_state(run)
         tells_errors(run)
         assert text(run("function twice(_: any, __: string, d: PropertyDescriptor) { const f = d.value; d.value = (n: number) => 2 * f(n) }\n"
-                        "class A { @twice\n m(n: number) { return n } }\nnew A().m(3)")) == "6"
+                        "class A { @twice m(n: number) { return n } }\nnew A().m(3)")) == "6"
         own = api.post(path(box, "contexts"), {"language": "ts", "cwd": "/home/user/project"})
         assert (own["language"], own["cwd"], own["state"]) == ("typescript", "/home/user/project", "ready")
         assert run("at", own["id"])["error"]["name"] == "ReferenceError"
