@@ -39,6 +39,8 @@ export interface TerminalViewProps {
   isReadOnly?: boolean;
   hasScreenReader?: boolean;
   scrollback?: number;
+  /** Columns and rows that the bytes were made for; absent: as many as fit. */
+  fixedSize?: { columns: number; rows: number };
 }
 
 const SCROLLBACK = 10_000;
@@ -94,6 +96,8 @@ export default function TerminalView(props: TerminalViewProps) {
   const box = useRef<HTMLDivElement>(null);
   const latest = useRef(props);
   latest.current = props;
+  const refit = useRef<() => void>(() => undefined);
+  useEffect(() => refit.current(), [props.fixedSize?.columns, props.fixedSize?.rows]);
   useEffect(() => {
     const parent = box.current;
     if (!parent) return;
@@ -120,8 +124,11 @@ export default function TerminalView(props: TerminalViewProps) {
     terminal.open(parent);
     // A hidden terminal has no size: fitting it would hang some programs.
     const fit = (): void => {
-      if (parent.clientWidth > 20 && parent.clientHeight > 20) fitter.fit();
+      const fixed = latest.current.fixedSize;
+      if (fixed) terminal.resize(fixed.columns, fixed.rows);
+      else if (parent.clientWidth > 20 && parent.clientHeight > 20) fitter.fit();
     };
+    refit.current = fit;
     fit();
     terminal.onData((data) => latest.current.onInput?.(data));
     terminal.onResize(({ cols, rows }) => latest.current.onResize?.(cols, rows));

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// The terminals of a sandbox: its windows as tabs, and the recordings of those that are closed.
+import { useEffect, useState } from "preact/hooks";
+import { call } from "../../../api/call";
+import { asApiError, type ApiError } from "../../../api/errors";
+import { getApiSandboxInstancesIdWindows, postApiSandboxInstancesIdTerminal, type Window } from "../../../api/generated";
+import { Button } from "../../../parts/button";
+import { Icon } from "../../../parts/icons";
+import { useCommands } from "../../../parts/keys";
+import { Empty, ErrorNote, Loaded } from "../../../parts/notice";
+import { MenuButton } from "../../../parts/menu";
+import { Safe } from "../../../parts/text";
+import { runAction } from "../../../objects/sandbox_actions";
+import { place, queryOf, setQuery } from "../../../router";
+import { useResource } from "../../../store/resource";
+import { canTake, type Sandbox } from "../../../store/sandboxes";
+import { missingScope } from "../../../store/session";
+import { t as shared } from "../../../text/en";
+import { t as frame } from "../../../text/en/sandbox";
+import { t } from "../../../text/en/sandbox_terminal";
+import type { TabProps } from "../tab";
+import { Recordings } from "./recordings";
+import { WindowView } from "./window_view";
+import "./terminal.css";
+
+export default function TerminalTab({ sandbox }: TabProps) {
+  const [isWoken, setWoken] = useState(sandbox.state !== "paused");
+  useEffect(() => {
+    if (sandbox.state === "started") setWoken(true);
+  }, [sandbox.state]);
+  if (queryOf("view") === "recordings") return <Recordings sandbox={sandbox} />;
+  if (!canTake(sandbox, "exec")) return <NotRunning sandbox={sandbox} />;
+  if (sandbox.state === "paused" && !isWoken) {
+    return (
+      <Empty icon="pause" title={t.pausedTitle} action={<Button kind="primary" icon="terminal" onClick={() => setWoken(true)}>{t.wake}</Button>}>
+        {t.pausedText}
+      </Empty>
+    );
+  }
+  return <Windows sandbox={sandbox} />;
+}
+
+const toRecordings = (): void => setQuery({ view: "recordings", recording: undefined }, false);
+
+function NotRunning({ sandbox }: { sandbox: Sandbox }) {
+  const start = canTake(sandbox, "start") && (
+    <Button kind="primary" icon="play" onClick={() => void runAction(sandbox, "start")}>
+      {frame.actions.start}
+    </Button>
+  );
+  return (
+    <Empty icon="terminal" title={t.notRunning} action={<>{start}<Button icon="clock" onClick={toRecordings}>{t.recordings}</Button></>}>
+      {t.notRunningText}
+    </Empty>
+  );
+}
+
+function Windows({ sandbox }: { sandbox: Sandbox }) {
+  const windows = useResource(`windows ${sandbox.id}`, (signal) => call(getApiSandboxInstancesIdWindows, { path: { id: sandbox.id }, signal }), { kinds: ["window.*"], sandbox: sandbox.id, onFocus: true });
+  const [error, setError] = useState<ApiError | null>(null);
+  const [isBusy, setBusy] = useState(false);
+  const open = async (record = false): Promise<void> => {
+    setBusy(true);
+    setError(null);
+    try {
+      const opened = await call(postApiSandboxInstancesIdTerminal, { path: { id: sandbox.id }, body: { record } });
+      const list = await call(getApiSandboxInstancesIdWindows, { path: { id: sandbox.id } });
+      windows.data.value = list;
+      setQuery({ w: opened.name ?? undefined }, false);
+    } catch (thrown) {
+      setError(asApiError(thrown));
+    } finally {
+      setBusy(false);
+    }
+  };
+  useCommands([
+    { id: "terminal.new", title: t.openNew, keys: "c", icon: "plus", section: t.title, run: () => void open() },
+    { id: "terminal.recordings", title: t.recordings, icon: "clock", section: t.title, run: toRecordings },
+  ]);
+  return (
+    <Loaded of={windows}>
+      {(list) => (
+        <div class="terminal-tab">
+          {error && <ErrorNote error={error} onClose={() => setError(null)} />}
+          <WindowsBody sandbox={sandbox} windows={list.items} isBusy={isBusy} onOpen={(record) => void open(record)} onReload={windows.reload} />
+        </div>
+      )}
+    </Loaded>
+  );
+}
+
+interface BodyProps {
+  sandbox: Sandbox;
+  windows: readonly Window[];
+  isBusy: boolean;
+  onOpen: (record?: boolean) => void;
+  onReload: () => void;
+}
+
+function WindowsBody({ sandbox, windows, isBusy, onOpen, onReload }: BodyProps) {
+  const scope = missingScope(postApiSandboxInstancesIdTerminal);
+  const forbidden = scope && shared.missingScope(scope);
+  if (windows.length === 0) {
+    return (
+      <Empty icon="terminal" title={t.none} command={`atoll terminal open ${sandbox.name}`} action={
+        <>
+          <Button kind="primary" icon="terminal" isBusy={isBusy} disabledBecause={forbidden} onClick={() => onOpen()}>{t.open}</Button>
+          <Button icon="clock" onClick={toRecordings}>{t.recordings}</Button>
+        </>
+      }>
+        {t.noneText}
+      </Empty>
+    );
+  }
+  const wanted = queryOf("w");
+  const current = windows.find((w) => w.name === wanted) ?? windows[0];
+  return (
+    <>
+      <div class="window-bar">
+        <nav class="window-tabs" aria-label={t.windows}>
+          {windows.map((w) => (
+            <a key={w.process} href={windowAddress(w.name)} class="window-tab" aria-current={w === current ? "page" : undefined}>
+              <Icon name="terminal" size={14} />
+              <Safe text={w.name} max={30} />
+              {w.busy && <span class="window-busy"><span class="off-screen">{t.busy}</span></span>}
+            </a>
+          ))}
+        </nav>
+        <Button kind="quiet" icon="plus" label={t.openNew} isBusy={isBusy} disabledBecause={forbidden} onClick={() => onOpen()} />
+        <MenuButton label={t.windows} items={() => [
+          { label: t.openNew, icon: "plus", keys: "c", run: () => onOpen(), disabledBecause: forbidden },
+          { label: t.openRecorded, icon: "camera", run: () => onOpen(true), disabledBecause: forbidden },
+          { label: t.recordings, icon: "clock", run: toRecordings, isApart: true },
+        ]} />
+      </div>
+      {current && <WindowView key={`${current.process}`} sandbox={sandbox} window={current} forbidden={forbidden} onGone={onReload} />}
+    </>
+  );
+}
+
+function windowAddress(name: string): string {
+  const query = new URLSearchParams(place.value.query);
+  query.set("w", name);
+  return `${place.value.path}?${query.toString()}`;
+}
