@@ -1923,6 +1923,8 @@ export interface SignInWays {
   setup: boolean;
   /** of the server */
   version: string;
+  /** address of the console */
+  console: string;
 }
 
 /** The link that makes the first user */
@@ -2001,6 +2003,111 @@ export interface LoginSessionSummary {
   /** it is the session of this request */
   is_current: boolean;
   expires_at: string | null;
+}
+
+/** Users */
+export interface UserList {
+  items: User[];
+  next_page: string | null;
+}
+
+/** A user */
+export interface User {
+  id: string;
+  email: string;
+  name: string;
+  /** an admin of the whole server */
+  is_admin: boolean;
+  is_disabled: boolean;
+  has_password: boolean;
+  /** the provider of OpenID Connect by which the user signed in last */
+  issuer: string | null;
+  created_at: string | null;
+  /** when the user signed in last */
+  last_used_at: string | null;
+}
+
+/** A user to make */
+export interface UserCreate {
+  /** kept in lower case; never changes */
+  email: string;
+  /** for people */
+  name?: string;
+  /** default: the answer has a link with which the user sets it */
+  password?: string;
+  /** an admin of the whole server */
+  is_admin?: boolean;
+}
+
+/** A user, with a link */
+export interface UserMade {
+  id: string;
+  email: string;
+  name: string;
+  /** an admin of the whole server */
+  is_admin: boolean;
+  is_disabled: boolean;
+  has_password: boolean;
+  /** the provider of OpenID Connect by which the user signed in last */
+  issuer: string | null;
+  created_at: string | null;
+  /** when the user signed in last */
+  last_used_at: string | null;
+  /** with which the user sets a password, once; returned only here; null: the request had a password */
+  link: string | null;
+  link_expires_at: string | null;
+}
+
+/** What to change of a user */
+export interface UserChange {
+  name?: string;
+  is_admin?: boolean;
+  /** may not sign in; its sessions end, and its keys may do nothing */
+  is_disabled?: boolean;
+}
+
+/** A new password */
+export interface PasswordChange {
+  /** required, but for an admin who sets another user's */
+  old?: string;
+  /** 10 to 256 characters */
+  new: string;
+}
+
+/** Invitations */
+export interface InvitationList {
+  items: Invitation[];
+}
+
+/** An invitation */
+export interface Invitation {
+  id: string;
+  email: string;
+  role: string;
+  /** a user or a key */
+  invited_by: string;
+  created_at: string | null;
+  expires_at: string | null;
+}
+
+/** Whom to invite */
+export interface InvitationCreate {
+  email: string;
+  /** viewer, member or admin */
+  role: string;
+}
+
+/** An invitation, with its link */
+export interface InvitationMade {
+  id: string;
+  email: string;
+  role: string;
+  /** a user or a key */
+  invited_by: string;
+  created_at: string | null;
+  expires_at: string | null;
+  /** works once; returned only here */
+  link: string;
 }
 
 /** Events, oldest first */

@@ -50,6 +50,8 @@ const struct route *const api_routes[] = {
         configs_routes,
         me_routes,
         session_routes,
+        users_routes,
+        invitations_routes,
         events_routes,
         webhooks_routes,
         jobs_routes,

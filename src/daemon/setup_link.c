@@ -4,6 +4,7 @@
 
 #include "base/bytes.h"
 #include "base/log.h"
+#include "config/config.h"
 #include "daemon/server.h"
 #include "sign_in/sign_in.h"
 #include "store/users.h"
@@ -20,7 +21,7 @@ static const char *make_reachable(struct arena *a, const char *listen)
 }
 
 static int tell_link(const struct config *config, struct store *store, const char *listen,
-                struct error *err)
+                     struct error *err)
 {
 	AUTO(arena_done) struct arena a = {.blocks = NULL};
 	struct sign_in_token token;
@@ -33,7 +34,10 @@ static int tell_link(const struct config *config, struct store *store, const cha
 	if (sign_in_make_setup(store, &token, &expires_at, err) < 0)
 		return -1;
 	log_info("no user exists: this link makes the first, once",
-	         TEXT("open", sign_in_setup_link(config, &a, make_reachable(&a, listen), &token)));
+	         TEXT("open", sign_in_setup_link(&a,
+	                                         config->public_url[0] ? config->public_url
+	                                                               : make_reachable(&a, listen),
+	                                         &token)));
 	return 0;
 }
 

@@ -55,6 +55,8 @@ const struct account_caller *api_account(const struct request *rq);
 const char *api_project(const struct request *rq);
 const char *api_key_id(const struct request *rq);
 const char *api_user_id(const struct request *rq);
+/* For people: the caller's user, or the id of a key without one. */
+const char *api_caller_name(const struct request *rq);
 /* account_require for the caller. */
 MUST_CHECK int api_require(const struct request *rq, unsigned scope, struct error *err);
 
@@ -70,6 +72,8 @@ struct fleet_ref api_path_ref(const struct request *rq);
 const char **api_scope_names(struct arena *a, int64_t scopes);
 /* "https://host:port", by which the client reaches this server; NULL: not known. */
 const char *api_server_address(const struct request *rq);
+/* The option public_url, else api_server_address, else "". */
+const char *api_public_address(const struct request *rq);
 /* Whether the client speaks TLS to this server, or to a proxy in front of it. */
 bool api_is_https(const struct request *rq);
 /* Names the object of an administrative change for the audit. */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/cancel.h"
+#include "config/config.h"
 #include "edge/caller.h"
 #include "edge/hooks.h"
 #include "edge/target.h"
@@ -41,6 +42,13 @@ const char *api_key_id(const struct request *rq)
 const char *api_user_id(const struct request *rq)
 {
 	return api_account(rq)->user_id;
+}
+
+const char *api_caller_name(const struct request *rq)
+{
+	const struct account_caller *caller = api_account(rq);
+
+	return caller->user_id && caller->user_id[0] ? caller->user_id : caller->key_id;
 }
 
 int api_require(const struct request *rq, unsigned scope, struct error *err)
@@ -138,6 +146,15 @@ const char *api_server_address(const struct request *rq)
 	if (!host || !host[0])
 		return NULL;
 	return arena_format(rq->arena, "%s://%s", api_is_https(rq) ? "https" : "http", host);
+}
+
+const char *api_public_address(const struct request *rq)
+{
+	const char *own = api_of(rq)->config->public_url, *address = api_server_address(rq);
+
+	if (own[0])
+		return own;
+	return address ? address : "";
 }
 
 void api_request_copy(const struct request *rq, struct arena *a, struct request *ret)

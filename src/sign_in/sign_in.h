@@ -89,12 +89,17 @@ MUST_CHECK int sign_in_set_password(struct sign_in *s, struct arena *a,
 /* The token of a one-time link that makes the first user. ERROR_CONFLICT when a user exists. */
 MUST_CHECK int sign_in_make_setup(struct store *store, struct sign_in_token *ret,
                                   int64_t *ret_expires_at, struct error *err);
-/* Completes the record (id, hash, times) and stores it. */
+/* Makes a user from email, name and is_admin; `password` NULL: the user has none yet. */
+MUST_CHECK int sign_in_add_user(struct sign_in *s, struct arena *a,
+                                const struct user_record *wanted, const char *password,
+                                struct user_record *ret, struct error *err);
+/* Completes the record (id, hash, times) and stores it. An invitation without a project sets the
+ * password of the user with that address; only an admin of the server may make it. */
 MUST_CHECK int sign_in_invite(struct sign_in *s, struct arena *a, struct invitation_record *r,
                               struct sign_in_token *ret, struct error *err);
 /* "ADDRESS/console/setup#TOKEN" and "ADDRESS/console/join#TOKEN". A fragment reaches no server and
- * no log. `address`: by which the client reaches this server, when no option says more. */
-const char *sign_in_setup_link(const struct config *config, struct arena *a, const char *address,
+ * no log. */
+const char *sign_in_setup_link(struct arena *a, const char *address,
                                const struct sign_in_token *token);
-const char *sign_in_join_link(const struct config *config, struct arena *a, const char *address,
+const char *sign_in_join_link(struct arena *a, const char *address,
                               const struct sign_in_token *token);

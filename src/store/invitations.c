@@ -5,6 +5,7 @@
 
 #include "base/bytes.h"
 #include "store/column_rows.h"
+#include "store/logins.h"
 #include "store/members.h"
 #include "store/query.h"
 #include "store/transaction_parts.h"
@@ -146,6 +147,17 @@ static int begin_server(struct store_connection *c, const struct invitation_acce
 	return member_run_insertion(c, &member, err);
 }
 
+static int set_password(struct store_connection *c, const struct user_record *user,
+                        struct error *err)
+{
+	const struct login_record logins = {.owner_id = user->id, .id = ""};
+
+	if (ROW_OR(query_run(c, QUERY_USER_UPDATE, user, NULL, err),
+	           FAIL_MISSING(err, "user", user->email)) < 0)
+		return -1;
+	return query_run(c, QUERY_LOGIN_END_OTHERS, &logins, NULL, err) < 0 ? -1 : 0;
+}
+
 static int join_server(struct store_connection *c, const struct invitation_acceptance *accept,
                        struct error *err)
 {
@@ -158,7 +170,8 @@ static int join_server(struct store_connection *c, const struct invitation_accep
 	        .updated_at = accept->now,
 	};
 
-	if (accept->is_new && user_run_insertion(c, accept->user, err) < 0)
+	if ((accept->is_new && user_run_insertion(c, accept->user, err) < 0) ||
+	    (accept->sets_password && set_password(c, accept->user, err) < 0))
 		return -1;
 	return r->project_id[0] ? member_run_insertion(c, &member, err) : 0;
 }

@@ -52,8 +52,9 @@ MUST_CHECK int store_invitation_remove(struct store *s, const char *project_id, 
 
 struct invitation_acceptance {
 	const struct invitation_record *invitation;
-	const struct user_record *user; /* to insert, or with the id of one that exists */
+	const struct user_record *user; /* to insert, or one that exists */
 	bool is_new;
+	bool sets_password; /* gives user->password to the user that exists, and ends its logins */
 	const char *project_id; /* that the first user becomes an admin of; for INVITATION_SETUP */
 	int64_t now;
 };

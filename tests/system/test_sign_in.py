@@ -51,7 +51,7 @@ class Browser:
         return self.call("GET", path, headers=headers)
 
     def sign_in(self, **offer):
-        session = self.call("POST", "/v1/session", offer)
+        session = self.call("POST", "/v1/session", {name: value for name, value in offer.items() if value is not None})
         self.csrf = session["csrf_token"]
         return session
 
@@ -81,7 +81,8 @@ def owner(place):
     assert browser.get("/v1/sign-in")["setup"] is True
     session = browser.sign_in(setup_token=found[1], email="Ann@Example.com", name="Ann", password=PASSWORD)
     assert session["user"] == {"id": session["user"]["id"], "email": "ann@example.com", "name": "Ann", "is_admin": True}
-    assert browser.get("/v1/sign-in") == {"password": True, "setup": False, "version": session_version(place)}
+    assert browser.get("/v1/sign-in") == {"password": True, "setup": False, "version": session_version(place),
+                                          "console": f"{browser.own}/console/"}
     browser.token = found[1]
     return browser
 
@@ -346,3 +347,221 @@ def test_only_hashes_are_stored(place, owner):
     assert b"$argon2id$v=19$m=65536,t=2,p=1$" in stored
     for secret in (PASSWORD, browser.cookies["atoll_session"], owner.token, browser.csrf):
         assert secret.encode() not in stored
+
+def link_token(link):
+    return link.rsplit("#", 1)[1]
+
+
+def join(place, link, name="Bob", password=OTHER):
+    browser = Browser(place)
+    browser.session = browser.sign_in(invitation=link_token(link), name=name, password=password)
+    return browser
+
+
+@pytest.fixture
+def bob(place, owner, admin):
+    """A member of the project "default", whose browser is signed in."""
+    email = f"bob{time.time_ns()}@example.com"
+    made = admin.post("/v1/projects/default/invitations", {"email": email.title(), "role": "member"})
+    assert made["email"] == email and made["link"].startswith(f"{owner.own}/console/join#")
+    browser = join(place, made["link"])
+    browser.email, browser.link = email, made["link"]
+    return browser
+
+
+def set_role(admin, email, role):
+    admin.call("PATCH", f"/v1/projects/default/members/{email}", {"role": role})
+
+
+def test_an_invitation_makes_a_member_once(place, bob, admin):
+    assert bob.session["user"]["email"] == bob.email and not bob.session["user"]["is_admin"]
+    assert [(row["id"], row["role"]) for row in bob.session["projects"]] == [("default", "member")]
+    assert bob.session["scopes"] == ["sandbox:read", "sandbox:write", "template:write"]
+    refused(404, join, place, bob.link)
+    assert bob.email not in [row["email"] for row in admin.get("/v1/projects/default/invitations")["items"]]
+    refused(409, admin.post, "/v1/projects/default/invitations", {"email": bob.email, "role": "admin"})
+    Browser(place).sign_in(email=bob.email, password=OTHER)
+
+
+def test_an_invitation_is_withdrawn_or_replaced(place, owner, admin):
+    path = "/v1/projects/default/invitations"
+    first = admin.post(path, {"email": "cy@example.com", "role": "admin"})
+    second = admin.post(path, {"email": "cy@example.com", "role": "viewer"})
+    refused(404, join, place, first["link"])
+    assert [row["role"] for row in admin.get(path)["items"] if row["email"] == "cy@example.com"] == ["viewer"]
+    assert "link" not in admin.get(path)["items"][0]
+    admin.delete(f"{path}/{second['id']}")
+    refused(404, join, place, second["link"])
+    refused(404, admin.delete, f"{path}/{second['id']}")
+    for body in [{"email": "no address", "role": "viewer"}, {"email": "a@b.example", "role": "owner"}, {"email": "a@b.example"}]:
+        refused(400, admin.post, path, body)
+
+
+def test_an_invitation_expires(tmp_path):
+    running = atoll.Server(provider="null", flags=["--invitation-keep", "1s"]).start()
+    try:
+        made = running.api().post("/v1/projects/default/invitations", {"email": "bob@example.com", "role": "admin"})
+        time.sleep(1.1)  # its whole life
+        refused(404, join, running, made["link"])
+    finally:
+        running.remove_all()
+
+
+def test_the_owner_of_an_address_joins_with_the_old_password(place, bob, admin):
+    project = admin.post("/v1/projects", {"name": f"joined-{time.time_ns()}", "owner": "ann@example.com"})["id"]
+    made = admin.post(f"/v1/projects/{project}/invitations", {"email": bob.email, "role": "viewer"})
+    assert "another password" in refused(401, join, place, made["link"], password="chosen by a thief").message
+    session = join(place, made["link"]).session
+    assert {row["id"]: row["role"] for row in session["projects"]} == {"default": "member", project: "viewer"}
+    # In the other project the other role counts.
+    refused(403, bob.call, "POST", "/api/sandbox/templates", {"name": "t"}, {"X-Atoll-Project": project})
+    assert bob.get("/accounts/me", **{"X-Atoll-Project": project})["scopes"] == ["sandbox:read"]
+    admin.delete(f"/v1/projects/{project}?force=true")
+    refused(404, bob.get, "/accounts/me", **{"X-Atoll-Project": project})
+
+
+def test_a_viewer_looks_and_does_nothing(place, bob, admin):
+    set_role(admin, bob.email, "viewer")
+    assert bob.get(INSTANCES)["items"] == []
+    for method, path, body in [("POST", INSTANCES, {}), ("POST", "/api/sandbox/keys", {"name": "k"}), ("GET", "/api/sandbox/keys", None),
+                               ("POST", "/v1/projects/default/invitations", {"email": "x@example.com", "role": "admin"}),
+                               ("GET", "/v1/users", None), ("POST", "/v1/users", {"email": "x@example.com"}),
+                               ("POST", "/v1/sign-in/setup", {}), ("GET", "/v1/projects/default/invitations", None)]:
+        error = refused(403, bob.call, method, path, body)
+        assert "this session lacks the scope" in error.message, path
+
+
+def test_another_projects_things_do_not_exist(place, bob, admin):
+    project = admin.post("/v1/projects", {"name": f"other-{time.time_ns()}", "owner": "ann@example.com"})["id"]
+    refused(404, bob.get, INSTANCES, **{"X-Atoll-Project": project})
+    refused(404, bob.get, f"{INSTANCES}?project={project}")
+    refused(404, bob.get, "/v1/projects/" + project)
+    refused(404, bob.get, "/v1/users/ann@example.com")
+    admin.delete(f"/v1/projects/{project}?force=true")
+
+
+def test_a_member_that_leaves_and_a_disabled_user_are_out_at_once(place, bob, admin):
+    key = admin.post("/api/sandbox/keys", {"name": "bobs", "member": bob.email})
+    holder = place.api(key["key"])
+    holder.get(INSTANCES)
+    bob.get(INSTANCES)
+    admin.call("PATCH", f"/v1/users/{bob.email}", {"is_disabled": True})
+    refused(401, bob.get, INSTANCES)
+    refused(401, bob.get, "/v1/session")
+    refused(403, holder.get, INSTANCES)
+    assert "is disabled" in refused(401, Browser(place).sign_in, email=bob.email, password=OTHER).message
+    admin.call("PATCH", f"/v1/users/{bob.email}", {"is_disabled": False})
+    holder.get(INSTANCES)
+    again = Browser(place)
+    again.sign_in(email=bob.email, password=OTHER)
+    admin.delete(f"/v1/projects/default/members/{bob.email}")
+    assert "member of no project" in refused(403, again.get, INSTANCES).message
+    assert again.get("/v1/session")["projects"] == [] and again.get("/v1/session")["project"] is None
+    refused(401, holder.get, INSTANCES)
+
+
+def test_a_new_password_ends_the_other_sessions(place, bob, admin):
+    other = Browser(place)
+    other.sign_in(email=bob.email, password=OTHER)
+    mine = f"/v1/users/{bob.session['user']['id']}/password"
+    refused(403, bob.call, "POST", mine, {"old": "not the old one", "new": "a whole new password"})
+    refused(400, bob.call, "POST", mine, {"new": "a whole new password"})
+    refused(400, bob.call, "POST", mine, {"old": OTHER, "new": "short"})
+    refused(404, bob.call, "POST", "/v1/users/ann@example.com/password", {"old": PASSWORD, "new": "a whole new password"})
+    other.get("/v1/session")
+    bob.call("POST", mine, {"old": OTHER, "new": "a whole new password"})
+    bob.get("/v1/session")
+    refused(401, other.get, INSTANCES)
+    refused(401, Browser(place).sign_in, email=bob.email, password=OTHER)
+    # An admin sets it without the old one, and then no session stays.
+    admin.post(f"/v1/users/{bob.email}/password", {"new": "set by the admin"})
+    refused(401, bob.get, "/v1/session")
+    Browser(place).sign_in(email=bob.email, password="set by the admin")
+
+
+def test_a_user_gets_a_link_for_the_password(place, owner, admin):
+    email = f"dora{time.time_ns()}@example.com"
+    made = admin.post("/v1/users", {"email": email, "name": "Dora"})
+    assert not made["has_password"] and not made["is_admin"]
+    refused(401, Browser(place).sign_in, email=email, password=OTHER)
+    refused(409, admin.post, "/v1/users", {"email": email.upper()})
+    dora = join(place, made["link"], name=None)
+    assert dora.session["user"]["name"] == "Dora" and dora.session["projects"] == []
+    again = admin.post(f"/v1/users/{email}/link")
+    anew = join(place, again["link"], password="a third password")
+    refused(401, dora.get, "/v1/session")
+    anew.get("/v1/session")
+    assert [row["is_current"] for row in admin.get(f"/v1/users/{email}/sessions")["items"]] == [False]
+    admin.delete(f"/v1/users/{email}/sessions")
+    refused(401, anew.get, "/v1/session")
+    admin.delete(f"/v1/users/{email}")
+    refused(404, admin.get, f"/v1/users/{email}")
+    refused(401, Browser(place).sign_in, email=email, password="a third password")
+
+
+def test_the_last_admin_of_the_server_stays(place, owner, admin):
+    for call in [lambda: admin.call("PATCH", "/v1/users/ann@example.com", {"is_disabled": True}),
+                 lambda: admin.call("PATCH", "/v1/users/ann@example.com", {"is_admin": False}),
+                 lambda: admin.delete("/v1/users/ann@example.com")]:
+        refused(409, call)
+    Browser(place).sign_in(email="ann@example.com", password=PASSWORD)
+
+
+def test_users_are_listed_in_pages(place, owner, bob, admin):
+    page = admin.get("/v1/users?limit=1")
+    found = [row["email"] for row in page["items"]]
+    while page["next_page"]:
+        page = admin.get(f"/v1/users?limit=1&page={page['next_page']}")
+        found += [row["email"] for row in page["items"]]
+    assert found == sorted(found) and {"ann@example.com", bob.email} <= set(found)
+    assert "argon2" not in json.dumps(admin.get("/v1/users"))
+
+
+def test_changes_of_users_are_in_the_audit(place, bob, admin):
+    bob_admin = Browser(place)
+    bob_admin.sign_in(email="ann@example.com", password=PASSWORD)
+    bob_admin.call("PATCH", f"/v1/users/{bob.email}", {"name": "Robert"})
+    lines = [line for line in (place.data / "serve.log").read_text().splitlines() if "audit" in line and bob.email in line]
+    assert any("PATCH" in line and "user=ann@example.com" in line for line in lines), lines
+
+
+def test_the_command_line_does_the_same(place, owner, admin):
+    email = f"eve{time.time_ns()}@example.com"
+    invited = place.cli("user", "invite", "--role", "viewer", email)
+    assert invited.returncode == 0, invited.stderr
+    link = invited.stdout.decode().strip()
+    assert link.startswith(f"{owner.own}/console/join#")
+    eve = join(place, link)
+    assert email in place.cli("user", "ls").stdout.decode()
+    assert "127.0.0.1" in place.cli("user", "sessions", email).stdout.decode()
+    assert place.cli("user", "password", email, input=b"from the command line\n").returncode == 0
+    refused(401, eve.get, "/v1/session")
+    assert place.cli("user", "disable", email).returncode == 0
+    refused(401, Browser(place).sign_in, email=email, password="from the command line")
+    assert place.cli("user", "enable", email).returncode == 0
+    eve.sign_in(email=email, password="from the command line")
+    assert place.cli("user", "sign-out", email).returncode == 0
+    refused(401, eve.get, "/v1/session")
+    assert place.cli("user", "rm", email).returncode == 0
+    assert email not in place.cli("user", "ls").stdout.decode()
+    added = place.cli("user", "add", "--admin", "--password", "--name", "Eve", email, input=b"from standard input\n")
+    assert added.returncode == 0 and added.stdout.decode().strip() == email, added.stderr
+    assert Browser(place).sign_in(email=email, password="from standard input")["user"]["is_admin"]
+    admin.delete(f"/v1/users/{email}")
+    assert place.cli("console", "--print").stdout.decode().strip() == f"{owner.own}/console/"
+
+
+def test_the_command_line_prints_the_first_link(tmp_path):
+    running = atoll.Server(provider="null", flags=["--public-url", "https://atoll.example.com"]).start()
+    try:
+        link = running.cli("console").stdout.decode().strip()
+        assert link.startswith("https://atoll.example.com/console/setup#")
+        assert "https://atoll.example.com/console/setup#" in running.log_text()
+        browser = Browser(running)
+        for body in [{"email": "no address", "password": PASSWORD}, {"email": "ann@example.com", "password": "short"}]:
+            refused(400, browser.sign_in, setup_token=link_token(link), name="Ann", **body)
+        browser.sign_in(setup_token=link_token(link), email="ann@example.com", name="Ann", password=PASSWORD)
+        # A page at the public address is our own, whatever the proxy made of Host.
+        browser.call("POST", "/api/sandbox/keys", {"name": "k"}, {"Origin": "https://atoll.example.com"})
+    finally:
+        running.remove_all()

@@ -716,6 +716,34 @@ export interface IdleTimes {
   pause_ms?: number;
   stop_ms?: number;
 }
+/** An invitation */
+export interface Invitation {
+  id: string;
+  email: string;
+  role: string;
+  invited_by: string;
+  created_at: string | null;
+  expires_at: string | null;
+}
+/** Whom to invite */
+export interface InvitationCreate {
+  email: string;
+  role: string;
+}
+/** Invitations */
+export interface InvitationList {
+  items: Invitation[];
+}
+/** An invitation, with its link */
+export interface InvitationMade {
+  id: string;
+  email: string;
+  role: string;
+  invited_by: string;
+  created_at: string | null;
+  expires_at: string | null;
+  link: string;
+}
 /** A background job */
 export interface Job {
   resultId: string;
@@ -1000,6 +1028,11 @@ export interface MemberChange {
 /** Members */
 export interface MemberList {
   items: Member[];
+}
+/** A new password */
+export interface PasswordChange {
+  old?: string;
+  new: string;
 }
 /** A pool of prepared sandboxes */
 export interface Pool {
@@ -1618,6 +1651,7 @@ export interface SignInWays {
   password: boolean;
   setup: boolean;
   version: string;
+  console: string;
 }
 /** A signal for a process */
 export interface Signal {
@@ -1950,6 +1984,50 @@ export interface UsageSum {
   storage_gib_months: number;
   usd: number;
   usd_micro: number;
+}
+/** A user */
+export interface User {
+  id: string;
+  email: string;
+  name: string;
+  is_admin: boolean;
+  is_disabled: boolean;
+  has_password: boolean;
+  issuer: string | null;
+  created_at: string | null;
+  last_used_at: string | null;
+}
+/** What to change of a user */
+export interface UserChange {
+  name?: string;
+  is_admin?: boolean;
+  is_disabled?: boolean;
+}
+/** A user to make */
+export interface UserCreate {
+  email: string;
+  name?: string;
+  password?: string;
+  is_admin?: boolean;
+}
+/** Users */
+export interface UserList {
+  items: User[];
+  next_page: string | null;
+}
+/** A user, with a link */
+export interface UserMade {
+  id: string;
+  email: string;
+  name: string;
+  is_admin: boolean;
+  is_disabled: boolean;
+  has_password: boolean;
+  issuer: string | null;
+  created_at: string | null;
+  last_used_at: string | null;
+  link: string | null;
+  link_expires_at: string | null;
 }
 /** A viewer that is attached to a window by WebSocket */
 export interface Viewer {
@@ -2412,6 +2490,30 @@ export const deleteV1Session: Operation<undefined, undefined, undefined, void> =
 export const getV1Sessions: Operation<undefined, undefined, undefined, LoginSessionList> = { method: "GET", path: "/v1/sessions", scopes: [] };
 /** End one of the caller's sessions */
 export const deleteV1SessionsSession: Operation<{ session: string }, undefined, undefined, void> = { method: "DELETE", path: "/v1/sessions/{session}", scopes: [] };
+/** List the users of the server */
+export const getV1Users: Operation<undefined, { page?: string; limit?: number }, undefined, UserList> = { method: "GET", path: "/v1/users", scopes: ["admin"] };
+/** Make a user */
+export const postV1Users: Operation<undefined, undefined, UserCreate, UserMade> = { method: "POST", path: "/v1/users", scopes: ["admin"] };
+/** Get a user by id or address; without the scope admin oneself */
+export const getV1UsersUser: Operation<{ user: string }, undefined, undefined, User> = { method: "GET", path: "/v1/users/{user}", scopes: [] };
+/** Rename, disable or promote a user */
+export const patchV1UsersUser: Operation<{ user: string }, undefined, UserChange, User> = { method: "PATCH", path: "/v1/users/{user}", scopes: ["admin"] };
+/** Remove a user with its memberships, and revoke the keys of these */
+export const deleteV1UsersUser: Operation<{ user: string }, undefined, undefined, void> = { method: "DELETE", path: "/v1/users/{user}", scopes: ["admin"] };
+/** Make a link with which the user sets a password, once */
+export const postV1UsersUserLink: Operation<{ user: string }, undefined, undefined, UserMade> = { method: "POST", path: "/v1/users/{user}/link", scopes: ["admin"] };
+/** Set a password; ends the user's other sessions */
+export const postV1UsersUserPassword: Operation<{ user: string }, undefined, PasswordChange, void> = { method: "POST", path: "/v1/users/{user}/password", scopes: [] };
+/** List a user's sessions in browsers */
+export const getV1UsersUserSessions: Operation<{ user: string }, undefined, undefined, LoginSessionList> = { method: "GET", path: "/v1/users/{user}/sessions", scopes: ["admin"] };
+/** End all sessions of a user */
+export const deleteV1UsersUserSessions: Operation<{ user: string }, undefined, undefined, void> = { method: "DELETE", path: "/v1/users/{user}/sessions", scopes: ["admin"] };
+/** List a project's open invitations */
+export const getV1ProjectsProjectInvitations: Operation<{ project: string }, undefined, undefined, InvitationList> = { method: "GET", path: "/v1/projects/{project}/invitations", scopes: ["project:write"] };
+/** Invite a person by a link; a newer link replaces an older one */
+export const postV1ProjectsProjectInvitations: Operation<{ project: string }, undefined, InvitationCreate, InvitationMade> = { method: "POST", path: "/v1/projects/{project}/invitations", scopes: ["project:write"] };
+/** Withdraw an invitation */
+export const deleteV1ProjectsProjectInvitationsInvitation: Operation<{ project: string; invitation: string }, undefined, undefined, void> = { method: "DELETE", path: "/v1/projects/{project}/invitations/{invitation}", scopes: ["project:write"] };
 /** List events, oldest first, or follow them */
 export const getV1Events: Operation<undefined, { after?: number; last?: number; with?: "object"; limit?: number; sandbox?: string; kind?: string; stream?: string }, undefined, EventList> = { method: "GET", path: "/v1/events", scopes: ["sandbox:read"] };
 /** List the events of a sandbox */

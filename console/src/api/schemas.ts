@@ -311,6 +311,10 @@ export const idleTimesSchema = {
   pause_ms: {"type":"integer","description":"idle time after which a sandbox is paused; 0: the setting of the project or server; -1: never","minimum":-1,"maximum":31536000000},
   stop_ms: {"type":"integer","description":"idle time after which a sandbox is stopped; 0: the setting of the project or server; -1: never","minimum":-1,"maximum":31536000000},
 } satisfies Schema;
+export const invitationCreateSchema = {
+  email: {"type":"string","maxLength":128,"example":"ann@example.com"},
+  role: {"type":"string","description":"viewer, member or admin","maxLength":16},
+} satisfies Schema;
 export const jobOriginSchema = {
   type: {"type":"string","description":"stream: /v1/events, which tells of every job; webhook: agent.finished to the project's webhooks as well; else a message there","enum":["none","stream","webhook","slack","discord","telegram","github","zalo","pancake"]},
   credential: {"type":"string","description":"of /v1/channels; else the one named as the type","maxLength":64},
@@ -364,6 +368,10 @@ export const memberAddSchema = {
 } satisfies Schema;
 export const memberChangeSchema = {
   role: {"type":"string","description":"viewer, member or admin","maxLength":16},
+} satisfies Schema;
+export const passwordChangeSchema = {
+  old: {"type":"string","description":"required, but for an admin who sets another user's","maxLength":1024},
+  new: {"type":"string","description":"10 to 256 characters","maxLength":1024},
 } satisfies Schema;
 export const poolSizeSchema = {
   min: {"type":"integer","description":"number of sandboxes kept while the pool is unused (default: target)","minimum":0,"maximum":256},
@@ -654,6 +662,17 @@ export const toolCallSchema = {
   conversationId: {"type":"string","description":"the conversation that owns the call's background jobs","maxLength":128,"minLength":1},
   origin: {"type":"object","description":"source of the conversation's message: the ends of background jobs are reported there, and approvals show it"},
   input: {"description":"an object of the tool's inputSchema"},
+} satisfies Schema;
+export const userChangeSchema = {
+  name: {"type":"string","maxLength":100},
+  is_admin: {"type":"boolean"},
+  is_disabled: {"type":"boolean","description":"may not sign in; its sessions end, and its keys may do nothing"},
+} satisfies Schema;
+export const userCreateSchema = {
+  email: {"type":"string","description":"kept in lower case; never changes","maxLength":128,"example":"ann@example.com"},
+  name: {"type":"string","description":"for people","maxLength":100},
+  password: {"type":"string","description":"default: the answer has a link with which the user sets it","maxLength":1024},
+  is_admin: {"type":"boolean","description":"an admin of the whole server"},
 } satisfies Schema;
 export const volumeAttachSchema = {
   volume: {"type":"string","description":"name or id","maxLength":63},

@@ -2039,6 +2039,8 @@ class SignInWays(TypedDict):
     setup: bool
     # of the server
     version: str
+    # address of the console
+    console: str
 
 
 class SetupLink(TypedDict):
@@ -2124,6 +2126,121 @@ class LoginSessionSummary(TypedDict):
     # it is the session of this request
     is_current: bool
     expires_at: str | None
+
+
+class UserList(TypedDict):
+    """Users"""
+
+    items: list[User]
+    next_page: str | None
+
+
+class User(TypedDict):
+    """A user"""
+
+    id: str
+    email: str
+    name: str
+    # an admin of the whole server
+    is_admin: bool
+    is_disabled: bool
+    has_password: bool
+    # the provider of OpenID Connect by which the user signed in last
+    issuer: str | None
+    created_at: str | None
+    # when the user signed in last
+    last_used_at: str | None
+
+
+class UserCreate(TypedDict):
+    """A user to make"""
+
+    # kept in lower case; never changes
+    email: str
+    # for people
+    name: NotRequired[str]
+    # default: the answer has a link with which the user sets it
+    password: NotRequired[str]
+    # an admin of the whole server
+    is_admin: NotRequired[bool]
+
+
+class UserMade(TypedDict):
+    """A user, with a link"""
+
+    id: str
+    email: str
+    name: str
+    # an admin of the whole server
+    is_admin: bool
+    is_disabled: bool
+    has_password: bool
+    # the provider of OpenID Connect by which the user signed in last
+    issuer: str | None
+    created_at: str | None
+    # when the user signed in last
+    last_used_at: str | None
+    # with which the user sets a password, once; returned only here; null: the request had a password
+    link: str | None
+    link_expires_at: str | None
+
+
+class UserChange(TypedDict):
+    """What to change of a user"""
+
+    name: NotRequired[str]
+    is_admin: NotRequired[bool]
+    # may not sign in; its sessions end, and its keys may do nothing
+    is_disabled: NotRequired[bool]
+
+
+class PasswordChange(TypedDict):
+    """A new password"""
+
+    # required, but for an admin who sets another user's
+    old: NotRequired[str]
+    # 10 to 256 characters
+    new: str
+
+
+class InvitationList(TypedDict):
+    """Invitations"""
+
+    items: list[Invitation]
+
+
+class Invitation(TypedDict):
+    """An invitation"""
+
+    id: str
+    email: str
+    role: str
+    # a user or a key
+    invited_by: str
+    created_at: str | None
+    expires_at: str | None
+
+
+class InvitationCreate(TypedDict):
+    """Whom to invite"""
+
+    email: str
+    # viewer, member or admin
+    role: str
+
+
+class InvitationMade(TypedDict):
+    """An invitation, with its link"""
+
+    id: str
+    email: str
+    role: str
+    # a user or a key
+    invited_by: str
+    created_at: str | None
+    expires_at: str | None
+    # works once; returned only here
+    link: str
 
 
 class EventList(TypedDict):

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cli/account/commands.h — the commands for keys, projects, members, settings, usage, budgets and
- * webhooks; each is defined in the file of its name. */
+/* cli/account/commands.h — the commands for keys, users, projects, members, settings, usage,
+ * budgets and webhooks; each is defined in the file of its name. */
 #pragma once
 
 #include "cli/core/command.h"
 
-extern const struct cli_command command_budget, command_key, command_member, command_project,
-        command_settings, command_usage, command_webhook, command_whoami;
+extern const struct cli_command command_budget, command_console, command_key, command_member,
+        command_project, command_settings, command_usage, command_user, command_webhook,
+        command_whoami;

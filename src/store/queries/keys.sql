@@ -2,10 +2,13 @@
 id, project_id, user_id, name, prefix, hash, scopes, created_at, expires_at, revoked_at,
 last_used_at
 
+-- A disabled user has no role: the keys may do nothing.
 -- fragment: role_of_key
 COALESCE((
 	SELECT members.role FROM members
-	WHERE members.project_id = keys.project_id AND members.user_id = keys.user_id), '') AS role
+	WHERE members.project_id = keys.project_id AND members.user_id = keys.user_id
+		AND NOT EXISTS (SELECT 1 FROM users
+			WHERE users.email = keys.user_id AND users.disabled_at > 0)), '') AS role
 
 -- name: key_insert
 -- takes: key_record

@@ -8,17 +8,19 @@
 #include "edge/keys.h"
 #include "store/projects.h"
 #include "surface/native/answer.h"
+#include "surface/native/login_list.h"
 #include "surface/native/routes.h"
 
 struct sign_in_answer {
 	bool password, setup;
-	const char *version;
+	const char *version, *console;
 };
 static const struct json_member sign_in_shape_members[] = {
         JSON_BOOL_MEMBER(sign_in_answer, password, .about = "a user may sign in by password"),
         JSON_BOOL_MEMBER(sign_in_answer, setup,
                          .about = "no user exists; a one-time link makes the first"),
         JSON_TEXT_MEMBER(sign_in_answer, version, .about = "of the server"),
+        JSON_TEXT_MEMBER(sign_in_answer, console, .about = "address of the console"),
 };
 static JSON_SHAPE(sign_in_shape, "SignInWays", sign_in_answer, "How to sign in");
 
@@ -33,6 +35,7 @@ static int sign_in_get(struct request *rq, UNUSED const void *body, struct reply
 	if (store_user_count(api->store, &users, err) < 0)
 		return -1;
 	out.setup = users == 0;
+	out.console = arena_format(rq->arena, "%s/console/", api_public_address(rq));
 	reply_header(reply, "Cache-Control", "no-store");
 	reply_json(reply, &sign_in_shape, &out);
 	return 0;
@@ -52,13 +55,12 @@ static int setup_make(struct request *rq, UNUSED const void *body, struct reply 
                       struct error *err)
 {
 	const struct api *api = api_of(rq);
-	const char *address = api_server_address(rq);
 	struct setup_answer out;
 	struct sign_in_token token;
 
 	if (sign_in_make_setup(api->store, &token, &out.expires_at, err) < 0)
 		return -1;
-	out.link = sign_in_setup_link(api->config, rq->arena, address ? address : "", &token);
+	out.link = sign_in_setup_link(rq->arena, api_public_address(rq), &token);
 	reply_status(reply, 201);
 	reply_header(reply, "Cache-Control", "no-store");
 	reply_json(reply, &setup_shape, &out);
@@ -286,16 +288,16 @@ static JSON_SHAPE(login_shape, "LoginSessionSummary", login_answer, "One of the 
 static const struct json_member login_list_shape_members[] = {
         JSON_LIST_MEMBER(list_answer, items, &login_shape),
 };
-static JSON_SHAPE(login_list_shape, "LoginSessionList", list_answer, "Sessions");
+JSON_SHAPE(login_list_shape, "LoginSessionList", list_answer, "Sessions");
 
-static int sessions_list(struct request *rq, UNUSED const void *body, struct reply *reply,
-                         struct error *err)
+int login_list_reply(struct request *rq, struct reply *reply, const char *owner_id,
+                     struct error *err)
 {
 	const struct api_caller *caller = rq->caller;
 	struct login_list found;
 	struct login_answer *items;
 
-	if (store_login_list(api_of(rq)->store, rq->arena, api_key_id(rq), &found, err) < 0)
+	if (store_login_list(api_of(rq)->store, rq->arena, owner_id, &found, err) < 0)
 		return -1;
 	items = ARENA_ARRAY(rq->arena, struct login_answer, found.count);
 	for (size_t i = 0; i < found.count; i++) {
@@ -314,6 +316,12 @@ static int sessions_list(struct request *rq, UNUSED const void *body, struct rep
 	}
 	reply_list(reply, &login_list_shape, items, found.count);
 	return 0;
+}
+
+static int sessions_list(struct request *rq, UNUSED const void *body, struct reply *reply,
+                         struct error *err)
+{
+	return login_list_reply(rq, reply, api_key_id(rq), err);
 }
 
 static int sessions_end(struct request *rq, UNUSED const void *body, struct reply *reply,

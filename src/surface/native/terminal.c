@@ -412,19 +412,12 @@ static const struct json_member terminal_attach_query_members[] = {
 static JSON_SHAPE(terminal_attach_query, "AttachQuery", terminal_attach_query,
                   "Options of an attachment");
 
-const char *terminal_caller_name(const struct request *rq)
-{
-	const struct account_caller *caller = api_account(rq);
-
-	return caller->user_id && caller->user_id[0] ? caller->user_id : caller->key_id;
-}
-
 static void set_viewer(struct terminal_viewer *v, const struct request *rq,
                        const struct api_target *t, uint64_t process)
 {
 	v->process = process;
 	(void)snprintf(v->sandbox, sizeof(v->sandbox), "%s", t->id);
-	(void)snprintf(v->who, sizeof(v->who), "%s", terminal_caller_name(rq));
+	(void)snprintf(v->who, sizeof(v->who), "%s", api_caller_name(rq));
 	(void)snprintf(v->peer, sizeof(v->peer), "%s", rq->peer);
 }
 

@@ -74,7 +74,7 @@ static int open_window(struct request *rq, struct api_target *t, struct terminal
 	        .hold = t->hold,
 	        .window = request_param(rq, "window"),
 	        .deadline = rq->deadline,
-	        .who = terminal_caller_name(rq),
+	        .who = api_caller_name(rq),
 	};
 	return 0;
 }

@@ -14,8 +14,6 @@ struct window_open_request {
 	const struct json_map *env;
 	int64_t ttl_s;
 };
-/* The caller's user or key, as the other viewers of a terminal see it. */
-const char *terminal_caller_name(const struct request *rq);
 /* Sets all options except the size. */
 MUST_CHECK int terminal_options_resolve(struct request *rq, const struct api_target *t,
                                         const struct window_open_request *request,
