@@ -165,39 +165,40 @@ int store_event_list(struct store *s, struct arena *a, const struct event_page *
 	return 0;
 }
 
-static int stop_at_gap(struct store *s, struct event_bounds *bounds, struct error *err)
+static int stop_at_gap(struct store *s, const struct numbered_log *log, struct event_bounds *bounds,
+                       struct error *err)
 {
 	int64_t gap;
 
-	if (store_count_query(s, QUERY_EVENT_GAP, LOOKUP(.now = clock_unix_ms() - GAP_MS), &gap,
-	                      err) < 0)
+	if (store_count_query(s, log->gap, LOOKUP(.now = clock_unix_ms() - GAP_MS), &gap, err) < 0)
 		return -1;
 	if (gap > 0 && gap < bounds->newest)
 		bounds->newest = gap;
 	return 0;
 }
 
-int store_event_bounds(struct store *s, struct event_bounds *ret, struct error *err)
+int numbered_log_bounds(struct store *s, const struct numbered_log *log, struct event_bounds *ret,
+                        struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
-	int found = store_find_query(s, QUERY_EVENT_BOUNDS, NULL, INTO(&arena, ret), err);
+	int found = store_find_query(s, log->bounds, NULL, INTO(&arena, ret), err);
 
 	if (found < 0)
 		return -1;
 	assert(found == 1);
-	return s->driver->is_shared ? stop_at_gap(s, ret, err) : 0;
+	return s->driver->is_shared ? stop_at_gap(s, log, ret, err) : 0;
 }
 
-/* Checks only the oldest events: they are in order of time, apart from small differences between
+/* Checks only the oldest rows: they are in order of time, apart from small differences between
  * clocks and commits. */
-int store_event_purge(struct store *s, const struct event_retention *keep, bool *ret_more,
-                      struct error *err)
+int numbered_log_purge(struct store *s, const struct numbered_log *log,
+                       const struct event_retention *keep, bool *ret_more, struct error *err)
 {
 	struct event_bounds bounds;
 	struct event_purge purge = {.before = keep->before};
 
 	*ret_more = false;
-	if (store_event_bounds(s, &bounds, err) < 0)
+	if (numbered_log_bounds(s, log, &bounds, err) < 0)
 		return -1;
 	purge.upto = bounds.newest - keep->count_max;
 	if (bounds.oldest == bounds.newest ||
@@ -206,5 +207,19 @@ int store_event_purge(struct store *s, const struct event_retention *keep, bool 
 	purge.end = bounds.oldest + PURGE_MAX < bounds.newest ? bounds.oldest + PURGE_MAX
 	                                                      : bounds.newest;
 	*ret_more = purge.end < bounds.newest;
-	return store_change_query_lazily(s, QUERY_EVENT_PURGE, &purge, err) < 0 ? -1 : 0;
+	return store_change_query_lazily(s, log->purge, &purge, err) < 0 ? -1 : 0;
+}
+
+static const struct numbered_log event_log = {
+        .bounds = QUERY_EVENT_BOUNDS, .gap = QUERY_EVENT_GAP, .purge = QUERY_EVENT_PURGE};
+
+int store_event_bounds(struct store *s, struct event_bounds *ret, struct error *err)
+{
+	return numbered_log_bounds(s, &event_log, ret, err);
+}
+
+int store_event_purge(struct store *s, const struct event_retention *keep, bool *ret_more,
+                      struct error *err)
+{
+	return numbered_log_purge(s, &event_log, keep, ret_more, err);
 }
