@@ -3,7 +3,7 @@
 
 #include "api/surfaces.h"
 #include "base/clock.h"
-#include "calls/feed.h"
+#include "calls/activity_feed.h"
 #include "calls/figures.h"
 #include "calls/receiver.h"
 #include "code/code.h"
@@ -29,7 +29,9 @@ int api_open(struct api *api, struct error *err)
 	api->shell_queue = shell_queue_new();
 	api->meter = api_meter_new();
 	surfaces_open(api);
-	api->feed = api_feed_new(api);
+	api->feed = api_feed_new(api, &event_feed_source);
+	if (api->activity)
+		api->activity_feed = api_feed_new(api, &activity_feed_source);
 	api->figures = figures_feed_new(api);
 	api->receiver = receiver_new(api);
 	api->last_used_ms = clock_monotonic_ms();
@@ -54,6 +56,7 @@ void api_close(struct api *api)
 	shell_queue_free(api->shell_queue);
 	api_meter_free(api->meter);
 	api_feed_free(api->feed);
+	api_feed_free(api->activity_feed);
 	figures_feed_free(api->figures);
 	receiver_free(api->receiver);
 	api_peers_close(api->peers);

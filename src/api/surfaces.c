@@ -53,6 +53,7 @@ const struct route *const api_routes[] = {
         users_routes,
         invitations_routes,
         events_routes,
+        activity_routes,
         webhooks_routes,
         jobs_routes,
         channels_routes,

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "activity/activity.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "calls/stored_artifact.h"
@@ -26,6 +27,7 @@ struct artifact_saver {
 	struct api *api;
 	struct fleet_ref sandbox;
 	struct fleet_artifacts_made made;
+	struct artifact_list stored; /* in the arena */
 	struct span json[FLEET_ARTIFACTS_MADE_MAX];
 	size_t count;
 	bool is_running;
@@ -78,7 +80,7 @@ static void log_failure(const struct artifact_saver *s, const struct error *err)
 
 static void save_artifacts(struct artifact_saver *s)
 {
-	struct artifact_list made = {.count = 0};
+	struct artifact_list *made = &s->stored;
 	struct sandbox_record sandbox;
 	struct fleet_hold hold;
 	struct error err = {0};
@@ -91,11 +93,11 @@ static void save_artifacts(struct artifact_saver *s)
 	s->made.keep.hold = &hold;
 	s->made.keep.deadline = deadline_after(KEEP_MS);
 	/* What failed was logged; the files before that are stored. */
-	(void)!fleet_artifacts_keep_made(s->api->fleet, &s->arena, &s->made, &made, &err);
-	for (size_t i = 0; i < made.count; i++) {
+	(void)!fleet_artifacts_keep_made(s->api->fleet, &s->arena, &s->made, made, &err);
+	for (size_t i = 0; i < made->count; i++) {
 		AUTO(buf_done) struct buf json = BUF(JSON_SIZE_MAX);
 
-		stored_artifact_write(&json, &s->arena, &made.items[i]);
+		stored_artifact_write(&json, &s->arena, &made->items[i]);
 		s->json[s->count++] = span_of(arena_copy(&s->arena, buf_span(&json)));
 	}
 	fleet_unhold(&hold);
@@ -141,4 +143,10 @@ bool artifact_saver_start(struct artifact_saver *s, uint64_t process, int64_t si
 struct span artifact_saver_json(const struct artifact_saver *s, size_t i)
 {
 	return i < s->count ? s->json[i] : (struct span){NULL, 0};
+}
+
+void artifact_saver_note(const struct artifact_saver *s, struct activity_note *note)
+{
+	for (size_t i = 0; i < s->stored.count; i++)
+		activity_add_artifact(note, s->stored.items[i].id, s->stored.items[i].path);
 }

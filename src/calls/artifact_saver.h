@@ -12,6 +12,7 @@
 
 #include "base/bytes.h"
 
+struct activity_note;
 struct artifact_saver;
 struct request;
 
@@ -30,3 +31,5 @@ void artifact_saver_free(struct artifact_saver *s);
 bool artifact_saver_start(struct artifact_saver *s, uint64_t process, int64_t since);
 /* In on_done: the i-th artifact as JSON; {NULL, 0} behind the last one. */
 struct span artifact_saver_json(const struct artifact_saver *s, size_t i);
+/* In on_done: adds the artifacts to the note. */
+void artifact_saver_note(const struct artifact_saver *s, struct activity_note *note);

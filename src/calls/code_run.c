@@ -13,8 +13,8 @@
 #include "calls/stream.h"
 #include "code/block.h"
 #include "code/queue.h"
+#include "edge/activity.h"
 #include "edge/api.h"
-#include "edge/target.h"
 #include "fleet/lifecycle/hold.h"
 #include "http/server/http.h"
 #include "loop/loop.h"
@@ -121,6 +121,10 @@ static void run_done(struct stream *s)
 	struct code_run *run = run_of(s);
 	struct code_run_place *place = TAKE(run->place);
 
+	if (run->socket && !run->socket->is_asked) {
+		activity_forget(s->note);
+		s->note = NULL;
+	}
 	if (run->is_sent && !run->is_over) {
 		interrupt_on_worker(place, &s->hold);
 	} else {
@@ -151,6 +155,17 @@ static void flush_output(struct code_run *run)
 	buf_reset(&run->out);
 }
 
+static void note_event(struct activity_note *n, const struct code_event *event)
+{
+	if (event->kind == CODE_STDOUT || event->kind == CODE_STDERR)
+		activity_add_output(n, event->text);
+	else if (event->kind == CODE_RESULT && event->result->text)
+		activity_add_output(n, span_of(event->result->text));
+	else if (event->kind == CODE_ERROR)
+		activity_add_output(n,
+		                    span_of(event->traceback[0] ? event->traceback : event->value));
+}
+
 static void on_event(void *context, const struct code_event *event)
 {
 	struct code_run *run = context;
@@ -159,6 +174,7 @@ static void on_event(void *context, const struct code_event *event)
 		run->outcome.count = event->count;
 		fault_point("api", "code-block-begun");
 	}
+	note_event(run->stream.note, event);
 	if (event->kind == CODE_ERROR)
 		run->outcome.has_failed = true;
 	if (event->kind == CODE_END)
@@ -185,10 +201,25 @@ static void note_timeout(const struct code_run *run)
 	                              });
 }
 
+static void note_end_of_block(const struct code_run *run)
+{
+	const struct code_outcome *o = &run->outcome;
+	bool is_ok = !o->has_failed && !o->timed_out && o->exit_code == 0;
+
+	activity_report(run->stream.note,
+	                &(struct activity_result){
+	                        .outcome = is_ok ? ACTIVITY_OK : ACTIVITY_FAILED,
+	                        .exit_code = o->exit_code,
+	                        .duration_ms = o->duration_ms,
+	                        .reason = o->timed_out ? "the block exceeded its time" : NULL,
+	                });
+}
+
 static void end_block(struct code_run *run)
 {
 	run->is_over = true;
 	run->outcome.duration_ms = run->began_at ? clock_monotonic_ms() - run->began_at : 0;
+	note_end_of_block(run);
 	if (run->outcome.timed_out)
 		note_timeout(run);
 	code_queue_leave(run->place->api->code_queue, &run->place->turn);
@@ -222,6 +253,7 @@ static void on_saved(void *context)
 			run->writer->write_artifact(json, &run->out);
 		}
 	}
+	artifact_saver_note(run->saver, run->stream.note);
 	write_answer(run);
 }
 
@@ -464,10 +496,18 @@ static int limit_run(struct request *rq, const struct api_target *t,
 	return 0;
 }
 
+static struct activity_note *begin_note(const struct request *rq, const struct api_target *t,
+                                        enum code_language language)
+{
+	return api_activity_begin(
+	        rq, t, &(struct api_activity_call){ACTIVITY_CODE, code_languages[language], NULL});
+}
+
 static int start_limited(struct request *rq, struct api_target *t,
                          const struct code_run_options *options, struct reply *reply,
                          struct error *err)
 {
+	struct activity_note *note = begin_note(rq, t, options->context->language);
 	struct code_run *run = new_run(t, options);
 	struct stream_options stream = {.request = AGENT_ATTACH, .tick_ms = TICK_MS};
 	const struct agent_attach attach = {
@@ -477,6 +517,8 @@ static int start_limited(struct request *rq, struct api_target *t,
 	};
 
 	run->place = new_queue_place(run, options->context, api_of(rq));
+	run->stream.note = note;
+	activity_add_text(note, span_of(options->code));
 	if (options->keep_root)
 		run->saver = artifact_saver_new(rq, &(struct artifact_saver_options){
 		                                            .sandbox_id = run->stream.hold.id,
@@ -538,6 +580,8 @@ static int start_socket_block(struct code_run *run, struct relay *relay, struct 
 	                                          .code = asked.code,
 	                                          .env = &asked.env,
 	                                          .timeout_ms = asked.timeout_ms});
+	activity_set_operation(run->stream.note, code_languages[context->language]);
+	activity_add_text(run->stream.note, span_of(asked.code));
 	socket->is_asked = true;
 	return stream_send(relay, AGENT_ATTACH, agent_attach_shape, &attach, err);
 }
@@ -598,6 +642,7 @@ int code_run_websocket(struct request *rq, struct api_target *t, const struct co
 	run = new_run(t, &options);
 	hold = &run->stream.hold;
 	run->stream.ops = &socket_ops;
+	run->stream.note = begin_note(rq, t, CODE_PYTHON);
 	run->socket = new_socket(socket);
 	run->place = new_queue_place(run, &none, api_of(rq));
 	if (compute_connect(hold->provider, hold->id, rq->deadline, &stream.fd, err) < 0) {

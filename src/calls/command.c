@@ -8,6 +8,7 @@
 #include "calls/configs.h"
 #include "calls/shapes.h"
 #include "calls/stream.h"
+#include "edge/activity.h"
 #include "edge/target.h"
 #include "fleet/sandbox/artifacts.h"
 #include "http/server/http.h"
@@ -44,6 +45,7 @@ void command_set_line(struct sandbox_command *c, struct arena *a, const char *li
 {
 	add_alternative(c, a, "bash", (const char *const[]){"bash", "-c", line, NULL});
 	add_alternative(c, a, "sh", (const char *const[]){"sh", "-c", line, NULL});
+	c->line = line;
 }
 
 void command_set_program(struct sandbox_command *c, struct arena *a, const char *program,
@@ -95,6 +97,7 @@ int command_set_code(struct sandbox_command *c, struct arena *a, enum command_la
 		error_hint(err, "write it to a file and run that");
 		return -1;
 	}
+	c->code = code;
 	c->may_be_warm = language == COMMAND_PYTHON || language == COMMAND_JAVASCRIPT;
 	for (unsigned i = 0; i < COUNT_OF(runners); i++) {
 		const char *args[COUNT_OF(runners[i].args)] = {NULL};
@@ -267,6 +270,7 @@ static void on_saved(void *context)
 		else
 			output_events_artifact(&c->events, &c->out, json);
 	}
+	artifact_saver_note(c->saver, c->stream.note);
 	finish_command(c, c->relay);
 }
 
@@ -331,6 +335,9 @@ static int answer_missing(struct command_stream *c, struct relay *relay, struct 
 
 	buf_addf(&text, "%.63s: command not found\n", c->program);
 	o.bytes = buf_span(&text);
+	activity_add_output(c->stream.note, o.bytes);
+	activity_report(c->stream.note,
+	                &(struct activity_result){ACTIVITY_FAILED, p.exit_code, -1, NULL});
 	if (c->form == OUTPUT_RESULT) {
 		output_collector_add(&c->collector, &o);
 		if (c->write_result)
@@ -455,6 +462,7 @@ static const struct stream_ops command_ops = {
         .on_sandbox_end = on_sandbox_end,
         .done = command_done,
         .takes_failures = true,
+        .is_process = true,
 };
 
 /* Room for one chunk as an escaped event (six bytes a byte at worst), and for the files of a whole
@@ -515,14 +523,33 @@ static int encode_alternatives(struct command_stream *s, const struct sandbox_co
 	return 0;
 }
 
+static struct activity_note *begin_note(const struct request *rq, const struct api_target *t,
+                                        const struct sandbox_command *c)
+{
+	const char *const *args = c->alternatives[0].args;
+	const struct api_activity_call call = {
+	        .kind = c->code ? ACTIVITY_CODE : ACTIVITY_COMMAND,
+	        .operation = c->code ? c->alternatives[0].runtime : "exec",
+	};
+	struct activity_note *n = api_activity_begin(rq, t, &call);
+
+	if (c->code || c->line)
+		activity_add_text(n, span_of(c->code ? c->code : c->line));
+	else
+		api_activity_add_args(n, args);
+	return n;
+}
+
 static int start_limited(struct request *rq, struct api_target *t, const struct sandbox_command *c,
                          struct reply *reply, struct error *err)
 {
+	struct activity_note *note = begin_note(rq, t, c);
 	struct command_stream *s = command_new(t, c->form, c->output_limit);
 	struct agent_exec exec = c->exec;
 	struct stream_options options = {.request = AGENT_EXEC,
 	                                 .tick_ms = c->form == OUTPUT_SSE ? EVENT_IDLE_MS : 0};
 
+	s->stream.note = note;
 	s->write_result = c->write_result;
 	if (c->keep_root) {
 		s->saver = artifact_saver_new(rq, &(struct artifact_saver_options){

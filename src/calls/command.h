@@ -46,6 +46,8 @@ struct sandbox_command {
 	const char *artifacts_root;
 	/* OUTPUT_RESULT without the two folders: writes the answer in another form; or NULL. */
 	command_result_writer *write_result;
+	/* For the record of activity: the line or the code as the caller gave it; or NULL. */
+	const char *line, *code;
 };
 /* A shell line, for bash or else sh. */
 void command_set_line(struct sandbox_command *c, struct arena *a, const char *line);

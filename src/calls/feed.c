@@ -8,11 +8,9 @@
 #include "base/list.h"
 #include "base/log.h"
 #include "edge/api.h"
-#include "fleet/core/events.h"
 #include "http/server/relay.h"
 #include "json/write.h"
 #include "loop/loop.h"
-#include "sandbox/events.h"
 #include "store/events.h"
 #include "worker/worker.h"
 
@@ -37,7 +35,7 @@ struct event_stream {
 	enum output_form form;
 	struct span first; /* in the arena */
 	event_object_writer *write_object;
-	void (*write)(void *context, struct buf *out, const struct event_record *r);
+	void (*write)(void *context, struct buf *out, const void *row);
 	void (*end)(void *context);
 	void *context;
 	int64_t after; /* events up to here were sent */
@@ -53,10 +51,10 @@ struct feed_read {
 	struct loop_task done;
 	struct api_feed *feed;
 	struct event_stream *stream; /* NULL: for all live streams */
-	struct event_page page;
+	struct feed_page page;
 	struct arena arena;
 	event_object_writer *write_object; /* NULL: no stream wants objects */
-	struct event_list events;
+	struct feed_rows rows;
 	struct span *objects;
 	int64_t oldest, upto; /* upto: the page has all events up to here */
 	bool is_last;         /* the page has the newest event */
@@ -67,6 +65,7 @@ struct feed_read {
 /* Only the loop uses the members after the first two groups. */
 struct api_feed {
 	struct api *api;
+	const struct feed_source *source;
 	struct event_watcher watcher;
 
 	atomic_bool has_streams, is_woken;
@@ -83,13 +82,26 @@ struct api_feed {
 	bool timer_runs;
 };
 
-static void write_event(struct buf *out, enum output_form form, const struct event_record *r,
-                        struct span object)
+static const void *get_row(const struct feed_read *r, size_t i)
 {
-	if (form == OUTPUT_SSE)
-		buf_addf(out, "id: %" PRId64 "\nevent: %s\ndata: ", r->sequence, r->kind);
-	fleet_event_write_with(out, r, object);
-	buf_add_text(out, form == OUTPUT_SSE ? "\n\n" : "\n");
+	return (const char *)r->rows.items + i * r->feed->source->row_size;
+}
+
+static int64_t get_sequence(const struct feed_read *r, size_t i)
+{
+	return *(const int64_t *)get_row(r, i);
+}
+
+static void write_row(const struct event_stream *s, struct buf *out, const void *row,
+                      struct span object)
+{
+	const struct feed_source *source = s->feed->source;
+
+	if (s->form == OUTPUT_SSE)
+		buf_addf(out, "id: %" PRId64 "\nevent: %s\ndata: ", *(const int64_t *)row,
+		         source->name(row));
+	source->write(out, row, object);
+	buf_add_text(out, s->form == OUTPUT_SSE ? "\n\n" : "\n");
 }
 
 /* Tells the client that the events after `after` were purged. */
@@ -105,29 +117,23 @@ static void write_lost(struct buf *out, enum output_form form, int64_t after, in
 	buf_add_text(out, form == OUTPUT_SSE ? "\n\n" : "\n");
 }
 
-static bool is_wanted(const struct feed_filter *f, const struct event_record *r)
-{
-	return (!f->project_id || strcmp(f->project_id, r->project_id) == 0) &&
-	       (!f->sandbox_id || strcmp(f->sandbox_id, r->sandbox_id) == 0) &&
-	       (!f->pattern || event_pattern_matches(f->pattern, r->kind));
-}
-
 static int read_page(struct feed_read *r, struct error *err)
 {
+	const struct feed_source *source = r->feed->source;
 	struct store *store = r->feed->api->store;
 	struct event_bounds bounds;
 
-	if (store_event_bounds(store, &bounds, err) < 0)
+	if (source->bounds(store, &bounds, err) < 0)
 		return -1;
 	r->page.before = bounds.newest + 1;
-	if (store_event_list(store, &r->arena, &r->page, &r->events, err) < 0)
+	if (source->list(store, &r->arena, &r->page, &r->rows, err) < 0)
 		return -1;
-	if (r->write_object && event_objects_read(r->feed->api, &r->arena, &r->events,
-	                                          r->write_object, &r->objects, err) < 0)
+	if (r->write_object && source->read_objects(r->feed->api, &r->arena, &r->rows,
+	                                            r->write_object, &r->objects, err) < 0)
 		return -1;
 	r->oldest = bounds.oldest;
-	r->is_last = (int64_t)r->events.count < r->page.limit;
-	r->upto = r->is_last ? bounds.newest : r->events.items[r->events.count - 1].sequence;
+	r->is_last = (int64_t)r->rows.count < r->page.limit;
+	r->upto = r->is_last ? bounds.newest : get_sequence(r, r->rows.count - 1);
 	return 0;
 }
 
@@ -149,7 +155,7 @@ static void feed_read_free(struct feed_read *r)
 static void on_read(struct loop_task *task);
 
 /* False when the workers' queue is full: the timer tries again. */
-static bool read_begin(struct api_feed *feed, struct event_stream *s, const struct event_page *page)
+static bool read_begin(struct api_feed *feed, struct event_stream *s, const struct feed_page *page)
 {
 	struct feed_read *r = memory_new(sizeof(*r));
 	struct error err = {0};
@@ -170,7 +176,8 @@ static bool read_begin(struct api_feed *feed, struct event_stream *s, const stru
 
 static void read_live(struct api_feed *feed)
 {
-	const struct event_page page = {.after = feed->told, .limit = LIVE_PAGE};
+	static const struct feed_filter all = {.project_id = NULL};
+	const struct feed_page page = {.filter = &all, .after = feed->told, .limit = LIVE_PAGE};
 
 	if (list_is_empty(&feed->live))
 		return;
@@ -182,13 +189,7 @@ static void read_live(struct api_feed *feed)
 
 static void read_own(struct event_stream *s)
 {
-	const struct event_page page = {
-	        .project_id = s->filter.project_id,
-	        .sandbox_id = s->filter.sandbox_id,
-	        .pattern = s->filter.pattern,
-	        .after = s->after,
-	        .limit = OWN_PAGE,
-	};
+	const struct feed_page page = {.filter = &s->filter, .after = s->after, .limit = OWN_PAGE};
 
 	s->is_reading = read_begin(s->feed, s, &page);
 	if (s->is_reading)
@@ -251,16 +252,16 @@ static void send_events(struct event_stream *s, const struct feed_read *r, int64
 	if (s->asked && known > 0 && known + 1 < r->oldest)
 		write_lost(&text, s->form, known, r->oldest);
 	s->asked = false;
-	for (size_t i = 0; i < r->events.count; i++) {
-		const struct event_record *event = &r->events.items[i];
+	for (size_t i = 0; i < r->rows.count; i++) {
+		const void *row = get_row(r, i);
 
-		if (event->sequence <= known || !is_wanted(&s->filter, event))
+		if (get_sequence(r, i) <= known || !s->feed->source->is_wanted(&s->filter, row))
 			continue;
 		if (s->write)
-			s->write(s->context, &text, event);
+			s->write(s->context, &text, row);
 		else
-			write_event(&text, s->form, event,
-			            s->write_object ? object_of(r, i) : (struct span){NULL, 0});
+			write_row(s, &text, row,
+			          s->write_object ? object_of(r, i) : (struct span){NULL, 0});
 	}
 	if (text.size > 0)
 		relay_write(relay, buf_span(&text));
@@ -324,7 +325,7 @@ static void on_live_read(struct api_feed *feed, struct feed_read *r)
 		list_remove(&s->link);
 		list_append(&feed->live, &s->link);
 		/* It became live after the read began: it reads the objects itself. */
-		bool lacks_objects = s->write_object && !r->write_object && r->events.count > 0;
+		bool lacks_objects = s->write_object && !r->write_object && r->rows.count > 0;
 
 		if (relay_unsent(s->relay) >= UNSENT_MAX || lacks_objects)
 			set_behind(s);
@@ -435,6 +436,11 @@ static void release_stream(void *state, UNUSED int upstream_fd, UNUSED bool clea
 static const struct relay_ops event_relay = {
         .on_start = on_start, .on_tick = on_tick, .release = release_stream};
 
+static const char *copy_text(struct arena *a, const char *text)
+{
+	return text ? arena_text(a, text) : NULL;
+}
+
 void api_feed_reply(struct api_feed *feed, const struct feed_options *options, struct reply *reply)
 {
 	struct event_stream *s = memory_new(sizeof(*s));
@@ -443,9 +449,12 @@ void api_feed_reply(struct api_feed *feed, const struct feed_options *options, s
 	list_init(&s->link);
 	s->feed = feed;
 	s->filter = (struct feed_filter){
-	        .project_id = f->project_id ? arena_text(&s->arena, f->project_id) : NULL,
-	        .sandbox_id = f->sandbox_id ? arena_text(&s->arena, f->sandbox_id) : NULL,
-	        .pattern = f->pattern ? arena_text(&s->arena, f->pattern) : NULL,
+	        .project_id = copy_text(&s->arena, f->project_id),
+	        .sandbox_id = copy_text(&s->arena, f->sandbox_id),
+	        .pattern = copy_text(&s->arena, f->pattern),
+	        .user_id = copy_text(&s->arena, f->user_id),
+	        .key_id = copy_text(&s->arena, f->key_id),
+	        .conversation = copy_text(&s->arena, f->conversation),
 	};
 	s->form = options->form;
 	s->first = (struct span){arena_copy(&s->arena, options->first), options->first.size};
@@ -464,18 +473,19 @@ void api_feed_reply(struct api_feed *feed, const struct feed_options *options, s
 	                   });
 }
 
-struct api_feed *api_feed_new(struct api *api)
+struct api_feed *api_feed_new(struct api *api, const struct feed_source *source)
 {
 	struct api_feed *feed = memory_new(sizeof(*feed));
 
 	feed->api = api;
+	feed->source = source;
 	feed->watcher = (struct event_watcher){.on_events = on_events, .context = feed};
 	feed->woken.run = on_woken;
 	feed->timer = (struct loop_timer){.on_timer = on_timer, .context = feed};
 	list_init(&feed->live);
 	list_init(&feed->behind);
 	list_init(&feed->reads);
-	store_event_watch(api->store, &feed->watcher);
+	source->watch(api, &feed->watcher);
 	return feed;
 }
 
@@ -483,7 +493,7 @@ void api_feed_free(struct api_feed *feed)
 {
 	if (!feed)
 		return;
-	store_event_unwatch(feed->api->store, &feed->watcher);
+	feed->source->unwatch(feed->api, &feed->watcher);
 	if (feed->timer_runs)
 		loop_timer_stop(feed->api->loop, &feed->timer);
 	LIST_EACH (&feed->reads, struct feed_read, r, link) {

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Replies with one entry or a list of entries, and uploads into a file. */
 
+#include "activity/activity.h"
 #include "base/clock.h"
 #include "calls/files.h"
 #include "calls/stream.h"
+#include "edge/target.h"
 #include "json/write.h"
 #include "wire/agent.h"
 
@@ -93,12 +95,14 @@ static const struct stream_ops upload_ops = {
         .done = file_reply_done,
 };
 
-static struct stream *file_reply_new(const struct stream_ops *ops, struct fleet_hold *hold,
-                                     const struct files_call *call)
+static struct stream *file_reply_new(struct request *rq, const struct stream_ops *ops,
+                                     struct api_target *t, const struct files_call *call)
 {
-	struct stream *s = stream_new(ops, hold);
+	struct activity_note *note = files_begin_note(rq, t, call);
+	struct stream *s = stream_new(ops, t->hold);
 	struct file_reply *a = CONTAINER_OF(s, struct file_reply, stream);
 
+	s->note = note;
 	a->write_entry = call->write_entry ? call->write_entry : files_write_entry;
 	a->status = call->status ? call->status : 200;
 	a->entry = BUF(64 * 1024);
@@ -127,34 +131,35 @@ void files_add_content(struct buf *out, struct span content)
 	wire_add_frame(out, AGENT_DATA_END, (struct span){NULL, 0});
 }
 
-int files_answer(struct request *rq, struct fleet_hold *hold, const struct files_call *call,
+int files_answer(struct request *rq, struct api_target *t, const struct files_call *call,
                  struct span content, struct reply *reply, struct error *err)
 {
-	struct stream *s = file_reply_new(&file_reply_ops, hold, call);
+	struct stream *s = file_reply_new(rq, &file_reply_ops, t, call);
 	struct stream_options options = {.fd = -1};
 	AUTO(buf_done) struct buf frames = BUF(2 * content.size + 4096);
 
 	if (call->type == AGENT_WRITE) {
 		files_add_content(&frames, content);
+		activity_add_bytes(s->note, content.size);
 		options.upstream_first = buf_span(&frames);
 	}
 	return file_reply_start(rq, s, call, &options, reply, err);
 }
 
-int files_upload(struct request *rq, struct fleet_hold *hold, const struct files_call *call,
+int files_upload(struct request *rq, struct api_target *t, const struct files_call *call,
                  struct reply *reply, struct error *err)
 {
 	struct stream_options options = {.fd = -1};
 
-	return file_reply_start(rq, file_reply_new(&upload_ops, hold, call), call, &options, reply,
+	return file_reply_start(rq, file_reply_new(rq, &upload_ops, t, call), call, &options, reply,
 	                        err);
 }
 
-int files_write_all(struct request *rq, struct fleet_hold *hold, const struct files_write *writes,
+int files_write_all(struct request *rq, struct api_target *t, const struct files_write *writes,
                     size_t count, struct reply *reply, struct error *err)
 {
-	struct files_call none = {.path = {.path = ""}};
-	struct stream *s = file_reply_new(&file_reply_ops, hold, &none);
+	struct files_call none = {.type = AGENT_WRITE, .path = {.path = ""}};
+	struct stream *s = file_reply_new(rq, &file_reply_ops, t, &none);
 	struct stream_options options = {.fd = -1, .request = AGENT_WRITE};
 	AUTO(buf_done) struct buf frames = BUF((size_t)128 * 1024 * 1024);
 
@@ -165,6 +170,8 @@ int files_write_all(struct request *rq, struct fleet_hold *hold, const struct fi
 			return -1;
 		}
 		files_add_content(&frames, writes[i].content);
+		activity_add_word(s->note, writes[i].path.path);
+		activity_add_bytes(s->note, writes[i].content.size);
 	}
 	if (files_connect(rq, &s->hold, &options.fd, err) < 0) {
 		stream_free(s);
@@ -255,10 +262,10 @@ static const struct stream_ops file_list_ops = {
         .done = file_list_done,
 };
 
-int files_list(struct request *rq, struct fleet_hold *hold, const struct files_call *call,
+int files_list(struct request *rq, struct api_target *t, const struct files_call *call,
                const struct files_list_options *options, struct reply *reply, struct error *err)
 {
-	struct stream *s = stream_new(&file_list_ops, hold);
+	struct stream *s = stream_new(&file_list_ops, t->hold);
 	struct file_list_reply *l = CONTAINER_OF(s, struct file_list_reply, stream);
 	struct stream_options start = {.fd = -1};
 	struct files_call copy = *call;

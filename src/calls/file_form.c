@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "calls/file_form.h"
 
+#include "activity/activity.h"
 #include "base/path.h"
 #include "calls/files.h"
+#include "edge/target.h"
 #include "http/server/http.h"
 #include "wire/agent.h"
 
@@ -13,11 +15,14 @@ static struct file_form *form_of(struct stream *s)
 	return CONTAINER_OF(s, struct file_form, stream);
 }
 
-struct file_form *file_form_new(const struct stream_ops *stream, const struct file_form_ops *ops,
-                                struct fleet_hold *hold)
+struct file_form *file_form_new(const struct request *rq, const struct stream_ops *stream,
+                                const struct file_form_ops *ops, struct api_target *t)
 {
-	struct file_form *f = form_of(stream_new(stream, hold));
+	const struct files_call call = {.type = AGENT_WRITE, .path = {.path = ""}};
+	struct activity_note *note = files_begin_note(rq, t, &call);
+	struct file_form *f = form_of(stream_new(stream, t->hold));
 
+	f->stream.note = note;
 	f->ops = ops;
 	f->answer = BUF(ANSWER_MAX);
 	buf_add_text(&f->answer, ops->head);
@@ -45,6 +50,7 @@ int file_form_begin(struct file_form *f, const char *path, struct error *err)
 	struct agent_path file = f->file;
 
 	file.path = path;
+	activity_add_word(f->stream.note, path);
 	f->in_file = true;
 	f->files++;
 	return file_form_send(f, AGENT_WRITE, &file, err);
@@ -191,7 +197,7 @@ static void write_folder_entry(struct file_form *f, const struct agent_file *fil
 	files_write_entry(&f->answer, file, file->path);
 }
 
-int files_upload_form(struct request *rq, struct fleet_hold *hold, const struct files_call *call,
+int files_upload_form(struct request *rq, struct api_target *t, const struct files_call *call,
                       struct reply *reply, struct error *err)
 {
 	static const struct file_form_ops ops = {
@@ -207,7 +213,7 @@ int files_upload_form(struct request *rq, struct fleet_hold *hold, const struct 
 	        .on_client = file_form_on_client,
 	        .done = file_form_done,
 	};
-	struct file_form *f = file_form_new(&stream, &ops, hold);
+	struct file_form *f = file_form_new(rq, &stream, &ops, t);
 
 	f->file = call->path;
 	f->file.path = arena_text(&f->texts, call->path.path);

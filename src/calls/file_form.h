@@ -10,6 +10,7 @@
 #include "calls/stream.h"
 #include "wire/agent_files.h"
 
+struct api_target;
 struct file_form;
 struct file_form_ops {
 	/* A part begins. Its bytes are a file's after file_form_begin. */
@@ -46,9 +47,9 @@ int file_form_on_message(struct stream *s, struct relay *relay, uint16_t type, s
                          struct error *err);
 void file_form_done(struct stream *s);
 
-/* Zeroed but for its own members; takes the hold over. */
-struct file_form *file_form_new(const struct stream_ops *stream, const struct file_form_ops *ops,
-                                struct fleet_hold *hold);
+/* Zeroed but for its own members; takes the hold over. Begins the activity of the upload. */
+struct file_form *file_form_new(const struct request *rq, const struct stream_ops *stream,
+                                const struct file_form_ops *ops, struct api_target *t);
 /* Makes the reply. Frees the form on failure. */
 MUST_CHECK int file_form_start(struct request *rq, struct file_form *f, struct reply *reply,
                                struct error *err);

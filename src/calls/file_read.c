@@ -5,6 +5,7 @@
 
 #include "calls/files.h"
 #include "calls/stream.h"
+#include "edge/target.h"
 #include "edge/text.h"
 #include "json/write.h"
 #include "wire/agent.h"
@@ -179,14 +180,16 @@ static const struct stream_ops read_ops = {
         .done = read_done,
 };
 
-int files_read(struct request *rq, struct fleet_hold *hold, const struct files_call *call,
+int files_read(struct request *rq, struct api_target *t, const struct files_call *call,
                const struct files_read_options *options, struct reply *reply, struct error *err)
 {
-	struct stream *s = stream_new(&read_ops, hold);
+	struct activity_note *note = files_begin_note(rq, t, call);
+	struct stream *s = stream_new(&read_ops, t->hold);
 	struct file_read *r = read_of(s);
 	struct stream_options start = {.fd = -1, .request = call->type};
 	struct files_call copy = *call;
 
+	s->note = note;
 	r->options = *options;
 	r->offset = call->path.offset;
 	r->line = 1;

@@ -2,6 +2,7 @@
 /* Changes below a folder as events. */
 #include "calls/files.h"
 #include "calls/stream.h"
+#include "edge/target.h"
 #include "http/message/fault.h"
 #include "json/write.h"
 #include "wire/agent.h"
@@ -105,10 +106,10 @@ static const struct stream_ops watch_ops = {
         .done = watch_done,
 };
 
-int files_watch(struct request *rq, struct fleet_hold *hold, const struct files_call *call,
+int files_watch(struct request *rq, struct api_target *t, const struct files_call *call,
                 bool as_sse, struct reply *reply, struct error *err)
 {
-	struct stream *s = stream_new(&watch_ops, hold);
+	struct stream *s = stream_new(&watch_ops, t->hold);
 	struct file_watch *w = CONTAINER_OF(s, struct file_watch, stream);
 	struct stream_options options = {.tick_ms = IDLE_MS};
 

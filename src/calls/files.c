@@ -8,6 +8,7 @@
 #include "base/path.h"
 #include "calls/stream.h"
 #include "compression/compress.h"
+#include "edge/activity.h"
 #include "edge/target.h"
 #include "http/server/http.h"
 #include "http/server/range.h"
@@ -67,6 +68,45 @@ int files_connect(struct request *rq, const struct fleet_hold *hold, int *ret_fd
 	if (provider_require(hold->provider, PROVIDER_CAN_FILES, err) < 0)
 		return -1;
 	return compute_connect(hold->provider, hold->id, rq->deadline, ret_fd, err);
+}
+
+struct activity_note *files_begin_note(const struct request *rq, const struct api_target *t,
+                                       const struct files_call *call)
+{
+	static const struct {
+		uint16_t type;
+		const char *operation;
+	} recorded[] = {
+	        {AGENT_READ, "read"},       {AGENT_WRITE, "write"},   {AGENT_MKDIR, "mkdir"},
+	        {AGENT_REMOVE, "remove"},   {AGENT_RENAME, "rename"}, {AGENT_COPY, "copy"},
+	        {AGENT_TAR_OUT, "tar_out"}, {AGENT_TAR_IN, "tar_in"},
+	};
+	struct api_activity_call what = {.kind = ACTIVITY_FILE};
+	struct activity_note *n;
+
+	for (size_t i = 0; i < COUNT_OF(recorded); i++)
+		if (recorded[i].type == call->type)
+			what.operation = recorded[i].operation;
+	if (!what.operation)
+		return NULL;
+	n = api_activity_begin(rq, t, &what);
+	if (call->path.path && call->path.path[0])
+		activity_add_word(n, call->path.path);
+	if (call->path.target && call->path.target[0])
+		activity_add_word(n, call->path.target);
+	for (const char **name = call->names; name && *name; name++)
+		activity_add_word(n, *name);
+	return n;
+}
+
+int files_end_note(struct activity_note *n, int result, const struct error *err)
+{
+	if (result == 0)
+		activity_succeed(n);
+	else
+		activity_fail(n, err->text);
+	activity_end(n);
+	return result;
 }
 
 struct file_download {
@@ -223,15 +263,17 @@ static int add_names(struct buf *out, const char *const *names, struct error *er
 	return 0;
 }
 
-int files_download(struct request *rq, struct fleet_hold *hold, const struct files_call *call,
+int files_download(struct request *rq, struct api_target *t, const struct files_call *call,
                    struct reply *reply, struct error *err)
 {
-	struct stream *s = stream_new(&download_ops, hold);
+	struct activity_note *note = files_begin_note(rq, t, call);
+	struct stream *s = stream_new(&download_ops, t->hold);
 	struct file_download *d = CONTAINER_OF(s, struct file_download, stream);
 	struct files_call copy = *call;
 	struct stream_options options = {.fd = -1, .request = call->type};
 	AUTO(buf_done) struct buf names = BUF((size_t)2 * AGENT_NAMES_BYTES_MAX);
 
+	s->note = note;
 	d->is_tar = call->type == AGENT_TAR_OUT;
 	d->folder_is_invalid = call->folder_is_invalid;
 	if (call->as_gzip && !d->is_tar) {

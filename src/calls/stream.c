@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "activity/activity.h"
 #include "base/clock.h"
 #include "fleet/lifecycle/hold.h"
 #include "provider/agent_health.h"
@@ -12,6 +13,7 @@
 #include "provider/command_ends.h"
 #include "provider/compute.h"
 #include "wire/agent.h"
+#include "wire/agent_cause.h"
 
 struct stream *stream_new(const struct stream_ops *ops, struct fleet_hold *hold)
 {
@@ -29,9 +31,40 @@ void stream_free(struct stream *s)
 {
 	if (s->ops->done)
 		s->ops->done(s);
+	if (s->is_started)
+		activity_end(s->note);
+	else
+		activity_forget(s->note);
 	arena_done(&s->arena);
 	fleet_unhold(&s->hold);
 	free(s);
+}
+
+/* A later report of a command's end replaces the failure: another alternative may run. */
+static void note_agent_failure(const struct stream *s, struct span payload)
+{
+	struct error failed;
+
+	if (!s->note)
+		return;
+	(void)compute_failed(payload, &failed);
+	activity_fail(s->note, failed.text);
+}
+
+static void note_exit(const struct stream *s, const struct agent_process *p)
+{
+	const char *reason = agent_cause_explain(agent_process_cause(p));
+	char signal[16];
+
+	agent_signal_name(p->signal, signal);
+	activity_report(s->note,
+	                &(struct activity_result){
+	                        .outcome = p->exit_code == 0 && !p->timed_out ? ACTIVITY_OK
+	                                                                      : ACTIVITY_FAILED,
+	                        .exit_code = p->exit_code,
+	                        .duration_ms = (int64_t)p->duration_ms,
+	                        .reason = reason ? reason : signal,
+	                });
 }
 
 static int handle_message(struct stream *s, struct relay *relay, uint16_t type, struct span payload,
@@ -39,6 +72,10 @@ static int handle_message(struct stream *s, struct relay *relay, uint16_t type, 
 {
 	int result;
 
+	if (type == AGENT_DATA)
+		activity_add_bytes(s->note, payload.size);
+	if (type == AGENT_FAILED)
+		note_agent_failure(s, payload);
 	s->empty += agent_content_size(type, payload.size) == 0;
 	if (s->empty > AGENT_EMPTY_FRAMES_MAX)
 		return FAIL(err, ERROR_LIMIT,
@@ -68,8 +105,10 @@ static int on_upstream(void *state, struct relay *relay, struct span *in, struct
 		s->first_ms = 0;
 		if (s->ended)
 			return FAIL(err, ERROR_SYSTEM, "the agent went on after its reply");
-		if (handle_message(s, relay, type, payload, err) < 0)
+		if (handle_message(s, relay, type, payload, err) < 0) {
+			activity_fail(s->note, err->text);
 			return -1;
+		}
 	}
 	return more;
 }
@@ -78,6 +117,7 @@ static int end_with_sandbox(struct stream *s, struct relay *relay, struct error 
 {
 	(void)FAIL(err, ERROR_UNAVAILABLE, "sandbox '%s' ended during the call", s->hold.id);
 	error_hint(err, "see last_event of the sandbox for the reason");
+	activity_fail(s->note, err->text);
 	if (!s->ops->on_sandbox_end || s->ops->on_sandbox_end(s, relay, err) < 0)
 		return -1;
 	error_clear(err);
@@ -104,6 +144,8 @@ static int on_client(void *state, struct relay *relay, struct span bytes, bool l
 
 	if (bytes.size > 0)
 		fleet_wake(&s->hold);
+	if (activity_is(s->note, ACTIVITY_FILE))
+		activity_add_bytes(s->note, bytes.size);
 	return s->ops->on_client(s, relay, bytes, last, err);
 }
 
@@ -122,19 +164,35 @@ static void on_tick(void *state, struct relay *relay)
 	s->ops->on_tick(s, relay);
 }
 
-/* Not when the client left before the deadline: then the agent may be fine. */
-static void note_missed_deadline(const struct stream *s)
+static bool has_missed_deadline(const struct stream *s)
 {
-	if (s->first_ms > 0 && clock_monotonic_ms() - s->begun_ms >= s->first_ms)
-		agent_health_missed(s->hold.id, s->begun_ms);
+	return s->first_ms > 0 && clock_monotonic_ms() - s->begun_ms >= s->first_ms;
+}
+
+/* Of calls without a message that reports their end. */
+static void note_release(const struct stream *s, bool clean)
+{
+	struct activity_result left = {ACTIVITY_UNKNOWN, -1, -1,
+	                               "the client disconnected before the end"};
+
+	if (activity_is_reported(s->note))
+		return;
+	if (clean && s->ended && activity_is(s->note, ACTIVITY_FILE))
+		activity_succeed(s->note);
+	else if (!clean && has_missed_deadline(s))
+		activity_fail(s->note, "the sandbox did not answer in time");
+	else
+		activity_report(s->note, &left);
 }
 
 static void release_stream(void *state, int upstream_fd, bool clean)
 {
 	struct stream *s = state;
 
-	if (!clean)
-		note_missed_deadline(s);
+	/* Not when the client left before the deadline: then the agent may be fine. */
+	if (!clean && has_missed_deadline(s))
+		agent_health_missed(s->hold.id, s->begun_ms);
+	note_release(s, clean);
 	if (upstream_fd >= 0 && clean && s->ended)
 		compute_give_back(s->hold.provider, s->hold.id, upstream_fd);
 	else if (upstream_fd >= 0)
@@ -172,6 +230,7 @@ static const struct relay_ops relays[2][2] = {
 
 static struct relay_options relay_options_of(struct stream *s, const struct stream_options *o)
 {
+	s->is_started = true;
 	s->begun_ms = clock_monotonic_ms();
 	s->first_ms = agent_type_is_prompt(o->request) ? agent_answer_ms() : 0;
 	return (struct relay_options){
@@ -201,13 +260,22 @@ int stream_start_websocket(struct stream *s, struct request *rq, struct reply *r
 	return reply_websocket(rq, reply, options->protocol, &relay, err);
 }
 
+static void note_process(const struct stream *s, const struct agent_process *p)
+{
+	stream_note_end(s, p);
+	if (p->state == AGENT_PROCESS_ENDED && s->ops->is_process)
+		note_exit(s, p);
+}
+
 int stream_decode(struct stream *s, struct span payload, const struct wire_member *shape,
                   void *message, size_t size, struct error *err)
 {
 	if (wire_decode(&s->arena, payload, shape, message, size, err) < 0)
 		return -1;
 	if (shape == agent_process_shape)
-		stream_note_end(s, message);
+		note_process(s, message);
+	else if (shape == agent_output_shape && s->ops->is_process)
+		activity_add_output(s->note, ((const struct agent_output *)message)->bytes);
 	return 0;
 }
 

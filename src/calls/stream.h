@@ -14,6 +14,7 @@
 #include "fleet/core/fleet_hold.h"
 #include "http/server/relay.h"
 
+struct activity_note;
 struct agent_process;
 struct stream;
 struct wire_member;
@@ -34,6 +35,7 @@ struct stream_ops {
 	int (*on_sandbox_end)(struct stream *s, struct relay *relay, const struct error *err);
 	void (*done)(struct stream *s); /* frees what the struct holds; NULL for nothing */
 	bool takes_failures;
+	bool is_process; /* the messages are those of the process that the note is about */
 };
 struct stream {
 	const struct stream_ops *ops;
@@ -43,6 +45,11 @@ struct stream {
 	unsigned empty;     /* messages without content, see AGENT_EMPTY_FRAMES_MAX */
 	int64_t begun_ms;   /* when the stream was started */
 	int64_t first_ms;   /* time for the agent's first message; 0: no limit, or it has arrived */
+	/* The call's activity, or NULL. The stream ends it, and forgets it when it was never
+	 * started. The stream adds the bytes of files and, with ops->is_process, the output and the
+	 * end of the process. */
+	struct activity_note *note;
+	bool is_started;
 };
 
 /* Zeroed; takes the hold over. */

@@ -154,6 +154,16 @@ const struct config_option config_options[] = {
                              "early, orphans last; 0 = no limit"),
         DURATION_OPTION("events_keep", events_keep_ms, .initial = "7d", .min = 60000,
                         .max = YEAR_MS, .about = "how long an event is kept"),
+        DURATION_OPTION("activity_keep", activity_keep_ms, .initial = "7d", .min = 60000,
+                        .max = YEAR_MS,
+                        .about = "how long a row of activity is kept, also after its sandbox is "
+                                 "deleted"),
+        WHOLE_OPTION("activity_max", activity_max, .initial = "2000", .min = 10, .max = 1000000,
+                     .about = "rows of activity that are kept of each sandbox, of about 5 KiB at "
+                              "most; the oldest are dropped first"),
+        WHOLE_OPTION("activity_total_max", activity_total_max, .initial = "1000000", .min = 1000,
+                     .max = 100000000,
+                     .about = "rows of activity that are kept of all sandboxes together"),
         WHOLE_OPTION("webhooks_max", webhooks_max, .initial = "20", .min = 1, .max = 1000,
                      .about = "webhooks per project"),
         WHOLE_OPTION("webhook_tries", webhook_tries, .initial = "17", .min = 1, .max = 50,

@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "activity/activity.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "blob/blob.h"
@@ -25,7 +26,6 @@
 #include "http/server/shares.h"
 #include "job/job.h"
 #include "webhook/webhook.h"
-#include "worker/worker.h"
 
 #define BEAT_MS 1000
 #define BEATS_OF_TICK 2
@@ -49,6 +49,7 @@ struct api_process {
 	struct worker_pool *workers, *waiters;
 	struct webhooks *webhooks;
 	struct jobs *jobs;
+	struct activity_log *activity;
 	pthread_mutex_t hears_mutex;
 	bool hears_ends; /* the provider's events reach the fleet and its workers */
 	struct loop *loop;
@@ -255,11 +256,18 @@ static int open_fleet(struct api_process *p, struct error *err)
 	hear_ends(p, true);
 	if (recover_fleet(p, err) < 0)
 		return -1;
+	if (activity_log_open(
+	            &(struct activity_log_options){
+	                    .store = p->store.store,
+	                    .sandbox_rows_max = p->config->activity_max,
+	            },
+	            &p->activity, err) < 0)
+		return -1;
 	if (webhooks_open(&(struct webhooks_options){p->config, p->store.store, p->node.text},
 	                  &p->webhooks, err) < 0)
 		return -1;
 	return jobs_open(&(struct jobs_options){p->config, p->store.store, p->fleet, p->provider,
-	                                        p->node.text},
+	                                        p->node.text, p->activity},
 	                 &p->jobs, err);
 }
 
@@ -341,6 +349,7 @@ static int open_server(struct api_process *p, struct error *err)
 	p->api.loop = p->loop;
 	p->api.webhooks = p->webhooks;
 	p->api.jobs = p->jobs;
+	p->api.activity = p->activity;
 	p->api.blobs = p->blobs;
 	if (api_open(&p->api, err) < 0 || server_open(&options, &p->server, err) < 0)
 		return -1;
@@ -535,6 +544,7 @@ static void close_server(struct api_process *p)
 	fleet_close(p->fleet);
 	blob_close(p->blobs);
 	api_close(&p->api);
+	activity_log_close(p->activity);
 	sealed_store_close(&p->store);
 	loop_watch_free(p->signal_watch);
 	auto_close(&p->signal_fd);

@@ -8,6 +8,7 @@
 
 #include "account/account.h"
 
+struct activity_log;
 struct fleet_awaited;
 struct fleet_ref;
 struct fleet_use;
@@ -35,6 +36,8 @@ struct api {
 	struct code_queue *code_queue;   /* queued blocks of code; loop thread */
 	struct api_feed *feed;           /* streams of /v1/events */
 	struct figures_feed *figures;    /* streams of /v1/stats */
+	struct activity_log *activity;   /* what is called in sandboxes; NULL in tests */
+	struct api_feed *activity_feed;  /* streams of /v1/activity; NULL without activity */
 	struct api_meter *meter;         /* durations of requests; loop thread */
 	bool is_draining;                /* the server is stopping; loop thread */
 	unsigned ready_waiting;          /* waiting readiness requests; loop thread */

@@ -166,6 +166,7 @@ void api_request_copy(const struct request *rq, struct arena *a, struct request 
 	*kept = *caller;
 	kept->account.key_id = arena_text(a, caller->account.key_id);
 	kept->account.project_id = arena_text(a, caller->account.project_id);
+	kept->account.user_id = arena_text(a, caller->account.user_id);
 	kept->own_project = arena_text(a, caller->own_project);
 	kept->run = run ? arena_text(a, run) : NULL;
 	kept->address = address ? arena_text(a, address) : NULL;

@@ -29,12 +29,22 @@ struct fleet_hold;
 #define GIT_OUTPUT_MAX ((size_t)8 * 1024 * 1024)
 #define GIT_COMMITS_MAX 1000
 
+/* A git command that has ended, or could not be started (`result` NULL). */
+struct compute_result;
+struct git_ended {
+	const char *const *args, *const *paths; /* without options of ours; paths may be NULL */
+	const struct compute_result *result;
+	const struct error *err;
+};
 struct git_at {
 	const struct fleet_hold *hold;
 	const char *path; /* absolute: the repository, or the place for a new one */
 	const char *user;
 	const char **env; /* of commands, "KEY=value", NULL-terminated */
 	int64_t deadline;
+	/* Called for each command that changes the repository or exchanges commits; or NULL. */
+	void (*on_end)(void *context, const struct git_ended *ended);
+	void *context;
 	const char *failure; /* set when git has failed: "GIT_PUSH_REJECTED" …; static, or NULL */
 };
 

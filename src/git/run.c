@@ -116,6 +116,37 @@ static const char **args_of(struct arena *a, const struct git_at *at,
 	return args;
 }
 
+/* Git's own options come before the command: "-c" and its value. */
+static const char *const *command_of(const struct git_invocation *what)
+{
+	const char *const *args = what->args;
+
+	while (args[0] && args[1] && strcmp(args[0], "-c") == 0)
+		args += 2;
+	return args;
+}
+
+static bool changes_repository(const char *const *args)
+{
+	static const char *const commands[] = {"add",    "branch", "checkout", "clone",
+	                                       "commit", "fetch",  "init",     "pull",
+	                                       "push",   "reset",  "restore"};
+
+	for (size_t i = 0; args[0] && i < COUNT_OF(commands); i++)
+		if (strcmp(args[0], commands[i]) == 0)
+			return true;
+	return false;
+}
+
+static void tell_end(const struct git_at *at, const struct git_invocation *what,
+                     const struct compute_result *result, const struct error *err)
+{
+	const struct git_ended ended = {command_of(what), what->paths, result, err};
+
+	if (at->on_end && changes_repository(ended.args))
+		at->on_end(at->context, &ended);
+}
+
 int git_run_any_exit(struct git_at *at, struct arena *a, const struct git_invocation *what,
                      struct compute_result *ret, struct error *err)
 {
@@ -133,8 +164,11 @@ int git_run_any_exit(struct git_at *at, struct arena *a, const struct git_invoca
 	at->failure = NULL;
 	if (provider_require(at->hold->provider, PROVIDER_CAN_EXEC, err) < 0)
 		return -1;
-	if (compute_run(at->hold->provider, at->hold->id, a, &options, ret, err) == 0)
+	if (compute_run(at->hold->provider, at->hold->id, a, &options, ret, err) == 0) {
+		tell_end(at, what, ret, err);
 		return 0;
+	}
+	tell_end(at, what, NULL, err);
 	if (err->code == ERROR_NOT_FOUND && strncmp(err->text, "command not found", 17) == 0)
 		return FAIL(err, ERROR_UNSUPPORTED, "there is no git in the sandbox");
 	return -1;

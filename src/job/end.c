@@ -65,6 +65,7 @@ int job_record_end(struct jobs *jobs, struct arena *a, const char *id, const str
 	if (store_job_finish(jobs->store, a, id, end, &r, err) < 0)
 		return -1;
 	fault_point("api", "job-settled");
+	job_note_end(jobs, a, &r);
 	tell_waiters(jobs, id);
 	if (r.delivery == JOB_DELIVERY_WAITING)
 		job_redelivered(jobs);

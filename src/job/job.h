@@ -19,6 +19,7 @@
 
 #define JOB_RUNNING_MAX 10 /* of one sandbox */
 
+struct activity_log;
 struct agent_exec;
 struct agent_process;
 struct config;
@@ -37,6 +38,7 @@ struct jobs_options {
 	struct fleet *fleet;
 	struct provider *provider;
 	const char *node;
+	struct activity_log *activity; /* records each job at its end; or NULL */
 };
 MUST_CHECK int jobs_open(const struct jobs_options *options, struct jobs **ret, struct error *err);
 /* Commands continue; the next server watches them. NULL is fine. */

@@ -52,6 +52,7 @@ struct jobs {
 	struct fleet *fleet;
 	struct provider *provider;
 	const char *node;
+	struct activity_log *activity; /* or NULL */
 	struct worker_pool *workers;
 	pthread_t thread;
 	bool has_thread;
@@ -86,6 +87,11 @@ void jobs_remove(struct jobs *jobs, struct list *item);
 
 /* Starts due deliveries and sets deliver_at. Watch thread. */
 MUST_CHECK int jobs_deliver(struct jobs *jobs, struct error *err);
+
+/* record.c */
+
+/* Records the activity of a job that has its result. */
+void job_note_end(struct jobs *jobs, struct arena *a, const struct job_record *r);
 
 /* text.c */
 

@@ -329,6 +329,7 @@ int jobs_open(const struct jobs_options *options, struct jobs **ret, struct erro
 	jobs->fleet = options->fleet;
 	jobs->provider = options->provider;
 	jobs->node = options->node;
+	jobs->activity = options->activity;
 	jobs->wake = -1;
 	list_init(&jobs->starting);
 	list_init(&jobs->waiters);

@@ -19,18 +19,14 @@
 
 #define ADDRESS_MS (3600 * INT64_C(1000))
 
-struct kept_file {
-	const char *id, *path, *media_type, *url;
-	int64_t size;
-};
 static const struct json_member tool_artifact_shape_members[] = {
-        JSON_TEXT_MEMBER(kept_file, id),
-        JSON_TEXT_MEMBER(kept_file, path, .about = "relative to the workspace"),
-        JSON_TEXT_MEMBER(kept_file, media_type, .about = "by the file's name and content"),
-        JSON_WHOLE_MEMBER(kept_file, size),
-        JSON_TEXT_MEMBER(kept_file, url, .about = "link to the content, valid for an hour"),
+        JSON_TEXT_MEMBER(tool_artifact, id),
+        JSON_TEXT_MEMBER(tool_artifact, path, .about = "relative to the workspace"),
+        JSON_TEXT_MEMBER(tool_artifact, media_type, .about = "by the file's name and content"),
+        JSON_WHOLE_MEMBER(tool_artifact, size),
+        JSON_TEXT_MEMBER(tool_artifact, url, .about = "link to the content, valid for an hour"),
 };
-JSON_SHAPE(tool_artifact_shape, "ToolArtifact", kept_file, "A stored file");
+JSON_SHAPE(tool_artifact_shape, "ToolArtifact", tool_artifact, "A stored file");
 
 int tool_check_artifacts(const struct tool_call *call, const char *folder, struct error *err)
 {
@@ -51,7 +47,7 @@ static const char *path_in_workspace(const char *root, const char *path)
 
 static void add_text(struct arena *a, const struct json_list *list, struct tool_result *result)
 {
-	const struct kept_file *files = list->items;
+	const struct tool_artifact *files = list->items;
 	AUTO(buf_done) struct buf text = BUF(list->count * (4 * PATH_SIZE_MAX));
 
 	for (size_t i = 0; i < list->count; i++)
@@ -64,13 +60,13 @@ static void add_artifacts(const struct tool_call *call, const char *root,
                           const struct artifact_list *kept, struct json_list *ret,
                           struct tool_result *result)
 {
-	struct kept_file *files = ARENA_ARRAY(call->arena, struct kept_file, kept->count);
+	struct tool_artifact *files = ARENA_ARRAY(call->arena, struct tool_artifact, kept->count);
 	int64_t until = (clock_unix_ms() + ADDRESS_MS) / 1000;
 
 	for (size_t i = 0; i < kept->count; i++) {
 		const struct artifact_record *r = &kept->items[i];
 
-		files[i] = (struct kept_file){
+		files[i] = (struct tool_artifact){
 		        .id = r->id,
 		        .path = tool_text(call->arena, span_of(path_in_workspace(root, r->path))),
 		        .media_type = r->media_type,

@@ -21,6 +21,10 @@ struct tool_changed_files {
 	int64_t since;      /* unix ms: when the command began */
 	int64_t process;
 };
+struct tool_artifact {
+	const char *id, *path, *media_type, *url;
+	int64_t size;
+};
 extern const struct json_shape tool_artifact_shape;
 MUST_CHECK int tool_check_artifacts(const struct tool_call *call, const char *folder,
                                     struct error *err);

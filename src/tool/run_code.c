@@ -257,6 +257,7 @@ static void write_output(struct run_code_results *s, struct tool_result *ret)
 	AUTO(buf_done)
 	struct buf text = BUF(2 * s->both.half + SHOWN_MAX * VALUE_MAX + 1024 * 1024);
 
+	ret->has_failed = s->out.error.name || s->out.timed_out || s->out.context_ended;
 	s->out.standard_output = join_output(s, &s->streams[0]);
 	s->out.standard_error = join_output(s, &s->streams[1]);
 	s->out.truncated = s->out.truncated || head_tail_cut_count(&s->both) > 0;

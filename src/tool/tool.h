@@ -16,6 +16,7 @@
 #include "base/bytes.h"
 #include "sandbox/usage_reason.h"
 
+struct activity_log;
 struct cancel;
 struct code_contexts;
 struct config;
@@ -63,6 +64,7 @@ struct tool_result {
 	struct tool_content content[TOOL_CONTENT_MAX];
 	unsigned count;
 	const void *structured; /* a struct of the tool's output shape */
+	bool has_failed;        /* the called code has failed, other than by an exit_code */
 	const char *pending;    /* id of the missing approval: the call did nothing; or NULL */
 };
 
@@ -70,7 +72,8 @@ struct tool_result {
 struct tool_call {
 	struct fleet *fleet;
 	struct store *store;
-	struct jobs *jobs; /* NULL: no job can be started */
+	struct jobs *jobs;             /* NULL: no job can be started */
+	struct activity_log *activity; /* records the call; or NULL */
 	const struct config *config;
 	struct terminals *terminals;    /* of windows */
 	struct code_contexts *contexts; /* of blocks of code */

@@ -6,6 +6,7 @@
 #include "json/json.h"
 #include "tool/builtin.h"
 #include "tool/guard.h"
+#include "tool/record.h"
 #include "tool/tool.h"
 #include "wire/agent_files.h"
 
@@ -59,8 +60,8 @@ int tool_check_command(const struct tool_call *call, const char *line, struct er
 	return command_guard_check(&guard, line, err);
 }
 
-int tool_run(const struct tool *tool, const struct tool_call *call, struct span input,
-             struct tool_result *ret, struct error *err)
+static int run_checked(const struct tool *tool, const struct tool_call *call, struct span input,
+                       struct tool_result *ret, struct error *err)
 {
 	void *parsed = arena_alloc(call->arena, tool->input->size);
 
@@ -72,6 +73,16 @@ int tool_run(const struct tool *tool, const struct tool_call *call, struct span 
 	if (needs_approval(tool, call) && tool_await_approval(tool, call, input, ret, err) < 0)
 		return FAIL_CONTEXT(err, "%s", tool->name);
 	return ret->pending ? 0 : tool->call(call, parsed, ret, err);
+}
+
+int tool_run(const struct tool *tool, const struct tool_call *call, struct span input,
+             struct tool_result *ret, struct error *err)
+{
+	struct activity_note *note = tool_begin_note(tool, call, input);
+	int result = run_checked(tool, call, input, ret, err);
+
+	tool_end_note(tool, note, result == 0 ? ret : NULL, err);
+	return result;
 }
 
 int tool_wait_ms(const struct tool_call *call, int64_t asked, int64_t otherwise, int64_t *ret,

@@ -8,6 +8,7 @@
 #include "provider/agent_health.h"
 #include "provider/command_ends.h"
 #include "sandbox/events.h"
+#include "store/activity.h"
 #include "store/events.h"
 #include "store/sandbox_record.h"
 #include "store/snapshots.h"
@@ -24,11 +25,19 @@ int fleet_events_purge(struct fleet *fleet, struct error *err)
 	        .before = fleet_retention_ms(fleet) - fleet->config->events_keep_ms,
 	        .count_max = fleet->config->events_max,
 	};
+	const struct event_retention keep_activity = {
+	        .before = fleet_retention_ms(fleet) - fleet->config->activity_keep_ms,
+	        .count_max = fleet->config->activity_total_max,
+	};
 	bool more = true;
 
 	for (unsigned i = 0; more && i < PURGES_PER_TICK; i++)
 		if (store_event_purge(fleet->store, &keep, &more, err) < 0)
 			return FAIL_CONTEXT(err, "purge events");
+	more = true;
+	for (unsigned i = 0; more && i < PURGES_PER_TICK; i++)
+		if (store_activity_purge(fleet->store, &keep_activity, &more, err) < 0)
+			return FAIL_CONTEXT(err, "purge activity");
 	return 0;
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/path.h"
+#include "activity/activity.h"
 #include "calls/file_form.h"
 #include "calls/files.h"
 #include "edge/target.h"
@@ -148,7 +149,7 @@ static int start_upload(struct request *rq, struct api_target *t, const struct f
 	        .on_client = file_form_on_client,
 	        .done = upload_done,
 	};
-	struct file_form *f = file_form_new(&stream, ops, t->hold);
+	struct file_form *f = file_form_new(rq, &stream, ops, t);
 	struct bulk_upload *u = upload_of(f);
 
 	u->name = BUF(256);
@@ -399,6 +400,7 @@ static int add_paths(struct request *rq, const struct api_target *t,
 			return -1;
 		buf_add(&d->names, b->paths[i], strlen(b->paths[i]) + 1);
 		buf_add(&d->paths, path, strlen(path) + 1);
+		activity_add_word(d->stream.note, path);
 	}
 	return d->names.overflowed || d->paths.overflowed
 	               ? FAIL(err, ERROR_TOO_LARGE, "the paths are too long in total")
@@ -411,11 +413,14 @@ static int download_files(struct request *rq, const void *body, struct reply *re
 	AUTO(api_target_done) struct api_target t = {.hold = NULL};
 	struct stream_options options = {.fd = -1, .request = AGENT_READ};
 	struct files_call call = {.type = AGENT_READ};
+	struct activity_note *note;
 	struct bulk_download *d;
 
 	if (daytona_target_open(rq, &t, err) < 0)
 		return -1;
+	note = files_begin_note(rq, &t, &call);
 	d = download_of(stream_new(&download_ops, t.hold));
+	d->stream.note = note;
 	d->names = d->paths = BUF(TEXTS_MAX);
 	d->user = BUF(256);
 	buf_add_text(&d->user, t.user);

@@ -5,6 +5,7 @@
 
 #include "base/path.h"
 #include "calls/files.h"
+#include "edge/activity.h"
 #include "edge/target.h"
 #include "json/write.h"
 #include "provider/compute.h"
@@ -319,20 +320,30 @@ static int move_file(struct request *rq, UNUSED const void *body, struct reply *
 	return 0;
 }
 
+static int check_change(struct arena *a, const struct compute_result *result, struct error *err)
+{
+	const char *complaint;
+
+	if (result->process.exit_code == 0)
+		return 0;
+	complaint = toolbox_complaint(a, result);
+	return FAIL(err, strstr(complaint, "invalid") ? ERROR_INVALID : ERROR_FORBIDDEN, "%s",
+	            complaint);
+}
+
+/* `args`: a program of coreutils, "--", and its arguments. */
 static int run_change(struct request *rq, const struct api_target *t, const char **args,
                       struct error *err)
 {
 	const struct toolbox_command run = {.args = args, .cwd = "/", .out_max = 4096};
+	const struct api_activity_call call = {.kind = ACTIVITY_FILE, .operation = "permissions"};
+	struct activity_note *note = api_activity_begin(rq, t, &call);
 	struct compute_result result;
-	const char *complaint;
 
+	api_activity_add_args(note, args);
 	if (toolbox_run(rq, t, &run, &result, err) < 0)
-		return -1;
-	if (result.process.exit_code == 0)
-		return 0;
-	complaint = toolbox_complaint(rq->arena, &result);
-	return FAIL(err, strstr(complaint, "invalid") ? ERROR_INVALID : ERROR_FORBIDDEN, "%s",
-	            complaint);
+		return files_end_note(note, -1, err);
+	return files_end_note(note, check_change(rq->arena, &result, err), err);
 }
 
 static int check_name(const char *name, const char *field, struct error *err)

@@ -65,6 +65,7 @@ static int write_result(const struct output_collector *c, const struct agent_pro
 static void set_line(struct sandbox_command *c, struct arena *a, const char *line)
 {
 	command_set_line(c, a, arena_format(a, "exec 2>&1\n%s", line));
+	c->line = line;
 }
 
 /* The members that both bodies have. */

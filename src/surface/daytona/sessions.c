@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "calls/stream.h"
+#include "edge/activity.h"
 #include "edge/target.h"
 #include "json/write.h"
 #include "provider/compute.h"
@@ -79,6 +80,7 @@ static void on_bytes(void *context, struct span bytes)
 		write_prefixed_lines(side, bytes);
 		return;
 	}
+	activity_add_output(f->stream.note, bytes);
 	buf_add_span(&side->text, bytes);
 	buf_add_span(&f->both, bytes);
 }
@@ -108,6 +110,16 @@ static void write_logs(struct buf *out, struct span both, const struct span stre
 	json_end_object(out);
 }
 
+static void note_end(const struct follow *f)
+{
+	activity_report(f->stream.note,
+	                &(struct activity_result){
+	                        .outcome = f->exit_code == 0 ? ACTIVITY_OK : ACTIVITY_FAILED,
+	                        .exit_code = f->exit_code,
+	                        .duration_ms = -1,
+	                });
+}
+
 static void finish_reply(struct follow *f, struct relay *relay)
 {
 	const struct span streams[2] = {buf_span(&f->sides[0].text), buf_span(&f->sides[1].text)};
@@ -119,6 +131,7 @@ static void finish_reply(struct follow *f, struct relay *relay)
 	buf_reset(&f->out);
 	json_begin_object(&f->out, NULL);
 	if (f->form == FORM_EXEC) {
+		note_end(f);
 		json_add_text(&f->out, "cmdId", f->id);
 		json_add_whole(&f->out, "exitCode", f->exit_code);
 	}
@@ -435,12 +448,32 @@ static const struct json_member exec_request_members[] = {
 };
 static JSON_OPEN_SHAPE(exec_request, "DaytonaSessionExec", session_exec_body, "A command to run");
 
+static struct activity_note *begin_note(const struct request *rq, const struct api_target *t,
+                                        const char *command)
+{
+	const struct api_activity_call call = {.kind = ACTIVITY_COMMAND, .operation = "exec"};
+	struct activity_note *n = api_activity_begin(rq, t, &call);
+
+	activity_add_text(n, span_of(command));
+	return n;
+}
+
+/* No call waits for the command's end. */
+static void end_detached(struct activity_note *n)
+{
+	activity_report(n, &(struct activity_result){ACTIVITY_UNKNOWN, -1, -1,
+	                                             "it runs in the background"});
+	activity_end(n);
+}
+
 static int execute_command(struct request *rq, const void *body, struct reply *reply,
                            struct error *err)
 {
 	const struct session_exec_body *b = body;
 	SESSION s = {.call = {.name = NULL}};
 	struct agent_attach attach = {.read_only = 1, .until_end = 1};
+	struct activity_note *note;
+	struct follow *f;
 	struct id id;
 
 	if (open_session(rq, &s, err) < 0)
@@ -449,13 +482,17 @@ static int execute_command(struct request *rq, const void *body, struct reply *r
 		daytona_failure_set_name(rq, "SESSION_ENDED");
 	if (shell_run_command(&s.call, rq->arena, &s.shell, b->command, &id, err) < 0)
 		return -1;
+	note = begin_note(rq, &s.target, b->command);
 	if (b->run_async || b->async) {
+		end_detached(note);
 		reply_status(reply, 202);
 		return daytona_reply_member(reply, "cmdId", id.text);
 	}
 	attach.process = s.shell.process;
 	memcpy(attach.since, s.shell.output_end, sizeof(attach.since));
-	return follow_start(rq, follow_new(&s.target, FORM_EXEC, id.text), &attach, reply, err);
+	f = follow_new(&s.target, FORM_EXEC, id.text);
+	f->stream.note = note;
+	return follow_start(rq, f, &attach, reply, err);
 }
 
 struct session_input_body {

@@ -152,7 +152,7 @@ static int download_file(struct request *rq, UNUSED const void *body, struct rep
 
 	if (open_file(rq, &t, &call, err) < 0)
 		return -1;
-	return files_download(rq, t.hold, &call, reply, err);
+	return files_download(rq, &t, &call, reply, err);
 }
 
 static int upload_file(struct request *rq, UNUSED const void *body, struct reply *reply,

@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include "activity/activity.h"
 #include "calls/files.h"
 #include "edge/target.h"
 #include "http/server/http.h"
@@ -49,8 +50,10 @@ int toolbox_call_file(struct request *rq, const struct api_target *t, const stru
                       struct agent_file *ret, struct error *err)
 {
 	const struct compute_file file = {call->type, &call->path, rq->deadline};
+	struct activity_note *note = files_begin_note(rq, t, call);
+	int result = compute_file(t->provider, t->id, rq->arena, &file, ret, err);
 
-	return compute_file(t->provider, t->id, rq->arena, &file, ret, err);
+	return files_end_note(note, result, err);
 }
 
 /* Connects to the agent and sends it the request. */
@@ -96,14 +99,12 @@ static int send_content(struct agent_reader *r, struct span content, struct erro
 	return agent_reader_send(r, buf_span(&frames), err);
 }
 
-int toolbox_write_file(struct request *rq, const struct api_target *t, const char *path,
-                       struct span content, struct error *err)
+static int write_content(struct request *rq, const struct api_target *t,
+                         const struct files_call *call, struct span content, struct error *err)
 {
-	const struct files_call call = {.type = AGENT_WRITE,
-	                                .path = {.path = path, .user = t->user}};
 	AUTO(agent_reader_done) struct agent_reader r = {.provider = NULL};
 
-	if (open_reader(rq, t, &call, &r, err) < 0)
+	if (open_reader(rq, t, call, &r, err) < 0)
 		return -1;
 	while (!r.has_ended) {
 		if (agent_reader_next(&r, err) < 0 ||
@@ -111,4 +112,15 @@ int toolbox_write_file(struct request *rq, const struct api_target *t, const cha
 			return -1;
 	}
 	return 0;
+}
+
+int toolbox_write_file(struct request *rq, const struct api_target *t, const char *path,
+                       struct span content, struct error *err)
+{
+	const struct files_call call = {.type = AGENT_WRITE,
+	                                .path = {.path = path, .user = t->user}};
+	struct activity_note *note = files_begin_note(rq, t, &call);
+
+	activity_add_bytes(note, content.size);
+	return files_end_note(note, write_content(rq, t, &call, content, err), err);
 }

@@ -144,7 +144,7 @@ static int answer_files_call(struct request *rq, struct files_call *call, bool f
 	call->write_entry = write_absolute;
 	if (open_volume(rq, for_writing, &t, call, err) < 0)
 		return -1;
-	return files_answer(rq, t.hold, call, (struct span){NULL, 0}, reply, err);
+	return files_answer(rq, &t, call, (struct span){NULL, 0}, reply, err);
 }
 
 static int get_stat(struct request *rq, UNUSED const void *body, struct reply *reply,
@@ -172,7 +172,7 @@ static int download_file(struct request *rq, UNUSED const void *body, struct rep
 
 	if (open_volume(rq, false, &t, &call, err) < 0)
 		return -1;
-	return files_download(rq, t.hold, &call, reply, err);
+	return files_download(rq, &t, &call, reply, err);
 }
 
 struct volume_folder_listing {
@@ -317,7 +317,7 @@ static int upload_file(struct request *rq, UNUSED const void *body, struct reply
 	}
 	if (open_volume(rq, true, &t, &call, err) < 0)
 		return -1;
-	return files_upload(rq, t.hold, &call, reply, err);
+	return files_upload(rq, &t, &call, reply, err);
 }
 
 #define CONTENT "/volumecontent/:id"

@@ -130,7 +130,7 @@ static int download_file(struct request *rq, struct api_target *t, const struct 
 	if (envd_user_find(rq, t, q->username, &user, err) < 0)
 		return -1;
 	call.path = envd_path_of(q->path, user);
-	return files_download(rq, t->hold, &call, reply, err);
+	return files_download(rq, t, &call, reply, err);
 }
 
 static int serve_file(struct request *rq, struct reply *reply, const char *id, struct error *err)

@@ -2,6 +2,7 @@
 /* filesystem.Filesystem/{Stat,MakeDir,Move,ListDir,Remove}. */
 #include <errno.h>
 
+#include "calls/files.h"
 #include "edge/target.h"
 #include "json/write.h"
 #include "provider/compute.h"
@@ -19,8 +20,12 @@ static int call_for_path(struct unary_call *c, uint16_t type, const struct agent
                          struct error *err)
 {
 	const struct compute_file file = {type, path, c->rq->deadline};
+	const struct files_call call = {.type = type, .path = *path};
+	struct activity_note *note = files_begin_note(c->rq, c->target, &call);
+	int result =
+	        compute_file(c->target->provider, c->target->id, c->rq->arena, &file, NULL, err);
 
-	return compute_file(c->target->provider, c->target->id, c->rq->arena, &file, NULL, err);
+	return files_end_note(note, result, err);
 }
 
 static int text_of(const struct unary_call *c, const char *name, const char **ret,

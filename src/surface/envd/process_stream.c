@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "calls/configs.h"
+#include "edge/activity.h"
 #include "edge/target.h"
 #include "provider/compute.h"
 #include "provider/provider.h"
@@ -100,13 +101,26 @@ static const struct stream_ops process_ops = {
         .on_sandbox_end = connect_stream_on_sandbox_end,
         .done = connect_stream_done,
         .takes_failures = true,
+        .is_process = true,
 };
 
 struct process_stream_request {
 	struct compute_request request;
 	int64_t within_ms; /* 0 = no limit */
 	bool is_start, is_tty;
+	const char *const *args; /* of a started command that is recorded as activity; or NULL */
 };
+
+static struct activity_note *begin_note(const struct request *rq, const struct api_target *t,
+                                        const char *const *args)
+{
+	const struct api_activity_call call = {.kind = ACTIVITY_COMMAND, .operation = "exec"};
+	struct activity_note *n = args ? api_activity_begin(rq, t, &call) : NULL;
+
+	if (n)
+		api_activity_add_args(n, args);
+	return n;
+}
 
 static int start_stream(struct request *rq, struct api_target *t,
                         const struct process_stream_request *as, struct reply *reply,
@@ -124,6 +138,7 @@ static int start_stream(struct request *rq, struct api_target *t,
 	if (provider_require(t->provider, PROVIDER_CAN_EXEC, err) < 0)
 		return -1;
 	c = connect_stream_new(rq, &process_ops, t->hold, &options);
+	c->stream.note = begin_note(rq, t, as->args);
 	p = process_stream_of(&c->stream);
 	p->is_start = as->is_start;
 	p->is_tty = as->is_tty;
@@ -207,9 +222,11 @@ static int start_process(struct request *rq, struct reply *reply, struct api_tar
 	as.is_tty = exec.flags & AGENT_EXEC_TTY;
 	/* The time limit of calls does not apply to a terminal: it runs while a client is
 	 * connected. */
-	if (!as.is_tty)
+	if (!as.is_tty) {
 		exec.timeout_ms =
 		        (uint64_t)run_limit_apply((int64_t)exec.timeout_ms, limits.timeout_ms);
+		as.args = exec.args;
+	}
 	return start_stream(rq, t, &as, reply, err);
 }
 

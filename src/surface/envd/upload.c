@@ -180,7 +180,7 @@ int envd_upload(struct request *rq, struct api_target *t, const struct envd_file
 
 	if (provider_require(t->provider, PROVIDER_CAN_FILES, err) < 0)
 		return -1;
-	f = file_form_new(&stream_ops, &upload_ops, t->hold);
+	f = file_form_new(rq, &stream_ops, &upload_ops, t);
 	if (prepare_upload(rq, t, q, upload_of(f), err) < 0 || request_may_block(rq, err) < 0) {
 		stream_free(&f->stream);
 		return -1;

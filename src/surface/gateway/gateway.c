@@ -248,7 +248,7 @@ static int gateway_read(struct request *rq, const void *body, struct reply *repl
 
 	if (open_file(rq, b, &t, &call, err) < 0)
 		return -1;
-	return files_read(rq, t.hold, &call, &options, reply, err);
+	return files_read(rq, &t, &call, &options, reply, err);
 }
 
 static int gateway_read_binary(struct request *rq, const void *body, struct reply *reply,
@@ -265,7 +265,7 @@ static int gateway_read_binary(struct request *rq, const void *body, struct repl
 
 	if (open_file(rq, b, &t, &call, err) < 0)
 		return -1;
-	return files_read(rq, t.hold, &call, &options, reply, err);
+	return files_read(rq, &t, &call, &options, reply, err);
 }
 
 static int gateway_write(struct request *rq, const void *body, struct reply *reply,
@@ -281,7 +281,7 @@ static int gateway_write(struct request *rq, const void *body, struct reply *rep
 		call.path.flags |= AGENT_PATH_APPEND;
 	if (open_file(rq, b, &t, &call, err) < 0)
 		return -1;
-	return files_answer(rq, t.hold, &call, b->content ? span_of(b->content) : b->content_base64,
+	return files_answer(rq, &t, &call, b->content ? span_of(b->content) : b->content_base64,
 	                    reply, err);
 }
 
@@ -298,7 +298,7 @@ static int gateway_glob(struct request *rq, const void *body, struct reply *repl
 
 	if (open_file(rq, b, &t, &call, err) < 0)
 		return -1;
-	return files_list(rq, t.hold, &call, &options, reply, err);
+	return files_list(rq, &t, &call, &options, reply, err);
 }
 
 struct gateway_copy_file {
@@ -354,7 +354,7 @@ static int gateway_copy(struct request *rq, const void *body, struct reply *repl
 
 	if (gateway_open(rq, &session, &t, err) < 0 || fill_writes(rq, &t, b, writes, err) < 0)
 		return -1;
-	return files_write_all(rq, t.hold, writes, b->files.count, reply, err);
+	return files_write_all(rq, &t, writes, b->files.count, reply, err);
 }
 
 static const struct {

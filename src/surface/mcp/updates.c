@@ -135,8 +135,9 @@ static unsigned find_watches(const struct update_stream *stream, const char *san
 	return count;
 }
 
-static void write_event(void *context, struct buf *out, const struct event_record *r)
+static void write_event(void *context, struct buf *out, const void *row)
 {
+	const struct event_record *r = row;
 	const struct update_stream *stream = context;
 	struct mcp_watch watches[MCP_WATCHES_MAX];
 	unsigned count;

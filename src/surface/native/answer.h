@@ -40,3 +40,17 @@ static inline bool row_is_given(uint64_t present, unsigned row)
 {
 	return present >> row & 1;
 }
+
+/* The header Last-Event-ID of a client that resumes a stream: sets both results, or neither. */
+static inline int last_event_read(const struct request *rq, bool *ret_given, int64_t *ret,
+                                  struct error *err)
+{
+	const char *id = request_header(rq, "Last-Event-ID");
+
+	if (!id)
+		return 0;
+	*ret_given = true;
+	return span_parse_whole(span_of(id), 0, INT64_MAX, ret, err) < 0
+	               ? FAIL_CONTEXT(err, "Last-Event-ID")
+	               : 0;
+}

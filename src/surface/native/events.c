@@ -69,19 +69,6 @@ static int parse_filter(struct request *rq, struct feed_filter *ret, struct erro
 	return api_resolve_sandbox_id(rq, &sandbox, &ret->sandbox_id, err);
 }
 
-/* *ret_given: the client states the last event that it knows, by the header or the query. */
-static int parse_after(const struct request *rq, bool *ret_given, int64_t *ret, struct error *err)
-{
-	const struct events_query *q = rq->query;
-	const char *id = request_header(rq, "Last-Event-ID");
-
-	*ret_given = id || row_is_given(q->present, EVENTS_AFTER);
-	*ret = q->after;
-	if (id && span_parse_whole(span_of(id), 0, INT64_MAX, ret, err) < 0)
-		return FAIL_CONTEXT(err, "Last-Event-ID");
-	return 0;
-}
-
 static int add_objects(struct request *rq, const struct event_list *events,
                        struct fleet_event *items, struct error *err)
 {
@@ -172,14 +159,15 @@ static int reply_event_stream(struct request *rq, const struct feed_options *opt
 	const struct events_query *q = rq->query;
 	struct feed_options o = *options;
 	struct event_bounds bounds;
-	bool is_given;
+	bool is_given = row_is_given(q->present, EVENTS_AFTER);
 
 	if (o.form == OUTPUT_TEXT)
 		return FAIL(err, ERROR_INVALID,
 		            "stream 'text' is not supported for events; known streams: result, "
 		            "sse, ndjson");
+	o.after = q->after;
 	if (store_event_bounds(api_of(rq)->store, &bounds, err) < 0 ||
-	    parse_after(rq, &is_given, &o.after, err) < 0)
+	    last_event_read(rq, &is_given, &o.after, err) < 0)
 		return -1;
 	if (!is_given)
 		o.after = bounds.newest;

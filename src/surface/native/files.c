@@ -299,7 +299,7 @@ static int folder_list(struct request *rq, const void *body, struct reply *reply
 	(void)body;
 	if (open_query_path(rq, AGENT_LIST, &f, err) < 0)
 		return -1;
-	return files_list(rq, f.target.hold, &f.call, &options, reply, err);
+	return files_list(rq, &f.target, &f.call, &options, reply, err);
 }
 
 static int content_get(struct request *rq, const void *body, struct reply *reply, struct error *err)
@@ -309,7 +309,7 @@ static int content_get(struct request *rq, const void *body, struct reply *reply
 	(void)body;
 	if (open_query_path(rq, AGENT_READ, &f, err) < 0)
 		return -1;
-	return files_download(rq, f.target.hold, &f.call, reply, err);
+	return files_download(rq, &f.target, &f.call, reply, err);
 }
 
 static int content_put(struct request *rq, const void *body, struct reply *reply, struct error *err)
@@ -319,7 +319,7 @@ static int content_put(struct request *rq, const void *body, struct reply *reply
 	(void)body;
 	if (open_query_path(rq, AGENT_WRITE, &f, err) < 0)
 		return -1;
-	return files_upload(rq, f.target.hold, &f.call, reply, err);
+	return files_upload(rq, &f.target, &f.call, reply, err);
 }
 
 static int tar_get(struct request *rq, const void *body, struct reply *reply, struct error *err)
@@ -329,7 +329,7 @@ static int tar_get(struct request *rq, const void *body, struct reply *reply, st
 	(void)body;
 	if (open_query_path(rq, AGENT_TAR_OUT, &f, err) < 0)
 		return -1;
-	return files_download(rq, f.target.hold, &f.call, reply, err);
+	return files_download(rq, &f.target, &f.call, reply, err);
 }
 
 static int pack_post(struct request *rq, const void *body, struct reply *reply, struct error *err)
@@ -343,7 +343,7 @@ static int pack_post(struct request *rq, const void *body, struct reply *reply, 
 	if (open_body_path(rq, AGENT_TAR_OUT, b, &f, err) < 0)
 		return -1;
 	f.call.path.flags |= AGENT_PATH_NAMES;
-	return files_download(rq, f.target.hold, &f.call, reply, err);
+	return files_download(rq, &f.target, &f.call, reply, err);
 }
 
 static int tar_post(struct request *rq, const void *body, struct reply *reply, struct error *err)
@@ -353,7 +353,7 @@ static int tar_post(struct request *rq, const void *body, struct reply *reply, s
 	(void)body;
 	if (open_query_path(rq, AGENT_TAR_IN, &f, err) < 0)
 		return -1;
-	return files_upload(rq, f.target.hold, &f.call, reply, err);
+	return files_upload(rq, &f.target, &f.call, reply, err);
 }
 
 static int form_post(struct request *rq, const void *body, struct reply *reply, struct error *err)
@@ -363,7 +363,7 @@ static int form_post(struct request *rq, const void *body, struct reply *reply, 
 	(void)body;
 	if (open_query_path(rq, AGENT_WRITE, &f, err) < 0)
 		return -1;
-	return files_upload_form(rq, f.target.hold, &f.call, reply, err);
+	return files_upload_form(rq, &f.target, &f.call, reply, err);
 }
 
 static int stat_get(struct request *rq, const void *body, struct reply *reply, struct error *err)
@@ -373,7 +373,7 @@ static int stat_get(struct request *rq, const void *body, struct reply *reply, s
 	(void)body;
 	if (open_query_path(rq, AGENT_STAT, &f, err) < 0)
 		return -1;
-	return files_answer(rq, f.target.hold, &f.call, (struct span){NULL, 0}, reply, err);
+	return files_answer(rq, &f.target, &f.call, (struct span){NULL, 0}, reply, err);
 }
 
 static int path_delete(struct request *rq, const void *body, struct reply *reply, struct error *err)
@@ -383,7 +383,7 @@ static int path_delete(struct request *rq, const void *body, struct reply *reply
 	(void)body;
 	if (open_query_path(rq, AGENT_REMOVE, &f, err) < 0)
 		return -1;
-	return files_answer(rq, f.target.hold, &f.call, (struct span){NULL, 0}, reply, err);
+	return files_answer(rq, &f.target, &f.call, (struct span){NULL, 0}, reply, err);
 }
 
 static int watch_get(struct request *rq, const void *body, struct reply *reply, struct error *err)
@@ -397,7 +397,7 @@ static int watch_get(struct request *rq, const void *body, struct reply *reply, 
 		return -1;
 	if (open_query_path(rq, AGENT_WATCH, &f, err) < 0)
 		return -1;
-	return files_watch(rq, f.target.hold, &f.call, form != OUTPUT_NDJSON, reply, err);
+	return files_watch(rq, &f.target, &f.call, form != OUTPUT_NDJSON, reply, err);
 }
 
 static int post_path(struct request *rq, uint16_t type, const struct files_body *b,
@@ -407,7 +407,7 @@ static int post_path(struct request *rq, uint16_t type, const struct files_body 
 
 	if (open_body_path(rq, type, b, &f, err) < 0)
 		return -1;
-	return files_answer(rq, f.target.hold, &f.call, (struct span){NULL, 0}, reply, err);
+	return files_answer(rq, &f.target, &f.call, (struct span){NULL, 0}, reply, err);
 }
 
 static int mkdir_post(struct request *rq, const void *body, struct reply *reply, struct error *err)
@@ -441,7 +441,7 @@ static int read_post(struct request *rq, const void *body, struct reply *reply, 
 
 	if (open_body_path(rq, AGENT_READ, b, &f, err) < 0)
 		return -1;
-	return files_read(rq, f.target.hold, &f.call, &options, reply, err);
+	return files_read(rq, &f.target, &f.call, &options, reply, err);
 }
 
 static int write_post(struct request *rq, const void *body, struct reply *reply, struct error *err)
@@ -453,7 +453,7 @@ static int write_post(struct request *rq, const void *body, struct reply *reply,
 		return FAIL(err, ERROR_INVALID, "content and content_base64 are both given");
 	if (open_body_path(rq, AGENT_WRITE, b, &f, err) < 0)
 		return -1;
-	return files_answer(rq, f.target.hold, &f.call,
+	return files_answer(rq, &f.target, &f.call,
 	                    b->content ? span_of(b->content) : b->content_base64, reply, err);
 }
 

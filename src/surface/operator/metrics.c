@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 
+#include "activity/activity.h"
 #include "calls/receiver.h"
 #include "edge/api.h"
 #include "edge/meter.h"
@@ -151,6 +152,21 @@ static void write_long_calls(struct buf *out, struct worker_pool *waiters)
 	         "TYPE atoll_long_calls gauge\natoll_long_calls{state=\"running\"} "
 	         "%u\natoll_long_calls{state=\"waiting\"} %u\n",
 	         running, waiting);
+}
+
+static void write_activity(struct buf *out, struct activity_log *log)
+{
+	struct activity_counts c = {0};
+
+	if (log)
+		c = activity_log_counts(log);
+	write_counter(out, "atoll_activity_rows_total", "Rows of activity written to the store.",
+	              c.written);
+	write_counter(out, "atoll_activity_dropped_total",
+	              "Rows of activity dropped, because the store was slower than the calls.",
+	              c.dropped);
+	write_gauge(out, "atoll_activity_queue", "Rows of activity that wait for the store.",
+	            c.queued);
 }
 
 static void write_key_queues(struct buf *out, const struct queue_counts *turns)
@@ -334,6 +350,7 @@ int metrics_get(struct request *rq, const void *body, struct reply *reply, struc
 	write_disk(out);
 	write_workers(out, &load);
 	write_key_queues(out, &turns);
+	write_activity(out, api->activity);
 	if (api->waiters)
 		write_long_calls(out, api->waiters);
 	write_queues(out, api);

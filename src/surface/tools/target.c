@@ -221,6 +221,7 @@ int tools_open_call(struct request *rq, const struct tool *tool, const struct to
 	        .fleet = api_of(rq)->fleet,
 	        .store = api_of(rq)->store,
 	        .jobs = api_of(rq)->jobs,
+	        .activity = api_of(rq)->activity,
 	        .terminals = api_of(rq)->terminals,
 	        .contexts = api_of(rq)->code_contexts,
 	        .config = config,
