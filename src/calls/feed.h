@@ -46,7 +46,7 @@ struct feed_source {
 	int (*list)(struct store *s, struct arena *a, const struct feed_page *page,
 	            struct feed_rows *ret, struct error *err);
 	bool (*is_wanted)(const struct feed_filter *filter, const void *row);
-	const char *(*name)(const void *row);            /* of the server-sent event */
+	const char *(*name)(const void *row); /* of the server-sent event */
 	/* As one JSON object; `object`: of read_objects, or no bytes. */
 	void (*write)(struct buf *out, const void *row, struct span object);
 	/* As event_objects_read; NULL: the rows have no objects. */
