@@ -313,6 +313,15 @@ export class Sandbox {
   snapshot(options?: types.SnapshotCreate): Promise<types.Snapshot>;
   fork(options?: types.Fork): Promise<{ sandboxes: Sandbox[]; snapshot: types.Snapshot }>;
   rollback(snapshot: string): Promise<types.Sandbox>;
+  activity(query?: {
+    kind?: 'command' | 'code' | 'tool' | 'file';
+    user?: string;
+    key?: string;
+    conversation?: string;
+    after?: number;
+    last?: number;
+    limit?: number;
+  }): Promise<types.Activity[]>;
   changes(query?: { base?: string; path?: string; limit?: number }): Promise<types.Change[]>;
   diff(query?: { base?: string; path?: string }): Promise<string>;
   openTerminal(options?: types.Terminal): Promise<types.TerminalSession>;
@@ -434,6 +443,16 @@ export class Atoll {
     last?: number;
     signal?: AbortSignal;
   }): AsyncGenerator<types.Event>;
+  activity(options?: {
+    sandbox?: string;
+    kind?: 'command' | 'code' | 'tool' | 'file';
+    user?: string;
+    key?: string;
+    conversation?: string;
+    after?: number;
+    last?: number;
+    signal?: AbortSignal;
+  }): AsyncGenerator<types.Activity>;
   request<T = unknown>(method: string, path: string, call?: CallOptions): Promise<T>;
 }
 

@@ -206,18 +206,25 @@ class Atoll:
 
     def events(self, *, sandbox=None, kind=None, after=None, last=None):
         """Yields events as they happen. After a broken connection it continues after the last event."""
+        return self._follow("/v1/events", {"sandbox": sandbox, "kind": kind}, after, last)
+
+    def activity(self, *, sandbox=None, kind=None, user=None, key=None, conversation=None, after=None, last=None):
+        """Yields what was called in sandboxes, as the calls end. After a broken connection it continues after the last row."""
+        return self._follow("/v1/activity", {"sandbox": sandbox, "kind": kind, "user": user, "key": key, "conversation": conversation}, after, last)
+
+    def _follow(self, where, filters, after, last):
         if after is None and last is None:
-            # Without a first sequence number, events between two connections would be lost.
-            after = self.transport.request("GET", "/v1/events", query={"last": 1})["after"]
+            # Without a first sequence number, rows between two connections would be lost.
+            after = self.transport.request("GET", where, query={"last": 1})["after"]
         wait = RECONNECT_WAIT
         while True:
             try:
                 headers = {} if after is None else {"Last-Event-ID": str(after)}
-                query = {"sandbox": sandbox, "kind": kind, "last": last if after is None else None, "stream": "sse"}
-                for _, data, _ in self.transport.events("GET", "/v1/events", query=query, headers=headers):
-                    event = json.loads(data)
-                    after, wait = event.get("sequence", after), RECONNECT_WAIT
-                    yield event
+                query = {**filters, "last": last if after is None else None, "stream": "sse"}
+                for _, data, _ in self.transport.events("GET", where, query=query, headers=headers):
+                    row = json.loads(data)
+                    after, wait = row.get("sequence", after), RECONNECT_WAIT
+                    yield row
             except Exception as error:
                 if not isinstance(error, ConnectionLostError) and getattr(error, "status", None) not in (502, 503):
                     raise

@@ -146,6 +146,10 @@ class Sandbox:
         self.info = self.transport.request("POST", path("/api/sandbox/snapshots/{}/restore", snapshot))
         return self.info
 
+    def activity(self, **query) -> list[types.Activity]:
+        """What was called in the sandbox: a page, oldest first. last=50 gives the newest."""
+        return self._call("GET", "/activity", query=query)["items"]
+
     def changes(self, **query) -> list[types.Change]:
         """Lists the changed files, compared with the template or with the snapshot `base`."""
         return pages(self.transport, path(BASE + "/{}/changes", self.id), query)

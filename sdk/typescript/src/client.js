@@ -215,23 +215,32 @@ export class Atoll {
   }
 
   /** Yields events as they happen until the signal is aborted. After a broken connection it continues after the last event. */
-  async *events({ sandbox, kind, after, last, signal } = {}) {
+  events({ sandbox, kind, ...options } = {}) {
+    return this.#follow('/v1/events', { sandbox, kind }, options);
+  }
+
+  /** Yields what was called in sandboxes, as the calls end, until the signal is aborted. After a broken connection it continues after the last row. */
+  activity({ sandbox, kind, user, key, conversation, ...options } = {}) {
+    return this.#follow('/v1/activity', { sandbox, kind, user, key, conversation }, options);
+  }
+
+  async *#follow(where, filters, { after, last, signal }) {
     let known = after;
     let newest = last;
-    // Without a first sequence number, events between two connections would be lost.
+    // Without a first sequence number, rows between two connections would be lost.
     if (known === undefined && newest === undefined)
-      known = (await this.transport.request('GET', '/v1/events', { query: { last: 1 }, signal })).after;
+      known = (await this.transport.request('GET', where, { query: { last: 1 }, signal })).after;
     let waitMs = RECONNECT_WAIT_MS;
     for (;;) {
       try {
         const headers = known === undefined ? {} : { 'Last-Event-ID': String(known) };
-        const call = { query: { sandbox, kind, last: newest, stream: 'sse' }, headers, signal };
-        for await (const { data } of events(this.transport, 'GET', '/v1/events', call)) {
-          const event = JSON.parse(data);
-          if (event.sequence !== undefined) known = event.sequence;
-          if (event.sequence !== undefined) newest = undefined;
+        const call = { query: { ...filters, last: newest, stream: 'sse' }, headers, signal };
+        for await (const { data } of events(this.transport, 'GET', where, call)) {
+          const row = JSON.parse(data);
+          if (row.sequence !== undefined) known = row.sequence;
+          if (row.sequence !== undefined) newest = undefined;
           waitMs = RECONNECT_WAIT_MS;
-          yield event;
+          yield row;
         }
       } catch (error) {
         if (signal?.aborted) return;

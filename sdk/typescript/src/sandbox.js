@@ -173,6 +173,11 @@ export class Sandbox {
     return this.info;
   }
 
+  /** What was called in the sandbox: a page, oldest first. {last: 50} gives the newest. */
+  async activity(query = {}) {
+    return (await this.call('GET', '/activity', { query })).items;
+  }
+
   /** Lists the changed files, compared with the template or with the snapshot `base`. */
   async changes(query = {}) {
     const found = [];
