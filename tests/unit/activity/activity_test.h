@@ -83,4 +83,4 @@ static inline int tear_down(void **state)
 	arena_done(&t.arena);
 	return 0;
 }
-#define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define ON_LOG(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)

@@ -141,12 +141,12 @@ static void without_a_log_every_call_of_a_note_does_nothing(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-        CASE(rows_are_written_in_their_order_soon_after_their_end),
-        CASE(a_full_queue_drops_the_oldest_and_counts_them),
-        CASE(a_full_batch_does_not_wait_for_the_interval),
-        CASE(a_close_writes_what_waits_of_many_batches),
-        CASE(a_sandbox_keeps_its_newest_rows),
-        CASE(without_a_log_every_call_of_a_note_does_nothing),
+        ON_LOG(rows_are_written_in_their_order_soon_after_their_end),
+        ON_LOG(a_full_queue_drops_the_oldest_and_counts_them),
+        ON_LOG(a_full_batch_does_not_wait_for_the_interval),
+        ON_LOG(a_close_writes_what_waits_of_many_batches),
+        ON_LOG(a_sandbox_keeps_its_newest_rows),
+        ON_LOG(without_a_log_every_call_of_a_note_does_nothing),
 };
 
 int main(void)

@@ -183,17 +183,17 @@ static void artifacts_beyond_the_bound_are_left_out_whole(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-        CASE(a_row_says_who_what_and_how_it_ended),
-        CASE(a_note_without_a_report_is_unknown),
-        CASE(a_forgotten_note_leaves_no_row),
-        CASE(arguments_are_cut_between_characters),
-        CASE(words_are_quoted_as_for_a_shell),
-        CASE(bytes_that_are_no_text_become_question_marks),
-        CASE(output_keeps_its_first_and_last_kib),
-        CASE(output_between_one_and_two_kib_is_whole),
-        CASE(output_that_is_no_text_is_base64),
-        CASE(a_tail_of_which_the_begin_is_gone_is_a_tail),
-        CASE(artifacts_beyond_the_bound_are_left_out_whole),
+        ON_LOG(a_row_says_who_what_and_how_it_ended),
+        ON_LOG(a_note_without_a_report_is_unknown),
+        ON_LOG(a_forgotten_note_leaves_no_row),
+        ON_LOG(arguments_are_cut_between_characters),
+        ON_LOG(words_are_quoted_as_for_a_shell),
+        ON_LOG(bytes_that_are_no_text_become_question_marks),
+        ON_LOG(output_keeps_its_first_and_last_kib),
+        ON_LOG(output_between_one_and_two_kib_is_whole),
+        ON_LOG(output_that_is_no_text_is_base64),
+        ON_LOG(a_tail_of_which_the_begin_is_gone_is_a_tail),
+        ON_LOG(artifacts_beyond_the_bound_are_left_out_whole),
 };
 
 int main(void)
