@@ -2138,6 +2138,61 @@ export interface Event {
   object?: unknown;
 }
 
+/** Calls into sandboxes, in the order of their ends */
+export interface ActivityList {
+  items: Activity[];
+  /** value of after for the next page or for a stream */
+  after: number;
+  /** sequence of the oldest stored row; 0: there are no rows */
+  oldest: number;
+}
+
+/** A call into a sandbox */
+export interface Activity {
+  /** grows over all of the server's rows; for after= */
+  sequence: number;
+  /** when the call began */
+  at: string | null;
+  project: string;
+  /** its id; null for a tool without a sandbox */
+  sandbox: string | null;
+  /** command, code, tool or file */
+  kind: string;
+  /** exec, job or git; the language of code; the name of a tool; read, write, mkdir, remove, rename, copy, permissions, tar_in or tar_out */
+  operation: string;
+  /** the command line, code, input or paths; the first 1 KiB */
+  arguments: string;
+  /** the member whose key made the call */
+  user: string | null;
+  key: string | null;
+  /** of the header Atoll-Conversation or the tool call */
+  conversation: string | null;
+  /** outcome is ok */
+  ok: boolean;
+  /** ok, failed, or unknown: the server did not see the end */
+  outcome: string;
+  /** -1: none, or unknown */
+  exit_code: number;
+  /** why it failed, besides an exit code */
+  error: string | null;
+  duration_ms: number;
+  /** of both output streams; of files: bytes transferred */
+  output_bytes: number;
+  /** the first KiB of the output */
+  head: string;
+  /** the last KiB of the output; empty when head is all of it */
+  tail: string;
+  /** base64 when the bytes of head and tail are no text */
+  encoding: string | null;
+  artifacts: ActivityArtifact[];
+}
+
+/** A file that the call left and that is stored */
+export interface ActivityArtifact {
+  id: string;
+  path: string;
+}
+
 /** A webhook to create */
 export interface WebhookCreate {
   /** http or https URL on the internet */

@@ -2,6 +2,40 @@
 // Written by console/generate/client.mjs --write from docs/api/openapi.json.
 import type { Operation } from "./operation";
 
+/** A call into a sandbox */
+export interface Activity {
+  sequence: number;
+  at: string | null;
+  project: string;
+  sandbox: string | null;
+  kind: string;
+  operation: string;
+  arguments: string;
+  user: string | null;
+  key: string | null;
+  conversation: string | null;
+  ok: boolean;
+  outcome: string;
+  exit_code: number;
+  error: string | null;
+  duration_ms: number;
+  output_bytes: number;
+  head: string;
+  tail: string;
+  encoding: string | null;
+  artifacts: ActivityArtifact[];
+}
+/** A file that the call left and that is stored */
+export interface ActivityArtifact {
+  id: string;
+  path: string;
+}
+/** Calls into sandboxes, in the order of their ends */
+export interface ActivityList {
+  items: Activity[];
+  after: number;
+  oldest: number;
+}
 /** A call that needs approval */
 export interface Approval {
   id: string;
@@ -2518,6 +2552,10 @@ export const deleteV1ProjectsProjectInvitationsInvitation: Operation<{ project: 
 export const getV1Events: Operation<undefined, { after?: number; last?: number; with?: "object"; limit?: number; sandbox?: string; kind?: string; stream?: string }, undefined, EventList> = { method: "GET", path: "/v1/events", scopes: ["sandbox:read"] };
 /** List the events of a sandbox */
 export const getApiSandboxInstancesIdEvents: Operation<{ id: string }, { after?: number; limit?: number }, undefined, EventList> = { method: "GET", path: "/api/sandbox/instances/{id}/events", scopes: ["sandbox:read"] };
+/** List what was called in sandboxes, oldest first, or follow it */
+export const getV1Activity: Operation<undefined, { after?: number; last?: number; kind?: "command" | "code" | "tool" | "file"; format?: "json" | "csv"; limit?: number; user?: string; key?: string; conversation?: string; stream?: string; sandbox?: string }, undefined, ActivityList> = { method: "GET", path: "/v1/activity", scopes: ["sandbox:read"] };
+/** List what was called in a sandbox, or follow it */
+export const getApiSandboxInstancesIdActivity: Operation<{ id: string }, { after?: number; last?: number; kind?: "command" | "code" | "tool" | "file"; format?: "json" | "csv"; limit?: number; user?: string; key?: string; conversation?: string; stream?: string }, undefined, ActivityList> = { method: "GET", path: "/api/sandbox/instances/{id}/activity", scopes: ["sandbox:read"] };
 /** List the project's webhooks */
 export const getV1Webhooks: Operation<undefined, undefined, undefined, WebhookList> = { method: "GET", path: "/v1/webhooks", scopes: ["sandbox:write"] };
 /** Create a webhook */

@@ -2273,6 +2273,64 @@ class Event(TypedDict):
     object: NotRequired[Any]
 
 
+class ActivityList(TypedDict):
+    """Calls into sandboxes, in the order of their ends"""
+
+    items: list[Activity]
+    # value of after for the next page or for a stream
+    after: int
+    # sequence of the oldest stored row; 0: there are no rows
+    oldest: int
+
+
+class Activity(TypedDict):
+    """A call into a sandbox"""
+
+    # grows over all of the server's rows; for after=
+    sequence: int
+    # when the call began
+    at: str | None
+    project: str
+    # its id; null for a tool without a sandbox
+    sandbox: str | None
+    # command, code, tool or file
+    kind: str
+    # exec, job or git; the language of code; the name of a tool; read, write, mkdir, remove, rename, copy, permissions, tar_in or tar_out
+    operation: str
+    # the command line, code, input or paths; the first 1 KiB
+    arguments: str
+    # the member whose key made the call
+    user: str | None
+    key: str | None
+    # of the header Atoll-Conversation or the tool call
+    conversation: str | None
+    # outcome is ok
+    ok: bool
+    # ok, failed, or unknown: the server did not see the end
+    outcome: str
+    # -1: none, or unknown
+    exit_code: int
+    # why it failed, besides an exit code
+    error: str | None
+    duration_ms: int
+    # of both output streams; of files: bytes transferred
+    output_bytes: int
+    # the first KiB of the output
+    head: str
+    # the last KiB of the output; empty when head is all of it
+    tail: str
+    # base64 when the bytes of head and tail are no text
+    encoding: str | None
+    artifacts: list[ActivityArtifact]
+
+
+class ActivityArtifact(TypedDict):
+    """A file that the call left and that is stored"""
+
+    id: str
+    path: str
+
+
 class WebhookCreate(TypedDict):
     """A webhook to create"""
 
