@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // languages.ts: a language by a file's name or by its own.
+import { StreamLanguage } from "@codemirror/language";
 import type { Extension } from "@codemirror/state";
 
 type Load = () => Promise<Extension>;
 
 async function legacy(load: () => Promise<unknown>, name: string): Promise<Extension> {
-  const [{ StreamLanguage }, mode] = await Promise.all([import("@codemirror/language"), load()]);
+  const mode = await load();
   return StreamLanguage.define((mode as Record<string, Parameters<typeof StreamLanguage.define>[0]>)[name] as Parameters<typeof StreamLanguage.define>[0]);
 }
 
