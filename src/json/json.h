@@ -33,6 +33,7 @@ enum json_flag {
 	JSON_SECRET = 1 << 1,     /* never logged; marked writeOnly */
 	JSON_NULLABLE = 1 << 2,   /* null is accepted and means absent; absent is written as null */
 	JSON_OMIT_EMPTY = 1 << 3, /* absent, empty or zero is not written */
+	JSON_OPEN_CHOICES = 1 << 4, /* later versions may know more than `choices` */
 };
 
 struct json_pair {
@@ -60,7 +61,8 @@ struct json_member {
 	 * except JSON's own. A number below `min` is refused, so a number that may be negative
 	 * needs a `min`. */
 	int64_t min, max;
-	const char *const *choices;  /* JSON_CHOICE: NULL-terminated */
+	const char *const *choices;  /* JSON_CHOICE: NULL-terminated; of JSON_TEXT only for the
+	                                schema of an answer */
 	const struct json_shape *of; /* JSON_OBJECT, JSON_LIST */
 	const char *about;           /* one sentence for the reference */
 	const char *example;         /* plain text for text members, JSON for other kinds */

@@ -58,9 +58,9 @@ static void write_nested(struct buf *out, const struct json_member *m, shape_wri
 
 static void write_choices(struct buf *out, const struct json_member *m)
 {
-	if (m->kind != JSON_CHOICE)
+	if (!m->choices)
 		return;
-	json_begin_list(out, "enum");
+	json_begin_list(out, m->flags & JSON_OPEN_CHOICES ? "x-extensible-enum" : "enum");
 	for (size_t i = 0; m->choices[i]; i++)
 		json_add_text(out, NULL, m->choices[i]);
 	if (m->flags & JSON_NULLABLE)

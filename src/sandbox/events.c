@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-static const char *const kinds[] = {
+const char *const event_kind_choices[] = {
+        [EVENT_KIND_COUNT] = NULL,
         [EVENT_SANDBOX_CREATED] = "sandbox.created",
         [EVENT_SANDBOX_STARTING] = "sandbox.starting",
         [EVENT_SANDBOX_STARTED] = "sandbox.started",
@@ -64,8 +65,24 @@ static const char *const kinds[] = {
         [EVENT_AGENT_FINISHED] = "agent.finished",
         [EVENT_POOL_FAILED] = "pool.failed",
         [EVENT_POOL_RECOVERED] = "pool.recovered",
+        [EVENT_APPROVAL_PENDING] = "approval.pending",
+        [EVENT_APPROVAL_APPROVED] = "approval.approved",
+        [EVENT_APPROVAL_REFUSED] = "approval.refused",
+        [EVENT_APPROVAL_USED] = "approval.used",
+        [EVENT_APPROVAL_EXPIRED] = "approval.expired",
+        [EVENT_WEBHOOK_CREATED] = "webhook.created",
+        [EVENT_WEBHOOK_UPDATED] = "webhook.updated",
+        [EVENT_WEBHOOK_DISABLED] = "webhook.disabled",
+        [EVENT_WEBHOOK_DELETED] = "webhook.deleted",
+        [EVENT_WINDOW_OPENED] = "window.opened",
+        [EVENT_WINDOW_CLOSED] = "window.closed",
+        [EVENT_RECORDING_STARTED] = "recording.started",
+        [EVENT_RECORDING_READY] = "recording.ready",
+        [EVENT_SERVICE_STARTED] = "service.started",
+        [EVENT_SERVICE_STOPPED] = "service.stopped",
+        [EVENT_SERVICE_REMOVED] = "service.removed",
 };
-_Static_assert(COUNT_OF(kinds) == EVENT_KIND_COUNT, "a name per kind");
+_Static_assert(COUNT_OF(event_kind_choices) == EVENT_KIND_COUNT + 1, "a name per kind");
 
 static const enum event_kind kind_of_state[] = {
         [SANDBOX_PENDING] = EVENT_SANDBOX_CREATED,   [SANDBOX_CREATING] = EVENT_SANDBOX_STARTING,
@@ -78,7 +95,7 @@ _Static_assert(COUNT_OF(kind_of_state) == SANDBOX_STATE_COUNT, "a kind per state
 
 const char *event_kind_name(enum event_kind kind)
 {
-	return (unsigned)kind < EVENT_KIND_COUNT ? kinds[kind] : "unknown";
+	return (unsigned)kind < EVENT_KIND_COUNT ? event_kind_choices[kind] : "unknown";
 }
 
 enum event_kind event_kind_of_move(enum sandbox_state from, enum sandbox_state to)
@@ -104,7 +121,7 @@ int event_pattern_check(const char *pattern, struct error *err)
 	bool is_whole = !star || (!star[1] && (star == pattern || star[-1] == '.'));
 
 	for (unsigned i = 0; is_whole && i < EVENT_KIND_COUNT; i++)
-		if (event_pattern_matches(pattern, kinds[i]))
+		if (event_pattern_matches(pattern, event_kind_choices[i]))
 			return 0;
 	(void)FAIL(err, ERROR_INVALID, "unknown kind of event '%.*s'", EVENT_PATTERN_MAX, pattern);
 	return FAIL_HINT(

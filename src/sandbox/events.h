@@ -69,11 +69,29 @@ enum event_kind {
 	EVENT_AGENT_FINISHED, /* the same three ends as one kind, for webhooks */
 	EVENT_ARTIFACT_CREATED,
 	EVENT_ARTIFACT_DELETED,
-	EVENT_POOL_FAILED,    /* it cannot be filled */
-	EVENT_POOL_RECOVERED, /* it can be filled again */
+	EVENT_POOL_FAILED,      /* it cannot be filled */
+	EVENT_POOL_RECOVERED,   /* it can be filled again */
+	EVENT_APPROVAL_PENDING, /* a tool call waits for a decision */
+	EVENT_APPROVAL_APPROVED,
+	EVENT_APPROVAL_REFUSED,
+	EVENT_APPROVAL_USED,    /* the approved call was made */
+	EVENT_APPROVAL_EXPIRED, /* nobody has decided in time */
+	EVENT_WEBHOOK_CREATED,
+	EVENT_WEBHOOK_UPDATED,
+	EVENT_WEBHOOK_DISABLED, /* too many deliveries wait */
+	EVENT_WEBHOOK_DELETED,
+	EVENT_WINDOW_OPENED,
+	EVENT_WINDOW_CLOSED, /* by a call */
+	EVENT_RECORDING_STARTED,
+	EVENT_RECORDING_READY,
+	EVENT_SERVICE_STARTED, /* wanted to run, by a call */
+	EVENT_SERVICE_STOPPED,
+	EVENT_SERVICE_REMOVED,
 	EVENT_KIND_COUNT,
 };
 const char *event_kind_name(enum event_kind kind);
+/* All names, NULL-terminated. */
+extern const char *const event_kind_choices[];
 /* The event of a sandbox's move between two states. */
 enum event_kind event_kind_of_move(enum sandbox_state from, enum sandbox_state to);
 

@@ -27,6 +27,8 @@ enum sandbox_state {
 	SANDBOX_STATE_COUNT,
 };
 const char *sandbox_state_name(enum sandbox_state state);
+/* All names, NULL-terminated. */
+extern const char *const sandbox_state_choices[];
 MUST_CHECK int sandbox_state_parse(const char *name, enum sandbox_state *ret, struct error *err);
 bool sandbox_state_can_move(enum sandbox_state from, enum sandbox_state to);
 
@@ -45,6 +47,7 @@ enum sandbox_reason {
 	SANDBOX_REASON_COUNT,
 };
 const char *sandbox_reason_name(enum sandbox_reason reason);
+extern const char *const sandbox_reason_choices[]; /* NULL-terminated */
 
 /* Limits. 0 in a request or a default = not given; 0 in a cap = no limit. */
 struct sandbox_resources {

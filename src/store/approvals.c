@@ -2,20 +2,50 @@
 #include "store/approvals.h"
 
 #include "base/bytes.h"
+#include "base/clock.h"
+#include "json/write.h"
 #include "store/column_rows.h"
+#include "store/event_rows.h"
+#include "store/pages.h"
 #include "store/query.h"
 #include "store/transaction_parts.h"
 
-NAMES_OF(approval_state, APPROVAL_STATE_COUNT, "pending", "approved", "refused", "used")
+NAMES_OF(approval_state, APPROVAL_STATE_COUNT, "pending", "approved", "refused", "used", "expired")
+
+struct approval_page {
+	struct approval_filter filter;
+	struct page_position position;
+};
 
 COLUMNS_OF(approval_record);
-COLUMNS_OF(approval_filter);
+COLUMNS_OF(approval_page);
 COLUMNS_OF(approval_decision);
 
 struct approval_insertion {
 	const struct approval_record *record;
 	unsigned pending_max;
 };
+
+static int tell_approval(struct store_connection *c, enum event_kind kind,
+                         const struct approval_record *r, struct error *err)
+{
+	AUTO(buf_done) struct buf detail = BUF(16 * 1024);
+	struct event_record event = {
+	        .at = clock_unix_ms(),
+	        .project_id = r->project_id,
+	        .sandbox_id = r->sandbox_id,
+	        .kind = event_kind_name(kind),
+	        .text = r->tool,
+	};
+
+	json_begin_object(&detail, NULL);
+	json_add_text(&detail, "id", r->id);
+	json_add_text(&detail, "tool", r->tool);
+	json_add_text(&detail, "keyId", r->key_id);
+	json_end_object(&detail);
+	event.detail = buf_text(&detail);
+	return event_add(c, &event, err);
+}
 
 static int run_insertion(struct store_connection *c, void *context, struct error *err)
 {
@@ -31,7 +61,9 @@ static int run_insertion(struct store_connection *c, void *context, struct error
 	if (pending >= in->pending_max)
 		return FAIL(err, ERROR_LIMIT, "%u tool calls wait for approval already",
 		            in->pending_max);
-	return query_run(c, QUERY_APPROVAL_INSERT, r, NULL, err) < 0 ? -1 : 0;
+	if (query_run(c, QUERY_APPROVAL_INSERT, r, NULL, err) < 0)
+		return -1;
+	return tell_approval(c, EVENT_APPROVAL_PENDING, r, err);
 }
 
 int store_approval_insert(struct store *s, const struct approval_record *r, unsigned pending_max,
@@ -65,15 +97,65 @@ int store_approval_match(struct store *s, struct arena *a, const struct approval
 int store_approval_list(struct store *s, struct arena *a, const struct approval_filter *filter,
                         struct approval_list *ret, struct error *err)
 {
-	return store_list_query(s, QUERY_APPROVAL_LIST, filter, LIST_INTO(a, ret), err);
+	struct approval_page page = {.filter = *filter};
+
+	if (page_begin(&page.position, filter->page, filter->limit, err) < 0)
+		return -1;
+	return store_list_query(s, QUERY_APPROVAL_LIST, &page, PAGE_INTO(a, ret, &page.position),
+	                        err);
+}
+
+static int run_decision(struct store_connection *c, void *context, struct error *err)
+{
+	static const enum event_kind decision_kinds[APPROVAL_STATE_COUNT] = {
+	        [APPROVAL_APPROVED] = EVENT_APPROVAL_APPROVED,
+	        [APPROVAL_REFUSED] = EVENT_APPROVAL_REFUSED,
+	        [APPROVAL_USED] = EVENT_APPROVAL_USED,
+	};
+	const struct approval_decision *decision = context;
+	AUTO(arena_done) struct arena arena = {0};
+	struct approval_record r;
+
+	if (ROW_OR(query_run(c, QUERY_APPROVAL_DECIDE, decision, NULL, err),
+	           FAIL(err, ERROR_CONFLICT, "approval '%s' is not %s any more", decision->id,
+	                approval_state_name(decision->from))) < 0 ||
+	    ROW_OR(query_find(c, QUERY_APPROVAL_FIND,
+	                      LOOKUP(.project_id = decision->project_id, .id = decision->id),
+	                      INTO(&arena, &r), err),
+	           FAIL(err, ERROR_NOT_FOUND, "no such approval")) < 0)
+		return -1;
+	return tell_approval(c, decision_kinds[decision->to], &r, err);
 }
 
 int store_approval_decide(struct store *s, const struct approval_decision *decision,
                           struct error *err)
 {
-	return ROW_OR(store_change_query(s, QUERY_APPROVAL_DECIDE, decision, err),
-	              FAIL(err, ERROR_CONFLICT, "approval '%s' is not %s any more", decision->id,
-	                   approval_state_name(decision->from)));
+	return store_change(s, run_decision, decision, err);
+}
+
+static int run_expiry(struct store_connection *c, void *context, struct error *err)
+{
+	const struct record_lookup *lookup = context;
+	AUTO(arena_done) struct arena arena = {0};
+	struct approval_list overdue;
+
+	if (query_list(c, QUERY_APPROVAL_OVERDUE, lookup, LIST_INTO(&arena, &overdue), err) < 0)
+		return -1;
+	for (size_t i = 0; i < overdue.count; i++) {
+		const struct approval_record *r = &overdue.items[i];
+		int changed = query_run(c, QUERY_APPROVAL_EXPIRE,
+		                        LOOKUP(.id = r->id, .now = lookup->now), NULL, err);
+
+		if (changed < 0 ||
+		    (changed > 0 && tell_approval(c, EVENT_APPROVAL_EXPIRED, r, err) < 0))
+			return -1;
+	}
+	return 0;
+}
+
+int store_approval_expire(struct store *s, int64_t now, struct error *err)
+{
+	return store_change_lazily(s, run_expiry, LOOKUP(.now = now), err);
 }
 
 int store_approval_purge(struct store *s, int64_t before, struct error *err)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* store/approvals.h — tool calls that wait for a person's approval.
  *
- * A row moves from pending to approved or refused, and from approved to used, by compare and set:
- * an approved call happens at most once. Expired rows are treated as absent. */
+ * Each move adds an event. A row moves from pending to approved or refused, and from approved to
+ * used, by compare and set: an approved call happens at most once. Expired rows are treated as
+ * absent. */
 #pragma once
 
 #include <stddef.h>
@@ -20,6 +21,7 @@ enum approval_state {
 	APPROVAL_APPROVED,
 	APPROVAL_REFUSED,
 	APPROVAL_USED,
+	APPROVAL_EXPIRED, /* while it was pending */
 	APPROVAL_STATE_COUNT,
 };
 const char *approval_state_name(enum approval_state state);
@@ -35,10 +37,12 @@ struct approval_record {
 	enum approval_state state;
 	const char *note, *decided_by; /* decided_by: a key id; "" while pending */
 	int64_t created_at, decided_at, expires_at;
+	const char *key_name, *decided_by_name; /* of the keys, when read; "" = unknown */
 };
 struct approval_list {
 	struct approval_record *items;
 	size_t count;
+	const char *next_page; /* NULL at the end */
 };
 /* ERROR_LIMIT when pending_max calls of the project wait already. */
 MUST_CHECK int store_approval_insert(struct store *s, const struct approval_record *r,
@@ -54,7 +58,8 @@ struct approval_filter {
 	const char *project_id;
 	const char *state; /* a state name; NULL = any */
 	int64_t now;       /* only rows that have not expired by then */
-	int64_t limit;
+	unsigned limit;    /* 1..1000 */
+	const char *page;  /* next_page of the previous page, or NULL */
 };
 /* Newest first. */
 MUST_CHECK int store_approval_list(struct store *s, struct arena *a,
@@ -69,4 +74,6 @@ struct approval_decision {
 /* ERROR_CONFLICT when the state is not `from`, or the row has expired. */
 MUST_CHECK int store_approval_decide(struct store *s, const struct approval_decision *decision,
                                      struct error *err);
+/* Moves pending rows that have expired by `now`, at most 100 of them. */
+MUST_CHECK int store_approval_expire(struct store *s, int64_t now, struct error *err);
 MUST_CHECK int store_approval_purge(struct store *s, int64_t before, struct error *err);

@@ -156,6 +156,14 @@ int store_snapshot_base(struct store *s, struct arena *a, const char *sandbox_id
 	return found < 0 ? -1 : 0;
 }
 
+int store_sandboxes_made_from(struct store *s, struct arena *a, const char *project_id,
+                              const char *id, struct sandbox_list *ret, struct error *err)
+{
+	const struct fork_search search = {project_id, id, .limit = STORE_FORKS_MAX};
+
+	return store_list_query(s, QUERY_SANDBOX_LIST_MADE_FROM, &search, LIST_INTO(a, ret), err);
+}
+
 int store_sandbox_forks(struct store *s, struct arena *a, const struct fork_search *search,
                         struct sandbox_list *ret, struct error *err)
 {

@@ -87,6 +87,10 @@ struct fork_search {
 MUST_CHECK int store_sandbox_forks(struct store *s, struct arena *a,
                                    const struct fork_search *search, struct sandbox_list *ret,
                                    struct error *err);
+/* The sandboxes made from the snapshot `id`, oldest first, at most STORE_FORKS_MAX. */
+MUST_CHECK int store_sandboxes_made_from(struct store *s, struct arena *a, const char *project_id,
+                                         const char *id, struct sandbox_list *ret,
+                                         struct error *err);
 /* Finds by id only, including deleted sandboxes while lists show them. */
 MUST_CHECK int store_sandbox_find_ended(struct store *s, struct arena *a, const char *project_id,
                                         const char *id, struct sandbox_record *ret,

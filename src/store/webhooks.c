@@ -3,6 +3,7 @@
 
 #include "base/bytes.h"
 #include "store/column_rows.h"
+#include "store/event_rows.h"
 #include "store/pages.h"
 #include "store/query.h"
 #include "store/transaction_parts.h"
@@ -27,6 +28,7 @@ struct webhook_change {
 	const char *id;
 	unsigned webhooks_max; /* 0 = no limit */
 	const char *project_id;
+	enum event_kind told;
 };
 
 static int check_count(struct store_connection *c, const struct webhook_change *change,
@@ -42,6 +44,11 @@ static int run_change(struct store_connection *c, void *context, struct error *e
 {
 	const struct webhook_change *change = context;
 
+	/* First, so that a new webhook does not get the event of its own making. The id alone: an
+	 * address may hold a secret. */
+	if (event_add_about(c, change->told,
+	                    &(struct event_subject){change->project_id, NULL, change->id}, err) < 0)
+		return -1;
 	if (ROW_OR(query_run(c, change->query, change->takes, NULL, err),
 	           FAIL_MISSING(err, "webhook", change->id)) < 0 ||
 	    check_count(c, change, err) < 0)
@@ -52,22 +59,24 @@ static int run_change(struct store_connection *c, void *context, struct error *e
 int store_webhook_insert(struct store *s, const struct webhook_record *r, unsigned webhooks_max,
                          struct error *err)
 {
-	const struct webhook_change change = {QUERY_WEBHOOK_INSERT, r, r->id, webhooks_max,
-	                                      r->project_id};
+	const struct webhook_change change = {
+	        QUERY_WEBHOOK_INSERT, r, r->id, webhooks_max, r->project_id, EVENT_WEBHOOK_CREATED};
 
 	return store_change(s, run_change, &change, err);
 }
 
 int store_webhook_update(struct store *s, const struct webhook_record *r, struct error *err)
 {
-	const struct webhook_change change = {QUERY_WEBHOOK_UPDATE, r, r->id};
+	const struct webhook_change change = {QUERY_WEBHOOK_UPDATE, r, r->id, 0, r->project_id,
+	                                      EVENT_WEBHOOK_UPDATED};
 
 	return store_change(s, run_change, &change, err);
 }
 
 int store_webhook_disable(struct store *s, const struct webhook_record *r, struct error *err)
 {
-	const struct webhook_change change = {QUERY_WEBHOOK_DISABLE, r, r->id};
+	const struct webhook_change change = {QUERY_WEBHOOK_DISABLE, r, r->id, 0, r->project_id,
+	                                      EVENT_WEBHOOK_DISABLED};
 
 	return store_change(s, run_change, &change, err);
 }
@@ -75,7 +84,8 @@ int store_webhook_disable(struct store *s, const struct webhook_record *r, struc
 int store_webhook_remove(struct store *s, const char *project_id, const char *id, struct error *err)
 {
 	const struct record_lookup lookup = {.project_id = project_id, .id = id};
-	const struct webhook_change change = {QUERY_WEBHOOK_REMOVE, &lookup, id};
+	const struct webhook_change change = {QUERY_WEBHOOK_REMOVE, &lookup, id, 0, project_id,
+	                                      EVENT_WEBHOOK_DELETED};
 
 	return store_change(s, run_change, &change, err);
 }

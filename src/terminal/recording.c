@@ -83,6 +83,19 @@ static void leave_count(struct terminals *t)
 	(void)pthread_mutex_unlock(&t->recorders_lock);
 }
 
+/* "PROJECT_ID.cast" */
+static void tell_recording(const struct recorder *r, enum event_kind kind)
+{
+	struct span id = span_of(strrchr(r->name.text, '_'));
+	char text[RECORDING_ID_MAX + 1];
+
+	if (id.size <= 1 + strlen(SUFFIX))
+		return;
+	(void)snprintf(text, sizeof(text), "%.*s", (int)(id.size - 1 - strlen(SUFFIX)),
+	               id.data + 1);
+	terminals_tell(r->terminals, kind, r->place.id, text);
+}
+
 static void finish_recording(struct recorder *r, bool failed, struct error *err)
 {
 	struct terminals *t = r->terminals;
@@ -96,6 +109,8 @@ static void finish_recording(struct recorder *r, bool failed, struct error *err)
 	if (failed)
 		log_error("recording lost", TEXT("sandbox", r->place.id),
 		          NUMBER("process", (int64_t)r->process), FAILURE(err));
+	else
+		tell_recording(r, EVENT_RECORDING_READY);
 	terminal_reader_done(&r->reader);
 	(void)pthread_mutex_lock(&t->recorders_lock);
 	list_remove(&r->item);
@@ -171,6 +186,8 @@ static int begin_recording(struct recorder *r, const struct terminal_at *at, con
 	r->reader.agent.id = r->place.id;
 	/* The recording outlives the call that began it. */
 	r->reader.agent.limits.cancel = NULL;
+	/* Before the thread has it: the recording may end, and be freed, at once. */
+	tell_recording(r, EVENT_RECORDING_STARTED);
 	return start_thread(run_recorder, r, err);
 }
 

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "base/bytes.h"
+#include "sandbox/events.h"
 #include "wire/agent.h"
 #include "wire/agent_terminal.h"
 
@@ -41,6 +42,10 @@ struct terminals_options {
 	unsigned waits_max;       /* concurrent waiting calls; each holds a thread */
 	/* A call has typed into a process. Any thread; may be NULL. */
 	void (*on_typed)(void *context, const char *sandbox, uint64_t process, const char *who);
+	/* A call has opened or closed a window, or a recording began or is ready; `name` is that of
+	 * the window, or the id of the recording. Any thread; may be NULL. */
+	void (*on_change)(void *context, enum event_kind kind, const char *sandbox,
+	                  const char *name);
 	void *context;
 };
 struct terminals *terminals_new(const struct terminals_options *options);

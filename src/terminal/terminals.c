@@ -101,6 +101,13 @@ int terminal_ask(const struct terminal_at *at, const struct agent_terminal *chan
 	return compute_terminal(at->hold->provider, at->hold->id, change, at->deadline, ret, err);
 }
 
+void terminals_tell(struct terminals *t, enum event_kind kind, const char *sandbox,
+                    const char *name)
+{
+	if (t->options.on_change)
+		t->options.on_change(t->options.context, kind, sandbox, name);
+}
+
 int terminal_feed(const struct terminal_at *at, uint64_t process, struct span bytes,
                   struct error *err)
 {

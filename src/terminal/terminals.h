@@ -43,6 +43,9 @@ void terminal_unlock(pthread_mutex_t **lock); /* NULL is fine */
 MUST_CHECK int terminal_ask(const struct terminal_at *at, const struct agent_terminal *change,
                             struct agent_terminal_state *ret, struct error *err);
 /* Types; at most TERMINAL_INPUT_MAX bytes. */
+/* Calls options.on_change. */
+void terminals_tell(struct terminals *t, enum event_kind kind, const char *sandbox,
+                    const char *name);
 MUST_CHECK int terminal_feed(const struct terminal_at *at, uint64_t process, struct span bytes,
                              struct error *err);
 

@@ -222,6 +222,7 @@ static int open_locked(const struct terminal_at *at, struct arena *a,
 	    (open->record_for && terminal_record(at, open->record_for, ret, err) < 0))
 		return -1;
 	*ret_created = true;
+	terminals_tell(at->terminals, EVENT_WINDOW_OPENED, at->hold->id, ret->name);
 	return 0;
 }
 
@@ -270,6 +271,8 @@ int terminal_close(const struct terminal_at *at, struct arena *a, struct error *
 	do
 		more = terminal_reader_next(&reader, at->deadline, &output, err);
 	while (more > 0);
+	if (more == 0)
+		terminals_tell(at->terminals, EVENT_WINDOW_CLOSED, at->hold->id, w.name);
 	return more;
 }
 

@@ -413,6 +413,29 @@ def test_an_approval_expires_before_it_is_given_and_before_it_is_used(api, box, 
         assert late.value.status in (404, 409)
     assert ask("pending") != pending and ask("approved") != approved
 
+    def expired():
+        return [event["detail"]["id"] for event in api.get("/v1/events?kind=approval.expired&last=100")["items"]]
+    atoll.wait_for(lambda: pending in expired(), what="the event of the expiry")
+    assert approved not in expired() and api.get(f"/v1/approvals/{pending}")["state"] == "expired"
+
+
+def test_approvals_are_told_and_show_names_and_the_input_as_an_object(api, box, config, other):
+    tools = Tools(api, sandboxId=box, config=config(permissionMode="ask"))
+    asked = [post(tools, "bash", command=f"echo told {number}")[1]["approvalId"] for number in range(3)]
+    other.post(f"/v1/approvals/{asked[0]}/approve")
+    assert post(tools, "bash", command="echo told 0")[0] == 200
+    other.post(f"/v1/approvals/{asked[1]}/refuse", {"note": "no"})
+    told = [(event["kind"], event["detail"]["id"]) for event in api.get("/v1/events?kind=approval.*&last=1000")["items"]]
+    for number, kinds in enumerate((["pending", "approved", "used"], ["pending", "refused"], ["pending"])):
+        assert [kind for kind, id in told if id == asked[number]] == [f"approval.{kind}" for kind in kinds]
+    one = api.get(f"/v1/approvals/{asked[0]}")
+    assert one["inputObject"] == {"command": "echo told 0"} == json.loads(one["input"])
+    assert one["keyName"] and one["decidedByName"] and one["decidedBy"] != one["keyId"]
+    first = api.get("/v1/approvals?state=any&limit=2")
+    second = api.get(f"/v1/approvals?state=any&limit=2&page={first['next_page']}")
+    ids = [item["id"] for item in first["items"] + second["items"]]
+    assert len(first["items"]) == 2 and len(set(ids)) == len(ids) and set(asked) <= set(ids)
+
 
 def test_an_approval_is_of_one_sandbox_and_one_key(api, box, config, other):
     name = config(permissionMode="ask")

@@ -2,13 +2,15 @@
 #include "fleet/core/events.h"
 
 #include "json/json.h"
+#include "sandbox/events.h"
 #include "store/events.h"
 
 static const struct json_member fleet_event_shape_members[] = {
         JSON_WHOLE_MEMBER(fleet_event, sequence,
                           .about = "grows over all of the server's events; for after="),
         JSON_TIME_MEMBER(fleet_event, at),
-        JSON_TEXT_MEMBER(fleet_event, kind, .example = "sandbox.started"),
+        JSON_TEXT_MEMBER(fleet_event, kind, .flags = JSON_OPEN_CHOICES,
+                         .choices = event_kind_choices, .example = "sandbox.started"),
         JSON_TEXT_MEMBER(fleet_event, project, .flags = JSON_NULLABLE),
         JSON_TEXT_MEMBER(fleet_event, sandbox, .flags = JSON_NULLABLE, .about = "its id"),
         JSON_TEXT_MEMBER(fleet_event, reason, .flags = JSON_NULLABLE,

@@ -189,6 +189,7 @@ int leases_reconcile(struct fleet *f, struct error *err)
 {
 	if (repair_leases(f, err) < 0 || reconcile_strays(f, err) < 0 || purge_leases(f, err) < 0 ||
 	    store_once_purge(f->store, fleet_retention_ms(f) - ONCE_KEPT_MS, err) < 0 ||
+	    store_approval_expire(f->store, clock_unix_ms(), err) < 0 ||
 	    store_approval_purge(f->store, fleet_retention_ms(f) - ONCE_KEPT_MS, err) < 0)
 		return FAIL_CONTEXT(err, "settle leases");
 	return 0;

@@ -4,6 +4,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/fault.h"
 #include "base/id.h"
 #include "fleet/core/sandboxes.h"
@@ -12,6 +13,8 @@
 #include "fleet/lifecycle/service_send.h"
 #include "fleet/sandbox/services.h"
 #include "json/json.h"
+#include "sandbox/events.h"
+#include "store/events.h"
 #include "json/write.h"
 #include "provider/compute.h"
 #include "store/sandboxes.h"
@@ -241,17 +244,43 @@ static void undo_put(struct fleet *f, const struct service_record *r, const stru
 		            FAILURE(&err));
 }
 
+/* Told after the change: a crash in between loses the event and nothing else. */
+static void tell_service(const struct operation *op, const struct service_record *r)
+{
+	static const enum event_kind wish_kinds[] = {
+	        [SERVICE_RUNNING] = EVENT_SERVICE_STARTED,
+	        [SERVICE_STOPPED] = EVENT_SERVICE_STOPPED,
+	        [SERVICE_REMOVED] = EVENT_SERVICE_REMOVED,
+	};
+	const struct event_record event = {
+	        .at = clock_unix_ms(),
+	        .project_id = op->record.project_id,
+	        .sandbox_id = op->record.id,
+	        .kind = event_kind_name(wish_kinds[r->wish]),
+	        .text = r->name,
+	};
+	struct error err = {0};
+
+	if (store_event_add(op->fleet->store, &event, &err) < 0)
+		log_warning("an event is lost", TEXT("sandbox", op->record.id), FAILURE(&err));
+}
+
 static int put_service(struct operation *op, const struct fleet_service *service,
                        struct service_record *ret, struct error *err)
 {
 	struct fleet *f = op->fleet;
 	const struct service_record wanted = record_of(op->arena, service, op->record.id);
+	bool was_told;
 
 	if (store_service_put(f->store, op->arena, &wanted, FLEET_SERVICES_MAX, ret, err) < 0)
 		return -1;
 	fault_point("api", "service-recorded");
-	if (op->record.actual != SANDBOX_STARTED || ret->is_told || service_send(op, ret, err) == 0)
+	was_told = ret->is_told;
+	if (op->record.actual != SANDBOX_STARTED || was_told || service_send(op, ret, err) == 0) {
+		if (!was_told)
+			tell_service(op, ret);
 		return 0;
+	}
 	if (strcmp(ret->id, wanted.id) == 0)
 		undo_put(f, ret, err);
 	return -1;
@@ -316,9 +345,14 @@ static int change_service(struct operation *op, const char *name, enum fleet_ser
 	if (store_service_wish(f->store, op->arena, &wanted, ret, err) < 0)
 		return -1;
 	fault_point("api", "service-changed");
-	if (op->record.actual == SANDBOX_STARTED)
-		return service_send(op, ret, err);
-	return verb == FLEET_SERVICE_REMOVE ? store_service_remove(f->store, ret, err) : 0;
+	if (op->record.actual == SANDBOX_STARTED) {
+		if (service_send(op, ret, err) < 0)
+			return -1;
+	} else if (verb == FLEET_SERVICE_REMOVE && store_service_remove(f->store, ret, err) < 0) {
+		return -1;
+	}
+	tell_service(op, ret);
+	return 0;
 }
 
 int fleet_service_do(struct fleet *fleet, struct arena *a, const struct fleet_service_ref *ref,

@@ -59,6 +59,16 @@ WHERE project_id = :project_id AND (:with_deleted > 0 OR actual <> 'deleted')
 ORDER BY created_at, id
 LIMIT :limit;
 
+-- Oldest first; :sandbox_id is a snapshot.
+-- name: sandbox_list_made_from
+-- takes: fork_search
+-- gives: sandbox_record
+SELECT {sandbox} FROM sandboxes
+WHERE project_id = :project_id AND actual <> 'deleted'
+	AND id IN (SELECT sandbox_id FROM snapshot_bases WHERE origin_id = :sandbox_id)
+ORDER BY created_at, id
+LIMIT :limit;
+
 -- Names of failed and going ones may be used again: the living one comes first.
 -- name: sandbox_find_by_name
 -- takes: record_lookup

@@ -51,7 +51,7 @@ extern const struct route volumes_routes[];
 extern const struct route webhooks_routes[];
 extern const struct route windows_routes[];
 
-/* Terminal windows, whose viewers see each other's activity. */
+/* Terminal windows, whose viewers see each other's activity, and streams of figures. */
 void native_state_open(struct api *api);
 /* Ends recordings that are still being written. */
 void native_state_stop(struct api *api);

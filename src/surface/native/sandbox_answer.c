@@ -88,9 +88,9 @@ struct sandbox_creator_answer {
 };
 static const struct json_member sandbox_creator_members[] = {
         JSON_TEXT_MEMBER(sandbox_creator_answer, key, .flags = JSON_NULLABLE,
-                         .about = "id of the key"),
+                         .about = "id of the key, or of the user of a session"),
         JSON_TEXT_MEMBER(sandbox_creator_answer, user, .flags = JSON_NULLABLE,
-                         .about = "id of the user, or of the member that the key belongs to"),
+                         .about = "user of the session, or member that the key belongs to"),
 };
 static JSON_SHAPE(sandbox_creator, "SandboxCreator", sandbox_creator_answer, "Who made a sandbox");
 
@@ -115,13 +115,12 @@ struct sandbox_answer {
 static const struct json_member sandbox_shape_members[] = {
         JSON_TEXT_MEMBER(sandbox_answer, id),
         JSON_TEXT_MEMBER(sandbox_answer, name),
-        JSON_TEXT_MEMBER(sandbox_answer, state,
-                         .about = "current state: pending, creating, started, paused, stopping, "
-                                  "stopped, archived, deleting, deleted or failed"),
-        JSON_TEXT_MEMBER(sandbox_answer, desired_state, .about = "last requested state"),
-        JSON_TEXT_MEMBER(sandbox_answer, reason,
-                         .about = "why the sandbox ended or was paused: none, user, idle, "
-                                  "lifetime, oom, exit, host_lost, error, budget or disk"),
+        JSON_TEXT_MEMBER(sandbox_answer, state, .choices = sandbox_state_choices,
+                         .about = "current state"),
+        JSON_TEXT_MEMBER(sandbox_answer, desired_state, .choices = sandbox_state_choices,
+                         .about = "last requested state"),
+        JSON_TEXT_MEMBER(sandbox_answer, reason, .choices = sandbox_reason_choices,
+                         .about = "why the sandbox ended or was paused"),
         JSON_TEXT_MEMBER(
                 sandbox_answer, agent, .flags = JSON_NULLABLE,
                 .about = "ok, or unresponsive: the agent does not answer, and calls that need it "

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "edge/api.h"
+#include "edge/idempotency.h"
 #include "fleet/backup/backups.h"
 #include "fleet/sandbox/fork.h"
 #include "store/relations.h"
@@ -223,23 +224,70 @@ static struct relation_list make_backup_relation(struct arena *a, const struct b
 	return (struct relation_list){relation, 1};
 }
 
-int snapshot_create(struct request *rq, const void *body, struct reply *reply, struct error *err)
+/* The key of a request is that of this sandbox and operation. */
+static int begin_once(struct request *rq, const char *operation, struct idempotent_request *ret,
+                      struct error *err)
 {
-	const struct snapshot_body *b = body;
+	return idempotency_begin(
+	        rq, arena_format(rq->arena, "%s %s", operation, path_snapshot_ref(rq).id_or_name),
+	        NULL, ret, err);
+}
+
+static void end_once(struct request *rq, const struct idempotent_request *once, const char *id)
+{
+	const struct fleet_once_result result = {.id = id, .created = true};
+
+	idempotency_end(rq, once, id ? &result : NULL);
+}
+
+static int find_first_snapshot(struct request *rq, const struct idempotent_request *once,
+                               struct reply *reply, struct snapshot_record *ret, struct error *err)
+{
+	if (store_snapshot_find(api_of(rq)->store, rq->arena, api_project(rq), once->found.id, ret,
+	                        err) == 0) {
+		reply_header(reply, "Idempotent-Replayed", "true");
+		return 0;
+	}
+	if (err->code != ERROR_NOT_FOUND)
+		return -1;
+	return FAIL(err, ERROR_CONFLICT,
+	            "Idempotency-Key: the snapshot of the first request is deleted");
+}
+
+static int take_snapshot(struct request *rq, const struct snapshot_body *b,
+                         struct fleet_backed_up *ret, struct error *err)
+{
 	const struct fleet_ref ref = path_snapshot_ref(rq);
 	const struct fleet_snapshot request = {.name = b->name,
 	                                       .sync = !row_is_given(b->present, SNAPSHOT_SYNC) ||
 	                                               b->sync,
 	                                       .memory = b->memory};
 	struct fleet *fleet = api_of(rq)->fleet;
+
+	return b->backup ? fleet_snapshot_with_backup(fleet, rq->arena, &ref, &request, ret, err)
+	                 : fleet_snapshot(fleet, rq->arena, &ref, &request, &ret->snapshot, err);
+}
+
+int snapshot_create(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	const struct snapshot_body *b = body;
 	struct fleet_backed_up made;
 	struct relation_list backups = {.count = 0};
+	struct idempotent_request once;
 	struct snapshot_answer out;
 
-	if ((b->backup ? fleet_snapshot_with_backup(fleet, rq->arena, &ref, &request, &made, err)
-	               : fleet_snapshot(fleet, rq->arena, &ref, &request, &made.snapshot, err)) < 0)
+	if (begin_once(rq, "snapshot", &once, err) < 0)
 		return -1;
-	if (b->backup)
+	if (!once.found.is_first) {
+		if (find_first_snapshot(rq, &once, reply, &made.snapshot, err) < 0)
+			return -1;
+	} else if (take_snapshot(rq, b, &made, err) < 0) {
+		end_once(rq, &once, NULL);
+		return -1;
+	} else {
+		end_once(rq, &once, made.snapshot.id);
+	}
+	if (b->backup && once.found.is_first)
 		backups = make_backup_relation(rq->arena, &made.backup);
 	out = make_snapshot_answer(&made.snapshot);
 	add_backups(rq->arena, &backups, &out);
@@ -262,6 +310,21 @@ static struct json_list make_attached_volumes(struct arena *a, const struct moun
 	return (struct json_list){items, mounts->count, true};
 }
 
+/* The forks that are left; their volumes are in their own answers. */
+static int find_first_fork(struct request *rq, const struct idempotent_request *once,
+                           struct reply *reply, struct fleet_forked *ret, struct error *err)
+{
+	struct sandbox_list forks;
+
+	if (find_first_snapshot(rq, once, reply, &ret->snapshot, err) < 0 ||
+	    store_sandboxes_made_from(api_of(rq)->store, rq->arena, api_project(rq),
+	                              ret->snapshot.id, &forks, err) < 0)
+		return -1;
+	ret->sandboxes = forks.items;
+	ret->count = (unsigned)forks.count;
+	return 0;
+}
+
 static int fork_create(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
 	const struct sandbox_fork_body *b = body;
@@ -270,11 +333,21 @@ static int fork_create(struct request *rq, const void *body, struct reply *reply
 	                                   .count = b->count ? (unsigned)b->count : 1,
 	                                   .key_id = api_key_id(rq),
 	                                   .user_id = api_user_id(rq)};
-	struct fleet_forked made;
+	struct fleet_forked made = {.count = 0};
+	struct idempotent_request once;
 	struct sandbox_fork_answer out;
 
-	if (fleet_fork(api_of(rq)->fleet, rq->arena, &ref, &request, &made, err) < 0)
+	if (begin_once(rq, "fork", &once, err) < 0)
 		return -1;
+	if (!once.found.is_first) {
+		if (find_first_fork(rq, &once, reply, &made, err) < 0)
+			return -1;
+	} else if (fleet_fork(api_of(rq)->fleet, rq->arena, &ref, &request, &made, err) < 0) {
+		end_once(rq, &once, NULL);
+		return -1;
+	} else {
+		end_once(rq, &once, made.snapshot.id);
+	}
 	out = (struct sandbox_fork_answer){
 	        .items = sandbox_answers(rq, made.sandboxes, made.count),
 	        .snapshot = make_snapshot_answer(&made.snapshot),

@@ -4,12 +4,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "calls/figures.h"
 #include "config/config.h"
 #include "edge/api.h"
 #include "http/server/relay.h"
 #include "json/write.h"
 #include "loop/loop.h"
 #include "surface/native/routes.h"
+#include "surface/native/window_events.h"
 #include "terminal/recording.h"
 #include "terminal/terminal.h"
 
@@ -85,9 +87,11 @@ void native_state_open(struct api *api)
 	        /* Calls that wait on a terminal occupy the threads of ROUTE_LONG. */
 	        .waits_max = (unsigned)api->config->tool_calls_max,
 	        .on_typed = on_typed,
+	        .on_change = window_event_add,
 	        .context = api,
 	});
 	terminals_recover(api->terminals);
+	api->figures = figures_feed_new(api);
 }
 
 void native_state_stop(struct api *api)
@@ -99,4 +103,5 @@ void native_state_stop(struct api *api)
 void native_state_close(struct api *api)
 {
 	terminals_free(api->terminals);
+	figures_feed_free(api->figures);
 }

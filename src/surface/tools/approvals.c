@@ -11,11 +11,13 @@
 #include "tool/tool.h"
 
 #define BASE "/v1/approvals"
-#define LIST_MAX 200
+#define LIST_USUAL 200
 #define NOTE_MAX 500
 
 struct approval_answer {
 	const char *id, *tool, *input, *state, *sandbox, *conversation, *key, *note, *decided_by;
+	const char *key_name, *decided_by_name;
+	struct span input_object;
 	struct job_origin origin;
 	int64_t created_at, decided_at, expires_at;
 };
@@ -24,16 +26,23 @@ static const struct json_member approval_shape_members[] = {
         JSON_TEXT_MEMBER(approval_answer, tool),
         JSON_TEXT_MEMBER(approval_answer, input,
                          .about = "input of the call as JSON text; a long one is cut"),
-        JSON_TEXT_MEMBER(approval_answer, state, .about = "pending, approved, refused or used"),
+        JSON_RAW_MEMBER(approval_answer, input_object, .name = "inputObject",
+                        .flags = JSON_NULLABLE,
+                        .about = "input of the call as an object; null: it is cut"),
+        JSON_TEXT_MEMBER(approval_answer, state,
+                         .about = "pending, approved, refused, used or expired"),
         JSON_TEXT_MEMBER(approval_answer, sandbox, .name = "sandboxId", .flags = JSON_NULLABLE),
         JSON_TEXT_MEMBER(approval_answer, conversation, .name = "conversationId",
                          .flags = JSON_NULLABLE),
         JSON_OBJECT_MEMBER(approval_answer, origin, &job_origin_shape, .flags = JSON_NULLABLE,
                            .about = "source of the conversation's message, as the caller names it"),
         JSON_TEXT_MEMBER(approval_answer, key, .name = "keyId", .about = "key that made the call"),
+        JSON_TEXT_MEMBER(approval_answer, key_name, .name = "keyName", .flags = JSON_NULLABLE),
         JSON_TEXT_MEMBER(approval_answer, note, .flags = JSON_NULLABLE),
         JSON_TEXT_MEMBER(approval_answer, decided_by, .name = "decidedBy", .flags = JSON_NULLABLE,
                          .about = "id of the key that decided"),
+        JSON_TEXT_MEMBER(approval_answer, decided_by_name, .name = "decidedByName",
+                         .flags = JSON_NULLABLE, .about = "name of that key"),
         JSON_TIME_MEMBER(approval_answer, created_at, .name = "createdAt"),
         JSON_TIME_MEMBER(approval_answer, decided_at, .name = "decidedAt"),
         JSON_TIME_MEMBER(
@@ -43,18 +52,25 @@ static const struct json_member approval_shape_members[] = {
 static JSON_SHAPE(approval_shape, "Approval", approval_answer, "A call that needs approval");
 struct approval_items {
 	struct json_list items;
+	const char *next_page;
 };
 static const struct json_member approval_list_shape_members[] = {
         JSON_LIST_MEMBER(approval_items, items, &approval_shape),
+        JSON_TEXT_MEMBER(approval_items, next_page, .flags = JSON_NULLABLE),
 };
 static JSON_SHAPE(approval_list_shape, "ApprovalList", approval_items, "Calls, newest first");
 
 struct approval_list_query {
-	const char *state;
+	const char *state, *page;
+	int64_t limit;
 };
 static const struct json_member approval_list_query_members[] = {
         JSON_TEXT_MEMBER(approval_list_query, state, .max = 16,
                          .about = "pending (default), approved, refused, used or any"),
+        JSON_TEXT_MEMBER(approval_list_query, page, .max = 256,
+                         .about = "next_page of the previous page"),
+        JSON_WHOLE_MEMBER(approval_list_query, limit, .min = 1, .max = 1000,
+                          .about = "items per page (default 200)"),
 };
 static JSON_SHAPE(approval_list_query, "ApprovalListQuery", approval_list_query, "Which approvals");
 struct decision_body {
@@ -73,6 +89,9 @@ static const char *text_or_null(const char *text)
 static int read_record(struct arena *a, const struct approval_record *r,
                        struct approval_answer *ret, struct error *err)
 {
+	const struct json_value *ignored;
+	struct error cut;
+
 	*ret = (struct approval_answer){
 	        .id = r->id,
 	        .tool = r->tool,
@@ -83,11 +102,15 @@ static int read_record(struct arena *a, const struct approval_record *r,
 	        .key = r->key_id,
 	        .note = text_or_null(r->note),
 	        .decided_by = text_or_null(r->decided_by),
+	        .key_name = text_or_null(r->key_name),
+	        .decided_by_name = text_or_null(r->decided_by_name),
 	        .created_at = r->created_at,
 	        .decided_at = r->decided_at,
 	        .expires_at = r->expires_at,
 	        .origin.type = -1, /* no origin */
 	};
+	if (json_load(a, span_of(r->input), &ignored, &cut) == 0)
+		ret->input_object = span_of(r->input);
 	if (!r->origin_json[0])
 		return 0;
 	return json_parse(a, span_of(r->origin_json), &job_origin_shape, &ret->origin, err);
@@ -109,8 +132,13 @@ static int approvals_list(struct request *rq, const void *body, struct reply *re
                           struct error *err)
 {
 	const struct approval_list_query *q = rq->query;
-	struct approval_filter filter = {api_project(rq), q->state ? q->state : "pending",
-	                                 clock_unix_ms(), LIST_MAX};
+	struct approval_filter filter = {
+	        .project_id = api_project(rq),
+	        .state = q->state ? q->state : "pending",
+	        .now = clock_unix_ms(),
+	        .limit = q->limit ? (unsigned)q->limit : LIST_USUAL,
+	        .page = q->page,
+	};
 	struct approval_answer *items;
 	struct approval_list found;
 	struct approval_items out;
@@ -121,11 +149,11 @@ static int approvals_list(struct request *rq, const void *body, struct reply *re
 	if (check_state(q->state, err) < 0 ||
 	    store_approval_list(api_of(rq)->store, rq->arena, &filter, &found, err) < 0)
 		return -1;
-	items = ARENA_ARRAY(rq->arena, struct approval_answer, found.count);
+	items = ARENA_ARRAY(rq->arena, struct approval_answer, found.count + 1);
 	for (size_t i = 0; i < found.count; i++)
 		if (read_record(rq->arena, &found.items[i], &items[i], err) < 0)
 			return -1;
-	out = (struct approval_items){{items, found.count, true}};
+	out = (struct approval_items){{items, found.count, true}, found.next_page};
 	reply_json(reply, &approval_list_shape, &out);
 	return 0;
 }

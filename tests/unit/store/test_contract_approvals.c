@@ -85,7 +85,7 @@ static void so_many_wait_and_what_expires_goes(void **state)
 	AUTO(arena_done) struct arena a = {0};
 	struct approval_record one = sample("aaaaaaaaaaaaaaaaaaaa", 1),
 	                       two = sample("abaaaaaaaaaaaaaaaaaa", 2);
-	struct approval_filter filter = {PROJECT, "pending", NOW, 10};
+	struct approval_filter filter = {PROJECT, "pending", NOW, 10, NULL};
 	struct approval_list list;
 	struct error err = {0};
 
@@ -99,7 +99,7 @@ static void so_many_wait_and_what_expires_goes(void **state)
 	filter.state = "used";
 	assert_done(store_approval_list(*state, &a, &filter, &list, &err));
 	assert_int_equal(list.count, 0);
-	filter = (struct approval_filter){PROJECT, NULL, NOW + DAY, 10};
+	filter = (struct approval_filter){PROJECT, NULL, NOW + DAY, 10, NULL};
 	assert_done(store_approval_list(*state, &a, &filter, &list, &err));
 	assert_int_equal(list.count, 0);
 	assert_done(store_approval_purge(*state, NOW + DAY + 1, &err));
