@@ -204,6 +204,8 @@ export interface Files {
   read(path: string, options: ReadOptions & { format: 'stream' }): Promise<ReadableStream<Uint8Array>>;
   write(path: string, data: Bytes | ByteStream, options?: WriteOptions): Promise<types.FileEntry>;
   list(path?: string, options?: UserOption & { depth?: number; limit?: number }): Promise<types.FileEntry[]>;
+  search(text: string, options?: UserOption & { path?: string; glob?: string; in?: 'names' | 'content' | 'both'; limit?: number; regex?: boolean; match_case?: boolean }): Promise<types.FileSearch>;
+  link(path: string, options?: UserOption & { expiresIn?: number }): Promise<types.FileLink>;
   stat(path: string, options?: UserOption & { follow?: boolean }): Promise<types.FileEntry>;
   exists(path: string, options?: UserOption & { follow?: boolean }): Promise<boolean>;
   remove(path: string, options?: UserOption & { recursive?: boolean }): Promise<number>;
@@ -224,7 +226,7 @@ export interface Files {
   extract(path: string, tar: Bytes | ByteStream, options?: TransferOptions): Promise<types.Count>;
 }
 
-export type VolumeFiles = Omit<Files, 'copy' | 'watch'>;
+export type VolumeFiles = Omit<Files, 'copy' | 'watch' | 'search' | 'link'>;
 
 // ---- sandboxes ----
 
@@ -283,6 +285,8 @@ export interface KillOptions {
 export class Sandbox {
   private constructor();
   static create(options?: CreateOptions & ConnectionOptions): Promise<Sandbox>;
+  /** Says what create would make of the same options, with the source of each value and the price. Makes nothing. */
+  static plan(options?: Omit<CreateOptions, 'onProgress' | 'idempotencyKey'> & ConnectionOptions): Promise<types.SandboxPlan>;
   static connect(id: string, options?: ConnectionOptions): Promise<Sandbox>;
   static list(options?: SandboxQuery & ConnectionOptions): Promise<types.Sandbox[]>;
   static kill(id: string, options?: KillOptions & ConnectionOptions): Promise<boolean>;
@@ -310,6 +314,7 @@ export class Sandbox {
   keepAlive(timeoutMs: number): Promise<types.Sandbox>;
   reset(): Promise<types.Sandbox>;
   stats(): Promise<types.Stats>;
+  ports(): Promise<types.ListeningPort[]>;
   snapshot(options?: types.SnapshotCreate): Promise<types.Snapshot>;
   fork(options?: types.Fork): Promise<{ sandboxes: Sandbox[]; snapshot: types.Snapshot }>;
   rollback(snapshot: string): Promise<types.Sandbox>;

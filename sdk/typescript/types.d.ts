@@ -6,12 +6,89 @@ export interface Error {
   error: Record<string, unknown>;
 }
 
-/** One page of sandboxes */
-export interface SandboxList {
-  items: Sandbox[];
-  next_page: string | null;
-  /** number of sandboxes on all pages together */
-  total: number;
+/** Settings of a new sandbox */
+export interface SandboxCreate {
+  /** name or id (default: the server's default template) */
+  template?: string;
+  /** unique in the project (default: generated) */
+  name?: string;
+  /** free-form label of the location; the server only stores it */
+  region?: string;
+  /** labels to filter lists by */
+  labels?: Record<string, string>;
+  /** environment of every command; overrides the template's environment; never returned */
+  env?: Record<string, string>;
+  resources?: ResourcesRequest;
+  /** false: no network */
+  internet?: boolean;
+  /** blocked or internet; same as the member internet */
+  network?: "blocked" | "internet";
+  /** false: no previews of the sandbox (default true) */
+  previewEnabled?: boolean;
+  /** allow shared links to previews (default false) */
+  previewPublic?: boolean;
+  /** destinations that the sandbox may reach (default: all that the server permits) */
+  egress?: SandboxEgress;
+  /** id or name of a config of /accounts/me/sandboxes; it supplies members that are omitted here */
+  config?: string;
+  /** name or id of a snapshot; the sandbox starts with its files and on its template */
+  snapshot?: string;
+  /** the idle timeout does not delete the sandbox */
+  persistent?: boolean;
+  /** time after the creation at which an ephemeral sandbox is deleted and a persistent one stopped, with its files kept; 0: never */
+  timeout_ms?: number;
+  /** idle time after which an ephemeral sandbox is deleted; 0: the server's setting */
+  idle_reap_ms?: number;
+  /** an ephemeral sandbox is deleted at this age; a persistent one is stopped this long after its last start; 0: the server's setting */
+  lifetime_max_ms?: number;
+  /** idle time after which a sandbox is paused; 0: the server's setting; -1: never */
+  autoPauseMs?: number;
+  /** idle time after which a sandbox is stopped; 0: the server's setting; -1: never */
+  autoStopMs?: number;
+  /** time after a stop until the files move to the blob store; 0: never */
+  autoArchiveMs?: number;
+  /** time after a stop until the sandbox is deleted, persistent or not; 0: never */
+  autoDeleteMs?: number;
+  /** name or id of a volume to mount writable at /workspace */
+  volume?: string;
+  /** volumes to mount at chosen paths */
+  volumes?: SandboxVolume[];
+  /** KEY: the volume home-KEY is mounted at /home/user and created if missing */
+  persistentHome?: string;
+  /** size limit of that volume in GiB when it is created (default: no limit) */
+  persistentDiskGb?: number;
+}
+
+/** Limits; omitted members and 0 are inherited from the project and the platform */
+export interface ResourcesRequest {
+  /** vCPUs */
+  cpu?: number;
+  /** MiB */
+  memory_mb?: number;
+  /** MiB */
+  disk_mb?: number;
+  /** processes and threads */
+  pids?: number;
+}
+
+/** Network destinations that a sandbox may reach */
+export interface SandboxEgress {
+  /** addresses, ranges and host names that the sandbox may reach even if they are denied; a host name works for TLS on port 443 and HTTP on port 80, and requires that everything else is denied */
+  allow?: string[];
+  /** addresses and ranges that the sandbox may not reach; "0.0.0.0/0" denies all */
+  deny?: string[];
+}
+
+/** A volume and its mount point */
+export interface SandboxVolume {
+  /** name or id */
+  volume: string;
+  /** absolute mount point (default /workspace) */
+  path?: string;
+  /** mount read-only; any number of sandboxes may read a volume */
+  read_only?: boolean;
+  /** folder of the volume to mount, created if missing (default: the whole volume) */
+  subpath?: string;
 }
 
 /** An isolated computer */
@@ -69,9 +146,6 @@ export interface Sandbox {
   lineage: LineageStep[] | null;
   /** attached volumes; only GET of one sandbox and GET of the list return them, other replies have null */
   volumes: AttachedVolume[] | null;
-  created_by: SandboxCreator;
-  /** grows with every change, but not with last_activity_at; of two replies about a sandbox, that with the higher version is the newer one */
-  version: number;
 }
 
 /** Limits in effect */
@@ -96,14 +170,6 @@ export interface SandboxPreview {
   ports: string | null;
   /** whether the server allows links for people without a key */
   sharingEnabled: boolean;
-}
-
-/** Network destinations that a sandbox may reach */
-export interface SandboxEgress {
-  /** addresses, ranges and host names that the sandbox may reach even if they are denied; a host name works for TLS on port 443 and HTTP on port 80, and requires that everything else is denied */
-  allow?: string[];
-  /** addresses and ranges that the sandbox may not reach; "0.0.0.0/0" denies all */
-  deny?: string[];
 }
 
 /** The last event of a sandbox */
@@ -147,91 +213,43 @@ export interface AttachedVolume {
   read_only: boolean;
 }
 
-/** Who made a sandbox */
-export interface SandboxCreator {
-  /** id of the key */
-  key: string | null;
-  /** id of the user, or of the member that the key belongs to */
-  user: string | null;
+/** The sandbox that the request would make, with dry_run=true; nothing was made */
+export interface SandboxPlan {
+  values: SandboxPlanValue[];
+  choices: SandboxPlanText[];
+  /** false: the create waits for the template's first build */
+  template_ready: boolean;
+  /** of the active sandbox */
+  price_per_hour_usd: number;
 }
 
-/** Settings of a new sandbox */
-export interface SandboxCreate {
-  /** name or id (default: the server's default template) */
-  template?: string;
-  /** unique in the project (default: generated) */
-  name?: string;
-  /** free-form label of the location; the server only stores it */
-  region?: string;
-  /** labels to filter lists by */
-  labels?: Record<string, string>;
-  /** environment of every command; overrides the template's environment; never returned */
-  env?: Record<string, string>;
-  resources?: ResourcesRequest;
-  /** false: no network */
-  internet?: boolean;
-  /** blocked or internet; same as the member internet */
-  network?: "blocked" | "internet";
-  /** false: no previews of the sandbox (default true) */
-  previewEnabled?: boolean;
-  /** allow shared links to previews (default false) */
-  previewPublic?: boolean;
-  /** destinations that the sandbox may reach (default: all that the server permits) */
-  egress?: SandboxEgress;
-  /** image of a registry, instead of a template; pulled if the project does not have it yet */
-  image?: string;
-  /** id or name of a config of /accounts/me/sandboxes; it supplies members that are omitted here */
-  config?: string;
-  /** name or id of a snapshot; the sandbox starts with its files and on its template */
-  snapshot?: string;
-  /** the idle timeout does not delete the sandbox */
-  persistent?: boolean;
-  /** time after the creation at which an ephemeral sandbox is deleted and a persistent one stopped, with its files kept; 0: never */
-  timeout_ms?: number;
-  /** idle time after which an ephemeral sandbox is deleted; 0: the server's setting */
-  idle_reap_ms?: number;
-  /** an ephemeral sandbox is deleted at this age; a persistent one is stopped this long after its last start; 0: the server's setting */
-  lifetime_max_ms?: number;
-  /** idle time after which a sandbox is paused; 0: the server's setting; -1: never */
-  autoPauseMs?: number;
-  /** idle time after which a sandbox is stopped; 0: the server's setting; -1: never */
-  autoStopMs?: number;
-  /** time after a stop until the files move to the blob store; 0: never */
-  autoArchiveMs?: number;
-  /** time after a stop until the sandbox is deleted, persistent or not; 0: never */
-  autoDeleteMs?: number;
-  /** name or id of a volume to mount writable at /workspace */
-  volume?: string;
-  /** volumes to mount at chosen paths */
-  volumes?: SandboxVolume[];
-  /** KEY: the volume home-KEY is mounted at /home/user and created if missing */
-  persistentHome?: string;
-  /** size limit of that volume in GiB when it is created (default: no limit) */
-  persistentDiskGb?: number;
+/** A planned value and its source */
+export interface SandboxPlanValue {
+  /** cpu, memory_mb, disk_mb, pids or a timeout such as idle_pause_ms */
+  name: string;
+  /** effective value; 0 of a timeout: never */
+  value: number;
+  /** value before the caps */
+  wanted: number;
+  /** request, template, project or platform */
+  source: string;
+  /** project or platform, whose cap lowered the value */
+  lowered_by: string | null;
 }
 
-/** Limits; omitted members and 0 are inherited from the project and the platform */
-export interface ResourcesRequest {
-  /** vCPUs */
-  cpu?: number;
-  /** MiB */
-  memory_mb?: number;
-  /** MiB */
-  disk_mb?: number;
-  /** processes and threads */
-  pids?: number;
+/** A planned choice and its source */
+export interface SandboxPlanText {
+  /** template, network, provider, isolation or region */
+  name: string;
+  value: string;
+  /** request or platform */
+  source: string;
 }
 
-/** A volume and its mount point */
-export interface SandboxVolume {
-  /** name or id */
-  volume: string;
-  /** absolute mount point (default /workspace) */
-  path?: string;
-  /** mount read-only; any number of sandboxes may read a volume */
-  read_only?: boolean;
-  /** folder of the volume to mount, created if missing (default: the whole volume) */
-  subpath?: string;
+/** One page of sandboxes */
+export interface SandboxList {
+  items: Sandbox[];
+  next_page: string | null;
 }
 
 /** How long to suspend the idle timeout */
@@ -266,32 +284,6 @@ export interface Stats {
   oom_kills: number;
 }
 
-/** Settings to change; omitted members stay as they are */
-export interface SandboxUpdate {
-  /** idle time after which an ephemeral sandbox is deleted; 0: never */
-  idle_reap_ms?: number;
-  /** an ephemeral sandbox is deleted at this age; a persistent one is stopped this long after its last start; 0: never */
-  lifetime_max_ms?: number;
-  /** idle time after which a sandbox is paused; 0: never */
-  autoPauseMs?: number;
-  /** idle time after which a sandbox is stopped; 0: never */
-  autoStopMs?: number;
-  /** time after a stop until the files move to the blob store; 0: never */
-  autoArchiveMs?: number;
-  /** time after a stop until the sandbox is deleted, persistent or not; 0: never */
-  autoDeleteMs?: number;
-  /** unique in the project */
-  name?: string;
-  /** replace all labels; those that the server sets, atoll.*, stay */
-  labels?: Record<string, string>;
-  /** the idle timeout does not delete the sandbox */
-  persistent?: boolean;
-  /** time from now at which an ephemeral sandbox is deleted and a persistent one stopped, with its files kept; 0: never */
-  timeout_ms?: number;
-  /** change it only if it has this version, else 409; the header If-Match does the same */
-  version?: number;
-}
-
 /** The newest samples of a sandbox; a running sandbox adds a current sample */
 export interface StatsHistory {
   /** oldest first */
@@ -313,73 +305,6 @@ export interface StatsSample {
   pids: number;
   network_in_bytes: number;
   network_out_bytes: number;
-}
-
-/** Current resource usage of many sandboxes */
-export interface Figures {
-  at: string | null;
-  /** started and paused sandboxes of this server */
-  items: SandboxFigures[];
-  /** null in the events of a stream, which have all sandboxes */
-  next_page: string | null;
-}
-
-/** Current resource usage of one of several sandboxes */
-export interface SandboxFigures {
-  /** its id */
-  sandbox: string;
-  /** started or paused */
-  state: string;
-  sampled_at: string | null;
-  uptime_ms: number;
-  /** since the start of the sandbox */
-  cpu_usage_us: number;
-  /** percent of one vCPU since the sample before, which may be of another client; the first sample counts from the start */
-  cpu_percent: number;
-  memory_bytes: number;
-  memory_limit_bytes: number;
-  /** size of the files on top of the template; -1: unknown */
-  disk_bytes: number;
-  disk_limit_bytes: number;
-  pids: number;
-  pids_limit: number;
-  network_in_bytes: number;
-  network_out_bytes: number;
-  oom_kills: number;
-}
-
-/** How much of everything a project has */
-export interface Summary {
-  project: string;
-  sandboxes: SummarySandboxes;
-  /** also those of the server */
-  templates: number;
-  /** also those that wait */
-  builds_running: number;
-  volumes: number;
-  snapshots: number;
-  jobs_running: number;
-  approvals_pending: number;
-  /** cost since midnight UTC, as it is metered by now */
-  cost_today: number;
-  /** exact, in millionths */
-  cost_today_micro: number;
-  /** USD */
-  currency: string;
-}
-
-/** Sandboxes by state, without deleted ones and those of builds */
-export interface SummarySandboxes {
-  pending: number;
-  creating: number;
-  started: number;
-  paused: number;
-  stopping: number;
-  stopped: number;
-  archived: number;
-  deleting: number;
-  failed: number;
-  total: number;
 }
 
 /** Options of a snapshot */
@@ -417,6 +342,10 @@ export interface Snapshot {
   /** how long the processes were frozen */
   frozen_ms: number;
   created_at: string | null;
+  /** bytes of its own layer, as last measured; -1: not measured yet */
+  size_bytes: number;
+  /** number of sandboxes that were made of it and exist */
+  sandboxes: number;
   /** whether a backup of the snapshot is ready */
   backup: boolean;
   /** backups of the snapshot, ready or in progress; see /api/sandbox/backups */
@@ -798,6 +727,8 @@ export interface Signal {
 export interface FileList {
   items: FileEntry[];
   truncated: boolean;
+  /** of GET: value of after for the next page; null: there is no next page */
+  next_after: string | null;
   /** of GET: time of the request, unix ms by the sandbox's clock */
   listed_at_ms: number;
 }
@@ -943,9 +874,10 @@ export interface TerminalSession {
   created: boolean;
 }
 
-/** Templates */
+/** Templates, sorted by name; one page of them with limit */
 export interface TemplateList {
   items: Template[];
+  next_page: string | null;
 }
 
 /** The root filesystem and settings of new sandboxes */
@@ -985,13 +917,11 @@ export interface Template {
   idle: unknown;
   /** other projects can use the template by its id */
   public: boolean;
-  /** an image that was pulled by its name; removed when it has not been used for long */
-  pulled: boolean;
-  /** last use of a pulled image */
-  used_at: string | null;
   size_bytes: number;
   created_at: string | null;
   updated_at: string | null;
+  /** number of the project's sandboxes of it; only lists and GET count them */
+  sandboxes: number;
 }
 
 /** A template from a registry's image or another template */
@@ -1608,6 +1538,108 @@ export interface ReadinessFailure {
   hint: string;
 }
 
+/** The server that answers, its peers, configuration and metrics */
+export interface Server {
+  version: string;
+  /** compiler, machine and kind of build */
+  build: string;
+  provider: string;
+  /** name of the server that answers */
+  node: string;
+  started_at: string | null;
+  uptime_ms: number;
+  /** ready, not_ready, draining, or unknown before the first check; /readyz makes a check */
+  readiness: string;
+  /** time of the last readiness check */
+  checked_at: string | null;
+  /** why it is not ready */
+  reason: string | null;
+  cure: string | null;
+  nodes: ServerNode[];
+  /** all options with their effective values */
+  configuration: ServerOption[];
+  metrics: ServerMetrics;
+}
+
+/** A server of this store */
+export interface ServerNode {
+  /** name of the server */
+  node: string;
+  /** address for its peers (--peer-url) */
+  url: string | null;
+  /** up, silent or stopped */
+  state: string;
+  /** its last heartbeat */
+  seen_at: string | null;
+  /** -1: it has stopped */
+  heartbeat_age_ms: number;
+  /** the server that answers */
+  self: boolean;
+}
+
+/** An option of the server */
+export interface ServerOption {
+  name: string;
+  /** **** stands for a secret */
+  value: string;
+  default: string;
+  /** default, file, env or flag */
+  source: string;
+  description: string;
+  /** a change applies when the server has restarted */
+  needs_restart: boolean;
+}
+
+/** A summary of /metrics, of the server that answers */
+export interface ServerMetrics {
+  /** open now */
+  connections: number;
+  /** open now */
+  streams: number;
+  /** behind other requests of their key */
+  requests_waiting: number;
+  /** since the start, as all counts below */
+  bytes_in: number;
+  bytes_out: number;
+  responses_2xx: number;
+  responses_3xx: number;
+  responses_4xx: number;
+  responses_5xx: number;
+  /** creates that got a prepared sandbox */
+  pool_hits: number;
+  pool_misses: number;
+  /** prepared sandboxes now */
+  pool_ready: number;
+  pool_target: number;
+  /** calls that wait for the broker's answer now */
+  broker_calls_waiting: number;
+  requests: ServerTiming;
+  /** calls that measure the store */
+  store: ServerTiming;
+  lanes: ServerLane[];
+}
+
+/** Durations since the start */
+export interface ServerTiming {
+  /** since the start */
+  count: number;
+  failures: number;
+  mean_ms: number;
+  /** upper bound of the median's bucket */
+  p50_ms: number;
+  p99_ms: number;
+}
+
+/** The queue of one kind of work */
+export interface ServerLane {
+  lane: string;
+  running: number;
+  waiting: number;
+  longest_wait_ms: number;
+  /** since the start */
+  refused: number;
+}
+
 /** Key of a lease, and the specification of its sandbox */
 export interface LeaseAcquire {
   /** key of a user, a workspace, a chat or a session */
@@ -1635,8 +1667,6 @@ export interface LeaseAcquire {
   persistentDiskGb?: number;
   /** given members replace those of the lease's specification, and a sandbox with another specification is replaced together with its files; without this, status 409 names the differences */
   update?: boolean;
-  /** image of a registry for the sandbox, instead of a template */
-  image?: string;
 }
 
 /** A lease and its running sandbox */
@@ -1765,6 +1795,10 @@ export interface Settings {
   default_isolation: string;
   /** where volumes and backups are stored: local */
   default_storage_provider: string;
+  /** values that default_isolation may have */
+  isolation_choices: string[];
+  /** values that default_storage_provider may have */
+  storage_choices: string[];
 }
 
 /** Given members replace the stored ones */
@@ -1903,211 +1937,16 @@ export interface Me {
   /** project that the key acts in */
   project: string;
   project_name: string;
-  /** id of the key; null: a session of a user */
-  key: string | null;
-  key_name: string | null;
-  /** current scopes of the key or session */
+  /** id of the key */
+  key: string;
+  key_name: string;
+  /** current scopes of the key */
   scopes: string[];
-  /** the session's user, or the member that owns the key */
+  /** member that owns the key */
   user: string | null;
-  /** current role of the member; null: none, or an admin of the server */
+  /** current role of the member */
   role: string | null;
   expires_at: string | null;
-}
-
-/** How to sign in */
-export interface SignInWays {
-  /** a user may sign in by password */
-  password: boolean;
-  /** no user exists; a one-time link makes the first */
-  setup: boolean;
-  /** of the server */
-  version: string;
-  /** address of the console */
-  console: string;
-}
-
-/** The link that makes the first user */
-export interface SetupLink {
-  /** works once; returned only here */
-  link: string;
-  expires_at: string | null;
-}
-
-/** Something to sign in with */
-export interface SignInOffer {
-  email?: string;
-  /** of the user */
-  password?: string;
-  /** an API key, instead of a user: the session may do what the key may */
-  key?: string;
-  /** of the one-time link, with email, name and password */
-  setup_token?: string;
-  /** of an invitation's link, with name and password */
-  invitation?: string;
-  /** of a new user, for people */
-  name?: string;
-}
-
-/** A session of a browser */
-export interface LoginSession {
-  id: string;
-  /** user or key */
-  kind: string;
-  /** null: the session is a key's */
-  user: LoginUser | null;
-  /** for the header X-Atoll-CSRF, which every write needs */
-  csrf_token: string;
-  created_at: string | null;
-  /** earlier without use */
-  expires_at: string | null;
-  /** project of requests that name none; null: a member of none */
-  project: string | null;
-  projects: LoginProject[];
-  /** in that project */
-  scopes: string[];
-}
-
-/** The user of a session */
-export interface LoginUser {
-  id: string;
-  email: string;
-  name: string;
-  /** an admin of the whole server */
-  is_admin: boolean;
-}
-
-/** A project that a session may choose */
-export interface LoginProject {
-  id: string;
-  name: string;
-  /** null: the scopes are those of an admin of the server or of a key */
-  role: string | null;
-  scopes: string[];
-}
-
-/** Sessions */
-export interface LoginSessionList {
-  items: LoginSessionSummary[];
-}
-
-/** One of the caller's sessions */
-export interface LoginSessionSummary {
-  id: string;
-  created_at: string | null;
-  last_used_at: string | null;
-  /** from which it was begun */
-  address: string;
-  /** what the browser says of itself */
-  user_agent: string;
-  /** it is the session of this request */
-  is_current: boolean;
-  expires_at: string | null;
-}
-
-/** Users */
-export interface UserList {
-  items: User[];
-  next_page: string | null;
-}
-
-/** A user */
-export interface User {
-  id: string;
-  email: string;
-  name: string;
-  /** an admin of the whole server */
-  is_admin: boolean;
-  is_disabled: boolean;
-  has_password: boolean;
-  /** the provider of OpenID Connect by which the user signed in last */
-  issuer: string | null;
-  created_at: string | null;
-  /** when the user signed in last */
-  last_used_at: string | null;
-}
-
-/** A user to make */
-export interface UserCreate {
-  /** kept in lower case; never changes */
-  email: string;
-  /** for people */
-  name?: string;
-  /** default: the answer has a link with which the user sets it */
-  password?: string;
-  /** an admin of the whole server */
-  is_admin?: boolean;
-}
-
-/** A user, with a link */
-export interface UserMade {
-  id: string;
-  email: string;
-  name: string;
-  /** an admin of the whole server */
-  is_admin: boolean;
-  is_disabled: boolean;
-  has_password: boolean;
-  /** the provider of OpenID Connect by which the user signed in last */
-  issuer: string | null;
-  created_at: string | null;
-  /** when the user signed in last */
-  last_used_at: string | null;
-  /** with which the user sets a password, once; returned only here; null: the request had a password */
-  link: string | null;
-  link_expires_at: string | null;
-}
-
-/** What to change of a user */
-export interface UserChange {
-  name?: string;
-  is_admin?: boolean;
-  /** may not sign in; its sessions end, and its keys may do nothing */
-  is_disabled?: boolean;
-}
-
-/** A new password */
-export interface PasswordChange {
-  /** required, but for an admin who sets another user's */
-  old?: string;
-  /** 10 to 256 characters */
-  new: string;
-}
-
-/** Invitations */
-export interface InvitationList {
-  items: Invitation[];
-}
-
-/** An invitation */
-export interface Invitation {
-  id: string;
-  email: string;
-  role: string;
-  /** a user or a key */
-  invited_by: string;
-  created_at: string | null;
-  expires_at: string | null;
-}
-
-/** Whom to invite */
-export interface InvitationCreate {
-  email: string;
-  /** viewer, member or admin */
-  role: string;
-}
-
-/** An invitation, with its link */
-export interface InvitationMade {
-  id: string;
-  email: string;
-  role: string;
-  /** a user or a key */
-  invited_by: string;
-  created_at: string | null;
-  expires_at: string | null;
-  /** works once; returned only here */
-  link: string;
 }
 
 /** Events, oldest first */
@@ -2134,63 +1973,6 @@ export interface Event {
   text: string;
   /** of a job: resultId, status, exitCode, cause, conversation, stdout */
   detail?: unknown;
-  /** with=object, sandbox.* events: the sandbox as the list answers it, read after the event; null: its row is gone */
-  object?: unknown;
-}
-
-/** Calls into sandboxes, in the order of their ends */
-export interface ActivityList {
-  items: Activity[];
-  /** value of after for the next page or for a stream */
-  after: number;
-  /** sequence of the oldest stored row; 0: there are no rows */
-  oldest: number;
-}
-
-/** A call into a sandbox */
-export interface Activity {
-  /** grows over all of the server's rows; for after= */
-  sequence: number;
-  /** when the call began */
-  at: string | null;
-  project: string;
-  /** its id; null for a tool without a sandbox */
-  sandbox: string | null;
-  /** command, code, tool or file */
-  kind: string;
-  /** exec, job or git; the language of code; the name of a tool; read, write, mkdir, remove, rename, copy, permissions, tar_in or tar_out */
-  operation: string;
-  /** the command line, code, input or paths; the first 1 KiB */
-  arguments: string;
-  /** the member whose key made the call */
-  user: string | null;
-  key: string | null;
-  /** of the header Atoll-Conversation or the tool call */
-  conversation: string | null;
-  /** outcome is ok */
-  ok: boolean;
-  /** ok, failed, or unknown: the server did not see the end */
-  outcome: string;
-  /** -1: none, or unknown */
-  exit_code: number;
-  /** why it failed, besides an exit code */
-  error: string | null;
-  duration_ms: number;
-  /** of both output streams; of files: bytes transferred */
-  output_bytes: number;
-  /** the first KiB of the output */
-  head: string;
-  /** the last KiB of the output; empty when head is all of it */
-  tail: string;
-  /** base64 when the bytes of head and tail are no text */
-  encoding: string | null;
-  artifacts: ActivityArtifact[];
-}
-
-/** A file that the call left and that is stored */
-export interface ActivityArtifact {
-  id: string;
-  path: string;
 }
 
 /** A webhook to create */
@@ -2568,11 +2350,11 @@ export interface PoolProblem {
 
 /** Volumes, sorted by name */
 export interface VolumeList {
-  items: Volume[];
+  items: ListedVolume[];
 }
 
-/** Storage that outlives sandboxes */
-export interface Volume {
+/** A volume and its used space at the last measurement */
+export interface ListedVolume {
   id: string;
   name: string;
   project: string;
@@ -2589,6 +2371,8 @@ export interface Volume {
   updated_at: string | null;
   /** sandboxes that have the volume, including stopped ones */
   attachments: VolumeMount[];
+  /** as last measured; -1: not measured yet */
+  used_bytes: number;
 }
 
 /** A volume mounted in a sandbox */
@@ -2614,6 +2398,26 @@ export interface VolumeCreate {
   name: string;
   /** size limit in MiB (default: no limit) */
   size_mb?: number;
+}
+
+/** Storage that outlives sandboxes */
+export interface Volume {
+  id: string;
+  name: string;
+  project: string;
+  provider: string;
+  /** server that stores the volume */
+  node: string;
+  /** making, ready or deleting */
+  state: string;
+  /** MiB */
+  size_mb: number;
+  /** the size limit is not enforced */
+  size_advisory: boolean;
+  created_at: string | null;
+  updated_at: string | null;
+  /** sandboxes that have the volume, including stopped ones */
+  attachments: VolumeMount[];
 }
 
 /** A volume and its used space */
@@ -2949,6 +2753,76 @@ export interface Recording {
   started_at: string | null;
 }
 
+/** A file to link to */
+export interface FileLinkCreate {
+  /** absolute path, or path below the default folder */
+  path: string;
+  /** user that reads the file (default: the template's user) */
+  user?: string;
+  /** seconds (default 300) */
+  expires_in_s?: number;
+}
+
+/** A link by which the file can be downloaded without a key */
+export interface FileLink {
+  /** path and query on this server */
+  path: string;
+  /** the same with this server's address, if that is known */
+  url: string | null;
+  expires_at: string | null;
+}
+
+/** Found names and lines */
+export interface FileSearch {
+  /** the searched folder */
+  path: string;
+  names: FileNameMatch[];
+  matches: FileMatch[];
+  /** there is more than the limit, or the search ended early */
+  truncated: boolean;
+}
+
+/** A file whose name matches */
+export interface FileNameMatch {
+  /** relative to the searched folder */
+  path: string;
+  /** file, directory, symlink or other */
+  type: string;
+  size: number;
+  modified_at: string | null;
+}
+
+/** A line that matches */
+export interface FileMatch {
+  /** relative to the searched folder */
+  path: string;
+  line: number;
+  /** at most 400 bytes of the line */
+  text: string;
+}
+
+/** TCP ports that programs listen on, by number */
+export interface ListeningPortList {
+  items: ListeningPort[];
+  /** there are so many sockets that ports or processes are missing */
+  truncated: boolean;
+}
+
+/** A port that a program listens on */
+export interface ListeningPort {
+  port: number;
+  /** address that the socket is bound to; 0.0.0.0 and :: are all */
+  address: string;
+  /** process id inside the sandbox of the first process that has the socket; 0: not found */
+  pid: number;
+  /** number of the process in …/processes that started it; 0: none */
+  process: number;
+  /** command line, at most 1023 bytes */
+  command: string;
+  /** a preview may show the port and reaches its address */
+  preview: boolean;
+}
+
 /** Services, sorted by name */
 export interface ServiceList {
   items: Service[];
@@ -3092,8 +2966,8 @@ export interface BuildCreate {
   /** further names for templates that are the same */
   also?: string[];
   /** template, or one of the stages, to begin with */
-  from?: string;
-  /** image of a registry instead of from, or from which a missing `from` is pulled */
+  from: string;
+  /** of a registry: what `from` is imported from, should it not be there */
   image?: string;
   /** at the registry of image */
   login?: RegistryLogin;
@@ -3182,8 +3056,8 @@ export interface BuildMount {
 export interface BuildStage {
   name: string;
   /** an earlier stage, or a template */
-  from?: string;
-  /** image of a registry instead of from, or from which a missing `from` is pulled */
+  from: string;
+  /** of a registry: what `from` is imported from, should it not be there */
   image?: string;
   steps?: BuildStep[];
 }

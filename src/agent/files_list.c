@@ -10,6 +10,7 @@
 #include "agent/files.h"
 #include "agent/glob.h"
 #include "agent/walk.h"
+#include "base/path.h"
 
 #define DEPTH_MAX 64
 #define LINK_MAX 4096
@@ -93,6 +94,7 @@ static int open_folder(struct files *f, const struct agent_path *m, int *ret_fd,
 struct file_listing {
 	struct files *files;
 	struct arena links; /* of one entry */
+	const char *after;  /* "" = from the first entry on */
 	uint64_t count, count_max;
 	uint64_t since_ms,
 	        seen; /* with a time limit the number of visited entries is limited, too */
@@ -107,11 +109,24 @@ static bool is_wanted(const struct file_listing *l, const struct stat *status)
 	        (uint64_t)t->tv_sec * 1000 + (uint64_t)t->tv_nsec / 1000000 >= l->since_ms);
 }
 
+/* For an entry that does not come after l->after in the order of the walk: WALK_SKIP, or WALK_ON
+ * for a folder whose contents may come after it. */
+static int skip_entry(const struct file_listing *l, const char *path)
+{
+	size_t size = strlen(path);
+
+	return strncmp(l->after, path, size) == 0 && (!l->after[size] || l->after[size] == '/')
+	               ? WALK_ON
+	               : WALK_SKIP;
+}
+
 static int list_entry(struct walk *w, const struct walk_entry *entry, struct error *err)
 {
 	struct file_listing *l = w->context;
 	struct agent_file file = file_describe(entry->path, &entry->status, "");
 
+	if (l->after[0] && path_compare(entry->path, l->after) <= 0)
+		return skip_entry(l, entry->path);
 	if (l->count == l->count_max || (l->since_ms && l->seen++ == FILES_ENTRIES_MAX))
 		return WALK_STOP;
 	if (!is_wanted(l, &entry->status))
@@ -125,8 +140,10 @@ static int list_entry(struct walk *w, const struct walk_entry *entry, struct err
 
 int files_list(struct files *f, const struct agent_path *m, struct error *err)
 {
-	struct file_listing l = {
-	        .files = f, .count_max = files_entries_max(m), .since_ms = m->offset};
+	struct file_listing l = {.files = f,
+	                         .after = m->target,
+	                         .count_max = files_entries_max(m),
+	                         .since_ms = m->offset};
 	struct walk walk = {.on_entry = list_entry,
 	                    .context = &l,
 	                    .depth_max = m->depth ? m->depth : 1,

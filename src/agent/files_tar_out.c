@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* TAR_OUT: a folder, a file or named entries of a folder as a tar stream. */
+/* TAR_OUT: a folder, a file or named entries of a folder as a tar stream; or as a ZIP stream. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
@@ -10,6 +10,7 @@
 
 #include "agent/tar.h"
 #include "agent/tar_out.h"
+#include "agent/zip_out.h"
 #include "base/path.h"
 
 #define READ_SIZE (64 * 1024)
@@ -280,5 +281,7 @@ int files_tar_out(struct files *f, const struct agent_path *m, struct error *err
 	if (base_dir_find(&place, m->path, O_RDONLY, &fd, err) < 0)
 		return -1;
 	files_send(f, AGENT_READY, NULL, NULL);
+	if (m->flags & AGENT_PATH_ZIP)
+		return zip_out_send(f, fd, m->path, err);
 	return pack_path(&t, fd, m->path, err); /* NOLINT(clang-analyzer-unix.Malloc): AUTO frees */
 }

@@ -6,11 +6,14 @@
 #include "agent/dial.h"
 #include "agent/job.h"
 #include "agent/orphan.h"
+#include "agent/ports.h"
 #include "agent/service.h"
 #include "agent/tree.h"
 #include "agent/warm.h"
 #include "base/clock.h"
 #include "wire/agent_beat.h"
+
+#define ANCESTORS_MAX 256
 
 /* One frame, decoded. */
 struct call {
@@ -354,6 +357,53 @@ static int run_processes(struct call *call, UNUSED struct error *err)
 	return 1;
 }
 
+/* The command whose reaper is an ancestor of the process; NULL: none. */
+static const struct process *find_starter(struct agent *a, pid_t pid)
+{
+	struct tree_process process;
+
+	for (unsigned i = 0; i < ANCESTORS_MAX && pid > 1; i++) {
+		LIST_EACH (&a->processes, const struct process, p, item)
+			if (p->reaper && reaper_pid(p->reaper) == pid)
+				return p;
+		if (!tree_look(pid, &process))
+			return NULL;
+		pid = process.parent;
+	}
+	return NULL;
+}
+
+static void send_port(struct connection *c, const struct listening_port *port)
+{
+	const struct process *starter = find_starter(c->agent, port->pid);
+	char command[AGENT_PORT_COMMAND_MAX] = "";
+	struct agent_port message = {.port = port->port,
+	                             .address = port->address,
+	                             .pid = (uint32_t)port->pid,
+	                             .process = starter ? starter->info.process : 0,
+	                             .command = command};
+
+	if (c->agent->home && !starter)
+		return;
+	if (port->pid)
+		port_command(port->pid, command, sizeof(command));
+	connection_send(c, AGENT_PORT, agent_port_shape, &message);
+}
+
+static int run_ports(struct call *call, UNUSED struct error *err)
+{
+	AUTO_FREE struct port_list *list = memory_new(sizeof(*list));
+	struct connection *c = call->connection;
+
+	ports_list(list);
+	connection_cork(c);
+	for (size_t i = 0; i < list->count; i++)
+		send_port(c, &list->items[i]);
+	connection_send_done(c, list->is_cut);
+	connection_uncork(c);
+	return 1;
+}
+
 static int run_feed(struct call *call, struct error *err)
 {
 	const struct agent_feed *feed = call->message;
@@ -461,6 +511,7 @@ static const struct agent_request_row requests[] = {
         {AGENT_SIGNAL, WHEN_ANY, agent_signal_shape, sizeof(struct agent_signal), run_signal},
         {AGENT_DETACH, WHEN_STREAM, NULL, 0, run_detach},
         {AGENT_PROCESSES, WHEN_IDLE, NULL, 0, run_processes},
+        {AGENT_PORTS, WHEN_IDLE, NULL, 0, run_ports},
         {AGENT_FEED, WHEN_IDLE, agent_feed_shape, sizeof(struct agent_feed), run_feed},
         {AGENT_FORGET, WHEN_IDLE, agent_signal_shape, sizeof(struct agent_signal), run_forget},
         {AGENT_JOB, WHEN_IDLE, agent_job_shape, sizeof(struct agent_job), run_job},

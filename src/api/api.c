@@ -34,6 +34,7 @@ int api_open(struct api *api, struct error *err)
 		api->activity_feed = api_feed_new(api, &activity_feed_source);
 	api->figures = figures_feed_new(api);
 	api->receiver = receiver_new(api);
+	api->started_at = clock_unix_ms();
 	api->last_used_ms = clock_monotonic_ms();
 	return api_peers_open(api->config, &api->peers, err);
 }

@@ -119,6 +119,7 @@ static void write_schemas(struct buf *out)
 		for (const struct route *r = *table; r->path; r++) {
 			collect_shape(&set, r->body);
 			collect_shape(&set, r->answer);
+			collect_shape(&set, r->also);
 		}
 	}
 	json_begin_object(out, "schemas");
@@ -231,6 +232,14 @@ static void write_request(struct buf *out, const struct route *route,
 	json_end_object(out);
 }
 
+static void write_also(struct buf *out, const struct json_shape *shape)
+{
+	json_begin_object(out, "200");
+	json_add_text(out, "description", shape->about);
+	write_content(out, shape, NULL);
+	json_end_object(out);
+}
+
 static void write_responses(struct buf *out, const struct route *route, const char *types)
 {
 	int status = route->flags & ROUTE_WEBSOCKET ? 101 : route->status ? route->status : 200;
@@ -247,6 +256,8 @@ static void write_responses(struct buf *out, const struct route *route, const ch
 	if (route->answer || types)
 		write_content(out, route->answer, types);
 	json_end_object(out);
+	if (route->also)
+		write_also(out, route->also);
 	json_begin_object(out, "default");
 	json_add_text(out, "description", "the call failed");
 	json_begin_object(out, "content");

@@ -128,3 +128,19 @@ int path_check_relative(struct arena *a, struct span path, const char **ret, str
 	*ret = out;
 	return 0;
 }
+
+int path_compare(const char *a, const char *b)
+{
+	unsigned char x, y;
+
+	while (*a && *a == *b) {
+		a++;
+		b++;
+	}
+	/* The end of a path comes first, then a '/', then all other bytes. */
+	x = *a == '/' ? 1 : (unsigned char)*a;
+	y = *b == '/' ? 1 : (unsigned char)*b;
+	if (x == y && *a != *b)
+		return *a == '/' ? -1 : 1;
+	return x < y ? -1 : x > y;
+}

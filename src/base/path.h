@@ -23,4 +23,6 @@ bool path_name_is_valid(struct span name);
 /* The path; "/" for NULL and "": a sandbox without a working folder begins there. */
 const char *path_or_root(const char *path);
 /* The last part of the path, borrowed from it; "/" for the root. */
+/* The order in which a walk by names visits paths: a folder's contents right after the folder. */
+int path_compare(const char *a, const char *b);
 const char *path_last(const char *path);

@@ -3,6 +3,7 @@
 
 #include "activity/activity.h"
 #include "base/clock.h"
+#include "base/path.h"
 #include "calls/files.h"
 #include "calls/stream.h"
 #include "edge/target.h"
@@ -186,14 +187,19 @@ struct file_list_reply {
 	struct stream stream;
 	struct files_list_options options;
 	uint64_t count;
-	int64_t listed_ms; /* time of the request */
-	struct buf out;
+	int64_t listed_ms;    /* time of the request */
+	struct buf out, last; /* last: the path of the last entry */
+	struct buf after;     /* every entry comes after this path */
 	bool begun;
 };
 
 static void file_list_done(struct stream *s)
 {
-	buf_done(&CONTAINER_OF(s, struct file_list_reply, stream)->out);
+	struct file_list_reply *l = CONTAINER_OF(s, struct file_list_reply, stream);
+
+	buf_done(&l->out);
+	buf_done(&l->last);
+	buf_done(&l->after);
 }
 
 static void file_list_begin(struct file_list_reply *l, struct relay *relay)
@@ -228,8 +234,11 @@ static void file_list_finish(struct file_list_reply *l, struct relay *relay)
 	l->stream.ended = true;
 	json_end_list(&l->out);
 	json_add_bool(&l->out, "truncated", l->count >= l->options.max);
-	if (!l->options.paths_only)
+	if (!l->options.paths_only) {
+		json_add_text(&l->out, "next_after",
+		              l->count >= l->options.max ? buf_text(&l->last) : NULL);
 		json_add_whole(&l->out, "listed_at_ms", l->listed_ms);
+	}
 	json_end_object(&l->out);
 	relay_write(relay, buf_span(&l->out));
 	relay_finish(relay);
@@ -252,6 +261,13 @@ static int file_list_on_message(struct stream *s, struct relay *relay, uint16_t 
 	if (l->count >= l->options.max)
 		return FAIL(err, ERROR_TOO_LARGE,
 		            "the agent listed more files than it was asked for");
+	if (l->after.size > 0 && path_compare(file.path, buf_text(&l->after)) <= 0) {
+		(void)FAIL(err, ERROR_UNSUPPORTED,
+		           "the agent of this sandbox is too old to continue a list");
+		return FAIL_HINT(err, "stop the sandbox and start it again");
+	}
+	buf_reset(&l->last);
+	buf_add_text(&l->last, file.path);
 	file_list_add(l, relay, &file);
 	return 0;
 }
@@ -273,6 +289,10 @@ int files_list(struct request *rq, struct api_target *t, const struct files_call
 	l->options = *options;
 	l->listed_ms = clock_unix_ms();
 	l->out = BUF(256 * 1024);
+	l->last = BUF(64 * 1024);
+	l->after = BUF(64 * 1024);
+	if (call->type == AGENT_LIST)
+		buf_add_text(&l->after, call->path.target ? call->path.target : "");
 	copy.path.size_max = options->max;
 	return file_reply_start(rq, s, &copy, &start, reply, err);
 }

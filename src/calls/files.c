@@ -113,7 +113,7 @@ struct file_download {
 	struct stream stream;
 	uint64_t offset, size_max; /* of the request; 0 = all */
 	uint64_t left;             /* rest of the announced length; UINT64_MAX = no length */
-	bool is_tar, is_range, begun, folder_is_invalid;
+	bool is_tar, is_zip, is_range, begun, folder_is_invalid;
 	struct compressor *compressor; /* NULL: as it is */
 	struct buf packed;
 	bool has_last; /* the last byte is kept until the agent is done */
@@ -141,7 +141,10 @@ static void begin_download(struct file_download *d, struct relay *relay, int64_t
 	if (d->compressor)
 		length = -1;
 	relay_begin(relay, d->is_range ? 206 : 200,
-	            d->is_tar ? "application/x-tar" : "application/octet-stream", length);
+	            d->is_zip   ? "application/zip"
+	            : d->is_tar ? "application/x-tar"
+	                        : "application/octet-stream",
+	            length);
 }
 
 static int on_file(struct file_download *d, struct relay *relay, const struct agent_file *file,
@@ -224,7 +227,7 @@ static int download_on_message(struct stream *s, struct relay *relay, uint16_t t
 			err->code = ERROR_INVALID;
 		return -1;
 	case AGENT_READY:
-		if (!d->begun)
+		if (!d->begun && !d->is_zip)
 			begin_download(d, relay, -1);
 		return 0;
 	case AGENT_FILE:
@@ -234,6 +237,11 @@ static int download_on_message(struct stream *s, struct relay *relay, uint16_t t
 			return -1;
 		return on_file(d, relay, &file, err);
 	case AGENT_DATA:
+		if (d->is_zip && !d->begun && !span_starts_with(payload, "PK")) {
+			(void)FAIL(err, ERROR_UNSUPPORTED,
+			           "the agent of this sandbox is too old to make a zip");
+			return FAIL_HINT(err, "use tar, or stop the sandbox and start it again");
+		}
 		on_data(d, relay, payload);
 		return 0;
 	case AGENT_DONE:
@@ -275,6 +283,9 @@ int files_download(struct request *rq, struct api_target *t, const struct files_
 
 	s->note = note;
 	d->is_tar = call->type == AGENT_TAR_OUT;
+	d->is_zip = call->as_zip;
+	if (call->as_zip)
+		copy.path.flags |= AGENT_PATH_ZIP;
 	d->folder_is_invalid = call->folder_is_invalid;
 	if (call->as_gzip && !d->is_tar) {
 		d->compressor = compressor_new();

@@ -24,6 +24,7 @@ struct files_call {
 	int status;                      /* of the answer; 0 = 200 */
 	/* READ of a folder fails with ERROR_INVALID, for surfaces without ERROR_CONFLICT. */
 	bool folder_is_invalid;
+	bool as_zip;        /* TAR_OUT: a ZIP stream */
 	bool as_gzip;       /* READ: compress the reply; a Range header is then ignored */
 	const char **names; /* TAR_OUT with AGENT_PATH_NAMES: only these files of the folder */
 };

@@ -100,11 +100,15 @@ JSON_SHAPE(file_entry_shape, "FileEntry", file_entry, "A file or folder");
 struct file_list {
 	struct json_list items;
 	bool truncated;
+	const char *next_after;
 	int64_t listed_at_ms;
 };
 static const struct json_member file_list_shape_members[] = {
         JSON_LIST_MEMBER(file_list, items, &file_entry_shape),
         JSON_BOOL_MEMBER(file_list, truncated),
+        JSON_TEXT_MEMBER(file_list, next_after, .flags = JSON_NULLABLE,
+                         .about = "of GET: value of after for the next page; null: there is no "
+                                  "next page"),
         JSON_WHOLE_MEMBER(file_list, listed_at_ms,
                           .about = "of GET: time of the request, unix ms by the sandbox's clock"),
 };

@@ -147,6 +147,9 @@ struct config {
 	const char *network_allow;       /* CIDRs */
 	const char *network_nameservers; /* "" = the host's */
 	const char *region;
+
+	/* Where each option was set: one letter per row of the table, see config_origin_of. */
+	const char *origins;
 };
 
 struct config_source {
@@ -155,6 +158,8 @@ struct config_source {
 	const char *const *flags;
 	const char *file; /* NULL = DATA/atoll.yaml if it exists */
 	char *const *environment;
+	/* The origins that another process of the server found; NULL = those of this source. */
+	const char *origins;
 };
 /* Errors name the place: "atoll.yaml:12: 'cpuu' is not an option; did you mean 'cpu'?". An empty
  * environment variable counts as not set. The defaults of `data` and `user` depend on the user's id

@@ -5,6 +5,7 @@
 #include <ctype.h>
 #include <fcntl.h>
 #include <pwd.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -19,6 +20,7 @@ struct loader {
 	struct arena *arena;
 	const struct config_source *source;
 	struct config *config;
+	char *origins; /* one letter per option */
 };
 
 static const struct config_option *option_find(const char *name)
@@ -28,6 +30,50 @@ static const struct config_option *option_find(const char *name)
 			return o;
 	}
 	return NULL;
+}
+
+static const char origin_letters[CONFIG_ORIGIN_COUNT + 1] = "dfes";
+
+enum config_origin config_origin_of(const struct config *config, const struct config_option *option)
+{
+	const char *letter =
+	        config->origins ? strchr(origin_letters, config->origins[option - config_options])
+	                        : NULL;
+
+	return letter && *letter ? (enum config_origin)(letter - origin_letters)
+	                         : CONFIG_FROM_DEFAULT;
+}
+
+const char *config_origin_name(enum config_origin origin)
+{
+	static const char *const names[] = {"default", "file", "env", "flag"};
+
+	return names[origin];
+}
+
+static int set_option(struct loader *l, const struct config_option *option, const char *value,
+                      enum config_origin origin, struct error *err)
+{
+	if (value_set(l->arena, option, value, l->config, err) < 0)
+		return -1;
+	l->origins[option - config_options] = origin_letters[origin];
+	return 0;
+}
+
+static size_t count_options(void)
+{
+	size_t count = 0;
+
+	while (config_options[count].name)
+		count++;
+	return count;
+}
+
+/* Another version of the server has another table. */
+static bool are_origins(const char *letters)
+{
+	return strlen(letters) == count_options() &&
+	       letters[strspn(letters, origin_letters)] == '\0';
 }
 
 static int fail_unknown(const char *place, const char *name, const char *nearest, struct error *err)
@@ -42,7 +88,7 @@ static int fail_unknown(const char *place, const char *name, const char *nearest
 static int set_defaults(struct loader *l, struct error *err)
 {
 	for (const struct config_option *o = config_options; o->name; o++) {
-		if (value_set(l->arena, o, o->initial, l->config, err) < 0)
+		if (set_option(l, o, o->initial, CONFIG_FROM_DEFAULT, err) < 0)
 			return FAIL_CONTEXT(err, "default of %s", o->name);
 	}
 	return 0;
@@ -90,7 +136,7 @@ static int set_from_environment(struct loader *l, struct error *err)
 			value = in_named_unit(l->arena, name,
 			                      environment_find(l->source->environment, name));
 		}
-		if (value && value_set(l->arena, o, value, l->config, err) < 0)
+		if (value && set_option(l, o, value, CONFIG_FROM_ENVIRONMENT, err) < 0)
 			return FAIL_CONTEXT(err, "%s", name);
 	}
 	return 0;
@@ -127,7 +173,7 @@ static int set_from_flag(struct loader *l, const char *flag, struct error *err)
 	option = option_find(name);
 	if (!option)
 		return fail_unknown_flag(l, name, err);
-	if (value_set(l->arena, option, value.data, l->config, err) < 0)
+	if (set_option(l, option, value.data, CONFIG_FROM_FLAG, err) < 0)
 		return FAIL_CONTEXT(err, "--%.*s", (int)head.size, head.data);
 	return 0;
 }
@@ -152,7 +198,7 @@ static int set_from_line(struct loader *l, const char *path, const struct file_l
 	if (!l->source->file && strcmp(line->name, "data") == 0)
 		return FAIL(err, ERROR_INVALID,
 		            "%s: data: a file inside the data folder cannot name it", place);
-	if (value_set(l->arena, option, line->value, l->config, err) < 0)
+	if (set_option(l, option, line->value, CONFIG_FROM_FILE, err) < 0)
 		return FAIL_CONTEXT(err, "%s: %s", place, line->name);
 	return 0;
 }
@@ -259,13 +305,20 @@ int config_load(struct arena *a, const struct config_source *source, struct conf
                 struct error *err)
 {
 	struct config config = {.user = ""};
-	struct loader l = {.arena = a, .source = source, .config = &config};
+	size_t count = count_options();
+	struct loader l = {.arena = a,
+	                   .source = source,
+	                   .config = &config,
+	                   .origins = ARENA_ARRAY(a, char, count + 1)};
 
+	l.origins[count] = '\0';
 	if (set_data_dir(&l, err) < 0 || set_from_sources(&l, err) < 0 ||
 	    settle_data_dir(&l, err) < 0 || check_whole(&config, err) < 0)
 		return -1;
 	if (config.user[0] == '\0')
 		config.user = getpwnam("atoll") ? "atoll" : "nobody";
+	config.origins =
+	        source->origins && are_origins(source->origins) ? source->origins : l.origins;
 	*ret = config;
 	return 0;
 }

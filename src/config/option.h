@@ -36,9 +36,24 @@ struct config_option {
 };
 extern const struct config_option config_options[]; /* ends with name NULL */
 
+enum config_origin {
+	CONFIG_FROM_DEFAULT,
+	CONFIG_FROM_FILE,
+	CONFIG_FROM_ENVIRONMENT,
+	CONFIG_FROM_FLAG,
+	CONFIG_ORIGIN_COUNT,
+};
+/* Which source set the option. */
+enum config_origin config_origin_of(const struct config *config,
+                                    const struct config_option *option);
+const char *config_origin_name(enum config_origin origin); /* "default", "file", "env", "flag" */
+
 /* Appends one value as config_print does, but without quotes. */
 void config_print_text(struct buf *out, const struct config_option *option,
                        const struct config *config);
+/* The same for an option of any kind: "90s", "true". */
+void config_print_value(struct buf *out, const struct config_option *option,
+                        const struct config *config);
 /* Appends the flag: "--idle-reap". */
 void config_add_flag(struct buf *out, const struct config_option *option);
 /* Appends the reference page: a Markdown table of all options. */

@@ -16,7 +16,24 @@ static void write_about(struct buf *out, const struct config_option *o)
 	buf_addf(out, "# %s", o->about);
 	if (bounds.size > 0)
 		buf_addf(out, " (%s)", buf_text(&bounds));
+}
+
+static void write_name(struct buf *out, const struct config_option *o)
+{
 	buf_addf(out, "\n%s: ", o->name);
+}
+
+static void write_origin(struct buf *out, const struct config_option *o,
+                         const struct config *config)
+{
+	static const char *const notes[CONFIG_ORIGIN_COUNT] = {
+	        [CONFIG_FROM_DEFAULT] = "",
+	        [CONFIG_FROM_FILE] = "; set in the file",
+	        [CONFIG_FROM_ENVIRONMENT] = "; set in the environment",
+	        [CONFIG_FROM_FLAG] = "; set by a flag",
+	};
+
+	buf_add_text(out, notes[config_origin_of(config, o)]);
 }
 
 void config_print_text(struct buf *out, const struct config_option *option,
@@ -31,12 +48,23 @@ void config_print_text(struct buf *out, const struct config_option *option,
 		buf_add_text(out, text);
 }
 
+void config_print_value(struct buf *out, const struct config_option *option,
+                        const struct config *config)
+{
+	if (option->kind == CONFIG_TEXT)
+		config_print_text(out, option, config);
+	else
+		value_write(out, option, config);
+}
+
 void config_print(struct buf *out, const struct config *config)
 {
 	for (const struct config_option *o = config_options; o->name; o++) {
 		AUTO(buf_done) struct buf text = BUF(SHOWN_SIZE_MAX);
 
 		write_about(out, o);
+		write_origin(out, o, config);
+		write_name(out, o);
 		if (o->kind == CONFIG_TEXT) {
 			config_print_text(&text, o, config);
 			value_write_quoted(out, buf_text(&text));
@@ -50,6 +78,7 @@ void config_print(struct buf *out, const struct config *config)
 static void write_whole(struct buf *out, const struct config_option *o, const struct config *config)
 {
 	write_about(out, o);
+	write_name(out, o);
 	value_write(out, o, config);
 	buf_add_byte(out, '\n');
 }

@@ -33,6 +33,12 @@ static int set_config_file(struct options_parser *p, const char *value, UNUSED s
 	return 0;
 }
 
+static int set_config_origins(struct options_parser *p, const char *value, UNUSED struct error *err)
+{
+	p->options->config_origins = value;
+	return 0;
+}
+
 static int parse_fd(const char *value, int *ret, struct error *err)
 {
 	int64_t fd;
@@ -66,6 +72,7 @@ static const struct own_option {
 } own_options[] = {
         {"config", set_config_file, "FILE with options, instead of DATA/atoll.yaml"},
         {"role", set_role, "supervisor (default), or api: the api process alone"},
+        {"config-origins", set_config_origins, NULL},
         {"listen-fd", add_listen_fd, NULL},
         {"key-fd", .fd = FD(key_fd)},
         {"ready-fd", .fd = FD(ready_fd)},
@@ -193,6 +200,7 @@ int daemon_config_load(struct arena *a, const struct daemon_options *o, struct c
 	        .flags = o->flags,
 	        .file = o->config_file,
 	        .environment = environ,
+	        .origins = o->config_origins,
 	};
 
 	return config_load(a, &source, ret, err);

@@ -18,7 +18,8 @@ struct daemon_options {
 	bool help, version, openapi;
 	enum fleet_claim claim; /* of a store that does not match the data folder */
 	const char *config_file;
-	const char **flags; /* "name=value" for config_load, NULL-terminated */
+	const char *config_origins; /* of the supervisor's configuration; NULL = none */
+	const char **flags;         /* "name=value" for config_load, NULL-terminated */
 	/* Passed from the supervisor to the api process; -1 = none. */
 	int listen_fds[LISTEN_FDS_MAX];
 	unsigned listen_count;

@@ -195,6 +195,8 @@ static int role_begin(struct role *role, const char *name, struct error *err)
 	*role->at++ = name;
 	*role->at++ = "--config";
 	*role->at++ = arena_format(s->arena, "/proc/self/fd/%d", role->config_fd);
+	*role->at++ = "--config-origins";
+	*role->at++ = s->config->origins;
 	*role->at++ = "--data";
 	*role->at++ = s->config->data_dir;
 	c->fds[c->fd_count++] = role->config_fd;

@@ -43,6 +43,7 @@ struct api {
 	unsigned ready_waiting;          /* waiting readiness requests; loop thread */
 	struct api_peers *peers;         /* other servers, to pass requests on to */
 	struct receiver *receiver;       /* bodies that are received into files */
+	int64_t started_at;              /* unix ms */
 	int64_t last_used_ms;            /* end of the last request, monotonic; loop thread */
 	struct shell_queue *shell_queue; /* queued commands of sessions */
 	/* Each surface's own state; only its folder knows the members. */

@@ -55,6 +55,44 @@ void api_meter_store(struct api_meter *m, int64_t took_us, bool ok)
 		atomic_fetch_add_explicit(&m->store_failures, 1, memory_order_relaxed);
 }
 
+static int64_t find_quantile(const uint64_t counts[BUCKETS], uint64_t total, unsigned percent)
+{
+	uint64_t below = 0;
+	size_t bucket = 0;
+
+	while (bucket < COUNT_OF(bounds_us) - 1 && (below + counts[bucket]) * 100 < total * percent)
+		below += counts[bucket++];
+	return total ? bounds_us[bucket] : 0;
+}
+
+static struct api_meter_sum sum_histogram(const struct histogram *h)
+{
+	struct api_meter_sum sum = {
+	        .total_us = (int64_t)atomic_load_explicit(&h->sum_us, memory_order_relaxed)};
+	uint64_t counts[BUCKETS];
+
+	for (size_t i = 0; i < BUCKETS; i++) {
+		counts[i] = atomic_load_explicit(&h->buckets[i], memory_order_relaxed);
+		sum.count += counts[i];
+	}
+	sum.p50_us = find_quantile(counts, sum.count, 50);
+	sum.p99_us = find_quantile(counts, sum.count, 99);
+	return sum;
+}
+
+struct api_meter_sum api_meter_requests(const struct api_meter *m)
+{
+	return sum_histogram(&m->requests);
+}
+
+struct api_meter_sum api_meter_pings(const struct api_meter *m)
+{
+	struct api_meter_sum sum = sum_histogram(&m->store);
+
+	sum.failures = atomic_load_explicit(&m->store_failures, memory_order_relaxed);
+	return sum;
+}
+
 static void write_histogram(const struct histogram *h, const char *name, const char *help,
                             struct buf *out)
 {

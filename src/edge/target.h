@@ -25,6 +25,8 @@ MUST_CHECK int api_target_open(struct request *rq, struct api_target *ret, struc
 /* The sandbox of this id or name. */
 MUST_CHECK int api_target_open_id(struct request *rq, const char *id, struct api_target *ret,
                                   struct error *err);
+/* The sandbox of ":id" for a passive call, see fleet_look: nothing holds it. */
+MUST_CHECK int api_target_look(struct request *rq, struct api_target *ret, struct error *err);
 void api_target_done(struct api_target *t); /* zeroed is fine */
 /* The environment of a command: `extra` replaces values of the target's. */
 MUST_CHECK int api_target_env(struct request *rq, const struct api_target *t,

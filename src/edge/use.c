@@ -336,6 +336,19 @@ int api_target_open(struct request *rq, struct api_target *ret, struct error *er
 	return api_target_open_id(rq, request_param(rq, "id"), ret, err);
 }
 
+int api_target_look(struct request *rq, struct api_target *ret, struct error *err)
+{
+	const struct fleet_ref ref = api_path_ref(rq);
+	struct sandbox_record r;
+	struct fleet_hold hold;
+
+	if (fleet_look(api_of(rq)->fleet, rq->arena, &ref, &r, &hold, err) < 0 ||
+	    api_target_take(rq, &r, &hold, ret, err) < 0)
+		return -1;
+	api_target_cancel_with_client(rq);
+	return 0;
+}
+
 void api_target_done(struct api_target *t)
 {
 	cancel_set_current(NULL);

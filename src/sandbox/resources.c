@@ -25,6 +25,19 @@ static void whole_set(struct sandbox_resources *r, const struct bounds *b, int64
 	*(int64_t *)(void *)((char *)r + b->offset) = value;
 }
 
+const char *sandbox_resource_name(unsigned resource)
+{
+	static const char *const names[SANDBOX_RESOURCE_COUNT] = {"cpu", "memory_mb", "disk_mb",
+	                                                          "pids"};
+
+	return names[resource];
+}
+
+double sandbox_resource_get(const struct sandbox_resources *r, unsigned resource)
+{
+	return resource == 0 ? r->cpu : (double)whole_get(r, &bounds[resource - 1]);
+}
+
 struct sandbox_resources sandbox_resources_resolve(const struct sandbox_resources *layers,
                                                    unsigned count,
                                                    const struct sandbox_resources *cap)

@@ -63,6 +63,10 @@ struct sandbox_resources {
 struct sandbox_resources sandbox_resources_resolve(const struct sandbox_resources *layers,
                                                    unsigned count,
                                                    const struct sandbox_resources *cap);
+/* The resources by number: cpu, memory_mb, disk_mb, pids. */
+#define SANDBOX_RESOURCE_COUNT 4
+const char *sandbox_resource_name(unsigned resource);
+double sandbox_resource_get(const struct sandbox_resources *r, unsigned resource);
 /* Refuses negative, NaN and absurd values, such as cpu over 1024, memory under 16 MiB, pids under
  * 8. */
 MUST_CHECK int sandbox_resources_check(const struct sandbox_resources *r, struct error *err);

@@ -23,3 +23,8 @@ int store_peer_find(struct store *s, struct arena *a, const char *node, struct p
 	return ROW_OR(store_find_query(s, QUERY_PEER_FIND, LOOKUP(.id = node), INTO(a, ret), err),
 	              FAIL(err, ERROR_NOT_FOUND, "node '%s' has published no address", node));
 }
+
+int store_peer_list(struct store *s, struct arena *a, struct peer_list *ret, struct error *err)
+{
+	return store_list_query(s, QUERY_PEER_LIST, NULL, LIST_INTO(a, ret), err);
+}

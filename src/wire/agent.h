@@ -93,7 +93,9 @@ enum agent_type {
 	AGENT_SERVICES,
 	AGENT_SERVICE_LOG,
 	AGENT_SERVICE_STATE,
-	AGENT_BEAT, /* agent_beat (agent_beat.h), in the set-up and later; no reply */
+	AGENT_BEAT,  /* agent_beat (agent_beat.h), in the set-up and later; no reply */
+	AGENT_PORTS, /* empty -> PORT* (agent_ports.h), DONE */
+	AGENT_PORT,
 	AGENT_TYPE_COUNT,
 };
 

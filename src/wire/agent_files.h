@@ -29,6 +29,7 @@ enum agent_path_flag {
 	                                 for INSPECT with the same `target` */
 	AGENT_PATH_IGNORE_CASE = 1 << 11, /* SEARCH */
 	AGENT_PATH_NAMES = 1 << 12,       /* TAR_OUT: only the names that the client sends */
+	AGENT_PATH_ZIP = 1 << 14,         /* TAR_OUT without names: a ZIP stream instead */
 	AGENT_PATH_ADOPT = 1 << 13,       /* MKDIR: an existing folder gets owner and mode, too */
 	AGENT_PATH_AT_HOME =
 	        1 << 8, /* relative paths and "~" begin at a home folder, also `target` of RENAME
@@ -48,7 +49,7 @@ struct agent_path {
 	const char *root; /* "" = "/" */
 	const char *path;
 	const char *target; /* RENAME, COPY: the new path. GLOB: the pattern ("**" crosses folders).
-	                       COMPARE: only paths after this one. TAR_IN: the owner of all
+	                       COMPARE, LIST: only paths after this one. TAR_IN: the owner of all
 	                       files; "" = `user` */
 	const char *user;   /* acts as this user; "" = root; "a|b": the first that exists */
 	uint32_t flags;     /* enum agent_path_flag */

@@ -6,6 +6,7 @@ import json
 import os
 import secrets
 
+from . import types
 from .errors import NotFoundError, error_of_event
 from .http import path, without_none
 
@@ -102,6 +103,15 @@ class Files(_Files):
     def copy(self, source, target, *, recursive=None, parents=None, no_replace=None, user=None):
         return self._post("/copy", path=source, target=target, recursive=recursive, parents=parents,
                           no_replace=no_replace, user=user)
+
+    def search(self, text, name=".", **query) -> types.FileSearch:
+        """Finds names and lines that contain the text. Options: glob, in, limit, regex, match_case, user."""
+        return self.transport.request("GET", self._address("/search"), query={"q": text, "path": name, **query})
+
+    def link(self, name, *, expires_in=None, user=None) -> types.FileLink:
+        """Makes a link by which the file can be downloaded without a key, for seconds (default 300, at most 3600)."""
+        body = {"path": name, "user": user, "expires_in_s": expires_in}
+        return self.transport.request("POST", self._address("/link"), json={k: v for k, v in body.items() if v is not None})
 
     def watch(self, name=".", *, recursive=None, user=None, on_ready=None):
         """Yields the changes below a folder until the iterator is closed."""

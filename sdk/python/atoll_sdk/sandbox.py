@@ -36,6 +36,11 @@ class Sandbox:
             return cls(transport, transport.request("POST", BASE, **call))
         return cls(transport, transport.request_with_progress("POST", BASE, on_progress, **call))
 
+    @staticmethod
+    def plan(*, transport=None, api_url=None, api_key=None, project=None, **body) -> types.SandboxPlan:
+        """Says what create would make of the same options, with the source of each value and the price. Makes nothing."""
+        return (transport or Transport(api_url, api_key, project)).request("POST", BASE, json=body, query={"dry_run": True})
+
     @classmethod
     def connect(cls, id, *, transport=None, **connection):
         """Finds a sandbox by id or name. SandboxNotFoundError if there is none."""
@@ -131,6 +136,10 @@ class Sandbox:
     def stats(self) -> types.Stats:
         """Gets the use of CPU, memory and disk."""
         return self._call("GET", "/stats")
+
+    def ports(self) -> list[types.ListeningPort]:
+        """Lists the TCP ports that programs listen on. Neither wakes the sandbox nor counts as its use."""
+        return self._call("GET", "/ports")["items"]
 
     def snapshot(self, name=None) -> types.Snapshot:
         """Saves the files as a snapshot."""

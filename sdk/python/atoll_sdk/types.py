@@ -12,13 +12,93 @@ class Error(TypedDict):
     error: dict[str, Any]
 
 
-class SandboxList(TypedDict):
-    """One page of sandboxes"""
+class SandboxCreate(TypedDict):
+    """Settings of a new sandbox"""
 
-    items: list[Sandbox]
-    next_page: str | None
-    # number of sandboxes on all pages together
-    total: int
+    # name or id (default: the server's default template)
+    template: NotRequired[str]
+    # unique in the project (default: generated)
+    name: NotRequired[str]
+    # free-form label of the location; the server only stores it
+    region: NotRequired[str]
+    # labels to filter lists by
+    labels: NotRequired[dict[str, str]]
+    # environment of every command; overrides the template's environment; never returned
+    env: NotRequired[dict[str, str]]
+    resources: NotRequired[ResourcesRequest]
+    # false: no network
+    internet: NotRequired[bool]
+    # blocked or internet; same as the member internet
+    network: NotRequired[Literal["blocked", "internet"]]
+    # false: no previews of the sandbox (default true)
+    previewEnabled: NotRequired[bool]
+    # allow shared links to previews (default false)
+    previewPublic: NotRequired[bool]
+    # destinations that the sandbox may reach (default: all that the server permits)
+    egress: NotRequired[SandboxEgress]
+    # id or name of a config of /accounts/me/sandboxes; it supplies members that are omitted here
+    config: NotRequired[str]
+    # name or id of a snapshot; the sandbox starts with its files and on its template
+    snapshot: NotRequired[str]
+    # the idle timeout does not delete the sandbox
+    persistent: NotRequired[bool]
+    # time after the creation at which an ephemeral sandbox is deleted and a persistent one stopped, with its files kept; 0: never
+    timeout_ms: NotRequired[int]
+    # idle time after which an ephemeral sandbox is deleted; 0: the server's setting
+    idle_reap_ms: NotRequired[int]
+    # an ephemeral sandbox is deleted at this age; a persistent one is stopped this long after its last start; 0: the server's setting
+    lifetime_max_ms: NotRequired[int]
+    # idle time after which a sandbox is paused; 0: the server's setting; -1: never
+    autoPauseMs: NotRequired[int]
+    # idle time after which a sandbox is stopped; 0: the server's setting; -1: never
+    autoStopMs: NotRequired[int]
+    # time after a stop until the files move to the blob store; 0: never
+    autoArchiveMs: NotRequired[int]
+    # time after a stop until the sandbox is deleted, persistent or not; 0: never
+    autoDeleteMs: NotRequired[int]
+    # name or id of a volume to mount writable at /workspace
+    volume: NotRequired[str]
+    # volumes to mount at chosen paths
+    volumes: NotRequired[list[SandboxVolume]]
+    # KEY: the volume home-KEY is mounted at /home/user and created if missing
+    persistentHome: NotRequired[str]
+    # size limit of that volume in GiB when it is created (default: no limit)
+    persistentDiskGb: NotRequired[int]
+
+
+class ResourcesRequest(TypedDict):
+    """Limits; omitted members and 0 are inherited from the project and the platform"""
+
+    # vCPUs
+    cpu: NotRequired[float]
+    # MiB
+    memory_mb: NotRequired[int]
+    # MiB
+    disk_mb: NotRequired[int]
+    # processes and threads
+    pids: NotRequired[int]
+
+
+class SandboxEgress(TypedDict):
+    """Network destinations that a sandbox may reach"""
+
+    # addresses, ranges and host names that the sandbox may reach even if they are denied; a host name works for TLS on port 443 and HTTP on port 80, and requires that everything else is denied
+    allow: NotRequired[list[str]]
+    # addresses and ranges that the sandbox may not reach; "0.0.0.0/0" denies all
+    deny: NotRequired[list[str]]
+
+
+class SandboxVolume(TypedDict):
+    """A volume and its mount point"""
+
+    # name or id
+    volume: str
+    # absolute mount point (default /workspace)
+    path: NotRequired[str]
+    # mount read-only; any number of sandboxes may read a volume
+    read_only: NotRequired[bool]
+    # folder of the volume to mount, created if missing (default: the whole volume)
+    subpath: NotRequired[str]
 
 
 class Sandbox(TypedDict):
@@ -77,9 +157,6 @@ class Sandbox(TypedDict):
     lineage: list[LineageStep] | None
     # attached volumes; only GET of one sandbox and GET of the list return them, other replies have null
     volumes: list[AttachedVolume] | None
-    created_by: SandboxCreator
-    # grows with every change, but not with last_activity_at; of two replies about a sandbox, that with the higher version is the newer one
-    version: int
 
 
 class Resources(TypedDict):
@@ -106,15 +183,6 @@ class SandboxPreview(TypedDict):
     ports: str | None
     # whether the server allows links for people without a key
     sharingEnabled: bool
-
-
-class SandboxEgress(TypedDict):
-    """Network destinations that a sandbox may reach"""
-
-    # addresses, ranges and host names that the sandbox may reach even if they are denied; a host name works for TLS on port 443 and HTTP on port 80, and requires that everything else is denied
-    allow: NotRequired[list[str]]
-    # addresses and ranges that the sandbox may not reach; "0.0.0.0/0" denies all
-    deny: NotRequired[list[str]]
 
 
 class LastEvent(TypedDict):
@@ -162,95 +230,47 @@ class AttachedVolume(TypedDict):
     read_only: bool
 
 
-class SandboxCreator(TypedDict):
-    """Who made a sandbox"""
+class SandboxPlan(TypedDict):
+    """The sandbox that the request would make, with dry_run=true; nothing was made"""
 
-    # id of the key
-    key: str | None
-    # id of the user, or of the member that the key belongs to
-    user: str | None
-
-
-class SandboxCreate(TypedDict):
-    """Settings of a new sandbox"""
-
-    # name or id (default: the server's default template)
-    template: NotRequired[str]
-    # unique in the project (default: generated)
-    name: NotRequired[str]
-    # free-form label of the location; the server only stores it
-    region: NotRequired[str]
-    # labels to filter lists by
-    labels: NotRequired[dict[str, str]]
-    # environment of every command; overrides the template's environment; never returned
-    env: NotRequired[dict[str, str]]
-    resources: NotRequired[ResourcesRequest]
-    # false: no network
-    internet: NotRequired[bool]
-    # blocked or internet; same as the member internet
-    network: NotRequired[Literal["blocked", "internet"]]
-    # false: no previews of the sandbox (default true)
-    previewEnabled: NotRequired[bool]
-    # allow shared links to previews (default false)
-    previewPublic: NotRequired[bool]
-    # destinations that the sandbox may reach (default: all that the server permits)
-    egress: NotRequired[SandboxEgress]
-    # image of a registry, instead of a template; pulled if the project does not have it yet
-    image: NotRequired[str]
-    # id or name of a config of /accounts/me/sandboxes; it supplies members that are omitted here
-    config: NotRequired[str]
-    # name or id of a snapshot; the sandbox starts with its files and on its template
-    snapshot: NotRequired[str]
-    # the idle timeout does not delete the sandbox
-    persistent: NotRequired[bool]
-    # time after the creation at which an ephemeral sandbox is deleted and a persistent one stopped, with its files kept; 0: never
-    timeout_ms: NotRequired[int]
-    # idle time after which an ephemeral sandbox is deleted; 0: the server's setting
-    idle_reap_ms: NotRequired[int]
-    # an ephemeral sandbox is deleted at this age; a persistent one is stopped this long after its last start; 0: the server's setting
-    lifetime_max_ms: NotRequired[int]
-    # idle time after which a sandbox is paused; 0: the server's setting; -1: never
-    autoPauseMs: NotRequired[int]
-    # idle time after which a sandbox is stopped; 0: the server's setting; -1: never
-    autoStopMs: NotRequired[int]
-    # time after a stop until the files move to the blob store; 0: never
-    autoArchiveMs: NotRequired[int]
-    # time after a stop until the sandbox is deleted, persistent or not; 0: never
-    autoDeleteMs: NotRequired[int]
-    # name or id of a volume to mount writable at /workspace
-    volume: NotRequired[str]
-    # volumes to mount at chosen paths
-    volumes: NotRequired[list[SandboxVolume]]
-    # KEY: the volume home-KEY is mounted at /home/user and created if missing
-    persistentHome: NotRequired[str]
-    # size limit of that volume in GiB when it is created (default: no limit)
-    persistentDiskGb: NotRequired[int]
+    values: list[SandboxPlanValue]
+    choices: list[SandboxPlanText]
+    # false: the create waits for the template's first build
+    template_ready: bool
+    # of the active sandbox
+    price_per_hour_usd: float
 
 
-class ResourcesRequest(TypedDict):
-    """Limits; omitted members and 0 are inherited from the project and the platform"""
+class SandboxPlanValue(TypedDict):
+    """A planned value and its source"""
 
-    # vCPUs
-    cpu: NotRequired[float]
-    # MiB
-    memory_mb: NotRequired[int]
-    # MiB
-    disk_mb: NotRequired[int]
-    # processes and threads
-    pids: NotRequired[int]
+    # cpu, memory_mb, disk_mb, pids or a timeout such as idle_pause_ms
+    name: str
+    # effective value; 0 of a timeout: never
+    value: float
+    # value before the caps
+    wanted: float
+    # request, template, project or platform
+    source: str
+    # project or platform, whose cap lowered the value
+    lowered_by: str | None
 
 
-class SandboxVolume(TypedDict):
-    """A volume and its mount point"""
+class SandboxPlanText(TypedDict):
+    """A planned choice and its source"""
 
-    # name or id
-    volume: str
-    # absolute mount point (default /workspace)
-    path: NotRequired[str]
-    # mount read-only; any number of sandboxes may read a volume
-    read_only: NotRequired[bool]
-    # folder of the volume to mount, created if missing (default: the whole volume)
-    subpath: NotRequired[str]
+    # template, network, provider, isolation or region
+    name: str
+    value: str
+    # request or platform
+    source: str
+
+
+class SandboxList(TypedDict):
+    """One page of sandboxes"""
+
+    items: list[Sandbox]
+    next_page: str | None
 
 
 class SandboxKeepalive(TypedDict):
@@ -288,33 +308,6 @@ class Stats(TypedDict):
     oom_kills: int
 
 
-class SandboxUpdate(TypedDict):
-    """Settings to change; omitted members stay as they are"""
-
-    # idle time after which an ephemeral sandbox is deleted; 0: never
-    idle_reap_ms: NotRequired[int]
-    # an ephemeral sandbox is deleted at this age; a persistent one is stopped this long after its last start; 0: never
-    lifetime_max_ms: NotRequired[int]
-    # idle time after which a sandbox is paused; 0: never
-    autoPauseMs: NotRequired[int]
-    # idle time after which a sandbox is stopped; 0: never
-    autoStopMs: NotRequired[int]
-    # time after a stop until the files move to the blob store; 0: never
-    autoArchiveMs: NotRequired[int]
-    # time after a stop until the sandbox is deleted, persistent or not; 0: never
-    autoDeleteMs: NotRequired[int]
-    # unique in the project
-    name: NotRequired[str]
-    # replace all labels; those that the server sets, atoll.*, stay
-    labels: NotRequired[dict[str, str]]
-    # the idle timeout does not delete the sandbox
-    persistent: NotRequired[bool]
-    # time from now at which an ephemeral sandbox is deleted and a persistent one stopped, with its files kept; 0: never
-    timeout_ms: NotRequired[int]
-    # change it only if it has this version, else 409; the header If-Match does the same
-    version: NotRequired[int]
-
-
 class StatsHistory(TypedDict):
     """The newest samples of a sandbox; a running sandbox adds a current sample"""
 
@@ -338,77 +331,6 @@ class StatsSample(TypedDict):
     pids: int
     network_in_bytes: int
     network_out_bytes: int
-
-
-class Figures(TypedDict):
-    """Current resource usage of many sandboxes"""
-
-    at: str | None
-    # started and paused sandboxes of this server
-    items: list[SandboxFigures]
-    # null in the events of a stream, which have all sandboxes
-    next_page: str | None
-
-
-class SandboxFigures(TypedDict):
-    """Current resource usage of one of several sandboxes"""
-
-    # its id
-    sandbox: str
-    # started or paused
-    state: str
-    sampled_at: str | None
-    uptime_ms: int
-    # since the start of the sandbox
-    cpu_usage_us: int
-    # percent of one vCPU since the sample before, which may be of another client; the first sample counts from the start
-    cpu_percent: float
-    memory_bytes: int
-    memory_limit_bytes: int
-    # size of the files on top of the template; -1: unknown
-    disk_bytes: int
-    disk_limit_bytes: int
-    pids: int
-    pids_limit: int
-    network_in_bytes: int
-    network_out_bytes: int
-    oom_kills: int
-
-
-class Summary(TypedDict):
-    """How much of everything a project has"""
-
-    project: str
-    sandboxes: SummarySandboxes
-    # also those of the server
-    templates: int
-    # also those that wait
-    builds_running: int
-    volumes: int
-    snapshots: int
-    jobs_running: int
-    approvals_pending: int
-    # cost since midnight UTC, as it is metered by now
-    cost_today: float
-    # exact, in millionths
-    cost_today_micro: int
-    # USD
-    currency: str
-
-
-class SummarySandboxes(TypedDict):
-    """Sandboxes by state, without deleted ones and those of builds"""
-
-    pending: int
-    creating: int
-    started: int
-    paused: int
-    stopping: int
-    stopped: int
-    archived: int
-    deleting: int
-    failed: int
-    total: int
 
 
 class SnapshotCreate(TypedDict):
@@ -448,6 +370,10 @@ class Snapshot(TypedDict):
     # how long the processes were frozen
     frozen_ms: float
     created_at: str | None
+    # bytes of its own layer, as last measured; -1: not measured yet
+    size_bytes: int
+    # number of sandboxes that were made of it and exist
+    sandboxes: int
     # whether a backup of the snapshot is ready
     backup: bool
     # backups of the snapshot, ready or in progress; see /api/sandbox/backups
@@ -853,6 +779,8 @@ class FileList(TypedDict):
 
     items: list[FileEntry]
     truncated: bool
+    # of GET: value of after for the next page; null: there is no next page
+    next_after: str | None
     # of GET: time of the request, unix ms by the sandbox's clock
     listed_at_ms: int
 
@@ -1009,9 +937,10 @@ class TerminalSession(TypedDict):
 
 
 class TemplateList(TypedDict):
-    """Templates"""
+    """Templates, sorted by name; one page of them with limit"""
 
     items: list[Template]
+    next_page: str | None
 
 
 class Template(TypedDict):
@@ -1052,13 +981,11 @@ class Template(TypedDict):
     idle: Any
     # other projects can use the template by its id
     public: bool
-    # an image that was pulled by its name; removed when it has not been used for long
-    pulled: bool
-    # last use of a pulled image
-    used_at: str | None
     size_bytes: int
     created_at: str | None
     updated_at: str | None
+    # number of the project's sandboxes of it; only lists and GET count them
+    sandboxes: int
 
 
 # A template from a registry's image or another template
@@ -1713,6 +1640,114 @@ class ReadinessFailure(TypedDict):
     hint: str
 
 
+class Server(TypedDict):
+    """The server that answers, its peers, configuration and metrics"""
+
+    version: str
+    # compiler, machine and kind of build
+    build: str
+    provider: str
+    # name of the server that answers
+    node: str
+    started_at: str | None
+    uptime_ms: int
+    # ready, not_ready, draining, or unknown before the first check; /readyz makes a check
+    readiness: str
+    # time of the last readiness check
+    checked_at: str | None
+    # why it is not ready
+    reason: str | None
+    cure: str | None
+    nodes: list[ServerNode]
+    # all options with their effective values
+    configuration: list[ServerOption]
+    metrics: ServerMetrics
+
+
+class ServerNode(TypedDict):
+    """A server of this store"""
+
+    # name of the server
+    node: str
+    # address for its peers (--peer-url)
+    url: str | None
+    # up, silent or stopped
+    state: str
+    # its last heartbeat
+    seen_at: str | None
+    # -1: it has stopped
+    heartbeat_age_ms: int
+    # the server that answers
+    self: bool
+
+
+class ServerOption(TypedDict):
+    """An option of the server"""
+
+    name: str
+    # **** stands for a secret
+    value: str
+    default: str
+    # default, file, env or flag
+    source: str
+    description: str
+    # a change applies when the server has restarted
+    needs_restart: bool
+
+
+class ServerMetrics(TypedDict):
+    """A summary of /metrics, of the server that answers"""
+
+    # open now
+    connections: int
+    # open now
+    streams: int
+    # behind other requests of their key
+    requests_waiting: int
+    # since the start, as all counts below
+    bytes_in: int
+    bytes_out: int
+    responses_2xx: int
+    responses_3xx: int
+    responses_4xx: int
+    responses_5xx: int
+    # creates that got a prepared sandbox
+    pool_hits: int
+    pool_misses: int
+    # prepared sandboxes now
+    pool_ready: int
+    pool_target: int
+    # calls that wait for the broker's answer now
+    broker_calls_waiting: int
+    requests: ServerTiming
+    # calls that measure the store
+    store: ServerTiming
+    lanes: list[ServerLane]
+
+
+class ServerTiming(TypedDict):
+    """Durations since the start"""
+
+    # since the start
+    count: int
+    failures: int
+    mean_ms: float
+    # upper bound of the median's bucket
+    p50_ms: float
+    p99_ms: float
+
+
+class ServerLane(TypedDict):
+    """The queue of one kind of work"""
+
+    lane: str
+    running: int
+    waiting: int
+    longest_wait_ms: int
+    # since the start
+    refused: int
+
+
 # Key of a lease, and the specification of its sandbox
 LeaseAcquire = TypedDict("LeaseAcquire", {
     "key": "str",
@@ -1728,7 +1763,6 @@ LeaseAcquire = TypedDict("LeaseAcquire", {
     "persistentHome": "NotRequired[str]",
     "persistentDiskGb": "NotRequired[int]",
     "update": "NotRequired[bool]",
-    "image": "NotRequired[str]",
 })
 
 
@@ -1868,6 +1902,10 @@ class Settings(TypedDict):
     default_isolation: str
     # where volumes and backups are stored: local
     default_storage_provider: str
+    # values that default_isolation may have
+    isolation_choices: list[str]
+    # values that default_storage_provider may have
+    storage_choices: list[str]
 
 
 class SettingsPut(TypedDict):
@@ -2018,229 +2056,16 @@ class Me(TypedDict):
     # project that the key acts in
     project: str
     project_name: str
-    # id of the key; null: a session of a user
-    key: str | None
-    key_name: str | None
-    # current scopes of the key or session
+    # id of the key
+    key: str
+    key_name: str
+    # current scopes of the key
     scopes: list[str]
-    # the session's user, or the member that owns the key
+    # member that owns the key
     user: str | None
-    # current role of the member; null: none, or an admin of the server
+    # current role of the member
     role: str | None
     expires_at: str | None
-
-
-class SignInWays(TypedDict):
-    """How to sign in"""
-
-    # a user may sign in by password
-    password: bool
-    # no user exists; a one-time link makes the first
-    setup: bool
-    # of the server
-    version: str
-    # address of the console
-    console: str
-
-
-class SetupLink(TypedDict):
-    """The link that makes the first user"""
-
-    # works once; returned only here
-    link: str
-    expires_at: str | None
-
-
-class SignInOffer(TypedDict):
-    """Something to sign in with"""
-
-    email: NotRequired[str]
-    # of the user
-    password: NotRequired[str]
-    # an API key, instead of a user: the session may do what the key may
-    key: NotRequired[str]
-    # of the one-time link, with email, name and password
-    setup_token: NotRequired[str]
-    # of an invitation's link, with name and password
-    invitation: NotRequired[str]
-    # of a new user, for people
-    name: NotRequired[str]
-
-
-class LoginSession(TypedDict):
-    """A session of a browser"""
-
-    id: str
-    # user or key
-    kind: str
-    # null: the session is a key's
-    user: LoginUser | None
-    # for the header X-Atoll-CSRF, which every write needs
-    csrf_token: str
-    created_at: str | None
-    # earlier without use
-    expires_at: str | None
-    # project of requests that name none; null: a member of none
-    project: str | None
-    projects: list[LoginProject]
-    # in that project
-    scopes: list[str]
-
-
-class LoginUser(TypedDict):
-    """The user of a session"""
-
-    id: str
-    email: str
-    name: str
-    # an admin of the whole server
-    is_admin: bool
-
-
-class LoginProject(TypedDict):
-    """A project that a session may choose"""
-
-    id: str
-    name: str
-    # null: the scopes are those of an admin of the server or of a key
-    role: str | None
-    scopes: list[str]
-
-
-class LoginSessionList(TypedDict):
-    """Sessions"""
-
-    items: list[LoginSessionSummary]
-
-
-class LoginSessionSummary(TypedDict):
-    """One of the caller's sessions"""
-
-    id: str
-    created_at: str | None
-    last_used_at: str | None
-    # from which it was begun
-    address: str
-    # what the browser says of itself
-    user_agent: str
-    # it is the session of this request
-    is_current: bool
-    expires_at: str | None
-
-
-class UserList(TypedDict):
-    """Users"""
-
-    items: list[User]
-    next_page: str | None
-
-
-class User(TypedDict):
-    """A user"""
-
-    id: str
-    email: str
-    name: str
-    # an admin of the whole server
-    is_admin: bool
-    is_disabled: bool
-    has_password: bool
-    # the provider of OpenID Connect by which the user signed in last
-    issuer: str | None
-    created_at: str | None
-    # when the user signed in last
-    last_used_at: str | None
-
-
-class UserCreate(TypedDict):
-    """A user to make"""
-
-    # kept in lower case; never changes
-    email: str
-    # for people
-    name: NotRequired[str]
-    # default: the answer has a link with which the user sets it
-    password: NotRequired[str]
-    # an admin of the whole server
-    is_admin: NotRequired[bool]
-
-
-class UserMade(TypedDict):
-    """A user, with a link"""
-
-    id: str
-    email: str
-    name: str
-    # an admin of the whole server
-    is_admin: bool
-    is_disabled: bool
-    has_password: bool
-    # the provider of OpenID Connect by which the user signed in last
-    issuer: str | None
-    created_at: str | None
-    # when the user signed in last
-    last_used_at: str | None
-    # with which the user sets a password, once; returned only here; null: the request had a password
-    link: str | None
-    link_expires_at: str | None
-
-
-class UserChange(TypedDict):
-    """What to change of a user"""
-
-    name: NotRequired[str]
-    is_admin: NotRequired[bool]
-    # may not sign in; its sessions end, and its keys may do nothing
-    is_disabled: NotRequired[bool]
-
-
-class PasswordChange(TypedDict):
-    """A new password"""
-
-    # required, but for an admin who sets another user's
-    old: NotRequired[str]
-    # 10 to 256 characters
-    new: str
-
-
-class InvitationList(TypedDict):
-    """Invitations"""
-
-    items: list[Invitation]
-
-
-class Invitation(TypedDict):
-    """An invitation"""
-
-    id: str
-    email: str
-    role: str
-    # a user or a key
-    invited_by: str
-    created_at: str | None
-    expires_at: str | None
-
-
-class InvitationCreate(TypedDict):
-    """Whom to invite"""
-
-    email: str
-    # viewer, member or admin
-    role: str
-
-
-class InvitationMade(TypedDict):
-    """An invitation, with its link"""
-
-    id: str
-    email: str
-    role: str
-    # a user or a key
-    invited_by: str
-    created_at: str | None
-    expires_at: str | None
-    # works once; returned only here
-    link: str
 
 
 class EventList(TypedDict):
@@ -2269,66 +2094,6 @@ class Event(TypedDict):
     text: str
     # of a job: resultId, status, exitCode, cause, conversation, stdout
     detail: NotRequired[Any]
-    # with=object, sandbox.* events: the sandbox as the list answers it, read after the event; null: its row is gone
-    object: NotRequired[Any]
-
-
-class ActivityList(TypedDict):
-    """Calls into sandboxes, in the order of their ends"""
-
-    items: list[Activity]
-    # value of after for the next page or for a stream
-    after: int
-    # sequence of the oldest stored row; 0: there are no rows
-    oldest: int
-
-
-class Activity(TypedDict):
-    """A call into a sandbox"""
-
-    # grows over all of the server's rows; for after=
-    sequence: int
-    # when the call began
-    at: str | None
-    project: str
-    # its id; null for a tool without a sandbox
-    sandbox: str | None
-    # command, code, tool or file
-    kind: str
-    # exec, job or git; the language of code; the name of a tool; read, write, mkdir, remove, rename, copy, permissions, tar_in or tar_out
-    operation: str
-    # the command line, code, input or paths; the first 1 KiB
-    arguments: str
-    # the member whose key made the call
-    user: str | None
-    key: str | None
-    # of the header Atoll-Conversation or the tool call
-    conversation: str | None
-    # outcome is ok
-    ok: bool
-    # ok, failed, or unknown: the server did not see the end
-    outcome: str
-    # -1: none, or unknown
-    exit_code: int
-    # why it failed, besides an exit code
-    error: str | None
-    duration_ms: int
-    # of both output streams; of files: bytes transferred
-    output_bytes: int
-    # the first KiB of the output
-    head: str
-    # the last KiB of the output; empty when head is all of it
-    tail: str
-    # base64 when the bytes of head and tail are no text
-    encoding: str | None
-    artifacts: list[ActivityArtifact]
-
-
-class ActivityArtifact(TypedDict):
-    """A file that the call left and that is stored"""
-
-    id: str
-    path: str
 
 
 class WebhookCreate(TypedDict):
@@ -2736,11 +2501,11 @@ class PoolProblem(TypedDict):
 class VolumeList(TypedDict):
     """Volumes, sorted by name"""
 
-    items: list[Volume]
+    items: list[ListedVolume]
 
 
-class Volume(TypedDict):
-    """Storage that outlives sandboxes"""
+class ListedVolume(TypedDict):
+    """A volume and its used space at the last measurement"""
 
     id: str
     name: str
@@ -2758,6 +2523,8 @@ class Volume(TypedDict):
     updated_at: str | None
     # sandboxes that have the volume, including stopped ones
     attachments: list[VolumeMount]
+    # as last measured; -1: not measured yet
+    used_bytes: int
 
 
 class VolumeMount(TypedDict):
@@ -2785,6 +2552,27 @@ class VolumeCreate(TypedDict):
     name: str
     # size limit in MiB (default: no limit)
     size_mb: NotRequired[int]
+
+
+class Volume(TypedDict):
+    """Storage that outlives sandboxes"""
+
+    id: str
+    name: str
+    project: str
+    provider: str
+    # server that stores the volume
+    node: str
+    # making, ready or deleting
+    state: str
+    # MiB
+    size_mb: int
+    # the size limit is not enforced
+    size_advisory: bool
+    created_at: str | None
+    updated_at: str | None
+    # sandboxes that have the volume, including stopped ones
+    attachments: list[VolumeMount]
 
 
 class VolumeUsage(TypedDict):
@@ -3145,6 +2933,83 @@ class Recording(TypedDict):
     started_at: str | None
 
 
+class FileLinkCreate(TypedDict):
+    """A file to link to"""
+
+    # absolute path, or path below the default folder
+    path: str
+    # user that reads the file (default: the template's user)
+    user: NotRequired[str]
+    # seconds (default 300)
+    expires_in_s: NotRequired[int]
+
+
+class FileLink(TypedDict):
+    """A link by which the file can be downloaded without a key"""
+
+    # path and query on this server
+    path: str
+    # the same with this server's address, if that is known
+    url: str | None
+    expires_at: str | None
+
+
+class FileSearch(TypedDict):
+    """Found names and lines"""
+
+    # the searched folder
+    path: str
+    names: list[FileNameMatch]
+    matches: list[FileMatch]
+    # there is more than the limit, or the search ended early
+    truncated: bool
+
+
+class FileNameMatch(TypedDict):
+    """A file whose name matches"""
+
+    # relative to the searched folder
+    path: str
+    # file, directory, symlink or other
+    type: str
+    size: int
+    modified_at: str | None
+
+
+class FileMatch(TypedDict):
+    """A line that matches"""
+
+    # relative to the searched folder
+    path: str
+    line: int
+    # at most 400 bytes of the line
+    text: str
+
+
+class ListeningPortList(TypedDict):
+    """TCP ports that programs listen on, by number"""
+
+    items: list[ListeningPort]
+    # there are so many sockets that ports or processes are missing
+    truncated: bool
+
+
+class ListeningPort(TypedDict):
+    """A port that a program listens on"""
+
+    port: int
+    # address that the socket is bound to; 0.0.0.0 and :: are all
+    address: str
+    # process id inside the sandbox of the first process that has the socket; 0: not found
+    pid: int
+    # number of the process in …/processes that started it; 0: none
+    process: int
+    # command line, at most 1023 bytes
+    command: str
+    # a preview may show the port and reaches its address
+    preview: bool
+
+
 class ServiceList(TypedDict):
     """Services, sorted by name"""
 
@@ -3293,7 +3158,7 @@ BuildCreate = TypedDict("BuildCreate", {
     "internet": "NotRequired[bool]",
     "name": "str",
     "also": "NotRequired[list[str]]",
-    "from": "NotRequired[str]",
+    "from": "str",
     "image": "NotRequired[str]",
     "login": "NotRequired[RegistryLogin]",
     "description": "NotRequired[str]",
@@ -3350,7 +3215,7 @@ BuildMount = TypedDict("BuildMount", {
 # Steps before those of the template, for files that these copy
 BuildStage = TypedDict("BuildStage", {
     "name": "str",
-    "from": "NotRequired[str]",
+    "from": "str",
     "image": "NotRequired[str]",
     "steps": "NotRequired[list[BuildStep]]",
 })

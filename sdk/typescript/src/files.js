@@ -147,6 +147,17 @@ export class Files extends AllFiles {
     return (await this.post('/remove', { path: name, recursive, user })).count;
   }
 
+  /** Finds names and lines that contain the text. */
+  async search(text, { path: folder = '.', ...query } = {}) {
+    return this.transport.request('GET', this.address('/search'), { query: { q: text, path: folder, ...query } });
+  }
+
+  /** Makes a link by which the file can be downloaded without a key, for seconds (default 300, at most 3600). */
+  async link(name, { expiresIn, user } = {}) {
+    const json = { path: name, user, expires_in_s: expiresIn };
+    return this.transport.request('POST', this.address('/link'), { json });
+  }
+
   async copy(from, to, { recursive, parents, noReplace, user } = {}) {
     return this.post('/copy', { path: from, target: to, recursive, parents, no_replace: noReplace, user });
   }

@@ -46,6 +46,13 @@ export class Sandbox {
     return new Sandbox(transport, info);
   }
 
+  /** Says what create would make of the same options, with the source of each value and the price. Makes nothing. */
+  static async plan(options = {}) {
+    const { transport, rest } = split(options);
+    const { signal, ...body } = rest;
+    return transport.request('POST', BASE, { json: body, query: { dry_run: true }, signal });
+  }
+
   /** Finds a sandbox by id or name. SandboxNotFoundError if there is none. */
   static async connect(id, options = {}) {
     const { transport } = split(options);
@@ -155,6 +162,11 @@ export class Sandbox {
 
   stats() {
     return this.call('GET', '/stats');
+  }
+
+  /** Lists the TCP ports that programs listen on. Neither wakes the sandbox nor counts as its use. */
+  async ports() {
+    return (await this.call('GET', '/ports')).items;
   }
 
   snapshot(options = {}) {

@@ -111,8 +111,9 @@ const struct cli_command command_config = {
         .usage = "[--reference] [OPTION...]",
         .about = "print the server's options, their values and where to set them",
         .more = "The first of these that sets an option applies: a flag, the environment,\n"
-                "DATA/atoll.yaml, the default. The output can be saved as atoll.yaml, but\n"
-                "**** stands for a password.",
+                "DATA/atoll.yaml, the default; the comments say which source applied. The\n"
+                "output can be saved as atoll.yaml, but **** stands for a password. Of a\n"
+                "server that runs: atoll server.",
         .make_options = config_command_options,
         .run = run_config,
 };

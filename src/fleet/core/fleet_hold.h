@@ -10,7 +10,7 @@ struct provider;
 
 /* While a hold exists the sandbox is not paused, stopped or deleted for idleness. */
 struct fleet_hold {
-	struct fleet *fleet; /* NULL: no hold */
+	struct fleet *fleet; /* NULL: no hold; of a passive call, too */
 	char id[ID_SIZE + 1];
 	struct provider *provider;
 	unsigned use; /* number of the metered use; 0 = none */

@@ -90,3 +90,41 @@ int peer_is_reached(struct fleet *f, struct arena *a, const char *node, bool *re
 	*ret = r.seen_at > 0 && clock_unix_ms() - r.seen_at <= SILENT_MS;
 	return 0;
 }
+
+static enum fleet_node_state node_state(const struct peer_record *r, int64_t now)
+{
+	if (r->seen_at == 0)
+		return FLEET_NODE_STOPPED;
+	return now - r->seen_at > SILENT_MS ? FLEET_NODE_SILENT : FLEET_NODE_UP;
+}
+
+int fleet_nodes(struct fleet *fleet, struct arena *a, struct fleet_node_list *ret,
+                struct error *err)
+{
+	int64_t now = clock_unix_ms();
+	struct peer_list peers;
+	size_t count = 1;
+
+	if (store_peer_list(fleet->store, a, &peers, err) < 0)
+		return -1;
+	ret->items = ARENA_ARRAY(a, struct fleet_node_info, peers.count + 1);
+	ret->items[0] = (struct fleet_node_info){
+	        .node = fleet->node,
+	        .url = fleet->config->peer_url,
+	        .seen_at = now,
+	        .is_self = true,
+	};
+	for (size_t i = 0; i < peers.count; i++) {
+		const struct peer_record *r = &peers.items[i];
+
+		if (strcmp(r->node, fleet->node) != 0)
+			ret->items[count++] = (struct fleet_node_info){
+			        .node = r->node,
+			        .url = r->url,
+			        .state = node_state(r, now),
+			        .seen_at = r->seen_at,
+			};
+	}
+	ret->count = count;
+	return 0;
+}

@@ -254,19 +254,27 @@ static int resolve_snapshot(struct fleet *f, struct arena *a, const struct fleet
 	return 0;
 }
 
+int create_prepare(struct fleet *f, struct arena *a, struct resolved_create *resolved,
+                   struct error *err)
+{
+	const struct fleet_create *request = resolved->request;
+	const struct spender spender = {request->project_id, request->key_id, NULL};
+	struct fleet_create source = *request;
+
+	if (request_check(request, err) < 0 || budgets_check(f, &spender, err) < 0 ||
+	    (request->snapshot &&
+	     resolve_snapshot(f, a, request, &resolved->snapshot, &source.template, err) < 0))
+		return -1;
+	return create_find_template(f, a, request->project_id, &source, &resolved->template, err);
+}
+
 int fleet_create(struct fleet *fleet, struct arena *a, const struct fleet_create *request,
                  struct sandbox_record *ret, struct error *err)
 {
-	const struct spender spender = {request->project_id, request->key_id, NULL};
 	int64_t begun_ns = clock_monotonic_ns();
-	struct fleet_create source = *request;
 	struct resolved_create resolved = {.request = request};
 
-	if (request_check(request, err) < 0 || budgets_check(fleet, &spender, err) < 0 ||
-	    (request->snapshot &&
-	     resolve_snapshot(fleet, a, request, &resolved.snapshot, &source.template, err) < 0) ||
-	    create_find_template(fleet, a, request->project_id, &source, &resolved.template, err) <
-	            0 ||
+	if (create_prepare(fleet, a, &resolved, err) < 0 ||
 	    await_template(fleet, a, &resolved, err) < 0 || find_layer(fleet, &resolved, err) < 0 ||
 	    resolve_and_make(fleet, a, &resolved, begun_ns, err) < 0)
 		return -1;

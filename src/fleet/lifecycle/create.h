@@ -55,6 +55,36 @@ struct fleet_create {
 MUST_CHECK int create_find_template(struct fleet *fleet, struct arena *a, const char *project_id,
                                     const struct fleet_create *request, struct template_record *ret,
                                     struct error *err);
+/* The sources of a planned value, the strongest first. */
+enum fleet_plan_source {
+	FLEET_PLAN_REQUEST,
+	FLEET_PLAN_TEMPLATE,
+	FLEET_PLAN_PROJECT,
+	FLEET_PLAN_PLATFORM,
+	FLEET_PLAN_SOURCE_COUNT,
+};
+struct fleet_plan_value {
+	const char *name;     /* "cpu", "idle_reap_ms" */
+	double value, wanted; /* wanted: before the caps */
+	enum fleet_plan_source source;
+	int lowered_by; /* enum fleet_plan_source of the cap; -1 = none */
+};
+#define FLEET_PLAN_VALUES_MAX 16
+/* What fleet_create would make of a request. */
+struct fleet_plan {
+	struct fleet_plan_value values[FLEET_PLAN_VALUES_MAX];
+	unsigned count;
+	const char *template, *provider, *isolation, *region;
+	enum fleet_plan_source template_source, network_source, region_source;
+	enum sandbox_network network;
+	bool is_template_ready;
+	int64_t hour_nano; /* price of an active hour in nano-dollars */
+};
+/* Makes nothing and waits for nothing. Fails where fleet_create would, except for names, volumes
+ * and numbers of sandboxes, which are checked when the sandbox is made. */
+MUST_CHECK int fleet_plan_create(struct fleet *fleet, struct arena *a,
+                                 const struct fleet_create *request, struct fleet_plan *ret,
+                                 struct error *err);
 MUST_CHECK int fleet_create(struct fleet *fleet, struct arena *a,
                             const struct fleet_create *request, struct sandbox_record *ret,
                             struct error *err);

@@ -123,6 +123,26 @@ int fleet_hold(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref
 	return 0;
 }
 
+int fleet_look(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
+               struct sandbox_record *ret, struct fleet_hold *ret_hold, struct error *err)
+{
+	struct sandbox_record r;
+
+	if (store_sandbox_find(fleet->store, a, ref->project_id, ref->id_or_name, &r, err) < 0 ||
+	    sandbox_check_local(fleet, &r, err) < 0)
+		return -1;
+	if (r.actual != SANDBOX_STARTED) {
+		(void)refuse_hold(&r, err);
+		return is_asleep(&r) || r.actual == SANDBOX_PAUSED
+		               ? FAIL_HINT(err, "a passive call does not wake it; resume it")
+		               : -1;
+	}
+	*ret_hold = (struct fleet_hold){.fleet = NULL, .provider = fleet->provider};
+	memcpy(ret_hold->id, r.id, ID_SIZE);
+	*ret = r;
+	return 0;
+}
+
 void fleet_unhold(struct fleet_hold *hold)
 {
 	if (!hold || !hold->fleet)

@@ -22,6 +22,9 @@ struct resolved_create {
 	bool is_outdated;        /* the project has changed since: resolve again */
 	struct mount_list mounts;
 };
+/* Checks the request and the budgets, and finds its snapshot and template. */
+MUST_CHECK int create_prepare(struct fleet *f, struct arena *a, struct resolved_create *resolved,
+                              struct error *err);
 /* Fills the record from request, template and project. */
 MUST_CHECK int request_resolve(struct fleet *f, struct arena *a, struct resolved_create *resolved,
                                struct error *err);

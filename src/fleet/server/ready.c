@@ -357,6 +357,19 @@ bool ready_get(struct fleet *fleet, struct ready_result *ret)
 	return counts;
 }
 
+bool ready_last(struct fleet *fleet, struct ready_result *ret)
+{
+	struct ready *r = fleet->ready;
+	bool has_result;
+
+	pthread_mutex_lock(&r->mutex);
+	has_result = r->has_result;
+	if (has_result)
+		*ret = r->result;
+	pthread_mutex_unlock(&r->mutex);
+	return has_result;
+}
+
 struct ready *ready_new(struct fleet *fleet)
 {
 	struct ready *r = memory_new(sizeof(*r));

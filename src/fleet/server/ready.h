@@ -39,6 +39,8 @@ struct ready_result {
 
 /* True: *ret is valid. False: a round is running; ask again in a moment. Never blocks. */
 bool ready_get(struct fleet *fleet, struct ready_result *ret);
+/* The last result, even an old one, without a new round. False: there is none yet. */
+bool ready_last(struct fleet *fleet, struct ready_result *ret);
 /* The first check that failed, or NULL. */
 const struct ready_check *ready_failure(const struct ready_result *result);
 

@@ -119,7 +119,8 @@ struct route {
 	unsigned flags;
 	size_t body_max; /* 0 = server_options.body_max */
 	const struct json_shape *query, *body, *answer;
-	int status; /* on success, for the reference; 0 = 200 */
+	const struct json_shape *also; /* another answer, with 200, to a query that asks for it */
+	int status;                    /* on success, for the reference; 0 = 200 */
 	http_handler *handle;
 	const char *tag, *summary;
 };

@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "base/map.h"
 #include "base/thread.h"
+#include "provider/broker_load.h"
 #include "provider/unix_connect.h"
 #include "wire/broker.h"
 #include "wire/broker_disk.h"
@@ -395,6 +396,7 @@ static void *run_client_thread(void *argument)
 
 static void waiter_free(struct broker_client *c, struct broker_waiter *w)
 {
+	broker_load_add(-1);
 	pthread_mutex_lock(&c->mutex);
 	list_remove(&w->item);
 	pthread_mutex_unlock(&c->mutex);
@@ -411,6 +413,7 @@ static struct broker_waiter *waiter_new(struct broker_client *c, int64_t deadlin
 	*w = (struct broker_waiter){.replies = BUF(REPLIES_MAX)};
 	condition_init(&w->ready);
 	list_init(&w->item);
+	broker_load_add(1);
 	pthread_mutex_lock(&c->mutex);
 	while (!c->connected && !c->last_calls && !c->closing &&
 	       condition_wait(&c->changed, &c->mutex, deadline))

@@ -11,3 +11,7 @@ DELETE FROM peers WHERE node = :id;
 -- takes: record_lookup
 -- gives: peer_record
 SELECT node, url, seen_at FROM peers WHERE node = :id;
+
+-- name: peer_list
+-- gives: peer_record
+SELECT node, url, seen_at FROM peers ORDER BY node LIMIT 1000;

@@ -24,9 +24,9 @@
 
 /* All queries of this file; each shape lists the members that it accepts. */
 struct files_query {
-	const char *path, *user, *mode, *stream;
+	const char *path, *user, *mode, *stream, *after;
 	int64_t depth, limit, offset, length;
-	bool recursive, append, no_replace, follow;
+	bool recursive, append, no_replace, follow, passive;
 };
 #define PATH_ROW                                                                                   \
 	JSON_TEXT_MEMBER(files_query, path, .flags = JSON_REQUIRED, .max = 4096,                   \
@@ -34,6 +34,11 @@ struct files_query {
 #define USER_ROW                                                                                   \
 	JSON_TEXT_MEMBER(files_query, user, .max = 64,                                             \
 	                 .about = "user that performs the call (default: the template's user)")
+#define PASSIVE_ROW                                                                                \
+	JSON_BOOL_MEMBER(files_query, passive,                                                     \
+	                 .about =                                                                  \
+	                         "true: neither wakes a sandbox nor counts as its use; 409 while " \
+	                         "it is paused")
 #define FILES_QUERY(variable, json_name)                                                           \
 	static JSON_SHAPE(variable, json_name, files_query, "A path and options")
 
@@ -43,6 +48,9 @@ static const struct json_member folder_list_query_members[] = {
         JSON_WHOLE_MEMBER(files_query, depth, .min = 1, .max = 64,
                           .about = "depth in levels (default 1)"),
         JSON_WHOLE_MEMBER(files_query, limit, .min = 1, .max = ENTRIES_MAX),
+        JSON_TEXT_MEMBER(files_query, after, .max = PATH_SIZE_MAX - 1,
+                         .about = "next_after of the previous page"),
+        PASSIVE_ROW,
 };
 FILES_QUERY(folder_list_query, "FilesListQuery");
 static const struct json_member read_query_members[] = {
@@ -67,6 +75,7 @@ static const struct json_member stat_query_members[] = {
         USER_ROW,
         JSON_BOOL_MEMBER(files_query, follow,
                          .about = "describe the target of a symbolic link instead of the link"),
+        PASSIVE_ROW,
 };
 FILES_QUERY(stat_query, "FileStatQuery");
 static const struct json_member remove_query_members[] = {
@@ -93,6 +102,7 @@ static const struct json_member watch_query_members[] = {
         USER_ROW,
         JSON_BOOL_MEMBER(files_query, recursive, .about = "watch subfolders, too"),
         JSON_TEXT_MEMBER(files_query, stream, .max = 16, .about = "sse (default) or ndjson"),
+        PASSIVE_ROW,
 };
 FILES_QUERY(watch_query, "FileWatchQuery");
 
@@ -197,8 +207,11 @@ static bool is_lease_route(const struct request *rq)
 	return strncmp(rq->route->path, LEASE, strlen(LEASE)) == 0;
 }
 
-static int open_sandbox(struct request *rq, struct api_target *ret, struct error *err)
+static int open_sandbox(struct request *rq, bool is_passive, struct api_target *ret,
+                        struct error *err)
 {
+	if (is_passive)
+		return api_target_look(rq, ret, err);
 	return is_lease_route(rq) ? session_open_lease(rq, request_param(rq, "key"), ret, err)
 	                          : api_target_open(rq, ret, err);
 }
@@ -239,9 +252,14 @@ static int open_volume(struct request *rq, const char *path, const char *user,
 static int open_path(struct request *rq, const char *path, const char *user, struct files_target *f,
                      struct error *err)
 {
+	const struct files_query *q = rq->query;
+	bool is_passive = q && q->passive;
+
+	if (is_passive && (is_volume_route(rq) || is_lease_route(rq)))
+		return FAIL(err, ERROR_INVALID, "passive is for the files of a sandbox");
 	if (is_volume_route(rq))
 		return open_volume(rq, path, user, f, err);
-	if (open_sandbox(rq, &f->target, err) < 0 ||
+	if (open_sandbox(rq, is_passive, &f->target, err) < 0 ||
 	    files_resolve(rq, &f->target, path, &f->call.path.path, err) < 0)
 		return -1;
 	f->call.path.user = user ? user : f->target.user;
@@ -299,6 +317,7 @@ static int folder_list(struct request *rq, const void *body, struct reply *reply
 	(void)body;
 	if (open_query_path(rq, AGENT_LIST, &f, err) < 0)
 		return -1;
+	f.call.path.target = q->after;
 	return files_list(rq, &f.target, &f.call, &options, reply, err);
 }
 
@@ -327,6 +346,16 @@ static int tar_get(struct request *rq, const void *body, struct reply *reply, st
 	FILES_TARGET f = {.call = {.type = AGENT_TAR_OUT}};
 
 	(void)body;
+	if (open_query_path(rq, AGENT_TAR_OUT, &f, err) < 0)
+		return -1;
+	return files_download(rq, &f.target, &f.call, reply, err);
+}
+
+static int zip_get(struct request *rq, UNUSED const void *body, struct reply *reply,
+                   struct error *err)
+{
+	FILES_TARGET f = {.call = {.as_zip = true}};
+
 	if (open_query_path(rq, AGENT_TAR_OUT, &f, err) < 0)
 		return -1;
 	return files_download(rq, &f.target, &f.call, reply, err);
@@ -478,6 +507,8 @@ const struct route files_routes[] = {
          .summary = "Upload the files of a multipart form into a folder"},
         {HTTP_GET, BASE "/tar", READ, .query = &path_query, .handle = tar_get, TAG,
          .summary = "Download a folder as a tar archive"},
+        {HTTP_GET, BASE "/zip", READ, .query = &path_query, .handle = zip_get, TAG,
+         .summary = "Download a folder as a ZIP archive, at most 100,000 entries"},
         {HTTP_POST, BASE "/tar", WRITE, ROUTE_STREAM_BODY, .query = &unpack_query,
          .answer = &count_shape, .handle = tar_post, TAG,
          .summary = "Unpack a tar archive into a folder"},

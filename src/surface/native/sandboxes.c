@@ -15,6 +15,7 @@
 #include "store/sandboxes.h"
 #include "surface/native/answer.h"
 #include "surface/native/egress.h"
+#include "surface/native/plans.h"
 #include "surface/native/resources.h"
 #include "surface/native/sandbox_answer.h"
 #include "surface/native/timeouts.h"
@@ -156,13 +157,16 @@ static JSON_BITS_SHAPE(sandbox_create_request, "SandboxCreate", sandbox_create_b
                        "Settings of a new sandbox");
 
 struct sandbox_create_query {
-	bool wait;
+	bool wait, dry_run;
 	uint64_t present;
 };
 static const struct json_member sandbox_create_query_members[] = {
         JSON_BOOL_MEMBER(sandbox_create_query, wait,
                          .about = "false: answer immediately with 202 and state pending, as with "
                                   "the header Prefer: respond-async (default true)"),
+        JSON_BOOL_MEMBER(sandbox_create_query, dry_run,
+                         .about = "true: make nothing, and answer the effective values with their "
+                                  "sources"),
 };
 static JSON_BITS_SHAPE(sandbox_create_query, "SandboxCreateQuery", sandbox_create_query, NULL);
 
@@ -285,8 +289,11 @@ static int sandbox_create(struct request *rq, const void *body, struct reply *re
 	if (choose_internet(b, &request.internet, err) < 0 ||
 	    (b->config && api_config_apply(rq, &config, &request, err) < 0) ||
 	    fill_mounts(rq->arena, b, &request, err) < 0 ||
-	    native_egress_format(rq->arena, &b->egress, &request.egress, err) < 0 ||
-	    create_once(rq, &request, reply, &record, err) < 0)
+	    native_egress_format(rq->arena, &b->egress, &request.egress, err) < 0)
+		return -1;
+	if (query->dry_run)
+		return reply_plan(rq, &request, reply, err);
+	if (create_once(rq, &request, reply, &record, err) < 0)
 		return -1;
 	if (is_async)
 		reply_header(reply, "Preference-Applied", "respond-async");
@@ -486,7 +493,8 @@ static int sandbox_stats(struct request *rq, const void *body, struct reply *rep
 const struct route sandboxes_routes[] = {
         {HTTP_POST, BASE, SCOPE_SANDBOX_WRITE, ROUTE_SLOW | ROUTE_PROGRESS,
          .query = &sandbox_create_query, .body = &sandbox_create_request, .answer = &sandbox_shape,
-         .status = 201, .handle = sandbox_create, TAG, .summary = "Create and start a sandbox"},
+         .also = &plan_shape, .status = 201, .handle = sandbox_create, TAG,
+         .summary = "Create and start a sandbox"},
         {HTTP_GET, BASE "/:id", SCOPE_SANDBOX_READ, .answer = &sandbox_shape, .handle = sandbox_get,
          TAG, .summary = "Get a sandbox by id or name"},
         {HTTP_POST, BASE "/:id/start", SCOPE_SANDBOX_WRITE, ROUTE_SLOW, .answer = &sandbox_shape,

@@ -177,9 +177,22 @@ enum {
 	                                  "server's provider"),                                    \
 	        JSON_TEXT_MEMBER(settings_body, default_storage_provider, .max = 64,               \
 	                         .about = "where volumes and backups are stored: local")
-static const struct json_member settings_shape_members[] = {SETTINGS_ROWS};
+struct settings_answer {
+	struct settings_body settings;
+	const char **isolation_choices, **storage_choices;
+};
+_Static_assert(offsetof(struct settings_answer, settings) == 0,
+               "the rows of the settings have their places in the answer");
+static const struct json_member settings_shape_members[] = {
+        SETTINGS_ROWS,
+        JSON_TEXT_LIST_MEMBER(settings_answer, isolation_choices,
+                              .about = "values that default_isolation may have"),
+        JSON_TEXT_LIST_MEMBER(settings_answer, storage_choices,
+                              .about = "values that default_storage_provider may have"),
+};
 static const struct json_member settings_request_members[] = {SETTINGS_ROWS};
-static JSON_SHAPE(settings_shape, "Settings", settings_body, "Settings in effect for the project");
+static JSON_SHAPE(settings_shape, "Settings", settings_answer,
+                  "Settings in effect for the project");
 static JSON_BITS_SHAPE(settings_request, "SettingsPut", settings_body,
                        "Given members replace the stored ones");
 
@@ -202,7 +215,9 @@ static void fill_idle_times(const struct config *config, const struct project_re
 
 static int reply_settings(struct request *rq, struct reply *reply, const struct project_record *p)
 {
-	struct settings_body answer = {
+	const char *isolations[] = {provider_ops_of(api_of(rq)->provider)->isolation, NULL};
+	const char *storages[] = {STORAGE, NULL};
+	struct settings_body settings = {
 	        .terminal_ttl_seconds =
 	                p->terminal_ttl_ms > 0 ? p->terminal_ttl_ms / 1000 : TERMINAL_TTL_S,
 	        .artifacts_max_mb = p->artifacts_max_mb > 0 ? p->artifacts_max_mb
@@ -212,11 +227,13 @@ static int reply_settings(struct request *rq, struct reply *reply, const struct 
 	                                          : api_of(rq)->config->artifacts_keep_ms) /
 	                1000,
 	        .record_terminals = p->record_terminals,
-	        .default_isolation = provider_ops_of(api_of(rq)->provider)->isolation,
+	        .default_isolation = isolations[0],
 	        .default_storage_provider = STORAGE,
 	};
+	struct settings_answer answer;
 
-	fill_idle_times(api_of(rq)->config, p, &answer);
+	fill_idle_times(api_of(rq)->config, p, &settings);
+	answer = (struct settings_answer){settings, isolations, storages};
 	reply_json(reply, &settings_shape, &answer);
 	return 0;
 }

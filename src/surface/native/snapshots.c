@@ -8,6 +8,7 @@
 #include "edge/idempotency.h"
 #include "fleet/backup/backups.h"
 #include "fleet/sandbox/fork.h"
+#include "store/figures.h"
 #include "store/relations.h"
 #include "surface/native/answer.h"
 #include "surface/native/routes.h"
@@ -41,7 +42,7 @@ JSON_BITS_SHAPE(snapshot_request, "SnapshotCreate", snapshot_body, "Options of a
 struct snapshot_answer {
 	const char *id, *name, *project, *sandbox, *sandbox_name, *parent, *template, *provider;
 	const char *state, *method, *because;
-	int64_t depth, created_at;
+	int64_t depth, created_at, size_bytes, sandboxes;
 	double frozen_ms;
 	bool backup;
 	struct json_list backups, lineage;
@@ -81,6 +82,11 @@ static const struct json_member snapshot_shape_members[] = {
         JSON_NUMBER_MEMBER(snapshot_answer, frozen_ms,
                            .about = "how long the processes were frozen"),
         JSON_TIME_MEMBER(snapshot_answer, created_at),
+        JSON_WHOLE_MEMBER(snapshot_answer, size_bytes,
+                          .about = "bytes of its own layer, as last measured; -1: not measured "
+                                   "yet"),
+        JSON_WHOLE_MEMBER(snapshot_answer, sandboxes,
+                          .about = "number of sandboxes that were made of it and exist"),
         JSON_BOOL_MEMBER(snapshot_answer, backup,
                          .about = "whether a backup of the snapshot is ready"),
         JSON_LIST_MEMBER(
@@ -175,7 +181,26 @@ static struct snapshot_answer make_snapshot_answer(const struct snapshot_record 
 	        .depth = r->depth,
 	        .frozen_ms = (double)r->frozen_us / 1000,
 	        .created_at = r->created_at,
+	        .size_bytes = -1,
 	};
+}
+
+/* Only sandboxes of the same project can be made of a snapshot. */
+static int add_figures(struct request *rq, const char *project_id, struct snapshot_answer *items,
+                       size_t count, struct error *err)
+{
+	struct store *store = api_of(rq)->store;
+	struct figure_list sizes, sandboxes;
+
+	if (store_figures(store, rq->arena, FIGURE_SNAPSHOT_BYTES, project_id, &sizes, err) < 0 ||
+	    store_figures(store, rq->arena, FIGURE_SNAPSHOT_SANDBOXES, project_id, &sandboxes,
+	                  err) < 0)
+		return -1;
+	for (size_t i = 0; i < count; i++) {
+		items[i].size_bytes = figure_of(&sizes, items[i].id, -1);
+		items[i].sandboxes = figure_of(&sandboxes, items[i].id, 0);
+	}
+	return 0;
 }
 
 int snapshot_reply(struct reply *reply, const struct snapshot_record *r)
@@ -391,6 +416,8 @@ static int snapshot_list(struct request *rq, UNUSED const void *body, struct rep
 		items[i] = make_snapshot_answer(&found.items[i]);
 		add_backups(rq->arena, &own, &items[i]);
 	}
+	if (add_figures(rq, filter.project_id, items, found.count, err) < 0)
+		return -1;
 	reply_page(reply, &snapshot_list_shape, (struct json_list){items, found.count, true},
 	           found.next_page);
 	return 0;
@@ -413,6 +440,8 @@ static int snapshot_get(struct request *rq, UNUSED const void *body, struct repl
 	out = make_snapshot_answer(&found);
 	out.lineage = lineage_answer(rq->arena, &relations, &template);
 	add_backups(rq->arena, &relations, &out);
+	if (add_figures(rq, found.project_id, &out, 1, err) < 0)
+		return -1;
 	reply_json(reply, &snapshot_shape, &out);
 	return 0;
 }

@@ -4,6 +4,7 @@
  * An import takes minutes and gigabytes: its body is received completely (calls/receiver.h), then
  * it waits in the queue of builds and imports. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "calls/receiver.h"
 #include "config/config.h"
@@ -15,6 +16,7 @@
 #include "fleet/template/templates.h"
 #include "fleet/template/warm.h"
 #include "json/write.h"
+#include "store/figures.h"
 #include "surface/native/answer.h"
 #include "surface/native/pools.h"
 #include "surface/native/routes.h"
@@ -29,7 +31,7 @@ struct template_answer {
 	bool is_built, is_public, is_pulled;
 	int64_t used_at;
 	struct span env, entrypoint, ports, resources, pool, warm, idle;
-	int64_t size_bytes, created_at, updated_at;
+	int64_t size_bytes, created_at, updated_at, sandboxes;
 };
 static const struct json_member template_shape_members[] = {
         JSON_TEXT_MEMBER(template_answer, id),
@@ -70,14 +72,32 @@ static const struct json_member template_shape_members[] = {
         JSON_WHOLE_MEMBER(template_answer, size_bytes),
         JSON_TIME_MEMBER(template_answer, created_at),
         JSON_TIME_MEMBER(template_answer, updated_at, .flags = JSON_NULLABLE),
+        JSON_WHOLE_MEMBER(template_answer, sandboxes,
+                          .about = "number of the project's sandboxes of it; only lists and GET "
+                                   "count them"),
 };
 static JSON_SHAPE(template_shape, "Template", template_answer,
                   "The root filesystem and settings of new sandboxes");
 
 static const struct json_member template_list_shape_members[] = {
         JSON_LIST_MEMBER(list_answer, items, &template_shape),
+        JSON_TEXT_MEMBER(list_answer, next_page, .flags = JSON_NULLABLE),
 };
-static JSON_SHAPE(template_list_shape, "TemplateList", list_answer, "Templates");
+static JSON_SHAPE(template_list_shape, "TemplateList", list_answer,
+                  "Templates, sorted by name; one page of them with limit");
+
+struct template_list_query {
+	const char *page;
+	int64_t limit;
+};
+static const struct json_member template_list_query_members[] = {
+        JSON_TEXT_MEMBER(template_list_query, page, .max = 256,
+                         .about = "next_page of the previous page"),
+        JSON_WHOLE_MEMBER(template_list_query, limit, .min = 1, .max = 1000,
+                          .about = "items per page (default: all)"),
+};
+static JSON_SHAPE(template_list_query, "TemplateListQuery", template_list_query,
+                  "Page of templates");
 
 struct template_import_query {
 	const char *name, *format, *description;
@@ -253,33 +273,72 @@ static void fill_template_answer(struct arena *a, const struct template_record *
 	ret->pool = format_pool(a, r);
 }
 
-static int templates_list(struct request *rq, const void *body, struct reply *reply,
+/* "NAME/PROJECT" of the last item of a page: names have no '/'. */
+static const char *page_of(struct arena *a, const struct template_record *r)
+{
+	return arena_format(a, "%s/%s", r->name, r->project_id);
+}
+
+/* Whether the template comes after those of the page, in the order of the list. */
+static bool is_after(const struct template_record *r, const char *page)
+{
+	struct span project = span_of(page), name;
+	int order;
+
+	if (!page)
+		return true;
+	(void)span_split(&project, '/', &name);
+	order = strncmp(r->name, name.data, name.size);
+	if (order == 0)
+		order = r->name[name.size] != '\0';
+	return order > 0 || (order == 0 && strcmp(r->project_id, project.data) > 0);
+}
+
+static int templates_list(struct request *rq, UNUSED const void *body, struct reply *reply,
                           struct error *err)
 {
+	const struct template_list_query *q = rq->query;
+	size_t limit = q->limit ? (size_t)q->limit : SIZE_MAX, count = 0;
+	struct store *store = api_of(rq)->store;
+	const char *next_page = NULL;
 	struct template_list found;
 	struct template_answer *items;
+	struct figure_list sandboxes;
 
-	(void)body;
-	if (store_template_list(api_of(rq)->store, rq->arena, api_project(rq), &found, err) < 0)
+	if (store_template_list(store, rq->arena, api_project(rq), &found, err) < 0 ||
+	    store_figures(store, rq->arena, FIGURE_TEMPLATE_SANDBOXES, api_project(rq), &sandboxes,
+	                  err) < 0)
 		return -1;
-	items = ARENA_ARRAY(rq->arena, struct template_answer, found.count);
-	for (size_t i = 0; i < found.count; i++)
-		fill_template_answer(rq->arena, &found.items[i], &items[i]);
-	reply_list(reply, &template_list_shape, items, found.count);
+	items = ARENA_ARRAY(rq->arena, struct template_answer, found.count + 1);
+	for (size_t i = 0; i < found.count && !next_page; i++) {
+		if (!is_after(&found.items[i], q->page))
+			continue;
+		fill_template_answer(rq->arena, &found.items[i], &items[count]);
+		items[count++].sandboxes = figure_of(&sandboxes, found.items[i].id, 0);
+		if (count == limit && i + 1 < found.count)
+			next_page = page_of(rq->arena, &found.items[i]);
+	}
+	reply_page(reply, &template_list_shape, (struct json_list){items, count, .present = true},
+	           next_page);
 	return 0;
 }
 
 static int template_get(struct request *rq, const void *body, struct reply *reply,
                         struct error *err)
 {
+	struct store *store = api_of(rq)->store;
 	struct template_record record;
 	struct template_answer out;
+	struct figure_list sandboxes;
 
 	(void)body;
-	if (store_template_find(api_of(rq)->store, rq->arena, api_project(rq),
-	                        request_param(rq, "template"), &record, err) < 0)
+	if (store_template_find(store, rq->arena, api_project(rq), request_param(rq, "template"),
+	                        &record, err) < 0 ||
+	    store_figures(store, rq->arena, FIGURE_TEMPLATE_SANDBOXES, api_project(rq), &sandboxes,
+	                  err) < 0)
 		return -1;
 	fill_template_answer(rq->arena, &record, &out);
+	out.sandboxes = figure_of(&sandboxes, record.id, 0);
 	reply_json(reply, &template_shape, &out);
 	return 0;
 }
@@ -622,8 +681,8 @@ static int template_patch(struct request *rq, const void *body, struct reply *re
 
 #define TAG .tag = "templates"
 const struct route templates_routes[] = {
-        {HTTP_GET, BASE, SCOPE_SANDBOX_READ, .answer = &template_list_shape,
-         .handle = templates_list, TAG,
+        {HTTP_GET, BASE, SCOPE_SANDBOX_READ, .query = &template_list_query,
+         .answer = &template_list_shape, .handle = templates_list, TAG,
          .summary = "List the project's templates and shared templates"},
         {HTTP_POST, BASE, SCOPE_TEMPLATE_WRITE, .body = &template_request,
          .answer = &template_shape, .status = 201, .handle = template_create, TAG,

@@ -6,6 +6,7 @@
 #include "edge/api.h"
 #include "fleet/core/sandboxes.h"
 #include "fleet/volume/volume.h"
+#include "store/figures.h"
 #include "store/sandbox_record.h"
 #include "surface/native/answer.h"
 #include "surface/native/routes.h"
@@ -68,8 +69,16 @@ static const struct json_member volume_usage_shape_members[] = {
 };
 static JSON_SHAPE(volume_usage_shape, "VolumeUsage", volume_answer, "A volume and its used space");
 
+static const struct json_member listed_volume_shape_members[] = {
+        VOLUME_ROWS,
+        JSON_WHOLE_MEMBER(volume_answer, used_bytes,
+                          .about = "as last measured; -1: not measured yet"),
+};
+static JSON_SHAPE(listed_volume_shape, "ListedVolume", volume_answer,
+                  "A volume and its used space at the last measurement");
+
 static const struct json_member volumes_shape_members[] = {
-        JSON_LIST_MEMBER(list_answer, items, &volume_shape),
+        JSON_LIST_MEMBER(list_answer, items, &listed_volume_shape),
 };
 static JSON_SHAPE(volumes_shape, "VolumeList", list_answer, "Volumes, sorted by name");
 
@@ -186,16 +195,20 @@ static int volumes_list(struct request *rq, const void *body, struct reply *repl
 {
 	struct store *store = api_of(rq)->store;
 	struct volume_answer *items;
+	struct figure_list used;
 	struct volume_list found;
 	struct mount_list mounts;
 
 	(void)body;
 	if (store_volume_list(store, rq->arena, api_project(rq), &found, err) < 0 ||
+	    store_figures(store, rq->arena, FIGURE_VOLUME_BYTES, api_project(rq), &used, err) < 0 ||
 	    store_mounts_of_project(store, rq->arena, api_project(rq), &mounts, err) < 0)
 		return -1;
 	items = ARENA_ARRAY(rq->arena, struct volume_answer, found.count + 1);
-	for (size_t i = 0; i < found.count; i++)
+	for (size_t i = 0; i < found.count; i++) {
 		items[i] = make_volume_answer(rq->arena, &found.items[i], &mounts);
+		items[i].used_bytes = figure_of(&used, found.items[i].id, -1);
+	}
 	reply_list(reply, &volumes_shape, items, found.count);
 	return 0;
 }

@@ -63,19 +63,34 @@ static struct window_answer make_window_answer(const struct terminal_window *w)
 	};
 }
 
-/* Holds the sandbox of ":id" and names the window of ":window". */
-static int open_window(struct request *rq, struct api_target *t, struct terminal_at *ret,
-                       struct error *err)
+static struct terminal_at name_window(struct request *rq, const struct api_target *t)
 {
-	if (api_target_open(rq, t, err) < 0)
-		return -1;
-	*ret = (struct terminal_at){
+	return (struct terminal_at){
 	        .terminals = api_of(rq)->terminals,
 	        .hold = t->hold,
 	        .window = request_param(rq, "window"),
 	        .deadline = rq->deadline,
 	        .who = api_caller_name(rq),
 	};
+}
+
+/* Holds the sandbox of ":id" and names the window of ":window". */
+static int open_window(struct request *rq, struct api_target *t, struct terminal_at *ret,
+                       struct error *err)
+{
+	if (api_target_open(rq, t, err) < 0)
+		return -1;
+	*ret = name_window(rq, t);
+	return 0;
+}
+
+/* The same for a passive call. */
+static int look_at_window(struct request *rq, struct api_target *t, struct terminal_at *ret,
+                          struct error *err)
+{
+	if (api_target_look(rq, t, err) < 0)
+		return -1;
+	*ret = name_window(rq, t);
 	return 0;
 }
 
@@ -330,9 +345,13 @@ static void reply_screen(struct request *rq, struct reply *reply, const struct t
 
 struct screen_query {
 	int form;
+	bool passive;
 };
 static const struct json_member screen_query_members[] = {
         JSON_CHOICE_MEMBER(screen_query, form, .choices = forms),
+        JSON_BOOL_MEMBER(screen_query, passive,
+                         .about = "true: neither wakes the sandbox nor counts as its use; 409 "
+                                  "while it is paused"),
 };
 static JSON_SHAPE(screen_query, "ScreenQuery", screen_query, "Format of the screen");
 
@@ -345,7 +364,7 @@ static int window_screen(struct request *rq, const void *body, struct reply *rep
 	struct terminal_at at;
 
 	(void)body;
-	if (open_window(rq, &t, &at, err) < 0 ||
+	if ((q->passive ? look_at_window(rq, &t, &at, err) : open_window(rq, &t, &at, err)) < 0 ||
 	    terminal_screen(&at, rq->arena, (enum terminal_form)q->form, &screen, err) < 0)
 		return -1;
 	reply_screen(rq, reply, &screen, TERMINAL_NOTHING);

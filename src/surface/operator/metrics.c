@@ -15,6 +15,7 @@
 #include "http/server/parked.h"
 #include "http/server/shares.h"
 #include "provider/agent_health.h"
+#include "provider/broker_load.h"
 #include "provider/disk.h"
 #include "provider/provider.h"
 
@@ -307,6 +308,8 @@ static void write_queues(struct buf *out, const struct api *api)
 	         parked.abandoned},
 	        {"atoll_replies_undone_total", "counter",
 	         "Creates undone because the client left before the reply.", parked.undone},
+	        {"atoll_broker_calls_waiting", "gauge", "Calls that wait for the broker's answer.",
+	         broker_load_get()},
 	        {"atoll_builds_running", "gauge", "Running builds and imports.", work.running},
 	        {"atoll_builds_waiting", "gauge", "Waiting builds and imports.", work.waiting},
 	        {"atoll_backups_running", "gauge", "Running backups and archives.",

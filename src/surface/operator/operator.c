@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Routes for operators: liveness, readiness and metrics. They need no key and reveal nothing about
+/* Routes for operators. Liveness, readiness and metrics need no key and reveal nothing about
  * tenants. */
 #include "account/account.h"
 #include "json/json.h"
 #include "surface/operator/metrics.h"
 #include "surface/operator/ready.h"
 #include "surface/operator/routes.h"
+#include "surface/operator/server.h"
 
 struct health_answer {
 	const char *status, *version;
@@ -38,5 +39,7 @@ const struct route operator_routes[] = {
                     "kind of network"},
         {HTTP_GET, "/metrics", SCOPE_NONE, ROUTE_PUBLIC | ROUTE_INLINE | ROUTE_LAST,
          .handle = metrics_get, TAG, .summary = "Get metrics in Prometheus' text format"},
+        {HTTP_GET, "/v1/server", SCOPE_ADMIN, .answer = &server_shape, .handle = server_get_about,
+         TAG, .summary = "Get version, readiness, nodes, configuration and metrics of the server"},
         {.path = NULL},
 };
