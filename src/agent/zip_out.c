@@ -56,7 +56,7 @@ static uint32_t add_to_crc(const struct zip_out *z, uint32_t crc, struct span by
 	return crc;
 }
 
-static void put(struct buf *out, uint64_t value, unsigned size)
+static void put_number(struct buf *out, uint64_t value, unsigned size)
 {
 	for (unsigned i = 0; i < size; i++)
 		buf_add_byte(out, (char)(value >> 8 * i));
@@ -93,15 +93,15 @@ static struct zip_entry describe_entry(const struct zip_out *z, const char *name
 
 static void put_common(struct buf *out, const struct zip_entry *e, bool is_large)
 {
-	put(out, VERSION, 2);
-	put(out, e->flags, 2);
-	put(out, 0, 2); /* stored */
-	put(out, e->time, 2);
-	put(out, e->date, 2);
-	put(out, e->crc, 4);
-	put(out, is_large ? WHOLE_32 : e->size, 4);
-	put(out, is_large ? WHOLE_32 : e->size, 4);
-	put(out, strlen(e->name), 2);
+	put_number(out, VERSION, 2);
+	put_number(out, e->flags, 2);
+	put_number(out, 0, 2); /* stored */
+	put_number(out, e->time, 2);
+	put_number(out, e->date, 2);
+	put_number(out, e->crc, 4);
+	put_number(out, is_large ? WHOLE_32 : e->size, 4);
+	put_number(out, is_large ? WHOLE_32 : e->size, 4);
+	put_number(out, strlen(e->name), 2);
 }
 
 /* Before the bytes; with FLAG_DESCRIPTOR, checksum and size are not known yet. */
@@ -113,15 +113,15 @@ static void send_header(struct zip_out *z, struct zip_entry e, bool is_large)
 		e.crc = 0;
 		e.size = 0;
 	}
-	put(&out, 0x04034b50, 4);
+	put_number(&out, 0x04034b50, 4);
 	put_common(&out, &e, is_large);
-	put(&out, is_large ? 20 : 0, 2);
+	put_number(&out, is_large ? 20 : 0, 2);
 	buf_add_text(&out, e.name);
 	if (is_large) {
-		put(&out, 1, 2);
-		put(&out, 16, 2);
-		put(&out, 0, 8);
-		put(&out, 0, 8);
+		put_number(&out, 1, 2);
+		put_number(&out, 16, 2);
+		put_number(&out, 0, 8);
+		put_number(&out, 0, 8);
 	}
 	send_bytes(z, buf_span(&out));
 }
@@ -130,10 +130,10 @@ static void send_descriptor(struct zip_out *z, const struct zip_entry *e, bool i
 {
 	AUTO(buf_done) struct buf out = BUF(64);
 
-	put(&out, 0x08074b50, 4);
-	put(&out, e->crc, 4);
-	put(&out, e->size, is_large ? 8 : 4);
-	put(&out, e->size, is_large ? 8 : 4);
+	put_number(&out, 0x08074b50, 4);
+	put_number(&out, e->crc, 4);
+	put_number(&out, e->size, is_large ? 8 : 4);
+	put_number(&out, e->size, is_large ? 8 : 4);
 	send_bytes(z, buf_span(&out));
 }
 
@@ -142,22 +142,22 @@ static int add_to_directory(struct zip_out *z, const struct zip_entry *e, struct
 	bool is_large = e->size >= WHOLE_32 || e->offset >= WHOLE_32;
 	struct buf *out = &z->directory;
 
-	put(out, 0x02014b50, 4);
-	put(out, MADE_ON_UNIX, 2);
+	put_number(out, 0x02014b50, 4);
+	put_number(out, MADE_ON_UNIX, 2);
 	put_common(out, e, is_large);
-	put(out, is_large ? 28 : 0, 2);
-	put(out, 0, 2); /* comment */
-	put(out, 0, 2); /* disk */
-	put(out, 0, 2); /* internal attributes */
-	put(out, (uint64_t)e->mode << 16, 4);
-	put(out, is_large ? WHOLE_32 : e->offset, 4);
+	put_number(out, is_large ? 28 : 0, 2);
+	put_number(out, 0, 2); /* comment */
+	put_number(out, 0, 2); /* disk */
+	put_number(out, 0, 2); /* internal attributes */
+	put_number(out, (uint64_t)e->mode << 16, 4);
+	put_number(out, is_large ? WHOLE_32 : e->offset, 4);
 	buf_add_text(out, e->name);
 	if (is_large) {
-		put(out, 1, 2);
-		put(out, 24, 2);
-		put(out, e->size, 8);
-		put(out, e->size, 8);
-		put(out, e->offset, 8);
+		put_number(out, 1, 2);
+		put_number(out, 24, 2);
+		put_number(out, e->size, 8);
+		put_number(out, e->size, 8);
+		put_number(out, e->offset, 8);
 	}
 	if (out->overflowed || ++z->count > ZIP_ENTRIES_MAX)
 		return FAIL(err, ERROR_TOO_LARGE, "a zip has more than %d entries: use tar",
@@ -258,27 +258,27 @@ static void put_end(struct buf *out, const struct zip_out *z, uint64_t start)
 	bool is_large = z->count >= WHOLE_16 || start >= WHOLE_32;
 
 	if (is_large) {
-		put(out, 0x06064b50, 4);
-		put(out, 44, 8);
-		put(out, MADE_ON_UNIX, 2);
-		put(out, VERSION, 2);
-		put(out, 0, 8); /* disks */
-		put(out, z->count, 8);
-		put(out, z->count, 8);
-		put(out, z->directory.size, 8);
-		put(out, start, 8);
-		put(out, 0x07064b50, 4);
-		put(out, 0, 4);
-		put(out, start + z->directory.size, 8);
-		put(out, 1, 4);
+		put_number(out, 0x06064b50, 4);
+		put_number(out, 44, 8);
+		put_number(out, MADE_ON_UNIX, 2);
+		put_number(out, VERSION, 2);
+		put_number(out, 0, 8); /* disks */
+		put_number(out, z->count, 8);
+		put_number(out, z->count, 8);
+		put_number(out, z->directory.size, 8);
+		put_number(out, start, 8);
+		put_number(out, 0x07064b50, 4);
+		put_number(out, 0, 4);
+		put_number(out, start + z->directory.size, 8);
+		put_number(out, 1, 4);
 	}
-	put(out, 0x06054b50, 4);
-	put(out, 0, 4); /* disks */
-	put(out, is_large ? WHOLE_16 : z->count, 2);
-	put(out, is_large ? WHOLE_16 : z->count, 2);
-	put(out, z->directory.size, 4);
-	put(out, is_large ? WHOLE_32 : start, 4);
-	put(out, 0, 2); /* comment */
+	put_number(out, 0x06054b50, 4);
+	put_number(out, 0, 4); /* disks */
+	put_number(out, is_large ? WHOLE_16 : z->count, 2);
+	put_number(out, is_large ? WHOLE_16 : z->count, 2);
+	put_number(out, z->directory.size, 4);
+	put_number(out, is_large ? WHOLE_32 : start, 4);
+	put_number(out, 0, 2); /* comment */
 }
 
 static void send_end(struct zip_out *z)
