@@ -182,13 +182,11 @@ extern const struct wire_member agent_output_shape[];
 struct agent_resize {
 	uint32_t rows, columns;
 };
-
 struct agent_signal {
 	uint64_t process;
 	uint32_t signal;
 	uint32_t whole_tree; /* 0: the process group; 1: all descendants, daemons included */
 };
-
 struct agent_feed {
 	uint64_t process;
 	uint32_t end; /* 1: close stdin after the bytes */
