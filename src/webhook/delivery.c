@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
 #include "base/fault.h"
+#include "base/id.h"
 #include "base/log.h"
 #include "config/config.h"
 #include "http/client/outbound.h"
+#include "json/write.h"
 #include "store/secrets.h"
 #include "webhook/state.h"
 
@@ -38,6 +41,44 @@ static int send_once(struct delivery_attempt *a, int64_t now, int *ret_status, s
 	headers[3] = arena_format(&a->arena, "Atoll-Timestamp: %" PRId64, now / 1000);
 	headers[4] = arena_format(&a->arena, "Atoll-Signature: %s", signature);
 	return outbound_post(&post, ret_status, err);
+}
+
+static const char *test_body(struct arena *a, const struct webhook_record *r, int64_t now)
+{
+	AUTO(buf_done) struct buf out = BUF(4096);
+
+	json_begin_object(&out, NULL);
+	json_add_whole(&out, "sequence", 0);
+	json_add_text(&out, "kind", "webhook.test");
+	json_add_text(&out, "project", r->project_id);
+	json_add_text(&out, "webhook", r->id);
+	json_add_epoch_time(&out, "at", now);
+	json_add_text(&out, "text", "a test");
+	json_end_object(&out);
+	return arena_copy(a, buf_span(&out));
+}
+
+int webhook_send_test(struct webhooks *w, const struct webhook_record *r, struct webhook_test *ret,
+                      struct error *err)
+{
+	int64_t now = clock_unix_ms(), begun = clock_monotonic_ms();
+	struct delivery_attempt a = {.webhooks = w, .url = r->url, .secret = r->secret};
+	struct error failed = {0};
+	struct id id = id_new();
+
+	if (atomic_load(&w->is_cancelled))
+		return FAIL(err, ERROR_UNAVAILABLE, "the server stops");
+	a.delivery = (struct delivery_record){.id = id.text, .body = test_body(&a.arena, r, now)};
+	*ret = (struct webhook_test){.status = 0};
+	if (send_once(&a, now, &ret->status, &failed) < 0)
+		ret->status = 0;
+	ret->took_ms = clock_monotonic_ms() - begun;
+	if (failed.code != ERROR_NONE)
+		(void)snprintf(ret->error, sizeof(ret->error), "%s", failed.text);
+	else if (ret->status < 200 || ret->status > 299)
+		(void)snprintf(ret->error, sizeof(ret->error), "the status is not 2xx");
+	arena_done(&a.arena);
+	return 0;
 }
 
 static struct delivery_end judge_attempt(struct delivery_attempt *a, int status, struct error *err)

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "base/bytes.h"
+#include "base/error.h"
 
 struct config;
 struct store;
@@ -28,6 +29,18 @@ MUST_CHECK int webhooks_open(const struct webhooks_options *options, struct webh
 void webhooks_close(struct webhooks *w);
 /* Call it after a change of a webhook or a delivery. Any thread; NULL is fine. */
 void webhooks_wake(struct webhooks *w);
+
+struct webhook_record;
+struct webhook_test {
+	int status; /* of the answer; 0: none came */
+	int64_t took_ms;
+	char error[ERROR_TEXT_MAX]; /* "" = the status is 2xx */
+};
+/* Sends an event of the kind "webhook.test" once, signed as others are, also to a disabled webhook.
+ * Stores nothing. Blocks for up to ten seconds; any thread. ERROR_UNAVAILABLE while the server
+ * stops. */
+MUST_CHECK int webhook_send_test(struct webhooks *w, const struct webhook_record *r,
+                                 struct webhook_test *ret, struct error *err);
 
 #define WEBHOOK_SECRET_MIN 16
 #define WEBHOOK_SECRET_MAX 128

@@ -355,6 +355,35 @@ def test_a_webhook_gets_what_it_wants_signed_and_in_order(hooked, receiver):
     assert api.get("/v1/webhooks")["items"] == [] and len(receiver.calls) == 10
 
 
+def test_a_test_event_is_sent_once_and_its_answer_is_reported(hooked, receiver):
+    api = hooked.api()
+    hook = api.post("/v1/webhooks", {"url": receiver.url, "events": ["sandbox.deleted"], "enabled": False})
+    path = f"/v1/webhooks/{hook['id']}"
+    receiver.answers = [200, 503]
+    told = api.post(f"{path}/test")
+    assert (told["ok"], told["status"], told["error"]) == (True, 200, None) and told["duration_ms"] >= 0
+    told = api.post(f"{path}/test")
+    assert (told["ok"], told["status"]) == (False, 503) and "2xx" in told["error"]
+    headers, body, _ = receiver.calls[0]
+    event = json.loads(body)
+    assert event["kind"] == "webhook.test" and event["webhook"] == hook["id"] and event["sequence"] == 0
+    stamp = headers["Atoll-Timestamp"]
+    expected = hmac.new(hook["secret"].encode(), f"{stamp}.".encode() + body, "sha256").hexdigest()
+    assert headers["Atoll-Signature"] == f"t={stamp},v1={expected}"
+    assert len(receiver.calls) == 2 and api.get(f"{path}/deliveries")["items"] == []
+    refused = api.post("/v1/webhooks", {"url": "http://127.0.0.1:1/none"})
+    told = api.post(f"/v1/webhooks/{refused['id']}/test")
+    assert (told["ok"], told["status"]) == (False, 0) and told["error"]
+    reader = hooked.api(key=api.post("/api/sandbox/keys", {"name": "r", "scopes": ["sandbox:read"]})["key"])
+    with pytest.raises(atoll.ApiError) as caught:
+        reader.post(f"{path}/test")
+    assert caught.value.status == 403
+    with pytest.raises(atoll.ApiError) as caught:
+        api.post("/v1/webhooks/none/test")
+    assert caught.value.status == 404
+    assert b"503" in hooked.cli("webhook", "test", hook["id"]).stdout or b"200" in hooked.cli("webhook", "test", hook["id"]).stdout
+
+
 def test_a_delivery_is_tried_again_later_each_time_then_dead_then_retried_by_hand(hooked, receiver):
     api = hooked.api()
     receiver.answers = [500, 302, 404]

@@ -5,6 +5,7 @@ import json
 import time
 import urllib.parse
 
+from . import types
 from .errors import ConnectionLostError, TimeoutExceededError
 from .files import VolumeFiles
 from .http import Transport, path
@@ -105,6 +106,10 @@ class Webhooks(Collection):
     def deliveries(self, id, **query):
         """Lists deliveries, newest first."""
         return self.transport.request("GET", self._address(id) + "/deliveries", query=query)["items"]
+
+    def test(self, id) -> types.WebhookTest:
+        """Sends a test event once and returns status, duration and error."""
+        return self.transport.request("POST", self._address(id) + "/test")
 
     def retry(self, id, delivery):
         """Delivers once more."""

@@ -118,6 +118,11 @@ class Webhooks extends Collection {
   }
 
   /** Delivers once more. */
+  /** Sends a test event once and returns status, duration and error. */
+  test(id) {
+    return this.transport.request('POST', this.address(id) + '/test');
+  }
+
   retry(id, delivery) {
     return this.transport.request('POST', this.address(id) + path`/deliveries/${delivery}/retry`);
   }

@@ -56,6 +56,8 @@ static const struct cli_command children[] = {
          .operation = "PATCH /v1/webhooks/{webhook}", .fixed = "enabled=true"},
         {"disable", "WEBHOOK", "send nothing until the webhook is enabled",
          .operation = "PATCH /v1/webhooks/{webhook}", .fixed = "enabled=false"},
+        {"test", "WEBHOOK", "send a test event once and print the receiver's answer",
+         .operation = "POST /v1/webhooks/{webhook}/test", .prints = "*"},
         {"rm", "WEBHOOK", "delete a webhook and its deliveries",
          .operation = "DELETE /v1/webhooks/{webhook}", .done = "deleted"},
         {"deliveries", "[OPTION...] WEBHOOK", "list deliveries: waiting, delivered and dead",

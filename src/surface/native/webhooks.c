@@ -339,6 +339,38 @@ static int delivery_retry(struct request *rq, const void *body, struct reply *re
 	return 0;
 }
 
+struct webhook_test_answer {
+	bool ok;
+	int64_t status, duration_ms;
+	const char *error;
+};
+static const struct json_member webhook_test_shape_members[] = {
+        JSON_BOOL_MEMBER(webhook_test_answer, ok, .about = "the status is 2xx"),
+        JSON_WHOLE_MEMBER(webhook_test_answer, status, .about = "0: no answer came"),
+        JSON_WHOLE_MEMBER(webhook_test_answer, duration_ms),
+        JSON_TEXT_MEMBER(webhook_test_answer, error, .flags = JSON_NULLABLE),
+};
+static JSON_SHAPE(webhook_test_shape, "WebhookTest", webhook_test_answer,
+                  "The result of a test event");
+
+static int webhook_test(struct request *rq, UNUSED const void *body, struct reply *reply,
+                        struct error *err)
+{
+	struct webhook_test_answer answer;
+	struct webhook_record record;
+	struct webhook_test test;
+
+	if (!api_of(rq)->webhooks)
+		return FAIL(err, ERROR_UNSUPPORTED, "this server sends no events");
+	if (find_webhook(rq, &record, err) < 0 ||
+	    webhook_send_test(api_of(rq)->webhooks, &record, &test, err) < 0)
+		return -1;
+	answer = (struct webhook_test_answer){!test.error[0], test.status, test.took_ms,
+	                                      text_or_null(test.error)};
+	reply_json(reply, &webhook_test_shape, &answer);
+	return 0;
+}
+
 #define TAG .tag = "webhooks"
 const struct route webhooks_routes[] = {
         {HTTP_POST, BASE, SCOPE_SANDBOX_WRITE, .body = &webhook_request,
@@ -352,6 +384,9 @@ const struct route webhooks_routes[] = {
          .answer = &webhook_shape, .handle = webhook_patch, TAG, .summary = "Change a webhook"},
         {HTTP_DELETE, BASE "/:webhook", SCOPE_SANDBOX_WRITE, .status = 204,
          .handle = webhook_delete, TAG, .summary = "Delete a webhook and its deliveries"},
+        {HTTP_POST, BASE "/:webhook/test", SCOPE_SANDBOX_WRITE, ROUTE_SLOW | ROUTE_LONG,
+         .answer = &webhook_test_shape, .handle = webhook_test, TAG,
+         .summary = "Send a test event once and report the receiver's answer"},
         {HTTP_GET, BASE "/:webhook/deliveries", SCOPE_SANDBOX_WRITE, .query = &deliveries_query,
          .answer = &delivery_list_shape, .handle = deliveries_list, TAG,
          .summary = "List the deliveries of a webhook"},
