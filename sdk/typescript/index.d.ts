@@ -420,6 +420,7 @@ export class Atoll {
     update(id: string, change: types.WebhookChange): Promise<types.Webhook>;
     deliveries(id: string, query?: { state?: string; before?: string; limit?: number }): Promise<types.Delivery[]>;
     /** Delivers once more. */
+    test(id: string): Promise<types.WebhookTest>;
     retry(id: string, delivery: string): Promise<unknown>;
   };
   readonly templates: Collection<types.Template, types.TemplateCreate> & {

@@ -2038,6 +2038,16 @@ export interface WebhookChange {
   enabled?: boolean;
 }
 
+/** The result of a test event */
+export interface WebhookTest {
+  /** the status is 2xx */
+  ok: boolean;
+  /** 0: no answer came */
+  status: number;
+  duration_ms: number;
+  error: string | null;
+}
+
 /** Deliveries, newest first */
 export interface DeliveryList {
   items: Delivery[];

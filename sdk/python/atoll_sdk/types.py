@@ -2164,6 +2164,17 @@ class WebhookChange(TypedDict):
     enabled: NotRequired[bool]
 
 
+class WebhookTest(TypedDict):
+    """The result of a test event"""
+
+    # the status is 2xx
+    ok: bool
+    # 0: no answer came
+    status: int
+    duration_ms: int
+    error: str | None
+
+
 class DeliveryList(TypedDict):
     """Deliveries, newest first"""
 

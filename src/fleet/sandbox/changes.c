@@ -9,6 +9,7 @@
 #include "fleet/core/template_cache.h"
 #include "fleet/lifecycle/moves.h"
 #include "fleet/sandbox/review.h"
+#include "fleet/sandbox/stopped_files.h"
 #include "fleet/snapshot/snapshot.h"
 #include "provider/agent_reader.h"
 #include "sandbox/change.h"
@@ -139,6 +140,31 @@ static int make_comparison(struct fleet *f, struct arena *a, const struct fleet_
 	if (fleet_find(f, a, &ask->ref, &r, err) < 0 || sandbox_check_local(f, &r, err) < 0)
 		return -1;
 	return compare_with_sandbox(f, a, &r, ask->base, ret, err);
+}
+
+int stopped_files_open(struct fleet *f, struct arena *a, const struct sandbox_record *r,
+                       struct stopped_files *ret, struct error *err)
+{
+	struct file_review *review = ARENA_NEW(a, struct file_review);
+	struct file_comparison q;
+
+	if (r->actual != SANDBOX_STOPPED)
+		return refuse_state(r, "read while it is stopped", err);
+	if (provider_require(f->provider, PROVIDER_CAN_SNAPSHOT, err) < 0 ||
+	    provider_require(f->provider, PROVIDER_CAN_FILES, err) < 0 ||
+	    sandbox_check_local(f, r, err) < 0 ||
+	    compare_with_sandbox(f, a, r, NULL, &q, err) < 0 ||
+	    file_review_open(f, &q.review, review, err) < 0)
+		return -1;
+	*ret = (struct stopped_files){f->provider, review->id, review};
+	return 0;
+}
+
+void stopped_files_close(struct stopped_files *s)
+{
+	if (s->review)
+		file_review_close(s->review);
+	s->review = NULL;
 }
 
 static int check_after(const char *path, const char *after, struct error *err)

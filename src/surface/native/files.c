@@ -14,6 +14,7 @@
 #include "edge/target.h"
 #include "fleet/volume/volume.h"
 #include "surface/native/routes.h"
+#include "surface/native/stopped_files.h"
 #include "wire/agent.h"
 
 #define VOLUME "/api/sandbox/volumes/:volume/files"
@@ -59,6 +60,7 @@ static const struct json_member read_query_members[] = {
         JSON_WHOLE_MEMBER(files_query, offset, .min = 0, .about = "offset of the first byte"),
         JSON_WHOLE_MEMBER(files_query, length, .min = 0,
                           .about = "maximum number of bytes; 0: all"),
+        PASSIVE_ROW,
 };
 FILES_QUERY(read_query, "FileReadQuery");
 static const struct json_member write_query_members[] = {
@@ -306,6 +308,25 @@ static int open_body_path(struct request *rq, uint16_t type, const struct files_
 	return 0;
 }
 
+/* The answer to a call that cannot open its sandbox: from its files, if it is stopped. The user of
+ * the call does not matter, because nothing runs inside: root reads. */
+static int look_at_stopped(struct request *rq, const struct files_call *call, uint64_t limit,
+                           struct reply *reply, struct error *err)
+{
+	const struct files_query *q = rq->query;
+	const struct stopped_look look = {.type = call->type,
+	                                  .path = q->path,
+	                                  .after = q->after,
+	                                  .depth = call->path.depth,
+	                                  .flags = call->path.flags,
+	                                  .limit = limit,
+	                                  .offset = call->path.offset};
+
+	if (is_volume_route(rq) || is_lease_route(rq))
+		return -1;
+	return stopped_files_answer(rq, &look, reply, err);
+}
+
 #define FILES_TARGET AUTO(files_target_done) struct files_target
 
 static int folder_list(struct request *rq, const void *body, struct reply *reply, struct error *err)
@@ -316,7 +337,7 @@ static int folder_list(struct request *rq, const void *body, struct reply *reply
 
 	(void)body;
 	if (open_query_path(rq, AGENT_LIST, &f, err) < 0)
-		return -1;
+		return look_at_stopped(rq, &f.call, options.max, reply, err);
 	f.call.path.target = q->after;
 	return files_list(rq, &f.target, &f.call, &options, reply, err);
 }
@@ -327,7 +348,7 @@ static int content_get(struct request *rq, const void *body, struct reply *reply
 
 	(void)body;
 	if (open_query_path(rq, AGENT_READ, &f, err) < 0)
-		return -1;
+		return look_at_stopped(rq, &f.call, f.call.path.size_max, reply, err);
 	return files_download(rq, &f.target, &f.call, reply, err);
 }
 
@@ -401,7 +422,7 @@ static int stat_get(struct request *rq, const void *body, struct reply *reply, s
 
 	(void)body;
 	if (open_query_path(rq, AGENT_STAT, &f, err) < 0)
-		return -1;
+		return look_at_stopped(rq, &f.call, 0, reply, err);
 	return files_answer(rq, &f.target, &f.call, (struct span){NULL, 0}, reply, err);
 }
 
