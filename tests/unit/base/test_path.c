@@ -137,11 +137,26 @@ TEST(the_last_part_is_found)
 	assert_string_equal(path_last(""), "");
 }
 
+TEST(paths_are_in_the_order_of_a_walk)
+{
+	static const char *const order[] = {"",      "a",   "a/b",   "a/b/c", "a/b-c", "a/c",
+	                                    "a\x01", "a-b", "a-b/c", "ab",    "b",     "\xff"};
+
+	for (size_t i = 0; i < COUNT_OF(order); i++)
+		for (size_t j = 0; j < COUNT_OF(order); j++) {
+			int found = path_compare(order[i], order[j]);
+
+			assert_int_equal(found < 0, i < j);
+			assert_int_equal(found > 0, i > j);
+		}
+}
+
 int main(void)
 {
 	return RUN(CASE(paths_become_absolute_and_plain),
 	           CASE(nul_bytes_and_too_long_paths_are_refused),
 	           CASE(workspace_paths_are_relative_and_stay_inside),
 	           CASE(a_refusal_says_what_would_be_right),
-	           CASE(names_have_no_slash_and_are_no_dots), CASE(the_last_part_is_found));
+	           CASE(names_have_no_slash_and_are_no_dots), CASE(the_last_part_is_found),
+	           CASE(paths_are_in_the_order_of_a_walk));
 }

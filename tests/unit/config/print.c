@@ -23,8 +23,57 @@ TEST(what_is_printed_can_be_read_back)
 	assert_int_equal(config_load(&second.arena, &(struct config_source){.file = second.file},
 	                             &second.config, &second.err),
 	                 0);
-	config_print(&again, &second.config);
+	/* The comments differ: they name the source. */
+	buf_reset(&out);
+	config_write(&out, &first.config);
+	config_write(&again, &second.config);
 	assert_string_equal(buf_text(&out), buf_text(&again));
+}
+
+static enum config_origin origin_of(const struct loading *l, const char *name)
+{
+	for (const struct config_option *o = config_options; o->name; o++)
+		if (strcmp(o->name, name) == 0)
+			return config_origin_of(&l->config, o);
+	fail_msg("no option '%s'", name);
+	return CONFIG_ORIGIN_COUNT;
+}
+
+TEST(each_option_knows_the_source_that_applied)
+{
+	AUTO(loading_done) struct loading l = loading_new();
+	AUTO(buf_done) struct buf out = BUF(65536);
+
+	loading_write(&l, "workers: 8\nidle_reap: 90s\nbody_max: 8192\n");
+	loading_add_variable(&l, "ATOLL_IDLE_REAP=80s");
+	loading_add_variable(&l, "SANDBOX_DEFAULT_CPU=0.25");
+	loading_add_variable(&l, "ATOLL_BODY_MAX=9000");
+	l.flags[1] = "body_max=16384";
+	assert_int_equal(loading_run(&l), 0);
+	assert_int_equal(origin_of(&l, "workers"), CONFIG_FROM_FILE);
+	assert_int_equal(origin_of(&l, "idle_reap"), CONFIG_FROM_ENVIRONMENT);
+	assert_int_equal(origin_of(&l, "default_cpu"), CONFIG_FROM_ENVIRONMENT);
+	assert_int_equal(origin_of(&l, "body_max"), CONFIG_FROM_FLAG);
+	assert_int_equal(origin_of(&l, "data"), CONFIG_FROM_FLAG);
+	assert_int_equal(origin_of(&l, "log_level"), CONFIG_FROM_DEFAULT);
+	config_print(&out, &l.config);
+	assert_non_null(strstr(buf_text(&out), "; set in the file\nworkers: 8\n"));
+	assert_non_null(strstr(buf_text(&out), "; set by a flag\nbody_max: 16K\n"));
+}
+
+TEST(origins_of_another_process_apply_if_they_fit_the_table)
+{
+	AUTO(loading_done) struct loading first = loading_new(), second = loading_new();
+	struct config_source source = {.flags = second.flags};
+
+	first.flags[1] = "workers=8";
+	assert_int_equal(loading_run(&first), 0);
+	source.origins = first.config.origins;
+	assert_int_equal(config_load(&second.arena, &source, &second.config, &second.err), 0);
+	assert_int_equal(origin_of(&second, "workers"), CONFIG_FROM_FLAG);
+	source.origins = "fff";
+	assert_int_equal(config_load(&second.arena, &source, &second.config, &second.err), 0);
+	assert_int_equal(origin_of(&second, "workers"), CONFIG_FROM_DEFAULT);
 }
 
 TEST(a_password_is_printed_as_asterisks_and_kept_for_our_own_processes)
@@ -96,6 +145,8 @@ TEST(every_option_is_documented)
 int main(void)
 {
 	return RUN(CASE(what_is_printed_can_be_read_back),
+	           CASE(each_option_knows_the_source_that_applied),
+	           CASE(origins_of_another_process_apply_if_they_fit_the_table),
 	           CASE(a_password_is_printed_as_asterisks_and_kept_for_our_own_processes),
 	           CASE(every_option_is_documented));
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "store/backups.h"
+#include "store/figures.h"
 #include "store/holdings.h"
 #include "store/snapshots.h"
 #include "store/usage.h"
@@ -390,6 +391,37 @@ static void what_is_being_made_counts_unless_it_began_later(void **state)
 	assert_int_equal(sum(*state, "t1", INT64_MAX).templates, 0);
 }
 
+static int64_t figure(struct store *s, enum store_figure kind, const char *project, const char *id)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct figure_list list;
+	struct error err = {0};
+
+	assert_done(store_figures(s, &a, kind, project, &list, &err));
+	return figure_of(&list, id, -1);
+}
+
+static void figures_of_lists_are_those_of_the_project(void **state)
+{
+	struct store *s = *state;
+	const struct sandbox_record box = sample_sandbox(BOX, "box");
+	struct error err = {0};
+
+	add_volume(s);
+	add_snapshot(s, SNAPSHOT, BOX, SNAPSHOT_TAKEN);
+	assert_int_equal(figure(s, FIGURE_VOLUME_BYTES, PROJECT, VOLUME), -1);
+	assert_int_equal(figure(s, FIGURE_TEMPLATE_SANDBOXES, PROJECT, box.template_id), -1);
+	assert_done(store_holding_expect(s, VOLUME, 1000, NOW, &err));
+	assert_done(store_holding_expect(s, SNAPSHOT, 2000, NOW, &err));
+	add_box(s, false);
+	assert_int_equal(figure(s, FIGURE_VOLUME_BYTES, PROJECT, VOLUME), 1000);
+	assert_int_equal(figure(s, FIGURE_SNAPSHOT_BYTES, PROJECT, SNAPSHOT), 2000);
+	assert_int_equal(figure(s, FIGURE_TEMPLATE_SANDBOXES, PROJECT, box.template_id), 1);
+	assert_int_equal(figure(s, FIGURE_SNAPSHOT_SANDBOXES, PROJECT, SNAPSHOT), -1);
+	for (enum store_figure kind = 0; kind < FIGURE_COUNT; kind++)
+		assert_int_equal(figure(s, kind, "other", VOLUME), -1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -405,6 +437,7 @@ int main(void)
 	        EACH(one_of_them_can_be_asked_for),
 	        EACH(what_a_project_keeps_is_summed),
 	        EACH(what_is_being_made_counts_unless_it_began_later),
+	        EACH(figures_of_lists_are_those_of_the_project),
 	};
 
 	return each_store_run(tests, COUNT_OF(tests));
