@@ -2761,6 +2761,12 @@ export interface Recording {
   process: number;
   size_bytes: number;
   started_at: string | null;
+  /** name of the window */
+  window: string | null;
+  /** user or key that had it recorded; null: not known */
+  user: string | null;
+  /** time of the last output; -1: not known */
+  duration_ms: number;
 }
 
 /** A file to link to */

@@ -18,6 +18,8 @@ void cast_write_head(struct buf *out, const struct cast_head *head)
 	json_add_whole(out, "height", head->rows);
 	json_add_whole(out, "timestamp", head->started_unix_ms / 1000);
 	json_add_text(out, "title", head->title);
+	if (head->user)
+		json_add_text(out, "user", head->user);
 	json_begin_object(out, "env");
 	json_add_text(out, "TERM", "xterm-256color");
 	json_end_object(out);

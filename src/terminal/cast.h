@@ -8,6 +8,7 @@ struct cast_head {
 	uint32_t rows, columns;
 	int64_t started_unix_ms;
 	const char *title;
+	const char *user; /* who had it recorded; NULL = not known */
 };
 void cast_write_head(struct buf *out, const struct cast_head *head);
 

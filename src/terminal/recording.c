@@ -11,6 +11,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "blob/blob.h"
+#include "json/json.h"
 #include "terminal/cast.h"
 #include "terminal/spool.h"
 #include "terminal/terminals.h"
@@ -20,6 +21,7 @@
 #define SUFFIX ".cast"
 #define LOOK_MS 200 /* for the server's end */
 #define LINE_MAX_BYTES ((size_t)4 * 1024 * 1024)
+#define PIECE_SIZE 16384 /* of the begin and the end that describe a recording */
 #define STACK_SIZE ((size_t)256 * 1024)
 
 struct recorder {
@@ -168,7 +170,8 @@ static int open_files(struct recorder *r, const struct terminal_at *at, const ch
 	               project_id, at->hold->id, now, r->process);
 	if (spool_create(at->terminals->spool, &r->name, &r->fd, err) < 0)
 		return -1;
-	cast_write_head(&head, &(struct cast_head){w->state.rows, w->state.columns, now, w->name});
+	cast_write_head(
+	        &head, &(struct cast_head){w->state.rows, w->state.columns, now, w->name, at->who});
 	return write_line(r, &head, err) < 0 ||
 	                       terminal_reader_open(&r->reader, at, r->process, 0, true, err) < 0
 	               ? -1
@@ -380,6 +383,72 @@ int terminal_recordings_list(struct terminals *t, struct arena *a, const char *p
 	}
 	*ret = list;
 	return 0;
+}
+
+struct recording_head {
+	const char *title, *user;
+};
+static const struct json_member recording_head_members[] = {
+        JSON_TEXT_MEMBER(recording_head, title),
+        JSON_TEXT_MEMBER(recording_head, user),
+};
+static JSON_OPEN_SHAPE(recording_head, "RecordingHead", recording_head, NULL);
+
+/* Up to `size` bytes from `offset`; what cannot be read is missing. */
+static void read_piece(struct terminals *t, const char *name, struct blob_range range,
+                       struct buf *out)
+{
+	AUTO_CLOSE int fd = -1;
+	struct error ignored;
+	int64_t whole;
+
+	if (blob_get(t->options.blobs, name, range, &fd, &whole, &ignored) == 0)
+		(void)!fd_read_to_end(fd, out, &ignored);
+}
+
+static void take_head(struct arena *a, struct span text, struct terminal_recording *r)
+{
+	struct recording_head head;
+	struct error ignored;
+	struct span line;
+
+	if (!span_split(&text, '\n', &line) ||
+	    json_parse(a, line, &recording_head, &head, &ignored) < 0)
+		return;
+	r->window = head.title;
+	r->user = head.user;
+}
+
+/* The last whole line that begins with "[SECONDS" is the last piece of output. */
+static void take_tail(const char *text, struct terminal_recording *r)
+{
+	double seconds;
+
+	for (const char *line = text; line; line = strchr(line, '\n')) {
+		line += *line == '\n';
+		if (sscanf(line, "[%lf,", &seconds) == 1 && seconds >= 0 && seconds < 1e9)
+			r->duration_ms = (int64_t)(seconds * 1000);
+	}
+}
+
+void terminal_recording_describe(struct terminals *t, struct arena *a, const char *project_id,
+                                 struct terminal_recording *r)
+{
+	AUTO(buf_done) struct buf head = BUF(PIECE_SIZE + 1), tail = BUF(PIECE_SIZE + 1);
+	struct blob_range first = {0, r->size < PIECE_SIZE ? r->size : PIECE_SIZE};
+	struct blob_range last = {r->size - first.size, first.size};
+	char name[BLOB_NAME_MAX];
+	struct error ignored;
+
+	r->window = r->user = NULL;
+	r->duration_ms = -1;
+	if (first.size == 0 || name_of(project_id, r->id, name, &ignored) < 0)
+		return;
+	read_piece(t, name, first, &head);
+	take_head(a, buf_span(&head), r);
+	read_piece(t, name, last, &tail);
+	/* The piece may begin within a line. */
+	take_tail(last.offset > 0 ? strchr(buf_text(&tail), '\n') : buf_text(&tail), r);
 }
 
 int terminal_recording_open(struct terminals *t, const char *project_id, const char *id,

@@ -34,6 +34,9 @@ void terminals_stop(struct terminals *t);
 struct terminal_recording {
 	const char *id, *sandbox;
 	int64_t process, size, started_at;
+	/* of terminal_recording_describe: */
+	const char *window, *user; /* NULL = not known */
+	int64_t duration_ms;       /* -1 = not known */
 };
 struct terminal_recordings {
 	struct terminal_recording *items; /* by sandbox, then by time */
@@ -42,6 +45,10 @@ struct terminal_recordings {
 MUST_CHECK int terminal_recordings_list(struct terminals *t, struct arena *a,
                                         const char *project_id, struct terminal_recordings *ret,
                                         struct error *err);
+/* Reads the begin and the end of the recording for its window, user and duration. What cannot be
+ * read stays unknown. */
+void terminal_recording_describe(struct terminals *t, struct arena *a, const char *project_id,
+                                 struct terminal_recording *r);
 /* See blob_get. */
 MUST_CHECK int terminal_recording_open(struct terminals *t, const char *project_id, const char *id,
                                        int *ret_fd, int64_t *ret_size, struct error *err);

@@ -655,11 +655,16 @@ def test_a_recording_outlives_its_sandbox_and_is_replayed(server, api, tmp_path)
             return [r for r in api.get("/api/sandbox/recordings")["items"] if r["sandbox_id"] == sandbox]
         recording, = atoll.wait_for(mine, 30, "the recording")
         assert recording["process"] == made["process"] and recording["size_bytes"] > 100
+        assert recording["window"] == "film" and recording["user"]
+        assert api.get(f"/api/sandbox/recordings?sandbox={sandbox}")["items"] == [recording]
+        with api.sandbox(internet=False) as other:
+            assert api.get(f"/api/sandbox/recordings?sandbox={other}")["items"] == []
     answer = api.raw("GET", f"/api/sandbox/recordings/{recording['id']}")
     lines = [json.loads(line) for line in answer.body.decode().splitlines()]
     assert (lines[0]["version"], lines[0]["width"], lines[0]["height"], lines[0]["title"]) == (2, 50, 12, "film")
     times = [line[0] for line in lines[1:]]
     text = "".join(line[2] for line in lines[1:])
+    assert abs(recording["duration_ms"] - times[-1] * 1000) <= 1
     assert times == sorted(times) and all(line[1] == "o" for line in lines[1:]) and "café \ufffd end" in text
     played = server.cli("replay", "--speed", "100", recording["id"])
     assert played.returncode == 0 and "café" in played.stdout.decode(), played.stderr

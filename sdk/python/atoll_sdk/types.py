@@ -2942,6 +2942,12 @@ class Recording(TypedDict):
     process: int
     size_bytes: int
     started_at: str | None
+    # name of the window
+    window: str | None
+    # user or key that had it recorded; null: not known
+    user: str | None
+    # time of the last output; -1: not known
+    duration_ms: int
 
 
 class FileLinkCreate(TypedDict):

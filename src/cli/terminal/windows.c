@@ -31,10 +31,20 @@ static const struct listing_column viewer_columns[] = {
         {"VIEWER", "viewer", NULL},        {"WHO", "who", NULL},        {"FROM", "peer", NULL},
         {"WRITES", "writes", listing_yes}, {"TYPED", "typed_at", NULL}, {0},
 };
+static const char *duration_cell(struct arena *a, const struct json_value *value)
+{
+	int64_t ms = json_whole(value, -1);
+
+	return ms < 0 ? NULL : text_out_duration(a, ms);
+}
+
 static const struct listing_column recording_columns[] = {
         {"ID", "id", NULL},
         {"SANDBOX", "sandbox_id", NULL},
+        {"WINDOW", "window", NULL},
+        {"USER", "user", NULL},
         {"STARTED", "started_at", NULL},
+        {"DURATION", "duration_ms", duration_cell},
         {"SIZE", "size_bytes", listing_bytes},
         {0},
 };

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* /api/sandbox/recordings — recordings of windows as asciicast files (docs/use/terminals.md). */
+#include <string.h>
+
 #include "calls/download.h"
 #include "edge/api.h"
+#include "fleet/core/ref.h"
 #include "surface/native/answer.h"
 #include "surface/native/routes.h"
 #include "terminal/recording.h"
@@ -11,8 +14,8 @@
 #define DOWNLOAD_IDLE_MS 60000
 
 struct recording_answer {
-	const char *id, *sandbox_id;
-	int64_t process, size_bytes, started_at;
+	const char *id, *sandbox_id, *window, *user;
+	int64_t process, size_bytes, started_at, duration_ms;
 };
 static const struct json_member recording_shape_members[] = {
         JSON_TEXT_MEMBER(recording_answer, id),
@@ -20,7 +23,23 @@ static const struct json_member recording_shape_members[] = {
         JSON_WHOLE_MEMBER(recording_answer, process, .about = "number of the window's process"),
         JSON_WHOLE_MEMBER(recording_answer, size_bytes),
         JSON_TIME_MEMBER(recording_answer, started_at),
+        JSON_TEXT_MEMBER(recording_answer, window, .flags = JSON_NULLABLE,
+                         .about = "name of the window"),
+        JSON_TEXT_MEMBER(recording_answer, user, .flags = JSON_NULLABLE,
+                         .about = "user or key that had it recorded; null: not known"),
+        JSON_WHOLE_MEMBER(recording_answer, duration_ms,
+                          .about = "time of the last output; -1: not known"),
 };
+
+struct recordings_query {
+	const char *sandbox;
+};
+static const struct json_member recordings_query_members[] = {
+        JSON_TEXT_MEMBER(recordings_query, sandbox, .max = 64,
+                         .about = "name or id of a sandbox; only its recordings; the id of a "
+                                  "deleted sandbox works, too"),
+};
+static JSON_SHAPE(recordings_query, "RecordingsQuery", recordings_query, "Filter for recordings");
 static JSON_SHAPE(recording_shape, "Recording", recording_answer, "A recording of a window");
 
 static const struct json_member recording_list_members[] = {
@@ -32,22 +51,36 @@ static JSON_SHAPE(recording_list, "RecordingList", list_answer,
 static int recordings_list(struct request *rq, UNUSED const void *body, struct reply *reply,
                            struct error *err)
 {
+	const struct recordings_query *q = rq->query;
+	const struct fleet_ref ref = {api_project(rq), q->sandbox};
+	struct terminals *terminals = api_of(rq)->terminals;
 	struct terminal_recordings found;
 	struct recording_answer *items;
+	const char *sandbox;
+	size_t count = 0;
 
-	if (terminal_recordings_list(api_of(rq)->terminals, rq->arena, api_project(rq), &found,
-	                             err) < 0)
+	if (api_resolve_sandbox_id(rq, &ref, &sandbox, err) < 0 ||
+	    terminal_recordings_list(terminals, rq->arena, api_project(rq), &found, err) < 0)
 		return -1;
 	items = ARENA_ARRAY(rq->arena, struct recording_answer, found.count + 1);
-	for (size_t i = 0; i < found.count; i++)
-		items[i] = (struct recording_answer){
-		        .id = found.items[i].id,
-		        .sandbox_id = found.items[i].sandbox,
-		        .process = found.items[i].process,
-		        .size_bytes = found.items[i].size,
-		        .started_at = found.items[i].started_at,
+	for (size_t i = 0; i < found.count; i++) {
+		struct terminal_recording *r = &found.items[i];
+
+		if (sandbox && strcmp(r->sandbox, sandbox) != 0)
+			continue;
+		terminal_recording_describe(terminals, rq->arena, api_project(rq), r);
+		items[count++] = (struct recording_answer){
+		        .id = r->id,
+		        .sandbox_id = r->sandbox,
+		        .window = r->window,
+		        .user = text_or_null(r->user),
+		        .process = r->process,
+		        .size_bytes = r->size,
+		        .started_at = r->started_at,
+		        .duration_ms = r->duration_ms,
 		};
-	reply_list(reply, &recording_list, items, found.count);
+	}
+	reply_list(reply, &recording_list, items, count);
 	return 0;
 }
 
@@ -76,8 +109,9 @@ static int recording_delete(struct request *rq, UNUSED const void *body, struct 
 
 #define TAG .tag = "terminals"
 const struct route recordings_routes[] = {
-        {HTTP_GET, BASE, SCOPE_SANDBOX_READ, .answer = &recording_list, .handle = recordings_list,
-         TAG, .summary = "List the project's recordings"},
+        {HTTP_GET, BASE, SCOPE_SANDBOX_READ, ROUTE_SLOW, .query = &recordings_query,
+         .answer = &recording_list, .handle = recordings_list, TAG,
+         .summary = "List the project's recordings"},
         {HTTP_GET, BASE "/:recording", SCOPE_SANDBOX_READ, .handle = recording_get, TAG,
          .summary = "Download a recording as an asciicast file"},
         {HTTP_DELETE, BASE "/:recording", SCOPE_SANDBOX_WRITE, .status = 204,

@@ -130,7 +130,8 @@ static int start_terminal(struct request *rq, const struct api_target *t,
                           const struct terminal_body *b, struct terminal_answer *ret,
                           struct error *err)
 {
-	struct terminal_at at = {api_of(rq)->terminals, t->hold, b->name, rq->deadline, NULL};
+	struct terminal_at at = {api_of(rq)->terminals, t->hold, b->name, rq->deadline,
+	                         api_caller_name(rq)};
 	struct window_open_request request = {
 	        .command = b->command,
 	        .cwd = b->cwd,
