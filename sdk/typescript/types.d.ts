@@ -2218,8 +2218,10 @@ export interface Usage {
 
 /** Usage of one group */
 export interface UsageSum {
-  /** id, label, reason or day */
+  /** id, template, user, run, reason or day */
   group: string;
+  /** name of the project, key or sandbox, also of a deleted one while lists can show it; null: not known */
+  name: string | null;
   /** time that sandboxes were started */
   seconds: number;
   /** processor time, as sampled */

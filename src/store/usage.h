@@ -78,7 +78,9 @@ enum usage_group {
 	USAGE_BY_RUN,
 	USAGE_BY_REASON,
 	USAGE_BY_DAY,
-	USAGE_BY_NOTHING, /* a single sum */
+	USAGE_BY_TEMPLATE, /* by its name; "" = of removed sandboxes, and of stored objects */
+	USAGE_BY_USER,     /* member that owns the key */
+	USAGE_BY_NOTHING,  /* a single sum */
 	USAGE_GROUP_COUNT,
 };
 struct usage_query {
@@ -94,6 +96,7 @@ struct usage_query {
 struct usage_sum {
 	int64_t day; /* USAGE_BY_DAY, else 0 */
 	const char *name;
+	const char *title; /* name of the project, key or sandbox whose id is `name`; "" = not known */
 	int64_t active_ms, cpu_us, storage_mib_s, usd_micro;
 	double vcpu_ms, memory_mib_ms;
 };

@@ -2359,8 +2359,10 @@ Usage = TypedDict("Usage", {
 class UsageSum(TypedDict):
     """Usage of one group"""
 
-    # id, label, reason or day
+    # id, template, user, run, reason or day
     group: str
+    # name of the project, key or sandbox, also of a deleted one while lists can show it; null: not known
+    name: str | None
     # time that sandboxes were started
     seconds: float
     # processor time, as sampled

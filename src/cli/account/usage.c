@@ -58,7 +58,8 @@ static int run_usage(struct cli *cli)
 }
 
 static const struct command_option options[] = {
-        {"by", "GROUP", "day (default), project, key, sandbox, run, reason or total",
+        {"by", "GROUP",
+         "day (default), project, key, user, sandbox, template, run, reason or total",
          .member = "group_by"},
         {"from", "TIME", "first day, such as 2026-11-01 (default: the first of the month)"},
         {"to", "TIME", "end (default: now)"},

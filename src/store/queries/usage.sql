@@ -50,27 +50,38 @@ SET active_ms = usage_log.active_ms + excluded.active_ms,
 -- takes: record_lookup
 DELETE FROM usage_log WHERE hour < :now;
 
--- vcpu_ms and memory_mib_ms are what was reserved, times how long.
+-- vcpu_ms and memory_mib_ms are what was reserved, times how long. Rows of deleted sandboxes and
+-- revoked keys still have names.
 -- name: usage_sum
 -- takes: usage_query
 -- gives: usage_sum
-SELECT day, name, active_ms, cpu_us, storage_mib_s, usd_micro, vcpu_ms, memory_mib_ms
+SELECT day, name, COALESCE(CASE :group
+		WHEN 'project' THEN (SELECT projects.name FROM projects WHERE projects.id = sums.name)
+		WHEN 'key' THEN (SELECT keys.name FROM keys WHERE keys.id = sums.name)
+		WHEN 'sandbox' THEN (SELECT sandboxes.name FROM sandboxes WHERE sandboxes.id = sums.name)
+		ELSE '' END, '') AS title,
+	active_ms, cpu_us, storage_mib_s, usd_micro, vcpu_ms, memory_mib_ms
 FROM (
 	SELECT CASE WHEN :group = 'day' THEN hour - hour % 86400000 ELSE 0 END AS day,
-		CASE :group WHEN 'project' THEN project_id WHEN 'key' THEN key_id
-			WHEN 'sandbox' THEN sandbox_id WHEN 'run' THEN run
-			WHEN 'reason' THEN reason ELSE '' END AS name,
-		CAST(SUM(active_ms) AS BIGINT) AS active_ms,
-		CAST(SUM(cpu_us) AS BIGINT) AS cpu_us,
-		CAST(SUM(storage_mib_s) AS BIGINT) AS storage_mib_s,
-		CAST(SUM(usd_micro) AS BIGINT) AS usd_micro,
-		CAST(SUM(vcpu * active_ms) AS DOUBLE PRECISION) AS vcpu_ms,
-		CAST(SUM(1.0 * memory_mb * active_ms) AS DOUBLE PRECISION) AS memory_mib_ms
+		CASE :group WHEN 'project' THEN usage_log.project_id WHEN 'key' THEN usage_log.key_id
+			WHEN 'sandbox' THEN usage_log.sandbox_id WHEN 'run' THEN run
+			WHEN 'reason' THEN usage_log.reason
+			WHEN 'template' THEN COALESCE(sandboxes.template_name, '')
+			WHEN 'user' THEN COALESCE(keys.user_id, '') ELSE '' END AS name,
+		CAST(SUM(usage_log.active_ms) AS BIGINT) AS active_ms,
+		CAST(SUM(usage_log.cpu_us) AS BIGINT) AS cpu_us,
+		CAST(SUM(usage_log.storage_mib_s) AS BIGINT) AS storage_mib_s,
+		CAST(SUM(usage_log.usd_micro) AS BIGINT) AS usd_micro,
+		CAST(SUM(usage_log.vcpu * usage_log.active_ms) AS DOUBLE PRECISION) AS vcpu_ms,
+		CAST(SUM(1.0 * usage_log.memory_mb * usage_log.active_ms) AS DOUBLE PRECISION)
+			AS memory_mib_ms
 	FROM usage_log
+	LEFT JOIN sandboxes ON :group = 'template' AND sandboxes.id = usage_log.sandbox_id
+	LEFT JOIN keys ON :group = 'user' AND keys.id = usage_log.key_id
 	WHERE hour >= :from AND hour < :to
-		AND (:project_id IS NULL OR project_id = :project_id)
-		AND (:key_id IS NULL OR key_id = :key_id)
-		AND (:sandbox_id IS NULL OR sandbox_id = :sandbox_id)
+		AND (:project_id IS NULL OR usage_log.project_id = :project_id)
+		AND (:key_id IS NULL OR usage_log.key_id = :key_id)
+		AND (:sandbox_id IS NULL OR usage_log.sandbox_id = :sandbox_id)
 		AND (:run IS NULL OR run = :run)
 	GROUP BY 1, 2) AS sums
 WHERE (day, name) > (:after_day, :after_name)

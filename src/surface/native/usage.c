@@ -17,10 +17,11 @@
 #define GIB_MIB 1024.0
 
 static const char *const groups[] = {
-        [USAGE_BY_PROJECT] = "project", [USAGE_BY_KEY] = "key",
-        [USAGE_BY_SANDBOX] = "sandbox", [USAGE_BY_RUN] = "run",
-        [USAGE_BY_REASON] = "reason",   [USAGE_BY_DAY] = "day",
-        [USAGE_BY_NOTHING] = "total",   [USAGE_GROUP_COUNT] = NULL,
+        [USAGE_BY_PROJECT] = "project",   [USAGE_BY_KEY] = "key",
+        [USAGE_BY_SANDBOX] = "sandbox",   [USAGE_BY_RUN] = "run",
+        [USAGE_BY_REASON] = "reason",     [USAGE_BY_DAY] = "day",
+        [USAGE_BY_TEMPLATE] = "template", [USAGE_BY_USER] = "user",
+        [USAGE_BY_NOTHING] = "total",     [USAGE_GROUP_COUNT] = NULL,
 };
 static const char *const formats[] = {"json", "csv", NULL};
 
@@ -58,12 +59,16 @@ static const struct json_member sums_query_members[] = {
 static JSON_BITS_SHAPE(sums_query, "UsageQuery", usage_query_params, NULL);
 
 struct usage_sum_answer {
-	const char *group;
+	const char *group, *name;
 	double seconds, cpu_seconds, vcpu_seconds, memory_gib_seconds, storage_gib_months, usd;
 	int64_t usd_micro;
 };
 static const struct json_member sum_shape_members[] = {
-        JSON_TEXT_MEMBER(usage_sum_answer, group, .about = "id, label, reason or day"),
+        JSON_TEXT_MEMBER(usage_sum_answer, group,
+                         .about = "id, template, user, run, reason or day"),
+        JSON_TEXT_MEMBER(usage_sum_answer, name, .flags = JSON_NULLABLE,
+                         .about = "name of the project, key or sandbox, also of a deleted one "
+                                  "while lists can show it; null: not known"),
         JSON_NUMBER_MEMBER(usage_sum_answer, seconds, .about = "time that sandboxes were started"),
         JSON_NUMBER_MEMBER(usage_sum_answer, cpu_seconds, .about = "processor time, as sampled"),
         JSON_NUMBER_MEMBER(usage_sum_answer, vcpu_seconds,
@@ -154,6 +159,7 @@ static struct usage_sum_answer make_sum_answer(struct arena *a, enum usage_group
 {
 	return (struct usage_sum_answer){
 	        .group = format_group(a, group, s),
+	        .name = text_or_null(s->title),
 	        .seconds = (double)s->active_ms / 1e3,
 	        .cpu_seconds = (double)s->cpu_us / 1e6,
 	        .vcpu_seconds = s->vcpu_ms / 1e3,

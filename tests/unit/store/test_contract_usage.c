@@ -260,6 +260,15 @@ static void rows_of_the_same_hour_key_run_and_reason_become_one(void **state)
 	assert_int_equal(sum(*state, &a, USAGE_BY_SANDBOX).count, 1);
 	assert_string_equal(sum(*state, &a, USAGE_BY_KEY).items[0].name, "key-1");
 	assert_string_equal(sum(*state, &a, USAGE_BY_PROJECT).items[0].name, PROJECT);
+	assert_string_equal(sum(*state, &a, USAGE_BY_PROJECT).items[0].title,
+	                    sample_project().name);
+	assert_string_equal(sum(*state, &a, USAGE_BY_SANDBOX).items[0].title, "box");
+	assert_string_equal(sum(*state, &a, USAGE_BY_KEY).items[0].title, "");
+	assert_string_equal(sum(*state, &a, USAGE_BY_TEMPLATE).items[0].name,
+	                    sample_sandbox("x", "x").template_name);
+	assert_string_equal(sum(*state, &a, USAGE_BY_USER).items[0].name, "");
+	assert_int_equal(sum(*state, &a, USAGE_BY_TEMPLATE).items[0].active_ms,
+	                 sum(*state, &a, USAGE_BY_NOTHING).items[0].active_ms);
 }
 
 static void sums_are_bounded_by_time_and_filters_and_come_in_pages(void **state)
