@@ -6,89 +6,12 @@ export interface Error {
   error: Record<string, unknown>;
 }
 
-/** Settings of a new sandbox */
-export interface SandboxCreate {
-  /** name or id (default: the server's default template) */
-  template?: string;
-  /** unique in the project (default: generated) */
-  name?: string;
-  /** free-form label of the location; the server only stores it */
-  region?: string;
-  /** labels to filter lists by */
-  labels?: Record<string, string>;
-  /** environment of every command; overrides the template's environment; never returned */
-  env?: Record<string, string>;
-  resources?: ResourcesRequest;
-  /** false: no network */
-  internet?: boolean;
-  /** blocked or internet; same as the member internet */
-  network?: "blocked" | "internet";
-  /** false: no previews of the sandbox (default true) */
-  previewEnabled?: boolean;
-  /** allow shared links to previews (default false) */
-  previewPublic?: boolean;
-  /** destinations that the sandbox may reach (default: all that the server permits) */
-  egress?: SandboxEgress;
-  /** id or name of a config of /accounts/me/sandboxes; it supplies members that are omitted here */
-  config?: string;
-  /** name or id of a snapshot; the sandbox starts with its files and on its template */
-  snapshot?: string;
-  /** the idle timeout does not delete the sandbox */
-  persistent?: boolean;
-  /** time after the creation at which an ephemeral sandbox is deleted and a persistent one stopped, with its files kept; 0: never */
-  timeout_ms?: number;
-  /** idle time after which an ephemeral sandbox is deleted; 0: the server's setting */
-  idle_reap_ms?: number;
-  /** an ephemeral sandbox is deleted at this age; a persistent one is stopped this long after its last start; 0: the server's setting */
-  lifetime_max_ms?: number;
-  /** idle time after which a sandbox is paused; 0: the server's setting; -1: never */
-  autoPauseMs?: number;
-  /** idle time after which a sandbox is stopped; 0: the server's setting; -1: never */
-  autoStopMs?: number;
-  /** time after a stop until the files move to the blob store; 0: never */
-  autoArchiveMs?: number;
-  /** time after a stop until the sandbox is deleted, persistent or not; 0: never */
-  autoDeleteMs?: number;
-  /** name or id of a volume to mount writable at /workspace */
-  volume?: string;
-  /** volumes to mount at chosen paths */
-  volumes?: SandboxVolume[];
-  /** KEY: the volume home-KEY is mounted at /home/user and created if missing */
-  persistentHome?: string;
-  /** size limit of that volume in GiB when it is created (default: no limit) */
-  persistentDiskGb?: number;
-}
-
-/** Limits; omitted members and 0 are inherited from the project and the platform */
-export interface ResourcesRequest {
-  /** vCPUs */
-  cpu?: number;
-  /** MiB */
-  memory_mb?: number;
-  /** MiB */
-  disk_mb?: number;
-  /** processes and threads */
-  pids?: number;
-}
-
-/** Network destinations that a sandbox may reach */
-export interface SandboxEgress {
-  /** addresses, ranges and host names that the sandbox may reach even if they are denied; a host name works for TLS on port 443 and HTTP on port 80, and requires that everything else is denied */
-  allow?: string[];
-  /** addresses and ranges that the sandbox may not reach; "0.0.0.0/0" denies all */
-  deny?: string[];
-}
-
-/** A volume and its mount point */
-export interface SandboxVolume {
-  /** name or id */
-  volume: string;
-  /** absolute mount point (default /workspace) */
-  path?: string;
-  /** mount read-only; any number of sandboxes may read a volume */
-  read_only?: boolean;
-  /** folder of the volume to mount, created if missing (default: the whole volume) */
-  subpath?: string;
+/** One page of sandboxes */
+export interface SandboxList {
+  items: Sandbox[];
+  next_page: string | null;
+  /** number of sandboxes on all pages together */
+  total: number;
 }
 
 /** An isolated computer */
@@ -146,6 +69,9 @@ export interface Sandbox {
   lineage: LineageStep[] | null;
   /** attached volumes; only GET of one sandbox and GET of the list return them, other replies have null */
   volumes: AttachedVolume[] | null;
+  created_by: SandboxCreator;
+  /** grows with every change, but not with last_activity_at; of two replies about a sandbox, that with the higher version is the newer one */
+  version: number;
 }
 
 /** Limits in effect */
@@ -170,6 +96,14 @@ export interface SandboxPreview {
   ports: string | null;
   /** whether the server allows links for people without a key */
   sharingEnabled: boolean;
+}
+
+/** Network destinations that a sandbox may reach */
+export interface SandboxEgress {
+  /** addresses, ranges and host names that the sandbox may reach even if they are denied; a host name works for TLS on port 443 and HTTP on port 80, and requires that everything else is denied */
+  allow?: string[];
+  /** addresses and ranges that the sandbox may not reach; "0.0.0.0/0" denies all */
+  deny?: string[];
 }
 
 /** The last event of a sandbox */
@@ -213,6 +147,93 @@ export interface AttachedVolume {
   read_only: boolean;
 }
 
+/** Who made a sandbox */
+export interface SandboxCreator {
+  /** id of the key */
+  key: string | null;
+  /** id of the user, or of the member that the key belongs to */
+  user: string | null;
+}
+
+/** Settings of a new sandbox */
+export interface SandboxCreate {
+  /** name or id (default: the server's default template) */
+  template?: string;
+  /** unique in the project (default: generated) */
+  name?: string;
+  /** free-form label of the location; the server only stores it */
+  region?: string;
+  /** labels to filter lists by */
+  labels?: Record<string, string>;
+  /** environment of every command; overrides the template's environment; never returned */
+  env?: Record<string, string>;
+  resources?: ResourcesRequest;
+  /** false: no network */
+  internet?: boolean;
+  /** blocked or internet; same as the member internet */
+  network?: "blocked" | "internet";
+  /** false: no previews of the sandbox (default true) */
+  previewEnabled?: boolean;
+  /** allow shared links to previews (default false) */
+  previewPublic?: boolean;
+  /** destinations that the sandbox may reach (default: all that the server permits) */
+  egress?: SandboxEgress;
+  /** image of a registry, instead of a template; pulled if the project does not have it yet */
+  image?: string;
+  /** id or name of a config of /accounts/me/sandboxes; it supplies members that are omitted here */
+  config?: string;
+  /** name or id of a snapshot; the sandbox starts with its files and on its template */
+  snapshot?: string;
+  /** the idle timeout does not delete the sandbox */
+  persistent?: boolean;
+  /** time after the creation at which an ephemeral sandbox is deleted and a persistent one stopped, with its files kept; 0: never */
+  timeout_ms?: number;
+  /** idle time after which an ephemeral sandbox is deleted; 0: the server's setting */
+  idle_reap_ms?: number;
+  /** an ephemeral sandbox is deleted at this age; a persistent one is stopped this long after its last start; 0: the server's setting */
+  lifetime_max_ms?: number;
+  /** idle time after which a sandbox is paused; 0: the server's setting; -1: never */
+  autoPauseMs?: number;
+  /** idle time after which a sandbox is stopped; 0: the server's setting; -1: never */
+  autoStopMs?: number;
+  /** time after a stop until the files move to the blob store; 0: never */
+  autoArchiveMs?: number;
+  /** time after a stop until the sandbox is deleted, persistent or not; 0: never */
+  autoDeleteMs?: number;
+  /** name or id of a volume to mount writable at /workspace */
+  volume?: string;
+  /** volumes to mount at chosen paths */
+  volumes?: SandboxVolume[];
+  /** KEY: the volume home-KEY is mounted at /home/user and created if missing */
+  persistentHome?: string;
+  /** size limit of that volume in GiB when it is created (default: no limit) */
+  persistentDiskGb?: number;
+}
+
+/** Limits; omitted members and 0 are inherited from the project and the platform */
+export interface ResourcesRequest {
+  /** vCPUs */
+  cpu?: number;
+  /** MiB */
+  memory_mb?: number;
+  /** MiB */
+  disk_mb?: number;
+  /** processes and threads */
+  pids?: number;
+}
+
+/** A volume and its mount point */
+export interface SandboxVolume {
+  /** name or id */
+  volume: string;
+  /** absolute mount point (default /workspace) */
+  path?: string;
+  /** mount read-only; any number of sandboxes may read a volume */
+  read_only?: boolean;
+  /** folder of the volume to mount, created if missing (default: the whole volume) */
+  subpath?: string;
+}
+
 /** The sandbox that the request would make, with dry_run=true; nothing was made */
 export interface SandboxPlan {
   values: SandboxPlanValue[];
@@ -244,12 +265,6 @@ export interface SandboxPlanText {
   value: string;
   /** request or platform */
   source: string;
-}
-
-/** One page of sandboxes */
-export interface SandboxList {
-  items: Sandbox[];
-  next_page: string | null;
 }
 
 /** How long to suspend the idle timeout */
@@ -284,6 +299,32 @@ export interface Stats {
   oom_kills: number;
 }
 
+/** Settings to change; omitted members stay as they are */
+export interface SandboxUpdate {
+  /** idle time after which an ephemeral sandbox is deleted; 0: never */
+  idle_reap_ms?: number;
+  /** an ephemeral sandbox is deleted at this age; a persistent one is stopped this long after its last start; 0: never */
+  lifetime_max_ms?: number;
+  /** idle time after which a sandbox is paused; 0: never */
+  autoPauseMs?: number;
+  /** idle time after which a sandbox is stopped; 0: never */
+  autoStopMs?: number;
+  /** time after a stop until the files move to the blob store; 0: never */
+  autoArchiveMs?: number;
+  /** time after a stop until the sandbox is deleted, persistent or not; 0: never */
+  autoDeleteMs?: number;
+  /** unique in the project */
+  name?: string;
+  /** replace all labels; those that the server sets, atoll.*, stay */
+  labels?: Record<string, string>;
+  /** the idle timeout does not delete the sandbox */
+  persistent?: boolean;
+  /** time from now at which an ephemeral sandbox is deleted and a persistent one stopped, with its files kept; 0: never */
+  timeout_ms?: number;
+  /** change it only if it has this version, else 409; the header If-Match does the same */
+  version?: number;
+}
+
 /** The newest samples of a sandbox; a running sandbox adds a current sample */
 export interface StatsHistory {
   /** oldest first */
@@ -305,6 +346,73 @@ export interface StatsSample {
   pids: number;
   network_in_bytes: number;
   network_out_bytes: number;
+}
+
+/** Current resource usage of many sandboxes */
+export interface Figures {
+  at: string | null;
+  /** started and paused sandboxes of this server */
+  items: SandboxFigures[];
+  /** null in the events of a stream, which have all sandboxes */
+  next_page: string | null;
+}
+
+/** Current resource usage of one of several sandboxes */
+export interface SandboxFigures {
+  /** its id */
+  sandbox: string;
+  /** started or paused */
+  state: string;
+  sampled_at: string | null;
+  uptime_ms: number;
+  /** since the start of the sandbox */
+  cpu_usage_us: number;
+  /** percent of one vCPU since the sample before, which may be of another client; the first sample counts from the start */
+  cpu_percent: number;
+  memory_bytes: number;
+  memory_limit_bytes: number;
+  /** size of the files on top of the template; -1: unknown */
+  disk_bytes: number;
+  disk_limit_bytes: number;
+  pids: number;
+  pids_limit: number;
+  network_in_bytes: number;
+  network_out_bytes: number;
+  oom_kills: number;
+}
+
+/** How much of everything a project has */
+export interface Summary {
+  project: string;
+  sandboxes: SummarySandboxes;
+  /** also those of the server */
+  templates: number;
+  /** also those that wait */
+  builds_running: number;
+  volumes: number;
+  snapshots: number;
+  jobs_running: number;
+  approvals_pending: number;
+  /** cost since midnight UTC, as it is metered by now */
+  cost_today: number;
+  /** exact, in millionths */
+  cost_today_micro: number;
+  /** USD */
+  currency: string;
+}
+
+/** Sandboxes by state, without deleted ones and those of builds */
+export interface SummarySandboxes {
+  pending: number;
+  creating: number;
+  started: number;
+  paused: number;
+  stopping: number;
+  stopped: number;
+  archived: number;
+  deleting: number;
+  failed: number;
+  total: number;
 }
 
 /** Options of a snapshot */
@@ -917,6 +1025,10 @@ export interface Template {
   idle: unknown;
   /** other projects can use the template by its id */
   public: boolean;
+  /** an image that was pulled by its name; removed when it has not been used for long */
+  pulled: boolean;
+  /** last use of a pulled image */
+  used_at: string | null;
   size_bytes: number;
   created_at: string | null;
   updated_at: string | null;
@@ -1667,6 +1779,8 @@ export interface LeaseAcquire {
   persistentDiskGb?: number;
   /** given members replace those of the lease's specification, and a sandbox with another specification is replaced together with its files; without this, status 409 names the differences */
   update?: boolean;
+  /** image of a registry for the sandbox, instead of a template */
+  image?: string;
 }
 
 /** A lease and its running sandbox */
@@ -1937,15 +2051,103 @@ export interface Me {
   /** project that the key acts in */
   project: string;
   project_name: string;
-  /** id of the key */
-  key: string;
-  key_name: string;
-  /** current scopes of the key */
+  /** id of the key; null: a session of a user */
+  key: string | null;
+  key_name: string | null;
+  /** current scopes of the key or session */
   scopes: string[];
-  /** member that owns the key */
+  /** the session's user, or the member that owns the key */
   user: string | null;
-  /** current role of the member */
+  /** current role of the member; null: none, or an admin of the server */
   role: string | null;
+  expires_at: string | null;
+}
+
+/** How to sign in */
+export interface SignInWays {
+  /** a user may sign in by password */
+  password: boolean;
+  /** no user exists; a one-time link makes the first */
+  setup: boolean;
+  /** of the server */
+  version: string;
+}
+
+/** The link that makes the first user */
+export interface SetupLink {
+  /** works once; returned only here */
+  link: string;
+  expires_at: string | null;
+}
+
+/** Something to sign in with */
+export interface SignInOffer {
+  email?: string;
+  /** of the user */
+  password?: string;
+  /** an API key, instead of a user: the session may do what the key may */
+  key?: string;
+  /** of the one-time link, with email, name and password */
+  setup_token?: string;
+  /** of an invitation's link, with name and password */
+  invitation?: string;
+  /** of a new user, for people */
+  name?: string;
+}
+
+/** A session of a browser */
+export interface LoginSession {
+  id: string;
+  /** user or key */
+  kind: string;
+  /** null: the session is a key's */
+  user: LoginUser | null;
+  /** for the header X-Atoll-CSRF, which every write needs */
+  csrf_token: string;
+  created_at: string | null;
+  /** earlier without use */
+  expires_at: string | null;
+  /** project of requests that name none; null: a member of none */
+  project: string | null;
+  projects: LoginProject[];
+  /** in that project */
+  scopes: string[];
+}
+
+/** The user of a session */
+export interface LoginUser {
+  id: string;
+  email: string;
+  name: string;
+  /** an admin of the whole server */
+  is_admin: boolean;
+}
+
+/** A project that a session may choose */
+export interface LoginProject {
+  id: string;
+  name: string;
+  /** null: the scopes are those of an admin of the server or of a key */
+  role: string | null;
+  scopes: string[];
+}
+
+/** Sessions */
+export interface LoginSessionList {
+  items: LoginSessionSummary[];
+}
+
+/** One of the caller's sessions */
+export interface LoginSessionSummary {
+  id: string;
+  created_at: string | null;
+  last_used_at: string | null;
+  /** from which it was begun */
+  address: string;
+  /** what the browser says of itself */
+  user_agent: string;
+  /** it is the session of this request */
+  is_current: boolean;
   expires_at: string | null;
 }
 
@@ -1973,6 +2175,8 @@ export interface Event {
   text: string;
   /** of a job: resultId, status, exitCode, cause, conversation, stdout */
   detail?: unknown;
+  /** with=object, sandbox.* events: the sandbox as the list answers it, read after the event; null: its row is gone */
+  object?: unknown;
 }
 
 /** A webhook to create */
@@ -2984,8 +3188,8 @@ export interface BuildCreate {
   /** further names for templates that are the same */
   also?: string[];
   /** template, or one of the stages, to begin with */
-  from: string;
-  /** of a registry: what `from` is imported from, should it not be there */
+  from?: string;
+  /** image of a registry instead of from, or from which a missing `from` is pulled */
   image?: string;
   /** at the registry of image */
   login?: RegistryLogin;
@@ -3074,8 +3278,8 @@ export interface BuildMount {
 export interface BuildStage {
   name: string;
   /** an earlier stage, or a template */
-  from: string;
-  /** of a registry: what `from` is imported from, should it not be there */
+  from?: string;
+  /** image of a registry instead of from, or from which a missing `from` is pulled */
   image?: string;
   steps?: BuildStep[];
 }

@@ -12,93 +12,13 @@ class Error(TypedDict):
     error: dict[str, Any]
 
 
-class SandboxCreate(TypedDict):
-    """Settings of a new sandbox"""
+class SandboxList(TypedDict):
+    """One page of sandboxes"""
 
-    # name or id (default: the server's default template)
-    template: NotRequired[str]
-    # unique in the project (default: generated)
-    name: NotRequired[str]
-    # free-form label of the location; the server only stores it
-    region: NotRequired[str]
-    # labels to filter lists by
-    labels: NotRequired[dict[str, str]]
-    # environment of every command; overrides the template's environment; never returned
-    env: NotRequired[dict[str, str]]
-    resources: NotRequired[ResourcesRequest]
-    # false: no network
-    internet: NotRequired[bool]
-    # blocked or internet; same as the member internet
-    network: NotRequired[Literal["blocked", "internet"]]
-    # false: no previews of the sandbox (default true)
-    previewEnabled: NotRequired[bool]
-    # allow shared links to previews (default false)
-    previewPublic: NotRequired[bool]
-    # destinations that the sandbox may reach (default: all that the server permits)
-    egress: NotRequired[SandboxEgress]
-    # id or name of a config of /accounts/me/sandboxes; it supplies members that are omitted here
-    config: NotRequired[str]
-    # name or id of a snapshot; the sandbox starts with its files and on its template
-    snapshot: NotRequired[str]
-    # the idle timeout does not delete the sandbox
-    persistent: NotRequired[bool]
-    # time after the creation at which an ephemeral sandbox is deleted and a persistent one stopped, with its files kept; 0: never
-    timeout_ms: NotRequired[int]
-    # idle time after which an ephemeral sandbox is deleted; 0: the server's setting
-    idle_reap_ms: NotRequired[int]
-    # an ephemeral sandbox is deleted at this age; a persistent one is stopped this long after its last start; 0: the server's setting
-    lifetime_max_ms: NotRequired[int]
-    # idle time after which a sandbox is paused; 0: the server's setting; -1: never
-    autoPauseMs: NotRequired[int]
-    # idle time after which a sandbox is stopped; 0: the server's setting; -1: never
-    autoStopMs: NotRequired[int]
-    # time after a stop until the files move to the blob store; 0: never
-    autoArchiveMs: NotRequired[int]
-    # time after a stop until the sandbox is deleted, persistent or not; 0: never
-    autoDeleteMs: NotRequired[int]
-    # name or id of a volume to mount writable at /workspace
-    volume: NotRequired[str]
-    # volumes to mount at chosen paths
-    volumes: NotRequired[list[SandboxVolume]]
-    # KEY: the volume home-KEY is mounted at /home/user and created if missing
-    persistentHome: NotRequired[str]
-    # size limit of that volume in GiB when it is created (default: no limit)
-    persistentDiskGb: NotRequired[int]
-
-
-class ResourcesRequest(TypedDict):
-    """Limits; omitted members and 0 are inherited from the project and the platform"""
-
-    # vCPUs
-    cpu: NotRequired[float]
-    # MiB
-    memory_mb: NotRequired[int]
-    # MiB
-    disk_mb: NotRequired[int]
-    # processes and threads
-    pids: NotRequired[int]
-
-
-class SandboxEgress(TypedDict):
-    """Network destinations that a sandbox may reach"""
-
-    # addresses, ranges and host names that the sandbox may reach even if they are denied; a host name works for TLS on port 443 and HTTP on port 80, and requires that everything else is denied
-    allow: NotRequired[list[str]]
-    # addresses and ranges that the sandbox may not reach; "0.0.0.0/0" denies all
-    deny: NotRequired[list[str]]
-
-
-class SandboxVolume(TypedDict):
-    """A volume and its mount point"""
-
-    # name or id
-    volume: str
-    # absolute mount point (default /workspace)
-    path: NotRequired[str]
-    # mount read-only; any number of sandboxes may read a volume
-    read_only: NotRequired[bool]
-    # folder of the volume to mount, created if missing (default: the whole volume)
-    subpath: NotRequired[str]
+    items: list[Sandbox]
+    next_page: str | None
+    # number of sandboxes on all pages together
+    total: int
 
 
 class Sandbox(TypedDict):
@@ -157,6 +77,9 @@ class Sandbox(TypedDict):
     lineage: list[LineageStep] | None
     # attached volumes; only GET of one sandbox and GET of the list return them, other replies have null
     volumes: list[AttachedVolume] | None
+    created_by: SandboxCreator
+    # grows with every change, but not with last_activity_at; of two replies about a sandbox, that with the higher version is the newer one
+    version: int
 
 
 class Resources(TypedDict):
@@ -183,6 +106,15 @@ class SandboxPreview(TypedDict):
     ports: str | None
     # whether the server allows links for people without a key
     sharingEnabled: bool
+
+
+class SandboxEgress(TypedDict):
+    """Network destinations that a sandbox may reach"""
+
+    # addresses, ranges and host names that the sandbox may reach even if they are denied; a host name works for TLS on port 443 and HTTP on port 80, and requires that everything else is denied
+    allow: NotRequired[list[str]]
+    # addresses and ranges that the sandbox may not reach; "0.0.0.0/0" denies all
+    deny: NotRequired[list[str]]
 
 
 class LastEvent(TypedDict):
@@ -230,6 +162,97 @@ class AttachedVolume(TypedDict):
     read_only: bool
 
 
+class SandboxCreator(TypedDict):
+    """Who made a sandbox"""
+
+    # id of the key
+    key: str | None
+    # id of the user, or of the member that the key belongs to
+    user: str | None
+
+
+class SandboxCreate(TypedDict):
+    """Settings of a new sandbox"""
+
+    # name or id (default: the server's default template)
+    template: NotRequired[str]
+    # unique in the project (default: generated)
+    name: NotRequired[str]
+    # free-form label of the location; the server only stores it
+    region: NotRequired[str]
+    # labels to filter lists by
+    labels: NotRequired[dict[str, str]]
+    # environment of every command; overrides the template's environment; never returned
+    env: NotRequired[dict[str, str]]
+    resources: NotRequired[ResourcesRequest]
+    # false: no network
+    internet: NotRequired[bool]
+    # blocked or internet; same as the member internet
+    network: NotRequired[Literal["blocked", "internet"]]
+    # false: no previews of the sandbox (default true)
+    previewEnabled: NotRequired[bool]
+    # allow shared links to previews (default false)
+    previewPublic: NotRequired[bool]
+    # destinations that the sandbox may reach (default: all that the server permits)
+    egress: NotRequired[SandboxEgress]
+    # image of a registry, instead of a template; pulled if the project does not have it yet
+    image: NotRequired[str]
+    # id or name of a config of /accounts/me/sandboxes; it supplies members that are omitted here
+    config: NotRequired[str]
+    # name or id of a snapshot; the sandbox starts with its files and on its template
+    snapshot: NotRequired[str]
+    # the idle timeout does not delete the sandbox
+    persistent: NotRequired[bool]
+    # time after the creation at which an ephemeral sandbox is deleted and a persistent one stopped, with its files kept; 0: never
+    timeout_ms: NotRequired[int]
+    # idle time after which an ephemeral sandbox is deleted; 0: the server's setting
+    idle_reap_ms: NotRequired[int]
+    # an ephemeral sandbox is deleted at this age; a persistent one is stopped this long after its last start; 0: the server's setting
+    lifetime_max_ms: NotRequired[int]
+    # idle time after which a sandbox is paused; 0: the server's setting; -1: never
+    autoPauseMs: NotRequired[int]
+    # idle time after which a sandbox is stopped; 0: the server's setting; -1: never
+    autoStopMs: NotRequired[int]
+    # time after a stop until the files move to the blob store; 0: never
+    autoArchiveMs: NotRequired[int]
+    # time after a stop until the sandbox is deleted, persistent or not; 0: never
+    autoDeleteMs: NotRequired[int]
+    # name or id of a volume to mount writable at /workspace
+    volume: NotRequired[str]
+    # volumes to mount at chosen paths
+    volumes: NotRequired[list[SandboxVolume]]
+    # KEY: the volume home-KEY is mounted at /home/user and created if missing
+    persistentHome: NotRequired[str]
+    # size limit of that volume in GiB when it is created (default: no limit)
+    persistentDiskGb: NotRequired[int]
+
+
+class ResourcesRequest(TypedDict):
+    """Limits; omitted members and 0 are inherited from the project and the platform"""
+
+    # vCPUs
+    cpu: NotRequired[float]
+    # MiB
+    memory_mb: NotRequired[int]
+    # MiB
+    disk_mb: NotRequired[int]
+    # processes and threads
+    pids: NotRequired[int]
+
+
+class SandboxVolume(TypedDict):
+    """A volume and its mount point"""
+
+    # name or id
+    volume: str
+    # absolute mount point (default /workspace)
+    path: NotRequired[str]
+    # mount read-only; any number of sandboxes may read a volume
+    read_only: NotRequired[bool]
+    # folder of the volume to mount, created if missing (default: the whole volume)
+    subpath: NotRequired[str]
+
+
 class SandboxPlan(TypedDict):
     """The sandbox that the request would make, with dry_run=true; nothing was made"""
 
@@ -264,13 +287,6 @@ class SandboxPlanText(TypedDict):
     value: str
     # request or platform
     source: str
-
-
-class SandboxList(TypedDict):
-    """One page of sandboxes"""
-
-    items: list[Sandbox]
-    next_page: str | None
 
 
 class SandboxKeepalive(TypedDict):
@@ -308,6 +324,33 @@ class Stats(TypedDict):
     oom_kills: int
 
 
+class SandboxUpdate(TypedDict):
+    """Settings to change; omitted members stay as they are"""
+
+    # idle time after which an ephemeral sandbox is deleted; 0: never
+    idle_reap_ms: NotRequired[int]
+    # an ephemeral sandbox is deleted at this age; a persistent one is stopped this long after its last start; 0: never
+    lifetime_max_ms: NotRequired[int]
+    # idle time after which a sandbox is paused; 0: never
+    autoPauseMs: NotRequired[int]
+    # idle time after which a sandbox is stopped; 0: never
+    autoStopMs: NotRequired[int]
+    # time after a stop until the files move to the blob store; 0: never
+    autoArchiveMs: NotRequired[int]
+    # time after a stop until the sandbox is deleted, persistent or not; 0: never
+    autoDeleteMs: NotRequired[int]
+    # unique in the project
+    name: NotRequired[str]
+    # replace all labels; those that the server sets, atoll.*, stay
+    labels: NotRequired[dict[str, str]]
+    # the idle timeout does not delete the sandbox
+    persistent: NotRequired[bool]
+    # time from now at which an ephemeral sandbox is deleted and a persistent one stopped, with its files kept; 0: never
+    timeout_ms: NotRequired[int]
+    # change it only if it has this version, else 409; the header If-Match does the same
+    version: NotRequired[int]
+
+
 class StatsHistory(TypedDict):
     """The newest samples of a sandbox; a running sandbox adds a current sample"""
 
@@ -331,6 +374,77 @@ class StatsSample(TypedDict):
     pids: int
     network_in_bytes: int
     network_out_bytes: int
+
+
+class Figures(TypedDict):
+    """Current resource usage of many sandboxes"""
+
+    at: str | None
+    # started and paused sandboxes of this server
+    items: list[SandboxFigures]
+    # null in the events of a stream, which have all sandboxes
+    next_page: str | None
+
+
+class SandboxFigures(TypedDict):
+    """Current resource usage of one of several sandboxes"""
+
+    # its id
+    sandbox: str
+    # started or paused
+    state: str
+    sampled_at: str | None
+    uptime_ms: int
+    # since the start of the sandbox
+    cpu_usage_us: int
+    # percent of one vCPU since the sample before, which may be of another client; the first sample counts from the start
+    cpu_percent: float
+    memory_bytes: int
+    memory_limit_bytes: int
+    # size of the files on top of the template; -1: unknown
+    disk_bytes: int
+    disk_limit_bytes: int
+    pids: int
+    pids_limit: int
+    network_in_bytes: int
+    network_out_bytes: int
+    oom_kills: int
+
+
+class Summary(TypedDict):
+    """How much of everything a project has"""
+
+    project: str
+    sandboxes: SummarySandboxes
+    # also those of the server
+    templates: int
+    # also those that wait
+    builds_running: int
+    volumes: int
+    snapshots: int
+    jobs_running: int
+    approvals_pending: int
+    # cost since midnight UTC, as it is metered by now
+    cost_today: float
+    # exact, in millionths
+    cost_today_micro: int
+    # USD
+    currency: str
+
+
+class SummarySandboxes(TypedDict):
+    """Sandboxes by state, without deleted ones and those of builds"""
+
+    pending: int
+    creating: int
+    started: int
+    paused: int
+    stopping: int
+    stopped: int
+    archived: int
+    deleting: int
+    failed: int
+    total: int
 
 
 class SnapshotCreate(TypedDict):
@@ -981,6 +1095,10 @@ class Template(TypedDict):
     idle: Any
     # other projects can use the template by its id
     public: bool
+    # an image that was pulled by its name; removed when it has not been used for long
+    pulled: bool
+    # last use of a pulled image
+    used_at: str | None
     size_bytes: int
     created_at: str | None
     updated_at: str | None
@@ -1763,6 +1881,7 @@ LeaseAcquire = TypedDict("LeaseAcquire", {
     "persistentHome": "NotRequired[str]",
     "persistentDiskGb": "NotRequired[int]",
     "update": "NotRequired[bool]",
+    "image": "NotRequired[str]",
 })
 
 
@@ -2056,15 +2175,111 @@ class Me(TypedDict):
     # project that the key acts in
     project: str
     project_name: str
-    # id of the key
-    key: str
-    key_name: str
-    # current scopes of the key
+    # id of the key; null: a session of a user
+    key: str | None
+    key_name: str | None
+    # current scopes of the key or session
     scopes: list[str]
-    # member that owns the key
+    # the session's user, or the member that owns the key
     user: str | None
-    # current role of the member
+    # current role of the member; null: none, or an admin of the server
     role: str | None
+    expires_at: str | None
+
+
+class SignInWays(TypedDict):
+    """How to sign in"""
+
+    # a user may sign in by password
+    password: bool
+    # no user exists; a one-time link makes the first
+    setup: bool
+    # of the server
+    version: str
+
+
+class SetupLink(TypedDict):
+    """The link that makes the first user"""
+
+    # works once; returned only here
+    link: str
+    expires_at: str | None
+
+
+class SignInOffer(TypedDict):
+    """Something to sign in with"""
+
+    email: NotRequired[str]
+    # of the user
+    password: NotRequired[str]
+    # an API key, instead of a user: the session may do what the key may
+    key: NotRequired[str]
+    # of the one-time link, with email, name and password
+    setup_token: NotRequired[str]
+    # of an invitation's link, with name and password
+    invitation: NotRequired[str]
+    # of a new user, for people
+    name: NotRequired[str]
+
+
+class LoginSession(TypedDict):
+    """A session of a browser"""
+
+    id: str
+    # user or key
+    kind: str
+    # null: the session is a key's
+    user: LoginUser | None
+    # for the header X-Atoll-CSRF, which every write needs
+    csrf_token: str
+    created_at: str | None
+    # earlier without use
+    expires_at: str | None
+    # project of requests that name none; null: a member of none
+    project: str | None
+    projects: list[LoginProject]
+    # in that project
+    scopes: list[str]
+
+
+class LoginUser(TypedDict):
+    """The user of a session"""
+
+    id: str
+    email: str
+    name: str
+    # an admin of the whole server
+    is_admin: bool
+
+
+class LoginProject(TypedDict):
+    """A project that a session may choose"""
+
+    id: str
+    name: str
+    # null: the scopes are those of an admin of the server or of a key
+    role: str | None
+    scopes: list[str]
+
+
+class LoginSessionList(TypedDict):
+    """Sessions"""
+
+    items: list[LoginSessionSummary]
+
+
+class LoginSessionSummary(TypedDict):
+    """One of the caller's sessions"""
+
+    id: str
+    created_at: str | None
+    last_used_at: str | None
+    # from which it was begun
+    address: str
+    # what the browser says of itself
+    user_agent: str
+    # it is the session of this request
+    is_current: bool
     expires_at: str | None
 
 
@@ -2094,6 +2309,8 @@ class Event(TypedDict):
     text: str
     # of a job: resultId, status, exitCode, cause, conversation, stdout
     detail: NotRequired[Any]
+    # with=object, sandbox.* events: the sandbox as the list answers it, read after the event; null: its row is gone
+    object: NotRequired[Any]
 
 
 class WebhookCreate(TypedDict):
@@ -3177,7 +3394,7 @@ BuildCreate = TypedDict("BuildCreate", {
     "internet": "NotRequired[bool]",
     "name": "str",
     "also": "NotRequired[list[str]]",
-    "from": "str",
+    "from": "NotRequired[str]",
     "image": "NotRequired[str]",
     "login": "NotRequired[RegistryLogin]",
     "description": "NotRequired[str]",
@@ -3234,7 +3451,7 @@ BuildMount = TypedDict("BuildMount", {
 # Steps before those of the template, for files that these copy
 BuildStage = TypedDict("BuildStage", {
     "name": "str",
-    "from": "str",
+    "from": "NotRequired[str]",
     "image": "NotRequired[str]",
     "steps": "NotRequired[list[BuildStep]]",
 })
