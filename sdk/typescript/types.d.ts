@@ -2071,6 +2071,8 @@ export interface SignInWays {
   setup: boolean;
   /** of the server */
   version: string;
+  /** address of the console */
+  console: string;
 }
 
 /** The link that makes the first user */
@@ -2151,6 +2153,111 @@ export interface LoginSessionSummary {
   expires_at: string | null;
 }
 
+/** Users */
+export interface UserList {
+  items: User[];
+  next_page: string | null;
+}
+
+/** A user */
+export interface User {
+  id: string;
+  email: string;
+  name: string;
+  /** an admin of the whole server */
+  is_admin: boolean;
+  is_disabled: boolean;
+  has_password: boolean;
+  /** the provider of OpenID Connect by which the user signed in last */
+  issuer: string | null;
+  created_at: string | null;
+  /** when the user signed in last */
+  last_used_at: string | null;
+}
+
+/** A user to make */
+export interface UserCreate {
+  /** kept in lower case; never changes */
+  email: string;
+  /** for people */
+  name?: string;
+  /** default: the answer has a link with which the user sets it */
+  password?: string;
+  /** an admin of the whole server */
+  is_admin?: boolean;
+}
+
+/** A user, with a link */
+export interface UserMade {
+  id: string;
+  email: string;
+  name: string;
+  /** an admin of the whole server */
+  is_admin: boolean;
+  is_disabled: boolean;
+  has_password: boolean;
+  /** the provider of OpenID Connect by which the user signed in last */
+  issuer: string | null;
+  created_at: string | null;
+  /** when the user signed in last */
+  last_used_at: string | null;
+  /** with which the user sets a password, once; returned only here; null: the request had a password */
+  link: string | null;
+  link_expires_at: string | null;
+}
+
+/** What to change of a user */
+export interface UserChange {
+  name?: string;
+  is_admin?: boolean;
+  /** may not sign in; its sessions end, and its keys may do nothing */
+  is_disabled?: boolean;
+}
+
+/** A new password */
+export interface PasswordChange {
+  /** required, but for an admin who sets another user's */
+  old?: string;
+  /** 10 to 256 characters */
+  new: string;
+}
+
+/** Invitations */
+export interface InvitationList {
+  items: Invitation[];
+}
+
+/** An invitation */
+export interface Invitation {
+  id: string;
+  email: string;
+  role: string;
+  /** a user or a key */
+  invited_by: string;
+  created_at: string | null;
+  expires_at: string | null;
+}
+
+/** Whom to invite */
+export interface InvitationCreate {
+  email: string;
+  /** viewer, member or admin */
+  role: string;
+}
+
+/** An invitation, with its link */
+export interface InvitationMade {
+  id: string;
+  email: string;
+  role: string;
+  /** a user or a key */
+  invited_by: string;
+  created_at: string | null;
+  expires_at: string | null;
+  /** works once; returned only here */
+  link: string;
+}
+
 /** Events, oldest first */
 export interface EventList {
   items: Event[];
@@ -2177,6 +2284,61 @@ export interface Event {
   detail?: unknown;
   /** with=object, sandbox.* events: the sandbox as the list answers it, read after the event; null: its row is gone */
   object?: unknown;
+}
+
+/** Calls into sandboxes, in the order of their ends */
+export interface ActivityList {
+  items: Activity[];
+  /** value of after for the next page or for a stream */
+  after: number;
+  /** sequence of the oldest stored row; 0: there are no rows */
+  oldest: number;
+}
+
+/** A call into a sandbox */
+export interface Activity {
+  /** grows over all of the server's rows; for after= */
+  sequence: number;
+  /** when the call began */
+  at: string | null;
+  project: string;
+  /** its id; null for a tool without a sandbox */
+  sandbox: string | null;
+  /** command, code, tool or file */
+  kind: string;
+  /** exec, job or git; the language of code; the name of a tool; read, write, mkdir, remove, rename, copy, permissions, tar_in or tar_out */
+  operation: string;
+  /** the command line, code, input or paths; the first 1 KiB */
+  arguments: string;
+  /** the member whose key made the call */
+  user: string | null;
+  key: string | null;
+  /** of the header Atoll-Conversation or the tool call */
+  conversation: string | null;
+  /** outcome is ok */
+  ok: boolean;
+  /** ok, failed, or unknown: the server did not see the end */
+  outcome: string;
+  /** -1: none, or unknown */
+  exit_code: number;
+  /** why it failed, besides an exit code */
+  error: string | null;
+  duration_ms: number;
+  /** of both output streams; of files: bytes transferred */
+  output_bytes: number;
+  /** the first KiB of the output */
+  head: string;
+  /** the last KiB of the output; empty when head is all of it */
+  tail: string;
+  /** base64 when the bytes of head and tail are no text */
+  encoding: string | null;
+  artifacts: ActivityArtifact[];
+}
+
+/** A file that the call left and that is stored */
+export interface ActivityArtifact {
+  id: string;
+  path: string;
 }
 
 /** A webhook to create */

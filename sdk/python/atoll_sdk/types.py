@@ -2196,6 +2196,8 @@ class SignInWays(TypedDict):
     setup: bool
     # of the server
     version: str
+    # address of the console
+    console: str
 
 
 class SetupLink(TypedDict):
@@ -2283,6 +2285,121 @@ class LoginSessionSummary(TypedDict):
     expires_at: str | None
 
 
+class UserList(TypedDict):
+    """Users"""
+
+    items: list[User]
+    next_page: str | None
+
+
+class User(TypedDict):
+    """A user"""
+
+    id: str
+    email: str
+    name: str
+    # an admin of the whole server
+    is_admin: bool
+    is_disabled: bool
+    has_password: bool
+    # the provider of OpenID Connect by which the user signed in last
+    issuer: str | None
+    created_at: str | None
+    # when the user signed in last
+    last_used_at: str | None
+
+
+class UserCreate(TypedDict):
+    """A user to make"""
+
+    # kept in lower case; never changes
+    email: str
+    # for people
+    name: NotRequired[str]
+    # default: the answer has a link with which the user sets it
+    password: NotRequired[str]
+    # an admin of the whole server
+    is_admin: NotRequired[bool]
+
+
+class UserMade(TypedDict):
+    """A user, with a link"""
+
+    id: str
+    email: str
+    name: str
+    # an admin of the whole server
+    is_admin: bool
+    is_disabled: bool
+    has_password: bool
+    # the provider of OpenID Connect by which the user signed in last
+    issuer: str | None
+    created_at: str | None
+    # when the user signed in last
+    last_used_at: str | None
+    # with which the user sets a password, once; returned only here; null: the request had a password
+    link: str | None
+    link_expires_at: str | None
+
+
+class UserChange(TypedDict):
+    """What to change of a user"""
+
+    name: NotRequired[str]
+    is_admin: NotRequired[bool]
+    # may not sign in; its sessions end, and its keys may do nothing
+    is_disabled: NotRequired[bool]
+
+
+class PasswordChange(TypedDict):
+    """A new password"""
+
+    # required, but for an admin who sets another user's
+    old: NotRequired[str]
+    # 10 to 256 characters
+    new: str
+
+
+class InvitationList(TypedDict):
+    """Invitations"""
+
+    items: list[Invitation]
+
+
+class Invitation(TypedDict):
+    """An invitation"""
+
+    id: str
+    email: str
+    role: str
+    # a user or a key
+    invited_by: str
+    created_at: str | None
+    expires_at: str | None
+
+
+class InvitationCreate(TypedDict):
+    """Whom to invite"""
+
+    email: str
+    # viewer, member or admin
+    role: str
+
+
+class InvitationMade(TypedDict):
+    """An invitation, with its link"""
+
+    id: str
+    email: str
+    role: str
+    # a user or a key
+    invited_by: str
+    created_at: str | None
+    expires_at: str | None
+    # works once; returned only here
+    link: str
+
+
 class EventList(TypedDict):
     """Events, oldest first"""
 
@@ -2311,6 +2428,64 @@ class Event(TypedDict):
     detail: NotRequired[Any]
     # with=object, sandbox.* events: the sandbox as the list answers it, read after the event; null: its row is gone
     object: NotRequired[Any]
+
+
+class ActivityList(TypedDict):
+    """Calls into sandboxes, in the order of their ends"""
+
+    items: list[Activity]
+    # value of after for the next page or for a stream
+    after: int
+    # sequence of the oldest stored row; 0: there are no rows
+    oldest: int
+
+
+class Activity(TypedDict):
+    """A call into a sandbox"""
+
+    # grows over all of the server's rows; for after=
+    sequence: int
+    # when the call began
+    at: str | None
+    project: str
+    # its id; null for a tool without a sandbox
+    sandbox: str | None
+    # command, code, tool or file
+    kind: str
+    # exec, job or git; the language of code; the name of a tool; read, write, mkdir, remove, rename, copy, permissions, tar_in or tar_out
+    operation: str
+    # the command line, code, input or paths; the first 1 KiB
+    arguments: str
+    # the member whose key made the call
+    user: str | None
+    key: str | None
+    # of the header Atoll-Conversation or the tool call
+    conversation: str | None
+    # outcome is ok
+    ok: bool
+    # ok, failed, or unknown: the server did not see the end
+    outcome: str
+    # -1: none, or unknown
+    exit_code: int
+    # why it failed, besides an exit code
+    error: str | None
+    duration_ms: int
+    # of both output streams; of files: bytes transferred
+    output_bytes: int
+    # the first KiB of the output
+    head: str
+    # the last KiB of the output; empty when head is all of it
+    tail: str
+    # base64 when the bytes of head and tail are no text
+    encoding: str | None
+    artifacts: list[ActivityArtifact]
+
+
+class ActivityArtifact(TypedDict):
+    """A file that the call left and that is stored"""
+
+    id: str
+    path: str
 
 
 class WebhookCreate(TypedDict):
