@@ -96,7 +96,8 @@ struct usage_query {
 struct usage_sum {
 	int64_t day; /* USAGE_BY_DAY, else 0 */
 	const char *name;
-	const char *title; /* name of the project, key or sandbox whose id is `name`; "" = not known */
+	const char
+	        *title; /* name of the project, key or sandbox whose id is `name`; "" = not known */
 	int64_t active_ms, cpu_us, storage_mib_s, usd_micro;
 	double vcpu_ms, memory_mib_ms;
 };
