@@ -50,6 +50,7 @@ const struct route *const api_routes[] = {
         configs_routes,
         me_routes,
         session_routes,
+        oidc_routes,
         users_routes,
         invitations_routes,
         events_routes,

@@ -265,6 +265,51 @@ int check_origin(const char *value, struct error *err)
 	            "'%s' is not an origin, such as https://preview.example.com", value);
 }
 
+int check_issuer(const char *value, struct error *err)
+{
+	const char *host = strncmp(value, "https://", 8) == 0  ? value + 8
+	                   : strncmp(value, "http://", 7) == 0 ? value + 7
+	                                                       : NULL;
+
+	if (!value[0] || (host && host[0] && host[0] != '/' && !strpbrk(value, "?# \t@")))
+		return 0;
+	return FAIL(err, ERROR_INVALID, "'%s' is not an issuer, such as https://login.example.com",
+	            value);
+}
+
+static bool is_group_role(struct span row)
+{
+	static const char *const roles[] = {"viewer", "member", "admin"};
+	struct span rest = row, group, role, project;
+
+	if (!span_split(&rest, '=', &group) || !span_split(&rest, '@', &role))
+		return false;
+	project = span_trim(rest);
+	if (!span_trim(group).size || !project.size)
+		return false;
+	if (span_equals_text(project, "*"))
+		return span_equals_text(span_trim(role), "admin");
+	for (size_t i = 0; i < COUNT_OF(roles); i++)
+		if (span_equals_text(span_trim(role), roles[i]))
+			return true;
+	return false;
+}
+
+int check_group_roles(const char *value, struct error *err)
+{
+	struct span rest = span_of(value), row;
+
+	while (rest.size) {
+		(void)span_split(&rest, ',', &row);
+		if (!is_group_role(row))
+			return FAIL(err, ERROR_INVALID,
+			            "'%.*s' is not GROUP=ROLE@PROJECT with the role viewer, member "
+			            "or admin; the project * takes admin",
+			            (int)row.size, row.data);
+	}
+	return 0;
+}
+
 int check_ports(const char *value, struct error *err)
 {
 	struct preview_ports ports;

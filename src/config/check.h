@@ -31,6 +31,10 @@ MUST_CHECK int check_domain(const char *value, struct error *err);
 MUST_CHECK int check_origin(const char *value, struct error *err);
 /* Origins separated by commas, or "*"; may be empty. */
 MUST_CHECK int check_origins(const char *value, struct error *err);
+/* "https://host/path" or "http://…", without a query; may be empty. */
+MUST_CHECK int check_issuer(const char *value, struct error *err);
+/* "GROUP=ROLE@PROJECT" separated by commas; may be empty. */
+MUST_CHECK int check_group_roles(const char *value, struct error *err);
 /* Ports and ranges separated by commas, or "any". */
 MUST_CHECK int check_ports(const char *value, struct error *err);
 /* Empty, or long enough for a signing key. */

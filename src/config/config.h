@@ -122,6 +122,10 @@ struct config {
 
 	/* signing in */
 	bool sign_in_password;
+	const char *oidc_issuer; /* "" = no OpenID Connect */
+	const char *oidc_client_id, *oidc_client_secret, *oidc_name, *oidc_scopes;
+	const char *oidc_groups_claim;
+	const char *oidc_roles; /* "GROUP=ROLE@PROJECT,…" */
 	int64_t sign_in_idle_ms, sign_in_lifetime_ms, invitation_keep_ms;
 
 	/* usage and storage */

@@ -338,6 +338,26 @@ const struct config_option config_options[] = {
                              "Connect; empty = the address by which a request came"),
         BOOL_OPTION("sign_in_password", sign_in_password, .initial = "true",
                     .about = "whether users may sign in with a password; keys always work"),
+        TEXT_OPTION("oidc_issuer", oidc_issuer, .initial = "", .check = check_issuer,
+                    .about = "provider of OpenID Connect by which users sign in, exactly as its "
+                             "document names it, such as https://login.example.com; the callback "
+                             "to register there is PUBLIC_URL/v1/sign-in/oidc/callback; empty = "
+                             "none"),
+        TEXT_OPTION("oidc_client_id", oidc_client_id, .initial = "",
+                    .about = "id of this server at the provider"),
+        TEXT_OPTION("oidc_client_secret", oidc_client_secret, .initial = "", .mask = mask_secret,
+                    .about = "secret of this server at the provider; empty = a public client"),
+        TEXT_OPTION("oidc_name", oidc_name, .initial = "Single sign-on",
+                    .about = "what the console calls the provider"),
+        TEXT_OPTION("oidc_scopes", oidc_scopes, .initial = "openid email profile",
+                    .about = "what is asked for, separated by spaces; some providers tell groups "
+                             "only with a scope such as groups"),
+        TEXT_OPTION("oidc_groups_claim", oidc_groups_claim, .initial = "groups",
+                    .about = "claim that lists a person's groups"),
+        TEXT_OPTION("oidc_roles", oidc_roles, .initial = "", .check = check_group_roles,
+                    .about = "roles that groups give, such as "
+                             "admins=admin@default,devs=member@default; a project's row decides "
+                             "at each sign-in; admin@* = an admin of the server"),
         DURATION_OPTION("sign_in_idle", sign_in_idle_ms, .initial = "3d", .min = 60000,
                         .max = YEAR_MS,
                         .about = "a session in a browser ends after this time without use"),

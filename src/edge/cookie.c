@@ -13,13 +13,13 @@
 
 #define HOST_PREFIX "__Host-"
 
-static const char *cookie_name(const struct request *rq)
+static const char *cookie_prefix(const struct request *rq)
 {
-	return api_is_https(rq) ? HOST_PREFIX API_COOKIE : API_COOKIE;
+	return api_is_https(rq) ? HOST_PREFIX : "";
 }
 
 struct cookie_search {
-	const char *name;
+	const char *prefix, *name;
 	struct span value;
 	unsigned count;
 };
@@ -34,7 +34,8 @@ static int find_in_header(void *context, const char *name, const char *value,
 	while (more) {
 		more = span_split(&rest, ';', &cookie);
 		cookie = span_trim(cookie);
-		if (span_split(&cookie, '=', &found) && span_equals_text(found, search->name)) {
+		if (span_split(&cookie, '=', &found) && span_starts_with(found, search->prefix) &&
+		    span_equals_text(span_after(found, strlen(search->prefix)), search->name)) {
 			search->value = cookie;
 			search->count++;
 		}
@@ -42,12 +43,19 @@ static int find_in_header(void *context, const char *name, const char *value,
 	return 0;
 }
 
+static int find_cookie(const struct request *rq, const char *name, struct cookie_search *ret,
+                       struct error *err)
+{
+	*ret = (struct cookie_search){.prefix = cookie_prefix(rq), .name = name};
+	return request_each_header(rq, find_in_header, ret, err);
+}
+
 int api_cookie_read(const struct request *rq, struct sign_in_token *ret, bool *ret_found,
                     struct error *err)
 {
-	struct cookie_search search = {.name = cookie_name(rq)};
+	struct cookie_search search;
 
-	if (request_each_header(rq, find_in_header, &search, err) < 0)
+	if (find_cookie(rq, API_COOKIE, &search, err) < 0)
 		return -1;
 	if (search.count > 1) {
 		(void)FAIL(err, ERROR_UNAUTHENTICATED, "the request has several session cookies");
@@ -55,6 +63,16 @@ int api_cookie_read(const struct request *rq, struct sign_in_token *ret, bool *r
 	}
 	*ret_found = search.count == 1 && sign_in_token_parse(search.value, ret);
 	return 0;
+}
+
+struct span api_cookie_value(const struct request *rq, const char *name)
+{
+	struct cookie_search search;
+	struct error ignored;
+
+	if (find_cookie(rq, name, &search, &ignored) < 0 || search.count != 1)
+		return (struct span){NULL, 0};
+	return search.value;
 }
 
 static bool is_own_origin(const struct request *rq, const char *origin)
@@ -139,15 +157,20 @@ int api_cookie_guard_sign_in(const struct request *rq, struct error *err)
 	return check_origin(rq, false, err);
 }
 
-void api_cookie_write(struct request *rq, struct reply *reply, const struct sign_in_token *token,
-                      int64_t lifetime_ms)
+void api_cookie_put(struct request *rq, struct reply *reply, const char *name, const char *value,
+                    int64_t lifetime_ms)
 {
 	reply_header(reply, "Set-Cookie",
 	             arena_format(rq->arena,
-	                          "%s=%s; Path=/; HttpOnly; SameSite=Lax; Max-Age=%" PRId64 "%s",
-	                          cookie_name(rq), token ? token->text : "",
-	                          token ? lifetime_ms / 1000 : 0,
+	                          "%s%s=%s; Path=/; HttpOnly; SameSite=Lax; Max-Age=%" PRId64 "%s",
+	                          cookie_prefix(rq), name, value, lifetime_ms / 1000,
 	                          api_is_https(rq) ? "; Secure" : ""));
+}
+
+void api_cookie_write(struct request *rq, struct reply *reply, const struct sign_in_token *token,
+                      int64_t lifetime_ms)
+{
+	api_cookie_put(rq, reply, API_COOKIE, token ? token->text : "", token ? lifetime_ms : 0);
 	reply_header(reply, "Cache-Control", "no-store");
 }
 

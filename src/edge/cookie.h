@@ -26,6 +26,12 @@ struct route;
  * set one of them. */
 MUST_CHECK int api_cookie_read(const struct request *rq, struct sign_in_token *ret, bool *ret_found,
                                struct error *err);
+/* The value of the cookie with this name, of which TLS has its own; size 0 without one, or with
+ * several. For short-lived cookies of a sign-in. */
+struct span api_cookie_value(const struct request *rq, const char *name);
+/* `lifetime_ms` 0 removes it. */
+void api_cookie_put(struct request *rq, struct reply *reply, const char *name, const char *value,
+                    int64_t lifetime_ms);
 /* Refuses what another page may have caused. */
 MUST_CHECK int api_cookie_guard(const struct request *rq, const struct route *route,
                                 const struct sign_in_token *token, struct error *err);

@@ -59,8 +59,8 @@ static int mark_used(struct user_record *r, const void *context, UNUSED struct e
 	return 0;
 }
 
-static int begin_user(struct sign_in *s, struct arena *a, const struct sign_in_client *client,
-                      const struct user_record *user, struct sign_in_made *ret, struct error *err)
+int login_begin_user(struct sign_in *s, struct arena *a, const struct sign_in_client *client,
+                     const struct user_record *user, struct sign_in_made *ret, struct error *err)
 {
 	const struct begun begun = {LOGIN_USER, user->id, "", user->email, 0};
 	int64_t now = clock_unix_ms();
@@ -97,7 +97,7 @@ static int begin_with_password(struct sign_in *s, struct arena *a,
 		return sign_in_refuse(err);
 	}
 	attempt_succeed(s, a, client->address, email);
-	return begin_user(s, a, client, &user, ret, err);
+	return login_begin_user(s, a, client, &user, ret, err);
 }
 
 static int refuse_key(struct error *err)
@@ -149,7 +149,7 @@ static int begin_with_setup(struct sign_in *s, struct arena *a, const struct sig
 	    link_accept_setup(s, a, offer, &user, err) < 0)
 		return -1;
 	attempt_succeed(s, a, client->address, NULL);
-	return begin_user(s, a, client, &user, ret, err);
+	return login_begin_user(s, a, client, &user, ret, err);
 }
 
 static int begin_with_invitation(struct sign_in *s, struct arena *a,
@@ -163,7 +163,7 @@ static int begin_with_invitation(struct sign_in *s, struct arena *a,
 	    link_accept_invitation(s, a, client, offer, &user, err) < 0)
 		return -1;
 	attempt_succeed(s, a, client->address, NULL);
-	return begin_user(s, a, client, &user, ret, err);
+	return login_begin_user(s, a, client, &user, ret, err);
 }
 
 int sign_in_begin(struct sign_in *s, struct arena *a, const struct sign_in_client *client,

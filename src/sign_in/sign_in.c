@@ -18,6 +18,7 @@ struct sign_in *sign_in_new(const struct config *config, struct store *store)
 	s->config = config;
 	s->store = store;
 	s->gate = password_gate_new();
+	provider_init(&s->provider, config);
 	return s;
 }
 
@@ -26,6 +27,7 @@ void sign_in_free(struct sign_in *s)
 	if (!s)
 		return;
 	password_gate_free(s->gate);
+	provider_done(&s->provider);
 	free(s);
 }
 

@@ -3,12 +3,14 @@
 #pragma once
 
 #include "sign_in/gate.h"
+#include "sign_in/provider.h"
 #include "sign_in/sign_in.h"
 
 struct sign_in {
 	const struct config *config;
 	struct store *store;
 	struct password_gate *gate;
+	struct oidc_provider provider;
 };
 
 /* sign_in.c: counts an attempt of the address ("" = not known) and for the account (NULL: none).
@@ -18,6 +20,11 @@ MUST_CHECK int attempt_begin(struct sign_in *s, struct arena *a, const char *add
 /* The attempt was right: it and the account's failures no longer count. */
 void attempt_succeed(struct sign_in *s, struct arena *a, const char *address, const char *account);
 int sign_in_refuse(struct error *err);
+
+/* login.c: a login of a user who has proved to be that user. */
+MUST_CHECK int login_begin_user(struct sign_in *s, struct arena *a,
+                                const struct sign_in_client *client, const struct user_record *user,
+                                struct sign_in_made *ret, struct error *err);
 
 /* links.c: the user that the link makes, or lets join. */
 MUST_CHECK int link_accept_setup(struct sign_in *s, struct arena *a,

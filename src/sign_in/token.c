@@ -6,11 +6,11 @@
 
 #include "base/id.h"
 
-#define CSRF_MARK "atoll csrf "
+#define DERIVED_MARK "atoll derived "
 #define PROJECT_MARK "atoll project "
 
 _Static_assert(ACCOUNT_HASH_SIZE == crypto_hash_sha256_BYTES, "a SHA-256");
-_Static_assert(SIGN_IN_CSRF_SIZE == 2 * ACCOUNT_HASH_SIZE, "in hexadecimal digits");
+_Static_assert(SIGN_IN_DERIVED_SIZE == 2 * ACCOUNT_HASH_SIZE, "in hexadecimal digits");
 
 static void fill_hash(struct sign_in_token *token)
 {
@@ -51,13 +51,19 @@ static void hash_marked(const char *mark, struct span a, struct span b,
 	crypto_hash_sha256_final(&state, ret);
 }
 
-void sign_in_csrf(const struct sign_in_token *token, char ret[SIGN_IN_CSRF_SIZE + 1])
+void sign_in_derive(const struct sign_in_token *token, const char *purpose,
+                    char ret[SIGN_IN_DERIVED_SIZE + 1])
 {
 	unsigned char hash[ACCOUNT_HASH_SIZE];
 
-	hash_marked(CSRF_MARK, (struct span){token->text, SIGN_IN_TOKEN_SIZE},
-	            (struct span){NULL, 0}, hash);
-	(void)sodium_bin2hex(ret, SIGN_IN_CSRF_SIZE + 1, hash, sizeof(hash));
+	hash_marked(DERIVED_MARK, (struct span){token->text, SIGN_IN_TOKEN_SIZE}, span_of(purpose),
+	            hash);
+	(void)sodium_bin2hex(ret, SIGN_IN_DERIVED_SIZE + 1, hash, sizeof(hash));
+}
+
+void sign_in_csrf(const struct sign_in_token *token, char ret[SIGN_IN_CSRF_SIZE + 1])
+{
+	sign_in_derive(token, "csrf", ret);
 }
 
 bool sign_in_csrf_matches(const struct sign_in_token *token, struct span text)

@@ -17,9 +17,15 @@ void sign_in_token_make(struct sign_in_token *ret);
 /* Fills the hash from a caller's text; false for a text that cannot be a token. */
 bool sign_in_token_parse(struct span text, struct sign_in_token *ret);
 
+/* A text that the token determines and that tells nothing about it. Another purpose gives another
+ * text. */
+#define SIGN_IN_DERIVED_SIZE 64
+void sign_in_derive(const struct sign_in_token *token, const char *purpose,
+                    char ret[SIGN_IN_DERIVED_SIZE + 1]);
+
 /* The text that a page must send with each write of the login. It is derived from the token, so it
  * needs no storage, changes with the login and tells nothing about the token. */
-#define SIGN_IN_CSRF_SIZE 64
+#define SIGN_IN_CSRF_SIZE SIGN_IN_DERIVED_SIZE
 void sign_in_csrf(const struct sign_in_token *token, char ret[SIGN_IN_CSRF_SIZE + 1]);
 /* Compares in constant time. */
 bool sign_in_csrf_matches(const struct sign_in_token *token, struct span text);

@@ -74,6 +74,14 @@ int store_project_find(struct store *s, struct arena *a, const char *id, struct 
 	              fail_missing(id, err));
 }
 
+int store_project_find_named(struct store *s, struct arena *a, const char *name,
+                             struct project_record *ret, struct error *err)
+{
+	return ROW_OR(store_find_query(s, QUERY_PROJECT_FIND_NAMED, LOOKUP(.id = name),
+	                               INTO(a, ret), err),
+	              FAIL_MISSING(err, "project", name));
+}
+
 int store_project_list(struct store *s, struct arena *a, const struct project_page *page,
                        struct project_list *ret, struct error *err)
 {

@@ -41,6 +41,9 @@ MUST_CHECK int store_project_insert(struct store *s, const struct project_record
                                     struct error *err);
 MUST_CHECK int store_project_find(struct store *s, struct arena *a, const char *id,
                                   struct project_record *ret, struct error *err);
+/* By its id, else by its name. */
+MUST_CHECK int store_project_find_named(struct store *s, struct arena *a, const char *name,
+                                        struct project_record *ret, struct error *err);
 struct project_page {
 	const char *after; /* last name of the previous page; "" at first */
 	int64_t limit;

@@ -135,7 +135,9 @@ static void set_headers(struct http_client *client, struct http_transfer *t)
 		add_header(t, "Accept", call->accept);
 	if (call->project)
 		add_header(t, "X-Atoll-Project", call->project);
-	if (client->options.bearer) {
+	if (client->options.authorization)
+		add_header(t, "Authorization", client->options.authorization);
+	else if (client->options.bearer) {
 		AUTO(buf_done) struct buf value = BUF(1 << 16);
 
 		buf_addf(&value, "Bearer %s", client->options.bearer);

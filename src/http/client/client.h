@@ -11,9 +11,10 @@
 struct http_client; /* one per thread; keeps connections alive */
 
 struct http_client_options {
-	const char *base_url;    /* "http://127.0.0.1:8080"; NULL is fine with unix_socket */
-	const char *unix_socket; /* socket path to connect to, or NULL */
-	const char *bearer;      /* the API key, or NULL */
+	const char *base_url;      /* "http://127.0.0.1:8080"; NULL is fine with unix_socket */
+	const char *unix_socket;   /* socket path to connect to, or NULL */
+	const char *bearer;        /* the API key, or NULL */
+	const char *authorization; /* the value of that header instead, or NULL */
 	const char *user_agent;
 	const char *cure; /* hint of the error that no connection can be made, or NULL */
 };

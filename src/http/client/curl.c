@@ -50,7 +50,9 @@ int client_check_options(const struct http_client_options *options, struct error
 		return FAIL(err, ERROR_INVALID,
 		            "'%s' is not a server such as http://127.0.0.1:7777", url);
 	if ((url && client_check_text("base URL", url, err) < 0) ||
-	    (options->bearer && client_check_text("key", options->bearer, err) < 0))
+	    (options->bearer && client_check_text("key", options->bearer, err) < 0) ||
+	    (options->authorization &&
+	     client_check_text("authorization", options->authorization, err) < 0))
 		return -1;
 	return options->user_agent ? client_check_text("user agent", options->user_agent, err) : 0;
 }
@@ -66,6 +68,8 @@ struct http_client_options client_copy_options(struct arena *a,
 	        .base_url = arena_copy(a, url),
 	        .unix_socket = options->unix_socket ? arena_text(a, options->unix_socket) : NULL,
 	        .bearer = options->bearer ? arena_text(a, options->bearer) : NULL,
+	        .authorization =
+	                options->authorization ? arena_text(a, options->authorization) : NULL,
 	        .user_agent = options->user_agent ? arena_text(a, options->user_agent) : NULL,
 	        .cure = options->cure ? arena_text(a, options->cure) : NULL,
 	};

@@ -20,6 +20,13 @@ SELECT count(*) AS count FROM projects;
 -- gives: project_record
 SELECT {project} FROM projects WHERE id = :id;
 
+-- An id comes before the name of another project.
+-- name: project_find_named
+-- takes: record_lookup
+-- gives: project_record
+SELECT {project} FROM projects WHERE id = :id OR name = :id
+ORDER BY CASE WHEN id = :id THEN 0 ELSE 1 END LIMIT 1;
+
 -- name: project_list
 -- takes: project_page
 -- gives: project_record

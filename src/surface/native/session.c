@@ -6,17 +6,30 @@
 #include "edge/caller.h"
 #include "edge/cookie.h"
 #include "edge/keys.h"
+#include "sign_in/oidc.h"
 #include "store/projects.h"
 #include "surface/native/answer.h"
 #include "surface/native/login_list.h"
 #include "surface/native/routes.h"
 
+struct sign_in_oidc {
+	const char *name, *path;
+};
+static const struct json_member sign_in_oidc_shape_members[] = {
+        JSON_TEXT_MEMBER(sign_in_oidc, name, .about = "what to call the provider"),
+        JSON_TEXT_MEMBER(sign_in_oidc, path, .about = "page to open"),
+};
+static JSON_SHAPE(sign_in_oidc_shape, "SignInProvider", sign_in_oidc,
+                  "A provider of OpenID Connect");
+
 struct sign_in_answer {
 	bool password, setup;
+	struct sign_in_oidc oidc;
 	const char *version, *console;
 };
 static const struct json_member sign_in_shape_members[] = {
         JSON_BOOL_MEMBER(sign_in_answer, password, .about = "a user may sign in by password"),
+        JSON_OBJECT_MEMBER(sign_in_answer, oidc, &sign_in_oidc_shape, .flags = JSON_NULLABLE),
         JSON_BOOL_MEMBER(sign_in_answer, setup,
                          .about = "no user exists; a one-time link makes the first"),
         JSON_TEXT_MEMBER(sign_in_answer, version, .about = "of the server"),
@@ -35,6 +48,8 @@ static int sign_in_get(struct request *rq, UNUSED const void *body, struct reply
 	if (store_user_count(api->store, &users, err) < 0)
 		return -1;
 	out.setup = users == 0;
+	if (oidc_is_on(api->config))
+		out.oidc = (struct sign_in_oidc){api->config->oidc_name, "/v1/sign-in/oidc"};
 	out.console = arena_format(rq->arena, "%s/console/", api_public_address(rq));
 	reply_header(reply, "Cache-Control", "no-store");
 	reply_json(reply, &sign_in_shape, &out);

@@ -84,11 +84,23 @@ static bool may_be_read(const char *path)
 	return false;
 }
 
+/* What each caller may do with its own sessions, and with itself. */
+static bool is_of_oneself(const char *path)
+{
+	static const char *const paths[] = {"/accounts/me", "/v1/sessions", "/v1/sessions/:session",
+	                                    "/v1/users/:user", "/v1/users/:user/password"};
+
+	for (size_t i = 0; i < COUNT_OF(paths); i++)
+		if (strcmp(path, paths[i]) == 0)
+			return true;
+	return false;
+}
+
 static void check_row(const struct route *route)
 {
 	bool changes = route->method != HTTP_GET && route->method != HTTP_HEAD;
 
-	if (route->scope == SCOPE_NONE && strcmp(route->path, "/accounts/me") != 0)
+	if (route->scope == SCOPE_NONE && !is_of_oneself(route->path))
 		fail_msg("%s %s needs no scope", methods[route->method], route->path);
 	if (changes && route->scope == SCOPE_SANDBOX_READ && !may_be_read(route->path))
 		fail_msg("%s %s changes something with the scope to read", methods[route->method],
@@ -203,6 +215,12 @@ static const struct kind {
         {"PATCH", "/v1/projects/me", "{}", ROLE_ADMIN, 200},
         {"PATCH", "/v1/projects/me", "{\"sandboxes_max\":7}", ROLE_COUNT, 200},
         {"POST", "/v1/projects/me/members", "{}", ROLE_ADMIN, 400},
+        {"GET", "/v1/projects/me/invitations", NULL, ROLE_ADMIN, 200},
+        {"POST", "/v1/projects/me/invitations", "{}", ROLE_ADMIN, 400},
+        {"DELETE", "/v1/projects/me/invitations/nosuch", NULL, ROLE_ADMIN, 404},
+        {"GET", "/v1/users", NULL, ROLE_COUNT, 200},
+        {"POST", "/v1/users", "{}", ROLE_COUNT, 400},
+        {"DELETE", "/v1/users/nosuch", NULL, ROLE_COUNT, 404},
         {"POST", "/v1/projects", "{\"name\":\"mine\"}", ROLE_COUNT, 201},
         {"DELETE", "/v1/projects/other", NULL, ROLE_COUNT, 204},
         {"GET", "/v1/sandbox/sessions", NULL, ROLE_COUNT, 200},
