@@ -16,7 +16,6 @@
 #include "edge/tickets.h"
 #include "sign_in/sign_in.h"
 #include "shell/shell.h"
-#include "store/database.h"
 
 int api_open(struct api *api, struct error *err)
 {
@@ -61,13 +60,4 @@ void api_close(struct api *api)
 	figures_feed_free(api->figures);
 	receiver_free(api->receiver);
 	api_peers_close(api->peers);
-}
-
-void api_measure_store(struct api *api)
-{
-	int64_t start = clock_monotonic_ns();
-	struct error err;
-	bool ok = store_ping(api->store, &err) == 0;
-
-	api_meter_store(api->meter, (clock_monotonic_ns() - start) / 1000, ok);
 }

@@ -81,7 +81,7 @@ def owner(place):
     assert browser.get("/v1/sign-in")["setup"] is True
     session = browser.sign_in(setup_token=found[1], email="Ann@Example.com", name="Ann", password=PASSWORD)
     assert session["user"] == {"id": session["user"]["id"], "email": "ann@example.com", "name": "Ann", "is_admin": True}
-    assert browser.get("/v1/sign-in") == {"password": True, "setup": False, "version": session_version(place),
+    assert browser.get("/v1/sign-in") == {"password": True, "oidc": None, "setup": False, "version": session_version(place),
                                           "console": f"{browser.own}/console/"}
     browser.token = found[1]
     return browser

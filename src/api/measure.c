@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/api.h"
+#include "base/clock.h"
+#include "edge/api.h"
+#include "edge/meter.h"
+#include "store/database.h"
+
+void api_measure_store(struct api *api)
+{
+	int64_t start = clock_monotonic_ns();
+	struct error err;
+	bool ok = store_ping(api->store, &err) == 0;
+
+	api_meter_store(api->meter, (clock_monotonic_ns() - start) / 1000, ok);
+}
