@@ -32,7 +32,7 @@ export function Chip({ children, tone = "plain", tip, icon }: { children: Compon
   return (
     <span class={`chip tone-${tone}`} data-tip={tip}>
       {icon && <Icon name={icon} size={12} />}
-      {children}
+      <span class="chip-text">{children}</span>
     </span>
   );
 }

@@ -23,6 +23,9 @@ export function Dialog(props: DialogProps) {
     const dialog = ref.current;
     const opener = document.activeElement instanceof HTMLElement ? document.activeElement : null;
     if (!dialog?.open) dialog?.showModal();
+    // Into the content, not onto the button that closes.
+    const inside = ".dialog-body :is(input, select, textarea, button, a[href]):not([disabled]), .dialog-foot button";
+    (dialog?.querySelector<HTMLElement>("[autofocus]") ?? dialog?.querySelector<HTMLElement>(inside))?.focus();
     return () => {
       if (opener?.isConnected) opener.focus();
     };

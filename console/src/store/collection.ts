@@ -116,8 +116,10 @@ export class Collection<T> {
   }
 
   loadSoon(): void {
-    clearTimeout(this.timer);
-    this.timer = setTimeout(() => void this.load(), RELOAD_MS);
+    this.timer ??= setTimeout(() => {
+      this.timer = undefined;
+      void this.load();
+    }, RELOAD_MS);
   }
 
   /** Reads all pages. Rows stay visible meanwhile; those that are gone leave at the end. */
@@ -189,6 +191,7 @@ export class Collection<T> {
   clear(): void {
     this.loading?.abort();
     clearTimeout(this.timer);
+    this.timer = undefined;
     batch(() => {
       this.rows.clear();
       this.touched.clear();

@@ -16,6 +16,8 @@ export interface ResourceOptions {
   kinds?: readonly string[];
   /** Only events of this sandbox count. */
   sandbox?: string;
+  /** How long events are collected before a read; 200. */
+  quietMs?: number;
   /** Read again when the tab comes back into view, at most every 10 s: for answers that no event announces. */
   onFocus?: boolean;
 }
@@ -57,9 +59,12 @@ export function useResource<T>(key: string, read: (signal: AbortSignal) => Promi
   useEffect(() => {
     resource.reload();
     let timer: ReturnType<typeof setTimeout> | undefined;
+    // A burst of events leads to one read, and an endless one to a read now and then.
     const soon = (): void => {
-      clearTimeout(timer);
-      timer = setTimeout(resource.reload, RELOAD_MS);
+      timer ??= setTimeout(() => {
+        timer = undefined;
+        resource.reload();
+      }, options.quietMs ?? RELOAD_MS);
     };
     const stops = [onLost(resource.reload)];
     if (options.kinds) {

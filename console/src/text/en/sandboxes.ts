@@ -30,7 +30,7 @@ export const t = {
   usage: (what: string, used: string, limit: string) => `${what}: ${used} of ${limit}`,
   none: "No sandbox yet",
   noneText: "A sandbox is an isolated Linux computer that starts in milliseconds. An agent, a script or you can drive it.",
-  noneCommand: "atoll create",
+  noneCommand: "atoll run --keep -- uname -a",
   noMatch: "No sandbox matches",
   noMatchText: (query: string) => `Nothing fits “${query}”.`,
   deletedOnes: "Look among deleted ones",

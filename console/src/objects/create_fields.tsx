@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// create_fields.tsx: the inputs of the create dialog.
+import type { ComponentChildren } from "preact";
+import { CheckField, PairsField, Segmented, SelectField, TextField } from "../parts/field";
+import { showHidden } from "../parts/safe";
+import { snapshots, templates, volumes } from "../store/lists";
+import { t } from "../text/en/create_sandbox";
+import { draft, type Draft } from "./create_form";
+
+interface FieldsProps {
+  errors: Partial<Record<keyof Draft, string>>;
+  onChange: (name: keyof Draft) => void;
+}
+
+function Section({ title, children }: { title: string; children: ComponentChildren }) {
+  return (
+    <section class="create-section" aria-label={title}>
+      <h3>{title}</h3>
+      {children}
+    </section>
+  );
+}
+
+export function CreateFields({ errors, onChange }: FieldsProps) {
+  const d = draft.value;
+  const set = <K extends keyof Draft>(name: K, value: Draft[K]): void => {
+    draft.value = { ...draft.peek(), [name]: value };
+    onChange(name);
+  };
+  const text = (name: "cpu" | "memory_mb" | "disk_mb" | "pids" | "autoPause" | "autoStop" | "reap" | "lifetime", label: string, unit: string | undefined, placeholder: string) => (
+    <TextField label={label} type="number" step="any" min={0} unit={unit} placeholder={placeholder} value={d[name]} error={errors[name]} onChange={(v) => set(name, v)} />
+  );
+  const isBlocked = d.network === "blocked";
+  return (
+    <div class="stack wide create-main">
+      <Section title={t.source}>
+        <Segmented label={t.source} value={d.source} onChange={(v) => set("source", v as Draft["source"])} choices={[{ value: "template", label: t.fromTemplate }, { value: "snapshot", label: t.fromSnapshot }]} />
+        <div class="fields">
+          {d.source === "template" ? <TemplateField value={d.template} onChange={(v) => set("template", v)} /> : <SnapshotField value={d.snapshot} error={errors.snapshot} onChange={(v) => set("snapshot", v)} />}
+          <TextField label={t.name} value={d.name} error={errors.name} help={t.nameHelp} maxLength={63} onChange={(v) => set("name", v)} />
+          <SelectField label={t.volume} value={d.volume} help={t.volumeHelp} onChange={(v) => set("volume", v)} choices={[{ value: "", label: t.noVolume }, ...volumes.items.map((v) => ({ value: v.name, label: showHidden(v.name, 60) }))]} />
+        </div>
+      </Section>
+      <Section title={t.resources}>
+        <div class="fields narrow">
+          {text("cpu", t.cpu, t.cores, t.inherit)}
+          {text("memory_mb", t.memory, t.mib, t.inherit)}
+          {text("disk_mb", t.disk, t.mib, t.inherit)}
+          {text("pids", t.pids, undefined, t.inherit)}
+        </div>
+      </Section>
+      <Section title={t.network}>
+        <Segmented label={t.network} value={d.network} onChange={(v) => set("network", v as Draft["network"])} choices={(["internet", "list", "blocked"] as const).map((value) => ({ value, label: t.networks[value] }))} />
+        {d.network === "list" && <TextField label={t.allow} lines={4} isMono help={t.allowHelp} value={d.allow} error={errors.allow} onChange={(v) => set("allow", v)} />}
+        {isBlocked && <p class="field-help">{t.blockedHelp}</p>}
+        <div class="row">
+          <CheckField isSwitch label={t.previewEnabled} value={d.hasPreview && !isBlocked} disabledBecause={isBlocked ? " " : null} onChange={(v) => set("hasPreview", v)} />
+          <CheckField isSwitch label={t.previewPublic} value={d.isPublic && d.hasPreview && !isBlocked} disabledBecause={isBlocked || !d.hasPreview ? " " : null} onChange={(v) => set("isPublic", v)} />
+        </div>
+      </Section>
+      <Section title={t.life}>
+        <CheckField isSwitch label={t.persistent} help={t.persistentHelp} value={d.isPersistent} onChange={(v) => set("isPersistent", v)} />
+        <div class="fields narrow">
+          {text("autoPause", t.autoPause, t.minutes, t.serverSetting)}
+          {text("autoStop", t.autoStop, t.minutes, t.serverSetting)}
+          {!d.isPersistent && text("reap", t.reap, t.minutes, t.serverSetting)}
+          {text("lifetime", t.lifetime, t.minutes, t.serverSetting)}
+        </div>
+      </Section>
+      <PairsField label={t.labels} keyLabel={t.key} valueLabel={t.value} pairs={d.labels} max={64} onChange={(v) => set("labels", v)} />
+      <PairsField label={t.env} keyLabel={t.key} valueLabel={t.value} pairs={d.env} isSecret max={256} help={t.envHelp} onChange={(v) => set("env", v)} />
+    </div>
+  );
+}
+
+function TemplateField({ value, onChange }: { value: string; onChange: (v: string) => void }) {
+  const list = templates.items.map((x) => ({ value: x.name, label: showHidden(x.state === "ready" ? x.name : `${x.name} (${x.state})`, 60), isDisabled: x.state === "failed" }));
+  return <SelectField label={t.template} value={value} onChange={onChange} choices={[{ value: "", label: t.defaultTemplate }, ...list]} />;
+}
+
+function SnapshotField({ value, error, onChange }: { value: string; error?: string; onChange: (v: string) => void }) {
+  const list = snapshots.items.filter((s) => s.state === "ready").map((s) => ({ value: s.id, label: showHidden(`${s.name} · ${s.sandbox_name}`, 70) }));
+  return <SelectField label={t.snapshot} value={value} error={error} help={list.length ? undefined : t.noSnapshot} onChange={onChange} choices={[{ value: "", label: "–" }, ...list]} />;
+}

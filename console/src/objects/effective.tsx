@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// effective.tsx: what a create request would give: the server is asked with dry_run=true, and says where each value came from.
+import { useEffect, useState } from "preact/hooks";
+import { fetchRaw } from "../api/call";
+import type { SandboxCreate } from "../api/generated";
+import { showHidden } from "../parts/safe";
+import { t } from "../text/en/create_sandbox";
+
+interface Value {
+  name: string;
+  value: unknown;
+  source?: string;
+}
+
+const WAIT_MS = 300;
+
+/** The members of the answer that are {value, source}, at any depth of one. */
+function valuesOf(answer: unknown): Value[] {
+  if (typeof answer !== "object" || answer === null) return [];
+  const list = (answer as { values?: unknown }).values;
+  if (Array.isArray(list)) return list as Value[];
+  return Object.entries(answer).flatMap(([name, inner]) => {
+    if (typeof inner !== "object" || inner === null) return [];
+    if ("value" in inner && "source" in inner) return [{ name, ...(inner as Omit<Value, "name">) }];
+    return valuesOf(inner);
+  });
+}
+
+export function Effective({ body }: { body: SandboxCreate }) {
+  const [values, setValues] = useState<Value[]>([]);
+  const text = JSON.stringify({ ...body, env: undefined });
+  useEffect(() => {
+    const abort = new AbortController();
+    const timer = setTimeout(() => {
+      fetchRaw("POST", "/api/sandbox/instances?dry_run=true", { body: JSON.parse(text), signal: abort.signal })
+        .then(async (answer) => setValues(valuesOf(await answer.json())))
+        .catch(() => setValues([])); // The form says on submit what is wrong.
+    }, WAIT_MS);
+    return () => {
+      clearTimeout(timer);
+      abort.abort();
+    };
+  }, [text]);
+  if (values.length === 0) return null;
+  return (
+    <section class="stack" aria-label={t.youGet}>
+      <h3>{t.youGet}</h3>
+      <dl class="effective">
+        {values.map((v) => (
+          <div key={v.name}>
+            <dt>{showHidden(v.name.replaceAll("_", " "), 40)}</dt>
+            <dd>{showHidden(String(v.value), 60)}</dd>
+            <dd class="meta">{v.source && t.from(showHidden(v.source, 40))}</dd>
+          </div>
+        ))}
+      </dl>
+    </section>
+  );
+}
