@@ -5,7 +5,7 @@ import { join } from "node:path";
 
 const SLACK = 1.05;
 const PAGE_KB = 12;
-/** By the source of the chunk; "*" stands for a name. */
+/** By the source of the chunk. */
 const BUDGETS = {
   "index.html": 45,
   css: 14,
@@ -15,11 +15,10 @@ const BUDGETS = {
   "src/lazy/terminal/index.tsx": 90,
   "src/lazy/editor/index.tsx": 110,
   "src/lazy/chart/index.tsx": 25,
-  // Both read the scripts and styles of a page, too.
-  "node_modules/@codemirror/lang-html/dist/index.js": 75,
-  "node_modules/@codemirror/lang-markdown/dist/index.js": 90,
 };
-const LANGUAGE_KB = 50;
+const LANGUAGE_KB = 35;
+/** Of a chunk that several pages share. */
+const SHARED_KB = 20;
 const FIRST_LOAD_KB = 90;
 const FIRST_PAGES = ["src/pages/sign-in/index.tsx", "src/pages/overview/index.tsx", "src/pages/sandboxes/index.tsx"];
 
@@ -31,6 +30,7 @@ const isEditor = (key) => /^_index\./.test(key);
 function budgetOf(key) {
   if (isEditor(key)) return BUDGETS["src/lazy/editor/index.tsx"];
   if (BUDGETS[key]) return BUDGETS[key];
+  if (key.startsWith("_")) return SHARED_KB;
   return key.startsWith("src/pages/") ? PAGE_KB : LANGUAGE_KB;
 }
 
@@ -56,12 +56,14 @@ export function checkSizes(out, manifest) {
   };
   note("shell", sum(out, [...shell].filter((f) => f.endsWith(".js"))), BUDGETS["index.html"]);
   note("css", sum(out, [...shell].filter((f) => f.endsWith(".css"))), BUDGETS.css);
-  // An open editor loads the languages: what both need is there already.
-  const editor = closure(manifest, Object.keys(manifest).find(isEditor));
-  for (const key of Object.keys(manifest)) {
-    if (!manifest[key].isDynamicEntry) continue;
-    const isPart = !isEditor(key) && !key.startsWith("src/");
-    const own = [...closure(manifest, key)].filter((f) => !shell.has(f) && !(isPart && editor.has(f)) && f.endsWith(".js"));
+  const pages = new Set(Object.keys(manifest).filter((key) => /^src\/(pages|objects)\//.test(key)).flatMap((key) => [...closure(manifest, key)]));
+  for (const [key, entry] of Object.entries(manifest)) {
+    if (shell.has(entry.file) || !entry.file.endsWith(".js")) continue;
+    // What only lazy parts share is counted with them.
+    if (key.startsWith("_") && !pages.has(entry.file) && !isEditor(key)) continue;
+    // What a page shares with others is a chunk of its own; what a lazy part needs is all its own.
+    const isLazy = isEditor(key) || key.startsWith("src/lazy/");
+    const own = isLazy ? [...closure(manifest, key)].filter((f) => !shell.has(f) && f.endsWith(".js")) : [entry.file];
     note(key.replace(/^.*node_modules\//, ""), sum(out, own), budgetOf(key));
   }
   const firsts = FIRST_PAGES.filter((key) => manifest[key]).map((key) => sum(out, new Set([...shell, ...closure(manifest, key)])));

@@ -34,7 +34,7 @@ function noteClock(answer: Response): void {
   if (!Number.isNaN(date)) clockOffset = Math.abs(date - Date.now()) < 2000 ? 0 : date - Date.now();
 }
 
-type QueryValues = Record<string, string | number | boolean | undefined | null>;
+type QueryValues = Record<string, string | number | boolean | readonly string[] | undefined | null>;
 
 export function addressOf(path: string, params?: Record<string, string>, query?: QueryValues): string {
   const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(params?.[name] ?? ""));
@@ -105,7 +105,7 @@ type Given<Path, Query, Body> = (Path extends undefined ? { path?: undefined } :
 /** Calls an operation of generated.ts. An answer that is not JSON comes as text. */
 export async function call<Path, Query, Body, Answer>(
   operation: Operation<Path, Query, Body, Answer>,
-  given: Given<Path, Query, Body> = {} as Given<Path, Query, Body>,
+  given: Given<NoInfer<Path>, NoInfer<Query>, NoInfer<Body>> = {} as Given<Path, Query, Body>,
 ): Promise<Answer> {
   const address = addressOf(operation.path, given.path as Record<string, string> | undefined, given.query as QueryValues | undefined);
   const answer = await fetchRaw(operation.method, address, { body: given.body, headers: given.headers, signal: given.signal });

@@ -4,7 +4,7 @@
 import { batch, signal } from "@preact/signals";
 import { Backoff, waitOrWake } from "./backoff";
 import { addressOf, call } from "./call";
-import { ApiError, isAbort } from "./errors";
+import { isAbort } from "./errors";
 import { getV1Events, type Event } from "./generated";
 import { streamEvents } from "./stream";
 
@@ -31,8 +31,6 @@ let channel: BroadcastChannel | null = null;
 let stopped: AbortController | null = null;
 let queue: LiveEvent[] = [];
 let isLeader = false;
-/** False: the server does not know ?with=object, and rows are read after their events. */
-let takesObjects = true;
 
 /** Handles events of some kinds: "sandbox.*", "build.ready", or "*". Returns the function that stops it. */
 export function onEvent(kinds: readonly string[], handle: Handler): () => void {
@@ -103,7 +101,7 @@ async function readStream(project: string, signal: AbortSignal, onLive: () => vo
     onLive();
   };
   try {
-    const address = addressOf("/v1/events", {}, { after: lastSequence.peek(), stream: "sse", with: takesObjects ? "object" : undefined });
+    const address = addressOf("/v1/events", {}, { after: lastSequence.peek(), stream: "sse", with: "object" });
     for await (const message of streamEvents("GET", address, { signal: both, onBytes: alive })) {
       if (message.event === "lost") {
         channel?.postMessage({ type: "lost" } satisfies Message);
@@ -144,7 +142,6 @@ async function lead(project: string, signal: AbortSignal): Promise<void> {
       });
     } catch (thrown) {
       if (isAbort(thrown) && signal.aborted) break;
-      if (thrown instanceof ApiError && thrown.status === 400) takesObjects = false;
     }
     setState("down");
     await waitOrWake(backoff.nextMs(), signal);

@@ -50,7 +50,8 @@ export default function CreateSandbox({ onClose }: { onClose: () => void }) {
       setMade(answer.id);
     } catch (thrown) {
       const failure = asApiError(thrown);
-      if (/\bname\b/.test(failure.message) && failure.code === "conflict") setErrors({ name: failure.message });
+      const { name } = bodyOf(draft.peek());
+      if (failure.code === "conflict" && name && failure.message.includes(name)) setErrors({ name: failure.message });
       else setError(failure);
     } finally {
       setBusy(false);

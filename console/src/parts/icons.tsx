@@ -22,7 +22,7 @@ const PATHS: Record<string, string> = {
   search: "M7 11.5a4.5 4.5 0 1 0 0-9 4.5 4.5 0 0 0 0 9zM10.3 10.3 14 14",
   plus: "M8 3v10M3 8h10",
   close: "M4 4l8 8M12 4l-8 8",
-  more: "M3.5 8v.01M8 8v.01M12.5 8v.01",
+  more: "M3 8a.5.5 0 1 0 1 0 .5.5 0 1 0-1 0zM7.5 8a.5.5 0 1 0 1 0 .5.5 0 1 0-1 0zM12 8a.5.5 0 1 0 1 0 .5.5 0 1 0-1 0z",
   terminal: "M2.5 3h11v10h-11zM5 6l2 2-2 2M8.5 10.5H11",
   file: "M4 2.5h5L12.5 6v7.5H4zM9 2.5V6h3.5",
   folder: "M2 4h4l1.5 1.5H14V13H2z",

@@ -10,8 +10,8 @@ import { CopyButton, CopyLine } from "./copy";
 import { Icon } from "./icons";
 import { showHiddenLines } from "./safe";
 
-/** Teaches: what this is, the button, and the same by command. */
-export function Empty(props: { icon?: string; title: string; children?: ComponentChildren; action?: ComponentChildren; command?: string }) {
+/** Teaches: what this is, the button, and the same by command. isPage: it is all that the page has. */
+export function Empty(props: { icon?: string; title: string; isPage?: boolean; children?: ComponentChildren; action?: ComponentChildren; command?: string }) {
   return (
     <div class="empty">
       {props.icon && (
@@ -19,7 +19,7 @@ export function Empty(props: { icon?: string; title: string; children?: Componen
           <Icon name={props.icon} size={28} />
         </span>
       )}
-      <h2>{props.title}</h2>
+      {props.isPage ? <h1>{props.title}</h1> : <h2>{props.title}</h2>}
       {props.children && <p>{props.children}</p>}
       {props.action && <div class="row">{props.action}</div>}
       {props.command && <CopyLine text={props.command} />}

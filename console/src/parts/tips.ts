@@ -35,8 +35,8 @@ export function startTips(): void {
     hide();
     target = element;
     tip.textContent = text;
-    // A dialog that is open lies above everything outside of it.
-    (element.closest("dialog") ?? document.body).append(tip);
+    // A dialog that is open lies above everything outside of it; elsewhere the tip belongs to a landmark.
+    (element.closest("dialog") ?? element.closest("main, nav, header") ?? document.body).append(tip);
     tip.showPopover();
     placeTip(tip, element);
     if (!element.hasAttribute("aria-describedby")) element.setAttribute("aria-describedby", "tip");
@@ -50,8 +50,9 @@ export function startTips(): void {
   });
   document.addEventListener("focusin", (e) => {
     const element = e.target as Element;
-    if (element.matches("[data-tip]:focus-visible")) show(element);
-    else hide();
+    hide();
+    // After what moved the focus is done: a menu that opens may not open a tip inside of that.
+    if (element.matches("[data-tip]:focus-visible")) timer = setTimeout(() => show(element), 0);
   });
   document.addEventListener("focusout", hide);
   document.addEventListener("pointerdown", hide, true);

@@ -8,7 +8,7 @@ import { Lazy } from "../parts/lazy";
 import { Empty, ErrorNote, Skeleton } from "../parts/notice";
 import { BASE, found, go, href, innerPath, place } from "../router";
 import { loaderOf } from "../routes";
-import { loadSession, project, projectId, selectProject, session, sessionError, type Session } from "../store/session";
+import { loadSession, project, projectId, selectProject, session, sessionError, signOut, type Session } from "../store/session";
 import { t } from "../text/en";
 import { Frame } from "./frame";
 import { Toasts } from "./toasts";
@@ -63,18 +63,28 @@ function ToSignIn() {
 /** The project of the address, else the session's own. */
 function InProject({ session: known }: { session: Session }) {
   const wanted = found.value?.params["project"];
+  const first = known.project ?? known.projects[0]?.id;
   const isMember = !wanted || known.projects.some((p) => p.id === wanted) || known.user?.is_admin === true;
   useEffect(() => {
     if (wanted && isMember) selectProject(wanted);
-    else if (!wanted && innerPath(place.value.path) === "/") {
-      selectProject(known.project);
+    else if (!wanted && first && innerPath(place.value.path) === "/") {
+      selectProject(first);
       go(href("overview"), true);
-    } else if (!projectId.peek()) selectProject(known.project);
+    } else if (!projectId.peek() && first) selectProject(first);
   }, [wanted, known, place.value.path]);
+  if (!wanted && !first) {
+    return (
+      <main class="alone">
+        <Empty isPage icon="people" title={t.shell.nowhere} action={<Button onClick={() => void signOut()}>{t.shell.signOut}</Button>}>
+          {t.shell.nowhereText}
+        </Empty>
+      </main>
+    );
+  }
   if (wanted && !isMember) {
     return (
       <main class="alone">
-        <Empty icon="shield" title={t.shell.noProject} action={<Button kind="primary" onClick={() => go(BASE, false)}>{t.shell.toOverview}</Button>}>
+        <Empty isPage icon="shield" title={t.shell.noProject} action={<Button kind="primary" onClick={() => go(BASE, false)}>{t.shell.toOverview}</Button>}>
           {t.shell.noProjectText(wanted)}
         </Empty>
       </main>
@@ -93,7 +103,7 @@ function CurrentPage() {
   const load = at && loaderOf(at.route);
   if (!at || !load) {
     return (
-      <Empty icon="help" title={t.shell.notFound} action={<ButtonLink kind="primary" href={href("overview")}>{t.shell.toOverview}</ButtonLink>}>
+      <Empty isPage icon="help" title={t.shell.notFound} action={<ButtonLink kind="primary" href={href("overview")}>{t.shell.toOverview}</ButtonLink>}>
         {t.shell.notFoundText}
       </Empty>
     );

@@ -8,7 +8,7 @@ import { isPhone } from "../parts/media";
 import { go, href } from "../router";
 import { loaderOf, ROUTES } from "../routes";
 import { isSidebarNarrow } from "../store/preferences";
-import { undoNewest } from "../store/toasts";
+import { toasts, undoNewest } from "../store/toasts";
 import { hasRunningWork } from "../store/tray";
 import { t } from "../text/en";
 import { Banner } from "./banner";
@@ -26,7 +26,7 @@ export function Frame({ name, children }: { name: string; children: ComponentChi
     { id: "palette", title: t.shell.search, keys: "Ctrl+K", section: t.palette.general, isInInputs: true, run: () => (isPaletteOpen.value = !isPaletteOpen.value) },
     { id: "shortcuts", title: t.shell.shortcuts, keys: "?", section: t.palette.general, icon: "keyboard", run: () => (isSheetOpen.value = true) },
     { id: "sidebar", title: isSidebarNarrow.value ? t.shell.widen : t.shell.narrow, keys: "[", section: t.palette.general, icon: "sidebar", run: () => (isSidebarNarrow.value = !isSidebarNarrow.value) },
-    { id: "undo", title: t.undo, keys: "u", section: t.palette.general, run: () => undoNewest() },
+    { id: "undo", title: t.undo, keys: "u", section: t.palette.general, isOffered: () => toasts.peek().some((x) => x.action), run: () => undoNewest() },
     ...ROUTES.filter((r) => r.group && loaderOf(r)).map((r) => ({
       id: `go.${r.page}`,
       title: t.pages[r.page] ?? r.page,

@@ -95,7 +95,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
         />
         <div class="palette-list" id="commands" role="listbox" aria-label={t.palette.title}>
           {shown.map((entry, i) => (
-            <PaletteRow key={entry.id} entry={entry} index={i} isChosen={i === chosen} heading={entry.section !== shown[i - 1]?.section && text === "" ? entry.section : null} onRun={() => run(entry)} />
+            <PaletteRow key={entry.id} entry={entry} index={i} isChosen={i === chosen} hasSection={text !== ""} heading={entry.section !== shown[i - 1]?.section && text === "" ? entry.section : null} onRun={() => run(entry)} />
           ))}
         </div>
         {shown.length === 0 && <p class="muted palette-none">{t.palette.nothing}</p>}
@@ -107,7 +107,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
   );
 }
 
-function PaletteRow({ entry, index, isChosen, heading, onRun }: { entry: Entry; index: number; isChosen: boolean; heading: string | null; onRun: () => void }) {
+function PaletteRow({ entry, index, isChosen, hasSection, heading, onRun }: { entry: Entry; index: number; isChosen: boolean; hasSection: boolean; heading: string | null; onRun: () => void }) {
   return (
     <>
       {heading && (
@@ -118,7 +118,7 @@ function PaletteRow({ entry, index, isChosen, heading, onRun }: { entry: Entry; 
       <div id={`command-${index}`} class={`palette-row${isChosen ? " chosen" : ""}`} role="option" aria-selected={isChosen} onClick={onRun}>
         <Icon name={entry.icon ?? "right"} />
         <span class="grow">{entry.title}</span>
-        {!heading && <span class="meta">{entry.section}</span>}
+        {hasSection && <span class="meta">{entry.section}</span>}
         {entry.keys && <kbd>{showKeys(entry.keys)}</kbd>}
       </div>
     </>

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // figures.ts: what sandboxes use now: one stream for all of them, open while a table shows them and the tab is in view.
-import { signal, type Signal } from "@preact/signals";
+import { batch, signal, type Signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { Backoff, waitOrWake } from "../api/backoff";
-import { ApiError } from "../api/errors";
+import { isAbort } from "../api/errors";
+import type { SandboxFigures } from "../api/generated";
 import { streamEvents } from "../api/stream";
 import { onProjectChange } from "./session";
 
@@ -15,13 +16,7 @@ export interface Figures {
   /** MiB. */
   disk: number | null;
 }
-interface Sample {
-  sandbox: string;
-  cpu_cores?: number | null;
-  cpu_percent?: number | null;
-  memory_bytes?: number | null;
-  disk_bytes?: number | null;
-}
+type Sample = Pick<SandboxFigures, "sandbox" | "state" | "sampled_at" | "cpu_usage_us" | "memory_bytes" | "disk_bytes">;
 
 const rows = new Map<string, Signal<Figures | null>>();
 const MIB = 1024 * 1024;
@@ -29,12 +24,25 @@ const MIB = 1024 * 1024;
 const HIDDEN_MS = 30_000;
 const known = (n: number | null | undefined): number | null => (n === null || n === undefined || n < 0 ? null : n);
 
+/** The processor time at the sample before, of each sandbox. */
+const before = new Map<string, { at: number; usedUs: number }>();
+
+/** Cores since the sample before; null for the first one, and after a restart of the sandbox. */
+function coresOf(sample: Sample): number | null {
+  const at = Date.parse(sample.sampled_at ?? "");
+  const last = before.get(sample.sandbox);
+  if (Number.isNaN(at)) return null;
+  before.set(sample.sandbox, { at, usedUs: sample.cpu_usage_us });
+  const isUsable = last !== undefined && at > last.at && sample.cpu_usage_us >= last.usedUs;
+  if (last !== undefined && at === last.at) return figures.of(sample.sandbox).peek()?.cpu ?? null;
+  return isUsable ? (sample.cpu_usage_us - last.usedUs) / 1000 / (at - last.at) : null;
+}
+
 function take(sample: Sample): void {
-  const percent = known(sample.cpu_percent);
   const memory = known(sample.memory_bytes);
   const disk = known(sample.disk_bytes);
   figures.of(sample.sandbox).value = {
-    cpu: known(sample.cpu_cores) ?? (percent === null ? null : percent / 100),
+    cpu: coresOf(sample),
     memory: memory === null ? null : memory / MIB,
     disk: disk === null ? null : disk / MIB,
   };
@@ -50,12 +58,14 @@ export const figures = {
     return row;
   },
 };
-onProjectChange(() => rows.clear());
+onProjectChange(() => {
+  rows.clear();
+  before.clear();
+});
 
 function takeMessage(data: string): void {
-  const parsed = JSON.parse(data) as Sample | Sample[] | { items: Sample[] };
-  const samples = Array.isArray(parsed) ? parsed : "items" in parsed ? parsed.items : [parsed];
-  for (const sample of samples) take(sample);
+  const { items } = JSON.parse(data) as { items?: Sample[] };
+  batch(() => items?.forEach(take));
 }
 
 async function follow(signal: AbortSignal): Promise<void> {
@@ -64,7 +74,7 @@ async function follow(signal: AbortSignal): Promise<void> {
     try {
       for await (const message of streamEvents("GET", "/v1/stats?stream=sse", { signal, onBytes: () => backoff.reset() })) takeMessage(message.data);
     } catch (thrown) {
-      if (signal.aborted || (thrown instanceof ApiError && thrown.status === 404)) return;
+      if (isAbort(thrown)) return;
     }
     await waitOrWake(backoff.nextMs(), signal);
   }

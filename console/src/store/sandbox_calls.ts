@@ -21,7 +21,7 @@ export function useSandbox(id: string): { resource: Resource<Sandbox>; sandbox: 
   const read = resource.data.value;
   const row = read && sandboxes.get(read.id);
   // The list hears of a change first; members that only this read has stay.
-  const isNewer = row && (row.version ?? 0) >= (read.version ?? 0);
+  const isNewer = row && row.version >= read.version;
   const sandbox = read && isNewer ? { ...read, state: row.state, reason: row.reason, last_event: row.last_event, desired_state: row.desired_state } : read;
   return { resource, sandbox };
 }

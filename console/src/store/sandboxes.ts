@@ -10,11 +10,7 @@ import {
 import { Collection } from "./collection";
 import { STATE_OF_KIND } from "./types";
 
-export type Sandbox = ApiSandbox & {
-  /** Grows with every change of the row. */
-  version?: number;
-  created_by?: { key: string | null; user: string | null } | null;
-};
+export type Sandbox = ApiSandbox;
 
 const PAGE = 1000;
 const DETAILS_MS = 100;
@@ -23,7 +19,7 @@ const DETAILS_AT_ONCE = 4;
 export const sandboxes = new Collection<Sandbox>({
   list: (page, signal) => call(getApiSandboxInstances, { query: { limit: PAGE, page }, signal }),
   id: (s) => s.id,
-  version: (s) => s.version ?? 0,
+  version: (s) => s.version,
   kinds: ["sandbox.*"],
   apply: applyEvent,
 });
@@ -33,6 +29,10 @@ function applyEvent(event: LiveEvent): boolean {
   if (!id) return true;
   if (event.kind === "sandbox.deleted") {
     sandboxes.remove(id);
+    return true;
+  }
+  if (event.object === null) {
+    sandboxes.remove(id); // The row was gone when the event was sent.
     return true;
   }
   if (event.object) {

@@ -1,33 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // session.ts: who is signed in, the projects, and what the role allows.
 import { computed, signal } from "@preact/signals";
-import { fetchRaw, handleSignedOut, setCredentials } from "../api/call";
+import { call, handleSignedOut, setCredentials } from "../api/call";
 import { asApiError, type ApiError } from "../api/errors";
 import { startEvents, stopEvents } from "../api/events";
+import { deleteV1Session, getV1Session, getV1SignIn, postV1Session, type LoginSession, type SignInWays as ApiSignInWays } from "../api/generated";
 import type { Operation } from "../api/operation";
 
-export interface SessionProject {
-  id: string;
-  name: string;
-  role: string | null;
-  scopes: string[];
-}
-export interface Session {
-  id: string;
-  kind: "user" | "key";
-  user: { id: string; email: string; name: string; is_admin: boolean } | null;
-  csrf_token: string;
-  expires_at: string | null;
-  project: string;
-  projects: SessionProject[];
-  scopes: string[];
-}
-export interface SignInWays {
-  password: boolean;
-  oidc: { name: string } | null;
-  setup: boolean;
-  version: string;
-}
+export type Session = LoginSession;
+export type SignInWays = ApiSignInWays & { oidc?: { name: string } | null };
 
 /** undefined: not asked yet; null: signed out. */
 export const session = signal<Session | null | undefined>(undefined);
@@ -69,16 +50,11 @@ function accept(found: Session): void {
   session.value = found;
 }
 
-async function sendSession(method: string, body?: unknown): Promise<Session> {
-  const answer = await fetchRaw(method, "/v1/session", { body });
-  return (await answer.json()) as Session;
-}
-
 /** Asks the server for the session of the cookie. */
 export async function loadSession(): Promise<void> {
   sessionError.value = null;
   try {
-    accept(await sendSession("GET"));
+    accept(await call(getV1Session));
   } catch (thrown) {
     const error = asApiError(thrown);
     if (error.status === 401) session.value = null;
@@ -93,14 +69,13 @@ export type SignIn =
   | { invitation: string; name: string; password: string };
 
 export async function signIn(how: SignIn): Promise<void> {
-  accept(await sendSession("POST", how));
+  accept(await call(postV1Session, { body: how }));
   peers?.postMessage("signed-in");
 }
 
 /** The ways to sign in that the server offers. */
-export async function signInWays(): Promise<SignInWays> {
-  const answer = await fetchRaw("GET", "/v1/sign-in");
-  return (await answer.json()) as SignInWays;
+export function signInWays(): Promise<SignInWays> {
+  return call(getV1SignIn);
 }
 
 function forget(): void {
@@ -110,7 +85,7 @@ function forget(): void {
 }
 
 export async function signOut(): Promise<void> {
-  await fetchRaw("DELETE", "/v1/session").catch(() => undefined);
+  await call(deleteV1Session).catch(() => undefined);
   forget();
   peers?.postMessage("signed-out");
 }

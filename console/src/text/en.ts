@@ -83,7 +83,8 @@ export const t = {
     staleText: "The server may have been upgraded since this tab was opened. Reload to get the new version.",
     noProject: "You are not a member of this project",
     noProjectText: (id: string) => `The project ${id} does not exist, or your account has no role in it.`,
-    noScript: "Loading the page…",
+    nowhere: "You are in no project yet",
+    nowhereText: "Ask an owner of a project for an invitation, or an administrator to create one.",
     serverDown: "The server does not answer",
   },
   palette: {

@@ -70,10 +70,12 @@ export function FilterBar({ text, onChange, count }: { text: string; onChange: (
             }}
           />
         </span>
-        {menu("state", states.value)}
-        {menu("template", templates.value)}
-        {isolations.value.length > 1 && menu("isolation", isolations.value)}
-        {menu("label", labels.value)}
+        <span class="row" role="group" aria-label={t.filter}>
+          {menu("state", states.value)}
+          {menu("template", templates.value)}
+          {isolations.value.length > 1 && menu("isolation", isolations.value)}
+          {menu("label", labels.value)}
+        </span>
         <span class="grow" />
         <span class="muted" role="status">
           {count}

@@ -162,7 +162,7 @@ function NoMatch({ text }: { text: string }) {
 
 /** Deleted sandboxes are no part of the live list; the server still knows them for a while. */
 function DeletedOnes({ text }: { text: string }) {
-  const deleted = useResource("deleted", (signal) => call(getApiSandboxInstances, { query: { state: "deleted", limit: 1000 }, signal }), { kinds: ["sandbox.deleted"] });
+  const deleted = useResource("deleted", (signal) => call(getApiSandboxInstances, { query: { state: ["deleted"], limit: 1000 }, signal }), { kinds: ["sandbox.deleted"] });
   return <Loaded of={deleted} lines={8}>{(list) => <DeletedTable items={list.items} text={text} />}</Loaded>;
 }
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What can be done with all selected sandboxes at once.
 import type { Signal } from "@preact/signals";
+import { useState } from "preact/hooks";
+import { patchApiSandboxInstancesId } from "../../api/generated";
+import { LabelDialog } from "../../objects/label_dialog";
 import { askDelete, forbids, iconOfAction } from "../../objects/sandbox_actions";
 import { Button } from "../../parts/button";
 import { ask } from "../../parts/dialog";
@@ -8,6 +11,7 @@ import { MenuButton, type MenuItem } from "../../parts/menu";
 import { showHidden } from "../../parts/safe";
 import { snapshotSandbox } from "../../store/sandbox_calls";
 import { actOnSandbox, canTake, sandboxes, type Sandbox, type SandboxAction } from "../../store/sandboxes";
+import { missingScope } from "../../store/session";
 import { showToast } from "../../store/toasts";
 import { runBulk } from "../../store/tray";
 import { t as shared } from "../../text/en";
@@ -57,12 +61,18 @@ async function runOnAll(action: Bulk, list: readonly Sandbox[]): Promise<void> {
 
 export function SelectionBar({ selection, shown }: { selection: Signal<ReadonlySet<string>>; shown: readonly string[] }) {
   const chosen = selection.value;
+  const [labelling, setLabelling] = useState<readonly Sandbox[]>([]);
   if (chosen.size === 0) return null;
   const visible = shown.filter((id) => chosen.has(id)).length;
   const list = (): Sandbox[] => chosenOf(chosen);
   const able = chosenOf(chosen);
+  const forbidsLabels = (): string | null => {
+    const scope = missingScope(patchApiSandboxInstancesId);
+    return scope && shared.missingScope(scope);
+  };
   const more = (): MenuItem[] => [
     { label: words.actions.snapshot, icon: "camera", disabledBecause: forbids("snapshot"), run: () => void runOnAll("snapshot", list()) },
+    { label: t.label, icon: "edit", disabledBecause: forbidsLabels(), run: () => setLabelling(list()) },
     { label: words.actions.archive, icon: "archive", disabledBecause: forbids("archive"), run: () => void runOnAll("archive", list()) },
   ];
   return (
@@ -80,6 +90,7 @@ export function SelectionBar({ selection, shown }: { selection: Signal<ReadonlyS
         {words.actions.delete}
       </Button>
       <Button isSmall kind="quiet" icon="close" label={t.clearSelection} onClick={() => (selection.value = new Set())} />
+      {labelling.length > 0 && <LabelDialog list={labelling} onClose={() => setLabelling([])} />}
     </div>
   );
 }

@@ -32,5 +32,10 @@ export const t = {
   snapshotFirst: "Snapshot first",
   more: (n: number) => `and ${n} more`,
   cannot: (action: string, state: string) => `${action} is not possible while it is ${state}.`,
+  labels: "Labels",
+  labelName: "Name",
+  labelValue: "Value",
+  labelsTitle: (n: number) => (n === 1 ? "Labels" : `Labels of ${count(n, "sandbox", "sandboxes")}`),
+  labelsAdded: "These are added; labels with the same name are replaced.",
   awake: "It stays awake for 1 hour",
 };

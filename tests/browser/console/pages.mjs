@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// pages.mjs: page objects. They find elements by role and name only, as users do.
+
+export class Shell {
+  constructor(page) {
+    this.page = page;
+  }
+
+  go(title) {
+    return this.page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name: title, exact: true }).click();
+  }
+
+  heading(name) {
+    return this.page.getByRole("heading", { level: 1, name });
+  }
+
+  dialog(name) {
+    return this.page.getByRole("dialog", { name });
+  }
+
+  async choose(item) {
+    await this.page.getByRole("menu").getByRole(/^menuitem/.test(item) ? item : "menuitem", { name: item, exact: true }).click();
+  }
+
+  palette() {
+    return this.page.keyboard.press("Control+k");
+  }
+
+  live() {
+    return this.page.getByText("Live", { exact: true });
+  }
+}
+
+export class Sandboxes extends Shell {
+  grid() {
+    return this.page.getByRole("grid", { name: "Sandboxes" });
+  }
+
+  row(name) {
+    return this.grid().getByRole("row").filter({ has: this.page.getByRole("link", { name, exact: true }) });
+  }
+
+  state(name, state) {
+    return this.row(name).getByRole("gridcell").getByText(state, { exact: true }).first();
+  }
+
+  filter(name) {
+    return this.page.getByRole("group", { name: "Filter" }).getByRole("button", { name }).click();
+  }
+
+  search() {
+    return this.page.getByRole("searchbox", { name: "Search sandboxes" });
+  }
+
+  select(name) {
+    return this.row(name).getByRole("checkbox").check();
+  }
+
+  act(name, action) {
+    return this.row(name).getByRole("button", { name: `${action} ${name}` }).click();
+  }
+
+  async menu(name, item) {
+    await this.row(name).getByRole("button", { name: `Actions for ${name}` }).click();
+    await this.choose(item);
+  }
+
+  selection() {
+    return this.page.getByRole("region", { name: /selected$/ });
+  }
+}
+
+export class CreateDialog extends Shell {
+  get box() {
+    return this.dialog("New sandbox");
+  }
+
+  field(name) {
+    return this.box.getByLabel(name, { exact: true });
+  }
+
+  code() {
+    return this.box.getByRole("complementary", { name: "The same request" }).getByRole("region");
+  }
+
+  submit() {
+    return this.box.getByRole("button", { name: "Create", exact: true }).click();
+  }
+}

@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The web console: how atolld serves it, and its pages in Debian's Chromium against a real server with native sandboxes
+(tests/browser/console/*.test.mjs; one test here for each of these files)."""
+
+import contextlib
+import gzip
+import json
+import os
+import re
+import shutil
+import subprocess
+
+import pytest
+
+import atoll
+import clients
+
+BROWSER = atoll.ROOT / "tests/browser"
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+JOURNEYS = sorted(path.name for path in (BROWSER / "console").glob("*.test.mjs"))
+SECONDS = 600
+
+pytestmark = pytest.mark.needs_root
+
+
+@pytest.fixture(scope="module")
+def server():
+    running = atoll.Server().start()
+    yield running
+    running.remove_all()
+
+
+def page(server, path="/console/", **headers):
+    with contextlib.closing(atoll.Api("127.0.0.1", server.port)) as anybody:
+        return anybody.raw("GET", path, headers=headers)
+
+
+def has_console(server):
+    return b"/console/assets/" in page(server).body
+
+
+@pytest.fixture(scope="module")
+def console(server):
+    if not has_console(server):
+        pytest.skip("this atolld was built without the console (npm)")
+    return server
+
+
+def nonce_of(answer):
+    return re.search(r"'nonce-([0-9a-f]{32})'", answer.headers["Content-Security-Policy"])[1]
+
+
+def test_the_page_has_a_strict_policy_and_a_nonce_of_its_own(console):
+    one, two = page(console), page(console, "/console/p/default/sandboxes")
+    policy = one.headers["Content-Security-Policy"]
+    for part in ("default-src 'none'", "script-src 'self'", "frame-ancestors 'none'", "base-uri 'none'", "form-action 'self'"):
+        assert part in policy.split("; "), policy
+    assert "unsafe" not in policy
+    assert nonce_of(one) != nonce_of(two)
+    assert nonce_of(one).encode() in one.body
+    assert "style=" not in one.body.decode()
+    assert re.findall(rb"<script(?![^>]*\bsrc=)", one.body) == [], "no inline script"
+    expected = {"X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "X-Frame-Options": "DENY", "Cache-Control": "no-cache",
+                "Cross-Origin-Opener-Policy": "same-origin", "Cross-Origin-Resource-Policy": "same-origin"}
+    assert {name: one.headers.get(name) for name in expected} == expected
+
+
+def test_a_known_page_is_not_sent_again(console):
+    first = page(console)
+    again = page(console, **{"If-None-Match": first.headers["ETag"]})
+    assert (again.status, again.body) == (304, b"")
+    assert "Content-Security-Policy" not in again.headers, "the policy of the first answer has the nonce of its body"
+
+
+def test_files_are_immutable_and_compressed(console):
+    path = re.search(rb'src="(/console/assets/index\.[^"]+)"', page(console).body)[1].decode()
+    plain = page(console, path)
+    assert plain.headers["Cache-Control"] == "public, max-age=31536000, immutable"
+    assert plain.headers["Content-Type"] == "text/javascript; charset=utf-8"
+    zipped = page(console, path, **{"Accept-Encoding": "gzip"})
+    assert zipped.headers["Content-Encoding"] == "gzip" and gzip.decompress(zipped.body) == plain.body
+    brotli = page(console, path, **{"Accept-Encoding": "gzip, br;q=0.5"})
+    assert brotli.headers["Content-Encoding"] == "br" and len(brotli.body) < len(zipped.body)
+    assert "Content-Encoding" not in page(console, path, **{"Accept-Encoding": "br;q=0, gzip;q=0.0"}).headers
+    assert page(console, path, **{"If-None-Match": plain.headers["ETag"]}).status == 304
+
+
+@pytest.mark.parametrize("path", ["/console/assets/none.js", "/console/assets/", "/console/assets/../index.html", "/console/assets/%2e%2e/%2e%2e/etc/passwd"])
+def test_a_file_that_does_not_exist_is_404_or_the_page(console, path):
+    answer = page(console, path)
+    assert answer.status == 404 or b'id="app"' in answer.body
+    assert b"root:" not in answer.body
+
+
+def test_browsers_are_sent_from_the_root_to_the_console(server):
+    assert page(server, "/").status == 404
+    answer = page(server, "/", Accept="text/html,application/xhtml+xml")
+    assert (answer.status, answer.headers["Location"]) == (302, "/console/")
+
+
+def test_the_console_takes_no_writes(server):
+    with contextlib.closing(server.api()) as api:
+        assert api.raw("POST", "/console/").status == 405
+
+
+@pytest.fixture(scope="module")
+def browser_packages():
+    if not CHROMIUM:
+        pytest.skip("there is no chromium (apt-get install chromium)")
+    clients._install(BROWSER, "playwright-core", "axe-core")
+
+
+@pytest.mark.parametrize("journey", JOURNEYS)
+def test_pages(console, browser_packages, journey):
+    environment = environment_of(console)
+    done = subprocess.run(["node", "--test", BROWSER / "console" / journey], env=environment, capture_output=True, text=True, timeout=SECONDS)
+    assert done.returncode == 0, f"{done.stdout[-12000:]}\n{done.stderr[-2000:]}"
+
+
+def environment_of(server):
+    return {**os.environ, "ATOLL_URL": f"http://127.0.0.1:{server.port}", "ATOLL_API_KEY": server.key, "CHROMIUM": CHROMIUM}
+
+
+def test_an_open_page_survives_a_restart_of_the_server(browser_packages):
+    server = atoll.Server().start()
+    try:
+        if not has_console(server):
+            pytest.skip("this atolld was built without the console (npm)")
+        page = subprocess.Popen(["node", BROWSER / "console/restart.mjs"], env=environment_of(server), text=True, stdin=subprocess.PIPE,
+                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+
+        def expect(word):
+            line = page.stdout.readline()
+            assert line.startswith(word), line + page.stdout.read()
+
+        expect("open")
+        server.stop()
+        print("", file=page.stdin, flush=True)
+        expect("away")
+        server.start()
+        print("", file=page.stdin, flush=True)
+        expect("back")
+        expect("fine")
+        assert page.wait(30) == 0
+    finally:
+        server.remove_all()
+
+
+def test_a_thousand_sandboxes_scroll_while_states_change(browser_packages, tmp_path):
+    server = atoll.Server(provider="null").start()
+    try:
+        if not has_console(server):
+            pytest.skip("this atolld was built without the console (npm)")
+        with contextlib.closing(server.api()) as api:
+            for number in range(1000):
+                api.call("POST", "/api/sandbox/instances", {"name": f"many-{number:04}", "labels": {"team": f"t{number % 7}"}, "persistent": True})
+        done = subprocess.run(["node", BROWSER / "console/many.mjs", "1000", "8"], env=environment_of(server), capture_output=True, text=True, timeout=300)
+        assert done.returncode == 0, done.stdout + done.stderr
+        figures = json.loads(done.stdout.splitlines()[-1])
+        print(figures)
+        assert figures["faults"] == []
+        assert figures["changes"] > 20
+        assert figures["rows"] < 80, "rows out of view exist"
+        assert figures["median"] < 20, figures
+    finally:
+        server.remove_all()
