@@ -4,7 +4,6 @@
 #include "api/surfaces.h"
 #include "base/clock.h"
 #include "calls/activity_feed.h"
-#include "calls/figures.h"
 #include "calls/receiver.h"
 #include "code/code.h"
 #include "code/queue.h"
@@ -31,7 +30,6 @@ int api_open(struct api *api, struct error *err)
 	api->feed = api_feed_new(api, &event_feed_source);
 	if (api->activity)
 		api->activity_feed = api_feed_new(api, &activity_feed_source);
-	api->figures = figures_feed_new(api);
 	api->receiver = receiver_new(api);
 	api->started_at = clock_unix_ms();
 	api->last_used_ms = clock_monotonic_ms();
@@ -57,7 +55,6 @@ void api_close(struct api *api)
 	api_meter_free(api->meter);
 	api_feed_free(api->feed);
 	api_feed_free(api->activity_feed);
-	figures_feed_free(api->figures);
 	receiver_free(api->receiver);
 	api_peers_close(api->peers);
 }
