@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The files of a sandbox: a folder, a file, or what has changed, as the address says.
-import { useEffect, useState } from "preact/hooks";
 import { call } from "../../../api/call";
 import { ApiError } from "../../../api/errors";
 import { getApiSandboxInstancesIdFilesStat, type FileEntry } from "../../../api/generated";
-import { Button } from "../../../parts/button";
 import { Segmented } from "../../../parts/field";
 import { Empty, Loaded, Note } from "../../../parts/notice";
+import { WakeGate } from "../../../objects/wake_gate";
 import { queryOf, setQuery } from "../../../router";
 import { useResource } from "../../../store/resource";
 import { canTake } from "../../../store/sandboxes";
@@ -22,25 +21,17 @@ import "./files.css";
 const HOME = "/home/user";
 
 export default function FilesTab({ sandbox, rest }: TabProps) {
-  const [isWoken, setWoken] = useState(sandbox.state !== "paused");
-  useEffect(() => {
-    if (sandbox.state === "started") setWoken(true);
-  }, [sandbox.state]);
   const isChanges = queryOf("view") === "changes";
   const chooser = (
     <Segmented label={t.view} value={isChanges ? "changes" : "browse"} onChange={(view) => setQuery({ view: view === "changes" ? view : undefined, path: undefined, base: undefined }, false)}
       choices={[{ value: "browse", label: t.browse }, { value: "changes", label: t.changes }]} />
   );
   if (isChanges) return <div class="files-tab"><Changes sandbox={sandbox} chooser={chooser} /></div>;
-  if (sandbox.state === "paused" && !isWoken) {
-    return (
-      <div class="files-tab">
-        <div class="row">{chooser}</div>
-        <Empty icon="pause" title={t.pausedTitle} action={<Button kind="primary" icon="folder" onClick={() => setWoken(true)}>{t.wake}</Button>}>{t.pausedText}</Empty>
-      </div>
-    );
-  }
-  return <Browse key={`${sandbox.id} ${rest} ${sandbox.state === "stopped"}`} sandbox={sandbox} rest={rest} chooser={chooser} />;
+  return (
+    <WakeGate sandbox={sandbox} title={t.pausedTitle} text={t.pausedText} yes={t.wake} icon="folder">
+      {() => <Browse key={`${sandbox.id} ${rest} ${sandbox.state === "stopped"}`} sandbox={sandbox} rest={rest} chooser={chooser} />}
+    </WakeGate>
+  );
 }
 
 type Place = { path: string; entry: FileEntry | null };

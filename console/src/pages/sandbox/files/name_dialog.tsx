@@ -37,7 +37,7 @@ export function NameDialog({ question, onClose }: { question: NameQuestion; onCl
     <Dialog title={question.title} onClose={onClose} onSubmit={submit} kind="narrow" footer={
       <>
         <Button onClick={onClose}>{shared.cancel}</Button>
-        <Button kind="primary" type="submit" isBusy={isBusy} onClick={submit}>{question.title}</Button>
+        <Button kind="primary" type="submit" isBusy={isBusy}>{question.title}</Button>
       </>
     }>
       <TextField label={question.label} value={value} onChange={setValue} error={error} hasFocus isMono maxLength={question.isPath ? 4096 : 255} />

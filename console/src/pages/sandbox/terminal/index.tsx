@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The terminals of a sandbox: its windows as tabs, and the recordings of those that are closed.
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { call } from "../../../api/call";
 import { asApiError, type ApiError } from "../../../api/errors";
 import { getApiSandboxInstancesIdWindows, postApiSandboxInstancesIdTerminal, type Window } from "../../../api/generated";
@@ -11,6 +11,7 @@ import { Empty, ErrorNote, Loaded } from "../../../parts/notice";
 import { MenuButton } from "../../../parts/menu";
 import { Safe } from "../../../parts/text";
 import { runAction } from "../../../objects/sandbox_actions";
+import { WakeGate } from "../../../objects/wake_gate";
 import { place, queryOf, setQuery } from "../../../router";
 import { useResource } from "../../../store/resource";
 import { canTake, type Sandbox } from "../../../store/sandboxes";
@@ -24,20 +25,13 @@ import { WindowView } from "./window_view";
 import "./terminal.css";
 
 export default function TerminalTab({ sandbox }: TabProps) {
-  const [isWoken, setWoken] = useState(sandbox.state !== "paused");
-  useEffect(() => {
-    if (sandbox.state === "started") setWoken(true);
-  }, [sandbox.state]);
   if (queryOf("view") === "recordings") return <Recordings sandbox={sandbox} />;
   if (!canTake(sandbox, "exec")) return <NotRunning sandbox={sandbox} />;
-  if (sandbox.state === "paused" && !isWoken) {
-    return (
-      <Empty icon="pause" title={t.pausedTitle} action={<Button kind="primary" icon="terminal" onClick={() => setWoken(true)}>{t.wake}</Button>}>
-        {t.pausedText}
-      </Empty>
-    );
-  }
-  return <Windows sandbox={sandbox} />;
+  return (
+    <WakeGate sandbox={sandbox} title={t.pausedTitle} text={t.pausedText} yes={t.wake} icon="terminal">
+      {() => <Windows sandbox={sandbox} />}
+    </WakeGate>
+  );
 }
 
 const toRecordings = (): void => setQuery({ view: "recordings", recording: undefined }, false);

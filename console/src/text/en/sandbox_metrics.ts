@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+export const t = {
+  title: "Metrics",
+  range: "Range",
+  ranges: { "": "1 hour", "15m": "15 min", "6h": "6 hours", "24h": "24 hours", "7d": "7 days", all: "Whole life" } as Record<string, string>,
+  chosen: "Chosen range",
+  wholeRange: "Back to the range",
+  cpu: "CPU (cores)", memory: "Memory", disk: "Disk", network: "Network (per second)", processes: "Processes",
+  used: "used", limit: "limit", received: "received", sent: "sent",
+  now: { cpu: "CPU now", memory: "Memory now", disk: "Disk now", processes: "Processes now" },
+  of: (limit: string) => `of ${limit}`,
+  notMeasured: "not measured",
+  notMeasuredText: "Its provider does not measure this yet.",
+  none: "No figures of this time",
+  noneText: "Figures are taken while the sandbox runs, a few each minute. Choose a longer range, or start it.",
+  notRunning: "It does not run: there are no figures of now.",
+  memoryKills: (n: number) => `The kernel has ended ${n === 1 ? "a process" : `${n} processes`} for lack of memory since the start.`,
+  marks: { "sandbox.paused": "paused", "sandbox.resumed": "resumed", "sandbox.stopped": "stopped", "sandbox.started": "started", "sandbox.failed": "failed", "sandbox.resized": "resized" } as Record<string, string>,
+  oom: "out of memory",
+  hint: "Drag over a chart to look closer.",
+};
