@@ -13,7 +13,7 @@ const BUDGETS = {
   "src/pages/sandbox/terminal/index.tsx": 14,
   "src/pages/sandbox/files/index.tsx": 18,
   "src/lazy/terminal/index.tsx": 90,
-  "src/lazy/editor/index.tsx": 110,
+  "src/lazy/editor/index.tsx": 120,
   "src/lazy/chart/index.tsx": 25,
 };
 const LANGUAGE_KB = 35;

@@ -18,12 +18,12 @@ export interface SandboxList {
 export interface Sandbox {
   id: string;
   name: string;
-  /** current state: pending, creating, started, paused, stopping, stopped, archived, deleting, deleted or failed */
-  state: string;
+  /** current state */
+  state: "pending" | "creating" | "started" | "paused" | "stopping" | "stopped" | "archived" | "deleting" | "deleted" | "failed";
   /** last requested state */
-  desired_state: string;
-  /** why the sandbox ended or was paused: none, user, idle, lifetime, oom, exit, host_lost, error, budget or disk */
-  reason: string;
+  desired_state: "pending" | "creating" | "started" | "paused" | "stopping" | "stopped" | "archived" | "deleting" | "deleted" | "failed";
+  /** why the sandbox ended or was paused */
+  reason: "none" | "user" | "idle" | "lifetime" | "oom" | "exit" | "host_lost" | "error" | "budget" | "disk";
   /** ok, or unresponsive: the agent does not answer, and calls that need it are refused until it does; null: the sandbox does not run */
   agent: string | null;
   template: string;
@@ -149,9 +149,9 @@ export interface AttachedVolume {
 
 /** Who made a sandbox */
 export interface SandboxCreator {
-  /** id of the key */
+  /** id of the key, or of the user of a session */
   key: string | null;
-  /** id of the user, or of the member that the key belongs to */
+  /** user of the session, or member that the key belongs to */
   user: string | null;
 }
 
@@ -1536,6 +1536,7 @@ export interface ToolResult {
 /** Calls, newest first */
 export interface ApprovalList {
   items: Approval[];
+  next_page: string | null;
 }
 
 /** A call that needs approval */
@@ -1544,7 +1545,9 @@ export interface Approval {
   tool: string;
   /** input of the call as JSON text; a long one is cut */
   input: string;
-  /** pending, approved, refused or used */
+  /** input of the call as an object; null: it is cut */
+  inputObject: unknown;
+  /** pending, approved, refused, used or expired */
   state: string;
   sandboxId: string | null;
   conversationId: string | null;
@@ -1552,9 +1555,12 @@ export interface Approval {
   origin: JobOrigin | null;
   /** key that made the call */
   keyId: string;
+  keyName: string | null;
   note: string | null;
   /** id of the key that decided */
   decidedBy: string | null;
+  /** name of that key */
+  decidedByName: string | null;
   createdAt: string | null;
   decidedAt: string | null;
   /** a pending call must be decided, and an approved call be made, by then */
@@ -2067,12 +2073,21 @@ export interface Me {
 export interface SignInWays {
   /** a user may sign in by password */
   password: boolean;
+  oidc: SignInProvider | null;
   /** no user exists; a one-time link makes the first */
   setup: boolean;
   /** of the server */
   version: string;
   /** address of the console */
   console: string;
+}
+
+/** A provider of OpenID Connect */
+export interface SignInProvider {
+  /** what to call the provider */
+  name: string;
+  /** page to open */
+  path: string;
 }
 
 /** The link that makes the first user */

@@ -41,13 +41,16 @@ export interface Approval {
   id: string;
   tool: string;
   input: string;
+  inputObject: unknown;
   state: string;
   sandboxId: string | null;
   conversationId: string | null;
   origin: JobOrigin | null;
   keyId: string;
+  keyName: string | null;
   note: string | null;
   decidedBy: string | null;
+  decidedByName: string | null;
   createdAt: string | null;
   decidedAt: string | null;
   expiresAt: string | null;
@@ -59,6 +62,7 @@ export interface ApprovalDecision {
 /** Calls, newest first */
 export interface ApprovalList {
   items: Approval[];
+  next_page: string | null;
 }
 /** File to keep as an artifact */
 export interface ArtifactKeep {
@@ -468,11 +472,30 @@ export interface FileEntry {
   modified_at: string | null;
   link: string | null;
 }
+/** A link by which the file can be downloaded without a key */
+export interface FileLink {
+  path: string;
+  url: string | null;
+  expires_at: string | null;
+}
+/** A file to link to */
+export interface FileLinkCreate {
+  path: string;
+  user?: string;
+  expires_in_s?: number;
+}
 /** Files and folders */
 export interface FileList {
   items: FileEntry[];
   truncated: boolean;
+  next_after: string | null;
   listed_at_ms: number;
+}
+/** A line that matches */
+export interface FileMatch {
+  path: string;
+  line: number;
+  text: string;
 }
 /** A folder to create */
 export interface FileMkdir {
@@ -489,6 +512,13 @@ export interface FileMove {
   parents?: boolean;
   no_replace?: boolean;
   recursive?: boolean;
+}
+/** A file whose name matches */
+export interface FileNameMatch {
+  path: string;
+  type: string;
+  size: number;
+  modified_at: string | null;
 }
 /** A folder and the paths to pack */
 export interface FilePack {
@@ -508,6 +538,13 @@ export interface FileRemove {
   path: string;
   user?: string;
   recursive?: boolean;
+}
+/** Found names and lines */
+export interface FileSearch {
+  path: string;
+  names: FileNameMatch[];
+  matches: FileMatch[];
+  truncated: boolean;
 }
 /** A file to write */
 export interface FileWrite {
@@ -992,6 +1029,35 @@ export interface LineageStep {
   sandbox: string | null;
   sandbox_name: string | null;
 }
+/** A volume and its used space at the last measurement */
+export interface ListedVolume {
+  id: string;
+  name: string;
+  project: string;
+  provider: string;
+  node: string;
+  state: string;
+  size_mb: number;
+  size_advisory: boolean;
+  created_at: string | null;
+  updated_at: string | null;
+  attachments: VolumeMount[];
+  used_bytes: number;
+}
+/** A port that a program listens on */
+export interface ListeningPort {
+  port: number;
+  address: string;
+  pid: number;
+  process: number;
+  command: string;
+  preview: boolean;
+}
+/** TCP ports that programs listen on, by number */
+export interface ListeningPortList {
+  items: ListeningPort[];
+  truncated: boolean;
+}
 /** A project that a session may choose */
 export interface LoginProject {
   id: string;
@@ -1237,6 +1303,9 @@ export interface Recording {
   process: number;
   size_bytes: number;
   started_at: string | null;
+  window: string | null;
+  user: string | null;
+  duration_ms: number;
 }
 /** Finished recordings, by sandbox and time */
 export interface RecordingList {
@@ -1325,9 +1394,9 @@ export interface Reverted {
 export interface Sandbox {
   id: string;
   name: string;
-  state: string;
-  desired_state: string;
-  reason: string;
+  state: "pending" | "creating" | "started" | "paused" | "stopping" | "stopped" | "archived" | "deleting" | "deleted" | "failed";
+  desired_state: "pending" | "creating" | "started" | "paused" | "stopping" | "stopped" | "archived" | "deleting" | "deleted" | "failed";
+  reason: "none" | "user" | "idle" | "lifetime" | "oom" | "exit" | "host_lost" | "error" | "budget" | "disk";
   agent: string | null;
   template: string;
   provider: string;
@@ -1500,6 +1569,27 @@ export interface SandboxOrigin {
 export interface SandboxPersist {
   hours: number;
 }
+/** The sandbox that the request would make, with dry_run=true; nothing was made */
+export interface SandboxPlan {
+  values: SandboxPlanValue[];
+  choices: SandboxPlanText[];
+  template_ready: boolean;
+  price_per_hour_usd: number;
+}
+/** A planned choice and its source */
+export interface SandboxPlanText {
+  name: string;
+  value: string;
+  source: string;
+}
+/** A planned value and its source */
+export interface SandboxPlanValue {
+  name: string;
+  value: number;
+  wanted: number;
+  source: string;
+  lowered_by: string | null;
+}
 /** Preview settings; details at /preview */
 export interface SandboxPreview {
   enabled: boolean;
@@ -1570,6 +1660,76 @@ export interface ScreenRun {
 /** Result of a rotation */
 export interface SecretRotation {
   resealed: number;
+}
+/** The server that answers, its peers, configuration and metrics */
+export interface Server {
+  version: string;
+  build: string;
+  provider: string;
+  node: string;
+  started_at: string | null;
+  uptime_ms: number;
+  readiness: string;
+  checked_at: string | null;
+  reason: string | null;
+  cure: string | null;
+  nodes: ServerNode[];
+  configuration: ServerOption[];
+  metrics: ServerMetrics;
+}
+/** The queue of one kind of work */
+export interface ServerLane {
+  lane: string;
+  running: number;
+  waiting: number;
+  longest_wait_ms: number;
+  refused: number;
+}
+/** A summary of /metrics, of the server that answers */
+export interface ServerMetrics {
+  connections: number;
+  streams: number;
+  requests_waiting: number;
+  bytes_in: number;
+  bytes_out: number;
+  responses_2xx: number;
+  responses_3xx: number;
+  responses_4xx: number;
+  responses_5xx: number;
+  pool_hits: number;
+  pool_misses: number;
+  pool_ready: number;
+  pool_target: number;
+  broker_calls_waiting: number;
+  requests: ServerTiming;
+  store: ServerTiming;
+  lanes: ServerLane[];
+}
+/** A server of this store */
+export interface ServerNode {
+  node: string;
+  url: string | null;
+  state: string;
+  seen_at: string | null;
+  heartbeat_age_ms: number;
+  self: boolean;
+}
+/** An option of the server */
+export interface ServerOption {
+  name: string;
+  value: string;
+  default: string;
+  source: string;
+  description: string;
+  needs_restart: boolean;
+}
+/** Durations since the start */
+export interface ServerTiming {
+  count: number;
+  failures: number;
+  mean_ms: number;
+  p50_ms: number;
+  p99_ms: number;
 }
 /** A command that the server keeps running */
 export interface Service {
@@ -1652,6 +1812,8 @@ export interface Settings {
   record_terminals: boolean;
   default_isolation: string;
   default_storage_provider: string;
+  isolation_choices: string[];
+  storage_choices: string[];
 }
 /** Given members replace the stored ones */
 export interface SettingsPut {
@@ -1680,9 +1842,15 @@ export interface SignInOffer {
   invitation?: string;
   name?: string;
 }
+/** A provider of OpenID Connect */
+export interface SignInProvider {
+  name: string;
+  path: string;
+}
 /** How to sign in */
 export interface SignInWays {
   password: boolean;
+  oidc: SignInProvider | null;
   setup: boolean;
   version: string;
   console: string;
@@ -1730,6 +1898,8 @@ export interface Snapshot {
   depth: number;
   frozen_ms: number;
   created_at: string | null;
+  size_bytes: number;
+  sandboxes: number;
   backup: boolean;
   backups: SnapshotBackup[];
   lineage: LineageStep[] | null;
@@ -1886,6 +2056,7 @@ export interface Template {
   size_bytes: number;
   created_at: string | null;
   updated_at: string | null;
+  sandboxes: number;
 }
 /** Given members replace the stored ones */
 export interface TemplateChange {
@@ -1923,9 +2094,10 @@ export interface TemplateCreate {
   login?: RegistryLogin;
   from?: string;
 }
-/** Templates */
+/** Templates, sorted by name; one page of them with limit */
 export interface TemplateList {
   items: Template[];
+  next_page: string | null;
 }
 /** Limits of sandboxes that request none */
 export interface TemplateResources {
@@ -2011,6 +2183,7 @@ export interface Usage {
 /** Usage of one group */
 export interface UsageSum {
   group: string;
+  name: string | null;
   seconds: number;
   cpu_seconds: number;
   vcpu_seconds: number;
@@ -2108,7 +2281,7 @@ export interface VolumeGrow {
 }
 /** Volumes, sorted by name */
 export interface VolumeList {
-  items: Volume[];
+  items: ListedVolume[];
 }
 /** A volume mounted in a sandbox */
 export interface VolumeMount {
@@ -2184,6 +2357,13 @@ export interface WebhookMade {
   updated_at: string | null;
   secret: string;
 }
+/** The result of a test event */
+export interface WebhookTest {
+  ok: boolean;
+  status: number;
+  duration_ms: number;
+  error: string | null;
+}
 /** A named terminal */
 export interface Window {
   name: string;
@@ -2251,7 +2431,7 @@ export interface WindowRun {
 /** List sandboxes, newest first */
 export const getApiSandboxInstances: Operation<undefined, { sort?: "created" | "-created" | "last_activity" | "-last_activity" | "name" | "-name" | "state" | "-state"; state?: string[]; name?: string; q?: string; template?: string; label?: string[]; provider?: string; isolation?: string; region?: string; created_by?: string; fields?: string; page?: string; limit?: number; builds?: boolean }, undefined, SandboxList> = { method: "GET", path: "/api/sandbox/instances", scopes: ["sandbox:read"] };
 /** Create and start a sandbox */
-export const postApiSandboxInstances: Operation<undefined, { wait?: boolean }, SandboxCreate, Sandbox> = { method: "POST", path: "/api/sandbox/instances", scopes: ["sandbox:write"] };
+export const postApiSandboxInstances: Operation<undefined, { wait?: boolean; dry_run?: boolean }, SandboxCreate, SandboxPlan> = { method: "POST", path: "/api/sandbox/instances", scopes: ["sandbox:write"] };
 /** Get a sandbox by id or name */
 export const getApiSandboxInstancesId: Operation<{ id: string }, undefined, undefined, Sandbox> = { method: "GET", path: "/api/sandbox/instances/{id}", scopes: ["sandbox:read"] };
 /** Change the name, labels and timeouts of a sandbox */
@@ -2345,11 +2525,11 @@ export const getApiSandboxInstancesIdProcessesProcessStream: Operation<{ id: str
 /** Get the output of a process, by default of the newest one */
 export const getApiSandboxInstancesIdLogs: Operation<{ id: string }, { follow?: boolean; stream?: string; since?: string; since_stdout?: number; since_stderr?: number; process?: number }, undefined, unknown> = { method: "GET", path: "/api/sandbox/instances/{id}/logs", scopes: ["sandbox:read"] };
 /** List a folder */
-export const getApiSandboxInstancesIdFiles: Operation<{ id: string }, { path?: string; user?: string; depth?: number; limit?: number }, undefined, FileList> = { method: "GET", path: "/api/sandbox/instances/{id}/files", scopes: ["sandbox:read"] };
+export const getApiSandboxInstancesIdFiles: Operation<{ id: string }, { path?: string; user?: string; depth?: number; limit?: number; after?: string; passive?: boolean }, undefined, FileList> = { method: "GET", path: "/api/sandbox/instances/{id}/files", scopes: ["sandbox:read"] };
 /** Delete a file or folder */
 export const deleteApiSandboxInstancesIdFiles: Operation<{ id: string }, { path?: string; user?: string; recursive?: boolean }, undefined, Count> = { method: "DELETE", path: "/api/sandbox/instances/{id}/files", scopes: ["sandbox:write"] };
 /** Download a file; supports Range */
-export const getApiSandboxInstancesIdFilesContent: Operation<{ id: string }, { path?: string; user?: string; offset?: number; length?: number }, undefined, unknown> = { method: "GET", path: "/api/sandbox/instances/{id}/files/content", scopes: ["sandbox:read"] };
+export const getApiSandboxInstancesIdFilesContent: Operation<{ id: string }, { path?: string; user?: string; offset?: number; length?: number; passive?: boolean }, undefined, unknown> = { method: "GET", path: "/api/sandbox/instances/{id}/files/content", scopes: ["sandbox:read"] };
 /** Upload a file, like PUT */
 export const postApiSandboxInstancesIdFilesContent: Operation<{ id: string }, { path?: string; user?: string; mode?: string; append?: boolean; no_replace?: boolean }, BodyInit, FileEntry> = { method: "POST", path: "/api/sandbox/instances/{id}/files/content", scopes: ["sandbox:write"] };
 /** Upload a file; missing folders are created */
@@ -2360,10 +2540,12 @@ export const postApiSandboxInstancesIdFilesUpload: Operation<{ id: string }, { p
 export const getApiSandboxInstancesIdFilesTar: Operation<{ id: string }, { path?: string; user?: string }, undefined, unknown> = { method: "GET", path: "/api/sandbox/instances/{id}/files/tar", scopes: ["sandbox:read"] };
 /** Unpack a tar archive into a folder */
 export const postApiSandboxInstancesIdFilesTar: Operation<{ id: string }, { path?: string; user?: string; changed_since_ms?: number }, BodyInit, Count> = { method: "POST", path: "/api/sandbox/instances/{id}/files/tar", scopes: ["sandbox:write"] };
+/** Download a folder as a ZIP archive, at most 100,000 entries */
+export const getApiSandboxInstancesIdFilesZip: Operation<{ id: string }, { path?: string; user?: string }, undefined, unknown> = { method: "GET", path: "/api/sandbox/instances/{id}/files/zip", scopes: ["sandbox:read"] };
 /** Get the attributes of a file */
-export const getApiSandboxInstancesIdFilesStat: Operation<{ id: string }, { path?: string; user?: string; follow?: boolean }, undefined, FileEntry> = { method: "GET", path: "/api/sandbox/instances/{id}/files/stat", scopes: ["sandbox:read"] };
+export const getApiSandboxInstancesIdFilesStat: Operation<{ id: string }, { path?: string; user?: string; follow?: boolean; passive?: boolean }, undefined, FileEntry> = { method: "GET", path: "/api/sandbox/instances/{id}/files/stat", scopes: ["sandbox:read"] };
 /** Watch a folder for changes */
-export const getApiSandboxInstancesIdFilesWatch: Operation<{ id: string }, { path?: string; user?: string; recursive?: boolean; stream?: string }, undefined, unknown> = { method: "GET", path: "/api/sandbox/instances/{id}/files/watch", scopes: ["sandbox:read"] };
+export const getApiSandboxInstancesIdFilesWatch: Operation<{ id: string }, { path?: string; user?: string; recursive?: boolean; stream?: string; passive?: boolean }, undefined, unknown> = { method: "GET", path: "/api/sandbox/instances/{id}/files/watch", scopes: ["sandbox:read"] };
 /** Create a folder */
 export const postApiSandboxInstancesIdFilesMkdir: Operation<{ id: string }, undefined, FileMkdir, FileEntry> = { method: "POST", path: "/api/sandbox/instances/{id}/files/mkdir", scopes: ["sandbox:write"] };
 /** Rename or move a file or folder */
@@ -2385,7 +2567,7 @@ export const getApiSandboxTerminalSessionBrowser: Operation<{ session: string },
 /** Attach to a process by WebSocket */
 export const getApiSandboxInstancesIdProcessesProcessAttach: Operation<{ id: string; process: string }, { since?: string; read_only?: boolean; takeover?: boolean; ticket?: string }, undefined, unknown> = { method: "GET", path: "/api/sandbox/instances/{id}/processes/{process}/attach", scopes: ["sandbox:write"] };
 /** List the project's templates and shared templates */
-export const getApiSandboxTemplates: Operation<undefined, undefined, undefined, TemplateList> = { method: "GET", path: "/api/sandbox/templates", scopes: ["sandbox:read"] };
+export const getApiSandboxTemplates: Operation<undefined, { page?: string; limit?: number }, undefined, TemplateList> = { method: "GET", path: "/api/sandbox/templates", scopes: ["sandbox:read"] };
 /** Create a template from a registry's image or another template */
 export const postApiSandboxTemplates: Operation<undefined, undefined, TemplateCreate, Template> = { method: "POST", path: "/api/sandbox/templates", scopes: ["template:write"] };
 /** Add the default templates that are missing */
@@ -2445,7 +2627,7 @@ export const getV1Tools: Operation<undefined, { config?: string }, undefined, To
 /** Call a tool in a sandbox */
 export const postV1ToolsName: Operation<{ name: string }, undefined, ToolCall, ToolResult> = { method: "POST", path: "/v1/tools/{name}", scopes: ["sandbox:write"] };
 /** List tool calls that need approval */
-export const getV1Approvals: Operation<undefined, { state?: string }, undefined, ApprovalList> = { method: "GET", path: "/v1/approvals", scopes: ["sandbox:read"] };
+export const getV1Approvals: Operation<undefined, { state?: string; page?: string; limit?: number }, undefined, ApprovalList> = { method: "GET", path: "/v1/approvals", scopes: ["sandbox:read"] };
 /** Get a tool call that needs approval */
 export const getV1ApprovalsApproval: Operation<{ approval: string }, undefined, undefined, Approval> = { method: "GET", path: "/v1/approvals/{approval}", scopes: ["sandbox:read"] };
 /** Approve a tool call, with another key than the one that made it */
@@ -2462,6 +2644,8 @@ export const deleteV1SkillsSkill: Operation<{ skill: string }, undefined, undefi
 export const getHealthz: Operation<undefined, undefined, undefined, Health> = { method: "GET", path: "/healthz", scopes: [] };
 /** Check that the server can make sandboxes: the last check created one for each kind of network */
 export const getReadyz: Operation<undefined, undefined, undefined, Readiness> = { method: "GET", path: "/readyz", scopes: [] };
+/** Get version, readiness, nodes, configuration and metrics of the server */
+export const getV1Server: Operation<undefined, undefined, undefined, Server> = { method: "GET", path: "/v1/server", scopes: ["admin"] };
 /** Get the warm sandbox of a key; it is started or created if needed */
 export const postV1LeasesAcquire: Operation<undefined, undefined, LeaseAcquire, LeaseAcquired> = { method: "POST", path: "/v1/leases/acquire", scopes: ["sandbox:write"] };
 /** List leases by key */
@@ -2524,6 +2708,10 @@ export const deleteV1Session: Operation<undefined, undefined, undefined, void> =
 export const getV1Sessions: Operation<undefined, undefined, undefined, LoginSessionList> = { method: "GET", path: "/v1/sessions", scopes: [] };
 /** End one of the caller's sessions */
 export const deleteV1SessionsSession: Operation<{ session: string }, undefined, undefined, void> = { method: "DELETE", path: "/v1/sessions/{session}", scopes: [] };
+/** Go to the provider of OpenID Connect */
+export const getV1SignInOidc: Operation<undefined, { return_to?: string }, undefined, unknown> = { method: "GET", path: "/v1/sign-in/oidc", scopes: [] };
+/** The provider's answer: sets the session's cookie and opens the console */
+export const getV1SignInOidcCallback: Operation<undefined, { code?: string; state?: string; iss?: string; error?: string }, undefined, unknown> = { method: "GET", path: "/v1/sign-in/oidc/callback", scopes: [] };
 /** List the users of the server */
 export const getV1Users: Operation<undefined, { page?: string; limit?: number }, undefined, UserList> = { method: "GET", path: "/v1/users", scopes: ["admin"] };
 /** Make a user */
@@ -2566,6 +2754,8 @@ export const getV1WebhooksWebhook: Operation<{ webhook: string }, undefined, und
 export const patchV1WebhooksWebhook: Operation<{ webhook: string }, undefined, WebhookChange, Webhook> = { method: "PATCH", path: "/v1/webhooks/{webhook}", scopes: ["sandbox:write"] };
 /** Delete a webhook and its deliveries */
 export const deleteV1WebhooksWebhook: Operation<{ webhook: string }, undefined, undefined, void> = { method: "DELETE", path: "/v1/webhooks/{webhook}", scopes: ["sandbox:write"] };
+/** Send a test event once and report the receiver's answer */
+export const postV1WebhooksWebhookTest: Operation<{ webhook: string }, undefined, undefined, WebhookTest> = { method: "POST", path: "/v1/webhooks/{webhook}/test", scopes: ["sandbox:write"] };
 /** List the deliveries of a webhook */
 export const getV1WebhooksWebhookDeliveries: Operation<{ webhook: string }, { state?: string; before?: number; limit?: number }, undefined, DeliveryList> = { method: "GET", path: "/v1/webhooks/{webhook}/deliveries", scopes: ["sandbox:write"] };
 /** Retry a delivery, with all attempts */
@@ -2589,7 +2779,7 @@ export const getV1JobDeliveries: Operation<undefined, { state?: string; before?:
 /** Send a message again */
 export const postV1JobDeliveriesJobRetry: Operation<{ job: string }, undefined, undefined, unknown> = { method: "POST", path: "/v1/job-deliveries/{job}/retry", scopes: ["sandbox:write"] };
 /** Get usage and cost in groups; an admin that names no project gets all projects */
-export const getV1Usage: Operation<undefined, { from?: string; to?: string; group_by?: "project" | "key" | "sandbox" | "run" | "reason" | "day" | "total"; format?: "json" | "csv"; key?: string; sandbox?: string; run?: string; page?: string; limit?: number }, undefined, Usage> = { method: "GET", path: "/v1/usage", scopes: ["sandbox:read"] };
+export const getV1Usage: Operation<undefined, { from?: string; to?: string; group_by?: "project" | "key" | "sandbox" | "run" | "reason" | "day" | "template" | "user" | "total"; format?: "json" | "csv"; key?: string; sandbox?: string; run?: string; page?: string; limit?: number }, undefined, Usage> = { method: "GET", path: "/v1/usage", scopes: ["sandbox:read"] };
 /** Get what the project deposited and spent */
 export const getV1Balance: Operation<undefined, undefined, undefined, Balance> = { method: "GET", path: "/v1/balance", scopes: ["sandbox:read"] };
 /** Book a deposit; each id is booked once */
@@ -2623,11 +2813,11 @@ export const postApiSandboxInstancesIdVolume: Operation<{ id: string }, undefine
 /** Detach a volume from a sandbox */
 export const deleteApiSandboxInstancesIdVolume: Operation<{ id: string }, { volume?: string; force?: boolean }, undefined, VolumeMountList> = { method: "DELETE", path: "/api/sandbox/instances/{id}/volume", scopes: ["sandbox:write"] };
 /** List a folder of a volume */
-export const getApiSandboxVolumesVolumeFiles: Operation<{ volume: string }, { path?: string; user?: string; depth?: number; limit?: number }, undefined, FileList> = { method: "GET", path: "/api/sandbox/volumes/{volume}/files", scopes: ["sandbox:read"] };
+export const getApiSandboxVolumesVolumeFiles: Operation<{ volume: string }, { path?: string; user?: string; depth?: number; limit?: number; after?: string; passive?: boolean }, undefined, FileList> = { method: "GET", path: "/api/sandbox/volumes/{volume}/files", scopes: ["sandbox:read"] };
 /** Delete a file or folder of a volume */
 export const deleteApiSandboxVolumesVolumeFiles: Operation<{ volume: string }, { path?: string; user?: string; recursive?: boolean }, undefined, Count> = { method: "DELETE", path: "/api/sandbox/volumes/{volume}/files", scopes: ["sandbox:write"] };
 /** Download a file of a volume; supports Range */
-export const getApiSandboxVolumesVolumeFilesContent: Operation<{ volume: string }, { path?: string; user?: string; offset?: number; length?: number }, undefined, unknown> = { method: "GET", path: "/api/sandbox/volumes/{volume}/files/content", scopes: ["sandbox:read"] };
+export const getApiSandboxVolumesVolumeFilesContent: Operation<{ volume: string }, { path?: string; user?: string; offset?: number; length?: number; passive?: boolean }, undefined, unknown> = { method: "GET", path: "/api/sandbox/volumes/{volume}/files/content", scopes: ["sandbox:read"] };
 /** Upload a file into a volume; missing folders are created */
 export const putApiSandboxVolumesVolumeFilesContent: Operation<{ volume: string }, { path?: string; user?: string; mode?: string; append?: boolean; no_replace?: boolean }, BodyInit, FileEntry> = { method: "PUT", path: "/api/sandbox/volumes/{volume}/files/content", scopes: ["sandbox:write"] };
 /** Download a folder of a volume as a tar archive */
@@ -2635,17 +2825,17 @@ export const getApiSandboxVolumesVolumeFilesTar: Operation<{ volume: string }, {
 /** Unpack a tar archive into a volume */
 export const postApiSandboxVolumesVolumeFilesTar: Operation<{ volume: string }, { path?: string; user?: string; changed_since_ms?: number }, BodyInit, Count> = { method: "POST", path: "/api/sandbox/volumes/{volume}/files/tar", scopes: ["sandbox:write"] };
 /** Get the attributes of a file of a volume */
-export const getApiSandboxVolumesVolumeFilesStat: Operation<{ volume: string }, { path?: string; user?: string; follow?: boolean }, undefined, FileEntry> = { method: "GET", path: "/api/sandbox/volumes/{volume}/files/stat", scopes: ["sandbox:read"] };
+export const getApiSandboxVolumesVolumeFilesStat: Operation<{ volume: string }, { path?: string; user?: string; follow?: boolean; passive?: boolean }, undefined, FileEntry> = { method: "GET", path: "/api/sandbox/volumes/{volume}/files/stat", scopes: ["sandbox:read"] };
 /** Create a folder in a volume */
 export const postApiSandboxVolumesVolumeFilesMkdir: Operation<{ volume: string }, undefined, FileMkdir, FileEntry> = { method: "POST", path: "/api/sandbox/volumes/{volume}/files/mkdir", scopes: ["sandbox:write"] };
 /** Rename or move a file or folder within a volume */
 export const postApiSandboxVolumesVolumeFilesRename: Operation<{ volume: string }, undefined, FileMove, FileEntry> = { method: "POST", path: "/api/sandbox/volumes/{volume}/files/rename", scopes: ["sandbox:write"] };
 /** List a folder of a lease's sandbox; the sandbox is created if needed */
-export const getV1LeasesKeyFiles: Operation<{ key: string }, { path?: string; user?: string; depth?: number; limit?: number }, undefined, FileList> = { method: "GET", path: "/v1/leases/{key}/files", scopes: ["sandbox:write"] };
+export const getV1LeasesKeyFiles: Operation<{ key: string }, { path?: string; user?: string; depth?: number; limit?: number; after?: string; passive?: boolean }, undefined, FileList> = { method: "GET", path: "/v1/leases/{key}/files", scopes: ["sandbox:write"] };
 /** Delete a file or folder of a lease's sandbox */
 export const deleteV1LeasesKeyFiles: Operation<{ key: string }, { path?: string; user?: string; recursive?: boolean }, undefined, Count> = { method: "DELETE", path: "/v1/leases/{key}/files", scopes: ["sandbox:write"] };
 /** Download a file of a lease's sandbox; supports Range */
-export const getV1LeasesKeyFilesContent: Operation<{ key: string }, { path?: string; user?: string; offset?: number; length?: number }, undefined, unknown> = { method: "GET", path: "/v1/leases/{key}/files/content", scopes: ["sandbox:write"] };
+export const getV1LeasesKeyFilesContent: Operation<{ key: string }, { path?: string; user?: string; offset?: number; length?: number; passive?: boolean }, undefined, unknown> = { method: "GET", path: "/v1/leases/{key}/files/content", scopes: ["sandbox:write"] };
 /** Upload a file into a lease's sandbox; missing folders are created */
 export const putV1LeasesKeyFilesContent: Operation<{ key: string }, { path?: string; user?: string; mode?: string; append?: boolean; no_replace?: boolean }, BodyInit, FileEntry> = { method: "PUT", path: "/v1/leases/{key}/files/content", scopes: ["sandbox:write"] };
 /** Download a folder of a lease's sandbox as a tar archive */
@@ -2653,7 +2843,7 @@ export const getV1LeasesKeyFilesTar: Operation<{ key: string }, { path?: string;
 /** Unpack a tar archive in a lease's sandbox */
 export const postV1LeasesKeyFilesTar: Operation<{ key: string }, { path?: string; user?: string; changed_since_ms?: number }, BodyInit, Count> = { method: "POST", path: "/v1/leases/{key}/files/tar", scopes: ["sandbox:write"] };
 /** Get the attributes of a file of a lease's sandbox */
-export const getV1LeasesKeyFilesStat: Operation<{ key: string }, { path?: string; user?: string; follow?: boolean }, undefined, FileEntry> = { method: "GET", path: "/v1/leases/{key}/files/stat", scopes: ["sandbox:write"] };
+export const getV1LeasesKeyFilesStat: Operation<{ key: string }, { path?: string; user?: string; follow?: boolean; passive?: boolean }, undefined, FileEntry> = { method: "GET", path: "/v1/leases/{key}/files/stat", scopes: ["sandbox:write"] };
 /** Create a folder in a lease's sandbox */
 export const postV1LeasesKeyFilesMkdir: Operation<{ key: string }, undefined, FileMkdir, FileEntry> = { method: "POST", path: "/v1/leases/{key}/files/mkdir", scopes: ["sandbox:write"] };
 /** Rename or move a file or folder of a lease's sandbox */
@@ -2687,7 +2877,7 @@ export const deleteApiSandboxInstancesIdWindowsWindow: Operation<{ id: string; w
 /** List the viewers of a window */
 export const getApiSandboxInstancesIdWindowsWindowViewers: Operation<{ id: string; window: string }, undefined, undefined, ViewerList> = { method: "GET", path: "/api/sandbox/instances/{id}/windows/{window}/viewers", scopes: ["sandbox:read"] };
 /** Get a window's screen and cursor */
-export const getApiSandboxInstancesIdWindowsWindowScreen: Operation<{ id: string; window: string }, { form?: "text" | "ansi" | "cells" }, undefined, Screen> = { method: "GET", path: "/api/sandbox/instances/{id}/windows/{window}/screen", scopes: ["sandbox:read"] };
+export const getApiSandboxInstancesIdWindowsWindowScreen: Operation<{ id: string; window: string }, { form?: "text" | "ansi" | "cells"; passive?: boolean }, undefined, Screen> = { method: "GET", path: "/api/sandbox/instances/{id}/windows/{window}/screen", scopes: ["sandbox:read"] };
 /** Type into a window, wait, and get the screen; running programs are not interrupted */
 export const postApiSandboxInstancesIdWindowsWindowKeys: Operation<{ id: string; window: string }, undefined, WindowKeys, Screen> = { method: "POST", path: "/api/sandbox/instances/{id}/windows/{window}/keys", scopes: ["sandbox:write"] };
 /** Run a command in a window; the window is created if needed */
@@ -2705,11 +2895,19 @@ export const postApiSandboxInstancesIdCodeContextsContextRestart: Operation<{ id
 /** Interrupt the running block of code; the state is kept */
 export const postApiSandboxInstancesIdCodeContextsContextInterrupt: Operation<{ id: string; context: string }, undefined, undefined, void> = { method: "POST", path: "/api/sandbox/instances/{id}/code/contexts/{context}/interrupt", scopes: ["sandbox:write"] };
 /** List the project's recordings */
-export const getApiSandboxRecordings: Operation<undefined, undefined, undefined, RecordingList> = { method: "GET", path: "/api/sandbox/recordings", scopes: ["sandbox:read"] };
+export const getApiSandboxRecordings: Operation<undefined, { sandbox?: string }, undefined, RecordingList> = { method: "GET", path: "/api/sandbox/recordings", scopes: ["sandbox:read"] };
 /** Download a recording as an asciicast file */
 export const getApiSandboxRecordingsRecording: Operation<{ recording: string }, undefined, undefined, unknown> = { method: "GET", path: "/api/sandbox/recordings/{recording}", scopes: ["sandbox:read"] };
 /** Delete a recording */
 export const deleteApiSandboxRecordingsRecording: Operation<{ recording: string }, undefined, undefined, void> = { method: "DELETE", path: "/api/sandbox/recordings/{recording}", scopes: ["sandbox:write"] };
+/** Download the file of a link; supports Range */
+export const getApiSandboxInstancesIdFilesLink: Operation<{ id: string }, { path?: string; user?: string; expires?: number; signature?: string }, undefined, unknown> = { method: "GET", path: "/api/sandbox/instances/{id}/files/link", scopes: [] };
+/** Make a link by which a file can be downloaded without a key */
+export const postApiSandboxInstancesIdFilesLink: Operation<{ id: string }, undefined, FileLinkCreate, FileLink> = { method: "POST", path: "/api/sandbox/instances/{id}/files/link", scopes: ["sandbox:read"] };
+/** Search names and contents of files */
+export const getApiSandboxInstancesIdFilesSearch: Operation<{ id: string }, { q?: string; path?: string; glob?: string; user?: string; in?: "both" | "names" | "content"; limit?: number; regex?: boolean; match_case?: boolean }, undefined, FileSearch> = { method: "GET", path: "/api/sandbox/instances/{id}/files/search", scopes: ["sandbox:read"] };
+/** List the TCP ports that programs listen on; neither wakes a sandbox nor counts as its use */
+export const getApiSandboxInstancesIdPorts: Operation<{ id: string }, undefined, undefined, ListeningPortList> = { method: "GET", path: "/api/sandbox/instances/{id}/ports", scopes: ["sandbox:read"] };
 /** List the services of a sandbox */
 export const getApiSandboxInstancesIdServices: Operation<{ id: string }, undefined, undefined, ServiceList> = { method: "GET", path: "/api/sandbox/instances/{id}/services", scopes: ["sandbox:read"] };
 /** Get the state of a service */

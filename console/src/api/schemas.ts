@@ -144,6 +144,11 @@ export const execSchema = {
   artifacts: {"type":"string","description":"folder; its files that the command creates or changes are kept as artifacts and reported before the exit event","maxLength":4095},
   label: {"type":"string","description":"label shown in lists","maxLength":128},
 } satisfies Schema;
+export const fileLinkCreateSchema = {
+  path: {"type":"string","description":"absolute path, or path below the default folder","maxLength":4095,"minLength":1},
+  user: {"type":"string","description":"user that reads the file (default: the template's user)","maxLength":64},
+  expires_in_s: {"type":"integer","description":"seconds (default 300)","minimum":1,"maximum":3600},
+} satisfies Schema;
 export const fileMkdirSchema = {
   path: {"type":"string","description":"absolute path, or path below the default folder","maxLength":4096},
   user: {"type":"string","maxLength":64},

@@ -27,7 +27,8 @@ export interface ChartProps {
   marks?: readonly Mark[];
   group?: string;
   height?: number;
-  kind?: "line" | "bars";
+  /** stacks: bars on top of each other. */
+  kind?: "line" | "bars" | "stacks";
   /** The range that the user dragged, in ms. */
   onZoom?: (from: number, to: number) => void;
 }

@@ -26,12 +26,12 @@ class Sandbox(TypedDict):
 
     id: str
     name: str
-    # current state: pending, creating, started, paused, stopping, stopped, archived, deleting, deleted or failed
-    state: str
+    # current state
+    state: Literal["pending", "creating", "started", "paused", "stopping", "stopped", "archived", "deleting", "deleted", "failed"]
     # last requested state
-    desired_state: str
-    # why the sandbox ended or was paused: none, user, idle, lifetime, oom, exit, host_lost, error, budget or disk
-    reason: str
+    desired_state: Literal["pending", "creating", "started", "paused", "stopping", "stopped", "archived", "deleting", "deleted", "failed"]
+    # why the sandbox ended or was paused
+    reason: Literal["none", "user", "idle", "lifetime", "oom", "exit", "host_lost", "error", "budget", "disk"]
     # ok, or unresponsive: the agent does not answer, and calls that need it are refused until it does; null: the sandbox does not run
     agent: str | None
     template: str
@@ -165,9 +165,9 @@ class AttachedVolume(TypedDict):
 class SandboxCreator(TypedDict):
     """Who made a sandbox"""
 
-    # id of the key
+    # id of the key, or of the user of a session
     key: str | None
-    # id of the user, or of the member that the key belongs to
+    # user of the session, or member that the key belongs to
     user: str | None
 
 
@@ -1633,6 +1633,7 @@ class ApprovalList(TypedDict):
     """Calls, newest first"""
 
     items: list[Approval]
+    next_page: str | None
 
 
 class Approval(TypedDict):
@@ -1642,7 +1643,9 @@ class Approval(TypedDict):
     tool: str
     # input of the call as JSON text; a long one is cut
     input: str
-    # pending, approved, refused or used
+    # input of the call as an object; null: it is cut
+    inputObject: Any
+    # pending, approved, refused, used or expired
     state: str
     sandboxId: str | None
     conversationId: str | None
@@ -1650,9 +1653,12 @@ class Approval(TypedDict):
     origin: JobOrigin | None
     # key that made the call
     keyId: str
+    keyName: str | None
     note: str | None
     # id of the key that decided
     decidedBy: str | None
+    # name of that key
+    decidedByName: str | None
     createdAt: str | None
     decidedAt: str | None
     # a pending call must be decided, and an approved call be made, by then
@@ -2192,12 +2198,22 @@ class SignInWays(TypedDict):
 
     # a user may sign in by password
     password: bool
+    oidc: SignInProvider | None
     # no user exists; a one-time link makes the first
     setup: bool
     # of the server
     version: str
     # address of the console
     console: str
+
+
+class SignInProvider(TypedDict):
+    """A provider of OpenID Connect"""
+
+    # what to call the provider
+    name: str
+    # page to open
+    path: str
 
 
 class SetupLink(TypedDict):

@@ -14,7 +14,7 @@ function colour(name: string): string {
 }
 
 function seriesOptions(props: ChartProps): uPlot.Series[] {
-  const bars = props.kind === "bars" ? uPlot.paths.bars?.({ size: [0.7, 40] }) : undefined;
+  const bars = props.kind === "bars" || props.kind === "stacks" ? uPlot.paths.bars?.({ size: [0.7, 40] }) : undefined;
   return props.series.map((s, i) => ({
     label: s.label,
     stroke: s.isLimit ? colour("--text-3") : colour(`--chart-${i % 5}`),
@@ -67,7 +67,18 @@ function optionsOf(props: ChartProps, width: number): uPlot.Options {
   };
 }
 
-const dataOf = (props: ChartProps): uPlot.AlignedData => [props.times.map((at) => at / 1000), ...props.series.map((s) => [...s.values])];
+/** The values of each series with those of all later ones on top: the first one is drawn first, and is the highest. */
+function stacked(series: ChartProps["series"]): number[][] {
+  const sums: number[][] = [];
+  for (const s of [...series].reverse()) {
+    const below = sums[0];
+    sums.unshift(s.values.map((v, i) => (v ?? 0) + (below?.[i] ?? 0)));
+  }
+  return sums;
+}
+
+const valuesOf = (props: ChartProps): (number | null)[][] => (props.kind === "stacks" ? stacked(props.series) : props.series.map((s) => [...s.values]));
+const dataOf = (props: ChartProps): uPlot.AlignedData => [props.times.map((at) => at / 1000), ...valuesOf(props)];
 
 export default function ChartView(props: ChartProps) {
   const box = useRef<HTMLDivElement>(null);

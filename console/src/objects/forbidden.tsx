@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// forbidden.tsx: what a page shows to a role that lacks its scope.
+import { Empty } from "../parts/notice";
+import { t } from "../text/en/manage";
+
+export function Forbidden({ scope }: { scope: string }) {
+  return (
+    <Empty icon="shield" title={t.forbidden}>
+      {t.forbiddenText(scope)}
+    </Empty>
+  );
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// Usage: cost and resources over a range, as bars and as a table of the same numbers; budgets.
+import { useMemo } from "preact/hooks";
+import { linkOf, serverNow } from "../../api/call";
+import { getV1Usage } from "../../api/generated";
+import { Forbidden } from "../../objects/forbidden";
+import { ButtonLink } from "../../parts/button";
+import { Chart } from "../../parts/chart";
+import { Segmented, SelectField, TextField } from "../../parts/field";
+import { formatMoney } from "../../parts/format";
+import { Card, Page } from "../../parts/layout";
+import { Empty, Loaded, Note } from "../../parts/notice";
+import { showHidden } from "../../parts/safe";
+import { queryOf, setQuery } from "../../router";
+import { useResource } from "../../store/resource";
+import { missingScope, projectId } from "../../store/session";
+import { t } from "../../text/en/usage";
+import { Budgets } from "./budgets";
+import { DAY_MS, DAYS_MAX, dateOf, isoOf, rangeOf, type Range } from "./range";
+import { readUsage, stacksOf, type UsageRead } from "./read";
+import { UsageTable } from "./table";
+import "./usage.css";
+
+const STACKS_MAX = 5;
+const CHART_HEIGHT = 220;
+const GROUPS = ["sandbox", "template", "user", "key", "reason", "run"];
+
+export default function UsagePage() {
+  const lacks = missingScope(getV1Usage);
+  return (
+    <Page title={t.title} about={t.about} actions={lacks ? undefined : <CsvLink />}>
+      {lacks ? <Forbidden scope={lacks} /> : <Usage />}
+    </Page>
+  );
+}
+
+function shown(): { name: string; range: Range; group: string } {
+  const name = queryOf("range") || "month";
+  return { name, range: rangeOf(name, queryOf("from"), queryOf("to"), serverNow()), group: queryOf("group") || "sandbox" };
+}
+
+/** The server writes the file: exactly what the table shows. */
+function CsvLink() {
+  const { range, group } = shown();
+  const query = { from: isoOf(range.from), to: isoOf(range.to), group_by: group, format: "csv", limit: 1000 };
+  return (
+    <ButtonLink href={linkOf("/v1/usage", {}, query)} icon="download" download={`usage-${group}-${dateOf(range.from)}.csv`}>
+      {t.csv}
+    </ButtonLink>
+  );
+}
+
+function Usage() {
+  const { name, range, group } = shown();
+  const isWrong = range.to <= range.from;
+  return (
+    <>
+      <Filters name={name} range={range} group={group} />
+      {isWrong ? <Note tone="warn">{t.wrongRange}</Note> : <Sums range={range} group={group} />}
+      <Budgets />
+    </>
+  );
+}
+
+function Filters({ name, range, group }: { name: string; range: Range; group: string }) {
+  const ranges = Object.entries(t.ranges).map(([value, label]) => ({ value, label }));
+  const choose = (value: string): void =>
+    setQuery({ range: value === "month" ? undefined : value, from: value === "custom" ? dateOf(range.from) : undefined, to: value === "custom" ? dateOf(range.to) : undefined }, false);
+  return (
+    <div class="usage-filters">
+      <Segmented label={t.range} value={name} onChange={choose} choices={ranges} />
+      {name === "custom" && (
+        <>
+          <TextField label={t.from} type="date" value={dateOf(range.from)} onChange={(from) => setQuery({ from })} />
+          <TextField label={t.to} type="date" value={dateOf(range.to)} onChange={(to) => setQuery({ to })} />
+        </>
+      )}
+      <SelectField label={t.groupBy} value={group} onChange={(value) => setQuery({ group: value }, false)} choices={GROUPS.map((value) => ({ value, label: t.groups[value] ?? value }))} />
+    </div>
+  );
+}
+
+function Sums({ range, group }: { range: Range; group: string }) {
+  const key = `usage-${projectId.value}-${range.from}-${range.to}-${group}`;
+  const resource = useResource(key, (signal) => readUsage(range, group, signal), { onFocus: true });
+  const days = Math.ceil((range.to - range.from) / DAY_MS);
+  return (
+    <Loaded of={resource} lines={8} what={t.loadingDays(Math.min(days, DAYS_MAX))}>
+      {(read) =>
+        read.sums.length === 0 ? (
+          <Card>
+            <Empty icon="chart" title={t.none}>
+              {t.noneText}
+            </Empty>
+          </Card>
+        ) : (
+          <>
+            <Card>
+              {days > DAYS_MAX && <Note>{t.longRange}</Note>}
+              <Stacks read={read} group={group} />
+            </Card>
+            <UsageTable sums={read.sums} group={group} />
+          </>
+        )
+      }
+    </Loaded>
+  );
+}
+
+function Stacks({ read, group }: { read: UsageRead; group: string }) {
+  const times = useMemo(() => read.days.map((d) => d.at), [read]);
+  const series = useMemo(() => stacksOf(read, STACKS_MAX, t.others).map((s) => ({ ...s, label: showHidden(s.label, 40) })), [read]);
+  return <Chart title={t.chart(t.groups[group] ?? group)} times={times} series={series} format={(usd) => formatMoney(usd)} kind="stacks" height={CHART_HEIGHT} />;
+}

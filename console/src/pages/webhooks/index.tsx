@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// Webhooks of the project; each has a page with its deliveries.
+import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
+import { call } from "../../api/call";
+import { getV1Webhooks, postV1Webhooks, type Webhook, type WebhookCreate, type WebhookMade } from "../../api/generated";
+import { Forbidden } from "../../objects/forbidden";
+import { ShownOnce } from "../../objects/shown_once";
+import { Button } from "../../parts/button";
+import { StateChip } from "../../parts/chip";
+import { formatCount } from "../../parts/format";
+import { useCommands } from "../../parts/keys";
+import { Page } from "../../parts/layout";
+import { Empty, Loaded } from "../../parts/notice";
+import { Table, type Column } from "../../parts/table";
+import { Safe, Time } from "../../parts/text";
+import { useItems } from "../../parts/view";
+import { at, go, href, queryOf, setQuery } from "../../router";
+import type { PageProps } from "../../routes";
+import { useResource } from "../../store/resource";
+import { missingScope } from "../../store/session";
+import { t } from "../../text/en/webhooks";
+import { WebhookForm } from "./form";
+import { OneWebhook } from "./one";
+
+const COLUMNS: readonly Column<Webhook>[] = [
+  { id: "url", title: t.url, width: 220, grow: 3, isFixed: true, phone: "title", sort: (w) => w.url, cell: (w) => <a href={href(at`webhooks/${w.id}`)}><Safe text={w.url} /></a> },
+  { id: "events", title: t.events, width: 160, grow: 2, phone: "meta", cell: (w) => (w.events.length ? <Safe text={w.events.join(", ")} mono /> : t.all) },
+  { id: "waiting", title: t.waiting, width: 90, align: "end", sort: (w) => w.waiting, cell: (w) => formatCount(w.waiting) },
+  { id: "dead", title: t.dead, width: 90, align: "end", sort: (w) => w.dead, cell: (w) => <span class={w.dead > 0 ? "text-bad" : ""}>{formatCount(w.dead)}</span> },
+  { id: "created", title: t.created, width: 110, isOff: true, sort: (w) => w.created_at, cell: (w) => <Time at={w.created_at} /> },
+  { id: "state", title: t.state, width: 110, phone: "side", sort: (w) => String(w.enabled), cell: (w) => <StateChip state={w.enabled ? t.on : t.off} note={w.problem} /> },
+];
+
+export default function WebhooksPage({ params }: PageProps) {
+  const lacks = missingScope(getV1Webhooks);
+  if (lacks) {
+    return (
+      <Page title={t.title}>
+        <Forbidden scope={lacks} />
+      </Page>
+    );
+  }
+  return params["id"] ? <OneWebhook key={params["id"]} id={params["id"]} /> : <Webhooks />;
+}
+
+function Webhooks() {
+  const resource = useResource("webhooks", (signal) => call(getV1Webhooks, { signal }), { kinds: ["webhook.*"], onFocus: true });
+  const [isCreating, setCreating] = useState(false);
+  const [made, setMade] = useState<WebhookMade | null>(null);
+  useCommands([{ id: "webhooks.create", title: t.create, keys: "c", section: t.title, icon: "plus", run: () => setCreating(true) }]);
+  const send = async (body: WebhookCreate): Promise<void> => {
+    setMade(await call(postV1Webhooks, { body }));
+    setCreating(false);
+    resource.reload();
+  };
+  const button = (
+    <Button kind="primary" icon="plus" onClick={() => setCreating(true)}>
+      {t.create}
+    </Button>
+  );
+  return (
+    <Page title={t.title} about={t.about} actions={button} isFull>
+      <Loaded of={resource} lines={5}>
+        {(list) => <WebhookTable items={list.items} button={button} />}
+      </Loaded>
+      {isCreating && <WebhookForm onClose={() => setCreating(false)} send={send} />}
+      {made && (
+        <ShownOnce title={t.made} secret={made.secret} onDone={() => setMade(null)}>
+          <p>{t.madeText}</p>
+        </ShownOnce>
+      )}
+    </Page>
+  );
+}
+
+function WebhookTable({ items, button }: { items: Webhook[]; button: ComponentChildren }) {
+  const source = useItems(items, (w) => w.id);
+  return (
+    <Table
+      name="webhooks"
+      label={t.title}
+      source={source}
+      columns={COLUMNS}
+      nameOf={(w) => w.url}
+      sort={queryOf("sort") || "url"}
+      onSort={(sort) => setQuery({ sort })}
+      onOpen={(w) => go(href(at`webhooks/${w.id}`))}
+      empty={
+        <Empty icon="hook" title={t.none} action={button} command={t.noneCommand}>
+          {t.noneText}
+        </Empty>
+      }
+    />
+  );
+}
