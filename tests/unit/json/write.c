@@ -169,9 +169,45 @@ TEST(texts_and_maps_are_formatted_in_the_arena)
 	assert_string_equal(json_format_map(&a, &map), "{\"A\":\"1\",\"B\":\"\"}");
 }
 
+TEST(chosen_members_are_written_alone)
+{
+	const struct machine m = {.name = "a", .network = 1};
+	AUTO(buf_done) struct buf out = BUF(4096);
+	AUTO(arena_done) struct arena a = {0};
+	struct error err = {0};
+	uint64_t members;
+
+	assert_int_equal(json_parse_members(&a, "network, name", &machine_shape, &members, &err),
+	                 0);
+	json_write_members(&out, &machine_shape, &m, members);
+	assert_string_equal(buf_text(&out), "{\"name\":\"a\",\"network\":\"internet\"}");
+	assert_int_equal(json_parse_members(&a, "exitCode", &machine_shape, &members, &err), 0);
+	buf_reset(&out);
+	json_write_members(&out, &machine_shape, &m, members);
+	assert_string_equal(buf_text(&out), "{\"exit_code\":null}");
+}
+
+TEST(unknown_and_missing_members_are_refused)
+{
+	static const char *const lists[] = {"", ",", "nam", "name,,network", "name network"};
+	AUTO(arena_done) struct arena a = {0};
+	uint64_t members = 7;
+
+	for (size_t i = 0; i < COUNT_OF(lists); i++) {
+		struct error err = {0};
+
+		assert_int_equal(json_parse_members(&a, lists[i], &machine_shape, &members, &err),
+		                 -1);
+		assert_int_equal(err.code, ERROR_INVALID);
+		assert_int_equal(members, 7);
+	}
+}
+
 int main(void)
 {
-	return RUN(CASE(empty_members_are_left_out_or_written_as_their_flags_say),
+	return RUN(CASE(chosen_members_are_written_alone),
+	           CASE(unknown_and_missing_members_are_refused),
+	           CASE(empty_members_are_left_out_or_written_as_their_flags_say),
 	           CASE(every_kind_is_written), CASE(without_bits_a_zero_is_a_value),
 	           CASE(numbers_are_as_short_as_they_can_be), CASE(text_is_escaped),
 	           CASE(bad_utf_8_becomes_replacement_characters),
