@@ -121,7 +121,7 @@ int event_pattern_check(const char *pattern, struct error *err)
 	bool is_whole = !star || (!star[1] && (star == pattern || star[-1] == '.'));
 
 	for (unsigned i = 0; is_whole && i < EVENT_KIND_COUNT; i++)
-		if (event_pattern_matches(pattern, event_kind_choices[i]))
+		if (event_pattern_matches(pattern, event_kind_name((enum event_kind)i)))
 			return 0;
 	(void)FAIL(err, ERROR_INVALID, "unknown kind of event '%.*s'", EVENT_PATTERN_MAX, pattern);
 	return FAIL_HINT(

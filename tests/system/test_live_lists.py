@@ -303,6 +303,12 @@ def test_settings_are_changed_in_place_and_told(project, quiet):
     reader = quiet.api(quiet.api().call("POST", "/api/sandbox/keys", {"name": "reader", "scopes": ["sandbox:read"]},
                                         {"X-Atoll-Project": row["project"]})["key"])
     refused(403, {"name": "mine"}, caller=reader)
+    admin, in_project = quiet.api(), {"X-Atoll-Project": row["project"]}
+    for user, role in ("boss@example.com", "admin"), ("eve@example.com", "viewer"):
+        admin.post(f"/v1/projects/{row['project']}/members", {"user": user, "role": role})
+    viewer = quiet.api(admin.call("POST", "/api/sandbox/keys", {"name": "eves", "member": "eve@example.com"}, in_project)["key"])
+    assert viewer.get(path)["version"] and viewer.get("/v1/summary") and viewer.get("/v1/stats")
+    refused(403, {"name": "mine"}, caller=viewer)
     told = project.get(f"/v1/events?kind=sandbox.updated&sandbox={row['id']}&with=object")["items"]
     assert len(told) == 3 and all(item["text"] == "settings" for item in told)
     command(quiet, project, "set", row["id"], "--label", "x=1", "--label", "y=2", "--name", "by-cli", "--idle-pause", "5m")
