@@ -232,6 +232,36 @@ static void the_maker_of_a_sandbox_is_its_user_or_that_of_its_key(void **state)
 	assert_int_equal(FOUND(.created_by = key.id), 1);
 }
 
+static void settings_are_written_in_the_version_that_was_read(void **state)
+{
+	struct store *s = *state;
+	AUTO(arena_done) struct arena a = {0};
+	struct id id = id_new(), other = id_new();
+	struct sandbox_record r = sample_sandbox(id.text, "box"), taken;
+	struct sandbox_settings settings = {.id = id.text, .name = "renamed", .labels_json = "{}"};
+	struct error err = {0};
+
+	taken = sample_sandbox(other.text, "taken");
+	assert_done(store_sandbox_insert(s, &r, 0, &err));
+	assert_done(store_sandbox_insert(s, &taken, 0, &err));
+	settings.version = 1;
+	assert_done(store_sandbox_set(s, &a, &settings, &r, &err));
+	assert_string_equal(r.name, "renamed");
+	assert_int_equal(r.version, 2);
+	settings.name = NULL;
+	assert_refused(store_sandbox_set(s, &a, &settings, &r, &err), ERROR_CONFLICT);
+	settings.version = 0;
+	assert_done(store_sandbox_set(s, &a, &settings, &r, &err));
+	assert_string_equal(r.name, "renamed");
+	settings.name = "taken";
+	assert_refused(store_sandbox_set(s, &a, &settings, &r, &err), ERROR_CONFLICT);
+	settings.name = "renamed";
+	assert_done(store_sandbox_set(s, &a, &settings, &r, &err));
+	assert_int_equal(r.version, 4);
+	settings.id = "aaaaaaaaaaaaaaaaaaaa";
+	assert_refused(store_sandbox_set(s, &a, &settings, &r, &err), ERROR_NOT_FOUND);
+}
+
 static void a_summary_counts_what_a_project_has(void **state)
 {
 	struct store *s = *state;
@@ -257,6 +287,7 @@ static const struct CMUnitTest tests[] = {
         EACH(conditions_narrow_the_list_and_its_total_alike),
         EACH(a_search_finds_parts_in_either_case_and_no_patterns),
         EACH(the_maker_of_a_sandbox_is_its_user_or_that_of_its_key),
+        EACH(settings_are_written_in_the_version_that_was_read),
         EACH(a_summary_counts_what_a_project_has),
 };
 
