@@ -51,6 +51,7 @@ const struct route *const api_routes[] = {
         me_routes,
         session_routes,
         oidc_routes,
+        organizations_routes,
         users_routes,
         invitations_routes,
         events_routes,

@@ -6,6 +6,7 @@
 #include "store/column_rows.h"
 #include "sandbox/events.h"
 #include "store/event_rows.h"
+#include "store/organizations.h"
 #include "store/query.h"
 #include "store/transaction_parts.h"
 
@@ -47,12 +48,25 @@ static int add_project_event(struct store_connection *c, enum event_kind kind,
 	return event_add_about(c, kind, &(struct event_subject){r->id, NULL, r->name}, err);
 }
 
+static int check_organization(struct store_connection *c, const char *id, struct error *err)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	struct organization_record found;
+
+	if (!id || !id[0])
+		return 0;
+	return ROW_OR(
+	        query_find(c, QUERY_ORGANIZATION_FIND, LOOKUP(.id = id), INTO(&arena, &found), err),
+	        FAIL_MISSING(err, "organization", id));
+}
+
 static int run_insertion(struct store_connection *c, void *context, struct error *err)
 {
 	const struct project_record *r = context;
 	int64_t projects;
 
-	if (ROW_OR(query_run(c, QUERY_PROJECT_INSERT, r, NULL, err), fail_taken(r->name, err)) <
+	if (check_organization(c, r->organization_id, err) < 0 ||
+	    ROW_OR(query_run(c, QUERY_PROJECT_INSERT, r, NULL, err), fail_taken(r->name, err)) <
 	            0 ||
 	    query_count(c, QUERY_PROJECT_COUNT, NULL, &projects, err) < 0)
 		return -1;
@@ -110,6 +124,7 @@ static int run_edit(struct store_connection *c, void *context, struct error *err
 	    query_find(c, QUERY_PROJECT_FIND, LOOKUP(.id = edit->id), INTO(editing->arena, &record),
 	               err) < 0 ||
 	    edit->edit(&record, edit->context, err) < 0 ||
+	    check_organization(c, record.organization_id, err) < 0 ||
 	    ROW_OR(query_run(c, QUERY_PROJECT_UPDATE, &record, NULL, err),
 	           fail_taken(record.name, err)) < 0 ||
 	    add_project_event(c, EVENT_PROJECT_UPDATED, &record, err) < 0)

@@ -7,6 +7,7 @@
 #include "store/column_rows.h"
 #include "store/logins.h"
 #include "store/members.h"
+#include "store/organizations.h"
 #include "store/query.h"
 #include "store/transaction_parts.h"
 
@@ -162,6 +163,8 @@ static int run_removal(struct store_connection *c, void *context, struct error *
 	if (ROW_OR(query_find(c, QUERY_USER_FIND, lookup, INTO(&arena, &before), err),
 	           fail_missing(lookup->id, err)) < 0 ||
 	    leave_projects(c, &arena, before.email, lookup->now, err) < 0 ||
+	    query_run(c, QUERY_ORGANIZATION_MEMBER_LEAVE_ALL,
+	              &(struct organization_member){.user_id = before.email}, NULL, err) < 0 ||
 	    query_run(c, QUERY_LOGIN_END_OTHERS, &logins, NULL, err) < 0 ||
 	    query_run(c, QUERY_USER_REMOVE, lookup, NULL, err) < 0)
 		return -1;

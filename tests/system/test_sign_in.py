@@ -565,3 +565,42 @@ def test_the_command_line_prints_the_first_link(tmp_path):
         browser.call("POST", "/api/sandbox/keys", {"name": "k"}, {"Origin": "https://atoll.example.com"})
     finally:
         running.remove_all()
+
+
+def test_an_organization_is_above_projects(place, owner, bob, admin):
+    made = admin.post("/v1/organizations", {"name": f"acme-{time.time_ns()}", "owner": "ann@example.com"})
+    path = f"/v1/organizations/{made['id']}"
+    project = admin.post("/v1/projects", {"name": f"of-{made['name']}", "organization": made["id"], "owner": "ann@example.com"})
+    assert project["organization"] == made["id"] and admin.get("/v1/projects/default")["organization"] == "default"
+    refused(404, admin.post, "/v1/projects", {"name": "nowhere", "organization": "none"})
+    # A stranger does not see it; a member sees it and no project of it.
+    refused(404, bob.get, path)
+    assert bob.get("/v1/organizations")["items"] == []
+
+    def put(user, role, by=admin):
+        return by.call("PUT", path + "/members", {"user": user, "role": role})
+    put(bob.email, "member")
+    assert [row["id"] for row in bob.get("/v1/organizations")["items"]] == [made["id"]]
+    refused(404, bob.get, "/accounts/me", **{"X-Atoll-Project": project["id"]})
+    set_role(admin, bob.email, "admin")
+    assert refused(403, put, bob.email, "owner", bob).code == "forbidden"
+    refused(403, put, "cy@example.com", "member", bob)
+    # An admin of it administers its projects and members, but neither admins nor owners.
+    put(bob.email, "admin")
+    assert bob.get("/accounts/me", **{"X-Atoll-Project": project["id"]})["role"] == "admin"
+    assert bob.call("POST", "/api/sandbox/keys", {"name": "k"}, {"X-Atoll-Project": project["id"]})["project"] == project["id"]
+    put("cy@example.com", "member", bob)
+    refused(403, put, "cy@example.com", "admin", bob)
+    refused(403, bob.call, "DELETE", path + "/members/ann@example.com")
+    refused(403, bob.call, "PATCH", path, {"name": "taken over"})
+    # The last owner stays; who is out has no role below any more.
+    refused(409, put, "ann@example.com", "member")
+    refused(409, admin.delete, path + "/members/ann@example.com")
+    admin.delete(path + "/members/" + bob.email)
+    refused(404, bob.get, "/accounts/me", **{"X-Atoll-Project": project["id"]})
+    refused(409, admin.delete, path)
+    admin.call("PATCH", f"/v1/projects/{project['id']}", {"organization": "default"})
+    admin.delete(path)
+    refused(404, admin.get, path)
+    refused(409, admin.delete, "/v1/organizations/default")
+    admin.delete(f"/v1/projects/{project['id']}?force=true")

@@ -41,9 +41,12 @@ UPDATE logins SET last_used_at = :at WHERE id = :id AND last_used_at < :at;
 -- takes: membership_lookup
 -- gives: membership
 SELECT projects.id AS project_id, projects.name AS project_name,
-	COALESCE(members.role, '') AS role
+	CASE WHEN above.role IS NULL THEN COALESCE(members.role, '') ELSE 'admin' END AS role
 FROM projects LEFT JOIN members ON members.project_id = projects.id AND members.user_id = :email
-WHERE projects.closing = 0 AND (:is_admin <> 0 OR members.role IS NOT NULL)
+LEFT JOIN organization_members AS above ON above.organization_id = projects.organization_id
+	AND above.user_id = :email AND above.role IN ('owner', 'admin')
+WHERE projects.closing = 0
+	AND (:is_admin <> 0 OR members.role IS NOT NULL OR above.role IS NOT NULL)
 	AND (:project_id IS NULL OR projects.id = :project_id)
 ORDER BY CASE WHEN members.role IS NULL THEN 1 ELSE 0 END, projects.name LIMIT :limit;
 

@@ -1,12 +1,12 @@
 -- prefix: max_ of maximums
 -- fragment: project
-id, name, cpu, memory_mb, disk_mb, pids, max_cpu, max_memory_mb, max_disk_mb, max_pids,
+id, name, organization_id, cpu, memory_mb, disk_mb, pids, max_cpu, max_memory_mb, max_disk_mb, max_pids,
 sandboxes_max, {inherited_timeouts}, terminal_ttl_ms, artifacts_max_mb, artifacts_keep_ms, storage_max_mb, record_terminals, closing, created_at, version
 
 -- name: project_insert
 -- takes: project_record
 INSERT INTO projects ({project})
-VALUES (:id, :name, :cpu, :memory_mb, :disk_mb, :pids, :max_cpu, :max_memory_mb, :max_disk_mb,
+VALUES (:id, :name, CASE WHEN :organization_id = '' THEN 'default' ELSE :organization_id END, :cpu, :memory_mb, :disk_mb, :pids, :max_cpu, :max_memory_mb, :max_disk_mb,
 	:max_pids, :sandboxes_max, {:inherited_timeouts}, :terminal_ttl_ms, :artifacts_max_mb, :artifacts_keep_ms, :storage_max_mb, :record_terminals,
 	:closing, :created_at, 1)
 ON CONFLICT DO NOTHING;
@@ -45,7 +45,7 @@ UPDATE projects SET name = name WHERE id = :project_id;
 -- name: project_update
 -- takes: project_record
 UPDATE projects
-SET name = :name, cpu = :cpu, memory_mb = :memory_mb, disk_mb = :disk_mb, pids = :pids,
+SET name = :name, organization_id = :organization_id, cpu = :cpu, memory_mb = :memory_mb, disk_mb = :disk_mb, pids = :pids,
 	max_cpu = :max_cpu, max_memory_mb = :max_memory_mb, max_disk_mb = :max_disk_mb,
 	max_pids = :max_pids, sandboxes_max = :sandboxes_max,
 	{=inherited_timeouts}, terminal_ttl_ms = :terminal_ttl_ms,

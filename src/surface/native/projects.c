@@ -12,6 +12,7 @@
 #include "fleet/server/projects.h"
 #include "fleet/usage/usage.h"
 #include "store/members.h"
+#include "store/organizations.h"
 #include "store/projects.h"
 #include "surface/native/answer.h"
 #include "surface/native/project_limits.h"
@@ -23,7 +24,7 @@ struct project_list;
 #define PAGE_DEFAULT 100
 
 struct project_body {
-	const char *id, *name, *owner;
+	const char *id, *name, *owner, *organization;
 	struct resource_limits defaults, maximums;
 	int64_t sandboxes_max, storage_max_mb, created_at;
 	bool closing;
@@ -35,6 +36,7 @@ enum {
 	PROJECT_STORAGE_MAX_MB,
 	PROJECT_DEFAULTS,
 	PROJECT_MAXIMUMS,
+	PROJECT_ORGANIZATION,
 };
 #define ROW_NAME(...)                                                                              \
 	[PROJECT_NAME] = JSON_TEXT_MEMBER(project_body, name, .min = 1, .max = 100, __VA_ARGS__)
@@ -50,7 +52,11 @@ enum {
 	                                        .about = "limits of sandboxes that request none"), \
 	[PROJECT_MAXIMUMS] = JSON_OBJECT_MEMBER(                                                   \
 	        project_body, maximums, &resource_limits_shape,                                    \
-	        .about = "limits that no sandbox exceeds; only a platform admin can set them")
+	        .about = "limits that no sandbox exceeds; only a platform admin can set them"),    \
+	[PROJECT_ORGANIZATION] = JSON_TEXT_MEMBER(                                                 \
+	        project_body, organization, .max = 64,                                             \
+	        .about = "id of the organisation that it belongs to (default: the first); only "   \
+	                 "a platform admin can set it")
 static const struct json_member project_request_members[] = {
         ROW_NAME(.flags = JSON_REQUIRED),
         OTHER_ROWS,
@@ -66,6 +72,7 @@ static JSON_BITS_SHAPE(project_change, "ProjectChange", project_body,
 static const struct json_member project_shape_members[] = {
         JSON_TEXT_MEMBER(project_body, id),
         JSON_TEXT_MEMBER(project_body, name),
+        JSON_TEXT_MEMBER(project_body, organization, .about = "id of its organisation"),
         JSON_WHOLE_MEMBER(project_body, sandboxes_max),
         JSON_WHOLE_MEMBER(project_body, storage_max_mb, .about = "0: the platform's setting"),
         JSON_OBJECT_MEMBER(project_body, defaults, &resource_limits_shape),
@@ -110,6 +117,7 @@ static struct project_body make_project_answer(const struct project_record *r)
 	return (struct project_body){
 	        .id = r->id,
 	        .name = r->name,
+	        .organization = r->organization_id,
 	        .sandboxes_max = r->sandboxes_max,
 	        .storage_max_mb = r->storage_max_mb,
 	        .defaults = resource_limits_from(&r->defaults),
@@ -202,6 +210,7 @@ static int project_create(struct request *rq, const void *body, struct reply *re
 	struct project_record record = {
 	        .id = b->id ? b->id : id.text,
 	        .name = b->name,
+	        .organization_id = b->organization ? b->organization : STORE_ORGANIZATION_FIRST,
 	        .sandboxes_max = b->sandboxes_max,
 	        .storage_max_mb = b->storage_max_mb,
 	        .created_at = clock_unix_ms(),
@@ -239,6 +248,8 @@ static int edit_project(struct project_record *r, const void *context, struct er
 
 	if (row_is_given(b->present, PROJECT_NAME))
 		r->name = b->name;
+	if (row_is_given(b->present, PROJECT_ORGANIZATION))
+		r->organization_id = b->organization;
 	if (row_is_given(b->present, PROJECT_SANDBOXES_MAX))
 		r->sandboxes_max = b->sandboxes_max;
 	if (row_is_given(b->present, PROJECT_STORAGE_MAX_MB))
@@ -253,6 +264,7 @@ static int project_patch(struct request *rq, const void *body, struct reply *rep
 	const struct project_change change = {b, &api_of(rq)->config->caps};
 	bool is_platforms = row_is_given(b->present, PROJECT_SANDBOXES_MAX) ||
 	                    row_is_given(b->present, PROJECT_MAXIMUMS) ||
+	                    row_is_given(b->present, PROJECT_ORGANIZATION) ||
 	                    row_is_given(b->present, PROJECT_STORAGE_MAX_MB);
 	struct project_edit request = {.edit = edit_project, .context = &change};
 	struct project_record record;

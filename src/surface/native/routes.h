@@ -29,6 +29,7 @@ extern const struct route limits_routes[];
 extern const struct route me_routes[];
 extern const struct route members_routes[];
 extern const struct route oidc_routes[];
+extern const struct route organizations_routes[];
 extern const struct route pools_routes[];
 extern const struct route processes_routes[];
 extern const struct route projects_routes[];

@@ -4,6 +4,7 @@
 #include "store/keys.h"
 #include "store/logins.h"
 #include "store/members.h"
+#include "store/organizations.h"
 
 static struct user_record sample_user(const char *id, const char *email)
 {
@@ -320,6 +321,69 @@ static void attempts_count_in_their_window(void **state)
 	assert_done(store_attempt_count(*state, &limit, &err));
 }
 
+static void an_organization_is_above_its_projects(void **state)
+{
+	AUTO(arena_done) struct arena a = {0};
+	const struct organization_record acme = {.id = "o1", .name = "acme", .created_at = NOW},
+	                                 twice = {.id = "o2", .name = "acme"};
+	const struct project_record project = {.id = "p9",
+	                                       .name = "below",
+	                                       .organization_id = "o1",
+	                                       .created_at = NOW},
+	                            lost = {.id = "p8", .name = "lost", .organization_id = "none"};
+	struct organization_member admin = {.organization_id = "o1",
+	                                    .user_id = "bob@example.com",
+	                                    .role = "admin"},
+	                           owner = {.organization_id = "o1",
+	                                    .user_id = "ann@example.com",
+	                                    .role = "member"},
+	                           found;
+	const struct membership_lookup lookup = {.email = "bob@example.com", .limit = 10};
+	struct organization_member_list members;
+	struct organization_list list;
+	struct membership_list projects;
+	struct project_record read;
+	struct error err = {0};
+
+	assert_done(store_organization_insert(*state, &acme, "ann@example.com", &err));
+	assert_refused(store_organization_insert(*state, &twice, "ann@example.com", &err),
+	               ERROR_CONFLICT);
+	assert_done(store_project_insert(*state, &project, &err));
+	assert_refused(store_project_insert(*state, &lost, &err), ERROR_NOT_FOUND);
+	assert_done(store_project_find(*state, &a, "p9", &read, &err));
+	assert_string_equal(read.organization_id, "o1");
+	assert_done(store_project_find(*state, &a, PROJECT, &read, &err));
+	assert_string_equal(read.organization_id, STORE_ORGANIZATION_FIRST);
+	assert_done(store_project_find_named(*state, &a, "below", &read, &err));
+	assert_string_equal(read.id, "p9");
+	assert_done(store_memberships(*state, &a, &lookup, &projects, &err));
+	assert_int_equal(projects.count, 0);
+	assert_done(store_organization_member_put(*state, &admin, &err));
+	assert_done(store_memberships(*state, &a, &lookup, &projects, &err));
+	assert_int_equal(projects.count, 1);
+	assert_string_equal(projects.items[0].role, "admin");
+	admin.role = "member";
+	assert_done(store_organization_member_put(*state, &admin, &err));
+	assert_done(store_memberships(*state, &a, &lookup, &projects, &err));
+	assert_int_equal(projects.count, 0);
+	assert_refused(store_organization_member_put(*state, &owner, &err), ERROR_CONFLICT);
+	assert_refused(store_organization_member_remove(*state, &owner, &err), ERROR_CONFLICT);
+	assert_done(
+	        store_organization_member_find(*state, &a, "o1", "ann@example.com", &found, &err));
+	assert_string_equal(found.role, "owner");
+	assert_done(store_organization_member_list(*state, &a, "o1", &members, &err));
+	assert_int_equal(members.count, 2);
+	assert_done(store_organization_list(*state, &a, "bob@example.com", &list, &err));
+	assert_int_equal(list.count, 1);
+	assert_done(store_organization_list(*state, &a, NULL, &list, &err));
+	assert_int_equal(list.count, 2);
+	assert_refused(store_organization_remove(*state, "o1", &err), ERROR_CONFLICT);
+	assert_refused(store_organization_remove(*state, STORE_ORGANIZATION_FIRST, &err),
+	               ERROR_CONFLICT);
+	assert_done(store_organization_member_remove(*state, &admin, &err));
+	assert_refused(store_organization_member_remove(*state, &admin, &err), ERROR_NOT_FOUND);
+}
+
 static const struct CMUnitTest tests[] = {
         EACH(a_user_is_found_by_id_address_and_subject),
         EACH(the_last_admin_of_the_server_stays),
@@ -329,6 +393,7 @@ static const struct CMUnitTest tests[] = {
         EACH(a_setup_link_makes_one_user_and_no_second),
         EACH(an_invitation_is_used_once_and_in_time),
         EACH(attempts_count_in_their_window),
+        EACH(an_organization_is_above_its_projects),
 };
 
 int main(void)
