@@ -9,6 +9,7 @@ import os
 import re
 import shutil
 import subprocess
+import threading
 
 import pytest
 
@@ -19,6 +20,7 @@ BROWSER = atoll.ROOT / "tests/browser"
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 JOURNEYS = sorted(path.name for path in (BROWSER / "console").glob("*.test.mjs"))
 SECONDS = 600
+PAGE_SECONDS = 240
 
 pytestmark = pytest.mark.needs_root
 
@@ -131,8 +133,12 @@ def test_an_open_page_survives_a_restart_of_the_server(browser_packages):
 
         def expect(word):
             line = page.stdout.readline()
-            assert line.startswith(word), line + page.stdout.read()
+            if not line.startswith(word):
+                page.kill()
+                raise AssertionError(line + page.stdout.read())
 
+        limit = threading.Timer(PAGE_SECONDS, page.kill)
+        limit.start()
         expect("open")
         server.stop()
         print("", file=page.stdin, flush=True)
@@ -142,6 +148,7 @@ def test_an_open_page_survives_a_restart_of_the_server(browser_packages):
         expect("back")
         expect("fine")
         assert page.wait(30) == 0
+        limit.cancel()
     finally:
         server.remove_all()
 

@@ -45,7 +45,7 @@ export default function CreateSandbox({ onClose }: { onClose: () => void }) {
     setBusy(true);
     try {
       const answer = await call(postApiSandboxInstances, { query: { wait: false }, body: bodyOf(draft.peek()) });
-      sandboxes.put(answer);
+      sandboxes.reveal(answer);
       draft.value = EMPTY;
       setMade(answer.id);
     } catch (thrown) {

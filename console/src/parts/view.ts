@@ -10,6 +10,8 @@ export interface RowSource<T> {
   row: (id: string) => Signal<T> | undefined;
   /** Grows with every change of any row. */
   revision?: ReadonlySignal<number>;
+  /** Grows when nothing shall be held back. */
+  reveals?: ReadonlySignal<number>;
 }
 
 export type SortKey = string | number | null | undefined;
@@ -77,8 +79,10 @@ export class View<T> {
       else this.timer ??= setTimeout(() => this.update(), RESORT_MS);
       isFirst = false;
     });
+    const stopReveals = this.source.reveals?.subscribe(() => untracked(() => this.applyNow()));
     return () => {
       stop();
+      stopReveals?.();
       clearTimeout(this.timer);
     };
   }

@@ -38,6 +38,8 @@ export class Collection<T> {
   readonly revision = signal(0);
   readonly status = signal<Status>("idle");
   readonly error = signal<ApiError | null>(null);
+  /** Grows when the user made a row: tables show it at once, also where they hold others back. */
+  readonly reveals = signal(0);
   /** Number of rows that the server has, known after the first page. */
   readonly total = signal<number | null>(null);
   readonly ids: ReadonlySignal<readonly string[]> = computed(() => this.idsSignal.value);
@@ -78,6 +80,12 @@ export class Collection<T> {
     this.touched.set(id, ++this.changes);
     this.store(id, item);
     this.revision.value += 1;
+  }
+
+  /** Adds a row that the user of this tab has made. */
+  reveal(item: T): void {
+    this.put(item);
+    this.reveals.value += 1;
   }
 
   /** Changes members of a row that is there. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // many.mjs COUNT SECONDS: the table with so many sandboxes, scrolled while others change their states. Prints one JSON line of figures.
-import { addressOf, api, browser, newContext } from "./harness.mjs";
+import { addressOf, api, closeBrowser, newContext } from "./driver.mjs";
 import { Sandboxes } from "./pages.mjs";
 
 const [count, seconds] = process.argv.slice(2).map(Number);
@@ -48,5 +48,5 @@ await changing;
 const memory = await page.evaluate(() => performance.memory?.usedJSHeapSize ?? 0);
 console.log(JSON.stringify({ count, shownMs, rows, changes, seconds, ...frames, heapMb: Math.round(memory / 1048576), faults }));
 await context.close();
-await (await browser()).close();
+await closeBrowser();
 process.exit(0);

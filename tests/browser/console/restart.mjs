@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
-import { addressOf, browser, createSandbox, newContext } from "./harness.mjs";
+import { addressOf, closeBrowser, createSandbox, newContext } from "./driver.mjs";
 import { Sandboxes } from "./pages.mjs";
 
 const commands = createInterface({ input: process.stdin });
@@ -29,6 +29,6 @@ assert.equal(new URL(page.url()).searchParams.get("q"), "restart");
 console.log("back");
 assert.deepEqual(faults, []);
 await context.close();
-await (await browser()).close();
+await closeBrowser();
 console.log(`fine ${id}`);
 process.exit(0);

@@ -112,15 +112,32 @@ journey("the main path goes by keyboard alone", async ({ page, open }) => {
   await page.keyboard.press("Escape");
 });
 
+/** Sandboxes in several states, as a small team has them. */
+async function makeSome() {
+  const names = ["web-frontend", "checkout-api", "nightly-report", "agent-refactor-41", "agent-refactor-42", "data-import", "eval-run-7", "docs-preview"];
+  const boxes = await Promise.all(names.map((name, i) => createSandbox({ name, persistent: i % 3 === 0, labels: i % 2 ? { team: "agents", run: String(i) } : { team: "web" }, resources: { cpu: 1 + (i % 2), memory_mb: 512 * (1 + (i % 3)) } })));
+  await api("POST", `/api/sandbox/instances/${boxes[2].id}/pause`);
+  await api("POST", `/api/sandbox/instances/${boxes[5].id}/stop`);
+  await api("POST", `/api/sandbox/instances/${boxes[6].id}/pause`);
+  const busy = "end=$(($(date +%s)+20)); while [ $(date +%s) -lt $end ]; do :; done";
+  await api("POST", `/v1/tools/bash`, { sandbox: boxes[1].id, command: busy, background: true }).catch(() => undefined);
+  return names;
+}
+
 journey("axe finds nothing, with rows, with a menu open and on a phone", async ({ page, open }) => {
-  await Promise.all([createSandbox({ name: "axe-one", labels: { team: "core", env: "dev", owner: "jo" } }), createSandbox({ name: "axe-two" })]);
+  const names = await makeSome();
   const sandboxes = new Sandboxes(page);
+  await open("overview");
+  await page.getByRole("grid", { name: "Recent sandboxes" }).getByRole("link", { name: names[0] }).waitFor();
+  await sandboxes.live().waitFor();
+  await screenshot(page, "overview");
   await open("sandboxes");
-  await sandboxes.row("axe-one").waitFor();
+  for (const name of names) await sandboxes.row(name).waitFor();
+  await sandboxes.state("data-import", "stopped").waitFor();
   await sandboxes.live().waitFor();
   await checkAxe(page, "sandboxes");
   await screenshot(page, "sandboxes");
-  await sandboxes.row("axe-one").getByRole("button", { name: "Actions for axe-one" }).click();
+  await sandboxes.row(names[0]).getByRole("button", { name: `Actions for ${names[0]}` }).click();
   await checkAxe(page, "the menu of a row");
   await page.keyboard.press("Escape");
   await page.setViewportSize(PHONE);

@@ -35,7 +35,6 @@ journey("overview shows figures, recent sandboxes and the guide", async ({ page,
   assert.match(await running.innerText(), /[1-9]/);
   await new Shell(page).live().waitFor();
   await checkAxe(page, "overview");
-  await screenshot(page, "overview");
   await page.getByText("TypeScript", { exact: true }).click();
   await page.getByText('import { Sandbox } from "atoll-sdk"').waitFor();
   await page.setViewportSize(PHONE);
