@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a sandbox may reach: a mode and two lists, applied at once.
+import { useState } from "preact/hooks";
+import { call } from "../../../api/call";
+import { asApiError, type ApiError } from "../../../api/errors";
+import { putApiSandboxInstancesIdEgress } from "../../../api/generated";
+import { curlOf } from "../../../objects/sandbox_actions";
+import { Button } from "../../../parts/button";
+import { CodeBlock } from "../../../parts/copy";
+import { Segmented } from "../../../parts/field";
+import { Card } from "../../../parts/layout";
+import { ErrorNote, Note } from "../../../parts/notice";
+import { mergeAnswer, type Sandbox } from "../../../store/sandboxes";
+import { missingScope } from "../../../store/session";
+import { showToast } from "../../../store/toasts";
+import { t as shared } from "../../../text/en";
+import { t } from "../../../text/en/sandbox_network";
+import type { TabProps } from "../tab";
+import { RuleList } from "./rule_list";
+import { allowProblem, bodyOf, denyProblem, isSameRules, rulesOf, type Mode, type Rules } from "./rules";
+import "./network.css";
+
+export default function NetworkTab({ sandbox }: TabProps) {
+  const stored = rulesOf(sandbox.egress);
+  // The editor begins anew when someone else changed the rules.
+  return <Editor key={JSON.stringify(stored)} sandbox={sandbox} stored={stored} />;
+}
+
+function Editor({ sandbox, stored }: { sandbox: Sandbox; stored: Rules }) {
+  const [rules, setRules] = useState(stored);
+  const [error, setError] = useState<ApiError | null>(null);
+  const [isBusy, setBusy] = useState(false);
+  const scope = missingScope(putApiSandboxInstancesIdEgress);
+  const isBlocked = sandbox.network === "blocked";
+  const problem = rules.mode === "open" ? rules.allow.filter((r) => allowProblem(r, "open")).length : 0;
+  const save = async (): Promise<void> => {
+    setBusy(true);
+    setError(null);
+    try {
+      mergeAnswer(await call(putApiSandboxInstancesIdEgress, { path: { id: sandbox.id }, body: bodyOf(rules) }));
+      showToast({ kind: "done", text: t.saved });
+    } catch (thrown) {
+      setError(asApiError(thrown));
+    } finally {
+      setBusy(false);
+    }
+  };
+  const isChanged = !isSameRules(rules, stored);
+  return (
+    <div class="stack network">
+      {isBlocked && <Note>{t.blocked}</Note>}
+      {error && <ErrorNote error={error} onClose={() => setError(null)} />}
+      <Card
+        title={t.title}
+        actions={
+          <>
+            <Button isDisabled={!isChanged} onClick={() => setRules(stored)}>{shared.discard}</Button>
+            <Button kind="primary" isBusy={isBusy} isDisabled={!isChanged || problem > 0} disabledBecause={scope && shared.missingScope(scope)} onClick={() => void save()}>{t.save}</Button>
+          </>
+        }
+      >
+        <Segmented label={t.mode} value={rules.mode} onChange={(mode) => setRules({ ...rules, mode: mode as Mode })} choices={Object.entries(t.modes).map(([value, label]) => ({ value, label, isDisabled: isBlocked }))} />
+        <p class="muted">{t.modeText[rules.mode]}</p>
+        {problem > 0 && <Note tone="warn">{t.namesLost(problem)}</Note>}
+        <div class="columns">
+          {rules.mode !== "none" && (
+            <RuleList title={t.allow} help={t.allowHelp} inputLabel={t.newAllow} none={rules.mode === "only" ? t.noAllow : t.noAllowOpen} rules={rules.allow} check={(rule) => allowProblem(rule, rules.mode)} onChange={(allow) => setRules({ ...rules, allow })} />
+          )}
+          {rules.mode === "open" && <RuleList title={t.deny} help={t.denyHelp} inputLabel={t.newDeny} none={t.noDeny} rules={rules.deny} check={denyProblem} onChange={(deny) => setRules({ ...rules, deny })} />}
+        </div>
+        <p class="meta">{t.at}</p>
+      </Card>
+      <Card title={t.command}>
+        <CodeBlock label={t.command} text={curlOf("PUT", putApiSandboxInstancesIdEgress.path.replace("{id}", sandbox.id), bodyOf(rules))} />
+      </Card>
+    </div>
+  );
+}

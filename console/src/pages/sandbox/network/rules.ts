@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// rules.ts: the two lists of the API as a mode and lists, and back.
+import type { SandboxEgress } from "../../../api/generated";
+import { t } from "../../../text/en/sandbox_network";
+
+export type Mode = "open" | "only" | "none";
+export interface Rules {
+  mode: Mode;
+  allow: string[];
+  deny: string[];
+}
+
+const ALL = new Set(["0.0.0.0/0", "::/0"]);
+
+export function rulesOf(egress: SandboxEgress | null | undefined): Rules {
+  const allow = egress?.allow ?? [];
+  const deny = egress?.deny ?? [];
+  const isAll = deny.some((rule) => ALL.has(rule));
+  return { mode: !isAll ? "open" : allow.length ? "only" : "none", allow, deny: deny.filter((rule) => !ALL.has(rule)) };
+}
+
+export function bodyOf(rules: Rules): { allow: string[]; deny: string[] } {
+  if (rules.mode === "open") return { allow: rules.allow, deny: rules.deny };
+  return { allow: rules.mode === "only" ? rules.allow : [], deny: ["0.0.0.0/0", ...rules.deny] };
+}
+
+export const isSameRules = (a: Rules, b: Rules): boolean => JSON.stringify([a.mode, a.allow, a.deny]) === JSON.stringify([b.mode, b.allow, b.deny]);
+
+const isAddress = (rule: string): boolean => /^\d{1,3}(\.\d{1,3}){3}(\/\d{1,2})?$/.test(rule) || (rule.includes(":") && /^[0-9a-f:.]+(\/\d{1,3})?$/i.test(rule));
+
+/** Why a rule cannot be allowed in this mode, or null. The server checks the rest. */
+export function allowProblem(rule: string, mode: Mode): string | null {
+  if (/\s/.test(rule)) return t.spaces;
+  return mode === "open" && !isAddress(rule) ? t.nameNeedsOnly : null;
+}
+
+export function denyProblem(rule: string): string | null {
+  if (/\s/.test(rule)) return t.spaces;
+  return isAddress(rule) ? null : t.denyNoName;
+}
