@@ -1223,6 +1223,8 @@ export interface ProjectList {
 export interface Project {
   id: string;
   name: string;
+  /** id of its organisation */
+  organization: string;
   sandboxes_max: number;
   /** 0: the platform's setting */
   storage_max_mb: number;
@@ -1255,6 +1257,8 @@ export interface ProjectCreate {
   defaults?: Limits;
   /** limits that no sandbox exceeds; only a platform admin can set them */
   maximums?: Limits;
+  /** id of the organisation that it belongs to (default: the first); only a platform admin can set it */
+  organization?: string;
   /** default: generated */
   id?: string;
   /** user that becomes the first member, with the role admin */
@@ -1272,6 +1276,8 @@ export interface ProjectChange {
   defaults?: Limits;
   /** limits that no sandbox exceeds; only a platform admin can set them */
   maximums?: Limits;
+  /** id of the organisation that it belongs to (default: the first); only a platform admin can set it */
+  organization?: string;
 }
 
 /** Storage that a project uses, as last measured, and its limit */
@@ -2166,6 +2172,51 @@ export interface LoginSessionSummary {
   /** it is the session of this request */
   is_current: boolean;
   expires_at: string | null;
+}
+
+/** Organisations */
+export interface OrganizationList {
+  items: Organization[];
+}
+
+/** Owns projects */
+export interface Organization {
+  id: string;
+  name: string;
+  /** null: it came with the server */
+  created_at: string | null;
+}
+
+/** An organisation to make */
+export interface OrganizationCreate {
+  name: string;
+  /** address of the user that becomes the first owner */
+  owner: string;
+}
+
+/** A new name */
+export interface OrganizationChange {
+  name: string;
+}
+
+/** Members */
+export interface OrganizationMemberList {
+  items: OrganizationMember[];
+}
+
+/** A user with a role in the organisation */
+export interface OrganizationMember {
+  user: string;
+  /** owner and admin administer every project of the organisation; an owner manages owners and admins */
+  role: "member" | "admin" | "owner";
+  created_at: string | null;
+}
+
+/** A member to add, or whose role to change */
+export interface OrganizationMemberPut {
+  user: string;
+  /** owner and admin administer every project of the organisation; an owner manages owners and admins */
+  role: "member" | "admin" | "owner";
 }
 
 /** Users */

@@ -1129,6 +1129,40 @@ export interface MemberChange {
 export interface MemberList {
   items: Member[];
 }
+/** Owns projects */
+export interface Organization {
+  id: string;
+  name: string;
+  created_at: string | null;
+}
+/** A new name */
+export interface OrganizationChange {
+  name: string;
+}
+/** An organisation to make */
+export interface OrganizationCreate {
+  name: string;
+  owner: string;
+}
+/** Organisations */
+export interface OrganizationList {
+  items: Organization[];
+}
+/** A user with a role in the organisation */
+export interface OrganizationMember {
+  user: string;
+  role: "member" | "admin" | "owner";
+  created_at: string | null;
+}
+/** Members */
+export interface OrganizationMemberList {
+  items: OrganizationMember[];
+}
+/** A member to add, or whose role to change */
+export interface OrganizationMemberPut {
+  user: string;
+  role: "member" | "admin" | "owner";
+}
 /** A new password */
 export interface PasswordChange {
   old?: string;
@@ -1232,6 +1266,7 @@ export interface ProcessList {
 export interface Project {
   id: string;
   name: string;
+  organization: string;
   sandboxes_max: number;
   storage_max_mb: number;
   defaults: Limits;
@@ -1246,6 +1281,7 @@ export interface ProjectChange {
   storage_max_mb?: number;
   defaults?: Limits;
   maximums?: Limits;
+  organization?: string;
 }
 /** A project to create */
 export interface ProjectCreate {
@@ -1254,6 +1290,7 @@ export interface ProjectCreate {
   storage_max_mb?: number;
   defaults?: Limits;
   maximums?: Limits;
+  organization?: string;
   id?: string;
   owner?: string;
 }
@@ -2712,6 +2749,22 @@ export const deleteV1SessionsSession: Operation<{ session: string }, undefined, 
 export const getV1SignInOidc: Operation<undefined, { return_to?: string }, undefined, unknown> = { method: "GET", path: "/v1/sign-in/oidc", scopes: [] };
 /** The provider's answer: sets the session's cookie and opens the console */
 export const getV1SignInOidcCallback: Operation<undefined, { code?: string; state?: string; iss?: string; error?: string }, undefined, unknown> = { method: "GET", path: "/v1/sign-in/oidc/callback", scopes: [] };
+/** List the session's organisations; all with the scope admin */
+export const getV1Organizations: Operation<undefined, undefined, undefined, OrganizationList> = { method: "GET", path: "/v1/organizations", scopes: ["sandbox:read"] };
+/** Make an organisation */
+export const postV1Organizations: Operation<undefined, undefined, OrganizationCreate, Organization> = { method: "POST", path: "/v1/organizations", scopes: ["admin"] };
+/** Get an organisation */
+export const getV1OrganizationsOrganization: Operation<{ organization: string }, undefined, undefined, Organization> = { method: "GET", path: "/v1/organizations/{organization}", scopes: ["sandbox:read"] };
+/** Rename an organisation, as its owner */
+export const patchV1OrganizationsOrganization: Operation<{ organization: string }, undefined, OrganizationChange, Organization> = { method: "PATCH", path: "/v1/organizations/{organization}", scopes: ["project:write"] };
+/** Delete an organisation without projects */
+export const deleteV1OrganizationsOrganization: Operation<{ organization: string }, undefined, undefined, void> = { method: "DELETE", path: "/v1/organizations/{organization}", scopes: ["admin"] };
+/** List an organisation's members */
+export const getV1OrganizationsOrganizationMembers: Operation<{ organization: string }, undefined, undefined, OrganizationMemberList> = { method: "GET", path: "/v1/organizations/{organization}/members", scopes: ["sandbox:read"] };
+/** Add a member to an organisation, or change the role */
+export const putV1OrganizationsOrganizationMembers: Operation<{ organization: string }, undefined, OrganizationMemberPut, OrganizationMember> = { method: "PUT", path: "/v1/organizations/{organization}/members", scopes: ["project:write"] };
+/** Remove a member from an organisation */
+export const deleteV1OrganizationsOrganizationMembersUser: Operation<{ organization: string; user: string }, undefined, undefined, void> = { method: "DELETE", path: "/v1/organizations/{organization}/members/{user}", scopes: ["project:write"] };
 /** List the users of the server */
 export const getV1Users: Operation<undefined, { page?: string; limit?: number }, undefined, UserList> = { method: "GET", path: "/v1/users", scopes: ["admin"] };
 /** Make a user */

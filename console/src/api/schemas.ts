@@ -374,6 +374,17 @@ export const memberAddSchema = {
 export const memberChangeSchema = {
   role: {"type":"string","description":"viewer, member or admin","maxLength":16},
 } satisfies Schema;
+export const organizationChangeSchema = {
+  name: {"type":"string","maxLength":100,"minLength":1},
+} satisfies Schema;
+export const organizationCreateSchema = {
+  name: {"type":"string","maxLength":100,"minLength":1},
+  owner: {"type":"string","description":"address of the user that becomes the first owner","maxLength":128,"example":"ann@example.com"},
+} satisfies Schema;
+export const organizationMemberPutSchema = {
+  user: {"type":"string","maxLength":128,"example":"ann@example.com"},
+  role: {"type":"string","description":"owner and admin administer every project of the organisation; an owner manages owners and admins","enum":["member","admin","owner"]},
+} satisfies Schema;
 export const passwordChangeSchema = {
   old: {"type":"string","description":"required, but for an admin who sets another user's","maxLength":1024},
   new: {"type":"string","description":"10 to 256 characters","maxLength":1024},
@@ -400,6 +411,7 @@ export const projectChangeSchema = {
   storage_max_mb: {"type":"integer","description":"MiB for templates, snapshots, backups and volumes together; 0: the platform's setting; only a platform admin can set it","minimum":0,"maximum":1073741824},
   defaults: {"type":"object","description":"limits of sandboxes that request none"},
   maximums: {"type":"object","description":"limits that no sandbox exceeds; only a platform admin can set them"},
+  organization: {"type":"string","description":"id of the organisation that it belongs to (default: the first); only a platform admin can set it","maxLength":64},
 } satisfies Schema;
 export const projectCreateSchema = {
   name: {"type":"string","maxLength":100,"minLength":1},
@@ -407,6 +419,7 @@ export const projectCreateSchema = {
   storage_max_mb: {"type":"integer","description":"MiB for templates, snapshots, backups and volumes together; 0: the platform's setting; only a platform admin can set it","minimum":0,"maximum":1073741824},
   defaults: {"type":"object","description":"limits of sandboxes that request none"},
   maximums: {"type":"object","description":"limits that no sandbox exceeds; only a platform admin can set them"},
+  organization: {"type":"string","description":"id of the organisation that it belongs to (default: the first); only a platform admin can set it","maxLength":64},
   id: {"type":"string","description":"default: generated","maxLength":63},
   owner: {"type":"string","description":"user that becomes the first member, with the role admin","maxLength":128,"example":"ann@example.com"},
 } satisfies Schema;

@@ -1296,6 +1296,8 @@ class Project(TypedDict):
 
     id: str
     name: str
+    # id of its organisation
+    organization: str
     sandboxes_max: int
     # 0: the platform's setting
     storage_max_mb: int
@@ -1330,6 +1332,8 @@ class ProjectCreate(TypedDict):
     defaults: NotRequired[Limits]
     # limits that no sandbox exceeds; only a platform admin can set them
     maximums: NotRequired[Limits]
+    # id of the organisation that it belongs to (default: the first); only a platform admin can set it
+    organization: NotRequired[str]
     # default: generated
     id: NotRequired[str]
     # user that becomes the first member, with the role admin
@@ -1348,6 +1352,8 @@ class ProjectChange(TypedDict):
     defaults: NotRequired[Limits]
     # limits that no sandbox exceeds; only a platform admin can set them
     maximums: NotRequired[Limits]
+    # id of the organisation that it belongs to (default: the first); only a platform admin can set it
+    organization: NotRequired[str]
 
 
 class ProjectStorage(TypedDict):
@@ -2299,6 +2305,58 @@ class LoginSessionSummary(TypedDict):
     # it is the session of this request
     is_current: bool
     expires_at: str | None
+
+
+class OrganizationList(TypedDict):
+    """Organisations"""
+
+    items: list[Organization]
+
+
+class Organization(TypedDict):
+    """Owns projects"""
+
+    id: str
+    name: str
+    # null: it came with the server
+    created_at: str | None
+
+
+class OrganizationCreate(TypedDict):
+    """An organisation to make"""
+
+    name: str
+    # address of the user that becomes the first owner
+    owner: str
+
+
+class OrganizationChange(TypedDict):
+    """A new name"""
+
+    name: str
+
+
+class OrganizationMemberList(TypedDict):
+    """Members"""
+
+    items: list[OrganizationMember]
+
+
+class OrganizationMember(TypedDict):
+    """A user with a role in the organisation"""
+
+    user: str
+    # owner and admin administer every project of the organisation; an owner manages owners and admins
+    role: Literal["member", "admin", "owner"]
+    created_at: str | None
+
+
+class OrganizationMemberPut(TypedDict):
+    """A member to add, or whose role to change"""
+
+    user: str
+    # owner and admin administer every project of the organisation; an owner manages owners and admins
+    role: Literal["member", "admin", "owner"]
 
 
 class UserList(TypedDict):
