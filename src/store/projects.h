@@ -18,7 +18,7 @@ struct store;
 struct project_record {
 	const char *id;
 	const char *name;
-	const char *organization_id; /* "" of a new project: the first */
+	const char *organization_id;       /* "" of a new project: the first */
 	struct sandbox_resources defaults; /* of a new sandbox */
 	struct sandbox_resources maximums; /* of a sandbox */
 	int64_t sandboxes_max;
