@@ -198,7 +198,8 @@ class Connection:
         if path == "/page":
             self.answer(b"<!doctype html><html><head><title>t</title><script src=/a.js></script></head>"
                         b"<body><a href='/b'>b</a></body></html>", "text/html",
-                        b'ETag: "1"\r\nSet-Cookie: s=1; Path=/; Domain=localhost\r\nSet-Cookie: atoll_x=1\r\n')
+                        b'ETag: "1"\r\nSet-Cookie: s=1; Path=/; Domain=localhost\r\nSet-Cookie: atoll_x=1\r\n'
+                        b'Set-Cookie: __Host-atoll_session=1; Secure; Path=/\r\nSet-Cookie: =__host-atoll_session=1; Secure; Path=/\r\n')
         elif path == "/packed":  # whatever is asked for
             self.answer(gzip.compress(PACKED), "text/html", f"Content-Encoding: {query}\r\nContent-Security-Policy: default-src 'self'\r\n".encode())
         elif path == "/live":

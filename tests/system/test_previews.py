@@ -6,6 +6,7 @@ import concurrent.futures
 import contextlib
 import datetime
 import http.client
+import json
 import os
 import pathlib
 import signal
@@ -99,11 +100,24 @@ def test_a_request_arrives_as_if_the_server_were_at_the_root(api, box, shared):
 
 
 def test_keys_and_our_cookies_stay_outside(api, box):
-    answer = api.raw("GET", below(box), headers={"Cookie": "a=1; atoll_session=secret; b=2", "X-Other": "1"})
+    answer = api.raw("GET", below(box), headers={
+        "Cookie": "a=1; atoll_session=secret; __Host-atoll_session=secret; __HOST-atoll_oidc=secret; b=2", "X-Other": "1"})
     got = heard(answer)
     assert got["cookie"] == ["a=1; b=2"] and got["x-other"] == ["1"]
     assert not {"authorization", "x-api-key", "x-atoll-project"} & set(got)
     assert "secret" not in answer.body.decode() and api.key not in answer.body.decode()
+
+
+def test_a_session_of_a_browser_opens_no_preview(api, box, shared):
+    """What the server inside answers would be a page of the console's own origin, with the visitor's rights."""
+    begun = ask(shared, "/v1/session", "POST", json.dumps({"key": api.key}), Content_Type="application/json")
+    assert begun.status == 201
+    headers = {"Cookie": begun.headers["Set-Cookie"].split(";")[0], "Origin": f"http://127.0.0.1:{shared.port}",
+               "X_Atoll_CSRF": begun.json()["csrf_token"]}
+    assert ask(shared, "/accounts/me", **headers).status == 200
+    for path in (below(box), f"/daytona/preview/{box}/{PORT}/"):
+        for method in ("GET", "POST"):
+            assert ask(shared, path, method, **headers).status == 401, path
 
 
 def test_a_header_for_one_hop_alone_stays_there(api, box):
