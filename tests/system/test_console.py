@@ -100,9 +100,9 @@ def test_every_file_is_served_as_it_was_built(console):
 
 
 @pytest.mark.parametrize("path", ["/console/assets/none.js", "/console/assets/", "/console/assets/../index.html", "/console/assets/%2e%2e/%2e%2e/etc/passwd"])
-def test_a_file_that_does_not_exist_is_404_or_the_page(console, path):
+def test_a_file_that_does_not_exist_is_refused_or_the_page(console, path):
     answer = page(console, path)
-    assert answer.status == 404 or b'id="app"' in answer.body
+    assert answer.status in (400, 404) or b'id="app"' in answer.body
     assert b"root:" not in answer.body
 
 
@@ -180,6 +180,6 @@ def test_a_thousand_sandboxes_scroll_while_states_change(browser_packages, tmp_p
         assert figures["faults"] == []
         assert figures["changes"] > 20
         assert figures["rows"] < 80, "rows out of view exist"
-        assert figures["median"] < 20, figures
+        assert figures["cpuPerFrame"] < 1000 / 60, f"the page's own work for a frame takes longer than a frame: {figures}"
     finally:
         server.remove_all()

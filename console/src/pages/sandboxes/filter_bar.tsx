@@ -15,12 +15,11 @@ import { t } from "../../text/en/sandboxes";
 
 const CHOICES_MAX = 40;
 
-/** Values that occur, or that the query names already: those can always be taken away. */
+/** Values that occur, or that the query names already: those can always be taken away. Read when rows come or go, not on each change. */
 function useChoices(field: string, read: (s: Sandbox) => readonly string[], known: readonly string[]) {
   return useMemo(
     () =>
       computed(() => {
-        sandboxes.revision.value;
         const seen = new Set(known);
         for (const id of sandboxes.ids.value) for (const value of read(sandboxes.peek(id) as Sandbox)) if (seen.size < CHOICES_MAX) seen.add(value);
         return [...seen];

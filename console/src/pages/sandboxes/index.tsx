@@ -76,26 +76,28 @@ function LiveOnes({ text, onCreate }: { text: string; onCreate: () => void }) {
     <>
       {error && <ErrorNote error={error} onRetry={() => void sandboxes.load()} />}
       {(all > 0 || text !== "") && <FilterBar text={text} onChange={onSearch} count={t.all(shown.length, Math.max(all, sandboxes.total.value ?? 0))} />}
-      <SelectionBar selection={selection} shown={shown} />
-      <Table
-        name="sandboxes"
-        label={t.title}
-        source={sandboxes}
-        columns={SANDBOX_COLUMNS}
-        nameOf={(s) => s.name}
-        filter={text ? filter : undefined}
-        filterKey={text}
-        sort={queryOf("sort") || DEFAULT_SORT}
-        onSort={onSort}
-        selection={selection}
-        onOpen={openSandbox}
-        menuOf={sandboxMenu}
-        actionsOf={rowAction}
-        actionsWidth={72}
-        cursor={cursor}
-        onView={(ids) => (view.value = ids)}
-        empty={all === 0 ? <NoSandbox onCreate={onCreate} /> : <NoMatch text={text} />}
-      />
+      <div class="table-place">
+        <Table
+          name="sandboxes"
+          label={t.title}
+          source={sandboxes}
+          columns={SANDBOX_COLUMNS}
+          nameOf={(s) => s.name}
+          filter={text ? filter : undefined}
+          filterKey={text}
+          sort={queryOf("sort") || DEFAULT_SORT}
+          onSort={onSort}
+          selection={selection}
+          onOpen={openSandbox}
+          menuOf={sandboxMenu}
+          actionsOf={rowAction}
+          actionsWidth={72}
+          cursor={cursor}
+          onView={(ids) => (view.value = ids)}
+          empty={all === 0 ? <NoSandbox onCreate={onCreate} /> : <NoMatch text={text} />}
+        />
+        <SelectionBar selection={selection} shown={shown} />
+      </div>
     </>
   );
 }
