@@ -42,7 +42,7 @@ function applyEvent(event: LiveEvent): boolean {
   const state = STATE_OF_KIND[event.kind];
   if (sandboxes.peek(id)) {
     const last = { at: event.at, text: event.text };
-    sandboxes.patch(id, state ? { state, reason: event.reason ?? "none", last_event: last } : { last_event: last });
+    sandboxes.patch(id, state ? { state, reason: (event.reason ?? "none") as Sandbox["reason"], last_event: last } : { last_event: last });
   }
   readSoon(id);
   return true;
