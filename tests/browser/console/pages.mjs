@@ -87,3 +87,68 @@ export class CreateDialog extends Shell {
     return this.box.getByRole("button", { name: "Create", exact: true }).click();
   }
 }
+
+/** A tab of a sandbox. */
+export class SandboxTab extends Shell {
+  tab(title) {
+    return this.page.getByRole("navigation", { name: "Sandbox", exact: true }).getByRole("link", { name: title, exact: true }).click();
+  }
+}
+
+export class TerminalTab extends SandboxTab {
+  openWindow() {
+    return this.page.getByRole("button", { name: "Open a window" }).click();
+  }
+
+  window() {
+    return this.page.getByRole("region", { name: /^Terminal / });
+  }
+
+  windows() {
+    return this.page.getByRole("navigation", { name: "Windows" }).getByRole("link");
+  }
+
+  connected() {
+    return this.window().getByRole("status").getByText("Connected", { exact: true }).waitFor();
+  }
+
+  /** Types where the terminal takes it. */
+  async type(text) {
+    await this.window().getByRole("textbox", { name: "Terminal input" }).focus();
+    await this.page.keyboard.type(text);
+  }
+
+  async menu(item, role = "menuitem") {
+    await this.page.getByRole("button", { name: "More of this window" }).click();
+    await this.page.getByRole("menu").getByRole(role, { name: item }).click();
+  }
+}
+
+export class FilesTab extends SandboxTab {
+  grid() {
+    return this.page.getByRole("grid", { name: /^Files / });
+  }
+
+  entry(name) {
+    return this.grid().getByRole("row").filter({ has: this.page.getByText(name, { exact: true }) });
+  }
+
+  openEntry(name) {
+    return this.entry(name).getByRole("link").first().click();
+  }
+
+  async menu(name, item) {
+    await this.entry(name).getByRole("button", { name: `Actions for ${name}` }).click();
+    await this.choose(item);
+  }
+
+  editor(name) {
+    return this.page.getByRole("textbox", { name: `Text of ${name}` });
+  }
+}
+
+export class ProcessesTab extends SandboxTab {
+  row(command) {
+    return this.page.getByRole("grid", { name: "Commands" }).getByRole("row").filter({ hasText: command });
+  }
+}

@@ -107,7 +107,7 @@ function CsvTable({ text, isCut, path, size }: { text: string; isCut: boolean; p
   return (
     <>
       {isCut && <Note tone="warn">{t.tooLarge(formatBytes(TEXT_MAX), formatBytes(size))}</Note>}
-      <div class="csv" tabIndex={0} role="region" aria-label={showHidden(nameOf(path), 60)}>
+      <div class="csv" tabIndex={0} role="region" aria-label={t.asTable}>
         <table class="plain-table">
           <thead><tr>{head.map((cell, i) => <th key={i} scope="col">{showHidden(cell)}</th>)}</tr></thead>
           <tbody>{body.map((row, i) => <tr key={i}>{head.map((_, j) => <td key={j}>{showHidden(row[j] ?? "")}</td>)}</tr>)}</tbody>

@@ -34,7 +34,14 @@ interface FolderProps {
 }
 
 export function FolderView({ sandbox, path, canWrite }: FolderProps) {
-  const list = useResource(`files ${sandbox.id} ${path}`, (s) => call(getApiSandboxInstancesIdFiles, { path: { id: sandbox.id }, query: { path, limit: LIMIT }, signal: s }));
+  const read = (s?: AbortSignal) => call(getApiSandboxInstancesIdFiles, { path: { id: sandbox.id }, query: { path, limit: LIMIT }, signal: s ?? null });
+  const list = useResource(`files ${sandbox.id} ${path}`, read);
+  const [own, setOwn] = useState(0);
+  /** What the user has done here is put in its place at once, also under the pointer. */
+  const refresh = (): void => void read().then((data) => {
+    list.data.value = data;
+    setOwn((n) => n + 1);
+  }, list.reload);
   useWatch(sandbox.id, canWrite ? path : null, list.reload);
   const scope = missingScope(putApiSandboxInstancesIdFilesContent);
   return (
@@ -42,7 +49,7 @@ export function FolderView({ sandbox, path, canWrite }: FolderProps) {
       {(data) => (
         <>
           {data.truncated && <Note tone="warn">{t.truncated(data.items.length)}</Note>}
-          <Entries sandbox={sandbox} path={path} items={data.items} canWrite={canWrite} forbidden={scope && shared.missingScope(scope)} onChanged={list.reload} />
+          <Entries sandbox={sandbox} path={path} items={data.items} canWrite={canWrite} forbidden={scope && shared.missingScope(scope)} order={String(own)} onChanged={refresh} />
         </>
       )}
     </Loaded>
@@ -52,6 +59,8 @@ export function FolderView({ sandbox, path, canWrite }: FolderProps) {
 interface EntriesProps extends FolderProps {
   items: readonly FileEntry[];
   forbidden: string | null;
+  /** Another one arranges the rows anew. */
+  order: string;
   onChanged: () => void;
 }
 
@@ -75,7 +84,7 @@ function columnsOf(hrefOf: (f: FileEntry) => string): readonly Column<FileEntry>
 }
 
 function Entries(props: EntriesProps) {
-  const { sandbox, path, items, canWrite, forbidden, onChanged } = props;
+  const { sandbox, path, items, canWrite, forbidden, order, onChanged } = props;
   const source = useItems(items, (f) => f.name);
   const selection = useMemo(() => signal<ReadonlySet<string>>(new Set()), [path]);
   const [question, setQuestion] = useState<NameQuestion | null>(null);
@@ -143,7 +152,7 @@ function Entries(props: EntriesProps) {
         )}
         <input ref={picker} type="file" multiple hidden aria-label={t.upload} onChange={(e) => { void upload(e.currentTarget.files); e.currentTarget.value = ""; }} />
       </div>
-      <Table name="files" label={`${t.title} ${showHidden(path)}`} source={source} columns={columns} nameOf={(f) => f.name} hrefOf={hrefOf} selection={selection} menuOf={menuOf}
+      <Table name="files" label={`${t.title} ${showHidden(path)}`} source={source} columns={columns} nameOf={(f) => f.name} hrefOf={hrefOf} filterKey={order} selection={selection} menuOf={menuOf}
         sort={queryOf("sort") || "name"} onSort={(sort) => setQuery({ sort })} onOpen={(f) => go(hrefOf(f))}
         empty={<Empty icon="folder" title={t.empty}>{canWrite ? t.emptyText : t.emptyReadOnly}</Empty>} />
       {question && <NameDialog question={question} onClose={() => setQuestion(null)} />}

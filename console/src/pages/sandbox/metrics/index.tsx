@@ -8,7 +8,7 @@ import { readEvents } from "../../../objects/sandbox_events";
 import { Button } from "../../../parts/button";
 import { Chart, type Series } from "../../../parts/chart";
 import { Segmented } from "../../../parts/field";
-import { formatBytes, formatCores, formatCount, parseTime } from "../../../parts/format";
+import { formatBytes, formatCores, formatCount, NOT_KNOWN, parseTime } from "../../../parts/format";
 import { Tile } from "../../../parts/layout";
 import { Empty, Loaded, Note } from "../../../parts/notice";
 import { queryOf, setQuery } from "../../../router";
@@ -70,7 +70,7 @@ export default function MetricsTab({ sandbox }: TabProps) {
 
 function Now({ figures, limits, isRunning }: { figures: SandboxFigures | undefined; limits: Limits; isRunning: boolean }) {
   if (!isRunning) return <Note>{t.notRunning}</Note>;
-  const value = (n: number | undefined, format: (n: number) => string): string => (n === undefined ? "–" : n < 0 ? t.notMeasured : format(n));
+  const value = (n: number | undefined, format: (n: number) => string): string => (n === undefined ? NOT_KNOWN : n < 0 ? NOT_KNOWN : format(n));
   const of = (limit: number | null, format: (n: number) => string): string => (limit === null ? "" : t.of(format(limit)));
   const isTight = figures !== undefined && limits.memory !== null && figures.memory_bytes > 0.9 * limits.memory;
   return (
@@ -78,7 +78,7 @@ function Now({ figures, limits, isRunning }: { figures: SandboxFigures | undefin
       <div class="tiles">
         <Tile label={t.now.cpu} value={value(figures?.cpu_percent, (n) => formatCores(n / 100))} note={of(limits.cpu, formatCores)} />
         <Tile label={t.now.memory} value={value(figures?.memory_bytes, formatBytes)} note={of(limits.memory, formatBytes)} tone={isTight ? "warn" : undefined} />
-        <Tile label={t.now.disk} value={value(figures?.disk_bytes, formatBytes)} note={of(limits.disk, formatBytes)} />
+        <Tile label={t.now.disk} value={value(figures?.disk_bytes, formatBytes)} note={figures && figures.disk_bytes < 0 ? t.notMeasured : of(limits.disk, formatBytes)} />
         <Tile label={t.now.processes} value={value(figures?.pids, formatCount)} note={of(figures && figures.pids_limit > 0 ? figures.pids_limit : null, formatCount)} />
       </div>
       {figures && figures.oom_kills > 0 && <Note tone="warn">{t.memoryKills(figures.oom_kills)}</Note>}

@@ -42,7 +42,7 @@ export function Life({ sandbox, events }: { sandbox: Sandbox; events: readonly E
   const isAwake = awake !== null && awake > serverNow();
   const next = isAwake ? null : nextChange(sandbox);
   return (
-    <ol class="life">
+    <ol class="life" tabIndex={0} aria-label={t.life}>
       {steps.map((step, i) => (
         <li key={`${step.at} ${i}`} class={`life-step life-${step.state}`}>
           <span class="life-word">{step.state === "created" ? t.made : step.state}</span>

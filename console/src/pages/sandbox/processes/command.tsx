@@ -18,6 +18,9 @@ const WINDOW = "terminal:";
 /** The name of the window that the process is, or null. */
 export const windowOf = (p: Process): string | null => (p.tty && p.label.startsWith(WINDOW) ? p.label.slice(WINDOW.length) : null);
 
+/** The command in one line, for tables. */
+export const lineOf = (p: Process): string => commandOf(p).trim().replace(/\s*\n\s*/g, " ↵ ");
+
 /** The line as it was typed: a shell around it is left out. */
 export function commandOf(p: Process): string {
   const window = windowOf(p);

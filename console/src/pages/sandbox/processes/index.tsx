@@ -20,7 +20,7 @@ import { useResource } from "../../../store/resource";
 import { canTake, type Sandbox } from "../../../store/sandboxes";
 import { t } from "../../../text/en/sandbox_processes";
 import type { TabProps } from "../tab";
-import { commandOf, EndChip, signalMenu, windowOf } from "./command";
+import { commandOf, EndChip, lineOf, signalMenu, windowOf } from "./command";
 import { Jobs, Services } from "./groups";
 import { ProcessSheet } from "./process_sheet";
 import "./processes.css";
@@ -58,7 +58,7 @@ function Everything({ sandbox }: { sandbox: Sandbox }) {
 }
 
 const COLUMNS: readonly Column<Process>[] = [
-  { id: "command", title: t.command, width: 260, grow: 1, isFixed: true, phone: "title", sort: commandOf, cell: (p) => <span class="cut mono"><Safe text={commandOf(p)} max={300} /></span> },
+  { id: "command", title: t.command, width: 260, grow: 1, isFixed: true, phone: "title", sort: commandOf, cell: (p) => <span class="cut mono"><Safe text={lineOf(p)} max={300} /></span> },
   { id: "state", title: t.state, width: 150, phone: "side", sort: (p) => p.state, cell: (p) => <EndChip process={p} /> },
   { id: "user", title: t.user, width: 90, sort: (p) => p.user, cell: (p) => <Safe text={p.user} max={20} /> },
   { id: "started", title: t.started, width: 120, phone: "meta", sort: (p) => p.started_at, cell: (p) => <Time at={p.started_at} /> },
@@ -92,7 +92,7 @@ function Commands({ sandbox, items, onReload, onAct }: CommandsProps) {
         <Button kind="quiet" icon="reload" label={t.reload} onClick={onReload} />
       </>
     }>
-      <Table name="processes" label={t.commands} source={source} columns={COLUMNS} nameOf={(p) => showHidden(commandOf(p), 60)} filter={shown ? (p) => p.state === shown : undefined} filterKey={shown}
+      <Table name="processes" label={t.commands} source={source} columns={COLUMNS} nameOf={(p) => showHidden(lineOf(p), 60)} filter={shown ? (p) => p.state === shown : undefined} filterKey={shown}
         sort={queryOf("sort") || "-started"} onSort={(sort) => setQuery({ sort })} onOpen={open} menuOf={(p) => signalMenu(sandbox, p, onAct)} rowsMax={16}
         empty={<Empty icon="cpu" title={items.length ? t.noMatch : t.none} command={items.length ? undefined : `atoll exec ${sandbox.name} -- uname -a`}>{items.length ? null : t.noneText}</Empty>} />
     </Card>

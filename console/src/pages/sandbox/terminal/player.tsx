@@ -8,6 +8,7 @@ import { formatDuration } from "../../../parts/format";
 import { Lazy } from "../../../parts/lazy";
 import { t } from "../../../text/en/sandbox_terminal";
 import { sizeAt, type Cast } from "./cast";
+import { fontSize, hasScreenReader } from "./looks";
 
 const load = () => import("../../../lazy/terminal");
 const SPEEDS = ["0.5", "1", "2", "4", "16"];
@@ -78,7 +79,7 @@ export function Player({ cast }: { cast: Cast }) {
   };
   return (
     <section class="window player" aria-label={t.replayLabel} onKeyDown={onKey}>
-      <Lazy load={load} lines={8} props={{ label: t.replayLabel, isReadOnly: true, fixedSize: size, onReady: (ready: TerminalHandle) => { handle.current = ready; setPlaying(true); } }} />
+      <Lazy load={load} lines={8} props={{ label: t.replayLabel, isReadOnly: true, fontSize: fontSize.value, hasScreenReader: hasScreenReader.value, fixedSize: size, onReady: (ready: TerminalHandle) => { handle.current = ready; setPlaying(true); } }} />
       <div class="player-bar">
         <Button kind="primary" icon={isPlaying ? "pause" : "play"} label={isPlaying ? t.pause : t.play} onClick={toggle} />
         <input class="grow" type="range" aria-label={t.seek} aria-valuetext={formatDuration(at * 1000)} min={0} max={cast.length} step="any" value={at} onInput={(e) => seek(Number(e.currentTarget.value))} />

@@ -39,7 +39,7 @@ export function Recordings({ sandbox }: { sandbox: Sandbox }) {
 function List({ sandbox }: { sandbox: Sandbox }) {
   const recordings = useResource(
     `recordings ${sandbox.id}`,
-    async (signal) => (await call(getApiSandboxRecordings, { signal })).items.filter((r) => r.sandbox_id === sandbox.id).reverse() as Named[],
+    async (signal) => (await call(getApiSandboxRecordings, { signal })).items.filter((r) => r.sandbox_id === sandbox.id).sort((a, b) => ((a.started_at ?? "") < (b.started_at ?? "") ? 1 : -1)) as Named[],
     { kinds: ["recording.*", "window.*"], sandbox: sandbox.id, onFocus: true },
   );
   const remove = async (r: Named): Promise<void> => {

@@ -13,20 +13,16 @@ import { MenuButton, type MenuItem } from "../../../parts/menu";
 import { ErrorNote, Note } from "../../../parts/notice";
 import { showHidden } from "../../../parts/safe";
 import { Safe, Time } from "../../../parts/text";
-import { preference } from "../../../store/preferences";
 import { useResource } from "../../../store/resource";
 import type { Sandbox } from "../../../store/sandboxes";
 import { toastError } from "../../../store/toasts";
 import { t } from "../../../text/en/sandbox_terminal";
 import { FindBar } from "./find_bar";
 import { KeyRow } from "./key_row";
+import { FONT_MAX, FONT_MIN, fontSize, hasScreenReader } from "./looks";
 import { WindowSession } from "./session";
 
 const load = () => import("../../../lazy/terminal");
-const FONT_MIN = 9;
-const FONT_MAX = 24;
-const fontSize = preference("terminal-font", 13, (v): v is number => typeof v === "number" && v >= FONT_MIN && v <= FONT_MAX);
-const hasScreenReader = preference("terminal-screen-reader", false, (v): v is boolean => typeof v === "boolean");
 const LEAVE_MS = 600;
 
 interface WindowProps {
