@@ -110,6 +110,7 @@ journey("a recorded window is replayed", async ({ page, api, open }) => {
   const player = page.getByRole("region", { name: "Replay" });
   await player.getByRole("button", { name: /Play|Pause/ }).waitFor();
   const seek = player.getByRole("slider", { name: "Position" });
+  await eventually(() => seek.isEnabled(), "the terminal of the replay");
   await seek.evaluate((input) => {
     input.value = input.max;
     input.dispatchEvent(new Event("input", { bubbles: true }));

@@ -21,6 +21,8 @@ export function Player({ cast }: { cast: Cast }) {
   const [at, setAt] = useState(0);
   const [size, setSize] = useState({ columns: cast.columns, rows: cast.rows });
   const handle = useRef<TerminalHandle | null>(null);
+  /** What is played before the terminal is there would be lost. */
+  const [isReady, setReady] = useState(false);
   const next = useRef(0);
 
   /** Shows everything up to `seconds`; backwards from the start on. */
@@ -79,10 +81,10 @@ export function Player({ cast }: { cast: Cast }) {
   };
   return (
     <section class="window player" aria-label={t.replayLabel} onKeyDown={onKey}>
-      <Lazy load={load} lines={8} props={{ label: t.replayLabel, isReadOnly: true, fontSize: fontSize.value, hasScreenReader: hasScreenReader.value, fixedSize: size, onReady: (ready: TerminalHandle) => { handle.current = ready; setPlaying(true); } }} />
+      <Lazy load={load} lines={8} props={{ label: t.replayLabel, isReadOnly: true, fontSize: fontSize.value, hasScreenReader: hasScreenReader.value, fixedSize: size, onReady: (ready: TerminalHandle) => { handle.current = ready; setReady(true); setPlaying(true); } }} />
       <div class="player-bar">
-        <Button kind="primary" icon={isPlaying ? "pause" : "play"} label={isPlaying ? t.pause : t.play} onClick={toggle} />
-        <input class="grow" type="range" aria-label={t.seek} aria-valuetext={formatDuration(at * 1000)} min={0} max={cast.length} step="any" value={at} onInput={(e) => seek(Number(e.currentTarget.value))} />
+        <Button kind="primary" icon={isPlaying ? "pause" : "play"} label={isPlaying ? t.pause : t.play} isDisabled={!isReady} onClick={toggle} />
+        <input class="grow" type="range" aria-label={t.seek} aria-valuetext={formatDuration(at * 1000)} min={0} max={cast.length} step="any" value={at} disabled={!isReady} onInput={(e) => seek(Number(e.currentTarget.value))} />
         <span class="muted nowrap">{formatDuration(at * 1000)} / {formatDuration(cast.length * 1000)}</span>
         <Segmented label={t.speed} value={speed} onChange={setSpeed} choices={SPEEDS.map((value) => ({ value, label: `${value}×` }))} />
       </div>
