@@ -57,6 +57,7 @@ export const t = {
   window: "Window",
   process: (n: number) => `process ${n}`,
   size: "Size",
+  length: "Length",
   play: "Play",
   pause: "Pause",
   replay: "Replay",

@@ -5,7 +5,7 @@ import { ApiError } from "../../../api/errors";
 import { deleteApiSandboxRecordingsRecording, getApiSandboxRecordings, getApiSandboxRecordingsRecording, type Recording } from "../../../api/generated";
 import { Button, ButtonLink } from "../../../parts/button";
 import { ask } from "../../../parts/dialog";
-import { formatBytes } from "../../../parts/format";
+import { formatBytes, formatDuration } from "../../../parts/format";
 import { Empty, Loaded } from "../../../parts/notice";
 import { Safe, Time } from "../../../parts/text";
 import { queryOf, setQuery } from "../../../router";
@@ -15,9 +15,6 @@ import { toastError } from "../../../store/toasts";
 import { t } from "../../../text/en/sandbox_terminal";
 import { parseCast } from "./cast";
 import { Player } from "./player";
-
-/** Newer servers say the window's name. */
-type Named = Recording & { window?: string | null };
 
 export function Recordings({ sandbox }: { sandbox: Sandbox }) {
   const chosen = queryOf("recording");
@@ -39,10 +36,10 @@ export function Recordings({ sandbox }: { sandbox: Sandbox }) {
 function List({ sandbox }: { sandbox: Sandbox }) {
   const recordings = useResource(
     `recordings ${sandbox.id}`,
-    async (signal) => (await call(getApiSandboxRecordings, { signal })).items.filter((r) => r.sandbox_id === sandbox.id).sort((a, b) => ((a.started_at ?? "") < (b.started_at ?? "") ? 1 : -1)) as Named[],
+    async (signal) => (await call(getApiSandboxRecordings, { query: { sandbox: sandbox.id }, signal })).items.sort((a, b) => ((a.started_at ?? "") < (b.started_at ?? "") ? 1 : -1)),
     { kinds: ["recording.*", "window.*"], sandbox: sandbox.id, onFocus: true },
   );
-  const remove = async (r: Named): Promise<void> => {
+  const remove = async (r: Recording): Promise<void> => {
     if (!(await ask({ title: t.removeTitle, text: t.removeText, yes: t.remove, isDangerous: true }))) return;
     await call(deleteApiSandboxRecordingsRecording, { path: { recording: r.id } }).catch(toastError);
     recordings.reload();
@@ -55,13 +52,14 @@ function List({ sandbox }: { sandbox: Sandbox }) {
         ) : (
           <table class="plain-table">
             <thead>
-              <tr><th scope="col">{t.recordedAt}</th><th scope="col">{t.window}</th><th scope="col" class="end">{t.size}</th><th scope="col"><span class="off-screen">{t.replay}</span></th></tr>
+              <tr><th scope="col">{t.recordedAt}</th><th scope="col">{t.window}</th><th scope="col" class="end">{t.length}</th><th scope="col" class="end">{t.size}</th><th scope="col"><span class="off-screen">{t.replay}</span></th></tr>
             </thead>
             <tbody>
               {items.map((r) => (
                 <tr key={r.id}>
                   <td><Time at={r.started_at} /></td>
                   <td><Safe text={r.window ?? t.process(r.process)} max={40} /></td>
+                  <td class="end">{formatDuration(r.duration_ms)}</td>
                   <td class="end">{formatBytes(r.size_bytes)}</td>
                   <td class="end">
                     <span class="row-end">
