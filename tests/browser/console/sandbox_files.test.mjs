@@ -129,3 +129,17 @@ journey("changes are shown as a diff and taken back", async ({ page, open }) => 
   await page.getByRole("dialog", { name: /^Revert/ }).getByRole("button", { name: "Revert" }).click();
   await eventually(async () => (await read(id, `${FOLDER}/new.py`)) === null, "the new file is gone");
 });
+
+journey("a stopped sandbox's files are read, not changed, and stay stopped", async ({ page, api, open }) => {
+  const { id } = await createSandbox({ name: "at-rest", persistent: true });
+  await write(id, `${FOLDER}/kept.txt`, "kept text\n");
+  await api("POST", `/api/sandbox/instances/${id}/stop`);
+  await open(`sandboxes/${id}/files${FOLDER}`);
+  await page.getByText("The sandbox does not run: its files can be read, not changed.").waitFor();
+  const tab = new FilesTab(page);
+  await tab.openEntry("kept.txt");
+  await tab.editor("kept.txt").getByText("kept text").waitFor();
+  await page.getByText("Read only", { exact: true }).waitFor();
+  await checkAxe(page, "a file of a stopped sandbox");
+  assert.equal((await api("GET", `/api/sandbox/instances/${id}`)).state, "stopped");
+});
