@@ -14,6 +14,7 @@ const load = () => import("../../../lazy/terminal");
 const SPEEDS = ["0.5", "1", "2", "4", "16"];
 const GAP_MAX = 2;
 const STEP = 5;
+const END_MS = 1;
 
 export function Player({ cast }: { cast: Cast }) {
   const [isPlaying, setPlaying] = useState(false);
@@ -64,7 +65,8 @@ export function Player({ cast }: { cast: Cast }) {
 
   const seek = (seconds: number): void => {
     setPlaying(false);
-    show(Math.min(cast.length, Math.max(0, seconds)), true);
+    // The slider rounds: its end is the end, or the last output would be missing.
+    show(seconds > cast.length - END_MS / 1000 ? cast.length : Math.max(0, seconds), true);
   };
   const toggle = (): void => {
     if (!isPlaying && at >= cast.length) show(0, true);
