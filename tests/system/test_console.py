@@ -27,7 +27,10 @@ pytestmark = pytest.mark.needs_root
 
 @pytest.fixture(scope="module")
 def server():
-    running = atoll.Server().start()
+    # Previews are hosts below the console's own site, so that it may frame them.
+    running = atoll.Server(flags=["--hosts", "atoll.localhost"])
+    running.environment["SANDBOX_PREVIEW_DOMAIN"] = f"p.atoll.localhost:{running.port}"
+    running.start()
     yield running
     running.remove_all()
 

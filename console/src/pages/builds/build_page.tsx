@@ -45,7 +45,7 @@ export function BuildPage({ id }: { id: string }) {
       </Page>
     );
   }
-  const failing = steps.findLast((s) => s.hasError);
+  const failing = steps.findLast((s) => s.hasError) ?? (data?.status === "error" ? steps.at(-1) : undefined);
   return (
     <Page title={data ? showHidden(data.name, 80) : t.title} actions={data && <Actions build={data} onError={setError} onChange={build.reload} failing={failing} onFailing={setGoTo} />} isFull>
       {error && <ErrorNote error={error} onClose={() => setError(null)} />}
@@ -62,7 +62,7 @@ export function BuildPage({ id }: { id: string }) {
       <div class="build-body">
         <nav class="build-steps" aria-label={t.stepList}>
           {steps.map((step) => (
-            <StepButton key={`${step.number} ${step.firstLine}`} step={step} isCurrent={goTo === step.firstLine} onGo={() => setGoTo(step.firstLine)} />
+            <StepButton key={`${step.number} ${step.firstLine}`} step={step} hasFailed={step === failing} isCurrent={goTo === step.firstLine} onGo={() => setGoTo(step.firstLine)} />
           ))}
         </nav>
         <Log lines={log.lines} label={t.log} goTo={goTo} empty={t.noLog} />
@@ -71,12 +71,12 @@ export function BuildPage({ id }: { id: string }) {
   );
 }
 
-function StepButton({ step, isCurrent, onGo }: { step: Step; isCurrent: boolean; onGo: () => void }) {
+function StepButton({ step, hasFailed, isCurrent, onGo }: { step: Step; hasFailed: boolean; isCurrent: boolean; onGo: () => void }) {
   const took = step.begun !== null && step.last !== null ? formatDuration(step.last - step.begun) : "";
   return (
     <button type="button" class="build-step" aria-current={isCurrent ? "step" : undefined} onClick={onGo}>
-      <span class={step.hasError ? "text-bad" : undefined}>
-        {step.hasError && <Icon name="warning" />} {t.step(step.number)}
+      <span class={hasFailed ? "text-bad" : undefined}>
+        {hasFailed && <Icon name="warning" />} {t.step(step.number)}
       </span>
       <span class="meta">{took}</span>
       <span class="mono"><Safe text={step.text} max={120} mono /></span>

@@ -6,14 +6,12 @@ import { asApiError } from "../../api/errors";
 import { postApiSandboxTemplates, postApiSandboxTemplatesSeed, type Template } from "../../api/generated";
 import { BuildDialog } from "../../objects/build_dialog";
 import { Button } from "../../parts/button";
-import { StateChip } from "../../parts/chip";
 import { TextField } from "../../parts/field";
 import { formatBytes } from "../../parts/format";
 import { useCommands } from "../../parts/keys";
 import { Page } from "../../parts/layout";
 import type { MenuItem } from "../../parts/menu";
 import { Empty, ErrorNote, Skeleton } from "../../parts/notice";
-import { showHidden } from "../../parts/safe";
 import { Table, type Column } from "../../parts/table";
 import { Safe, Time } from "../../parts/text";
 import { at, go, href, queryOf, setQuery } from "../../router";
@@ -26,6 +24,7 @@ import { t } from "../../text/en/templates";
 import { askDeleteTemplate, whyNotDelete } from "./delete_template";
 import { ImportDialog } from "./import_dialog";
 import { TemplatePage } from "./template_page";
+import { TemplateState } from "./template_state";
 import "./templates.css";
 
 type TemplateRow = Template & { sandboxes?: number };
@@ -38,11 +37,11 @@ function PoolCell({ template }: { template: Template }) {
 
 const COLUMNS: readonly Column<TemplateRow>[] = [
   { id: "name", title: t.name, width: 170, grow: 2, isFixed: true, phone: "title", sort: (x) => x.name, cell: (x) => <a href={templateHref(x)}><Safe text={x.name} /></a> },
-  { id: "state", title: t.state, width: 110, phone: "side", sort: (x) => x.state, cell: (x) => <StateChip state={x.state} note={x.state_text && showHidden(x.state_text, 200)} /> },
+  { id: "state", title: t.state, width: 120, phone: "side", sort: (x) => x.state, cell: (x) => <TemplateState template={x} /> },
   { id: "description", title: t.description, width: 160, grow: 3, cell: (x) => <span class="cut"><Safe text={x.description} max={160} /></span> },
   { id: "runtime", title: t.runtime, width: 100, sort: (x) => x.runtime, cell: (x) => <Safe text={x.runtime} max={40} /> },
-  { id: "isolation", title: t.isolation, width: 100, sort: (x) => x.isolation, cell: (x) => <Safe text={x.isolation} max={40} /> },
-  { id: "size", title: t.size, width: 90, align: "end", phone: "meta", sort: (x) => x.size_bytes, cell: (x) => (x.size_bytes > 0 ? formatBytes(x.size_bytes) : "–") },
+  { id: "isolation", title: t.isolation, width: 100, isOff: true, sort: (x) => x.isolation, cell: (x) => <Safe text={x.isolation} max={40} /> },
+  { id: "size", title: t.size, width: 90, align: "end", sort: (x) => x.size_bytes, cell: (x) => (x.size_bytes > 0 ? formatBytes(x.size_bytes) : "–") },
   { id: "uses", title: t.uses, width: 90, align: "end", sort: (x) => x.sandboxes, cell: (x) => x.sandboxes ?? "–" },
   { id: "pool", title: t.pool, width: 80, align: "end", cell: (x) => <PoolCell template={x} /> },
   { id: "updated", title: t.updated, width: 110, phone: "meta", sort: (x) => x.updated_at, cell: (x) => <Time at={x.updated_at} /> },

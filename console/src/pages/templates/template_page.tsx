@@ -19,6 +19,7 @@ import { t } from "../../text/en/templates";
 import { askDeleteTemplate, whyNotDelete } from "./delete_template";
 import { EditDialog } from "./edit_dialog";
 import { PoolCard } from "./pool_card";
+import { TemplateState } from "./template_state";
 
 const BUILDS = 10;
 
@@ -69,7 +70,7 @@ function TemplateFacts({ template }: { template: Template & { sandboxes?: number
   return (
     <Facts
       facts={[
-        [t.state, <StateChip state={template.state} />],
+        [t.state, <TemplateState template={template} />],
         [t.base, <Safe text={template.base_image} mono />],
         [t.isolation, <Safe text={template.isolation} />],
         template.runtime !== "" && [t.runtime, <Safe text={template.runtime} />],

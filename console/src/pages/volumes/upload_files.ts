@@ -8,6 +8,9 @@ import { showHidden } from "../../parts/safe";
 import { addTrayItem } from "../../store/tray";
 import { t } from "../../text/en/volumes";
 
+/** What is done leaves the tray; what failed stays. */
+const DONE_MS = 3000;
+
 export async function uploadFiles(volume: string, folder: string, files: readonly File[]): Promise<void> {
   for (const file of files) {
     const abort = new AbortController();
@@ -16,6 +19,7 @@ export async function uploadFiles(volume: string, folder: string, files: readonl
     try {
       await uploadFile("PUT", addressOf(putApiSandboxVolumesVolumeFilesContent.path, { volume }, { path }), file, { signal: abort.signal, onProgress: (done, total) => item.update({ done, total }) });
       item.update({ state: "done", done: file.size, cancel: undefined });
+      setTimeout(item.remove, DONE_MS);
     } catch (thrown) {
       item.update({ state: isAbort(thrown) ? "cancelled" : "failed", error: isAbort(thrown) ? null : asApiError(thrown), cancel: undefined });
     }

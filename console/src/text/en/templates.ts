@@ -7,6 +7,8 @@ export const t = {
   search: "Search templates",
   name: "Name",
   state: "State",
+  onFirstUse: "on first use",
+  onFirstUseTip: "The server builds it when the first sandbox of it is made.",
   runtime: "Purpose",
   isolation: "Isolation",
   size: "Size",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a sandbox may reach: a mode and two lists, applied at once.
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { call } from "../../../api/call";
 import { asApiError, type ApiError } from "../../../api/errors";
 import { putApiSandboxInstancesIdEgress } from "../../../api/generated";
@@ -21,13 +21,17 @@ import { allowProblem, bodyOf, denyProblem, isSameRules, rulesOf, type Mode, typ
 import "./network.css";
 
 export default function NetworkTab({ sandbox }: TabProps) {
-  const stored = rulesOf(sandbox.egress);
-  // The editor begins anew when someone else changed the rules.
-  return <Editor key={JSON.stringify(stored)} sandbox={sandbox} stored={stored} />;
+  return <Editor key={sandbox.id} sandbox={sandbox} stored={rulesOf(sandbox.egress)} />;
 }
 
 function Editor({ sandbox, stored }: { sandbox: Sandbox; stored: Rules }) {
   const [rules, setRules] = useState(stored);
+  // What the server had when the editing began. Rules that someone else stored come in unless they would undo edits.
+  const [base, setBase] = useState(stored);
+  useEffect(() => {
+    if (isSameRules(rules, base)) setRules(stored);
+    setBase(stored);
+  }, [JSON.stringify(stored)]);
   const [error, setError] = useState<ApiError | null>(null);
   const [isBusy, setBusy] = useState(false);
   const scope = missingScope(putApiSandboxInstancesIdEgress);
@@ -38,6 +42,7 @@ function Editor({ sandbox, stored }: { sandbox: Sandbox; stored: Rules }) {
     setError(null);
     try {
       mergeAnswer(await call(putApiSandboxInstancesIdEgress, { path: { id: sandbox.id }, body: bodyOf(rules) }));
+      setBase(rules);
       showToast({ kind: "done", text: t.saved });
     } catch (thrown) {
       setError(asApiError(thrown));
@@ -45,7 +50,7 @@ function Editor({ sandbox, stored }: { sandbox: Sandbox; stored: Rules }) {
       setBusy(false);
     }
   };
-  const isChanged = !isSameRules(rules, stored);
+  const isChanged = !isSameRules(rules, base);
   return (
     <div class="stack network">
       {isBlocked && <Note>{t.blocked}</Note>}
@@ -54,7 +59,7 @@ function Editor({ sandbox, stored }: { sandbox: Sandbox; stored: Rules }) {
         title={t.title}
         actions={
           <>
-            <Button isDisabled={!isChanged} onClick={() => setRules(stored)}>{shared.discard}</Button>
+            <Button isDisabled={!isChanged} onClick={() => setRules(base)}>{shared.discard}</Button>
             <Button kind="primary" isBusy={isBusy} isDisabled={!isChanged || problem > 0} disabledBecause={scope && shared.missingScope(scope)} onClick={() => void save()}>{t.save}</Button>
           </>
         }

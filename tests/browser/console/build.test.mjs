@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// Templates, builds, volumes and snapshots of the project.
+import assert from "node:assert/strict";
+import { api, checkAxe, createSandbox, eventually, journey, PHONE, screenshot, SERVER } from "./harness.mjs";
+import { BuildShell } from "./build_pages.mjs";
+
+const HOSTILE = "<img src=x onerror='window.broken=1'><b>bold</b>\u202e";
+
+journey("a template is built from a Dockerfile, with its log, edited, pooled and deleted", async ({ page, open }) => {
+  const shell = new BuildShell(page);
+  await open("templates");
+  await shell.grid("Templates").getByRole("link", { name: "host", exact: true }).waitFor();
+  await checkAxe(page);
+  await screenshot(page, "templates");
+  await shell.button("Build…").click();
+  const dialog = shell.dialog("Build a template");
+  await dialog.getByLabel("Name of the template").fill("from-console");
+  await dialog.getByLabel("Dockerfile").last().fill("FROM host\nCOPY . /src\n");
+  await dialog.getByRole("button", { name: "Build", exact: true }).click();
+  await dialog.getByText("Line 2: COPY needs the files beside the Dockerfile").waitFor();
+  await dialog.getByLabel("Dockerfile").last().fill(`FROM host\nENV GREETING="hello there"\nRUN echo "${HOSTILE}" && echo built-it\nWORKDIR /tmp\nEXPOSE 3000\n`);
+  await checkAxe(page, "the build dialog");
+  await dialog.getByRole("button", { name: "Build", exact: true }).click();
+  await shell.heading("from-console").waitFor();
+  const log = page.getByRole("log", { name: "Log" });
+  await log.getByText("built-it").first().waitFor({ timeout: 40000 });
+  await page.getByText("ready", { exact: true }).first().waitFor({ timeout: 40000 });
+  assert.match(await log.innerText(), /onerror=/);
+  assert.equal(await page.evaluate(() => window.broken), undefined);
+  await checkAxe(page);
+  await screenshot(page, "build");
+  await page.getByRole("link", { name: "Open the template" }).click();
+  await page.getByRole("heading", { name: "Defaults" }).waitFor();
+  await page.getByText("GREETING=hello there").waitFor();
+  await shell.button("Edit…").click();
+  const edit = shell.dialog("Defaults of from-console");
+  await edit.getByLabel("Description").fill(HOSTILE);
+  await edit.getByLabel("Memory").fill("256");
+  await edit.getByRole("button", { name: "Save" }).click();
+  await page.getByText("256 MiB").waitFor();
+  const stored = await api("GET", "/api/sandbox/templates/from-console");
+  assert.equal(stored.resources.memory_mb, 256);
+  assert.deepEqual(stored.env, { GREETING: "hello there" });
+  assert.equal(await page.evaluate(() => window.broken), undefined);
+  await checkAxe(page);
+  await screenshot(page, "template");
+  await shell.button("Size…").click();
+  await shell.dialog("Pool of from-console").getByLabel("When used").fill("0");
+  await shell.dialog("Pool of from-console").getByRole("button", { name: "Save" }).click();
+  await page.getByText("The pool changes from now on").waitFor();
+  await shell.button("Delete").click();
+  await shell.dialog("Delete the template from-console?").getByRole("button", { name: "Delete" }).click();
+  await shell.heading("Templates").waitFor();
+  await eventually(() => api("GET", "/api/sandbox/templates/from-console").then(() => false, (e) => e.status === 404), "the deletion");
+});
+
+journey("a build that fails shows its step, and one that runs is cancelled", async ({ page, open }) => {
+  const shell = new BuildShell(page);
+  const failed = await api("POST", "/api/sandbox/templates/builds", { name: "fails", from: "host", steps: [{ type: "run", command: "echo before; exit 7" }] });
+  await open(`builds/${failed.id}`);
+  await page.getByText("error", { exact: true }).first().waitFor({ timeout: 40000 });
+  await shell.button("To the failing step").click();
+  await checkAxe(page);
+  await screenshot(page, "build-failed", ["light"]);
+  const slow = await api("POST", "/api/sandbox/templates/builds", { name: "slow", from: "host", steps: [{ type: "run", command: "echo begun; sleep 600" }] });
+  await open(`builds/${slow.id}`);
+  await page.getByRole("log", { name: "Log" }).getByText("begun").first().waitFor({ timeout: 40000 });
+  await shell.button("Cancel the build").click();
+  await shell.dialog("Cancel this build?").getByRole("button", { name: "Cancel the build" }).click();
+  await page.getByText("cancelled", { exact: true }).first().waitFor();
+  await open("builds");
+  await shell.row("Builds", "fails").waitFor();
+  await checkAxe(page);
+  await screenshot(page, "builds");
+});
+
+journey("a volume is made, attached, filled, detached and deleted", async ({ page, open }) => {
+  const shell = new BuildShell(page);
+  const sandbox = await createSandbox({ name: "holder" });
+  await open("volumes");
+  await shell.button("New volume").click();
+  const dialog = shell.dialog("New volume");
+  await dialog.getByLabel("Name").fill("data");
+  await dialog.getByLabel("Size limit").fill("64");
+  await dialog.getByRole("button", { name: "Create" }).click();
+  await shell.row("Volumes", "data").waitFor();
+  await checkAxe(page);
+  await shell.grid("Volumes").getByRole("link", { name: "data", exact: true }).click();
+  await page.getByRole("heading", { name: "This folder is empty" }).waitFor();
+  await page.locator("input[type=file]").setInputFiles([{ name: "a.txt", mimeType: "text/plain", buffer: Buffer.from("one") }, { name: "<img src=x onerror=broken=1>.html", mimeType: "text/html", buffer: Buffer.from("<script>1</script>") }]);
+  await page.getByRole("link", { name: "a.txt" }).waitFor();
+  await page.getByRole("link", { name: "<img src=x onerror=broken=1>.html" }).waitFor();
+  await shell.button("New folder…").click();
+  await shell.dialog("New folder").getByLabel("Name of the folder").fill("inner");
+  await shell.dialog("New folder").getByRole("button", { name: "Create" }).click();
+  await page.getByRole("link", { name: "inner" }).click();
+  await page.getByRole("navigation", { name: "Folder" }).getByText("inner").waitFor();
+  await page.getByRole("navigation", { name: "Folder" }).getByRole("link", { name: "Volume" }).click();
+  await shell.menu("a.txt", "Rename…");
+  await shell.dialog("Rename a.txt").getByLabel("New name").fill("b.txt");
+  await shell.dialog("Rename a.txt").getByRole("button", { name: "Rename" }).click();
+  await page.getByRole("link", { name: "b.txt" }).waitFor();
+  await checkAxe(page);
+  await screenshot(page, "volume");
+  await shell.menu("b.txt", "Delete");
+  await shell.dialog("Delete b.txt?").getByRole("button", { name: "Delete" }).click();
+  await page.getByRole("link", { name: "b.txt" }).waitFor({ state: "detached" });
+  await shell.button("Attach…").click();
+  await shell.dialog("Attach data").getByLabel("Sandbox").selectOption(sandbox.id);
+  await shell.dialog("Attach data").getByLabel("Mount point").fill("/mnt/data");
+  await shell.dialog("Attach data").getByRole("button", { name: "Attach" }).click();
+  await page.getByRole("link", { name: "holder" }).waitFor();
+  await shell.button("Detach").click();
+  await shell.dialog("Detach data from holder?").getByRole("button", { name: "Detach" }).click();
+  await page.getByText("No sandbox uses this volume").waitFor();
+  await shell.button("Delete").click();
+  await shell.dialog("Delete the volume data?").getByRole("button", { name: "Delete" }).click();
+  await shell.heading("Volumes").waitFor();
+  assert.equal((await api("GET", "/api/sandbox/volumes")).items.length, 0);
+});
+
+journey("a snapshot makes a new sandbox, is exported and deleted", async ({ page, open }) => {
+  const shell = new BuildShell(page);
+  const sandbox = await createSandbox({ name: "origin" });
+  await api("POST", `/api/sandbox/instances/${sandbox.id}/snapshot`, { name: "base-point" });
+  await open("snapshots");
+  await shell.row("Snapshots", "base-point").waitFor();
+  await checkAxe(page);
+  await screenshot(page, "snapshots");
+  await shell.grid("Snapshots").getByRole("link", { name: "base-point" }).click();
+  await page.getByRole("heading", { name: "Exports" }).waitFor();
+  await shell.button("New sandbox from it…").click();
+  await shell.dialog("New sandbox from base-point").getByLabel("Name of the sandbox").fill("second");
+  await shell.dialog("New sandbox from base-point").getByRole("button", { name: "Make the sandbox" }).click();
+  await page.getByText("Made second").waitFor();
+  await api("DELETE", "/api/sandbox/instances/second");
+  await shell.button("Export…").click();
+  await shell.dialog("Export base-point").getByLabel("Name of the export").fill("kept");
+  await shell.dialog("Export base-point").getByRole("button", { name: "Export" }).click();
+  const link = page.getByRole("main").getByRole("link", { name: "Download the export" });
+  await link.waitFor({ timeout: 30000 });
+  const answer = await page.context().request.get(SERVER + (await link.getAttribute("href")));
+  assert.equal(answer.status(), 200);
+  await checkAxe(page);
+  await screenshot(page, "snapshot");
+  await shell.menu("base-point", "Delete");
+  await shell.dialog("Delete the snapshot base-point?").getByRole("button", { name: "Delete" }).click();
+  await shell.heading("No such snapshot").waitFor();
+  await open("snapshots");
+  await page.getByRole("button", { name: "Import an export…" }).click();
+  await shell.dialog("Import an export").locator("input[type=file]").setInputFiles({ name: "kept.tar.zst", mimeType: "application/zstd", buffer: await answer.body() });
+  await shell.dialog("Import an export").getByLabel("Name of the snapshot").fill("again");
+  await shell.dialog("Import an export").getByRole("button", { name: "Import an export" }).click();
+  await shell.row("Snapshots", "again").waitFor({ timeout: 30000 });
+});
+
+journey("the pages fit a phone", async ({ page, open }) => {
+  for (const name of ["templates", "templates/host", "builds", "volumes", "snapshots"]) {
+    await open(name);
+    await page.waitForTimeout(500);
+    await screenshot(page, `phone-${name.replace("/", "-")}`, ["light"]);
+    const width = await page.evaluate(() => document.scrollingElement.scrollWidth);
+    assert.ok(width <= PHONE.width, `${name} is ${width} px wide`);
+  }
+}, { viewport: PHONE });
