@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // server.ts: what the server says of itself, for its admins.
 import { fetchRaw } from "../api/call";
+import { ApiError } from "../api/errors";
 
 export interface ServerNode {
   node: string;
@@ -67,6 +68,12 @@ export interface Server {
   metrics: ServerMetrics;
 }
 
-export async function readServer(signal: AbortSignal): Promise<Server> {
-  return (await (await fetchRaw("GET", "/v1/server", { signal })).json()) as Server;
+/** null: an atolld that is older than this page does not tell. */
+export async function readServer(signal: AbortSignal): Promise<Server | null> {
+  try {
+    return (await (await fetchRaw("GET", "/v1/server", { signal })).json()) as Server;
+  } catch (thrown) {
+    if (thrown instanceof ApiError && thrown.status === 404) return null;
+    throw thrown;
+  }
 }

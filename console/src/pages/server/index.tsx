@@ -40,16 +40,20 @@ function Whole() {
   const resource = useResource("server", readServer, { kinds: ["node.*"], onFocus: true });
   return (
     <Loaded of={resource} lines={8}>
-      {(server) => (
-        <>
-          <Card>
-            <ServerFacts of={server} />
-          </Card>
-          <Figures metrics={server.metrics} />
-          <Nodes nodes={server.nodes} />
-          <Configuration options={server.configuration} />
-        </>
-      )}
+      {(server) =>
+        server === null ? (
+          <Note>{t.older}</Note>
+        ) : (
+          <>
+            <Card>
+              <ServerFacts of={server} />
+            </Card>
+            <Figures metrics={server.metrics} />
+            <Nodes nodes={server.nodes} />
+            <Configuration options={server.configuration} />
+          </>
+        )
+      }
     </Loaded>
   );
 }

@@ -26,7 +26,7 @@ function PreviewOptions() {
     <Loaded of={resource}>
       {(server) => (
         <>
-          <Facts facts={server.configuration.filter((o) => o.name.includes("preview")).map((o) => [o.name, <Safe text={o.value} mono max={VALUE_MAX} />] as const)} />
+          <Facts facts={(server?.configuration ?? []).filter((o) => o.name.includes("preview")).map((o) => [o.name, <Safe text={o.value} mono max={VALUE_MAX} />] as const)} />
           <a href={href("server", { q: "preview" })}>{t.toServer}</a>
         </>
       )}

@@ -7,7 +7,7 @@ import { Forbidden } from "../../objects/forbidden";
 import { ButtonLink } from "../../parts/button";
 import { Chart } from "../../parts/chart";
 import { Segmented, SelectField, TextField } from "../../parts/field";
-import { formatMoney } from "../../parts/format";
+import { formatDuration, formatMoney } from "../../parts/format";
 import { Card, Page } from "../../parts/layout";
 import { Empty, Loaded, Note } from "../../parts/notice";
 import { showHidden } from "../../parts/safe";
@@ -17,7 +17,7 @@ import { missingScope, projectId } from "../../store/session";
 import { t } from "../../text/en/usage";
 import { Budgets } from "./budgets";
 import { DAY_MS, DAYS_MAX, dateOf, isoOf, rangeOf, type Range } from "./range";
-import { readUsage, stacksOf, type UsageRead } from "./read";
+import { measureOf, readUsage, stacksOf, type UsageRead } from "./read";
 import { UsageTable } from "./table";
 import "./usage.css";
 
@@ -109,6 +109,9 @@ function Sums({ range, group }: { range: Range; group: string }) {
 
 function Stacks({ read, group }: { read: UsageRead; group: string }) {
   const times = useMemo(() => read.days.map((d) => d.at), [read]);
-  const series = useMemo(() => stacksOf(read, STACKS_MAX, t.others).map((s) => ({ ...s, label: showHidden(s.label, 40) })), [read]);
-  return <Chart title={t.chart(t.groups[group] ?? group)} times={times} series={series} format={(usd) => formatMoney(usd)} kind="stacks" height={CHART_HEIGHT} />;
+  const measure = measureOf(read);
+  const format = measure === "usd" ? (value: number | null) => formatMoney(value) : (value: number | null) => formatDuration(value === null ? null : value * 1000);
+  const title = measure === "usd" ? t.chart : t.chartTime;
+  const series = useMemo(() => stacksOf(read, measure, STACKS_MAX, t.others).map((s) => ({ ...s, label: showHidden(s.label, 40) })), [read]);
+  return <Chart title={title(t.groups[group] ?? group)} times={times} series={series} format={format} kind="stacks" height={CHART_HEIGHT} />;
 }

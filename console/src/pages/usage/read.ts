@@ -25,7 +25,7 @@ async function readSums(range: Range, group: string, signal: AbortSignal): Promi
     sums.push(...answer.items);
     page = answer.next_page;
   } while (page);
-  return sums.sort((a, b) => b.usd_micro - a.usd_micro || (a.group < b.group ? -1 : 1));
+  return sums.sort((a, b) => b.usd_micro - a.usd_micro || b.seconds - a.seconds || (a.group < b.group ? -1 : 1));
 }
 
 export async function readUsage(range: Range, group: string, signal: AbortSignal): Promise<UsageRead> {
@@ -48,13 +48,17 @@ export interface Stack {
   values: number[];
 }
 
+/** What is drawn: the cost, or the run time where nothing costs anything. */
+export type Measure = "usd" | "seconds";
+export const measureOf = (read: UsageRead): Measure => (read.sums.some((s) => s.usd > 0) ? "usd" : "seconds");
+
 /** The dearest groups as a stack for each day; the rest together is the last. */
-export function stacksOf(read: UsageRead, most: number, others: string): Stack[] {
+export function stacksOf(read: UsageRead, measure: Measure, most: number, others: string): Stack[] {
   const top = read.sums.slice(0, read.sums.length > most ? most - 1 : most);
   const names = new Set(top.map((s) => s.group));
-  const stacks = top.map((s) => ({ label: nameOf(s), values: read.days.map((d) => d.sums.find((x) => x.group === s.group)?.usd ?? 0) }));
+  const stacks = top.map((s) => ({ label: nameOf(s), values: read.days.map((d) => d.sums.find((x) => x.group === s.group)?.[measure] ?? 0) }));
   if (read.sums.length > top.length) {
-    stacks.push({ label: others, values: read.days.map((d) => d.sums.filter((s) => !names.has(s.group)).reduce((sum, s) => sum + s.usd, 0)) });
+    stacks.push({ label: others, values: read.days.map((d) => d.sums.filter((s) => !names.has(s.group)).reduce((sum, s) => sum + s[measure], 0)) });
   }
   return stacks;
 }

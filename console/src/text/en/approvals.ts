@@ -20,7 +20,7 @@ export const t = {
   rawCut: "The server has cut this input. It is shown as it is kept.",
   noInput: "The call has no input.",
   none: "Nothing waits",
-  noneText: "A call waits here when a sandbox configuration lists its tool under approval. The agent gets the answer at once.",
+  noneText: "A call waits here when the permissionMode of its sandbox configuration is ask or edit. The agent gets your answer at once.",
   noneDecided: "No call was decided yet",
   noneDecidedText: "A decided call stays here until the server removes it.",
   approve: "Approve",

@@ -55,6 +55,7 @@ export const t = {
   noOption: "No option matches",
   noOptionText: "Search for a part of a name or of a description.",
   sources: { default: "default", file: "file", env: "environment", flag: "flag" } as Record<string, string>,
+  older: "This atolld tells no more of itself than its health.",
   limited: "A platform admin sees nodes, figures and the configuration here.",
   metricsLink: "All figures as Prometheus text",
 };

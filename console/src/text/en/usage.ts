@@ -9,6 +9,7 @@ export const t = {
   groupBy: "Group by",
   groups: { sandbox: "Sandbox", template: "Template", user: "User", key: "Key", reason: "Reason", run: "Run", project: "Project", day: "Day", total: "Total" } as Record<string, string>,
   chart: (group: string) => `Cost by ${group.toLowerCase()}`,
+  chartTime: (group: string) => `Run time by ${group.toLowerCase()}`,
   others: "Others",
   none: "Nothing was used in this time",
   noneText: "Usage is counted while a sandbox runs, and for what it stores.",
