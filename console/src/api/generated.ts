@@ -2468,7 +2468,7 @@ export interface WindowRun {
 /** List sandboxes, newest first */
 export const getApiSandboxInstances: Operation<undefined, { sort?: "created" | "-created" | "last_activity" | "-last_activity" | "name" | "-name" | "state" | "-state"; state?: string[]; name?: string; q?: string; template?: string; label?: string[]; provider?: string; isolation?: string; region?: string; created_by?: string; fields?: string; page?: string; limit?: number; builds?: boolean }, undefined, SandboxList> = { method: "GET", path: "/api/sandbox/instances", scopes: ["sandbox:read"] };
 /** Create and start a sandbox */
-export const postApiSandboxInstances: Operation<undefined, { wait?: boolean; dry_run?: boolean }, SandboxCreate, SandboxPlan> = { method: "POST", path: "/api/sandbox/instances", scopes: ["sandbox:write"] };
+export const postApiSandboxInstances: Operation<undefined, { wait?: boolean; dry_run?: boolean }, SandboxCreate, Sandbox> = { method: "POST", path: "/api/sandbox/instances", scopes: ["sandbox:write"] };
 /** Get a sandbox by id or name */
 export const getApiSandboxInstancesId: Operation<{ id: string }, undefined, undefined, Sandbox> = { method: "GET", path: "/api/sandbox/instances/{id}", scopes: ["sandbox:read"] };
 /** Change the name, labels and timeouts of a sandbox */
@@ -2956,7 +2956,7 @@ export const deleteApiSandboxRecordingsRecording: Operation<{ recording: string 
 /** Download the file of a link; supports Range */
 export const getApiSandboxInstancesIdFilesLink: Operation<{ id: string }, { path?: string; user?: string; expires?: number; signature?: string }, undefined, unknown> = { method: "GET", path: "/api/sandbox/instances/{id}/files/link", scopes: [] };
 /** Make a link by which a file can be downloaded without a key */
-export const postApiSandboxInstancesIdFilesLink: Operation<{ id: string }, undefined, FileLinkCreate, FileLink> = { method: "POST", path: "/api/sandbox/instances/{id}/files/link", scopes: ["sandbox:read"] };
+export const postApiSandboxInstancesIdFilesLink: Operation<{ id: string }, undefined, FileLinkCreate, FileLink> = { method: "POST", path: "/api/sandbox/instances/{id}/files/link", scopes: ["sandbox:write"] };
 /** Search names and contents of files */
 export const getApiSandboxInstancesIdFilesSearch: Operation<{ id: string }, { q?: string; path?: string; glob?: string; user?: string; in?: "both" | "names" | "content"; limit?: number; regex?: boolean; match_case?: boolean }, undefined, FileSearch> = { method: "GET", path: "/api/sandbox/instances/{id}/files/search", scopes: ["sandbox:read"] };
 /** List the TCP ports that programs listen on; neither wakes a sandbox nor counts as its use */

@@ -158,7 +158,7 @@ static int link_get(struct request *rq, UNUSED const void *body, struct reply *r
 
 #define TAG .tag = "files"
 const struct route file_links_routes[] = {
-        {HTTP_POST, LINK, SCOPE_SANDBOX_READ, .body = &file_link_request,
+        {HTTP_POST, LINK, SCOPE_SANDBOX_WRITE, .body = &file_link_request,
          .answer = &file_link_shape, .status = 201, .handle = link_post, TAG,
          .summary = "Make a link by which a file can be downloaded without a key"},
         {HTTP_GET, LINK, SCOPE_NONE, ROUTE_PUBLIC | ROUTE_SLOW, .query = &file_link_query,
