@@ -155,7 +155,7 @@ function FileTable(props: FileTableProps) {
               </td>
               <td class="end nowrap">{entry.type === "directory" ? "" : formatBytes(entry.size)}</td>
               <td class="nowrap"><Time at={entry.modified_at} /></td>
-              <td class="end"><MenuButton label={shared.table.rowMenu(showHidden(entry.name, 60))} items={() => menuOf(entry, props)} /></td>
+              <td class="end"><MenuButton button={{ kind: "quiet", isSmall: true }} label={shared.table.rowMenu(showHidden(entry.name, 60))} items={() => menuOf(entry, props)} /></td>
             </tr>
           ))}
         </tbody>
