@@ -51,7 +51,7 @@ const COLUMNS: readonly Column<Key>[] = [
   { id: "name", title: t.name, width: 160, grow: 2, isFixed: true, phone: "title", sort: (k) => k.name, cell: (k) => <Safe text={k.name} /> },
   { id: "prefix", title: t.prefix, width: 130, phone: "meta", cell: (k) => <span class="mono">{k.prefix}…</span> },
   { id: "scopes", title: t.scopes, width: 130, sort: (k) => k.scopes.length, cell: (k) => <Chip tip={k.scopes.join("\n")}>{t.sets[setOf(k.scopes)]}</Chip> },
-  { id: "member", title: t.member, width: 130, grow: 1, sort: (k) => k.member, cell: (k) => <Safe text={k.member} /> },
+  { id: "member", title: t.member, width: 130, grow: 1, isOff: true, sort: (k) => k.member, cell: (k) => <Safe text={k.member} /> },
   { id: "created", title: t.created, width: 110, sort: (k) => k.created_at, cell: (k) => <Time at={k.created_at} /> },
   { id: "used", title: t.lastUsed, width: 110, phone: "meta", sort: (k) => k.last_used_at, cell: (k) => <LastUse of={k} /> },
   { id: "expires", title: t.expires, width: 110, sort: (k) => k.expires_at, cell: (k) => (k.expires_at ? <Time at={k.expires_at} /> : <span class="muted">{t.never}</span>) },

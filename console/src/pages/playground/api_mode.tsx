@@ -41,7 +41,7 @@ function Chooser({ calls }: { calls: readonly ApiCall[] }) {
   return (
     <>
       <p class="muted">{t.api.about}</p>
-      <div class="fields">
+      <div class="call-choice">
         <TextField label={t.api.search} type="search" value={search} onChange={setSearch} />
         {chosen && <SelectField label={t.api.operation} value={chosen.id} onChange={(id) => setQuery({ call: id }, false)} choices={choices} />}
       </div>

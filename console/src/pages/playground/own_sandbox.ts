@@ -3,7 +3,7 @@
 // browser be killed.
 import { signal, type Signal } from "@preact/signals";
 import { addressOf, call, headersOf } from "../../api/call";
-import { deleteApiSandboxInstancesId, postApiSandboxInstances } from "../../api/generated";
+import { deleteApiSandboxInstancesId, postApiSandboxInstances, type Sandbox } from "../../api/generated";
 
 export const LIFETIME_MS = 15 * 60_000;
 
@@ -28,7 +28,8 @@ export class OwnSandbox {
     this.isMaking.value = true;
     try {
       const body = { ...(this.template ? { template: this.template } : {}), lifetime_max_ms: LIFETIME_MS, labels: { "made-by": "playground" } };
-      const made = await call(postApiSandboxInstances, { body });
+      // A plan is the answer to ?dry_run only.
+      const made = (await call(postApiSandboxInstances, { body })) as Sandbox;
       this.made.value = { id: made.id, endsAt: Date.now() + LIFETIME_MS };
       if (this.hasLeft) this.remove();
       return made.id;

@@ -26,7 +26,7 @@ const COLUMNS: readonly (readonly [title: string, cell: (s: Sum) => string])[] =
 ];
 
 function totalOf(sums: readonly Sum[]): Sum {
-  const total: Sum = { group: "", name: "", seconds: 0, cpu_seconds: 0, vcpu_seconds: 0, memory_gib_seconds: 0, storage_gib_months: 0, usd: 0, usd_micro: 0 };
+  const total: Sum = { group: "", name: null, seconds: 0, cpu_seconds: 0, vcpu_seconds: 0, memory_gib_seconds: 0, storage_gib_months: 0, usd: 0, usd_micro: 0 };
   for (const s of sums) {
     total.seconds += s.seconds;
     total.cpu_seconds += s.cpu_seconds;
