@@ -35,7 +35,7 @@ CLIENTS = 4
 WORLDS = {"layers": ([], KILLS, KILLS // 2), "disks": (["--disk-quota", "on"], KILLS // 4, 0)}
 ROLES = {"api": 6, "broker": 6, "agent": 4, "broker's child": 5, "prepared": 2, "names": 1, "supervisor": 1}
 # What is known of the past, or was there before.
-HISTORIES = {"artifacts", "balances", "data_folders", "events", "events_of_all", "holdings", "jobs", "keys", "key_secrets", "members", "once", "peers",
+HISTORIES = {"activity", "artifacts", "balances", "data_folders", "events", "events_of_all", "holdings", "jobs", "keys", "key_secrets", "members", "once", "organizations", "peers",
              "projects", "server_keys", "snapshot_bases", "templates", "usage_log", "webhook_cursor"}
 
 
@@ -144,8 +144,8 @@ def rows_left(server):
     """Of a server that has ended: {table: rows} of what is no history."""
     with contextlib.closing(sqlite3.connect(server.data / "store" / "atoll.db")) as store:
         tables = {name for name, in store.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")}
-        # A deleted sandbox is history, too.
-        living = {"sandboxes": "WHERE actual != 'deleted'"}
+        # A deleted sandbox is history, too. Each start makes a link for the first user, of which the store keeps eight.
+        living = {"sandboxes": "WHERE actual != 'deleted'", "invitations": "WHERE kind != 'setup'"}
         counts = {name: store.execute(f"SELECT count(*) FROM {name} {living.get(name, '')}").fetchone()[0] for name in tables - HISTORIES}
     return {name: count for name, count in counts.items() if count}
 
