@@ -498,7 +498,7 @@ const checks = {
   async 'templates: a step that fails is told with its log'() {
     const steps = Template().fromTemplate(template).runCmd('test "$(id -un)" = root').runCmd('echo it is broken; exit 3')
     await assert.rejects(Template.build(steps, `broken-${process.pid}`, { skipCache: true }), BuildError)
-    await assert.rejects(Template.build(Template().fromImage('127.0.0.1:1/no/such:image'), `broken-${process.pid}`), /import template '127.0.0.1-1-no-such-image'/)
+    await assert.rejects(Template.build(Template().fromImage('127.0.0.1:1/no/such:image'), `broken-${process.pid}`), /pull image '127\.0\.0\.1:1\/no\/such:image'/)
   },
 }
 

@@ -55,7 +55,7 @@ class Passer(http.server.BaseHTTPRequestHandler):
 
     def serve(self):
         body = self.body()
-        headers = {k: v for k, v in self.headers.items() if k.lower() not in ("host", "connection", "transfer-encoding", "content-length")}
+        headers = {k: v for k, v in self.headers.items() if k.lower() not in ("host", "connection", "transfer-encoding", "content-length", "accept-encoding")}
         connection = http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=60)
         connection.request(self.command, self.path, body or None, headers)
         response = connection.getresponse()

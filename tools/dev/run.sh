@@ -11,5 +11,7 @@ dev_run()
 			sed 's|examples/||g')"
 	build_programs gcc || die "the build failed"
 	step "examples/$job"
-	ATOLL=$PWD/build/atoll exec "examples/$job/run" "${@:2}"
+	ATOLL=$PWD/build/atoll "examples/$job/run" "${@:2}"
+	# The example's server goes on for a while; its console is where the next look goes.
+	note "console: $(build/atoll console --print 2>/dev/null || echo 'build/atoll console prints its address')"
 }
