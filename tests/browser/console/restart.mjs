@@ -22,6 +22,9 @@ assert.equal(await sandboxes.row("before-restart").count(), 1, "what was read st
 console.log("away");
 await once(commands, "line");
 await page.getByText(/^Not live since/).waitFor({ state: "detached", timeout: 60000 });
+// Rows rest while the pointer or the focus is among them.
+await page.mouse.move(2, 2);
+await page.evaluate(() => document.activeElement instanceof HTMLElement && document.activeElement.blur());
 await createSandbox({ name: "after-restart" });
 await sandboxes.row("after-restart").waitFor({ timeout: 30000 });
 assert.equal(await page.getByText("1 selected").count(), 1, "the selection is kept");
