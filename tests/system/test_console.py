@@ -140,6 +140,7 @@ def environment_of(server):
 
 def test_an_open_page_survives_a_restart_of_the_server(browser_packages):
     server = atoll.Server().start()
+    limit = None
     try:
         if not has_console(server):
             pytest.skip("this atolld was built without the console (npm)")
@@ -163,8 +164,9 @@ def test_an_open_page_survives_a_restart_of_the_server(browser_packages):
         expect("back")
         expect("fine")
         assert page.wait(30) == 0
-        limit.cancel()
     finally:
+        if limit:
+            limit.cancel()
         server.remove_all()
 
 
