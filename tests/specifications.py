@@ -6,6 +6,7 @@ without a look at them and remembers them, so that an unmodified client can be l
 
 import base64
 import contextlib
+import gzip
 import json
 import re
 import socket
@@ -350,4 +351,6 @@ def messages(data):
             if len(data) < size:
                 return
             body, data = data[:size], data[size:]
+        if first.startswith("HTTP/") and headers.get("content-encoding") == "gzip" and "json" in headers.get("content-type", ""):
+            body = gzip.decompress(body)
         yield first, headers, body
