@@ -12,6 +12,6 @@ dev_run()
 	build_programs gcc || die "the build failed"
 	step "examples/$job"
 	ATOLL=$PWD/build/atoll "examples/$job/run" "${@:2}"
-	# The example's server goes on for a while; its console is where the next look goes.
-	note "console: $(build/atoll console --print 2>/dev/null || echo 'build/atoll console prints its address')"
+	# The example's own server listens at a socket of the file system, which no browser opens.
+	note "console: 'build/atoll serve --listen 127.0.0.1:7777' serves it at http://127.0.0.1:7777/"
 }
