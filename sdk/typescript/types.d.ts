@@ -147,7 +147,7 @@ export interface AttachedVolume {
   read_only: boolean;
 }
 
-/** Who made a sandbox */
+/** The key and the user that made a sandbox */
 export interface SandboxCreator {
   /** id of the key, or of the user of a session */
   key: string | null;
@@ -1113,10 +1113,10 @@ export interface TemplateWarm {
   imports?: string[];
 }
 
-/** Who asks a registry for an image */
+/** Name and password for a registry */
 export interface RegistryLogin {
   username: string;
-  /** or a token; kept by nobody */
+  /** or a token; the server keeps neither */
   password: string;
 }
 

@@ -1348,7 +1348,7 @@ export interface Recording {
 export interface RecordingList {
   items: Recording[];
 }
-/** Who asks a registry for an image */
+/** Name and password for a registry */
 export interface RegistryLogin {
   username: string;
   password: string;
@@ -1551,7 +1551,7 @@ export interface SandboxCreate {
   persistentHome?: string;
   persistentDiskGb?: number;
 }
-/** Who made a sandbox */
+/** The key and the user that made a sandbox */
 export interface SandboxCreator {
   key: string | null;
   user: string | null;

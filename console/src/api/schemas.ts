@@ -425,7 +425,7 @@ export const projectCreateSchema = {
 } satisfies Schema;
 export const registryLoginSchema = {
   username: {"type":"string","maxLength":256},
-  password: {"type":"string","description":"or a token; kept by nobody","maxLength":16384},
+  password: {"type":"string","description":"or a token; the server keeps neither","maxLength":16384},
 } satisfies Schema;
 export const resourceConfigPutSchema = {
   maximums: {"type":"object","description":"only a platform admin can set them; unchanged if omitted"},

@@ -163,7 +163,7 @@ class AttachedVolume(TypedDict):
 
 
 class SandboxCreator(TypedDict):
-    """Who made a sandbox"""
+    """The key and the user that made a sandbox"""
 
     # id of the key, or of the user of a session
     key: str | None
@@ -1177,10 +1177,10 @@ class TemplateWarm(TypedDict):
 
 
 class RegistryLogin(TypedDict):
-    """Who asks a registry for an image"""
+    """Name and password for a registry"""
 
     username: str
-    # or a token; kept by nobody
+    # or a token; the server keeps neither
     password: str
 
 

@@ -118,9 +118,9 @@ static JSON_SHAPE(build_resources_shape, "BuildResources", build_resources,
 static const struct json_member build_login_shape_members[] = {
         JSON_TEXT_MEMBER(image_login, username, .flags = JSON_REQUIRED, .max = 256),
         JSON_TEXT_MEMBER(image_login, password, .flags = JSON_REQUIRED | JSON_SECRET, .max = 16384,
-                         .about = "or a token; kept by nobody"),
+                         .about = "or a token; the server keeps neither"),
 };
-JSON_SHAPE(build_login_shape, "RegistryLogin", image_login, "Who asks a registry for an image");
+JSON_SHAPE(build_login_shape, "RegistryLogin", image_login, "Name and password for a registry");
 
 static const struct json_member build_spec_shape_members[] = {
         [BUILD_SPEC_INTERNET] =

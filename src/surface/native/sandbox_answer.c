@@ -92,7 +92,8 @@ static const struct json_member sandbox_creator_members[] = {
         JSON_TEXT_MEMBER(sandbox_creator_answer, user, .flags = JSON_NULLABLE,
                          .about = "user of the session, or member that the key belongs to"),
 };
-static JSON_SHAPE(sandbox_creator, "SandboxCreator", sandbox_creator_answer, "Who made a sandbox");
+static JSON_SHAPE(sandbox_creator, "SandboxCreator", sandbox_creator_answer,
+                  "The key and the user that made a sandbox");
 
 struct sandbox_answer {
 	const char *id, *name, *state, *desired_state, *reason, *agent;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What somebody should look at: failed sandboxes, budgets over their warning, approvals that wait, deliveries that failed for good.
+// Objects that need attention: failed sandboxes, budgets over their warning, approvals that wait, deliveries that failed for good.
 import { call } from "../../api/call";
 import { getV1Webhooks } from "../../api/generated";
 import { sandboxHref } from "../../objects/sandbox_actions";

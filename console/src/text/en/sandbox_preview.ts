@@ -30,7 +30,7 @@ export const t = {
   enabled: "Previews",
   enabledHelp: "Off: no port of this sandbox can be opened, and all links end.",
   public: "Links for other people",
-  publicHelp: "Whoever has such a link sees the port, without an account.",
+  publicHelp: "Each person with such a link sees the port, without an account.",
   sharingOff: "The server forbids links for other people. Its operator allows them by --preview-sharing true.",
   endLinks: "End all links",
   endTitle: "End all links?",

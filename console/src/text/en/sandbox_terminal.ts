@@ -5,7 +5,7 @@ export const t = {
   title: "Terminal",
   windows: "Windows",
   none: "No open window",
-  noneText: "A window is a terminal that goes on when nobody looks at it. People and agents can share it.",
+  noneText: "A window is a terminal that continues without viewers. People and agents can share it.",
   open: "Open a window",
   openNew: "New window",
   openRecorded: "New recorded window",

@@ -26,7 +26,7 @@ interface EditorProps extends FileProps {
   onDisk: FileEntry | null;
   text: string;
   isCut: boolean;
-  /** The file is to be shown as it is on disk now. */
+  /** Shows the file as it is on disk now. */
   onEntry: (entry: FileEntry) => void;
   onSaved: (entry: FileEntry) => void;
 }
@@ -48,7 +48,7 @@ export function TextEditor({ sandbox, path, entry, canWrite, onDisk, text, isCut
     setSaved({ text, entry });
     setDirty(false);
   }, [text, entry]);
-  // What nobody has changed here follows the disk.
+  // Text without changes made here follows the disk.
   useEffect(() => {
     if (isOther && !isDirty && !isBusy && onDisk) onEntry(onDisk);
   }, [isOther, isDirty, isBusy, onDisk]);
