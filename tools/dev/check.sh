@@ -181,10 +181,12 @@ suite_analyzer()
 }
 
 # The console's layers, sizes and client; types and unit tests where its packages are installed.
+# A build behind these checks installs the packages at the same time, so that both wait for one install.
 check_console()
 {
+	build_console || return 1
 	node console/build/check.mjs && node console/generate/client.mjs || return 1
-	[ -d console/node_modules/typescript ] || return 0
+	[ -f console/node_modules/.atoll-lock ] || return 0
 	(cd console && node node_modules/typescript/bin/tsc --noEmit && node tests/unit/run.mjs)
 }
 

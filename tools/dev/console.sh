@@ -18,6 +18,7 @@ console_install()
 		return
 	fi
 	note "installing the console's npm packages"
+	rm -f "$stamp"
 	(cd console && npm ci --ignore-scripts --no-audit --no-fund) >>build/console.log 2>&1 &&
 		cp console/package-lock.json "$stamp"
 }
