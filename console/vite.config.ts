@@ -27,6 +27,8 @@ export default defineConfig({
     manifest: "manifest.json",
     rollupOptions: {
       output: {
+        // Texts change at other times than code does, and a translation replaces only them.
+        manualChunks: (id: string) => (id.endsWith("/src/text/en.ts") ? "en" : undefined),
         entryFileNames: "assets/[name].[hash].js",
         chunkFileNames: nameOfChunk,
         assetFileNames: "assets/[name].[hash][extname]",

@@ -11,8 +11,7 @@ import { ErrorNote } from "../parts/notice";
 import { showHidden } from "../parts/safe";
 import { at, go, href } from "../router";
 import { builds, templates } from "../store/lists";
-import { t as shared } from "../text/en";
-import { t } from "../text/en/templates";
+import { common as shared, templates as t } from "../text/en";
 import { parseDockerfile } from "./dockerfile";
 
 const EXAMPLE = 'FROM base\nRUN apt-get update && apt-get install -y ripgrep\nENV EDITOR=vi\n';

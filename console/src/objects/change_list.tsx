@@ -10,7 +10,7 @@ import { formatBytes } from "../parts/format";
 import { Loaded } from "../parts/notice";
 import { showHidden } from "../parts/safe";
 import { useResource } from "../store/resource";
-import { t } from "../text/en/sandbox_snapshots";
+import { sandboxSnapshots as t } from "../text/en";
 
 const PAGE = 50;
 const TONES: Record<string, "good" | "bad" | "moving"> = { added: "good", deleted: "bad" };

@@ -4,7 +4,7 @@ import type { ComponentChildren } from "preact";
 import { CheckField, PairsField, Segmented, SelectField, TextField } from "../parts/field";
 import { showHidden } from "../parts/safe";
 import { snapshots, templates, volumes } from "../store/lists";
-import { t } from "../text/en/create_sandbox";
+import { createSandbox as t } from "../text/en";
 import { draft, type Draft } from "./create_form";
 
 interface FieldsProps {

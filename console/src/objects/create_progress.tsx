@@ -8,7 +8,7 @@ import { Note } from "../parts/notice";
 import { showHidden } from "../parts/safe";
 import { go } from "../router";
 import { readSandbox, sandboxes } from "../store/sandboxes";
-import { t } from "../text/en/create_sandbox";
+import { createSandbox as t } from "../text/en";
 import { sandboxHref } from "./sandbox_actions";
 
 const SLOW_MS = 5000;

@@ -4,7 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 import { fetchRaw } from "../api/call";
 import type { SandboxCreate } from "../api/generated";
 import { showHidden } from "../parts/safe";
-import { t } from "../text/en/create_sandbox";
+import { createSandbox as t } from "../text/en";
 
 interface Value {
   name: string;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // forbidden.tsx: what a page shows to a role that lacks its scope.
 import { Empty } from "../parts/notice";
-import { t } from "../text/en/manage";
+import { manage as t } from "../text/en";
 
 export function Forbidden({ scope }: { scope: string }) {
   return (

@@ -6,7 +6,7 @@ import { Button } from "../parts/button";
 import { Dialog } from "../parts/dialog";
 import { FormFields, useForm, type FormField, type FormValues } from "../parts/form";
 import { ErrorNote } from "../parts/notice";
-import { t } from "../text/en";
+import { common as t } from "../text/en";
 
 export interface FormDialogProps {
   title: string;

@@ -10,8 +10,7 @@ import { PairsField, pairsToObject, type Pair } from "../parts/field";
 import { ErrorNote } from "../parts/notice";
 import { mergeAnswer, sandboxes, type Sandbox } from "../store/sandboxes";
 import { runBulk } from "../store/tray";
-import { t as shared } from "../text/en";
-import { t } from "../text/en/sandbox";
+import { common as shared, sandbox as t } from "../text/en";
 
 const LABELS_MAX = 64;
 const labelsOf = (s: Sandbox): Record<string, string> => (s.labels as Record<string, string> | null) ?? {};

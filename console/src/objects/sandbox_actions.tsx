@@ -14,8 +14,7 @@ import { actOnSandbox, canTake, OPERATION_OF_ACTION, type Sandbox, type SandboxA
 import { missingScope } from "../store/session";
 import { showToast, toastError } from "../store/toasts";
 import { runBulk } from "../store/tray";
-import { t as shared } from "../text/en";
-import { t } from "../text/en/sandbox";
+import { common as shared, sandbox as t } from "../text/en";
 
 export const sandboxHref = (id: string, tab?: string): string => href(tab ? at`sandboxes/${id}/${tab}` : at`sandboxes/${id}`);
 

@@ -8,8 +8,7 @@ import { Id, Safe, Time } from "../parts/text";
 import { everySecond } from "../store/clock";
 import { pendingOf } from "../store/pending";
 import type { Sandbox } from "../store/sandboxes";
-import { t } from "../text/en/sandboxes";
-import { t as words } from "../text/en/sandbox";
+import { sandbox as words, sandboxes as t } from "../text/en";
 import { pendingText, sandboxHref } from "./sandbox_actions";
 import { UsageCell } from "./usage_cell";
 

@@ -5,7 +5,7 @@ import { Button } from "../parts/button";
 import { CopyLine } from "../parts/copy";
 import { Dialog } from "../parts/dialog";
 import { Note } from "../parts/notice";
-import { t } from "../text/en/manage";
+import { manage as t } from "../text/en";
 
 export interface ShownOnceProps {
   title: string;

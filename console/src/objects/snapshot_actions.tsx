@@ -15,8 +15,7 @@ import { snapshots } from "../store/lists";
 import { sandboxes } from "../store/sandboxes";
 import { missingScope } from "../store/session";
 import { showToast, toastError } from "../store/toasts";
-import { t as shared } from "../text/en";
-import { t } from "../text/en/snapshots";
+import { common as shared, snapshots as t } from "../text/en";
 import { FormDialog } from "./form_dialog";
 import { sandboxHref } from "./sandbox_actions";
 

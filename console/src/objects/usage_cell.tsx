@@ -3,7 +3,7 @@
 import { Meter } from "../parts/chip";
 import { figures } from "../store/figures";
 import type { Sandbox } from "../store/sandboxes";
-import { t } from "../text/en/sandboxes";
+import { sandboxes as t } from "../text/en";
 
 export function UsageCell({ s, kind, limit, format }: { s: Sandbox; kind: "cpu" | "memory" | "disk"; limit: number; format: (n: number) => string }) {
   const used = s.state === "started" || s.state === "paused" ? (figures.of(s.id).value?.[kind] ?? null) : null;

@@ -14,8 +14,7 @@ import { volumes } from "../store/lists";
 import { sandboxes } from "../store/sandboxes";
 import { missingScope } from "../store/session";
 import { showToast, toastError } from "../store/toasts";
-import { t as shared } from "../text/en";
-import { t } from "../text/en/volumes";
+import { common as shared, volumes as t } from "../text/en";
 import { FormDialog } from "./form_dialog";
 
 const nameOf = (volume: Volume): string => showHidden(volume.name, 60);

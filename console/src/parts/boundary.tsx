@@ -2,7 +2,7 @@
 // boundary.tsx: a part that breaks takes nothing else with it.
 import { Component, type ComponentChildren } from "preact";
 import { asApiError, type ApiError } from "../api/errors";
-import { t } from "../text/en";
+import { common as t } from "../text/en";
 import { ErrorNote } from "./notice";
 
 export class Boundary extends Component<{ children: ComponentChildren; what?: string }, { error: ApiError | null }> {

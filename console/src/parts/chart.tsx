@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // chart.tsx: a chart over time with its table view; uPlot itself is in lazy/chart. Give several charts the same `group` for one cursor.
 import { useState } from "preact/hooks";
-import { t } from "../text/en";
+import { common as t } from "../text/en";
 import { Button } from "./button";
 import { formatClock, NOT_KNOWN } from "./format";
 import { Lazy } from "./lazy";

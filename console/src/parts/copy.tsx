@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // copy.tsx: texts to copy: a button, a line of a command, a block of code.
 import { useState } from "preact/hooks";
-import { t } from "../text/en";
+import { common as t } from "../text/en";
 import { Button } from "./button";
 
 export async function copyText(text: string): Promise<boolean> {

@@ -3,7 +3,7 @@
 import { signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
-import { t } from "../text/en";
+import { common as t } from "../text/en";
 import { Button } from "./button";
 
 export interface DialogProps {

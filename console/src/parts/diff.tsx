@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // diff.tsx: a unified diff as git writes it, with line numbers, + and −.
-import { t } from "../text/en";
+import { common as t } from "../text/en";
 import { showHiddenLines } from "./safe";
 
 export interface DiffLine {

@@ -2,7 +2,7 @@
 // field.tsx: one labelled input with its help and its error. Values are controlled: `value` and `onChange`.
 import type { ComponentChildren } from "preact";
 import { useId } from "preact/hooks";
-import { t } from "../text/en";
+import { common as t } from "../text/en";
 import { Button } from "./button";
 import { Icon } from "./icons";
 

@@ -3,7 +3,7 @@
 import { useState } from "preact/hooks";
 import { asApiError, type ApiError } from "../api/errors";
 import type { Schema, SchemaField } from "../api/operation";
-import { t } from "../text/en";
+import { common as t } from "../text/en";
 import { CheckField, SelectField, TextField, type Choice } from "./field";
 
 export type FormValues = Record<string, string | boolean>;

@@ -2,7 +2,7 @@
 // layout.tsx: the frame of pages: head with the one h1, cards, tabs, lists of facts, tiles.
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import { t } from "../text/en";
+import { common as t } from "../text/en";
 
 /** title: also the tab's title in the browser, before "Atoll". */
 export function Page(props: { title: string; heading?: ComponentChildren; about?: ComponentChildren; actions?: ComponentChildren; children: ComponentChildren; isFull?: boolean }) {

@@ -2,7 +2,7 @@
 // lazy.tsx: parts that load when they are first shown. A chunk that is gone (the server was upgraded) offers to reload.
 import type { ComponentType } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { t } from "../text/en";
+import { common as t } from "../text/en";
 import { Button } from "./button";
 import { Empty, Skeleton } from "./notice";
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // log.tsx: a log of any length. It follows the end only while the end is in view; scrolling up stops that, a button goes on with it.
 import { useEffect, useRef, useState } from "preact/hooks";
-import { t } from "../text/en";
+import { common as t } from "../text/en";
 import { spansOf } from "./ansi";
 import { Button } from "./button";
 import { CopyButton } from "./copy";

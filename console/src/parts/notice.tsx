@@ -4,7 +4,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import type { ApiError } from "../api/errors";
 import type { Resource } from "../store/resource";
-import { t } from "../text/en";
+import { common as t } from "../text/en";
 import { Button } from "./button";
 import { CopyButton, CopyLine } from "./copy";
 import { Icon } from "./icons";

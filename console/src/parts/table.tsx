@@ -4,7 +4,7 @@ import { computed, signal, type ReadonlySignal, type Signal } from "@preact/sign
 import type { ComponentChildren, VNode } from "preact";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { density } from "../store/preferences";
-import { t } from "../text/en";
+import { common as t } from "../text/en";
 import { isPhone } from "./media";
 import { memo } from "./memo";
 import { MenuButton, type MenuItem } from "./menu";

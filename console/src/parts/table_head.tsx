@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // table_head.tsx: the head of a table: names that sort, the box that selects all, the choice of columns.
-import { t } from "../text/en";
+import { common as t } from "../text/en";
 import { Icon } from "./icons";
 import { MenuButton, type MenuItem } from "./menu";
 import type { Column, TableProps } from "./table";

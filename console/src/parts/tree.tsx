@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tree.tsx: a tree whose open branches the caller knows, so that a refresh closes none.
 import type { ComponentChildren } from "preact";
-import { t } from "../text/en";
+import { common as t } from "../text/en";
 import { Icon } from "./icons";
 
 export interface TreeNode {

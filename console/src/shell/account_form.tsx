@@ -8,7 +8,7 @@ import { TextField } from "../parts/field";
 import { Empty, ErrorNote } from "../parts/notice";
 import { BASE, go } from "../router";
 import { session, signIn, type SignIn } from "../store/session";
-import { t } from "../text/en/sign_in";
+import { signIn as t } from "../text/en";
 import { Alone } from "./alone";
 
 const PASSWORD_MIN = 12;

@@ -2,7 +2,7 @@
 // alone.tsx: the frame of pages without a project: sign-in, set-up, join.
 import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
-import { t } from "../text/en";
+import { common as t } from "../text/en";
 import { Mark } from "./mark";
 
 export function Alone({ title, about, version, children }: { title: string; about?: string; version?: string; children: ComponentChildren }) {

@@ -9,7 +9,7 @@ import { Empty, ErrorNote, Skeleton } from "../parts/notice";
 import { BASE, found, go, href, innerPath, place } from "../router";
 import { loaderOf } from "../routes";
 import { loadSession, project, projectId, selectProject, session, sessionError, signOut, type Session } from "../store/session";
-import { t } from "../text/en";
+import { common as t } from "../text/en";
 import { Frame } from "./frame";
 import { Toasts } from "./toasts";
 

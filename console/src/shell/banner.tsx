@@ -9,7 +9,7 @@ import { Button } from "../parts/button";
 import { formatClock } from "../parts/format";
 import { Icon } from "../parts/icons";
 import { everySecond } from "../store/clock";
-import { t } from "../text/en";
+import { common as t } from "../text/en";
 
 /** A short break is not worth a word. */
 const PATIENCE_MS = 3000;

@@ -10,7 +10,7 @@ import { loaderOf, ROUTES } from "../routes";
 import { isSidebarNarrow } from "../store/preferences";
 import { toasts, undoNewest } from "../store/toasts";
 import { hasRunningWork } from "../store/tray";
-import { t } from "../text/en";
+import { common as t } from "../text/en";
 import { Banner } from "./banner";
 import { Palette } from "./palette";
 import { Sheet } from "./sheet";

@@ -11,7 +11,7 @@ import { templates } from "../store/lists";
 import { preference } from "../store/preferences";
 import { sandboxes } from "../store/sandboxes";
 import { hasScope } from "../store/session";
-import { t } from "../text/en";
+import { common as t } from "../text/en";
 
 interface Entry {
   id: string;

@@ -4,7 +4,7 @@ import { Dialog } from "../parts/dialog";
 import { CheckField } from "../parts/field";
 import { commands, showKeys } from "../parts/keys";
 import { hasSingleKeys } from "../store/preferences";
-import { t } from "../text/en";
+import { common as t } from "../text/en";
 
 const TABLE_KEYS: readonly (readonly [string, string])[] = [
   ["j k ↓ ↑", "Next, previous row"],

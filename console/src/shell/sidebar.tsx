@@ -8,7 +8,7 @@ import { loaderOf, ROUTES, type Group, type Route } from "../routes";
 import { approvals, builds } from "../store/lists";
 import { isSidebarNarrow } from "../store/preferences";
 import { hasScope, projectId } from "../store/session";
-import { t } from "../text/en";
+import { common as t } from "../text/en";
 import { Mark } from "./mark";
 
 const GROUPS: readonly Group[] = ["run", "build", "watch", "manage"];

@@ -4,7 +4,7 @@ import { CopyButton } from "../parts/copy";
 import { Icon } from "../parts/icons";
 import { showHiddenLines } from "../parts/safe";
 import { closeToast, toasts, type Toast } from "../store/toasts";
-import { t } from "../text/en";
+import { common as t } from "../text/en";
 
 export function Toasts() {
   const all = toasts.value;

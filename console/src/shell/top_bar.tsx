@@ -9,7 +9,7 @@ import { BASE, go, href } from "../router";
 import { loaderOf } from "../routes";
 import { theme, type Theme } from "../store/preferences";
 import { projectId, session, signOut } from "../store/session";
-import { t } from "../text/en";
+import { common as t } from "../text/en";
 
 const THEME_ICONS: Record<Theme, string> = { system: "screen", light: "sun", dark: "moon" };
 

@@ -7,7 +7,7 @@ import { ErrorNote } from "../parts/notice";
 import { showHidden } from "../parts/safe";
 import { href } from "../router";
 import { removeTrayItem, tray, type TrayItem } from "../store/tray";
-import { t } from "../text/en";
+import { common as t } from "../text/en";
 
 export function TrayView() {
   if (tray.value.length === 0) return null;

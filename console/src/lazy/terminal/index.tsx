@@ -11,7 +11,7 @@ import { addNonceToStyles } from "../../api/nonce";
 import { ask } from "../../parts/dialog";
 import { safeLink, showHidden } from "../../parts/safe";
 import { watchTheme } from "../../parts/theme";
-import { t } from "../../text/en/terminal";
+import { terminal as t } from "../../text/en";
 
 export interface TerminalHandle {
   /** Shows bytes; the promise resolves when they are parsed, for back-pressure. */

@@ -20,8 +20,7 @@ import { approvals } from "../../store/lists";
 import { useResource } from "../../store/resource";
 import { missingScope } from "../../store/session";
 import { showToast } from "../../store/toasts";
-import { t as words } from "../../text/en";
-import { t } from "../../text/en/approvals";
+import { approvals as t, common as words } from "../../text/en";
 import { InputView } from "./input_view";
 import { TimeLeft } from "./time_left";
 

@@ -16,7 +16,7 @@ import type { PageProps } from "../../routes";
 import { approvals } from "../../store/lists";
 import { useResource } from "../../store/resource";
 import { missingScope } from "../../store/session";
-import { t } from "../../text/en/approvals";
+import { approvals as t } from "../../text/en";
 import "./approvals.css";
 import { Decision } from "./decision";
 import { TimeLeft } from "./time_left";

@@ -3,7 +3,7 @@
 import { CodeBlock } from "../../parts/copy";
 import { Note } from "../../parts/notice";
 import { showHiddenLines } from "../../parts/safe";
-import { t } from "../../text/en/approvals";
+import { approvals as t } from "../../text/en";
 
 /** The members of the input; null when its text is no whole JSON object. */
 export function membersOf(input: string): [string, unknown][] | null {

@@ -4,7 +4,7 @@ import type { Approval } from "../../api/generated";
 import { Meter } from "../../parts/chip";
 import { formatRelative, NOT_KNOWN, parseTime } from "../../parts/format";
 import { everySecond } from "../../store/clock";
-import { t } from "../../text/en/approvals";
+import { approvals as t } from "../../text/en";
 
 export function TimeLeft({ of }: { of: Approval }) {
   const from = parseTime(of.createdAt);

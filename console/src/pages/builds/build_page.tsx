@@ -19,8 +19,7 @@ import { builds } from "../../store/lists";
 import { useResource } from "../../store/resource";
 import { missingScope } from "../../store/session";
 import { showToast } from "../../store/toasts";
-import { t as shared } from "../../text/en";
-import { t } from "../../text/en/builds";
+import { builds as t, common as shared } from "../../text/en";
 import { useBuildLog, type Step } from "./build_log";
 import { Took } from "./took";
 

@@ -15,7 +15,7 @@ import { Safe, Time } from "../../parts/text";
 import { sandboxHref } from "../../objects/sandbox_actions";
 import { queryOf, setQuery } from "../../router";
 import { missingScope } from "../../store/session";
-import { t } from "../../text/en/events";
+import { events as t } from "../../text/en";
 import { downloadCsv } from "./csv";
 import "./events.css";
 import { useTail } from "./tail";

@@ -12,8 +12,7 @@ import { CheckField, Segmented, SelectField, TextField, type Choice } from "../.
 import { showHidden } from "../../parts/safe";
 import { useResource } from "../../store/resource";
 import { hasScope, projectId } from "../../store/session";
-import { t as words } from "../../text/en";
-import { t } from "../../text/en/keys";
+import { common as words, keys as t } from "../../text/en";
 import { SCOPES, SETS, type ScopeSet } from "./scope_sets";
 
 const choicesOf = (texts: Record<string, string>): Choice[] => Object.entries(texts).map(([value, label]) => ({ value, label }));

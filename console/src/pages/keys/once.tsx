@@ -4,7 +4,7 @@ import type { KeyMade } from "../../api/generated";
 import { ShownOnce } from "../../objects/shown_once";
 import { CodeBlock } from "../../parts/copy";
 import { showHidden } from "../../parts/safe";
-import { t } from "../../text/en/keys";
+import { keys as t } from "../../text/en";
 
 export function KeyOnce({ made, onDone }: { made: KeyMade; onDone: () => void }) {
   const url = location.origin;

@@ -11,8 +11,7 @@ import { Dialog } from "../../parts/dialog";
 import { FormFields, useForm, type FormField, type FormValues } from "../../parts/form";
 import { ErrorNote } from "../../parts/notice";
 import { projectId } from "../../store/session";
-import { t as words } from "../../text/en";
-import { t } from "../../text/en/members";
+import { common as words, members as t } from "../../text/en";
 
 const ROLES = Object.entries(t.roles).map(([value, label]) => ({ value, label }));
 const ROLE: FormField = { name: "role", label: t.role, help: t.roleHelp, isRequired: true, choices: ROLES };

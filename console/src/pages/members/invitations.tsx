@@ -17,7 +17,7 @@ import { Safe, Time } from "../../parts/text";
 import { useItems } from "../../parts/view";
 import { useResource } from "../../store/resource";
 import { missingScope, projectId } from "../../store/session";
-import { t } from "../../text/en/members";
+import { members as t } from "../../text/en";
 import { Invite } from "./forms";
 
 const COLUMNS: readonly Column<Invitation>[] = [

@@ -20,7 +20,7 @@ import { Safe, Time } from "../../parts/text";
 import { useItems } from "../../parts/view";
 import { useResource } from "../../store/resource";
 import { showToast } from "../../store/toasts";
-import { t } from "../../text/en/members";
+import { members as t } from "../../text/en";
 import { CreateUser } from "./forms";
 
 const COLUMNS: readonly Column<User>[] = [

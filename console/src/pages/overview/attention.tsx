@@ -13,7 +13,7 @@ import { everyHalfMinute } from "../../store/clock";
 import { approvals, budgets } from "../../store/lists";
 import { useResource } from "../../store/resource";
 import { sandboxes } from "../../store/sandboxes";
-import { t } from "../../text/en/overview";
+import { overview as t } from "../../text/en";
 
 interface Matter {
   id: string;

@@ -10,7 +10,7 @@ import { Card } from "../../parts/layout";
 import { href } from "../../router";
 import { preference } from "../../store/preferences";
 import { sandboxes } from "../../store/sandboxes";
-import { t } from "../../text/en/overview";
+import { overview as t } from "../../text/en";
 import { environmentOf, guideCode, GUIDE_KINDS, type GuideKind } from "./guide_code";
 
 export const isGuideOff = preference("guide-off", false, (v): v is boolean => typeof v === "boolean");

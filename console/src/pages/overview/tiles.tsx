@@ -6,7 +6,7 @@ import { Tile } from "../../parts/layout";
 import { href } from "../../router";
 import { budgets } from "../../store/lists";
 import { useSummary } from "../../store/summary";
-import { t } from "../../text/en/overview";
+import { overview as t } from "../../text/en";
 
 const STATES = ["started", "paused", "stopped", "failed"] as const;
 

@@ -17,8 +17,7 @@ import { showHiddenLines } from "../../parts/safe";
 import { queryOf, setQuery } from "../../router";
 import { useResource } from "../../store/resource";
 import { missingScope } from "../../store/session";
-import { t as words } from "../../text/en";
-import { t } from "../../text/en/playground";
+import { common as words, playground as t } from "../../text/en";
 import { readCalls, type ApiCall, type Param } from "./api_document";
 
 const ANSWER_MAX = 200_000;

@@ -6,7 +6,7 @@ import { Segmented } from "../../parts/field";
 import { Lazy } from "../../parts/lazy";
 import { MenuButton } from "../../parts/menu";
 import { showToast } from "../../store/toasts";
-import { t } from "../../text/en/playground";
+import { playground as t } from "../../text/en";
 import type { Cell, Notebook } from "./notebook";
 import { Output } from "./output";
 import { snippetOf, type Form } from "./snippets";

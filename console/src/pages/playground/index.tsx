@@ -15,7 +15,7 @@ import { templates } from "../../store/lists";
 import { sandboxes } from "../../store/sandboxes";
 import { missingScope } from "../../store/session";
 import { showToast } from "../../store/toasts";
-import { t } from "../../text/en/playground";
+import { playground as t } from "../../text/en";
 import { ApiMode } from "./api_mode";
 import { CellView } from "./cell";
 import { Notebook } from "./notebook";

@@ -4,7 +4,7 @@ import { signal, type Signal } from "@preact/signals";
 import { call } from "../../api/call";
 import { asApiError, type ApiError } from "../../api/errors";
 import { postApiSandboxInstancesIdCodeContextsContextRestart } from "../../api/generated";
-import { t } from "../../text/en/playground";
+import { playground as t } from "../../text/en";
 import { OwnSandbox } from "./own_sandbox";
 import { Run } from "./run";
 

@@ -5,7 +5,7 @@ import { StateChip } from "../../parts/chip";
 import { formatBytes, formatDuration } from "../../parts/format";
 import { ErrorNote } from "../../parts/notice";
 import { showHiddenLines } from "../../parts/safe";
-import { t } from "../../text/en/playground";
+import { playground as t } from "../../text/en";
 import { ResultView } from "./result";
 import type { Item, Run, RunState } from "./run";
 

@@ -6,7 +6,7 @@ import type { CodeResult } from "../../api/generated";
 import { CodeBlock } from "../../parts/copy";
 import { Segmented } from "../../parts/field";
 import { showHiddenLines } from "../../parts/safe";
-import { t } from "../../text/en/playground";
+import { playground as t } from "../../text/en";
 import { tableOf, type TableData } from "./table_data";
 
 const ROWS_MAX = 200;

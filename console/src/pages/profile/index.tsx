@@ -5,8 +5,7 @@ import { Card, Facts, Page } from "../../parts/layout";
 import { Safe, Time } from "../../parts/text";
 import { density, hasSingleKeys, theme, type Theme } from "../../store/preferences";
 import { project, session } from "../../store/session";
-import { t as words } from "../../text/en";
-import { t } from "../../text/en/profile";
+import { common as words, profile as t } from "../../text/en";
 import { PasswordCard } from "./password";
 import { SessionsCard } from "./sessions";
 

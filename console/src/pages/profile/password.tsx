@@ -11,8 +11,7 @@ import { Card } from "../../parts/layout";
 import { Loaded } from "../../parts/notice";
 import { useResource } from "../../store/resource";
 import { showToast } from "../../store/toasts";
-import { t as words } from "../../text/en";
-import { t } from "../../text/en/profile";
+import { common as words, profile as t } from "../../text/en";
 
 const PASSWORD_MIN = 12;
 const NOTHING = { old: "", new: "", again: "" };

@@ -12,7 +12,7 @@ import { Loaded } from "../../parts/notice";
 import { Safe, Time } from "../../parts/text";
 import { useResource } from "../../store/resource";
 import { signOut } from "../../store/session";
-import { t } from "../../text/en/profile";
+import { profile as t } from "../../text/en";
 import "./profile.css";
 
 export function SessionsCard() {

@@ -7,8 +7,7 @@ import { MenuButton } from "../../parts/menu";
 import { Safe, Time } from "../../parts/text";
 import { canTake, type Sandbox } from "../../store/sandboxes";
 import { forbids, iconOfAction, pendingText, primaryAction, runAction, sandboxHref, sandboxMenu } from "../../objects/sandbox_actions";
-import { t as shared } from "../../text/en";
-import { t } from "../../text/en/sandbox";
+import { common as shared, sandbox as t } from "../../text/en";
 
 export function Head({ sandbox }: { sandbox: Sandbox }) {
   const doing = pendingText(sandbox.id);

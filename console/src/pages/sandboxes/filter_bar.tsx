@@ -11,7 +11,7 @@ import { MenuButton, type MenuItem } from "../../parts/menu";
 import { showHidden } from "../../parts/safe";
 import { sandboxes, type Sandbox } from "../../store/sandboxes";
 import { SANDBOX_STATES } from "../../store/types";
-import { t } from "../../text/en/sandboxes";
+import { sandboxes as t } from "../../text/en";
 
 const CHOICES_MAX = 40;
 

@@ -14,9 +14,7 @@ import { actOnSandbox, canTake, sandboxes, type Sandbox, type SandboxAction } fr
 import { missingScope } from "../../store/session";
 import { showToast } from "../../store/toasts";
 import { runBulk } from "../../store/tray";
-import { t as shared } from "../../text/en";
-import { t } from "../../text/en/sandboxes";
-import { t as words } from "../../text/en/sandbox";
+import { common as shared, sandbox as words, sandboxes as t } from "../../text/en";
 
 type Bulk = SandboxAction | "snapshot";
 const SHOWN: readonly Bulk[] = ["start", "resume", "pause", "stop"];

@@ -10,7 +10,7 @@ import { Safe } from "../../parts/text";
 import { useItems } from "../../parts/view";
 import { queryOf, setQuery } from "../../router";
 import type { ServerOption } from "../../store/server";
-import { t } from "../../text/en/server";
+import { server as t } from "../../text/en";
 
 const ROWS_MAX = 16;
 const VALUE_MAX = 120;

@@ -4,7 +4,7 @@ import { formatCount, formatDuration, formatPercent } from "../../parts/format";
 import { Card, Tile } from "../../parts/layout";
 import { showHidden } from "../../parts/safe";
 import type { ServerLane, ServerMetrics } from "../../store/server";
-import { t } from "../../text/en/server";
+import { server as t } from "../../text/en";
 
 /** A share in percent; null without any. */
 const share = (part: number, rest: number): number | null => (part + rest === 0 ? null : (100 * part) / (part + rest));

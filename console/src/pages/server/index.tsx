@@ -13,7 +13,7 @@ import { Safe, Time } from "../../parts/text";
 import { useResource } from "../../store/resource";
 import { readServer, type Server } from "../../store/server";
 import { hasScope } from "../../store/session";
-import { t } from "../../text/en/server";
+import { server as t } from "../../text/en";
 import { Configuration } from "./configuration";
 import { Figures } from "./figures";
 import { Nodes } from "./nodes";

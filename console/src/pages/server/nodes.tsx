@@ -5,7 +5,7 @@ import { formatDuration } from "../../parts/format";
 import { Card } from "../../parts/layout";
 import { Safe } from "../../parts/text";
 import type { ServerNode } from "../../store/server";
-import { t } from "../../text/en/server";
+import { server as t } from "../../text/en";
 
 /** A heartbeat older than this is late. */
 const LATE_MS = 30_000;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // fields.ts: the fields of each card.
 import type { FormField, FormValues } from "../../parts/form";
-import { t } from "../../text/en/settings";
+import { settings as t } from "../../text/en";
 
 const seconds = (name: "terminal_ttl_seconds" | "idle_reap_seconds" | "lifetime_max_seconds" | "idle_pause_seconds" | "idle_stop_seconds" | "artifacts_keep_seconds"): FormField => ({
   name, label: t[name], unit: t.seconds, isRequired: true,

@@ -7,7 +7,7 @@ import { href } from "../../router";
 import { useResource } from "../../store/resource";
 import { readServer } from "../../store/server";
 import { hasScope } from "../../store/session";
-import { t } from "../../text/en/settings";
+import { settings as t } from "../../text/en";
 
 const VALUE_MAX = 120;
 

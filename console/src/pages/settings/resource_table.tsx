@@ -2,7 +2,7 @@
 // resource_table.tsx: where the resources of a sandbox without a request of its own come from.
 import type { Limits, ResourceConfig } from "../../api/generated";
 import { formatCount, formatMib } from "../../parts/format";
-import { t } from "../../text/en/settings";
+import { settings as t } from "../../text/en";
 
 const ROWS = ["defaults", "platform", "effective", "maximums", "caps"] as const;
 

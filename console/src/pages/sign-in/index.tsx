@@ -10,7 +10,7 @@ import { useResource } from "../../store/resource";
 import { session, signIn, signInWays, type SignIn } from "../../store/session";
 import { BASE, go, queryOf } from "../../router";
 import { Alone } from "../../shell/alone";
-import { t } from "../../text/en/sign_in";
+import { signIn as t } from "../../text/en";
 
 /** Back to where the user wanted to go: only an address of the console. */
 function returnAddress(): string {

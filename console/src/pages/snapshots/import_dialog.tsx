@@ -11,8 +11,7 @@ import { Field, TextField } from "../../parts/field";
 import { showHidden } from "../../parts/safe";
 import { snapshots } from "../../store/lists";
 import { addTrayItem } from "../../store/tray";
-import { t as shared } from "../../text/en";
-import { t } from "../../text/en/snapshots";
+import { common as shared, snapshots as t } from "../../text/en";
 
 async function importFile(file: File, name: string): Promise<void> {
   const abort = new AbortController();

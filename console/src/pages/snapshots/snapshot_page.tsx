@@ -15,8 +15,7 @@ import { showHidden } from "../../parts/safe";
 import { Id, Safe, Time } from "../../parts/text";
 import { at, href, queryOf, setQuery } from "../../router";
 import { useResource } from "../../store/resource";
-import { t as shared } from "../../text/en";
-import { t } from "../../text/en/snapshots";
+import { common as shared, snapshots as t } from "../../text/en";
 
 export function SnapshotPage({ id }: { id: string }) {
   const snapshot = useResource<SnapshotRow>(`snapshot ${id}`, (signal) => call(getApiSandboxSnapshotsId, { path: { id }, signal }), { kinds: ["snapshot.*", "backup.*"] });

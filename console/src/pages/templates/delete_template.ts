@@ -8,8 +8,7 @@ import { showHidden } from "../../parts/safe";
 import { templates } from "../../store/lists";
 import { missingScope, projectId } from "../../store/session";
 import { showToast, toastError } from "../../store/toasts";
-import { t as shared } from "../../text/en";
-import { t } from "../../text/en/templates";
+import { common as shared, templates as t } from "../../text/en";
 
 export function whyNotDelete(template: Template): string | null {
   const scope = missingScope(deleteApiSandboxTemplatesTemplate);

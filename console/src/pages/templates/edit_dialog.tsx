@@ -10,8 +10,7 @@ import type { FormField, FormValues } from "../../parts/form";
 import { showHidden } from "../../parts/safe";
 import { templates } from "../../store/lists";
 import { showToast } from "../../store/toasts";
-import { t as shared } from "../../text/en";
-import { t } from "../../text/en/templates";
+import { common as shared, templates as t } from "../../text/en";
 
 type Numbers = Record<string, number | undefined>;
 const RESOURCES = ["cpu", "memory_mb", "disk_mb", "pids"] as const;

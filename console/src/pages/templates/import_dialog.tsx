@@ -14,8 +14,7 @@ import { at, go, href } from "../../router";
 import { templates } from "../../store/lists";
 import { showToast } from "../../store/toasts";
 import { addTrayItem } from "../../store/tray";
-import { t as shared } from "../../text/en";
-import { t } from "../../text/en/templates";
+import { common as shared, templates as t } from "../../text/en";
 
 async function sendFile(name: string, format: string, file: File): Promise<void> {
   const abort = new AbortController();

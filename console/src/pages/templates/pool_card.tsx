@@ -13,8 +13,7 @@ import { Note } from "../../parts/notice";
 import { showHidden } from "../../parts/safe";
 import { pools } from "../../store/lists";
 import { showToast } from "../../store/toasts";
-import { t as shared } from "../../text/en";
-import { t } from "../../text/en/templates";
+import { common as shared, templates as t } from "../../text/en";
 
 export function PoolCard({ template, why }: { template: Template; why: string | null }) {
   useEffect(() => pools.ensure(), []);

@@ -3,7 +3,7 @@
 import type { Template } from "../../api/generated";
 import { Chip, StateChip } from "../../parts/chip";
 import { showHidden } from "../../parts/safe";
-import { t } from "../../text/en/templates";
+import { templates as t } from "../../text/en";
 
 export function TemplateState({ template }: { template: Template }) {
   if (template.state === "pending" && !template.state_text) return <Chip tip={t.onFirstUseTip}>{t.onFirstUse}</Chip>;

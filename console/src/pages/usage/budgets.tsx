@@ -17,8 +17,7 @@ import { Table, type Column } from "../../parts/table";
 import { Safe } from "../../parts/text";
 import { budgets } from "../../store/lists";
 import { missingScope } from "../../store/session";
-import { t as words } from "../../text/en";
-import { t } from "../../text/en/usage";
+import { common as words, usage as t } from "../../text/en";
 import { DAY_MS } from "./range";
 
 const ROWS_MAX = 8;

@@ -14,7 +14,7 @@ import { showHidden } from "../../parts/safe";
 import { queryOf, setQuery } from "../../router";
 import { useResource } from "../../store/resource";
 import { missingScope, projectId } from "../../store/session";
-import { t } from "../../text/en/usage";
+import { usage as t } from "../../text/en";
 import { Budgets } from "./budgets";
 import { DAY_MS, DAYS_MAX, dateOf, isoOf, rangeOf, type Range } from "./range";
 import { measureOf, readUsage, stacksOf, type UsageRead } from "./read";

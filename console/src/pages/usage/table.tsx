@@ -4,7 +4,7 @@ import { formatDuration, formatMoney, formatPercent } from "../../parts/format";
 import { Card } from "../../parts/layout";
 import { Safe } from "../../parts/text";
 import { at, href } from "../../router";
-import { t } from "../../text/en/usage";
+import { usage as t } from "../../text/en";
 import { nameOf, type Sum } from "./read";
 
 const HOUR_S = 3600;

@@ -20,8 +20,7 @@ import { showHidden } from "../../parts/safe";
 import { Safe, Time } from "../../parts/text";
 import { at, href } from "../../router";
 import { useResource } from "../../store/resource";
-import { t as shared } from "../../text/en";
-import { t } from "../../text/en/volumes";
+import { common as shared, volumes as t } from "../../text/en";
 import { uploadFiles } from "./upload_files";
 
 const SHOWN = 1000;

@@ -18,7 +18,7 @@ import { Safe, Time } from "../../parts/text";
 import { at, go, href, queryOf, setQuery } from "../../router";
 import type { PageProps } from "../../routes";
 import { volumes } from "../../store/lists";
-import { t } from "../../text/en/volumes";
+import { volumes as t } from "../../text/en";
 import { VolumePage } from "./volume_page";
 import "./volumes.css";
 

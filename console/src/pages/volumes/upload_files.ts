@@ -6,7 +6,7 @@ import { putApiSandboxVolumesVolumeFilesContent } from "../../api/generated";
 import { uploadFile } from "../../api/upload";
 import { showHidden } from "../../parts/safe";
 import { addTrayItem } from "../../store/tray";
-import { t } from "../../text/en/volumes";
+import { volumes as t } from "../../text/en";
 
 /** What is done leaves the tray; what failed stays. */
 const DONE_MS = 3000;

@@ -14,8 +14,7 @@ import { showHidden } from "../../parts/safe";
 import { Id, Safe, Time } from "../../parts/text";
 import { go, href } from "../../router";
 import { useResource } from "../../store/resource";
-import { t as shared } from "../../text/en";
-import { t } from "../../text/en/volumes";
+import { common as shared, volumes as t } from "../../text/en";
 import { VolumeFiles } from "./files";
 
 export function VolumePage({ id, rest }: { id: string; rest: string }) {

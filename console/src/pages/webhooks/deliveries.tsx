@@ -20,7 +20,7 @@ import { useItems } from "../../parts/view";
 import { queryOf, setQuery } from "../../router";
 import { useResource } from "../../store/resource";
 import { showToast } from "../../store/toasts";
-import { t } from "../../text/en/webhooks";
+import { webhooks as t } from "../../text/en";
 
 const ROWS_MAX = 14;
 const ERROR_MAX = 2000;

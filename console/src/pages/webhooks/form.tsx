@@ -8,8 +8,7 @@ import { useAction } from "../../objects/use_action";
 import { Button } from "../../parts/button";
 import { Dialog } from "../../parts/dialog";
 import { TextField } from "../../parts/field";
-import { t as words } from "../../text/en";
-import { t } from "../../text/en/webhooks";
+import { common as words, webhooks as t } from "../../text/en";
 
 export function WebhookForm({ of, onClose, send }: { of?: Webhook; onClose: () => void; send: (body: WebhookCreate) => Promise<unknown> }) {
   const [url, setUrl] = useState(of?.url ?? "");

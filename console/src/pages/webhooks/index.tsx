@@ -19,7 +19,7 @@ import { at, go, href, queryOf, setQuery } from "../../router";
 import type { PageProps } from "../../routes";
 import { useResource } from "../../store/resource";
 import { missingScope } from "../../store/session";
-import { t } from "../../text/en/webhooks";
+import { webhooks as t } from "../../text/en";
 import { WebhookForm } from "./form";
 import { OneWebhook } from "./one";
 

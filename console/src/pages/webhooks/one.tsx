@@ -15,7 +15,7 @@ import { showHidden } from "../../parts/safe";
 import { Safe, Time } from "../../parts/text";
 import { go, href } from "../../router";
 import { useResource } from "../../store/resource";
-import { t } from "../../text/en/webhooks";
+import { webhooks as t } from "../../text/en";
 import { Deliveries } from "./deliveries";
 import { WebhookForm } from "./form";
 

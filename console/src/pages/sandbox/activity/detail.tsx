@@ -12,8 +12,7 @@ import { Note } from "../../../parts/notice";
 import { showHidden, showHiddenLines } from "../../../parts/safe";
 import { Safe, Time } from "../../../parts/text";
 import { showToast } from "../../../store/toasts";
-import { t as shared } from "../../../text/en";
-import { t } from "../../../text/en/sandbox_activity";
+import { common as shared, sandboxActivity as t } from "../../../text/en";
 import { Outcome } from "./outcome";
 import type { ActivityRow } from "./rows";
 

@@ -10,7 +10,7 @@ import { Table, type Column } from "../../../parts/table";
 import { Safe, Time } from "../../../parts/text";
 import { useItems } from "../../../parts/view";
 import { queryOf, setQuery } from "../../../router";
-import { t } from "../../../text/en/sandbox_activity";
+import { sandboxActivity as t } from "../../../text/en";
 import type { TabProps } from "../tab";
 import { Detail } from "./detail";
 import { Outcome } from "./outcome";

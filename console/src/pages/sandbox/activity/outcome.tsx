@@ -2,7 +2,7 @@
 // outcome.tsx: what came of a call, as a chip.
 import { Chip } from "../../../parts/chip";
 import { showHidden } from "../../../parts/safe";
-import { t } from "../../../text/en/sandbox_activity";
+import { sandboxActivity as t } from "../../../text/en";
 import type { ActivityRow } from "./rows";
 
 export function Outcome({ row }: { row: ActivityRow }) {

@@ -16,8 +16,7 @@ import { ErrorNote, Skeleton } from "../../../parts/notice";
 import { budgets } from "../../../store/lists";
 import type { Sandbox } from "../../../store/sandboxes";
 import { showToast, toastError } from "../../../store/toasts";
-import { t as shared } from "../../../text/en";
-import { t } from "../../../text/en/sandbox_cost";
+import { common as shared, sandboxCost as t } from "../../../text/en";
 
 const CHANGE_FIELDS: readonly FormField[] = [
   { name: "limit_usd", label: t.limit, unit: t.dollars, help: "", isRequired: true },

@@ -10,7 +10,7 @@ import { Empty, Loaded } from "../../../parts/notice";
 import { Safe } from "../../../parts/text";
 import { useResource } from "../../../store/resource";
 import { missingScope } from "../../../store/session";
-import { t } from "../../../text/en/sandbox_cost";
+import { sandboxCost as t } from "../../../text/en";
 import type { TabProps } from "../tab";
 import { Budgets } from "./budgets";
 import "./cost.css";

@@ -20,8 +20,7 @@ import { useResource } from "../../../store/resource";
 import type { Sandbox } from "../../../store/sandboxes";
 import { missingScope } from "../../../store/session";
 import { showToast } from "../../../store/toasts";
-import { t as shared } from "../../../text/en";
-import { t } from "../../../text/en/sandbox_files";
+import { common as shared, sandboxFiles as t } from "../../../text/en";
 
 const TEMPLATE = "template";
 const TONES: Readonly<Record<string, "good" | "warn" | "bad" | "plain">> = { added: "good", deleted: "bad", modified: "warn" };

@@ -7,7 +7,7 @@ import { uploadFile } from "../../../api/upload";
 import { ask } from "../../../parts/dialog";
 import { showHidden } from "../../../parts/safe";
 import { addTrayItem, runBulk } from "../../../store/tray";
-import { t } from "../../../text/en/sandbox_files";
+import { sandboxFiles as t } from "../../../text/en";
 import { joinPath } from "./paths";
 
 const NAMES_SHOWN = 5;

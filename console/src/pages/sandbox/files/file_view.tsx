@@ -13,7 +13,7 @@ import { Time } from "../../../parts/text";
 import { go, queryOf, setQuery } from "../../../router";
 import { useResource } from "../../../store/resource";
 import type { Sandbox } from "../../../store/sandboxes";
-import { t } from "../../../text/en/sandbox_files";
+import { sandboxFiles as t } from "../../../text/en";
 import { HEX_MAX, hexOf, parseCsv, readContent, TEXT_MAX, type Shown } from "./content";
 import { contentLink, deletePaths } from "./file_actions";
 import { extensionOf, fileHref, nameOf, parentOf } from "./paths";

@@ -9,7 +9,7 @@ import { WakeGate } from "../../../objects/wake_gate";
 import { queryOf, setQuery } from "../../../router";
 import { useResource } from "../../../store/resource";
 import { canTake } from "../../../store/sandboxes";
-import { t } from "../../../text/en/sandbox_files";
+import { sandboxFiles as t } from "../../../text/en";
 import type { TabProps } from "../tab";
 import { Changes } from "./changes";
 import { FileView } from "./file_view";

@@ -5,8 +5,7 @@ import { asApiError } from "../../../api/errors";
 import { Button } from "../../../parts/button";
 import { Dialog } from "../../../parts/dialog";
 import { TextField } from "../../../parts/field";
-import { t as shared } from "../../../text/en";
-import { t } from "../../../text/en/sandbox_files";
+import { common as shared, sandboxFiles as t } from "../../../text/en";
 
 export interface NameQuestion {
   title: string;

@@ -5,7 +5,7 @@ import { Button, ButtonLink } from "../../../parts/button";
 import { TextField } from "../../../parts/field";
 import { Safe } from "../../../parts/text";
 import { go } from "../../../router";
-import { t } from "../../../text/en/sandbox_files";
+import { sandboxFiles as t } from "../../../text/en";
 import { fileHref, normalPath, parentOf } from "./paths";
 
 export function PathBar({ sandbox, path }: { sandbox: string; path: string }) {

@@ -14,7 +14,7 @@ import { Empty, Loaded, Note } from "../../../parts/notice";
 import { queryOf, setQuery } from "../../../router";
 import { useResource } from "../../../store/resource";
 import type { Sandbox } from "../../../store/sandboxes";
-import { t } from "../../../text/en/sandbox_metrics";
+import { sandboxMetrics as t } from "../../../text/en";
 import type { TabProps } from "../tab";
 import { useLiveFigures } from "./live";
 import { marksOf, rowsOf } from "./samples";

@@ -3,7 +3,7 @@
 import type { Event, StatsSample } from "../../../api/generated";
 import type { Mark } from "../../../parts/chart";
 import { parseTime } from "../../../parts/format";
-import { t } from "../../../text/en/sandbox_metrics";
+import { sandboxMetrics as t } from "../../../text/en";
 
 export interface Rows {
   times: number[];

@@ -5,8 +5,7 @@ import { Button } from "../../../parts/button";
 import { RemovableChip } from "../../../parts/chip";
 import { TextField } from "../../../parts/field";
 import { showHidden } from "../../../parts/safe";
-import { t as shared } from "../../../text/en";
-import { t } from "../../../text/en/sandbox_network";
+import { common as shared, sandboxNetwork as t } from "../../../text/en";
 
 export interface RuleListProps {
   title: string;

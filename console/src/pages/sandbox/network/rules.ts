@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // rules.ts: the two lists of the API as a mode and lists, and back.
 import type { SandboxEgress } from "../../../api/generated";
-import { t } from "../../../text/en/sandbox_network";
+import { sandboxNetwork as t } from "../../../text/en";
 
 export type Mode = "open" | "only" | "none";
 export interface Rules {

@@ -8,8 +8,7 @@ import { Id, Safe, Time } from "../../../parts/text";
 import { at, href } from "../../../router";
 import { everySecond } from "../../../store/clock";
 import type { Sandbox } from "../../../store/sandboxes";
-import { t as frame } from "../../../text/en/sandbox";
-import { t } from "../../../text/en/sandbox_overview";
+import { sandbox as frame, sandboxOverview as t } from "../../../text/en";
 
 function Origin({ sandbox }: { sandbox: Sandbox }) {
   const from = sandbox.made_from;

@@ -8,8 +8,7 @@ import { serverNow } from "../../../api/call";
 import type { Event } from "../../../api/generated";
 import type { Sandbox } from "../../../store/sandboxes";
 import { STATE_OF_KIND } from "../../../store/types";
-import { t as frame } from "../../../text/en/sandbox";
-import { t } from "../../../text/en/sandbox_overview";
+import { sandbox as frame, sandboxOverview as t } from "../../../text/en";
 
 const STEPS_MAX = 6;
 /** States that pass by themselves are no steps of a life. */

@@ -8,7 +8,7 @@ import { Loaded } from "../../../parts/notice";
 import { Safe } from "../../../parts/text";
 import { useResource } from "../../../store/resource";
 import type { Sandbox } from "../../../store/sandboxes";
-import { t } from "../../../text/en/sandbox_overview";
+import { sandboxOverview as t } from "../../../text/en";
 
 /** Only of one that runs: to ask inside would wake a paused one. */
 export function Ports({ sandbox }: { sandbox: Sandbox }) {

@@ -9,8 +9,7 @@ import { Dialog } from "../../../parts/dialog";
 import { CheckField, TextField } from "../../../parts/field";
 import { ErrorNote } from "../../../parts/notice";
 import { mergeAnswer, type Sandbox } from "../../../store/sandboxes";
-import { t as shared } from "../../../text/en";
-import { t } from "../../../text/en/sandbox_overview";
+import { common as shared, sandboxOverview as t } from "../../../text/en";
 
 export const TIMES = ["autoPauseMs", "autoStopMs", "idle_reap_ms", "autoArchiveMs", "autoDeleteMs", "lifetime_max_ms"] as const;
 type TimeName = (typeof TIMES)[number];

@@ -10,7 +10,7 @@ import { Empty, Loaded, Note } from "../../../parts/notice";
 import { queryOf, setQuery } from "../../../router";
 import { useResource } from "../../../store/resource";
 import { canTake, type Sandbox } from "../../../store/sandboxes";
-import { t } from "../../../text/en/sandbox_preview";
+import { sandboxPreview as t } from "../../../text/en";
 import type { TabProps } from "../tab";
 import { LiveView } from "./live_view";
 import { PortRow } from "./port_row";

@@ -8,8 +8,7 @@ import { Card } from "../../../parts/layout";
 import { ErrorNote, Note, Skeleton } from "../../../parts/notice";
 import { queryOf, setQuery } from "../../../router";
 import type { Sandbox } from "../../../store/sandboxes";
-import { t as shared } from "../../../text/en";
-import { t } from "../../../text/en/sandbox_preview";
+import { common as shared, sandboxPreview as t } from "../../../text/en";
 import { addressOfLink, privateLink } from "./ports";
 
 /** The last two labels of a host: what browsers take for its site, except below suffixes such as co.uk. null: an address. */

@@ -14,8 +14,7 @@ import { setQuery } from "../../../router";
 import type { Sandbox } from "../../../store/sandboxes";
 import { missingScope } from "../../../store/session";
 import { showToast } from "../../../store/toasts";
-import { t as shared } from "../../../text/en";
-import { t } from "../../../text/en/sandbox_preview";
+import { common as shared, sandboxPreview as t } from "../../../text/en";
 import { addressOfLink, openLink, privateLink, sharedLink, type Port } from "./ports";
 
 export function PortRow({ sandbox, preview, port, isShown }: { sandbox: Sandbox; preview: Preview; port: Port; isShown: boolean }) {

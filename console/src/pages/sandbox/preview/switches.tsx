@@ -12,8 +12,7 @@ import { ErrorNote } from "../../../parts/notice";
 import type { Sandbox } from "../../../store/sandboxes";
 import { missingScope } from "../../../store/session";
 import { showToast } from "../../../store/toasts";
-import { t as shared } from "../../../text/en";
-import { t } from "../../../text/en/sandbox_preview";
+import { common as shared, sandboxPreview as t } from "../../../text/en";
 
 export function Switches({ sandbox, preview, onChange }: { sandbox: Sandbox; preview: Preview; onChange: () => void }) {
   const [error, setError] = useState<ApiError | null>(null);

@@ -10,8 +10,7 @@ import { showHidden } from "../../../parts/safe";
 import { go } from "../../../router";
 import type { Sandbox } from "../../../store/sandboxes";
 import { missingScope } from "../../../store/session";
-import { t as shared } from "../../../text/en";
-import { t } from "../../../text/en/sandbox_processes";
+import { common as shared, sandboxProcesses as t } from "../../../text/en";
 
 const WINDOW = "terminal:";
 

@@ -15,8 +15,7 @@ import { Safe, Time } from "../../../parts/text";
 import { useResource } from "../../../store/resource";
 import type { Sandbox } from "../../../store/sandboxes";
 import { missingScope } from "../../../store/session";
-import { t as shared } from "../../../text/en";
-import { t } from "../../../text/en/sandbox_processes";
+import { common as shared, sandboxProcesses as t } from "../../../text/en";
 
 interface GroupProps {
   sandbox: Sandbox;

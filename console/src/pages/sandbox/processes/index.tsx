@@ -18,7 +18,7 @@ import { useItems } from "../../../parts/view";
 import { go, queryOf, setQuery } from "../../../router";
 import { useResource } from "../../../store/resource";
 import { canTake, type Sandbox } from "../../../store/sandboxes";
-import { t } from "../../../text/en/sandbox_processes";
+import { sandboxProcesses as t } from "../../../text/en";
 import type { TabProps } from "../tab";
 import { commandOf, EndChip, lineOf, signalMenu, windowOf } from "./command";
 import { Jobs, Services } from "./groups";

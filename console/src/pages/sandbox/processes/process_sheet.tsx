@@ -19,8 +19,7 @@ import { Safe, Time } from "../../../parts/text";
 import type { Sandbox } from "../../../store/sandboxes";
 import { missingScope } from "../../../store/session";
 import { postApiSandboxInstancesIdProcessesProcessSignal } from "../../../api/generated";
-import { t as shared } from "../../../text/en";
-import { t } from "../../../text/en/sandbox_processes";
+import { common as shared, sandboxProcesses as t } from "../../../text/en";
 import { commandOf, EndChip, sendSignal, signalMenu } from "./command";
 
 interface Piece {

@@ -4,8 +4,7 @@ import { useState } from "preact/hooks";
 import type { TerminalHandle } from "../../../lazy/terminal";
 import { Button } from "../../../parts/button";
 import { TextField } from "../../../parts/field";
-import { t as shared } from "../../../text/en";
-import { t } from "../../../text/en/sandbox_terminal";
+import { common as shared, sandboxTerminal as t } from "../../../text/en";
 
 export function FindBar({ handle, onClose }: { handle: TerminalHandle; onClose: () => void }) {
   const [text, setText] = useState("");

@@ -6,7 +6,7 @@ import { Button } from "../../../parts/button";
 import { Segmented } from "../../../parts/field";
 import { formatDuration } from "../../../parts/format";
 import { Lazy } from "../../../parts/lazy";
-import { t } from "../../../text/en/sandbox_terminal";
+import { sandboxTerminal as t } from "../../../text/en";
 import { sizeAt, type Cast } from "./cast";
 import { fontSize, hasScreenReader } from "./looks";
 

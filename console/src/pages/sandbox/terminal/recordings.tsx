@@ -12,7 +12,7 @@ import { queryOf, setQuery } from "../../../router";
 import { useResource } from "../../../store/resource";
 import type { Sandbox } from "../../../store/sandboxes";
 import { toastError } from "../../../store/toasts";
-import { t } from "../../../text/en/sandbox_terminal";
+import { sandboxTerminal as t } from "../../../text/en";
 import { parseCast } from "./cast";
 import { Player } from "./player";
 

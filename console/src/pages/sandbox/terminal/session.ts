@@ -7,7 +7,7 @@ import type { ApiError } from "../../../api/errors";
 import { postApiSandboxInstancesIdTerminal } from "../../../api/generated";
 import { LiveSocket } from "../../../api/socket";
 import type { TerminalHandle } from "../../../lazy/terminal";
-import { t } from "../../../text/en/sandbox_terminal";
+import { sandboxTerminal as t } from "../../../text/en";
 
 /** A tab that is out of view for so long lets its window go: an open window keeps the sandbox awake. */
 const HIDDEN_MS = 60_000;

@@ -16,7 +16,7 @@ import { Safe, Time } from "../../../parts/text";
 import { useResource } from "../../../store/resource";
 import type { Sandbox } from "../../../store/sandboxes";
 import { toastError } from "../../../store/toasts";
-import { t } from "../../../text/en/sandbox_terminal";
+import { sandboxTerminal as t } from "../../../text/en";
 import { FindBar } from "./find_bar";
 import { KeyRow } from "./key_row";
 import { FONT_MAX, FONT_MIN, fontSize, hasScreenReader } from "./looks";
