@@ -17,8 +17,6 @@
 
 #define TELL_EVERY_MS 200
 #define RESULT_MAX ((size_t)1 << 20)
-#define PAIRING_FILE "pairing/store"
-#define PAIRING_MAX ((size_t)4096)
 
 /* Made again by the server, or of no use without its processes. The rest of DATA's folders and
  * files is added as it is. */
@@ -103,6 +101,11 @@ static bool is_partial_template(const char *path)
 	       strcmp(path + size - strlen(".partial"), ".partial") == 0;
 }
 
+static bool is_pairing_file(const char *path)
+{
+	return strcmp(path, "store") == 0;
+}
+
 /* All that has no rule of its own: keys, templates, blobs, certificates, notes, configuration. */
 static int add_plain(struct backup_run *b, struct error *err)
 {
@@ -127,6 +130,8 @@ static int add_plain(struct backup_run *b, struct error *err)
 		b->now = name;
 		if (strcmp(name, "templates") == 0)
 			tree.is_left_out = is_partial_template;
+		if (strcmp(name, "pairing") == 0)
+			tree.is_left_out = is_pairing_file;
 		if (backup_add_tree(b, name, &tree, err) < 0)
 			return -1;
 	}
@@ -139,12 +144,18 @@ static int add_database(struct backup_run *b, struct error *err)
 	struct server_tree file = {.folder = b->data,
 	                           .name = "run/" BACKUP_DATABASE,
 	                           .path = SERVER_ROOT "/store/atoll.db"};
+	struct server_tree pairing = {.folder = b->data,
+	                              .name = "run/" BACKUP_PAIRING,
+	                              .path = SERVER_ROOT "/pairing/store"};
 
 	b->now = "database";
 	if (backup_add_tree(b, "store", &store, err) < 0 ||
-	    server_writer_add(b->writer, &file, err) < 0)
+	    server_writer_add(b->writer, &file, err) < 0 ||
+	    server_writer_add(b->writer, &pairing, err) < 0)
 		return -1;
-	return file.is_gone ? FAIL(err, ERROR_SYSTEM, "the copy of the database is gone") : 0;
+	return file.is_gone || pairing.is_gone
+	               ? FAIL(err, ERROR_SYSTEM, "the copy of the database is gone")
+	               : 0;
 }
 
 static const struct backed_sandbox *find_sandbox(const struct backup_run *b, const char *id)
@@ -241,12 +252,13 @@ static const char **find_outside(struct backup_run *b)
 
 static int open_writer(struct backup_run *b, struct error *err)
 {
-	AUTO(buf_done) struct buf text = BUF(SERVER_MANIFEST_MAX), node = BUF(256);
+	AUTO(buf_done) struct buf text = BUF(SERVER_MANIFEST_MAX);
 	struct server_manifest manifest = {
 	        .format = BACKUP_SERVER_FORMAT,
 	        .version = BACKUP_SERVER_VERSION,
 	        .atoll = ATOLL_VERSION,
 	        .made_at = clock_unix_ms(),
+	        .node = b->node,
 	        .place = b->options->config->data_dir,
 	        .uid = b->uid,
 	        .gid = b->gid,
@@ -262,38 +274,21 @@ static int open_writer(struct backup_run *b, struct error *err)
 	        .context = b,
 	};
 
-	if (file_read(b->data, "node.id", &node, err) < 0)
-		return -1;
-	manifest.node = arena_copy(b->arena,
-	                           (struct span){buf_text(&node), strcspn(buf_text(&node), "\n")});
 	server_manifest_write(&manifest, &text);
 	return server_writer_open(&options, buf_span(&text), &b->writer, err);
 }
 
-/* A restart of the server makes the folder newer than a copy of its database (store/folders.h). */
-static int check_pairing(struct backup_run *b, struct span before, struct error *err)
-{
-	AUTO(buf_done) struct buf now = BUF(PAIRING_MAX);
-
-	if (file_read(b->data, PAIRING_FILE, &now, err) < 0)
-		return -1;
-	if (span_equals(before, buf_span(&now)))
-		return 0;
-	(void)FAIL(err, ERROR_CONFLICT, "the server was restarted while the backup was made");
-	return FAIL_HINT(err, "nothing was kept: make the backup again");
-}
-
 static int pack_server(struct backup_run *b, struct error *err)
 {
-	AUTO(buf_done) struct buf pairing = BUF(PAIRING_MAX);
-
-	if (file_read(b->data, PAIRING_FILE, &pairing, err) < 0 ||
-	    backup_copy_database(b, err) < 0 || open_writer(b, err) < 0 || add_plain(b, err) < 0 ||
-	    add_database(b, err) < 0 || backup_add_sandboxes(b, err) < 0 ||
-	    add_volumes(b, err) < 0 || backup_add_layers(b, err) < 0)
+	if (backup_copy_database(b, err) < 0 || backup_list_layers(b, err) < 0)
+		return -1;
+	fault_point("backup", "copied");
+	if (open_writer(b, err) < 0 || add_plain(b, err) < 0 || add_database(b, err) < 0 ||
+	    backup_add_sandboxes(b, err) < 0 || add_volumes(b, err) < 0 ||
+	    backup_add_layers(b, err) < 0)
 		return -1;
 	fault_point("backup", "packed");
-	return check_pairing(b, buf_span(&pairing), err);
+	return backup_check_pairing(b, err);
 }
 
 static int make_file(struct backup_run *b, struct server_contents *ret, struct error *err)
@@ -419,7 +414,9 @@ static void close_run(struct backup_run *b, int *result, struct error *err)
 	}
 	backup_remove_database(b);
 	server_calls_close(&b->calls);
+	map_done(&b->wanted);
 	map_done(&b->layers);
+	map_done(&b->snapshots);
 	auto_close(&b->data);
 }
 

@@ -136,7 +136,7 @@ int backup_add_sandboxes(struct backup_run *b, struct error *err)
 	return 0;
 }
 
-static int add_new_layers(struct backup_run *b, struct error *err)
+int backup_list_layers(struct backup_run *b, struct error *err)
 {
 	AUTO_CLOSE int fd =
 	        openat(b->data, "snapshots", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -147,10 +147,23 @@ static int add_new_layers(struct backup_run *b, struct error *err)
 	if (!list)
 		return errno == ENOENT ? 0 : FAIL_ERRNO(err, "list the layers");
 	while ((entry = readdir(list))) {
-		struct server_tree tree = {.is_left_out = is_no_content};
-		const char *id = arena_text(b->arena, entry->d_name);
+		if (id_is_valid(entry->d_name))
+			(void)map_put(&b->wanted, entry->d_name, b);
+	}
+	return 0;
+}
 
-		if (!id_is_valid(id) || map_find(&b->layers, id))
+static int add_wanted_layers(struct backup_run *b, struct error *err)
+{
+	size_t at = 0;
+	const char *id;
+
+	while (map_next(&b->wanted, &at, &id)) {
+		struct server_tree tree = {.is_left_out = is_no_content};
+
+		if (map_find(&b->layers, id) ||
+		    faccessat(b->data, arena_format(b->arena, "snapshots/%s", id), F_OK,
+		              AT_SYMLINK_NOFOLLOW) < 0)
 			continue;
 		if (backup_add_tree(b, arena_format(b->arena, "snapshots/%s", id), &tree, err) < 0)
 			return -1;
@@ -221,16 +234,8 @@ static int find_sandbox_links(struct backup_run *b, struct layer_links *links, s
 	return 0;
 }
 
-static bool is_own_layer(const struct backup_run *b, const char *id)
-{
-	for (size_t i = 0; i < b->sandbox_count; i++) {
-		if (b->sandboxes[i].layer && strcmp(b->sandboxes[i].layer, id) == 0)
-			return true;
-	}
-	return false;
-}
-
-/* A layer of the backup's own stays without the mark of a snapshot. */
+/* Only snapshots that the database's copy knows keep the mark: a layer that the backup or a user
+ * made later would be an orphan on the restored server. */
 static int find_layer_links(struct backup_run *b, struct layer_links *links, struct error *err)
 {
 	size_t at = 0;
@@ -245,16 +250,18 @@ static int find_layer_links(struct backup_run *b, struct layer_links *links, str
 		    read_link(b, kept_path, &kept, err) < 0)
 			return -1;
 		keep_link(b, links, stack_path, stack);
-		if (!is_own_layer(b, id))
+		if (map_find(&b->snapshots, id))
 			keep_link(b, links, kept_path, kept);
 	}
 	return 0;
 }
 
-/* Whether all layers that a link names are in the archive. Words that are no ids name none. */
-static bool is_complete(const struct backup_run *b, const struct layer_link *link)
+/* Whether all layers that a link names are in the archive; wants the others. Words that are no ids
+ * name none. */
+static bool is_complete(struct backup_run *b, const struct layer_link *link)
 {
 	struct span rest = span_of(link->text), word;
+	bool complete = true;
 
 	while (rest.size > 0) {
 		char id[ID_SIZE + 1];
@@ -264,10 +271,12 @@ static bool is_complete(const struct backup_run *b, const struct layer_link *lin
 			continue;
 		memcpy(id, word.data, ID_SIZE);
 		id[ID_SIZE] = '\0';
-		if (id_is_valid(id) && !map_find(&b->layers, id))
-			return false;
+		if (!id_is_valid(id) || map_find(&b->layers, id))
+			continue;
+		(void)map_put(&b->wanted, id, b);
+		complete = false;
 	}
-	return true;
+	return complete;
 }
 
 static int find_links(struct backup_run *b, struct layer_links *ret, bool *ret_complete,
@@ -277,8 +286,8 @@ static int find_links(struct backup_run *b, struct layer_links *ret, bool *ret_c
 	*ret_complete = true;
 	if (find_sandbox_links(b, ret, err) < 0 || find_layer_links(b, ret, err) < 0)
 		return -1;
-	for (size_t i = 0; i < ret->count && *ret_complete; i++)
-		*ret_complete = is_complete(b, &ret->items[i]);
+	for (size_t i = 0; i < ret->count; i++)
+		*ret_complete = is_complete(b, &ret->items[i]) && *ret_complete;
 	return 0;
 }
 
@@ -291,8 +300,12 @@ int backup_add_layers(struct backup_run *b, struct error *err)
 	b->now = "layers";
 	if (backup_add_tree(b, "snapshots", &top, err) < 0)
 		return -1;
+	for (size_t i = 0; i < b->sandbox_count; i++) {
+		if (b->sandboxes[i].layer)
+			(void)map_put(&b->wanted, b->sandboxes[i].layer, b);
+	}
 	for (unsigned i = 0; i < ROUNDS_MAX && !complete; i++) {
-		if (add_new_layers(b, err) < 0 || find_links(b, &links, &complete, err) < 0)
+		if (add_wanted_layers(b, err) < 0 || find_links(b, &links, &complete, err) < 0)
 			return -1;
 	}
 	if (!complete)

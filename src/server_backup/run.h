@@ -34,15 +34,19 @@ struct backup_run {
 	struct backup_output output;
 	struct server_writer *writer;
 	int data; /* the data folder */
+	const char *node;
 	/* Of the copy of the database. */
 	struct backup_sandbox *sandboxes;
 	size_t sandbox_count;
 	struct mount_list *mounts; /* of each volume */
 	struct volume_list volumes;
+	struct map snapshots; /* ids */
 	int64_t snapshot_count;
-	uid_t uid; /* of the api process */
+	const char *pairing; /* the id that the data folder and the database share */
+	uid_t uid;           /* of the api process */
 	gid_t gid;
-	struct map layers; /* ids that are in the archive */
+	/* Ids of layers: those to add, and those that are in the archive. */
+	struct map wanted, layers;
 	struct backup_note *left_out, *changed;
 	size_t left_out_count, left_out_named, left_out_capacity, changed_count, changed_capacity;
 	int64_t gone; /* sandboxes that were deleted meanwhile */
@@ -50,12 +54,20 @@ struct backup_run {
 	const char *now; /* what is being read, for people */
 };
 
-/* database.c: copies the database to DATA/run/backup.db and reads it. */
+/* database.c: copies the database to DATA/run/backup.db, reads it, and writes the pairing file that
+ * fits to the copy (store/folders.h): the server may raise the generation of its own at any time.
+ */
 #define BACKUP_DATABASE "backup.db"
+#define BACKUP_PAIRING "backup.pairing"
 MUST_CHECK int backup_copy_database(struct backup_run *b, struct error *err);
 void backup_remove_database(struct backup_run *b);
+/* ERROR_CONFLICT: the data folder has got another database since the copy. */
+MUST_CHECK int backup_check_pairing(struct backup_run *b, struct error *err);
 
 /* layers.c: the sandboxes, and all layers that they and snapshots lie on. */
+/* Wants the layers that there are right after the database's copy; of later layers, the backup adds
+ * only those that a link names. */
+MUST_CHECK int backup_list_layers(struct backup_run *b, struct error *err);
 MUST_CHECK int backup_add_sandboxes(struct backup_run *b, struct error *err);
 MUST_CHECK int backup_add_layers(struct backup_run *b, struct error *err);
 

@@ -1,10 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "store/folders.h"
 
+#include <inttypes.h>
+
+#include "base/bytes.h"
 #include "store/column_rows.h"
 #include "store/query.h"
 
 COLUMNS_OF(folder_record);
+
+void store_folder_add_line(const struct folder_record *r, struct buf *out)
+{
+	buf_addf(out, FOLDER_FORMAT " %s %s %" PRId64 "\n", r->node, r->pairing, r->generation);
+}
 
 int store_folder_put(struct store *s, const struct folder_record *r, struct error *err)
 {

@@ -10,6 +10,7 @@
 #include "base/error.h"
 
 struct arena;
+struct buf;
 struct error;
 struct store;
 
@@ -20,6 +21,9 @@ struct folder_record {
 	const char *place;           /* the folder's path */
 	int64_t seen_at;             /* 0: the process has ended */
 };
+/* The line of DATA/pairing/store: node, pairing and generation. */
+#define FOLDER_FORMAT "atoll-pairing-1"
+void store_folder_add_line(const struct folder_record *r, struct buf *out);
 /* Inserts or replaces the row of a node. On the disk when the call returns. */
 MUST_CHECK int store_folder_put(struct store *s, const struct folder_record *r, struct error *err);
 /* ERROR_NOT_FOUND when the store does not know the node. */

@@ -18,10 +18,8 @@
 
 #define FOLDER "pairing"
 #define FILE_NAME "store"
-#define FORMAT "atoll-pairing-1"
 #define BEAT_MS 5000
 
-/* The folder as the operator has named it. */
 /* The folder as the operator has named it. */
 static const char *folder_path(const struct fleet *f)
 {
@@ -45,8 +43,8 @@ static int parse_file(const char *text, struct pairing_file *ret)
 	if (sscanf(text, "%31s %20s %20s %" SCNd64, format, ret->node, ret->id, &ret->generation) !=
 	    4)
 		return -1;
-	return strcmp(format, FORMAT) == 0 && id_is_valid(ret->node) && id_is_valid(ret->id) &&
-	                       ret->generation >= 0
+	return strcmp(format, FOLDER_FORMAT) == 0 && id_is_valid(ret->node) &&
+	                       id_is_valid(ret->id) && ret->generation >= 0
 	               ? 0
 	               : -1;
 }
@@ -77,13 +75,13 @@ int pairing_read_file(const struct fleet *f, struct pairing_file *ret, struct er
 int pairing_write_file(const struct fleet *f, struct error *err)
 {
 	AUTO_CLOSE int folder = pairing_open_folder(f, err);
-	char line[160];
+	AUTO(buf_done) struct buf line = BUF(256);
+	struct folder_record row = pairing_row(f);
 
 	if (folder < 0)
 		return -1;
-	(void)snprintf(line, sizeof(line), FORMAT " %s %s %" PRId64 "\n", f->node, f->pairing->id,
-	               f->pairing->generation);
-	return file_write(folder, FILE_NAME, span_of(line), 0600, err);
+	store_folder_add_line(&row, &line);
+	return file_write(folder, FILE_NAME, buf_span(&line), 0600, err);
 }
 
 bool orphans_are_too_many(const struct fleet *f, size_t unknown, size_t known)

@@ -43,10 +43,20 @@ static void a_beat_is_refused_once_another_process_has_the_folder(void **state)
 	assert_string_equal(found.instance, "j");
 }
 
+static void a_line_has_node_pairing_and_generation(void **state)
+{
+	AUTO(buf_done) struct buf line = {0};
+
+	(void)state;
+	store_folder_add_line(&first, &line);
+	assert_string_equal(buf_text(&line), FOLDER_FORMAT " one p 3\n");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	        EACH(a_folder_is_found_by_its_node),
+	        EACH(a_line_has_node_pairing_and_generation),
 	        EACH(a_beat_is_refused_once_another_process_has_the_folder),
 	};
 
