@@ -45,7 +45,7 @@ static void a_beat_is_refused_once_another_process_has_the_folder(void **state)
 
 static void a_line_has_node_pairing_and_generation(void **state)
 {
-	AUTO(buf_done) struct buf line = {0};
+	AUTO(buf_done) struct buf line = BUF(64);
 
 	(void)state;
 	store_folder_add_line(&first, &line);
