@@ -69,10 +69,10 @@ function SideLink({ route }: { route: Route }) {
   const title = t.pages[route.page] ?? route.page;
   const badge = badgeOf(route.page);
   return (
-    <a class="side-link" href={href(route.page)} aria-current={currentPage() === route.page ? "page" : undefined} aria-label={title} data-tip={isSidebarNarrow.value ? title : undefined}>
+    <a class="side-link" href={href(route.page)} aria-current={currentPage() === route.page ? "page" : undefined} aria-label={badge > 0 ? t.shell.badge(title, badge, route.page) : title} data-tip={isSidebarNarrow.value ? title : undefined}>
       <Icon name={route.icon ?? "box"} />
       <span class="when-wide grow">{title}</span>
-      {badge > 0 && <span class="badge">{badge}</span>}
+      {badge > 0 && <span class="badge" aria-hidden="true">{badge}</span>}
     </a>
   );
 }

@@ -11,11 +11,15 @@ async function asKey(key, method, path, body) {
 }
 
 /** A call of another key that waits for approval. */
-async function waitingCall(command) {
+async function waitingCall(command, { tool = "bash", input = { command }, files = {} } = {}) {
   const sandbox = await createSandbox();
+  for (const [path, text] of Object.entries(files)) {
+    const address = `${SERVER}/api/sandbox/instances/${sandbox.id}/files/content?path=${encodeURIComponent(path)}`;
+    assert.ok((await fetch(address, { method: "PUT", headers: { Authorization: `Bearer ${KEY}` }, body: text })).ok);
+  }
   const agent = await api("POST", "/api/sandbox/keys", { name: "agent", scopes: ["sandbox:read", "sandbox:write"] });
   const config = await api("POST", "/accounts/me/sandboxes", { name: `ask-${Date.now()}`, config: { template: "host", permissionMode: "ask" } });
-  const again = () => asKey(agent.key, "POST", "/v1/tools/bash", { sandboxId: sandbox.id, config: config.id, approvalWaitMs: 0, input: { command } });
+  const again = () => asKey(agent.key, "POST", `/v1/tools/${tool}`, { sandboxId: sandbox.id, config: config.id, approvalWaitMs: 0, input });
   const first = await again();
   assert.ok(first.body.approvalId, JSON.stringify(first));
   const clean = async () => {
@@ -112,6 +116,31 @@ journey("a waiting call is approved by a key, another one is refused with a reas
   await screenshot(page, "approvals-decided");
   await first.clean();
   await second.clean();
+});
+
+journey("a waiting edit and a waiting write show the change as a diff, and the sidebar counts them", async ({ page, open }) => {
+  await open("overview");
+  const files = { "notes.txt": "one\ntwo\nthree\n" };
+  const edit = await waitingCall("", { tool: "edit", input: { path: "notes.txt", old_string: "two\nthree", new_string: "2\nthree" }, files });
+  await page.getByRole("link", { name: "Approvals, 1 waiting" }).click();
+  const change = page.getByRole("region", { name: "Change of notes.txt" });
+  await change.getByRole("row").filter({ hasText: "removed" }).getByText("two", { exact: true }).waitFor();
+  await change.getByRole("row").filter({ hasText: "added" }).getByText("2", { exact: true }).last().waitFor();
+  await checkAxe(page, "an edit that waits");
+  await screenshot(page, "approvals-edit");
+  await page.keyboard.press("a");
+  await page.getByText("Nothing waits").waitFor();
+  const write = await waitingCall("", { tool: "write", input: { path: "notes.txt", content: "one\n<b>2</b>\nthree\n" }, files });
+  await change.getByRole("row").filter({ hasText: "added" }).getByText("<b>2</b>").waitFor();
+  await change.getByRole("row").filter({ hasText: "removed" }).getByText("two", { exact: true }).waitFor();
+  await page.keyboard.press("a");
+  await page.getByText("Nothing waits").waitFor();
+  const made = await waitingCall("", { tool: "write", input: { path: "new.txt", content: "fresh\n" } });
+  await page.getByText("The call makes a new file.").waitFor();
+  await page.getByRole("region", { name: "Change of new.txt" }).getByText("fresh").waitFor();
+  await page.keyboard.press("a");
+  await page.getByRole("link", { name: "Approvals", exact: true }).waitFor();
+  for (const call of [edit, write, made]) await call.clean();
 });
 
 journey("events come by themselves, wait while paused, and are filtered by the address", async ({ page, open }) => {

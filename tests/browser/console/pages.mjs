@@ -7,7 +7,7 @@ export class Shell {
   }
 
   go(title) {
-    return this.page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name: title, exact: true }).click();
+    return this.page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name: new RegExp(`^${title}(, .*)?$`) }).click();
   }
 
   heading(name) {

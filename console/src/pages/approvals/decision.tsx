@@ -72,7 +72,7 @@ function Opened({ approval, onChange }: { approval: Approval; onChange: () => vo
         </Button>
       </div>
       <ActionError of={action} />
-      <InputView input={approval.input} isRaw={isRaw} />
+      <InputView of={approval} isRaw={isRaw} />
       <ApprovalFacts of={approval} />
       {isPending && (
         <div class="stack">

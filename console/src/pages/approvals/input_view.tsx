@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // input_view.tsx: the input of a call as text that a person reads: one row for each member, long ones as blocks.
+import type { Approval } from "../../api/generated";
 import { CodeBlock } from "../../parts/copy";
 import { Note } from "../../parts/notice";
 import { showHiddenLines } from "../../parts/safe";
 import { approvals as t } from "../../text/en";
+import { changeOf } from "./change";
+import { ChangeView } from "./change_view";
 
 /** The members of the input; null when its text is no whole JSON object. */
 export function membersOf(input: string): [string, unknown][] | null {
@@ -19,7 +22,8 @@ function textOf(value: unknown): string {
   return typeof value === "string" ? value : JSON.stringify(value, null, 2);
 }
 
-export function InputView({ input, isRaw }: { input: string; isRaw: boolean }) {
+export function InputView({ of, isRaw }: { of: Approval; isRaw: boolean }) {
+  const input = of.input;
   const members = isRaw ? null : membersOf(input);
   if (!members) {
     return (
@@ -30,9 +34,20 @@ export function InputView({ input, isRaw }: { input: string; isRaw: boolean }) {
     );
   }
   if (members.length === 0) return <p class="muted">{t.noInput}</p>;
+  const change = changeOf(of.tool, Object.fromEntries(members));
+  const shown = members.filter(([name]) => !change?.members.includes(name));
+  return (
+    <>
+      <Members of={shown} />
+      {change && <ChangeView of={change} approval={of} />}
+    </>
+  );
+}
+
+function Members({ of }: { of: [string, unknown][] }) {
   return (
     <dl class="approval-input">
-      {members.map(([name, value]) => (
+      {of.map(([name, value]) => (
         <Member key={name} name={name} text={textOf(value)} />
       ))}
     </dl>
