@@ -2,7 +2,7 @@
 // table.tsx: a grid of rows, of which only those in view exist: 10,000 rows scroll like ten. Columns are data; see console/README.md.
 import { computed, signal, type ReadonlySignal, type Signal } from "@preact/signals";
 import type { ComponentChildren, VNode } from "preact";
-import { useEffect, useMemo, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { density } from "../store/preferences";
 import { common as t } from "../text/en";
 import { isPhone } from "./media";
@@ -27,6 +27,8 @@ export interface Column<T> {
   isOff?: boolean;
   /** Cannot be switched off. */
   isFixed?: boolean;
+  /** Leaves a table that is too narrow for all columns; the lowest number goes first. */
+  leaves?: number;
   /** Where a phone's card shows it; absent: not there. */
   phone?: "title" | "side" | "meta";
 }
@@ -66,11 +68,16 @@ export interface TableProps<T> {
 }
 
 const HEADER = 32;
+const CHECK = 36;
+const MENU = 44;
 const AROUND = 12;
 const ROW = { normal: 36, compact: 28, phone: 64 } as const;
 
 export function Table<T>(props: TableProps<T>) {
-  const { columns, isShown, toggle, reset } = useColumns(props.name, props.columns);
+  const scroller = useRef<HTMLDivElement>(null);
+  const width = useWidth(scroller).value;
+  const around = (props.selection ? CHECK : 0) + (props.menuOf || props.actionsOf ? (props.actionsWidth ?? MENU) : 0);
+  const { columns, isShown, toggle, reset } = useColumns(props.name, props.columns, isPhone.value ? Infinity : width - around);
   const sort = props.sort ?? "";
   const sorted = props.columns.find((c) => c.id === sort.replace(/^-/, ""));
   const order: Order<T> | undefined = sorted?.sort && { key: sorted.sort, isDown: sort.startsWith("-") };
@@ -78,14 +85,15 @@ export function Table<T>(props: TableProps<T>) {
   useEffect(() => props.onView?.(view.ids), [view]);
   const own = useCursor();
   const cursor = props.cursor ?? own;
-  const scroller = useRef<HTMLDivElement>(null);
   const rowHeight = isPhone.value ? ROW.phone : ROW[density.value];
   const range = useWindow(scroller, view, rowHeight);
   const ids = view.ids.value;
+  // Head and rows have one least width, or their columns would not stand below each other.
+  const least = columns.reduce((sum, c) => sum + c.width, around);
   const template = gridTemplate(columns, props);
   useEffect(() => {
     scroller.current?.style.setProperty("--columns", template);
-    scroller.current?.style.setProperty("--width", `${leastWidth(columns, props)}px`);
+    scroller.current?.style.setProperty("--width", `${least}px`);
     scroller.current?.style.setProperty("--row", `${rowHeight}px`);
     if (props.rowsMax) scroller.current?.style.setProperty("--rows-max", String(Math.min(props.rowsMax, Math.max(1, ids.length))));
   });
@@ -98,7 +106,7 @@ export function Table<T>(props: TableProps<T>) {
     <div class={`table${props.rowsMax ? " fit" : ""}`}>
       <div
         ref={scroller}
-        class="grid-scroll"
+        class={`grid-scroll${least > width ? " wide" : ""}`}
         role="grid"
         tabIndex={0}
         aria-label={props.label}
@@ -115,9 +123,9 @@ export function Table<T>(props: TableProps<T>) {
             <div role="gridcell">{props.empty}</div>
           </div>
         ) : (
-          <GridBody height={ids.length * rowHeight} top={from * rowHeight}>
+          <GridBody height={ids.length * rowHeight}>
             {shown.map((id, i) => (
-              <GridRow key={id} id={id} index={from + i} context={context as RowContext<unknown>} columns={columns as readonly Column<unknown>[]} />
+              <GridRow key={id} id={id} index={from + i} height={rowHeight} context={context as RowContext<unknown>} columns={columns as readonly Column<unknown>[]} />
             ))}
           </GridBody>
         )}
@@ -142,14 +150,23 @@ function openRow<T>(props: TableProps<T>, item: T): void {
 
 function gridTemplate<T>(columns: readonly Column<T>[], props: TableProps<T>): string {
   const widths = columns.map((c) => (c.grow ? `minmax(${c.width}px, ${c.grow}fr)` : `${c.width}px`));
-  const ends = props.menuOf || props.actionsOf ? [`${props.actionsWidth ?? 44}px`] : [];
-  return [...(props.selection ? ["36px"] : []), ...widths, ...ends].join(" ");
+  const ends = props.menuOf || props.actionsOf ? [`${props.actionsWidth ?? MENU}px`] : [];
+  return [...(props.selection ? [`${CHECK}px`] : []), ...widths, ...ends].join(" ");
 }
 
-/** Head and rows have one width, or their columns would not stand below each other. */
-function leastWidth<T>(columns: readonly Column<T>[], props: TableProps<T>): number {
-  const ends = props.menuOf || props.actionsOf ? (props.actionsWidth ?? 44) : 0;
-  return columns.reduce((sum, c) => sum + c.width, (props.selection ? 36 : 0) + ends);
+/** The width inside of the table; known before its first frame is drawn. */
+function useWidth(scroller: { current: HTMLDivElement | null }): Signal<number> {
+  const width = useMemo(() => signal(Infinity), []);
+  useLayoutEffect(() => {
+    const box = scroller.current;
+    if (!box) return;
+    const update = (): void => void (width.value = box.clientWidth);
+    update();
+    const sizes = new ResizeObserver(update);
+    sizes.observe(box);
+    return () => sizes.disconnect();
+  }, []);
+  return width;
 }
 
 /** The rows [from, to) that exist. */
@@ -193,17 +210,10 @@ function keepCursor(cursor: Cursor, ids: readonly string[], box: HTMLElement | n
   else if (top + rowHeight + HEADER > box.scrollTop + box.clientHeight) box.scrollTop = top + rowHeight + HEADER - box.clientHeight;
 }
 
-function GridBody({ height, top, children }: { height: number; top: number; children: VNode[] }) {
-  const body = useRef<HTMLDivElement>(null);
-  useEffect(() => {
-    body.current?.style.setProperty("height", `${height}px`);
-    (body.current?.firstElementChild as HTMLElement | null)?.style.setProperty("transform", `translateY(${top}px)`);
-  });
+function GridBody({ height, children }: { height: number; children: VNode[] }) {
   return (
-    <div class="grid-body" role="rowgroup" ref={body}>
-      <div class="grid-window" role="presentation">
-        {children}
-      </div>
+    <div class="grid-body" role="rowgroup" ref={(body) => body?.style.setProperty("height", `${height}px`)}>
+      {children}
     </div>
   );
 }
@@ -219,17 +229,20 @@ interface RowContext<T> {
 interface RowProps {
   id: string;
   index: number;
+  height: number;
   context: RowContext<unknown>;
   columns: readonly Column<unknown>[];
 }
 
-/** One row. It reads one signal, so that a change of another row does not render it. */
-const GridRow = memo<RowProps>(function GridRow({ id, index, context, columns }: RowProps) {
+/** One row. It reads one signal, so that a change of another row does not render it. It has a place of its own, so that rows that stay are not drawn
+ * again when others come. */
+const GridRow = memo<RowProps>(function GridRow({ id, index, height, context, columns }: RowProps) {
   const { props, cursor } = context;
+  const place = (row: HTMLElement | null): void => row?.style.setProperty("top", `${index * height}px`);
   const item = props.source.row(id)?.value;
   const isSelected = useMemo(() => computed(() => props.selection?.value.has(id) ?? false), [id, props.selection]).value;
   const isCurrent = useMemo(() => computed(() => cursor.id.value === id), [id, cursor]).value;
-  if (item === undefined) return <div class="grid-row ghost" role="row" aria-rowindex={index + 2} />;
+  if (item === undefined) return <div ref={place} class="grid-row ghost" role="row" aria-rowindex={index + 2} />;
   const name = props.nameOf(item);
   const click = (e: MouseEvent): void => {
     cursor.id.value = id;
@@ -238,7 +251,7 @@ const GridRow = memo<RowProps>(function GridRow({ id, index, context, columns }:
     else openRow(props, item);
   };
   return (
-    <div id={`row-${id}`} class={`grid-row${isSelected ? " selected" : ""}${isCurrent ? " current" : ""}${props.onOpen ? " opens" : ""}`} role="row" aria-rowindex={index + 2} aria-selected={props.selection ? isSelected : undefined} onClick={click}>
+    <div ref={place} id={`row-${id}`} class={`grid-row${isSelected ? " selected" : ""}${isCurrent ? " current" : ""}${props.onOpen ? " opens" : ""}`} role="row" aria-rowindex={index + 2} aria-selected={props.selection ? isSelected : undefined} onClick={click}>
       {props.selection && (
         <span role="gridcell" class="cell-check">
           <input type="checkbox" class="check" tabIndex={-1} aria-label={t.table.select(name)} checked={isSelected} onClick={(e) => cursor.toggle(context.view.ids.peek(), id, props.selection as Signal<ReadonlySet<string>>, e.shiftKey)} />
@@ -257,4 +270,4 @@ const GridRow = memo<RowProps>(function GridRow({ id, index, context, columns }:
       )}
     </div>
   );
-}, (a, b) => a.id === b.id && a.index === b.index && a.columns === b.columns && a.context.props.actionsOf === b.context.props.actionsOf && a.context.props.menuOf === b.context.props.menuOf);
+}, (a, b) => a.id === b.id && a.index === b.index && a.height === b.height && a.columns === b.columns && a.context.props.actionsOf === b.context.props.actionsOf && a.context.props.menuOf === b.context.props.menuOf);
