@@ -4,21 +4,17 @@
 
 import contextlib
 import gzip
-import json
-import os
 import re
-import shutil
 import subprocess
 import threading
 
 import pytest
 
 import atoll
-import clients
+import chromium
+from chromium import page
 
-BROWSER = atoll.ROOT / "tests/browser"
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-JOURNEYS = sorted(path.name for path in (BROWSER / "console").glob("*.test.mjs"))
+JOURNEYS = sorted(path.name for path in (chromium.BROWSER / "console").glob("*.test.mjs"))
 SECONDS = 600
 PAGE_SECONDS = 240
 
@@ -35,20 +31,9 @@ def server():
     running.remove_all()
 
 
-def page(server, path="/console/", **headers):
-    with contextlib.closing(atoll.Api("127.0.0.1", server.port)) as anybody:
-        return anybody.raw("GET", path, headers=headers)
-
-
-def has_console(server):
-    return b"/console/assets/" in page(server).body
-
-
 @pytest.fixture(scope="module")
 def console(server):
-    if not has_console(server):
-        pytest.skip("this atolld was built without the console (npm)")
-    return server
+    return chromium.require_console(server)
 
 
 def nonce_of(answer):
@@ -122,30 +107,21 @@ def test_the_console_takes_no_writes(server):
 
 @pytest.fixture(scope="module")
 def browser_packages():
-    if not CHROMIUM:
-        pytest.skip("there is no chromium (apt-get install chromium)")
-    clients._install(BROWSER, "playwright-core", "axe-core")
+    chromium.install()
 
 
 @pytest.mark.parametrize("journey", JOURNEYS)
 def test_pages(console, browser_packages, journey):
-    environment = environment_of(console)
-    done = subprocess.run(["node", "--test", BROWSER / "console" / journey], env=environment, capture_output=True, text=True, timeout=SECONDS)
-    assert done.returncode == 0, f"{done.stdout[-12000:]}\n{done.stderr[-2000:]}"
-
-
-def environment_of(server):
-    return {**os.environ, "ATOLL_URL": f"http://127.0.0.1:{server.port}", "ATOLL_API_KEY": server.key, "CHROMIUM": CHROMIUM}
+    chromium.run_node(console, "--test", journey, seconds=SECONDS)
 
 
 def test_an_open_page_survives_a_restart_of_the_server(browser_packages):
     server = atoll.Server().start()
     limit = None
     try:
-        if not has_console(server):
-            pytest.skip("this atolld was built without the console (npm)")
-        page = subprocess.Popen(["node", BROWSER / "console/restart.mjs"], env=environment_of(server), text=True, stdin=subprocess.PIPE,
-                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        chromium.require_console(server)
+        page = subprocess.Popen(["node", chromium.BROWSER / "console/restart.mjs"], env=chromium.environment_of(server), text=True,
+                                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 
         def expect(word):
             line = page.stdout.readline()
@@ -167,24 +143,4 @@ def test_an_open_page_survives_a_restart_of_the_server(browser_packages):
     finally:
         if limit:
             limit.cancel()
-        server.remove_all()
-
-
-def test_a_thousand_sandboxes_scroll_while_states_change(browser_packages, tmp_path):
-    server = atoll.Server(provider="null").start()
-    try:
-        if not has_console(server):
-            pytest.skip("this atolld was built without the console (npm)")
-        with contextlib.closing(server.api()) as api:
-            for number in range(1000):
-                api.call("POST", "/api/sandbox/instances", {"name": f"many-{number:04}", "labels": {"team": f"t{number % 7}"}, "persistent": True})
-        done = subprocess.run(["node", BROWSER / "console/many.mjs", "1000", "8"], env=environment_of(server), capture_output=True, text=True, timeout=300)
-        assert done.returncode == 0, done.stdout + done.stderr
-        figures = json.loads(done.stdout.splitlines()[-1])
-        print(figures)
-        assert figures["faults"] == []
-        assert figures["changes"] > 20
-        assert figures["rows"] < 80, "rows out of view exist"
-        assert figures["cpuPerFrame"] < 1000 / 60, f"the page's own work for a frame takes longer than a frame: {figures}"
-    finally:
         server.remove_all()

@@ -175,8 +175,8 @@ LONG_FILES=(system/test_templates fault/test_kills fault/test_volumes fault/test
 	system/test_lifecycle_pause system/test_usage escape/test_warm_ahead escape/test_warm
 	escape/test_code)
 # They measure how long calls take beside others, or look at the whole host: nothing runs beside them.
-LONE_FILES=(system/test_processor system/test_fairness escape/alone/test_bombs
-	fault/alone/test_last_server)
+LONE_FILES=(system/test_processor system/test_fairness system/test_console_scroll
+	escape/alone/test_bombs fault/alone/test_last_server)
 SERVED_RUNS=${SERVED_RUNS:-5}
 
 # files_of SUITE FILE…: those of the suite.

@@ -26,12 +26,16 @@ export async function closeBrowser() {
   await (await launched)?.close();
 }
 
+const CALL_MS = 30000;
 /** The API, by a key: what a test prepares without the browser. */
 export async function api(method, path, body) {
   const answer = await fetch(SERVER + path, {
     method,
+    signal: AbortSignal.timeout(CALL_MS),
     headers: { Authorization: `Bearer ${KEY}`, ...(body === undefined ? {} : { "Content-Type": "application/json" }) },
     body: body === undefined ? undefined : JSON.stringify(body),
+  }).catch((error) => {
+    throw new Error(`${method} ${path}: ${error.message}`);
   });
   const text = await answer.text();
   const parsed = text.startsWith("{") || text.startsWith("[") ? JSON.parse(text) : text;

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The web console in Debian's Chromium: what the tests in tests/browser/console need from Python."""
+
+import contextlib
+import os
+import shutil
+import subprocess
+
+import pytest
+
+import atoll
+import clients
+
+BROWSER = atoll.ROOT / "tests/browser"
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+
+def install():
+    """The npm packages of the tests. Skips without Chromium, and where npm cannot install them."""
+    if not CHROMIUM:
+        pytest.skip("there is no chromium (apt-get install chromium)")
+    clients._install(BROWSER, "playwright-core", "axe-core")
+
+
+def page(server, path="/console/", **headers):
+    with contextlib.closing(atoll.Api("127.0.0.1", server.port)) as anybody:
+        return anybody.raw("GET", path, headers=headers)
+
+
+def require_console(server):
+    if b"/console/assets/" not in page(server).body:
+        pytest.skip("this atolld was built without the console (npm)")
+    return server
+
+
+def environment_of(server):
+    return {**os.environ, "ATOLL_URL": f"http://127.0.0.1:{server.port}", "ATOLL_API_KEY": server.key, "CHROMIUM": CHROMIUM}
+
+
+def run_node(server, *arguments, seconds):
+    """Runs a program of tests/browser/console; returns what it printed. A failure shows the end of its output."""
+    try:
+        done = subprocess.run(["node", *arguments], cwd=BROWSER / "console", env=environment_of(server), capture_output=True, text=True, timeout=seconds)
+    except subprocess.TimeoutExpired as late:
+        raise AssertionError(f"{arguments} did not end within {seconds} s:\n{(late.stdout or b'').decode(errors='replace')[-12000:]}") from None
+    assert done.returncode == 0, f"{done.stdout[-12000:]}\n{done.stderr[-2000:]}"
+    return done.stdout

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The table of sandboxes with very many rows: how long the page works for a frame while rows scroll and change, with nothing beside it."""
+
+import contextlib
+import json
+
+import pytest
+
+import atoll
+import chromium
+
+FRAME_MS = 1000 / 60
+pytestmark = pytest.mark.needs_root
+
+
+@pytest.fixture(scope="module")
+def server():
+    running = atoll.Server(provider="null").start()
+    try:
+        chromium.require_console(running)
+        chromium.install()
+        yield running
+    finally:
+        running.remove_all()
+
+
+def fill(server, numbers):
+    with contextlib.closing(server.api()) as api:
+        for number in numbers:
+            api.call("POST", "/api/sandbox/instances", {"name": f"many-{number:05}", "labels": {"team": f"t{number % 7}"}, "persistent": True})
+
+
+def test_a_thousand_sandboxes_scroll_while_states_change(server):
+    fill(server, range(1000))
+    figures = json.loads(chromium.run_node(server, "many.mjs", "1000", "8", seconds=200).splitlines()[-1])
+    print(figures)
+    assert figures["faults"] == []
+    assert figures["changes"] > 100
+    assert figures["rows"] < 80, "rows out of view exist"
+    assert figures["cpuPerFrame"] < FRAME_MS, f"the page's own work for a frame takes longer than a frame: {figures}"
