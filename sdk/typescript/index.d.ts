@@ -419,9 +419,12 @@ export class Atoll {
   readonly webhooks: Collection<types.Webhook, types.WebhookCreate, types.WebhookMade> & {
     update(id: string, change: types.WebhookChange): Promise<types.Webhook>;
     deliveries(id: string, query?: { state?: string; before?: string; limit?: number }): Promise<types.Delivery[]>;
-    /** Delivers once more. */
+    /** Sends a test event once and returns status, duration and error. */
     test(id: string): Promise<types.WebhookTest>;
+    /** Delivers once more. */
     retry(id: string, delivery: string): Promise<unknown>;
+    /** Retries the oldest 1000 dead deliveries; returns how many, and how many are left. */
+    retryDead(id: string): Promise<types.DeliveriesRetried>;
   };
   readonly templates: Collection<types.Template, types.TemplateCreate> & {
     update(id: string, change: types.TemplateChange): Promise<types.Template>;

@@ -2505,6 +2505,14 @@ export interface Delivery {
   event: unknown;
 }
 
+/** The result of a retry of all dead deliveries */
+export interface DeliveriesRetried {
+  /** number of retried deliveries */
+  retried: number;
+  /** number of dead deliveries that are left */
+  dead: number;
+}
+
 /** Background jobs, newest first */
 export interface JobList {
   items: JobItem[];

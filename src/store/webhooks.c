@@ -201,6 +201,28 @@ int store_delivery_retry(struct store *s, const struct delivery_ref *ref, struct
 	return store_change(s, run_retry, ref, err);
 }
 
+struct dead_retry {
+	const struct delivery_ref *ref;
+	int count;
+};
+
+static int run_retry_dead(struct store_connection *c, void *context, struct error *err)
+{
+	struct dead_retry *retry = context;
+
+	retry->count = query_run(c, QUERY_DELIVERY_RETRY_DEAD, retry->ref, NULL, err);
+	if (retry->count < 0)
+		return -1;
+	return query_run(c, QUERY_WEBHOOK_CHANGED, NULL, NULL, err) < 0 ? -1 : 0;
+}
+
+int store_delivery_retry_dead(struct store *s, const struct delivery_ref *ref, struct error *err)
+{
+	struct dead_retry retry = {.ref = ref};
+
+	return store_change(s, run_retry_dead, &retry, err) < 0 ? -1 : retry.count;
+}
+
 int store_delivery_list(struct store *s, struct arena *a, const struct delivery_page *page,
                         struct delivery_list *ret, struct error *err)
 {

@@ -121,6 +121,10 @@ struct delivery_ref {
 };
 MUST_CHECK int store_delivery_retry(struct store *s, const struct delivery_ref *ref,
                                     struct error *err);
+/* The same for the oldest dead deliveries of a webhook, at most 1000 per call; `id` is not used.
+ * Returns their number. */
+MUST_CHECK int store_delivery_retry_dead(struct store *s, const struct delivery_ref *ref,
+                                         struct error *err);
 struct delivery_page {
 	const char *webhook_id;
 	const char *state; /* NULL = any */

@@ -517,6 +517,15 @@ def test_the_command_line_makes_webhooks_and_retries(hooked, receiver):
         hooked.cli("webhook", "deliveries", "--state", "dead", hook, "--json").stdout), 30, "a dead delivery")
     assert hooked.cli("webhook", "retry", hook, dead[0]["id"]).returncode == 0
     atoll.wait_for(lambda: len(receiver.calls) == 4, 30, "the retry")
+    receiver.answers = [500] * 6
+    live(hooked.api())
+    live(hooked.api())
+    atoll.wait_for(lambda: hooked.api().get(f"/v1/webhooks/{hook}")["dead"] == 2, 30, "two dead deliveries")
+    again = hooked.cli("webhook", "retry-all", hook, "--json")
+    assert json.loads(again.stdout) == {"retried": 2, "dead": 0}, again
+    atoll.wait_for(lambda: len(receiver.calls) == 12, 30, "both retries")
+    assert hooked.api().post(f"/v1/webhooks/{hook}/deliveries/retry") == {"retried": 0, "dead": 0}
+    assert hooked.cli("webhook", "retry-all", "nosuch").returncode != 0
     assert hooked.cli("webhook", "disable", hook).returncode == 0
     assert hook in hooked.cli("webhook", "ls").stdout.decode()
     assert json.loads(hooked.cli("webhook", "ls", "--json").stdout)[0]["enabled"] is False

@@ -364,6 +364,11 @@ export interface CodeResult {
 export interface Count {
   count: number;
 }
+/** The result of a retry of all dead deliveries */
+export interface DeliveriesRetried {
+  retried: number;
+  dead: number;
+}
 /** Delivery of an event to a webhook */
 export interface Delivery {
   id: string;
@@ -2811,6 +2816,8 @@ export const deleteV1WebhooksWebhook: Operation<{ webhook: string }, undefined, 
 export const postV1WebhooksWebhookTest: Operation<{ webhook: string }, undefined, undefined, WebhookTest> = { method: "POST", path: "/v1/webhooks/{webhook}/test", scopes: ["sandbox:write"] };
 /** List the deliveries of a webhook */
 export const getV1WebhooksWebhookDeliveries: Operation<{ webhook: string }, { state?: string; before?: number; limit?: number }, undefined, DeliveryList> = { method: "GET", path: "/v1/webhooks/{webhook}/deliveries", scopes: ["sandbox:write"] };
+/** Retry the oldest 1000 dead deliveries of a webhook, with all attempts */
+export const postV1WebhooksWebhookDeliveriesRetry: Operation<{ webhook: string }, undefined, undefined, DeliveriesRetried> = { method: "POST", path: "/v1/webhooks/{webhook}/deliveries/retry", scopes: ["sandbox:write"] };
 /** Retry a delivery, with all attempts */
 export const postV1WebhooksWebhookDeliveriesDeliveryRetry: Operation<{ webhook: string; delivery: string }, undefined, undefined, unknown> = { method: "POST", path: "/v1/webhooks/{webhook}/deliveries/{delivery}/retry", scopes: ["sandbox:write"] };
 /** List the background jobs of a conversation */

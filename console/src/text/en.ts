@@ -1536,6 +1536,8 @@ export const webhooks = {
   ended: "Ended",
   retry: "Send again",
   retried: "The event is sent again",
+  retryAll: (n: number) => `Send ${n.toLocaleString("en")} failed again`,
+  retriedAll: (n: number, left: number) => `${count(n, "event is", "events are")} sent again${left ? `, ${left.toLocaleString("en")} failed ones are left` : ""}`,
   body: "Body as sent",
   noDeliveries: "No event was sent yet",
   noDeliveriesText: "The next event of the chosen kinds appears here.",

@@ -115,6 +115,10 @@ class Webhooks(Collection):
         """Delivers once more."""
         return self.transport.request("POST", self._address(id) + path("/deliveries/{}/retry", delivery))
 
+    def retry_dead(self, id) -> types.DeliveriesRetried:
+        """Retries the oldest 1000 dead deliveries; returns how many, and how many are left."""
+        return self.transport.request("POST", self._address(id) + "/deliveries/retry")
+
 
 class Snapshots(Collection):
     def create(self, *, sandbox, **body):

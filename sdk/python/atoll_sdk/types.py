@@ -2668,6 +2668,15 @@ class Delivery(TypedDict):
     event: Any
 
 
+class DeliveriesRetried(TypedDict):
+    """The result of a retry of all dead deliveries"""
+
+    # number of retried deliveries
+    retried: int
+    # number of dead deliveries that are left
+    dead: int
+
+
 class JobList(TypedDict):
     """Background jobs, newest first"""
 

@@ -117,14 +117,19 @@ class Webhooks extends Collection {
     return (await this.transport.request('GET', `${this.address(id)}/deliveries`, { query })).items;
   }
 
-  /** Delivers once more. */
   /** Sends a test event once and returns status, duration and error. */
   test(id) {
     return this.transport.request('POST', this.address(id) + '/test');
   }
 
+  /** Delivers once more. */
   retry(id, delivery) {
     return this.transport.request('POST', this.address(id) + path`/deliveries/${delivery}/retry`);
+  }
+
+  /** Retries the oldest 1000 dead deliveries; returns how many, and how many are left. */
+  retryDead(id) {
+    return this.transport.request('POST', `${this.address(id)}/deliveries/retry`);
   }
 }
 

@@ -65,6 +65,8 @@ static const struct cli_command children[] = {
          .columns = delivery_columns},
         {"retry", "WEBHOOK DELIVERY", "repeat a delivery with all its attempts",
          .operation = "POST /v1/webhooks/{webhook}/deliveries/{delivery}/retry", .done = "retried"},
+        {"retry-all", "WEBHOOK", "repeat the dead deliveries of a webhook, at most 1000 per call",
+         .operation = "POST /v1/webhooks/{webhook}/deliveries/retry", .prints = "*"},
         {0},
 };
 

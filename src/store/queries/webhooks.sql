@@ -99,6 +99,13 @@ UPDATE deliveries SET next_at = :until, node = '' WHERE state = 'waiting' AND no
 UPDATE deliveries SET state = 'waiting', attempts = 0, next_at = :now, ended_at = 0, node = ''
 WHERE id = :id AND webhook_id = :webhook_id;
 
+-- name: delivery_retry_dead
+-- takes: delivery_ref
+UPDATE deliveries SET state = 'waiting', attempts = 0, next_at = :now, ended_at = 0, node = ''
+WHERE id IN (
+	SELECT id FROM deliveries WHERE webhook_id = :webhook_id AND state = 'dead'
+	ORDER BY sequence LIMIT 1000);
+
 -- name: delivery_list
 -- takes: delivery_page
 -- gives: delivery_record

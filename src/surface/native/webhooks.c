@@ -339,6 +339,38 @@ static int delivery_retry(struct request *rq, const void *body, struct reply *re
 	return 0;
 }
 
+struct deliveries_retried {
+	int64_t retried, dead;
+};
+static const struct json_member retried_shape_members[] = {
+        JSON_WHOLE_MEMBER(deliveries_retried, retried, .about = "number of retried deliveries"),
+        JSON_WHOLE_MEMBER(deliveries_retried, dead,
+                          .about = "number of dead deliveries that are left"),
+};
+static JSON_SHAPE(retried_shape, "DeliveriesRetried", deliveries_retried,
+                  "The result of a retry of all dead deliveries");
+
+static int deliveries_retry(struct request *rq, UNUSED const void *body, struct reply *reply,
+                            struct error *err)
+{
+	struct delivery_ref ref = {.now = clock_unix_ms()};
+	struct deliveries_retried answer;
+	struct webhook_record webhook;
+	int count;
+
+	if (find_webhook(rq, &webhook, err) < 0)
+		return -1;
+	ref.webhook_id = webhook.id;
+	count = store_delivery_retry_dead(api_of(rq)->store, &ref, err);
+	if (count < 0)
+		return -1;
+	webhooks_wake(api_of(rq)->webhooks);
+	answer =
+	        (struct deliveries_retried){count, webhook.dead > count ? webhook.dead - count : 0};
+	reply_json(reply, &retried_shape, &answer);
+	return 0;
+}
+
 struct webhook_test_answer {
 	bool ok;
 	int64_t status, duration_ms;
@@ -390,6 +422,9 @@ const struct route webhooks_routes[] = {
         {HTTP_GET, BASE "/:webhook/deliveries", SCOPE_SANDBOX_WRITE, .query = &deliveries_query,
          .answer = &delivery_list_shape, .handle = deliveries_list, TAG,
          .summary = "List the deliveries of a webhook"},
+        {HTTP_POST, BASE "/:webhook/deliveries/retry", SCOPE_SANDBOX_WRITE,
+         .answer = &retried_shape, .handle = deliveries_retry, TAG,
+         .summary = "Retry the oldest 1000 dead deliveries of a webhook, with all attempts"},
         {HTTP_POST, BASE "/:webhook/deliveries/:delivery/retry", SCOPE_SANDBOX_WRITE, .status = 202,
          .handle = delivery_retry, TAG, .summary = "Retry a delivery, with all attempts"},
         {.path = NULL},

@@ -262,6 +262,36 @@ static void a_dead_delivery_is_listed_retried_and_purged(void **state)
 	assert_int_equal(list.count, 0);
 }
 
+static void all_dead_deliveries_of_a_webhook_are_retried(void **state)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct error err = {0};
+	struct delivery_record items[] = {sample_delivery("d1", 1), sample_delivery("d2", 2),
+	                                  sample_delivery("d3", 3)};
+	struct delivery_end end = {.attempts = 0, .state = DELIVERY_DEAD, .now = NOW, .error = ""};
+	struct delivery_record found;
+	struct webhook_record hook;
+
+	insert_webhook(*state, "hook");
+	dispatch(*state, 3, items, 3);
+	for (size_t i = 0; i < 2; i++) {
+		end.id = items[i].id;
+		assert_done(store_delivery_end(*state, &end, &err));
+	}
+	assert_int_equal(
+	        store_delivery_retry_dead(*state, &(struct delivery_ref){"other", "", NOW}, &err),
+	        0);
+	assert_int_equal(store_delivery_retry_dead(
+	                         *state, &(struct delivery_ref){"hook", "", NOW + 1}, &err),
+	                 2);
+	assert_done(store_webhook_find(*state, &a, PROJECT, "hook", &hook, &err));
+	assert_int_equal(hook.dead, 0);
+	assert_int_equal(hook.waiting, 3);
+	assert_done(store_delivery_next(*state, &a, "hook", NOW + 1, &found, &err));
+	assert_string_equal(found.id, "d1");
+	assert_int_equal(found.attempts, 0);
+}
+
 static void the_deliveries_of_a_webhook_go_with_it(void **state)
 {
 	AUTO(arena_done) struct arena a = {0};
@@ -286,6 +316,7 @@ static const struct CMUnitTest tests[] = {
         EACH(what_a_dead_server_was_at_is_due_at_its_next_start),
         EACH(an_attempt_belongs_to_the_one_who_counted_it),
         EACH(a_dead_delivery_is_listed_retried_and_purged),
+        EACH(all_dead_deliveries_of_a_webhook_are_retried),
         EACH(the_deliveries_of_a_webhook_go_with_it),
 };
 

@@ -2,7 +2,7 @@
 // deliveries.tsx: the events that a webhook sent or will send, newest first.
 import { useState } from "preact/hooks";
 import { call } from "../../api/call";
-import { getV1WebhooksWebhookDeliveries, postV1WebhooksWebhookDeliveriesDeliveryRetry, type Delivery } from "../../api/generated";
+import { getV1WebhooksWebhookDeliveries, postV1WebhooksWebhookDeliveriesDeliveryRetry, postV1WebhooksWebhookDeliveriesRetry, type Delivery } from "../../api/generated";
 import { ActionError } from "../../objects/action_error";
 import { useAction } from "../../objects/use_action";
 import { Button } from "../../parts/button";
@@ -38,7 +38,7 @@ const COLUMNS: readonly Column<Delivery>[] = [
   { id: "state", title: t.state, width: 110, phone: "side", sort: (d) => d.state, cell: (d) => <StateChip state={d.state} note={d.error} /> },
 ];
 
-export function Deliveries({ webhook }: { webhook: string }) {
+export function Deliveries({ webhook, dead, onChange }: { webhook: string; dead: number; onChange: () => void }) {
   const state = queryOf("state");
   const [limit, setLimit] = useState(STEP);
   const read = (signal: AbortSignal) => call(getV1WebhooksWebhookDeliveries, { path: { webhook }, query: { state: state || undefined, limit }, signal });
@@ -51,9 +51,27 @@ export function Deliveries({ webhook }: { webhook: string }) {
     setOpened(null);
     resource.reload();
   };
+  const retryAll = async (): Promise<void> => {
+    const isDone = await action.run(async () => {
+      const answer = await call(postV1WebhooksWebhookDeliveriesRetry, { path: { webhook } });
+      showToast({ kind: "done", text: t.retriedAll(answer.retried, answer.dead) });
+    });
+    if (isDone) onChange();
+    resource.reload();
+  };
   const choices = [{ value: "", label: t.anyState }, ...Object.entries(t.states).map(([value, label]) => ({ value, label }))];
+  const actions = (
+    <>
+      {dead > 0 && (
+        <Button isSmall icon="reload" isBusy={action.isBusy} onClick={() => void retryAll()}>
+          {t.retryAll(dead)}
+        </Button>
+      )}
+      <Segmented label={t.state} value={state} onChange={(value) => setQuery({ state: value }, false)} choices={choices} />
+    </>
+  );
   return (
-    <Card title={t.deliveries} actions={<Segmented label={t.state} value={state} onChange={(value) => setQuery({ state: value }, false)} choices={choices} />} isFlush>
+    <Card title={t.deliveries} actions={actions} isFlush>
       <ActionError of={action} />
       <Loaded of={resource} lines={6}>
         {(list) => (

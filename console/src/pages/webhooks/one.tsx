@@ -52,7 +52,7 @@ export function OneWebhook({ id }: { id: string }) {
           </Card>
         )}
       </Loaded>
-      <Deliveries webhook={id} />
+      <Deliveries webhook={id} dead={hook?.dead ?? 0} onChange={resource.reload} />
     </Page>
   );
 }
