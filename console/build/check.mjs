@@ -30,6 +30,7 @@ const ONLY_USERS = [
   [/^@xterm\//, "lazy/terminal/"],
   [/^@codemirror\/|^@lezer\//, "lazy/editor/"],
   [/^uplot/, "lazy/chart/"],
+  [/^uqr/, "lazy/qr/"],
 ];
 const BANNED = [
   [/dangerouslySetInnerHTML|\.(inner|outer)HTML\b|insertAdjacentHTML|document\.write/, "markup from text"],

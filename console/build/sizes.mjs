@@ -22,6 +22,7 @@ const BUDGETS = {
   "src/lazy/terminal/index.tsx": 90,
   "src/lazy/editor/index.tsx": 120,
   "src/lazy/chart/index.tsx": 25,
+  "src/lazy/qr/index.tsx": 10,
   // Both read the scripts and styles of a page, too.
   "node_modules/@codemirror/lang-html/dist/index.js": 75,
   "node_modules/@codemirror/lang-markdown/dist/index.js": 90,

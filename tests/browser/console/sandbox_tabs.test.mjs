@@ -62,6 +62,7 @@ journey("a port that listens is opened, shown and shared, and all links end", as
   const share = shell.dialog("Share port 8123");
   await share.getByLabel("The link works for").selectOption({ label: "1 hour" });
   await share.getByRole("button", { name: "Make the link" }).click();
+  await share.getByRole("img", { name: "QR code of the link" }).waitFor();
   const link = (await share.locator("code").innerText()).trim();
   assert.match(link, /^https?:\/\//);
   await share.getByRole("button", { name: "Close" }).first().click();

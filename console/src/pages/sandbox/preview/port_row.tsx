@@ -8,6 +8,7 @@ import { Chip } from "../../../parts/chip";
 import { copyText, CopyLine } from "../../../parts/copy";
 import { Dialog } from "../../../parts/dialog";
 import { SelectField } from "../../../parts/field";
+import { Lazy } from "../../../parts/lazy";
 import { ErrorNote, Note } from "../../../parts/notice";
 import { Safe, Time } from "../../../parts/text";
 import { setQuery } from "../../../router";
@@ -16,6 +17,8 @@ import { missingScope } from "../../../store/session";
 import { showToast } from "../../../store/toasts";
 import { common as shared, sandboxPreview as t } from "../../../text/en";
 import { addressOfLink, openLink, privateLink, sharedLink, type Port } from "./ports";
+
+const loadQr = () => import("../../../lazy/qr");
 
 export function PortRow({ sandbox, preview, port, isShown }: { sandbox: Sandbox; preview: Preview; port: Port; isShown: boolean }) {
   const [error, setError] = useState<ApiError | null>(null);
@@ -84,6 +87,7 @@ function ShareDialog({ sandbox, preview, port, onClose }: { sandbox: Sandbox; pr
       {made && (
         <div class="stack" role="status">
           <CopyLine text={addressOfLink(made)} />
+          <Lazy load={loadQr} lines={4} props={{ text: addressOfLink(made), label: t.qr }} />
           <p class="meta">
             {t.expires} <Time at={made.expiresAt} />
           </p>
