@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Files: upload, edit, save, download, rename, delete; changes of others; hostile names; pictures, tables, bytes; what has changed.
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { checkAxe, createSandbox, eventually, journey, KEY, screenshot, SERVER } from "./harness.mjs";
 import { FilesTab } from "./pages.mjs";
 
@@ -21,7 +23,7 @@ journey("upload, edit, save, download, rename and delete a file", async ({ page,
   const tab = new FilesTab(page);
   await page.getByRole("heading", { name: "This folder is empty" }).waitFor();
   await checkAxe(page, "an empty folder");
-  await page.locator("input[type=file]").setInputFiles({ name: "note.txt", mimeType: "text/plain", buffer: Buffer.from("first\n") });
+  await page.locator("input[type=file]").first().setInputFiles({ name: "note.txt", mimeType: "text/plain", buffer: Buffer.from("first\n") });
   await tab.entry("note.txt").waitFor();
   assert.equal(await read(id, `${FOLDER}/note.txt`), "first\n");
   await checkAxe(page, "a folder");
@@ -47,6 +49,31 @@ journey("upload, edit, save, download, rename and delete a file", async ({ page,
   await page.getByRole("dialog", { name: "Delete renamed.txt?" }).getByRole("button", { name: "Delete" }).click();
   await page.getByRole("heading", { name: "This folder is empty" }).waitFor();
   assert.equal(await read(id, `${FOLDER}/renamed.txt`), null);
+});
+
+journey("a folder is uploaded with its folders, and asks before it replaces", async ({ page, api, open }) => {
+  const { id } = await createSandbox({ name: "folders" });
+  await api("POST", `/api/sandbox/instances/${id}/files/mkdir`, { path: FOLDER });
+  await open(`sandboxes/${id}/files${FOLDER}`);
+  const folder = mkdtempSync(join(tmpdir(), "atoll-console-"));
+  try {
+    mkdirSync(join(folder, "tree/inner"), { recursive: true });
+    writeFileSync(join(folder, "tree/a.txt"), "a\n");
+    writeFileSync(join(folder, "tree/inner/b.txt"), "b\n");
+    const picker = page.locator("input[type=file][webkitdirectory]");
+    await picker.setInputFiles(join(folder, "tree"));
+    await new FilesTab(page).entry("tree").waitFor();
+    await eventually(async () => (await read(id, `${FOLDER}/tree/inner/b.txt`)) === "b\n", "the inner file");
+    assert.equal(await read(id, `${FOLDER}/tree/a.txt`), "a\n");
+    writeFileSync(join(folder, "tree/a.txt"), "changed\n");
+    await picker.setInputFiles(join(folder, "tree"));
+    const question = page.getByRole("dialog", { name: "Replace 1 file?" });
+    await question.getByText("Their files replace files of the same name: tree").waitFor();
+    await question.getByRole("button", { name: "Replace" }).click();
+    await eventually(async () => (await read(id, `${FOLDER}/tree/a.txt`)) === "changed\n", "the replaced file");
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 });
 
 journey("a file that something else writes is not overwritten unasked", async ({ page, open }) => {

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // One folder as a table, live while it is in view; files that are dropped on it are uploaded.
 import { signal } from "@preact/signals";
-import { useMemo, useRef, useState } from "preact/hooks";
+import type { TargetedEvent } from "preact";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { call } from "../../../api/call";
+import { asApiError } from "../../../api/errors";
 import { getApiSandboxInstancesIdFiles, postApiSandboxInstancesIdFilesMkdir, postApiSandboxInstancesIdFilesRename, putApiSandboxInstancesIdFilesContent, type FileEntry } from "../../../api/generated";
 import { Button } from "../../../parts/button";
 import { formatBytes } from "../../../parts/format";
@@ -18,7 +20,9 @@ import { go, queryOf, setQuery } from "../../../router";
 import { useResource } from "../../../store/resource";
 import type { Sandbox } from "../../../store/sandboxes";
 import { missingScope } from "../../../store/session";
+import { showToast, toastError } from "../../../store/toasts";
 import { common as shared, sandboxFiles as t } from "../../../text/en";
+import { chosenOf, chosenOfDrop, FILES_MAX, TooManyFiles, type Chosen } from "./chosen";
 import { contentLink, deletePaths, tarLink, uploadInto } from "./file_actions";
 import { NameDialog, type NameQuestion } from "./name_dialog";
 import { fileHref, joinPath, normalPath } from "./paths";
@@ -89,11 +93,17 @@ function Entries(props: EntriesProps) {
   const [question, setQuestion] = useState<NameQuestion | null>(null);
   const [isOver, setOver] = useState(false);
   const picker = useRef<HTMLInputElement>(null);
+  const folderPicker = useRef<HTMLInputElement>(null);
   const hrefOf = (f: FileEntry): string => fileHref(sandbox.id, joinPath(path, f.name));
   const columns = useMemo(() => columnsOf(hrefOf), [sandbox.id, path]);
   const cannot = canWrite ? forbidden : t.stoppedNote;
-  const upload = async (files: FileList | null | undefined): Promise<void> => {
-    await uploadInto(sandbox.id, path, [...(files ?? [])], new Set(items.map((f) => f.name)));
+  const upload = async (chosen: Promise<Chosen[]> | Chosen[]): Promise<void> => {
+    try {
+      await uploadInto(sandbox.id, path, await chosen, new Set(items.map((f) => f.name)));
+    } catch (thrown) {
+      if (thrown instanceof TooManyFiles) showToast({ kind: "error", text: t.tooMany(FILES_MAX) });
+      else toastError(asApiError(thrown));
+    }
     onChanged();
   };
   const remove = async (names: readonly string[]): Promise<void> => {
@@ -128,17 +138,25 @@ function Entries(props: EntriesProps) {
   ];
   useCommands([
     { id: "files.folder", title: t.newFolder, keys: "c", icon: "folder", section: t.title, isOffered: () => cannot === null, run: () => make("folder") },
+    { id: "files.uploadFolder", title: t.uploadFolder, icon: "upload", section: t.title, isOffered: () => cannot === null, run: () => folderPicker.current?.click() },
     { id: "files.upload", title: t.upload, icon: "upload", section: t.title, isOffered: () => cannot === null, run: () => picker.current?.click() },
   ]);
+  // The types of Preact know no webkitdirectory.
+  useEffect(() => void folderPicker.current?.toggleAttribute("webkitdirectory", true), []);
+  const onPick = (e: TargetedEvent<HTMLInputElement>): void => {
+    void upload(chosenOf(e.currentTarget.files));
+    e.currentTarget.value = "";
+  };
   const onDrop = (e: DragEvent): void => {
     e.preventDefault();
     setOver(false);
-    if (cannot === null) void upload(e.dataTransfer?.files);
+    if (cannot === null) void upload(chosenOfDrop(e.dataTransfer));
   };
   return (
     <div class={`folder${isOver && cannot === null ? " is-over" : ""}`} data-drop={t.drop} onDragOver={(e) => { e.preventDefault(); setOver(true); }} onDragLeave={(e) => e.currentTarget === e.target && setOver(false)} onDrop={onDrop}>
       <div class="row tight">
         <Button icon="upload" disabledBecause={cannot} onClick={() => picker.current?.click()}>{t.upload}</Button>
+        <Button icon="upload" disabledBecause={cannot} onClick={() => folderPicker.current?.click()}>{t.uploadFolder}</Button>
         <Button icon="folder" disabledBecause={cannot} onClick={() => make("folder")}>{t.newFolder}</Button>
         <Button icon="file" disabledBecause={cannot} onClick={() => make("file")}>{t.newFile}</Button>
         <Button kind="quiet" icon="download" onClick={() => location.assign(tarLink(sandbox.id, path))}>{t.downloadTar}</Button>
@@ -149,7 +167,8 @@ function Entries(props: EntriesProps) {
             <Button kind="quiet" onClick={() => (selection.value = new Set())}>{t.unselect}</Button>
           </>
         )}
-        <input ref={picker} type="file" multiple hidden aria-label={t.upload} onChange={(e) => { void upload(e.currentTarget.files); e.currentTarget.value = ""; }} />
+        <input ref={picker} type="file" multiple hidden aria-label={t.upload} onChange={onPick} />
+        <input ref={folderPicker} type="file" hidden aria-label={t.uploadFolder} onChange={onPick} />
       </div>
       <Table name="files" label={`${t.title} ${showHidden(path)}`} source={source} columns={columns} nameOf={(f) => f.name} hrefOf={hrefOf} filterKey={order} selection={selection} menuOf={menuOf}
         sort={queryOf("sort") || "name"} onSort={(sort) => setQuery({ sort })} onOpen={(f) => go(hrefOf(f))}
