@@ -33,6 +33,30 @@ journey("what is typed runs, and a reload shows it again", async ({ page, api, o
   assert.equal((await api("GET", `/api/sandbox/instances/${id}/windows`)).items.length, 1, "a reload opens no second window");
 });
 
+journey("two windows stand side by side, and both are typed in", async ({ page, api, open }) => {
+  const { id } = await createSandbox({ name: "pair" });
+  await withReader(page);
+  await api("POST", `/api/sandbox/instances/${id}/terminal`, { name: "left" });
+  await open(`sandboxes/${id}/terminal?w=left`);
+  await page.getByRole("button", { name: "Windows" }).click();
+  await page.getByRole("menuitem", { name: "New window beside this one" }).click();
+  const windows = page.getByRole("region", { name: /^Terminal/ });
+  await eventually(async () => (await windows.getByRole("status").getByText("Connected", { exact: true }).count()) === 2, "two connected windows");
+  const name = new URL(page.url()).searchParams.get("beside");
+  for (const [at, window] of [[0, "left"], [1, name]]) {
+    await windows.nth(at).getByRole("textbox", { name: "Terminal input" }).focus();
+    await page.keyboard.type(`echo in-${at}-$((20+${at}))\n`);
+    await shows(api, id, window, `in-${at}-2${at}`);
+  }
+  const [left, right] = [await windows.nth(0).boundingBox(), await windows.nth(1).boundingBox()];
+  assert.ok(left.x + left.width <= right.x && Math.abs(left.width - right.width) < 2, "the halves are equal");
+  await checkAxe(page, "two windows");
+  await screenshot(page, "terminal-split");
+  await page.getByRole("button", { name: "Windows" }).click();
+  await page.getByRole("menuitem", { name: "Show one window" }).click();
+  await eventually(async () => (await windows.count()) === 1, "one window");
+});
+
 journey("two browsers share a window, and one takes over", async ({ page, api, open }) => {
   const { id } = await createSandbox({ name: "shared" });
   await api("POST", `/api/sandbox/instances/${id}/terminal`, { name: "main" });

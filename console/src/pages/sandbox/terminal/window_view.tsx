@@ -28,12 +28,14 @@ const LEAVE_MS = 600;
 interface WindowProps {
   sandbox: Sandbox;
   window: Window;
+  /** Takes the keyboard when it is shown. */
+  hasFocus: boolean;
   /** Why the role may not type, or null. */
   forbidden: string | null;
   onGone: () => void;
 }
 
-export function WindowView({ sandbox, window: shown, forbidden, onGone }: WindowProps) {
+export function WindowView({ sandbox, window: shown, hasFocus, forbidden, onGone }: WindowProps) {
   const [isReadOnly, setReadOnly] = useState(forbidden !== null);
   const [title, setTitle] = useState("");
   const [isFinding, setFinding] = useState(false);
@@ -80,7 +82,7 @@ export function WindowView({ sandbox, window: shown, forbidden, onGone }: Window
       <Lazy key={`${isReadOnly} ${hasScreenReader.value}`} load={load} lines={8} props={{
         label: t.label(showHidden(shown.name, 40)), fontSize: fontSize.peek(), hasScreenReader: hasScreenReader.value, isReadOnly,
         fixedSize: isReadOnly ? { columns: shown.cols || 80, rows: shown.rows || 24 } : undefined,
-        onReady: (ready: TerminalHandle) => { setHandle(ready); session.attach(ready); ready.focus(); },
+        onReady: (ready: TerminalHandle) => { setHandle(ready); session.attach(ready); if (hasFocus) ready.focus(); },
         onInput: (data: string) => session.type(data), onResize: (columns: number, rows: number) => session.resize(columns, rows), onTitle: setTitle,
       }} />
       {isPhone.value && <KeyRow onKey={(data) => { session.type(data); handle?.focus(); }} />}
