@@ -5,6 +5,7 @@
 
 /* More than the number of options; a file with more lines repeats a name. */
 #define LINES_MAX 256
+#define VALUE_MAX (16 * 1024) /* of a list */
 
 struct config_reader {
 	yaml_parser_t yaml;
@@ -67,12 +68,65 @@ static int check_new(const struct config_reader *r, const char *name, struct err
 	return 0;
 }
 
+/* {name: N, kind: K, key: V} as the text "N=K:key=V". */
+static int fold_item(struct config_reader *r, struct buf *out, struct error *err)
+{
+	AUTO(buf_done) struct buf values = BUF(VALUE_MAX);
+	const char *name = "", *kind = NULL, *key, *value;
+
+	if (r->event.type != YAML_MAPPING_START_EVENT)
+		return fail_here(r, "expected items with 'name: value'", err);
+	for (;;) {
+		if (next_event(r, err) < 0)
+			return -1;
+		if (r->event.type == YAML_MAPPING_END_EVENT)
+			break;
+		if (take_scalar(r, &key, err) < 0 || next_event(r, err) < 0 ||
+		    take_scalar(r, &value, err) < 0)
+			return -1;
+		if (strpbrk(value, ",;:="))
+			return fail_here(r, "a value has none of , ; : =", err);
+		if (strcmp(key, "name") == 0)
+			name = value;
+		else if (strcmp(key, "kind") == 0)
+			kind = value;
+		else
+			buf_addf(&values, "%s%s=%s", values.size > 0 ? ";" : "", key, value);
+	}
+	buf_addf(out, "%s%s=%s%s%s", out->size > 0 ? "," : "", name, kind ? kind : name,
+	         values.size > 0 ? ":" : "", buf_text(&values));
+	return 0;
+}
+
+/* A list of such items as one text, as the option takes it on the command line. */
+static int take_list(struct config_reader *r, const char **ret, struct error *err)
+{
+	AUTO(buf_done) struct buf text = BUF(VALUE_MAX);
+
+	for (;;) {
+		if (next_event(r, err) < 0)
+			return -1;
+		if (r->event.type == YAML_SEQUENCE_END_EVENT)
+			break;
+		if (fold_item(r, &text, err) < 0)
+			return -1;
+	}
+	*ret = arena_text(r->arena, buf_text(&text));
+	return 0;
+}
+
+static int take_value(struct config_reader *r, const char **ret, struct error *err)
+{
+	return r->event.type == YAML_SEQUENCE_START_EVENT ? take_list(r, ret, err)
+	                                                  : take_scalar(r, ret, err);
+}
+
 static int read_line(struct config_reader *r, struct error *err)
 {
 	struct file_line line = {.number = line_of(r)};
 
 	if (take_scalar(r, &line.name, err) < 0 || check_new(r, line.name, err) < 0 ||
-	    next_event(r, err) < 0 || take_scalar(r, &line.value, err) < 0)
+	    next_event(r, err) < 0 || take_value(r, &line.value, err) < 0)
 		return -1;
 	r->lines.lines[r->lines.count++] = line;
 	return 0;

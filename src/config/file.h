@@ -15,7 +15,8 @@ struct file_lines {
 	size_t count;
 };
 
-/* Refuses anything but one mapping of scalars, and repeated names. Errors begin with "PATH:LINE:
+/* Refuses anything but one mapping of scalars and of lists of mappings, and repeated names. A list
+ * becomes "NAME=KIND:KEY=VALUE;…,…". Errors begin with "PATH:LINE:
  * ". */
 MUST_CHECK int file_parse(struct arena *a, const char *path, struct span text,
                           struct file_lines *ret, struct error *err);

@@ -11,6 +11,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "config/file.h"
+#include "config/providers.h"
 #include "config/suggest.h"
 #include "config/value.h"
 
@@ -301,6 +302,16 @@ static int check_whole(const struct config *config, struct error *err)
 	return 0;
 }
 
+static int settle_provider(struct arena *a, struct config *config, struct error *err)
+{
+	struct config_providers all;
+
+	if (config_providers_load(a, config, &all, err) < 0)
+		return FAIL_CONTEXT(err, "providers");
+	config->provider = all.items[0].kind;
+	return 0;
+}
+
 int config_load(struct arena *a, const struct config_source *source, struct config *ret,
                 struct error *err)
 {
@@ -314,6 +325,8 @@ int config_load(struct arena *a, const struct config_source *source, struct conf
 	l.origins[count] = '\0';
 	if (set_data_dir(&l, err) < 0 || set_from_sources(&l, err) < 0 ||
 	    settle_data_dir(&l, err) < 0 || check_whole(&config, err) < 0)
+		return -1;
+	if (settle_provider(a, &config, err) < 0)
 		return -1;
 	if (config.user[0] == '\0')
 		config.user = getpwnam("atoll") ? "atoll" : "nobody";

@@ -63,6 +63,12 @@ const struct config_option config_options[] = {
                     .choices = providers,
                     .about = "how sandboxes are made: native = isolated; host = without isolation; "
                              "null = no real sandboxes, for tests"),
+        TEXT_OPTION("providers", providers, .initial = "", .check = check_providers,
+                    .about = "several providers, as NAME=KIND:max_sandboxes=NUMBER separated by "
+                             "commas, such as native,bare=host:max_sandboxes=20; the first keeps "
+                             "templates, snapshots and volumes; in the file also a list with the "
+                             "keys name, kind and max_sandboxes; empty = the one that 'provider' "
+                             "names, else that option is not used"),
         TEXT_OPTION("user", user, .initial = "",
                     .about = "unprivileged user that atolld runs as when root starts it; default: "
                              "atoll if that user exists, else nobody"),

@@ -8,17 +8,16 @@
 #include <stdio.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "activity/activity.h"
-#include "base/clock.h"
 #include "base/log.h"
 #include "blob/blob.h"
 #include "daemon/certificate.h"
 #include "daemon/data.h"
 #include "daemon/drain.h"
 #include "daemon/listen.h"
+#include "daemon/providers.h"
 #include "daemon/sealed_store.h"
 #include "daemon/seccomp.h"
 #include "edge/api.h"
@@ -29,9 +28,6 @@
 
 #define BEAT_MS 1000
 #define BEATS_OF_TICK 2
-#define BROKER_WAIT_MS 20000
-#define WATCHED_WAIT_MS 600000 /* with a supervisor, which restarts the broker */
-#define WAIT_SAID_MS 5000
 #define QUEUE_MAX 4096
 /* Long calls that are still finding, making or waking their sandbox. */
 #define WAITERS_BEGIN_MAX 16
@@ -43,7 +39,8 @@ struct api_process {
 	struct data_folder data; /* only without a supervisor */
 	struct id node;
 	struct sealed_store store;
-	struct provider *provider;
+	struct provider_set *providers;
+	struct provider *provider; /* the first of them */
 	struct blob_store *blobs;
 	struct fleet *fleet;
 	struct worker_pool *workers, *waiters;
@@ -97,44 +94,14 @@ static void hear_ends(struct api_process *p, bool hears)
 	pthread_mutex_unlock(&p->hears_mutex);
 }
 
-/* A wait for a broker that is starting. */
-struct broker_wait {
-	int64_t began_ms, deadline, said_ms;
-};
-
-/* With a supervisor the wait is long: either the broker lives or the supervisor ends this process,
- * and under high load the broker's start takes minutes. */
-static struct broker_wait begin_wait(const struct api_process *p)
+/* With a supervisor, which restarts the broker. */
+static bool is_watched(const struct api_process *p)
 {
-	int64_t now = clock_monotonic_ms();
-	bool is_watched = p->options->listen_count > 0;
-
-	return (struct broker_wait){now, now + (is_watched ? WATCHED_WAIT_MS : BROKER_WAIT_MS),
-	                            now};
+	return p->options->listen_count > 0;
 }
 
-/* Returns false when the wait has lasted too long. */
-static bool wait_a_moment(struct broker_wait *w, const struct error *why)
+static int open_providers(struct api_process *p, struct error *err)
 {
-	int64_t now = clock_monotonic_ms();
-	bool is_long = now - w->began_ms > 1000;
-	const struct timespec pause = {.tv_nsec = is_long ? 50000000 : 2000000};
-
-	if (now >= w->deadline)
-		return false;
-	if (now - w->said_ms >= WAIT_SAID_MS) {
-		log_warning("waiting for the broker", NUMBER("seconds", (now - w->began_ms) / 1000),
-		            FAILURE(why));
-		w->said_ms = now;
-	}
-	(void)nanosleep(&pause, NULL);
-	return true;
-}
-
-/* The broker starts at the same time and may not be ready yet. */
-static int open_provider(struct api_process *p, struct error *err)
-{
-	const struct provider_ops *ops = provider_find(p->config->provider);
 	const struct provider_options options = {
 	        .data_dir = p->config->data_dir,
 	        .broker_socket = arena_format(p->arena, "%s/run/broker.sock", p->config->data_dir),
@@ -142,17 +109,12 @@ static int open_provider(struct api_process *p, struct error *err)
 	        .on_again = on_host_again,
 	        .context = p,
 	};
-	struct broker_wait wait = begin_wait(p);
+	struct broker_wait wait = broker_wait_begin(is_watched(p));
 
-	if (!ops)
-		return FAIL(err, ERROR_INVALID, "unknown provider '%s'", p->config->provider);
-	while (ops->open(&options, &p->provider, err) < 0) {
-		bool is_absent = err->code == ERROR_UNAVAILABLE || err->code == ERROR_NOT_FOUND ||
-		                 err->code == ERROR_TIMEOUT;
-
-		if (!is_absent || !wait_a_moment(&wait, err))
-			return FAIL_CONTEXT(err, "provider '%s'", ops->name);
-	}
+	if (providers_open(p->arena, p->config, &options, &p->providers, err) < 0 ||
+	    providers_open_primary(p->providers, &wait, err) < 0)
+		return -1;
+	p->provider = provider_member_provider(provider_set_at(p->providers, 0));
 	return 0;
 }
 
@@ -160,11 +122,11 @@ static int open_provider(struct api_process *p, struct error *err)
  * was recovered before. */
 static int recover_fleet(struct api_process *p, struct error *err)
 {
-	struct broker_wait wait = begin_wait(p);
+	struct broker_wait wait = broker_wait_begin(is_watched(p));
 
 	while (fleet_pair(p->fleet, p->options->claim, err) < 0 ||
 	       fleet_recover(p->fleet, err) < 0) {
-		if (err->code != ERROR_UNAVAILABLE || !wait_a_moment(&wait, err))
+		if (err->code != ERROR_UNAVAILABLE || !broker_wait_moment(&wait, err))
 			return -1;
 		log_warning("recovery was interrupted, starting again", FAILURE(err));
 		error_clear(err);
@@ -238,7 +200,7 @@ static int open_fleet(struct api_process *p, struct error *err)
 	struct fleet_options options = {
 	        .config = p->config,
 	        .store = p->store.store,
-	        .provider = p->provider,
+	        .providers = p->providers,
 	        .node = p->node.text,
 	};
 
@@ -266,8 +228,8 @@ static int open_fleet(struct api_process *p, struct error *err)
 	if (webhooks_open(&(struct webhooks_options){p->config, p->store.store, p->node.text},
 	                  &p->webhooks, err) < 0)
 		return -1;
-	return jobs_open(&(struct jobs_options){p->config, p->store.store, p->fleet, p->provider,
-	                                        p->node.text, p->activity},
+	return jobs_open(&(struct jobs_options){p->config, p->store.store, p->fleet, p->node.text,
+	                                        p->activity},
 	                 &p->jobs, err);
 }
 
@@ -489,7 +451,7 @@ static int confine_server(struct api_process *p, struct error *err)
 static int open_parts(struct api_process *p, struct error *err)
 {
 	if (block_signals(err) < 0 || confine_server(p, err) < 0 || open_store(p, err) < 0 ||
-	    open_provider(p, err) < 0 || open_fleet(p, err) < 0 || loop_open(&p->loop, err) < 0 ||
+	    open_providers(p, err) < 0 || open_fleet(p, err) < 0 || loop_open(&p->loop, err) < 0 ||
 	    watch_signals(p, err) < 0)
 		return -1;
 	return open_server(p, err);
@@ -525,8 +487,8 @@ static void close_server(struct api_process *p)
 	if (p->loop)
 		loop_timer_stop(p->loop, &p->tick_timer);
 	drain_cancel(&p->drain);
-	if (p->provider && provider_ops_of(p->provider)->last_calls)
-		provider_ops_of(p->provider)->last_calls(p->provider);
+	if (p->providers)
+		provider_set_last_calls(p->providers);
 	api_set_parked_wakes(&p->api, false);
 	server_close(p->server);
 	api_cancel_calls(&p->api);
@@ -539,11 +501,11 @@ static void close_server(struct api_process *p)
 	worker_pool_stop(p->workers);
 	api_stop_background(&p->api);
 	fleet_leave(p->fleet);
-	if (p->provider)
-		provider_ops_of(p->provider)->close(p->provider);
+	provider_set_close(p->providers);
 	fleet_close(p->fleet);
 	blob_close(p->blobs);
 	api_close(&p->api);
+	provider_set_free(p->providers);
 	activity_log_close(p->activity);
 	sealed_store_close(&p->store);
 	loop_watch_free(p->signal_watch);

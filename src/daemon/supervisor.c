@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/log.h"
+#include "config/providers.h"
 #include "daemon/certificate.h"
 #include "daemon/child.h"
 #include "daemon/copies.h"
@@ -260,7 +261,7 @@ static int open_names(struct supervisor *s, struct error *err)
 {
 	struct error failure = {0};
 
-	if (!s->is_root || strcmp(s->config->provider, "native") != 0)
+	if (!s->is_root || !config_has_provider_kind(s->config, "native"))
 		return 0;
 	if (names_open(&s->names, s->data.run_fd, s->identity.gid, &failure) == 0)
 		return prepare_names(s, err);
@@ -271,7 +272,8 @@ static int open_names(struct supervisor *s, struct error *err)
 static int check_rights(struct supervisor *s, struct error *err)
 {
 	s->is_root = geteuid() == 0;
-	s->has_broker = strcmp(s->config->provider, "null") != 0;
+	s->has_broker = config_has_provider_kind(s->config, "native") ||
+	                config_has_provider_kind(s->config, "host");
 	if (s->is_root)
 		return identity_find(s->config->user, &s->identity, err);
 	if (!s->has_broker)

@@ -73,7 +73,7 @@ static int hear_end(struct jobs *jobs, struct arena *a, struct attention *at,
 	AUTO_CLOSE int fd = TAKE_FD(at->fd);
 	struct agent_process p;
 
-	if (job_await_answer(jobs, fd, a, deadline_after(AGENT_CALL_MS), &p, err) < 0) {
+	if (job_await_answer(fd, a, deadline_after(AGENT_CALL_MS), &p, err) < 0) {
 		const struct job_loss loss = loss_of_refusal(err, r);
 
 		return settle_if_lost(jobs, a, at, &loss, err);

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "fleet/core/fleet_hold.h"
 #include "fleet/core/ref.h"
+#include "fleet/core/sandboxes.h"
 #include "job/parts.h"
 #include "provider/compute.h"
 #include "store/sandbox_record.h"
@@ -38,7 +39,11 @@ static int send_signal(struct jobs *jobs, const struct job_record *r, int signal
 	const struct agent_signal message = {
 	        .process = (uint64_t)r->process, .signal = (uint32_t)signal, .whole_tree = 1};
 
-	return compute_signal(jobs->provider, r->sandbox_id, AGENT_SIGNAL, &message,
+	struct provider *p;
+
+	if (sandbox_provider_find(jobs->fleet, r->sandbox_id, &p, err) < 0)
+		return -1;
+	return compute_signal(p, r->sandbox_id, AGENT_SIGNAL, &message,
 	                      deadline_after(AGENT_CALL_MS), err);
 }
 
@@ -54,18 +59,18 @@ static int end_process(struct jobs *jobs, struct arena *a, const struct job_reco
 	if (job_await(jobs, r, &fd, err) < 0)
 		return -1;
 	/* A job that has ended, or whose await was refused, has its answer already. */
-	if (job_await_answer(jobs, fd, a, deadline_after(0), ret, err) == 0)
+	if (job_await_answer(fd, a, deadline_after(0), ret, err) == 0)
 		return 0;
 	if (err->code != ERROR_TIMEOUT)
 		return -1;
 	error_clear(err);
 	(void)!send_signal(jobs, r, SIGTERM, &ignored);
-	if (job_await_answer(jobs, fd, a, deadline_after(STOP_GRACE_MS), &p, err) < 0) {
+	if (job_await_answer(fd, a, deadline_after(STOP_GRACE_MS), &p, err) < 0) {
 		if (err->code != ERROR_TIMEOUT)
 			return -1;
 		error_clear(err);
 		(void)!send_signal(jobs, r, SIGKILL, &ignored);
-		if (job_await_answer(jobs, fd, a, deadline_after(STOP_KILL_MS), &p, err) < 0)
+		if (job_await_answer(fd, a, deadline_after(STOP_KILL_MS), &p, err) < 0)
 			return -1;
 	}
 	*ret = p;

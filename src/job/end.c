@@ -11,6 +11,7 @@
 #include "base/thread.h"
 #include "config/config.h"
 #include "fleet/recovery/retention.h"
+#include "fleet/core/sandboxes.h"
 #include "job/parts.h"
 #include "json/json.h"
 #include "provider/agent_reader.h"
@@ -152,11 +153,13 @@ int job_find_process(struct jobs *jobs, struct arena *a, struct job_record *r, s
 	                                  WIRE_REPLY(AGENT_PROCESS, agent_process_shape, p)};
 	int64_t deadline = deadline_after(AGENT_CALL_MS);
 	struct job_start start = {.id = r->id};
+	struct provider *provider;
 
 	/* Reads the boot first: if the sandbox is started again in between, the found process
 	 * belongs to the newer boot, and the await reports that. */
-	if (compute_call(jobs->provider, r->sandbox_id, a, &ping, deadline, err) < 0 ||
-	    compute_call(jobs->provider, r->sandbox_id, a, &find, deadline, err) < 0)
+	if (sandbox_provider_find(jobs->fleet, r->sandbox_id, &provider, err) < 0 ||
+	    compute_call(provider, r->sandbox_id, a, &ping, deadline, err) < 0 ||
+	    compute_call(provider, r->sandbox_id, a, &find, deadline, err) < 0)
 		return -1;
 	start.boot_id = r->boot_id = pong.boot_id;
 	start.process = r->process = (int64_t)p.process;
@@ -169,12 +172,15 @@ int job_await(struct jobs *jobs, const struct job_record *r, int *ret_fd, struct
 	const struct agent_await await = {.process = (uint64_t)r->process, .boot_id = r->boot_id};
 	const struct compute_request request = {AGENT_AWAIT, agent_await_shape, &await};
 
-	return compute_open(jobs->provider, r->sandbox_id, &request, deadline_after(AGENT_CALL_MS),
-	                    ret_fd, err);
+	struct provider *p;
+
+	if (sandbox_provider_find(jobs->fleet, r->sandbox_id, &p, err) < 0)
+		return -1;
+	return compute_open(p, r->sandbox_id, &request, deadline_after(AGENT_CALL_MS), ret_fd, err);
 }
 
-int job_await_answer(struct jobs *jobs, int fd, struct arena *a, int64_t deadline,
-                     struct agent_process *ret, struct error *err)
+int job_await_answer(int fd, struct arena *a, int64_t deadline, struct agent_process *ret,
+                     struct error *err)
 {
 	AUTO(agent_reader_done) struct agent_reader r = {.provider = NULL};
 	int ready = fd_wait(fd, POLLIN, deadline, err), status;
@@ -182,7 +188,7 @@ int job_await_answer(struct jobs *jobs, int fd, struct arena *a, int64_t deadlin
 	if (ready <= 0)
 		return ready < 0 ? -1
 		                 : FAIL(err, ERROR_TIMEOUT, "the agent told of no end in time");
-	agent_reader_init(&r, jobs->provider, "", &(struct agent_limits){deadline_after(FRAME_MS)});
+	agent_reader_init(&r, NULL, "", &(struct agent_limits){deadline_after(FRAME_MS)});
 	agent_reader_adopt(&r, fd, AGENT_AWAIT);
 	status = agent_reader_expect(&r, AGENT_PROCESS, err);
 	(void)TAKE_FD(r.fd);

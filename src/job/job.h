@@ -27,7 +27,6 @@ struct fleet;
 struct job_record;
 struct job_ref;
 struct json_shape;
-struct provider;
 struct sandbox_record;
 struct store;
 
@@ -36,7 +35,6 @@ struct jobs_options {
 	const struct config *config;
 	struct store *store;
 	struct fleet *fleet;
-	struct provider *provider;
 	const char *node;
 	struct activity_log *activity; /* records each job at its end; or NULL */
 };

@@ -50,7 +50,6 @@ struct jobs {
 	const struct config *config;
 	struct store *store;
 	struct fleet *fleet;
-	struct provider *provider;
 	const char *node;
 	struct activity_log *activity; /* or NULL */
 	struct worker_pool *workers;
@@ -160,7 +159,7 @@ MUST_CHECK int job_find_process(struct jobs *jobs, struct arena *a, struct job_r
 MUST_CHECK int job_await(struct jobs *jobs, const struct job_record *r, int *ret_fd,
                          struct error *err);
 /* Reads that report; blocks. The caller keeps the connection. */
-MUST_CHECK int job_await_answer(struct jobs *jobs, int fd, struct arena *a, int64_t deadline,
+MUST_CHECK int job_await_answer(int fd, struct arena *a, int64_t deadline,
                                 struct agent_process *ret, struct error *err);
 /* Returns when this process has recorded the result for the waiter, which is in the list, or at the
  * deadline. */

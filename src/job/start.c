@@ -7,6 +7,7 @@
 #include "base/thread.h"
 #include "config/config.h"
 #include "config/url.h"
+#include "fleet/core/sandboxes.h"
 #include "job/parts.h"
 #include "json/json.h"
 #include "provider/agent_reader.h"
@@ -131,14 +132,15 @@ static int explain_old_agent(struct error *err)
 
 struct launch {
 	const struct agent_job *job;
+	struct provider *provider;
 	struct agent_exec exec;
 	struct agent_pong pong;
 	struct agent_process *process;
 };
 
 /* The next command on this connection after AGENT_JOB is the job. */
-static int launch_once(struct jobs *jobs, struct arena *a, const struct resolved_job *d,
-                       struct launch *launch, struct error *err)
+static int launch_once(struct arena *a, const struct resolved_job *d, struct launch *launch,
+                       struct error *err)
 {
 	const struct agent_limits limits = {.deadline = d->request->deadline};
 	const struct compute_request job = {AGENT_JOB, agent_job_shape, launch->job, NULL};
@@ -146,7 +148,7 @@ static int launch_once(struct jobs *jobs, struct arena *a, const struct resolved
 	struct agent_process *process = launch->process;
 	AUTO(agent_reader_done) struct agent_reader r;
 
-	agent_reader_init(&r, jobs->provider, d->record.sandbox_id, &limits);
+	agent_reader_init(&r, launch->provider, d->record.sandbox_id, &limits);
 	if (agent_reader_ask(&r, &job, err) < 0)
 		return -1;
 	if (agent_reader_expect(&r, AGENT_PONG, err) < 0)
@@ -164,12 +166,14 @@ static int launch_once(struct jobs *jobs, struct arena *a, const struct resolved
 static int launch_first(struct jobs *jobs, struct arena *a, const struct resolved_job *d,
                         struct launch *launch, struct error *err)
 {
+	if (sandbox_provider_find(jobs->fleet, d->record.sandbox_id, &launch->provider, err) < 0)
+		return -1;
 	launch->exec = *d->request->exec;
 	launch->exec.flags |= AGENT_EXEC_DETACH;
 	for (unsigned i = 0; i < d->request->args_count; i++) {
 		launch->exec.args = d->request->args[i];
 		error_clear(err);
-		if (launch_once(jobs, a, d, launch, err) == 0)
+		if (launch_once(a, d, launch, err) == 0)
 			return 0;
 		if (!compute_lacks_program(err))
 			break;
@@ -239,7 +243,7 @@ int job_start(struct jobs *jobs, struct arena *a, const struct job_request *requ
 	struct starting starting = {.id = draft.id.text};
 	int result;
 
-	if (provider_require(jobs->provider, PROVIDER_CAN_EXEC, err) < 0 ||
+	if (sandbox_require(jobs->fleet, request->sandbox, PROVIDER_CAN_EXEC, err) < 0 ||
 	    job_conversation_check(request->conversation, err) < 0 ||
 	    check_origin(jobs, a, request, err) < 0)
 		return -1;

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "fleet/core/sandboxes.h"
 #include "job/parts.h"
 #include "provider/agent_reader.h"
 #include "wire/agent.h"
@@ -38,27 +39,26 @@ static void note_process(void *context, const struct agent_process *p)
 }
 
 /* A number means nothing after another boot. */
-static int check_boot(struct jobs *jobs, const struct job_record *r, struct error *err)
+static int check_boot(struct provider *p, const struct job_record *r, struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
 	struct agent_pong pong;
 	const struct compute_call ping = {.type = AGENT_PING,
 	                                  WIRE_REPLY(AGENT_PONG, agent_pong_shape, pong)};
 
-	if (compute_call(jobs->provider, r->sandbox_id, &arena, &ping,
-	                 deadline_after(AGENT_CALL_MS), err) < 0)
+	if (compute_call(p, r->sandbox_id, &arena, &ping, deadline_after(AGENT_CALL_MS), err) < 0)
 		return -1;
 	if (strcmp(pong.boot_id, r->boot_id) != 0)
 		return FAIL(err, ERROR_CONFLICT, "the sandbox has been started again since");
 	return 0;
 }
 
-static int find_ends(struct jobs *jobs, const struct job_record *r, struct found *f,
+static int find_ends(struct provider *p, const struct job_record *r, struct found *f,
                      struct error *err)
 {
 	f->wanted = (uint64_t)r->process;
-	if (compute_processes(jobs->provider, r->sandbox_id, note_process, f,
-	                      deadline_after(AGENT_CALL_MS), err) < 0)
+	if (compute_processes(p, r->sandbox_id, note_process, f, deadline_after(AGENT_CALL_MS),
+	                      err) < 0)
 		return -1;
 	if (!f->is_there)
 		return FAIL(err, ERROR_NOT_FOUND, "the agent does not know its process any more");
@@ -117,14 +117,16 @@ int job_tail(struct jobs *jobs, struct arena *a, const struct job_record *r,
 	const struct compute_request open = {AGENT_ATTACH, agent_attach_shape, &attach};
 	AUTO(tail_done) struct tail tail = {.out = {BUF(request->max), BUF(request->max)}};
 	struct found found = {0};
+	struct provider *p;
 	AUTO(agent_reader_done) struct agent_reader reader = {.provider = NULL};
 
-	if (check_boot(jobs, r, err) < 0 || find_ends(jobs, r, &found, err) < 0)
+	if (sandbox_provider_find(jobs->fleet, r->sandbox_id, &p, err) < 0 ||
+	    check_boot(p, r, err) < 0 || find_ends(p, r, &found, err) < 0)
 		return -1;
 	for (int i = 0; i < 2; i++)
 		attach.since[i] = tail.offset[i] =
 		        first_of(request->since[i], request->max, found.end[i]);
-	agent_reader_init(&reader, jobs->provider, r->sandbox_id,
+	agent_reader_init(&reader, p, r->sandbox_id,
 	                  &(struct agent_limits){.deadline = deadline_after(AGENT_CALL_MS),
 	                                         .frames_max = MESSAGES_MAX});
 	if (agent_reader_ask(&reader, &open, err) < 0 ||

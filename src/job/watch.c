@@ -327,7 +327,6 @@ int jobs_open(const struct jobs_options *options, struct jobs **ret, struct erro
 	jobs->config = options->config;
 	jobs->store = options->store;
 	jobs->fleet = options->fleet;
-	jobs->provider = options->provider;
 	jobs->node = options->node;
 	jobs->activity = options->activity;
 	jobs->wake = -1;

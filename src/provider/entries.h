@@ -15,6 +15,7 @@ struct provider_entry {
 	/* From the spec, while the sandbox runs; "" and 0 when not known. */
 	char owner[ID_SIZE + 1];
 	int64_t lease_epoch;
+	unsigned member; /* of the set, see provider/set.h; a provider leaves it 0 */
 };
 struct provider_list {
 	struct provider_entry *entries; /* in the arena */

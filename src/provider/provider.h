@@ -99,6 +99,9 @@ struct provider_ops {
 	const char *name;
 	const char *isolation; /* label for users: "namespaces", "none" … */
 	unsigned abilities;
+	/* Providers of one place list and keep the same sandboxes and files: "broker". NULL: no
+	 * other provider sees its sandboxes. */
+	const char *place;
 
 	int (*open)(const struct provider_options *options, struct provider **ret,
 	            struct error *err);

@@ -251,7 +251,7 @@ static struct snapshot_record snapshot_of(const struct fleet *f, struct arena *a
 	        .parent_id = "",
 	        .template_id = t->id,
 	        .template_name = t->name,
-	        .provider = f->ops->name,
+	        .provider = f->primary,
 	        .node = f->node,
 	        .state = SNAPSHOT_MAKING,
 	        .method = "import",

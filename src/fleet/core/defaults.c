@@ -5,6 +5,7 @@
 
 #include "fleet/core/cache.h"
 #include "fleet/core/fleet_state.h"
+#include "fleet/core/sandboxes.h"
 #include "fleet/core/template_cache.h"
 #include "json/json.h"
 #include "provider/provider.h"
@@ -50,7 +51,8 @@ int defaults_compute(const struct fleet *f, struct arena *a, const struct sandbo
 {
 	/* A provider that shares the host's files and users ignores those of the template: the
 	 * folder is home and project, and the agent knows its path. */
-	bool is_own = (f->ops->abilities & PROVIDER_CAN_ISOLATE) != 0;
+	const struct provider *p = sandbox_provider(f, r);
+	bool is_own = p && (provider_ops_of(p)->abilities & PROVIDER_CAN_ISOLATE) != 0;
 	const char *user = is_own ? t->user : "", *workdir = is_own ? t->workdir : "";
 	const struct json_value *of_template, *of_row;
 	struct environment_list e = {.arena = a};

@@ -27,6 +27,7 @@ struct pool_counts;
 struct project_cache;
 struct provider;
 struct provider_ops;
+struct provider_set;
 struct ready;
 struct sandbox_samples;
 struct store;
@@ -41,8 +42,13 @@ struct worker_pool;
 struct fleet {
 	const struct config *config;
 	struct store *store;
+	struct provider_set *providers; /* the first is the primary */
+	/* The primary: it keeps templates, snapshots, volumes and pools. A sandbox's own provider
+	 * is the operation's or the hold's. */
 	struct provider *provider;
-	const struct provider_ops *ops; /* of the provider */
+	const struct provider_ops *ops; /* of the primary */
+	const char *primary;            /* its name */
+	bool owns_providers;
 	struct worker_pool *workers;
 	const char *node;
 	struct blob_store *blobs; /* NULL: none */

@@ -11,6 +11,7 @@
 #include "fleet/core/sandboxes.h"
 #include "fleet/core/volume_operation.h"
 #include "fleet/core/waiting.h"
+#include "provider/set.h"
 #include "store/sandboxes.h"
 
 /* How long a call that may park waits for the running operation, and when it polls again. */
@@ -48,6 +49,13 @@ int operation_begin(struct fleet *f, struct arena *a, const char *id, int64_t de
 		operation_end(&op);
 		return -1;
 	}
+	if (!sandbox_provider(f, &op.record)) {
+		int result = sandbox_check_local(f, &op.record, err);
+
+		operation_end(&op);
+		return result;
+	}
+	operation_use(&op, sandbox_provider(f, &op.record));
 	if (sandbox_is_local(f, &op.record))
 		cache_update(f->cache, op.entry, &op.record);
 	*ret = op;
@@ -79,8 +87,15 @@ int operation_begin_new(struct fleet *f, struct arena *a, const char *id, struct
 
 	if (wait_for_turn(&op, id, deadline_after(f->new_wait_ms), err) < 0)
 		return -1;
+	operation_use(&op, f->provider);
 	*ret = op;
 	return 0;
+}
+
+void operation_use(struct operation *op, struct provider *p)
+{
+	op->provider = p;
+	op->ops = provider_ops_of(p);
 }
 
 void operation_end(struct operation *op)
@@ -131,10 +146,10 @@ int operation_move(struct operation *op, const struct operation_move *move, stru
 
 void lifecycle_destroy(struct operation *op)
 {
-	struct fleet *f = op->fleet;
 	struct error err = {0};
 
-	if (f->ops->destroy(f->provider, op->record.id, deadline_after(CALL_TIMEOUT_MS), &err) < 0)
+	if (op->ops->destroy(op->provider, op->record.id, deadline_after(CALL_TIMEOUT_MS), &err) <
+	    0)
 		log_warning("remains are left for the next sweep", TEXT("sandbox", op->record.id),
 		            FAILURE(&err));
 }

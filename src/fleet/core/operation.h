@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "fleet/core/fleet_state.h"
-#include "provider/provider.h"
+#include "provider/set.h"
 #include "store/sandbox_record.h"
 
 struct cache_entry;
@@ -24,6 +24,8 @@ struct volume_operations { /* in the arena of the sandbox's operation */
 };
 struct operation {
 	struct fleet *fleet;
+	struct provider *provider;          /* of the sandbox */
+	const struct provider_ops *ops;     /* of that provider */
 	struct cache_entry *entry;          /* pinned; NULL: the operation has ended */
 	struct arena *arena;                /* of the record's texts */
 	const char *snapshot;               /* files to create from; NULL: the template's folder */
@@ -49,10 +51,13 @@ MUST_CHECK int operation_await(struct fleet *f, struct arena *a, const char *id,
 MUST_CHECK int operation_find_and_begin(struct fleet *f, struct arena *a,
                                         const struct fleet_ref *ref, struct operation *ret,
                                         struct error *err);
-/* operation_begin for a sandbox without a row in the store: reads no row. */
+/* operation_begin for a sandbox without a row in the store: reads no row. The provider is the
+ * primary until operation_use. */
 MUST_CHECK int operation_begin_new(struct fleet *f, struct arena *a, const char *id,
                                    struct operation *ret, struct error *err);
 void operation_end(struct operation *op); /* zeroed is fine */
+/* The sandbox is, or will be, this provider's. */
+void operation_use(struct operation *op, struct provider *p);
 
 struct operation_move {
 	enum sandbox_state to;

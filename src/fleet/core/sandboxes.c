@@ -5,14 +5,64 @@
 
 #include "fleet/core/elsewhere.h"
 #include "fleet/core/fleet_state.h"
-#include "provider/provider.h"
+#include "provider/set.h"
 #include "store/sandboxes.h"
 
 #define PAGE_SIZE 500
 
+struct provider *sandbox_provider(const struct fleet *f, const struct sandbox_record *r)
+{
+	const struct provider_member *m = provider_set_find(f->providers, r->provider);
+
+	return m ? provider_member_provider(m) : NULL;
+}
+
+static int refuse_provider(const struct fleet *f, const struct sandbox_record *r, struct error *err)
+{
+	if (provider_set_find(f->providers, r->provider))
+		return FAIL(err, ERROR_UNAVAILABLE,
+		            "sandbox '%s' is of provider '%s', which does not answer", r->name,
+		            r->provider);
+	(void)FAIL(err, ERROR_UNAVAILABLE,
+	           "sandbox '%s' was made by provider '%s', which this server does not have",
+	           r->name, r->provider);
+	return FAIL_HINT(err, "add '%s' to the option 'providers'", r->provider);
+}
+
+int sandbox_provider_find(struct fleet *f, const char *id, struct provider **ret, struct error *err)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	struct sandbox_record r;
+
+	*ret = f->provider;
+	if (provider_set_count(f->providers) == 1)
+		return 0;
+	if (store_sandbox_find(f->store, &arena, NULL, id, &r, err) < 0)
+		return -1;
+	*ret = sandbox_provider(f, &r);
+	return *ret ? 0 : refuse_provider(f, &r, err);
+}
+
+int sandbox_require(const struct fleet *f, const struct sandbox_record *r,
+                    enum provider_ability ability, struct error *err)
+{
+	bool is_kept = ability == PROVIDER_CAN_SNAPSHOT || ability == PROVIDER_CAN_VOLUME;
+	struct provider *p = sandbox_provider(f, r);
+
+	if (!p)
+		return refuse_provider(f, r, err);
+	if (provider_require(p, ability, err) < 0)
+		return -1;
+	if (!is_kept || provider_shares_place(p, f->provider))
+		return 0;
+	return FAIL(err, ERROR_UNSUPPORTED,
+	            "provider '%s' cannot do this with what provider '%s' keeps: %s", r->provider,
+	            f->primary, provider_ability_name(ability));
+}
+
 bool sandbox_is_local(const struct fleet *f, const struct sandbox_record *r)
 {
-	return strcmp(r->node, f->node) == 0 && strcmp(r->provider, f->ops->name) == 0;
+	return strcmp(r->node, f->node) == 0 && sandbox_provider(f, r);
 }
 
 int sandbox_check_local(const struct fleet *f, const struct sandbox_record *r, struct error *err)
@@ -22,8 +72,7 @@ int sandbox_check_local(const struct fleet *f, const struct sandbox_record *r, s
 	if (strcmp(r->node, f->node) != 0)
 		return elsewhere_fail(f, &(struct elsewhere){"sandbox", r->name, "is", r->node},
 		                      err);
-	return FAIL(err, ERROR_UNAVAILABLE, "sandbox '%s' was made by provider '%s', not '%s'",
-	            r->name, r->provider, f->ops->name);
+	return refuse_provider(f, r, err);
 }
 
 bool sandbox_is_alive(const struct sandbox_record *r)
@@ -67,8 +116,12 @@ int fleet_find(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref
 int fleet_stats(struct fleet *fleet, const struct sandbox_record *r, struct provider_stats *ret,
                 struct error *err)
 {
-	if (sandbox_check_local(fleet, r, err) < 0 ||
-	    provider_require(fleet->provider, PROVIDER_CAN_STATS, err) < 0)
+	struct provider *p;
+
+	if (sandbox_check_local(fleet, r, err) < 0)
 		return -1;
-	return fleet->ops->stats(fleet->provider, r->id, ret, err);
+	p = sandbox_provider(fleet, r);
+	if (provider_require(p, PROVIDER_CAN_STATS, err) < 0)
+		return -1;
+	return provider_ops_of(p)->stats(p, r->id, ret, err);
 }

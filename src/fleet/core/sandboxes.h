@@ -6,11 +6,11 @@
 
 #include "base/error.h"
 #include "fleet/core/ref.h"
+#include "provider/set.h"
 
 struct arena;
 struct error;
 struct fleet;
-struct provider_stats;
 struct sandbox_record;
 
 MUST_CHECK int fleet_find(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
@@ -19,10 +19,19 @@ MUST_CHECK int fleet_stats(struct fleet *fleet, const struct sandbox_record *r,
                            struct provider_stats *ret, struct error *err);
 
 typedef void fleet_visit(struct fleet *f, const struct sandbox_record *r, void *context);
-/* Visits each row of this server and provider that is not deleted. */
+/* Visits each row of this server whose provider is open and that is not deleted. */
 MUST_CHECK int fleet_each_sandbox(struct fleet *f, fleet_visit *visit, void *context,
                                   struct error *err);
-/* Whether the sandbox belongs to this server and its provider. */
+/* The provider that the row names. NULL: it is not configured, or not open. */
+struct provider *sandbox_provider(const struct fleet *f, const struct sandbox_record *r);
+/* The provider of a sandbox of this server, for calls that know no row. */
+MUST_CHECK int sandbox_provider_find(struct fleet *f, const char *id, struct provider **ret,
+                                     struct error *err);
+/* Requires an ability of the sandbox's provider, which is open. Snapshots and volumes are the
+ * primary's: the sandbox's provider must share them. */
+MUST_CHECK int sandbox_require(const struct fleet *f, const struct sandbox_record *r,
+                               enum provider_ability ability, struct error *err);
+/* Whether the sandbox belongs to this server, and its provider is open. */
 bool sandbox_is_local(const struct fleet *f, const struct sandbox_record *r);
 MUST_CHECK int sandbox_check_local(const struct fleet *f, const struct sandbox_record *r,
                                    struct error *err);

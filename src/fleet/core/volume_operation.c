@@ -50,10 +50,10 @@ int volume_check_local(const struct fleet *f, const struct volume_record *r, str
 	if (strcmp(r->node, f->node) != 0)
 		return elsewhere_fail(f, &(struct elsewhere){"volume", r->name, "is", r->node},
 		                      err);
-	if (strcmp(r->provider, f->ops->name) == 0)
+	if (strcmp(r->provider, f->primary) == 0)
 		return 0;
 	return FAIL(err, ERROR_UNAVAILABLE, "volume '%s' was made by provider '%s', not '%s'",
-	            r->name, r->provider, f->ops->name);
+	            r->name, r->provider, f->primary);
 }
 
 void volume_operations_end(struct volume_operations *volumes)

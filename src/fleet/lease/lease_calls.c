@@ -285,7 +285,7 @@ static bool is_sandbox_gone(struct fleet *f, const char *id)
 	if (operation_begin(f, &arena, id, deadline_after(CALL_TIMEOUT_MS), &op, &err) < 0)
 		return err.code == ERROR_NOT_FOUND;
 	if (sandbox_is_alive(&op.record) &&
-	    (observed_state_find(f, id, &observed, &err) < 0 ||
+	    (observed_state_find(&op, &observed, &err) < 0 ||
 	     lifecycle_reconcile(&op, observed, SANDBOX_REASON_HOST_LOST, &err) < 0)) {
 		log_warning("sandbox is not settled", TEXT("sandbox", id), FAILURE(&err));
 		return false;

@@ -61,5 +61,6 @@ bool lease_can_reset(struct fleet *f, struct arena *a, const struct lease_record
 		          FAILURE(&err));
 		return false;
 	}
-	return sandbox_is_local(f, &is) && is_alike(&is, &wanted);
+	return sandbox_is_local(f, &is) &&
+	       sandbox_require(f, &is, PROVIDER_CAN_SNAPSHOT, &err) == 0 && is_alike(&is, &wanted);
 }

@@ -99,7 +99,7 @@ static int archive_files(struct operation *op, const char *snapshot_id, struct b
 	        .parent_id = "",
 	        .template_id = r->template_id,
 	        .template_name = r->template_name,
-	        .provider = r->provider,
+	        .provider = f->primary,
 	        .node = r->node,
 	        .created_at = clock_unix_ms(),
 	};
@@ -108,8 +108,8 @@ static int archive_files(struct operation *op, const char *snapshot_id, struct b
 
 	if (backup_open(f, op->arena, row->id, &source.writer, err) < 0)
 		return -1;
-	if (f->ops->snapshots->take(f->provider, &take, deadline_after(CALL_TIMEOUT_MS), &made,
-	                            err) < 0) {
+	if (op->ops->snapshots->take(op->provider, &take, deadline_after(CALL_TIMEOUT_MS), &made,
+	                             err) < 0) {
 		blob_abort(source.writer);
 		return -1;
 	}
@@ -140,7 +140,9 @@ int archive_create(struct operation *op, struct error *err)
 
 	if (op->record.actual != SANDBOX_STOPPED)
 		return refuse_state(&op->record, "archived", err);
-	if (backup_check(f, err) < 0 || meters_write_files(f, op->record.id, err) < 0 ||
+	if (backup_check(f, err) < 0 ||
+	    sandbox_require(op->fleet, &op->record, PROVIDER_CAN_SNAPSHOT, err) < 0 ||
+	    meters_write_files(f, op->record.id, err) < 0 ||
 	    holdings_meter_sandbox(f, op->record.id, err) < 0 ||
 	    insert_backup(op, snapshot_id, &row, err) < 0)
 		return -1;

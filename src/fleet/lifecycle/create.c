@@ -37,19 +37,18 @@ static void begin_creation(void *context)
 		return;
 	op->record = b->resolved->record;
 	op->spec = lifecycle_spec(op, &b->resolved->template);
-	op->creation = op->fleet->ops->create_begin(op->fleet->provider, &op->spec);
+	op->creation = op->ops->create_begin(op->provider, &op->spec);
 	fault_point("api", "create-begun");
 }
 
 /* The row was not written: destroys what the provider has begun. */
 static void abandon_creation(struct operation *op)
 {
-	struct fleet *f = op->fleet;
 	struct provider_created created;
 
 	if (op->creation &&
-	    f->ops->create_end(f->provider, TAKE(op->creation), deadline_after(CALL_TIMEOUT_MS),
-	                       &created, &(struct error){0}) == 0)
+	    op->ops->create_end(op->provider, TAKE(op->creation), deadline_after(CALL_TIMEOUT_MS),
+	                        &created, &(struct error){0}) == 0)
 		lifecycle_destroy(op);
 }
 
@@ -59,7 +58,7 @@ static int insert_once(struct fleet *f, struct resolved_create *resolved, struct
 {
 	struct lease_claim *claim = resolved->request->claim;
 	struct beginning beginning = {resolved, op};
-	bool begins = op && resolved->mounts.count == 0 && f->ops->create_begin;
+	bool begins = op && resolved->mounts.count == 0 && op->ops->create_begin;
 	struct sandbox_insertion insertion = {
 	        .record = &resolved->record,
 	        .project_max = resolved->sandboxes_max,

@@ -9,6 +9,7 @@ struct fleet;
 struct fleet_awaited;
 struct fleet_mount;
 struct lease_claim;
+struct provider;
 struct sandbox_record;
 struct template_record;
 
@@ -91,5 +92,5 @@ MUST_CHECK int fleet_create(struct fleet *fleet, struct arena *a,
 /* request.c: checks of create requests */
 MUST_CHECK int request_check(const struct fleet_create *request, struct error *err);
 /* Checks network rules: the provider can filter, and there is a network. NULL or "" = no rules. */
-MUST_CHECK int egress_check(const struct fleet *f, enum sandbox_network network, const char *egress,
-                            struct error *err);
+MUST_CHECK int egress_check(const struct provider *p, enum sandbox_network network,
+                            const char *egress, struct error *err);

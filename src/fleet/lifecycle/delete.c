@@ -27,12 +27,12 @@ static int remove_files(struct operation *op, int64_t keep_ms, struct error *err
 	                                    .keep_ms = keep_ms};
 	int64_t deadline = deadline_after(CALL_TIMEOUT_MS);
 
-	if (keep_ms > 0 && f->ops->trash) {
+	if (keep_ms > 0 && op->ops->trash) {
 		kept_volumes_note(f, op->record.id);
 		fault_point("api", "trash-noted");
-		return f->ops->trash->put(f->provider, &what, deadline, err);
+		return op->ops->trash->put(op->provider, &what, deadline, err);
 	}
-	if (f->ops->destroy(f->provider, op->record.id, deadline, err) < 0)
+	if (op->ops->destroy(op->provider, op->record.id, deadline, err) < 0)
 		return -1;
 	note_drop(f, op->record.id);
 	return 0;

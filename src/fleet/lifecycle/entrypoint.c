@@ -25,11 +25,10 @@ static int load_words(struct arena *a, const struct template_record *t, const ch
 /* Returns when the program has been executed or could not be. */
 static int start_program(struct operation *op, const struct agent_exec *exec, struct error *err)
 {
-	struct fleet *f = op->fleet;
 	struct agent_process started;
 
 	return compute_start(
-	        f->provider, op->record.id,
+	        op->provider, op->record.id,
 	        &(struct compute_start){exec, op->arena, deadline_after(CALL_TIMEOUT_MS)}, &started,
 	        err);
 }
@@ -72,7 +71,7 @@ int entrypoint_start(struct operation *op, const struct template_record *t, stru
 	        .label = LABEL,
 	        .flags = AGENT_EXEC_DETACH | AGENT_EXEC_RESIDENT,
 	};
-	if (provider_require(op->fleet->provider, PROVIDER_CAN_EXEC, err) < 0 ||
+	if (provider_require(op->provider, PROVIDER_CAN_EXEC, err) < 0 ||
 	    start_program(op, &exec, err) < 0)
 		return explain_failure(t, words[0], err);
 	fault_point("api", "create-entrypoint");

@@ -94,7 +94,7 @@ static void note_hold(struct fleet *f, const struct sandbox_record *r, const str
 {
 	atomic_fetch_add(&f->execs, 1);
 	touch_sandbox(f, r->id);
-	*ret = (struct fleet_hold){.fleet = f, .provider = f->provider};
+	*ret = (struct fleet_hold){.fleet = f, .provider = sandbox_provider(f, r)};
 	memcpy(ret->id, r->id, ID_SIZE);
 	if (use)
 		ret->use = cache_use(f->cache, r->id, use);
@@ -137,7 +137,7 @@ int fleet_look(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref
 		               ? FAIL_HINT(err, "a passive call does not wake it; resume it")
 		               : -1;
 	}
-	*ret_hold = (struct fleet_hold){.fleet = NULL, .provider = fleet->provider};
+	*ret_hold = (struct fleet_hold){.fleet = NULL, .provider = sandbox_provider(fleet, &r)};
 	memcpy(ret_hold->id, r.id, ID_SIZE);
 	*ret = r;
 	return 0;

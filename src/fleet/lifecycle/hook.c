@@ -38,7 +38,6 @@ static bool is_absent(const struct error *err)
 
 const char *hook_run(struct operation *op, const char *path)
 {
-	struct fleet *f = op->fleet;
 	const char *args[] = {path, NULL}, *env[] = {NULL};
 	const struct agent_exec exec = {
 	        .args = args,
@@ -55,9 +54,10 @@ const char *hook_run(struct operation *op, const char *path)
 	struct error err = {0};
 
 	/* Without isolation the path would be on the host itself. */
-	if (!(f->ops->abilities & PROVIDER_CAN_ISOLATE) || !(f->ops->abilities & PROVIDER_CAN_EXEC))
+	if (!(op->ops->abilities & PROVIDER_CAN_ISOLATE) ||
+	    !(op->ops->abilities & PROVIDER_CAN_EXEC))
 		return "";
-	if (compute_run(f->provider, op->record.id, op->arena, &run, &result, &err) == 0)
+	if (compute_run(op->provider, op->record.id, op->arena, &run, &result, &err) == 0)
 		return describe_end(op, path, &result.process);
 	return is_absent(&err)
 	               ? ""

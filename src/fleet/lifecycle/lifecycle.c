@@ -19,10 +19,9 @@
  * it. */
 static const char *run_before_stop(struct operation *op, bool was_paused, int64_t deadline)
 {
-	struct fleet *f = op->fleet;
 	struct error err = {0};
 
-	if (was_paused && f->ops->resume(f->provider, op->record.id, deadline, &err) < 0) {
+	if (was_paused && op->ops->resume(op->provider, op->record.id, deadline, &err) < 0) {
 		log_warning("a paused sandbox is stopped as it is", TEXT("sandbox", op->record.id),
 		            FAILURE(&err));
 		return "";
@@ -37,7 +36,6 @@ struct stop_options {
 
 static int stop_sandbox(struct operation *op, const struct stop_options *stop, struct error *err)
 {
-	struct fleet *f = op->fleet;
 	bool was_paused = op->record.actual == SANDBOX_PAUSED;
 	const struct operation_move stopping = {.to = SANDBOX_STOPPING,
 	                                        .desired = SANDBOX_STOPPED,
@@ -49,15 +47,15 @@ static int stop_sandbox(struct operation *op, const struct stop_options *stop, s
 	int64_t deadline = deadline_after(CALL_TIMEOUT_MS);
 	struct error second = {0};
 
-	if (provider_require(f->provider, PROVIDER_CAN_STOP, err) < 0 ||
+	if (provider_require(op->provider, PROVIDER_CAN_STOP, err) < 0 ||
 	    operation_move(op, &stopping, err) < 0)
 		return -1;
 	fault_point("api", "stop-recorded");
 	stopped.event =
 	        arena_format(op->arena, "stopped%s",
 	                     stop->at_once ? "" : run_before_stop(op, was_paused, deadline));
-	if (f->ops->stop(f->provider, op->record.id, stop->at_once ? 0 : STOP_GRACE_MS, deadline,
-	                 err) == 0) {
+	if (op->ops->stop(op->provider, op->record.id, stop->at_once ? 0 : STOP_GRACE_MS, deadline,
+	                  err) == 0) {
 		fault_point("api", "stop-stopped");
 		return operation_move(op, &stopped, err);
 	}
@@ -97,7 +95,7 @@ int lifecycle_start(struct operation *op, int64_t begun_ns, struct error *err)
 	const struct spender spender = {op->record.project_id, op->record.key_id, op->record.id};
 	struct template_record t;
 
-	if (provider_require(op->fleet->provider, PROVIDER_CAN_STOP, err) < 0 ||
+	if (provider_require(op->provider, PROVIDER_CAN_STOP, err) < 0 ||
 	    budgets_check(op->fleet, &spender, err) < 0 ||
 	    template_find(op->fleet, op->arena, &ref, &t, err) < 0 ||
 	    lifecycle_renew_timeout(op, err) < 0)

@@ -12,10 +12,9 @@
 /* The row says STARTED: resumes the sandbox; if that fails, the next sweep does it. */
 static void undo_pause(struct operation *op)
 {
-	struct fleet *f = op->fleet;
 	struct error err = {0};
 
-	if (f->ops->resume(f->provider, op->record.id, deadline_after(UNDO_TIMEOUT_MS), &err) < 0)
+	if (op->ops->resume(op->provider, op->record.id, deadline_after(UNDO_TIMEOUT_MS), &err) < 0)
 		log_warning("what could not be paused is not resumed yet",
 		            TEXT("sandbox", op->record.id), FAILURE(&err));
 }
@@ -33,7 +32,6 @@ static const char *paused_text(enum sandbox_reason reason)
 /* Moves are lazy here: a crash of the machine that loses one also ends the paused sandbox. */
 int lifecycle_pause(struct operation *op, enum sandbox_reason reason, struct error *err)
 {
-	struct fleet *f = op->fleet;
 	const struct operation_move paused = {
 	        .to = SANDBOX_PAUSED,
 	        .desired = SANDBOX_PAUSED,
@@ -42,9 +40,9 @@ int lifecycle_pause(struct operation *op, enum sandbox_reason reason, struct err
 	        .is_lazy = true,
 	};
 
-	if (provider_require(f->provider, PROVIDER_CAN_PAUSE, err) < 0)
+	if (provider_require(op->provider, PROVIDER_CAN_PAUSE, err) < 0)
 		return -1;
-	if (f->ops->pause(f->provider, op->record.id, deadline_after(CALL_TIMEOUT_MS), err) < 0) {
+	if (op->ops->pause(op->provider, op->record.id, deadline_after(CALL_TIMEOUT_MS), err) < 0) {
 		undo_pause(op);
 		return FAIL_CONTEXT(err, "pause sandbox '%s'", op->record.name);
 	}
@@ -65,10 +63,10 @@ int lifecycle_resume(struct operation *op, struct error *err)
 	struct operation_move started = {
 	        .to = SANDBOX_STARTED, .desired = SANDBOX_STARTED, .is_lazy = true};
 
-	if (!inside || provider_require(f->provider, PROVIDER_CAN_PAUSE, err) < 0 ||
+	if (!inside || provider_require(op->provider, PROVIDER_CAN_PAUSE, err) < 0 ||
 	    budgets_check(f, &spender, err) < 0)
 		return -1;
-	if (f->ops->resume(f->provider, op->record.id, deadline_after(CALL_TIMEOUT_MS), err) < 0)
+	if (op->ops->resume(op->provider, op->record.id, deadline_after(CALL_TIMEOUT_MS), err) < 0)
 		return FAIL_CONTEXT(err, "resume sandbox '%s'", op->record.name);
 	fault_point("api", "resume-thawed");
 	started.event = arena_format(op->arena, "resumed%s", hook_run(op, HOOK_AFTER_RESUME));

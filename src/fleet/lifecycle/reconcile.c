@@ -1,20 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fleet/lifecycle/reconcile.h"
 
-#include "base/map.h"
+#include <string.h>
+
 #include "fleet/lifecycle/archive.h"
 #include "fleet/lifecycle/moves.h"
 #include "provider/entries.h"
-
-static void *observed_state_to_value(enum observed_state observed)
-{
-	return (void *)(uintptr_t)observed;
-}
-
-enum observed_state observed_states_get(const struct map *observed_states, const char *id)
-{
-	return (enum observed_state)(uintptr_t)map_find(observed_states, id);
-}
+#include "provider/set.h"
 
 static enum observed_state observed_state_of_entry(const struct provider_entry *entry)
 {
@@ -28,40 +20,51 @@ static bool is_alive(enum observed_state observed)
 	return observed == OBSERVED_RUNNING || observed == OBSERVED_PAUSED;
 }
 
-int provider_entries_list(struct fleet *f, struct arena *a, struct provider_list *ret,
-                          struct error *err)
+void observed_done(struct observed *o)
 {
-	if (f->ops->list(f->provider, a, ret, err) < 0)
-		return FAIL_CONTEXT(err, "list what provider '%s' has", f->ops->name);
+	map_done(&o->states);
+}
+
+static void add_states(struct observed *o, const struct provider_list *list)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		enum observed_state state = observed_state_of_entry(&list->entries[i]);
+
+		map_put(&o->states, list->entries[i].id, (void *)(uintptr_t)state);
+	}
+}
+
+int observed_list(struct fleet *f, struct arena *a, struct observed *ret,
+                  struct provider_list *ret_list, struct error *err)
+{
+	*ret = (struct observed){.states = {0}};
+	if (provider_set_list(f->providers, a, ret_list, ret->is_silent, err) < 0)
+		return -1;
+	add_states(ret, ret_list);
 	return 0;
 }
 
-void observed_states_add(const struct provider_list *list, struct map *ret)
+enum observed_state observed_get(const struct fleet *f, const struct observed *o,
+                                 const struct sandbox_record *r)
 {
-	for (size_t i = 0; i < list->count; i++)
-		map_put(ret, list->entries[i].id,
-		        observed_state_to_value(observed_state_of_entry(&list->entries[i])));
+	const struct provider_member *m = provider_set_find(f->providers, r->provider);
+
+	if (!m || o->is_silent[m->number])
+		return OBSERVED_UNKNOWN;
+	return (enum observed_state)(uintptr_t)map_find(&o->states, r->id);
 }
 
-int observed_states_list(struct fleet *f, struct map *ret, struct error *err)
+int observed_state_find(const struct operation *op, enum observed_state *ret, struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
 	struct provider_list list;
 
-	if (provider_entries_list(f, &arena, &list, err) < 0)
-		return -1;
-	observed_states_add(&list, ret);
-	return 0;
-}
-
-int observed_state_find(struct fleet *f, const char *id, enum observed_state *ret,
-                        struct error *err)
-{
-	AUTO(map_done) struct map observed_states = {0};
-
-	if (observed_states_list(f, &observed_states, err) < 0)
-		return -1;
-	*ret = observed_states_get(&observed_states, id);
+	if (op->ops->list(op->provider, &arena, &list, err) < 0)
+		return FAIL_CONTEXT(err, "list what provider '%s' has", op->record.provider);
+	*ret = OBSERVED_NONE;
+	for (size_t i = 0; i < list.count; i++)
+		if (strcmp(list.entries[i].id, op->record.id) == 0)
+			*ret = observed_state_of_entry(&list.entries[i]);
 	return 0;
 }
 
@@ -111,9 +114,7 @@ static int reconcile_ended(struct operation *op, enum sandbox_reason reason, str
 
 static int stop_running(struct operation *op, struct error *err)
 {
-	struct fleet *f = op->fleet;
-
-	return f->ops->stop(f->provider, op->record.id, 0, deadline_after(CALL_TIMEOUT_MS), err);
+	return op->ops->stop(op->provider, op->record.id, 0, deadline_after(CALL_TIMEOUT_MS), err);
 }
 
 typedef int settle(struct operation *op, enum observed_state observed, enum sandbox_reason reason,
@@ -122,13 +123,12 @@ typedef int settle(struct operation *op, enum observed_state observed, enum sand
 /* The caller of an interrupted pause or resume got no answer: the row stands. */
 static int set_paused(struct operation *op, bool paused, struct error *err)
 {
-	struct fleet *f = op->fleet;
 	int64_t deadline = deadline_after(CALL_TIMEOUT_MS);
 
-	if (provider_require(f->provider, PROVIDER_CAN_PAUSE, err) < 0)
+	if (provider_require(op->provider, PROVIDER_CAN_PAUSE, err) < 0)
 		return -1;
-	return paused ? f->ops->pause(f->provider, op->record.id, deadline, err)
-	              : f->ops->resume(f->provider, op->record.id, deadline, err);
+	return paused ? op->ops->pause(op->provider, op->record.id, deadline, err)
+	              : op->ops->resume(op->provider, op->record.id, deadline, err);
 }
 
 static int reconcile_alive(struct operation *op, enum observed_state observed,
@@ -208,6 +208,9 @@ static settle *const reconcilers[SANDBOX_STATE_COUNT] = {
 int lifecycle_reconcile(struct operation *op, enum observed_state observed,
                         enum sandbox_reason reason, struct error *err)
 {
+	if (observed == OBSERVED_UNKNOWN)
+		return FAIL(err, ERROR_UNAVAILABLE, "provider '%s' does not answer",
+		            op->record.provider);
 	if (op->record.desired == SANDBOX_DELETED)
 		return lifecycle_delete(op, SANDBOX_REASON_NONE, err);
 	return reconcilers[op->record.actual](op, observed, reason, err);

@@ -83,7 +83,7 @@ static struct sandbox_resources decide_resources(const struct fleet *f,
 	return sandbox_resources_resolve(&within, 1, &f->config->caps);
 }
 
-int egress_check(const struct fleet *f, enum sandbox_network network, const char *egress,
+int egress_check(const struct provider *p, enum sandbox_network network, const char *egress,
                  struct error *err)
 {
 	struct egress_ranges ignored;
@@ -93,7 +93,7 @@ int egress_check(const struct fleet *f, enum sandbox_network network, const char
 	if (sandbox_egress_denied(egress, &ignored, err) < 0)
 		return -1;
 	if (network != SANDBOX_NETWORK_BLOCKED)
-		return provider_require(f->provider, PROVIDER_CAN_FILTER, err);
+		return provider_require(p, PROVIDER_CAN_FILTER, err);
 	if (sandbox_egress_denies_all(egress))
 		return 0;
 	(void)FAIL(err, ERROR_INVALID,
@@ -117,7 +117,7 @@ int request_resolve(struct fleet *f, struct arena *a, struct resolved_create *re
 	if ((request->timeouts.archive_after_ms > 0 && backup_check(f, err) < 0) ||
 	    project_find(f, a, request->project_id, &project, err) < 0 ||
 	    decide_network(f, request->internet, &network, err) < 0 ||
-	    egress_check(f, network, request->egress, err) < 0)
+	    egress_check(f->provider, network, request->egress, err) < 0)
 		return -1;
 	resolved->project_version = project.version;
 	resolved->sandboxes_max =
@@ -130,7 +130,7 @@ int request_resolve(struct fleet *f, struct arena *a, struct resolved_create *re
 	        .name = request->name,
 	        .template_id = t->id,
 	        .template_name = t->name,
-	        .provider = f->ops->name,
+	        .provider = f->primary,
 	        .node = f->node,
 	        .region = request->region ? request->region : f->config->region,
 	        .labels_json = json_format_map(a, &labels),

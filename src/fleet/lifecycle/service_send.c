@@ -8,6 +8,7 @@
 #include "fleet/core/cache.h"
 #include "fleet/core/defaults.h"
 #include "fleet/core/operation.h"
+#include "fleet/core/sandboxes.h"
 #include "fleet/core/text_map.h"
 #include "json/json.h"
 #include "provider/compute.h"
@@ -113,7 +114,7 @@ int service_send(struct operation *op, const struct service_record *r, struct er
 	};
 
 	if (fill_message(op, r, &message, err) < 0 ||
-	    compute_call(f->provider, op->record.id, op->arena, &call,
+	    compute_call(op->provider, op->record.id, op->arena, &call,
 	                 deadline_after(ASK_TIMEOUT_MS), err) < 0)
 		return explain_failure(r, err);
 	fault_point("api", "service-told");
@@ -244,6 +245,10 @@ int service_ask(struct fleet *f, struct arena *a, const char *sandbox_id,
 	        .context = &asking,
 	};
 
+	struct provider *p;
+
 	ret->count = 0;
-	return compute_call(f->provider, sandbox_id, a, &call, deadline_after(ASK_TIMEOUT_MS), err);
+	if (sandbox_provider_find(f, sandbox_id, &p, err) < 0)
+		return -1;
+	return compute_call(p, sandbox_id, a, &call, deadline_after(ASK_TIMEOUT_MS), err);
 }

@@ -128,6 +128,7 @@ void defaults_prefetch(struct fleet *f, struct arena *a, const struct sandbox_re
 struct command_prefetch {
 	struct worker_task task;
 	struct fleet *fleet;
+	struct provider *provider;
 	char id[ID_SIZE + 1];
 };
 
@@ -139,7 +140,7 @@ static void run_prefetch(struct worker_task *task)
 
 	if (cache_hold(e->fleet->cache, &arena, NULL, e->id, &r)) {
 		defaults_prefetch(e->fleet, &arena, &r);
-		compute_preconnect(e->fleet->provider, e->id);
+		compute_preconnect(e->provider, e->id);
 		cache_unhold(e->fleet->cache, e->id);
 	}
 	free(e);
@@ -149,7 +150,8 @@ static void prefetch_command(const struct operation *op)
 {
 	struct command_prefetch *e = memory_new(sizeof(*e));
 
-	*e = (struct command_prefetch){.task = {.run = run_prefetch}, .fleet = op->fleet};
+	*e = (struct command_prefetch){
+	        .task = {.run = run_prefetch}, .fleet = op->fleet, .provider = op->provider};
 	memcpy(e->id, op->record.id, ID_SIZE);
 	worker_afterwards(&e->task);
 }
@@ -165,13 +167,12 @@ static bool is_synced(const struct operation *op)
 static int create_in_provider(struct operation *op, const struct template_record *t,
                               struct provider_created *ret, struct error *err)
 {
-	struct fleet *f = op->fleet;
 	int64_t deadline = deadline_after(CALL_TIMEOUT_MS);
 
 	if (op->creation)
-		return f->ops->create_end(f->provider, TAKE(op->creation), deadline, ret, err);
+		return op->ops->create_end(op->provider, TAKE(op->creation), deadline, ret, err);
 	op->spec = lifecycle_spec(op, t);
-	return f->ops->create(f->provider, &op->spec, deadline, ret, err);
+	return op->ops->create(op->provider, &op->spec, deadline, ret, err);
 }
 
 int lifecycle_create(struct operation *op, const struct template_record *t, int64_t begun_ns,
@@ -222,7 +223,7 @@ start_in_provider(struct operation *op, const struct template_record *t, int64_t
 	if (mounts_load(op, err) < 0)
 		return -1;
 	spec = lifecycle_spec(op, t);
-	if (run(op->fleet->provider, &spec, deadline_after(CALL_TIMEOUT_MS), &created, err) < 0 ||
+	if (run(op->provider, &spec, deadline_after(CALL_TIMEOUT_MS), &created, err) < 0 ||
 	    entrypoint_start(op, t, err) < 0 || services_start(op, err) < 0)
 		return -1;
 	warm_start(op, t);
@@ -236,7 +237,7 @@ int lifecycle_recreate(struct operation *op, const struct template_record *t, in
 	AUTO(gate_leave_auto) struct gate *inside = gate_enter(f->gate, err);
 
 	assert(op->record.actual == SANDBOX_CREATING && op->snapshot);
-	return inside ? start_in_provider(op, t, begun_ns, f->ops->create, err) : -1;
+	return inside ? start_in_provider(op, t, begun_ns, op->ops->create, err) : -1;
 }
 
 int lifecycle_restart(struct operation *op, const struct template_record *t, int64_t begun_ns,
@@ -252,13 +253,13 @@ int lifecycle_restart(struct operation *op, const struct template_record *t, int
 	if (!inside || operation_move(op, &creating, err) < 0)
 		return -1;
 	fault_point("api", "start-recorded");
-	if (start_in_provider(op, t, begun_ns, f->ops->start, err) == 0)
+	if (start_in_provider(op, t, begun_ns, op->ops->start, err) == 0)
 		return 0;
 	if (op->record.actual != SANDBOX_CREATING)
 		return -1;
 	/* The files are unchanged: back to STOPPED. */
-	if (f->ops->stop(f->provider, op->record.id, 0, deadline_after(CALL_TIMEOUT_MS), &second) <
-	    0)
+	if (op->ops->stop(op->provider, op->record.id, 0, deadline_after(CALL_TIMEOUT_MS),
+	                  &second) < 0)
 		log_warning("stop after a failed start", TEXT("sandbox", op->record.id),
 		            FAILURE(&second));
 	stopped.event = arena_format(op->arena, "start failed: %s", err->text);

@@ -16,7 +16,7 @@
 #include "json/json.h"
 #include "json/write.h"
 #include "provider/entries.h"
-#include "provider/provider.h"
+#include "provider/set.h"
 #include "provider/trash.h"
 #include "sandbox/timeouts.h"
 #include "store/sandboxes.h"
@@ -248,16 +248,22 @@ void notes_sweep(struct fleet *f, const struct provider_trash_list *trash)
 	AUTO(arena_done) struct arena arena = {0};
 	AUTO(map_done) struct map known = {0};
 	struct error err = {0};
+	bool is_silent[PROVIDER_MEMBERS_MAX];
 	struct provider_list list;
 	DIR *folder;
 
 	if (!f->pairing->is_open || !pairing_holds(f))
 		return;
-	if (f->ops->list(f->provider, &arena, &list, &err) < 0 ||
+	if (provider_set_list(f->providers, &arena, &list, is_silent, &err) < 0 ||
 	    list_folder(f, &folder, &err) < 0) {
 		log_warning("notes of sandboxes that are gone stay", FAILURE(&err));
 		return;
 	}
+	for (unsigned i = 0; i < provider_set_count(f->providers); i++)
+		if (is_silent[i]) {
+			(void)closedir(folder);
+			return;
+		}
 	for (size_t i = 0; i < list.count; i++)
 		(void)map_put(&known, list.entries[i].id, &known);
 	for (size_t i = 0; i < trash->count; i++)
@@ -421,7 +427,7 @@ int note_make_row(struct fleet *f, const char *id, enum sandbox_state state,
 		note = NULL;
 		r = guess_record(f, &arena, id);
 	}
-	r.provider = f->ops->name;
+	r.provider = f->primary;
 	r.node = f->node;
 	r.desired = r.actual = state;
 	r.last_event = "its row was made again from the data folder";

@@ -25,39 +25,41 @@
 #define NOTES_SWEEP_MS (3600 * INT64_C(1000))
 
 /* The programs inside get their time to write what they have. */
-static void stop_orphan(struct fleet *f, const char *id, int64_t stop_until)
+static void stop_orphan(struct provider *p, const char *id, int64_t stop_until)
 {
+	const struct provider_ops *ops = provider_ops_of(p);
 	int64_t left = stop_until - clock_monotonic_ms();
 	struct error err = {0};
 
-	if (left <= 0 || !(f->ops->abilities & PROVIDER_CAN_STOP))
+	if (left <= 0 || !(ops->abilities & PROVIDER_CAN_STOP))
 		return;
-	if (f->ops->stop(f->provider, id, left < STOP_MS ? left : STOP_MS,
-	                 deadline_after(CALL_TIMEOUT_MS), &err) < 0)
+	if (ops->stop(p, id, left < STOP_MS ? left : STOP_MS, deadline_after(CALL_TIMEOUT_MS),
+	              &err) < 0)
 		log_warning("an orphan is ended without a stop", TEXT("sandbox", id),
 		            FAILURE(&err));
 }
 
-static int remove_orphan(struct fleet *f, enum provider_trash_kind kind, const char *id,
+static int remove_orphan(struct fleet *f, struct provider *p, struct provider_trash what,
                          struct error *err)
 {
-	const struct provider_trash what = {.kind = kind,
-	                                    .id = id,
-	                                    .reason = PROVIDER_TRASH_ORPHAN,
-	                                    .keep_ms = f->config->orphans_keep_ms};
+	const struct provider_ops *ops = provider_ops_of(p);
 	int64_t deadline = deadline_after(CALL_TIMEOUT_MS);
 
+	what.reason = PROVIDER_TRASH_ORPHAN;
+	what.keep_ms = f->config->orphans_keep_ms;
 	atomic_fetch_add(&f->trash->orphans, 1);
-	if (f->ops->trash)
-		return f->ops->trash->put(f->provider, &what, deadline, err);
-	return kind == PROVIDER_TRASH_SANDBOX
-	               ? f->ops->destroy(f->provider, id, deadline, err)
-	               : f->ops->snapshots->remove(f->provider, id, deadline, err);
+	if (ops->trash)
+		return ops->trash->put(p, &what, deadline, err);
+	return what.kind == PROVIDER_TRASH_SANDBOX
+	               ? ops->destroy(p, what.id, deadline, err)
+	               : ops->snapshots->remove(p, what.id, deadline, err);
 }
 
 /* The store has no row of it. An entry that names another server is left for the operator. */
 void orphan_remove(struct fleet *f, const struct provider_entry *entry, int64_t stop_until)
 {
+	struct provider *p = provider_member_provider(provider_set_at(f->providers, entry->member));
+	const struct provider_trash what = {.kind = PROVIDER_TRASH_SANDBOX, .id = entry->id};
 	struct error err = {0};
 
 	if (entry->owner[0] && strcmp(entry->owner, f->node) != 0) {
@@ -68,18 +70,19 @@ void orphan_remove(struct fleet *f, const struct provider_entry *entry, int64_t 
 	log_warning("an orphan goes to the trash: no row of the store knows it",
 	            TEXT("sandbox", entry->id), NUMBER("keep_ms", f->config->orphans_keep_ms));
 	if (entry->running)
-		stop_orphan(f, entry->id, stop_until);
-	if (remove_orphan(f, PROVIDER_TRASH_SANDBOX, entry->id, &err) < 0)
+		stop_orphan(p, entry->id, stop_until);
+	if (remove_orphan(f, p, what, &err) < 0)
 		log_warning("an orphan is left", TEXT("sandbox", entry->id), FAILURE(&err));
 }
 
 void orphan_snapshot_remove(struct fleet *f, const char *id)
 {
+	const struct provider_trash what = {.kind = PROVIDER_TRASH_SNAPSHOT, .id = id};
 	struct error err = {0};
 
 	log_warning("an orphan snapshot goes to the trash: no row of the store knows it",
 	            TEXT("snapshot", id), NUMBER("keep_ms", f->config->orphans_keep_ms));
-	if (remove_orphan(f, PROVIDER_TRASH_SNAPSHOT, id, &err) < 0)
+	if (remove_orphan(f, f->provider, what, &err) < 0)
 		log_warning("an orphan snapshot is left", TEXT("snapshot", id), FAILURE(&err));
 }
 
@@ -133,7 +136,7 @@ static int restore_sandbox(struct fleet *f, const char *id, struct error *err)
 
 	if (!f->ops->trash)
 		return FAIL(err, ERROR_UNSUPPORTED, "provider '%s' keeps nothing that is deleted",
-		            f->ops->name);
+		            f->primary);
 	return f->ops->trash->bring_back(f->provider, &what, deadline_after(CALL_TIMEOUT_MS), err);
 }
 
@@ -255,6 +258,7 @@ int fleet_undelete(struct fleet *fleet, struct arena *a, const struct fleet_ref 
 		return -1;
 	if (operation_begin_new(fleet, a, r.id, &op, err) < 0)
 		return -1;
+	operation_use(&op, sandbox_provider(fleet, &r));
 	return undelete_sandbox(&op, &r, ret, err);
 }
 

@@ -126,7 +126,7 @@ static int open_file(struct artifact_capture *k, struct error *err)
 	const struct agent_limits limits = {
 	        .deadline = q->deadline, .rate_min = RATE_MIN, .grace_ms = SILENCE_MS};
 
-	agent_reader_init(&k->agent, k->fleet->provider, q->hold->id, &limits);
+	agent_reader_init(&k->agent, q->hold->provider, q->hold->id, &limits);
 	/* No content arrives while the call waits for a connection, so the short deadline
 	 * applies. */
 	k->agent.limits.deadline = artifacts_patience(q->deadline);

@@ -12,17 +12,15 @@
 
 static int set_provider_rules(struct operation *op, const char *egress, struct error *err)
 {
-	struct fleet *f = op->fleet;
-
 	if (!sandbox_is_alive(&op->record) || op->record.network == SANDBOX_NETWORK_BLOCKED)
 		return 0;
-	return f->ops->filter(f->provider, op->record.id, egress, deadline_after(CALL_TIMEOUT_MS),
-	                      err);
+	return op->ops->filter(op->provider, op->record.id, egress, deadline_after(CALL_TIMEOUT_MS),
+	                       err);
 }
 
 int egress_reconcile(struct operation *op, struct error *err)
 {
-	if (!(op->fleet->ops->abilities & PROVIDER_CAN_FILTER))
+	if (!(op->ops->abilities & PROVIDER_CAN_FILTER))
 		return 0;
 	return set_provider_rules(op, op->record.egress, err);
 }
@@ -65,7 +63,7 @@ static int check_change(const struct operation *op, const char *egress, struct e
 		return refuse_state(r, "given rules", err);
 	if (r->network == SANDBOX_NETWORK_BLOCKED && !*egress)
 		return 0;
-	return egress_check(op->fleet, r->network, egress, err);
+	return egress_check(op->provider, r->network, egress, err);
 }
 
 int fleet_set_egress(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,

@@ -224,7 +224,7 @@ static int share_mounts(struct operation *op, struct fleet_create *create, struc
 	struct mount_list all;
 
 	ret->mounts = ret->left_out = (struct mount_list){.count = 0};
-	if (!(op->fleet->ops->abilities & PROVIDER_CAN_VOLUME))
+	if (!(op->ops->abilities & PROVIDER_CAN_VOLUME))
 		return 0;
 	if (store_mounts_of_sandbox(op->fleet->store, op->arena, op->record.id, &all, err) < 0)
 		return -1;

@@ -10,10 +10,8 @@
 /* Before anything is ended. */
 static int check_files(struct operation *op, const char *origin, struct error *err)
 {
-	struct fleet *f = op->fleet;
-
-	if (f->ops->snapshots->can_restore(f->provider, op->record.id, origin,
-	                                   deadline_after(CALL_TIMEOUT_MS), err) == 0)
+	if (op->ops->snapshots->can_restore(op->provider, op->record.id, origin,
+	                                    deadline_after(CALL_TIMEOUT_MS), err) == 0)
 		return 0;
 	if (*origin && err->code == ERROR_NOT_FOUND)
 		error_hint(err, "the snapshot that it was made of is gone: make a new sandbox");
@@ -24,8 +22,8 @@ static int clear_files(struct operation *op, const char *origin, struct error *e
 {
 	struct fleet *f = op->fleet;
 
-	if (f->ops->snapshots->restore(f->provider, op->record.id, origin,
-	                               deadline_after(CALL_TIMEOUT_MS), err) < 0)
+	if (op->ops->snapshots->restore(op->provider, op->record.id, origin,
+	                                deadline_after(CALL_TIMEOUT_MS), err) < 0)
 		return FAIL_CONTEXT(err, "reset '%s'", op->record.name);
 	fault_point("api", "reset-cleared");
 	return store_snapshot_set_base(f->store, op->record.id, origin, err);
@@ -63,6 +61,7 @@ int fleet_reset(struct fleet *fleet, struct arena *a, const struct fleet_ref *re
 
 	if (provider_require(fleet->provider, PROVIDER_CAN_SNAPSHOT, err) < 0 ||
 	    operation_find_and_begin(fleet, a, ref, &op, err) < 0 ||
+	    sandbox_require(fleet, &op.record, PROVIDER_CAN_SNAPSHOT, err) < 0 ||
 	    reset_sandbox(&op, begun_ns, err) < 0)
 		return -1;
 	*ret = op.record;

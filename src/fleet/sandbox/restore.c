@@ -13,8 +13,8 @@ static int restore_stopped(struct operation *op, const struct snapshot_record *r
 {
 	struct fleet *f = op->fleet;
 
-	if (f->ops->snapshots->restore(f->provider, op->record.id, r->id,
-	                               deadline_after(CALL_TIMEOUT_MS), err) < 0)
+	if (op->ops->snapshots->restore(op->provider, op->record.id, r->id,
+	                                deadline_after(CALL_TIMEOUT_MS), err) < 0)
 		return FAIL_CONTEXT(err, "restore '%s'", op->record.name);
 	fault_point("api", "snapshot-restored");
 	return store_snapshot_set_base(f->store, op->record.id, r->id, err);
@@ -26,11 +26,12 @@ static int restore_sandbox(struct operation *op, const struct snapshot_record *r
 	struct error second = {0};
 	int status;
 
-	if (snapshot_check_state(&op->record, err) < 0)
+	if (snapshot_check_state(&op->record, err) < 0 ||
+	    sandbox_require(op->fleet, &op->record, PROVIDER_CAN_SNAPSHOT, err) < 0)
 		return -1;
 	/* Before anything is ended. */
-	if (op->fleet->ops->snapshots->can_restore(op->fleet->provider, op->record.id, r->id,
-	                                           deadline_after(CALL_TIMEOUT_MS), err) < 0)
+	if (op->ops->snapshots->can_restore(op->provider, op->record.id, r->id,
+	                                    deadline_after(CALL_TIMEOUT_MS), err) < 0)
 		return FAIL_CONTEXT(err, "restore '%s'", op->record.name);
 	if (was_started && lifecycle_stop(op, SANDBOX_REASON_USER, err) < 0)
 		return -1;

@@ -217,8 +217,8 @@ static int begin_change(struct fleet *f, struct arena *a, const struct fleet_ref
 {
 	enum sandbox_state state;
 
-	if (provider_require(f->provider, PROVIDER_CAN_EXEC, err) < 0 ||
-	    operation_find_and_begin(f, a, ref, ret, err) < 0)
+	if (operation_find_and_begin(f, a, ref, ret, err) < 0 ||
+	    provider_require(ret->provider, PROVIDER_CAN_EXEC, err) < 0)
 		return -1;
 	state = ret->record.actual;
 	if (state == SANDBOX_PAUSED && lifecycle_resume(ret, err) < 0)
@@ -425,8 +425,12 @@ static int read_log(struct fleet *f, struct arena *a, const char *sandbox_id,
 	        .on_reply = take_output,
 	        .context = &reading,
 	};
-	int result = compute_call(f->provider, sandbox_id, &arena, &call,
-	                          deadline_after(LOG_TIMEOUT_MS), err);
+	struct provider *p;
+	int result = sandbox_provider_find(f, sandbox_id, &p, err);
+
+	if (result == 0)
+		result = compute_call(p, sandbox_id, &arena, &call, deadline_after(LOG_TIMEOUT_MS),
+		                      err);
 
 	for (int i = 0; i < 2; i++) {
 		ret->out[i] = (struct span){arena_copy(a, buf_span(&reading.out[i])),

@@ -122,7 +122,7 @@ static int check_change(struct fleet *f, struct arena *a, const struct sandbox_r
 {
 	struct project_record project;
 
-	if (provider_require(f->provider, PROVIDER_CAN_LIMIT, err) < 0 ||
+	if (sandbox_require(f, r, PROVIDER_CAN_LIMIT, err) < 0 ||
 	    sandbox_resources_check(change, err) < 0 ||
 	    project_find(f, a, r->project_id, &project, err) < 0 ||
 	    sandbox_resources_within(change, &project.maximums, err) < 0 ||
@@ -134,12 +134,10 @@ static int check_change(struct fleet *f, struct arena *a, const struct sandbox_r
 static int apply_limits(struct operation *op, const struct sandbox_resources *resources,
                         struct error *err)
 {
-	struct fleet *f = op->fleet;
-
 	if (!sandbox_is_alive(&op->record))
 		return 0;
-	return f->ops->limit(f->provider, op->record.id, resources, deadline_after(CALL_TIMEOUT_MS),
-	                     err);
+	return op->ops->limit(op->provider, op->record.id, resources,
+	                      deadline_after(CALL_TIMEOUT_MS), err);
 }
 
 /* Writes the usage so far first: its price depends on the resources in the row. */
@@ -209,7 +207,7 @@ static int change_limits(struct operation *op, struct arena *arena,
 
 int limits_reconcile(struct operation *op, struct error *err)
 {
-	if (!(op->fleet->ops->abilities & PROVIDER_CAN_LIMIT))
+	if (!(op->ops->abilities & PROVIDER_CAN_LIMIT))
 		return 0;
 	return apply_limits(op, &op->record.resources, err);
 }

@@ -49,7 +49,7 @@ static int reconcile_end(struct fleet *f, const struct ended_sandbox *ended, str
 		return 0;
 	if (ended->reason == SANDBOX_REASON_DISK)
 		return pause_full(&op, err);
-	if (observed_state_find(f, ended->id, &observed, err) < 0)
+	if (observed_state_find(&op, &observed, err) < 0)
 		return -1;
 	return lifecycle_reconcile(&op, observed, ended->reason, err);
 }

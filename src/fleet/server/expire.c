@@ -5,6 +5,7 @@
 
 #include "fleet/core/background_work.h"
 #include "fleet/core/cache.h"
+#include "fleet/core/sandboxes.h"
 #include "fleet/core/shared_work.h"
 #include "fleet/lifecycle/archive.h"
 #include "fleet/lifecycle/moves.h"
@@ -43,7 +44,7 @@ static void finish_sandbox(struct fleet *f, const char *id)
 	    operation_begin(f, &arena, id, deadline_after(0), &op, &err) < 0 ||
 	    !is_unfinished(&op.record))
 		return;
-	if (observed_state_find(f, id, &observed, &err) < 0 ||
+	if (observed_state_find(&op, &observed, &err) < 0 ||
 	    lifecycle_reconcile(&op, observed, SANDBOX_REASON_HOST_LOST, &err) < 0)
 		log_warning("sandbox is not settled", TEXT("sandbox", id), FAILURE(&err));
 }
@@ -57,14 +58,16 @@ static bool is_spent(struct fleet *f, const struct sandbox_record *r)
 
 static struct sandbox_due find_due(struct fleet *f, const struct sandbox_record *r)
 {
+	struct provider *p = sandbox_provider(f, r);
+	unsigned abilities = p ? provider_ops_of(p)->abilities : 0;
 	const struct sandbox_expiry expiry = {
 	        .state = r->actual,
 	        .traits = (unsigned)r->traits,
 	        .persistent = r->persistent,
 	        .busy = cache_is_held(f->cache, r->id),
-	        .can_pause = (f->ops->abilities & PROVIDER_CAN_PAUSE) != 0,
-	        .can_stop = (f->ops->abilities & PROVIDER_CAN_STOP) != 0,
-	        .can_archive = f->blobs && (f->ops->abilities & PROVIDER_CAN_SNAPSHOT) != 0,
+	        .can_pause = (abilities & PROVIDER_CAN_PAUSE) != 0,
+	        .can_stop = (abilities & PROVIDER_CAN_STOP) != 0,
+	        .can_archive = f->blobs && (abilities & PROVIDER_CAN_SNAPSHOT) != 0,
 	        .created_at = r->created_at,
 	        .started_at = r->started_at,
 	        .last_activity_at = r->last_activity_at,
@@ -83,7 +86,7 @@ static struct sandbox_due find_due(struct fleet *f, const struct sandbox_record 
 }
 
 /* Whether a command without a client runs. An agent that does not answer counts as having none. */
-static bool has_processes(struct fleet *f, const char *id)
+static bool has_processes(const struct operation *op)
 {
 	AUTO(arena_done) struct arena arena = {0};
 	struct agent_pong pong = {0};
@@ -93,11 +96,11 @@ static bool has_processes(struct fleet *f, const char *id)
 	};
 	struct error err = {0};
 
-	if (!(f->ops->abilities & PROVIDER_CAN_EXEC))
+	if (!(op->ops->abilities & PROVIDER_CAN_EXEC))
 		return false;
-	if (compute_call(f->provider, id, &arena, &ping, deadline_after(PING_TIMEOUT_MS), &err) <
-	    0) {
-		log_debug("agent does not answer", TEXT("sandbox", id), FAILURE(&err));
+	if (compute_call(op->provider, op->record.id, &arena, &ping,
+	                 deadline_after(PING_TIMEOUT_MS), &err) < 0) {
+		log_debug("agent does not answer", TEXT("sandbox", op->record.id), FAILURE(&err));
 		return false;
 	}
 	return pong.processes > 0;
@@ -124,7 +127,7 @@ static int take_idle_step(struct operation *op, struct sandbox_due due, struct e
 
 	if (!cache_close_idle(f->cache, op->entry, r->last_activity_at))
 		return 0;
-	if (r->actual == SANDBOX_STARTED && has_processes(f, r->id))
+	if (r->actual == SANDBOX_STARTED && has_processes(op))
 		store_sandbox_touch(f->store, r->id, clock_unix_ms());
 	else
 		result = take_step(op, due, err);

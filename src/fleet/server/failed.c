@@ -51,14 +51,14 @@ static bool is_sandbox_due(struct fleet *f, const struct removal_round *round,
 	       !may_have_archive(f, r->id);
 }
 
-static bool has_files(struct fleet *f, const char *id)
+static bool has_files(const struct operation *op)
 {
 	struct error err = {0};
 	enum observed_state observed;
 
-	if (observed_state_find(f, id, &observed, &err) < 0) {
+	if (observed_state_find(op, &observed, &err) < 0) {
 		log_warning("a failed sandbox stays: its files cannot be looked for",
-		            TEXT("sandbox", id), FAILURE(&err));
+		            TEXT("sandbox", op->record.id), FAILURE(&err));
 		return true;
 	}
 	return observed != OBSERVED_NONE;
@@ -75,7 +75,7 @@ static void remove_sandbox(struct fleet *f, const struct sandbox_record *r, void
 		return;
 	round->left--;
 	if (operation_begin(f, &arena, r->id, deadline_after(0), &op, &err) < 0 ||
-	    !is_sandbox_due(f, round, &op.record) || has_files(f, r->id))
+	    !is_sandbox_due(f, round, &op.record) || has_files(&op))
 		return;
 	if (lifecycle_delete(&op, SANDBOX_REASON_NONE, &err) < 0)
 		log_warning("a failed sandbox is not removed", TEXT("sandbox", r->id),

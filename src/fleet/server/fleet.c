@@ -34,6 +34,20 @@ static struct fleet *allocate_fleet(void)
 	return &parts->fleet;
 }
 
+static void take_providers(struct fleet *f, const struct fleet_options *options)
+{
+	f->providers = options->providers;
+	if (!f->providers) {
+		f->owns_providers = true;
+		f->providers = provider_set_new();
+		provider_set_lend(f->providers, provider_ops_of(options->provider)->name,
+		                  options->provider);
+	}
+	f->provider = provider_member_provider(provider_set_at(f->providers, 0));
+	f->ops = provider_ops_of(f->provider);
+	f->primary = provider_set_at(f->providers, 0)->name;
+}
+
 int fleet_open(const struct fleet_options *options, struct fleet **ret, struct error *err UNUSED)
 {
 	struct fleet *f = allocate_fleet();
@@ -41,8 +55,7 @@ int fleet_open(const struct fleet_options *options, struct fleet **ret, struct e
 	f->config = options->config;
 	f->pairing->jump.offset_ms = clock_unix_ms() - clock_boot_ms();
 	f->store = options->store;
-	f->provider = options->provider;
-	f->ops = provider_ops_of(options->provider);
+	take_providers(f, options);
 	f->workers = options->workers;
 	f->wake_later = lifecycle_wake_later;
 	f->new_wait_ms = CALL_TIMEOUT_MS;
@@ -100,6 +113,8 @@ void fleet_close(struct fleet *fleet)
 	project_cache_free(fleet->projects);
 	cache_done(fleet->cache);
 	map_done(&fleet->pairing->noted);
+	if (fleet->owns_providers)
+		provider_set_free(fleet->providers);
 	free(CONTAINER_OF(fleet, struct fleet_parts, fleet));
 }
 

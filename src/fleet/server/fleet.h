@@ -18,16 +18,18 @@ struct blob_store;
 struct config;
 struct fleet;
 struct provider;
+struct provider_set;
 struct store;
 struct worker_pool;
 
 struct fleet_options {
 	const struct config *config;
 	struct store *store;
-	struct provider *provider;
-	struct worker_pool *workers; /* for creates that do not wait, builds, expiry */
-	const char *node;            /* name of this server in the store; NULL: it is alone */
-	struct blob_store *blobs;    /* of backups; NULL: none */
+	struct provider_set *providers; /* outlives the fleet; its first member is open */
+	struct provider *provider;      /* instead of them, if it is the only one */
+	struct worker_pool *workers;    /* for creates that do not wait, builds, expiry */
+	const char *node;               /* name of this server in the store; NULL: it is alone */
+	struct blob_store *blobs;       /* of backups; NULL: none */
 };
 MUST_CHECK int fleet_open(const struct fleet_options *options, struct fleet **ret,
                           struct error *err);

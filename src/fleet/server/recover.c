@@ -11,6 +11,7 @@
 #include "fleet/server/fleet.h"
 #include "fleet/server/rounds.h"
 #include "provider/entries.h"
+#include "provider/set.h"
 #include "store/sandboxes.h"
 
 #define ORPHANS_STOP_MS 10000 /* for all of a sweep; those after it are ended at once */
@@ -34,16 +35,25 @@ static void reconcile_unexpected(struct fleet *f, const struct sandbox_record *r
 	struct error err = {0};
 	enum observed_state observed;
 
-	if (!expected[r->actual].is_certain ||
-	    observed_states_get(context, r->id) == expected[r->actual].observed ||
+	if (!expected[r->actual].is_certain || observed_get(f, context, r) == OBSERVED_UNKNOWN ||
+	    observed_get(f, context, r) == expected[r->actual].observed ||
 	    cache_is_busy(f->cache, r->id))
 		return;
 	if (operation_begin(f, &arena, r->id, deadline_after(0), &op, &err) < 0 ||
 	    !expected[op.record.actual].is_certain)
 		return;
-	if (observed_state_find(f, r->id, &observed, &err) < 0 ||
+	if (observed_state_find(&op, &observed, &err) < 0 ||
 	    lifecycle_reconcile(&op, observed, SANDBOX_REASON_HOST_LOST, &err) < 0)
 		log_warning("sandbox is not settled", TEXT("sandbox", r->id), FAILURE(&err));
+}
+
+/* The sandbox is another provider's: a create went on there when this provider failed. */
+static bool is_remainder(struct fleet *f, const struct operation *op,
+                         const struct provider_entry *entry)
+{
+	struct provider *p = provider_member_provider(provider_set_at(f->providers, entry->member));
+
+	return p && sandbox_is_local(f, &op->record) && !provider_shares_place(p, op->provider);
 }
 
 /* The provider has the sandbox. Without a row it is an orphan, unless a worker is creating it and
@@ -61,6 +71,8 @@ static bool sweep_entry(struct fleet *f, const struct provider_entry *entry)
 	    (entry->lease_epoch > 0 && lease_sweep(f, id, entry->lease_epoch)))
 		return false;
 	if (operation_begin(f, &arena, id, deadline_after(0), &op, &err) == 0) {
+		if (is_remainder(f, &op, entry))
+			return true;
 		if (op.record.actual == SANDBOX_FAILED && sandbox_is_local(f, &op.record))
 			lifecycle_destroy(&op);
 		return false;
@@ -89,14 +101,13 @@ static void sweep_entries(struct fleet *f, struct arena *a, const struct provide
 int fleet_sweep(struct fleet *f, struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
-	AUTO(map_done) struct map observed_states = {0};
+	AUTO(observed_done) struct observed observed = {0};
 	struct provider_list list;
 
-	if (provider_entries_list(f, &arena, &list, err) < 0)
+	if (observed_list(f, &arena, &observed, &list, err) < 0)
 		return -1;
-	observed_states_add(&list, &observed_states);
 	sweep_entries(f, &arena, &list);
-	return fleet_each_sandbox(f, reconcile_unexpected, &observed_states, err);
+	return fleet_each_sandbox(f, reconcile_unexpected, &observed, err);
 }
 
 static void recover_sandbox(struct fleet *f, const struct sandbox_record *r, void *context)
@@ -106,22 +117,24 @@ static void recover_sandbox(struct fleet *f, const struct sandbox_record *r, voi
 	struct error err = {0};
 
 	if (operation_begin(f, &arena, r->id, deadline_after(CALL_TIMEOUT_MS), &op, &err) < 0 ||
-	    lifecycle_reconcile(&op, observed_states_get(context, r->id), SANDBOX_REASON_HOST_LOST,
-	                        &err) < 0 ||
+	    lifecycle_reconcile(&op, observed_get(f, context, r), SANDBOX_REASON_HOST_LOST, &err) <
+	            0 ||
 	    egress_reconcile(&op, &err) < 0 || limits_reconcile(&op, &err) < 0)
 		log_warning("sandbox is not settled", TEXT("sandbox", r->id), FAILURE(&err));
 }
 
 int fleet_recover(struct fleet *fleet, struct error *err)
 {
-	AUTO(map_done) struct map observed_states = {0};
+	AUTO(arena_done) struct arena arena = {0};
+	AUTO(observed_done) struct observed observed = {0};
+	struct provider_list list;
 	unsigned added;
 
 	if (store_sandbox_adopt(fleet->store, fleet->node, err) < 0 ||
 	    templates_recover(fleet, err) < 0 || fleet_templates_seed(fleet, &added, err) < 0 ||
 	    volumes_reconcile(fleet, true, err) < 0 ||
-	    observed_states_list(fleet, &observed_states, err) < 0 ||
-	    fleet_each_sandbox(fleet, recover_sandbox, &observed_states, err) < 0 ||
+	    observed_list(fleet, &arena, &observed, &list, err) < 0 ||
+	    fleet_each_sandbox(fleet, recover_sandbox, &observed, err) < 0 ||
 	    fleet_sweep(fleet, err) < 0 || mounts_reconcile(fleet, err) < 0 ||
 	    leases_reconcile(fleet, err) < 0 || builds_recover(fleet, err) < 0 ||
 	    snapshots_sweep(fleet, true, err) < 0 || backups_reconcile(fleet, err) < 0)

@@ -65,7 +65,7 @@ static int insert_row(struct operation *op, const struct fleet_snapshot *request
 	        .parent_id = base,
 	        .template_id = r->template_id,
 	        .template_name = r->template_name,
-	        .provider = r->provider,
+	        .provider = op->fleet->primary,
 	        .node = r->node,
 	        .state = SNAPSHOT_MAKING,
 	        .method = "",
@@ -125,15 +125,17 @@ int snapshot_take(struct operation *op, const struct fleet_snapshot *request,
 	struct provider_snapshot_made made;
 	struct error second = {0};
 
-	if (insert_row(op, request, ret, err) < 0)
+	if (sandbox_require(op->fleet, &op->record, PROVIDER_CAN_SNAPSHOT, err) < 0 ||
+	    insert_row(op, request, ret, err) < 0)
 		return -1;
 	fault_point("api", "snapshot-recorded");
 	if (check_room(op, request, ret, err) < 0) {
 		remove_row(f, ret->id);
 		return -1;
 	}
-	if (f->ops->snapshots->take(
-	            f->provider, &(struct provider_snapshot){op->record.id, ret->id, request->sync},
+	if (op->ops->snapshots->take(
+	            op->provider,
+	            &(struct provider_snapshot){op->record.id, ret->id, request->sync},
 	            deadline_after(CALL_TIMEOUT_MS), &made, err) < 0) {
 		remove_row(f, ret->id);
 		return FAIL_CONTEXT(err, "snapshot of '%s'", op->record.name);
@@ -162,8 +164,8 @@ int snapshot_check_request(const struct fleet *f, const char *name, struct error
 static int refuse_memory(const struct fleet *f, struct error *err)
 {
 	if (f->ops->snapshots->memory(f->provider, deadline_after(CALL_TIMEOUT_MS), err) < 0)
-		return FAIL_CONTEXT(err, "provider '%s'", f->ops->name);
-	(void)FAIL(err, ERROR_UNSUPPORTED, "provider '%s' keeps files, not memory", f->ops->name);
+		return FAIL_CONTEXT(err, "provider '%s'", f->primary);
+	(void)FAIL(err, ERROR_UNSUPPORTED, "provider '%s' keeps files, not memory", f->primary);
 	return FAIL_HINT(err,
 	                 "leave \"memory\" out; a paused sandbox keeps its memory where it is");
 }
@@ -195,10 +197,10 @@ int fleet_snapshot_find(struct fleet *fleet, struct arena *a, const struct fleet
 
 static int check_provider(const struct fleet *f, const struct snapshot_record *r, struct error *err)
 {
-	if (strcmp(r->provider, f->ops->name) != 0)
+	if (strcmp(r->provider, f->primary) != 0)
 		return FAIL(err, ERROR_UNAVAILABLE,
 		            "snapshot '%s' was taken by provider '%s', not '%s'", r->name,
-		            r->provider, f->ops->name);
+		            r->provider, f->primary);
 	if (strcmp(r->node, f->node) == 0)
 		return 0;
 	return elsewhere_fail(f, &(struct elsewhere){"snapshot", r->name, "is", r->node}, err);
@@ -245,7 +247,7 @@ static void sweep_row(struct fleet *f, struct snapshot_record *r, const struct m
 	struct error err = {0};
 	int status = 0;
 
-	if (strcmp(r->provider, f->ops->name) != 0)
+	if (strcmp(r->provider, f->primary) != 0)
 		return;
 	if (is_unfinished(r, at_boot)) {
 		status = snapshot_drop(f, r->id, &err);
@@ -302,7 +304,7 @@ int snapshots_sweep(struct fleet *f, bool at_boot, struct error *err)
 	if (!(f->ops->abilities & PROVIDER_CAN_SNAPSHOT))
 		return 0;
 	if (f->ops->snapshots->list(f->provider, &arena, &list, err) < 0)
-		return FAIL_CONTEXT(err, "list the snapshots of provider '%s'", f->ops->name);
+		return FAIL_CONTEXT(err, "list the snapshots of provider '%s'", f->primary);
 	for (size_t i = 0; i < list.count; i++)
 		map_put(&present, list.entries[i].id, f);
 	sweep_orphans(f, &arena, &list);

@@ -83,7 +83,7 @@ static int check_isolation(const struct fleet *f, const char *isolation, struct 
 	if (!isolation || strcmp(isolation, f->ops->isolation) == 0)
 		return 0;
 	return FAIL(err, ERROR_UNSUPPORTED,
-	            "isolation: provider '%s' gives '%s', not what was asked for", f->ops->name,
+	            "isolation: provider '%s' gives '%s', not what was asked for", f->primary,
 	            f->ops->isolation);
 }
 

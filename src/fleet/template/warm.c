@@ -195,7 +195,7 @@ static int send_warm(struct operation *op, const struct json_value *item,
 	const struct compute_call call = {
 	        .type = AGENT_WARM, .shape = agent_warm_shape, .message = &warm, .done = &done};
 
-	return compute_call(op->fleet->provider, op->record.id, op->arena, &call,
+	return compute_call(op->provider, op->record.id, op->arena, &call,
 	                    deadline_after(CALL_TIMEOUT_MS), err);
 }
 

@@ -122,16 +122,19 @@ static void keep_figure(struct figure_samples *s, const char *id, struct figure_
 }
 
 /* 1 when the sandbox has ended meanwhile. */
-static int sample_figure(struct fleet *f, const char *id, struct figure_sample *ret,
+static int sample_figure(struct fleet *f, const struct sandbox_record *r, struct figure_sample *ret,
                          struct error *err)
 {
+	struct provider *p = sandbox_provider(f, r);
 	struct error own = {0};
 
 	*ret = (struct figure_sample){.at = clock_monotonic_ms()};
-	if (find_fresh(f->figures, id, ret->at, ret))
+	if (find_fresh(f->figures, r->id, ret->at, ret))
 		return 0;
-	if (f->ops->stats(f->provider, id, &ret->stats, &own) == 0) {
-		keep_figure(f->figures, id, ret);
+	if (!p || !(provider_ops_of(p)->abilities & PROVIDER_CAN_STATS))
+		return 1;
+	if (provider_ops_of(p)->stats(p, r->id, &ret->stats, &own) == 0) {
+		keep_figure(f->figures, r->id, ret);
 		return 0;
 	}
 	if (own.code != ERROR_UNAVAILABLE && own.code != ERROR_TIMEOUT)
@@ -161,7 +164,7 @@ static int add_figures(struct fleet *f, const struct fleet_figures_query *query,
 
 		if (!sandbox_is_local(f, r) || !is_asked(query->ids, r))
 			continue;
-		result = sample_figure(f, r->id, &sample, err);
+		result = sample_figure(f, r, &sample, err);
 		if (result < 0)
 			return -1;
 		if (result == 0)

@@ -165,8 +165,7 @@ void samples_begin(struct fleet *f)
 	struct sandbox_samples *s = f->samples;
 	int64_t every_ms = f->config->metrics_every_ms, now = clock_monotonic_ms();
 
-	s->is_sampling = every_ms > 0 && (f->ops->abilities & PROVIDER_CAN_STATS) &&
-	                 now - s->round_at >= every_ms;
+	s->is_sampling = every_ms > 0 && now - s->round_at >= every_ms;
 	if (!s->is_sampling)
 		return;
 	s->round_at = now;
@@ -197,12 +196,14 @@ static void keep_sample(struct fleet *f, const char *id, const struct provider_s
 
 void samples_add(struct fleet *f, const struct sandbox_record *r)
 {
+	struct provider *p = sandbox_provider(f, r);
 	struct provider_stats stats;
 	struct error err = {0};
 
-	if (!f->samples->is_sampling || r->actual != SANDBOX_STARTED)
+	if (!f->samples->is_sampling || r->actual != SANDBOX_STARTED || !p ||
+	    !(provider_ops_of(p)->abilities & PROVIDER_CAN_STATS))
 		return;
-	if (f->ops->stats(f->provider, r->id, &stats, &err) == 0) {
+	if (provider_ops_of(p)->stats(p, r->id, &stats, &err) == 0) {
 		keep_sample(f, r->id, &stats);
 		return;
 	}

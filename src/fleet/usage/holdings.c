@@ -7,6 +7,7 @@
 
 #include "base/id.h"
 #include "fleet/core/fleet_state.h"
+#include "fleet/core/sandboxes.h"
 #include "fleet/usage/meters.h"
 #include "fleet/usage/meters_state.h"
 #include "provider/provider.h"
@@ -60,11 +61,13 @@ static int measure_holding(struct fleet *f, const struct holding_record *r, int6
 	        [USAGE_VOLUME] = PROVIDER_MEASURE_VOLUME,
 	        [USAGE_SNAPSHOT] = PROVIDER_MEASURE_SNAPSHOT,
 	};
+	struct provider *p = f->provider;
 	uint64_t bytes;
 
-	if (provider_require(f->provider, PROVIDER_CAN_MEASURE, err) < 0 ||
-	    f->ops->measure(f->provider, measured_kinds[r->reason], r->id,
-	                    deadline_after(MEASURE_TIMEOUT_MS), &bytes, err) < 0)
+	if ((r->reason == USAGE_STORAGE && sandbox_provider_find(f, r->id, &p, err) < 0) ||
+	    provider_require(p, PROVIDER_CAN_MEASURE, err) < 0 ||
+	    provider_ops_of(p)->measure(p, measured_kinds[r->reason], r->id,
+	                                deadline_after(MEASURE_TIMEOUT_MS), &bytes, err) < 0)
 		return -1;
 	*ret = bytes > INT64_MAX ? INT64_MAX : (int64_t)bytes;
 	return 0;

@@ -9,6 +9,7 @@
 #include "fleet/core/cache.h"
 #include "fleet/core/fleet_state.h"
 #include "fleet/core/meter.h"
+#include "fleet/core/sandboxes.h"
 #include "fleet/usage/meters.h"
 #include "fleet/usage/meters_state.h"
 #include "provider/provider.h"
@@ -105,12 +106,14 @@ static int64_t sample_cpu(struct writing *w, struct usage_part *part)
 	struct fleet *f = w->fleet;
 	int64_t seen = part->seen->metered_cpu_us, cpu_us;
 	struct provider_stats stats;
+	struct provider *p;
 	struct error err = {0};
 
-	if (!w->is_whole || part->seen->actual != SANDBOX_STARTED ||
-	    !(f->ops->abilities & PROVIDER_CAN_STATS))
+	if (!w->is_whole || part->seen->actual != SANDBOX_STARTED)
 		return 0;
-	if (f->ops->stats(f->provider, part->seen->id, &stats, &err) < 0) {
+	if (sandbox_provider_find(f, part->seen->id, &p, &err) < 0 ||
+	    provider_require(p, PROVIDER_CAN_STATS, &err) < 0 ||
+	    provider_ops_of(p)->stats(p, part->seen->id, &stats, &err) < 0) {
 		log_debug("no sample", TEXT("sandbox", part->seen->id), FAILURE(&err));
 		return 0;
 	}

@@ -15,7 +15,8 @@ static int begin_change(struct fleet *f, struct arena *a, const struct fleet_ref
                         struct operation *ret, struct error *err)
 {
 	if (provider_require(f->provider, PROVIDER_CAN_VOLUME, err) < 0 ||
-	    operation_find_and_begin(f, a, ref, ret, err) < 0)
+	    operation_find_and_begin(f, a, ref, ret, err) < 0 ||
+	    sandbox_require(f, &ret->record, PROVIDER_CAN_VOLUME, err) < 0)
 		return -1;
 	if (ret->record.actual == SANDBOX_STOPPED || sandbox_is_alive(&ret->record))
 		return 0;
@@ -34,11 +35,10 @@ static int ask_provider(struct operation *op, enum provider_volume_verb verb,
 	                                        .subpath = mount->subpath,
 	                                        .is_read_only = mount->is_read_only,
 	                                        .is_forced = is_forced};
-	struct fleet *f = op->fleet;
 	struct provider_volume_state ignored;
 
-	return f->ops->volumes->run(f->provider, &request, deadline_after(CALL_TIMEOUT_MS),
-	                            &ignored, err);
+	return op->ops->volumes->run(op->provider, &request, deadline_after(CALL_TIMEOUT_MS),
+	                             &ignored, err);
 }
 
 static int move_mount(struct operation *op, const struct mount_record *mount, enum mount_state from,

@@ -148,7 +148,7 @@ int fleet_volume_create(struct fleet *fleet, struct arena *a, const struct fleet
 	        .id = arena_text(a, id.text),
 	        .project_id = request->project_id,
 	        .name = request->name,
-	        .provider = fleet->ops->name,
+	        .provider = fleet->primary,
 	        .node = fleet->node,
 	        .size_mb = request->size_mb > 0 ? request->size_mb : FLEET_VOLUME_MB,
 	        .state = VOLUME_MAKING,
@@ -254,7 +254,7 @@ static int log_strangers(struct fleet *f, const struct volume_list *rows, struct
 	for (size_t i = 0; i < rows->count; i++)
 		map_put(&known, rows->items[i].id, f);
 	if (f->ops->volumes->list(f->provider, &arena, &list, err) < 0)
-		return FAIL_CONTEXT(err, "list the volumes of provider '%s'", f->ops->name);
+		return FAIL_CONTEXT(err, "list the volumes of provider '%s'", f->primary);
 	for (size_t i = 0; i < list.count; i++)
 		if (!map_find(&known, list.entries[i].id))
 			log_warning("a volume is in no row, left as it is",

@@ -60,13 +60,13 @@ MUST_CHECK int broker_provider_probe(struct provider *p, const struct provider_p
                                      int64_t deadline, struct error *err);
 
 #define BROKER_PROVIDER_OPS                                                                        \
-	.close = broker_provider_close, .last_calls = broker_provider_last_calls,                  \
-	.create = broker_provider_create, .create_begin = broker_provider_create_begin,            \
-	.create_end = broker_provider_create_end, .destroy = broker_provider_destroy,              \
-	.stop = broker_provider_stop, .start = broker_provider_start,                              \
-	.pause = broker_provider_pause, .resume = broker_provider_resume,                          \
-	.limit = broker_provider_limit, .list = broker_provider_list,                              \
-	.stats = broker_provider_stats, .measure = broker_provider_measure,                        \
-	.health = broker_provider_health, .probe = broker_provider_probe,                          \
-	.template_make = broker_provider_template, .trash = &broker_provider_trash,                \
-	.compute = &broker_provider_compute
+	.place = "broker", .close = broker_provider_close,                                         \
+	.last_calls = broker_provider_last_calls, .create = broker_provider_create,                \
+	.create_begin = broker_provider_create_begin, .create_end = broker_provider_create_end,    \
+	.destroy = broker_provider_destroy, .stop = broker_provider_stop,                          \
+	.start = broker_provider_start, .pause = broker_provider_pause,                            \
+	.resume = broker_provider_resume, .limit = broker_provider_limit,                          \
+	.list = broker_provider_list, .stats = broker_provider_stats,                              \
+	.measure = broker_provider_measure, .health = broker_provider_health,                      \
+	.probe = broker_provider_probe, .template_make = broker_provider_template,                 \
+	.trash = &broker_provider_trash, .compute = &broker_provider_compute

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "fleet/core/sandboxes.h"
 #include "json/json.h"
 #include "json/write.h"
 #include "provider/compute.h"
@@ -206,6 +207,7 @@ static int collect_logs(struct request *rq, struct collected_logs *ret, struct e
 	struct event_page page = {.limit = LOGS_MAX, .newest = true};
 	struct api *api = api_of(rq);
 	struct sandbox_record record;
+	struct provider *p;
 	struct event_list found;
 	struct error ignored = {0};
 
@@ -220,9 +222,10 @@ static int collect_logs(struct request *rq, struct collected_logs *ret, struct e
 	for (size_t i = 0; i < found.count; i++)
 		add_log_entry(ret, entry_of(&found.items[i]));
 	if (record.actual == SANDBOX_STARTED &&
-	    (provider_require(api->provider, PROVIDER_CAN_EXEC, &ignored) < 0 ||
-	     compute_processes(api->provider, record.id, on_process, ret,
-	                       deadline_after(ASK_AGENT_MS), &ignored) < 0))
+	    (sandbox_provider_find(api->fleet, record.id, &p, &ignored) < 0 ||
+	     provider_require(p, PROVIDER_CAN_EXEC, &ignored) < 0 ||
+	     compute_processes(p, record.id, on_process, ret, deadline_after(ASK_AGENT_MS),
+	                       &ignored) < 0))
 		log_debug("logs without processes", TEXT("sandbox", record.id), FAILURE(&ignored));
 	qsort(ret->items, ret->count, sizeof(*ret->items), compare_log_entries);
 	return 0;

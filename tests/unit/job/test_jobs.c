@@ -173,7 +173,7 @@ static bool on_request(UNUSED const char *sandbox, int fd, uint16_t type)
 
 static void open_jobs_of(const char *node)
 {
-	const struct jobs_options options = {&h.config, h.store, h.fleet, h.provider, node};
+	const struct jobs_options options = {&h.config, h.store, h.fleet, node};
 	struct error err = {0};
 
 	assert_int_equal(jobs_open(&options, &jobs, &err), 0);

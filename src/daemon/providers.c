@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/providers.h"
+
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "config/providers.h"
+
+#define BROKER_WAIT_MS 20000
+#define WATCHED_WAIT_MS 600000 /* with a supervisor, which restarts the broker */
+#define WAIT_SAID_MS 5000
+
+struct broker_wait broker_wait_begin(bool is_watched)
+{
+	int64_t now = clock_monotonic_ms();
+
+	return (struct broker_wait){now, now + (is_watched ? WATCHED_WAIT_MS : BROKER_WAIT_MS),
+	                            now};
+}
+
+bool broker_wait_moment(struct broker_wait *w, const struct error *why)
+{
+	int64_t now = clock_monotonic_ms();
+	bool is_long = now - w->began_ms > 1000;
+	const struct timespec pause = {.tv_nsec = is_long ? 50000000 : 2000000};
+
+	if (now >= w->deadline)
+		return false;
+	if (now - w->said_ms >= WAIT_SAID_MS) {
+		log_warning("waiting for the broker", NUMBER("seconds", (now - w->began_ms) / 1000),
+		            FAILURE(why));
+		w->said_ms = now;
+	}
+	(void)nanosleep(&pause, NULL);
+	return true;
+}
+
+int providers_open(struct arena *a, const struct config *config,
+                   const struct provider_options *options, struct provider_set **ret,
+                   struct error *err)
+{
+	struct config_providers all;
+
+	*ret = provider_set_new();
+	if (config_providers_load(a, config, &all, err) < 0)
+		return -1;
+	for (unsigned i = 0; i < all.count; i++) {
+		const struct config_provider *c = &all.items[i];
+		const struct provider_wish wish = {c->name, c->kind, c->sandboxes_max};
+
+		if (provider_set_add(*ret, &wish, options, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+int providers_open_primary(struct provider_set *set, struct broker_wait *wait, struct error *err)
+{
+	while (provider_member_open(provider_set_at(set, 0), err) < 0) {
+		bool is_absent = err->code == ERROR_UNAVAILABLE || err->code == ERROR_NOT_FOUND ||
+		                 err->code == ERROR_TIMEOUT;
+
+		if (!is_absent || !broker_wait_moment(wait, err))
+			return -1;
+	}
+	(void)provider_set_retry(set);
+	return 0;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* daemon/providers.h — the providers of the configuration are opened, and the broker is awaited. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "provider/set.h"
+
+struct arena;
+struct config;
+
+/* A wait for a broker that is starting. */
+struct broker_wait {
+	int64_t began_ms, deadline, said_ms;
+};
+/* With a supervisor the wait is long: either the broker lives or the supervisor ends this process,
+ * and under high load the broker's start takes minutes. */
+struct broker_wait broker_wait_begin(bool is_watched);
+/* Returns false when the wait has lasted too long. */
+bool broker_wait_moment(struct broker_wait *w, const struct error *why);
+
+/* The set of the configuration's providers; none is open yet. The caller frees the set, also after
+ * a failure. */
+MUST_CHECK int providers_open(struct arena *a, const struct config *config,
+                              const struct provider_options *options, struct provider_set **ret,
+                              struct error *err);
+/* Opens the primary, whose broker starts at the same time and may not be ready yet, and then the
+ * others that answer. */
+MUST_CHECK int providers_open_primary(struct provider_set *set, struct broker_wait *wait,
+                                      struct error *err);

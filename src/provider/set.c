@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "provider/set.h"
+
+#include <assert.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "provider/entries.h"
+#include "provider/health.h"
+
+struct set_member {
+	struct provider_member member;
+	const struct provider_ops *kind;
+	struct provider_options options;
+	_Atomic(struct provider *) provider; /* NULL: not open */
+	bool is_lent;
+};
+
+struct provider_set {
+	unsigned count;
+	struct set_member members[PROVIDER_MEMBERS_MAX];
+};
+
+static struct set_member *as_set_member(const struct provider_member *m)
+{
+	return (struct set_member *)(uintptr_t)m;
+}
+
+struct provider_set *provider_set_new(void)
+{
+	return memory_new(sizeof(struct provider_set));
+}
+
+void provider_set_close(struct provider_set *set)
+{
+	for (unsigned i = 0; set && i < set->count; i++) {
+		struct set_member *m = &set->members[i];
+		struct provider *p = m->is_lent ? NULL : atomic_exchange(&m->provider, NULL);
+
+		if (p)
+			provider_ops_of(p)->close(p);
+	}
+}
+
+void provider_set_free(struct provider_set *set)
+{
+	if (!set)
+		return;
+	provider_set_close(set);
+	for (unsigned i = 0; i < set->count; i++)
+		provider_health_free(set->members[i].member.health);
+	free(set);
+}
+
+static struct set_member *append_member(struct provider_set *set, const char *name)
+{
+	struct set_member *m = &set->members[set->count];
+
+	m->member = (struct provider_member){
+	        .name = name, .number = set->count, .health = provider_health_new(name)};
+	set->count++;
+	return m;
+}
+
+int provider_set_add(struct provider_set *set, const struct provider_wish *wish,
+                     const struct provider_options *options, struct error *err)
+{
+	const struct provider_ops *kind = provider_find(wish->kind);
+	struct set_member *m;
+
+	if (!kind)
+		return FAIL(err, ERROR_INVALID, "unknown provider '%s'", wish->kind);
+	if (set->count == PROVIDER_MEMBERS_MAX)
+		return FAIL(err, ERROR_LIMIT, "a server has at most %d providers",
+		            PROVIDER_MEMBERS_MAX);
+	if (provider_set_find(set, wish->name))
+		return FAIL(err, ERROR_CONFLICT, "provider '%s' is there twice", wish->name);
+	m = append_member(set, wish->name);
+	m->kind = kind;
+	m->options = *options;
+	m->member.kind = kind->name;
+	m->member.sandboxes_max = wish->sandboxes_max;
+	return 0;
+}
+
+void provider_set_lend(struct provider_set *set, const char *name, struct provider *p)
+{
+	struct set_member *m;
+
+	assert(set->count < PROVIDER_MEMBERS_MAX);
+	m = append_member(set, name);
+	m->kind = provider_ops_of(p);
+	m->member.kind = m->kind->name;
+	m->is_lent = true;
+	atomic_store(&m->provider, p);
+}
+
+int provider_member_open(const struct provider_member *member, struct error *err)
+{
+	struct set_member *m = as_set_member(member);
+	struct provider *p;
+
+	if (atomic_load(&m->provider))
+		return 0;
+	if (m->kind->open(&m->options, &p, err) < 0)
+		return FAIL_CONTEXT(err, "provider '%s'", member->name);
+	atomic_store(&m->provider, p);
+	return 0;
+}
+
+unsigned provider_set_retry(struct provider_set *set)
+{
+	unsigned opened = 0;
+
+	for (unsigned i = 0; i < set->count; i++) {
+		struct set_member *m = &set->members[i];
+		struct error err = {0};
+
+		if (atomic_load(&m->provider))
+			continue;
+		if (provider_member_open(&m->member, &err) < 0) {
+			log_debug("a provider is not open yet", TEXT("provider", m->member.name),
+			          FAILURE(&err));
+			provider_health_note(m->member.health, &err);
+			continue;
+		}
+		log_info("a provider is open", TEXT("provider", m->member.name));
+		provider_health_note(m->member.health, NULL);
+		opened++;
+	}
+	return opened;
+}
+
+void provider_set_last_calls(struct provider_set *set)
+{
+	for (unsigned i = 0; i < set->count; i++) {
+		struct provider *p = atomic_load(&set->members[i].provider);
+
+		if (p && provider_ops_of(p)->last_calls)
+			provider_ops_of(p)->last_calls(p);
+	}
+}
+
+unsigned provider_set_count(const struct provider_set *set)
+{
+	return set->count;
+}
+
+const struct provider_member *provider_set_at(const struct provider_set *set, unsigned number)
+{
+	assert(number < set->count);
+	return &set->members[number].member;
+}
+
+const struct provider_member *provider_set_find(const struct provider_set *set, const char *name)
+{
+	for (unsigned i = 0; i < set->count; i++)
+		if (strcmp(set->members[i].member.name, name) == 0)
+			return &set->members[i].member;
+	return NULL;
+}
+
+const struct provider_member *provider_set_member_of(const struct provider_set *set,
+                                                     const struct provider *p)
+{
+	for (unsigned i = 0; i < set->count; i++)
+		if (atomic_load(&as_set_member(&set->members[i].member)->provider) == p)
+			return &set->members[i].member;
+	return NULL;
+}
+
+struct provider *provider_member_provider(const struct provider_member *m)
+{
+	return atomic_load(&as_set_member(m)->provider);
+}
+
+const struct provider_ops *provider_member_ops(const struct provider_member *m)
+{
+	const struct provider *p = provider_member_provider(m);
+
+	return p ? provider_ops_of(p) : as_set_member(m)->kind;
+}
+
+bool provider_shares_place(const struct provider *a, const struct provider *b)
+{
+	const char *place = provider_ops_of(a)->place;
+
+	return a == b || (place && provider_ops_of(b)->place &&
+	                  strcmp(place, provider_ops_of(b)->place) == 0);
+}
+
+static int list_member(const struct provider_member *m, struct arena *a, struct provider_list *ret,
+                       struct error *err)
+{
+	struct provider *p = provider_member_provider(m);
+
+	if (!p)
+		return FAIL(err, ERROR_UNAVAILABLE, "provider '%s' does not answer", m->name);
+	if (provider_ops_of(p)->list(p, a, ret, err) < 0)
+		return FAIL_CONTEXT(err, "list what provider '%s' has", m->name);
+	for (size_t i = 0; i < ret->count; i++)
+		ret->entries[i].member = m->number;
+	return 0;
+}
+
+/* An earlier member of the same place lists the same sandboxes. */
+static bool is_listed_by_another(const struct provider_set *set, unsigned number)
+{
+	struct provider *p = provider_member_provider(provider_set_at(set, number));
+
+	for (unsigned i = 0; p && i < number; i++) {
+		struct provider *other = provider_member_provider(provider_set_at(set, i));
+
+		if (other && provider_shares_place(p, other))
+			return true;
+	}
+	return false;
+}
+
+static void append_list(struct arena *a, struct provider_list *all,
+                        const struct provider_list *more)
+{
+	struct provider_entry *entries =
+	        ARENA_ARRAY(a, struct provider_entry, all->count + more->count + 1);
+
+	if (all->count > 0)
+		memcpy(entries, all->entries, all->count * sizeof(*entries));
+	if (more->count > 0)
+		memcpy(entries + all->count, more->entries, more->count * sizeof(*entries));
+	*all = (struct provider_list){entries, all->count + more->count};
+}
+
+int provider_set_list(const struct provider_set *set, struct arena *a, struct provider_list *ret,
+                      bool ret_silent[PROVIDER_MEMBERS_MAX], struct error *err)
+{
+	struct provider_list all = {0};
+
+	for (unsigned i = 0; i < set->count; i++) {
+		struct provider_list list = {0};
+
+		ret_silent[i] = false;
+		if (is_listed_by_another(set, i))
+			continue;
+		if (list_member(provider_set_at(set, i), a, &list, err) == 0) {
+			append_list(a, &all, &list);
+			continue;
+		}
+		if (i == 0)
+			return -1;
+		log_warning("sandboxes of a provider are left as they are", FAILURE(err));
+		error_clear(err);
+		ret_silent[i] = true;
+	}
+	*ret = all;
+	return 0;
+}
