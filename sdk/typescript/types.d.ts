@@ -2284,7 +2284,7 @@ export interface UserChange {
 export interface PasswordChange {
   /** required, but for an admin who sets another user's */
   old?: string;
-  /** 10 to 256 characters */
+  /** at least 4 different characters, not the e-mail address */
   new: string;
 }
 

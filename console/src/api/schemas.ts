@@ -387,7 +387,7 @@ export const organizationMemberPutSchema = {
 } satisfies Schema;
 export const passwordChangeSchema = {
   old: {"type":"string","description":"required, but for an admin who sets another user's","maxLength":1024},
-  new: {"type":"string","description":"10 to 256 characters","maxLength":1024},
+  new: {"type":"string","description":"at least 4 different characters, not the e-mail address","maxLength":256,"minLength":10},
 } satisfies Schema;
 export const poolSizeSchema = {
   min: {"type":"integer","description":"number of sandboxes kept while the pool is unused (default: target)","minimum":0,"maximum":256},
@@ -689,7 +689,7 @@ export const userChangeSchema = {
 export const userCreateSchema = {
   email: {"type":"string","description":"kept in lower case; never changes","maxLength":128,"example":"ann@example.com"},
   name: {"type":"string","description":"for people","maxLength":100},
-  password: {"type":"string","description":"default: the answer has a link with which the user sets it","maxLength":1024},
+  password: {"type":"string","description":"default: the answer has a link with which the user sets it","maxLength":256,"minLength":10},
   is_admin: {"type":"boolean","description":"an admin of the whole server"},
 } satisfies Schema;
 export const volumeAttachSchema = {

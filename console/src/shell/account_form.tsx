@@ -3,6 +3,7 @@
 // "#", which no browser sends to a server, and leaves the address at once.
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { asApiError, type ApiError } from "../api/errors";
+import { passwordChangeSchema } from "../api/schemas";
 import { Button } from "../parts/button";
 import { TextField } from "../parts/field";
 import { Empty, ErrorNote } from "../parts/notice";
@@ -11,7 +12,7 @@ import { session, signIn, type SignIn } from "../store/session";
 import { signIn as t } from "../text/en";
 import { Alone } from "./alone";
 
-const PASSWORD_MIN = 12;
+const PASSWORD_MIN = passwordChangeSchema.new.minLength;
 
 function takeToken(): string {
   const token = location.hash.slice(1);
@@ -61,7 +62,7 @@ export function AccountForm({ title, about, button, hasEmail, signInOf }: Accoun
       <form class="stack" onSubmit={(e) => (e.preventDefault(), void submit())}>
         {hasEmail && <TextField label={t.email} type="email" autocomplete="username" value={values.email} onChange={(email) => set({ email })} hasFocus />}
         <TextField label={t.name} autocomplete="name" value={values.name} onChange={(name) => set({ name })} hasFocus={!hasEmail} />
-        <TextField label={t.password} type="password" autocomplete="new-password" value={values.password} onChange={(password) => set({ password })} help={t.passwordHelp} />
+        <TextField label={t.password} type="password" autocomplete="new-password" value={values.password} onChange={(password) => set({ password })} help={t.passwordHelp(PASSWORD_MIN)} />
         {error && <ErrorNote error={error} />}
         <Button type="submit" kind="primary" isBusy={isBusy} isDisabled={values.password.length < PASSWORD_MIN || (hasEmail && !values.email)}>
           {button}

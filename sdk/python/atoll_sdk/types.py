@@ -2430,7 +2430,7 @@ class PasswordChange(TypedDict):
 
     # required, but for an admin who sets another user's
     old: NotRequired[str]
-    # 10 to 256 characters
+    # at least 4 different characters, not the e-mail address
     new: str
 
 

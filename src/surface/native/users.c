@@ -2,6 +2,7 @@
 /* /v1/users — people who sign in: for admins of the server, and for each user's own password. */
 #include <string.h>
 
+#include "account/password.h"
 #include "base/clock.h"
 #include "edge/api.h"
 #include "edge/caller.h"
@@ -24,7 +25,8 @@ static const struct json_member user_request_members[] = {
                          .about = "kept in lower case; never changes",
                          .example = "ann@example.com"),
         JSON_TEXT_MEMBER(user_body, name, .max = 100, .about = "for people"),
-        JSON_TEXT_MEMBER(user_body, password, .flags = JSON_SECRET, .max = 1024,
+        JSON_TEXT_MEMBER(user_body, password, .flags = JSON_SECRET, .min = PASSWORD_MIN,
+                         .max = PASSWORD_MAX,
                          .about = "default: the answer has a link with which the user sets it"),
         JSON_BOOL_MEMBER(user_body, is_admin, .about = "an admin of the whole server"),
 };
@@ -264,8 +266,9 @@ struct password_body {
 static const struct json_member password_request_members[] = {
         JSON_TEXT_MEMBER(password_body, old, .flags = JSON_SECRET, .max = 1024,
                          .about = "required, but for an admin who sets another user's"),
-        JSON_TEXT_MEMBER(password_body, new, .flags = JSON_SECRET | JSON_REQUIRED, .max = 1024,
-                         .about = "10 to 256 characters"),
+        JSON_TEXT_MEMBER(password_body, new, .flags = JSON_SECRET | JSON_REQUIRED,
+                         .min = PASSWORD_MIN, .max = PASSWORD_MAX,
+                         .about = "at least 4 different characters, not the e-mail address"),
 };
 static JSON_SHAPE(password_request, "PasswordChange", password_body, "A new password");
 

@@ -3,6 +3,7 @@
 import { useState } from "preact/hooks";
 import { call } from "../../api/call";
 import { getV1UsersUser, postV1UsersUserPassword } from "../../api/generated";
+import { passwordChangeSchema } from "../../api/schemas";
 import { ActionError } from "../../objects/action_error";
 import { useAction } from "../../objects/use_action";
 import { Button } from "../../parts/button";
@@ -13,7 +14,7 @@ import { useResource } from "../../store/resource";
 import { showToast } from "../../store/toasts";
 import { common as words, profile as t } from "../../text/en";
 
-const PASSWORD_MIN = 12;
+const PASSWORD_MIN = passwordChangeSchema.new.minLength;
 const NOTHING = { old: "", new: "", again: "" };
 
 export function PasswordCard({ user }: { user: string | null }) {
@@ -34,7 +35,7 @@ function PasswordForm({ user }: { user: string }) {
   const set = (change: Partial<typeof NOTHING>): void => setValues((old) => ({ ...old, ...change }));
   const errors = {
     old: values.old ? null : words.required,
-    new: values.new.length < PASSWORD_MIN ? t.tooShort : null,
+    new: values.new.length < PASSWORD_MIN ? words.tooShort(PASSWORD_MIN) : null,
     again: values.again === values.new ? null : t.notSame,
   };
   const submit = async (): Promise<void> => {
@@ -50,7 +51,7 @@ function PasswordForm({ user }: { user: string }) {
     <form class="stack" noValidate onSubmit={(e) => (e.preventDefault(), void submit())}>
       <ActionError of={action} />
       <TextField label={t.old} type="password" autocomplete="current-password" value={values.old} onChange={(old) => set({ old })} error={shown(errors.old)} />
-      <TextField label={t.new} type="password" autocomplete="new-password" value={values.new} onChange={(text) => set({ new: text })} help={t.passwordHelp} error={shown(errors.new)} />
+      <TextField label={t.new} type="password" autocomplete="new-password" value={values.new} onChange={(text) => set({ new: text })} help={t.passwordHelp(PASSWORD_MIN)} error={shown(errors.new)} />
       <TextField label={t.again} type="password" autocomplete="new-password" value={values.again} onChange={(again) => set({ again })} error={shown(errors.again)} />
       <div class="row">
         <Button type="submit" kind="primary" isBusy={action.isBusy}>
