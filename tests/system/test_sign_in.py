@@ -1,10 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Signing in from a browser: users, passwords, keys, sessions by cookie, and each way to misuse them."""
 
+import contextlib
 import http.cookies
 import json
 import os
 import re
+import select
+import socket
+import subprocess
+import threading
 import time
 
 import pytest
@@ -564,6 +569,45 @@ def test_the_command_line_prints_the_first_link(tmp_path):
         browser.sign_in(setup_token=link_token(link), email="ann@example.com", name="Ann", password=PASSWORD)
         # A page at the public address is our own, whatever the proxy made of Host.
         browser.call("POST", "/api/sandbox/keys", {"name": "k"}, {"Origin": "https://atoll.example.com"})
+    finally:
+        running.remove_all()
+
+
+@contextlib.contextmanager
+def unix_socket_of(running, path):
+    """Passes connections of a unix socket on to the server, one at a time."""
+    def serve():
+        while True:
+            try:
+                client, _ = listener.accept()
+            except OSError:
+                return
+            with client, socket.create_connection(("127.0.0.1", running.port)) as server:
+                sides = {client: server, server: client}
+                while True:
+                    side = select.select(list(sides), [], [], 30)[0]
+                    data = side[0].recv(65536) if side else b""
+                    if not data:
+                        break
+                    sides[side[0]].sendall(data)
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(path))
+        listener.listen()
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        yield f"unix:{path}"
+        listener.shutdown(socket.SHUT_RDWR)
+    thread.join(30)
+
+
+def test_the_command_line_names_no_address_of_a_server_at_a_unix_socket(tmp_path):
+    running = atoll.Server(provider="null").start()
+    try:
+        with unix_socket_of(running, tmp_path / "s") as url:
+            done = subprocess.run([atoll.ATOLL, "console"], env={**running.cli_environment(), "ATOLL_API_URL": url}, capture_output=True, timeout=60)
+        assert done.returncode != 0 and done.stdout == b""
+        assert b"unix socket only" in done.stderr and b"--listen" in done.stderr
+        assert running.cli("console").stdout.decode().startswith(f"http://127.0.0.1:{running.port}/console/setup#")
     finally:
         running.remove_all()
 

@@ -3,6 +3,7 @@
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -34,6 +35,19 @@ static bool open_browser(struct cli *cli, const char *address)
 	       waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
+/* Over a unix socket the server knows no address but the host that this program itself has sent. */
+static int check_address(const struct cli *cli, const char *address)
+{
+	const char *own = arena_format(cli->arena, "%s/console/", cli->server->base_url);
+
+	if (!cli->server->unix_socket || strcmp(address, own) != 0)
+		return 0;
+	(void)FAIL(cli->err, ERROR_UNSUPPORTED,
+	           "no browser can open the console: the server listens at a unix socket only");
+	return FAIL_HINT(cli->err, "start it with 'atoll serve --listen 127.0.0.1:7777', or set "
+	                           "--public-url when a proxy serves the socket");
+}
+
 /* Before the first user it is the one-time link. */
 static int find_address(struct cli *cli, const char **ret, bool *ret_is_setup)
 {
@@ -43,6 +57,8 @@ static int find_address(struct cli *cli, const char **ret, bool *ret_is_setup)
 	if (server_get(cli, "/v1/sign-in", &ways) < 0)
 		return -1;
 	*ret = json_get_text(ways, "console", "");
+	if (check_address(cli, *ret) < 0)
+		return -1;
 	*ret_is_setup = json_get_bool(ways, "setup", false);
 	if (!*ret_is_setup)
 		return 0;
