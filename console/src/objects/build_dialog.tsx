@@ -55,7 +55,7 @@ export function BuildDialog({ from = "base", onClose }: { from?: string; onClose
     setBusy(true);
     try {
       const build = await call(postApiSandboxTemplatesBuilds, { body });
-      builds.put(build);
+      builds.reveal(build);
       onClose();
       go(href(at`builds/${build.id}`));
     } catch (thrown) {

@@ -71,7 +71,7 @@ export function SnapshotDialogs() {
         onClose={close}
         send={async (body) => {
           const made: Sandbox = await call(postApiSandboxSnapshotsIdRestore, { path: { id: snapshot.id }, body: { ...body, new: true } });
-          sandboxes.put(made);
+          sandboxes.reveal(made);
           showToast({ kind: "done", text: t.made(showHidden(made.name, 60)), action: { label: t.show, run: () => go(sandboxHref(made.id)) } });
         }}
       />

@@ -39,7 +39,7 @@ export function CreateVolumeDialog({ onClose }: { onClose: () => void }) {
       onClose={onClose}
       send={async (body) => {
         const made = await call(postApiSandboxVolumes, { body: { ...body, name: String(body["name"]) } });
-        volumes.put(made);
+        volumes.reveal(made);
         showToast({ kind: "done", text: t.made(nameOf(made)) });
       }}
     />

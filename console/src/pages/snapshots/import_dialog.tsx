@@ -21,7 +21,7 @@ async function importFile(file: File, name: string): Promise<void> {
     const answer = await uploadFile("PUT", addressOf(putApiSandboxBackupsId.path, { id: wanted }), file, { signal: abort.signal, onProgress: (done, total) => item.update({ done, total }) });
     const backup = JSON.parse(answer) as Backup;
     const made = await call(postApiSandboxSnapshotsImport, { body: { backup: backup.id, name: name || undefined }, signal: abort.signal });
-    snapshots.put(made);
+    snapshots.reveal(made);
     item.update({ state: "done", text: t.imported(showHidden(made.name, 60)), cancel: undefined });
   } catch (thrown) {
     item.update({ state: isAbort(thrown) ? "cancelled" : "failed", error: isAbort(thrown) ? null : asApiError(thrown), cancel: undefined });

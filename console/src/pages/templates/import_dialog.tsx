@@ -51,7 +51,7 @@ export function ImportDialog({ onClose }: { onClose: () => void }) {
     setBusy(true);
     try {
       const made = await call(postApiSandboxTemplates, { body: { name: name.trim(), image: image.trim() } });
-      templates.put(made);
+      templates.reveal(made);
       showToast({ kind: "done", text: t.importStarted });
       onClose();
       go(href(at`templates/${made.id}`));

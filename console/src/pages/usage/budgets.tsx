@@ -117,7 +117,7 @@ function Foot({ isBusy, yes, onClose }: { isBusy: boolean; yes: string; onClose:
 function CreateBudget({ onClose }: { onClose: () => void }) {
   const form = useForm(CREATE_FIELDS, budgetCreateSchema, { scope: "project", window: "month", warn_at: "0.8" });
   const send = async (body: Record<string, unknown>): Promise<void> => {
-    budgets.put(await call(postV1Budgets, { body: body as unknown as BudgetCreate }));
+    budgets.reveal(await call(postV1Budgets, { body: body as unknown as BudgetCreate }));
     onClose();
   };
   return (

@@ -149,7 +149,7 @@ function TakeDialog({ sandbox, onClose }: { sandbox: Sandbox; onClose: () => voi
       onClose={onClose}
       send={async (body) => {
         const made = await snapshotSandbox(sandbox.id, body);
-        snapshots.put(made);
+        snapshots.reveal(made);
         setQuery({ snapshot: made.id });
         showToast({ kind: "done", text: words.snapshotDone(showHidden(made.name, 60)) });
       }}
