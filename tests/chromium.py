@@ -15,6 +15,24 @@ BROWSER = atoll.ROOT / "tests/browser"
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 
+# Files of journeys by the first word of their names; each group is run by a file of its own in tests/system, so that they share the processors.
+GROUPS = {"sandbox": "test_console_sandbox.py", "manage": "test_console_manage.py", "build": "test_console_manage.py"}
+JOURNEY_SECONDS = 600
+
+
+def journeys(test_file):
+    """The *.test.mjs that this file of tests runs; test_console.py runs those of no group."""
+    names = sorted(path.name for path in (BROWSER / "console").glob("*.test.mjs"))
+    return [name for name in names if GROUPS.get(name.split(".")[0].split("_")[0], "test_console.py") == test_file.rsplit("/", 1)[-1]]
+
+
+def start_server():
+    """Previews are hosts below the console's own site, so that it may frame them."""
+    running = atoll.Server(flags=["--hosts", "atoll.localhost"])
+    running.environment["SANDBOX_PREVIEW_DOMAIN"] = f"p.atoll.localhost:{running.port}"
+    return running.start()
+
+
 def install():
     """The npm packages of the tests. Skips without Chromium, and where npm cannot install them."""
     if not CHROMIUM:
@@ -35,6 +53,11 @@ def require_console(server):
 
 def environment_of(server):
     return {**os.environ, "ATOLL_URL": f"http://127.0.0.1:{server.port}", "ATOLL_API_KEY": server.key, "CHROMIUM": CHROMIUM}
+
+
+def run_journeys(server, name):
+    install()
+    run_node(require_console(server), "--test", name, seconds=JOURNEY_SECONDS)
 
 
 def run_node(server, *arguments, seconds):

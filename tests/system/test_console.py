@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The web console: how atolld serves it, and its pages in Debian's Chromium against a real server with native sandboxes
-(tests/browser/console/*.test.mjs; one test here for each of these files)."""
+(tests/browser/console/*.test.mjs; one test for each of these files, here, in test_console_sandbox.py or in test_console_manage.py)."""
 
 import contextlib
 import gzip
@@ -14,8 +14,6 @@ import atoll
 import chromium
 from chromium import page
 
-JOURNEYS = sorted(path.name for path in (chromium.BROWSER / "console").glob("*.test.mjs"))
-SECONDS = 600
 PAGE_SECONDS = 240
 
 pytestmark = pytest.mark.needs_root
@@ -23,10 +21,7 @@ pytestmark = pytest.mark.needs_root
 
 @pytest.fixture(scope="module")
 def server():
-    # Previews are hosts below the console's own site, so that it may frame them.
-    running = atoll.Server(flags=["--hosts", "atoll.localhost"])
-    running.environment["SANDBOX_PREVIEW_DOMAIN"] = f"p.atoll.localhost:{running.port}"
-    running.start()
+    running = chromium.start_server()
     yield running
     running.remove_all()
 
@@ -105,17 +100,13 @@ def test_the_console_takes_no_writes(server):
         assert api.raw("POST", "/console/").status == 405
 
 
-@pytest.fixture(scope="module")
-def browser_packages():
+@pytest.mark.parametrize("journey", chromium.journeys(__file__))
+def test_pages(server, journey):
+    chromium.run_journeys(server, journey)
+
+
+def test_an_open_page_survives_a_restart_of_the_server():
     chromium.install()
-
-
-@pytest.mark.parametrize("journey", JOURNEYS)
-def test_pages(console, browser_packages, journey):
-    chromium.run_node(console, "--test", journey, seconds=SECONDS)
-
-
-def test_an_open_page_survives_a_restart_of_the_server(browser_packages):
     server = atoll.Server().start()
     limit = None
     try:

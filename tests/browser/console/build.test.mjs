@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Templates, builds, volumes and snapshots of the project.
 import assert from "node:assert/strict";
-import { api, checkAxe, createSandbox, eventually, journey, PHONE, screenshot, SERVER } from "./harness.mjs";
+import { api, checkAxe, createSandbox, eventually, journey, loaded, PHONE, screenshot, SERVER } from "./harness.mjs";
 import { BuildShell } from "./build_pages.mjs";
 
 const HOSTILE = "<img src=x onerror='window.broken=1'><b>bold</b>\u202e";
@@ -157,7 +157,7 @@ journey("a snapshot makes a new sandbox, is exported and deleted", async ({ page
 journey("the pages fit a phone", async ({ page, open }) => {
   for (const name of ["templates", "templates/host", "builds", "volumes", "snapshots"]) {
     await open(name);
-    await page.waitForTimeout(500);
+    await loaded(page);
     await screenshot(page, `phone-${name.replace("/", "-")}`, ["light"]);
     const width = await page.evaluate(() => document.scrollingElement.scrollWidth);
     assert.ok(width <= PHONE.width, `${name} is ${width} px wide`);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Keys, members, approvals, events, webhooks, usage, settings, server and profile.
 import assert from "node:assert/strict";
-import { api, checkAxe, createSandbox, eventually, journey, KEY, PHONE, screenshot, SERVER } from "./harness.mjs";
+import { api, checkAxe, createSandbox, eventually, journey, KEY, loaded, PHONE, screenshot, SERVER } from "./harness.mjs";
 
 const HOSTILE = ['<img src=x onerror="window.hurt=1">', "<script>window.hurt=1</script>", "javascript:window.hurt=1", "\u202egnp.exe", "{{7*7}}", "'\"><svg onload=window.hurt=1>"];
 
@@ -32,7 +32,7 @@ async function waitingCall(command, { tool = "bash", input = { command }, files 
 for (const name of ["keys", "members", "members?tab=invitations", "members?tab=users", "approvals", "approvals?tab=decided", "events", "webhooks", "usage", "settings", "server", "profile"]) {
   journey(`${name} opens, and axe finds nothing`, async ({ page, open }) => {
     await open(name);
-    await eventually(async () => (await page.locator("[aria-busy=true]").count()) === 0, "the page is loaded");
+    await loaded(page);
     const alerts = await page.getByRole("main").getByRole("alert").allInnerTexts();
     assert.deepEqual(alerts, []);
     await checkAxe(page, name);
@@ -43,7 +43,7 @@ for (const name of ["keys", "members", "members?tab=invitations", "members?tab=u
 journey("on a phone no page is wider than the screen", async ({ page, open }) => {
   for (const name of ["keys", "members", "approvals", "events", "webhooks", "usage", "settings", "server", "profile", "playground"]) {
     await open(name);
-    await eventually(async () => (await page.locator("[aria-busy=true]").count()) === 0, "the page is loaded");
+    await loaded(page);
     const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
     assert.ok(wide <= 0, `${name}: ${wide} px too wide`);
     await screenshot(page, `phone-${name}`, ["light"]);
@@ -291,4 +291,4 @@ journey("a viewer sees what it lacks, and no button that fails", async ({ page, 
   await open("webhooks");
   await page.getByText("Your role does not allow this page").waitFor();
   await api("DELETE", `/api/sandbox/keys/${key.id}`);
-});
+}, { isOwn: true });

@@ -38,7 +38,7 @@ journey("code runs in a chosen sandbox, keeps its variables, shows figures, tabl
   await output(page, 4).getByText("ValueError: <i>no</i>").first().waitFor();
   assert.equal(await page.evaluate(() => window.hurt), undefined);
   await screenshot(page, "playground-results");
-}, {});
+});
 
 journey("a long cell is interrupted, and the context stays", async ({ page, open }) => {
   const sandbox = await createSandbox({ name: "interrupted" });

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tabs of a sandbox: preview, network, activity, snapshots, cost.
 import assert from "node:assert/strict";
-import { api, checkAxe, createSandbox, eventually, journey, KEY, PHONE, projectId, screenshot, SERVER } from "./harness.mjs";
+import { api, checkAxe, createSandbox, eventually, journey, KEY, loaded, PHONE, projectId, screenshot, SERVER } from "./harness.mjs";
 import { BuildShell } from "./build_pages.mjs";
 
 const HOSTILE = `<img src=x onerror="window.broken=1">"'\`\u202e&lt;`;
@@ -15,7 +15,7 @@ async function checkText(page) {
 const exec = (id, command) => api("POST", `/api/sandbox/instances/${id}/exec`, { command });
 
 /** Serves a page at port 8123. */
-const serve = (html) => `mkdir -p /tmp/w && cd /tmp/w && cat > index.html <<'END'\n${html}\nEND\n(setsid python3 -m http.server 8123 >/dev/null 2>&1 &); sleep 1`;
+const serve = (html) => `mkdir -p /tmp/w && cd /tmp/w && cat > index.html <<'END'\n${html}\nEND\n(setsid python3 -m http.server 8123 >/dev/null 2>&1 &); until (exec 3<>/dev/tcp/127.0.0.1/8123) 2>/dev/null; do sleep 0.05; done`;
 
 journey("network rules are edited and hold", async ({ page, open }) => {
   const sandbox = await createSandbox({ name: "net" });
@@ -58,6 +58,7 @@ journey("a port that listens is opened, shown and shared, and all links end", as
   const [tab] = await Promise.all([context.waitForEvent("page"), ports.getByRole("button", { name: "Open", exact: true }).click()]);
   await tab.getByText("hello-from-inside").waitFor();
   assert.equal(await tab.evaluate(() => window.opener), null);
+  await tab.close(); // a page behind another one has few frames
   await ports.getByRole("button", { name: "Share…" }).click();
   const share = shell.dialog("Share port 8123");
   await share.getByLabel("The link works for").selectOption({ label: "1 hour" });
@@ -174,7 +175,7 @@ journey("the tabs fit a phone", async ({ page, open }) => {
   const sandbox = await createSandbox({ name: "phone-tabs" });
   for (const tab of ["preview", "network", "activity", "snapshots", "cost"]) {
     await open(`sandboxes/${sandbox.id}/${tab}`);
-    await page.waitForLoadState("networkidle").catch(() => undefined);
+    await loaded(page);
     await screenshot(page, `phone-${tab}`, ["light"]);
     const width = await page.evaluate(() => document.scrollingElement.scrollWidth);
     assert.ok(width <= PHONE.width, `${tab} is ${width} px wide`);

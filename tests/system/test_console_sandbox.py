@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tabs of a sandbox in the web console, in Debian's Chromium: see test_console.py."""
+
+import pytest
+
+import chromium
+
+pytestmark = pytest.mark.needs_root
+
+
+@pytest.fixture(scope="module")
+def server():
+    running = chromium.start_server()
+    yield running
+    running.remove_all()
+
+
+@pytest.mark.parametrize("journey", chromium.journeys(__file__))
+def test_pages(server, journey):
+    chromium.run_journeys(server, journey)
