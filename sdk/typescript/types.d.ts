@@ -2658,7 +2658,7 @@ export interface Usage {
 
 /** Usage of one group */
 export interface UsageSum {
-  /** id, template, user, run, reason or day */
+  /** id, template, user, run, reason, day or value of the label */
   group: string;
   /** name of the project, key or sandbox, also of a deleted one while lists can show it; null: not known */
   name: string | null;

@@ -13,7 +13,7 @@ WORDS_OF(usage_reason, USAGE_REASON_COUNT)
 TEXTS_OF(usage_group, USAGE_GROUP_COUNT, [USAGE_BY_PROJECT] = "project", [USAGE_BY_KEY] = "key",
          [USAGE_BY_SANDBOX] = "sandbox", [USAGE_BY_RUN] = "run", [USAGE_BY_REASON] = "reason",
          [USAGE_BY_DAY] = "day", [USAGE_BY_TEMPLATE] = "template", [USAGE_BY_USER] = "user",
-         [USAGE_BY_NOTHING] = "total")
+         [USAGE_BY_NOTHING] = "total", [USAGE_BY_LABEL] = "label")
 WORDS_OF(budget_scope, BUDGET_SCOPE_COUNT)
 WORDS_OF(budget_window, BUDGET_WINDOW_COUNT)
 

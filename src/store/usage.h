@@ -81,6 +81,7 @@ enum usage_group {
 	USAGE_BY_TEMPLATE, /* by its name; "" = of removed sandboxes, and of stored objects */
 	USAGE_BY_USER,     /* member that owns the key */
 	USAGE_BY_NOTHING,  /* a single sum */
+	USAGE_BY_LABEL,    /* by the value of `label`; "" = without it, and as for templates */
 	USAGE_GROUP_COUNT,
 };
 struct usage_query {
@@ -88,6 +89,7 @@ struct usage_query {
 	const char *key_id, *sandbox_id, *run;
 	int64_t from, to; /* hours that begin within from..to, `to` excluded */
 	enum usage_group group;
+	const char *label; /* its name; NULL unless USAGE_BY_LABEL */
 	/* The end of the previous page; -1 and "" at first. */
 	int64_t after_day;
 	const char *after_name;

@@ -185,6 +185,22 @@ def test_cpu_time_is_sampled(metered):
         atoll.wait_for(lambda: usage(api, "sandbox", sandbox=box)[box]["cpu_seconds"] > 0.9, 15, "cpu time")
 
 
+def test_usage_is_grouped_by_the_values_of_a_label(metered):
+    api = metered.api()
+    with api.sandbox(internet=False, labels={"team": "a b", "other": "x"}) as labelled, api.sandbox(internet=False) as plain:
+        for box in (labelled, plain):
+            use_for(api, box, 0.5)
+        atoll.wait_for(lambda: {"a b", ""} <= set(usage(api, "label", label="team")), 30, "both groups")
+        assert usage(api, "label", label="team", sandbox=labelled).keys() == {"a b"}
+        assert usage(api, "label", label="absent").keys() == {""}
+        shown = metered.cli("usage", "--by", "label", "--label", "team")
+        assert b"a b" in shown.stdout and shown.returncode == 0, shown
+    for bad in ("group_by=label", "group_by=run&label=team", "label=team", "group_by=label&label=", "group_by=label&label=" + 129 * "x"):
+        with pytest.raises(atoll.ApiError) as refused:
+            api.get(f"/v1/usage?{bad}")
+        assert refused.value.status == 400 and "label" in refused.value.message, bad
+
+
 def test_csv_is_what_a_csv_reader_reads(metered):
     api = metered.api()
     with api.sandbox(internet=False) as box:

@@ -2839,7 +2839,7 @@ export const getV1JobDeliveries: Operation<undefined, { state?: string; before?:
 /** Send a message again */
 export const postV1JobDeliveriesJobRetry: Operation<{ job: string }, undefined, undefined, unknown> = { method: "POST", path: "/v1/job-deliveries/{job}/retry", scopes: ["sandbox:write"] };
 /** Get usage and cost in groups; an admin that names no project gets all projects */
-export const getV1Usage: Operation<undefined, { from?: string; to?: string; group_by?: "project" | "key" | "sandbox" | "run" | "reason" | "day" | "template" | "user" | "total"; format?: "json" | "csv"; key?: string; sandbox?: string; run?: string; page?: string; limit?: number }, undefined, Usage> = { method: "GET", path: "/v1/usage", scopes: ["sandbox:read"] };
+export const getV1Usage: Operation<undefined, { from?: string; to?: string; group_by?: "project" | "key" | "sandbox" | "run" | "reason" | "day" | "template" | "user" | "total" | "label"; format?: "json" | "csv"; key?: string; sandbox?: string; run?: string; label?: string; page?: string; limit?: number }, undefined, Usage> = { method: "GET", path: "/v1/usage", scopes: ["sandbox:read"] };
 /** Get what the project deposited and spent */
 export const getV1Balance: Operation<undefined, undefined, undefined, Balance> = { method: "GET", path: "/v1/balance", scopes: ["sandbox:read"] };
 /** Book a deposit; each id is booked once */

@@ -2834,7 +2834,7 @@ Usage = TypedDict("Usage", {
 class UsageSum(TypedDict):
     """Usage of one group"""
 
-    # id, template, user, run, reason or day
+    # id, template, user, run, reason, day or value of the label
     group: str
     # name of the project, key or sandbox, also of a deleted one while lists can show it; null: not known
     name: str | None

@@ -59,12 +59,13 @@ static int run_usage(struct cli *cli)
 
 static const struct command_option options[] = {
         {"by", "GROUP",
-         "day (default), project, key, user, sandbox, template, run, reason or total",
+         "day (default), project, key, user, sandbox, template, run, reason, label or total",
          .member = "group_by"},
         {"from", "TIME", "first day, such as 2026-11-01 (default: the first of the month)"},
         {"to", "TIME", "end (default: now)"},
         {"sandbox", "SANDBOX", "only this sandbox; a deleted one by its id",
          .completion = COMPLETE_SANDBOX},
+        {"label", "NAME", "with --by label: the label whose values group"},
         {"run", "LABEL", "only this run"},
         {"csv", NULL, "as comma-separated values", .member = "format=csv"},
         {0},

@@ -67,7 +67,10 @@ FROM (
 			WHEN 'sandbox' THEN usage_log.sandbox_id WHEN 'run' THEN run
 			WHEN 'reason' THEN usage_log.reason
 			WHEN 'template' THEN COALESCE(sandboxes.template_name, '')
-			WHEN 'user' THEN COALESCE(keys.user_id, '') ELSE '' END AS name,
+			WHEN 'user' THEN COALESCE(keys.user_id, '')
+			WHEN 'label' THEN COALESCE((SELECT label.value
+				FROM json_each(sandboxes.labels_json) AS label WHERE label.key = :label), '')
+			ELSE '' END AS name,
 		CAST(SUM(usage_log.active_ms) AS BIGINT) AS active_ms,
 		CAST(SUM(usage_log.cpu_us) AS BIGINT) AS cpu_us,
 		CAST(SUM(usage_log.storage_mib_s) AS BIGINT) AS storage_mib_s,
@@ -76,7 +79,7 @@ FROM (
 		CAST(SUM(1.0 * usage_log.memory_mb * usage_log.active_ms) AS DOUBLE PRECISION)
 			AS memory_mib_ms
 	FROM usage_log
-	LEFT JOIN sandboxes ON :group = 'template' AND sandboxes.id = usage_log.sandbox_id
+	LEFT JOIN sandboxes ON :group IN ('template', 'label') AND sandboxes.id = usage_log.sandbox_id
 	LEFT JOIN keys ON :group = 'user' AND keys.id = usage_log.key_id
 	WHERE hour >= :from AND hour < :to
 		AND (:project_id IS NULL OR usage_log.project_id = :project_id)

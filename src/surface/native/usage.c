@@ -14,6 +14,7 @@
 #include "surface/native/routes.h"
 
 #define LIMIT_MAX 10000
+#define LABEL_NAME_MAX 128
 #define GIB_MIB 1024.0
 
 static const char *const groups[] = {
@@ -21,14 +22,15 @@ static const char *const groups[] = {
         [USAGE_BY_SANDBOX] = "sandbox",   [USAGE_BY_RUN] = "run",
         [USAGE_BY_REASON] = "reason",     [USAGE_BY_DAY] = "day",
         [USAGE_BY_TEMPLATE] = "template", [USAGE_BY_USER] = "user",
-        [USAGE_BY_NOTHING] = "total",     [USAGE_GROUP_COUNT] = NULL,
+        [USAGE_BY_NOTHING] = "total",     [USAGE_BY_LABEL] = "label",
+        [USAGE_GROUP_COUNT] = NULL,
 };
 static const char *const formats[] = {"json", "csv", NULL};
 
 struct usage_query_params {
 	const char *from, *to;
 	int group_by, format;
-	const char *key, *sandbox, *run, *page;
+	const char *key, *sandbox, *run, *label, *page;
 	int64_t limit;
 	uint64_t present;
 };
@@ -51,6 +53,8 @@ static const struct json_member sums_query_members[] = {
                          .about = "name or id of a sandbox; only its usage; the id of a deleted "
                                   "sandbox works, too"),
         JSON_TEXT_MEMBER(usage_query_params, run, .max = USAGE_RUN_MAX, .about = "only this run"),
+        JSON_TEXT_MEMBER(usage_query_params, label, .min = 1, .max = LABEL_NAME_MAX,
+                         .about = "with group_by=label: name of the label whose values group"),
         JSON_TEXT_MEMBER(usage_query_params, page, .max = 256,
                          .about = "next_page of the previous page"),
         JSON_WHOLE_MEMBER(usage_query_params, limit, .min = 1, .max = LIMIT_MAX,
@@ -65,7 +69,7 @@ struct usage_sum_answer {
 };
 static const struct json_member sum_shape_members[] = {
         JSON_TEXT_MEMBER(usage_sum_answer, group,
-                         .about = "id, template, user, run, reason or day"),
+                         .about = "id, template, user, run, reason, day or value of the label"),
         JSON_TEXT_MEMBER(usage_sum_answer, name, .flags = JSON_NULLABLE,
                          .about = "name of the project, key or sandbox, also of a deleted one "
                                   "while lists can show it; null: not known"),
@@ -200,6 +204,13 @@ static void write_csv(struct reply *reply, const struct usage_answer *sums)
 		reply_header(reply, "Atoll-Next-Page", sums->next_page);
 }
 
+static int check_label(const struct usage_query *query, struct error *err)
+{
+	if ((query->group == USAGE_BY_LABEL) == (query->label != NULL))
+		return 0;
+	return FAIL(err, ERROR_INVALID, "label: is given if, and only if, group_by is 'label'");
+}
+
 static int usage_get(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
 	const struct usage_query_params *q = rq->query;
@@ -209,6 +220,7 @@ static int usage_get(struct request *rq, const void *body, struct reply *reply, 
 	        .project_id = sandbox.project_id,
 	        .key_id = q->key,
 	        .run = q->run,
+	        .label = q->label,
 	        .group = is_grouped ? (enum usage_group)q->group_by : USAGE_BY_DAY,
 	};
 	size_t limit = q->limit ? (size_t)q->limit : 1000;
@@ -218,7 +230,8 @@ static int usage_get(struct request *rq, const void *body, struct reply *reply, 
 
 	(void)body;
 	query.limit = (int64_t)limit + 1; /* one more tells whether there is another page */
-	if (parse_period(rq, q, &query, err) < 0 || parse_page(q->page, &query, err) < 0 ||
+	if (check_label(&query, err) < 0 || parse_period(rq, q, &query, err) < 0 ||
+	    parse_page(q->page, &query, err) < 0 ||
 	    api_resolve_sandbox_id(rq, &sandbox, &query.sandbox_id, err) < 0 ||
 	    fleet_usage_sum(api_of(rq)->fleet, rq->arena, &query, &sums, err) < 0)
 		return -1;

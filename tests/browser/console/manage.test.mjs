@@ -211,6 +211,13 @@ journey("a budget is made, changed and deleted; usage has the same numbers as a 
   await page.getByRole("menuitem", { name: "Delete" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
   await page.getByText("No budget yet").waitFor();
+  await page.getByRole("combobox", { name: "Group by" }).selectOption("label");
+  await page.getByText("Give the name of a label.").waitFor();
+  await page.getByRole("textbox", { name: "Name of the label" }).fill("team");
+  await page.keyboard.press("Enter");
+  await page.getByText("Give the name of a label.").waitFor({ state: "detached" });
+  assert.equal(new URL(page.url()).searchParams.get("group"), "label:team");
+  await checkAxe(page, "usage by a label");
 });
 
 journey("settings are saved by Ctrl+S, and a wrong value is said at its field", async ({ page, open }) => {

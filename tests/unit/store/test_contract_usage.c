@@ -100,6 +100,7 @@ static struct usage_sums sum(struct store *s, struct arena *a, enum usage_group 
 	                                  .from = 0,
 	                                  .to = INT64_MAX,
 	                                  .group = group,
+	                                  .label = group == USAGE_BY_LABEL ? "team" : NULL,
 	                                  .after_day = -1,
 	                                  .after_name = "",
 	                                  .limit = 1000};
@@ -258,6 +259,10 @@ static void rows_of_the_same_hour_key_run_and_reason_become_one(void **state)
 	assert_int_equal(sums.count, 2);
 	assert_int_equal(sums.items[1].day - sums.items[0].day, USAGE_DAY_MS);
 	assert_int_equal(sum(*state, &a, USAGE_BY_SANDBOX).count, 1);
+	sums = sum(*state, &a, USAGE_BY_LABEL);
+	assert_int_equal(sums.count, 1);
+	assert_string_equal(sums.items[0].name, "red");
+	assert_int_equal(sums.items[0].active_ms, 6 * SECOND);
 	assert_string_equal(sum(*state, &a, USAGE_BY_KEY).items[0].name, "key-1");
 	assert_string_equal(sum(*state, &a, USAGE_BY_PROJECT).items[0].name, PROJECT);
 	assert_string_equal(sum(*state, &a, USAGE_BY_PROJECT).items[0].title,

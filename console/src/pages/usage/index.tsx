@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Usage: cost and resources over a range, as bars and as a table of the same numbers; budgets.
-import { useMemo } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import { linkOf, serverNow } from "../../api/call";
 import { getV1Usage } from "../../api/generated";
 import { Forbidden } from "../../objects/forbidden";
@@ -17,13 +17,13 @@ import { missingScope, projectId } from "../../store/session";
 import { usage as t } from "../../text/en";
 import { Budgets } from "./budgets";
 import { DAY_MS, DAYS_MAX, dateOf, isoOf, rangeOf, type Range } from "./range";
-import { measureOf, readUsage, stacksOf, type UsageRead } from "./read";
+import { groupQuery, LABEL, measureOf, readUsage, stacksOf, type UsageRead } from "./read";
 import { UsageTable } from "./table";
 import "./usage.css";
 
 const STACKS_MAX = 5;
 const CHART_HEIGHT = 220;
-const GROUPS = ["sandbox", "template", "user", "key", "reason", "run"];
+const GROUPS = ["sandbox", "template", "user", "key", "reason", "run", "label"];
 
 export default function UsagePage() {
   const lacks = missingScope(getV1Usage);
@@ -42,7 +42,7 @@ function shown(): { name: string; range: Range; group: string } {
 /** The server writes the file: exactly what the table shows. */
 function CsvLink() {
   const { range, group } = shown();
-  const query = { from: isoOf(range.from), to: isoOf(range.to), group_by: group, format: "csv", limit: 1000 };
+  const query = { from: isoOf(range.from), to: isoOf(range.to), ...groupQuery(group), format: "csv", limit: 1000 };
   return (
     <ButtonLink href={linkOf("/v1/usage", {}, query)} icon="download" download={`usage-${group}-${dateOf(range.from)}.csv`}>
       {t.csv}
@@ -56,9 +56,20 @@ function Usage() {
   return (
     <>
       <Filters name={name} range={range} group={group} />
-      {isWrong ? <Note tone="warn">{t.wrongRange}</Note> : <Sums range={range} group={group} />}
+      {isWrong ? <Note tone="warn">{t.wrongRange}</Note> : group === LABEL ? <Note>{t.labelNeeded}</Note> : <Sums range={range} group={group} />}
       <Budgets />
     </>
+  );
+}
+
+/** The name is taken when the field is left or by Enter: each letter would read all days anew. */
+function LabelField({ label }: { label: string }) {
+  const [text, setText] = useState(label);
+  const take = (): void => setQuery({ group: `${LABEL}${text.trim()}` }, false);
+  return (
+    <form onSubmit={(e) => (e.preventDefault(), take())} onFocusOut={take}>
+      <TextField label={t.labelName} value={text} onChange={setText} placeholder="team" maxLength={128} hasFocus={!label} />
+    </form>
   );
 }
 
@@ -75,7 +86,8 @@ function Filters({ name, range, group }: { name: string; range: Range; group: st
           <TextField label={t.to} type="date" value={dateOf(range.to)} onChange={(to) => setQuery({ to })} />
         </>
       )}
-      <SelectField label={t.groupBy} value={group} onChange={(value) => setQuery({ group: value }, false)} choices={GROUPS.map((value) => ({ value, label: t.groups[value] ?? value }))} />
+      <SelectField label={t.groupBy} value={group.split(":", 1)[0] ?? group} onChange={(value) => setQuery({ group: value === "label" ? LABEL : value }, false)} choices={GROUPS.map((value) => ({ value, label: t.groups[value] ?? value }))} />
+      {group.startsWith(LABEL) && <LabelField key="label" label={group.slice(LABEL.length)} />}
     </div>
   );
 }

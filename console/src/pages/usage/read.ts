@@ -15,12 +15,18 @@ export interface UsageRead {
 /** Requests that run at once. */
 const AT_ONCE = 4;
 const PAGE = 1000;
+export const LABEL = "label:";
+
+/** "label:NAME" groups by the values of that label. */
+export function groupQuery(group: string): { group_by: string; label?: string } {
+  return group.startsWith(LABEL) ? { group_by: "label", label: group.slice(LABEL.length) } : { group_by: group };
+}
 
 async function readSums(range: Range, group: string, signal: AbortSignal): Promise<Sum[]> {
   const sums: Sum[] = [];
   let page: string | null = null;
   do {
-    const query = { from: isoOf(range.from), to: isoOf(range.to), group_by: group, limit: PAGE, page };
+    const query = { from: isoOf(range.from), to: isoOf(range.to), ...groupQuery(group), limit: PAGE, page };
     const answer = (await (await fetchRaw("GET", addressOf("/v1/usage", {}, query), { signal })).json()) as { items: Sum[]; next_page: string | null };
     sums.push(...answer.items);
     page = answer.next_page;
