@@ -134,8 +134,8 @@ static bool is_read(const struct request *rq)
 	return rq->method == HTTP_GET || rq->method == HTTP_HEAD || rq->method == HTTP_OPTIONS;
 }
 
-int api_cookie_guard(const struct request *rq, const struct route *route,
-                     const struct sign_in_token *token, struct error *err)
+static int check_request(const struct request *rq, const struct route *route,
+                         const struct sign_in_token *token, struct error *err)
 {
 	const char *csrf = request_header(rq, API_CSRF_HEADER);
 
@@ -152,9 +152,22 @@ int api_cookie_guard(const struct request *rq, const struct route *route,
 	return FAIL_HINT(err, "send csrf_token of GET /v1/session");
 }
 
+static int count_refusal(const struct request *rq, int result)
+{
+	if (result < 0)
+		sign_in_count_forged(api_of(rq)->sign_in);
+	return result;
+}
+
+int api_cookie_guard(const struct request *rq, const struct route *route,
+                     const struct sign_in_token *token, struct error *err)
+{
+	return count_refusal(rq, check_request(rq, route, token, err));
+}
+
 int api_cookie_guard_sign_in(const struct request *rq, struct error *err)
 {
-	return check_origin(rq, false, err);
+	return count_refusal(rq, check_origin(rq, false, err));
 }
 
 void api_cookie_put(struct request *rq, struct reply *reply, const char *name, const char *value,

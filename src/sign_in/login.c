@@ -166,8 +166,9 @@ static int begin_with_invitation(struct sign_in *s, struct arena *a,
 	return login_begin_user(s, a, client, &user, ret, err);
 }
 
-int sign_in_begin(struct sign_in *s, struct arena *a, const struct sign_in_client *client,
-                  const struct sign_in_offer *offer, struct sign_in_made *ret, struct error *err)
+static int begin_with_offer(struct sign_in *s, struct arena *a, const struct sign_in_client *client,
+                            const struct sign_in_offer *offer, struct sign_in_made *ret,
+                            struct error *err)
 {
 	if (offer->key && !offer->password)
 		return begin_with_key(s, a, client, offer, ret, err);
@@ -180,6 +181,12 @@ int sign_in_begin(struct sign_in *s, struct arena *a, const struct sign_in_clien
 	(void)FAIL(err, ERROR_INVALID, "the request offers nothing to sign in with");
 	return FAIL_HINT(err, "email and password; key; setup_token, email, name and password; or "
 	                      "invitation, name and password");
+}
+
+int sign_in_begin(struct sign_in *s, struct arena *a, const struct sign_in_client *client,
+                  const struct sign_in_offer *offer, struct sign_in_made *ret, struct error *err)
+{
+	return attempt_note(s, begin_with_offer(s, a, client, offer, ret, err), err);
 }
 
 static int refuse_login(struct error *err)

@@ -292,8 +292,8 @@ static int sign_in_person(struct sign_in *s, struct arena *a, const struct sign_
 	return login_begin_user(s, a, client, &user, ret, err);
 }
 
-int oidc_finish(struct sign_in *s, struct arena *a, const struct oidc_answer *answer,
-                struct sign_in_made *ret, struct error *err)
+static int finish_sign_in(struct sign_in *s, struct arena *a, const struct oidc_answer *answer,
+                          struct sign_in_made *ret, struct error *err)
 {
 	struct provider_code code = {.code = answer->code,
 	                             .redirect_uri = answer->question.redirect_uri};
@@ -311,4 +311,10 @@ int oidc_finish(struct sign_in *s, struct arena *a, const struct oidc_answer *an
 		return -1;
 	attempt_succeed(s, a, answer->client->address, NULL);
 	return 0;
+}
+
+int oidc_finish(struct sign_in *s, struct arena *a, const struct oidc_answer *answer,
+                struct sign_in_made *ret, struct error *err)
+{
+	return attempt_note(s, finish_sign_in(s, a, answer, ret, err), err);
 }

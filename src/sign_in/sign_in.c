@@ -31,6 +31,33 @@ void sign_in_free(struct sign_in *s)
 	free(s);
 }
 
+struct sign_in_counts sign_in_counts_get(struct sign_in *s)
+{
+	return (struct sign_in_counts){
+	        .made = atomic_load(&s->counts.made),
+	        .refused = atomic_load(&s->counts.refused),
+	        .limited = atomic_load(&s->counts.limited),
+	        .forged = atomic_load(&s->counts.forged),
+	};
+}
+
+void sign_in_count_forged(struct sign_in *s)
+{
+	if (s)
+		atomic_fetch_add(&s->counts.forged, 1);
+}
+
+int attempt_note(struct sign_in *s, int result, const struct error *err)
+{
+	if (result == 0)
+		atomic_fetch_add(&s->counts.made, 1);
+	else if (err->code == ERROR_LIMIT)
+		atomic_fetch_add(&s->counts.limited, 1);
+	else
+		atomic_fetch_add(&s->counts.refused, 1);
+	return result;
+}
+
 int sign_in_refuse(struct error *err)
 {
 	return FAIL(err, ERROR_UNAUTHENTICATED, "the e-mail address or the password is not right");

@@ -20,6 +20,15 @@ struct sign_in;
 struct sign_in *sign_in_new(const struct config *config, struct store *store);
 void sign_in_free(struct sign_in *s); /* NULL is fine */
 
+/* Since the start of this server. */
+struct sign_in_counts {
+	uint64_t made, refused, limited; /* logins, and attempts that made none */
+	uint64_t forged; /* requests refused because they may come from another page */
+};
+struct sign_in_counts sign_in_counts_get(struct sign_in *s);
+/* Counts a refused request; NULL is fine. */
+void sign_in_count_forged(struct sign_in *s);
+
 /* Who asks, as far as it is known. */
 struct sign_in_client {
 	const char *address; /* without port; "" = not known */

@@ -465,6 +465,22 @@ def test_a_member_that_leaves_and_a_disabled_user_are_out_at_once(place, bob, ad
     refused(401, holder.get, INSTANCES)
 
 
+def sign_in_counts(server):
+    text = atoll.Api("127.0.0.1", server.port).raw("GET", "/metrics").body.decode()
+    found = dict(re.findall(r'^atoll_sign_ins_total\{result="(\w+)"\} (\d+)$', text, re.M), forged=re.search(r"^atoll_csrf_refused_total (\d+)$", text, re.M)[1])
+    return {name: int(value) for name, value in found.items()}
+
+
+def test_the_metrics_count_what_signing_in_came_to(place, owner):
+    before = sign_in_counts(place)
+    browser = Browser(place)
+    browser.sign_in(email="ann@example.com", password=PASSWORD)
+    refused(401, Browser(place).sign_in, email="nobody@example.com", password=PASSWORD)
+    refused(403, browser.call, "POST", "/api/sandbox/keys", {"name": "k"}, {"X-Atoll-CSRF": "0" * 40})
+    after = sign_in_counts(place)
+    assert {name: after[name] - before[name] for name in before} == {"made": 1, "refused": 1, "limited": 0, "forged": 1}
+
+
 def test_a_new_password_ends_the_other_sessions(place, bob, admin):
     other = Browser(place)
     other.sign_in(email=bob.email, password=OTHER)
