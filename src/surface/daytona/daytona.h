@@ -40,6 +40,13 @@ void daytona_failure_set_name(struct request *rq, const char *name);
 /* Refuses a feature of Daytona that this server does not have. Always returns -1. */
 int daytona_fail_unsupported(const char *feature, struct error *err);
 
+/* sandbox_answer.c */
+
+struct daytona_mount {
+	const char *volume_id, *mount_path, *subpath;
+};
+extern const struct json_shape daytona_mount_shape;
+extern const struct json_shape daytona_sandbox_shape; /* a whole sandbox */
 /* Answers with one whole sandbox. */
 int daytona_sandbox_reply(struct request *rq, struct reply *reply, const struct sandbox_record *r,
                           struct error *err);
