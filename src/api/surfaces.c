@@ -12,7 +12,7 @@
 #include "surface/envd/routes.h"
 #include "surface/gateway/routes.h"
 #include "surface/mcp/routes.h"
-#include "surface/native/routes.h"
+#include "surface/native/native.h"
 #include "surface/operator/routes.h"
 #include "surface/preview/routes.h"
 #include "surface/tools/routes.h"

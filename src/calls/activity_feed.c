@@ -5,7 +5,6 @@
 
 #include "activity/activity.h"
 #include "edge/api.h"
-#include "store/events.h"
 
 struct activity_artifact {
 	const char *id, *path;

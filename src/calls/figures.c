@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "calls/figures.h"
 
-#include "base/clock.h"
 #include "fleet/usage/figures.h"
 
 struct figure_answer {

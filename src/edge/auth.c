@@ -12,10 +12,11 @@
 #include "edge/meter.h"
 #include "edge/tickets.h"
 #include "fleet/core/peers.h"
-#include "fleet/core/ref.h"
+#include "fleet/core/sandboxes.h"
 #include "http/server/http.h"
 #include "http/server/shares.h"
 #include "loop/loop.h"
+#include "sign_in/token.h"
 #include "store/projects.h"
 
 /* The credentials of a request. */

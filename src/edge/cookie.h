@@ -11,12 +11,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "sign_in/sign_in.h"
+#include "account/account.h"
 
 struct api_caller;
+struct key_record;
 struct reply;
 struct request;
 struct route;
+struct sign_in_token;
 
 /* Over TLS the cookie has the prefix "__Host-", which a sibling host cannot set. */
 #define API_COOKIE "atoll_session"

@@ -8,6 +8,7 @@
 #include "edge/keys.h"
 #include "http/server/http.h"
 #include "json/json.h"
+#include "sign_in/sign_in.h"
 
 static bool knows_project(const struct route *route)
 {

@@ -3,7 +3,7 @@
 
 #include "base/log.h"
 #include "edge/api.h"
-#include "fleet/core/ref.h"
+#include "fleet/core/sandboxes.h"
 #include "fleet/lifecycle/lifecycle.h"
 #include "http/server/http.h"
 #include "http/server/parked.h"

@@ -3,13 +3,12 @@
 
 #include "base/clock.h"
 #include "fleet/core/fleet_hold.h"
-#include "fleet/core/ref.h"
 #include "fleet/core/sandboxes.h"
+#include "fleet/lifecycle/hold.h"
 #include "job/parts.h"
 #include "provider/compute.h"
 #include "store/sandbox_record.h"
 #include "wire/agent.h"
-#include "fleet/lifecycle/hold.h"
 
 /* The time that a stop gives the command before it is killed, and then for its end. */
 #define STOP_GRACE_MS 2000

@@ -4,12 +4,12 @@
 #include "base/fault.h"
 #include "base/thread.h"
 #include "fleet/core/fleet_hold.h"
-#include "fleet/core/ref.h"
+#include "fleet/core/sandboxes.h"
+#include "fleet/lifecycle/hold.h"
+#include "fleet/sandbox/artifacts.h"
 #include "job/parts.h"
 #include "store/artifacts.h"
 #include "store/sandbox_record.h"
-#include "fleet/lifecycle/hold.h"
-#include "fleet/sandbox/artifacts.h"
 
 /* Fetching waits for the sandbox, so limits keep a sandbox or project from delaying the others. */
 static bool has_turn(const struct jobs *jobs, const struct keeping *k)

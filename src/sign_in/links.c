@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "config/config.h"
 #include "sign_in/state.h"
+#include "store/invitations.h"
 #include "store/projects.h"
 
 #define FIRST_PROJECT "default"

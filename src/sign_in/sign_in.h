@@ -10,10 +10,10 @@
 #include <stdint.h>
 
 #include "sign_in/token.h"
-#include "store/invitations.h"
 #include "store/logins.h"
 
 struct config;
+struct invitation_record;
 struct sign_in;
 
 /* `config` and `store` must outlive it. */

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Creates, lists and deletes sandboxes, for clients that have only tools. */
 
-#include "fleet/core/ref.h"
-#include "tool/builtin.h"
-#include "tool/tool.h"
-#include "store/sandbox_record.h"
-#include "store/sandboxes.h"
+#include "fleet/core/sandboxes.h"
 #include "fleet/lifecycle/create.h"
 #include "fleet/lifecycle/lifecycle.h"
+#include "store/sandbox_record.h"
+#include "store/sandboxes.h"
+#include "tool/builtin.h"
+#include "tool/tool.h"
 
 #define LIST_MAX 200
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* snapshot and rollback. */
-#include "fleet/core/ref.h"
+#include "fleet/core/fleet_hold.h"
+#include "fleet/core/sandboxes.h"
+#include "fleet/sandbox/fork.h"
+#include "fleet/snapshot/snapshots.h"
 #include "json/json.h"
 #include "provider/provider.h"
 #include "tool/builtin.h"
 #include "tool/tool.h"
-#include "fleet/core/fleet_hold.h"
-#include "fleet/sandbox/fork.h"
-#include "fleet/snapshot/snapshots.h"
 
 struct snapshot_input {
 	const char *name;

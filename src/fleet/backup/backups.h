@@ -4,7 +4,7 @@
 #pragma once
 
 #include "base/error.h"
-#include "fleet/core/ref.h"
+#include "fleet/core/sandboxes.h"
 #include "fleet/snapshot/snapshots.h"
 #include "store/backups.h"
 #include "store/snapshots.h"

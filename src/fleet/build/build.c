@@ -12,6 +12,8 @@
 #include "fleet/build/build_sandbox.h"
 #include "fleet/build/builds.h"
 #include "fleet/core/elsewhere.h"
+#include "fleet/core/fleet_state.h"
+#include "fleet/core/sandboxes.h"
 #include "fleet/core/template_cache.h"
 #include "fleet/lifecycle/lifecycle.h"
 #include "fleet/recovery/retention.h"

@@ -4,6 +4,7 @@
 #include "base/fault.h"
 #include "base/thread.h"
 #include "fleet/build/build_parts.h"
+#include "fleet/core/fleet_state.h"
 #include "fleet/template/layers.h"
 #include "store/snapshots.h"
 

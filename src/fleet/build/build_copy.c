@@ -11,6 +11,7 @@
 #include "base/path.h"
 #include "config/config.h"
 #include "fleet/build/build_sandbox.h"
+#include "fleet/core/fleet_state.h"
 #include "provider/agent_reader.h"
 #include "wire/agent.h"
 #include "wire/agent_files.h"

@@ -14,6 +14,7 @@
 #include "compression/decompress.h"
 #include "config/config.h"
 #include "fleet/build/build_parts.h"
+#include "fleet/core/fleet_state.h"
 
 #define KEPT_S (24 * 3600)
 #define PROJECT_BYTES_MAX (INT64_C(8) << 30)

@@ -4,6 +4,7 @@
 
 #include "base/fault.h"
 #include "fleet/build/build_sandbox.h"
+#include "fleet/core/fleet_state.h"
 #include "fleet/template/pool_states.h"
 #include "fleet/template/recipe.h"
 #include "fleet/template/templates.h"

@@ -6,6 +6,7 @@
 
 #include "base/thread.h"
 #include "fleet/build/build_parts.h"
+#include "fleet/core/fleet_state.h"
 #include "wire/agent.h"
 
 #define LINE_MAX_SIZE ((size_t)4096)

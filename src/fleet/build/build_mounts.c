@@ -8,6 +8,7 @@
 
 #include "base/path.h"
 #include "fleet/build/build_sandbox.h"
+#include "fleet/core/fleet_state.h"
 #include "fleet/core/text_map.h"
 #include "fleet/recovery/retention.h"
 #include "fleet/volume/volume.h"

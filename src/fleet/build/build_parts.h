@@ -10,13 +10,13 @@
 
 #include "base/map.h"
 #include "fleet/build/build.h"
-#include "fleet/core/fleet_state.h"
 #include "fleet/core/work_lane.h"
 #include "store/builds.h"
 #include "store/templates.h"
 
 struct agent_output;
 struct build_log;
+struct fleet;
 struct work_lane;
 
 #define BUILD_KEY_SIZE 64 /* hexadecimal digits */

@@ -6,6 +6,8 @@
 #include "base/path.h"
 #include "config/config.h"
 #include "fleet/build/build_sandbox.h"
+#include "fleet/core/fleet_state.h"
+#include "fleet/core/sandboxes.h"
 #include "fleet/core/text_map.h"
 #include "fleet/template/import.h"
 #include "fleet/template/layers.h"

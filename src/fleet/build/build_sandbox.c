@@ -9,6 +9,7 @@
 
 #include "base/fault.h"
 #include "base/path.h"
+#include "fleet/core/fleet_state.h"
 #include "fleet/lifecycle/create.h"
 #include "fleet/lifecycle/hold.h"
 #include "fleet/lifecycle/lifecycle.h"

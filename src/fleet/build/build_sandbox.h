@@ -13,6 +13,7 @@ struct agent_process;
 struct agent_reader;
 struct build_export_item;
 struct compute_request;
+struct fleet;
 struct fleet_mount;
 
 /* build_sandbox.c */

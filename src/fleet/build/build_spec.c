@@ -3,6 +3,7 @@
 
 #include "base/path.h"
 #include "fleet/build/build_parts.h"
+#include "fleet/core/fleet_state.h"
 #include "fleet/core/text_map.h"
 #include "fleet/template/import.h"
 #include "fleet/template/recipe.h"

@@ -43,8 +43,8 @@ int sandbox_provider_find(struct fleet *f, const char *id, struct provider **ret
 	return *ret ? 0 : refuse_provider(f, &r, err);
 }
 
-int sandbox_require(const struct fleet *f, const struct sandbox_record *r,
-                    enum provider_ability ability, struct error *err)
+int sandbox_require(const struct fleet *f, const struct sandbox_record *r, unsigned ability,
+                    struct error *err)
 {
 	bool is_kept = ability == PROVIDER_CAN_SNAPSHOT || ability == PROVIDER_CAN_VOLUME;
 	struct provider *p = sandbox_provider(f, r);

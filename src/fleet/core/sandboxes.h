@@ -1,17 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fleet/core/sandboxes.h — rows of sandboxes: find, visit, and the check that one is here. */
+/* fleet/core/sandboxes.h — how a call names a thing of a project, and rows of sandboxes: find,
+ * visit, and the check that one is here. */
 #pragma once
 
 #include <stdbool.h>
 
 #include "base/error.h"
-#include "fleet/core/ref.h"
-#include "provider/set.h"
 
 struct arena;
 struct error;
 struct fleet;
+struct fleet_awaited;
+struct fleet_use;
+struct provider;
+struct provider_stats;
 struct sandbox_record;
+
+struct fleet_ref {
+	const char *project_id;
+	const char *id_or_name;              /* of a sandbox, a template, a snapshot … */
+	const struct fleet_use *use;         /* what fleet_hold meters; NULL: nothing */
+	const struct fleet_awaited *awaited; /* NULL: the thread waits; else see waiting.h */
+};
 
 MUST_CHECK int fleet_find(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
                           struct sandbox_record *ret, struct error *err);
@@ -28,9 +38,9 @@ struct provider *sandbox_provider(const struct fleet *f, const struct sandbox_re
 MUST_CHECK int sandbox_provider_find(struct fleet *f, const char *id, struct provider **ret,
                                      struct error *err);
 /* Requires an ability of the sandbox's provider, which is open. Snapshots and volumes are the
- * primary's: the sandbox's provider must share them. */
+ * primary's: the sandbox's provider must share them. `ability`: enum provider_ability. */
 MUST_CHECK int sandbox_require(const struct fleet *f, const struct sandbox_record *r,
-                               enum provider_ability ability, struct error *err);
+                               unsigned ability, struct error *err);
 /* Whether the sandbox belongs to this server, and its provider is open. */
 bool sandbox_is_local(const struct fleet *f, const struct sandbox_record *r);
 MUST_CHECK int sandbox_check_local(const struct fleet *f, const struct sandbox_record *r,

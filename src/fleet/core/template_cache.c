@@ -7,6 +7,7 @@
 #include "base/map.h"
 #include "base/thread.h"
 #include "fleet/core/fleet_state.h"
+#include "fleet/core/sandboxes.h"
 
 #define NAME_KEY_SIZE 256
 #define ENTRIES_MAX 1024

@@ -6,10 +6,10 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "fleet/core/ref.h"
 #include "store/templates.h"
 
 struct fleet;
+struct fleet_ref;
 struct template_cache;
 
 struct template_cache *template_cache_new(void);

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/fault.h"
-#include "config/config.h"
 #include "fleet/core/elsewhere.h"
 #include "fleet/core/labels.h"
 #include "fleet/core/sandboxes.h"

@@ -7,6 +7,7 @@
 #include "fleet/core/cache.h"
 #include "fleet/core/elsewhere.h"
 #include "fleet/core/project_cache.h"
+#include "fleet/core/sandboxes.h"
 #include "fleet/lifecycle/lease_claim.h"
 #include "fleet/lifecycle/moves.h"
 #include "fleet/lifecycle/pending.h"

@@ -2,7 +2,7 @@
 /* What a create names as the source of its sandbox: a template, or an image. */
 #include "config/config.h"
 #include "fleet/core/fleet_state.h"
-#include "fleet/core/ref.h"
+#include "fleet/core/sandboxes.h"
 #include "fleet/core/template_cache.h"
 #include "fleet/lifecycle/create.h"
 #include "fleet/template/import.h"

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "fleet/core/fleet_hold.h"
-#include "fleet/core/ref.h"
+#include "fleet/core/sandboxes.h"
 
 struct arena;
 struct error;

@@ -9,6 +9,7 @@
 
 #include "fleet/core/cache.h"
 #include "fleet/core/cache_state.h"
+#include "fleet/core/sandboxes.h"
 #include "fleet/core/template_waiters.h"
 #include "fleet/core/waiting.h"
 #include "fleet/lifecycle/moves.h"

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The volumes of a create request. */
+#include "fleet/core/fleet_state.h"
 #include "fleet/lifecycle/create.h"
 #include "fleet/lifecycle/resolved_create.h"
 #include "fleet/volume/mounts.h"
 #include "fleet/volume/volume.h"
+#include "provider/provider.h"
 
 #define HOME_PREFIX "home-"
 

@@ -11,6 +11,7 @@
 #include "base/fd.h"
 #include "config/config.h"
 #include "fleet/core/fleet_state.h"
+#include "fleet/core/sandboxes.h"
 #include "fleet/core/template_cache.h"
 #include "fleet/recovery/pairing_state.h"
 #include "json/json.h"

@@ -14,7 +14,7 @@
 #include "config/config.h"
 #include "fleet/core/fleet_hold.h"
 #include "fleet/core/fleet_state.h"
-#include "fleet/core/ref.h"
+#include "fleet/core/sandboxes.h"
 #include "provider/agent_reader.h"
 #include "provider/provider.h"
 #include "sandbox/media.h"

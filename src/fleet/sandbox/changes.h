@@ -9,7 +9,7 @@
 #include <stdbool.h>
 
 #include "base/error.h"
-#include "fleet/core/ref.h"
+#include "fleet/core/sandboxes.h"
 
 struct arena;
 struct fleet;

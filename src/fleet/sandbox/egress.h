@@ -4,7 +4,7 @@
 #pragma once
 
 #include "base/error.h"
-#include "fleet/core/ref.h"
+#include "fleet/core/sandboxes.h"
 
 struct arena;
 struct error;

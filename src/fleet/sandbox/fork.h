@@ -3,7 +3,7 @@
  * of lifecycle.h apply. */
 #pragma once
 
-#include "fleet/core/ref.h"
+#include "fleet/core/sandboxes.h"
 #include "store/sandbox_record.h"
 #include "store/snapshots.h"
 #include "store/volumes.h"

@@ -8,7 +8,7 @@
  * their sandbox. A fork gets copies of them; a reset sandbox has none. */
 #pragma once
 
-#include "fleet/core/ref.h"
+#include "fleet/core/sandboxes.h"
 #include "store/services.h"
 #include "wire/agent_services.h"
 

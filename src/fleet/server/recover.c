@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
-#include "fleet/lifecycle/reconcile.h"
-#include "fleet/server/all_rounds.h"
 #include "fleet/backup/backup.h"
 #include "fleet/core/cache.h"
 #include "fleet/core/elsewhere.h"
+#include "fleet/core/operation.h"
 #include "fleet/core/sandboxes.h"
+#include "fleet/lifecycle/reconcile.h"
 #include "fleet/recovery/pairing_state.h"
+#include "fleet/server/all_rounds.h"
 #include "fleet/server/fleet.h"
 #include "fleet/server/rounds.h"
 #include "provider/entries.h"

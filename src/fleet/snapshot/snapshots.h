@@ -3,7 +3,7 @@
  * rules of fleet.h apply. */
 #pragma once
 
-#include "fleet/core/ref.h"
+#include "fleet/core/sandboxes.h"
 #include "store/snapshots.h"
 
 struct arena;

@@ -7,6 +7,7 @@
 #include "base/id.h"
 #include "config/config.h"
 #include "fleet/core/fleet_state.h"
+#include "fleet/core/sandboxes.h"
 #include "fleet/recovery/pairing.h"
 #include "fleet/template/import.h"
 #include "fleet/template/templates.h"

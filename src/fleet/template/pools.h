@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "fleet/core/ref.h"
+#include "fleet/core/sandboxes.h"
 #include "provider/pool.h"
 
 struct fleet;

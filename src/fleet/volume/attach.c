@@ -6,6 +6,7 @@
 
 #include "base/fault.h"
 #include "fleet/core/cache.h"
+#include "fleet/core/operation.h"
 #include "fleet/core/sandboxes.h"
 #include "fleet/volume/mounts.h"
 #include "fleet/volume/volume.h"

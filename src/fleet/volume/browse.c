@@ -9,6 +9,7 @@
 #include "base/map.h"
 #include "base/thread.h"
 #include "fleet/core/cache.h"
+#include "fleet/core/fleet_hold.h"
 #include "fleet/core/fleet_state.h"
 #include "fleet/core/gate.h"
 #include "fleet/core/volume_operation.h"

@@ -7,7 +7,8 @@
 
 #include "base/fault.h"
 #include "fleet/core/cache.h"
-#include "fleet/core/ref.h"
+#include "fleet/core/operation.h"
+#include "fleet/core/sandboxes.h"
 #include "fleet/core/volume_operation.h"
 #include "fleet/core/waiting.h"
 #include "fleet/volume/browsers.h"

@@ -6,10 +6,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "fleet/core/operation.h"
+#include "base/error.h"
 
+struct arena;
+struct fleet;
 struct fleet_awaited;
+struct fleet_ref;
 struct mount_list;
+struct operation;
 struct volume_record;
 
 /* A volume in READY that belongs to this server. */

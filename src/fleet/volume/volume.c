@@ -6,6 +6,7 @@
 #include "base/fault.h"
 #include "base/map.h"
 #include "fleet/core/cache.h"
+#include "fleet/core/fleet_state.h"
 #include "fleet/core/volume_operation.h"
 #include "fleet/core/waiting.h"
 #include "fleet/recovery/notes.h"
@@ -13,6 +14,7 @@
 #include "fleet/volume/browsers.h"
 #include "fleet/volume/mounts.h"
 #include "provider/entries.h"
+#include "provider/provider.h"
 #include "provider/volume.h"
 
 #define VOLUMES_MAX 1000 /* of a project */

@@ -11,11 +11,11 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "fleet/core/fleet_hold.h"
-#include "fleet/core/ref.h"
+#include "fleet/core/sandboxes.h"
 #include "store/volumes.h"
 
 struct fleet;
+struct fleet_hold;
 
 #define FLEET_VOLUME_MB 10240 /* reported size of a volume without a limit */
 #define FLEET_MOUNT_PATH "/workspace"

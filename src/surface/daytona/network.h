@@ -5,7 +5,6 @@
 #include <stdbool.h>
 
 #include "base/bytes.h"
-#include "fleet/lifecycle/create.h"
 
 struct sandbox_record;
 

@@ -10,14 +10,14 @@
 #include "calls/build_log.h"
 #include "config/config.h"
 #include "fleet/core/access.h"
-#include "fleet/core/ref.h"
+#include "fleet/core/sandboxes.h"
 #include "fleet/template/import.h"
 #include "store/builds.h"
 #include "surface/e2b/announced.h"
 #include "surface/e2b/e2b.h"
 #include "surface/e2b/routes.h"
-#include "surface/e2b/surface.h"
 #include "surface/e2b/steps.h"
+#include "surface/e2b/surface.h"
 #include "surface/native/build_upload.h"
 
 #define LINES_BYTES ((size_t)1 << 20)

@@ -10,6 +10,7 @@
 #include "edge/caller.h"
 #include "edge/target.h"
 #include "fleet/core/access.h"
+#include "fleet/core/fleet_hold.h"
 #include "fleet/volume/volume.h"
 #include "json/json.h"
 #include "json/write.h"

@@ -4,6 +4,7 @@
  * A completion changes nothing: it lists the files of a sandbox that runs, and starts none. */
 #include <string.h>
 
+#include "edge/api.h"
 #include "edge/target.h"
 #include "fleet/core/sandboxes.h"
 #include "http/server/http.h"

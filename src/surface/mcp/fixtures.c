@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "config/config.h"
+#include "edge/api.h"
 #include "http/server/http.h"
 #include "json/write.h"
 #include "surface/mcp/mcp.h"

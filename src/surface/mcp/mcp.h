@@ -6,6 +6,9 @@
 #include "surface/mcp/protocol.h"
 #include "surface/tools/target.h"
 
+struct api_hop;
+struct request;
+
 /* One request. */
 struct mcp {
 	struct request *rq;

@@ -2,6 +2,7 @@
 /* Sandboxes, and the files in them, as resources. */
 #include <string.h>
 
+#include "edge/api.h"
 #include "edge/target.h"
 #include "fleet/core/sandboxes.h"
 #include "json/write.h"

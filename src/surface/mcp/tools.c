@@ -2,6 +2,7 @@
 /* tools/list and tools/call. */
 #include <string.h>
 
+#include "edge/api.h"
 #include "edge/target.h"
 #include "http/server/http.h"
 #include "json/write.h"

@@ -8,6 +8,7 @@
 
 #include "calls/feed.h"
 #include "config/config.h"
+#include "edge/api.h"
 #include "fleet/core/sandboxes.h"
 #include "http/server/http.h"
 #include "json/write.h"

@@ -11,8 +11,7 @@
 #include "store/activity.h"
 #include "store/events.h"
 #include "store/sandbox_record.h"
-#include "surface/native/answer.h"
-#include "surface/native/routes.h"
+#include "surface/native/native.h"
 
 #define LIMIT_USUAL 100
 #define LIMIT_MAX 1000

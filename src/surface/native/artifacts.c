@@ -14,11 +14,10 @@
 #include "calls/stored_artifact.h"
 #include "edge/api.h"
 #include "edge/target.h"
-#include "fleet/core/ref.h"
+#include "fleet/core/sandboxes.h"
 #include "fleet/sandbox/artifacts.h"
 #include "store/artifacts.h"
-#include "surface/native/answer.h"
-#include "surface/native/routes.h"
+#include "surface/native/native.h"
 
 #define BASE "/api/sandbox/artifacts"
 #define ADDRESS_S_MAX ((int64_t)7 * 86400)

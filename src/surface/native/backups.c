@@ -10,8 +10,7 @@
 #include "fleet/backup/backups.h"
 #include "fleet/core/waiting.h"
 #include "sandbox/sandbox.h"
-#include "surface/native/answer.h"
-#include "surface/native/routes.h"
+#include "surface/native/native.h"
 #include "surface/native/snapshots.h"
 
 #define BASE "/api/sandbox/backups"

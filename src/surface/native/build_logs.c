@@ -6,8 +6,8 @@
 #include "calls/output.h"
 #include "fleet/build/build.h"
 #include "store/builds.h"
-#include "surface/native/answer.h"
 #include "surface/native/builds.h"
+#include "surface/native/native.h"
 
 #define PAGE_BYTES ((size_t)1 << 20)
 

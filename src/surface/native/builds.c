@@ -4,8 +4,7 @@
 
 #include "fleet/build/build.h"
 #include "store/builds.h"
-#include "surface/native/answer.h"
-#include "surface/native/routes.h"
+#include "surface/native/native.h"
 
 struct build_answer {
 	const char *id, *name, *from, *template, *status, *message, *project, *node, *sandbox;

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "edge/api.h"
-#include "fleet/core/ref.h"
+#include "fleet/core/sandboxes.h"
 #include "http/server/http.h"
 
 #define BUILDS "/api/sandbox/templates/builds"

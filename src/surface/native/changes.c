@@ -9,8 +9,7 @@
 #include "edge/text.h"
 #include "fleet/sandbox/changes.h"
 #include "sandbox/change.h"
-#include "surface/native/answer.h"
-#include "surface/native/routes.h"
+#include "surface/native/native.h"
 #include "surface/native/snapshots.h"
 
 #define INSTANCE "/api/sandbox/instances/:id"

@@ -9,8 +9,7 @@
 #include "http/client/outbound.h"
 #include "job/job.h"
 #include "store/channels.h"
-#include "surface/native/answer.h"
-#include "surface/native/routes.h"
+#include "surface/native/native.h"
 
 #define BASE "/v1/channels"
 #define DELIVERIES "/v1/job-deliveries"

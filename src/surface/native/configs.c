@@ -14,8 +14,7 @@
 #include "provider/provider.h"
 #include "store/configs.h"
 #include "store/secrets.h"
-#include "surface/native/answer.h"
-#include "surface/native/routes.h"
+#include "surface/native/native.h"
 #include "tool/tool.h"
 
 struct config_record;

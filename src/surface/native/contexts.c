@@ -10,8 +10,7 @@
 #include "config/config.h"
 #include "edge/api.h"
 #include "edge/target.h"
-#include "surface/native/answer.h"
-#include "surface/native/routes.h"
+#include "surface/native/native.h"
 
 #define BASE "/api/sandbox/instances/:id/code/contexts"
 

@@ -9,8 +9,7 @@
 #include "sandbox/events.h"
 #include "store/events.h"
 #include "store/sandbox_record.h"
-#include "surface/native/answer.h"
-#include "surface/native/routes.h"
+#include "surface/native/native.h"
 #include "surface/native/sandbox_answer.h"
 
 #define LIMIT_USUAL 100

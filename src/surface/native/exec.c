@@ -11,7 +11,7 @@
 #include "edge/target.h"
 #include "job/job.h"
 #include "surface/native/contexts.h"
-#include "surface/native/routes.h"
+#include "surface/native/native.h"
 
 #define BASE "/api/sandbox/instances/:id"
 #define TIMEOUT_MAX ((int64_t)7 * 24 * 3600 * 1000)

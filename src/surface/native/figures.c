@@ -6,8 +6,7 @@
 #include "edge/api.h"
 #include "fleet/usage/figures.h"
 #include "provider/provider.h"
-#include "surface/native/answer.h"
-#include "surface/native/routes.h"
+#include "surface/native/native.h"
 
 #define LIMIT_USUAL 100
 #define INTERVAL_MAX_MS 60000

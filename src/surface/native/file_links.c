@@ -14,7 +14,7 @@
 #include "http/server/shares.h"
 #include "json/json.h"
 #include "store/sandbox_record.h"
-#include "surface/native/routes.h"
+#include "surface/native/native.h"
 #include "wire/agent.h"
 
 #define LINK "/api/sandbox/instances/:id/files/link"

@@ -12,8 +12,9 @@
 #include "calls/shapes.h"
 #include "edge/session.h"
 #include "edge/target.h"
+#include "fleet/core/fleet_hold.h"
 #include "fleet/volume/volume.h"
-#include "surface/native/routes.h"
+#include "surface/native/native.h"
 #include "surface/native/stopped_files.h"
 #include "wire/agent.h"
 

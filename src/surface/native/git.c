@@ -5,8 +5,7 @@
 #include "calls/repository.h"
 #include "edge/target.h"
 #include "git/git.h"
-#include "surface/native/answer.h"
-#include "surface/native/routes.h"
+#include "surface/native/native.h"
 
 #define BASE "/api/sandbox/instances/:id/git"
 #define LOG_DEFAULT 50

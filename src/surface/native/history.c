@@ -4,8 +4,7 @@
 #include "fleet/core/sandboxes.h"
 #include "fleet/usage/history.h"
 #include "store/sandbox_record.h"
-#include "surface/native/answer.h"
-#include "surface/native/routes.h"
+#include "surface/native/native.h"
 
 struct sample_answer {
 	int64_t at, memory_bytes, disk_bytes, pids, cpu_usage_us, network_in_bytes,

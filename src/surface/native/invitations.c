@@ -3,9 +3,9 @@
 #include "account/password.h"
 #include "base/clock.h"
 #include "edge/api.h"
-#include "edge/cookie.h"
-#include "surface/native/answer.h"
-#include "surface/native/routes.h"
+#include "sign_in/sign_in.h"
+#include "store/invitations.h"
+#include "surface/native/native.h"
 
 #define BASE "/v1/projects/:project/invitations"
 

@@ -7,8 +7,7 @@
 #include "edge/api.h"
 #include "edge/keys.h"
 #include "store/members.h"
-#include "surface/native/answer.h"
-#include "surface/native/routes.h"
+#include "surface/native/native.h"
 
 #define BASE "/api/sandbox/keys"
 

@@ -13,8 +13,8 @@
 #include "fleet/core/use.h"
 #include "fleet/lease/lease.h"
 #include "fleet/sandbox/settings.h"
-#include "surface/native/answer.h"
 #include "surface/native/exec.h"
+#include "surface/native/native.h"
 #include "surface/native/resources.h"
 
 #define BASE "/v1/leases"

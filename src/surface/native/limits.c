@@ -7,7 +7,7 @@
 #include "fleet/core/sandboxes.h"
 #include "fleet/sandbox/settings.h"
 #include "store/sandbox_record.h"
-#include "surface/native/routes.h"
+#include "surface/native/native.h"
 #include "surface/native/sandbox_answer.h"
 
 #define BASE "/api/sandbox/instances/:id"

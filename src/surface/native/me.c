@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* /accounts/me — the caller, identified by its key or its session. */
 #include "edge/caller.h"
-#include "edge/cookie.h"
 #include "json/json.h"
+#include "sign_in/sign_in.h"
 #include "store/keys.h"
 #include "store/projects.h"
-#include "surface/native/routes.h"
+#include "surface/native/native.h"
 
 struct me_answer {
 	const char *project, *project_name, *key, *key_name, *user, *role;

@@ -8,8 +8,8 @@
 #include "edge/api.h"
 #include "edge/cookie.h"
 #include "edge/keys.h"
-#include "surface/native/answer.h"
-#include "surface/native/routes.h"
+#include "json/json.h"
+#include "surface/native/native.h"
 
 #define COOKIE "atoll_oidc"
 #define ROUND_TRIP_MS (INT64_C(15) * 60000)

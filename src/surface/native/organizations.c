@@ -9,8 +9,7 @@
 #include "base/id.h"
 #include "edge/api.h"
 #include "edge/keys.h"
-#include "surface/native/answer.h"
-#include "surface/native/routes.h"
+#include "surface/native/native.h"
 
 #define BASE "/v1/organizations"
 #define MEMBERS BASE "/:organization/members"

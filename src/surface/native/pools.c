@@ -5,8 +5,7 @@
 #include "config/config.h"
 #include "edge/api.h"
 #include "fleet/template/pools.h"
-#include "surface/native/answer.h"
-#include "surface/native/routes.h"
+#include "surface/native/native.h"
 
 #define BASE "/api/sandbox/pools"
 #define NOT_GIVEN (-1)

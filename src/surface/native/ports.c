@@ -4,8 +4,8 @@
 #include "edge/api.h"
 #include "edge/target.h"
 #include "fleet/sandbox/ports.h"
-#include "surface/native/answer.h"
-#include "surface/native/routes.h"
+#include "json/json.h"
+#include "surface/native/native.h"
 
 struct port_answer {
 	int64_t port, pid, process;

@@ -12,8 +12,7 @@
 #include "edge/target.h"
 #include "json/write.h"
 #include "provider/compute.h"
-#include "surface/native/answer.h"
-#include "surface/native/routes.h"
+#include "surface/native/native.h"
 #include "wire/agent_cause.h"
 
 #define BASE "/api/sandbox/instances/:id/processes"

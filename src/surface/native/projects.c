@@ -14,9 +14,8 @@
 #include "store/members.h"
 #include "store/organizations.h"
 #include "store/projects.h"
-#include "surface/native/answer.h"
+#include "surface/native/native.h"
 #include "surface/native/project_limits.h"
-#include "surface/native/routes.h"
 
 struct project_list;
 

@@ -4,9 +4,8 @@
 
 #include "calls/download.h"
 #include "edge/api.h"
-#include "fleet/core/ref.h"
-#include "surface/native/answer.h"
-#include "surface/native/routes.h"
+#include "fleet/core/sandboxes.h"
+#include "surface/native/native.h"
 #include "terminal/recording.h"
 
 #define BASE "/api/sandbox/recordings"

@@ -14,8 +14,8 @@
 #include "provider/provider.h"
 #include "store/relations.h"
 #include "store/sandbox_record.h"
-#include "surface/native/answer.h"
 #include "surface/native/egress.h"
+#include "surface/native/native.h"
 #include "surface/native/resources.h"
 #include "surface/native/timeouts.h"
 

@@ -6,8 +6,7 @@
 #include "json/write.h"
 #include "provider/provider.h"
 #include "store/sandboxes.h"
-#include "surface/native/answer.h"
-#include "surface/native/routes.h"
+#include "surface/native/native.h"
 #include "surface/native/sandbox_answer.h"
 
 #define LIMIT_USUAL 100

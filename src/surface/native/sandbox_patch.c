@@ -4,11 +4,10 @@
 
 #include "base/clock.h"
 #include "edge/api.h"
-#include "fleet/core/ref.h"
+#include "fleet/core/sandboxes.h"
 #include "fleet/sandbox/settings.h"
 #include "store/sandbox_record.h"
-#include "surface/native/answer.h"
-#include "surface/native/routes.h"
+#include "surface/native/native.h"
 #include "surface/native/sandbox_answer.h"
 #include "surface/native/timeouts.h"
 

@@ -4,7 +4,7 @@
 #include "edge/api.h"
 #include "json/json.h"
 #include "store/secrets.h"
-#include "surface/native/routes.h"
+#include "surface/native/native.h"
 
 struct secret_rotation_answer {
 	int64_t resealed;

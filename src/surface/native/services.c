@@ -10,8 +10,7 @@
 #include "fleet/sandbox/services.h"
 #include "http/server/shares.h"
 #include "store/sandbox_record.h"
-#include "surface/native/answer.h"
-#include "surface/native/routes.h"
+#include "surface/native/native.h"
 #include "wire/agent.h"
 
 #define BASE "/api/sandbox/instances/:id/services"

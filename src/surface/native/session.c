@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* /v1/sign-in and /v1/session — how a person signs in from a browser, and the session that follows.
  * /v1/sessions lists and ends sessions. */
-#include "base/clock.h"
 #include "config/config.h"
 #include "edge/caller.h"
 #include "edge/cookie.h"
 #include "edge/keys.h"
 #include "sign_in/oidc.h"
 #include "store/projects.h"
-#include "surface/native/answer.h"
 #include "surface/native/login_list.h"
-#include "surface/native/routes.h"
+#include "surface/native/native.h"
 
 struct sign_in_oidc {
 	const char *name, *path;

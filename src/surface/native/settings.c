@@ -5,9 +5,8 @@
 #include "config/config.h"
 #include "provider/provider.h"
 #include "store/projects.h"
-#include "surface/native/answer.h"
+#include "surface/native/native.h"
 #include "surface/native/project_limits.h"
-#include "surface/native/routes.h"
 #include "surface/native/timeouts.h"
 
 #define DAY_S ((int64_t)86400)

@@ -10,8 +10,7 @@
 #include "fleet/sandbox/fork.h"
 #include "store/figures.h"
 #include "store/relations.h"
-#include "surface/native/answer.h"
-#include "surface/native/routes.h"
+#include "surface/native/native.h"
 #include "surface/native/sandbox_answer.h"
 
 #define BASE "/api/sandbox/snapshots"

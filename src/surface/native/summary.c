@@ -7,7 +7,7 @@
 #include "fleet/usage/usage.h"
 #include "json/json.h"
 #include "store/usage.h"
-#include "surface/native/routes.h"
+#include "surface/native/native.h"
 
 struct summary_sandboxes_answer {
 	int64_t pending, creating, started, paused, stopping, stopped, archived, deleting, failed,

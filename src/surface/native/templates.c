@@ -17,9 +17,8 @@
 #include "fleet/template/warm.h"
 #include "json/write.h"
 #include "store/figures.h"
-#include "surface/native/answer.h"
+#include "surface/native/native.h"
 #include "surface/native/pools.h"
-#include "surface/native/routes.h"
 #include "surface/native/timeouts.h"
 #include "wire/agent_warm.h"
 

@@ -27,7 +27,7 @@
 #include "json/json.h"
 #include "json/write.h"
 #include "provider/compute.h"
-#include "surface/native/routes.h"
+#include "surface/native/native.h"
 #include "surface/native/viewers.h"
 #include "surface/native/windows.h"
 #include "terminal/recording.h"

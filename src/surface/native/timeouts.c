@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "surface/native/timeouts.h"
 
-#include "surface/native/answer.h"
+#include "surface/native/native.h"
 
 #define ROW(stem, off, api, short_, option, about, ...)                                            \
 	TIMEOUT_ROW_(offsetof(struct idle_body, timeouts.stem##_ms), off, short_, TIMEOUT_MAX_MS,  \

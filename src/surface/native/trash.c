@@ -3,13 +3,12 @@
 #include "base/clock.h"
 #include "base/id.h"
 #include "edge/api.h"
-#include "fleet/core/ref.h"
+#include "fleet/core/sandboxes.h"
 #include "fleet/lifecycle/lifecycle.h"
 #include "fleet/recovery/trash.h"
 #include "fleet/server/down.h"
 #include "store/sandbox_record.h"
-#include "surface/native/answer.h"
-#include "surface/native/routes.h"
+#include "surface/native/native.h"
 #include "surface/native/sandbox_answer.h"
 
 #define STOP_ALL_MS 20000 /* limit of one call */

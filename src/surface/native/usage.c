@@ -7,11 +7,10 @@
 #include "base/clock.h"
 #include "edge/api.h"
 #include "edge/csv.h"
-#include "fleet/core/ref.h"
+#include "fleet/core/sandboxes.h"
 #include "fleet/usage/usage.h"
 #include "store/usage.h"
-#include "surface/native/answer.h"
-#include "surface/native/routes.h"
+#include "surface/native/native.h"
 
 #define LIMIT_MAX 10000
 #define LABEL_NAME_MAX 128

@@ -8,9 +8,10 @@
 #include "edge/caller.h"
 #include "edge/cookie.h"
 #include "edge/keys.h"
-#include "surface/native/answer.h"
+#include "sign_in/sign_in.h"
+#include "store/invitations.h"
 #include "surface/native/login_list.h"
-#include "surface/native/routes.h"
+#include "surface/native/native.h"
 
 #define BASE "/v1/users"
 #define LIMIT_DEFAULT 100

@@ -10,7 +10,7 @@
 #include "http/server/relay.h"
 #include "json/write.h"
 #include "loop/loop.h"
-#include "surface/native/routes.h"
+#include "surface/native/native.h"
 #include "surface/native/window_events.h"
 #include "terminal/recording.h"
 #include "terminal/terminal.h"

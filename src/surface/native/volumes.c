@@ -8,8 +8,7 @@
 #include "fleet/volume/volume.h"
 #include "store/figures.h"
 #include "store/sandbox_record.h"
-#include "surface/native/answer.h"
-#include "surface/native/routes.h"
+#include "surface/native/native.h"
 
 #define BASE "/api/sandbox/volumes"
 #define INSTANCE "/api/sandbox/instances/:id/volume"

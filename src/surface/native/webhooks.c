@@ -9,8 +9,7 @@
 #include "http/client/outbound.h"
 #include "sandbox/events.h"
 #include "store/webhooks.h"
-#include "surface/native/answer.h"
-#include "surface/native/routes.h"
+#include "surface/native/native.h"
 #include "webhook/webhook.h"
 
 #define BASE "/v1/webhooks"

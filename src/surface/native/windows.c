@@ -4,8 +4,7 @@
 #include "surface/native/windows.h"
 
 #include "edge/target.h"
-#include "surface/native/answer.h"
-#include "surface/native/routes.h"
+#include "surface/native/native.h"
 #include "terminal/terminal.h"
 #include "terminal/viewers.h"
 

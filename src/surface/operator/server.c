@@ -12,7 +12,6 @@
 #include "edge/api.h"
 #include "edge/meter.h"
 #include "fleet/core/peers.h"
-#include "fleet/server/fleet.h"
 #include "fleet/server/ready.h"
 #include "fleet/template/pools.h"
 #include "http/server/relay.h"

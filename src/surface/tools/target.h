@@ -4,10 +4,11 @@
 
 #include <stdint.h>
 
-#include "edge/api.h"
+#include "base/bytes.h"
 
 struct api_target;
 struct job_origin;
+struct request;
 struct tool;
 struct tool_call;
 

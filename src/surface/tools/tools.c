@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* /v1/tools — the agent tools over HTTP. */
+#include "account/account.h"
 #include "edge/target.h"
 #include "job/job.h"
 #include "json/json.h"

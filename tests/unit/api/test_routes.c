@@ -4,14 +4,14 @@
 #include <string.h>
 
 #include "account/account.h"
-#include "fleet/core/ref.h"
+#include "fleet/core/sandboxes.h"
+#include "fleet/lifecycle/lifecycle.h"
 #include "harness.h"
 #include "http/server/failure.h"
 #include "http/server/http.h"
 #include "store/leases.h"
 #include "store/projects.h"
 #include "store/sandbox_record.h"
-#include "fleet/lifecycle/lifecycle.h"
 #include "unit.h"
 
 static struct harness harness;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/log.h"
-#include "fleet/core/ref.h"
 #include "fleet/core/work_lane.h"
 #include "harness.h"
 #include "worker/worker.h"

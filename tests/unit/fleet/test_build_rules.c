@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "fleet/core/ref.h"
+#include "fleet/core/sandboxes.h"
 #include "harness.h"
 
 #include "fleet/build/build_parts.h"
+#include "fleet/core/fleet_state.h"
 
 /* ---- keys ---- */
 

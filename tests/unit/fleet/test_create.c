@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "fleet/core/ref.h"
+#include "fleet/core/sandboxes.h"
+#include "fleet/lifecycle/create.h"
+#include "fleet/lifecycle/lifecycle.h"
+#include "fleet/server/down.h"
+#include "fleet/server/fleet.h"
 #include "harness.h"
 #include "json/json.h"
 #include "provider/provider.h"
 #include "store/driver.h"
 #include "store/projects.h"
 #include "store/sandbox_record.h"
-#include "fleet/lifecycle/create.h"
-#include "fleet/lifecycle/lifecycle.h"
-#include "fleet/server/down.h"
-#include "fleet/server/fleet.h"
 
 #include <pthread.h>
 #include <signal.h>

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "fleet/core/ref.h"
+#include "fleet/core/sandboxes.h"
+#include "fleet/lifecycle/create.h"
+#include "fleet/lifecycle/lifecycle.h"
+#include "fleet/server/fleet.h"
+#include "fleet/template/recipe.h"
 #include "harness.h"
 #include "json/json.h"
 #include "provider/provider.h"
 #include "store/sandbox_record.h"
 #include "store/templates.h"
-#include "fleet/lifecycle/create.h"
-#include "fleet/lifecycle/lifecycle.h"
-#include "fleet/server/fleet.h"
-#include "fleet/template/recipe.h"
 
 #define SERVER ((struct fleet_ref){PROJECT, "server"})
 #define BOX ((struct fleet_ref){PROJECT, "box"})

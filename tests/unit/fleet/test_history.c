@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "fleet/core/ref.h"
-#include "harness.h"
-#include "provider/provider.h"
-#include "store/sandbox_record.h"
+#include "fleet/core/sandboxes.h"
 #include "fleet/lifecycle/create.h"
 #include "fleet/lifecycle/lifecycle.h"
 #include "fleet/server/fleet.h"
 #include "fleet/usage/history.h"
+#include "harness.h"
+#include "provider/provider.h"
+#include "store/sandbox_record.h"
 
 #define ALL ((struct fleet_period){0, 0})
 

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is kept is metered as of a time that the test says. */
 #include "fleet/core/fleet_state.h"
-#include "fleet/core/ref.h"
+#include "fleet/core/sandboxes.h"
+#include "fleet/lifecycle/create.h"
+#include "fleet/lifecycle/lifecycle.h"
+#include "fleet/server/fleet.h"
+#include "fleet/usage/meters.h"
 #include "harness.h"
 #include "provider/provider.h"
 #include "store/backups.h"
@@ -9,10 +13,6 @@
 #include "store/snapshots.h"
 #include "store/usage.h"
 #include "store/volumes.h"
-#include "fleet/lifecycle/create.h"
-#include "fleet/lifecycle/lifecycle.h"
-#include "fleet/server/fleet.h"
-#include "fleet/usage/meters.h"
 
 #include <unistd.h>
 

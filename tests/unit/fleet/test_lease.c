@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fleet/core/fleet_hold.h"
-#include "fleet/core/ref.h"
 #include "fleet/core/sandboxes.h"
 #include "json/json.h"
 #include "leases.h"

@@ -2,7 +2,7 @@
 #include "fleet/core/cache.h"
 #include "fleet/core/cache_state.h"
 #include "fleet/core/operation.h"
-#include "fleet/core/ref.h"
+#include "fleet/core/sandboxes.h"
 #include "fleet/lifecycle/create.h"
 #include "fleet/lifecycle/lifecycle.h"
 #include "fleet/recovery/trash.h"

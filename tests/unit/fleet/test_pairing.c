@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A data folder and a store that know each other: what is refused, and what is not removed. */
 #include "fleet/core/fleet_state.h"
-#include "fleet/core/ref.h"
-#include "harness.h"
-#include "store/folders.h"
-#include "store/sandbox_record.h"
-#include "store/templates.h"
+#include "fleet/core/sandboxes.h"
 #include "fleet/lifecycle/create.h"
 #include "fleet/lifecycle/lifecycle.h"
 #include "fleet/recovery/notes.h"
@@ -13,6 +9,10 @@
 #include "fleet/server/fleet.h"
 #include "fleet/server/pair.h"
 #include "fleet/template/templates.h"
+#include "harness.h"
+#include "store/folders.h"
+#include "store/sandbox_record.h"
+#include "store/templates.h"
 
 #include <dirent.h>
 #include <stdio.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "fleet/core/ref.h"
-#include "harness.h"
-#include "store/projects.h"
-#include "store/sandbox_record.h"
+#include "fleet/core/sandboxes.h"
 #include "fleet/lifecycle/create.h"
 #include "fleet/lifecycle/lifecycle.h"
 #include "fleet/server/projects.h"
+#include "harness.h"
+#include "store/projects.h"
+#include "store/sandbox_record.h"
 
 #define DOOMED "dddddddddddddddddddd"
 

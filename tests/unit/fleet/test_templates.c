@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "fleet/core/ref.h"
 #include "fleet/core/sandboxes.h"
 #include "fleet/template/templates.h"
 #include "harness.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Jobs from their start to their result, with an agent that obeys the test. */
 #include "edge/api.h"
-#include "fleet/core/ref.h"
+#include "fleet/core/sandboxes.h"
 #include "job/parts.h"
 
 #include <semaphore.h>
@@ -9,7 +9,6 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "fleet/core/ref.h"
 #include "store/channels.h"
 #include "store/sandbox_record.h"
 #include "unit.h"

@@ -6,15 +6,15 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "edge/api.h"
-#include "fleet/core/ref.h"
+#include "fleet/core/sandboxes.h"
+#include "fleet/lifecycle/create.h"
+#include "fleet/lifecycle/hold.h"
 #include "store/sandbox_record.h"
 #include "tool/tool.h"
 #include "unit.h"
 #include "unit/api/harness.h"
 #include "wire/agent.h"
 #include "wire/agent_files.h"
-#include "fleet/lifecycle/create.h"
-#include "fleet/lifecycle/hold.h"
 
 #define PNG "\x89PNG\r\n\x1a\n"
 
