@@ -16,6 +16,8 @@ import subprocess
 import tree
 
 MEDIAN_MAX = 15
+# Not there yet: may only become smaller.
+MEDIAN_MAX_OF = {"fleet": 19}
 
 
 def recorded(build):
@@ -62,9 +64,9 @@ def print_medians(headers):
 
 def mistakes_in(headers):
     for folder, files in sorted(by_folder(headers).items()):
-        if median_of(files) > MEDIAN_MAX:
-            yield f"src/{folder}: the median file sees {median_of(files):g} headers, " \
-                  f"at most {MEDIAN_MAX}"
+        most = MEDIAN_MAX_OF.get(folder, MEDIAN_MAX)
+        if median_of(files) > most:
+            yield f"src/{folder}: the median file sees {median_of(files):g} headers, at most {most}"
 
 
 def main():

@@ -207,6 +207,7 @@ check_programs()
 {
 	run_check symbols tools/check_symbols.py
 	run_check privileged tools/check_privileged.py
+	run_check headers tools/check_headers.py
 	run_check reference tools/check_reference.py
 }
 
