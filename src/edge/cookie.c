@@ -10,6 +10,7 @@
 #include "edge/api.h"
 #include "http/proxy/proxy.h"
 #include "http/server/http.h"
+#include "sign_in/sign_in.h"
 #include "sign_in/token.h"
 
 #define HOST_PREFIX "__Host-"
