@@ -5,6 +5,8 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "sign_in/sign_in.h"
+
 /* Upper bounds in microseconds; the last bucket counts longer durations. */
 static const int64_t bounds_us[] = {100,     250,     500,     1000,     2500,    5000,
                                     10000,   25000,   50000,   100000,   250000,  500000,
@@ -122,4 +124,20 @@ void api_meter_write(const struct api_meter *m, struct buf *out)
 	         "# TYPE atoll_store_failures_total counter\natoll_store_failures_total %" PRIu64
 	         "\n",
 	         (uint64_t)atomic_load_explicit(&m->store_failures, memory_order_relaxed));
+}
+
+void api_meter_write_sign_ins(struct sign_in *sign_in, struct buf *out)
+{
+	struct sign_in_counts c = sign_in_counts_get(sign_in);
+
+	buf_addf(out,
+	         "# HELP atoll_sign_ins_total Attempts to sign in from a browser.\n"
+	         "# TYPE atoll_sign_ins_total counter\n"
+	         "atoll_sign_ins_total{result=\"made\"} %" PRIu64 "\n"
+	         "atoll_sign_ins_total{result=\"refused\"} %" PRIu64 "\n"
+	         "atoll_sign_ins_total{result=\"limited\"} %" PRIu64 "\n"
+	         "# HELP atoll_csrf_refused_total Requests refused because they may come from "
+	         "another page.\n# TYPE atoll_csrf_refused_total counter\n"
+	         "atoll_csrf_refused_total %" PRIu64 "\n",
+	         c.made, c.refused, c.limited, c.forged);
 }

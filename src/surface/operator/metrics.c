@@ -18,7 +18,6 @@
 #include "provider/broker_load.h"
 #include "provider/disk.h"
 #include "provider/provider.h"
-#include "sign_in/sign_in.h"
 
 #define POOLS_SHOWN 256
 
@@ -154,21 +153,6 @@ static void write_long_calls(struct buf *out, struct worker_pool *waiters)
 	         "TYPE atoll_long_calls gauge\natoll_long_calls{state=\"running\"} "
 	         "%u\natoll_long_calls{state=\"waiting\"} %u\n",
 	         running, waiting);
-}
-
-static void write_sign_ins(struct buf *out, struct sign_in *sign_in)
-{
-	struct sign_in_counts c = sign_in_counts_get(sign_in);
-
-	buf_addf(out,
-	         "# HELP atoll_sign_ins_total Attempts to sign in from a browser.\n"
-	         "# TYPE atoll_sign_ins_total counter\n"
-	         "atoll_sign_ins_total{result=\"made\"} %" PRIu64 "\n"
-	         "atoll_sign_ins_total{result=\"refused\"} %" PRIu64 "\n"
-	         "atoll_sign_ins_total{result=\"limited\"} %" PRIu64 "\n",
-	         c.made, c.refused, c.limited);
-	write_counter(out, "atoll_csrf_refused_total",
-	              "Requests with a session that may come from another page.", c.forged);
 }
 
 static void write_activity(struct buf *out, struct activity_log *log)
@@ -370,7 +354,7 @@ int metrics_get(struct request *rq, const void *body, struct reply *reply, struc
 	write_workers(out, &load);
 	write_key_queues(out, &turns);
 	write_activity(out, api->activity);
-	write_sign_ins(out, api->sign_in);
+	api_meter_write_sign_ins(api->sign_in, out);
 	if (api->waiters)
 		write_long_calls(out, api->waiters);
 	write_queues(out, api);
