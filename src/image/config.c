@@ -13,7 +13,7 @@
 
 struct config_file {
 	struct span env, entrypoint, ports;
-	const char *user, *workdir;
+	const char *user, *workdir, *digest;
 	int64_t size_bytes;
 };
 
@@ -21,6 +21,7 @@ static const struct json_member config_file_shape_members[] = {
         JSON_RAW_MEMBER(config_file, env),      JSON_RAW_MEMBER(config_file, entrypoint),
         JSON_RAW_MEMBER(config_file, ports),    JSON_TEXT_MEMBER(config_file, user),
         JSON_TEXT_MEMBER(config_file, workdir), JSON_WHOLE_MEMBER(config_file, size_bytes),
+        JSON_TEXT_MEMBER(config_file, digest),
 };
 static JSON_SHAPE(config_file_shape, "TemplateFile", config_file,
                   "What a template's root filesystem says of itself");
@@ -43,6 +44,7 @@ int config_save(int templates, const char *name, const struct image_config *conf
 	        .user = config->user,
 	        .workdir = config->workdir,
 	        .size_bytes = config->size_bytes,
+	        .digest = config->digest ? config->digest : "",
 	};
 
 	json_write(&text, &config_file_shape, &file);
@@ -95,6 +97,7 @@ int image_config_load(struct arena *a, const char *templates_dir, const char *na
 	        .user = file.user ? file.user : "",
 	        .workdir = file.workdir ? file.workdir : "",
 	        .size_bytes = file.size_bytes,
+	        .digest = file.digest ? file.digest : "",
 	};
 	return 0;
 }

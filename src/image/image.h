@@ -55,6 +55,7 @@ struct image_spec {
 	int64_t size_max;
 	/* A registry, and the addresses that it redirects to, may be in a private network. */
 	bool allow_private;
+	const char *known_digest; /* IMAGE_REGISTRY with this digest is not loaded; NULL: any */
 };
 #define IMAGE_NAME_MAX 63
 /* 1..63 of [a-z0-9._-], starting with a letter or digit. */
@@ -85,6 +86,7 @@ MUST_CHECK int image_remove(const char *templates_dir, const char *name, struct 
 struct image_config {
 	const char *env_json, *entrypoint_json, *ports_json, *user, *workdir;
 	int64_t size_bytes;
+	const char *digest; /* of a registry's image: "sha256:…" as the registry has it */
 };
 MUST_CHECK int image_config_load(struct arena *a, const char *templates_dir, const char *name,
                                  struct image_config *ret, struct error *err);

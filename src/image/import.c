@@ -34,6 +34,7 @@ struct template_import {
 struct import_source {
 	int fd;
 	const char *reference;
+	const char *digest; /* of the registry's image; "" = not asked yet */
 };
 
 static void report_progress(const struct template_import *m, int percent, const char *text)
@@ -164,10 +165,78 @@ static int copy_file(const struct template_import *m, const char *from, int sour
 	return copy_image(m, &command, err);
 }
 
+#define DIGEST_PREFIX "sha256:"
+#define DIGEST_SIZE (sizeof(DIGEST_PREFIX) - 1 + 64)
+
+struct said_digest {
+	char text[DIGEST_SIZE + 1];
+};
+
+static void take_digest(void *context, const char *line)
+{
+	struct said_digest *said = context;
+
+	if (strncmp(line, DIGEST_PREFIX, sizeof(DIGEST_PREFIX) - 1) == 0 &&
+	    strlen(line) == DIGEST_SIZE)
+		memcpy(said->text, line, sizeof(said->text));
+}
+
+/* Without tag and digest. */
+static const char *repository_of(struct arena *a, const char *reference)
+{
+	const char *last = strrchr(reference, '/');
+	size_t size = strcspn(last ? last : reference, ":@");
+
+	return arena_copy(a,
+	                  (struct span){reference, size + (size_t)(last ? last - reference : 0)});
+}
+
+/* The digest by which the registry knows the image: of the list, if it has one for each processor.
+ */
+static int ask_digest(const struct template_import *m, struct import_source *source,
+                      const struct image_command *like, struct error *err)
+{
+	struct said_digest said = {{0}};
+	const char *at = strchr(source->reference, '@');
+	const char *argv[] = {
+	        "skopeo",
+	        "--insecure-policy",
+	        "inspect",
+	        "--no-tags",
+	        "--format={{.Digest}}",
+	        source->fd < 0 ? "--no-creds" : "--authfile=/dev/fd/3",
+	        reference_is_loopback(source->reference) ? "--tls-verify=false"
+	                                                 : "--tls-verify=true",
+	        arena_format(m->arena, "docker://%s", source->reference),
+	        NULL,
+	};
+	struct image_command command = *like;
+
+	if (at) {
+		source->digest = at + 1;
+		return 0;
+	}
+	command.argv = argv;
+	command.env = command.network_fd > 0 ? outlet_env : tool_env;
+	command.folder_fd = m->work->folder;
+	command.strict = true;
+	command.on_line = take_digest;
+	command.line_context = &said;
+	if (command_run(m->work->spec, &command, err) < 0)
+		return -1;
+	source->digest = arena_text(m->arena, said.text);
+	return *said.text ? 0 : FAIL(err, ERROR_SYSTEM, "the registry names no digest");
+}
+
+static bool is_known(const struct image_spec *spec, const char *digest)
+{
+	return spec->known_digest && *spec->known_digest && strcmp(spec->known_digest, digest) == 0;
+}
+
 /* Signatures prove nothing without a list of trusted keys. skopeo gets a login in a file without a
  * name, so that neither a list of processes nor the disk shows it. */
-static int copy_remote(const struct template_import *m, const struct import_source *source,
-                       struct error *err)
+static int copy_by_digest(const struct template_import *m, const struct import_source *source,
+                          struct image_command *command, struct error *err)
 {
 	const char *reference = source->reference;
 	const char *argv[] = {
@@ -175,11 +244,21 @@ static int copy_remote(const struct template_import *m, const struct import_sour
 	        source->fd < 0 ? "--src-no-creds" : "--src-authfile=/dev/fd/3",
 	        reference_is_loopback(reference) ? "--src-tls-verify=false"
 	                                         : "--src-tls-verify=true",
-	        arena_format(m->arena, "docker://%s", reference),
+	        arena_format(m->arena, "docker://%s@%s", repository_of(m->arena, reference),
+	                     source->digest),
 	        LAYOUT_TARGET,
 	        NULL,
 	};
-	struct image_command command = {.argv = argv, .source_fd = source->fd};
+
+	command->argv = argv;
+	return copy_image(m, command, err);
+}
+
+/* *ret_is_known: the caller has the image already, and nothing is loaded. */
+static int copy_remote(const struct template_import *m, struct import_source *source,
+                       bool *ret_is_known, struct error *err)
+{
+	struct image_command command = {.source_fd = source->fd};
 	AUTO(outlet_close) struct outlet outlet = OUTLET_CLOSED;
 
 	report_progress(m, 10, "asking the registry");
@@ -190,7 +269,10 @@ static int copy_remote(const struct template_import *m, const struct import_sour
 			return -1;
 		command.network_fd = outlet.network_fd;
 	}
-	return copy_image(m, &command, err);
+	if (ask_digest(m, source, &command, err) < 0)
+		return -1;
+	*ret_is_known = is_known(m->work->spec, source->digest);
+	return *ret_is_known ? 0 : copy_by_digest(m, source, &command, err);
 }
 
 static int unpack_image(const struct template_import *m, struct error *err)
@@ -241,7 +323,7 @@ static int finish_image(const struct template_import *m, struct image_config *co
 static int import_tar(const struct template_import *m, const struct import_source *source,
                       struct image_config *config, struct error *err)
 {
-	*config = (struct image_config){"{}", "[]", "[]", "", "", 0};
+	*config = (struct image_config){"{}", "[]", "[]", "", "", 0, ""};
 	return run_unpack_jailed(m, source->fd, WORK_ROOT, 80, err);
 }
 
@@ -276,11 +358,19 @@ static int check_registry(const struct image_spec *spec, const char *reference, 
 static int import_registry(const struct template_import *m, const struct import_source *source,
                            struct image_config *config, struct error *err)
 {
+	struct import_source asked = *source;
+	bool is_known = false;
+
 	if (image_reference_check(source->reference, err) < 0 ||
 	    check_registry(m->work->spec, source->reference, err) < 0 ||
-	    copy_remote(m, source, err) < 0)
+	    copy_remote(m, &asked, &is_known, err) < 0)
 		return -1;
-	return finish_image(m, config, err);
+	if (is_known)
+		return 1;
+	if (finish_image(m, config, err) < 0)
+		return -1;
+	config->digest = asked.digest;
+	return 0;
 }
 
 static int import_backup(const struct template_import *m, const struct import_source *source,
@@ -292,6 +382,7 @@ static int import_backup(const struct template_import *m, const struct import_so
 }
 
 static const struct {
+	/* 1: the caller has the image already. */
 	int (*run)(const struct template_import *m, const struct import_source *source,
 	           struct image_config *config, struct error *err);
 	bool needs_file, needs_tools;
@@ -356,8 +447,9 @@ int image_import(const struct image_spec *spec, enum image_format format, int so
 {
 	AUTO(work_done) struct work w = WORK;
 	AUTO(arena_done) struct arena a = {0};
-	struct import_source source = {source_fd, reference};
-	struct image_config config;
+	struct import_source source = {source_fd, reference, ""};
+	struct image_config config = {0};
+	int result;
 
 	if (check_needs(format, &source, err) < 0 || work_begin(&w, spec, err) < 0)
 		return -1;
@@ -365,9 +457,14 @@ int image_import(const struct image_spec *spec, enum image_format format, int so
 	        .work = &w,
 	        .arena = &a,
 	};
-	if (importers[format].run(&m, &source, &config, err) < 0 ||
-	    finish_import(&m, &config, err) < 0)
-		return FAIL_CONTEXT(err, "import as '%s'", image_format_name(format));
+	result = importers[format].run(&m, &source, &config, err);
+	if (result == 0)
+		result = finish_import(&m, &config, err);
+	/* The caller names a registry's image itself. */
+	if (result < 0)
+		return format == IMAGE_REGISTRY
+		               ? -1
+		               : FAIL_CONTEXT(err, "import as '%s'", image_format_name(format));
 	progress_tell(spec->progress_fd, 100, "done");
 	return 0;
 }

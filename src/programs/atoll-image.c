@@ -11,6 +11,7 @@
  *                      --owner-first ID --archive-fd N --document-fd N [--full]
  *   atoll-image load   the same, of one empty layer; verify: the archive and the document only
  *
+ * --known-digest DIGEST does not load an image of a registry that has this digest.
  * --allow-private lets registries be in this machine's own network (image/outlet.h).
  * --progress-fd N gets the lines "percent text" (image/image.h), --size-max BYTES limits what it
  * may unpack. It ends when the process that started it does. */
@@ -99,6 +100,9 @@ static int take_option(struct image_arguments *a, int option, const char *value,
 	case 'P':
 		a->spec.allow_private = true;
 		return 0;
+	case 'k':
+		a->spec.known_digest = value;
+		return 0;
 	case 'm':
 		return span_parse_whole(span_of(value), 1, INT64_MAX, &a->spec.size_max, err);
 	default:
@@ -125,6 +129,7 @@ static int parse_arguments(int argc, char **argv, struct image_arguments *a, str
 	        {"owner-first", required_argument, NULL, 'O'},
 	        {"full", no_argument, NULL, 'F'},
 	        {"allow-private", no_argument, NULL, 'P'},
+	        {"known-digest", required_argument, NULL, 'k'},
 	        {NULL, 0, NULL, 0},
 	};
 

@@ -21,6 +21,9 @@ struct provider_template {
 	const char
 	        *recipe; /* BUILD: "base", … IMPORT: "tar", "oci", "docker-archive", "registry" */
 	const char *source; /* IMPORT of "registry": the image's reference; else NULL */
+	/* IMPORT of "registry": with this digest the image is not loaded, and no folder is made;
+	 * NULL or "" = any */
+	const char *known_digest;
 	/* IMPORT: the file, or the login of the registry; -1 = none. The caller closes it. */
 	int source_fd;
 	uint64_t size_max; /* IMPORT: ERROR_LIMIT beyond; 0 = the largest size of an image */

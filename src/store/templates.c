@@ -25,6 +25,7 @@ struct template_seen {
 
 COLUMNS_OF(template_seen);
 COLUMNS_OF(template_move);
+COLUMNS_OF(template_succession);
 
 struct template_use {
 	const char *id;
@@ -158,6 +159,20 @@ int store_template_move(struct store *s, const struct template_move *move, struc
 static int run_touch(struct store_connection *c, void *context, struct error *err)
 {
 	return query_run(c, QUERY_TEMPLATE_TOUCH, context, NULL, err) < 0 ? -1 : 0;
+}
+
+static int run_succeed(struct store_connection *c, void *context, struct error *err)
+{
+	if (query_run(c, QUERY_TEMPLATE_STEP_ASIDE, context, NULL, err) < 0 ||
+	    query_run(c, QUERY_TEMPLATE_SUCCEED, context, NULL, err) < 0)
+		return -1;
+	return 0;
+}
+
+int store_template_succeed(struct store *s, const struct template_succession *succession,
+                           struct error *err)
+{
+	return store_change(s, run_succeed, succession, err);
 }
 
 int store_template_touch(struct store *s, const char *id, int64_t now, struct error *err)

@@ -87,6 +87,14 @@ struct template_move {
 MUST_CHECK int store_template_move(struct store *s, const struct template_move *move,
                                    struct error *err);
 
+/* A newer image takes the name of the template that has it, whose name becomes its id. */
+struct template_succession {
+	const char *project_id, *id, *name;
+	int64_t now;
+};
+MUST_CHECK int store_template_succeed(struct store *s, const struct template_succession *succession,
+                                      struct error *err);
+
 /* Sets used_at to `now` where it is older than TEMPLATE_USED_WITHIN_MS. */
 #define TEMPLATE_USED_WITHIN_MS (INT64_C(5) * 60 * 1000)
 MUST_CHECK int store_template_touch(struct store *s, const char *id, int64_t now,

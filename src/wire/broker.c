@@ -102,6 +102,7 @@ const struct wire_member broker_template_shape[] = {
         WIRE_TEXT_MEMBER(broker_template, name, NAME_MAX_BYTES),
         WIRE_TEXT_MEMBER(broker_template, recipe, NAME_MAX_BYTES),
         WIRE_TEXT_MEMBER(broker_template, source, TEXT_MAX_BYTES),
+        WIRE_TEXT_MEMBER(broker_template, known_digest, TEXT_MAX_BYTES),
         WIRE_U64_MEMBER(broker_template, size_max),
         WIRE_END,
 };

@@ -12,7 +12,7 @@
 
 #include "wire/wire.h"
 
-#define BROKER_PROTOCOL 7
+#define BROKER_PROTOCOL 8
 
 enum broker_type {
 	BROKER_NONE = 100,

@@ -14,6 +14,8 @@ struct broker_template {
 	/* IMPORT registry: "docker.io/library/alpine:3", and a second descriptor if the registry
 	 * needs a login. IMPORT of a file: "", and a second descriptor. */
 	const char *source;
+	/* IMPORT registry: an image with this digest is not loaded, and no folder made; "" = any */
+	const char *known_digest;
 	uint64_t size_max; /* IMPORT: bytes of the template; 0 = the largest size of an image */
 };
 

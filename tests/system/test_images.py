@@ -3,6 +3,7 @@
 
 import concurrent.futures
 import contextlib
+import hashlib
 import os
 import shutil
 import sqlite3
@@ -12,7 +13,7 @@ import sys
 import pytest
 
 import atoll
-from image_registry import PASSWORD, USER, layer
+from image_registry import PASSWORD, USER, compress, layer
 from test_registry import CONFIG, HERE, guarded, public, registry, root, server  # noqa: F401 (fixtures)
 
 pytestmark = pytest.mark.needs_root
@@ -23,7 +24,7 @@ BUILDS = TEMPLATES + "/builds"
 @pytest.fixture(scope="module")
 def app(public, root):
     """An image under some tags; each test takes its own."""
-    for tag in ("plain", "pending", "together", "command", "tool", "lease", "sdk", "file", "copied", "kept", "other"):
+    for tag in ("plain", "pending", "together", "command", "tool", "lease", "sdk", "file", "copied", "kept", "other", "moving", "failing", "shared", "never", "line", "from"):
         public.put_image("app", tag, [(root, "gzip")], CONFIG, architecture=HERE)
     return f"{public.address}/app"
 
@@ -56,6 +57,122 @@ def test_a_create_pulls_its_image_once_and_keeps_it(api, app, public, root):
     assert api.exec(second["id"], "echo $FROM_IMAGE")["stdout"] == "yes\n"
     for box in (first, second):
         api.delete(f"{INSTANCES}/{box['id']}")
+
+
+def put(public, root, tag, value):
+    return public.put_image("app", tag, [(root, "gzip")], {**CONFIG, "Env": [f"FROM_IMAGE={value}"]}, architecture=HERE)
+
+
+def value_in(api, box):
+    return api.exec(box["id"], "echo $FROM_IMAGE")["stdout"].strip()
+
+
+def test_pull_always_follows_a_moving_tag(api, app, public, root):
+    image = f"{app}:moving"
+    first = created(api, image, pull="always")
+    assert value_in(api, first) == "yes"
+    # With the same digest no layer is loaded: the registry has none any more.
+    blob = public.blob_path("sha256:" + hashlib.sha256(compress(root, "gzip")).hexdigest())
+    kept = blob.read_bytes()
+    blob.unlink()
+    try:
+        second = created(api, image, pull="always")
+    finally:
+        blob.write_bytes(kept)
+    assert second["template"] == first["template"] and len(named(api, image)) == 1
+    put(public, root, "moving", "newer")
+    third = created(api, image, pull="always")
+    assert value_in(api, third) == "newer" and value_in(api, first) == "yes"
+    # Creates that do not ask get the newer one, too, and the older sandboxes still start.
+    fourth = created(api, image)
+    assert value_in(api, fourth) == "newer"
+    assert sorted(t["name"] == t["id"] for t in named(api, image)) == [False, True], named(api, image)
+    api.post(f"{INSTANCES}/{first['id']}/stop")
+    api.post(f"{INSTANCES}/{first['id']}/start")
+    assert value_in(api, first) == "yes"
+    made = api.post(f"{INSTANCES}?wait=false", {"image": image, "internet": False, "pull": "always"})
+    atoll.wait_for(lambda: api.get(f"{INSTANCES}/{made['id']}")["state"] == "started", 60, "the sandbox")
+    for box in (first, second, third, fourth, made):
+        api.delete(f"{INSTANCES}/{box['id']}")
+
+
+def test_a_failed_pull_of_a_newer_image_leaves_the_older(api, app, public, root):
+    image = f"{app}:failing"
+    api.delete(f"{INSTANCES}/{created(api, image)['id']}")
+    public.put_index("app", "failing", {"s390x": public.put_image("app", None, [(layer(a="x"), "")], architecture="s390x")})
+    with pytest.raises(atoll.ApiError) as failure:
+        created(api, image, pull="always")
+    assert failure.value.status == 400 and "no image found" in str(failure.value) and f"pull image '{image}'" in str(failure.value)
+    assert "import as" not in str(failure.value) and "template '" not in str(failure.value), failure.value
+    box = created(api, image)
+    assert value_in(api, box) == "yes"
+    api.delete(f"{INSTANCES}/{box['id']}")
+    put(public, root, "failing", "mended")
+    box = created(api, image, pull="always")
+    assert value_in(api, box) == "mended"
+    api.delete(f"{INSTANCES}/{box['id']}")
+
+
+def test_creates_at_once_ask_for_a_newer_image_once(server, api, app, public, root):
+    image = f"{app}:shared"
+    created(api, image)
+    put(public, root, "shared", "newer")
+    with concurrent.futures.ThreadPoolExecutor(6) as pool:
+        boxes = list(pool.map(lambda _: created(server.api(), image, pull="always"), range(6)))
+    assert {value_in(api, box) for box in boxes} == {"newer"}
+    assert len([t for t in named(api, image) if t["name"] != t["id"]]) == 1, named(api, image)
+    for box in boxes:
+        api.delete(f"{INSTANCES}/{box['id']}")
+
+
+def test_pull_never_takes_what_is_there(api, app):
+    image = f"{app}:never"
+    with pytest.raises(atoll.ApiError) as failure:
+        created(api, image, pull="never")
+    assert failure.value.status == 404 and image in str(failure.value) and "not on this server" in str(failure.value)
+    assert "missing" in failure.value.hint and named(api, image) == []
+    api.delete(f"{INSTANCES}/{created(api, image, pull='missing')['id']}")
+    api.delete(f"{INSTANCES}/{created(api, image, pull='never')['id']}")
+
+
+def test_an_image_with_settings_is_not_replaced(api, app):
+    image = f"{app}:kept"
+    api.delete(f"{INSTANCES}/{created(api, image)['id']}")
+    template, = named(api, image)
+    api.call("PATCH", f"{TEMPLATES}/{template['id']}", {"description": "mine"})
+    with pytest.raises(atoll.ApiError) as failure:
+        created(api, image, pull="always")
+    assert failure.value.status == 409 and template["name"] in str(failure.value) and failure.value.hint, failure.value
+
+
+def test_pull_on_the_command_line(server, api, app, public, root, tmp_path):
+    image = f"{app}:line"
+    words = ("run", "--no-internet", "--image", image, "--", "sh", "-c", "echo $FROM_IMAGE")
+    said = server.cli("run", "--pull=never", *words[1:], text=True)
+    assert said.returncode != 0 and "not on this server" in said.stderr, said
+    assert server.cli(*words, text=True).stdout == "yes\n"
+    put(public, root, "line", "newer")
+    assert server.cli("run", "--pull=missing", *words[1:], text=True).stdout == "yes\n"
+    assert server.cli("run", "--pull=always", *words[1:], text=True).stdout == "newer\n"
+    said = server.cli("run", "--pull=sometimes", *words[1:], text=True)
+    assert said.returncode != 0 and "missing, always, never" in said.stderr, said
+    said = server.cli("run", "--pull=always", "-t", "host", "--", "true", text=True)
+    assert said.returncode != 0 and "--image" in said.stderr, said
+
+
+def test_a_build_asks_for_a_newer_image(server, app, public, root, tmp_path):
+    (tmp_path / "Dockerfile").write_text(f"FROM {app}:from\nRUN echo value=$FROM_IMAGE > /value\n")
+
+    def built(*more):
+        said = server.cli("template", "build", "--file", tmp_path / "Dockerfile", "--name", "from-moving", *more, text=True, timeout=120)
+        assert said.returncode == 0, said
+        return server.cli("run", "--no-internet", "-t", "from-moving", "--", "cat", "/value", text=True).stdout
+    assert built() == "value=yes\n"
+    put(public, root, "from", "newer")
+    assert built() == "value=yes\n"
+    server.cli("template", "rm", "from-moving")
+    assert built("--pull") == "value=newer\n"
+    assert built("--pull") == "value=newer\n"
 
 
 def test_a_create_that_does_not_wait_says_what_it_waits_for(api, app):
@@ -122,6 +239,7 @@ def test_what_cannot_be_meant_is_refused(api, app):
                         ({"image": f"{app}:plain", "snapshot": "x"}, "either snapshot or image"),
                         ({"image": ""}, "image reference"), ({"image": "--help"}, "image reference"),
                         ({"image": "a b"}, "image reference"), ({"image": "docker://x"}, "image reference"),
+                        ({"pull": "always"}, "give image"), ({"image": f"{app}:plain", "pull": "often"}, "pull"),
                         ({"image": "../x"}, "image reference"), ({"image": "x" * 600}, "image")):
         with pytest.raises(atoll.ApiError) as failure:
             api.post(INSTANCES, body)
@@ -177,13 +295,15 @@ def test_the_sdks_take_images(server, app):
     url = f"http://127.0.0.1:{server.port}"
     with atoll_sdk.Sandbox.create(image=f"{app}:sdk", internet=False, api_url=url, api_key=server.key) as sandbox:
         assert sandbox.commands.run("echo $FROM_IMAGE").stdout == "yes\n"
+    with atoll_sdk.Sandbox.create(image=f"{app}:sdk", pull="always", internet=False, api_url=url, api_key=server.key) as sandbox:
+        assert sandbox.commands.run("echo $FROM_IMAGE").stdout == "yes\n"
     with pytest.raises(atoll_sdk.AtollError) as failure:
         atoll_sdk.Sandbox.create(image=f"{app}:none", api_url=url, api_key=server.key)
     assert "manifest unknown" in str(failure.value)
     if not shutil.which("node"):
         pytest.skip("node is not installed")
     script = """const { Sandbox } = await import(process.argv[1]);
-        const sandbox = await Sandbox.create({ image: process.argv[2], internet: false });
+        const sandbox = await Sandbox.create({ image: process.argv[2], pull: 'always', internet: false });
         console.log((await sandbox.commands.run('echo $FROM_IMAGE')).stdout.trim());
         await sandbox.kill();"""
     said = subprocess.run(["node", "--input-type=module", "-e", script, str(atoll.ROOT / "sdk/typescript/src/index.js"), f"{app}:sdk"],

@@ -183,6 +183,7 @@ export interface BuildCreate {
   resources?: BuildResources;
   ports?: unknown;
   no_cache?: boolean;
+  pull?: boolean;
 }
 /** Files for copy steps; they are deleted a day after their last use */
 export interface BuildFiles {
@@ -1541,6 +1542,7 @@ export interface SandboxCreate {
   previewPublic?: boolean;
   egress?: SandboxEgress;
   image?: string;
+  pull?: "missing" | "always" | "never";
   config?: string;
   snapshot?: string;
   persistent?: boolean;

@@ -44,6 +44,7 @@ export const buildCreateSchema = {
   resources: {"type":"object"},
   ports: {"description":"list of up to 64 numbers from 1 to 65535","example":[3000]},
   no_cache: {"type":"boolean","description":"execute every step"},
+  pull: {"type":"boolean","description":"ask the registries whether the tags of images have other images by now, and pull those"},
 } satisfies Schema;
 export const buildMountSchema = {
   type: {"type":"string","enum":["cache","bind","secret","tmpfs"]},
@@ -496,6 +497,7 @@ export const sandboxCreateSchema = {
   previewPublic: {"type":"boolean","description":"allow shared links to previews (default false)"},
   egress: {"type":"object","description":"destinations that the sandbox may reach (default: all that the server permits)"},
   image: {"type":"string","description":"image of a registry, instead of a template; pulled if the project does not have it yet","maxLength":512,"example":"python:3.12"},
+  pull: {"type":"string","description":"of image: missing pulls an image that the project does not have; always asks the registry, and pulls when the tag has another image by now; never refuses an image that the project does not have (default missing)","enum":["missing","always","never"]},
   config: {"type":"string","description":"id or name of a config of /accounts/me/sandboxes; it supplies members that are omitted here","maxLength":64},
   snapshot: {"type":"string","description":"name or id of a snapshot; the sandbox starts with its files and on its template","maxLength":64},
   persistent: {"type":"boolean","description":"the idle timeout does not delete the sandbox"},

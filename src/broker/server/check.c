@@ -345,6 +345,18 @@ static int check_source(const char *source, struct error *err)
 	return 0;
 }
 
+static int check_digest(const char *digest, struct error *err)
+{
+	static const char prefix[] = "sha256:";
+	const size_t start = sizeof(prefix) - 1;
+
+	if (!digest || !*digest ||
+	    (strncmp(digest, prefix, start) == 0 && strlen(digest + start) == 64 &&
+	     strspn(digest + start, "0123456789abcdef") == 64))
+		return 0;
+	return FAIL(err, ERROR_INVALID, "'%.80s' is no digest", digest);
+}
+
 int check_template(const void *request, struct error *err)
 {
 	const struct broker_template *r = request;
@@ -360,7 +372,7 @@ int check_template(const void *request, struct error *err)
 	if (r->size_max > DISK_MAX)
 		return FAIL(err, ERROR_INVALID, "a template has at most %llu bytes",
 		            (unsigned long long)DISK_MAX);
-	if (check_recipe(r, err) < 0)
+	if (check_recipe(r, err) < 0 || check_digest(r->known_digest, err) < 0)
 		return -1;
 	return check_source(r->source, err);
 }

@@ -64,6 +64,10 @@ static int start_image(struct template_task *t, struct error *err)
 		words[program.count++] = "--source";
 		words[program.count++] = t->request.source;
 	}
+	if (*t->request.known_digest) {
+		words[program.count++] = "--known-digest";
+		words[program.count++] = t->request.known_digest;
+	}
 	if (t->source_fd >= 0) {
 		words[program.count++] = "--source-fd";
 		words[program.count++] = "4";
@@ -107,8 +111,7 @@ static void read_error(struct template_task *t, struct error *err)
 	}
 	if (last.size > IMAGE_ERROR_MAX)
 		last.size = IMAGE_ERROR_MAX;
-	error_set(err, ERROR_SYSTEM, 0, HERE, "template '%s': %.*s", t->request.name,
-	          (int)last.size, last.data);
+	error_set(err, ERROR_SYSTEM, 0, HERE, "%.*s", (int)last.size, last.data);
 }
 
 static void on_image_end(struct broker_child *child, int status)

@@ -17,6 +17,12 @@
 	{                                                                                          \
 		"image", "IMAGE", "image of a registry; pulled once, then kept"                    \
 	}
+#define OPTION_PULL                                                                                \
+	{                                                                                          \
+		"pull", "always|missing|never",                                                    \
+		        "when to pull the image (default missing); always asks the registry for "  \
+		        "a newer one"                                                              \
+	}
 #define OPTIONS_RESOURCES                                                                          \
 	{"cpu", "NUMBER", "vCPUs, such as 0.5 or 2"}, {"memory", "SIZE", "MiB, or 2g"},            \
 	        {"disk", "SIZE", "MiB, or 2g"},                                                    \

@@ -54,6 +54,7 @@ int create_body(struct arena *a, const struct create_options *options, const cha
 	body_begin(&body);
 	body_add_text(&body, "template", options->template);
 	body_add_text(&body, "image", options->image);
+	body_add_text(&body, "pull", options->pull);
 	body_add_text(&body, "snapshot", options->snapshot);
 	body_add_text(&body, "name", options->name);
 	if (options->env && options->env[0] && body_add_json(&body, "env", env, err) < 0)
@@ -80,6 +81,7 @@ int create_options_parse(struct cli *cli, struct create_options *ret)
 	*ret = (struct create_options){
 	        .template = arguments_text(&cli->args, "template", NULL),
 	        .image = arguments_text(&cli->args, "image", NULL),
+	        .pull = arguments_text(&cli->args, "pull", NULL),
 	        .snapshot = arguments_text(&cli->args, "snapshot", NULL),
 	        .name = arguments_text(&cli->args, "name", NULL),
 	        .no_internet = arguments_has(&cli->args, "no-internet"),
@@ -93,6 +95,8 @@ int create_options_parse(struct cli *cli, struct create_options *ret)
 		ret->image = ret->template;
 		ret->template = NULL;
 	}
+	if (ret->pull && !ret->image)
+		return FAIL(cli->err, ERROR_INVALID, "--pull is of an image: give --image, too");
 	return resources_parse(&cli->args, &ret->resources, cli->err);
 }
 

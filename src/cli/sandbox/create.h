@@ -7,6 +7,7 @@
 struct create_options {
 	const char *template, *name; /* NULL = the server's default */
 	const char *image;           /* instead of the template */
+	const char *pull;            /* of the image: "always", "missing", "never"; may be NULL */
 	const char *snapshot;        /* source of the files; NULL = the template */
 	const char *const *env;      /* "KEY=value", NULL-terminated; may be NULL */
 	struct sandbox_resources resources;

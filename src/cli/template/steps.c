@@ -366,11 +366,8 @@ static bool is_overruled(struct cli *cli, const char *name)
 {
 	static const struct {
 		const char *member, *option;
-	} both[] = {{"name", "name"},
-	            {"from", "from"},
-	            {"image", "from"},
-	            {"no_cache", "no-cache"},
-	            {"internet", "no-internet"},
+	} both[] = {{"name", "name"},         {"from", "from"}, {"image", "from"},
+	            {"no_cache", "no-cache"}, {"pull", "pull"}, {"internet", "no-internet"},
 	            {"timeout_ms", "timeout"}};
 
 	for (size_t i = 0; i < COUNT_OF(both); i++)
@@ -396,6 +393,8 @@ static int make_body(struct steps *s, const struct json_value *file)
 		body_add_text(&s->body, names_image(from) ? "image" : "from", from);
 	if (arguments_has(&cli->args, "no-cache"))
 		json_add_bool(&s->body, "no_cache", true);
+	if (arguments_has(&cli->args, "pull"))
+		json_add_bool(&s->body, "pull", true);
 	if (arguments_has(&cli->args, "no-internet"))
 		json_add_bool(&s->body, "internet", false);
 	if (timeout_ms > 0)
@@ -604,6 +603,7 @@ const struct command_option template_build_options[] = {
          .repeats = true},
         {"target", "STAGE", "stage of the Dockerfile to build; the last"},
         {"no-cache", NULL, "execute every step, even if it is cached"},
+        {"pull", NULL, "ask the registries for newer images of FROM"},
         {"no-internet", NULL, "run steps without the internet"},
         {"timeout", "DURATION", "time limit of the whole build (default 1h)"},
         {0},

@@ -98,6 +98,7 @@ struct build_spec {
 	const char **notes;      /* lines for the log */
 	struct json_map secrets; /* by id; in memory only */
 	bool no_cache;
+	bool pull;     /* ask the registries for newer images */
 	bool internet; /* of the build; not given: config's */
 	uint64_t present;
 };

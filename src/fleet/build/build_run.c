@@ -361,6 +361,14 @@ static int find_image(struct build *b, const struct build_stage *stage, struct e
 	return fleet_image_template(b->fleet, &b->arena, &image, &b->source, err);
 }
 
+static int refresh_image(struct build *b, const struct build_stage *stage, struct error *err)
+{
+	const struct fleet_refresh refresh = {.deadline = b->deadline};
+
+	build_log_say(b, "look for a newer image '%s'", stage->image);
+	return fleet_image_refresh(b->fleet, &b->arena, &refresh, &b->source, err);
+}
+
 static int find_source(struct build *b, const struct build_stage *stage, struct error *err)
 {
 	const struct fleet_ref ref = {b->record.project_id, stage->from};
@@ -372,6 +380,8 @@ static int find_source(struct build *b, const struct build_stage *stage, struct 
 		result = find_image(b, stage, err);
 	} else if (result == 0 && has_image) {
 		result = fleet_template_check_image(&b->source, stage->image, err);
+		if (result == 0 && b->spec.pull)
+			result = refresh_image(b, stage, err);
 	}
 	return result < 0 ? -1 : fleet_image_use(b->fleet, &b->source, err);
 }

@@ -171,6 +171,9 @@ static const struct json_member build_spec_shape_members[] = {
                         .about = "list of up to 64 numbers from 1 to 65535", .example = "[3000]"),
         JSON_BOOL_MEMBER(build_spec, no_cache, .flags = JSON_OMIT_EMPTY,
                          .about = "execute every step"),
+        JSON_BOOL_MEMBER(build_spec, pull, .flags = JSON_OMIT_EMPTY,
+                         .about = "ask the registries whether the tags of images have other images "
+                                  "by now, and pull those"),
 };
 JSON_BITS_SHAPE(build_spec_shape, "BuildCreate", build_spec, "A template by steps");
 

@@ -19,6 +19,10 @@ struct build_base {
 	const char *layer; /* "" = only the folder of the template */
 };
 
+/* When a create pulls its image, as "docker run" does. */
+enum fleet_pull { FLEET_PULL_MISSING, FLEET_PULL_ALWAYS, FLEET_PULL_NEVER, FLEET_PULL_COUNT };
+extern const char *const fleet_pull_names[]; /* ends with NULL */
+
 struct fleet_create {
 	const char *project_id;
 	const char *id;       /* a new one; NULL: generated */
@@ -27,6 +31,7 @@ struct fleet_create {
 	const char *name;     /* NULL: generated */
 	const char *template; /* NULL: the option default_template */
 	const char *image;    /* of a registry, instead of a template; NULL: none */
+	enum fleet_pull pull; /* of the image */
 	const char *snapshot; /* its files and its template are used; NULL: none */
 	const char *region;
 	struct json_map labels, env;

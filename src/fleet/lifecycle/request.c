@@ -29,6 +29,8 @@ static int check_durations(const struct fleet_create *request, struct error *err
 
 static int check_source(const struct fleet_create *request, struct error *err)
 {
+	if (!request->image && request->pull != FLEET_PULL_MISSING)
+		return FAIL(err, ERROR_INVALID, "pull is of an image: give image, too");
 	if (!request->image)
 		return 0;
 	if (request->template)

@@ -9,7 +9,7 @@
 #include "fleet/core/fleet_state.h"
 #include "fleet/core/sandboxes.h"
 #include "fleet/recovery/pairing.h"
-#include "fleet/template/import.h"
+#include "fleet/template/image_parts.h"
 #include "fleet/template/templates.h"
 #include "provider/provider.h"
 #include "store/templates.h"
@@ -116,8 +116,8 @@ const char *fleet_image_name(struct arena *a, const char *reference)
 	                    hex);
 }
 
-static int insert_pulled(struct fleet *f, const struct fleet_image *image, const char *name,
-                         struct error *err)
+int image_insert_pulled(struct fleet *f, const struct fleet_image *image, const char *name,
+                        struct error *err)
 {
 	struct id id = id_new();
 	int64_t now = clock_unix_ms();
@@ -155,7 +155,7 @@ int fleet_image_template(struct fleet *fleet, struct arena *a, const struct flee
 		if (err->code != ERROR_NOT_FOUND)
 			return -1;
 		error_clear(err);
-		if (insert_pulled(fleet, image, name, err) == 0)
+		if (image_insert_pulled(fleet, image, name, err) == 0)
 			continue;
 		if (err->code != ERROR_CONFLICT || i == FIND_TRIES)
 			return -1;
@@ -163,6 +163,27 @@ int fleet_image_template(struct fleet *fleet, struct arena *a, const struct flee
 	}
 	return is_of_image(ret, image->reference) ? 0
 	                                          : fail_other_image(ret, image->reference, err);
+}
+
+int fleet_image_cached(struct fleet *fleet, struct arena *a, const struct fleet_image *image,
+                       struct template_record *ret, struct error *err)
+{
+	const char *name = image->name ? image->name : fleet_image_name(a, image->reference);
+	const struct fleet_ref ref = {image->project_id, name};
+
+	if (image_reference_check(image->reference, err) < 0 || image_name_check(name, err) < 0)
+		return -1;
+	if (template_find(fleet, a, &ref, ret, err) == 0 &&
+	    (!ret->is_pulled || ret->state == TEMPLATE_READY))
+		return is_of_image(ret, image->reference)
+		               ? 0
+		               : fail_other_image(ret, image->reference, err);
+	if (err->code != ERROR_NONE && err->code != ERROR_NOT_FOUND)
+		return -1;
+	error_clear(err);
+	(void)FAIL(err, ERROR_NOT_FOUND,
+	           "image '%.200s' is not on this server, and pull is 'never'", image->reference);
+	return FAIL_HINT(err, "pull: \"missing\" pulls it");
 }
 
 int fleet_image_use(struct fleet *fleet, const struct template_record *t, struct error *err)
@@ -179,6 +200,9 @@ int fleet_image_use(struct fleet *fleet, const struct template_record *t, struct
 
 static bool is_left(const struct fleet *f, const struct template_record *t, int64_t now)
 {
+	/* A newer image has taken its name. */
+	if (strcmp(t->name, t->id) == 0)
+		return true;
 	if (t->state == TEMPLATE_READY)
 		return f->config->image_keep_ms > 0 && now - t->used_at > f->config->image_keep_ms;
 	return t->state == TEMPLATE_FAILED ? now - t->updated_at > FAILED_KEEP_MS

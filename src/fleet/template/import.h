@@ -42,6 +42,20 @@ struct fleet_image {
 MUST_CHECK int fleet_image_template(struct fleet *fleet, struct arena *a,
                                     const struct fleet_image *image, struct template_record *ret,
                                     struct error *err);
+/* pull "never": ERROR_NOT_FOUND unless the image was pulled or imported. */
+MUST_CHECK int fleet_image_cached(struct fleet *fleet, struct arena *a,
+                                  const struct fleet_image *image, struct template_record *ret,
+                                  struct error *err);
+struct fleet_awaited;
+struct fleet_refresh {
+	const struct fleet_awaited *awaited; /* as in fleet_ref; NULL: the call waits */
+	int64_t deadline;
+};
+/* pull "always", after fleet_image_template: asks the registry, and pulls the image if it is not
+ * the one of *t. The newer image becomes *t; sandboxes of the older one keep it. */
+MUST_CHECK int fleet_image_refresh(struct fleet *fleet, struct arena *a,
+                                   const struct fleet_refresh *refresh, struct template_record *t,
+                                   struct error *err);
 /* A sandbox or a build begins on the template: a pulled image is kept longer. */
 MUST_CHECK int fleet_image_use(struct fleet *fleet, const struct template_record *t,
                                struct error *err);

@@ -15,8 +15,8 @@
 #include "fleet/core/waiting.h"
 #include "fleet/core/work_lane.h"
 #include "fleet/recovery/notes.h"
-#include "fleet/template/import.h"
 #include "fleet/template/layers.h"
+#include "fleet/template/image_parts.h"
 #include "fleet/template/recipe.h"
 #include "fleet/template/template_growth.h"
 #include "provider/provider.h"
@@ -330,6 +330,7 @@ static int make_root(struct fleet *f, struct arena *a, struct template_record *t
 	        .verb = PROVIDER_TEMPLATE_IMPORT,
 	        .recipe = image_format_name(IMAGE_REGISTRY),
 	        .source = t->base_image,
+	        .known_digest = image_is_successor(t) ? image_known_digest(f, a, t) : NULL,
 	        .source_fd = -1,
 	};
 	const struct provider_template build = {
@@ -349,14 +350,17 @@ static int build_template(struct fleet *f, struct arena *a, struct template_reco
 	struct template_move failed = {
 	        .id = t->id, .from = TEMPLATE_BUILDING, .to = TEMPLATE_FAILED};
 	struct error second = {0};
+	struct image_config built;
 
 	log_info(t->is_pulled ? "image is being pulled" : "template is being built",
 	         TEXT("template", t->name), TEXT("from", t->base_image));
 	fault_point("api", "template-claimed");
 	if (make_root(f, a, t, deadline, err) == 0) {
 		fault_point("api", "template-unpacked");
+		if (image_is_successor(t) && !is_built(f, a, t->folder, &built))
+			return image_keep_old(f, a, t, err);
 		if (finish_template(f, a, t, NULL, err) == 0)
-			return 0;
+			return image_is_successor(t) ? image_take_name(f, a, t, err) : 0;
 	}
 	if (t->is_pulled)
 		error_context(err, "pull image '%.200s'", t->base_image);

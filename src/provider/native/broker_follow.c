@@ -107,6 +107,7 @@ int broker_provider_template(struct provider *p, const struct provider_template 
 	        .name = request->name,
 	        .recipe = request->recipe,
 	        .source = request->source,
+	        .known_digest = request->known_digest,
 	        .size_max = request->size_max,
 	};
 	const struct broker_followed call = {
@@ -122,7 +123,6 @@ int broker_provider_template(struct provider *p, const struct provider_template 
 	        .deadline = deadline,
 	};
 
-	return broker_provider_follow(p, &call, err) < 0
-	               ? FAIL_CONTEXT(err, "template '%s'", request->name)
-	               : 0;
+	/* The caller knows a name that says more than the folder's. */
+	return broker_provider_follow(p, &call, err);
 }

@@ -50,6 +50,14 @@ SET state = :to, state_text = :state_text, updated_at = :now, node = COALESCE(:n
 	failure = COALESCE(:failure, '')
 WHERE id = :id AND state = :from;
 
+-- name: template_step_aside
+-- takes: template_succession
+UPDATE templates SET name = id WHERE project_id = :project_id AND name = :name;
+
+-- name: template_succeed
+-- takes: template_succession
+UPDATE templates SET name = :name, updated_at = :now WHERE id = :id AND project_id = :project_id;
+
 -- name: template_touch
 -- takes: template_use
 UPDATE templates SET used_at = :now WHERE id = :id AND used_at < :before;

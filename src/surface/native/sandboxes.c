@@ -70,7 +70,7 @@ struct sandbox_create_body {
 	struct json_map labels, env;
 	struct resources_body resources;
 	bool internet;
-	int network;
+	int network, pull;
 	bool persistent, preview_enabled, preview_public;
 	int64_t timeout_ms;
 	struct sandbox_timeouts timeouts;
@@ -126,6 +126,11 @@ static const struct json_member sandbox_create_request_members[] = {
                          .about = "image of a registry, instead of a template; pulled if the "
                                   "project does not have it yet",
                          .example = "python:3.12"),
+        JSON_CHOICE_MEMBER(sandbox_create_body, pull, .choices = fleet_pull_names,
+                           .about = "of image: missing pulls an image that the project does not "
+                                    "have; always asks the registry, and pulls when the tag has "
+                                    "another image by now; never refuses an image that the "
+                                    "project does not have (default missing)"),
         JSON_TEXT_MEMBER(sandbox_create_body, config, .max = 64,
                          .about = "id or name of a config of /accounts/me/sandboxes; it supplies "
                                   "members that are omitted here"),
@@ -271,6 +276,7 @@ static int sandbox_create(struct request *rq, const void *body, struct reply *re
 	        .name = b->name,
 	        .template = b->template,
 	        .image = b->image,
+	        .pull = (enum fleet_pull)b->pull,
 	        .snapshot = b->snapshot,
 	        .region = b->region,
 	        .labels = b->labels,

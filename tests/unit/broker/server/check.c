@@ -455,6 +455,13 @@ TEST(a_template_request_cannot_smuggle_an_option)
 	assert_int_equal(check_template(&r, &err), -1);
 	r.source = "a b";
 	assert_int_equal(check_template(&r, &err), -1);
+	r.source = "docker.io/library/alpine:3";
+	r.known_digest = "--size-max";
+	assert_int_equal(check_template(&r, &err), -1);
+	r.known_digest = "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdeg";
+	assert_int_equal(check_template(&r, &err), -1);
+	r.known_digest = "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
+	assert_int_equal(check_template(&r, &err), 0);
 	r.source = "";
 	r.recipe = "base";
 	assert_int_equal(check_template(&r, &err), -1);
