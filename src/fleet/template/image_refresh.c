@@ -8,6 +8,7 @@
 #include "base/id.h"
 #include "config/config.h"
 #include "fleet/core/fleet_state.h"
+#include "fleet/core/sandboxes.h"
 #include "fleet/core/template_waiters.h"
 #include "fleet/core/waiting.h"
 #include "fleet/template/image_parts.h"
