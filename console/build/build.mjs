@@ -49,7 +49,7 @@ function hashPublicFiles() {
 }
 
 process.chdir(ROOT);
-await build({ configFile: join(ROOT, "vite.config.ts"), logLevel: "warn" });
+const { output } = await build({ configFile: join(ROOT, "vite.config.ts"), logLevel: "warn" });
 hashPublicFiles();
 const manifest = JSON.parse(readFileSync(join(out, "manifest.json"), "utf8"));
 rmSync(join(out, "manifest.json"));
@@ -63,4 +63,6 @@ for (const path of [...filesBelow(out)]) {
 }
 writeFileSync(join(out, "files.txt"), lines.join(""));
 if (!existsSync(join(out, "index.html"))) throw new Error("console/build: vite made no index.html");
-checkSizes(out, manifest);
+/** The file that has this source. */
+const fileOf = (source) => output.find((chunk) => chunk.type === "chunk" && chunk.moduleIds.includes(join(ROOT, source)))?.fileName;
+checkSizes(out, manifest, fileOf);

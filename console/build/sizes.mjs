@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
 const SLACK = 1.05;
+const EDITOR = "src/lazy/editor/index.tsx";
 const PAGE_KB = 12;
 /** By the source of the chunk. */
 const BUDGETS = {
@@ -20,7 +21,7 @@ const BUDGETS = {
   "src/pages/volumes/index.tsx": 20,
   "src/pages/snapshots/index.tsx": 20,
   "src/lazy/terminal/index.tsx": 90,
-  "src/lazy/editor/index.tsx": 120,
+  [EDITOR]: 120,
   "src/lazy/chart/index.tsx": 25,
   "src/lazy/qr/index.tsx": 10,
   // Both read the scripts and styles of a page, too.
@@ -35,11 +36,7 @@ const FIRST_PAGES = ["src/pages/sign-in/index.tsx", "src/pages/overview/index.ts
 
 const kb = (out, file) => readFileSync(join(out, `${file}.gz`)).length / 1024;
 
-/** Languages share the editor's chunk, so that the manifest has it under the name of its file. */
-const isEditor = (key) => /^_index\./.test(key);
-
 function budgetOf(key) {
-  if (isEditor(key)) return BUDGETS["src/lazy/editor/index.tsx"];
   if (BUDGETS[key]) return BUDGETS[key];
   if (key.startsWith("_")) return SHARED_KB;
   return key.startsWith("src/pages/") ? PAGE_KB : LANGUAGE_KB;
@@ -57,7 +54,11 @@ function closure(manifest, key, found = new Set()) {
 
 const sum = (out, files) => [...files].reduce((total, file) => total + kb(out, file), 0);
 
-export function checkSizes(out, manifest) {
+/** `fileOf` gives the file of a source: languages share the editor's chunk, so that the manifest has it under another name than its source. */
+export function checkSizes(out, manifest, fileOf) {
+  const editorFile = fileOf(EDITOR);
+  const editorKey = Object.keys(manifest).find((key) => manifest[key].file === editorFile);
+  if (!editorKey) throw new Error(`console: no chunk has ${EDITOR}`);
   const rows = [];
   const over = [];
   const shell = closure(manifest, "index.html");
@@ -71,7 +72,7 @@ export function checkSizes(out, manifest) {
   note("css", sum(out, [...shell].filter((f) => f.endsWith(".css"))), BUDGETS.css);
   const pages = new Set(Object.keys(manifest).filter((key) => /^src\/(pages|objects)\//.test(key)).flatMap((key) => [...closure(manifest, key)]));
   // An open editor loads the languages: what both need is there already.
-  const editor = closure(manifest, Object.keys(manifest).find((key) => isEditor(key) && manifest[key].isDynamicEntry));
+  const editor = closure(manifest, editorKey);
   for (const [key, entry] of Object.entries(manifest)) {
     if (shell.has(entry.file) || !entry.file.endsWith(".js")) continue;
     const isShared = key.startsWith("_") && !entry.isDynamicEntry;
@@ -80,7 +81,8 @@ export function checkSizes(out, manifest) {
     const isLanguage = !key.startsWith("_") && !key.startsWith("src/");
     const isOwnFile = isShared || /^src\/(pages|objects)\//.test(key);
     const own = isOwnFile ? [entry.file] : [...closure(manifest, key)].filter((f) => !shell.has(f) && !(isLanguage && editor.has(f)) && f.endsWith(".js"));
-    note(key.replace(/^.*node_modules\//, ""), sum(out, own), budgetOf(key));
+    const source = key === editorKey ? EDITOR : key;
+    note(source.replace(/^.*node_modules\//, ""), sum(out, own), budgetOf(source));
   }
   const firsts = FIRST_PAGES.filter((key) => manifest[key]).map((key) => sum(out, new Set([...shell, ...closure(manifest, key)])));
   note("first load", Math.max(...firsts, sum(out, shell)), FIRST_LOAD_KB);
