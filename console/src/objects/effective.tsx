@@ -3,6 +3,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { fetchRaw } from "../api/call";
 import type { SandboxCreate } from "../api/generated";
+import { formatDuration, formatMib } from "../parts/format";
 import { showHidden } from "../parts/safe";
 import { createSandbox as t } from "../text/en";
 
@@ -26,6 +27,13 @@ function valuesOf(answer: unknown): Value[] {
   });
 }
 
+/** The name without its unit, and the value in words: "idle_pause_ms": 300000 is "idle pause", "5 m". */
+function readable({ name, value }: Value): [string, string] {
+  const [, stem = name, unit] = /^(.*)_(ms|mb)$/.exec(name) ?? [];
+  const text = typeof value !== "number" || !unit ? String(value) : unit === "mb" ? formatMib(value) : value === 0 ? t.never : formatDuration(value);
+  return [showHidden(stem.replaceAll("_", " "), 40), showHidden(text, 60)];
+}
+
 export function Effective({ body }: { body: SandboxCreate }) {
   const [values, setValues] = useState<Value[]>([]);
   const text = JSON.stringify({ ...body, env: undefined });
@@ -46,13 +54,16 @@ export function Effective({ body }: { body: SandboxCreate }) {
     <section class="stack" aria-label={t.youGet}>
       <h3>{t.youGet}</h3>
       <dl class="effective">
-        {values.map((v) => (
-          <div key={v.name}>
-            <dt>{showHidden(v.name.replaceAll("_", " "), 40)}</dt>
-            <dd>{showHidden(String(v.value), 60)}</dd>
-            <dd class="meta">{v.source && t.from(showHidden(v.source, 40))}</dd>
-          </div>
-        ))}
+        {values.map((v) => {
+          const [name, value] = readable(v);
+          return (
+            <div key={v.name}>
+              <dt>{name}</dt>
+              <dd>{value}</dd>
+              <dd class="meta">{v.source && t.from(showHidden(v.source, 40))}</dd>
+            </div>
+          );
+        })}
       </dl>
     </section>
   );

@@ -95,7 +95,7 @@ export const SANDBOX_COLUMNS: readonly Column<Sandbox>[] = [
   { id: "uptime", title: t.columns.uptime, width: 84, leaves: 3, phone: "meta", sort: started, cell: (s) => <UptimeCell s={s} /> },
   { id: "last_activity", title: t.columns.activity, width: 92, isOff: true, sort: (s) => parseTime(s.last_activity_at), cell: (s) => <Time at={s.last_activity_at} /> },
   { id: "last_event", title: t.columns.event, width: 150, leaves: 4, grow: 2, sort: (s) => parseTime(s.last_event?.at), cell: (s) => <LastEventCell s={s} /> },
-  { id: "labels", title: t.columns.labels, width: 100, leaves: 5, grow: 1, cell: (s) => <LabelChips labels={s.labels as Record<string, string> | null} /> },
+  { id: "labels", title: t.columns.labels, width: 100, leaves: 5, grow: 1, cell: (s) => <LabelChips labels={s.labels as Record<string, string> | null} shown={1} /> },
   { id: "region", title: t.columns.region, width: 90, isOff: true, sort: (s) => s.region, cell: (s) => <Safe text={s.region} max={40} /> },
   { id: "volumes", title: t.columns.volumes, width: 130, isOff: true, cell: (s) => <Safe text={s.volumes?.map((v) => v.volume).join(", ")} max={80} /> },
   { id: "persistent", title: t.columns.persistent, width: 90, isOff: true, sort: (s) => String(s.persistent), cell: (s) => (s.persistent ? t.yes : <span class="muted">{t.no}</span>) },

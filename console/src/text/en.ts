@@ -240,6 +240,7 @@ export const createSandbox = {
   sameRequest: "The same request",
   kinds: { curl: "curl", cli: "CLI", python: "Python", typescript: "TypeScript" },
   youGet: "You will get",
+  never: "never",
   from: (source: string) => `from ${source}`,
   create: "Create",
   another: "Create another",

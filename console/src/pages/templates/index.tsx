@@ -35,9 +35,9 @@ function PoolCell({ template }: { template: Template }) {
 }
 
 const COLUMNS: readonly Column<TemplateRow>[] = [
-  { id: "name", title: t.name, width: 170, grow: 2, isFixed: true, phone: "title", sort: (x) => x.name, cell: (x) => <a href={templateHref(x)}><Safe text={x.name} /></a> },
+  { id: "name", title: t.name, width: 130, grow: 1, isFixed: true, phone: "title", sort: (x) => x.name, cell: (x) => <a href={templateHref(x)}><Safe text={x.name} /></a> },
   { id: "state", title: t.state, width: 120, phone: "side", sort: (x) => x.state, cell: (x) => <TemplateState template={x} /> },
-  { id: "description", title: t.description, width: 160, grow: 3, cell: (x) => <span class="cut"><Safe text={x.description} max={160} /></span> },
+  { id: "description", title: t.description, width: 200, grow: 5, cell: (x) => <span class="cut"><Safe text={x.description} max={160} /></span> },
   { id: "runtime", title: t.runtime, width: 100, sort: (x) => x.runtime, cell: (x) => <Safe text={x.runtime} max={40} /> },
   { id: "isolation", title: t.isolation, width: 100, isOff: true, sort: (x) => x.isolation, cell: (x) => <Safe text={x.isolation} max={40} /> },
   { id: "size", title: t.size, width: 90, align: "end", sort: (x) => x.size_bytes, cell: (x) => (x.size_bytes > 0 ? formatBytes(x.size_bytes) : "–") },
