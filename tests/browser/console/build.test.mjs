@@ -28,10 +28,10 @@ journey("a template is built from a Dockerfile, with its log, edited, pooled and
   assert.match(await log.innerText(), /onerror=/);
   assert.equal(await page.evaluate(() => window.broken), undefined);
   await checkAxe(page);
-  await screenshot(page, "build");
   await page.getByRole("link", { name: "Open the template" }).click();
   await page.getByRole("heading", { name: "Defaults" }).waitFor();
   await page.getByText("GREETING=hello there").waitFor();
+  await screenshot(page, "template");
   await shell.button("Edit…").click();
   const edit = shell.dialog("Defaults of from-console");
   await edit.getByLabel("Description").fill(HOSTILE);
@@ -43,7 +43,6 @@ journey("a template is built from a Dockerfile, with its log, edited, pooled and
   assert.deepEqual(stored.env, { GREETING: "hello there" });
   assert.equal(await page.evaluate(() => window.broken), undefined);
   await checkAxe(page);
-  await screenshot(page, "template");
   await shell.button("Size…").click();
   await shell.dialog("Pool of from-console").getByLabel("When used").fill("0");
   await shell.dialog("Pool of from-console").getByRole("button", { name: "Save" }).click();
@@ -61,7 +60,7 @@ journey("a build that fails shows its step, and one that runs is cancelled", asy
   await page.getByText("error", { exact: true }).first().waitFor({ timeout: 40000 });
   await shell.button("To the failing step").click();
   await checkAxe(page);
-  await screenshot(page, "build-failed", ["light"]);
+  await screenshot(page, "build");
   const slow = await api("POST", "/api/sandbox/templates/builds", { name: "slow", from: "host", steps: [{ type: "run", command: "echo begun; sleep 600" }] });
   await open(`builds/${slow.id}`);
   await page.getByRole("log", { name: "Log" }).getByText("begun").first().waitFor({ timeout: 40000 });
@@ -87,9 +86,9 @@ journey("a volume is made, attached, filled, detached and deleted", async ({ pag
   await checkAxe(page);
   await shell.grid("Volumes").getByRole("link", { name: "data", exact: true }).click();
   await page.getByRole("heading", { name: "This folder is empty" }).waitFor();
-  await page.locator("input[type=file]").setInputFiles([{ name: "a.txt", mimeType: "text/plain", buffer: Buffer.from("one") }, { name: "<img src=x onerror=broken=1>.html", mimeType: "text/html", buffer: Buffer.from("<script>1</script>") }]);
+  await page.locator("input[type=file]").setInputFiles([{ name: "a.txt", mimeType: "text/plain", buffer: Buffer.from("one") }, { name: "report.csv", mimeType: "text/csv", buffer: Buffer.from("day,runs\n1,12\n") }]);
   await page.getByRole("link", { name: "a.txt" }).waitFor();
-  await page.getByRole("link", { name: "<img src=x onerror=broken=1>.html" }).waitFor();
+  await page.getByRole("link", { name: "report.csv" }).waitFor();
   await shell.button("New folder…").click();
   await shell.dialog("New folder").getByLabel("Name of the folder").fill("inner");
   await shell.dialog("New folder").getByRole("button", { name: "Create" }).click();
@@ -102,6 +101,8 @@ journey("a volume is made, attached, filled, detached and deleted", async ({ pag
   await page.getByRole("link", { name: "b.txt" }).waitFor();
   await checkAxe(page);
   await screenshot(page, "volume");
+  await page.locator("input[type=file]").setInputFiles({ name: "<img src=x onerror=broken=1>.html", mimeType: "text/html", buffer: Buffer.from("<script>1</script>") });
+  await page.getByRole("link", { name: "<img src=x onerror=broken=1>.html" }).waitFor();
   await shell.menu("b.txt", "Delete");
   await shell.dialog("Delete b.txt?").getByRole("button", { name: "Delete" }).click();
   await page.getByRole("link", { name: "b.txt" }).waitFor({ state: "detached" });

@@ -66,7 +66,6 @@ journey("a key is made, works, is rotated and revoked", async ({ page, open }) =
   const key = /ATOLL_API_KEY=(\S+)/.exec(text)[1];
   assert.match(await once.getByRole("region", { name: "E2B SDK" }).innerText(), /E2B_API_KEY=e2b_/);
   await checkAxe(page, "a key shown once");
-  await screenshot(page, "keys-once");
   await once.getByRole("button", { name: "I have copied it" }).click();
   assert.equal((await page.content()).includes(key), false, "the key is nowhere on the page");
   assert.equal((await asKey(key, "POST", "/api/sandbox/keys", { name: "more" })).status, 403);

@@ -80,7 +80,7 @@ export class CreateDialog extends Shell {
   }
 
   code() {
-    return this.box.getByRole("complementary", { name: "The same request" }).getByRole("region");
+    return this.box.getByRole("complementary", { name: "The same request" }).getByRole("region", { name: /^(curl|CLI|Python|TypeScript)$/ });
   }
 
   submit() {

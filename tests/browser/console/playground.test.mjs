@@ -26,6 +26,7 @@ journey("code runs in a chosen sandbox, keeps its variables, shows figures, tabl
   await page.getByRole("button", { name: "Add cell" }).click();
   await type(page, "x * 2", 2);
   await output(page, 2).getByText("40", { exact: true }).waitFor();
+  await screenshot(page, "playground");
   await type(page, shown({ "image/png": PNG, "text/plain": "a figure" }), 2);
   await eventually(async () => (await output(page, 2).getByRole("img", { name: "a figure" }).evaluate((img) => img.naturalWidth).catch(() => 0)) === 1, "the figure is drawn");
   await page.getByRole("button", { name: "Add cell" }).click();
@@ -37,7 +38,6 @@ journey("code runs in a chosen sandbox, keeps its variables, shows figures, tabl
   await type(page, "def f(): raise ValueError('<i>no</i>')\nf()", 4);
   await output(page, 4).getByText("ValueError: <i>no</i>").first().waitFor();
   assert.equal(await page.evaluate(() => window.hurt), undefined);
-  await screenshot(page, "playground-results");
 });
 
 journey("a long cell is interrupted, and the context stays", async ({ page, open }) => {

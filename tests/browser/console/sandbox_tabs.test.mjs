@@ -145,7 +145,9 @@ journey("cost says what there is, and a budget is set, changed and removed", asy
 
 journey("activity lists calls, also hostile ones, as text", async ({ page, open }) => {
   const sandbox = await createSandbox({ name: "act" });
-  await exec(sandbox.id, `echo '${HOSTILE.replaceAll("'", "")}'; exit 3`).catch(() => undefined);
+  await exec(sandbox.id, "ls -l /usr/lib | head -n 20");
+  await exec(sandbox.id, "grep -c processor /proc/cpuinfo");
+  await exec(sandbox.id, "test -f results.json || exit 3").catch(() => undefined);
   await open(`sandboxes/${sandbox.id}/activity`);
   const hasActivity = await api("GET", `/api/sandbox/instances/${sandbox.id}/activity`).then(() => true, () => false);
   if (!hasActivity) {
@@ -159,6 +161,8 @@ journey("activity lists calls, also hostile ones, as text", async ({ page, open 
   await grid.getByText("echo came-live").waitFor();
   await checkAxe(page);
   await screenshot(page, "sandbox-activity");
+  await exec(sandbox.id, `echo '${HOSTILE.replaceAll("'", "")}'; exit 4`).catch(() => undefined);
+  await grid.getByText("exit 4", { exact: true }).waitFor();
   await page.getByLabel("Only failed").click();
   await grid.getByText("echo came-live").waitFor({ state: "detached" });
   await grid.getByRole("button", { name: "Call" }).first().click();
