@@ -426,6 +426,26 @@ export class Atoll {
     /** Retries the oldest 1000 dead deliveries; returns how many, and how many are left. */
     retryDead(id: string): Promise<types.DeliveriesRetried>;
   };
+  /** People who sign in from a browser; for keys with the scope admin. An id or the e-mail address names one. */
+  readonly users: Collection<types.User, types.UserCreate, types.UserMade> & {
+    /** Renames, disables or promotes a user. */
+    update(id: string, change: types.UserChange): Promise<types.User>;
+    /** Makes a link with which the user sets a password, once. */
+    link(id: string): Promise<types.UserMade>;
+    /** Lists a user's sessions in browsers. */
+    sessions(id: string): Promise<types.LoginSessionSummary[]>;
+    /** Ends all sessions of a user. */
+    signOut(id: string): Promise<void>;
+  };
+  /** Organisations above projects, and their members. */
+  readonly organizations: Collection<types.Organization, types.OrganizationCreate> & {
+    /** Renames an organisation. */
+    update(id: string, change: types.OrganizationChange): Promise<types.Organization>;
+    members(id: string): Promise<types.OrganizationMember[]>;
+    /** Adds a member, or changes its role: member, admin or owner. */
+    setMember(id: string, user: string, role: types.OrganizationMember['role']): Promise<types.OrganizationMember>;
+    removeMember(id: string, user: string): Promise<void>;
+  };
   readonly templates: Collection<types.Template, types.TemplateCreate> & {
     update(id: string, change: types.TemplateChange): Promise<types.Template>;
   };

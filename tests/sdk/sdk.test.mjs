@@ -447,6 +447,25 @@ test('volumes, templates, usage and events are there', async () => {
   assert.deepEqual(kinds, ['volume.created', 'volume.deleted', 'volume.created', 'volume.deleted']);
 });
 
+test('users and organisations are made, listed and removed', async () => {
+  const atoll = new Atoll();
+  const email = `ts-${process.pid}@example.com`;
+  assert.ok((await atoll.users.create({ email, name: 'Ts' })).link);
+  assert.ok((await atoll.users.list()).some((user) => user.email === email));
+  assert.equal((await atoll.users.update(email, { name: 'Other' })).name, 'Other');
+  assert.deepEqual(await atoll.users.sessions(email), []);
+  await atoll.users.signOut(email);
+  const acme = await atoll.organizations.create({ name: 'Acme', owner: email });
+  assert.equal((await atoll.organizations.setMember(acme.id, 'second@example.com', 'member')).role, 'member');
+  assert.equal((await atoll.organizations.members(acme.id)).length, 2);
+  await atoll.organizations.removeMember(acme.id, 'second@example.com');
+  assert.equal((await atoll.organizations.update(acme.id, { name: 'Ajax' })).name, 'Ajax');
+  assert.ok((await atoll.organizations.list()).some(({ id }) => id === acme.id));
+  await atoll.organizations.delete(acme.id);
+  await atoll.users.delete(email);
+  await assert.rejects(atoll.users.get(email));
+});
+
 test('files of a volume, webhooks and builds are there', async () => {
   const atoll = new Atoll();
   await atoll.volumes.create({ name: 'sdk-js-files' });
@@ -464,6 +483,7 @@ test('files of a volume, webhooks and builds are there', async () => {
   assert.deepEqual((await atoll.webhooks.update(hook.id, { events: ['volume.*'] })).events, ['volume.*']);
   assert.ok((await atoll.webhooks.list()).some(({ id }) => id === hook.id));
   assert.deepEqual(await atoll.webhooks.deliveries(hook.id), []);
+  assert.deepEqual(await atoll.webhooks.retryDead(hook.id), { retried: 0, dead: 0 });
   await atoll.webhooks.delete(hook.id);
 
   const told = [];

@@ -39,6 +39,20 @@ def test_run_leaves_nothing_unless_kept(server, api):
     assert len(api.get("/api/sandbox/instances")["items"]) == before
 
 
+def test_a_dry_run_prints_the_sandbox_and_makes_none(server):
+    before = {box["id"] for box in server.api().get("/api/sandbox/instances")["items"]}
+    shown = server.cli("run", "--dry-run", "-t", "host", "--no-internet", "--memory", "300m", "-e", "A=b")
+    text = shown.stdout.decode()
+    assert shown.returncode == 0, shown.stderr
+    assert re.search(r"^memory_mb\s+300\s+request", text, re.M) and re.search(r"^network\s+blocked\s+request", text, re.M), text
+    assert re.search(r"^[\d.]+ USD an hour$", text, re.M), text
+    plan = json.loads(server.cli("run", "--dry-run", "--json", "-t", "host", "--", "false").stdout)
+    assert {"name": "template", "value": "host", "source": "request"} in plan["choices"]
+    assert {box["id"] for box in server.api().get("/api/sandbox/instances")["items"]} == before
+    for bad in (["-t", "nosuch"], ["--memory", "1z"], ["-t", "host", "-e", "=b"]):
+        assert server.cli("run", "--dry-run", *bad).returncode != 0, bad
+
+
 def test_who_keeps_a_nameless_sandbox_is_told_how_to_remove_it(server, api):
     kept = server.cli("run", "-t", "host", "--no-internet", "--keep", "--", "echo", "out")
     assert kept.returncode == 0 and kept.stdout == b"out\n"

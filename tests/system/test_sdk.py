@@ -524,6 +524,30 @@ def test_files_of_a_volume(where):
         volumes.delete("sdk-py-files")
 
 
+def test_users_and_organizations_are_made_listed_and_removed(where):
+    atoll_client = Atoll(**where)
+    users, organizations = atoll_client.users, atoll_client.organizations
+    email = f"sdk-{os.getpid()}@example.com"
+    made = users.create(email=email, name="Sdk")
+    assert made["link"] and users.link(email)["link"] != made["link"]
+    assert email in {user["email"] for user in users.list()}
+    assert users.update(email, name="Other")["name"] == "Other" and users.get(email)["name"] == "Other"
+    assert users.sessions(email) == []
+    users.sign_out(email)
+    acme = organizations.create(name="Acme", owner=email)
+    assert [(m["user"], m["role"]) for m in organizations.members(acme["id"])] == [(email, "owner")]
+    assert organizations.set_member(acme["id"], "second@example.com", "member")["role"] == "member"
+    organizations.remove_member(acme["id"], "second@example.com")
+    with pytest.raises(atoll_sdk.AtollError):
+        organizations.set_member(acme["id"], email, "emperor")
+    assert organizations.update(acme["id"], name="Ajax")["name"] == "Ajax"
+    assert "Ajax" in {o["name"] for o in organizations.list()}
+    organizations.delete(acme["id"])
+    users.delete(email)
+    with pytest.raises(atoll_sdk.NotFoundError):
+        users.get(email)
+
+
 def test_webhooks_are_created_changed_and_deleted(where):
     hooks = Atoll(**where).webhooks
     made = hooks.create(url="https://example.com/hook", events=["sandbox.*"], enabled=False)

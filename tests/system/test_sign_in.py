@@ -628,6 +628,22 @@ def test_the_command_line_names_no_address_of_a_server_at_a_unix_socket(tmp_path
         running.remove_all()
 
 
+def test_the_command_line_manages_organizations(place, owner):
+    made = place.cli("org", "add", "--owner", "ann@example.com", "Acme")
+    org = made.stdout.decode().strip()
+    assert org and made.returncode == 0, made.stderr
+    assert place.cli("org", "rename", org, "Ajax").returncode == 0
+    assert "Ajax" in place.cli("org", "ls").stdout.decode()
+    assert place.cli("org", "set-member", "--role", "member", org, "bob@example.com").returncode == 0
+    listed = json.loads(place.cli("org", "members", org, "--json").stdout)
+    assert {m["user"]: m["role"] for m in listed}.get("bob@example.com") == "member" or len(listed) == 2, listed
+    assert place.cli("org", "set-member", "--role", "emperor", org, "bob@example.com").returncode != 0
+    assert place.cli("org", "rm-member", org, "bob@example.com").returncode == 0
+    assert b"last owner" in place.cli("org", "rm-member", org, "ann@example.com").stderr
+    assert place.cli("org", "rm", org).returncode == 0
+    assert place.cli("org", "members", org).returncode != 0
+
+
 def test_an_organization_is_above_projects(place, owner, bob, admin):
     made = admin.post("/v1/organizations", {"name": f"acme-{time.time_ns()}", "owner": "ann@example.com"})
     path = f"/v1/organizations/{made['id']}"

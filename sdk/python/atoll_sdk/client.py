@@ -120,6 +120,48 @@ class Webhooks(Collection):
         return self.transport.request("POST", self._address(id) + "/deliveries/retry")
 
 
+class Users(Collection):
+    """People who sign in from a browser; for keys with the scope admin. An id or the e-mail address names one."""
+
+    def update(self, id, **change):
+        """Renames, disables or promotes a user."""
+        return self.transport.request("PATCH", self._address(id), json=change)
+
+    def link(self, id) -> types.UserMade:
+        """Makes a link with which the user sets a password, once."""
+        return self.transport.request("POST", self._address(id) + "/link")
+
+    def sessions(self, id) -> list[types.LoginSessionSummary]:
+        """Lists a user's sessions in browsers."""
+        return self.transport.request("GET", self._address(id) + "/sessions")["items"]
+
+    def sign_out(self, id):
+        """Ends all sessions of a user."""
+        self.transport.request("DELETE", self._address(id) + "/sessions")
+
+
+class Organizations(Collection):
+    """Organisations above projects, and their members."""
+
+    def list(self):
+        return self.transport.request("GET", self.base)["items"]
+
+    def update(self, id, **change):
+        """Renames an organisation."""
+        return self.transport.request("PATCH", self._address(id), json=change)
+
+    def members(self, id):
+        """Lists users with a role in the organisation."""
+        return self.transport.request("GET", self._address(id) + "/members")["items"]
+
+    def set_member(self, id, user, role) -> types.OrganizationMember:
+        """Adds a member, or changes its role: member, admin or owner."""
+        return self.transport.request("PUT", self._address(id) + "/members", json={"user": user, "role": role})
+
+    def remove_member(self, id, user):
+        self.transport.request("DELETE", self._address(id) + path("/members/{}", user))
+
+
 class Snapshots(Collection):
     def create(self, *, sandbox, **body):
         return self.transport.request("POST", path("/api/sandbox/instances/{}/snapshot", sandbox), json=body)
@@ -189,6 +231,8 @@ class Atoll:
         self.templates = Templates(self.transport, "/api/sandbox/templates")
         self.builds = Builds(self.transport, "/api/sandbox/templates/builds")
         self.webhooks = Webhooks(self.transport, "/v1/webhooks")
+        self.users = Users(self.transport, "/v1/users")
+        self.organizations = Organizations(self.transport, "/v1/organizations")
         self.artifacts = Artifacts(self.transport, "/api/sandbox/artifacts")
         self.jobs = Jobs(self.transport)
         self.snapshots = Snapshots(self.transport, "/api/sandbox/snapshots")

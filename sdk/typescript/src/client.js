@@ -133,6 +133,54 @@ class Webhooks extends Collection {
   }
 }
 
+/** People who sign in from a browser; for keys with the scope admin. An id or the e-mail address names one. */
+class Users extends Collection {
+  /** Renames, disables or promotes a user. */
+  update(id, change) {
+    return this.transport.request('PATCH', this.address(id), { json: change });
+  }
+
+  /** Makes a link with which the user sets a password, once. */
+  link(id) {
+    return this.transport.request('POST', `${this.address(id)}/link`);
+  }
+
+  /** Lists a user's sessions in browsers. */
+  async sessions(id) {
+    return (await this.transport.request('GET', `${this.address(id)}/sessions`)).items;
+  }
+
+  /** Ends all sessions of a user. */
+  async signOut(id) {
+    await this.transport.request('DELETE', `${this.address(id)}/sessions`);
+  }
+}
+
+/** Organisations above projects, and their members. */
+class Organizations extends Collection {
+  async list() {
+    return (await this.transport.request('GET', this.base)).items;
+  }
+
+  /** Renames an organisation. */
+  update(id, change) {
+    return this.transport.request('PATCH', this.address(id), { json: change });
+  }
+
+  async members(id) {
+    return (await this.transport.request('GET', `${this.address(id)}/members`)).items;
+  }
+
+  /** Adds a member, or changes its role: member, admin or owner. */
+  setMember(id, user, role) {
+    return this.transport.request('PUT', `${this.address(id)}/members`, { json: { user, role } });
+  }
+
+  async removeMember(id, user) {
+    await this.transport.request('DELETE', this.address(id) + path`/members/${user}`);
+  }
+}
+
 class Snapshots extends Collection {
   create(body) {
     const { sandbox, ...rest } = body;
@@ -187,6 +235,8 @@ export class Atoll {
     this.templates = new Templates(this.transport, '/api/sandbox/templates');
     this.builds = new Builds(this.transport, '/api/sandbox/templates/builds');
     this.webhooks = new Webhooks(this.transport, '/v1/webhooks');
+    this.users = new Users(this.transport, '/v1/users');
+    this.organizations = new Organizations(this.transport, '/v1/organizations');
     this.snapshots = new Snapshots(this.transport, '/api/sandbox/snapshots');
     this.artifacts = new Artifacts(this.transport, '/api/sandbox/artifacts');
     this.jobs = new Jobs(this.transport);

@@ -23,6 +23,8 @@ MUST_CHECK int create_sandbox(struct cli *cli, const struct create_options *opti
                               const char **ret_id);
 /* Reads the options of OPTION_TEMPLATE_OR_IMAGE, OPTIONS_RESOURCES and the like. */
 MUST_CHECK int create_options_parse(struct cli *cli, struct create_options *ret);
+/* Prints the sandbox that the options would make, and makes nothing. */
+MUST_CHECK int plan_sandbox(struct cli *cli, const struct create_options *options);
 MUST_CHECK int delete_sandbox(struct cli *cli, const char *id);
 
 MUST_CHECK int create_body(struct arena *a, const struct create_options *options, const char **ret,

@@ -72,6 +72,15 @@ static int check_copies(struct cli *cli)
 	return 0;
 }
 
+/* A dry run needs no command. */
+static int parse_session(struct cli *cli, struct session_options *ret)
+{
+	if (cli->args.inner || !arguments_has(&cli->args, "dry-run"))
+		return run_options_parse(cli, ret);
+	ret->env = arguments_list(cli, "env");
+	return 0;
+}
+
 static int run_in_new_sandbox(struct cli *cli)
 {
 	bool keep = arguments_has(&cli->args, "keep"), detached = false;
@@ -80,13 +89,15 @@ static int run_in_new_sandbox(struct cli *cli)
 	const char *id = NULL;
 	int status;
 
-	if (run_options_parse(cli, &session) < 0 || create_options_parse(cli, &create) < 0 ||
+	if (parse_session(cli, &session) < 0 || create_options_parse(cli, &create) < 0 ||
 	    check_copies(cli) < 0)
 		return -1;
 	create.env = session.env; /* environment of the sandbox, so that --keep keeps it */
 	session.env = NULL;
 	if (cli_connect(cli) < 0)
 		return -1;
+	if (arguments_has(&cli->args, "dry-run"))
+		return plan_sandbox(cli, &create);
 	session_block_signals();
 	status = create_sandbox(cli, &create, &id);
 	session.sandbox = id;
@@ -111,6 +122,7 @@ static const struct command_option options[] = {
         OPTIONS_EGRESS,
         {"copy", "LOCAL:REMOTE", "copy a file or folder into the sandbox first", .repeats = true,
          .completion = COMPLETE_FILE},
+        {"dry-run", NULL, "print the sandbox and its price, and make and run nothing"},
         {"keep", NULL, "keep the sandbox after the command has ended"},
         {0},
 };
