@@ -2,11 +2,13 @@
 #include "image/work.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/fd.h"
 #include "base/log.h"
 #include "image/config.h"
@@ -14,6 +16,9 @@
 
 #define ATTEMPTS 10 /* attempts to lock a folder that other processes rename meanwhile */
 #define PARTIAL_SIZE 96
+/* A builder whose server was killed notices it within a second or two, and lets the lock go. */
+#define LOCK_WAIT_MS 5000
+#define LOCK_EVERY_MS 50
 
 static void partial_name(const char *name, char out[PARTIAL_SIZE])
 {
@@ -51,9 +56,23 @@ static bool is_same_folder(int fd, int parent, const char *name)
 	       a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
+/* 1: locked; 0: another process keeps the lock. */
+static int wait_for_lock(int fd, const char *name, int64_t deadline, struct error *err)
+{
+	while (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+		if (errno != EWOULDBLOCK && errno != EINTR)
+			return FAIL_ERRNO(err, "lock '%s'", name);
+		if (clock_monotonic_ms() >= deadline)
+			return 0;
+		(void)poll(NULL, 0, LOCK_EVERY_MS);
+	}
+	return 1;
+}
+
 /* Makes the folder or reuses an old one, and locks it. */
 static int lock_folder(struct work *w, struct error *err)
 {
+	int64_t deadline = deadline_after(LOCK_WAIT_MS);
 	char name[PARTIAL_SIZE];
 
 	partial_name(w->spec->name, name);
@@ -66,11 +85,11 @@ static int lock_folder(struct work *w, struct error *err)
 			return FAIL_ERRNO(err, "open '%s'", name);
 		if (fd < 0)
 			continue;
-		if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
-			if (errno == EWOULDBLOCK)
-				break;
-			return FAIL_ERRNO(err, "lock '%s'", name);
-		}
+		int locked = wait_for_lock(fd, name, deadline, err);
+		if (locked < 0)
+			return -1;
+		if (locked == 0)
+			break;
 		if (!is_same_folder(fd, w->templates, name))
 			continue;
 		if (check_owner(fd, "an unfinished template", err) < 0)
