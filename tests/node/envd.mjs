@@ -69,6 +69,13 @@ const checks = {
   async 'commands.run: a timeout ends the process'() {
     const begun = Date.now()
     await fails(commands.run('sleep 31.7', { timeoutMs: 700 }), TimeoutError)
+    const late = []
+    for (let i = 0; i < 10; i++) {
+      const begun = performance.now()
+      await fails(commands.run('sleep 31.7', { timeoutMs: 200 }), TimeoutError)
+      late.push(performance.now() - begun - 200)
+    }
+    assert.ok(late.sort((a, b) => a - b)[5] < 100, `ms after its time: ${late}`)
     assert.ok(Date.now() - begun < 25000)
     await until(async () => (await commands.run('pgrep -f "sleep 31[.]7" || true')).stdout === '', 'the end of sleep')
   },

@@ -5,6 +5,7 @@ import base64
 import json
 import select
 import socket
+import statistics
 import time
 
 import pytest
@@ -33,6 +34,17 @@ def test_a_shell_line(api, box):
     assert (result["stdout"], result["stderr"]) == ("out\n", "err\n")
     assert result["timed_out"] is False and result["truncated"] is False
     assert result["duration_ms"] >= 0
+
+
+@pytest.mark.parametrize("command", ["sleep 60", "trap '' TERM INT; sleep 60", "sleep 60 & sleep 60", "setsid sleep 60 & sleep 60", "yes | head -c 100M > /dev/null; sleep 60"])
+def test_a_timeout_ends_a_command_at_its_time(api, box, command):
+    """By the agent's clock, and the median, because the machine may be busy."""
+    late = []
+    for _ in range(10):
+        result = api.exec(box, command, timeout_ms=300)
+        assert result["timed_out"] and result["duration_ms"] >= 300, result
+        late.append(result["duration_ms"] - 300)
+    assert statistics.median(late) < 100, late
 
 
 def test_an_argument_list_meets_no_shell(api, box):
