@@ -396,7 +396,7 @@ def main():
 class Watch:
     """Some modules need a word when they are there; some stand in for what is not installed."""
     after = {"matplotlib.pyplot": "on_pyplot", "IPython.display": "on_ipython", "linecache": "on_linecache",
-             "PIL.ImageShow": "on_image_show"}
+             "PIL.Image": "on_image", "PIL.ImageShow": "on_image_show"}
 
     def find_spec(self, name, path=None, target=None):
         if name not in self.after:
@@ -452,6 +452,8 @@ def begin():
     sys.meta_path.append(Missing())
     if "matplotlib.pyplot" in sys.modules:
         rich()["on_pyplot"](sys.modules["matplotlib.pyplot"])
+    if "PIL.Image" in sys.modules:
+        rich()["on_image"](sys.modules["PIL.Image"])
     if "PIL.ImageShow" in sys.modules:
         rich()["on_image_show"](sys.modules["PIL.ImageShow"])
     main()

@@ -3,6 +3,7 @@
 # `%` lines, await, and IPython's names. Compiled when the first of them is asked for.
 import base64
 import builtins
+import functools
 import importlib.machinery
 import json
 import math
@@ -116,6 +117,20 @@ def on_image_show(module):
             return 1
 
     module.register(Viewer(), 0)
+
+
+def on_image(module):
+    """An image that a block saves to a file is a result, too; not a figure, which is shown at the end."""
+    save = module.Image.save
+
+    @functools.wraps(save)
+    def save_and_display(self, fp, format=None, **options):
+        save(self, fp, format, **options)
+        caller = sys._getframe(1).f_globals.get("__name__") or ""
+        if isinstance(fp, (str, os.PathLike)) and caller.split(".")[0] not in ("matplotlib", "PIL"):
+            display(self)
+
+    module.Image.save = save_and_display
 
 
 # ---- charts ----

@@ -223,6 +223,18 @@ def test_images_are_results(api, box):
     assert [(one["is_main"], one["png"][:11]) for one in answer["results"]] == [(False, "iVBORw0KGgo"), (True, "iVBORw0KGgo")]
 
 
+@needs_pillow
+def test_saved_images_are_results(api, box):
+    code = "import io, pathlib\nfrom PIL import Image\nimage = Image.new('RGB', (4, 4))\n%s"
+    for line in ("image.save('/tmp/saved.png')", "image.save(pathlib.Path('/tmp/saved.jpg'), quality=50)"):
+        answer = run(api, box, code % line)
+        assert answer["ok"] and [one["png"][:11] for one in answer["results"]] == ["iVBORw0KGgo"], (line, answer)
+    # What goes to memory is not shown, nor what could not be saved.
+    assert run(api, box, code % "image.save(io.BytesIO(), 'png')")["results"] == []
+    failed = run(api, box, code % "image.save('/nowhere/saved.png')")
+    assert failed["error"]["name"] == "FileNotFoundError" and failed["results"] == []
+
+
 def test_what_is_too_large_is_left_out_and_told(api, box):
     answer = run(api, box, "'x' * (9 << 20)")
     assert "left out" in answer["stderr"] and "text" not in answer["results"][0]
