@@ -27,9 +27,12 @@ export interface Sandbox {
   /** ok, or unresponsive: the agent does not answer, and calls that need it are refused until it does; null: the sandbox does not run */
   agent: string | null;
   template: string;
+  /** name of the provider that has it */
   provider: string;
   /** isolation in effect */
   isolation: string;
+  /** what its provider cannot do; such calls answer 501 */
+  unsupported: string[];
   region: string;
   project: string;
   /** blocked or internet */
@@ -1795,6 +1798,10 @@ export interface LeaseAcquire {
   update?: boolean;
   /** image of a registry for the sandbox, instead of a template */
   image?: string;
+  /** provider of the sandbox if one is created */
+  provider?: string;
+  /** the least isolation that is accepted for the sandbox if one is created */
+  isolation?: "none" | "namespaces" | "gvisor" | "microvm" | "remote";
 }
 
 /** A lease and its running sandbox */
@@ -2002,6 +2009,8 @@ export interface SandboxConfig {
   envVars?: Record<string, string>;
   /** lambda, e2b, daytona, kubernetes, native …; default: the server's provider */
   provider?: string;
+  /** the least isolation that is accepted */
+  isolation?: "none" | "namespaces" | "gvisor" | "microvm" | "remote";
   /** name or id (default: the server's default template) */
   template?: string;
   /** edit, ask or bypass; applies to tools that use this config */

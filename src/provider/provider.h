@@ -42,6 +42,7 @@ enum provider_ability {
 	PROVIDER_CAN_FILTER = 1 << 16,   /* enforces network rules; see sandbox/egress.h */
 	PROVIDER_CAN_MEASURE = 1 << 17,  /* counts the disk bytes of an object */
 };
+#define PROVIDER_ABILITY_COUNT 18
 const char *provider_ability_name(enum provider_ability ability);
 
 /* Each provider defines its own; the first member is `const struct provider_ops *ops`. */

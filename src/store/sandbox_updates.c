@@ -16,6 +16,7 @@ COLUMNS_OF(sandbox_preview);
 COLUMNS_OF(sandbox_settings);
 COLUMNS_OF(sandbox_revision);
 COLUMNS_OF(sandbox_egress_change);
+COLUMNS_OF(sandbox_provider_change);
 
 /* A change that gives the row. */
 struct sandbox_update {
@@ -140,6 +141,16 @@ int store_sandbox_set_egress(struct store *s, struct arena *a,
 {
 	struct sandbox_update updating = {QUERY_SANDBOX_SET_EGRESS, change, change->id, a,
 	                                  "egress"};
+
+	return update_sandbox(s, &updating, ret, err);
+}
+
+int store_sandbox_set_provider(struct store *s, struct arena *a, const char *id,
+                               const char *provider, struct sandbox_record *ret, struct error *err)
+{
+	const struct sandbox_provider_change change = {id, provider};
+	struct sandbox_update updating = {
+	        QUERY_SANDBOX_SET_PROVIDER, &change, id, a, NULL, .is_lazy = true};
 
 	return update_sandbox(s, &updating, ret, err);
 }

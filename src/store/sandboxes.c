@@ -42,6 +42,7 @@ void sandbox_record_own(struct arena *a, struct sandbox_record *r)
 }
 
 COLUMNS_OF(sandbox_tally);
+COLUMNS_OF(provider_tally);
 COLUMNS_OF(project_ref);
 
 static void add_touch(struct store *s, struct sandbox_record *r)
@@ -165,6 +166,13 @@ int store_sandbox_count(struct store *s, uint64_t ret_by_state[SANDBOX_STATE_COU
 	for (size_t i = 0; i < tallies.count; i++)
 		ret_by_state[tallies.items[i].actual] = (uint64_t)tallies.items[i].count;
 	return 0;
+}
+
+int store_sandbox_tally(struct store *s, struct arena *a, const char *node,
+                        struct provider_tallies *ret, struct error *err)
+{
+	return store_list_query(s, QUERY_SANDBOX_TALLY_PROVIDERS, LOOKUP(.id = node),
+	                        LIST_INTO(a, ret), err);
 }
 
 int store_sandbox_adopt(struct store *s, const char *node, struct error *err)

@@ -135,6 +135,14 @@ MUST_CHECK int store_sandbox_set_egress(struct store *s, struct arena *a,
                                         const struct sandbox_egress_change *change,
                                         struct sandbox_record *ret, struct error *err);
 
+struct sandbox_provider_change {
+	const char *id, *provider;
+};
+/* Another provider makes a sandbox that is in CREATING. Lazy: recovery fails such a sandbox. */
+MUST_CHECK int store_sandbox_set_provider(struct store *s, struct arena *a, const char *id,
+                                          const char *provider, struct sandbox_record *ret,
+                                          struct error *err);
+
 struct sandbox_settings {
 	const char *id;
 	const char *name; /* NULL = unchanged */
@@ -169,6 +177,18 @@ MUST_CHECK int store_sandbox_set_env(struct store *s, struct arena *a,
 
 MUST_CHECK int store_sandbox_count(struct store *s, uint64_t ret_by_state[SANDBOX_STATE_COUNT],
                                    struct error *err);
+
+struct provider_tally {
+	const char *provider;
+	int64_t count;
+};
+struct provider_tallies {
+	struct provider_tally *items;
+	size_t count;
+};
+/* Counts the sandboxes of a node that are neither deleted nor failed, for each provider. */
+MUST_CHECK int store_sandbox_tally(struct store *s, struct arena *a, const char *node,
+                                   struct provider_tallies *ret, struct error *err);
 
 /* Assigns rows without a node to this node. */
 MUST_CHECK int store_sandbox_adopt(struct store *s, const char *node, struct error *err);

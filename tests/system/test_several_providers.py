@@ -5,9 +5,13 @@ import atoll
 import pytest
 
 
+def providers(text):
+    return atoll.Server(flags=["--providers", text]).start()
+
+
 @pytest.fixture(scope="module")
 def server():
-    server = atoll.Server(flags=["--providers", "native,bare=host,nothing=null:max_sandboxes=2"]).start()
+    server = providers("native,bare=host,nothing=null:max_sandboxes=2")
     yield server
     server.remove_all()
 
@@ -19,8 +23,122 @@ def api(server):
     connection.close()
 
 
+def show(api, sandbox):
+    return api.get(f"/api/sandbox/instances/{sandbox}")
+
+
+def refused(call, *arguments, **options):
+    with pytest.raises(atoll.ApiError) as caught:
+        call(*arguments, **options)
+    return caught.value.status, caught.value.message
+
+
 def test_the_first_provider_makes_what_names_none(api):
     with api.sandbox() as sandbox:
-        shown = api.get(f"/api/sandbox/instances/{sandbox}")
+        shown = show(api, sandbox)
         assert (shown["provider"], shown["isolation"]) == ("native", "namespaces")
-        assert api.exec(sandbox, "id -u")["exit_code"] == 0
+        assert "take snapshots" not in shown["unsupported"]
+        assert api.exec(sandbox, "cat /proc/1/comm")["stdout"].strip() == "atoll-agent"
+
+
+def test_a_create_names_its_provider(api):
+    with api.sandbox(provider="bare") as sandbox:
+        shown = show(api, sandbox)
+        assert (shown["provider"], shown["isolation"]) == ("bare", "none")
+        assert "take snapshots" in shown["unsupported"]
+        assert "host-files" in api.exec(sandbox, "pwd")["stdout"]
+        for verb in ("pause", "resume", "stop", "start"):
+            api.post(f"/api/sandbox/instances/{sandbox}/{verb}")
+        assert "host-files" in api.exec(sandbox, "pwd")["stdout"]
+
+
+def test_an_absent_ability_is_refused_by_name(api):
+    with api.sandbox(provider="bare") as sandbox:
+        status, message = refused(api.post, f"/api/sandbox/instances/{sandbox}/snapshot", {})
+        assert status == 501 and "take snapshots" in message
+    status, message = refused(api.create, provider="bare", internet=False)
+    assert status == 501
+    assert "bare: it cannot do this: block the network" in message
+
+
+def test_isolation_is_the_least_that_is_accepted(api):
+    with api.sandbox(isolation="namespaces") as sandbox:
+        assert show(api, sandbox)["provider"] == "native"
+    status, message = refused(api.create, isolation="microvm")
+    assert status == 501
+    assert "native: its isolation is namespaces" in message and "bare: its isolation is none" in message
+    assert refused(api.create, provider="bare", isolation="namespaces")[0] == 501
+
+
+def test_unknown_words_are_refused_with_the_known_ones(api):
+    status, message = refused(api.create, provider="cloud")
+    assert status == 400 and "native, bare, nothing" in message
+    status, message = refused(api.create, isolation="strong")
+    assert status == 400 and "microvm" in message
+
+
+def test_a_full_provider_takes_no_more(api):
+    made = [api.create(provider="nothing")["id"] for _ in range(2)]
+    try:
+        status, message = refused(api.create, provider="nothing")
+        assert status == 503 and "it has 2 sandboxes, its limit" in message
+    finally:
+        for sandbox in made:
+            api.remove(sandbox)
+    with api.sandbox(provider="nothing") as sandbox:
+        assert show(api, sandbox)["isolation"] == "nothing runs"
+
+
+def test_a_list_is_filtered_by_provider_and_isolation(api):
+    with api.sandbox() as native, api.sandbox(provider="bare") as bare:
+        def found(query):
+            return {s["id"] for s in api.get(f"/api/sandbox/instances?{query}")["items"]}
+        assert found("provider=bare") == {bare}
+        assert found("isolation=namespaces") == {native}
+
+
+def test_a_lease_keeps_its_provider(api):
+    lease = api.post("/v1/leases/acquire", {"key": "one", "provider": "bare", "template": "host"})
+    try:
+        assert lease["type"] == "bare"
+        assert lease["specification"]["provider"] == "bare"
+    finally:
+        api.delete("/v1/leases/one")
+
+
+def test_each_sandbox_is_found_again_by_its_own_provider():
+    server = providers("native,bare=host")
+    try:
+        api = server.api()
+        made = [api.create()["id"], api.create(provider="bare")["id"]]
+        texts = [api.exec(s, "cat /proc/sys/kernel/random/uuid > id; cat id")["stdout"] for s in made]
+        server.kill9("api")
+        server.wait_ready()
+        api = server.api()
+        assert [api.exec(s, "cat id")["stdout"] for s in made] == texts
+    finally:
+        server.remove_all()
+
+
+def restarted(server, text):
+    server.stop()
+    server.flags = ["--providers", text]
+    server.start()
+    return server.api()
+
+
+def test_sandboxes_of_an_absent_provider_are_left_alone():
+    server = providers("native,bare=host")
+    try:
+        api = server.api()
+        bare = api.create(provider="bare", persistent=True)["id"]
+        api.exec(bare, "echo kept > file")
+        api = restarted(server, "native")
+        assert show(api, bare)["state"] == "started"
+        status, message = refused(api.exec, bare, "true")
+        assert status == 503 and "'bare'" in message
+        assert refused(api.remove, bare)[0] == 503
+        api = restarted(server, "native,bare=host")
+        assert api.exec(bare, "cat file")["stdout"] == "kept\n"
+    finally:
+        server.remove_all()

@@ -35,9 +35,12 @@ class Sandbox(TypedDict):
     # ok, or unresponsive: the agent does not answer, and calls that need it are refused until it does; null: the sandbox does not run
     agent: str | None
     template: str
+    # name of the provider that has it
     provider: str
     # isolation in effect
     isolation: str
+    # what its provider cannot do; such calls answer 501
+    unsupported: list[str]
     region: str
     project: str
     # blocked or internet
@@ -1896,6 +1899,8 @@ LeaseAcquire = TypedDict("LeaseAcquire", {
     "persistentDiskGb": "NotRequired[int]",
     "update": "NotRequired[bool]",
     "image": "NotRequired[str]",
+    "provider": "NotRequired[str]",
+    "isolation": 'NotRequired[Literal["none", "namespaces", "gvisor", "microvm", "remote"]]',
 })
 
 
@@ -2120,6 +2125,8 @@ class SandboxConfig(TypedDict):
     envVars: NotRequired[dict[str, str]]
     # lambda, e2b, daytona, kubernetes, native …; default: the server's provider
     provider: NotRequired[str]
+    # the least isolation that is accepted
+    isolation: NotRequired[Literal["none", "namespaces", "gvisor", "microvm", "remote"]]
     # name or id (default: the server's default template)
     template: NotRequired[str]
     # edit, ask or bypass; applies to tools that use this config

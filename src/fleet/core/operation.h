@@ -16,6 +16,7 @@ struct fleet_ref;
 struct lease_claim;
 struct lease_record;
 struct provider_creation;
+struct provider_route;
 struct volume_operation;
 
 struct volume_operations { /* in the arena of the sandbox's operation */
@@ -30,6 +31,7 @@ struct operation {
 	struct arena *arena;                /* of the record's texts */
 	const char *snapshot;               /* files to create from; NULL: the template's folder */
 	bool is_bare;                       /* do not start the entrypoint of the template */
+	struct provider_route *route;       /* providers that may make it; NULL: its own */
 	struct lease_claim *claim;          /* lease that takes the started sandbox; NULL: none */
 	struct provider_creation *creation; /* under way already; NULL: not begun */
 	struct sandbox_spec spec;           /* of that creation */

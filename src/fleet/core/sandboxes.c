@@ -17,6 +17,19 @@ struct provider *sandbox_provider(const struct fleet *f, const struct sandbox_re
 	return m ? provider_member_provider(m) : NULL;
 }
 
+struct provider_set *fleet_providers(struct fleet *f)
+{
+	return f->providers;
+}
+
+const struct provider_ops *sandbox_provider_ops(const struct fleet *f,
+                                                const struct sandbox_record *r)
+{
+	const struct provider_member *m = provider_set_find(f->providers, r->provider);
+
+	return m ? provider_member_ops(m) : provider_find(r->provider);
+}
+
 static int refuse_provider(const struct fleet *f, const struct sandbox_record *r, struct error *err)
 {
 	if (provider_set_find(f->providers, r->provider))

@@ -32,6 +32,12 @@ typedef void fleet_visit(struct fleet *f, const struct sandbox_record *r, void *
 /* Visits each row of this server whose provider is open and that is not deleted. */
 MUST_CHECK int fleet_each_sandbox(struct fleet *f, fleet_visit *visit, void *context,
                                   struct error *err);
+/* The providers of this server; see provider/set.h. */
+struct provider_set *fleet_providers(struct fleet *f);
+/* The table of the sandbox's provider, also while it is not open. NULL: neither a configured
+ * provider nor a kind has the name in the row. */
+const struct provider_ops *sandbox_provider_ops(const struct fleet *f,
+                                                const struct sandbox_record *r);
 /* The provider that the row names. NULL: it is not configured, or not open. */
 struct provider *sandbox_provider(const struct fleet *f, const struct sandbox_record *r);
 /* The provider of a sandbox of this server, for calls that know no row. */

@@ -67,6 +67,8 @@ static const struct json_member spec_shape_members[] = {
         [SPEC_EGRESS] = JSON_TEXT_MEMBER(lease_spec, egress, .flags = JSON_OMIT_EMPTY),
         [SPEC_NETWORK] = JSON_TEXT_MEMBER(lease_spec, network, .flags = JSON_OMIT_EMPTY),
         [SPEC_PREVIEW_OFF] = JSON_BOOL_MEMBER(lease_spec, preview_off, .flags = JSON_OMIT_EMPTY),
+        JSON_TEXT_MEMBER(lease_spec, provider, .flags = JSON_OMIT_EMPTY),
+        JSON_TEXT_MEMBER(lease_spec, isolation, .flags = JSON_OMIT_EMPTY),
         SANDBOX_INHERITED_TIMEOUTS(TIMEOUT_MEMBER),
 };
 static JSON_BITS_SHAPE(spec_shape, "LeaseSpecification", lease_spec,
@@ -84,6 +86,8 @@ static const struct {
         {
                 {"template", offsetof(struct lease_spec, template)},
                 {"image", offsetof(struct lease_spec, image)},
+                {"provider", offsetof(struct lease_spec, provider)},
+                {"isolation", offsetof(struct lease_spec, isolation)},
                 {"persistentHome", offsetof(struct lease_spec, persistent_home)},
                 {"persistentHomePath", offsetof(struct lease_spec, persistent_home_path)},
                 {"egress", offsetof(struct lease_spec, egress)},
@@ -128,6 +132,8 @@ struct lease_spec lease_spec_given(const struct fleet_lease *request)
 	struct lease_spec spec = {
 	        .template = make->template,
 	        .image = make->image,
+	        .provider = make->provider,
+	        .isolation = make->isolation,
 	        .persistent_home = make->persistent_home,
 	        .persistent_home_path = make->persistent_home_path,
 	        .persistent_home_mb = make->persistent_home_mb,
@@ -152,6 +158,8 @@ void lease_spec_apply(const struct lease_spec *spec, struct fleet_create *make)
 {
 	make->template = spec->template;
 	make->image = spec->image;
+	make->provider = spec->provider;
+	make->isolation = spec->isolation;
 	make->persistent_home = spec->persistent_home;
 	make->persistent_home_path = spec->persistent_home_path;
 	make->persistent_home_mb = spec->persistent_home_mb;

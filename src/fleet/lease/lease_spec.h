@@ -17,6 +17,7 @@ struct lease_record;
 
 struct lease_spec {
 	const char *template, *image; /* at most one of them */
+	const char *provider, *isolation;
 	const char *persistent_home, *persistent_home_path;
 	const char *egress, *network; /* network rules, as struct sandbox_record has them */
 	struct json_map labels, env;

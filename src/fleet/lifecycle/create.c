@@ -131,6 +131,8 @@ static int create_and_start(struct fleet *f, struct arena *a, struct resolved_cr
 	resolved->record.last_event = "being made";
 	if (operation_begin_new(f, a, resolved->record.id, &op, err) < 0)
 		return -1;
+	operation_use(&op, provider_route_current(&resolved->route));
+	op.route = &resolved->route;
 	op.snapshot = resolved->layer;
 	op.is_bare = resolved->request->base != NULL;
 	op.claim = resolved->request->claim;

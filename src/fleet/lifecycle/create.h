@@ -25,14 +25,16 @@ extern const char *const fleet_pull_names[]; /* ends with NULL */
 
 struct fleet_create {
 	const char *project_id;
-	const char *id;       /* a new one; NULL: generated */
-	const char *key_id;   /* API key of the caller; NULL: none */
-	const char *user_id;  /* the caller; NULL: the user of the key, if it has one */
-	const char *name;     /* NULL: generated */
-	const char *template; /* NULL: the option default_template */
-	const char *image;    /* of a registry, instead of a template; NULL: none */
-	enum fleet_pull pull; /* of the image */
-	const char *snapshot; /* its files and its template are used; NULL: none */
+	const char *id;        /* a new one; NULL: generated */
+	const char *key_id;    /* API key of the caller; NULL: none */
+	const char *user_id;   /* the caller; NULL: the user of the key, if it has one */
+	const char *name;      /* NULL: generated */
+	const char *template;  /* NULL: the option default_template */
+	const char *provider;  /* NULL: any that satisfies the request */
+	const char *isolation; /* the least that is accepted, see provider/isolation.h; NULL: any */
+	const char *image;     /* of a registry, instead of a template; NULL: none */
+	enum fleet_pull pull;  /* of the image */
+	const char *snapshot;  /* its files and its template are used; NULL: none */
 	const char *region;
 	struct json_map labels, env;
 	struct json_map own_labels;         /* set by the server: keys begin with "atoll." */

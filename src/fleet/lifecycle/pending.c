@@ -75,6 +75,7 @@ static int make_pending(struct creation *creation, struct error *err)
 	if (op.record.actual != SANDBOX_PENDING)
 		return FAIL(err, ERROR_CONFLICT, "sandbox '%s' is %s, not pending", id,
 		            sandbox_state_name(op.record.actual));
+	op.route = &resolved->route;
 	op.snapshot = resolved->layer;
 	if (reserve_volumes(creation, &op, err) < 0 || operation_move(&op, &creating, err) < 0)
 		return -1;
@@ -192,6 +193,7 @@ static struct creation *creation_new(struct fleet *f, const struct resolved_crea
 	creation->has_volumes = resolved->mounts.count > 0;
 	creation->entry = cache_pin(f->cache, resolved->record.id);
 	cache_set_queued(f->cache, creation->entry, true);
+	creation->resolved.route = resolved->route;
 	record_copy(&creation->arena, &resolved->record, &creation->resolved.record);
 	if (resolved->layer)
 		creation->resolved.layer = arena_text(&creation->arena, resolved->layer);

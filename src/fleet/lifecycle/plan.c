@@ -102,7 +102,7 @@ int fleet_plan_create(struct fleet *fleet, struct arena *a, const struct fleet_c
 	plan_values(fleet, &resolved, &project, &plan);
 	plan.template = r->template_name;
 	plan.provider = r->provider;
-	plan.isolation = fleet->ops->isolation;
+	plan.isolation = provider_member_ops(resolved.route.members[0])->isolation;
 	plan.region = r->region;
 	plan.network = r->network;
 	plan.template_source =

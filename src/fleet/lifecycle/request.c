@@ -54,15 +54,21 @@ int request_check(const struct fleet_create *request, struct error *err)
 	return check_durations(request, err);
 }
 
-static int decide_network(const struct fleet *f, int internet, enum sandbox_network *ret,
-                          struct error *err)
+/* The providers that may make the sandbox, and the checks of the first. */
+static int decide_provider(struct fleet *f, struct arena *a, struct resolved_create *resolved,
+                           enum sandbox_network *ret_network, struct error *err)
 {
-	bool is_open = internet < 0 ? f->config->internet : internet > 0;
+	const struct fleet_create *request = resolved->request;
+	bool is_open = request->internet < 0 ? f->config->internet : request->internet > 0;
+	struct provider *p;
 
-	if (!is_open && provider_require(f->provider, PROVIDER_CAN_BLOCK_NETWORK, err) < 0)
+	*ret_network = is_open ? SANDBOX_NETWORK_INTERNET : SANDBOX_NETWORK_BLOCKED;
+	if (provider_route_find(f, a, resolved, *ret_network, &resolved->route, err) < 0)
 		return -1;
-	*ret = is_open ? SANDBOX_NETWORK_INTERNET : SANDBOX_NETWORK_BLOCKED;
-	return 0;
+	p = provider_route_current(&resolved->route);
+	if (!is_open && provider_require(p, PROVIDER_CAN_BLOCK_NETWORK, err) < 0)
+		return -1;
+	return egress_check(p, *ret_network, request->egress, err);
 }
 
 static int64_t given_or(int64_t given, int64_t otherwise)
@@ -118,8 +124,7 @@ int request_resolve(struct fleet *f, struct arena *a, struct resolved_create *re
 
 	if ((request->timeouts.archive_after_ms > 0 && backup_check(f, err) < 0) ||
 	    project_find(f, a, request->project_id, &project, err) < 0 ||
-	    decide_network(f, request->internet, &network, err) < 0 ||
-	    egress_check(f->provider, network, request->egress, err) < 0)
+	    decide_provider(f, a, resolved, &network, err) < 0)
 		return -1;
 	resolved->project_version = project.version;
 	resolved->sandboxes_max =
@@ -132,7 +137,7 @@ int request_resolve(struct fleet *f, struct arena *a, struct resolved_create *re
 	        .name = request->name,
 	        .template_id = t->id,
 	        .template_name = t->name,
-	        .provider = f->primary,
+	        .provider = resolved->route.members[0]->name,
 	        .node = f->node,
 	        .region = request->region ? request->region : f->config->region,
 	        .labels_json = json_format_map(a, &labels),

@@ -53,7 +53,8 @@ int mounts_resolve(struct fleet *f, struct arena *a, struct resolved_create *res
 	if (request->mount_count > SANDBOX_MOUNTS_MAX)
 		return FAIL(err, ERROR_LIMIT, "a sandbox has at most %d volumes",
 		            SANDBOX_MOUNTS_MAX);
-	if (provider_require(f->provider, PROVIDER_CAN_VOLUME, err) < 0)
+	if (provider_require(provider_route_current(&resolved->route), PROVIDER_CAN_VOLUME, err) <
+	    0)
 		return -1;
 	resolved->mounts.items = ARENA_ARRAY(a, struct mount_record, request->mount_count + 1);
 	for (size_t i = 0; i < request->mount_count; i++) {

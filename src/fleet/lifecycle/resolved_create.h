@@ -4,6 +4,7 @@
 #pragma once
 
 #include "fleet/lifecycle/create.h"
+#include "fleet/lifecycle/route.h"
 #include "store/sandbox_record.h"
 #include "store/templates.h"
 #include "store/volumes.h"
@@ -21,6 +22,7 @@ struct resolved_create {
 	int64_t project_version; /* of the project row that was applied */
 	bool is_outdated;        /* the project has changed since: resolve again */
 	struct mount_list mounts;
+	struct provider_route route; /* its first provider is the record's */
 };
 /* Checks the request and the budgets, and finds its snapshot and template. */
 MUST_CHECK int create_prepare(struct fleet *f, struct arena *a, struct resolved_create *resolved,

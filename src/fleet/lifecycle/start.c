@@ -11,6 +11,7 @@
 #include "fleet/core/defaults.h"
 #include "fleet/lifecycle/lease_claim.h"
 #include "fleet/lifecycle/moves.h"
+#include "fleet/lifecycle/route.h"
 #include "fleet/lifecycle/service_send.h"
 #include "fleet/template/warm_parts.h"
 #include "fleet/volume/mounts.h"
@@ -56,7 +57,7 @@ struct sandbox_spec lifecycle_spec(const struct operation *op, const struct temp
 	        .background = (r->traits & SANDBOX_IN_BACKGROUND) != 0,
 	        .mounts = op->mounts,
 	        .mount_count = op->mount_count,
-	        .warm = warm_name(op->arena, t),
+	        .warm = op->ops->abilities & PROVIDER_CAN_ISOLATE ? warm_name(op->arena, t) : NULL,
 	        .snapshot = op->snapshot,
 	        .owner = op->fleet->node,
 	        .lease_epoch = lease_epoch_of(op->claim),
@@ -164,17 +165,6 @@ static bool is_synced(const struct operation *op)
 	return op->record.persistent || op->mount_count > 0;
 }
 
-static int create_in_provider(struct operation *op, const struct template_record *t,
-                              struct provider_created *ret, struct error *err)
-{
-	int64_t deadline = deadline_after(CALL_TIMEOUT_MS);
-
-	if (op->creation)
-		return op->ops->create_end(op->provider, TAKE(op->creation), deadline, ret, err);
-	op->spec = lifecycle_spec(op, t);
-	return op->ops->create(op->provider, &op->spec, deadline, ret, err);
-}
-
 int lifecycle_create(struct operation *op, const struct template_record *t, int64_t begun_ns,
                      struct error *err)
 {
@@ -184,7 +174,7 @@ int lifecycle_create(struct operation *op, const struct template_record *t, int6
 	uint64_t sync = syncs ? store_sync_begin(f->store) : 0;
 
 	fault_point("api", "create-recorded");
-	if (create_in_provider(op, t, &created, err) < 0) {
+	if (provider_route_create(op, t, &created, err) < 0) {
 		error_context(err, "create sandbox '%s'", op->record.name);
 		lifecycle_fail(op, err);
 		return -1;

@@ -218,7 +218,7 @@ void warm_start(struct operation *op, const struct template_record *t)
 	struct error err = {0};
 
 	/* Most have none, and pay nothing for it. */
-	if (!keeps_any(t))
+	if (!keeps_any(t) || !(op->ops->abilities & PROVIDER_CAN_ISOLATE))
 		return;
 	if (send_all_warm(op, t, &err) < 0)
 		log_warning("a sandbox keeps no warm interpreter", TEXT("sandbox", op->record.id),

@@ -10,6 +10,13 @@ traits, network_json, egress
 -- gives: sandbox_tally
 SELECT actual, count(*) AS count FROM sandboxes GROUP BY actual;
 
+-- name: sandbox_tally_providers
+-- takes: record_lookup
+-- gives: provider_tally
+SELECT provider, count(*) AS count FROM sandboxes
+WHERE node = :id AND actual NOT IN ('deleted', 'failed')
+GROUP BY provider;
+
 -- name: sandbox_insert
 -- takes: sandbox_record
 INSERT INTO sandboxes ({sandbox})
@@ -260,6 +267,13 @@ RETURNING {sandbox};
 -- gives: sandbox_record
 UPDATE sandboxes SET egress = :egress, version = version + 1
 WHERE id = :id AND actual <> 'deleted'
+RETURNING {sandbox};
+
+-- name: sandbox_set_provider
+-- takes: sandbox_provider_change
+-- gives: sandbox_record
+UPDATE sandboxes SET provider = :provider, version = version + 1
+WHERE id = :id AND actual = 'creating'
 RETURNING {sandbox};
 
 -- name: sandbox_set

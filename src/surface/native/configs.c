@@ -10,8 +10,9 @@
 #include "base/id.h"
 #include "calls/configs.h"
 #include "edge/api.h"
+#include "fleet/core/sandboxes.h"
 #include "fleet/lifecycle/create.h"
-#include "provider/provider.h"
+#include "provider/isolation.h"
 #include "store/configs.h"
 #include "store/secrets.h"
 #include "surface/native/native.h"
@@ -78,7 +79,7 @@ static JSON_SHAPE(config_extras, "SandboxConfigOptions", config_extras,
                   "Options of persistent sandboxes; not every provider supports them");
 
 struct config_body {
-	const char *provider, *template, *permission_mode;
+	const char *provider, *isolation, *template, *permission_mode;
 	const char **runtimes;
 	bool internet, persistent;
 	int64_t timeout_s, memory_mb, output_limit_bytes;
@@ -100,6 +101,8 @@ static const struct json_member config_shape_members[] = {
         JSON_TEXT_MEMBER(config_body, provider, .max = 32, .flags = JSON_OMIT_EMPTY,
                          .about = "lambda, e2b, daytona, kubernetes, native …; default: the "
                                   "server's provider"),
+        JSON_TEXT_MEMBER(config_body, isolation, .max = 16, .choices = isolation_choices,
+                         .flags = JSON_OMIT_EMPTY, .about = "the least isolation that is accepted"),
         JSON_TEXT_MEMBER(config_body, template, .max = 128, .flags = JSON_OMIT_EMPTY,
                          .about = "name or id (default: the server's default template)"),
         JSON_TEXT_MEMBER(config_body, permission_mode, .name = "permissionMode", .max = 16,
@@ -450,16 +453,19 @@ static int config_delete(struct request *rq, const void *body, struct reply *rep
 }
 
 /* A config that this provider cannot honour is refused instead of being applied in part. */
-static int check_provider(const struct provider_ops *ops, const struct config_body *c,
-                          struct error *err)
+static int check_provider(struct request *rq, const struct config_body *c, struct error *err)
 {
-	if (c->provider && strcmp(c->provider, ops->name) != 0)
+	const struct provider_set *set = fleet_providers(api_of(rq)->fleet);
+	const char *primary = provider_set_at(set, 0)->name;
+
+	if (c->provider && !provider_set_find(set, c->provider))
 		return FAIL(err, ERROR_UNSUPPORTED,
 		            "the config is for provider '%s', this server has '%s'", c->provider,
-		            ops->name);
+		            primary);
 	if (c->options.mounts_s3 || c->options.workspace_root)
 		return FAIL(err, ERROR_UNSUPPORTED,
-		            "provider '%s' has no mountAwsS3Buckets or workspaceRoot", ops->name);
+		            "provider '%s' has no mountAwsS3Buckets or workspaceRoot",
+		            c->provider ? c->provider : primary);
 	return 0;
 }
 
@@ -521,7 +527,7 @@ int api_config_apply(struct request *rq, const struct api_config_use *use,
 	if (store_config_find(api_of(rq)->store, rq->arena, api_project(rq), use->id_or_name,
 	                      &record, err) < 0 ||
 	    decode_config(rq->arena, &record, &config, err) < 0 ||
-	    check_provider(provider_ops_of(api_of(rq)->provider), &config, err) < 0)
+	    check_provider(rq, &config, err) < 0)
 		return -1;
 	layers[0] = request->resources;
 	layers[1] = make_config_resources(&config);
@@ -532,6 +538,10 @@ int api_config_apply(struct request *rq, const struct api_config_use *use,
 	request->own_labels = merge_maps(rq->arena, &request->own_labels, &labels);
 	if (!request->template && !request->image)
 		request->template = config.template;
+	if (!request->provider)
+		request->provider = config.provider;
+	if (!request->isolation)
+		request->isolation = config.isolation;
 	if (request->internet < 0 && row_is_given(config.present, CONFIG_INTERNET))
 		request->internet = config.internet;
 	request->persistent = request->persistent || config.persistent;

@@ -13,6 +13,7 @@
 #include "fleet/core/use.h"
 #include "fleet/lease/lease.h"
 #include "fleet/sandbox/settings.h"
+#include "provider/isolation.h"
 #include "surface/native/exec.h"
 #include "surface/native/native.h"
 #include "surface/native/resources.h"
@@ -21,6 +22,7 @@
 
 struct lease_acquire_body {
 	const char *key, *template, *image, *idempotency_key, *persistent_home;
+	const char *provider, *isolation;
 	struct json_map env, labels;
 	struct resources_body resources;
 	bool internet, persistent, continues, update;
@@ -94,6 +96,11 @@ static const struct json_member lease_acquire_request_members[] = {
                                            .about = "image of a registry for the sandbox, instead "
                                                     "of a template",
                                            .example = "python:3.12"),
+        JSON_TEXT_MEMBER(lease_acquire_body, provider, .max = SANDBOX_NAME_MAX,
+                         .about = "provider of the sandbox if one is created"),
+        JSON_TEXT_MEMBER(lease_acquire_body, isolation, .max = 16, .choices = isolation_choices,
+                         .about = "the least isolation that is accepted for the sandbox if one is "
+                                  "created"),
 };
 static JSON_BITS_SHAPE(lease_acquire_request, "LeaseAcquire", lease_acquire_body,
                        "Key of a lease, and the specification of its sandbox");
@@ -232,6 +239,8 @@ static struct fleet_create make_create_request(const struct request *rq,
 	        .key_id = api_key_id(rq),
 	        .template = b->template,
 	        .image = b->image,
+	        .provider = b->provider,
+	        .isolation = b->isolation,
 	        .labels = b->labels,
 	        .env = b->env,
 	        .resources = {b->resources.cpu, b->resources.memory_mb, b->resources.disk_mb,

@@ -8,10 +8,10 @@
 #include "base/id.h"
 #include "config/config.h"
 #include "edge/api.h"
+#include "fleet/core/sandboxes.h"
 #include "fleet/sandbox/preview.h"
 #include "json/write.h"
 #include "provider/agent_health.h"
-#include "provider/provider.h"
 #include "store/relations.h"
 #include "store/sandbox_record.h"
 #include "surface/native/egress.h"
@@ -99,7 +99,7 @@ struct sandbox_answer {
 	const char *id, *name, *state, *desired_state, *reason, *agent;
 	const char *template, *provider, *isolation, *region, *project, *network;
 	struct span labels;
-	const char **env_names;
+	const char **env_names, **unsupported;
 	struct resources_body resources;
 	bool persistent;
 	int64_t created_at, started_at, last_activity_at, timeout_at, uptime_ms;
@@ -127,8 +127,10 @@ static const struct json_member sandbox_shape_members[] = {
                 .about = "ok, or unresponsive: the agent does not answer, and calls that need it "
                          "are refused until it does; null: the sandbox does not run"),
         JSON_TEXT_MEMBER(sandbox_answer, template),
-        JSON_TEXT_MEMBER(sandbox_answer, provider),
+        JSON_TEXT_MEMBER(sandbox_answer, provider, .about = "name of the provider that has it"),
         JSON_TEXT_MEMBER(sandbox_answer, isolation, .about = "isolation in effect"),
+        JSON_TEXT_LIST_MEMBER(sandbox_answer, unsupported,
+                              .about = "what its provider cannot do; such calls answer 501"),
         JSON_TEXT_MEMBER(sandbox_answer, region),
         JSON_TEXT_MEMBER(sandbox_answer, project),
         JSON_TEXT_MEMBER(sandbox_answer, network, .about = "blocked or internet"),
@@ -232,11 +234,16 @@ static const char **list_env_names(struct arena *a, const char *env_json)
 	return names;
 }
 
-static const char *provider_isolation(const char *provider)
+/* The abilities that the provider does not have. */
+static const char **list_unsupported(struct arena *a, const struct provider_ops *ops)
 {
-	const struct provider_ops *ops = provider_find(provider);
+	const char **names = ARENA_ARRAY(a, const char *, PROVIDER_ABILITY_COUNT + 1);
+	size_t count = 0;
 
-	return ops ? ops->isolation : "none";
+	for (unsigned i = 0; ops && i < PROVIDER_ABILITY_COUNT; i++)
+		if (!(ops->abilities & 1U << i))
+			names[count++] = provider_ability_name((enum provider_ability)(1U << i));
+	return names;
 }
 
 static const char *agent_state_name(const struct sandbox_record *r)
@@ -249,6 +256,7 @@ static const char *agent_state_name(const struct sandbox_record *r)
 static void fill_sandbox_answer(const struct api *api, struct arena *a,
                                 const struct sandbox_record *r, struct sandbox_answer *ret)
 {
+	const struct provider_ops *ops = sandbox_provider_ops(api->fleet, r);
 	bool runs =
 	        (r->actual == SANDBOX_STARTED || r->actual == SANDBOX_PAUSED) && r->started_at > 0;
 
@@ -261,7 +269,8 @@ static void fill_sandbox_answer(const struct api *api, struct arena *a,
 	        .agent = agent_state_name(r),
 	        .template = r->template_name,
 	        .provider = r->provider,
-	        .isolation = provider_isolation(r->provider),
+	        .isolation = ops ? ops->isolation : "none",
+	        .unsupported = list_unsupported(a, ops),
 	        .region = r->region,
 	        .project = r->project_id,
 	        .network = r->network == SANDBOX_NETWORK_INTERNET ? "internet" : "blocked",

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "edge/api.h"
+#include "fleet/core/sandboxes.h"
 #include "json/write.h"
-#include "provider/provider.h"
 #include "store/sandboxes.h"
 #include "surface/native/native.h"
 #include "surface/native/sandbox_answer.h"
@@ -150,20 +150,32 @@ static int parse_labels(struct arena *a, const char *const *texts, struct sandbo
 	return 0;
 }
 
-/* The providers with this name and this isolation; an object without members when none has. */
-static const char *choose_providers(struct arena *a, const char *name, const char *isolation)
+static void choose_kind(struct buf *out, const struct provider_ops *ops, const char *name,
+                        const char *wanted_name, const char *isolation)
 {
-	AUTO(buf_done) struct buf out = BUF(1024);
+	if ((!wanted_name || strcmp(wanted_name, name) == 0) &&
+	    (!isolation || strcmp(isolation, ops->isolation) == 0))
+		json_add_bool(out, name, true);
+}
+
+/* The providers with this name and this isolation, and the kinds, whose names rows of an earlier
+ * configuration have; an object without members when none has. */
+static const char *choose_providers(struct request *rq, const char *name, const char *isolation)
+{
+	AUTO(buf_done) struct buf out = BUF(4096);
+	const struct provider_set *set = fleet_providers(api_of(rq)->fleet);
 
 	if (!name && !isolation)
 		return NULL;
 	json_begin_object(&out, NULL);
+	for (unsigned i = 0; i < provider_set_count(set); i++)
+		choose_kind(&out, provider_member_ops(provider_set_at(set, i)),
+		            provider_set_at(set, i)->name, name, isolation);
 	for (size_t i = 0; providers[i]; i++)
-		if ((!name || strcmp(name, providers[i]->name) == 0) &&
-		    (!isolation || strcmp(isolation, providers[i]->isolation) == 0))
-			json_add_bool(&out, providers[i]->name, true);
+		if (!provider_set_find(set, providers[i]->name))
+			choose_kind(&out, providers[i], providers[i]->name, name, isolation);
 	json_end_object(&out);
-	return arena_copy(a, buf_span(&out));
+	return arena_copy(rq->arena, buf_span(&out));
 }
 
 static const char *resolve_creator(const struct request *rq, const char *creator)
@@ -184,7 +196,7 @@ static int parse_list_filter(struct request *rq, struct sandbox_filter *ret, str
 	        .name = q->name,
 	        .template = q->template,
 	        .region = q->region,
-	        .providers = choose_providers(rq->arena, q->provider, q->isolation),
+	        .providers = choose_providers(rq, q->provider, q->isolation),
 	        .created_by = resolve_creator(rq, text_or_null(q->created_by)),
 	        .search = text_or_null(q->text),
 	        .page = q->page,

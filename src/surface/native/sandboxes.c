@@ -11,7 +11,7 @@
 #include "fleet/sandbox/egress.h"
 #include "fleet/sandbox/settings.h"
 #include "fleet/volume/volume.h"
-#include "provider/provider.h"
+#include "provider/isolation.h"
 #include "store/sandbox_record.h"
 #include "surface/native/egress.h"
 #include "surface/native/native.h"
@@ -66,7 +66,7 @@ static JSON_SHAPE(mount_request, "SandboxVolume", sandbox_mount_body,
 
 struct sandbox_create_body {
 	struct native_egress egress;
-	const char *template, *image, *name, *region, *snapshot, *config;
+	const char *template, *image, *name, *region, *snapshot, *config, *provider, *isolation;
 	struct json_map labels, env;
 	struct resources_body resources;
 	bool internet;
@@ -131,6 +131,12 @@ static const struct json_member sandbox_create_request_members[] = {
                                     "have; always asks the registry, and pulls when the tag has "
                                     "another image by now; never refuses an image that the "
                                     "project does not have (default missing)"),
+        JSON_TEXT_MEMBER(sandbox_create_body, provider, .max = SANDBOX_NAME_MAX,
+                         .about = "name of the provider that makes it, as GET /v1/providers lists "
+                                  "them (default: the first that satisfies the request)"),
+        JSON_TEXT_MEMBER(sandbox_create_body, isolation, .max = 16, .choices = isolation_choices,
+                         .about = "the least isolation that is accepted (default: that of the "
+                                  "first provider)"),
         JSON_TEXT_MEMBER(sandbox_create_body, config, .max = 64,
                          .about = "id or name of a config of /accounts/me/sandboxes; it supplies "
                                   "members that are omitted here"),
@@ -278,6 +284,8 @@ static int sandbox_create(struct request *rq, const void *body, struct reply *re
 	        .image = b->image,
 	        .pull = (enum fleet_pull)b->pull,
 	        .snapshot = b->snapshot,
+	        .provider = b->provider,
+	        .isolation = b->isolation,
 	        .region = b->region,
 	        .labels = b->labels,
 	        .env = b->env,

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* provider/isolation.h — the levels of isolation, in their order: none < namespaces < gvisor <
+ * microvm. `remote` is apart: the sandbox runs on a machine that this server does not know. */
+#pragma once
+
+#include <stdbool.h>
+
+extern const char *const isolation_choices[]; /* NULL-terminated */
+/* Whether a provider that gives `given` satisfies a request for at least `least`; NULL = any. */
+bool isolation_suffices(const char *given, const char *least);
+bool isolation_is_known(const char *name);
