@@ -101,7 +101,7 @@ def test_a_lease_keeps_its_provider(api):
     lease = api.post("/v1/leases/acquire", {"key": "one", "provider": "bare", "template": "host"})
     try:
         assert lease["type"] == "bare"
-        assert lease["specification"]["provider"] == "bare"
+        assert api.get("/v1/leases/one")["specification"]["provider"] == "bare"
     finally:
         api.delete("/v1/leases/one")
 

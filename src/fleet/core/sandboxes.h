@@ -13,6 +13,8 @@ struct fleet;
 struct fleet_awaited;
 struct fleet_use;
 struct provider;
+struct provider_ops;
+struct provider_set;
 struct provider_stats;
 struct sandbox_record;
 

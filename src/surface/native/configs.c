@@ -13,6 +13,7 @@
 #include "fleet/core/sandboxes.h"
 #include "fleet/lifecycle/create.h"
 #include "provider/isolation.h"
+#include "provider/set.h"
 #include "store/configs.h"
 #include "store/secrets.h"
 #include "surface/native/native.h"

@@ -12,6 +12,7 @@
 #include "fleet/sandbox/preview.h"
 #include "json/write.h"
 #include "provider/agent_health.h"
+#include "provider/set.h"
 #include "store/relations.h"
 #include "store/sandbox_record.h"
 #include "surface/native/egress.h"

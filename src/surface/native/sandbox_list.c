@@ -5,6 +5,7 @@
 #include "edge/api.h"
 #include "fleet/core/sandboxes.h"
 #include "json/write.h"
+#include "provider/set.h"
 #include "store/sandboxes.h"
 #include "surface/native/native.h"
 #include "surface/native/sandbox_answer.h"

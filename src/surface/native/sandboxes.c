@@ -11,7 +11,7 @@
 #include "fleet/sandbox/egress.h"
 #include "fleet/sandbox/settings.h"
 #include "fleet/volume/volume.h"
-#include "provider/isolation.h"
+#include "provider/provider.h"
 #include "store/sandbox_record.h"
 #include "surface/native/egress.h"
 #include "surface/native/native.h"
@@ -134,9 +134,10 @@ static const struct json_member sandbox_create_request_members[] = {
         JSON_TEXT_MEMBER(sandbox_create_body, provider, .max = SANDBOX_NAME_MAX,
                          .about = "name of the provider that makes it, as GET /v1/providers lists "
                                   "them (default: the first that satisfies the request)"),
-        JSON_TEXT_MEMBER(sandbox_create_body, isolation, .max = 16, .choices = isolation_choices,
-                         .about = "the least isolation that is accepted (default: that of the "
-                                  "first provider)"),
+        JSON_TEXT_MEMBER(sandbox_create_body, isolation, .max = 16,
+                         .about = "the least isolation that is accepted: none, namespaces, "
+                                  "gvisor, microvm or remote (default: that of the first "
+                                  "provider)"),
         JSON_TEXT_MEMBER(sandbox_create_body, config, .max = 64,
                          .about = "id or name of a config of /accounts/me/sandboxes; it supplies "
                                   "members that are omitted here"),

@@ -23,6 +23,7 @@ void harness_start(struct harness *h)
 	assert_done(worker_pool_start(&workers, &h->workers, &err));
 	const struct fleet_options options = {.config = &h->config,
 	                                      .store = h->store,
+	                                      .providers = h->providers,
 	                                      .provider = (struct provider *)(void *)&h->fake,
 	                                      .node = h->node,
 	                                      .workers = h->workers};

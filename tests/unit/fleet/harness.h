@@ -110,6 +110,7 @@ struct harness {
 	struct fake fake;
 	struct store *store;
 	struct worker_pool *workers;
+	struct provider_set *providers; /* NULL: the fake alone */
 	struct fleet *fleet;
 	struct arena arena;
 	char data_dir[64];

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fleet/core/sandboxes.h"
+#include "fleet/lifecycle/create.h"
+#include "fleet/lifecycle/lifecycle.h"
+#include "fleet/server/rounds.h"
+#include "fleet/server/fleet.h"
+#include "harness.h"
+#include "provider/health.h"
+#include "provider/isolation.h"
+#include "provider/set.h"
+#include "store/sandbox_record.h"
+#include "store/sandboxes.h"
+
+/* The fake of the harness is the primary, "fake"; this one is "second". */
+static struct fake second;
+
+static int open_two(void **state)
+{
+	struct harness *h;
+
+	if (harness_open(state) < 0)
+		return -1;
+	h = *state;
+	fake_init(&second);
+	harness_stop(h);
+	h->providers = provider_set_new();
+	provider_set_lend(h->providers, "fake", (struct provider *)(void *)&h->fake);
+	provider_set_lend(h->providers, "second", (struct provider *)(void *)&second);
+	harness_start(h);
+	return 0;
+}
+
+static int close_two(void **state)
+{
+	struct harness *h = *state;
+	struct provider_set *set = h->providers;
+	int result = harness_close(state);
+
+	provider_set_free(set);
+	fake_done(&second);
+	return result;
+}
+
+#define WITH_TWO(name) cmocka_unit_test_setup_teardown(name, open_two, close_two)
+
+static const struct fleet_create plain = {.project_id = PROJECT, .internet = -1, .wait = true};
+
+static struct sandbox_record create_of(struct harness *h, const char *provider)
+{
+	struct fleet_create request = plain;
+
+	request.provider = provider;
+	return create_with(h, request);
+}
+
+static void assert_no_create(struct harness *h, struct fleet_create request, enum error_code code,
+                             const char *text)
+{
+	struct error err = {0};
+	struct sandbox_record r;
+
+	assert_int_equal(fleet_create(h->fleet, &h->arena, &request, &r, &err), -1);
+	assert_int_equal(err.code, code);
+	if (!strstr(err.text, text))
+		fail_msg("'%s' is not in '%s'", text, err.text);
+}
+
+static struct provider_health_report health_of(struct harness *h, unsigned number)
+{
+	return provider_health_get(provider_set_at(h->providers, number)->health);
+}
+
+static void the_first_provider_makes_what_names_none(void **state)
+{
+	struct harness *h = *state;
+	struct sandbox_record r = create(h);
+
+	assert_string_equal(r.provider, "fake");
+	assert_string_equal(fake_has(&h->fake, r.id), "running");
+	assert_string_equal(fake_has(&second, r.id), "nothing");
+}
+
+static void each_sandbox_is_its_own_providers(void **state)
+{
+	struct harness *h = *state;
+	struct sandbox_record r = create_of(h, "second");
+	const struct fleet_ref ref = {PROJECT, r.id};
+	struct error err = {0};
+
+	assert_string_equal(r.provider, "second");
+	assert_string_equal(fake_has(&second, r.id), "running");
+	assert_string_equal(fake_has(&h->fake, r.id), "nothing");
+	assert_done(fleet_stop(h->fleet, &h->arena, &ref, &r, &err));
+	assert_string_equal(fake_has(&second, r.id), "files");
+	harness_restart(h);
+	assert_int_equal(find(h, r.id).actual, SANDBOX_STOPPED);
+	assert_done(fleet_delete(h->fleet, &h->arena, &ref, SANDBOX_REASON_USER, &err));
+	assert_string_equal(fake_has(&second, r.id), "nothing");
+}
+
+static void a_create_goes_on_when_a_provider_fails(void **state)
+{
+	struct harness *h = *state;
+	struct sandbox_record r;
+
+	fake_fail(&h->fake, CALL_CREATE, true);
+	r = create(h);
+	assert_string_equal(r.provider, "second");
+	assert_string_equal(find(h, r.id).provider, "second");
+	assert_string_equal(fake_has(&second, r.id), "running");
+	assert_string_equal(fake_has(&h->fake, r.id), "nothing");
+	assert_int_equal(health_of(h, 0).failures, 1);
+	assert_int_equal(health_of(h, 1).creates, 1);
+	assert_int_equal(health_of(h, 1).failures, 0);
+}
+
+static void what_a_failed_provider_leaves_is_swept(void **state)
+{
+	struct harness *h = *state;
+	struct sandbox_record r;
+	struct error err = {0};
+
+	fake_fail(&h->fake, CALL_CREATE, true);
+	h->fake.leaves_remains = true;
+	r = create(h);
+	assert_string_equal(r.provider, "second");
+	assert_string_not_equal(fake_has(&h->fake, r.id), "nothing");
+	assert_done(fleet_sweep(h->fleet, &err));
+	assert_string_equal(fake_has(&h->fake, r.id), "nothing");
+	assert_string_equal(fake_has(&second, r.id), "running");
+	assert_int_equal(find(h, r.id).actual, SANDBOX_STARTED);
+}
+
+static void the_error_lists_what_was_tried(void **state)
+{
+	struct harness *h = *state;
+
+	fake_fail(&h->fake, CALL_CREATE, true);
+	fake_fail(&second, CALL_CREATE, true);
+	assert_no_create(h, plain, ERROR_SYSTEM, "every provider failed: fake: ");
+	assert_no_create(h, plain, ERROR_SYSTEM, "second: ");
+}
+
+static void a_named_provider_is_the_only_one_that_is_tried(void **state)
+{
+	struct harness *h = *state;
+	struct fleet_create request = plain;
+
+	request.provider = "second";
+	fake_fail(&second, CALL_CREATE, true);
+	assert_no_create(h, request, ERROR_SYSTEM, "");
+	assert_int_equal(h->fake.calls[CALL_CREATE], 0);
+	request.provider = "third";
+	assert_no_create(h, request, ERROR_INVALID, "configured: fake, second");
+}
+
+static void isolation_is_never_weaker_than_asked(void **state)
+{
+	struct harness *h = *state;
+	struct fleet_create request = plain;
+
+	h->fake.own.isolation = "namespaces";
+	fake_fail(&h->fake, CALL_CREATE, true);
+	/* By default, too: that of the primary. */
+	assert_no_create(h, plain, ERROR_SYSTEM, "");
+	assert_int_equal(second.calls[CALL_CREATE], 0);
+	request.isolation = "none";
+	assert_string_equal(create_with(h, request).provider, "second");
+	second.own.isolation = "gvisor";
+	request.isolation = "gvisor";
+	assert_string_equal(create_with(h, request).provider, "second");
+	request.isolation = "microvm";
+	assert_no_create(h, request, ERROR_UNSUPPORTED, "second: its isolation is gvisor");
+	request.isolation = "strong";
+	assert_no_create(h, request, ERROR_INVALID, "isolation: unknown 'strong'");
+}
+
+static void a_provider_in_trouble_comes_last(void **state)
+{
+	struct harness *h = *state;
+
+	fake_fail(&h->fake, CALL_CREATE, true);
+	for (unsigned i = 0; i < HEALTH_FAILURES_MAX; i++)
+		(void)create(h);
+	assert_false(health_of(h, 0).is_well);
+	assert_int_equal(h->fake.calls[CALL_CREATE], HEALTH_FAILURES_MAX);
+	assert_string_equal(create(h).provider, "second");
+	assert_int_equal(h->fake.calls[CALL_CREATE], HEALTH_FAILURES_MAX);
+	/* It is tried again when no other can. */
+	fake_fail(&second, CALL_CREATE, true);
+	fake_fail(&h->fake, CALL_CREATE, false);
+	assert_string_equal(create(h).provider, "fake");
+	assert_true(health_of(h, 0).is_well);
+}
+
+static void a_silent_provider_loses_no_sandbox(void **state)
+{
+	struct harness *h = *state;
+	struct sandbox_record r = create_of(h, "second");
+
+	fake_fail(&second, CALL_LIST, true);
+	harness_restart(h);
+	assert_int_equal(find(h, r.id).actual, SANDBOX_STARTED);
+	fake_fail(&second, CALL_LIST, false);
+	harness_restart(h);
+	assert_int_equal(find(h, r.id).actual, SANDBOX_STARTED);
+	assert_string_equal(fake_has(&second, r.id), "running");
+}
+
+static void a_provider_that_is_not_configured_loses_no_sandbox(void **state)
+{
+	struct harness *h = *state;
+	struct sandbox_record r = create_of(h, "second");
+	const struct fleet_ref ref = {PROJECT, r.id};
+	struct provider_set *both = h->providers;
+	struct error err = {0};
+
+	h->providers = NULL;
+	harness_restart(h);
+	assert_int_equal(find(h, r.id).actual, SANDBOX_STARTED);
+	assert_int_equal(fleet_delete(h->fleet, &h->arena, &ref, SANDBOX_REASON_USER, &err), -1);
+	assert_int_equal(err.code, ERROR_UNAVAILABLE);
+	assert_non_null(strstr(err.text, "'second'"));
+	h->providers = both;
+	harness_restart(h);
+	assert_string_equal(fake_has(&second, r.id), "running");
+}
+
+static void levels_of_isolation_are_ordered(void **state)
+{
+	(void)state;
+	assert_true(isolation_suffices("microvm", "gvisor"));
+	assert_true(isolation_suffices("namespaces", "none"));
+	assert_true(isolation_suffices("none", NULL));
+	assert_false(isolation_suffices("none", "namespaces"));
+	assert_false(isolation_suffices("gvisor", "microvm"));
+	assert_false(isolation_suffices("remote", "namespaces"));
+	assert_false(isolation_suffices("microvm", "remote"));
+	assert_true(isolation_suffices("remote", "none"));
+	assert_false(isolation_is_known("runc"));
+}
+
+int main(void)
+{
+	return RUN_EACH(WITH_TWO(the_first_provider_makes_what_names_none),
+	                WITH_TWO(each_sandbox_is_its_own_providers),
+	                WITH_TWO(a_create_goes_on_when_a_provider_fails),
+	                WITH_TWO(what_a_failed_provider_leaves_is_swept),
+	                WITH_TWO(the_error_lists_what_was_tried),
+	                WITH_TWO(a_named_provider_is_the_only_one_that_is_tried),
+	                WITH_TWO(isolation_is_never_weaker_than_asked),
+	                WITH_TWO(a_provider_in_trouble_comes_last),
+	                WITH_TWO(a_silent_provider_loses_no_sandbox),
+	                WITH_TWO(a_provider_that_is_not_configured_loses_no_sandbox),
+	                cmocka_unit_test(levels_of_isolation_are_ordered));
+}
