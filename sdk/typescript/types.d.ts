@@ -183,6 +183,8 @@ export interface SandboxCreate {
   egress?: SandboxEgress;
   /** image of a registry, instead of a template; pulled if the project does not have it yet */
   image?: string;
+  /** of image: missing pulls an image that the project does not have; always asks the registry, and pulls when the tag has another image by now; never refuses an image that the project does not have (default missing) */
+  pull?: "missing" | "always" | "never";
   /** name of the provider that makes it, as GET /v1/providers lists them (default: the first that satisfies the request) */
   provider?: string;
   /** the least isolation that is accepted: none, namespaces, gvisor, microvm or remote (default: that of the first provider) */
@@ -3465,6 +3467,8 @@ export interface BuildCreate {
   ports?: unknown;
   /** execute every step */
   no_cache?: boolean;
+  /** ask the registries whether the tags of images have other images by now, and pull those */
+  pull?: boolean;
 }
 
 /** One step of a build */

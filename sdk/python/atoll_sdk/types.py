@@ -200,6 +200,8 @@ class SandboxCreate(TypedDict):
     egress: NotRequired[SandboxEgress]
     # image of a registry, instead of a template; pulled if the project does not have it yet
     image: NotRequired[str]
+    # of image: missing pulls an image that the project does not have; always asks the registry, and pulls when the tag has another image by now; never refuses an image that the project does not have (default missing)
+    pull: NotRequired[Literal["missing", "always", "never"]]
     # name of the provider that makes it, as GET /v1/providers lists them (default: the first that satisfies the request)
     provider: NotRequired[str]
     # the least isolation that is accepted: none, namespaces, gvisor, microvm or remote (default: that of the first provider)
@@ -3679,6 +3681,7 @@ BuildCreate = TypedDict("BuildCreate", {
     "resources": "NotRequired[BuildResources]",
     "ports": "NotRequired[Any]",
     "no_cache": "NotRequired[bool]",
+    "pull": "NotRequired[bool]",
 })
 
 
