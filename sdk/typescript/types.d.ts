@@ -1773,6 +1773,48 @@ export interface ServerLane {
   refused: number;
 }
 
+/** The providers of this server in the order in which they are tried */
+export interface Providers {
+  items: Provider[];
+}
+
+/** A provider of sandboxes and its health */
+export interface Provider {
+  name: string;
+  /** native, host, null … */
+  kind: string;
+  /** keeps templates, snapshots, volumes and pools */
+  primary: boolean;
+  isolation: string;
+  abilities: string[];
+  /** false: its program has not answered since the server started */
+  connected: boolean;
+  /** false: its last creates or checks failed */
+  healthy: boolean;
+  /** its sandboxes that are neither deleted nor failed */
+  sandboxes: number;
+  /** 0: no limit */
+  max_sandboxes: number;
+  /** since the server started */
+  creates: number;
+  /** creates that the provider failed */
+  failures: number;
+  /** median of the last creates in milliseconds; 0: none yet */
+  p50_ms: number;
+  /** 99th percentile of the last creates in milliseconds */
+  p99_ms: number;
+  last_error: string | null;
+  /** time of the last error */
+  failed_at: string | null;
+}
+
+/** The provider made a sandbox and ended it */
+export interface ProviderCheck {
+  name: string;
+  /** milliseconds */
+  took_ms: number;
+}
+
 /** Key of a lease, and the specification of its sandbox */
 export interface LeaseAcquire {
   /** key of a user, a workspace, a chat or a session */

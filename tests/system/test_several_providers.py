@@ -142,3 +142,42 @@ def test_sandboxes_of_an_absent_provider_are_left_alone():
         assert api.exec(bare, "cat file")["stdout"] == "kept\n"
     finally:
         server.remove_all()
+
+
+def test_each_provider_shows_its_health(server, api):
+    with api.sandbox(provider="bare"):
+        listed = {p["name"]: p for p in api.get("/v1/providers")["items"]}
+        assert list(listed) == ["native", "bare", "nothing"]
+        assert [p["primary"] for p in listed.values()] == [True, False, False]
+        bare = listed["bare"]
+        assert (bare["kind"], bare["isolation"], bare["sandboxes"]) == ("host", "none", 1)
+        assert bare["healthy"] and bare["creates"] > 0 and bare["p99_ms"] >= bare["p50_ms"] > 0
+        assert "take snapshots" in listed["native"]["abilities"] and "take snapshots" not in bare["abilities"]
+        assert listed["nothing"]["max_sandboxes"] == 2
+        metrics = api.raw("GET", "/metrics").body.decode()
+        assert 'atoll_provider_sandboxes{provider="bare"} 1' in metrics
+        assert 'atoll_provider_healthy{provider="native"} 1' in metrics
+
+
+def test_a_check_makes_a_sandbox_and_ends_it(server, api):
+    for name in ("native", "bare", "nothing"):
+        checked = api.post(f"/v1/providers/{name}/check")
+        assert checked["name"] == name and checked["took_ms"] > 0
+    assert refused(api.post, "/v1/providers/cloud/check") == (404, "no provider 'cloud'")
+    shown = server.cli("provider", "ls", text=True)
+    assert "bare" in shown.stdout and "healthy" in shown.stdout
+    assert "ended it in" in server.cli("provider", "check", "bare", text=True).stdout
+
+
+def test_a_configuration_is_refused_with_its_mistake(server):
+    for text, why in [("native,native", "'native' is there twice"), ("a=cloud", "unknown kind 'cloud'"),
+                      ("native:max=3", "unknown setting 'max'"), ("native:max_sandboxes=x", "max_sandboxes")]:
+        shown = server.cli("config", f"--providers={text}", text=True)
+        assert shown.returncode != 0 and why in shown.stderr, shown
+
+
+def test_a_file_lists_providers(tmp_path, server):
+    file = tmp_path / "atoll.yaml"
+    file.write_text("providers:\n  - name: native\n  - name: bare\n    kind: host\n    max_sandboxes: 3\n")
+    shown = server.cli("config", f"--config={file}", text=True).stdout
+    assert "native=native,bare=host:max_sandboxes=3" in shown

@@ -1887,6 +1887,51 @@ class ServerLane(TypedDict):
     refused: int
 
 
+class Providers(TypedDict):
+    """The providers of this server in the order in which they are tried"""
+
+    items: list[Provider]
+
+
+class Provider(TypedDict):
+    """A provider of sandboxes and its health"""
+
+    name: str
+    # native, host, null …
+    kind: str
+    # keeps templates, snapshots, volumes and pools
+    primary: bool
+    isolation: str
+    abilities: list[str]
+    # false: its program has not answered since the server started
+    connected: bool
+    # false: its last creates or checks failed
+    healthy: bool
+    # its sandboxes that are neither deleted nor failed
+    sandboxes: int
+    # 0: no limit
+    max_sandboxes: int
+    # since the server started
+    creates: int
+    # creates that the provider failed
+    failures: int
+    # median of the last creates in milliseconds; 0: none yet
+    p50_ms: float
+    # 99th percentile of the last creates in milliseconds
+    p99_ms: float
+    last_error: str | None
+    # time of the last error
+    failed_at: str | None
+
+
+class ProviderCheck(TypedDict):
+    """The provider made a sandbox and ended it"""
+
+    name: str
+    # milliseconds
+    took_ms: float
+
+
 # Key of a lease, and the specification of its sandbox
 LeaseAcquire = TypedDict("LeaseAcquire", {
     "key": "str",

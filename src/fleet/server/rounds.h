@@ -22,3 +22,5 @@ void fleet_events_add_unresponsive(struct fleet *fleet, const struct sandbox_rec
 void fleet_events_add_ends(struct fleet *fleet);
 /* Finishes what a thread could not, and takes the step that is due for this row. */
 void sandbox_take_step(struct fleet *f, const struct sandbox_record *r);
+/* Opens providers that did not answer before; their sandboxes are looked at soon. Each tick. */
+void providers_tick(struct fleet *f);

@@ -61,6 +61,7 @@ static int run_tick(struct fleet *f, struct error *err)
 	ended_reconcile(f);
 	egress_repeat_rules(f);
 	fleet_events_add_ends(f);
+	providers_tick(f);
 	pairing_tick(f);
 	notes_check_keys(f);
 	template_waiters_wake(f, NULL);

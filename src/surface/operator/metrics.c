@@ -348,6 +348,7 @@ int metrics_get(struct request *rq, const void *body, struct reply *reply, struc
 	         ATOLL_VERSION, provider_ops_of(api->provider)->name);
 	write_http(out, &http);
 	write_fleet(out, &fleet);
+	providers_write_metrics(out, api);
 	write_trash(out, &trash);
 	write_clock(out, fleet_clock_get(api->fleet));
 	write_disk(out);

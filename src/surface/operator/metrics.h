@@ -4,4 +4,9 @@
 
 #include "http/server/http.h"
 
+struct api;
+struct buf;
+
 int metrics_get(struct request *rq, const void *body, struct reply *reply, struct error *err);
+/* providers.c: those with the label `provider`. */
+void providers_write_metrics(struct buf *out, const struct api *api);

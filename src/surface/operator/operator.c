@@ -4,6 +4,7 @@
 #include "account/account.h"
 #include "json/json.h"
 #include "surface/operator/metrics.h"
+#include "surface/operator/providers.h"
 #include "surface/operator/ready.h"
 #include "surface/operator/routes.h"
 #include "surface/operator/server.h"
@@ -41,5 +42,10 @@ const struct route operator_routes[] = {
          .handle = metrics_get, TAG, .summary = "Get metrics in Prometheus' text format"},
         {HTTP_GET, "/v1/server", SCOPE_ADMIN, .answer = &server_shape, .handle = server_get_about,
          TAG, .summary = "Get version, readiness, nodes, configuration and metrics of the server"},
+        {HTTP_GET, "/v1/providers", SCOPE_SANDBOX_READ, .answer = &providers_shape,
+         .handle = providers_get, TAG, .summary = "List the providers of the server"},
+        {HTTP_POST, "/v1/providers/:name/check", SCOPE_ADMIN, ROUTE_SLOW,
+         .answer = &provider_check_shape, .handle = provider_check, TAG,
+         .summary = "Make a sandbox with a provider and end it"},
         {.path = NULL},
 };

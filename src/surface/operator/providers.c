@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "surface/operator/providers.h"
+
+#include <inttypes.h>
+
+#include "base/log.h"
+#include "edge/api.h"
+#include "fleet/server/providers.h"
+#include "json/json.h"
+#include "provider/provider.h"
+#include "surface/operator/metrics.h"
+
+struct provider_answer {
+	const char *name, *kind, *isolation, *last_error;
+	const char **abilities;
+	bool primary, connected, healthy;
+	int64_t sandboxes, max_sandboxes, creates, failures, failed_at;
+	double p50_ms, p99_ms;
+};
+static const struct json_member provider_shape_members[] = {
+        JSON_TEXT_MEMBER(provider_answer, name),
+        JSON_TEXT_MEMBER(provider_answer, kind, .about = "native, host, null …"),
+        JSON_BOOL_MEMBER(provider_answer, primary,
+                         .about = "keeps templates, snapshots, volumes and pools"),
+        JSON_TEXT_MEMBER(provider_answer, isolation),
+        JSON_TEXT_LIST_MEMBER(provider_answer, abilities),
+        JSON_BOOL_MEMBER(provider_answer, connected,
+                         .about = "false: its program has not answered since the server started"),
+        JSON_BOOL_MEMBER(provider_answer, healthy,
+                         .about = "false: its last creates or checks failed"),
+        JSON_WHOLE_MEMBER(provider_answer, sandboxes,
+                          .about = "its sandboxes that are neither deleted nor failed"),
+        JSON_WHOLE_MEMBER(provider_answer, max_sandboxes, .about = "0: no limit"),
+        JSON_WHOLE_MEMBER(provider_answer, creates, .about = "since the server started"),
+        JSON_WHOLE_MEMBER(provider_answer, failures, .about = "creates that the provider failed"),
+        JSON_NUMBER_MEMBER(provider_answer, p50_ms,
+                           .about = "median of the last creates in milliseconds; 0: none yet"),
+        JSON_NUMBER_MEMBER(provider_answer, p99_ms,
+                           .about = "99th percentile of the last creates in milliseconds"),
+        JSON_TEXT_MEMBER(provider_answer, last_error, .flags = JSON_NULLABLE),
+        JSON_TIME_MEMBER(provider_answer, failed_at, .flags = JSON_NULLABLE,
+                         .about = "time of the last error"),
+};
+static JSON_SHAPE(provider_shape, "Provider", provider_answer,
+                  "A provider of sandboxes and its health");
+
+struct providers_answer {
+	struct json_list items;
+};
+static const struct json_member providers_shape_members[] = {
+        JSON_LIST_MEMBER(providers_answer, items, &provider_shape),
+};
+JSON_SHAPE(providers_shape, "Providers", providers_answer,
+           "The providers of this server in the order in which they are tried");
+
+struct provider_check_answer {
+	const char *name;
+	double took_ms;
+};
+static const struct json_member provider_check_shape_members[] = {
+        JSON_TEXT_MEMBER(provider_check_answer, name),
+        JSON_NUMBER_MEMBER(provider_check_answer, took_ms, .about = "milliseconds"),
+};
+JSON_SHAPE(provider_check_shape, "ProviderCheck", provider_check_answer,
+           "The provider made a sandbox and ended it");
+
+static const char **list_abilities(struct arena *a, unsigned abilities)
+{
+	const char **names = ARENA_ARRAY(a, const char *, PROVIDER_ABILITY_COUNT + 1);
+	size_t count = 0;
+
+	for (unsigned i = 0; i < PROVIDER_ABILITY_COUNT; i++)
+		if (abilities & 1U << i)
+			names[count++] = provider_ability_name((enum provider_ability)(1U << i));
+	return names;
+}
+
+static struct provider_answer answer_of(struct arena *a, const struct fleet_provider *p)
+{
+	return (struct provider_answer){
+	        .name = p->name,
+	        .kind = p->kind,
+	        .isolation = p->isolation,
+	        .abilities = list_abilities(a, p->abilities),
+	        .connected = p->is_open,
+	        .healthy = p->is_open && p->health.is_well,
+	        .sandboxes = p->sandboxes,
+	        .max_sandboxes = p->sandboxes_max,
+	        .creates = (int64_t)p->health.creates,
+	        .failures = (int64_t)p->health.failures,
+	        .p50_ms = (double)p->health.p50_us / 1000,
+	        .p99_ms = (double)p->health.p99_us / 1000,
+	        .last_error = p->health.failed_at > 0 ? arena_text(a, p->health.last_error) : NULL,
+	        .failed_at = p->health.failed_at,
+	};
+}
+
+int providers_get(struct request *rq, UNUSED const void *body, struct reply *reply,
+                  struct error *err)
+{
+	struct fleet_provider_list list;
+	struct provider_answer *items;
+	struct providers_answer answer;
+
+	if (fleet_provider_list(api_of(rq)->fleet, rq->arena, &list, err) < 0)
+		return -1;
+	items = ARENA_ARRAY(rq->arena, struct provider_answer, list.count);
+	for (size_t i = 0; i < list.count; i++) {
+		items[i] = answer_of(rq->arena, &list.items[i]);
+		items[i].primary = i == 0;
+	}
+	answer.items = (struct json_list){items, list.count};
+	reply_json(reply, &providers_shape, &answer);
+	return 0;
+}
+
+int provider_check(struct request *rq, UNUSED const void *body, struct reply *reply,
+                   struct error *err)
+{
+	struct provider_check_answer answer = {.name = request_param(rq, "name")};
+	int64_t took_us;
+
+	if (fleet_provider_check(api_of(rq)->fleet, answer.name, &took_us, err) < 0)
+		return -1;
+	answer.took_ms = (double)took_us / 1000;
+	reply_json(reply, &provider_check_shape, &answer);
+	return 0;
+}
+
+static void write_values(struct buf *out, const struct fleet_provider_list *list, const char *name,
+                         int64_t (*value)(const struct fleet_provider *p))
+{
+	for (size_t i = 0; i < list->count; i++)
+		buf_addf(out, "%s{provider=\"%s\"} %" PRId64 "\n", name, list->items[i].name,
+		         value(&list->items[i]));
+}
+
+static int64_t creates_of(const struct fleet_provider *p)
+{
+	return (int64_t)p->health.creates;
+}
+
+static int64_t failures_of(const struct fleet_provider *p)
+{
+	return (int64_t)p->health.failures;
+}
+
+static int64_t healthy_of(const struct fleet_provider *p)
+{
+	return p->is_open && p->health.is_well;
+}
+
+static int64_t sandboxes_of(const struct fleet_provider *p)
+{
+	return p->sandboxes;
+}
+
+void providers_write_metrics(struct buf *out, const struct api *api)
+{
+	static const struct {
+		const char *name, *type, *help;
+		int64_t (*value)(const struct fleet_provider *p);
+	} rows[] = {
+	        {"atoll_provider_creates_total", "counter",
+	         "Creates that the provider was asked for.", creates_of},
+	        {"atoll_provider_failures_total", "counter", "Creates that the provider failed.",
+	         failures_of},
+	        {"atoll_provider_healthy", "gauge", "1 when the provider is not in trouble.",
+	         healthy_of},
+	        {"atoll_provider_sandboxes", "gauge", "Sandboxes that the provider has.",
+	         sandboxes_of},
+	};
+	AUTO(arena_done) struct arena arena = {0};
+	struct fleet_provider_list list;
+	struct error err = {0};
+
+	if (fleet_provider_list(api->fleet, &arena, &list, &err) < 0) {
+		log_warning("providers are not counted", FAILURE(&err));
+		return;
+	}
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		buf_addf(out, "# HELP %s %s\n# TYPE %s %s\n", rows[i].name, rows[i].help,
+		         rows[i].name, rows[i].type);
+		write_values(out, &list, rows[i].name, rows[i].value);
+	}
+}
