@@ -115,10 +115,12 @@ static int take_list(struct config_reader *r, const char **ret, struct error *er
 	return 0;
 }
 
-static int take_value(struct config_reader *r, const char **ret, struct error *err)
+static int take_value(struct config_reader *r, const char *name, const char **ret,
+                      struct error *err)
 {
-	return r->event.type == YAML_SEQUENCE_START_EVENT ? take_list(r, ret, err)
-	                                                  : take_scalar(r, ret, err);
+	if (r->event.type == YAML_SEQUENCE_START_EVENT && strcmp(name, "providers") == 0)
+		return take_list(r, ret, err);
+	return take_scalar(r, ret, err);
 }
 
 static int read_line(struct config_reader *r, struct error *err)
@@ -126,7 +128,7 @@ static int read_line(struct config_reader *r, struct error *err)
 	struct file_line line = {.number = line_of(r)};
 
 	if (take_scalar(r, &line.name, err) < 0 || check_new(r, line.name, err) < 0 ||
-	    next_event(r, err) < 0 || take_value(r, &line.value, err) < 0)
+	    next_event(r, err) < 0 || take_value(r, line.name, &line.value, err) < 0)
 		return -1;
 	r->lines.lines[r->lines.count++] = line;
 	return 0;

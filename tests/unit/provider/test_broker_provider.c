@@ -342,7 +342,7 @@ TEST(a_failed_template_build_says_why_in_the_builders_words)
 	struct provider *p = open_provider("native", &b);
 	assert_int_equal(provider_template(p, &request, deadline_after(5000), &err), -1);
 	assert_int_equal(err.code, ERROR_INVALID);
-	assert_string_equal(err.text, "template 'mine': not a tar");
+	assert_string_equal(err.text, "not a tar");
 	assert_string_equal(err.hint, "give it a tar");
 	provider_ops_of(p)->close(p);
 	fake_broker_stop(&b);
