@@ -18,9 +18,11 @@
 #include "agent/connection.h"
 #include "agent/listener.h"
 #include "agent/orphan.h"
+#include "agent/reach.h"
 #include "agent/rehearse.h"
 #include "agent/standby.h"
 #include "agent/score.h"
+#include "agent/settle.h"
 #include "agent/setup.h"
 #include "agent/warm.h"
 #include "base/clock.h"
@@ -35,6 +37,7 @@ struct options {
 	int claim;                      /* from setup_run */
 	int memory_events, pids_events; /* see cause.h; -1 = not given */
 	const char *host_root;
+	const char *connect; /* the server's socket, in place of a listener; see reach.h */
 };
 
 static int parse_fd(const char *text, int *ret, struct error *err)
@@ -57,9 +60,12 @@ static int parse_option(struct options *o, const char *name, const char *value, 
 		return parse_fd(value, &o->memory_events, err);
 	if (strcmp(name, "--pids-events-fd") == 0)
 		return parse_fd(value, &o->pids_events, err);
-	if (strcmp(name, "--host-root") != 0)
+	if (strcmp(name, "--host-root") == 0)
+		o->host_root = value;
+	else if (strcmp(name, "--connect") == 0)
+		o->connect = value;
+	else
 		return FAIL(err, ERROR_INVALID, "unknown option '%s'", name);
-	o->host_root = value;
 	return 0;
 }
 
@@ -74,8 +80,8 @@ static int parse_options(int argc, char **argv, struct options *ret, struct erro
 		if (parse_option(&o, argv[i], argv[i + 1], err) < 0)
 			return -1;
 	}
-	if (o.listener < 0)
-		return FAIL(err, ERROR_INVALID, "--listen-fd is missing");
+	if ((o.listener < 0) == !o.connect)
+		return FAIL(err, ERROR_INVALID, "either --listen-fd or --connect is needed");
 	if (o.host_root && (o.setup >= 0 || o.host_root[0] != '/'))
 		return FAIL(err, ERROR_INVALID,
 		            "--host-root is an absolute path and goes without --setup-fd");
@@ -124,7 +130,7 @@ static int prepare_process(const struct options *o, struct error *err)
 		return FAIL_ERRNO(err, "adopt orphans");
 	/* Commands inherit nothing from the agent's own environment. */
 	if (close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) < 0 ||
-	    fcntl(o->listener, F_SETFL, O_NONBLOCK) < 0)
+	    (!o->connect && fcntl(o->listener, F_SETFL, O_NONBLOCK) < 0))
 		return FAIL_ERRNO(err, "listening descriptor %d", o->listener);
 	score_open();
 	return 0;
@@ -177,7 +183,8 @@ static int open_watches(struct agent *a, const struct options *o, struct error *
 	                            .on_event = agent_on_signal};
 	if (a->epoll < 0 || a->signals.fd < 0)
 		return FAIL_ERRNO(err, "open the event loop");
-	watch_set(a, o->claim >= 0 ? &a->claim : &a->listener.watch, EPOLLIN);
+	if (!o->connect)
+		watch_set(a, o->claim >= 0 ? &a->claim : &a->listener.watch, EPOLLIN);
 	watch_set(a, &a->signals, EPOLLIN);
 	return 0;
 }
@@ -194,6 +201,7 @@ static int agent_open(struct agent *a, const struct options *o, const struct vie
 	                    .resolve = o->host_root ? RESOLVE_IN_ROOT : 0};
 	views_begin(&a->views, a->started_ms);
 	standby_init(&a->standby);
+	reach_init(a, o->connect);
 	a->stops_at = DEADLINE_NEVER;
 	list_init(&a->connections);
 	list_init(&a->closed);
@@ -274,6 +282,8 @@ int agent_main(int argc, char **argv)
 	}
 	if (options.claim >= 0)
 		rehearse_first_command();
+	if (options.connect)
+		settle_image();
 	standby_start(&agent);
 	begin_wishes(&agent, &wishes);
 	agent_run(&agent);

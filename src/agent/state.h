@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 #include "agent/stops.h"
+#include "base/bytes.h"
 #include "base/id.h"
 #include "base/list.h"
 #include "isolation/apply.h"
@@ -40,9 +41,23 @@ struct standby {
 	struct stops stops;
 };
 
+/* See reach.h. */
+struct reach {
+	const char *path; /* of the server's socket; NULL: this agent listens */
+	char token[65];   /* AGENT_TOKEN_MAX */
+	struct watch line;
+	struct buf in;
+	int64_t again_at; /* when to connect the line */
+	int64_t pause_ms; /* after a failure */
+	int64_t retry_at; /* when to open `wanted` */
+	uint64_t wanted[128];
+	unsigned wanted_count;
+};
+
 struct agent {
 	int epoll;
 	struct listener listener;
+	struct reach reach; /* in place of the listener */
 	struct watch signals;
 	struct watch claim; /* of a prepared sandbox; the listener is watched after the claim */
 

@@ -96,6 +96,8 @@ enum agent_type {
 	AGENT_BEAT,  /* agent_beat (agent_beat.h), in the set-up and later; no reply */
 	AGENT_PORTS, /* empty -> PORT* (agent_ports.h), DONE */
 	AGENT_PORT,
+	AGENT_HELLO, /* and the next: agent_reach.h */
+	AGENT_OPEN,
 	AGENT_TYPE_COUNT,
 };
 
@@ -178,7 +180,6 @@ struct agent_output {
 	struct span bytes;
 };
 extern const struct wire_member agent_output_shape[];
-
 struct agent_resize {
 	uint32_t rows, columns;
 };
@@ -193,7 +194,6 @@ struct agent_feed {
 	struct span bytes;
 };
 extern const struct wire_member agent_resize_shape[], agent_signal_shape[], agent_feed_shape[];
-
 struct agent_stop {
 	uint64_t grace_ms;
 };
