@@ -8,4 +8,4 @@ struct provider {
 	const struct provider_ops *ops;
 };
 
-extern const struct provider_ops provider_null, provider_host, provider_native;
+extern const struct provider_ops provider_null, provider_host, provider_native, provider_docker;

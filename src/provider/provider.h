@@ -48,10 +48,18 @@ const char *provider_ability_name(enum provider_ability ability);
 /* Each provider defines its own; the first member is `const struct provider_ops *ops`. */
 struct provider;
 
+/* For docker. Borrowed; lives as long as the provider. */
+struct docker_options {
+	const char *host;    /* of the daemon: "unix:///var/run/docker.sock" */
+	const char *image;   /* of the template "host"; "" = none */
+	const char *program; /* the agent's, an absolute path on this host */
+};
+
 /* The callbacks run on a thread of the provider and must not call back into it. */
 struct provider_options {
 	const char *data_dir;
 	const char *broker_socket; /* for native and host */
+	const struct docker_options *docker;
 	/* A sandbox ended by itself. SANDBOX_REASON_DISK: the sandbox is paused instead. */
 	void (*on_ended)(void *context, const char *id, enum sandbox_reason reason);
 	/* The program that holds the sandboxes was restarted. It has found them again, but has lost
@@ -182,7 +190,7 @@ struct compute_ops {
 	void (*give_back)(struct provider *p, const char *id, int fd);
 };
 
-extern const struct provider_ops *const providers[]; /* null, host, native, NULL */
+extern const struct provider_ops *const providers[]; /* null, host, native, docker, NULL */
 const struct provider_ops *provider_find(const char *name);
 const struct provider_ops *provider_ops_of(const struct provider *p);
 MUST_CHECK int provider_require(const struct provider *p, enum provider_ability ability,

@@ -9,26 +9,43 @@ import subprocess
 import pytest
 
 import atoll
+import docker_daemon
 
 TARGET = "tests/unit/provider/contract_provider"
-PROVIDERS = ("null", "host", "native")
+PROVIDERS = ("null", "host", "native", "docker")
 WORDS = {"OK": "passed", "FAILED": "failed", "SKIPPED": "skipped"}
 
 
 @pytest.fixture(scope="module")
-def outcome():
+def docker(tmp_path_factory):
+    """The environment that names a daemon, or why there is none."""
+    try:
+        daemon = docker_daemon.Daemon()
+    except pytest.skip.Exception as reason:
+        yield {}, str(reason)
+        return
+    try:
+        daemon.import_busybox(tmp_path_factory.mktemp("busybox"))
+        yield {"CONTRACT_DOCKER_HOST": daemon.host, "CONTRACT_DOCKER_IMAGE": docker_daemon.IMAGE}, None
+        assert daemon.containers() == []
+    finally:
+        daemon.remove()
+
+
+@pytest.fixture(scope="module")
+def outcome(docker):
     built = subprocess.run(["ninja", "-C", atoll.BUILD, TARGET], capture_output=True, text=True)
     assert built.returncode == 0, built.stdout[-2000:]
     programs = [atoll.BUILD / name for name in ("atoll-broker", "atoll-agent", "atoll-image", "atoll-task", "atoll-launch")]
     return subprocess.run([atoll.BUILD / TARGET, *programs], capture_output=True, text=True, timeout=180,
-                          env={**os.environ, "CMOCKA_MESSAGE_OUTPUT": "stdout"})
+                          env={**os.environ, **docker[0], "CMOCKA_MESSAGE_OUTPUT": "stdout"})
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
-def test_a_provider_keeps_the_contract(outcome, provider):
+def test_a_provider_keeps_the_contract(outcome, docker, provider):
     skipped = re.search(rf"skipped provider '{provider}': (.*)", outcome.stdout)
     if skipped:
-        pytest.skip(skipped.group(1))
+        pytest.skip(docker[1] if provider == "docker" and docker[1] else skipped.group(1))
     results = re.findall(rf"^\[\s*(OK|FAILED|SKIPPED)\s*\] {provider}: (\w+)$", outcome.stdout, re.M)
     failed = sorted({name for word, name in results if WORDS[word] == "failed"})
     assert not failed, f"{failed}\n{outcome.stderr[-4000:]}"

@@ -34,9 +34,17 @@ struct fixture {
 
 static struct broker_programs programs;
 
+/* A daemon that the caller has started; host NULL: there is none. */
+static struct docker_options docker;
+
+static bool is_docker(const struct provider_ops *ops)
+{
+	return strcmp(ops->name, "docker") == 0;
+}
+
 static bool needs_broker(const struct provider_ops *ops)
 {
-	return strcmp(ops->name, "null") != 0;
+	return strcmp(ops->name, "null") != 0 && !is_docker(ops);
 }
 
 static int64_t soon(void)
@@ -283,6 +291,11 @@ static void many_threads_run_commands_at_once(struct fixture *f)
 	}
 }
 
+/* Processes by their command line; not every image has pgrep. */
+#define COUNT(pattern)                                                                             \
+	"for f in /proc/[0-9]*/cmdline; do tr '\\0' ' ' < $f; echo; done 2> /dev/null | "          \
+	"grep -c '" pattern "'"
+
 static void a_command_is_ended_with_its_deadline(struct fixture *f)
 {
 	struct compute_result result;
@@ -294,8 +307,10 @@ static void a_command_is_ended_with_its_deadline(struct fixture *f)
 	assert_int_equal(err.code, ERROR_TIMEOUT);
 	/* The shell waits inside for the other to go: nothing here sleeps for luck. */
 	assert_string_equal(
-	        shell(f, "n=0; while pgrep -f 'sleep 123456[7]' > /dev/null && [ $n -lt 100 ]; do "
-	                 "sleep 0.05; n=$((n+1)); done; pgrep -fc 'sleep 123456[7]'"),
+	        shell(f, "n=0; while [ \"$(" COUNT(
+	                         "sleep 123456[7]") ")\" != 0 ] && [ $n -lt 100 ]; "
+	                                            "do sleep 0.05; n=$((n+1)); done; " COUNT(
+	                                                    "sleep 123456[7]")),
 	        "0\n");
 }
 
@@ -402,6 +417,37 @@ static void a_sandbox_outlives_the_broker(struct fixture *f)
 	CHECK_OK(f->ops->destroy(f->p, f->id.text, soon(), &err));
 }
 
+static int open_provider(struct fixture *f)
+{
+	const struct provider_options options = {
+	        .data_dir = f->broker.data, .broker_socket = f->broker.socket, .docker = &docker};
+	struct error err = {0};
+
+	if (f->ops->open(&options, &f->p, &err) == 0)
+		return 0;
+	print_error("%s\n", err.text);
+	return -1;
+}
+
+/* As when the server is restarted. */
+static void a_sandbox_outlives_its_server(struct fixture *f)
+{
+	struct pollfd p = {.events = POLLIN};
+	bool running = false;
+
+	create(f);
+	assert_string_equal(shell(f, "cd && sleep 7654321 & cd && echo begun > file; echo on"),
+	                    "on\n");
+	f->ops->close(f->p);
+	assert_int_equal(open_provider(f), 0);
+	assert_int_equal(count_listed(f, &running), 1);
+	assert_true(running);
+	assert_string_equal(shell(f, "cd && cat file; " COUNT("sleep 765432[1]")), "begun\n1\n");
+	CHECK_OK(f->ops->compute->connect(f->p, f->id.text, soon(), &p.fd, &err));
+	close(p.fd);
+	CHECK_OK(f->ops->destroy(f->p, f->id.text, soon(), &err));
+}
+
 struct check {
 	const char *name;
 	void (*run)(struct fixture *f);
@@ -432,6 +478,7 @@ static const struct check checks[] = {
         ROW(stats_tell_what_was_asked_for, PROVIDER_CAN_STATS),
         ROW(a_healthy_provider_says_so, 0),
         ROW(a_missing_template_is_removed_already, PROVIDER_CAN_TEMPLATE),
+        ROW(a_sandbox_outlives_its_server, PROVIDER_SURVIVES | REAL_COMMANDS),
         ROW(a_sandbox_outlives_the_broker, PROVIDER_SURVIVES | REAL_COMMANDS),
 };
 
@@ -447,12 +494,12 @@ static int start_check(void **state)
 {
 	struct one_test *t = *state;
 	struct fixture *f = &t->fixture;
-	struct error err = {0};
 
+	(void)snprintf(f->broker.data, sizeof(f->broker.data), "/var/tmp/atoll-test-XXXXXX");
+	if (is_docker(f->ops) && !mkdtemp(f->broker.data))
+		return -1;
 	if (needs_broker(f->ops) && !broker_process_start(&f->broker, &programs))
 		return -1;
-	struct provider_options options = {.data_dir = f->broker.data,
-	                                   .broker_socket = f->broker.socket};
 	f->id = id_new();
 	f->spec = (struct sandbox_spec){
 	        .id = f->id.text,
@@ -463,11 +510,7 @@ static int start_check(void **state)
 	        .owner = OWNER,
 	        .lease_epoch = EPOCH,
 	};
-	if (f->ops->open(&options, &f->p, &err) < 0) {
-		print_error("%s\n", err.text);
-		return -1;
-	}
-	return 0;
+	return open_provider(f);
 }
 
 static int end_check(void **state)
@@ -480,7 +523,7 @@ static int end_check(void **state)
 		(void)!f->ops->destroy(f->p, f->id.text, soon(), &ignored);
 		f->ops->close(f->p);
 	}
-	if (needs_broker(f->ops))
+	if (needs_broker(f->ops) || is_docker(f->ops))
 		broker_process_stop(&f->broker);
 	arena_done(&f->arena);
 	return 0;
@@ -519,8 +562,13 @@ int main(int argc, char **argv)
 	if (argc == 6)
 		programs = (struct broker_programs){argv[1], argv[2], argv[3], argv[4], argv[5]};
 	const char *reason = broker_process_reason(&programs);
+	docker = (struct docker_options){.host = getenv("CONTRACT_DOCKER_HOST"),
+	                                 .image = getenv("CONTRACT_DOCKER_IMAGE"),
+	                                 .program = programs.agent};
 	for (size_t i = 0; providers[i]; i++) {
-		if (needs_broker(providers[i]) && reason)
+		if (is_docker(providers[i]) && (!docker.host || !docker.image))
+			print_message("skipped provider 'docker': no daemon was started\n");
+		else if ((needs_broker(providers[i]) || is_docker(providers[i])) && reason)
 			print_message("skipped provider '%s': %s\n", providers[i]->name, reason);
 		else
 			count += add_tests(providers[i], tests + count);

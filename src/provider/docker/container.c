@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "provider/docker/container.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "http/client/client.h"
+#include "json/json.h"
+#include "json/write.h"
+
+#define INSIDE "/.atoll"
+#define LOG_SIZE_MAX "1m" /* of what the agent itself reports */
+#define SHARES_IN_BACKGROUND 2
+#define OWNER_LABEL "atoll.owner"
+#define EPOCH_LABEL "atoll.epoch"
+
+void docker_container_name(const char *server, const char *sandbox, char out[DOCKER_NAME_SIZE])
+{
+	(void)snprintf(out, DOCKER_NAME_SIZE, "atoll-%s-%s", server, sandbox);
+}
+
+static void write_mount(struct buf *out, const char *source, const char *target)
+{
+	json_begin_object(out, NULL);
+	json_add_text(out, "Type", "bind");
+	json_add_text(out, "Source", source);
+	json_add_text(out, "Target", target);
+	json_add_bool(out, "ReadOnly", true);
+	json_end_object(out);
+}
+
+/* Without swap: the limit is of all memory. */
+static void write_limit_members(struct buf *out, const struct sandbox_resources *r)
+{
+	json_add_whole(out, "Memory", r->memory_mb << 20);
+	json_add_whole(out, "MemorySwap", r->memory_mb << 20);
+	json_add_whole(out, "NanoCpus", (int64_t)(r->cpu * 1e9 + 0.5));
+	json_add_whole(out, "PidsLimit", r->pids);
+}
+
+void docker_write_limits(struct buf *out, const struct sandbox_resources *resources)
+{
+	json_begin_object(out, NULL);
+	write_limit_members(out, resources);
+	json_end_object(out);
+}
+
+static void write_log(struct buf *out)
+{
+	json_begin_object(out, "LogConfig");
+	json_add_text(out, "Type", "json-file");
+	json_begin_object(out, "Config");
+	json_add_text(out, "max-size", LOG_SIZE_MAX);
+	json_end_object(out);
+	json_end_object(out);
+}
+
+static void write_host_part(struct buf *out, const struct docker_container *c)
+{
+	/* Those of isolation_capabilities. */
+	static const char *const capabilities[] = {
+	        "CHOWN",  "DAC_OVERRIDE", "FOWNER",           "FSETID",     "KILL",    "SETGID",
+	        "SETUID", "SETPCAP",      "NET_BIND_SERVICE", "SYS_CHROOT", "SETFCAP", NULL};
+	static const char *const all[] = {"ALL", NULL}, *const none[] = {NULL};
+	static const char *const no_privileges[] = {"no-new-privileges:true", NULL};
+
+	json_begin_object(out, "HostConfig");
+	write_limit_members(out, &c->spec->resources);
+	if (c->spec->background)
+		json_add_whole(out, "CpuShares", SHARES_IN_BACKGROUND);
+	json_add_text(out, "NetworkMode",
+	              c->spec->network == SANDBOX_NETWORK_INTERNET ? DOCKER_NETWORK : "none");
+	json_add_texts(out, "CapDrop", all);
+	json_add_texts(out, "CapAdd", capabilities);
+	json_add_texts(out, "SecurityOpt", c->spec->privileges ? none : no_privileges);
+	json_begin_list(out, "Mounts");
+	write_mount(out, c->program, INSIDE "/agent");
+	write_mount(out, c->folder, INSIDE "/link");
+	json_end_list(out);
+	write_log(out);
+	json_end_object(out);
+}
+
+static void write_labels(struct buf *out, const struct docker_container *c)
+{
+	char epoch[24];
+
+	json_begin_object(out, "Labels");
+	json_add_text(out, DOCKER_SERVER_LABEL, c->server);
+	json_add_text(out, DOCKER_SANDBOX_LABEL, c->spec->id);
+	json_add_text(out, OWNER_LABEL, c->spec->owner ? c->spec->owner : "");
+	(void)snprintf(epoch, sizeof(epoch), "%lld", (long long)c->spec->lease_epoch);
+	json_add_text(out, EPOCH_LABEL, epoch);
+	json_end_object(out);
+}
+
+void docker_write_container(struct buf *out, const struct docker_container *c)
+{
+	static const char *const program[] = {INSIDE "/agent", NULL};
+	static const char *const arguments[] = {"--connect", INSIDE "/link/agent.sock", NULL};
+	static const char *const no_check[] = {"NONE", NULL};
+	char token[sizeof(AGENT_TOKEN_VARIABLE) + 1 + AGENT_TOKEN_MAX];
+	const char *const environment[] = {token, NULL};
+
+	(void)snprintf(token, sizeof(token), AGENT_TOKEN_VARIABLE "=%s", c->token);
+	json_begin_object(out, NULL);
+	json_add_text(out, "Image", c->image);
+	json_add_text(out, "Hostname", c->spec->hostname ? c->spec->hostname : "");
+	json_add_text(out, "User", "0:0");
+	json_add_text(out, "WorkingDir", "/");
+	json_add_texts(out, "Entrypoint", program);
+	json_add_texts(out, "Cmd", arguments);
+	json_add_texts(out, "Env", environment);
+	json_add_text(out, "StopSignal", "SIGTERM");
+	json_begin_object(out, "Healthcheck");
+	json_add_texts(out, "Test", no_check);
+	json_end_object(out);
+	write_labels(out, c);
+	write_host_part(out, c);
+	json_end_object(out);
+}
+
+void docker_write_network(struct buf *out, const char *server)
+{
+	json_begin_object(out, NULL);
+	json_add_text(out, "Name", DOCKER_NETWORK);
+	json_add_bool(out, "CheckDuplicate", true);
+	json_add_text(out, "Driver", "bridge");
+	json_begin_object(out, "Options");
+	json_add_text(out, "com.docker.network.bridge.enable_icc", "false");
+	json_end_object(out);
+	json_begin_object(out, "Labels");
+	json_add_text(out, DOCKER_SERVER_LABEL, server);
+	json_end_object(out);
+	json_end_object(out);
+}
+
+void docker_write_list_path(struct buf *out, const char *server)
+{
+	char filter[128];
+
+	(void)snprintf(filter, sizeof(filter), "{\"label\":[\"" DOCKER_SERVER_LABEL "=%s\"]}",
+	               server);
+	buf_add_text(out, "/containers/json?all=1&filters=");
+	http_escape(out, filter);
+}
+
+static int load_answer(struct arena *a, struct span body, const struct json_value **ret,
+                       struct error *err)
+{
+	if (json_load(a, body, ret, err) < 0)
+		return FAIL_CONTEXT(err, "answer of docker");
+	return 0;
+}
+
+static void read_claim(const struct json_value *labels, struct provider_entry *entry)
+{
+	const char *owner = json_get_text(labels, OWNER_LABEL, "");
+	struct error ignored = {0};
+
+	if (id_is_valid(owner))
+		memcpy(entry->owner, owner, sizeof(entry->owner));
+	(void)!span_parse_whole(span_of(json_get_text(labels, EPOCH_LABEL, "")), 0, INT64_MAX,
+	                        &entry->lease_epoch, &ignored);
+}
+
+int docker_read_list(struct arena *a, struct span body, struct provider_list *ret,
+                     struct error *err)
+{
+	const struct json_value *root;
+	struct provider_list list = {0};
+
+	if (load_answer(a, body, &root, err) < 0)
+		return -1;
+	list.entries = ARENA_ARRAY(a, struct provider_entry, json_count(root) + 1);
+	for (size_t i = 0; i < json_count(root); i++) {
+		const struct json_value *item = json_item_at(root, i);
+		const char *id = json_get_text(json_get(item, "Labels"), DOCKER_SANDBOX_LABEL, "");
+		const char *state = json_get_text(item, "State", "");
+
+		if (!id_is_valid(id))
+			continue;
+		struct provider_entry *entry = &list.entries[list.count++];
+		memcpy(entry->id, id, sizeof(entry->id));
+		entry->paused = strcmp(state, "paused") == 0;
+		entry->running = entry->paused || strcmp(state, "running") == 0;
+		read_claim(json_get(item, "Labels"), entry);
+	}
+	*ret = list;
+	return 0;
+}
+
+static void find_token(const struct json_value *config, char out[AGENT_TOKEN_MAX + 1])
+{
+	const struct json_value *environment = json_get(config, "Env");
+	static const char name[] = AGENT_TOKEN_VARIABLE "=";
+
+	for (size_t i = 0; i < json_count(environment); i++) {
+		const char *text = json_text(json_item_at(environment, i), "");
+
+		if (strncmp(text, name, strlen(name)) == 0)
+			(void)snprintf(out, AGENT_TOKEN_MAX + 1, "%s", text + strlen(name));
+	}
+}
+
+int docker_read_state(struct arena *a, struct span body, struct docker_state *ret,
+                      struct error *err)
+{
+	const struct json_value *root;
+	struct docker_state s = {0};
+
+	if (load_answer(a, body, &root, err) < 0)
+		return -1;
+	const struct json_value *state = json_get(root, "State");
+	if (!state)
+		return FAIL(err, ERROR_SYSTEM, "docker tells of a container without a state");
+	s.running = json_get_bool(state, "Running", false);
+	s.paused = json_get_bool(state, "Paused", false);
+	s.oom_killed = json_get_bool(state, "OOMKilled", false);
+	s.exit_code = json_get_whole(state, "ExitCode", 0);
+	s.size_bytes = json_get_whole(root, "SizeRw", -1);
+	(void)json_time_parse(span_of(json_get_text(state, "StartedAt", "")), &s.started_unix_ms);
+	find_token(json_get(root, "Config"), s.token);
+	*ret = s;
+	return 0;
+}
+
+static uint64_t number_of(const struct json_value *object, const char *name)
+{
+	double number = json_number(json_get(object, name), 0);
+
+	return number > 0 && number < 9e18 ? (uint64_t)number : 0;
+}
+
+/* The kernel's cache of files, which it gives back when memory is short, is not counted. */
+static uint64_t used_memory(const struct json_value *memory)
+{
+	const struct json_value *parts = json_get(memory, "stats");
+	uint64_t usage = number_of(memory, "usage"),
+	         cache = number_of(parts, "total_inactive_file");
+
+	if (cache == 0)
+		cache = number_of(parts, "inactive_file");
+	return cache < usage ? usage - cache : usage;
+}
+
+int docker_read_stats(struct arena *a, struct span body, struct provider_stats *ret,
+                      struct error *err)
+{
+	const struct json_value *root, *networks;
+
+	if (load_answer(a, body, &root, err) < 0)
+		return -1;
+	struct provider_stats s = {
+	        .sampled_unix_ms = clock_unix_ms(),
+	        .cpu_usage_us = number_of(json_get(json_get(root, "cpu_stats"), "cpu_usage"),
+	                                  "total_usage") /
+	                        1000,
+	        .memory_bytes = used_memory(json_get(root, "memory_stats")),
+	        .memory_limit_bytes = number_of(json_get(root, "memory_stats"), "limit"),
+	        .disk_bytes = UINT64_MAX,
+	        .pids = number_of(json_get(root, "pids_stats"), "current"),
+	        .pids_limit = number_of(json_get(root, "pids_stats"), "limit"),
+	};
+	networks = json_get(root, "networks");
+	for (size_t i = 0; i < json_count(networks); i++) {
+		const char *name = NULL;
+		const struct json_value *one = json_member_at(networks, i, &name);
+
+		s.network_in_bytes += number_of(one, "rx_bytes");
+		s.network_out_bytes += number_of(one, "tx_bytes");
+	}
+	*ret = s;
+	return 0;
+}

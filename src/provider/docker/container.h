@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* provider/docker/container.h — what Docker is told about a sandbox, and what it answers. Pure: no
+ * I/O. Private to this folder. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "provider/entries.h"
+#include "provider/provider.h"
+#include "wire/agent_reach.h"
+
+/* Every container of this server has this label, with the server's id. */
+#define DOCKER_SERVER_LABEL "atoll.server"
+#define DOCKER_SANDBOX_LABEL "atoll.sandbox"
+/* A network whose containers do not reach one another. */
+#define DOCKER_NETWORK "atoll"
+
+#define DOCKER_NAME_SIZE (sizeof("atoll--") + 2 * ID_SIZE)
+/* The container's name holds both ids: a name from here is never another server's. */
+void docker_container_name(const char *server, const char *sandbox, char out[DOCKER_NAME_SIZE]);
+
+struct docker_container {
+	const struct sandbox_spec *spec;
+	const char *server; /* id */
+	const char *image;
+	const char *program; /* the agent's, on the host; absolute */
+	const char *folder;  /* of the agent's socket, on the host; absolute */
+	const char *token;
+};
+void docker_write_container(struct buf *out, const struct docker_container *c);
+void docker_write_limits(struct buf *out, const struct sandbox_resources *resources);
+void docker_write_network(struct buf *out, const char *server);
+/* The path of the list of this server's containers. */
+void docker_write_list_path(struct buf *out, const char *server);
+
+/* Owner and epoch are those of the create. Skips containers without a sandbox's label. */
+MUST_CHECK int docker_read_list(struct arena *a, struct span body, struct provider_list *ret,
+                                struct error *err);
+struct docker_state {
+	bool running, paused, oom_killed;
+	int64_t exit_code;
+	int64_t started_unix_ms;
+	int64_t size_bytes; /* of its own files; -1: not asked for */
+	char token[AGENT_TOKEN_MAX + 1];
+};
+MUST_CHECK int docker_read_state(struct arena *a, struct span body, struct docker_state *ret,
+                                 struct error *err);
+/* Without uptime_ms and oom_kills. */
+MUST_CHECK int docker_read_stats(struct arena *a, struct span body, struct provider_stats *ret,
+                                 struct error *err);

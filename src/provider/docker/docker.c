@@ -1,0 +1,685 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "provider/docker/docker.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/log.h"
+#include "base/path.h"
+#include "base/thread.h"
+#include "provider/agent_links.h"
+#include "provider/agent_reach.h"
+#include "provider/compute.h"
+#include "wire/agent.h"
+
+#define CLEAN_UP_MS 10000 /* to remove a container whose create failed */
+#define HEALTH_MS 5000
+#define LIST_MS 30000
+#define STATS_MS 10000
+#define LOOK_MS 500       /* between two looks at a container whose agent is awaited */
+#define STOP_CALL_MS 1000 /* to tell the agent how much time its processes have */
+#define STOP_SPARE_S 2
+#define REMOVAL_LOOK_MS 20
+
+static const int already[] = {304, 0}, missing_is_fine[] = {404, 0};
+
+/* Paths are short: two ids and a verb. */
+#define CALL_PATH_MAX 256
+
+static void container_path(struct provider *p, const char *id, const char *rest,
+                           char out[CALL_PATH_MAX])
+{
+	char name[DOCKER_NAME_SIZE];
+
+	docker_container_name(as_docker(p)->server, id, name);
+	(void)snprintf(out, CALL_PATH_MAX, "/containers/%s%s", name, rest);
+}
+
+static int post_verb(struct provider *p, const char *id, const char *verb, const int *accepted,
+                     int64_t deadline, struct error *err)
+{
+	char path[CALL_PATH_MAX];
+
+	container_path(p, id, verb, path);
+	const struct docker_call call = {
+	        .method = "POST", .path = path, .deadline = deadline, .accepted = accepted};
+	return docker_engine_do(as_docker(p)->engine, &call, NULL, err);
+}
+
+static int check_id(const char *id, struct error *err)
+{
+	return id_is_valid(id) ? 0 : FAIL(err, ERROR_INVALID, "'%s' is no sandbox id", id);
+}
+
+static int inspect_path(struct provider *p, const char *id, const char *rest, int64_t deadline,
+                        struct docker_state *ret, struct error *err)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	char path[CALL_PATH_MAX];
+	struct docker_answer answer;
+
+	if (check_id(id, err) < 0)
+		return -1;
+	container_path(p, id, rest, path);
+	const struct docker_call call = {
+	        .method = "GET", .path = path, .deadline = deadline, .accepted = missing_is_fine};
+	if (docker_engine_call(as_docker(p)->engine, &call, &answer, err) < 0)
+		return -1;
+	int status = -1;
+	if (answer.status == 404)
+		error_missing(err, HERE, "sandbox", id);
+	else
+		status = docker_read_state(&arena, buf_span(&answer.body), ret, err);
+	buf_done(&answer.body);
+	return status;
+}
+
+int docker_inspect(struct provider *p, const char *id, int64_t deadline, struct docker_state *ret,
+                   struct error *err)
+{
+	return inspect_path(p, id, "/json", deadline, ret, err);
+}
+
+int docker_adopt(struct provider *p, const char *id, const struct docker_state *state,
+                 struct error *err)
+{
+	if (agent_reach_listens(as_docker(p)->reach, id))
+		return 0;
+	return agent_reach_listen(as_docker(p)->reach, id, state->token, err);
+}
+
+static int check_spec(const struct sandbox_spec *spec, struct error *err)
+{
+	if (check_id(spec->id, err) < 0)
+		return -1;
+	if (spec->mount_count > 0)
+		return FAIL(err, ERROR_UNSUPPORTED, "provider 'docker' cannot do this: %s",
+		            provider_ability_name(PROVIDER_CAN_VOLUME));
+	if (spec->snapshot || spec->review)
+		return FAIL(err, ERROR_UNSUPPORTED, "provider 'docker' cannot do this: %s",
+		            provider_ability_name(PROVIDER_CAN_SNAPSHOT));
+	return 0;
+}
+
+/* Concurrent creates may both make it, which the daemon answers with 409. */
+static int ensure_network(struct provider *p, int64_t deadline, struct error *err)
+{
+	static const int exists[] = {409, 0};
+	struct docker_provider *d = as_docker(p);
+	AUTO(buf_done) struct buf body = BUF(4096);
+	const struct docker_call look = {.method = "GET",
+	                                 .path = "/networks/" DOCKER_NETWORK,
+	                                 .deadline = deadline,
+	                                 .accepted = missing_is_fine};
+	int status;
+
+	pthread_mutex_lock(&d->mutex);
+	bool has_network = d->has_network;
+	pthread_mutex_unlock(&d->mutex);
+	if (has_network)
+		return 0;
+	if (docker_engine_do(d->engine, &look, &status, err) < 0)
+		return -1;
+	docker_write_network(&body, d->server);
+	const struct docker_call make = {.method = "POST",
+	                                 .path = "/networks/create",
+	                                 .body = buf_span(&body),
+	                                 .deadline = deadline,
+	                                 .accepted = exists};
+	if (status == 404 && docker_engine_do(d->engine, &make, NULL, err) < 0)
+		return FAIL_CONTEXT(err, "make network '" DOCKER_NETWORK "'");
+	pthread_mutex_lock(&d->mutex);
+	d->has_network = true;
+	pthread_mutex_unlock(&d->mutex);
+	return 0;
+}
+
+static int post_container(struct provider *p, const struct docker_container *c, int64_t deadline,
+                          struct error *err)
+{
+	AUTO(buf_done) struct buf body = BUF(64 * 1024);
+	char name[DOCKER_NAME_SIZE], path[CALL_PATH_MAX];
+
+	docker_write_container(&body, c);
+	if (body.overflowed)
+		return FAIL(err, ERROR_TOO_LARGE, "the description of a container is too large");
+	docker_container_name(c->server, c->spec->id, name);
+	(void)snprintf(path, sizeof(path), "/containers/create?name=%s", name);
+	const struct docker_call call = {
+	        .method = "POST", .path = path, .body = buf_span(&body), .deadline = deadline};
+	if (docker_engine_do(as_docker(p)->engine, &call, NULL, err) == 0)
+		return 0;
+	if (err->code != ERROR_CONFLICT)
+		return -1;
+	error_clear(err);
+	return FAIL(err, ERROR_CONFLICT, "sandbox '%s' exists already", c->spec->id);
+}
+
+/* The image is pulled only when it is missing. */
+static int make_container(struct provider *p, const struct docker_container *c, int64_t deadline,
+                          struct error *err)
+{
+	if (post_container(p, c, deadline, err) == 0)
+		return 0;
+	if (err->code != ERROR_NOT_FOUND)
+		return -1;
+	error_clear(err);
+	if (docker_engine_pull(as_docker(p)->engine, c->image, deadline, err) < 0)
+		return -1;
+	return post_container(p, c, deadline, err);
+}
+
+/* A container whose process ends at once would be awaited until the deadline. */
+static int await_agent(struct provider *p, const char *id, int64_t deadline, struct error *err)
+{
+	struct docker_state state;
+
+	for (;;) {
+		int64_t look_at = deadline_after(LOOK_MS);
+		int64_t until = look_at < deadline ? look_at : deadline;
+
+		if (agent_reach_await(as_docker(p)->reach, id, until, err) == 0)
+			return 0;
+		if (err->code != ERROR_TIMEOUT || until == deadline)
+			return -1;
+		error_clear(err);
+		if (docker_inspect(p, id, deadline, &state, err) < 0)
+			return -1;
+		if (!state.running)
+			return FAIL(err, ERROR_SYSTEM,
+			            "the agent of sandbox '%s' ended at once with status %lld", id,
+			            (long long)state.exit_code);
+	}
+}
+
+static int run_container(struct provider *p, const char *id, const char *token, int64_t deadline,
+                         struct error *err)
+{
+	if (agent_reach_listen(as_docker(p)->reach, id, token, err) < 0 ||
+	    post_verb(p, id, "/start", already, deadline, err) < 0 ||
+	    await_agent(p, id, deadline, err) < 0)
+		return -1;
+	docker_set_running(p, id);
+	return 0;
+}
+
+static int docker_destroy(struct provider *p, const char *id, int64_t deadline, struct error *err);
+
+static int create_container(struct provider *p, const struct sandbox_spec *spec, int64_t deadline,
+                            struct error *err)
+{
+	struct docker_provider *d = as_docker(p);
+	AUTO(buf_done) struct buf image = BUF(1024), folder = BUF(PATH_SIZE_MAX);
+	char token[AGENT_TOKEN_MAX / 2];
+
+	if (docker_image_of(p, spec->template_dir, &image, err) < 0 ||
+	    (spec->network == SANDBOX_NETWORK_INTERNET && ensure_network(p, deadline, err) < 0) ||
+	    agent_reach_make_folder(d->reach, spec->id, err) < 0)
+		return -1;
+	id_random_text(token, sizeof(token));
+	buf_addf(&folder, "%s/%s", d->links_dir, spec->id);
+	const struct docker_container c = {.spec = spec,
+	                                   .server = d->server,
+	                                   .image = buf_text(&image),
+	                                   .program = d->options.docker->program,
+	                                   .folder = buf_text(&folder),
+	                                   .token = token};
+	if (make_container(p, &c, deadline, err) == 0 &&
+	    run_container(p, spec->id, token, deadline, err) == 0)
+		return 0;
+	/* The sandbox that exists already is another one. */
+	if (err->code != ERROR_CONFLICT)
+		(void)docker_destroy(p, spec->id, deadline_after(CLEAN_UP_MS), &(struct error){0});
+	return -1;
+}
+
+static struct provider_created created_of(const struct sandbox_spec *spec, int64_t began_ns)
+{
+	return (struct provider_created){.disk_is_advisory = true,
+	                                 .effective = spec->resources,
+	                                 .took_us = (clock_monotonic_ns() - began_ns) / 1000};
+}
+
+static int docker_create(struct provider *p, const struct sandbox_spec *spec, int64_t deadline,
+                         struct provider_created *ret, struct error *err)
+{
+	int64_t began_ns = clock_monotonic_ns();
+
+	if (check_spec(spec, err) < 0 || create_container(p, spec, deadline, err) < 0)
+		return -1;
+	*ret = created_of(spec, began_ns);
+	return 0;
+}
+
+/* Another removal of the same container may be on its way. */
+static int remove_container(struct provider *p, const char *id, int64_t deadline, struct error *err)
+{
+	char path[CALL_PATH_MAX];
+
+	container_path(p, id, "?force=1&v=1", path);
+	const struct docker_call call = {.method = "DELETE",
+	                                 .path = path,
+	                                 .deadline = deadline,
+	                                 .accepted = missing_is_fine};
+	while (docker_engine_do(as_docker(p)->engine, &call, NULL, err) < 0) {
+		if (err->code != ERROR_CONFLICT)
+			return -1;
+		error_clear(err);
+		const struct timespec pause = {.tv_nsec = REMOVAL_LOOK_MS * 1000000};
+		(void)nanosleep(&pause, NULL);
+	}
+	return 0;
+}
+
+static int docker_destroy(struct provider *p, const char *id, int64_t deadline, struct error *err)
+{
+	if (check_id(id, err) < 0)
+		return -1;
+	docker_unset_running(p, id);
+	if (remove_container(p, id, deadline, err) < 0)
+		return -1;
+	agent_reach_forget(as_docker(p)->reach, id);
+	agent_reach_remove_folder(as_docker(p)->reach, id);
+	docker_claim_remove(p, id);
+	return 0;
+}
+
+/* Docker knows whole seconds only, and its SIGTERM means the agent's own grace. */
+static void tell_agent_to_stop(struct provider *p, const char *id, int64_t grace_ms)
+{
+	AUTO(buf_done) struct buf frame = BUF(64);
+	const struct agent_stop message = {.grace_ms = (uint64_t)grace_ms};
+	int64_t deadline = deadline_after(STOP_CALL_MS);
+	struct error ignored = {0};
+	AUTO_CLOSE int fd = -1;
+
+	if (agent_reach_connect(as_docker(p)->reach, id, deadline, &fd, &ignored) == 0 &&
+	    wire_encode(&frame, AGENT_STOP, agent_stop_shape, &message, &ignored) == 0)
+		(void)!wire_send(fd, buf_span(&frame), deadline, &ignored);
+}
+
+static int stop_container(struct provider *p, const char *id, const struct docker_state *state,
+                          int64_t grace_ms, int64_t deadline, struct error *err)
+{
+	char verb[64];
+
+	if (state->paused) {
+		if (post_verb(p, id, "/kill?signal=KILL", NULL, deadline, err) < 0)
+			return -1;
+		return post_verb(p, id, "/wait?condition=not-running", NULL, deadline, err);
+	}
+	tell_agent_to_stop(p, id, grace_ms);
+	(void)snprintf(verb, sizeof(verb), "/stop?t=%lld",
+	               (long long)((grace_ms + 999) / 1000 + STOP_SPARE_S));
+	return post_verb(p, id, verb, already, deadline, err);
+}
+
+static int docker_stop(struct provider *p, const char *id, int64_t grace_ms, int64_t deadline,
+                       struct error *err)
+{
+	struct docker_state state;
+
+	if (docker_inspect(p, id, deadline, &state, err) < 0)
+		return -1;
+	docker_unset_running(p, id);
+	if (state.running && stop_container(p, id, &state, grace_ms, deadline, err) < 0)
+		return -1;
+	agent_reach_forget(as_docker(p)->reach, id);
+	return 0;
+}
+
+static int set_limits(struct provider *p, const char *id, const struct sandbox_resources *resources,
+                      int64_t deadline, struct error *err)
+{
+	AUTO(buf_done) struct buf body = BUF(1024);
+	char path[CALL_PATH_MAX];
+
+	docker_write_limits(&body, resources);
+	container_path(p, id, "/update", path);
+	const struct docker_call call = {
+	        .method = "POST", .path = path, .body = buf_span(&body), .deadline = deadline};
+	return docker_engine_do(as_docker(p)->engine, &call, NULL, err);
+}
+
+static int docker_start(struct provider *p, const struct sandbox_spec *spec, int64_t deadline,
+                        struct provider_created *ret, struct error *err)
+{
+	int64_t began_ns = clock_monotonic_ns();
+	struct docker_state state;
+
+	if (docker_inspect(p, spec->id, deadline, &state, err) < 0 ||
+	    agent_reach_make_folder(as_docker(p)->reach, spec->id, err) < 0 ||
+	    docker_claim_write(p, spec, err) < 0)
+		return -1;
+	if (!state.running && set_limits(p, spec->id, &spec->resources, deadline, err) < 0)
+		return -1;
+	if (run_container(p, spec->id, state.token, deadline, err) < 0)
+		return -1;
+	*ret = created_of(spec, began_ns);
+	return 0;
+}
+
+static int set_paused(struct provider *p, const char *id, bool paused, int64_t deadline,
+                      struct error *err)
+{
+	struct docker_state state;
+
+	if (docker_inspect(p, id, deadline, &state, err) < 0)
+		return -1;
+	if (!state.running)
+		return FAIL(err, ERROR_CONFLICT, "sandbox '%s' is stopped", id);
+	if (state.paused == paused)
+		return 0;
+	return post_verb(p, id, paused ? "/pause" : "/unpause", NULL, deadline, err);
+}
+
+static int docker_pause(struct provider *p, const char *id, int64_t deadline, struct error *err)
+{
+	return set_paused(p, id, true, deadline, err);
+}
+
+static int docker_resume(struct provider *p, const char *id, int64_t deadline, struct error *err)
+{
+	return set_paused(p, id, false, deadline, err);
+}
+
+static int read_stats(struct provider *p, const char *id, int64_t deadline,
+                      struct provider_stats *ret, struct error *err)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	char path[CALL_PATH_MAX];
+	struct docker_answer answer;
+
+	container_path(p, id, "/stats?stream=0&one-shot=1", path);
+	const struct docker_call call = {.method = "GET", .path = path, .deadline = deadline};
+	if (docker_engine_call(as_docker(p)->engine, &call, &answer, err) < 0)
+		return -1;
+	int status = docker_read_stats(&arena, buf_span(&answer.body), ret, err);
+	buf_done(&answer.body);
+	return status;
+}
+
+static int docker_stats(struct provider *p, const char *id, struct provider_stats *ret,
+                        struct error *err)
+{
+	int64_t deadline = deadline_after(STATS_MS);
+	struct provider_stats stats;
+	struct docker_state state;
+
+	if (docker_inspect(p, id, deadline, &state, err) < 0 ||
+	    read_stats(p, id, deadline, &stats, err) < 0)
+		return -1;
+	int64_t uptime_ms = stats.sampled_unix_ms - state.started_unix_ms;
+	stats.uptime_ms = state.running && uptime_ms > 0 ? uptime_ms : 0;
+	stats.oom_kills = state.oom_killed;
+	*ret = stats;
+	return 0;
+}
+
+static int docker_limit(struct provider *p, const char *id,
+                        const struct sandbox_resources *resources, int64_t deadline,
+                        struct error *err)
+{
+	uint64_t wanted = (uint64_t)resources->memory_mb << 20;
+	struct provider_stats stats;
+	struct docker_state state;
+
+	if (docker_inspect(p, id, deadline, &state, err) < 0)
+		return -1;
+	if (!state.running)
+		return FAIL(err, ERROR_CONFLICT, "sandbox '%s' is stopped", id);
+	if (read_stats(p, id, deadline, &stats, err) < 0)
+		return -1;
+	if (stats.memory_bytes > wanted)
+		return FAIL(err, ERROR_CONFLICT,
+		            "sandbox '%s' uses %llu MiB of memory, more than %lld MiB", id,
+		            (unsigned long long)stats.memory_bytes >> 20,
+		            (long long)resources->memory_mb);
+	return set_limits(p, id, resources, deadline, err);
+}
+
+static int adopt_by_id(struct provider *p, const char *id, struct error *err)
+{
+	struct docker_state state;
+
+	if (agent_reach_listens(as_docker(p)->reach, id))
+		return 0;
+	if (docker_inspect(p, id, deadline_after(STATS_MS), &state, err) < 0)
+		return -1;
+	if (!state.running)
+		return FAIL(err, ERROR_UNAVAILABLE, "sandbox '%s' has just ended", id);
+	return docker_adopt(p, id, &state, err);
+}
+
+/* Sandboxes that another run of this server made are reached from now on. */
+static void take_entry(struct provider *p, struct provider_entry *entry)
+{
+	struct error err = {0};
+
+	docker_claim_read(p, entry);
+	if (!entry->running)
+		return;
+	if (adopt_by_id(p, entry->id, &err) < 0)
+		log_warning("a container's agent cannot be reached", TEXT("sandbox", entry->id),
+		            FAILURE(&err));
+	else
+		docker_set_running(p, entry->id);
+}
+
+static int docker_list(struct provider *p, struct arena *a, struct provider_list *ret,
+                       struct error *err)
+{
+	AUTO(buf_done) struct buf path = BUF(1024);
+	struct provider_list list;
+	struct docker_answer answer;
+
+	docker_write_list_path(&path, as_docker(p)->server);
+	const struct docker_call call = {
+	        .method = "GET", .path = buf_text(&path), .deadline = deadline_after(LIST_MS)};
+	if (docker_engine_call(as_docker(p)->engine, &call, &answer, err) < 0)
+		return -1;
+	int status = docker_read_list(a, buf_span(&answer.body), &list, err);
+	buf_done(&answer.body);
+	if (status < 0)
+		return -1;
+	for (size_t i = 0; i < list.count; i++)
+		take_entry(p, &list.entries[i]);
+	*ret = list;
+	return 0;
+}
+
+static int docker_measure(struct provider *p, enum provider_measured_kind kind, const char *id,
+                          int64_t deadline, uint64_t *ret, struct error *err)
+{
+	struct docker_state state;
+
+	if (kind != PROVIDER_MEASURE_SANDBOX)
+		return FAIL(err, ERROR_UNSUPPORTED, "provider 'docker' has only sandboxes");
+	if (inspect_path(p, id, "/json?size=1", deadline, &state, err) < 0)
+		return -1;
+	*ret = state.size_bytes > 0 ? (uint64_t)state.size_bytes : 0;
+	return 0;
+}
+
+static int docker_health(struct provider *p, struct error *err)
+{
+	const struct docker_call call = {
+	        .method = "GET", .path = "/_ping", .deadline = deadline_after(HEALTH_MS)};
+
+	return docker_engine_do(as_docker(p)->engine, &call, NULL, err);
+}
+
+static int docker_connect(struct provider *p, const char *id, int64_t deadline, int *ret_fd,
+                          struct error *err)
+{
+	if (agent_reach_connect(as_docker(p)->reach, id, deadline, ret_fd, err) == 0)
+		return 0;
+	if (err->code != ERROR_NOT_FOUND || deadline_poll_ms(deadline) == 0)
+		return -1;
+	error_clear(err);
+	if (adopt_by_id(p, id, err) < 0)
+		return -1;
+	return agent_reach_connect(as_docker(p)->reach, id, deadline, ret_fd, err);
+}
+
+static int docker_take(struct provider *p, const char *id)
+{
+	return agent_links_take(as_docker(p)->links, id);
+}
+
+static void docker_give_back(struct provider *p, const char *id, int fd)
+{
+	agent_links_give_back(as_docker(p)->links, id, fd);
+}
+
+static int make_folder(const char *dir, const char *name, char out[PATH_SIZE_MAX],
+                       struct error *err)
+{
+	if ((size_t)snprintf(out, PATH_SIZE_MAX, "%s%s", dir, name) >= PATH_SIZE_MAX)
+		return FAIL(err, ERROR_INVALID, "the data folder's path is too long");
+	if (mkdir(out, 0700) < 0 && errno != EEXIST)
+		return FAIL_ERRNO(err, "make folder '%s'", out);
+	return 0;
+}
+
+/* The daemon needs an absolute path, also where this process knows a relative one only. */
+static int find_path(const char *dir, char **ret, struct error *err)
+{
+	char link[64], path[PATH_SIZE_MAX];
+	AUTO_CLOSE int fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	ssize_t size = fd < 0 ? -1 : readlink(link, path, sizeof(path) - 1);
+	if (size < 0)
+		return FAIL_ERRNO(err, "find folder '%s'", dir);
+	path[size] = '\0';
+	*ret = memory_text(path);
+	return 0;
+}
+
+static int read_server(struct docker_provider *d, struct error *err)
+{
+	char path[PATH_SIZE_MAX];
+	AUTO(buf_done) struct buf text = BUF(64);
+	struct id id = id_new();
+
+	(void)snprintf(path, sizeof(path), "%.4000s/id", d->dir);
+	if (file_read(AT_FDCWD, path, &text, err) < 0) {
+		if (err->code != ERROR_NOT_FOUND)
+			return -1;
+		error_clear(err);
+		if (file_write(AT_FDCWD, path, span_of(id.text), 0600, err) < 0)
+			return -1;
+		buf_add_text(&text, id.text);
+	}
+	if (!id_is_valid(buf_text(&text)))
+		return FAIL(err, ERROR_INVALID, "'%s' does not hold an id", path);
+	memcpy(d->server, text.data, ID_SIZE + 1);
+	return 0;
+}
+
+static int open_folders(struct docker_provider *d, struct error *err)
+{
+	char dir[PATH_SIZE_MAX], inner[PATH_SIZE_MAX];
+
+	if (make_folder(d->options.data_dir, "/docker", dir, err) < 0)
+		return -1;
+	d->dir = memory_text(dir);
+	if (make_folder(dir, "/claims", inner, err) < 0 ||
+	    make_folder(dir, "/links", inner, err) < 0 || find_path(inner, &d->links_dir, err) < 0)
+		return -1;
+	return read_server(d, err);
+}
+
+static void docker_close(struct provider *p)
+{
+	struct docker_provider *d = as_docker(p);
+
+	if (!p)
+		return;
+	if (d->base.ops)
+		docker_ended_close(p);
+	agent_reach_close(d->reach);
+	agent_links_free(d->links);
+	docker_engine_close(d->engine);
+	map_done(&d->running);
+	pthread_cond_destroy(&d->wake);
+	pthread_mutex_destroy(&d->mutex);
+	free(d->dir);
+	free(d->links_dir);
+	free(d);
+}
+
+static int open_parts(struct provider *p, struct error *err)
+{
+	struct docker_provider *d = as_docker(p);
+	char links[PATH_SIZE_MAX];
+
+	if (!d->options.docker)
+		return FAIL(err, ERROR_INVALID, "provider 'docker' has no options");
+	if (docker_engine_open(d->options.docker->host, &d->engine, err) < 0 ||
+	    open_folders(d, err) < 0)
+		return -1;
+	/* By the path that this process knows: it may not be able to pass the absolute one. */
+	(void)snprintf(links, sizeof(links), "%.4000s/links", d->dir);
+	const struct agent_reach_options reach = {
+	        .dir = links, .on_gone = docker_suspect, .context = p};
+	if (agent_reach_open(&reach, &d->reach, err) < 0)
+		return -1;
+	d->links = agent_links_new("");
+	return docker_ended_open(p, err);
+}
+
+static int docker_open(const struct provider_options *options, struct provider **ret,
+                       struct error *err)
+{
+	struct docker_provider *d = memory_new(sizeof(*d));
+
+	d->options = *options;
+	pthread_mutex_init(&d->mutex, NULL);
+	thread_condition_init(&d->wake);
+	list_init(&d->suspects);
+	if (open_parts(&d->base, err) < 0) {
+		docker_close(&d->base);
+		return -1;
+	}
+	d->base.ops = &provider_docker;
+	*ret = &d->base;
+	return 0;
+}
+
+static const struct compute_ops docker_compute = {
+        .connect = docker_connect,
+        .take = docker_take,
+        .give_back = docker_give_back,
+};
+
+const struct provider_ops provider_docker = {
+        .name = "docker",
+        .isolation = "namespaces",
+        .abilities = PROVIDER_CAN_STOP | PROVIDER_CAN_EXEC | PROVIDER_CAN_PTY | PROVIDER_CAN_FILES |
+                     PROVIDER_CAN_STATS | PROVIDER_CAN_BLOCK_NETWORK | PROVIDER_CAN_LIMIT |
+                     PROVIDER_CAN_ISOLATE | PROVIDER_SURVIVES | PROVIDER_CAN_TEMPLATE |
+                     PROVIDER_CAN_PAUSE | PROVIDER_CAN_DIAL | PROVIDER_CAN_MEASURE,
+        .open = docker_open,
+        .close = docker_close,
+        .create = docker_create,
+        .destroy = docker_destroy,
+        .stop = docker_stop,
+        .start = docker_start,
+        .pause = docker_pause,
+        .resume = docker_resume,
+        .limit = docker_limit,
+        .list = docker_list,
+        .stats = docker_stats,
+        .measure = docker_measure,
+        .health = docker_health,
+        .template_make = docker_template_make,
+        .compute = &docker_compute,
+};

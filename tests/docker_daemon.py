@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A Docker daemon of our own: on a socket and data of its own, without networks, in its own mount namespace, so
+that nothing of it stays behind."""
+
+import http.client
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+
+import pytest
+
+import small_root
+
+IMAGE = "contract:latest"
+OPTIONS = ("--storage-driver", "overlay2", "--exec-opt", "native.cgroupdriver=cgroupfs", "--bridge=none",
+           "--iptables=false", "--ip6tables=false", "--ip-forward=false", "--ip-masq=false", "--live-restore=false")
+
+
+class Connection(http.client.HTTPConnection):
+    def __init__(self, path):
+        super().__init__("docker")
+        self.path = path
+
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.connect(self.path)
+
+
+class Daemon:
+    def __init__(self):
+        missing = [name for name in ("dockerd", "containerd", "runc") if not shutil.which(name)]
+        if os.geteuid() != 0 or missing:
+            pytest.skip("needs root" if not missing else f"no {missing[0]} (Debian package docker.io)")
+        self.folder = tempfile.mkdtemp(prefix="atoll-docker-", dir="/var/tmp")
+        os.chmod(self.folder, 0o711)
+        self.socket = f"{self.folder}/docker.sock"
+        self.host = f"unix://{self.socket}"
+        self.process = None
+        self.start()
+
+    def start(self):
+        with open(f"{self.folder}/log", "ab") as log:
+            self.process = subprocess.Popen(
+                ["unshare", "--mount", "--propagation", "private", "dockerd", "--host", self.host, "--data-root",
+                 f"{self.folder}/data", "--exec-root", f"{self.folder}/exec", "--pidfile", f"{self.folder}/pid", *OPTIONS],
+                stdout=log, stderr=log, start_new_session=True)
+        deadline = time.monotonic() + 30
+        while not self.answers():
+            if time.monotonic() > deadline or self.process.poll() is not None:
+                text = open(f"{self.folder}/log", encoding="utf-8", errors="replace").read()
+                self.remove()
+                pytest.skip(f"dockerd does not start here: {text[-500:]}")
+            time.sleep(0.05)
+
+    def answers(self):
+        try:
+            return self.call("GET", "/_ping")[0] == 200
+        except OSError:
+            return False
+
+    def call(self, method, path, body=None, content="application/json"):
+        connection = Connection(self.socket)
+        try:
+            connection.request(method, "/v1.41" + path, body, {"Content-Type": content} if body else {})
+            answer = connection.getresponse()
+            return answer.status, answer.read()
+        finally:
+            connection.close()
+
+    def containers(self):
+        return json.loads(self.call("GET", "/containers/json?all=1")[1])
+
+    def import_image(self, tar, name=IMAGE):
+        repository, tag = name.split(":")
+        with open(tar, "rb") as file:
+            status, text = self.call("POST", f"/images/create?fromSrc=-&repo={repository}&tag={tag}", file.read(),
+                                     "application/x-tar")
+        assert status == 200 and b'"error"' not in text, text
+
+    def import_busybox(self, folder, name=IMAGE):
+        """All programs of busybox, and a user."""
+        root = small_root.busybox(folder)
+        for program in subprocess.run(["busybox", "--list"], capture_output=True, text=True, check=True).stdout.split():
+            if not (root / "bin" / program).exists() and program != "busybox":
+                os.symlink("busybox", root / "bin" / program)
+        for name_of_folder in ("root", "tmp", "proc", "sys", "dev", "run", "usr"):
+            (root / name_of_folder).mkdir(exist_ok=True)
+        os.chmod(root / "tmp", 0o1777)
+        os.symlink("../bin", root / "usr" / "bin")
+        (root / "etc" / "group").write_text("root:x:0:\n")
+        self.import_image(small_root.as_tar(root, folder / "root.tar"), name)
+
+    def end(self):
+        """As a crash does not: its containers end with it."""
+        if self.process and self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+            self.process.wait(60)
+
+    def remove(self):
+        self.end()
+        shutil.rmtree(self.folder, ignore_errors=True)

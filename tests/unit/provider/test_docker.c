@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The provider docker against a daemon of a few lines: what it asks, and what it makes of the
+ * answers. The real daemon is asked by tests/contract and tests/system/test_docker.py. */
+#include "unit.h"
+
+#include <pthread.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include "base/clock.h"
+#include "json/json.h"
+#include "provider/docker/container.h"
+#include "provider/provider.h"
+
+#define SERVER "ssssssssssssssssssss"
+#define SANDBOX "abcdefghijklmnopqrst"
+#define OWNER "bcdefghijklmnopqrstu"
+
+/* Answers requests in order, each on the connection on which it comes. */
+struct fake {
+	char dir[128], host[160];
+	int listener;
+	pthread_t thread;
+	const char *const *answers; /* "STATUS BODY", NULL-terminated */
+	char asked[16][512];        /* first line and body */
+	unsigned count;
+};
+
+/* The body's size from a head in lower case or as libcurl writes it. */
+static size_t body_size(const char *head)
+{
+	const char *at = strcasestr(head, "content-length:");
+
+	return at ? strtoul(at + 15, NULL, 10) : 0;
+}
+
+static bool take_request(int fd, char out[512])
+{
+	static char bytes[65536];
+	size_t size = 0;
+	char *end = NULL;
+
+	while (!end || size < (size_t)(end + 4 - bytes) + body_size(bytes)) {
+		ssize_t got = recv(fd, bytes + size, sizeof(bytes) - 1 - size, 0);
+
+		if (got <= 0)
+			return false;
+		size += (size_t)got;
+		bytes[size] = '\0';
+		end = strstr(bytes, "\r\n\r\n");
+	}
+	(void)snprintf(out, 512, "%.*s %.300s", (int)strcspn(bytes, "\r"), bytes, end + 4);
+	return true;
+}
+
+static void *run_fake(void *argument)
+{
+	struct fake *f = argument;
+	int fd = accept(f->listener, NULL, NULL);
+	char answer[4096];
+
+	while (fd >= 0 && f->answers[f->count]) {
+		if (!take_request(fd, f->asked[f->count])) {
+			close(fd);
+			fd = accept(f->listener, NULL, NULL);
+			continue;
+		}
+		const char *body = f->answers[f->count++] + 4;
+		int size = snprintf(answer, sizeof(answer),
+		                    "HTTP/1.1 %.3s X\r\nContent-Length: %zu\r\n\r\n%s", body - 4,
+		                    strlen(body), body);
+		assert_int_equal(send(fd, answer, (size_t)size, MSG_NOSIGNAL), size);
+	}
+	if (fd >= 0)
+		close(fd);
+	return NULL;
+}
+
+static void start_fake(struct fake *f, const char *const *answers)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+
+	*f = (struct fake){.answers = answers};
+	unit_folder(f->dir, sizeof(f->dir), "docker");
+	(void)snprintf(address.sun_path, sizeof(address.sun_path), "%.80s/sock", f->dir);
+	(void)snprintf(f->host, sizeof(f->host), "unix://%s", address.sun_path);
+	f->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	assert_int_equal(bind(f->listener, (struct sockaddr *)&address, sizeof(address)), 0);
+	assert_int_equal(listen(f->listener, 8), 0);
+	assert_int_equal(pthread_create(&f->thread, NULL, run_fake, f), 0);
+}
+
+static struct provider *open_docker(struct fake *f)
+{
+	static struct docker_options docker;
+	const struct provider_options options = {.data_dir = f->dir, .docker = &docker};
+	struct provider *p = NULL;
+	struct error err = {0};
+
+	docker = (struct docker_options){f->host, "worker:1", "/usr/libexec/atoll/atoll-agent"};
+	if (provider_find("docker")->open(&options, &p, &err) < 0)
+		fail_msg("%s", err.text);
+	return p;
+}
+
+static void stop_fake(struct fake *f, struct provider *p)
+{
+	(void)shutdown(f->listener, SHUT_RDWR);
+	pthread_join(f->thread, NULL);
+	close(f->listener);
+	provider_find("docker")->close(p);
+	unit_remove_folder(f->dir);
+}
+
+static struct sandbox_spec spec_of(void)
+{
+	return (struct sandbox_spec){
+	        .id = SANDBOX,
+	        .hostname = "box",
+	        .template_dir = "host",
+	        .resources = {.cpu = 0.5, .memory_mb = 64, .disk_mb = 64, .pids = 32},
+	        .owner = OWNER,
+	        .lease_epoch = 7,
+	};
+}
+
+static const struct json_value *write_and_load(struct arena *a, const struct sandbox_spec *spec)
+{
+	AUTO(buf_done) struct buf body = BUF(65536);
+	const struct docker_container c = {.spec = spec,
+	                                   .server = SERVER,
+	                                   .image = "worker:1",
+	                                   .program = "/agent \"quoted\"",
+	                                   .folder = "/data/links/" SANDBOX,
+	                                   .token = "secret"};
+	const struct json_value *root;
+	struct error err = {0};
+
+	docker_write_container(&body, &c);
+	assert_false(body.overflowed);
+	if (json_load(a, (struct span){arena_copy(a, buf_span(&body)), body.size}, &root, &err) < 0)
+		fail_msg("%s", err.text);
+	return root;
+}
+
+TEST(a_container_has_few_rights_limits_labels_and_two_read_only_mounts)
+{
+	AUTO(arena_done) struct arena a = {0};
+	const struct sandbox_spec spec = spec_of();
+	const struct json_value *root = write_and_load(&a, &spec), *host, *mounts;
+
+	host = json_get(root, "HostConfig");
+	mounts = json_get(host, "Mounts");
+	assert_string_equal(json_get_text(root, "Image", ""), "worker:1");
+	assert_string_equal(json_get_text(root, "User", ""), "0:0");
+	assert_string_equal(json_get_text(host, "NetworkMode", ""), "none");
+	assert_string_equal(json_text(json_item_at(json_get(host, "CapDrop"), 0), ""), "ALL");
+	assert_string_equal(json_text(json_item_at(json_get(host, "SecurityOpt"), 0), ""),
+	                    "no-new-privileges:true");
+	assert_int_equal(json_get_whole(host, "Memory", 0), 64 << 20);
+	assert_int_equal(json_get_whole(host, "MemorySwap", 0), 64 << 20);
+	assert_int_equal(json_get_whole(host, "NanoCpus", 0), 500000000);
+	assert_int_equal(json_get_whole(host, "PidsLimit", 0), 32);
+	assert_int_equal(json_count(mounts), 2);
+	for (size_t i = 0; i < 2; i++)
+		assert_true(json_get_bool(json_item_at(mounts, i), "ReadOnly", false));
+	assert_string_equal(json_get_text(json_item_at(mounts, 0), "Source", ""),
+	                    "/agent \"quoted\"");
+	assert_string_equal(json_get_text(json_get(root, "Labels"), DOCKER_SERVER_LABEL, ""),
+	                    SERVER);
+	assert_false(json_get_bool(host, "Privileged", false));
+}
+
+TEST(internet_privileges_and_background_change_only_their_own_part)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct sandbox_spec spec = spec_of();
+
+	spec.network = SANDBOX_NETWORK_INTERNET;
+	spec.privileges = spec.background = true;
+	const struct json_value *host = json_get(write_and_load(&a, &spec), "HostConfig");
+	assert_string_equal(json_get_text(host, "NetworkMode", ""), DOCKER_NETWORK);
+	assert_int_equal(json_count(json_get(host, "SecurityOpt")), 0);
+	assert_int_equal(json_get_whole(host, "CpuShares", 0), 2);
+	assert_string_equal(json_text(json_item_at(json_get(host, "CapDrop"), 0), ""), "ALL");
+}
+
+TEST(a_name_holds_both_ids)
+{
+	char name[DOCKER_NAME_SIZE];
+
+	docker_container_name(SERVER, SANDBOX, name);
+	assert_string_equal(name, "atoll-" SERVER "-" SANDBOX);
+}
+
+TEST(a_list_takes_only_containers_of_sandboxes)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct provider_list list = {0};
+	struct error err = {0};
+	const char *body = "[{\"State\":\"running\",\"Labels\":{\"atoll.sandbox\":\"" SANDBOX
+	                   "\",\"atoll.owner\":\"" OWNER "\",\"atoll.epoch\":\"7\"}},"
+	                   "{\"State\":\"running\",\"Labels\":{\"atoll.sandbox\":\"../x\"}},"
+	                   "{\"State\":\"running\",\"Labels\":null},"
+	                   "{\"State\":\"paused\",\"Labels\":{\"atoll.sandbox\":\"" OWNER "\"}},"
+	                   "{\"State\":\"created\",\"Labels\":{\"atoll.sandbox\":\"" SERVER "\"}}]";
+
+	assert_int_equal(docker_read_list(&a, span_of(body), &list, &err), 0);
+	assert_int_equal(list.count, 3);
+	assert_true(list.entries[0].running && !list.entries[0].paused);
+	assert_string_equal(list.entries[0].owner, OWNER);
+	assert_int_equal(list.entries[0].lease_epoch, 7);
+	assert_true(list.entries[1].running && list.entries[1].paused);
+	assert_false(list.entries[2].running);
+	assert_int_equal(docker_read_list(&a, SPAN("<html>"), &list, &err), -1);
+}
+
+TEST(a_state_is_read_with_the_token_and_without_it_fails_to_be_one)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct docker_state found = {0};
+	struct error err = {0};
+	const char *body = "{\"State\":{\"Running\":true,\"Paused\":false,\"OOMKilled\":true,"
+	                   "\"ExitCode\":137,\"StartedAt\":\"2026-11-21T02:25:00.123456789Z\"},"
+	                   "\"Config\":{\"Env\":[\"PATH=/bin\",\"ATOLL_AGENT_TOKEN=abc\"]}}";
+
+	assert_int_equal(docker_read_state(&a, span_of(body), &found, &err), 0);
+	assert_true(found.running && !found.paused && found.oom_killed);
+	assert_int_equal(found.exit_code, 137);
+	assert_string_equal(found.token, "abc");
+	assert_true(found.started_unix_ms > 0);
+	assert_int_equal(found.size_bytes, -1);
+	assert_int_equal(docker_read_state(&a, SPAN("{}"), &found, &err), -1);
+}
+
+TEST(stats_of_both_cgroup_versions_are_read_and_nonsense_is_zero)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct provider_stats s = {0};
+	struct error err = {0};
+
+	assert_int_equal(
+	        docker_read_stats(
+	                &a,
+	                SPAN("{\"cpu_stats\":{\"cpu_usage\":{\"total_usage\":5000000}},"
+	                     "\"memory_stats\":{\"usage\":3000,\"limit\":9000,"
+	                     "\"stats\":{\"total_inactive_file\":1000}},"
+	                     "\"pids_stats\":{\"current\":2,\"limit\":32},\"networks\":"
+	                     "{\"a\":{\"rx_bytes\":1,\"tx_bytes\":2},\"b\":{\"rx_bytes\":3}}}"),
+	                &s, &err),
+	        0);
+	assert_int_equal(s.cpu_usage_us, 5000);
+	assert_int_equal(s.memory_bytes, 2000);
+	assert_int_equal(s.memory_limit_bytes, 9000);
+	assert_int_equal(s.pids_limit, 32);
+	assert_int_equal(s.network_in_bytes, 4);
+	assert_int_equal(s.network_out_bytes, 2);
+	assert_int_equal(docker_read_stats(&a,
+	                                   SPAN("{\"memory_stats\":{\"usage\":-5,\"limit\":1e300,"
+	                                        "\"stats\":{\"inactive_file\":9}}}"),
+	                                   &s, &err),
+	                 0);
+	assert_int_equal(s.memory_bytes, 0);
+	assert_int_equal(s.memory_limit_bytes, 0);
+}
+
+TEST(a_create_that_cannot_start_removes_its_container_and_folder)
+{
+	static const char *const answers[] = {
+	        "404 {\"message\":\"No such image: worker:1\"}",
+	        "200 {\"status\":\"Pulling\"}\n{\"status\":\"Done\"}\n",
+	        "201 {\"Id\":\"x\"}",
+	        "500 {\"message\":\"runc failed\"}",
+	        "204 ",
+	        NULL};
+	const struct sandbox_spec spec = spec_of();
+	struct provider_created created;
+	struct error err = {0};
+	char path[256];
+	struct fake f;
+
+	start_fake(&f, answers);
+	struct provider *p = open_docker(&f);
+	const struct provider_ops *ops = provider_find("docker");
+	assert_int_equal(ops->create(p, &spec, deadline_after(10000), &created, &err), -1);
+	assert_int_equal(err.code, ERROR_SYSTEM);
+	assert_non_null(strstr(err.text, "runc failed"));
+	assert_int_equal(f.count, 5);
+	assert_non_null(strstr(f.asked[0], "POST /v1.41/containers/create?name=atoll-"));
+	assert_non_null(strstr(f.asked[1], "fromImage=worker%3A1"));
+	assert_non_null(strstr(f.asked[3], "/start"));
+	assert_non_null(strstr(f.asked[4], "DELETE /v1.41/containers/atoll-"));
+	assert_non_null(strstr(f.asked[4], "-" SANDBOX "?force=1"));
+	(void)snprintf(path, sizeof(path), "%s/docker/links/" SANDBOX, f.dir);
+	assert_int_equal(access(path, F_OK), -1);
+	stop_fake(&f, p);
+}
+
+TEST(a_pull_that_fails_is_told_and_leaves_nothing)
+{
+	static const char *const answers[] = {
+	        "404 {\"message\":\"No such image\"}",
+	        "200 {\"status\":\"Pulling\"}\n{\"error\":\"registry is on fire\"}\n",
+	        "404 {\"message\":\"No such container\"}", NULL};
+	const struct sandbox_spec spec = spec_of();
+	struct provider_created created;
+	struct error err = {0};
+	struct fake f;
+
+	start_fake(&f, answers);
+	struct provider *p = open_docker(&f);
+	assert_int_equal(
+	        provider_find("docker")->create(p, &spec, deadline_after(10000), &created, &err),
+	        -1);
+	assert_int_equal(err.code, ERROR_UNAVAILABLE);
+	assert_non_null(strstr(err.text, "worker:1"));
+	assert_non_null(strstr(err.text, "registry is on fire"));
+	stop_fake(&f, p);
+}
+
+TEST(what_exists_already_is_left_alone)
+{
+	static const char *const answers[] = {"409 {\"message\":\"name in use\"}", NULL};
+	const struct sandbox_spec spec = spec_of();
+	struct provider_created created;
+	struct error err = {0};
+	struct fake f;
+
+	start_fake(&f, answers);
+	struct provider *p = open_docker(&f);
+	assert_int_equal(
+	        provider_find("docker")->create(p, &spec, deadline_after(10000), &created, &err),
+	        -1);
+	assert_int_equal(err.code, ERROR_CONFLICT);
+	assert_int_equal(f.count, 1);
+	stop_fake(&f, p);
+}
+
+TEST(a_daemon_that_is_not_there_is_named_and_its_nonsense_is_no_answer)
+{
+	static const char *const answers[] = {"200 <html>", NULL};
+	AUTO(arena_done) struct arena a = {0};
+	struct provider_list list;
+	struct error err = {0};
+	struct fake f;
+
+	start_fake(&f, answers);
+	struct provider *p = open_docker(&f);
+	assert_int_equal(provider_find("docker")->list(p, &a, &list, &err), -1);
+	pthread_join(f.thread, NULL);
+	assert_int_equal(pthread_create(&f.thread, NULL, run_fake, &f), 0);
+	(void)shutdown(f.listener, SHUT_RDWR);
+	err = (struct error){0};
+	assert_int_equal(provider_find("docker")->health(p, &err), -1);
+	assert_int_equal(err.code, ERROR_UNAVAILABLE);
+	assert_non_null(strstr(err.text, f.host));
+	stop_fake(&f, p);
+}
+
+TEST(what_docker_has_not_is_refused_by_name_and_another_host_too)
+{
+	static const char *const answers[] = {NULL};
+	const struct sandbox_mount mount = {.volume_id = "v", .path = "/v"};
+	struct sandbox_spec spec = spec_of();
+	struct provider_created created;
+	struct error err = {0};
+	struct fake f;
+
+	start_fake(&f, answers);
+	struct provider *p = open_docker(&f);
+	spec.mounts = &mount;
+	spec.mount_count = 1;
+	assert_int_equal(
+	        provider_find("docker")->create(p, &spec, deadline_after(1000), &created, &err),
+	        -1);
+	assert_int_equal(err.code, ERROR_UNSUPPORTED);
+	assert_non_null(strstr(err.text, "docker"));
+	const struct docker_options far = {"tcp://10.0.0.1:2375", "worker:1", "/agent"};
+	const struct provider_options options = {.data_dir = f.dir, .docker = &far};
+	struct provider *other = NULL;
+	assert_int_equal(provider_find("docker")->open(&options, &other, &err), -1);
+	assert_int_equal(err.code, ERROR_INVALID);
+	stop_fake(&f, p);
+}
+
+int main(void)
+{
+	return RUN(CASE(a_container_has_few_rights_limits_labels_and_two_read_only_mounts),
+	           CASE(internet_privileges_and_background_change_only_their_own_part),
+	           CASE(a_name_holds_both_ids), CASE(a_list_takes_only_containers_of_sandboxes),
+	           CASE(a_state_is_read_with_the_token_and_without_it_fails_to_be_one),
+	           CASE(stats_of_both_cgroup_versions_are_read_and_nonsense_is_zero),
+	           CASE(a_create_that_cannot_start_removes_its_container_and_folder),
+	           CASE(a_pull_that_fails_is_told_and_leaves_nothing),
+	           CASE(what_exists_already_is_left_alone),
+	           CASE(a_daemon_that_is_not_there_is_named_and_its_nonsense_is_no_answer),
+	           CASE(what_docker_has_not_is_refused_by_name_and_another_host_too));
+}
