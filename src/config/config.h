@@ -35,11 +35,12 @@ struct config {
 	const char *tls_key;         /* "" = DATA/tls/server.key */
 	const char *peer_url;        /* "" = peers cannot reach this server */
 	const char *peer_ca;         /* "" = the system's authorities */
-	const char *provider;  /* "native", "host" or "null"; if `providers` is set, its first */
-	const char *providers; /* several, see providers.h; "" = `provider` alone */
-	const char *user;      /* unprivileged user; "" = "atoll", else "nobody" */
-	const char *log_level; /* "error", "warning", "info" or "debug" */
-	const char *debug;     /* folders of src/ with debug lines */
+	const char *provider;        /* "native", "host", …; if `providers` is set, its first */
+	const char *providers;       /* several, see providers.h; "" = `provider` alone */
+	const char *docker_host, *docker_image; /* "unix:///path"; "" = no image */
+	const char *user;                       /* unprivileged user; "" = "atoll", else "nobody" */
+	const char *log_level;                  /* "error", "warning", "info" or "debug" */
+	const char *debug;                      /* folders of src/ with debug lines */
 	int64_t workers;
 	int64_t body_max;
 	int64_t connections_max;

@@ -126,6 +126,59 @@ static const char *in_named_unit(struct arena *a, const char *name, const char *
 	return arena_format(a, "%sms", value);
 }
 
+/* Words that other software of this kind uses for the same. They count less than an option's own
+ * variables. */
+static const struct foreign_word {
+	const char *variable, *value, *option, *meaning;
+} foreign_words[] = {
+        {"SANDBOX_BACKEND", "docker", "provider", "docker"},
+        {"SANDBOX_EXECUTOR", "docker-direct", "provider", "docker"},
+};
+
+/* "512m", "2g" or bytes, as Docker writes a limit, in whole MiB; the text itself if it is none. */
+static const char *docker_size_in_mb(struct arena *a, const char *text)
+{
+	static const char units[] = "bkmg";
+	struct error ignored = {0};
+	size_t digits = strspn(text, "0123456789");
+	const char *unit =
+	        text[digits] ? strchr(units, tolower((unsigned char)text[digits])) : units;
+	int64_t number;
+
+	if (!unit || (text[digits] && text[digits + 1]) ||
+	    span_parse_whole((struct span){text, digits}, 1, INT64_C(1) << 40, &number, &ignored) <
+	            0)
+		return text;
+	number = unit[0] == 'g' ? number << 10
+	                        : number >> (unit[0] == 'm' ? 0
+	                                     : *unit == 'k' ? 10
+	                                                    : 20);
+	return arena_format(a, "%lld", (long long)number);
+}
+
+static const char *foreign_value(struct loader *l, const struct config_option *o,
+                                 const char **ret_name)
+{
+	const char *value;
+
+	for (size_t i = 0; i < COUNT_OF(foreign_words); i++) {
+		const struct foreign_word *w = &foreign_words[i];
+
+		value = strcmp(w->option, o->name) == 0
+		                ? environment_find(l->source->environment, w->variable)
+		                : NULL;
+		if (value && strcmp(value, w->value) == 0) {
+			*ret_name = w->variable;
+			return w->meaning;
+		}
+	}
+	if (strcmp(o->name, "default_memory_mb") != 0)
+		return NULL;
+	*ret_name = "SANDBOX_MEM_LIMIT";
+	value = environment_find(l->source->environment, *ret_name);
+	return value ? docker_size_in_mb(l->arena, value) : NULL;
+}
+
 static int set_from_environment(struct loader *l, struct error *err)
 {
 	for (const struct config_option *o = config_options; o->name; o++) {
@@ -137,6 +190,8 @@ static int set_from_environment(struct loader *l, struct error *err)
 			value = in_named_unit(l->arena, name,
 			                      environment_find(l->source->environment, name));
 		}
+		if (!value)
+			value = foreign_value(l, o, &name);
 		if (value && set_option(l, o, value, CONFIG_FROM_ENVIRONMENT, err) < 0)
 			return FAIL_CONTEXT(err, "%s", name);
 	}

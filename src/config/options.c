@@ -21,7 +21,7 @@
 
 #define YEAR_MS (INT64_C(366) * 86400000)
 
-static const char *const providers[] = {"native", "host", "null", NULL};
+static const char *const providers[] = {"native", "host", "docker", "null", NULL};
 static const char *const log_levels[] = {"error", "warning", "info", "debug", NULL};
 static const char *const on_off[] = {"off", "on", NULL};
 static const char *const disk_quotas[] = {"off", "on", "auto", "project", "image", NULL};
@@ -62,6 +62,7 @@ const struct config_option config_options[] = {
         TEXT_OPTION("provider", provider, .env = "SANDBOX_PROVIDER", .initial = "native",
                     .choices = providers,
                     .about = "how sandboxes are made: native = isolated; host = without isolation; "
+                             "docker = containers of a Docker daemon; "
                              "null = no real sandboxes, for tests"),
         TEXT_OPTION("providers", providers, .initial = "", .check = check_providers,
                     .about = "several providers, as NAME=KIND:max_sandboxes=NUMBER separated by "
@@ -69,6 +70,14 @@ const struct config_option config_options[] = {
                              "templates, snapshots and volumes; in the file also a list with the "
                              "keys name, kind and max_sandboxes; empty = the one that 'provider' "
                              "names, else that option is not used"),
+        TEXT_OPTION("docker_host", docker_host, .env = "DOCKER_HOST",
+                    .initial = "unix:///var/run/docker.sock",
+                    .about = "with provider docker: where the Docker daemon of this machine "
+                             "listens: unix:///path. Whoever may use that socket is root on this "
+                             "machine"),
+        TEXT_OPTION("docker_image", docker_image, .env = "SANDBOX_WORKER_IMAGE", .initial = "",
+                    .about = "with provider docker: image of sandboxes of the template 'host'; "
+                             "pulled when it is missing"),
         TEXT_OPTION("user", user, .initial = "",
                     .about = "unprivileged user that atolld runs as when root starts it; default: "
                              "atoll if that user exists, else nobody"),

@@ -22,6 +22,7 @@ int identity_find(const char *wanted, struct identity *ret, struct error *err)
 	}
 	ret->uid = user->pw_uid;
 	ret->gid = user->pw_gid;
+	ret->docker = 0;
 	(void)snprintf(ret->name, sizeof(ret->name), "%s", user->pw_name);
 	return 0;
 }
@@ -41,7 +42,8 @@ int identity_become(const struct identity *identity, struct error *err)
 {
 	if (drop_bounding_set(err) < 0)
 		return -1;
-	if (setgroups(0, NULL) < 0 || setresgid(identity->gid, identity->gid, identity->gid) < 0 ||
+	if (setgroups(identity->docker ? 1 : 0, &identity->docker) < 0 ||
+	    setresgid(identity->gid, identity->gid, identity->gid) < 0 ||
 	    setresuid(identity->uid, identity->uid, identity->uid) < 0)
 		return FAIL_ERRNO(err, "become user '%s'", identity->name);
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)

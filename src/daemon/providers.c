@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/providers.h"
 
+#include <limits.h>
+#include <string.h>
 #include <time.h>
+#include <unistd.h>
 
+#include "base/bytes.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "config/config.h"
 #include "config/providers.h"
 
 #define BROKER_WAIT_MS 20000
@@ -36,12 +41,37 @@ bool broker_wait_moment(struct broker_wait *w, const struct error *why)
 	return true;
 }
 
+/* It lies beside this program. */
+static const char *find_agent(struct arena *a)
+{
+	char path[PATH_MAX];
+	ssize_t size = readlink("/proc/self/exe", path, sizeof(path) - 1);
+
+	path[size > 0 ? size : 0] = '\0';
+	char *slash = strrchr(path, '/');
+	if (slash)
+		*slash = '\0';
+	return arena_format(a, "%s/atoll-agent", path);
+}
+
+static const struct docker_options *docker_options_of(struct arena *a, const struct config *config)
+{
+	struct docker_options *docker = ARENA_NEW(a, struct docker_options);
+
+	*docker = (struct docker_options){.host = config->docker_host,
+	                                  .image = config->docker_image,
+	                                  .program = find_agent(a)};
+	return docker;
+}
+
 int providers_open(struct arena *a, const struct config *config,
-                   const struct provider_options *options, struct provider_set **ret,
+                   const struct provider_options *shared, struct provider_set **ret,
                    struct error *err)
 {
+	struct provider_options options = *shared;
 	struct config_providers all;
 
+	options.docker = docker_options_of(a, config);
 	*ret = provider_set_new();
 	if (config_providers_load(a, config, &all, err) < 0)
 		return -1;
@@ -49,7 +79,7 @@ int providers_open(struct arena *a, const struct config *config,
 		const struct config_provider *c = &all.items[i];
 		const struct provider_wish wish = {c->name, c->kind, c->sandboxes_max};
 
-		if (provider_set_add(*ret, &wish, options, err) < 0)
+		if (provider_set_add(*ret, &wish, &options, err) < 0)
 			return -1;
 	}
 	return 0;

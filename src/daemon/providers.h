@@ -20,10 +20,11 @@ struct broker_wait broker_wait_begin(bool is_watched);
 /* Returns false when the wait has lasted too long. */
 bool broker_wait_moment(struct broker_wait *w, const struct error *why);
 
-/* The set of the configuration's providers; none is open yet. The caller frees the set, also after
+/* The set of the configuration's providers; none is open yet. `shared` are the options that do not
+ * come from the configuration. The caller frees the set, also after
  * a failure. */
 MUST_CHECK int providers_open(struct arena *a, const struct config *config,
-                              const struct provider_options *options, struct provider_set **ret,
+                              const struct provider_options *shared, struct provider_set **ret,
                               struct error *err);
 /* Opens the primary, whose broker starts at the same time and may not be ready yet, and then the
  * others that answer. */

@@ -11,6 +11,7 @@
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -269,13 +270,29 @@ static int open_names(struct supervisor *s, struct error *err)
 	return 0;
 }
 
+/* A socket of group root is not opened to the api process: that group may be worth more. */
+static gid_t group_of_docker(const char *host)
+{
+	static const char scheme[] = "unix://";
+	struct stat st;
+
+	if (strncmp(host, scheme, strlen(scheme)) != 0 || stat(host + strlen(scheme), &st) < 0 ||
+	    !S_ISSOCK(st.st_mode))
+		return 0;
+	return (st.st_mode & S_IWGRP) ? st.st_gid : 0;
+}
+
 static int check_rights(struct supervisor *s, struct error *err)
 {
 	s->is_root = geteuid() == 0;
 	s->has_broker = config_has_provider_kind(s->config, "native") ||
 	                config_has_provider_kind(s->config, "host");
+	if (s->is_root && identity_find(s->config->user, &s->identity, err) < 0)
+		return -1;
+	if (s->is_root && config_has_provider_kind(s->config, "docker"))
+		s->identity.docker = group_of_docker(s->config->docker_host);
 	if (s->is_root)
-		return identity_find(s->config->user, &s->identity, err);
+		return 0;
 	if (!s->has_broker)
 		return 0;
 	(void)FAIL(err, ERROR_FORBIDDEN, "a server that makes sandboxes needs root (provider '%s')",

@@ -7,7 +7,7 @@ SUITES=(checks system escape fault asan fuzz)
 # "./dev test deep" runs these before a release; each takes minutes and runs by its own name, too.
 DEEP_SUITES=(tidy analyzer tsan long operator newest ide package templates fuzz)
 # Only by name: asan runs the tests of unit, and system those of examples.
-NAMED_SUITES=(quick unit examples)
+NAMED_SUITES=(quick unit examples providers)
 # The unit tests of the process that has threads. Of the store those with several users: the rest,
 # two thirds of the time here, is one thread with a database.
 TSAN_TESTS='^((base|loop|worker|json|http|sandbox|config|account|image|provider|fleet|webhook|terminal|job|edge|calls|surface|api|daemon)/'
@@ -293,6 +293,15 @@ suite_operator()
 	build_programs gcc || { result failed operator build "the gcc build failed"; return; }
 	ATOLL_SLOW=1 run_built_pytest operator operator 1200 tests/fault/test_operator.py \
 		tests/system/test_{store_pairing,undo}.py tests/operator
+}
+
+# Only when it is named: every provider with a server of its own kind.
+suite_providers()
+{
+	build_programs gcc || { result failed providers build "the gcc build failed"; return; }
+	command -v dockerd >/dev/null || require_root docker.io
+	command -v dockerd >/dev/null || apt_install docker.io || note "without docker.io its tests are skipped"
+	run_built_pytest providers providers 900 tests/contract tests/system/test_{docker,host_provider}.py
 }
 
 # Only when it is named: what a change breaks most often, in less than two minutes once it is built.

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -584,6 +585,20 @@ static int read_server(struct docker_provider *d, struct error *err)
 	return 0;
 }
 
+/* Two providers with one folder would take each other's sockets and containers. */
+static int lock_folder(struct docker_provider *d, struct error *err)
+{
+	char path[PATH_SIZE_MAX];
+
+	(void)snprintf(path, sizeof(path), "%.4000s/lock", d->dir);
+	d->lock_fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (d->lock_fd < 0)
+		return FAIL_ERRNO(err, "open '%s'", path);
+	if (flock(d->lock_fd, LOCK_EX | LOCK_NB) == 0)
+		return 0;
+	return FAIL(err, ERROR_CONFLICT, "a server has one provider of kind docker");
+}
+
 static int open_folders(struct docker_provider *d, struct error *err)
 {
 	char dir[PATH_SIZE_MAX], inner[PATH_SIZE_MAX];
@@ -591,7 +606,7 @@ static int open_folders(struct docker_provider *d, struct error *err)
 	if (make_folder(d->options.data_dir, "/docker", dir, err) < 0)
 		return -1;
 	d->dir = memory_text(dir);
-	if (make_folder(dir, "/claims", inner, err) < 0 ||
+	if (lock_folder(d, err) < 0 || make_folder(dir, "/claims", inner, err) < 0 ||
 	    make_folder(dir, "/links", inner, err) < 0 || find_path(inner, &d->links_dir, err) < 0)
 		return -1;
 	return read_server(d, err);
@@ -611,6 +626,7 @@ static void docker_close(struct provider *p)
 	map_done(&d->running);
 	pthread_cond_destroy(&d->wake);
 	pthread_mutex_destroy(&d->mutex);
+	auto_close(&d->lock_fd);
 	free(d->dir);
 	free(d->links_dir);
 	free(d);
@@ -642,6 +658,7 @@ static int docker_open(const struct provider_options *options, struct provider *
 	struct docker_provider *d = memory_new(sizeof(*d));
 
 	d->options = *options;
+	d->lock_fd = -1;
 	pthread_mutex_init(&d->mutex, NULL);
 	thread_condition_init(&d->wake);
 	list_init(&d->suspects);

@@ -3,6 +3,7 @@
  * Private to this folder.
  *
  *   DATA/docker/id          the id of this server in names and labels of its containers
+ *   DATA/docker/lock        held while the provider is open
  *   DATA/docker/links/ID    the folder of the agent's socket, see provider/agent_reach.h
  *   DATA/docker/claims/ID   owner and lease epoch of a sandbox that was started again
  *
@@ -27,6 +28,7 @@ struct docker_provider {
 	char server[ID_SIZE + 1];
 	char *dir;       /* DATA/docker */
 	char *links_dir; /* DATA/docker/links as the daemon reaches it: absolute */
+	int lock_fd;
 	struct docker_engine *engine;
 	struct agent_reach *reach;
 	struct agent_links *links;

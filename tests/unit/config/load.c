@@ -94,6 +94,49 @@ TEST(such_a_name_takes_another_unit_too_and_refuses_nonsense)
 	assert_non_null(strstr(wrong.err.text, "SANDBOX_IDLE_TIMEOUT_MS"));
 }
 
+TEST(words_of_other_software_choose_docker_and_its_memory)
+{
+	static const struct {
+		const char *variable;
+		const char *provider;
+		int64_t memory_mb;
+	} cases[] = {
+	        {"SANDBOX_BACKEND=docker", "docker", 1024},
+	        {"SANDBOX_EXECUTOR=docker-direct", "docker", 1024},
+	        {"SANDBOX_EXECUTOR=agent", "native", 1024},
+	        {"SANDBOX_MEM_LIMIT=512m", "native", 512},
+	        {"SANDBOX_MEM_LIMIT=2G", "native", 2048},
+	        {"SANDBOX_MEM_LIMIT=1048576k", "native", 1024},
+	        {"SANDBOX_MEM_LIMIT=134217728", "native", 128},
+	};
+
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		AUTO(loading_done) struct loading l = loading_new();
+
+		loading_add_variable(&l, cases[i].variable);
+		assert_int_equal(loading_run(&l), 0);
+		assert_string_equal(l.config.provider, cases[i].provider);
+		assert_int_equal(l.config.defaults.memory_mb, cases[i].memory_mb);
+	}
+}
+
+TEST(such_words_count_less_than_our_own_and_nonsense_is_refused)
+{
+	AUTO(loading_done) struct loading ours = loading_new();
+	AUTO(loading_done) struct loading wrong = loading_new();
+
+	loading_add_variable(&ours, "SANDBOX_BACKEND=docker");
+	loading_add_variable(&ours, "SANDBOX_PROVIDER=host");
+	loading_add_variable(&ours, "SANDBOX_MEM_LIMIT=512m");
+	loading_add_variable(&ours, "SANDBOX_DEFAULT_MEMORY_MB=64");
+	assert_int_equal(loading_run(&ours), 0);
+	assert_string_equal(ours.config.provider, "host");
+	assert_int_equal(ours.config.defaults.memory_mb, 64);
+	loading_add_variable(&wrong, "SANDBOX_MEM_LIMIT=many");
+	assert_int_equal(loading_run(&wrong), -1);
+	assert_non_null(strstr(wrong.err.text, "SANDBOX_MEM_LIMIT"));
+}
+
 TEST(errors_of_the_file_name_the_line_and_what_would_be_right)
 {
 	assert_file_refused("workers: 4\n\ncelss: 1\n",
@@ -221,6 +264,8 @@ int main(void)
 	           CASE(the_neutral_names_count_when_ours_is_not_set),
 	           CASE(a_neutral_name_may_say_that_it_counts_milliseconds),
 	           CASE(such_a_name_takes_another_unit_too_and_refuses_nonsense),
+	           CASE(words_of_other_software_choose_docker_and_its_memory),
+	           CASE(such_words_count_less_than_our_own_and_nonsense_is_refused),
 	           CASE(errors_of_the_file_name_the_line_and_what_would_be_right),
 	           CASE(only_flat_yaml_is_understood), CASE(an_empty_file_says_nothing),
 	           CASE(a_file_that_is_named_must_exist_and_may_name_the_data_folder),

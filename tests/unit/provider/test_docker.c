@@ -375,6 +375,13 @@ TEST(what_docker_has_not_is_refused_by_name_and_another_host_too)
 	        -1);
 	assert_int_equal(err.code, ERROR_UNSUPPORTED);
 	assert_non_null(strstr(err.text, "docker"));
+	err = (struct error){0};
+	const struct docker_options same = {f.host, "worker:1", "/agent"};
+	const struct provider_options twice = {.data_dir = f.dir, .docker = &same};
+	struct provider *second = NULL;
+	assert_int_equal(provider_find("docker")->open(&twice, &second, &err), -1);
+	assert_int_equal(err.code, ERROR_CONFLICT);
+	err = (struct error){0};
 	const struct docker_options far = {"tcp://10.0.0.1:2375", "worker:1", "/agent"};
 	const struct provider_options options = {.data_dir = f.dir, .docker = &far};
 	struct provider *other = NULL;

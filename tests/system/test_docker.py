@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The provider docker: a server whose sandboxes are containers of a daemon that belongs to these tests."""
+
+import threading
+
+import pytest
+
+import atoll
+import docker_daemon
+
+
+@pytest.fixture(scope="module")
+def daemon(tmp_path_factory):
+    daemon = docker_daemon.Daemon()
+    try:
+        daemon.import_busybox(tmp_path_factory.mktemp("busybox"))
+        yield daemon
+    finally:
+        daemon.remove()
+
+
+@pytest.fixture(scope="module")
+def server(daemon):
+    server = atoll.Server(provider="docker", environment={"DOCKER_HOST": daemon.host, "SANDBOX_MEM_LIMIT": "96m",
+                                                          "SANDBOX_WORKER_IMAGE": docker_daemon.IMAGE}).start()
+    yield server
+    server.remove_all()
+    assert daemon.containers() == []
+
+
+@pytest.fixture
+def api(server):
+    connection = server.api()
+    yield connection
+    connection.close()
+
+
+def test_a_sandbox_is_a_container_and_says_so(daemon, api):
+    with api.sandbox() as sandbox:
+        shown = api.get(f"/api/sandbox/instances/{sandbox}")
+        assert (shown["provider"], shown["isolation"]) == ("docker", "namespaces")
+        assert shown["resources"]["memory_mb"] == 96 and shown["resources"]["disk_advisory"]
+        names = [name for container in daemon.containers() for name in container["Names"]]
+        assert any(name.endswith(sandbox) for name in names)
+    assert daemon.containers() == []
+
+
+def test_commands_run_as_the_user_of_a_template(api):
+    with api.sandbox(env={"MINE": "kept"}) as sandbox:
+        result = api.exec(sandbox, "id -un; pwd; echo $MINE; echo error >&2; exit 3")
+        assert result["stdout"].split() == ["user", "/home/user/project", "kept"], result
+        assert result["stderr"] == "error\n" and result["exit_code"] == 3
+
+
+def test_files_are_written_and_read(api):
+    with api.sandbox() as sandbox:
+        api.write(sandbox, "/home/user/project/note", b"\0\1kept")
+        assert api.read(sandbox, "/home/user/project/note") == b"\0\1kept"
+        assert api.exec(sandbox, "wc -c < note")["stdout"].strip() == "6"
+
+
+def test_code_inside_has_few_rights_and_no_network(daemon, server, api):
+    with api.sandbox() as sandbox:
+        inside = api.exec(sandbox, "grep -E 'CapBnd|NoNewPrivs|Seccomp:' /proc/self/status; ls /sys/class/net; id -u")
+        words = inside["stdout"].split()
+        capabilities = int(words[words.index("CapBnd:") + 1], 16)
+        assert not capabilities & (1 << 21 | 1 << 12 | 1 << 13 | 1 << 19 | 1 << 27), "SYS_ADMIN, NET_*, SYS_PTRACE, MKNOD"
+        assert words[words.index("NoNewPrivs:") + 1] == "1" and words[words.index("Seccomp:") + 1] == "2"
+        assert words[-2] == "lo" or "eth0" not in words
+        # The agent's token, the daemon's socket and the other sandboxes' sockets.
+        assert api.exec(sandbox, "cat /proc/1/environ", user="root")["stdout"].replace("\0", "").find("TOKEN=") < 0
+        assert api.exec(sandbox, f"ls {daemon.socket} {server.data}", user="root")["exit_code"] != 0
+        assert api.exec(sandbox, "ls /.atoll/link", user="root")["stdout"].split() == ["agent.sock"]
+        assert api.exec(sandbox, "touch /.atoll/link/mine || rm /.atoll/link/agent.sock", user="root")["exit_code"] != 0
+        assert api.exec(sandbox, "echo x > /.atoll/agent", user="root")["exit_code"] != 0
+
+
+def test_files_outlive_a_stop_and_processes_a_pause(api):
+    with api.sandbox() as sandbox:
+        api.exec(sandbox, "echo kept > file")
+        api.post(f"/api/sandbox/instances/{sandbox}/stop")
+        api.post(f"/api/sandbox/instances/{sandbox}/start")
+        assert api.exec(sandbox, "cat file")["stdout"] == "kept\n"
+        api.post(f"/api/sandbox/instances/{sandbox}/pause")
+        assert api.get(f"/api/sandbox/instances/{sandbox}")["state"] == "paused"
+        assert api.exec(sandbox, "echo awake")["stdout"] == "awake\n"
+
+
+def test_sandboxes_outlive_the_api_process(server, api):
+    with api.sandbox() as sandbox:
+        api.exec(sandbox, "echo kept > /tmp/file")
+        server.kill9("api")
+        server.wait_ready()
+        with_new = server.api()
+        assert with_new.exec(sandbox, "cat /tmp/file")["stdout"] == "kept\n"
+        with_new.close()
+
+
+def test_a_container_that_dies_is_noticed(daemon, api):
+    with api.sandbox() as sandbox:
+        name = next(c["Id"] for c in daemon.containers() if c["Names"][0].endswith(sandbox))
+        assert daemon.call("POST", f"/containers/{name}/kill?signal=KILL")[0] == 204
+        shown = atoll.wait_for(lambda: (lambda row: row["state"] != "started" and row)(
+            api.get(f"/api/sandbox/instances/{sandbox}")), 15, "the end of the sandbox")
+        assert shown["state"] in ("stopped", "failed"), shown
+
+
+def test_what_docker_cannot_do_is_refused_by_name(api):
+    with api.sandbox() as sandbox:
+        for path, body in ((f"/api/sandbox/instances/{sandbox}/snapshot", {"name": "mine"}),
+                           ("/api/sandbox/volumes", {"name": "mine"})):
+            with pytest.raises(atoll.ApiError) as refused:
+                api.post(path, body)
+            assert refused.value.status == 501 and "docker" in str(refused.value)
+
+
+def test_a_missing_image_is_named(api):
+    with pytest.raises(atoll.ApiError) as refused:
+        api.post("/api/sandbox/instances", {"image": "127.0.0.1:1/no/such:1"})
+    assert "127.0.0.1:1/no/such" in str(refused.value) and "docker" in str(refused.value)
+
+
+def test_a_daemon_that_is_down_is_named_and_nothing_leaks(daemon, server, api):
+    with api.sandbox() as sandbox:
+        daemon.end()
+        with pytest.raises(atoll.ApiError) as refused:
+            api.create()
+        assert refused.value.status == 503 and f"docker at {daemon.host}" in str(refused.value)
+        daemon.start()
+        atoll.wait_for(lambda: api.get(f"/api/sandbox/instances/{sandbox}")["state"] != "started", 30, "its end")
+    with api.sandbox() as sandbox:
+        assert api.exec(sandbox, "echo again")["stdout"] == "again\n"
+
+
+def test_many_callers_at_once(server):
+    failures = []
+
+    def call():
+        api = server.api()
+        try:
+            for _ in range(2):
+                with api.sandbox() as sandbox:
+                    if api.exec(sandbox, "echo on")["stdout"] != "on\n":
+                        failures.append(sandbox)
+        except Exception as failure:
+            failures.append(failure)
+        api.close()
+
+    threads = [threading.Thread(target=call) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures
