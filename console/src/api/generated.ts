@@ -988,6 +988,8 @@ export interface LeaseAcquire {
   persistentDiskGb?: number;
   update?: boolean;
   image?: string;
+  provider?: string;
+  isolation?: "none" | "namespaces" | "gvisor" | "microvm" | "remote";
 }
 /** A lease and its running sandbox */
 export interface LeaseAcquired {
@@ -1314,6 +1316,33 @@ export interface ProjectStorage {
   backups_bytes: number;
   volumes_bytes: number;
 }
+/** A provider of sandboxes and its health */
+export interface Provider {
+  name: string;
+  kind: string;
+  primary: boolean;
+  isolation: string;
+  abilities: string[];
+  connected: boolean;
+  healthy: boolean;
+  sandboxes: number;
+  max_sandboxes: number;
+  creates: number;
+  failures: number;
+  p50_ms: number;
+  p99_ms: number;
+  last_error: string | null;
+  failed_at: string | null;
+}
+/** The provider made a sandbox and ended it */
+export interface ProviderCheck {
+  name: string;
+  took_ms: number;
+}
+/** The providers of this server in the order in which they are tried */
+export interface Providers {
+  items: Provider[];
+}
 /** Whether the server can create a sandbox now; status 503 with reason and cure if not */
 export interface Readiness {
   status: string;
@@ -1444,6 +1473,7 @@ export interface Sandbox {
   template: string;
   provider: string;
   isolation: string;
+  unsupported: string[];
   region: string;
   project: string;
   network: string;
@@ -1477,6 +1507,7 @@ export interface SandboxConfig {
   internet?: boolean;
   envVars?: Record<string, string>;
   provider?: string;
+  isolation?: "none" | "namespaces" | "gvisor" | "microvm" | "remote";
   template?: string;
   permissionMode?: string;
   runtimes?: string[];
@@ -1543,6 +1574,8 @@ export interface SandboxCreate {
   egress?: SandboxEgress;
   image?: string;
   pull?: "missing" | "always" | "never";
+  provider?: string;
+  isolation?: string;
   config?: string;
   snapshot?: string;
   persistent?: boolean;
@@ -2690,6 +2723,10 @@ export const getHealthz: Operation<undefined, undefined, undefined, Health> = { 
 export const getReadyz: Operation<undefined, undefined, undefined, Readiness> = { method: "GET", path: "/readyz", scopes: [] };
 /** Get version, readiness, nodes, configuration and metrics of the server */
 export const getV1Server: Operation<undefined, undefined, undefined, Server> = { method: "GET", path: "/v1/server", scopes: ["admin"] };
+/** List the providers of the server */
+export const getV1Providers: Operation<undefined, undefined, undefined, Providers> = { method: "GET", path: "/v1/providers", scopes: ["sandbox:read"] };
+/** Make a sandbox with a provider and end it */
+export const postV1ProvidersNameCheck: Operation<{ name: string }, undefined, undefined, ProviderCheck> = { method: "POST", path: "/v1/providers/{name}/check", scopes: ["admin"] };
 /** Get the warm sandbox of a key; it is started or created if needed */
 export const postV1LeasesAcquire: Operation<undefined, undefined, LeaseAcquire, LeaseAcquired> = { method: "POST", path: "/v1/leases/acquire", scopes: ["sandbox:write"] };
 /** List leases by key */

@@ -358,6 +358,8 @@ export const leaseAcquireSchema = {
   persistentDiskGb: {"type":"integer","description":"size limit of that volume in GiB when it is created (default: no limit)","minimum":1,"maximum":262144},
   update: {"type":"boolean","description":"given members replace those of the lease's specification, and a sandbox with another specification is replaced together with its files; without this, status 409 names the differences"},
   image: {"type":"string","description":"image of a registry for the sandbox, instead of a template","maxLength":512,"example":"python:3.12"},
+  provider: {"type":"string","description":"provider of the sandbox if one is created","maxLength":63},
+  isolation: {"type":"string","description":"the least isolation that is accepted for the sandbox if one is created","maxLength":16,"enum":["none","namespaces","gvisor","microvm","remote"]},
 } satisfies Schema;
 export const leaseKeepAliveSchema = {
   timeoutMs: {"type":"integer","description":"how long to suspend the idle timeout; 0: count as normal activity only","minimum":0,"maximum":86400000},
@@ -450,6 +452,7 @@ export const sandboxConfigSchema = {
   internet: {"type":"boolean","description":"false: no network"},
   envVars: {"type":"object","description":"environment of every command; replies show ******** instead of each value; sending that back keeps the stored value","maxProperties":256},
   provider: {"type":"string","description":"lambda, e2b, daytona, kubernetes, native …; default: the server's provider","maxLength":32},
+  isolation: {"type":"string","description":"the least isolation that is accepted","maxLength":16,"enum":["none","namespaces","gvisor","microvm","remote"]},
   template: {"type":"string","description":"name or id (default: the server's default template)","maxLength":128},
   permissionMode: {"type":"string","description":"edit, ask or bypass; applies to tools that use this config","maxLength":16},
   runtimes: {"type":"array","description":"bash, python, node, r or java: runtimes for tools and commands; advisory","maxItems":8},
@@ -498,6 +501,8 @@ export const sandboxCreateSchema = {
   egress: {"type":"object","description":"destinations that the sandbox may reach (default: all that the server permits)"},
   image: {"type":"string","description":"image of a registry, instead of a template; pulled if the project does not have it yet","maxLength":512,"example":"python:3.12"},
   pull: {"type":"string","description":"of image: missing pulls an image that the project does not have; always asks the registry, and pulls when the tag has another image by now; never refuses an image that the project does not have (default missing)","enum":["missing","always","never"]},
+  provider: {"type":"string","description":"name of the provider that makes it, as GET /v1/providers lists them (default: the first that satisfies the request)","maxLength":63},
+  isolation: {"type":"string","description":"the least isolation that is accepted: none, namespaces, gvisor, microvm or remote (default: that of the first provider)","maxLength":16},
   config: {"type":"string","description":"id or name of a config of /accounts/me/sandboxes; it supplies members that are omitted here","maxLength":64},
   snapshot: {"type":"string","description":"name or id of a snapshot; the sandbox starts with its files and on its template","maxLength":64},
   persistent: {"type":"boolean","description":"the idle timeout does not delete the sandbox"},
