@@ -42,7 +42,8 @@ static bool is_no_request(uint16_t type)
 	        AGENT_PROCESS,       AGENT_STOP,      AGENT_FILE,       AGENT_CHANGE,
 	        AGENT_DATA,          AGENT_DATA_END,  AGENT_SETUP,      AGENT_PREPARE,
 	        AGENT_CLAIM,         AGENT_ENTRY,     AGENT_DIFFERENCE, AGENT_TERMINAL_STATE,
-	        AGENT_SERVICE_STATE, AGENT_BEAT,      AGENT_PORT,
+	        AGENT_SERVICE_STATE, AGENT_BEAT,      AGENT_PORT,       AGENT_HELLO,
+	        AGENT_OPEN,
 	};
 
 	for (unsigned i = 0; i < COUNT_OF(types); i++)

@@ -174,7 +174,7 @@ TEST(texts_are_utf_8_without_control_characters)
 	assert_taken("debug=provider,http");
 	assert_all((const char *const[]){"debug=a\nb", "debug=\x7f", "debug=\xff",
 	                                 "region=", "region=a/b", "default_template=../x",
-	                                 "provider=docker", NULL},
+	                                 "provider=dock", NULL},
 	           assert_refused);
 }
 

@@ -25,7 +25,8 @@ static void on_ended(void *context, const char *id, enum sandbox_reason reason)
 
 static struct provider *open_provider(const char *name, struct fake_broker *b)
 {
-	struct provider_options options = {b->dir, b->path, on_ended, NULL};
+	struct provider_options options = {
+	        .data_dir = b->dir, .broker_socket = b->path, .on_ended = on_ended};
 	struct provider *p = NULL;
 	struct error err = {0};
 
