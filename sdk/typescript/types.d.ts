@@ -1645,6 +1645,8 @@ export interface Readiness {
   checks: ReadinessCheck[];
   /** problems that do not prevent sandboxes, such as a missing default route on the host */
   warnings?: ReadinessFailure[];
+  /** all providers, when the server has several */
+  providers?: ReadinessProvider[];
   error?: ReadinessFailure;
 }
 
@@ -1669,6 +1671,14 @@ export interface ReadinessFailure {
   message: string;
   /** how to fix it */
   hint: string;
+}
+
+/** The state of a provider; only the first decides about the status */
+export interface ReadinessProvider {
+  name: string;
+  isolation: string;
+  connected: boolean;
+  healthy: boolean;
 }
 
 /** The server that answers, its peers, configuration and metrics */

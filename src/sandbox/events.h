@@ -69,8 +69,10 @@ enum event_kind {
 	EVENT_AGENT_FINISHED, /* the same three ends as one kind, for webhooks */
 	EVENT_ARTIFACT_CREATED,
 	EVENT_ARTIFACT_DELETED,
-	EVENT_POOL_FAILED,      /* it cannot be filled */
-	EVENT_POOL_RECOVERED,   /* it can be filled again */
+	EVENT_POOL_FAILED,        /* it cannot be filled */
+	EVENT_POOL_RECOVERED,     /* it can be filled again */
+	EVENT_PROVIDER_UNHEALTHY, /* it fails creates; an event of no project */
+	EVENT_PROVIDER_RECOVERED,
 	EVENT_APPROVAL_PENDING, /* a tool call waits for a decision */
 	EVENT_APPROVAL_APPROVED,
 	EVENT_APPROVAL_REFUSED,

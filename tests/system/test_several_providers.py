@@ -154,6 +154,8 @@ def test_each_provider_shows_its_health(server, api):
         assert bare["healthy"] and bare["creates"] > 0 and bare["p99_ms"] >= bare["p50_ms"] > 0
         assert "take snapshots" in listed["native"]["abilities"] and "take snapshots" not in bare["abilities"]
         assert listed["nothing"]["max_sandboxes"] == 2
+        ready = api.get("/readyz")["providers"]
+        assert [(p["name"], p["healthy"]) for p in ready] == [(name, True) for name in listed]
         metrics = api.raw("GET", "/metrics").body.decode()
         assert 'atoll_provider_sandboxes{provider="bare"} 1' in metrics
         assert 'atoll_provider_healthy{provider="native"} 1' in metrics
@@ -166,6 +168,8 @@ def test_a_check_makes_a_sandbox_and_ends_it(server, api):
     assert refused(api.post, "/v1/providers/cloud/check") == (404, "no provider 'cloud'")
     shown = server.cli("provider", "ls", text=True)
     assert "bare" in shown.stdout and "healthy" in shown.stdout
+    assert "host-files" in server.cli("run", "--template", "host", "--provider", "bare", "pwd", text=True).stdout
+    assert "microvm" in server.cli("run", "--template", "host", "--isolation", "microvm", "pwd", text=True).stderr
     assert "ended it in" in server.cli("provider", "check", "bare", text=True).stdout
 
 

@@ -1351,6 +1351,7 @@ export interface Readiness {
   checked_at?: string | null;
   checks: ReadinessCheck[];
   warnings?: ReadinessFailure[];
+  providers?: ReadinessProvider[];
   error?: ReadinessFailure;
 }
 /** One readiness check */
@@ -1367,6 +1368,13 @@ export interface ReadinessFailure {
   code: string;
   message: string;
   hint: string;
+}
+/** The state of a provider; only the first decides about the status */
+export interface ReadinessProvider {
+  name: string;
+  isolation: string;
+  connected: boolean;
+  healthy: boolean;
 }
 /** A recording of a window */
 export interface Recording {

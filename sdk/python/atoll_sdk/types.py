@@ -1751,6 +1751,8 @@ class Readiness(TypedDict):
     checks: list[ReadinessCheck]
     # problems that do not prevent sandboxes, such as a missing default route on the host
     warnings: NotRequired[list[ReadinessFailure]]
+    # all providers, when the server has several
+    providers: NotRequired[list[ReadinessProvider]]
     error: NotRequired[ReadinessFailure]
 
 
@@ -1777,6 +1779,15 @@ class ReadinessFailure(TypedDict):
     message: str
     # how to fix it
     hint: str
+
+
+class ReadinessProvider(TypedDict):
+    """The state of a provider; only the first decides about the status"""
+
+    name: str
+    isolation: str
+    connected: bool
+    healthy: bool
 
 
 class Server(TypedDict):

@@ -17,6 +17,12 @@
 	{                                                                                          \
 		"image", "IMAGE", "image of a registry; pulled once, then kept"                    \
 	}
+#define OPTIONS_PROVIDER                                                                           \
+	{"provider", "PROVIDER", "provider that makes the sandbox, see atoll provider ls"},        \
+	{                                                                                          \
+		"isolation", "LEVEL",                                                              \
+		        "least isolation: none, namespaces, gvisor, microvm or remote"             \
+	}
 #define OPTION_PULL                                                                                \
 	{                                                                                          \
 		"pull", "always|missing|never",                                                    \

@@ -57,6 +57,8 @@ int create_body(struct arena *a, const struct create_options *options, const cha
 	body_add_text(&body, "pull", options->pull);
 	body_add_text(&body, "snapshot", options->snapshot);
 	body_add_text(&body, "name", options->name);
+	body_add_text(&body, "provider", options->provider);
+	body_add_text(&body, "isolation", options->isolation);
 	if (options->env && options->env[0] && body_add_json(&body, "env", env, err) < 0)
 		return -1;
 	resources_add(&body, &options->resources);
@@ -84,6 +86,8 @@ int create_options_parse(struct cli *cli, struct create_options *ret)
 	        .pull = arguments_text(&cli->args, "pull", NULL),
 	        .snapshot = arguments_text(&cli->args, "snapshot", NULL),
 	        .name = arguments_text(&cli->args, "name", NULL),
+	        .provider = arguments_text(&cli->args, "provider", NULL),
+	        .isolation = arguments_text(&cli->args, "isolation", NULL),
 	        .no_internet = arguments_has(&cli->args, "no-internet"),
 	        .volumes = arguments_list(cli, "volume"),
 	        .allow = arguments_list(cli, "allow"),

@@ -8,8 +8,9 @@ struct create_options {
 	const char *template, *name; /* NULL = the server's default */
 	const char *image;           /* instead of the template */
 	const char *pull;            /* of the image: "always", "missing", "never"; may be NULL */
-	const char *snapshot;        /* source of the files; NULL = the template */
-	const char *const *env;      /* "KEY=value", NULL-terminated; may be NULL */
+	const char *provider, *isolation; /* NULL = the server's choice */
+	const char *snapshot;             /* source of the files; NULL = the template */
+	const char *const *env;           /* "KEY=value", NULL-terminated; may be NULL */
 	struct sandbox_resources resources;
 	const char *const *volumes; /* "VOLUME[:PATH[:ro]]", NULL-terminated; may be NULL */
 	const char *const *allow, *const *deny; /* addresses; NULL-terminated, may be NULL */

@@ -69,6 +69,7 @@ static const struct command_option prefix_options[] = {
 static const struct command_option acquire_options[] = {
         OPTION_TEMPLATE,
         {"image", "IMAGE", "image of a registry, instead of a template"},
+        OPTIONS_PROVIDER,
         OPTION_NO_INTERNET,
         {"persistent", NULL, "exempt the sandbox from idle timeouts"},
         {"fresh", NULL, "use a sandbox with unused files", .member = "continue=false"},

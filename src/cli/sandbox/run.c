@@ -117,6 +117,7 @@ static const struct command_option options[] = {
         {"name", "NAME", "name of the sandbox"},
         OPTIONS_RUN,
         OPTIONS_RESOURCES,
+        OPTIONS_PROVIDER,
         OPTION_VOLUME,
         OPTION_NO_INTERNET,
         OPTIONS_EGRESS,

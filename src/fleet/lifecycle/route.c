@@ -114,7 +114,8 @@ static const char *find_reason(struct routing *r, const struct provider_member *
 	struct provider *p = provider_member_provider(m);
 
 	if (!isolation_suffices(ops->isolation, find_least_isolation(r)))
-		return arena_format(r->arena, "its isolation is %s", ops->isolation);
+		return arena_format(r->arena, "its isolation is %s, less than %s", ops->isolation,
+		                    find_least_isolation(r));
 	if (missing)
 		return arena_format(r->arena, "it cannot do this: %s", missing);
 	if (r->needs_kept && (!p || !provider_shares_place(p, r->fleet->provider)))

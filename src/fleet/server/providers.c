@@ -7,12 +7,45 @@
 #include "fleet/core/fleet_state.h"
 #include "fleet/server/rounds.h"
 #include "provider/set.h"
+#include "sandbox/events.h"
+#include "store/events.h"
 #include "store/sandboxes.h"
 
 #define CHECK_TIMEOUT_MS 30000
 
+static void add_change_event(struct fleet *f, const struct provider_member *m,
+                             const struct provider_health_report *now)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	const struct event_record event = {
+	        .at = clock_unix_ms(),
+	        .project_id = "",
+	        .sandbox_id = "",
+	        .kind = event_kind_name(now->is_well ? EVENT_PROVIDER_RECOVERED
+	                                             : EVENT_PROVIDER_UNHEALTHY),
+	        .reason = "",
+	        .text = now->is_well ? arena_format(&arena, "provider '%s' makes sandboxes again",
+	                                            m->name)
+	                             : arena_format(&arena, "provider '%s' makes no sandboxes: %s",
+	                                            m->name, now->last_error),
+	        .detail = "",
+	};
+	struct error err = {0};
+
+	if (store_event_add(f->store, &event, &err) < 0)
+		log_warning("an event is lost", TEXT("provider", m->name), FAILURE(&err));
+}
+
 void providers_tick(struct fleet *f)
 {
+	struct provider_health_report now;
+
+	for (unsigned i = 0; i < provider_set_count(f->providers); i++) {
+		const struct provider_member *m = provider_set_at(f->providers, i);
+
+		if (provider_health_take_change(m->health, &now))
+			add_change_event(f, m, &now);
+	}
 	/* The next sweep reconciles their sandboxes. */
 	if (provider_set_retry(f->providers) > 0)
 		f->swept_at = 0;

@@ -6,10 +6,12 @@
 #include <assert.h>
 
 #include "edge/api.h"
+#include "fleet/core/sandboxes.h"
 #include "fleet/server/ready.h"
 #include "http/server/relay.h"
 #include "json/json.h"
-#include "provider/provider.h"
+#include "provider/health.h"
+#include "provider/set.h"
 
 #define LOOK_MS 10
 #define WAITING_MAX 256 /* requests that wait for one check */
@@ -42,10 +44,23 @@ static const struct json_member failure_shape_members[] = {
 static JSON_SHAPE(failure_shape, "ReadinessFailure", readiness_failure_answer,
                   "A failed check, in the form of an API error");
 
+struct readiness_provider_answer {
+	const char *name, *isolation;
+	bool connected, healthy;
+};
+static const struct json_member provider_state_shape_members[] = {
+        JSON_TEXT_MEMBER(readiness_provider_answer, name),
+        JSON_TEXT_MEMBER(readiness_provider_answer, isolation),
+        JSON_BOOL_MEMBER(readiness_provider_answer, connected),
+        JSON_BOOL_MEMBER(readiness_provider_answer, healthy),
+};
+static JSON_SHAPE(provider_state_shape, "ReadinessProvider", readiness_provider_answer,
+                  "The state of a provider; only the first decides about the status");
+
 struct readiness_answer {
 	const char *status, *version, *provider;
 	int64_t checked_at;
-	struct json_list checks, warnings;
+	struct json_list checks, warnings, providers;
 	struct readiness_failure_answer error;
 };
 static const struct json_member readiness_shape_members[] = {
@@ -57,10 +72,33 @@ static const struct json_member readiness_shape_members[] = {
         JSON_LIST_MEMBER(readiness_answer, warnings, &failure_shape, .flags = JSON_OMIT_EMPTY,
                          .about = "problems that do not prevent sandboxes, such as a missing "
                                   "default route on the host"),
+        JSON_LIST_MEMBER(readiness_answer, providers, &provider_state_shape,
+                         .flags = JSON_OMIT_EMPTY,
+                         .about = "all providers, when the server has several"),
         JSON_OBJECT_MEMBER(readiness_answer, error, &failure_shape, .flags = JSON_OMIT_EMPTY),
 };
 JSON_SHAPE(readiness_shape, "Readiness", readiness_answer,
            "Whether the server can create a sandbox now; status 503 with reason and cure if not");
+
+static struct json_list list_providers(const struct api *api,
+                                       struct readiness_provider_answer *items)
+{
+	const struct provider_set *set = fleet_providers(api->fleet);
+	unsigned count = provider_set_count(set);
+
+	for (unsigned i = 0; i < count; i++) {
+		const struct provider_member *m = provider_set_at(set, i);
+		bool is_open = provider_member_provider(m) != NULL;
+
+		items[i] = (struct readiness_provider_answer){
+		        .name = m->name,
+		        .isolation = provider_member_ops(m)->isolation,
+		        .connected = is_open,
+		        .healthy = is_open && provider_health_get(m->health).is_well,
+		};
+	}
+	return (struct json_list){items, count > 1 ? count : 0};
+}
 
 static int write_readiness(const struct api *api, const struct ready_result *result,
                            struct buf *out)
@@ -68,6 +106,7 @@ static int write_readiness(const struct api *api, const struct ready_result *res
 	const struct ready_check *bad = ready_failure(result);
 	struct readiness_check_answer checks[READY_CHECKS_MAX];
 	struct readiness_failure_answer warnings[READY_WARNINGS_MAX];
+	struct readiness_provider_answer provider_states[PROVIDER_MEMBERS_MAX];
 	struct readiness_answer answer = {
 	        .status = bad ? "not_ready" : "ready",
 	        .version = ATOLL_VERSION,
@@ -75,6 +114,7 @@ static int write_readiness(const struct api *api, const struct ready_result *res
 	        .checked_at = result->at_unix_ms,
 	        .checks = {checks, result->count},
 	        .warnings = {warnings, result->warning_count},
+	        .providers = list_providers(api, provider_states),
 	};
 
 	for (unsigned i = 0; i < result->count; i++) {

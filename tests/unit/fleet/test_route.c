@@ -8,6 +8,7 @@
 #include "provider/health.h"
 #include "provider/isolation.h"
 #include "provider/set.h"
+#include "store/events.h"
 #include "store/sandbox_record.h"
 #include "store/sandboxes.h"
 
@@ -193,6 +194,32 @@ static void a_provider_in_trouble_comes_last(void **state)
 	assert_true(health_of(h, 0).is_well);
 }
 
+static unsigned count_events(struct harness *h, const char *kind)
+{
+	const struct event_page page = {.pattern = kind, .limit = 100};
+	struct event_list events;
+	struct error err = {0};
+
+	assert_done(store_event_list(h->store, &h->arena, &page, &events, &err));
+	return (unsigned)events.count;
+}
+
+static void trouble_and_recovery_are_events(void **state)
+{
+	struct harness *h = *state;
+
+	fake_fail(&h->fake, CALL_CREATE, true);
+	for (unsigned i = 0; i < HEALTH_FAILURES_MAX; i++)
+		(void)create(h);
+	providers_tick(h->fleet);
+	providers_tick(h->fleet);
+	assert_int_equal(count_events(h, "provider.unhealthy"), 1);
+	fake_fail(&h->fake, CALL_CREATE, false);
+	(void)create_of(h, "fake");
+	providers_tick(h->fleet);
+	assert_int_equal(count_events(h, "provider.recovered"), 1);
+}
+
 static void a_silent_provider_loses_no_sandbox(void **state)
 {
 	struct harness *h = *state;
@@ -250,6 +277,7 @@ int main(void)
 	                WITH_TWO(a_named_provider_is_the_only_one_that_is_tried),
 	                WITH_TWO(isolation_is_never_weaker_than_asked),
 	                WITH_TWO(a_provider_in_trouble_comes_last),
+	                WITH_TWO(trouble_and_recovery_are_events),
 	                WITH_TWO(a_silent_provider_loses_no_sandbox),
 	                WITH_TWO(a_provider_that_is_not_configured_loses_no_sandbox),
 	                cmocka_unit_test(levels_of_isolation_are_ordered));
