@@ -17,8 +17,11 @@ import pytest
 import small_root
 
 IMAGE = "contract:latest"
-OPTIONS = ("--storage-driver", "overlay2", "--exec-opt", "native.cgroupdriver=cgroupfs", "--bridge=none",
-           "--iptables=false", "--ip6tables=false", "--ip-forward=false", "--ip-masq=false", "--live-restore=false")
+OPTIONS = ("--storage-driver", "overlay2", "--exec-opt", "native.cgroupdriver=cgroupfs", "--live-restore=false",
+           "--ip6tables=false")
+NO_NETWORK = ("--bridge=none", "--iptables=false", "--ip-forward=false", "--ip-masq=false")
+# In a network namespace of its own.
+NETWORK = ("--bip", "172.31.250.1/24", "--default-address-pool", "base=172.31.248.0/23,size=26")
 
 
 class Connection(http.client.HTTPConnection):
@@ -32,7 +35,8 @@ class Connection(http.client.HTTPConnection):
 
 
 class Daemon:
-    def __init__(self):
+    def __init__(self, network=False):
+        """network: containers may have a bridge, in a world that knows no other network."""
         missing = [name for name in ("dockerd", "containerd", "runc") if not shutil.which(name)]
         if os.geteuid() != 0 or missing:
             pytest.skip("needs root" if not missing else f"no {missing[0]} (Debian package docker.io)")
@@ -41,13 +45,17 @@ class Daemon:
         self.socket = f"{self.folder}/docker.sock"
         self.host = f"unix://{self.socket}"
         self.process = None
+        self.before = ["unshare", "--mount", "--propagation", "private"]
+        self.options = (*OPTIONS, *(NETWORK if network else NO_NETWORK))
+        if network:
+            self.before += ["--net", "sh", "-c", 'ip link set lo up; exec "$0" "$@"']
         self.start()
 
     def start(self):
         with open(f"{self.folder}/log", "ab") as log:
             self.process = subprocess.Popen(
-                ["unshare", "--mount", "--propagation", "private", "dockerd", "--host", self.host, "--data-root",
-                 f"{self.folder}/data", "--exec-root", f"{self.folder}/exec", "--pidfile", f"{self.folder}/pid", *OPTIONS],
+                [*self.before, "dockerd", "--host", self.host, "--data-root", f"{self.folder}/data", "--exec-root",
+                 f"{self.folder}/exec", "--pidfile", f"{self.folder}/pid", *self.options],
                 stdout=log, stderr=log, start_new_session=True)
         deadline = time.monotonic() + 30
         while not self.answers():
@@ -93,7 +101,9 @@ class Daemon:
         os.chmod(root / "tmp", 0o1777)
         os.symlink("../bin", root / "usr" / "bin")
         (root / "etc" / "group").write_text("root:x:0:\n")
-        self.import_image(small_root.as_tar(root, folder / "root.tar"), name)
+        tar = small_root.as_tar(root, folder / "root.tar")
+        self.root = tar.read_bytes()
+        self.import_image(tar, name)
 
     def end(self):
         """As a crash does not: its containers end with it."""

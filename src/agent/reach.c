@@ -34,6 +34,22 @@ static void take_token(struct reach *r)
 	(void)unsetenv(AGENT_TOKEN_VARIABLE);
 }
 
+/* What Docker adds to the variables of the image, and what is the user's. */
+static void forget_own_variables(void)
+{
+	static const char *const names[] = {"HOSTNAME", "HOME", "TERM", "USER", "LOGNAME", "SHELL"};
+
+	for (size_t i = 0; i < COUNT_OF(names); i++)
+		(void)unsetenv(names[i]);
+}
+
+const char *const *reach_variables(const struct agent *a)
+{
+	static const char *const none[] = {NULL};
+
+	return a->reach.path && environ ? (const char *const *)environ : none;
+}
+
 static int connect_socket(const struct reach *r, uint64_t stream, int *ret_fd, struct error *err)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -167,8 +183,10 @@ void reach_init(struct agent *a, const char *path)
 	                    .again_at = path ? 0 : DEADLINE_NEVER,
 	                    .retry_at = DEADLINE_NEVER,
 	                    .pause_ms = PAUSE_MIN_MS};
-	if (path)
-		take_token(r);
+	if (!path)
+		return;
+	take_token(r);
+	forget_own_variables();
 }
 
 int64_t reach_next_deadline(const struct agent *a)

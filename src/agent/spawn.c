@@ -7,11 +7,13 @@
 #include "agent/listener.h"
 #include "agent/base_dir.h"
 #include "agent/process.h"
+#include "agent/reach.h"
 #include "agent/warm.h"
 #include "wire/agent_path.h"
 
 #define PATH_PARTS_MAX 64
 #define OWN_ENV_MAX 8
+#define IMAGE_ENV_MAX 256
 
 static bool has_same_key(const char *a, const char *b)
 {
@@ -40,7 +42,8 @@ static void env_put(const char **env, size_t *count, const char *entry)
 	env[(*count)++] = entry;
 }
 
-/* Commands never get the agent's own environment, which may hold secrets of the host. */
+/* Commands never get the agent's own environment, which may hold secrets of the host. Only where
+ * the environment is the image's they get that. */
 const char **spawn_env(struct arena *arena, const struct agent *a, const struct user *user,
                        const struct agent_exec *exec)
 {
@@ -54,12 +57,16 @@ const char **spawn_env(struct arena *arena, const struct agent *a, const struct 
 	        a->home ? arena_format(arena, "ATOLL_PROJECT_DIR=%s", a->home) : NULL,
 	        exec->flags & AGENT_EXEC_TTY ? "TERM=xterm-256color" : NULL,
 	};
-	const char **env = ARENA_ARRAY(arena, const char *, OWN_ENV_MAX + AGENT_ENV_MAX + 1);
+	const char **env =
+	        ARENA_ARRAY(arena, const char *, OWN_ENV_MAX + IMAGE_ENV_MAX + AGENT_ENV_MAX + 1);
+	const char *const *image = reach_variables(a);
 	size_t count = 0;
 
 	for (size_t i = 0; i < OWN_ENV_MAX; i++)
 		if (own[i])
 			env[count++] = own[i];
+	for (size_t i = 0; image[i] && i < IMAGE_ENV_MAX; i++)
+		env_put(env, &count, image[i]);
 	for (const char **entry = exec->env; *entry; entry++)
 		env_put(env, &count, *entry);
 	return env;

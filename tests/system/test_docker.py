@@ -114,6 +114,53 @@ def test_what_docker_cannot_do_is_refused_by_name(api):
             assert refused.value.status == 501 and "docker" in str(refused.value)
 
 
+def test_an_image_is_the_root_and_its_variables_reach_commands(daemon, api):
+    status, text = daemon.call("POST", "/images/create?fromSrc=-&repo=127.0.0.1%3A1/varied&tag=1&changes=ENV%20WORD%3Dfrom-image", daemon.root,
+                               "application/x-tar")
+    assert status == 200, text
+    made = api.post("/api/sandbox/instances", {"image": "127.0.0.1:1/varied:1", "env": {"MINE": "kept"}})
+    try:
+        result = api.exec(made["id"], "echo $WORD $MINE; id -un; echo $HOME; env | grep -c TOKEN", user="user")
+        assert result["stdout"].split() == ["from-image", "kept", "user", "/home/user", "0"], result
+    finally:
+        api.remove(made["id"])
+
+
+def test_terminals_and_servers_inside(server, api):
+    with api.sandbox() as sandbox:
+        made = api.post(f"/api/sandbox/instances/{sandbox}/terminal", {"name": "main", "command": "tty; exec cat"})
+        screen = api.post(f"/api/sandbox/instances/{sandbox}/windows/main/keys", {"keys": ["hello"], "wait_text": "/dev/pts"})
+        assert screen["reason"] == "found" and made["name"] == "main", screen
+        api.exec(sandbox, "(nc -l -p 7000 -e echo hello > /dev/null 2>&1 &)")
+        ports = api.get(f"/api/sandbox/instances/{sandbox}/ports")
+        assert any(port["port"] == 7000 for port in ports["items"]), ports
+
+
+def test_containers_with_internet_do_not_reach_one_another(tmp_path_factory):
+    daemon = docker_daemon.Daemon(network=True)
+    server = None
+    try:
+        daemon.import_busybox(tmp_path_factory.mktemp("busybox"))
+        server = atoll.Server(provider="docker", environment={"DOCKER_HOST": daemon.host,
+                                                              "SANDBOX_WORKER_IMAGE": docker_daemon.IMAGE}).start()
+        api = server.api()
+        with api.sandbox(internet=True) as one, api.sandbox(internet=True) as other, api.sandbox(internet=False) as none:
+            shown = api.exec(other, "ip -4 addr show eth0")["stdout"]
+            address = shown.split("inet ")[1].split("/")[0]
+            knock = f"nc -w 2 {address} 8000 < /dev/null"
+            assert "refused" in api.exec(other, knock)["stderr"]
+            assert "timed out" in api.exec(one, knock)["stderr"]
+            api.exec(one, "mkdir -p /tmp/www && echo served > /tmp/www/file && (httpd -f -p 7000 -h /tmp/www > /dev/null 2>&1 &)")
+            atoll.wait_for(lambda: api.raw("GET", f"/api/sandbox/instances/{one}/preview/7000/file").body == b"served\n", 10,
+                           "the server inside")
+            assert "eth0" not in api.exec(none, "ip addr")["stdout"]
+        api.close()
+    finally:
+        if server:
+            server.remove_all()
+        daemon.remove()
+
+
 def test_a_missing_image_is_named(api):
     with pytest.raises(atoll.ApiError) as refused:
         api.post("/api/sandbox/instances", {"image": "127.0.0.1:1/no/such:1"})

@@ -3,6 +3,7 @@
  * check that needs an ability is left out for a provider that does not claim it. */
 #include "unit.h"
 
+#include <errno.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -13,6 +14,7 @@
 #include "base/clock.h"
 #include "provider/compute.h"
 #include "provider/compute_run.h"
+#include "provider/dial.h"
 #include "broker_process.h"
 #include "provider/entries.h"
 #include "provider/provider.h"
@@ -358,6 +360,19 @@ static void folders_are_made_seen_and_removed(struct fixture *f)
 
 /* ---- the rest ---- */
 
+/* The socket was made inside and came out: only there nothing listens on the port. */
+static void a_port_without_a_server_refuses(struct fixture *f)
+{
+	struct error refused = {0};
+	int fd;
+
+	create(f);
+	const struct dial dial = {.id = f->id.text, .port = 39123, .deadline = soon()};
+	assert_int_equal(compute_dial(f->p, &dial, &fd, &refused), -1);
+	assert_int_equal(refused.code, ERROR_UNAVAILABLE);
+	assert_int_equal(refused.sys_errno, ECONNREFUSED);
+}
+
 static void stats_tell_what_was_asked_for(struct fixture *f)
 {
 	struct provider_stats stats = {0};
@@ -475,6 +490,7 @@ static const struct check checks[] = {
         ROW(a_command_is_ended_with_its_deadline, REAL_COMMANDS),
         ROW(nothing_of_the_servers_environment_is_inside, REAL_COMMANDS),
         ROW(folders_are_made_seen_and_removed, PROVIDER_CAN_FILES),
+        ROW(a_port_without_a_server_refuses, PROVIDER_CAN_DIAL),
         ROW(stats_tell_what_was_asked_for, PROVIDER_CAN_STATS),
         ROW(a_healthy_provider_says_so, 0),
         ROW(a_missing_template_is_removed_already, PROVIDER_CAN_TEMPLATE),
