@@ -87,6 +87,19 @@ static int remove_image(struct provider *p, const char *folder, int64_t deadline
 	return docker_engine_do(as_docker(p)->engine, &call, NULL, err);
 }
 
+/* A digest is given when the tag may have moved, so what the daemon has already is not enough. */
+static int pull_image(struct provider *p, const struct provider_template *request, int64_t deadline,
+                      int64_t *ret_size, struct error *err)
+{
+	if (find_image(p, request->source, deadline, ret_size, err) < 0)
+		return -1;
+	if (*ret_size >= 0 && !request->known_digest)
+		return 0;
+	if (docker_engine_pull(as_docker(p)->engine, request->source, deadline, err) < 0)
+		return -1;
+	return find_image(p, request->source, deadline, ret_size, err);
+}
+
 static int import_image(struct provider *p, const struct provider_template *request,
                         int64_t deadline, struct error *err)
 {
@@ -106,10 +119,7 @@ static int import_image(struct provider *p, const struct provider_template *requ
 		return -1;
 	if (size >= 0)
 		return FAIL(err, ERROR_CONFLICT, "template '%s' exists already", request->name);
-	if (find_image(p, request->source, deadline, &size, err) < 0 ||
-	    (size < 0 &&
-	     (docker_engine_pull(as_docker(p)->engine, request->source, deadline, err) < 0 ||
-	      find_image(p, request->source, deadline, &size, err) < 0)))
+	if (pull_image(p, request, deadline, &size, err) < 0)
 		return -1;
 	if (request->size_max > 0 && size > 0 && (uint64_t)size > request->size_max)
 		return FAIL(err, ERROR_LIMIT, "image '%s' has %lld bytes, more than %llu",
