@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The provider docker: a server whose sandboxes are containers of a daemon that belongs to these tests."""
 
+import http.client
 import threading
 
 import pytest
@@ -177,6 +178,36 @@ def test_a_daemon_that_is_down_is_named_and_nothing_leaks(daemon, server, api):
         atoll.wait_for(lambda: api.get(f"/api/sandbox/instances/{sandbox}")["state"] != "started", 30, "its end")
     with api.sandbox() as sandbox:
         assert api.exec(sandbox, "echo again")["stdout"] == "again\n"
+
+
+def test_a_server_killed_in_the_middle_of_creates_leaves_no_container(daemon, server):
+    stops = threading.Event()
+
+    def call():
+        while not stops.is_set():
+            api = server.api(timeout=20)
+            try:
+                api.remove(api.create()["id"])
+            except (OSError, atoll.ApiError, ValueError, http.client.HTTPException):
+                stops.wait(0.05)
+            api.close()
+
+    threads = [threading.Thread(target=call) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for pause in (0.4, 0.9, 1.3):
+        stops.wait(pause)
+        server.kill9("api")
+        server.wait_ready()
+    stops.set()
+    for thread in threads:
+        thread.join()
+    api = server.api()
+    for row in server.rows(api):
+        api.remove(row["id"])
+    api.close()
+    atoll.wait_for(lambda: daemon.containers() == [], 30, "the removal of every container")
+    assert list((server.data / "docker" / "links").iterdir()) == []
 
 
 def test_many_callers_at_once(server):
