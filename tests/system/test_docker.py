@@ -162,6 +162,24 @@ def test_containers_with_internet_do_not_reach_one_another(tmp_path_factory):
         daemon.remove()
 
 
+def test_beside_the_native_provider(daemon):
+    server = atoll.Server(provider="native", flags=["--providers", "native,box=docker"], environment={
+        "DOCKER_HOST": daemon.host, "SANDBOX_WORKER_IMAGE": docker_daemon.IMAGE}).start()
+    try:
+        api = server.api()
+        with api.sandbox() as native, api.sandbox(provider="box") as box:
+            assert api.get(f"/api/sandbox/instances/{native}")["provider"] == "native"
+            shown = api.get(f"/api/sandbox/instances/{box}")
+            assert shown["provider"] == "box" and "limit the disk" in shown["unsupported"], shown
+            assert api.exec(box, "cat /.atoll/agent | head -c 4")["stdout"][1:4] == "ELF"
+            assert api.exec(native, "ls /.atoll")["exit_code"] != 0
+            server.kill9("api")
+            server.wait_ready()
+            assert server.api().exec(box, "echo on")["stdout"] == "on\n"
+    finally:
+        server.remove_all()
+
+
 def test_a_missing_image_is_named(api):
     with pytest.raises(atoll.ApiError) as refused:
         api.post("/api/sandbox/instances", {"image": "127.0.0.1:1/no/such:1"})

@@ -171,6 +171,12 @@ static int make_container(struct provider *p, const struct docker_container *c, 
 	if (err->code != ERROR_NOT_FOUND)
 		return -1;
 	error_clear(err);
+	if (docker_image_is_imported(c->spec->template_dir)) {
+		(void)FAIL(err, ERROR_UNSUPPORTED,
+		           "provider 'docker' has no image of this template");
+		return FAIL_HINT(err, "templates that the server builds are not images: create "
+		                      "from an image, or from template 'host'");
+	}
 	if (docker_engine_pull(as_docker(p)->engine, c->image, deadline, err) < 0)
 		return -1;
 	return post_container(p, c, deadline, err);

@@ -69,7 +69,8 @@ MUST_CHECK int docker_claim_write(struct provider *p, const struct sandbox_spec 
 void docker_claim_read(struct provider *p, struct provider_entry *entry);
 void docker_claim_remove(struct provider *p, const char *id);
 
-/* image.c: the image of a template's folder. */
+/* image.c: the image of a template's folder. An imported image is on the daemon or nowhere. */
+bool docker_image_is_imported(const char *folder);
 MUST_CHECK int docker_image_of(struct provider *p, const char *folder, struct buf *out,
                                struct error *err);
 MUST_CHECK int docker_template_make(struct provider *p, const struct provider_template *request,

@@ -18,11 +18,16 @@ static void imported_name(struct provider *p, const char *folder, struct buf *ou
 	buf_addf(out, "atoll-%s:%s", as_docker(p)->server, folder);
 }
 
+bool docker_image_is_imported(const char *folder)
+{
+	return strcmp(folder, DEFAULT_FOLDER) != 0;
+}
+
 int docker_image_of(struct provider *p, const char *folder, struct buf *out, struct error *err)
 {
 	const char *image = as_docker(p)->options.docker->image;
 
-	if (strcmp(folder, DEFAULT_FOLDER) != 0)
+	if (docker_image_is_imported(folder))
 		imported_name(p, folder, out);
 	else if (*image)
 		buf_add_text(out, image);

@@ -318,6 +318,27 @@ TEST(a_pull_that_fails_is_told_and_leaves_nothing)
 	stop_fake(&f, p);
 }
 
+TEST(a_template_without_an_image_is_not_looked_for_in_a_registry)
+{
+	static const char *const answers[] = {"404 {\"message\":\"No such image\"}",
+	                                      "404 {\"message\":\"No such container\"}", NULL};
+	struct sandbox_spec spec = spec_of();
+	struct provider_created created;
+	struct error err = {0};
+	struct fake f;
+
+	start_fake(&f, answers);
+	struct provider *p = open_docker(&f);
+	spec.template_dir = "python";
+	assert_int_equal(
+	        provider_find("docker")->create(p, &spec, deadline_after(10000), &created, &err),
+	        -1);
+	assert_int_equal(err.code, ERROR_UNSUPPORTED);
+	assert_int_equal(f.count, 2);
+	assert_non_null(strstr(f.asked[1], "DELETE"));
+	stop_fake(&f, p);
+}
+
 TEST(what_exists_already_is_left_alone)
 {
 	static const char *const answers[] = {"409 {\"message\":\"name in use\"}", NULL};
@@ -399,6 +420,7 @@ int main(void)
 	           CASE(stats_of_both_cgroup_versions_are_read_and_nonsense_is_zero),
 	           CASE(a_create_that_cannot_start_removes_its_container_and_folder),
 	           CASE(a_pull_that_fails_is_told_and_leaves_nothing),
+	           CASE(a_template_without_an_image_is_not_looked_for_in_a_registry),
 	           CASE(what_exists_already_is_left_alone),
 	           CASE(a_daemon_that_is_not_there_is_named_and_its_nonsense_is_no_answer),
 	           CASE(what_docker_has_not_is_refused_by_name_and_another_host_too));
