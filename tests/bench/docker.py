@@ -74,7 +74,8 @@ def main():
     daemon = docker_daemon.Daemon()
     server = None
     try:
-        daemon.import_busybox(pathlib.Path(tempfile.mkdtemp(prefix="atoll-bench-")))
+        with tempfile.TemporaryDirectory(prefix="atoll-bench-") as folder:
+            daemon.import_busybox(pathlib.Path(folder))
         server = atoll.Server(provider="docker", environment={"DOCKER_HOST": daemon.host, "SANDBOX_MEM_LIMIT": "96m",
                                                               "SANDBOX_WORKER_IMAGE": docker_daemon.IMAGE}).start()
         medians = measure(daemon, server.api(), rounds)
