@@ -20,7 +20,7 @@ const BUDGETS = {
   "src/pages/builds/index.tsx": 20,
   "src/pages/volumes/index.tsx": 20,
   "src/pages/snapshots/index.tsx": 20,
-  "src/lazy/terminal/index.tsx": 90,
+  "src/lazy/terminal/index.tsx": 95,
   [EDITOR]: 120,
   "src/lazy/chart/index.tsx": 25,
   "src/lazy/qr/index.tsx": 10,
