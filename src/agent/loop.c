@@ -12,7 +12,7 @@
 #include "agent/job.h"
 #include "agent/listener.h"
 #include "agent/orphan.h"
-#include "agent/reach.h"
+#include "agent/reverse.h"
 #include "agent/standby.h"
 #include "agent/score.h"
 #include "agent/service.h"
@@ -158,7 +158,7 @@ static int wait_ms(struct agent *a)
 	next = orphan_next_deadline(a) < next ? orphan_next_deadline(a) : next;
 	next = listener_next_deadline(&a->listener) < next ? listener_next_deadline(&a->listener)
 	                                                   : next;
-	next = reach_next_deadline(a) < next ? reach_next_deadline(a) : next;
+	next = reverse_next_deadline(a) < next ? reverse_next_deadline(a) : next;
 	next = standby_next_deadline(a) < next ? standby_next_deadline(a) : next;
 	next = a->stops_at < next ? a->stops_at : next;
 	if (a->stopping && a->stop_deadline < next)
@@ -190,7 +190,7 @@ void agent_run(struct agent *a)
 		orphan_run_timer(a, clock_monotonic_ms());
 		standby_run_timer(a, clock_monotonic_ms());
 		listener_run_timer(a, &a->listener, clock_monotonic_ms());
-		reach_run_timer(a, clock_monotonic_ms());
+		reverse_run_timer(a, clock_monotonic_ms());
 		run_stop(a, clock_monotonic_ms());
 		run_views(a, count > 0, clock_monotonic_ms());
 		connections_handle_waiting(a);

@@ -18,11 +18,11 @@
 #include "agent/connection.h"
 #include "agent/listener.h"
 #include "agent/orphan.h"
-#include "agent/reach.h"
+#include "agent/reverse.h"
 #include "agent/rehearse.h"
 #include "agent/standby.h"
 #include "agent/score.h"
-#include "agent/settle.h"
+#include "agent/image_user.h"
 #include "agent/setup.h"
 #include "agent/warm.h"
 #include "base/clock.h"
@@ -37,7 +37,7 @@ struct options {
 	int claim;                      /* from setup_run */
 	int memory_events, pids_events; /* see cause.h; -1 = not given */
 	const char *host_root;
-	const char *connect; /* the server's socket, in place of a listener; see reach.h */
+	const char *connect; /* the server's socket, in place of a listener; see reverse.h */
 };
 
 static int parse_fd(const char *text, int *ret, struct error *err)
@@ -201,7 +201,7 @@ static int agent_open(struct agent *a, const struct options *o, const struct vie
 	                    .resolve = o->host_root ? RESOLVE_IN_ROOT : 0};
 	views_begin(&a->views, a->started_ms);
 	standby_init(&a->standby);
-	reach_init(a, o->connect);
+	reverse_init(a, o->connect);
 	a->stops_at = DEADLINE_NEVER;
 	list_init(&a->connections);
 	list_init(&a->closed);
@@ -283,7 +283,7 @@ int agent_main(int argc, char **argv)
 	if (options.claim >= 0)
 		rehearse_first_command();
 	if (options.connect)
-		settle_image();
+		image_user_add();
 	standby_start(&agent);
 	begin_wishes(&agent, &wishes);
 	agent_run(&agent);

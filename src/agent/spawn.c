@@ -7,7 +7,7 @@
 #include "agent/listener.h"
 #include "agent/base_dir.h"
 #include "agent/process.h"
-#include "agent/reach.h"
+#include "agent/reverse.h"
 #include "agent/warm.h"
 #include "wire/agent_path.h"
 
@@ -59,7 +59,7 @@ const char **spawn_env(struct arena *arena, const struct agent *a, const struct 
 	};
 	const char **env =
 	        ARENA_ARRAY(arena, const char *, OWN_ENV_MAX + IMAGE_ENV_MAX + AGENT_ENV_MAX + 1);
-	const char *const *image = reach_variables(a);
+	const char *const *image = reverse_variables(a);
 	size_t count = 0;
 
 	for (size_t i = 0; i < OWN_ENV_MAX; i++)

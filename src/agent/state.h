@@ -41,13 +41,13 @@ struct standby {
 	struct stops stops;
 };
 
-/* See reach.h. */
-struct reach {
-	const char *path; /* of the server's socket; NULL: this agent listens */
-	char token[65];   /* AGENT_TOKEN_MAX */
-	struct watch line;
+/* See reverse.h. */
+struct reverse {
+	const char *path;     /* of the server's socket; NULL: this agent listens */
+	char token[65];       /* AGENT_TOKEN_MAX */
+	struct watch control; /* the control connection */
 	struct buf in;
-	int64_t again_at; /* when to connect the line */
+	int64_t again_at; /* when to connect again */
 	int64_t pause_ms; /* after a failure */
 	int64_t retry_at; /* when to open `wanted` */
 	uint64_t wanted[128];
@@ -57,7 +57,7 @@ struct reach {
 struct agent {
 	int epoll;
 	struct listener listener;
-	struct reach reach; /* in place of the listener */
+	struct reverse reverse; /* in place of the listener */
 	struct watch signals;
 	struct watch claim; /* of a prepared sandbox; the listener is watched after the claim */
 

@@ -77,9 +77,9 @@ int providers_open(struct arena *a, const struct config *config,
 		return -1;
 	for (unsigned i = 0; i < all.count; i++) {
 		const struct config_provider *c = &all.items[i];
-		const struct provider_wish wish = {c->name, c->kind, c->sandboxes_max};
+		const struct provider_entry_options entry = {c->name, c->kind, c->sandboxes_max};
 
-		if (provider_set_add(*ret, &wish, &options, err) < 0)
+		if (provider_set_add(*ret, &entry, &options, err) < 0)
 			return -1;
 	}
 	return 0;

@@ -12,7 +12,7 @@
 #include "base/thread.h"
 
 #define SAMPLES_MAX 256
-#define REST_MS 10000 /* then a create tries a provider in trouble again */
+#define BACKOFF_MS 10000 /* then a create tries an unhealthy provider again */
 
 struct provider_health {
 	const char *name;
@@ -30,7 +30,7 @@ struct provider_health *provider_health_new(const char *name)
 	struct provider_health *h = memory_new(sizeof(*h));
 
 	h->name = name;
-	h->report.is_well = true;
+	h->report.is_healthy = true;
 	pthread_mutex_init(&h->mutex, NULL);
 	return h;
 }
@@ -43,17 +43,17 @@ void provider_health_free(struct provider_health *h)
 	free(h);
 }
 
-static void set_well(struct provider_health *h, bool is_well)
+static void set_healthy(struct provider_health *h, bool is_healthy)
 {
-	if (h->report.is_well == is_well)
+	if (h->report.is_healthy == is_healthy)
 		return;
-	h->report.is_well = is_well;
+	h->report.is_healthy = is_healthy;
 	h->report.changed_at = clock_unix_ms();
 	h->has_change = true;
-	if (is_well)
-		log_info("the provider is well again", TEXT("provider", h->name));
+	if (is_healthy)
+		log_info("the provider is healthy again", TEXT("provider", h->name));
 	else
-		log_warning("the provider is in trouble", TEXT("provider", h->name),
+		log_warning("the provider is unhealthy", TEXT("provider", h->name),
 		            TEXT("error", h->report.last_error));
 }
 
@@ -62,15 +62,15 @@ static void note_failure(struct provider_health *h, const struct error *err)
 	(void)snprintf(h->report.last_error, sizeof(h->report.last_error), "%s", err->text);
 	h->report.failed_at = clock_unix_ms();
 	h->failed_ms = clock_monotonic_ms();
-	/* A full provider is well. */
+	/* A full provider is healthy. */
 	if (err->code != ERROR_LIMIT && ++h->failed_in_row >= HEALTH_FAILURES_MAX)
-		set_well(h, false);
+		set_healthy(h, false);
 }
 
 static void note_success(struct provider_health *h)
 {
 	h->failed_in_row = 0;
-	set_well(h, true);
+	set_healthy(h, true);
 }
 
 void provider_health_created(struct provider_health *h, int64_t took_us)
@@ -131,11 +131,11 @@ struct provider_health_report provider_health_get(struct provider_health *h)
 	return report;
 }
 
-bool provider_health_rests(struct provider_health *h)
+bool provider_health_backs_off(struct provider_health *h)
 {
 	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&h->mutex);
 
-	return !h->report.is_well && clock_monotonic_ms() - h->failed_ms < REST_MS;
+	return !h->report.is_healthy && clock_monotonic_ms() - h->failed_ms < BACKOFF_MS;
 }
 
 bool provider_health_take_change(struct provider_health *h, struct provider_health_report *ret)

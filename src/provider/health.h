@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* provider/health.h — how well a provider makes sandboxes: counts, durations, the last error.
  *
- * A provider is in trouble after HEALTH_FAILURES_MAX failures in a row, and well again after one
+ * A provider is unhealthy after HEALTH_FAILURES_MAX failures in a row, and healthy after one
  * success. Creates that the caller spoiled do not count. Any thread may call. */
 #pragma once
 
@@ -29,14 +29,14 @@ bool provider_failed(const struct error *err);
 struct provider_health_report {
 	uint64_t creates, failures;
 	int64_t p50_us, p99_us; /* of the last creates; 0: none yet */
-	bool is_well;
-	int64_t changed_at; /* Unix ms, when is_well changed; 0: never */
+	bool is_healthy;
+	int64_t changed_at; /* Unix ms, when is_healthy changed; 0: never */
 	int64_t failed_at;  /* Unix ms, of last_error; 0: never */
 	char last_error[ERROR_TEXT_MAX];
 };
 struct provider_health_report provider_health_get(struct provider_health *h);
-/* Whether creates should avoid the provider for now: it is in trouble, and its last failure is
+/* Whether creates should avoid the provider for now: it is unhealthy, and its last failure is
  * recent. */
-bool provider_health_rests(struct provider_health *h);
-/* True once after each change of is_well. */
+bool provider_health_backs_off(struct provider_health *h);
+/* True once after each change of is_healthy. */
 bool provider_health_take_change(struct provider_health *h, struct provider_health_report *ret);

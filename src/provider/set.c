@@ -64,24 +64,24 @@ static struct set_member *append_member(struct provider_set *set, const char *na
 	return m;
 }
 
-int provider_set_add(struct provider_set *set, const struct provider_wish *wish,
+int provider_set_add(struct provider_set *set, const struct provider_entry_options *entry,
                      const struct provider_options *options, struct error *err)
 {
-	const struct provider_ops *kind = provider_find(wish->kind);
+	const struct provider_ops *kind = provider_find(entry->kind);
 	struct set_member *m;
 
 	if (!kind)
-		return FAIL(err, ERROR_INVALID, "unknown provider '%s'", wish->kind);
+		return FAIL(err, ERROR_INVALID, "unknown provider '%s'", entry->kind);
 	if (set->count == PROVIDER_MEMBERS_MAX)
 		return FAIL(err, ERROR_LIMIT, "a server has at most %d providers",
 		            PROVIDER_MEMBERS_MAX);
-	if (provider_set_find(set, wish->name))
-		return FAIL(err, ERROR_CONFLICT, "provider '%s' is there twice", wish->name);
-	m = append_member(set, wish->name);
+	if (provider_set_find(set, entry->name))
+		return FAIL(err, ERROR_CONFLICT, "provider '%s' is there twice", entry->name);
+	m = append_member(set, entry->name);
 	m->kind = kind;
 	m->options = *options;
 	m->member.kind = kind->name;
-	m->member.sandboxes_max = wish->sandboxes_max;
+	m->member.sandboxes_max = entry->sandboxes_max;
 	return 0;
 }
 

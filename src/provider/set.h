@@ -27,7 +27,7 @@ struct provider_member {
 	struct provider_health *health; /* see provider/health.h */
 };
 
-struct provider_wish {
+struct provider_entry_options {
 	const char *name, *kind;
 	int64_t sandboxes_max;
 };
@@ -39,7 +39,8 @@ void provider_set_close(struct provider_set *set);
 void provider_set_free(struct provider_set *set);
 /* Adds a member without opening it. The texts must outlive the set. ERROR_INVALID for an unknown
  * kind, ERROR_LIMIT for more than PROVIDER_MEMBERS_MAX. */
-MUST_CHECK int provider_set_add(struct provider_set *set, const struct provider_wish *wish,
+MUST_CHECK int provider_set_add(struct provider_set *set,
+                                const struct provider_entry_options *entry,
                                 const struct provider_options *options, struct error *err);
 /* Adds a provider that is open already; the caller closes it. */
 void provider_set_lend(struct provider_set *set, const char *name, struct provider *p);

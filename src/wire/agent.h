@@ -96,7 +96,7 @@ enum agent_type {
 	AGENT_BEAT,  /* agent_beat (agent_beat.h), in the set-up and later; no reply */
 	AGENT_PORTS, /* empty -> PORT* (agent_ports.h), DONE */
 	AGENT_PORT,
-	AGENT_HELLO, /* and the next: agent_reach.h */
+	AGENT_HELLO, /* and the next: agent_reverse.h */
 	AGENT_OPEN,
 	AGENT_TYPE_COUNT,
 };

@@ -10,7 +10,7 @@ static const char *state_cell(struct arena *a UNUSED, const struct json_value *p
 {
 	if (!json_get_bool(p, "connected", false))
 		return "not connected";
-	return json_get_bool(p, "healthy", false) ? "healthy" : "in trouble";
+	return json_get_bool(p, "healthy", false) ? "healthy" : "unhealthy";
 }
 
 static const char *sandboxes_cell(struct arena *a, const struct json_value *p)

@@ -138,7 +138,7 @@ static bool has_limits(const struct fleet *f)
 	return false;
 }
 
-/* First the providers that are well, then those in trouble. */
+/* First the providers that are healthy, then the others. */
 static void add_members(struct routing *r, bool resting, struct provider_route *route)
 {
 	const struct provider_set *set = r->fleet->providers;
@@ -147,7 +147,7 @@ static void add_members(struct routing *r, bool resting, struct provider_route *
 		const struct provider_member *m = provider_set_at(set, i);
 		const char *reason;
 
-		if (provider_health_rests(m->health) != resting ||
+		if (provider_health_backs_off(m->health) != resting ||
 		    (r->request->provider && strcmp(r->request->provider, m->name) != 0))
 			continue;
 		reason = find_reason(r, m);

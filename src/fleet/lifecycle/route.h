@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fleet/lifecycle/route.h — the providers that may make a sandbox, in the order in which they are
  * tried. Only providers that satisfy the request are among them: isolation, abilities, place in
- * their limits. Those in trouble come last. */
+ * their limits. Unhealthy providers come last. */
 #pragma once
 
 #include "provider/set.h"

@@ -21,10 +21,10 @@ static void add_change_event(struct fleet *f, const struct provider_member *m,
 	        .at = clock_unix_ms(),
 	        .project_id = "",
 	        .sandbox_id = "",
-	        .kind = event_kind_name(now->is_well ? EVENT_PROVIDER_RECOVERED
+	        .kind = event_kind_name(now->is_healthy ? EVENT_PROVIDER_RECOVERED
 	                                             : EVENT_PROVIDER_UNHEALTHY),
 	        .reason = "",
-	        .text = now->is_well ? arena_format(&arena, "provider '%s' makes sandboxes again",
+	        .text = now->is_healthy ? arena_format(&arena, "provider '%s' makes sandboxes again",
 	                                            m->name)
 	                             : arena_format(&arena, "provider '%s' makes no sandboxes: %s",
 	                                            m->name, now->last_error),

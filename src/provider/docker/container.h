@@ -8,7 +8,7 @@
 
 #include "provider/entries.h"
 #include "provider/provider.h"
-#include "wire/agent_reach.h"
+#include "wire/agent_reverse.h"
 
 /* Every container of this server has this label, with the server's id. */
 #define DOCKER_SERVER_LABEL "atoll.server"

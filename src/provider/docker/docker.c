@@ -15,7 +15,7 @@
 #include "base/path.h"
 #include "base/thread.h"
 #include "provider/agent_links.h"
-#include "provider/agent_reach.h"
+#include "provider/agent_reverse.h"
 #include "provider/compute.h"
 #include "wire/agent.h"
 
@@ -90,9 +90,9 @@ int docker_inspect(struct provider *p, const char *id, int64_t deadline, struct 
 int docker_adopt(struct provider *p, const char *id, const struct docker_state *state,
                  struct error *err)
 {
-	if (agent_reach_listens(as_docker(p)->reach, id))
+	if (agent_reverse_listens(as_docker(p)->reverse, id))
 		return 0;
-	return agent_reach_listen(as_docker(p)->reach, id, state->token, err);
+	return agent_reverse_listen(as_docker(p)->reverse, id, state->token, err);
 }
 
 static int check_spec(const struct sandbox_spec *spec, struct error *err)
@@ -191,7 +191,7 @@ static int await_agent(struct provider *p, const char *id, int64_t deadline, str
 		int64_t look_at = deadline_after(LOOK_MS);
 		int64_t until = look_at < deadline ? look_at : deadline;
 
-		if (agent_reach_await(as_docker(p)->reach, id, until, err) == 0)
+		if (agent_reverse_await(as_docker(p)->reverse, id, until, err) == 0)
 			return 0;
 		if (err->code != ERROR_TIMEOUT || until == deadline)
 			return -1;
@@ -208,7 +208,7 @@ static int await_agent(struct provider *p, const char *id, int64_t deadline, str
 static int run_container(struct provider *p, const char *id, const char *token, int64_t deadline,
                          struct error *err)
 {
-	if (agent_reach_listen(as_docker(p)->reach, id, token, err) < 0 ||
+	if (agent_reverse_listen(as_docker(p)->reverse, id, token, err) < 0 ||
 	    post_verb(p, id, "/start", already, deadline, err) < 0 ||
 	    await_agent(p, id, deadline, err) < 0)
 		return -1;
@@ -227,7 +227,7 @@ static int create_container(struct provider *p, const struct sandbox_spec *spec,
 
 	if (docker_image_of(p, spec->template_dir, &image, err) < 0 ||
 	    (spec->network == SANDBOX_NETWORK_INTERNET && ensure_network(p, deadline, err) < 0) ||
-	    agent_reach_make_folder(d->reach, spec->id, err) < 0)
+	    agent_reverse_make_folder(d->reverse, spec->id, err) < 0)
 		return -1;
 	id_random_text(token, sizeof(token));
 	buf_addf(&folder, "%s/%s", d->links_dir, spec->id);
@@ -291,8 +291,8 @@ static int docker_destroy(struct provider *p, const char *id, int64_t deadline, 
 	docker_unset_running(p, id);
 	if (remove_container(p, id, deadline, err) < 0)
 		return -1;
-	agent_reach_forget(as_docker(p)->reach, id);
-	agent_reach_remove_folder(as_docker(p)->reach, id);
+	agent_reverse_forget(as_docker(p)->reverse, id);
+	agent_reverse_remove_folder(as_docker(p)->reverse, id);
 	docker_claim_remove(p, id);
 	return 0;
 }
@@ -306,7 +306,7 @@ static void tell_agent_to_stop(struct provider *p, const char *id, int64_t grace
 	struct error ignored = {0};
 	AUTO_CLOSE int fd = -1;
 
-	if (agent_reach_connect(as_docker(p)->reach, id, deadline, &fd, &ignored) == 0 &&
+	if (agent_reverse_connect(as_docker(p)->reverse, id, deadline, &fd, &ignored) == 0 &&
 	    wire_encode(&frame, AGENT_STOP, agent_stop_shape, &message, &ignored) == 0)
 		(void)!wire_send(fd, buf_span(&frame), deadline, &ignored);
 }
@@ -337,7 +337,7 @@ static int docker_stop(struct provider *p, const char *id, int64_t grace_ms, int
 	docker_unset_running(p, id);
 	if (state.running && stop_container(p, id, &state, grace_ms, deadline, err) < 0)
 		return -1;
-	agent_reach_forget(as_docker(p)->reach, id);
+	agent_reverse_forget(as_docker(p)->reverse, id);
 	return 0;
 }
 
@@ -361,7 +361,7 @@ static int docker_start(struct provider *p, const struct sandbox_spec *spec, int
 	struct docker_state state;
 
 	if (docker_inspect(p, spec->id, deadline, &state, err) < 0 ||
-	    agent_reach_make_folder(as_docker(p)->reach, spec->id, err) < 0 ||
+	    agent_reverse_make_folder(as_docker(p)->reverse, spec->id, err) < 0 ||
 	    docker_claim_write(p, spec, err) < 0)
 		return -1;
 	if (!state.running && set_limits(p, spec->id, &spec->resources, deadline, err) < 0)
@@ -455,7 +455,7 @@ static int adopt_by_id(struct provider *p, const char *id, struct error *err)
 {
 	struct docker_state state;
 
-	if (agent_reach_listens(as_docker(p)->reach, id))
+	if (agent_reverse_listens(as_docker(p)->reverse, id))
 		return 0;
 	if (docker_inspect(p, id, deadline_after(STATS_MS), &state, err) < 0)
 		return -1;
@@ -525,14 +525,14 @@ static int docker_health(struct provider *p, struct error *err)
 static int docker_connect(struct provider *p, const char *id, int64_t deadline, int *ret_fd,
                           struct error *err)
 {
-	if (agent_reach_connect(as_docker(p)->reach, id, deadline, ret_fd, err) == 0)
+	if (agent_reverse_connect(as_docker(p)->reverse, id, deadline, ret_fd, err) == 0)
 		return 0;
 	if (err->code != ERROR_NOT_FOUND || deadline_poll_ms(deadline) == 0)
 		return -1;
 	error_clear(err);
 	if (adopt_by_id(p, id, err) < 0)
 		return -1;
-	return agent_reach_connect(as_docker(p)->reach, id, deadline, ret_fd, err);
+	return agent_reverse_connect(as_docker(p)->reverse, id, deadline, ret_fd, err);
 }
 
 static int docker_take(struct provider *p, const char *id)
@@ -626,7 +626,7 @@ static void docker_close(struct provider *p)
 		return;
 	if (d->base.ops)
 		docker_ended_close(p);
-	agent_reach_close(d->reach);
+	agent_reverse_close(d->reverse);
 	agent_links_free(d->links);
 	docker_engine_close(d->engine);
 	map_done(&d->running);
@@ -650,9 +650,9 @@ static int open_parts(struct provider *p, struct error *err)
 		return -1;
 	/* By the path that this process knows: it may not be able to pass the absolute one. */
 	(void)snprintf(links, sizeof(links), "%.4000s/links", d->dir);
-	const struct agent_reach_options reach = {
+	const struct agent_reverse_options reverse = {
 	        .dir = links, .on_gone = docker_suspect, .context = p};
-	if (agent_reach_open(&reach, &d->reach, err) < 0)
+	if (agent_reverse_open(&reverse, &d->reverse, err) < 0)
 		return -1;
 	d->links = agent_links_new("");
 	return docker_ended_open(p, err);

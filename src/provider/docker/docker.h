@@ -4,7 +4,7 @@
  *
  *   DATA/docker/id          the id of this server in names and labels of its containers
  *   DATA/docker/lock        held while the provider is open
- *   DATA/docker/links/ID    the folder of the agent's socket, see provider/agent_reach.h
+ *   DATA/docker/links/ID    the folder of the agent's socket, see provider/agent_reverse.h
  *   DATA/docker/claims/ID   owner and lease epoch of a sandbox that was started again
  *
  * The agent is process 1 of the container and connects to the socket. Only containers whose name
@@ -20,7 +20,7 @@
 #include "provider/kinds.h"
 
 struct agent_links;
-struct agent_reach;
+struct agent_reverse;
 
 struct docker_provider {
 	struct provider base;
@@ -30,7 +30,7 @@ struct docker_provider {
 	char *links_dir; /* DATA/docker/links as the daemon reaches it: absolute */
 	int lock_fd;
 	struct docker_engine *engine;
-	struct agent_reach *reach;
+	struct agent_reverse *reverse;
 	struct agent_links *links;
 
 	pthread_t thread;      /* of ended.c */
@@ -59,7 +59,7 @@ void docker_ended_close(struct provider *p);
 void docker_set_running(struct provider *p, const char *id);
 /* Its end is ours: it is not reported. Closes its connections. */
 void docker_unset_running(struct provider *p, const char *id);
-/* The agent's line broke. */
+/* The agent's control connection broke. */
 void docker_suspect(void *provider, const char *id);
 
 /* claims.c: a container's labels cannot change, so the claim of a later start is a file. */

@@ -9,7 +9,7 @@
 #include "base/thread.h"
 #include "provider/agent_health.h"
 #include "provider/agent_links.h"
-#include "provider/agent_reach.h"
+#include "provider/agent_reverse.h"
 
 #define LOOK_FIRST_MS 5 /* the daemon notices the end of a container a moment after us */
 #define LOOK_MAX_MS 5000
@@ -19,7 +19,7 @@
 #define IDLE_MS 15000    /* how long a connection to an agent may wait for its next request */
 #define KILLED (128 + 9) /* exit status */
 
-/* A sandbox whose agent's line broke. */
+/* A sandbox whose agent's control connection broke. */
 struct suspect {
 	struct list item;
 	char id[ID_SIZE + 1];
@@ -67,7 +67,7 @@ static void report_end(struct provider *p, const char *id, enum sandbox_reason r
 {
 	const struct provider_options *options = &as_docker(p)->options;
 
-	agent_reach_forget(as_docker(p)->reach, id);
+	agent_reverse_forget(as_docker(p)->reverse, id);
 	if (!take_running(p, id))
 		return; /* a destroy or stop came meanwhile */
 	docker_unset_running(p, id);
@@ -81,7 +81,7 @@ static bool inspect_suspect(struct provider *p, struct suspect *s)
 	struct docker_state state;
 	struct error err = {0};
 
-	if (agent_reach_has_line(as_docker(p)->reach, s->id))
+	if (agent_reverse_is_connected(as_docker(p)->reverse, s->id))
 		return true;
 	if (docker_inspect(p, s->id, deadline_after(INSPECT_MS), &state, &err) == 0) {
 		if (state.running)

@@ -83,7 +83,7 @@ static struct provider_answer answer_of(struct arena *a, const struct fleet_prov
 	        .isolation = p->isolation,
 	        .abilities = list_abilities(a, p->abilities),
 	        .connected = p->is_open,
-	        .healthy = p->is_open && p->health.is_well,
+	        .healthy = p->is_open && p->health.is_healthy,
 	        .sandboxes = p->sandboxes,
 	        .max_sandboxes = p->sandboxes_max,
 	        .creates = (int64_t)p->health.creates,
@@ -147,7 +147,7 @@ static int64_t failures_of(const struct fleet_provider *p)
 
 static int64_t healthy_of(const struct fleet_provider *p)
 {
-	return p->is_open && p->health.is_well;
+	return p->is_open && p->health.is_healthy;
 }
 
 static int64_t sandboxes_of(const struct fleet_provider *p)
@@ -165,7 +165,7 @@ void providers_write_metrics(struct buf *out, const struct api *api)
 	         "Creates that the provider was asked for.", creates_of},
 	        {"atoll_provider_failures_total", "counter", "Creates that the provider failed.",
 	         failures_of},
-	        {"atoll_provider_healthy", "gauge", "1 when the provider is not in trouble.",
+	        {"atoll_provider_healthy", "gauge", "1 when the provider is healthy.",
 	         healthy_of},
 	        {"atoll_provider_sandboxes", "gauge", "Sandboxes that the provider has.",
 	         sandboxes_of},

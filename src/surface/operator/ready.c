@@ -94,7 +94,7 @@ static struct json_list list_providers(const struct api *api,
 		        .name = m->name,
 		        .isolation = provider_member_ops(m)->isolation,
 		        .connected = is_open,
-		        .healthy = is_open && provider_health_get(m->health).is_well,
+		        .healthy = is_open && provider_health_get(m->health).is_healthy,
 		};
 	}
 	return (struct json_list){items, count > 1 ? count : 0};

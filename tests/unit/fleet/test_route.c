@@ -183,7 +183,7 @@ static void a_provider_in_trouble_comes_last(void **state)
 	fake_fail(&h->fake, CALL_CREATE, true);
 	for (unsigned i = 0; i < HEALTH_FAILURES_MAX; i++)
 		(void)create(h);
-	assert_false(health_of(h, 0).is_well);
+	assert_false(health_of(h, 0).is_healthy);
 	assert_int_equal(h->fake.calls[CALL_CREATE], HEALTH_FAILURES_MAX);
 	assert_string_equal(create(h).provider, "second");
 	assert_int_equal(h->fake.calls[CALL_CREATE], HEALTH_FAILURES_MAX);
@@ -191,7 +191,7 @@ static void a_provider_in_trouble_comes_last(void **state)
 	fake_fail(&second, CALL_CREATE, true);
 	fake_fail(&h->fake, CALL_CREATE, false);
 	assert_string_equal(create(h).provider, "fake");
-	assert_true(health_of(h, 0).is_well);
+	assert_true(health_of(h, 0).is_healthy);
 }
 
 static unsigned count_events(struct harness *h, const char *kind)

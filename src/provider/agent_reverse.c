@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "provider/agent_reach.h"
+#include "provider/agent_reverse.h"
 
 #include <assert.h>
 #include <fcntl.h>
@@ -22,56 +22,56 @@
 #include "base/map.h"
 #include "base/thread.h"
 #include "wire/agent.h"
-#include "wire/agent_reach.h"
+#include "wire/agent_reverse.h"
 
 #define SOCKET_NAME "agent.sock"
 #define BACKLOG 128
 #define EVENTS_AT_ONCE 32
 #define ACCEPTED_AT_ONCE 16
-#define STRANGERS_MAX 16 /* connections of a sandbox that have not said who they are */
+#define PENDING_MAX 16 /* connections of a sandbox without their first message */
 #define HELLO_MAX 256
 
-enum peer_kind { PEER_LISTENER, PEER_STRANGER, PEER_LINE };
+enum peer_kind { PEER_LISTENER, PEER_PENDING, PEER_CONTROL };
 
 /* A descriptor in the epoll set. */
 struct peer {
 	enum peer_kind kind;
-	struct reached *sandbox;
-	struct list item; /* of a stranger */
+	struct reverse_sandbox *sandbox;
+	struct list item; /* of a pending connection */
 	int fd;
-	size_t size; /* of what a stranger has said */
+	size_t size; /* of what has arrived */
 	char said[HELLO_MAX];
 };
 
 /* A sandbox. */
-struct reached {
+struct reverse_sandbox {
 	char id[ID_SIZE + 1];
 	char token[AGENT_TOKEN_MAX + 1];
-	struct peer listener, *line; /* line: NULL = none */
-	struct list strangers;       /* oldest first */
-	unsigned stranger_count;
+	struct peer listener, *control; /* control: NULL = none */
+	struct list pending;            /* oldest first */
+	unsigned pending_count;
 	struct list waiters;
 	uint64_t stream_last;
-	pthread_cond_t changed; /* the line, or a waiter */
+	pthread_cond_t changed; /* the control connection, or a waiter */
 	unsigned users;         /* threads that wait for `changed` */
 	bool is_forgotten;
 };
 
 /* A call that waits for its connection. */
-struct reach_waiter {
+struct stream_waiter {
 	struct list item;
 	uint64_t stream;
 	int fd;
-	bool is_lost; /* the line broke before the agent came */
+	bool is_lost; /* the control connection broke before the agent came */
 };
 
-struct agent_reach {
-	struct agent_reach_options options;
+struct agent_reverse {
+	struct agent_reverse_options options;
 	char *dir;
 	int epoll, wake;
 	pthread_t thread;
 	pthread_mutex_t mutex; /* guards all below */
-	struct map sandboxes;  /* id -> struct reached */
+	struct map sandboxes;  /* id -> struct reverse_sandbox */
 	/* By descriptor. An event names its descriptor, not an object that may be gone by now: the
 	 * worst that a stale event does is a read that finds nothing. */
 	struct peer **peers;
@@ -79,7 +79,7 @@ struct agent_reach {
 	bool is_closing;
 };
 
-static int add_peer(struct agent_reach *r, struct peer *p, struct error *err)
+static int add_peer(struct agent_reverse *r, struct peer *p, struct error *err)
 {
 	struct epoll_event event = {.events = EPOLLIN, .data = {.fd = p->fd}};
 
@@ -96,7 +96,7 @@ static int add_peer(struct agent_reach *r, struct peer *p, struct error *err)
 }
 
 /* Closes its descriptor, unless `keeps_fd`. */
-static void remove_peer(struct agent_reach *r, struct peer *p, bool keeps_fd)
+static void remove_peer(struct agent_reverse *r, struct peer *p, bool keeps_fd)
 {
 	if (p->fd < 0)
 		return;
@@ -107,26 +107,26 @@ static void remove_peer(struct agent_reach *r, struct peer *p, bool keeps_fd)
 	p->fd = -1;
 }
 
-static void free_stranger(struct agent_reach *r, struct peer *p, bool keeps_fd)
+static void free_pending(struct agent_reverse *r, struct peer *p, bool keeps_fd)
 {
 	remove_peer(r, p, keeps_fd);
 	list_remove(&p->item);
-	p->sandbox->stranger_count--;
+	p->sandbox->pending_count--;
 	free(p);
 }
 
-static void drop_line(struct agent_reach *r, struct reached *s)
+static void drop_control(struct agent_reverse *r, struct reverse_sandbox *s)
 {
-	if (!s->line)
+	if (!s->control)
 		return;
-	remove_peer(r, s->line, false);
-	free(TAKE(s->line));
-	LIST_EACH (&s->waiters, struct reach_waiter, w, item)
+	remove_peer(r, s->control, false);
+	free(TAKE(s->control));
+	LIST_EACH (&s->waiters, struct stream_waiter, w, item)
 		w->is_lost = true;
 	pthread_cond_broadcast(&s->changed);
 }
 
-static bool is_token(const struct reached *s, const char *token)
+static bool is_token(const struct reverse_sandbox *s, const char *token)
 {
 	unsigned char differs = strlen(token) != strlen(s->token);
 
@@ -135,34 +135,34 @@ static bool is_token(const struct reached *s, const char *token)
 	return !differs;
 }
 
-static void take_line(struct agent_reach *r, struct peer *p)
+static void take_control(struct agent_reverse *r, struct peer *p)
 {
-	struct reached *s = p->sandbox;
+	struct reverse_sandbox *s = p->sandbox;
 
-	/* A second line is the same agent's, after its end of the first one was closed. */
-	drop_line(r, s);
+	/* A second control connection is the same agent's, which has lost the first. */
+	drop_control(r, s);
 	list_remove(&p->item);
-	s->stranger_count--;
-	p->kind = PEER_LINE;
-	s->line = p;
+	s->pending_count--;
+	p->kind = PEER_CONTROL;
+	s->control = p;
 	pthread_cond_broadcast(&s->changed);
 }
 
-static void take_stream(struct agent_reach *r, struct peer *p, uint64_t stream)
+static void take_stream(struct agent_reverse *r, struct peer *p, uint64_t stream)
 {
-	struct reached *s = p->sandbox;
+	struct reverse_sandbox *s = p->sandbox;
 	struct error ignored = {0};
 	int fd = p->fd;
 
-	LIST_EACH (&s->waiters, struct reach_waiter, w, item)
+	LIST_EACH (&s->waiters, struct stream_waiter, w, item)
 		if (w->stream == stream && w->fd < 0) {
-			free_stranger(r, p, true);
+			free_pending(r, p, true);
 			w->fd = fd;
 			(void)!fd_set_blocking(fd, true, &ignored);
 			pthread_cond_broadcast(&s->changed);
 			return;
 		}
-	free_stranger(r, p, false); /* its caller has given up */
+	free_pending(r, p, false); /* its caller has given up */
 }
 
 static int read_hello(const struct peer *p, struct arena *a, struct agent_hello *ret,
@@ -179,7 +179,7 @@ static int read_hello(const struct peer *p, struct arena *a, struct agent_hello 
 	return wire_decode(a, payload, agent_hello_shape, ret, sizeof(*ret), err) < 0 ? -1 : 1;
 }
 
-static void on_stranger(struct agent_reach *r, struct peer *p)
+static void on_pending(struct agent_reverse *r, struct peer *p)
 {
 	AUTO(arena_done) struct arena arena = {0};
 	struct agent_hello hello;
@@ -194,15 +194,15 @@ static void on_stranger(struct agent_reach *r, struct peer *p)
 	if (status == 0 && p->size < sizeof(p->said))
 		return;
 	if (status <= 0 || !is_token(p->sandbox, hello.token))
-		free_stranger(r, p, false);
+		free_pending(r, p, false);
 	else if (hello.stream == 0)
-		take_line(r, p);
+		take_control(r, p);
 	else
 		take_stream(r, p, hello.stream);
 }
 
-/* Not even an honest agent sends anything on its line. */
-static bool is_line_broken(const struct peer *p)
+/* Not even an honest agent sends anything on its control connection. */
+static bool is_control_broken(const struct peer *p)
 {
 	char byte;
 	ssize_t got = recv(p->fd, &byte, 1, MSG_DONTWAIT);
@@ -210,48 +210,48 @@ static bool is_line_broken(const struct peer *p)
 	return got >= 0 || (errno != EAGAIN && errno != EINTR);
 }
 
-static bool accept_stranger(struct agent_reach *r, struct reached *s)
+static bool accept_pending(struct agent_reverse *r, struct reverse_sandbox *s)
 {
 	struct error err = {0};
 	int fd = accept4(s->listener.fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
 	if (fd < 0)
 		return false;
-	if (s->stranger_count == STRANGERS_MAX)
-		free_stranger(r, LIST_ENTRY(s->strangers.next, struct peer, item), false);
+	if (s->pending_count == PENDING_MAX)
+		free_pending(r, LIST_ENTRY(s->pending.next, struct peer, item), false);
 	struct peer *p = memory_new(sizeof(*p));
-	*p = (struct peer){.kind = PEER_STRANGER, .sandbox = s, .fd = fd};
+	*p = (struct peer){.kind = PEER_PENDING, .sandbox = s, .fd = fd};
 	if (add_peer(r, p, &err) < 0) {
 		close(fd);
 		free(p);
 		return false;
 	}
-	list_append(&s->strangers, &p->item);
-	s->stranger_count++;
-	on_stranger(r, p); /* its message mostly is here already */
+	list_append(&s->pending, &p->item);
+	s->pending_count++;
+	on_pending(r, p); /* its message mostly is here already */
 	return true;
 }
 
-/* Writes the id of an agent whose line broke to `ret_gone`, else leaves it. */
-static void handle_event(struct agent_reach *r, int fd, char ret_gone[ID_SIZE + 1])
+/* Writes the id of an agent whose control connection broke to `ret_gone`, else leaves it. */
+static void handle_event(struct agent_reverse *r, int fd, char ret_gone[ID_SIZE + 1])
 {
 	struct peer *p = (size_t)fd < r->peer_room ? r->peers[fd] : NULL;
 
 	if (!p)
 		return;
-	if (p->kind == PEER_STRANGER) {
-		on_stranger(r, p);
-	} else if (p->kind == PEER_LINE && is_line_broken(p)) {
+	if (p->kind == PEER_PENDING) {
+		on_pending(r, p);
+	} else if (p->kind == PEER_CONTROL && is_control_broken(p)) {
 		memcpy(ret_gone, p->sandbox->id, ID_SIZE + 1);
-		drop_line(r, p->sandbox);
+		drop_control(r, p->sandbox);
 	} else if (p->kind == PEER_LISTENER) {
 		for (unsigned i = 0; i < ACCEPTED_AT_ONCE; i++)
-			if (!accept_stranger(r, p->sandbox))
+			if (!accept_pending(r, p->sandbox))
 				break;
 	}
 }
 
-static void handle_events(struct agent_reach *r, const struct epoll_event *events, int count)
+static void handle_events(struct agent_reverse *r, const struct epoll_event *events, int count)
 {
 	for (int i = 0; i < count; i++) {
 		char gone[ID_SIZE + 1] = "";
@@ -266,7 +266,7 @@ static void handle_events(struct agent_reach *r, const struct epoll_event *event
 
 static void *run_thread(void *argument)
 {
-	struct agent_reach *r = argument;
+	struct agent_reverse *r = argument;
 	struct epoll_event events[EVENTS_AT_ONCE];
 	bool is_closing = false;
 
@@ -281,16 +281,16 @@ static void *run_thread(void *argument)
 	return NULL;
 }
 
-int agent_reach_open(const struct agent_reach_options *options, struct agent_reach **ret,
-                     struct error *err)
+int agent_reverse_open(const struct agent_reverse_options *options, struct agent_reverse **ret,
+                       struct error *err)
 {
-	struct agent_reach *r = memory_new(sizeof(*r));
+	struct agent_reverse *r = memory_new(sizeof(*r));
 	struct epoll_event event = {.events = EPOLLIN};
 
-	*r = (struct agent_reach){.options = *options,
-	                          .dir = memory_text(options->dir),
-	                          .epoll = epoll_create1(EPOLL_CLOEXEC),
-	                          .wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
+	*r = (struct agent_reverse){.options = *options,
+	                            .dir = memory_text(options->dir),
+	                            .epoll = epoll_create1(EPOLL_CLOEXEC),
+	                            .wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
 	event.data.fd = r->wake;
 	pthread_mutex_init(&r->mutex, NULL);
 	errno = 0;
@@ -308,20 +308,20 @@ int agent_reach_open(const struct agent_reach_options *options, struct agent_rea
 	return 0;
 }
 
-static void free_sandbox(struct reached *s)
+static void free_sandbox(struct reverse_sandbox *s)
 {
 	pthread_cond_destroy(&s->changed);
 	free(s);
 }
 
 /* Called with the mutex held. The last thread that waits frees it. */
-static void forget_sandbox(struct agent_reach *r, struct reached *s)
+static void forget_sandbox(struct agent_reverse *r, struct reverse_sandbox *s)
 {
 	map_remove(&r->sandboxes, s->id);
 	s->is_forgotten = true;
-	drop_line(r, s);
-	LIST_EACH (&s->strangers, struct peer, p, item)
-		free_stranger(r, p, false);
+	drop_control(r, s);
+	LIST_EACH (&s->pending, struct peer, p, item)
+		free_pending(r, p, false);
 	remove_peer(r, &s->listener, false);
 	if (s->users > 0)
 		pthread_cond_broadcast(&s->changed);
@@ -329,7 +329,7 @@ static void forget_sandbox(struct agent_reach *r, struct reached *s)
 		free_sandbox(s);
 }
 
-void agent_reach_close(struct agent_reach *r)
+void agent_reverse_close(struct agent_reverse *r)
 {
 	if (!r)
 		return;
@@ -341,7 +341,7 @@ void agent_reach_close(struct agent_reach *r)
 	pthread_mutex_lock(&r->mutex);
 	for (;;) {
 		size_t at = 0;
-		struct reached *s = map_next(&r->sandboxes, &at, &(const char *){NULL});
+		struct reverse_sandbox *s = map_next(&r->sandboxes, &at, &(const char *){NULL});
 
 		if (!s)
 			break;
@@ -372,7 +372,7 @@ static int open_folder(const char *dir, const char *id, int *ret_fd, struct erro
 	return 0;
 }
 
-int agent_reach_make_folder(struct agent_reach *r, const char *id, struct error *err)
+int agent_reverse_make_folder(struct agent_reverse *r, const char *id, struct error *err)
 {
 	AUTO_CLOSE int fd = -1;
 
@@ -400,7 +400,8 @@ static int make_socket(const char *dir, const char *id, int *ret_fd, struct erro
 	return 0;
 }
 
-int agent_reach_listen(struct agent_reach *r, const char *id, const char *token, struct error *err)
+int agent_reverse_listen(struct agent_reverse *r, const char *id, const char *token,
+                         struct error *err)
 {
 	AUTO_CLOSE int fd = -1;
 	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&r->mutex);
@@ -411,10 +412,10 @@ int agent_reach_listen(struct agent_reach *r, const char *id, const char *token,
 		return 0;
 	if (make_socket(r->dir, id, &fd, err) < 0)
 		return -1;
-	struct reached *s = memory_new(sizeof(*s));
+	struct reverse_sandbox *s = memory_new(sizeof(*s));
 	(void)snprintf(s->id, sizeof(s->id), "%s", id);
 	(void)snprintf(s->token, sizeof(s->token), "%s", token);
-	list_init(&s->strangers);
+	list_init(&s->pending);
 	list_init(&s->waiters);
 	thread_condition_init(&s->changed);
 	s->listener = (struct peer){.kind = PEER_LISTENER, .sandbox = s, .fd = TAKE_FD(fd)};
@@ -427,31 +428,31 @@ int agent_reach_listen(struct agent_reach *r, const char *id, const char *token,
 	return 0;
 }
 
-void agent_reach_forget(struct agent_reach *r, const char *id)
+void agent_reverse_forget(struct agent_reverse *r, const char *id)
 {
 	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&r->mutex);
-	struct reached *s = map_find(&r->sandboxes, id);
+	struct reverse_sandbox *s = map_find(&r->sandboxes, id);
 
 	if (s)
 		forget_sandbox(r, s);
 }
 
-bool agent_reach_has_line(struct agent_reach *r, const char *id)
+bool agent_reverse_is_connected(struct agent_reverse *r, const char *id)
 {
 	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&r->mutex);
-	const struct reached *s = map_find(&r->sandboxes, id);
+	const struct reverse_sandbox *s = map_find(&r->sandboxes, id);
 
-	return s && s->line;
+	return s && s->control;
 }
 
-bool agent_reach_listens(struct agent_reach *r, const char *id)
+bool agent_reverse_listens(struct agent_reverse *r, const char *id)
 {
 	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&r->mutex);
 
 	return map_find(&r->sandboxes, id) != NULL;
 }
 
-void agent_reach_remove_folder(struct agent_reach *r, const char *id)
+void agent_reverse_remove_folder(struct agent_reverse *r, const char *id)
 {
 	char name[ID_SIZE + sizeof("/" SOCKET_NAME)];
 	AUTO_CLOSE int above = -1;
@@ -467,7 +468,7 @@ void agent_reach_remove_folder(struct agent_reach *r, const char *id)
 }
 
 /* Called with the mutex held, which it releases for the wait. -1: it is forgotten or time is up. */
-static int wait_changed(struct agent_reach *r, struct reached *s, int64_t deadline,
+static int wait_changed(struct agent_reverse *r, struct reverse_sandbox *s, int64_t deadline,
                         struct error *err)
 {
 	if (deadline_poll_ms(deadline) == 0)
@@ -480,16 +481,17 @@ static int wait_changed(struct agent_reach *r, struct reached *s, int64_t deadli
 }
 
 /* Called with the mutex held. */
-static int await_line(struct agent_reach *r, struct reached *s, int64_t deadline, struct error *err)
+static int await_control(struct agent_reverse *r, struct reverse_sandbox *s, int64_t deadline,
+                         struct error *err)
 {
-	while (!s->line)
+	while (!s->control)
 		if (wait_changed(r, s, deadline, err) < 0)
 			return -1;
 	return 0;
 }
 
 /* Called with the mutex held. */
-static int ask_stream(struct reached *s, struct reach_waiter *w, struct error *err)
+static int ask_stream(struct reverse_sandbox *s, struct stream_waiter *w, struct error *err)
 {
 	AUTO(buf_done) struct buf frame = BUF(64);
 	const struct agent_open message = {.stream = ++s->stream_last};
@@ -498,7 +500,7 @@ static int ask_stream(struct reached *s, struct reach_waiter *w, struct error *e
 	w->is_lost = false;
 	if (wire_encode(&frame, AGENT_OPEN, agent_open_shape, &message, err) < 0)
 		return -1;
-	if (send(s->line->fd, frame.data, frame.size, MSG_DONTWAIT | MSG_NOSIGNAL) !=
+	if (send(s->control->fd, frame.data, frame.size, MSG_DONTWAIT | MSG_NOSIGNAL) !=
 	    (ssize_t)frame.size)
 		return FAIL(err, ERROR_UNAVAILABLE, "the agent of sandbox '%s' does not listen",
 		            s->id);
@@ -506,12 +508,12 @@ static int ask_stream(struct reached *s, struct reach_waiter *w, struct error *e
 }
 
 /* Called with the mutex held. */
-static int await_stream(struct agent_reach *r, struct reached *s, int64_t deadline,
-                        struct reach_waiter *w, struct error *err)
+static int await_stream(struct agent_reverse *r, struct reverse_sandbox *s, int64_t deadline,
+                        struct stream_waiter *w, struct error *err)
 {
 	w->is_lost = true;
 	while (w->fd < 0) {
-		if (w->is_lost && await_line(r, s, deadline, err) < 0)
+		if (w->is_lost && await_control(r, s, deadline, err) < 0)
 			return -1;
 		if (w->is_lost && ask_stream(s, w, err) < 0)
 			return -1;
@@ -522,9 +524,10 @@ static int await_stream(struct agent_reach *r, struct reached *s, int64_t deadli
 }
 
 /* Called with the mutex held. */
-static struct reached *hold_sandbox(struct agent_reach *r, const char *id, struct error *err)
+static struct reverse_sandbox *hold_sandbox(struct agent_reverse *r, const char *id,
+                                            struct error *err)
 {
-	struct reached *s = map_find(&r->sandboxes, id);
+	struct reverse_sandbox *s = map_find(&r->sandboxes, id);
 
 	if (!s)
 		error_missing(err, HERE, "sandbox", id);
@@ -534,31 +537,32 @@ static struct reached *hold_sandbox(struct agent_reach *r, const char *id, struc
 }
 
 /* Called with the mutex held. */
-static void release_sandbox(struct reached *s)
+static void release_sandbox(struct reverse_sandbox *s)
 {
 	assert(s->users > 0);
 	if (--s->users == 0 && s->is_forgotten)
 		free_sandbox(s);
 }
 
-int agent_reach_await(struct agent_reach *r, const char *id, int64_t deadline, struct error *err)
+int agent_reverse_await(struct agent_reverse *r, const char *id, int64_t deadline,
+                        struct error *err)
 {
 	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&r->mutex);
-	struct reached *s = hold_sandbox(r, id, err);
+	struct reverse_sandbox *s = hold_sandbox(r, id, err);
 
 	if (!s)
 		return -1;
-	int ret = await_line(r, s, deadline, err);
+	int ret = await_control(r, s, deadline, err);
 	release_sandbox(s);
 	return ret;
 }
 
-int agent_reach_connect(struct agent_reach *r, const char *id, int64_t deadline, int *ret_fd,
-                        struct error *err)
+int agent_reverse_connect(struct agent_reverse *r, const char *id, int64_t deadline, int *ret_fd,
+                          struct error *err)
 {
 	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&r->mutex);
-	struct reach_waiter w = {.fd = -1};
-	struct reached *s = hold_sandbox(r, id, err);
+	struct stream_waiter w = {.fd = -1};
+	struct reverse_sandbox *s = hold_sandbox(r, id, err);
 
 	if (!s)
 		return -1;

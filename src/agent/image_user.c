@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/settle.h"
+#include "agent/image_user.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -78,7 +78,7 @@ static void make_folder(const char *path, unsigned owner)
 		(void)!lchown(path, owner, owner);
 }
 
-void settle_image(void)
+void image_user_add(void)
 {
 	struct error err = {0};
 	struct user user;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/reach.h"
+#include "agent/reverse.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 #include "agent/orphan.h"
 #include "base/clock.h"
 #include "base/fd.h"
-#include "wire/agent_reach.h"
+#include "wire/agent_reverse.h"
 
 #define PAUSE_MIN_MS 10
 #define PAUSE_MAX_MS 2000
@@ -23,7 +23,7 @@
 #define FRAMES_MAX 4096
 
 /* The environment of process 1 can be read in /proc, so the token is overwritten there. */
-static void take_token(struct reach *r)
+static void take_token(struct reverse *r)
 {
 	char *token = getenv(AGENT_TOKEN_VARIABLE);
 
@@ -43,14 +43,14 @@ static void forget_own_variables(void)
 		(void)unsetenv(names[i]);
 }
 
-const char *const *reach_variables(const struct agent *a)
+const char *const *reverse_variables(const struct agent *a)
 {
 	static const char *const none[] = {NULL};
 
-	return a->reach.path && environ ? (const char *const *)environ : none;
+	return a->reverse.path && environ ? (const char *const *)environ : none;
 }
 
-static int connect_socket(const struct reach *r, uint64_t stream, int *ret_fd, struct error *err)
+static int connect_socket(const struct reverse *r, uint64_t stream, int *ret_fd, struct error *err)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	const struct agent_hello hello = {AGENT_PROTOCOL, stream, r->token};
@@ -77,7 +77,7 @@ static bool open_stream(struct agent *a, uint64_t stream)
 	struct error err = {0};
 	int fd;
 
-	if (connect_socket(&a->reach, stream, &fd, &err) < 0)
+	if (connect_socket(&a->reverse, stream, &fd, &err) < 0)
 		return err.sys_errno != EAGAIN && err.sys_errno != EMFILE &&
 		       err.sys_errno != ENFILE;
 	(void)!fd_set_blocking(fd, true, &err);
@@ -88,7 +88,7 @@ static bool open_stream(struct agent *a, uint64_t stream)
 
 static void open_streams(struct agent *a)
 {
-	struct reach *r = &a->reach;
+	struct reverse *r = &a->reverse;
 	unsigned done = 0;
 
 	while (done < r->wanted_count && open_stream(a, r->wanted[done]))
@@ -98,11 +98,11 @@ static void open_streams(struct agent *a)
 	r->retry_at = r->wanted_count > 0 ? deadline_after(RETRY_MS) : DEADLINE_NEVER;
 }
 
-static void close_line(struct agent *a)
+static void close_control(struct agent *a)
 {
-	struct reach *r = &a->reach;
+	struct reverse *r = &a->reverse;
 
-	watch_close(a, &r->line);
+	watch_close(a, &r->control);
 	buf_done(&r->in);
 	r->wanted_count = 0;
 	r->retry_at = DEADLINE_NEVER;
@@ -111,7 +111,7 @@ static void close_line(struct agent *a)
 }
 
 /* Later servers may send messages that this agent does not know. */
-static int take_frame(struct reach *r, uint16_t type, struct span payload, struct error *err)
+static int take_frame(struct reverse *r, uint16_t type, struct span payload, struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
 	struct agent_open message;
@@ -126,7 +126,7 @@ static int take_frame(struct reach *r, uint16_t type, struct span payload, struc
 	return 0;
 }
 
-static int take_frames(struct reach *r, struct error *err)
+static int take_frames(struct reverse *r, struct error *err)
 {
 	struct span rest = buf_span(&r->in), payload;
 	uint16_t type;
@@ -139,9 +139,9 @@ static int take_frames(struct reach *r, struct error *err)
 	return status;
 }
 
-static void on_line(struct agent *a, struct watch *w, UNUSED uint32_t events)
+static void on_control(struct agent *a, struct watch *w, UNUSED uint32_t events)
 {
-	struct reach *r = &a->reach;
+	struct reverse *r = &a->reverse;
 	struct error err = {0};
 	char bytes[1024];
 	ssize_t got = recv(w->fd, bytes, sizeof(bytes), MSG_DONTWAIT);
@@ -149,57 +149,57 @@ static void on_line(struct agent *a, struct watch *w, UNUSED uint32_t events)
 	if (got < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (got <= 0) {
-		close_line(a);
+		close_control(a);
 		return;
 	}
 	r->pause_ms = PAUSE_MIN_MS;
 	buf_add(&r->in, bytes, (size_t)got);
 	if (r->in.overflowed || take_frames(r, &err) < 0)
-		close_line(a);
+		close_control(a);
 	else
 		open_streams(a);
 }
 
-static void connect_line(struct agent *a)
+static void connect_control(struct agent *a)
 {
-	struct reach *r = &a->reach;
+	struct reverse *r = &a->reverse;
 	struct error err = {0};
 
-	if (connect_socket(r, 0, &r->line.fd, &err) < 0) {
-		close_line(a);
+	if (connect_socket(r, 0, &r->control.fd, &err) < 0) {
+		close_control(a);
 		return;
 	}
 	r->in = BUF(FRAMES_MAX);
 	r->again_at = DEADLINE_NEVER;
-	watch_set(a, &r->line, EPOLLIN);
+	watch_set(a, &r->control, EPOLLIN);
 }
 
-void reach_init(struct agent *a, const char *path)
+void reverse_init(struct agent *a, const char *path)
 {
-	struct reach *r = &a->reach;
+	struct reverse *r = &a->reverse;
 
-	*r = (struct reach){.path = path,
-	                    .line = {.fd = -1, .on_event = on_line},
-	                    .again_at = path ? 0 : DEADLINE_NEVER,
-	                    .retry_at = DEADLINE_NEVER,
-	                    .pause_ms = PAUSE_MIN_MS};
+	*r = (struct reverse){.path = path,
+	                      .control = {.fd = -1, .on_event = on_control},
+	                      .again_at = path ? 0 : DEADLINE_NEVER,
+	                      .retry_at = DEADLINE_NEVER,
+	                      .pause_ms = PAUSE_MIN_MS};
 	if (!path)
 		return;
 	take_token(r);
 	forget_own_variables();
 }
 
-int64_t reach_next_deadline(const struct agent *a)
+int64_t reverse_next_deadline(const struct agent *a)
 {
-	const struct reach *r = &a->reach;
+	const struct reverse *r = &a->reverse;
 
 	return r->again_at < r->retry_at ? r->again_at : r->retry_at;
 }
 
-void reach_run_timer(struct agent *a, int64_t now)
+void reverse_run_timer(struct agent *a, int64_t now)
 {
-	if (now >= a->reach.again_at)
-		connect_line(a);
-	if (now >= a->reach.retry_at)
+	if (now >= a->reverse.again_at)
+		connect_control(a);
+	if (now >= a->reverse.retry_at)
 		open_streams(a);
 }

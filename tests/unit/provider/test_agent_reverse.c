@@ -8,9 +8,9 @@
 #include <sys/un.h>
 
 #include "base/clock.h"
-#include "provider/agent_reach.h"
+#include "provider/agent_reverse.h"
 #include "wire/agent.h"
-#include "wire/agent_reach.h"
+#include "wire/agent_reverse.h"
 
 #define SANDBOX "abcdefghijklmnopqrst"
 #define OTHER "bcdefghijklmnopqrstu"
@@ -18,8 +18,8 @@
 
 struct fixture {
 	char dir[128];
-	struct agent_reach *reach;
-	int gone[2]; /* a pipe that gets a byte for each broken line */
+	struct agent_reverse *reverse;
+	int gone[2]; /* a pipe that gets a byte for each broken control connection */
 };
 
 static void on_gone(void *context, const char *id)
@@ -34,17 +34,17 @@ static void start(struct fixture *f)
 {
 	struct error err = {0};
 
-	*f = (struct fixture){.reach = NULL};
-	unit_folder(f->dir, sizeof(f->dir), "reach");
+	*f = (struct fixture){.reverse = NULL};
+	unit_folder(f->dir, sizeof(f->dir), "reverse");
 	assert_int_equal(pipe(f->gone), 0);
-	const struct agent_reach_options options = {f->dir, on_gone, f};
-	assert_int_equal(agent_reach_open(&options, &f->reach, &err), 0);
-	assert_int_equal(agent_reach_listen(f->reach, SANDBOX, TOKEN, &err), 0);
+	const struct agent_reverse_options options = {f->dir, on_gone, f};
+	assert_int_equal(agent_reverse_open(&options, &f->reverse, &err), 0);
+	assert_int_equal(agent_reverse_listen(f->reverse, SANDBOX, TOKEN, &err), 0);
 }
 
 static void stop(struct fixture *f)
 {
-	agent_reach_close(f->reach);
+	agent_reverse_close(f->reverse);
 	close(f->gone[0]);
 	close(f->gone[1]);
 	unit_remove_folder(f->dir);
@@ -81,7 +81,7 @@ static void assert_closed(int fd)
 	close(fd);
 }
 
-static uint64_t take_open(int line)
+static uint64_t take_open(int control)
 {
 	AUTO(buf_done) struct buf payload = BUF(64);
 	AUTO(arena_done) struct arena arena = {0};
@@ -89,7 +89,7 @@ static uint64_t take_open(int line)
 	struct error err = {0};
 	uint16_t type;
 
-	assert_int_equal(wire_receive(line, deadline_after(5000), &type, &payload, &err), 0);
+	assert_int_equal(wire_receive(control, deadline_after(5000), &type, &payload, &err), 0);
 	assert_int_equal(type, AGENT_OPEN);
 	assert_int_equal(wire_decode(&arena, buf_span(&payload), agent_open_shape, &message,
 	                             sizeof(message), &err),
@@ -109,7 +109,8 @@ static void *run_connect(void *argument)
 {
 	struct connecting *c = argument;
 
-	c->status = agent_reach_connect(c->fixture->reach, SANDBOX, c->deadline, &c->fd, &c->err);
+	c->status =
+	        agent_reverse_connect(c->fixture->reverse, SANDBOX, c->deadline, &c->fd, &c->err);
 	return NULL;
 }
 
@@ -137,36 +138,36 @@ TEST(an_agent_is_asked_on_its_line_and_connects_again)
 	struct fixture f;
 
 	start(&f);
-	int line = call_host(&f, TOKEN, 0);
-	assert_int_equal(agent_reach_await(f.reach, SANDBOX, deadline_after(5000), &err), 0);
-	assert_true(agent_reach_has_line(f.reach, SANDBOX));
+	int control = call_host(&f, TOKEN, 0);
+	assert_int_equal(agent_reverse_await(f.reverse, SANDBOX, deadline_after(5000), &err), 0);
+	assert_true(agent_reverse_is_connected(f.reverse, SANDBOX));
 	begin_connect(&connecting, &f, 5000);
-	int stream = call_host(&f, TOKEN, take_open(line));
+	int stream = call_host(&f, TOKEN, take_open(control));
 	pthread_join(connecting.thread, NULL);
 	assert_int_equal(connecting.status, 0);
 	assert_same_stream(connecting.fd, stream);
-	close(line);
+	close(control);
 	stop(&f);
 }
 
-TEST(a_call_waits_for_an_agent_that_comes_later_and_for_its_next_line)
+TEST(a_call_waits_for_an_agent_that_comes_later_and_for_its_next_connection)
 {
 	struct connecting connecting;
 	struct fixture f;
 
 	start(&f);
 	begin_connect(&connecting, &f, 5000);
-	int line = call_host(&f, TOKEN, 0);
-	uint64_t first = take_open(line);
-	close(line); /* the agent lost it before it could connect */
-	line = call_host(&f, TOKEN, 0);
-	uint64_t second = take_open(line);
+	int control = call_host(&f, TOKEN, 0);
+	uint64_t first = take_open(control);
+	close(control); /* the agent lost it before it could connect */
+	control = call_host(&f, TOKEN, 0);
+	uint64_t second = take_open(control);
 	assert_true(second != first);
 	int stream = call_host(&f, TOKEN, second);
 	pthread_join(connecting.thread, NULL);
 	assert_int_equal(connecting.status, 0);
 	assert_same_stream(connecting.fd, stream);
-	close(line);
+	close(control);
 	stop(&f);
 }
 
@@ -183,8 +184,8 @@ TEST(a_wrong_token_a_wrong_number_and_nonsense_are_refused)
 	int fd = call_host(&f, NULL, 0);
 	assert_int_equal(send(fd, "GET / HTTP/1.1\r\n\r\n", 18, 0), 18);
 	assert_closed(fd);
-	assert_false(agent_reach_has_line(f.reach, SANDBOX));
-	assert_int_equal(agent_reach_await(f.reach, SANDBOX, deadline_after(20), &err), -1);
+	assert_false(agent_reverse_is_connected(f.reverse, SANDBOX));
+	assert_int_equal(agent_reverse_await(f.reverse, SANDBOX, deadline_after(20), &err), -1);
 	assert_int_equal(err.code, ERROR_TIMEOUT);
 	stop(&f);
 }
@@ -199,15 +200,15 @@ TEST(a_message_in_pieces_is_understood_and_an_endless_one_is_not)
 
 	start(&f);
 	assert_int_equal(wire_encode(&frame, AGENT_HELLO, agent_hello_shape, &hello, &err), 0);
-	int line = call_host(&f, NULL, 0);
+	int control = call_host(&f, NULL, 0);
 	for (size_t i = 0; i < frame.size; i++)
-		assert_int_equal(send(line, frame.data + i, 1, 0), 1);
-	assert_int_equal(agent_reach_await(f.reach, SANDBOX, deadline_after(5000), &err), 0);
+		assert_int_equal(send(control, frame.data + i, 1, 0), 1);
+	assert_int_equal(agent_reverse_await(f.reverse, SANDBOX, deadline_after(5000), &err), 0);
 	int fd = call_host(&f, NULL, 0);
 	much[2] = 1; /* a frame of 64 KiB */
 	(void)!send(fd, much, sizeof(much), MSG_NOSIGNAL);
 	assert_closed(fd);
-	close(line);
+	close(control);
 	stop(&f);
 }
 
@@ -222,11 +223,11 @@ TEST(silent_peers_are_closed_oldest_first_and_do_not_keep_the_agent_out)
 		silent[i] = call_host(&f, NULL, 0);
 	for (size_t i = 0; i < 4; i++)
 		assert_closed(silent[i]);
-	int line = call_host(&f, TOKEN, 0);
-	assert_int_equal(agent_reach_await(f.reach, SANDBOX, deadline_after(5000), &err), 0);
+	int control = call_host(&f, TOKEN, 0);
+	assert_int_equal(agent_reverse_await(f.reverse, SANDBOX, deadline_after(5000), &err), 0);
 	for (size_t i = 4; i < COUNT_OF(silent); i++)
 		close(silent[i]);
-	close(line);
+	close(control);
 	stop(&f);
 }
 
@@ -239,17 +240,17 @@ TEST(a_broken_line_is_reported_once)
 
 	start(&f);
 	p.fd = f.gone[0];
-	int line = call_host(&f, TOKEN, 0);
-	assert_int_equal(agent_reach_await(f.reach, SANDBOX, deadline_after(5000), &err), 0);
-	close(line);
+	int control = call_host(&f, TOKEN, 0);
+	assert_int_equal(agent_reverse_await(f.reverse, SANDBOX, deadline_after(5000), &err), 0);
+	close(control);
 	assert_int_equal(poll(&p, 1, 5000), 1);
 	assert_int_equal(read(f.gone[0], bytes, sizeof(bytes)), 1);
-	assert_false(agent_reach_has_line(f.reach, SANDBOX));
-	/* An agent may not talk on its line either. */
-	line = call_host(&f, TOKEN, 0);
-	assert_int_equal(agent_reach_await(f.reach, SANDBOX, deadline_after(5000), &err), 0);
-	assert_int_equal(send(line, "x", 1, MSG_NOSIGNAL), 1);
-	assert_closed(line);
+	assert_false(agent_reverse_is_connected(f.reverse, SANDBOX));
+	/* An agent may not send on its control connection either. */
+	control = call_host(&f, TOKEN, 0);
+	assert_int_equal(agent_reverse_await(f.reverse, SANDBOX, deadline_after(5000), &err), 0);
+	assert_int_equal(send(control, "x", 1, MSG_NOSIGNAL), 1);
+	assert_closed(control);
 	assert_int_equal(poll(&p, 1, 5000), 1);
 	stop(&f);
 }
@@ -263,19 +264,20 @@ TEST(a_forgotten_sandbox_ends_the_calls_that_wait_for_it)
 	int fd;
 
 	start(&f);
-	int line = call_host(&f, TOKEN, 0);
+	int control = call_host(&f, TOKEN, 0);
 	begin_connect(&connecting, &f, 20000);
-	(void)take_open(line);
-	agent_reach_forget(f.reach, SANDBOX);
+	(void)take_open(control);
+	agent_reverse_forget(f.reverse, SANDBOX);
 	pthread_join(connecting.thread, NULL);
 	assert_int_equal(connecting.status, -1);
 	assert_int_equal(connecting.err.code, ERROR_UNAVAILABLE);
-	assert_closed(line);
-	assert_int_equal(agent_reach_connect(f.reach, SANDBOX, deadline_after(10), &fd, &err), -1);
+	assert_closed(control);
+	assert_int_equal(agent_reverse_connect(f.reverse, SANDBOX, deadline_after(10), &fd, &err),
+	                 -1);
 	assert_int_equal(err.code, ERROR_NOT_FOUND);
 	(void)snprintf(path, sizeof(path), "%s/" SANDBOX, f.dir);
 	assert_int_equal(access(path, F_OK), 0);
-	agent_reach_remove_folder(f.reach, SANDBOX);
+	agent_reverse_remove_folder(f.reverse, SANDBOX);
 	assert_int_equal(access(path, F_OK), -1);
 	stop(&f);
 }
@@ -286,23 +288,23 @@ TEST(a_socket_of_an_earlier_run_is_replaced_and_a_bad_id_is_refused)
 	struct fixture f;
 
 	start(&f);
-	agent_reach_forget(f.reach, SANDBOX);
-	assert_int_equal(agent_reach_listen(f.reach, SANDBOX, TOKEN, &err), 0);
-	assert_int_equal(agent_reach_listen(f.reach, SANDBOX, "another", &err), 0);
-	int line = call_host(&f, TOKEN, 0);
-	assert_int_equal(agent_reach_await(f.reach, SANDBOX, deadline_after(5000), &err), 0);
-	close(line);
-	assert_int_equal(agent_reach_listen(f.reach, "../../etc", TOKEN, &err), -1);
+	agent_reverse_forget(f.reverse, SANDBOX);
+	assert_int_equal(agent_reverse_listen(f.reverse, SANDBOX, TOKEN, &err), 0);
+	assert_int_equal(agent_reverse_listen(f.reverse, SANDBOX, "another", &err), 0);
+	int control = call_host(&f, TOKEN, 0);
+	assert_int_equal(agent_reverse_await(f.reverse, SANDBOX, deadline_after(5000), &err), 0);
+	close(control);
+	assert_int_equal(agent_reverse_listen(f.reverse, "../../etc", TOKEN, &err), -1);
 	assert_int_equal(err.code, ERROR_INVALID);
-	assert_int_equal(agent_reach_listen(f.reach, OTHER, "", &err), -1);
-	assert_false(agent_reach_listens(f.reach, OTHER));
+	assert_int_equal(agent_reverse_listen(f.reverse, OTHER, "", &err), -1);
+	assert_false(agent_reverse_listens(f.reverse, OTHER));
 	stop(&f);
 }
 
 int main(void)
 {
 	return RUN(CASE(an_agent_is_asked_on_its_line_and_connects_again),
-	           CASE(a_call_waits_for_an_agent_that_comes_later_and_for_its_next_line),
+	           CASE(a_call_waits_for_an_agent_that_comes_later_and_for_its_next_connection),
 	           CASE(a_wrong_token_a_wrong_number_and_nonsense_are_refused),
 	           CASE(a_message_in_pieces_is_understood_and_an_endless_one_is_not),
 	           CASE(silent_peers_are_closed_oldest_first_and_do_not_keep_the_agent_out),

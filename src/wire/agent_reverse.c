@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "wire/agent_reach.h"
+#include "wire/agent_reverse.h"
 
 const struct wire_member agent_hello_shape[] = {
         WIRE_U32_MEMBER(agent_hello, protocol),
