@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A Docker daemon of our own: on a socket and data of its own, without networks, in its own mount namespace, so
-that nothing of it stays behind."""
+"""A Docker daemon of our own: on a socket and data of its own, in its own mount namespace. Nothing of it stays behind."""
 
 import http.client
 import json
@@ -111,6 +110,14 @@ class Daemon:
             self.process.send_signal(signal.SIGTERM)
             self.process.wait(60)
 
+    def remove_networks(self):
+        """Their bridges are in this machine's network namespace and outlive the daemon."""
+        for container in json.loads(self.call("GET", "/containers/json?all=1")[1]):
+            self.call("DELETE", f"/containers/{container['Id']}?force=1")
+        self.call("POST", "/networks/prune")
+
     def remove(self):
+        if self.process and self.process.poll() is None and self.answers():
+            self.remove_networks()
         self.end()
         shutil.rmtree(self.folder, ignore_errors=True)
