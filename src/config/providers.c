@@ -37,9 +37,17 @@ static int check_kind(struct arena *a, const struct config_provider *p, struct e
 static int set_value(struct config_provider *p, struct span name, struct span value,
                      struct error *err)
 {
+	if (span_is_word(name, "allow_weaker")) {
+		p->allows_weaker = span_is_word(value, "true");
+		return p->allows_weaker || span_is_word(value, "false")
+		               ? 0
+		               : FAIL(err, ERROR_INVALID,
+		                      "provider '%s': allow_weaker is true or false", p->name);
+	}
 	if (!span_is_word(name, "max_sandboxes"))
 		return FAIL(err, ERROR_INVALID,
-		            "provider '%s': unknown setting '%.*s'; known setting: max_sandboxes",
+		            "provider '%s': unknown setting '%.*s'; known settings: "
+		            "allow_weaker, max_sandboxes",
 		            p->name, (int)name.size, name.data);
 	if (span_parse_whole(value, 0, SANDBOXES_MAX, &p->sandboxes_max, err) < 0)
 		return FAIL_CONTEXT(err, "provider '%s': max_sandboxes", p->name);

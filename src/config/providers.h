@@ -14,6 +14,7 @@ struct config;
 struct config_provider {
 	const char *name, *kind;
 	int64_t sandboxes_max; /* 0 = no limit */
+	bool allows_weaker;    /* any project may name it, though it isolates less than the first */
 };
 struct config_providers {
 	struct config_provider items[CONFIG_PROVIDERS_MAX];

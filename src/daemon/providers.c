@@ -77,7 +77,8 @@ int providers_open(struct arena *a, const struct config *config,
 		return -1;
 	for (unsigned i = 0; i < all.count; i++) {
 		const struct config_provider *c = &all.items[i];
-		const struct provider_entry_options entry = {c->name, c->kind, c->sandboxes_max};
+		const struct provider_entry_options entry = {c->name, c->kind, c->sandboxes_max,
+		                                             c->allows_weaker};
 
 		if (provider_set_add(*ret, &entry, &options, err) < 0)
 			return -1;

@@ -17,6 +17,7 @@
 
 /* How long an attempt to connect ignores the call's cancellation. */
 #define CONNECT_SLICE_MS 200
+#define CONNECT_SLICE_MAX_MS 3200
 
 /* Set as the socket priority of file connections, so that the descriptor itself shows its use. A
  * unix socket ignores it, and no table of descriptors can become stale. */
@@ -75,9 +76,10 @@ static int send_on_waiting(const struct sending *s)
 static int connect_agent(const struct sending *s, int *ret_fd, struct error *err)
 {
 	const struct compute_ops *ops = provider_ops_of(s->provider)->compute;
+	int64_t slice_ms = CONNECT_SLICE_MS;
 
 	for (;;) {
-		int64_t slice = s->cancel ? deadline_after(CONNECT_SLICE_MS) : s->deadline;
+		int64_t slice = s->cancel ? deadline_after(slice_ms) : s->deadline;
 		int64_t until = slice < s->deadline ? slice : s->deadline;
 
 		if (cancel_is_said(s->cancel))
@@ -87,6 +89,9 @@ static int connect_agent(const struct sending *s, int *ret_fd, struct error *err
 		if (err->code != ERROR_TIMEOUT || until == s->deadline)
 			return -1;
 		error_clear(err);
+		/* A reverse connection begins again with each slice; a slow agent needs more time.
+		 */
+		slice_ms = slice_ms < CONNECT_SLICE_MAX_MS ? 2 * slice_ms : slice_ms;
 	}
 }
 

@@ -82,6 +82,7 @@ int provider_set_add(struct provider_set *set, const struct provider_entry_optio
 	m->options = *options;
 	m->member.kind = kind->name;
 	m->member.sandboxes_max = entry->sandboxes_max;
+	m->member.allows_weaker = entry->allows_weaker;
 	return 0;
 }
 
@@ -95,6 +96,13 @@ void provider_set_lend(struct provider_set *set, const char *name, struct provid
 	m->member.kind = m->kind->name;
 	m->is_lent = true;
 	atomic_store(&m->provider, p);
+}
+
+void provider_set_lend_weaker(struct provider_set *set, const char *name)
+{
+	for (unsigned i = 0; i < set->count; i++)
+		if (strcmp(set->members[i].member.name, name) == 0)
+			set->members[i].member.allows_weaker = true;
 }
 
 int provider_member_open(const struct provider_member *member, struct error *err)
@@ -205,8 +213,8 @@ static int list_member(const struct provider_member *m, struct arena *a, struct 
 	return 0;
 }
 
-/* An earlier member of the same place lists the same sandboxes. */
-static bool is_listed_by_another(const struct provider_set *set, unsigned number)
+/* The earlier member of the same place, which lists the same sandboxes; -1: none. */
+static int find_lister(const struct provider_set *set, unsigned number)
 {
 	struct provider *p = provider_member_provider(provider_set_at(set, number));
 
@@ -214,9 +222,9 @@ static bool is_listed_by_another(const struct provider_set *set, unsigned number
 		struct provider *other = provider_member_provider(provider_set_at(set, i));
 
 		if (other && provider_shares_place(p, other))
-			return true;
+			return (int)i;
 	}
-	return false;
+	return -1;
 }
 
 static void append_list(struct arena *a, struct provider_list *all,
@@ -241,8 +249,11 @@ int provider_set_list(const struct provider_set *set, struct arena *a, struct pr
 		struct provider_list list = {0};
 
 		ret_silent[i] = false;
-		if (is_listed_by_another(set, i))
+		int lister = find_lister(set, i);
+		if (lister >= 0) {
+			ret_silent[i] = ret_silent[lister];
 			continue;
+		}
 		if (list_member(provider_set_at(set, i), a, &list, err) == 0) {
 			append_list(a, &all, &list);
 			continue;

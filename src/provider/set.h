@@ -22,14 +22,16 @@ struct provider_set;
 struct provider_member {
 	const char *name; /* the column `provider` of a sandbox */
 	const char *kind;
-	unsigned number;                /* its place in the set */
-	int64_t sandboxes_max;          /* 0 = no limit */
+	unsigned number;       /* its place in the set */
+	int64_t sandboxes_max; /* 0 = no limit */
+	bool allows_weaker;    /* a create may name it, though it isolates less than the first */
 	struct provider_health *health; /* see provider/health.h */
 };
 
 struct provider_entry_options {
 	const char *name, *kind;
 	int64_t sandboxes_max;
+	bool allows_weaker;
 };
 
 struct provider_set *provider_set_new(void);
@@ -44,6 +46,8 @@ MUST_CHECK int provider_set_add(struct provider_set *set,
                                 const struct provider_options *options, struct error *err);
 /* Adds a provider that is open already; the caller closes it. */
 void provider_set_lend(struct provider_set *set, const char *name, struct provider *p);
+/* A member of that name gets allows_weaker. */
+void provider_set_lend_weaker(struct provider_set *set, const char *name);
 /* Opens a member that is not open. */
 MUST_CHECK int provider_member_open(const struct provider_member *m, struct error *err);
 /* Opens members that are not open; returns how many it opened. One thread at a time. */

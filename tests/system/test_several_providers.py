@@ -11,7 +11,7 @@ def providers(text):
 
 @pytest.fixture(scope="module")
 def server():
-    server = providers("native,bare=host,nothing=null:max_sandboxes=2")
+    server = providers("native,bare=host:allow_weaker=true,nothing=null:max_sandboxes=2;allow_weaker=true")
     yield server
     server.remove_all()
 
@@ -61,6 +61,19 @@ def test_an_absent_ability_is_refused_by_name(api):
     assert "bare: it cannot do this: block the network" in message
 
 
+def test_a_weaker_provider_is_refused_unless_its_operator_allows_it():
+    server = providers("native,bare=host")
+    try:
+        api = server.api()
+        for request in ({"provider": "bare"}, {"isolation": "none", "provider": "bare"}):
+            status, message = refused(api.create, **request)
+            assert status == 501 and "allow_weaker" in message
+        with api.sandbox(isolation="none") as sandbox:
+            assert show(api, sandbox)["provider"] == "native"
+    finally:
+        server.remove_all()
+
+
 def test_isolation_is_the_least_that_is_accepted(api):
     with api.sandbox(isolation="namespaces") as sandbox:
         assert show(api, sandbox)["provider"] == "native"
@@ -107,7 +120,7 @@ def test_a_lease_keeps_its_provider(api):
 
 
 def test_each_sandbox_is_found_again_by_its_own_provider():
-    server = providers("native,bare=host")
+    server = providers("native,bare=host:allow_weaker=true")
     try:
         api = server.api()
         made = [api.create()["id"], api.create(provider="bare")["id"]]
@@ -128,7 +141,7 @@ def restarted(server, text):
 
 
 def test_sandboxes_of_an_absent_provider_are_left_alone():
-    server = providers("native,bare=host")
+    server = providers("native,bare=host:allow_weaker=true")
     try:
         api = server.api()
         bare = api.create(provider="bare", persistent=True)["id"]
@@ -138,7 +151,7 @@ def test_sandboxes_of_an_absent_provider_are_left_alone():
         status, message = refused(api.exec, bare, "true")
         assert status == 503 and "'bare'" in message
         assert refused(api.remove, bare)[0] == 503
-        api = restarted(server, "native,bare=host")
+        api = restarted(server, "native,bare=host:allow_weaker=true")
         assert api.exec(bare, "cat file")["stdout"] == "kept\n"
     finally:
         server.remove_all()
@@ -164,7 +177,7 @@ def test_each_provider_shows_its_health(server, api):
 def test_a_check_makes_a_sandbox_and_ends_it(server, api):
     for name in ("native", "bare", "nothing"):
         checked = api.post(f"/v1/providers/{name}/check")
-        assert checked["name"] == name and checked["took_ms"] > 0
+        assert checked["name"] == name and checked["took_ms"] >= (0 if name == "nothing" else 1)
     assert refused(api.post, "/v1/providers/cloud/check") == (404, "no provider 'cloud'")
     shown = server.cli("provider", "ls", text=True)
     assert "bare" in shown.stdout and "healthy" in shown.stdout
@@ -182,6 +195,6 @@ def test_a_configuration_is_refused_with_its_mistake(server):
 
 def test_a_file_lists_providers(tmp_path, server):
     file = tmp_path / "atoll.yaml"
-    file.write_text("providers:\n  - name: native\n  - name: bare\n    kind: host\n    max_sandboxes: 3\n")
+    file.write_text("providers:\n  - name: native\n  - name: bare\n    kind: host\n    max_sandboxes: 3\n    allow_weaker: true\n")
     shown = server.cli("config", f"--config={file}", text=True).stdout
-    assert "native=native,bare=host:max_sandboxes=3" in shown
+    assert "native=native,bare=host:max_sandboxes=3;allow_weaker=true" in shown

@@ -49,13 +49,16 @@ int operation_begin(struct fleet *f, struct arena *a, const char *id, int64_t de
 		operation_end(&op);
 		return -1;
 	}
-	if (!sandbox_provider(f, &op.record)) {
-		int result = sandbox_check_local(f, &op.record, err);
-
+	struct provider *provider = sandbox_provider(f, &op.record);
+	if (!provider) {
+		/* The provider may have been opened since. */
+		if (sandbox_check_local(f, &op.record, err) == 0)
+			(void)FAIL(err, ERROR_UNAVAILABLE, "provider '%s' is just being opened",
+			           op.record.provider);
 		operation_end(&op);
-		return result;
+		return -1;
 	}
-	operation_use(&op, sandbox_provider(f, &op.record));
+	operation_use(&op, provider);
 	if (sandbox_is_local(f, &op.record))
 		cache_update(f->cache, op.entry, &op.record);
 	*ret = op;

@@ -57,6 +57,7 @@ struct routing {
 	struct provider_tallies tallies;
 	struct buf reasons;
 	bool is_temporary; /* a provider is only down or full */
+	bool has_network;
 };
 
 static void routing_done(struct routing *r)
@@ -72,7 +73,8 @@ static void find_needs(struct routing *r, const struct resolved_create *resolved
 	bool has_layer = resolved->snapshot || *resolved->template.snapshot_id ||
 	                 (request->base && *request->base->layer);
 
-	if (network == SANDBOX_NETWORK_BLOCKED)
+	r->has_network = network != SANDBOX_NETWORK_BLOCKED;
+	if (!r->has_network)
 		r->abilities |= PROVIDER_CAN_BLOCK_NETWORK;
 	else if (request->egress && *request->egress)
 		r->abilities |= PROVIDER_CAN_FILTER;
@@ -98,12 +100,31 @@ static const char *find_missing_ability(unsigned abilities, unsigned wanted)
 	return missing ? provider_ability_name((enum provider_ability)(missing & -missing)) : NULL;
 }
 
-/* A request that says nothing gets what the primary gives, or more. */
-static const char *find_least_isolation(const struct routing *r)
+/* An operator allows each provider that protects less than the primary, and a request names it. */
+static bool may_be_weaker(const struct routing *r, const struct provider_member *m)
 {
-	if (r->request->isolation || r->request->provider)
-		return r->request->isolation;
-	return r->fleet->ops->isolation;
+	return m->allows_weaker && (r->request->isolation || r->request->provider);
+}
+
+/* NULL: the provider protects as the request and the primary do. */
+static const char *find_weakness(const struct routing *r, const struct provider_member *m)
+{
+	const struct provider_ops *ops = provider_member_ops(m), *primary = r->fleet->ops;
+	const char *asked = r->request->isolation;
+
+	if (!isolation_suffices(ops->isolation, asked))
+		return arena_format(r->arena, "its isolation is %s, less than %s", ops->isolation,
+		                    asked);
+	if (may_be_weaker(r, m))
+		return NULL;
+	if (!isolation_suffices(ops->isolation, primary->isolation))
+		return arena_format(
+		        r->arena, "its isolation is %s, less than %s, and its allow_weaker is off",
+		        ops->isolation, primary->isolation);
+	/* The primary keeps every sandbox from private addresses, with rules or without. */
+	return r->has_network && (primary->abilities & ~ops->abilities & PROVIDER_CAN_FILTER)
+	               ? "its sandboxes reach private addresses, and its allow_weaker is off"
+	               : NULL;
 }
 
 /* NULL: the provider may make the sandbox. */
@@ -111,11 +132,11 @@ static const char *find_reason(struct routing *r, const struct provider_member *
 {
 	const struct provider_ops *ops = provider_member_ops(m);
 	const char *missing = find_missing_ability(ops->abilities, r->abilities);
+	const char *weakness = find_weakness(r, m);
 	struct provider *p = provider_member_provider(m);
 
-	if (!isolation_suffices(ops->isolation, find_least_isolation(r)))
-		return arena_format(r->arena, "its isolation is %s, less than %s", ops->isolation,
-		                    find_least_isolation(r));
+	if (weakness)
+		return weakness;
 	if (missing)
 		return arena_format(r->arena, "it cannot do this: %s", missing);
 	if (r->needs_kept && (!p || !provider_shares_place(p, r->fleet->provider)))

@@ -22,12 +22,13 @@ static void add_change_event(struct fleet *f, const struct provider_member *m,
 	        .project_id = "",
 	        .sandbox_id = "",
 	        .kind = event_kind_name(now->is_healthy ? EVENT_PROVIDER_RECOVERED
-	                                             : EVENT_PROVIDER_UNHEALTHY),
+	                                                : EVENT_PROVIDER_UNHEALTHY),
 	        .reason = "",
-	        .text = now->is_healthy ? arena_format(&arena, "provider '%s' makes sandboxes again",
-	                                            m->name)
-	                             : arena_format(&arena, "provider '%s' makes no sandboxes: %s",
-	                                            m->name, now->last_error),
+	        .text = now->is_healthy
+	                        ? arena_format(&arena, "provider '%s' makes sandboxes again",
+	                                       m->name)
+	                        : arena_format(&arena, "provider '%s' makes no sandboxes: %s",
+	                                       m->name, now->last_error),
 	        .detail = "",
 	};
 	struct error err = {0};

@@ -166,7 +166,14 @@ static void isolation_is_never_weaker_than_asked(void **state)
 	assert_no_create(h, plain, ERROR_SYSTEM, "");
 	assert_int_equal(second.calls[CALL_CREATE], 0);
 	request.isolation = "none";
+	assert_no_create(h, request, ERROR_SYSTEM, "");
+	request.provider = "second";
+	assert_no_create(h, request, ERROR_UNSUPPORTED, "its allow_weaker is off");
+	provider_set_lend_weaker(h->providers, "second");
+	request.provider = NULL;
 	assert_string_equal(create_with(h, request).provider, "second");
+	/* A request that names neither is never weaker. */
+	assert_no_create(h, plain, ERROR_SYSTEM, "");
 	second.own.isolation = "gvisor";
 	request.isolation = "gvisor";
 	assert_string_equal(create_with(h, request).provider, "second");
