@@ -158,6 +158,22 @@ static int set_password(struct store_connection *c, const struct user_record *us
 	return query_run(c, QUERY_LOGIN_END_OTHERS, &logins, NULL, err) < 0 ? -1 : 0;
 }
 
+/* An admin of one project must not become, by an invitation of their own, a user who has roles
+ * elsewhere: those were given to an address before it had a user. */
+static int check_other_roles(struct store_connection *c, const struct member_record *member,
+                             struct error *err)
+{
+	int64_t roles;
+
+	if (query_count(c, QUERY_MEMBER_COUNT_ROLES, member, &roles, err) < 0)
+		return -1;
+	if (roles == 0)
+		return 0;
+	(void)FAIL(err, ERROR_CONFLICT, "'%s' has roles elsewhere and is no user yet",
+	           member->user_id);
+	return FAIL_HINT(err, "an admin of the server adds the user: atoll user add");
+}
+
 static int join_server(struct store_connection *c, const struct invitation_acceptance *accept,
                        struct error *err)
 {
@@ -170,7 +186,8 @@ static int join_server(struct store_connection *c, const struct invitation_accep
 	        .updated_at = accept->now,
 	};
 
-	if ((accept->is_new && user_run_insertion(c, accept->user, err) < 0) ||
+	if ((accept->is_new && r->project_id[0] && check_other_roles(c, &member, err) < 0) ||
+	    (accept->is_new && user_run_insertion(c, accept->user, err) < 0) ||
 	    (accept->sets_password && set_password(c, accept->user, err) < 0))
 		return -1;
 	return r->project_id[0] ? member_run_insertion(c, &member, err) : 0;

@@ -5,6 +5,7 @@
 
 #include "base/bytes.h"
 #include "store/column_rows.h"
+#include "store/invitations.h"
 #include "store/logins.h"
 #include "store/members.h"
 #include "store/organizations.h"
@@ -165,6 +166,8 @@ static int run_removal(struct store_connection *c, void *context, struct error *
 	    leave_projects(c, &arena, before.email, lookup->now, err) < 0 ||
 	    query_run(c, QUERY_ORGANIZATION_MEMBER_LEAVE_ALL,
 	              &(struct organization_member){.user_id = before.email}, NULL, err) < 0 ||
+	    query_run(c, QUERY_INVITATION_REMOVE_USER,
+	              &(struct invitation_record){.email = before.email}, NULL, err) < 0 ||
 	    query_run(c, QUERY_LOGIN_END_OTHERS, &logins, NULL, err) < 0 ||
 	    query_run(c, QUERY_USER_REMOVE, lookup, NULL, err) < 0)
 		return -1;

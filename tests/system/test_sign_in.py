@@ -425,6 +425,35 @@ def test_the_owner_of_an_address_joins_with_the_old_password(place, bob, admin):
     refused(404, bob.get, "/accounts/me", **{"X-Atoll-Project": project})
 
 
+def test_an_address_with_roles_and_no_user_is_not_taken_over(place, owner, admin):
+    """An admin of one project invites such an address, and opens the link."""
+    email = "boss@example.com"
+    other = admin.post("/v1/projects", {"name": "with-a-role"})["id"]
+    admin.post(f"/v1/projects/{other}/members", {"user": email, "role": "admin"})
+    try:
+        made = admin.post("/v1/projects/default/invitations", {"email": email, "role": "viewer"})
+        browser = Browser(place)
+        offer = {"invitation": link_token(made["link"]), "name": "Boss", "password": OTHER}
+        refused(409, browser.sign_in, **offer)
+        assert email not in [user["email"] for user in admin.get("/v1/users")["items"]]
+        admin.delete(f"/v1/projects/default/invitations/{made['id']}")
+    finally:
+        admin.delete(f"/v1/projects/{other}")
+
+
+def test_links_of_a_removed_user_are_gone(place, owner, admin):
+    email = "leaver@example.com"
+    made = admin.post("/v1/projects/default/invitations", {"email": email, "role": "member"})
+    join(place, made["link"])
+    password = admin.post(f"/v1/users/{email}/link", {})["link"]
+    other = admin.post("/v1/projects", {"name": "later"})["id"]
+    invitation = admin.post(f"/v1/projects/{other}/invitations", {"email": email, "role": "admin"})["link"]
+    admin.delete(f"/v1/users/{email}")
+    for link in (password, invitation):
+        refused(404, Browser(place).sign_in, invitation=link_token(link), name="Back", password=OTHER)
+    admin.delete(f"/v1/projects/{other}")
+
+
 def test_a_viewer_looks_and_does_nothing(place, bob, admin):
     set_role(admin, bob.email, "viewer")
     assert bob.get(INSTANCES)["items"] == []

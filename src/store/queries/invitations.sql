@@ -54,3 +54,8 @@ DELETE FROM invitations WHERE id = (
 -- name: invitation_remove_all
 -- takes: record_lookup
 DELETE FROM invitations WHERE project_id = :id;
+
+-- Of a removed user: the links to the address, and those that the user made.
+-- name: invitation_remove_user
+-- takes: invitation_record
+DELETE FROM invitations WHERE kind = 'join' AND (email = :email OR invited_by = :email);

@@ -43,3 +43,10 @@ DELETE FROM members WHERE project_id = :project_id AND user_id = :user_id;
 -- name: member_remove_all
 -- takes: record_lookup
 DELETE FROM members WHERE project_id = :id;
+
+-- In every project and organization.
+-- name: member_count_roles
+-- takes: member_record
+-- gives: row_count
+SELECT (SELECT count(*) FROM members WHERE user_id = :user_id)
+	+ (SELECT count(*) FROM organization_members WHERE user_id = :user_id) AS count;
