@@ -95,6 +95,13 @@ def test_browsers_are_sent_from_the_root_to_the_console(server):
     assert (answer.status, answer.headers["Location"]) == (302, "/console/")
 
 
+def test_the_address_without_a_slash_is_the_page_and_the_server_lives_on(server):
+    before = server.pid_of("api")
+    for path in ("/console", "/console?x=1"):
+        assert b"id=\"app\"" in page(server, path).body or not has_console(server)
+    assert server.pid_of("api") == before
+
+
 def test_the_console_takes_no_writes(server):
     with contextlib.closing(server.api()) as api:
         assert api.raw("POST", "/console/").status == 405

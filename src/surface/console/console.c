@@ -142,20 +142,26 @@ static int reply_without_console(struct request *rq, struct reply *reply)
 	return 0;
 }
 
+static int console_get_root(struct request *rq, UNUSED const void *body, struct reply *reply,
+                            UNUSED struct error *err)
+{
+	const struct console_file *page = console_find_file(PAGE);
+
+	return page ? reply_page(rq, page, reply) : reply_without_console(rq, reply);
+}
+
 static int console_get(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
 	const char *path = request_param(rq, "path");
-	const struct console_file *file = path ? console_find_file(path) : NULL;
-	const struct console_file *page = console_find_file(PAGE);
+	const struct console_file *file = console_find_file(path);
 
-	(void)body;
-	if (file && file != page)
+	if (file && file != console_find_file(PAGE))
 		return reply_file(rq, file, reply);
-	if (path && strncmp(path, ASSETS, strlen(ASSETS)) == 0)
+	if (strncmp(path, ASSETS, strlen(ASSETS)) == 0)
 		return FAIL(err, ERROR_NOT_FOUND,
 		            "the console has no file '%s'; reload the page to get this version's",
 		            path);
-	return page ? reply_page(rq, page, reply) : reply_without_console(rq, reply);
+	return console_get_root(rq, body, reply, err);
 }
 
 /* Browsers go on to the console; other clients hear where the API is. */
@@ -178,7 +184,7 @@ static int root_get(struct request *rq, const void *body, struct reply *reply, s
 const struct route console_routes[] = {
         {HTTP_GET, "/", SCOPE_NONE, FLAGS, .handle = root_get, .tag = "console",
          .summary = "Redirect browsers to the console"},
-        {HTTP_GET, "/console", SCOPE_NONE, FLAGS, .handle = console_get, .tag = "console",
+        {HTTP_GET, "/console", SCOPE_NONE, FLAGS, .handle = console_get_root, .tag = "console",
          .summary = "Get the console's page"},
         {HTTP_GET, "/console/*path", SCOPE_NONE, FLAGS, .handle = console_get, .tag = "console",
          .summary = "Get the console's page or one of its files"},
