@@ -65,7 +65,7 @@ const char **spawn_env(struct arena *arena, const struct agent *a, const struct 
 	for (size_t i = 0; i < OWN_ENV_MAX; i++)
 		if (own[i])
 			env[count++] = own[i];
-	for (size_t i = 0; image[i] && i < IMAGE_ENV_MAX; i++)
+	for (size_t i = 0; i < IMAGE_ENV_MAX && image[i]; i++)
 		env_put(env, &count, image[i]);
 	for (const char **entry = exec->env; *entry; entry++)
 		env_put(env, &count, *entry);

@@ -192,10 +192,12 @@ int job_await_answer(int fd, struct arena *a, int64_t deadline, struct agent_pro
 	agent_reader_adopt(&r, fd, AGENT_AWAIT);
 	status = agent_reader_expect(&r, AGENT_PROCESS, err);
 	(void)TAKE_FD(r.fd);
+	if (status == 0 &&
+	    wire_decode(a, buf_span(&r.payload), agent_process_shape, ret, sizeof(*ret), err) < 0)
+		status = FAIL(err, ERROR_SYSTEM, "the agent told of no end");
+	buf_done(&r.payload); /* a reader without a provider keeps it */
 	if (status < 0)
 		return -1;
-	if (wire_decode(a, buf_span(&r.payload), agent_process_shape, ret, sizeof(*ret), err) < 0)
-		return FAIL(err, ERROR_SYSTEM, "the agent told of no end");
 	if (ret->state != AGENT_PROCESS_ENDED)
 		return FAIL(err, ERROR_SYSTEM, "the agent reported an end that is none");
 	return 0;

@@ -131,6 +131,7 @@ def kill_all(server):
     server.process.wait(20)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("victim", ["api", "server"])
 def test_a_default_template_is_built_after_a_kill_in_the_middle(private_server, victim):
     """The sandbox that waited says so; the next create begins the build anew, and what the first left is gone."""

@@ -276,7 +276,7 @@ suite_templates()
 {
 	build_programs gcc || { result failed templates build "the gcc build failed"; return; }
 	ATOLL_SLOW=1 run_built_pytest templates templates 4200 \
-		tests/system/test_{templates,example_dockerfiles}.py
+		tests/system/test_{templates,example_dockerfiles}.py tests/fault/test_images.py
 }
 
 # Only when it is named: a Debian is made, and the packages are built for it.

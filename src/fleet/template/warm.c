@@ -165,7 +165,8 @@ static struct agent_warm make_wish(struct arena *a, const struct json_value *ite
 int warm_wish(const struct fleet *f, struct arena *a, const struct template_record *t,
               struct span *ret, struct error *err)
 {
-	const struct sandbox_record nobodys = {.name = "", .env_json = "{}"};
+	const struct sandbox_record nobodys = {
+	        .name = "", .env_json = "{}", .provider = f->primary};
 	AUTO(buf_done) struct buf frames = BUF(WARM_MAX * (WIRE_HEAD_SIZE + WIRE_PAYLOAD_MAX));
 	struct fleet_defaults defaults;
 	const struct json_value *list;
