@@ -2,10 +2,11 @@
 /* wire/agent_reverse.h — how an agent that connects to its server is reached. Part of wire/agent.h.
  *
  * A container or virtual machine hides the agent's socket from the server, so the agent connects to
- * a socket of the server. Every connection begins with AGENT_HELLO. The first one is the control connection: the
- * server sends AGENT_OPEN on it for each connection that it needs, and the agent connects again and
- * says the number of that request. Such a connection then carries the messages of wire/agent.h like
- * any other. When the control connection breaks, the agent connects it again. */
+ * a socket of the server. Every connection begins with AGENT_HELLO. The first one is the control
+ * connection: the server sends AGENT_OPEN on it for each connection that it needs, and the agent
+ * connects again and says the number of that request. Such a connection then carries the messages
+ * of wire/agent.h like any other. When the control connection breaks, the agent connects it again.
+ */
 #pragma once
 
 #include <stdint.h>

@@ -163,7 +163,7 @@ def test_containers_with_internet_do_not_reach_one_another(tmp_path_factory):
 
 
 def test_beside_the_native_provider(daemon):
-    server = atoll.Server(provider="native", flags=["--providers", "native,box=docker"], environment={
+    server = atoll.Server(provider="native", flags=["--providers", "native,box=docker:allow_weaker=true"], environment={
         "DOCKER_HOST": daemon.host, "SANDBOX_WORKER_IMAGE": docker_daemon.IMAGE}).start()
     try:
         api = server.api()

@@ -174,7 +174,8 @@ int docker_read_list(struct arena *a, struct span body, struct provider_list *re
 	if (load_answer(a, body, &root, err) < 0)
 		return -1;
 	if (span_trim(body).size == 0 || span_trim(body).data[0] != '[')
-		return FAIL(err, ERROR_UNAVAILABLE, "the list of containers from docker is no list");
+		return FAIL(err, ERROR_UNAVAILABLE,
+		            "the list of containers from docker is no list");
 	list.entries = ARENA_ARRAY(a, struct provider_entry, json_count(root) + 1);
 	for (size_t i = 0; i < json_count(root); i++) {
 		const struct json_value *item = json_item_at(root, i);

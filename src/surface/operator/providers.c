@@ -165,8 +165,7 @@ void providers_write_metrics(struct buf *out, const struct api *api)
 	         "Creates that the provider was asked for.", creates_of},
 	        {"atoll_provider_failures_total", "counter", "Creates that the provider failed.",
 	         failures_of},
-	        {"atoll_provider_healthy", "gauge", "1 when the provider is healthy.",
-	         healthy_of},
+	        {"atoll_provider_healthy", "gauge", "1 when the provider is healthy.", healthy_of},
 	        {"atoll_provider_sandboxes", "gauge", "Sandboxes that the provider has.",
 	         sandboxes_of},
 	};
