@@ -73,7 +73,7 @@ const struct config_option config_options[] = {
         TEXT_OPTION("docker_host", docker_host, .env = "DOCKER_HOST",
                     .initial = "unix:///var/run/docker.sock",
                     .about = "with provider docker: where the Docker daemon of this machine "
-                             "listens: unix:///path. Whoever may use that socket is root on this "
+                             "listens: unix:///path. A user of that socket is root on this "
                              "machine"),
         TEXT_OPTION("docker_image", docker_image, .env = "SANDBOX_WORKER_IMAGE", .initial = "",
                     .about = "with provider docker: image of sandboxes of the template 'host'; "

@@ -8,7 +8,7 @@
 
 struct arena;
 
-/* Inserts the row of an image that is to be pulled. ERROR_CONFLICT when the name is taken. */
+/* Inserts the row of an image before its pull. ERROR_CONFLICT when the name is taken. */
 MUST_CHECK int image_insert_pulled(struct fleet *f, const struct fleet_image *image,
                                    const char *name, struct error *err);
 
