@@ -89,6 +89,7 @@ struct http_connection {
 	bool may_end_alone; /* the client closing its sending side sets has_ended and does not close
 	                       the connection */
 	bool has_ended;
+	bool must_end_stream; /* used by streams.c */
 	char peer[PEER_SIZE];
 };
 
