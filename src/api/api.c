@@ -8,6 +8,7 @@
 #include "code/code.h"
 #include "code/queue.h"
 #include "config/config.h"
+#include "edge/access_watch.h"
 #include "edge/forward.h"
 #include "edge/keys.h"
 #include "edge/limiter.h"
@@ -21,6 +22,7 @@ int api_open(struct api *api, struct error *err)
 	api->limiter = api_limiter_new((unsigned)api->config->requests_per_key_max);
 	api->keys = api_key_cache_new();
 	api->tickets = api_tickets_new();
+	api->access = access_watch_new(api);
 	api->sign_in = sign_in_new(api->config, api->store);
 	api->code_contexts = code_contexts_new();
 	api->code_queue = code_queue_new();
@@ -44,6 +46,7 @@ void api_stop_background(struct api *api)
 
 void api_close(struct api *api)
 {
+	access_watch_free(api->access);
 	api_limiter_free(api->limiter);
 	api_key_cache_free(api->keys);
 	api_tickets_free(api->tickets);

@@ -8,6 +8,7 @@
 
 #include "account/account.h"
 
+struct access_watch;
 struct activity_log;
 struct fleet_awaited;
 struct fleet_ref;
@@ -29,6 +30,7 @@ struct api {
 	struct api_limiter *limiter; /* concurrent requests of each key */
 	struct api_key_cache *keys;  /* callers by key hash, for seconds */
 	struct sign_in *sign_in;     /* logins of browsers */
+	struct access_watch *access; /* open streams of callers that lose access; or NULL */
 	struct api_tickets *tickets; /* one-time tickets for WebSockets */
 	struct blob_store *blobs;    /* NULL: none */
 	struct terminals *terminals; /* windows: screens, viewers, recordings */

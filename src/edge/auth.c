@@ -41,6 +41,17 @@ static int refuse_ticket(struct error *err)
 	return -1;
 }
 
+int api_key_look(struct api *api, struct arena *a, const unsigned char hash[ACCOUNT_HASH_SIZE],
+                 struct key_record *ret, struct error *err)
+{
+	if (store_key_find_by_hash(api->store, a, hash, ret, err) < 0)
+		return err->code == ERROR_NOT_FOUND ? refuse_key(err) : -1;
+	if (!account_hash_equals(ret->hash, hash))
+		return refuse_key(err);
+	ret->scopes = account_key_scopes((unsigned)ret->scopes, ret->user_id, ret->role);
+	return 0;
+}
+
 static int find_key(struct request *rq, const unsigned char hash[ACCOUNT_HASH_SIZE],
                     struct key_record *ret, struct error *err)
 {
@@ -54,18 +65,15 @@ static int find_key(struct request *rq, const unsigned char hash[ACCOUNT_HASH_SI
 	}
 	if (request_may_block(rq, err) < 0)
 		return -1;
-	if (store_key_find_by_hash(api->store, rq->arena, hash, ret, err) < 0)
-		return err->code == ERROR_NOT_FOUND ? refuse_key(err) : -1;
-	if (!account_hash_equals(ret->hash, hash))
-		return refuse_key(err);
-	ret->scopes = account_key_scopes((unsigned)ret->scopes, ret->user_id, ret->role);
+	if (api_key_look(api, rq->arena, hash, ret, err) < 0)
+		return -1;
 	api_key_cache_put(api->keys, found.ticket, ret, now);
 	store_key_touch(api->store, ret->id, clock_unix_ms());
 	return 0;
 }
 
 /* The caller has proved to have the key, so the error may say what happened to it. */
-static int check_key(const struct key_record *r, struct error *err)
+int api_key_check(const struct key_record *r, struct error *err)
 {
 	bool has_expired = r->expires_at && r->expires_at <= clock_unix_ms();
 
@@ -263,7 +271,7 @@ int api_authorize(struct request *rq, const struct route *route, struct error *e
 		return 0;
 	caller = ARENA_NEW(rq->arena, struct api_caller);
 	if (read_credential(rq, route, &credential, err) < 0 ||
-	    find_record(rq, &credential, &record, err) < 0 || check_key(&record, err) < 0)
+	    find_record(rq, &credential, &record, err) < 0 || api_key_check(&record, err) < 0)
 		return -1;
 	memcpy(caller->key_hash, credential.hash, sizeof(caller->key_hash));
 	caller->is_login = credential.is_login;

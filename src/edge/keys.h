@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "account/account.h"
 #include "base/bytes.h"
 #include "store/keys.h"
 
@@ -30,3 +31,22 @@ bool api_key_cache_find(struct api_key_cache *c, struct arena *a,
 void api_key_cache_put(struct api_key_cache *c, uint64_t ticket, const struct key_record *r,
                        int64_t now);
 void api_key_cache_clear(struct api_key_cache *c);
+
+/* What a credential may do now. These calls query the store and block. */
+
+struct api;
+/* auth.c: ERROR_UNAUTHENTICATED for an unknown key. `scopes` are limited by the member's role. */
+MUST_CHECK int api_key_look(struct api *api, struct arena *a,
+                            const unsigned char hash[ACCOUNT_HASH_SIZE], struct key_record *ret,
+                            struct error *err);
+/* auth.c: ERROR_UNAUTHENTICATED when the key was revoked or has expired. */
+MUST_CHECK int api_key_check(const struct key_record *r, struct error *err);
+
+/* login.c: the login of a browser, as a key that acts in `project`; NULL: in its first. */
+struct login_lookup {
+	const unsigned char *hash;
+	const char *project;
+	bool is_use; /* it counts as a use of the session */
+};
+MUST_CHECK int api_login_look(struct api *api, struct arena *a, const struct login_lookup *lookup,
+                              struct key_record *ret, struct error *err);

@@ -59,13 +59,12 @@ void api_drop_project(struct request *rq, const struct route *route)
 }
 
 /* The user as a key that acts in one project. */
-static int record_of_user(struct request *rq, const struct sign_in_found *found, const char *wanted,
-                          struct key_record *ret, struct error *err)
+static int record_of_user(struct api *api, struct arena *a, const struct sign_in_found *found,
+                          const char *wanted, struct key_record *ret, struct error *err)
 {
 	struct sign_in_place place;
 
-	if (sign_in_choose_project(api_of(rq)->sign_in, rq->arena, &found->user, wanted, &place,
-	                           err) < 0)
+	if (sign_in_choose_project(api->sign_in, a, &found->user, wanted, &place, err) < 0)
 		return -1;
 	*ret = (struct key_record){
 	        .id = found->user.id,
@@ -77,29 +76,40 @@ static int record_of_user(struct request *rq, const struct sign_in_found *found,
 	return 0;
 }
 
+int api_login_look(struct api *api, struct arena *a, const struct login_lookup *lookup,
+                   struct key_record *ret, struct error *err)
+{
+	struct sign_in_found found;
+
+	int result = lookup->is_use
+	                     ? sign_in_find_login(api->sign_in, a, lookup->hash, &found, err)
+	                     : sign_in_look_login(api->sign_in, a, lookup->hash, &found, err);
+
+	if (result < 0)
+		return -1;
+	if (found.login.kind != LOGIN_KEY)
+		return record_of_user(api, a, &found, lookup->project, ret, err);
+	*ret = found.key;
+	ret->expires_at = found.login.expires_at;
+	return 0;
+}
+
 int api_find_login(struct request *rq, const unsigned char hash[ACCOUNT_HASH_SIZE],
                    const char *wanted, struct key_record *ret, struct error *err)
 {
 	struct api *api = api_of(rq);
+	const struct login_lookup lookup = {.hash = hash, .project = wanted, .is_use = true};
 	int64_t now = clock_monotonic_ms();
 	unsigned char place[ACCOUNT_HASH_SIZE];
 	struct api_key_found cached;
-	struct sign_in_found found;
 
 	sign_in_hash_in_project(hash, wanted ? wanted : "", place);
 	if (api_key_cache_find(api->keys, rq->arena, place, now, &cached)) {
 		*ret = cached.record;
 		return 0;
 	}
-	if (request_may_block(rq, err) < 0 ||
-	    sign_in_find_login(api->sign_in, rq->arena, hash, &found, err) < 0)
+	if (request_may_block(rq, err) < 0 || api_login_look(api, rq->arena, &lookup, ret, err) < 0)
 		return -1;
-	if (found.login.kind == LOGIN_KEY) {
-		*ret = found.key;
-		ret->expires_at = found.login.expires_at;
-	} else if (record_of_user(rq, &found, wanted, ret, err) < 0) {
-		return -1;
-	}
 	memcpy(ret->hash, place, sizeof(ret->hash));
 	api_key_cache_put(api->keys, cached.ticket, ret, now);
 	return 0;

@@ -5,6 +5,8 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "edge/access_watch.h"
+#include "edge/api.h"
 #include "sign_in/sign_in.h"
 
 /* Upper bounds in microseconds; the last bucket counts longer durations. */
@@ -126,9 +128,9 @@ void api_meter_write(const struct api_meter *m, struct buf *out)
 	         (uint64_t)atomic_load_explicit(&m->store_failures, memory_order_relaxed));
 }
 
-void api_meter_write_sign_ins(struct sign_in *sign_in, struct buf *out)
+void api_meter_write_access(const struct api *api, struct buf *out)
 {
-	struct sign_in_counts c = sign_in_counts_get(sign_in);
+	struct sign_in_counts c = sign_in_counts_get(api->sign_in);
 
 	buf_addf(out,
 	         "# HELP atoll_sign_ins_total Attempts to sign in from a browser.\n"
@@ -138,6 +140,9 @@ void api_meter_write_sign_ins(struct sign_in *sign_in, struct buf *out)
 	         "atoll_sign_ins_total{result=\"limited\"} %" PRIu64 "\n"
 	         "# HELP atoll_csrf_refused_total Requests refused because they may come from "
 	         "another page.\n# TYPE atoll_csrf_refused_total counter\n"
-	         "atoll_csrf_refused_total %" PRIu64 "\n",
-	         c.made, c.refused, c.limited, c.forged);
+	         "atoll_csrf_refused_total %" PRIu64 "\n"
+	         "# HELP atoll_streams_ended_total Open streams ended because their caller lost "
+	         "access.\n# TYPE atoll_streams_ended_total counter\n"
+	         "atoll_streams_ended_total %" PRIu64 "\n",
+	         c.made, c.refused, c.limited, c.forged, access_watch_ended(api->access));
 }

@@ -21,6 +21,6 @@ struct api_meter_sum api_meter_requests(const struct api_meter *m);
 struct api_meter_sum api_meter_pings(const struct api_meter *m); /* of the store */
 /* Prometheus histograms: atoll_http_request_seconds and atoll_store_ping_seconds. */
 void api_meter_write(const struct api_meter *m, struct buf *out);
-struct sign_in;
-/* atoll_sign_ins_total and atoll_csrf_refused_total. */
-void api_meter_write_sign_ins(struct sign_in *sign_in, struct buf *out);
+struct api;
+/* atoll_sign_ins_total, atoll_csrf_refused_total and atoll_streams_ended_total. */
+void api_meter_write_access(const struct api *api, struct buf *out);

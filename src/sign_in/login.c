@@ -216,7 +216,7 @@ static int find_owner(struct sign_in *s, struct arena *a, struct sign_in_found *
 	return check_key(&found->key, err);
 }
 
-int sign_in_find_login(struct sign_in *s, struct arena *a,
+int sign_in_look_login(struct sign_in *s, struct arena *a,
                        const unsigned char hash[ACCOUNT_HASH_SIZE], struct sign_in_found *ret,
                        struct error *err)
 {
@@ -230,7 +230,16 @@ int sign_in_find_login(struct sign_in *s, struct arena *a,
 		return refuse_login(err);
 	if (find_owner(s, a, &found, err) < 0)
 		return -1;
-	store_login_touch(s->store, found.login.id, now);
 	*ret = found;
+	return 0;
+}
+
+int sign_in_find_login(struct sign_in *s, struct arena *a,
+                       const unsigned char hash[ACCOUNT_HASH_SIZE], struct sign_in_found *ret,
+                       struct error *err)
+{
+	if (sign_in_look_login(s, a, hash, ret, err) < 0)
+		return -1;
+	store_login_touch(s->store, ret->login.id, clock_unix_ms());
 	return 0;
 }

@@ -72,6 +72,10 @@ struct sign_in_found {
 MUST_CHECK int sign_in_find_login(struct sign_in *s, struct arena *a,
                                   const unsigned char hash[ACCOUNT_HASH_SIZE],
                                   struct sign_in_found *ret, struct error *err);
+/* The same without counting as a use. */
+MUST_CHECK int sign_in_look_login(struct sign_in *s, struct arena *a,
+                                  const unsigned char hash[ACCOUNT_HASH_SIZE],
+                                  struct sign_in_found *ret, struct error *err);
 /* The project that a user acts in, and the scopes of the user's role there. `wanted` NULL: the
  * first project. ERROR_NOT_FOUND for a project in which the user has no role. */
 struct sign_in_place {

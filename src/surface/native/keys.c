@@ -4,8 +4,9 @@
 
 #include "base/clock.h"
 #include "base/id.h"
+#include "edge/access_watch.h"
 #include "edge/api.h"
-#include "edge/keys.h"
+#include "store/keys.h"
 #include "store/members.h"
 #include "surface/native/native.h"
 
@@ -198,7 +199,7 @@ static int key_rotate(struct request *rq, const void *body, struct reply *reply,
 	memcpy(rotation.hash, key.hash, sizeof(rotation.hash));
 	if (store_key_rotate(api->store, rq->arena, &rotation, &record, err) < 0)
 		return -1;
-	api_key_cache_clear(api->keys);
+	api_access_changed(api);
 	return reply_new_key(rq, reply, &record, &key);
 }
 
@@ -210,7 +211,7 @@ static int key_revoke(struct request *rq, const void *body, struct reply *reply,
 	if (store_key_revoke(api->store, api_project(rq), request_param(rq, "key"), clock_unix_ms(),
 	                     err) < 0)
 		return -1;
-	api_key_cache_clear(api->keys);
+	api_access_changed(api);
 	reply_status(reply, 204);
 	return 0;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* /v1/projects/:project/members — users and their roles in a project. */
 #include "base/clock.h"
+#include "edge/access_watch.h"
 #include "edge/api.h"
-#include "edge/keys.h"
 #include "store/members.h"
 #include "surface/native/native.h"
 
@@ -107,7 +107,7 @@ static int member_change(struct request *rq, const void *body, struct reply *rep
 	record.user_id = request_param(rq, "user");
 	if (store_member_set_role(api_of(rq)->store, &record, err) < 0)
 		return -1;
-	api_key_cache_clear(api_of(rq)->keys);
+	api_access_changed(api_of(rq));
 	if (store_member_find(api_of(rq)->store, rq->arena, record.project_id, record.user_id,
 	                      &record, err) < 0)
 		return -1;
@@ -127,7 +127,7 @@ static int member_remove(struct request *rq, const void *body, struct reply *rep
 	    store_member_remove(api_of(rq)->store, project, request_param(rq, "user"),
 	                        clock_unix_ms(), err) < 0)
 		return -1;
-	api_key_cache_clear(api_of(rq)->keys);
+	api_access_changed(api_of(rq));
 	reply_status(reply, 204);
 	return 0;
 }

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "edge/access_watch.h"
 #include "edge/api.h"
 #include "edge/cookie.h"
-#include "edge/keys.h"
 #include "json/json.h"
 #include "surface/native/native.h"
 
@@ -116,7 +116,7 @@ static int finish_sign_in(struct request *rq, struct span cookie, struct reply *
 		client.replaces = &old;
 	if (oidc_finish(api_of(rq)->sign_in, rq->arena, &answer, &made, err) < 0)
 		return -1;
-	api_key_cache_clear(api_of(rq)->keys);
+	api_access_changed(api_of(rq));
 	api_cookie_put(rq, reply, COOKIE, "", 0);
 	api_cookie_put(rq, reply, API_COOKIE, made.token.text,
 	               made.login.expires_at - made.login.created_at);

@@ -7,8 +7,8 @@
 
 #include "base/clock.h"
 #include "base/id.h"
+#include "edge/access_watch.h"
 #include "edge/api.h"
-#include "edge/keys.h"
 #include "surface/native/native.h"
 
 #define BASE "/v1/organizations"
@@ -181,7 +181,7 @@ static int organization_delete(struct request *rq, UNUSED const void *body, stru
 	if (store_organization_remove(api_of(rq)->store, request_param(rq, "organization"), err) <
 	    0)
 		return -1;
-	api_key_cache_clear(api_of(rq)->keys);
+	api_access_changed(api_of(rq));
 	reply_status(reply, 204);
 	return 0;
 }
@@ -236,7 +236,7 @@ static int organization_member_set(struct request *rq, const void *body, struct 
 	member.organization_id = r.id;
 	if (store_organization_member_put(api_of(rq)->store, &member, err) < 0)
 		return -1;
-	api_key_cache_clear(api_of(rq)->keys);
+	api_access_changed(api_of(rq));
 	api_audit_subject(rq, b->user);
 	reply_json(reply, &organization_member_shape, &out);
 	return 0;
@@ -254,7 +254,7 @@ static int organization_member_drop(struct request *rq, UNUSED const void *body,
 	member.organization_id = r.id;
 	if (store_organization_member_remove(api_of(rq)->store, &member, err) < 0)
 		return -1;
-	api_key_cache_clear(api_of(rq)->keys);
+	api_access_changed(api_of(rq));
 	reply_status(reply, 204);
 	return 0;
 }

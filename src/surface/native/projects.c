@@ -6,8 +6,8 @@
 #include "base/clock.h"
 #include "base/id.h"
 #include "config/config.h"
+#include "edge/access_watch.h"
 #include "edge/caller.h"
-#include "edge/keys.h"
 #include "fleet/core/project_cache.h"
 #include "fleet/server/projects.h"
 #include "fleet/usage/usage.h"
@@ -329,7 +329,7 @@ static int project_delete(struct request *rq, const void *body, struct reply *re
 		            id);
 	result = fleet_project_remove(api->fleet, id, q->force, err);
 	/* The removal revokes the project's keys first, also if a later step fails. */
-	api_key_cache_clear(api->keys);
+	api_access_changed(api);
 	if (result < 0)
 		return -1;
 	reply_status(reply, 204);

@@ -2,9 +2,9 @@
 /* /v1/sign-in and /v1/session — how a person signs in from a browser, and the session that follows.
  * /v1/sessions lists and ends sessions. */
 #include "config/config.h"
+#include "edge/access_watch.h"
 #include "edge/caller.h"
 #include "edge/cookie.h"
-#include "edge/keys.h"
 #include "sign_in/oidc.h"
 #include "store/projects.h"
 #include "surface/native/login_list.h"
@@ -240,7 +240,7 @@ static int session_begin(struct request *rq, const void *body, struct reply *rep
 	    reply_session(rq, reply, &made.token, err) < 0)
 		return -1;
 	if (has_old)
-		api_key_cache_clear(api_of(rq)->keys);
+		api_access_changed(api_of(rq));
 	reply_status(reply, 201);
 	api_cookie_write(rq, reply, &made.token, made.login.expires_at - made.login.created_at);
 	return 0;
@@ -277,7 +277,7 @@ static int session_end(struct request *rq, UNUSED const void *body, struct reply
 	if (found && store_login_find(api->store, rq->arena, token.hash, &login, err) == 0 &&
 	    store_login_end(api->store, login.owner_id, login.id, err) < 0)
 		return -1;
-	api_key_cache_clear(api->keys);
+	api_access_changed(api);
 	api_cookie_write(rq, reply, NULL, 0);
 	reply_status(reply, 204);
 	return 0;
@@ -344,7 +344,7 @@ static int sessions_end(struct request *rq, UNUSED const void *body, struct repl
 
 	if (store_login_end(api->store, api_key_id(rq), request_param(rq, "session"), err) < 0)
 		return -1;
-	api_key_cache_clear(api->keys);
+	api_access_changed(api);
 	reply_status(reply, 204);
 	return 0;
 }

@@ -4,10 +4,10 @@
 
 #include "account/password.h"
 #include "base/clock.h"
+#include "edge/access_watch.h"
 #include "edge/api.h"
 #include "edge/caller.h"
 #include "edge/cookie.h"
-#include "edge/keys.h"
 #include "sign_in/sign_in.h"
 #include "store/invitations.h"
 #include "surface/native/login_list.h"
@@ -229,7 +229,7 @@ static int user_edit(struct request *rq, const void *body, struct reply *reply, 
 	edit.ends_logins_but = b->is_disabled ? "" : NULL;
 	if (store_user_edit(api_of(rq)->store, rq->arena, &edit, &found, err) < 0)
 		return -1;
-	api_key_cache_clear(api_of(rq)->keys);
+	api_access_changed(api_of(rq));
 	api_audit_subject(rq, found.email);
 	return reply_user(reply, &found);
 }
@@ -242,7 +242,7 @@ static int user_remove(struct request *rq, UNUSED const void *body, struct reply
 	if (find_user(rq, &found, err) < 0 ||
 	    store_user_remove(api_of(rq)->store, found.id, clock_unix_ms(), err) < 0)
 		return -1;
-	api_key_cache_clear(api_of(rq)->keys);
+	api_access_changed(api_of(rq));
 	api_audit_subject(rq, found.email);
 	reply_status(reply, 204);
 	return 0;
@@ -299,7 +299,7 @@ static int password_set(struct request *rq, const void *body, struct reply *repl
 	}
 	if (sign_in_set_password(api->sign_in, rq->arena, &change, err) < 0)
 		return -1;
-	api_key_cache_clear(api->keys);
+	api_access_changed(api);
 	api_audit_subject(rq, user.email);
 	reply_status(reply, 204);
 	return 0;
@@ -321,7 +321,7 @@ static int user_sessions_end(struct request *rq, UNUSED const void *body, struct
 
 	if (find_user(rq, &user, err) < 0 || store_login_end_all(api->store, user.id, err) < 0)
 		return -1;
-	api_key_cache_clear(api->keys);
+	api_access_changed(api);
 	api_audit_subject(rq, user.email);
 	reply_status(reply, 204);
 	return 0;

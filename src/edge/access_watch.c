@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "edge/access_watch.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/map.h"
+#include "edge/caller.h"
+#include "edge/keys.h"
+#include "http/server/http.h"
+#include "http/server/streams.h"
+#include "loop/loop.h"
+#include "worker/worker.h"
+
+/* A caller of open streams. */
+struct access_claim {
+	struct access_claim *next;
+	unsigned char hash[ACCOUNT_HASH_SIZE]; /* of the key, or of the login */
+	bool is_login;
+	const char *project;      /* in which it acts */
+	struct account_caller as; /* what it may do now; set by the worker */
+	bool is_refused;
+	struct error why;
+};
+
+/* A worker checks all claims; then the loop ends streams. */
+struct access_pass {
+	struct worker_task task;
+	struct loop_task done;
+	struct access_watch *watch;
+	struct arena arena;
+	struct map claims; /* text of a caller -> struct access_claim */
+	struct access_claim *first;
+};
+
+struct access_watch {
+	struct api *api;
+	struct loop_timer timer;
+	struct loop_task wish;    /* posted by api_access_changed */
+	atomic_bool is_wished;    /* `wish` is posted */
+	bool again;               /* something changed while the pass was under way */
+	struct access_pass *pass; /* NULL: none is under way */
+	atomic_uint_fast64_t ended;
+};
+
+static void pass_free(struct access_pass *p)
+{
+	if (!p)
+		return;
+	map_done(&p->claims);
+	arena_done(&p->arena);
+	free(p);
+}
+
+/* NULL for a caller without key and session. */
+static const struct api_caller *caller_of(const struct request *rq)
+{
+	const struct api_caller *caller = rq->caller;
+
+	return caller && caller->account.key_id && caller->account.key_id[0] ? caller : NULL;
+}
+
+/* The same text for requests of the same key or session in the same project. */
+static const char *text_of_caller(struct arena *a, const struct api_caller *caller)
+{
+	static const char digits[] = "0123456789abcdef";
+	char hash[2 * ACCOUNT_HASH_SIZE + 1];
+
+	for (unsigned i = 0; i < ACCOUNT_HASH_SIZE; i++) {
+		hash[2 * i] = digits[caller->key_hash[i] >> 4];
+		hash[2 * i + 1] = digits[caller->key_hash[i] & 15];
+	}
+	hash[2 * ACCOUNT_HASH_SIZE] = '\0';
+	return arena_format(a, "%c%s %s", caller->is_login ? 'l' : 'k', hash,
+	                    caller->account.project_id);
+}
+
+/* A stream_review that ends nothing. */
+static int add_claim(void *context, const struct request *rq, UNUSED struct error *err)
+{
+	struct access_pass *p = context;
+	const struct api_caller *caller = caller_of(rq);
+	struct access_claim *claim;
+	const char *text;
+
+	if (!caller)
+		return 0;
+	text = text_of_caller(&p->arena, caller);
+	if (map_find(&p->claims, text))
+		return 0;
+	claim = ARENA_NEW(&p->arena, struct access_claim);
+	memcpy(claim->hash, caller->key_hash, sizeof(claim->hash));
+	claim->is_login = caller->is_login;
+	claim->project = arena_text(&p->arena, caller->account.project_id);
+	claim->next = p->first;
+	p->first = claim;
+	(void)map_put(&p->claims, text, claim);
+	return 0;
+}
+
+static int look_up_claim(struct access_pass *p, struct access_claim *claim, struct error *err)
+{
+	const struct login_lookup login = {.hash = claim->hash,
+	                                   .project = claim->project[0] ? claim->project : NULL};
+	struct key_record record;
+
+	if (claim->is_login) {
+		if (api_login_look(p->watch->api, &p->arena, &login, &record, err) < 0)
+			return -1;
+	} else if (api_key_look(p->watch->api, &p->arena, claim->hash, &record, err) < 0) {
+		return -1;
+	}
+	if (api_key_check(&record, err) < 0)
+		return -1;
+	claim->as = (struct account_caller){.project_id = record.project_id,
+	                                    .scopes = (unsigned)record.scopes,
+	                                    .is_login = claim->is_login};
+	return strcmp(record.project_id, claim->project) == 0
+	               ? 0
+	               : account_require(&claim->as, SCOPE_ADMIN, err);
+}
+
+static bool is_refusal(const struct error *err)
+{
+	return err->code == ERROR_UNAUTHENTICATED || err->code == ERROR_FORBIDDEN ||
+	       err->code == ERROR_NOT_FOUND;
+}
+
+static void check_claim(struct access_pass *p, struct access_claim *claim)
+{
+	struct error err = {0};
+
+	claim->as.scopes = SCOPE_ALL;
+	if (look_up_claim(p, claim, &err) == 0)
+		return;
+	if (!is_refusal(&err)) {
+		claim->as.scopes = SCOPE_ALL;
+		log_warning("open streams could not be checked", FAILURE(&err));
+		return;
+	}
+	claim->is_refused = true;
+	claim->why = err;
+	if (err.code == ERROR_NOT_FOUND)
+		(void)FAIL(&claim->why, ERROR_FORBIDDEN, "you have no access to project '%s' now",
+		           claim->project);
+}
+
+static void run_pass(struct worker_task *task)
+{
+	struct access_pass *p = CONTAINER_OF(task, struct access_pass, task);
+
+	for (struct access_claim *claim = p->first; claim; claim = claim->next)
+		check_claim(p, claim);
+	loop_post(p->watch->api->loop, &p->done);
+}
+
+/* A stream that began after the pass has no claim in it. */
+static int check_stream(void *context, const struct request *rq, struct error *err)
+{
+	struct access_pass *p = context;
+	const struct api_caller *caller = caller_of(rq);
+	const struct access_claim *claim;
+
+	if (!caller)
+		return 0;
+	claim = map_find(&p->claims, text_of_caller(&p->arena, caller));
+	if (!claim)
+		return 0;
+	if (!claim->is_refused)
+		return account_require(&claim->as, rq->route ? rq->route->scope : 0, err);
+	*err = claim->why;
+	return -1;
+}
+
+static void plan_pass(struct access_watch *w)
+{
+	loop_timer_start(w->api->loop, &w->timer, ACCESS_CHECK_MS);
+}
+
+static void begin_pass(struct access_watch *w);
+
+static void on_pass_done(struct loop_task *task)
+{
+	struct access_pass *p = CONTAINER_OF(task, struct access_pass, done);
+	struct access_watch *w = p->watch;
+	unsigned ended = server_review_streams(w->api->server, check_stream, p);
+
+	if (ended)
+		log_info("open streams were ended: their callers lost access",
+		         NUMBER("streams", ended));
+	atomic_fetch_add(&w->ended, ended);
+	w->pass = NULL;
+	pass_free(p);
+	if (w->again)
+		begin_pass(w);
+	else
+		plan_pass(w);
+}
+
+/* When the workers' queue is full, the timer tries again. */
+static void begin_pass(struct access_watch *w)
+{
+	struct access_pass *p = memory_new(sizeof(*p));
+	struct error err;
+
+	w->again = false;
+	p->watch = w;
+	p->task = (struct worker_task){.lane = WORKER_FAST, .run = run_pass};
+	p->done.run = on_pass_done;
+	(void)server_review_streams(w->api->server, add_claim, p);
+	if (!p->first || worker_submit(w->api->workers, &p->task, &err) < 0) {
+		pass_free(p);
+		plan_pass(w);
+		return;
+	}
+	w->pass = p;
+}
+
+static void on_access_timer(void *context)
+{
+	struct access_watch *w = context;
+
+	if (w->api->server && !w->pass)
+		begin_pass(w);
+	else if (!w->pass)
+		plan_pass(w);
+}
+
+static void on_wish(struct loop_task *task)
+{
+	struct access_watch *w = CONTAINER_OF(task, struct access_watch, wish);
+
+	atomic_store(&w->is_wished, false);
+	if (w->pass) {
+		w->again = true;
+		return;
+	}
+	loop_timer_stop(w->api->loop, &w->timer);
+	on_access_timer(w);
+}
+
+void api_access_changed(struct api *api)
+{
+	struct access_watch *w = api->access;
+
+	api_key_cache_clear(api->keys);
+	if (w && !atomic_exchange(&w->is_wished, true))
+		loop_post(api->loop, &w->wish);
+}
+
+uint64_t access_watch_ended(const struct access_watch *w)
+{
+	return w ? atomic_load(&w->ended) : 0;
+}
+
+struct access_watch *access_watch_new(struct api *api)
+{
+	struct access_watch *w = memory_new(sizeof(*w));
+
+	w->api = api;
+	w->timer = (struct loop_timer){.on_timer = on_access_timer, .context = w};
+	w->wish.run = on_wish;
+	plan_pass(w);
+	return w;
+}
+
+void access_watch_free(struct access_watch *w)
+{
+	if (!w)
+		return;
+	loop_timer_stop(w->api->loop, &w->timer);
+	pass_free(w->pass);
+	free(w);
+}
