@@ -80,6 +80,12 @@ static const char *id_of_account(struct arena *a, const char *account)
 	return arena_format(a, "account %s", account);
 }
 
+/* A stranger who guesses must not make the owner wait, who signs in from another address. */
+static const char *id_of_place(struct arena *a, const char *address, const char *account)
+{
+	return arena_format(a, "account %s from %s", account, id_of_address(a, address));
+}
+
 int attempt_begin(struct sign_in *s, struct arena *a, const char *address, const char *account,
                   struct error *err)
 {
@@ -93,6 +99,10 @@ int attempt_begin(struct sign_in *s, struct arena *a, const char *address, const
 	}
 	if (!account)
 		return 0;
+	limit.id = id_of_place(a, address, account);
+	limit.max = SIGN_IN_PER_PLACE_MAX;
+	if (store_attempt_count(s->store, &limit, err) < 0)
+		return -1;
 	limit.id = id_of_account(a, account);
 	limit.max = SIGN_IN_PER_ACCOUNT_MAX;
 	return store_attempt_count(s->store, &limit, err);
@@ -105,7 +115,10 @@ void attempt_succeed(struct sign_in *s, struct arena *a, const char *address, co
 	if (address[0] &&
 	    store_attempt_forgive(s->store, id_of_address(a, address), false, &err) < 0)
 		log_warning("an attempt to sign in stays counted", FAILURE(&err));
-	if (account && store_attempt_forgive(s->store, id_of_account(a, account), true, &err) < 0)
+	if (!account)
+		return;
+	if (store_attempt_forgive(s->store, id_of_place(a, address, account), true, &err) < 0 ||
+	    store_attempt_forgive(s->store, id_of_account(a, account), false, &err) < 0)
 		log_warning("an attempt to sign in stays counted", FAILURE(&err));
 }
 

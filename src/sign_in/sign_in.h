@@ -39,7 +39,8 @@ struct sign_in_client {
 /* Failed attempts in SIGN_IN_WINDOW_MS. All servers on one store count together. */
 #define SIGN_IN_WINDOW_MS (INT64_C(15) * 60000)
 #define SIGN_IN_PER_ADDRESS_MAX 30
-#define SIGN_IN_PER_ACCOUNT_MAX 10
+#define SIGN_IN_PER_PLACE_MAX 10    /* for one account from one address */
+#define SIGN_IN_PER_ACCOUNT_MAX 200 /* for one account from all addresses */
 
 /* login.c */
 

@@ -23,7 +23,7 @@ struct sign_in {
  * ERROR_LIMIT when there were too many. */
 MUST_CHECK int attempt_begin(struct sign_in *s, struct arena *a, const char *address,
                              const char *account, struct error *err);
-/* The attempt was right: it and the account's failures no longer count. */
+/* The attempt was right: it no longer counts, nor do failures for the account from this address. */
 void attempt_succeed(struct sign_in *s, struct arena *a, const char *address, const char *account);
 int sign_in_refuse(struct error *err);
 /* Counts the end of an attempt and returns `result`, 0 or -1 with `err`. */

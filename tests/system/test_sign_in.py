@@ -289,10 +289,23 @@ def test_attempts_for_an_account_are_limited(place, owner):
         refused(401, browser.sign_in, email="limited@example.com", password="not the password")
     answer = browser.raw("POST", "/v1/session", {"email": "limited@example.com", "password": "not the password"})
     assert answer.status == 429 and 0 < int(answer.headers["Retry-After"]) <= 900
-    # From another address, too; other accounts are not concerned.
-    away = Browser(place, **{"X-Forwarded-For": "198.51.100.8"})
-    refused(429, away.sign_in, email="limited@example.com", password=PASSWORD)
-    away.sign_in(email="ann@example.com", password=PASSWORD)
+    # Other accounts are not concerned.
+    browser.sign_in(email="ann@example.com", password=PASSWORD)
+
+
+def test_guesses_of_a_stranger_do_not_keep_the_owner_out(place, owner, admin):
+    email = f"guessed{time.time_ns()}@example.com"
+    admin.post("/v1/users", {"email": email, "password": OTHER})
+    stranger = Browser(place, **{"X-Forwarded-For": "198.51.100.17"})
+    for _ in range(10):
+        refused(401, stranger.sign_in, email=email, password="not the password")
+    refused(429, stranger.sign_in, email=email, password=OTHER)
+    Browser(place, **{"X-Forwarded-For": "198.51.100.18"}).sign_in(email=email, password=OTHER)
+    refused(429, stranger.sign_in, email=email, password=OTHER)
+    # Many addresses together are limited, too.
+    statuses = [Browser(place, **{"X-Forwarded-For": f"198.51.101.{number // 10}"}).raw(
+        "POST", "/v1/session", {"email": email, "password": "not the password"}).status for number in range(200)]
+    assert statuses[150] == 401 and statuses[-1] == 429
 
 
 def test_attempts_of_an_address_are_limited(place, owner):
