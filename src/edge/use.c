@@ -129,11 +129,19 @@ const struct fleet_awaited *api_awaited_if_parking(struct request *rq)
 	return awaited;
 }
 
+/* A proxy on this machine, or one that the operator named by an https address. */
+static bool has_trusted_proxy(const struct request *rq)
+{
+	return strcmp(rq->peer, "unix") == 0 || strncmp(rq->peer, "127.", 4) == 0 ||
+	       strncmp(rq->peer, "[::1]", 5) == 0 ||
+	       strncmp(api_of(rq)->config->public_url, "https:", 6) == 0;
+}
+
 bool api_is_https(const struct request *rq)
 {
 	const char *proto = request_header(rq, "X-Forwarded-Proto");
 
-	return rq->is_tls || (proto && strcmp(proto, "https") == 0);
+	return rq->is_tls || (proto && strcmp(proto, "https") == 0 && has_trusted_proxy(rq));
 }
 
 const char *api_server_address(const struct request *rq)

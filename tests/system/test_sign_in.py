@@ -293,6 +293,14 @@ def test_attempts_for_an_account_are_limited(place, owner):
     browser.sign_in(email="ann@example.com", password=PASSWORD)
 
 
+def test_the_scheme_of_the_origin_counts(place, owner):
+    secure = {"Origin": owner.own.replace("http:", "https:")}
+    refused(403, Browser(place, **secure).sign_in, email="ann@example.com", password=PASSWORD)
+    behind_a_proxy = Browser(place, **{"X-Forwarded-Proto": "https", "X-Forwarded-For": "198.51.100.27"})
+    refused(403, behind_a_proxy.sign_in, email="ann@example.com", password=PASSWORD)
+    Browser(place, **secure, **behind_a_proxy.headers).sign_in(email="ann@example.com", password=PASSWORD)
+
+
 def test_guesses_of_a_stranger_do_not_keep_the_owner_out(place, owner, admin):
     email = f"guessed{time.time_ns()}@example.com"
     admin.post("/v1/users", {"email": email, "password": OTHER})
