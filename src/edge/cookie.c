@@ -89,7 +89,8 @@ static bool is_own_origin(const struct request *rq, const char *origin)
 	if (request_header(rq, PROXY_HOP_HEADER))
 		return true;
 	return host && slashes && strcasecmp(slashes + 3, host) == 0 &&
-	       strncmp(origin, api_is_https(rq) ? "https:" : "http:", api_is_https(rq) ? 6 : 5) == 0;
+	       strncmp(origin, api_is_https(rq) ? "https:" : "http:", api_is_https(rq) ? 6 : 5) ==
+	               0;
 }
 
 static int refuse_origin(struct error *err)
