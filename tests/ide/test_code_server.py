@@ -10,9 +10,9 @@ import subprocess
 import pytest
 
 import atoll
+from chromium import CHROMIUM
 
 HERE = pathlib.Path(__file__).parent
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 NEEDED = {"chromium": CHROMIUM, **{name: shutil.which(name) for name in ("node", "npm", "g++", "make", "python3", "rg")}}
 MISSING = [name for name, path in NEEDED.items() if not path]
 pytestmark = [pytest.mark.needs_root, pytest.mark.skipif(bool(MISSING), reason=f"the host has no {', '.join(MISSING)}")]

@@ -12,11 +12,11 @@ import tarfile
 import pytest
 
 import atoll
+from chromium import CHROMIUM
 
 HERE = atoll.ROOT / "tests/browser"
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 pytestmark = [pytest.mark.needs_root,
-              pytest.mark.skipif(not CHROMIUM, reason="there is no chromium (apt-get install chromium)"),
+              pytest.mark.skipif(not CHROMIUM, reason="there is no chromium (apt-get install chromium-headless-shell)"),
               pytest.mark.skipif(not os.path.exists("/usr/bin/node"), reason="the host's /usr has no node")]
 PORT = 5173
 APP = {

@@ -171,7 +171,7 @@ run_built_pytest()
 # one of them when the others have ended.
 LONG_FILES=(system/test_templates system/test_console_{manage,sandbox} system/test_console
 	fault/test_kills fault/test_volumes fault/test_leases fault/test_backups
-	system/test_undo system/test_mcp system/test_tls
+	system/test_undo system/test_events system/test_mcp system/test_tls
 	fault/test_peer_backups fault/test_operator system/test_mcp_conformance
 	system/test_lifecycle_pause system/test_usage escape/test_warm_ahead escape/test_warm
 	escape/test_code)
