@@ -89,6 +89,15 @@ def test_a_file_that_does_not_exist_is_refused_or_the_page(console, path):
     assert b"root:" not in answer.body
 
 
+@pytest.mark.parametrize("path, status", [
+    ("nosuch.js", 404), ("a/b.css", 404), (".env", 404), ("favicon.none", 404), ("sign-in", 200), ("nothing/here", 200), ("p/default/sandboxes/a/files/home/user/a.js", 200),
+])
+def test_a_missing_file_is_not_the_page(console, path, status):
+    answer = page(console, f"/console/{path}")
+    assert answer.status == status
+    assert (b'id="app"' in answer.body) == (status == 200)
+
+
 def test_browsers_are_sent_from_the_root_to_the_console(server):
     assert page(server, "/").status == 404
     answer = page(server, "/", Accept="text/html,application/xhtml+xml")

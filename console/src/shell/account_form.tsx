@@ -35,7 +35,7 @@ export function AccountForm({ title, about, button, hasEmail, signInOf }: Accoun
   const [isBusy, setBusy] = useState(false);
   const set = (change: Partial<typeof values>): void => setValues((old) => ({ ...old, ...change }));
   useEffect(() => {
-    if (session.value) go(`${BASE}/`, true);
+    if (session.value && !token) go(`${BASE}/`, true);
   }, [session.value]);
   if (!token) {
     return (
@@ -51,6 +51,7 @@ export function AccountForm({ title, about, button, hasEmail, signInOf }: Accoun
     setError(null);
     try {
       await signIn(signInOf(token, values));
+      go(`${BASE}/`, true);
     } catch (thrown) {
       setError(asApiError(thrown));
     } finally {

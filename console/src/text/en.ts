@@ -1172,7 +1172,7 @@ export const signIn = {
   setupTitle: "Set up Atoll",
   setupAbout: "Create the first account. It can do everything on this server.",
   joinTitle: "Join a project",
-  joinAbout: "Choose a name and a password for your account.",
+  joinAbout: "New here: choose a name and a password. If your email address has an account on this server, enter its password; name and password stay as they are.",
   email: "Email",
   password: "Password",
   passwordHelp: (n: number) => `At least ${count(n, "character", "characters")}.`,
@@ -1191,6 +1191,18 @@ export const signIn = {
   noToken: "This link has no token",
   noTokenText: "Copy the whole link, with everything after #.",
   version: (v: string) => `Atoll ${v}`,
+  ssoFailed: "The single sign-on failed",
+  ssoError: "Try again. If it fails again, give the request id to an admin of this server.",
+  ssoErrors: {
+    invalid_request: "The answer of the sign-in provider is incomplete. Try again.",
+    unauthenticated: "The sign-in provider refused, or your account is disabled. An admin of this server can tell by the request id.",
+    forbidden: "Your account may not sign in here: no group of yours has a role, your email address is not verified or belongs to another identity, or this browser began no sign-in. Try again, or ask an admin to invite you.",
+    not_found: "This server has no single sign-on.",
+    conflict: "Another change of your account came first. Try again.",
+    limit_exceeded: "There were too many attempts. Wait a minute, then try again.",
+    timeout: "The sign-in provider did not answer in time. Try again.",
+    unavailable: "The sign-in provider cannot be reached. Try again in a minute.",
+  } as Record<string, string>,
 };
 
 export const snapshots = {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Serves the web console: files with a hash in their name for ever, its page with a policy of its
- * own. Every path below /console that is no file is a place inside the page. */
+ * own. A path below /console whose last part has no '.' is a place inside the page, and so is every
+ * path of a project. */
 #include <string.h>
 
 #include "base/random.h"
@@ -11,6 +12,8 @@
 
 #define PAGE "index.html"
 #define ASSETS "assets/"
+/* Pages of a project: their paths may end in the name of a sandbox's file. */
+#define PROJECTS "p/"
 /* Stands in the page where its nonce goes. */
 #define NONCE_MARK "STYLE-NONCE"
 #define NONCE_BYTES 16
@@ -150,6 +153,16 @@ static int console_get_root(struct request *rq, UNUSED const void *body, struct 
 	return page ? reply_page(rq, page, reply) : reply_without_console(rq, reply);
 }
 
+static bool names_file(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	if (strncmp(path, ASSETS, strlen(ASSETS)) == 0)
+		return true;
+	return strncmp(path, PROJECTS, strlen(PROJECTS)) != 0 &&
+	       strchr(slash ? slash : path, '.') != NULL;
+}
+
 static int console_get(struct request *rq, const void *body, struct reply *reply, struct error *err)
 {
 	const char *path = request_param(rq, "path");
@@ -157,7 +170,7 @@ static int console_get(struct request *rq, const void *body, struct reply *reply
 
 	if (file && file != console_find_file(PAGE))
 		return reply_file(rq, file, reply);
-	if (strncmp(path, ASSETS, strlen(ASSETS)) == 0)
+	if (!file && names_file(path))
 		return FAIL(err, ERROR_NOT_FOUND,
 		            "the console has no file '%s'; reload the page to get this version's",
 		            path);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sign-in, overview, themes, palette, and what happens when the server goes away.
 import assert from "node:assert/strict";
-import { addressOf, checkAxe, createSandbox, journey, KEY, PHONE, screenshot, SERVER } from "./harness.mjs";
+import { addressOf, api, checkAxe, createSandbox, journey, KEY, PHONE, screenshot, SERVER } from "./harness.mjs";
 import { Shell } from "./pages.mjs";
 
 journey("a stranger signs in by a key, comes to the page that was asked for, and signs out", async ({ page, context }) => {
@@ -61,6 +61,40 @@ journey("an address that is no page says so", async ({ page }) => {
   await page.goto(`${SERVER}/console/p/no-such-project/overview`);
   await page.getByText("You are not a member of this project").waitFor();
 });
+
+journey("a single sign-on that failed is told in words with the id of its request", async ({ page }) => {
+  await page.goto(`${SERVER}/console/sign-in?error=forbidden&request=req_01abc`);
+  const alert = page.getByRole("main").getByRole("alert");
+  await alert.getByText("no group of yours has a role").waitFor();
+  await alert.getByText("req_01abc").waitFor();
+  await checkAxe(page, "sign-in with an error");
+  await alert.getByRole("button", { name: "Close" }).click();
+  await alert.waitFor({ state: "detached" });
+  assert.equal(new URL(page.url()).search, "");
+  await page.goto(`${SERVER}/console/sign-in?error=constructor&request=${encodeURIComponent("<b>\u202ex")}`);
+  await alert.getByText("give the request id to an admin").waitFor();
+  assert.equal((await alert.innerText()).includes("\u202e"), false);
+}, { isSignedOut: true });
+
+journey("an invitation is told to persons with and without an account", async ({ page, context }) => {
+  const email = `joins-${Date.now()}@example.com`;
+  const fill = async (link, name) => {
+    await page.goto(link);
+    await page.getByText("If your email address has an account on this server, enter its password").waitFor();
+    await page.getByLabel("Name").fill(name);
+    await page.getByLabel("Password").fill("a long password of joins");
+    await page.getByRole("button", { name: "Join" }).click();
+    await page.getByRole("heading", { level: 1, name: "Overview" }).waitFor();
+  };
+  const invite = async (project) => (await api("POST", `/v1/projects/${project}/invitations`, { email, role: "admin" })).link;
+  const other = await api("POST", "/v1/projects", { name: `joins-${Date.now()}`, owner: "owner@example.com" });
+  await fill(await invite("default"), "Jo");
+  await page.goto("about:blank");
+  await fill(await invite(other.id), "Another name"); // signed in already: the link counts all the same
+  const session = await (await context.request.get(`${SERVER}/v1/session`)).json();
+  assert.equal(session.user.name, "Jo");
+  assert.deepEqual(session.projects.map((p) => p.id).sort(), ["default", other.id].sort());
+}, { isSignedOut: true });
 
 journey("set-up and invitation links without a token say so", async ({ page }) => {
   for (const path of ["setup", "join"]) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A new member of a project, by the link of an invitation.
+// A new member of a project, by the link of an invitation: with a new account, or with the account that the address has.
 import { AccountForm } from "../../shell/account_form";
 import { signIn as t } from "../../text/en";
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sign-in by email and password, by an API key, or by the provider of the organisation.
 import { useEffect, useState } from "preact/hooks";
-import { asApiError, type ApiError } from "../../api/errors";
+import { ApiError, asApiError } from "../../api/errors";
 import { Button, ButtonLink } from "../../parts/button";
 import { CopyLine } from "../../parts/copy";
 import { TextField } from "../../parts/field";
 import { ErrorNote, Note } from "../../parts/notice";
 import { useResource } from "../../store/resource";
 import { session, signIn, signInWays, type SignIn } from "../../store/session";
-import { BASE, go, queryOf } from "../../router";
+import { BASE, go, queryOf, setQuery } from "../../router";
 import { Alone } from "../../shell/alone";
 import { signIn as t } from "../../text/en";
 
@@ -16,6 +16,16 @@ import { signIn as t } from "../../text/en";
 function returnAddress(): string {
   const wanted = queryOf("return_to");
   return wanted.startsWith(`${BASE}/`) ? wanted : `${BASE}/`;
+}
+
+/** Single sign-on that fails comes back here with the kind of the error and the id of the request. */
+function errorOfAddress(): ApiError | null {
+  const code = queryOf("error");
+  const request = queryOf("request");
+  if (!code) return null;
+  const text = Object.hasOwn(t.ssoErrors, code) ? t.ssoErrors[code] : undefined;
+  const id = /^[\w-]{1,64}$/.test(request) ? request : null;
+  return new ApiError(0, code, t.ssoFailed, text ?? t.ssoError, id);
 }
 
 export default function SignInPage() {
@@ -26,9 +36,11 @@ export default function SignInPage() {
     if (session.value) go(returnAddress(), true);
   }, [session.value]);
   if (session.value) return null;
+  const failed = errorOfAddress();
   const isKey = byKey || offered?.password === false;
   return (
     <Alone title={t.title} version={offered ? t.version(offered.version) : undefined}>
+      {failed && <ErrorNote error={failed} onClose={() => setQuery({ error: undefined, request: undefined })} />}
       {offered?.setup && (
         <Note>
           <p>{t.needsSetup}</p>
