@@ -14,6 +14,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/cancel.h"
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/id.h"
@@ -30,6 +31,7 @@
 #define ACCEPTED_AT_ONCE 16
 #define PENDING_MAX 16 /* connections of a sandbox without their first message */
 #define HELLO_MAX 256
+#define CANCEL_LOOK_MS 50 /* a condition cannot be polled together with a cancellation */
 
 enum peer_kind { PEER_LISTENER, PEER_PENDING, PEER_CONTROL };
 
@@ -62,6 +64,7 @@ struct stream_waiter {
 	struct list item;
 	uint64_t stream;
 	int fd;
+	const struct cancel *cancel;
 	bool is_lost; /* the control connection broke before the agent came */
 };
 
@@ -467,25 +470,30 @@ void agent_reverse_remove_folder(struct agent_reverse *r, const char *id)
 	}
 }
 
-/* Called with the mutex held, which it releases for the wait. -1: it is forgotten or time is up. */
-static int wait_changed(struct agent_reverse *r, struct reverse_sandbox *s, int64_t deadline,
-                        struct error *err)
+/* Called with the mutex held, which it releases for the wait. It may return before a change. -1:
+ * the sandbox is forgotten, time is up, or the call is cancelled. */
+static int wait_changed(struct agent_reverse *r, struct reverse_sandbox *s,
+                        const struct cancel *cancel, int64_t deadline, struct error *err)
 {
+	int64_t look_at = cancel ? deadline_after(CANCEL_LOOK_MS) : deadline;
+
+	if (cancel_is_said(cancel))
+		return FAIL(err, ERROR_UNAVAILABLE, "the call was cancelled");
 	if (deadline_poll_ms(deadline) == 0)
 		return FAIL(err, ERROR_TIMEOUT,
 		            "the agent of sandbox '%s' has not connected in time", s->id);
-	thread_wait(&s->changed, &r->mutex, deadline);
+	thread_wait(&s->changed, &r->mutex, look_at < deadline ? look_at : deadline);
 	if (s->is_forgotten)
 		return FAIL(err, ERROR_UNAVAILABLE, "sandbox '%s' has just ended", s->id);
 	return 0;
 }
 
 /* Called with the mutex held. */
-static int await_control(struct agent_reverse *r, struct reverse_sandbox *s, int64_t deadline,
-                         struct error *err)
+static int await_control(struct agent_reverse *r, struct reverse_sandbox *s,
+                         const struct cancel *cancel, int64_t deadline, struct error *err)
 {
 	while (!s->control)
-		if (wait_changed(r, s, deadline, err) < 0)
+		if (wait_changed(r, s, cancel, deadline, err) < 0)
 			return -1;
 	return 0;
 }
@@ -513,11 +521,11 @@ static int await_stream(struct agent_reverse *r, struct reverse_sandbox *s, int6
 {
 	w->is_lost = true;
 	while (w->fd < 0) {
-		if (w->is_lost && await_control(r, s, deadline, err) < 0)
+		if (w->is_lost && await_control(r, s, w->cancel, deadline, err) < 0)
 			return -1;
 		if (w->is_lost && ask_stream(s, w, err) < 0)
 			return -1;
-		if (w->fd < 0 && wait_changed(r, s, deadline, err) < 0)
+		if (w->fd < 0 && wait_changed(r, s, w->cancel, deadline, err) < 0)
 			return -1;
 	}
 	return 0;
@@ -552,7 +560,7 @@ int agent_reverse_await(struct agent_reverse *r, const char *id, int64_t deadlin
 
 	if (!s)
 		return -1;
-	int ret = await_control(r, s, deadline, err);
+	int ret = await_control(r, s, NULL, deadline, err);
 	release_sandbox(s);
 	return ret;
 }
@@ -561,7 +569,7 @@ int agent_reverse_connect(struct agent_reverse *r, const char *id, int64_t deadl
                           struct error *err)
 {
 	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&r->mutex);
-	struct stream_waiter w = {.fd = -1};
+	struct stream_waiter w = {.fd = -1, .cancel = cancel_current()};
 	struct reverse_sandbox *s = hold_sandbox(r, id, err);
 
 	if (!s)

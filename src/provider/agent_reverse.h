@@ -43,6 +43,7 @@ bool agent_reverse_listens(struct agent_reverse *r, const char *id);
 /* Waits until the agent's control connection is open. */
 MUST_CHECK int agent_reverse_await(struct agent_reverse *r, const char *id, int64_t deadline,
                                    struct error *err);
-/* A new connection, which blocks. ERROR_NOT_FOUND for a sandbox without agent_reverse_listen. */
+/* A new connection, which blocks. The wait ends early with cancel_current (base/cancel.h).
+ * ERROR_NOT_FOUND for a sandbox without agent_reverse_listen. */
 MUST_CHECK int agent_reverse_connect(struct agent_reverse *r, const char *id, int64_t deadline,
                                      int *ret_fd, struct error *err);

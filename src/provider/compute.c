@@ -15,10 +15,6 @@
 #include "wire/agent_files.h"
 #include "wire/agent_terminal.h"
 
-/* How long an attempt to connect ignores the call's cancellation. */
-#define CONNECT_SLICE_MS 200
-#define CONNECT_SLICE_MAX_MS 3200
-
 /* Set as the socket priority of file connections, so that the descriptor itself shows its use. A
  * unix socket ignores it, and no table of descriptors can become stale. */
 #define FILE_CONNECTION 1
@@ -71,28 +67,16 @@ static int send_on_waiting(const struct sending *s)
 	return TAKE_FD(fd);
 }
 
-/* An agent that accepts nothing makes this wait, so the wait is cut into slices: connect(2) to a
- * full backlog cannot be polled together with the cancellation. */
+/* An agent that accepts nothing makes this wait. */
 static int connect_agent(const struct sending *s, int *ret_fd, struct error *err)
 {
 	const struct compute_ops *ops = provider_ops_of(s->provider)->compute;
-	int64_t slice_ms = CONNECT_SLICE_MS;
+	const struct cancel *outer = cancel_current();
 
-	for (;;) {
-		int64_t slice = s->cancel ? deadline_after(slice_ms) : s->deadline;
-		int64_t until = slice < s->deadline ? slice : s->deadline;
-
-		if (cancel_is_said(s->cancel))
-			return FAIL(err, ERROR_UNAVAILABLE, "the call was cancelled");
-		if (ops->connect(s->provider, s->id, until, ret_fd, err) == 0)
-			return 0;
-		if (err->code != ERROR_TIMEOUT || until == s->deadline)
-			return -1;
-		error_clear(err);
-		/* A reverse connection begins again with each slice; a slow agent needs more time.
-		 */
-		slice_ms = slice_ms < CONNECT_SLICE_MAX_MS ? 2 * slice_ms : slice_ms;
-	}
+	cancel_set_current(s->cancel);
+	int ret = ops->connect(s->provider, s->id, s->deadline, ret_fd, err);
+	cancel_set_current(outer);
+	return ret;
 }
 
 static int send_on_new(const struct sending *s, int *ret_fd, struct error *err)

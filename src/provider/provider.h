@@ -180,7 +180,7 @@ struct provider_ops {
  * the agent itself; a remote service puts a translator behind a socket pair. provider/compute.h
  * builds all other calls on these. */
 struct compute_ops {
-	/* A new connection. */
+	/* A new connection. The wait ends early with cancel_current (base/cancel.h). */
 	int (*connect)(struct provider *p, const char *id, int64_t deadline, int *ret_fd,
 	               struct error *err);
 	/* An idle connection, or -1. May be NULL. */

@@ -98,13 +98,6 @@ void provider_set_lend(struct provider_set *set, const char *name, struct provid
 	atomic_store(&m->provider, p);
 }
 
-void provider_set_lend_weaker(struct provider_set *set, const char *name)
-{
-	for (unsigned i = 0; i < set->count; i++)
-		if (strcmp(set->members[i].member.name, name) == 0)
-			set->members[i].member.allows_weaker = true;
-}
-
 int provider_member_open(const struct provider_member *member, struct error *err)
 {
 	struct set_member *m = as_set_member(member);

@@ -46,8 +46,6 @@ MUST_CHECK int provider_set_add(struct provider_set *set,
                                 const struct provider_options *options, struct error *err);
 /* Adds a provider that is open already; the caller closes it. */
 void provider_set_lend(struct provider_set *set, const char *name, struct provider *p);
-/* A member of that name gets allows_weaker. */
-void provider_set_lend_weaker(struct provider_set *set, const char *name);
 /* Opens a member that is not open. */
 MUST_CHECK int provider_member_open(const struct provider_member *m, struct error *err);
 /* Opens members that are not open; returns how many it opened. One thread at a time. */

@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include "base/cancel.h"
 #include "base/clock.h"
 #include "base/fd.h"
 
@@ -23,6 +24,8 @@ int unix_connect(int path_fd, int type, int64_t deadline, int *ret_fd, struct er
 			            "connect: no process listens on the socket");
 		if (errno != EAGAIN && errno != EINTR)
 			return FAIL_ERRNO(err, "connect");
+		if (cancel_is_said(cancel_current()))
+			return FAIL(err, ERROR_UNAVAILABLE, "the call was cancelled");
 		if (deadline_poll_ms(deadline) == 0)
 			return FAIL(err, ERROR_TIMEOUT, "connect: not accepted in time");
 		/* A full backlog answers EAGAIN, and poll(2) cannot wait for it to empty. */

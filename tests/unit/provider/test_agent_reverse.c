@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include "base/cancel.h"
 #include "base/clock.h"
 #include "provider/agent_reverse.h"
 #include "wire/agent.h"
@@ -101,6 +102,7 @@ struct connecting {
 	struct fixture *fixture;
 	pthread_t thread;
 	int64_t deadline;
+	const struct cancel *cancel;
 	int fd, status;
 	struct error err;
 };
@@ -109,6 +111,7 @@ static void *run_connect(void *argument)
 {
 	struct connecting *c = argument;
 
+	cancel_set_current(c->cancel);
 	c->status =
 	        agent_reverse_connect(c->fixture->reverse, SANDBOX, c->deadline, &c->fd, &c->err);
 	return NULL;
@@ -255,6 +258,32 @@ TEST(a_broken_line_is_reported_once)
 	stop(&f);
 }
 
+TEST(a_cancelled_call_ends_early_and_asks_the_agent_once)
+{
+	struct connecting connecting = {.fd = -1, .deadline = deadline_after(20000)};
+	struct pollfd p = {.events = POLLIN};
+	struct cancel cancel;
+	struct error err = {0};
+	struct fixture f;
+
+	start(&f);
+	assert_int_equal(cancel_init(&cancel, &err), 0);
+	p.fd = call_host(&f, TOKEN, 0);
+	connecting.fixture = &f;
+	connecting.cancel = &cancel;
+	assert_int_equal(pthread_create(&connecting.thread, NULL, run_connect, &connecting), 0);
+	(void)take_open(p.fd);
+	assert_int_equal(poll(&p, 1, 500), 0); /* it waits on without another question */
+	cancel_say(&cancel);
+	pthread_join(connecting.thread, NULL);
+	assert_int_equal(connecting.status, -1);
+	assert_int_equal(connecting.err.code, ERROR_UNAVAILABLE);
+	assert_true(deadline_poll_ms(connecting.deadline) > 10000);
+	close(p.fd);
+	cancel_done(&cancel);
+	stop(&f);
+}
+
 TEST(a_forgotten_sandbox_ends_the_calls_that_wait_for_it)
 {
 	struct connecting connecting;
@@ -309,6 +338,7 @@ int main(void)
 	           CASE(a_message_in_pieces_is_understood_and_an_endless_one_is_not),
 	           CASE(silent_peers_are_closed_oldest_first_and_do_not_keep_the_agent_out),
 	           CASE(a_broken_line_is_reported_once),
+	           CASE(a_cancelled_call_ends_early_and_asks_the_agent_once),
 	           CASE(a_forgotten_sandbox_ends_the_calls_that_wait_for_it),
 	           CASE(a_socket_of_an_earlier_run_is_replaced_and_a_bad_id_is_refused));
 }
