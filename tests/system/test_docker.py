@@ -198,6 +198,28 @@ def test_a_daemon_that_is_down_is_named_and_nothing_leaks(daemon, server, api):
         assert api.exec(sandbox, "echo again")["stdout"] == "again\n"
 
 
+def test_another_daemon_loses_no_sandbox(daemon, tmp_path_factory):
+    other = docker_daemon.Daemon()
+    server = atoll.Server(provider="native", flags=["--providers", "native,box=docker:allow_weaker=true"], environment={
+        "DOCKER_HOST": daemon.host, "SANDBOX_WORKER_IMAGE": docker_daemon.IMAGE}).start()
+    try:
+        api = server.api()
+        box = api.create(provider="box")["id"]
+        server.stop()
+        server.environment["DOCKER_HOST"] = other.host
+        server.start()
+        api = server.api()
+        atoll.wait_for(lambda: "docker is another daemon" in server.log_text(), 20, "the warning")
+        assert api.get(f"/api/sandbox/instances/{box}")["state"] == "started"
+        server.stop()
+        server.environment["DOCKER_HOST"] = daemon.host
+        server.start()
+        assert server.api().exec(box, "echo on")["stdout"] == "on\n"
+    finally:
+        server.remove_all()
+        other.remove()
+
+
 def test_a_server_killed_in_the_middle_of_creates_leaves_no_container(daemon, server):
     stops = threading.Event()
 

@@ -1,13 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "provider/docker/docker.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-#include <fcntl.h>
 
 #include "base/fd.h"
 #include "base/path.h"
+#include "json/json.h"
+
+#define CLAIM_MAX 1024
+
+struct claim {
+	const char *owner;
+	int64_t lease_epoch;
+};
+
+static const struct json_member claim_shape_members[] = {
+        JSON_TEXT_MEMBER(claim, owner),
+        JSON_WHOLE_MEMBER(claim, lease_epoch),
+};
+static JSON_OPEN_SHAPE(claim_shape, "Claim", claim, "The last start of a sandbox");
 
 static void claim_path(struct provider *p, const char *id, char out[PATH_SIZE_MAX])
 {
@@ -16,30 +30,32 @@ static void claim_path(struct provider *p, const char *id, char out[PATH_SIZE_MA
 
 int docker_claim_write(struct provider *p, const struct sandbox_spec *spec, struct error *err)
 {
-	char path[PATH_SIZE_MAX], line[ID_SIZE + 32];
+	const struct claim claim = {spec->owner ? spec->owner : "", spec->lease_epoch};
+	AUTO(buf_done) struct buf text = BUF(CLAIM_MAX);
+	char path[PATH_SIZE_MAX];
 
 	claim_path(p, spec->id, path);
-	(void)snprintf(line, sizeof(line), "%.*s %lld\n", ID_SIZE, spec->owner ? spec->owner : "",
-	               (long long)spec->lease_epoch);
-	return file_write(AT_FDCWD, path, span_of(line), 0600, err);
+	json_write(&text, &claim_shape, &claim);
+	buf_add_byte(&text, '\n');
+	return file_write(AT_FDCWD, path, buf_span(&text), 0600, err);
 }
 
 void docker_claim_read(struct provider *p, struct provider_entry *entry)
 {
+	AUTO(arena_done) struct arena arena = {0};
+	AUTO(buf_done) struct buf text = BUF(CLAIM_MAX);
 	char path[PATH_SIZE_MAX];
-	AUTO(buf_done) struct buf text = BUF(256);
 	struct error ignored = {0};
-	struct span rest, owner, epoch;
+	struct claim claim;
 
 	claim_path(p, entry->id, path);
-	if (file_read(AT_FDCWD, path, &text, &ignored) < 0)
+	if (file_read(AT_FDCWD, path, &text, &ignored) < 0 ||
+	    json_parse(&arena, buf_span(&text), &claim_shape, &claim, &ignored) < 0)
 		return;
-	rest = buf_span(&text);
-	(void)span_split(&rest, ' ', &owner);
-	(void)span_split(&rest, '\n', &epoch);
-	(void)snprintf(entry->owner, sizeof(entry->owner), "%.*s", (int)owner.size, owner.data);
-	entry->lease_epoch = 0;
-	(void)!span_parse_whole(epoch, 0, INT64_MAX, &entry->lease_epoch, &ignored);
+	entry->owner[0] = '\0';
+	if (claim.owner && id_is_valid(claim.owner))
+		memcpy(entry->owner, claim.owner, sizeof(entry->owner));
+	entry->lease_epoch = claim.lease_epoch;
 }
 
 void docker_claim_remove(struct provider *p, const char *id)

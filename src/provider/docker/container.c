@@ -12,6 +12,7 @@
 #define INSIDE "/.atoll"
 #define LOG_SIZE_MAX "1m" /* of what the agent itself reports */
 #define SHARES_IN_BACKGROUND 2
+#define ENABLE_ICC "com.docker.network.bridge.enable_icc"
 #define OWNER_LABEL "atoll.owner"
 #define EPOCH_LABEL "atoll.epoch"
 
@@ -128,7 +129,7 @@ void docker_write_network(struct buf *out, const char *server)
 	json_add_bool(out, "CheckDuplicate", true);
 	json_add_text(out, "Driver", "bridge");
 	json_begin_object(out, "Options");
-	json_add_text(out, "com.docker.network.bridge.enable_icc", "false");
+	json_add_text(out, ENABLE_ICC, "false");
 	json_end_object(out);
 	json_begin_object(out, "Labels");
 	json_add_text(out, DOCKER_SERVER_LABEL, server);
@@ -152,6 +153,23 @@ static int load_answer(struct arena *a, struct span body, const struct json_valu
 	if (json_load(a, body, ret, err) < 0)
 		return FAIL_CONTEXT(err, "answer of docker");
 	return 0;
+}
+
+int docker_check_network(struct span body, struct error *err)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	const struct json_value *root;
+
+	if (load_answer(&arena, body, &root, err) < 0)
+		return -1;
+	if (id_is_valid(json_get_text(json_get(root, "Labels"), DOCKER_SERVER_LABEL, "")) &&
+	    strcmp(json_get_text(root, "Driver", ""), "bridge") == 0 &&
+	    strcmp(json_get_text(json_get(root, "Options"), ENABLE_ICC, ""), "false") == 0)
+		return 0;
+	(void)FAIL(err, ERROR_CONFLICT,
+	           "docker has a network '" DOCKER_NETWORK "' that Atoll did not make");
+	return FAIL_HINT(err, "remove it (docker network rm " DOCKER_NETWORK
+	                      "): its containers may reach one another");
 }
 
 static void read_claim(const struct json_value *labels, struct provider_entry *entry)

@@ -31,6 +31,9 @@ struct docker_container {
 void docker_write_container(struct buf *out, const struct docker_container *c);
 void docker_write_limits(struct buf *out, const struct sandbox_resources *resources);
 void docker_write_network(struct buf *out, const char *server);
+/* ERROR_CONFLICT for a network of that name that no Atoll made, or whose containers reach one
+ * another. */
+MUST_CHECK int docker_check_network(struct span body, struct error *err);
 /* The path of the list of this server's containers. */
 void docker_write_list_path(struct buf *out, const char *server);
 

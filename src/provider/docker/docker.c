@@ -108,37 +108,38 @@ static int check_spec(const struct sandbox_spec *spec, struct error *err)
 	return 0;
 }
 
-/* Concurrent creates may both make it, which the daemon answers with 409. */
-static int ensure_network(struct provider *p, int64_t deadline, struct error *err)
+static int make_network(struct provider *p, int64_t deadline, struct error *err)
 {
-	static const int exists[] = {409, 0};
-	struct docker_provider *d = as_docker(p);
+	static const int exists[] = {409, 0}; /* another create has made it meanwhile */
 	AUTO(buf_done) struct buf body = BUF(4096);
-	const struct docker_call look = {.method = "GET",
-	                                 .path = "/networks/" DOCKER_NETWORK,
-	                                 .deadline = deadline,
-	                                 .accepted = missing_is_fine};
-	int status;
 
-	pthread_mutex_lock(&d->mutex);
-	bool has_network = d->has_network;
-	pthread_mutex_unlock(&d->mutex);
-	if (has_network)
-		return 0;
-	if (docker_engine_do(d->engine, &look, &status, err) < 0)
-		return -1;
-	docker_write_network(&body, d->server);
+	docker_write_network(&body, as_docker(p)->server);
 	const struct docker_call make = {.method = "POST",
 	                                 .path = "/networks/create",
 	                                 .body = buf_span(&body),
 	                                 .deadline = deadline,
 	                                 .accepted = exists};
-	if (status == 404 && docker_engine_do(d->engine, &make, NULL, err) < 0)
+	if (docker_engine_do(as_docker(p)->engine, &make, NULL, err) < 0)
 		return FAIL_CONTEXT(err, "make network '" DOCKER_NETWORK "'");
-	pthread_mutex_lock(&d->mutex);
-	d->has_network = true;
-	pthread_mutex_unlock(&d->mutex);
 	return 0;
+}
+
+/* Looked up for each create: its name alone tells neither who made it nor that it still is there.
+ */
+static int ensure_network(struct provider *p, int64_t deadline, struct error *err)
+{
+	const struct docker_call look = {.method = "GET",
+	                                 .path = "/networks/" DOCKER_NETWORK,
+	                                 .deadline = deadline,
+	                                 .accepted = missing_is_fine};
+	struct docker_answer answer;
+
+	if (docker_engine_call(as_docker(p)->engine, &look, &answer, err) < 0)
+		return -1;
+	int status = answer.status == 404 ? make_network(p, deadline, err)
+	                                  : docker_check_network(buf_span(&answer.body), err);
+	buf_done(&answer.body);
+	return status;
 }
 
 static int post_container(struct provider *p, const struct docker_container *c, int64_t deadline,
@@ -489,6 +490,8 @@ static int docker_list(struct provider *p, struct arena *a, struct provider_list
 	docker_write_list_path(&path, as_docker(p)->server);
 	const struct docker_call call = {
 	        .method = "GET", .path = buf_text(&path), .deadline = deadline_after(LIST_MS)};
+	if (docker_check_daemon(p, call.deadline, err) < 0)
+		return -1;
 	if (docker_engine_call(as_docker(p)->engine, &call, &answer, err) < 0)
 		return -1;
 	int status = docker_read_list(a, buf_span(&answer.body), &list, err);

@@ -2,10 +2,11 @@
 /* provider/docker/docker.h — the provider that runs each sandbox as a container of a Docker daemon.
  * Private to this folder.
  *
- *   DATA/docker/id          the id of this server in names and labels of its containers
- *   DATA/docker/lock        held while the provider is open
- *   DATA/docker/links/ID    the folder of the agent's socket, see provider/agent_reverse.h
- *   DATA/docker/claims/ID   owner and lease epoch of a sandbox that was started again
+ *   DATA/docker/daemon          which daemon has the containers, see daemon.c
+ *   DATA/docker/id              the id of this server in names and labels of its containers
+ *   DATA/docker/lock            held while the provider is open
+ *   DATA/docker/links/ID        the folder of the agent's socket, see provider/agent_reverse.h
+ *   DATA/docker/claims/ID       owner and lease epoch of a sandbox that was started again
  *
  * The agent is process 1 of the container and connects to the socket. Only containers whose name
  * holds this server's id are ever touched. */
@@ -38,7 +39,7 @@ struct docker_provider {
 	pthread_cond_t wake;   /* of that thread */
 	struct map running;    /* ids of sandboxes whose end must be reported */
 	struct list suspects;  /* struct suspect of ended.c */
-	bool is_closing, has_network;
+	bool is_closing;
 };
 
 static inline struct docker_provider *as_docker(struct provider *p)
@@ -53,6 +54,10 @@ MUST_CHECK int docker_inspect(struct provider *p, const char *id, int64_t deadli
 MUST_CHECK int docker_adopt(struct provider *p, const char *id, const struct docker_state *state,
                             struct error *err);
 
+/* daemon.c: ERROR_UNAVAILABLE names both daemons when this one is not the one that has the
+ * containers. */
+MUST_CHECK int docker_check_daemon(struct provider *p, int64_t deadline, struct error *err);
+
 /* ended.c: reports sandboxes that end by themselves, and sweeps idle connections. */
 MUST_CHECK int docker_ended_open(struct provider *p, struct error *err);
 void docker_ended_close(struct provider *p);
@@ -62,7 +67,7 @@ void docker_unset_running(struct provider *p, const char *id);
 /* The agent's control connection broke. */
 void docker_suspect(void *provider, const char *id);
 
-/* claims.c: a container's labels cannot change, so the claim of a later start is a file. */
+/* claims.c: a container's labels cannot change, so the claim of a later start is a JSON file. */
 MUST_CHECK int docker_claim_write(struct provider *p, const struct sandbox_spec *spec,
                                   struct error *err);
 /* Leaves the entry without such a file. */

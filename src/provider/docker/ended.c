@@ -90,8 +90,10 @@ static bool inspect_suspect(struct provider *p, struct suspect *s)
 		report_end(p, s->id, is_oom ? SANDBOX_REASON_OOM : SANDBOX_REASON_EXIT);
 		return true;
 	}
-	if (err.code != ERROR_NOT_FOUND) {
-		s->looks = 0; /* the daemon is down: ask until it is back */
+	bool is_missing = err.code == ERROR_NOT_FOUND;
+	error_clear(&err);
+	if (!is_missing || docker_check_daemon(p, deadline_after(INSPECT_MS), &err) < 0) {
+		s->looks = 0; /* the daemon is down, or another one: ask until it is back */
 		return false;
 	}
 	report_end(p, s->id, SANDBOX_REASON_EXIT);

@@ -357,6 +357,60 @@ TEST(what_exists_already_is_left_alone)
 	stop_fake(&f, p);
 }
 
+TEST(a_network_of_that_name_is_used_only_if_atoll_made_it)
+{
+	static const char fine[] =
+	        "{\"Driver\":\"bridge\",\"Labels\":{\"atoll.server\":\"" SERVER "\"},"
+	        "\"Options\":{\"com.docker.network.bridge.enable_icc\":\"false\"}}";
+	static const char *const bad[] = {
+	        "{\"Driver\":\"bridge\",\"Labels\":{},"
+	        "\"Options\":{\"com.docker.network.bridge.enable_icc\":\"false\"}}",
+	        "{\"Driver\":\"bridge\",\"Labels\":{\"atoll.server\":\"" SERVER "\"},"
+	        "\"Options\":{}}",
+	        "{\"Driver\":\"host\",\"Labels\":{\"atoll.server\":\"" SERVER "\"},"
+	        "\"Options\":{\"com.docker.network.bridge.enable_icc\":\"false\"}}",
+	        "[]", "{}"};
+	struct error err = {0};
+
+	assert_int_equal(docker_check_network(span_of(fine), &err), 0);
+	for (size_t i = 0; i < COUNT_OF(bad); i++) {
+		err = (struct error){0};
+		assert_int_equal(docker_check_network(span_of(bad[i]), &err), -1);
+		assert_int_equal(err.code, ERROR_CONFLICT);
+		assert_non_null(strstr(err.text, "'atoll'"));
+	}
+}
+
+TEST(another_daemon_has_no_list_and_both_are_named)
+{
+	static const char *const answers[] = {
+	        "200 {\"ID\":\"AAAA:1\",\"DockerRootDir\":\"/one\"}",
+	        "200 []",
+	        "200 {\"ID\":\"AAAA:1\",\"DockerRootDir\":\"/one\"}",
+	        "200 []",
+	        "200 {\"ID\":\"AAAA:1\",\"DockerRootDir\":\"/other\"}",
+	        "200 {\"DockerRootDir\":\"/one\"}",
+	        NULL};
+	AUTO(arena_done) struct arena a = {0};
+	struct provider_list list;
+	struct error err = {0};
+	struct fake f;
+
+	start_fake(&f, answers);
+	struct provider *p = open_docker(&f);
+	const struct provider_ops *ops = provider_find("docker");
+	assert_int_equal(ops->list(p, &a, &list, &err), 0);
+	assert_int_equal(ops->list(p, &a, &list, &err), 0);
+	assert_int_equal(ops->list(p, &a, &list, &err), -1);
+	assert_int_equal(err.code, ERROR_UNAVAILABLE);
+	assert_non_null(strstr(err.text, "'AAAA:1 at /other' in place of 'AAAA:1 at /one'"));
+	err = (struct error){0};
+	assert_int_equal(ops->list(p, &a, &list, &err), -1);
+	assert_int_equal(err.code, ERROR_UNAVAILABLE);
+	assert_int_equal(f.count, 6);
+	stop_fake(&f, p);
+}
+
 TEST(a_daemon_that_is_not_there_is_named_and_its_nonsense_is_no_answer)
 {
 	static const char *const answers[] = {"200 <html>", NULL};
@@ -422,6 +476,8 @@ int main(void)
 	           CASE(a_pull_that_fails_is_told_and_leaves_nothing),
 	           CASE(a_template_without_an_image_is_not_looked_for_in_a_registry),
 	           CASE(what_exists_already_is_left_alone),
+	           CASE(a_network_of_that_name_is_used_only_if_atoll_made_it),
+	           CASE(another_daemon_has_no_list_and_both_are_named),
 	           CASE(a_daemon_that_is_not_there_is_named_and_its_nonsense_is_no_answer),
 	           CASE(what_docker_has_not_is_refused_by_name_and_another_host_too));
 }
