@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -53,6 +54,16 @@ int config_save(int templates, const char *name, const struct image_config *conf
 		return FAIL(err, ERROR_TOO_LARGE, "the image says too much of itself");
 	config_name(name, file_name);
 	return file_write(templates, file_name, buf_span(&text), 0644, err);
+}
+
+int image_config_save(int templates, const char *name, const struct image_config *config,
+                      struct error *err)
+{
+	if (image_name_check(name, err) < 0)
+		return -1;
+	if (mkdirat(templates, name, 0700) < 0 && errno != EEXIST)
+		return FAIL_ERRNO(err, "template '%s'", name);
+	return config_save(templates, name, config, err);
 }
 
 int config_remove(int templates, const char *name, struct error *err)

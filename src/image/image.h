@@ -62,6 +62,13 @@ struct image_spec {
 MUST_CHECK int image_name_check(const char *name, struct error *err);
 /* A registry reference such as "docker.io/library/debian:12" or "127.0.0.1:5000/x@sha256:…". */
 MUST_CHECK int image_reference_check(const char *reference, struct error *err);
+/* What a checked reference says, with what it implies: docker.io, library/, the tag latest. */
+struct image_reference {
+	const char *host, *path;
+	const char *tag, *digest; /* digest "": none */
+	bool is_loopback;         /* a registry of this machine, which may speak plain HTTP */
+};
+struct image_reference image_reference_read(struct arena *a, const char *reference);
 /* The credentials for a registry: a JSON file for IMAGE_REGISTRY, valid for the reference's host.
  */
 #define IMAGE_LOGIN_MAX ((size_t)64 * 1024)
@@ -88,5 +95,9 @@ struct image_config {
 	int64_t size_bytes;
 	const char *digest; /* of a registry's image: "sha256:…" as the registry has it */
 };
+/* For a provider that keeps images itself: `templates` is a folder of its own, with a folder NAME
+ * for each. */
+MUST_CHECK int image_config_save(int templates, const char *name, const struct image_config *config,
+                                 struct error *err);
 MUST_CHECK int image_config_load(struct arena *a, const char *templates_dir, const char *name,
                                  struct image_config *ret, struct error *err);

@@ -186,6 +186,26 @@ bool reference_is_loopback(const char *reference)
 	return inet_pton(AF_INET, text, &address) == 1 && ntohl(address.s_addr) >> 24 == 127;
 }
 
+struct image_reference image_reference_read(struct arena *a, const char *reference)
+{
+	struct span host = reference_host(reference), rest = span_of(reference), name, path;
+	struct image_reference r = {.is_loopback = reference_is_loopback(reference)};
+
+	if (memchr(reference, '/', rest.size) && span_starts_with(rest, arena_copy(a, host)) &&
+	    rest.data[host.size] == '/')
+		span_skip(&rest, host.size + 1);
+	bool has_digest = span_split(&rest, '@', &name);
+	r.digest = has_digest ? arena_copy(a, rest) : "";
+	rest = name;
+	r.tag = span_split(&rest, ':', &path) ? arena_copy(a, rest) : "latest";
+	bool is_hub =
+	        span_equals_text(host, "docker.io") || span_equals_text(host, "index.docker.io");
+	r.host = is_hub ? "docker.io" : arena_copy(a, host);
+	r.path = arena_format(a, "%s%s", is_hub && span_find(path, '/') < 0 ? "library/" : "",
+	                      arena_copy(a, path));
+	return r;
+}
+
 /* Removes the parts that are implied. */
 static struct span short_reference(const char *reference)
 {

@@ -88,6 +88,7 @@ int outbound_url_check(const char *url, bool allow_private, struct error *err)
 
 struct outbound_call {
 	const struct outbound_post *post;
+	size_t answer_max;
 	size_t answered; /* bytes of the answer's body */
 	bool refused;    /* an address was not a public one */
 	bool cut;        /* the answer was long enough */
@@ -116,7 +117,7 @@ static size_t on_answer(char *data, UNUSED size_t one, size_t size, void *contex
 	call->answered += size;
 	if (call->post->answer)
 		buf_add(call->post->answer, data, size);
-	call->cut = call->answered > ANSWER_MAX;
+	call->cut = call->answered > call->answer_max;
 	return call->cut ? CURL_WRITEFUNC_ERROR : size;
 }
 
@@ -168,7 +169,7 @@ static struct curl_slist *make_headers(const struct outbound_post *post)
 
 int outbound_post(const struct outbound_post *post, int *ret_status, struct error *err)
 {
-	struct outbound_call call = {.post = post};
+	struct outbound_call call = {.post = post, .answer_max = ANSWER_MAX};
 	struct curl_slist *headers;
 	CURL *curl;
 	CURLcode code;
@@ -193,5 +194,47 @@ int outbound_post(const struct outbound_post *post, int *ret_status, struct erro
 	*ret_status = (int)status;
 	if (post->ret_retry_after_s)
 		*post->ret_retry_after_s = retry_after;
+	return 0;
+}
+
+static void copy_headers(CURL *curl, const struct outbound_header *headers)
+{
+	for (const struct outbound_header *h = headers; h && h->name; h++) {
+		struct curl_header *found = NULL;
+		bool is_there =
+		        curl_easy_header(curl, h->name, 0, CURLH_HEADER, -1, &found) == CURLHE_OK;
+
+		(void)snprintf(h->value, h->size, "%s", is_there ? found->value : "");
+	}
+}
+
+int outbound_get(const struct outbound_get *get, int *ret_status, struct error *err)
+{
+	const struct outbound_post post = {.url = get->url,
+	                                   .headers = get->headers,
+	                                   .timeout_ms = get->timeout_ms,
+	                                   .allow_private = get->allow_private,
+	                                   .answer = get->answer};
+	struct outbound_call call = {.post = &post, .answer_max = get->answer->size_max};
+	struct curl_slist *headers;
+	long status = 0;
+
+	if (outbound_url_check(get->url, get->allow_private, err) < 0)
+		return -1;
+	headers = make_headers(&post);
+	CURL *curl = client_curl_new();
+	set_options(curl, &call, headers);
+	curl_easy_setopt(curl, CURLOPT_HTTPGET, 1L);
+	CURLcode code = curl_easy_perform(curl);
+	curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
+	copy_headers(curl, get->answer_headers);
+	curl_easy_cleanup(curl);
+	curl_slist_free_all(headers);
+	if (call.refused && code != CURLE_OK && !status)
+		return FAIL(err, ERROR_FORBIDDEN,
+		            "its name stands for an address of the server's own network");
+	if (code != CURLE_OK && !call.cut)
+		return client_fail(code, "GET", call.detail, err);
+	*ret_status = (int)status;
 	return 0;
 }

@@ -28,3 +28,19 @@ struct outbound_post {
 };
 /* Returns 0 when an answer arrived, whatever its status. */
 MUST_CHECK int outbound_post(const struct outbound_post *post, int *ret_status, struct error *err);
+
+/* A header of the answer that the caller wants; "" when it is missing. */
+struct outbound_header {
+	const char *name;
+	char *value;
+	size_t size;
+};
+struct outbound_get {
+	const char *url;
+	const char *const *headers; /* as in outbound_post; or NULL */
+	int64_t timeout_ms;
+	bool allow_private;
+	struct buf *answer;                           /* a body that is longer overflows it */
+	const struct outbound_header *answer_headers; /* ends with name NULL; or NULL */
+};
+MUST_CHECK int outbound_get(const struct outbound_get *get, int *ret_status, struct error *err);

@@ -225,9 +225,36 @@ TEST(a_login_that_cannot_be_one_is_refused)
 	}
 }
 
+TEST(a_reference_is_read_with_what_it_implies)
+{
+	static const struct {
+		const char *text, *host, *path, *tag, *digest;
+		bool is_loopback;
+	} cases[] = {
+	        {"debian", "docker.io", "library/debian", "latest", "", false},
+	        {"0123456789abcdef", "docker.io", "library/0123456789abcdef", "latest", "", false},
+	        {"index.docker.io/debian:12", "docker.io", "library/debian", "12", "", false},
+	        {"docker.io/a/b", "docker.io", "a/b", "latest", "", false},
+	        {"127.0.0.1:5000/x:1@sha256:00", "127.0.0.1:5000", "x", "1", "sha256:00", true},
+	        {"ghcr.io/x/y@sha256:00", "ghcr.io", "x/y", "latest", "sha256:00", false},
+	};
+	AUTO(arena_done) struct arena a = {0};
+
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		const struct image_reference r = image_reference_read(&a, cases[i].text);
+
+		assert_string_equal(r.host, cases[i].host);
+		assert_string_equal(r.path, cases[i].path);
+		assert_string_equal(r.tag, cases[i].tag);
+		assert_string_equal(r.digest, cases[i].digest);
+		assert_int_equal(r.is_loopback, cases[i].is_loopback);
+	}
+}
+
 int main(void)
 {
-	return RUN(CASE(template_names_are_plain_folder_names),
+	return RUN(CASE(a_reference_is_read_with_what_it_implies),
+	           CASE(template_names_are_plain_folder_names),
 	           CASE(references_follow_the_rules_of_registries),
 	           CASE(a_reference_of_any_length_is_answered),
 	           CASE(what_a_reference_leaves_out_is_understood),
