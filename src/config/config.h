@@ -38,6 +38,7 @@ struct config {
 	const char *provider;        /* "native", "host", …; if `providers` is set, its first */
 	const char *providers;       /* several, see providers.h; "" = `provider` alone */
 	const char *docker_host, *docker_image; /* "unix:///path"; "" = no image */
+	const char *docker_images;              /* separated by commas */
 	const char *user;                       /* unprivileged user; "" = "atoll", else "nobody" */
 	const char *log_level;                  /* "error", "warning", "info" or "debug" */
 	const char *debug;                      /* folders of src/ with debug lines */

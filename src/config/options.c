@@ -78,6 +78,10 @@ const struct config_option config_options[] = {
         TEXT_OPTION("docker_image", docker_image, .env = "SANDBOX_WORKER_IMAGE", .initial = "",
                     .about = "with provider docker: image of sandboxes of the template 'host'; "
                              "pulled when it is missing"),
+        TEXT_OPTION("docker_images", docker_images, .initial = "",
+                    .about = "with provider docker: images that the daemon has and that every "
+                             "project may use, separated by commas; any other image must be "
+                             "readable at its registry without a login"),
         TEXT_OPTION("user", user, .initial = "",
                     .about = "unprivileged user that atolld runs as when root starts it; default: "
                              "atoll if that user exists, else nobody"),

@@ -60,6 +60,8 @@ static const struct docker_options *docker_options_of(struct arena *a, const str
 
 	*docker = (struct docker_options){.host = config->docker_host,
 	                                  .image = config->docker_image,
+	                                  .images = config->docker_images,
+	                                  .allows_private = config->registry_allow_private,
 	                                  .program = find_agent(a)};
 	return docker;
 }

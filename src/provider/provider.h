@@ -50,9 +50,10 @@ struct provider;
 
 /* For docker. Borrowed; lives as long as the provider. */
 struct docker_options {
-	const char *host;    /* of the daemon: "unix:///var/run/docker.sock" */
-	const char *image;   /* of the template "host"; "" = none */
-	const char *program; /* the agent's, an absolute path on this host */
+	const char *host, *image; /* "unix:///path"; of the template "host", "" = none */
+	const char *program;      /* the agent's, an absolute path on this host */
+	const char *images;  /* of the daemon, for every project; separated by commas, or NULL */
+	bool allows_private; /* a registry may have an address of this server's own network */
 };
 
 /* The callbacks run on a thread of the provider and must not call back into it. */
@@ -111,6 +112,8 @@ struct provider_ops {
 	/* Providers of one place list and keep the same sandboxes and files: "broker". NULL: no
 	 * other provider sees its sandboxes. */
 	const char *place;
+	/* Where the descriptions of its templates are, below the data folder; NULL: "templates". */
+	const char *templates;
 
 	int (*open)(const struct provider_options *options, struct provider **ret,
 	            struct error *err);

@@ -2,12 +2,14 @@
 """The provider docker: a server whose sandboxes are containers of a daemon that belongs to these tests."""
 
 import http.client
+import json
 import threading
 
 import pytest
 
 import atoll
 import docker_daemon
+import image_registry
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +25,8 @@ def daemon(tmp_path_factory):
 @pytest.fixture(scope="module")
 def server(daemon):
     server = atoll.Server(provider="docker", environment={"DOCKER_HOST": daemon.host, "SANDBOX_MEM_LIMIT": "96m",
-                                                          "SANDBOX_WORKER_IMAGE": docker_daemon.IMAGE}).start()
+                                                          "SANDBOX_WORKER_IMAGE": docker_daemon.IMAGE,
+                                                          "ATOLL_DOCKER_IMAGES": "other:1, 127.0.0.1:1/varied:1"}).start()
     yield server
     server.remove_all()
     assert daemon.containers() == []
@@ -183,7 +186,85 @@ def test_beside_the_native_provider(daemon):
 def test_a_missing_image_is_named(api):
     with pytest.raises(atoll.ApiError) as refused:
         api.post("/api/sandbox/instances", {"image": "127.0.0.1:1/no/such:1"})
-    assert "127.0.0.1:1/no/such" in str(refused.value) and "docker" in str(refused.value)
+    assert "127.0.0.1:1/no/such" in str(refused.value) and "own network" in str(refused.value), refused.value
+    assert "registry_allow_private" in str(refused.value.body), refused.value.body
+
+
+def images_of(daemon):
+    return json.loads(daemon.call("GET", "/images/json")[1])
+
+
+def test_an_image_of_the_daemon_belongs_to_no_project(daemon, api):
+    """Neither by its name, nor by its id or the beginning of that: all of them are asked of a registry."""
+    status, text = daemon.call("POST", "/images/create?fromSrc=-&repo=127.0.0.1%3A1/secret&tag=1", daemon.root, "application/x-tar")
+    assert status == 200, text
+    whole = next(image["Id"] for image in images_of(daemon) if "127.0.0.1:1/secret:1" in (image["RepoTags"] or []))
+    for name in ("127.0.0.1:1/secret:1", whole.split(":")[1][:12], whole.split(":")[1], whole):
+        with pytest.raises(atoll.ApiError):
+            api.post("/api/sandbox/instances", {"image": name})
+    daemon.call("DELETE", "/images/127.0.0.1:1/secret:1")
+
+
+@pytest.fixture(scope="module")
+def registry(tmp_path_factory):
+    registry = image_registry.Registry(tmp_path_factory.mktemp("registry") / "one").wait()
+    yield registry
+    registry.stop()
+
+
+@pytest.fixture(scope="module")
+def with_registry(daemon):
+    server = atoll.Server(provider="docker", flags=["--registry-allow-private", "true"], environment={
+        "DOCKER_HOST": daemon.host, "SANDBOX_WORKER_IMAGE": docker_daemon.IMAGE}).start()
+    yield server
+    server.remove_all()
+
+
+def put_root(daemon, registry, name, word):
+    registry.put_image(name, "1", [(daemon.root, "gzip"), (image_registry.layer(word=word), "gzip")])
+    return f"{registry.address}/{name}:1"
+
+
+def test_a_pulled_image_is_counted_and_goes_with_its_template(daemon, registry, with_registry):
+    api = with_registry.api()
+    image, before = put_root(daemon, registry, "counted", "here"), {i["Id"] for i in images_of(daemon)}
+    made = api.post("/api/sandbox/instances", {"image": image})
+    assert api.exec(made["id"], "cat /word", user="root")["stdout"] == "here"
+    mine = next(t for t in api.get("/api/sandbox/templates")["items"] if t["name"].endswith("counted-1"))
+    assert mine["size_bytes"] > len(daemon.root) / 2, mine
+    pulled = [i for i in images_of(daemon) if i["Id"] not in before]
+    assert len(pulled) == 1 and len(pulled[0]["RepoTags"]) == 1 and pulled[0]["RepoTags"][0].startswith("atoll-"), pulled
+    assert not pulled[0]["RepoDigests"], pulled
+    api.remove(made["id"])
+    api.delete(f"/api/sandbox/templates/{mine['id']}")
+    assert {i["Id"] for i in images_of(daemon)} == before
+
+
+def test_pull_always_takes_the_newer_image(daemon, registry, with_registry):
+    api = with_registry.api()
+    image = put_root(daemon, registry, "moving", "old")
+    words = []
+    for pull, word in (("missing", None), ("always", None), ("missing", "new"), ("always", None)):
+        if word:
+            put_root(daemon, registry, "moving", word)
+        made = api.post("/api/sandbox/instances", {"image": image, "pull": pull})
+        words.append(api.exec(made["id"], "cat /word", user="root")["stdout"])
+        api.remove(made["id"])
+    assert words == ["old", "old", "old", "new"]
+
+
+def test_an_image_behind_a_login_is_refused(daemon, tmp_path, with_registry):
+    registry = image_registry.Registry(tmp_path / "closed", with_login=True).wait()
+    try:
+        image = put_root(daemon, registry, "closed", "secret")
+        # Also when the daemon has it.
+        daemon.call("POST", f"/images/create?fromSrc=-&repo={registry.address}/closed&tag=1", daemon.root, "application/x-tar")
+        with pytest.raises(atoll.ApiError) as refused:
+            with_registry.api().post("/api/sandbox/instances", {"image": image})
+        assert "login" in str(refused.value), refused.value
+    finally:
+        daemon.call("DELETE", f"/images/{registry.address}/closed:1")
+        registry.stop()
 
 
 def test_a_daemon_that_is_down_is_named_and_nothing_leaks(daemon, server, api):

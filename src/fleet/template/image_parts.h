@@ -8,6 +8,9 @@
 
 struct arena;
 
+/* templates.c: the folder with the descriptions of the primary's templates. */
+const char *templates_dir(const struct fleet *f, struct arena *a);
+
 /* Inserts the row of an image before its pull. ERROR_CONFLICT when the name is taken. */
 MUST_CHECK int image_insert_pulled(struct fleet *f, const struct fleet_image *image,
                                    const char *name, struct error *err);

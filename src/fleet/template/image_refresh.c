@@ -58,7 +58,7 @@ static void announce_end(struct fleet *f, struct arena *a, const struct template
 const char *image_known_digest(struct fleet *f, struct arena *a,
                                const struct template_record *successor)
 {
-	const char *folder = arena_format(a, "%s/templates", f->config->data_dir);
+	const char *folder = templates_dir(f, a);
 	struct image_config config;
 	struct template_record old;
 	struct error ignored = {0};

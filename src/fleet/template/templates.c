@@ -56,9 +56,10 @@ static const char *ports_to_json(struct arena *a, const int *ports)
 	return arena_copy(a, buf_span(&text));
 }
 
-static const char *templates_dir(const struct fleet *f, struct arena *a)
+const char *templates_dir(const struct fleet *f, struct arena *a)
 {
-	return arena_format(a, "%s/templates", f->config->data_dir);
+	return arena_format(a, "%s/%s", f->config->data_dir,
+	                    f->ops->templates ? f->ops->templates : "templates");
 }
 
 /* A folder is whole or absent: a folder with a description needs no build. */

@@ -12,16 +12,16 @@
 
 #define CLAIM_MAX 1024
 
-struct claim {
+struct docker_claim {
 	const char *owner;
 	int64_t lease_epoch;
 };
 
 static const struct json_member claim_shape_members[] = {
-        JSON_TEXT_MEMBER(claim, owner),
-        JSON_WHOLE_MEMBER(claim, lease_epoch),
+        JSON_TEXT_MEMBER(docker_claim, owner),
+        JSON_WHOLE_MEMBER(docker_claim, lease_epoch),
 };
-static JSON_OPEN_SHAPE(claim_shape, "Claim", claim, "The last start of a sandbox");
+static JSON_OPEN_SHAPE(claim_shape, "Claim", docker_claim, "The last start of a sandbox");
 
 static void claim_path(struct provider *p, const char *id, char out[PATH_SIZE_MAX])
 {
@@ -30,7 +30,7 @@ static void claim_path(struct provider *p, const char *id, char out[PATH_SIZE_MA
 
 int docker_claim_write(struct provider *p, const struct sandbox_spec *spec, struct error *err)
 {
-	const struct claim claim = {spec->owner ? spec->owner : "", spec->lease_epoch};
+	const struct docker_claim claim = {spec->owner ? spec->owner : "", spec->lease_epoch};
 	AUTO(buf_done) struct buf text = BUF(CLAIM_MAX);
 	char path[PATH_SIZE_MAX];
 
@@ -46,7 +46,7 @@ void docker_claim_read(struct provider *p, struct provider_entry *entry)
 	AUTO(buf_done) struct buf text = BUF(CLAIM_MAX);
 	char path[PATH_SIZE_MAX];
 	struct error ignored = {0};
-	struct claim claim;
+	struct docker_claim claim;
 
 	claim_path(p, entry->id, path);
 	if (file_read(AT_FDCWD, path, &text, &ignored) < 0 ||

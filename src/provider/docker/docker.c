@@ -616,6 +616,7 @@ static int open_folders(struct docker_provider *d, struct error *err)
 		return -1;
 	d->dir = memory_text(dir);
 	if (lock_folder(d, err) < 0 || make_folder(dir, "/claims", inner, err) < 0 ||
+	    make_folder(dir, "/templates", inner, err) < 0 ||
 	    make_folder(dir, "/links", inner, err) < 0 || find_path(inner, &d->links_dir, err) < 0)
 		return -1;
 	return read_server(d, err);
@@ -689,6 +690,7 @@ static const struct compute_ops docker_compute = {
 const struct provider_ops provider_docker = {
         .name = "docker",
         .isolation = "namespaces",
+        .templates = "docker/templates",
         .abilities = PROVIDER_CAN_STOP | PROVIDER_CAN_EXEC | PROVIDER_CAN_PTY | PROVIDER_CAN_FILES |
                      PROVIDER_CAN_STATS | PROVIDER_CAN_BLOCK_NETWORK | PROVIDER_CAN_LIMIT |
                      PROVIDER_CAN_ISOLATE | PROVIDER_SURVIVES | PROVIDER_CAN_TEMPLATE |

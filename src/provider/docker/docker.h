@@ -6,6 +6,8 @@
  *   DATA/docker/id              the id of this server in names and labels of its containers
  *   DATA/docker/lock            held while the provider is open
  *   DATA/docker/links/ID        the folder of the agent's socket, see provider/agent_reverse.h
+ *   DATA/docker/templates/NAME  an empty folder for each image, with a description beside it
+ *                               (image/image.h); the image is the daemon's
  *   DATA/docker/claims/ID       owner and lease epoch of a sandbox that was started again
  *
  * The agent is process 1 of the container and connects to the socket. Only containers whose name
