@@ -120,6 +120,12 @@ static int fail_syntax(const json_error_t *from, struct error *err)
 	const char *near = strstr(from->text, " near ");
 	int size = near ? (int)(near - from->text) : (int)strlen(from->text);
 
+	/* The library names a flag of its own. */
+	if (strstr(from->text, "JSON_ALLOW_NUL"))
+		return FAIL(err, ERROR_INVALID,
+		            "not valid here at line %d, column %d: a text may not hold the "
+		            "character U+0000 (\\u0000)",
+		            from->line, from->column);
 	return FAIL(err, ERROR_INVALID, "not valid JSON at line %d, column %d: %.*s", from->line,
 	            from->column, size, from->text);
 }

@@ -60,7 +60,9 @@ int attempt_note(struct sign_in *s, int result, const struct error *err)
 
 int sign_in_refuse(struct error *err)
 {
-	return FAIL(err, ERROR_UNAUTHENTICATED, "the e-mail address or the password is not right");
+	(void)FAIL(err, ERROR_UNAUTHENTICATED, "the e-mail address or the password is not right");
+	return FAIL_HINT(err, "an admin of the server makes a link for a new password: "
+	                      "atoll user link EMAIL");
 }
 
 /* A client has a whole network of IPv6 addresses. */

@@ -55,7 +55,7 @@ static int check_membership(struct store_connection *c, const struct invitation_
 	                             LOOKUP(.project_id = r->project_id), &admins, err) < 0)
 		return -1;
 	if (found > 0)
-		return FAIL(err, ERROR_CONFLICT, "'%s' is a member already", r->email);
+		return member_fail_present(r->email, err);
 	if (admins == 0 && strcmp(r->role, STORE_ROLE_ADMIN) != 0)
 		return FAIL(err, ERROR_CONFLICT,
 		            "'%s' would be the first member, which must be an admin", r->email);

@@ -33,7 +33,19 @@ static int require_admin(struct store_connection *c, const struct member_record 
 		return -1;
 	if (admins > 0)
 		return 0;
-	return FAIL(err, ERROR_CONFLICT, "'%s' %s", r->user_id, why);
+	(void)FAIL(err, ERROR_CONFLICT, "'%s' %s", r->user_id, why);
+	return FAIL_HINT(err, "give another member the role admin first: "
+	                      "atoll member set --role admin USER");
+}
+
+static int require_first_admin(struct store_connection *c, const struct member_record *r,
+                               struct error *err)
+{
+	if (require_admin(c, r, "would be the first member, which must be an admin", err) == 0)
+		return 0;
+	if (err->code == ERROR_CONFLICT)
+		error_hint(err, "give the role admin");
+	return -1;
 }
 
 static int add_member_event(struct store_connection *c, enum event_kind kind,
@@ -43,15 +55,21 @@ static int add_member_event(struct store_connection *c, enum event_kind kind,
 	                       err);
 }
 
+int member_fail_present(const char *user_id, struct error *err)
+{
+	(void)FAIL(err, ERROR_CONFLICT, "'%s' is a member already", user_id);
+	return FAIL_HINT(err, "to change the role: atoll member set --role ROLE USER");
+}
+
 int member_run_insertion(struct store_connection *c, const struct member_record *r,
                          struct error *err)
 {
 	if (project_lock(c, r->project_id, err) < 0 ||
 	    ROW_OR(query_run(c, QUERY_MEMBER_INSERT, r, NULL, err),
-	           FAIL(err, ERROR_CONFLICT, "'%s' is a member already", r->user_id)) < 0 ||
+	           member_fail_present(r->user_id, err)) < 0 ||
 	    project_check_count(c, QUERY_MEMBER_COUNT, r->project_id, STORE_MEMBERS_MAX, "members",
 	                        err) < 0 ||
-	    require_admin(c, r, "would be the first member, which must be an admin", err) < 0)
+	    require_first_admin(c, r, err) < 0)
 		return -1;
 	return add_member_event(c, EVENT_MEMBER_ADDED, r, err);
 }

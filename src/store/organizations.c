@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "store/organizations.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/bytes.h"
@@ -77,6 +78,13 @@ int store_organization_rename(struct store *s, const struct organization_record 
 	              fail_taken(r->name, err));
 }
 
+static int fail_in_use(const char *id, int64_t projects, struct error *err)
+{
+	(void)FAIL(err, ERROR_CONFLICT, "organization '%s' has projects: %" PRId64, id, projects);
+	return FAIL_HINT(err, "delete them (atoll project rm), or move each to another one: "
+	                      "PATCH /v1/projects/ID {\"organization\": \"default\"}");
+}
+
 static int run_removal(struct store_connection *c, void *context, struct error *err)
 {
 	const struct record_lookup *lookup = context;
@@ -84,9 +92,11 @@ static int run_removal(struct store_connection *c, void *context, struct error *
 
 	if (query_count(c, QUERY_ORGANIZATION_HOLDS, lookup, &projects, err) < 0)
 		return -1;
-	if (projects > 0 || strcmp(lookup->id, STORE_ORGANIZATION_FIRST) == 0)
-		return FAIL(err, ERROR_CONFLICT, "organization '%s' %s", lookup->id,
-		            projects > 0 ? "has projects" : "is the first and stays");
+	if (strcmp(lookup->id, STORE_ORGANIZATION_FIRST) == 0)
+		return FAIL(err, ERROR_CONFLICT, "organization '%s' is the first and stays",
+		            lookup->id);
+	if (projects > 0)
+		return fail_in_use(lookup->id, projects, err);
 	if (query_run(c, QUERY_ORGANIZATION_REMOVE_MEMBERS, lookup, NULL, err) < 0)
 		return -1;
 	return ROW_OR(query_run(c, QUERY_ORGANIZATION_REMOVE, lookup, NULL, err),

@@ -24,6 +24,8 @@ MUST_CHECK int project_check_count(struct store_connection *c, enum query_name c
                                    const char *project_id, int64_t max, const char *nouns,
                                    struct error *err);
 /* members.c */
+/* Fails: the user is a member already. Always -1. */
+int member_fail_present(const char *user_id, struct error *err);
 MUST_CHECK int member_run_insertion(struct store_connection *c, const struct member_record *r,
                                     struct error *err);
 MUST_CHECK int member_run_removal(struct store_connection *c, const struct member_record *r,

@@ -20,12 +20,19 @@ static int fail_missing(const char *name, struct error *err)
 	return FAIL_MISSING(err, "user", name);
 }
 
+static int fail_taken(const char *email, struct error *err)
+{
+	(void)FAIL(err, ERROR_CONFLICT, "user '%s' exists already", email);
+	return FAIL_HINT(err, "for a link with which the user sets a new password: "
+	                      "atoll user link EMAIL");
+}
+
 int user_run_insertion(struct store_connection *c, const struct user_record *r, struct error *err)
 {
 	int64_t users;
 
 	if (ROW_OR(query_run(c, QUERY_USER_INSERT, r, NULL, err),
-	           FAIL(err, ERROR_CONFLICT, "user '%s' exists already", r->email)) < 0 ||
+	           fail_taken(r->email, err)) < 0 ||
 	    query_count(c, QUERY_USER_COUNT, NULL, &users, err) < 0)
 		return -1;
 	if (users > STORE_USERS_MAX)
@@ -91,7 +98,9 @@ static int require_admin(struct store_connection *c, const struct user_record *b
 		return -1;
 	if (admins > 0)
 		return 0;
-	return FAIL(err, ERROR_CONFLICT, "'%s' is the last admin of the server", before->email);
+	(void)FAIL(err, ERROR_CONFLICT, "'%s' is the last admin of the server", before->email);
+	return FAIL_HINT(err, "make another user an admin first, for example by "
+	                      "atoll user add --admin EMAIL, and let that user sign in");
 }
 
 struct user_editing {

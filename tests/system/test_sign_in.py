@@ -293,6 +293,26 @@ def test_attempts_for_an_account_are_limited(place, owner):
     browser.sign_in(email="ann@example.com", password=PASSWORD)
 
 
+def test_refusals_say_what_helps(place, owner, admin):
+    email = f"hinted{time.time_ns()}@example.com"
+    admin.post("/v1/users", {"email": email, "password": OTHER})
+    assert "atoll user link" in str(refused(409, admin.post, "/v1/users", {"email": email}).body)
+    assert "atoll user link" in str(refused(401, Browser(place).sign_in, email=email, password="not the password").body)
+    path = "/v1/projects/default/members"
+    admin.post(path, {"user": email, "role": "member"})
+    assert "atoll member set" in str(refused(409, admin.post, path, {"user": email, "role": "admin"}).body)
+    organization = admin.post("/v1/organizations", {"name": f"full{time.time_ns()}", "owner": email})["id"]
+    project = admin.post("/v1/projects", {"name": f"in{time.time_ns()}", "organization": organization})["id"]
+    assert "move each" in str(refused(409, admin.delete, f"/v1/organizations/{organization}").body)
+    admin.delete(f"/v1/projects/{project}")
+    admin.delete(f"/v1/organizations/{organization}")
+    error = refused(400, admin.post, "/v1/users", {"email": "a@example.com", "name": "a\0b"})
+    assert "U+0000" in error.message and "JSON_" not in str(error.body)
+    boss = admin.post("/api/sandbox/keys", {"name": "k", "scopes": ["project:write"]})["key"]
+    assert "organization" in refused(403, place.api(boss).call, "PATCH", "/v1/projects/me", {"organization": "default"}).message
+    admin.delete(f"/v1/users/{email}")
+
+
 def test_the_scheme_of_the_origin_counts(place, owner):
     secure = {"Origin": owner.own.replace("http:", "https:")}
     refused(403, Browser(place, **secure).sign_in, email="ann@example.com", password=PASSWORD)

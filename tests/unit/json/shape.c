@@ -244,8 +244,8 @@ TEST(text_that_is_not_json_is_refused_without_quoting_it)
 	assert_refused("{\"name\":\"a\",\"name\":\"b\"}",
 	               "not valid JSON at line 1, column 18: duplicate object key");
 	assert_refused("{\"name\":\"\\u0000\"}",
-	               "not valid JSON at line 1, column 16: \\u0000 is not allowed without "
-	               "JSON_ALLOW_NUL");
+	               "not valid here at line 1, column 16: a text may not hold the character "
+	               "U+0000 (\\u0000)");
 	assert_refused("{\"name\":\"\xff\"}",
 	               "not valid JSON at line 1, column 9: unable to decode byte 0xff");
 	assert_refused("{\"uptime_ms\":9223372036854775808}",
