@@ -7,6 +7,7 @@
 #include "base/bytes.h"
 #include "store/column_rows.h"
 #include "store/query.h"
+#include "store/transaction_parts.h"
 
 COLUMNS_OF(organization_record);
 COLUMNS_OF(organization_member);
@@ -138,7 +139,12 @@ static int require_owner(struct store_connection *c, const struct organization_m
 		return 0;
 	if (query_count(c, QUERY_ORGANIZATION_MEMBER_COUNT_OWNERS, r, &owners, err) < 0)
 		return -1;
-	return owners > 0 ? 0 : FAIL(err, ERROR_CONFLICT, "'%s' is the last owner", r->user_id);
+	if (owners > 0)
+		return 0;
+	(void)FAIL(err, ERROR_CONFLICT, "'%s' is the last owner of organization '%s'", r->user_id,
+	           r->organization_id);
+	return FAIL_HINT(err, "make another user an owner first: "
+	                      "atoll org set-member --role owner ORGANISATION EMAIL");
 }
 
 static int has_owner(struct store_connection *c, const struct organization_member *r, bool *ret,
@@ -195,4 +201,20 @@ int store_organization_member_remove(struct store *s, const struct organization_
                                      struct error *err)
 {
 	return store_change(s, run_leaving, r, err);
+}
+
+int organization_run_leaving_all(struct store_connection *c, struct arena *a, const char *user_id,
+                                 struct error *err)
+{
+	const struct organization_member wanted = {.user_id = user_id};
+	struct organization_member_list owned;
+
+	if (query_list(c, QUERY_ORGANIZATION_MEMBER_LIST_OWNED, &wanted, LIST_INTO(a, &owned),
+	               err) < 0 ||
+	    query_run(c, QUERY_ORGANIZATION_MEMBER_LEAVE_ALL, &wanted, NULL, err) < 0)
+		return -1;
+	for (size_t i = 0; i < owned.count; i++)
+		if (require_owner(c, &owned.items[i], true, err) < 0)
+			return -1;
+	return 0;
 }

@@ -24,6 +24,9 @@ MUST_CHECK int project_check_count(struct store_connection *c, enum query_name c
                                    const char *project_id, int64_t max, const char *nouns,
                                    struct error *err);
 /* members.c */
+/* organizations.c: ERROR_CONFLICT when an organisation would lose its last owner. */
+MUST_CHECK int organization_run_leaving_all(struct store_connection *c, struct arena *a,
+                                            const char *user_id, struct error *err);
 /* Fails: the user is a member already. Always -1. */
 int member_fail_present(const char *user_id, struct error *err);
 MUST_CHECK int member_run_insertion(struct store_connection *c, const struct member_record *r,

@@ -92,7 +92,7 @@ static int require_admin(struct store_connection *c, const struct user_record *b
 {
 	int64_t admins;
 
-	if (!before->is_admin || before->disabled_at)
+	if (!before->is_admin || before->disabled_at || !before->last_used_at)
 		return 0;
 	if (query_count(c, QUERY_USER_COUNT_ADMINS, NULL, &admins, err) < 0)
 		return -1;
@@ -173,8 +173,7 @@ static int run_removal(struct store_connection *c, void *context, struct error *
 	if (ROW_OR(query_find(c, QUERY_USER_FIND, lookup, INTO(&arena, &before), err),
 	           fail_missing(lookup->id, err)) < 0 ||
 	    leave_projects(c, &arena, before.email, lookup->now, err) < 0 ||
-	    query_run(c, QUERY_ORGANIZATION_MEMBER_LEAVE_ALL,
-	              &(struct organization_member){.user_id = before.email}, NULL, err) < 0 ||
+	    organization_run_leaving_all(c, &arena, before.email, err) < 0 ||
 	    query_run(c, QUERY_INVITATION_REMOVE_USER,
 	              &(struct invitation_record){.email = before.email}, NULL, err) < 0 ||
 	    query_run(c, QUERY_LOGIN_END_OTHERS, &logins, NULL, err) < 0 ||

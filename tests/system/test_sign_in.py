@@ -313,6 +313,30 @@ def test_refusals_say_what_helps(place, owner, admin):
     admin.delete(f"/v1/users/{email}")
 
 
+def test_the_last_owner_of_an_organization_stays(place, owner, admin):
+    stamp = time.time_ns()
+    first, second = f"one{stamp}@example.com", f"two{stamp}@example.com"
+    for email in (first, second):
+        admin.post("/v1/users", {"email": email, "password": OTHER})
+    organization = admin.post("/v1/organizations", {"name": f"owned{stamp}", "owner": first})["id"]
+    assert "last owner" in refused(409, admin.delete, f"/v1/users/{first}").message
+    admin.call("PUT", f"/v1/organizations/{organization}/members", {"user": second, "role": "owner"})
+    admin.call("PATCH", f"/v1/users/{second}", {"is_disabled": True})
+    refused(409, admin.delete, f"/v1/users/{first}")
+    admin.call("PATCH", f"/v1/users/{second}", {"is_disabled": False})
+    admin.delete(f"/v1/users/{first}")
+    admin.delete(f"/v1/organizations/{organization}")
+    admin.delete(f"/v1/users/{second}")
+
+
+def test_an_admin_who_never_signed_in_is_no_other_admin(place, owner, admin):
+    email = f"invited{time.time_ns()}@example.com"
+    admin.post("/v1/users", {"email": email, "is_admin": True})
+    refused(409, admin.delete, "/v1/users/ann@example.com")
+    refused(409, admin.call, "PATCH", "/v1/users/ann@example.com", {"is_admin": False})
+    admin.delete(f"/v1/users/{email}")
+
+
 def test_the_scheme_of_the_origin_counts(place, owner):
     secure = {"Origin": owner.own.replace("http:", "https:")}
     refused(403, Browser(place, **secure).sign_in, email="ann@example.com", password=PASSWORD)

@@ -70,11 +70,24 @@ WHERE organization_id = :organization_id ORDER BY user_id;
 -- gives: row_count
 SELECT count(*) AS count FROM organization_members WHERE organization_id = :organization_id;
 
+-- Without disabled users. An address that is no user yet counts.
 -- name: organization_member_count_owners
 -- takes: organization_member
 -- gives: row_count
 SELECT count(*) AS count FROM organization_members
-WHERE organization_id = :organization_id AND role = 'owner';
+WHERE organization_id = :organization_id AND role = 'owner'
+	AND NOT EXISTS (SELECT 1 FROM users
+		WHERE users.email = organization_members.user_id AND users.disabled_at > 0);
+
+-- Those that this user owns and whose last usable owner it may be.
+-- name: organization_member_list_owned
+-- takes: organization_member
+-- gives: organization_member
+SELECT {organization_member} FROM organization_members
+WHERE user_id = :user_id AND role = 'owner'
+	AND NOT EXISTS (SELECT 1 FROM users
+		WHERE users.email = organization_members.user_id AND users.disabled_at > 0)
+ORDER BY organization_id;
 
 -- name: organization_member_remove
 -- takes: organization_member

@@ -11,9 +11,11 @@ ON CONFLICT DO NOTHING;
 -- gives: row_count
 SELECT count(*) AS count FROM users;
 
+-- Those that can sign in and have done so. An invited admin may never come.
 -- name: user_count_admins
 -- gives: row_count
-SELECT count(*) AS count FROM users WHERE is_admin <> 0 AND disabled_at = 0;
+SELECT count(*) AS count FROM users
+WHERE is_admin <> 0 AND disabled_at = 0 AND last_used_at > 0;
 
 -- name: user_find
 -- takes: record_lookup

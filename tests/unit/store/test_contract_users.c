@@ -105,6 +105,7 @@ static void the_last_admin_of_the_server_stays(void **state)
 	struct error err = {0};
 
 	ann.is_admin = true;
+	ann.last_used_at = NOW;
 	assert_done(store_user_insert(*state, &ann, &err));
 	assert_done(store_user_insert(*state, &bob, &err));
 	assert_refused(store_user_edit(*state, &a, &edit, &found, &err), ERROR_CONFLICT);
