@@ -16,7 +16,7 @@
 #include "http/server/http.h"
 #include "http/server/shares.h"
 #include "loop/loop.h"
-#include "sign_in/token.h"
+#include "sign_in/sign_in.h"
 #include "store/projects.h"
 
 /* The credentials of a request. */
@@ -260,6 +260,14 @@ static int find_record(struct request *rq, const struct credential *credential,
 	return find_key(rq, credential->hash, ret, err);
 }
 
+static int check_scope(const struct api_caller *caller, const struct route *route,
+                       struct error *err)
+{
+	if (account_require(&caller->account, route->scope, err) == 0)
+		return 0;
+	return caller->account.project_id[0] ? -1 : sign_in_refuse_without_project(err);
+}
+
 int api_authorize(struct request *rq, const struct route *route, struct error *err)
 {
 	struct api_caller *caller;
@@ -283,7 +291,7 @@ int api_authorize(struct request *rq, const struct route *route, struct error *e
 	        .scopes = (unsigned)record.scopes,
 	        .is_login = credential.is_login,
 	};
-	if (account_require(&caller->account, route->scope, err) < 0 ||
+	if (check_scope(caller, route, err) < 0 ||
 	    choose_project(rq, credential.project, &caller->account, err) < 0 ||
 	    api_admit_request(rq, record.id, caller, err) < 0 ||
 	    redeem_ticket(rq, credential.ticket, caller, err) < 0)

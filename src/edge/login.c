@@ -58,14 +58,19 @@ void api_drop_project(struct request *rq, const struct route *route)
 		rq->raw_query = (struct span){arena_copy(rq->arena, buf_span(&rest)), rest.size};
 }
 
-/* The user as a key that acts in one project. */
+/* The user as a key that acts in one project. A user in no project has no scope, but may do what
+ * concerns the person: the password, sessions, organisations. */
 static int record_of_user(struct api *api, struct arena *a, const struct sign_in_found *found,
                           const char *wanted, struct key_record *ret, struct error *err)
 {
 	struct sign_in_place place;
 
-	if (sign_in_choose_project(api->sign_in, a, &found->user, wanted, &place, err) < 0)
-		return -1;
+	if (sign_in_choose_project(api->sign_in, a, &found->user, wanted, &place, err) < 0) {
+		if (wanted || err->code != ERROR_FORBIDDEN)
+			return -1;
+		error_clear(err);
+		place = (struct sign_in_place){.project_id = ""};
+	}
 	*ret = (struct key_record){
 	        .id = found->user.id,
 	        .project_id = place.project_id,

@@ -135,10 +135,8 @@ unsigned sign_in_scopes(const struct user_record *user, const struct membership 
 	                                                        : account_role_scopes(role);
 }
 
-static int fail_without_project(const char *wanted, struct error *err)
+int sign_in_refuse_without_project(struct error *err)
 {
-	if (wanted)
-		return FAIL_MISSING(err, "project", wanted);
 	(void)FAIL(err, ERROR_FORBIDDEN, "you are a member of no project");
 	return FAIL_HINT(err, "an admin of a project can invite you");
 }
@@ -153,7 +151,8 @@ int sign_in_choose_project(struct sign_in *s, struct arena *a, const struct user
 	if (store_memberships(s->store, a, &lookup, &found, err) < 0)
 		return -1;
 	if (found.count == 0)
-		return fail_without_project(wanted, err);
+		return wanted ? FAIL_MISSING(err, "project", wanted)
+		              : sign_in_refuse_without_project(err);
 	*ret = (struct sign_in_place){found.items[0].project_id,
 	                              sign_in_scopes(user, &found.items[0])};
 	return 0;

@@ -78,7 +78,8 @@ MUST_CHECK int sign_in_look_login(struct sign_in *s, struct arena *a,
                                   const unsigned char hash[ACCOUNT_HASH_SIZE],
                                   struct sign_in_found *ret, struct error *err);
 /* The project that a user acts in, and the scopes of the user's role there. `wanted` NULL: the
- * first project. ERROR_NOT_FOUND for a project in which the user has no role. */
+ * first project. ERROR_NOT_FOUND for a project in which the user has no role, ERROR_FORBIDDEN
+ * without any project. */
 struct sign_in_place {
 	const char *project_id;
 	unsigned scopes;
@@ -86,6 +87,8 @@ struct sign_in_place {
 MUST_CHECK int sign_in_choose_project(struct sign_in *s, struct arena *a,
                                       const struct user_record *user, const char *wanted,
                                       struct sign_in_place *ret, struct error *err);
+/* ERROR_FORBIDDEN; always -1. */
+int sign_in_refuse_without_project(struct error *err);
 /* The scopes that a membership gives to a user. */
 unsigned sign_in_scopes(const struct user_record *user, const struct membership *m);
 

@@ -31,8 +31,7 @@ int user_run_insertion(struct store_connection *c, const struct user_record *r, 
 {
 	int64_t users;
 
-	if (ROW_OR(query_run(c, QUERY_USER_INSERT, r, NULL, err),
-	           fail_taken(r->email, err)) < 0 ||
+	if (ROW_OR(query_run(c, QUERY_USER_INSERT, r, NULL, err), fail_taken(r->email, err)) < 0 ||
 	    query_count(c, QUERY_USER_COUNT, NULL, &users, err) < 0)
 		return -1;
 	if (users > STORE_USERS_MAX)

@@ -337,6 +337,26 @@ def test_an_admin_who_never_signed_in_is_no_other_admin(place, owner, admin):
     admin.delete(f"/v1/users/{email}")
 
 
+def test_a_user_in_no_project_manages_what_is_the_users_own(place, owner, admin):
+    email = f"alone{time.time_ns()}@example.com"
+    user = admin.post("/v1/users", {"email": email, "password": OTHER})["id"]
+    organization = admin.post("/v1/organizations", {"name": f"empty{time.time_ns()}", "owner": email})["id"]
+    browser = Browser(place)
+    assert browser.sign_in(email=email, password=OTHER)["project"] is None
+    assert [row["is_current"] for row in browser.get("/v1/sessions")["items"]] == [True]
+    assert browser.get(f"/v1/users/{user}")["email"] == email
+    assert [row["id"] for row in browser.get("/v1/organizations")["items"]] == [organization]
+    assert [row["user"] for row in browser.get(f"/v1/organizations/{organization}/members")["items"]] == [email]
+    browser.call("POST", f"/v1/users/{user}/password", {"old": OTHER, "new": "a whole new password"})
+    Browser(place).sign_in(email=email, password="a whole new password")
+    for path in (INSTANCES, "/v1/projects", "/accounts/me", "/v1/users", "/api/sandbox/keys"):
+        assert "member of no project" in refused(403, browser.get, path).message
+    refused(404, browser.get, "/v1/users/ann@example.com")
+    refused(404, browser.get, "/v1/organizations/default")
+    admin.delete(f"/v1/organizations/{organization}")
+    admin.delete(f"/v1/users/{email}")
+
+
 def test_the_scheme_of_the_origin_counts(place, owner):
     secure = {"Origin": owner.own.replace("http:", "https:")}
     refused(403, Browser(place, **secure).sign_in, email="ann@example.com", password=PASSWORD)

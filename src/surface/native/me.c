@@ -83,6 +83,8 @@ static int me_get(struct request *rq, const void *body, struct reply *reply, str
 	struct project_record project;
 
 	(void)body;
+	if (!account->project_id[0])
+		return sign_in_refuse_without_project(err);
 	if (store_project_find(api_of(rq)->store, rq->arena, account->project_id, &project, err) <
 	            0 ||
 	    fill_caller(rq, &out, err) < 0)

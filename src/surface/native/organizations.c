@@ -82,6 +82,12 @@ static int role_of(const char *name)
 	return ORGANIZATION_MEMBER;
 }
 
+/* A user in no project sees organisations, too. Any other caller needs a scope. */
+static int require_sight(const struct request *rq, struct error *err)
+{
+	return api_project(rq)[0] ? api_require(rq, SCOPE_SANDBOX_READ, err) : 0;
+}
+
 /* The organisation of the path, for a caller with this role or more. Others do not see it. A key of
  * a member has the scopes that it was given, and none over the organisation. */
 static int open_organization(struct request *rq, enum organization_role least,
@@ -92,6 +98,8 @@ static int open_organization(struct request *rq, enum organization_role least,
 	struct store *store = api_of(rq)->store;
 	struct organization_member member;
 
+	if (require_sight(rq, err) < 0)
+		return -1;
 	if (!(caller->scopes & SCOPE_ADMIN)) {
 		if (!caller->is_login || !caller->user_id[0] ||
 		    store_organization_member_find(store, rq->arena, id, caller->user_id, &member,
@@ -122,7 +130,8 @@ static int organizations_list(struct request *rq, UNUSED const void *body, struc
 	struct organization_list found;
 	struct organization_body *items;
 
-	if (store_organization_list(api_of(rq)->store, rq->arena,
+	if (require_sight(rq, err) < 0 ||
+	    store_organization_list(api_of(rq)->store, rq->arena,
 	                            caller->scopes & SCOPE_ADMIN ? NULL : user, &found, err) < 0)
 		return -1;
 	items = ARENA_ARRAY(rq->arena, struct organization_body, found.count);
@@ -261,19 +270,19 @@ static int organization_member_drop(struct request *rq, UNUSED const void *body,
 
 #define TAG .tag = "organizations"
 const struct route organizations_routes[] = {
-        {HTTP_GET, BASE, SCOPE_SANDBOX_READ, .answer = &organization_list_shape,
+        {HTTP_GET, BASE, SCOPE_NONE, .answer = &organization_list_shape,
          .handle = organizations_list, TAG,
          .summary = "List the session's organisations; all with the scope admin"},
         {HTTP_POST, BASE, SCOPE_ADMIN, .body = &organization_request, .answer = &organization_shape,
          .status = 201, .handle = organization_create, TAG, .summary = "Make an organisation"},
-        {HTTP_GET, BASE "/:organization", SCOPE_SANDBOX_READ, .answer = &organization_shape,
+        {HTTP_GET, BASE "/:organization", SCOPE_NONE, .answer = &organization_shape,
          .handle = organization_get, TAG, .summary = "Get an organisation"},
         {HTTP_PATCH, BASE "/:organization", SCOPE_PROJECT_WRITE, .body = &organization_change,
          .answer = &organization_shape, .handle = organization_rename, TAG,
          .summary = "Rename an organisation, as its owner"},
         {HTTP_DELETE, BASE "/:organization", SCOPE_ADMIN, .status = 204,
          .handle = organization_delete, TAG, .summary = "Delete an organisation without projects"},
-        {HTTP_GET, MEMBERS, SCOPE_SANDBOX_READ, .answer = &organization_member_list_shape,
+        {HTTP_GET, MEMBERS, SCOPE_NONE, .answer = &organization_member_list_shape,
          .handle = organization_members_list, TAG, .summary = "List an organisation's members"},
         {HTTP_PUT, MEMBERS, SCOPE_PROJECT_WRITE, .body = &organization_member_request,
          .answer = &organization_member_shape, .handle = organization_member_set, TAG,

@@ -269,7 +269,8 @@ static int project_patch(struct request *rq, const void *body, struct reply *rep
 	struct project_record record;
 
 	if (is_platforms && api_require(rq, SCOPE_ADMIN, err) < 0)
-		return FAIL_CONTEXT(err, "sandboxes_max, storage_max_mb, maximums and organization");
+		return FAIL_CONTEXT(err,
+		                    "sandboxes_max, storage_max_mb, maximums and organization");
 	if (api_path_project(rq, &request.id, err) < 0 ||
 	    store_project_edit(api_of(rq)->store, rq->arena, &request, &record, err) < 0)
 		return -1;
