@@ -1952,7 +1952,7 @@ export interface Member {
 
 /** A member to add */
 export interface MemberAdd {
-  /** id or e-mail address, compared exactly */
+  /** id, compared exactly, or e-mail address, kept in lower case */
   user: string;
   /** viewer, member or admin */
   role: string;

@@ -62,12 +62,31 @@ bool password_matches(const char *hash, const char *password)
 	return crypto_pwhash_str_verify(padded, password, strlen(password)) == 0;
 }
 
-static bool address_has_one_at(const char *text)
+static bool is_letter_or_digit(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
+/* Labels with dots between them, each with a letter or digit at both ends. */
+static bool is_host(const char *text)
+{
+	struct span rest = span_of(text), label;
+	bool more = true;
+
+	while (more) {
+		more = span_split(&rest, '.', &label);
+		if (!label.size || !is_letter_or_digit(label.data[0]) ||
+		    !is_letter_or_digit(label.data[label.size - 1]))
+			return false;
+	}
+	return true;
+}
+
+static bool is_address(const char *text)
 {
 	const char *at = strchr(text, '@');
 
-	return at && at > text && at[1] && !strchr(at + 1, '@') && at[1] != '.' &&
-	       text[strlen(text) - 1] != '.';
+	return at && at > text && !strchr(at + 1, '@') && is_host(at + 1);
 }
 
 int account_email_parse(const char *text, char ret[ACCOUNT_USER_MAX + 1], struct error *err)
@@ -76,10 +95,20 @@ int account_email_parse(const char *text, char ret[ACCOUNT_USER_MAX + 1], struct
 
 	if (account_user_check(text, err) < 0)
 		return FAIL_CONTEXT(err, "email");
-	if (!address_has_one_at(text))
+	if (!is_address(text))
 		return FAIL(err, ERROR_INVALID,
 		            "email: '%s' is not an address such as ann@example.com", text);
 	for (size_t i = 0; i <= size; i++)
 		ret[i] = (char)(text[i] >= 'A' && text[i] <= 'Z' ? text[i] + ('a' - 'A') : text[i]);
+	return 0;
+}
+
+int account_user_parse(const char *text, char ret[ACCOUNT_USER_MAX + 1], struct error *err)
+{
+	if (strchr(text, '@'))
+		return account_email_parse(text, ret, err);
+	if (account_user_check(text, err) < 0)
+		return -1;
+	memcpy(ret, text, strlen(text) + 1);
 	return 0;
 }

@@ -25,7 +25,11 @@ bool password_matches(const char *hash, const char *password);
 	"$argon2id$v=19$m=65536,t=2,p=1$AAAAAAAAAAAAAAAAAAAAAA$"                                   \
 	"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
 
-/* Writes the address in lower case. It needs one @ between a name and a host, and the characters of
+/* Writes the address in lower case. It needs one @ between a name and a host, whose
+ * labels begin and end with a letter or digit, and the characters of
  * account_user_check. */
 MUST_CHECK int account_email_parse(const char *text, char ret[ACCOUNT_USER_MAX + 1],
                                    struct error *err);
+/* A user's id, which stays as it is, or an e-mail address, in lower case. */
+MUST_CHECK int account_user_parse(const char *text, char ret[ACCOUNT_USER_MAX + 1],
+                                  struct error *err);

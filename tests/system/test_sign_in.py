@@ -357,6 +357,28 @@ def test_a_user_in_no_project_manages_what_is_the_users_own(place, owner, admin)
     admin.delete(f"/v1/users/{email}")
 
 
+def test_an_address_in_upper_case_is_the_same_user(place, owner, admin):
+    email = f"caps{time.time_ns()}@example.com"
+    admin.post("/v1/users", {"email": email, "password": OTHER})
+    assert admin.get(f"/v1/users/{email.upper()}")["email"] == email
+    project = admin.post("/v1/projects", {"name": f"caps{time.time_ns()}", "owner": email.upper()})["id"]
+    organization = admin.post("/v1/organizations", {"name": f"caps{time.time_ns()}", "owner": email.upper()})["id"]
+    assert admin.get(f"/v1/organizations/{organization}/members")["items"][0]["user"] == email
+    browser = Browser(place)
+    assert [row["id"] for row in browser.sign_in(email=email, password=OTHER)["projects"]] == [project]
+    members = f"/v1/projects/{project}/members"
+    assert admin.post(members, {"user": "Other@Example.com", "role": "admin"})["user"] == "other@example.com"
+    refused(409, admin.post, members, {"user": "OTHER@example.com", "role": "admin"})
+    assert admin.call("PATCH", f"{members}/{email.title()}", {"role": "viewer"})["role"] == "viewer"
+    admin.delete(f"{members}/{email.upper()}")
+    for wrong in ("a@-", "a@b..c", "a@.b", "a@b.", "a@b@c", "a@-b.example"):
+        refused(400, admin.post, members, {"user": wrong, "role": "viewer"})
+        refused(400, admin.post, "/v1/users", {"email": wrong})
+    admin.delete(f"/v1/projects/{project}")
+    admin.delete(f"/v1/organizations/{organization}")
+    admin.delete(f"/v1/users/{email}")
+
+
 def test_the_scheme_of_the_origin_counts(place, owner):
     secure = {"Origin": owner.own.replace("http:", "https:")}
     refused(403, Browser(place, **secure).sign_in, email="ann@example.com", password=PASSWORD)

@@ -2064,7 +2064,7 @@ class Member(TypedDict):
 class MemberAdd(TypedDict):
     """A member to add"""
 
-    # id or e-mail address, compared exactly
+    # id, compared exactly, or e-mail address, kept in lower case
     user: str
     # viewer, member or admin
     role: str

@@ -9,6 +9,7 @@
 #include "store/keys.h"
 #include "store/members.h"
 #include "surface/native/native.h"
+#include "surface/native/user_name.h"
 
 #define BASE "/api/sandbox/keys"
 
@@ -125,9 +126,12 @@ static int grant_scopes(struct request *rq, const struct key_body *b, struct key
 	unsigned scopes;
 
 	if (b->member) {
+		const char *name;
+
 		wanted.has_member = true;
-		if (store_member_find(api_of(rq)->store, rq->arena, r->project_id, b->member,
-		                      &member, err) < 0 ||
+		if (user_name_parse(rq, b->member, &name, err) < 0 ||
+		    store_member_find(api_of(rq)->store, rq->arena, r->project_id, name, &member,
+		                      err) < 0 ||
 		    account_role_parse(member.role, &wanted.role, err) < 0)
 			return -1;
 		r->user_id = member.user_id;

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* /v1/projects/:project/members — users and their roles in a project. */
+#include <string.h>
+
 #include "base/clock.h"
 #include "edge/access_watch.h"
 #include "edge/api.h"
 #include "store/members.h"
 #include "surface/native/native.h"
+#include "surface/native/user_name.h"
 
 struct member_record;
 
@@ -16,7 +19,8 @@ struct member_body {
 };
 static const struct json_member member_request_members[] = {
         JSON_TEXT_MEMBER(member_body, user, .flags = JSON_REQUIRED, .max = ACCOUNT_USER_MAX,
-                         .about = "id or e-mail address, compared exactly",
+                         .about = "id, compared exactly, or e-mail address, kept in lower "
+                                  "case",
                          .example = "ann@example.com"),
         JSON_TEXT_MEMBER(member_body, role, .flags = JSON_REQUIRED, .max = 16,
                          .about = "viewer, member or admin"),
@@ -84,12 +88,12 @@ static int member_add(struct request *rq, const void *body, struct reply *reply,
 	struct member_record record;
 	struct member_body out;
 
-	if (account_user_check(b->user, err) < 0 || parse_member(rq, b, &record, err) < 0)
+	if (parse_member(rq, b, &record, err) < 0 ||
+	    user_name_parse(rq, b->user, &record.user_id, err) < 0)
 		return -1;
-	record.user_id = b->user;
 	if (store_member_insert(api_of(rq)->store, &record, err) < 0)
 		return -1;
-	api_audit_subject(rq, b->user);
+	api_audit_subject(rq, record.user_id);
 	out = make_member_answer(&record);
 	reply_status(reply, 201);
 	reply_json(reply, &member_shape, &out);
@@ -104,7 +108,7 @@ static int member_change(struct request *rq, const void *body, struct reply *rep
 
 	if (parse_member(rq, body, &record, err) < 0)
 		return -1;
-	record.user_id = request_param(rq, "user");
+	record.user_id = user_name_of_path(rq);
 	if (store_member_set_role(api_of(rq)->store, &record, err) < 0)
 		return -1;
 	api_access_changed(api_of(rq));
@@ -117,15 +121,27 @@ static int member_change(struct request *rq, const void *body, struct reply *rep
 	return 0;
 }
 
+/* A row from before addresses were kept in lower case is found by its exact text. */
+static int remove_named(struct request *rq, const char *project, struct error *err)
+{
+	const char *exact = request_param(rq, "user"), *name = user_name_of_path(rq);
+	struct store *store = api_of(rq)->store;
+	int64_t now = clock_unix_ms();
+
+	if (store_member_remove(store, project, name, now, err) == 0)
+		return 0;
+	if (err->code != ERROR_NOT_FOUND || strcmp(exact, name) == 0)
+		return -1;
+	return store_member_remove(store, project, exact, now, err);
+}
+
 static int member_remove(struct request *rq, const void *body, struct reply *reply,
                          struct error *err)
 {
 	const char *project;
 
 	(void)body;
-	if (api_path_project(rq, &project, err) < 0 ||
-	    store_member_remove(api_of(rq)->store, project, request_param(rq, "user"),
-	                        clock_unix_ms(), err) < 0)
+	if (api_path_project(rq, &project, err) < 0 || remove_named(rq, project, err) < 0)
 		return -1;
 	api_access_changed(api_of(rq));
 	reply_status(reply, 204);

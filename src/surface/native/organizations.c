@@ -10,6 +10,7 @@
 #include "edge/access_watch.h"
 #include "edge/api.h"
 #include "surface/native/native.h"
+#include "surface/native/user_name.h"
 
 #define BASE "/v1/organizations"
 #define MEMBERS BASE "/:organization/members"
@@ -150,9 +151,10 @@ static int organization_create(struct request *rq, const void *body, struct repl
 	struct id id = id_new();
 	const struct organization_record r = {
 	        .id = id.text, .name = b->name, .created_at = clock_unix_ms()};
+	const char *owner;
 
-	if (account_user_check(b->owner, err) < 0 ||
-	    store_organization_insert(api_of(rq)->store, &r, b->owner, err) < 0)
+	if (user_name_parse(rq, b->owner, &owner, err) < 0 ||
+	    store_organization_insert(api_of(rq)->store, &r, owner, err) < 0)
 		return -1;
 	api_audit_subject(rq, r.id);
 	reply_status(reply, 201);
@@ -234,19 +236,19 @@ static int organization_member_set(struct request *rq, const void *body, struct 
 	const struct organization_member_body *b = body;
 	struct organization_member_body out = {b->user, b->role, clock_unix_ms()};
 	struct organization_record r;
-	struct organization_member member = {.user_id = b->user,
-	                                     .role = role_names[b->role],
+	struct organization_member member = {.role = role_names[b->role],
 	                                     .created_at = out.created_at,
 	                                     .updated_at = out.created_at};
 
-	if (account_user_check(b->user, err) < 0 ||
-	    open_organization(rq, needed_role(rq, b->user, b->role), &r, err) < 0)
+	if (user_name_parse(rq, b->user, &member.user_id, err) < 0 ||
+	    open_organization(rq, needed_role(rq, member.user_id, b->role), &r, err) < 0)
 		return -1;
+	out.user = member.user_id;
 	member.organization_id = r.id;
 	if (store_organization_member_put(api_of(rq)->store, &member, err) < 0)
 		return -1;
 	api_access_changed(api_of(rq));
-	api_audit_subject(rq, b->user);
+	api_audit_subject(rq, member.user_id);
 	reply_json(reply, &organization_member_shape, &out);
 	return 0;
 }
@@ -255,7 +257,7 @@ static int organization_member_drop(struct request *rq, UNUSED const void *body,
                                     struct reply *reply, struct error *err)
 {
 	struct organization_record r;
-	struct organization_member member = {.user_id = request_param(rq, "user")};
+	struct organization_member member = {.user_id = user_name_of_path(rq)};
 
 	if (open_organization(rq, needed_role(rq, member.user_id, ORGANIZATION_MEMBER), &r, err) <
 	    0)

@@ -15,6 +15,7 @@
 #include "store/organizations.h"
 #include "store/projects.h"
 #include "surface/native/native.h"
+#include "surface/native/user_name.h"
 #include "surface/native/project_limits.h"
 
 struct project_list;
@@ -214,16 +215,17 @@ static int project_create(struct request *rq, const void *body, struct reply *re
 	        .storage_max_mb = b->storage_max_mb,
 	        .created_at = clock_unix_ms(),
 	};
+	const char *owner = NULL;
 
 	if (sandbox_name_check(record.id, err) < 0)
 		return FAIL_CONTEXT(err, "id");
 	if (strcmp(record.id, API_PROJECT_ME) == 0)
 		return FAIL(err, ERROR_INVALID,
 		            "id '" API_PROJECT_ME "' is reserved for the caller's own project");
-	if ((b->owner && account_user_check(b->owner, err) < 0) ||
+	if ((b->owner && user_name_parse(rq, b->owner, &owner, err) < 0) ||
 	    resource_limits_apply(&limits, &record, err) < 0 ||
 	    store_project_insert(api_of(rq)->store, &record, err) < 0 ||
-	    add_owner(rq, &record, b->owner, err) < 0)
+	    add_owner(rq, &record, owner, err) < 0)
 		return -1;
 	api_audit_subject(rq, record.id);
 	reply_status(reply, 201);

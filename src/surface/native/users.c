@@ -12,6 +12,7 @@
 #include "store/invitations.h"
 #include "surface/native/login_list.h"
 #include "surface/native/native.h"
+#include "surface/native/user_name.h"
 
 #define BASE "/v1/users"
 #define LIMIT_DEFAULT 100
@@ -112,7 +113,7 @@ static int reply_user(struct reply *reply, const struct user_record *r)
 /* The user of the path, by id or address. A caller who is no admin of the server finds itself. */
 static int find_user(struct request *rq, struct user_record *ret, struct error *err)
 {
-	const char *wanted = request_param(rq, "user");
+	const char *wanted = user_name_of_path(rq);
 	struct store *store = api_of(rq)->store;
 	int result;
 

@@ -60,9 +60,19 @@ TEST(the_hash_of_nobody_costs_what_another_costs)
 
 TEST(an_address_is_kept_in_lower_case)
 {
-	static const char *const wrong[] = {
-	        "",       "ann",        "@example.com",      "ann@",      "a@b@c", "ann@.com",
-	        "ann@x.", "ann @b.com", "ann\n@example.com", "<b>@b.com", NULL};
+	static const char *const wrong[] = {"",
+	                                    "ann",
+	                                    "@example.com",
+	                                    "ann@",
+	                                    "a@b@c",
+	                                    "ann@.com",
+	                                    "ann@x.",
+	                                    "ann@-",
+	                                    "ann@b..c",
+	                                    "ann @b.com",
+	                                    "ann\n@example.com",
+	                                    "<b>@b.com",
+	                                    NULL};
 	char email[ACCOUNT_USER_MAX + 1];
 	struct error err = {0};
 
