@@ -89,6 +89,10 @@ class Daemon:
                                      "application/x-tar")
         assert status == 200 and b'"error"' not in text, text
 
+    def name_here(self, name):
+        """The name by which the provider asks for an image of import_busybox."""
+        return name
+
     def import_busybox(self, folder, name=IMAGE):
         """All programs of busybox, and a user."""
         root = small_root.busybox(folder)
@@ -120,4 +124,48 @@ class Daemon:
         if self.process and self.process.poll() is None and self.answers():
             self.remove_networks()
         self.end()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class Podman(Daemon):
+    """podman system service: the same API in Podman's dialect. It ends no container when it ends."""
+
+    def __init__(self):
+        missing = [name for name in ("podman", "conmon", "runc") if not shutil.which(name)]
+        if os.geteuid() != 0 or missing:
+            pytest.skip("needs root" if not missing else f"no {missing[0]} (Debian packages podman, runc)")
+        self.folder = tempfile.mkdtemp(prefix="atoll-podman-", dir="/var/tmp")
+        os.chmod(self.folder, 0o711)
+        self.socket = f"{self.folder}/podman.sock"
+        self.host = f"unix://{self.socket}"
+        # Its own limits of files and processes may be above this machine's.
+        with open(f"{self.folder}/containers.conf", "w", encoding="utf-8") as config:
+            config.write('[engine]\nruntime="runc"\nevents_logger="file"\n[containers]\n'
+                         'default_ulimits=["nofile=20000:20000","nproc=20000:20000"]\n')
+        self.process = None
+        self.start()
+
+    def start(self):
+        with open(f"{self.folder}/log", "ab") as log:
+            self.process = subprocess.Popen(
+                ["podman", "--root", f"{self.folder}/root", "--runroot", f"{self.folder}/run", "--tmpdir", f"{self.folder}/tmp",
+                 "--cgroup-manager", "cgroupfs", "--storage-driver", "overlay", "--network-config-dir", f"{self.folder}/net",
+                 "system", "service", "--time", "0", self.host], stdout=log, stderr=log, start_new_session=True,
+                env={**os.environ, "CONTAINERS_CONF": f"{self.folder}/containers.conf"})
+        deadline = time.monotonic() + 30
+        while not self.answers():
+            if time.monotonic() > deadline or self.process.poll() is not None:
+                text = open(f"{self.folder}/log", encoding="utf-8", errors="replace").read()
+                self.remove()
+                pytest.skip(f"podman does not start here: {text[-500:]}")
+            time.sleep(0.05)
+
+    def name_here(self, name):
+        return f"docker.io/library/{name}"
+
+    def remove(self):
+        if self.process and self.process.poll() is None and self.answers():
+            self.remove_networks()
+        self.end()
+        subprocess.run(["umount", "-R", f"{self.folder}/root/overlay"], capture_output=True)
         shutil.rmtree(self.folder, ignore_errors=True)

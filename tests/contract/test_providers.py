@@ -32,13 +32,17 @@ def docker(tmp_path_factory):
         daemon.remove()
 
 
+def run_contract(environment):
+    programs = [atoll.BUILD / name for name in ("atoll-broker", "atoll-agent", "atoll-image", "atoll-task", "atoll-launch")]
+    return subprocess.run([atoll.BUILD / TARGET, *programs], capture_output=True, text=True, timeout=180,
+                          env={**os.environ, **environment, "CMOCKA_MESSAGE_OUTPUT": "stdout"})
+
+
 @pytest.fixture(scope="module")
 def outcome(docker):
     built = subprocess.run(["ninja", "-C", atoll.BUILD, TARGET], capture_output=True, text=True)
     assert built.returncode == 0, built.stdout[-2000:]
-    programs = [atoll.BUILD / name for name in ("atoll-broker", "atoll-agent", "atoll-image", "atoll-task", "atoll-launch")]
-    return subprocess.run([atoll.BUILD / TARGET, *programs], capture_output=True, text=True, timeout=180,
-                          env={**os.environ, **docker[0], "CMOCKA_MESSAGE_OUTPUT": "stdout"})
+    return run_contract(docker[0])
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
@@ -54,3 +58,18 @@ def test_a_provider_keeps_the_contract(outcome, docker, provider):
 
 def test_nothing_else_went_wrong(outcome):
     assert outcome.returncode == 0, outcome.stderr[-4000:]
+
+
+def test_podman_keeps_the_contract_of_docker(outcome, tmp_path):
+    daemon = docker_daemon.Podman()
+    try:
+        daemon.import_busybox(tmp_path)
+        run = run_contract({"CONTRACT_DOCKER_HOST": daemon.host, "CONTRACT_ONLY": "docker",
+                            "CONTRACT_DOCKER_IMAGE": daemon.name_here(docker_daemon.IMAGE)})
+        results = re.findall(r"^\[\s*(OK|FAILED|SKIPPED)\s*\] docker: (\w+)$", run.stdout, re.M)
+        failed = sorted({name for word, name in results if WORDS[word] == "failed"})
+        assert not failed, f"{failed}\n{run.stdout[-3000:]}{run.stderr[-3000:]}"
+        assert len(results) >= 9 and run.returncode == 0, run.stdout[-2000:] + run.stderr[-2000:]
+        assert daemon.containers() == []
+    finally:
+        daemon.remove()

@@ -31,12 +31,17 @@ static void write_mount(struct buf *out, const char *source, const char *target)
 	json_end_object(out);
 }
 
+int64_t docker_nano_cpus(const struct sandbox_resources *resources)
+{
+	return (int64_t)(resources->cpu * 1e9 + 0.5);
+}
+
 /* Without swap: the limit is of all memory. */
 static void write_limit_members(struct buf *out, const struct sandbox_resources *r)
 {
 	json_add_whole(out, "Memory", r->memory_mb << 20);
 	json_add_whole(out, "MemorySwap", r->memory_mb << 20);
-	json_add_whole(out, "NanoCpus", (int64_t)(r->cpu * 1e9 + 0.5));
+	json_add_whole(out, "NanoCpus", docker_nano_cpus(r));
 	json_add_whole(out, "PidsLimit", r->pids);
 }
 
@@ -241,6 +246,10 @@ int docker_read_state(struct arena *a, struct span body, struct docker_state *re
 	s.oom_killed = json_get_bool(state, "OOMKilled", false);
 	s.exit_code = json_get_whole(state, "ExitCode", 0);
 	s.size_bytes = json_get_whole(root, "SizeRw", -1);
+	const struct json_value *limits = json_get(root, "HostConfig");
+	s.memory_limit_bytes = json_get_whole(limits, "Memory", 0);
+	s.cpu_limit_nano = json_get_whole(limits, "NanoCpus", 0);
+	s.pids_limit = json_get_whole(limits, "PidsLimit", 0);
 	(void)json_time_parse(span_of(json_get_text(state, "StartedAt", "")), &s.started_unix_ms);
 	find_token(json_get(root, "Config"), s.token);
 	*ret = s;

@@ -29,6 +29,7 @@ struct docker_container {
 	const char *token;
 };
 void docker_write_container(struct buf *out, const struct docker_container *c);
+int64_t docker_nano_cpus(const struct sandbox_resources *resources);
 void docker_write_limits(struct buf *out, const struct sandbox_resources *resources);
 void docker_write_network(struct buf *out, const char *server);
 /* ERROR_CONFLICT for a network of that name that no Atoll made, or whose containers reach one
@@ -44,6 +45,7 @@ struct docker_state {
 	bool running, paused, oom_killed;
 	int64_t exit_code;
 	int64_t started_unix_ms;
+	int64_t memory_limit_bytes, cpu_limit_nano, pids_limit;
 	int64_t size_bytes; /* of its own files; -1: not asked for */
 	char token[AGENT_TOKEN_MAX + 1];
 };

@@ -132,8 +132,16 @@ static int ensure_network(struct provider *p, int64_t deadline, struct error *er
 	                                 .path = "/networks/" DOCKER_NETWORK,
 	                                 .deadline = deadline,
 	                                 .accepted = missing_is_fine};
+	const struct docker_dialect *dialect;
 	struct docker_answer answer;
 
+	if (docker_find_dialect(p, deadline, &dialect, err) < 0)
+		return -1;
+	if (!dialect->has_icc)
+		return FAIL(err, ERROR_UNSUPPORTED,
+		            "%s cannot keep the sandboxes of one network apart: network 'none' is "
+		            "possible",
+		            dialect->name);
 	if (docker_engine_call(as_docker(p)->engine, &look, &answer, err) < 0)
 		return -1;
 	int status = answer.status == 404 ? make_network(p, deadline, err)
@@ -342,12 +350,24 @@ static int docker_stop(struct provider *p, const char *id, int64_t grace_ms, int
 	return 0;
 }
 
+static bool has_limits(const struct docker_state *state, const struct sandbox_resources *r)
+{
+	return state->memory_limit_bytes == r->memory_mb << 20 &&
+	       state->cpu_limit_nano == docker_nano_cpus(r) && state->pids_limit == r->pids;
+}
+
 static int set_limits(struct provider *p, const char *id, const struct sandbox_resources *resources,
                       int64_t deadline, struct error *err)
 {
+	const struct docker_dialect *dialect;
 	AUTO(buf_done) struct buf body = BUF(1024);
 	char path[CALL_PATH_MAX];
 
+	if (docker_find_dialect(p, deadline, &dialect, err) < 0)
+		return -1;
+	if (!dialect->has_update)
+		return FAIL(err, ERROR_UNSUPPORTED, "%s cannot change the limits of a container",
+		            dialect->name);
 	docker_write_limits(&body, resources);
 	container_path(p, id, "/update", path);
 	const struct docker_call call = {
@@ -365,7 +385,8 @@ static int docker_start(struct provider *p, const struct sandbox_spec *spec, int
 	    agent_reverse_make_folder(as_docker(p)->reverse, spec->id, err) < 0 ||
 	    docker_claim_write(p, spec, err) < 0)
 		return -1;
-	if (!state.running && set_limits(p, spec->id, &spec->resources, deadline, err) < 0)
+	if (!state.running && !has_limits(&state, &spec->resources) &&
+	    set_limits(p, spec->id, &spec->resources, deadline, err) < 0)
 		return -1;
 	if (run_container(p, spec->id, state.token, deadline, err) < 0)
 		return -1;
@@ -426,6 +447,8 @@ static int docker_stats(struct provider *p, const char *id, struct provider_stat
 	int64_t uptime_ms = stats.sampled_unix_ms - state.started_unix_ms;
 	stats.uptime_ms = state.running && uptime_ms > 0 ? uptime_ms : 0;
 	stats.oom_kills = state.oom_killed;
+	if (stats.pids_limit == 0 && state.pids_limit > 0) /* Podman's statistics lack it */
+		stats.pids_limit = (uint64_t)state.pids_limit;
 	*ret = stats;
 	return 0;
 }

@@ -49,6 +49,17 @@ static inline struct docker_provider *as_docker(struct provider *p)
 	return (struct docker_provider *)p;
 }
 
+/* dialect.c: the daemon's own ways. */
+struct docker_dialect {
+	const char *name;
+	const char *component; /* of the answer to /version */
+	bool has_id;           /* /info tells an id that stays */
+	bool has_update;       /* limits of a container can be changed */
+	bool has_icc;          /* a network can keep its containers apart */
+};
+/* Asks the daemon. ERROR_UNSUPPORTED for one that is not known. */
+MUST_CHECK int docker_find_dialect(struct provider *p, int64_t deadline,
+                                   const struct docker_dialect **ret, struct error *err);
 /* The state of a sandbox's container. ERROR_NOT_FOUND: "no sandbox 'ID'". */
 MUST_CHECK int docker_inspect(struct provider *p, const char *id, int64_t deadline,
                               struct docker_state *ret, struct error *err);

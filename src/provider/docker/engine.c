@@ -173,7 +173,10 @@ int docker_engine_call(struct docker_engine *e, const struct docker_call *call,
 	}
 	read_message(buf_span(&answer.body), message);
 	buf_done(&answer.body);
-	return FAIL(err, code_of(answer.status), "docker: %s", message);
+	/* Podman answers 500 to the name of another container. */
+	bool is_taken = answer.status == 500 && strstr(message, "container name") &&
+	                strstr(message, "is already in use");
+	return FAIL(err, is_taken ? ERROR_CONFLICT : code_of(answer.status), "docker: %s", message);
 }
 
 int docker_engine_do(struct docker_engine *e, const struct docker_call *call, int *ret_status,

@@ -582,6 +582,9 @@ int main(int argc, char **argv)
 	                                 .image = getenv("CONTRACT_DOCKER_IMAGE"),
 	                                 .program = programs.agent};
 	for (size_t i = 0; providers[i]; i++) {
+		if (getenv("CONTRACT_ONLY") &&
+		    strcmp(getenv("CONTRACT_ONLY"), providers[i]->name) != 0)
+			continue;
 		if (is_docker(providers[i]) && (!docker.host || !docker.image))
 			print_message("skipped provider 'docker': no daemon was started\n");
 		else if ((needs_broker(providers[i]) || is_docker(providers[i])) && reason)

@@ -384,11 +384,15 @@ TEST(a_network_of_that_name_is_used_only_if_atoll_made_it)
 TEST(another_daemon_has_no_list_and_both_are_named)
 {
 	static const char *const answers[] = {
+	        "200 {\"Components\":[{\"Name\":\"Engine\"}]}",
 	        "200 {\"ID\":\"AAAA:1\",\"DockerRootDir\":\"/one\"}",
 	        "200 []",
+	        "200 {\"Components\":[{\"Name\":\"Engine\"}]}",
 	        "200 {\"ID\":\"AAAA:1\",\"DockerRootDir\":\"/one\"}",
 	        "200 []",
+	        "200 {\"Components\":[{\"Name\":\"Engine\"}]}",
 	        "200 {\"ID\":\"AAAA:1\",\"DockerRootDir\":\"/other\"}",
+	        "200 {\"Components\":[{\"Name\":\"Engine\"}]}",
 	        "200 {\"DockerRootDir\":\"/one\"}",
 	        NULL};
 	AUTO(arena_done) struct arena a = {0};
@@ -407,7 +411,36 @@ TEST(another_daemon_has_no_list_and_both_are_named)
 	err = (struct error){0};
 	assert_int_equal(ops->list(p, &a, &list, &err), -1);
 	assert_int_equal(err.code, ERROR_UNAVAILABLE);
-	assert_int_equal(f.count, 6);
+	assert_int_equal(f.count, 10);
+	stop_fake(&f, p);
+}
+
+TEST(podman_is_known_by_its_data_root_and_has_no_network)
+{
+	static const char podman[] = "200 {\"Components\":[{\"Name\":\"Podman Engine\"}]}";
+	static const char *const answers[] = {
+	        podman, "200 {\"ID\":\"a\",\"DockerRootDir\":\"/one\"}", "200 []",
+	        podman, "200 {\"ID\":\"b\",\"DockerRootDir\":\"/one\"}", "200 []",
+	        podman, "200 {\"Components\":[{\"Name\":\"Other\"}]}",   NULL};
+	struct sandbox_spec spec = spec_of();
+	struct provider_created created;
+	AUTO(arena_done) struct arena a = {0};
+	struct provider_list list;
+	struct error err = {0};
+	struct fake f;
+
+	start_fake(&f, answers);
+	struct provider *p = open_docker(&f);
+	const struct provider_ops *ops = provider_find("docker");
+	assert_int_equal(ops->list(p, &a, &list, &err), 0);
+	assert_int_equal(ops->list(p, &a, &list, &err), 0);
+	spec.network = SANDBOX_NETWORK_INTERNET;
+	assert_int_equal(ops->create(p, &spec, deadline_after(10000), &created, &err), -1);
+	assert_int_equal(err.code, ERROR_UNSUPPORTED);
+	assert_non_null(strstr(err.text, "podman"));
+	err = (struct error){0};
+	assert_int_equal(ops->list(p, &a, &list, &err), -1);
+	assert_int_equal(err.code, ERROR_UNSUPPORTED);
 	stop_fake(&f, p);
 }
 
@@ -477,6 +510,7 @@ int main(void)
 	           CASE(a_template_without_an_image_is_not_looked_for_in_a_registry),
 	           CASE(what_exists_already_is_left_alone),
 	           CASE(a_network_of_that_name_is_used_only_if_atoll_made_it),
+	           CASE(podman_is_known_by_its_data_root_and_has_no_network),
 	           CASE(another_daemon_has_no_list_and_both_are_named),
 	           CASE(a_daemon_that_is_not_there_is_named_and_its_nonsense_is_no_answer),
 	           CASE(what_docker_has_not_is_refused_by_name_and_another_host_too));
