@@ -76,6 +76,37 @@ journey("a folder is uploaded with its folders, and asks before it replaces", as
   }
 });
 
+journey("a folder and a file that are dropped are uploaded", async ({ page, context, api, open }) => {
+  const { id } = await createSandbox({ name: "dropped" });
+  await api("POST", `/api/sandbox/instances/${id}/files/mkdir`, { path: FOLDER });
+  await open(`sandboxes/${id}/files${FOLDER}`);
+  await page.getByRole("heading", { name: "This folder is empty" }).waitFor();
+  const folder = mkdtempSync(join(tmpdir(), "atoll-drop-"));
+  try {
+    mkdirSync(join(folder, "tree/inner/none"), { recursive: true });
+    for (let i = 0; i < 120; i++) writeFileSync(join(folder, `tree/inner/${i}.txt`), `${i}\n`); // a browser gives 100 entries at once
+    writeFileSync(join(folder, "alone.txt"), "alone\n");
+    const box = await page.locator(".folder").boundingBox();
+    const devtools = await context.newCDPSession(page);
+    const data = { items: [], files: [join(folder, "tree"), join(folder, "alone.txt")], dragOperationsMask: 1 };
+    const drag = (type) => devtools.send("Input.dispatchDragEvent", { type, x: box.x + box.width / 2, y: box.y + box.height / 2, data });
+    await drag("dragEnter");
+    await drag("dragOver");
+    await page.locator(".folder.is-over").waitFor();
+    await drag("drop");
+    await new FilesTab(page).entry("tree").waitFor();
+    await new FilesTab(page).entry("alone.txt").waitFor();
+    await page.locator(".folder.is-over").waitFor({ state: "detached" });
+    await eventually(async () => (await read(id, `${FOLDER}/tree/inner/119.txt`)) === "119\n", "the last file of the folder");
+    assert.equal(await read(id, `${FOLDER}/tree/inner/0.txt`), "0\n");
+    assert.equal(await read(id, `${FOLDER}/alone.txt`), "alone\n");
+    const inner = await api("GET", `/api/sandbox/instances/${id}/files?path=${encodeURIComponent(`${FOLDER}/tree/inner`)}&limit=1000`);
+    assert.equal(inner.items.length, 121, "120 files and an empty folder");
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
 journey("a file that something else writes is not overwritten unasked", async ({ page, open }) => {
   const { id } = await createSandbox({ name: "conflict" });
   await write(id, `${FOLDER}/shared.txt`, "mine\n");
