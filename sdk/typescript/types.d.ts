@@ -1797,6 +1797,8 @@ export interface Provider {
   primary: boolean;
   isolation: string;
   abilities: string[];
+  /** abilities that the provider lacks */
+  unsupported: string[];
   /** false: its program has not answered since the server started */
   connected: boolean;
   /** false: its last creates or checks failed */
@@ -2063,7 +2065,7 @@ export interface SandboxConfig {
   internet?: boolean;
   /** environment of every command; replies show ******** instead of each value; sending that back keeps the stored value */
   envVars?: Record<string, string>;
-  /** lambda, e2b, daytona, kubernetes, native …; default: the server's provider */
+  /** a provider of the server, see GET /v1/providers (default: the first that can) */
   provider?: string;
   /** the least isolation that is accepted */
   isolation?: "none" | "namespaces" | "gvisor" | "microvm" | "remote";

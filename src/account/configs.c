@@ -19,17 +19,15 @@ static const struct provider_limits {
         {"kubernetes", 600, 0, true}, {"native", 600, 0, true}, {"docker", 600, 0, true},
         {"microvm", 600, 0, true},    {"host", 600, 0, true},   {"null", 600, 0, true},
 };
-/* For configs that name no provider: this server's provider is not bounded like a function. */
+/* For configs that name none of these: a provider of this server is not bounded like a function. */
 static const struct provider_limits unnamed = {"this server", 600, 0, true};
 
 static const struct provider_limits *limits_find(const char *provider)
 {
-	if (!provider)
-		return &unnamed;
-	for (size_t i = 0; i < COUNT_OF(limits); i++)
+	for (size_t i = 0; provider && i < COUNT_OF(limits); i++)
 		if (strcmp(limits[i].name, provider) == 0)
 			return &limits[i];
-	return NULL;
+	return &unnamed;
 }
 
 static bool is_among(const char *word, const char *const *words)
@@ -92,20 +90,13 @@ static int check_life(const struct account_config *c, const struct provider_limi
 
 int64_t account_call_max_s(const char *provider)
 {
-	const struct provider_limits *l = limits_find(provider);
-
-	return l ? l->timeout_max_s : unnamed.timeout_max_s;
+	return limits_find(provider)->timeout_max_s;
 }
 
 int account_config_check(const struct account_config *c, struct error *err)
 {
 	const struct provider_limits *l = limits_find(c->provider);
 
-	if (!l) {
-		error_set(err, ERROR_INVALID, 0, HERE, "provider: unknown '%.40s'", c->provider);
-		return FAIL_HINT(
-		        err, "lambda, e2b, daytona, kubernetes, native, docker, microvm or host");
-	}
 	if (check_words(c, err) < 0 || check_call(c, l, err) < 0)
 		return -1;
 	return check_life(c, l, err);

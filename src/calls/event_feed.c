@@ -37,11 +37,18 @@ static int list_events(struct store *s, struct arena *a, const struct feed_page 
 	return 0;
 }
 
+/* As in store/queries/events.sql: every project is told of the server's providers. */
+static bool event_is_for_all(const struct event_record *r)
+{
+	return !r->project_id[0] && strncmp(r->kind, "provider.", strlen("provider.")) == 0;
+}
+
 static bool is_wanted(const struct feed_filter *f, const void *row)
 {
 	const struct event_record *r = row;
 
-	return (!f->project_id || strcmp(f->project_id, r->project_id) == 0) &&
+	return (!f->project_id || strcmp(f->project_id, r->project_id) == 0 ||
+	        event_is_for_all(r)) &&
 	       (!f->sandbox_id || strcmp(f->sandbox_id, r->sandbox_id) == 0) &&
 	       (!f->pattern || event_pattern_matches(f->pattern, r->kind));
 }

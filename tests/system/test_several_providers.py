@@ -198,3 +198,43 @@ def test_a_file_lists_providers(tmp_path, server):
     file.write_text("providers:\n  - name: native\n  - name: bare\n    kind: host\n    max_sandboxes: 3\n    allow_weaker: true\n")
     shown = server.cli("config", f"--config={file}", text=True).stdout
     assert "native=native,bare=host:max_sandboxes=3;allow_weaker=true" in shown
+
+
+def test_a_config_that_no_provider_can_meet_is_refused(api):
+    configs = "/accounts/me/sandboxes"
+    status, message = refused(api.post, configs, {"name": "cloud", "config": {"provider": "cloud"}})
+    assert status == 400 and "native, bare, nothing" in message
+    made = api.post(configs, {"name": "strong", "config": {"isolation": "namespaces", "provider": "native"}})
+    try:
+        status, message = refused(api.call, "PATCH", f"{configs}/strong", {"config": {"isolation": "microvm"}})
+        assert status == 501 and "native: its isolation is namespaces, less than microvm" in message and "nothing:" in message
+        assert refused(api.post, configs, {"name": "both", "config": {"isolation": "namespaces", "provider": "bare"}})[0] == 501
+        assert api.get(f"{configs}/strong")["config"] == made["config"]
+    finally:
+        api.delete(f"{configs}/strong")
+    assert api.post(configs, {"name": "weak", "config": {"provider": "bare"}})["config"]["provider"] == "bare"
+    api.delete(f"{configs}/weak")
+
+
+def test_a_refused_create_hints_at_the_list(api):
+    with pytest.raises(atoll.ApiError) as caught:
+        api.create(isolation="microvm")
+    assert "GET /v1/providers" in caught.value.body["error"]["hint"]
+
+
+def test_every_project_is_told_of_a_provider_that_fails():
+    server = atoll.Server(flags=["--providers", "nothing=null,far=docker", "--docker-host", "unix:///nonexistent/docker.sock"]).start()
+    try:
+        api = server.api()
+        far = next(p for p in api.get("/v1/providers")["items"] if p["name"] == "far")
+        assert "take snapshots" in far["unsupported"] and not set(far["unsupported"]) & set(far["abilities"])
+        for _ in range(3):
+            assert refused(api.post, "/v1/providers/far/check")[0] == 503
+        other = api.post("/v1/projects", {"name": "other", "owner": "ann@example.com"})["id"]
+        for project in ("default", other):
+            def told():
+                answer = api.raw("GET", "/v1/events?kind=provider.*", headers={"X-Atoll-Project": project}).json()
+                return [e["kind"] for e in answer["items"]]
+            atoll.wait_for(lambda told=told: told() == ["provider.unhealthy"])
+    finally:
+        server.remove_all()

@@ -1323,6 +1323,7 @@ export interface Provider {
   primary: boolean;
   isolation: string;
   abilities: string[];
+  unsupported: string[];
   connected: boolean;
   healthy: boolean;
   sandboxes: number;

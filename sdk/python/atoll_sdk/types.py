@@ -1914,6 +1914,8 @@ class Provider(TypedDict):
     primary: bool
     isolation: str
     abilities: list[str]
+    # abilities that the provider lacks
+    unsupported: list[str]
     # false: its program has not answered since the server started
     connected: bool
     # false: its last creates or checks failed
@@ -2183,7 +2185,7 @@ class SandboxConfig(TypedDict):
     internet: NotRequired[bool]
     # environment of every command; replies show ******** instead of each value; sending that back keeps the stored value
     envVars: NotRequired[dict[str, str]]
-    # lambda, e2b, daytona, kubernetes, native …; default: the server's provider
+    # a provider of the server, see GET /v1/providers (default: the first that can)
     provider: NotRequired[str]
     # the least isolation that is accepted
     isolation: NotRequired[Literal["none", "namespaces", "gvisor", "microvm", "remote"]]

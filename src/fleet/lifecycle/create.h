@@ -101,3 +101,7 @@ MUST_CHECK int request_check(const struct fleet_create *request, struct error *e
 /* Checks network rules: the provider can filter, and there is a network. NULL or "" = no rules. */
 MUST_CHECK int egress_check(const struct provider *p, enum sandbox_network network,
                             const char *egress, struct error *err);
+/* Whether a provider of the server can give what a stored config asks of it: its name, its
+ * isolation, or NULL. The error lists each provider with the reason. */
+MUST_CHECK int fleet_providers_check(struct fleet *fleet, const char *provider,
+                                     const char *isolation, struct error *err);

@@ -159,6 +159,11 @@ static bool has_limits(const struct fleet *f)
 	return false;
 }
 
+static void add_reason(struct routing *r, const struct provider_member *m, const char *reason)
+{
+	buf_addf(&r->reasons, "%s%s: %s", r->reasons.size > 0 ? "; " : "", m->name, reason);
+}
+
 /* First the providers that are healthy, then the others. */
 static void add_members(struct routing *r, bool resting, struct provider_route *route)
 {
@@ -175,15 +180,41 @@ static void add_members(struct routing *r, bool resting, struct provider_route *
 		if (!reason)
 			route->members[route->count++] = m;
 		else
-			buf_addf(&r->reasons, "%s%s: %s", r->reasons.size > 0 ? "; " : "", m->name,
-			         reason);
+			add_reason(r, m, reason);
 	}
 }
 
 static int refuse_request(const struct routing *r, struct error *err)
 {
-	return FAIL(err, r->is_temporary ? ERROR_UNAVAILABLE : ERROR_UNSUPPORTED,
-	            "no provider can make this sandbox: %s", buf_text(&r->reasons));
+	(void)FAIL(err, r->is_temporary ? ERROR_UNAVAILABLE : ERROR_UNSUPPORTED,
+	           "no provider can make this sandbox: %s", buf_text(&r->reasons));
+	return FAIL_HINT(err, "request less, or name another provider: 'atoll provider ls' and "
+	                      "GET /v1/providers list what each can do");
+}
+
+int fleet_providers_check(struct fleet *f, const char *provider, const char *isolation,
+                          struct error *err)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	const struct fleet_create request = {.provider = provider, .isolation = isolation};
+	AUTO(routing_done)
+	struct routing r = {
+	        .fleet = f, .arena = &arena, .request = &request, .reasons = BUF(REASONS_MAX)};
+
+	if (provider_route_check(f, &request, err) < 0)
+		return FAIL_HINT(err, "'atoll provider ls' lists the providers of this server");
+	for (unsigned i = 0; i < provider_set_count(f->providers); i++) {
+		const struct provider_member *m = provider_set_at(f->providers, i);
+		const char *reason;
+
+		if (provider && strcmp(provider, m->name) != 0)
+			continue;
+		reason = find_weakness(&r, m);
+		if (!reason)
+			return 0;
+		add_reason(&r, m, reason);
+	}
+	return refuse_request(&r, err);
 }
 
 int provider_route_find(struct fleet *f, struct arena *a, const struct resolved_create *resolved,

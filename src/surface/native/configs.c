@@ -100,8 +100,8 @@ static const struct json_member config_shape_members[] = {
                 .about = "environment of every command; replies show " MASK
                          " instead of each value; sending that back keeps the stored value"),
         JSON_TEXT_MEMBER(config_body, provider, .max = 32, .flags = JSON_OMIT_EMPTY,
-                         .about = "lambda, e2b, daytona, kubernetes, native …; default: the "
-                                  "server's provider"),
+                         .about = "a provider of the server, see GET /v1/providers (default: the "
+                                  "first that can)"),
         JSON_TEXT_MEMBER(config_body, isolation, .max = 16, .choices = isolation_choices,
                          .flags = JSON_OMIT_EMPTY, .about = "the least isolation that is accepted"),
         JSON_TEXT_MEMBER(config_body, template, .max = 128, .flags = JSON_OMIT_EMPTY,
@@ -282,7 +282,7 @@ static struct account_config make_config_rules(const struct config_body *c)
 	};
 }
 
-static int config_check(const struct config_body *c, struct error *err)
+static int config_check(struct request *rq, const struct config_body *c, struct error *err)
 {
 	const struct account_config rules = make_config_rules(c);
 	const struct sandbox_resources resources = make_config_resources(c);
@@ -292,6 +292,8 @@ static int config_check(const struct config_body *c, struct error *err)
 		return FAIL_CONTEXT(err, "config");
 	if (home.path && sandbox_mounts_check(&home, 1, err) < 0)
 		return FAIL_CONTEXT(err, "config.options.persistentHome");
+	if (fleet_providers_check(api_of(rq)->fleet, c->provider, c->isolation, err) < 0)
+		return FAIL_CONTEXT(err, "config");
 	for (size_t i = 0; i < c->env.count; i++)
 		if (sandbox_env_check(c->env.pairs[i].key, c->env.pairs[i].value, err) < 0)
 			return FAIL_CONTEXT(err, "config.envVars");
@@ -395,7 +397,7 @@ static int config_create(struct request *rq, const void *body, struct reply *rep
 	                               .created_at = clock_unix_ms()};
 
 	record.updated_at = record.created_at;
-	if (sandbox_name_check(b->name, err) < 0 || config_check(&config, err) < 0 ||
+	if (sandbox_name_check(b->name, err) < 0 || config_check(rq, &config, err) < 0 ||
 	    unmask_env(&config.env, &(struct json_map){.count = 0}, err) < 0 ||
 	    encode_config(rq->arena, &config, &record, err) < 0 ||
 	    store_config_insert(api_of(rq)->store, &record, err) < 0)
@@ -418,7 +420,7 @@ static int change_config(struct request *rq, const struct config_record_body *b,
 	if (!row_is_given(b->present, RECORD_CONFIG))
 		return 0;
 	if (parse_env(rq->arena, r->env_json, &old, err) < 0 ||
-	    unmask_env(&config.env, &old, err) < 0 || config_check(&config, err) < 0 ||
+	    unmask_env(&config.env, &old, err) < 0 || config_check(rq, &config, err) < 0 ||
 	    check_limits_stay(rq, r, &config, err) < 0)
 		return -1;
 	return encode_config(rq->arena, &config, r, err);

@@ -12,7 +12,7 @@
 
 struct provider_answer {
 	const char *name, *kind, *isolation, *last_error;
-	const char **abilities;
+	const char **abilities, **unsupported;
 	bool primary, connected, healthy;
 	int64_t sandboxes, max_sandboxes, creates, failures, failed_at;
 	double p50_ms, p99_ms;
@@ -24,6 +24,8 @@ static const struct json_member provider_shape_members[] = {
                          .about = "keeps templates, snapshots, volumes and pools"),
         JSON_TEXT_MEMBER(provider_answer, isolation),
         JSON_TEXT_LIST_MEMBER(provider_answer, abilities),
+        JSON_TEXT_LIST_MEMBER(provider_answer, unsupported,
+                              .about = "abilities that the provider lacks"),
         JSON_BOOL_MEMBER(provider_answer, connected,
                          .about = "false: its program has not answered since the server started"),
         JSON_BOOL_MEMBER(provider_answer, healthy,
@@ -82,6 +84,7 @@ static struct provider_answer answer_of(struct arena *a, const struct fleet_prov
 	        .kind = p->kind,
 	        .isolation = p->isolation,
 	        .abilities = list_abilities(a, p->abilities),
+	        .unsupported = list_abilities(a, ~p->abilities),
 	        .connected = p->is_open,
 	        .healthy = p->is_open && p->health.is_healthy,
 	        .sandboxes = p->sandboxes,
