@@ -28,9 +28,9 @@ def journeys(test_file):
     return [name for name in names if GROUPS.get(name.split(".")[0].split("_")[0], "test_console.py") == test_file.rsplit("/", 1)[-1]]
 
 
-def start_server():
+def start_server(*flags):
     """Previews are hosts below the console's own site, so that it may frame them."""
-    running = atoll.Server(flags=["--hosts", "atoll.localhost"])
+    running = atoll.Server(flags=["--hosts", "atoll.localhost", *flags])
     running.environment["SANDBOX_PREVIEW_DOMAIN"] = f"p.atoll.localhost:{running.port}"
     return running.start()
 

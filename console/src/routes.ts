@@ -56,6 +56,7 @@ export const ROUTES: readonly Route[] = [
   { path: `${IN}/webhooks`, page: "webhooks", group: "manage", icon: "hook", keys: "g w" },
   { path: `${IN}/webhooks/:id`, page: "webhooks" },
   { path: `${IN}/settings`, page: "settings", group: "manage", icon: "gear", keys: "g ," },
+  { path: `${IN}/providers`, page: "providers", group: "manage", icon: "cpu", keys: "g i", scope: "sandbox:read" },
   { path: `${IN}/server`, page: "server", group: "manage", icon: "server", keys: "g r" },
   { path: `${IN}/profile`, page: "profile" },
 ];

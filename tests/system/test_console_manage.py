@@ -10,7 +10,7 @@ pytestmark = pytest.mark.needs_root
 
 @pytest.fixture(scope="module")
 def server():
-    running = chromium.start_server()
+    running = chromium.start_server("--providers", "native,bare=host:allow_weaker=true;max_sandboxes=20,nothing=null:allow_weaker=true")
     yield running
     running.remove_all()
 

@@ -39,6 +39,8 @@ function cli(body: Record<string, Value>): string {
   flag("disk", resources["disk_mb"]);
   flag("pids", resources["pids"]);
   flag("volume", body["volume"]);
+  flag("provider", body["provider"]);
+  flag("isolation", body["isolation"]);
   if (body["internet"] === false) words.push("--no-internet");
   for (const to of list(egress["allow"])) flag("allow", to);
   for (const name of Object.keys((body["env"] ?? {}) as object)) flag("env", name);

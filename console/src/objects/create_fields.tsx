@@ -3,9 +3,13 @@
 import type { ComponentChildren } from "preact";
 import { CheckField, PairsField, Segmented, SelectField, TextField } from "../parts/field";
 import { showHidden } from "../parts/safe";
+import { providers } from "../store/providers";
 import { snapshots, templates, volumes } from "../store/lists";
 import { createSandbox as t } from "../text/en";
 import { draft, type Draft } from "./create_form";
+
+/** Levels that a create may ask for. */
+const ISOLATIONS: readonly string[] = ["none", "namespaces", "gvisor", "microvm", "remote"];
 
 interface FieldsProps {
   errors: Partial<Record<keyof Draft, string>>;
@@ -41,6 +45,7 @@ export function CreateFields({ errors, onChange }: FieldsProps) {
           <SelectField label={t.volume} value={d.volume} help={t.volumeHelp} onChange={(v) => set("volume", v)} choices={[{ value: "", label: t.noVolume }, ...volumes.items.map((v) => ({ value: v.name, label: showHidden(v.name, 60) }))]} />
         </div>
       </Section>
+      <IsolationFields provider={d.provider} isolation={d.isolation} onProvider={(v) => set("provider", v)} onIsolation={(v) => set("isolation", v)} />
       <Section title={t.resources}>
         <div class="fields narrow">
           {text("cpu", t.cpu, t.cores, t.inherit)}
@@ -70,6 +75,28 @@ export function CreateFields({ errors, onChange }: FieldsProps) {
       <PairsField label={t.labels} keyLabel={t.key} valueLabel={t.value} pairs={d.labels} max={64} onChange={(v) => set("labels", v)} />
       <PairsField label={t.env} keyLabel={t.key} valueLabel={t.value} pairs={d.env} isSecret max={256} help={t.envHelp} onChange={(v) => set("env", v)} />
     </div>
+  );
+}
+
+interface IsolationFieldsProps {
+  provider: string;
+  isolation: string;
+  onProvider: (v: string) => void;
+  onIsolation: (v: string) => void;
+}
+
+/** A chosen provider and isolation that exclude each other are said at once. */
+function IsolationFields({ provider, isolation, onProvider, onIsolation }: IsolationFieldsProps) {
+  const list = providers.value ?? [];
+  const levels = [...new Set(list.map((p) => p.isolation))].filter((level) => ISOLATIONS.includes(level));
+  const chosen = list.find((p) => p.name === provider);
+  return (
+    <Section title={t.isolationTitle}>
+      <div class="fields">
+        <SelectField label={t.provider} value={provider} help={chosen?.unsupported.length ? t.providerLacks(chosen.unsupported.join(", ")) : t.providerHelp} onChange={onProvider} choices={[{ value: "", label: t.anyProvider }, ...list.map((p) => ({ value: p.name, label: showHidden(`${p.name} · ${p.isolation}`, 70) }))]} />
+        <SelectField label={t.isolation} value={isolation} help={t.isolationHelp} onChange={onIsolation} choices={[{ value: "", label: t.serverSetting }, ...levels.map((level) => ({ value: level, label: level }))]} />
+      </div>
+    </Section>
   );
 }
 

@@ -13,6 +13,9 @@ export interface Draft {
   snapshot: string;
   name: string;
   volume: string;
+  /** "" is the first that can. */
+  provider: string;
+  isolation: string;
   cpu: string;
   memory_mb: string;
   disk_mb: string;
@@ -32,7 +35,7 @@ export interface Draft {
 }
 
 export const EMPTY: Draft = {
-  source: "template", template: "", snapshot: "", name: "", volume: "", cpu: "", memory_mb: "", disk_mb: "", pids: "", network: "internet", allow: "", hasPreview: true, isPublic: false,
+  source: "template", template: "", snapshot: "", name: "", volume: "", provider: "", isolation: "", cpu: "", memory_mb: "", disk_mb: "", pids: "", network: "internet", allow: "", hasPreview: true, isPublic: false,
   isPersistent: false, autoPause: "", autoStop: "", reap: "", lifetime: "", labels: [], env: [],
 };
 
@@ -58,6 +61,8 @@ export function bodyOf(d: Draft): SandboxCreate {
     snapshot: d.source === "snapshot" && d.snapshot ? d.snapshot : undefined,
     name: d.name.trim() || undefined,
     volume: d.volume || undefined,
+    provider: d.provider || undefined,
+    isolation: d.isolation || undefined,
     resources: resourcesOf(d),
     internet: isBlocked ? false : undefined,
     egress: d.network === "list" ? { allow: lines(d.allow), deny: ["0.0.0.0/0"] } : undefined,

@@ -13,7 +13,7 @@ const STATES: Record<string, [Tone, Shape]> = {
   paused: ["warn", "bars"], waiting: ["warn", "bars"], warned: ["warn", "bars"],
   stopped: ["off", "ring"], deleted: ["off", "ring"], cancelled: ["off", "ring"], used: ["off", "ring"], exited: ["off", "ring"],
   archived: ["stored", "square"],
-  failed: ["bad", "cross"], refused: ["bad", "cross"], lost: ["bad", "cross"], dead: ["bad", "cross"], exceeded: ["bad", "cross"], error: ["bad", "cross"],
+  failed: ["bad", "cross"], refused: ["bad", "cross"], lost: ["bad", "cross"], unhealthy: ["bad", "cross"], "not connected": ["bad", "cross"], dead: ["bad", "cross"], exceeded: ["bad", "cross"], error: ["bad", "cross"],
   pending: ["moving", "arc"], creating: ["moving", "arc"], stopping: ["moving", "arc"], deleting: ["moving", "arc"], building: ["moving", "arc"],
   making: ["moving", "arc"], removing: ["moving", "arc"],
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// banner.tsx: says when what is shown is not live, and when the server runs another version than this tab.
+// banner.tsx: says when what is shown is not live, when the server runs another version than this tab, and which providers fail.
 import { effect, signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { call } from "../api/call";
@@ -8,7 +8,10 @@ import { getHealthz } from "../api/generated";
 import { Button } from "../parts/button";
 import { formatClock } from "../parts/format";
 import { Icon } from "../parts/icons";
+import { showHidden } from "../parts/safe";
+import { href } from "../router";
 import { everySecond } from "../store/clock";
+import { followProviders, troubled } from "../store/providers";
 import { common as t } from "../text/en";
 
 /** A short break is not worth a word. */
@@ -51,6 +54,23 @@ export function Banner() {
     <div class="banner warn" role="status">
       <Icon name="warning" />
       {t.live.down(formatClock(since))}
+    </div>
+  );
+}
+
+/** Follows the health of the providers. */
+export function ProviderBanner() {
+  useEffect(followProviders, []);
+  const failing = troubled.value;
+  const first = failing[0];
+  if (!first) return null;
+  return (
+    <div class="banner warn" role="status">
+      <Icon name="warning" />
+      <span class="grow">
+        {t.providersFail(failing.map((p) => showHidden(p.name, 40)).join(", "))} {showHidden(first.connected ? (first.last_error ?? "") : t.providerAway, 200)}
+      </span>
+      <a href={href("providers")}>{t.pages["providers"]}</a>
     </div>
   );
 }

@@ -11,7 +11,7 @@ import { isSidebarNarrow } from "../store/preferences";
 import { toasts, undoNewest } from "../store/toasts";
 import { hasRunningWork } from "../store/tray";
 import { common as t } from "../text/en";
-import { Banner } from "./banner";
+import { Banner, ProviderBanner } from "./banner";
 import { Palette } from "./palette";
 import { Sheet } from "./sheet";
 import { BottomBar, Sidebar, isOffered } from "./sidebar";
@@ -53,6 +53,7 @@ export function Frame({ name, children }: { name: string; children: ComponentChi
       <div class="frame-main">
         <TopBar name={name} onSearch={() => (isPaletteOpen.value = true)} onShortcuts={() => (isSheetOpen.value = true)} />
         <Banner />
+        <ProviderBanner />
         <main id="content" tabIndex={-1}>
           {children}
         </main>

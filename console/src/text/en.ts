@@ -107,8 +107,10 @@ export const common = {
   pages: {
     overview: "Overview", sandboxes: "Sandboxes", sandbox: "Sandbox", playground: "Playground", approvals: "Approvals", templates: "Templates", builds: "Builds",
     volumes: "Volumes", snapshots: "Snapshots", events: "Events", usage: "Usage", keys: "Keys", members: "Members", webhooks: "Webhooks", settings: "Settings",
-    server: "Server", profile: "Profile", "sign-in": "Sign in", setup: "Set up", join: "Join",
+    providers: "Providers", server: "Server", profile: "Profile", "sign-in": "Sign in", setup: "Set up", join: "Join",
   } as Record<string, string>,
+  providersFail: (names: string) => `No sandboxes are made by: ${names}.`,
+  providerAway: "The provider does not answer.",
 };
 
 export const approvals = {
@@ -194,6 +196,13 @@ export const builds = {
 };
 
 export const createSandbox = {
+  isolationTitle: "Provider and isolation",
+  provider: "Provider",
+  anyProvider: "The first that can",
+  providerHelp: "What makes the sandbox.",
+  providerLacks: (list: string) => `It cannot: ${list}.`,
+  isolation: "Least isolation",
+  isolationHelp: "A stronger one may be used, never a weaker one.",
   title: "New sandbox",
   source: "Source",
   fromTemplate: "From a template",
@@ -1044,7 +1053,7 @@ export const sandboxes = {
   more: "More",
   label: "Set labels…",
   columns: {
-    name: "Name", state: "State", template: "Template", isolation: "Isolation", cpu: "CPU", memory: "Memory", disk: "Disk", uptime: "Uptime", activity: "Active", event: "Last event",
+    name: "Name", state: "State", template: "Template", provider: "Provider", isolation: "Isolation", cpu: "CPU", memory: "Memory", disk: "Disk", uptime: "Uptime", activity: "Active", event: "Last event",
     labels: "Labels", region: "Region", volumes: "Volumes", persistent: "Persistent", network: "Network", next: "Next change", created: "Created", createdBy: "Created by", id: "Id",
   },
   next: { pause: "pauses", stop: "stops", delete: "deleted" },
@@ -1203,6 +1212,37 @@ export const signIn = {
     timeout: "The sign-in provider did not answer in time. Try again.",
     unavailable: "The sign-in provider cannot be reached. Try again in a minute.",
   } as Record<string, string>,
+};
+
+export const providers = {
+  title: "Providers",
+  about: "What makes the sandboxes of this server, in the order in which the server tries them.",
+  name: "Name",
+  kind: "Kind",
+  isolation: "Isolation",
+  health: "Health",
+  primary: "primary",
+  primaryTip: "Keeps templates, snapshots, volumes and pools",
+  sandboxes: "Sandboxes",
+  of: (n: number, max: number) => `${n.toLocaleString("en")} of ${max.toLocaleString("en")}`,
+  creates: "Creates",
+  createsTip: "Since the server started",
+  failures: "Failures",
+  times: "p50 / p99",
+  timesTip: "Median and 99th percentile of the last creates",
+  lastError: "Last error",
+  unsupported: "Cannot",
+  lacks: (n: number) => count(n, "ability", "abilities"),
+  healthy: "healthy",
+  unhealthy: "unhealthy",
+  away: "not connected",
+  never: "none yet",
+  check: "Check",
+  checkOf: (name: string) => `Check ${name}`,
+  checkTip: "Makes a sandbox and ends it",
+  checked: (name: string, took: string) => `${name} made a sandbox and ended it in ${took}`,
+  none: "No provider",
+  noneText: "This server is older than this page, or it has no provider.",
 };
 
 export const snapshots = {

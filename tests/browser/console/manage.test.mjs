@@ -29,7 +29,7 @@ async function waitingCall(command, { tool = "bash", input = { command }, files 
   return { again, clean, id: first.body.approvalId };
 }
 
-for (const name of ["keys", "members", "members?tab=invitations", "members?tab=users", "approvals", "approvals?tab=decided", "events", "webhooks", "usage", "settings", "server", "profile"]) {
+for (const name of ["keys", "members", "members?tab=invitations", "members?tab=users", "approvals", "approvals?tab=decided", "events", "webhooks", "usage", "settings", "providers", "server", "profile"]) {
   journey(`${name} opens, and axe finds nothing`, async ({ page, open }) => {
     await open(name);
     await loaded(page);
@@ -41,7 +41,7 @@ for (const name of ["keys", "members", "members?tab=invitations", "members?tab=u
 }
 
 journey("on a phone no page is wider than the screen", async ({ page, open }) => {
-  for (const name of ["keys", "members", "approvals", "events", "webhooks", "usage", "settings", "server", "profile", "playground"]) {
+  for (const name of ["keys", "members", "approvals", "events", "webhooks", "usage", "settings", "providers", "server", "profile", "playground"]) {
     await open(name);
     await loaded(page);
     const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
@@ -234,6 +234,55 @@ journey("settings are saved by Ctrl+S, and a wrong value is said at its field", 
   await page.getByText("The settings are saved").waitFor();
   assert.equal((await api("GET", "/api/sandbox/settings")).terminal_ttl_seconds, 1234);
   await api("PUT", "/api/sandbox/settings", { terminal_ttl_seconds: before });
+});
+
+journey("providers show their health, are checked, and a failing one is told on every page", async ({ page, open }) => {
+  await open("providers");
+  const row = (name) => page.getByRole("grid", { name: "Providers" }).getByRole("row").filter({ hasText: name });
+  await row("bare").getByText("host", { exact: true }).waitFor();
+  await row("bare").getByText("of 20").waitFor();
+  await row("native").getByText("primary").waitFor();
+  await page.getByRole("button", { name: "Check bare" }).click();
+  await page.getByText(/bare made a sandbox and ended it in/).waitFor();
+  await page.route("**/v1/providers", async (route) => {
+    const answer = await route.fetch();
+    const body = await answer.json();
+    Object.assign(body.items[1], { healthy: false, last_error: HOSTILE[0], failed_at: new Date().toISOString() });
+    await route.fulfill({ response: answer, json: body });
+  });
+  await open("keys");
+  const banner = page.getByRole("status").filter({ hasText: "No sandboxes are made by: bare." });
+  await banner.getByText(HOSTILE[0]).waitFor();
+  await checkAxe(page, "the banner of a provider");
+  await banner.getByRole("link", { name: "Providers" }).click();
+  await row("bare").getByText("unhealthy").waitFor();
+  await page.unroute("**/v1/providers");
+  await page.getByRole("button", { name: "Check bare" }).click();
+  await banner.waitFor({ state: "detached" });
+  await row("bare").getByText("healthy", { exact: true }).waitFor();
+});
+
+journey("a sandbox is made by the chosen provider, and found by it", async ({ page, open }) => {
+  await createSandbox({ name: "of-native" });
+  await open("sandboxes?new=1");
+  const form = page.getByRole("dialog");
+  await form.getByRole("combobox", { name: "Provider" }).selectOption("bare");
+  await form.getByText(/It cannot: .*take snapshots/).waitFor();
+  await form.getByRole("textbox", { name: "Name" }).first().fill("of-bare");
+  await form.getByText('"provider": "bare"').waitFor();
+  await form.getByRole("button", { name: /^Create/ }).click();
+  const made = await eventually(async () => (await api("GET", "/api/sandbox/instances?name=of-bare&provider=bare")).items[0], "the sandbox is made");
+  try {
+    assert.equal(made.isolation, "none");
+    await open("sandboxes");
+    await page.getByRole("button", { name: "Provider" }).first().click();
+    await page.getByRole("menuitemcheckbox", { name: "bare" }).click();
+    await page.keyboard.press("Escape");
+    await page.getByRole("link", { name: "of-bare" }).waitFor();
+    await page.getByRole("link", { name: "of-native" }).waitFor({ state: "detached" });
+  } finally {
+    await api("DELETE", `/api/sandbox/instances/${made.id}`);
+  }
 });
 
 journey("a person is invited, the link is shown once, and the invitation is withdrawn", async ({ page, open }) => {

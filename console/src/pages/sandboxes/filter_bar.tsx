@@ -35,6 +35,7 @@ export function FilterBar({ text, onChange, count }: { text: string; onChange: (
   const query = parseQuery(text);
   const states = useChoices("state", () => [], SANDBOX_STATES.filter((s) => s !== "deleted"));
   const templates = useChoices("template", (s) => [s.template], []);
+  const providers = useChoices("provider", (s) => [s.provider], []);
   const isolations = useChoices("isolation", (s) => [s.isolation], []);
   const labels = useChoices("label", labelsOf, []);
   useCommands([{ id: "sandboxes.search", title: t.searchLabel, keys: "/", section: t.title, icon: "search", run: () => input.current?.focus() }]);
@@ -72,6 +73,7 @@ export function FilterBar({ text, onChange, count }: { text: string; onChange: (
         <span class="row" role="group" aria-label={t.filter}>
           {menu("state", states.value)}
           {menu("template", templates.value)}
+          {providers.value.length > 1 && menu("provider", providers.value)}
           {isolations.value.length > 1 && menu("isolation", isolations.value)}
           {menu("label", labels.value)}
         </span>
