@@ -2803,17 +2803,17 @@ export const getV1SignInOidc: Operation<undefined, { return_to?: string }, undef
 /** The provider's answer: sets the session's cookie and opens the console */
 export const getV1SignInOidcCallback: Operation<undefined, { code?: string; state?: string; iss?: string; error?: string }, undefined, unknown> = { method: "GET", path: "/v1/sign-in/oidc/callback", scopes: [] };
 /** List the session's organisations; all with the scope admin */
-export const getV1Organizations: Operation<undefined, undefined, undefined, OrganizationList> = { method: "GET", path: "/v1/organizations", scopes: ["sandbox:read"] };
+export const getV1Organizations: Operation<undefined, undefined, undefined, OrganizationList> = { method: "GET", path: "/v1/organizations", scopes: [] };
 /** Make an organisation */
 export const postV1Organizations: Operation<undefined, undefined, OrganizationCreate, Organization> = { method: "POST", path: "/v1/organizations", scopes: ["admin"] };
 /** Get an organisation */
-export const getV1OrganizationsOrganization: Operation<{ organization: string }, undefined, undefined, Organization> = { method: "GET", path: "/v1/organizations/{organization}", scopes: ["sandbox:read"] };
+export const getV1OrganizationsOrganization: Operation<{ organization: string }, undefined, undefined, Organization> = { method: "GET", path: "/v1/organizations/{organization}", scopes: [] };
 /** Rename an organisation, as its owner */
 export const patchV1OrganizationsOrganization: Operation<{ organization: string }, undefined, OrganizationChange, Organization> = { method: "PATCH", path: "/v1/organizations/{organization}", scopes: ["project:write"] };
 /** Delete an organisation without projects */
 export const deleteV1OrganizationsOrganization: Operation<{ organization: string }, undefined, undefined, void> = { method: "DELETE", path: "/v1/organizations/{organization}", scopes: ["admin"] };
 /** List an organisation's members */
-export const getV1OrganizationsOrganizationMembers: Operation<{ organization: string }, undefined, undefined, OrganizationMemberList> = { method: "GET", path: "/v1/organizations/{organization}/members", scopes: ["sandbox:read"] };
+export const getV1OrganizationsOrganizationMembers: Operation<{ organization: string }, undefined, undefined, OrganizationMemberList> = { method: "GET", path: "/v1/organizations/{organization}/members", scopes: [] };
 /** Add a member to an organisation, or change the role */
 export const putV1OrganizationsOrganizationMembers: Operation<{ organization: string }, undefined, OrganizationMemberPut, OrganizationMember> = { method: "PUT", path: "/v1/organizations/{organization}/members", scopes: ["project:write"] };
 /** Remove a member from an organisation */

@@ -371,7 +371,7 @@ export const limitsSchema = {
   pids: {"type":"integer","minimum":0,"maximum":4194304},
 } satisfies Schema;
 export const memberAddSchema = {
-  user: {"type":"string","description":"id or e-mail address, compared exactly","maxLength":128,"example":"ann@example.com"},
+  user: {"type":"string","description":"id, compared exactly, or e-mail address, kept in lower case","maxLength":128,"example":"ann@example.com"},
   role: {"type":"string","description":"viewer, member or admin","maxLength":16},
 } satisfies Schema;
 export const memberChangeSchema = {
