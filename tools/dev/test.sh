@@ -301,7 +301,8 @@ suite_providers()
 	build_programs gcc || { result failed providers build "the gcc build failed"; return; }
 	command -v dockerd >/dev/null || require_root docker.io
 	command -v dockerd >/dev/null || apt_install docker.io || note "without docker.io its tests are skipped"
-	run_built_pytest providers providers 900 tests/contract tests/system/test_{docker,host_provider}.py
+	run_built_pytest providers providers 900 tests/contract tests/system/test_{docker,host_provider}.py \
+		tests/fault/test_docker_storm.py
 }
 
 # Only when it is named: what a change breaks most often, in less than two minutes once it is built.

@@ -124,7 +124,8 @@ static int make_network(struct provider *p, int64_t deadline, struct error *err)
 	return 0;
 }
 
-/* Looked up for each create: its name alone tells neither who made it nor that it still is there.
+/* By a single thread: the daemon makes two networks of one name for requests that come together.
+ * Looked up for each create: its name alone tells neither who made it nor that it still is there.
  */
 static int ensure_network(struct provider *p, int64_t deadline, struct error *err)
 {
@@ -142,6 +143,8 @@ static int ensure_network(struct provider *p, int64_t deadline, struct error *er
 		            "%s cannot keep the sandboxes of one network apart: network 'none' is "
 		            "possible",
 		            dialect->name);
+	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED =
+	        thread_lock(&as_docker(p)->network_mutex);
 	if (docker_engine_call(as_docker(p)->engine, &look, &answer, err) < 0)
 		return -1;
 	int status = answer.status == 404 ? make_network(p, deadline, err)
@@ -658,6 +661,7 @@ static void docker_close(struct provider *p)
 	docker_engine_close(d->engine);
 	map_done(&d->running);
 	pthread_cond_destroy(&d->wake);
+	pthread_mutex_destroy(&d->network_mutex);
 	pthread_mutex_destroy(&d->mutex);
 	auto_close(&d->lock_fd);
 	free(d->dir);
@@ -693,6 +697,7 @@ static int docker_open(const struct provider_options *options, struct provider *
 	d->options = *options;
 	d->lock_fd = -1;
 	pthread_mutex_init(&d->mutex, NULL);
+	pthread_mutex_init(&d->network_mutex, NULL);
 	thread_condition_init(&d->wake);
 	list_init(&d->suspects);
 	if (open_parts(&d->base, err) < 0) {

@@ -36,11 +36,12 @@ struct docker_provider {
 	struct agent_reverse *reverse;
 	struct agent_links *links;
 
-	pthread_t thread;      /* of ended.c */
-	pthread_mutex_t mutex; /* guards all below */
-	pthread_cond_t wake;   /* of that thread */
-	struct map running;    /* ids of sandboxes whose end must be reported */
-	struct list suspects;  /* struct suspect of ended.c */
+	pthread_mutex_t network_mutex; /* held while the network is looked up or made */
+	pthread_t thread;              /* of ended.c */
+	pthread_mutex_t mutex;         /* guards all below */
+	pthread_cond_t wake;           /* of that thread */
+	struct map running;            /* ids of sandboxes whose end must be reported */
+	struct list suspects;          /* struct suspect of ended.c */
 	bool is_closing;
 };
 
