@@ -1176,6 +1176,8 @@ export interface Key {
   member: string | null;
   /** role of the member; it limits the scopes */
   role: string | null;
+  /** user or key that made it; null: not known */
+  made_by: string | null;
   created_at: string | null;
   expires_at: string | null;
   revoked_at: string | null;
@@ -1187,7 +1189,7 @@ export interface KeyCreate {
   name: string;
   /** scopes such as sandbox:read; default: all scopes of the caller that the member's role allows, except admin */
   scopes?: string[];
-  /** user that owns the key; the key is limited to the user's role and is revoked when the membership ends */
+  /** user that owns the key; the key is limited to the user's role and is revoked when the membership ends. Default: the caller, if it is a member, unless the key has the scope admin. Empty: the key belongs to the project */
   member?: string;
   /** default: never */
   expires_at?: string | null;
@@ -1206,6 +1208,8 @@ export interface KeyMade {
   member: string | null;
   /** role of the member; it limits the scopes */
   role: string | null;
+  /** user or key that made it; null: not known */
+  made_by: string | null;
   created_at: string | null;
   expires_at: string | null;
   revoked_at: string | null;

@@ -21,6 +21,7 @@ struct key_record {
 	const char *project_id;
 	const char *name;
 	const char *user_id;               /* the member that the key belongs to; "" = none */
+	const char *made_by;               /* the user or key that made it; "" = not known */
 	const char *role;                  /* the member's current role; set only by the store */
 	const char *prefix;                /* first characters of the key, for people */
 	unsigned char hash[KEY_HASH_SIZE]; /* SHA-256 of the key */

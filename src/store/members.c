@@ -107,7 +107,8 @@ static int run_role(struct store_connection *c, void *context, struct error *err
 	if (project_lock(c, r->project_id, err) < 0 ||
 	    ROW_OR(query_run(c, QUERY_MEMBER_SET_ROLE, r, NULL, err),
 	           fail_missing(r->user_id, err)) < 0 ||
-	    (!is_admin(r) && require_admin(c, r, "is the last admin", err) < 0))
+	    (!is_admin(r) && (require_admin(c, r, "is the last admin", err) < 0 ||
+	                      query_run(c, QUERY_INVITATION_REMOVE_MADE, r, NULL, err) < 0)))
 		return -1;
 	return add_member_event(c, EVENT_MEMBER_UPDATED, r, err);
 }
@@ -123,7 +124,8 @@ int member_run_removal(struct store_connection *c, const struct member_record *r
 	    ROW_OR(query_run(c, QUERY_MEMBER_REMOVE, r, NULL, err), fail_missing(r->user_id, err)) <
 	            0 ||
 	    require_admin(c, r, "is the last admin", err) < 0 ||
-	    query_run(c, QUERY_KEY_REVOKE_OF, r, NULL, err) < 0)
+	    query_run(c, QUERY_KEY_REVOKE_OF, r, NULL, err) < 0 ||
+	    query_run(c, QUERY_INVITATION_REMOVE_MADE, r, NULL, err) < 0)
 		return -1;
 	return add_member_event(c, EVENT_MEMBER_REMOVED, r, err);
 }

@@ -38,10 +38,10 @@ MUST_CHECK int store_member_find(struct store *s, struct arena *a, const char *p
 MUST_CHECK int store_member_list(struct store *s, struct arena *a, const char *project_id,
                                  struct member_list *ret, struct error *err);
 
-/* Writes role and updated_at. */
+/* Writes role and updated_at. Withdraws the pending invitations of a user who is no admin now. */
 MUST_CHECK int store_member_set_role(struct store *s, const struct member_record *r,
                                      struct error *err);
 
-/* Also revokes the user's keys of the project. */
+/* Also revokes the user's keys of the project and withdraws the user's pending invitations. */
 MUST_CHECK int store_member_remove(struct store *s, const char *project_id, const char *user_id,
                                    int64_t now, struct error *err);

@@ -379,6 +379,39 @@ def test_an_address_in_upper_case_is_the_same_user(place, owner, admin):
     admin.delete(f"/v1/users/{email}")
 
 
+def test_what_a_removed_admin_made(place, owner, admin):
+    project = admin.post("/v1/projects", {"name": f"made{time.time_ns()}", "owner": "ann@example.com"})["id"]
+    email = f"maker{time.time_ns()}@example.com"
+    admin.post("/v1/users", {"email": email, "password": OTHER})
+    members = f"/v1/projects/{project}/members"
+    admin.post(members, {"user": email, "role": "admin"})
+    maker = Browser(place)
+    maker.sign_in(email=email, password=OTHER)
+    own = maker.call("POST", "/api/sandbox/keys", {"name": "own"})
+    projects = maker.call("POST", "/api/sandbox/keys", {"name": "project's", "member": ""})
+    assert (own["member"], own["made_by"], projects["member"], projects["made_by"]) == (email, email, None, email)
+    holder = place.api(own["key"])
+    # A key of a person makes keys of that person.
+    again = holder.post("/api/sandbox/keys", {"name": "again"})
+    assert again["member"] == email
+    link = maker.call("POST", f"/v1/projects/{project}/invitations", {"email": "friend@example.com", "role": "admin"})["link"]
+    # A demoted admin's keys keep what the role allows; the invitation is withdrawn.
+    admin.call("PATCH", f"{members}/{email}", {"role": "viewer"})
+    refused(403, holder.get, "/api/sandbox/keys")
+    holder.get(INSTANCES)
+    refused(404, join, place, link)
+    admin.call("PATCH", f"{members}/{email}", {"role": "admin"})
+    link = maker.call("POST", f"/v1/projects/{project}/invitations", {"email": "friend@example.com", "role": "admin"})["link"]
+    admin.delete(f"{members}/{email}")
+    refused(401, holder.get, INSTANCES)
+    refused(401, place.api(again["key"]).get, INSTANCES)
+    refused(404, join, place, link)
+    left = place.api(projects["key"])
+    assert {row["name"]: row["made_by"] for row in left.get("/api/sandbox/keys")["items"] if not row["revoked_at"]} == {"project's": email}
+    admin.delete(f"/v1/projects/{project}")
+    admin.delete(f"/v1/users/{email}")
+
+
 def test_the_scheme_of_the_origin_counts(place, owner):
     secure = {"Origin": owner.own.replace("http:", "https:")}
     refused(403, Browser(place, **secure).sign_in, email="ann@example.com", password=PASSWORD)

@@ -913,6 +913,7 @@ export interface Key {
   scopes: string[];
   member: string | null;
   role: string | null;
+  made_by: string | null;
   created_at: string | null;
   expires_at: string | null;
   revoked_at: string | null;
@@ -939,6 +940,7 @@ export interface KeyMade {
   scopes: string[];
   member: string | null;
   role: string | null;
+  made_by: string | null;
   created_at: string | null;
   expires_at: string | null;
   revoked_at: string | null;

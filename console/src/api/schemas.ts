@@ -336,7 +336,7 @@ export const jobOriginSchema = {
 export const keyCreateSchema = {
   name: {"type":"string","maxLength":100,"minLength":1},
   scopes: {"type":"array","description":"scopes such as sandbox:read; default: all scopes of the caller that the member's role allows, except admin","maxItems":16},
-  member: {"type":"string","description":"user that owns the key; the key is limited to the user's role and is revoked when the membership ends","maxLength":128},
+  member: {"type":"string","description":"user that owns the key; the key is limited to the user's role and is revoked when the membership ends. Default: the caller, if it is a member, unless the key has the scope admin. Empty: the key belongs to the project","maxLength":128},
   expires_at: {"type":"string","description":"default: never","format":"date-time"},
   expires_in_ms: {"type":"integer","description":"lifetime in ms, instead of expires_at; 0: never","minimum":0,"maximum":316224000000},
 } satisfies Schema;

@@ -1244,6 +1244,8 @@ class Key(TypedDict):
     member: str | None
     # role of the member; it limits the scopes
     role: str | None
+    # user or key that made it; null: not known
+    made_by: str | None
     created_at: str | None
     expires_at: str | None
     revoked_at: str | None
@@ -1256,7 +1258,7 @@ class KeyCreate(TypedDict):
     name: str
     # scopes such as sandbox:read; default: all scopes of the caller that the member's role allows, except admin
     scopes: NotRequired[list[str]]
-    # user that owns the key; the key is limited to the user's role and is revoked when the membership ends
+    # user that owns the key; the key is limited to the user's role and is revoked when the membership ends. Default: the caller, if it is a member, unless the key has the scope admin. Empty: the key belongs to the project
     member: NotRequired[str]
     # default: never
     expires_at: NotRequired[str | None]
@@ -1276,6 +1278,8 @@ class KeyMade(TypedDict):
     member: str | None
     # role of the member; it limits the scopes
     role: str | None
+    # user or key that made it; null: not known
+    made_by: str | None
     created_at: str | None
     expires_at: str | None
     revoked_at: str | None

@@ -10,6 +10,7 @@ static const struct listing_column columns[] = {
         {"KEY", "prefix", NULL},
         {"SCOPES", "scopes", listing_texts},
         {"MEMBER", "member", NULL},
+        {"MADE BY", "made_by", NULL},
         {"LAST USED", "last_used_at", NULL},
         {"EXPIRES", "expires_at", NULL},
         {"REVOKED", "revoked_at", NULL},
@@ -34,7 +35,9 @@ static const struct command_option create_options[] = {
         {"scope", "SCOPE",
          "sandbox:read, sandbox:write, template:write, key:write, project:write or admin",
          .repeats = true, .member = "scopes"},
-        {"member", "USER", "owner of the key, whose role limits it"},
+        {"member", "USER",
+         "owner of the key, whose role limits it (default: you, if you are a member; "
+         "\"\": the project)"},
         {"expires", "DURATION", "lifetime, such as 30d (default: unlimited)",
          .member = "expires_in_ms"},
         {"e2b", NULL, "print the key in the form of E2B's SDKs: \"e2b_\" and digits", .member = ""},

@@ -55,6 +55,12 @@ DELETE FROM invitations WHERE id = (
 -- takes: record_lookup
 DELETE FROM invitations WHERE project_id = :id;
 
+-- Those that a member made who may invite no longer.
+-- name: invitation_remove_made
+-- takes: member_record
+DELETE FROM invitations
+WHERE kind = 'join' AND project_id = :project_id AND invited_by = :user_id;
+
 -- Of a removed user: the links to the address, and those that the user made.
 -- name: invitation_remove_user
 -- takes: invitation_record

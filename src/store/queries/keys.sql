@@ -1,5 +1,5 @@
 -- fragment: key
-id, project_id, user_id, name, prefix, hash, scopes, created_at, expires_at, revoked_at,
+id, project_id, user_id, made_by, name, prefix, hash, scopes, created_at, expires_at, revoked_at,
 last_used_at
 
 -- A disabled user has no role: the keys may do nothing.
@@ -40,7 +40,7 @@ SELECT {key}, {role_of_key} FROM keys WHERE hash = :hash;
 -- name: key_find_by_old_hash
 -- takes: key_record
 -- gives: key_record
-SELECT id, project_id, user_id, name, prefix, old_hash AS hash, scopes, created_at,
+SELECT id, project_id, user_id, made_by, name, prefix, old_hash AS hash, scopes, created_at,
 	CASE WHEN expires_at > 0 AND expires_at < valid_until THEN expires_at ELSE valid_until END
 		AS expires_at,
 	revoked_at, last_used_at, {role_of_key}

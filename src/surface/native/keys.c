@@ -26,7 +26,9 @@ static const struct json_member key_request_members[] = {
                                        "caller that the member's role allows, except admin"),
         JSON_TEXT_MEMBER(key_body, member, .max = ACCOUNT_USER_MAX,
                          .about = "user that owns the key; the key is limited to the user's role "
-                                  "and is revoked when the membership ends"),
+                                  "and is revoked when the membership ends. Default: the caller, "
+                                  "if it is a member, unless the key has the scope admin. Empty: "
+                                  "the key belongs to the project"),
         JSON_TIME_MEMBER(key_body, expires_at, .flags = JSON_NULLABLE, .about = "default: never"),
         JSON_WHOLE_MEMBER(key_body, expires_in_ms, .min = 0, .max = ACCOUNT_KEY_LIFE_MAX_MS,
                           .about = "lifetime in ms, instead of expires_at; 0: never"),
@@ -44,7 +46,7 @@ static const struct json_member rotate_request_members[] = {
 static JSON_SHAPE(rotate_request, "KeyRotate", key_rotate_body, "Validity of the old text");
 
 struct key_answer {
-	const char *id, *name, *prefix, *project, *key, *e2b_key, *member, *role;
+	const char *id, *name, *prefix, *project, *key, *e2b_key, *member, *role, *made_by;
 	const char **scopes;
 	int64_t created_at, expires_at, revoked_at, last_used_at;
 };
@@ -56,6 +58,8 @@ struct key_answer {
 	        JSON_TEXT_MEMBER(key_answer, member, .flags = JSON_NULLABLE),                      \
 	        JSON_TEXT_MEMBER(key_answer, role, .flags = JSON_NULLABLE,                         \
 	                         .about = "role of the member; it limits the scopes"),             \
+	        JSON_TEXT_MEMBER(key_answer, made_by, .flags = JSON_NULLABLE,                      \
+	                         .about = "user or key that made it; null: not known"),            \
 	        JSON_TIME_MEMBER(key_answer, created_at),                                          \
 	        JSON_TIME_MEMBER(key_answer, expires_at, .flags = JSON_NULLABLE),                  \
 	        JSON_TIME_MEMBER(key_answer, revoked_at, .flags = JSON_NULLABLE),                  \
@@ -94,6 +98,7 @@ static void fill_key_answer(struct arena *a, const struct key_record *r, struct 
 	        .prefix = r->prefix,
 	        .member = text_or_null(r->user_id),
 	        .role = text_or_null(r->role),
+	        .made_by = text_or_null(r->made_by),
 	        .project = r->project_id,
 	        .scopes = api_scope_names(a, r->scopes),
 	        .created_at = r->created_at,
@@ -118,6 +123,39 @@ static int keys_list(struct request *rq, const void *body, struct reply *reply, 
 	return 0;
 }
 
+static bool has_scope(const char *const *names, const char *wanted)
+{
+	for (; names && *names; names++)
+		if (strcmp(*names, wanted) == 0)
+			return true;
+	return false;
+}
+
+/* The member that owns the key. A person's key ends with the person's membership, unless the
+ * request says that it belongs to the project. */
+static int find_key_member(struct request *rq, const struct key_body *b, struct key_record *r,
+                           struct member_record *ret, struct error *err)
+{
+	const char *user = api_user_id(rq);
+	bool is_own = !b->member && user && !has_scope(b->scopes, "admin");
+
+	*ret = (struct member_record){.user_id = ""};
+	if (is_own)
+		ret->user_id = user;
+	else if (b->member && b->member[0] &&
+	         user_name_parse(rq, b->member, &ret->user_id, err) < 0)
+		return -1;
+	if (!ret->user_id[0] || store_member_find(api_of(rq)->store, rq->arena, r->project_id,
+	                                          ret->user_id, ret, err) == 0)
+		return 0;
+	if (!is_own || err->code != ERROR_NOT_FOUND)
+		return -1;
+	/* An admin of the server or of the organisation is no member. */
+	error_clear(err);
+	ret->user_id = "";
+	return 0;
+}
+
 static int grant_scopes(struct request *rq, const struct key_body *b, struct key_record *r,
                         struct error *err)
 {
@@ -125,14 +163,11 @@ static int grant_scopes(struct request *rq, const struct key_body *b, struct key
 	struct member_record member;
 	unsigned scopes;
 
-	if (b->member) {
-		const char *name;
-
+	if (find_key_member(rq, b, r, &member, err) < 0)
+		return -1;
+	if (member.user_id[0]) {
 		wanted.has_member = true;
-		if (user_name_parse(rq, b->member, &name, err) < 0 ||
-		    store_member_find(api_of(rq)->store, rq->arena, r->project_id, name, &member,
-		                      err) < 0 ||
-		    account_role_parse(member.role, &wanted.role, err) < 0)
+		if (account_role_parse(member.role, &wanted.role, err) < 0)
 			return -1;
 		r->user_id = member.user_id;
 		r->role = member.role;
@@ -168,6 +203,7 @@ static int key_create(struct request *rq, const void *body, struct reply *reply,
 	        .id = id.text,
 	        .project_id = api_project(rq),
 	        .name = b->name,
+	        .made_by = api_caller_name(rq),
 	        .created_at = clock_unix_ms(),
 	};
 	const struct account_term term = {b->expires_at, b->expires_in_ms, record.created_at};

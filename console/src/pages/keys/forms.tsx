@@ -43,7 +43,7 @@ export function CreateKey({ onClose, onMade }: { onClose: () => void; onMade: (k
   const submit = async (): Promise<void> => {
     setTried(true);
     if (!name || scopes?.length === 0) return;
-    const body: KeyCreate = { name, ...(scopes ? { scopes: [...scopes] } : {}), ...(member ? { member } : {}), ...(lifetime === "0" ? {} : { expires_in_ms: Number(lifetime) }) };
+    const body: KeyCreate = { name, ...(scopes ? { scopes: [...scopes] } : {}), member, ...(lifetime === "0" ? {} : { expires_in_ms: Number(lifetime) }) };
     await action.run(async () => onMade(await call(postApiSandboxKeys, { body })));
   };
   const users = (members.data.value?.items ?? []).map((m) => ({ value: m.user, label: `${showHidden(m.user)} · ${showHidden(m.role)}` }));
