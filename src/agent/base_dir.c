@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "agent/user.h"
+#include "base/fd.h"
 #include "base/bytes.h"
 #include "base/path.h"
 
@@ -46,7 +47,7 @@ static int open_beneath(int folder, const char *path, int flags, uint64_t resolv
 	/* O_PATH refuses flags that have no meaning for it. */
 	how.flags = (uint64_t)(flags | (flags & O_PATH ? O_CLOEXEC : OPEN_ALWAYS));
 	for (int i = 0; i < ATTEMPTS; i++) {
-		fd = syscall(SYS_openat2, folder, path, &how, sizeof(how));
+		fd = fd_open_by(folder, path, &how);
 		if (fd >= 0 || (errno != EAGAIN && errno != EINTR))
 			break;
 	}

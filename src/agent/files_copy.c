@@ -136,7 +136,7 @@ static int open_target_folder(const struct copy *c, const char *path, struct err
 	AUTO(arena_done) struct arena a = {0};
 	const char *folder =
 	        slash ? arena_copy(&a, (struct span){path, (size_t)(slash - path)}) : ".";
-	long fd = syscall(SYS_openat2, c->target, folder, &how, sizeof(how));
+	long fd = fd_open_by(c->target, folder, &how);
 
 	return fd < 0 ? FAIL_ERRNO(err, "open the copy of '%s'", folder) : (int)fd;
 }

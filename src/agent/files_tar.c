@@ -109,7 +109,7 @@ static int open_below(int target, const char *folder)
 	struct open_how how = {.flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
 	                       .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS};
 
-	return (int)syscall(SYS_openat2, target, folder[0] ? folder : ".", &how, sizeof(how));
+	return fd_open_by(target, folder[0] ? folder : ".", &how);
 }
 
 /* For the entry that has just been made. */

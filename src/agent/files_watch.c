@@ -16,6 +16,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/fd.h"
+
 #include "agent/inspect.h"
 #include "agent/replace.h"
 #include "agent/walk.h"
@@ -172,7 +174,7 @@ static int watch_new_folder(struct watcher *w, const char *path, struct error *e
 {
 	struct open_how how = {.flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC,
 	                       .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS};
-	AUTO_CLOSE int fd = (int)syscall(SYS_openat2, w->folder, path, &how, sizeof(how));
+	AUTO_CLOSE int fd = fd_open_by(w->folder, path, &how);
 
 	if (fd < 0)
 		return 0; /* gone, or unreadable */

@@ -80,7 +80,7 @@ int fd_open_beneath(int folder, const char *path, const struct fd_open_options *
 	long fd = -1;
 
 	for (int i = 0; i < OPEN_ATTEMPTS; i++) {
-		fd = syscall(SYS_openat2, folder, path, &how, sizeof(how));
+		fd = fd_open_by(folder, path, &how);
 		if (fd >= 0 || (errno != EAGAIN && errno != EINTR))
 			break;
 	}

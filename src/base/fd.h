@@ -12,6 +12,8 @@
 
 #include "base/error.h"
 
+struct open_how;
+
 /* Closes *fd and sets it to -1, for descriptors in a struct. */
 static inline void fd_forget(int *fd)
 {
@@ -61,6 +63,9 @@ MUST_CHECK int fd_set_blocking(int fd, bool blocking, struct error *err);
 /* 1 readable/hung up, 0 deadline passed, -1 failed. `events` as for poll(2). */
 MUST_CHECK int fd_wait(int fd, short events, int64_t deadline, struct error *err);
 
+/* openat2(2); where the kernel lacks it, as gVisor does, the same rules step by step, but for
+ * RESOLVE_IN_ROOT. -1 and errno. */
+int fd_open_by(int folder, const char *path, const struct open_how *how);
 MUST_CHECK int pidfd_open_of(pid_t pid, int *ret_fd, struct error *err);
 MUST_CHECK int pidfd_signal(int pidfd, int signo, struct error *err);
 /* True while the process has not ended. (An unreaped zombie still accepts signals.) */
