@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "agent/connection.h"
+#include "agent/enclosure.h"
 #include "agent/listener.h"
 #include "agent/orphan.h"
 #include "agent/reverse.h"
@@ -33,8 +34,9 @@
 #define MMAP_THRESHOLD (64 * 1024)
 
 struct options {
-	int listener, setup;            /* -1 = not given */
-	int claim;                      /* from setup_run */
+	int listener, setup; /* -1 = not given */
+	struct setup_result setup_result;
+	int handed;                     /* in gVisor: see enclosure.h; -1 = not given */
 	int memory_events, pids_events; /* see cause.h; -1 = not given */
 	const char *host_root;
 	const char *connect; /* the server's socket, in place of a listener; see reverse.h */
@@ -54,6 +56,8 @@ static int parse_option(struct options *o, const char *name, const char *value, 
 {
 	if (strcmp(name, "--listen-fd") == 0)
 		return parse_fd(value, &o->listener, err);
+	if (strcmp(name, "--handed-fd") == 0 && strcmp(value, "0") == 0)
+		return enclosure_take_socket(STDIN_FILENO, &o->handed, err);
 	if (strcmp(name, "--setup-fd") == 0)
 		return parse_fd(value, &o->setup, err);
 	if (strcmp(name, "--memory-events-fd") == 0)
@@ -71,8 +75,12 @@ static int parse_option(struct options *o, const char *name, const char *value, 
 
 static int parse_options(int argc, char **argv, struct options *ret, struct error *err)
 {
-	struct options o = {
-	        .listener = -1, .setup = -1, .claim = -1, .memory_events = -1, .pids_events = -1};
+	struct options o = {.listener = -1,
+	                    .setup = -1,
+	                    .handed = -1,
+	                    .setup_result = {-1, -1},
+	                    .memory_events = -1,
+	                    .pids_events = -1};
 
 	for (int i = 1; i < argc; i += 2) {
 		if (i + 1 == argc)
@@ -80,8 +88,9 @@ static int parse_options(int argc, char **argv, struct options *ret, struct erro
 		if (parse_option(&o, argv[i], argv[i + 1], err) < 0)
 			return -1;
 	}
-	if ((o.listener < 0) == !o.connect)
-		return FAIL(err, ERROR_INVALID, "either --listen-fd or --connect is needed");
+	if ((o.listener >= 0) + (o.connect != NULL) + (o.handed >= 0) != 1)
+		return FAIL(err, ERROR_INVALID,
+		            "one of --listen-fd, --connect and --handed-fd is needed");
 	if (o.host_root && (o.setup >= 0 || o.host_root[0] != '/'))
 		return FAIL(err, ERROR_INVALID,
 		            "--host-root is an absolute path and goes without --setup-fd");
@@ -128,9 +137,10 @@ static int prepare_process(const struct options *o, struct error *err)
 	/* Process 1 already is the subreaper. */
 	if (prctl(PR_SET_CHILD_SUBREAPER, 1) < 0)
 		return FAIL_ERRNO(err, "adopt orphans");
-	/* Commands inherit nothing from the agent's own environment. */
-	if (close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) < 0 ||
-	    (!o->connect && fcntl(o->listener, F_SETFL, O_NONBLOCK) < 0))
+	/* Commands inherit nothing from the agent's own environment. gVisor gives the agent no
+	 * descriptor above 2, and its close_range has no flags. */
+	if ((o->handed < 0 && close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) < 0) ||
+	    (o->listener >= 0 && fcntl(o->listener, F_SETFL, O_NONBLOCK) < 0))
 		return FAIL_ERRNO(err, "listening descriptor %d", o->listener);
 	score_open();
 	return 0;
@@ -176,15 +186,17 @@ static int open_watches(struct agent *a, const struct options *o, struct error *
 	(void)sigaddset(&signals, SIGTERM);
 	(void)sigaddset(&signals, VIEWS_SIGNAL);
 	a->epoll = epoll_create1(EPOLL_CLOEXEC);
-	listener_init(&a->listener, o->listener);
+	listener_init(&a->listener, o->handed >= 0 ? o->handed : o->listener);
+	if (o->handed >= 0)
+		a->listener.accept = enclosure_accept;
 	a->listener.watch.on_event = on_listener;
-	a->claim = (struct watch){.fd = o->claim, .on_event = on_claim};
+	a->claim = (struct watch){.fd = o->setup_result.claim_fd, .on_event = on_claim};
 	a->signals = (struct watch){.fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK),
 	                            .on_event = agent_on_signal};
 	if (a->epoll < 0 || a->signals.fd < 0)
 		return FAIL_ERRNO(err, "open the event loop");
 	if (!o->connect)
-		watch_set(a, o->claim >= 0 ? &a->claim : &a->listener.watch, EPOLLIN);
+		watch_set(a, a->claim.fd >= 0 ? &a->claim : &a->listener.watch, EPOLLIN);
 	watch_set(a, &a->signals, EPOLLIN);
 	return 0;
 }
@@ -258,8 +270,8 @@ static int run_setup(struct options *o, struct views *views, struct buf *wishes,
 	int status;
 
 	(void)!views_prepare(views, &prepared, &failure);
-	status = setup_run(o->setup, &(struct setup_begun){&prepared, &failure}, &o->claim, wishes,
-	                   err);
+	status = setup_run(o->setup, &(struct setup_begun){&prepared, &failure}, &o->setup_result,
+	                   wishes, err);
 	isolation_prepared_close(&prepared);
 	return status;
 }
@@ -276,11 +288,20 @@ int agent_main(int argc, char **argv)
 		return standby_main(argv[2]);
 	if (parse_options(argc, argv, &options, &err) < 0 || prepare_process(&options, &err) < 0 ||
 	    (options.setup >= 0 && run_setup(&options, &views, &wishes, &err) < 0) ||
-	    hide_from_tracers(&err) < 0 || agent_open(&agent, &options, &views, &err) < 0) {
+	    hide_from_tracers(&err) < 0) {
 		log_error("agent cannot start", FAILURE(&err));
 		return 1;
 	}
-	if (options.claim >= 0)
+	if (options.setup_result.enclosure_fd >= 0) {
+		enclosure_run(options.listener, options.setup_result.enclosure_fd);
+		return 0;
+	}
+	if (agent_open(&agent, &options, &views, &err) < 0 ||
+	    (options.handed >= 0 && enclosure_tell_ready(options.handed, &err) < 0)) {
+		log_error("agent cannot start", FAILURE(&err));
+		return 1;
+	}
+	if (options.setup_result.claim_fd >= 0)
 		rehearse_first_command();
 	if (options.connect)
 		image_user_add();

@@ -143,6 +143,8 @@ ON_OWN_STACK static long take_folder(const struct spawn *s)
 	how.mode = 0;
 	how.resolve = s->resolve;
 	fd = raw_call(SYS_openat2, s->root, (long)s->cwd, (long)&how, sizeof(how));
+	if (fd == -ENOSYS && s->resolve == 0) /* gVisor */
+		fd = raw_call(SYS_openat, s->root, (long)s->cwd, (long)how.flags, 0);
 	return fd < 0 ? fd : raw_call(SYS_fchdir, fd, 0, 0, 0);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/setup.h"
 
+#include "agent/enclosure.h"
 #include "base/bytes.h"
 #include "base/clock.h"
 #include "base/fault.h"
@@ -85,7 +86,7 @@ static int take_packet(struct setup *s, int fd, struct error *err)
 }
 
 static int receive_and_apply(int fd, const struct setup_begun *begun, bool *ret_is_prepared,
-                             struct buf *wish, struct error *err)
+                             struct buf *wish, bool *ret_is_enclosed, struct error *err)
 {
 	AUTO(setup_done) struct setup s = {.plan.arena = NULL, .wish = wish};
 	unsigned count;
@@ -102,6 +103,7 @@ static int receive_and_apply(int fd, const struct setup_begun *begun, bool *ret_
 	count = s.fds.count;
 	s.fds.count = 0; /* closed by isolation_apply */
 	*ret_is_prepared = s.is_prepared;
+	*ret_is_enclosed = s.plan.count > 0 && s.plan.steps[s.plan.count - 1].kind == STEP_ENCLOSE;
 	return isolation_apply(&s.plan, s.fds.fds, count, begun->prepared, err);
 }
 
@@ -117,15 +119,17 @@ static int answer_setup(int fd, const struct error *failure, const struct wire_f
 	return wire_send_packet(fd, buf_span(&frame), fds, deadline_after(1000), err);
 }
 
-int setup_run(int fd, const struct setup_begun *begun, int *ret_claim_fd, struct buf *wish,
+int setup_run(int fd, const struct setup_begun *begun, struct setup_result *ret, struct buf *wish,
               struct error *err)
 {
 	AUTO_CLOSE int socket = fd;
 	AUTO(wire_fds_close) struct wire_fds files = {.count = 0};
 	struct error failure = {0};
-	bool is_prepared = false;
+	bool is_prepared = false, is_enclosed = false;
+	AUTO_CLOSE int enclosure = -1;
 
-	if (receive_and_apply(socket, begun, &is_prepared, wish, &failure) < 0 ||
+	if (receive_and_apply(socket, begun, &is_prepared, wish, &is_enclosed, &failure) < 0 ||
+	    (is_enclosed && enclosure_start(&enclosure, &failure) < 0) ||
 	    (is_prepared && isolation_identity_open(files.fds, &failure) < 0)) {
 		struct error ignored;
 
@@ -137,7 +141,8 @@ int setup_run(int fd, const struct setup_begun *begun, int *ret_claim_fd, struct
 		files.count = ISOLATION_IDENTITY_FILES;
 	if (answer_setup(socket, &failure, &files, err) < 0)
 		return -1;
-	*ret_claim_fd = is_prepared ? TAKE_FD(socket) : -1;
+	ret->claim_fd = is_prepared ? TAKE_FD(socket) : -1;
+	ret->enclosure_fd = TAKE_FD(enclosure);
 	return 0;
 }
 

@@ -18,9 +18,13 @@ struct setup_begun {
 	struct isolation_prepared *prepared;
 	const struct error *failure;
 };
-/* Closes `fd` and sets *ret_claim_fd to -1; for a prepared sandbox *ret_claim_fd is `fd`, on which
- * the claim comes. Appends the payload of an AGENT_WARM frame to `wish`. */
-MUST_CHECK int setup_run(int fd, const struct setup_begun *begun, int *ret_claim_fd,
+struct setup_result {
+	int claim_fd;     /* of a prepared sandbox: `fd`, on which the claim comes; else -1 */
+	int enclosure_fd; /* gVisor runs: see enclosure.h; else -1 */
+};
+/* Closes `fd` unless the sandbox is a prepared one. Appends the payload of an AGENT_WARM frame to
+ * `wish`. */
+MUST_CHECK int setup_run(int fd, const struct setup_begun *begun, struct setup_result *ret,
                          struct buf *wish, struct error *err);
 /* Receives the claim. Fails also when the broker has disconnected. */
 MUST_CHECK int setup_claim(int fd, struct error *err);

@@ -21,7 +21,7 @@
 
 #define YEAR_MS (INT64_C(366) * 86400000)
 
-static const char *const providers[] = {"native", "host", "docker", "null", NULL};
+static const char *const providers[] = {"native", "gvisor", "host", "docker", "null", NULL};
 static const char *const log_levels[] = {"error", "warning", "info", "debug", NULL};
 static const char *const on_off[] = {"off", "on", NULL};
 static const char *const disk_quotas[] = {"off", "on", "auto", "project", "image", NULL};

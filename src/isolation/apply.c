@@ -347,6 +347,13 @@ static int run_capabilities(UNUSED struct applier *a, UNUSED const struct setup_
 	return 0;
 }
 
+/* The agent does this after the plan (agent/enclosure.h). */
+static int run_enclose(UNUSED struct applier *a, UNUSED const struct setup_step *step,
+                       UNUSED struct error *err)
+{
+	return 0;
+}
+
 typedef int run_step(struct applier *a, const struct setup_step *step, struct error *err);
 
 static run_step *const runs[STEP_KIND_COUNT] = {
@@ -360,6 +367,7 @@ static run_step *const runs[STEP_KIND_COUNT] = {
         [STEP_HOSTNAME] = run_hostname,  [STEP_RLIMIT] = run_rlimit,
         [STEP_KEYRING] = run_keyring,    [STEP_NO_PRIVILEGES] = run_no_privileges,
         [STEP_SECCOMP] = run_seccomp,    [STEP_CAPABILITIES] = run_capabilities,
+        [STEP_ENCLOSE] = run_enclose,
 };
 
 static bool may_lack(const struct setup_step *step, const struct error *err)

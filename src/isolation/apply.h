@@ -9,11 +9,11 @@
 struct setup_plan;
 
 /* Mounts that the first plan hands to the second. */
-#define ISOLATION_PREPARED_MAX 4
+#define ISOLATION_PREPARED_MAX 7
 struct isolation_prepared {
 	int fds[ISOLATION_PREPARED_MAX]; /* -1: none */
 };
-#define ISOLATION_PREPARED_NONE ((struct isolation_prepared){{-1, -1, -1, -1}})
+#define ISOLATION_PREPARED_NONE ((struct isolation_prepared){{-1, -1, -1, -1, -1, -1, -1}})
 
 /* Called once for each of the agent's two plans. `fds` are in the plan's order; the callee closes
  * them. */

@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 
 #include "base/bytes.h"
+#include "isolation/enclosure_config.h"
 #include "isolation/identity_texts.h"
 #include "isolation/plan_kernel.h"
 
@@ -19,6 +20,11 @@ struct planner {
 	const struct isolation_spec *spec;
 	bool failed; /* sticky: more steps or descriptors than fit */
 };
+
+static bool is_enclosed(const struct isolation_spec *s)
+{
+	return s->runsc_fd != ISOLATION_FD_NONE;
+}
 
 static void add_step(struct planner *p, struct setup_step step)
 {
@@ -85,6 +91,20 @@ static void add_memory(struct planner *p, const char *target, unsigned mode, uin
 	                                .flags = (uint32_t)attributes});
 }
 
+static void add_host_parts(struct planner *p)
+{
+	const struct isolation_spec *s = p->spec;
+
+	if (!s->host_template)
+		return;
+	add_attached(p, s->usr_fd, "/usr");
+	add_attached(p, s->sudo_lib_fd, s->sudo_lib_dir);
+	if (s->sudo_fd != ISOLATION_FD_NONE)
+		add_step(p, (struct setup_step){.kind = STEP_ATTACH,
+		                                .fd = number_of(p, s->sudo_fd),
+		                                .target = "/usr/bin/sudo"});
+}
+
 static void add_filesystems(struct planner *p)
 {
 	const struct isolation_spec *s = p->spec;
@@ -100,14 +120,7 @@ static void add_filesystems(struct planner *p)
 	add_attached(p, s->sys_fd, "/sys");
 	add_prepared(p, PREPARED_CPU, "/sys/devices/system/cpu");
 	add_prepared(p, PREPARED_CGROUP, "/sys/fs/cgroup");
-	if (s->host_template) {
-		add_attached(p, s->usr_fd, "/usr");
-		add_attached(p, s->sudo_lib_fd, s->sudo_lib_dir);
-		if (s->sudo_fd != ISOLATION_FD_NONE)
-			add_step(p, (struct setup_step){.kind = STEP_ATTACH,
-			                                .fd = number_of(p, s->sudo_fd),
-			                                .target = "/usr/bin/sudo"});
-	}
+	add_host_parts(p);
 	add_memory(p, "/dev/shm", 01777, SAFE_DATA);
 	add_memory(p, "/run", 0755, SAFE);
 	add_memory(p, "/tmp", 01777, SAFE);
@@ -172,7 +185,9 @@ static void add_limits(struct planner *p)
 	        {RLIMIT_MEMLOCK, MEMLOCK_MAX, true},
 	        {RLIMIT_RTPRIO, 0, true},
 	        {RLIMIT_NICE, 0, true},
-	        {RLIMIT_FSIZE, s->disk_bytes, s->disk_is_advisory && s->disk_bytes > 0},
+	        /* In gVisor it would limit the file that holds the sandbox's memory. */
+	        {RLIMIT_FSIZE, s->disk_bytes,
+	         s->disk_is_advisory && s->disk_bytes > 0 && !is_enclosed(s)},
 	};
 
 	for (unsigned i = 0; i < COUNT_OF(rows); i++)
@@ -180,6 +195,93 @@ static void add_limits(struct planner *p)
 			add_step(p, (struct setup_step){.kind = STEP_RLIMIT,
 			                                .flags = rows[i].resource,
 			                                .value = rows[i].value});
+}
+
+/* gVisor has its own /proc, /dev and /sys; the rest is as without gVisor. */
+static void add_inner_filesystems(struct planner *p)
+{
+	add_folder(p, "/proc", 0555, 0);
+	add_folder(p, "/dev", 0755, 0);
+	add_folder(p, "/sys", 0755, 0);
+	add_host_parts(p);
+	add_memory(p, "/run", 0755, SAFE);
+	add_memory(p, "/tmp", 01777, SAFE);
+}
+
+static void add_mount_file(struct planner *p, const char *target, const char *text)
+{
+	add_step(p, (struct setup_step){
+	                    .kind = STEP_TEXT, .target = target, .source = text, .flags = 0644});
+}
+
+/* The sandbox's root becomes a folder of a small root, which has what gVisor needs and nothing of
+ * the host. The kernel lets gVisor mount its own proc only while an unmasked one is visible. */
+static void add_enclosure(struct planner *p)
+{
+	const struct isolation_spec *s = p->spec;
+	struct arena *a = p->plan->arena;
+
+	add_mount_file(p, ENCLOSURE_AGENT, "");
+	add_step(p, (struct setup_step){.kind = STEP_ATTACH,
+	                                .fd = number_of(p, s->agent_fd),
+	                                .target = ENCLOSURE_AGENT});
+	add_step(p, (struct setup_step){.kind = STEP_KEEP, .target = "/", .value = PREPARED_INNER});
+	add_step(p, (struct setup_step){
+	                    .kind = STEP_ROOT, .fd = ISOLATION_FD_NONE, .value = PREPARED_OUTER});
+	add_folder(p, "/proc", 0555, 0);
+	add_prepared(p, PREPARED_WHOLE_PROC, "/proc");
+	/* runsc puts its two parts into namespaces of their own; the agent forbids it afterwards.
+	 */
+	add_step(p, (struct setup_step){.kind = STEP_POKE,
+	                                .source = ENCLOSURE_NAMESPACES,
+	                                .target = ENCLOSURE_NAMESPACES_FILE,
+	                                .optional = 1});
+	add_attached(p, s->dev_fd, "/dev");
+	add_folder(p, "/tmp", 01777, 0);
+	add_folder(p, ENCLOSURE_STATE, 0700, 0);
+	add_folder(p, ENCLOSURE_BUNDLE "/rootfs", 0755, 0);
+	add_prepared(p, PREPARED_INNER, ENCLOSURE_BUNDLE "/rootfs");
+	add_mount_file(p, ENCLOSURE_BUNDLE "/config.json", enclosure_config(a, s));
+	add_mount_file(p, ENCLOSURE_PROGRAM, "");
+	add_step(p, (struct setup_step){.kind = STEP_ATTACH,
+	                                .fd = number_of(p, s->runsc_fd),
+	                                .target = ENCLOSURE_PROGRAM});
+}
+
+static void plan_enclosed(struct planner *p)
+{
+	add_step(p, (struct setup_step){.kind = STEP_PREPARE,
+	                                .type = "proc",
+	                                .value = PREPARED_WHOLE_PROC,
+	                                .flags = SAFE_DATA});
+	add_step(p, (struct setup_step){.kind = STEP_PREPARE,
+	                                .type = "tmpfs",
+	                                .options = "mode=0755,size=1m,nr_inodes=256",
+	                                .value = PREPARED_OUTER,
+	                                .flags = SAFE});
+	add_step(p, (struct setup_step){.kind = STEP_ROOT, .fd = number_of(p, p->spec->root_fd)});
+	add_inner_filesystems(p);
+	add_volumes(p);
+	add_files(p);
+	add_enclosure(p);
+	add_limits(p);
+	add_step(p, (struct setup_step){.kind = STEP_KEYRING, .optional = 1});
+	add_step(p, (struct setup_step){.kind = STEP_NO_PRIVILEGES});
+	add_step(p, (struct setup_step){.kind = STEP_ENCLOSE});
+}
+
+static void plan_native(struct planner *p)
+{
+	add_step(p, (struct setup_step){.kind = STEP_ROOT, .fd = number_of(p, p->spec->root_fd)});
+	add_filesystems(p);
+	add_volumes(p);
+	add_files(p);
+	add_limits(p);
+	add_step(p, (struct setup_step){.kind = STEP_KEYRING, .optional = 1});
+	if (p->spec->no_privileges)
+		add_step(p, (struct setup_step){.kind = STEP_NO_PRIVILEGES});
+	add_step(p, (struct setup_step){.kind = STEP_SECCOMP});
+	add_step(p, (struct setup_step){.kind = STEP_CAPABILITIES});
 }
 
 int isolation_plan(struct arena *a, const struct isolation_spec *spec, struct setup_plan *ret,
@@ -198,16 +300,10 @@ int isolation_plan(struct arena *a, const struct isolation_spec *spec, struct se
 		            spec->project_dir);
 	ret->count = ret->fd_count = 0;
 	ret->arena = a;
-	add_step(&p, (struct setup_step){.kind = STEP_ROOT, .fd = number_of(&p, spec->root_fd)});
-	add_filesystems(&p);
-	add_volumes(&p);
-	add_files(&p);
-	add_limits(&p);
-	add_step(&p, (struct setup_step){.kind = STEP_KEYRING, .optional = 1});
-	if (spec->no_privileges)
-		add_step(&p, (struct setup_step){.kind = STEP_NO_PRIVILEGES});
-	add_step(&p, (struct setup_step){.kind = STEP_SECCOMP});
-	add_step(&p, (struct setup_step){.kind = STEP_CAPABILITIES});
+	if (is_enclosed(spec))
+		plan_enclosed(&p);
+	else
+		plan_native(&p);
 	if (p.failed)
 		return FAIL(err, ERROR_LIMIT, "plan has more than %d steps or %d descriptors",
 		            PLAN_STEPS_MAX, PLAN_FDS_MAX);
@@ -225,7 +321,7 @@ static const char *const kind_names[STEP_KIND_COUNT] = {
         [STEP_SECCOMP] = "seccomp",   [STEP_CAPABILITIES] = "capabilities",
         [STEP_COVER] = "cover",       [STEP_SHOW] = "show-only",
         [STEP_TEXT] = "text",         [STEP_LINK] = "link",
-        [STEP_KEEP] = "keep",
+        [STEP_KEEP] = "keep",         [STEP_ENCLOSE] = "enclose",
 };
 
 /* Replaces line ends, so that the value stays a single line. */

@@ -33,6 +33,7 @@ enum step_kind {
 	STEP_NO_PRIVILEGES, /* set-uid programs and file capabilities have no effect any more */
 	STEP_SECCOMP,       /* the filter of seccomp_table.c */
 	STEP_CAPABILITIES,  /* keep only those of isolation_capabilities; undumpable from here on */
+	STEP_ENCLOSE, /* from here on the agent only starts gVisor, in which another agent runs */
 	STEP_KIND_COUNT,
 };
 
@@ -49,6 +50,15 @@ struct setup_step {
 	uint32_t optional;
 };
 extern const struct wire_member setup_step_shape[];
+
+/* Where the plan of a sandbox in gVisor puts things: gVisor's program, its state and its bundle.
+ * The last is a path inside gVisor. */
+#define ENCLOSURE_PROGRAM "/runsc"
+#define ENCLOSURE_STATE "/state"
+#define ENCLOSURE_BUNDLE "/bundle"
+#define ENCLOSURE_AGENT ISOLATION_FILES "/agent"
+#define ENCLOSURE_NAMESPACES "8"
+#define ENCLOSURE_NAMESPACES_FILE "/proc/sys/user/max_user_namespaces"
 
 #define ISOLATION_FD_NONE UINT32_MAX
 #define PLAN_STEPS_MAX 96
@@ -75,6 +85,7 @@ struct isolation_spec {
 	bool started_before;   /* the files exist: do not make the project's folder again */
 	uint32_t root_fd, dev_fd, sys_fd;
 	uint32_t usr_fd, sudo_fd, sudo_lib_fd; /* of the host template */
+	uint32_t runsc_fd, agent_fd;           /* runsc_fd: the sandbox runs in gVisor */
 	const char *sudo_lib_dir;              /* where sudo_lib_fd is attached */
 	uint32_t volume_count, volume_fds[PLAN_FDS_MAX];
 	const char *volume_paths[PLAN_FDS_MAX];

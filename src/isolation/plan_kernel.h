@@ -6,4 +6,12 @@
 #include "isolation/plan.h"
 
 /* Numbers of prepared mounts. */
-enum { PREPARED_PROC, PREPARED_VIEWS = ISOLATION_PREPARED_VIEWS, PREPARED_CPU, PREPARED_CGROUP };
+enum {
+	PREPARED_PROC,
+	PREPARED_VIEWS = ISOLATION_PREPARED_VIEWS,
+	PREPARED_CPU,
+	PREPARED_CGROUP,
+	PREPARED_WHOLE_PROC, /* the next three: of a sandbox in gVisor */
+	PREPARED_OUTER,
+	PREPARED_INNER,
+};

@@ -25,6 +25,7 @@ static const struct {
 	const char *paths[PATHS_MAX]; /* … where it lies on the host; a request chooses */
 	uint64_t attributes;
 	enum launch_map map;
+	bool is_agent; /* … or the agent's program */
 } rows[LAYER_COUNT] = {
         [LAYER_DEV] = {.name = "dev",
                        .options = "mode=0755,size=65536",
@@ -47,6 +48,12 @@ static const struct {
                             .paths = {"/usr/libexec/sudo", "/usr/lib/sudo"},
                             .attributes = MOUNT_ATTR_RDONLY,
                             .map = LAUNCH_MAP_IDS},
+        [LAYER_RUNSC] = {.name = "runsc",
+                         .paths = {"/usr/bin/runsc"},
+                         .attributes = READ_ONLY | MOUNT_ATTR_NODEV},
+        [LAYER_AGENT] = {.name = "agent",
+                         .attributes = READ_ONLY | MOUNT_ATTR_NODEV,
+                         .is_agent = true},
 };
 
 const char *shared_layer_name(unsigned layer)
@@ -95,14 +102,14 @@ static int keep_mount(const struct launch_server *l, unsigned layer, int mount, 
 }
 
 /* Not recursive: what the host mounts below is not part of it. */
-static int keep_clone(const struct launch_server *l, unsigned layer, const char *path,
+static int keep_clone(const struct launch_server *l, unsigned layer, int folder, const char *path,
                       struct error *err)
 {
 	const struct layer_options options = {.map_fd = -1};
 	AUTO_CLOSE int fd = -1;
 
-	return layer_open(AT_FDCWD, path, &options, &fd, err) < 0 ? -1
-	                                                          : keep_mount(l, layer, fd, err);
+	return layer_open(folder, path, &options, &fd, err) < 0 ? -1
+	                                                        : keep_mount(l, layer, fd, err);
 }
 
 int serve_shared(struct launch_server *l, const struct launch_call *call, struct launch_reply *ret,
@@ -114,8 +121,10 @@ int serve_shared(struct launch_server *l, const struct launch_call *call, struct
 	if (request->layer >= LAYER_COUNT || request->path >= PATHS_MAX)
 		return FAIL(err, ERROR_INVALID, "shared mount %u is unknown", request->layer);
 	if (rows[request->layer].paths[request->path])
-		return keep_clone(l, request->layer, rows[request->layer].paths[request->path],
-		                  err);
+		return keep_clone(l, request->layer, AT_FDCWD,
+		                  rows[request->layer].paths[request->path], err);
+	if (rows[request->layer].is_agent)
+		return keep_clone(l, request->layer, l->agent_fd, "", err);
 	if (!rows[request->layer].options)
 		return FAIL(err, ERROR_INVALID, "shared mount %u is unknown", request->layer);
 	if (call->fd_count == 1)

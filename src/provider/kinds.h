@@ -8,4 +8,5 @@ struct provider {
 	const struct provider_ops *ops;
 };
 
-extern const struct provider_ops provider_null, provider_host, provider_native, provider_docker;
+extern const struct provider_ops provider_null, provider_host, provider_native, provider_docker,
+        provider_gvisor;

@@ -112,8 +112,8 @@ struct provider_ops {
 	/* Providers of one place list and keep the same sandboxes and files: "broker". NULL: no
 	 * other provider sees its sandboxes. */
 	const char *place;
-	/* Where the descriptions of its templates are, below the data folder; NULL: "templates". */
-	const char *templates;
+	const char *templates;   /* the folder of their descriptions; NULL: "templates" */
+	bool is_without_network; /* a create that wants one goes elsewhere */
 
 	int (*open)(const struct provider_options *options, struct provider **ret,
 	            struct error *err);
@@ -193,7 +193,7 @@ struct compute_ops {
 	void (*give_back)(struct provider *p, const char *id, int fd);
 };
 
-extern const struct provider_ops *const providers[]; /* null, host, native, docker, NULL */
+extern const struct provider_ops *const providers[]; /* null, host, native, docker, gvisor, NULL */
 const struct provider_ops *provider_find(const char *name);
 const struct provider_ops *provider_ops_of(const struct provider *p);
 MUST_CHECK int provider_require(const struct provider *p, enum provider_ability ability,

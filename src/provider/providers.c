@@ -6,7 +6,7 @@
 #include "provider/templates.h"
 
 const struct provider_ops *const providers[] = {
-        &provider_null, &provider_host, &provider_native, &provider_docker, NULL,
+        &provider_null, &provider_host, &provider_native, &provider_docker, &provider_gvisor, NULL,
 };
 
 static const struct {

@@ -86,6 +86,8 @@ enum launch_layer {
 	LAYER_USR,
 	LAYER_SUDO,
 	LAYER_SUDO_LIB,
+	LAYER_RUNSC, /* gVisor's program */
+	LAYER_AGENT, /* for sandboxes in gVisor */
 	LAYER_COUNT,
 };
 
@@ -139,7 +141,6 @@ enum task_kind {
 struct launch_hostname {
 	char name[65];
 };
-
 enum launch_file {
 	LAUNCH_FILE_ROOT, /* O_PATH, for statfs */
 	LAUNCH_FILE_USER_NAMESPACE,
@@ -173,7 +174,6 @@ struct launch_quota {
 struct launch_read_only {
 	uint32_t read_only;
 };
-
 #define LAUNCH_SUBMOUNTS_MAX 64
 #define LAUNCH_SUBMOUNT_MAX 256
 

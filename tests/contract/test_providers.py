@@ -12,7 +12,7 @@ import atoll
 import docker_daemon
 
 TARGET = "tests/unit/provider/contract_provider"
-PROVIDERS = ("null", "host", "native", "docker")
+PROVIDERS = ("null", "host", "native", "docker", "gvisor")
 WORDS = {"OK": "passed", "FAILED": "failed", "SKIPPED": "skipped"}
 
 

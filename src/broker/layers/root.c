@@ -159,6 +159,16 @@ uint32_t host_root_layers(const struct host *host, const char *template_name)
 	return wanted & host->layers;
 }
 
+bool host_has_gvisor(const struct host *host, struct error *err)
+{
+	if ((host->layers & GVISOR_LAYERS) == GVISOR_LAYERS)
+		return true;
+	error_set(err, ERROR_UNAVAILABLE, 0, HERE,
+	          "gVisor was not installed when the broker started");
+	error_hint(err, "install the Debian package runsc, then restart atolld");
+	return false;
+}
+
 int root_mounts_take(struct root_mounts *m, uint32_t layers, const int *fds, unsigned count)
 {
 	struct root_mounts got = ROOT_MOUNTS_NONE;

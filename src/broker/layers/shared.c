@@ -94,6 +94,16 @@ static int make_sudo(struct host *host, struct error *err)
 	return ask_shared(host, &(struct launch_shared){.layer = LAYER_SUDO}, -1, err);
 }
 
+/* Without gVisor its sandboxes are refused; see host_has_gvisor. */
+static int make_gvisor(struct host *host, struct error *err)
+{
+	if (!is_public("/usr/bin/runsc", 0))
+		return 0;
+	if (ask_shared(host, &(struct launch_shared){.layer = LAYER_AGENT}, -1, err) < 0)
+		return -1;
+	return ask_shared(host, &(struct launch_shared){.layer = LAYER_RUNSC}, -1, err);
+}
+
 int host_layers_make(struct host *host, struct error *err)
 {
 	mode_t old_mask = umask(0);
@@ -105,6 +115,8 @@ int host_layers_make(struct host *host, struct error *err)
 		status = ask_shared(host, &(struct launch_shared){.layer = LAYER_USR}, -1, err);
 	if (status == 0)
 		status = make_sudo(host, err);
+	if (status == 0)
+		status = make_gvisor(host, err);
 	(void)umask(old_mask);
 	return status < 0 ? FAIL_CONTEXT(err, "prepare shared mounts") : 0;
 }

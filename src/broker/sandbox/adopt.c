@@ -54,7 +54,7 @@ static int adopt_sandbox(struct sandboxes *b, const char *id, struct error *err)
 	sandbox->phase = SANDBOX_RUNNING;
 	sandbox_find_paused(sandbox);
 	sandbox_note_oom_kills(sandbox);
-	if (sandbox->kind == BROKER_NATIVE)
+	if (broker_kind_is_isolated(sandbox->kind))
 		allow_burst(sandbox);
 	(void)map_put(&b->by_id, sandbox->id, sandbox);
 	if (probe_is_id(sandbox->id)) {

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "broker/layers/root.h"
 #include "broker/layers/stacks.h"
 #include "broker/network/network.h"
 #include "broker/prewarm/pool.h"
@@ -42,6 +43,8 @@ static int check_new(const struct sandboxes *b, const struct broker_create *requ
 		*err = b->host->network->problem;
 		return -1;
 	}
+	if (request->kind == BROKER_GVISOR && !host_has_gvisor(b->host, err))
+		return -1;
 	return host_check_room(b->host, !restart, err);
 }
 

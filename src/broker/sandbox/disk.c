@@ -24,6 +24,7 @@
 #include "broker/volume/image.h"
 #include "broker/volume/mount.h"
 #include "broker/volume/volume.h"
+#include "wire/broker_kind.h"
 #include "isolation/ids.h"
 
 #define IMAGE "disk.img"
@@ -235,8 +236,9 @@ uint64_t sandbox_disk_used(const struct sandbox *sandbox)
 	struct error ignored = {0};
 	struct statfs status;
 
-	/* Without a disk of its own, counting would mean walking all files. */
-	if (sandbox->disk_is_advisory ||
+	/* Without a disk of its own, counting would mean walking all files. The root of process 1
+	 * of a sandbox in gVisor is not that disk. */
+	if (sandbox->disk_is_advisory || sandbox->kind == BROKER_GVISOR ||
 	    launcher_file(sandbox->sandboxes->host, sandbox->pid, LAUNCH_FILE_ROOT, &root,
 	                  &ignored) < 0 ||
 	    fstatfs(root, &status) < 0)

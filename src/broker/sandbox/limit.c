@@ -22,11 +22,28 @@
 #include "wire/broker_kind.h"
 #include "wire/broker_sandbox.h"
 
+/* The kernel counts the threads of gVisor: some of its own, and about two for each process inside.
+ * gVisor ends when it gets none. */
+#define GVISOR_PIDS 256
+#define GVISOR_PIDS_EACH 3
+
+static uint64_t group_pids(uint32_t kind, uint64_t pids)
+{
+	return kind == BROKER_GVISOR ? GVISOR_PIDS + GVISOR_PIDS_EACH * pids : pids;
+}
+
+static uint64_t pids_of_group(uint32_t kind, uint64_t pids)
+{
+	if (kind != BROKER_GVISOR || pids < GVISOR_PIDS)
+		return pids;
+	return (pids - GVISOR_PIDS) / GVISOR_PIDS_EACH;
+}
+
 struct cgroup_limits sandbox_limits_of(const struct broker_create *request)
 {
 	return (struct cgroup_limits){.cpu_milli = request->cpu_milli,
 	                              .memory_bytes = request->memory_bytes,
-	                              .pids = request->pids,
+	                              .pids = group_pids(request->kind, request->pids),
 	                              .background = request->background != 0};
 }
 
@@ -73,10 +90,11 @@ int sandboxes_limit(struct sandboxes *b, const char *id, const struct cgroup_lim
 
 	if (!sandbox || sandbox->phase != SANDBOX_RUNNING)
 		return FAIL(err, ERROR_CONFLICT, "sandbox '%s' does not run", id);
-	if (sandbox->kind != BROKER_NATIVE)
+	if (!broker_kind_is_isolated(sandbox->kind))
 		return FAIL(err, ERROR_UNSUPPORTED, "a sandbox without isolation has no limits");
 	host_group_name(sandbox->slot, group);
 	limits.background = sandbox->limits.background;
+	limits.pids = group_pids(sandbox->kind, limits.pids);
 	if (check_memory(sandbox, group, limits.memory_bytes, err) < 0)
 		return -1;
 	if (cgroups->ops->limit(cgroups, group, &limits, err) < 0) {
@@ -114,7 +132,7 @@ int sandboxes_usage(struct sandboxes *b, const char *id, struct broker_usage *re
 	        .disk_bytes = sandbox_disk_used(sandbox),
 	        .disk_limit = sandbox->disk_bytes,
 	        .pids = usage.pids,
-	        .pids_limit = usage.pids_limit,
+	        .pids_limit = pids_of_group(sandbox->kind, usage.pids_limit),
 	        .oom_kills = usage.oom_kills,
 	};
 	if (sandbox->internet)
@@ -138,7 +156,7 @@ int sandbox_limit_folder(const struct sandbox *sandbox, enum host_folder which, 
 	        disk_limit(sandbox->disk_bytes, host->options->disk_inodes);
 	const struct project_amount most = {limit.bytes, limit.inodes};
 
-	if (sandbox->disk_bytes == 0 || sandbox->kind != BROKER_NATIVE)
+	if (sandbox->disk_bytes == 0 || !broker_kind_is_isolated(sandbox->kind))
 		return 0;
 	return disk_folder_limit(host, which, name, &most, err);
 }

@@ -8,6 +8,7 @@
 #include "broker/sandbox/sandboxes.h"
 #include "broker/volume/mount.h"
 #include "broker/volume/volume.h"
+#include "wire/broker_kind.h"
 
 /* The layers below the sandbox's own files; NULL: only its template. */
 const struct layer_stack *sandbox_stack_of(const struct sandbox *sandbox)
@@ -40,14 +41,18 @@ static int open_root(struct sandbox *sandbox, struct root_mounts *ret, struct er
 	                               .ids_fd = prewarm->ids_fd,
 	                               .stored_fd = prewarm->stored_fd,
 	                               .layers = host_root_layers(host, sandbox->template_name)};
+	bool is_gvisor = sandbox->kind == BROKER_GVISOR;
 
+	if (is_gvisor)
+		options.layers |= GVISOR_LAYERS;
 	host_group_name(sandbox->slot, name);
 	if (sandbox->restart) {
 		options.upper_folder = FOLDER_SANDBOXES;
 		options.upper_name = sandbox->id;
 	} else if (sandbox->disk_fd >= 0) {
 		options.upper_name = NULL;
-	} else if (prewarm_has_root(prewarm,
+	} else if (!is_gvisor &&
+	           prewarm_has_root(prewarm,
 	                            &(struct prewarm_guess){sandbox->template_name, options.stack,
 	                                                    &sandbox->limits})) {
 		*ret = prewarm->root;

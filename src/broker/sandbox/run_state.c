@@ -96,7 +96,7 @@ static int find_process(struct sandbox *sandbox, struct error *err)
 	if (start_time != sandbox->start_time)
 		return FAIL(err, ERROR_NOT_FOUND, "process %d is another one now", sandbox->pid);
 	sandbox->pidfd = TAKE_FD(pidfd);
-	if (sandbox->kind != BROKER_NATIVE)
+	if (!broker_kind_is_isolated(sandbox->kind))
 		return 0;
 	if (launcher_file(host, sandbox->pid, LAUNCH_FILE_MOUNT_NAMESPACE, &sandbox->mounts_fd,
 	                  err) < 0)

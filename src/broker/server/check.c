@@ -96,7 +96,7 @@ static int check_numbers(const struct broker_create *r, struct error *err)
 	        {"memory_bytes", r->memory_bytes, MEMORY_MIN, MEMORY_MAX},
 	        {"disk_bytes", r->disk_bytes, 0, DISK_MAX},
 	        {"pids", r->pids, PIDS_MIN, PIDS_MAX},
-	        {"kind", r->kind, BROKER_NATIVE, BROKER_HOST},
+	        {"kind", r->kind, 0, BROKER_KIND_COUNT - 1},
 	        {"network", r->network, 0, 1},
 	        {"privileges", r->privileges, 0, 1},
 	        {"background", r->background, 0, 1},
@@ -136,7 +136,7 @@ static int check_volumes(const struct broker_create *r, struct error *err)
 	}
 	if (count > 0 && r->kind != BROKER_NATIVE)
 		return FAIL(err, ERROR_UNSUPPORTED,
-		            "a sandbox without isolation cannot have volumes");
+		            "only a sandbox of the kind 'native' can have volumes");
 	return sandbox_mounts_check(mounts, count, err);
 }
 
@@ -147,7 +147,8 @@ static int check_review(const struct broker_create *r, struct error *err)
 	if (!r->review || !*r->review)
 		return 0;
 	if (r->kind != BROKER_NATIVE)
-		return FAIL(err, ERROR_UNSUPPORTED, "a sandbox without isolation has no layers");
+		return FAIL(err, ERROR_UNSUPPORTED,
+		            "only a sandbox of the kind 'native' has layers");
 	if (*r->snapshot)
 		return FAIL(err, ERROR_INVALID, "a review begins with a template alone");
 	return review_parse(r->review, &ignored, err);
@@ -179,7 +180,7 @@ int check_egress(const void *request, struct error *err)
 int check_probe(const void *request, struct error *err)
 {
 	const struct broker_probe *r = request;
-	const struct number_range rows[] = {{"kind", r->kind, BROKER_NATIVE, BROKER_HOST},
+	const struct number_range rows[] = {{"kind", r->kind, 0, BROKER_KIND_COUNT - 1},
 	                                    {"network", r->network, 0, 1}};
 
 	return check_ranges(rows, COUNT_OF(rows), err) < 0 ? -1 : check_rules(r->egress, err);
@@ -196,7 +197,8 @@ int check_create(const void *request, struct error *err)
 	    check_numbers(r, err) < 0 || check_volumes(r, err) < 0 || check_review(r, err) < 0)
 		return -1;
 	if (*r->snapshot && r->kind != BROKER_NATIVE)
-		return FAIL(err, ERROR_INVALID, "a sandbox without isolation has no snapshot");
+		return FAIL(err, ERROR_INVALID,
+		            "only a sandbox of the kind 'native' has snapshots");
 	if (*r->snapshot && !id_is_valid(r->snapshot))
 		return FAIL(err, ERROR_INVALID, "'%.70s' is not a snapshot's id", r->snapshot);
 	/* The owner becomes a word of a line. */
@@ -205,10 +207,12 @@ int check_create(const void *request, struct error *err)
 	/* The host provider has no root filesystem of its own. */
 	if (check_warm_name(r->warm, err) < 0 || check_rules(r->egress, err) < 0)
 		return -1;
+	if (r->network && r->kind == BROKER_GVISOR)
+		return FAIL(err, ERROR_UNSUPPORTED, "a sandbox in gVisor has no network");
 	if (r->egress && *r->egress && r->kind != BROKER_NATIVE)
 		return FAIL(err, ERROR_UNSUPPORTED,
-		            "a sandbox without isolation has no network of its own");
-	return r->kind == BROKER_NATIVE ? check_template_name(r->template_name, err) : 0;
+		            "only a sandbox of the kind 'native' has network rules");
+	return broker_kind_is_isolated(r->kind) ? check_template_name(r->template_name, err) : 0;
 }
 
 static int check_wish(const struct broker_pool *r, struct error *err)

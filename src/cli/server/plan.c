@@ -19,6 +19,8 @@ static struct isolation_spec spec_of(const struct cli *cli, const struct sandbox
 	bool is_host = strcmp(template, "host") == 0;
 
 	return (struct isolation_spec){
+	        .runsc_fd = ISOLATION_FD_NONE,
+	        .agent_fd = ISOLATION_FD_NONE,
 	        .hostname = arguments_text(&cli->args, "name", "sandbox"),
 	        .machine_id = "00000000000000000000000000000000", /* each sandbox has its own */
 	        .project_dir = "/home/user/project",

@@ -587,6 +587,10 @@ int main(int argc, char **argv)
 			continue;
 		if (is_docker(providers[i]) && (!docker.host || !docker.image))
 			print_message("skipped provider 'docker': no daemon was started\n");
+		else if (providers[i]->is_without_network && access("/usr/bin/runsc", X_OK) < 0)
+			print_message("skipped provider '%s': the Debian package runsc is not "
+			              "installed\n",
+			              providers[i]->name);
 		else if ((needs_broker(providers[i]) || is_docker(providers[i])) && reason)
 			print_message("skipped provider '%s': %s\n", providers[i]->name, reason);
 		else

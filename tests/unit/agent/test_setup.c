@@ -68,14 +68,14 @@ static struct conversation start(void)
 		AUTO(buf_done) struct buf wish = BUF(64);
 		struct isolation_prepared prepared = ISOLATION_PREPARED_NONE;
 		const struct error none = {0};
-		int claim_fd;
+		struct setup_result got;
 
 		if (has_files)
 			make_files();
-		if (setup_run(fds[1], &(struct setup_begun){&prepared, &none}, &claim_fd, &wish,
-		              &err) < 0)
+		if (setup_run(fds[1], &(struct setup_begun){&prepared, &none}, &got, &wish, &err) <
+		    0)
 			_exit(1);
-		_exit(claim_fd >= 0 ? take_claim(claim_fd) : 0);
+		_exit(got.claim_fd >= 0 ? take_claim(got.claim_fd) : 0);
 	}
 	(void)close(fds[1]);
 	return (struct conversation){fds[0], pid};

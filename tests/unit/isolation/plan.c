@@ -8,7 +8,9 @@
 
 static struct isolation_spec some_spec(void)
 {
-	return (struct isolation_spec){.hostname = "box",
+	return (struct isolation_spec){.runsc_fd = ISOLATION_FD_NONE,
+	                               .agent_fd = ISOLATION_FD_NONE,
+	                               .hostname = "box",
 	                               .machine_id = "0123456789abcdef0123456789abcdef",
 	                               .project_dir = "/home/user/project",
 	                               .resolv_conf = "nameserver 1.2.3.4\n",
@@ -365,6 +367,29 @@ TEST(every_step_survives_the_wire)
 	}
 }
 
+/* In gVisor the sandbox's root is a folder of a root without anything of the host. */
+TEST(a_plan_for_gvisor_leaves_nothing_of_the_host_in_sight)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct isolation_spec spec = some_spec();
+	struct setup_plan plan;
+	unsigned roots = 0;
+
+	spec.runsc_fd = 21;
+	spec.agent_fd = 22;
+	make(&a, &spec, &plan);
+	for (unsigned i = 0; i < plan.count; i++)
+		roots += plan.steps[i].kind == STEP_ROOT;
+	assert_int_equal(roots, 2);
+	assert_true(find(&plan, STEP_KEEP, "/") > find(&plan, STEP_ATTACH, ENCLOSURE_AGENT));
+	assert_true(find(&plan, STEP_ATTACH, ENCLOSURE_PROGRAM) > find(&plan, STEP_KEEP, "/"));
+	assert_true(find(&plan, STEP_NO_PRIVILEGES, NULL) >= 0);
+	assert_int_equal(find(&plan, STEP_ENCLOSE, NULL), (int)plan.count - 1);
+	assert_true(
+	        strlen(plan.steps[find(&plan, STEP_TEXT, ENCLOSURE_BUNDLE "/config.json")].source) <
+	        STEP_TEXT_MAX);
+}
+
 int main(void)
 {
 	return RUN(CASE(the_plan_changes_the_root_before_it_touches_any_file),
@@ -382,5 +407,6 @@ int main(void)
 	           CASE(a_second_start_leaves_the_project_but_names_its_own_host_and_nameservers),
 	           CASE(files_of_a_start_lie_in_its_memory_which_is_there_before),
 	           CASE(a_plan_without_a_root_devices_or_an_absolute_project_is_refused),
-	           CASE(a_printed_plan_has_one_line_per_step), CASE(every_step_survives_the_wire));
+	           CASE(a_printed_plan_has_one_line_per_step), CASE(every_step_survives_the_wire),
+	           CASE(a_plan_for_gvisor_leaves_nothing_of_the_host_in_sight));
 }

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "isolation/enclosure_config.h"
+
+#include "base/bytes.h"
+#include "isolation/plan.h"
+
+/* As in capabilities.c, by name. gVisor's kernel grants them, not the host's. */
+#define CAPABILITIES                                                                               \
+	"[\"CAP_CHOWN\",\"CAP_DAC_OVERRIDE\",\"CAP_FOWNER\",\"CAP_FSETID\",\"CAP_KILL\","          \
+	"\"CAP_SETGID\",\"CAP_SETUID\",\"CAP_SETPCAP\",\"CAP_NET_BIND_SERVICE\","                  \
+	"\"CAP_SYS_CHROOT\",\"CAP_SETFCAP\"]"
+#define NOFILE_MAX 16384
+
+/* The broker has checked the host name, so it needs no escapes. */
+const char *enclosure_config(struct arena *a, const struct isolation_spec *spec)
+{
+	return arena_format(
+	        a,
+	        "{\"ociVersion\":\"1.0.2\",\"hostname\":\"%s\",\"root\":{\"path\":\"rootfs\"},"
+	        "\"process\":{\"user\":{\"uid\":0,\"gid\":0},\"cwd\":\"/\",\"noNewPrivileges\":%s,"
+	        "\"args\":[\"" ENCLOSURE_AGENT "\",\"--handed-fd\",\"0\"],"
+	        "\"env\":[\"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin\"],"
+	        "\"rlimits\":[{\"type\":\"RLIMIT_NOFILE\",\"hard\":%d,\"soft\":%d}],"
+	        "\"capabilities\":{\"bounding\":%s,\"effective\":%s,\"permitted\":%s}},"
+	        "\"mounts\":[{\"destination\":\"/proc\",\"type\":\"proc\",\"source\":\"proc\"},"
+	        "{\"destination\":\"/dev/shm\",\"type\":\"tmpfs\",\"source\":\"tmpfs\"}],"
+	        "\"linux\":{\"namespaces\":[{\"type\":\"pid\"},{\"type\":\"mount\"},"
+	        "{\"type\":\"ipc\"},{\"type\":\"uts\"}]}}",
+	        spec->hostname, spec->no_privileges ? "true" : "false", NOFILE_MAX, NOFILE_MAX,
+	        CAPABILITIES, CAPABILITIES, CAPABILITIES);
+}
