@@ -2069,7 +2069,7 @@ export interface SandboxConfig {
   internet?: boolean;
   /** environment of every command; replies show ******** instead of each value; sending that back keeps the stored value */
   envVars?: Record<string, string>;
-  /** a provider of the server, see GET /v1/providers (default: the first that can) */
+  /** a provider of the server, see GET /v1/providers, or a kind that it lacks yet, such as lambda (default: the first that can) */
   provider?: string;
   /** the least isolation that is accepted */
   isolation?: "none" | "namespaces" | "gvisor" | "microvm" | "remote";

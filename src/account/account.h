@@ -102,6 +102,9 @@ struct account_config {
 /* Seconds that one call may take with this provider; NULL = none named. Deployed functions
  * bound lambda, request limits the others. */
 int64_t account_call_max_s(const char *provider);
+/* Whether Atoll has or plans a provider of this kind. A config may name a kind that the server
+ * lacks; its use is refused. */
+bool account_knows_provider(const char *provider);
 /* Knows the limits of kinds of providers, not which providers the server has. */
 MUST_CHECK int account_config_check(const struct account_config *c, struct error *err);
 /* The first limit (timeout, outputLimitBytes, memoryLimit, runtimes, permissionMode) that

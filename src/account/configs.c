@@ -30,6 +30,11 @@ static const struct provider_limits *limits_find(const char *provider)
 	return &unnamed;
 }
 
+bool account_knows_provider(const char *provider)
+{
+	return provider && limits_find(provider) != &unnamed;
+}
+
 static bool is_among(const char *word, const char *const *words)
 {
 	while (*words && strcmp(*words, word) != 0)

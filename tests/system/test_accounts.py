@@ -141,7 +141,9 @@ def test_a_sandbox_is_made_from_a_config(server, api):
     assert api.exec(box["id"], "echo $TOKEN")["stdout"] == "s3cret-value\n"
     api.remove(box["id"])
     assert "300" in refused(400, api.post, CONFIGS, {"name": "x", "config": {"provider": "lambda", "timeout": 301}}).message
-    assert "configured: native" in refused(400, api.call, "PATCH", f"{CONFIGS}/box", {"config": {"provider": "lambda"}}).message
+    assert "configured: native" in refused(400, api.call, "PATCH", f"{CONFIGS}/box", {"config": {"provider": "cloud"}}).message
+    api.call("PATCH", f"{CONFIGS}/box", {"config": {"provider": "lambda"}})
+    assert "lambda" in refused(501, api.post, INSTANCES, {"config": "box"}).message
     api.delete(f"{CONFIGS}/box")
 
 

@@ -451,7 +451,7 @@ export const revertSchema = {
 export const sandboxConfigSchema = {
   internet: {"type":"boolean","description":"false: no network"},
   envVars: {"type":"object","description":"environment of every command; replies show ******** instead of each value; sending that back keeps the stored value","maxProperties":256},
-  provider: {"type":"string","description":"a provider of the server, see GET /v1/providers (default: the first that can)","maxLength":32},
+  provider: {"type":"string","description":"a provider of the server, see GET /v1/providers, or a kind that it lacks yet, such as lambda (default: the first that can)","maxLength":32},
   isolation: {"type":"string","description":"the least isolation that is accepted","maxLength":16,"enum":["none","namespaces","gvisor","microvm","remote"]},
   template: {"type":"string","description":"name or id (default: the server's default template)","maxLength":128},
   permissionMode: {"type":"string","description":"edit, ask or bypass; applies to tools that use this config","maxLength":16},

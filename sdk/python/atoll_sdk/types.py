@@ -2189,7 +2189,7 @@ class SandboxConfig(TypedDict):
     internet: NotRequired[bool]
     # environment of every command; replies show ******** instead of each value; sending that back keeps the stored value
     envVars: NotRequired[dict[str, str]]
-    # a provider of the server, see GET /v1/providers (default: the first that can)
+    # a provider of the server, see GET /v1/providers, or a kind that it lacks yet, such as lambda (default: the first that can)
     provider: NotRequired[str]
     # the least isolation that is accepted
     isolation: NotRequired[Literal["none", "namespaces", "gvisor", "microvm", "remote"]]

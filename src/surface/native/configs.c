@@ -100,8 +100,9 @@ static const struct json_member config_shape_members[] = {
                 .about = "environment of every command; replies show " MASK
                          " instead of each value; sending that back keeps the stored value"),
         JSON_TEXT_MEMBER(config_body, provider, .max = 32, .flags = JSON_OMIT_EMPTY,
-                         .about = "a provider of the server, see GET /v1/providers (default: the "
-                                  "first that can)"),
+                         .about =
+                                 "a provider of the server, see GET /v1/providers, or a kind "
+                                 "that it lacks yet, such as lambda (default: the first that can)"),
         JSON_TEXT_MEMBER(config_body, isolation, .max = 16, .choices = isolation_choices,
                          .flags = JSON_OMIT_EMPTY, .about = "the least isolation that is accepted"),
         JSON_TEXT_MEMBER(config_body, template, .max = 128, .flags = JSON_OMIT_EMPTY,
@@ -282,6 +283,18 @@ static struct account_config make_config_rules(const struct config_body *c)
 	};
 }
 
+/* A kind of provider that this server lacks, such as lambda, may be configured later: the config is
+ * stored, and its use is refused until then. */
+static int check_providers(struct request *rq, const struct config_body *c, struct error *err)
+{
+	if (fleet_providers_check(api_of(rq)->fleet, c->provider, c->isolation, err) == 0)
+		return 0;
+	if (err->code != ERROR_INVALID || !account_knows_provider(c->provider))
+		return FAIL_CONTEXT(err, "config");
+	error_clear(err);
+	return 0;
+}
+
 static int config_check(struct request *rq, const struct config_body *c, struct error *err)
 {
 	const struct account_config rules = make_config_rules(c);
@@ -292,8 +305,8 @@ static int config_check(struct request *rq, const struct config_body *c, struct 
 		return FAIL_CONTEXT(err, "config");
 	if (home.path && sandbox_mounts_check(&home, 1, err) < 0)
 		return FAIL_CONTEXT(err, "config.options.persistentHome");
-	if (fleet_providers_check(api_of(rq)->fleet, c->provider, c->isolation, err) < 0)
-		return FAIL_CONTEXT(err, "config");
+	if (check_providers(rq, c, err) < 0)
+		return -1;
 	for (size_t i = 0; i < c->env.count; i++)
 		if (sandbox_env_check(c->env.pairs[i].key, c->env.pairs[i].value, err) < 0)
 			return FAIL_CONTEXT(err, "config.envVars");

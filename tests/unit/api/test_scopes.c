@@ -84,11 +84,18 @@ static bool may_be_read(const char *path)
 	return false;
 }
 
-/* What each caller may do with its own sessions, and with itself. */
+/* What each caller may do with its own sessions, and with itself. The handlers of organizations
+ * show a user's own (test_sign_in.py). */
 static bool is_of_oneself(const char *path)
 {
-	static const char *const paths[] = {"/accounts/me", "/v1/sessions", "/v1/sessions/:session",
-	                                    "/v1/users/:user", "/v1/users/:user/password"};
+	static const char *const paths[] = {"/accounts/me",
+	                                    "/v1/sessions",
+	                                    "/v1/sessions/:session",
+	                                    "/v1/users/:user",
+	                                    "/v1/users/:user/password",
+	                                    "/v1/organizations",
+	                                    "/v1/organizations/:organization",
+	                                    "/v1/organizations/:organization/members"};
 
 	for (size_t i = 0; i < COUNT_OF(paths); i++)
 		if (strcmp(path, paths[i]) == 0)
