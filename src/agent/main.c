@@ -18,6 +18,7 @@
 #include "agent/connection.h"
 #include "agent/enclosure.h"
 #include "agent/listener.h"
+#include "agent/machine.h"
 #include "agent/orphan.h"
 #include "agent/reverse.h"
 #include "agent/rehearse.h"
@@ -40,6 +41,7 @@ struct options {
 	int memory_events, pids_events; /* see cause.h; -1 = not given */
 	const char *host_root;
 	const char *connect; /* the server's socket, in place of a listener; see reverse.h */
+	struct machine machine;
 };
 
 static int parse_fd(const char *text, int *ret, struct error *err)
@@ -68,6 +70,10 @@ static int parse_option(struct options *o, const char *name, const char *value, 
 		o->host_root = value;
 	else if (strcmp(name, "--connect") == 0)
 		o->connect = value;
+	else if (strcmp(name, "--machine") == 0)
+		o->machine.hostname = value;
+	else if (strcmp(name, "--machine-pids") == 0)
+		return span_parse_whole(span_of(value), 1, INT32_MAX, &o->machine.pids_max, err);
 	else
 		return FAIL(err, ERROR_INVALID, "unknown option '%s'", name);
 	return 0;
@@ -88,9 +94,11 @@ static int parse_options(int argc, char **argv, struct options *ret, struct erro
 		if (parse_option(&o, argv[i], argv[i + 1], err) < 0)
 			return -1;
 	}
-	if ((o.listener >= 0) + (o.connect != NULL) + (o.handed >= 0) != 1)
+	if ((o.listener >= 0) + !!o.connect + (o.handed >= 0) + !!o.machine.hostname != 1)
 		return FAIL(err, ERROR_INVALID,
-		            "one of --listen-fd, --connect and --handed-fd is needed");
+		            "one of --listen-fd, --connect, --handed-fd and --machine is needed");
+	if (!o.machine.hostname != !o.machine.pids_max)
+		return FAIL(err, ERROR_INVALID, "--machine goes with --machine-pids");
 	if (o.host_root && (o.setup >= 0 || o.host_root[0] != '/'))
 		return FAIL(err, ERROR_INVALID,
 		            "--host-root is an absolute path and goes without --setup-fd");
@@ -276,6 +284,11 @@ static int run_setup(struct options *o, struct views *views, struct buf *wishes,
 	return status;
 }
 
+static int begin_machine(struct options *o, struct error *err)
+{
+	return o->machine.hostname ? machine_begin(&o->machine, &o->listener, err) : 0;
+}
+
 int agent_main(int argc, char **argv)
 {
 	AUTO(buf_done) struct buf wishes = BUF(AGENT_WARM_WISH_MAX + BEAT_SIZE_MAX);
@@ -286,7 +299,8 @@ int agent_main(int argc, char **argv)
 
 	if (argc == 3 && strcmp(argv[1], STANDBY_OPTION) == 0)
 		return standby_main(argv[2]);
-	if (parse_options(argc, argv, &options, &err) < 0 || prepare_process(&options, &err) < 0 ||
+	if (parse_options(argc, argv, &options, &err) < 0 || begin_machine(&options, &err) < 0 ||
+	    prepare_process(&options, &err) < 0 ||
 	    (options.setup >= 0 && run_setup(&options, &views, &wishes, &err) < 0) ||
 	    hide_from_tracers(&err) < 0) {
 		log_error("agent cannot start", FAILURE(&err));
@@ -303,10 +317,12 @@ int agent_main(int argc, char **argv)
 	}
 	if (options.setup_result.claim_fd >= 0)
 		rehearse_first_command();
-	if (options.connect)
+	if (options.connect || options.machine.hostname)
 		image_user_add();
 	standby_start(&agent);
 	begin_wishes(&agent, &wishes);
 	agent_run(&agent);
+	if (options.machine.hostname)
+		machine_end();
 	return 0;
 }

@@ -260,6 +260,8 @@ static void finish_process(struct process *p)
 	p->info.state = AGENT_PROCESS_ENDED;
 	p->agent->running_count--;
 	p->agent->ended_count++;
+	if (p->info.flags & AGENT_EXEC_ENDS_ALL)
+		agent_stop_all(p->agent, 0);
 	watch_close(p->agent, &p->in);
 	buf_done(&p->stdin_bytes);
 	connections_resume(p->agent, p);

@@ -107,7 +107,6 @@ struct agent_failed {
 	const char *text, *hint;
 };
 struct agent_failed agent_failed_of(const struct error *err);
-
 struct agent_done {
 	uint64_t count; /* entries, or bytes of a tar or copy */
 };
@@ -131,7 +130,8 @@ enum agent_exec_flag {
 	AGENT_EXEC_RESIDENT = 1 << 5,      /* the sandbox's own: does not count as activity */
 	AGENT_EXEC_IF_THERE = 1 << 6,      /* FAILED (not found) without the file args[0], a path */
 	AGENT_EXEC_WARM = 1 << 7,          /* a warm interpreter may run it; in a reply: it did */
-	AGENT_EXEC_SHELL = 1 << 8, /* RESIDENT, but counts as activity while it runs a command */
+	AGENT_EXEC_SHELL = 1 << 8,    /* RESIDENT, but counts as activity while it runs a command */
+	AGENT_EXEC_ENDS_ALL = 1 << 9, /* when it ends, the agent ends the sandbox */
 };
 
 struct agent_exec {
