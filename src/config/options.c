@@ -21,7 +21,8 @@
 
 #define YEAR_MS (INT64_C(366) * 86400000)
 
-static const char *const providers[] = {"native", "gvisor", "host", "docker", "null", NULL};
+static const char *const providers[] = {"native",  "gvisor", "host", "docker",
+                                        "microvm", "null",   NULL};
 static const char *const log_levels[] = {"error", "warning", "info", "debug", NULL};
 static const char *const on_off[] = {"off", "on", NULL};
 static const char *const disk_quotas[] = {"off", "on", "auto", "project", "image", NULL};
@@ -63,6 +64,7 @@ const struct config_option config_options[] = {
                     .choices = providers,
                     .about = "how sandboxes are made: native = isolated; host = without isolation; "
                              "docker = containers of a Docker daemon; "
+                             "microvm = virtual machines; "
                              "null = no real sandboxes, for tests"),
         TEXT_OPTION("providers", providers, .initial = "", .check = check_providers,
                     .about = "several providers, as NAME=KIND:max_sandboxes=NUMBER separated by "
@@ -82,6 +84,9 @@ const struct config_option config_options[] = {
                     .about = "with provider docker: images that the daemon has and that every "
                              "project may use, separated by commas; any other image must be "
                              "readable at its registry without a login"),
+        TEXT_OPTION("microvm_kernel", microvm_kernel, .initial = "/",
+                    .about = "with provider microvm: the folder that holds boot/ and lib/modules/ "
+                             "of the guest kernel; its newest kernel is taken"),
         TEXT_OPTION("user", user, .initial = "",
                     .about = "unprivileged user that atolld runs as when root starts it; default: "
                              "atoll if that user exists, else nobody"),

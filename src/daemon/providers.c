@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "config/config.h"
 #include "config/providers.h"
+#include "provider/kind_options.h"
 
 #define BROKER_WAIT_MS 20000
 #define WATCHED_WAIT_MS 600000 /* with a supervisor, which restarts the broker */
@@ -66,6 +67,16 @@ static const struct docker_options *docker_options_of(struct arena *a, const str
 	return docker;
 }
 
+static const struct microvm_options *microvm_options_of(struct arena *a,
+                                                        const struct config *config)
+{
+	struct microvm_options *microvm = ARENA_NEW(a, struct microvm_options);
+
+	*microvm = (struct microvm_options){.kernel = config->microvm_kernel,
+	                                    .program = find_agent(a)};
+	return microvm;
+}
+
 int providers_open(struct arena *a, const struct config *config,
                    const struct provider_options *shared, struct provider_set **ret,
                    struct error *err)
@@ -74,6 +85,7 @@ int providers_open(struct arena *a, const struct config *config,
 	struct config_providers all;
 
 	options.docker = docker_options_of(a, config);
+	options.microvm = microvm_options_of(a, config);
 	*ret = provider_set_new();
 	if (config_providers_load(a, config, &all, err) < 0)
 		return -1;

@@ -286,7 +286,8 @@ static int check_rights(struct supervisor *s, struct error *err)
 {
 	s->is_root = geteuid() == 0;
 	s->has_broker = config_has_provider_kind(s->config, "native") ||
-	                config_has_provider_kind(s->config, "host");
+	                config_has_provider_kind(s->config, "host") ||
+	                config_has_provider_kind(s->config, "microvm");
 	if (s->is_root && identity_find(s->config->user, &s->identity, err) < 0)
 		return -1;
 	if (s->is_root && config_has_provider_kind(s->config, "docker"))

@@ -2,6 +2,7 @@
 /* provider/kinds.h — the providers of this folder, and the first member of their own structs. */
 #pragma once
 
+#include "provider/kind_options.h"
 #include "provider/provider.h"
 
 struct provider {
@@ -9,4 +10,4 @@ struct provider {
 };
 
 extern const struct provider_ops provider_null, provider_host, provider_native, provider_docker,
-        provider_gvisor;
+        provider_gvisor, provider_microvm;

@@ -15,6 +15,8 @@
 #include "base/error.h"
 #include "sandbox/sandbox.h"
 
+struct docker_options; /* and microvm_options: provider/kind_options.h */
+struct microvm_options;
 struct pool_ops;
 struct provider_list;
 struct provider_template;
@@ -48,19 +50,12 @@ const char *provider_ability_name(enum provider_ability ability);
 /* Each provider defines its own; the first member is `const struct provider_ops *ops`. */
 struct provider;
 
-/* For docker. Borrowed; lives as long as the provider. */
-struct docker_options {
-	const char *host, *image; /* "unix:///path"; of the template "host", "" = none */
-	const char *program;      /* the agent's, an absolute path on this host */
-	const char *images;  /* of the daemon, for every project; separated by commas, or NULL */
-	bool allows_private; /* a registry may have an address of this server's own network */
-};
-
 /* The callbacks run on a thread of the provider and must not call back into it. */
 struct provider_options {
 	const char *data_dir;
 	const char *broker_socket; /* for native and host */
 	const struct docker_options *docker;
+	const struct microvm_options *microvm;
 	/* A sandbox ended by itself. SANDBOX_REASON_DISK: the sandbox is paused instead. */
 	void (*on_ended)(void *context, const char *id, enum sandbox_reason reason);
 	/* The program that holds the sandboxes was restarted. It has found them again, but has lost
@@ -193,7 +188,8 @@ struct compute_ops {
 	void (*give_back)(struct provider *p, const char *id, int fd);
 };
 
-extern const struct provider_ops *const providers[]; /* null, host, native, docker, gvisor, NULL */
+/* null, host, native, docker, gvisor, microvm, NULL */
+extern const struct provider_ops *const providers[];
 const struct provider_ops *provider_find(const char *name);
 const struct provider_ops *provider_ops_of(const struct provider *p);
 MUST_CHECK int provider_require(const struct provider *p, enum provider_ability ability,

@@ -6,7 +6,8 @@
 #include "provider/templates.h"
 
 const struct provider_ops *const providers[] = {
-        &provider_null, &provider_host, &provider_native, &provider_docker, &provider_gvisor, NULL,
+        &provider_null,    &provider_host, &provider_native, &provider_docker, &provider_gvisor,
+        &provider_microvm, NULL,
 };
 
 static const struct {

@@ -125,7 +125,8 @@ static const char *find_weakness(const struct routing *r, const struct provider_
 		        ops->isolation, primary->isolation);
 	/* The primary keeps every sandbox from private addresses, with rules or without. */
 	return r->has_network && (primary->abilities & ~ops->abilities & PROVIDER_CAN_FILTER)
-	               ? "its sandboxes reach private addresses, and its allow_weaker is off"
+	               ? "it cannot keep its sandboxes from private addresses, and its "
+	                 "allow_weaker is off"
 	               : NULL;
 }
 

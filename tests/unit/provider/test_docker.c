@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "json/json.h"
 #include "provider/docker/container.h"
+#include "provider/kind_options.h"
 #include "provider/provider.h"
 
 #define SERVER "ssssssssssssssssssss"

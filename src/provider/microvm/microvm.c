@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "provider/microvm/microvm.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/id.h"
+#include "base/log.h"
+#include "provider/agent_links.h"
+#include "provider/compute.h"
+#include "provider/entries.h"
+#include "provider/native/broker_provider.h"
+#include "wire/agent.h"
+
+#define SPARE_MEMORY_MB 256 /* of QEMU itself and of its translated code */
+#define SPARE_DISK_MB 64    /* of the kernel and the initial memory disk */
+#define SPARE_PIDS 64       /* threads of QEMU */
+#define CLEAN_UP_MS 10000
+#define STOP_CALL_MS 1000
+#define STOP_SPARE_MS 3000 /* for the kernel of the machine to end */
+#define STOP_LOOK_MS 20
+
+static struct provider *shells_of(struct provider *p)
+{
+	return as_microvm(p)->shells;
+}
+
+static int refuse_ability(enum provider_ability ability, struct error *err)
+{
+	return FAIL(err, ERROR_UNSUPPORTED, "provider 'microvm' cannot do this: %s",
+	            provider_ability_name(ability));
+}
+
+static int check_spec(const struct sandbox_spec *spec, struct error *err)
+{
+	if (spec->mount_count > 0)
+		return refuse_ability(PROVIDER_CAN_VOLUME, err);
+	if (spec->snapshot || spec->review)
+		return refuse_ability(PROVIDER_CAN_SNAPSHOT, err);
+	if (spec->network != SANDBOX_NETWORK_BLOCKED)
+		return FAIL(err, ERROR_UNSUPPORTED,
+		            "provider 'microvm' cannot do this: connect to the internet");
+	if (strcmp(spec->template_dir, "host") == 0)
+		return FAIL(
+		        err, ERROR_UNSUPPORTED,
+		        "provider 'microvm' needs a template with files of its own, not 'host'");
+	return 0;
+}
+
+static struct sandbox_spec shell_of(const struct sandbox_spec *spec)
+{
+	struct sandbox_spec shell = *spec;
+
+	shell.template_dir = "host";
+	shell.privileges = false;
+	shell.warm = NULL;
+	shell.resources.memory_mb += SPARE_MEMORY_MB;
+	shell.resources.disk_mb += SPARE_DISK_MB;
+	shell.resources.pids += SPARE_PIDS;
+	return shell;
+}
+
+/* The review of a sandbox shows its template. That sandbox is gone again when this returns. */
+static int make_shell(struct provider *p, const struct sandbox_spec *spec, int64_t deadline,
+                      struct error *err)
+{
+	const struct id subject = id_new();
+	struct sandbox_spec shell = shell_of(spec);
+	const struct sandbox_review review = {.subject = subject.text,
+	                                      .template_dir = spec->template_dir};
+	const struct sandbox_spec first = {
+	        .id = subject.text,
+	        .hostname = "template",
+	        .template_dir = spec->template_dir,
+	        .resources = {.cpu = 0.1, .memory_mb = 64, .disk_mb = 16, .pids = 16}};
+	struct provider_created ignored;
+
+	shell.review = &review;
+	if (broker_provider_create(shells_of(p), &first, deadline, &ignored, err) < 0)
+		return -1;
+	int status = broker_provider_create(shells_of(p), &shell, deadline, &ignored, err);
+	(void)broker_provider_destroy(shells_of(p), subject.text, deadline_after(CLEAN_UP_MS),
+	                              &(struct error){0});
+	return status;
+}
+
+static struct provider_created created_of(const struct sandbox_spec *spec, int64_t began_ns)
+{
+	return (struct provider_created){.effective = spec->resources,
+	                                 .took_us = (clock_monotonic_ns() - began_ns) / 1000};
+}
+
+static int microvm_destroy(struct provider *p, const char *id, int64_t deadline, struct error *err)
+{
+	agent_links_drop(as_microvm(p)->links, id);
+	return broker_provider_destroy(shells_of(p), id, deadline, err);
+}
+
+static int microvm_create(struct provider *p, const struct sandbox_spec *spec, int64_t deadline,
+                          struct provider_created *ret, struct error *err)
+{
+	int64_t began_ns = clock_monotonic_ns();
+
+	if (check_spec(spec, err) < 0 || make_shell(p, spec, deadline, err) < 0)
+		return -1;
+	if (microvm_disk_make(p, spec, deadline, err) < 0 ||
+	    microvm_machine_start(p, spec, deadline, err) < 0) {
+		(void)microvm_destroy(p, spec->id, deadline_after(CLEAN_UP_MS), &(struct error){0});
+		return -1;
+	}
+	*ret = created_of(spec, began_ns);
+	return 0;
+}
+
+static int microvm_start(struct provider *p, const struct sandbox_spec *spec, int64_t deadline,
+                         struct provider_created *ret, struct error *err)
+{
+	int64_t began_ns = clock_monotonic_ns();
+	const struct sandbox_spec shell = shell_of(spec);
+	struct provider_stats stats;
+	struct provider_created ignored;
+
+	if (check_spec(spec, err) < 0)
+		return -1;
+	if (broker_provider_stats(shells_of(p), spec->id, &stats, &(struct error){0}) < 0) {
+		if (broker_provider_start(shells_of(p), &shell, deadline, &ignored, err) < 0)
+			return -1;
+		if (microvm_machine_start(p, spec, deadline, err) < 0) {
+			(void)broker_provider_stop(shells_of(p), spec->id, 0,
+			                           deadline_after(CLEAN_UP_MS), &(struct error){0});
+			return -1;
+		}
+	}
+	*ret = created_of(spec, began_ns);
+	return 0;
+}
+
+static bool tell_agent_to_stop(struct provider *p, const char *id, int64_t grace_ms)
+{
+	AUTO(buf_done) struct buf frame = BUF(64);
+	const struct agent_stop message = {.grace_ms = (uint64_t)(grace_ms > 0 ? grace_ms : 0)};
+	int64_t deadline = deadline_after(STOP_CALL_MS);
+	struct error ignored = {0};
+	AUTO_CLOSE int fd = -1;
+
+	return microvm_connect(p, id, deadline, &fd, &ignored) == 0 &&
+	       wire_encode(&frame, AGENT_STOP, agent_stop_shape, &message, &ignored) == 0 &&
+	       wire_send(fd, buf_span(&frame), deadline, &ignored) == 0;
+}
+
+/* The machine ends after its files are on its disk, and the shell with it. */
+static void await_end(struct provider *p, const char *id, int64_t deadline)
+{
+	const struct timespec pause = {.tv_nsec = STOP_LOOK_MS * 1000000};
+	struct provider_stats stats;
+
+	while (deadline_poll_ms(deadline) > 0 &&
+	       broker_provider_stats(shells_of(p), id, &stats, &(struct error){0}) == 0)
+		(void)nanosleep(&pause, NULL);
+}
+
+static bool is_paused(struct provider *p, const char *id)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	struct provider_list list = {0};
+
+	if (broker_provider_list(shells_of(p), &arena, &list, &(struct error){0}) < 0)
+		return false;
+	for (size_t i = 0; i < list.count; i++)
+		if (strcmp(list.entries[i].id, id) == 0)
+			return list.entries[i].paused;
+	return false;
+}
+
+static int microvm_stop(struct provider *p, const char *id, int64_t grace_ms, int64_t deadline,
+                        struct error *err)
+{
+	int64_t until = deadline_after((grace_ms > 0 ? grace_ms : 0) + STOP_SPARE_MS);
+
+	broker_provider_forget(shells_of(p), id);
+	agent_links_drop(as_microvm(p)->links, id);
+	if (!is_paused(p, id) && tell_agent_to_stop(p, id, grace_ms))
+		await_end(p, id, until < deadline ? until : deadline);
+	return broker_provider_stop(shells_of(p), id, 0, deadline, err);
+}
+
+static int microvm_pause(struct provider *p, const char *id, int64_t deadline, struct error *err)
+{
+	return broker_provider_pause(shells_of(p), id, deadline, err);
+}
+
+static int microvm_resume(struct provider *p, const char *id, int64_t deadline, struct error *err)
+{
+	return broker_provider_resume(shells_of(p), id, deadline, err);
+}
+
+static int microvm_limit(struct provider *p, const char *id,
+                         const struct sandbox_resources *resources, int64_t deadline,
+                         struct error *err)
+{
+	(void)p, (void)resources, (void)deadline;
+	(void)FAIL(err, ERROR_UNSUPPORTED,
+	           "provider 'microvm' cannot do this: change the limits of sandbox '%s' while it "
+	           "runs",
+	           id);
+	return FAIL_HINT(err, "stop it, change them, and start it again");
+}
+
+static int microvm_list(struct provider *p, struct arena *a, struct provider_list *ret,
+                        struct error *err)
+{
+	return broker_provider_list(shells_of(p), a, ret, err);
+}
+
+/* What is used is that of QEMU; the limits are the machine's. */
+static int microvm_stats(struct provider *p, const char *id, struct provider_stats *ret,
+                         struct error *err)
+{
+	struct provider_stats stats;
+
+	if (broker_provider_stats(shells_of(p), id, &stats, err) < 0)
+		return -1;
+	stats.memory_limit_bytes -= (uint64_t)SPARE_MEMORY_MB << 20;
+	stats.disk_limit_bytes -= (uint64_t)SPARE_DISK_MB << 20;
+	stats.pids_limit -= SPARE_PIDS;
+	*ret = stats;
+	return 0;
+}
+
+static int microvm_measure(struct provider *p, enum provider_measured_kind kind, const char *id,
+                           int64_t deadline, uint64_t *ret, struct error *err)
+{
+	return broker_provider_measure(shells_of(p), kind, id, deadline, ret, err);
+}
+
+static int microvm_health(struct provider *p, struct error *err)
+{
+	return broker_provider_health(shells_of(p), err);
+}
+
+static int microvm_template(struct provider *p, const struct provider_template *request,
+                            int64_t deadline, struct error *err)
+{
+	return broker_provider_template(shells_of(p), request, deadline, err);
+}
+
+static void microvm_last_calls(struct provider *p)
+{
+	broker_provider_last_calls(shells_of(p));
+}
+
+static void microvm_close(struct provider *p)
+{
+	struct microvm_provider *m = as_microvm(p);
+
+	if (!p)
+		return;
+	broker_provider_close(m->shells);
+	agent_links_free(m->links);
+	microvm_boot_done(&m->boot);
+	free(m);
+}
+
+static int take_link(struct provider *p, const char *id)
+{
+	return agent_links_take(as_microvm(p)->links, id);
+}
+
+static void give_back_link(struct provider *p, const char *id, int fd)
+{
+	agent_links_give_back(as_microvm(p)->links, id, fd);
+}
+
+static int check_programs(struct error *err)
+{
+	static const char *const programs[][2] = {
+	        {"/usr/bin/qemu-system-x86_64", "install qemu-system-x86"},
+	        {"/usr/sbin/mke2fs", "install e2fsprogs"},
+	};
+
+	for (size_t i = 0; i < COUNT_OF(programs); i++)
+		if (access(programs[i][0], X_OK) < 0) {
+			(void)FAIL(err, ERROR_UNSUPPORTED,
+			           "provider 'microvm' needs '%s', which is not there",
+			           programs[i][0]);
+			return FAIL_HINT(err, "%s", programs[i][1]);
+		}
+	return 0;
+}
+
+static int open_parts(struct microvm_provider *m, const struct provider_options *options,
+                      struct error *err)
+{
+	if (!options->microvm)
+		return FAIL(err, ERROR_INVALID, "provider 'microvm' has no options");
+	const struct microvm_boot_options boot = {options->microvm->kernel,
+	                                          options->microvm->program};
+	return check_programs(err) < 0 || microvm_boot_load(&boot, &m->boot, err) < 0 ||
+	                       broker_provider_open(options, &provider_native, BROKER_NATIVE,
+	                                            &m->shells, err) < 0
+	               ? -1
+	               : 0;
+}
+
+static int microvm_open(const struct provider_options *options, struct provider **ret,
+                        struct error *err)
+{
+	struct microvm_provider *m = memory_new(sizeof(*m));
+
+	m->base.ops = &provider_microvm;
+	m->links = agent_links_new("");
+	if (open_parts(m, options, err) < 0) {
+		microvm_close(&m->base);
+		return -1;
+	}
+	log_info("provider 'microvm' emulates processors: its machines have no /dev/kvm",
+	         TEXT("hypervisor", "qemu"), TEXT("accelerator", "tcg"));
+	*ret = &m->base;
+	return 0;
+}
+
+static const struct compute_ops microvm_compute = {
+        .connect = microvm_connect,
+        .take = take_link,
+        .give_back = give_back_link,
+};
+
+const struct provider_ops provider_microvm = {
+        .name = "microvm",
+        .isolation = "microvm",
+        .place = "broker",
+        .abilities = PROVIDER_CAN_STOP | PROVIDER_CAN_EXEC | PROVIDER_CAN_PTY | PROVIDER_CAN_FILES |
+                     PROVIDER_CAN_STATS | PROVIDER_CAN_BLOCK_NETWORK | PROVIDER_CAN_LIMIT |
+                     PROVIDER_CAN_LIMIT_DISK | PROVIDER_CAN_ISOLATE | PROVIDER_SURVIVES |
+                     PROVIDER_CAN_TEMPLATE | PROVIDER_CAN_PAUSE | PROVIDER_CAN_MEASURE,
+        .open = microvm_open,
+        .close = microvm_close,
+        .last_calls = microvm_last_calls,
+        .create = microvm_create,
+        .destroy = microvm_destroy,
+        .stop = microvm_stop,
+        .start = microvm_start,
+        .pause = microvm_pause,
+        .resume = microvm_resume,
+        .limit = microvm_limit,
+        .list = microvm_list,
+        .stats = microvm_stats,
+        .measure = microvm_measure,
+        .health = microvm_health,
+        .template_make = microvm_template,
+        .compute = &microvm_compute,
+};
