@@ -10,9 +10,10 @@ import pytest
 
 import atoll
 import docker_daemon
+import microvm_parts
 
 TARGET = "tests/unit/provider/contract_provider"
-PROVIDERS = ("null", "host", "native", "docker", "gvisor")
+PROVIDERS = ("null", "host", "native", "docker", "gvisor", "microvm")
 WORDS = {"OK": "passed", "FAILED": "failed", "SKIPPED": "skipped"}
 
 
@@ -34,22 +35,33 @@ def docker(tmp_path_factory):
 
 def run_contract(environment):
     programs = [atoll.BUILD / name for name in ("atoll-broker", "atoll-agent", "atoll-image", "atoll-task", "atoll-launch")]
-    return subprocess.run([atoll.BUILD / TARGET, *programs], capture_output=True, text=True, timeout=180,
+    return subprocess.run([atoll.BUILD / TARGET, *programs], capture_output=True, text=True, timeout=600,
                           env={**os.environ, **environment, "CMOCKA_MESSAGE_OUTPUT": "stdout"})
 
 
 @pytest.fixture(scope="module")
-def outcome(docker):
+def microvm(tmp_path_factory):
+    """The environment that names a kernel and a root filesystem, or why there is none."""
+    why = microvm_parts.reason()
+    if why:
+        return {}, why
+    root = microvm_parts.root(tmp_path_factory.mktemp("microvm"))
+    return {"CONTRACT_MICROVM_KERNEL": microvm_parts.KERNEL, "CONTRACT_MICROVM_ROOT": str(root)}, None
+
+
+@pytest.fixture(scope="module")
+def outcome(docker, microvm):
     built = subprocess.run(["ninja", "-C", atoll.BUILD, TARGET], capture_output=True, text=True)
     assert built.returncode == 0, built.stdout[-2000:]
-    return run_contract(docker[0])
+    return run_contract({**docker[0], **microvm[0]})
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
-def test_a_provider_keeps_the_contract(outcome, docker, provider):
+def test_a_provider_keeps_the_contract(outcome, docker, microvm, provider):
     skipped = re.search(rf"skipped provider '{provider}': (.*)", outcome.stdout)
     if skipped:
-        pytest.skip(docker[1] if provider == "docker" and docker[1] else skipped.group(1))
+        why = {"docker": docker[1], "microvm": microvm[1]}.get(provider)
+        pytest.skip(why or skipped.group(1))
     results = re.findall(rf"^\[\s*(OK|FAILED|SKIPPED)\s*\] {provider}: (\w+)$", outcome.stdout, re.M)
     failed = sorted({name for word, name in results if WORDS[word] == "failed"})
     assert not failed, f"{failed}\n{outcome.stderr[-4000:]}"

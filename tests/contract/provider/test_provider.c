@@ -17,6 +17,7 @@
 #include "provider/dial.h"
 #include "broker_process.h"
 #include "provider/entries.h"
+#include "provider/kind_options.h"
 #include "provider/provider.h"
 #include "provider/templates.h"
 #include "wire/agent.h"
@@ -38,6 +39,15 @@ static struct broker_programs programs;
 
 /* A daemon that the caller has started; host NULL: there is none. */
 static struct docker_options docker;
+
+/* A kernel and a small root filesystem that the caller has prepared; kernel NULL: there is none. */
+static struct microvm_options microvm;
+static const char *microvm_root;
+
+static bool is_microvm(const struct provider_ops *ops)
+{
+	return strcmp(ops->name, "microvm") == 0;
+}
 
 static bool is_docker(const struct provider_ops *ops)
 {
@@ -434,8 +444,10 @@ static void a_sandbox_outlives_the_broker(struct fixture *f)
 
 static int open_provider(struct fixture *f)
 {
-	const struct provider_options options = {
-	        .data_dir = f->broker.data, .broker_socket = f->broker.socket, .docker = &docker};
+	const struct provider_options options = {.data_dir = f->broker.data,
+	                                         .broker_socket = f->broker.socket,
+	                                         .docker = &docker,
+	                                         .microvm = &microvm};
 	struct error err = {0};
 
 	if (f->ops->open(&options, &f->p, &err) == 0)
@@ -506,6 +518,19 @@ struct one_test {
 	struct fixture fixture;
 };
 
+#define MICROVM_TEMPLATE "contract"
+
+static bool copy_template(const char *data)
+{
+	char command[512];
+
+	(void)snprintf(command, sizeof(command),
+	               "mkdir -p '%s/templates/" MICROVM_TEMPLATE
+	               "' && cp -a '%.200s' '%s/templates/" MICROVM_TEMPLATE "/rootfs'",
+	               data, microvm_root, data);
+	return system(command) == 0;
+}
+
 static int start_check(void **state)
 {
 	struct one_test *t = *state;
@@ -516,11 +541,13 @@ static int start_check(void **state)
 		return -1;
 	if (needs_broker(f->ops) && !broker_process_start(&f->broker, &programs))
 		return -1;
+	if (is_microvm(f->ops) && !copy_template(f->broker.data))
+		return -1;
 	f->id = id_new();
 	f->spec = (struct sandbox_spec){
 	        .id = f->id.text,
 	        .hostname = "contract",
-	        .template_dir = "host",
+	        .template_dir = is_microvm(f->ops) ? MICROVM_TEMPLATE : "host",
 	        .resources = {.cpu = 0.5, .memory_mb = 128, .disk_mb = 128, .pids = 64},
 	        .network = SANDBOX_NETWORK_BLOCKED,
 	        .owner = OWNER,
@@ -554,7 +581,7 @@ static void run_check(void **state)
 
 static size_t add_tests(const struct provider_ops *ops, struct CMUnitTest *tests)
 {
-	static struct one_test all[CHECKS_MAX * 4];
+	static struct one_test all[CHECKS_MAX * 5];
 	static size_t used;
 	size_t count = 0;
 
@@ -572,7 +599,7 @@ static size_t add_tests(const struct provider_ops *ops, struct CMUnitTest *tests
 
 int main(int argc, char **argv)
 {
-	static struct CMUnitTest tests[CHECKS_MAX * 4];
+	static struct CMUnitTest tests[CHECKS_MAX * 5];
 	size_t count = 0;
 
 	if (argc == 6)
@@ -581,16 +608,22 @@ int main(int argc, char **argv)
 	docker = (struct docker_options){.host = getenv("CONTRACT_DOCKER_HOST"),
 	                                 .image = getenv("CONTRACT_DOCKER_IMAGE"),
 	                                 .program = programs.agent};
+	microvm = (struct microvm_options){.kernel = getenv("CONTRACT_MICROVM_KERNEL"),
+	                                   .program = programs.agent};
+	microvm_root = getenv("CONTRACT_MICROVM_ROOT");
 	for (size_t i = 0; providers[i]; i++) {
 		if (getenv("CONTRACT_ONLY") &&
 		    strcmp(getenv("CONTRACT_ONLY"), providers[i]->name) != 0)
 			continue;
 		if (is_docker(providers[i]) && (!docker.host || !docker.image))
 			print_message("skipped provider 'docker': no daemon was started\n");
-		else if (providers[i]->is_without_network && access("/usr/bin/runsc", X_OK) < 0)
+		else if (strcmp(providers[i]->name, "gvisor") == 0 &&
+		         access("/usr/bin/runsc", X_OK) < 0)
 			print_message("skipped provider '%s': the Debian package runsc is not "
 			              "installed\n",
 			              providers[i]->name);
+		else if (is_microvm(providers[i]) && (!microvm.kernel || !microvm_root))
+			print_message("skipped provider 'microvm': no kernel was prepared\n");
 		else if ((needs_broker(providers[i]) || is_docker(providers[i])) && reason)
 			print_message("skipped provider '%s': %s\n", providers[i]->name, reason);
 		else

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What tests of the provider microvm need. ATOLL_MICROVM_KERNEL names the folder that a kernel package is unpacked in; without
+it the kernel of this machine is taken."""
+
+import glob
+import os
+import shutil
+
+import small_root
+
+KERNEL = os.environ.get("ATOLL_MICROVM_KERNEL", "/")
+PROGRAMS = ("awk", "dd", "df", "grep", "head", "hostname", "kill", "ps", "seq", "sleep", "sort", "tail", "touch", "tr", "uname", "wc", "wget", "nproc",
+            "test", "false", "yes", "env", "mv", "cp", "rmdir", "stty", "tty", "pidof", "find", "date")
+
+
+def reason():
+    """Why no virtual machine can run here, or None."""
+    if not shutil.which("qemu-system-x86_64"):
+        return "'qemu-system-x86_64' is not installed (Debian package qemu-system-x86)"
+    if not glob.glob(f"{KERNEL}/boot/vmlinuz-*"):
+        return f"there is no kernel in '{KERNEL}/boot' (Debian package linux-image-cloud-amd64)"
+    return None
+
+
+def root(folder):
+    """A small root filesystem below `folder`."""
+    made = small_root.busybox(folder)
+    for name in PROGRAMS:
+        os.symlink("busybox", made / "bin" / name)
+    (made / "root").mkdir()
+    os.chmod(made / "opt", 0o750)
+    return made

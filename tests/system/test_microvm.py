@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The provider microvm: a server whose sandboxes are virtual machines of QEMU."""
+
+import contextlib
+import os
+
+import pytest
+
+import atoll
+import microvm_parts
+import small_root
+
+PATH = "/api/sandbox/instances"
+pytestmark = pytest.mark.skipif(microvm_parts.reason() is not None, reason=str(microvm_parts.reason()))
+
+
+def small_template(server, folder):
+    root = microvm_parts.root(folder)
+    archive = small_root.as_tar(root, folder / "root.tar").read_bytes()
+    api = server.api()
+    api.call("POST", "/api/sandbox/templates/import?name=small&format=tar", archive, {"Content-Type": "application/octet-stream"})
+    api.close()
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    server = atoll.Server(flags=["--providers", "native,vm=microvm", "--microvm-kernel", microvm_parts.KERNEL]).start()
+    try:
+        small_template(server, tmp_path_factory.mktemp("small"))
+        yield server
+    finally:
+        server.remove_all()
+
+
+@pytest.fixture
+def api(server):
+    connection = server.api()
+    yield connection
+    connection.close()
+
+
+def machine(api, template="small", internet=False, **resources):
+    return api.sandbox(template=template, internet=internet, provider="vm", resources={"memory_mb": 192, "disk_mb": 64, **resources})
+
+
+def said(api, box, command, **options):
+    result = api.exec(box, command, **options)
+    assert result["exit_code"] == 0, result
+    return result["stdout"].strip()
+
+
+def test_a_sandbox_is_a_machine_with_a_kernel_of_its_own(api):
+    with machine(api) as box:
+        shown = api.get(f"{PATH}/{box}")
+        assert (shown["provider"], shown["isolation"]) == ("vm", "microvm")
+        assert {"take snapshots", "keep volumes", "reach servers inside"} <= set(shown["unsupported"])
+        assert said(api, box, "uname -r") != os.uname().release
+        assert said(api, box, "id -un; hostname").split() == ["root", shown["name"]]
+        assert said(api, box, "id -un", user="user") == "user"
+        assert said(api, box, "ls -ld /opt").startswith("drwxr-x---")
+        failed = api.exec(box, "echo error >&2; exit 3")
+        assert failed["stderr"] == "error\n" and failed["exit_code"] == 3
+
+
+def test_files_outlive_a_stop_but_no_process_does(api):
+    with machine(api) as box:
+        api.write(box, "/home/user/project/note", b"\0\1kept")
+        api.post(f"{PATH}/{box}/stop")
+        api.post(f"{PATH}/{box}/start")
+        assert api.read(box, "/home/user/project/note") == b"\0\1kept"
+
+
+def test_a_pause_keeps_processes(api):
+    with machine(api) as box:
+        said(api, box, "echo one > /run/memory", user="root")
+        api.post(f"{PATH}/{box}/pause")
+        assert api.get(f"{PATH}/{box}")["state"] == "paused"
+        api.post(f"{PATH}/{box}/resume")
+        assert said(api, box, "cat /run/memory") == "one"
+
+
+def test_memory_disk_and_processes_are_limited(api):
+    with machine(api, pids=40, cpu=1) as box:
+        assert int(said(api, box, "awk '/MemTotal/ {print $2}' /proc/meminfo")) < 192 * 1024
+        assert api.exec(box, "dd if=/dev/zero of=big bs=1M count=100")["exit_code"] != 0
+        forks = api.exec(box, "i=0; while [ $i -lt 60 ]; do sleep 5 & i=$((i+1)); done; wait")
+        assert "fork" in forks["stderr"], forks
+        assert said(api, box, "nproc") == "1"
+
+
+def test_code_inside_reaches_neither_the_host_nor_its_own_agent(api):
+    with machine(api) as box:
+        for address in ("127.0.0.1:1", "10.0.2.15:1", "10.0.2.2:1025", "10.0.2.2:22"):
+            assert api.exec(box, f"wget -T 2 -q -O - http://{address}/")["exit_code"] != 0
+        assert api.exec(box, "head -c 1 /proc/1/mem", user="user")["exit_code"] != 0
+        assert said(api, box, "ls /").find("machine") < 0
+
+
+def test_what_it_cannot_do_is_refused_by_name(api):
+    for options, word in (({"internet": True}, "addresses"), ({"template": "host"}, "host")):
+        with pytest.raises(atoll.ApiError) as caught, machine(api, **options):
+            pass
+        assert caught.value.status in (400, 501) and word in caught.value.message, caught.value.message
+    with machine(api) as box:
+        with pytest.raises(atoll.ApiError) as caught:
+            api.post(f"{PATH}/{box}/snapshot", {})
+        assert caught.value.status == 501 and "take snapshots" in caught.value.message
+
+
+def test_a_template_that_does_not_fit_leaves_nothing(api):
+    with pytest.raises(atoll.ApiError) as caught, machine(api, disk_mb=1):
+        pass
+    assert "disk" in caught.value.message
+    assert not [s for s in api.get(f"{PATH}?provider=vm")["items"] if s["state"] not in ("failed", "deleted")]
+
+
+def test_a_machine_outlives_the_server(server, api):
+    with machine(api) as box:
+        said(api, box, "echo one > /run/memory", user="root")
+        server.kill9("api")
+        server.wait_ready()
+        again = server.api()
+        assert said(again, box, "cat /run/memory") == "one"
+        again.close()
+
+
+def test_a_machine_that_ends_by_itself_ends_its_sandbox(api):
+    with machine(api) as box:
+        with contextlib.suppress(atoll.ApiError):
+            api.exec(box, "echo b > /proc/sysrq-trigger", user="root")
+        atoll.wait_for(lambda: api.get(f"{PATH}/{box}")["state"] != "started", 20, "the end of the sandbox")
