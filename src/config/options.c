@@ -60,12 +60,14 @@ const struct config_option config_options[] = {
         TEXT_OPTION("peer_ca", peer_ca, .initial = "",
                     .about = "certificate authorities in PEM form that sign the peers' https "
                              "certificates; default: those that the system trusts"),
-        TEXT_OPTION("provider", provider, .env = "SANDBOX_PROVIDER", .initial = "native",
-                    .choices = providers,
-                    .about = "how sandboxes are made: native = isolated; host = without isolation; "
-                             "docker = containers of a Docker daemon; "
-                             "microvm = virtual machines; "
-                             "null = no real sandboxes, for tests"),
+        TEXT_OPTION(
+                "provider", provider, .env = "SANDBOX_PROVIDER", .initial = "native",
+                .choices = providers,
+                .about = "how sandboxes are made: native = isolated; gvisor = native on a kernel "
+                         "of its own; host = without isolation; "
+                         "docker = containers of a Docker daemon; "
+                         "microvm = virtual machines; "
+                         "null = no real sandboxes, for tests"),
         TEXT_OPTION("providers", providers, .initial = "", .check = check_providers,
                     .about = "several providers, as NAME=KIND:max_sandboxes=NUMBER separated by "
                              "commas, such as native,bare=host:max_sandboxes=20; the first keeps "
