@@ -295,14 +295,32 @@ suite_operator()
 		tests/system/test_{store_pairing,undo}.py tests/operator
 }
 
+# The kernel of virtual machines, unpacked from Debian's package: installed, it would become the host's.
+unpack_machine_kernel()
+{
+	local folder=build/machine-kernel name
+	if [ ! -d "$folder/boot" ]; then
+		name=$(apt-cache depends linux-image-cloud-amd64 | awk '/Depends: linux-image/ { print $2; exit }')
+		mkdir -p "$folder"
+		(cd "$folder" && apt-get download -q "$name" && dpkg-deb -x "$name"_*.deb . && rm "$name"_*.deb) \
+			>"$RESULTS/machine-kernel.log" 2>&1 || return 1
+	fi
+	export ATOLL_MICROVM_KERNEL=$PWD/$folder
+}
+
 # Only when it is named: every provider with a server of its own kind.
 suite_providers()
 {
+	local program
+	declare -A packages=([dockerd]=docker.io [podman]=podman [runsc]=runsc [qemu-system-x86_64]=qemu-system-x86)
 	build_programs gcc || { result failed providers build "the gcc build failed"; return; }
-	command -v dockerd >/dev/null || require_root docker.io
-	command -v dockerd >/dev/null || apt_install docker.io || note "without docker.io its tests are skipped"
-	run_built_pytest providers providers 900 tests/contract tests/system/test_{docker,host_provider}.py \
-		tests/fault/test_docker_storm.py
+	for program in "${!packages[@]}"; do
+		command -v "$program" >/dev/null || apt_install "${packages[$program]}" ||
+			note "without ${packages[$program]} its tests are skipped"
+	done
+	unpack_machine_kernel || note "without a kernel the tests of virtual machines are skipped"
+	run_built_pytest providers providers 1500 tests/contract \
+		tests/system/test_{docker,host_provider,gvisor,microvm}.py tests/fault/test_docker_storm.py
 }
 
 # Only when it is named: what a change breaks most often, in less than two minutes once it is built.

@@ -11,7 +11,7 @@ TEST(every_provider_is_found_by_its_name)
 
 	for (; providers[count]; count++)
 		assert_ptr_equal(provider_find(providers[count]->name), providers[count]);
-	assert_int_equal(count, 4);
+	assert_int_equal(count, 6);
 	assert_null(provider_find("nonsense"));
 	assert_null(provider_find(""));
 }
@@ -30,12 +30,12 @@ TEST(every_table_is_whole)
 	}
 }
 
-TEST(only_native_and_docker_isolate)
+TEST(all_but_null_and_host_isolate)
 {
 	for (unsigned i = 0; providers[i]; i++)
 		assert_int_equal(!!(providers[i]->abilities & PROVIDER_CAN_ISOLATE),
-		                 !strcmp(providers[i]->name, "native") ||
-		                         !strcmp(providers[i]->name, "docker"));
+		                 strcmp(providers[i]->name, "null") != 0 &&
+		                         strcmp(providers[i]->name, "host") != 0);
 }
 
 TEST(a_missing_ability_is_refused_by_name)
@@ -62,6 +62,6 @@ TEST(every_ability_has_a_name)
 int main(void)
 {
 	return RUN(CASE(every_provider_is_found_by_its_name), CASE(every_table_is_whole),
-	           CASE(only_native_and_docker_isolate), CASE(a_missing_ability_is_refused_by_name),
+	           CASE(all_but_null_and_host_isolate), CASE(a_missing_ability_is_refused_by_name),
 	           CASE(every_ability_has_a_name));
 }

@@ -397,7 +397,7 @@ TEST(every_number_of_a_create_has_bounds)
 	REFUSED(disk_bytes, UINT64_MAX);
 	REFUSED(pids, 0);
 	REFUSED(pids, 1 << 30);
-	REFUSED(kind, 2);
+	REFUSED(kind, BROKER_KIND_COUNT);
 	REFUSED(network, 2);
 	REFUSED(privileges, 2);
 #undef REFUSED
