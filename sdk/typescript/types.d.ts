@@ -390,6 +390,12 @@ export interface SandboxFigures {
   oom_kills: number;
 }
 
+/** The resource usage at one time; with SSE its event name is stats */
+export interface FiguresMessage {
+  at: string | null;
+  items: SandboxFigures[];
+}
+
 /** How much of everything a project has */
 export interface Summary {
   project: string;
@@ -752,6 +758,42 @@ export interface CodeError {
   traceback: string;
 }
 
+/** A message of a command's stream */
+export interface CommandMessage {
+  /** kind of the message; with SSE also its event name */
+  event: "started" | "stdout" | "stderr" | "exit" | "error" | "artifact";
+  /** offsets after this message, STDOUT.STDERR: continue with since= */
+  since: string;
+  /** with started and exit */
+  process: number;
+  /** with started */
+  pid: number;
+  /** with stdout and stderr: of the first byte of data */
+  offset: number;
+  /** with stdout and stderr: output */
+  data: string;
+  /** base64 when data is no UTF-8; else absent */
+  encoding: string;
+  /** with exit */
+  ok: boolean;
+  /** with exit */
+  exit_code: number;
+  /** with exit */
+  signal: string | null;
+  /** with exit */
+  timed_out: boolean;
+  /** with exit */
+  cause: string;
+  /** with exit */
+  duration_ms: number;
+  /** with exit: a waiting interpreter ran the command */
+  warm: boolean;
+  /** with artifact: a stored file */
+  artifact: unknown;
+  /** with error: the member error of Error */
+  error: unknown;
+}
+
 /** A block of code */
 export interface Code {
   language: "python" | "javascript" | "typescript" | "bash" | "r" | "java";
@@ -791,6 +833,46 @@ export interface Code {
   artifacts?: string;
   /** label shown in lists */
   label?: string;
+}
+
+/** A message of the stream of a block of code */
+export interface CodeMessage {
+  /** kind of the message; with SSE also its event name */
+  event: "started" | "stdout" | "stderr" | "result" | "error" | "exit" | "artifact";
+  /** with started and exit */
+  contextId: string;
+  /** with started and exit */
+  process: number;
+  /** with started and exit */
+  execution_count: number;
+  /** with stdout and stderr: output */
+  data: string;
+  /** with result: a CodeResult */
+  result: unknown;
+  /** with error of the code: its class */
+  name: string;
+  /** with error of the code: its message */
+  value: string;
+  /** with error of the code */
+  traceback: string;
+  /** with error of the call: the member error of Error */
+  error: unknown;
+  /** with exit */
+  ok: boolean;
+  /** with exit */
+  exit_code: number;
+  /** with exit */
+  signal: string | null;
+  /** with exit */
+  timed_out: boolean;
+  /** with exit */
+  cause: string;
+  /** with exit */
+  duration_ms: number;
+  /** with exit: the interpreter ended; restart the context */
+  context_ended: boolean;
+  /** with artifact: a stored file */
+  artifact: unknown;
 }
 
 /** Processes, oldest first */
@@ -865,6 +947,18 @@ export interface FileEntry {
   modified_at: string | null;
   /** target of a symlink */
   link: string | null;
+}
+
+/** A message of a watched folder */
+export interface WatchMessage {
+  /** kind of the change, or error; with SSE also its event name */
+  event: string;
+  /** with a change */
+  path: string;
+  /** with a change */
+  is_directory: boolean;
+  /** with error: the member error of Error */
+  error: unknown;
 }
 
 /** A folder to create */
@@ -989,6 +1083,50 @@ export interface TerminalSession {
   name: string | null;
   /** false: the terminal was already open */
   created: boolean;
+}
+
+/** A text message of the server; output comes as binary messages */
+export interface TerminalMessage {
+  type: "started" | "typing" | "taken_over" | "dropped" | "stderr" | "exit";
+  /** with started */
+  process: number;
+  /** with started */
+  pid: number;
+  /** with started */
+  tty: boolean;
+  /** with started: the client's own number; with typing and taken_over: the viewer's, null for a call */
+  viewer: number | null;
+  /** with started: input is accepted */
+  writes: boolean;
+  /** with typing and taken_over: name of the viewer's key or user */
+  who: string | null;
+  /** with dropped: bytes of output that this viewer missed */
+  bytes: number;
+  /** with stderr */
+  offset: number;
+  /** with stderr */
+  data: string;
+  /** with stderr: base64 or absent */
+  encoding: string;
+  /** with exit */
+  exit_code: number;
+  /** with exit */
+  signal: string | null;
+  /** with exit */
+  timed_out: boolean;
+  /** with exit */
+  cause: string;
+}
+
+/** A text message of the client; input is sent as binary messages */
+export interface TerminalInput {
+  type: "resize" | "signal" | "eof" | "takeover";
+  /** with resize */
+  rows: number;
+  /** with resize */
+  cols: number;
+  /** with signal, such as INT */
+  signal: string;
 }
 
 /** Templates, sorted by name; one page of them with limit */
@@ -2423,6 +2561,16 @@ export interface Event {
   detail?: unknown;
   /** with=object, sandbox.* events: the sandbox as the list answers it, read after the event; null: its row is gone */
   object?: unknown;
+}
+
+/** Events between were deleted before they were read */
+export interface LostMessage {
+  /** kind of the message; with SSE also its event name */
+  event: "lost";
+  /** the sequence that the request named */
+  after: number;
+  /** sequence of the oldest event that is kept */
+  oldest: number;
 }
 
 /** Calls into sandboxes, in the order of their ends */

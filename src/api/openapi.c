@@ -8,6 +8,7 @@
 
 #include "account/account.h"
 #include "api/api.h"
+#include "api/stream_shapes.h"
 #include "json/json.h"
 #include "json/write.h"
 
@@ -43,17 +44,11 @@ static const struct body_media {
         {HTTP_POST, "/files/pack", NULL, "application/x-tar"},
         {HTTP_GET, "/files/watch", NULL, "text/event-stream,application/x-ndjson"},
         {HTTP_POST, "/templates/import", "application/octet-stream", NULL, true},
+        {HTTP_GET, "/v1/stats", NULL, "text/event-stream,application/x-ndjson"},
         {HTTP_GET, "/v1/events", NULL, "text/event-stream,application/x-ndjson"},
         {HTTP_GET, "/metrics", NULL, "text/plain"},
         {HTTP_GET, "/openapi.json", NULL, "application/json"},
 };
-
-static bool text_ends_with(const char *text, const char *end)
-{
-	size_t size = strlen(text), end_size = strlen(end);
-
-	return size >= end_size && strcmp(text + size - end_size, end) == 0;
-}
 
 static const struct body_media *media_of(const struct route *route)
 {
@@ -61,7 +56,7 @@ static const struct body_media *media_of(const struct route *route)
 
 	for (size_t i = 0; i < COUNT_OF(medias); i++) {
 		if (medias[i].method == route->method &&
-		    text_ends_with(route->path, medias[i].path_end))
+		    route_path_ends_with(route, medias[i].path_end))
 			return &medias[i];
 	}
 	return &json;
@@ -120,6 +115,9 @@ static void write_schemas(struct buf *out)
 			collect_shape(&set, r->body);
 			collect_shape(&set, r->answer);
 			collect_shape(&set, r->also);
+			collect_shape(&set, stream_messages_of(r)->server);
+			collect_shape(&set, stream_messages_of(r)->server_also);
+			collect_shape(&set, stream_messages_of(r)->client);
 		}
 	}
 	json_begin_object(out, "schemas");
@@ -189,7 +187,14 @@ static void write_parameters(struct buf *out, const struct route *route)
 	json_end_list(out);
 }
 
-static void write_content(struct buf *out, const struct json_shape *shape, const char *types)
+static bool is_of_messages(struct span type)
+{
+	return span_equals_text(type, "text/event-stream") ||
+	       span_equals_text(type, "application/x-ndjson");
+}
+
+static void write_content(struct buf *out, const struct json_shape *shape, const char *types,
+                          const struct stream_messages *messages)
 {
 	struct span rest = span_of(types), type;
 	char name[NAME_SIZE];
@@ -202,6 +207,8 @@ static void write_content(struct buf *out, const struct json_shape *shape, const
 		(void)snprintf(name, sizeof(name), "%.*s", (int)type.size, type.data);
 		json_begin_object(out, name);
 		json_add_map(out, "schema", TEXTS({"type", "string"}));
+		if (messages && is_of_messages(type))
+			stream_messages_write(out, messages);
 		json_end_object(out);
 	}
 	json_end_object(out);
@@ -228,7 +235,7 @@ static void write_request(struct buf *out, const struct route *route,
 		return;
 	json_begin_object(out, "requestBody");
 	json_add_bool(out, "required", needs_body(route, media));
-	write_content(out, route->body, media->request);
+	write_content(out, route->body, media->request, NULL);
 	json_end_object(out);
 }
 
@@ -236,7 +243,7 @@ static void write_also(struct buf *out, const struct json_shape *shape)
 {
 	json_begin_object(out, "200");
 	json_add_text(out, "description", shape->about);
-	write_content(out, shape, NULL);
+	write_content(out, shape, NULL, NULL);
 	json_end_object(out);
 }
 
@@ -254,7 +261,8 @@ static void write_responses(struct buf *out, const struct route *route, const ch
 	              : route->answer && route->answer->about ? route->answer->about
 	                                                      : route->summary);
 	if (route->answer || types)
-		write_content(out, route->answer, types);
+		write_content(out, route->answer, types, stream_messages_of(route));
+	stream_websocket_write(out, route);
 	json_end_object(out);
 	if (route->also)
 		write_also(out, route->also);

@@ -344,6 +344,27 @@ export interface CodeError {
   value: string;
   traceback: string;
 }
+/** A message of the stream of a block of code */
+export interface CodeMessage {
+  event: "started" | "stdout" | "stderr" | "result" | "error" | "exit" | "artifact";
+  contextId: string;
+  process: number;
+  execution_count: number;
+  data: string;
+  result: unknown;
+  name: string;
+  value: string;
+  traceback: string;
+  error: unknown;
+  ok: boolean;
+  exit_code: number;
+  signal: string | null;
+  timed_out: boolean;
+  cause: string;
+  duration_ms: number;
+  context_ended: boolean;
+  artifact: unknown;
+}
 /** What a block of code shows, in every form that it has */
 export interface CodeResult {
   is_main: boolean;
@@ -360,6 +381,25 @@ export interface CodeResult {
   data?: unknown;
   chart?: unknown;
   extra?: unknown;
+}
+/** A message of a command's stream */
+export interface CommandMessage {
+  event: "started" | "stdout" | "stderr" | "exit" | "error" | "artifact";
+  since: string;
+  process: number;
+  pid: number;
+  offset: number;
+  data: string;
+  encoding: string;
+  ok: boolean;
+  exit_code: number;
+  signal: string | null;
+  timed_out: boolean;
+  cause: string;
+  duration_ms: number;
+  warm: boolean;
+  artifact: unknown;
+  error: unknown;
 }
 /** Number of entries or bytes */
 export interface Count {
@@ -452,6 +492,11 @@ export interface Figures {
   at: string | null;
   items: SandboxFigures[];
   next_page: string | null;
+}
+/** The resource usage at one time; with SSE its event name is stats */
+export interface FiguresMessage {
+  at: string | null;
+  items: SandboxFigures[];
 }
 /** Bytes of a file inside JSON */
 export interface FileContent {
@@ -1107,6 +1152,12 @@ export interface LoginUser {
   email: string;
   name: string;
   is_admin: boolean;
+}
+/** Events between were deleted before they were read */
+export interface LostMessage {
+  event: "lost";
+  after: number;
+  oldest: number;
 }
 /** The caller */
 export interface Me {
@@ -2216,6 +2267,31 @@ export interface Terminal {
   env?: Record<string, string>;
   session?: string;
 }
+/** A text message of the client; input is sent as binary messages */
+export interface TerminalInput {
+  type: "resize" | "signal" | "eof" | "takeover";
+  rows: number;
+  cols: number;
+  signal: string;
+}
+/** A text message of the server; output comes as binary messages */
+export interface TerminalMessage {
+  type: "started" | "typing" | "taken_over" | "dropped" | "stderr" | "exit";
+  process: number;
+  pid: number;
+  tty: boolean;
+  viewer: number | null;
+  writes: boolean;
+  who: string | null;
+  bytes: number;
+  offset: number;
+  data: string;
+  encoding: string;
+  exit_code: number;
+  signal: string | null;
+  timed_out: boolean;
+  cause: string;
+}
 /** An open terminal */
 export interface TerminalSession {
   sessionId: string;
@@ -2401,6 +2477,13 @@ export interface VolumeUsage {
   updated_at: string | null;
   attachments: VolumeMount[];
   used_bytes: number;
+}
+/** A message of a watched folder */
+export interface WatchMessage {
+  event: string;
+  path: string;
+  is_directory: boolean;
+  error: unknown;
 }
 /** A webhook, without its secret */
 export interface Webhook {

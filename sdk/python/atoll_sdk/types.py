@@ -420,6 +420,13 @@ class SandboxFigures(TypedDict):
     oom_kills: int
 
 
+class FiguresMessage(TypedDict):
+    """The resource usage at one time; with SSE its event name is stats"""
+
+    at: str | None
+    items: list[SandboxFigures]
+
+
 class Summary(TypedDict):
     """How much of everything a project has"""
 
@@ -804,6 +811,43 @@ class CodeError(TypedDict):
     traceback: str
 
 
+class CommandMessage(TypedDict):
+    """A message of a command's stream"""
+
+    # kind of the message; with SSE also its event name
+    event: Literal["started", "stdout", "stderr", "exit", "error", "artifact"]
+    # offsets after this message, STDOUT.STDERR: continue with since=
+    since: str
+    # with started and exit
+    process: int
+    # with started
+    pid: int
+    # with stdout and stderr: of the first byte of data
+    offset: int
+    # with stdout and stderr: output
+    data: str
+    # base64 when data is no UTF-8; else absent
+    encoding: str
+    # with exit
+    ok: bool
+    # with exit
+    exit_code: int
+    # with exit
+    signal: str | None
+    # with exit
+    timed_out: bool
+    # with exit
+    cause: str
+    # with exit
+    duration_ms: int
+    # with exit: a waiting interpreter ran the command
+    warm: bool
+    # with artifact: a stored file
+    artifact: Any
+    # with error: the member error of Error
+    error: Any
+
+
 class Code(TypedDict):
     """A block of code"""
 
@@ -844,6 +888,47 @@ class Code(TypedDict):
     artifacts: NotRequired[str]
     # label shown in lists
     label: NotRequired[str]
+
+
+class CodeMessage(TypedDict):
+    """A message of the stream of a block of code"""
+
+    # kind of the message; with SSE also its event name
+    event: Literal["started", "stdout", "stderr", "result", "error", "exit", "artifact"]
+    # with started and exit
+    contextId: str
+    # with started and exit
+    process: int
+    # with started and exit
+    execution_count: int
+    # with stdout and stderr: output
+    data: str
+    # with result: a CodeResult
+    result: Any
+    # with error of the code: its class
+    name: str
+    # with error of the code: its message
+    value: str
+    # with error of the code
+    traceback: str
+    # with error of the call: the member error of Error
+    error: Any
+    # with exit
+    ok: bool
+    # with exit
+    exit_code: int
+    # with exit
+    signal: str | None
+    # with exit
+    timed_out: bool
+    # with exit
+    cause: str
+    # with exit
+    duration_ms: int
+    # with exit: the interpreter ended; restart the context
+    context_ended: bool
+    # with artifact: a stored file
+    artifact: Any
 
 
 class ProcessList(TypedDict):
@@ -924,6 +1009,19 @@ class FileEntry(TypedDict):
     modified_at: str | None
     # target of a symlink
     link: str | None
+
+
+class WatchMessage(TypedDict):
+    """A message of a watched folder"""
+
+    # kind of the change, or error; with SSE also its event name
+    event: str
+    # with a change
+    path: str
+    # with a change
+    is_directory: bool
+    # with error: the member error of Error
+    error: Any
 
 
 class FileMkdir(TypedDict):
@@ -1057,6 +1155,52 @@ class TerminalSession(TypedDict):
     name: str | None
     # false: the terminal was already open
     created: bool
+
+
+class TerminalMessage(TypedDict):
+    """A text message of the server; output comes as binary messages"""
+
+    type: Literal["started", "typing", "taken_over", "dropped", "stderr", "exit"]
+    # with started
+    process: int
+    # with started
+    pid: int
+    # with started
+    tty: bool
+    # with started: the client's own number; with typing and taken_over: the viewer's, null for a call
+    viewer: int | None
+    # with started: input is accepted
+    writes: bool
+    # with typing and taken_over: name of the viewer's key or user
+    who: str | None
+    # with dropped: bytes of output that this viewer missed
+    bytes: int
+    # with stderr
+    offset: int
+    # with stderr
+    data: str
+    # with stderr: base64 or absent
+    encoding: str
+    # with exit
+    exit_code: int
+    # with exit
+    signal: str | None
+    # with exit
+    timed_out: bool
+    # with exit
+    cause: str
+
+
+class TerminalInput(TypedDict):
+    """A text message of the client; input is sent as binary messages"""
+
+    type: Literal["resize", "signal", "eof", "takeover"]
+    # with resize
+    rows: int
+    # with resize
+    cols: int
+    # with signal, such as INT
+    signal: str
 
 
 class TemplateList(TypedDict):
@@ -2577,6 +2721,17 @@ class Event(TypedDict):
     detail: NotRequired[Any]
     # with=object, sandbox.* events: the sandbox as the list answers it, read after the event; null: its row is gone
     object: NotRequired[Any]
+
+
+class LostMessage(TypedDict):
+    """Events between were deleted before they were read"""
+
+    # kind of the message; with SSE also its event name
+    event: Literal["lost"]
+    # the sequence that the request named
+    after: int
+    # sequence of the oldest event that is kept
+    oldest: int
 
 
 class ActivityList(TypedDict):
