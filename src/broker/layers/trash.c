@@ -214,10 +214,9 @@ static int move_part(const struct host *host, enum host_folder from, const char 
 	return 0;
 }
 
-/* Removes an empty entry. */
-static void drop_if_empty(const struct host *host, const char *entry)
+static bool drop_if_empty(const struct host *host, const char *entry)
 {
-	(void)unlinkat(host->folders[FOLDER_KEPT], entry, AT_REMOVEDIR);
+	return unlinkat(host->folders[FOLDER_KEPT], entry, AT_REMOVEDIR) == 0;
 }
 
 int trash_put_sandbox(struct layer_stacks *c, const char *id, const struct trash_note *note,
@@ -233,7 +232,7 @@ int trash_put_sandbox(struct layer_stacks *c, const char *id, const struct trash
 	    move_part(host, FOLDER_SANDBOXES, id, entry, err) < 0)
 		return -1;
 	fault_point("broker", "trash-moved");
-	drop_if_empty(host, entry);
+	(void)drop_if_empty(host, entry);
 	return 0;
 }
 
@@ -482,8 +481,6 @@ static int adopt_entry(struct layer_stacks *c, const struct trash_entry *entry, 
 	                O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (folder < 0)
 		return FAIL_ERRNO(err, "open the entry '%s' of the trash", name);
-	/* A broker that is killed while it makes an entry leaves one without files or stack. It
-	 * holds nothing: the sandbox or snapshot is still in its place. */
 	if (entry->kind == BROKER_TRASH_SANDBOX)
 		return sandbox_has_folder(c->host, entry->id) || !entry_has_files(c->host, entry)
 		               ? 0
@@ -505,7 +502,12 @@ int trash_adopt(struct layer_stacks *c, struct error *err)
 	const struct trash_entry *entries = list_entries(c->host, &list, &count);
 
 	for (size_t i = 0; i < count; i++) {
-		if (adopt_entry(c, &entries[i], err) == 0)
+		char name[TRASH_NAME_SIZE];
+
+		/* A broker that was killed while it made an entry left it without files or stack:
+		 * the sandbox or snapshot is still in its place. */
+		trash_name_format(&entries[i], name);
+		if (drop_if_empty(c->host, name) || adopt_entry(c, &entries[i], err) == 0)
 			continue;
 		/* The layers that it names must not be swept. */
 		c->is_incomplete = true;

@@ -422,6 +422,38 @@ static bool is_kept(const struct data *d, const char *name)
 	return faccessat(d->host.folders[FOLDER_KEPT], name, F_OK, 0) == 0;
 }
 
+static void count_entry(void *context, UNUSED const struct trash_entry *entry)
+{
+	(*(unsigned *)context)++;
+}
+
+/* The broker was killed between the two steps of a removal. */
+TEST(an_entry_without_files_is_gone_after_a_start)
+{
+	struct trash_entry entry = {.kind = BROKER_TRASH_SANDBOX,
+	                            .reason = BROKER_TRASH_DELETED,
+	                            .until_s = 4000000000,
+	                            .id = BOX};
+	char name[TRASH_NAME_SIZE], files[TRASH_NAME_SIZE + 16];
+	struct error err = {0};
+	unsigned count = 0;
+	struct data d;
+
+	data_make(&d);
+	trash_name_format(&entry, name);
+	assert_int_equal(mkdirat(d.host.folders[FOLDER_KEPT], name, 0700), 0);
+	entry.until_s++;
+	trash_name_format(&entry, name);
+	(void)snprintf(files, sizeof(files), "%s/sandboxes", name);
+	assert_int_equal(mkdirat(d.host.folders[FOLDER_KEPT], name, 0700), 0);
+	assert_int_equal(mkdirat(d.host.folders[FOLDER_KEPT], files, 0700), 0);
+	assert_int_equal(trash_adopt(&d.stacks, &err), 0);
+	trash_each(&d.host, count_entry, &count);
+	assert_int_equal(count, 1);
+	assert_int_equal(faccessat(d.host.folders[FOLDER_KEPT], files, F_OK, 0), 0);
+	data_done(&d);
+}
+
 TEST(orphans_are_the_last_that_a_full_trash_gives_up)
 {
 	static const char orphan[] = "sandbox." BOX ".99999999990.orphan";
@@ -458,5 +490,6 @@ int main(void)
 	           CASE(while_a_chain_cannot_be_read_nothing_is_thrown_away),
 	           CASE(layers_stay_as_long_as_an_entry_of_the_trash_has_files_on_them),
 	           CASE(an_entry_of_the_trash_that_holds_nothing_brings_nothing_back),
+	           CASE(an_entry_without_files_is_gone_after_a_start),
 	           CASE(orphans_are_the_last_that_a_full_trash_gives_up));
 }
