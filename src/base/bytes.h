@@ -67,6 +67,10 @@ int hex_digit_value(char c);
 /* Decodes 2 * size digits into `size` bytes. Returns -1 for another number of digits or an invalid
  * digit; then *ret is undefined. */
 MUST_CHECK int hex_decode(struct span digits, void *ret, size_t size);
+/* Writes 2 * size digits in lower case and a zero byte. */
+void hex_encode(const void *bytes, size_t size, char *ret);
+/* "sha256:" and 64 digits in lower case: the digest of an image. */
+bool text_is_sha256(const char *text);
 /* Removes the first byte, or an escape such as "%41", from a span that is not empty, and returns
  * its value 0..255. Returns -1 and removes nothing for a '%' without two digits. */
 int span_take_escaped(struct span *rest);

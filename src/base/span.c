@@ -189,6 +189,27 @@ int hex_decode(struct span digits, void *ret, size_t size)
 	return 0;
 }
 
+void hex_encode(const void *bytes, size_t size, char *ret)
+{
+	static const char digits[] = "0123456789abcdef";
+	const unsigned char *from = bytes;
+
+	for (size_t i = 0; i < size; i++) {
+		ret[2 * i] = digits[from[i] >> 4];
+		ret[2 * i + 1] = digits[from[i] & 15];
+	}
+	ret[2 * size] = '\0';
+}
+
+bool text_is_sha256(const char *text)
+{
+	static const char prefix[] = "sha256:";
+	const size_t start = sizeof(prefix) - 1;
+
+	return strncmp(text, prefix, start) == 0 && strlen(text + start) == 64 &&
+	       strspn(text + start, "0123456789abcdef") == 64;
+}
+
 int span_take_escaped(struct span *rest)
 {
 	unsigned char byte = (unsigned char)rest->data[0];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/random.h"
 #include "code/code.h"
 #include "json/json.h"
@@ -83,15 +84,10 @@ int code_source_check(enum code_language language, const char *code, const struc
 
 void code_new_nonce(char out[CODE_NONCE_SIZE])
 {
-	static const char digits[] = "0123456789abcdef";
 	unsigned char bytes[CODE_NONCE_SIZE / 2];
 
 	random_bytes(bytes, sizeof(bytes));
-	for (size_t i = 0; i < sizeof(bytes); i++) {
-		out[2 * i] = digits[bytes[i] >> 4];
-		out[2 * i + 1] = digits[bytes[i] & 15];
-	}
-	out[CODE_NONCE_SIZE - 1] = '\0';
+	hex_encode(bytes, sizeof(bytes), out);
 }
 
 /* "NONCE SIZE SIZE\n", the code, "KEY=value" entries between zero bytes. */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/log.h"
 #include "base/map.h"
 #include "edge/caller.h"
@@ -65,14 +66,9 @@ static const struct api_caller *caller_of(const struct request *rq)
 /* The same text for requests of the same key or session in the same project. */
 static const char *text_of_caller(struct arena *a, const struct api_caller *caller)
 {
-	static const char digits[] = "0123456789abcdef";
 	char hash[2 * ACCOUNT_HASH_SIZE + 1];
 
-	for (unsigned i = 0; i < ACCOUNT_HASH_SIZE; i++) {
-		hash[2 * i] = digits[caller->key_hash[i] >> 4];
-		hash[2 * i + 1] = digits[caller->key_hash[i] & 15];
-	}
-	hash[2 * ACCOUNT_HASH_SIZE] = '\0';
+	hex_encode(caller->key_hash, ACCOUNT_HASH_SIZE, hash);
 	return arena_format(a, "%c%s %s", caller->is_login ? 'l' : 'k', hash,
 	                    caller->account.project_id);
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/random.h"
 
 #define SECRET_SIZE (API_TICKET_SIZE / 2)
@@ -41,15 +42,10 @@ void api_tickets_free(struct api_tickets *t)
 void api_tickets_issue(struct api_tickets *t, const struct api_ticket *ticket, int64_t now,
                        char ret_text[API_TICKET_SIZE + 1])
 {
-	static const char digits[] = "0123456789abcdef";
 	struct ticket_entry entry = {.expires = now + API_TICKET_MS, .ticket = *ticket};
 
 	random_bytes(entry.secret, sizeof(entry.secret));
-	for (unsigned i = 0; i < SECRET_SIZE; i++) {
-		ret_text[2 * i] = digits[entry.secret[i] >> 4];
-		ret_text[2 * i + 1] = digits[entry.secret[i] & 15];
-	}
-	ret_text[API_TICKET_SIZE] = '\0';
+	hex_encode(entry.secret, SECRET_SIZE, ret_text);
 	(void)pthread_mutex_lock(&t->lock);
 	t->entries[t->next] = entry;
 	t->next = (t->next + 1) % API_TICKETS_MAX;

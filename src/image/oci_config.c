@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/utsname.h>
 
+#include "base/bytes.h"
 #include "base/fd.h"
 #include "image/config.h"
 #include "json/json.h"
@@ -29,14 +30,12 @@ static int load_document(struct arena *a, int layout, const char *path,
 static int load_blob(struct arena *a, int layout, const struct json_value *descriptor,
                      const struct json_value **ret, struct error *err)
 {
-	static const char prefix[] = "sha256:";
 	const char *digest = json_text(json_get(descriptor, "digest"), "");
-	const char *hex = digest + sizeof(prefix) - 1;
 
-	if (strncmp(digest, prefix, sizeof(prefix) - 1) != 0 || strlen(hex) != 64 ||
-	    strspn(hex, "0123456789abcdef") != 64)
+	if (!text_is_sha256(digest))
 		return FAIL(err, ERROR_INVALID, "image layout: '%.80s' is no digest", digest);
-	return load_document(a, layout, arena_format(a, "blobs/sha256/%s", hex), ret, err);
+	return load_document(a, layout, arena_format(a, "blobs/sha256/%s", strchr(digest, ':') + 1),
+	                     ret, err);
 }
 
 /* ["A=b", …] -> {"A":"b", …}. A repeated name gets its last value. */

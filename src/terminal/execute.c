@@ -2,6 +2,7 @@
 #include <signal.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/clock.h"
 #include "base/random.h"
 #include "terminal/plain.h"
@@ -252,15 +253,10 @@ static int find_prompt(struct window_command *r, struct span *pending, struct er
 
 static void make_nonce(char out[PROMPT_NONCE_SIZE + 1])
 {
-	static const char digits[] = "0123456789abcdef";
 	unsigned char bytes[PROMPT_NONCE_SIZE / 2];
 
 	random_bytes(bytes, sizeof(bytes));
-	for (size_t i = 0; i < sizeof(bytes); i++) {
-		out[2 * i] = digits[bytes[i] >> 4];
-		out[2 * i + 1] = digits[bytes[i] & 15];
-	}
-	out[PROMPT_NONCE_SIZE] = '\0';
+	hex_encode(bytes, sizeof(bytes), out);
 }
 
 static int refuse_open_line(struct window_command *r, struct span *pending, struct error *err)

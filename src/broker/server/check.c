@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "broker/layers/folder.h"
 #include "broker/sandbox/probe.h"
 #include "broker/sandbox/review.h"
@@ -351,12 +352,7 @@ static int check_source(const char *source, struct error *err)
 
 static int check_digest(const char *digest, struct error *err)
 {
-	static const char prefix[] = "sha256:";
-	const size_t start = sizeof(prefix) - 1;
-
-	if (!digest || !*digest ||
-	    (strncmp(digest, prefix, start) == 0 && strlen(digest + start) == 64 &&
-	     strspn(digest + start, "0123456789abcdef") == 64))
+	if (!digest || !*digest || text_is_sha256(digest))
 		return 0;
 	return FAIL(err, ERROR_INVALID, "'%.80s' is no digest", digest);
 }

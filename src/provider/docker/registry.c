@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/clock.h"
 #include "http/client/client.h"
 #include "http/client/outbound.h"
@@ -95,12 +96,6 @@ static int take_token(struct registry_asking *s, const char *challenge, struct e
 	return 0;
 }
 
-static bool is_digest(const char *text)
-{
-	return strlen(text) == REGISTRY_DIGEST_SIZE - 1 && strncmp(text, "sha256:", 7) == 0 &&
-	       strspn(text + 7, "0123456789abcdef") == 64;
-}
-
 static int read_status(int status, struct error *err)
 {
 	if (status == 200)
@@ -143,10 +138,10 @@ static int get_manifest(struct registry_asking *s, const char *what, const struc
 			            MANIFEST_MAX);
 		if (json_load(s->arena, buf_span(&answer), ret, err) < 0)
 			return FAIL_CONTEXT(err, "manifest of the registry");
-		if (!is_digest(is_digest(what) ? what : digest))
+		if (!text_is_sha256(text_is_sha256(what) ? what : digest))
 			return FAIL(err, ERROR_UNAVAILABLE,
 			            "the registry does not tell the digest of the image");
-		memcpy(ret_digest, is_digest(what) ? what : digest, REGISTRY_DIGEST_SIZE);
+		memcpy(ret_digest, text_is_sha256(what) ? what : digest, REGISTRY_DIGEST_SIZE);
 		return 0;
 	}
 }
@@ -159,7 +154,8 @@ static const char *find_manifest(const struct json_value *list)
 		const struct json_value *platform = json_get(item, "platform");
 		const char *digest = json_get_text(item, "digest", "");
 
-		if (is_digest(digest) && strcmp(json_get_text(platform, "os", ""), "linux") == 0 &&
+		if (text_is_sha256(digest) &&
+		    strcmp(json_get_text(platform, "os", ""), "linux") == 0 &&
 		    strcmp(json_get_text(platform, "architecture", ""), ARCHITECTURE) == 0)
 			return digest;
 	}

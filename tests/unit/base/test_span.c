@@ -195,9 +195,31 @@ TEST(bytes_are_taken_from_the_front)
 	assert_int_equal(span_take(&rest, 3).size, 0);
 }
 
+TEST(bytes_are_written_as_lower_case_digits)
+{
+	static const unsigned char bytes[] = {0x00, 0x9f, 0xa0};
+	char text[2 * sizeof(bytes) + 1];
+
+	hex_encode(bytes, sizeof(bytes), text);
+	assert_string_equal(text, "009fa0");
+}
+
+#define DIGITS "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcde"
+TEST(a_digest_is_sha256_with_64_lower_case_digits)
+{
+	assert_true(text_is_sha256("sha256:" DIGITS "f"));
+	assert_false(text_is_sha256("sha256:" DIGITS));
+	assert_false(text_is_sha256("sha256:" DIGITS "ff"));
+	assert_false(text_is_sha256("sha256:" DIGITS "F"));
+	assert_false(text_is_sha256("sha512:" DIGITS "f"));
+	assert_false(text_is_sha256(""));
+}
+
 int main(void)
 {
-	return RUN(CASE(bytes_are_taken_from_the_front), CASE(spans_compare_by_bytes),
+	return RUN(CASE(bytes_are_written_as_lower_case_digits),
+	           CASE(a_digest_is_sha256_with_64_lower_case_digits),
+	           CASE(bytes_are_taken_from_the_front), CASE(spans_compare_by_bytes),
 	           CASE(words_are_the_same_in_either_case),
 	           CASE(words_begin_and_end_in_either_case), CASE(a_split_yields_every_part_once),
 	           CASE(trimming_takes_blanks_at_both_ends_only),
