@@ -1119,10 +1119,12 @@ export interface TerminalMessage {
 }
 
 /** A text message of the client; input is sent as binary messages */
-export interface TerminalInput {
+export interface TerminalControl {
   type: "resize" | "signal" | "eof" | "takeover";
   /** with resize */
   rows: number;
+  /** with resize: another name of cols */
+  columns: number;
   /** with resize */
   cols: number;
   /** with signal, such as INT */

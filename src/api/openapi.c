@@ -140,11 +140,8 @@ static void begin_parameter(struct buf *out, struct span name, const char *in, b
 
 static void add_content(struct buf *out, const char *shape)
 {
-	char reference[NAME_SIZE];
-
-	(void)snprintf(reference, sizeof(reference), "#/components/schemas/%s", shape);
 	json_begin_object(out, "application/json");
-	json_add_map(out, "schema", TEXTS({"$ref", reference}));
+	schema_reference_write(out, "schema", shape);
 	json_end_object(out);
 }
 

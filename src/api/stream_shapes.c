@@ -8,6 +8,7 @@
 #include "fleet/core/events.h"
 #include "json/json.h"
 #include "json/write.h"
+#include "surface/native/native.h"
 
 #define EVENT(struct_, names)                                                                      \
 	JSON_TEXT_MEMBER(struct_, event, .choices = (names), .flags = JSON_REQUIRED,               \
@@ -15,6 +16,12 @@
 #define ABOUT_ERROR "with error: the member error of Error"
 #define ABOUT_EXIT "with exit"
 #define REFERENCE_SIZE 256
+
+#define EXIT_MEMBERS(struct_)                                                                      \
+	JSON_WHOLE_MEMBER(struct_, exit_code, .min = INT64_MIN, .about = ABOUT_EXIT),              \
+	        JSON_TEXT_MEMBER(struct_, signal, .flags = JSON_NULLABLE, .about = ABOUT_EXIT),    \
+	        JSON_BOOL_MEMBER(struct_, timed_out, .about = ABOUT_EXIT),                         \
+	        JSON_TEXT_MEMBER(struct_, cause, .about = ABOUT_EXIT)
 
 struct command_message {
 	const char *event, *since, *data, *encoding, *signal, *cause;
@@ -37,10 +44,7 @@ static const struct json_member command_message_shape_members[] = {
         JSON_TEXT_MEMBER(command_message, encoding,
                          .about = "base64 when data is no UTF-8; else absent"),
         JSON_BOOL_MEMBER(command_message, ok, .about = ABOUT_EXIT),
-        JSON_WHOLE_MEMBER(command_message, exit_code, .min = INT64_MIN, .about = ABOUT_EXIT),
-        JSON_TEXT_MEMBER(command_message, signal, .flags = JSON_NULLABLE, .about = ABOUT_EXIT),
-        JSON_BOOL_MEMBER(command_message, timed_out, .about = ABOUT_EXIT),
-        JSON_TEXT_MEMBER(command_message, cause, .about = ABOUT_EXIT),
+        EXIT_MEMBERS(command_message),
         JSON_WHOLE_MEMBER(command_message, duration_ms, .about = ABOUT_EXIT),
         JSON_BOOL_MEMBER(command_message, warm,
                          .about = "with exit: a waiting interpreter ran the command"),
@@ -72,10 +76,7 @@ static const struct json_member code_message_shape_members[] = {
         JSON_RAW_MEMBER(code_message, error,
                         .about = "with error of the call: the member error of Error"),
         JSON_BOOL_MEMBER(code_message, ok, .about = ABOUT_EXIT),
-        JSON_WHOLE_MEMBER(code_message, exit_code, .min = INT64_MIN, .about = ABOUT_EXIT),
-        JSON_TEXT_MEMBER(code_message, signal, .flags = JSON_NULLABLE, .about = ABOUT_EXIT),
-        JSON_BOOL_MEMBER(code_message, timed_out, .about = ABOUT_EXIT),
-        JSON_TEXT_MEMBER(code_message, cause, .about = ABOUT_EXIT),
+        EXIT_MEMBERS(code_message),
         JSON_WHOLE_MEMBER(code_message, duration_ms, .about = ABOUT_EXIT),
         JSON_BOOL_MEMBER(code_message, context_ended,
                          .about = "with exit: the interpreter ended; restart the context"),
@@ -148,27 +149,10 @@ static const struct json_member terminal_message_shape_members[] = {
         JSON_WHOLE_MEMBER(terminal_message, offset, .about = "with stderr"),
         JSON_TEXT_MEMBER(terminal_message, data, .about = "with stderr"),
         JSON_TEXT_MEMBER(terminal_message, encoding, .about = "with stderr: base64 or absent"),
-        JSON_WHOLE_MEMBER(terminal_message, exit_code, .min = INT64_MIN, .about = ABOUT_EXIT),
-        JSON_TEXT_MEMBER(terminal_message, signal, .flags = JSON_NULLABLE, .about = ABOUT_EXIT),
-        JSON_BOOL_MEMBER(terminal_message, timed_out, .about = ABOUT_EXIT),
-        JSON_TEXT_MEMBER(terminal_message, cause, .about = ABOUT_EXIT),
+        EXIT_MEMBERS(terminal_message),
 };
 static JSON_OPEN_SHAPE(terminal_message_shape, "TerminalMessage", terminal_message,
                        "A text message of the server; output comes as binary messages");
-
-struct terminal_input {
-	const char *type, *signal;
-	int64_t rows, cols;
-};
-static const char *const input_types[] = {"resize", "signal", "eof", "takeover", NULL};
-static const struct json_member terminal_input_shape_members[] = {
-        JSON_TEXT_MEMBER(terminal_input, type, .choices = input_types, .flags = JSON_REQUIRED),
-        JSON_WHOLE_MEMBER(terminal_input, rows, .about = "with resize"),
-        JSON_WHOLE_MEMBER(terminal_input, cols, .about = "with resize"),
-        JSON_TEXT_MEMBER(terminal_input, signal, .about = "with signal, such as INT"),
-};
-static JSON_SHAPE(terminal_input_shape, "TerminalInput", terminal_input,
-                  "A text message of the client; input is sent as binary messages");
 
 static const struct stream_messages stream_messages[] = {
         {HTTP_POST, "/:id/exec", &command_message_shape, NULL, NULL},
@@ -179,8 +163,8 @@ static const struct stream_messages stream_messages[] = {
         {HTTP_GET, "/v1/events", &fleet_event_shape, &lost_message_shape, NULL},
         {HTTP_GET, "/v1/stats", &figures_message_shape, NULL, NULL},
         {HTTP_GET, "/terminal/:session/browser", &terminal_message_shape, NULL,
-         &terminal_input_shape},
-        {HTTP_GET, "/:process/attach", &terminal_message_shape, NULL, &terminal_input_shape},
+         &terminal_control_shape},
+        {HTTP_GET, "/:process/attach", &terminal_message_shape, NULL, &terminal_control_shape},
         {.path_end = NULL},
 };
 
@@ -201,13 +185,11 @@ const struct stream_messages *stream_messages_of(const struct route *route)
 	return m;
 }
 
-static void add_reference(struct buf *out, const char *name, const struct json_shape *shape)
+void schema_reference_write(struct buf *out, const char *name, const char *schema)
 {
 	char reference[REFERENCE_SIZE];
 
-	if (!shape)
-		return;
-	(void)snprintf(reference, sizeof(reference), "#/components/schemas/%s", shape->name);
+	(void)snprintf(reference, sizeof(reference), "#/components/schemas/%s", schema);
 	json_begin_object(out, name);
 	json_add_text(out, "$ref", reference);
 	json_end_object(out);
@@ -216,13 +198,14 @@ static void add_reference(struct buf *out, const char *name, const struct json_s
 void stream_messages_write(struct buf *out, const struct stream_messages *m)
 {
 	if (!m->server_also) {
-		add_reference(out, "x-itemSchema", m->server);
+		if (m->server)
+			schema_reference_write(out, "x-itemSchema", m->server->name);
 		return;
 	}
 	json_begin_object(out, "x-itemSchema");
 	json_begin_list(out, "anyOf");
-	add_reference(out, NULL, m->server);
-	add_reference(out, NULL, m->server_also);
+	schema_reference_write(out, NULL, m->server->name);
+	schema_reference_write(out, NULL, m->server_also->name);
 	json_end_list(out);
 	json_end_object(out);
 }
@@ -234,7 +217,7 @@ void stream_websocket_write(struct buf *out, const struct route *route)
 	if (!(route->flags & ROUTE_WEBSOCKET) || !messages->server)
 		return;
 	json_begin_object(out, "x-messages");
-	add_reference(out, "server", messages->server);
-	add_reference(out, "client", messages->client);
+	schema_reference_write(out, "server", messages->server->name);
+	schema_reference_write(out, "client", messages->client->name);
 	json_end_object(out);
 }

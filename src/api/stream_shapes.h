@@ -23,4 +23,6 @@ const struct stream_messages *stream_messages_of(const struct route *route);
 void stream_messages_write(struct buf *out, const struct stream_messages *messages);
 /* Writes the member x-messages of a WebSocket: the text messages of both sides. */
 void stream_websocket_write(struct buf *out, const struct route *route);
+/* Writes {"$ref": …} to the schema of this name. */
+void schema_reference_write(struct buf *out, const char *name, const char *schema);
 bool route_path_ends_with(const struct route *route, const char *end);

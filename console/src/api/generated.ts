@@ -2268,9 +2268,10 @@ export interface Terminal {
   session?: string;
 }
 /** A text message of the client; input is sent as binary messages */
-export interface TerminalInput {
+export interface TerminalControl {
   type: "resize" | "signal" | "eof" | "takeover";
   rows: number;
+  columns: number;
   cols: number;
   signal: string;
 }

@@ -1191,12 +1191,14 @@ class TerminalMessage(TypedDict):
     cause: str
 
 
-class TerminalInput(TypedDict):
+class TerminalControl(TypedDict):
     """A text message of the client; input is sent as binary messages"""
 
     type: Literal["resize", "signal", "eof", "takeover"]
     # with resize
     rows: int
+    # with resize: another name of cols
+    columns: int
     # with resize
     cols: int
     # with signal, such as INT

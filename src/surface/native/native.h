@@ -50,6 +50,7 @@ extern const struct route snapshots_routes[];
 extern const struct route summary_routes[];
 extern const struct route templates_routes[];
 extern const struct route terminal_routes[];
+extern const struct json_shape terminal_control_shape;
 extern const struct route trash_routes[];
 extern const struct route usage_routes[];
 extern const struct route users_routes[];

@@ -235,15 +235,17 @@ struct terminal_control {
 };
 enum { CONTROL_RESIZE, CONTROL_SIGNAL, CONTROL_EOF, CONTROL_TAKEOVER };
 static const char *const control_types[] = {"resize", "signal", "eof", "takeover", NULL};
-static const struct json_member control_shape_members[] = {
+static const struct json_member terminal_control_shape_members[] = {
         JSON_CHOICE_MEMBER(terminal_control, type, .flags = JSON_REQUIRED,
                            .choices = control_types),
-        JSON_WHOLE_MEMBER(terminal_control, rows, .min = 0, .max = 10000),
-        JSON_WHOLE_MEMBER(terminal_control, columns, .min = 0, .max = 10000),
-        JSON_WHOLE_MEMBER(terminal_control, cols, .min = 0, .max = 10000),
-        JSON_TEXT_MEMBER(terminal_control, signal, .max = 16),
+        JSON_WHOLE_MEMBER(terminal_control, rows, .min = 0, .max = 10000, .about = "with resize"),
+        JSON_WHOLE_MEMBER(terminal_control, columns, .min = 0, .max = 10000,
+                          .about = "with resize: another name of cols"),
+        JSON_WHOLE_MEMBER(terminal_control, cols, .min = 0, .max = 10000, .about = "with resize"),
+        JSON_TEXT_MEMBER(terminal_control, signal, .max = 16, .about = "with signal, such as INT"),
 };
-static JSON_SHAPE(control_shape, "TerminalControl", terminal_control, "A message of the client");
+JSON_SHAPE(terminal_control_shape, "TerminalControl", terminal_control,
+           "A text message of the client; input is sent as binary messages");
 
 static int run_control(struct stream *s, struct relay *relay, struct span text, struct error *err)
 {
@@ -252,7 +254,7 @@ static int run_control(struct stream *s, struct relay *relay, struct span text, 
 	struct agent_resize resize;
 	struct agent_signal signal = {.process = 0};
 
-	if (json_parse(&s->arena, text, &control_shape, &c, err) < 0)
+	if (json_parse(&s->arena, text, &terminal_control_shape, &c, err) < 0)
 		return -1;
 	if (c.type == CONTROL_TAKEOVER) {
 		if (t->connection.viewer.may_write)
