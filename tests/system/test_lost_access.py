@@ -10,7 +10,8 @@ import pytest
 
 import atoll
 from test_sign_in import Browser
-from test_terminals import PATH, Socket
+from test_terminals import PATH
+from web_socket import Socket
 
 pytestmark = pytest.mark.needs_root
 PASSWORD = "correct horse battery"

@@ -16,7 +16,7 @@ import pytest
 
 import atoll
 import postgres
-import test_terminals as terminals
+from web_socket import Socket
 import test_mcp as protocol
 
 pytestmark = pytest.mark.needs_root
@@ -112,7 +112,7 @@ def test_commands_streams_and_files_of_the_others_sandbox(pair):
 def test_a_terminal_and_its_ticket(pair):
     here, _, box = pair
     opened = here.known.post(f"{PATH}/{box}/terminal", {})
-    browser = terminals.Socket(here, opened["path"])
+    browser = Socket(here, opened["path"])
     assert browser.status == 101
     browser.send(b"echo $((41 + 1))\n")
     while b"42" not in browser.output:
@@ -120,7 +120,7 @@ def test_a_terminal_and_its_ticket(pair):
     browser.close()
     # A ticket is for one use, and no key opens nothing.
     for path in (opened["path"], opened["path"].split("?")[0]):
-        refused = terminals.Socket(here, path)
+        refused = Socket(here, path)
         assert refused.status == 401
         refused.close()
 
@@ -340,7 +340,7 @@ def test_a_peer_that_is_down_is_named_and_nothing_is_lost(servers, database):
     # Only for a ticket that it has given is it asked.
     made_up = ticket[:-1] + ("1" if ticket[-1] == "0" else "0")
     for path, status in ((ticket, 503), (made_up, 401), (ticket.rsplit(".", 3)[0], 401)):
-        asked = terminals.Socket(here, path)
+        asked = Socket(here, path)
         assert asked.status == status
         asked.close()
     # Somebody else in its place, with a certificate of another authority.

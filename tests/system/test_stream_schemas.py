@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from test_terminals import Socket
+from web_socket import Socket
 
 pytestmark = pytest.mark.needs_root
 PATH = "/api/sandbox/instances"
