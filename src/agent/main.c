@@ -2,6 +2,7 @@
 #include "agent/agent.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/close_range.h>
 #include <linux/openat2.h>
 #include <malloc.h>
@@ -128,6 +129,12 @@ static void reset_signals(void)
 		(void)sigaction(signo, &standard, NULL);
 }
 
+/* gVisor knows no descriptor above INT_MAX. It hands over one descriptor, which must stay open. */
+static int keep_descriptors_from_commands(const struct options *o)
+{
+	return o->handed >= 0 ? 0 : close_range(3, INT_MAX, CLOSE_RANGE_CLOEXEC);
+}
+
 /* All signals stay blocked: the agent reads the needed ones from a descriptor, a broken pipe is an
  * errno, and no process inside can end the agent (SIGKILL works from outside). */
 static int prepare_process(const struct options *o, struct error *err)
@@ -145,9 +152,7 @@ static int prepare_process(const struct options *o, struct error *err)
 	/* Process 1 already is the subreaper. */
 	if (prctl(PR_SET_CHILD_SUBREAPER, 1) < 0)
 		return FAIL_ERRNO(err, "adopt orphans");
-	/* Commands inherit nothing from the agent's own environment. gVisor gives the agent no
-	 * descriptor above 2, and its close_range has no flags. */
-	if ((o->handed < 0 && close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) < 0) ||
+	if (keep_descriptors_from_commands(o) < 0 ||
 	    (o->listener >= 0 && fcntl(o->listener, F_SETFL, O_NONBLOCK) < 0))
 		return FAIL_ERRNO(err, "listening descriptor %d", o->listener);
 	score_open();
