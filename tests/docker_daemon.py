@@ -34,8 +34,9 @@ class Connection(http.client.HTTPConnection):
 
 
 class Daemon:
-    def __init__(self, network=False):
-        """network: containers may have a bridge, in a world that knows no other network."""
+    def __init__(self, network=False, runtimes=None):
+        """network: containers may have a bridge, in a world that knows no other network.
+        runtimes: further ones, as in Docker's daemon.json."""
         missing = [name for name in ("dockerd", "containerd", "runc") if not shutil.which(name)]
         if os.geteuid() != 0 or missing:
             pytest.skip("needs root" if not missing else f"no {missing[0]} (Debian package docker.io)")
@@ -48,6 +49,9 @@ class Daemon:
         self.options = (*OPTIONS, *(NETWORK if network else NO_NETWORK))
         if network:
             self.before += ["--net", "sh", "-c", 'ip link set lo up; exec "$0" "$@"']
+        with open(f"{self.folder}/daemon.json", "w", encoding="utf-8") as config:
+            json.dump({"runtimes": runtimes or {}}, config)
+        self.options = (*self.options, "--config-file", f"{self.folder}/daemon.json")
         self.start()
 
     def start(self):
@@ -125,6 +129,16 @@ class Daemon:
             self.remove_networks()
         self.end()
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def gvisor_runtimes():
+    """runsc as an operator sets it, and without the argument that it needs. Without a network: this release of
+    gVisor takes every network namespace of a new kernel for the host's."""
+    if not shutil.which("runsc"):
+        pytest.skip("no runsc (Debian package runsc)")
+    path = shutil.which("runsc")
+    return {"runsc": {"path": path, "runtimeArgs": ["--host-uds=open", "--network=none"]},
+            "runsc-closed": {"path": path, "runtimeArgs": ["--network=none"]}}
 
 
 class Podman(Daemon):

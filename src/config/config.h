@@ -40,6 +40,7 @@ struct config {
 	const char *microvm_kernel;  /* folder that holds boot/ and lib/modules/ */
 	const char *docker_host, *docker_image; /* "unix:///path"; "" = no image */
 	const char *docker_images;              /* separated by commas */
+	const char *docker_runtime;             /* "" = the daemon's default */
 	const char *user;                       /* unprivileged user; "" = "atoll", else "nobody" */
 	const char *log_level;                  /* "error", "warning", "info" or "debug" */
 	const char *debug;                      /* folders of src/ with debug lines */

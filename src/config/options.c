@@ -82,6 +82,10 @@ const struct config_option config_options[] = {
         TEXT_OPTION("docker_image", docker_image, .env = "SANDBOX_WORKER_IMAGE", .initial = "",
                     .about = "with provider docker: image of sandboxes of the template 'host'; "
                              "pulled when it is missing"),
+        TEXT_OPTION("docker_runtime", docker_runtime, .initial = "",
+                    .about = "with provider docker: which runtime of the daemon runs containers, "
+                             "such as runc, crun, runsc or kata; the isolation follows it; empty "
+                             "= the daemon's default, taken for namespaces"),
         TEXT_OPTION("docker_images", docker_images, .initial = "",
                     .about = "with provider docker: images that the daemon has and that every "
                              "project may use, separated by commas; any other image must be "

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config/providers.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "config/check.h"
@@ -34,8 +35,36 @@ static int check_kind(struct arena *a, const struct config_provider *p, struct e
 	            p->name, p->kind, known);
 }
 
-static int set_value(struct config_provider *p, struct span name, struct span value,
-                     struct error *err)
+/* Settings that are texts, and the kind that has them. */
+static const struct {
+	const char *name, *kind;
+	size_t offset;
+} texts[] = {
+        {"docker_host", "docker", offsetof(struct config_provider, docker_host)},
+        {"docker_image", "docker", offsetof(struct config_provider, docker_image)},
+        {"docker_runtime", "docker", offsetof(struct config_provider, docker_runtime)},
+};
+
+static int set_text(struct arena *a, struct config_provider *p, struct span name, struct span value,
+                    struct error *err)
+{
+	for (size_t i = 0; i < COUNT_OF(texts); i++) {
+		if (!span_is_word(name, texts[i].name))
+			continue;
+		if (strcmp(p->kind, texts[i].kind) != 0)
+			return FAIL(err, ERROR_INVALID, "provider '%s': %s is a setting of kind %s",
+			            p->name, texts[i].name, texts[i].kind);
+		*(const char **)((char *)p + texts[i].offset) = arena_copy(a, value);
+		return 0;
+	}
+	return FAIL(err, ERROR_INVALID,
+	            "provider '%s': unknown setting '%.*s'; known settings: allow_weaker, "
+	            "docker_host, docker_image, docker_runtime, max_sandboxes",
+	            p->name, (int)name.size, name.data);
+}
+
+static int set_value(struct arena *a, struct config_provider *p, struct span name,
+                     struct span value, struct error *err)
 {
 	if (span_is_word(name, "allow_weaker")) {
 		p->allows_weaker = span_is_word(value, "true");
@@ -45,16 +74,14 @@ static int set_value(struct config_provider *p, struct span name, struct span va
 		                      "provider '%s': allow_weaker is true or false", p->name);
 	}
 	if (!span_is_word(name, "max_sandboxes"))
-		return FAIL(err, ERROR_INVALID,
-		            "provider '%s': unknown setting '%.*s'; known settings: "
-		            "allow_weaker, max_sandboxes",
-		            p->name, (int)name.size, name.data);
+		return set_text(a, p, name, value, err);
 	if (span_parse_whole(value, 0, SANDBOXES_MAX, &p->sandboxes_max, err) < 0)
 		return FAIL_CONTEXT(err, "provider '%s': max_sandboxes", p->name);
 	return 0;
 }
 
-static int parse_values(struct span text, struct config_provider *p, struct error *err)
+static int parse_values(struct arena *a, struct span text, struct config_provider *p,
+                        struct error *err)
 {
 	struct span item;
 
@@ -65,7 +92,7 @@ static int parse_values(struct span text, struct config_provider *p, struct erro
 		if (!span_split(&item, '=', &name))
 			return FAIL(err, ERROR_INVALID, "provider '%s': expected KEY=VALUE",
 			            p->name);
-		if (set_value(p, name, item, err) < 0)
+		if (set_value(a, p, name, item, err) < 0)
 			return -1;
 	}
 	return 0;
@@ -82,7 +109,7 @@ static int parse_item(struct arena *a, struct span item, struct config_provider 
 	*ret = (struct config_provider){.name = arena_copy(a, name), .kind = arena_copy(a, kind)};
 	if (sandbox_name_check(ret->name, err) < 0)
 		return FAIL_CONTEXT(err, "name of a provider");
-	return check_kind(a, ret, err) < 0 ? -1 : parse_values(item, ret, err);
+	return check_kind(a, ret, err) < 0 ? -1 : parse_values(a, item, ret, err);
 }
 
 static int append_item(struct config_providers *all, const struct config_provider *p,
@@ -124,17 +151,22 @@ int config_providers_load(struct arena *a, const struct config *config,
 	return 0;
 }
 
-bool config_has_provider_kind(const struct config *config, const char *kind)
+unsigned config_count_provider_kind(const struct config *config, const char *kind)
 {
 	AUTO(arena_done) struct arena arena = {0};
 	struct config_providers all;
+	unsigned count = 0;
 
 	if (config_providers_load(&arena, config, &all, &(struct error){0}) < 0)
-		return false;
+		return 0;
 	for (unsigned i = 0; i < all.count; i++)
-		if (strcmp(all.items[i].kind, kind) == 0)
-			return true;
-	return false;
+		count += strcmp(all.items[i].kind, kind) == 0;
+	return count;
+}
+
+bool config_has_provider_kind(const struct config *config, const char *kind)
+{
+	return config_count_provider_kind(config, kind) > 0;
 }
 
 int check_providers(const char *value, struct error *err)

@@ -22,7 +22,7 @@ int identity_find(const char *wanted, struct identity *ret, struct error *err)
 	}
 	ret->uid = user->pw_uid;
 	ret->gid = user->pw_gid;
-	ret->docker = 0;
+	ret->docker_count = 0;
 	(void)snprintf(ret->name, sizeof(ret->name), "%s", user->pw_name);
 	return 0;
 }
@@ -42,7 +42,7 @@ int identity_become(const struct identity *identity, struct error *err)
 {
 	if (drop_bounding_set(err) < 0)
 		return -1;
-	if (setgroups(identity->docker ? 1 : 0, &identity->docker) < 0 ||
+	if (setgroups(identity->docker_count, identity->docker) < 0 ||
 	    setresgid(identity->gid, identity->gid, identity->gid) < 0 ||
 	    setresuid(identity->uid, identity->uid, identity->uid) < 0)
 		return FAIL_ERRNO(err, "become user '%s'", identity->name);

@@ -55,15 +55,20 @@ static const char *find_agent(struct arena *a)
 	return arena_format(a, "%s/atoll-agent", path);
 }
 
-static const struct docker_options *docker_options_of(struct arena *a, const struct config *config)
+/* A setting of one provider comes before the option of the same name. */
+static const struct docker_options *docker_options_of(struct arena *a, const struct config *config,
+                                                      const struct config_provider *own)
 {
 	struct docker_options *docker = ARENA_NEW(a, struct docker_options);
 
-	*docker = (struct docker_options){.host = config->docker_host,
-	                                  .image = config->docker_image,
-	                                  .images = config->docker_images,
-	                                  .allows_private = config->registry_allow_private,
-	                                  .program = find_agent(a)};
+	*docker = (struct docker_options){
+	        .providers = config_count_provider_kind(config, "docker"),
+	        .host = own->docker_host ? own->docker_host : config->docker_host,
+	        .image = own->docker_image ? own->docker_image : config->docker_image,
+	        .runtime = own->docker_runtime ? own->docker_runtime : config->docker_runtime,
+	        .images = config->docker_images,
+	        .allows_private = config->registry_allow_private,
+	        .program = find_agent(a)};
 	return docker;
 }
 
@@ -84,7 +89,6 @@ int providers_open(struct arena *a, const struct config *config,
 	struct provider_options options = *shared;
 	struct config_providers all;
 
-	options.docker = docker_options_of(a, config);
 	options.microvm = microvm_options_of(a, config);
 	*ret = provider_set_new();
 	if (config_providers_load(a, config, &all, err) < 0)
@@ -94,6 +98,7 @@ int providers_open(struct arena *a, const struct config *config,
 		const struct provider_entry_options entry = {c->name, c->kind, c->sandboxes_max,
 		                                             c->allows_weaker};
 
+		options.docker = docker_options_of(a, config, c);
 		if (provider_set_add(*ret, &entry, &options, err) < 0)
 			return -1;
 	}

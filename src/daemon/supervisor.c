@@ -282,6 +282,27 @@ static gid_t group_of_docker(const char *host)
 	return (st.st_mode & S_IWGRP) ? st.st_gid : 0;
 }
 
+static int find_docker_groups(const struct config *config, struct identity *identity,
+                              struct error *err)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	struct config_providers all;
+
+	if (config_providers_load(&arena, config, &all, err) < 0)
+		return -1;
+	for (unsigned i = 0; i < all.count; i++) {
+		const char *host = all.items[i].docker_host;
+		gid_t group;
+
+		if (strcmp(all.items[i].kind, "docker") != 0)
+			continue;
+		group = group_of_docker(host ? host : config->docker_host);
+		if (group && identity->docker_count < COUNT_OF(identity->docker))
+			identity->docker[identity->docker_count++] = group;
+	}
+	return 0;
+}
+
 static int check_rights(struct supervisor *s, struct error *err)
 {
 	s->is_root = geteuid() == 0;
@@ -290,8 +311,8 @@ static int check_rights(struct supervisor *s, struct error *err)
 	                config_has_provider_kind(s->config, "microvm");
 	if (s->is_root && identity_find(s->config->user, &s->identity, err) < 0)
 		return -1;
-	if (s->is_root && config_has_provider_kind(s->config, "docker"))
-		s->identity.docker = group_of_docker(s->config->docker_host);
+	if (s->is_root && find_docker_groups(s->config, &s->identity, err) < 0)
+		return -1;
 	if (s->is_root)
 		return 0;
 	if (!s->has_broker)

@@ -52,6 +52,7 @@ struct provider;
 
 /* The callbacks run on a thread of the provider and must not call back into it. */
 struct provider_options {
+	const char *name; /* of the member of the set; NULL: the kind's */
 	const char *data_dir;
 	const char *broker_socket; /* for native and host */
 	const struct docker_options *docker;
@@ -110,6 +111,9 @@ struct provider_ops {
 	const char *templates;   /* the folder of their descriptions; NULL: "templates" */
 	bool is_without_network; /* a create that wants one goes elsewhere */
 
+	/* Changes `ret`, a copy of these operations, to what they are with the options, such as
+	 * another isolation. NULL: the options change nothing. */
+	void (*describe)(const struct provider_options *options, struct provider_ops *ret);
 	int (*open)(const struct provider_options *options, struct provider **ret,
 	            struct error *err);
 	void (*close)(struct provider *p);

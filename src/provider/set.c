@@ -13,6 +13,7 @@
 struct set_member {
 	struct provider_member member;
 	const struct provider_ops *kind;
+	struct provider_ops described; /* the kind's with these options */
 	struct provider_options options;
 	_Atomic(struct provider *) provider; /* NULL: not open */
 	bool is_lent;
@@ -78,8 +79,12 @@ int provider_set_add(struct provider_set *set, const struct provider_entry_optio
 	if (provider_set_find(set, entry->name))
 		return FAIL(err, ERROR_CONFLICT, "provider '%s' is there twice", entry->name);
 	m = append_member(set, entry->name);
-	m->kind = kind;
 	m->options = *options;
+	m->options.name = entry->name;
+	m->described = *kind;
+	m->kind = &m->described;
+	if (kind->describe)
+		kind->describe(&m->options, &m->described);
 	m->member.kind = kind->name;
 	m->member.sandboxes_max = entry->sandboxes_max;
 	m->member.allows_weaker = entry->allows_weaker;

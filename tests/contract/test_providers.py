@@ -72,16 +72,28 @@ def test_nothing_else_went_wrong(outcome):
     assert outcome.returncode == 0, outcome.stderr[-4000:]
 
 
+def check_docker(daemon, tmp_path, **environment):
+    daemon.import_busybox(tmp_path)
+    run = run_contract({"CONTRACT_DOCKER_HOST": daemon.host, "CONTRACT_ONLY": "docker",
+                        "CONTRACT_DOCKER_IMAGE": daemon.name_here(docker_daemon.IMAGE), **environment})
+    results = re.findall(r"^\[\s*(OK|FAILED|SKIPPED)\s*\] docker: (\w+)$", run.stdout, re.M)
+    failed = sorted({name for word, name in results if WORDS[word] == "failed"})
+    assert not failed, f"{failed}\n{run.stdout[-3000:]}{run.stderr[-3000:]}"
+    assert len(results) >= 9 and run.returncode == 0, run.stdout[-2000:] + run.stderr[-2000:]
+    assert daemon.containers() == []
+
+
 def test_podman_keeps_the_contract_of_docker(outcome, tmp_path):
     daemon = docker_daemon.Podman()
     try:
-        daemon.import_busybox(tmp_path)
-        run = run_contract({"CONTRACT_DOCKER_HOST": daemon.host, "CONTRACT_ONLY": "docker",
-                            "CONTRACT_DOCKER_IMAGE": daemon.name_here(docker_daemon.IMAGE)})
-        results = re.findall(r"^\[\s*(OK|FAILED|SKIPPED)\s*\] docker: (\w+)$", run.stdout, re.M)
-        failed = sorted({name for word, name in results if WORDS[word] == "failed"})
-        assert not failed, f"{failed}\n{run.stdout[-3000:]}{run.stderr[-3000:]}"
-        assert len(results) >= 9 and run.returncode == 0, run.stdout[-2000:] + run.stderr[-2000:]
-        assert daemon.containers() == []
+        check_docker(daemon, tmp_path)
+    finally:
+        daemon.remove()
+
+
+def test_docker_with_gvisor_keeps_the_contract(tmp_path):
+    daemon = docker_daemon.Daemon(runtimes=docker_daemon.gvisor_runtimes())
+    try:
+        check_docker(daemon, tmp_path, CONTRACT_DOCKER_RUNTIME="runsc")
     finally:
         daemon.remove()

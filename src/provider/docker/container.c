@@ -72,6 +72,8 @@ static void write_host_part(struct buf *out, const struct docker_container *c)
 	static const char *const no_privileges[] = {"no-new-privileges:true", NULL};
 
 	json_begin_object(out, "HostConfig");
+	if (c->runtime && *c->runtime)
+		json_add_text(out, "Runtime", c->runtime);
 	write_limit_members(out, &c->spec->resources);
 	if (c->spec->background)
 		json_add_whole(out, "CpuShares", SHARES_IN_BACKGROUND);
@@ -93,6 +95,11 @@ static void write_labels(struct buf *out, const struct docker_container *c)
 	char epoch[24];
 
 	json_begin_object(out, "Labels");
+	if (c->is_probe) {
+		json_add_text(out, DOCKER_PROBE_LABEL, c->server);
+		json_end_object(out);
+		return;
+	}
 	json_add_text(out, DOCKER_SERVER_LABEL, c->server);
 	json_add_text(out, DOCKER_SANDBOX_LABEL, c->spec->id);
 	json_add_text(out, OWNER_LABEL, c->spec->owner ? c->spec->owner : "");
@@ -142,12 +149,11 @@ void docker_write_network(struct buf *out, const char *server)
 	json_end_object(out);
 }
 
-void docker_write_list_path(struct buf *out, const char *server)
+void docker_write_list_path(struct buf *out, const char *label, const char *value)
 {
 	char filter[128];
 
-	(void)snprintf(filter, sizeof(filter), "{\"label\":[\"" DOCKER_SERVER_LABEL "=%s\"]}",
-	               server);
+	(void)snprintf(filter, sizeof(filter), "{\"label\":[\"%s=%s\"]}", label, value);
 	buf_add_text(out, "/containers/json?all=1&filters=");
 	http_escape(out, filter);
 }

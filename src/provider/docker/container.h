@@ -13,6 +13,8 @@
 /* Every container of this server has this label, with the server's id. */
 #define DOCKER_SERVER_LABEL "atoll.server"
 #define DOCKER_SANDBOX_LABEL "atoll.sandbox"
+/* In its place, of a container that only shows that the runtime works. */
+#define DOCKER_PROBE_LABEL "atoll.probe"
 /* A network whose containers do not reach one another. */
 #define DOCKER_NETWORK "atoll"
 
@@ -27,6 +29,8 @@ struct docker_container {
 	const char *program; /* the agent's, on the host; absolute */
 	const char *folder;  /* of the agent's socket, on the host; absolute */
 	const char *token;
+	const char *runtime; /* NULL or "" = the daemon's default */
+	bool is_probe;
 };
 void docker_write_container(struct buf *out, const struct docker_container *c);
 int64_t docker_nano_cpus(const struct sandbox_resources *resources);
@@ -35,8 +39,8 @@ void docker_write_network(struct buf *out, const char *server);
 /* ERROR_CONFLICT for a network of that name that no Atoll made, or whose containers reach one
  * another. */
 MUST_CHECK int docker_check_network(struct span body, struct error *err);
-/* The path of the list of this server's containers. */
-void docker_write_list_path(struct buf *out, const char *server);
+/* The path of the list of the containers with this label. */
+void docker_write_list_path(struct buf *out, const char *label, const char *value);
 
 /* Owner and epoch are those of the create. Skips containers without a sandbox's label. */
 MUST_CHECK int docker_read_list(struct arena *a, struct span body, struct provider_list *ret,

@@ -5,8 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -28,7 +26,7 @@
 #define STOP_SPARE_S 2
 #define REMOVAL_LOOK_MS 20
 
-static const int already[] = {304, 0}, missing_is_fine[] = {404, 0};
+static const int already[] = {304, 0}, missing_is_fine[] = {404, 0}, any[] = {404, 409, 500, 0};
 
 /* Paths are short: two ids and a verb. */
 #define CALL_PATH_MAX 256
@@ -194,6 +192,14 @@ static int make_container(struct provider *p, const struct docker_container *c, 
 	return post_container(p, c, deadline, err);
 }
 
+/* The end of the server does not wait for a probe. */
+static bool is_closing(struct docker_provider *d)
+{
+	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&d->mutex);
+
+	return d->is_closing;
+}
+
 /* A container whose process ends at once would be awaited until the deadline. */
 static int await_agent(struct provider *p, const char *id, int64_t deadline, struct error *err)
 {
@@ -208,6 +214,8 @@ static int await_agent(struct provider *p, const char *id, int64_t deadline, str
 		if (err->code != ERROR_TIMEOUT || until == deadline)
 			return -1;
 		error_clear(err);
+		if (is_closing(as_docker(p)))
+			return FAIL(err, ERROR_UNAVAILABLE, "the server ends");
 		if (docker_inspect(p, id, deadline, &state, err) < 0)
 			return -1;
 		if (!state.running)
@@ -228,34 +236,46 @@ static int run_container(struct provider *p, const char *id, const char *token, 
 	return 0;
 }
 
-static int docker_destroy(struct provider *p, const char *id, int64_t deadline, struct error *err);
+int docker_make(struct provider *p, const struct docker_container *wanted, int64_t deadline,
+                struct error *err)
+{
+	struct docker_provider *d = as_docker(p);
+	struct sandbox_spec spec = *wanted->spec;
+	AUTO(buf_done) struct buf folder = BUF(PATH_SIZE_MAX);
+	struct docker_container c = *wanted;
+	char token[AGENT_TOKEN_MAX / 2];
+
+	spec.resources.pids = docker_kernel_pids(p, spec.resources.pids);
+	if ((spec.network == SANDBOX_NETWORK_INTERNET && ensure_network(p, deadline, err) < 0) ||
+	    agent_reverse_make_folder(d->reverse, spec.id, err) < 0)
+		return -1;
+	id_random_text(token, sizeof(token));
+	buf_addf(&folder, "%s/%s", d->links_dir, spec.id);
+	c.spec = &spec;
+	c.server = d->server;
+	c.program = d->options.docker->program;
+	c.runtime = d->options.docker->runtime ? d->options.docker->runtime : "";
+	c.folder = buf_text(&folder);
+	c.token = token;
+	if (make_container(p, &c, deadline, err) == 0 &&
+	    run_container(p, spec.id, token, deadline, err) == 0)
+		return 0;
+	/* The sandbox that exists already is another one. */
+	if (err->code != ERROR_CONFLICT)
+		(void)docker_destroy(p, spec.id, deadline_after(CLEAN_UP_MS), &(struct error){0});
+	return -1;
+}
 
 static int create_container(struct provider *p, const struct sandbox_spec *spec, int64_t deadline,
                             struct error *err)
 {
-	struct docker_provider *d = as_docker(p);
-	AUTO(buf_done) struct buf image = BUF(1024), folder = BUF(PATH_SIZE_MAX);
-	char token[AGENT_TOKEN_MAX / 2];
+	AUTO(buf_done) struct buf image = BUF(1024);
 
-	if (docker_image_of(p, spec->template_dir, &image, err) < 0 ||
-	    (spec->network == SANDBOX_NETWORK_INTERNET && ensure_network(p, deadline, err) < 0) ||
-	    agent_reverse_make_folder(d->reverse, spec->id, err) < 0)
+	if (docker_check_runtime(p, err) < 0 ||
+	    docker_image_of(p, spec->template_dir, &image, err) < 0)
 		return -1;
-	id_random_text(token, sizeof(token));
-	buf_addf(&folder, "%s/%s", d->links_dir, spec->id);
-	const struct docker_container c = {.spec = spec,
-	                                   .server = d->server,
-	                                   .image = buf_text(&image),
-	                                   .program = d->options.docker->program,
-	                                   .folder = buf_text(&folder),
-	                                   .token = token};
-	if (make_container(p, &c, deadline, err) == 0 &&
-	    run_container(p, spec->id, token, deadline, err) == 0)
-		return 0;
-	/* The sandbox that exists already is another one. */
-	if (err->code != ERROR_CONFLICT)
-		(void)docker_destroy(p, spec->id, deadline_after(CLEAN_UP_MS), &(struct error){0});
-	return -1;
+	const struct docker_container c = {.spec = spec, .image = buf_text(&image)};
+	return docker_make(p, &c, deadline, err);
 }
 
 static struct provider_created created_of(const struct sandbox_spec *spec, int64_t began_ns)
@@ -296,11 +316,13 @@ static int remove_container(struct provider *p, const char *id, int64_t deadline
 	return 0;
 }
 
-static int docker_destroy(struct provider *p, const char *id, int64_t deadline, struct error *err)
+int docker_destroy(struct provider *p, const char *id, int64_t deadline, struct error *err)
 {
 	if (check_id(id, err) < 0)
 		return -1;
 	docker_unset_running(p, id);
+	if (strcmp(p->ops->isolation, "namespaces") != 0)
+		(void)!post_verb(p, id, "/unpause", any, deadline, &(struct error){0});
 	if (remove_container(p, id, deadline, err) < 0)
 		return -1;
 	agent_reverse_forget(as_docker(p)->reverse, id);
@@ -329,6 +351,10 @@ static int stop_container(struct provider *p, const char *id, const struct docke
 	char verb[64];
 
 	if (state->paused) {
+		/* gVisor does not end while it is frozen. */
+		if (strcmp(p->ops->isolation, "namespaces") != 0 &&
+		    post_verb(p, id, "/unpause", NULL, deadline, err) < 0)
+			return -1;
 		if (post_verb(p, id, "/kill?signal=KILL", NULL, deadline, err) < 0)
 			return -1;
 		return post_verb(p, id, "/wait?condition=not-running", NULL, deadline, err);
@@ -382,14 +408,16 @@ static int docker_start(struct provider *p, const struct sandbox_spec *spec, int
                         struct provider_created *ret, struct error *err)
 {
 	int64_t began_ns = clock_monotonic_ns();
+	struct sandbox_resources wanted = spec->resources;
 	struct docker_state state;
 
+	wanted.pids = docker_kernel_pids(p, wanted.pids);
 	if (docker_inspect(p, spec->id, deadline, &state, err) < 0 ||
 	    agent_reverse_make_folder(as_docker(p)->reverse, spec->id, err) < 0 ||
 	    docker_claim_write(p, spec, err) < 0)
 		return -1;
-	if (!state.running && !has_limits(&state, &spec->resources) &&
-	    set_limits(p, spec->id, &spec->resources, deadline, err) < 0)
+	if (!state.running && !has_limits(&state, &wanted) &&
+	    set_limits(p, spec->id, &wanted, deadline, err) < 0)
 		return -1;
 	if (run_container(p, spec->id, state.token, deadline, err) < 0)
 		return -1;
@@ -452,6 +480,7 @@ static int docker_stats(struct provider *p, const char *id, struct provider_stat
 	stats.oom_kills = state.oom_killed;
 	if (stats.pids_limit == 0 && state.pids_limit > 0) /* Podman's statistics lack it */
 		stats.pids_limit = (uint64_t)state.pids_limit;
+	stats.pids_limit = docker_inner_pids(p, stats.pids_limit);
 	*ret = stats;
 	return 0;
 }
@@ -475,7 +504,9 @@ static int docker_limit(struct provider *p, const char *id,
 		            "sandbox '%s' uses %llu MiB of memory, more than %lld MiB", id,
 		            (unsigned long long)stats.memory_bytes >> 20,
 		            (long long)resources->memory_mb);
-	return set_limits(p, id, resources, deadline, err);
+	struct sandbox_resources kernel = *resources;
+	kernel.pids = docker_kernel_pids(p, kernel.pids);
+	return set_limits(p, id, &kernel, deadline, err);
 }
 
 static int adopt_by_id(struct provider *p, const char *id, struct error *err)
@@ -513,7 +544,7 @@ static int docker_list(struct provider *p, struct arena *a, struct provider_list
 	struct provider_list list;
 	struct docker_answer answer;
 
-	docker_write_list_path(&path, as_docker(p)->server);
+	docker_write_list_path(&path, DOCKER_SERVER_LABEL, as_docker(p)->server);
 	const struct docker_call call = {
 	        .method = "GET", .path = buf_text(&path), .deadline = deadline_after(LIST_MS)};
 	if (docker_check_daemon(p, call.deadline, err) < 0)
@@ -548,7 +579,9 @@ static int docker_health(struct provider *p, struct error *err)
 	const struct docker_call call = {
 	        .method = "GET", .path = "/_ping", .deadline = deadline_after(HEALTH_MS)};
 
-	return docker_engine_do(as_docker(p)->engine, &call, NULL, err);
+	if (docker_engine_do(as_docker(p)->engine, &call, NULL, err) < 0)
+		return -1;
+	return docker_check_runtime(p, err);
 }
 
 static int docker_connect(struct provider *p, const char *id, int64_t deadline, int *ret_fd,
@@ -574,80 +607,6 @@ static void docker_give_back(struct provider *p, const char *id, int fd)
 	agent_links_give_back(as_docker(p)->links, id, fd);
 }
 
-static int make_folder(const char *dir, const char *name, char out[PATH_SIZE_MAX],
-                       struct error *err)
-{
-	if ((size_t)snprintf(out, PATH_SIZE_MAX, "%s%s", dir, name) >= PATH_SIZE_MAX)
-		return FAIL(err, ERROR_INVALID, "the data folder's path is too long");
-	if (mkdir(out, 0700) < 0 && errno != EEXIST)
-		return FAIL_ERRNO(err, "make folder '%s'", out);
-	return 0;
-}
-
-/* The daemon needs an absolute path, also where this process knows a relative one only. */
-static int find_path(const char *dir, char **ret, struct error *err)
-{
-	char link[64], path[PATH_SIZE_MAX];
-	AUTO_CLOSE int fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
-
-	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	ssize_t size = fd < 0 ? -1 : readlink(link, path, sizeof(path) - 1);
-	if (size < 0)
-		return FAIL_ERRNO(err, "find folder '%s'", dir);
-	path[size] = '\0';
-	*ret = memory_text(path);
-	return 0;
-}
-
-static int read_server(struct docker_provider *d, struct error *err)
-{
-	char path[PATH_SIZE_MAX];
-	AUTO(buf_done) struct buf text = BUF(64);
-	struct id id = id_new();
-
-	(void)snprintf(path, sizeof(path), "%.4000s/id", d->dir);
-	if (file_read(AT_FDCWD, path, &text, err) < 0) {
-		if (err->code != ERROR_NOT_FOUND)
-			return -1;
-		error_clear(err);
-		if (file_write(AT_FDCWD, path, span_of(id.text), 0600, err) < 0)
-			return -1;
-		buf_add_text(&text, id.text);
-	}
-	if (!id_is_valid(buf_text(&text)))
-		return FAIL(err, ERROR_INVALID, "'%s' does not hold an id", path);
-	memcpy(d->server, text.data, ID_SIZE + 1);
-	return 0;
-}
-
-/* Two providers with one folder would take each other's sockets and containers. */
-static int lock_folder(struct docker_provider *d, struct error *err)
-{
-	char path[PATH_SIZE_MAX];
-
-	(void)snprintf(path, sizeof(path), "%.4000s/lock", d->dir);
-	d->lock_fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (d->lock_fd < 0)
-		return FAIL_ERRNO(err, "open '%s'", path);
-	if (flock(d->lock_fd, LOCK_EX | LOCK_NB) == 0)
-		return 0;
-	return FAIL(err, ERROR_CONFLICT, "a server has one provider of kind docker");
-}
-
-static int open_folders(struct docker_provider *d, struct error *err)
-{
-	char dir[PATH_SIZE_MAX], inner[PATH_SIZE_MAX];
-
-	if (make_folder(d->options.data_dir, "/docker", dir, err) < 0)
-		return -1;
-	d->dir = memory_text(dir);
-	if (lock_folder(d, err) < 0 || make_folder(dir, "/claims", inner, err) < 0 ||
-	    make_folder(dir, "/templates", inner, err) < 0 ||
-	    make_folder(dir, "/links", inner, err) < 0 || find_path(inner, &d->links_dir, err) < 0)
-		return -1;
-	return read_server(d, err);
-}
-
 static void docker_close(struct provider *p)
 {
 	struct docker_provider *d = as_docker(p);
@@ -662,8 +621,10 @@ static void docker_close(struct provider *p)
 	map_done(&d->running);
 	pthread_cond_destroy(&d->wake);
 	pthread_mutex_destroy(&d->network_mutex);
+	pthread_mutex_destroy(&d->runtime_mutex);
 	pthread_mutex_destroy(&d->mutex);
 	auto_close(&d->lock_fd);
+	free(d->root);
 	free(d->dir);
 	free(d->links_dir);
 	free(d);
@@ -676,8 +637,9 @@ static int open_parts(struct provider *p, struct error *err)
 
 	if (!d->options.docker)
 		return FAIL(err, ERROR_INVALID, "provider 'docker' has no options");
-	if (docker_engine_open(d->options.docker->host, &d->engine, err) < 0 ||
-	    open_folders(d, err) < 0)
+	if (docker_check_runtime_name(&d->options, err) < 0 ||
+	    docker_engine_open(d->options.docker->host, &d->engine, err) < 0 ||
+	    docker_open_folders(d, err) < 0)
 		return -1;
 	/* By the path that this process knows: it may not be able to pass the absolute one. */
 	(void)snprintf(links, sizeof(links), "%.4000s/links", d->dir);
@@ -695,16 +657,20 @@ static int docker_open(const struct provider_options *options, struct provider *
 	struct docker_provider *d = memory_new(sizeof(*d));
 
 	d->options = *options;
+	d->name = options->name ? options->name : provider_docker.name;
+	d->ops = provider_docker;
+	docker_describe(options, &d->ops);
 	d->lock_fd = -1;
 	pthread_mutex_init(&d->mutex, NULL);
 	pthread_mutex_init(&d->network_mutex, NULL);
+	pthread_mutex_init(&d->runtime_mutex, NULL);
 	thread_condition_init(&d->wake);
 	list_init(&d->suspects);
 	if (open_parts(&d->base, err) < 0) {
 		docker_close(&d->base);
 		return -1;
 	}
-	d->base.ops = &provider_docker;
+	d->base.ops = &d->ops;
 	*ret = &d->base;
 	return 0;
 }
@@ -723,6 +689,7 @@ const struct provider_ops provider_docker = {
                      PROVIDER_CAN_STATS | PROVIDER_CAN_BLOCK_NETWORK | PROVIDER_CAN_LIMIT |
                      PROVIDER_CAN_ISOLATE | PROVIDER_SURVIVES | PROVIDER_CAN_TEMPLATE |
                      PROVIDER_CAN_PAUSE | PROVIDER_CAN_DIAL | PROVIDER_CAN_MEASURE,
+        .describe = docker_describe,
         .open = docker_open,
         .close = docker_close,
         .create = docker_create,
@@ -736,6 +703,7 @@ const struct provider_ops provider_docker = {
         .stats = docker_stats,
         .measure = docker_measure,
         .health = docker_health,
+        .probe = docker_probe,
         .template_make = docker_template_make,
         .compute = &docker_compute,
 };

@@ -2,19 +2,26 @@
 /* provider/docker/docker.h — the provider that runs each sandbox as a container of a Docker daemon.
  * Private to this folder.
  *
- *   DATA/docker/daemon          which daemon has the containers, see daemon.c
- *   DATA/docker/id              the id of this server in names and labels of its containers
- *   DATA/docker/lock            held while the provider is open
- *   DATA/docker/links/ID        the folder of the agent's socket, see provider/agent_reverse.h
+ *   DATA/docker/provider        name of the provider whose own folder is DATA/docker
  *   DATA/docker/templates/NAME  an empty folder for each image, with a description beside it
  *                               (image/image.h); the image is the daemon's
- *   DATA/docker/claims/ID       owner and lease epoch of a sandbox that was started again
+ *   DATA/docker/providers/NAME  the own folder of each further provider, see folders.c
+ *
+ * An own folder has these:
+ *
+ *   daemon     which daemon has the containers, see daemon.c
+ *   id         the id in names and labels of the provider's containers; that of DATA/docker is also
+ *              in the names of images
+ *   lock       held while the provider is open
+ *   links/ID   the folder of the agent's socket, see provider/agent_reverse.h
+ *   claims/ID  owner and lease epoch of a sandbox that was started again
  *
  * The agent is process 1 of the container and connects to the socket. Only containers whose name
  * holds this server's id are ever touched. */
 #pragma once
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "base/list.h"
 #include "base/map.h"
@@ -27,21 +34,29 @@ struct agent_reverse;
 
 struct docker_provider {
 	struct provider base;
+	struct provider_ops ops; /* with its own isolation */
 	struct provider_options options;
-	char server[ID_SIZE + 1];
-	char *dir;       /* DATA/docker */
-	char *links_dir; /* DATA/docker/links as the daemon reaches it: absolute */
+	const char *name;         /* of the provider */
+	char server[ID_SIZE + 1]; /* of its containers */
+	char image_owner[ID_SIZE + 1];
+	char *root;      /* DATA/docker */
+	char *dir;       /* its own folder */
+	char *links_dir; /* as the daemon reaches it: absolute */
 	int lock_fd;
 	struct docker_engine *engine;
 	struct agent_reverse *reverse;
 	struct agent_links *links;
 
 	pthread_mutex_t network_mutex; /* held while the network is looked up or made */
-	pthread_t thread;              /* of ended.c */
-	pthread_mutex_t mutex;         /* guards all below */
-	pthread_cond_t wake;           /* of that thread */
-	struct map running;            /* ids of sandboxes whose end must be reported */
-	struct list suspects;          /* struct suspect of ended.c */
+	atomic_bool has_runtime;       /* the runtime was tried, and works */
+	pthread_mutex_t runtime_mutex; /* held while it is tried; guards the next two */
+	struct error runtime_problem;
+	int64_t runtime_again_at;
+	pthread_t thread;      /* of ended.c */
+	pthread_mutex_t mutex; /* guards all below */
+	pthread_cond_t wake;   /* of that thread */
+	struct map running;    /* ids of sandboxes whose end must be reported */
+	struct list suspects;  /* struct suspect of ended.c */
 	bool is_closing;
 };
 
@@ -49,6 +64,26 @@ static inline struct docker_provider *as_docker(struct provider *p)
 {
 	return (struct docker_provider *)p;
 }
+
+/* folders.c */
+MUST_CHECK int docker_open_folders(struct docker_provider *d, struct error *err);
+
+/* runtime.c */
+void docker_describe(const struct provider_options *options, struct provider_ops *ret);
+MUST_CHECK int docker_check_runtime_name(const struct provider_options *options, struct error *err);
+/* The limit that the kernel gets for `pids` processes inside: it counts gVisor's threads, too. */
+int64_t docker_kernel_pids(const struct provider *p, int64_t pids);
+uint64_t docker_inner_pids(const struct provider *p, uint64_t kernel_pids);
+/* ERROR_UNSUPPORTED when the daemon lacks the runtime, or an agent in it does not reach this
+ * server. Blocks for a probe until it has succeeded once. */
+MUST_CHECK int docker_check_runtime(struct provider *p, struct error *err);
+MUST_CHECK int docker_probe(struct provider *p, const struct provider_probe *probe,
+                            int64_t deadline, struct error *err);
+
+/* docker.c: makes and starts a container of this spec and image; the rest of `c` is filled in. */
+MUST_CHECK int docker_make(struct provider *p, const struct docker_container *c, int64_t deadline,
+                           struct error *err);
+int docker_destroy(struct provider *p, const char *id, int64_t deadline, struct error *err);
 
 /* dialect.c: the daemon's own ways. */
 struct docker_dialect {

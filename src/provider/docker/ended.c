@@ -137,6 +137,11 @@ static void *run_thread(void *argument)
 	struct provider *p = argument;
 	struct docker_provider *d = as_docker(p);
 	int64_t sweep_at = deadline_after(SWEEP_MS);
+	struct error err = {0};
+
+	if (docker_check_runtime(p, &err) < 0)
+		log_error("containers of this provider do not start yet", TEXT("provider", d->name),
+		          FAILURE(&err));
 
 	for (;;) {
 		int64_t now = clock_monotonic_ms(), next = sweep_at;

@@ -110,6 +110,7 @@ static int http_call_of(const struct docker_call *call, char *path, size_t size,
 	*ret = (struct http_call){.method = call->method,
 	                          .path = path,
 	                          .body = call->body,
+	                          .content_type = call->content_type,
 	                          .timeout_ms = left_ms < 0 ? 0 : left_ms,
 	                          .keeps_errors = true};
 	return 0;

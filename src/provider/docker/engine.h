@@ -16,7 +16,8 @@ void docker_engine_close(struct docker_engine *e);
 
 struct docker_call {
 	const char *method, *path; /* below the version: "/containers/json?all=1", escaped */
-	struct span body;          /* JSON; empty = none */
+	struct span body;          /* empty = none */
+	const char *content_type;  /* of the body; NULL = JSON */
 	int64_t deadline;
 	/* Statuses of 300 and above that are no failure, ended by 0; or NULL. */
 	const int *accepted;

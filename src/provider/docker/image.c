@@ -25,7 +25,7 @@ static const int missing_is_fine[] = {404, 0};
 /* Imported images have a name that holds this server's id. */
 static void imported_name(struct provider *p, const char *folder, struct buf *out)
 {
-	buf_addf(out, "atoll-%s:%s", as_docker(p)->server, folder);
+	buf_addf(out, "atoll-%s:%s", as_docker(p)->image_owner, folder);
 }
 
 bool docker_image_is_imported(const char *folder)
@@ -81,7 +81,7 @@ static int tag_image(struct provider *p, const char *image, const char *folder, 
 
 	buf_add_text(&path, "/images/");
 	http_escape(&path, image);
-	buf_addf(&path, "/tag?repo=atoll-%s&tag=", as_docker(p)->server);
+	buf_addf(&path, "/tag?repo=atoll-%s&tag=", as_docker(p)->image_owner);
 	http_escape(&path, folder);
 	const struct docker_call call = {
 	        .method = "POST", .path = buf_text(&path), .deadline = deadline};
@@ -106,7 +106,7 @@ static int open_descriptions(struct provider *p, struct error *err)
 {
 	char path[PATH_SIZE_MAX];
 
-	(void)snprintf(path, sizeof(path), "%.4000s/templates", as_docker(p)->dir);
+	(void)snprintf(path, sizeof(path), "%.4000s/templates", as_docker(p)->root);
 	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	return fd < 0 ? FAIL_ERRNO(err, "open '%s'", path) : fd;
 }
@@ -224,7 +224,7 @@ static bool is_described(struct provider *p, const char *folder)
 	struct image_config config;
 	char path[PATH_SIZE_MAX];
 
-	(void)snprintf(path, sizeof(path), "%.4000s/templates", as_docker(p)->dir);
+	(void)snprintf(path, sizeof(path), "%.4000s/templates", as_docker(p)->root);
 	return image_config_load(&arena, path, folder, &config, &(struct error){0}) == 0;
 }
 

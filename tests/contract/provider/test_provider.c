@@ -24,6 +24,7 @@
 #include "wire/agent_files.h"
 
 #define CHECKS_MAX 64
+#define PROVIDER_KINDS_MAX 8
 #define REAL_COMMANDS PROVIDER_CAN_FILES /* with files come programs that really run */
 
 struct fixture {
@@ -597,6 +598,21 @@ static size_t add_tests(const struct provider_ops *ops, struct CMUnitTest *tests
 	return count;
 }
 
+/* What the provider can with the options of this run. */
+static const struct provider_ops *describe(const struct provider_ops *kind)
+{
+	static struct provider_ops described[PROVIDER_KINDS_MAX];
+	static size_t used;
+	const struct provider_options options = {.docker = &docker, .microvm = &microvm};
+	struct provider_ops *ops = &described[used++];
+
+	assert_true(used <= COUNT_OF(described));
+	*ops = *kind;
+	if (kind->describe)
+		kind->describe(&options, ops);
+	return ops;
+}
+
 int main(int argc, char **argv)
 {
 	static struct CMUnitTest tests[CHECKS_MAX * 5];
@@ -607,7 +623,8 @@ int main(int argc, char **argv)
 	const char *reason = broker_process_reason(&programs);
 	docker = (struct docker_options){.host = getenv("CONTRACT_DOCKER_HOST"),
 	                                 .image = getenv("CONTRACT_DOCKER_IMAGE"),
-	                                 .program = programs.agent};
+	                                 .program = programs.agent,
+	                                 .runtime = getenv("CONTRACT_DOCKER_RUNTIME")};
 	microvm = (struct microvm_options){.kernel = getenv("CONTRACT_MICROVM_KERNEL"),
 	                                   .program = programs.agent};
 	microvm_root = getenv("CONTRACT_MICROVM_ROOT");
@@ -627,7 +644,7 @@ int main(int argc, char **argv)
 		else if ((needs_broker(providers[i]) || is_docker(providers[i])) && reason)
 			print_message("skipped provider '%s': %s\n", providers[i]->name, reason);
 		else
-			count += add_tests(providers[i], tests + count);
+			count += add_tests(describe(providers[i]), tests + count);
 	}
 	return _cmocka_run_group_tests("provider contract", tests, count, NULL, NULL);
 }

@@ -490,7 +490,13 @@ TEST(what_docker_has_not_is_refused_by_name_and_another_host_too)
 	struct provider *second = NULL;
 	assert_int_equal(provider_find("docker")->open(&twice, &second, &err), -1);
 	assert_int_equal(err.code, ERROR_CONFLICT);
+	/* Under another name it has a folder of its own. */
 	err = (struct error){0};
+	const struct provider_options further = {
+	        .name = "further", .data_dir = f.dir, .docker = &same};
+	assert_int_equal(provider_find("docker")->open(&further, &second, &err), 0);
+	provider_find("docker")->close(second);
+	second = NULL;
 	const struct docker_options far = {"tcp://10.0.0.1:2375", "worker:1", "/agent"};
 	const struct provider_options options = {.data_dir = f.dir, .docker = &far};
 	struct provider *other = NULL;
@@ -499,10 +505,109 @@ TEST(what_docker_has_not_is_refused_by_name_and_another_host_too)
 	stop_fake(&f, p);
 }
 
+static const char *isolation_with(const char *runtime)
+{
+	const struct docker_options docker = {.runtime = runtime};
+	const struct provider_options options = {.docker = &docker};
+	struct provider_ops ops = *provider_find("docker");
+
+	ops.describe(&options, &ops);
+	return ops.isolation;
+}
+
+TEST(the_isolation_follows_the_runtime)
+{
+	assert_string_equal(isolation_with(NULL), "namespaces");
+	assert_string_equal(isolation_with(""), "namespaces");
+	assert_string_equal(isolation_with("runc"), "namespaces");
+	assert_string_equal(isolation_with("crun"), "namespaces");
+	assert_string_equal(isolation_with("runsc-kvm"), "gvisor");
+	assert_string_equal(isolation_with("kata-qemu"), "microvm");
+}
+
+#define RUNTIMES                                                                                   \
+	"200 {\"ID\":\"a\",\"DockerRootDir\":\"/d\",\"Runtimes\":{\"runc\":{\"path\":\"runc\"},"   \
+	"\"runsc-false\":{\"path\":\"/usr/bin/runc\"}}}"
+
+/* Opens, and asks for a sandbox that is refused. */
+static struct error create_with(const char *runtime, const char *const *answers)
+{
+	struct provider_created created;
+	struct provider *p = NULL;
+	struct error err = {0};
+	struct fake f;
+
+	start_fake(&f, answers);
+	const struct docker_options docker = {
+	        .host = f.host, .image = "worker:1", .program = "/agent", .runtime = runtime};
+	const struct provider_options options = {.data_dir = f.dir, .docker = &docker};
+	struct sandbox_spec spec = spec_of();
+	if (provider_find("docker")->open(&options, &p, &err) == 0) {
+		assert_int_equal(
+		        provider_ops_of(p)->create(p, &spec, deadline_after(5000), &created, &err),
+		        -1);
+		/* The answer is kept: the daemon is not asked again. */
+		struct error again = {0};
+		assert_int_equal(provider_ops_of(p)->create(p, &spec, deadline_after(5000),
+		                                            &created, &again),
+		                 -1);
+		assert_string_equal(err.text, again.text);
+	}
+	stop_fake(&f, p);
+	return err;
+}
+
+TEST(a_runtime_that_the_daemon_lacks_or_that_is_another_program_is_refused)
+{
+	static const char *const asked_once[] = {RUNTIMES, NULL}, *const never[] = {NULL};
+	struct error err = create_with("runsc", asked_once);
+
+	assert_int_equal(err.code, ERROR_UNSUPPORTED);
+	assert_non_null(strstr(err.text, "no runtime 'runsc'; it has: runc, runsc-false"));
+	err = create_with("runsc-false", asked_once);
+	assert_int_equal(err.code, ERROR_UNSUPPORTED);
+	assert_non_null(strstr(err.text, "/usr/bin/runc"));
+	err = create_with("fast", never);
+	assert_int_equal(err.code, ERROR_INVALID);
+	assert_non_null(strstr(err.text, "'fast'"));
+}
+
+TEST(an_old_folder_of_one_provider_is_not_given_to_one_of_two)
+{
+	static const char *const answers[] = {NULL};
+	struct provider *p = NULL;
+	struct error err = {0};
+	struct fake f;
+	char command[512];
+
+	start_fake(&f, answers);
+	(void)snprintf(command, sizeof(command),
+	               "mkdir -p %.100s/docker && printf " SERVER " > %.100s/docker/id", f.dir,
+	               f.dir);
+	assert_int_equal(system(command), 0);
+	struct docker_options docker = {
+	        .host = f.host, .image = "", .program = "/agent", .providers = 2};
+	const struct provider_options options = {
+	        .name = "box", .data_dir = f.dir, .docker = &docker};
+	assert_int_equal(provider_find("docker")->open(&options, &p, &err), -1);
+	assert_int_equal(err.code, ERROR_CONFLICT);
+	assert_non_null(strstr(err.text, "which provider"));
+	docker.providers = 1;
+	err = (struct error){0};
+	assert_int_equal(provider_find("docker")->open(&options, &p, &err), 0);
+	provider_find("docker")->close(p);
+	docker.providers = 2;
+	assert_int_equal(provider_find("docker")->open(&options, &p, &err), 0);
+	stop_fake(&f, p);
+}
+
 int main(void)
 {
 	return RUN(CASE(a_container_has_few_rights_limits_labels_and_two_read_only_mounts),
 	           CASE(internet_privileges_and_background_change_only_their_own_part),
+	           CASE(the_isolation_follows_the_runtime),
+	           CASE(a_runtime_that_the_daemon_lacks_or_that_is_another_program_is_refused),
+	           CASE(an_old_folder_of_one_provider_is_not_given_to_one_of_two),
 	           CASE(a_name_holds_both_ids), CASE(a_list_takes_only_containers_of_sandboxes),
 	           CASE(a_state_is_read_with_the_token_and_without_it_fails_to_be_one),
 	           CASE(stats_of_both_cgroup_versions_are_read_and_nonsense_is_zero),
