@@ -114,6 +114,46 @@ def test_a_sandbox_that_shows_nothing_is_followed_by_one_that_shows_nothing(api,
         assert again["created"] and not api.get(f"{INSTANCES}/{again['sandbox_id']}")["preview"]["enabled"]
 
 
+def test_a_lease_takes_every_member_of_a_create():
+    shapes = json.loads((atoll.ROOT / "docs" / "api" / "openapi.json").read_text())["components"]["schemas"]
+    create, acquire_ = shapes["SandboxCreate"]["properties"], shapes["LeaseAcquire"]["properties"]
+    assert set(create) - set(acquire_) == {"name"}
+    assert all(acquire_[name] == create[name] for name in create if name != "name")
+
+
+def test_config_volumes_rules_and_times_are_those_of_each_sandbox(api, key):
+    api.post("/api/sandbox/volumes", {"name": "of-lease"})
+    config = api.post("/accounts/me/sandboxes", {"name": "of-lease", "config": {
+        "memoryLimit": 128, "envVars": {"FROM": "config"}, "timeout": 5}})
+    given = {"template": "host", "config": "of-lease", "internet": True, "egress": {"deny": ["10.0.0.0/8"]},
+             "volumes": [{"volume": "of-lease", "path": "/data"}], "timeout_ms": 3600_000, "autoStopMs": 600_000,
+             "autoDeleteMs": 900_000, "region": "here", "previewEnabled": False, "isolation": "namespaces"}
+
+    def sees():
+        row = api.get(f"{INSTANCES}/{api.get(path(key))['sandbox_id']}")
+        return {"memory": row["resources"]["memory_mb"], "deny": row["egress"]["deny"], "region": row["region"],
+                "config": row["labels"]["atoll.config"], "stops": row["autoStopMs"],
+                "deletes": row["autoDeleteMs"], "preview": row["preview"]["enabled"],
+                "ends": bool(row["timeout_at"]), "env": api.exec(row["id"], "echo -n $FROM")["stdout"],
+                "volume": api.exec(row["id"], "cat /data/kept 2>/dev/null || echo 1 >/data/kept; ls /data")["stdout"]}
+    try:
+        first = acquire(api, key, **given)["sandbox_id"]
+        made = sees()
+        assert made["config"] == config["id"] and made["env"] == "config" and made["memory"] == 128
+        assert made["ends"] and made["stops"] == 600_000 and "kept" in made["volume"]
+        assert acquire(api, key, **given)["sandbox_id"] == first
+        with pytest.raises(atoll.ApiError) as other:
+            acquire(api, key, volumes=[{"volume": "of-lease", "path": "/elsewhere"}], region="there")
+        assert other.value.status == 409 and "volumes" in str(other.value) and "region" in str(other.value)
+        api.remove(first)
+        by_exec(api, key)
+        assert sees() == {**made, "volume": "1\n" + made["volume"]}
+    finally:
+        api.delete(path(key))
+        api.delete("/api/sandbox/volumes/of-lease")
+        api.delete("/accounts/me/sandboxes/of-lease")
+
+
 def test_network_rules_of_its_sandbox_are_the_next_ones(api, key):
     first = acquire(api, key, template="host", internet=True)["sandbox_id"]
     rules = api.call("PUT", f"{INSTANCES}/{first}/egress", {"deny": ["10.0.0.0/8"]})["egress"]

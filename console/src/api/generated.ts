@@ -1019,24 +1019,41 @@ export interface Lease {
   keep_until: string | null;
   specification: unknown;
 }
-/** Key of a lease, and the specification of its sandbox */
+/** Key of a lease, and the specification of its sandbox if one is created */
 export interface LeaseAcquire {
-  key: string;
-  template?: string;
-  env?: Record<string, string>;
-  labels?: Record<string, string>;
-  resources?: ResourcesRequest;
   internet?: boolean;
+  network?: "blocked" | "internet";
+  previewEnabled?: boolean;
   persistent?: boolean;
+  template?: string;
+  image?: string;
+  pull?: "missing" | "always" | "never";
+  snapshot?: string;
+  config?: string;
+  provider?: string;
+  isolation?: "none" | "namespaces" | "gvisor" | "microvm" | "remote";
+  region?: string;
+  labels?: Record<string, string>;
+  env?: Record<string, string>;
+  resources?: ResourcesRequest;
+  previewPublic?: boolean;
+  egress?: SandboxEgress;
+  volume?: string;
+  volumes?: SandboxVolume[];
+  persistentHome?: string;
+  persistentDiskGb?: number;
+  timeout_ms?: number;
+  idle_reap_ms?: number;
+  lifetime_max_ms?: number;
+  autoPauseMs?: number;
+  autoStopMs?: number;
+  autoArchiveMs?: number;
+  autoDeleteMs?: number;
+  key: string;
   continue?: boolean;
   wait_ms?: number;
   idempotency_key?: string;
-  persistentHome?: string;
-  persistentDiskGb?: number;
   update?: boolean;
-  image?: string;
-  provider?: string;
-  isolation?: "none" | "namespaces" | "gvisor" | "microvm" | "remote";
 }
 /** A lease and its running sandbox */
 export interface LeaseAcquired {
@@ -1623,24 +1640,27 @@ export interface SandboxConfigResources {
 }
 /** Settings of a new sandbox */
 export interface SandboxCreate {
+  internet?: boolean;
+  network?: "blocked" | "internet";
+  previewEnabled?: boolean;
+  persistent?: boolean;
   template?: string;
-  name?: string;
+  image?: string;
+  pull?: "missing" | "always" | "never";
+  snapshot?: string;
+  config?: string;
+  provider?: string;
+  isolation?: "none" | "namespaces" | "gvisor" | "microvm" | "remote";
   region?: string;
   labels?: Record<string, string>;
   env?: Record<string, string>;
   resources?: ResourcesRequest;
-  internet?: boolean;
-  network?: "blocked" | "internet";
-  previewEnabled?: boolean;
   previewPublic?: boolean;
   egress?: SandboxEgress;
-  image?: string;
-  pull?: "missing" | "always" | "never";
-  provider?: string;
-  isolation?: string;
-  config?: string;
-  snapshot?: string;
-  persistent?: boolean;
+  volume?: string;
+  volumes?: SandboxVolume[];
+  persistentHome?: string;
+  persistentDiskGb?: number;
   timeout_ms?: number;
   idle_reap_ms?: number;
   lifetime_max_ms?: number;
@@ -1648,10 +1668,7 @@ export interface SandboxCreate {
   autoStopMs?: number;
   autoArchiveMs?: number;
   autoDeleteMs?: number;
-  volume?: string;
-  volumes?: SandboxVolume[];
-  persistentHome?: string;
-  persistentDiskGb?: number;
+  name?: string;
 }
 /** The key and the user that made a sandbox */
 export interface SandboxCreator {

@@ -62,7 +62,7 @@ export function bodyOf(d: Draft): SandboxCreate {
     name: d.name.trim() || undefined,
     volume: d.volume || undefined,
     provider: d.provider || undefined,
-    isolation: d.isolation || undefined,
+    isolation: (d.isolation || undefined) as SandboxCreate["isolation"],
     resources: resourcesOf(d),
     internet: isBlocked ? false : undefined,
     egress: d.network === "list" ? { allow: lines(d.allow), deny: ["0.0.0.0/0"] } : undefined,

@@ -35,6 +35,14 @@
 	{                                                                                          \
 		"pids", "NUMBER", "processes and threads"                                          \
 	}
+#define OPTION_SNAPSHOT                                                                            \
+	{                                                                                          \
+		"snapshot", "SNAPSHOT", "start from this snapshot, with the snapshot's template"   \
+	}
+#define OPTION_CONFIG                                                                              \
+	{                                                                                          \
+		"config", "CONFIG", "sandbox config of the project; other options replace its own" \
+	}
 #define OPTION_VOLUME                                                                              \
 	{                                                                                          \
 		"volume", "NAME[:PATH[:ro]]", "attach a volume (default PATH: /workspace)",        \

@@ -43,36 +43,45 @@ static int add_volumes(struct arena *a, struct buf *body, const char *const *vol
 	return 0;
 }
 
-int create_body(struct arena *a, const struct create_options *options, const char **ret,
-                struct error *err)
+int create_add(struct arena *a, const struct create_options *options, struct buf *body,
+               struct error *err)
 {
-	AUTO(buf_done) struct buf body = BUF(4u * 1024 * 1024);
 	const char *env;
 
 	if (session_env_json(a, options->env, &env, err) < 0)
 		return -1;
-	body_begin(&body);
-	body_add_text(&body, "template", options->template);
-	body_add_text(&body, "image", options->image);
-	body_add_text(&body, "pull", options->pull);
-	body_add_text(&body, "snapshot", options->snapshot);
-	body_add_text(&body, "name", options->name);
-	body_add_text(&body, "provider", options->provider);
-	body_add_text(&body, "isolation", options->isolation);
-	if (options->env && options->env[0] && body_add_json(&body, "env", env, err) < 0)
+	body_add_text(body, "template", options->template);
+	body_add_text(body, "image", options->image);
+	body_add_text(body, "pull", options->pull);
+	body_add_text(body, "snapshot", options->snapshot);
+	body_add_text(body, "config", options->config);
+	body_add_text(body, "provider", options->provider);
+	body_add_text(body, "isolation", options->isolation);
+	if (options->env && options->env[0] && body_add_json(body, "env", env, err) < 0)
 		return -1;
-	resources_add(&body, &options->resources);
+	resources_add(body, &options->resources);
 	if (options->no_internet)
-		json_add_bool(&body, "internet", false);
+		json_add_bool(body, "internet", false);
 	if (egress_is_said(options->allow, options->deny)) {
-		json_begin_object(&body, "egress");
-		egress_add(&body, options->allow, options->deny);
-		json_end_object(&body);
+		json_begin_object(body, "egress");
+		egress_add(body, options->allow, options->deny);
+		json_end_object(body);
 	}
 	if (options->persistent)
-		json_add_bool(&body, "persistent", true);
-	if (options->volumes && options->volumes[0] &&
-	    add_volumes(a, &body, options->volumes, err) < 0)
+		json_add_bool(body, "persistent", true);
+	if (options->volumes && options->volumes[0])
+		return add_volumes(a, body, options->volumes, err);
+	return 0;
+}
+
+int create_body(struct arena *a, const struct create_options *options, const char **ret,
+                struct error *err)
+{
+	AUTO(buf_done) struct buf body = BUF(4u * 1024 * 1024);
+
+	body_begin(&body);
+	body_add_text(&body, "name", options->name);
+	if (create_add(a, options, &body, err) < 0)
 		return -1;
 	*ret = arena_text(a, body_end(&body));
 	return 0;
@@ -85,10 +94,12 @@ int create_options_parse(struct cli *cli, struct create_options *ret)
 	        .image = arguments_text(&cli->args, "image", NULL),
 	        .pull = arguments_text(&cli->args, "pull", NULL),
 	        .snapshot = arguments_text(&cli->args, "snapshot", NULL),
+	        .config = arguments_text(&cli->args, "config", NULL),
 	        .name = arguments_text(&cli->args, "name", NULL),
 	        .provider = arguments_text(&cli->args, "provider", NULL),
 	        .isolation = arguments_text(&cli->args, "isolation", NULL),
 	        .no_internet = arguments_has(&cli->args, "no-internet"),
+	        .persistent = arguments_has(&cli->args, "persistent"),
 	        .volumes = arguments_list(cli, "volume"),
 	        .allow = arguments_list(cli, "allow"),
 	        .deny = arguments_list(cli, "deny"),

@@ -10,6 +10,7 @@ struct create_options {
 	const char *pull;            /* of the image: "always", "missing", "never"; may be NULL */
 	const char *provider, *isolation; /* NULL = the server's choice */
 	const char *snapshot;             /* source of the files; NULL = the template */
+	const char *config;               /* of the project; NULL = none */
 	const char *const *env;           /* "KEY=value", NULL-terminated; may be NULL */
 	struct sandbox_resources resources;
 	const char *const *volumes; /* "VOLUME[:PATH[:ro]]", NULL-terminated; may be NULL */
@@ -28,5 +29,8 @@ MUST_CHECK int create_options_parse(struct cli *cli, struct create_options *ret)
 MUST_CHECK int plan_sandbox(struct cli *cli, const struct create_options *options);
 MUST_CHECK int delete_sandbox(struct cli *cli, const char *id);
 
+/* Adds the members of a create request to a body that has begun; create_body begins and ends it. */
+MUST_CHECK int create_add(struct arena *a, const struct create_options *options, struct buf *body,
+                          struct error *err);
 MUST_CHECK int create_body(struct arena *a, const struct create_options *options, const char **ret,
                            struct error *err);

@@ -3,9 +3,12 @@
 
 #include "cli/sandbox/commands.h"
 #include "cli/sandbox/create.h"
+#include "cli/core/body.h"
 #include "cli/core/listing.h"
+#include "cli/core/run_options.h"
 #include "cli/core/server.h"
 #include "cli/core/text_out.h"
+#include "json/write.h"
 
 #define LEASES "/v1/leases"
 
@@ -62,17 +65,52 @@ static int lease_rm(struct cli *cli)
 	return 0;
 }
 
+static int lease_acquire(struct cli *cli)
+{
+	AUTO(buf_done) struct buf body = BUF(4u * 1024 * 1024);
+	struct server_call call = {.method = "POST", .path = LEASES "/acquire"};
+	const struct json_value *lease;
+	struct create_options make;
+
+	if (create_options_parse(cli, &make) < 0)
+		return -1;
+	make.env = arguments_list(cli, "env");
+	body_begin(&body);
+	body_add_text(&body, "key", cli->args.words[0]);
+	if (arguments_has(&cli->args, "fresh"))
+		json_add_bool(&body, "continue", false);
+	if (arguments_has(&cli->args, "update"))
+		json_add_bool(&body, "update", true);
+	if (create_add(cli->arena, &make, &body, cli->err) < 0)
+		return -1;
+	call.body = body_end(&body);
+	if (cli_connect(cli) < 0 || server_call(cli, &call, &lease) < 0)
+		return -1;
+	if (cli->json)
+		print_json(lease);
+	else
+		(void)printf("%s\n",
+		             text_out_safe(cli->arena, json_get_text(lease, "sandbox_id", "")));
+	return 0;
+}
+
 static const struct command_option prefix_options[] = {
         {"prefix", "TEXT", "all leases whose keys begin with TEXT", .otherwise = ""},
         {0},
 };
 static const struct command_option acquire_options[] = {
-        OPTION_TEMPLATE,
-        {"image", "IMAGE", "image of a registry, instead of a template"},
+        OPTION_TEMPLATE_OR_IMAGE,
+        OPTION_PULL,
+        OPTION_SNAPSHOT,
+        OPTION_CONFIG,
+        OPTION_ENV,
+        OPTIONS_RESOURCES,
         OPTIONS_PROVIDER,
+        OPTION_VOLUME,
         OPTION_NO_INTERNET,
+        OPTIONS_EGRESS,
         {"persistent", NULL, "exempt the sandbox from idle timeouts"},
-        {"fresh", NULL, "use a sandbox with unused files", .member = "continue=false"},
+        {"fresh", NULL, "use a sandbox with unused files"},
         {"update", NULL, "replace a sandbox that was made with other options"},
         {0},
 };
@@ -86,8 +124,7 @@ static const struct cli_command children[] = {
         {"ls", "[--prefix TEXT]", "list leases by key", .options = prefix_options,
          .operation = "GET /v1/leases?limit=1000", .columns = columns},
         {"acquire", "[OPTION...] KEY", "find, start or make the key's sandbox and print its id",
-         .options = acquire_options, .operation = "POST /v1/leases/acquire", .word = "key",
-         .prints = "sandbox_id"},
+         .options = acquire_options, .arguments_min = 1, .arguments_max = 1, .run = lease_acquire},
         {"keep", "[--for DURATION] KEY", "restart the idle time of the key's sandbox",
          .options = keep_options, .operation = "POST /v1/leases/{key}/keepalive",
          .prints = "sandbox_id"},

@@ -113,7 +113,8 @@ static int run_in_new_sandbox(struct cli *cli)
 static const struct command_option options[] = {
         OPTION_TEMPLATE_OR_IMAGE,
         OPTION_PULL,
-        {"snapshot", "SNAPSHOT", "start from this snapshot, with the snapshot's template"},
+        OPTION_SNAPSHOT,
+        OPTION_CONFIG,
         {"name", "NAME", "name of the sandbox"},
         OPTIONS_RUN,
         OPTIONS_RESOURCES,

@@ -7,26 +7,19 @@
  * is inherited anew each time. */
 #pragma once
 
+#include "fleet/lifecycle/create.h"
 #include "json/json.h"
-#include "sandbox/sandbox.h"
 
 struct fleet;
-struct fleet_create;
 struct fleet_lease;
 struct lease_record;
 
+/* Every member of a create request is in it, but its name. */
 struct lease_spec {
-	const char *template, *image; /* at most one of them */
-	const char *provider, *isolation;
-	const char *persistent_home, *persistent_home_path;
-	const char *egress, *network; /* network rules, as struct sandbox_record has them */
-	struct json_map labels, env;
-	struct json_map own_labels;         /* as in struct fleet_create */
-	struct sandbox_resources resources; /* 0 = not given, as are the durations */
-	struct sandbox_timeouts timeouts;   /* only inherited ones */
-	int64_t persistent_home_mb;
+	struct fleet_create make; /* the members of the table in lease_spec.c; no others */
+	const char *pull;         /* name of make.pull; NULL: missing */
+	struct json_list mounts;  /* of struct fleet_mount; present: given */
 	bool internet, persistent;
-	bool preview_off; /* previews of the last sandbox were switched off */
 	uint64_t present; /* of the rows of spec_shape: whether the two bools are given */
 };
 

@@ -13,97 +13,48 @@
 #include "fleet/core/use.h"
 #include "fleet/lease/lease.h"
 #include "fleet/sandbox/settings.h"
-#include "provider/isolation.h"
+#include "surface/native/create_body.h"
 #include "surface/native/exec.h"
 #include "surface/native/native.h"
-#include "surface/native/resources.h"
 
 #define BASE "/v1/leases"
 
 struct lease_acquire_body {
-	const char *key, *template, *image, *idempotency_key, *persistent_home;
-	const char *provider, *isolation;
-	struct json_map env, labels;
-	struct resources_body resources;
-	bool internet, persistent, continues, update;
-	int64_t wait_ms, persistent_disk_gb;
-	uint64_t present;
+	struct native_create_body create;
+	const char *key, *idempotency_key;
+	bool continues, update;
+	int64_t wait_ms;
 };
 enum lease_acquire_row {
-	ACQUIRE_KEY,
-	ACQUIRE_TEMPLATE,
-	ACQUIRE_ENV,
-	ACQUIRE_LABELS,
-	ACQUIRE_RESOURCES,
-	ACQUIRE_INTERNET,
-	ACQUIRE_PERSISTENT,
+	ACQUIRE_KEY = NATIVE_CREATE_ROW_COUNT,
 	ACQUIRE_CONTINUE,
-	ACQUIRE_WAIT,
-	ACQUIRE_ONCE,
-	ACQUIRE_HOME,
-	ACQUIRE_DISK,
-	ACQUIRE_UPDATE,
-	ACQUIRE_IMAGE,
 };
 static const struct json_member lease_acquire_request_members[] = {
+        NATIVE_CREATE_ROWS,
         [ACQUIRE_KEY] = JSON_TEXT_MEMBER(lease_acquire_body, key, .flags = JSON_REQUIRED, .min = 1,
                                          .max = LEASE_KEY_MAX,
                                          .about = "key of a user, a workspace, a chat or a session",
                                          .example = "workspace:42"),
-        [ACQUIRE_TEMPLATE] = JSON_TEXT_MEMBER(lease_acquire_body, template, .max = 128,
-                                              .about = "template of the sandbox if one is created "
-                                                       "(default: the server's default template)",
-                                              .example = "base"),
-        [ACQUIRE_ENV] = JSON_TEXT_MAP_MEMBER(
-                lease_acquire_body, env, .max = 256, .flags = JSON_SECRET,
-                .about = "environment of the sandbox if one is created; never returned"),
-        [ACQUIRE_LABELS] = JSON_TEXT_MAP_MEMBER(
-                lease_acquire_body, labels, .max = SANDBOX_LABELS_MAX - 1,
-                .about = "labels of the sandbox if one is created; " LEASE_LABEL " is added"),
-        [ACQUIRE_RESOURCES] = JSON_OBJECT_MEMBER(lease_acquire_body, resources, &resources_request),
-        [ACQUIRE_INTERNET] =
-                JSON_BOOL_MEMBER(lease_acquire_body, internet,
-                                 .about = "false: no network for the sandbox if one is created"),
-        [ACQUIRE_PERSISTENT] = JSON_BOOL_MEMBER(
-                lease_acquire_body, persistent,
-                .about = "the idle timeout does not delete the sandbox if one is created"),
         [ACQUIRE_CONTINUE] = JSON_BOOL_MEMBER(
                 lease_acquire_body, continues, .name = "continue",
                 .about = "false: return a fresh filesystem; running processes are ended and the "
                          "sandbox is reset, or replaced where a reset is impossible. Default: "
                          "true; for a run (header Atoll-Run) false, unless the files already "
                          "belong to that run"),
-        [ACQUIRE_WAIT] = JSON_WHOLE_MEMBER(
+        JSON_WHOLE_MEMBER(
                 lease_acquire_body, wait_ms, .min = 0, .max = LEASE_WAIT_MAX_MS,
                 .about = "how long to wait while another call creates the sandbox; 0: 30 s"),
-        [ACQUIRE_ONCE] =
-                JSON_TEXT_MEMBER(lease_acquire_body, idempotency_key, .min = 1, .max = ONCE_KEY_MAX,
-                                 .about = "the same as the header Idempotency-Key"),
-        [ACQUIRE_HOME] = JSON_TEXT_MEMBER(lease_acquire_body, persistent_home,
-                                          .name = "persistentHome", .max = 58,
-                                          .about = "NAME: the volume home-NAME is mounted at "
-                                                   "/home/user of a new sandbox and outlives it"),
-        [ACQUIRE_DISK] = JSON_WHOLE_MEMBER(
-                lease_acquire_body, persistent_disk_gb, .name = "persistentDiskGb", .min = 1,
-                .max = 1 << 18,
-                .about = "size limit of that volume in GiB when it is created (default: no limit)"),
-        [ACQUIRE_UPDATE] = JSON_BOOL_MEMBER(
+        JSON_TEXT_MEMBER(lease_acquire_body, idempotency_key, .min = 1, .max = ONCE_KEY_MAX,
+                         .about = "the same as the header Idempotency-Key"),
+        JSON_BOOL_MEMBER(
                 lease_acquire_body, update,
                 .about = "given members replace those of the lease's specification, and a sandbox "
                          "with another specification is replaced together with its files; without "
                          "this, status 409 names the differences"),
-        [ACQUIRE_IMAGE] = JSON_TEXT_MEMBER(lease_acquire_body, image, .max = 512,
-                                           .about = "image of a registry for the sandbox, instead "
-                                                    "of a template",
-                                           .example = "python:3.12"),
-        JSON_TEXT_MEMBER(lease_acquire_body, provider, .max = SANDBOX_NAME_MAX,
-                         .about = "provider of the sandbox if one is created"),
-        JSON_TEXT_MEMBER(lease_acquire_body, isolation, .max = 16, .choices = isolation_choices,
-                         .about = "the least isolation that is accepted for the sandbox if one is "
-                                  "created"),
 };
-static JSON_BITS_SHAPE(lease_acquire_request, "LeaseAcquire", lease_acquire_body,
-                       "Key of a lease, and the specification of its sandbox");
+static NATIVE_CREATE_SHAPE(lease_acquire_request, "LeaseAcquire", lease_acquire_body,
+                           "Key of a lease, and the specification of its sandbox if one is "
+                           "created");
 
 struct lease_keep_body {
 	int64_t timeout_ms;
@@ -232,26 +183,6 @@ static int reply_lease(const struct request *rq, struct reply *reply, const stru
 	return 0;
 }
 
-static struct fleet_create make_create_request(const struct request *rq,
-                                               const struct lease_acquire_body *b)
-{
-	return (struct fleet_create){
-	        .key_id = api_key_id(rq),
-	        .template = b->template,
-	        .image = b->image,
-	        .provider = b->provider,
-	        .isolation = b->isolation,
-	        .labels = b->labels,
-	        .env = b->env,
-	        .resources = {b->resources.cpu, b->resources.memory_mb, b->resources.disk_mb,
-	                      b->resources.pids},
-	        .internet = row_is_given(b->present, ACQUIRE_INTERNET) ? b->internet : -1,
-	        .persistent = b->persistent,
-	        .persistent_home = b->persistent_home,
-	        .persistent_home_mb = b->persistent_disk_gb * 1024,
-	};
-}
-
 static int reply_acquired_lease(const struct request *rq, struct reply *reply,
                                 const struct fleet_leased *leased)
 {
@@ -305,14 +236,14 @@ static int lease_acquire(struct request *rq, const void *body, struct reply *rep
                          struct error *err)
 {
 	const struct lease_acquire_body *b = body;
-	const struct fleet_create make = make_create_request(rq, b);
+	struct fleet_create make;
 	struct fleet_lease request = {
 	        .project_id = api_project(rq),
 	        .key = b->key,
 	        .make = &make,
-	        .names_persistent = row_is_given(b->present, ACQUIRE_PERSISTENT),
+	        .names_persistent = row_is_given(b->create.present, NATIVE_CREATE_PERSISTENT),
 	        .terms = b->update ? LEASE_TERMS_UPDATE : LEASE_TERMS_SAME,
-	        .is_fresh = row_is_given(b->present, ACQUIRE_CONTINUE) && !b->continues,
+	        .is_fresh = row_is_given(b->create.present, ACQUIRE_CONTINUE) && !b->continues,
 	        .wait_ms = b->wait_ms,
 	        .parks = api_can_park(rq),
 	        .awaited = api_awaited(rq),
@@ -322,9 +253,8 @@ static int lease_acquire(struct request *rq, const void *body, struct reply *rep
 	struct fleet_leased leased;
 	struct fleet_use use;
 
-	if (b->persistent_disk_gb && !b->persistent_home)
-		return FAIL(err, ERROR_INVALID, "persistentDiskGb is given without persistentHome");
-	if (api_describe_use(rq, &use, err) < 0)
+	if (native_create_parse(rq, &b->create, b->key, &make, err) < 0 ||
+	    api_describe_use(rq, &use, err) < 0)
 		return -1;
 	/* With continue=true the sandbox keeps its files, and they still belong to the earlier run.
 	 */

@@ -3,37 +3,23 @@
 #include <string.h>
 #include <strings.h>
 
-#include "calls/configs.h"
 #include "edge/idempotency.h"
 #include "edge/undo.h"
 #include "fleet/core/sandboxes.h"
 #include "fleet/lifecycle/create.h"
 #include "fleet/sandbox/egress.h"
 #include "fleet/sandbox/settings.h"
-#include "fleet/volume/volume.h"
 #include "provider/provider.h"
 #include "store/sandbox_record.h"
+#include "surface/native/create_body.h"
 #include "surface/native/egress.h"
 #include "surface/native/native.h"
 #include "surface/native/plans.h"
-#include "surface/native/resources.h"
 #include "surface/native/sandbox_answer.h"
 #include "surface/native/timeouts.h"
 
 #define BASE "/api/sandbox/instances"
 
-static const struct json_member resources_request_members[] = {
-        JSON_NUMBER_MEMBER(resources_body, cpu, .min = 0, .max = 1024, .about = "vCPUs",
-                           .example = "0.5"),
-        JSON_WHOLE_MEMBER(resources_body, memory_mb, .min = 0, .max = 1 << 24, .about = "MiB",
-                          .example = "1024"),
-        JSON_WHOLE_MEMBER(resources_body, disk_mb, .min = 0, .max = 1 << 28, .about = "MiB",
-                          .example = "1024"),
-        JSON_WHOLE_MEMBER(resources_body, pids, .min = 0, .max = 1 << 22,
-                          .about = "processes and threads", .example = "512"),
-};
-JSON_SHAPE(resources_request, "ResourcesRequest", resources_body,
-           "Limits; omitted members and 0 are inherited from the project and the platform");
 static const struct json_member resources_answer_members[] = {
         JSON_NUMBER_MEMBER(resources_body, cpu, .about = "vCPUs"),
         JSON_WHOLE_MEMBER(resources_body, memory_mb, .about = "MiB"),
@@ -43,130 +29,17 @@ static const struct json_member resources_answer_members[] = {
 };
 JSON_SHAPE(resources_answer, "Resources", resources_body, "Limits in effect");
 
-static const char *const networks[] = {"blocked", "internet", NULL};
-
-struct sandbox_mount_body {
-	const char *volume, *path, *subpath;
-	bool read_only;
-};
-static const struct json_member mount_request_members[] = {
-        JSON_TEXT_MEMBER(sandbox_mount_body, volume, .flags = JSON_REQUIRED,
-                         .max = SANDBOX_NAME_MAX, .about = "name or id"),
-        JSON_TEXT_MEMBER(sandbox_mount_body, path, .max = SANDBOX_MOUNT_PATH_MAX,
-                         .about = "absolute mount point (default /workspace)", .example = "/data"),
-        JSON_BOOL_MEMBER(sandbox_mount_body, read_only,
-                         .about = "mount read-only; any number of sandboxes may read a volume"),
-        JSON_TEXT_MEMBER(sandbox_mount_body, subpath, .max = SANDBOX_MOUNT_PATH_MAX,
-                         .about = "folder of the volume to mount, created if missing (default: the "
-                                  "whole volume)",
-                         .example = "users/alice"),
-};
-static JSON_SHAPE(mount_request, "SandboxVolume", sandbox_mount_body,
-                  "A volume and its mount point");
-
 struct sandbox_create_body {
-	struct native_egress egress;
-	const char *template, *image, *name, *region, *snapshot, *config, *provider, *isolation;
-	struct json_map labels, env;
-	struct resources_body resources;
-	bool internet;
-	int network, pull;
-	bool persistent, preview_enabled, preview_public;
-	int64_t timeout_ms;
-	struct sandbox_timeouts timeouts;
-	const char *volume;
-	struct json_list volumes;
-	const char *persistent_home;
-	int64_t persistent_disk_gb;
-	uint64_t present;
+	struct native_create_body create;
+	const char *name;
 };
-enum sandbox_create_row {
-	CREATE_TEMPLATE,
-	CREATE_NAME,
-	CREATE_REGION,
-	CREATE_LABELS,
-	CREATE_ENV,
-	CREATE_RESOURCES,
-	CREATE_INTERNET,
-	CREATE_NETWORK,
-	CREATE_PREVIEW,
-};
-#define DURATION_MAX ((int64_t)365 * 24 * 3600 * 1000)
 static const struct json_member sandbox_create_request_members[] = {
-        [CREATE_TEMPLATE] = JSON_TEXT_MEMBER(
-                sandbox_create_body, template, .max = 128,
-                .about = "name or id (default: the server's default template)", .example = "base"),
-        [CREATE_NAME] = JSON_TEXT_MEMBER(sandbox_create_body, name, .max = SANDBOX_NAME_MAX,
-                                         .about = "unique in the project (default: generated)"),
-        [CREATE_REGION] = JSON_TEXT_MEMBER(
-                sandbox_create_body, region, .max = 64,
-                .about = "free-form label of the location; the server only stores it"),
-        [CREATE_LABELS] =
-                JSON_TEXT_MAP_MEMBER(sandbox_create_body, labels, .max = SANDBOX_LABELS_MAX,
-                                     .about = "labels to filter lists by"),
-        [CREATE_ENV] =
-                JSON_TEXT_MAP_MEMBER(sandbox_create_body, env, .max = 256, .flags = JSON_SECRET,
-                                     .about = "environment of every command; overrides the "
-                                              "template's environment; never returned"),
-        [CREATE_RESOURCES] = JSON_OBJECT_MEMBER(sandbox_create_body, resources, &resources_request),
-        [CREATE_INTERNET] =
-                JSON_BOOL_MEMBER(sandbox_create_body, internet, .about = "false: no network"),
-        [CREATE_NETWORK] =
-                JSON_CHOICE_MEMBER(sandbox_create_body, network, .choices = networks,
-                                   .about = "blocked or internet; same as the member internet"),
-        [CREATE_PREVIEW] =
-                JSON_BOOL_MEMBER(sandbox_create_body, preview_enabled, .name = "previewEnabled",
-                                 .about = "false: no previews of the sandbox (default true)"),
-        JSON_BOOL_MEMBER(sandbox_create_body, preview_public, .name = "previewPublic",
-                         .about = "allow shared links to previews (default false)"),
-        JSON_OBJECT_MEMBER(sandbox_create_body, egress, &native_egress_shape,
-                           .about = "destinations that the sandbox may reach (default: all that "
-                                    "the server permits)"),
-        JSON_TEXT_MEMBER(sandbox_create_body, image, .max = 512,
-                         .about = "image of a registry, instead of a template; pulled if the "
-                                  "project does not have it yet",
-                         .example = "python:3.12"),
-        JSON_CHOICE_MEMBER(sandbox_create_body, pull, .choices = fleet_pull_names,
-                           .about = "of image: missing pulls an image that the project does not "
-                                    "have; always asks the registry, and pulls when the tag has "
-                                    "another image by now; never refuses an image that the "
-                                    "project does not have (default missing)"),
-        JSON_TEXT_MEMBER(sandbox_create_body, provider, .max = SANDBOX_NAME_MAX,
-                         .about = "name of the provider that makes it, as GET /v1/providers lists "
-                                  "them (default: the first that satisfies the request)"),
-        JSON_TEXT_MEMBER(sandbox_create_body, isolation, .max = 16,
-                         .about = "the least isolation that is accepted: none, namespaces, "
-                                  "gvisor, microvm or remote (default: that of the first "
-                                  "provider)"),
-        JSON_TEXT_MEMBER(sandbox_create_body, config, .max = 64,
-                         .about = "id or name of a config of /accounts/me/sandboxes; it supplies "
-                                  "members that are omitted here"),
-        JSON_TEXT_MEMBER(sandbox_create_body, snapshot, .max = 64,
-                         .about = "name or id of a snapshot; the sandbox starts with its files and "
-                                  "on its template"),
-        JSON_BOOL_MEMBER(sandbox_create_body, persistent,
-                         .about = "the idle timeout does not delete the sandbox"),
-        JSON_WHOLE_MEMBER(
-                sandbox_create_body, timeout_ms, .min = 0, .max = DURATION_MAX,
-                .about = "time after the creation at which an ephemeral sandbox is deleted and a "
-                         "persistent one stopped, with its files kept; 0: never"),
-        SANDBOX_INHERITED_TIMEOUTS(TIMEOUT_CREATE_INHERITED, sandbox_create_body),
-        SANDBOX_OWN_TIMEOUTS(TIMEOUT_CREATE_OWN, sandbox_create_body),
-        JSON_TEXT_MEMBER(sandbox_create_body, volume, .max = SANDBOX_NAME_MAX,
-                         .about = "name or id of a volume to mount writable at /workspace"),
-        JSON_LIST_MEMBER(sandbox_create_body, volumes, &mount_request, .max = SANDBOX_MOUNTS_MAX,
-                         .about = "volumes to mount at chosen paths"),
-        JSON_TEXT_MEMBER(
-                sandbox_create_body, persistent_home, .name = "persistentHome", .max = 58,
-                .about =
-                        "KEY: the volume home-KEY is mounted at /home/user and created if missing"),
-        JSON_WHOLE_MEMBER(
-                sandbox_create_body, persistent_disk_gb, .name = "persistentDiskGb", .min = 1,
-                .max = 1 << 18,
-                .about = "size limit of that volume in GiB when it is created (default: no limit)"),
+        NATIVE_CREATE_ROWS,
+        JSON_TEXT_MEMBER(sandbox_create_body, name, .max = SANDBOX_NAME_MAX,
+                         .about = "unique in the project (default: generated)"),
 };
-static JSON_BITS_SHAPE(sandbox_create_request, "SandboxCreate", sandbox_create_body,
-                       "Settings of a new sandbox");
+static NATIVE_CREATE_SHAPE(sandbox_create_request, "SandboxCreate", sandbox_create_body,
+                           "Settings of a new sandbox");
 
 struct sandbox_create_query {
 	bool wait, dry_run;
@@ -181,20 +54,6 @@ static const struct json_member sandbox_create_query_members[] = {
                                   "sources"),
 };
 static JSON_BITS_SHAPE(sandbox_create_query, "SandboxCreateQuery", sandbox_create_query, NULL);
-
-static int choose_internet(const struct sandbox_create_body *b, int *ret, struct error *err)
-{
-	bool by_flag = row_is_given(b->present, CREATE_INTERNET),
-	     by_name = row_is_given(b->present, CREATE_NETWORK);
-
-	if (by_flag && by_name && b->internet != (b->network == SANDBOX_NETWORK_INTERNET))
-		return FAIL(err, ERROR_INVALID, "internet and network contradict each other");
-	if (by_flag)
-		*ret = b->internet;
-	else
-		*ret = by_name ? b->network == SANDBOX_NETWORK_INTERNET : -1;
-	return 0;
-}
 
 /* A repeated request with the same Idempotency-Key returns the sandbox of the first request. */
 static int create_once(struct request *rq, struct fleet_create *request, struct reply *reply,
@@ -228,29 +87,6 @@ static int create_once(struct request *rq, struct fleet_create *request, struct 
 	return 0;
 }
 
-static int fill_mounts(struct arena *a, const struct sandbox_create_body *b,
-                       struct fleet_create *ret, struct error *err)
-{
-	const struct sandbox_mount_body *items = b->volumes.items;
-	struct fleet_mount *mounts = ARENA_ARRAY(a, struct fleet_mount, b->volumes.count + 1);
-
-	if (b->persistent_disk_gb && !b->persistent_home)
-		return FAIL(err, ERROR_INVALID, "persistentDiskGb is given without persistentHome");
-	for (size_t i = 0; i < b->volumes.count; i++)
-		mounts[i] = (struct fleet_mount){items[i].volume, items[i].path, items[i].subpath,
-		                                 items[i].read_only};
-	ret->mounts = mounts;
-	ret->mount_count = b->volumes.count;
-	if (b->volume)
-		mounts[ret->mount_count++] = (struct fleet_mount){.volume = b->volume};
-	/* Otherwise the values of the config stay. */
-	if (b->persistent_home)
-		ret->persistent_home = b->persistent_home;
-	if (b->persistent_disk_gb)
-		ret->persistent_home_mb = b->persistent_disk_gb * 1024;
-	return 0;
-}
-
 /* Prefer: respond-async (RFC 7240) answers in state pending, like wait=false. */
 static bool prefers_async(const struct request *rq)
 {
@@ -273,39 +109,14 @@ static int sandbox_create(struct request *rq, const void *body, struct reply *re
 {
 	const struct sandbox_create_body *b = body;
 	const struct sandbox_create_query *query = rq->query;
-	const struct api_config_use config = {b->config, NULL};
 	bool is_async = prefers_async(rq);
 	struct sandbox_record record;
-	struct fleet_create request = {
-	        .project_id = api_project(rq),
-	        .key_id = api_key_id(rq),
-	        .user_id = api_user_id(rq),
-	        .name = b->name,
-	        .template = b->template,
-	        .image = b->image,
-	        .pull = (enum fleet_pull)b->pull,
-	        .snapshot = b->snapshot,
-	        .provider = b->provider,
-	        .isolation = b->isolation,
-	        .region = b->region,
-	        .labels = b->labels,
-	        .env = b->env,
-	        .resources = {b->resources.cpu, b->resources.memory_mb, b->resources.disk_mb,
-	                      b->resources.pids},
-	        .preview_off = row_is_given(b->present, CREATE_PREVIEW) && !b->preview_enabled,
-	        .preview_public = b->preview_public,
-	        .persistent = b->persistent,
-	        .timeout_ms = b->timeout_ms,
-	        .timeouts = b->timeouts,
-	        .wait = !is_async && (!row_is_given(query->present, 0) || query->wait),
-	        .awaited = api_awaited_if_parking(rq),
-	};
+	struct fleet_create request;
 
-	if (choose_internet(b, &request.internet, err) < 0 ||
-	    (b->config && api_config_apply(rq, &config, &request, err) < 0) ||
-	    fill_mounts(rq->arena, b, &request, err) < 0 ||
-	    native_egress_format(rq->arena, &b->egress, &request.egress, err) < 0)
+	if (native_create_parse(rq, &b->create, NULL, &request, err) < 0)
 		return -1;
+	request.name = b->name;
+	request.wait = !is_async && (!row_is_given(query->present, 0) || query->wait);
 	if (query->dry_run)
 		return reply_plan(rq, &request, reply, err);
 	if (create_once(rq, &request, reply, &record, err) < 0)

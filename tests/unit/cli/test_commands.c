@@ -510,7 +510,8 @@ TEST(plain_commands_send_members_of_the_operations_types)
 	assert_int_equal(run_atoll(rows, &out, "artifact keep --for 1500ms box /f"), 0);
 	assert_true(was_requested("{\"path\":\"/f\",\"keep_seconds\":2}"));
 	assert_int_equal(run_atoll(rows, &out, "lease acquire --no-internet --fresh k"), 0);
-	assert_true(was_requested("{\"key\":\"k\",\"internet\":false,\"continue\":false}"));
+	assert_true(was_requested("{\"key\":\"k\",\"continue\":false,\"resources\":{\"cpu\":0,"
+	                          "\"memory_mb\":0,\"disk_mb\":0,\"pids\":0},\"internet\":false}"));
 	assert_string_equal(buf_text(&out), "s1\n");
 	assert_int_equal(run_atoll(rows, &out, "job logs --conversation c r1"), 0);
 	assert_string_equal(buf_text(&out), "out");

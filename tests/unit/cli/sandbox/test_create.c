@@ -27,7 +27,7 @@ TEST(the_body_says_only_what_was_asked_for)
 	};
 	assert_int_equal(create_body(&arena, &options, &body, &err), 0);
 	assert_string_equal(
-	        body, "{\"template\":\"base\",\"snapshot\":\"monday\",\"name\":\"a\\\"b\",\"env\":{"
+	        body, "{\"name\":\"a\\\"b\",\"template\":\"base\",\"snapshot\":\"monday\",\"env\":{"
 	              "\"A\":\"1\"},"
 	              "\"resources\":{\"cpu\":0.5,\"memory_mb\":256,\"disk_mb\":1024,\"pids\":64},"
 	              "\"internet\":false,\"persistent\":true}");

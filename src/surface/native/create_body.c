@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "surface/native/create_body.h"
+
+#include "calls/configs.h"
+#include "edge/api.h"
+#include "fleet/volume/volume.h"
+#include "surface/native/native.h"
+
+static const struct json_member resources_request_members[] = {
+        JSON_NUMBER_MEMBER(resources_body, cpu, .min = 0, .max = 1024, .about = "vCPUs",
+                           .example = "0.5"),
+        JSON_WHOLE_MEMBER(resources_body, memory_mb, .min = 0, .max = 1 << 24, .about = "MiB",
+                          .example = "1024"),
+        JSON_WHOLE_MEMBER(resources_body, disk_mb, .min = 0, .max = 1 << 28, .about = "MiB",
+                          .example = "1024"),
+        JSON_WHOLE_MEMBER(resources_body, pids, .min = 0, .max = 1 << 22,
+                          .about = "processes and threads", .example = "512"),
+};
+JSON_SHAPE(resources_request, "ResourcesRequest", resources_body,
+           "Limits; omitted members and 0 are inherited from the project and the platform");
+
+const char *const native_networks[] = {"blocked", "internet", NULL};
+
+struct mount_body {
+	const char *volume, *path, *subpath;
+	bool read_only;
+};
+static const struct json_member native_mount_shape_members[] = {
+        JSON_TEXT_MEMBER(mount_body, volume, .flags = JSON_REQUIRED, .max = SANDBOX_NAME_MAX,
+                         .about = "name or id"),
+        JSON_TEXT_MEMBER(mount_body, path, .max = SANDBOX_MOUNT_PATH_MAX,
+                         .about = "absolute mount point (default /workspace)", .example = "/data"),
+        JSON_BOOL_MEMBER(mount_body, read_only,
+                         .about = "mount read-only; any number of sandboxes may read a volume"),
+        JSON_TEXT_MEMBER(mount_body, subpath, .max = SANDBOX_MOUNT_PATH_MAX,
+                         .about = "folder of the volume to mount, created if missing (default: the "
+                                  "whole volume)",
+                         .example = "users/alice"),
+};
+JSON_SHAPE(native_mount_shape, "SandboxVolume", mount_body, "A volume and its mount point");
+
+static const struct json_member native_create_shape_members[] = {NATIVE_CREATE_ROWS};
+_Static_assert(COUNT_OF(native_create_shape_members) == NATIVE_CREATE_ROW_COUNT,
+               "a request's own rows follow these");
+NATIVE_CREATE_SHAPE(native_create_shape, "SandboxSpecification", native_create_body,
+                    "Settings of the sandbox that a call makes");
+
+static int choose_internet(const struct native_create_body *b, int *ret, struct error *err)
+{
+	bool by_flag = row_is_given(b->present, NATIVE_CREATE_INTERNET),
+	     by_name = row_is_given(b->present, NATIVE_CREATE_NETWORK);
+
+	if (by_flag && by_name && b->internet != (b->network == SANDBOX_NETWORK_INTERNET))
+		return FAIL(err, ERROR_INVALID, "internet and network contradict each other");
+	if (by_flag)
+		*ret = b->internet;
+	else
+		*ret = by_name ? b->network == SANDBOX_NETWORK_INTERNET : -1;
+	return 0;
+}
+
+static int fill_mounts(struct arena *a, const struct native_create_body *b,
+                       struct fleet_create *ret, struct error *err)
+{
+	const struct mount_body *items = b->volumes.items;
+	struct fleet_mount *mounts = ARENA_ARRAY(a, struct fleet_mount, b->volumes.count + 1);
+
+	if (b->persistent_disk_gb && !b->persistent_home)
+		return FAIL(err, ERROR_INVALID, "persistentDiskGb is given without persistentHome");
+	for (size_t i = 0; i < b->volumes.count; i++)
+		mounts[i] = (struct fleet_mount){items[i].volume, items[i].path, items[i].subpath,
+		                                 items[i].read_only};
+	ret->mounts = b->volumes.present || b->volume ? mounts : NULL;
+	ret->mount_count = b->volumes.count;
+	if (b->volume)
+		mounts[ret->mount_count++] = (struct fleet_mount){.volume = b->volume};
+	/* Otherwise the values of the config stay. */
+	if (b->persistent_home)
+		ret->persistent_home = b->persistent_home;
+	if (b->persistent_disk_gb)
+		ret->persistent_home_mb = b->persistent_disk_gb * 1024;
+	return 0;
+}
+
+int native_create_parse(struct request *rq, const struct native_create_body *b,
+                        const char *home_owner, struct fleet_create *ret, struct error *err)
+{
+	const struct api_config_use config = {b->config, home_owner};
+
+	*ret = (struct fleet_create){
+	        .project_id = api_project(rq),
+	        .key_id = api_key_id(rq),
+	        .user_id = api_user_id(rq),
+	        .template = b->template,
+	        .image = b->image,
+	        .pull = (enum fleet_pull)b->pull,
+	        .snapshot = b->snapshot,
+	        .provider = b->provider,
+	        .isolation = b->isolation,
+	        .region = b->region,
+	        .labels = b->labels,
+	        .env = b->env,
+	        .resources = {b->resources.cpu, b->resources.memory_mb, b->resources.disk_mb,
+	                      b->resources.pids},
+	        .preview_off =
+	                row_is_given(b->present, NATIVE_CREATE_PREVIEW) && !b->preview_enabled,
+	        .preview_public = b->preview_public,
+	        .persistent = b->persistent,
+	        .timeout_ms = b->timeout_ms,
+	        .timeouts = b->timeouts,
+	        .awaited = api_awaited_if_parking(rq),
+	};
+	if (choose_internet(b, &ret->internet, err) < 0 ||
+	    (b->config && api_config_apply(rq, &config, ret, err) < 0) ||
+	    fill_mounts(rq->arena, b, ret, err) < 0)
+		return -1;
+	return native_egress_format(rq->arena, &b->egress, &ret->egress, err);
+}
