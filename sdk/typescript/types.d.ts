@@ -201,6 +201,10 @@ export interface SandboxCreate {
   persistentHome?: string;
   /** size limit of that volume in GiB when it is created (default: no limit) */
   persistentDiskGb?: number;
+  /** NAME: the files of this workspace are mounted at workspaceRoot/NAME, where commands begin; they outlive the sandbox, and any number of sandboxes share them */
+  workspace?: string;
+  /** parent folder of the workspace (default /mnt/workspaces) */
+  workspaceRoot?: string;
   /** time after the creation at which an ephemeral sandbox is deleted and a persistent one stopped, with its files kept; 0: never */
   timeout_ms?: number;
   /** idle time after which an ephemeral sandbox is deleted; 0: the server's setting */
@@ -2014,6 +2018,10 @@ export interface LeaseAcquire {
   persistentHome?: string;
   /** size limit of that volume in GiB when it is created (default: no limit) */
   persistentDiskGb?: number;
+  /** NAME: the files of this workspace are mounted at workspaceRoot/NAME, where commands begin; they outlive the sandbox, and any number of sandboxes share them */
+  workspace?: string;
+  /** parent folder of the workspace (default /mnt/workspaces) */
+  workspaceRoot?: string;
   /** time after the creation at which an ephemeral sandbox is deleted and a persistent one stopped, with its files kept; 0: never */
   timeout_ms?: number;
   /** idle time after which an ephemeral sandbox is deleted; 0: the server's setting */
@@ -2286,6 +2294,7 @@ export interface SandboxConfigLifecycle {
 /** Options of persistent sandboxes; not every provider supports them */
 export interface SandboxConfigOptions {
   mountAwsS3Buckets?: boolean;
+  /** parent folder of workspaces (default /mnt/workspaces) */
   workspaceRoot?: string;
   /** size limit of the home volume in GiB when it is created (default: no limit) */
   persistentDiskGb?: number;
@@ -3072,6 +3081,8 @@ export interface ListedVolume {
   node: string;
   /** making, ready or deleting */
   state: string;
+  /** workspace whose files it keeps; absent: none */
+  workspace?: string;
   /** MiB */
   size_mb: number;
   /** the size limit is not enforced */
@@ -3119,6 +3130,8 @@ export interface Volume {
   node: string;
   /** making, ready or deleting */
   state: string;
+  /** workspace whose files it keeps; absent: none */
+  workspace?: string;
   /** MiB */
   size_mb: number;
   /** the size limit is not enforced */
@@ -3139,6 +3152,8 @@ export interface VolumeUsage {
   node: string;
   /** making, ready or deleting */
   state: string;
+  /** workspace whose files it keeps; absent: none */
+  workspace?: string;
   /** MiB */
   size_mb: number;
   /** the size limit is not enforced */
@@ -3413,6 +3428,26 @@ export interface WindowResult {
   cancelled: boolean;
   /** the window closed when the command ended */
   closed: boolean;
+}
+
+/** Workspaces, sorted by name */
+export interface WorkspaceList {
+  items: Workspace[];
+}
+
+/** Files that calls and sandboxes share by a name */
+export interface Workspace {
+  name: string;
+  /** name of the volume of its files */
+  volume: string;
+  volume_id: string;
+  /** server that stores the files */
+  node: string;
+  /** ids of the sandboxes that have it now */
+  sandboxes: string[];
+  /** as last measured; -1: not measured yet */
+  used_bytes: number;
+  created_at: string | null;
 }
 
 /** Contexts, oldest first */

@@ -66,6 +66,7 @@ const struct route *const api_routes[] = {
         lease_files_routes,
         changes_routes,
         windows_routes,
+        workspaces_routes,
         contexts_routes,
         recordings_routes,
         file_links_routes,

@@ -79,6 +79,11 @@ const char *lease_session_key(struct arena *a, const struct lease_session *sessi
 	return arena_text(a, buf_text(&key));
 }
 
+const char *lease_workspace_key(struct arena *a, const char *workspace)
+{
+	return arena_format(a, LEASE_WORKSPACE_PREFIX "%s", workspace);
+}
+
 /* NULL if add_escaped cannot have written it. */
 static const char *unescape_name(struct arena *a, struct span text)
 {

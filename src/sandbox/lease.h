@@ -38,6 +38,10 @@ const char *lease_session_key(struct arena *a, const struct lease_session *sessi
 /* Returns false if the key is not a session's. */
 bool lease_session_parse(struct arena *a, const char *key, struct lease_session *ret);
 
+/* The key of the sandbox that a persistent config reserves for a workspace. */
+#define LEASE_WORKSPACE_PREFIX "reserved:"
+const char *lease_workspace_key(struct arena *a, const char *workspace);
+
 /* What a caller does that wants the sandbox of an existing lease. */
 enum lease_action {
 	LEASE_USE,       /* use its sandbox: it runs, or wakes on its next use */

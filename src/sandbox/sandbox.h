@@ -138,6 +138,10 @@ struct sandbox_spec {
 #define SANDBOX_CONFIG_LABEL "atoll.config"
 /* Label with the id of the build that a sandbox works for, see SANDBOX_IN_BACKGROUND. */
 #define SANDBOX_BUILD_LABEL "atoll.build"
+/* Label with the folder of a sandbox's workspace. */
+#define SANDBOX_WORKSPACE_LABEL "atoll.workspace"
+/* Label of the sandbox of an ephemeral call. */
+#define SANDBOX_EPHEMERAL_LABEL "atoll.ephemeral"
 /* 1..63 characters of [A-Za-z0-9._-], first and last alphanumeric. */
 MUST_CHECK int sandbox_name_check(const char *name, struct error *err);
 /* The name is [A-Za-z_][A-Za-z0-9_]*, at most 128 characters. */

@@ -244,7 +244,8 @@ static int insert_mount(struct store_connection *c, const struct mount_record *m
 
 	if (claim_volume(c, mount, &arena, &volume, err) < 0 ||
 	    find_holders(c, &arena, mount->volume_id, &holders, err) < 0 ||
-	    check_holders(&holders, mount, err) < 0 || drop_gone(c, mount->volume_id, err) < 0 ||
+	    (!*volume.workspace && check_holders(&holders, mount, err) < 0) ||
+	    drop_gone(c, mount->volume_id, err) < 0 ||
 	    ROW_OR(query_run(c, QUERY_MOUNT_INSERT, mount, NULL, err),
 	           FAIL(err, ERROR_CONFLICT, "there is a volume at '%s' already", mount->path)) < 0)
 		return -1;

@@ -2,7 +2,8 @@
 /* store/volumes.h — volumes: storage that outlives sandboxes, and where sandboxes mount it.
  *
  * A mount holds its volume while its sandbox exists, even stopped, and is neither deleted nor
- * failed. A volume may be mounted writable by a single sandbox, or read-only by any number. */
+ * failed. A volume may be mounted writable by a single sandbox, or read-only by any number; that of
+ * a workspace may be mounted by any number in either way. */
 #pragma once
 
 #include <stdbool.h>
@@ -28,6 +29,7 @@ struct volume_record {
 	bool size_is_advisory; /* the size is not enforced */
 	enum volume_state state;
 	int64_t created_at, updated_at, version;
+	const char *workspace; /* "": none, as is NULL when inserted */
 };
 struct volume_list {
 	struct volume_record *items;

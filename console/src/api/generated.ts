@@ -1042,6 +1042,8 @@ export interface LeaseAcquire {
   volumes?: SandboxVolume[];
   persistentHome?: string;
   persistentDiskGb?: number;
+  workspace?: string;
+  workspaceRoot?: string;
   timeout_ms?: number;
   idle_reap_ms?: number;
   lifetime_max_ms?: number;
@@ -1109,6 +1111,7 @@ export interface ListedVolume {
   provider: string;
   node: string;
   state: string;
+  workspace?: string;
   size_mb: number;
   size_advisory: boolean;
   created_at: string | null;
@@ -1661,6 +1664,8 @@ export interface SandboxCreate {
   volumes?: SandboxVolume[];
   persistentHome?: string;
   persistentDiskGb?: number;
+  workspace?: string;
+  workspaceRoot?: string;
   timeout_ms?: number;
   idle_reap_ms?: number;
   lifetime_max_ms?: number;
@@ -2439,6 +2444,7 @@ export interface Volume {
   provider: string;
   node: string;
   state: string;
+  workspace?: string;
   size_mb: number;
   size_advisory: boolean;
   created_at: string | null;
@@ -2489,6 +2495,7 @@ export interface VolumeUsage {
   provider: string;
   node: string;
   state: string;
+  workspace?: string;
   size_mb: number;
   size_advisory: boolean;
   created_at: string | null;
@@ -2615,6 +2622,20 @@ export interface WindowRun {
   cwd?: string;
   user?: string;
   env?: Record<string, string>;
+}
+/** Files that calls and sandboxes share by a name */
+export interface Workspace {
+  name: string;
+  volume: string;
+  volume_id: string;
+  node: string;
+  sandboxes: string[];
+  used_bytes: number;
+  created_at: string | null;
+}
+/** Workspaces, sorted by name */
+export interface WorkspaceList {
+  items: Workspace[];
 }
 
 /** List sandboxes, newest first */
@@ -3093,6 +3114,12 @@ export const getApiSandboxInstancesIdWindowsWindowScreen: Operation<{ id: string
 export const postApiSandboxInstancesIdWindowsWindowKeys: Operation<{ id: string; window: string }, undefined, WindowKeys, Screen> = { method: "POST", path: "/api/sandbox/instances/{id}/windows/{window}/keys", scopes: ["sandbox:write"] };
 /** Run a command in a window; the window is created if needed */
 export const postApiSandboxInstancesIdWindowsWindowRun: Operation<{ id: string; window: string }, undefined, WindowRun, WindowResult> = { method: "POST", path: "/api/sandbox/instances/{id}/windows/{window}/run", scopes: ["sandbox:write"] };
+/** List workspaces */
+export const getV1Workspaces: Operation<undefined, undefined, undefined, WorkspaceList> = { method: "GET", path: "/v1/workspaces", scopes: ["sandbox:read"] };
+/** Get a workspace */
+export const getV1WorkspacesWorkspace: Operation<{ workspace: string }, undefined, undefined, Workspace> = { method: "GET", path: "/v1/workspaces/{workspace}", scopes: ["sandbox:read"] };
+/** Delete a workspace with its files and the sandbox that is reserved for it; no other sandbox may have it */
+export const deleteV1WorkspacesWorkspace: Operation<{ workspace: string }, undefined, undefined, void> = { method: "DELETE", path: "/v1/workspaces/{workspace}", scopes: ["sandbox:write"] };
 /** List the contexts of a sandbox */
 export const getApiSandboxInstancesIdCodeContexts: Operation<{ id: string }, undefined, undefined, CodeContextList> = { method: "GET", path: "/api/sandbox/instances/{id}/code/contexts", scopes: ["sandbox:read"] };
 /** Start an interpreter that keeps its state */

@@ -365,6 +365,8 @@ export const leaseAcquireSchema = {
   volumes: {"type":"array","description":"volumes to mount at chosen paths","maxItems":8},
   persistentHome: {"type":"string","description":"KEY: the volume home-KEY is mounted at /home/user and created if missing","maxLength":58},
   persistentDiskGb: {"type":"integer","description":"size limit of that volume in GiB when it is created (default: no limit)","minimum":1,"maximum":262144},
+  workspace: {"type":"string","description":"NAME: the files of this workspace are mounted at workspaceRoot/NAME, where commands begin; they outlive the sandbox, and any number of sandboxes share them","maxLength":53,"minLength":1},
+  workspaceRoot: {"type":"string","description":"parent folder of the workspace (default /mnt/workspaces)","maxLength":200,"minLength":1},
   timeout_ms: {"type":"integer","description":"time after the creation at which an ephemeral sandbox is deleted and a persistent one stopped, with its files kept; 0: never","minimum":0,"maximum":31536000000},
   idle_reap_ms: {"type":"integer","description":"idle time after which an ephemeral sandbox is deleted; 0: the server's setting","minimum":0,"maximum":31536000000},
   lifetime_max_ms: {"type":"integer","description":"an ephemeral sandbox is deleted at this age; a persistent one is stopped this long after its last start; 0: the server's setting","minimum":0,"maximum":31536000000},
@@ -495,7 +497,7 @@ export const sandboxConfigLifecycleSchema = {
 } satisfies Schema;
 export const sandboxConfigOptionsSchema = {
   mountAwsS3Buckets: {"type":"boolean"},
-  workspaceRoot: {"type":"string","maxLength":1024},
+  workspaceRoot: {"type":"string","description":"parent folder of workspaces (default /mnt/workspaces)","maxLength":1024},
   persistentDiskGb: {"type":"integer","description":"size limit of the home volume in GiB when it is created (default: no limit)","minimum":0,"maximum":65536},
   persistentHome: {"type":"string","description":"mount point of a volume that outlives the sandbox, for packages and caches; /home/user if only persistentDiskGb is given","maxLength":1024},
 } satisfies Schema;
@@ -526,6 +528,8 @@ export const sandboxCreateSchema = {
   volumes: {"type":"array","description":"volumes to mount at chosen paths","maxItems":8},
   persistentHome: {"type":"string","description":"KEY: the volume home-KEY is mounted at /home/user and created if missing","maxLength":58},
   persistentDiskGb: {"type":"integer","description":"size limit of that volume in GiB when it is created (default: no limit)","minimum":1,"maximum":262144},
+  workspace: {"type":"string","description":"NAME: the files of this workspace are mounted at workspaceRoot/NAME, where commands begin; they outlive the sandbox, and any number of sandboxes share them","maxLength":53,"minLength":1},
+  workspaceRoot: {"type":"string","description":"parent folder of the workspace (default /mnt/workspaces)","maxLength":200,"minLength":1},
   timeout_ms: {"type":"integer","description":"time after the creation at which an ephemeral sandbox is deleted and a persistent one stopped, with its files kept; 0: never","minimum":0,"maximum":31536000000},
   idle_reap_ms: {"type":"integer","description":"idle time after which an ephemeral sandbox is deleted; 0: the server's setting","minimum":0,"maximum":31536000000},
   lifetime_max_ms: {"type":"integer","description":"an ephemeral sandbox is deleted at this age; a persistent one is stopped this long after its last start; 0: the server's setting","minimum":0,"maximum":31536000000},

@@ -218,6 +218,10 @@ class SandboxCreate(TypedDict):
     persistentHome: NotRequired[str]
     # size limit of that volume in GiB when it is created (default: no limit)
     persistentDiskGb: NotRequired[int]
+    # NAME: the files of this workspace are mounted at workspaceRoot/NAME, where commands begin; they outlive the sandbox, and any number of sandboxes share them
+    workspace: NotRequired[str]
+    # parent folder of the workspace (default /mnt/workspaces)
+    workspaceRoot: NotRequired[str]
     # time after the creation at which an ephemeral sandbox is deleted and a persistent one stopped, with its files kept; 0: never
     timeout_ms: NotRequired[int]
     # idle time after which an ephemeral sandbox is deleted; 0: the server's setting
@@ -2118,6 +2122,8 @@ LeaseAcquire = TypedDict("LeaseAcquire", {
     "volumes": "NotRequired[list[SandboxVolume]]",
     "persistentHome": "NotRequired[str]",
     "persistentDiskGb": "NotRequired[int]",
+    "workspace": "NotRequired[str]",
+    "workspaceRoot": "NotRequired[str]",
     "timeout_ms": "NotRequired[int]",
     "idle_reap_ms": "NotRequired[int]",
     "lifetime_max_ms": "NotRequired[int]",
@@ -2398,6 +2404,7 @@ class SandboxConfigOptions(TypedDict):
     """Options of persistent sandboxes; not every provider supports them"""
 
     mountAwsS3Buckets: NotRequired[bool]
+    # parent folder of workspaces (default /mnt/workspaces)
     workspaceRoot: NotRequired[str]
     # size limit of the home volume in GiB when it is created (default: no limit)
     persistentDiskGb: NotRequired[int]
@@ -3252,6 +3259,8 @@ class ListedVolume(TypedDict):
     node: str
     # making, ready or deleting
     state: str
+    # workspace whose files it keeps; absent: none
+    workspace: NotRequired[str]
     # MiB
     size_mb: int
     # the size limit is not enforced
@@ -3302,6 +3311,8 @@ class Volume(TypedDict):
     node: str
     # making, ready or deleting
     state: str
+    # workspace whose files it keeps; absent: none
+    workspace: NotRequired[str]
     # MiB
     size_mb: int
     # the size limit is not enforced
@@ -3323,6 +3334,8 @@ class VolumeUsage(TypedDict):
     node: str
     # making, ready or deleting
     state: str
+    # workspace whose files it keeps; absent: none
+    workspace: NotRequired[str]
     # MiB
     size_mb: int
     # the size limit is not enforced
@@ -3616,6 +3629,28 @@ class WindowResult(TypedDict):
     cancelled: bool
     # the window closed when the command ended
     closed: bool
+
+
+class WorkspaceList(TypedDict):
+    """Workspaces, sorted by name"""
+
+    items: list[Workspace]
+
+
+class Workspace(TypedDict):
+    """Files that calls and sandboxes share by a name"""
+
+    name: str
+    # name of the volume of its files
+    volume: str
+    volume_id: str
+    # server that stores the files
+    node: str
+    # ids of the sandboxes that have it now
+    sandboxes: list[str]
+    # as last measured; -1: not measured yet
+    used_bytes: int
+    created_at: str | None
 
 
 class CodeContextList(TypedDict):

@@ -43,6 +43,10 @@
 	{                                                                                          \
 		"config", "CONFIG", "sandbox config of the project; other options replace its own" \
 	}
+#define OPTION_WORKSPACE                                                                           \
+	{                                                                                          \
+		"workspace", "NAME", "files that outlive the sandbox, at /mnt/workspaces/NAME"     \
+	}
 #define OPTION_VOLUME                                                                              \
 	{                                                                                          \
 		"volume", "NAME[:PATH[:ro]]", "attach a volume (default PATH: /workspace)",        \

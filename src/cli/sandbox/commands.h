@@ -11,4 +11,4 @@ extern const struct cli_command command_activity, command_archive, command_code,
         command_logs, command_network, command_pause, command_ports, command_preview, command_ps,
         command_reset, command_resume, command_revert, command_rm, command_rollback, command_run,
         command_service, command_set, command_snapshot, command_start, command_stats, command_stop,
-        command_undelete, command_volume;
+        command_undelete, command_volume, command_workspace;

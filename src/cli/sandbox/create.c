@@ -55,6 +55,7 @@ int create_add(struct arena *a, const struct create_options *options, struct buf
 	body_add_text(body, "pull", options->pull);
 	body_add_text(body, "snapshot", options->snapshot);
 	body_add_text(body, "config", options->config);
+	body_add_text(body, "workspace", options->workspace);
 	body_add_text(body, "provider", options->provider);
 	body_add_text(body, "isolation", options->isolation);
 	if (options->env && options->env[0] && body_add_json(body, "env", env, err) < 0)
@@ -95,6 +96,7 @@ int create_options_parse(struct cli *cli, struct create_options *ret)
 	        .pull = arguments_text(&cli->args, "pull", NULL),
 	        .snapshot = arguments_text(&cli->args, "snapshot", NULL),
 	        .config = arguments_text(&cli->args, "config", NULL),
+	        .workspace = arguments_text(&cli->args, "workspace", NULL),
 	        .name = arguments_text(&cli->args, "name", NULL),
 	        .provider = arguments_text(&cli->args, "provider", NULL),
 	        .isolation = arguments_text(&cli->args, "isolation", NULL),

@@ -11,6 +11,7 @@ struct create_options {
 	const char *provider, *isolation; /* NULL = the server's choice */
 	const char *snapshot;             /* source of the files; NULL = the template */
 	const char *config;               /* of the project; NULL = none */
+	const char *workspace;            /* NULL = none */
 	const char *const *env;           /* "KEY=value", NULL-terminated; may be NULL */
 	struct sandbox_resources resources;
 	const char *const *volumes; /* "VOLUME[:PATH[:ro]]", NULL-terminated; may be NULL */

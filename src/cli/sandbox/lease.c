@@ -107,6 +107,7 @@ static const struct command_option acquire_options[] = {
         OPTIONS_RESOURCES,
         OPTIONS_PROVIDER,
         OPTION_VOLUME,
+        OPTION_WORKSPACE,
         OPTION_NO_INTERNET,
         OPTIONS_EGRESS,
         {"persistent", NULL, "exempt the sandbox from idle timeouts"},

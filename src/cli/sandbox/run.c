@@ -120,6 +120,7 @@ static const struct command_option options[] = {
         OPTIONS_RESOURCES,
         OPTIONS_PROVIDER,
         OPTION_VOLUME,
+        OPTION_WORKSPACE,
         OPTION_NO_INTERNET,
         OPTIONS_EGRESS,
         {"copy", "LOCAL:REMOTE", "copy a file or folder into the sandbox first", .repeats = true,

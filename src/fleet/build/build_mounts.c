@@ -105,7 +105,8 @@ static bool empty_if_full(struct build *b, const struct volume_record *v)
 static int make_cache(struct build *b, const char *name, struct error *err)
 {
 	const struct fleet_ref ref = {b->record.project_id, name};
-	const struct fleet_volume request = {b->record.project_id, name, CACHE_MB};
+	const struct fleet_volume request = {
+	        .project_id = b->record.project_id, .name = name, .size_mb = CACHE_MB};
 	struct volume_record found;
 	struct volume_list list;
 

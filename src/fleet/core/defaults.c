@@ -46,6 +46,19 @@ static void put_variables(struct environment_list *e, const struct json_value *o
 	}
 }
 
+/* The folder of the sandbox's workspace; NULL: it has none. */
+static const char *find_workspace(struct arena *a, const struct sandbox_record *r)
+{
+	const struct json_value *labels;
+	struct error ignored = {0};
+
+	/* Most sandboxes have none: avoid parsing their labels. */
+	if (!strstr(r->labels_json, "\"" SANDBOX_WORKSPACE_LABEL "\"") ||
+	    json_load(a, span_of(r->labels_json), &labels, &ignored) < 0)
+		return NULL;
+	return json_text(json_get(labels, SANDBOX_WORKSPACE_LABEL), NULL);
+}
+
 int defaults_compute(const struct fleet *f, struct arena *a, const struct sandbox_record *r,
                      const struct template_record *t, struct fleet_defaults *ret, struct error *err)
 {
@@ -55,8 +68,11 @@ int defaults_compute(const struct fleet *f, struct arena *a, const struct sandbo
 	bool is_own = p && (provider_ops_of(p)->abilities & PROVIDER_CAN_ISOLATE) != 0;
 	const char *user = is_own ? t->user : "", *workdir = is_own ? t->workdir : "";
 	const struct json_value *of_template, *of_row;
+	const char *workspace = find_workspace(a, r);
 	struct environment_list e = {.arena = a};
 
+	if (workspace && is_own)
+		workdir = workspace;
 	/* Without its environment a command would behave differently. */
 	if (store_secret_check(r->env_json, err) < 0 || store_secret_check(t->env_json, err) < 0 ||
 	    json_load(a, span_of(t->env_json), &of_template, err) < 0 ||

@@ -28,7 +28,8 @@ static bool is_alike(const struct sandbox_record *is, const struct sandbox_recor
  * files would be slow. */
 static bool is_plain(const struct fleet_create *make)
 {
-	return !make->snapshot && make->mount_count == 0 && !make->persistent_home;
+	return !make->snapshot && make->mount_count == 0 && !make->persistent_home &&
+	       !make->workspace;
 }
 
 static int find_wanted(struct fleet *f, struct arena *a, const struct lease_record *lease,

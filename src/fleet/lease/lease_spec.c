@@ -44,6 +44,8 @@ static JSON_SHAPE(mount, "LeaseSpecificationVolume", fleet_mount, "A volume of t
 	ROW(region, "region", "region"),                                                           \
 	ROW(persistent_home, "persistent_home", "persistentHome"),                                 \
 	ROW(persistent_home_path, "persistent_home_path", "persistentHomePath"),                   \
+	ROW(workspace, "workspace", "workspace"),                                                  \
+	ROW(workspace_root, "workspace_root", "workspaceRoot"),                                    \
 	ROW(egress, "egress", "egress"),                                                           \
 	ROW(network_json, "network", "network")
 #define SPEC_WHOLES(ROW)                                                                           \

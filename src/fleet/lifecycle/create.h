@@ -55,6 +55,9 @@ struct fleet_create {
 	 */
 	const char *persistent_home, *persistent_home_path;
 	int64_t persistent_home_mb; /* size of a new volume; 0 = the default */
+	/* NAME: the volume of this workspace, created if missing, is mounted at
+	 * workspace_root/NAME, where commands begin. Root NULL: FLEET_WORKSPACE_ROOT. */
+	const char *workspace, *workspace_root;
 	/* set by the fleet itself: */
 	const struct build_base *base; /* of a build's sandbox, NULL: none */
 	struct lease_claim *claim;     /* of a lease, see lease_claim.h; NULL: none */
@@ -97,6 +100,8 @@ MUST_CHECK int fleet_create(struct fleet *fleet, struct arena *a,
                             const struct fleet_create *request, struct sandbox_record *ret,
                             struct error *err);
 /* request.c: checks of create requests */
+/* The folder of the request's workspace; NULL: it has none. */
+const char *request_workspace_path(struct arena *a, const struct fleet_create *request);
 MUST_CHECK int request_check(const struct fleet_create *request, struct error *err);
 /* Checks network rules: the provider can filter, and there is a network. NULL or "" = no rules. */
 MUST_CHECK int egress_check(const struct provider *p, enum sandbox_network network,

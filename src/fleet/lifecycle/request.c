@@ -9,6 +9,7 @@
 #include "fleet/core/project_cache.h"
 #include "fleet/lifecycle/create.h"
 #include "fleet/lifecycle/resolved_create.h"
+#include "fleet/volume/volume.h"
 #include "json/write.h"
 #include "provider/provider.h"
 #include "sandbox/egress.h"
@@ -40,6 +41,45 @@ static int check_source(const struct fleet_create *request, struct error *err)
 	return 0;
 }
 
+const char *request_workspace_path(struct arena *a, const struct fleet_create *request)
+{
+	const char *root = request->workspace_root;
+
+	if (!request->workspace)
+		return NULL;
+	return arena_format(a, "%s/%s", root ? root : FLEET_WORKSPACE_ROOT, request->workspace);
+}
+
+/* The name is part of a path and of a volume's name. */
+static int check_workspace(const struct fleet_create *request, struct error *err)
+{
+	const size_t size_max = SANDBOX_NAME_MAX - strlen(FLEET_WORKSPACE_PREFIX);
+
+	if (!request->workspace)
+		return 0;
+	if (strlen(request->workspace) > size_max)
+		return FAIL(err, ERROR_INVALID, "workspace '%.60s': a name has at most %zu bytes",
+		            request->workspace, size_max);
+	if (sandbox_name_check(request->workspace, err) < 0)
+		return FAIL_CONTEXT(err, "workspace");
+	return 0;
+}
+
+/* The own labels of the request, and that of its workspace. */
+static struct json_map own_labels_of(struct arena *a, const struct fleet_create *request)
+{
+	const struct json_map *own = &request->own_labels;
+	struct json_map all = {ARENA_ARRAY(a, struct json_pair, own->count + 1), own->count, true};
+
+	if (!request->workspace)
+		return *own;
+	for (size_t i = 0; i < own->count; i++)
+		all.pairs[i] = own->pairs[i];
+	all.pairs[all.count++] =
+	        (struct json_pair){SANDBOX_WORKSPACE_LABEL, request_workspace_path(a, request)};
+	return all;
+}
+
 int request_check(const struct fleet_create *request, struct error *err)
 {
 	if (check_source(request, err) < 0)
@@ -48,7 +88,8 @@ int request_check(const struct fleet_create *request, struct error *err)
 		return -1;
 	if (request->region && strlen(request->region) > REGION_MAX)
 		return FAIL(err, ERROR_INVALID, "a region has at most %d bytes", REGION_MAX);
-	if (sandbox_resources_check(&request->resources, err) < 0 ||
+	if (check_workspace(request, err) < 0 ||
+	    sandbox_resources_check(&request->resources, err) < 0 ||
 	    environment_check(&request->env, err) < 0 || labels_check(&request->labels, err) < 0)
 		return -1;
 	return check_durations(request, err);
@@ -120,7 +161,8 @@ int request_resolve(struct fleet *f, struct arena *a, struct resolved_create *re
 	struct project_record project;
 	const struct sandbox_timeouts *const layers[] = {&request->timeouts, &t->timeouts,
 	                                                 &project.timeouts, &f->config->timeouts};
-	struct json_map labels = labels_join(a, &request->labels, &request->own_labels);
+	const struct json_map own_labels = own_labels_of(a, request);
+	struct json_map labels = labels_join(a, &request->labels, &own_labels);
 
 	if ((request->timeouts.archive_after_ms > 0 && backup_check(f, err) < 0) ||
 	    project_find(f, a, request->project_id, &project, err) < 0 ||

@@ -69,7 +69,8 @@ static void find_needs(struct routing *r, const struct resolved_create *resolved
                        enum sandbox_network network)
 {
 	const struct fleet_create *request = resolved->request;
-	bool has_volumes = request->mount_count > 0 || request->persistent_home;
+	bool has_volumes =
+	        request->mount_count > 0 || request->persistent_home || request->workspace;
 	bool has_layer = resolved->snapshot || *resolved->template.snapshot_id ||
 	                 (request->base && *request->base->layer);
 

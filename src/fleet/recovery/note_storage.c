@@ -59,6 +59,7 @@ void note_volume(struct fleet *f, const struct volume_record *r)
 	note_add_text(&text, "id", r->id);
 	note_add_text(&text, "name", r->name);
 	note_add_text(&text, "project_id", r->project_id);
+	note_add_text(&text, "workspace", r->workspace);
 	json_add_whole(&text, "size_mb", r->size_mb);
 	json_add_whole(&text, "size_is_advisory", r->size_is_advisory);
 	json_add_whole(&text, "created_at", r->created_at);
@@ -143,6 +144,7 @@ static int make_volume(struct fleet *f, const char *id, struct notes_made *made,
 	                           .node = f->node,
 	                           .size_mb = note_whole(note, "size_mb"),
 	                           .size_is_advisory = note_whole(note, "size_is_advisory") != 0,
+	                           .workspace = note_text(note, "workspace"),
 	                           .state = VOLUME_READY,
 	                           .created_at = note_whole(note, "created_at"),
 	                           .updated_at = now};

@@ -150,6 +150,7 @@ int fleet_volume_create(struct fleet *fleet, struct arena *a, const struct fleet
 	        .id = arena_text(a, id.text),
 	        .project_id = request->project_id,
 	        .name = request->name,
+	        .workspace = request->workspace ? request->workspace : "",
 	        .provider = fleet->primary,
 	        .node = fleet->node,
 	        .size_mb = request->size_mb > 0 ? request->size_mb : FLEET_VOLUME_MB,

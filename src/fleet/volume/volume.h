@@ -3,7 +3,8 @@
  * block.
  *
  * Operations on one volume run one after another, as with sandboxes. Either one sandbox has a
- * volume for writing, or any number have it for reading; a stopped sandbox keeps its volumes. The
+ * volume for writing, or any number have it for reading; any number write that of a workspace. A
+ * stopped sandbox keeps its volumes. The
  * delete of a sandbox detaches its volumes and keeps them. */
 #pragma once
 
@@ -20,6 +21,8 @@ struct fleet_hold;
 #define FLEET_VOLUME_MB 10240 /* reported size of a volume without a limit */
 #define FLEET_MOUNT_PATH "/workspace"
 #define FLEET_HOME_PATH "/home/user"
+#define FLEET_WORKSPACE_ROOT "/mnt/workspaces"
+#define FLEET_WORKSPACE_PREFIX "workspace-" /* and the name of the workspace: a volume's name */
 
 /* A volume that a sandbox is to have. */
 struct fleet_mount {
@@ -31,7 +34,8 @@ struct fleet_mount {
 
 struct fleet_volume {
 	const char *project_id, *name;
-	int64_t size_mb; /* 0 = no limit */
+	int64_t size_mb;       /* 0 = no limit */
+	const char *workspace; /* whose files it keeps, without a limit; NULL = none */
 };
 MUST_CHECK int fleet_volume_create(struct fleet *fleet, struct arena *a,
                                    const struct fleet_volume *request, struct volume_record *ret,

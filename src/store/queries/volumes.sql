@@ -1,6 +1,6 @@
 -- fragment: volume
 id, project_id, name, provider, node, size_mb, size_is_advisory, state, created_at, updated_at,
-version
+version, workspace
 
 -- name: volume_count
 -- takes: record_lookup
@@ -16,7 +16,7 @@ UPDATE projects SET name = name WHERE id = :project_id AND closing = 0;
 -- takes: volume_record
 INSERT INTO volumes ({volume})
 VALUES (:id, :project_id, :name, :provider, :node, :size_mb, :size_is_advisory, :state,
-	:created_at, :updated_at, 1)
+	:created_at, :updated_at, 1, :workspace)
 ON CONFLICT DO NOTHING;
 
 -- name: volume_find

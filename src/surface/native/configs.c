@@ -66,7 +66,8 @@ static const struct json_member config_extras_members[] = {
         JSON_BOOL_MEMBER(config_extras, mounts_s3, .name = "mountAwsS3Buckets",
                          .flags = JSON_OMIT_EMPTY),
         JSON_TEXT_MEMBER(config_extras, workspace_root, .name = "workspaceRoot", .max = 1024,
-                         .flags = JSON_OMIT_EMPTY),
+                         .flags = JSON_OMIT_EMPTY,
+                         .about = "parent folder of workspaces (default /mnt/workspaces)"),
         JSON_WHOLE_MEMBER(config_extras, persistent_disk_gb, .name = "persistentDiskGb", .min = 0,
                           .max = 65536, .flags = JSON_OMIT_EMPTY,
                           .about = "size limit of the home volume in GiB when it is created "
@@ -263,7 +264,7 @@ static struct sandbox_resources make_config_resources(const struct config_body *
 
 static bool has_options(const struct config_extras *o)
 {
-	return o->mounts_s3 || o->workspace_root || o->persistent_home || o->persistent_disk_gb;
+	return o->mounts_s3 || o->persistent_home || o->persistent_disk_gb;
 }
 
 static struct account_config make_config_rules(const struct config_body *c)
@@ -305,6 +306,10 @@ static int config_check(struct request *rq, const struct config_body *c, struct 
 		return FAIL_CONTEXT(err, "config");
 	if (home.path && sandbox_mounts_check(&home, 1, err) < 0)
 		return FAIL_CONTEXT(err, "config.options.persistentHome");
+	if (c->options.workspace_root &&
+	    sandbox_mount_path_check(arena_format(rq->arena, "%s/name", c->options.workspace_root),
+	                             err) < 0)
+		return FAIL_CONTEXT(err, "config.options.workspaceRoot");
 	if (check_providers(rq, c, err) < 0)
 		return -1;
 	for (size_t i = 0; i < c->env.count; i++)
@@ -478,9 +483,8 @@ static int check_provider(struct request *rq, const struct config_body *c, struc
 		return FAIL(err, ERROR_UNSUPPORTED,
 		            "the config is for provider '%s', this server has '%s'", c->provider,
 		            primary);
-	if (c->options.mounts_s3 || c->options.workspace_root)
-		return FAIL(err, ERROR_UNSUPPORTED,
-		            "provider '%s' has no mountAwsS3Buckets or workspaceRoot",
+	if (c->options.mounts_s3)
+		return FAIL(err, ERROR_UNSUPPORTED, "provider '%s' has no mountAwsS3Buckets",
 		            c->provider ? c->provider : primary);
 	return 0;
 }
@@ -560,6 +564,8 @@ int api_config_apply(struct request *rq, const struct api_config_use *use,
 		request->isolation = config.isolation;
 	if (request->internet < 0 && row_is_given(config.present, CONFIG_INTERNET))
 		request->internet = config.internet;
+	if (!request->workspace_root)
+		request->workspace_root = config.options.workspace_root;
 	request->persistent = request->persistent || config.persistent;
 	apply_home(rq->arena, &config.options, use->workspace ? use->workspace : record.name,
 	           request);

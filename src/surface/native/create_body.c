@@ -85,7 +85,7 @@ static int fill_mounts(struct arena *a, const struct native_create_body *b,
 int native_create_parse(struct request *rq, const struct native_create_body *b,
                         const char *home_owner, struct fleet_create *ret, struct error *err)
 {
-	const struct api_config_use config = {b->config, home_owner};
+	const struct api_config_use config = {b->config, b->workspace ? b->workspace : home_owner};
 
 	*ret = (struct fleet_create){
 	        .project_id = api_project(rq),
@@ -106,10 +106,14 @@ int native_create_parse(struct request *rq, const struct native_create_body *b,
 	                row_is_given(b->present, NATIVE_CREATE_PREVIEW) && !b->preview_enabled,
 	        .preview_public = b->preview_public,
 	        .persistent = b->persistent,
+	        .workspace = b->workspace,
+	        .workspace_root = b->workspace_root,
 	        .timeout_ms = b->timeout_ms,
 	        .timeouts = b->timeouts,
 	        .awaited = api_awaited_if_parking(rq),
 	};
+	if (b->workspace_root && !b->workspace)
+		return FAIL(err, ERROR_INVALID, "workspaceRoot is given without workspace");
 	if (choose_internet(b, &ret->internet, err) < 0 ||
 	    (b->config && api_config_apply(rq, &config, ret, err) < 0) ||
 	    fill_mounts(rq->arena, b, ret, err) < 0)

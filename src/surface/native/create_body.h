@@ -26,7 +26,7 @@ struct native_create_body {
 	struct sandbox_timeouts timeouts;
 	const char *volume;
 	struct json_list volumes; /* of native_mount_shape */
-	const char *persistent_home;
+	const char *persistent_home, *workspace, *workspace_root;
 	int64_t persistent_disk_gb;
 	uint64_t present;
 };
@@ -37,7 +37,7 @@ enum native_create_row {
 	NATIVE_CREATE_PREVIEW,
 	NATIVE_CREATE_PERSISTENT,
 	NATIVE_CREATE_OTHERS, /* other rows are not asked about */
-	NATIVE_CREATE_ROW_COUNT = NATIVE_CREATE_OTHERS + 18 + SANDBOX_TIMEOUT_COUNT,
+	NATIVE_CREATE_ROW_COUNT = NATIVE_CREATE_OTHERS + 20 + SANDBOX_TIMEOUT_COUNT,
 };
 extern const struct json_shape native_mount_shape, native_create_shape;
 extern const char *const native_networks[]; /* NULL-terminated */
@@ -105,6 +105,12 @@ extern const char *const native_networks[]; /* NULL-terminated */
 	        .min = 1, .max = 1 << 18,                                                          \
 	        .about = "size limit of that volume in GiB when it is created (default: no "       \
 	                 "limit)"),                                                                \
+	JSON_TEXT_MEMBER(native_create_body, workspace, .min = 1, .max = 53,                       \
+	        .about = "NAME: the files of this workspace are mounted at workspaceRoot/NAME, "   \
+	                 "where commands begin; they outlive the sandbox, and any number of "      \
+	                 "sandboxes share them"),                                                  \
+	JSON_TEXT_MEMBER(native_create_body, workspace_root, .name = "workspaceRoot", .min = 1,    \
+	        .max = 200, .about = "parent folder of the workspace (default /mnt/workspaces)"),  \
 	JSON_WHOLE_MEMBER(native_create_body, timeout_ms, .min = 0, .max = TIMEOUT_MAX_MS,         \
 	        .about = "time after the creation at which an ephemeral sandbox is deleted and a " \
 	                 "persistent one stopped, with its files kept; 0: never"),                 \

@@ -58,6 +58,7 @@ extern const struct route volume_files_routes[];
 extern const struct route volumes_routes[];
 extern const struct route webhooks_routes[];
 extern const struct route windows_routes[];
+extern const struct route workspaces_routes[];
 
 /* Terminal windows, whose viewers see each other's activity, and streams of figures. */
 void native_state_open(struct api *api);

@@ -39,7 +39,7 @@ static const struct json_member mounts_shape_members[] = {
 static JSON_SHAPE(mounts_shape, "VolumeMountList", list_answer, "List the volumes of a sandbox");
 
 struct volume_answer {
-	const char *id, *name, *project, *provider, *node, *state;
+	const char *id, *name, *project, *provider, *node, *state, *workspace;
 	int64_t size_mb;
 	bool size_advisory;
 	int64_t used_bytes;
@@ -52,6 +52,8 @@ struct volume_answer {
 	        JSON_TEXT_MEMBER(volume_answer, provider),                                         \
 	        JSON_TEXT_MEMBER(volume_answer, node, .about = "server that stores the volume"),   \
 	        JSON_TEXT_MEMBER(volume_answer, state, .about = "making, ready or deleting"),      \
+	        JSON_TEXT_MEMBER(volume_answer, workspace, .flags = JSON_OMIT_EMPTY,               \
+	                         .about = "workspace whose files it keeps; absent: none"),         \
 	        JSON_WHOLE_MEMBER(volume_answer, size_mb, .about = "MiB"),                         \
 	        JSON_BOOL_MEMBER(volume_answer, size_advisory,                                     \
 	                         .about = "the size limit is not enforced"),                       \
@@ -175,6 +177,7 @@ static struct volume_answer make_volume_answer(struct arena *a, const struct vol
 	        .provider = r->provider,
 	        .node = r->node,
 	        .state = volume_state_name(r->state),
+	        .workspace = r->workspace,
 	        .size_mb = r->size_mb,
 	        .size_advisory = r->size_is_advisory,
 	        .created_at = r->created_at,
@@ -216,7 +219,8 @@ static int volume_create(struct request *rq, const void *body, struct reply *rep
                          struct error *err)
 {
 	const struct volume_create_body *b = body;
-	const struct fleet_volume request = {api_project(rq), b->name, b->size_mb};
+	const struct fleet_volume request = {
+	        .project_id = api_project(rq), .name = b->name, .size_mb = b->size_mb};
 	const struct mount_list none = {.count = 0};
 	struct volume_record made;
 	struct volume_answer out;
