@@ -8,6 +8,7 @@
 #include "base/bytes.h"
 #include "base/log.h"
 #include "base/map.h"
+#include "edge/access.h"
 #include "edge/caller.h"
 #include "edge/keys.h"
 #include "http/server/http.h"
@@ -15,12 +16,10 @@
 #include "loop/loop.h"
 #include "worker/worker.h"
 
-/* A caller of open streams. */
+/* The access of open streams. */
 struct access_claim {
 	struct access_claim *next;
-	unsigned char hash[ACCOUNT_HASH_SIZE]; /* of the key, or of the login */
-	bool is_login;
-	const char *project;      /* in which it acts */
+	struct api_access access; /* without a scope: that is each stream's */
 	struct account_caller as; /* what it may do now; set by the worker */
 	bool is_refused;
 	struct error why;
@@ -32,7 +31,7 @@ struct access_pass {
 	struct loop_task done;
 	struct access_watch *watch;
 	struct arena arena;
-	struct map claims; /* text of a caller -> struct access_claim */
+	struct map claims; /* text of an access -> struct access_claim */
 	struct access_claim *first;
 };
 
@@ -55,92 +54,67 @@ static void pass_free(struct access_pass *p)
 	free(p);
 }
 
-/* NULL for a caller without key and session. */
-static const struct api_caller *caller_of(const struct request *rq)
+/* False for a stream that needs neither key nor session. */
+static bool find_access(const struct request *rq, struct api_access *ret)
 {
 	const struct api_caller *caller = rq->caller;
 
-	return caller && caller->account.key_id && caller->account.key_id[0] ? caller : NULL;
+	if (rq->lent_by) {
+		*ret = *(const struct api_access *)rq->lent_by;
+		return true;
+	}
+	if (!caller || !caller->account.key_id || !caller->account.key_id[0])
+		return false;
+	ret->caller.is_login = caller->is_login;
+	memcpy(ret->caller.hash, caller->key_hash, sizeof(ret->caller.hash));
+	ret->project = caller->account.project_id;
+	ret->scope = rq->route ? rq->route->scope : 0;
+	return true;
 }
 
-/* The same text for requests of the same key or session in the same project. */
-static const char *text_of_caller(struct arena *a, const struct api_caller *caller)
+/* The same text for streams of the same key or session in the same project. */
+static const char *text_of_access(struct arena *a, const struct api_access *access)
 {
 	char hash[2 * ACCOUNT_HASH_SIZE + 1];
 
-	hex_encode(caller->key_hash, ACCOUNT_HASH_SIZE, hash);
-	return arena_format(a, "%c%s %s", caller->is_login ? 'l' : 'k', hash,
-	                    caller->account.project_id);
+	hex_encode(access->caller.hash, ACCOUNT_HASH_SIZE, hash);
+	return arena_format(a, "%c%s %s", access->caller.is_login ? 'l' : 'k', hash,
+	                    access->project);
 }
 
 /* A stream_review that ends nothing. */
 static int add_claim(void *context, const struct request *rq, UNUSED struct error *err)
 {
 	struct access_pass *p = context;
-	const struct api_caller *caller = caller_of(rq);
+	struct api_access access;
 	struct access_claim *claim;
 	const char *text;
 
-	if (!caller)
+	if (!find_access(rq, &access))
 		return 0;
-	text = text_of_caller(&p->arena, caller);
+	text = text_of_access(&p->arena, &access);
 	if (map_find(&p->claims, text))
 		return 0;
 	claim = ARENA_NEW(&p->arena, struct access_claim);
-	memcpy(claim->hash, caller->key_hash, sizeof(claim->hash));
-	claim->is_login = caller->is_login;
-	claim->project = arena_text(&p->arena, caller->account.project_id);
+	claim->access = access;
+	claim->access.project = arena_text(&p->arena, access.project);
 	claim->next = p->first;
 	p->first = claim;
 	(void)map_put(&p->claims, text, claim);
 	return 0;
 }
 
-static int look_up_claim(struct access_pass *p, struct access_claim *claim, struct error *err)
-{
-	const struct login_lookup login = {.hash = claim->hash,
-	                                   .project = claim->project[0] ? claim->project : NULL};
-	struct key_record record;
-
-	if (claim->is_login) {
-		if (api_login_look(p->watch->api, &p->arena, &login, &record, err) < 0)
-			return -1;
-	} else if (api_key_look(p->watch->api, &p->arena, claim->hash, &record, err) < 0) {
-		return -1;
-	}
-	if (api_key_check(&record, err) < 0)
-		return -1;
-	claim->as = (struct account_caller){.project_id = record.project_id,
-	                                    .scopes = (unsigned)record.scopes,
-	                                    .is_login = claim->is_login};
-	return strcmp(record.project_id, claim->project) == 0
-	               ? 0
-	               : account_require(&claim->as, SCOPE_ADMIN, err);
-}
-
-static bool is_refusal(const struct error *err)
-{
-	return err->code == ERROR_UNAUTHENTICATED || err->code == ERROR_FORBIDDEN ||
-	       err->code == ERROR_NOT_FOUND;
-}
-
 static void check_claim(struct access_pass *p, struct access_claim *claim)
 {
 	struct error err = {0};
 
-	claim->as.scopes = SCOPE_ALL;
-	if (look_up_claim(p, claim, &err) == 0)
+	if (api_access_look(p->watch->api, &p->arena, &claim->access, &claim->as, &err) == 0)
 		return;
-	if (!is_refusal(&err)) {
-		claim->as.scopes = SCOPE_ALL;
-		log_warning("open streams could not be checked", FAILURE(&err));
-		return;
-	}
-	claim->is_refused = true;
+	claim->as = (struct account_caller){.scopes = SCOPE_ALL};
+	claim->is_refused = api_access_is_lost(&err);
 	claim->why = err;
-	if (err.code == ERROR_NOT_FOUND)
-		(void)FAIL(&claim->why, ERROR_FORBIDDEN, "you have no access to project '%s' now",
-		           claim->project);
+	if (!claim->is_refused)
+		log_warning("open streams could not be checked", FAILURE(&err));
 }
 
 static void run_pass(struct worker_task *task)
@@ -156,16 +130,16 @@ static void run_pass(struct worker_task *task)
 static int check_stream(void *context, const struct request *rq, struct error *err)
 {
 	struct access_pass *p = context;
-	const struct api_caller *caller = caller_of(rq);
+	struct api_access access;
 	const struct access_claim *claim;
 
-	if (!caller)
+	if (!find_access(rq, &access))
 		return 0;
-	claim = map_find(&p->claims, text_of_caller(&p->arena, caller));
+	claim = map_find(&p->claims, text_of_access(&p->arena, &access));
 	if (!claim)
 		return 0;
 	if (!claim->is_refused)
-		return account_require(&claim->as, rq->route ? rq->route->scope : 0, err);
+		return account_require(&claim->as, access.scope, err);
 	*err = claim->why;
 	return -1;
 }
@@ -253,8 +227,11 @@ uint64_t access_watch_ended(const struct access_watch *w)
 
 struct access_watch *access_watch_new(struct api *api)
 {
+	const struct fleet_caller_check check = {api_fleet_caller_check, api};
 	struct access_watch *w = memory_new(sizeof(*w));
 
+	if (api->fleet)
+		fleet_on_caller_check(api->fleet, &check);
 	w->api = api;
 	w->timer = (struct loop_timer){.on_timer = on_access_timer, .context = w};
 	w->wish.run = on_wish;

@@ -11,6 +11,7 @@
 struct access_watch;
 struct activity_log;
 struct fleet_awaited;
+struct fleet_caller;
 struct fleet_ref;
 struct fleet_use;
 struct request;
@@ -61,6 +62,8 @@ const struct account_caller *api_account(const struct request *rq);
 const char *api_project(const struct request *rq);
 const char *api_key_id(const struct request *rq);
 const char *api_user_id(const struct request *rq);
+/* For fleet_create, and for links; in the request's arena. access.c */
+const struct fleet_caller *api_fleet_caller(const struct request *rq);
 /* For people: the caller's user, or the id of a key without one. */
 const char *api_caller_name(const struct request *rq);
 /* account_require for the caller. */

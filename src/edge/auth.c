@@ -276,7 +276,7 @@ int api_authorize(struct request *rq, const struct route *route, struct error *e
 
 	/* A handler that runs again was authorized before and has its limiter slot. */
 	if (rq->caller)
-		return 0;
+		return api_check_parked(rq, route, err);
 	caller = ARENA_NEW(rq->arena, struct api_caller);
 	if (read_credential(rq, route, &credential, err) < 0 ||
 	    find_record(rq, &credential, &record, err) < 0 || api_key_check(&record, err) < 0)

@@ -7,6 +7,7 @@
 #include "sandbox/usage_reason.h"
 
 struct api_limiter_slot;
+struct route;
 
 /* request->caller of every route that is not public. */
 struct api_caller {
@@ -24,6 +25,9 @@ struct api_caller {
 	const char *address;      /* api_server_address, in a copy of a request; or NULL */
 	const char *share;        /* queue of a caller without a key; or NULL */
 };
+
+/* access.c: authorizes a request again that was parked, perhaps for minutes. Another one passes. */
+MUST_CHECK int api_check_parked(struct request *rq, const struct route *route, struct error *err);
 
 /* Takes a limiter slot of `id` (a key, a sandbox or a volume), which api_on_done gives back.
  * Without a free slot the request waits in the queue of `id`. */

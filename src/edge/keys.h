@@ -14,7 +14,7 @@
 #include "base/bytes.h"
 #include "store/keys.h"
 
-#define API_KEY_CACHE_MS 5000
+#define API_KEY_CACHE_MS 1500
 
 struct api_key_cache;
 struct api_key_cache *api_key_cache_new(void);

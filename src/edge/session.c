@@ -23,6 +23,7 @@ static struct fleet_create session_create_request(const struct request *rq, stru
 	return (struct fleet_create){
 	        .key_id = api_key_id(rq),
 	        .user_id = api_user_id(rq),
+	        .caller = api_fleet_caller(rq),
 	        .labels = labels,
 	        .internet = !can_block,
 	        .timeouts.idle_reap_ms = api->config->session_idle_ms,
@@ -71,7 +72,11 @@ int session_open_lease(struct request *rq, const char *key, struct api_target *r
                        struct error *err)
 {
 	const struct fleet_create make = {
-	        .key_id = api_key_id(rq), .user_id = api_user_id(rq), .internet = -1};
+	        .key_id = api_key_id(rq),
+	        .user_id = api_user_id(rq),
+	        .caller = api_fleet_caller(rq),
+	        .internet = -1,
+	};
 
 	return open_leased(rq, (struct fleet_lease){.key = key, .make = &make}, ret, err);
 }

@@ -50,10 +50,10 @@ def parked(server):
     return int(next(line.split()[1] for line in text.splitlines() if line.startswith("atoll_requests_parked ")))
 
 
-def start(server, path, body, headers=None):
+def start(server, path, body, headers=None, key=None):
     """Sends a POST and does not read the answer."""
     text = json.dumps(body)
-    lines = [f"POST {path} HTTP/1.1", f"Host: 127.0.0.1:{server.port}", f"Authorization: Bearer {server.key}",
+    lines = [f"POST {path} HTTP/1.1", f"Host: 127.0.0.1:{server.port}", f"Authorization: Bearer {key or server.key}",
              "Content-Type: application/json", f"Content-Length: {len(text)}"]
     lines += [f"{name}: {value}" for name, value in (headers or {}).items()]
     connection = socket.create_connection(("127.0.0.1", server.port), timeout=30)
@@ -144,6 +144,24 @@ def test_a_template_that_fails_ends_the_wait(server, slow):
     slow.set("failed", "the disk is full")
     status, body = answer_of(connection)
     assert status == 503 and "the disk is full" in body["error"]["message"]
+
+
+def test_a_caller_that_loses_access_while_it_waits_gets_nothing(server, api, slow):
+    made = api.post("/api/sandbox/keys", {"name": "waits", "scopes": ["sandbox:read", "sandbox:write"]})
+    waiting = [start(server, BOXES, {"template": slow.name, "internet": False}, key=made["key"]),
+               start(server, "/v1/leases/acquire", {"template": slow.name, "key": f"lost-{slow.name}"}, key=made["key"])]
+    atoll.wait_for(lambda: parked(server) == 2, 20, "parked requests")
+    async_made = server.api(made["key"]).raw("POST", BOXES, {"template": slow.name, "internet": False}, {"Prefer": "respond-async"}).json()
+    api.delete(f"/api/sandbox/keys/{made['id']}")
+    slow.set("ready")
+    for connection in waiting:
+        status, body = answer_of(connection)
+        assert status == 401 and "revoked" in body["error"]["message"]
+    atoll.wait_for(lambda: api.get(f"{BOXES}/{async_made['id']}")["state"] == "failed", 20, "the end of the pending create")
+    assert "revoked" in json.dumps(api.get(f"{BOXES}/{async_made['id']}"))
+    api.remove(async_made["id"])
+    assert api.get(f"{BOXES}?template={slow.name}")["items"] == []
+    assert f"lost-{slow.name}" not in json.dumps(api.get("/v1/leases"))
 
 
 def cut(connection):

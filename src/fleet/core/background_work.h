@@ -9,13 +9,14 @@
 
 #include "base/error.h"
 #include "base/list.h"
+#include "fleet/core/caller.h"
 
 struct alarms;
 struct fleet;
 struct work_lane;
 
 struct background_work {
-	pthread_mutex_t mutex; /* guards all of this */
+	pthread_mutex_t mutex; /* guards all of this but caller_check */
 	void (*tell)(void *context, const char *key);
 	void *context;
 	struct work_lane *lane;        /* first builds, imports and pulls */
@@ -26,6 +27,7 @@ struct background_work {
 	struct list waiters;      /* of template_waiters.h */
 	uint64_t wakes;           /* counts the wakes of `waiters` */
 	bool is_ending;
+	struct fleet_caller_check caller_check; /* set before the first request */
 	struct alarms *alarms; /* has a mutex of its own; NULL: rounds alone end timeouts */
 };
 void awaited_init(struct fleet *f);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/fault.h"
+#include "fleet/core/caller.h"
 #include "fleet/core/elsewhere.h"
 #include "fleet/core/labels.h"
 #include "fleet/core/sandboxes.h"
@@ -263,6 +264,13 @@ static int adopt_sandbox(struct lease_acquisition *s, struct error *err)
 	return STEP_AGAIN;
 }
 
+/* After a wait on this thread. */
+static int check_lease_caller(const struct lease_acquisition *s, struct error *err)
+{
+	return fleet_caller_check(s->fleet, s->arena, s->request->make->caller,
+	                          s->request->project_id, err);
+}
+
 /* Refuses what it can before the lease is claimed; the minutes that a template may take do not
  * count for the claim. */
 static int prepare_template(struct lease_acquisition *s, struct error *err)
@@ -279,7 +287,9 @@ static int prepare_template(struct lease_acquisition *s, struct error *err)
 		return 0;
 	if (s->request->parks)
 		return fleet_template_require(f, s->arena, &t, &need, err);
-	return fleet_template_ready(f, s->arena, &t, deadline_after(TEMPLATE_TIMEOUT_MS), err);
+	if (fleet_template_ready(f, s->arena, &t, deadline_after(TEMPLATE_TIMEOUT_MS), err) < 0)
+		return -1;
+	return check_lease_caller(s, err);
 }
 
 /* The claim of this thread, under a new epoch, for a compare-and-set. */
@@ -382,6 +392,7 @@ static int create_claimed(struct lease_acquisition *s, struct lease_claim *claim
 	 * not park. */
 	create.awaited = s->request->parks && !claim->is_made ? &s->request->awaited : NULL;
 	create.claim = claim;
+	create.caller = s->request->make->caller;
 	if (fleet_create(s->fleet, s->arena, &create, &made, err) == 0)
 		return claim->is_lost ? drop_late_sandbox(s, mine) : take_created(s, mine, &made);
 	if (claim->is_made)
@@ -618,10 +629,10 @@ static int open_lease(struct fleet *f, struct arena *a, const struct fleet_lease
 	*ret = (struct fleet_leased){.created = false};
 	if (lease_key_check(request->key, err) < 0)
 		return -1;
-	while (result == STEP_AGAIN) {
+	for (bool is_first = true; result == STEP_AGAIN; is_first = false) {
 		enum lease_action action;
 
-		if (read_lease(&s, err) < 0)
+		if ((!is_first && check_lease_caller(&s, err) < 0) || read_lease(&s, err) < 0)
 			return -1;
 		action = choose_action(&s);
 		if (compare_terms(&s, &action, err) < 0)

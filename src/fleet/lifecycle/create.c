@@ -235,7 +235,9 @@ static int await_template(struct fleet *f, struct arena *a, struct resolved_crea
 		return -1;
 	if (request->awaited)
 		return fleet_template_require(f, a, t, &need, err);
-	return fleet_template_ready(f, a, t, deadline_after(TEMPLATE_TIMEOUT_MS), err);
+	if (fleet_template_ready(f, a, t, deadline_after(TEMPLATE_TIMEOUT_MS), err) < 0)
+		return -1;
+	return request_check_caller(f, a, request, err);
 }
 
 /* The id of the snapshot that the request names, and the template that it needs. */

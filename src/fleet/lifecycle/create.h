@@ -7,6 +7,7 @@
 
 struct fleet;
 struct fleet_awaited;
+struct fleet_caller;
 struct fleet_mount;
 struct lease_claim;
 struct provider;
@@ -25,9 +26,11 @@ extern const char *const fleet_pull_names[]; /* ends with NULL */
 
 struct fleet_create {
 	const char *project_id;
-	const char *id;        /* a new one; NULL: generated */
-	const char *key_id;    /* API key of the caller; NULL: none */
-	const char *user_id;   /* the caller; NULL: the user of the key, if it has one */
+	const char *id;      /* a new one; NULL: generated */
+	const char *key_id;  /* API key of the caller; NULL: none */
+	const char *user_id; /* the caller; NULL: the user of the key, if it has one */
+	/* Is asked for its access again after a wait; NULL: the fleet itself. */
+	const struct fleet_caller *caller;
 	const char *name;      /* NULL: generated */
 	const char *template;  /* NULL: the option default_template */
 	const char *provider;  /* NULL: any that satisfies the request */
@@ -103,6 +106,9 @@ MUST_CHECK int fleet_create(struct fleet *fleet, struct arena *a,
 /* The folder of the request's workspace; NULL: it has none. */
 const char *request_workspace_path(struct arena *a, const struct fleet_create *request);
 MUST_CHECK int request_check(const struct fleet_create *request, struct error *err);
+/* Whether the caller still has access; after a wait. */
+MUST_CHECK int request_check_caller(struct fleet *fleet, struct arena *a,
+                                    const struct fleet_create *request, struct error *err);
 /* Checks network rules: the provider can filter, and there is a network. NULL or "" = no rules. */
 MUST_CHECK int egress_check(const struct provider *p, enum sandbox_network network,
                             const char *egress, struct error *err);

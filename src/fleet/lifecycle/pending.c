@@ -9,6 +9,7 @@
 
 #include "fleet/core/cache.h"
 #include "fleet/core/cache_state.h"
+#include "fleet/core/caller.h"
 #include "fleet/core/sandboxes.h"
 #include "fleet/core/template_waiters.h"
 #include "fleet/core/waiting.h"
@@ -26,6 +27,8 @@ struct creation {
 	struct resolved_create resolved;
 	bool has_awaited_template; /* a pull that fails now is not tried again */
 	bool has_volumes;
+	bool has_caller;
+	struct fleet_caller caller;    /* may lose access during a wait */
 	char awaits[ERROR_AWAITS_MAX]; /* the volumes that it waits for; "" = none */
 	int64_t awaits_since_ms;
 };
@@ -86,12 +89,23 @@ static int make_pending(struct creation *creation, struct error *err)
 	return lifecycle_create(&op, &resolved->template, creation->begun_ns, err);
 }
 
-/* A closed gate refuses it: its row says so. */
+static int check_creator(struct creation *creation, struct error *err)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	const char *project = creation->resolved.record.project_id;
+
+	return fleet_caller_check(creation->fleet, &arena,
+	                          creation->has_caller ? &creation->caller : NULL, project, err);
+}
+
+/* A closed gate refuses it, and a caller that lost access: its row says so. */
 static int make_inside(struct creation *creation, struct error *err)
 {
 	struct fleet *f = creation->fleet;
 	AUTO(gate_leave_auto) struct gate *inside = gate_enter(f->gate, err);
 
+	if (check_creator(creation, err) < 0)
+		return fail_pending(f, &creation->arena, creation->entry->id, err);
 	return inside ? make_pending(creation, err)
 	              : fail_pending(f, &creation->arena, creation->entry->id, err);
 }
@@ -190,6 +204,9 @@ static struct creation *creation_new(struct fleet *f, const struct resolved_crea
 	               resolved->template.id);
 	creation->fleet = f;
 	creation->begun_ns = begun_ns;
+	creation->has_caller = resolved->request->caller != NULL;
+	if (creation->has_caller)
+		creation->caller = *resolved->request->caller;
 	creation->has_volumes = resolved->mounts.count > 0;
 	creation->entry = cache_pin(f->cache, resolved->record.id);
 	cache_set_queued(f->cache, creation->entry, true);

@@ -4,6 +4,7 @@
 #include "base/id.h"
 #include "config/config.h"
 #include "fleet/backup/backup.h"
+#include "fleet/core/caller.h"
 #include "fleet/core/fleet_state.h"
 #include "fleet/core/labels.h"
 #include "fleet/core/project_cache.h"
@@ -78,6 +79,12 @@ static struct json_map own_labels_of(struct arena *a, const struct fleet_create 
 	all.pairs[all.count++] =
 	        (struct json_pair){SANDBOX_WORKSPACE_LABEL, request_workspace_path(a, request)};
 	return all;
+}
+
+int request_check_caller(struct fleet *fleet, struct arena *a, const struct fleet_create *request,
+                         struct error *err)
+{
+	return fleet_caller_check(fleet, a, request->caller, request->project_id, err);
 }
 
 int request_check(const struct fleet_create *request, struct error *err)

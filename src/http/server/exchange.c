@@ -359,11 +359,13 @@ static int handle_request(struct http_exchange *ex, struct error *err)
 	const struct server_options *options = &ex->server->options;
 	void *body = NULL, *query;
 
-	/* rq->caller is set when the request was authorized on the loop before. */
-	if (!(route->flags & ROUTE_PUBLIC) && options->authorize && !rq->caller &&
-	    options->authorize(rq, route, err) < 0)
+	/* rq->caller is set when the request was authorized on the loop, or before it was parked.
+	 */
+	if (!(route->flags & ROUTE_PUBLIC) && options->authorize &&
+	    (!rq->caller || ex->parked_since_ms) && options->authorize(rq, route, err) < 0)
 		return -1;
-	ex->admitted = arena_mark(&ex->arena);
+	if (!ex->parked_since_ms)
+		ex->admitted = arena_mark(&ex->arena);
 	if (route->query) {
 		query = arena_alloc(&ex->arena, route->query->size);
 		if (json_parse_query(&ex->arena, rq->raw_query, route->query, query, err) < 0)

@@ -50,12 +50,13 @@ struct request {
 	struct span raw_query;
 	struct span body; /* whole, unless the route streams its body */
 	const struct route *route;
-	const void *query; /* parsed by route->query, or NULL */
-	void *caller;      /* set by server_options.authorize; NULL on public routes */
-	void *context;     /* server_options.context */
-	const char *peer;  /* "127.0.0.1:5000" or "unix" */
-	bool is_tls;       /* this connection uses TLS; says nothing about the client of a proxy */
-	int64_t deadline;  /* of the handler, monotonic ms: 60 s, slow 15 min */
+	const void *query;   /* parsed by route->query, or NULL */
+	void *caller;        /* set by server_options.authorize; NULL on public routes */
+	const void *lent_by; /* whose access a public route used: edge/access.h; or NULL */
+	void *context;       /* server_options.context */
+	const char *peer;    /* "127.0.0.1:5000" or "unix" */
+	bool is_tls;      /* this connection uses TLS; says nothing about the client of a proxy */
+	int64_t deadline; /* of the handler, monotonic ms: 60 s, slow 15 min */
 	bool is_tried, is_quick, is_deferred; /* for request_may_block and request_may_wait */
 	struct http_exchange *exchange;       /* used by the server */
 };
@@ -149,8 +150,8 @@ struct server_options {
 	/* Selects the routes by the head, on the loop. NULL: the server's routes apply. */
 	struct http_host (*find_host)(void *context, const struct request *rq);
 	const char *(*allow_origin)(void *context, const char *origin); /* see http/server/cors.h */
-	/* Finds the caller and sets rq->caller, before query and body are parsed. NULL: every
-	 * request is allowed. */
+	/* Finds the caller and sets rq->caller, before query and body are parsed. Called again
+	 * before the handler of a parked request runs again. NULL: every request is allowed. */
 	int (*authorize)(struct request *rq, const struct route *route, struct error *err);
 	/* Replies with the answer of server error.node, or returns -1; on a worker. May be NULL. */
 	int (*forward)(struct request *rq, struct reply *reply, struct error *err);

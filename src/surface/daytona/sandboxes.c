@@ -199,6 +199,7 @@ static struct fleet_create create_of(struct request *rq, const struct daytona_cr
 	        .project_id = api_project(rq),
 	        .key_id = api_key_id(rq),
 	        .user_id = api_user_id(rq),
+	        .caller = api_fleet_caller(rq),
 	        .region = is_given(b->target) ? b->target : NULL,
 	        .labels = b->labels,
 	        .env = b->env,

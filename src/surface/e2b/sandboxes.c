@@ -147,6 +147,7 @@ static int create_sandbox(struct request *rq, const struct e2b_create_body *b, i
 	        .project_id = api_project(rq),
 	        .key_id = api_key_id(rq),
 	        .user_id = api_user_id(rq),
+	        .caller = api_fleet_caller(rq),
 	        .labels = b->metadata,
 	        .env = b->env,
 	        .timeout_ms = timeout_s > 0 ? timeout_s * SECOND_MS : 1,

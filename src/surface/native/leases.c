@@ -424,7 +424,11 @@ static int run_with_lease(struct lease_run *run, struct error *err)
 {
 	struct request *rq = run->rq;
 	const struct fleet_create make = {
-	        .key_id = api_key_id(rq), .user_id = api_user_id(rq), .internet = -1};
+	        .key_id = api_key_id(rq),
+	        .user_id = api_user_id(rq),
+	        .caller = api_fleet_caller(rq),
+	        .internet = -1,
+	};
 	struct fleet_use used;
 	const struct fleet_lease request = {.project_id = api_project(rq),
 	                                    .key = request_param(rq, "key"),
