@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "config/config.h"
+#include "fleet/core/caller.h"
 #include "fleet/sandbox/preview.h"
 #include "json/json.h"
 #include "tool/builtin.h"
@@ -86,7 +87,8 @@ static int preview_call(const struct tool_call *call, const void *input, struct 
 	const struct preview_input *in = input;
 	int64_t otherwise = in->share ? FLEET_GRANT_DEFAULT_MS : FLEET_GRANT_PRIVATE_MS;
 	int64_t ttl_ms = in->ttl_seconds ? in->ttl_seconds * 1000 : otherwise;
-	struct fleet_grant grant = {.port = (uint16_t)in->port, .is_shared = in->share};
+	struct fleet_grant grant = {
+	        .port = (uint16_t)in->port, .is_shared = in->share, .maker = *call->caller};
 	struct preview_output *out = ARENA_NEW(call->arena, struct preview_output);
 	char token[FLEET_GRANT_TEXT_MAX];
 

@@ -64,6 +64,7 @@ static int create_call(const struct tool_call *call, const void *input, struct t
 	        .project_id = call->project_id,
 	        .key_id = call->key_id,
 	        .user_id = call->user_id,
+	        .caller = call->caller,
 	        .name = in->name,
 	        .template = in->template,
 	        .image = in->image,

@@ -21,6 +21,7 @@ struct cancel;
 struct code_contexts;
 struct config;
 struct fleet;
+struct fleet_caller;
 struct fleet_hold;
 struct job_origin;
 struct jobs;
@@ -79,6 +80,7 @@ struct tool_call {
 	struct code_contexts *contexts; /* of blocks of code */
 	struct arena *arena;
 	const char *project_id, *key_id, *user_id; /* the caller's */
+	const struct fleet_caller *caller;
 	const char *address; /* "https://host:port", as the client reaches us; NULL: not known */
 	const char *run;     /* header Atoll-Run; or NULL */
 	const char *conversation_id; /* or NULL */

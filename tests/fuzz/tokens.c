@@ -35,8 +35,10 @@ static void try_grants(const uint8_t *data, struct span text)
 	struct fleet fleet = {.config = &config};
 	const struct sandbox_record r = {
 	        .id = "abcdefghij2345abcdef", .preview_public = true, .preview_generation = 3};
-	struct fleet_grant grant = {
-	        .port = 8000, .is_shared = data[0] & 1, .expires_at = NOW + 5000};
+	struct fleet_grant grant = {.port = 8000,
+	                            .is_shared = data[0] & 1,
+	                            .maker = {.hash = {data[0], data[1]}, .is_login = data[0] & 2},
+	                            .expires_at = NOW + 5000};
 	char made[FLEET_GRANT_TEXT_MAX] = "";
 	struct fleet_grant read;
 	struct error err;
@@ -44,6 +46,10 @@ static void try_grants(const uint8_t *data, struct span text)
 	assert(fleet_grant_make(&fleet, &r, &grant, made, &err) == 0);
 	assert(fleet_grant_read(&fleet, span_of(made), NOW, &read, &err) == 0);
 	assert(fleet_grant_check(&read, &r, &err) == 0 && read.port == 8000);
+	assert(read.is_shared == grant.is_shared);
+	if (!read.is_shared)
+		assert(read.maker.is_login == grant.maker.is_login &&
+		       account_hash_equals(read.maker.hash, grant.maker.hash));
 	assert(fleet_grant_read(&fleet, span_of(made), NOW + 5000, &read, &err) < 0);
 	assert(fleet_grant_read(&fleet, text, NOW, &read, &err) < 0);
 	if (changes(made, strlen(made), data))

@@ -147,6 +147,81 @@ def test_a_stream_ends_with_its_keys_time(server, api):
         assert_ends(events, time.monotonic() + 1.5)
 
 
+def link_of(maker, box, **options):
+    """A private link to the endless page, by a browser or a key."""
+    return maker.call("POST", f"{PATH}/{box}/preview-tokens", {"port": 8123, "private": True, **options})["path"]
+
+
+@contextlib.contextmanager
+def opened(server, path):
+    """The endless page, by a link alone."""
+    stranger = server.api()
+    stranger.key = None
+    answer = stranger.open("GET", path)
+    assert answer.status == 200, answer.read()
+    try:
+        yield answer
+    finally:
+        stranger.close()
+
+
+def status_of(server, path):
+    stranger = server.api()
+    stranger.key = None
+    try:
+        answer = stranger.open("GET", path)
+        return answer.status
+    finally:
+        stranger.close()
+
+
+def assert_link_ends(server, path, since):
+    while (status := status_of(server, path)) == 200:
+        assert time.monotonic() - since < WITHIN_S, "the link goes on"
+    assert status == 404
+
+
+def test_a_private_link_ends_with_the_key_that_made_it_and_a_shared_one_stays(server, api, endless, key):
+    holder = server.api(key["key"])
+    path = link_of(holder, endless)
+    api.call("PATCH", f"{PATH}/{endless}/preview", {"public": True})
+    shared = link_of(holder, endless, private=False)
+    with opened(server, path) as page, opened(server, shared) as everyones:
+        assert_goes_on(page)
+        since = time.monotonic()
+        api.delete(f"/api/sandbox/keys/{key['id']}")
+        assert_ends(page, since)
+        assert_link_ends(server, path, since)
+        assert_goes_on(everyones)
+    assert status_of(server, shared) == 200
+    api.call("PATCH", f"{PATH}/{endless}/preview", {"public": False})
+
+
+def test_a_private_link_ends_with_a_key_that_another_server_revokes(server, api, endless, key):
+    path = link_of(server.api(key["key"]), endless)
+    with opened(server, path) as page:
+        assert_goes_on(page)
+        with contextlib.closing(sqlite3.connect(server.data / "store" / "atoll.db", timeout=10)) as database, database:
+            database.execute("UPDATE keys SET revoked_at = 1 WHERE id = ?", (key["id"],))
+        since = time.monotonic()
+        assert_ends(page, since)
+        assert_link_ends(server, path, since)
+
+
+def test_a_private_link_of_an_admin_reaches_another_project_while_it_is_an_admin(server, api, endless, person):
+    project = api.post("/v1/projects", {"name": "links-elsewhere"})["id"]
+    try:
+        made = api.raw("POST", "/api/sandbox/keys", {"name": "elsewhere", "scopes": ["admin"]}, {"X-Atoll-Project": project}).json()
+        with contextlib.closing(server.api(made["key"])) as admin:
+            answer = admin.raw("POST", f"{PATH}/{endless}/preview-tokens", {"port": 8123, "private": True}, {"X-Atoll-Project": "default"})
+        path = answer.json()["path"]
+        assert status_of(server, path) == 200
+        api.raw("DELETE", f"/api/sandbox/keys/{made['id']}", headers={"X-Atoll-Project": project})
+        assert_link_ends(server, path, time.monotonic())
+    finally:
+        api.delete(f"/v1/projects/{project}")
+
+
 def leave(person, api):
     api.delete(f"/v1/projects/default/members/{person.email}")
 
@@ -179,6 +254,26 @@ def test_streams_of_a_person_end(server, api, box, person, lose):
         assert_ends(events, since)
         assert_closed(terminal, since, "")
         assert_goes_on(admins)
+
+
+@pytest.mark.parametrize("lose", [leave, disable, remove, sign_out, end_all])
+def test_private_links_of_a_person_end(server, api, endless, person, lose):
+    path = link_of(person, endless)
+    with opened(server, path) as page:
+        assert_goes_on(page)
+        since = time.monotonic()
+        lose(person, api)
+        assert_ends(page, since)
+        assert_link_ends(server, path, since)
+
+
+def test_a_private_link_of_a_member_who_becomes_a_viewer_ends(server, api, endless, person):
+    path = link_of(person, endless)
+    with opened(server, path) as page:
+        since = time.monotonic()
+        api.call("PATCH", f"/v1/projects/default/members/{person.email}", {"role": "viewer"})
+        assert_ends(page, since)
+        assert_link_ends(server, path, since)
 
 
 def test_a_demoted_member_keeps_what_the_role_allows(server, api, box, person):

@@ -584,6 +584,23 @@ def test_a_host_of_its_own_is_entered_by_a_link_and_kept_by_a_cookie(api, box, s
     assert ask(shared, "/x", Host=f"{V6}-{box}.{DOMAIN}", Cookie=cookie).status == 401
 
 
+def test_a_cookie_of_a_host_ends_with_the_key_that_made_its_link(api, box, shared):
+    key = api.post("/api/sandbox/keys", {"name": "host-link", "scopes": ["sandbox:read", "sandbox:write"]})
+    with contextlib.closing(shared.api(key["key"])) as holder:
+        token = link(holder, box, private=True)["token"]
+    host, cookie = f"{PORT}-{box}.{DOMAIN}", f"atoll_preview={token}"
+    assert ask(shared, "/x", Host=host, Cookie=cookie).status == 200
+    with contextlib.closing(WebSocket(shared.port, "/ws", Host=host, Cookie=cookie, Origin=f"http://{host}")) as ws:
+        assert ws.echo(b"m" * 200) == b"m" * 200
+        api.delete(f"/api/sandbox/keys/{key['id']}")
+        since = time.monotonic()
+        ws.sock.settimeout(3)
+        with contextlib.suppress(ConnectionError):
+            assert ws.sock.recv(100) == b""
+        assert time.monotonic() - since < 3
+    assert ask(shared, "/x", Host=host, Cookie=cookie).status == 404
+
+
 def test_a_key_opens_a_host_and_stays_outside(api, box, shared):
     answer = ask(shared, "/k", Host=f"{PORT}-{box}.{DOMAIN}", Authorization=f"Bearer {api.key}")
     assert answer.json()["target"] == "/k" and api.key not in answer.body.decode()

@@ -3,10 +3,10 @@
  *
  * A grant opens one port of one sandbox until a time. Its text is signed and complete; nothing is
  * stored. All servers of a database accept it, because they sign with the same key of that
- * database. A private grant is for callers that may use the sandbox. A shared grant needs
- * config->preview_sharing and a sandbox with public previews, and is signed with
- * config->preview_secret if there is one. Both end when previews are switched off, or with the next
- * generation. */
+ * database. A private grant is for callers that may use the sandbox. It names its maker and ends
+ * when the maker loses access. A shared grant needs config->preview_sharing and a sandbox with
+ * public previews, and is signed with config->preview_secret if there is one. It belongs to the
+ * sandbox. Both end when previews are switched off, or with the next generation. */
 #pragma once
 
 #include <stdbool.h>
@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "base/id.h"
 #include "fleet/core/access.h"
+#include "fleet/core/caller.h"
 #include "fleet/lifecycle/hold.h"
 
 struct arena;
@@ -45,7 +46,7 @@ MUST_CHECK int fleet_preview_set(struct fleet *fleet, struct arena *a, const str
 #define FLEET_GRANT_DEFAULT_MS (24 * 3600 * INT64_C(1000))
 #define FLEET_GRANT_PRIVATE_MS (3600 * INT64_C(1000))
 #define FLEET_GRANT_MAX_MS (30 * 24 * 3600 * INT64_C(1000))
-#define FLEET_GRANT_TEXT_MAX 128
+#define FLEET_GRANT_TEXT_MAX 160
 
 struct fleet_grant {
 	char sandbox_id[ID_SIZE + 1];
@@ -53,6 +54,7 @@ struct fleet_grant {
 	bool is_shared;
 	int64_t expires_at; /* unix ms; whole seconds */
 	int64_t generation;
+	struct fleet_caller maker; /* of a private grant; the surface checks its access */
 };
 /* ERROR_CONFLICT with a hint if the sandbox or the server does not share previews. */
 MUST_CHECK int fleet_grant_make(struct fleet *fleet, const struct sandbox_record *r,
@@ -61,6 +63,8 @@ MUST_CHECK int fleet_grant_make(struct fleet *fleet, const struct sandbox_record
 /* ERROR_NOT_FOUND for a text with a wrong signature and for an expired one. */
 MUST_CHECK int fleet_grant_read(struct fleet *fleet, struct span text, int64_t now,
                                 struct fleet_grant *ret, struct error *err);
+/* Returns -1 with the error for a link that is not valid. */
+int fleet_grant_refuse(struct error *err);
 /* Whether the grant is still valid for the sandbox. */
 MUST_CHECK int fleet_grant_check(const struct fleet_grant *grant, const struct sandbox_record *r,
                                  struct error *err);

@@ -38,6 +38,7 @@ static int make_pass(struct request *rq, int64_t life_ms, struct preview_pass *r
 
 	ret->grant = (struct fleet_grant){
 	        .expires_at = (clock_unix_ms() + life_ms) / 1000 * 1000,
+	        .maker = *api_fleet_caller(rq),
 	};
 	if (preview_port_parse(request_param(rq, "port"), &ret->grant.port, err) < 0 ||
 	    fleet_find(fleet, rq->arena, &ref, &ret->record, err) < 0 ||

@@ -116,7 +116,7 @@ static int check_view(struct request *rq, const struct preview_view *view,
 		return 0;
 	if (view->is_traffic)
 		return fleet_access_port(api_of(rq)->fleet, r, view->traffic_token, err);
-	if (view->grant && fleet_grant_check(view->grant, r, err) < 0)
+	if (view->grant && preview_grant_check(rq, view->grant, r, err) < 0)
 		return -1;
 	return fleet_preview_check(api_of(rq)->fleet, rq->arena, r, view->port, err);
 }

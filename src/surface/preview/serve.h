@@ -17,6 +17,7 @@ struct fleet_grant;
 struct fleet_use;
 struct reply;
 struct request;
+struct sandbox_record;
 
 #define PREVIEW_BASE "/api/sandbox/preview/"
 #define PREVIEW_MARK "atoll_" /* the names of the platform's cookies begin with it */
@@ -57,6 +58,10 @@ struct span preview_take_query(struct request *rq, const char *wanted, struct sp
 /* Verifies the token of a link. */
 MUST_CHECK int preview_grant_find(struct request *rq, struct span token, struct fleet_grant *ret,
                                   struct error *err);
+/* Whether it is valid for the sandbox and its maker still has access. The request's stream ends
+ * with that access. */
+MUST_CHECK int preview_grant_check(struct request *rq, const struct fleet_grant *grant,
+                                   const struct sandbox_record *r, struct error *err);
 
 /* page.c: an error as an HTML page, which reloads itself every two seconds if it `retries`. */
 void preview_write_page(struct buf *out, const struct error *err, bool retries);

@@ -165,7 +165,9 @@ static int link_make(struct request *rq, const void *body, struct reply *reply, 
 	const struct fleet_ref ref = api_path_ref(rq);
 	struct fleet *fleet = api_of(rq)->fleet;
 	int64_t ttl_ms = b->ttl_seconds * 1000;
-	struct fleet_grant grant = {.port = (uint16_t)b->port, .is_shared = !b->is_private};
+	struct fleet_grant grant = {.port = (uint16_t)b->port,
+	                            .is_shared = !b->is_private,
+	                            .maker = *api_fleet_caller(rq)};
 	char token[FLEET_GRANT_TEXT_MAX];
 	struct sandbox_record r;
 	struct preview_link_answer out;

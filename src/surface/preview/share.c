@@ -6,11 +6,13 @@
 #include "base/bytes.h"
 #include "base/clock.h"
 #include "config/config.h"
+#include "edge/access.h"
 #include "edge/api.h"
 #include "edge/hooks.h"
 #include "fleet/core/use.h"
 #include "fleet/sandbox/preview.h"
 #include "sandbox/preview.h"
+#include "store/sandbox_record.h"
 #include "surface/preview/hosts.h"
 #include "surface/preview/routes.h"
 #include "surface/preview/serve.h"
@@ -69,6 +71,30 @@ int preview_grant_find(struct request *rq, struct span token, struct fleet_grant
                        struct error *err)
 {
 	return fleet_grant_read(api_of(rq)->fleet, token, clock_unix_ms(), ret, err);
+}
+
+/* A private link is as good as its maker's access. A public one has no maker. */
+static int check_maker(struct request *rq, const struct fleet_grant *grant,
+                       const struct sandbox_record *r, struct error *err)
+{
+	struct api_access *access;
+
+	if (grant->is_shared)
+		return 0;
+	access = ARENA_NEW(rq->arena, struct api_access);
+	*access = (struct api_access){.caller = grant->maker,
+	                              .project = arena_text(rq->arena, r->project_id),
+	                              .scope = SCOPE_SANDBOX_WRITE};
+	if (api_access_check_for(rq, access, err) < 0)
+		return api_access_is_lost(err) ? fleet_grant_refuse(err) : -1;
+	api_access_hold(rq, access);
+	return 0;
+}
+
+int preview_grant_check(struct request *rq, const struct fleet_grant *grant,
+                        const struct sandbox_record *r, struct error *err)
+{
+	return fleet_grant_check(grant, r, err) < 0 ? -1 : check_maker(rq, grant, r, err);
 }
 
 static bool is_at_origin(const struct request *rq, const char *origin)

@@ -38,7 +38,11 @@ static int open_lease(struct request *rq, const struct tools_target *w, struct a
 {
 	struct fleet *fleet = api_of(rq)->fleet;
 	struct fleet_create make = {
-	        .key_id = api_key_id(rq), .user_id = api_user_id(rq), .internet = -1};
+	        .key_id = api_key_id(rq),
+	        .user_id = api_user_id(rq),
+	        .caller = api_fleet_caller(rq),
+	        .internet = -1,
+	};
 	struct fleet_use use;
 	const struct fleet_lease request = {
 	        .project_id = api_project(rq),
@@ -229,6 +233,7 @@ int tools_open_call(struct request *rq, const struct tool *tool, const struct to
 	        .project_id = api_project(rq),
 	        .key_id = api_key_id(rq),
 	        .user_id = api_user_id(rq),
+	        .caller = api_fleet_caller(rq),
 	        .address = api_server_address(rq),
 	        .conversation_id = which->conversation,
 	        .origin = which->origin,

@@ -12,6 +12,7 @@
 #include "tool/tool.h"
 #include "unit.h"
 #include "unit/api/harness.h"
+#include "fleet/core/caller.h"
 #include "fleet/lifecycle/create.h"
 #include "fleet/lifecycle/hold.h"
 
@@ -19,6 +20,7 @@ static struct harness harness;
 static struct sandbox_record box;
 static struct fleet_hold hold;
 static struct arena arena;
+static const struct fleet_caller caller;
 static struct tool_call call;
 static struct tool_result result;
 static struct terminals *terminals;
@@ -47,6 +49,7 @@ static int set_up(void **state)
 	        .terminals = terminals,
 	        .arena = &arena,
 	        .project_id = "default",
+	        .caller = &caller,
 	        .key_id = "key",
 	        .sandbox = &box,
 	        .hold = &hold,
