@@ -21,27 +21,35 @@ static int fail_missing(const char *user_id, struct error *err)
 	return FAIL_MISSING(err, "member", user_id);
 }
 
-/* Called after a change: fails, which rolls the change back, when the project has members but no
- * admin. */
-static int require_admin(struct store_connection *c, const struct member_record *r, const char *why,
-                         struct error *err)
+static int count_usable_admins(struct store_connection *c, const struct member_record *r,
+                               int64_t *ret, struct error *err)
 {
-	int64_t admins;
+	return query_count(c, QUERY_MEMBER_COUNT_USABLE_ADMINS, LOOKUP(.project_id = r->project_id),
+	                   ret, err);
+}
+
+/* Called after a change: fails, which rolls the change back, when the project has members but no
+ * admin, or when the `usable_before` admins that could act are gone. */
+static int require_admin(struct store_connection *c, const struct member_record *r,
+                         int64_t usable_before, const char *why, struct error *err)
+{
+	int64_t admins, usable;
 
 	if (query_count(c, QUERY_MEMBER_COUNT_ADMINS, LOOKUP(.project_id = r->project_id), &admins,
-	                err) < 0)
+	                err) < 0 ||
+	    count_usable_admins(c, r, &usable, err) < 0)
 		return -1;
-	if (admins > 0)
+	if (admins > 0 && (usable > 0 || usable_before == 0))
 		return 0;
 	(void)FAIL(err, ERROR_CONFLICT, "'%s' %s", r->user_id, why);
-	return FAIL_HINT(err, "give another member the role admin first: "
-	                      "atoll member set --role admin USER");
+	return FAIL_HINT(err, "give another member, who has signed in and is not disabled, the "
+	                      "role admin first: atoll member set --role admin USER");
 }
 
 static int require_first_admin(struct store_connection *c, const struct member_record *r,
                                struct error *err)
 {
-	if (require_admin(c, r, "would be the first member, which must be an admin", err) == 0)
+	if (require_admin(c, r, 0, "would be the first member, which must be an admin", err) == 0)
 		return 0;
 	if (err->code == ERROR_CONFLICT)
 		error_hint(err, "give the role admin");
@@ -103,11 +111,13 @@ int store_member_list(struct store *s, struct arena *a, const char *project_id,
 static int run_role(struct store_connection *c, void *context, struct error *err)
 {
 	const struct member_record *r = context;
+	int64_t usable;
 
 	if (project_lock(c, r->project_id, err) < 0 ||
+	    count_usable_admins(c, r, &usable, err) < 0 ||
 	    ROW_OR(query_run(c, QUERY_MEMBER_SET_ROLE, r, NULL, err),
 	           fail_missing(r->user_id, err)) < 0 ||
-	    (!is_admin(r) && (require_admin(c, r, "is the last admin", err) < 0 ||
+	    (!is_admin(r) && (require_admin(c, r, usable, "is the last admin", err) < 0 ||
 	                      query_run(c, QUERY_INVITATION_REMOVE_MADE, r, NULL, err) < 0)))
 		return -1;
 	return add_member_event(c, EVENT_MEMBER_UPDATED, r, err);
@@ -120,10 +130,13 @@ int store_member_set_role(struct store *s, const struct member_record *r, struct
 
 int member_run_removal(struct store_connection *c, const struct member_record *r, struct error *err)
 {
+	int64_t usable;
+
 	if (project_lock(c, r->project_id, err) < 0 ||
+	    count_usable_admins(c, r, &usable, err) < 0 ||
 	    ROW_OR(query_run(c, QUERY_MEMBER_REMOVE, r, NULL, err), fail_missing(r->user_id, err)) <
 	            0 ||
-	    require_admin(c, r, "is the last admin", err) < 0 ||
+	    require_admin(c, r, usable, "is the last admin", err) < 0 ||
 	    query_run(c, QUERY_KEY_REVOKE_OF, r, NULL, err) < 0 ||
 	    query_run(c, QUERY_INVITATION_REMOVE_MADE, r, NULL, err) < 0)
 		return -1;

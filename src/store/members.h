@@ -2,7 +2,8 @@
 /* store/members.h — users of a project.
  *
  * A project with members always has an admin: the first member must be an admin, and the last admin
- * cannot leave. */
+ * cannot leave. Users who are disabled or have never signed in do not count as the others who stay.
+ */
 #pragma once
 
 #include <stddef.h>

@@ -31,6 +31,17 @@ SELECT count(*) AS count FROM members WHERE project_id = :project_id;
 -- gives: row_count
 SELECT count(*) AS count FROM members WHERE project_id = :project_id AND role = 'admin';
 
+-- Without users who are disabled or have never signed in. A name that is no user here counts: the
+-- platform in front of this server has verified it.
+-- name: member_count_usable_admins
+-- takes: record_lookup
+-- gives: row_count
+SELECT count(*) AS count FROM members
+WHERE project_id = :project_id AND role = 'admin'
+	AND NOT EXISTS (SELECT 1 FROM users
+		WHERE users.email = members.user_id
+			AND (users.disabled_at > 0 OR users.last_used_at = 0));
+
 -- name: member_set_role
 -- takes: member_record
 UPDATE members SET role = :role, updated_at = :updated_at
