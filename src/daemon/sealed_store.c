@@ -7,6 +7,7 @@
 #include "daemon/data.h"
 #include "daemon/first_key.h"
 #include "seal/seal.h"
+#include "store/addresses.h"
 #include "store/database.h"
 #include "store/secrets.h"
 
@@ -29,6 +30,26 @@ static int open_seal(const struct sealed_store_options *o, struct sealed_store *
 	return 0;
 }
 
+/* Of older versions. Each start tells what stays because it would collide. */
+static int lower_addresses(struct store *store, struct error *err)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	struct address_list kept;
+	int64_t lowered;
+
+	if (store_addresses_lower(store, &arena, &kept, &lowered, err) < 0)
+		return -1;
+	if (lowered > 0)
+		log_info("addresses of users are in lower case now",
+		         NUMBER("addresses", (uint64_t)lowered));
+	for (size_t i = 0; i < kept.count; i++)
+		log_warning("an address stays in upper case, because the same exists in another "
+		            "spelling: see docs/operate/accounts.md",
+		            TEXT("kind", kept.items[i].kind), TEXT("id", kept.items[i].place),
+		            TEXT("address", kept.items[i].address));
+	return 0;
+}
+
 int sealed_store_open(const struct sealed_store_options *options, struct sealed_store *ret,
                       struct error *err)
 {
@@ -39,7 +60,8 @@ int sealed_store_open(const struct sealed_store_options *options, struct sealed_
 	if (!*dsn)
 		dsn = arena_format(options->arena, "sqlite:%s/store/atoll.db",
 		                   options->config->data_dir);
-	if (store_open(dsn, &ret->store, err) < 0 || open_seal(options, ret, err) < 0)
+	if (store_open(dsn, &ret->store, err) < 0 || open_seal(options, ret, err) < 0 ||
+	    lower_addresses(ret->store, err) < 0)
 		return -1;
 	if (key_fd < 0) {
 		if (data_key_open(options->data, &own_key_fd, err) < 0)

@@ -72,6 +72,23 @@ int login_begin_user(struct sign_in *s, struct arena *a, const struct sign_in_cl
 	return insert_login(s, a, client, &begun, ret, err);
 }
 
+/* A user of an older version may be stored in upper case beside another in lower case. An address
+ * that no user has leaves `ret` as it is. */
+static int find_by_address(struct sign_in *s, struct arena *a, const char *typed,
+                           const char *lowered, struct user_record *ret, struct error *err)
+{
+	const char *const tried[] = {typed, lowered};
+
+	for (size_t i = strcmp(typed, lowered) == 0; i < COUNT_OF(tried); i++) {
+		if (store_user_find_by_email(s->store, a, tried[i], ret, err) == 0)
+			return 0;
+		if (err->code != ERROR_NOT_FOUND)
+			return -1;
+		error_clear(err);
+	}
+	return 0;
+}
+
 static int begin_with_password(struct sign_in *s, struct arena *a,
                                const struct sign_in_client *client,
                                const struct sign_in_offer *offer, struct sign_in_made *ret,
@@ -86,8 +103,7 @@ static int begin_with_password(struct sign_in *s, struct arena *a,
 	if (account_email_parse(offer->email, email, err) < 0 ||
 	    attempt_begin(s, a, client->address, email, err) < 0)
 		return -1;
-	if (store_user_find_by_email(s->store, a, email, &user, err) < 0 &&
-	    err->code != ERROR_NOT_FOUND)
+	if (find_by_address(s, a, offer->email, email, &user, err) < 0)
 		return -1;
 	if (password_gate_check(s->gate, user.password, offer->password, &matches, err) < 0)
 		return -1;

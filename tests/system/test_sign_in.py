@@ -10,6 +10,7 @@ import select
 import socket
 import subprocess
 import threading
+import sqlite3
 import time
 
 import pytest
@@ -327,6 +328,71 @@ def test_the_last_owner_of_an_organization_stays(place, owner, admin):
     admin.delete(f"/v1/users/{first}")
     admin.delete(f"/v1/organizations/{organization}")
     admin.delete(f"/v1/users/{second}")
+
+
+def test_the_last_admin_of_a_project_who_can_act_stays(place, owner, admin):
+    stamp = time.time_ns()
+    first, second = f"chief{stamp}@example.com", f"deputy{stamp}@example.com"
+    for email in (first, second):
+        admin.post("/v1/users", {"email": email, "password": OTHER})
+    project = admin.post("/v1/projects", {"name": f"led{stamp}"})["id"]
+    members = f"/v1/projects/{project}/members"
+    admin.post(members, {"user": first, "role": "admin"})
+    admin.post(members, {"user": second, "role": "admin"})
+    Browser(place).sign_in(email=first, password=OTHER)
+    # The second has never signed in.
+    assert "last admin" in refused(409, admin.delete, f"{members}/{first}").message
+    refused(409, admin.call, "PATCH", f"{members}/{first}", {"role": "member"})
+    refused(409, admin.delete, f"/v1/users/{first}")
+    Browser(place).sign_in(email=second, password=OTHER)
+    admin.call("PATCH", f"/v1/users/{second}", {"is_disabled": True})
+    refused(409, admin.delete, f"{members}/{first}")
+    admin.call("PATCH", f"/v1/users/{second}", {"is_disabled": False})
+    admin.delete(f"{members}/{first}")
+    # A name that only the platform in front knows counts as one who can act.
+    admin.post(members, {"user": "platform-id", "role": "admin"})
+    admin.delete(f"{members}/{second}")
+    admin.delete(f"/v1/projects/{project}")
+    for email in (first, second):
+        admin.delete(f"/v1/users/{email}")
+
+
+def test_addresses_of_an_older_version_are_lowered_and_two_that_collide_stay(private_server):
+    server = private_server.start()
+    api = server.api()
+    api.post("/v1/users", {"email": "root@example.com", "password": OTHER, "is_admin": True})
+    for email in ("up@example.com", "twin@example.com", "other@example.com"):
+        api.post("/v1/users", {"email": email, "password": OTHER})
+    api.post("/v1/projects/default/members", {"user": "root@example.com", "role": "admin"})
+    for email in ("up@example.com", "other@example.com"):
+        api.post("/v1/projects/default/members", {"user": email, "role": "member"})
+    key = api.post("/api/sandbox/keys", {"name": "of-up", "member": "up@example.com", "scopes": ["sandbox:read"]})
+    server.stop()
+    with contextlib.closing(sqlite3.connect(server.data / "store" / "atoll.db", timeout=20)) as database, database:
+        database.execute("UPDATE users SET email = 'Up@Example.com' WHERE email = 'up@example.com'")
+        database.execute("UPDATE members SET user_id = 'Up@Example.com' WHERE user_id = 'up@example.com'")
+        database.execute("UPDATE keys SET user_id = 'Up@Example.com' WHERE user_id = 'up@example.com'")
+        database.execute("UPDATE users SET email = 'Twin@example.com' WHERE email = 'other@example.com'")
+        database.execute("UPDATE members SET user_id = 'Twin@example.com' WHERE user_id = 'other@example.com'")
+    server.start()
+    api = server.api()
+    roles = {member["user"]: member["role"] for member in api.get("/v1/projects/default/members")["items"]}
+    assert roles.get("up@example.com") == "member" and roles.get("Twin@example.com") == "member", roles
+    assert server.api(key["key"]).get("/api/sandbox/instances")["items"] == []
+    log = (server.data / "serve.log").read_text()
+    assert "an address stays in upper case" in log and "Twin@example.com" in log
+    Browser(server).sign_in(email="Up@Example.com", password=OTHER)
+    # Both of the two sign in, each by its exact spelling.
+    for spelled in ("Twin@example.com", "twin@example.com"):
+        browser = Browser(server)
+        browser.sign_in(email=spelled, password=OTHER)
+        assert browser.get("/v1/session")["user"]["email"] == spelled
+    api.delete("/v1/projects/default/members/Twin@example.com")
+    api.delete("/v1/users/twin@example.com")
+    server.stop()
+    server.start()
+    assert [user["email"] for user in server.api().get("/v1/users")["items"]].count("twin@example.com") == 1
+    Browser(server).sign_in(email="twin@example.com", password=OTHER)
 
 
 def test_an_admin_who_never_signed_in_is_no_other_admin(place, owner, admin):
