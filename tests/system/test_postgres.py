@@ -4,11 +4,14 @@
 import os
 import signal
 import threading
+import time
 
 import pytest
 
 import atoll
 import postgres
+from test_lost_access import PASSWORD, WITHIN_S, assert_ends, assert_goes_on, cookie_headers, event_stream
+from test_sign_in import Browser
 
 pytestmark = pytest.mark.needs_root
 PATH = "/api/sandbox/instances"
@@ -242,3 +245,30 @@ def test_a_build_and_its_template_belong_to_the_server_that_made_them(serve, dat
     assert one.post(f"{builds}/{running}/cancel")["status"] == "cancelled"
     one.delete("/api/sandbox/templates/built")
     two.delete("/api/sandbox/templates/other")
+
+
+def test_a_stream_at_one_server_ends_when_the_other_removes_the_member(serve):
+    first, second = serve(0), serve(1)
+    api = first.api()
+    email = "bob@example.com"
+    for address in ("boss@example.com", email):
+        api.post("/v1/users", {"email": address, "password": PASSWORD})
+    api.post("/v1/projects/default/members", {"user": "boss@example.com", "role": "admin"})
+    api.post("/v1/projects/default/members", {"user": email, "role": "member"})
+    key = api.post("/api/sandbox/keys", {"name": "streams", "member": email, "scopes": ["sandbox:read"]})["key"]
+    person = Browser(second)
+    person.sign_in(email=email, password=PASSWORD)
+    with event_stream(second, cookie_headers(person)) as of_session, event_stream(second, key=key) as of_key, \
+            event_stream(second, key=first.key) as of_admin:
+        for stream in (of_session, of_key):
+            assert_goes_on(stream)
+        since = time.monotonic()
+        api.delete(f"/v1/projects/default/members/{email}")
+        for stream in (of_session, of_key):
+            assert_ends(stream, since)
+        while (status := second.api(key).raw("GET", PATH).status) == 200:
+            assert time.monotonic() - since < WITHIN_S, "the key goes on"
+            time.sleep(0.05)
+        assert status == 401
+        assert_goes_on(of_admin)
+    api.close()
