@@ -39,7 +39,7 @@ def install():
     """The npm packages of the tests. Skips without Chromium, and where npm cannot install them."""
     if not CHROMIUM:
         pytest.skip("there is no chromium (apt-get install chromium-headless-shell)")
-    clients._install(BROWSER, "playwright-core", "axe-core")
+    clients._install(BROWSER, "playwright-core", "axe-core", "jsqr")
 
 
 def page(server, path="/console/", **headers):

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { api, checkAxe, createSandbox, eventually, journey, KEY, loaded, PHONE, projectId, screenshot, SERVER } from "./harness.mjs";
 import { BuildShell } from "./build_pages.mjs";
+import { readQr, withoutDecoder } from "./qr.mjs";
 
 const HOSTILE = `<img src=x onerror="window.broken=1">"'\`\u202e&lt;`;
 
@@ -73,6 +74,27 @@ journey("a port that listens is opened, shown and shared, and all links end", as
   await page.getByRole("switch", { name: "Previews" }).click();
   await eventually(async () => (await api("GET", `/api/sandbox/instances/${sandbox.id}/preview`)).enabled === false, "the switch");
 });
+
+journey("the QR code of a link is the link, in light and dark", async ({ page, open }) => {
+  const sandbox = await createSandbox({ name: "code", previewPublic: true });
+  await exec(sandbox.id, serve("by-camera"));
+  for (const colorScheme of ["light", "dark"]) {
+    await page.emulateMedia({ colorScheme });
+    await open(`sandboxes/${sandbox.id}/preview?port=8123`);
+    await page.getByRole("list", { name: "Ports that listen" }).getByRole("button", { name: "Share…" }).first().click();
+    const share = new BuildShell(page).dialog("Share port 8123");
+    await share.getByRole("button", { name: "Make the link" }).click();
+    const code = share.getByRole("img", { name: "QR code of the link" });
+    await code.waitFor();
+    const link = (await share.locator("code").innerText()).trim();
+    const read = await readQr(code);
+    assert.equal(read, link, colorScheme);
+    const tab = await page.context().newPage();
+    await tab.goto(read);
+    await tab.getByText("by-camera").waitFor();
+    await tab.close();
+  }
+}, { test: { skip: withoutDecoder } });
 
 journey("a port is shown in a frame on an origin of its own", async ({ page }) => {
   const sandbox = await createSandbox({ name: "framed" });
