@@ -37,10 +37,12 @@ static int list_events(struct store *s, struct arena *a, const struct feed_page 
 	return 0;
 }
 
-/* As in store/queries/events.sql: every project is told of the server's providers. */
+/* As in store/queries/events.sql: every project sees the server's providers and shared templates.
+ */
 static bool event_is_for_all(const struct event_record *r)
 {
-	return !r->project_id[0] && strncmp(r->kind, "provider.", strlen("provider.")) == 0;
+	return !r->project_id[0] && (event_pattern_matches("provider.*", r->kind) ||
+	                             event_pattern_matches("template.*", r->kind));
 }
 
 static bool is_wanted(const struct feed_filter *f, const void *row)

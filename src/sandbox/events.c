@@ -41,6 +41,7 @@ const char *const event_kind_choices[] = {
         [EVENT_TEMPLATE_CREATED] = "template.created",
         [EVENT_TEMPLATE_UPDATED] = "template.updated",
         [EVENT_TEMPLATE_DELETED] = "template.deleted",
+        [EVENT_TEMPLATE_BUILDING] = "template.building",
         [EVENT_TEMPLATE_READY] = "template.ready",
         [EVENT_TEMPLATE_FAILED] = "template.failed",
         [EVENT_BUILD_STARTED] = "build.started",

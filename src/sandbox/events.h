@@ -45,7 +45,8 @@ enum event_kind {
 	EVENT_TEMPLATE_CREATED,
 	EVENT_TEMPLATE_UPDATED,
 	EVENT_TEMPLATE_DELETED,
-	EVENT_TEMPLATE_READY, /* an import has finished */
+	EVENT_TEMPLATE_BUILDING, /* its first build, import or pull has begun */
+	EVENT_TEMPLATE_READY,    /* … has finished */
 	EVENT_TEMPLATE_FAILED,
 	EVENT_BUILD_STARTED, /* it has left the queue */
 	EVENT_BUILD_READY,

@@ -40,15 +40,21 @@ static int fail_missing(const char *id, struct error *err)
 	return FAIL_MISSING(err, "template", id);
 }
 
+static int add_any_template_event(struct store_connection *c, enum event_kind kind,
+                                  const struct template_record *r, struct error *err)
+{
+	return event_add_about(
+	        c, kind, &(struct event_subject){.project_id = r->project_id, .name = r->name},
+	        err);
+}
+
 /* Shared templates come with the program and add no event. */
 static int add_template_event(struct store_connection *c, enum event_kind kind,
                               const struct template_record *r, struct error *err)
 {
 	if (!r->project_id || !*r->project_id)
 		return 0;
-	return event_add_about(
-	        c, kind, &(struct event_subject){.project_id = r->project_id, .name = r->name},
-	        err);
+	return add_any_template_event(c, kind, r, err);
 }
 
 static int run_insertion(struct store_connection *c, void *context, struct error *err)
@@ -118,9 +124,12 @@ static int run_attempt(struct store_connection *c, const struct template_attempt
 	              refuse_attempt(c, attempt, err));
 }
 
-/* Adds an event only when a project's own template becomes ready or fails. */
+/* Every project sees the moves of a shared template, whose event has no project. */
 static int run_move(struct store_connection *c, void *context, struct error *err)
 {
+	static const enum event_kind kinds[] = {[TEMPLATE_BUILDING] = EVENT_TEMPLATE_BUILDING,
+	                                        [TEMPLATE_READY] = EVENT_TEMPLATE_READY,
+	                                        [TEMPLATE_FAILED] = EVENT_TEMPLATE_FAILED};
 	const struct template_attempt *attempt = context;
 	const struct template_move *move = attempt->takes;
 	AUTO(arena_done) struct arena arena = {0};
@@ -129,16 +138,14 @@ static int run_move(struct store_connection *c, void *context, struct error *err
 
 	if (run_attempt(c, attempt, err) < 0)
 		return -1;
-	if (move->from == move->to || (move->to != TEMPLATE_READY && move->to != TEMPLATE_FAILED))
+	if (move->from == move->to || move->to == TEMPLATE_PENDING)
 		return 0;
 	found = query_find(c, QUERY_TEMPLATE_FIND, &attempt->lookup, INTO(&arena, &r), err);
 	/* A project's own template precedes a shared one, even when its name equals a shared
 	 * template's id. */
 	if (found <= 0 || strcmp(r.id, move->id) != 0)
 		return found < 0 ? -1 : 0;
-	return add_template_event(
-	        c, move->to == TEMPLATE_READY ? EVENT_TEMPLATE_READY : EVENT_TEMPLATE_FAILED, &r,
-	        err);
+	return add_any_template_event(c, kinds[move->to], &r, err);
 }
 
 int store_template_move(struct store *s, const struct template_move *move, struct error *err)

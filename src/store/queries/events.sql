@@ -4,7 +4,7 @@ sequence, at, project_id, sandbox_id, kind, reason, text, detail
 -- fragment: event_filters
 sequence > :after AND sequence < :before
 	AND (:project_id IS NULL OR project_id = :project_id
-		OR (project_id = '' AND substr(kind, 1, 9) = 'provider.'))
+		OR (project_id = '' AND substr(kind, 1, 9) IN ('provider.', 'template.')))
 	AND (:kind IS NULL OR kind = :kind)
 	AND (:prefix IS NULL OR substr(kind, 1, length(:prefix)) = :prefix)
 

@@ -34,6 +34,32 @@ static void add(struct store *s, int64_t at, const char *project, const char *ki
 	assert_done(store_event_add(s, &event, &err));
 }
 
+static void a_first_build_of_a_shared_template_is_told_to_every_project(void **state)
+{
+	static const char *const kinds[] = {"template.building", "template.ready"};
+	AUTO(arena_done) struct arena a = {0};
+	struct error err = {0};
+	struct template_record made = sample_template("t1", "", "base");
+	struct template_move move = {"t1", TEMPLATE_PENDING, TEMPLATE_BUILDING, "0 begins", 0, NOW};
+	struct event_list list;
+
+	assert_done(store_template_insert(*state, &made, &err));
+	assert_done(store_template_move(*state, &move, &err));
+	move.from = TEMPLATE_BUILDING;
+	move.state_text = "50 half";
+	assert_done(store_template_move(*state, &move, &err));
+	move.to = TEMPLATE_READY;
+	assert_done(store_template_move(*state, &move, &err));
+	list = list_of(*state, &a,
+	               (struct event_page){.project_id = "any", .pattern = "template.*"});
+	assert_int_equal(list.count, COUNT_OF(kinds));
+	for (size_t i = 0; i < list.count; i++) {
+		assert_string_equal(list.items[i].kind, kinds[i]);
+		assert_string_equal(list.items[i].text, "base");
+		assert_string_equal(list.items[i].project_id, "");
+	}
+}
+
 static void every_move_leaves_an_event_in_order(void **state)
 {
 	AUTO(arena_done) struct arena a = {0};
@@ -421,6 +447,7 @@ static void a_lost_snapshot_is_told_once_and_a_lost_layer_to_nobody(void **state
 }
 
 static const struct CMUnitTest tests[] = {
+        EACH(a_first_build_of_a_shared_template_is_told_to_every_project),
         EACH(every_move_leaves_an_event_in_order),
         EACH(a_move_that_fails_leaves_no_event),
         EACH(events_are_filtered_by_project_sandbox_kind_and_number),
