@@ -3556,6 +3556,8 @@ export interface ListeningPortList {
   items: ListeningPort[];
   /** there are so many sockets that ports or processes are missing */
   truncated: boolean;
+  /** changes with the ports; for changed_from */
+  version: string;
 }
 
 /** A port that a program listens on */

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ports that programs inside listen on: found with their processes, without waking or using the sandbox."""
 
+import concurrent.futures
+import contextlib
 import json
 import time
 
@@ -106,3 +108,27 @@ def test_the_command_line_lists_them(server, box):
     assert listed.returncode == 0, listed.stderr
     assert {p["port"] for p in json.loads(listed.stdout)} >= {8000, 8001}
     assert b"8000  0.0.0.0" in server.cli("ports", box).stdout
+
+
+def test_a_request_waits_for_the_ports_to_change_and_ends_with_its_access(server, api):
+    key = api.post("/api/sandbox/keys", {"name": "waits", "scopes": ["sandbox:read"]})
+    with api.sandbox(internet=False) as box, contextlib.closing(server.api()) as other:
+        path = f"/api/sandbox/instances/{box}/ports"
+        first = api.get(path)
+        assert api.get(f"{path}?changed_from=x")["version"] == first["version"]
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            waiting = pool.submit(other.get, f"{path}?changed_from={first['version']}")
+            lost = pool.submit(server.api(key["key"]).raw, "GET", f"{path}?changed_from={first['version']}")
+            atoll.wait_for(lambda: "atoll_requests_parked 2" in api.raw("GET", "/metrics").body.decode(), 10, "parked requests")
+            api.delete(f"/api/sandbox/keys/{key['id']}")
+            assert lost.result(5).status == 401
+            assert not waiting.done()
+            api.exec(box, "setsid python3 -m http.server 8123 >/dev/null 2>&1 </dev/null & "
+                          "for i in $(seq 200); do grep -q ':1FBB .* 0A' /proc/net/tcp && exit; sleep 0.05; done; exit 1")
+            since = time.monotonic()
+            found = waiting.result(5)
+            assert time.monotonic() - since < 3
+        assert [port["port"] for port in found["items"]] == [8123] and found["version"] != first["version"]
+        with pytest.raises(atoll.ApiError) as refused:
+            api.get(f"{path}?changed_from={'0' * 17}")
+        assert refused.value.status == 400

@@ -1132,6 +1132,7 @@ export interface ListeningPort {
 export interface ListeningPortList {
   items: ListeningPort[];
   truncated: boolean;
+  version: string;
 }
 /** A project that a session may choose */
 export interface LoginProject {
@@ -3145,7 +3146,7 @@ export const postApiSandboxInstancesIdFilesLink: Operation<{ id: string }, undef
 /** Search names and contents of files */
 export const getApiSandboxInstancesIdFilesSearch: Operation<{ id: string }, { q?: string; path?: string; glob?: string; user?: string; in?: "both" | "names" | "content"; limit?: number; regex?: boolean; match_case?: boolean }, undefined, FileSearch> = { method: "GET", path: "/api/sandbox/instances/{id}/files/search", scopes: ["sandbox:read"] };
 /** List the TCP ports that programs listen on; neither wakes a sandbox nor counts as its use */
-export const getApiSandboxInstancesIdPorts: Operation<{ id: string }, undefined, undefined, ListeningPortList> = { method: "GET", path: "/api/sandbox/instances/{id}/ports", scopes: ["sandbox:read"] };
+export const getApiSandboxInstancesIdPorts: Operation<{ id: string }, { changed_from?: string }, undefined, ListeningPortList> = { method: "GET", path: "/api/sandbox/instances/{id}/ports", scopes: ["sandbox:read"] };
 /** List the services of a sandbox */
 export const getApiSandboxInstancesIdServices: Operation<{ id: string }, undefined, undefined, ServiceList> = { method: "GET", path: "/api/sandbox/instances/{id}/services", scopes: ["sandbox:read"] };
 /** Get the state of a service */

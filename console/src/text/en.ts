@@ -841,7 +841,6 @@ export const sandboxPreview = {
   none: "No program listens yet",
   noneText: "Start a web server inside, for example with the command below in its terminal. Its port then shows up here.",
   noneCommand: "python3 -m http.server 8000",
-  notKnown: "This server cannot list the ports that listen. Give a port number.",
   notRunning: "The sandbox does not run",
   notRunningText: "Start it to open what it serves.",
   noNetwork: "This sandbox has no network. A sandbox without a network has no previews.",

@@ -3770,6 +3770,8 @@ class ListeningPortList(TypedDict):
     items: list[ListeningPort]
     # there are so many sockets that ports or processes are missing
     truncated: bool
+    # changes with the ports; for changed_from
+    version: str
 
 
 class ListeningPort(TypedDict):

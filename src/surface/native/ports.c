@@ -1,11 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* /api/sandbox/instances/:id/ports — the TCP ports that programs in a sandbox listen on. The call
  * is passive: it is no use of the sandbox, and does not wake it. */
+#include <inttypes.h>
+#include <string.h>
+
 #include "edge/api.h"
 #include "edge/target.h"
+#include "fleet/core/waiting.h"
 #include "fleet/sandbox/ports.h"
 #include "json/json.h"
 #include "surface/native/native.h"
+
+#define VERSION_SIZE 16 /* hexadecimal digits */
+#define CHANGE_WAIT_MS 20000
+#define CHANGE_EVERY_MS 500 /* the kernel tells nobody when a port begins to listen */
 
 struct port_answer {
 	int64_t port, pid, process;
@@ -30,25 +38,82 @@ static JSON_SHAPE(port_shape, "ListeningPort", port_answer, "A port that a progr
 struct port_list_answer {
 	struct json_list items;
 	bool truncated;
+	const char *version;
 };
 static const struct json_member port_list_shape_members[] = {
         JSON_LIST_MEMBER(port_list_answer, items, &port_shape),
         JSON_BOOL_MEMBER(port_list_answer, truncated,
                          .about = "there are so many sockets that ports or processes are missing"),
+        JSON_TEXT_MEMBER(port_list_answer, version,
+                         .about = "changes with the ports; for changed_from"),
 };
 static JSON_SHAPE(port_list_shape, "ListeningPortList", port_list_answer,
                   "TCP ports that programs listen on, by number");
+
+struct port_list_query {
+	const char *changed_from;
+};
+static const struct json_member port_list_query_members[] = {
+        JSON_TEXT_MEMBER(port_list_query, changed_from, .max = VERSION_SIZE,
+                         .about = "a version: the answer waits until the ports differ from it, at "
+                                  "most 20 s"),
+};
+static JSON_SHAPE(port_list_query, "ListeningPortListQuery", port_list_query, "When to answer");
+
+/* FNV-1a: a client compares versions, and needs no protection from itself. */
+static uint64_t mix_bytes(uint64_t hash, const void *bytes, size_t size)
+{
+	for (size_t i = 0; i < size; i++)
+		hash = (hash ^ ((const unsigned char *)bytes)[i]) * UINT64_C(1099511628211);
+	return hash;
+}
+
+static const char *version_of_ports(struct arena *a, const struct fleet_ports *ports)
+{
+	uint64_t hash = UINT64_C(14695981039346656037);
+
+	for (size_t i = 0; i < ports->count; i++) {
+		const struct fleet_port *port = &ports->items[i];
+
+		hash = mix_bytes(hash, &port->port, sizeof(port->port));
+		hash = mix_bytes(hash, &port->pid, sizeof(port->pid));
+		hash = mix_bytes(hash, &port->has_preview, sizeof(port->has_preview));
+		hash = mix_bytes(hash, port->address, strlen(port->address) + 1);
+	}
+	return arena_format(a, "%0*" PRIx64, VERSION_SIZE, hash);
+}
+
+/* The request is parked and its handler runs again, so a waiting client takes no thread. A parked
+ * request without change ends before a proxy gives up. */
+static int await_change(struct request *rq, const char *id, const char *version, struct error *err)
+{
+	const struct port_list_query *q = rq->query;
+	char key[ERROR_AWAITS_MAX];
+	struct fleet_awaited awaited = api_awaited(rq);
+
+	awaited_key("ports", id, key);
+	if (!q->changed_from || strcmp(q->changed_from, version) != 0 || !api_can_park(rq) ||
+	    (awaited.key && strcmp(awaited.key, key) == 0 && awaited.for_ms >= CHANGE_WAIT_MS))
+		return 0;
+	(void)FAIL(err, ERROR_UNAVAILABLE,
+	           "the ports have not changed, and too many requests wait");
+	error_await(err, key, CHANGE_EVERY_MS, -1);
+	return -1;
+}
 
 static int listening_ports_list(struct request *rq, UNUSED const void *body, struct reply *reply,
                                 struct error *err)
 {
 	AUTO(api_target_done) struct api_target t = {.hold = NULL};
-	struct port_list_answer answer = {.truncated = false};
+	struct port_list_answer answer;
 	struct fleet_ports ports;
 	struct port_answer *items;
 
 	if (api_target_look(rq, &t, err) < 0 ||
 	    fleet_ports(api_of(rq)->fleet, rq->arena, t.record, t.hold, &ports, err) < 0)
+		return -1;
+	answer.version = version_of_ports(rq->arena, &ports);
+	if (await_change(rq, t.id, answer.version, err) < 0)
 		return -1;
 	items = ARENA_ARRAY(rq->arena, struct port_answer, ports.count + 1);
 	for (size_t i = 0; i < ports.count; i++) {
@@ -65,7 +130,8 @@ static int listening_ports_list(struct request *rq, UNUSED const void *body, str
 
 const struct route ports_routes[] = {
         {HTTP_GET, "/api/sandbox/instances/:id/ports", SCOPE_SANDBOX_READ,
-         .answer = &port_list_shape, .handle = listening_ports_list, .tag = "processes",
+         .query = &port_list_query, .answer = &port_list_shape, .handle = listening_ports_list,
+         .tag = "processes",
          .summary = "List the TCP ports that programs listen on; neither wakes a sandbox nor "
                     "counts as its use"},
         {.path = NULL},

@@ -46,12 +46,18 @@ journey("network rules are edited and hold", async ({ page, open }) => {
 
 journey("a port that listens is opened, shown and shared, and all links end", async ({ page, context, open }) => {
   const sandbox = await createSandbox({ name: "web", previewPublic: true });
-  await exec(sandbox.id, serve("hello-from-inside"));
   const shell = new BuildShell(page);
   await open(`sandboxes/${sandbox.id}/preview`);
+  await page.getByText("No program listens yet").waitFor();
+  // The list follows what begins and ends inside, without a reload.
+  await exec(sandbox.id, serve("hello-from-inside"));
+  const ports = page.getByRole("list", { name: "Ports that listen" });
+  await ports.getByText("8123", { exact: true }).waitFor({ timeout: 10000 });
+  await exec(sandbox.id, "kill $(pidof -x python3 || pidof python3)");
+  await page.getByText("No program listens yet").waitFor({ timeout: 10000 });
+  await exec(sandbox.id, serve("hello-from-inside"));
   await page.getByLabel("Another port").fill("8123");
   await shell.button("Show it").click();
-  const ports = page.getByRole("list", { name: "Ports that listen" });
   await ports.getByText("8123", { exact: true }).waitFor();
   await checkAxe(page);
   // The console at 127.0.0.1 and the previews are different sites: previews refuse to be framed, so there is a link.

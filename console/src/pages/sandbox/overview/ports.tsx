@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The ports that programs listen on inside.
-import { call } from "../../../api/call";
-import { getApiSandboxInstancesIdPorts } from "../../../api/generated";
 import { sandboxHref } from "../../../objects/sandbox_actions";
 import { Card } from "../../../parts/layout";
 import { Loaded } from "../../../parts/notice";
 import { Safe } from "../../../parts/text";
-import { useResource } from "../../../store/resource";
+import { usePorts } from "../../../store/ports";
 import type { Sandbox } from "../../../store/sandboxes";
 import { sandboxOverview as t } from "../../../text/en";
 
@@ -16,7 +14,7 @@ export function Ports({ sandbox }: { sandbox: Sandbox }) {
 }
 
 function RunningPorts({ sandbox }: { sandbox: Sandbox }) {
-  const ports = useResource(`ports ${sandbox.id}`, (signal) => call(getApiSandboxInstancesIdPorts, { path: { id: sandbox.id }, signal }), { kinds: ["port.*", "service.*"], sandbox: sandbox.id, onFocus: true });
+  const ports = usePorts(sandbox.id);
   return (
     <Card title={t.ports}>
       <Loaded of={ports} lines={2}>

@@ -2,19 +2,19 @@
 // What a sandbox serves: its ports, links to them, both switches, and a live view where previews have an origin of their own.
 import { useState } from "preact/hooks";
 import { call } from "../../../api/call";
-import { getApiSandboxInstancesIdPreview, type Preview } from "../../../api/generated";
+import { getApiSandboxInstancesIdPreview, type ListeningPort, type ListeningPortList, type Preview } from "../../../api/generated";
 import { Button } from "../../../parts/button";
 import { TextField } from "../../../parts/field";
 import { Card } from "../../../parts/layout";
 import { Empty, Loaded, Note } from "../../../parts/notice";
 import { queryOf, setQuery } from "../../../router";
+import { usePorts } from "../../../store/ports";
 import { useResource } from "../../../store/resource";
 import { canTake, type Sandbox } from "../../../store/sandboxes";
 import { sandboxPreview as t } from "../../../text/en";
 import type { TabProps } from "../tab";
 import { LiveView } from "./live_view";
 import { PortRow } from "./port_row";
-import { readPorts, type Port, type Ports } from "./ports";
 import { Switches } from "./switches";
 import "./preview.css";
 
@@ -36,7 +36,7 @@ export default function PreviewTab({ sandbox }: TabProps) {
 }
 
 function Running({ sandbox, preview }: { sandbox: Sandbox; preview: Preview }) {
-  const ports = useResource(`ports ${sandbox.id}`, (signal) => readPorts(sandbox.id, signal), { kinds: ["port.*", "service.*", "process.*", "sandbox.*"], sandbox: sandbox.id, onFocus: true });
+  const ports = usePorts(sandbox.id);
   const shown = Number(queryOf("port")) || null;
   return (
     <>
@@ -53,16 +53,15 @@ function Running({ sandbox, preview }: { sandbox: Sandbox; preview: Preview }) {
   );
 }
 
-function PortList({ sandbox, preview, found, shown }: { sandbox: Sandbox; preview: Preview; found: Ports; shown: number | null }) {
+function PortList({ sandbox, preview, found, shown }: { sandbox: Sandbox; preview: Preview; found: ListeningPortList; shown: number | null }) {
   // A port given by hand stands in the list, too.
   const isListed = found.items.some((p) => p.port === shown);
-  const extra: Port[] = shown && !isListed ? [{ port: shown, address: "", pid: 0, process: 0, command: "", preview: true }] : [];
+  const extra: ListeningPort[] = shown && !isListed ? [{ port: shown, address: "", pid: 0, process: 0, command: "", preview: true }] : [];
   const items = [...found.items, ...extra];
   return (
     <>
-      {!found.isKnown && <p class="muted">{t.notKnown}</p>}
       {found.truncated && <p class="muted">{t.truncated}</p>}
-      {found.isKnown && items.length === 0 && <Empty icon="globe" title={t.none} command={t.noneCommand}>{t.noneText}</Empty>}
+      {items.length === 0 && <Empty icon="globe" title={t.none} command={t.noneCommand}>{t.noneText}</Empty>}
       {items.length > 0 && (
         <ul class="ports" aria-label={t.ports}>
           {items.map((port) => (

@@ -2,7 +2,7 @@
 // port_row.tsx: one port with its program and what can be done with it.
 import { useState } from "preact/hooks";
 import { asApiError, type ApiError } from "../../../api/errors";
-import { postApiSandboxInstancesIdPreviewTokens, type Preview, type PreviewLinkMade } from "../../../api/generated";
+import { postApiSandboxInstancesIdPreviewTokens, type ListeningPort, type Preview, type PreviewLinkMade } from "../../../api/generated";
 import { Button } from "../../../parts/button";
 import { Chip } from "../../../parts/chip";
 import { copyText, CopyLine } from "../../../parts/copy";
@@ -16,11 +16,11 @@ import type { Sandbox } from "../../../store/sandboxes";
 import { missingScope } from "../../../store/session";
 import { showToast } from "../../../store/toasts";
 import { common as shared, sandboxPreview as t } from "../../../text/en";
-import { addressOfLink, openLink, privateLink, sharedLink, type Port } from "./ports";
+import { addressOfLink, openLink, privateLink, sharedLink } from "./ports";
 
 const loadQr = () => import("../../../lazy/qr");
 
-export function PortRow({ sandbox, preview, port, isShown }: { sandbox: Sandbox; preview: Preview; port: Port; isShown: boolean }) {
+export function PortRow({ sandbox, preview, port, isShown }: { sandbox: Sandbox; preview: Preview; port: ListeningPort; isShown: boolean }) {
   const [error, setError] = useState<ApiError | null>(null);
   const [isSharing, setSharing] = useState(false);
   const scope = missingScope(postApiSandboxInstancesIdPreviewTokens);
