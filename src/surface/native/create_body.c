@@ -90,6 +90,7 @@ int native_create_parse(struct request *rq, const struct native_create_body *b,
 	*ret = (struct fleet_create){
 	        .project_id = api_project(rq),
 	        .key_id = api_key_id(rq),
+	        .caller = api_fleet_caller(rq),
 	        .user_id = api_user_id(rq),
 	        .caller = api_fleet_caller(rq),
 	        .template = b->template,
