@@ -1019,43 +1019,24 @@ export interface Lease {
   keep_until: string | null;
   specification: unknown;
 }
-/** Key of a lease, and the specification of its sandbox if one is created */
+/** Key of a lease, and the specification of its sandbox */
 export interface LeaseAcquire {
-  internet?: boolean;
-  network?: "blocked" | "internet";
-  previewEnabled?: boolean;
-  persistent?: boolean;
-  template?: string;
-  image?: string;
-  pull?: "missing" | "always" | "never";
-  snapshot?: string;
-  config?: string;
-  provider?: string;
-  isolation?: "none" | "namespaces" | "gvisor" | "microvm" | "remote";
-  region?: string;
-  labels?: Record<string, string>;
-  env?: Record<string, string>;
-  resources?: ResourcesRequest;
-  previewPublic?: boolean;
-  egress?: SandboxEgress;
-  volume?: string;
-  volumes?: SandboxVolume[];
-  persistentHome?: string;
-  persistentDiskGb?: number;
-  workspace?: string;
-  workspaceRoot?: string;
-  timeout_ms?: number;
-  idle_reap_ms?: number;
-  lifetime_max_ms?: number;
-  autoPauseMs?: number;
-  autoStopMs?: number;
-  autoArchiveMs?: number;
-  autoDeleteMs?: number;
   key: string;
+  template?: string;
+  env?: Record<string, string>;
+  labels?: Record<string, string>;
+  resources?: ResourcesRequest;
+  internet?: boolean;
+  persistent?: boolean;
   continue?: boolean;
   wait_ms?: number;
   idempotency_key?: string;
+  persistentHome?: string;
+  persistentDiskGb?: number;
   update?: boolean;
+  image?: string;
+  provider?: string;
+  isolation?: "none" | "namespaces" | "gvisor" | "microvm" | "remote";
 }
 /** A lease and its running sandbox */
 export interface LeaseAcquired {
@@ -1111,7 +1092,6 @@ export interface ListedVolume {
   provider: string;
   node: string;
   state: string;
-  workspace?: string;
   size_mb: number;
   size_advisory: boolean;
   created_at: string | null;
@@ -1644,29 +1624,24 @@ export interface SandboxConfigResources {
 }
 /** Settings of a new sandbox */
 export interface SandboxCreate {
-  internet?: boolean;
-  network?: "blocked" | "internet";
-  previewEnabled?: boolean;
-  persistent?: boolean;
   template?: string;
-  image?: string;
-  pull?: "missing" | "always" | "never";
-  snapshot?: string;
-  config?: string;
-  provider?: string;
-  isolation?: "none" | "namespaces" | "gvisor" | "microvm" | "remote";
+  name?: string;
   region?: string;
   labels?: Record<string, string>;
   env?: Record<string, string>;
   resources?: ResourcesRequest;
+  internet?: boolean;
+  network?: "blocked" | "internet";
+  previewEnabled?: boolean;
   previewPublic?: boolean;
   egress?: SandboxEgress;
-  volume?: string;
-  volumes?: SandboxVolume[];
-  persistentHome?: string;
-  persistentDiskGb?: number;
-  workspace?: string;
-  workspaceRoot?: string;
+  image?: string;
+  pull?: "missing" | "always" | "never";
+  provider?: string;
+  isolation?: string;
+  config?: string;
+  snapshot?: string;
+  persistent?: boolean;
   timeout_ms?: number;
   idle_reap_ms?: number;
   lifetime_max_ms?: number;
@@ -1674,7 +1649,10 @@ export interface SandboxCreate {
   autoStopMs?: number;
   autoArchiveMs?: number;
   autoDeleteMs?: number;
-  name?: string;
+  volume?: string;
+  volumes?: SandboxVolume[];
+  persistentHome?: string;
+  persistentDiskGb?: number;
 }
 /** The key and the user that made a sandbox */
 export interface SandboxCreator {
@@ -2445,7 +2423,6 @@ export interface Volume {
   provider: string;
   node: string;
   state: string;
-  workspace?: string;
   size_mb: number;
   size_advisory: boolean;
   created_at: string | null;
@@ -2496,7 +2473,6 @@ export interface VolumeUsage {
   provider: string;
   node: string;
   state: string;
-  workspace?: string;
   size_mb: number;
   size_advisory: boolean;
   created_at: string | null;
@@ -2623,20 +2599,6 @@ export interface WindowRun {
   cwd?: string;
   user?: string;
   env?: Record<string, string>;
-}
-/** Files that calls and sandboxes share by a name */
-export interface Workspace {
-  name: string;
-  volume: string;
-  volume_id: string;
-  node: string;
-  sandboxes: string[];
-  used_bytes: number;
-  created_at: string | null;
-}
-/** Workspaces, sorted by name */
-export interface WorkspaceList {
-  items: Workspace[];
 }
 
 /** List sandboxes, newest first */
@@ -3115,12 +3077,6 @@ export const getApiSandboxInstancesIdWindowsWindowScreen: Operation<{ id: string
 export const postApiSandboxInstancesIdWindowsWindowKeys: Operation<{ id: string; window: string }, undefined, WindowKeys, Screen> = { method: "POST", path: "/api/sandbox/instances/{id}/windows/{window}/keys", scopes: ["sandbox:write"] };
 /** Run a command in a window; the window is created if needed */
 export const postApiSandboxInstancesIdWindowsWindowRun: Operation<{ id: string; window: string }, undefined, WindowRun, WindowResult> = { method: "POST", path: "/api/sandbox/instances/{id}/windows/{window}/run", scopes: ["sandbox:write"] };
-/** List workspaces */
-export const getV1Workspaces: Operation<undefined, undefined, undefined, WorkspaceList> = { method: "GET", path: "/v1/workspaces", scopes: ["sandbox:read"] };
-/** Get a workspace */
-export const getV1WorkspacesWorkspace: Operation<{ workspace: string }, undefined, undefined, Workspace> = { method: "GET", path: "/v1/workspaces/{workspace}", scopes: ["sandbox:read"] };
-/** Delete a workspace with its files and the sandbox that is reserved for it; no other sandbox may have it */
-export const deleteV1WorkspacesWorkspace: Operation<{ workspace: string }, undefined, undefined, void> = { method: "DELETE", path: "/v1/workspaces/{workspace}", scopes: ["sandbox:write"] };
 /** List the contexts of a sandbox */
 export const getApiSandboxInstancesIdCodeContexts: Operation<{ id: string }, undefined, undefined, CodeContextList> = { method: "GET", path: "/api/sandbox/instances/{id}/code/contexts", scopes: ["sandbox:read"] };
 /** Start an interpreter that keeps its state */
