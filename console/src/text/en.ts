@@ -377,7 +377,7 @@ export const members = {
   removeText: "The keys of this user in this project are revoked.",
   changeRole: (role: string) => `Make ${role.toLowerCase()}`,
   noMembers: "No member yet",
-  noMembersText: "Invite people by email. Each gets a role in this project.",
+  noMembersText: "Add a person by email address, or make an invitation link that you pass on. Each person gets a role in this project.",
   noInvitations: "No invitation is open",
   noInvitationsText: "An open invitation stands here until the person joins or the link expires.",
   noUsers: "No user",

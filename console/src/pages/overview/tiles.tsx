@@ -19,7 +19,7 @@ export function Tiles() {
   return (
     <>
       {error && !s && <ErrorNote error={error} onRetry={summary.reload} />}
-      <div class="tiles">
+      <div class="tiles overview-tiles">
         {STATES.map((state) => (
           <Tile key={state} label={t.tiles[state]} value={figure(s?.sandboxes[state])} tone={state === "failed" && s?.sandboxes[state] ? "bad" : undefined} href={href("sandboxes", { q: `state:${state}` })} />
         ))}
