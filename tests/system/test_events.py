@@ -436,7 +436,7 @@ def test_kill_9_between_commit_and_delivery_loses_none_and_repeats_at_most_one(h
     made = []
     for _ in range(2):
         with contextlib.suppress(atoll.ApiError, OSError, AssertionError):
-            made.append(live(hooked.api()))
+            made.append(live(hooked.api(timeout=5)))  # a server that dies again and again answers nothing
     atoll.wait_for(lambda: hooked.pid_of("api") != victim, 30, "the kill")
     del hooked.environment["ATOLL_FAULT"]
     hooked.stop()
