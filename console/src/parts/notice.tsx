@@ -72,7 +72,7 @@ export function Skeleton({ lines = 3, what }: { lines?: number; what?: string })
     return () => timers.forEach(clearTimeout);
   }, []);
   return (
-    <div class="skeleton" aria-busy="true" aria-label={t.loading}>
+    <div class="skeleton" role="group" aria-busy="true" aria-label={t.loading}>
       {stage > 0 && Array.from({ length: lines }, (_, i) => <span key={i} class={`bone bone-${i % 3}`} />)}
       {stage > 1 && what && <p class="muted">{what}</p>}
     </div>
