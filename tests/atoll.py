@@ -34,6 +34,8 @@ DEFAULTS = {"ATOLL_CELLS": "2", "ATOLL_READY_PROBE_EVERY": "0s", "ATOLL_DRAIN": 
 
 
 # An assertion, or a signal of a fault: not the signals by which tests end processes.
+# Of the suites of their own name (tests/conftest.py): the whole of what `./dev test` runs a part of.
+IS_SLOW = bool(os.environ.get("ATOLL_SLOW"))
 CRASH = re.compile(r"Assertion `|process killed, .* signal=(4|6|7|8|11)\b")
 
 
@@ -192,6 +194,15 @@ def wait_for(condition, seconds=30, what="condition"):
         if time.monotonic() > end:
             raise AssertionError(f"{what() if callable(what) else what}: not within {seconds} s")
         time.sleep(min(max(0.01, (time.monotonic() - begun) / 20), 0.05))
+
+
+def sample(cases, always):
+    """The cases of a test, as pytest's parameters: `./dev test` runs those of `always`, and the suite "full" all of them."""
+    import pytest
+
+    missing = [case for case in always if case not in cases]
+    assert not missing, f"no such cases: {missing}"
+    return [case if case in always else pytest.param(*(case if isinstance(case, tuple) else (case,)), marks=pytest.mark.slow) for case in cases]
 
 
 def proc_files(name):

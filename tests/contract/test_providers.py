@@ -83,6 +83,7 @@ def check_docker(daemon, tmp_path, **environment):
     assert daemon.containers() == []
 
 
+@pytest.mark.slow
 def test_podman_keeps_the_contract_of_docker(outcome, tmp_path):
     daemon = docker_daemon.Podman()
     try:

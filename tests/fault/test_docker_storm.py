@@ -8,9 +8,8 @@ import threading
 import atoll
 import docker_daemon
 
-CREATES = 50
+CREATES, KILLS = (50, 8) if atoll.IS_SLOW else (20, 4)
 CALLERS = 5
-KILLS = 8
 PAUSES = (0.9, 1.7, 2.3, 1.1, 1.4)
 
 

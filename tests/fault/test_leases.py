@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Leases under contention and kill -9: never two sandboxes for a key, never a row that is stuck, and nothing left.
 
-LEASE_SECONDS (8) is how long the storm goes on, LEASE_SEED what it does. Several servers on one database are a row of WORLDS.
+LEASE_SECONDS (4) is how long the storm goes on, LEASE_SEED what it does. Several servers on one database are a row of WORLDS.
 """
 
 import contextlib
@@ -22,7 +22,7 @@ import postgres
 pytestmark = pytest.mark.needs_root
 BASE = "/v1/leases"
 INSTANCES = "/api/sandbox/instances"
-SECONDS = float(os.environ.get("LEASE_SECONDS", "8"))
+SECONDS = float(os.environ.get("LEASE_SECONDS", "4"))
 SEED = int(os.environ.get("LEASE_SEED", "20261121"))
 CLIENTS, KEYS = 64, 16
 STUCK_S = 25

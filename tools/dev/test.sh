@@ -5,7 +5,7 @@ source tools/dev/check.sh
 
 SUITES=(checks system escape fault asan fuzz)
 # "./dev test deep" runs these before a release; each takes minutes and runs by its own name, too.
-DEEP_SUITES=(tidy analyzer tsan long operator newest ide package templates fuzz)
+DEEP_SUITES=(tidy analyzer tsan full long operator newest ide package templates fuzz)
 # Only by name: asan runs the tests of unit, and system those of examples.
 NAMED_SUITES=(quick unit examples providers)
 # The unit tests of the process that has threads. Of the store those with several users: the rest,
@@ -172,6 +172,7 @@ run_built_pytest()
 LONG_FILES=(system/test_templates system/test_console_{manage,sandbox} system/test_console
 	fault/test_kills fault/test_volumes fault/test_leases fault/test_backups
 	system/test_undo system/test_events system/test_mcp system/test_tls
+	fault/test_full_middle fault/test_docker_storm system/test_images
 	fault/test_peer_backups fault/test_operator system/test_mcp_conformance
 	system/test_lifecycle_pause system/test_usage escape/test_warm_ahead escape/test_warm
 	escape/test_code)
@@ -256,6 +257,15 @@ suite_long()
 		tests/fault/test_{storm,leases}.py
 }
 
+# Only when it is named: the whole of what the suites system and fault run a part of (atoll.sample, atoll.IS_SLOW).
+FULL_FILES=(tests/contract/test_providers tests/system/test_{console,console_manage,console_sandbox,clients,flatten,undo}
+	tests/fault/test_{kills,peer_backups,docker_storm})
+suite_full()
+{
+	build_programs gcc || { result failed full build "the gcc build failed"; return; }
+	ATOLL_SLOW=1 run_built_pytest full full 2400 "${FULL_FILES[@]/%/.py}"
+}
+
 # Only when it is named: what npm has may change any day.
 suite_newest()
 {
@@ -319,7 +329,7 @@ suite_providers()
 			note "without ${packages[$program]} its tests are skipped"
 	done
 	unpack_machine_kernel || note "without a kernel the tests of virtual machines are skipped"
-	run_built_pytest providers providers 1500 tests/contract \
+	ATOLL_SLOW=1 run_built_pytest providers providers 1500 tests/contract \
 		tests/system/test_{docker,host_provider,gvisor,microvm}.py tests/fault/test_docker_storm.py
 }
 
