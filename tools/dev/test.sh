@@ -25,14 +25,17 @@ is_chosen()
 	[[ " ${suites[*]} " == *" $1 "* ]]
 }
 
+# As many unit tests at once: many wait for a moment.
+UNIT_RUNS=${UNIT_RUNS:-$(($(nproc) * 2))}
+
 # run_unit SUITE KIND MESON-SUITE [TEST…]: cmocka, through meson.
 run_unit()
 {
 	local suite=$1 folder=${BUILD_FOLDER[$2]} programs=$3
 	shift 3
 	rm -f "$folder/meson-logs/testlog.json"
-	# One more than there are processors: many wait for a moment.
-	${WRAP:-} meson test -C "$folder" --no-rebuild --num-processes $(($(nproc) + 1)) \
+	${WRAP:-} meson test -C "$folder" --no-rebuild --num-processes "$UNIT_RUNS" \
+		--timeout-multiplier "${UNIT_TIMES:-1}" \
 		--suite "$programs" --print-errorlogs "$@" >&2 || true
 	if [ -s "$folder/meson-logs/testlog.json" ]; then
 		results_add meson "$suite" "$folder/meson-logs/testlog.json"
@@ -56,12 +59,32 @@ test_plain()
 	run_unit unit gcc plain
 }
 
+run_unit_asan()
+{
+	step "unit tests under ASan and UBSan"
+	UBSAN_OPTIONS=$UBSAN_STRICT run_unit asan asan unit
+	: >"$RESULTS/asan-tested"
+}
+
+# Beside the tests of servers, which often wait, as soon as clang has built the unit tests.
+asan_beside_servers()
+{
+	if [ -z "${BEHIND_PID:-}" ] || ! is_chosen asan; then
+		return
+	fi
+	while kill -0 "$BEHIND_PID" 2>/dev/null && [ ! -e "$RESULTS/asan-built" ]; do
+		sleep 0.5
+	done
+	if [ "$(cat "$RESULTS/asan-built" 2>/dev/null)" = 0 ]; then
+		UNIT_RUNS=$(nproc) UNIT_TIMES=2 run_unit_asan
+	fi
+}
+
 suite_asan()
 {
 	build_asan || { result failed asan "build without warnings" "see above"; return; }
 	result passed asan "build without warnings"
-	step "unit tests under ASan and UBSan"
-	UBSAN_OPTIONS=$UBSAN_STRICT run_unit asan asan unit
+	[ -e "$RESULTS/asan-tested" ] || run_unit_asan
 	is_chosen unit || test_plain
 }
 
@@ -232,6 +255,8 @@ test_servers()
 		run_shared "$suite" &
 		pids+=($!)
 	done
+	asan_beside_servers &
+	pids+=($!)
 	wait "${pids[@]}"
 	rm -rf "$ATOLL_TEST_SLOTS"
 	unset ATOLL_TEST_RUNS ATOLL_TEST_SLOTS
