@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sockets: families, the host, its neighbours, the metadata service. */
-#include "attempt.h"
+#include "escape/attempt.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -8,6 +8,7 @@
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 #include <poll.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +17,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/bytes.h"
+
 #ifndef AF_VSOCK
 #define AF_VSOCK 40
 #endif
@@ -23,7 +26,7 @@
 #define AF_ALG 38
 #endif
 
-static enum outcome raw_sockets(const char *argument)
+static enum escape_status open_raw_sockets(const char *argument UNUSED)
 {
 	static const struct {
 		int family, type, protocol;
@@ -41,9 +44,8 @@ static enum outcome raw_sockets(const char *argument)
 	        {AF_BLUETOOTH, SOCK_RAW, 1, "bluetooth"},
 	        {AF_KEY, SOCK_RAW, 2, "ipsec keys"},
 	};
-	enum outcome outcomes[11];
+	enum escape_status outcomes[11];
 
-	(void)argument;
 	for (unsigned i = 0; i < 11; i++) {
 		int fd = socket(kinds[i].family, kinds[i].type, kinds[i].protocol);
 
@@ -51,11 +53,11 @@ static enum outcome raw_sockets(const char *argument)
 		if (fd >= 0)
 			close(fd);
 	}
-	return worst(outcomes, 11);
+	return worst_of(outcomes, 11);
 }
 
-/* Asks the kernel to take down interface 1 (lo): any change of the network will do. */
-static enum outcome change_the_network(const char *argument)
+/* Asks the kernel to change nothing of interface 1 (lo): it checks the right to change it first. */
+static enum escape_status change_the_network(const char *argument UNUSED)
 {
 	struct {
 		struct nlmsghdr head;
@@ -63,7 +65,7 @@ static enum outcome change_the_network(const char *argument)
 	} request = {.head = {.nlmsg_len = sizeof(request),
 	                      .nlmsg_type = RTM_NEWLINK,
 	                      .nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK},
-	             .info = {.ifi_index = 1, .ifi_change = 1, .ifi_flags = 0}};
+	             .info = {.ifi_index = 1}};
 	struct {
 		struct nlmsghdr head;
 		struct nlmsgerr error;
@@ -71,14 +73,13 @@ static enum outcome change_the_network(const char *argument)
 	} reply;
 	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
 
-	(void)argument;
 	if (fd < 0)
-		return held("netlink: %s", strerror(errno));
+		return report_held("netlink: %s", strerror(errno));
 	if (send(fd, &request, sizeof(request), 0) < 0 || recv(fd, &reply, sizeof(reply), 0) < 0)
-		return held("netlink send: %s", strerror(errno));
+		return report_held("netlink send: %s", strerror(errno));
 	if (reply.head.nlmsg_type == NLMSG_ERROR && reply.error.error == 0)
-		return broke_out("the network can be changed");
-	return held("netlink: %s", strerror(-reply.error.error));
+		return report_escape("the network can be changed");
+	return report_held("netlink: %s", strerror(-reply.error.error));
 }
 
 /* 1 connected, 0 not within two seconds. */
@@ -104,35 +105,43 @@ static int can_connect(const char *address, unsigned port)
 	return failure == 0;
 }
 
-/* `list` is "ADDRESS:PORT,ADDRESS:PORT…": listeners that the test has put on the host. */
-static enum outcome connect_to(const char *list)
+static bool can_connect_to_item(struct span item)
 {
-	char *copy = strdup(list), *save = NULL;
-	enum outcome outcome = HELD;
+	struct span address;
+	struct error ignored = {0};
+	int64_t port;
+	char text[64];
 
-	for (char *item = strtok_r(copy, ",", &save); item; item = strtok_r(NULL, ",", &save)) {
-		char *colon = strrchr(item, ':');
-
-		if (!colon)
-			continue;
-		*colon = '\0';
-		if (can_connect(item, (unsigned)strtoul(colon + 1, NULL, 10)))
-			outcome = broke_out("connected to %s", item);
-	}
-	free(copy);
-	return outcome;
+	if (!span_split(&item, ':', &address) || address.size >= sizeof(text) ||
+	    span_parse_whole(item, 1, UINT16_MAX, &port, &ignored) < 0)
+		return false;
+	memcpy(text, address.data, address.size);
+	text[address.size] = '\0';
+	return can_connect(text, (unsigned)port);
 }
 
-static enum outcome metadata_service(const char *argument)
+enum escape_status connect_to_list(const char *list)
 {
-	(void)argument;
+	struct span rest = span_of(list), item;
+	bool more = true;
+
+	while (more) {
+		more = span_split(&rest, ',', &item);
+		if (item.size > 0 && can_connect_to_item(item))
+			return report_escape("connected to %.*s", (int)item.size, item.data);
+	}
+	return report_held("nothing accepts");
+}
+
+static enum escape_status reach_metadata_service(const char *argument UNUSED)
+{
 	if (can_connect("169.254.169.254", 80) || can_connect("169.254.170.2", 80) ||
 	    can_connect("100.100.100.200", 80))
-		return broke_out("a metadata address answered");
-	return HELD;
+		return report_escape("a metadata address answered");
+	return report_held("no metadata address answers");
 }
 
-static enum outcome abstract_socket(const char *name)
+static enum escape_status connect_abstract_socket(const char *name)
 {
 	struct sockaddr_un to = {.sun_family = AF_UNIX};
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -144,11 +153,11 @@ static enum outcome abstract_socket(const char *name)
 	return expect_refused(
 	        connect(fd, (struct sockaddr *)&to,
 	                (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + size)),
-	        "an abstract socket of the host");
+	        "connect to the abstract socket");
 }
 
 /* `path` is the agent's socket as the host names it. */
-static enum outcome agent_socket(const char *path)
+static enum escape_status connect_agent_socket(const char *path)
 {
 	struct sockaddr_un to = {.sun_family = AF_UNIX};
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -157,12 +166,28 @@ static enum outcome agent_socket(const char *path)
 	return expect_refused(connect(fd, (struct sockaddr *)&to, sizeof(to)), path);
 }
 
-const struct attempt network_attempts[] = {
-        {"raw_sockets", raw_sockets, "packet, raw, vsock, crypto and netlink sockets"},
-        {"change_the_network", change_the_network, "reconfigure an interface"},
-        {"connect_to", connect_to, "services of the host and of neighbours"},
-        {"metadata_service", metadata_service, "cloud metadata addresses"},
-        {"abstract_socket", abstract_socket, "an abstract unix socket of the host"},
-        {"agent_socket", agent_socket, "the socket that atolld speaks through"},
+static enum escape_status connect_engine_sockets(const char *argument UNUSED)
+{
+	static const char *const paths[] = {
+	        "/var/run/docker.sock",    "/run/docker.sock",    "/run/containerd/containerd.sock",
+	        "/run/podman/podman.sock", "/run/crio/crio.sock", "/run/dbus/system_bus_socket",
+	        "/run/systemd/private"};
+	enum escape_status outcomes[COUNT_OF(paths)];
+
+	for (unsigned i = 0; i < COUNT_OF(paths); i++)
+		outcomes[i] = connect_agent_socket(paths[i]);
+	return worst_of(outcomes, COUNT_OF(paths));
+}
+
+const struct attempt_function network_attempts[] = {
+        {"open_raw_sockets", open_raw_sockets},
+        {"change_the_network", change_the_network},
+        {"connect_to_host", connect_to_list},
+        {"reach_metadata_service", reach_metadata_service},
+        {"connect_abstract_socket", connect_abstract_socket},
+        {"connect_neighbour_abstract_socket", connect_abstract_socket},
+        {"connect_to_neighbour", connect_to_list},
+        {"connect_engine_sockets", connect_engine_sockets},
+        {"connect_agent_socket", connect_agent_socket},
         {0},
 };
