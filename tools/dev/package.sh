@@ -66,7 +66,7 @@ package_make()
 package_split_cli()
 {
 	local path
-	for path in usr/bin/atoll usr/libexec/atoll/atoll usr/share/man/man1/atoll.1; do
+	for path in usr/bin/atoll usr/libexec/atoll/atoll usr/libexec/atoll/atoll-attempts usr/share/man/man1/atoll.1; do
 		install -d "$2/$(dirname "$path")"
 		cp -a "$1/$path" "$2/$path"
 	done
