@@ -354,7 +354,7 @@ suite_providers()
 			note "without ${packages[$program]} its tests are skipped"
 	done
 	unpack_machine_kernel || note "without a kernel the tests of virtual machines are skipped"
-	ATOLL_SLOW=1 run_built_pytest providers providers 1500 tests/contract \
+	ATOLL_SLOW=1 run_built_pytest providers providers 1800 tests/contract tests/isolation \
 		tests/system/test_{docker,host_provider,gvisor,microvm}.py tests/fault/test_docker_storm.py
 }
 
@@ -434,7 +434,9 @@ dev_test()
 {
 	local suite suites=() files=() served
 	for suite in "$@"; do
-		if [ "$suite" = deep ]; then
+		if [ "$suite" = --write-tables ]; then
+			export ATOLL_WRITE_TABLES=1
+		elif [ "$suite" = deep ]; then
 			suites+=("${DEEP_SUITES[@]}")
 			: "${FUZZ_SECONDS:=30}"
 		elif [[ $suite = tests/* ]]; then
