@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/if.h>
+#include <linux/random.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +21,7 @@
 #include "base/bytes.h"
 #include "base/clock.h"
 #include "base/fd.h"
+#include "base/random.h"
 #include "wire/agent_machine.h"
 
 #define MODULES_DIR "/modules"
@@ -28,7 +30,8 @@
 #define DEVICE_WAIT_MS 10000
 #define DEVICE_LOOK_MS 2
 #define BACKLOG 128
-#define GROUP ROOT "/sys/fs/cgroup/sandbox"
+#define GROUP "/sys/fs/cgroup/sandbox"
+#define MACHINE_ID "/etc/machine-id"
 
 struct machine_mount {
 	const char *what, *where, *type;
@@ -111,15 +114,20 @@ static int mount_root(struct error *err)
 }
 
 /* A group below the root group can have a limit; processes that the agent starts are in it. */
-static int limit_pids(int64_t pids_max, struct error *err)
+static int set_pids_max(int64_t pids_max, struct error *err)
 {
 	char text[32];
 
+	(void)snprintf(text, sizeof(text), "%lld", (long long)pids_max);
+	return file_poke(AT_FDCWD, GROUP "/pids.max", text, err);
+}
+
+static int limit_pids(int64_t pids_max, struct error *err)
+{
 	if (mkdir(GROUP, 0755) < 0 && errno != EEXIST)
 		return FAIL_ERRNO(err, "make a cgroup");
-	(void)snprintf(text, sizeof(text), "%lld", (long long)pids_max);
-	if (file_poke(AT_FDCWD, ROOT "/sys/fs/cgroup/cgroup.subtree_control", "+pids", err) < 0 ||
-	    file_poke(AT_FDCWD, GROUP "/pids.max", text, err) < 0)
+	if (file_poke(AT_FDCWD, "/sys/fs/cgroup/cgroup.subtree_control", "+pids", err) < 0 ||
+	    set_pids_max(pids_max, err) < 0)
 		return -1;
 	return file_poke(AT_FDCWD, GROUP "/cgroup.procs", "1", err);
 }
@@ -175,13 +183,35 @@ static int open_listener(int *ret_fd, struct error *err)
 }
 
 /* The host reads the console. */
-static int say_ready(struct error *err)
+static int say_line(const char *line, struct error *err)
 {
 	AUTO_CLOSE int fd = open("/dev/console", O_WRONLY | O_NOCTTY | O_CLOEXEC);
 
 	return fd < 0 ? FAIL_ERRNO(err, "open the console")
-	              : fd_write_all(fd, AGENT_MACHINE_READY "\n", sizeof(AGENT_MACHINE_READY),
-	                             err);
+	              : fd_write_all(fd, line, strlen(line), err);
+}
+
+static void say_failure(const struct error *why)
+{
+	char line[ERROR_TEXT_MAX + 32];
+	struct error ignored = {0};
+
+	(void)snprintf(line, sizeof(line), "the agent cannot begin: %s\n", why->text);
+	(void)!say_line(line, &ignored);
+}
+
+static int set_hostname(const char *name, struct error *err)
+{
+	return sethostname(name, strlen(name)) < 0 ? FAIL_ERRNO(err, "set the host name") : 0;
+}
+
+static int begin_inside(const struct machine *m, int *ret_listener, struct error *err)
+{
+	if (load_modules(err) < 0 || mount_root(err) < 0 || enter_root(err) < 0 ||
+	    limit_pids(m->pids_max, err) < 0 || set_hostname(m->hostname, err) < 0 ||
+	    open_listener(ret_listener, err) < 0)
+		return -1;
+	return say_line(AGENT_MACHINE_READY "\n", err);
 }
 
 int machine_begin(const struct machine *m, int *ret_listener, struct error *err)
@@ -192,14 +222,64 @@ int machine_begin(const struct machine *m, int *ret_listener, struct error *err)
 
 	if (getpid() != 1)
 		return FAIL(err, ERROR_INVALID, "--machine is for process 1 of a virtual machine");
-	if (mount_filesystems(early, COUNT_OF(early), err) < 0 || load_modules(err) < 0 ||
-	    mount_root(err) < 0 || limit_pids(m->pids_max, err) < 0 || enter_root(err) < 0)
+	if (mount_filesystems(early, COUNT_OF(early), err) < 0)
 		return -1;
-	if (sethostname(m->hostname, strlen(m->hostname)) < 0)
-		return FAIL_ERRNO(err, "set the host name");
-	if (open_listener(ret_listener, err) < 0)
+	if (begin_inside(m, ret_listener, err) == 0)
+		return 0;
+	say_failure(err);
+	return -1;
+}
+
+/* Until then the kernel of every machine of one memory gives the same random numbers. */
+static int add_entropy(struct span entropy, struct error *err)
+{
+	struct {
+		struct rand_pool_info head;
+		char bytes[AGENT_IDENTITY_ENTROPY];
+	} pool = {.head = {.entropy_count = (int)entropy.size * 8, .buf_size = (int)entropy.size}};
+
+	if (entropy.size != AGENT_IDENTITY_ENTROPY)
+		return FAIL(err, ERROR_INVALID, "%zu random bytes are not %d", entropy.size,
+		            AGENT_IDENTITY_ENTROPY);
+	memcpy(pool.head.buf, entropy.data, entropy.size);
+	AUTO_CLOSE int fd = open("/dev/urandom", O_WRONLY | O_CLOEXEC);
+	if (fd < 0 || ioctl(fd, RNDADDENTROPY, &pool) < 0 || ioctl(fd, RNDRESEEDCRNG) < 0)
+		return FAIL_ERRNO(err, "renew the random numbers");
+	return 0;
+}
+
+static int set_time(int64_t unix_us, struct error *err)
+{
+	const struct timespec now = {unix_us / 1000000, unix_us % 1000000 * 1000};
+
+	return clock_settime(CLOCK_REALTIME, &now) < 0 ? FAIL_ERRNO(err, "set the clock") : 0;
+}
+
+/* Does nothing without that file, and for a link. */
+static void renew_machine_id(void)
+{
+	unsigned char bytes[16];
+	char text[2 * sizeof(bytes) + 1];
+	struct error ignored = {0};
+	struct stat file;
+
+	if (lstat(MACHINE_ID, &file) < 0 || !S_ISREG(file.st_mode))
+		return;
+	random_bytes(bytes, sizeof(bytes));
+	hex_encode(bytes, sizeof(bytes), text);
+	text[sizeof(text) - 1] = '\n';
+	(void)!file_write(AT_FDCWD, MACHINE_ID, (struct span){text, sizeof(text)}, 0444, &ignored);
+}
+
+int machine_identify(const struct agent_identity *identity, struct error *err)
+{
+	if (add_entropy(identity->entropy, err) < 0 || set_time(identity->unix_us, err) < 0 ||
+	    set_hostname(identity->hostname, err) < 0 ||
+	    set_pids_max((int64_t)identity->pids_max, err) < 0)
 		return -1;
-	return say_ready(err);
+	if (identity->is_new)
+		renew_machine_id();
+	return 0;
 }
 
 void machine_end(void)

@@ -11,6 +11,8 @@
 
 #include "base/error.h"
 
+struct agent_identity;
+
 struct machine {
 	const char *hostname; /* NULL: this agent is in no machine of its own */
 	int64_t pids_max;     /* of all processes inside */
@@ -18,5 +20,8 @@ struct machine {
 
 /* Returns the listener. */
 MUST_CHECK int machine_begin(const struct machine *m, int *ret_listener, struct error *err);
+/* Gives a machine that continues from saved memory its own name, random numbers, time and limit; a
+ * new sandbox gets a machine-id of its own, if its files have one. */
+MUST_CHECK int machine_identify(const struct agent_identity *identity, struct error *err);
 /* Writes all files to the disk, then ends the machine. */
 void machine_end(void) __attribute__((noreturn));

@@ -5,6 +5,7 @@
 #include "agent/connection.h"
 #include "agent/dial.h"
 #include "agent/job.h"
+#include "agent/machine.h"
 #include "agent/orphan.h"
 #include "agent/ports.h"
 #include "agent/service.h"
@@ -12,6 +13,7 @@
 #include "agent/warm.h"
 #include "base/clock.h"
 #include "wire/agent_beat.h"
+#include "wire/agent_machine.h"
 
 #define ANCESTORS_MAX 256
 
@@ -458,6 +460,21 @@ static int run_beat(struct call *call, UNUSED struct error *err)
 	return 1;
 }
 
+static int run_identity(struct call *call, struct error *err)
+{
+	struct connection *c = call->connection;
+
+	if (!c->agent->is_machine)
+		return FAIL(err, ERROR_INVALID, "this agent is in no machine of its own");
+	if (machine_identify(call->message, err) < 0)
+		return -1;
+	c->agent->boot_id = id_new();
+	c->agent->started_ms = clock_monotonic_ms();
+	orphan_renew(c->agent);
+	connection_send_done(c, 0);
+	return 1;
+}
+
 static int run_terminal(struct call *call, struct error *err)
 {
 	const struct agent_terminal *change = call->message;
@@ -492,6 +509,7 @@ union request_message {
 	struct agent_terminal terminal;
 	struct agent_stop stop;
 	struct agent_beat beat;
+	struct agent_identity identity;
 	struct agent_job job;
 	struct agent_find_job find_job;
 	struct agent_await await;
@@ -526,6 +544,8 @@ static const struct agent_request_row requests[] = {
          run_service_log},
         {AGENT_STOP, WHEN_ANY, agent_stop_shape, sizeof(struct agent_stop), run_stop},
         {AGENT_BEAT, WHEN_ANY, agent_beat_shape, sizeof(struct agent_beat), run_beat},
+        {AGENT_IDENTITY, WHEN_IDLE, agent_identity_shape, sizeof(struct agent_identity),
+         run_identity},
 };
 
 static const struct agent_request_row *request_find(uint16_t type)

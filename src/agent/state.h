@@ -85,6 +85,7 @@ struct agent {
 	size_t ring_bytes;      /* in all rings */
 
 	struct views views;
+	bool is_machine; /* see machine.h */
 	int64_t started_ms;
 	struct id boot_id;
 	int64_t orphan_tick_ms, orphan_tick_at; /* see orphan.h; 0 = not counted */

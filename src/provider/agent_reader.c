@@ -58,6 +58,7 @@ static const struct answer_order orders[AGENT_TYPE_COUNT] = {
         [AGENT_TAR_BASE] = {AGENT_READY, .many = BIT(AGENT_DATA), ENDED_BY_DONE, .is_stream = true},
         [AGENT_WARM] = {ENDED_BY_DONE},
         [AGENT_DIAL] = {ENDED_BY_DONE},
+        [AGENT_IDENTITY] = {ENDED_BY_DONE},
         [AGENT_JOB] = {.ends = BIT(AGENT_PONG)},
         [AGENT_FIND_JOB] = {AGENT_PROCESS, ENDED_BY_DONE},
         [AGENT_AWAIT] = {AGENT_PROCESS, ENDED_BY_DONE},
@@ -105,7 +106,8 @@ bool agent_type_is_quick(uint16_t type)
 	        BIT(AGENT_STAT) | BIT(AGENT_LIST) | BIT(AGENT_GLOB) | BIT(AGENT_MKDIR) |
 	        BIT(AGENT_RENAME) | BIT(AGENT_JOB) | BIT(AGENT_FIND_JOB) | BIT(AGENT_TERMINAL) |
 	        BIT(AGENT_INSPECT) | BIT(AGENT_SET_ATTRIBUTES) | BIT(AGENT_SERVICE) |
-	        BIT(AGENT_SERVICES) | BIT(AGENT_SERVICE_LOG) | BIT(AGENT_PORTS);
+	        BIT(AGENT_SERVICES) | BIT(AGENT_SERVICE_LOG) | BIT(AGENT_PORTS) |
+	        BIT(AGENT_IDENTITY);
 
 	return type < AGENT_TYPE_COUNT && (quick & BIT(type));
 }

@@ -5,6 +5,7 @@
 #include "wire/agent_dial.h"
 #include "wire/agent_files.h"
 #include "wire/agent_jobs.h"
+#include "wire/agent_machine.h"
 #include "wire/agent_terminal.h"
 #include "wire/agent_warm.h"
 
@@ -138,6 +139,15 @@ const struct wire_member agent_terminal_state_shape[] = {
 
 const struct wire_member agent_beat_shape[] = {
         WIRE_U64_MEMBER(agent_beat, bound_ms),
+        WIRE_END,
+};
+
+const struct wire_member agent_identity_shape[] = {
+        WIRE_TEXT_MEMBER(agent_identity, hostname, NAME_MAX_BYTES),
+        WIRE_BYTES_MEMBER(agent_identity, entropy, AGENT_IDENTITY_ENTROPY),
+        WIRE_I64_MEMBER(agent_identity, unix_us),
+        WIRE_U64_MEMBER(agent_identity, pids_max),
+        WIRE_U32_MEMBER(agent_identity, is_new),
         WIRE_END,
 };
 

@@ -31,7 +31,6 @@
 
 enum agent_type {
 	AGENT_NONE,
-	/* any */
 	AGENT_FAILED, /* agent_failed */
 	AGENT_DONE,   /* agent_done */
 	AGENT_READY,  /* empty */
@@ -70,7 +69,7 @@ enum agent_type {
 	AGENT_CHANGE,   /* agent_change */
 	AGENT_DATA,     /* raw bytes, at most AGENT_DATA_MAX */
 	AGENT_DATA_END, /* empty */
-	/* from the broker, on the set-up socket only (wire/broker.h tells what is in it) */
+	/* from the broker, on the set-up socket only (wire/broker.h) */
 	AGENT_SETUP,
 	AGENT_PREPARE, /* empty, in place of DONE: prepares -> READY, and its identity files */
 	AGENT_CLAIM,   /* empty, once after PREPARE, when they are: only now it serves; no reply */
@@ -96,8 +95,9 @@ enum agent_type {
 	AGENT_BEAT,  /* agent_beat (agent_beat.h), in the set-up and later; no reply */
 	AGENT_PORTS, /* empty -> PORT* (agent_ports.h), DONE */
 	AGENT_PORT,
-	AGENT_HELLO, /* and the next: agent_reverse.h */
-	AGENT_OPEN,
+	AGENT_HELLO,
+	AGENT_OPEN,     /* agent_reverse.h */
+	AGENT_IDENTITY, /* agent_identity (agent_machine.h) -> DONE */
 	AGENT_TYPE_COUNT,
 };
 
