@@ -19,12 +19,19 @@ void id_random_text(char *out, unsigned size)
 	out[size - 1] = '\0';
 }
 
+bool id_is_of_image(const char *text)
+{
+	return strncmp(text, ID_IMAGE_PREFIX, sizeof(ID_IMAGE_PREFIX) - 1) == 0;
+}
+
 struct id id_new(void)
 {
 	struct id id;
 
-	id_random_text(id.text, sizeof(id.text));
-	id.text[0] = alphabet[random_below(26)];
+	do {
+		id_random_text(id.text, sizeof(id.text));
+		id.text[0] = alphabet[random_below(26)];
+	} while (id_is_of_image(id.text));
 	return id;
 }
 

@@ -15,6 +15,10 @@ struct id {
 
 struct id id_new(void);
 bool id_is_valid(const char *text);
+/* Ids of the images of virtual machines (provider/microvm/image.h) and of the sandboxes that make
+ * them begin with this; id_new never returns one. Lists for other readers leave them out. */
+#define ID_IMAGE_PREFIX "vmimag"
+bool id_is_of_image(const char *text);
 /* The id as 32 hexadecimal digits, unique for each id. A text that is not an id gives zeros at the
  * end. */
 #define ID_HEX_SIZE 33

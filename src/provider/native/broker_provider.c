@@ -409,10 +409,24 @@ int broker_provider_list_entries(struct provider *p, uint16_t type, struct arena
 	return 0;
 }
 
+int broker_provider_list_others(struct provider *p, uint16_t type, struct arena *a,
+                                struct provider_list *ret, struct error *err)
+{
+	struct provider_list all;
+
+	if (broker_provider_list_entries(p, type, a, &all, err) < 0)
+		return -1;
+	*ret = (struct provider_list){.entries = all.entries};
+	for (size_t i = 0; i < all.count; i++)
+		if (!id_is_of_image(all.entries[i].id))
+			ret->entries[ret->count++] = all.entries[i];
+	return 0;
+}
+
 int broker_provider_list(struct provider *p, struct arena *a, struct provider_list *ret,
                          struct error *err)
 {
-	return broker_provider_list_entries(p, BROKER_LIST, a, ret, err);
+	return broker_provider_list_others(p, BROKER_LIST, a, ret, err);
 }
 
 int broker_provider_stats(struct provider *p, const char *id, struct provider_stats *ret,

@@ -34,6 +34,9 @@ int broker_provider_filter(struct provider *p, const char *id, const char *egres
 /* A request of `type` whose answer is a list of BROKER_ENTRY. */
 MUST_CHECK int broker_provider_list_entries(struct provider *p, uint16_t type, struct arena *a,
                                             struct provider_list *ret, struct error *err);
+/* The same, without images of virtual machines and the sandboxes that make them. */
+MUST_CHECK int broker_provider_list_others(struct provider *p, uint16_t type, struct arena *a,
+                                           struct provider_list *ret, struct error *err);
 /* A mount as broker_create and broker_volume say it. */
 const char *broker_mount_text(struct arena *a, const struct sandbox_mount *m);
 int broker_provider_list(struct provider *p, struct arena *a, struct provider_list *ret,

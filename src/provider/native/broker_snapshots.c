@@ -76,7 +76,7 @@ static int take_snapshot(struct provider *p, const struct provider_snapshot *req
 static int list_snapshots(struct provider *p, struct arena *a, struct provider_list *ret,
                           struct error *err)
 {
-	return broker_provider_list_entries(p, BROKER_SNAPSHOT_LIST, a, ret, err);
+	return broker_provider_list_others(p, BROKER_SNAPSHOT_LIST, a, ret, err);
 }
 
 static int check_memory(struct provider *p, int64_t deadline, struct error *err)
