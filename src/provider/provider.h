@@ -171,6 +171,9 @@ struct provider_ops {
 	/* PROVIDER_CAN_TEMPLATE; see provider/templates.h, and call provider_template. */
 	int (*template_make)(struct provider *p, const struct provider_template *request,
 	                     int64_t deadline, struct error *err);
+	/* Removes what the provider has made from the files of a template, which are gone or others
+	 * now. Sandboxes of the template go on. NULL: it makes nothing. */
+	void (*template_gone)(struct provider *p, const char *folder);
 	const struct snapshot_ops *snapshots; /* PROVIDER_CAN_SNAPSHOT; see provider/snapshots.h */
 	const struct volume_ops *volumes;     /* PROVIDER_CAN_VOLUME; see provider/volume.h */
 	const struct pool_ops *pools;         /* PROVIDER_CAN_POOL; see provider/pool.h */

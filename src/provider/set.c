@@ -149,6 +149,16 @@ void provider_set_last_calls(struct provider_set *set)
 	}
 }
 
+void provider_set_template_gone(struct provider_set *set, const char *folder)
+{
+	for (unsigned i = 0; i < set->count; i++) {
+		struct provider *p = atomic_load(&set->members[i].provider);
+
+		if (p && provider_ops_of(p)->template_gone)
+			provider_ops_of(p)->template_gone(p, folder);
+	}
+}
+
 unsigned provider_set_count(const struct provider_set *set)
 {
 	return set->count;

@@ -50,8 +50,9 @@ void provider_set_lend(struct provider_set *set, const char *name, struct provid
 MUST_CHECK int provider_member_open(const struct provider_member *m, struct error *err);
 /* Opens members that are not open; returns how many it opened. One thread at a time. */
 unsigned provider_set_retry(struct provider_set *set);
-/* provider_ops.last_calls of each open member. */
+/* provider_ops.last_calls, or template_gone, of each open member. */
 void provider_set_last_calls(struct provider_set *set);
+void provider_set_template_gone(struct provider_set *set, const char *folder);
 
 unsigned provider_set_count(const struct provider_set *set);
 const struct provider_member *provider_set_at(const struct provider_set *set, unsigned number);

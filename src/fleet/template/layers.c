@@ -11,6 +11,7 @@
 #include "fleet/recovery/pairing.h"
 #include "fleet/snapshot/snapshot.h"
 #include "provider/provider.h"
+#include "provider/set.h"
 #include "store/builds.h"
 #include "store/snapshots.h"
 
@@ -208,4 +209,9 @@ void layers_sweep(struct fleet *f, bool at_boot)
 	}
 	for (size_t i = 0; i < unused.count; i++)
 		layer_release(f, unused.items[i].id);
+}
+
+void template_files_gone(struct fleet *f, const char *folder)
+{
+	provider_set_template_gone(f->providers, folder);
 }

@@ -28,3 +28,5 @@ MUST_CHECK int layers_forget(struct fleet *f, const char *template_id, struct er
 MUST_CHECK int layers_end(struct fleet *f, const char *project_id, struct error *err);
 /* Removes layers that no cache entry, template or build needs. Each minute. */
 void layers_sweep(struct fleet *f, bool at_boot);
+/* Tells all providers that the files of a template are gone. */
+void template_files_gone(struct fleet *f, const char *folder);

@@ -321,7 +321,10 @@ static int forget_folder(struct fleet *f, struct arena *a, const struct template
 
 	if (!is_built(f, a, t->folder, &built))
 		return 0;
-	return provider_template(f->provider, &work, deadline_after(CALL_TIMEOUT_MS), err);
+	if (provider_template(f->provider, &work, deadline_after(CALL_TIMEOUT_MS), err) < 0)
+		return -1;
+	template_files_gone(f, t->folder);
+	return 0;
 }
 
 static int make_root(struct fleet *f, struct arena *a, struct template_record *t, int64_t deadline,
@@ -725,8 +728,10 @@ int fleet_template_remove(struct fleet *fleet, const char *project_id, const cha
 		return 0;
 	work.name = t.folder;
 	if (provider_require(fleet->provider, PROVIDER_CAN_TEMPLATE, err) == 0 &&
-	    provider_template(fleet->provider, &work, deadline, err) == 0)
+	    provider_template(fleet->provider, &work, deadline, err) == 0) {
+		template_files_gone(fleet, t.folder);
 		return 0;
+	}
 	if (err->code != ERROR_CONFLICT)
 		return FAIL_CONTEXT(err, "remove template '%s'", t.name);
 	/* Its last heir, which failed, is removing the same folder. */
