@@ -9,7 +9,7 @@ import shutil
 import small_root
 
 KERNEL = os.environ.get("ATOLL_MICROVM_KERNEL", "/")
-PROGRAMS = ("awk", "dd", "df", "grep", "head", "hostname", "kill", "ps", "seq", "sleep", "sort", "tail", "touch", "tr", "uname", "wc", "wget", "nproc",
+PROGRAMS = ("od", "awk", "dd", "df", "grep", "head", "hostname", "kill", "ps", "seq", "sleep", "sort", "tail", "touch", "tr", "uname", "wc", "wget", "nproc",
             "test", "false", "yes", "env", "mv", "cp", "rmdir", "stty", "tty", "pidof", "find", "date")
 
 
@@ -17,6 +17,8 @@ def reason():
     """Why no virtual machine can run here, or None."""
     if not shutil.which("qemu-system-x86_64"):
         return "'qemu-system-x86_64' is not installed (Debian package qemu-system-x86)"
+    if not shutil.which("qemu-img"):
+        return "'qemu-img' is not installed (Debian package qemu-utils)"
     if not glob.glob(f"{KERNEL}/boot/vmlinuz-*"):
         return f"there is no kernel in '{KERNEL}/boot' (Debian package linux-image-cloud-amd64)"
     return None
@@ -30,3 +32,16 @@ def root(folder):
     (made / "root").mkdir()
     os.chmod(made / "opt", 0o750)
     return made
+
+
+def machines(names):
+    """Process ids of the machines of the sandboxes with these names."""
+    found = []
+    for path in glob.glob("/proc/[0-9]*/cmdline"):
+        try:
+            words = open(path, "rb").read().decode(errors="replace")
+        except OSError:
+            continue
+        if words.startswith("/usr/bin/qemu-system-x86_64") and any(f"--machine {name} " in words for name in names):
+            found.append(int(path.split("/")[2]))
+    return found

@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The provider microvm: a server whose sandboxes are virtual machines of QEMU."""
 
+import concurrent.futures
 import contextlib
 import os
+import re
+import subprocess
+import time
 
 import pytest
 
@@ -14,11 +18,11 @@ PATH = "/api/sandbox/instances"
 pytestmark = pytest.mark.skipif(microvm_parts.reason() is not None, reason=str(microvm_parts.reason()))
 
 
-def small_template(server, folder):
+def small_template(server, folder, name="small"):
     root = microvm_parts.root(folder)
     archive = small_root.as_tar(root, folder / "root.tar").read_bytes()
     api = server.api()
-    api.call("POST", "/api/sandbox/templates/import?name=small&format=tar", archive, {"Content-Type": "application/octet-stream"})
+    api.call("POST", f"/api/sandbox/templates/import?name={name}&format=tar", archive, {"Content-Type": "application/octet-stream"})
     api.close()
 
 
@@ -41,6 +45,11 @@ def api(server):
 
 def machine(api, template="small", internet=False, **resources):
     return api.sandbox(template=template, internet=internet, provider="vm", resources={"memory_mb": 192, "disk_mb": 64, **resources})
+
+
+def images(server):
+    """Folders of images, and of sandboxes that make them."""
+    return sorted(path.name for kind in ("snapshots", "sandboxes") for path in (server.data / kind).glob("vmimag*"))
 
 
 def said(api, box, command, **options):
@@ -68,6 +77,75 @@ def test_files_outlive_a_stop_but_no_process_does(api):
         api.post(f"{PATH}/{box}/stop")
         api.post(f"{PATH}/{box}/start")
         assert api.read(box, "/home/user/project/note") == b"\0\1kept"
+
+
+def test_machines_of_one_memory_share_no_identity(api):
+    """Both continue from the same saved memory: nothing that must be unique may come from it."""
+    told = []
+    for _ in range(2):
+        with machine(api) as box:
+            told.append(said(api, box, "hostname; cat /etc/machine-id; cat /proc/sys/kernel/random/uuid; cat /proc/sys/kernel/random/boot_id;"
+                                       "head -c 16 /dev/urandom | od -An -tx1").splitlines())
+            assert abs(int(said(api, box, "date +%s")) - time.time()) < 5
+    assert all(one != other for one, other in zip(*told, strict=True)), told
+
+
+def test_a_create_copies_no_file_of_the_template(server, api):
+    with machine(api) as box:
+        said(api, box, "true")
+        own = server.data / "sandboxes" / box
+        written = int(subprocess.run(["du", "-sk", own], capture_output=True, text=True, check=True).stdout.split()[0])
+        assert written < 16 * 1024, written
+        assert len(images(server)) == 1
+
+
+def test_the_memory_of_machines_is_shared(server, api):
+    boxes = []
+    with contextlib.ExitStack() as stack:
+        for _ in range(3):
+            boxes.append(stack.enter_context(machine(api)))
+        said(api, boxes[0], "true")
+        shared = private = 0
+        pids = microvm_parts.machines([api.get(f"{PATH}/{box}")["name"] for box in boxes])
+        assert len(pids) == len(boxes)
+        for pid in pids:
+            rollup = dict(re.findall(r"^(\w+): +(\d+) kB", open(f"/proc/{pid}/smaps_rollup").read(), re.M))
+            shared += int(rollup["Shared_Clean"]) + int(rollup["Shared_Dirty"])
+            private += int(rollup["Private_Dirty"])
+        assert shared > 3 * 16 * 1024 and private < 3 * 96 * 1024, (shared, private)
+
+
+def test_images_go_with_their_template(server, api, tmp_path):
+    small_template(server, tmp_path, "gone")
+    before = images(server)
+    with machine(api, template="gone"):
+        assert len(images(server)) == len(before) + 1
+    api.delete("/api/sandbox/templates/gone")
+    atoll.wait_for(lambda: images(server) == before, 20, "the end of the image")
+
+
+def test_an_image_that_is_broken_is_made_again(server, api):
+    with machine(api, memory_mb=160) as box:
+        said(api, box, "true")
+    before = images(server)
+    for path in server.data.glob("snapshots/vmimag*/**/saved/state"):
+        path.write_bytes(b"garbage")
+    with machine(api, memory_mb=160) as box:
+        assert said(api, box, "echo on") == "on"
+    after = images(server)
+    assert len(after) == len(before) and len(set(after) - set(before)) == 1
+
+
+def test_a_server_that_dies_while_it_makes_an_image_leaves_nothing(server, api):
+    before = images(server)
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        lost = pool.submit(lambda: api.sandbox(template="small", internet=False, provider="vm", resources={"memory_mb": 176, "disk_mb": 64}).__enter__())
+        atoll.wait_for(lambda: set(images(server)) - set(before), 60, "the making of an image")
+        server.kill9("api")
+        with contextlib.suppress(Exception):
+            lost.result(timeout=120)
+    server.wait_ready()
+    atoll.wait_for(lambda: not list((server.data / "sandboxes").glob("vmimag*")), 60, "the end of what made the image")
 
 
 def test_a_pause_keeps_processes(api):

@@ -347,7 +347,7 @@ unpack_machine_kernel()
 suite_providers()
 {
 	local program
-	declare -A packages=([dockerd]=docker.io [podman]=podman [runsc]=runsc [qemu-system-x86_64]=qemu-system-x86)
+	declare -A packages=([dockerd]=docker.io [podman]=podman [runsc]=runsc [qemu-system-x86_64]=qemu-system-x86 [qemu-img]=qemu-utils)
 	build_programs gcc || { result failed providers build "the gcc build failed"; return; }
 	for program in "${!packages[@]}"; do
 		command -v "$program" >/dev/null || apt_install "${packages[$program]}" ||

@@ -4,6 +4,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -92,29 +93,73 @@ static int add_modules(struct buf *out, const char *folder, const char *version,
 	return 0;
 }
 
-int microvm_boot_load(const struct microvm_boot_options *options, struct microvm_boot *ret,
-                      struct error *err)
+static int load_kernel(const char *folder, struct microvm_boot *ret, const char *agent,
+                       struct error *err)
 {
 	char version[256], path[PATH_SIZE_MAX];
-
-	if (find_kernel(options->folder, version, err) < 0)
-		return -1;
-	*ret = (struct microvm_boot){.kernel = BUF(KERNEL_MAX), .memory_disk = BUF(ARCHIVE_MAX)};
-	(void)snprintf(path, sizeof(path), "%.3000s/boot/" KERNEL_PREFIX "%s", options->folder,
-	               version);
 	struct buf *disk = &ret->memory_disk;
+
+	if (find_kernel(folder, version, err) < 0)
+		return -1;
+	(void)snprintf(path, sizeof(path), "%.3000s/boot/" KERNEL_PREFIX "%s", folder, version);
 	add_entry(disk, "dev", S_IFDIR | 0755, (struct span){NULL, 0});
 	if (file_read(AT_FDCWD, path, &ret->kernel, err) < 0 ||
-	    add_modules(disk, options->folder, version, err) < 0 ||
-	    add_file(disk, "init", options->agent, err) < 0)
+	    add_modules(disk, folder, version, err) < 0 || add_file(disk, "init", agent, err) < 0)
 		return -1;
 	add_entry(disk, "TRAILER!!!", 0, (struct span){NULL, 0});
 	return disk->overflowed ? FAIL(err, ERROR_TOO_LARGE, "the initial memory disk is too large")
 	                        : 0;
 }
 
+/* Both lie beside the agent's program. */
+static int load_programs(const char *agent, struct microvm_boot *ret, struct error *err)
+{
+	char path[PATH_SIZE_MAX];
+	const char *slash = strrchr(agent, '/');
+	int folder = slash ? (int)(slash - agent) : 0;
+
+	(void)snprintf(path, sizeof(path), "%.*s/atoll-machine", folder, agent);
+	if (file_read(AT_FDCWD, path, &ret->program, err) < 0)
+		return -1;
+	(void)snprintf(path, sizeof(path), "%.*s/atoll-guest-memory.so", folder, agent);
+	return file_read(AT_FDCWD, path, &ret->library, err);
+}
+
+static uint64_t digest_of(const struct microvm_boot *boot)
+{
+	const struct buf *parts[] = {&boot->kernel, &boot->memory_disk, &boot->program,
+	                             &boot->library};
+	crypto_generichash_state state;
+	uint64_t digest;
+
+	(void)crypto_generichash_init(&state, NULL, 0, sizeof(digest) * 2);
+	for (size_t i = 0; i < COUNT_OF(parts); i++)
+		(void)crypto_generichash_update(&state, (const unsigned char *)parts[i]->data,
+		                                parts[i]->size);
+	unsigned char hash[sizeof(digest) * 2];
+	(void)crypto_generichash_final(&state, hash, sizeof(hash));
+	memcpy(&digest, hash, sizeof(digest));
+	return digest;
+}
+
+int microvm_boot_load(const struct microvm_options *options, struct microvm_boot *ret,
+                      struct error *err)
+{
+	*ret = (struct microvm_boot){.kernel = BUF(KERNEL_MAX),
+	                             .memory_disk = BUF(ARCHIVE_MAX),
+	                             .program = BUF(FILE_SIZE_MAX),
+	                             .library = BUF(FILE_SIZE_MAX)};
+	if (load_kernel(options->kernel, ret, options->program, err) < 0 ||
+	    load_programs(options->program, ret, err) < 0)
+		return -1;
+	ret->digest = digest_of(ret);
+	return 0;
+}
+
 void microvm_boot_done(struct microvm_boot *boot)
 {
 	buf_done(&boot->kernel);
 	buf_done(&boot->memory_disk);
+	buf_done(&boot->program);
+	buf_done(&boot->library);
 }

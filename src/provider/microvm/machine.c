@@ -1,26 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "provider/microvm/microvm.h"
+#include "provider/microvm/machine.h"
 
 #include <math.h>
 #include <string.h>
+#include <sys/random.h>
+#include <time.h>
 
 #include "base/clock.h"
 #include "base/fd.h"
+#include "base/random.h"
 #include "provider/agent_reader.h"
-#include "provider/compute_run.h"
+#include "provider/compute.h"
 #include "provider/dial.h"
+#include "provider/microvm/shell.h"
 #include "wire/agent.h"
-#include "wire/agent_files.h"
 #include "wire/agent_machine.h"
 
-#define USER "65534"    /* QEMU's in the shell */
-#define OUT_MAX 16384   /* of what a program says */
 #define SAID_MAX 4096   /* of what an error repeats */
 #define SHELL_PORT 1025 /* where QEMU listens in the shell */
 #define PROCESSORS_MAX 8
 #define CONSOLE_LOOK_MS 20
 #define CONSOLE_MAX (64 * 1024)
-#define TEXT(value) TEXT_OF(value)
+#define ARGUMENTS_MAX 64
+#define TEXT_OF_VALUE(value) TEXT_OF(value)
 #define TEXT_OF(value) #value
 
 struct console {
@@ -29,93 +31,40 @@ struct console {
 	int64_t deadline;
 };
 
-static int send_content(struct agent_reader *r, struct span content, struct error *err)
-{
-	AUTO(buf_done) struct buf frame = BUF(AGENT_DATA_MAX + 2 * WIRE_HEAD_SIZE);
+struct argument_list {
+	const char **items;
+	size_t count;
+};
 
-	while (content.size > 0) {
-		buf_reset(&frame);
-		wire_add_frame(&frame, AGENT_DATA, span_take(&content, AGENT_DATA_MAX));
-		if (agent_reader_send(r, buf_span(&frame), err) < 0)
-			return -1;
+static void add_arguments(struct argument_list *list, const char *const *more)
+{
+	for (; *more; more++) {
+		assert(list->count + 1 < ARGUMENTS_MAX);
+		list->items[list->count++] = *more;
 	}
-	buf_reset(&frame);
-	wire_add_frame(&frame, AGENT_DATA_END, (struct span){NULL, 0});
-	return agent_reader_send(r, buf_span(&frame), err);
 }
 
-static int write_file(struct provider *p, const char *id, const char *path, struct span content,
-                      int64_t deadline, struct error *err)
-{
-	const struct agent_path message = {.path = path, .flags = AGENT_PATH_PARENTS};
-	const struct compute_request request = {AGENT_WRITE, agent_path_shape, &message, NULL};
-	const struct agent_limits limits = {.deadline = deadline};
-	AUTO(agent_reader_done) struct agent_reader r;
-
-	agent_reader_init(&r, as_microvm(p)->shells, id, &limits);
-	if (agent_reader_ask(&r, &request, err) < 0 ||
-	    agent_reader_expect(&r, AGENT_READY, err) < 0 || send_content(&r, content, err) < 0 ||
-	    agent_reader_expect(&r, AGENT_FILE, err) < 0)
-		return -1;
-	return agent_reader_expect(&r, AGENT_DONE, err);
-}
-
-static int write_boot_files(struct provider *p, const char *id, int64_t deadline, struct error *err)
-{
-	const struct microvm_boot *boot = &as_microvm(p)->boot;
-
-	return write_file(p, id, MICROVM_DIR "/kernel", buf_span(&boot->kernel), deadline, err) < 0
-	               ? -1
-	               : write_file(p, id, MICROVM_DIR "/memory", buf_span(&boot->memory_disk),
-	                            deadline, err);
-}
-
-int microvm_disk_make(struct provider *p, const struct sandbox_spec *spec, int64_t deadline,
-                      struct error *err)
-{
-	static const char script[] =
-	        "set -e; cd " MICROVM_DIR "\n"
-	        "truncate -s \"$1\"M new\n"
-	        "/usr/sbin/mke2fs -q -F -t ext4 -m 0 -E root_owner=0:0 -d \"$2\" new\n"
-	        "chown " USER " new; mv new disk";
-	AUTO(arena_done) struct arena arena = {0};
-	const char *args[] = {"/bin/sh",
-	                      "-c",
-	                      script,
-	                      "make-disk",
-	                      arena_format(&arena, "%lld", (long long)spec->resources.disk_mb),
-	                      PROVIDER_REVIEW_PATH "/base",
-	                      NULL};
-	const struct agent_exec exec = {.args = args, .env = (const char *[]){NULL}, .cwd = "/"};
-	const struct compute_run run = {&exec, OUT_MAX, deadline};
-	struct compute_result result;
-
-	if (write_boot_files(p, spec->id, deadline, err) < 0 ||
-	    compute_run(as_microvm(p)->shells, spec->id, &arena, &run, &result, err) < 0)
-		return -1;
-	if (result.process.exit_code == 0)
-		return 0;
-	return FAIL(err, ERROR_SYSTEM, "the disk of %lld MiB cannot be made: %.*s",
-	            (long long)spec->resources.disk_mb, (int)result.out[1].size,
-	            result.out[1].data);
-}
-
-static const char **list_arguments(struct arena *a, const struct sandbox_spec *spec)
+unsigned microvm_processors(const struct sandbox_spec *spec)
 {
 	double processors = ceil(spec->resources.cpu);
-	const char *all[] = {
-	        "/usr/bin/qemu-system-x86_64",
-	        "-M",
-	        "microvm,acpi=on,rtc=on",
-	        "-accel",
-	        "tcg,thread=multi,tb-size=64",
-	        "-cpu",
-	        "max",
-	        "-m",
-	        arena_format(a, "%lldM", (long long)spec->resources.memory_mb),
-	        "-smp",
-	        arena_format(a, "%d",
-	                     processors > PROCESSORS_MAX ? PROCESSORS_MAX : (int)processors),
+
+	return processors > PROCESSORS_MAX ? PROCESSORS_MAX : (unsigned)processors;
+}
+
+/* The kernel finds its clock with certainty only when it is told. */
+static const char *kernel_options(struct arena *a, const struct sandbox_spec *spec)
+{
+	return arena_format(a,
+	                    "console=ttyS0 quiet loglevel=3 panic=-1 reboot=t mitigations=off "
+	                    "tsc_early_khz=2000000 no_timer_check random.trust_cpu=on "
+	                    "rdinit=/init -- --machine %s --machine-pids %lld",
+	                    spec->hostname, (long long)spec->resources.pids);
+}
+
+/* A saved machine continues only with the same devices, in the same order. */
+static const char **list_arguments(struct arena *a, const struct machine_start *start)
+{
+	static const char *const devices[] = {
 	        "-nodefaults",
 	        "-no-user-config",
 	        "-no-reboot",
@@ -123,34 +72,56 @@ static const char **list_arguments(struct arena *a, const struct sandbox_spec *s
 	        "none",
 	        "-serial",
 	        "stdio",
+	        "-qmp",
+	        "unix:" MICROVM_MONITOR ",server=on,wait=off",
 	        "-kernel",
-	        MICROVM_DIR "/kernel",
+	        MICROVM_KERNEL,
 	        "-initrd",
-	        MICROVM_DIR "/memory",
-	        "-append",
-	        /* The kernel finds its clock with certainty only when it is told. */
-	        arena_format(a,
-	                     "console=ttyS0 quiet loglevel=3 panic=-1 reboot=t mitigations=off "
-	                     "tsc_early_khz=2000000 no_timer_check random.trust_cpu=on "
-	                     "rdinit=/init -- --machine %s --machine-pids %lld",
-	                     spec->hostname, (long long)spec->resources.pids),
+	        MICROVM_MEMORY_DISK,
 	        "-blockdev",
-	        "driver=file,node-name=files,filename=" MICROVM_DISK ",discard=unmap",
+	        "driver=qcow2,node-name=files,discard=unmap,file.driver=file,"
+	        "file.filename=" MICROVM_DISK,
 	        "-device",
 	        "virtio-blk-device,drive=files",
 	        "-netdev",
-	        "user,id=agent,restrict=on,ipv6=off,hostfwd=tcp:127.0.0.1:" TEXT(
-	                SHELL_PORT) "-10.0.2.15:" TEXT(AGENT_MACHINE_PORT),
+	        "user,id=agent,restrict=on,ipv6=off,hostfwd=tcp:127.0.0.1:" TEXT_OF_VALUE(
+	                SHELL_PORT) "-10.0.2.15:" TEXT_OF_VALUE(AGENT_MACHINE_PORT),
 	        "-device",
 	        "virtio-net-device,netdev=agent",
 	        "-sandbox",
 	        "on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny",
-	        NULL,
-	};
-	const char **args = ARENA_ARRAY(a, const char *, COUNT_OF(all));
+	        NULL};
+	long long memory_mb = (long long)start->spec->resources.memory_mb;
+	const char *memory = start->mode == MACHINE_RESTORE
+	                             ? "memory-backend-file,mem-path=" MICROVM_SAVED_MEMORY
+	                             : "memory-backend-ram";
+	const char *const size[] = {
+	        MICROVM_PROGRAM,
+	        "run",
+	        start->key ? start->key : "-",
+	        MICROVM_QEMU,
+	        "-M",
+	        "microvm,acpi=on,rtc=on,memory-backend=ram",
+	        "-accel",
+	        "tcg,thread=multi,tb-size=64",
+	        "-cpu",
+	        "max",
+	        "-m",
+	        arena_format(a, "%lldM", memory_mb),
+	        "-object",
+	        arena_format(a, "%s,id=ram,share=on,size=%lldM", memory, memory_mb),
+	        "-smp",
+	        arena_format(a, "%u", microvm_processors(start->spec)),
+	        "-append",
+	        kernel_options(a, start->spec),
+	        NULL};
+	struct argument_list list = {ARENA_ARRAY(a, const char *, ARGUMENTS_MAX), 0};
 
-	memcpy(args, all, sizeof(all));
-	return args;
+	add_arguments(&list, size);
+	add_arguments(&list, devices);
+	if (start->mode == MACHINE_RESTORE)
+		add_arguments(&list, (const char *const[]){"-incoming", "defer", NULL});
+	return list.items;
 }
 
 /* Adds what the console has said since `said`. *ret_ended: the machine has ended. */
@@ -183,6 +154,12 @@ static int read_console(struct provider *p, const struct console *c, struct buf 
 	return 0;
 }
 
+/* What the console said last. */
+static const char *tail_of(const struct buf *said)
+{
+	return buf_text(said) + (said->size > SAID_MAX ? said->size - SAID_MAX : 0);
+}
+
 /* Fails with what the console said when the machine ends before its agent listens. */
 static int await_agent(struct provider *p, const struct console *c, struct error *err)
 {
@@ -192,35 +169,98 @@ static int await_agent(struct provider *p, const struct console *c, struct error
 
 	while (!strstr(buf_text(&said), AGENT_MACHINE_READY)) {
 		if (has_ended || said.overflowed)
-			return FAIL(err, ERROR_SYSTEM, "the virtual machine does not boot: %.*s",
-			            SAID_MAX, buf_text(&said));
+			return FAIL(err, ERROR_SYSTEM, "the virtual machine does not boot: %s",
+			            tail_of(&said));
 		if (deadline_poll_ms(c->deadline) == 0)
 			return FAIL(err, ERROR_TIMEOUT,
-			            "the virtual machine has not booted in time");
+			            "the virtual machine has not booted in time; its console ends "
+			            "with: %s",
+			            tail_of(&said));
 		(void)nanosleep(&pause, NULL);
 		if (read_console(p, c, &said, &has_ended, err) < 0)
-			return -1;
+			return FAIL_CONTEXT(err, "the virtual machine does not boot: %s",
+			                    tail_of(&said));
 	}
 	return 0;
 }
 
-int microvm_machine_start(struct provider *p, const struct sandbox_spec *spec, int64_t deadline,
-                          struct error *err)
+static int start_qemu(struct provider *p, const struct machine_start *start, uint64_t *ret_process,
+                      struct error *err)
 {
+	static const char *const shared[] = {"LD_PRELOAD=" MICROVM_LIBRARY,
+	                                     "ATOLL_GUEST_MEMORY=" MICROVM_SAVED_MEMORY, NULL};
+	static const char *const none[] = {NULL};
 	AUTO(arena_done) struct arena arena = {0};
-	const struct agent_exec exec = {.args = list_arguments(&arena, spec),
-	                                .env = (const char *[]){NULL},
-	                                .cwd = "/",
-	                                .user = USER,
-	                                .label = "machine",
-	                                .flags = AGENT_EXEC_DETACH | AGENT_EXEC_NO_PRIVILEGES |
-	                                         AGENT_EXEC_ENDS_ALL};
-	const struct compute_start start = {&exec, &arena, deadline};
+	const struct agent_exec exec = {
+	        .args = list_arguments(&arena, start),
+	        .env = (const char **)(uintptr_t)(start->mode == MACHINE_RESTORE ? shared : none),
+	        .cwd = "/",
+	        .user = SHELL_USER,
+	        .label = "machine",
+	        .flags = AGENT_EXEC_DETACH | AGENT_EXEC_NO_PRIVILEGES | AGENT_EXEC_ENDS_ALL};
+	const struct compute_start run = {&exec, &arena, start->deadline};
 	struct agent_process process;
 
-	if (compute_start(as_microvm(p)->shells, spec->id, &start, &process, err) < 0)
+	if (compute_start(as_microvm(p)->shells, start->spec->id, &run, &process, err) < 0)
 		return -1;
-	const struct console console = {spec->id, process.process, deadline};
+	*ret_process = process.process;
+	return 0;
+}
+
+int microvm_control(struct provider *p, const char *id, const char *const *words, int64_t deadline,
+                    struct error *err)
+{
+	const char *args[8] = {MICROVM_PROGRAM, words[0], MICROVM_MONITOR};
+	const struct shell_program program = {
+	        .args = args, .user = SHELL_USER, .doing = words[0], .deadline = deadline};
+
+	for (size_t i = 1; words[i]; i++) {
+		assert(i + 3 < COUNT_OF(args));
+		args[i + 2] = words[i];
+	}
+	return shell_run(p, id, &program, err);
+}
+
+static int send_identity(struct provider *p, const struct machine_start *start, struct error *err)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	char entropy[AGENT_IDENTITY_ENTROPY];
+	struct timespec now;
+
+	random_bytes(entropy, sizeof(entropy));
+	(void)clock_gettime(CLOCK_REALTIME, &now);
+	const struct agent_identity identity = {.hostname = start->spec->hostname,
+	                                        .entropy = {entropy, sizeof(entropy)},
+	                                        .unix_us = (int64_t)now.tv_sec * 1000000 +
+	                                                   now.tv_nsec / 1000,
+	                                        .pids_max = (uint64_t)start->spec->resources.pids,
+	                                        .is_new = 1};
+	const struct compute_call call = {
+	        .type = AGENT_IDENTITY, .shape = agent_identity_shape, .message = &identity};
+	int status = compute_call(p, start->spec->id, &arena, &call, start->deadline, err);
+
+	explicit_bzero(entropy, sizeof(entropy));
+	return status;
+}
+
+static int restore_machine(struct provider *p, const struct machine_start *start, struct error *err)
+{
+	static const char *const words[] = {"restore", MICROVM_SAVED, NULL};
+
+	if (microvm_control(p, start->spec->id, words, start->deadline, err) < 0)
+		return FAIL_CONTEXT(err, "the virtual machine");
+	return send_identity(p, start, err);
+}
+
+int microvm_machine_start(struct provider *p, const struct machine_start *start, struct error *err)
+{
+	uint64_t process;
+
+	if (start_qemu(p, start, &process, err) < 0)
+		return -1;
+	if (start->mode == MACHINE_RESTORE)
+		return restore_machine(p, start, err);
+	const struct console console = {start->spec->id, process, start->deadline};
 	return await_agent(p, &console, err);
 }
 

@@ -11,11 +11,13 @@
 #include "provider/agent_links.h"
 #include "provider/compute.h"
 #include "provider/entries.h"
+#include "provider/microvm/image.h"
+#include "provider/microvm/machine.h"
 #include "provider/native/broker_provider.h"
 #include "wire/agent.h"
 
 #define SPARE_MEMORY_MB 256 /* of QEMU itself and of its translated code */
-#define SPARE_DISK_MB 64    /* of the kernel and the initial memory disk */
+#define SPARE_DISK_MB 64    /* of what describes the disk */
 #define SPARE_PIDS 64       /* threads of QEMU */
 #define CLEAN_UP_MS 10000
 #define STOP_CALL_MS 1000
@@ -49,7 +51,7 @@ static int check_spec(const struct sandbox_spec *spec, struct error *err)
 	return 0;
 }
 
-static struct sandbox_spec shell_of(const struct sandbox_spec *spec)
+struct sandbox_spec microvm_shell_of(const struct sandbox_spec *spec)
 {
 	struct sandbox_spec shell = *spec;
 
@@ -60,30 +62,6 @@ static struct sandbox_spec shell_of(const struct sandbox_spec *spec)
 	shell.resources.disk_mb += SPARE_DISK_MB;
 	shell.resources.pids += SPARE_PIDS;
 	return shell;
-}
-
-/* The review of a sandbox shows its template. That sandbox is gone again when this returns. */
-static int make_shell(struct provider *p, const struct sandbox_spec *spec, int64_t deadline,
-                      struct error *err)
-{
-	const struct id subject = id_new();
-	struct sandbox_spec shell = shell_of(spec);
-	const struct sandbox_review review = {.subject = subject.text,
-	                                      .template_dir = spec->template_dir};
-	const struct sandbox_spec first = {
-	        .id = subject.text,
-	        .hostname = "template",
-	        .template_dir = spec->template_dir,
-	        .resources = {.cpu = 0.1, .memory_mb = 64, .disk_mb = 16, .pids = 16}};
-	struct provider_created ignored;
-
-	shell.review = &review;
-	if (broker_provider_create(shells_of(p), &first, deadline, &ignored, err) < 0)
-		return -1;
-	int status = broker_provider_create(shells_of(p), &shell, deadline, &ignored, err);
-	(void)broker_provider_destroy(shells_of(p), subject.text, deadline_after(CLEAN_UP_MS),
-	                              &(struct error){0});
-	return status;
 }
 
 static struct provider_created created_of(const struct sandbox_spec *spec, int64_t began_ns)
@@ -98,18 +76,55 @@ static int microvm_destroy(struct provider *p, const char *id, int64_t deadline,
 	return broker_provider_destroy(shells_of(p), id, deadline, err);
 }
 
+static int start_from_image(struct provider *p, const struct sandbox_spec *spec,
+                            const struct microvm_image *image, int64_t deadline, struct error *err)
+{
+	const struct machine_start start = {.spec = spec,
+	                                    .mode = image->has_memory ? MACHINE_RESTORE
+	                                                              : MACHINE_BOOT,
+	                                    .key = image->key,
+	                                    .deadline = deadline};
+	struct sandbox_spec shell = microvm_shell_of(spec);
+	struct provider_created ignored;
+
+	shell.snapshot = image->id;
+	if (broker_provider_create(shells_of(p), &shell, deadline, &ignored, err) < 0)
+		return -1;
+	if (microvm_machine_start(p, &start, err) == 0)
+		return 0;
+	(void)microvm_destroy(p, spec->id, deadline_after(CLEAN_UP_MS), &(struct error){0});
+	return -1;
+}
+
+/* An image that does not work, or was removed meanwhile, is made again, once. */
+static int create_machine(struct provider *p, const struct sandbox_spec *spec, int64_t deadline,
+                          struct error *err)
+{
+	struct microvm_images *images = as_microvm(p)->images;
+	struct microvm_image image;
+
+	if (microvm_image_get(images, spec, deadline, &image, err) < 0)
+		return -1;
+	if (start_from_image(p, spec, &image, deadline, err) == 0)
+		return 0;
+	if (err->code != ERROR_SYSTEM && err->code != ERROR_NOT_FOUND)
+		return -1;
+	log_warning("an image of virtual machines does not work and is made again",
+	            TEXT("image", image.id), FAILURE(err));
+	microvm_image_drop(images, image.id);
+	error_clear(err);
+	if (microvm_image_get(images, spec, deadline, &image, err) < 0)
+		return -1;
+	return start_from_image(p, spec, &image, deadline, err);
+}
+
 static int microvm_create(struct provider *p, const struct sandbox_spec *spec, int64_t deadline,
                           struct provider_created *ret, struct error *err)
 {
 	int64_t began_ns = clock_monotonic_ns();
 
-	if (check_spec(spec, err) < 0 || make_shell(p, spec, deadline, err) < 0)
+	if (check_spec(spec, err) < 0 || create_machine(p, spec, deadline, err) < 0)
 		return -1;
-	if (microvm_disk_make(p, spec, deadline, err) < 0 ||
-	    microvm_machine_start(p, spec, deadline, err) < 0) {
-		(void)microvm_destroy(p, spec->id, deadline_after(CLEAN_UP_MS), &(struct error){0});
-		return -1;
-	}
 	*ret = created_of(spec, began_ns);
 	return 0;
 }
@@ -118,7 +133,7 @@ static int microvm_start(struct provider *p, const struct sandbox_spec *spec, in
                          struct provider_created *ret, struct error *err)
 {
 	int64_t began_ns = clock_monotonic_ns();
-	const struct sandbox_spec shell = shell_of(spec);
+	const struct sandbox_spec shell = microvm_shell_of(spec);
 	struct provider_stats stats;
 	struct provider_created ignored;
 
@@ -127,7 +142,9 @@ static int microvm_start(struct provider *p, const struct sandbox_spec *spec, in
 	if (broker_provider_stats(shells_of(p), spec->id, &stats, &(struct error){0}) < 0) {
 		if (broker_provider_start(shells_of(p), &shell, deadline, &ignored, err) < 0)
 			return -1;
-		if (microvm_machine_start(p, spec, deadline, err) < 0) {
+		const struct machine_start start = {spec, MACHINE_BOOT, NULL, deadline};
+
+		if (microvm_machine_start(p, &start, err) < 0) {
 			(void)broker_provider_stop(shells_of(p), spec->id, 0,
 			                           deadline_after(CLEAN_UP_MS), &(struct error){0});
 			return -1;
@@ -246,6 +263,11 @@ static int microvm_template(struct provider *p, const struct provider_template *
 	return broker_provider_template(shells_of(p), request, deadline, err);
 }
 
+static void microvm_template_gone(struct provider *p, const char *folder)
+{
+	microvm_images_forget_template(as_microvm(p)->images, folder);
+}
+
 static void microvm_last_calls(struct provider *p)
 {
 	broker_provider_last_calls(shells_of(p));
@@ -257,6 +279,7 @@ static void microvm_close(struct provider *p)
 
 	if (!p)
 		return;
+	microvm_images_free(m->images);
 	broker_provider_close(m->shells);
 	agent_links_free(m->links);
 	microvm_boot_done(&m->boot);
@@ -276,7 +299,8 @@ static void give_back_link(struct provider *p, const char *id, int fd)
 static int check_programs(struct error *err)
 {
 	static const char *const programs[][2] = {
-	        {"/usr/bin/qemu-system-x86_64", "install qemu-system-x86"},
+	        {MICROVM_QEMU, "install qemu-system-x86"},
+	        {"/usr/bin/qemu-img", "install qemu-utils"},
 	        {"/usr/sbin/mke2fs", "install e2fsprogs"},
 	};
 
@@ -295,9 +319,7 @@ static int open_parts(struct microvm_provider *m, const struct provider_options 
 {
 	if (!options->microvm)
 		return FAIL(err, ERROR_INVALID, "provider 'microvm' has no options");
-	const struct microvm_boot_options boot = {options->microvm->kernel,
-	                                          options->microvm->program};
-	return check_programs(err) < 0 || microvm_boot_load(&boot, &m->boot, err) < 0 ||
+	return check_programs(err) < 0 || microvm_boot_load(options->microvm, &m->boot, err) < 0 ||
 	                       broker_provider_open(options, &provider_native, BROKER_NATIVE,
 	                                            &m->shells, err) < 0
 	               ? -1
@@ -311,7 +333,9 @@ static int microvm_open(const struct provider_options *options, struct provider 
 
 	m->base.ops = &provider_microvm;
 	m->links = agent_links_new("");
-	if (open_parts(m, options, err) < 0) {
+	m->data_dir = options->data_dir;
+	m->images = microvm_images_new(&m->base);
+	if (open_parts(m, options, err) < 0 || microvm_images_clean_up(m->images, err) < 0) {
 		microvm_close(&m->base);
 		return -1;
 	}
@@ -350,5 +374,6 @@ const struct provider_ops provider_microvm = {
         .measure = microvm_measure,
         .health = microvm_health,
         .template_make = microvm_template,
+        .template_gone = microvm_template_gone,
         .compute = &microvm_compute,
 };

@@ -3,37 +3,49 @@
  * this folder.
  *
  * The virtual machine is QEMU, which runs in a native sandbox of its own: the shell. So what breaks
- * out of the machine is still in a native sandbox, with its limits and without a network. The shell
- * holds the kernel, the initial memory disk and the disk with the sandbox's files below
- * MICROVM_DIR. The broker keeps and lists the shells, by the id of the sandbox.
+ * out of the machine is still in a native sandbox, with its limits and without a network. The
+ * broker keeps and lists the shells, by the id of the sandbox.
+ *
+ * The files of a shell lie below MICROVM_DIR, on top of an image (image.h), which all machines of
+ * one template and size share. QEMU writes a disk of its own, which holds what differs from the
+ * image's, and maps the image's memory copy-on-write.
  *
  * The agent is process 1 of the machine (agent/machine.h). QEMU listens on the loopback interface
  * of the shell and passes each connection to the agent's listener. */
 #pragma once
 
+#include "base/bytes.h"
 #include "provider/kinds.h"
 
 struct agent_links;
+struct microvm_images;
 
+#define MICROVM_QEMU "/usr/bin/qemu-system-x86_64"
 #define MICROVM_DIR "/machine"
-#define MICROVM_DISK MICROVM_DIR "/disk"
+#define MICROVM_KERNEL MICROVM_DIR "/kernel"
+#define MICROVM_MEMORY_DISK MICROVM_DIR "/memory-disk"
+#define MICROVM_PROGRAM MICROVM_DIR "/atoll-machine"
+#define MICROVM_LIBRARY MICROVM_DIR "/atoll-guest-memory.so"
+#define MICROVM_DISK MICROVM_DIR "/disk" /* of this machine, on top of the file "base" */
+#define MICROVM_MONITOR MICROVM_DIR "/run/monitor"
+#define MICROVM_SAVED MICROVM_DIR "/saved" /* by atoll-machine */
+#define MICROVM_SAVED_MEMORY MICROVM_SAVED "/ram"
 
-/* What a machine boots. Whole files, read once. */
+/* What a machine boots, and what works beside QEMU. Whole files, read once. */
 struct microvm_boot {
-	struct buf kernel, memory_disk;
+	struct buf kernel, memory_disk, program, library;
+	uint64_t digest; /* of all of them */
 };
-struct microvm_boot_options {
-	const char *folder; /* holds boot/ and lib/modules/ of a Debian kernel */
-	const char *agent;  /* path of its program */
-};
-MUST_CHECK int microvm_boot_load(const struct microvm_boot_options *options,
-                                 struct microvm_boot *ret, struct error *err);
+MUST_CHECK int microvm_boot_load(const struct microvm_options *options, struct microvm_boot *ret,
+                                 struct error *err);
 void microvm_boot_done(struct microvm_boot *boot);
 
 struct microvm_provider {
 	struct provider base;
 	struct provider *shells; /* the native provider */
+	const char *data_dir;
 	struct microvm_boot boot;
+	struct microvm_images *images;
 	struct agent_links *links;
 };
 
@@ -42,13 +54,5 @@ static inline struct microvm_provider *as_microvm(struct provider *p)
 	return (struct microvm_provider *)p;
 }
 
-/* machine.c. Makes the disk in a new shell from the tree that its review shows. */
-MUST_CHECK int microvm_disk_make(struct provider *p, const struct sandbox_spec *spec,
-                                 int64_t deadline, struct error *err);
-/* Starts the machine in a shell that runs, and returns when its agent listens. When the machine
- * ends, the shell ends. */
-MUST_CHECK int microvm_machine_start(struct provider *p, const struct sandbox_spec *spec,
-                                     int64_t deadline, struct error *err);
-/* A connection to the agent of the machine. */
-MUST_CHECK int microvm_connect(struct provider *p, const char *id, int64_t deadline, int *ret_fd,
-                               struct error *err);
+/* The shell of a sandbox: its limits are the machine's and what QEMU needs. */
+struct sandbox_spec microvm_shell_of(const struct sandbox_spec *spec);

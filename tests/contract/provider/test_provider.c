@@ -25,6 +25,7 @@
 
 #define CHECKS_MAX 64
 #define PROVIDER_KINDS_MAX 8
+#define IMAGE_MS 120000
 #define REAL_COMMANDS PROVIDER_CAN_FILES /* with files come programs that really run */
 
 struct fixture {
@@ -532,18 +533,51 @@ static bool copy_template(const char *data)
 	return system(command) == 0;
 }
 
+/* All checks of microvm share a broker, so that the image of its machines is made once. */
+static struct broker_process microvm_broker;
+
+static int make_image(struct fixture *f)
+{
+	struct provider_created created;
+	struct error err = {0};
+
+	if (open_provider(f) < 0)
+		return -1;
+	int status = f->ops->create(f->p, &f->spec, deadline_after(IMAGE_MS), &created, &err);
+	if (status < 0)
+		print_error("microvm: %s\n", err.text);
+	(void)!f->ops->destroy(f->p, f->id.text, soon(), &err);
+	f->ops->close(f->p);
+	f->p = NULL;
+	return status;
+}
+
+static int start_microvm_broker(struct fixture *f)
+{
+	f->broker = microvm_broker;
+	if (f->broker.pid > 0)
+		return 0;
+	if (!broker_process_start(&f->broker, &programs) || !copy_template(f->broker.data))
+		return -1;
+	microvm_broker = f->broker;
+	return make_image(f);
+}
+
+static int start_broker(struct fixture *f)
+{
+	if (is_microvm(f->ops))
+		return start_microvm_broker(f);
+	if (is_docker(f->ops) && !mkdtemp(f->broker.data))
+		return -1;
+	return needs_broker(f->ops) && !broker_process_start(&f->broker, &programs) ? -1 : 0;
+}
+
 static int start_check(void **state)
 {
 	struct one_test *t = *state;
 	struct fixture *f = &t->fixture;
 
 	(void)snprintf(f->broker.data, sizeof(f->broker.data), "/var/tmp/atoll-test-XXXXXX");
-	if (is_docker(f->ops) && !mkdtemp(f->broker.data))
-		return -1;
-	if (needs_broker(f->ops) && !broker_process_start(&f->broker, &programs))
-		return -1;
-	if (is_microvm(f->ops) && !copy_template(f->broker.data))
-		return -1;
 	f->id = id_new();
 	f->spec = (struct sandbox_spec){
 	        .id = f->id.text,
@@ -554,7 +588,7 @@ static int start_check(void **state)
 	        .owner = OWNER,
 	        .lease_epoch = EPOCH,
 	};
-	return open_provider(f);
+	return start_broker(f) < 0 ? -1 : open_provider(f);
 }
 
 static int end_check(void **state)
@@ -567,7 +601,9 @@ static int end_check(void **state)
 		(void)!f->ops->destroy(f->p, f->id.text, soon(), &ignored);
 		f->ops->close(f->p);
 	}
-	if (needs_broker(f->ops) || is_docker(f->ops))
+	if (is_microvm(f->ops))
+		microvm_broker = f->broker;
+	else if (needs_broker(f->ops) || is_docker(f->ops))
 		broker_process_stop(&f->broker);
 	arena_done(&f->arena);
 	return 0;
@@ -646,5 +682,8 @@ int main(int argc, char **argv)
 		else
 			count += add_tests(describe(providers[i]), tests + count);
 	}
-	return _cmocka_run_group_tests("provider contract", tests, count, NULL, NULL);
+	int failed = _cmocka_run_group_tests("provider contract", tests, count, NULL, NULL);
+	if (microvm_broker.pid > 0)
+		broker_process_stop(&microvm_broker);
+	return failed;
 }
