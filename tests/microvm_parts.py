@@ -9,7 +9,7 @@ import shutil
 import small_root
 
 KERNEL = os.environ.get("ATOLL_MICROVM_KERNEL", "/")
-PROGRAMS = ("od", "awk", "dd", "df", "grep", "head", "hostname", "kill", "ps", "seq", "sleep", "sort", "tail", "touch", "tr", "uname", "wc", "wget", "nproc",
+PROGRAMS = ("od", "nc", "ip", "nslookup", "awk", "dd", "df", "grep", "head", "hostname", "kill", "ps", "seq", "sleep", "sort", "tail", "touch", "tr", "uname", "wc", "wget", "nproc",
             "test", "false", "yes", "env", "mv", "cp", "rmdir", "stty", "tty", "pidof", "find", "date")
 
 

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/if.h>
+#include <linux/route.h>
 #include <linux/random.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
@@ -32,6 +33,7 @@
 #define BACKLOG 128
 #define GROUP "/sys/fs/cgroup/sandbox"
 #define MACHINE_ID "/etc/machine-id"
+#define RESOLVER_FILE "/etc/resolv.conf"
 
 struct machine_mount {
 	const char *what, *where, *type;
@@ -271,11 +273,70 @@ static void renew_machine_id(void)
 	(void)!file_write(AT_FDCWD, MACHINE_ID, (struct span){text, sizeof(text)}, 0444, &ignored);
 }
 
+static int add_route(int fd, uint32_t to, const struct rtentry *rest, struct error *err)
+{
+	struct rtentry route = *rest;
+	struct sockaddr_in any = {.sin_family = AF_INET}, target = any;
+
+	target.sin_addr.s_addr = htonl(to);
+	memcpy(&route.rt_dst, &target, sizeof(target));
+	memcpy(&route.rt_genmask, &any, sizeof(any));
+	if (ioctl(fd, SIOCADDRT, &route) < 0 && errno != EEXIST)
+		return FAIL_ERRNO(err, "add a route");
+	return 0;
+}
+
+/* QEMU's side of the link stands for the loopback interface of the shell, where QEMU listens for
+ * the agent's connections. It routes, but no process of a user inside may connect to it. */
+static int open_outside(int fd, struct error *err)
+{
+	struct sockaddr_in gateway = {.sin_family = AF_INET,
+	                              .sin_addr = {htonl(AGENT_MACHINE_GATEWAY)}};
+	const struct rtentry refused = {.rt_flags = RTF_UP | RTF_HOST | RTF_REJECT};
+	struct rtentry outside = {.rt_flags = RTF_UP | RTF_GATEWAY};
+
+	memcpy(&outside.rt_gateway, &gateway, sizeof(gateway));
+	if (set_up_interface(fd, AGENT_MACHINE_OUTSIDE, AGENT_MACHINE_OUTSIDE_ADDRESS, err) < 0 ||
+	    add_route(fd, 0, &outside, err) < 0 ||
+	    add_route(fd, AGENT_MACHINE_GATEWAY, &refused, err) < 0)
+		return -1;
+	return 0;
+}
+
+/* A link or a folder is left alone. */
+static void name_resolver(void)
+{
+	struct error ignored = {0};
+	struct stat file;
+
+	if (lstat(RESOLVER_FILE, &file) == 0 && !S_ISREG(file.st_mode))
+		return;
+	(void)!file_write(AT_FDCWD, RESOLVER_FILE, SPAN("nameserver " AGENT_MACHINE_NAMES "\n"),
+	                  0644, &ignored);
+}
+
+static int set_up_network(bool has_network, struct error *err)
+{
+	struct ifreq request = {.ifr_name = AGENT_MACHINE_OUTSIDE};
+	AUTO_CLOSE int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	if (fd < 0)
+		return FAIL_ERRNO(err, "make a socket");
+	if (has_network) {
+		name_resolver();
+		return open_outside(fd, err);
+	}
+	return ioctl(fd, SIOCSIFFLAGS, &request) < 0
+	               ? FAIL_ERRNO(err, "stop '" AGENT_MACHINE_OUTSIDE "'")
+	               : 0;
+}
+
 int machine_identify(const struct agent_identity *identity, struct error *err)
 {
 	if (add_entropy(identity->entropy, err) < 0 || set_time(identity->unix_us, err) < 0 ||
 	    set_hostname(identity->hostname, err) < 0 ||
-	    set_pids_max((int64_t)identity->pids_max, err) < 0)
+	    set_pids_max((int64_t)identity->pids_max, err) < 0 ||
+	    set_up_network(identity->has_network, err) < 0)
 		return -1;
 	if (identity->is_new)
 		renew_machine_id();

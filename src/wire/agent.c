@@ -147,6 +147,7 @@ const struct wire_member agent_identity_shape[] = {
         WIRE_BYTES_MEMBER(agent_identity, entropy, AGENT_IDENTITY_ENTROPY),
         WIRE_I64_MEMBER(agent_identity, unix_us),
         WIRE_U64_MEMBER(agent_identity, pids_max),
+        WIRE_U32_MEMBER(agent_identity, has_network),
         WIRE_U32_MEMBER(agent_identity, is_new),
         WIRE_END,
 };

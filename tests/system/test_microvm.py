@@ -11,6 +11,7 @@ import time
 import pytest
 
 import atoll
+import far
 import microvm_parts
 import small_root
 
@@ -174,11 +175,51 @@ def test_code_inside_reaches_neither_the_host_nor_its_own_agent(api):
         assert said(api, box, "ls /").find("machine") < 0
 
 
+@pytest.fixture(scope="module")
+def world():
+    there = far.Far()
+    yield there
+    there.close()
+
+
+def reaches(api, box, address):
+    """Whether code inside reaches the TCP server at the address."""
+    return "hello" in api.exec(box, f"nc -w 5 {address} {far.TCP} </dev/null", timeout_ms=30000)["stdout"]
+
+
+def asks(api, box, world):
+    """Whether a question to a name server at the first address arrives there."""
+    before = len([line for line in world.came if line.startswith("udp")])
+    api.exec(box, f"nslookup a.test {world.addresses[0]}", timeout_ms=30000)
+    return len([line for line in world.came if line.startswith("udp")]) > before
+
+
+def test_the_network_has_the_rules_of_the_shell(api, world):
+    first, second, _ = world.addresses
+    with machine(api, internet=True) as box:
+        assert [reaches(api, box, address) for address in (first, second)] == [True, True]
+        assert asks(api, box, world)
+        api.call("PUT", f"{PATH}/{box}/egress", {"allow": [first], "deny": ["0.0.0.0/0"]})
+        assert [reaches(api, box, address) for address in (first, second)] == [True, False]
+        # Behind this address is the shell's loopback, where QEMU takes connections for the agent.
+        for address in ("10.0.3.2 1025", "10.0.2.2 1025", "127.0.0.1 1025"):
+            assert api.exec(box, f"nc -w 2 {address} </dev/null", user="user")["exit_code"] != 0
+        assert said(api, box, "cat /etc/resolv.conf") == "nameserver 10.0.3.3"
+        api.post(f"{PATH}/{box}/stop")
+        api.post(f"{PATH}/{box}/start")
+        assert [reaches(api, box, address) for address in (first, second)] == [True, False]
+
+
+def test_a_machine_without_internet_reaches_nothing(api, world):
+    with machine(api) as box:
+        said(api, box, "ip addr add 10.0.3.15/24 dev eth1; ip link set eth1 up; ip route add default via 10.0.3.2", user="root")
+        assert not reaches(api, box, world.addresses[0])
+
+
 def test_what_it_cannot_do_is_refused_by_name(api):
-    for options, word in (({"internet": True}, "addresses"), ({"template": "host"}, "host")):
-        with pytest.raises(atoll.ApiError) as caught, machine(api, **options):
-            pass
-        assert caught.value.status in (400, 501) and word in caught.value.message, caught.value.message
+    with pytest.raises(atoll.ApiError) as caught, machine(api, template="host"):
+        pass
+    assert caught.value.status in (400, 501) and "host" in caught.value.message, caught.value.message
     with machine(api) as box:
         with pytest.raises(atoll.ApiError) as caught:
             api.post(f"{PATH}/{box}/snapshot", {})

@@ -77,7 +77,7 @@ static int save_machine(struct provider *p, const struct sandbox_spec *machine, 
                         struct error *err)
 {
 	const struct machine_start start = {
-	        .spec = machine, .mode = MACHINE_BOOT, .deadline = deadline};
+	        .spec = machine, .mode = MACHINE_IMAGE, .deadline = deadline};
 	char bytes[32];
 	const char *words[] = {"save", MICROVM_SAVED, bytes, NULL};
 

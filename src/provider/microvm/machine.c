@@ -61,6 +61,15 @@ static const char *kernel_options(struct arena *a, const struct sandbox_spec *sp
 	                    spec->hostname, (long long)spec->resources.pids);
 }
 
+/* QEMU itself connects, from the shell's network namespace: the shell's rules are the machine's. */
+static const char *outside_network(struct arena *a, const struct sandbox_spec *spec)
+{
+	return arena_format(
+	        a,
+	        "user,id=outside,net=10.0.3.0/24,host=10.0.3.2,dns=10.0.3.3,ipv6=off,restrict=%s",
+	        spec->network == SANDBOX_NETWORK_INTERNET ? "off" : "on");
+}
+
 /* A saved machine continues only with the same devices, in the same order. */
 static const char **list_arguments(struct arena *a, const struct machine_start *start)
 {
@@ -119,6 +128,9 @@ static const char **list_arguments(struct arena *a, const struct machine_start *
 
 	add_arguments(&list, size);
 	add_arguments(&list, devices);
+	add_arguments(&list,
+	              (const char *const[]){"-netdev", outside_network(a, start->spec), "-device",
+	                                    "virtio-net-device,netdev=outside", NULL});
 	if (start->mode == MACHINE_RESTORE)
 		add_arguments(&list, (const char *const[]){"-incoming", "defer", NULL});
 	return list.items;
@@ -229,12 +241,13 @@ static int send_identity(struct provider *p, const struct machine_start *start, 
 
 	random_bytes(entropy, sizeof(entropy));
 	(void)clock_gettime(CLOCK_REALTIME, &now);
-	const struct agent_identity identity = {.hostname = start->spec->hostname,
-	                                        .entropy = {entropy, sizeof(entropy)},
-	                                        .unix_us = (int64_t)now.tv_sec * 1000000 +
-	                                                   now.tv_nsec / 1000,
-	                                        .pids_max = (uint64_t)start->spec->resources.pids,
-	                                        .is_new = 1};
+	const struct agent_identity identity = {
+	        .hostname = start->spec->hostname,
+	        .entropy = {entropy, sizeof(entropy)},
+	        .unix_us = (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000,
+	        .pids_max = (uint64_t)start->spec->resources.pids,
+	        .has_network = start->spec->network == SANDBOX_NETWORK_INTERNET,
+	        .is_new = start->mode == MACHINE_RESTORE};
 	const struct compute_call call = {
 	        .type = AGENT_IDENTITY, .shape = agent_identity_shape, .message = &identity};
 	int status = compute_call(p, start->spec->id, &arena, &call, start->deadline, err);
@@ -249,7 +262,7 @@ static int restore_machine(struct provider *p, const struct machine_start *start
 
 	if (microvm_control(p, start->spec->id, words, start->deadline, err) < 0)
 		return FAIL_CONTEXT(err, "the virtual machine");
-	return send_identity(p, start, err);
+	return 0;
 }
 
 int microvm_machine_start(struct provider *p, const struct machine_start *start, struct error *err)
@@ -258,10 +271,11 @@ int microvm_machine_start(struct provider *p, const struct machine_start *start,
 
 	if (start_qemu(p, start, &process, err) < 0)
 		return -1;
-	if (start->mode == MACHINE_RESTORE)
-		return restore_machine(p, start, err);
 	const struct console console = {start->spec->id, process, start->deadline};
-	return await_agent(p, &console, err);
+	if ((start->mode == MACHINE_RESTORE ? restore_machine(p, start, err)
+	                                    : await_agent(p, &console, err)) < 0)
+		return -1;
+	return start->mode == MACHINE_IMAGE ? 0 : send_identity(p, start, err);
 }
 
 int microvm_connect(struct provider *p, const char *id, int64_t deadline, int *ret_fd,

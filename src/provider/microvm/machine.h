@@ -7,6 +7,7 @@
 
 enum machine_mode {
 	MACHINE_BOOT,
+	MACHINE_IMAGE,   /* boots, to be saved: it gets no identity */
 	MACHINE_RESTORE, /* continues from MICROVM_SAVED, as a sandbox of its own */
 };
 struct machine_start {

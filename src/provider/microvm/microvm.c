@@ -41,9 +41,6 @@ static int check_spec(const struct sandbox_spec *spec, struct error *err)
 		return refuse_ability(PROVIDER_CAN_VOLUME, err);
 	if (spec->snapshot || spec->review)
 		return refuse_ability(PROVIDER_CAN_SNAPSHOT, err);
-	if (spec->network != SANDBOX_NETWORK_BLOCKED)
-		return FAIL(err, ERROR_UNSUPPORTED,
-		            "provider 'microvm' cannot do this: connect to the internet");
 	if (strcmp(spec->template_dir, "host") == 0)
 		return FAIL(
 		        err, ERROR_UNSUPPORTED,
@@ -225,6 +222,12 @@ static int microvm_limit(struct provider *p, const char *id,
 	return FAIL_HINT(err, "stop it, change them, and start it again");
 }
 
+static int microvm_filter(struct provider *p, const char *id, const char *egress, int64_t deadline,
+                          struct error *err)
+{
+	return broker_provider_filter(shells_of(p), id, egress, deadline, err);
+}
+
 static int microvm_list(struct provider *p, struct arena *a, struct provider_list *ret,
                         struct error *err)
 {
@@ -358,7 +361,8 @@ const struct provider_ops provider_microvm = {
         .abilities = PROVIDER_CAN_STOP | PROVIDER_CAN_EXEC | PROVIDER_CAN_PTY | PROVIDER_CAN_FILES |
                      PROVIDER_CAN_STATS | PROVIDER_CAN_BLOCK_NETWORK | PROVIDER_CAN_LIMIT |
                      PROVIDER_CAN_LIMIT_DISK | PROVIDER_CAN_ISOLATE | PROVIDER_SURVIVES |
-                     PROVIDER_CAN_TEMPLATE | PROVIDER_CAN_PAUSE | PROVIDER_CAN_MEASURE,
+                     PROVIDER_CAN_TEMPLATE | PROVIDER_CAN_PAUSE | PROVIDER_CAN_MEASURE |
+                     PROVIDER_CAN_FILTER,
         .open = microvm_open,
         .close = microvm_close,
         .last_calls = microvm_last_calls,
@@ -369,6 +373,7 @@ const struct provider_ops provider_microvm = {
         .pause = microvm_pause,
         .resume = microvm_resume,
         .limit = microvm_limit,
+        .filter = microvm_filter,
         .list = microvm_list,
         .stats = microvm_stats,
         .measure = microvm_measure,

@@ -3,7 +3,7 @@
  * this folder.
  *
  * The virtual machine is QEMU, which runs in a native sandbox of its own: the shell. So what breaks
- * out of the machine is still in a native sandbox, with its limits and without a network. The
+ * out of the machine is still in a native sandbox, with its limits and its network rules. The
  * broker keeps and lists the shells, by the id of the sandbox.
  *
  * The files of a shell lie below MICROVM_DIR, on top of an image (image.h), which all machines of
