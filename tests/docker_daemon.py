@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A Docker daemon of our own: on a socket and data of its own, in its own mount namespace. Nothing of it stays behind."""
 
+import grp
 import http.client
 import json
 import os
@@ -173,6 +174,9 @@ class Podman(Daemon):
                 self.remove()
                 pytest.skip(f"podman does not start here: {text[-500:]}")
             time.sleep(0.05)
+        # As an operator does it for atolld: Podman's socket is root's alone.
+        os.chown(self.socket, 0, grp.getgrnam("nogroup").gr_gid)
+        os.chmod(self.socket, 0o660)
 
     def name_here(self, name):
         return f"docker.io/library/{name}"

@@ -43,8 +43,11 @@ enum provider_ability {
 	PROVIDER_CAN_DIAL = 1 << 15,     /* reaches servers inside; see provider/dial.h */
 	PROVIDER_CAN_FILTER = 1 << 16,   /* enforces network rules; see sandbox/egress.h */
 	PROVIDER_CAN_MEASURE = 1 << 17,  /* counts the disk bytes of an object */
+	PROVIDER_CAN_REVIEW = 1 << 18,   /* compares files; see sandbox_spec.review */
+	PROVIDER_CAN_BACKUP = 1 << 19,   /* snapshot_ops.backup */
+	PROVIDER_CAN_BUILD = 1 << 20,    /* its snapshots are layers that templates can lie on */
 };
-#define PROVIDER_ABILITY_COUNT 18
+#define PROVIDER_ABILITY_COUNT 21
 const char *provider_ability_name(enum provider_ability ability);
 
 /* Each provider defines its own; the first member is `const struct provider_ops *ops`. */

@@ -32,6 +32,9 @@ static const struct {
         {PROVIDER_CAN_DIAL, "reach servers inside"},
         {PROVIDER_CAN_FILTER, "keep a sandbox from addresses"},
         {PROVIDER_CAN_MEASURE, "measure what is kept"},
+        {PROVIDER_CAN_REVIEW, "compare files"},
+        {PROVIDER_CAN_BACKUP, "pack backups"},
+        {PROVIDER_CAN_BUILD, "build templates from steps"},
 };
 
 const char *provider_ability_name(enum provider_ability ability)

@@ -33,7 +33,7 @@ const char *fleet_backup_blob(struct arena *a, const char *id)
 
 int backup_check(const struct fleet *f, struct error *err)
 {
-	if (provider_require(f->provider, PROVIDER_CAN_SNAPSHOT, err) < 0)
+	if (provider_require(f->provider, PROVIDER_CAN_BACKUP, err) < 0)
 		return -1;
 	return f->blobs ? 0 : FAIL(err, ERROR_UNSUPPORTED, "this server has no blob store");
 }

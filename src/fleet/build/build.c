@@ -271,7 +271,7 @@ static int queue_build(struct build *b, struct build_record *ret, struct error *
 
 static int check_provider(struct fleet *f, struct error *err)
 {
-	static const enum provider_ability needed[] = {PROVIDER_CAN_SNAPSHOT, PROVIDER_CAN_EXEC,
+	static const enum provider_ability needed[] = {PROVIDER_CAN_BUILD, PROVIDER_CAN_EXEC,
 	                                               PROVIDER_CAN_FILES, PROVIDER_CAN_STOP};
 
 	for (size_t i = 0; i < COUNT_OF(needed); i++)

@@ -141,7 +141,7 @@ int archive_create(struct operation *op, struct error *err)
 	if (op->record.actual != SANDBOX_STOPPED)
 		return refuse_state(&op->record, "archived", err);
 	if (backup_check(f, err) < 0 ||
-	    sandbox_require(op->fleet, &op->record, PROVIDER_CAN_SNAPSHOT, err) < 0 ||
+	    sandbox_require(op->fleet, &op->record, PROVIDER_CAN_BACKUP, err) < 0 ||
 	    meters_write_files(f, op->record.id, err) < 0 ||
 	    holdings_meter_sandbox(f, op->record.id, err) < 0 ||
 	    insert_backup(op, snapshot_id, &row, err) < 0)

@@ -132,13 +132,13 @@ static int make_comparison(struct fleet *f, struct arena *a, const struct fleet_
 {
 	struct sandbox_record r;
 
-	if (provider_require(f->provider, PROVIDER_CAN_SNAPSHOT, err) < 0 ||
+	if (provider_require(f->provider, PROVIDER_CAN_REVIEW, err) < 0 ||
 	    provider_require(f->provider, PROVIDER_CAN_FILES, err) < 0)
 		return -1;
 	if (ask->of_snapshot)
 		return compare_with_snapshot(f, a, ask, ret, err);
 	if (fleet_find(f, a, &ask->ref, &r, err) < 0 || sandbox_check_local(f, &r, err) < 0 ||
-	    sandbox_require(f, &r, PROVIDER_CAN_SNAPSHOT, err) < 0)
+	    sandbox_require(f, &r, PROVIDER_CAN_REVIEW, err) < 0)
 		return -1;
 	return compare_with_sandbox(f, a, &r, ask->base, ret, err);
 }
@@ -151,10 +151,10 @@ int stopped_files_open(struct fleet *f, struct arena *a, const struct sandbox_re
 
 	if (r->actual != SANDBOX_STOPPED)
 		return refuse_state(r, "read while it is stopped", err);
-	if (provider_require(f->provider, PROVIDER_CAN_SNAPSHOT, err) < 0 ||
+	if (provider_require(f->provider, PROVIDER_CAN_REVIEW, err) < 0 ||
 	    provider_require(f->provider, PROVIDER_CAN_FILES, err) < 0 ||
 	    sandbox_check_local(f, r, err) < 0 ||
-	    sandbox_require(f, r, PROVIDER_CAN_SNAPSHOT, err) < 0 ||
+	    sandbox_require(f, r, PROVIDER_CAN_REVIEW, err) < 0 ||
 	    compare_with_sandbox(f, a, r, NULL, &q, err) < 0 ||
 	    file_review_open(f, &q.review, review, err) < 0)
 		return -1;
@@ -458,14 +458,14 @@ int fleet_revert(struct fleet *fleet, struct arena *a, const struct fleet_ref *r
 {
 	AUTO(operation_end) struct operation op = {0};
 
-	if (provider_require(fleet->provider, PROVIDER_CAN_SNAPSHOT, err) < 0 ||
+	if (provider_require(fleet->provider, PROVIDER_CAN_REVIEW, err) < 0 ||
 	    provider_require(fleet->provider, PROVIDER_CAN_FILES, err) < 0)
 		return -1;
 	if (request->count < 1 || request->count > FLEET_REVERT_MAX)
 		return FAIL(err, ERROR_INVALID, "%zu paths: 1 to %d can be reverted at once",
 		            request->count, FLEET_REVERT_MAX);
 	if (operation_find_and_begin(fleet, a, ref, &op, err) < 0 ||
-	    sandbox_require(fleet, &op.record, PROVIDER_CAN_SNAPSHOT, err) < 0)
+	    sandbox_require(fleet, &op.record, PROVIDER_CAN_REVIEW, err) < 0)
 		return -1;
 	return revert_paths(&op, request, ret, err);
 }

@@ -67,7 +67,7 @@ static struct sandbox_due find_due(struct fleet *f, const struct sandbox_record 
 	        .busy = cache_is_held(f->cache, r->id),
 	        .can_pause = (abilities & PROVIDER_CAN_PAUSE) != 0,
 	        .can_stop = (abilities & PROVIDER_CAN_STOP) != 0,
-	        .can_archive = f->blobs && (abilities & PROVIDER_CAN_SNAPSHOT) != 0,
+	        .can_archive = f->blobs && (abilities & PROVIDER_CAN_BACKUP) != 0,
 	        .created_at = r->created_at,
 	        .started_at = r->started_at,
 	        .last_activity_at = r->last_activity_at,

@@ -15,6 +15,7 @@
 #define ENABLE_ICC "com.docker.network.bridge.enable_icc"
 #define OWNER_LABEL "atoll.owner"
 #define EPOCH_LABEL "atoll.epoch"
+#define TEMPLATE_LABEL "atoll.template"
 
 void docker_container_name(const char *server, const char *sandbox, char out[DOCKER_NAME_SIZE])
 {
@@ -105,6 +106,7 @@ static void write_labels(struct buf *out, const struct docker_container *c)
 	json_add_text(out, OWNER_LABEL, c->spec->owner ? c->spec->owner : "");
 	(void)snprintf(epoch, sizeof(epoch), "%lld", (long long)c->spec->lease_epoch);
 	json_add_text(out, EPOCH_LABEL, epoch);
+	json_add_text(out, TEMPLATE_LABEL, c->spec->template_dir);
 	json_end_object(out);
 }
 
@@ -236,8 +238,56 @@ static void find_token(const struct json_value *config, char out[AGENT_TOKEN_MAX
 	}
 }
 
+/* Volumes that the image wants (VOLUME) are in no snapshot. */
+static void find_image_volume(const struct json_value *mounts, char *out, size_t size)
+{
+	for (size_t i = 0; i < json_count(mounts); i++) {
+		const struct json_value *mount = json_item_at(mounts, i);
+
+		if (strcmp(json_get_text(mount, "Type", ""), "volume") == 0 &&
+		    strncmp(json_get_text(mount, "Name", ""), "atoll-", 6) != 0)
+			(void)snprintf(out, size, "%s", json_get_text(mount, "Destination", "?"));
+	}
+}
+
+/* The reverse of docker_write_container. */
+static struct sandbox_spec read_spec(struct arena *a, const struct json_value *root)
+{
+	const struct json_value *config = json_get(root, "Config"),
+	                        *host = json_get(root, "HostConfig");
+	const struct json_value *labels = json_get(config, "Labels");
+	struct provider_entry claim = {.running = false};
+	struct sandbox_spec spec = {
+	        .hostname = json_get_text(config, "Hostname", ""),
+	        .template_dir = json_get_text(labels, TEMPLATE_LABEL, ""),
+	        .resources = {.cpu = (double)json_get_whole(host, "NanoCpus", 0) / 1e9,
+	                      .memory_mb = json_get_whole(host, "Memory", 0) >> 20,
+	                      .pids = json_get_whole(host, "PidsLimit", 0)},
+	        .network = strcmp(json_get_text(host, "NetworkMode", "none"), DOCKER_NETWORK) == 0
+	                           ? SANDBOX_NETWORK_INTERNET
+	                           : SANDBOX_NETWORK_BLOCKED,
+	        .privileges = json_count(json_get(host, "SecurityOpt")) == 0,
+	        .background = json_get_whole(host, "CpuShares", 0) == SHARES_IN_BACKGROUND,
+	};
+
+	read_claim(labels, &claim);
+	spec.owner = arena_text(a, claim.owner);
+	spec.lease_epoch = claim.lease_epoch;
+	return spec;
+}
+
+static unsigned read_depth(const struct json_value *labels)
+{
+	struct error ignored = {0};
+	int64_t depth = 0;
+
+	(void)!span_parse_whole(span_of(json_get_text(labels, DOCKER_DEPTH_LABEL, "0")), 0, 1000,
+	                        &depth, &ignored);
+	return (unsigned)depth;
+}
+
 int docker_read_state(struct arena *a, struct span body, struct docker_state *ret,
-                      struct error *err)
+                      struct sandbox_spec *ret_spec, struct error *err)
 {
 	const struct json_value *root;
 	struct docker_state s = {0};
@@ -258,7 +308,11 @@ int docker_read_state(struct arena *a, struct span body, struct docker_state *re
 	s.pids_limit = json_get_whole(limits, "PidsLimit", 0);
 	(void)json_time_parse(span_of(json_get_text(state, "StartedAt", "")), &s.started_unix_ms);
 	find_token(json_get(root, "Config"), s.token);
+	s.depth = read_depth(json_get(json_get(root, "Config"), "Labels"));
+	find_image_volume(json_get(root, "Mounts"), s.image_volume, sizeof(s.image_volume));
 	*ret = s;
+	if (ret_spec)
+		*ret_spec = read_spec(a, root);
 	return 0;
 }
 

@@ -13,6 +13,8 @@
 /* Every container of this server has this label, with the server's id. */
 #define DOCKER_SERVER_LABEL "atoll.server"
 #define DOCKER_SANDBOX_LABEL "atoll.sandbox"
+/* How many snapshots lie above the template; a container has it from its image. */
+#define DOCKER_DEPTH_LABEL "atoll.depth"
 /* In its place, of a container that only shows that the runtime works. */
 #define DOCKER_PROBE_LABEL "atoll.probe"
 /* A network whose containers do not reach one another. */
@@ -52,9 +54,12 @@ struct docker_state {
 	int64_t memory_limit_bytes, cpu_limit_nano, pids_limit;
 	int64_t size_bytes; /* of its own files; -1: not asked for */
 	char token[AGENT_TOKEN_MAX + 1];
+	unsigned depth;
+	char image_volume[128]; /* a path that the image keeps in a volume of its own; "" = none */
 };
+/* `ret_spec`: also what the container was made from, in the arena; or NULL. */
 MUST_CHECK int docker_read_state(struct arena *a, struct span body, struct docker_state *ret,
-                                 struct error *err);
+                                 struct sandbox_spec *ret_spec, struct error *err);
 /* Without uptime_ms and oom_kills. */
 MUST_CHECK int docker_read_stats(struct arena *a, struct span body, struct provider_stats *ret,
                                  struct error *err);

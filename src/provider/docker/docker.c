@@ -56,33 +56,65 @@ static int check_id(const char *id, struct error *err)
 	return id_is_valid(id) ? 0 : FAIL(err, ERROR_INVALID, "'%s' is no sandbox id", id);
 }
 
-static int inspect_path(struct provider *p, const char *id, const char *rest, int64_t deadline,
-                        struct docker_state *ret, struct error *err)
+struct docker_look {
+	const char *id, *rest; /* "/json", with a query */
+	int64_t deadline;
+	struct arena *arena;
+	struct sandbox_spec *spec; /* also read, or NULL */
+};
+
+static int look_at_container(struct provider *p, const struct docker_look *look,
+                             struct docker_state *ret, struct error *err)
 {
-	AUTO(arena_done) struct arena arena = {0};
 	char path[CALL_PATH_MAX];
 	struct docker_answer answer;
 
-	if (check_id(id, err) < 0)
+	if (check_id(look->id, err) < 0)
 		return -1;
-	container_path(p, id, rest, path);
-	const struct docker_call call = {
-	        .method = "GET", .path = path, .deadline = deadline, .accepted = missing_is_fine};
+	container_path(p, look->id, look->rest, path);
+	const struct docker_call call = {.method = "GET",
+	                                 .path = path,
+	                                 .deadline = look->deadline,
+	                                 .accepted = missing_is_fine};
 	if (docker_engine_call(as_docker(p)->engine, &call, &answer, err) < 0)
 		return -1;
 	int status = -1;
 	if (answer.status == 404)
-		error_missing(err, HERE, "sandbox", id);
+		error_missing(err, HERE, "sandbox", look->id);
 	else
-		status = docker_read_state(&arena, buf_span(&answer.body), ret, err);
+		status = docker_read_state(look->arena, buf_span(&answer.body), ret, look->spec,
+		                           err);
 	buf_done(&answer.body);
 	return status;
+}
+
+static int inspect_path(struct provider *p, const char *id, const char *rest, int64_t deadline,
+                        struct docker_state *ret, struct error *err)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	const struct docker_look look = {id, rest, deadline, &arena, NULL};
+
+	return look_at_container(p, &look, ret, err);
 }
 
 int docker_inspect(struct provider *p, const char *id, int64_t deadline, struct docker_state *ret,
                    struct error *err)
 {
 	return inspect_path(p, id, "/json", deadline, ret, err);
+}
+
+int docker_read_container(struct provider *p, const struct docker_named *named, struct arena *a,
+                          struct docker_state *ret, struct sandbox_spec *ret_spec,
+                          struct error *err)
+{
+	const struct docker_look look = {named->id, "/json", named->deadline, a, ret_spec};
+
+	if (look_at_container(p, &look, ret, err) < 0)
+		return -1;
+	ret_spec->id = named->id;
+	ret_spec->resources.pids =
+	        (int64_t)docker_inner_pids(p, (uint64_t)ret_spec->resources.pids);
+	return 0;
 }
 
 int docker_adopt(struct provider *p, const char *id, const struct docker_state *state,
@@ -100,9 +132,11 @@ static int check_spec(const struct sandbox_spec *spec, struct error *err)
 	if (spec->mount_count > 0)
 		return FAIL(err, ERROR_UNSUPPORTED, "provider 'docker' cannot do this: %s",
 		            provider_ability_name(PROVIDER_CAN_VOLUME));
-	if (spec->snapshot || spec->review)
+	if (spec->review)
 		return FAIL(err, ERROR_UNSUPPORTED, "provider 'docker' cannot do this: %s",
-		            provider_ability_name(PROVIDER_CAN_SNAPSHOT));
+		            provider_ability_name(PROVIDER_CAN_REVIEW));
+	if (spec->snapshot && !id_is_valid(spec->snapshot))
+		return FAIL(err, ERROR_INVALID, "'%s' is no snapshot id", spec->snapshot);
 	return 0;
 }
 
@@ -151,36 +185,23 @@ static int ensure_network(struct provider *p, int64_t deadline, struct error *er
 	return status;
 }
 
-static int post_container(struct provider *p, const struct docker_container *c, int64_t deadline,
-                          struct error *err)
-{
-	AUTO(buf_done) struct buf body = BUF(64 * 1024);
-	char name[DOCKER_NAME_SIZE], path[CALL_PATH_MAX];
-
-	docker_write_container(&body, c);
-	if (body.overflowed)
-		return FAIL(err, ERROR_TOO_LARGE, "the description of a container is too large");
-	docker_container_name(c->server, c->spec->id, name);
-	(void)snprintf(path, sizeof(path), "/containers/create?name=%s", name);
-	const struct docker_call call = {
-	        .method = "POST", .path = path, .body = buf_span(&body), .deadline = deadline};
-	if (docker_engine_do(as_docker(p)->engine, &call, NULL, err) == 0)
-		return 0;
-	if (err->code != ERROR_CONFLICT)
-		return -1;
-	error_clear(err);
-	return FAIL(err, ERROR_CONFLICT, "sandbox '%s' exists already", c->spec->id);
-}
-
 /* The image is pulled only when it is missing. */
 static int make_container(struct provider *p, const struct docker_container *c, int64_t deadline,
                           struct error *err)
 {
-	if (post_container(p, c, deadline, err) == 0)
+	if (docker_post_container(p, c, deadline, err) == 0)
 		return 0;
+	if (err->code == ERROR_CONFLICT) {
+		error_clear(err);
+		return FAIL(err, ERROR_CONFLICT, "sandbox '%s' exists already", c->spec->id);
+	}
 	if (err->code != ERROR_NOT_FOUND)
 		return -1;
 	error_clear(err);
+	if (c->spec->snapshot) {
+		error_missing(err, HERE, "snapshot", c->spec->snapshot);
+		return -1;
+	}
 	if (docker_image_is_imported(c->spec->template_dir)) {
 		(void)FAIL(err, ERROR_UNSUPPORTED,
 		           "provider 'docker' has no image of this template");
@@ -189,7 +210,7 @@ static int make_container(struct provider *p, const struct docker_container *c, 
 	}
 	if (docker_engine_pull(as_docker(p)->engine, c->image, deadline, err) < 0)
 		return -1;
-	return post_container(p, c, deadline, err);
+	return docker_post_container(p, c, deadline, err);
 }
 
 /* The end of the server does not wait for a probe. */
@@ -239,30 +260,19 @@ static int run_container(struct provider *p, const char *id, const char *token, 
 int docker_make(struct provider *p, const struct docker_container *wanted, int64_t deadline,
                 struct error *err)
 {
-	struct docker_provider *d = as_docker(p);
-	struct sandbox_spec spec = *wanted->spec;
-	AUTO(buf_done) struct buf folder = BUF(PATH_SIZE_MAX);
-	struct docker_container c = *wanted;
-	char token[AGENT_TOKEN_MAX / 2];
+	const struct sandbox_spec *spec = wanted->spec;
+	struct docker_filled c;
 
-	spec.resources.pids = docker_kernel_pids(p, spec.resources.pids);
-	if ((spec.network == SANDBOX_NETWORK_INTERNET && ensure_network(p, deadline, err) < 0) ||
-	    agent_reverse_make_folder(d->reverse, spec.id, err) < 0)
+	if ((spec->network == SANDBOX_NETWORK_INTERNET && ensure_network(p, deadline, err) < 0) ||
+	    agent_reverse_make_folder(as_docker(p)->reverse, spec->id, err) < 0)
 		return -1;
-	id_random_text(token, sizeof(token));
-	buf_addf(&folder, "%s/%s", d->links_dir, spec.id);
-	c.spec = &spec;
-	c.server = d->server;
-	c.program = d->options.docker->program;
-	c.runtime = d->options.docker->runtime ? d->options.docker->runtime : "";
-	c.folder = buf_text(&folder);
-	c.token = token;
-	if (make_container(p, &c, deadline, err) == 0 &&
-	    run_container(p, spec.id, token, deadline, err) == 0)
+	docker_fill(p, wanted, &c);
+	if (make_container(p, &c.container, deadline, err) == 0 &&
+	    run_container(p, spec->id, c.token, deadline, err) == 0)
 		return 0;
 	/* The sandbox that exists already is another one. */
 	if (err->code != ERROR_CONFLICT)
-		(void)docker_destroy(p, spec.id, deadline_after(CLEAN_UP_MS), &(struct error){0});
+		(void)docker_destroy(p, spec->id, deadline_after(CLEAN_UP_MS), &(struct error){0});
 	return -1;
 }
 
@@ -271,8 +281,11 @@ static int create_container(struct provider *p, const struct sandbox_spec *spec,
 {
 	AUTO(buf_done) struct buf image = BUF(1024);
 
-	if (docker_check_runtime(p, err) < 0 ||
-	    docker_image_of(p, spec->template_dir, &image, err) < 0)
+	if (docker_check_runtime(p, err) < 0)
+		return -1;
+	if (spec->snapshot)
+		docker_snapshot_image(p, spec->snapshot, &image);
+	else if (docker_image_of(p, spec->template_dir, &image, err) < 0)
 		return -1;
 	const struct docker_container c = {.spec = spec, .image = buf_text(&image)};
 	return docker_make(p, &c, deadline, err);
@@ -537,24 +550,44 @@ static void take_entry(struct provider *p, struct provider_entry *entry)
 		docker_set_running(p, entry->id);
 }
 
+/* 1: read; 0: an unfinished replacement was finished, so that the list is an old one. */
+static int read_list(struct provider *p, const char *path, struct arena *a,
+                     struct provider_list *ret, struct error *err)
+{
+	const struct docker_call call = {
+	        .method = "GET", .path = path, .deadline = deadline_after(LIST_MS)};
+	struct docker_answer answer;
+	bool has_changed;
+	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED =
+	        thread_lock(&as_docker(p)->replace_mutex);
+
+	if (docker_engine_call(as_docker(p)->engine, &call, &answer, err) < 0)
+		return -1;
+	int status = docker_finish_replacements(p, buf_span(&answer.body), call.deadline,
+	                                        &has_changed, err);
+	if (status == 0 && !has_changed)
+		status = docker_read_list(a, buf_span(&answer.body), ret, err) < 0 ? -1 : 1;
+	buf_done(&answer.body);
+	return status;
+}
+
 static int docker_list(struct provider *p, struct arena *a, struct provider_list *ret,
                        struct error *err)
 {
 	AUTO(buf_done) struct buf path = BUF(1024);
 	struct provider_list list;
-	struct docker_answer answer;
+	int status;
 
 	docker_write_list_path(&path, DOCKER_SERVER_LABEL, as_docker(p)->server);
-	const struct docker_call call = {
-	        .method = "GET", .path = buf_text(&path), .deadline = deadline_after(LIST_MS)};
-	if (docker_check_daemon(p, call.deadline, err) < 0)
+	if (docker_check_daemon(p, deadline_after(LIST_MS), err) < 0)
 		return -1;
-	if (docker_engine_call(as_docker(p)->engine, &call, &answer, err) < 0)
-		return -1;
-	int status = docker_read_list(a, buf_span(&answer.body), &list, err);
-	buf_done(&answer.body);
+	status = read_list(p, buf_text(&path), a, &list, err);
+	if (status == 0)
+		status = read_list(p, buf_text(&path), a, &list, err);
 	if (status < 0)
 		return -1;
+	if (status == 0)
+		return FAIL(err, ERROR_UNAVAILABLE, "containers are being replaced");
 	for (size_t i = 0; i < list.count; i++)
 		take_entry(p, &list.entries[i]);
 	*ret = list;
@@ -566,8 +599,10 @@ static int docker_measure(struct provider *p, enum provider_measured_kind kind, 
 {
 	struct docker_state state;
 
+	if (kind == PROVIDER_MEASURE_SNAPSHOT)
+		return docker_measure_snapshot(p, id, deadline, ret, err);
 	if (kind != PROVIDER_MEASURE_SANDBOX)
-		return FAIL(err, ERROR_UNSUPPORTED, "provider 'docker' has only sandboxes");
+		return FAIL(err, ERROR_UNSUPPORTED, "provider 'docker' has no volumes");
 	if (inspect_path(p, id, "/json?size=1", deadline, &state, err) < 0)
 		return -1;
 	*ret = state.size_bytes > 0 ? (uint64_t)state.size_bytes : 0;
@@ -622,6 +657,7 @@ static void docker_close(struct provider *p)
 	pthread_cond_destroy(&d->wake);
 	pthread_mutex_destroy(&d->network_mutex);
 	pthread_mutex_destroy(&d->runtime_mutex);
+	pthread_mutex_destroy(&d->replace_mutex);
 	pthread_mutex_destroy(&d->mutex);
 	auto_close(&d->lock_fd);
 	free(d->root);
@@ -664,6 +700,7 @@ static int docker_open(const struct provider_options *options, struct provider *
 	pthread_mutex_init(&d->mutex, NULL);
 	pthread_mutex_init(&d->network_mutex, NULL);
 	pthread_mutex_init(&d->runtime_mutex, NULL);
+	pthread_mutex_init(&d->replace_mutex, NULL);
 	thread_condition_init(&d->wake);
 	list_init(&d->suspects);
 	if (open_parts(&d->base, err) < 0) {
@@ -688,7 +725,8 @@ const struct provider_ops provider_docker = {
         .abilities = PROVIDER_CAN_STOP | PROVIDER_CAN_EXEC | PROVIDER_CAN_PTY | PROVIDER_CAN_FILES |
                      PROVIDER_CAN_STATS | PROVIDER_CAN_BLOCK_NETWORK | PROVIDER_CAN_LIMIT |
                      PROVIDER_CAN_ISOLATE | PROVIDER_SURVIVES | PROVIDER_CAN_TEMPLATE |
-                     PROVIDER_CAN_PAUSE | PROVIDER_CAN_DIAL | PROVIDER_CAN_MEASURE,
+                     PROVIDER_CAN_PAUSE | PROVIDER_CAN_SNAPSHOT | PROVIDER_CAN_DIAL |
+                     PROVIDER_CAN_MEASURE,
         .describe = docker_describe,
         .open = docker_open,
         .close = docker_close,
@@ -705,5 +743,6 @@ const struct provider_ops provider_docker = {
         .health = docker_health,
         .probe = docker_probe,
         .template_make = docker_template_make,
+        .snapshots = &docker_snapshots,
         .compute = &docker_compute,
 };

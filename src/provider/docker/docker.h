@@ -25,6 +25,7 @@
 
 #include "base/list.h"
 #include "base/map.h"
+#include "base/path.h"
 #include "provider/docker/container.h"
 #include "provider/docker/engine.h"
 #include "provider/kinds.h"
@@ -52,11 +53,12 @@ struct docker_provider {
 	pthread_mutex_t runtime_mutex; /* held while it is tried; guards the next two */
 	struct error runtime_problem;
 	int64_t runtime_again_at;
-	pthread_t thread;      /* of ended.c */
-	pthread_mutex_t mutex; /* guards all below */
-	pthread_cond_t wake;   /* of that thread */
-	struct map running;    /* ids of sandboxes whose end must be reported */
-	struct list suspects;  /* struct suspect of ended.c */
+	pthread_mutex_t replace_mutex; /* held while a container is replaced or the list read */
+	pthread_t thread;              /* of ended.c */
+	pthread_mutex_t mutex;         /* guards all below */
+	pthread_cond_t wake;           /* of that thread */
+	struct map running;            /* ids of sandboxes whose end must be reported */
+	struct list suspects;          /* struct suspect of ended.c */
 	bool is_closing;
 };
 
@@ -80,6 +82,29 @@ MUST_CHECK int docker_check_runtime(struct provider *p, struct error *err);
 MUST_CHECK int docker_probe(struct provider *p, const struct provider_probe *probe,
                             int64_t deadline, struct error *err);
 
+/* replace.c: the whole description of a container, from its spec and image. */
+struct docker_filled {
+	struct docker_container container;
+	struct sandbox_spec spec;
+	char folder[PATH_SIZE_MAX], token[AGENT_TOKEN_MAX / 2];
+};
+void docker_fill(struct provider *p, const struct docker_container *wanted,
+                 struct docker_filled *ret);
+MUST_CHECK int docker_post_container(struct provider *p, const struct docker_container *c,
+                                     int64_t deadline, struct error *err);
+/* Replaces a stopped container. When it fails the old one is there, or the list finishes it. */
+MUST_CHECK int docker_replace(struct provider *p, const struct docker_container *wanted,
+                              int64_t deadline, struct error *err);
+/* The caller holds replace_mutex. */
+MUST_CHECK int docker_finish_replacements(struct provider *p, struct span list_body,
+                                          int64_t deadline, bool *ret_changed, struct error *err);
+
+/* snapshots.c */
+extern const struct snapshot_ops docker_snapshots;
+void docker_snapshot_image(struct provider *p, const char *id, struct buf *out);
+MUST_CHECK int docker_measure_snapshot(struct provider *p, const char *id, int64_t deadline,
+                                       uint64_t *ret, struct error *err);
+
 /* docker.c: makes and starts a container of this spec and image; the rest of `c` is filled in. */
 MUST_CHECK int docker_make(struct provider *p, const struct docker_container *c, int64_t deadline,
                            struct error *err);
@@ -99,6 +124,14 @@ MUST_CHECK int docker_find_dialect(struct provider *p, int64_t deadline,
 /* The state of a sandbox's container. ERROR_NOT_FOUND: "no sandbox 'ID'". */
 MUST_CHECK int docker_inspect(struct provider *p, const char *id, int64_t deadline,
                               struct docker_state *ret, struct error *err);
+struct docker_named {
+	const char *id;
+	int64_t deadline;
+};
+/* Also what it was made from. The id is borrowed. */
+MUST_CHECK int docker_read_container(struct provider *p, const struct docker_named *named,
+                                     struct arena *a, struct docker_state *ret,
+                                     struct sandbox_spec *ret_spec, struct error *err);
 /* Its agent's socket listens, with the container's token. */
 MUST_CHECK int docker_adopt(struct provider *p, const char *id, const struct docker_state *state,
                             struct error *err);

@@ -28,7 +28,7 @@ static int set_up(void **state)
 	if (harness_open(state) < 0)
 		return -1;
 	h = *state;
-	h->fake.own.abilities |= PROVIDER_CAN_SNAPSHOT;
+	h->fake.own.abilities |= PROVIDER_CAN_SNAPSHOT | PROVIDER_CAN_BACKUP;
 	memcpy(folder + sizeof(folder) - 7, "XXXXXX", 6);
 	assert_non_null(mkdtemp(folder));
 	assert_done(blob_open(folder, &blobs, &err));
@@ -225,7 +225,7 @@ static void what_this_one_makes_it_ends(void **state)
 static void sweep(struct harness *h, int64_t failed_keep_ms)
 {
 	h->config.failed_keep_ms = failed_keep_ms;
-	h->fake.own.abilities &= ~(unsigned)PROVIDER_CAN_SNAPSHOT;
+	h->fake.own.abilities &= ~(unsigned)PROVIDER_CAN_BACKUP;
 	h->fleet->swept_at = 0;
 	fleet_tick(h->fleet);
 }

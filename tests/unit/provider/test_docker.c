@@ -225,13 +225,13 @@ TEST(a_state_is_read_with_the_token_and_without_it_fails_to_be_one)
 	                   "\"ExitCode\":137,\"StartedAt\":\"2026-11-21T02:25:00.123456789Z\"},"
 	                   "\"Config\":{\"Env\":[\"PATH=/bin\",\"ATOLL_AGENT_TOKEN=abc\"]}}";
 
-	assert_int_equal(docker_read_state(&a, span_of(body), &found, &err), 0);
+	assert_int_equal(docker_read_state(&a, span_of(body), &found, NULL, &err), 0);
 	assert_true(found.running && !found.paused && found.oom_killed);
 	assert_int_equal(found.exit_code, 137);
 	assert_string_equal(found.token, "abc");
 	assert_true(found.started_unix_ms > 0);
 	assert_int_equal(found.size_bytes, -1);
-	assert_int_equal(docker_read_state(&a, SPAN("{}"), &found, &err), -1);
+	assert_int_equal(docker_read_state(&a, SPAN("{}"), &found, NULL, &err), -1);
 }
 
 TEST(stats_of_both_cgroup_versions_are_read_and_nonsense_is_zero)
