@@ -2,8 +2,7 @@
 /* provider/provider.h — the contract between Atoll and a program that runs sandboxes.
  *
  * Two tables: provider_ops makes, ends and lists sandboxes; compute_ops connects to the agent
- * inside a sandbox. The caller checks `abilities` before a call. provider_require refuses an absent
- * ability with ERROR_UNSUPPORTED, which names the provider and the ability.
+ * inside one. The caller checks `abilities` first; provider_require refuses an absent one by name.
  *
  * Calls block until their deadline at most. Any number of worker threads may call at once. A call
  * that fails leaves nothing behind. `provider/null/null.c` is the shortest whole example. */
@@ -114,15 +113,13 @@ struct provider_ops {
 	const char *templates;   /* the folder of their descriptions; NULL: "templates" */
 	bool is_without_network; /* a create that wants one goes elsewhere */
 
-	/* Changes `ret`, a copy of these operations, to what they are with the options, such as
-	 * another isolation. NULL: the options change nothing. */
+	/* Changes `ret`, a copy of these operations, by the options. May be NULL. */
 	void (*describe)(const struct provider_options *options, struct provider_ops *ret);
 	int (*open)(const struct provider_options *options, struct provider **ret,
 	            struct error *err);
 	void (*close)(struct provider *p);
-	/* The server ends. From now on a call fails at once where it would wait for a broker that
-	 * is not connected, because the broker will not be restarted. Calls in flight go on. May be
-	 * NULL. */
+	/* The server ends: a call fails at once where it would wait for a broker that is not
+	 * connected. Calls in flight go on. May be NULL. */
 	void (*last_calls)(struct provider *p);
 
 	/* Makes and starts a sandbox. ERROR_CONFLICT when the id exists. */
@@ -167,15 +164,13 @@ struct provider_ops {
 	int (*measure)(struct provider *p, enum provider_measured_kind kind, const char *id,
 	               int64_t deadline, uint64_t *ret, struct error *err);
 	int (*health)(struct provider *p, struct error *err);
-	/* Makes such a sandbox and ends it. No list and no metric shows it. NULL: the provider has
-	 * no probe. */
+	/* Makes such a sandbox and ends it. No list and no metric shows it. May be NULL. */
 	int (*probe)(struct provider *p, const struct provider_probe *probe, int64_t deadline,
 	             struct error *err);
 	/* PROVIDER_CAN_TEMPLATE; see provider/templates.h, and call provider_template. */
 	int (*template_make)(struct provider *p, const struct provider_template *request,
 	                     int64_t deadline, struct error *err);
-	/* Removes what the provider has made from the files of a template, which are gone or others
-	 * now. Sandboxes of the template go on. NULL: it makes nothing. */
+	/* Removes what it made from files of a template that are gone or changed. May be NULL. */
 	void (*template_gone)(struct provider *p, const char *folder);
 	const struct snapshot_ops *snapshots; /* PROVIDER_CAN_SNAPSHOT; see provider/snapshots.h */
 	const struct volume_ops *volumes;     /* PROVIDER_CAN_VOLUME; see provider/volume.h */
@@ -184,9 +179,8 @@ struct provider_ops {
 	const struct compute_ops *compute;
 };
 
-/* Connects to the agent of a sandbox. The stream speaks wire/agent.h. native and host connect to
- * the agent itself; a remote service puts a translator behind a socket pair. provider/compute.h
- * builds all other calls on these. */
+/* Connects to the agent of a sandbox; the stream speaks wire/agent.h. provider/compute.h builds all
+ * other calls on these. */
 struct compute_ops {
 	/* A new connection. The wait ends early with cancel_current (base/cancel.h). */
 	int (*connect)(struct provider *p, const char *id, int64_t deadline, int *ret_fd,

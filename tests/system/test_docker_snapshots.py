@@ -140,6 +140,8 @@ def test_what_docker_lacks_of_snapshots_is_named(api):
 
 def test_a_server_killed_while_it_commits_leaves_no_image(daemon, server):
     """Images without a row are removed; a sandbox whose container was being replaced is still there."""
+    if isinstance(daemon, docker_daemon.Podman):
+        pytest.skip("a restore of Podman takes longer than the pauses between the kills")
     api = server.api()
     sandbox = api.create(internet=False)["id"]
     api.exec(sandbox, "echo kept > file; sync")

@@ -32,6 +32,54 @@ static void write_mount(struct buf *out, const char *source, const char *target)
 	json_end_object(out);
 }
 
+const char *docker_volume_id(const char *name)
+{
+	size_t before = strlen("atoll-") + ID_SIZE + 1;
+
+	return strncmp(name, "atoll-", 6) == 0 && strlen(name) == before + ID_SIZE &&
+	                       id_is_valid(name + before)
+	               ? name + before
+	               : NULL;
+}
+
+static bool has_same_mount(const struct sandbox_spec *spec, const struct sandbox_mount *wanted)
+{
+	for (size_t i = 0; i < spec->mount_count; i++) {
+		const struct sandbox_mount *m = &spec->mounts[i];
+
+		if (strcmp(m->volume_id, wanted->volume_id) == 0 &&
+		    strcmp(m->path, wanted->path) == 0 && m->is_read_only == wanted->is_read_only)
+			return true;
+	}
+	return false;
+}
+
+bool docker_mounts_are_same(const struct sandbox_spec *a, const struct sandbox_spec *b)
+{
+	if (a->mount_count != b->mount_count)
+		return false;
+	for (size_t i = 0; i < a->mount_count; i++)
+		if (!has_same_mount(b, &a->mounts[i]))
+			return false;
+	return true;
+}
+
+static void write_volume(struct buf *out, const char *server, const struct sandbox_mount *mount)
+{
+	char name[DOCKER_NAME_SIZE];
+
+	docker_container_name(server, mount->volume_id, name);
+	json_begin_object(out, NULL);
+	json_add_text(out, "Type", "volume");
+	json_add_text(out, "Source", name);
+	json_add_text(out, "Target", mount->path);
+	json_add_bool(out, "ReadOnly", mount->is_read_only);
+	json_begin_object(out, "VolumeOptions");
+	json_add_bool(out, "NoCopy", true);
+	json_end_object(out);
+	json_end_object(out);
+}
+
 int64_t docker_nano_cpus(const struct sandbox_resources *resources)
 {
 	return (int64_t)(resources->cpu * 1e9 + 0.5);
@@ -86,6 +134,8 @@ static void write_host_part(struct buf *out, const struct docker_container *c)
 	json_begin_list(out, "Mounts");
 	write_mount(out, c->program, INSIDE "/agent");
 	write_mount(out, c->folder, INSIDE "/link");
+	for (size_t i = 0; i < c->spec->mount_count; i++)
+		write_volume(out, c->server, &c->spec->mounts[i]);
 	json_end_list(out);
 	write_log(out);
 	json_end_object(out);
@@ -245,8 +295,25 @@ static void find_image_volume(const struct json_value *mounts, char *out, size_t
 		const struct json_value *mount = json_item_at(mounts, i);
 
 		if (strcmp(json_get_text(mount, "Type", ""), "volume") == 0 &&
-		    strncmp(json_get_text(mount, "Name", ""), "atoll-", 6) != 0)
+		    !docker_volume_id(json_get_text(mount, "Name", "")))
 			(void)snprintf(out, size, "%s", json_get_text(mount, "Destination", "?"));
+	}
+}
+
+static void read_mounts(struct arena *a, const struct json_value *list, struct sandbox_spec *spec)
+{
+	struct sandbox_mount *mounts = ARENA_ARRAY(a, struct sandbox_mount, json_count(list) + 1);
+
+	spec->mounts = mounts;
+	for (size_t i = 0; i < json_count(list); i++) {
+		const struct json_value *item = json_item_at(list, i);
+		const char *id = docker_volume_id(json_get_text(item, "Source", ""));
+
+		if (id && strcmp(json_get_text(item, "Type", ""), "volume") == 0)
+			mounts[spec->mount_count++] = (struct sandbox_mount){
+			        .volume_id = id,
+			        .path = json_get_text(item, "Target", ""),
+			        .is_read_only = json_get_bool(item, "ReadOnly", false)};
 	}
 }
 
@@ -273,6 +340,7 @@ static struct sandbox_spec read_spec(struct arena *a, const struct json_value *r
 	read_claim(labels, &claim);
 	spec.owner = arena_text(a, claim.owner);
 	spec.lease_epoch = claim.lease_epoch;
+	read_mounts(a, json_get(host, "Mounts"), &spec);
 	return spec;
 }
 

@@ -24,6 +24,10 @@
 /* The container's name holds both ids: a name from here is never another server's. */
 void docker_container_name(const char *server, const char *sandbox, char out[DOCKER_NAME_SIZE]);
 
+/* The id in the name of a volume, which is that of a container; NULL: another volume. */
+const char *docker_volume_id(const char *name);
+bool docker_mounts_are_same(const struct sandbox_spec *a, const struct sandbox_spec *b);
+
 struct docker_container {
 	const struct sandbox_spec *spec;
 	const char *server; /* id */

@@ -15,6 +15,7 @@
 #include "provider/agent_links.h"
 #include "provider/agent_reverse.h"
 #include "provider/compute.h"
+#include "provider/volume.h"
 #include "wire/agent.h"
 
 #define CLEAN_UP_MS 10000 /* to remove a container whose create failed */
@@ -129,9 +130,6 @@ static int check_spec(const struct sandbox_spec *spec, struct error *err)
 {
 	if (check_id(spec->id, err) < 0)
 		return -1;
-	if (spec->mount_count > 0)
-		return FAIL(err, ERROR_UNSUPPORTED, "provider 'docker' cannot do this: %s",
-		            provider_ability_name(PROVIDER_CAN_VOLUME));
 	if (spec->review)
 		return FAIL(err, ERROR_UNSUPPORTED, "provider 'docker' cannot do this: %s",
 		            provider_ability_name(PROVIDER_CAN_REVIEW));
@@ -264,11 +262,13 @@ int docker_make(struct provider *p, const struct docker_container *wanted, int64
 	struct docker_filled c;
 
 	if ((spec->network == SANDBOX_NETWORK_INTERNET && ensure_network(p, deadline, err) < 0) ||
+	    docker_check_mounts(p, spec, deadline, err) < 0 ||
 	    agent_reverse_make_folder(as_docker(p)->reverse, spec->id, err) < 0)
 		return -1;
 	docker_fill(p, wanted, &c);
 	if (make_container(p, &c.container, deadline, err) == 0 &&
-	    run_container(p, spec->id, c.token, deadline, err) == 0)
+	    run_container(p, spec->id, c.token, deadline, err) == 0 &&
+	    docker_own_mounts(p, spec, deadline, err) == 0)
 		return 0;
 	/* The sandbox that exists already is another one. */
 	if (err->code != ERROR_CONFLICT)
@@ -417,22 +417,52 @@ static int set_limits(struct provider *p, const char *id, const struct sandbox_r
 	return docker_engine_do(as_docker(p)->engine, &call, NULL, err);
 }
 
+/* Volumes that were attached or detached meanwhile. */
+static int update_mounts(struct provider *p, const struct sandbox_spec *spec,
+                         const struct sandbox_spec *has, int64_t deadline, struct error *err)
+{
+	struct sandbox_spec wanted = *has;
+
+	if (docker_mounts_are_same(spec, has))
+		return 0;
+	if (docker_check_mounts(p, spec, deadline, err) < 0)
+		return -1;
+	wanted.mounts = spec->mounts;
+	wanted.mount_count = spec->mount_count;
+	return docker_replace(p, &(struct docker_container){.spec = &wanted}, deadline, err);
+}
+
+/* A stopped container becomes what the spec says. */
+static int prepare_start(struct provider *p, const struct sandbox_spec *spec, int64_t deadline,
+                         struct docker_state *ret, struct error *err)
+{
+	const struct docker_named named = {spec->id, deadline};
+	AUTO(arena_done) struct arena arena = {0};
+	struct sandbox_resources wanted = spec->resources;
+	struct sandbox_spec has;
+
+	wanted.pids = docker_kernel_pids(p, wanted.pids);
+	if (docker_read_container(p, &named, &arena, ret, &has, err) < 0)
+		return -1;
+	if (ret->running)
+		return 0;
+	if (update_mounts(p, spec, &has, deadline, err) < 0 ||
+	    docker_inspect(p, spec->id, deadline, ret, err) < 0)
+		return -1;
+	return has_limits(ret, &wanted) ? 0 : set_limits(p, spec->id, &wanted, deadline, err);
+}
+
 static int docker_start(struct provider *p, const struct sandbox_spec *spec, int64_t deadline,
                         struct provider_created *ret, struct error *err)
 {
 	int64_t began_ns = clock_monotonic_ns();
-	struct sandbox_resources wanted = spec->resources;
 	struct docker_state state;
 
-	wanted.pids = docker_kernel_pids(p, wanted.pids);
-	if (docker_inspect(p, spec->id, deadline, &state, err) < 0 ||
+	if (prepare_start(p, spec, deadline, &state, err) < 0 ||
 	    agent_reverse_make_folder(as_docker(p)->reverse, spec->id, err) < 0 ||
-	    docker_claim_write(p, spec, err) < 0)
-		return -1;
-	if (!state.running && !has_limits(&state, &wanted) &&
-	    set_limits(p, spec->id, &wanted, deadline, err) < 0)
-		return -1;
-	if (run_container(p, spec->id, state.token, deadline, err) < 0)
+	    docker_claim_write(p, spec, err) < 0 ||
+	    run_container(p, spec->id, state.token, deadline, err) < 0 ||
+	    docker_own_mounts(p, spec, deadline, err) < 0)
 		return -1;
 	*ret = created_of(spec, began_ns);
 	return 0;
@@ -601,8 +631,15 @@ static int docker_measure(struct provider *p, enum provider_measured_kind kind, 
 
 	if (kind == PROVIDER_MEASURE_SNAPSHOT)
 		return docker_measure_snapshot(p, id, deadline, ret, err);
-	if (kind != PROVIDER_MEASURE_SANDBOX)
-		return FAIL(err, ERROR_UNSUPPORTED, "provider 'docker' has no volumes");
+	if (kind == PROVIDER_MEASURE_VOLUME) {
+		const struct provider_volume look = {.verb = PROVIDER_VOLUME_LOOK, .id = id};
+		struct provider_volume_state volume = {.used_bytes = 0};
+
+		if (docker_volumes.run(p, &look, deadline, &volume, err) < 0)
+			return -1;
+		*ret = volume.used_bytes == UINT64_MAX ? 0 : volume.used_bytes;
+		return 0;
+	}
 	if (inspect_path(p, id, "/json?size=1", deadline, &state, err) < 0)
 		return -1;
 	*ret = state.size_bytes > 0 ? (uint64_t)state.size_bytes : 0;
@@ -725,8 +762,8 @@ const struct provider_ops provider_docker = {
         .abilities = PROVIDER_CAN_STOP | PROVIDER_CAN_EXEC | PROVIDER_CAN_PTY | PROVIDER_CAN_FILES |
                      PROVIDER_CAN_STATS | PROVIDER_CAN_BLOCK_NETWORK | PROVIDER_CAN_LIMIT |
                      PROVIDER_CAN_ISOLATE | PROVIDER_SURVIVES | PROVIDER_CAN_TEMPLATE |
-                     PROVIDER_CAN_PAUSE | PROVIDER_CAN_SNAPSHOT | PROVIDER_CAN_DIAL |
-                     PROVIDER_CAN_MEASURE,
+                     PROVIDER_CAN_PAUSE | PROVIDER_CAN_SNAPSHOT | PROVIDER_CAN_VOLUME |
+                     PROVIDER_CAN_DIAL | PROVIDER_CAN_MEASURE,
         .describe = docker_describe,
         .open = docker_open,
         .close = docker_close,
@@ -744,5 +781,6 @@ const struct provider_ops provider_docker = {
         .probe = docker_probe,
         .template_make = docker_template_make,
         .snapshots = &docker_snapshots,
+        .volumes = &docker_volumes,
         .compute = &docker_compute,
 };

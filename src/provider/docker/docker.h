@@ -92,7 +92,8 @@ void docker_fill(struct provider *p, const struct docker_container *wanted,
                  struct docker_filled *ret);
 MUST_CHECK int docker_post_container(struct provider *p, const struct docker_container *c,
                                      int64_t deadline, struct error *err);
-/* Replaces a stopped container. When it fails the old one is there, or the list finishes it. */
+/* Replaces a stopped container; without an image by one with its own files. When it fails the old
+ * one is there, or the list finishes it. */
 MUST_CHECK int docker_replace(struct provider *p, const struct docker_container *wanted,
                               int64_t deadline, struct error *err);
 /* The caller holds replace_mutex. */
@@ -101,9 +102,22 @@ MUST_CHECK int docker_finish_replacements(struct provider *p, struct span list_b
 
 /* snapshots.c */
 extern const struct snapshot_ops docker_snapshots;
+/* Commits the container of a sandbox, under a name that the list of snapshots sweeps when it is not
+ * used. The caller holds replace_mutex. */
+MUST_CHECK int docker_keep_files(struct provider *p, const char *sandbox, int64_t deadline,
+                                 struct buf *ret_image, struct error *err);
 void docker_snapshot_image(struct provider *p, const char *id, struct buf *out);
 MUST_CHECK int docker_measure_snapshot(struct provider *p, const char *id, int64_t deadline,
                                        uint64_t *ret, struct error *err);
+
+/* volumes.c */
+extern const struct volume_ops docker_volumes;
+/* ERROR_NOT_FOUND for a volume that is gone; ERROR_UNSUPPORTED for a folder of one. */
+MUST_CHECK int docker_check_mounts(struct provider *p, const struct sandbox_spec *spec,
+                                   int64_t deadline, struct error *err);
+/* Gives new volumes of a sandbox that has just started to its user. */
+MUST_CHECK int docker_own_mounts(struct provider *p, const struct sandbox_spec *spec,
+                                 int64_t deadline, struct error *err);
 
 /* docker.c: makes and starts a container of this spec and image; the rest of `c` is filled in. */
 MUST_CHECK int docker_make(struct provider *p, const struct docker_container *c, int64_t deadline,

@@ -84,11 +84,17 @@ int docker_replace(struct provider *p, const struct docker_container *wanted, in
                    struct error *err)
 {
 	char name[DOCKER_NAME_SIZE], next[DOCKER_NAME_SIZE + sizeof(NEXT)];
+	AUTO(buf_done) struct buf image = BUF(256);
 	struct docker_filled filled;
 	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED =
 	        thread_lock(&as_docker(p)->replace_mutex);
 
 	docker_fill(p, wanted, &filled);
+	if (!wanted->image) {
+		if (docker_keep_files(p, filled.spec.id, deadline, &image, err) < 0)
+			return -1;
+		filled.container.image = buf_text(&image);
+	}
 	docker_container_name(as_docker(p)->server, filled.spec.id, name);
 	(void)snprintf(next, sizeof(next), "%s" NEXT, name);
 	if (remove_named(p, next, deadline, err) < 0 ||
@@ -125,8 +131,8 @@ static bool has_name(const struct json_value *list, const char *wanted)
 }
 
 /* One that still has its old container was not finished: the old one stays. */
-static int finish_one(struct provider *p, const struct json_value *list, const char *name,
-                      int64_t deadline, struct error *err)
+static int finish_replacement(struct provider *p, const struct json_value *list, const char *name,
+                              int64_t deadline, struct error *err)
 {
 	char next[DOCKER_NAME_SIZE + sizeof(NEXT)];
 
@@ -151,7 +157,7 @@ int docker_finish_replacements(struct provider *p, struct span list_body, int64_
 
 		if (!cut_next(json_text(json_item_at(names, 0), ""), name))
 			continue;
-		if (finish_one(p, list, name, deadline, err) < 0)
+		if (finish_replacement(p, list, name, deadline, err) < 0)
 			return FAIL_CONTEXT(err, "finish the replacement of '%s'", name);
 		*ret_changed = true;
 	}

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/thread.h"
 #include "http/client/client.h"
 #include "json/json.h"
 #include "provider/snapshots.h"
@@ -36,14 +37,22 @@ void docker_snapshot_image(struct provider *p, const char *id, struct buf *out)
 	buf_add_text(out, name);
 }
 
-static int call_image(struct provider *p, const char *method, const char *name, const char *rest,
-                      const int *accepted, int64_t deadline, int *ret_status, struct error *err)
+struct image_call {
+	const char *method, *name, *rest; /* of the path */
+	const int *accepted;
+	int64_t deadline;
+};
+
+static int call_image(struct provider *p, const struct image_call *c, int *ret_status,
+                      struct error *err)
 {
 	char path[512];
-	const struct docker_call call = {
-	        .method = method, .path = path, .deadline = deadline, .accepted = accepted};
+	const struct docker_call call = {.method = c->method,
+	                                 .path = path,
+	                                 .deadline = c->deadline,
+	                                 .accepted = c->accepted};
 
-	(void)snprintf(path, sizeof(path), "/images/%s%s", name, rest);
+	(void)snprintf(path, sizeof(path), "/images/%s%s", c->name, c->rest);
 	return docker_engine_do(as_docker(p)->engine, &call, ret_status, err);
 }
 
@@ -66,6 +75,15 @@ static int check_image_volume(const char *sandbox, const struct docker_state *st
 	            sandbox, state->image_volume);
 }
 
+static int check_depth(const char *sandbox, const struct docker_state *state, struct error *err)
+{
+	if (state->depth < DEPTH_MAX)
+		return 0;
+	return FAIL(err, ERROR_LIMIT,
+	            "sandbox '%s' lies on %u snapshots of snapshots, the most that docker stacks",
+	            sandbox, state->depth);
+}
+
 static void add_change(struct buf *path, const char *instruction, const char *name,
                        const char *value)
 {
@@ -77,16 +95,17 @@ static void add_change(struct buf *path, const char *instruction, const char *na
 }
 
 /* The daemon freezes the processes meanwhile. */
-static int commit(struct provider *p, const struct provider_snapshot *request,
-                  const struct docker_state *state, int64_t deadline, struct error *err)
+static int commit_container(struct provider *p, const struct provider_snapshot *request,
+                            const char *part, const struct docker_state *state, int64_t deadline,
+                            struct error *err)
 {
 	AUTO(buf_done) struct buf path = BUF(2048);
 	char name[DOCKER_NAME_SIZE], depth[24];
 
 	docker_container_name(as_docker(p)->server, request->sandbox, name);
 	(void)snprintf(depth, sizeof(depth), "%u", state->depth + 1);
-	buf_addf(&path, "/commit?container=%s&repo=atoll-%s-snapshot&tag=%s&pause=%d", name,
-	         as_docker(p)->server, request->snapshot, state->running && !state->paused);
+	buf_addf(&path, "/commit?container=%s&repo=atoll-%s-%s&tag=%s&pause=%d", name,
+	         as_docker(p)->server, part, request->snapshot, state->running && !state->paused);
 	add_change(&path, "LABEL", DOCKER_SERVER_LABEL, as_docker(p)->server);
 	add_change(&path, "LABEL", SNAPSHOT_LABEL, request->snapshot);
 	add_change(&path, "LABEL", DOCKER_DEPTH_LABEL, depth);
@@ -113,12 +132,9 @@ static int take_snapshot(struct provider *p, const struct provider_snapshot *req
 	    docker_inspect(p, request->sandbox, deadline, &state, err) < 0 ||
 	    check_image_volume(request->sandbox, &state, err) < 0)
 		return -1;
-	if (state.depth >= DEPTH_MAX)
-		return FAIL(err, ERROR_LIMIT,
-		            "sandbox '%s' lies on %u snapshots of snapshots, the most that docker "
-		            "stacks",
-		            request->sandbox, state.depth);
-	if (commit(p, request, &state, deadline, err) < 0) {
+	if (check_depth(request->sandbox, &state, err) < 0)
+		return -1;
+	if (commit_container(p, request, "snapshot", &state, deadline, err) < 0) {
 		(void)!remove_snapshot(p, request->snapshot, deadline_after(CLEAN_UP_MS), &ignored);
 		return -1;
 	}
@@ -128,6 +144,21 @@ static int take_snapshot(struct provider *p, const struct provider_snapshot *req
 	return 0;
 }
 
+int docker_keep_files(struct provider *p, const char *sandbox, int64_t deadline,
+                      struct buf *ret_image, struct error *err)
+{
+	const struct provider_snapshot request = {.sandbox = sandbox, .snapshot = sandbox};
+	char name[IMAGE_NAME_SIZE];
+	struct docker_state state;
+
+	if (docker_inspect(p, sandbox, deadline, &state, err) < 0 ||
+	    check_image_volume(sandbox, &state, err) < 0 || check_depth(sandbox, &state, err) < 0)
+		return -1;
+	image_name(p, "kept", sandbox, name);
+	buf_add_text(ret_image, name);
+	return commit_container(p, &request, "kept", &state, deadline, err);
+}
+
 static int find_snapshot(struct provider *p, const char *snapshot, int64_t deadline,
                          struct error *err)
 {
@@ -135,7 +166,8 @@ static int find_snapshot(struct provider *p, const char *snapshot, int64_t deadl
 	int status;
 
 	image_name(p, "snapshot", snapshot, name);
-	if (call_image(p, "GET", name, "/json", missing_is_fine, deadline, &status, err) < 0)
+	const struct image_call look = {"GET", name, "/json", missing_is_fine, deadline};
+	if (call_image(p, &look, &status, err) < 0)
 		return -1;
 	if (status != 404)
 		return 0;
@@ -157,19 +189,24 @@ static int find_files(struct provider *p, const char *snapshot, const struct san
 	            "the container of sandbox '%s' does not say what its template is", spec->id);
 }
 
-static int prepare_restore(struct provider *p, const char *sandbox, const char *snapshot,
-                           int64_t deadline, struct arena *a, struct sandbox_spec *ret_spec,
-                           struct buf *ret_image, struct error *err)
+struct restore_wish {
+	const char *sandbox, *snapshot; /* "": the files of the template */
+	int64_t deadline;
+	struct arena *arena;
+};
+
+static int prepare_restore(struct provider *p, const struct restore_wish *wish,
+                           struct sandbox_spec *ret_spec, struct buf *ret_image, struct error *err)
 {
+	const struct docker_named named = {wish->sandbox, wish->deadline};
 	struct docker_state state;
 
-	if (*snapshot && check_ids(sandbox, snapshot, err) < 0)
+	if (*wish->snapshot && check_ids(wish->sandbox, wish->snapshot, err) < 0)
 		return -1;
-	if (docker_read_container(p, &(struct docker_named){sandbox, deadline}, a, &state, ret_spec,
-	                          err) < 0 ||
-	    check_image_volume(sandbox, &state, err) < 0)
+	if (docker_read_container(p, &named, wish->arena, &state, ret_spec, err) < 0 ||
+	    check_image_volume(wish->sandbox, &state, err) < 0)
 		return -1;
-	return find_files(p, snapshot, ret_spec, deadline, ret_image, err);
+	return find_files(p, wish->snapshot, ret_spec, wish->deadline, ret_image, err);
 }
 
 static int can_restore(struct provider *p, const char *sandbox, const char *snapshot,
@@ -177,9 +214,10 @@ static int can_restore(struct provider *p, const char *sandbox, const char *snap
 {
 	AUTO(arena_done) struct arena arena = {0};
 	AUTO(buf_done) struct buf image = BUF(1024);
+	const struct restore_wish wish = {sandbox, snapshot, deadline, &arena};
 	struct sandbox_spec spec;
 
-	return prepare_restore(p, sandbox, snapshot, deadline, &arena, &spec, &image, err);
+	return prepare_restore(p, &wish, &spec, &image, err);
 }
 
 static int restore_snapshot(struct provider *p, const char *sandbox, const char *snapshot,
@@ -187,9 +225,10 @@ static int restore_snapshot(struct provider *p, const char *sandbox, const char 
 {
 	AUTO(arena_done) struct arena arena = {0};
 	AUTO(buf_done) struct buf image = BUF(1024);
+	const struct restore_wish wish = {sandbox, snapshot, deadline, &arena};
 	struct sandbox_spec spec;
 
-	if (prepare_restore(p, sandbox, snapshot, deadline, &arena, &spec, &image, err) < 0)
+	if (prepare_restore(p, &wish, &spec, &image, err) < 0)
 		return -1;
 	const struct docker_container c = {.spec = &spec, .image = buf_text(&image)};
 	return docker_replace(p, &c, deadline, err);
@@ -208,10 +247,13 @@ static int remove_snapshot(struct provider *p, const char *snapshot, int64_t dea
 	image_name(p, "kept", snapshot, kept);
 	(void)snprintf(tag, sizeof(tag), "/tag?repo=atoll-%s-kept&tag=%s", as_docker(p)->server,
 	               snapshot);
-	if (call_image(p, "POST", name, tag, missing_is_fine, deadline, NULL, err) < 0 ||
-	    call_image(p, "DELETE", name, "", missing_is_fine, deadline, NULL, err) < 0)
-		return -1;
-	return call_image(p, "DELETE", kept, "", in_use_is_fine, deadline, NULL, err);
+	const struct image_call calls[] = {{"POST", name, tag, missing_is_fine, deadline},
+	                                   {"DELETE", name, "", missing_is_fine, deadline},
+	                                   {"DELETE", kept, "", in_use_is_fine, deadline}};
+	for (size_t i = 0; i < COUNT_OF(calls); i++)
+		if (call_image(p, &calls[i], NULL, err) < 0)
+			return -1;
+	return 0;
 }
 
 /* The id behind "…atoll-SERVER-PART:" in the name of an image; NULL: another image. */
@@ -241,8 +283,11 @@ static void take_image(struct provider *p, const struct json_value *image, int64
 			return;
 		}
 		id = find_id(p, "kept", name);
-		if (id)
+		if (id) {
+			AUTO(thread_unlock) pthread_mutex_t *lock UNUSED =
+			        thread_lock(&as_docker(p)->replace_mutex);
 			(void)!remove_snapshot(p, id, deadline, &ignored);
+		}
 	}
 }
 

@@ -225,7 +225,7 @@ static void what_this_one_makes_it_ends(void **state)
 static void sweep(struct harness *h, int64_t failed_keep_ms)
 {
 	h->config.failed_keep_ms = failed_keep_ms;
-	h->fake.own.abilities &= ~(unsigned)PROVIDER_CAN_BACKUP;
+	h->fake.own.abilities &= ~(unsigned)PROVIDER_CAN_SNAPSHOT;
 	h->fleet->swept_at = 0;
 	fleet_tick(h->fleet);
 }

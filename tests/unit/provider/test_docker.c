@@ -469,7 +469,7 @@ TEST(a_daemon_that_is_not_there_is_named_and_its_nonsense_is_no_answer)
 TEST(what_docker_has_not_is_refused_by_name_and_another_host_too)
 {
 	static const char *const answers[] = {NULL};
-	const struct sandbox_mount mount = {.volume_id = "v", .path = "/v"};
+	const struct sandbox_review review = {.subject = SANDBOX};
 	struct sandbox_spec spec = spec_of();
 	struct provider_created created;
 	struct error err = {0};
@@ -477,8 +477,7 @@ TEST(what_docker_has_not_is_refused_by_name_and_another_host_too)
 
 	start_fake(&f, answers);
 	struct provider *p = open_docker(&f);
-	spec.mounts = &mount;
-	spec.mount_count = 1;
+	spec.review = &review;
 	assert_int_equal(
 	        provider_find("docker")->create(p, &spec, deadline_after(1000), &created, &err),
 	        -1);
