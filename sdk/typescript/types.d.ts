@@ -31,6 +31,8 @@ export interface Sandbox {
   provider: string;
   /** isolation in effect */
   isolation: string;
+  /** why it is at this provider: what named it, or the routing rule, and why providers before it were not taken or failed; null: there was no choice */
+  placed: string | null;
   /** what its provider cannot do; such calls answer 501 */
   unsupported: string[];
   region: string;
@@ -1150,7 +1152,10 @@ export interface Template {
   state_text: string;
   base_image: string;
   runtime: string;
-  isolation: string;
+  /** the least isolation of its sandboxes; null: the server's default */
+  isolation: string | null;
+  /** provider of its sandboxes; null: the server chooses */
+  provider: string | null;
   /** default user for commands */
   user: string;
   workdir: string;
@@ -1195,8 +1200,10 @@ export interface TemplateCreate {
   description?: string;
   /** free-form label of the purpose */
   runtime?: string;
-  /** must be the isolation of the server's provider */
+  /** the least isolation that its sandboxes accept, unless their request names another; "": the server's default */
   isolation?: string;
+  /** provider of its sandboxes, unless their request names another; "": the server chooses */
+  provider?: string;
   /** default user for commands */
   user?: string;
   /** an absolute path */
@@ -1284,8 +1291,10 @@ export interface TemplateChange {
   description?: string;
   /** free-form label of the purpose */
   runtime?: string;
-  /** must be the isolation of the server's provider */
+  /** the least isolation that its sandboxes accept, unless their request names another; "": the server's default */
   isolation?: string;
+  /** provider of its sandboxes, unless their request names another; "": the server chooses */
+  provider?: string;
   /** default user for commands */
   user?: string;
   /** an absolute path */
@@ -1385,6 +1394,10 @@ export interface Project {
   maximums: Limits;
   /** the project is being deleted */
   closing: boolean;
+  /** provider of its sandboxes; null: the server chooses */
+  provider: string | null;
+  /** the least isolation of its sandboxes; null: the server's default */
+  isolation: string | null;
   created_at: string | null;
 }
 
@@ -1412,6 +1425,10 @@ export interface ProjectCreate {
   maximums?: Limits;
   /** id of the organisation that it belongs to (default: the first); only a platform admin can set it */
   organization?: string;
+  /** provider of its sandboxes, unless their request or template names another; "": the server chooses */
+  provider?: string;
+  /** the least isolation that its sandboxes accept, unless their request or template names another; "": the server's default */
+  isolation?: string;
   /** default: generated */
   id?: string;
   /** user that becomes the first member, with the role admin */
@@ -1431,6 +1448,10 @@ export interface ProjectChange {
   maximums?: Limits;
   /** id of the organisation that it belongs to (default: the first); only a platform admin can set it */
   organization?: string;
+  /** provider of its sandboxes, unless their request or template names another; "": the server chooses */
+  provider?: string;
+  /** the least isolation that its sandboxes accept, unless their request or template names another; "": the server's default */
+  isolation?: string;
 }
 
 /** Storage that a project uses, as last measured, and its limit */
@@ -1951,6 +1972,28 @@ export interface Provider {
   sandboxes: number;
   /** 0: no limit */
   max_sandboxes: number;
+  /** it was added at run time and can be removed */
+  stored: boolean;
+  /** it makes no more sandboxes, and is removed after its last one */
+  draining: boolean;
+  /** a create may name it, though it isolates less than the first */
+  allow_weaker: boolean;
+  /** US dollars of a sandbox's active hour; 0: not set */
+  price_hour: number;
+  /** US dollars that its sandboxes have cost today (UTC) */
+  cost_day: number;
+  /** the same of this month */
+  cost_month: number;
+  /** 0: no limit */
+  max_cost_day: number;
+  /** 0: no limit */
+  max_cost_month: number;
+  /** after this time a create goes on with the next provider; 0: the default, 20 seconds */
+  create_timeout_ms: number;
+  /** 0: no limit */
+  max_p99_ms: number;
+  /** its recent creates are above max_p99_ms: it is tried last */
+  slow: boolean;
   /** since the server started */
   creates: number;
   /** creates that the provider failed */
@@ -1962,6 +2005,84 @@ export interface Provider {
   last_error: string | null;
   /** time of the last error */
   failed_at: string | null;
+}
+
+/** A provider that every server on this store opens */
+export interface ProviderAdd {
+  name: string;
+  /** as GET /v1/providers/kinds lists them (default: the name) */
+  kind?: string;
+  /** max_sandboxes, price_hour and the other settings of a provider in the configuration file, and the options of its kind; secrets are stored encrypted and never returned */
+  settings?: Record<string, string>;
+}
+
+/** The provider is stored; servers open it within seconds */
+export interface ProviderAdded {
+  name: string;
+  kind: string;
+}
+
+/** The kinds of providers of this program */
+export interface ProviderKinds {
+  items: ProviderKind[];
+}
+
+/** A kind of provider and its options */
+export interface ProviderKind {
+  kind: string;
+  isolation: string;
+  options: ProviderOption[];
+}
+
+/** An option of one kind of provider */
+export interface ProviderOption {
+  name: string;
+  secret: boolean;
+  required: boolean;
+  about: string;
+}
+
+/** The result of a removal */
+export interface ProviderRemoved {
+  name: string;
+  /** false: it drains, and is removed after its last sandbox */
+  removed: boolean;
+  /** that it still has, on all servers */
+  sandboxes: number;
+}
+
+/** The rules that choose providers; the first match decides */
+export interface Routing {
+  /** configuration, or stored: they were set by this API */
+  source: string;
+  rules: RoutingRule[];
+}
+
+/** Which providers make the sandboxes that meet every condition; bounds are inclusive */
+export interface RoutingRule {
+  name: string;
+  /** id of the project */
+  project?: string;
+  /** KEY or KEY=VALUE */
+  label?: string;
+  /** its name or its id */
+  template?: string;
+  /** that is asked for, exactly */
+  isolation?: string;
+  memory_mb_min?: number;
+  memory_mb_max?: number;
+  cpu_min?: number;
+  cpu_max?: number;
+  /** US dollars of an active hour by the server's prices */
+  price_min?: number;
+  price_max?: number;
+  /** in the order in which they are tried */
+  providers: string[];
+}
+
+/** Rules for every server on this store; the first match decides */
+export interface RoutingPut {
+  rules: RoutingRule[];
 }
 
 /** The provider made a sandbox and ended it */
@@ -2128,7 +2249,7 @@ export interface Settings {
   artifacts_keep_seconds: number;
   /** record the output of every new terminal window */
   record_terminals: boolean;
-  /** isolation of new templates; always that of the server's provider */
+  /** the least isolation of new sandboxes, unless their request or template names another; the project's member isolation */
   default_isolation: string;
   /** where volumes and backups are stored: local */
   default_storage_provider: string;
@@ -2156,7 +2277,7 @@ export interface SettingsPut {
   artifacts_keep_seconds?: number;
   /** record the output of every new terminal window */
   record_terminals?: boolean;
-  /** isolation of new templates; always that of the server's provider */
+  /** the least isolation of new sandboxes, unless their request or template names another; the project's member isolation */
   default_isolation?: string;
   /** where volumes and backups are stored: local */
   default_storage_provider?: string;

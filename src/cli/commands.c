@@ -80,6 +80,7 @@ const struct cli_command *const commands[] = {
         &command_plan,
         &command_provider,
         &command_check,
+        &command_routing,
         &command_bench,
         &command_completion,
         &command_version,

@@ -37,6 +37,8 @@ MUST_CHECK int check_issuer(const char *value, struct error *err);
 MUST_CHECK int check_group_roles(const char *value, struct error *err);
 /* Providers as in config/providers.h; may be empty. */
 MUST_CHECK int check_providers(const char *value, struct error *err);
+/* Rules as in config/routing.h; may be empty. */
+MUST_CHECK int check_routing(const char *value, struct error *err);
 /* Ports and ranges separated by commas, or "any". */
 MUST_CHECK int check_ports(const char *value, struct error *err);
 /* Empty, or long enough for a signing key. */

@@ -37,6 +37,7 @@ struct config {
 	const char *peer_ca;         /* "" = the system's authorities */
 	const char *provider;        /* "native", "host", …; if `providers` is set, its first */
 	const char *providers;       /* several, see providers.h; "" = `provider` alone */
+	const char *routing;         /* rules, see routing.h; "" = none */
 	const char *microvm_kernel;  /* folder that holds boot/ and lib/modules/ */
 	const char *docker_host, *docker_image; /* "unix:///path"; "" = no image */
 	const char *docker_images;              /* separated by commas */

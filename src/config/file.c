@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config/file.h"
 
+#include <string.h>
 #include <yaml.h>
+
+#include "config/check.h"
 
 /* More than the number of options; a file with more lines repeats a name. */
 #define LINES_MAX 256
@@ -68,11 +71,84 @@ static int check_new(const struct config_reader *r, const char *name, struct err
 	return 0;
 }
 
-/* {name: N, kind: K, key: V} as the text "N=K:key=V". */
-static int fold_item(struct config_reader *r, struct buf *out, struct error *err)
+/* The options whose value may be a list of mappings, which the option takes as one text. */
+static const struct list_option {
+	const char *name;
+	bool has_kind;
+	int (*check)(const char *value, struct error *err);
+} list_options[] = {
+        {"providers", true, check_providers},
+        {"routing", false, check_routing},
+};
+
+static const struct list_option *find_list_option(const char *name)
 {
-	AUTO(buf_done) struct buf values = BUF(VALUE_MAX);
-	const char *name = "", *kind = NULL, *key, *value;
+	for (size_t i = 0; i < COUNT_OF(list_options); i++)
+		if (strcmp(list_options[i].name, name) == 0)
+			return &list_options[i];
+	return NULL;
+}
+
+/* A scalar, or a list of scalars as a text with spaces. */
+static int take_words(struct config_reader *r, const char **ret, struct error *err)
+{
+	const char *words = "", *word;
+
+	if (r->event.type != YAML_SEQUENCE_START_EVENT)
+		return take_scalar(r, ret, err);
+	for (;;) {
+		if (next_event(r, err) < 0)
+			return -1;
+		if (r->event.type == YAML_SEQUENCE_END_EVENT)
+			break;
+		if (take_scalar(r, &word, err) < 0)
+			return -1;
+		words = arena_format(r->arena, "%s%s%s", words, *words ? " " : "", word);
+	}
+	*ret = words;
+	return 0;
+}
+
+struct folded_item {
+	const char *name, *kind;
+	struct buf values;
+};
+
+static void folded_item_done(struct folded_item *item)
+{
+	buf_done(&item->values);
+}
+
+/* One line of a mapping. */
+static int fold_line(struct config_reader *r, const struct list_option *option,
+                     struct folded_item *item, struct error *err)
+{
+	const char *key, *value;
+	bool is_word;
+
+	if (take_scalar(r, &key, err) < 0 || next_event(r, err) < 0 ||
+	    take_words(r, &value, err) < 0)
+		return -1;
+	is_word = strcmp(key, "name") == 0 || (option->has_kind && strcmp(key, "kind") == 0);
+	if (strpbrk(value, ",;") || (is_word && strpbrk(value, ":=")))
+		return fail_here(r, "a value has no , or ;, a name and a kind no : or =, either",
+		                 err);
+	if (strcmp(key, "name") == 0)
+		item->name = value;
+	else if (is_word)
+		item->kind = value;
+	else
+		buf_addf(&item->values, "%s%s=%s", item->values.size > 0 ? ";" : "", key, value);
+	return 0;
+}
+
+/* {name: N, kind: K, key: V} as the text "N=K:key=V"; without kinds "N:key=V". */
+static int fold_item(struct config_reader *r, const struct list_option *option, struct buf *out,
+                     struct error *err)
+{
+	AUTO(folded_item_done) struct folded_item item = {.name = "", .values = BUF(VALUE_MAX)};
+	size_t line = line_of(r);
+	const char *text;
 
 	if (r->event.type != YAML_MAPPING_START_EVENT)
 		return fail_here(r, "expected items with 'name: value'", err);
@@ -81,25 +157,23 @@ static int fold_item(struct config_reader *r, struct buf *out, struct error *err
 			return -1;
 		if (r->event.type == YAML_MAPPING_END_EVENT)
 			break;
-		if (take_scalar(r, &key, err) < 0 || next_event(r, err) < 0 ||
-		    take_scalar(r, &value, err) < 0)
+		if (fold_line(r, option, &item, err) < 0)
 			return -1;
-		if (strpbrk(value, ",;:="))
-			return fail_here(r, "a value has none of , ; : =", err);
-		if (strcmp(key, "name") == 0)
-			name = value;
-		else if (strcmp(key, "kind") == 0)
-			kind = value;
-		else
-			buf_addf(&values, "%s%s=%s", values.size > 0 ? ";" : "", key, value);
 	}
-	buf_addf(out, "%s%s=%s%s%s", out->size > 0 ? "," : "", name, kind ? kind : name,
-	         values.size > 0 ? ":" : "", buf_text(&values));
+	text = arena_format(r->arena, "%s%s%s%s%s", item.name, option->has_kind ? "=" : "",
+	                    !option->has_kind ? ""
+	                    : item.kind       ? item.kind
+	                                      : item.name,
+	                    item.values.size > 0 ? ":" : "", buf_text(&item.values));
+	if (option->check(text, err) < 0)
+		return FAIL_CONTEXT(err, "%s:%zu: %s", r->path, line, option->name);
+	buf_addf(out, "%s%s", out->size > 0 ? "," : "", text);
 	return 0;
 }
 
 /* A list of such items as one text, as the option takes it on the command line. */
-static int take_list(struct config_reader *r, const char **ret, struct error *err)
+static int take_list(struct config_reader *r, const struct list_option *option, const char **ret,
+                     struct error *err)
 {
 	AUTO(buf_done) struct buf text = BUF(VALUE_MAX);
 
@@ -108,9 +182,11 @@ static int take_list(struct config_reader *r, const char **ret, struct error *er
 			return -1;
 		if (r->event.type == YAML_SEQUENCE_END_EVENT)
 			break;
-		if (fold_item(r, &text, err) < 0)
+		if (fold_item(r, option, &text, err) < 0)
 			return -1;
 	}
+	if (text.overflowed)
+		return fail_here(r, "the list is too long", err);
 	*ret = arena_text(r->arena, buf_text(&text));
 	return 0;
 }
@@ -118,8 +194,10 @@ static int take_list(struct config_reader *r, const char **ret, struct error *er
 static int take_value(struct config_reader *r, const char *name, const char **ret,
                       struct error *err)
 {
-	if (r->event.type == YAML_SEQUENCE_START_EVENT && strcmp(name, "providers") == 0)
-		return take_list(r, ret, err);
+	const struct list_option *option = find_list_option(name);
+
+	if (r->event.type == YAML_SEQUENCE_START_EVENT && option)
+		return take_list(r, option, ret, err);
 	return take_scalar(r, ret, err);
 }
 

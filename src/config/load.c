@@ -12,6 +12,7 @@
 #include "base/path.h"
 #include "config/file.h"
 #include "config/providers.h"
+#include "config/routing.h"
 #include "config/suggest.h"
 #include "config/value.h"
 
@@ -127,13 +128,26 @@ static const char *in_named_unit(struct arena *a, const char *name, const char *
 }
 
 /* Words that other software of this kind uses for the same. They count less than an option's own
- * variables. */
+ * variables. A value that no row has is taken as it is, so that the option refuses what this server
+ * cannot do. */
 static const struct foreign_word {
-	const char *variable, *value, *option, *meaning;
+	const char *variable, *value, *option;
+	const char *meaning; /* NULL: the default */
 } foreign_words[] = {
         {"SANDBOX_BACKEND", "docker", "provider", "docker"},
         {"SANDBOX_EXECUTOR", "docker-direct", "provider", "docker"},
+        {"SANDBOX_EXECUTOR", "agent", "provider", NULL},
 };
+
+/* The meaning of a value of the variable. */
+static const char *foreign_meaning(const char *variable, const char *value)
+{
+	for (size_t i = 0; i < COUNT_OF(foreign_words); i++)
+		if (strcmp(foreign_words[i].variable, variable) == 0 &&
+		    strcmp(foreign_words[i].value, value) == 0)
+			return foreign_words[i].meaning;
+	return value;
+}
 
 /* "512m", "2g" or bytes, as Docker writes a limit, in whole MiB; the text itself if it is none. */
 static const char *docker_size_in_mb(struct arena *a, const char *text)
@@ -167,9 +181,10 @@ static const char *foreign_value(struct loader *l, const struct config_option *o
 		value = strcmp(w->option, o->name) == 0
 		                ? environment_find(l->source->environment, w->variable)
 		                : NULL;
-		if (value && strcmp(value, w->value) == 0) {
+		value = value ? foreign_meaning(w->variable, value) : NULL;
+		if (value) {
 			*ret_name = w->variable;
-			return w->meaning;
+			return value;
 		}
 	}
 	if (strcmp(o->name, "default_memory_mb") != 0)
@@ -364,7 +379,7 @@ static int settle_provider(struct arena *a, struct config *config, struct error 
 	if (config_providers_load(a, config, &all, err) < 0)
 		return FAIL_CONTEXT(err, "providers");
 	config->provider = all.items[0].kind;
-	return 0;
+	return config_routing_check(a, config, err) < 0 ? FAIL_CONTEXT(err, "routing") : 0;
 }
 
 int config_load(struct arena *a, const struct config_source *source, struct config *ret,

@@ -68,12 +68,20 @@ const struct config_option config_options[] = {
                          "docker = containers of a Docker daemon; "
                          "microvm = virtual machines; "
                          "null = no real sandboxes, for tests"),
-        TEXT_OPTION("providers", providers, .initial = "", .check = check_providers,
-                    .about = "several providers, as NAME=KIND:max_sandboxes=NUMBER separated by "
-                             "commas, such as native,bare=host:max_sandboxes=20; the first keeps "
-                             "templates, snapshots and volumes; in the file also a list with the "
-                             "keys name, kind and max_sandboxes; empty = the one that 'provider' "
-                             "names, else that option is not used"),
+        TEXT_OPTION(
+                "providers", providers, .initial = "", .check = check_providers,
+                .about = "several providers, as NAME=KIND:KEY=VALUE;KEY=VALUE separated by commas, "
+                         "such as native,bare=host:max_sandboxes=20; the first keeps "
+                         "templates, snapshots and volumes; in the file also a list with the "
+                         "keys name, kind and the settings of docs/operate/providers.md; "
+                         "empty = the one that 'provider' names, else that option is not used"),
+        TEXT_OPTION("routing", routing, .initial = "", .check = check_routing,
+                    .about = "rules that say which providers make a sandbox, as "
+                             "NAME:KEY=VALUE;providers=A B separated by commas, such as "
+                             "heavy:memory_mb_min=4096;providers=docker native; the first match "
+                             "decides; in the file also a list with the keys of "
+                             "docs/operate/providers.md; empty = every provider, the first one "
+                             "first"),
         TEXT_OPTION("docker_host", docker_host, .env = "DOCKER_HOST",
                     .initial = "unix:///var/run/docker.sock",
                     .about = "with provider docker: where the Docker daemon of this machine "

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config/providers.h"
 
+#include <assert.h>
 #include <stddef.h>
 #include <string.h>
 
 #include "config/check.h"
 #include "config/config.h"
 #include "config/option.h"
+#include "config/provider_options.h"
+#include "config/setting.h"
 #include "sandbox/sandbox.h"
 
 #define SANDBOXES_MAX 1000000
@@ -21,7 +24,7 @@ static const char *const *find_kinds(void)
 	return o->choices;
 }
 
-static int check_kind(struct arena *a, const struct config_provider *p, struct error *err)
+int config_provider_check_kind(struct arena *a, const struct config_provider *p, struct error *err)
 {
 	const char *const *kinds = find_kinds();
 	const char *known = "";
@@ -35,48 +38,87 @@ static int check_kind(struct arena *a, const struct config_provider *p, struct e
 	            p->name, p->kind, known);
 }
 
-/* Settings that are texts, and the kind that has them. */
-static const struct {
-	const char *name, *kind;
-	size_t offset;
-} texts[] = {
-        {"docker_host", "docker", offsetof(struct config_provider, docker_host)},
-        {"docker_image", "docker", offsetof(struct config_provider, docker_image)},
-        {"docker_runtime", "docker", offsetof(struct config_provider, docker_runtime)},
+#define DAY_MS (INT64_C(24) * 3600 * 1000)
+#define SETTING(name_, kind_, member_, ...)                                                        \
+	{                                                                                          \
+		.name = (name_), .kind = (kind_),                                                  \
+		.offset = offsetof(struct config_provider, member_), __VA_ARGS__                   \
+	}
+static const struct item_setting settings[] = {
+        SETTING("allow_weaker", SETTING_BOOL, allows_weaker),
+        SETTING("create_timeout", SETTING_DURATION, create_timeout_ms, .min = 100, .max = 60000),
+        SETTING("max_cost_day", SETTING_MONEY, cost_day_max),
+        SETTING("max_cost_month", SETTING_MONEY, cost_month_max),
+        SETTING("max_p99", SETTING_DURATION, p99_max_ms, .min = 1, .max = DAY_MS),
+        SETTING("max_sandboxes", SETTING_WHOLE, sandboxes_max, .max = SANDBOXES_MAX),
+        SETTING("price_hour", SETTING_MONEY, price_hour),
+        {.name = NULL},
 };
 
-static int set_text(struct arena *a, struct config_provider *p, struct span name, struct span value,
-                    struct error *err)
+static int fail_setting(struct arena *a, const struct config_provider *p, struct span name,
+                        struct error *err)
 {
-	for (size_t i = 0; i < COUNT_OF(texts); i++) {
-		if (!span_is_word(name, texts[i].name))
-			continue;
-		if (strcmp(p->kind, texts[i].kind) != 0)
-			return FAIL(err, ERROR_INVALID, "provider '%s': %s is a setting of kind %s",
-			            p->name, texts[i].name, texts[i].kind);
-		*(const char **)((char *)p + texts[i].offset) = arena_copy(a, value);
-		return 0;
-	}
-	return FAIL(err, ERROR_INVALID,
-	            "provider '%s': unknown setting '%.*s'; known settings: allow_weaker, "
-	            "docker_host, docker_image, docker_runtime, max_sandboxes",
-	            p->name, (int)name.size, name.data);
+	const char *known = setting_names(a, settings);
+
+	for (const struct config_provider_option *o = config_provider_options; o->kind; o++)
+		if (strcmp(o->kind, p->kind) == 0)
+			known = arena_format(a, "%s, %s", known, o->name);
+	return FAIL(err, ERROR_INVALID, "provider '%s': unknown setting '%.*s'; known settings: %s",
+	            p->name, (int)(name.size > 60 ? 60 : name.size), name.data, known);
+}
+
+static int add_value(struct arena *a, struct config_provider *p,
+                     const struct config_provider_option *option, struct span value,
+                     struct error *err)
+{
+	if (value.size == 0)
+		return FAIL(err, ERROR_INVALID, "it is empty");
+	if (config_provider_value(p, option->name))
+		return FAIL(err, ERROR_INVALID, "it is given twice");
+	assert(p->value_count < CONFIG_PROVIDER_VALUES_MAX);
+	p->values[p->value_count++] =
+	        (struct config_provider_value){option->name, arena_copy(a, value)};
+	return 0;
 }
 
 static int set_value(struct arena *a, struct config_provider *p, struct span name,
                      struct span value, struct error *err)
 {
-	if (span_is_word(name, "allow_weaker")) {
-		p->allows_weaker = span_is_word(value, "true");
-		return p->allows_weaker || span_is_word(value, "false")
-		               ? 0
-		               : FAIL(err, ERROR_INVALID,
-		                      "provider '%s': allow_weaker is true or false", p->name);
-	}
-	if (!span_is_word(name, "max_sandboxes"))
-		return set_text(a, p, name, value, err);
-	if (span_parse_whole(value, 0, SANDBOXES_MAX, &p->sandboxes_max, err) < 0)
-		return FAIL_CONTEXT(err, "provider '%s': max_sandboxes", p->name);
+	const struct item_setting *setting = setting_find(settings, name);
+	const struct config_provider_option *option =
+	        setting ? NULL : config_provider_option_find(p->kind, arena_copy(a, name));
+	int result;
+
+	if (!setting && !option)
+		return fail_setting(a, p, name, err);
+	result = setting ? setting_set(a, setting, value, p, err)
+	                 : add_value(a, p, option, value, err);
+	if (result < 0)
+		return FAIL_CONTEXT(err, "provider '%s': %.*s", p->name, (int)name.size, name.data);
+	return 0;
+}
+
+const char *config_provider_value(const struct config_provider *p, const char *name)
+{
+	for (unsigned i = 0; i < p->value_count; i++)
+		if (strcmp(p->values[i].name, name) == 0)
+			return p->values[i].value;
+	return NULL;
+}
+
+/* A limit of cost without a price would never be reached. */
+int config_provider_check(const struct config_provider *p, struct error *err)
+{
+	if ((p->cost_day_max > 0 || p->cost_month_max > 0) && p->price_hour == 0)
+		return FAIL(err, ERROR_INVALID,
+		            "provider '%s': max_cost_day and max_cost_month need price_hour, the "
+		            "US dollars of a sandbox's active hour",
+		            p->name);
+	for (const struct config_provider_option *o = config_provider_options; o->kind; o++)
+		if (o->is_required && strcmp(o->kind, p->kind) == 0 &&
+		    !config_provider_value(p, o->name))
+			return FAIL(err, ERROR_INVALID, "provider '%s': %s is missing: %s", p->name,
+			            o->name, o->about);
 	return 0;
 }
 
@@ -98,6 +140,34 @@ static int parse_values(struct arena *a, struct span text, struct config_provide
 	return 0;
 }
 
+int config_provider_set(struct arena *a, struct config_provider *p,
+                        const struct config_provider_value *value, struct error *err)
+{
+	return set_value(a, p, span_of(value->name), span_of(value->value), err);
+}
+
+int config_provider_parse_settings(struct arena *a, const char *text, struct config_provider *p,
+                                   struct error *err)
+{
+	return parse_values(a, span_of(text), p, err);
+}
+
+/* The configuration is printed and passed on: it holds no credential. */
+static int check_references(const struct config_provider *p, struct error *err)
+{
+	for (unsigned i = 0; i < p->value_count; i++) {
+		const struct config_provider_value *v = &p->values[i];
+
+		if (config_provider_option_find(p->kind, v->name)->is_secret &&
+		    strncmp(v->value, "env:", 4) != 0 && strncmp(v->value, "file:/", 6) != 0)
+			return FAIL(err, ERROR_INVALID,
+			            "provider '%s': %s is a secret: give a reference to it, "
+			            "file:/PATH or env:NAME",
+			            p->name, v->name);
+	}
+	return 0;
+}
+
 static int parse_item(struct arena *a, struct span item, struct config_provider *ret,
                       struct error *err)
 {
@@ -109,7 +179,10 @@ static int parse_item(struct arena *a, struct span item, struct config_provider 
 	*ret = (struct config_provider){.name = arena_copy(a, name), .kind = arena_copy(a, kind)};
 	if (sandbox_name_check(ret->name, err) < 0)
 		return FAIL_CONTEXT(err, "name of a provider");
-	return check_kind(a, ret, err) < 0 ? -1 : parse_values(a, item, ret, err);
+	if (config_provider_check_kind(a, ret, err) < 0 || parse_values(a, item, ret, err) < 0 ||
+	    config_provider_check(ret, err) < 0)
+		return -1;
+	return check_references(ret, err);
 }
 
 static int append_item(struct config_providers *all, const struct config_provider *p,

@@ -1,21 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/providers.h"
 
+#include <fcntl.h>
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/bytes.h"
 #include "base/clock.h"
+#include "base/fd.h"
 #include "base/log.h"
 #include "config/config.h"
+#include "config/provider_options.h"
 #include "config/providers.h"
 #include "provider/kind_options.h"
 
 #define BROKER_WAIT_MS 20000
 #define WATCHED_WAIT_MS 600000 /* with a supervisor, which restarts the broker */
 #define WAIT_SAID_MS 5000
+#define SECRET_MAX 65536
 
 struct broker_wait broker_wait_begin(bool is_watched)
 {
@@ -55,53 +60,122 @@ static const char *find_agent(struct arena *a)
 	return arena_format(a, "%s/atoll-agent", path);
 }
 
-/* A setting of one provider comes before the option of the same name. */
+static const char *value_or(struct arena *a, const struct config_provider *p, const char *name,
+                            const char *otherwise)
+{
+	const char *value = config_provider_value(p, name);
+
+	return value ? arena_text(a, value) : otherwise;
+}
+
+/* Names with spaces in between, as the option has them, with commas. */
+static const char *join_words(struct arena *a, const char *words)
+{
+	char *joined = arena_text(a, words);
+
+	for (char *c = joined; *c; c++)
+		*c = *c == ' ' ? ',' : *c;
+	return joined;
+}
+
 static const struct docker_options *docker_options_of(struct arena *a, const struct config *config,
-                                                      const struct config_provider *own)
+                                                      const struct config_provider *p,
+                                                      bool is_stored)
 {
 	struct docker_options *docker = ARENA_NEW(a, struct docker_options);
+	const char *images = config_provider_value(p, "docker_images");
 
 	*docker = (struct docker_options){
-	        .providers = config_count_provider_kind(config, "docker"),
-	        .host = own->docker_host ? own->docker_host : config->docker_host,
-	        .image = own->docker_image ? own->docker_image : config->docker_image,
-	        .runtime = own->docker_runtime ? own->docker_runtime : config->docker_runtime,
-	        .images = config->docker_images,
+	        .host = value_or(a, p, "docker_host", config->docker_host),
+	        .image = value_or(a, p, "docker_image", config->docker_image),
+	        .runtime = value_or(a, p, "docker_runtime", config->docker_runtime),
+	        .images = images ? join_words(a, images) : config->docker_images,
 	        .allows_private = config->registry_allow_private,
 	        .program = find_agent(a)};
 	return docker;
 }
 
-static const struct microvm_options *microvm_options_of(struct arena *a,
-                                                        const struct config *config)
+static const struct microvm_options *
+microvm_options_of(struct arena *a, const struct config *config, const struct config_provider *p)
 {
 	struct microvm_options *microvm = ARENA_NEW(a, struct microvm_options);
 
-	*microvm = (struct microvm_options){.kernel = config->microvm_kernel,
-	                                    .program = find_agent(a)};
+	*microvm = (struct microvm_options){
+	        .kernel = value_or(a, p, "microvm_kernel", config->microvm_kernel),
+	        .program = find_agent(a)};
 	return microvm;
 }
 
-int providers_open(struct arena *a, const struct config *config,
-                   const struct provider_options *shared, struct provider_set **ret,
-                   struct error *err)
+static int read_reference(struct arena *a, const char *reference, const char **ret,
+                          struct error *err)
 {
-	struct provider_options options = *shared;
+	AUTO(buf_done) struct buf text = BUF(SECRET_MAX);
+
+	if (strncmp(reference, "env:", 4) == 0) {
+		const char *value = getenv(reference + 4);
+
+		if (!value || !*value)
+			return FAIL(err, ERROR_INVALID, "the environment has no '%s'",
+			            reference + 4);
+		*ret = arena_text(a, value);
+		return 0;
+	}
+	if (file_read(AT_FDCWD, reference + strlen("file:"), &text, err) < 0)
+		return -1;
+	*ret = arena_copy(a, span_trim((struct span){text.data, strcspn(buf_text(&text), "\r\n")}));
+	return 0;
+}
+
+/* Replaces the references of secrets by what they name. */
+static int read_secrets(struct arena *a, struct config_provider *p, struct error *err)
+{
+	for (unsigned i = 0; i < p->value_count; i++) {
+		struct config_provider_value *v = &p->values[i];
+
+		if (config_provider_option_find(p->kind, v->name)->is_secret &&
+		    read_reference(a, v->value, &v->value, err) < 0)
+			return FAIL_CONTEXT(err, "provider '%s': %s", p->name, v->name);
+	}
+	return 0;
+}
+
+int providers_add(struct provider_set *set, const struct provider_sources *sources,
+                  const struct config_provider *p, int64_t version, struct error *err)
+{
+	struct arena *a = provider_set_arena(set);
+	struct provider_options options = sources->shared;
+	struct config_provider own = *p;
+	const struct provider_entry_options entry = {
+	        .name = p->name,
+	        .kind = p->kind,
+	        .limits = {.sandboxes_max = p->sandboxes_max,
+	                   .allows_weaker = p->allows_weaker,
+	                   .price_hour = p->price_hour,
+	                   .cost_day_max = p->cost_day_max,
+	                   .cost_month_max = p->cost_month_max,
+	                   .create_timeout_ms = p->create_timeout_ms,
+	                   .p99_max_ms = p->p99_max_ms},
+	        .version = version,
+	};
+
+	if (version == 0 && read_secrets(a, &own, err) < 0)
+		return -1;
+	options.docker = docker_options_of(a, sources->config, &own, version > 0);
+	options.microvm = microvm_options_of(a, sources->config, &own);
+	return provider_set_add(set, &entry, &options, err);
+}
+
+int providers_open(struct arena *a, const struct provider_sources *sources,
+                   struct provider_set **ret, struct error *err)
+{
 	struct config_providers all;
 
-	options.microvm = microvm_options_of(a, config);
 	*ret = provider_set_new();
-	if (config_providers_load(a, config, &all, err) < 0)
+	if (config_providers_load(a, sources->config, &all, err) < 0)
 		return -1;
-	for (unsigned i = 0; i < all.count; i++) {
-		const struct config_provider *c = &all.items[i];
-		const struct provider_entry_options entry = {c->name, c->kind, c->sandboxes_max,
-		                                             c->allows_weaker};
-
-		options.docker = docker_options_of(a, config, c);
-		if (provider_set_add(*ret, &entry, &options, err) < 0)
+	for (unsigned i = 0; i < all.count; i++)
+		if (providers_add(*ret, sources, &all.items[i], 0, err) < 0)
 			return -1;
-	}
 	return 0;
 }
 

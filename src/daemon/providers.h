@@ -20,12 +20,22 @@ struct broker_wait broker_wait_begin(bool is_watched);
 /* Returns false when the wait has lasted too long. */
 bool broker_wait_moment(struct broker_wait *w, const struct error *why);
 
-/* The set of the configuration's providers; none is open yet. `shared` are the options that do not
- * come from the configuration. The caller frees the set, also after
+struct config_provider;
+
+/* Where the options of providers come from. */
+struct provider_sources {
+	const struct config *config;
+	struct provider_options shared; /* what does not come from the configuration */
+};
+/* Adds a member without opening it; it may run while the server does, on one thread at a time.
+ * `version`: of a stored provider's row, whose secrets are values; 0: of the configuration, whose
+ * secrets are references. */
+MUST_CHECK int providers_add(struct provider_set *set, const struct provider_sources *sources,
+                             const struct config_provider *p, int64_t version, struct error *err);
+/* The set of the configuration's providers; none is open yet. The caller frees the set, also after
  * a failure. */
-MUST_CHECK int providers_open(struct arena *a, const struct config *config,
-                              const struct provider_options *shared, struct provider_set **ret,
-                              struct error *err);
+MUST_CHECK int providers_open(struct arena *a, const struct provider_sources *sources,
+                              struct provider_set **ret, struct error *err);
 /* Opens the primary, whose broker starts at the same time and may not be ready yet, and then the
  * others that answer. */
 MUST_CHECK int providers_open_primary(struct provider_set *set, struct broker_wait *wait,

@@ -40,6 +40,7 @@ struct api_process {
 	struct id node;
 	struct sealed_store store;
 	struct provider_set *providers;
+	struct provider_sources provider_sources;
 	struct provider *provider; /* the first of them */
 	struct blob_store *blobs;
 	struct fleet *fleet;
@@ -102,20 +103,30 @@ static bool is_watched(const struct api_process *p)
 
 static int open_providers(struct api_process *p, struct error *err)
 {
-	const struct provider_options options = {
-	        .data_dir = p->config->data_dir,
-	        .broker_socket = arena_format(p->arena, "%s/run/broker.sock", p->config->data_dir),
-	        .on_ended = on_sandbox_ended,
-	        .on_again = on_host_again,
-	        .context = p,
-	};
 	struct broker_wait wait = broker_wait_begin(is_watched(p));
 
-	if (providers_open(p->arena, p->config, &options, &p->providers, err) < 0 ||
+	p->provider_sources = (struct provider_sources){
+	        .config = p->config,
+	        .shared = {.data_dir = p->config->data_dir,
+	                   .broker_socket = arena_format(p->arena, "%s/run/broker.sock",
+	                                                 p->config->data_dir),
+	                   .on_ended = on_sandbox_ended,
+	                   .on_again = on_host_again,
+	                   .context = p},
+	};
+	if (providers_open(p->arena, &p->provider_sources, &p->providers, err) < 0 ||
 	    providers_open_primary(p->providers, &wait, err) < 0)
 		return -1;
 	p->provider = provider_member_provider(provider_set_at(p->providers, 0));
 	return 0;
+}
+
+static int add_stored_provider(void *context, const struct config_provider *provider,
+                               int64_t version, struct error *err)
+{
+	struct api_process *p = context;
+
+	return providers_add(p->providers, &p->provider_sources, provider, version, err);
 }
 
 /* The broker may die during the recovery and restart a moment later. The next attempt finds what
@@ -201,6 +212,8 @@ static int open_fleet(struct api_process *p, struct error *err)
 	        .config = p->config,
 	        .store = p->store.store,
 	        .providers = p->providers,
+	        .add_provider = add_stored_provider,
+	        .add_context = p,
 	        .node = p->node.text,
 	};
 

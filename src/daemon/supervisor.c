@@ -291,7 +291,7 @@ static int find_docker_groups(const struct config *config, struct identity *iden
 	if (config_providers_load(&arena, config, &all, err) < 0)
 		return -1;
 	for (unsigned i = 0; i < all.count; i++) {
-		const char *host = all.items[i].docker_host;
+		const char *host = config_provider_value(&all.items[i], "docker_host");
 		gid_t group;
 
 		if (strcmp(all.items[i].kind, "docker") != 0)

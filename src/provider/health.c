@@ -12,6 +12,7 @@
 #include "base/thread.h"
 
 #define SAMPLES_MAX 256
+#define SLOW_SAMPLES_MIN 3
 #define BACKOFF_MS 10000 /* then a create tries an unhealthy provider again */
 
 struct provider_health {
@@ -22,6 +23,8 @@ struct provider_health {
 	int64_t failed_ms; /* monotonic */
 	bool has_change;
 	uint32_t samples_us[SAMPLES_MAX]; /* a ring */
+	int64_t sampled_ms[SAMPLES_MAX];  /* monotonic */
+	int64_t p99_max_ms;
 	uint64_t sample_count;
 };
 
@@ -78,6 +81,7 @@ void provider_health_created(struct provider_health *h, int64_t took_us)
 	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&h->mutex);
 
 	h->report.creates++;
+	h->sampled_ms[h->sample_count % SAMPLES_MAX] = clock_monotonic_ms();
 	h->samples_us[h->sample_count++ % SAMPLES_MAX] =
 	        took_us > UINT32_MAX ? UINT32_MAX : (uint32_t)took_us;
 	note_success(h);
@@ -115,6 +119,38 @@ static int compare_samples(const void *a, const void *b)
 	return *x < *y ? -1 : *x > *y;
 }
 
+/* The value that `percent` of the samples do not exceed. Sorts them. */
+static int64_t find_percentile(uint32_t *samples, size_t count, unsigned percent)
+{
+	qsort(samples, count, sizeof(*samples), compare_samples);
+	return samples[(count - 1) * percent / 100];
+}
+
+void provider_health_limit(struct provider_health *h, int64_t p99_max_ms)
+{
+	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&h->mutex);
+
+	h->p99_max_ms = p99_max_ms;
+}
+
+/* Only recent creates count: a provider that creates avoid for that time is tried again. */
+int64_t provider_health_slow_ms(struct provider_health *h)
+{
+	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&h->mutex);
+	size_t kept = h->sample_count < SAMPLES_MAX ? (size_t)h->sample_count : SAMPLES_MAX;
+	int64_t since = clock_monotonic_ms() - HEALTH_SLOW_MS, p99_ms;
+	uint32_t recent[SAMPLES_MAX];
+	size_t count = 0;
+
+	for (size_t i = 0; h->p99_max_ms > 0 && i < kept; i++)
+		if (h->sampled_ms[i] >= since)
+			recent[count++] = h->samples_us[i];
+	if (count < SLOW_SAMPLES_MIN)
+		return 0;
+	p99_ms = find_percentile(recent, count, 99) / 1000;
+	return p99_ms > h->p99_max_ms ? p99_ms : 0;
+}
+
 struct provider_health_report provider_health_get(struct provider_health *h)
 {
 	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&h->mutex);
@@ -125,9 +161,8 @@ struct provider_health_report provider_health_get(struct provider_health *h)
 	if (count == 0)
 		return report;
 	memcpy(sorted, h->samples_us, count * sizeof(*sorted));
-	qsort(sorted, count, sizeof(*sorted), compare_samples);
-	report.p50_us = sorted[(count - 1) / 2];
-	report.p99_us = sorted[(count - 1) * 99 / 100];
+	report.p50_us = find_percentile(sorted, count, 50);
+	report.p99_us = find_percentile(sorted, count, 99);
 	return report;
 }
 

@@ -16,6 +16,8 @@ struct provider_health;
 
 struct provider_health *provider_health_new(const char *name);
 void provider_health_free(struct provider_health *h);
+/* The highest 99th percentile of its creates, before it is used; 0 = any. */
+void provider_health_limit(struct provider_health *h, int64_t p99_max_ms);
 /* A create succeeded. */
 void provider_health_created(struct provider_health *h, int64_t took_us);
 /* A create failed through the provider: see provider_failed. */
@@ -38,5 +40,9 @@ struct provider_health_report provider_health_get(struct provider_health *h);
 /* Whether creates should avoid the provider for now: it is unhealthy, and its last failure is
  * recent. */
 bool provider_health_backs_off(struct provider_health *h);
+/* The 99th percentile of the creates of the last HEALTH_SLOW_MS in ms when it is above the limit,
+ * else 0. A few creates do not count. */
+#define HEALTH_SLOW_MS 60000
+int64_t provider_health_slow_ms(struct provider_health *h);
 /* True once after each change of is_healthy. */
 bool provider_health_take_change(struct provider_health *h, struct provider_health_report *ret);

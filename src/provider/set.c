@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "provider/entries.h"
 #include "provider/health.h"
@@ -17,10 +18,17 @@ struct set_member {
 	struct provider_options options;
 	_Atomic(struct provider *) provider; /* NULL: not open */
 	bool is_lent;
+	atomic_bool has_left, drains;
+	atomic_int_fast64_t left_ms; /* monotonic */
+	atomic_int_fast64_t cost_day, cost_month;
 };
 
+/* Longer than the deadline of every call of a provider. */
+#define LEFT_OPEN_MS 150000
+
 struct provider_set {
-	unsigned count;
+	atomic_uint count; /* a member is whole before it counts */
+	struct arena arena;
 	struct set_member members[PROVIDER_MEMBERS_MAX];
 };
 
@@ -52,16 +60,22 @@ void provider_set_free(struct provider_set *set)
 	provider_set_close(set);
 	for (unsigned i = 0; i < set->count; i++)
 		provider_health_free(set->members[i].member.health);
+	arena_done(&set->arena);
 	free(set);
 }
 
-static struct set_member *append_member(struct provider_set *set, const char *name)
+struct arena *provider_set_arena(struct provider_set *set)
+{
+	return &set->arena;
+}
+
+static struct set_member *begin_member(struct provider_set *set, const char *name)
 {
 	struct set_member *m = &set->members[set->count];
+	const char *own = arena_text(&set->arena, name);
 
 	m->member = (struct provider_member){
-	        .name = name, .number = set->count, .health = provider_health_new(name)};
-	set->count++;
+	        .name = own, .number = set->count, .health = provider_health_new(own)};
 	return m;
 }
 
@@ -78,16 +92,18 @@ int provider_set_add(struct provider_set *set, const struct provider_entry_optio
 		            PROVIDER_MEMBERS_MAX);
 	if (provider_set_find(set, entry->name))
 		return FAIL(err, ERROR_CONFLICT, "provider '%s' is there twice", entry->name);
-	m = append_member(set, entry->name);
+	m = begin_member(set, entry->name);
 	m->options = *options;
-	m->options.name = entry->name;
+	m->options.name = m->member.name;
 	m->described = *kind;
 	m->kind = &m->described;
 	if (kind->describe)
 		kind->describe(&m->options, &m->described);
 	m->member.kind = kind->name;
-	m->member.sandboxes_max = entry->sandboxes_max;
-	m->member.allows_weaker = entry->allows_weaker;
+	m->member.limits = entry->limits;
+	m->member.version = entry->version;
+	provider_health_limit(m->member.health, entry->limits.p99_max_ms);
+	atomic_fetch_add(&set->count, 1);
 	return 0;
 }
 
@@ -96,11 +112,52 @@ void provider_set_lend(struct provider_set *set, const char *name, struct provid
 	struct set_member *m;
 
 	assert(set->count < PROVIDER_MEMBERS_MAX);
-	m = append_member(set, name);
+	m = begin_member(set, name);
 	m->kind = provider_ops_of(p);
 	m->member.kind = m->kind->name;
 	m->is_lent = true;
 	atomic_store(&m->provider, p);
+	atomic_fetch_add(&set->count, 1);
+}
+
+void provider_member_leave(const struct provider_member *member)
+{
+	struct set_member *m = as_set_member(member);
+
+	assert(!m->is_lent && member->number > 0);
+	atomic_store(&m->left_ms, clock_monotonic_ms());
+	atomic_store(&m->has_left, true);
+}
+
+bool provider_member_has_left(const struct provider_member *m)
+{
+	return atomic_load(&as_set_member(m)->has_left);
+}
+
+void provider_member_drain(const struct provider_member *m)
+{
+	atomic_store(&as_set_member(m)->drains, true);
+}
+
+bool provider_member_drains(const struct provider_member *m)
+{
+	return atomic_load(&as_set_member(m)->drains);
+}
+
+void provider_member_note_cost(const struct provider_member *m, int64_t day, int64_t month)
+{
+	atomic_store(&as_set_member(m)->cost_day, day);
+	atomic_store(&as_set_member(m)->cost_month, month);
+}
+
+int64_t provider_member_cost_day(const struct provider_member *m)
+{
+	return atomic_load(&as_set_member(m)->cost_day);
+}
+
+int64_t provider_member_cost_month(const struct provider_member *m)
+{
+	return atomic_load(&as_set_member(m)->cost_month);
 }
 
 int provider_member_open(const struct provider_member *member, struct error *err)
@@ -116,6 +173,18 @@ int provider_member_open(const struct provider_member *member, struct error *err
 	return 0;
 }
 
+/* No sandbox of it exists, and each call that used it has reached its deadline. */
+static void close_left(struct set_member *m)
+{
+	struct provider *p;
+
+	if (clock_monotonic_ms() - atomic_load(&m->left_ms) < LEFT_OPEN_MS)
+		return;
+	p = atomic_exchange(&m->provider, NULL);
+	if (p)
+		provider_ops_of(p)->close(p);
+}
+
 unsigned provider_set_retry(struct provider_set *set)
 {
 	unsigned opened = 0;
@@ -124,7 +193,9 @@ unsigned provider_set_retry(struct provider_set *set)
 		struct set_member *m = &set->members[i];
 		struct error err = {0};
 
-		if (atomic_load(&m->provider))
+		if (atomic_load(&m->has_left))
+			close_left(m);
+		if (atomic_load(&m->provider) || atomic_load(&m->has_left))
 			continue;
 		if (provider_member_open(&m->member, &err) < 0) {
 			log_debug("a provider is not open yet", TEXT("provider", m->member.name),
@@ -164,6 +235,15 @@ unsigned provider_set_count(const struct provider_set *set)
 	return set->count;
 }
 
+bool provider_set_has_several(const struct provider_set *set)
+{
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < set->count; i++)
+		count += !atomic_load(&as_set_member(&set->members[i].member)->has_left);
+	return count > 1;
+}
+
 const struct provider_member *provider_set_at(const struct provider_set *set, unsigned number)
 {
 	assert(number < set->count);
@@ -173,7 +253,8 @@ const struct provider_member *provider_set_at(const struct provider_set *set, un
 const struct provider_member *provider_set_find(const struct provider_set *set, const char *name)
 {
 	for (unsigned i = 0; i < set->count; i++)
-		if (strcmp(set->members[i].member.name, name) == 0)
+		if (strcmp(set->members[i].member.name, name) == 0 &&
+		    !provider_member_has_left(&set->members[i].member))
 			return &set->members[i].member;
 	return NULL;
 }
@@ -229,7 +310,8 @@ static int find_lister(const struct provider_set *set, unsigned number)
 	for (unsigned i = 0; p && i < number; i++) {
 		struct provider *other = provider_member_provider(provider_set_at(set, i));
 
-		if (other && provider_shares_place(p, other))
+		if (other && provider_shares_place(p, other) &&
+		    !provider_member_has_left(provider_set_at(set, i)))
 			return (int)i;
 	}
 	return -1;
@@ -257,6 +339,8 @@ int provider_set_list(const struct provider_set *set, struct arena *a, struct pr
 		struct provider_list list = {0};
 
 		ret_silent[i] = false;
+		if (provider_member_has_left(provider_set_at(set, i)))
+			continue;
 		int lister = find_lister(set, i);
 		if (lister >= 0) {
 			ret_silent[i] = ret_silent[lister];

@@ -28,7 +28,9 @@ struct project_record {
 	int64_t artifacts_keep_ms;
 	int64_t storage_max_mb; /* templates, snapshots, backups and volumes together */
 	bool record_terminals;  /* record terminal windows from their start */
-	bool closing;           /* the project is being deleted */
+	/* Of its sandboxes, unless their request or template says otherwise; "" = any. */
+	const char *provider, *isolation;
+	bool closing; /* the project is being deleted */
 	int64_t created_at;
 	int64_t version; /* grows with every change; read-only */
 };

@@ -119,10 +119,14 @@ static int run_insertion(struct store_connection *c, void *context, struct error
 	                                   .text = r->last_event};
 
 	/* A transaction may be run more than once. */
-	insertion->is_outdated = insertion->is_claim_lost = false;
+	insertion->is_outdated = insertion->is_claim_lost = insertion->is_provider_lost = false;
 	if (insertion->claim &&
 	    lease_run_claim(c, insertion->claim, &insertion->is_claim_lost, err) < 0)
 		return -1;
+	if (insertion->is_stored_provider && provider_run_lock(c, r->provider, err) < 0) {
+		insertion->is_provider_lost = err->code == ERROR_CONFLICT;
+		return -1;
+	}
 	if (check_template(c, r, err) < 0 ||
 	    ROW_OR(query_run(c, QUERY_SANDBOX_INSERT, r, NULL, err),
 	           FAIL(err, ERROR_CONFLICT, "a sandbox named '%s' exists already", r->name)) < 0 ||

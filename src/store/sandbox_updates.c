@@ -11,6 +11,7 @@
 #include "store/query.h"
 #include "store/sandboxes.h"
 #include "store/touches.h"
+#include "store/transaction_parts.h"
 
 COLUMNS_OF(sandbox_preview);
 COLUMNS_OF(sandbox_settings);
@@ -145,14 +146,32 @@ int store_sandbox_set_egress(struct store *s, struct arena *a,
 	return update_sandbox(s, &updating, ret, err);
 }
 
-int store_sandbox_set_provider(struct store *s, struct arena *a, const char *id,
-                               const char *provider, struct sandbox_record *ret, struct error *err)
-{
-	const struct sandbox_provider_change change = {id, provider};
-	struct sandbox_update updating = {
-	        QUERY_SANDBOX_SET_PROVIDER, &change, id, a, NULL, .is_lazy = true};
+struct provider_change_run {
+	const struct sandbox_provider_change *change;
+	struct arena *arena;
+	struct sandbox_record *ret;
+};
 
-	return update_sandbox(s, &updating, ret, err);
+static int run_provider_change(struct store_connection *c, void *context, struct error *err)
+{
+	const struct provider_change_run *changing = context;
+	const struct sandbox_provider_change *change = changing->change;
+
+	if (change->is_stored && provider_run_lock(c, change->provider, err) < 0)
+		return -1;
+	return ROW_OR(
+	        query_find(c, QUERY_SANDBOX_SET_PROVIDER, change,
+	                   INTO(changing->arena, changing->ret), err),
+	        FAIL(err, ERROR_NOT_FOUND, "sandbox '%s' is not being made any more", change->id));
+}
+
+int store_sandbox_set_provider(struct store *s, struct arena *a,
+                               const struct sandbox_provider_change *change,
+                               struct sandbox_record *ret, struct error *err)
+{
+	const struct provider_change_run changing = {change, a, ret};
+
+	return store_change_lazily(s, run_provider_change, &changing, err);
 }
 
 int store_sandbox_set(struct store *s, struct arena *a, const struct sandbox_settings *settings,

@@ -27,13 +27,14 @@ struct sandbox_insertion {
 	const struct mount_list *mounts;  /* NULL = none */
 	const char *origin;               /* snapshot that its files begin with; NULL = none */
 	const struct lease_record *claim; /* lease that takes the sandbox; NULL = none */
-	/* Called when only the commit is left, perhaps more than once; must not wait. May be NULL.
-	 */
+	bool is_stored_provider;          /* its provider is one of store/providers.h */
+	/* Called when only the commit is left, perhaps more than once; must not wait; or NULL. */
 	void (*on_accepted)(void *context);
 	void *context;
 	/* Why the insertion failed with ERROR_CONFLICT, besides a taken name or volume. */
-	bool is_outdated;   /* the project has another version */
-	bool is_claim_lost; /* the lease has changed */
+	bool is_outdated;      /* the project has another version */
+	bool is_claim_lost;    /* the lease has changed */
+	bool is_provider_lost; /* the stored provider makes no more sandboxes */
 };
 
 MUST_CHECK int store_sandbox_insert_with(struct store *s, struct sandbox_insertion *insertion,
@@ -136,12 +137,14 @@ MUST_CHECK int store_sandbox_set_egress(struct store *s, struct arena *a,
                                         struct sandbox_record *ret, struct error *err);
 
 struct sandbox_provider_change {
-	const char *id, *provider;
+	const char *id, *provider, *placed;
+	bool is_stored; /* the provider is one of store/providers.h */
 };
-/* Another provider makes a sandbox that is in CREATING. Lazy: recovery fails such a sandbox. */
-MUST_CHECK int store_sandbox_set_provider(struct store *s, struct arena *a, const char *id,
-                                          const char *provider, struct sandbox_record *ret,
-                                          struct error *err);
+/* Another provider makes a sandbox that is in CREATING. Lazy: recovery fails such a sandbox.
+ * ERROR_CONFLICT when a stored provider makes no more. */
+MUST_CHECK int store_sandbox_set_provider(struct store *s, struct arena *a,
+                                          const struct sandbox_provider_change *change,
+                                          struct sandbox_record *ret, struct error *err);
 
 struct sandbox_settings {
 	const char *id;

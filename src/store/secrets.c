@@ -143,6 +143,8 @@ static const struct drawer {
         {QUERY_LEASE_SECRETS, QUERY_LEASE_SECRET_SWAP, columns_of_lease_record, "env_json"},
         {QUERY_SERVICE_SECRETS, QUERY_SERVICE_SECRET_SWAP, columns_of_service_record, "env_json"},
         {QUERY_VAULT_SECRETS, QUERY_VAULT_SECRET_SWAP, columns_of_vault_record, "value"},
+        {QUERY_PROVIDER_SECRETS, QUERY_PROVIDER_SECRET_SWAP, columns_of_provider_record,
+         "secrets_json"},
 };
 
 struct reseal_page {

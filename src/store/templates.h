@@ -26,7 +26,8 @@ struct template_record {
 	const char *folder;     /* below DATA/templates; "host" = the machine's own root */
 	const char *base_image;
 	const char *runtime;
-	const char *isolation;
+	const char *isolation; /* the least of its sandboxes; "" = the server's default */
+	const char *provider;  /* of its sandboxes; "" = the server chooses */
 	const char *description;
 	struct sandbox_resources resources; /* zeros = not set */
 	const char *env_json;               /* {"A":"b"} */

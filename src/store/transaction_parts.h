@@ -23,6 +23,9 @@ MUST_CHECK int project_lock(struct store_connection *c, const char *project_id, 
 MUST_CHECK int project_check_count(struct store_connection *c, enum query_name count_query,
                                    const char *project_id, int64_t max, const char *nouns,
                                    struct error *err);
+/* providers.c: creates and the removal of this stored provider wait for each other until the
+ * transaction ends. ERROR_CONFLICT when it makes no more sandboxes. */
+MUST_CHECK int provider_run_lock(struct store_connection *c, const char *name, struct error *err);
 /* members.c */
 /* organizations.c: ERROR_CONFLICT when an organisation would lose its last owner. */
 MUST_CHECK int organization_run_leaving_all(struct store_connection *c, struct arena *a,

@@ -21,6 +21,7 @@ struct store;
 struct meter_record {
 	const char *id, *project_id;
 	const char *key_id; /* the key that made it */
+	const char *provider;
 	enum sandbox_state actual;
 	struct sandbox_resources resources;
 	bool persistent;
@@ -50,7 +51,8 @@ MUST_CHECK int store_storage_list(struct store *s, struct arena *a, int64_t befo
 
 struct usage_record {
 	const char *id, *project_id, *key_id, *sandbox_id;
-	const char *run; /* "" = none */
+	const char *run;      /* "" = none */
+	const char *provider; /* of active time; NULL = "" */
 	enum usage_reason reason;
 	int64_t hour;
 	int64_t active_ms, cpu_us, storage_mib_s, usd_micro;

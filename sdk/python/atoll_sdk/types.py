@@ -39,6 +39,8 @@ class Sandbox(TypedDict):
     provider: str
     # isolation in effect
     isolation: str
+    # why it is at this provider: what named it, or the routing rule, and why providers before it were not taken or failed; null: there was no choice
+    placed: str | None
     # what its provider cannot do; such calls answer 501
     unsupported: list[str]
     region: str
@@ -1226,7 +1228,10 @@ class Template(TypedDict):
     state_text: str
     base_image: str
     runtime: str
-    isolation: str
+    # the least isolation of its sandboxes; null: the server's default
+    isolation: str | None
+    # provider of its sandboxes; null: the server chooses
+    provider: str | None
     # default user for commands
     user: str
     workdir: str
@@ -1270,6 +1275,7 @@ TemplateCreate = TypedDict("TemplateCreate", {
     "description": "NotRequired[str]",
     "runtime": "NotRequired[str]",
     "isolation": "NotRequired[str]",
+    "provider": "NotRequired[str]",
     "user": "NotRequired[str]",
     "workdir": "NotRequired[str]",
     "env": "NotRequired[dict[str, str]]",
@@ -1356,8 +1362,10 @@ class TemplateChange(TypedDict):
     description: NotRequired[str]
     # free-form label of the purpose
     runtime: NotRequired[str]
-    # must be the isolation of the server's provider
+    # the least isolation that its sandboxes accept, unless their request names another; "": the server's default
     isolation: NotRequired[str]
+    # provider of its sandboxes, unless their request names another; "": the server chooses
+    provider: NotRequired[str]
     # default user for commands
     user: NotRequired[str]
     # an absolute path
@@ -1464,6 +1472,10 @@ class Project(TypedDict):
     maximums: Limits
     # the project is being deleted
     closing: bool
+    # provider of its sandboxes; null: the server chooses
+    provider: str | None
+    # the least isolation of its sandboxes; null: the server's default
+    isolation: str | None
     created_at: str | None
 
 
@@ -1493,6 +1505,10 @@ class ProjectCreate(TypedDict):
     maximums: NotRequired[Limits]
     # id of the organisation that it belongs to (default: the first); only a platform admin can set it
     organization: NotRequired[str]
+    # provider of its sandboxes, unless their request or template names another; "": the server chooses
+    provider: NotRequired[str]
+    # the least isolation that its sandboxes accept, unless their request or template names another; "": the server's default
+    isolation: NotRequired[str]
     # default: generated
     id: NotRequired[str]
     # user that becomes the first member, with the role admin
@@ -1513,6 +1529,10 @@ class ProjectChange(TypedDict):
     maximums: NotRequired[Limits]
     # id of the organisation that it belongs to (default: the first); only a platform admin can set it
     organization: NotRequired[str]
+    # provider of its sandboxes, unless their request or template names another; "": the server chooses
+    provider: NotRequired[str]
+    # the least isolation that its sandboxes accept, unless their request or template names another; "": the server's default
+    isolation: NotRequired[str]
 
 
 class ProjectStorage(TypedDict):
@@ -2074,6 +2094,28 @@ class Provider(TypedDict):
     sandboxes: int
     # 0: no limit
     max_sandboxes: int
+    # it was added at run time and can be removed
+    stored: bool
+    # it makes no more sandboxes, and is removed after its last one
+    draining: bool
+    # a create may name it, though it isolates less than the first
+    allow_weaker: bool
+    # US dollars of a sandbox's active hour; 0: not set
+    price_hour: float
+    # US dollars that its sandboxes have cost today (UTC)
+    cost_day: float
+    # the same of this month
+    cost_month: float
+    # 0: no limit
+    max_cost_day: float
+    # 0: no limit
+    max_cost_month: float
+    # after this time a create goes on with the next provider; 0: the default, 20 seconds
+    create_timeout_ms: int
+    # 0: no limit
+    max_p99_ms: int
+    # its recent creates are above max_p99_ms: it is tried last
+    slow: bool
     # since the server started
     creates: int
     # creates that the provider failed
@@ -2085,6 +2127,93 @@ class Provider(TypedDict):
     last_error: str | None
     # time of the last error
     failed_at: str | None
+
+
+class ProviderAdd(TypedDict):
+    """A provider that every server on this store opens"""
+
+    name: str
+    # as GET /v1/providers/kinds lists them (default: the name)
+    kind: NotRequired[str]
+    # max_sandboxes, price_hour and the other settings of a provider in the configuration file, and the options of its kind; secrets are stored encrypted and never returned
+    settings: NotRequired[dict[str, str]]
+
+
+class ProviderAdded(TypedDict):
+    """The provider is stored; servers open it within seconds"""
+
+    name: str
+    kind: str
+
+
+class ProviderKinds(TypedDict):
+    """The kinds of providers of this program"""
+
+    items: list[ProviderKind]
+
+
+class ProviderKind(TypedDict):
+    """A kind of provider and its options"""
+
+    kind: str
+    isolation: str
+    options: list[ProviderOption]
+
+
+class ProviderOption(TypedDict):
+    """An option of one kind of provider"""
+
+    name: str
+    secret: bool
+    required: bool
+    about: str
+
+
+class ProviderRemoved(TypedDict):
+    """The result of a removal"""
+
+    name: str
+    # false: it drains, and is removed after its last sandbox
+    removed: bool
+    # that it still has, on all servers
+    sandboxes: int
+
+
+class Routing(TypedDict):
+    """The rules that choose providers; the first match decides"""
+
+    # configuration, or stored: they were set by this API
+    source: str
+    rules: list[RoutingRule]
+
+
+class RoutingRule(TypedDict):
+    """Which providers make the sandboxes that meet every condition; bounds are inclusive"""
+
+    name: str
+    # id of the project
+    project: NotRequired[str]
+    # KEY or KEY=VALUE
+    label: NotRequired[str]
+    # its name or its id
+    template: NotRequired[str]
+    # that is asked for, exactly
+    isolation: NotRequired[str]
+    memory_mb_min: NotRequired[int]
+    memory_mb_max: NotRequired[int]
+    cpu_min: NotRequired[float]
+    cpu_max: NotRequired[float]
+    # US dollars of an active hour by the server's prices
+    price_min: NotRequired[float]
+    price_max: NotRequired[float]
+    # in the order in which they are tried
+    providers: list[str]
+
+
+class RoutingPut(TypedDict):
+    """Rules for every server on this store; the first match decides"""
+
+    rules: list[RoutingRule]
 
 
 class ProviderCheck(TypedDict):
@@ -2248,7 +2377,7 @@ class Settings(TypedDict):
     artifacts_keep_seconds: int
     # record the output of every new terminal window
     record_terminals: bool
-    # isolation of new templates; always that of the server's provider
+    # the least isolation of new sandboxes, unless their request or template names another; the project's member isolation
     default_isolation: str
     # where volumes and backups are stored: local
     default_storage_provider: str
@@ -2277,7 +2406,7 @@ class SettingsPut(TypedDict):
     artifacts_keep_seconds: NotRequired[int]
     # record the output of every new terminal window
     record_terminals: NotRequired[bool]
-    # isolation of new templates; always that of the server's provider
+    # the least isolation of new sandboxes, unless their request or template names another; the project's member isolation
     default_isolation: NotRequired[str]
     # where volumes and backups are stored: local
     default_storage_provider: NotRequired[str]

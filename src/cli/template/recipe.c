@@ -17,6 +17,8 @@ static const struct recipe_field {
 } fields[] = {
         {"description", "description", "\"\""},
         {"runtime", "runtime", "\"\""},
+        {"isolation", "isolation", "\"\""},
+        {"provider", "provider", "\"\""},
         {"user", "user", "\"\""},
         {"workdir", "workdir", "\"\""},
         {"env", "env", "{}"},
@@ -28,7 +30,8 @@ static const struct recipe_field {
         {"idle", NULL, NULL},
 };
 static const char *const limits_options[] = {"cpu", "memory", "disk", "pids", NULL};
-static const char *const texts[] = {"description", "runtime", "isolation", "user", "workdir", NULL};
+static const char *const texts[] = {"description", "runtime", "isolation", "provider",
+                                    "user",        "workdir", NULL};
 
 static unsigned count_limits(const struct cli_arguments *args)
 {

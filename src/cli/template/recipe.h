@@ -11,9 +11,9 @@
 #define OPTIONS_RECIPE                                                                             \
 	{"description", "TEXT", "description for people"},                                         \
 	        {"runtime", "TEXT", "label of the template's purpose"},                            \
-	        {"isolation", "NAME",                                                              \
-	         "required isolation; refused if the server has another one"},                     \
-	        OPTION_USER, OPTION_WORKDIR, OPTION_ENV,                                           \
+	        {"isolation", "NAME", "the least isolation that its sandboxes accept"},            \
+	        {"provider", "NAME", "provider of its sandboxes"}, OPTION_USER, OPTION_WORKDIR,    \
+	        OPTION_ENV,                                                                        \
 	        {"port", "NUMBER", "port that a server in the sandbox listens on", .letter = 'p',  \
 	         .repeats = true},                                                                 \
 	        {"warm", "LANGUAGE[=MODULE,...]",                                                  \
@@ -25,7 +25,8 @@
 	        {"public", "yes|no", "whether other projects can use the template by its id"},     \
 	{                                                                                          \
 		"clear", "FIELD",                                                                  \
-		        "clear description, runtime, user, workdir, env, ports, entrypoint, "      \
+		        "clear description, runtime, isolation, provider, user, workdir, env, "    \
+		        "ports, entrypoint, "                                                      \
 		        "warm, resources, pool or idle",                                           \
 		        .repeats = true                                                            \
 	}

@@ -230,7 +230,8 @@ static void describe_template(struct build *b, struct template_record *t)
 
 	t->base_image = b->source.name;
 	t->runtime = b->source.runtime;
-	t->isolation = b->fleet->ops->isolation;
+	t->isolation = b->source.isolation;
+	t->provider = b->source.provider;
 	t->description = is_given(b->spec.description) ? b->spec.description : "";
 	t->env_json = json_format_map(&b->arena, &b->path.env);
 	t->entrypoint_json = entrypoint_json(b);

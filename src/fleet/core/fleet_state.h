@@ -29,8 +29,10 @@ struct provider;
 struct provider_ops;
 struct provider_set;
 struct ready;
+struct routing_rules;
 struct sandbox_samples;
 struct store;
+struct stored_providers;
 struct template_cache;
 struct trash_counts;
 struct worker_pool;
@@ -48,6 +50,8 @@ struct fleet {
 	struct provider *provider;
 	const struct provider_ops *ops; /* of the primary */
 	const char *primary;            /* its name */
+	struct routing_rules *rules;
+	struct stored_providers *stored;
 	bool owns_providers;
 	struct worker_pool *workers;
 	const char *node;

@@ -33,6 +33,9 @@ static void copy_project(struct arena *a, const struct project_record *from,
 	*ret = *from;
 	ret->id = arena_text(a, from->id);
 	ret->name = arena_text(a, from->name);
+	ret->organization_id = arena_text(a, from->organization_id);
+	ret->provider = arena_text(a, from->provider);
+	ret->isolation = arena_text(a, from->isolation);
 }
 
 static struct project_entry *entry_new(const struct project_record *r)

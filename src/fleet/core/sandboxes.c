@@ -48,7 +48,7 @@ int sandbox_provider_find(struct fleet *f, const char *id, struct provider **ret
 	struct sandbox_record r;
 
 	*ret = f->provider;
-	if (provider_set_count(f->providers) == 1)
+	if (!provider_set_has_several(f->providers))
 		return 0;
 	if (store_sandbox_find(f->store, &arena, NULL, id, &r, err) < 0)
 		return -1;

@@ -67,12 +67,16 @@ static int insert_once(struct fleet *f, struct resolved_create *resolved, struct
 	        .mounts = resolved->mounts.count > 0 ? &resolved->mounts : NULL,
 	        .origin = resolved->layer,
 	        .claim = claim && !claim->is_made ? &claim->lease : NULL,
+	        .is_stored_provider = resolved->route.members[0]->version > 0,
 	        .on_accepted = begins ? begin_creation : NULL,
 	        .context = &beginning,
 	};
 	int result = store_sandbox_insert_with(f->store, &insertion, err);
 
-	resolved->is_outdated = insertion.is_outdated;
+	resolved->is_outdated = insertion.is_outdated || insertion.is_provider_lost;
+	/* Another server has begun to remove it; the next try takes another provider. */
+	if (insertion.is_provider_lost)
+		provider_member_drain(resolved->route.members[0]);
 	if (insertion.claim)
 		lease_claimed(claim, result < 0, insertion.is_claim_lost);
 	if (begins && result < 0)

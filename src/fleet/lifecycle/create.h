@@ -34,7 +34,7 @@ struct fleet_create {
 	const char *name;      /* NULL: generated */
 	const char *template;  /* NULL: the option default_template */
 	const char *provider;  /* NULL: any that satisfies the request */
-	const char *isolation; /* the least that is accepted, see provider/isolation.h; NULL: any */
+	const char *isolation; /* the least that is accepted, see sandbox/isolation.h; NULL: any */
 	const char *image;     /* of a registry, instead of a template; NULL: none */
 	enum fleet_pull pull;  /* of the image */
 	const char *snapshot;  /* its files and its template are used; NULL: none */

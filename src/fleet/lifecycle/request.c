@@ -104,19 +104,17 @@ int request_check(const struct fleet_create *request, struct error *err)
 
 /* The providers that may make the sandbox, and the checks of the first. */
 static int decide_provider(struct fleet *f, struct arena *a, struct resolved_create *resolved,
-                           enum sandbox_network *ret_network, struct error *err)
+                           const struct route_subject *subject, struct error *err)
 {
-	const struct fleet_create *request = resolved->request;
-	bool is_open = request->internet < 0 ? f->config->internet : request->internet > 0;
 	struct provider *p;
 
-	*ret_network = is_open ? SANDBOX_NETWORK_INTERNET : SANDBOX_NETWORK_BLOCKED;
-	if (provider_route_find(f, a, resolved, *ret_network, &resolved->route, err) < 0)
+	if (provider_route_find(f, a, resolved, subject, &resolved->route, err) < 0)
 		return -1;
 	p = provider_route_current(&resolved->route);
-	if (!is_open && provider_require(p, PROVIDER_CAN_BLOCK_NETWORK, err) < 0)
+	if (subject->network == SANDBOX_NETWORK_BLOCKED &&
+	    provider_require(p, PROVIDER_CAN_BLOCK_NETWORK, err) < 0)
 		return -1;
-	return egress_check(p, *ret_network, request->egress, err);
+	return egress_check(p, subject->network, resolved->request->egress, err);
 }
 
 static int64_t given_or(int64_t given, int64_t otherwise)
@@ -164,16 +162,22 @@ int request_resolve(struct fleet *f, struct arena *a, struct resolved_create *re
 	const struct template_record *t = &resolved->template;
 	int64_t now = clock_unix_ms();
 	struct id id = id_new();
-	enum sandbox_network network;
+	bool is_open = request->internet < 0 ? f->config->internet : request->internet > 0;
 	struct project_record project;
+	struct route_subject subject = {
+	        .network = is_open ? SANDBOX_NETWORK_INTERNET : SANDBOX_NETWORK_BLOCKED,
+	        .project = &project,
+	};
 	const struct sandbox_timeouts *const layers[] = {&request->timeouts, &t->timeouts,
 	                                                 &project.timeouts, &f->config->timeouts};
 	const struct json_map own_labels = own_labels_of(a, request);
 	struct json_map labels = labels_join(a, &request->labels, &own_labels);
 
 	if ((request->timeouts.archive_after_ms > 0 && backup_check(f, err) < 0) ||
-	    project_find(f, a, request->project_id, &project, err) < 0 ||
-	    decide_provider(f, a, resolved, &network, err) < 0)
+	    project_find(f, a, request->project_id, &project, err) < 0)
+		return -1;
+	subject.resources = decide_resources(f, request, t, &project);
+	if (decide_provider(f, a, resolved, &subject, err) < 0)
 		return -1;
 	resolved->project_version = project.version;
 	resolved->sandboxes_max =
@@ -187,13 +191,14 @@ int request_resolve(struct fleet *f, struct arena *a, struct resolved_create *re
 	        .template_id = t->id,
 	        .template_name = t->name,
 	        .provider = resolved->route.members[0]->name,
+	        .placed = resolved->route.why,
 	        .node = f->node,
 	        .region = request->region ? request->region : f->config->region,
 	        .labels_json = json_format_map(a, &labels),
 	        .env_json = json_format_map(a, &request->env),
 	        .desired = SANDBOX_STARTED,
 	        .actual = SANDBOX_PENDING,
-	        .resources = decide_resources(f, request, t, &project),
+	        .resources = subject.resources,
 	        .persistent = request->persistent,
 	        .preview_off = request->preview_off,
 	        .preview_public = request->preview_public,
@@ -202,7 +207,7 @@ int request_resolve(struct fleet *f, struct arena *a, struct resolved_create *re
 	        .egress = request->egress ? request->egress : "",
 	        /* The machine's own set-uid programs must not be used in a sandbox. */
 	        .privileges = strcmp(t->folder, "host") != 0,
-	        .network = network,
+	        .network = subject.network,
 	        .timeouts = sandbox_timeouts_resolve(layers, COUNT_OF(layers)),
 	        .timeout_at = request->timeout_ms > 0 ? now + request->timeout_ms : 0,
 	        .created_at = now,

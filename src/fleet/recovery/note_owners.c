@@ -43,6 +43,8 @@ static void note_project(struct fleet *f, struct arena *a, const struct project_
 	note_begin(&text);
 	note_add_text(&text, "id", r->id);
 	note_add_text(&text, "name", r->name);
+	note_add_text(&text, "provider", r->provider);
+	note_add_text(&text, "isolation", r->isolation);
 	add_resources(&text, "", &r->defaults);
 	add_resources(&text, "max_", &r->maximums);
 	add_timeouts(&text, &r->timeouts);
@@ -68,6 +70,8 @@ static void note_template(struct fleet *f, struct arena *a, const struct templat
 	note_add_text(&text, "id", r->id);
 	note_add_text(&text, "base_image", r->base_image);
 	note_add_text(&text, "runtime", r->runtime);
+	note_add_text(&text, "isolation", r->isolation);
+	note_add_text(&text, "provider", r->provider);
 	note_add_text(&text, "description", r->description);
 	note_add_text(&text, "env", store_template_env_close(f->store, a, r->id, r->env_json));
 	note_add_text(&text, "entrypoint", r->entrypoint_json);
@@ -157,6 +161,8 @@ static struct project_record project_of(struct arena *a, const struct json_value
 		return (struct project_record){.id = id, .name = id, .created_at = clock_unix_ms()};
 	return (struct project_record){.id = id,
 	                               .name = note_text(note, "name"),
+	                               .provider = note_text(note, "provider"),
+	                               .isolation = note_text(note, "isolation"),
 	                               .defaults = read_resources(a, note, ""),
 	                               .maximums = read_resources(a, note, "max_"),
 	                               .timeouts = note_timeouts(note),
@@ -256,6 +262,8 @@ static void read_settings(struct arena *a, const struct json_value *note, struct
 {
 	t->base_image = note_text(note, "base_image");
 	t->runtime = note_text(note, "runtime");
+	t->isolation = note_text(note, "isolation");
+	t->provider = note_text(note, "provider");
 	t->description = note_text(note, "description");
 	t->env_json = note_text(note, "env");
 	t->entrypoint_json = note_text(note, "entrypoint");
@@ -287,7 +295,6 @@ int note_ensure_template(struct fleet *f, struct arena *a, struct note_template 
 	                               .project_id = t->project_id,
 	                               .name = t->name,
 	                               .folder = t->folder,
-	                               .isolation = f->ops->isolation,
 	                               .state = TEMPLATE_READY,
 	                               .created_at = now,
 	                               .updated_at = now};

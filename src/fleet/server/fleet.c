@@ -15,10 +15,10 @@
 #include "fleet/lifecycle/pending.h"
 #include "fleet/server/ended.h"
 #include "fleet/server/fleet_parts.h"
+#include "fleet/server/stored_providers.h"
 #include "fleet/template/layers.h"
 #include "fleet/usage/figures.h"
 #include "provider/agent_reader.h"
-#include "store/sandboxes.h"
 
 static struct fleet *allocate_fleet(void)
 {
@@ -56,6 +56,7 @@ int fleet_open(const struct fleet_options *options, struct fleet **ret, struct e
 	f->pairing->jump.offset_ms = clock_unix_ms() - clock_boot_ms();
 	f->store = options->store;
 	take_providers(f, options);
+	stored_providers_begin(f, options);
 	f->workers = options->workers;
 	f->wake_later = lifecycle_wake_later;
 	f->new_wait_ms = CALL_TIMEOUT_MS;
@@ -99,6 +100,7 @@ void fleet_close(struct fleet *fleet)
 	pthread_mutex_destroy(&fleet->pools->mutex);
 	leases_in_flight_free(fleet->leases);
 	meters_done(fleet);
+	stored_providers_end(fleet);
 	samples_free(fleet->samples);
 	figure_samples_free(fleet->figures);
 	browsers_free(fleet->browsers);
@@ -139,21 +141,4 @@ void fleet_leave(struct fleet *fleet)
 	pairing_leave(fleet);
 	jump_write(fleet);
 	browsers_tidy(fleet, true);
-}
-
-struct fleet_counts fleet_counts_get(struct fleet *fleet)
-{
-	struct fleet_counts counts = {
-	        .created = atomic_load(&fleet->created),
-	        .create_failed = atomic_load(&fleet->create_failed),
-	        .deleted = atomic_load(&fleet->deleted),
-	        .execs = atomic_load(&fleet->execs),
-	        .held = cache_held(fleet->cache),
-	        .create_us_total = atomic_load(&fleet->create_us_total),
-	};
-	struct error err = {0};
-
-	if (store_sandbox_count(fleet->store, counts.by_state, &err) < 0)
-		log_warning("sandboxes are not counted", FAILURE(&err));
-	return counts;
 }

@@ -16,6 +16,7 @@
 
 struct blob_store;
 struct config;
+struct config_provider;
 struct fleet;
 struct provider;
 struct provider_set;
@@ -27,9 +28,13 @@ struct fleet_options {
 	struct store *store;
 	struct provider_set *providers; /* outlives the fleet; its first member is open */
 	struct provider *provider;      /* instead of them, if it is the only one */
-	struct worker_pool *workers;    /* for creates that do not wait, builds, expiry */
-	const char *node;               /* name of this server in the store; NULL: it is alone */
-	struct blob_store *blobs;       /* of backups; NULL: none */
+	/* Adds a provider of the store to `providers`. NULL: none can be added at run time. */
+	int (*add_provider)(void *context, const struct config_provider *p, int64_t version,
+	                    struct error *err);
+	void *add_context;
+	struct worker_pool *workers; /* for creates that do not wait, builds, expiry */
+	const char *node;            /* name of this server in the store; NULL: it is alone */
+	struct blob_store *blobs;    /* of backups; NULL: none */
 };
 MUST_CHECK int fleet_open(const struct fleet_options *options, struct fleet **ret,
                           struct error *err);

@@ -1,14 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fleet/server/providers.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/clock.h"
+#include "config/provider_options.h"
+#include "config/providers.h"
 #include "fleet/core/fleet_state.h"
+#include "fleet/lifecycle/rules.h"
 #include "fleet/server/rounds.h"
-#include "provider/set.h"
+#include "fleet/server/stored_providers.h"
+#include "json/write.h"
 #include "sandbox/events.h"
 #include "store/events.h"
+#include "store/providers.h"
 #include "store/sandboxes.h"
 
 #define CHECK_TIMEOUT_MS 30000
@@ -37,18 +43,28 @@ static void add_change_event(struct fleet *f, const struct provider_member *m,
 		log_warning("an event is lost", TEXT("provider", m->name), FAILURE(&err));
 }
 
-void providers_tick(struct fleet *f)
+static void add_health_events(struct fleet *f)
 {
 	struct provider_health_report now;
 
 	for (unsigned i = 0; i < provider_set_count(f->providers); i++) {
 		const struct provider_member *m = provider_set_at(f->providers, i);
 
-		if (provider_health_take_change(m->health, &now))
+		if (provider_health_take_change(m->health, &now) && !provider_member_has_left(m))
 			add_change_event(f, m, &now);
 	}
+}
+
+void providers_tick(struct fleet *f)
+{
+	struct error err = {0};
+
+	if (stored_providers_refresh(f, &err) < 0)
+		log_warning("providers of the store are not read", FAILURE(&err));
+	add_health_events(f);
+	stored_providers_note_costs(f);
 	/* The next sweep reconciles their sandboxes. */
-	if (provider_set_retry(f->providers) > 0)
+	if (stored_providers_open(f) > 0)
 		f->swept_at = 0;
 }
 
@@ -60,32 +76,217 @@ static int64_t count_of(const struct provider_tallies *tallies, const char *name
 	return 0;
 }
 
+static struct fleet_provider describe_member(const struct provider_member *m,
+                                             const struct provider_tallies *tallies)
+{
+	const struct provider_ops *ops = provider_member_ops(m);
+
+	return (struct fleet_provider){
+	        .name = m->name,
+	        .kind = m->kind,
+	        .isolation = ops->isolation,
+	        .abilities = ops->abilities,
+	        .is_open = provider_member_provider(m) != NULL,
+	        .is_stored = m->version > 0,
+	        .drains = provider_member_drains(m),
+	        .sandboxes = count_of(tallies, m->name),
+	        .limits = m->limits,
+	        .cost_day = provider_member_cost_day(m),
+	        .cost_month = provider_member_cost_month(m),
+	        .slow_ms = provider_health_slow_ms(m->health),
+	        .health = provider_health_get(m->health),
+	};
+}
+
+/* A stored provider that this server cannot use, such as one whose kind it lacks. */
+static struct fleet_provider describe_unusable(const struct provider_record *r, const char *problem)
+{
+	struct fleet_provider p = {
+	        .name = r->name,
+	        .kind = r->kind,
+	        .isolation = "",
+	        .is_stored = true,
+	        .drains = r->draining,
+	        .health = {.failed_at = r->updated_at},
+	};
+
+	(void)snprintf(p.health.last_error, sizeof(p.health.last_error), "%s", problem);
+	return p;
+}
+
+static void add_unusable(struct fleet *f, struct arena *a, const struct provider_record_list *rows,
+                         struct fleet_provider_list *list)
+{
+	for (size_t i = 0; i < rows->count; i++) {
+		const struct provider_record *r = &rows->items[i];
+		const char *problem =
+		        r->removed_at > 0 ? NULL : stored_provider_problem(f, a, r->name);
+
+		if (problem)
+			list->items[list->count++] = describe_unusable(r, problem);
+	}
+}
+
 int fleet_provider_list(struct fleet *fleet, struct arena *a, struct fleet_provider_list *ret,
                         struct error *err)
 {
+	unsigned count = provider_set_count(fleet->providers);
+	struct fleet_provider_list list = {.count = 0};
+	struct provider_record_list rows;
 	struct provider_tallies tallies;
-	struct fleet_provider *items;
 
-	if (store_sandbox_tally(fleet->store, a, fleet->node, &tallies, err) < 0)
+	if (store_sandbox_tally(fleet->store, a, fleet->node, &tallies, err) < 0 ||
+	    store_provider_list(fleet->store, a, &rows, err) < 0)
 		return -1;
-	ret->count = provider_set_count(fleet->providers);
-	ret->items = items = ARENA_ARRAY(a, struct fleet_provider, ret->count);
-	for (unsigned i = 0; i < ret->count; i++) {
+	list.items = ARENA_ARRAY(a, struct fleet_provider, count + rows.count);
+	for (unsigned i = 0; i < count; i++) {
 		const struct provider_member *m = provider_set_at(fleet->providers, i);
-		const struct provider_ops *ops = provider_member_ops(m);
 
-		items[i] = (struct fleet_provider){
-		        .name = m->name,
-		        .kind = m->kind,
-		        .isolation = ops->isolation,
-		        .abilities = ops->abilities,
-		        .is_open = provider_member_provider(m) != NULL,
-		        .sandboxes = count_of(&tallies, m->name),
-		        .sandboxes_max = m->sandboxes_max,
-		        .health = provider_health_get(m->health),
-		};
+		if (!provider_member_has_left(m))
+			list.items[list.count++] = describe_member(m, &tallies);
+	}
+	add_unusable(fleet, a, &rows, &list);
+	*ret = list;
+	return 0;
+}
+
+/* Texts of the settings, and of the secrets as JSON. */
+static int split_settings(struct arena *a, const struct fleet_provider_add *request,
+                          struct provider_record *ret, struct error *err)
+{
+	struct json_map secrets = {
+	        .pairs = ARENA_ARRAY(a, struct json_pair, request->settings.count + 1)};
+
+	ret->settings = "";
+	for (size_t i = 0; i < request->settings.count; i++) {
+		const struct json_pair *pair = &request->settings.pairs[i];
+		const struct config_provider_option *option =
+		        config_provider_option_find(request->kind, pair->key);
+
+		if (option && option->is_secret) {
+			secrets.pairs[secrets.count++] = *pair;
+			continue;
+		}
+		if (strpbrk(pair->value, ",;"))
+			return FAIL(err, ERROR_INVALID, "settings.%s: a value has no , or ;",
+			            pair->key);
+		ret->settings = arena_format(a, "%s%s%s=%s", ret->settings,
+		                             *ret->settings ? ";" : "", pair->key, pair->value);
+	}
+	ret->secrets_json = json_format_map(a, &secrets);
+	return 0;
+}
+
+static int check_addition(struct fleet *f, struct arena *a,
+                          const struct fleet_provider_add *request, struct error *err)
+{
+	const struct provider_member *m = provider_set_find(f->providers, request->name);
+	struct config_provider p = {.name = request->name, .kind = request->kind};
+
+	if (sandbox_name_check(request->name, err) < 0)
+		return FAIL_CONTEXT(err, "name");
+	if (m && m->version == 0)
+		return FAIL(err, ERROR_CONFLICT,
+		            "the configuration of this server has a provider '%s'", m->name);
+	if (config_provider_check_kind(a, &p, err) < 0)
+		return -1;
+	for (size_t i = 0; i < request->settings.count; i++) {
+		const struct config_provider_value value = {request->settings.pairs[i].key,
+		                                            request->settings.pairs[i].value};
+
+		if (config_provider_set(a, &p, &value, err) < 0)
+			return -1;
+	}
+	return config_provider_check(&p, err);
+}
+
+int fleet_provider_add(struct fleet *fleet, const struct fleet_provider_add *request,
+                       struct error *err)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	int64_t now = clock_unix_ms();
+	struct provider_record r = {
+	        .name = request->name, .kind = request->kind, .created_at = now, .updated_at = now};
+
+	if (check_addition(fleet, &arena, request, err) < 0 ||
+	    split_settings(&arena, request, &r, err) < 0 ||
+	    store_provider_add(fleet->store, &r, err) < 0 ||
+	    stored_providers_refresh(fleet, err) < 0)
+		return -1;
+	(void)stored_providers_open(fleet);
+	return 0;
+}
+
+static int refuse_configured(const struct fleet *f, const char *name, struct error *err)
+{
+	const struct provider_member *m = provider_set_find(f->providers, name);
+
+	if (!m || m->version > 0)
+		return 0;
+	return FAIL(err, ERROR_CONFLICT,
+	            "provider '%s' is of this server's configuration: remove it there", name);
+}
+
+int fleet_provider_remove(struct fleet *fleet, const char *name, bool drains, int64_t *ret_left,
+                          struct error *err)
+{
+	int64_t left = 0;
+
+	if (refuse_configured(fleet, name, err) < 0 ||
+	    (drains && store_provider_drain(fleet->store, name, clock_unix_ms(), err) < 0))
+		return -1;
+	if (store_provider_remove(fleet->store, name, clock_unix_ms(), err) < 0) {
+		if (!drains || err->code != ERROR_CONFLICT ||
+		    store_provider_count(fleet->store, name, &left, err) < 0)
+			return -1;
+		error_clear(err);
+	}
+	if (stored_providers_refresh(fleet, err) < 0)
+		return -1;
+	*ret_left = left;
+	return 0;
+}
+
+int fleet_routing_get(struct fleet *fleet, struct arena *a, struct fleet_routing *ret,
+                      struct error *err)
+{
+	const char *text = routing_rules_text(fleet->rules, a, &ret->is_stored);
+
+	return config_routing_parse(a, text, &ret->rules, err);
+}
+
+static int check_rule_providers(struct fleet *f, struct arena *a, const struct config_rule *rule,
+                                struct error *err)
+{
+	for (unsigned i = 0; i < rule->provider_count; i++) {
+		const char *name = rule->providers[i];
+
+		/* One that only this server cannot use is another server's. */
+		if (provider_set_find(f->providers, name) || stored_provider_problem(f, a, name))
+			continue;
+		(void)FAIL(err, ERROR_INVALID, "rule '%s': providers: unknown '%s'", rule->name,
+		           name);
+		return FAIL_HINT(err, "'atoll provider ls' and GET /v1/providers list them");
 	}
 	return 0;
+}
+
+int fleet_routing_set(struct fleet *fleet, const char *rules, struct error *err)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	struct routing_record r = {.rules = rules ? rules : "",
+	                           .is_set = rules != NULL,
+	                           .updated_at = clock_unix_ms()};
+	struct config_rules parsed;
+
+	if (config_routing_parse(&arena, r.rules, &parsed, err) < 0)
+		return -1;
+	for (unsigned i = 0; i < parsed.count; i++)
+		if (check_rule_providers(fleet, &arena, &parsed.items[i], err) < 0)
+			return -1;
+	if (store_routing_set(fleet->store, &r, err) < 0)
+		return -1;
+	return stored_providers_refresh(fleet, err);
 }
 
 static int run_check(const struct provider_member *m, struct error *err)

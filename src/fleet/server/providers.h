@@ -2,7 +2,10 @@
 /* fleet/server/providers.h — the providers of this server as operators see them. */
 #pragma once
 
+#include "config/routing.h"
+#include "json/json.h"
 #include "provider/health.h"
+#include "provider/set.h"
 
 struct arena;
 struct fleet;
@@ -11,7 +14,12 @@ struct fleet_provider {
 	const char *name, *kind, *isolation;
 	unsigned abilities; /* enum provider_ability */
 	bool is_open;
-	int64_t sandboxes, sandboxes_max; /* 0 = no limit */
+	bool is_stored; /* it was added at run time */
+	bool drains;
+	int64_t sandboxes;
+	struct provider_bounds limits;
+	int64_t cost_day, cost_month; /* micro-dollars */
+	int64_t slow_ms;              /* of its recent creates, above the limit; else 0 */
 	struct provider_health_report health;
 };
 struct fleet_provider_list {
@@ -24,3 +32,25 @@ MUST_CHECK int fleet_provider_list(struct fleet *fleet, struct arena *a,
  * health. ERROR_NOT_FOUND for an unknown name. */
 MUST_CHECK int fleet_provider_check(struct fleet *fleet, const char *name, int64_t *ret_us,
                                     struct error *err);
+
+struct fleet_provider_add {
+	const char *name, *kind;
+	struct json_map settings; /* those of config/providers.h and config/provider_options.h */
+};
+/* Stores the provider; every server on this store opens it. */
+MUST_CHECK int fleet_provider_add(struct fleet *fleet, const struct fleet_provider_add *request,
+                                  struct error *err);
+/* ERROR_CONFLICT, with their number, while it has sandboxes. `drains`: it makes no more sandboxes,
+ * and is removed after its last one; *ret_left is their number. */
+MUST_CHECK int fleet_provider_remove(struct fleet *fleet, const char *name, bool drains,
+                                     int64_t *ret_left, struct error *err);
+
+struct fleet_routing {
+	struct config_rules rules;
+	bool is_stored; /* false: those of the configuration */
+};
+MUST_CHECK int fleet_routing_get(struct fleet *fleet, struct arena *a, struct fleet_routing *ret,
+                                 struct error *err);
+/* Rules in the form of config/routing.h, for every server on this store; NULL: those of each
+ * server's configuration. */
+MUST_CHECK int fleet_routing_set(struct fleet *fleet, const char *rules, struct error *err);

@@ -11,6 +11,7 @@
 #include "fleet/server/all_rounds.h"
 #include "fleet/server/fleet.h"
 #include "fleet/server/rounds.h"
+#include "fleet/server/stored_providers.h"
 #include "provider/entries.h"
 #include "provider/set.h"
 #include "store/sandboxes.h"
@@ -131,6 +132,9 @@ int fleet_recover(struct fleet *fleet, struct error *err)
 	struct provider_list list;
 	unsigned added;
 
+	if (stored_providers_refresh(fleet, err) < 0)
+		return FAIL_CONTEXT(err, "providers of the store");
+	(void)stored_providers_open(fleet);
 	if (store_sandbox_adopt(fleet->store, fleet->node, err) < 0 ||
 	    templates_recover(fleet, err) < 0 || fleet_templates_seed(fleet, &added, err) < 0 ||
 	    volumes_reconcile(fleet, true, err) < 0 ||

@@ -128,7 +128,6 @@ int image_insert_pulled(struct fleet *f, const struct fleet_image *image, const 
 	        .folder = id.text,
 	        .base_image = image->reference,
 	        .runtime = "image",
-	        .isolation = f->ops->isolation,
 	        .description = "",
 	        .user = "",
 	        .workdir = "",

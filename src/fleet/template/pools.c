@@ -12,6 +12,7 @@
 #include "fleet/template/pool_states.h"
 #include "fleet/template/warm_parts.h"
 #include "provider/provider.h"
+#include "sandbox/isolation.h"
 #include "store/projects.h"
 
 int fleet_pool_size(int64_t min, int64_t target, int64_t max, struct fleet_pool_size *ret,
@@ -99,6 +100,22 @@ static int set_pool(struct fleet *f, const struct provider_pool *pool, struct er
 	return f->ops->pools->set(f->provider, pool, deadline_after(CALL_TIMEOUT_MS), err);
 }
 
+/* Creates of the template do not take sandboxes of the primary's pool. */
+static int check_maker(const struct fleet *f, const struct template_record *t, struct error *err)
+{
+	if (*t->provider && strcmp(t->provider, f->primary) != 0)
+		return FAIL(err, ERROR_UNSUPPORTED,
+		            "provider '%s' keeps pools, but provider '%s' makes the template's "
+		            "sandboxes",
+		            f->primary, t->provider);
+	if (!*t->isolation || isolation_suffices(f->ops->isolation, t->isolation))
+		return 0;
+	return FAIL(
+	        err, ERROR_UNSUPPORTED,
+	        "provider '%s' keeps pools, but its isolation is %s, less than the template's, %s",
+	        f->primary, f->ops->isolation, t->isolation);
+}
+
 static int set_wanted(struct fleet *f, const struct template_record *t,
                       const struct provider_pools *held, struct error *err)
 {
@@ -108,6 +125,8 @@ static int set_wanted(struct fleet *f, const struct template_record *t,
 	struct provider_pool wanted;
 
 	/* A template without a project gets the limits of projects without own limits. */
+	if (check_maker(f, t, err) < 0)
+		return -1;
 	if (*t->project_id && store_project_find(f->store, &a, t->project_id, &project, err) < 0)
 		return -1;
 	wanted = make_wanted(f, t, &project);

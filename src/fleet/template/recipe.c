@@ -12,6 +12,7 @@
 #include "image/image.h"
 #include "json/write.h"
 #include "provider/provider.h"
+#include "sandbox/isolation.h"
 #include "sandbox/timeouts.h"
 
 #define RUNTIME_MAX 64
@@ -78,13 +79,13 @@ static int check_entrypoint(const char *const *words, struct error *err)
 	return 0;
 }
 
-static int check_isolation(const struct fleet *f, const char *isolation, struct error *err)
+static int check_isolation(const char *isolation, struct error *err)
 {
-	if (!isolation || strcmp(isolation, f->ops->isolation) == 0)
+	if (!isolation || !*isolation || isolation_is_known(isolation))
 		return 0;
-	return FAIL(err, ERROR_UNSUPPORTED,
-	            "isolation: provider '%s' gives '%s', not what was asked for", f->primary,
-	            f->ops->isolation);
+	return FAIL(err, ERROR_INVALID,
+	            "isolation: unknown '%.60s'; levels: none, namespaces, gvisor, microvm, remote",
+	            isolation);
 }
 
 int fleet_recipe_check(const struct fleet *fleet, const struct fleet_recipe *recipe,
@@ -95,7 +96,7 @@ int fleet_recipe_check(const struct fleet *fleet, const struct fleet_recipe *rec
 	if (check_word("runtime", recipe->runtime, RUNTIME_MAX, err) < 0 ||
 	    check_word("user", recipe->user, USER_MAX, err) < 0 ||
 	    check_workdir(recipe->workdir, err) < 0 ||
-	    check_isolation(fleet, recipe->isolation, err) < 0 || check_ports(recipe, err) < 0 ||
+	    check_isolation(recipe->isolation, err) < 0 || check_ports(recipe, err) < 0 ||
 	    check_entrypoint(recipe->entrypoint, err) < 0 || warm_check(fleet, recipe, err) < 0 ||
 	    environment_check(&recipe->env, err) < 0)
 		return -1;
@@ -133,6 +134,7 @@ void recipe_apply(struct arena *a, const struct fleet_recipe *recipe, struct tem
 	set_text(&t->description, recipe->description);
 	set_text(&t->runtime, recipe->runtime);
 	set_text(&t->isolation, recipe->isolation);
+	set_text(&t->provider, recipe->provider);
 	set_text(&t->user, recipe->user);
 	set_text(&t->workdir, recipe->workdir);
 	if (recipe->env.present)
@@ -205,7 +207,6 @@ int fleet_template_derive(struct fleet *fleet, struct arena *a, const struct fle
 	t.base_image = source.name;
 	t.pool_min = t.pool_target = t.pool_max = 0;
 	t.is_public = t.is_pulled = false;
-	t.isolation = fleet->ops->isolation;
 	t.created_at = t.updated_at = clock_unix_ms();
 	recipe_apply(a, request->recipe, &t);
 	if (store_template_insert(fleet->store, &t, err) < 0)

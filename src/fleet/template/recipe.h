@@ -18,7 +18,9 @@ enum recipe_visibility { RECIPE_AS_IT_IS, RECIPE_PUBLIC, RECIPE_PRIVATE };
  * source template has it. */
 struct fleet_recipe {
 	const char *description, *runtime, *user, *workdir;
-	const char *isolation; /* must be that of the provider */
+	/* Of its sandboxes: the least isolation, and the provider; "" = none. The caller checks
+	 * that a provider can meet both. */
+	const char *isolation, *provider;
 	struct json_map env;
 	const char *const *entrypoint; /* NULL-terminated */
 	const int64_t *ports;

@@ -150,6 +150,7 @@ static void add_row(struct writing *w, struct usage_part *part, struct usage_rec
 	        .project_id = r->project_id,
 	        .key_id = use ? arena_text(&w->arena, use->key_id) : r->key_id,
 	        .sandbox_id = r->id,
+	        .provider = r->provider,
 	        .run = use ? arena_text(&w->arena, use->run) : "",
 	        .reason = use ? use->reason : USAGE_IDLE,
 	        .hour = share->piece->hour,

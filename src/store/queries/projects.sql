@@ -1,14 +1,14 @@
 -- prefix: max_ of maximums
 -- fragment: project
 id, name, organization_id, cpu, memory_mb, disk_mb, pids, max_cpu, max_memory_mb, max_disk_mb, max_pids,
-sandboxes_max, {inherited_timeouts}, terminal_ttl_ms, artifacts_max_mb, artifacts_keep_ms, storage_max_mb, record_terminals, closing, created_at, version
+sandboxes_max, {inherited_timeouts}, terminal_ttl_ms, artifacts_max_mb, artifacts_keep_ms, storage_max_mb, record_terminals, closing, created_at, version, provider, isolation
 
 -- name: project_insert
 -- takes: project_record
 INSERT INTO projects ({project})
 VALUES (:id, :name, CASE WHEN :organization_id = '' THEN 'default' ELSE :organization_id END, :cpu, :memory_mb, :disk_mb, :pids, :max_cpu, :max_memory_mb, :max_disk_mb,
 	:max_pids, :sandboxes_max, {:inherited_timeouts}, :terminal_ttl_ms, :artifacts_max_mb, :artifacts_keep_ms, :storage_max_mb, :record_terminals,
-	:closing, :created_at, 1)
+	:closing, :created_at, 1, :provider, :isolation)
 ON CONFLICT DO NOTHING;
 
 -- name: project_count
@@ -51,7 +51,8 @@ SET name = :name, organization_id = :organization_id, cpu = :cpu, memory_mb = :m
 	{=inherited_timeouts}, terminal_ttl_ms = :terminal_ttl_ms,
 	artifacts_max_mb = :artifacts_max_mb, artifacts_keep_ms = :artifacts_keep_ms,
 	storage_max_mb = :storage_max_mb,
-	record_terminals = :record_terminals, version = version + 1
+	record_terminals = :record_terminals, provider = :provider,
+	isolation = :isolation, version = version + 1
 WHERE id = :id
 	AND NOT EXISTS (SELECT 1 FROM projects AS other WHERE other.name = :name AND other.id <> :id);
 

@@ -108,3 +108,15 @@ LIMIT :limit;
 -- name: lease_secret_swap
 -- takes: secret_swap
 UPDATE leases SET env_json = :text WHERE project_id || '/' || key = :id AND env_json = :old;
+
+-- name: provider_secrets
+-- takes: secret_page
+-- gives: secret_row
+SELECT name AS id, secrets_json AS text FROM providers
+WHERE name > :id AND secrets_json <> '{}' AND secrets_json NOT LIKE :pattern
+ORDER BY name
+LIMIT :limit;
+
+-- name: provider_secret_swap
+-- takes: secret_swap
+UPDATE providers SET secrets_json = :text WHERE name = :id AND secrets_json = :old;

@@ -3,7 +3,7 @@
 id, project_id, name, folder, base_image, runtime, isolation, description, cpu, memory_mb, disk_mb,
 pids, env_json, entrypoint_json, ports_json, "user", workdir, state, state_text, size_bytes,
 created_at, updated_at, node, pool_min, pool_target, pool_max, warm_json, snapshot_id, ready,
-is_public, is_pulled, used_at, failure, {inherited_timeouts}
+is_public, is_pulled, used_at, failure, provider, {inherited_timeouts}
 
 -- name: template_insert
 -- takes: template_record
@@ -13,7 +13,7 @@ VALUES (:id, :project_id, :name, :folder, :base_image, :runtime, :isolation, :de
 	COALESCE(NULLIF(:entrypoint_json, ''), '[]'), COALESCE(NULLIF(:ports_json, ''), '[]'),
 	:user, :workdir, :state, :state_text, :size_bytes, :created_at, :updated_at, :node, :pool_min,
 	:pool_target, :pool_max, COALESCE(NULLIF(:warm_json, ''), '[]'), :snapshot_id, :ready,
-	:is_public, :is_pulled, :used_at, COALESCE(:failure, ''), {:inherited_timeouts})
+	:is_public, :is_pulled, :used_at, COALESCE(:failure, ''), :provider, {:inherited_timeouts})
 ON CONFLICT DO NOTHING;
 
 -- Sandboxes of a template that is no longer public still start.
@@ -85,7 +85,7 @@ LIMIT :limit;
 -- takes: template_record
 UPDATE templates
 SET description = :description, base_image = :base_image, runtime = :runtime,
-	isolation = :isolation, cpu = :cpu, memory_mb = :memory_mb, disk_mb = :disk_mb, pids = :pids,
+	isolation = :isolation, provider = :provider, cpu = :cpu, memory_mb = :memory_mb, disk_mb = :disk_mb, pids = :pids,
 	env_json = COALESCE(NULLIF(:env_json, ''), '{}'),
 	entrypoint_json = COALESCE(NULLIF(:entrypoint_json, ''), '[]'),
 	ports_json = COALESCE(NULLIF(:ports_json, ''), '[]'), "user" = :user, workdir = :workdir,

@@ -1,6 +1,6 @@
 -- fragment: meter
 id, project_id, key_id, actual, persistent, cpu, memory_mb, disk_mb, pids, active_changed_at,
-active_ms, metered_ms, metered_cpu_us, unbilled_nano, stored_mib, stored_at
+active_ms, metered_ms, metered_cpu_us, unbilled_nano, stored_mib, stored_at, provider
 
 -- A server meters what it has: it alone knows who used it, and whether it still runs. The first
 -- condition is that of an index, word for word.
@@ -36,9 +36,9 @@ WHERE id = :id AND metered_ms = :seen_metered_ms AND stored_at = :seen_stored_at
 -- name: usage_add
 -- takes: usage_record
 INSERT INTO usage_log (id, project_id, key_id, sandbox_id, run, reason, hour, active_ms, cpu_us,
-	storage_mib_s, usd_micro, vcpu, memory_mb, started_at, ended_at)
+	storage_mib_s, usd_micro, vcpu, memory_mb, started_at, ended_at, provider)
 VALUES (:id, :project_id, :key_id, :sandbox_id, :run, :reason, :hour, :active_ms, :cpu_us,
-	:storage_mib_s, :usd_micro, :vcpu, :memory_mb, :started_at, :ended_at)
+	:storage_mib_s, :usd_micro, :vcpu, :memory_mb, :started_at, :ended_at, :provider)
 ON CONFLICT (sandbox_id, hour, reason, key_id, run) DO UPDATE
 SET active_ms = usage_log.active_ms + excluded.active_ms,
 	cpu_us = usage_log.cpu_us + excluded.cpu_us,

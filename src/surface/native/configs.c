@@ -12,7 +12,7 @@
 #include "edge/api.h"
 #include "fleet/core/sandboxes.h"
 #include "fleet/lifecycle/create.h"
-#include "provider/isolation.h"
+#include "sandbox/isolation.h"
 #include "provider/set.h"
 #include "store/configs.h"
 #include "store/secrets.h"

@@ -9,7 +9,7 @@
 #include "fleet/lifecycle/create.h"
 #include "http/server/http.h"
 #include "json/json.h"
-#include "provider/isolation.h"
+#include "sandbox/isolation.h"
 #include "surface/native/egress.h"
 #include "surface/native/resources.h"
 #include "surface/native/timeouts.h"

@@ -84,6 +84,10 @@ static inline void reply_list(struct reply *reply, const struct json_shape *shap
 	reply_page(reply, shape, (struct json_list){items, count, .present = true}, NULL);
 }
 
+/* Whether a provider of the server can meet the defaults of a template or a project; NULL or "" =
+ * none. settings.c */
+MUST_CHECK int native_check_placement(struct request *rq, const char *provider,
+                                      const char *isolation, struct error *err);
 /* The store keeps "" where an answer has null. */
 static inline const char *text_or_null(const char *text)
 {

@@ -24,7 +24,7 @@ struct project_list;
 #define PAGE_DEFAULT 100
 
 struct project_body {
-	const char *id, *name, *owner, *organization;
+	const char *id, *name, *owner, *organization, *provider, *isolation;
 	struct resource_limits defaults, maximums;
 	int64_t sandboxes_max, storage_max_mb, created_at;
 	bool closing;
@@ -37,6 +37,8 @@ enum {
 	PROJECT_DEFAULTS,
 	PROJECT_MAXIMUMS,
 	PROJECT_ORGANIZATION,
+	PROJECT_PROVIDER,
+	PROJECT_ISOLATION,
 };
 #define ROW_NAME(...)                                                                              \
 	[PROJECT_NAME] = JSON_TEXT_MEMBER(project_body, name, .min = 1, .max = 100, __VA_ARGS__)
@@ -56,7 +58,15 @@ enum {
 	[PROJECT_ORGANIZATION] = JSON_TEXT_MEMBER(                                                 \
 	        project_body, organization, .max = 64,                                             \
 	        .about = "id of the organisation that it belongs to (default: the first); only "   \
-	                 "a platform admin can set it")
+	                 "a platform admin can set it"),                                           \
+	[PROJECT_PROVIDER] = JSON_TEXT_MEMBER(                                                     \
+	        project_body, provider, .max = SANDBOX_NAME_MAX,                                   \
+	        .about = "provider of its sandboxes, unless their request or template names "      \
+	                 "another; \"\": the server chooses"),                                     \
+	[PROJECT_ISOLATION] = JSON_TEXT_MEMBER(                                                    \
+	        project_body, isolation, .max = 16,                                                \
+	        .about = "the least isolation that its sandboxes accept, unless their request or " \
+	                 "template names another; \"\": the server's default")
 static const struct json_member project_request_members[] = {
         ROW_NAME(.flags = JSON_REQUIRED),
         OTHER_ROWS,
@@ -78,6 +88,11 @@ static const struct json_member project_shape_members[] = {
         JSON_OBJECT_MEMBER(project_body, defaults, &resource_limits_shape),
         JSON_OBJECT_MEMBER(project_body, maximums, &resource_limits_shape),
         JSON_BOOL_MEMBER(project_body, closing, .about = "the project is being deleted"),
+        JSON_TEXT_MEMBER(project_body, provider, .flags = JSON_NULLABLE,
+                         .about = "provider of its sandboxes; null: the server chooses"),
+        JSON_TEXT_MEMBER(
+                project_body, isolation, .flags = JSON_NULLABLE,
+                .about = "the least isolation of its sandboxes; null: the server's default"),
         JSON_TIME_MEMBER(project_body, created_at),
 };
 static JSON_SHAPE(project_shape, "Project", project_body,
@@ -118,6 +133,8 @@ static struct project_body make_project_answer(const struct project_record *r)
 	        .id = r->id,
 	        .name = r->name,
 	        .organization = r->organization_id,
+	        .provider = text_or_null(r->provider),
+	        .isolation = text_or_null(r->isolation),
 	        .sandboxes_max = r->sandboxes_max,
 	        .storage_max_mb = r->storage_max_mb,
 	        .defaults = resource_limits_from(&r->defaults),
@@ -213,6 +230,8 @@ static int project_create(struct request *rq, const void *body, struct reply *re
 	        .organization_id = b->organization ? b->organization : STORE_ORGANIZATION_FIRST,
 	        .sandboxes_max = b->sandboxes_max,
 	        .storage_max_mb = b->storage_max_mb,
+	        .provider = b->provider,
+	        .isolation = b->isolation,
 	        .created_at = clock_unix_ms(),
 	};
 	const char *owner = NULL;
@@ -222,7 +241,8 @@ static int project_create(struct request *rq, const void *body, struct reply *re
 	if (strcmp(record.id, API_PROJECT_ME) == 0)
 		return FAIL(err, ERROR_INVALID,
 		            "id '" API_PROJECT_ME "' is reserved for the caller's own project");
-	if ((b->owner && user_name_parse(rq, b->owner, &owner, err) < 0) ||
+	if (native_check_placement(rq, b->provider, b->isolation, err) < 0 ||
+	    (b->owner && user_name_parse(rq, b->owner, &owner, err) < 0) ||
 	    resource_limits_apply(&limits, &record, err) < 0 ||
 	    store_project_insert(api_of(rq)->store, &record, err) < 0 ||
 	    add_owner(rq, &record, owner, err) < 0)
@@ -251,6 +271,10 @@ static int edit_project(struct project_record *r, const void *context, struct er
 		r->name = b->name;
 	if (row_is_given(b->present, PROJECT_ORGANIZATION))
 		r->organization_id = b->organization;
+	if (row_is_given(b->present, PROJECT_PROVIDER))
+		r->provider = b->provider;
+	if (row_is_given(b->present, PROJECT_ISOLATION))
+		r->isolation = b->isolation;
 	if (row_is_given(b->present, PROJECT_SANDBOXES_MAX))
 		r->sandboxes_max = b->sandboxes_max;
 	if (row_is_given(b->present, PROJECT_STORAGE_MAX_MB))
@@ -274,6 +298,7 @@ static int project_patch(struct request *rq, const void *body, struct reply *rep
 		return FAIL_CONTEXT(err,
 		                    "sandboxes_max, storage_max_mb, maximums and organization");
 	if (api_path_project(rq, &request.id, err) < 0 ||
+	    native_check_placement(rq, b->provider, b->isolation, err) < 0 ||
 	    store_project_edit(api_of(rq)->store, rq->arena, &request, &record, err) < 0)
 		return -1;
 	project_forget(api_of(rq)->fleet, record.id);

@@ -98,7 +98,7 @@ static JSON_SHAPE(sandbox_creator, "SandboxCreator", sandbox_creator_answer,
 
 struct sandbox_answer {
 	const char *id, *name, *state, *desired_state, *reason, *agent;
-	const char *template, *provider, *isolation, *region, *project, *network;
+	const char *template, *provider, *isolation, *placed, *region, *project, *network;
 	struct span labels;
 	const char **env_names, **unsupported;
 	struct resources_body resources;
@@ -130,6 +130,10 @@ static const struct json_member sandbox_shape_members[] = {
         JSON_TEXT_MEMBER(sandbox_answer, template),
         JSON_TEXT_MEMBER(sandbox_answer, provider, .about = "name of the provider that has it"),
         JSON_TEXT_MEMBER(sandbox_answer, isolation, .about = "isolation in effect"),
+        JSON_TEXT_MEMBER(sandbox_answer, placed, .flags = JSON_NULLABLE,
+                         .about = "why it is at this provider: what named it, or the routing rule, "
+                                  "and why providers before it were not taken or failed; null: "
+                                  "there was no choice"),
         JSON_TEXT_LIST_MEMBER(sandbox_answer, unsupported,
                               .about = "what its provider cannot do; such calls answer 501"),
         JSON_TEXT_MEMBER(sandbox_answer, region),
@@ -271,6 +275,7 @@ static void fill_sandbox_answer(const struct api *api, struct arena *a,
 	        .template = r->template_name,
 	        .provider = r->provider,
 	        .isolation = ops ? ops->isolation : "none",
+	        .placed = text_or_null(r->placed),
 	        .unsupported = list_unsupported(a, ops),
 	        .region = r->region,
 	        .project = r->project_id,

@@ -170,8 +170,9 @@ static const char *choose_providers(struct request *rq, const char *name, const 
 		return NULL;
 	json_begin_object(&out, NULL);
 	for (unsigned i = 0; i < provider_set_count(set); i++)
-		choose_kind(&out, provider_member_ops(provider_set_at(set, i)),
-		            provider_set_at(set, i)->name, name, isolation);
+		if (!provider_member_has_left(provider_set_at(set, i)))
+			choose_kind(&out, provider_member_ops(provider_set_at(set, i)),
+			            provider_set_at(set, i)->name, name, isolation);
 	for (size_t i = 0; providers[i]; i++)
 		if (!provider_set_find(set, providers[i]->name))
 			choose_kind(&out, providers[i], providers[i]->name, name, isolation);

@@ -3,7 +3,11 @@
 #include <string.h>
 
 #include "config/config.h"
+#include "fleet/core/sandboxes.h"
+#include "fleet/lifecycle/create.h"
 #include "provider/provider.h"
+#include "provider/set.h"
+#include "sandbox/isolation.h"
 #include "store/projects.h"
 #include "surface/native/native.h"
 #include "surface/native/project_limits.h"
@@ -171,9 +175,10 @@ enum {
 	        [SETTINGS_RECORD] = JSON_BOOL_MEMBER(                                              \
 	                settings_body, record_terminals,                                           \
 	                .about = "record the output of every new terminal window"),                \
-	        JSON_TEXT_MEMBER(settings_body, default_isolation, .max = 64,                      \
-	                         .about = "isolation of new templates; always that of the "        \
-	                                  "server's provider"),                                    \
+	        JSON_TEXT_MEMBER(settings_body, default_isolation, .max = 16,                      \
+	                         .about = "the least isolation of new sandboxes, unless their "    \
+	                                  "request or template names another; the project's "      \
+	                                  "member isolation"),                                     \
 	        JSON_TEXT_MEMBER(settings_body, default_storage_provider, .max = 64,               \
 	                         .about = "where volumes and backups are stored: local")
 struct settings_answer {
@@ -212,9 +217,28 @@ static void fill_idle_times(const struct config *config, const struct project_re
 	}
 }
 
+/* Of the server's providers, that of the primary first. */
+static const char **list_isolations(struct request *rq)
+{
+	const struct provider_set *set = fleet_providers(api_of(rq)->fleet);
+	unsigned count = provider_set_count(set), found = 0;
+	const char **names = ARENA_ARRAY(rq->arena, const char *, count + 1);
+
+	for (unsigned i = 0; i < count; i++) {
+		const char *name = provider_member_ops(provider_set_at(set, i))->isolation;
+		unsigned at = 0;
+
+		while (at < found && strcmp(names[at], name) != 0)
+			at++;
+		if (at == found && !provider_member_has_left(provider_set_at(set, i)))
+			names[found++] = name;
+	}
+	return names;
+}
+
 static int reply_settings(struct request *rq, struct reply *reply, const struct project_record *p)
 {
-	const char *isolations[] = {provider_ops_of(api_of(rq)->provider)->isolation, NULL};
+	const char **isolations = list_isolations(rq);
 	const char *storages[] = {STORAGE, NULL};
 	struct settings_body settings = {
 	        .terminal_ttl_seconds =
@@ -226,7 +250,7 @@ static int reply_settings(struct request *rq, struct reply *reply, const struct 
 	                                          : api_of(rq)->config->artifacts_keep_ms) /
 	                1000,
 	        .record_terminals = p->record_terminals,
-	        .default_isolation = isolations[0],
+	        .default_isolation = *p->isolation ? p->isolation : isolations[0],
 	        .default_storage_provider = STORAGE,
 	};
 	struct settings_answer answer;
@@ -259,6 +283,8 @@ static int edit_settings(struct project_record *r, const void *context, struct e
 		r->artifacts_max_mb = s->artifacts_max_mb;
 	if (row_is_given(s->present, SETTINGS_ARTIFACTS_KEEP))
 		r->artifacts_keep_ms = s->artifacts_keep_seconds * 1000;
+	if (s->default_isolation)
+		r->isolation = isolation_is_known(s->default_isolation) ? s->default_isolation : "";
 	if (row_is_given(s->present, SETTINGS_RECORD))
 		r->record_terminals = s->record_terminals;
 	for (unsigned i = 0; i < SANDBOX_TIMEOUTS_INHERITED; i++) {
@@ -270,15 +296,9 @@ static int edit_settings(struct project_record *r, const void *context, struct e
 	return 0;
 }
 
-/* Each of these settings has only one valid value; other values are refused instead of being
- * ignored. */
-static int check_fixed_settings(const struct provider_ops *ops, const struct settings_body *s,
-                                struct error *err)
+/* This setting has only one valid value; other values are refused instead of being ignored. */
+static int check_fixed_settings(const struct settings_body *s, struct error *err)
 {
-	if (s->default_isolation && strcmp(s->default_isolation, ops->isolation) != 0)
-		return FAIL(err, ERROR_UNSUPPORTED,
-		            "default_isolation: provider '%s' gives '%s', not '%s'", ops->name,
-		            ops->isolation, s->default_isolation);
 	if (s->default_storage_provider && strcmp(s->default_storage_provider, STORAGE) != 0)
 		return FAIL(err, ERROR_UNSUPPORTED,
 		            "default_storage_provider: this server stores in '" STORAGE
@@ -287,13 +307,32 @@ static int check_fixed_settings(const struct provider_ops *ops, const struct set
 	return 0;
 }
 
+int native_check_placement(struct request *rq, const char *provider, const char *isolation,
+                           struct error *err)
+{
+	if (!text_or_null(provider) && !text_or_null(isolation))
+		return 0;
+	return fleet_providers_check(api_of(rq)->fleet, text_or_null(provider),
+	                             text_or_null(isolation), err);
+}
+
+/* The isolation of the primary is the default of every project: it needs no check. */
+static int check_isolation(struct request *rq, const struct settings_body *s, struct error *err)
+{
+	const char *primary = provider_ops_of(api_of(rq)->provider)->isolation;
+
+	if (!s->default_isolation || strcmp(s->default_isolation, primary) == 0)
+		return 0;
+	return native_check_placement(rq, NULL, s->default_isolation, err);
+}
+
 static int settings_put(struct request *rq, const void *body, struct reply *reply,
                         struct error *err)
 {
 	const struct project_edit edit = {api_project(rq), edit_settings, body};
 	struct project_record project;
 
-	if (check_fixed_settings(provider_ops_of(api_of(rq)->provider), body, err) < 0 ||
+	if (check_fixed_settings(body, err) < 0 || check_isolation(rq, body, err) < 0 ||
 	    store_project_edit(api_of(rq)->store, rq->arena, &edit, &project, err) < 0)
 		return -1;
 	return reply_settings(rq, reply, &project);

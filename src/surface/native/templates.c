@@ -26,7 +26,7 @@
 
 struct template_answer {
 	const char *id, *name, *project, *description, *state, *state_text;
-	const char *base_image, *runtime, *isolation, *user, *workdir, *ready_command;
+	const char *base_image, *runtime, *isolation, *provider, *user, *workdir, *ready_command;
 	bool is_built, is_public, is_pulled;
 	int64_t used_at;
 	struct span env, entrypoint, ports, resources, pool, warm, idle;
@@ -42,7 +42,11 @@ static const struct json_member template_shape_members[] = {
         JSON_TEXT_MEMBER(template_answer, state_text, .about = "progress, or why the build failed"),
         JSON_TEXT_MEMBER(template_answer, base_image),
         JSON_TEXT_MEMBER(template_answer, runtime),
-        JSON_TEXT_MEMBER(template_answer, isolation),
+        JSON_TEXT_MEMBER(
+                template_answer, isolation, .flags = JSON_NULLABLE,
+                .about = "the least isolation of its sandboxes; null: the server's default"),
+        JSON_TEXT_MEMBER(template_answer, provider, .flags = JSON_NULLABLE,
+                         .about = "provider of its sandboxes; null: the server chooses"),
         JSON_TEXT_MEMBER(template_answer, user, .about = "default user for commands"),
         JSON_TEXT_MEMBER(template_answer, workdir),
         JSON_RAW_MEMBER(template_answer, env, .about = "object of strings"),
@@ -142,7 +146,7 @@ static JSON_SHAPE(template_warm, "TemplateWarm", template_warm,
 
 /* One struct for create and change; a change accepts only the members of RECIPE_ROWS. */
 struct template_body {
-	const char *description, *runtime, *isolation, *user, *workdir;
+	const char *description, *runtime, *isolation, *provider, *user, *workdir;
 	const char **entrypoint;
 	struct json_map env;
 	struct json_list warm;
@@ -166,8 +170,13 @@ enum { TEMPLATE_RESOURCES, TEMPLATE_POOL, TEMPLATE_IDLE, TEMPLATE_PUBLIC };
 	JSON_TEXT_MEMBER(template_body, description, .max = 1000),                                 \
 	JSON_TEXT_MEMBER(template_body, runtime, .max = 64,                                        \
 	                 .about = "free-form label of the purpose"),                               \
-	JSON_TEXT_MEMBER(template_body, isolation, .max = 64,                                      \
-	                 .about = "must be the isolation of the server's provider"),               \
+	JSON_TEXT_MEMBER(template_body, isolation, .max = 16,                                      \
+	                 .about = "the least isolation that its sandboxes accept, unless their "   \
+	                          "request names another; \"\": the server's default"),            \
+	JSON_TEXT_MEMBER(template_body, provider, .max = SANDBOX_NAME_MAX,                         \
+	                 .about =                                                                  \
+	                         "provider of its sandboxes, unless their request names another; " \
+	                         "\"\": the server chooses"),                                      \
 	JSON_TEXT_MEMBER(template_body, user, .max = 64, .about = "default user for commands"),    \
 	JSON_TEXT_MEMBER(template_body, workdir, .max = 1024, .about = "an absolute path"),        \
 	JSON_TEXT_MAP_MEMBER(template_body, env, .max = 256,                                       \
@@ -251,7 +260,8 @@ static void fill_template_answer(struct arena *a, const struct template_record *
 	        .state_text = r->state_text,
 	        .base_image = r->base_image,
 	        .runtime = r->runtime,
-	        .isolation = r->isolation,
+	        .isolation = text_or_null(r->isolation),
+	        .provider = text_or_null(r->provider),
 	        .user = r->user,
 	        .workdir = r->workdir,
 	        .env = json_or_default(r->env_json, SPAN("{}")),
@@ -472,6 +482,7 @@ static void copy_recipe(struct template_import_task *job, const struct fleet_rec
 	r->description = copy_text(&job->arena, from->description);
 	r->runtime = copy_text(&job->arena, from->runtime);
 	r->isolation = copy_text(&job->arena, from->isolation);
+	r->provider = copy_text(&job->arena, from->provider);
 	r->user = copy_text(&job->arena, from->user);
 	r->workdir = copy_text(&job->arena, from->workdir);
 	r->entrypoint = copy_list(&job->arena, from->entrypoint);
@@ -611,6 +622,7 @@ static int recipe_parse(struct request *rq, const struct template_body *b, struc
 	        .description = b->description,
 	        .runtime = b->runtime,
 	        .isolation = b->isolation,
+	        .provider = b->provider,
 	        .user = b->user,
 	        .workdir = b->workdir,
 	        .env = b->env,
@@ -633,7 +645,9 @@ static int recipe_parse(struct request *rq, const struct template_body *b, struc
 	parse_warm(rq->arena, &b->warm, ret);
 	if (parse_ports(rq->arena, b->ports, ret, err) < 0)
 		return -1;
-	return fleet_recipe_check(api_of(rq)->fleet, ret, err);
+	if (fleet_recipe_check(api_of(rq)->fleet, ret, err) < 0)
+		return -1;
+	return native_check_placement(rq, b->provider, b->isolation, err);
 }
 
 static int template_create(struct request *rq, const void *body, struct reply *reply,

@@ -4,9 +4,11 @@
 #include "account/account.h"
 #include "json/json.h"
 #include "surface/operator/metrics.h"
+#include "surface/operator/provider_changes.h"
 #include "surface/operator/providers.h"
 #include "surface/operator/ready.h"
 #include "surface/operator/routes.h"
+#include "surface/operator/routing.h"
 #include "surface/operator/server.h"
 
 struct health_answer {
@@ -44,6 +46,22 @@ const struct route operator_routes[] = {
          TAG, .summary = "Get version, readiness, nodes, configuration and metrics of the server"},
         {HTTP_GET, "/v1/providers", SCOPE_SANDBOX_READ, .answer = &providers_shape,
          .handle = providers_get, TAG, .summary = "List the providers of the server"},
+        {HTTP_POST, "/v1/providers", SCOPE_ADMIN, ROUTE_SLOW, .body = &provider_add_shape,
+         .answer = &provider_added_shape, .status = 201, .handle = provider_add, TAG,
+         .summary = "Add a provider to every server on this store"},
+        {HTTP_GET, "/v1/providers/kinds", SCOPE_SANDBOX_READ, .answer = &provider_kinds_shape,
+         .handle = provider_kinds_get, TAG,
+         .summary = "List the kinds of providers and their options"},
+        {HTTP_DELETE, "/v1/providers/:name", SCOPE_ADMIN, .query = &provider_remove_query_shape,
+         .answer = &provider_removed_shape, .handle = provider_remove, TAG,
+         .summary = "Remove a provider that was added at run time; 409 while it has sandboxes"},
+        {HTTP_GET, "/v1/routing", SCOPE_ADMIN, .answer = &routing_shape, .handle = routing_get, TAG,
+         .summary = "Get the rules that choose providers"},
+        {HTTP_PUT, "/v1/routing", SCOPE_ADMIN, .body = &routing_request_shape,
+         .answer = &routing_shape, .handle = routing_put, TAG,
+         .summary = "Set the rules that choose providers, for every server on this store"},
+        {HTTP_DELETE, "/v1/routing", SCOPE_ADMIN, .answer = &routing_shape,
+         .handle = routing_delete, TAG, .summary = "Return to the rules of the configuration"},
         {HTTP_POST, "/v1/providers/:name/check", SCOPE_ADMIN, ROUTE_SLOW,
          .answer = &provider_check_shape, .handle = provider_check, TAG,
          .summary = "Make a sandbox with a provider and end it"},

@@ -8,14 +8,17 @@
 #include "fleet/server/providers.h"
 #include "json/json.h"
 #include "provider/provider.h"
+#include "sandbox/price.h"
 #include "surface/operator/metrics.h"
 
 struct provider_answer {
 	const char *name, *kind, *isolation, *last_error;
 	const char **abilities, **unsupported;
-	bool primary, connected, healthy;
+	bool primary, connected, healthy, stored, draining, allow_weaker;
 	int64_t sandboxes, max_sandboxes, creates, failures, failed_at;
-	double p50_ms, p99_ms;
+	int64_t create_timeout_ms, max_p99_ms;
+	double p50_ms, p99_ms, price_hour, cost_day, cost_month, max_cost_day, max_cost_month;
+	bool slow;
 };
 static const struct json_member provider_shape_members[] = {
         JSON_TEXT_MEMBER(provider_answer, name),
@@ -33,6 +36,25 @@ static const struct json_member provider_shape_members[] = {
         JSON_WHOLE_MEMBER(provider_answer, sandboxes,
                           .about = "its sandboxes that are neither deleted nor failed"),
         JSON_WHOLE_MEMBER(provider_answer, max_sandboxes, .about = "0: no limit"),
+        JSON_BOOL_MEMBER(provider_answer, stored,
+                         .about = "it was added at run time and can be removed"),
+        JSON_BOOL_MEMBER(provider_answer, draining,
+                         .about = "it makes no more sandboxes, and is removed after its last one"),
+        JSON_BOOL_MEMBER(provider_answer, allow_weaker,
+                         .about = "a create may name it, though it isolates less than the first"),
+        JSON_NUMBER_MEMBER(provider_answer, price_hour,
+                           .about = "US dollars of a sandbox's active hour; 0: not set"),
+        JSON_NUMBER_MEMBER(provider_answer, cost_day,
+                           .about = "US dollars that its sandboxes have cost today (UTC)"),
+        JSON_NUMBER_MEMBER(provider_answer, cost_month, .about = "the same of this month"),
+        JSON_NUMBER_MEMBER(provider_answer, max_cost_day, .about = "0: no limit"),
+        JSON_NUMBER_MEMBER(provider_answer, max_cost_month, .about = "0: no limit"),
+        JSON_WHOLE_MEMBER(provider_answer, create_timeout_ms,
+                          .about = "after this time a create goes on with the next provider; 0: "
+                                   "the default, 20 seconds"),
+        JSON_WHOLE_MEMBER(provider_answer, max_p99_ms, .about = "0: no limit"),
+        JSON_BOOL_MEMBER(provider_answer, slow,
+                         .about = "its recent creates are above max_p99_ms: it is tried last"),
         JSON_WHOLE_MEMBER(provider_answer, creates, .about = "since the server started"),
         JSON_WHOLE_MEMBER(provider_answer, failures, .about = "creates that the provider failed"),
         JSON_NUMBER_MEMBER(provider_answer, p50_ms,
@@ -88,7 +110,18 @@ static struct provider_answer answer_of(struct arena *a, const struct fleet_prov
 	        .connected = p->is_open,
 	        .healthy = p->is_open && p->health.is_healthy,
 	        .sandboxes = p->sandboxes,
-	        .max_sandboxes = p->sandboxes_max,
+	        .max_sandboxes = p->limits.sandboxes_max,
+	        .stored = p->is_stored,
+	        .draining = p->drains,
+	        .allow_weaker = p->limits.allows_weaker,
+	        .price_hour = money_to_usd(p->limits.price_hour),
+	        .cost_day = money_to_usd(p->cost_day),
+	        .cost_month = money_to_usd(p->cost_month),
+	        .max_cost_day = money_to_usd(p->limits.cost_day_max),
+	        .max_cost_month = money_to_usd(p->limits.cost_month_max),
+	        .create_timeout_ms = p->limits.create_timeout_ms,
+	        .max_p99_ms = p->limits.p99_max_ms,
+	        .slow = p->slow_ms > 0,
 	        .creates = (int64_t)p->health.creates,
 	        .failures = (int64_t)p->health.failures,
 	        .p50_ms = (double)p->health.p50_us / 1000,
@@ -158,6 +191,36 @@ static int64_t sandboxes_of(const struct fleet_provider *p)
 	return p->sandboxes;
 }
 
+static int64_t p50_of(const struct fleet_provider *p)
+{
+	return p->health.p50_us;
+}
+
+static int64_t p99_of(const struct fleet_provider *p)
+{
+	return p->health.p99_us;
+}
+
+static int64_t failed_at_of(const struct fleet_provider *p)
+{
+	return p->health.failed_at / 1000;
+}
+
+static int64_t sandboxes_max_of(const struct fleet_provider *p)
+{
+	return p->limits.sandboxes_max;
+}
+
+static int64_t cost_day_of(const struct fleet_provider *p)
+{
+	return p->cost_day;
+}
+
+static int64_t cost_month_of(const struct fleet_provider *p)
+{
+	return p->cost_month;
+}
+
 void providers_write_metrics(struct buf *out, const struct api *api)
 {
 	static const struct {
@@ -171,6 +234,18 @@ void providers_write_metrics(struct buf *out, const struct api *api)
 	        {"atoll_provider_healthy", "gauge", "1 when the provider is healthy.", healthy_of},
 	        {"atoll_provider_sandboxes", "gauge", "Sandboxes that the provider has.",
 	         sandboxes_of},
+	        {"atoll_provider_create_p50_microseconds", "gauge",
+	         "Median time of the last creates.", p50_of},
+	        {"atoll_provider_create_p99_microseconds", "gauge",
+	         "99th percentile of the time of the last creates.", p99_of},
+	        {"atoll_provider_last_error_timestamp_seconds", "gauge",
+	         "Time of the last error; 0: none.", failed_at_of},
+	        {"atoll_provider_sandboxes_max", "gauge", "Its limit of sandboxes; 0: none.",
+	         sandboxes_max_of},
+	        {"atoll_provider_cost_day_micro_usd", "gauge",
+	         "Cost of its sandboxes today, in millionths of a US dollar.", cost_day_of},
+	        {"atoll_provider_cost_month_micro_usd", "gauge",
+	         "Cost of its sandboxes this month, in millionths of a US dollar.", cost_month_of},
 	};
 	AUTO(arena_done) struct arena arena = {0};
 	struct fleet_provider_list list;

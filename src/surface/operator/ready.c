@@ -84,13 +84,15 @@ static struct json_list list_providers(const struct api *api,
                                        struct readiness_provider_answer *items)
 {
 	const struct provider_set *set = fleet_providers(api->fleet);
-	unsigned count = provider_set_count(set);
+	unsigned count = 0;
 
-	for (unsigned i = 0; i < count; i++) {
+	for (unsigned i = 0; i < provider_set_count(set); i++) {
 		const struct provider_member *m = provider_set_at(set, i);
 		bool is_open = provider_member_provider(m) != NULL;
 
-		items[i] = (struct readiness_provider_answer){
+		if (provider_member_has_left(m))
+			continue;
+		items[count++] = (struct readiness_provider_answer){
 		        .name = m->name,
 		        .isolation = provider_member_ops(m)->isolation,
 		        .connected = is_open,

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "fleet/core/fleet_state.h"
 #include "fleet/core/sandboxes.h"
 #include "fleet/lifecycle/create.h"
 #include "fleet/lifecycle/lifecycle.h"
+#include "fleet/lifecycle/rules.h"
 #include "fleet/server/rounds.h"
 #include "fleet/server/fleet.h"
 #include "harness.h"
 #include "provider/health.h"
-#include "provider/isolation.h"
+#include "sandbox/isolation.h"
 #include "provider/set.h"
 #include "store/events.h"
 #include "store/sandbox_record.h"
@@ -155,12 +157,96 @@ static void a_named_provider_is_the_only_one_that_is_tried(void **state)
 	assert_no_create(h, request, ERROR_INVALID, "configured: fake, second");
 }
 
+static struct sandbox_record create_sized(struct harness *h, int64_t memory_mb)
+{
+	struct fleet_create request = plain;
+
+	request.resources.memory_mb = memory_mb;
+	return create_with(h, request);
+}
+
+static void the_first_rule_that_matches_lists_the_providers(void **state)
+{
+	struct harness *h = *state;
+	struct sandbox_record r;
+
+	routing_rules_set(
+	        h->fleet->rules,
+	        "big:memory_mb_min=512;providers=second,none:memory_mb_max=32;providers=gone", 1);
+	r = create_sized(h, 512);
+	assert_string_equal(r.provider, "second");
+	assert_string_equal(find(h, r.id).placed, "rule 'big'");
+	assert_string_equal(create_sized(h, 64).provider, "fake");
+	struct fleet_create request = plain;
+	request.resources.memory_mb = 32;
+	assert_no_create(h, request, ERROR_UNSUPPORTED, "gone: this server does not have it");
+	routing_rules_set(h->fleet->rules, NULL, 2);
+	assert_string_equal(create_sized(h, 512).provider, "fake");
+}
+
+static void a_fail_over_is_told_in_the_row(void **state)
+{
+	struct harness *h = *state;
+	struct sandbox_record r;
+
+	routing_rules_set(h->fleet->rules, "all:providers=second fake", 1);
+	fake_fail(&second, CALL_CREATE, true);
+	r = find(h, create(h).id);
+	assert_string_equal(r.provider, "fake");
+	assert_non_null(strstr(r.placed, "rule 'all'; failed second: "));
+}
+
+static void a_rule_never_weakens_what_is_asked(void **state)
+{
+	struct harness *h = *state;
+	struct fleet_create request = plain;
+
+	second.own.isolation = "namespaces";
+	h->fake.own.isolation = "none";
+	routing_rules_set(h->fleet->rules, "all:providers=fake", 1);
+	request.isolation = "namespaces";
+	assert_no_create(h, request, ERROR_UNSUPPORTED, "less than namespaces");
+	assert_int_equal(h->fake.calls[CALL_CREATE] + second.calls[CALL_CREATE], 0);
+}
+
+static void a_slow_provider_is_tried_last(void **state)
+{
+	struct harness *h = *state;
+	struct provider_health *health = provider_set_at(h->providers, 0)->health;
+
+	provider_health_limit(health, 100);
+	for (unsigned i = 0; i < 2; i++)
+		provider_health_created(health, 900000);
+	assert_string_equal(create(h).provider, "fake");
+	provider_health_created(health, 900000);
+	assert_string_equal(create(h).provider, "second");
+	assert_string_equal(create_of(h, "fake").provider, "fake");
+}
+
+static void a_provider_at_its_cost_or_draining_is_passed_over(void **state)
+{
+	struct harness *h = *state;
+	const struct provider_member *m = provider_set_at(h->providers, 0);
+	struct fleet_create request = plain;
+
+	((struct provider_member *)(uintptr_t)m)->limits.cost_month_max = 5000000;
+	provider_member_note_cost(m, 0, 4999999);
+	assert_string_equal(create(h).provider, "fake");
+	provider_member_note_cost(m, 0, 5000000);
+	assert_string_equal(create(h).provider, "second");
+	provider_member_note_cost(m, 0, 0);
+	provider_member_drain(m);
+	assert_string_equal(create(h).provider, "second");
+	request.provider = "fake";
+	assert_no_create(h, request, ERROR_UNAVAILABLE, "being removed");
+}
+
 /* The options of a lent member are those of the fake, which has none. */
 static void allow_weaker(struct harness *h, const char *name)
 {
 	const struct provider_member *m = provider_set_find(h->providers, name);
 
-	((struct provider_member *)(uintptr_t)m)->allows_weaker = true;
+	((struct provider_member *)(uintptr_t)m)->limits.allows_weaker = true;
 }
 
 static void isolation_is_never_weaker_than_asked(void **state)
@@ -284,7 +370,12 @@ static void levels_of_isolation_are_ordered(void **state)
 
 int main(void)
 {
-	return RUN_EACH(WITH_TWO(the_first_provider_makes_what_names_none),
+	return RUN_EACH(WITH_TWO(the_first_rule_that_matches_lists_the_providers),
+	                WITH_TWO(a_fail_over_is_told_in_the_row),
+	                WITH_TWO(a_rule_never_weakens_what_is_asked),
+	                WITH_TWO(a_slow_provider_is_tried_last),
+	                WITH_TWO(a_provider_at_its_cost_or_draining_is_passed_over),
+	                WITH_TWO(the_first_provider_makes_what_names_none),
 	                WITH_TWO(each_sandbox_is_its_own_providers),
 	                WITH_TWO(a_create_goes_on_when_a_provider_fails),
 	                WITH_TWO(what_a_failed_provider_leaves_is_swept),

@@ -91,7 +91,9 @@ TEST(fields_can_be_emptied_once)
 	                    "entrypoint", "--clear", "resources", "--clear", "env"),
 	              "{\"description\":\"\",\"runtime\":\"\",\"user\":\"\",\"workdir\":\"\","
 	              "\"env\":{},\"ports\":[],\"entrypoint\":[],\"resources\":{}");
-	assert_refused(WORDS("--clear", "isolation"), "isolation");
+	assert_recipe(WORDS("--clear", "isolation", "--clear", "provider"),
+	              "{\"isolation\":\"\",\"provider\":\"\"");
+	assert_refused(WORDS("--clear", "magic"), "magic");
 	assert_refused(WORDS("--clear", ""), "--clear");
 	assert_refused(WORDS("--clear", "env", "-e", "A=1"), "'env' is both");
 	assert_refused(WORDS("--clear", "ports", "-p", "1"), "'ports' is both");

@@ -147,7 +147,7 @@ TEST(settings_hold_for_new_sandboxes_and_only_what_can_be_is_taken)
 	         "\"idle_reap_ms\":77000,\"lifetime_max_ms\":99000", NULL},
 	        {"DELETE", "/api/sandbox/instances/brief", NULL, 204, NULL, NULL},
 	        {"PUT", "/api/sandbox/settings", "{\"default_isolation\":\"gvisor\"}", 501,
-	         "not 'gvisor'", NULL},
+	         "less than gvisor", NULL},
 	        {"PUT", "/api/sandbox/settings", "{\"default_storage_provider\":\"s3\"}", 501,
 	         "not 's3'", NULL},
 	        {"PUT", "/api/sandbox/settings", "{\"idle_reap_seconds\":-1}", 400,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* provider/isolation.h — the levels of isolation, in their order: none < namespaces < gvisor <
+/* sandbox/isolation.h — the levels of isolation, in their order: none < namespaces < gvisor <
  * microvm. `remote` is apart: the sandbox runs on a machine that this server does not know. */
 #pragma once
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "provider/isolation.h"
+#include "sandbox/isolation.h"
 
 #include <string.h>
 

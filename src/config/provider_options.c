@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config/provider_options.h"
+
+#include <string.h>
+
+const struct config_provider_option config_provider_options[] = {
+        {"docker", "docker_host",
+         .about = "socket of the daemon: unix:///path; default: the option of this name"},
+        {"docker", "docker_image",
+         .about = "image of sandboxes of the template 'host'; default: the option of this name"},
+        {"docker", "docker_images",
+         .about = "images of the daemon that every project may use, separated by spaces; default: "
+                  "the "
+                  "option of this name"},
+        {"docker", "docker_runtime",
+         .about = "runtime of the daemon, such as runsc; default: the option of this name"},
+        {"microvm", "microvm_kernel",
+         .about = "folder that holds boot/ and lib/modules/ of the guest kernel; default: the "
+                  "option of this name"},
+        {"null", "token", .is_secret = true, .about = "a credential that is not used, for tests"},
+        {.kind = NULL},
+};
+
+const struct config_provider_option *config_provider_option_find(const char *kind, const char *name)
+{
+	for (const struct config_provider_option *o = config_provider_options; o->kind; o++)
+		if (strcmp(o->kind, kind) == 0 && strcmp(o->name, name) == 0)
+			return o;
+	return NULL;
+}
