@@ -1334,6 +1334,8 @@ export interface Project {
   defaults: Limits;
   maximums: Limits;
   closing: boolean;
+  provider: string | null;
+  isolation: string | null;
   created_at: string | null;
 }
 /** Given members replace the stored ones */
@@ -1344,6 +1346,8 @@ export interface ProjectChange {
   defaults?: Limits;
   maximums?: Limits;
   organization?: string;
+  provider?: string;
+  isolation?: string;
 }
 /** A project to create */
 export interface ProjectCreate {
@@ -1353,6 +1357,8 @@ export interface ProjectCreate {
   defaults?: Limits;
   maximums?: Limits;
   organization?: string;
+  provider?: string;
+  isolation?: string;
   id?: string;
   owner?: string;
 }
@@ -1382,6 +1388,17 @@ export interface Provider {
   healthy: boolean;
   sandboxes: number;
   max_sandboxes: number;
+  stored: boolean;
+  draining: boolean;
+  allow_weaker: boolean;
+  price_hour: number;
+  cost_day: number;
+  cost_month: number;
+  max_cost_day: number;
+  max_cost_month: number;
+  create_timeout_ms: number;
+  max_p99_ms: number;
+  slow: boolean;
   creates: number;
   failures: number;
   p50_ms: number;
@@ -1389,10 +1406,44 @@ export interface Provider {
   last_error: string | null;
   failed_at: string | null;
 }
+/** A provider that every server on this store opens */
+export interface ProviderAdd {
+  name: string;
+  kind?: string;
+  settings?: Record<string, string>;
+}
+/** The provider is stored; servers open it within seconds */
+export interface ProviderAdded {
+  name: string;
+  kind: string;
+}
 /** The provider made a sandbox and ended it */
 export interface ProviderCheck {
   name: string;
   took_ms: number;
+}
+/** A kind of provider and its options */
+export interface ProviderKind {
+  kind: string;
+  isolation: string;
+  options: ProviderOption[];
+}
+/** The kinds of providers of this program */
+export interface ProviderKinds {
+  items: ProviderKind[];
+}
+/** An option of one kind of provider */
+export interface ProviderOption {
+  name: string;
+  secret: boolean;
+  required: boolean;
+  about: string;
+}
+/** The result of a removal */
+export interface ProviderRemoved {
+  name: string;
+  removed: boolean;
+  sandboxes: number;
 }
 /** The providers of this server in the order in which they are tried */
 export interface Providers {
@@ -1525,6 +1576,30 @@ export interface Reverted {
   message?: string;
   hint?: string;
 }
+/** The rules that choose providers; the first match decides */
+export interface Routing {
+  source: string;
+  rules: RoutingRule[];
+}
+/** Rules for every server on this store; the first match decides */
+export interface RoutingPut {
+  rules: RoutingRule[];
+}
+/** Which providers make the sandboxes that meet every condition; bounds are inclusive */
+export interface RoutingRule {
+  name: string;
+  project?: string;
+  label?: string;
+  template?: string;
+  isolation?: string;
+  memory_mb_min?: number;
+  memory_mb_max?: number;
+  cpu_min?: number;
+  cpu_max?: number;
+  price_min?: number;
+  price_max?: number;
+  providers: string[];
+}
 /** An isolated computer */
 export interface Sandbox {
   id: string;
@@ -1536,6 +1611,7 @@ export interface Sandbox {
   template: string;
   provider: string;
   isolation: string;
+  placed: string | null;
   unsupported: string[];
   region: string;
   project: string;
@@ -2178,7 +2254,8 @@ export interface Template {
   state_text: string;
   base_image: string;
   runtime: string;
-  isolation: string;
+  isolation: string | null;
+  provider: string | null;
   user: string;
   workdir: string;
   env: unknown;
@@ -2207,6 +2284,7 @@ export interface TemplateChange {
   description?: string;
   runtime?: string;
   isolation?: string;
+  provider?: string;
   user?: string;
   workdir?: string;
   env?: Record<string, string>;
@@ -2223,6 +2301,7 @@ export interface TemplateCreate {
   description?: string;
   runtime?: string;
   isolation?: string;
+  provider?: string;
   user?: string;
   workdir?: string;
   env?: Record<string, string>;
@@ -2821,6 +2900,18 @@ export const getReadyz: Operation<undefined, undefined, undefined, Readiness> = 
 export const getV1Server: Operation<undefined, undefined, undefined, Server> = { method: "GET", path: "/v1/server", scopes: ["admin"] };
 /** List the providers of the server */
 export const getV1Providers: Operation<undefined, undefined, undefined, Providers> = { method: "GET", path: "/v1/providers", scopes: ["sandbox:read"] };
+/** Add a provider to every server on this store */
+export const postV1Providers: Operation<undefined, undefined, ProviderAdd, ProviderAdded> = { method: "POST", path: "/v1/providers", scopes: ["admin"] };
+/** List the kinds of providers and their options */
+export const getV1ProvidersKinds: Operation<undefined, undefined, undefined, ProviderKinds> = { method: "GET", path: "/v1/providers/kinds", scopes: ["sandbox:read"] };
+/** Remove a provider that was added at run time; 409 while it has sandboxes */
+export const deleteV1ProvidersName: Operation<{ name: string }, { drain?: boolean }, undefined, ProviderRemoved> = { method: "DELETE", path: "/v1/providers/{name}", scopes: ["admin"] };
+/** Get the rules that choose providers */
+export const getV1Routing: Operation<undefined, undefined, undefined, Routing> = { method: "GET", path: "/v1/routing", scopes: ["admin"] };
+/** Set the rules that choose providers, for every server on this store */
+export const putV1Routing: Operation<undefined, undefined, RoutingPut, Routing> = { method: "PUT", path: "/v1/routing", scopes: ["admin"] };
+/** Return to the rules of the configuration */
+export const deleteV1Routing: Operation<undefined, undefined, undefined, Routing> = { method: "DELETE", path: "/v1/routing", scopes: ["admin"] };
 /** Make a sandbox with a provider and end it */
 export const postV1ProvidersNameCheck: Operation<{ name: string }, undefined, undefined, ProviderCheck> = { method: "POST", path: "/v1/providers/{name}/check", scopes: ["admin"] };
 /** Get the warm sandbox of a key; it is started or created if needed */

@@ -415,6 +415,8 @@ export const projectChangeSchema = {
   defaults: {"type":"object","description":"limits of sandboxes that request none"},
   maximums: {"type":"object","description":"limits that no sandbox exceeds; only a platform admin can set them"},
   organization: {"type":"string","description":"id of the organisation that it belongs to (default: the first); only a platform admin can set it","maxLength":64},
+  provider: {"type":"string","description":"provider of its sandboxes, unless their request or template names another; \"\": the server chooses","maxLength":63},
+  isolation: {"type":"string","description":"the least isolation that its sandboxes accept, unless their request or template names another; \"\": the server's default","maxLength":16},
 } satisfies Schema;
 export const projectCreateSchema = {
   name: {"type":"string","maxLength":100,"minLength":1},
@@ -423,8 +425,15 @@ export const projectCreateSchema = {
   defaults: {"type":"object","description":"limits of sandboxes that request none"},
   maximums: {"type":"object","description":"limits that no sandbox exceeds; only a platform admin can set them"},
   organization: {"type":"string","description":"id of the organisation that it belongs to (default: the first); only a platform admin can set it","maxLength":64},
+  provider: {"type":"string","description":"provider of its sandboxes, unless their request or template names another; \"\": the server chooses","maxLength":63},
+  isolation: {"type":"string","description":"the least isolation that its sandboxes accept, unless their request or template names another; \"\": the server's default","maxLength":16},
   id: {"type":"string","description":"default: generated","maxLength":63},
   owner: {"type":"string","description":"user that becomes the first member, with the role admin","maxLength":128,"example":"ann@example.com"},
+} satisfies Schema;
+export const providerAddSchema = {
+  name: {"type":"string","maxLength":63,"minLength":1},
+  kind: {"type":"string","description":"as GET /v1/providers/kinds lists them (default: the name)","maxLength":32,"minLength":1},
+  settings: {"type":"object","description":"max_sandboxes, price_hour and the other settings of a provider in the configuration file, and the options of its kind; secrets are stored encrypted and never returned","maxProperties":32,"example":{"max_sandboxes":"20"}},
 } satisfies Schema;
 export const registryLoginSchema = {
   username: {"type":"string","maxLength":256},
@@ -447,6 +456,23 @@ export const revertSchema = {
   paths: {"type":"array","description":"files, or folders with everything in them; \"/\" means everything","maxItems":1000},
   encoding: {"type":"string","description":"base64: each path is base64-encoded","enum":["text","base64"]},
   base: {"type":"string","description":"name or id of a snapshot, or \"template\" (the default)","maxLength":64},
+} satisfies Schema;
+export const routingPutSchema = {
+  rules: {"type":"array","maxItems":64},
+} satisfies Schema;
+export const routingRuleSchema = {
+  name: {"type":"string","maxLength":63,"minLength":1},
+  project: {"type":"string","description":"id of the project","maxLength":64},
+  label: {"type":"string","description":"KEY or KEY=VALUE","maxLength":256},
+  template: {"type":"string","description":"its name or its id","maxLength":128},
+  isolation: {"type":"string","description":"that is asked for, exactly","maxLength":16},
+  memory_mb_min: {"type":"integer","minimum":0,"maximum":16777216},
+  memory_mb_max: {"type":"integer","minimum":0,"maximum":16777216},
+  cpu_min: {"type":"number","minimum":0,"maximum":1024},
+  cpu_max: {"type":"number","minimum":0,"maximum":1024},
+  price_min: {"type":"number","description":"US dollars of an active hour by the server's prices","minimum":0,"maximum":1000000},
+  price_max: {"type":"number","minimum":0,"maximum":1000000},
+  providers: {"type":"array","description":"in the order in which they are tried","maxItems":16},
 } satisfies Schema;
 export const sandboxConfigSchema = {
   internet: {"type":"boolean","description":"false: no network"},
@@ -579,7 +605,7 @@ export const settingsPutSchema = {
   artifacts_max_mb: {"type":"integer","description":"MiB of stored artifacts; 0: the platform's setting","minimum":0,"maximum":1073741824},
   artifacts_keep_seconds: {"type":"integer","description":"lifetime of an artifact; 0: the platform's setting","minimum":0,"maximum":316224000},
   record_terminals: {"type":"boolean","description":"record the output of every new terminal window"},
-  default_isolation: {"type":"string","description":"isolation of new templates; always that of the server's provider","maxLength":64},
+  default_isolation: {"type":"string","description":"the least isolation of new sandboxes, unless their request or template names another; the project's member isolation","maxLength":16},
   default_storage_provider: {"type":"string","description":"where volumes and backups are stored: local","maxLength":64},
 } satisfies Schema;
 export const signInOfferSchema = {
@@ -628,7 +654,8 @@ export const templateChangeSchema = {
   public: {"type":"boolean","description":"other projects can use the template by its id"},
   description: {"type":"string","maxLength":1000},
   runtime: {"type":"string","description":"free-form label of the purpose","maxLength":64},
-  isolation: {"type":"string","description":"must be the isolation of the server's provider","maxLength":64},
+  isolation: {"type":"string","description":"the least isolation that its sandboxes accept, unless their request names another; \"\": the server's default","maxLength":16},
+  provider: {"type":"string","description":"provider of its sandboxes, unless their request names another; \"\": the server chooses","maxLength":63},
   user: {"type":"string","description":"default user for commands","maxLength":64},
   workdir: {"type":"string","description":"an absolute path","maxLength":1024},
   env: {"type":"object","description":"environment; replaces the whole stored one","maxProperties":256},
@@ -643,7 +670,8 @@ export const templateCreateSchema = {
   public: {"type":"boolean","description":"other projects can use the template by its id"},
   description: {"type":"string","maxLength":1000},
   runtime: {"type":"string","description":"free-form label of the purpose","maxLength":64},
-  isolation: {"type":"string","description":"must be the isolation of the server's provider","maxLength":64},
+  isolation: {"type":"string","description":"the least isolation that its sandboxes accept, unless their request names another; \"\": the server's default","maxLength":16},
+  provider: {"type":"string","description":"provider of its sandboxes, unless their request names another; \"\": the server chooses","maxLength":63},
   user: {"type":"string","description":"default user for commands","maxLength":64},
   workdir: {"type":"string","description":"an absolute path","maxLength":1024},
   env: {"type":"object","description":"environment; replaces the whole stored one","maxProperties":256},
