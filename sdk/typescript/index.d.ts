@@ -98,6 +98,21 @@ export interface Program {
   args?: string[];
 }
 
+/** The names of a config and of a workspace, settings of the sandbox, and members of the call, as in the API. */
+export interface EphemeralOptions {
+  config?: string;
+  workspace?: string;
+  sandbox?: types.SandboxSpecification;
+  cwd?: string;
+  env?: Record<string, string>;
+  user?: string;
+  stdin?: string;
+  timeout_ms?: number;
+  outputLimitBytes?: number;
+  artifacts?: string;
+  signal?: AbortSignal;
+}
+
 type Background = { background: true };
 type FollowOptions = Pick<RunOptions, 'onStdout' | 'onStderr' | 'outputLimitBytes' | 'signal'>;
 
@@ -407,6 +422,15 @@ export class Atoll {
     update(id: string, change: types.VolumeGrow): Promise<types.Volume>;
     /** The files of a volume, whether or not a sandbox has it attached. */
     files(id: string): VolumeFiles;
+  };
+  /** Files that calls and sandboxes share by a name; the first use makes a workspace. */
+  readonly workspaces: Omit<Collection<types.Workspace, never>, 'create'>;
+  /** Calls that name no sandbox: one is made for the call, and ends with it. */
+  readonly ephemeral: {
+    run(command: string | Program, options?: EphemeralOptions): Promise<types.Result>;
+    runCode(code: string, options?: EphemeralOptions & { language?: CodeLanguage; contextId?: string }): Promise<types.Result>;
+    /** Without a workspace only bash is offered. */
+    tool(name: string, input: object, options?: Pick<EphemeralOptions, 'config' | 'workspace' | 'sandbox' | 'signal'>): Promise<types.ToolResult>;
   };
   readonly builds: Collection<types.Build, types.BuildCreate> & {
     logs(id: string, query?: { since?: number }): Promise<types.BuildLogs>;

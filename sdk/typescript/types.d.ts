@@ -1685,6 +1685,12 @@ export interface ToolList {
 export interface ToolCall {
   /** how long to wait for the approval of a call that needs one (default 20 s) */
   approvalWaitMs?: number;
+  /** settings of the sandbox that an ephemeral call makes */
+  sandbox?: SandboxSpecification;
+  /** true, or a config, a workspace or settings without a sandbox, lease or session: a sandbox is made for the call and ends with it; without a workspace only bash is offered */
+  ephemeral?: boolean;
+  /** workspace whose files an ephemeral call, or the lease's sandbox, has at /mnt/workspaces/NAME */
+  workspace?: string;
   /** id or name of a sandbox; or */
   sandboxId?: string;
   /** key of a lease, whose sandbox is made on first use; or */
@@ -1701,6 +1707,69 @@ export interface ToolCall {
   origin?: JobOrigin;
   /** an object of the tool's inputSchema */
   input?: unknown;
+}
+
+/** Settings of the sandbox that a call makes */
+export interface SandboxSpecification {
+  /** false: no network */
+  internet?: boolean;
+  /** blocked or internet; same as the member internet */
+  network?: "blocked" | "internet";
+  /** false: no previews of the sandbox (default true) */
+  previewEnabled?: boolean;
+  /** the idle timeout does not delete the sandbox */
+  persistent?: boolean;
+  /** name or id (default: the server's default template) */
+  template?: string;
+  /** image of a registry, instead of a template; pulled if the project does not have it yet */
+  image?: string;
+  /** of image: missing pulls an image that the project does not have; always asks the registry, and pulls when the tag has another image by now; never refuses an image that the project does not have (default missing) */
+  pull?: "missing" | "always" | "never";
+  /** name or id of a snapshot; the sandbox starts with its files and on its template */
+  snapshot?: string;
+  /** id or name of a config of /accounts/me/sandboxes; it supplies members that are omitted here */
+  config?: string;
+  /** name of the provider that makes it, as GET /v1/providers lists them (default: the first that satisfies the request) */
+  provider?: string;
+  /** the least isolation that is accepted (default: that of the first provider) */
+  isolation?: "none" | "namespaces" | "gvisor" | "microvm" | "remote";
+  /** free-form label of the location; the server only stores it */
+  region?: string;
+  /** labels to filter lists by */
+  labels?: Record<string, string>;
+  /** environment of every command; overrides the template's environment; never returned */
+  env?: Record<string, string>;
+  resources?: ResourcesRequest;
+  /** allow shared links to previews (default false) */
+  previewPublic?: boolean;
+  /** destinations that the sandbox may reach (default: all that the server permits) */
+  egress?: SandboxEgress;
+  /** name or id of a volume to mount writable at /workspace */
+  volume?: string;
+  /** volumes to mount at chosen paths */
+  volumes?: SandboxVolume[];
+  /** KEY: the volume home-KEY is mounted at /home/user and created if missing */
+  persistentHome?: string;
+  /** size limit of that volume in GiB when it is created (default: no limit) */
+  persistentDiskGb?: number;
+  /** NAME: the files of this workspace are mounted at workspaceRoot/NAME, where commands begin; they outlive the sandbox, and any number of sandboxes share them */
+  workspace?: string;
+  /** parent folder of the workspace (default /mnt/workspaces) */
+  workspaceRoot?: string;
+  /** time after the creation at which an ephemeral sandbox is deleted and a persistent one stopped, with its files kept; 0: never */
+  timeout_ms?: number;
+  /** idle time after which an ephemeral sandbox is deleted; 0: the server's setting */
+  idle_reap_ms?: number;
+  /** an ephemeral sandbox is deleted at this age; a persistent one is stopped this long after its last start; 0: the server's setting */
+  lifetime_max_ms?: number;
+  /** idle time after which a sandbox is paused; 0: the server's setting; -1: never */
+  autoPauseMs?: number;
+  /** idle time after which a sandbox is stopped; 0: the server's setting; -1: never */
+  autoStopMs?: number;
+  /** time after a stop until the files move to the blob store; 0: never */
+  autoArchiveMs?: number;
+  /** time after a stop until the sandbox is deleted, persistent or not; 0: never */
+  autoDeleteMs?: number;
 }
 
 /** The result of a tool */
@@ -2656,6 +2725,101 @@ export interface InvitationMade {
   expires_at: string | null;
   /** works once; returned only here */
   link: string;
+}
+
+/** A command, and the sandbox that is made for it */
+export interface EphemeralExec {
+  /** a shell line (bash, else sh) */
+  command?: string;
+  /** a program, run without a shell */
+  cmd?: string;
+  /** arguments of cmd */
+  args?: string[];
+  /** working directory; a relative path is below the default folder */
+  cwd?: string;
+  /** environment variables; they override the sandbox's variables */
+  env?: Record<string, string>;
+  /** name or number of the user (default: the template's user) */
+  user?: string;
+  /** text for its standard input */
+  stdin?: string;
+  /** bytes for its standard input */
+  stdin_base64?: string;
+  /** keep standard input open for POST …/processes/:process/stdin */
+  stdin_open?: boolean;
+  /** time limit; the command and all its processes are killed afterwards; 0: the server's default */
+  timeout_ms?: number;
+  /** bytes that a collected result keeps of each stream */
+  outputLimitBytes?: number;
+  /** run as a background job; the reply comes at once and has a resultId to query the job by */
+  background?: boolean;
+  /** conversation that the job belongs to; only that conversation can query it; default: the header Atoll-Conversation */
+  conversation?: string;
+  /** where the end of the job is reported */
+  origin?: JobOrigin;
+  /** kill the command when this connection breaks; by default the command continues */
+  end_on_disconnect?: boolean;
+  /** run on a terminal; all output is stdout */
+  tty?: boolean;
+  rows?: number;
+  columns?: number;
+  /** folder; its files that the command creates or changes are kept as artifacts and reported before the exit event */
+  artifacts?: string;
+  /** label shown in lists */
+  label?: string;
+  /** a config of /accounts/me/sandboxes */
+  config?: string;
+  /** name of the workspace whose files the call has, at /mnt/workspaces/NAME */
+  workspace?: string;
+  /** settings of the sandbox that is made */
+  sandbox?: SandboxSpecification;
+}
+
+/** A block of code, and the sandbox that is made for it */
+export interface EphemeralCode {
+  language: "python" | "javascript" | "typescript" | "bash" | "r" | "java";
+  /** at most 128 KiB */
+  code: string;
+  /** context that runs the code and keeps its state; 'default': the default context of the language, created if missing */
+  contextId?: string;
+  /** working directory; a relative path is below the default folder */
+  cwd?: string;
+  /** environment variables; they override the sandbox's variables */
+  env?: Record<string, string>;
+  /** name or number of the user (default: the template's user) */
+  user?: string;
+  /** text for its standard input */
+  stdin?: string;
+  /** bytes for its standard input */
+  stdin_base64?: string;
+  /** keep standard input open for POST …/processes/:process/stdin */
+  stdin_open?: boolean;
+  /** time limit; the command and all its processes are killed afterwards; 0: the server's default */
+  timeout_ms?: number;
+  /** bytes that a collected result keeps of each stream */
+  outputLimitBytes?: number;
+  /** run as a background job; the reply comes at once and has a resultId to query the job by */
+  background?: boolean;
+  /** conversation that the job belongs to; only that conversation can query it; default: the header Atoll-Conversation */
+  conversation?: string;
+  /** where the end of the job is reported */
+  origin?: JobOrigin;
+  /** kill the command when this connection breaks; by default the command continues */
+  end_on_disconnect?: boolean;
+  /** run on a terminal; all output is stdout */
+  tty?: boolean;
+  rows?: number;
+  columns?: number;
+  /** folder; its files that the command creates or changes are kept as artifacts and reported before the exit event */
+  artifacts?: string;
+  /** label shown in lists */
+  label?: string;
+  /** a config of /accounts/me/sandboxes */
+  config?: string;
+  /** name of the workspace whose files the call has, at /mnt/workspaces/NAME */
+  workspace?: string;
+  /** settings of the sandbox that is made */
+  sandbox?: SandboxSpecification;
 }
 
 /** Events, oldest first */

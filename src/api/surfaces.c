@@ -54,6 +54,7 @@ const struct route *const api_routes[] = {
         organizations_routes,
         users_routes,
         invitations_routes,
+        ephemeral_routes,
         events_routes,
         activity_routes,
         webhooks_routes,

@@ -81,6 +81,12 @@ int session_open_lease(struct request *rq, const char *key, struct api_target *r
 	return open_leased(rq, (struct fleet_lease){.key = key, .make = &make}, ret, err);
 }
 
+int session_open_made(struct request *rq, const char *key, const struct fleet_create *make,
+                      struct api_target *ret, struct error *err)
+{
+	return open_leased(rq, (struct fleet_lease){.key = key, .make = make}, ret, err);
+}
+
 int session_retry(struct request *rq, const void *body, struct reply *reply, http_handler *handle,
                   struct error *err)
 {

@@ -9,11 +9,16 @@
 #include "http/server/http.h"
 
 struct api_target;
+struct fleet_create;
 struct lease_session;
 
 /* Opens the lease's sandbox and holds it. A missing one is made with the server's defaults. */
 MUST_CHECK int session_open_lease(struct request *rq, const char *key, struct api_target *ret,
                                   struct error *err);
+/* The same; a missing one is made by `make`. */
+MUST_CHECK int session_open_made(struct request *rq, const char *key,
+                                 const struct fleet_create *make, struct api_target *ret,
+                                 struct error *err);
 /* Opens the session's sandbox and holds it. A missing one is made, a stopped one is started. */
 MUST_CHECK int session_open(struct request *rq, const struct lease_session *session,
                             struct api_target *ret, struct error *err);

@@ -2,9 +2,13 @@
 /* edge/target.h — the sandbox that the path of a request names. */
 #pragma once
 
+#include <stdbool.h>
+
 #include "base/error.h"
 
+struct cancel;
 struct error;
+struct fleet_create;
 struct fleet_hold;
 struct json_map;
 struct provider;
@@ -27,6 +31,11 @@ MUST_CHECK int api_target_open_id(struct request *rq, const char *id, struct api
                                   struct error *err);
 /* The sandbox of ":id" for a passive call, see fleet_look: nothing holds it. */
 MUST_CHECK int api_target_look(struct request *rq, struct api_target *ret, struct error *err);
+/* A new sandbox that ends with the target's hold. */
+MUST_CHECK int api_target_make(struct request *rq, const struct fleet_create *make,
+                               struct api_target *ret, struct error *err);
+/* Whether the sandbox ends with the hold. */
+bool api_target_is_ephemeral(const struct api_target *t);
 void api_target_done(struct api_target *t); /* zeroed is fine */
 /* The environment of a command: `extra` replaces values of the target's. */
 MUST_CHECK int api_target_env(struct request *rq, const struct api_target *t,
@@ -42,3 +51,7 @@ void api_target_take_browser(struct request *rq, struct fleet_hold *hold, struct
 /* Ends this thread's calls to an agent when the client hangs up, if the route allows it, until
  * api_target_done. For a sandbox that was held in another way. */
 void api_target_cancel_with_client(struct request *rq);
+/* Ends that: the sandbox stays, and what was begun in it is finished. */
+void api_target_finish_without_client(void);
+/* request_cancel; NULL for the copy of a request. */
+const struct cancel *api_cancel(struct request *rq);

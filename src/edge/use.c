@@ -12,6 +12,7 @@
 #include "fleet/core/sandboxes.h"
 #include "fleet/core/use.h"
 #include "fleet/core/waiting.h"
+#include "fleet/lifecycle/ephemeral.h"
 #include "fleet/lifecycle/hold.h"
 #include "http/server/hang_up.h"
 #include "http/server/http.h"
@@ -322,7 +323,38 @@ int api_target_open_id(struct request *rq, const char *id, struct api_target *re
 	return 0;
 }
 
+int api_target_make(struct request *rq, const struct fleet_create *make, struct api_target *ret,
+                    struct error *err)
+{
+	struct fleet_use use;
+	const struct fleet_ephemeral call = {make, &use};
+	struct sandbox_record r;
+	struct fleet_hold hold;
+
+	if (api_describe_use(rq, &use, err) < 0 ||
+	    fleet_ephemeral_open(api_of(rq)->fleet, rq->arena, &call, &r, &hold, err) < 0 ||
+	    api_target_take(rq, &r, &hold, ret, err) < 0)
+		return -1;
+	api_target_cancel_with_client(rq);
+	return 0;
+}
+
 /* Not before the sandbox is started: a start must be finished. */
+bool api_target_is_ephemeral(const struct api_target *t)
+{
+	return t->hold && t->hold->ends_sandbox;
+}
+
+void api_target_finish_without_client(void)
+{
+	cancel_set_current(NULL);
+}
+
+const struct cancel *api_cancel(struct request *rq)
+{
+	return rq->exchange ? request_cancel(rq) : NULL;
+}
+
 void api_target_cancel_with_client(struct request *rq)
 {
 	cancel_set_current(request_cancel(rq));

@@ -47,6 +47,9 @@ static int describe_call(const struct tool *tool, const struct tool_call *call, 
 	const struct json_value *value;
 	struct id id = id_new();
 	int64_t now = clock_unix_ms();
+	const char *subject = call->ephemeral ? call->ephemeral
+	                      : call->sandbox ? call->sandbox->id
+	                                      : "";
 
 	if (json_load(call->arena, input.size > 0 ? input : SPAN("{}"), &value, err) < 0)
 		return -1;
@@ -56,7 +59,7 @@ static int describe_call(const struct tool *tool, const struct tool_call *call, 
 		return FAIL(err, ERROR_TOO_LARGE, "the input is too long for an approval");
 	(void)crypto_hash_sha256_init(&state);
 	hash_text(&state, tool->name);
-	hash_text(&state, call->sandbox ? call->sandbox->id : "");
+	hash_text(&state, subject);
 	hash_text(&state, buf_text(&text));
 	*ret = (struct approval_record){
 	        .id = arena_text(call->arena, id.text),
@@ -64,7 +67,7 @@ static int describe_call(const struct tool *tool, const struct tool_call *call, 
 	        .key_id = call->key_id,
 	        .conversation_id = call->conversation_id ? call->conversation_id : "",
 	        .origin_json = origin_json(call),
-	        .sandbox_id = call->sandbox ? call->sandbox->id : "",
+	        .sandbox_id = call->sandbox && !call->ephemeral ? call->sandbox->id : "",
 	        .tool = tool->name,
 	        .note = "",
 	        .decided_by = "",

@@ -116,6 +116,6 @@ const struct tool async_status_tool = {
         .output = &async_output,
         /* A caller that may not run commands has started no job that this could stop. */
         .class = TOOL_READS,
-        .flags = TOOL_NO_SANDBOX | TOOL_IDEMPOTENT | TOOL_ENDS_OWN,
+        .flags = TOOL_NO_SANDBOX | TOOL_IDEMPOTENT | TOOL_ENDS_OWN | TOOL_OF_WORKSPACE,
         .call = async_status_call,
 };

@@ -213,6 +213,10 @@ static int start_job(const struct tool_call *call, const struct bash_input *in,
 	struct bash_output *out = ARENA_NEW(call->arena, struct bash_output);
 	struct job_started started;
 
+	if (call->ephemeral) {
+		(void)FAIL(err, ERROR_INVALID, "a background job needs a sandbox that stays");
+		return FAIL_HINT(err, "call the tool in a lease");
+	}
 	if (!call->jobs)
 		return FAIL(err, ERROR_UNAVAILABLE, "this server has no background jobs");
 	if (job_start(call->jobs, call->arena, &request, &started, err) < 0)
@@ -297,7 +301,7 @@ const struct tool bash_tool = {
         .input = &bash_input,
         .output = &bash_output,
         .class = TOOL_RUNS,
-        .flags = TOOL_DESTRUCTIVE | TOOL_OPEN_WORLD,
+        .flags = TOOL_DESTRUCTIVE | TOOL_OPEN_WORLD | TOOL_ALONE | TOOL_OF_WORKSPACE,
         .check = bash_check,
         .call = bash_call,
 };

@@ -167,7 +167,7 @@ const struct tool edit_tool = {
         .input = &edit_input,
         .output = &edit_output,
         .class = TOOL_EDITS,
-        .flags = TOOL_DESTRUCTIVE,
+        .flags = TOOL_DESTRUCTIVE | TOOL_OF_WORKSPACE,
         .reason = USAGE_FILE_OPS,
         .call = edit_call,
 };

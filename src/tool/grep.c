@@ -221,7 +221,7 @@ const struct tool grep_tool = {
         .input = &grep_input,
         .output = &grep_output,
         .class = TOOL_READS,
-        .flags = TOOL_IDEMPOTENT,
+        .flags = TOOL_IDEMPOTENT | TOOL_OF_WORKSPACE,
         .reason = USAGE_FILE_OPS,
         .call = grep_call,
 };

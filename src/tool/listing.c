@@ -167,7 +167,7 @@ const struct tool glob_tool = {
         .input = &glob_input,
         .output = &files_output,
         .class = TOOL_READS,
-        .flags = TOOL_IDEMPOTENT,
+        .flags = TOOL_IDEMPOTENT | TOOL_OF_WORKSPACE,
         .reason = USAGE_FILE_OPS,
         .call = glob_call,
 };

@@ -254,7 +254,7 @@ const struct tool read_tool = {
         .input = &read_input,
         .output = &read_output,
         .class = TOOL_READS,
-        .flags = TOOL_IDEMPOTENT,
+        .flags = TOOL_IDEMPOTENT | TOOL_OF_WORKSPACE,
         .reason = USAGE_FILE_OPS,
         .call = read_call,
 };

@@ -46,11 +46,13 @@ enum tool_permission {
 };
 
 enum tool_flag {
-	TOOL_IDEMPOTENT = 1 << 0,  /* a repeated call has no further effect */
-	TOOL_DESTRUCTIVE = 1 << 1, /* may overwrite or remove */
-	TOOL_OPEN_WORLD = 1 << 2,  /* may reach systems outside the sandbox */
-	TOOL_NO_SANDBOX = 1 << 3,  /* needs no sandbox: call->sandbox is NULL */
-	TOOL_ENDS_OWN = 1 << 4,    /* needs no approval, and may end what the caller began */
+	TOOL_IDEMPOTENT = 1 << 0,   /* a repeated call has no further effect */
+	TOOL_DESTRUCTIVE = 1 << 1,  /* may overwrite or remove */
+	TOOL_OPEN_WORLD = 1 << 2,   /* may reach systems outside the sandbox */
+	TOOL_NO_SANDBOX = 1 << 3,   /* needs no sandbox: call->sandbox is NULL */
+	TOOL_ENDS_OWN = 1 << 4,     /* needs no approval, and may end what the caller began */
+	TOOL_ALONE = 1 << 5,        /* of use in an ephemeral call without a workspace */
+	TOOL_OF_WORKSPACE = 1 << 6, /* of use in an ephemeral call with one */
 };
 
 enum tool_content_kind { TOOL_TEXT, TOOL_IMAGE, TOOL_AUDIO, TOOL_RESOURCE };
@@ -88,6 +90,9 @@ struct tool_call {
 	const struct job_origin *origin;
 	/* The sandbox, started and held; NULL and zeros with TOOL_NO_SANDBOX. */
 	const struct sandbox_record *sandbox;
+	/* Of an ephemeral call: what its approval is bound to in place of the sandbox; else NULL.
+	 */
+	const char *ephemeral;
 	struct fleet_hold *hold;
 	const char *root, *user; /* the workspace, and the user who acts in it */
 	const char **env;

@@ -61,7 +61,7 @@ const struct tool write_tool = {
         .input = &write_input,
         .output = &write_output,
         .class = TOOL_EDITS,
-        .flags = TOOL_DESTRUCTIVE | TOOL_IDEMPOTENT,
+        .flags = TOOL_DESTRUCTIVE | TOOL_IDEMPOTENT | TOOL_OF_WORKSPACE,
         .reason = USAGE_FILE_OPS,
         .call = write_call,
 };

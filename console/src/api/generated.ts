@@ -442,6 +442,58 @@ export interface DepositCreate {
   usd: number;
   note?: string;
 }
+/** A block of code, and the sandbox that is made for it */
+export interface EphemeralCode {
+  language: "python" | "javascript" | "typescript" | "bash" | "r" | "java";
+  code: string;
+  contextId?: string;
+  cwd?: string;
+  env?: Record<string, string>;
+  user?: string;
+  stdin?: string;
+  stdin_base64?: string;
+  stdin_open?: boolean;
+  timeout_ms?: number;
+  outputLimitBytes?: number;
+  background?: boolean;
+  conversation?: string;
+  origin?: JobOrigin;
+  end_on_disconnect?: boolean;
+  tty?: boolean;
+  rows?: number;
+  columns?: number;
+  artifacts?: string;
+  label?: string;
+  config?: string;
+  workspace?: string;
+  sandbox?: SandboxSpecification;
+}
+/** A command, and the sandbox that is made for it */
+export interface EphemeralExec {
+  command?: string;
+  cmd?: string;
+  args?: string[];
+  cwd?: string;
+  env?: Record<string, string>;
+  user?: string;
+  stdin?: string;
+  stdin_base64?: string;
+  stdin_open?: boolean;
+  timeout_ms?: number;
+  outputLimitBytes?: number;
+  background?: boolean;
+  conversation?: string;
+  origin?: JobOrigin;
+  end_on_disconnect?: boolean;
+  tty?: boolean;
+  rows?: number;
+  columns?: number;
+  artifacts?: string;
+  label?: string;
+  config?: string;
+  workspace?: string;
+  sandbox?: SandboxSpecification;
+}
 /** Error */
 export interface Error {
   error: { code: string; message: string; resource: string; hint: string; request_id: string };
@@ -1820,6 +1872,39 @@ export interface SandboxResize {
   disk_mb?: number;
   pids?: number;
 }
+/** Settings of the sandbox that a call makes */
+export interface SandboxSpecification {
+  internet?: boolean;
+  network?: "blocked" | "internet";
+  previewEnabled?: boolean;
+  persistent?: boolean;
+  template?: string;
+  image?: string;
+  pull?: "missing" | "always" | "never";
+  snapshot?: string;
+  config?: string;
+  provider?: string;
+  isolation?: "none" | "namespaces" | "gvisor" | "microvm" | "remote";
+  region?: string;
+  labels?: Record<string, string>;
+  env?: Record<string, string>;
+  resources?: ResourcesRequest;
+  previewPublic?: boolean;
+  egress?: SandboxEgress;
+  volume?: string;
+  volumes?: SandboxVolume[];
+  persistentHome?: string;
+  persistentDiskGb?: number;
+  workspace?: string;
+  workspaceRoot?: string;
+  timeout_ms?: number;
+  idle_reap_ms?: number;
+  lifetime_max_ms?: number;
+  autoPauseMs?: number;
+  autoStopMs?: number;
+  autoArchiveMs?: number;
+  autoDeleteMs?: number;
+}
 /** Settings to change; omitted members stay as they are */
 export interface SandboxUpdate {
   idle_reap_ms?: number;
@@ -2384,6 +2469,9 @@ export interface TerminalSession {
 /** A call of a tool, in one sandbox */
 export interface ToolCall {
   approvalWaitMs?: number;
+  sandbox?: SandboxSpecification;
+  ephemeral?: boolean;
+  workspace?: string;
   sandboxId?: string;
   lease?: string;
   sessionId?: string;
@@ -2875,7 +2963,7 @@ export const getV1SandboxSessions: Operation<undefined, undefined, undefined, Se
 /** Delete a session and its sandbox */
 export const deleteV1SandboxSessionsTenantSession: Operation<{ tenant: string; session: string }, undefined, undefined, void> = { method: "DELETE", path: "/v1/sandbox/sessions/{tenant}/{session}", scopes: ["admin"] };
 /** List the agent tools and their schemas */
-export const getV1Tools: Operation<undefined, { config?: string }, undefined, ToolList> = { method: "GET", path: "/v1/tools", scopes: ["sandbox:read"] };
+export const getV1Tools: Operation<undefined, { config?: string; workspace?: string; ephemeral?: boolean }, undefined, ToolList> = { method: "GET", path: "/v1/tools", scopes: ["sandbox:read"] };
 /** Call a tool in a sandbox */
 export const postV1ToolsName: Operation<{ name: string }, undefined, ToolCall, ToolResult> = { method: "POST", path: "/v1/tools/{name}", scopes: ["sandbox:write"] };
 /** List tool calls that need approval */
@@ -3020,6 +3108,10 @@ export const getV1ProjectsProjectInvitations: Operation<{ project: string }, und
 export const postV1ProjectsProjectInvitations: Operation<{ project: string }, undefined, InvitationCreate, InvitationMade> = { method: "POST", path: "/v1/projects/{project}/invitations", scopes: ["project:write"] };
 /** Withdraw an invitation */
 export const deleteV1ProjectsProjectInvitationsInvitation: Operation<{ project: string; invitation: string }, undefined, undefined, void> = { method: "DELETE", path: "/v1/projects/{project}/invitations/{invitation}", scopes: ["project:write"] };
+/** Run a command in a sandbox that is made for it and ends with it */
+export const postV1EphemeralExec: Operation<undefined, { stream?: string }, EphemeralExec, Result> = { method: "POST", path: "/v1/ephemeral/exec", scopes: ["sandbox:write"] };
+/** Run a block of code in a sandbox that is made for it and ends with it */
+export const postV1EphemeralCode: Operation<undefined, { stream?: string }, EphemeralCode, Result> = { method: "POST", path: "/v1/ephemeral/code", scopes: ["sandbox:write"] };
 /** List events, oldest first, or follow them */
 export const getV1Events: Operation<undefined, { after?: number; last?: number; with?: "object"; limit?: number; sandbox?: string; kind?: string; stream?: string }, undefined, EventList> = { method: "GET", path: "/v1/events", scopes: ["sandbox:read"] };
 /** List the events of a sandbox */

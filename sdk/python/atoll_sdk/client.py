@@ -8,13 +8,16 @@ import urllib.parse
 from . import types
 from .errors import ConnectionLostError, TimeoutExceededError
 from .files import VolumeFiles
-from .http import Transport, path
+from .commands import _exec_of
+from .http import Transport, path, without_none
 from .leases import Leases
 from .sandbox import Sandbox, pages
 
 RECONNECT_WAIT = 0.2
 RECONNECT_WAIT_MAX = 5.0
 BUILD_WAIT = 0.5
+EPHEMERAL_TIMEOUT = 600.0
+EPHEMERAL_SLACK = 60.0  # for the sandbox
 BUILD_ENDS = ("ready", "error", "cancelled")
 
 
@@ -90,6 +93,37 @@ class Volumes(Collection):
     def files(self, id):
         """The files of a volume: read, write, list, stat, exists, remove, rename, mkdir, upload, download, archive, extract."""
         return VolumeFiles(self.transport, id)
+
+
+class Workspaces(Collection):
+    """Files that calls and sandboxes share by a name; the first use makes a workspace."""
+
+
+class Ephemeral:
+    """Calls that name no sandbox: one is made for the call, and ends with it (docs/use/ephemeral.md).
+
+    config and workspace are names; sandbox is a dict of settings as of a create: template, image, isolation, env, …
+    """
+
+    def __init__(self, transport):
+        self.transport = transport
+
+    def _call(self, kind, body, timeout, config, workspace, sandbox):
+        body = without_none({**body, "config": config, "workspace": workspace, "sandbox": sandbox,
+                             "timeout_ms": None if timeout is None else max(1, int(timeout * 1000))})
+        return self.transport.request("POST", "/v1/ephemeral/" + kind, json=body, timeout=(timeout or EPHEMERAL_TIMEOUT) + EPHEMERAL_SLACK)
+
+    def run(self, command, *, config=None, workspace=None, sandbox=None, timeout=None, **options) -> types.Result:
+        """Runs a shell line, or a list: a program with its arguments."""
+        return self._call("exec", {**_exec_of(command), **options}, timeout, config, workspace, sandbox)
+
+    def run_code(self, code, language="python", *, config=None, workspace=None, sandbox=None, timeout=None, **options) -> types.Result:
+        return self._call("code", {"code": code, "language": language, **options}, timeout, config, workspace, sandbox)
+
+    def tool(self, name, *, config=None, workspace=None, sandbox=None, timeout=None, **input):
+        """Calls an agent tool. Without a workspace only bash is offered."""
+        body = without_none({"ephemeral": True, "config": config, "workspace": workspace, "sandbox": sandbox, "input": input})
+        return self.transport.request("POST", path("/v1/tools/{}", name), json=body, timeout=(timeout or EPHEMERAL_TIMEOUT) + EPHEMERAL_SLACK)
 
 
 class Webhooks(Collection):
@@ -228,6 +262,8 @@ class Atoll:
         self.sandboxes = Sandboxes(self.transport)
         self.leases = Leases(self.transport)
         self.volumes = Volumes(self.transport, "/api/sandbox/volumes")
+        self.workspaces = Workspaces(self.transport, "/v1/workspaces")
+        self.ephemeral = Ephemeral(self.transport)
         self.templates = Templates(self.transport, "/api/sandbox/templates")
         self.builds = Builds(self.transport, "/api/sandbox/templates/builds")
         self.webhooks = Webhooks(self.transport, "/v1/webhooks")

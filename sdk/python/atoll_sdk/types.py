@@ -1785,6 +1785,12 @@ class ToolCall(TypedDict):
 
     # how long to wait for the approval of a call that needs one (default 20 s)
     approvalWaitMs: NotRequired[int]
+    # settings of the sandbox that an ephemeral call makes
+    sandbox: NotRequired[SandboxSpecification]
+    # true, or a config, a workspace or settings without a sandbox, lease or session: a sandbox is made for the call and ends with it; without a workspace only bash is offered
+    ephemeral: NotRequired[bool]
+    # workspace whose files an ephemeral call, or the lease's sandbox, has at /mnt/workspaces/NAME
+    workspace: NotRequired[str]
     # id or name of a sandbox; or
     sandboxId: NotRequired[str]
     # key of a lease, whose sandbox is made on first use; or
@@ -1801,6 +1807,70 @@ class ToolCall(TypedDict):
     origin: NotRequired[JobOrigin]
     # an object of the tool's inputSchema
     input: NotRequired[Any]
+
+
+class SandboxSpecification(TypedDict):
+    """Settings of the sandbox that a call makes"""
+
+    # false: no network
+    internet: NotRequired[bool]
+    # blocked or internet; same as the member internet
+    network: NotRequired[Literal["blocked", "internet"]]
+    # false: no previews of the sandbox (default true)
+    previewEnabled: NotRequired[bool]
+    # the idle timeout does not delete the sandbox
+    persistent: NotRequired[bool]
+    # name or id (default: the server's default template)
+    template: NotRequired[str]
+    # image of a registry, instead of a template; pulled if the project does not have it yet
+    image: NotRequired[str]
+    # of image: missing pulls an image that the project does not have; always asks the registry, and pulls when the tag has another image by now; never refuses an image that the project does not have (default missing)
+    pull: NotRequired[Literal["missing", "always", "never"]]
+    # name or id of a snapshot; the sandbox starts with its files and on its template
+    snapshot: NotRequired[str]
+    # id or name of a config of /accounts/me/sandboxes; it supplies members that are omitted here
+    config: NotRequired[str]
+    # name of the provider that makes it, as GET /v1/providers lists them (default: the first that satisfies the request)
+    provider: NotRequired[str]
+    # the least isolation that is accepted (default: that of the first provider)
+    isolation: NotRequired[Literal["none", "namespaces", "gvisor", "microvm", "remote"]]
+    # free-form label of the location; the server only stores it
+    region: NotRequired[str]
+    # labels to filter lists by
+    labels: NotRequired[dict[str, str]]
+    # environment of every command; overrides the template's environment; never returned
+    env: NotRequired[dict[str, str]]
+    resources: NotRequired[ResourcesRequest]
+    # allow shared links to previews (default false)
+    previewPublic: NotRequired[bool]
+    # destinations that the sandbox may reach (default: all that the server permits)
+    egress: NotRequired[SandboxEgress]
+    # name or id of a volume to mount writable at /workspace
+    volume: NotRequired[str]
+    # volumes to mount at chosen paths
+    volumes: NotRequired[list[SandboxVolume]]
+    # KEY: the volume home-KEY is mounted at /home/user and created if missing
+    persistentHome: NotRequired[str]
+    # size limit of that volume in GiB when it is created (default: no limit)
+    persistentDiskGb: NotRequired[int]
+    # NAME: the files of this workspace are mounted at workspaceRoot/NAME, where commands begin; they outlive the sandbox, and any number of sandboxes share them
+    workspace: NotRequired[str]
+    # parent folder of the workspace (default /mnt/workspaces)
+    workspaceRoot: NotRequired[str]
+    # time after the creation at which an ephemeral sandbox is deleted and a persistent one stopped, with its files kept; 0: never
+    timeout_ms: NotRequired[int]
+    # idle time after which an ephemeral sandbox is deleted; 0: the server's setting
+    idle_reap_ms: NotRequired[int]
+    # an ephemeral sandbox is deleted at this age; a persistent one is stopped this long after its last start; 0: the server's setting
+    lifetime_max_ms: NotRequired[int]
+    # idle time after which a sandbox is paused; 0: the server's setting; -1: never
+    autoPauseMs: NotRequired[int]
+    # idle time after which a sandbox is stopped; 0: the server's setting; -1: never
+    autoStopMs: NotRequired[int]
+    # time after a stop until the files move to the blob store; 0: never
+    autoArchiveMs: NotRequired[int]
+    # time after a stop until the sandbox is deleted, persistent or not; 0: never
+    autoDeleteMs: NotRequired[int]
 
 
 class ToolResult(TypedDict):
@@ -2822,6 +2892,103 @@ class InvitationMade(TypedDict):
     expires_at: str | None
     # works once; returned only here
     link: str
+
+
+class EphemeralExec(TypedDict):
+    """A command, and the sandbox that is made for it"""
+
+    # a shell line (bash, else sh)
+    command: NotRequired[str]
+    # a program, run without a shell
+    cmd: NotRequired[str]
+    # arguments of cmd
+    args: NotRequired[list[str]]
+    # working directory; a relative path is below the default folder
+    cwd: NotRequired[str]
+    # environment variables; they override the sandbox's variables
+    env: NotRequired[dict[str, str]]
+    # name or number of the user (default: the template's user)
+    user: NotRequired[str]
+    # text for its standard input
+    stdin: NotRequired[str]
+    # bytes for its standard input
+    stdin_base64: NotRequired[str]
+    # keep standard input open for POST …/processes/:process/stdin
+    stdin_open: NotRequired[bool]
+    # time limit; the command and all its processes are killed afterwards; 0: the server's default
+    timeout_ms: NotRequired[int]
+    # bytes that a collected result keeps of each stream
+    outputLimitBytes: NotRequired[int]
+    # run as a background job; the reply comes at once and has a resultId to query the job by
+    background: NotRequired[bool]
+    # conversation that the job belongs to; only that conversation can query it; default: the header Atoll-Conversation
+    conversation: NotRequired[str]
+    # where the end of the job is reported
+    origin: NotRequired[JobOrigin]
+    # kill the command when this connection breaks; by default the command continues
+    end_on_disconnect: NotRequired[bool]
+    # run on a terminal; all output is stdout
+    tty: NotRequired[bool]
+    rows: NotRequired[int]
+    columns: NotRequired[int]
+    # folder; its files that the command creates or changes are kept as artifacts and reported before the exit event
+    artifacts: NotRequired[str]
+    # label shown in lists
+    label: NotRequired[str]
+    # a config of /accounts/me/sandboxes
+    config: NotRequired[str]
+    # name of the workspace whose files the call has, at /mnt/workspaces/NAME
+    workspace: NotRequired[str]
+    # settings of the sandbox that is made
+    sandbox: NotRequired[SandboxSpecification]
+
+
+class EphemeralCode(TypedDict):
+    """A block of code, and the sandbox that is made for it"""
+
+    language: Literal["python", "javascript", "typescript", "bash", "r", "java"]
+    # at most 128 KiB
+    code: str
+    # context that runs the code and keeps its state; 'default': the default context of the language, created if missing
+    contextId: NotRequired[str]
+    # working directory; a relative path is below the default folder
+    cwd: NotRequired[str]
+    # environment variables; they override the sandbox's variables
+    env: NotRequired[dict[str, str]]
+    # name or number of the user (default: the template's user)
+    user: NotRequired[str]
+    # text for its standard input
+    stdin: NotRequired[str]
+    # bytes for its standard input
+    stdin_base64: NotRequired[str]
+    # keep standard input open for POST …/processes/:process/stdin
+    stdin_open: NotRequired[bool]
+    # time limit; the command and all its processes are killed afterwards; 0: the server's default
+    timeout_ms: NotRequired[int]
+    # bytes that a collected result keeps of each stream
+    outputLimitBytes: NotRequired[int]
+    # run as a background job; the reply comes at once and has a resultId to query the job by
+    background: NotRequired[bool]
+    # conversation that the job belongs to; only that conversation can query it; default: the header Atoll-Conversation
+    conversation: NotRequired[str]
+    # where the end of the job is reported
+    origin: NotRequired[JobOrigin]
+    # kill the command when this connection breaks; by default the command continues
+    end_on_disconnect: NotRequired[bool]
+    # run on a terminal; all output is stdout
+    tty: NotRequired[bool]
+    rows: NotRequired[int]
+    columns: NotRequired[int]
+    # folder; its files that the command creates or changes are kept as artifacts and reported before the exit event
+    artifacts: NotRequired[str]
+    # label shown in lists
+    label: NotRequired[str]
+    # a config of /accounts/me/sandboxes
+    config: NotRequired[str]
+    # name of the workspace whose files the call has, at /mnt/workspaces/NAME
+    workspace: NotRequired[str]
+    # settings of the sandbox that is made
+    sandbox: NotRequired[SandboxSpecification]
 
 
 class EventList(TypedDict):

@@ -10,6 +10,8 @@ import { events } from './sse.js';
 const RECONNECT_WAIT_MS = 200;
 const RECONNECT_WAIT_MAX_MS = 5000;
 const BUILD_WAIT_MS = 500;
+const EPHEMERAL_TIMEOUT_MS = 600000;
+const EPHEMERAL_SLACK_MS = 60000; // for the sandbox
 const BUILD_ENDS = ['ready', 'error', 'cancelled'];
 
 /** Items of one kind, by name or id. */
@@ -103,6 +105,32 @@ class Volumes extends Collection {
   /** The files of a volume. */
   files(id) {
     return new VolumeFiles(this.transport, id);
+  }
+}
+
+/** Calls that name no sandbox: one is made for the call, and ends with it (docs/use/ephemeral.md). */
+class Ephemeral {
+  constructor(transport) {
+    this.transport = transport;
+  }
+
+  call(where, { signal, ...body }) {
+    const timeoutMs = (body.timeout_ms ?? EPHEMERAL_TIMEOUT_MS) + EPHEMERAL_SLACK_MS;
+    return this.transport.request('POST', where, { json: body, timeoutMs, signal });
+  }
+
+  /** Runs a shell line, or a program: {cmd, args}. */
+  run(command, options = {}) {
+    return this.call('/v1/ephemeral/exec', { ...options, ...(typeof command === 'string' ? { command } : command) });
+  }
+
+  runCode(code, options = {}) {
+    return this.call('/v1/ephemeral/code', { language: 'python', ...options, code });
+  }
+
+  /** Calls an agent tool. Without a workspace only bash is offered. */
+  tool(name, input, options = {}) {
+    return this.call(path`/v1/tools/${name}`, { ...options, input, ephemeral: true });
   }
 }
 
@@ -232,6 +260,8 @@ export class Atoll {
     this.transport = new Transport(options);
     this.leases = new Leases(this.transport);
     this.volumes = new Volumes(this.transport, '/api/sandbox/volumes');
+    this.workspaces = new Collection(this.transport, '/v1/workspaces');
+    this.ephemeral = new Ephemeral(this.transport);
     this.templates = new Templates(this.transport, '/api/sandbox/templates');
     this.builds = new Builds(this.transport, '/api/sandbox/templates/builds');
     this.webhooks = new Webhooks(this.transport, '/v1/webhooks');

@@ -43,6 +43,10 @@
 	{                                                                                          \
 		"config", "CONFIG", "sandbox config of the project; other options replace its own" \
 	}
+#define OPTION_EPHEMERAL                                                                           \
+	{                                                                                          \
+		"ephemeral", NULL, "make a sandbox for this call, and delete it afterwards"        \
+	}
 #define OPTION_WORKSPACE                                                                           \
 	{                                                                                          \
 		"workspace", "NAME", "files that outlive the sandbox, at /mnt/workspaces/NAME"     \

@@ -12,6 +12,7 @@
 #include "cli/core/body.h"
 #include "cli/sandbox/code_events.h"
 #include "cli/sandbox/commands.h"
+#include "cli/sandbox/create.h"
 #include "cli/core/run_options.h"
 #include "cli/core/server.h"
 #include "cli/core/text_out.h"
@@ -52,6 +53,50 @@ static const char *language_of(const char *name, const char *fallback)
 	return fallback;
 }
 
+/* A call that makes its own sandbox names none. */
+static bool is_ephemeral(const struct cli *cli)
+{
+	return arguments_has(&cli->args, "ephemeral");
+}
+
+static const char *code_path(struct cli *cli, const char *query)
+{
+	if (is_ephemeral(cli))
+		return arena_format(cli->arena, "/v1/ephemeral/code%s", query);
+	return instance_path(cli->arena, cli->args.words[0],
+	                     arena_format(cli->arena, "/code%s", query));
+}
+
+static int add_settings(struct cli *cli, struct buf *body)
+{
+	struct create_options make;
+
+	if (create_options_parse(cli, &make) < 0)
+		return -1;
+	json_begin_object(body, "sandbox");
+	if (create_add(cli->arena, &make, body, cli->err) < 0)
+		return -1;
+	json_end_object(body);
+	return 0;
+}
+
+static int check_words(struct cli *cli)
+{
+	static const char *const settings[] = {"template", "image",     "config",
+	                                       "provider", "isolation", "workspace"};
+	bool needs_name = !is_ephemeral(cli);
+
+	if (cli->args.count < (needs_name ? 1 : 0) || cli->args.count > (needs_name ? 2 : 1)) {
+		(void)FAIL(cli->err, ERROR_INVALID,
+		           needs_name ? "no sandbox is given" : "--ephemeral takes only a file");
+		return FAIL_HINT(cli->err, "atoll code SANDBOX [FILE], or --ephemeral [FILE]");
+	}
+	for (size_t i = 0; needs_name && i < COUNT_OF(settings); i++)
+		if (arguments_has(&cli->args, settings[i]))
+			return FAIL(cli->err, ERROR_INVALID, "--%s is of --ephemeral", settings[i]);
+	return 0;
+}
+
 /* The option --language, else the context's language, else the file's extension decides. */
 static int choose_language(struct cli *cli, const char *path, const char *context, const char **ret)
 {
@@ -75,7 +120,8 @@ static int choose_language(struct cli *cli, const char *path, const char *contex
 static int write_body(struct cli *cli, struct buf *body)
 {
 	const struct cli_arguments *args = &cli->args;
-	const char *path = args->count > 1 ? args->words[1] : "-", *env, *code, *language;
+	unsigned at = is_ephemeral(cli) ? 0 : 1;
+	const char *path = args->count > at ? args->words[at] : "-", *env, *code, *language;
 	const char *context = arguments_text(args, "context", "default");
 	int64_t timeout_ms = 0;
 
@@ -91,6 +137,8 @@ static int write_body(struct cli *cli, struct buf *body)
 	json_add_raw(body, "env", span_of(env));
 	if (timeout_ms > 0)
 		json_add_whole(body, "timeout_ms", timeout_ms);
+	if (is_ephemeral(cli) && add_settings(cli, body) < 0)
+		return -1;
 	(void)body_end(body);
 	if (body->overflowed)
 		return FAIL(cli->err, ERROR_TOO_LARGE, "the code is too long");
@@ -109,7 +157,7 @@ static int stream_result(struct cli *cli, const struct buf *body, struct code_ev
 {
 	const struct http_call call = {
 	        .method = "POST",
-	        .path = instance_path(cli->arena, cli->args.words[0], "/code?stream=ndjson"),
+	        .path = code_path(cli, "?stream=ndjson"),
 	        .body = buf_span(body),
 	};
 	struct server_stream stream = {code_events_add, events};
@@ -126,7 +174,7 @@ static int collect_result(struct cli *cli, const struct buf *body)
 {
 	const struct server_call call = {
 	        .method = "POST",
-	        .path = instance_path(cli->arena, cli->args.words[0], "/code"),
+	        .path = code_path(cli, ""),
 	        .body = buf_text(body),
 	};
 	const struct json_value *answer;
@@ -146,7 +194,8 @@ static int run_code(struct cli *cli)
 	code_events_init(&events);
 	if (cli->json && out)
 		return FAIL(cli->err, ERROR_INVALID, "--out and --json exclude each other");
-	if ((out && open_folder(cli, out, &events.folder) < 0) || write_body(cli, &body) < 0)
+	if (check_words(cli) < 0 || (out && open_folder(cli, out, &events.folder) < 0) ||
+	    write_body(cli, &body) < 0)
 		return -1;
 	events.folder_name = out;
 	if (cli->json)
@@ -160,6 +209,11 @@ static const struct command_option options[] = {
          .letter = 'l'},
         {"context", "ID", "context of the code (default: the language's default context)",
          .letter = 'c'},
+        OPTION_EPHEMERAL,
+        OPTION_TEMPLATE_OR_IMAGE,
+        OPTION_CONFIG,
+        OPTIONS_PROVIDER,
+        OPTION_WORKSPACE,
         {"out", "DIR", "folder for pictures, tables and other forms of results", .letter = 'o',
          .completion = COMPLETE_FOLDER},
         OPTION_ENV,
@@ -169,14 +223,13 @@ static const struct command_option options[] = {
 
 const struct cli_command command_code = {
         .name = "code",
-        .usage = "[OPTION...] SANDBOX [FILE]",
+        .usage = "[OPTION...] SANDBOX|--ephemeral [FILE]",
         .about = "run code in a context that keeps its variables",
         .more = "The code is FILE, or standard input if FILE is '-' or missing. Its output and "
                 "the\n"
                 "text of its results are printed immediately. The next block of the same context\n"
                 "sees its variables, functions and current folder. Ctrl-C interrupts it.",
         .options = options,
-        .arguments_min = 1,
         .arguments_max = 2,
         .completion = COMPLETE_SANDBOX_OR_FILE,
         .run = run_code,

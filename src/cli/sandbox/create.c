@@ -68,6 +68,8 @@ int create_add(struct arena *a, const struct create_options *options, struct buf
 		egress_add(body, options->allow, options->deny);
 		json_end_object(body);
 	}
+	if (options->idle_reap_ms > 0)
+		json_add_whole(body, "idle_reap_ms", options->idle_reap_ms);
 	if (options->persistent)
 		json_add_bool(body, "persistent", true);
 	if (options->volumes && options->volumes[0])

@@ -16,6 +16,7 @@ struct create_options {
 	struct sandbox_resources resources;
 	const char *const *volumes; /* "VOLUME[:PATH[:ro]]", NULL-terminated; may be NULL */
 	const char *const *allow, *const *deny; /* addresses; NULL-terminated, may be NULL */
+	int64_t idle_reap_ms;                   /* 0 = the server's */
 	bool no_internet;
 	bool persistent;
 };

@@ -11,6 +11,8 @@
 #include "cli/core/text_out.h"
 #include "cli/files/transfer.h"
 
+#define LEFT_MS 30000 /* how long a sandbox outlives an 'atoll run' that was killed */
+
 static int copy_files_in(struct cli *cli, const char *id)
 {
 	const char *local, *remote, *text;
@@ -94,6 +96,9 @@ static int run_in_new_sandbox(struct cli *cli)
 		return -1;
 	create.env = session.env; /* environment of the sandbox, so that --keep keeps it */
 	session.env = NULL;
+	/* Without this process the sandbox soon counts as idle. A terminal may detach and stay. */
+	if (!keep && !arguments_has(&cli->args, "interactive"))
+		create.idle_reap_ms = LEFT_MS;
 	if (cli_connect(cli) < 0)
 		return -1;
 	if (arguments_has(&cli->args, "dry-run"))

@@ -5,6 +5,7 @@
 #include "cli/core/body.h"
 #include "cli/tool/commands.h"
 #include "cli/core/listing.h"
+#include "cli/core/resources.h"
 #include "cli/core/server.h"
 #include "cli/core/text_out.h"
 #include "json/write.h"
@@ -90,11 +91,20 @@ static int request_body(struct cli *cli, const struct buf *input, struct buf *bo
 {
 	const struct cli_arguments *args = &cli->args;
 	const char *sandbox = arguments_text(args, "sandbox", NULL);
-	const char *lease = arguments_text(args, "lease", sandbox ? NULL : LEASE_DEFAULT);
+	const char *workspace = arguments_text(args, "workspace", NULL);
+	bool is_ephemeral = arguments_has(args, "ephemeral");
+	bool has_default = !sandbox && !workspace && !is_ephemeral;
+	const char *lease = arguments_text(args, "lease", has_default ? LEASE_DEFAULT : NULL);
+
+	if (is_ephemeral && (sandbox || lease))
+		return FAIL(cli->err, ERROR_INVALID, "--ephemeral excludes --sandbox and --lease");
 
 	body_begin(body);
 	body_add_text(body, "sandboxId", sandbox);
 	body_add_text(body, "lease", lease);
+	body_add_text(body, "workspace", workspace);
+	if (is_ephemeral)
+		json_add_bool(body, "ephemeral", true);
 	body_add_text(body, "config", arguments_text(args, "config", NULL));
 	body_add_text(body, "conversationId", arguments_text(args, "conversation", NULL));
 	if (body_add_json(body, "origin", arguments_text(args, "origin", NULL), cli->err) < 0)
@@ -170,6 +180,9 @@ static const struct command_option options[] = {
         {"lease", "KEY",
          "the lease whose sandbox to use, made on first use (default " LEASE_DEFAULT ")"},
         {"config", "NAME", "sandbox config that limits the tools"},
+        OPTION_EPHEMERAL,
+        {"workspace", "NAME",
+         "files of the call, at /mnt/workspaces/NAME; without --lease the call is ephemeral"},
         {"conversation", "ID", "conversation that owns background jobs"},
         {"origin", "JSON", "origin of the call, for reports of jobs and approvals"},
         {0},
@@ -181,6 +194,7 @@ const struct cli_command command_tool = {
         .about = "call one of the agent tools, or list them",
         .more = "  atoll tool write path=a.txt content=hello\n"
                 "  atoll tool bash command='cat a.txt'\n"
+                "  atoll tool --ephemeral bash command='uname -a'\n"
                 "\n"
                 "The exit status is the command's; 75 if the call waits for approval.",
         .options = options,

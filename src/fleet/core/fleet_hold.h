@@ -3,6 +3,8 @@
  * lifecycle/hold.h. */
 #pragma once
 
+#include <stdbool.h>
+
 #include "base/id.h"
 
 struct fleet;
@@ -13,5 +15,6 @@ struct fleet_hold {
 	struct fleet *fleet; /* NULL: no hold; of a passive call, too */
 	char id[ID_SIZE + 1];
 	struct provider *provider;
-	unsigned use; /* number of the metered use; 0 = none */
+	unsigned use;      /* number of the metered use; 0 = none */
+	bool ends_sandbox; /* its end deletes the sandbox, see lifecycle/ephemeral.h */
 };

@@ -8,6 +8,7 @@
 #include "fleet/core/cache.h"
 #include "fleet/core/cache_state.h"
 #include "fleet/core/sandboxes.h"
+#include "fleet/lifecycle/ephemeral.h"
 #include "fleet/lifecycle/moves.h"
 #include "store/sandboxes.h"
 #include "worker/worker.h"
@@ -151,6 +152,8 @@ void fleet_unhold(struct fleet_hold *hold)
 	if (hold->use)
 		cache_unuse(hold->fleet->cache, hold->id, hold->use);
 	cache_unhold(hold->fleet->cache, hold->id);
+	if (hold->ends_sandbox)
+		ephemeral_end(hold->fleet, hold->id);
 	hold->fleet = NULL;
 }
 

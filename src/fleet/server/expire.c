@@ -85,6 +85,12 @@ static struct sandbox_due find_due(struct fleet *f, const struct sandbox_record 
 	                          clock_unix_ms() - atomic_load(&f->pairing->jump.expiry_back_ms));
 }
 
+/* Its call has ended without its delete, see lifecycle/ephemeral.h. */
+static bool is_ephemeral(const struct sandbox_record *r)
+{
+	return strstr(r->labels_json, "\"" SANDBOX_EPHEMERAL_LABEL "\":") != NULL;
+}
+
 /* Whether a command without a client runs. An agent that does not answer counts as having none. */
 static bool has_processes(const struct operation *op)
 {
@@ -96,7 +102,7 @@ static bool has_processes(const struct operation *op)
 	};
 	struct error err = {0};
 
-	if (!(op->ops->abilities & PROVIDER_CAN_EXEC))
+	if (!(op->ops->abilities & PROVIDER_CAN_EXEC) || is_ephemeral(&op->record))
 		return false;
 	if (compute_call(op->provider, op->record.id, &arena, &ping,
 	                 deadline_after(PING_TIMEOUT_MS), &err) < 0) {

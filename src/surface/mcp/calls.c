@@ -430,6 +430,12 @@ static struct tools_target keep_target(struct arena *a, const struct tools_targe
 	        .session = keep_text(a, t->session),
 	        .config = keep_text(a, t->config),
 	        .conversation = keep_text(a, t->conversation),
+	        .is_ephemeral = t->is_ephemeral,
+	        .workspace = keep_text(a, t->workspace),
+	        .template = keep_text(a, t->template),
+	        .image = keep_text(a, t->image),
+	        .provider = keep_text(a, t->provider),
+	        .isolation = keep_text(a, t->isolation),
 	        .approval_wait_ms = t->approval_wait_ms,
 	};
 }

@@ -31,6 +31,11 @@
 	"one that is made for you on first use and keeps its files. Paths are relative to its "    \
 	"workspace."
 
+#define EPHEMERAL_INSTRUCTIONS                                                                     \
+	"Tools that work in an isolated Linux computer. Each call gets a new one, which is "       \
+	"deleted after the call: only files of the workspace stay, if there is one. Paths are "    \
+	"relative to it."
+
 struct mcp_query {
 	struct tools_target target;
 	const char *client, *origin;
@@ -49,6 +54,16 @@ static const struct json_member mcp_query_members[] = {
         QUERY_ROW("tenant", tenant, 128, .about = "of the session"),
         QUERY_ROW("config", config, 128,
                   .about = "a config of /accounts/me/sandboxes for a new sandbox"),
+        JSON_BOOL_MEMBER(mcp_query, target.is_ephemeral, .name = "ephemeral",
+                         .about = "each call makes a sandbox, which ends with it; without a "
+                                  "workspace only bash is offered"),
+        QUERY_ROW("workspace", workspace, 53,
+                  .about = "workspace whose files the calls have; without a sandbox, lease or "
+                           "session the calls are ephemeral"),
+        QUERY_ROW("template", template, 128, .about = "of an ephemeral call"),
+        QUERY_ROW("image", image, 512, .about = "of an ephemeral call"),
+        QUERY_ROW("provider", provider, SANDBOX_NAME_MAX, .about = "of an ephemeral call"),
+        QUERY_ROW("isolation", isolation, 16, .about = "of an ephemeral call"),
         QUERY_ROW("conversation", conversation, 128,
                   .about = "the conversation that owns background jobs"),
         JSON_TEXT_MEMBER(mcp_query, origin, .min = 1, .max = MCP_ORIGIN_MAX,
@@ -116,7 +131,8 @@ static void add_abilities(const struct mcp *m, struct buf *out)
 	json_begin_object(out, "completions");
 	json_end_object(out);
 	json_end_object(out);
-	json_add_text(out, "instructions", INSTRUCTIONS);
+	json_add_text(out, "instructions",
+	              tools_are_ephemeral(&m->target) ? EPHEMERAL_INSTRUCTIONS : INSTRUCTIONS);
 }
 
 static int initialize_session(struct mcp *m, struct buf *out, struct mcp_fault *fault)
@@ -255,7 +271,9 @@ static void choose_target(struct mcp *m)
 
 	if (!m->target.conversation)
 		m->target.conversation = arena_format(m->rq->arena, "mcp:%.64s", owner);
-	if (!m->target.sandbox && !m->target.lease && !m->target.session)
+	if (m->target.workspace && !m->target.lease)
+		m->target.is_ephemeral = true;
+	if (!m->target.sandbox && !m->target.lease && !m->target.session && !m->target.is_ephemeral)
 		m->target.lease =
 		        arena_format(m->rq->arena, "mcp:%.64s",
 		                     query->stdio && query->client ? query->client : owner);

@@ -37,6 +37,11 @@ static struct tool with_sandbox(struct arena *a, const struct tool *tool)
 	return copy;
 }
 
+static bool takes_sandbox(const struct mcp *m, const struct tool *tool)
+{
+	return !(tool->flags & TOOL_NO_SANDBOX) && !tools_are_ephemeral(&m->target);
+}
+
 int mcp_tools_list(struct mcp *m, struct buf *out, struct mcp_fault *fault)
 {
 	struct tool described;
@@ -44,9 +49,11 @@ int mcp_tools_list(struct mcp *m, struct buf *out, struct mcp_fault *fault)
 
 	json_begin_list(out, "tools");
 	for (const struct tool *const *at = tools; *at; at++) {
+		if (!tools_offer(&m->target, *at))
+			continue;
 		if (tools_describe(m->rq, m->target.config, *at, &described, &err) < 0)
 			return mcp_refuse_error(fault, &err);
-		if (!(described.flags & TOOL_NO_SANDBOX))
+		if (takes_sandbox(m, &described))
 			described = with_sandbox(m->rq->arena, &described);
 		tool_write(out, &described);
 	}
@@ -60,7 +67,7 @@ static int read_arguments(struct mcp *m, const struct tool *tool, struct buf *re
                           const char **ret_sandbox, struct mcp_fault *fault)
 {
 	const struct json_value *arguments = json_get(m->message.params, "arguments"), *value;
-	bool takes = !(tool->flags & TOOL_NO_SANDBOX);
+	bool takes = takes_sandbox(m, tool);
 	const char *key;
 
 	*ret_sandbox = NULL;

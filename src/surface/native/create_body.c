@@ -6,45 +6,6 @@
 #include "fleet/volume/volume.h"
 #include "surface/native/native.h"
 
-static const struct json_member resources_request_members[] = {
-        JSON_NUMBER_MEMBER(resources_body, cpu, .min = 0, .max = 1024, .about = "vCPUs",
-                           .example = "0.5"),
-        JSON_WHOLE_MEMBER(resources_body, memory_mb, .min = 0, .max = 1 << 24, .about = "MiB",
-                          .example = "1024"),
-        JSON_WHOLE_MEMBER(resources_body, disk_mb, .min = 0, .max = 1 << 28, .about = "MiB",
-                          .example = "1024"),
-        JSON_WHOLE_MEMBER(resources_body, pids, .min = 0, .max = 1 << 22,
-                          .about = "processes and threads", .example = "512"),
-};
-JSON_SHAPE(resources_request, "ResourcesRequest", resources_body,
-           "Limits; omitted members and 0 are inherited from the project and the platform");
-
-const char *const native_networks[] = {"blocked", "internet", NULL};
-
-struct mount_body {
-	const char *volume, *path, *subpath;
-	bool read_only;
-};
-static const struct json_member native_mount_shape_members[] = {
-        JSON_TEXT_MEMBER(mount_body, volume, .flags = JSON_REQUIRED, .max = SANDBOX_NAME_MAX,
-                         .about = "name or id"),
-        JSON_TEXT_MEMBER(mount_body, path, .max = SANDBOX_MOUNT_PATH_MAX,
-                         .about = "absolute mount point (default /workspace)", .example = "/data"),
-        JSON_BOOL_MEMBER(mount_body, read_only,
-                         .about = "mount read-only; any number of sandboxes may read a volume"),
-        JSON_TEXT_MEMBER(mount_body, subpath, .max = SANDBOX_MOUNT_PATH_MAX,
-                         .about = "folder of the volume to mount, created if missing (default: the "
-                                  "whole volume)",
-                         .example = "users/alice"),
-};
-JSON_SHAPE(native_mount_shape, "SandboxVolume", mount_body, "A volume and its mount point");
-
-static const struct json_member native_create_shape_members[] = {NATIVE_CREATE_ROWS};
-_Static_assert(COUNT_OF(native_create_shape_members) == NATIVE_CREATE_ROW_COUNT,
-               "a request's own rows follow these");
-NATIVE_CREATE_SHAPE(native_create_shape, "SandboxSpecification", native_create_body,
-                    "Settings of the sandbox that a call makes");
-
 static int choose_internet(const struct native_create_body *b, int *ret, struct error *err)
 {
 	bool by_flag = row_is_given(b->present, NATIVE_CREATE_INTERNET),
@@ -62,7 +23,7 @@ static int choose_internet(const struct native_create_body *b, int *ret, struct 
 static int fill_mounts(struct arena *a, const struct native_create_body *b,
                        struct fleet_create *ret, struct error *err)
 {
-	const struct mount_body *items = b->volumes.items;
+	const struct native_mount_body *items = b->volumes.items;
 	struct fleet_mount *mounts = ARENA_ARRAY(a, struct fleet_mount, b->volumes.count + 1);
 
 	if (b->persistent_disk_gb && !b->persistent_home)

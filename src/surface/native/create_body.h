@@ -7,13 +7,18 @@
 #pragma once
 
 #include "fleet/lifecycle/create.h"
-#include "http/server/http.h"
 #include "json/json.h"
 #include "sandbox/isolation.h"
 #include "surface/native/egress.h"
 #include "surface/native/resources.h"
 #include "surface/native/timeouts.h"
 
+struct request;
+
+struct native_mount_body {
+	const char *volume, *path, *subpath;
+	bool read_only;
+};
 struct native_create_body {
 	struct native_egress egress;
 	const char *template, *image, *region, *snapshot, *config, *provider, *isolation;

@@ -11,6 +11,7 @@
 #include "edge/target.h"
 #include "job/job.h"
 #include "surface/native/contexts.h"
+#include "surface/native/ephemeral.h"
 #include "surface/native/native.h"
 
 #define BASE "/api/sandbox/instances/:id"
@@ -134,28 +135,52 @@ struct code_body {
 		.max = 128, .about = "label shown in lists"                                        \
 	}
 
-static const struct json_member exec_request_members[] = {
-        JSON_TEXT_MEMBER(exec_body, command, .about = "a shell line (bash, else sh)",
-                         .example = "ls -l | wc -l"),
-        JSON_TEXT_MEMBER(exec_body, cmd, .min = 1, .max = 4096,
-                         .about = "a program, run without a shell"),
-        JSON_TEXT_LIST_MEMBER(exec_body, args, .max = AGENT_ARGS_MAX - 1,
-                              .about = "arguments of cmd"),
-        RUN_ROWS(exec_body),
-};
+/* clang-format off */
+#define EXEC_ROWS                                                                                  \
+	JSON_TEXT_MEMBER(exec_body, command, .about = "a shell line (bash, else sh)",              \
+	                 .example = "ls -l | wc -l"),                                              \
+	JSON_TEXT_MEMBER(exec_body, cmd, .min = 1, .max = 4096,                                    \
+	                 .about = "a program, run without a shell"),                               \
+	JSON_TEXT_LIST_MEMBER(exec_body, args, .max = AGENT_ARGS_MAX - 1,                          \
+	                      .about = "arguments of cmd"),                                        \
+	RUN_ROWS(exec_body)
+#define CODE_ROWS                                                                                  \
+	JSON_CHOICE_MEMBER(code_body, language, .flags = JSON_REQUIRED,                            \
+	                   .choices = command_languages),                                          \
+	JSON_TEXT_MEMBER(code_body, code, .flags = JSON_REQUIRED, .about = "at most 128 KiB",      \
+	                 .example = "print(6 * 7)"),                                               \
+	JSON_TEXT_MEMBER(code_body, context_id, .name = "contextId", .min = 1, .max = CODE_ID_MAX, \
+	                 .about = "context that runs the code and keeps its state; 'default': the "\
+	                          "default context of the language, created if missing"),          \
+	RUN_ROWS(code_body)
+/* clang-format on */
+
+static const struct json_member exec_request_members[] = {EXEC_ROWS};
 JSON_SHAPE(exec_request, "Exec", exec_body, "A command: either command, or cmd and args");
 
-static const struct json_member code_request_members[] = {
-        JSON_CHOICE_MEMBER(code_body, language, .flags = JSON_REQUIRED,
-                           .choices = command_languages),
-        JSON_TEXT_MEMBER(code_body, code, .flags = JSON_REQUIRED, .about = "at most 128 KiB",
-                         .example = "print(6 * 7)"),
-        JSON_TEXT_MEMBER(code_body, context_id, .name = "contextId", .min = 1, .max = CODE_ID_MAX,
-                         .about = "context that runs the code and keeps its state; 'default': the "
-                                  "default context of the language, created if missing"),
-        RUN_ROWS(code_body),
-};
+static const struct json_member code_request_members[] = {CODE_ROWS};
 JSON_SHAPE(code_request, "Code", code_body, "A block of code");
+
+struct ephemeral_exec {
+	struct exec_body exec;
+	struct native_ephemeral target;
+};
+static const struct json_member ephemeral_exec_members[] = {
+        EXEC_ROWS,
+        NATIVE_EPHEMERAL_ROWS(ephemeral_exec, target),
+};
+static JSON_SHAPE(ephemeral_exec, "EphemeralExec", ephemeral_exec,
+                  "A command, and the sandbox that is made for it");
+struct ephemeral_code {
+	struct code_body code;
+	struct native_ephemeral target;
+};
+static const struct json_member ephemeral_code_members[] = {
+        CODE_ROWS,
+        NATIVE_EPHEMERAL_ROWS(ephemeral_code, target),
+};
+static JSON_SHAPE(ephemeral_code, "EphemeralCode", ephemeral_code,
+                  "A block of code, and the sandbox that is made for it");
 
 static int set_stdin(struct sandbox_command *c, const struct run_options_body *b, struct error *err)
 {
@@ -333,6 +358,58 @@ static int exec_code(struct request *rq, const void *body, struct reply *reply, 
 		return -1;
 	return code_run(rq, &target, body, reply, err);
 }
+
+static int open_ephemeral(struct request *rq, const struct native_ephemeral *e,
+                          const struct run_options_body *run, struct reply *reply,
+                          struct api_target *ret, struct error *err)
+{
+	if (run->background) {
+		(void)FAIL(err, ERROR_INVALID, "a background job needs a sandbox that stays");
+		return FAIL_HINT(err, "run it in a sandbox or a lease");
+	}
+	if (native_ephemeral_open(rq, e, ret, err) < 0)
+		return -1;
+	reply_header(reply, "Atoll-Sandbox", ret->id);
+	return 0;
+}
+
+static int exec_ephemeral(struct request *rq, const void *body, struct reply *reply,
+                          struct error *err)
+{
+	AUTO(api_target_done) struct api_target target = {.hold = NULL};
+	const struct ephemeral_exec *b = body;
+
+	if (exec_check(&b->exec, err) < 0 ||
+	    open_ephemeral(rq, &b->target, &b->exec.run, reply, &target, err) < 0)
+		return -1;
+	return exec_run(rq, &target, &b->exec, reply, err);
+}
+
+static int code_ephemeral(struct request *rq, const void *body, struct reply *reply,
+                          struct error *err)
+{
+	AUTO(api_target_done) struct api_target target = {.hold = NULL};
+	const struct ephemeral_code *b = body;
+
+	if (code_check(rq->arena, &b->code, err) < 0 ||
+	    open_ephemeral(rq, &b->target, &b->code.run, reply, &target, err) < 0)
+		return -1;
+	return code_run(rq, &target, &b->code, reply, err);
+}
+
+#define EPHEMERAL "/v1/ephemeral"
+const struct route ephemeral_routes[] = {
+        {HTTP_POST, EPHEMERAL "/exec", SCOPE_SANDBOX_WRITE,
+         ROUTE_SLOW | ROUTE_NEEDS_BODY | ROUTE_CANCEL | ROUTE_PROGRESS, .query = &exec_query,
+         .body = &ephemeral_exec, .answer = &result_shape, .handle = exec_ephemeral,
+         .tag = "commands",
+         .summary = "Run a command in a sandbox that is made for it and ends with it"},
+        {HTTP_POST, EPHEMERAL "/code", SCOPE_SANDBOX_WRITE,
+         ROUTE_SLOW | ROUTE_CANCEL | ROUTE_PROGRESS, .query = &exec_query, .body = &ephemeral_code,
+         .answer = &result_shape, .handle = code_ephemeral, .tag = "commands",
+         .summary = "Run a block of code in a sandbox that is made for it and ends with it"},
+        {.path = NULL},
+};
 
 const struct route exec_routes[] = {
         {HTTP_POST, BASE "/exec", SCOPE_SANDBOX_WRITE, ROUTE_TRY | ROUTE_NEEDS_BODY,

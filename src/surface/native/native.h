@@ -16,6 +16,7 @@ extern const struct route changes_routes[];
 extern const struct route channels_routes[];
 extern const struct route configs_routes[];
 extern const struct route contexts_routes[];
+extern const struct route ephemeral_routes[];
 extern const struct route events_routes[];
 extern const struct route exec_routes[];
 extern const struct route figures_routes[];

@@ -4,9 +4,7 @@
 #include <string.h>
 
 #include "edge/api.h"
-#include "fleet/core/waiting.h"
 #include "fleet/lease/lease.h"
-#include "fleet/usage/figures.h"
 #include "fleet/volume/volume.h"
 #include "sandbox/lease.h"
 #include "store/figures.h"

@@ -8,62 +8,92 @@
 #include "edge/caller.h"
 #include "edge/session.h"
 #include "edge/target.h"
-#include "fleet/core/fleet_hold.h"
 #include "fleet/core/use.h"
-#include "fleet/lease/lease.h"
 #include "http/server/shares.h"
 #include "job/job.h"
 #include "provider/provider.h"
-#include "store/sandboxes.h"
+#include "sandbox/lease.h"
+#include "store/sandbox_record.h"
+#include "surface/native/ephemeral.h"
 #include "tool/tool.h"
 
 #define SLACK_MS 30000 /* time of a call besides its command and its approval */
+
+bool tools_are_ephemeral(const struct tools_target *w)
+{
+	return !w->sandbox && !w->lease && !w->session && !w->tenant &&
+	       (w->is_ephemeral || w->config || w->workspace);
+}
+
+bool tools_offer(const struct tools_target *w, const struct tool *tool)
+{
+	const char *inner = w->settings ? w->settings->workspace : NULL;
+
+	if (!tools_are_ephemeral(w))
+		return true;
+	return tool->flags & (w->workspace || inner ? TOOL_OF_WORKSPACE : TOOL_ALONE);
+}
+
+static int check_offer(const struct tools_target *w, const struct tool *tool, struct error *err)
+{
+	if (!tool || tools_offer(w, tool))
+		return 0;
+	(void)FAIL(err, ERROR_INVALID, "tool '%s' is not offered in an ephemeral call%s",
+	           tool->name, tool->flags & TOOL_OF_WORKSPACE ? " without a workspace" : "");
+	return FAIL_HINT(err, "%s",
+	                 tool->flags & TOOL_OF_WORKSPACE
+	                         ? "name a workspace, whose files stay, or use the tool bash"
+	                         : "call it in a sandbox or a lease");
+}
 
 static int check_target_count(const struct tools_target *w, struct error *err)
 {
 	unsigned count = !!w->sandbox + !!w->lease + !!w->session;
 
+	if (w->workspace && (w->sandbox || w->session))
+		return FAIL(err, ERROR_INVALID,
+		            "a workspace is of a lease or of a call that names no sandbox");
 	if (count == 1 && (w->session || !w->tenant))
 		return 0;
 	(void)FAIL(err, ERROR_INVALID, "which sandbox: %s",
 	           count == 0  ? "none is named"
 	           : count > 1 ? "more than one is named"
 	                       : "tenantId is without sessionId");
-	error_hint(err, "one of sandboxId, lease, or sessionId with or without tenantId");
+	error_hint(err, "one of sandboxId, lease, or sessionId with or without tenantId; without "
+	                "them, config, workspace or ephemeral makes a sandbox for the call");
 	return -1;
 }
 
 static int open_lease(struct request *rq, const struct tools_target *w, struct api_target *ret,
                       struct error *err)
 {
-	struct fleet *fleet = api_of(rq)->fleet;
 	struct fleet_create make = {
 	        .key_id = api_key_id(rq),
 	        .user_id = api_user_id(rq),
 	        .caller = api_fleet_caller(rq),
+	        .workspace = w->workspace,
 	        .internet = -1,
 	};
-	struct fleet_use use;
-	const struct fleet_lease request = {
-	        .project_id = api_project(rq),
-	        .key = w->lease,
-	        .make = &make,
-	        .use = &use,
-	        .parks = api_can_park(rq),
-	        .awaited = api_awaited(rq),
-	};
 	const struct api_config_use config = {w->config, w->lease};
-	struct fleet_leased leased;
-	struct fleet_hold hold;
 
-	if (lease_key_check(w->lease, err) < 0 ||
-	    (w->config && api_config_apply(rq, &config, &make, err) < 0) ||
-	    api_describe_use(rq, &use, err) < 0 ||
-	    fleet_lease_hold(fleet, rq->arena, &request, &leased, &hold, err) < 0 ||
-	    api_target_take(rq, &leased.sandbox, &hold, ret, err) < 0)
+	if (w->config && api_config_apply(rq, &config, &make, err) < 0)
 		return -1;
-	store_sandbox_touch(api_of(rq)->store, ret->id, clock_unix_ms());
-	return 0;
+	return session_open_made(rq, w->lease, &make, ret, err);
+}
+
+static int open_ephemeral(struct request *rq, const struct tools_target *w, struct api_target *ret,
+                          struct error *err)
+{
+	struct native_ephemeral make = {.config = w->config, .workspace = w->workspace};
+
+	if (w->settings)
+		make.sandbox = *w->settings;
+	else
+		make.sandbox = (struct native_create_body){.template = w->template,
+		                                           .image = w->image,
+		                                           .provider = w->provider,
+		                                           .isolation = w->isolation};
+	return native_ephemeral_open(rq, &make, ret, err);
 }
 
 static int open_target(struct request *rq, const struct tools_target *w, struct api_target *ret,
@@ -71,11 +101,30 @@ static int open_target(struct request *rq, const struct tools_target *w, struct 
 {
 	const struct lease_session session = {w->tenant ? w->tenant : "default", w->session};
 
+	if (tools_are_ephemeral(w))
+		return open_ephemeral(rq, w, ret, err);
 	if (check_target_count(w, err) < 0)
 		return -1;
-	if (w->sandbox)
-		return api_target_open_id(rq, w->sandbox, ret, err);
+	if (w->sandbox) {
+		if (api_target_open_id(rq, w->sandbox, ret, err) < 0)
+			return -1;
+		api_target_finish_without_client();
+		return 0;
+	}
 	return w->lease ? open_lease(rq, w, ret, err) : session_open(rq, &session, ret, err);
+}
+
+/* Ends with its client, and its approval is for any sandbox that is made in the same way. */
+static void set_ephemeral(struct request *rq, const struct tools_target *w,
+                          const struct api_target *target, struct tool_call *ret)
+{
+	const char *workspace = w->workspace, *config = w->config;
+
+	if (!api_target_is_ephemeral(target))
+		return;
+	ret->ephemeral = arena_format(rq->arena, "ephemeral\n%s\n%s", config ? config : "",
+	                              workspace ? workspace : "");
+	ret->cancel = api_cancel(rq);
 }
 
 static void set_sandbox(const struct api_target *target, struct tool_call *ret)
@@ -242,6 +291,8 @@ int tools_open_call(struct request *rq, const struct tool *tool, const struct to
 	        .output_limit_bytes = config->output_limit_bytes,
 	        .approval_wait_ms = which->approval_wait_ms,
 	};
+	if (check_offer(which, tool, err) < 0)
+		return -1;
 	if (tool && tool->flags & TOOL_NO_SANDBOX && request_may_call(rq, &none, err) < 0)
 		return -1;
 	if (tool && tool->flags & TOOL_NO_SANDBOX)
@@ -250,6 +301,7 @@ int tools_open_call(struct request *rq, const struct tool *tool, const struct to
 	if (open_target(rq, which, ret_target, err) < 0 || api_describe_use(rq, &use, err) < 0)
 		return -1;
 	set_sandbox(ret_target, ret);
+	set_ephemeral(rq, which, ret_target, ret);
 	ret->run = use.run;
 	ret->hold = ret_target->hold;
 	return set_guard(rq, which->config, ret, err);

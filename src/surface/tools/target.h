@@ -8,13 +8,19 @@
 
 struct api_target;
 struct job_origin;
+struct native_create_body;
 struct request;
 struct tool;
 struct tool_call;
 
-/* Exactly one of: a sandbox, or a lease or a session, whose sandbox is made on first use. */
+/* Exactly one of: a sandbox; a lease or a session, whose sandbox is made on first use; or none of
+ * them, for an ephemeral call. */
 struct tools_target {
 	const char *sandbox, *lease, *tenant, *session;
+	bool is_ephemeral; /* also without a config and a workspace */
+	/* Of an ephemeral call; the workspace also of a lease. */
+	const char *workspace, *template, *image, *provider, *isolation;
+	const struct native_create_body *settings; /* instead of the last four; or NULL */
 	/* A config of /accounts/me/sandboxes, for a new sandbox and for the limits of tools. NULL:
 	 * the sandbox's own config. */
 	const char *config;
@@ -27,6 +33,10 @@ struct tools_target {
 MUST_CHECK int tools_open_call(struct request *rq, const struct tool *tool,
                                const struct tools_target *which, struct api_target *ret_target,
                                struct tool_call *ret, struct error *err);
+/* Whether no sandbox, lease or session is named. */
+bool tools_are_ephemeral(const struct tools_target *which);
+/* An ephemeral call has few tools: files that end with it are of no use without a workspace. */
+bool tools_offer(const struct tools_target *which, const struct tool *tool);
 /* Sets the share of the sandbox, in WORKER_SHARES numbers, for a call whose sandbox is not known
  * yet. The caller's shares are set already. */
 void tools_find_shares(const struct tools_target *which, uint64_t *shares);

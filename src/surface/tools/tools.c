@@ -6,6 +6,7 @@
 #include "json/json.h"
 #include "json/write.h"
 #include "sandbox/lease.h"
+#include "surface/native/create_body.h"
 #include "surface/tools/routes.h"
 #include "surface/tools/target.h"
 #include "tool/tool.h"
@@ -15,11 +16,12 @@
 
 struct tool_body {
 	struct tools_target target;
+	struct native_create_body settings;
 	struct job_origin origin;
 	struct span input;
 	uint64_t present;
 };
-enum { TOOL_WAIT };
+enum { TOOL_WAIT, TOOL_SANDBOX };
 #define TARGET_ROW(name_, member_, max_, ...)                                                      \
 	{                                                                                          \
 		.kind = JSON_TEXT, .name = (name_),                                                \
@@ -34,6 +36,18 @@ static const struct json_member tool_request_members[] = {
                        .max = TOOLS_APPROVAL_WAIT_MAX_MS,
                        .about = "how long to wait for the approval of a call that needs one "
                                 "(default 20 s)"},
+        [TOOL_SANDBOX] = {.kind = JSON_OBJECT,
+                          .name = "sandbox",
+                          .offset = offsetof(struct tool_body, settings),
+                          .of = &native_create_shape,
+                          .about = "settings of the sandbox that an ephemeral call makes"},
+        JSON_BOOL_MEMBER(tool_body, target.is_ephemeral, .name = "ephemeral",
+                         .about = "true, or a config, a workspace or settings without a sandbox, "
+                                  "lease or session: a sandbox is made for the call and ends "
+                                  "with it; without a workspace only bash is offered"),
+        TARGET_ROW("workspace", workspace, 53,
+                   .about = "workspace whose files an ephemeral call, or the lease's sandbox, "
+                            "has at /mnt/workspaces/NAME"),
         TARGET_ROW("sandboxId", sandbox, 128, .about = "id or name of a sandbox; or"),
         TARGET_ROW("lease", lease, LEASE_KEY_MAX,
                    .about = "key of a lease, whose sandbox is made on first use; or"),
@@ -54,12 +68,17 @@ static const struct json_member tool_request_members[] = {
 static JSON_BITS_SHAPE(tool_request, "ToolCall", tool_body, "A call of a tool, in one sandbox");
 
 struct tool_list_query {
-	const char *config;
+	const char *config, *workspace;
+	bool ephemeral;
 };
 static const struct json_member tool_list_query_members[] = {
         JSON_TEXT_MEMBER(
                 tool_list_query, config, .max = 128,
                 .about = "a config of /accounts/me/sandboxes; descriptions then name its limits"),
+        JSON_TEXT_MEMBER(tool_list_query, workspace, .max = 53,
+                         .about = "only the tools of an ephemeral call with this workspace"),
+        JSON_BOOL_MEMBER(tool_list_query, ephemeral,
+                         .about = "only the tools of an ephemeral call"),
 };
 static JSON_SHAPE(tool_list_query, "ToolListQuery", tool_list_query, "Which config");
 
@@ -93,12 +112,15 @@ static int tools_list(struct request *rq, const void *body, struct reply *reply,
 {
 	const struct tool_list_query *q = rq->query;
 	struct buf *out = reply_buf(reply, "application/json");
+	const struct tools_target which = {.is_ephemeral = q->ephemeral, .workspace = q->workspace};
 	struct tool described;
 
 	(void)body;
 	json_begin_object(out, NULL);
 	json_begin_list(out, "tools");
 	for (const struct tool *const *at = tools; *at; at++) {
+		if (!tools_offer(&which, *at))
+			continue;
 		if (tools_describe(rq, q->config, *at, &described, err) < 0)
 			return -1;
 		tool_write(out, &described);
@@ -139,6 +161,10 @@ static int tool_post(struct request *rq, const void *body, struct reply *reply, 
 	}
 	if (!(b->present >> TOOL_WAIT & 1))
 		which.approval_wait_ms = TOOLS_APPROVAL_WAIT_MS;
+	if (b->present >> TOOL_SANDBOX & 1) {
+		which.is_ephemeral = true;
+		which.settings = &b->settings;
+	}
 	which.origin = &b->origin;
 	if (job_origin_check(&b->origin, err) < 0 ||
 	    tools_open_call(rq, tool, &which, &target, &call, err) < 0 ||
@@ -152,8 +178,8 @@ static int tool_post(struct request *rq, const void *body, struct reply *reply, 
 const struct route tools_routes[] = {
         {HTTP_GET, BASE, SCOPE_SANDBOX_READ, .query = &tool_list_query, .answer = &tool_list,
          .handle = tools_list, TAG, .summary = "List the agent tools and their schemas"},
-        {HTTP_POST, BASE "/:name", SCOPE_SANDBOX_WRITE, ROUTE_LONG | ROUTE_NEEDS_BODY,
-         .body_max = INPUT_MAX, .body = &tool_request, .answer = &tool_answer, .handle = tool_post,
-         TAG, .summary = "Call a tool in a sandbox"},
+        {HTTP_POST, BASE "/:name", SCOPE_SANDBOX_WRITE,
+         ROUTE_LONG | ROUTE_NEEDS_BODY | ROUTE_CANCEL, .body_max = INPUT_MAX, .body = &tool_request,
+         .answer = &tool_answer, .handle = tool_post, TAG, .summary = "Call a tool in a sandbox"},
         {.path = NULL},
 };
