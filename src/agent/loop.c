@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "agent/carry.h"
 #include "agent/connection.h"
 #include "agent/job.h"
 #include "agent/listener.h"
@@ -195,6 +196,7 @@ void agent_run(struct agent *a)
 		run_views(a, count > 0, clock_monotonic_ms());
 		connections_handle_waiting(a);
 		connection_free_closed(a);
+		carries_free_ended(a);
 		process_free_forgotten(a);
 	}
 }

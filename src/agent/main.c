@@ -235,6 +235,8 @@ static int agent_open(struct agent *a, const struct options *o, const struct vie
 	list_init(&a->forgotten);
 	list_init(&a->posts);
 	list_init(&a->services);
+	list_init(&a->carries);
+	list_init(&a->ended_carries);
 	/* In a sandbox the agent's folder is "/" and it keeps no descriptor of it: a snapshot may
 	 * replace the root, which moves the working folder but no descriptor. */
 	a->root = AT_FDCWD;

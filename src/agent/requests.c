@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "agent/carry.h"
 #include "agent/connection.h"
 #include "agent/dial.h"
 #include "agent/job.h"
@@ -125,9 +127,32 @@ static int run_warm(struct call *call, struct error *err)
 	return 1;
 }
 
+/* The connection is the carried one from now on. */
+static int carry_dial(struct call *call, const struct agent_dial *request, struct error *err)
+{
+	const struct agent_dial plain = {request->port, request->version - AGENT_DIAL_CARRIES};
+	struct connection *c = call->connection;
+	AUTO_CLOSE int outside = -1;
+	AUTO_CLOSE int fd = -1;
+
+	if (dial_server(&plain, &fd, err) < 0)
+		return -1;
+	outside = fcntl(c->watch.fd, F_DUPFD_CLOEXEC, 0);
+	if (outside < 0)
+		return FAIL_ERRNO(err, "keep a connection");
+	if (carry_begin(c->agent, TAKE_FD(outside), TAKE_FD(fd), err) < 0)
+		return -1;
+	connection_close(c);
+	return 1;
+}
+
 static int run_dial(struct call *call, struct error *err)
 {
+	const struct agent_dial *request = call->message;
 	AUTO_CLOSE int fd = -1;
+
+	if (request->version >= AGENT_DIAL_CARRIES)
+		return carry_dial(call, request, err);
 
 	if (dial_server(call->message, &fd, err) < 0 ||
 	    connection_send_done_with_fd(call->connection, fd, err) < 0)

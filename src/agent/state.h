@@ -79,6 +79,7 @@ struct agent {
 	struct warm *warm;     /* list of interpreters; NULL = none */
 	struct list posts;     /* struct post of job.c */
 	struct list services;  /* struct service */
+	struct list carries, ended_carries; /* struct carry */
 	unsigned post_count;
 	unsigned running_count, ended_count;
 	uint64_t process_count; /* ever */

@@ -365,3 +365,8 @@ void agent_reader_done(struct agent_reader *r)
 	buf_done(&r->payload);
 	r->provider = NULL;
 }
+
+int agent_reader_take_fd(struct agent_reader *r)
+{
+	return TAKE_FD(r->fd);
+}

@@ -77,4 +77,6 @@ MUST_CHECK int agent_reader_expect(struct agent_reader *r, uint16_t type, struct
 MUST_CHECK int agent_reader_wait(struct agent_reader *r, int64_t until, struct error *err);
 /* The error "out of order" for a frame that the caller does not accept; always -1. */
 int agent_reader_refuse(const struct agent_reader *r, struct error *err);
+/* The connection itself, after AGENT_DONE of a dial that it carries. */
+int agent_reader_take_fd(struct agent_reader *r);
 void agent_reader_done(struct agent_reader *r); /* zeroed is fine */

@@ -65,10 +65,21 @@ static int prepare_socket(int fd, const struct dial *dial, uint32_t version, str
 	return 0;
 }
 
-/* DONE with one descriptor. */
-static int take_socket(struct agent_reader *r, int *ret_fd, struct error *err)
+/* DONE with one descriptor, or on the connection that carries the bytes. */
+static int take_socket(struct agent_reader *r, bool carries, int *ret_fd, struct error *err)
 {
-	if (agent_reader_next(r, err) < 0)
+	int status = agent_reader_next(r, err);
+
+	/* The agent ends a connection that was to carry bytes: it serves no further request. */
+	if (carries) {
+		AUTO_CLOSE int fd = agent_reader_take_fd(r);
+
+		if (status < 0)
+			return -1;
+		*ret_fd = TAKE_FD(fd);
+		return 0;
+	}
+	if (status < 0)
 		return -1;
 	if (r->type != AGENT_DONE || r->passed_fd < 0)
 		return FAIL(err, ERROR_SYSTEM, "the agent answered message %u without a socket",
@@ -80,16 +91,19 @@ static int take_socket(struct agent_reader *r, int *ret_fd, struct error *err)
 static int dial_version(struct provider *p, const struct dial *dial, uint32_t version, int *ret_fd,
                         struct error *err)
 {
-	const struct agent_dial message = {.port = dial->port, .version = version};
+	bool carries = provider_ops_of(p)->compute->carries_dials;
+	const struct agent_dial message = {.port = dial->port,
+	                                   .version = version + (carries ? AGENT_DIAL_CARRIES : 0)};
 	const struct compute_request request = {AGENT_DIAL, agent_dial_shape, &message, NULL};
 	const struct agent_limits limits = {.deadline = dial->deadline, .cancel = dial->cancel};
 	AUTO(agent_reader_done) struct agent_reader r;
 	int fd = -1;
 
 	agent_reader_init(&r, p, dial->id, &limits);
-	if (agent_reader_ask(&r, &request, err) < 0 || take_socket(&r, &fd, err) < 0)
+	if (agent_reader_ask(&r, &request, err) < 0 || take_socket(&r, carries, &fd, err) < 0)
 		return -1;
-	if (prepare_socket(fd, dial, version, err) < 0) {
+	/* The connection that carries the bytes is of IPv4. */
+	if (prepare_socket(fd, dial, carries ? 4 : version, err) < 0) {
 		socket_drop(&fd);
 		return -1;
 	}

@@ -187,6 +187,7 @@ struct compute_ops {
 	               struct error *err);
 	/* An idle connection, or -1. May be NULL. */
 	int (*take)(struct provider *p, const char *id);
+	bool carries_dials; /* no descriptor comes with an answer; see wire/agent_dial.h */
 	/* Keeps a process connection whose last reply has ended for the next request, or closes
 	 * it. */
 	void (*give_back)(struct provider *p, const char *id, int fd);

@@ -63,7 +63,7 @@ def test_a_sandbox_is_a_machine_with_a_kernel_of_its_own(api):
     with machine(api) as box:
         shown = api.get(f"{PATH}/{box}")
         assert (shown["provider"], shown["isolation"]) == ("vm", "microvm")
-        assert {"take snapshots", "keep volumes", "reach servers inside"} <= set(shown["unsupported"])
+        assert {"take snapshots", "keep volumes"} <= set(shown["unsupported"])
         assert said(api, box, "uname -r") != os.uname().release
         assert said(api, box, "id -un; hostname").split() == ["root", shown["name"]]
         assert said(api, box, "id -un", user="user") == "user"
@@ -208,6 +208,18 @@ def test_the_network_has_the_rules_of_the_shell(api, world):
         api.post(f"{PATH}/{box}/stop")
         api.post(f"{PATH}/{box}/start")
         assert [reaches(api, box, address) for address in (first, second)] == [True, False]
+
+
+SERVE = "while true; do printf 'HTTP/1.0 200 OK\\r\\nContent-Length: 5\\r\\n\\r\\nhello' | nc -l -p 8000 >/dev/null; done"
+
+
+def test_a_preview_reaches_a_server_inside(api):
+    with machine(api, internet=True) as box:
+        preview = f"{PATH}/{box}/preview/8000/"
+        assert api.raw("GET", preview).status >= 500
+        api.post(f"{PATH}/{box}/exec", {"cmd": "/bin/sh", "args": ["-c", SERVE], "background": True})
+        atoll.wait_for(lambda: api.raw("GET", preview).status == 200, 30, "a server inside")
+        atoll.wait_for(lambda: api.raw("GET", preview).body == b"hello", 30, "its answer")
 
 
 def test_a_machine_without_internet_reaches_nothing(api, world):

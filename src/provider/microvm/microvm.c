@@ -350,6 +350,7 @@ static int microvm_open(const struct provider_options *options, struct provider 
 
 static const struct compute_ops microvm_compute = {
         .connect = microvm_connect,
+        .carries_dials = true,
         .take = take_link,
         .give_back = give_back_link,
 };
@@ -362,7 +363,7 @@ const struct provider_ops provider_microvm = {
                      PROVIDER_CAN_STATS | PROVIDER_CAN_BLOCK_NETWORK | PROVIDER_CAN_LIMIT |
                      PROVIDER_CAN_LIMIT_DISK | PROVIDER_CAN_ISOLATE | PROVIDER_SURVIVES |
                      PROVIDER_CAN_TEMPLATE | PROVIDER_CAN_PAUSE | PROVIDER_CAN_MEASURE |
-                     PROVIDER_CAN_FILTER,
+                     PROVIDER_CAN_FILTER | PROVIDER_CAN_DIAL,
         .open = microvm_open,
         .close = microvm_close,
         .last_calls = microvm_last_calls,
