@@ -5,6 +5,7 @@ import concurrent.futures
 import contextlib
 import os
 import re
+import signal
 import subprocess
 import time
 
@@ -260,3 +261,14 @@ def test_a_machine_that_ends_by_itself_ends_its_sandbox(api):
         with contextlib.suppress(atoll.ApiError):
             api.exec(box, "echo b > /proc/sysrq-trigger", user="root")
         atoll.wait_for(lambda: api.get(f"{PATH}/{box}")["state"] != "started", 20, "the end of the sandbox")
+
+
+def test_a_machine_whose_qemu_is_killed_ends_and_starts_again(api):
+    with machine(api) as box:
+        api.write(box, "/home/user/note", b"kept")
+        said(api, box, "sync")
+        (pid,) = microvm_parts.machines([api.get(f"{PATH}/{box}")["name"]])
+        os.kill(pid, signal.SIGKILL)
+        atoll.wait_for(lambda: api.get(f"{PATH}/{box}")["state"] == "stopped", 20, "the end of the sandbox")
+        api.post(f"{PATH}/{box}/start")
+        assert api.read(box, "/home/user/note") == b"kept"
