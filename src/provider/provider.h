@@ -49,8 +49,7 @@ enum provider_ability {
 #define PROVIDER_ABILITY_COUNT 21
 const char *provider_ability_name(enum provider_ability ability);
 
-/* Each provider defines its own; the first member is `const struct provider_ops *ops`. */
-struct provider;
+struct provider; /* the first member of each kind's own is `const struct provider_ops *ops` */
 
 /* The callbacks run on a thread of the provider and must not call back into it. */
 struct provider_options {
