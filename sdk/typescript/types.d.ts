@@ -162,10 +162,28 @@ export interface SandboxCreator {
 
 /** Settings of a new sandbox */
 export interface SandboxCreate {
+  /** false: no network */
+  internet?: boolean;
+  /** blocked or internet; same as the member internet */
+  network?: "blocked" | "internet";
+  /** false: no previews of the sandbox (default true) */
+  previewEnabled?: boolean;
+  /** the idle timeout does not delete the sandbox */
+  persistent?: boolean;
   /** name or id (default: the server's default template) */
   template?: string;
-  /** unique in the project (default: generated) */
-  name?: string;
+  /** image of a registry, instead of a template; pulled if the project does not have it yet */
+  image?: string;
+  /** of image: missing pulls an image that the project does not have; always asks the registry, and pulls when the tag has another image by now; never refuses an image that the project does not have (default missing) */
+  pull?: "missing" | "always" | "never";
+  /** name or id of a snapshot; the sandbox starts with its files and on its template */
+  snapshot?: string;
+  /** id or name of a config of /accounts/me/sandboxes; it supplies members that are omitted here */
+  config?: string;
+  /** name of the provider that makes it, as GET /v1/providers lists them (default: the first that satisfies the request) */
+  provider?: string;
+  /** the least isolation that is accepted (default: that of the first provider) */
+  isolation?: "none" | "namespaces" | "gvisor" | "microvm" | "remote";
   /** free-form label of the location; the server only stores it */
   region?: string;
   /** labels to filter lists by */
@@ -173,30 +191,22 @@ export interface SandboxCreate {
   /** environment of every command; overrides the template's environment; never returned */
   env?: Record<string, string>;
   resources?: ResourcesRequest;
-  /** false: no network */
-  internet?: boolean;
-  /** blocked or internet; same as the member internet */
-  network?: "blocked" | "internet";
-  /** false: no previews of the sandbox (default true) */
-  previewEnabled?: boolean;
   /** allow shared links to previews (default false) */
   previewPublic?: boolean;
   /** destinations that the sandbox may reach (default: all that the server permits) */
   egress?: SandboxEgress;
-  /** image of a registry, instead of a template; pulled if the project does not have it yet */
-  image?: string;
-  /** of image: missing pulls an image that the project does not have; always asks the registry, and pulls when the tag has another image by now; never refuses an image that the project does not have (default missing) */
-  pull?: "missing" | "always" | "never";
-  /** name of the provider that makes it, as GET /v1/providers lists them (default: the first that satisfies the request) */
-  provider?: string;
-  /** the least isolation that is accepted: none, namespaces, gvisor, microvm or remote (default: that of the first provider) */
-  isolation?: string;
-  /** id or name of a config of /accounts/me/sandboxes; it supplies members that are omitted here */
-  config?: string;
-  /** name or id of a snapshot; the sandbox starts with its files and on its template */
-  snapshot?: string;
-  /** the idle timeout does not delete the sandbox */
-  persistent?: boolean;
+  /** name or id of a volume to mount writable at /workspace */
+  volume?: string;
+  /** volumes to mount at chosen paths */
+  volumes?: SandboxVolume[];
+  /** KEY: the volume home-KEY is mounted at /home/user and created if missing */
+  persistentHome?: string;
+  /** size limit of that volume in GiB when it is created (default: no limit) */
+  persistentDiskGb?: number;
+  /** NAME: the files of this workspace are mounted at workspaceRoot/NAME, where commands begin; they outlive the sandbox, and any number of sandboxes share them */
+  workspace?: string;
+  /** parent folder of the workspace (default /mnt/workspaces) */
+  workspaceRoot?: string;
   /** time after the creation at which an ephemeral sandbox is deleted and a persistent one stopped, with its files kept; 0: never */
   timeout_ms?: number;
   /** idle time after which an ephemeral sandbox is deleted; 0: the server's setting */
@@ -211,14 +221,8 @@ export interface SandboxCreate {
   autoArchiveMs?: number;
   /** time after a stop until the sandbox is deleted, persistent or not; 0: never */
   autoDeleteMs?: number;
-  /** name or id of a volume to mount writable at /workspace */
-  volume?: string;
-  /** volumes to mount at chosen paths */
-  volumes?: SandboxVolume[];
-  /** KEY: the volume home-KEY is mounted at /home/user and created if missing */
-  persistentHome?: string;
-  /** size limit of that volume in GiB when it is created (default: no limit) */
-  persistentDiskGb?: number;
+  /** unique in the project (default: generated) */
+  name?: string;
 }
 
 /** Limits; omitted members and 0 are inherited from the project and the platform */
@@ -2161,39 +2165,77 @@ export interface ProviderCheck {
   took_ms: number;
 }
 
-/** Key of a lease, and the specification of its sandbox */
+/** Key of a lease, and the specification of its sandbox if one is created */
 export interface LeaseAcquire {
+  /** false: no network */
+  internet?: boolean;
+  /** blocked or internet; same as the member internet */
+  network?: "blocked" | "internet";
+  /** false: no previews of the sandbox (default true) */
+  previewEnabled?: boolean;
+  /** the idle timeout does not delete the sandbox */
+  persistent?: boolean;
+  /** name or id (default: the server's default template) */
+  template?: string;
+  /** image of a registry, instead of a template; pulled if the project does not have it yet */
+  image?: string;
+  /** of image: missing pulls an image that the project does not have; always asks the registry, and pulls when the tag has another image by now; never refuses an image that the project does not have (default missing) */
+  pull?: "missing" | "always" | "never";
+  /** name or id of a snapshot; the sandbox starts with its files and on its template */
+  snapshot?: string;
+  /** id or name of a config of /accounts/me/sandboxes; it supplies members that are omitted here */
+  config?: string;
+  /** name of the provider that makes it, as GET /v1/providers lists them (default: the first that satisfies the request) */
+  provider?: string;
+  /** the least isolation that is accepted (default: that of the first provider) */
+  isolation?: "none" | "namespaces" | "gvisor" | "microvm" | "remote";
+  /** free-form label of the location; the server only stores it */
+  region?: string;
+  /** labels to filter lists by */
+  labels?: Record<string, string>;
+  /** environment of every command; overrides the template's environment; never returned */
+  env?: Record<string, string>;
+  resources?: ResourcesRequest;
+  /** allow shared links to previews (default false) */
+  previewPublic?: boolean;
+  /** destinations that the sandbox may reach (default: all that the server permits) */
+  egress?: SandboxEgress;
+  /** name or id of a volume to mount writable at /workspace */
+  volume?: string;
+  /** volumes to mount at chosen paths */
+  volumes?: SandboxVolume[];
+  /** KEY: the volume home-KEY is mounted at /home/user and created if missing */
+  persistentHome?: string;
+  /** size limit of that volume in GiB when it is created (default: no limit) */
+  persistentDiskGb?: number;
+  /** NAME: the files of this workspace are mounted at workspaceRoot/NAME, where commands begin; they outlive the sandbox, and any number of sandboxes share them */
+  workspace?: string;
+  /** parent folder of the workspace (default /mnt/workspaces) */
+  workspaceRoot?: string;
+  /** time after the creation at which an ephemeral sandbox is deleted and a persistent one stopped, with its files kept; 0: never */
+  timeout_ms?: number;
+  /** idle time after which an ephemeral sandbox is deleted; 0: the server's setting */
+  idle_reap_ms?: number;
+  /** an ephemeral sandbox is deleted at this age; a persistent one is stopped this long after its last start; 0: the server's setting */
+  lifetime_max_ms?: number;
+  /** idle time after which a sandbox is paused; 0: the server's setting; -1: never */
+  autoPauseMs?: number;
+  /** idle time after which a sandbox is stopped; 0: the server's setting; -1: never */
+  autoStopMs?: number;
+  /** time after a stop until the files move to the blob store; 0: never */
+  autoArchiveMs?: number;
+  /** time after a stop until the sandbox is deleted, persistent or not; 0: never */
+  autoDeleteMs?: number;
   /** key of a user, a workspace, a chat or a session */
   key: string;
-  /** template of the sandbox if one is created (default: the server's default template) */
-  template?: string;
-  /** environment of the sandbox if one is created; never returned */
-  env?: Record<string, string>;
-  /** labels of the sandbox if one is created; atoll.lease is added */
-  labels?: Record<string, string>;
-  resources?: ResourcesRequest;
-  /** false: no network for the sandbox if one is created */
-  internet?: boolean;
-  /** the idle timeout does not delete the sandbox if one is created */
-  persistent?: boolean;
   /** false: return a fresh filesystem; running processes are ended and the sandbox is reset, or replaced where a reset is impossible. Default: true; for a run (header Atoll-Run) false, unless the files already belong to that run */
   continue?: boolean;
   /** how long to wait while another call creates the sandbox; 0: 30 s */
   wait_ms?: number;
   /** the same as the header Idempotency-Key */
   idempotency_key?: string;
-  /** NAME: the volume home-NAME is mounted at /home/user of a new sandbox and outlives it */
-  persistentHome?: string;
-  /** size limit of that volume in GiB when it is created (default: no limit) */
-  persistentDiskGb?: number;
   /** given members replace those of the lease's specification, and a sandbox with another specification is replaced together with its files; without this, status 409 names the differences */
   update?: boolean;
-  /** image of a registry for the sandbox, instead of a template */
-  image?: string;
-  /** provider of the sandbox if one is created */
-  provider?: string;
-  /** the least isolation that is accepted for the sandbox if one is created */
-  isolation?: "none" | "namespaces" | "gvisor" | "microvm" | "remote";
 }
 
 /** A lease and its running sandbox */
@@ -2442,6 +2484,7 @@ export interface SandboxConfigLifecycle {
 /** Options of persistent sandboxes; not every provider supports them */
 export interface SandboxConfigOptions {
   mountAwsS3Buckets?: boolean;
+  /** parent folder of workspaces (default /mnt/workspaces) */
   workspaceRoot?: string;
   /** size limit of the home volume in GiB when it is created (default: no limit) */
   persistentDiskGb?: number;
@@ -3323,6 +3366,8 @@ export interface ListedVolume {
   node: string;
   /** making, ready or deleting */
   state: string;
+  /** workspace whose files it keeps; absent: none */
+  workspace?: string;
   /** MiB */
   size_mb: number;
   /** the size limit is not enforced */
@@ -3370,6 +3415,8 @@ export interface Volume {
   node: string;
   /** making, ready or deleting */
   state: string;
+  /** workspace whose files it keeps; absent: none */
+  workspace?: string;
   /** MiB */
   size_mb: number;
   /** the size limit is not enforced */
@@ -3390,6 +3437,8 @@ export interface VolumeUsage {
   node: string;
   /** making, ready or deleting */
   state: string;
+  /** workspace whose files it keeps; absent: none */
+  workspace?: string;
   /** MiB */
   size_mb: number;
   /** the size limit is not enforced */
@@ -3664,6 +3713,26 @@ export interface WindowResult {
   cancelled: boolean;
   /** the window closed when the command ended */
   closed: boolean;
+}
+
+/** Workspaces, sorted by name */
+export interface WorkspaceList {
+  items: Workspace[];
+}
+
+/** Files that calls and sandboxes share by a name */
+export interface Workspace {
+  name: string;
+  /** name of the volume of its files */
+  volume: string;
+  volume_id: string;
+  /** server that stores the files */
+  node: string;
+  /** ids of the sandboxes that have it now */
+  sandboxes: string[];
+  /** as last measured; -1: not measured yet */
+  used_bytes: number;
+  created_at: string | null;
 }
 
 /** Contexts, oldest first */

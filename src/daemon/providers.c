@@ -85,7 +85,9 @@ static const struct docker_options *docker_options_of(struct arena *a, const str
 	struct docker_options *docker = ARENA_NEW(a, struct docker_options);
 	const char *images = config_provider_value(p, "docker_images");
 
+	/* A provider of the store never had the folder of a version that knew one provider. */
 	*docker = (struct docker_options){
+	        .providers = config_count_provider_kind(config, "docker") + is_stored,
 	        .host = value_or(a, p, "docker_host", config->docker_host),
 	        .image = value_or(a, p, "docker_image", config->docker_image),
 	        .runtime = value_or(a, p, "docker_runtime", config->docker_runtime),

@@ -1071,24 +1071,43 @@ export interface Lease {
   keep_until: string | null;
   specification: unknown;
 }
-/** Key of a lease, and the specification of its sandbox */
+/** Key of a lease, and the specification of its sandbox if one is created */
 export interface LeaseAcquire {
-  key: string;
-  template?: string;
-  env?: Record<string, string>;
-  labels?: Record<string, string>;
-  resources?: ResourcesRequest;
   internet?: boolean;
+  network?: "blocked" | "internet";
+  previewEnabled?: boolean;
   persistent?: boolean;
+  template?: string;
+  image?: string;
+  pull?: "missing" | "always" | "never";
+  snapshot?: string;
+  config?: string;
+  provider?: string;
+  isolation?: "none" | "namespaces" | "gvisor" | "microvm" | "remote";
+  region?: string;
+  labels?: Record<string, string>;
+  env?: Record<string, string>;
+  resources?: ResourcesRequest;
+  previewPublic?: boolean;
+  egress?: SandboxEgress;
+  volume?: string;
+  volumes?: SandboxVolume[];
+  persistentHome?: string;
+  persistentDiskGb?: number;
+  workspace?: string;
+  workspaceRoot?: string;
+  timeout_ms?: number;
+  idle_reap_ms?: number;
+  lifetime_max_ms?: number;
+  autoPauseMs?: number;
+  autoStopMs?: number;
+  autoArchiveMs?: number;
+  autoDeleteMs?: number;
+  key: string;
   continue?: boolean;
   wait_ms?: number;
   idempotency_key?: string;
-  persistentHome?: string;
-  persistentDiskGb?: number;
   update?: boolean;
-  image?: string;
-  provider?: string;
-  isolation?: "none" | "namespaces" | "gvisor" | "microvm" | "remote";
 }
 /** A lease and its running sandbox */
 export interface LeaseAcquired {
@@ -1144,6 +1163,7 @@ export interface ListedVolume {
   provider: string;
   node: string;
   state: string;
+  workspace?: string;
   size_mb: number;
   size_advisory: boolean;
   created_at: string | null;
@@ -1752,24 +1772,29 @@ export interface SandboxConfigResources {
 }
 /** Settings of a new sandbox */
 export interface SandboxCreate {
+  internet?: boolean;
+  network?: "blocked" | "internet";
+  previewEnabled?: boolean;
+  persistent?: boolean;
   template?: string;
-  name?: string;
+  image?: string;
+  pull?: "missing" | "always" | "never";
+  snapshot?: string;
+  config?: string;
+  provider?: string;
+  isolation?: "none" | "namespaces" | "gvisor" | "microvm" | "remote";
   region?: string;
   labels?: Record<string, string>;
   env?: Record<string, string>;
   resources?: ResourcesRequest;
-  internet?: boolean;
-  network?: "blocked" | "internet";
-  previewEnabled?: boolean;
   previewPublic?: boolean;
   egress?: SandboxEgress;
-  image?: string;
-  pull?: "missing" | "always" | "never";
-  provider?: string;
-  isolation?: string;
-  config?: string;
-  snapshot?: string;
-  persistent?: boolean;
+  volume?: string;
+  volumes?: SandboxVolume[];
+  persistentHome?: string;
+  persistentDiskGb?: number;
+  workspace?: string;
+  workspaceRoot?: string;
   timeout_ms?: number;
   idle_reap_ms?: number;
   lifetime_max_ms?: number;
@@ -1777,10 +1802,7 @@ export interface SandboxCreate {
   autoStopMs?: number;
   autoArchiveMs?: number;
   autoDeleteMs?: number;
-  volume?: string;
-  volumes?: SandboxVolume[];
-  persistentHome?: string;
-  persistentDiskGb?: number;
+  name?: string;
 }
 /** The key and the user that made a sandbox */
 export interface SandboxCreator {
@@ -2590,6 +2612,7 @@ export interface Volume {
   provider: string;
   node: string;
   state: string;
+  workspace?: string;
   size_mb: number;
   size_advisory: boolean;
   created_at: string | null;
@@ -2640,6 +2663,7 @@ export interface VolumeUsage {
   provider: string;
   node: string;
   state: string;
+  workspace?: string;
   size_mb: number;
   size_advisory: boolean;
   created_at: string | null;
@@ -2766,6 +2790,20 @@ export interface WindowRun {
   cwd?: string;
   user?: string;
   env?: Record<string, string>;
+}
+/** Files that calls and sandboxes share by a name */
+export interface Workspace {
+  name: string;
+  volume: string;
+  volume_id: string;
+  node: string;
+  sandboxes: string[];
+  used_bytes: number;
+  created_at: string | null;
+}
+/** Workspaces, sorted by name */
+export interface WorkspaceList {
+  items: Workspace[];
 }
 
 /** List sandboxes, newest first */
@@ -3260,6 +3298,12 @@ export const getApiSandboxInstancesIdWindowsWindowScreen: Operation<{ id: string
 export const postApiSandboxInstancesIdWindowsWindowKeys: Operation<{ id: string; window: string }, undefined, WindowKeys, Screen> = { method: "POST", path: "/api/sandbox/instances/{id}/windows/{window}/keys", scopes: ["sandbox:write"] };
 /** Run a command in a window; the window is created if needed */
 export const postApiSandboxInstancesIdWindowsWindowRun: Operation<{ id: string; window: string }, undefined, WindowRun, WindowResult> = { method: "POST", path: "/api/sandbox/instances/{id}/windows/{window}/run", scopes: ["sandbox:write"] };
+/** List workspaces */
+export const getV1Workspaces: Operation<undefined, undefined, undefined, WorkspaceList> = { method: "GET", path: "/v1/workspaces", scopes: ["sandbox:read"] };
+/** Get a workspace */
+export const getV1WorkspacesWorkspace: Operation<{ workspace: string }, undefined, undefined, Workspace> = { method: "GET", path: "/v1/workspaces/{workspace}", scopes: ["sandbox:read"] };
+/** Delete a workspace with its files and the sandbox that is reserved for it; no other sandbox may have it */
+export const deleteV1WorkspacesWorkspace: Operation<{ workspace: string }, undefined, undefined, void> = { method: "DELETE", path: "/v1/workspaces/{workspace}", scopes: ["sandbox:write"] };
 /** List the contexts of a sandbox */
 export const getApiSandboxInstancesIdCodeContexts: Operation<{ id: string }, undefined, undefined, CodeContextList> = { method: "GET", path: "/api/sandbox/instances/{id}/code/contexts", scopes: ["sandbox:read"] };
 /** Start an interpreter that keeps its state */

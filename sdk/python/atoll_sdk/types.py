@@ -179,10 +179,28 @@ class SandboxCreator(TypedDict):
 class SandboxCreate(TypedDict):
     """Settings of a new sandbox"""
 
+    # false: no network
+    internet: NotRequired[bool]
+    # blocked or internet; same as the member internet
+    network: NotRequired[Literal["blocked", "internet"]]
+    # false: no previews of the sandbox (default true)
+    previewEnabled: NotRequired[bool]
+    # the idle timeout does not delete the sandbox
+    persistent: NotRequired[bool]
     # name or id (default: the server's default template)
     template: NotRequired[str]
-    # unique in the project (default: generated)
-    name: NotRequired[str]
+    # image of a registry, instead of a template; pulled if the project does not have it yet
+    image: NotRequired[str]
+    # of image: missing pulls an image that the project does not have; always asks the registry, and pulls when the tag has another image by now; never refuses an image that the project does not have (default missing)
+    pull: NotRequired[Literal["missing", "always", "never"]]
+    # name or id of a snapshot; the sandbox starts with its files and on its template
+    snapshot: NotRequired[str]
+    # id or name of a config of /accounts/me/sandboxes; it supplies members that are omitted here
+    config: NotRequired[str]
+    # name of the provider that makes it, as GET /v1/providers lists them (default: the first that satisfies the request)
+    provider: NotRequired[str]
+    # the least isolation that is accepted (default: that of the first provider)
+    isolation: NotRequired[Literal["none", "namespaces", "gvisor", "microvm", "remote"]]
     # free-form label of the location; the server only stores it
     region: NotRequired[str]
     # labels to filter lists by
@@ -190,30 +208,22 @@ class SandboxCreate(TypedDict):
     # environment of every command; overrides the template's environment; never returned
     env: NotRequired[dict[str, str]]
     resources: NotRequired[ResourcesRequest]
-    # false: no network
-    internet: NotRequired[bool]
-    # blocked or internet; same as the member internet
-    network: NotRequired[Literal["blocked", "internet"]]
-    # false: no previews of the sandbox (default true)
-    previewEnabled: NotRequired[bool]
     # allow shared links to previews (default false)
     previewPublic: NotRequired[bool]
     # destinations that the sandbox may reach (default: all that the server permits)
     egress: NotRequired[SandboxEgress]
-    # image of a registry, instead of a template; pulled if the project does not have it yet
-    image: NotRequired[str]
-    # of image: missing pulls an image that the project does not have; always asks the registry, and pulls when the tag has another image by now; never refuses an image that the project does not have (default missing)
-    pull: NotRequired[Literal["missing", "always", "never"]]
-    # name of the provider that makes it, as GET /v1/providers lists them (default: the first that satisfies the request)
-    provider: NotRequired[str]
-    # the least isolation that is accepted: none, namespaces, gvisor, microvm or remote (default: that of the first provider)
-    isolation: NotRequired[str]
-    # id or name of a config of /accounts/me/sandboxes; it supplies members that are omitted here
-    config: NotRequired[str]
-    # name or id of a snapshot; the sandbox starts with its files and on its template
-    snapshot: NotRequired[str]
-    # the idle timeout does not delete the sandbox
-    persistent: NotRequired[bool]
+    # name or id of a volume to mount writable at /workspace
+    volume: NotRequired[str]
+    # volumes to mount at chosen paths
+    volumes: NotRequired[list[SandboxVolume]]
+    # KEY: the volume home-KEY is mounted at /home/user and created if missing
+    persistentHome: NotRequired[str]
+    # size limit of that volume in GiB when it is created (default: no limit)
+    persistentDiskGb: NotRequired[int]
+    # NAME: the files of this workspace are mounted at workspaceRoot/NAME, where commands begin; they outlive the sandbox, and any number of sandboxes share them
+    workspace: NotRequired[str]
+    # parent folder of the workspace (default /mnt/workspaces)
+    workspaceRoot: NotRequired[str]
     # time after the creation at which an ephemeral sandbox is deleted and a persistent one stopped, with its files kept; 0: never
     timeout_ms: NotRequired[int]
     # idle time after which an ephemeral sandbox is deleted; 0: the server's setting
@@ -228,14 +238,8 @@ class SandboxCreate(TypedDict):
     autoArchiveMs: NotRequired[int]
     # time after a stop until the sandbox is deleted, persistent or not; 0: never
     autoDeleteMs: NotRequired[int]
-    # name or id of a volume to mount writable at /workspace
-    volume: NotRequired[str]
-    # volumes to mount at chosen paths
-    volumes: NotRequired[list[SandboxVolume]]
-    # KEY: the volume home-KEY is mounted at /home/user and created if missing
-    persistentHome: NotRequired[str]
-    # size limit of that volume in GiB when it is created (default: no limit)
-    persistentDiskGb: NotRequired[int]
+    # unique in the project (default: generated)
+    name: NotRequired[str]
 
 
 class ResourcesRequest(TypedDict):
@@ -2294,24 +2298,43 @@ class ProviderCheck(TypedDict):
     took_ms: float
 
 
-# Key of a lease, and the specification of its sandbox
+# Key of a lease, and the specification of its sandbox if one is created
 LeaseAcquire = TypedDict("LeaseAcquire", {
-    "key": "str",
-    "template": "NotRequired[str]",
-    "env": "NotRequired[dict[str, str]]",
-    "labels": "NotRequired[dict[str, str]]",
-    "resources": "NotRequired[ResourcesRequest]",
     "internet": "NotRequired[bool]",
+    "network": 'NotRequired[Literal["blocked", "internet"]]',
+    "previewEnabled": "NotRequired[bool]",
     "persistent": "NotRequired[bool]",
+    "template": "NotRequired[str]",
+    "image": "NotRequired[str]",
+    "pull": 'NotRequired[Literal["missing", "always", "never"]]',
+    "snapshot": "NotRequired[str]",
+    "config": "NotRequired[str]",
+    "provider": "NotRequired[str]",
+    "isolation": 'NotRequired[Literal["none", "namespaces", "gvisor", "microvm", "remote"]]',
+    "region": "NotRequired[str]",
+    "labels": "NotRequired[dict[str, str]]",
+    "env": "NotRequired[dict[str, str]]",
+    "resources": "NotRequired[ResourcesRequest]",
+    "previewPublic": "NotRequired[bool]",
+    "egress": "NotRequired[SandboxEgress]",
+    "volume": "NotRequired[str]",
+    "volumes": "NotRequired[list[SandboxVolume]]",
+    "persistentHome": "NotRequired[str]",
+    "persistentDiskGb": "NotRequired[int]",
+    "workspace": "NotRequired[str]",
+    "workspaceRoot": "NotRequired[str]",
+    "timeout_ms": "NotRequired[int]",
+    "idle_reap_ms": "NotRequired[int]",
+    "lifetime_max_ms": "NotRequired[int]",
+    "autoPauseMs": "NotRequired[int]",
+    "autoStopMs": "NotRequired[int]",
+    "autoArchiveMs": "NotRequired[int]",
+    "autoDeleteMs": "NotRequired[int]",
+    "key": "str",
     "continue": "NotRequired[bool]",
     "wait_ms": "NotRequired[int]",
     "idempotency_key": "NotRequired[str]",
-    "persistentHome": "NotRequired[str]",
-    "persistentDiskGb": "NotRequired[int]",
     "update": "NotRequired[bool]",
-    "image": "NotRequired[str]",
-    "provider": "NotRequired[str]",
-    "isolation": 'NotRequired[Literal["none", "namespaces", "gvisor", "microvm", "remote"]]',
 })
 
 
@@ -2580,6 +2603,7 @@ class SandboxConfigOptions(TypedDict):
     """Options of persistent sandboxes; not every provider supports them"""
 
     mountAwsS3Buckets: NotRequired[bool]
+    # parent folder of workspaces (default /mnt/workspaces)
     workspaceRoot: NotRequired[str]
     # size limit of the home volume in GiB when it is created (default: no limit)
     persistentDiskGb: NotRequired[int]
@@ -3531,6 +3555,8 @@ class ListedVolume(TypedDict):
     node: str
     # making, ready or deleting
     state: str
+    # workspace whose files it keeps; absent: none
+    workspace: NotRequired[str]
     # MiB
     size_mb: int
     # the size limit is not enforced
@@ -3581,6 +3607,8 @@ class Volume(TypedDict):
     node: str
     # making, ready or deleting
     state: str
+    # workspace whose files it keeps; absent: none
+    workspace: NotRequired[str]
     # MiB
     size_mb: int
     # the size limit is not enforced
@@ -3602,6 +3630,8 @@ class VolumeUsage(TypedDict):
     node: str
     # making, ready or deleting
     state: str
+    # workspace whose files it keeps; absent: none
+    workspace: NotRequired[str]
     # MiB
     size_mb: int
     # the size limit is not enforced
@@ -3895,6 +3925,28 @@ class WindowResult(TypedDict):
     cancelled: bool
     # the window closed when the command ended
     closed: bool
+
+
+class WorkspaceList(TypedDict):
+    """Workspaces, sorted by name"""
+
+    items: list[Workspace]
+
+
+class Workspace(TypedDict):
+    """Files that calls and sandboxes share by a name"""
+
+    name: str
+    # name of the volume of its files
+    volume: str
+    volume_id: str
+    # server that stores the files
+    node: str
+    # ids of the sandboxes that have it now
+    sandboxes: list[str]
+    # as last measured; -1: not measured yet
+    used_bytes: int
+    created_at: str | None
 
 
 class CodeContextList(TypedDict):
