@@ -2,7 +2,6 @@
 /* fleet/server/providers.h — the providers of this server as operators see them. */
 #pragma once
 
-#include "config/routing.h"
 #include "json/json.h"
 #include "provider/health.h"
 #include "provider/set.h"
@@ -44,13 +43,3 @@ MUST_CHECK int fleet_provider_add(struct fleet *fleet, const struct fleet_provid
  * and is removed after its last one; *ret_left is their number. */
 MUST_CHECK int fleet_provider_remove(struct fleet *fleet, const char *name, bool drains,
                                      int64_t *ret_left, struct error *err);
-
-struct fleet_routing {
-	struct config_rules rules;
-	bool is_stored; /* false: those of the configuration */
-};
-MUST_CHECK int fleet_routing_get(struct fleet *fleet, struct arena *a, struct fleet_routing *ret,
-                                 struct error *err);
-/* Rules in the form of config/routing.h, for every server on this store; NULL: those of each
- * server's configuration. */
-MUST_CHECK int fleet_routing_set(struct fleet *fleet, const char *rules, struct error *err);

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "edge/api.h"
-#include "fleet/server/providers.h"
+#include "fleet/server/routing.h"
 #include "json/json.h"
 #include "sandbox/price.h"
 #include "sandbox/sandbox.h"

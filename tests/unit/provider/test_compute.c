@@ -61,7 +61,8 @@ static void script_give_back(struct provider *p, const char *id, int fd)
 	close(fd);
 }
 
-static const struct compute_ops script_compute = {script_connect, script_take, script_give_back};
+static const struct compute_ops script_compute = {
+        .connect = script_connect, .take = script_take, .give_back = script_give_back};
 static const struct provider_ops script_ops = {.name = "script", .compute = &script_compute};
 
 static struct provider script(void)
