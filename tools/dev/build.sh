@@ -62,11 +62,18 @@ build_kind()
 	build_ninja "${BUILD_FOLDER[$kind]}" "$@"
 }
 
-# The programs without the tests, which is what running them needs. build_programs KIND
+# What an installation has and needs to be built, without the tests.
+program_targets()
+{
+	basename -s .c -a src/programs/*.c
+	echo atoll-guest-memory.so
+}
+
+# build_programs KIND
 build_programs()
 {
-	# shellcheck disable=SC2046
-	build_kind "$1" $(basename -s .c -a src/programs/*.c)
+	# shellcheck disable=SC2046 # the targets are words
+	build_kind "$1" $(program_targets)
 }
 
 dev_build()

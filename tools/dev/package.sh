@@ -98,11 +98,9 @@ package_sdks()
 
 dev_package()
 {
-	local programs
-	programs=$(basename -s .c -a src/programs/*.c)
 	ensure_packages tools/packages-package.txt
-	# shellcheck disable=SC2086 # the programs are words
-	build_kind package $programs packaging/atoll.1 || die "the build failed"
+	# shellcheck disable=SC2046 # the targets are words
+	build_kind package $(program_targets) packaging/atoll.1 || die "the build failed"
 	PACKAGE_VERSION=$(build-package/atolld --version | sed 's/.* //')
 	# Reproducible: files have the time of the commit.
 	SOURCE_DATE_EPOCH=$(git log -1 --format=%ct 2>/dev/null || date +%s)
