@@ -235,15 +235,17 @@ int machine_begin(const struct machine *m, int *ret_listener, struct error *err)
 /* Until then the kernel of every machine of one memory gives the same random numbers. */
 static int add_entropy(struct span entropy, struct error *err)
 {
-	struct {
+	union {
 		struct rand_pool_info head;
-		char bytes[AGENT_IDENTITY_ENTROPY];
-	} pool = {.head = {.entropy_count = (int)entropy.size * 8, .buf_size = (int)entropy.size}};
+		char bytes[sizeof(struct rand_pool_info) + AGENT_IDENTITY_ENTROPY];
+	} pool = {.bytes = {0}};
 
 	if (entropy.size != AGENT_IDENTITY_ENTROPY)
 		return FAIL(err, ERROR_INVALID, "%zu random bytes are not %d", entropy.size,
 		            AGENT_IDENTITY_ENTROPY);
-	memcpy(pool.head.buf, entropy.data, entropy.size);
+	pool.head.entropy_count = (int)entropy.size * 8;
+	pool.head.buf_size = (int)entropy.size;
+	memcpy(pool.bytes + sizeof(struct rand_pool_info), entropy.data, entropy.size);
 	AUTO_CLOSE int fd = open("/dev/urandom", O_WRONLY | O_CLOEXEC);
 	if (fd < 0 || ioctl(fd, RNDADDENTROPY, &pool) < 0 || ioctl(fd, RNDRESEEDCRNG) < 0)
 		return FAIL_ERRNO(err, "renew the random numbers");

@@ -14,7 +14,8 @@ static const struct attempt_function *const tables[] = {mount_attempts,     proc
                                                         kernel_attempts,    network_attempts,
                                                         neighbour_attempts, limit_attempts};
 
-static void print_report(const char *word, const char *format, va_list args)
+__attribute__((format(printf, 2, 0))) static void print_report(const char *word, const char *format,
+                                                               va_list args)
 {
 	(void)printf("%s: ", word);
 	(void)vprintf(format, args);

@@ -227,7 +227,7 @@ def test_every_project_is_told_of_a_provider_that_fails():
     try:
         api = server.api()
         far = next(p for p in api.get("/v1/providers")["items"] if p["name"] == "far")
-        assert "take snapshots" in far["unsupported"] and not set(far["unsupported"]) & set(far["abilities"])
+        assert "keep pools" in far["unsupported"] and not set(far["unsupported"]) & set(far["abilities"])
         for _ in range(3):
             assert refused(api.post, "/v1/providers/far/check")[0] == 503
         other = api.post("/v1/projects", {"name": "other", "owner": "ann@example.com"})["id"]

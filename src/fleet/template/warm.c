@@ -166,7 +166,7 @@ int warm_wish(const struct fleet *f, struct arena *a, const struct template_reco
               struct span *ret, struct error *err)
 {
 	const struct sandbox_record nobodys = {
-	        .name = "", .env_json = "{}", .provider = f->primary};
+	        .name = "", .env_json = "{}", .labels_json = "{}", .provider = f->primary};
 	AUTO(buf_done) struct buf frames = BUF(WARM_MAX * (WIRE_HEAD_SIZE + WIRE_PAYLOAD_MAX));
 	struct fleet_defaults defaults;
 	const struct json_value *list;

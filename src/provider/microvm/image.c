@@ -116,7 +116,9 @@ static struct stat read_status(const char *path)
 {
 	struct stat file = {0};
 
-	return stat(path, &file) < 0 ? (struct stat){0} : file;
+	if (stat(path, &file) < 0)
+		memset(&file, 0, sizeof(file));
+	return file;
 }
 
 /* All that the machine's memory and disk depend on. */
