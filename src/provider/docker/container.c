@@ -201,12 +201,12 @@ void docker_write_network(struct buf *out, const char *server)
 	json_end_object(out);
 }
 
-void docker_write_list_path(struct buf *out, const char *label, const char *value)
+void docker_write_list_path(struct buf *out, const char *list, const char *label, const char *value)
 {
 	char filter[128];
 
 	(void)snprintf(filter, sizeof(filter), "{\"label\":[\"%s=%s\"]}", label, value);
-	buf_add_text(out, "/containers/json?all=1&filters=");
+	buf_add_text(out, list);
 	http_escape(out, filter);
 }
 

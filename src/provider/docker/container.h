@@ -45,8 +45,10 @@ void docker_write_network(struct buf *out, const char *server);
 /* ERROR_CONFLICT for a network of that name that no Atoll made, or whose containers reach one
  * another. */
 MUST_CHECK int docker_check_network(struct span body, struct error *err);
-/* The path of the list of the containers with this label. */
-void docker_write_list_path(struct buf *out, const char *label, const char *value);
+/* The path of a list, "…?filters=", and the filter for objects with this label. */
+void docker_write_list_path(struct buf *out, const char *list, const char *label,
+                            const char *value);
+#define DOCKER_CONTAINER_LIST "/containers/json?all=1&filters="
 
 /* Owner and epoch are those of the create. Skips containers without a sandbox's label. */
 MUST_CHECK int docker_read_list(struct arena *a, struct span body, struct provider_list *ret,

@@ -21,15 +21,10 @@ static int ask_identity(struct provider *p, int64_t deadline, char out[IDENTITY_
 	const struct docker_call call = {.method = "GET", .path = "/info", .deadline = deadline};
 	const struct docker_dialect *dialect;
 	const struct json_value *root;
-	struct docker_answer answer;
 
 	if (docker_find_dialect(p, deadline, &dialect, err) < 0 ||
-	    docker_engine_call(as_docker(p)->engine, &call, &answer, err) < 0)
+	    docker_engine_load(as_docker(p)->engine, &call, &arena, &root, err) < 0)
 		return -1;
-	int status = json_load(&arena, buf_span(&answer.body), &root, err);
-	buf_done(&answer.body);
-	if (status < 0)
-		return FAIL_CONTEXT(err, "answer of docker");
 	const char *id = dialect->has_id ? json_get_text(root, "ID", "") : dialect->name;
 	const char *data = json_get_text(root, "DockerRootDir", "");
 	if (!*id || !*data)

@@ -32,14 +32,9 @@ int docker_find_dialect(struct provider *p, int64_t deadline, const struct docke
 	AUTO(arena_done) struct arena arena = {0};
 	const struct docker_call call = {.method = "GET", .path = "/version", .deadline = deadline};
 	const struct json_value *root;
-	struct docker_answer answer;
 
-	if (docker_engine_call(as_docker(p)->engine, &call, &answer, err) < 0)
+	if (docker_engine_load(as_docker(p)->engine, &call, &arena, &root, err) < 0)
 		return -1;
-	int status = json_load(&arena, buf_span(&answer.body), &root, err);
-	buf_done(&answer.body);
-	if (status < 0)
-		return FAIL_CONTEXT(err, "answer of docker");
 	for (size_t i = 0; i < COUNT_OF(dialects); i++)
 		if (has_component(root, dialects[i].component)) {
 			*ret = &dialects[i];

@@ -608,7 +608,8 @@ static int docker_list(struct provider *p, struct arena *a, struct provider_list
 	struct provider_list list;
 	int status;
 
-	docker_write_list_path(&path, DOCKER_SERVER_LABEL, as_docker(p)->server);
+	docker_write_list_path(&path, DOCKER_CONTAINER_LIST, DOCKER_SERVER_LABEL,
+	                       as_docker(p)->server);
 	if (docker_check_daemon(p, deadline_after(LIST_MS), err) < 0)
 		return -1;
 	status = read_list(p, buf_text(&path), a, &list, err);

@@ -193,6 +193,18 @@ int docker_engine_do(struct docker_engine *e, const struct docker_call *call, in
 	return 0;
 }
 
+int docker_engine_load(struct docker_engine *e, const struct docker_call *call, struct arena *a,
+                       const struct json_value **ret, struct error *err)
+{
+	struct docker_answer answer;
+
+	if (docker_engine_call(e, call, &answer, err) < 0)
+		return -1;
+	int status = json_load(a, buf_span(&answer.body), ret, err);
+	buf_done(&answer.body);
+	return status < 0 ? FAIL_CONTEXT(err, "answer of docker") : 0;
+}
+
 /* A pull answers 200 and then tells in JSON lines how it goes; only the last line may be a failure.
  */
 struct pull {

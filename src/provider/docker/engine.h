@@ -8,7 +8,9 @@
 
 #include "base/bytes.h"
 
+struct arena;
 struct docker_engine;
+struct json_value;
 
 /* Accepts "unix:///PATH". Does not connect yet. */
 MUST_CHECK int docker_engine_open(const char *host, struct docker_engine **ret, struct error *err);
@@ -33,6 +35,10 @@ MUST_CHECK int docker_engine_call(struct docker_engine *e, const struct docker_c
 /* The same for a call whose body does not matter. */
 MUST_CHECK int docker_engine_do(struct docker_engine *e, const struct docker_call *call,
                                 int *ret_status, struct error *err);
+/* The same for a JSON body, which is copied into the arena. */
+MUST_CHECK int docker_engine_load(struct docker_engine *e, const struct docker_call *call,
+                                  struct arena *a, const struct json_value **ret,
+                                  struct error *err);
 /* Pulls an image. ERROR_NOT_FOUND when no registry has it, or it cannot be read without a login. */
 MUST_CHECK int docker_engine_pull(struct docker_engine *e, const char *image, int64_t deadline,
                                   struct error *err);

@@ -107,7 +107,7 @@ int docker_replace(struct provider *p, const struct docker_container *wanted, in
 /* The name without its end; false: it is no second name. */
 static bool cut_next(const char *name, char out[DOCKER_NAME_SIZE])
 {
-	size_t size = strlen(name), end = strlen(NEXT);
+	size_t size, end = strlen(NEXT);
 
 	name += *name == '/';
 	size = strlen(name);

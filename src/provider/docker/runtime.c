@@ -135,14 +135,9 @@ static int check_installed(struct provider *p, const char *program, int64_t dead
 	AUTO(arena_done) struct arena arena = {0};
 	const struct docker_call call = {.method = "GET", .path = "/info", .deadline = deadline};
 	const struct json_value *root;
-	struct docker_answer answer;
 
-	if (docker_engine_call(as_docker(p)->engine, &call, &answer, err) < 0)
+	if (docker_engine_load(as_docker(p)->engine, &call, &arena, &root, err) < 0)
 		return -1;
-	int status = json_load(&arena, buf_span(&answer.body), &root, err);
-	buf_done(&answer.body);
-	if (status < 0)
-		return FAIL_CONTEXT(err, "answer of docker");
 	return check_listed(root, name_of(&as_docker(p)->options), program, err);
 }
 
@@ -186,17 +181,15 @@ static void remove_old_probes(struct provider *p, int64_t deadline)
 	AUTO(arena_done) struct arena arena = {0};
 	AUTO(buf_done) struct buf path = BUF(1024);
 	const struct json_value *root;
-	struct docker_answer answer;
 	struct error ignored = {0};
 
-	docker_write_list_path(&path, DOCKER_PROBE_LABEL, as_docker(p)->server);
+	docker_write_list_path(&path, DOCKER_CONTAINER_LIST, DOCKER_PROBE_LABEL,
+	                       as_docker(p)->server);
 	const struct docker_call list = {
 	        .method = "GET", .path = buf_text(&path), .deadline = deadline};
-	if (docker_engine_call(as_docker(p)->engine, &list, &answer, &ignored) < 0)
+	if (docker_engine_load(as_docker(p)->engine, &list, &arena, &root, &ignored) < 0)
 		return;
-	int status = json_load(&arena, buf_span(&answer.body), &root, &ignored);
-	buf_done(&answer.body);
-	for (size_t i = 0; status == 0 && i < json_count(root) && i < PROBES_MAX; i++) {
+	for (size_t i = 0; i < json_count(root) && i < PROBES_MAX; i++) {
 		const char *id = json_get_text(json_item_at(root, i), "Id", "");
 		char one[256];
 		const struct docker_call call = {.method = "DELETE",

@@ -299,12 +299,9 @@ static int list_snapshots(struct provider *p, struct arena *a, struct provider_l
 	struct provider_list list = {0};
 	const struct json_value *root;
 	struct docker_answer answer;
-	char filter[128];
 
-	(void)snprintf(filter, sizeof(filter), "{\"label\":[\"" DOCKER_SERVER_LABEL "=%s\"]}",
-	               as_docker(p)->server);
-	buf_add_text(&path, "/images/json?filters=");
-	http_escape(&path, filter);
+	docker_write_list_path(&path, "/images/json?filters=", DOCKER_SERVER_LABEL,
+	                       as_docker(p)->server);
 	const struct docker_call call = {
 	        .method = "GET", .path = buf_text(&path), .deadline = deadline};
 	if (docker_check_daemon(p, deadline, err) < 0 ||

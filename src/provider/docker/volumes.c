@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "http/client/client.h"
 #include "json/json.h"
 #include "json/write.h"
 #include "provider/compute.h"
@@ -79,16 +78,11 @@ static int measure_volume(struct provider *p, const struct provider_volume *requ
 	        .method = "GET", .path = "/system/df?type=volume", .deadline = deadline};
 	char name[DOCKER_NAME_SIZE];
 	const struct json_value *root;
-	struct docker_answer answer;
 
 	ret->used_bytes = UINT64_MAX;
 	docker_container_name(as_docker(p)->server, request->id, name);
-	if (docker_engine_call(as_docker(p)->engine, &call, &answer, err) < 0)
+	if (docker_engine_load(as_docker(p)->engine, &call, &arena, &root, err) < 0)
 		return -1;
-	int status = json_load(&arena, buf_span(&answer.body), &root, err);
-	buf_done(&answer.body);
-	if (status < 0)
-		return FAIL_CONTEXT(err, "answer of docker");
 	const struct json_value *volumes = json_get(root, "Volumes");
 	for (size_t i = 0; i < json_count(volumes); i++) {
 		const struct json_value *volume = json_item_at(volumes, i);
@@ -157,22 +151,14 @@ static int list_volumes(struct provider *p, struct arena *a, struct provider_lis
 	int64_t deadline = deadline_after(LIST_MS);
 	struct provider_list list = {0};
 	const struct json_value *root;
-	struct docker_answer answer;
-	char filter[128];
 
-	(void)snprintf(filter, sizeof(filter), "{\"label\":[\"" DOCKER_SERVER_LABEL "=%s\"]}",
-	               as_docker(p)->server);
-	buf_add_text(&path, "/volumes?filters=");
-	http_escape(&path, filter);
+	docker_write_list_path(&path, "/volumes?filters=", DOCKER_SERVER_LABEL,
+	                       as_docker(p)->server);
 	const struct docker_call call = {
 	        .method = "GET", .path = buf_text(&path), .deadline = deadline};
 	if (docker_check_daemon(p, deadline, err) < 0 ||
-	    docker_engine_call(as_docker(p)->engine, &call, &answer, err) < 0)
+	    docker_engine_load(as_docker(p)->engine, &call, a, &root, err) < 0)
 		return -1;
-	int status = json_load(a, buf_span(&answer.body), &root, err);
-	buf_done(&answer.body);
-	if (status < 0)
-		return FAIL_CONTEXT(err, "answer of docker");
 	const struct json_value *volumes = json_get(root, "Volumes");
 	list.entries = ARENA_ARRAY(a, struct provider_entry, json_count(volumes) + 1);
 	for (size_t i = 0; i < json_count(volumes); i++) {

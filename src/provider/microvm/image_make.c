@@ -12,9 +12,8 @@
 #include "provider/snapshots.h"
 
 #define CLEAN_UP_MS 10000
-#define IMAGE_DISK_MB                                                                              \
-	128 /* of the kernel, the programs and what the machine writes as it boots                 \
-	     */
+/* Of the kernel, the programs and what the machine writes as it boots. */
+#define IMAGE_DISK_MB 128
 
 static struct id draw_id(void)
 {
