@@ -25,6 +25,12 @@ static inline struct span span_of(const char *text)
 	return (struct span){text, text ? strlen(text) : 0};
 }
 
+/* Where "" and NULL both stand for no text. */
+static inline const char *text_or_null(const char *text)
+{
+	return text && *text ? text : NULL;
+}
+
 /* What follows the first `size` bytes, of which the span has at least that many. */
 static inline struct span span_after(struct span a, size_t size)
 {

@@ -91,11 +91,8 @@ static int check_order(const struct config_rule *r, struct error *err)
 
 static int check_rule(const struct config_rule *r, struct error *err)
 {
-	if (r->isolation && !isolation_is_known(r->isolation))
-		return FAIL(err, ERROR_INVALID,
-		            "rule '%s': isolation: unknown '%.60s'; levels: none, namespaces, "
-		            "gvisor, microvm, remote",
-		            r->name, r->isolation);
+	if (r->isolation && isolation_check(r->isolation, err) < 0)
+		return FAIL_CONTEXT(err, "rule '%s'", r->name);
 	if (r->provider_count == 0)
 		return FAIL(err, ERROR_INVALID,
 		            "rule '%s': providers is missing: names in the order in which they are "

@@ -339,7 +339,6 @@ int api_target_make(struct request *rq, const struct fleet_create *make, struct 
 	return 0;
 }
 
-/* Not before the sandbox is started: a start must be finished. */
 bool api_target_is_ephemeral(const struct api_target *t)
 {
 	return t->hold && t->hold->ends_sandbox;
@@ -355,6 +354,7 @@ const struct cancel *api_cancel(struct request *rq)
 	return rq->exchange ? request_cancel(rq) : NULL;
 }
 
+/* Not before the sandbox is started: a start must be finished. */
 void api_target_cancel_with_client(struct request *rq)
 {
 	cancel_set_current(request_cancel(rq));

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/bytes.h"
+
 #define REMOTE "remote"
 
 /* In their order; "remote" is apart. */
@@ -20,6 +22,19 @@ static int find_rank(const char *name)
 bool isolation_is_known(const char *name)
 {
 	return find_rank(name) >= 0;
+}
+
+int isolation_check(const char *name, struct error *err)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	const char *levels = "";
+
+	if (isolation_is_known(name))
+		return 0;
+	for (int i = 0; isolation_choices[i]; i++)
+		levels = arena_format(&arena, "%s%s%s", levels, i > 0 ? ", " : "",
+		                      isolation_choices[i]);
+	return FAIL(err, ERROR_INVALID, "isolation: unknown '%.60s'; levels: %s", name, levels);
 }
 
 bool isolation_suffices(const char *given, const char *least)

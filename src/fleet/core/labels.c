@@ -55,6 +55,14 @@ struct json_map labels_join(struct arena *a, const struct json_map *labels,
 	return all;
 }
 
+struct json_map labels_add(struct arena *a, const struct json_map *labels, const char *key,
+                           const char *value)
+{
+	struct json_pair pair = {key, value};
+
+	return labels_join(a, labels, &(struct json_map){.pairs = &pair, .count = 1});
+}
+
 void labels_split(struct arena *a, const struct json_map *all, struct json_map *ret_labels,
                   struct json_map *ret_own)
 {

@@ -22,6 +22,9 @@ MUST_CHECK int labels_check(const struct json_map *labels, struct error *err);
 /* All labels: those of callers, then the own ones. */
 struct json_map labels_join(struct arena *a, const struct json_map *labels,
                             const struct json_map *own);
+/* The labels and one more; texts are borrowed. */
+struct json_map labels_add(struct arena *a, const struct json_map *labels, const char *key,
+                           const char *value);
 /* Splits all labels into the two kinds; texts are borrowed. */
 void labels_split(struct arena *a, const struct json_map *all, struct json_map *ret_labels,
                   struct json_map *ret_own);

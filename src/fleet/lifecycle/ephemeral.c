@@ -9,6 +9,7 @@
 #include "base/fault.h"
 #include "base/id.h"
 #include "fleet/core/fleet_state.h"
+#include "fleet/core/labels.h"
 #include "fleet/lifecycle/create.h"
 #include "fleet/lifecycle/hold.h"
 #include "fleet/lifecycle/lifecycle.h"
@@ -65,17 +66,11 @@ void ephemeral_end(struct fleet *f, const char *id)
 
 static struct fleet_create make_request(struct arena *a, const struct fleet_create *request)
 {
-	const struct json_map *own = &request->own_labels;
-	struct json_map labels = {ARENA_ARRAY(a, struct json_pair, own->count + 1), own->count,
-	                          true};
 	struct fleet_create create = *request;
 	struct id id = id_new();
 
-	for (size_t i = 0; i < own->count; i++)
-		labels.pairs[i] = own->pairs[i];
-	labels.pairs[labels.count++] = (struct json_pair){SANDBOX_EPHEMERAL_LABEL, "true"};
 	create.id = arena_text(a, id.text);
-	create.own_labels = labels;
+	create.own_labels = labels_add(a, &request->own_labels, SANDBOX_EPHEMERAL_LABEL, "true");
 	create.persistent = false;
 	create.wait = true;
 	create.timeouts.idle_reap_ms = EPHEMERAL_IDLE_MS;

@@ -69,16 +69,10 @@ static int check_workspace(const struct fleet_create *request, struct error *err
 /* The own labels of the request, and that of its workspace. */
 static struct json_map own_labels_of(struct arena *a, const struct fleet_create *request)
 {
-	const struct json_map *own = &request->own_labels;
-	struct json_map all = {ARENA_ARRAY(a, struct json_pair, own->count + 1), own->count, true};
-
 	if (!request->workspace)
-		return *own;
-	for (size_t i = 0; i < own->count; i++)
-		all.pairs[i] = own->pairs[i];
-	all.pairs[all.count++] =
-	        (struct json_pair){SANDBOX_WORKSPACE_LABEL, request_workspace_path(a, request)};
-	return all;
+		return request->own_labels;
+	return labels_add(a, &request->own_labels, SANDBOX_WORKSPACE_LABEL,
+	                  request_workspace_path(a, request));
 }
 
 int request_check_caller(struct fleet *fleet, struct arena *a, const struct fleet_create *request,

@@ -46,12 +46,7 @@ int provider_route_check(const struct fleet *f, const struct fleet_create *reque
 {
 	if (request->provider && !provider_set_find(f->providers, request->provider))
 		return refuse_name(f, request->provider, err);
-	if (request->isolation && !isolation_is_known(request->isolation))
-		return FAIL(err, ERROR_INVALID,
-		            "isolation: unknown '%.60s'; levels: none, namespaces, gvisor, "
-		            "microvm, remote",
-		            request->isolation);
-	return 0;
+	return request->isolation ? isolation_check(request->isolation, err) : 0;
 }
 
 /* The needs of a request. */
@@ -75,11 +70,6 @@ static void routing_done(struct routing *r)
 {
 	buf_done(&r->reasons);
 	buf_done(&r->skipped);
-}
-
-static const char *text_or_null(const char *text)
-{
-	return text && *text ? text : NULL;
 }
 
 /* A default of the template or the project gives way to a stronger source, which must not weaken

@@ -79,15 +79,6 @@ static int check_entrypoint(const char *const *words, struct error *err)
 	return 0;
 }
 
-static int check_isolation(const char *isolation, struct error *err)
-{
-	if (!isolation || !*isolation || isolation_is_known(isolation))
-		return 0;
-	return FAIL(err, ERROR_INVALID,
-	            "isolation: unknown '%.60s'; levels: none, namespaces, gvisor, microvm, remote",
-	            isolation);
-}
-
 int fleet_recipe_check(const struct fleet *fleet, const struct fleet_recipe *recipe,
                        struct error *err)
 {
@@ -96,9 +87,9 @@ int fleet_recipe_check(const struct fleet *fleet, const struct fleet_recipe *rec
 	if (check_word("runtime", recipe->runtime, RUNTIME_MAX, err) < 0 ||
 	    check_word("user", recipe->user, USER_MAX, err) < 0 ||
 	    check_workdir(recipe->workdir, err) < 0 ||
-	    check_isolation(recipe->isolation, err) < 0 || check_ports(recipe, err) < 0 ||
-	    check_entrypoint(recipe->entrypoint, err) < 0 || warm_check(fleet, recipe, err) < 0 ||
-	    environment_check(&recipe->env, err) < 0)
+	    (text_or_null(recipe->isolation) && isolation_check(recipe->isolation, err) < 0) ||
+	    check_ports(recipe, err) < 0 || check_entrypoint(recipe->entrypoint, err) < 0 ||
+	    warm_check(fleet, recipe, err) < 0 || environment_check(&recipe->env, err) < 0)
 		return -1;
 	if (recipe->resources && sandbox_resources_check(recipe->resources, err) < 0)
 		return FAIL_CONTEXT(err, "resources");

@@ -159,11 +159,6 @@ static struct secret_metadata metadata_of(struct arena *a, const struct vault_re
 	return metadata;
 }
 
-static const char *text_or_null(const char *text)
-{
-	return text && *text ? text : NULL;
-}
-
 static void write_pair(struct buf *out, const char *key, const char *value)
 {
 	if (value)

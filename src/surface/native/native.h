@@ -89,12 +89,6 @@ static inline void reply_list(struct reply *reply, const struct json_shape *shap
  * none. settings.c */
 MUST_CHECK int native_check_placement(struct request *rq, const char *provider,
                                       const char *isolation, struct error *err);
-/* The store keeps "" where an answer has null. */
-static inline const char *text_or_null(const char *text)
-{
-	return text && *text ? text : NULL;
-}
-
 /* -1 stands for a count that the provider does not know, and for one that JSON cannot hold. */
 static inline int64_t whole_or_unknown(uint64_t value)
 {

@@ -19,7 +19,7 @@
 #define HASH_START UINT64_C(14695981039346656037)
 #define SEEN_COUNT 256
 #define CHANGE_WAIT_MS 20000
-#define CHANGE_EVERY_MS 500 /* the kernel tells nobody when a port begins to listen */
+#define CHANGE_EVERY_MS 500 /* the kernel reports no new listening port */
 
 struct port_answer {
 	int64_t port, pid, process;

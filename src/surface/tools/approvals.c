@@ -81,11 +81,6 @@ static const struct json_member decision_request_members[] = {
 };
 static JSON_SHAPE(decision_request, "ApprovalDecision", decision_body, "A note on the decision");
 
-static const char *text_or_null(const char *text)
-{
-	return text[0] ? text : NULL;
-}
-
 static int read_record(struct arena *a, const struct approval_record *r,
                        struct approval_answer *ret, struct error *err)
 {
