@@ -35,7 +35,7 @@ export function usePorts(id: string): Resource<ListeningPortList> {
   useEffect(() => {
     if (!isLoaded) return;
     let stop = new AbortController();
-    // A page that nobody sees holds no connection.
+    // A hidden page holds no connection.
     const onVisible = (): void => {
       stop.abort();
       if (document.visibilityState === "hidden") return;
