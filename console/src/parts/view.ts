@@ -64,6 +64,8 @@ export class View<T> {
   readonly isHeld = signal(false);
   private next: string[] = [];
   private timer: ReturnType<typeof setTimeout> | undefined;
+  /** A dialog lay over the table when a change came: the change is the user's own, or no pointer is in the table. */
+  private wasCovered = false;
   filter: ((item: T) => boolean) | undefined;
   order: Order<T> | undefined;
 
@@ -76,7 +78,10 @@ export class View<T> {
       this.source.ids.value;
       this.source.revision?.value;
       if (isFirst || this.ids.peek().length === 0) untracked(() => this.applyNow());
-      else this.timer ??= setTimeout(() => this.update(), RESORT_MS);
+      else {
+        this.wasCovered ||= document.querySelector("dialog[open]") !== null;
+        this.timer ??= setTimeout(() => this.update(), RESORT_MS);
+      }
       isFirst = false;
     });
     const stopReveals = this.source.reveals?.subscribe(() => untracked(() => this.applyNow()));
@@ -90,7 +95,8 @@ export class View<T> {
   private update(): void {
     this.timer = undefined;
     this.next = arrange(this.source, this.filter, this.order);
-    const moves = this.isHeld.peek() ? countMoves(this.ids.peek(), this.next) : 0;
+    const moves = this.isHeld.peek() && !this.wasCovered ? countMoves(this.ids.peek(), this.next) : 0;
+    this.wasCovered = false;
     if (moves === 0) return this.applyNext();
     // Rows that are gone leave at once: an action on them would fail.
     const left = this.ids.peek().filter((id) => this.source.row(id));
