@@ -129,6 +129,11 @@ def test_templates_and_projects_have_defaults(api):
         api.call("PATCH", "/v1/projects/me", {"provider": "", "isolation": "namespaces"})
         assert refused(api.create, template="lean")[0] == 501
         assert api.get("/api/sandbox/settings")["default_isolation"] == "namespaces"
+        api.call("PATCH", "/v1/projects/me", {"isolation": ""})
+        shown = api.get("/api/sandbox/settings")["default_isolation"]
+        api.call("PUT", "/api/sandbox/settings", {"default_isolation": shown})
+        with api.sandbox(template="lean") as sandbox:
+            assert show(api, sandbox)["provider"] == "nothing", "settings that are sent back as read change nothing"
     finally:
         api.call("PATCH", "/v1/projects/me", {"provider": "", "isolation": ""})
         api.delete("/api/sandbox/templates/lean")

@@ -272,9 +272,25 @@ static int settings_get(struct request *rq, const void *body, struct reply *repl
 	return reply_settings(rq, reply, &project);
 }
 
+struct settings_change {
+	const struct settings_body *body;
+	const char *primary; /* isolation of the primary, which a project without its own shows */
+};
+
+/* A client that sends back the settings as it read them changes nothing. */
+static void edit_isolation(struct project_record *r, const struct settings_change *change)
+{
+	const char *wanted = change->body->default_isolation;
+	const char *shown = *r->isolation ? r->isolation : change->primary;
+
+	if (wanted && strcmp(wanted, shown) != 0)
+		r->isolation = isolation_is_known(wanted) ? wanted : "";
+}
+
 static int edit_settings(struct project_record *r, const void *context, struct error *err)
 {
-	const struct settings_body *s = context;
+	const struct settings_change *change = context;
+	const struct settings_body *s = change->body;
 
 	(void)err;
 	if (row_is_given(s->present, SETTINGS_TERMINAL_TTL))
@@ -283,8 +299,7 @@ static int edit_settings(struct project_record *r, const void *context, struct e
 		r->artifacts_max_mb = s->artifacts_max_mb;
 	if (row_is_given(s->present, SETTINGS_ARTIFACTS_KEEP))
 		r->artifacts_keep_ms = s->artifacts_keep_seconds * 1000;
-	if (s->default_isolation)
-		r->isolation = isolation_is_known(s->default_isolation) ? s->default_isolation : "";
+	edit_isolation(r, change);
 	if (row_is_given(s->present, SETTINGS_RECORD))
 		r->record_terminals = s->record_terminals;
 	for (unsigned i = 0; i < SANDBOX_TIMEOUTS_INHERITED; i++) {
@@ -329,7 +344,9 @@ static int check_isolation(struct request *rq, const struct settings_body *s, st
 static int settings_put(struct request *rq, const void *body, struct reply *reply,
                         struct error *err)
 {
-	const struct project_edit edit = {api_project(rq), edit_settings, body};
+	const struct settings_change change = {body,
+	                                       provider_ops_of(api_of(rq)->provider)->isolation};
+	const struct project_edit edit = {api_project(rq), edit_settings, &change};
 	struct project_record project;
 
 	if (check_fixed_settings(body, err) < 0 || check_isolation(rq, body, err) < 0 ||
