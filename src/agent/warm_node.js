@@ -62,6 +62,13 @@ function addPackage(names, file) {
 	}
 }
 
+// Whether a file was changed while the modules were loaded: then its time may be newer than what was
+// loaded of it. The kernel stamps files with a clock that runs up to 10 ms behind.
+function isNewer(name, start) {
+	const status = fs.statSync(name, { throwIfNoEntry: false });
+	return status !== undefined && status.ctimeMs > start - 10;
+}
+
 // Files of what is loaded, and the folders in which something nearer could appear.
 function sources(base) {
 	const names = new Set(['/etc/localtime', '/etc/timezone', '/etc/resolv.conf']);
@@ -81,7 +88,7 @@ function sources(base) {
 
 function isStale(state, env) {
 	const found = program(env.get('PATH') ?? '');
-	return found !== state.program || look(found) !== state.programWas ||
+	return state.isMixed || found !== state.program || look(found) !== state.programWas ||
 		state.sources.some(([name, was]) => look(name) !== was);
 }
 
@@ -199,9 +206,11 @@ function main() {
 	const [, base, ...names] = readOrder();
 	const found = program(process.env.PATH ?? '');
 	const state = { program: found, programWas: look(found) };
+	const start = Date.now();
 	if (!load(names, base))
 		end(4);
 	state.sources = sources(base);
+	state.isMixed = state.sources.some(([name]) => isNewer(name, start));
 	fs.writeSync(CONTROL, 'R');
 	if (fs.readSync(CONTROL, Buffer.alloc(1)) !== 1)
 		end(0);

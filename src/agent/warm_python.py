@@ -22,6 +22,7 @@ import linecache
 import os
 import site
 import termios
+import time
 import traceback  # noqa: F401  printing an exception needs it
 
 PR_SET_DUMPABLE, PR_SET_CHILD_SUBREAPER = 4, 36
@@ -72,6 +73,15 @@ def sources():
             if isinstance(name, str) and not (name.startswith(own) and "-packages/" not in name)]
 
 
+def is_newer(name, start):
+    """Whether a file was changed since a time in ns: then its time may be newer than what was loaded of
+    it. The kernel stamps files with a clock that runs up to 10 ms behind."""
+    try:
+        return os.stat(name).st_ctime_ns > start - 10_000_000
+    except OSError:
+        return False
+
+
 def program(path):
     for folder in path.split(":"):
         if folder and os.access(folder + "/python3", os.X_OK):
@@ -80,7 +90,7 @@ def program(path):
 
 
 def is_stale(state, path):
-    return program(path) != state.program or packages() != state.packages or any(
+    return state.is_mixed or program(path) != state.program or packages() != state.packages or any(
         look(name) != was for name, was in state.sources)
 
 
@@ -316,10 +326,12 @@ def warm(state):
     state.packages = packages()
     names, _ = receive(control, 0)
     here = sys.path.pop(0)
+    start = time.time_ns()
     for name in names.decode().split():
         __import__(name)
     sys.path.insert(0, here)
     state.sources = sources()
+    state.is_mixed = any(is_newer(name, start) for name, _ in state.sources)
     state.loaded = set(sys.modules)
     state.names = {name.partition(".")[0] for name, m in sys.modules.items()
                    if getattr(getattr(m, "__spec__", None), "origin", None)
