@@ -8,6 +8,7 @@ import type { ChartProps } from "../../parts/chart";
 import { watchTheme } from "../../parts/theme";
 
 const HEIGHT = 160;
+const SHORTEST_S = 60;
 
 function colour(name: string): string {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
@@ -46,6 +47,11 @@ function drawMarks(plot: uPlot, props: ChartProps): void {
   ctx.restore();
 }
 
+/** In seconds. A chart of a few samples shows a minute: its ticks would otherwise be milliseconds. */
+function timeRange(min: number, max: number): [number, number] {
+  return max - min < SHORTEST_S ? [max - SHORTEST_S, max] : [min, max];
+}
+
 function optionsOf(props: ChartProps, width: number): uPlot.Options {
   const axis = { stroke: colour("--text-3"), grid: { stroke: colour("--border"), width: 1 }, ticks: { show: false }, font: "11px system-ui" };
   return {
@@ -53,7 +59,7 @@ function optionsOf(props: ChartProps, width: number): uPlot.Options {
     height: props.height ?? HEIGHT,
     legend: { show: false },
     cursor: { sync: props.group ? { key: props.group } : undefined, drag: { x: true, y: false, setScale: !props.onZoom } },
-    scales: { y: { range: (_, __, max) => [0, max > 0 ? max * 1.08 : 1] } },
+    scales: { x: { range: (_, min, max) => timeRange(min, max) }, y: { range: (_, __, max) => [0, max > 0 ? max * 1.08 : 1] } },
     axes: [axis, { ...axis, size: 64, values: (_, ticks) => ticks.map((v) => props.format(v)) }],
     series: [{}, ...seriesOptions(props)],
     hooks: {
