@@ -8,7 +8,9 @@ import type { ChartProps } from "../../parts/chart";
 import { watchTheme } from "../../parts/theme";
 
 const HEIGHT = 160;
-const SHORTEST_S = 60;
+const SHORTEST_S = 10;
+/** So few samples are dots, too: a line of one or two would not be seen. */
+const FEW = 12;
 
 function colour(name: string): string {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
@@ -23,7 +25,7 @@ function seriesOptions(props: ChartProps): uPlot.Series[] {
     dash: s.isLimit ? [5, 4] : undefined,
     fill: bars && !s.isLimit ? colour(`--chart-${i % 5}`) : undefined,
     paths: s.isLimit ? undefined : bars,
-    points: { show: false },
+    points: { show: (plot: uPlot) => !bars && !s.isLimit && (plot.data[0]?.length ?? 0) <= FEW, size: 4 },
     value: (_: uPlot, v: number | null) => props.format(v),
   }));
 }
@@ -47,7 +49,7 @@ function drawMarks(plot: uPlot, props: ChartProps): void {
   ctx.restore();
 }
 
-/** In seconds. A chart of a few samples shows a minute: its ticks would otherwise be milliseconds. */
+/** In seconds. A chart of a few samples shows ten seconds: its ticks would otherwise be milliseconds. */
 function timeRange(min: number, max: number): [number, number] {
   return max - min < SHORTEST_S ? [max - SHORTEST_S, max] : [min, max];
 }
