@@ -39,6 +39,7 @@ function cli(body: Record<string, Value>): string {
   flag("disk", resources["disk_mb"]);
   flag("pids", resources["pids"]);
   flag("volume", body["volume"]);
+  flag("workspace", body["workspace"]);
   flag("provider", body["provider"]);
   flag("isolation", body["isolation"]);
   if (body["internet"] === false) words.push("--no-internet");

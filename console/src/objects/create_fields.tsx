@@ -42,7 +42,8 @@ export function CreateFields({ errors, onChange }: FieldsProps) {
         <div class="fields">
           {d.source === "template" ? <TemplateField value={d.template} onChange={(v) => set("template", v)} /> : <SnapshotField value={d.snapshot} error={errors.snapshot} onChange={(v) => set("snapshot", v)} />}
           <TextField label={t.name} value={d.name} error={errors.name} help={t.nameHelp} maxLength={63} onChange={(v) => set("name", v)} />
-          <SelectField label={t.volume} value={d.volume} help={t.volumeHelp} onChange={(v) => set("volume", v)} choices={[{ value: "", label: t.noVolume }, ...volumes.items.map((v) => ({ value: v.name, label: showHidden(v.name, 60) }))]} />
+          <SelectField label={t.volume} value={d.volume} help={t.volumeHelp} onChange={(v) => set("volume", v)} choices={[{ value: "", label: t.noVolume }, ...volumes.items.filter((v) => !v.workspace).map((v) => ({ value: v.name, label: showHidden(v.name, 60) }))]} />
+          <TextField label={t.workspace} value={d.workspace} error={errors.workspace} help={t.workspaceHelp} maxLength={53} onChange={(v) => set("workspace", v)} />
         </div>
       </Section>
       <IsolationFields provider={d.provider} isolation={d.isolation} onProvider={(v) => set("provider", v)} onIsolation={(v) => set("isolation", v)} />

@@ -13,6 +13,7 @@ export interface Draft {
   snapshot: string;
   name: string;
   volume: string;
+  workspace: string;
   /** "" is the first that can. */
   provider: string;
   isolation: string;
@@ -35,7 +36,7 @@ export interface Draft {
 }
 
 export const EMPTY: Draft = {
-  source: "template", template: "", snapshot: "", name: "", volume: "", provider: "", isolation: "", cpu: "", memory_mb: "", disk_mb: "", pids: "", network: "internet", allow: "", hasPreview: true, isPublic: false,
+  source: "template", template: "", snapshot: "", name: "", volume: "", workspace: "", provider: "", isolation: "", cpu: "", memory_mb: "", disk_mb: "", pids: "", network: "internet", allow: "", hasPreview: true, isPublic: false,
   isPersistent: false, autoPause: "", autoStop: "", reap: "", lifetime: "", labels: [], env: [],
 };
 
@@ -61,6 +62,7 @@ export function bodyOf(d: Draft): SandboxCreate {
     snapshot: d.source === "snapshot" && d.snapshot ? d.snapshot : undefined,
     name: d.name.trim() || undefined,
     volume: d.volume || undefined,
+    workspace: d.workspace.trim() || undefined,
     provider: d.provider || undefined,
     isolation: (d.isolation || undefined) as SandboxCreate["isolation"],
     resources: resourcesOf(d),
@@ -83,6 +85,7 @@ export function findErrors(d: Draft): Partial<Record<keyof Draft, string>> {
     if (error) errors[name] = error;
   };
   check("name", checkValue(d.name, sandboxCreateSchema.name, false));
+  check("workspace", checkValue(d.workspace, sandboxCreateSchema.workspace, false));
   check("snapshot", checkValue(d.snapshot, {}, d.source === "snapshot"));
   check("allow", checkValue(d.allow.trim(), {}, d.network === "list"));
   for (const r of RESOURCES) check(r, checkValue(d[r], resourcesRequestSchema[r], false));

@@ -3,7 +3,7 @@
 import { call } from "../api/call";
 import { asApiError } from "../api/errors";
 import {
-  deleteApiSandboxInstancesIdVolume, deleteApiSandboxVolumesVolume, patchApiSandboxVolumesVolume, postApiSandboxInstancesIdVolume, postApiSandboxVolumes,
+  deleteApiSandboxInstancesIdVolume, deleteApiSandboxVolumesVolume, deleteV1WorkspacesWorkspace, patchApiSandboxVolumesVolume, postApiSandboxInstancesIdVolume, postApiSandboxVolumes,
   type Volume, type VolumeMount,
 } from "../api/generated";
 import { volumeAttachSchema, volumeCreateSchema, volumeGrowSchema } from "../api/schemas";
@@ -17,7 +17,7 @@ import { showToast, toastError } from "../store/toasts";
 import { common as shared, volumes as t } from "../text/en";
 import { FormDialog } from "./form_dialog";
 
-const nameOf = (volume: Volume): string => showHidden(volume.name, 60);
+const nameOf = (volume: Volume): string => showHidden(volume.workspace ?? volume.name, 60);
 
 /** Why the role forbids changes of volumes, or null. */
 export function volumeForbids(): string | null {
@@ -109,7 +109,8 @@ export async function detachVolume(mount: VolumeMount): Promise<void> {
 export async function askDeleteVolume(volume: Volume): Promise<boolean> {
   if (!(await ask({ title: t.deleteTitle(nameOf(volume)), text: t.deleteText, yes: shared.delete, isDangerous: true }))) return false;
   try {
-    await call(deleteApiSandboxVolumesVolume, { path: { volume: volume.id } });
+    if (volume.workspace) await call(deleteV1WorkspacesWorkspace, { path: { workspace: volume.workspace } });
+    else await call(deleteApiSandboxVolumesVolume, { path: { volume: volume.id } });
     volumes.remove(volume.id);
     showToast({ kind: "done", text: t.deleted(nameOf(volume)) });
     return true;

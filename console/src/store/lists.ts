@@ -20,7 +20,7 @@ export const builds = new Collection<Build>({
 export const volumes = new Collection<Volume>({
   list: (_, signal) => call(getApiSandboxVolumes, { signal }),
   id: (v) => v.id,
-  kinds: ["volume.*"],
+  kinds: ["volume.*", "sandbox.created", "sandbox.deleted"],
 });
 export const snapshots = new Collection<Snapshot>({
   list: (page, signal) => call(getApiSandboxSnapshots, { query: { page, limit: 200 }, signal }),

@@ -216,6 +216,8 @@ export const createSandbox = {
   volume: "Volume",
   volumeHelp: "Mounted at /workspace; it outlives the sandbox.",
   noVolume: "None",
+  workspace: "Workspace",
+  workspaceHelp: "Files that sandboxes and calls share by this name, at /mnt/workspaces/NAME; made when it is missing.",
   resources: "Resources",
   cpu: "CPU",
   memory: "Memory",
@@ -1498,6 +1500,8 @@ export const usage = {
 export const volumes = {
   title: "Volumes",
   about: "Storage that outlives sandboxes and that several of them can share.",
+  workspace: "workspace",
+  workspaceTip: "Sandboxes and calls name it as their workspace, and any number of them write to it.",
   name: "Name",
   provider: "Provider",
   used: "Used",

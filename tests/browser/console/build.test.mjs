@@ -120,6 +120,26 @@ journey("a volume is made, attached, filled, detached and deleted", async ({ pag
   assert.equal((await api("GET", "/api/sandbox/volumes")).items.length, 0);
 });
 
+journey("a workspace that the create dialog names is listed with the volumes and deleted there", async ({ page, open }) => {
+  const shell = new BuildShell(page);
+  await open("sandboxes");
+  await page.getByRole("button", { name: "New sandbox" }).first().click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("Name", { exact: true }).fill("writer");
+  await dialog.getByLabel("Workspace").fill("notes");
+  await dialog.getByRole("button", { name: "Create", exact: true }).click();
+  await page.getByRole("dialog", { name: "writer" }).getByText("Started", { exact: true }).waitFor();
+  await open("volumes");
+  await shell.row("Volumes", "notes").getByText("workspace", { exact: true }).waitFor();
+  await shell.row("Volumes", "notes").getByText("writer").waitFor();
+  await checkAxe(page, "a workspace");
+  await api("DELETE", "/api/sandbox/instances/writer");
+  await shell.menu("workspace-notes", "Delete");
+  await shell.dialog("Delete the volume notes?").getByRole("button", { name: "Delete" }).click();
+  await shell.row("Volumes", "notes").waitFor({ state: "detached" });
+  assert.equal((await api("GET", "/v1/workspaces")).items.length, 0);
+});
+
 journey("a snapshot makes a new sandbox, is exported and deleted", async ({ page, open }) => {
   const shell = new BuildShell(page);
   const sandbox = await createSandbox({ name: "origin" });

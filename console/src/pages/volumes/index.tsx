@@ -5,7 +5,7 @@ import type { Volume } from "../../api/generated";
 import { sandboxHref } from "../../objects/sandbox_actions";
 import { askDeleteVolume, AttachVolumeDialog, CreateVolumeDialog, GrowVolumeDialog, volumeForbids } from "../../objects/volume_actions";
 import { Button } from "../../parts/button";
-import { Meter, StateChip } from "../../parts/chip";
+import { Chip, Meter, StateChip } from "../../parts/chip";
 import { TextField } from "../../parts/field";
 import { formatBytes, formatMib } from "../../parts/format";
 import { useCommands } from "../../parts/keys";
@@ -42,8 +42,16 @@ function Size({ volume }: { volume: VolumeRow }) {
   return <Meter used={volume.used_bytes} limit={volume.size_mb * 1024 * 1024} text={`${formatBytes(volume.used_bytes)} / ${limit}`} label={volume.size_advisory ? t.advisory : t.used} />;
 }
 
+function Name({ volume }: { volume: Volume }) {
+  return (
+    <span class="cut">
+      <a href={volumeHref(volume)}><Safe text={volume.workspace ?? volume.name} /></a> {volume.workspace && <Chip tip={t.workspaceTip}>{t.workspace}</Chip>}
+    </span>
+  );
+}
+
 const COLUMNS: readonly Column<VolumeRow>[] = [
-  { id: "name", title: t.name, width: 180, grow: 2, isFixed: true, phone: "title", sort: (v) => v.name, cell: (v) => <a href={volumeHref(v)}><Safe text={v.name} /></a> },
+  { id: "name", title: t.name, width: 180, grow: 2, isFixed: true, phone: "title", sort: (v) => v.name, cell: (v) => <Name volume={v} /> },
   { id: "state", title: t.state, width: 110, phone: "side", sort: (v) => v.state, cell: (v) => <StateChip state={v.state} /> },
   { id: "size", title: t.size, width: 170, phone: "meta", sort: (v) => v.size_mb, cell: (v) => <Size volume={v} /> },
   { id: "attached", title: t.attached, width: 170, grow: 1, sort: (v) => v.attachments[0]?.sandbox, cell: (v) => <Holders volume={v} /> },
