@@ -2,6 +2,7 @@
 """Ephemeral calls: a command, a block of code or a tool call without a sandbox makes one and ends it."""
 
 import json
+import re
 import socket
 import time
 
@@ -47,6 +48,21 @@ def refused(status, call, *arguments, **options):
         call(*arguments, **options)
     assert refusal.value.status == status, refusal.value
     return str(refusal.value)
+
+
+def count_made(api):
+    text = api.raw("GET", "/metrics").body.decode()
+    return int(re.search(r"^atoll_ephemeral_sandboxes_total (\d+)$", text, re.M).group(1))
+
+
+def test_metrics_count_sandboxes_of_one_call(api, config):
+    name = config()
+    before = count_made(api)
+    api.post(EXEC, {"config": name, "command": "true"})
+    refused(404, api.post, EXEC, {"config": "no-such-config", "command": "true"})
+    assert count_made(api) == before + 1
+    all_gone(api)
+    atoll.wait_for(lambda: "\natoll_ephemeral_sandboxes_ending 0\n" in api.raw("GET", "/metrics").body.decode(), 10, "the last delete is counted")
 
 
 def test_a_command_gets_a_sandbox_by_its_config(api, config):

@@ -102,6 +102,7 @@ int fleet_ephemeral_open(struct fleet *fleet, struct arena *a, const struct flee
 	const struct fleet_ref ref = {create.project_id, create.id, call->use, NULL};
 
 	if (create_in_room(fleet, a, &create, ret, err) == 0) {
+		atomic_fetch_add(&fleet->ephemeral, 1);
 		fault_point("api", "ephemeral-made");
 		if (fleet_hold(fleet, a, &ref, ret, ret_hold, err) == 0) {
 			ret_hold->ends_sandbox = true;

@@ -14,6 +14,8 @@ struct fleet_counts fleet_counts_get(struct fleet *fleet)
 	        .create_failed = atomic_load(&fleet->create_failed),
 	        .deleted = atomic_load(&fleet->deleted),
 	        .execs = atomic_load(&fleet->execs),
+	        .ephemeral = atomic_load(&fleet->ephemeral),
+	        .ephemeral_ending = atomic_load(&fleet->endings),
 	        .held = cache_held(fleet->cache),
 	        .create_us_total = atomic_load(&fleet->create_us_total),
 	};

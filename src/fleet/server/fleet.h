@@ -63,5 +63,6 @@ void fleet_on_reconnected(struct fleet *fleet);
 struct fleet_counts {
 	uint64_t by_state[SANDBOX_STATE_COUNT];
 	uint64_t created, create_failed, deleted, execs, held, create_us_total;
+	uint64_t ephemeral, ephemeral_ending;
 };
 struct fleet_counts fleet_counts_get(struct fleet *fleet);

@@ -77,6 +77,10 @@ static void write_fleet(struct buf *out, const struct fleet_counts *c)
 	write_counter(out, "atoll_sandboxes_create_microseconds_total",
 	              "Time spent making sandboxes.", c->create_us_total);
 	write_counter(out, "atoll_sandbox_calls_total", "Calls into sandboxes.", c->execs);
+	write_counter(out, "atoll_ephemeral_sandboxes_total", "Sandboxes made for one call.",
+	              c->ephemeral);
+	write_gauge(out, "atoll_ephemeral_sandboxes_ending",
+	            "Sandboxes of ended calls that are being deleted.", c->ephemeral_ending);
 	write_gauge(out, "atoll_sandbox_holds", "Running calls into sandboxes.", c->held);
 }
 
