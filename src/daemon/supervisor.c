@@ -257,12 +257,25 @@ static int prepare_names(struct supervisor *s, struct error *err)
 	return 0;
 }
 
+/* The broker makes sandboxes of these kinds; those of the first three have a network of their own.
+ */
+static const char *const broker_kinds[] = {"native", "gvisor", "microvm", "host"};
+#define NETWORK_KINDS 3
+
+static bool config_has_kind_of(const struct config *config, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++)
+		if (config_has_provider_kind(config, broker_kinds[i]))
+			return true;
+	return false;
+}
+
 /* Only sandboxes with their own network have such rules; without the gateway they are refused. */
 static int open_names(struct supervisor *s, struct error *err)
 {
 	struct error failure = {0};
 
-	if (!s->is_root || !config_has_provider_kind(s->config, "native"))
+	if (!s->is_root || !config_has_kind_of(s->config, NETWORK_KINDS))
 		return 0;
 	if (names_open(&s->names, s->data.run_fd, s->identity.gid, &failure) == 0)
 		return prepare_names(s, err);
@@ -306,9 +319,7 @@ static int find_docker_groups(const struct config *config, struct identity *iden
 static int check_rights(struct supervisor *s, struct error *err)
 {
 	s->is_root = geteuid() == 0;
-	s->has_broker = config_has_provider_kind(s->config, "native") ||
-	                config_has_provider_kind(s->config, "host") ||
-	                config_has_provider_kind(s->config, "microvm");
+	s->has_broker = config_has_kind_of(s->config, COUNT_OF(broker_kinds));
 	if (s->is_root && identity_find(s->config->user, &s->identity, err) < 0)
 		return -1;
 	if (s->is_root && find_docker_groups(s->config, &s->identity, err) < 0)
