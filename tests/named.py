@@ -130,12 +130,12 @@ SECRET = "what-the-gateway-must-not-know"
 
 
 @contextlib.contextmanager
-def running():
+def running(*flags):
     """The far machines, and a server that asks their nameserver, in a network of their own."""
     with far.own_network(), contextlib.closing(Named()) as there:
         # A range that the host has as a whole, and not each address of it.
         subprocess.run(["ip", "addr", "add", "198.51.100.1/24", "dev", "lo"], check=True)
-        server = atoll.Server(flags=["--network-nameservers", there.addresses[0], "--preview-secret", SECRET]).start()
+        server = atoll.Server(flags=["--network-nameservers", there.addresses[0], "--preview-secret", SECRET, *flags]).start()
         try:
             yield there, server
         finally:

@@ -24,19 +24,21 @@
  * start fails. */
 #define WORDS_MAX 400
 
-static NORETURN void execute_runsc(int socket, int words)
+/* With "host" gVisor passes socket calls to the kernel, in the network namespace of this agent: the
+ * sandbox's own. */
+static NORETURN void execute_runsc(int socket, int words, bool has_network)
 {
-	static const char *const argv[] = {"runsc",
-	                                   "--root=" ENCLOSURE_STATE,
-	                                   "--platform=ptrace",
-	                                   "--network=none",
-	                                   "--ignore-cgroups",
-	                                   "--host-uds=none",
-	                                   "--log=/dev/null",
-	                                   "run",
-	                                   "--bundle=" ENCLOSURE_BUNDLE,
-	                                   ID,
-	                                   NULL};
+	const char *const argv[] = {"runsc",
+	                            "--root=" ENCLOSURE_STATE,
+	                            "--platform=ptrace",
+	                            has_network ? "--network=host" : "--network=none",
+	                            "--ignore-cgroups",
+	                            "--host-uds=none",
+	                            "--log=/dev/null",
+	                            "run",
+	                            "--bundle=" ENCLOSURE_BUNDLE,
+	                            ID,
+	                            NULL};
 	static const char *const envp[] = {"PATH=/", "TMPDIR=/tmp", NULL};
 	sigset_t none;
 
@@ -69,7 +71,7 @@ static int wait_until_ready(int fd, int words, struct error *err)
 	return FAIL(err, ERROR_SYSTEM, "runsc ended before the agent ran in it: %s", text);
 }
 
-int enclosure_start(int *ret_fd, struct error *err)
+int enclosure_start(bool has_network, int *ret_fd, struct error *err)
 {
 	AUTO_CLOSE int near = -1, far = -1;
 	int fds[2], words[2];
@@ -86,7 +88,7 @@ int enclosure_start(int *ret_fd, struct error *err)
 	if (pid < 0)
 		return FAIL_ERRNO(err, "fork");
 	if (pid == 0)
-		execute_runsc(far, words[1]);
+		execute_runsc(far, words[1], has_network);
 	(void)close(words[1]);
 	fd_forget(&far);
 	if (wait_until_ready(near, words[0], err) < 0)

@@ -9,10 +9,13 @@
  * ends when runsc ends, and all processes of gVisor end with it, because it is process 1. */
 #pragma once
 
+#include <stdbool.h>
+
 #include "base/error.h"
 
-/* Starts runsc and waits until the agent inside says that it serves. Returns the socket to it. */
-MUST_CHECK int enclosure_start(int *ret_fd, struct error *err);
+/* Starts runsc and waits until the agent inside says that it serves. Returns the socket to it.
+ * `has_network`: its sockets are the kernel's, in the network namespace of this agent. */
+MUST_CHECK int enclosure_start(bool has_network, int *ret_fd, struct error *err);
 /* Hands over connections until runsc has ended. */
 void enclosure_run(int listener, int handed);
 

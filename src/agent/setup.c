@@ -85,8 +85,22 @@ static int take_packet(struct setup *s, int fd, struct error *err)
 	return last;
 }
 
+/* The last step of a plan, if it is STEP_ENCLOSE. */
+struct enclosing {
+	bool is_wanted, has_network;
+};
+
+static struct enclosing find_enclosing(const struct setup_plan *plan)
+{
+	const struct setup_step *last = plan->count > 0 ? &plan->steps[plan->count - 1] : NULL;
+
+	if (!last || last->kind != STEP_ENCLOSE)
+		return (struct enclosing){false, false};
+	return (struct enclosing){true, last->value == 1};
+}
+
 static int receive_and_apply(int fd, const struct setup_begun *begun, bool *ret_is_prepared,
-                             struct buf *wish, bool *ret_is_enclosed, struct error *err)
+                             struct buf *wish, struct enclosing *ret, struct error *err)
 {
 	AUTO(setup_done) struct setup s = {.plan.arena = NULL, .wish = wish};
 	unsigned count;
@@ -103,7 +117,7 @@ static int receive_and_apply(int fd, const struct setup_begun *begun, bool *ret_
 	count = s.fds.count;
 	s.fds.count = 0; /* closed by isolation_apply */
 	*ret_is_prepared = s.is_prepared;
-	*ret_is_enclosed = s.plan.count > 0 && s.plan.steps[s.plan.count - 1].kind == STEP_ENCLOSE;
+	*ret = find_enclosing(&s.plan);
 	return isolation_apply(&s.plan, s.fds.fds, count, begun->prepared, err);
 }
 
@@ -125,11 +139,13 @@ int setup_run(int fd, const struct setup_begun *begun, struct setup_result *ret,
 	AUTO_CLOSE int socket = fd;
 	AUTO(wire_fds_close) struct wire_fds files = {.count = 0};
 	struct error failure = {0};
-	bool is_prepared = false, is_enclosed = false;
+	struct enclosing enclosing = {false, false};
+	bool is_prepared = false;
 	AUTO_CLOSE int enclosure = -1;
 
-	if (receive_and_apply(socket, begun, &is_prepared, wish, &is_enclosed, &failure) < 0 ||
-	    (is_enclosed && enclosure_start(&enclosure, &failure) < 0) ||
+	if (receive_and_apply(socket, begun, &is_prepared, wish, &enclosing, &failure) < 0 ||
+	    (enclosing.is_wanted &&
+	     enclosure_start(enclosing.has_network, &enclosure, &failure) < 0) ||
 	    (is_prepared && isolation_identity_open(files.fds, &failure) < 0)) {
 		struct error ignored;
 

@@ -2,6 +2,7 @@
 #include "isolation/enclosure_config.h"
 
 #include "base/bytes.h"
+#include "isolation/ids.h"
 #include "isolation/plan.h"
 
 /* As in capabilities.c, by name. gVisor's kernel grants them, not the host's. */
@@ -10,6 +11,20 @@
 	"\"CAP_SETGID\",\"CAP_SETUID\",\"CAP_SETPCAP\",\"CAP_NET_BIND_SERVICE\","                  \
 	"\"CAP_SYS_CHROOT\",\"CAP_SETFCAP\"]"
 #define NOFILE_MAX 16384
+
+/* Without a network gVisor makes a user namespace of its own. With one it would run as root of the
+ * sandbox's user namespace, with power over the agent and its own file server: so each of its two
+ * parts gets a further namespace with the same ids. */
+static const char *format_user_namespace(struct arena *a, const struct isolation_spec *spec)
+{
+	const char *map;
+
+	if (!spec->internet)
+		return "]";
+	map = arena_format(a, "[{\"containerID\":0,\"hostID\":0,\"size\":%u}]", ID_COUNT);
+	return arena_format(a, ",{\"type\":\"user\"}],\"uidMappings\":%s,\"gidMappings\":%s", map,
+	                    map);
+}
 
 /* The broker has checked the host name, so it needs no escapes. */
 const char *enclosure_config(struct arena *a, const struct isolation_spec *spec)
@@ -25,7 +40,7 @@ const char *enclosure_config(struct arena *a, const struct isolation_spec *spec)
 	        "\"mounts\":[{\"destination\":\"/proc\",\"type\":\"proc\",\"source\":\"proc\"},"
 	        "{\"destination\":\"/dev/shm\",\"type\":\"tmpfs\",\"source\":\"tmpfs\"}],"
 	        "\"linux\":{\"namespaces\":[{\"type\":\"pid\"},{\"type\":\"mount\"},"
-	        "{\"type\":\"ipc\"},{\"type\":\"uts\"}]}}",
+	        "{\"type\":\"ipc\"},{\"type\":\"uts\"}%s}}",
 	        spec->hostname, spec->no_privileges ? "true" : "false", NOFILE_MAX, NOFILE_MAX,
-	        CAPABILITIES, CAPABILITIES, CAPABILITIES);
+	        CAPABILITIES, CAPABILITIES, CAPABILITIES, format_user_namespace(a, spec));
 }

@@ -267,7 +267,7 @@ static void plan_enclosed(struct planner *p)
 	add_limits(p);
 	add_step(p, (struct setup_step){.kind = STEP_KEYRING, .optional = 1});
 	add_step(p, (struct setup_step){.kind = STEP_NO_PRIVILEGES});
-	add_step(p, (struct setup_step){.kind = STEP_ENCLOSE});
+	add_step(p, (struct setup_step){.kind = STEP_ENCLOSE, .value = p->spec->internet});
 }
 
 static void plan_native(struct planner *p)

@@ -33,7 +33,8 @@ enum step_kind {
 	STEP_NO_PRIVILEGES, /* set-uid programs and file capabilities have no effect any more */
 	STEP_SECCOMP,       /* the filter of seccomp_table.c */
 	STEP_CAPABILITIES,  /* keep only those of isolation_capabilities; undumpable from here on */
-	STEP_ENCLOSE, /* from here on the agent only starts gVisor, in which another agent runs */
+	STEP_ENCLOSE, /* from here on the agent only starts gVisor, in which another agent runs;
+	                 `value` 1: gVisor passes its sockets to the kernel */
 	STEP_KIND_COUNT,
 };
 
@@ -83,6 +84,7 @@ struct isolation_spec {
 	bool no_privileges;    /* set-uid programs have no effect inside */
 	bool disk_is_advisory; /* no hard limit: limit at least each single file */
 	bool started_before;   /* the files exist: do not make the project's folder again */
+	bool internet;
 	uint32_t root_fd, dev_fd, sys_fd;
 	uint32_t usr_fd, sudo_fd, sudo_lib_fd; /* of the host template */
 	uint32_t runsc_fd, agent_fd;           /* runsc_fd: the sandbox runs in gVisor */

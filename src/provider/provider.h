@@ -109,8 +109,7 @@ struct provider_ops {
 	/* Providers of one place list and keep the same sandboxes and files: "broker". NULL: no
 	 * other provider sees its sandboxes. */
 	const char *place;
-	const char *templates;   /* the folder of their descriptions; NULL: "templates" */
-	bool is_without_network; /* a create that wants one goes elsewhere */
+	const char *templates; /* the folder of their descriptions; NULL: "templates" */
 
 	/* Changes `ret`, a copy of these operations, by the options. May be NULL. */
 	void (*describe)(const struct provider_options *options, struct provider_ops *ret);

@@ -27,7 +27,7 @@ def tcp(*options, address=denied, bind=None):
         s.settimeout(2)
         for option in options: s.setsockopt(*option)
         if bind: s.bind(bind)
-        s.connect((address, {far.TCP})); print("came through"); s.sendall(b"x")
+        s.connect((address, {far.TCP})); print("came through" if address == denied else "is allowed"); s.sendall(b"x")
 def mapped():
     with socket.socket(socket.AF_INET6) as s:
         s.settimeout(2); s.connect(("::ffff:" + denied, {far.TCP})); print("came through")

@@ -39,7 +39,8 @@ static int check_new(const struct sandboxes *b, const struct broker_create *requ
 	if (restart && b->is_busy(b->context, request->sandbox))
 		return FAIL(err, ERROR_CONFLICT, "a snapshot of '%s' is being taken",
 		            request->sandbox);
-	if (request->network && request->kind == BROKER_NATIVE && !b->host->network->usable) {
+	if (request->network && broker_kind_is_isolated(request->kind) &&
+	    !b->host->network->usable) {
 		*err = b->host->network->problem;
 		return -1;
 	}

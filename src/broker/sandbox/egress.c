@@ -129,7 +129,7 @@ int sandboxes_set_egress(struct sandboxes *b, const struct pending_reply *reply,
 
 	if (!sandbox || sandbox->slot == SLOT_NONE)
 		return FAIL(err, ERROR_NOT_FOUND, "sandbox '%s' does not run", id);
-	if (sandbox->kind != BROKER_NATIVE)
+	if (!broker_kind_is_isolated(sandbox->kind))
 		return FAIL(err, ERROR_UNSUPPORTED,
 		            "a sandbox without isolation has no network of its own");
 	if (sandbox->phase != SANDBOX_RUNNING)

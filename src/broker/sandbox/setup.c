@@ -49,6 +49,7 @@ static int make_plan(const struct sandbox *sandbox, const struct setup_mounts *m
 	        .no_privileges = !sandbox->privileges,
 	        .disk_is_advisory = sandbox->disk_is_advisory,
 	        .started_before = sandbox->restart,
+	        .internet = sandbox->internet,
 	        .runsc_fd = number_of_fd(m->root.layers[LAYER_RUNSC]),
 	        .agent_fd = number_of_fd(m->root.layers[LAYER_AGENT]),
 	        .root_fd = number_of_fd(m->root.root),

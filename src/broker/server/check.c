@@ -208,11 +208,9 @@ int check_create(const void *request, struct error *err)
 	/* The host provider has no root filesystem of its own. */
 	if (check_warm_name(r->warm, err) < 0 || check_rules(r->egress, err) < 0)
 		return -1;
-	if (r->network && r->kind == BROKER_GVISOR)
-		return FAIL(err, ERROR_UNSUPPORTED, "a sandbox in gVisor has no network");
-	if (r->egress && *r->egress && r->kind != BROKER_NATIVE)
+	if (r->egress && *r->egress && !broker_kind_is_isolated(r->kind))
 		return FAIL(err, ERROR_UNSUPPORTED,
-		            "only a sandbox of the kind 'native' has network rules");
+		            "a sandbox without isolation has no network rules");
 	return broker_kind_is_isolated(r->kind) ? check_template_name(r->template_name, err) : 0;
 }
 

@@ -39,7 +39,7 @@ int probe_start(const struct request_context *c, const void *message, struct err
 	if (probe_is_running(sandboxes, request))
 		return FAIL(err, ERROR_UNAVAILABLE, "an earlier probe has not ended yet");
 	memcpy(id.text, BROKER_PROBE_PREFIX, sizeof(BROKER_PROBE_PREFIX) - 1);
-	if (request->network && request->kind == BROKER_NATIVE)
+	if (request->network && broker_kind_is_isolated(request->kind))
 		guard_try_again(c->broker);
 	return sandboxes_create(sandboxes, &c->reply, &create, false, err);
 }

@@ -28,7 +28,11 @@ static const char head[] =
         "| not tried | the details say why |\n\n"
         "Not tested: what escapes from the agent, gVisor or QEMU into the native sandbox around "
         "them could do there. That sandbox\n"
-        "is as the provider `native` makes it, so its column answers that.\n\n";
+        "is as the provider `native` makes it, so its column answers that. With a network, gVisor "
+        "passes the calls on sockets of TCP\n"
+        "and UDP to the host's kernel, in the network namespace of that native sandbox: what the "
+        "column `native` says of networks\n"
+        "holds for gVisor, too.\n\n";
 
 /* '|' would end the cell. */
 static void add_cell(struct buf *out, const char *text)

@@ -189,8 +189,6 @@ static const char *find_weakness(const struct routing *r, const struct provider_
 	if (!isolation_suffices(ops->isolation, asked))
 		return arena_format(r->arena, "its isolation is %s, less than %s", ops->isolation,
 		                    asked);
-	if (r->has_network && ops->is_without_network)
-		return "its sandboxes have no network: ask for none with 'internet: false'";
 	if (may_be_weaker(r, m))
 		return NULL;
 	if (!isolation_suffices(ops->isolation, primary->isolation))

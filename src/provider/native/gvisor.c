@@ -24,8 +24,9 @@ const struct provider_ops provider_gvisor = {
         .abilities = PROVIDER_CAN_STOP | PROVIDER_CAN_EXEC | PROVIDER_CAN_PTY | PROVIDER_CAN_FILES |
                      PROVIDER_CAN_STATS | PROVIDER_CAN_BLOCK_NETWORK | PROVIDER_CAN_LIMIT |
                      PROVIDER_CAN_LIMIT_DISK | PROVIDER_CAN_ISOLATE | PROVIDER_SURVIVES |
-                     PROVIDER_CAN_TEMPLATE | PROVIDER_CAN_PAUSE | PROVIDER_CAN_MEASURE,
-        .is_without_network = true,
+                     PROVIDER_CAN_TEMPLATE | PROVIDER_CAN_PAUSE | PROVIDER_CAN_MEASURE |
+                     PROVIDER_CAN_FILTER,
+        .filter = broker_provider_filter,
         .open = gvisor_open,
         BROKER_PROVIDER_OPS,
 };

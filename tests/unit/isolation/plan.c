@@ -390,6 +390,31 @@ TEST(a_plan_for_gvisor_leaves_nothing_of_the_host_in_sight)
 	        STEP_TEXT_MAX);
 }
 
+/* In gVisor with a network: see enclosure_config.c. */
+TEST(a_network_in_gvisor_comes_with_user_namespaces_of_its_parts)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct isolation_spec spec = some_spec();
+	struct setup_plan plan;
+
+	spec.runsc_fd = 21;
+	spec.agent_fd = 22;
+	for (int internet = 0; internet < 2; internet++) {
+		const struct setup_step *config, *last;
+
+		spec.internet = internet;
+		make(&a, &spec, &plan);
+		config = &plan.steps[find(&plan, STEP_TEXT, ENCLOSURE_BUNDLE "/config.json")];
+		last = &plan.steps[plan.count - 1];
+		assert_int_equal(strstr(config->source, "\"type\":\"user\"") != NULL, internet);
+		assert_int_equal(strstr(config->source, "\"uidMappings\":[{\"containerID\":0,"
+		                                        "\"hostID\":0,\"size\":65536}]") != NULL,
+		                 internet);
+		assert_int_equal(last->kind, STEP_ENCLOSE);
+		assert_int_equal(last->value, internet);
+	}
+}
+
 int main(void)
 {
 	return RUN(CASE(the_plan_changes_the_root_before_it_touches_any_file),
@@ -408,5 +433,6 @@ int main(void)
 	           CASE(files_of_a_start_lie_in_its_memory_which_is_there_before),
 	           CASE(a_plan_without_a_root_devices_or_an_absolute_project_is_refused),
 	           CASE(a_printed_plan_has_one_line_per_step), CASE(every_step_survives_the_wire),
-	           CASE(a_plan_for_gvisor_leaves_nothing_of_the_host_in_sight));
+	           CASE(a_plan_for_gvisor_leaves_nothing_of_the_host_in_sight),
+	           CASE(a_network_in_gvisor_comes_with_user_namespaces_of_its_parts));
 }
