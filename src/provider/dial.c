@@ -65,6 +65,14 @@ static int prepare_socket(int fd, const struct dial *dial, uint32_t version, str
 	return 0;
 }
 
+/* This process made the connection to the agent, by TCP of IPv4 or a unix socket, and the agent has
+ * answered that the server accepted. */
+static int prepare_carrier(int fd, const struct dial *dial, struct error *err)
+{
+	return option_is(fd, SO_DOMAIN, AF_UNIX) ? fd_set_blocking(fd, false, err)
+	                                         : prepare_socket(fd, dial, 4, err);
+}
+
 /* DONE with one descriptor, or on the connection that carries the bytes. */
 static int take_socket(struct agent_reader *r, bool carries, int *ret_fd, struct error *err)
 {
@@ -102,8 +110,8 @@ static int dial_version(struct provider *p, const struct dial *dial, uint32_t ve
 	agent_reader_init(&r, p, dial->id, &limits);
 	if (agent_reader_ask(&r, &request, err) < 0 || take_socket(&r, carries, &fd, err) < 0)
 		return -1;
-	/* The connection that carries the bytes is of IPv4. */
-	if (prepare_socket(fd, dial, carries ? 4 : version, err) < 0) {
+	if ((carries ? prepare_carrier(fd, dial, err) : prepare_socket(fd, dial, version, err)) <
+	    0) {
 		socket_drop(&fd);
 		return -1;
 	}

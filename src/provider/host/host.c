@@ -21,5 +21,6 @@ const struct provider_ops provider_host = {
                      PROVIDER_CAN_STATS | PROVIDER_SURVIVES | PROVIDER_CAN_TEMPLATE |
                      PROVIDER_CAN_PAUSE | PROVIDER_CAN_DIAL | PROVIDER_CAN_MEASURE,
         .open = host_open,
+        .compute = &broker_provider_compute,
         BROKER_PROVIDER_OPS,
 };

@@ -550,6 +550,13 @@ const struct compute_ops broker_provider_compute = {
         .give_back = give_back_link,
 };
 
+const struct compute_ops broker_provider_carrying_compute = {
+        .connect = connect_agent,
+        .take = take_link,
+        .carries_dials = true,
+        .give_back = give_back_link,
+};
+
 void broker_provider_close(struct provider *p)
 {
 	if (!p)

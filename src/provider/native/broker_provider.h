@@ -57,6 +57,8 @@ extern const struct snapshot_ops broker_snapshots;
 extern const struct trash_ops broker_provider_trash;
 extern const struct volume_ops broker_provider_volumes;
 extern const struct compute_ops broker_provider_compute;
+/* The same for sandboxes from which no descriptor comes out. */
+extern const struct compute_ops broker_provider_carrying_compute;
 
 /* The rows that both tables share. */
 MUST_CHECK int broker_provider_probe(struct provider *p, const struct provider_probe *probe,
@@ -72,4 +74,4 @@ MUST_CHECK int broker_provider_probe(struct provider *p, const struct provider_p
 	.list = broker_provider_list, .stats = broker_provider_stats,                              \
 	.measure = broker_provider_measure, .health = broker_provider_health,                      \
 	.probe = broker_provider_probe, .template_make = broker_provider_template,                 \
-	.trash = &broker_provider_trash, .compute = &broker_provider_compute
+	.trash = &broker_provider_trash

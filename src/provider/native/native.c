@@ -24,5 +24,6 @@ const struct provider_ops provider_native = {
         .snapshots = &broker_snapshots,
         .volumes = &broker_provider_volumes,
         .pools = &broker_pools,
+        .compute = &broker_provider_compute,
         BROKER_PROVIDER_OPS,
 };

@@ -58,6 +58,10 @@ static int script_connect(struct provider *p, const char *id, int64_t deadline, 
 static const struct compute_ops script_compute = {.connect = script_connect};
 static const struct provider_ops script_ops = {
         .name = "script", .abilities = PROVIDER_CAN_DIAL, .compute = &script_compute};
+static const struct compute_ops carrying_compute = {.connect = script_connect,
+                                                    .carries_dials = true};
+static const struct provider_ops carrying_ops = {
+        .name = "carrying", .abilities = PROVIDER_CAN_DIAL, .compute = &carrying_compute};
 static const struct provider_ops deaf_ops = {.name = "deaf", .compute = &script_compute};
 
 static int dial(struct provider *p, int *ret_fd, struct error *err)
@@ -183,6 +187,28 @@ TEST(no_descriptor_and_more_than_one_are_refused)
 	assert_int_equal(err.code, ERROR_INVALID);
 }
 
+TEST(an_agent_that_carries_gives_its_own_connection)
+{
+	struct sockaddr_in address;
+	AUTO_CLOSE UNUSED int server = listener(&address);
+	AUTO_CLOSE int passed = connected_to(&address);
+	struct provider p = {.ops = &carrying_ops, .fds = {{passed}, 1}, .answers = 1};
+	int domain = 0;
+	socklen_t size = sizeof(domain);
+	struct error err = {0};
+	char byte;
+	int fd = -1;
+
+	assert_int_equal(dial(&p, &fd, &err), 0);
+	assert_int_equal(p.connects, 1);
+	/* Not the descriptor that came with the answer. */
+	assert_int_equal(getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &size), 0);
+	assert_int_equal(domain, AF_UNIX);
+	assert_int_equal(fcntl(fd, F_GETFL) & O_NONBLOCK, O_NONBLOCK);
+	assert_int_equal(recv(fd, &byte, 1, 0), 0);
+	socket_drop(&fd);
+}
+
 TEST(a_provider_that_cannot_is_named)
 {
 	struct provider p = {.ops = &deaf_ops};
@@ -202,5 +228,6 @@ int main(void)
 	           CASE(what_is_no_tcp_connection_is_refused),
 	           CASE(a_socket_that_is_not_connected_is_refused),
 	           CASE(no_descriptor_and_more_than_one_are_refused),
+	           CASE(an_agent_that_carries_gives_its_own_connection),
 	           CASE(a_provider_that_cannot_is_named));
 }
