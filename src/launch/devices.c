@@ -8,10 +8,11 @@
 
 #define GROUP "/sys/fs/cgroup/devices/atoll"
 
-/* null zero full random urandom tty ptmx pts. No other device may be opened, even if a mount has
- * its node. */
-static const char *const devices[] = {"c 1:3 rw", "c 1:5 rw", "c 1:7 rw", "c 1:8 rw",
-                                      "c 1:9 rw", "c 5:0 rw", "c 5:2 rw", "c 136:* rw"};
+/* null zero full random urandom tty ptmx pts kvm. No other device may be opened, even if a mount
+ * has its node. Only shells of virtual machines have a node of kvm (LAYER_KVM). */
+static const char *const devices[] = {"c 1:3 rw", "c 1:5 rw",   "c 1:7 rw",
+                                      "c 1:8 rw", "c 1:9 rw",   "c 5:0 rw",
+                                      "c 5:2 rw", "c 136:* rw", "c 10:232 rw"};
 
 static bool devices_are_limited(int root)
 {

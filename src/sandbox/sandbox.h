@@ -120,6 +120,7 @@ struct sandbox_spec {
 	        egress; /* see sandbox/egress.h; NULL or "" = no rules; needs PROVIDER_CAN_FILTER */
 	bool privileges;      /* sudo and set-uid programs work inside the sandbox */
 	bool background;      /* it only gets idle processor time */
+	bool has_kvm;         /* /dev/kvm is there; only for the shells of provider microvm */
 	const char *snapshot; /* source of its files; NULL = the template; not for a start */
 	const struct sandbox_mount *mounts; /* needs PROVIDER_CAN_VOLUME if there are any */
 	size_t mount_count;

@@ -64,6 +64,14 @@ static int make_file(int root, const char *path, mode_t mode, struct span text, 
 	return fd_write_all(fd, text.data, text.size, err);
 }
 
+static int make_node(const char *name, dev_t device, struct error *err)
+{
+	if (mknodat(TASK_INPUT_FD, name, S_IFCHR | 0666, device) < 0 ||
+	    fchmodat(TASK_INPUT_FD, name, 0666, 0) < 0)
+		return FAIL_ERRNO(err, "make the device '%s'", name);
+	return 0;
+}
+
 static int fill_dev(struct error *err)
 {
 	static const struct {
@@ -78,16 +86,18 @@ static int fill_dev(struct error *err)
 	        {"stderr", "/proc/self/fd/2"}, {"core", "/dev/null"}};
 	const int root = TASK_INPUT_FD;
 
-	for (unsigned i = 0; i < COUNT_OF(nodes); i++) {
-		dev_t device = makedev(nodes[i].major, nodes[i].minor);
-
-		if (mknodat(root, nodes[i].name, S_IFCHR | 0666, device) < 0 ||
-		    fchmodat(root, nodes[i].name, 0666, 0) < 0)
-			return FAIL_ERRNO(err, "make the device '%s'", nodes[i].name);
-	}
+	for (unsigned i = 0; i < COUNT_OF(nodes); i++)
+		if (make_node(nodes[i].name, makedev(nodes[i].major, nodes[i].minor), err) < 0)
+			return -1;
 	return make_folders(root, folders, COUNT_OF(folders), err) < 0
 	               ? -1
 	               : make_links(root, links, COUNT_OF(links), err);
+}
+
+/* QEMU runs as a user without rights in its sandbox, so the mode allows all users. */
+static int fill_kvm(struct error *err)
+{
+	return fill_dev(err) < 0 ? -1 : make_node("kvm", makedev(10, 232), err);
 }
 
 /* There is no sysfs, because it tells much about the host and accepts writes. Programs read the
@@ -275,7 +285,7 @@ int task_fill(char **words, UNUSED struct task_report *report, struct error *err
 	static const struct {
 		const char *name;
 		int (*fill)(struct error *err);
-	} fills[] = {{"dev", fill_dev}, {"sys", fill_sys}, {"host", fill_host}};
+	} fills[] = {{"dev", fill_dev}, {"kvm", fill_kvm}, {"sys", fill_sys}, {"host", fill_host}};
 
 	for (unsigned i = 0; i < COUNT_OF(fills); i++)
 		if (strcmp(fills[i].name, words[0]) == 0)

@@ -45,6 +45,7 @@ const struct wire_member broker_create_shape[] = {
         WIRE_U64_MEMBER(broker_create, disk_bytes),
         WIRE_U64_MEMBER(broker_create, pids),
         WIRE_U32_MEMBER(broker_create, background),
+        WIRE_U32_MEMBER(broker_create, has_kvm),
         WIRE_TEXT_MEMBER(broker_create, snapshot, NAME_MAX_BYTES),
         WIRE_TEXT_LIST_MEMBER(broker_create, volumes, VOLUMES_MAX),
         WIRE_TEXT_MEMBER(broker_create, review, REVIEW_MAX_BYTES),

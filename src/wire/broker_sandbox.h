@@ -17,6 +17,7 @@ struct broker_create {
 	uint64_t disk_bytes;
 	uint64_t pids;
 	uint32_t background;  /* 1: idle processor time only, without a limit */
+	uint32_t has_kvm;     /* 1: /dev/kvm is there; only with the template "host" */
 	const char *snapshot; /* whose files the sandbox begins with, or ""; not for BROKER_START */
 	const char **volumes; /* "VOLUME:rw:/PATH" or "VOLUME:ro:/PATH//FOLDER-IN-IT" */
 	/* "" or "SUBJECT:BASE:ro:TEMPLATE": mounts two trees at BROKER_REVIEW_PATH, as

@@ -76,9 +76,8 @@ struct launch_mount {
 	struct launch_part parts[LAUNCH_PARTS_MAX]; /* the topmost lower first, then the upper */
 };
 
-/* The mounts that sandboxes share (launch/shared.c). They are attached below DATA/run/layers in the
- * mount namespace of the broker and atoll-launch, because kernels before 6.15 cannot clone a
- * detached mount. */
+/* The mounts that sandboxes share (launch/shared.c), attached below DATA/run/layers in the mount
+ * namespace of the broker and atoll-launch: kernels before 6.15 clone no detached mount. */
 enum launch_layer {
 	LAYER_DEV,
 	LAYER_SYS,
@@ -86,8 +85,9 @@ enum launch_layer {
 	LAYER_USR,
 	LAYER_SUDO,
 	LAYER_SUDO_LIB,
-	LAYER_RUNSC, /* gVisor's program */
+	LAYER_RUNSC,
 	LAYER_AGENT, /* for sandboxes in gVisor */
+	LAYER_KVM,   /* LAYER_DEV and /dev/kvm */
 	LAYER_COUNT,
 };
 

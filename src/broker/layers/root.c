@@ -169,6 +169,15 @@ bool host_has_gvisor(const struct host *host, struct error *err)
 	return false;
 }
 
+bool host_has_kvm(const struct host *host, struct error *err)
+{
+	if (host->layers & 1u << LAYER_KVM)
+		return true;
+	error_set(err, ERROR_UNSUPPORTED, 0, HERE,
+	          "this machine had no /dev/kvm when the broker started");
+	return false;
+}
+
 int root_mounts_take(struct root_mounts *m, uint32_t layers, const int *fds, unsigned count)
 {
 	struct root_mounts got = ROOT_MOUNTS_NONE;

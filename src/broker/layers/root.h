@@ -24,7 +24,7 @@ struct root_mounts {
 	int root;
 	int layers[LAYER_COUNT];
 };
-#define ROOT_MOUNTS_NONE ((struct root_mounts){-1, {-1, -1, -1, -1, -1, -1, -1, -1}})
+#define ROOT_MOUNTS_NONE ((struct root_mounts){-1, {-1, -1, -1, -1, -1, -1, -1, -1, -1}})
 
 /* The overlay as a detached mount, and clones of `layers`. */
 MUST_CHECK int host_root_open(const struct host *host, const struct root_options *options,
@@ -39,6 +39,8 @@ uint32_t host_root_layers(const struct host *host, const char *template_name);
 #define GVISOR_LAYERS (1u << LAYER_RUNSC | 1u << LAYER_AGENT)
 /* False: gVisor was not installed when the broker started; `err` says how to get it. */
 bool host_has_gvisor(const struct host *host, struct error *err);
+/* False: this machine had no /dev/kvm when the broker started. */
+bool host_has_kvm(const struct host *host, struct error *err);
 /* Takes descriptors in the order of an answer to LAUNCH_MOUNT. */
 MUST_CHECK int root_mounts_take(struct root_mounts *m, uint32_t layers, const int *fds,
                                 unsigned count);

@@ -94,6 +94,12 @@ static int make_sudo(struct host *host, struct error *err)
 	return ask_shared(host, &(struct launch_shared){.layer = LAYER_SUDO}, -1, err);
 }
 
+/* Without it virtual machines are emulated; see host_has_kvm. */
+static int make_kvm(struct host *host, struct error *err)
+{
+	return access("/dev/kvm", F_OK) < 0 ? 0 : make_layer(host, LAYER_KVM, "kvm", err);
+}
+
 /* Without gVisor its sandboxes are refused; see host_has_gvisor. */
 static int make_gvisor(struct host *host, struct error *err)
 {
@@ -117,6 +123,8 @@ int host_layers_make(struct host *host, struct error *err)
 		status = make_sudo(host, err);
 	if (status == 0)
 		status = make_gvisor(host, err);
+	if (status == 0)
+		status = make_kvm(host, err);
 	(void)umask(old_mask);
 	return status < 0 ? FAIL_CONTEXT(err, "prepare shared mounts") : 0;
 }

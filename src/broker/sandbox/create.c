@@ -46,6 +46,8 @@ static int check_new(const struct sandboxes *b, const struct broker_create *requ
 	}
 	if (request->kind == BROKER_GVISOR && !host_has_gvisor(b->host, err))
 		return -1;
+	if (request->has_kvm && !host_has_kvm(b->host, err))
+		return -1;
 	return host_check_room(b->host, !restart, err);
 }
 
@@ -89,8 +91,8 @@ static struct sandbox *find_prepared(struct sandboxes *b, const struct broker_cr
 	                           .limits = sandbox_limits_of(request),
 	                           .disk_bytes = request->disk_bytes};
 
-	if (request->kind != BROKER_NATIVE || (request->volumes && request->volumes[0]) ||
-	    (request->review && *request->review))
+	if (request->kind != BROKER_NATIVE || request->has_kvm ||
+	    (request->volumes && request->volumes[0]) || (request->review && *request->review))
 		return NULL;
 	(void)snprintf(wanted.template_name, sizeof(wanted.template_name), "%s",
 	               request->template_name);
@@ -107,6 +109,7 @@ static struct sandbox *new_from_request(struct sandboxes *b, const struct broker
 	sandbox->kind = request->kind;
 	sandbox->internet = request->network != 0;
 	sandbox->privileges = request->privileges != 0;
+	sandbox->has_kvm = request->has_kvm != 0;
 	sandbox->disk_is_advisory = true;
 	sandbox->disk_bytes = request->disk_bytes;
 	sandbox->limits = sandbox_limits_of(request);

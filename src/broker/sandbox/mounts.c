@@ -41,17 +41,19 @@ static int open_root(struct sandbox *sandbox, struct root_mounts *ret, struct er
 	                               .ids_fd = prewarm->ids_fd,
 	                               .stored_fd = prewarm->stored_fd,
 	                               .layers = host_root_layers(host, sandbox->template_name)};
-	bool is_gvisor = sandbox->kind == BROKER_GVISOR;
+	bool is_special = sandbox->kind == BROKER_GVISOR || sandbox->has_kvm;
 
-	if (is_gvisor)
+	if (sandbox->kind == BROKER_GVISOR)
 		options.layers |= GVISOR_LAYERS;
+	if (sandbox->has_kvm)
+		options.layers = (options.layers | 1u << LAYER_KVM) & ~(1u << LAYER_DEV);
 	host_group_name(sandbox->slot, name);
 	if (sandbox->restart) {
 		options.upper_folder = FOLDER_SANDBOXES;
 		options.upper_name = sandbox->id;
 	} else if (sandbox->disk_fd >= 0) {
 		options.upper_name = NULL;
-	} else if (!is_gvisor &&
+	} else if (!is_special &&
 	           prewarm_has_root(prewarm,
 	                            &(struct prewarm_guess){sandbox->template_name, options.stack,
 	                                                    &sandbox->limits})) {

@@ -56,6 +56,7 @@ struct sandbox {
 	char owner[ID_SIZE + 1]; /* an id from atolld, for BROKER_ENTRY; may be "" */
 	uint32_t kind;           /* enum broker_kind */
 	bool internet, privileges, restart, disk_is_advisory;
+	bool has_kvm; /* its /dev has kvm */
 	char template_name[SANDBOX_TEMPLATE_MAX];
 	char hostname[SANDBOX_HOSTNAME_MAX];
 	struct cgroup_limits limits;

@@ -53,7 +53,7 @@ static int make_plan(const struct sandbox *sandbox, const struct setup_mounts *m
 	        .runsc_fd = number_of_fd(m->root.layers[LAYER_RUNSC]),
 	        .agent_fd = number_of_fd(m->root.layers[LAYER_AGENT]),
 	        .root_fd = number_of_fd(m->root.root),
-	        .dev_fd = number_of_fd(m->root.layers[LAYER_DEV]),
+	        .dev_fd = number_of_fd(m->root.layers[sandbox->has_kvm ? LAYER_KVM : LAYER_DEV]),
 	        .sys_fd = number_of_fd(m->root.layers[LAYER_SYS]),
 	        .usr_fd = number_of_fd(m->root.layers[LAYER_USR]),
 	        .sudo_fd = number_of_fd(m->root.layers[LAYER_SUDO]),

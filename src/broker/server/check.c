@@ -101,6 +101,7 @@ static int check_numbers(const struct broker_create *r, struct error *err)
 	        {"network", r->network, 0, 1},
 	        {"privileges", r->privileges, 0, 1},
 	        {"background", r->background, 0, 1},
+	        {"has_kvm", r->has_kvm, 0, 1},
 	};
 
 	return check_ranges(rows, COUNT_OF(rows), err);
@@ -208,6 +209,10 @@ int check_create(const void *request, struct error *err)
 	/* The host provider has no root filesystem of its own. */
 	if (check_warm_name(r->warm, err) < 0 || check_rules(r->egress, err) < 0)
 		return -1;
+	/* The device is for QEMU of the host, not for a program of a template. */
+	if (r->has_kvm && (r->kind != BROKER_NATIVE || strcmp(r->template_name, "host") != 0))
+		return FAIL(err, ERROR_INVALID,
+		            "only a sandbox of the template 'host' can have /dev/kvm");
 	if (r->egress && *r->egress && !broker_kind_is_isolated(r->kind))
 		return FAIL(err, ERROR_UNSUPPORTED,
 		            "a sandbox without isolation has no network rules");

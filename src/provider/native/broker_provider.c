@@ -14,6 +14,7 @@
 #include "base/thread.h"
 #include "provider/agent_health.h"
 #include "provider/agent_links.h"
+#include "provider/compute.h"
 #include "provider/disk.h"
 #include "provider/entries.h"
 #include "provider/host_failure.h"
@@ -164,6 +165,7 @@ static int creation_init(struct provider_creation *c, struct provider *p, uint16
 	        .disk_bytes = (uint64_t)spec->resources.disk_mb << 20,
 	        .pids = (uint64_t)spec->resources.pids,
 	        .background = spec->background,
+	        .has_kvm = spec->has_kvm,
 	        .snapshot = type == BROKER_CREATE ? spec->snapshot : NULL,
 	        .volumes = c->volumes,
 	        .warm = spec->warm,

@@ -62,6 +62,24 @@ TEST(a_reasonable_create_is_accepted)
 	assert_int_equal(check_create(&r, &err), 0);
 }
 
+TEST(only_a_native_sandbox_of_the_host_template_can_have_kvm)
+{
+	struct broker_create r = good_create();
+	struct error err = {0};
+
+	r.has_kvm = 1;
+	r.template_name = "host";
+	assert_int_equal(check_create(&r, &err), 0);
+	r.template_name = "base";
+	assert_int_equal(check_create(&r, &err), -1);
+	r.template_name = "host";
+	r.kind = BROKER_GVISOR;
+	assert_int_equal(check_create(&r, &err), -1);
+	r.kind = BROKER_NATIVE;
+	r.has_kvm = 2;
+	assert_int_equal(check_create(&r, &err), -1);
+}
+
 TEST(an_owner_is_an_id_or_nobody)
 {
 	static const char *const bad[] = {"o", "a b", "oooooooooooooooooooo\n", "-"};
@@ -523,25 +541,26 @@ TEST(a_pool_has_an_id_a_size_in_order_and_a_plan)
 
 int main(void)
 {
-	return RUN(CASE(a_pool_has_an_id_a_size_in_order_and_a_plan),
-	           CASE(an_id_of_a_probe_is_refused_for_a_create), CASE(a_probe_says_its_network),
-	           CASE(a_reasonable_create_is_accepted), CASE(an_owner_is_an_id_or_nobody),
-	           CASE(what_is_measured_is_an_id_of_a_known_kind),
-	           CASE(a_volume_is_an_id_a_mode_and_a_place),
-	           CASE(volumes_of_a_create_are_apart_and_few),
-	           CASE(a_volume_request_names_an_id_and_a_known_verb),
-	           CASE(an_attachment_names_a_sandbox_and_a_place_for_the_same_volume),
-	           CASE(the_longest_review_fits_into_a_request),
-	           CASE(a_review_names_whose_layers_and_since_when),
-	           CASE(a_template_name_is_never_a_path),
-	           CASE(a_template_name_has_at_most_63_characters),
-	           CASE(a_host_name_is_a_dns_label), CASE(a_sandbox_id_is_one_of_ours),
-	           CASE(every_number_of_a_limit_has_bounds),
-	           CASE(every_number_of_a_create_has_bounds),
-	           CASE(the_host_provider_needs_no_template), CASE(a_list_may_be_of_all),
-	           CASE(a_backup_request_names_ids_and_folders_and_a_size),
-	           CASE(rules_of_a_network_are_addresses_of_a_sandbox_that_has_one),
-	           CASE(a_grace_is_not_for_ever), CASE(another_protocol_is_refused),
-	           CASE(a_template_request_cannot_smuggle_an_option),
-	           CASE(the_machines_own_template_is_not_made_or_removed));
+	return RUN(
+	        CASE(a_pool_has_an_id_a_size_in_order_and_a_plan),
+	        CASE(an_id_of_a_probe_is_refused_for_a_create), CASE(a_probe_says_its_network),
+	        CASE(a_reasonable_create_is_accepted),
+	        CASE(only_a_native_sandbox_of_the_host_template_can_have_kvm),
+	        CASE(an_owner_is_an_id_or_nobody), CASE(what_is_measured_is_an_id_of_a_known_kind),
+	        CASE(a_volume_is_an_id_a_mode_and_a_place),
+	        CASE(volumes_of_a_create_are_apart_and_few),
+	        CASE(a_volume_request_names_an_id_and_a_known_verb),
+	        CASE(an_attachment_names_a_sandbox_and_a_place_for_the_same_volume),
+	        CASE(the_longest_review_fits_into_a_request),
+	        CASE(a_review_names_whose_layers_and_since_when),
+	        CASE(a_template_name_is_never_a_path),
+	        CASE(a_template_name_has_at_most_63_characters), CASE(a_host_name_is_a_dns_label),
+	        CASE(a_sandbox_id_is_one_of_ours), CASE(every_number_of_a_limit_has_bounds),
+	        CASE(every_number_of_a_create_has_bounds),
+	        CASE(the_host_provider_needs_no_template), CASE(a_list_may_be_of_all),
+	        CASE(a_backup_request_names_ids_and_folders_and_a_size),
+	        CASE(rules_of_a_network_are_addresses_of_a_sandbox_that_has_one),
+	        CASE(a_grace_is_not_for_ever), CASE(another_protocol_is_refused),
+	        CASE(a_template_request_cannot_smuggle_an_option),
+	        CASE(the_machines_own_template_is_not_made_or_removed));
 }
