@@ -2067,6 +2067,10 @@ export interface Provider {
   max_p99_ms: number;
   /** its recent creates are above max_p99_ms: it is tried last */
   slow: boolean;
+  /** of virtual machines: kvm, or tcg, which emulates processors */
+  accelerator: string | null;
+  /** why it is that accelerator */
+  accelerator_because: string | null;
   /** since the server started */
   creates: number;
   /** creates that the provider failed */
@@ -2163,6 +2167,9 @@ export interface ProviderCheck {
   name: string;
   /** milliseconds */
   took_ms: number;
+  /** as of the provider */
+  accelerator: string | null;
+  accelerator_because: string | null;
 }
 
 /** Key of a lease, and the specification of its sandbox if one is created */

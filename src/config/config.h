@@ -39,12 +39,13 @@ struct config {
 	const char *providers;       /* several, see providers.h; "" = `provider` alone */
 	const char *routing;         /* rules, see routing.h; "" = none */
 	const char *microvm_kernel;  /* folder that holds boot/ and lib/modules/ */
-	const char *docker_host, *docker_image; /* "unix:///path"; "" = no image */
-	const char *docker_images;              /* separated by commas */
-	const char *docker_runtime;             /* "" = the daemon's default */
-	const char *user;                       /* unprivileged user; "" = "atoll", else "nobody" */
-	const char *log_level;                  /* "error", "warning", "info" or "debug" */
-	const char *debug;                      /* folders of src/ with debug lines */
+	const char *microvm_accelerator, *microvm_vmm; /* "auto", "kvm", "tcg"; "qemu" */
+	const char *docker_host, *docker_image;        /* "unix:///path"; "" = no image */
+	const char *docker_images;                     /* separated by commas */
+	const char *docker_runtime;                    /* "" = the daemon's default */
+	const char *user;      /* unprivileged user; "" = "atoll", else "nobody" */
+	const char *log_level; /* "error", "warning", "info" or "debug" */
+	const char *debug;     /* folders of src/ with debug lines */
 	int64_t workers;
 	int64_t body_max;
 	int64_t connections_max;

@@ -23,6 +23,8 @@
 
 static const char *const providers[] = {"native",  "gvisor", "host", "docker",
                                         "microvm", "null",   NULL};
+static const char *const accelerators[] = {"auto", "kvm", "tcg", NULL};
+static const char *const vmms[] = {"qemu", NULL};
 static const char *const log_levels[] = {"error", "warning", "info", "debug", NULL};
 static const char *const on_off[] = {"off", "on", NULL};
 static const char *const disk_quotas[] = {"off", "on", "auto", "project", "image", NULL};
@@ -101,6 +103,13 @@ const struct config_option config_options[] = {
         TEXT_OPTION("microvm_kernel", microvm_kernel, .initial = "/",
                     .about = "with provider microvm: the folder that holds boot/ and lib/modules/ "
                              "of the guest kernel; its newest kernel is taken"),
+        TEXT_OPTION("microvm_accelerator", microvm_accelerator, .initial = "auto",
+                    .choices = accelerators,
+                    .about = "with provider microvm: kvm runs machines on the processors of this "
+                             "machine, tcg emulates processors; auto = kvm when a trial machine "
+                             "boots under it"),
+        TEXT_OPTION("microvm_vmm", microvm_vmm, .initial = "qemu", .choices = vmms,
+                    .about = "with provider microvm: the program that runs virtual machines"),
         TEXT_OPTION("user", user, .initial = "",
                     .about = "unprivileged user that atolld runs as when root starts it; default: "
                              "atoll if that user exists, else nobody"),

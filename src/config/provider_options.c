@@ -3,6 +3,9 @@
 
 #include <string.h>
 
+static const char *const accelerators[] = {"auto", "kvm", "tcg", NULL};
+static const char *const vmms[] = {"qemu", NULL};
+
 const struct config_provider_option config_provider_options[] = {
         {"docker", "docker_host",
          .about = "socket of the daemon: unix:///path; default: the option of this name"},
@@ -17,6 +20,10 @@ const struct config_provider_option config_provider_options[] = {
         {"microvm", "microvm_kernel",
          .about = "folder that holds boot/ and lib/modules/ of the guest kernel; default: the "
                   "option of this name"},
+        {"microvm", "microvm_accelerator", .choices = accelerators,
+         .about = "auto, kvm or tcg; default: the option of this name"},
+        {"microvm", "microvm_vmm", .choices = vmms,
+         .about = "program that runs virtual machines: qemu; default: the option of this name"},
         {"null", "token", .is_secret = true, .about = "a credential that is not used, for tests"},
         {.kind = NULL},
 };

@@ -12,6 +12,7 @@ struct config_provider_option {
 	 * the store keeps it sealed, and no answer shows it. */
 	bool is_secret;
 	bool is_required;
+	const char *const *choices; /* its values, up to NULL; NULL: any */
 	const char *about;
 };
 extern const struct config_provider_option config_provider_options[];

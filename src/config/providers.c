@@ -67,6 +67,22 @@ static int fail_setting(struct arena *a, const struct config_provider *p, struct
 	            p->name, (int)(name.size > 60 ? 60 : name.size), name.data, known);
 }
 
+static int check_choice(struct arena *a, const struct config_provider_option *option,
+                        struct span value, struct error *err)
+{
+	const char *known = NULL;
+
+	for (size_t i = 0; option->choices && option->choices[i]; i++) {
+		if (span_equals_text(value, option->choices[i]))
+			return 0;
+		known = arena_format(a, "%s%s%s", known ? known : "", known ? ", " : "",
+		                     option->choices[i]);
+	}
+	return known ? FAIL(err, ERROR_INVALID, "'%.*s' is not supported; supported: %s",
+	                    (int)(value.size > 60 ? 60 : value.size), value.data, known)
+	             : 0;
+}
+
 static int add_value(struct arena *a, struct config_provider *p,
                      const struct config_provider_option *option, struct span value,
                      struct error *err)
@@ -75,6 +91,8 @@ static int add_value(struct arena *a, struct config_provider *p,
 		return FAIL(err, ERROR_INVALID, "it is empty");
 	if (config_provider_value(p, option->name))
 		return FAIL(err, ERROR_INVALID, "it is given twice");
+	if (check_choice(a, option, value, err) < 0)
+		return -1;
 	assert(p->value_count < CONFIG_PROVIDER_VALUES_MAX);
 	p->values[p->value_count++] =
 	        (struct config_provider_value){option->name, arena_copy(a, value)};

@@ -104,6 +104,8 @@ microvm_options_of(struct arena *a, const struct config *config, const struct co
 
 	*microvm = (struct microvm_options){
 	        .kernel = value_or(a, p, "microvm_kernel", config->microvm_kernel),
+	        .accelerator = value_or(a, p, "microvm_accelerator", config->microvm_accelerator),
+	        .vmm = value_or(a, p, "microvm_vmm", config->microvm_vmm),
 	        .program = find_agent(a)};
 	return microvm;
 }

@@ -22,6 +22,20 @@ struct cancel;
 struct provider;
 struct wire_member;
 
+/* Connects to the agent of a sandbox; the stream speaks wire/agent.h. provider/compute.h builds all
+ * other calls on these. */
+struct compute_ops {
+	/* A new connection. The wait ends early with cancel_current (base/cancel.h). */
+	int (*connect)(struct provider *p, const char *id, int64_t deadline, int *ret_fd,
+	               struct error *err);
+	/* An idle connection, or -1. May be NULL. */
+	int (*take)(struct provider *p, const char *id);
+	bool carries_dials; /* no descriptor comes with an answer; see wire/agent_dial.h */
+	/* Keeps a process connection whose last reply has ended for the next request, or closes
+	 * it. */
+	void (*give_back)(struct provider *p, const char *id, int fd);
+};
+
 struct compute_request {
 	uint16_t type; /* enum agent_type */
 	const struct wire_member *shape;

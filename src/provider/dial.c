@@ -9,6 +9,7 @@
 #include "base/cancel.h"
 #include "base/fd.h"
 #include "provider/agent_reader.h"
+#include "provider/compute.h"
 #include "provider/provider.h"
 #include "wire/agent.h"
 #include "wire/agent_dial.h"

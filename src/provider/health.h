@@ -46,3 +46,10 @@ bool provider_health_backs_off(struct provider_health *h);
 int64_t provider_health_slow_ms(struct provider_health *h);
 /* True once after each change of is_healthy. */
 bool provider_health_take_change(struct provider_health *h, struct provider_health_report *ret);
+
+/* What runs the processors of virtual machines. */
+struct provider_accelerator {
+	const char *name;   /* "kvm" or "tcg" */
+	const char *reason; /* a word: "option", "absent", "trying", "failed" or "booted" */
+	char because[ERROR_TEXT_MAX];
+};

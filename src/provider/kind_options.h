@@ -15,6 +15,8 @@ struct docker_options {
 };
 
 struct microvm_options {
-	const char *kernel;  /* folder that holds boot/ and lib/modules/ */
-	const char *program; /* the agent's, an absolute path on this host */
+	const char *kernel;      /* folder that holds boot/ and lib/modules/ */
+	const char *accelerator; /* "auto", "kvm" or "tcg"; NULL = "tcg" */
+	const char *vmm;         /* "qemu"; NULL = that */
+	const char *program;     /* the agent's, an absolute path on this host */
 };

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* provider/provider.h — the contract between Atoll and a program that runs sandboxes.
  *
- * Two tables: provider_ops makes, ends and lists sandboxes; compute_ops connects to the agent
- * inside one. The caller checks `abilities` first; provider_require refuses an absent one by name.
+ * Two tables: provider_ops makes, ends and lists sandboxes; compute_ops (provider/compute.h)
+ * connects to the agent inside one. The caller checks `abilities` first; provider_require refuses
+ * an absent one by name.
  *
  * Calls block until their deadline at most. Any number of worker threads may call at once. A call
  * that fails leaves nothing behind. `provider/null/null.c` is the shortest whole example. */
@@ -14,8 +15,10 @@
 #include "base/error.h"
 #include "sandbox/sandbox.h"
 
+struct compute_ops;    /* provider/compute.h */
 struct docker_options; /* and microvm_options: provider/kind_options.h */
 struct microvm_options;
+struct provider_accelerator; /* provider/health.h */
 struct pool_ops;
 struct provider_list;
 struct provider_template;
@@ -165,6 +168,8 @@ struct provider_ops {
 	/* Makes such a sandbox and ends it. No list and no metric shows it. May be NULL. */
 	int (*probe)(struct provider *p, const struct provider_probe *probe, int64_t deadline,
 	             struct error *err);
+	/* What runs the processors of its machines. NULL: it makes no machines. */
+	void (*accelerator)(struct provider *p, struct provider_accelerator *ret);
 	/* PROVIDER_CAN_TEMPLATE; see provider/templates.h, and call provider_template. */
 	int (*template_make)(struct provider *p, const struct provider_template *request,
 	                     int64_t deadline, struct error *err);
@@ -175,20 +180,6 @@ struct provider_ops {
 	const struct pool_ops *pools;         /* PROVIDER_CAN_POOL; see provider/pool.h */
 	const struct trash_ops *trash;        /* NULL: no trash; see provider/trash.h */
 	const struct compute_ops *compute;
-};
-
-/* Connects to the agent of a sandbox; the stream speaks wire/agent.h. provider/compute.h builds all
- * other calls on these. */
-struct compute_ops {
-	/* A new connection. The wait ends early with cancel_current (base/cancel.h). */
-	int (*connect)(struct provider *p, const char *id, int64_t deadline, int *ret_fd,
-	               struct error *err);
-	/* An idle connection, or -1. May be NULL. */
-	int (*take)(struct provider *p, const char *id);
-	bool carries_dials; /* no descriptor comes with an answer; see wire/agent_dial.h */
-	/* Keeps a process connection whose last reply has ended for the next request, or closes
-	 * it. */
-	void (*give_back)(struct provider *p, const char *id, int fd);
 };
 
 /* null, host, native, docker, gvisor, microvm, NULL */

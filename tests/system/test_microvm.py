@@ -73,6 +73,73 @@ def test_a_sandbox_is_a_machine_with_a_kernel_of_its_own(api):
         assert failed["stderr"] == "error\n" and failed["exit_code"] == 3
 
 
+def accelerator_of(api, name="vm"):
+    (shown,) = [p for p in api.get("/v1/providers")["items"] if p["name"] == name]
+    return shown["accelerator"], shown["accelerator_because"]
+
+
+def tried(api, name="vm"):
+    """The accelerator, after the trial boot has ended."""
+    atoll.wait_for(lambda: "under way" not in accelerator_of(api, name)[1], 60, "the end of the trial boot")
+    return accelerator_of(api, name)
+
+
+def test_a_trial_boot_chooses_the_accelerator(server, api):
+    """A machine boots under KVM, or does not; both are shown with the reason, and machines are made in either case."""
+    name, because = tried(api)
+    if not os.path.exists("/dev/kvm"):
+        assert (name, because) == ("tcg", "this machine has no /dev/kvm")
+        return
+    assert because.startswith("a trial machine booted" if name == "kvm" else "the trial boot failed"), because
+    reason = "booted" if name == "kvm" else "failed"
+    assert f'atoll_provider_accelerator{{provider="vm",accelerator="{name}",reason="{reason}"}} 1' in api.raw("GET", "/metrics").body.decode()
+    assert api.post("/v1/providers/vm/check")["accelerator_because"] == because
+    assert not list((server.data / "sandboxes").glob("vmimag*")), "the trial has left its sandbox"
+    with machine(api) as box:
+        assert said(api, box, "echo on") == "on"
+        arguments = open(f"/proc/{microvm_parts.machines([api.get(f'{PATH}/{box}')['name']])[0]}/cmdline").read().split("\0")
+        assert arguments[arguments.index("-accel") + 1].split(",")[0] == name
+
+
+def test_the_result_of_a_trial_is_kept(server, api):
+    first = tried(api)
+    if not os.path.exists("/dev/kvm"):
+        pytest.skip("there is no /dev/kvm to try")
+    kept = (server.data / "microvm" / "accelerator").read_text()
+    assert kept.splitlines()[2:] == list(first)
+    server.kill9("api")
+    server.wait_ready()
+    with contextlib.closing(server.api()) as again:
+        assert accelerator_of(again) == first
+    assert (server.data / "microvm" / "accelerator").read_text() == kept
+
+
+def test_an_accelerator_that_is_demanded_is_never_replaced(server, api):
+    """A provider of its own with the option `kvm`: without KVM it refuses creates and says why."""
+    api.post("/v1/providers", {"name": "strict", "kind": "microvm", "settings": {"microvm_accelerator": "kvm"}})
+    try:
+        atoll.wait_for(lambda: accelerator_of(api, "strict")[0] == "kvm", 30, "the provider")
+        _, because = tried(api, "strict")
+        if because.startswith("a trial machine booted"):
+            pytest.skip("KVM works here")
+        with pytest.raises(atoll.ApiError) as caught, api.sandbox(template="small", internet=False, provider="strict"):
+            pass
+        assert "may only use KVM" in caught.value.message and because[:60] in caught.value.message
+    finally:
+        for left in api.get(f"{PATH}?provider=strict")["items"]:
+            api.delete(f"{PATH}/{left['id']}")
+        api.delete("/v1/providers/strict")
+
+
+@pytest.mark.parametrize("setting, says", [({"microvm_vmm": "firecracker"}, "microvm_vmm: 'firecracker' is not supported; supported: qemu"),
+                                           ({"microvm_vmm": "cloud-hypervisor"}, "microvm_vmm: 'cloud-hypervisor' is not supported; supported: qemu"),
+                                           ({"microvm_accelerator": "hvf"}, "'hvf' is not supported; supported: auto, kvm, tcg")])
+def test_what_is_not_supported_is_refused_by_name(api, setting, says):
+    with pytest.raises(atoll.ApiError) as caught:
+        api.post("/v1/providers", {"name": "other", "kind": "microvm", "settings": setting})
+    assert caught.value.status in (400, 501) and says in caught.value.message, caught.value.message
+
+
 def test_files_outlive_a_stop_but_no_process_does(api):
     with machine(api) as box:
         api.write(box, "/home/user/project/note", b"\0\1kept")

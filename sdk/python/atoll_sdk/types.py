@@ -2190,6 +2190,10 @@ class Provider(TypedDict):
     max_p99_ms: int
     # its recent creates are above max_p99_ms: it is tried last
     slow: bool
+    # of virtual machines: kvm, or tcg, which emulates processors
+    accelerator: str | None
+    # why it is that accelerator
+    accelerator_because: str | None
     # since the server started
     creates: int
     # creates that the provider failed
@@ -2296,6 +2300,9 @@ class ProviderCheck(TypedDict):
     name: str
     # milliseconds
     took_ms: float
+    # as of the provider
+    accelerator: str | None
+    accelerator_because: str | None
 
 
 # Key of a lease, and the specification of its sandbox if one is created

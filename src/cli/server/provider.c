@@ -51,6 +51,7 @@ static const struct listing_column columns[] = {
         {"KIND", "kind", NULL},
         {"ISOLATION", "isolation", NULL},
         {"STATE", NULL, state_cell},
+        {"ACCELERATOR", "accelerator", NULL},
         {"SANDBOXES", NULL, sandboxes_cell},
         {"COST USD", NULL, cost_cell},
         {"CREATES", "creates", NULL},
@@ -71,6 +72,11 @@ static void print_check(struct cli *cli, const struct json_value *answer)
 	(void)printf("%s made a sandbox and ended it in %.1f ms\n",
 	             text_out_safe(cli->arena, json_get_text(answer, "name", "")),
 	             json_number(json_get(answer, "took_ms"), 0));
+	const char *accelerator = json_get_text(answer, "accelerator", "");
+	if (*accelerator)
+		(void)printf("its accelerator is %s: %s\n", text_out_safe(cli->arena, accelerator),
+		             text_out_safe(cli->arena,
+		                           json_get_text(answer, "accelerator_because", "")));
 }
 
 #define SECRET_MAX 65536

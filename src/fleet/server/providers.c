@@ -75,6 +75,17 @@ static int64_t count_of(const struct provider_tallies *tallies, const char *name
 	return 0;
 }
 
+static struct provider_accelerator accelerator_of(const struct provider_member *m)
+{
+	struct provider_accelerator accelerator = {.name = NULL};
+	const struct provider_ops *ops = provider_member_ops(m);
+	struct provider *p = provider_member_provider(m);
+
+	if (p && ops->accelerator)
+		ops->accelerator(p, &accelerator);
+	return accelerator;
+}
+
 static struct fleet_provider describe_member(const struct provider_member *m,
                                              const struct provider_tallies *tallies)
 {
@@ -94,6 +105,7 @@ static struct fleet_provider describe_member(const struct provider_member *m,
 	        .cost_month = provider_member_cost_month(m),
 	        .slow_ms = provider_health_slow_ms(m->health),
 	        .health = provider_health_get(m->health),
+	        .accelerator = accelerator_of(m),
 	};
 }
 
@@ -259,7 +271,8 @@ static int run_check(const struct provider_member *m, struct error *err)
 	                  deadline_after(CHECK_TIMEOUT_MS), err);
 }
 
-int fleet_provider_check(struct fleet *fleet, const char *name, int64_t *ret_us, struct error *err)
+int fleet_provider_check(struct fleet *fleet, const char *name, struct fleet_provider_checked *ret,
+                         struct error *err)
 {
 	const struct provider_member *m = provider_set_find(fleet->providers, name);
 	int64_t begun_ns = clock_monotonic_ns();
@@ -269,6 +282,7 @@ int fleet_provider_check(struct fleet *fleet, const char *name, int64_t *ret_us,
 		return FAIL_MISSING(err, "provider", name);
 	result = run_check(m, err);
 	provider_health_note(m->health, result < 0 ? err : NULL);
-	*ret_us = (clock_monotonic_ns() - begun_ns) / 1000;
+	ret->took_us = (clock_monotonic_ns() - begun_ns) / 1000;
+	ret->accelerator = accelerator_of(m);
 	return result;
 }

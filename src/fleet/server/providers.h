@@ -20,6 +20,7 @@ struct fleet_provider {
 	int64_t cost_day, cost_month; /* micro-dollars */
 	int64_t slow_ms;              /* of its recent creates, above the limit; else 0 */
 	struct provider_health_report health;
+	struct provider_accelerator accelerator; /* name NULL: it makes no machines */
 };
 struct fleet_provider_list {
 	struct fleet_provider *items; /* the primary first */
@@ -27,10 +28,14 @@ struct fleet_provider_list {
 };
 MUST_CHECK int fleet_provider_list(struct fleet *fleet, struct arena *a,
                                    struct fleet_provider_list *ret, struct error *err);
+struct fleet_provider_checked {
+	int64_t took_us;
+	struct provider_accelerator accelerator; /* as above */
+};
 /* Makes a sandbox with this provider and ends it; a provider without a probe is asked for its
  * health. ERROR_NOT_FOUND for an unknown name. */
-MUST_CHECK int fleet_provider_check(struct fleet *fleet, const char *name, int64_t *ret_us,
-                                    struct error *err);
+MUST_CHECK int fleet_provider_check(struct fleet *fleet, const char *name,
+                                    struct fleet_provider_checked *ret, struct error *err);
 
 struct fleet_provider_add {
 	const char *name, *kind;

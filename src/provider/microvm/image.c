@@ -13,6 +13,7 @@
 #include "base/path.h"
 #include "base/thread.h"
 #include "provider/entries.h"
+#include "provider/microvm/accelerator.h"
 #include "provider/microvm/machine.h"
 #include "provider/native/broker_provider.h"
 #include "provider/snapshots.h"
@@ -122,29 +123,34 @@ static struct stat read_status(const char *path)
 }
 
 /* All that the machine's memory and disk depend on. */
-static void describe_image(const struct microvm_provider *m, const struct sandbox_spec *spec,
-                           struct microvm_image *ret)
+static int describe_image(const struct microvm_provider *m, const struct sandbox_spec *spec,
+                          struct microvm_image *ret, struct error *err)
 {
 	char path[PATH_SIZE_MAX];
+	bool has_kvm;
 	const struct stat qemu = read_status(MICROVM_QEMU);
 
 	(void)snprintf(path, sizeof(path), "%.3000s/templates/.%.255s.json", m->data_dir,
 	               spec->template_dir);
 	const struct stat files = read_status(path);
+	if (microvm_accelerator_choose(m->accelerator, &has_kvm, err) < 0)
+		return -1;
 	*ret = (struct microvm_image){.has_memory = spec->resources.memory_mb <=
-	                                            MICROVM_SAVED_MEMORY_MAX_MB};
+	                                            MICROVM_SAVED_MEMORY_MAX_MB,
+	                              .has_kvm = has_kvm};
 	(void)snprintf(ret->key, sizeof(ret->key),
-	               "template=%.255s:%llu:%lld cpus=%u memory=%lld disk=%lld qemu=%lld:%lld "
-	               "programs=%016llx",
+	               "template=%.255s:%llu:%lld cpus=%u memory=%lld disk=%lld accelerator=%s "
+	               "qemu=%lld:%lld programs=%016llx",
 	               spec->template_dir, (unsigned long long)files.st_ino,
 	               (long long)files.st_mtime, microvm_processors(spec),
 	               (long long)spec->resources.memory_mb, (long long)spec->resources.disk_mb,
-	               (long long)qemu.st_size, (long long)qemu.st_mtime,
+	               has_kvm ? "kvm" : "tcg", (long long)qemu.st_size, (long long)qemu.st_mtime,
 	               (unsigned long long)m->boot.digest);
 	memcpy(ret->id, ID_IMAGE_PREFIX, TAG_AT);
 	add_hash(ret->id + TAG_AT, TAG_SIZE, spec->template_dir);
 	add_hash(ret->id + HASH_AT, HASH_SIZE, ret->key);
 	id_random_text(ret->id + RANDOM_AT, ID_SIZE - RANDOM_AT + 1);
+	return 0;
 }
 
 static bool has_same_key(const char *id, const char *other)
@@ -360,7 +366,8 @@ int microvm_image_get(struct microvm_images *images, const struct sandbox_spec *
 {
 	struct image_making *making;
 
-	describe_image(as_microvm(images->provider), spec, ret);
+	if (describe_image(as_microvm(images->provider), spec, ret, err) < 0)
+		return -1;
 	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&images->mutex);
 	const struct known_image *known = find_ready(images, ret->id);
 	if (known) {

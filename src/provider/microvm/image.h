@@ -26,8 +26,11 @@ struct microvm_image {
 	char id[ID_SIZE + 1]; /* of the snapshot */
 	char key[MICROVM_KEY_MAX];
 	bool has_memory;
+	bool has_kvm; /* its memory continues only under KVM, else only emulated */
 };
 
+/* The id of a sandbox that no list shows, and that microvm_images_clean_up removes. */
+struct id microvm_hidden_id(void);
 struct microvm_images *microvm_images_new(struct provider *p);
 /* Once, before the first image is made: removes sandboxes of an earlier server that made images. */
 MUST_CHECK int microvm_images_clean_up(struct microvm_images *images, struct error *err);

@@ -15,7 +15,7 @@
 /* Of the kernel, the programs and what the machine writes as it boots. */
 #define IMAGE_DISK_MB 128
 
-static struct id draw_id(void)
+struct id microvm_hidden_id(void)
 {
 	struct id id = id_new();
 
@@ -24,12 +24,12 @@ static struct id draw_id(void)
 }
 
 /* The review of a sandbox shows its template. That sandbox is gone again when this returns. */
-static int make_shell(struct provider *p, const struct sandbox_spec *machine, int64_t deadline,
-                      struct error *err)
+static int make_shell(struct provider *p, const struct sandbox_spec *machine,
+                      const struct microvm_image *image, int64_t deadline, struct error *err)
 {
-	const struct id subject = draw_id();
+	const struct id subject = microvm_hidden_id();
 	struct provider *shells = as_microvm(p)->shells;
-	struct sandbox_spec shell = microvm_shell_of(machine);
+	struct sandbox_spec shell = microvm_shell_of(machine, image->has_kvm);
 	const struct sandbox_review review = {.subject = subject.text,
 	                                      .template_dir = machine->template_dir};
 	const struct sandbox_spec first = {
@@ -72,11 +72,13 @@ static int make_disk(struct provider *p, const struct sandbox_spec *machine, int
 	return 0;
 }
 
-static int save_machine(struct provider *p, const struct sandbox_spec *machine, int64_t deadline,
-                        struct error *err)
+static int save_machine(struct provider *p, const struct sandbox_spec *machine,
+                        const struct microvm_image *image, int64_t deadline, struct error *err)
 {
-	const struct machine_start start = {
-	        .spec = machine, .mode = MACHINE_IMAGE, .deadline = deadline};
+	const struct machine_start start = {.spec = machine,
+	                                    .mode = MACHINE_IMAGE,
+	                                    .has_kvm = image->has_kvm,
+	                                    .deadline = deadline};
 	char bytes[32];
 	const char *words[] = {"save", MICROVM_SAVED, bytes, NULL};
 
@@ -94,7 +96,7 @@ static int fill_shell(struct provider *p, const struct sandbox_spec *machine,
 	                     err) < 0 ||
 	    make_disk(p, machine, deadline, err) < 0)
 		return -1;
-	return image->has_memory ? save_machine(p, machine, deadline, err) : 0;
+	return image->has_memory ? save_machine(p, machine, image, deadline, err) : 0;
 }
 
 /* On the disk when this returns: a half-written image would be taken for a whole one. */
@@ -113,14 +115,14 @@ static int keep_shell(struct provider *p, const struct sandbox_spec *machine,
 int microvm_image_make(struct provider *p, const struct sandbox_spec *spec,
                        const struct microvm_image *image, int64_t deadline, struct error *err)
 {
-	const struct id id = draw_id();
+	const struct id id = microvm_hidden_id();
 	const struct sandbox_spec machine = {.id = id.text,
 	                                     .hostname = "machine",
 	                                     .template_dir = spec->template_dir,
 	                                     .resources = spec->resources,
 	                                     .network = SANDBOX_NETWORK_BLOCKED};
 
-	if (make_shell(p, &machine, deadline, err) < 0)
+	if (make_shell(p, &machine, image, deadline, err) < 0)
 		return -1;
 	int status = fill_shell(p, &machine, image, deadline, err) < 0 ||
 	                             keep_shell(p, &machine, image, deadline, err) < 0

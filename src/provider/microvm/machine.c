@@ -20,6 +20,7 @@
 #define SHELL_PORT 1025 /* where QEMU listens in the shell */
 #define PROCESSORS_MAX 8
 #define CONSOLE_LOOK_MS 20
+#define CONSOLE_CALL_MS 5000
 #define CONSOLE_MAX (64 * 1024)
 #define ARGUMENTS_MAX 64
 #define TEXT_OF_VALUE(value) TEXT_OF(value)
@@ -28,6 +29,7 @@
 struct console {
 	const char *id;
 	uint64_t process; /* of QEMU */
+	uint64_t *seen;   /* bytes of its output and of its errors that were read */
 	int64_t deadline;
 };
 
@@ -51,14 +53,15 @@ unsigned microvm_processors(const struct sandbox_spec *spec)
 	return processors > PROCESSORS_MAX ? PROCESSORS_MAX : (unsigned)processors;
 }
 
-/* The kernel finds its clock with certainty only when it is told. */
-static const char *kernel_options(struct arena *a, const struct sandbox_spec *spec)
+/* The kernel of an emulated machine finds its clock with certainty only when it is told. */
+static const char *kernel_options(struct arena *a, const struct machine_start *start)
 {
 	return arena_format(a,
 	                    "console=ttyS0 quiet loglevel=3 panic=-1 reboot=t mitigations=off "
-	                    "tsc_early_khz=2000000 no_timer_check random.trust_cpu=on "
+	                    "%sno_timer_check random.trust_cpu=on "
 	                    "rdinit=/init -- --machine %s --machine-pids %lld",
-	                    spec->hostname, (long long)spec->resources.pids);
+	                    start->has_kvm ? "" : "tsc_early_khz=2000000 ", start->spec->hostname,
+	                    (long long)start->spec->resources.pids);
 }
 
 /* QEMU itself connects, from the shell's network namespace: the shell's rules are the machine's. */
@@ -112,9 +115,9 @@ static const char **list_arguments(struct arena *a, const struct machine_start *
 	        "-M",
 	        "microvm,acpi=on,rtc=on,memory-backend=ram",
 	        "-accel",
-	        "tcg,thread=multi,tb-size=64",
+	        start->has_kvm ? "kvm" : "tcg,thread=multi,tb-size=64",
 	        "-cpu",
-	        "max",
+	        start->has_kvm ? "host,arch-capabilities=off" : "max",
 	        "-m",
 	        arena_format(a, "%lldM", memory_mb),
 	        "-object",
@@ -122,7 +125,7 @@ static const char **list_arguments(struct arena *a, const struct machine_start *
 	        "-smp",
 	        arena_format(a, "%u", microvm_processors(start->spec)),
 	        "-append",
-	        kernel_options(a, start->spec),
+	        kernel_options(a, start),
 	        NULL};
 	struct argument_list list = {ARENA_ARRAY(a, const char *, ARGUMENTS_MAX), 0};
 
@@ -136,14 +139,14 @@ static const char **list_arguments(struct arena *a, const struct machine_start *
 	return list.items;
 }
 
-/* Adds what the console has said since `said`. *ret_ended: the machine has ended. */
+/* Adds what the console and QEMU have said since then. *ret_ended: the machine has ended. */
 static int read_console(struct provider *p, const struct console *c, struct buf *said,
                         bool *ret_ended, struct error *err)
 {
 	const struct agent_attach message = {
-	        .process = c->process, .since = {said->size, 0}, .read_only = 1};
+	        .process = c->process, .since = {c->seen[0], c->seen[1]}, .read_only = 1};
 	const struct compute_request request = {AGENT_ATTACH, agent_attach_shape, &message, NULL};
-	const struct agent_limits limits = {.deadline = c->deadline};
+	const struct agent_limits limits = {.deadline = deadline_after(CONSOLE_CALL_MS)};
 	AUTO(arena_done) struct arena arena = {0};
 	AUTO(agent_reader_done) struct agent_reader r;
 	struct agent_output output;
@@ -159,8 +162,8 @@ static int read_console(struct provider *p, const struct console *c, struct buf 
 		if (wire_decode(&arena, buf_span(&r.payload), agent_output_shape, &output,
 		                sizeof(output), err) < 0)
 			return -1;
-		if (output.stream == AGENT_STDOUT)
-			buf_add_span(said, output.bytes);
+		buf_add_span(said, output.bytes);
+		c->seen[output.stream == AGENT_STDERR] += output.bytes.size;
 	} while (r.type != AGENT_DONE && r.type != AGENT_EXIT);
 	*ret_ended = r.type == AGENT_EXIT;
 	return 0;
@@ -209,7 +212,8 @@ static int start_qemu(struct provider *p, const struct machine_start *start, uin
 	        .cwd = "/",
 	        .user = SHELL_USER,
 	        .label = "machine",
-	        .flags = AGENT_EXEC_DETACH | AGENT_EXEC_NO_PRIVILEGES | AGENT_EXEC_ENDS_ALL};
+	        .flags = AGENT_EXEC_DETACH | AGENT_EXEC_NO_PRIVILEGES |
+	                 (start->mode == MACHINE_TRIAL ? 0u : AGENT_EXEC_ENDS_ALL)};
 	const struct compute_start run = {&exec, &arena, start->deadline};
 	struct agent_process process;
 
@@ -271,7 +275,8 @@ int microvm_machine_start(struct provider *p, const struct machine_start *start,
 
 	if (start_qemu(p, start, &process, err) < 0)
 		return -1;
-	const struct console console = {start->spec->id, process, start->deadline};
+	const struct console console = {start->spec->id, process, (uint64_t[2]){0},
+	                                start->deadline};
 	if ((start->mode == MACHINE_RESTORE ? restore_machine(p, start, err)
 	                                    : await_agent(p, &console, err)) < 0)
 		return -1;

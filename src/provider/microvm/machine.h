@@ -7,12 +7,14 @@
 
 enum machine_mode {
 	MACHINE_BOOT,
+	MACHINE_TRIAL,   /* boots; the shell outlives it, so that its last words can be read */
 	MACHINE_IMAGE,   /* boots, to be saved: it gets no identity */
 	MACHINE_RESTORE, /* continues from MICROVM_SAVED, as a sandbox of its own */
 };
 struct machine_start {
 	const struct sandbox_spec *spec;
 	enum machine_mode mode;
+	bool has_kvm;    /* else processors are emulated */
 	const char *key; /* of the image that the shell must have; NULL: any */
 	int64_t deadline;
 };

@@ -11,6 +11,7 @@
 #include "provider/agent_links.h"
 #include "provider/compute.h"
 #include "provider/entries.h"
+#include "provider/microvm/accelerator.h"
 #include "provider/microvm/image.h"
 #include "provider/microvm/machine.h"
 #include "provider/native/broker_provider.h"
@@ -48,13 +49,14 @@ static int check_spec(const struct sandbox_spec *spec, struct error *err)
 	return 0;
 }
 
-struct sandbox_spec microvm_shell_of(const struct sandbox_spec *spec)
+struct sandbox_spec microvm_shell_of(const struct sandbox_spec *spec, bool has_kvm)
 {
 	struct sandbox_spec shell = *spec;
 
 	shell.template_dir = "host";
 	shell.privileges = false;
 	shell.warm = NULL;
+	shell.has_kvm = has_kvm;
 	shell.resources.memory_mb += SPARE_MEMORY_MB;
 	shell.resources.disk_mb += SPARE_DISK_MB;
 	shell.resources.pids += SPARE_PIDS;
@@ -79,9 +81,10 @@ static int start_from_image(struct provider *p, const struct sandbox_spec *spec,
 	const struct machine_start start = {.spec = spec,
 	                                    .mode = image->has_memory ? MACHINE_RESTORE
 	                                                              : MACHINE_BOOT,
+	                                    .has_kvm = image->has_kvm,
 	                                    .key = image->key,
 	                                    .deadline = deadline};
-	struct sandbox_spec shell = microvm_shell_of(spec);
+	struct sandbox_spec shell = microvm_shell_of(spec, image->has_kvm);
 	struct provider_created ignored;
 
 	shell.snapshot = image->id;
@@ -130,16 +133,21 @@ static int microvm_start(struct provider *p, const struct sandbox_spec *spec, in
                          struct provider_created *ret, struct error *err)
 {
 	int64_t began_ns = clock_monotonic_ns();
-	const struct sandbox_spec shell = microvm_shell_of(spec);
 	struct provider_stats stats;
 	struct provider_created ignored;
+	bool has_kvm;
 
-	if (check_spec(spec, err) < 0)
+	if (check_spec(spec, err) < 0 ||
+	    microvm_accelerator_choose(as_microvm(p)->accelerator, &has_kvm, err) < 0)
 		return -1;
+	const struct sandbox_spec shell = microvm_shell_of(spec, has_kvm);
 	if (broker_provider_stats(shells_of(p), spec->id, &stats, &(struct error){0}) < 0) {
 		if (broker_provider_start(shells_of(p), &shell, deadline, &ignored, err) < 0)
 			return -1;
-		const struct machine_start start = {spec, MACHINE_BOOT, NULL, deadline};
+		const struct machine_start start = {.spec = spec,
+		                                    .mode = MACHINE_BOOT,
+		                                    .has_kvm = has_kvm,
+		                                    .deadline = deadline};
 
 		if (microvm_machine_start(p, &start, err) < 0) {
 			(void)broker_provider_stop(shells_of(p), spec->id, 0,
@@ -271,6 +279,11 @@ static void microvm_template_gone(struct provider *p, const char *folder)
 	microvm_images_forget_template(as_microvm(p)->images, folder);
 }
 
+static void microvm_accelerator(struct provider *p, struct provider_accelerator *ret)
+{
+	microvm_accelerator_describe(as_microvm(p)->accelerator, ret);
+}
+
 static void microvm_last_calls(struct provider *p)
 {
 	broker_provider_last_calls(shells_of(p));
@@ -282,6 +295,7 @@ static void microvm_close(struct provider *p)
 
 	if (!p)
 		return;
+	microvm_accelerator_close(m->accelerator);
 	microvm_images_free(m->images);
 	broker_provider_close(m->shells);
 	agent_links_free(m->links);
@@ -317,12 +331,22 @@ static int check_programs(struct error *err)
 	return 0;
 }
 
+static int check_vmm(const struct microvm_options *options, struct error *err)
+{
+	if (!options->vmm || strcmp(options->vmm, "qemu") == 0)
+		return 0;
+	return FAIL(err, ERROR_UNSUPPORTED,
+	            "microvm_vmm: provider 'microvm' cannot use '%.60s'; it can use: qemu",
+	            options->vmm);
+}
+
 static int open_parts(struct microvm_provider *m, const struct provider_options *options,
                       struct error *err)
 {
 	if (!options->microvm)
 		return FAIL(err, ERROR_INVALID, "provider 'microvm' has no options");
-	return check_programs(err) < 0 || microvm_boot_load(options->microvm, &m->boot, err) < 0 ||
+	return check_vmm(options->microvm, err) < 0 || check_programs(err) < 0 ||
+	                       microvm_boot_load(options->microvm, &m->boot, err) < 0 ||
 	                       broker_provider_open(options, &provider_native, BROKER_NATIVE,
 	                                            &m->shells, err) < 0
 	               ? -1
@@ -338,12 +362,11 @@ static int microvm_open(const struct provider_options *options, struct provider 
 	m->links = agent_links_new("");
 	m->data_dir = options->data_dir;
 	m->images = microvm_images_new(&m->base);
-	if (open_parts(m, options, err) < 0 || microvm_images_clean_up(m->images, err) < 0) {
+	if (open_parts(m, options, err) < 0 || microvm_images_clean_up(m->images, err) < 0 ||
+	    microvm_accelerator_open(&m->base, options->microvm, &m->accelerator, err) < 0) {
 		microvm_close(&m->base);
 		return -1;
 	}
-	log_info("provider 'microvm' emulates processors: its machines have no /dev/kvm",
-	         TEXT("hypervisor", "qemu"), TEXT("accelerator", "tcg"));
 	*ret = &m->base;
 	return 0;
 }
@@ -381,5 +404,6 @@ const struct provider_ops provider_microvm = {
         .health = microvm_health,
         .template_make = microvm_template,
         .template_gone = microvm_template_gone,
+        .accelerator = microvm_accelerator,
         .compute = &microvm_compute,
 };

@@ -18,6 +18,7 @@
 #include "provider/kinds.h"
 
 struct agent_links;
+struct microvm_accelerator;
 struct microvm_images;
 
 #define MICROVM_QEMU "/usr/bin/qemu-system-x86_64"
@@ -46,6 +47,7 @@ struct microvm_provider {
 	const char *data_dir;
 	struct microvm_boot boot;
 	struct microvm_images *images;
+	struct microvm_accelerator *accelerator;
 	struct agent_links *links;
 };
 
@@ -55,4 +57,4 @@ static inline struct microvm_provider *as_microvm(struct provider *p)
 }
 
 /* The shell of a sandbox: its limits are the machine's and what QEMU needs. */
-struct sandbox_spec microvm_shell_of(const struct sandbox_spec *spec);
+struct sandbox_spec microvm_shell_of(const struct sandbox_spec *spec, bool has_kvm);

@@ -16,6 +16,7 @@
 #include "base/list.h"
 #include "base/map.h"
 #include "base/thread.h"
+#include "provider/compute.h"
 #include "provider/entries.h"
 #include "provider/kinds.h"
 #include "provider/templates.h"

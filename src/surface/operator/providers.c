@@ -19,6 +19,7 @@ struct provider_answer {
 	int64_t create_timeout_ms, max_p99_ms;
 	double p50_ms, p99_ms, price_hour, cost_day, cost_month, max_cost_day, max_cost_month;
 	bool slow;
+	const char *accelerator, *accelerator_because;
 };
 static const struct json_member provider_shape_members[] = {
         JSON_TEXT_MEMBER(provider_answer, name),
@@ -55,6 +56,10 @@ static const struct json_member provider_shape_members[] = {
         JSON_WHOLE_MEMBER(provider_answer, max_p99_ms, .about = "0: no limit"),
         JSON_BOOL_MEMBER(provider_answer, slow,
                          .about = "its recent creates are above max_p99_ms: it is tried last"),
+        JSON_TEXT_MEMBER(provider_answer, accelerator, .flags = JSON_NULLABLE,
+                         .about = "of virtual machines: kvm, or tcg, which emulates processors"),
+        JSON_TEXT_MEMBER(provider_answer, accelerator_because, .flags = JSON_NULLABLE,
+                         .about = "why it is that accelerator"),
         JSON_WHOLE_MEMBER(provider_answer, creates, .about = "since the server started"),
         JSON_WHOLE_MEMBER(provider_answer, failures, .about = "creates that the provider failed"),
         JSON_NUMBER_MEMBER(provider_answer, p50_ms,
@@ -78,12 +83,15 @@ JSON_SHAPE(providers_shape, "Providers", providers_answer,
            "The providers of this server in the order in which they are tried");
 
 struct provider_check_answer {
-	const char *name;
+	const char *name, *accelerator, *accelerator_because;
 	double took_ms;
 };
 static const struct json_member provider_check_shape_members[] = {
         JSON_TEXT_MEMBER(provider_check_answer, name),
         JSON_NUMBER_MEMBER(provider_check_answer, took_ms, .about = "milliseconds"),
+        JSON_TEXT_MEMBER(provider_check_answer, accelerator, .flags = JSON_NULLABLE,
+                         .about = "as of the provider"),
+        JSON_TEXT_MEMBER(provider_check_answer, accelerator_because, .flags = JSON_NULLABLE),
 };
 JSON_SHAPE(provider_check_shape, "ProviderCheck", provider_check_answer,
            "The provider made a sandbox and ended it");
@@ -122,6 +130,9 @@ static struct provider_answer answer_of(struct arena *a, const struct fleet_prov
 	        .create_timeout_ms = p->limits.create_timeout_ms,
 	        .max_p99_ms = p->limits.p99_max_ms,
 	        .slow = p->slow_ms > 0,
+	        .accelerator = p->accelerator.name,
+	        .accelerator_because =
+	                p->accelerator.name ? arena_text(a, p->accelerator.because) : NULL,
 	        .creates = (int64_t)p->health.creates,
 	        .failures = (int64_t)p->health.failures,
 	        .p50_ms = (double)p->health.p50_us / 1000,
@@ -154,11 +165,14 @@ int provider_check(struct request *rq, UNUSED const void *body, struct reply *re
                    struct error *err)
 {
 	struct provider_check_answer answer = {.name = request_param(rq, "name")};
-	int64_t took_us;
+	struct fleet_provider_checked checked;
 
-	if (fleet_provider_check(api_of(rq)->fleet, answer.name, &took_us, err) < 0)
+	if (fleet_provider_check(api_of(rq)->fleet, answer.name, &checked, err) < 0)
 		return -1;
-	answer.took_ms = (double)took_us / 1000;
+	answer.took_ms = (double)checked.took_us / 1000;
+	answer.accelerator = checked.accelerator.name;
+	if (answer.accelerator)
+		answer.accelerator_because = arena_text(rq->arena, checked.accelerator.because);
 	reply_json(reply, &provider_check_shape, &answer);
 	return 0;
 }
@@ -221,6 +235,21 @@ static int64_t cost_month_of(const struct fleet_provider *p)
 	return p->cost_month;
 }
 
+static void write_accelerators(struct buf *out, const struct fleet_provider_list *list)
+{
+	buf_add_text(out, "# HELP atoll_provider_accelerator Runs the processors of its virtual "
+	                  "machines, and why.\n# TYPE atoll_provider_accelerator gauge\n");
+	for (size_t i = 0; i < list->count; i++) {
+		const struct fleet_provider *p = &list->items[i];
+
+		if (p->accelerator.name)
+			buf_addf(out,
+			         "atoll_provider_accelerator{provider=\"%s\",accelerator=\"%s\","
+			         "reason=\"%s\"} 1\n",
+			         p->name, p->accelerator.name, p->accelerator.reason);
+	}
+}
+
 void providers_write_metrics(struct buf *out, const struct api *api)
 {
 	static const struct {
@@ -260,4 +289,5 @@ void providers_write_metrics(struct buf *out, const struct api *api)
 		         rows[i].name, rows[i].type);
 		write_values(out, &list, rows[i].name, rows[i].value);
 	}
+	write_accelerators(out, &list);
 }

@@ -13,6 +13,7 @@
 #include "harness.h"
 #include "http/server/failure.h"
 #include "http/server/http.h"
+#include "provider/compute.h"
 #include "provider/entries.h"
 #include "provider/provider.h"
 #include "provider/templates.h"

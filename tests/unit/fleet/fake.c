@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "harness.h"
+#include "provider/compute.h"
 #include "provider/entries.h"
 #include "provider/provider.h"
 

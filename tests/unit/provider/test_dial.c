@@ -11,6 +11,7 @@
 #include "base/bytes.h"
 #include "base/clock.h"
 #include "base/fd.h"
+#include "provider/compute.h"
 #include "provider/dial.h"
 #include "provider/provider.h"
 #include "wire/agent.h"

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "provider/compute.h"
 #include "provider/provider.h"
 
 TEST(every_provider_is_found_by_its_name)

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "unit.h"
 #include "wire/wire.h"
+#include "provider/compute.h"
 
 #define OUTPUT_MAX ((size_t)4 * 1024 * 1024)
 
