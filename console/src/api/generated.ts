@@ -1471,6 +1471,8 @@ export interface Provider {
   create_timeout_ms: number;
   max_p99_ms: number;
   slow: boolean;
+  accelerator: string | null;
+  accelerator_because: string | null;
   creates: number;
   failures: number;
   p50_ms: number;
@@ -1493,6 +1495,8 @@ export interface ProviderAdded {
 export interface ProviderCheck {
   name: string;
   took_ms: number;
+  accelerator: string | null;
+  accelerator_because: string | null;
 }
 /** A kind of provider and its options */
 export interface ProviderKind {
