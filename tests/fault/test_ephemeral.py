@@ -18,6 +18,9 @@ INSTANCES = "/api/sandbox/instances"
 API_STEPS = [step for step in named_steps("fleet", r'fault_point\("api", ') if step.startswith("ephemeral-")]
 OTHER_API_STEPS = ["create-recorded", "create-made", "delete-recorded", "delete-destroyed"]
 BROKER_STEPS = ["overlay", "plan", "state", "destroy-files"]
+CASES = [(place, step, workspace) for place, steps in (("api", API_STEPS + OTHER_API_STEPS), ("broker", BROKER_STEPS))
+         for step in steps for workspace in (None, "kept")]
+SOME = [("api", "ephemeral-ending", "kept"), ("api", "ephemeral-made", "kept"), ("api", "create-made", None), ("broker", "state", "kept"), ("broker", "destroy-files", None)]
 CALLS = [("/v1/ephemeral/exec", {"command": "echo $((1 + 1)) >> a", "sandbox": {"template": "host", "internet": False}}),
          ("/v1/tools/bash", {"input": {"command": "echo 2 >> a"}, "sandbox": {"template": "host", "internet": False}})]
 
@@ -36,8 +39,7 @@ def test_the_steps_are_known():
     assert sorted(API_STEPS) == ["ephemeral-ending", "ephemeral-made"]
 
 
-@pytest.mark.parametrize("place, step", [("api", step) for step in API_STEPS + OTHER_API_STEPS] + [("broker", step) for step in BROKER_STEPS])
-@pytest.mark.parametrize("workspace", [None, "kept"])
+@pytest.mark.parametrize("place, step, workspace", atoll.sample(CASES, SOME))
 def test_a_kill_leaves_nothing(private_server, place, step, workspace):
     private_server.start()
     private_server.api().post("/v1/ephemeral/exec", {"command": "echo first > a", "workspace": "kept"})

@@ -284,7 +284,7 @@ suite_long()
 
 # Only when it is named: the whole of what the suites system and fault run a part of (atoll.sample, atoll.IS_SLOW).
 FULL_FILES=(tests/contract/test_providers tests/system/test_{console,console_manage,console_sandbox,clients,flatten,undo}
-	tests/fault/test_{kills,peer_backups,docker_storm})
+	tests/fault/test_{kills,volumes,ephemeral,peer_backups,docker_storm})
 suite_full()
 {
 	build_programs gcc || { result failed full build "the gcc build failed"; return; }

@@ -71,9 +71,9 @@ export function loaded(page) {
   return eventually(async () => (await page.locator("[aria-busy=true]").count()) === 0, "the page is loaded");
 }
 
-/** A context with the session of the key, and a list of all that must not happen in it. */
+/** Motion costs a fifth of the processor time of these tests: it is drawn in the suite "full". A context with the session of the key, and a list of all that must not happen in it. */
 export async function newContext(options = {}) {
-  const context = await (await browser()).newContext({ viewport: SIZE, ...options });
+  const context = await (await browser()).newContext({ viewport: SIZE, reducedMotion: process.env.ATOLL_SLOW ? null : "reduce", ...options });
   context.setDefaultTimeout(15000);
   const faults = [];
   await context.exposeBinding("tellViolation", (_, text) => faults.push(`policy: ${text}`));
