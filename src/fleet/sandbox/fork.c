@@ -6,7 +6,6 @@
 
 #include "base/thread.h"
 #include "fleet/core/cache.h"
-#include "fleet/core/labels.h"
 #include "fleet/core/operation.h"
 #include "fleet/lifecycle/create.h"
 #include "fleet/lifecycle/lifecycle.h"
@@ -15,8 +14,6 @@
 #include "fleet/snapshot/snapshot.h"
 #include "fleet/snapshot/snapshots.h"
 #include "fleet/volume/volume.h"
-#include "sandbox/timeouts.h"
-#include "store/secrets.h"
 #include "store/services.h"
 #include "worker/worker.h"
 
@@ -42,36 +39,6 @@ struct fork_helper {
 	struct forking *forking;
 	struct arena arena; /* of what it makes */
 };
-
-int request_like_sandbox(struct arena *a, const struct sandbox_record *r, struct fleet_create *ret,
-                         struct error *err)
-{
-	struct json_map all, own;
-
-	*ret = (struct fleet_create){
-	        .project_id = r->project_id,
-	        .template = r->template_id,
-	        .region = r->region,
-	        .resources = r->resources,
-	        .internet = r->network == SANDBOX_NETWORK_INTERNET,
-	        .persistent = r->persistent,
-	        .preview_off = r->preview_off,
-	        .preview_public = r->preview_public,
-	        .traits = (unsigned)r->traits,
-	        .network_json = r->network_json,
-	        .egress = r->egress,
-	        .timeouts = sandbox_timeouts_request(&r->timeouts),
-	        .wait = true,
-	};
-	/* A copy without the environment would not be the same. */
-	if (store_secret_check(r->env_json, err) < 0)
-		return FAIL_CONTEXT(err, "environment of sandbox '%s'", r->name);
-	if (text_map_of_json(a, r->labels_json, &all, err) < 0)
-		return -1;
-	labels_split(a, &all, &ret->labels, &own);
-	ret->own_labels = labels_of_copy(a, &own);
-	return text_map_of_json(a, r->env_json, &ret->env, err);
-}
 
 /* False: all forks have begun, or one has failed. */
 static bool take_number(struct forking *forking, unsigned *ret)
