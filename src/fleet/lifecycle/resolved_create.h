@@ -34,6 +34,7 @@ MUST_CHECK int request_resolve(struct fleet *f, struct arena *a, struct resolved
 MUST_CHECK int mounts_resolve(struct fleet *f, struct arena *a, struct resolved_create *resolved,
                               struct error *err);
 /* A request for another sandbox like this one: everything of its row except name, times and
- * volumes. */
-MUST_CHECK int request_like_sandbox(struct arena *a, const struct sandbox_record *r,
-                                    struct fleet_create *ret, struct error *err);
+ * volumes. It names the provider, if the server still has it, and at least its isolation. */
+MUST_CHECK int request_like_sandbox(const struct fleet *f, struct arena *a,
+                                    const struct sandbox_record *r, struct fleet_create *ret,
+                                    struct error *err);

@@ -1,12 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a copy of a sandbox asks for: forks, and snapshots whose sandbox is deleted. */
 #include "fleet/core/labels.h"
+#include "fleet/core/sandboxes.h"
 #include "fleet/lifecycle/resolved_create.h"
+#include "provider/provider.h"
+#include "sandbox/isolation.h"
 #include "sandbox/timeouts.h"
 #include "store/secrets.h"
 
-int request_like_sandbox(struct arena *a, const struct sandbox_record *r, struct fleet_create *ret,
-                         struct error *err)
+/* A copy is never isolated less than its source. */
+static void ask_for_provider(const struct fleet *f, const struct sandbox_record *r,
+                             struct fleet_create *ret)
+{
+	const struct provider_ops *ops = sandbox_provider_ops(f, r);
+
+	if (ops && isolation_is_known(ops->isolation))
+		ret->isolation = ops->isolation;
+	if (sandbox_provider(f, r))
+		ret->provider = r->provider;
+}
+
+int request_like_sandbox(const struct fleet *f, struct arena *a, const struct sandbox_record *r,
+                         struct fleet_create *ret, struct error *err)
 {
 	struct json_map all, own;
 
@@ -25,6 +40,7 @@ int request_like_sandbox(struct arena *a, const struct sandbox_record *r, struct
 	        .timeouts = sandbox_timeouts_request(&r->timeouts),
 	        .wait = true,
 	};
+	ask_for_provider(f, r, ret);
 	/* A copy without the environment would not be the same. */
 	if (store_secret_check(r->env_json, err) < 0)
 		return FAIL_CONTEXT(err, "environment of sandbox '%s'", r->name);

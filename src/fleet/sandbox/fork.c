@@ -223,7 +223,7 @@ static int take_for_fork(struct forking *forking, struct arena *a, const struct 
 
 	if (operation_find_and_begin(f, a, ref, &op, err) < 0 ||
 	    snapshot_check_state(&op.record, err) < 0 ||
-	    request_like_sandbox(a, &op.record, create, err) < 0 ||
+	    request_like_sandbox(f, a, &op.record, create, err) < 0 ||
 	    share_mounts(&op, create, ret, err) < 0 ||
 	    store_service_list(f->store, a, op.record.id, &forking->services, err) < 0)
 		return -1;

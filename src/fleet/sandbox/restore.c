@@ -87,7 +87,7 @@ static int like_its_sandbox(struct fleet *f, struct arena *a, const struct snaps
 	struct sandbox_record was;
 
 	if (store_sandbox_find_ended(f->store, a, r->project_id, r->sandbox_id, &was, err) == 0)
-		return request_like_sandbox(a, &was, ret, err);
+		return request_like_sandbox(f, a, &was, ret, err);
 	if (err->code != ERROR_NOT_FOUND)
 		return -1;
 	error_clear(err);
