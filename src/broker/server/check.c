@@ -148,9 +148,8 @@ static int check_review(const struct broker_create *r, struct error *err)
 
 	if (!r->review || !*r->review)
 		return 0;
-	if (r->kind != BROKER_NATIVE)
-		return FAIL(err, ERROR_UNSUPPORTED,
-		            "only a sandbox of the kind 'native' has layers");
+	if (!broker_kind_is_isolated(r->kind))
+		return FAIL(err, ERROR_UNSUPPORTED, "a sandbox without isolation has no layers");
 	if (*r->snapshot)
 		return FAIL(err, ERROR_INVALID, "a review begins with a template alone");
 	return review_parse(r->review, &ignored, err);
@@ -198,9 +197,8 @@ int check_create(const void *request, struct error *err)
 	if (check_sandbox_id(r->sandbox, err) < 0 || check_hostname(r->hostname, err) < 0 ||
 	    check_numbers(r, err) < 0 || check_volumes(r, err) < 0 || check_review(r, err) < 0)
 		return -1;
-	if (*r->snapshot && r->kind != BROKER_NATIVE)
-		return FAIL(err, ERROR_INVALID,
-		            "only a sandbox of the kind 'native' has snapshots");
+	if (*r->snapshot && !broker_kind_is_isolated(r->kind))
+		return FAIL(err, ERROR_INVALID, "a sandbox without isolation has no snapshots");
 	if (*r->snapshot && !id_is_valid(r->snapshot))
 		return FAIL(err, ERROR_INVALID, "'%.70s' is not a snapshot's id", r->snapshot);
 	/* The owner becomes a word of a line. */

@@ -99,7 +99,7 @@ static void forget_ended(struct broker *b)
 
 static bool is_watched(const struct sandbox *sandbox)
 {
-	return sandbox->phase == SANDBOX_RUNNING && sandbox->kind == BROKER_NATIVE &&
+	return sandbox->phase == SANDBOX_RUNNING && broker_kind_is_isolated(sandbox->kind) &&
 	       sandbox->disk_is_advisory && sandbox->disk_bytes > 0;
 }
 

@@ -19,6 +19,7 @@
 #include "broker/sandbox/snapshot_mark.h"
 #include "broker/snapshot/snapshot.h"
 #include "broker/snapshot/task.h"
+#include "wire/broker_kind.h"
 #include "wire/task.h"
 
 struct wire_fds;
@@ -161,6 +162,8 @@ int snapshot_switch(struct snapshot_task *task, const struct snapshot_maps *maps
 
 	if (!*task->sandbox->template_name)
 		return FAIL(err, ERROR_CONFLICT, "an older version of the broker started it");
+	if (task->sandbox->kind == BROKER_GVISOR)
+		return FAIL(err, ERROR_CONFLICT, "gVisor keeps files of the root open");
 	if (task_ask(&task->users, &users, err) < 0)
 		return -1;
 	s.root_mount = users.root_mount;
