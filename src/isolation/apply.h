@@ -8,12 +8,13 @@
 
 struct setup_plan;
 
-/* Mounts that the first plan hands to the second. */
-#define ISOLATION_PREPARED_MAX 7
+/* Mounts that the first plan hands to the second, or a step to a later one. */
+#define ISOLATION_PREPARED_MAX 15
 struct isolation_prepared {
 	int fds[ISOLATION_PREPARED_MAX]; /* -1: none */
 };
-#define ISOLATION_PREPARED_NONE ((struct isolation_prepared){{-1, -1, -1, -1, -1, -1, -1}})
+#define ISOLATION_PREPARED_NONE                                                                    \
+	((struct isolation_prepared){{-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1}})
 
 /* Called once for each of the agent's two plans. `fds` are in the plan's order; the callee closes
  * them. */

@@ -26,6 +26,29 @@ static const char *format_user_namespace(struct arena *a, const struct isolation
 	                    map);
 }
 
+/* The broker has checked that the path has no control characters and is UTF-8. */
+static void add_path(struct buf *out, const char *path)
+{
+	for (; *path; path++) {
+		if (*path == '"' || *path == '\\')
+			buf_add_text(out, "\\");
+		buf_add(out, path, 1);
+	}
+}
+
+/* What the kernel mounted read-only stays so: gVisor need not know. */
+static const char *format_volumes(struct arena *a, const struct isolation_spec *spec)
+{
+	AUTO(buf_done) struct buf out = BUF(STEP_SOURCE_MAX);
+
+	for (unsigned i = 0; i < spec->volume_count; i++) {
+		buf_add_text(&out, ",{\"type\":\"bind\",\"destination\":\"");
+		add_path(&out, spec->volume_paths[i]);
+		buf_addf(&out, "\",\"source\":\"" ENCLOSURE_VOLUMES "/%u\"}", i);
+	}
+	return arena_copy(a, buf_span(&out));
+}
+
 /* The broker has checked the host name, so it needs no escapes. */
 const char *enclosure_config(struct arena *a, const struct isolation_spec *spec)
 {
@@ -38,9 +61,10 @@ const char *enclosure_config(struct arena *a, const struct isolation_spec *spec)
 	        "\"rlimits\":[{\"type\":\"RLIMIT_NOFILE\",\"hard\":%d,\"soft\":%d}],"
 	        "\"capabilities\":{\"bounding\":%s,\"effective\":%s,\"permitted\":%s}},"
 	        "\"mounts\":[{\"destination\":\"/proc\",\"type\":\"proc\",\"source\":\"proc\"},"
-	        "{\"destination\":\"/dev/shm\",\"type\":\"tmpfs\",\"source\":\"tmpfs\"}],"
+	        "{\"destination\":\"/dev/shm\",\"type\":\"tmpfs\",\"source\":\"tmpfs\"}%s],"
 	        "\"linux\":{\"namespaces\":[{\"type\":\"pid\"},{\"type\":\"mount\"},"
 	        "{\"type\":\"ipc\"},{\"type\":\"uts\"}%s}}",
 	        spec->hostname, spec->no_privileges ? "true" : "false", NOFILE_MAX, NOFILE_MAX,
-	        CAPABILITIES, CAPABILITIES, CAPABILITIES, format_user_namespace(a, spec));
+	        CAPABILITIES, CAPABILITIES, CAPABILITIES, format_volumes(a, spec),
+	        format_user_namespace(a, spec));
 }

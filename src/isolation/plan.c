@@ -214,6 +214,32 @@ static void add_mount_file(struct planner *p, const char *target, const char *te
 	                    .kind = STEP_TEXT, .target = target, .source = text, .flags = 0644});
 }
 
+/* gVisor mounts each volume by itself, so that it looks again at files that other sandboxes may
+ * change, as it does not in the root. */
+static void keep_volumes(struct planner *p)
+{
+	const struct isolation_spec *s = p->spec;
+
+	if (s->volume_count > PREPARED_VOLUMES_MAX) {
+		p->failed = true;
+		return;
+	}
+	for (unsigned i = 0; i < s->volume_count; i++)
+		add_step(p, (struct setup_step){.kind = STEP_KEEP,
+		                                .target = s->volume_paths[i],
+		                                .value = PREPARED_VOLUMES + i});
+}
+
+static void add_kept_volumes(struct planner *p)
+{
+	for (unsigned i = 0; i < p->spec->volume_count; i++) {
+		const char *target = arena_format(p->plan->arena, ENCLOSURE_VOLUMES "/%u", i);
+
+		add_folder(p, target, 0755, 0);
+		add_prepared(p, PREPARED_VOLUMES + i, target);
+	}
+}
+
 /* The sandbox's root becomes a folder of a small root, which has what gVisor needs and nothing of
  * the host. The kernel lets gVisor mount its own proc only while an unmasked one is visible. */
 static void add_enclosure(struct planner *p)
@@ -225,6 +251,7 @@ static void add_enclosure(struct planner *p)
 	add_step(p, (struct setup_step){.kind = STEP_ATTACH,
 	                                .fd = number_of(p, s->agent_fd),
 	                                .target = ENCLOSURE_AGENT});
+	keep_volumes(p);
 	add_step(p, (struct setup_step){.kind = STEP_KEEP, .target = "/", .value = PREPARED_INNER});
 	add_step(p, (struct setup_step){
 	                    .kind = STEP_ROOT, .fd = ISOLATION_FD_NONE, .value = PREPARED_OUTER});
@@ -241,6 +268,7 @@ static void add_enclosure(struct planner *p)
 	add_folder(p, ENCLOSURE_STATE, 0700, 0);
 	add_folder(p, ENCLOSURE_BUNDLE "/rootfs", 0755, 0);
 	add_prepared(p, PREPARED_INNER, ENCLOSURE_BUNDLE "/rootfs");
+	add_kept_volumes(p);
 	add_mount_file(p, ENCLOSURE_BUNDLE "/config.json", enclosure_config(a, s));
 	add_mount_file(p, ENCLOSURE_PROGRAM, "");
 	add_step(p, (struct setup_step){.kind = STEP_ATTACH,

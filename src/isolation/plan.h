@@ -39,6 +39,7 @@ enum step_kind {
 };
 
 #define STEP_TEXT_MAX 4096
+#define STEP_SOURCE_MAX 16384
 #define ISOLATION_FILES "/run/atoll"
 
 struct setup_step {
@@ -57,6 +58,7 @@ extern const struct wire_member setup_step_shape[];
 #define ENCLOSURE_PROGRAM "/runsc"
 #define ENCLOSURE_STATE "/state"
 #define ENCLOSURE_BUNDLE "/bundle"
+#define ENCLOSURE_VOLUMES ENCLOSURE_BUNDLE "/volumes"
 #define ENCLOSURE_AGENT ISOLATION_FILES "/agent"
 #define ENCLOSURE_NAMESPACES "8"
 #define ENCLOSURE_NAMESPACES_FILE "/proc/sys/user/max_user_namespaces"

@@ -14,4 +14,6 @@ enum {
 	PREPARED_WHOLE_PROC, /* the next three: of a sandbox in gVisor */
 	PREPARED_OUTER,
 	PREPARED_INNER,
+	PREPARED_VOLUMES, /* the first of PREPARED_VOLUMES_MAX; of a sandbox in gVisor, too */
 };
+#define PREPARED_VOLUMES_MAX 8

@@ -136,9 +136,8 @@ static int check_volumes(const struct broker_create *r, struct error *err)
 		        (struct sandbox_mount){parsed[count].id, parsed[count].path,
 		                               parsed[count].is_read_only, parsed[count].subpath};
 	}
-	if (count > 0 && r->kind != BROKER_NATIVE)
-		return FAIL(err, ERROR_UNSUPPORTED,
-		            "only a sandbox of the kind 'native' can have volumes");
+	if (count > 0 && !broker_kind_is_isolated(r->kind))
+		return FAIL(err, ERROR_UNSUPPORTED, "a sandbox without isolation has no volumes");
 	return sandbox_mounts_check(mounts, count, err);
 }
 

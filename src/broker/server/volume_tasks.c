@@ -15,6 +15,7 @@
 #include "broker/volume/attach.h"
 #include "broker/volume/volume.h"
 #include "wire/broker.h"
+#include "wire/broker_kind.h"
 #include "wire/broker_volume.h"
 
 struct wire_fds;
@@ -188,6 +189,7 @@ static int find_sandbox(struct broker *b, const struct broker_volume *request,
 		return FAIL(err, ERROR_UNAVAILABLE, "sandbox '%s' is being worked on",
 		            request->sandbox);
 	*ret = (struct attachment){.forced = request->forced != 0,
+	                           .is_fixed = sandbox->kind == BROKER_GVISOR,
 	                           .slot = sandbox->slot,
 	                           .pid = sandbox->pid,
 	                           .mounts_fd = sandbox->mounts_fd};

@@ -110,6 +110,13 @@ static int check_attached(const struct attachment *a, const struct attached_volu
 	return FAIL_HINT(err, "detach it first");
 }
 
+static int refuse_change(const char *what, struct error *err)
+{
+	error_set(err, ERROR_CONFLICT, 0, HERE,
+	          "provider 'gvisor' cannot %s a volume while the sandbox runs", what);
+	return FAIL_HINT(err, "stop the sandbox, change its volumes, and start it");
+}
+
 int attach_volume(const struct host *host, const struct attachment *a, struct error *err)
 {
 	AUTO_CLOSE int whole = -1, volume = -1;
@@ -117,6 +124,9 @@ int attach_volume(const struct host *host, const struct attachment *a, struct er
 
 	if (find_attached(host, a, &whole, &there, err) < 0)
 		return -1;
+	if (a->is_fixed)
+		return there.mount == NOWHERE ? refuse_change("attach", err)
+		                              : check_attached(a, &there, err);
 	if (there.mount != NOWHERE)
 		return ask_inside(host, a, LAUNCH_ATTACH, there.mount, -1, err) < 0
 		               ? -1
@@ -136,6 +146,8 @@ int detach_volume(const struct host *host, const struct attachment *a, struct er
 
 	if (find_attached(host, a, &image, &there, err) < 0)
 		return -1;
+	if (there.mount != NOWHERE && a->is_fixed)
+		return refuse_change("detach", err);
 	return there.mount == NOWHERE ? 0
 	                              : ask_inside(host, a, LAUNCH_DETACH, there.mount, -1, err);
 }

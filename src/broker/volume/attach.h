@@ -14,6 +14,7 @@ struct host;
 struct attachment {
 	struct mounted_volume mount;
 	bool forced;   /* detach even if the volume is in use; open files stay open */
+	bool is_fixed; /* in gVisor: mounts do not change while the sandbox runs */
 	uint32_t slot; /* of the sandbox */
 	int pid;       /* its process 1 */
 	int mounts_fd; /* its mount namespace */

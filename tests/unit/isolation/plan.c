@@ -387,7 +387,7 @@ TEST(a_plan_for_gvisor_leaves_nothing_of_the_host_in_sight)
 	assert_int_equal(find(&plan, STEP_ENCLOSE, NULL), (int)plan.count - 1);
 	assert_true(
 	        strlen(plan.steps[find(&plan, STEP_TEXT, ENCLOSURE_BUNDLE "/config.json")].source) <
-	        STEP_TEXT_MAX);
+	        STEP_SOURCE_MAX);
 }
 
 /* In gVisor with a network: see enclosure_config.c. */
@@ -415,6 +415,61 @@ TEST(a_network_in_gvisor_comes_with_user_namespaces_of_its_parts)
 	}
 }
 
+TEST(volumes_in_gvisor_are_mounts_of_their_own)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct isolation_spec spec = some_spec();
+	struct setup_plan plan;
+	const struct setup_step *config;
+
+	spec.runsc_fd = 21;
+	spec.agent_fd = 22;
+	spec.volume_count = 2;
+	spec.volume_fds[0] = 31;
+	spec.volume_fds[1] = 32;
+	spec.volume_paths[0] = "/data";
+	spec.volume_paths[1] = "/a \"b\" \\c";
+	make(&a, &spec, &plan);
+	/* Its content is there for the project's folder; then it is kept for the outer root. */
+	assert_true(find(&plan, STEP_ATTACH, "/data") < find(&plan, STEP_KEEP, "/data"));
+	assert_true(find(&plan, STEP_KEEP, "/data") < find(&plan, STEP_KEEP, "/"));
+	assert_true(find(&plan, STEP_ATTACH, ENCLOSURE_VOLUMES "/0") >
+	            find(&plan, STEP_ATTACH, ENCLOSURE_BUNDLE "/rootfs"));
+	config = &plan.steps[find(&plan, STEP_TEXT, ENCLOSURE_BUNDLE "/config.json")];
+	assert_non_null(strstr(config->source, "{\"type\":\"bind\",\"destination\":\"/data\","
+	                                       "\"source\":\"" ENCLOSURE_VOLUMES "/0\"}"));
+	assert_non_null(strstr(config->source, "\"destination\":\"/a \\\"b\\\" \\\\c\""));
+}
+
+TEST(as_many_volumes_as_a_sandbox_may_have_fit_into_a_plan_for_gvisor)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct isolation_spec spec = some_spec();
+	struct setup_plan plan;
+	struct error err = {0};
+	char path[256];
+
+	memset(path, '"', sizeof(path));
+	path[0] = '/';
+	path[255] = '\0';
+	spec.runsc_fd = 21;
+	spec.agent_fd = 22;
+	spec.internet = true;
+	for (spec.volume_count = 0; spec.volume_count < 8; spec.volume_count++) {
+		spec.volume_fds[spec.volume_count] = 31 + spec.volume_count;
+		spec.volume_paths[spec.volume_count] = path;
+	}
+	make(&a, &spec, &plan);
+	assert_true(
+	        strlen(plan.steps[find(&plan, STEP_TEXT, ENCLOSURE_BUNDLE "/config.json")].source) <
+	        STEP_SOURCE_MAX);
+	spec.volume_count = 9;
+	spec.volume_fds[8] = 39;
+	spec.volume_paths[8] = "/ninth";
+	assert_int_equal(isolation_plan(&a, &spec, &plan, &err), -1);
+	assert_int_equal(err.code, ERROR_LIMIT);
+}
+
 int main(void)
 {
 	return RUN(CASE(the_plan_changes_the_root_before_it_touches_any_file),
@@ -434,5 +489,7 @@ int main(void)
 	           CASE(a_plan_without_a_root_devices_or_an_absolute_project_is_refused),
 	           CASE(a_printed_plan_has_one_line_per_step), CASE(every_step_survives_the_wire),
 	           CASE(a_plan_for_gvisor_leaves_nothing_of_the_host_in_sight),
-	           CASE(a_network_in_gvisor_comes_with_user_namespaces_of_its_parts));
+	           CASE(a_network_in_gvisor_comes_with_user_namespaces_of_its_parts),
+	           CASE(volumes_in_gvisor_are_mounts_of_their_own),
+	           CASE(as_many_volumes_as_a_sandbox_may_have_fit_into_a_plan_for_gvisor));
 }
