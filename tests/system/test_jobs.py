@@ -780,11 +780,12 @@ def test_two_servers_of_a_database_tell_each_end_once(services):
         here.call("PUT", f"{CHANNELS}/slack", {"type": "slack", "token": TOKEN, "base_url": f"{services}/slack"})
         Services.seen.clear()
         box = here.create()["id"]
-        jobs = [start(here, box, "sleep 0.5; echo shared", origin={"type": "slack", "channel": "C1"}) for _ in range(5)]
+        jobs = [start(here, box, "until [ -e go ]; do sleep 0.05; done; echo shared", origin={"type": "slack", "channel": "C1"}) for _ in range(5)]
         assert status(there, jobs[0])["status"] == "running"
         with refused("conflict", "node"):
             there.post(f"{JOBS}/{jobs[0]}/stop")
         assert status(there, jobs[0])["status"] == "running"
+        here.exec(box, "touch go")
         for job in jobs:
             assert ended(there, job)["logs"]["stdout"] == "shared\n"
             assert message(there, job, "delivered", "dead")["attempts"] == 1
