@@ -14,6 +14,7 @@
 #include "base/thread.h"
 #include "provider/agent_links.h"
 #include "provider/agent_reverse.h"
+#include "provider/claims.h"
 #include "provider/compute.h"
 #include "provider/volume.h"
 #include "wire/agent.h"
@@ -340,7 +341,7 @@ int docker_destroy(struct provider *p, const char *id, int64_t deadline, struct 
 		return -1;
 	agent_reverse_forget(as_docker(p)->reverse, id);
 	agent_reverse_remove_folder(as_docker(p)->reverse, id);
-	docker_claim_remove(p, id);
+	provider_claim_remove(as_docker(p)->claims_dir, id);
 	return 0;
 }
 
@@ -456,11 +457,12 @@ static int docker_start(struct provider *p, const struct sandbox_spec *spec, int
                         struct provider_created *ret, struct error *err)
 {
 	int64_t began_ns = clock_monotonic_ns();
+	const struct provider_claim claim = {spec->owner, spec->lease_epoch, false};
 	struct docker_state state;
 
 	if (prepare_start(p, spec, deadline, &state, err) < 0 ||
 	    agent_reverse_make_folder(as_docker(p)->reverse, spec->id, err) < 0 ||
-	    docker_claim_write(p, spec, err) < 0 ||
+	    provider_claim_write(as_docker(p)->claims_dir, spec->id, &claim, err) < 0 ||
 	    run_container(p, spec->id, state.token, deadline, err) < 0 ||
 	    docker_own_mounts(p, spec, deadline, err) < 0)
 		return -1;
@@ -570,7 +572,7 @@ static void take_entry(struct provider *p, struct provider_entry *entry)
 {
 	struct error err = {0};
 
-	docker_claim_read(p, entry);
+	(void)provider_claim_read(as_docker(p)->claims_dir, entry);
 	if (!entry->running)
 		return;
 	if (adopt_by_id(p, entry->id, &err) < 0)
@@ -700,6 +702,7 @@ static void docker_close(struct provider *p)
 	auto_close(&d->lock_fd);
 	free(d->root);
 	free(d->dir);
+	free(d->claims_dir);
 	free(d->links_dir);
 	free(d);
 }

@@ -40,9 +40,10 @@ struct docker_provider {
 	const char *name;         /* of the provider */
 	char server[ID_SIZE + 1]; /* of its containers */
 	char image_owner[ID_SIZE + 1];
-	char *root;      /* DATA/docker */
-	char *dir;       /* its own folder */
-	char *links_dir; /* as the daemon reaches it: absolute */
+	char *root;       /* DATA/docker */
+	char *dir;        /* its own folder */
+	char *claims_dir; /* see provider/claims.h */
+	char *links_dir;  /* as the daemon reaches it: absolute */
 	int lock_fd;
 	struct docker_engine *engine;
 	struct agent_reverse *reverse;
@@ -162,13 +163,6 @@ void docker_set_running(struct provider *p, const char *id);
 void docker_unset_running(struct provider *p, const char *id);
 /* The agent's control connection broke. */
 void docker_suspect(void *provider, const char *id);
-
-/* claims.c: a container's labels cannot change, so the claim of a later start is a JSON file. */
-MUST_CHECK int docker_claim_write(struct provider *p, const struct sandbox_spec *spec,
-                                  struct error *err);
-/* Leaves the entry without such a file. */
-void docker_claim_read(struct provider *p, struct provider_entry *entry);
-void docker_claim_remove(struct provider *p, const char *id);
 
 /* image.c: the image of a template's folder. An imported image is on the daemon or nowhere. */
 bool docker_image_is_imported(const char *folder);
