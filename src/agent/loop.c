@@ -14,6 +14,7 @@
 #include "agent/listener.h"
 #include "agent/orphan.h"
 #include "agent/reverse.h"
+#include "agent/tunnel.h"
 #include "agent/standby.h"
 #include "agent/score.h"
 #include "agent/service.h"
@@ -197,6 +198,7 @@ void agent_run(struct agent *a)
 		connections_handle_waiting(a);
 		connection_free_closed(a);
 		carries_free_ended(a);
+		tunnels_free_ended(a);
 		process_free_forgotten(a);
 	}
 }

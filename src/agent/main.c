@@ -25,12 +25,12 @@
 #include "agent/rehearse.h"
 #include "agent/standby.h"
 #include "agent/score.h"
+#include "agent/tunnel.h"
 #include "agent/image_user.h"
 #include "agent/setup.h"
 #include "agent/warm.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "wire/agent_beat.h"
 
 #define BEAT_SIZE_MAX 64
 #define MMAP_THRESHOLD (64 * 1024)
@@ -42,6 +42,7 @@ struct options {
 	int memory_events, pids_events; /* see cause.h; -1 = not given */
 	const char *host_root;
 	const char *connect; /* the server's socket, in place of a listener; see reverse.h */
+	const char *tunnel;  /* the port to listen on; see tunnel.h */
 	struct machine machine;
 };
 
@@ -71,6 +72,8 @@ static int parse_option(struct options *o, const char *name, const char *value, 
 		o->host_root = value;
 	else if (strcmp(name, "--connect") == 0)
 		o->connect = value;
+	else if (strcmp(name, "--tunnel") == 0)
+		o->tunnel = value;
 	else if (strcmp(name, "--machine") == 0)
 		o->machine.hostname = value;
 	else if (strcmp(name, "--machine-pids") == 0)
@@ -95,9 +98,11 @@ static int parse_options(int argc, char **argv, struct options *ret, struct erro
 		if (parse_option(&o, argv[i], argv[i + 1], err) < 0)
 			return -1;
 	}
-	if ((o.listener >= 0) + !!o.connect + (o.handed >= 0) + !!o.machine.hostname != 1)
+	if ((o.listener >= 0) + !!o.connect + (o.handed >= 0) + !!o.machine.hostname + !!o.tunnel !=
+	    1)
 		return FAIL(err, ERROR_INVALID,
-		            "one of --listen-fd, --connect, --handed-fd and --machine is needed");
+		            "one of --listen-fd, --connect, --handed-fd, --tunnel and --machine is "
+		            "needed");
 	if (!o.machine.hostname != !o.machine.pids_max)
 		return FAIL(err, ERROR_INVALID, "--machine goes with --machine-pids");
 	if (o.host_root && (o.setup >= 0 || o.host_root[0] != '/'))
@@ -202,7 +207,7 @@ static int open_watches(struct agent *a, const struct options *o, struct error *
 	listener_init(&a->listener, o->handed >= 0 ? o->handed : o->listener);
 	if (o->handed >= 0)
 		a->listener.accept = enclosure_accept;
-	a->listener.watch.on_event = on_listener;
+	a->listener.watch.on_event = o->tunnel ? tunnel_on_listener : on_listener;
 	a->claim = (struct watch){.fd = o->setup_result.claim_fd, .on_event = on_claim};
 	a->signals = (struct watch){.fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK),
 	                            .on_event = agent_on_signal};
@@ -228,6 +233,7 @@ static int agent_open(struct agent *a, const struct options *o, const struct vie
 	views_begin(&a->views, a->started_ms);
 	standby_init(&a->standby);
 	reverse_init(a, o->connect);
+	tunnels_init(a);
 	a->stops_at = DEADLINE_NEVER;
 	list_init(&a->connections);
 	list_init(&a->closed);
@@ -248,16 +254,6 @@ static int agent_open(struct agent *a, const struct options *o, const struct vie
 	return open_watches(a, o, err);
 }
 
-static void begin_beat(struct agent *a, struct span payload)
-{
-	AUTO(arena_done) struct arena arena = {0};
-	struct agent_beat beat;
-	struct error ignored;
-
-	if (wire_decode(&arena, payload, agent_beat_shape, &beat, sizeof(beat), &ignored) == 0)
-		orphan_beat(a, beat.bound_ms);
-}
-
 /* The other members of the set-up. A warm interpreter starts before a create takes this sandbox;
  * if it fails to start, the first call that needs it gets the error. */
 static void begin_wishes(struct agent *a, struct buf *wishes)
@@ -270,7 +266,7 @@ static void begin_wishes(struct agent *a, struct buf *wishes)
 
 	while (!wishes->overflowed && wire_next(&rest, &type, &payload, NULL, &ignored) > 0)
 		if (type == AGENT_BEAT)
-			begin_beat(a, payload);
+			orphan_take_beat(a, payload);
 		else if (wire_decode(&arena, payload, agent_warm_shape, &warm, sizeof(warm),
 		                     &ignored) == 0)
 			(void)!warm_set(a, &warm, &ignored);
@@ -292,8 +288,10 @@ static int run_setup(struct options *o, struct views *views, struct buf *wishes,
 	return status;
 }
 
-static int begin_machine(struct options *o, struct error *err)
+static int begin_listener(struct options *o, struct error *err)
 {
+	if (o->tunnel)
+		return tunnel_begin(o->tunnel, &o->listener, err);
 	return o->machine.hostname ? machine_begin(&o->machine, &o->listener, err) : 0;
 }
 
@@ -307,7 +305,7 @@ int agent_main(int argc, char **argv)
 
 	if (argc == 3 && strcmp(argv[1], STANDBY_OPTION) == 0)
 		return standby_main(argv[2]);
-	if (parse_options(argc, argv, &options, &err) < 0 || begin_machine(&options, &err) < 0 ||
+	if (parse_options(argc, argv, &options, &err) < 0 || begin_listener(&options, &err) < 0 ||
 	    prepare_process(&options, &err) < 0 ||
 	    (options.setup >= 0 && run_setup(&options, &views, &wishes, &err) < 0) ||
 	    hide_from_tracers(&err) < 0) {
@@ -325,7 +323,7 @@ int agent_main(int argc, char **argv)
 	}
 	if (options.setup_result.claim_fd >= 0)
 		rehearse_first_command();
-	if (options.connect || options.machine.hostname)
+	if (options.connect || options.machine.hostname || options.tunnel)
 		image_user_add();
 	standby_start(&agent);
 	begin_wishes(&agent, &wishes);

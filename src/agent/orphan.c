@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "wire/agent_beat.h"
 
 #define TICKS 16 /* in the time limit */
 #define TICK_MIN_MS 10
@@ -18,6 +19,16 @@ void orphan_beat(struct agent *a, uint64_t bound_ms)
 		a->orphan_tick_ms = TICK_MIN_MS;
 	a->orphan_tick_at = deadline_after(a->orphan_tick_ms);
 	orphan_renew(a);
+}
+
+void orphan_take_beat(struct agent *a, struct span payload)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	struct agent_beat beat;
+	struct error ignored;
+
+	if (wire_decode(&arena, payload, agent_beat_shape, &beat, sizeof(beat), &ignored) == 0)
+		orphan_beat(a, beat.bound_ms);
 }
 
 void orphan_renew(struct agent *a)

@@ -14,6 +14,8 @@
 #include "agent/state.h"
 
 void orphan_beat(struct agent *a, uint64_t bound_ms);
+/* The same for the payload of an AGENT_BEAT; a malformed one is ignored. */
+void orphan_take_beat(struct agent *a, struct span payload);
 /* A server has connected. */
 void orphan_renew(struct agent *a);
 int64_t orphan_next_deadline(const struct agent *a);

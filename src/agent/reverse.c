@@ -23,21 +23,22 @@
 #define FRAMES_MAX 4096
 
 /* The environment of process 1 can be read in /proc, so the token is overwritten there. */
-static void take_token(struct reverse *r)
+void reverse_take_token(char *ret, size_t size)
 {
 	char *token = getenv(AGENT_TOKEN_VARIABLE);
 
 	if (!token)
 		return;
-	(void)snprintf(r->token, sizeof(r->token), "%s", token);
+	(void)snprintf(ret, size, "%s", token);
 	explicit_bzero(token, strlen(token));
 	(void)unsetenv(AGENT_TOKEN_VARIABLE);
 }
 
-/* What Docker adds to the variables of the image, and what is the user's. */
-static void forget_own_variables(void)
+/* What Docker or a shell adds to the variables of the image, and what is the user's. */
+void reverse_forget_variables(void)
 {
-	static const char *const names[] = {"HOSTNAME", "HOME", "TERM", "USER", "LOGNAME", "SHELL"};
+	static const char *const names[] = {"HOSTNAME", "HOME",  "TERM",   "USER", "LOGNAME",
+	                                    "SHELL",    "SHLVL", "OLDPWD", "PWD",  "_"};
 
 	for (size_t i = 0; i < COUNT_OF(names); i++)
 		(void)unsetenv(names[i]);
@@ -47,7 +48,8 @@ const char *const *reverse_variables(const struct agent *a)
 {
 	static const char *const none[] = {NULL};
 
-	return a->reverse.path && environ ? (const char *const *)environ : none;
+	return (a->reverse.path || a->tunnels.token[0]) && environ ? (const char *const *)environ
+	                                                           : none;
 }
 
 static int connect_socket(const struct reverse *r, uint64_t stream, int *ret_fd, struct error *err)
@@ -185,8 +187,8 @@ void reverse_init(struct agent *a, const char *path)
 	                      .pause_ms = PAUSE_MIN_MS};
 	if (!path)
 		return;
-	take_token(r);
-	forget_own_variables();
+	reverse_take_token(r->token, sizeof(r->token));
+	reverse_forget_variables();
 }
 
 int64_t reverse_next_deadline(const struct agent *a)

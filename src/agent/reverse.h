@@ -12,6 +12,10 @@
 
 /* Connects as soon as the loop runs. Takes the token out of the environment. `path` lives as long
  * as the agent; NULL: this agent listens instead. */
+/* Takes the token out of the environment; nothing happens without one. */
+void reverse_take_token(char *ret, size_t size);
+/* Drops the variables that are not those of the image. */
+void reverse_forget_variables(void);
 void reverse_init(struct agent *a, const char *path);
 /* The image's variables (ENV), which commands get; NULL-terminated. None in an agent that listens.
  */

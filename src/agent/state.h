@@ -54,10 +54,19 @@ struct reverse {
 	unsigned wanted_count;
 };
 
+/* See tunnel.h. */
+struct tunnels {
+	char token[65]; /* AGENT_TOKEN_MAX */
+	/* struct tunnel: those that have not shown the token yet, oldest first; the others; those
+	 * that are freed after this round of events */
+	struct list waiting, open, ended;
+};
+
 struct agent {
 	int epoll;
 	struct listener listener;
 	struct reverse reverse; /* in place of the listener */
+	struct tunnels tunnels;
 	struct watch signals;
 	struct watch claim; /* of a prepared sandbox; the listener is watched after the claim */
 
