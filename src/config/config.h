@@ -43,6 +43,9 @@ struct config {
 	const char *docker_host, *docker_image;        /* "unix:///path"; "" = no image */
 	const char *docker_images;                     /* separated by commas */
 	const char *docker_runtime;                    /* "" = the daemon's default */
+	const char *e2b_api_key, *e2b_domain, *e2b_api_url, *e2b_sandbox_url;
+	const char *e2b_template, *e2b_templates;
+	bool e2b_allow_internet_access, e2b_secure_access;
 	const char *user;      /* unprivileged user; "" = "atoll", else "nobody" */
 	const char *log_level; /* "error", "warning", "info" or "debug" */
 	const char *debug;     /* folders of src/ with debug lines */

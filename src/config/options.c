@@ -22,7 +22,7 @@
 #define YEAR_MS (INT64_C(366) * 86400000)
 
 static const char *const providers[] = {"native",  "gvisor", "host", "docker",
-                                        "microvm", "null",   NULL};
+                                        "microvm", "e2b",    "null", NULL};
 static const char *const accelerators[] = {"auto", "kvm", "tcg", NULL};
 static const char *const vmms[] = {"qemu", NULL};
 static const char *const log_levels[] = {"error", "warning", "info", "debug", NULL};
@@ -69,6 +69,7 @@ const struct config_option config_options[] = {
                          "of its own; host = without isolation; "
                          "docker = containers of a Docker daemon; "
                          "microvm = virtual machines; "
+                         "e2b = sandboxes of an account at E2B; "
                          "null = no real sandboxes, for tests"),
         TEXT_OPTION(
                 "providers", providers, .initial = "", .check = check_providers,
@@ -110,6 +111,32 @@ const struct config_option config_options[] = {
                              "boots under it"),
         TEXT_OPTION("microvm_vmm", microvm_vmm, .initial = "qemu", .choices = vmms,
                     .about = "with provider microvm: the program that runs virtual machines"),
+        TEXT_OPTION("e2b_api_key", e2b_api_key, .env = "E2B_API_KEY", .initial = "",
+                    .mask = mask_secret,
+                    .about = "with provider e2b: key of the account; the option e2b_api_key of a "
+                             "provider replaces it"),
+        TEXT_OPTION("e2b_domain", e2b_domain, .env = "E2B_DOMAIN", .initial = "e2b.app",
+                    .about = "with provider e2b: domain of the service; the API is at api.DOMAIN, "
+                             "ports of sandboxes at PORT-ID.DOMAIN"),
+        TEXT_OPTION("e2b_api_url", e2b_api_url, .env = "E2B_API_URL", .initial = "",
+                    .about = "with provider e2b: URL of the API of a service of your own; default: "
+                             "https://api.DOMAIN"),
+        TEXT_OPTION("e2b_sandbox_url", e2b_sandbox_url, .env = "E2B_SANDBOX_URL", .initial = "",
+                    .about = "with provider e2b: URL that takes the ports of all sandboxes, told "
+                             "apart by headers; empty = names of DOMAIN"),
+        TEXT_OPTION("e2b_template", e2b_template, .env = "E2B_TEMPLATE", .initial = "base",
+                    .about = "with provider e2b: template of the service for sandboxes of the "
+                             "template 'host'"),
+        TEXT_OPTION("e2b_templates", e2b_templates, .initial = "",
+                    .about = "with provider e2b: templates of the service for other templates, as "
+                             "NAME=TEMPLATE separated by spaces"),
+        BOOL_OPTION("e2b_allow_internet_access", e2b_allow_internet_access,
+                    .env = "E2B_ALLOW_INTERNET_ACCESS", .initial = "true",
+                    .about = "with provider e2b: sandboxes may have a network"),
+        BOOL_OPTION("e2b_secure_access", e2b_secure_access, .env = "E2B_SECURE_ACCESS",
+                    .initial = "true",
+                    .about = "with provider e2b: files, processes and ports of a sandbox need its "
+                             "tokens; without it everyone who knows its id reaches them"),
         TEXT_OPTION("user", user, .initial = "",
                     .about = "unprivileged user that atolld runs as when root starts it; default: "
                              "atoll if that user exists, else nobody"),

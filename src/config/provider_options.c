@@ -6,6 +6,8 @@
 static const char *const accelerators[] = {"auto", "kvm", "tcg", NULL};
 static const char *const vmms[] = {"qemu", NULL};
 
+static const char *const truths[] = {"true", "false", NULL};
+
 const struct config_provider_option config_provider_options[] = {
         {"docker", "docker_host",
          .about = "socket of the daemon: unix:///path; default: the option of this name"},
@@ -24,6 +26,22 @@ const struct config_provider_option config_provider_options[] = {
          .about = "auto, kvm or tcg; default: the option of this name"},
         {"microvm", "microvm_vmm", .choices = vmms,
          .about = "program that runs virtual machines: qemu; default: the option of this name"},
+        {"e2b", "e2b_api_key", .is_secret = true,
+         .about = "key of the account; default: the option of this name"},
+        {"e2b", "e2b_domain", .about = "domain of the service; default: the option of this name"},
+        {"e2b", "e2b_api_url", .about = "URL of the API; default: the option of this name"},
+        {"e2b", "e2b_sandbox_url",
+         .about = "URL that takes the ports of all sandboxes; default: the option of this name"},
+        {"e2b", "e2b_template",
+         .about = "template of the service for the template 'host'; default: the option of this "
+                  "name"},
+        {"e2b", "e2b_templates",
+         .about = "templates of the service for other templates, NAME=TEMPLATE separated by "
+                  "spaces; default: the option of this name"},
+        {"e2b", "e2b_allow_internet_access", .choices = truths,
+         .about = "whether sandboxes may have a network; default: the option of this name"},
+        {"e2b", "e2b_secure_access", .choices = truths,
+         .about = "whether a sandbox needs its tokens; default: the option of this name"},
         {"null", "token", .is_secret = true, .about = "a credential that is not used, for tests"},
         {.kind = NULL},
 };

@@ -110,6 +110,74 @@ microvm_options_of(struct arena *a, const struct config *config, const struct co
 	return microvm;
 }
 
+/* The file of a secret that the configuration names by reference; NULL: it is in no file. */
+static const char *find_secret_file(struct arena *a, const struct config_provider *p,
+                                    const char *name)
+{
+	const char *value = p ? config_provider_value(p, name) : NULL;
+
+	return value && strncmp(value, "file:", 5) == 0 ? arena_text(a, value + 5) : NULL;
+}
+
+static bool truth_or(const struct config_provider *p, const char *name, bool otherwise)
+{
+	const char *value = config_provider_value(p, name);
+
+	return value ? strcmp(value, "true") == 0 : otherwise;
+}
+
+static struct remote_options e2b_options_of(struct arena *a, const struct config *config,
+                                            const struct config_provider *p)
+{
+	const char *domain = value_or(a, p, "e2b_domain", config->e2b_domain);
+	const char *url = value_or(a, p, "e2b_api_url", config->e2b_api_url);
+
+	return (struct remote_options){
+	        .key = value_or(a, p, "e2b_api_key", config->e2b_api_key),
+	        .url = *url ? url : arena_format(a, "https://api.%s", domain),
+	        .domain = domain,
+	        .sandbox_url = value_or(a, p, "e2b_sandbox_url", config->e2b_sandbox_url),
+	        .image = value_or(a, p, "e2b_template", config->e2b_template),
+	        .images = value_or(a, p, "e2b_templates", config->e2b_templates),
+	        .target = "",
+	        .program = find_agent(a),
+	        .allows_internet =
+	                truth_or(p, "e2b_allow_internet_access", config->e2b_allow_internet_access),
+	        .is_secure = truth_or(p, "e2b_secure_access", config->e2b_secure_access)};
+}
+
+/* The kinds in another service's account. */
+static const struct {
+	const char *kind, *key_option;
+	struct remote_options (*options_of)(struct arena *a, const struct config *config,
+	                                    const struct config_provider *p);
+} remote_kinds[] = {
+        {"e2b", "e2b_api_key", e2b_options_of},
+};
+
+struct remote_source {
+	const struct config *config;
+	const struct config_provider *named; /* with references for secrets; NULL: there are none */
+	const struct config_provider *own;   /* with their values */
+};
+
+/* NULL for another kind. */
+static const struct remote_options *remote_options_of(struct arena *a,
+                                                      const struct remote_source *from)
+{
+	struct remote_options *remote;
+
+	for (size_t i = 0; i < COUNT_OF(remote_kinds); i++) {
+		if (strcmp(remote_kinds[i].kind, from->own->kind) != 0)
+			continue;
+		remote = ARENA_NEW(a, struct remote_options);
+		*remote = remote_kinds[i].options_of(a, from->config, from->own);
+		remote->key_file = find_secret_file(a, from->named, remote_kinds[i].key_option);
+		return remote;
+	}
+	return NULL;
+}
+
 static int read_reference(struct arena *a, const char *reference, const char **ret,
                           struct error *err)
 {
@@ -166,6 +234,8 @@ int providers_add(struct provider_set *set, const struct provider_sources *sourc
 		return -1;
 	options.docker = docker_options_of(a, sources->config, &own, version > 0);
 	options.microvm = microvm_options_of(a, sources->config, &own);
+	const struct remote_source remote = {sources->config, version == 0 ? p : NULL, &own};
+	options.remote = remote_options_of(a, &remote);
 	return provider_set_add(set, &entry, &options, err);
 }
 

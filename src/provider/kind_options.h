@@ -20,3 +20,17 @@ struct microvm_options {
 	const char *vmm;         /* "qemu"; NULL = that */
 	const char *program;     /* the agent's, an absolute path on this host */
 };
+
+/* Of the kinds in another service's account (provider/remote/). */
+struct remote_options {
+	const char *key, *key_file; /* the credential; the file that it was read from, or NULL */
+	const char *url;            /* of the API */
+	const char *domain;         /* e2b: of the sandboxes' host names */
+	const char *sandbox_url;    /* e2b: of all sandboxes' ports, with headers; "" = by domain */
+	const char *image;   /* e2b's template or daytona's snapshot, of the template "host" */
+	const char *images;  /* "NAME=IMAGE NAME=IMAGE", of other templates; "" = none */
+	const char *target;  /* daytona: the region; "" = the service's default */
+	const char *program; /* the agent's, an absolute path on this host */
+	bool allows_internet;
+	bool is_secure; /* e2b: files, processes and ports need tokens */
+};

@@ -18,6 +18,7 @@
 struct compute_ops;    /* provider/compute.h */
 struct docker_options; /* and microvm_options: provider/kind_options.h */
 struct microvm_options;
+struct remote_options;
 struct provider_accelerator; /* provider/health.h */
 struct pool_ops;
 struct provider_list;
@@ -61,10 +62,10 @@ struct provider_options {
 	const char *broker_socket; /* for native and host */
 	const struct docker_options *docker;
 	const struct microvm_options *microvm;
+	const struct remote_options *remote;
 	/* A sandbox ended by itself. SANDBOX_REASON_DISK: the sandbox is paused instead. */
 	void (*on_ended)(void *context, const char *id, enum sandbox_reason reason);
-	/* The program that holds the sandboxes was restarted. It has found them again, but has lost
-	 * their network rules. */
+	/* The program that holds the sandboxes was restarted, and has lost their network rules. */
 	void (*on_again)(void *context);
 	void *context;
 };
@@ -150,8 +151,7 @@ struct provider_ops {
 	 * its disk limit stays. ERROR_CONFLICT for less memory than it uses. */
 	int (*limit)(struct provider *p, const char *id, const struct sandbox_resources *resources,
 	             int64_t deadline, struct error *err);
-	/* PROVIDER_CAN_FILTER. Replaces the network rules of a running sandbox. They apply when the
-	 * call returns, also to open connections. */
+	/* PROVIDER_CAN_FILTER. Replaces the rules, also for open connections, before it returns. */
 	int (*filter)(struct provider *p, const char *id, const char *egress, int64_t deadline,
 	              struct error *err);
 	/* Lists what the provider has: for adoption and the orphan sweep. */
@@ -182,7 +182,7 @@ struct provider_ops {
 	const struct compute_ops *compute;
 };
 
-/* null, host, native, docker, gvisor, microvm, NULL */
+/* null, host, native, docker, gvisor, microvm, e2b, NULL */
 extern const struct provider_ops *const providers[];
 const struct provider_ops *provider_find(const char *name);
 const struct provider_ops *provider_ops_of(const struct provider *p);

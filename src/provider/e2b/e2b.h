@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* provider/e2b/e2b.h — E2B's API (https://e2b.dev) as a provider. Private to this folder. */
+#pragma once
+
+#include "provider/remote/parts.h"
+
+#define E2B_ENVD_PORT 49983
+
+/* e2b.c: URL and headers of a port of a sandbox. */
+MUST_CHECK int e2b_reach(struct remote *r, const struct remote_sandbox *s, uint16_t port,
+                         struct remote_reach *ret, struct error *err);
+
+/* envd.c: files and processes, see remote_kind. */
+int e2b_put_file(struct remote *r, const struct remote_sandbox *s, const char *path,
+                 struct span bytes, int64_t deadline, struct error *err);
+int e2b_run(struct remote *r, const struct remote_sandbox *s, const struct remote_program *program,
+            struct error *err);

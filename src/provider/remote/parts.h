@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* provider/remote/parts.h — the parts of remote.h. Private to provider/. */
+#pragma once
+
+#include "provider/entries.h"
+#include "provider/remote/remote.h"
+
+/* remote.c: the operations of every kind. `kind` fills name, abilities and the options. */
+MUST_CHECK int remote_open(const struct remote_kind *kind, const struct provider_ops *ops,
+                           const struct remote_options *own, const struct provider_options *options,
+                           struct provider **ret, struct error *err);
+void remote_close(struct provider *p);
+int remote_create(struct provider *p, const struct sandbox_spec *spec, int64_t deadline,
+                  struct provider_created *ret, struct error *err);
+int remote_destroy(struct provider *p, const char *id, int64_t deadline, struct error *err);
+int remote_stop(struct provider *p, const char *id, int64_t grace_ms, int64_t deadline,
+                struct error *err);
+int remote_start(struct provider *p, const struct sandbox_spec *spec, int64_t deadline,
+                 struct provider_created *ret, struct error *err);
+int remote_pause(struct provider *p, const char *id, int64_t deadline, struct error *err);
+int remote_resume(struct provider *p, const char *id, int64_t deadline, struct error *err);
+int remote_filter(struct provider *p, const char *id, const char *egress, int64_t deadline,
+                  struct error *err);
+int remote_list_all(struct provider *p, struct arena *a, struct provider_list *ret,
+                    struct error *err);
+int remote_stats(struct provider *p, const char *id, struct provider_stats *ret, struct error *err);
+int remote_health(struct provider *p, struct error *err);
+extern const struct compute_ops remote_compute;
+
+/* agent.c: gives a running sandbox its agent, and waits until it listens. */
+MUST_CHECK int remote_agent_load(struct remote *r, struct error *err);
+MUST_CHECK int remote_agent_put(struct remote *r, const struct remote_sandbox *s, int64_t deadline,
+                                struct error *err);
+/* Starts it, unless it runs. Uploads it first when it is missing. */
+MUST_CHECK int remote_agent_start(struct remote *r, const struct remote_sandbox *s,
+                                  int64_t deadline, struct error *err);
+/* Of this sandbox, made from the provider's key; AGENT_TOKEN_MAX + 1 bytes. */
+void remote_agent_token(const struct remote *r, const char *id, char *ret);
+
+/* call.c */
+/* Fills *ret for an accepted status; buf_done(&ret->body) by the caller. All others become err:
+ * code and text by the status and the service's message. */
+MUST_CHECK int remote_call(struct remote *r, const struct remote_call *call,
+                           struct http_async_answer *ret, struct error *err);
+/* The same for a call whose body does not matter; the status, or -1. */
+MUST_CHECK int remote_call_do(struct remote *r, const struct remote_call *call, struct error *err);
+/* The same for a JSON body, which is copied into the arena. */
+MUST_CHECK int remote_call_load(struct remote *r, const struct remote_call *call, struct arena *a,
+                                const struct json_value **ret, struct error *err);
+void remote_calls_init(struct remote *r);
+/* err by the status of an answer, as remote_call does. */
+int remote_fail_status(struct remote *r, int status, struct span body, int64_t retry_after_s,
+                       struct error *err);
+
+/* records.c: the sandboxes that are known, by our id. */
+/* ERROR_NOT_FOUND; ERROR_UNAVAILABLE while the account was never listed. */
+MUST_CHECK int remote_record_find(struct remote *r, const char *id, struct remote_sandbox *ret,
+                                  struct error *err);
+bool remote_record_exists(struct remote *r, const char *id);
+void remote_record_put(struct remote *r, const struct remote_sandbox *s);
+/* Returns whether there was one. */
+bool remote_record_remove(struct remote *r, const char *id);
+/* A holder changes the sandbox; lists leave it as it is, and another holder waits. */
+MUST_CHECK int remote_record_hold(struct remote *r, const char *id, int64_t deadline,
+                                  struct error *err);
+void remote_record_release(struct remote *r, const char *id);
+/* Takes over what a list says that began at `began_ms`: sandboxes that a call has changed since
+ * then, or changes now, stay as they are. `each_gone` is called without a lock for each running one
+ * that the list lacks. */
+void remote_records_refresh(struct remote *r, const struct remote_list *list, int64_t began_ms,
+                            void (*each_gone)(struct remote *r, const char *id));
+/* Copies of those in the state. */
+void remote_records_copy(struct remote *r, struct arena *a, enum remote_state state,
+                         struct remote_list *ret);
+void remote_record_note_usage(struct remote *r, const char *id, const struct remote_usage *u);
+bool remote_record_usage(struct remote *r, const char *id, struct provider_stats *ret);
+void remote_records_done(struct remote *r);
+
+/* image.c: the service's image of a template's folder. ERROR_UNSUPPORTED for one without. */
+MUST_CHECK int remote_image_of(const struct remote *r, struct arena *a, const char *folder,
+                               const char **ret, struct error *err);
+
+/* access.c: the files DATA/remote/NAME/access/ID. */
+MUST_CHECK int remote_access_write(struct remote *r, const struct remote_sandbox *s,
+                                   struct error *err);
+/* Leaves it without such a file, and when the file is about another sandbox of the service. */
+void remote_access_read(struct remote *r, struct remote_sandbox *s);
+void remote_access_remove(struct remote *r, const char *id);
+
+/* tunnel.c: a connection to the agent of a running sandbox. Returns at once: what is written waits
+ * in the socket, and a failure comes as AGENT_FAILED. */
+MUST_CHECK int remote_tunnel_open(struct remote *r, const struct remote_sandbox *s, int *ret_fd,
+                                  struct error *err);
+/* Ends those of the sandbox, or all when `id` is NULL. */
+void remote_tunnels_end(struct remote *r, const char *id);
+
+/* watch.c: a thread that lists the account, renews leases, and reports sandboxes that ended. */
+MUST_CHECK int remote_watch_open(struct remote *r, struct error *err);
+void remote_watch_close(struct remote *r);
+/* Fills in what only files of this server tell of the listed sandboxes. */
+void remote_claims_read(struct remote *r, struct remote_list *list);
+/* Lists the account, and takes over what it says. */
+MUST_CHECK int remote_refresh(struct remote *r, struct arena *a, int64_t deadline,
+                              struct remote_list *ret, struct error *err);
