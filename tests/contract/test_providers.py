@@ -13,7 +13,7 @@ import docker_daemon
 import microvm_parts
 
 TARGET = "tests/unit/provider/contract_provider"
-PROVIDERS = ("null", "host", "native", "docker", "gvisor", "microvm")
+PROVIDERS = ("null", "host", "native", "docker", "gvisor", "microvm", "e2b")
 WORDS = {"OK": "passed", "FAILED": "failed", "SKIPPED": "skipped"}
 
 
@@ -50,10 +50,24 @@ def microvm(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def outcome(docker, microvm):
+def remote():
+    """The environment that names another server of Atoll, which serves E2B's API."""
+    if os.geteuid() != 0:
+        yield {}
+        return
+    server = atoll.Server().start()
+    try:
+        yield {"CONTRACT_E2B_URL": f"http://127.0.0.1:{server.port}", "CONTRACT_E2B_KEY": server.key}
+        assert server.rows(server.api()) == []
+    finally:
+        server.remove_all()
+
+
+@pytest.fixture(scope="module")
+def outcome(docker, microvm, remote):
     built = subprocess.run(["ninja", "-C", atoll.BUILD, TARGET], capture_output=True, text=True)
     assert built.returncode == 0, built.stdout[-2000:]
-    return run_contract({**docker[0], **microvm[0]})
+    return run_contract({**docker[0], **microvm[0], **remote})
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)

@@ -26,7 +26,7 @@
 #include "wire/agent_files.h"
 
 #define CHECKS_MAX 64
-#define PROVIDER_KINDS_MAX 8
+#define PROVIDER_KINDS_MAX 16
 #define IMAGE_MS 120000
 #define REAL_COMMANDS PROVIDER_CAN_FILES /* with files come programs that really run */
 
@@ -48,6 +48,14 @@ static struct docker_options docker;
 static struct microvm_options microvm;
 static const char *microvm_root;
 
+/* Another server of Atoll, which serves the APIs of these kinds; url NULL: there is none. */
+static struct remote_options e2b;
+
+static bool is_remote(const struct provider_ops *ops)
+{
+	return strcmp(ops->isolation, "remote") == 0;
+}
+
 static bool is_microvm(const struct provider_ops *ops)
 {
 	return strcmp(ops->name, "microvm") == 0;
@@ -60,7 +68,7 @@ static bool is_docker(const struct provider_ops *ops)
 
 static bool needs_broker(const struct provider_ops *ops)
 {
-	return strcmp(ops->name, "null") != 0 && !is_docker(ops);
+	return strcmp(ops->name, "null") != 0 && !is_docker(ops) && !is_remote(ops);
 }
 
 /* A start of microvm boots an emulated machine, which took 23 s beside a load of 20. */
@@ -542,7 +550,8 @@ static int open_provider(struct fixture *f)
 	const struct provider_options options = {.data_dir = f->broker.data,
 	                                         .broker_socket = f->broker.socket,
 	                                         .docker = &docker,
-	                                         .microvm = &microvm};
+	                                         .microvm = &microvm,
+	                                         .remote = &e2b};
 	struct error err = {0};
 
 	if (f->ops->open(&options, &f->p, &err) == 0)
@@ -662,7 +671,7 @@ static int start_broker(struct fixture *f)
 {
 	if (is_microvm(f->ops))
 		return start_microvm_broker(f);
-	if (is_docker(f->ops) && !mkdtemp(f->broker.data))
+	if ((is_docker(f->ops) || is_remote(f->ops)) && !mkdtemp(f->broker.data))
 		return -1;
 	return needs_broker(f->ops) && !broker_process_start(&f->broker, &programs) ? -1 : 0;
 }
@@ -699,7 +708,7 @@ static int end_check(void **state)
 	}
 	if (is_microvm(f->ops))
 		microvm_broker = f->broker;
-	else if (needs_broker(f->ops) || is_docker(f->ops))
+	else if (needs_broker(f->ops) || is_docker(f->ops) || is_remote(f->ops))
 		broker_process_stop(&f->broker);
 	arena_done(&f->arena);
 	return 0;
@@ -714,7 +723,7 @@ static void run_check(void **state)
 
 static size_t add_tests(const struct provider_ops *ops, struct CMUnitTest *tests)
 {
-	static struct one_test all[CHECKS_MAX * 5];
+	static struct one_test all[CHECKS_MAX * PROVIDER_KINDS_MAX];
 	static size_t used;
 	size_t count = 0;
 
@@ -735,7 +744,8 @@ static const struct provider_ops *describe(const struct provider_ops *kind)
 {
 	static struct provider_ops described[PROVIDER_KINDS_MAX];
 	static size_t used;
-	const struct provider_options options = {.docker = &docker, .microvm = &microvm};
+	const struct provider_options options = {
+	        .docker = &docker, .microvm = &microvm, .remote = &e2b};
 	struct provider_ops *ops = &described[used++];
 
 	assert_true(used <= COUNT_OF(described));
@@ -747,7 +757,7 @@ static const struct provider_ops *describe(const struct provider_ops *kind)
 
 int main(int argc, char **argv)
 {
-	static struct CMUnitTest tests[CHECKS_MAX * 5];
+	static struct CMUnitTest tests[CHECKS_MAX * PROVIDER_KINDS_MAX];
 	size_t count = 0;
 
 	if (argc == 6)
@@ -760,6 +770,16 @@ int main(int argc, char **argv)
 	microvm = (struct microvm_options){.kernel = getenv("CONTRACT_MICROVM_KERNEL"),
 	                                   .program = programs.agent};
 	microvm_root = getenv("CONTRACT_MICROVM_ROOT");
+	e2b = (struct remote_options){.key = getenv("CONTRACT_E2B_KEY"),
+	                              .url = getenv("CONTRACT_E2B_URL"),
+	                              .domain = "",
+	                              .sandbox_url = getenv("CONTRACT_E2B_URL"),
+	                              .image = "host",
+	                              .images = "",
+	                              .target = "",
+	                              .program = programs.agent,
+	                              .allows_internet = true,
+	                              .is_secure = true};
 	for (size_t i = 0; providers[i]; i++) {
 		if (getenv("CONTRACT_ONLY") &&
 		    strcmp(getenv("CONTRACT_ONLY"), providers[i]->name) != 0)
@@ -773,6 +793,9 @@ int main(int argc, char **argv)
 			              providers[i]->name);
 		else if (is_microvm(providers[i]) && (!microvm.kernel || !microvm_root))
 			print_message("skipped provider 'microvm': no kernel was prepared\n");
+		else if (is_remote(providers[i]) && !e2b.url)
+			print_message("skipped provider '%s': no other server was started\n",
+			              providers[i]->name);
 		else if ((needs_broker(providers[i]) || is_docker(providers[i])) && reason)
 			print_message("skipped provider '%s': %s\n", providers[i]->name, reason);
 		else
