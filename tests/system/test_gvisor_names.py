@@ -9,7 +9,7 @@ import gvisor_parts
 import named
 from test_network_names import *  # noqa: F401,F403
 
-pytestmark = [pytest.mark.needs_root, gvisor_parts.needed,
+pytestmark = [pytest.mark.needs_root, pytest.mark.slow, gvisor_parts.needed,
               pytest.mark.skipif(not all(map(shutil.which, ("ip", "nft", "openssl"))), reason="needs ip, nft and openssl")]
 
 

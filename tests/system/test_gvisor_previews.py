@@ -10,7 +10,7 @@ import gvisor_parts
 from test_previews import *  # noqa: F401,F403
 from test_previews import DOMAIN
 
-pytestmark = [pytest.mark.needs_root, gvisor_parts.needed,
+pytestmark = [pytest.mark.needs_root, pytest.mark.slow, gvisor_parts.needed,
               pytest.mark.skipif(not os.path.exists("/usr/bin/python3"), reason="the host's /usr has no python3")]
 
 

@@ -355,7 +355,8 @@ suite_providers()
 	done
 	unpack_machine_kernel || note "without a kernel the tests of virtual machines are skipped"
 	ATOLL_SLOW=1 run_built_pytest providers providers 1800 tests/contract tests/isolation \
-		tests/system/test_{docker,host_provider,gvisor,microvm}.py tests/fault/test_docker_storm.py
+		tests/system/test_{docker,host_provider,microvm}.py tests/system/test_gvisor*.py \
+		tests/escape/test_gvisor_egress.py tests/fault/test_{docker_storm,gvisor}.py
 }
 
 # Only when it is named: what a change breaks most often, in less than two minutes once it is built.

@@ -80,6 +80,20 @@ TEST(only_a_native_sandbox_of_the_host_template_can_have_kvm)
 	assert_int_equal(check_create(&r, &err), -1);
 }
 
+TEST(a_sandbox_in_gvisor_may_have_what_a_native_one_may)
+{
+	const char *volumes[] = {ID ":rw:/data", NULL};
+	struct broker_create r = good_create();
+	struct error err = {0};
+
+	r.kind = BROKER_GVISOR;
+	r.network = 1;
+	r.egress = "-0.0.0.0/0";
+	r.snapshot = ID;
+	r.volumes = volumes;
+	assert_int_equal(check_create(&r, &err), 0);
+}
+
 TEST(an_owner_is_an_id_or_nobody)
 {
 	static const char *const bad[] = {"o", "a b", "oooooooooooooooooooo\n", "-"};
@@ -546,6 +560,7 @@ int main(void)
 	        CASE(an_id_of_a_probe_is_refused_for_a_create), CASE(a_probe_says_its_network),
 	        CASE(a_reasonable_create_is_accepted),
 	        CASE(only_a_native_sandbox_of_the_host_template_can_have_kvm),
+	        CASE(a_sandbox_in_gvisor_may_have_what_a_native_one_may),
 	        CASE(an_owner_is_an_id_or_nobody), CASE(what_is_measured_is_an_id_of_a_known_kind),
 	        CASE(a_volume_is_an_id_a_mode_and_a_place),
 	        CASE(volumes_of_a_create_are_apart_and_few),
