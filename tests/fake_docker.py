@@ -12,6 +12,9 @@ import tempfile
 import threading
 
 IMAGE = "sha256:" + "a" * 64
+NONSENSE = {"garbage": b"\1\2 no HTTP at all\r\n\r\n", "half": b'HTTP/1.1 201 Created\r\nContent-Length: 100\r\n\r\n{"Id":',
+            "400 of a proxy": b"HTTP/1.1 400 Bad\r\nContent-Length: 6\r\n\r\n<html>"}
+MISSING = b'{"message":"there is none"}'
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -46,6 +49,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def do_GET(self):
         path = self.path_here()
+        self.server.daemon.versions += path == "/version"
         answers = {
             "/version": {"Components": [{"Name": "Engine"}], "ApiVersion": "1.41"},
             "/info": {"ID": "fake", "DockerRootDir": self.server.daemon.folder, "Runtimes": {"runc": {}}, "Images": 0},
@@ -56,6 +60,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.answer(200, json.dumps([
                 {"Id": name, "Names": [f"/{name}"], "Image": IMAGE, "State": "created", "Labels": made.get("Labels") or {}}
                 for name, made in list(self.server.daemon.containers.items())]).encode())
+        elif path.startswith(("/images/json", "/volumes")):
+            self.answer(200, b'{"Volumes":[]}' if path.startswith("/volumes") else b"[]")
         elif path.startswith("/images/"):
             self.answer(200, json.dumps({"Id": IMAGE, "Size": 1, "Config": {}}).encode())
         elif path.startswith("/networks/"):
@@ -63,7 +69,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         elif path.startswith("/events"):
             self.server.daemon.ended.wait()
         else:
-            self.answer(404)
+            self.answer(404, MISSING)
 
     def do_POST(self):
         body, path, daemon = self.body(), self.path_here(), self.server.daemon
@@ -72,7 +78,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.answer(500 if broken else 204 if "/containers/" in path else 201, b'{"message":"no space left"}' if broken else b"")
             return
         daemon.creates += 1
+        daemon.asked.append(body)
         if daemon.mode == "refuse":
+            self.close_connection = True
+            return
+        if daemon.mode in NONSENSE:
+            self.wfile.write(NONSENSE[daemon.mode])
             self.close_connection = True
             return
         if daemon.mode == "500":
@@ -91,7 +102,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.body()
         name = self.container()
         self.server.daemon.containers.pop(name, None)
-        self.answer(204 if name else 404)
+        self.answer(204 if name else 404, MISSING)
 
 
 class Server(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
@@ -107,10 +118,12 @@ class Server(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
 
 
 class Daemon:
-    """mode: 'refuse' with refuse(), '500' of a create, 'start500', 'hang' or 'die': the last three have made the container."""
+    """mode: 'refuse' with refuse(), '500' of a create, one of NONSENSE, 'start500', 'hang' or 'die': the last three
+    have made the container."""
 
     def __init__(self, mode):
         self.mode, self.creates, self.containers = mode, 0, {}
+        self.asked, self.versions = [], 0  # bodies of creates
         self.folder = tempfile.mkdtemp(prefix="atoll-fake-docker-")
         os.chmod(self.folder, 0o755)
         self.host = f"unix://{self.folder}/docker.sock"

@@ -12,6 +12,7 @@ struct docker_options {
 	const char *runtime; /* "runc", "runsc" …; NULL or "" = the daemon's default */
 	bool allows_private; /* a registry may have an address of this server's own network */
 	unsigned providers;  /* of this kind in the configuration */
+	bool has_gpus, has_gpu_network; /* sandboxes may ask for GPUs, also with a network */
 };
 
 struct microvm_options {

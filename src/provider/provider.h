@@ -49,8 +49,10 @@ enum provider_ability {
 	PROVIDER_CAN_REVIEW = 1 << 18,   /* compares files; see sandbox_spec.review */
 	PROVIDER_CAN_BACKUP = 1 << 19,   /* snapshot_ops.backup */
 	PROVIDER_CAN_BUILD = 1 << 20,    /* its snapshots are layers that templates can lie on */
+	PROVIDER_CAN_GPU = 1 << 21,      /* see sandbox_spec.gpus */
+	PROVIDER_CAN_GPU_NETWORK = 1 << 22, /* also to a sandbox that has a network */
 };
-#define PROVIDER_ABILITY_COUNT 21
+#define PROVIDER_ABILITY_COUNT 23
 const char *provider_ability_name(enum provider_ability ability);
 
 struct provider; /* the first member of each kind's own is `const struct provider_ops *ops` */
@@ -65,7 +67,7 @@ struct provider_options {
 	const struct remote_options *remote;
 	/* A sandbox ended by itself. SANDBOX_REASON_DISK: the sandbox is paused instead. */
 	void (*on_ended)(void *context, const char *id, enum sandbox_reason reason);
-	/* The program that holds the sandboxes was restarted, and has lost their network rules. */
+	/* The program of the sandboxes was restarted, and has lost their network rules. */
 	void (*on_again)(void *context);
 	void *context;
 };
@@ -159,9 +161,8 @@ struct provider_ops {
 	            struct error *err);
 	int (*stats)(struct provider *p, const char *id, struct provider_stats *ret,
 	             struct error *err);
-	/* PROVIDER_CAN_MEASURE. Disk bytes that belong to this object alone; a lower bound when
-	 * there are too many files to count. Takes some seconds. ERROR_UNAVAILABLE while another
-	 * object is measured. */
+	/* PROVIDER_CAN_MEASURE. Disk bytes of this object alone; a lower bound of very many files.
+	 * Takes seconds. ERROR_UNAVAILABLE while another object is measured. */
 	int (*measure)(struct provider *p, enum provider_measured_kind kind, const char *id,
 	               int64_t deadline, uint64_t *ret, struct error *err);
 	int (*health)(struct provider *p, struct error *err);

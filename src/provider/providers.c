@@ -35,6 +35,8 @@ static const struct {
         {PROVIDER_CAN_REVIEW, "compare files"},
         {PROVIDER_CAN_BACKUP, "pack backups"},
         {PROVIDER_CAN_BUILD, "build templates from steps"},
+        {PROVIDER_CAN_GPU, "give GPUs"},
+        {PROVIDER_CAN_GPU_NETWORK, "give GPUs to a sandbox that has a network"},
 };
 
 const char *provider_ability_name(enum provider_ability ability)

@@ -126,6 +126,7 @@ struct sandbox_spec {
 	size_t mount_count;
 	const struct sandbox_review
 	        *review;  /* NULL = none; not for a start; needs PROVIDER_CAN_SNAPSHOT */
+	unsigned gpus;    /* of the machine, for this sandbox; needs PROVIDER_CAN_GPU */
 	const char *warm; /* what a ready sandbox must keep warm; NULL or "" = nothing */
 	/* Shown by the provider's list while the sandbox runs: its server and the claim of its
 	 * lease; NULL and 0 = none. */
@@ -139,6 +140,9 @@ struct sandbox_spec {
 #define SANDBOX_CONFIG_LABEL "atoll.config"
 /* Label with the id of the build that a sandbox works for, see SANDBOX_IN_BACKGROUND. */
 #define SANDBOX_BUILD_LABEL "atoll.build"
+/* Label with the number of a sandbox's GPUs. */
+#define SANDBOX_GPUS_LABEL "atoll.gpus"
+#define SANDBOX_GPUS_MAX 64
 /* Label with the folder of a sandbox's workspace. */
 #define SANDBOX_WORKSPACE_LABEL "atoll.workspace"
 /* Label of the sandbox of an ephemeral call. */

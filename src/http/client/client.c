@@ -112,16 +112,21 @@ static int on_curl_progress(void *user, UNUSED curl_off_t receive_all, curl_off_
 	return 0;
 }
 
-static void add_header(struct http_transfer *t, const char *name, const char *value)
+static void add_line(struct http_transfer *t, const char *line)
 {
-	AUTO(buf_done) struct buf line = BUF(1 << 16);
-	struct curl_slist *longer;
+	struct curl_slist *longer = curl_slist_append(t->headers, line);
 
-	buf_addf(&line, "%s: %s", name, value);
-	longer = curl_slist_append(t->headers, buf_text(&line));
 	if (!longer)
 		abort();
 	t->headers = longer;
+}
+
+static void add_header(struct http_transfer *t, const char *name, const char *value)
+{
+	AUTO(buf_done) struct buf line = BUF(1 << 16);
+
+	buf_addf(&line, "%s: %s", name, value);
+	add_line(t, buf_text(&line));
 }
 
 static void set_headers(struct http_client *client, struct http_transfer *t)
@@ -135,6 +140,8 @@ static void set_headers(struct http_client *client, struct http_transfer *t)
 		add_header(t, "Accept", call->accept);
 	if (call->project)
 		add_header(t, "X-Atoll-Project", call->project);
+	for (const char *const *line = call->headers; line && *line; line++)
+		add_line(t, *line);
 	if (client->options.authorization)
 		add_header(t, "Authorization", client->options.authorization);
 	else if (client->options.bearer) {
@@ -193,6 +200,14 @@ static void set_callbacks(struct http_transfer *t)
 	}
 }
 
+static bool made_connection(CURL *curl)
+{
+	long count = 0;
+
+	curl_easy_getinfo(curl, CURLINFO_NUM_CONNECTS, &count);
+	return count > 0;
+}
+
 static void copy_header(CURL *curl, const char *name, char *out, size_t size)
 {
 	struct curl_header *header = NULL;
@@ -221,6 +236,7 @@ static int finish_transfer(struct http_client *client, struct http_transfer *t, 
 	if (code != CURLE_OK && !t->cut)
 		return client_fail(code, buf_text(&what), t->detail, err);
 	answer->status = status_of(t->curl);
+	answer->is_new_connection = made_connection(t->curl);
 	if (!t->call->keeps_errors &&
 	    client_error_read(answer->status, buf_span(&answer->body), err))
 		return -1;
@@ -234,6 +250,9 @@ static int check_call(const struct http_call *call, struct error *err)
 	if (client_check_path(call->path, err) < 0 ||
 	    (call->content_type && client_check_text("content type", call->content_type, err) < 0))
 		return -1;
+	for (const char *const *line = call->headers; line && *line; line++)
+		if (client_check_text("header", *line, err) < 0)
+			return -1;
 	if (call->project && client_check_text("project", call->project, err) < 0)
 		return -1;
 	return call->accept ? client_check_text("accept", call->accept, err) : 0;

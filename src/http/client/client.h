@@ -23,10 +23,11 @@ MUST_CHECK int http_client_open(const struct http_client_options *options, struc
 void http_client_close(struct http_client *client);
 
 struct http_call {
-	const char *method, *path; /* the path holds the query, already escaped */
-	const char *content_type;  /* of the body; NULL = application/json */
-	const char *accept;        /* NULL = anything */
-	const char *project;       /* to act in, for an admin; NULL = the key's own */
+	const char *method, *path;  /* the path holds the query, already escaped */
+	const char *content_type;   /* of the body; NULL = application/json */
+	const char *accept;         /* NULL = anything */
+	const char *project;        /* to act in, for an admin; NULL = the key's own */
+	const char *const *headers; /* further ones, "Name: value", NULL-terminated; or NULL */
 	struct span body;
 	int body_fd; /* streamed instead of body when has_body_fd */
 	bool has_body_fd;
@@ -41,7 +42,8 @@ struct http_call {
 };
 struct http_answer {
 	int status;
-	struct buf body; /* up to 64 MiB; buf_done by the caller */
+	bool is_new_connection; /* no kept connection was used */
+	struct buf body;        /* up to 64 MiB; buf_done by the caller */
 	char content_type[128];
 	char request_id[64];
 };

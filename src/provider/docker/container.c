@@ -111,6 +111,21 @@ static void write_log(struct buf *out)
 	json_end_object(out);
 }
 
+static void write_gpus(struct buf *out, unsigned count)
+{
+	static const char *const gpu[] = {"gpu", NULL};
+
+	json_begin_list(out, "DeviceRequests");
+	json_begin_object(out, NULL);
+	json_add_text(out, "Driver", "");
+	json_add_whole(out, "Count", count);
+	json_begin_list(out, "Capabilities");
+	json_add_texts(out, NULL, gpu);
+	json_end_list(out);
+	json_end_object(out);
+	json_end_list(out);
+}
+
 static void write_host_part(struct buf *out, const struct docker_container *c)
 {
 	/* Those of isolation_capabilities. */
@@ -126,6 +141,8 @@ static void write_host_part(struct buf *out, const struct docker_container *c)
 	write_limit_members(out, &c->spec->resources);
 	if (c->spec->background)
 		json_add_whole(out, "CpuShares", SHARES_IN_BACKGROUND);
+	if (c->spec->gpus > 0)
+		write_gpus(out, c->spec->gpus);
 	json_add_text(out, "NetworkMode",
 	              c->spec->network == SANDBOX_NETWORK_INTERNET ? DOCKER_NETWORK : "none");
 	json_add_texts(out, "CapDrop", all);
@@ -210,12 +227,14 @@ void docker_write_list_path(struct buf *out, const char *list, const char *label
 	http_escape(out, filter);
 }
 
-static int load_answer(struct arena *a, struct span body, const struct json_value **ret,
+int docker_load_answer(struct arena *a, struct span body, const struct json_value **ret,
                        struct error *err)
 {
-	if (json_load(a, body, ret, err) < 0)
-		return FAIL_CONTEXT(err, "answer of docker");
-	return 0;
+	struct error why = {0};
+
+	if (json_load(a, body, ret, &why) == 0)
+		return 0;
+	return FAIL(err, ERROR_UNAVAILABLE, "an answer of docker is not JSON: %s", why.text);
 }
 
 int docker_check_network(struct span body, struct error *err)
@@ -223,7 +242,7 @@ int docker_check_network(struct span body, struct error *err)
 	AUTO(arena_done) struct arena arena = {0};
 	const struct json_value *root;
 
-	if (load_answer(&arena, body, &root, err) < 0)
+	if (docker_load_answer(&arena, body, &root, err) < 0)
 		return -1;
 	if (id_is_valid(json_get_text(json_get(root, "Labels"), DOCKER_SERVER_LABEL, "")) &&
 	    strcmp(json_get_text(root, "Driver", ""), "bridge") == 0 &&
@@ -252,7 +271,7 @@ int docker_read_list(struct arena *a, struct span body, struct provider_list *re
 	const struct json_value *root;
 	struct provider_list list = {0};
 
-	if (load_answer(a, body, &root, err) < 0)
+	if (docker_load_answer(a, body, &root, err) < 0)
 		return -1;
 	if (span_trim(body).size == 0 || span_trim(body).data[0] != '[')
 		return FAIL(err, ERROR_UNAVAILABLE,
@@ -317,6 +336,13 @@ static void read_mounts(struct arena *a, const struct json_value *list, struct s
 	}
 }
 
+static unsigned read_gpus(const struct json_value *requests)
+{
+	int64_t count = json_get_whole(json_item_at(requests, 0), "Count", 0);
+
+	return count > 0 && count <= SANDBOX_GPUS_MAX ? (unsigned)count : 0;
+}
+
 /* The reverse of docker_write_container. */
 static struct sandbox_spec read_spec(struct arena *a, const struct json_value *root)
 {
@@ -335,6 +361,7 @@ static struct sandbox_spec read_spec(struct arena *a, const struct json_value *r
 	                           : SANDBOX_NETWORK_BLOCKED,
 	        .privileges = json_count(json_get(host, "SecurityOpt")) == 0,
 	        .background = json_get_whole(host, "CpuShares", 0) == SHARES_IN_BACKGROUND,
+	        .gpus = read_gpus(json_get(host, "DeviceRequests")),
 	};
 
 	read_claim(labels, &claim);
@@ -360,11 +387,11 @@ int docker_read_state(struct arena *a, struct span body, struct docker_state *re
 	const struct json_value *root;
 	struct docker_state s = {0};
 
-	if (load_answer(a, body, &root, err) < 0)
+	if (docker_load_answer(a, body, &root, err) < 0)
 		return -1;
 	const struct json_value *state = json_get(root, "State");
 	if (!state)
-		return FAIL(err, ERROR_SYSTEM, "docker tells of a container without a state");
+		return FAIL(err, ERROR_UNAVAILABLE, "docker tells of a container without a state");
 	s.running = json_get_bool(state, "Running", false);
 	s.paused = json_get_bool(state, "Paused", false);
 	s.oom_killed = json_get_bool(state, "OOMKilled", false);
@@ -408,7 +435,7 @@ int docker_read_stats(struct arena *a, struct span body, struct provider_stats *
 {
 	const struct json_value *root, *networks;
 
-	if (load_answer(a, body, &root, err) < 0)
+	if (docker_load_answer(a, body, &root, err) < 0)
 		return -1;
 	struct provider_stats s = {
 	        .sampled_unix_ms = clock_unix_ms(),

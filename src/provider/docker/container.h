@@ -20,6 +20,8 @@
 /* A network whose containers do not reach one another. */
 #define DOCKER_NETWORK "atoll"
 
+struct json_value;
+
 #define DOCKER_NAME_SIZE (sizeof("atoll--") + 2 * ID_SIZE)
 /* The container's name holds both ids: a name from here is never another server's. */
 void docker_container_name(const char *server, const char *sandbox, char out[DOCKER_NAME_SIZE]);
@@ -27,6 +29,10 @@ void docker_container_name(const char *server, const char *sandbox, char out[DOC
 /* The id in the name of a volume, which is that of a container; NULL: another volume. */
 const char *docker_volume_id(const char *name);
 bool docker_mounts_are_same(const struct sandbox_spec *a, const struct sandbox_spec *b);
+
+/* ERROR_UNAVAILABLE for a body that is not JSON: the daemon is at fault, not the caller. */
+MUST_CHECK int docker_load_answer(struct arena *a, struct span body, const struct json_value **ret,
+                                  struct error *err);
 
 struct docker_container {
 	const struct sandbox_spec *spec;

@@ -22,7 +22,7 @@ static int ask_identity(struct provider *p, int64_t deadline, char out[IDENTITY_
 	const struct docker_dialect *dialect;
 	const struct json_value *root;
 
-	if (docker_find_dialect(p, deadline, &dialect, err) < 0 ||
+	if (docker_engine_dialect(as_docker(p)->engine, deadline, &dialect, err) < 0 ||
 	    docker_engine_load(as_docker(p)->engine, &call, &arena, &root, err) < 0)
 		return -1;
 	const char *id = dialect->has_id ? json_get_text(root, "ID", "") : dialect->name;

@@ -20,6 +20,8 @@
 #include "wire/agent.h"
 
 #define CLEAN_UP_MS 10000 /* to remove a container whose create failed */
+/* After a timeout: the caller may have another provider, and the sweep removes the container. */
+#define CLEAN_UP_SILENT_MS 2000
 #define HEALTH_MS 5000
 #define LIST_MS 30000
 #define STATS_MS 10000
@@ -167,7 +169,7 @@ static int ensure_network(struct provider *p, int64_t deadline, struct error *er
 	const struct docker_dialect *dialect;
 	struct docker_answer answer;
 
-	if (docker_find_dialect(p, deadline, &dialect, err) < 0)
+	if (docker_engine_dialect(as_docker(p)->engine, deadline, &dialect, err) < 0)
 		return -1;
 	if (!dialect->has_icc)
 		return FAIL(err, ERROR_UNSUPPORTED,
@@ -207,7 +209,8 @@ static int make_container(struct provider *p, const struct docker_container *c, 
 		return FAIL_HINT(err, "templates that the server builds are not images: create "
 		                      "from an image, or from template 'host'");
 	}
-	if (docker_engine_pull(as_docker(p)->engine, c->image, deadline, err) < 0)
+	const struct docker_pull pull = {.image = c->image, .deadline = deadline};
+	if (docker_engine_pull(as_docker(p)->engine, &pull, err) < 0)
 		return -1;
 	return docker_post_container(p, c, deadline, err);
 }
@@ -271,9 +274,10 @@ int docker_make(struct provider *p, const struct docker_container *wanted, int64
 	    run_container(p, spec->id, c.token, deadline, err) == 0 &&
 	    docker_own_mounts(p, spec, deadline, err) == 0)
 		return 0;
+	int64_t clean_up_ms = err->code == ERROR_TIMEOUT ? CLEAN_UP_SILENT_MS : CLEAN_UP_MS;
 	/* The sandbox that exists already is another one. */
 	if (err->code != ERROR_CONFLICT)
-		(void)docker_destroy(p, spec->id, deadline_after(CLEAN_UP_MS), &(struct error){0});
+		(void)docker_destroy(p, spec->id, deadline_after(clean_up_ms), &(struct error){0});
 	return -1;
 }
 
@@ -282,7 +286,7 @@ static int create_container(struct provider *p, const struct sandbox_spec *spec,
 {
 	AUTO(buf_done) struct buf image = BUF(1024);
 
-	if (docker_check_runtime(p, err) < 0)
+	if (docker_check_gpus(p, spec, deadline, err) < 0 || docker_check_runtime(p, err) < 0)
 		return -1;
 	if (spec->snapshot)
 		docker_snapshot_image(p, spec->snapshot, &image);
@@ -406,7 +410,7 @@ static int set_limits(struct provider *p, const char *id, const struct sandbox_r
 	AUTO(buf_done) struct buf body = BUF(1024);
 	char path[CALL_PATH_MAX];
 
-	if (docker_find_dialect(p, deadline, &dialect, err) < 0)
+	if (docker_engine_dialect(as_docker(p)->engine, deadline, &dialect, err) < 0)
 		return -1;
 	if (!dialect->has_update)
 		return FAIL(err, ERROR_UNSUPPORTED, "%s cannot change the limits of a container",

@@ -28,6 +28,7 @@
 #include "base/path.h"
 #include "provider/docker/container.h"
 #include "provider/docker/engine.h"
+#include "provider/docker/version.h"
 #include "provider/kinds.h"
 
 struct agent_links;
@@ -80,6 +81,9 @@ uint64_t docker_inner_pids(const struct provider *p, uint64_t kernel_pids);
 /* ERROR_UNSUPPORTED when the daemon lacks the runtime, or an agent in it does not reach this
  * server. Blocks for a probe until it has succeeded once. */
 MUST_CHECK int docker_check_runtime(struct provider *p, struct error *err);
+/* Whether the sandbox may have the GPUs that it asks for. */
+MUST_CHECK int docker_check_gpus(struct provider *p, const struct sandbox_spec *spec,
+                                 int64_t deadline, struct error *err);
 MUST_CHECK int docker_probe(struct provider *p, const struct provider_probe *probe,
                             int64_t deadline, struct error *err);
 
@@ -125,17 +129,6 @@ MUST_CHECK int docker_make(struct provider *p, const struct docker_container *c,
                            struct error *err);
 int docker_destroy(struct provider *p, const char *id, int64_t deadline, struct error *err);
 
-/* dialect.c: the daemon's own ways. */
-struct docker_dialect {
-	const char *name;
-	const char *component; /* of the answer to /version */
-	bool has_id;           /* /info tells an id that stays */
-	bool has_update;       /* limits of a container can be changed */
-	bool has_icc;          /* a network can keep its containers apart */
-};
-/* Asks the daemon. ERROR_UNSUPPORTED for one that is not known. */
-MUST_CHECK int docker_find_dialect(struct provider *p, int64_t deadline,
-                                   const struct docker_dialect **ret, struct error *err);
 /* The state of a sandbox's container. ERROR_NOT_FOUND: "no sandbox 'ID'". */
 MUST_CHECK int docker_inspect(struct provider *p, const char *id, int64_t deadline,
                               struct docker_state *ret, struct error *err);

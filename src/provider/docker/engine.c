@@ -10,17 +10,29 @@
 #include "base/thread.h"
 #include "http/client/client.h"
 #include "json/json.h"
+#include "provider/docker/container.h"
+#include "provider/docker/version.h"
 
-#define API "/v1.41"
 #define CLIENTS_MAX 16 /* connections that are kept */
 #define MESSAGE_MAX 300
-#define LINE_MAX_BYTES (64 * 1024)
+
+/* An epoch ends when a connection turns out to be broken: clients of an earlier one are closed. */
+struct engine_client {
+	struct http_client *client;
+	uint64_t epoch;
+	bool is_used; /* it has had a connection */
+};
 
 struct docker_engine {
 	char *host, *socket;
-	pthread_mutex_t mutex;                    /* guards the clients */
-	struct http_client *clients[CLIENTS_MAX]; /* not in use */
+	pthread_mutex_t mutex;                     /* guards all below */
+	pthread_cond_t answered;                   /* the version was asked for, with any result */
+	struct engine_client clients[CLIENTS_MAX]; /* not in use */
 	unsigned client_count;
+	uint64_t epoch;
+	struct docker_version version; /* of version_epoch */
+	uint64_t version_epoch;
+	bool is_asking; /* a thread asks for the version */
 };
 
 int docker_engine_open(const char *host, struct docker_engine **ret, struct error *err)
@@ -35,7 +47,9 @@ int docker_engine_open(const char *host, struct docker_engine **ret, struct erro
 	struct docker_engine *e = memory_new(sizeof(*e));
 	e->host = memory_text(host);
 	e->socket = memory_text(host + strlen(scheme));
+	e->epoch = 1;
 	pthread_mutex_init(&e->mutex, NULL);
+	thread_condition_init(&e->answered);
 	*ret = e;
 	return 0;
 }
@@ -45,139 +59,251 @@ void docker_engine_close(struct docker_engine *e)
 	if (!e)
 		return;
 	for (unsigned i = 0; i < e->client_count; i++)
-		http_client_close(e->clients[i]);
+		http_client_close(e->clients[i].client);
+	pthread_cond_destroy(&e->answered);
 	pthread_mutex_destroy(&e->mutex);
 	free(e->host);
 	free(e->socket);
 	free(e);
 }
 
-static int take_client(struct docker_engine *e, struct http_client **ret, struct error *err)
+static int take_client(struct docker_engine *e, struct engine_client *ret, struct error *err)
 {
 	const struct http_client_options options = {.unix_socket = e->socket,
 	                                            .user_agent = "atoll"};
-	struct http_client *client = NULL;
+	struct engine_client c = {.client = NULL};
 
 	pthread_mutex_lock(&e->mutex);
 	if (e->client_count > 0)
-		client = e->clients[--e->client_count];
+		c = e->clients[--e->client_count];
+	c.epoch = e->epoch;
 	pthread_mutex_unlock(&e->mutex);
-	if (!client)
-		return http_client_open(&options, ret, err);
-	*ret = client;
+	if (!c.client && http_client_open(&options, &c.client, err) < 0)
+		return -1;
+	*ret = c;
 	return 0;
 }
 
-static void give_back_client(struct docker_engine *e, struct http_client *client)
+/* The caller holds the mutex. The kept clients have connections of the epoch that ends. */
+static void end_epoch(struct docker_engine *e)
+{
+	e->epoch++;
+	while (e->client_count > 0)
+		http_client_close(e->clients[--e->client_count].client);
+}
+
+/* `is_broken`: the call found its connection, or the daemon, gone. */
+static void give_back_client(struct docker_engine *e, struct engine_client *c, bool is_broken,
+                             bool is_kept)
 {
 	pthread_mutex_lock(&e->mutex);
-	if (e->client_count < CLIENTS_MAX) {
-		e->clients[e->client_count++] = client;
-		client = NULL;
+	if (is_broken && c->epoch == e->epoch) {
+		end_epoch(e);
+		c->epoch = e->epoch; /* its connection is the first of the new one */
+	}
+	if (is_kept && c->epoch == e->epoch && e->client_count < CLIENTS_MAX) {
+		c->is_used = true;
+		e->clients[e->client_count++] = *c;
+		c->client = NULL;
 	}
 	pthread_mutex_unlock(&e->mutex);
-	http_client_close(client);
+	http_client_close(c->client);
+}
+
+/* Whatever is wrong with the transfer is a failure of the daemon. */
+static int fail_transfer(const struct docker_engine *e, struct error *err)
+{
+	if (err->code == ERROR_TIMEOUT)
+		return FAIL_CONTEXT(err, "docker");
+	err->code = ERROR_UNAVAILABLE;
+	(void)FAIL_CONTEXT(err, "docker at %s", e->host);
+	return FAIL_HINT(err, "is the Docker daemon running, and may the server's user open its "
+	                      "socket?");
 }
 
 static int send_call(struct docker_engine *e, const struct http_call *call, struct http_answer *ret,
                      struct error *err)
 {
-	struct http_client *client;
+	struct engine_client c;
 
-	if (take_client(e, &client, err) < 0)
+	if (take_client(e, &c, err) < 0)
 		return -1;
-	int status = http_client_call(client, call, ret, err);
-	give_back_client(e, client);
-	if (status == 0)
-		return 0;
-	if (err->code == ERROR_UNAVAILABLE) {
-		(void)FAIL_CONTEXT(err, "docker at %s", e->host);
-		return FAIL_HINT(err, "is the Docker daemon running, and may the server's user "
-		                      "open its socket?");
+	int status = http_client_call(c.client, call, ret, err);
+	if (status < 0) {
+		give_back_client(e, &c, true, false);
+		return fail_transfer(e, err);
 	}
-	return FAIL_CONTEXT(err, "docker");
-}
-
-static int http_call_of(const struct docker_call *call, char *path, size_t size,
-                        struct http_call *ret, struct error *err)
-{
-	int left_ms = deadline_poll_ms(call->deadline);
-
-	if (left_ms == 0)
-		return FAIL(err, ERROR_TIMEOUT, "docker: no time is left for %s", call->path);
-	if ((size_t)snprintf(path, size, API "%s", call->path) >= size)
-		return FAIL(err, ERROR_INVALID, "docker: the path of a call is too long");
-	*ret = (struct http_call){.method = call->method,
-	                          .path = path,
-	                          .body = call->body,
-	                          .content_type = call->content_type,
-	                          .timeout_ms = left_ms < 0 ? 0 : left_ms,
-	                          .keeps_errors = true};
+	give_back_client(e, &c, c.is_used && ret->is_new_connection, true);
 	return 0;
 }
 
-/* {"message": "…"} of a failure; control characters would break a log line. */
-static void read_message(struct span body, char out[MESSAGE_MAX])
+/* `prefix`: of the path. */
+static int send_docker_call(struct docker_engine *e, const struct docker_call *call,
+                            const char *prefix, struct http_answer *ret, struct error *err)
+{
+	int left_ms = deadline_poll_ms(call->deadline);
+	char path[2048];
+
+	if (left_ms == 0)
+		return FAIL(err, ERROR_TIMEOUT, "docker: no time is left for %s", call->path);
+	if ((size_t)snprintf(path, sizeof(path), "%s%s", prefix, call->path) >= sizeof(path))
+		return FAIL(err, ERROR_INVALID, "docker: the path of a call is too long");
+	const struct http_call http = {.method = call->method,
+	                               .path = path,
+	                               .body = call->body,
+	                               .content_type = call->content_type,
+	                               .headers = call->headers,
+	                               .on_body = call->on_body,
+	                               .context = call->context,
+	                               .timeout_ms = left_ms < 0 ? 0 : left_ms,
+	                               .keeps_errors = true};
+	return send_call(e, &http, ret, err);
+}
+
+static int ask_version(struct docker_engine *e, int64_t deadline, struct docker_version *ret,
+                       struct error *err)
+{
+	const struct docker_call call = {.method = "GET", .path = "/version", .deadline = deadline};
+	struct http_answer answer;
+	int result;
+
+	if (send_docker_call(e, &call, "", &answer, err) < 0)
+		return -1;
+	if (answer.status == 200)
+		result = docker_version_read(buf_span(&answer.body), ret, err);
+	else
+		result = FAIL(err, ERROR_UNAVAILABLE, "docker answers /version with status %d",
+		              answer.status);
+	buf_done(&answer.body);
+	return result;
+}
+
+/* One thread asks; the others wait for its answer. */
+static int find_version(struct docker_engine *e, int64_t deadline, struct docker_version *ret,
+                        struct error *err)
+{
+	struct docker_version version;
+	int result;
+
+	pthread_mutex_lock(&e->mutex);
+	while (e->is_asking && e->version_epoch != e->epoch && deadline_poll_ms(deadline) != 0)
+		thread_wait(&e->answered, &e->mutex, deadline);
+	if (e->version_epoch == e->epoch || e->is_asking) {
+		bool is_known = e->version_epoch == e->epoch;
+
+		*ret = e->version;
+		pthread_mutex_unlock(&e->mutex);
+		return is_known ? 0
+		                : FAIL(err, ERROR_TIMEOUT,
+		                       "docker does not answer the question for its version");
+	}
+	e->is_asking = true;
+	pthread_mutex_unlock(&e->mutex);
+	result = ask_version(e, deadline, &version, err);
+	pthread_mutex_lock(&e->mutex);
+	e->is_asking = false;
+	if (result == 0) {
+		e->version = *ret = version;
+		e->version_epoch = e->epoch;
+	}
+	pthread_cond_broadcast(&e->answered);
+	pthread_mutex_unlock(&e->mutex);
+	return result;
+}
+
+int docker_engine_dialect(struct docker_engine *e, int64_t deadline,
+                          const struct docker_dialect **ret, struct error *err)
+{
+	struct docker_version version;
+
+	if (find_version(e, deadline, &version, err) < 0)
+		return -1;
+	*ret = version.dialect;
+	return 0;
+}
+
+/* {"message": "…"} of a failure; control characters would break a log line. False: the body is none
+ * that a daemon writes. */
+static bool read_message(struct span body, char out[MESSAGE_MAX])
 {
 	AUTO(arena_done) struct arena arena = {0};
 	const struct json_value *root = NULL;
 	struct error ignored = {0};
-	const char *text = "it did not say why";
+	const char *text = NULL;
 
 	if (json_load(&arena, body, &root, &ignored) == 0)
-		text = json_get_text(root, "message", text);
-	(void)snprintf(out, MESSAGE_MAX, "%s", text);
+		text = json_get_text(root, "message", NULL);
+	(void)snprintf(out, MESSAGE_MAX, "%s", text ? text : "it did not say why");
 	for (char *at = out; *at; at++)
 		if ((unsigned char)*at < ' ' || *at == 0x7f)
 			*at = ' ';
+	return text != NULL;
 }
 
 static enum error_code code_of(int status)
 {
-	switch (status) {
-	case 400:
-		return ERROR_INVALID;
-	case 403:
-		return ERROR_FORBIDDEN;
-	case 404:
-		return ERROR_NOT_FOUND;
-	case 409:
-		return ERROR_CONFLICT;
-	case 503:
-		return ERROR_UNAVAILABLE;
-	default:
-		return ERROR_SYSTEM;
-	}
+	static const struct {
+		int status;
+		enum error_code code;
+	} codes[] = {{400, ERROR_INVALID},
+	             {403, ERROR_FORBIDDEN},
+	             {404, ERROR_NOT_FOUND},
+	             {409, ERROR_CONFLICT}};
+
+	for (size_t i = 0; i < COUNT_OF(codes); i++)
+		if (codes[i].status == status)
+			return codes[i].code;
+	return ERROR_UNAVAILABLE;
 }
 
-static bool is_accepted(const struct docker_call *call, int status)
+static bool is_listed(const struct docker_call *call, int status)
 {
 	for (const int *at = call->accepted; at && *at; at++)
 		if (*at == status)
 			return true;
-	return status < 300;
+	return false;
+}
+
+/* 404 without a message may come from anything that listens: it does not say that an object is
+ * gone. */
+static int fail_answer(const struct docker_call *call, const struct http_answer *answer,
+                       struct error *err)
+{
+	char message[MESSAGE_MAX];
+	bool is_daemons = read_message(buf_span(&answer->body), message);
+
+	if (is_daemons && is_listed(call, answer->status))
+		return 0;
+	if (!is_daemons)
+		return FAIL(err, ERROR_UNAVAILABLE, "docker answers with status %d and no message",
+		            answer->status);
+	/* Podman answers 500 to the name of another container. */
+	bool is_taken = answer->status == 500 && strstr(message, "container name") &&
+	                strstr(message, "is already in use");
+	return FAIL(err, is_taken ? ERROR_CONFLICT : code_of(answer->status), "docker: %s",
+	            message);
 }
 
 int docker_engine_call(struct docker_engine *e, const struct docker_call *call,
                        struct docker_answer *ret, struct error *err)
 {
-	char path[2048], message[MESSAGE_MAX];
+	struct docker_version version;
 	struct http_answer answer;
-	struct http_call http;
+	char prefix[24];
 
-	if (http_call_of(call, path, sizeof(path), &http, err) < 0 ||
-	    send_call(e, &http, &answer, err) < 0)
+	if (find_version(e, call->deadline, &version, err) < 0)
 		return -1;
-	if (is_accepted(call, answer.status)) {
+	(void)snprintf(prefix, sizeof(prefix), "/v1.%u", version.minor);
+	if (send_docker_call(e, call, prefix, &answer, err) < 0)
+		return -1;
+	bool is_fine =
+	        answer.status < 300 || (answer.status < 400 && is_listed(call, answer.status));
+	if (is_fine || fail_answer(call, &answer, err) == 0) {
 		*ret = (struct docker_answer){answer.status, answer.body};
 		return 0;
 	}
-	read_message(buf_span(&answer.body), message);
 	buf_done(&answer.body);
-	/* Podman answers 500 to the name of another container. */
-	bool is_taken = answer.status == 500 && strstr(message, "container name") &&
-	                strstr(message, "is already in use");
-	return FAIL(err, is_taken ? ERROR_CONFLICT : code_of(answer.status), "docker: %s", message);
+	return -1;
 }
 
 int docker_engine_do(struct docker_engine *e, const struct docker_call *call, int *ret_status,
@@ -200,78 +326,7 @@ int docker_engine_load(struct docker_engine *e, const struct docker_call *call, 
 
 	if (docker_engine_call(e, call, &answer, err) < 0)
 		return -1;
-	int status = json_load(a, buf_span(&answer.body), ret, err);
+	int status = docker_load_answer(a, buf_span(&answer.body), ret, err);
 	buf_done(&answer.body);
-	return status < 0 ? FAIL_CONTEXT(err, "answer of docker") : 0;
-}
-
-/* A pull answers 200 and then tells in JSON lines how it goes; only the last line may be a failure.
- */
-struct pull {
-	struct buf line;
-	char message[MESSAGE_MAX]; /* of the failure */
-};
-
-static void end_line(struct pull *p)
-{
-	AUTO(arena_done) struct arena arena = {0};
-	const struct json_value *root = NULL;
-	struct error ignored = {0};
-
-	if (!p->line.overflowed && p->line.size > 0 &&
-	    json_load(&arena, buf_span(&p->line), &root, &ignored) == 0) {
-		const char *failure = json_get_text(root, "error", NULL);
-
-		if (failure)
-			(void)snprintf(p->message, sizeof(p->message), "%s", failure);
-	}
-	buf_done(&p->line);
-	p->line = BUF(LINE_MAX_BYTES);
-}
-
-static bool on_pull_bytes(void *context, struct span piece)
-{
-	struct pull *p = context;
-
-	for (size_t i = 0; i < piece.size; i++)
-		if (piece.data[i] == '\n')
-			end_line(p);
-		else
-			buf_add_byte(&p->line, piece.data[i]);
-	return true;
-}
-
-int docker_engine_pull(struct docker_engine *e, const char *image, int64_t deadline,
-                       struct error *err)
-{
-	AUTO(buf_done) struct buf path = BUF(1024);
-	char whole_path[1200], message[MESSAGE_MAX];
-	struct pull pull = {.line = BUF(LINE_MAX_BYTES)};
-	struct http_answer answer;
-	struct http_call http;
-
-	buf_add_text(&path, "/images/create?fromImage=");
-	http_escape(&path, image);
-	/* Without a tag the daemon would pull every tag. */
-	if (!strchr(image, '@') && !strchr(strrchr(image, '/') ? strrchr(image, '/') : image, ':'))
-		buf_add_text(&path, "&tag=latest");
-	if (path.overflowed)
-		return FAIL(err, ERROR_INVALID, "the name of an image is too long");
-	const struct docker_call call = {"POST", buf_text(&path), .deadline = deadline};
-	if (http_call_of(&call, whole_path, sizeof(whole_path), &http, err) < 0)
-		return -1;
-	http.on_body = on_pull_bytes;
-	http.context = &pull;
-	if (send_call(e, &http, &answer, err) < 0) {
-		buf_done(&pull.line);
-		return FAIL_CONTEXT(err, "image '%s'", image);
-	}
-	end_line(&pull);
-	read_message(buf_span(&answer.body), message);
-	buf_done(&answer.body);
-	if (answer.status >= 300)
-		return FAIL(err, code_of(answer.status), "image '%s': docker: %s", image, message);
-	if (*pull.message)
-		return FAIL(err, ERROR_UNAVAILABLE, "image '%s': docker: %s", image, pull.message);
-	return 0;
+	return status;
 }

@@ -67,7 +67,9 @@ static int find_image(struct provider *p, const char *image, int64_t deadline, i
 	                                 .accepted = missing_is_fine};
 	if (docker_engine_call(as_docker(p)->engine, &call, &answer, err) < 0)
 		return -1;
-	int ret = answer.status == 404 ? 0 : json_load(&arena, buf_span(&answer.body), &root, err);
+	int ret = answer.status == 404
+	                  ? 0
+	                  : docker_load_answer(&arena, buf_span(&answer.body), &root, err);
 	if (ret == 0)
 		*ret_size = answer.status == 404 ? -1 : json_get_whole(root, "Size", 0);
 	buf_done(&answer.body);
@@ -233,8 +235,8 @@ static int take_image(struct provider *p, const struct provider_template *reques
 {
 	int64_t size = -1;
 
-	if (source->is_pulled &&
-	    docker_engine_pull(as_docker(p)->engine, buf_text(&source->name), deadline, err) < 0)
+	const struct docker_pull pull = {.image = buf_text(&source->name), .deadline = deadline};
+	if (source->is_pulled && docker_engine_pull(as_docker(p)->engine, &pull, err) < 0)
 		return -1;
 	if (find_image(p, buf_text(&source->name), deadline, &size, err) < 0)
 		return -1;

@@ -149,8 +149,8 @@ int docker_finish_replacements(struct provider *p, struct span list_body, int64_
 	const struct json_value *list;
 
 	*ret_changed = false;
-	if (json_load(&arena, list_body, &list, err) < 0)
-		return FAIL_CONTEXT(err, "answer of docker");
+	if (docker_load_answer(&arena, list_body, &list, err) < 0)
+		return -1;
 	for (size_t i = 0; i < json_count(list); i++) {
 		const struct json_value *names = json_get(json_item_at(list, i), "Names");
 		char name[DOCKER_NAME_SIZE];

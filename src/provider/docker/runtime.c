@@ -15,7 +15,8 @@
 #define PROBE_MS 20000
 #define AGENT_MS 8000
 #define CLEAN_UP_MS 10000
-#define REST_MS 30000 /* between two probes, while they fail */
+#define REST_MS 30000     /* between two probes, while they fail */
+#define REST_DOWN_MS 2000 /* while the daemon is down */
 #define PROBES_MAX 100
 #define GVISOR_PIDS 256 /* threads of its own, as of a native sandbox of gVisor */
 #define GVISOR_THREADS 3
@@ -52,12 +53,34 @@ void docker_describe(const struct provider_options *options, struct provider_ops
 {
 	const struct docker_runtime *r = find_runtime(name_of(options));
 
-	if (!r)
-		return;
-	ret->isolation = r->isolation;
+	if (r)
+		ret->isolation = r->isolation;
+	/* The driver of a GPU is this kernel's. */
+	if (options->docker && options->docker->has_gpus &&
+	    strcmp(ret->isolation, "namespaces") == 0)
+		ret->abilities |=
+		        PROVIDER_CAN_GPU |
+		        (options->docker->has_gpu_network ? PROVIDER_CAN_GPU_NETWORK : 0u);
 	/* Their agent cannot hand a socket of the inside to this server. */
-	if (strcmp(r->isolation, "namespaces") != 0)
+	if (strcmp(ret->isolation, "namespaces") != 0)
 		ret->abilities &= ~(unsigned)PROVIDER_CAN_DIAL;
+}
+
+int docker_check_gpus(struct provider *p, const struct sandbox_spec *spec, int64_t deadline,
+                      struct error *err)
+{
+	const struct docker_dialect *dialect;
+
+	if (spec->gpus == 0)
+		return 0;
+	if (provider_require(p, PROVIDER_CAN_GPU, err) < 0 ||
+	    (spec->network != SANDBOX_NETWORK_BLOCKED &&
+	     provider_require(p, PROVIDER_CAN_GPU_NETWORK, err) < 0) ||
+	    docker_engine_dialect(as_docker(p)->engine, deadline, &dialect, err) < 0)
+		return -1;
+	/* It would make the container without GPUs, and not say so. */
+	return dialect->has_gpus ? 0
+	                         : FAIL(err, ERROR_UNSUPPORTED, "%s gives no GPUs", dialect->name);
 }
 
 static bool is_gvisor(const struct provider *p)
@@ -270,6 +293,7 @@ int docker_check_runtime(struct provider *p, struct error *err)
 		return 0;
 	}
 	d->runtime_problem = *err;
-	d->runtime_again_at = deadline_after(err->code == ERROR_UNAVAILABLE ? 0 : REST_MS);
+	d->runtime_again_at =
+	        deadline_after(err->code == ERROR_UNAVAILABLE ? REST_DOWN_MS : REST_MS);
 	return -1;
 }

@@ -307,7 +307,7 @@ static int list_snapshots(struct provider *p, struct arena *a, struct provider_l
 	if (docker_check_daemon(p, deadline, err) < 0 ||
 	    docker_engine_call(as_docker(p)->engine, &call, &answer, err) < 0)
 		return -1;
-	int status = json_load(a, buf_span(&answer.body), &root, err);
+	int status = docker_load_answer(a, buf_span(&answer.body), &root, err);
 	/* Podman writes an empty list as null. */
 	struct span text = span_trim(buf_span(&answer.body));
 	bool is_list = text.size > 0 && (text.data[0] == '[' || span_is_word(text, "null"));
@@ -336,7 +336,7 @@ int docker_measure_snapshot(struct provider *p, const char *id, int64_t deadline
 	if (check_ids(id, id, err) < 0 ||
 	    docker_engine_call(as_docker(p)->engine, &call, &answer, err) < 0)
 		return -1;
-	int status = json_load(&arena, buf_span(&answer.body), &root, err);
+	int status = docker_load_answer(&arena, buf_span(&answer.body), &root, err);
 	buf_done(&answer.body);
 	if (answer.status == 404) {
 		error_clear(err);
@@ -344,7 +344,7 @@ int docker_measure_snapshot(struct provider *p, const char *id, int64_t deadline
 		return -1;
 	}
 	if (status < 0)
-		return FAIL_CONTEXT(err, "answer of docker");
+		return -1;
 	int64_t size = json_get_whole(json_item_at(root, 0), "Size", 0);
 	*ret = size > 0 ? (uint64_t)size : 0;
 	return 0;

@@ -3,127 +3,9 @@
  * answers. The real daemon is asked by tests/contract and tests/system/test_docker.py. */
 #include "unit.h"
 
-#include <pthread.h>
-#include <sys/socket.h>
-#include <sys/un.h>
-
-#include "base/clock.h"
+#include "fake_engine.h"
 #include "json/json.h"
 #include "provider/docker/container.h"
-#include "provider/kind_options.h"
-#include "provider/provider.h"
-
-#define SERVER "ssssssssssssssssssss"
-#define SANDBOX "abcdefghijklmnopqrst"
-#define OWNER "bcdefghijklmnopqrstu"
-
-/* Answers requests in order, each on the connection on which it comes. */
-struct fake {
-	char dir[128], host[160];
-	int listener;
-	pthread_t thread;
-	const char *const *answers; /* "STATUS BODY", NULL-terminated */
-	char asked[16][512];        /* first line and body */
-	unsigned count;
-};
-
-/* The body's size from a head in lower case or as libcurl writes it. */
-static size_t body_size(const char *head)
-{
-	const char *at = strcasestr(head, "content-length:");
-
-	return at ? strtoul(at + 15, NULL, 10) : 0;
-}
-
-static bool take_request(int fd, char out[512])
-{
-	static char bytes[65536];
-	size_t size = 0;
-	char *end = NULL;
-
-	while (!end || size < (size_t)(end + 4 - bytes) + body_size(bytes)) {
-		ssize_t got = recv(fd, bytes + size, sizeof(bytes) - 1 - size, 0);
-
-		if (got <= 0)
-			return false;
-		size += (size_t)got;
-		bytes[size] = '\0';
-		end = strstr(bytes, "\r\n\r\n");
-	}
-	(void)snprintf(out, 512, "%.*s %.300s", (int)strcspn(bytes, "\r"), bytes, end + 4);
-	return true;
-}
-
-static void *run_fake(void *argument)
-{
-	struct fake *f = argument;
-	int fd = accept(f->listener, NULL, NULL);
-	char answer[4096];
-
-	while (fd >= 0 && f->answers[f->count]) {
-		if (!take_request(fd, f->asked[f->count])) {
-			close(fd);
-			fd = accept(f->listener, NULL, NULL);
-			continue;
-		}
-		const char *body = f->answers[f->count++] + 4;
-		int size = snprintf(answer, sizeof(answer),
-		                    "HTTP/1.1 %.3s X\r\nContent-Length: %zu\r\n\r\n%s", body - 4,
-		                    strlen(body), body);
-		assert_int_equal(send(fd, answer, (size_t)size, MSG_NOSIGNAL), size);
-	}
-	if (fd >= 0)
-		close(fd);
-	return NULL;
-}
-
-static void start_fake(struct fake *f, const char *const *answers)
-{
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
-
-	*f = (struct fake){.answers = answers};
-	unit_folder(f->dir, sizeof(f->dir), "docker");
-	(void)snprintf(address.sun_path, sizeof(address.sun_path), "%.80s/sock", f->dir);
-	(void)snprintf(f->host, sizeof(f->host), "unix://%s", address.sun_path);
-	f->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	assert_int_equal(bind(f->listener, (struct sockaddr *)&address, sizeof(address)), 0);
-	assert_int_equal(listen(f->listener, 8), 0);
-	assert_int_equal(pthread_create(&f->thread, NULL, run_fake, f), 0);
-}
-
-static struct provider *open_docker(struct fake *f)
-{
-	static struct docker_options docker;
-	const struct provider_options options = {.data_dir = f->dir, .docker = &docker};
-	struct provider *p = NULL;
-	struct error err = {0};
-
-	docker = (struct docker_options){f->host, "worker:1", "/usr/libexec/atoll/atoll-agent"};
-	if (provider_find("docker")->open(&options, &p, &err) < 0)
-		fail_msg("%s", err.text);
-	return p;
-}
-
-static void stop_fake(struct fake *f, struct provider *p)
-{
-	(void)shutdown(f->listener, SHUT_RDWR);
-	pthread_join(f->thread, NULL);
-	close(f->listener);
-	provider_find("docker")->close(p);
-	unit_remove_folder(f->dir);
-}
-
-static struct sandbox_spec spec_of(void)
-{
-	return (struct sandbox_spec){
-	        .id = SANDBOX,
-	        .hostname = "box",
-	        .template_dir = "host",
-	        .resources = {.cpu = 0.5, .memory_mb = 64, .disk_mb = 64, .pids = 32},
-	        .owner = OWNER,
-	        .lease_epoch = 7,
-	};
-}
 
 static const struct json_value *write_and_load(struct arena *a, const struct sandbox_spec *spec)
 {
@@ -184,6 +66,78 @@ TEST(internet_privileges_and_background_change_only_their_own_part)
 	assert_int_equal(json_count(json_get(host, "SecurityOpt")), 0);
 	assert_int_equal(json_get_whole(host, "CpuShares", 0), 2);
 	assert_string_equal(json_text(json_item_at(json_get(host, "CapDrop"), 0), ""), "ALL");
+}
+
+TEST(gpus_are_device_requests_and_are_read_back)
+{
+	AUTO(arena_done) struct arena a = {0};
+	AUTO(buf_done) struct buf inspected = BUF(65536), body = BUF(65536);
+	struct sandbox_spec spec = spec_of(), again;
+	struct docker_state found;
+	struct error err = {0};
+	const struct docker_container c = {.spec = &spec,
+	                                   .server = SERVER,
+	                                   .image = "worker:1",
+	                                   .program = "/agent",
+	                                   .folder = "/links",
+	                                   .token = "secret"};
+
+	assert_null(json_get(json_get(write_and_load(&a, &spec), "HostConfig"), "DeviceRequests"));
+	spec.gpus = 2;
+	const struct json_value *request = json_item_at(
+	        json_get(json_get(write_and_load(&a, &spec), "HostConfig"), "DeviceRequests"), 0);
+	assert_int_equal(json_get_whole(request, "Count", 0), 2);
+	assert_string_equal(
+	        json_text(json_item_at(json_item_at(json_get(request, "Capabilities"), 0), 0), ""),
+	        "gpu");
+	/* An inspection shows the same members, with a state. */
+	docker_write_container(&body, &c);
+	buf_addf(&inspected, "{\"State\":{},\"Config\":{},%s", buf_text(&body) + 1);
+	if (docker_read_state(&a, buf_span(&inspected), &found, &again, &err) < 0)
+		fail_msg("%s", err.text);
+	assert_int_equal(again.gpus, 2);
+}
+
+static unsigned abilities_with(const struct docker_options *docker)
+{
+	const struct provider_options options = {.docker = docker};
+	struct provider_ops ops = *provider_find("docker");
+
+	ops.describe(&options, &ops);
+	return ops.abilities & (PROVIDER_CAN_GPU | PROVIDER_CAN_GPU_NETWORK);
+}
+
+TEST(gpus_need_a_switch_and_a_network_beside_them_a_second_one)
+{
+	assert_int_equal(abilities_with(&(struct docker_options){.has_gpu_network = true}), 0);
+	assert_int_equal(abilities_with(&(struct docker_options){.has_gpus = true}),
+	                 PROVIDER_CAN_GPU);
+	assert_int_equal(
+	        abilities_with(&(struct docker_options){.has_gpus = true, .has_gpu_network = true}),
+	        PROVIDER_CAN_GPU | PROVIDER_CAN_GPU_NETWORK);
+	/* gVisor has no driver of the machine's GPUs. */
+	assert_int_equal(
+	        abilities_with(&(struct docker_options){.has_gpus = true, .runtime = "runsc"}), 0);
+}
+
+TEST(gpus_are_refused_by_name)
+{
+	static const char *const answers[] = {"500 {\"message\":\"never asked\"}", NULL};
+	struct sandbox_spec spec = spec_of();
+	struct provider_created created;
+	struct error err = {0};
+	struct fake f;
+
+	start_fake(&f, answers);
+	struct provider *p = open_docker(&f);
+	spec.gpus = 1;
+	assert_int_equal(
+	        provider_find("docker")->create(p, &spec, deadline_after(1000), &created, &err),
+	        -1);
+	assert_int_equal(err.code, ERROR_UNSUPPORTED);
+	assert_non_null(strstr(err.text, "give GPUs"));
+	assert_int_equal(f.count, 0);
+	stop_fake(&f, p);
 }
 
 TEST(a_name_holds_both_ids)
@@ -284,7 +238,7 @@ TEST(a_create_that_cannot_start_removes_its_container_and_folder)
 	struct provider *p = open_docker(&f);
 	const struct provider_ops *ops = provider_find("docker");
 	assert_int_equal(ops->create(p, &spec, deadline_after(10000), &created, &err), -1);
-	assert_int_equal(err.code, ERROR_SYSTEM);
+	assert_int_equal(err.code, ERROR_UNAVAILABLE);
 	assert_non_null(strstr(err.text, "runc failed"));
 	assert_int_equal(f.count, 5);
 	assert_non_null(strstr(f.asked[0], "POST /v1.41/containers/create?name=atoll-"));
@@ -385,15 +339,11 @@ TEST(a_network_of_that_name_is_used_only_if_atoll_made_it)
 TEST(another_daemon_has_no_list_and_both_are_named)
 {
 	static const char *const answers[] = {
-	        "200 {\"Components\":[{\"Name\":\"Engine\"}]}",
 	        "200 {\"ID\":\"AAAA:1\",\"DockerRootDir\":\"/one\"}",
 	        "200 []",
-	        "200 {\"Components\":[{\"Name\":\"Engine\"}]}",
 	        "200 {\"ID\":\"AAAA:1\",\"DockerRootDir\":\"/one\"}",
 	        "200 []",
-	        "200 {\"Components\":[{\"Name\":\"Engine\"}]}",
 	        "200 {\"ID\":\"AAAA:1\",\"DockerRootDir\":\"/other\"}",
-	        "200 {\"Components\":[{\"Name\":\"Engine\"}]}",
 	        "200 {\"DockerRootDir\":\"/one\"}",
 	        NULL};
 	AUTO(arena_done) struct arena a = {0};
@@ -412,17 +362,16 @@ TEST(another_daemon_has_no_list_and_both_are_named)
 	err = (struct error){0};
 	assert_int_equal(ops->list(p, &a, &list, &err), -1);
 	assert_int_equal(err.code, ERROR_UNAVAILABLE);
-	assert_int_equal(f.count, 10);
+	assert_int_equal(f.count, 6);
+	assert_int_equal(f.versions, 1);
 	stop_fake(&f, p);
 }
 
 TEST(podman_is_known_by_its_data_root_and_has_no_network)
 {
-	static const char podman[] = "200 {\"Components\":[{\"Name\":\"Podman Engine\"}]}";
 	static const char *const answers[] = {
-	        podman, "200 {\"ID\":\"a\",\"DockerRootDir\":\"/one\"}", "200 []",
-	        podman, "200 {\"ID\":\"b\",\"DockerRootDir\":\"/one\"}", "200 []",
-	        podman, "200 {\"Components\":[{\"Name\":\"Other\"}]}",   NULL};
+	        "200 {\"ID\":\"a\",\"DockerRootDir\":\"/one\"}", "200 []",
+	        "200 {\"ID\":\"b\",\"DockerRootDir\":\"/one\"}", "200 []", NULL};
 	struct sandbox_spec spec = spec_of();
 	struct provider_created created;
 	AUTO(arena_done) struct arena a = {0};
@@ -433,15 +382,14 @@ TEST(podman_is_known_by_its_data_root_and_has_no_network)
 	start_fake(&f, answers);
 	struct provider *p = open_docker(&f);
 	const struct provider_ops *ops = provider_find("docker");
+	f.version = PODMAN_VERSION;
 	assert_int_equal(ops->list(p, &a, &list, &err), 0);
 	assert_int_equal(ops->list(p, &a, &list, &err), 0);
 	spec.network = SANDBOX_NETWORK_INTERNET;
 	assert_int_equal(ops->create(p, &spec, deadline_after(10000), &created, &err), -1);
 	assert_int_equal(err.code, ERROR_UNSUPPORTED);
 	assert_non_null(strstr(err.text, "podman"));
-	err = (struct error){0};
-	assert_int_equal(ops->list(p, &a, &list, &err), -1);
-	assert_int_equal(err.code, ERROR_UNSUPPORTED);
+	assert_int_equal(f.versions, 1);
 	stop_fake(&f, p);
 }
 
@@ -607,7 +555,10 @@ int main(void)
 	           CASE(the_isolation_follows_the_runtime),
 	           CASE(a_runtime_that_the_daemon_lacks_or_that_is_another_program_is_refused),
 	           CASE(an_old_folder_of_one_provider_is_not_given_to_one_of_two),
-	           CASE(a_name_holds_both_ids), CASE(a_list_takes_only_containers_of_sandboxes),
+	           CASE(gpus_are_device_requests_and_are_read_back),
+	           CASE(gpus_need_a_switch_and_a_network_beside_them_a_second_one),
+	           CASE(gpus_are_refused_by_name), CASE(a_name_holds_both_ids),
+	           CASE(a_list_takes_only_containers_of_sandboxes),
 	           CASE(a_state_is_read_with_the_token_and_without_it_fails_to_be_one),
 	           CASE(stats_of_both_cgroup_versions_are_read_and_nonsense_is_zero),
 	           CASE(a_create_that_cannot_start_removes_its_container_and_folder),
