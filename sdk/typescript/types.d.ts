@@ -191,6 +191,8 @@ export interface SandboxCreate {
   /** environment of every command; overrides the template's environment; never returned */
   env?: Record<string, string>;
   resources?: ResourcesRequest;
+  /** GPUs of the server's machine; needs a provider that gives them; the label atoll.gpus shows their number */
+  gpus?: number;
   /** allow shared links to previews (default false) */
   previewPublic?: boolean;
   /** destinations that the sandbox may reach (default: all that the server permits) */
@@ -1744,6 +1746,8 @@ export interface SandboxSpecification {
   /** environment of every command; overrides the template's environment; never returned */
   env?: Record<string, string>;
   resources?: ResourcesRequest;
+  /** GPUs of the server's machine; needs a provider that gives them; the label atoll.gpus shows their number */
+  gpus?: number;
   /** allow shared links to previews (default false) */
   previewPublic?: boolean;
   /** destinations that the sandbox may reach (default: all that the server permits) */
@@ -2203,6 +2207,8 @@ export interface LeaseAcquire {
   /** environment of every command; overrides the template's environment; never returned */
   env?: Record<string, string>;
   resources?: ResourcesRequest;
+  /** GPUs of the server's machine; needs a provider that gives them; the label atoll.gpus shows their number */
+  gpus?: number;
   /** allow shared links to previews (default false) */
   previewPublic?: boolean;
   /** destinations that the sandbox may reach (default: all that the server permits) */

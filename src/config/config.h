@@ -46,6 +46,7 @@ struct config {
 	const char *e2b_api_key, *e2b_domain, *e2b_api_url, *e2b_sandbox_url;
 	const char *e2b_template, *e2b_templates;
 	bool e2b_allow_internet_access, e2b_secure_access;
+	bool gpu_enabled, gpu_network_enabled;
 	const char *user;      /* unprivileged user; "" = "atoll", else "nobody" */
 	const char *log_level; /* "error", "warning", "info" or "debug" */
 	const char *debug;     /* folders of src/ with debug lines */

@@ -101,6 +101,13 @@ const struct config_option config_options[] = {
                     .about = "with provider docker: images that the daemon has and that every "
                              "project may use, separated by commas; any other image must be "
                              "readable at its registry without a login"),
+        BOOL_OPTION("gpu_enabled", gpu_enabled, .env = "SANDBOX_GPU_ENABLED", .initial = "false",
+                    .about = "with provider docker: whether creates may ask for GPUs of this "
+                             "machine (gpus)"),
+        BOOL_OPTION("gpu_network_enabled", gpu_network_enabled,
+                    .env = "SANDBOX_GPU_NETWORK_ENABLED", .initial = "false",
+                    .about = "with gpu_enabled: whether a sandbox with GPUs may have a network; "
+                             "without it such a sandbox has none"),
         TEXT_OPTION("microvm_kernel", microvm_kernel, .initial = "/",
                     .about = "with provider microvm: the folder that holds boot/ and lib/modules/ "
                              "of the guest kernel; its newest kernel is taken"),

@@ -19,6 +19,10 @@ const struct config_provider_option config_provider_options[] = {
                   "option of this name"},
         {"docker", "docker_runtime",
          .about = "runtime of the daemon, such as runsc; default: the option of this name"},
+        {"docker", "gpu_enabled",
+         .about = "true: creates may ask for GPUs; default: the option of this name"},
+        {"docker", "gpu_network_enabled",
+         .about = "true: a sandbox with GPUs may have a network; default: the option of this name"},
         {"microvm", "microvm_kernel",
          .about = "folder that holds boot/ and lib/modules/ of the guest kernel; default: the "
                   "option of this name"},

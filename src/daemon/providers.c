@@ -68,6 +68,13 @@ static const char *value_or(struct arena *a, const struct config_provider *p, co
 	return value ? arena_text(a, value) : otherwise;
 }
 
+static bool flag_or(const struct config_provider *p, const char *name, bool otherwise)
+{
+	const char *value = config_provider_value(p, name);
+
+	return value ? strcmp(value, "true") == 0 : otherwise;
+}
+
 /* Names with spaces in between, as the option has them, with commas. */
 static const char *join_words(struct arena *a, const char *words)
 {
@@ -93,6 +100,8 @@ static const struct docker_options *docker_options_of(struct arena *a, const str
 	        .runtime = value_or(a, p, "docker_runtime", config->docker_runtime),
 	        .images = images ? join_words(a, images) : config->docker_images,
 	        .allows_private = config->registry_allow_private,
+	        .has_gpus = flag_or(p, "gpu_enabled", config->gpu_enabled),
+	        .has_gpu_network = flag_or(p, "gpu_network_enabled", config->gpu_network_enabled),
 	        .program = find_agent(a)};
 	return docker;
 }

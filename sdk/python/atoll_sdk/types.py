@@ -208,6 +208,8 @@ class SandboxCreate(TypedDict):
     # environment of every command; overrides the template's environment; never returned
     env: NotRequired[dict[str, str]]
     resources: NotRequired[ResourcesRequest]
+    # GPUs of the server's machine; needs a provider that gives them; the label atoll.gpus shows their number
+    gpus: NotRequired[int]
     # allow shared links to previews (default false)
     previewPublic: NotRequired[bool]
     # destinations that the sandbox may reach (default: all that the server permits)
@@ -1845,6 +1847,8 @@ class SandboxSpecification(TypedDict):
     # environment of every command; overrides the template's environment; never returned
     env: NotRequired[dict[str, str]]
     resources: NotRequired[ResourcesRequest]
+    # GPUs of the server's machine; needs a provider that gives them; the label atoll.gpus shows their number
+    gpus: NotRequired[int]
     # allow shared links to previews (default false)
     previewPublic: NotRequired[bool]
     # destinations that the sandbox may reach (default: all that the server permits)
@@ -2322,6 +2326,7 @@ LeaseAcquire = TypedDict("LeaseAcquire", {
     "labels": "NotRequired[dict[str, str]]",
     "env": "NotRequired[dict[str, str]]",
     "resources": "NotRequired[ResourcesRequest]",
+    "gpus": "NotRequired[int]",
     "previewPublic": "NotRequired[bool]",
     "egress": "NotRequired[SandboxEgress]",
     "volume": "NotRequired[str]",

@@ -60,6 +60,10 @@
 	{                                                                                          \
 		"no-internet", NULL, "no network but loopback", .member = "internet=false"         \
 	}
+#define OPTION_GPUS                                                                                \
+	{                                                                                          \
+		"gpus", "NUMBER", "GPUs of the server's machine", .member = "gpus"                 \
+	}
 #define OPTIONS_EGRESS                                                                             \
 	{"allow", "ADDRESS|HOST",                                                                  \
 	 "allow an address, range or host (*.example.com); without --deny, all others "            \

@@ -61,6 +61,8 @@ int create_add(struct arena *a, const struct create_options *options, struct buf
 	if (options->env && options->env[0] && body_add_json(body, "env", env, err) < 0)
 		return -1;
 	resources_add(body, &options->resources);
+	if (options->gpus > 0)
+		json_add_whole(body, "gpus", options->gpus);
 	if (options->no_internet)
 		json_add_bool(body, "internet", false);
 	if (egress_is_said(options->allow, options->deny)) {
@@ -116,6 +118,8 @@ int create_options_parse(struct cli *cli, struct create_options *ret)
 	}
 	if (ret->pull && !ret->image)
 		return FAIL(cli->err, ERROR_INVALID, "--pull is of an image: give --image, too");
+	if (arguments_whole(&cli->args, "gpus", 1, &ret->gpus, cli->err) < 0)
+		return -1;
 	return resources_parse(&cli->args, &ret->resources, cli->err);
 }
 

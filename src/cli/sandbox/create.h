@@ -17,6 +17,7 @@ struct create_options {
 	const char *const *volumes; /* "VOLUME[:PATH[:ro]]", NULL-terminated; may be NULL */
 	const char *const *allow, *const *deny; /* addresses; NULL-terminated, may be NULL */
 	int64_t idle_reap_ms;                   /* 0 = the server's */
+	int64_t gpus;
 	bool no_internet;
 	bool persistent;
 };

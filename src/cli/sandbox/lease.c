@@ -109,6 +109,7 @@ static const struct command_option acquire_options[] = {
         OPTION_VOLUME,
         OPTION_WORKSPACE,
         OPTION_NO_INTERNET,
+        OPTION_GPUS,
         OPTIONS_EGRESS,
         {"persistent", NULL, "exempt the sandbox from idle timeouts"},
         {"fresh", NULL, "use a sandbox with unused files"},

@@ -127,6 +127,7 @@ static const struct command_option options[] = {
         OPTION_VOLUME,
         OPTION_WORKSPACE,
         OPTION_NO_INTERNET,
+        OPTION_GPUS,
         OPTIONS_EGRESS,
         {"copy", "LOCAL:REMOTE", "copy a file or folder into the sandbox first", .repeats = true,
          .completion = COMPLETE_FILE},

@@ -80,12 +80,42 @@ void labels_split(struct arena *a, const struct json_map *all, struct json_map *
 	*ret_own = own;
 }
 
+static unsigned parse_gpus(const char *text)
+{
+	struct error ignored = {0};
+	int64_t count = 0;
+
+	(void)!span_parse_whole(span_of(text), 0, SANDBOX_GPUS_MAX, &count, &ignored);
+	return (unsigned)count;
+}
+
+unsigned labels_gpus(const struct json_map *own)
+{
+	for (size_t i = 0; i < own->count; i++)
+		if (strcmp(own->pairs[i].key, SANDBOX_GPUS_LABEL) == 0)
+			return parse_gpus(own->pairs[i].value);
+	return 0;
+}
+
+unsigned labels_gpus_of_row(struct arena *a, const char *labels_json)
+{
+	const struct json_value *labels;
+	struct error ignored = {0};
+
+	/* Most sandboxes have none: avoid parsing their labels. */
+	if (!strstr(labels_json, "\"" SANDBOX_GPUS_LABEL "\"") ||
+	    json_load(a, span_of(labels_json), &labels, &ignored) < 0)
+		return 0;
+	return parse_gpus(json_get_text(labels, SANDBOX_GPUS_LABEL, "0"));
+}
+
 struct json_map labels_of_copy(struct arena *a, const struct json_map *own)
 {
 	struct json_map kept = {.pairs = ARENA_ARRAY(a, struct json_pair, own->count + 1)};
 
 	for (size_t i = 0; i < own->count; i++)
-		if (strcmp(own->pairs[i].key, SANDBOX_CONFIG_LABEL) == 0)
+		if (strcmp(own->pairs[i].key, SANDBOX_CONFIG_LABEL) == 0 ||
+		    strcmp(own->pairs[i].key, SANDBOX_GPUS_LABEL) == 0)
 			kept.pairs[kept.count++] = own->pairs[i];
 	kept.present = kept.count > 0;
 	return kept;

@@ -4,7 +4,7 @@
  * The server sets labels whose key begins with "atoll.": they name the lease, the config or the
  * build of a sandbox, and the server deletes and limits by them. Callers cannot set, change or
  * remove them. A copy of a sandbox keeps only the label of its config, which limits what runs in
- * it: a fork does not belong to the lease of its source. */
+ * it, and that of its GPUs: a fork does not belong to the lease of its source. */
 #pragma once
 
 #include "base/error.h"
@@ -28,5 +28,9 @@ struct json_map labels_add(struct arena *a, const struct json_map *labels, const
 /* Splits all labels into the two kinds; texts are borrowed. */
 void labels_split(struct arena *a, const struct json_map *all, struct json_map *ret_labels,
                   struct json_map *ret_own);
+/* The number of SANDBOX_GPUS_LABEL among the own labels; 0: there is none. */
+unsigned labels_gpus(const struct json_map *own);
+/* The same of all labels as a row has them. */
+unsigned labels_gpus_of_row(struct arena *a, const char *labels_json);
 /* The own labels that a copy of the sandbox keeps. */
 struct json_map labels_of_copy(struct arena *a, const struct json_map *own);

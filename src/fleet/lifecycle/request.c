@@ -96,6 +96,30 @@ int request_check(const struct fleet_create *request, struct error *err)
 	return check_durations(request, err);
 }
 
+static int check_gpus(const struct provider *p, const struct fleet_create *request,
+                      enum sandbox_network network, struct error *err)
+{
+	if (labels_gpus(&request->own_labels) == 0)
+		return 0;
+	if (provider_require(p, PROVIDER_CAN_GPU, err) < 0)
+		return FAIL_HINT(err, "provider docker gives GPUs when the option gpu_enabled "
+		                      "(SANDBOX_GPU_ENABLED) is true");
+	if (network == SANDBOX_NETWORK_BLOCKED ||
+	    provider_require(p, PROVIDER_CAN_GPU_NETWORK, err) == 0)
+		return 0;
+	return FAIL_HINT(err, "ask for no network (internet: false), or set the option "
+	                      "gpu_network_enabled (SANDBOX_GPU_NETWORK_ENABLED)");
+}
+
+/* Without a wish a sandbox with GPUs has a network only if the server lets it have one. */
+static bool decide_internet(const struct fleet *f, const struct fleet_create *request)
+{
+	if (request->internet >= 0)
+		return request->internet > 0;
+	return f->config->internet &&
+	       (labels_gpus(&request->own_labels) == 0 || f->config->gpu_network_enabled);
+}
+
 /* The providers that may make the sandbox, and the checks of the first. */
 static int decide_provider(struct fleet *f, struct arena *a, struct resolved_create *resolved,
                            const struct route_subject *subject, struct error *err)
@@ -107,6 +131,8 @@ static int decide_provider(struct fleet *f, struct arena *a, struct resolved_cre
 	p = provider_route_current(&resolved->route);
 	if (subject->network == SANDBOX_NETWORK_BLOCKED &&
 	    provider_require(p, PROVIDER_CAN_BLOCK_NETWORK, err) < 0)
+		return -1;
+	if (check_gpus(p, resolved->request, subject->network, err) < 0)
 		return -1;
 	return egress_check(p, subject->network, resolved->request->egress, err);
 }
@@ -156,7 +182,7 @@ int request_resolve(struct fleet *f, struct arena *a, struct resolved_create *re
 	const struct template_record *t = &resolved->template;
 	int64_t now = clock_unix_ms();
 	struct id id = id_new();
-	bool is_open = request->internet < 0 ? f->config->internet : request->internet > 0;
+	bool is_open = decide_internet(f, request);
 	struct project_record project;
 	struct route_subject subject = {
 	        .network = is_open ? SANDBOX_NETWORK_INTERNET : SANDBOX_NETWORK_BLOCKED,

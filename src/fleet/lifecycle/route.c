@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "config/config.h"
+#include "fleet/core/labels.h"
 #include "fleet/core/sandboxes.h"
 #include "fleet/lifecycle/moves.h"
 #include "fleet/lifecycle/resolved_create.h"
@@ -151,6 +152,8 @@ static void find_needs(struct routing *r, const struct resolved_create *resolved
 		r->abilities |= PROVIDER_CAN_BLOCK_NETWORK;
 	else if (request->egress && *request->egress)
 		r->abilities |= PROVIDER_CAN_FILTER;
+	if (labels_gpus(&request->own_labels) > 0)
+		r->abilities |= PROVIDER_CAN_GPU | (r->has_network ? PROVIDER_CAN_GPU_NETWORK : 0u);
 	if (has_volumes)
 		r->abilities |= PROVIDER_CAN_VOLUME;
 	if (has_layer)

@@ -9,6 +9,7 @@
 #include "base/id.h"
 #include "fleet/core/cache.h"
 #include "fleet/core/defaults.h"
+#include "fleet/core/labels.h"
 #include "fleet/lifecycle/lease_claim.h"
 #include "fleet/lifecycle/moves.h"
 #include "fleet/lifecycle/route.h"
@@ -54,6 +55,7 @@ struct sandbox_spec lifecycle_spec(const struct operation *op, const struct temp
 	        .network = r->network,
 	        .egress = r->egress,
 	        .privileges = r->privileges,
+	        .gpus = labels_gpus_of_row(op->arena, r->labels_json),
 	        .background = (r->traits & SANDBOX_IN_BACKGROUND) != 0,
 	        .mounts = op->mounts,
 	        .mount_count = op->mount_count,

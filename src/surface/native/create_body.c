@@ -3,6 +3,7 @@
 
 #include "calls/configs.h"
 #include "edge/api.h"
+#include "fleet/core/labels.h"
 #include "fleet/volume/volume.h"
 #include "surface/native/native.h"
 
@@ -80,5 +81,8 @@ int native_create_parse(struct request *rq, const struct native_create_body *b,
 	    (b->config && api_config_apply(rq, &config, ret, err) < 0) ||
 	    fill_mounts(rq->arena, b, ret, err) < 0)
 		return -1;
+	if (b->gpus > 0)
+		ret->own_labels = labels_add(rq->arena, &ret->own_labels, SANDBOX_GPUS_LABEL,
+		                             arena_format(rq->arena, "%d", (int)b->gpus));
 	return native_egress_format(rq->arena, &b->egress, &ret->egress, err);
 }

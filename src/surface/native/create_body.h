@@ -25,6 +25,7 @@ struct native_create_body {
 	struct json_map labels, env;
 	struct resources_body resources;
 	bool internet;
+	int64_t gpus;
 	int network, pull;
 	bool persistent, preview_enabled, preview_public;
 	int64_t timeout_ms;
@@ -42,7 +43,7 @@ enum native_create_row {
 	NATIVE_CREATE_PREVIEW,
 	NATIVE_CREATE_PERSISTENT,
 	NATIVE_CREATE_OTHERS, /* other rows are not asked about */
-	NATIVE_CREATE_ROW_COUNT = NATIVE_CREATE_OTHERS + 20 + SANDBOX_TIMEOUT_COUNT,
+	NATIVE_CREATE_ROW_COUNT = NATIVE_CREATE_OTHERS + 21 + SANDBOX_TIMEOUT_COUNT,
 };
 extern const struct json_shape native_mount_shape, native_create_shape;
 extern const char *const native_networks[]; /* NULL-terminated */
@@ -94,6 +95,9 @@ extern const char *const native_networks[]; /* NULL-terminated */
 	        .about = "environment of every command; overrides the template's environment; "    \
 	                 "never returned"),                                                        \
 	JSON_OBJECT_MEMBER(native_create_body, resources, &resources_request),                     \
+	JSON_WHOLE_MEMBER(native_create_body, gpus, .min = 0, .max = SANDBOX_GPUS_MAX,             \
+	        .about = "GPUs of the server's machine; needs a provider that gives them; the "   \
+	                 "label atoll.gpus shows their number"),                                  \
 	JSON_BOOL_MEMBER(native_create_body, preview_public, .name = "previewPublic",              \
 	        .about = "allow shared links to previews (default false)"),                        \
 	JSON_OBJECT_MEMBER(native_create_body, egress, &native_egress_shape,                       \
