@@ -12,10 +12,10 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "contract.h"
 #include "provider/compute.h"
 #include "provider/compute_run.h"
 #include "provider/dial.h"
-#include "broker_process.h"
 #include "provider/entries.h"
 #include "provider/kind_options.h"
 #include "provider/provider.h"
@@ -28,16 +28,6 @@
 #define CHECKS_MAX 64
 #define PROVIDER_KINDS_MAX 16
 #define IMAGE_MS 120000
-#define REAL_COMMANDS PROVIDER_CAN_FILES /* with files come programs that really run */
-
-struct fixture {
-	const struct provider_ops *ops;
-	struct broker_process broker;
-	struct provider *p;
-	struct id id;
-	struct sandbox_spec spec;
-	struct arena arena;
-};
 
 static struct broker_programs programs;
 
@@ -74,23 +64,16 @@ static bool needs_broker(const struct provider_ops *ops)
 /* A start of microvm boots an emulated machine, which took 23 s beside a load of 20. */
 static int64_t patience_ms;
 
-static int64_t soon(void)
+int64_t contract_soon(void)
 {
 	return deadline_after(patience_ms);
 }
 
-#define CHECK_OK(call)                                                                             \
-	do {                                                                                       \
-		struct error err = {0};                                                            \
-		if ((call) < 0)                                                                    \
-			fail_msg("%s: %s", f->ops->name, err.text);                                \
-	} while (0)
-
-static void create(struct fixture *f)
+void contract_create(struct fixture *f)
 {
 	struct provider_created created;
 
-	CHECK_OK(f->ops->create(f->p, &f->spec, soon(), &created, &err));
+	CHECK_OK(f->ops->create(f->p, &f->spec, contract_soon(), &created, &err));
 }
 
 static int run(struct fixture *f, const char **args, const char *input, int64_t deadline,
@@ -105,12 +88,12 @@ static int run(struct fixture *f, const char **args, const char *input, int64_t 
 }
 
 /* Standard output of a shell line. */
-static const char *shell(struct fixture *f, const char *line)
+const char *contract_shell(struct fixture *f, const char *line)
 {
 	const char *args[] = {"/bin/sh", "-c", line, NULL};
 	struct compute_result result = {0};
 
-	CHECK_OK(run(f, args, "", soon(), &result, &err));
+	CHECK_OK(run(f, args, "", contract_soon(), &result, &err));
 	return result.out[0].data;
 }
 
@@ -143,10 +126,10 @@ static void a_sandbox_is_listed_from_create_to_destroy(struct fixture *f)
 	bool running = false;
 
 	assert_int_equal(count_listed(f, &running), 0);
-	create(f);
+	contract_create(f);
 	assert_int_equal(count_listed(f, &running), 1);
 	assert_true(running);
-	CHECK_OK(f->ops->destroy(f->p, f->id.text, soon(), &err));
+	CHECK_OK(f->ops->destroy(f->p, f->id.text, contract_soon(), &err));
 	assert_int_equal(count_listed(f, &running), 0);
 }
 
@@ -155,17 +138,17 @@ static void an_id_that_exists_is_refused(struct fixture *f)
 	struct provider_created created;
 	struct error err = {0};
 
-	create(f);
-	assert_int_equal(f->ops->create(f->p, &f->spec, soon(), &created, &err), -1);
+	contract_create(f);
+	assert_int_equal(f->ops->create(f->p, &f->spec, contract_soon(), &created, &err), -1);
 	assert_int_equal(err.code, ERROR_CONFLICT);
 }
 
 static void destroying_what_is_not_there_is_fine(struct fixture *f)
 {
-	CHECK_OK(f->ops->destroy(f->p, f->id.text, soon(), &err));
-	create(f);
-	CHECK_OK(f->ops->destroy(f->p, f->id.text, soon(), &err));
-	CHECK_OK(f->ops->destroy(f->p, f->id.text, soon(), &err));
+	CHECK_OK(f->ops->destroy(f->p, f->id.text, contract_soon(), &err));
+	contract_create(f);
+	CHECK_OK(f->ops->destroy(f->p, f->id.text, contract_soon(), &err));
+	CHECK_OK(f->ops->destroy(f->p, f->id.text, contract_soon(), &err));
 }
 
 static void a_missing_sandbox_takes_no_connection(struct fixture *f)
@@ -173,7 +156,8 @@ static void a_missing_sandbox_takes_no_connection(struct fixture *f)
 	struct error err = {0};
 	int fd = -1;
 
-	assert_int_equal(f->ops->compute->connect(f->p, f->id.text, soon(), &fd, &err), -1);
+	assert_int_equal(f->ops->compute->connect(f->p, f->id.text, contract_soon(), &fd, &err),
+	                 -1);
 	/* Who finds agents by their sockets cannot tell one that has just ended from none. */
 	assert_true(err.code == ERROR_NOT_FOUND || err.code == ERROR_UNAVAILABLE);
 }
@@ -182,9 +166,9 @@ static void destroy_ends_the_connections(struct fixture *f)
 {
 	struct pollfd p = {.events = POLLIN};
 
-	create(f);
-	CHECK_OK(f->ops->compute->connect(f->p, f->id.text, soon(), &p.fd, &err));
-	CHECK_OK(f->ops->destroy(f->p, f->id.text, soon(), &err));
+	contract_create(f);
+	CHECK_OK(f->ops->compute->connect(f->p, f->id.text, contract_soon(), &p.fd, &err));
+	CHECK_OK(f->ops->destroy(f->p, f->id.text, contract_soon(), &err));
 	assert_int_equal(poll(&p, 1, 10000), 1);
 	close(p.fd);
 }
@@ -196,15 +180,16 @@ static void a_stopped_sandbox_starts_again(struct fixture *f)
 	struct error refused = {0};
 	bool running = true;
 
-	create(f);
-	CHECK_OK(f->ops->stop(f->p, f->id.text, 1000, soon(), &err));
-	CHECK_OK(f->ops->stop(f->p, f->id.text, 1000, soon(), &err));
+	contract_create(f);
+	CHECK_OK(f->ops->stop(f->p, f->id.text, 1000, contract_soon(), &err));
+	CHECK_OK(f->ops->stop(f->p, f->id.text, 1000, contract_soon(), &err));
 	assert_int_equal(count_listed(f, &running), 1);
 	assert_false(running);
-	assert_int_equal(run(f, (const char *[]){"true", NULL}, "", soon(), &result, &refused), -1);
-	CHECK_OK(f->ops->start(f->p, &f->spec, soon(), &created, &err));
-	CHECK_OK(f->ops->start(f->p, &f->spec, soon(), &created, &err));
-	CHECK_OK(run(f, (const char *[]){"true", NULL}, "", soon(), &result, &err));
+	assert_int_equal(
+	        run(f, (const char *[]){"true", NULL}, "", contract_soon(), &result, &refused), -1);
+	CHECK_OK(f->ops->start(f->p, &f->spec, contract_soon(), &created, &err));
+	CHECK_OK(f->ops->start(f->p, &f->spec, contract_soon(), &created, &err));
+	CHECK_OK(run(f, (const char *[]){"true", NULL}, "", contract_soon(), &result, &err));
 	assert_int_equal(result.process.exit_code, 0);
 }
 
@@ -223,14 +208,14 @@ static void a_paused_sandbox_goes_on_when_it_is_resumed(struct fixture *f)
 {
 	struct compute_result result;
 
-	create(f);
-	CHECK_OK(f->ops->pause(f->p, f->id.text, soon(), &err));
-	CHECK_OK(f->ops->pause(f->p, f->id.text, soon(), &err));
+	contract_create(f);
+	CHECK_OK(f->ops->pause(f->p, f->id.text, contract_soon(), &err));
+	CHECK_OK(f->ops->pause(f->p, f->id.text, contract_soon(), &err));
 	assert_true(is_listed_as_paused(f));
-	CHECK_OK(f->ops->resume(f->p, f->id.text, soon(), &err));
-	CHECK_OK(f->ops->resume(f->p, f->id.text, soon(), &err));
+	CHECK_OK(f->ops->resume(f->p, f->id.text, contract_soon(), &err));
+	CHECK_OK(f->ops->resume(f->p, f->id.text, contract_soon(), &err));
 	assert_false(is_listed_as_paused(f));
-	CHECK_OK(run(f, (const char *[]){"true", NULL}, "", soon(), &result, &err));
+	CHECK_OK(run(f, (const char *[]){"true", NULL}, "", contract_soon(), &result, &err));
 	assert_int_equal(result.process.exit_code, 0);
 }
 
@@ -239,15 +224,15 @@ static void a_paused_sandbox_is_stopped_and_destroyed_like_any(struct fixture *f
 	struct provider_created created;
 	bool running = true;
 
-	create(f);
-	CHECK_OK(f->ops->pause(f->p, f->id.text, soon(), &err));
-	CHECK_OK(f->ops->stop(f->p, f->id.text, 1000, soon(), &err));
+	contract_create(f);
+	CHECK_OK(f->ops->pause(f->p, f->id.text, contract_soon(), &err));
+	CHECK_OK(f->ops->stop(f->p, f->id.text, 1000, contract_soon(), &err));
 	assert_int_equal(count_listed(f, &running), 1);
 	assert_false(running);
-	CHECK_OK(f->ops->start(f->p, &f->spec, soon(), &created, &err));
+	CHECK_OK(f->ops->start(f->p, &f->spec, contract_soon(), &created, &err));
 	assert_false(is_listed_as_paused(f));
-	CHECK_OK(f->ops->pause(f->p, f->id.text, soon(), &err));
-	CHECK_OK(f->ops->destroy(f->p, f->id.text, soon(), &err));
+	CHECK_OK(f->ops->pause(f->p, f->id.text, contract_soon(), &err));
+	CHECK_OK(f->ops->destroy(f->p, f->id.text, contract_soon(), &err));
 	assert_int_equal(count_listed(f, &running), 0);
 }
 
@@ -255,22 +240,22 @@ static void what_is_not_there_or_stopped_is_not_paused(struct fixture *f)
 {
 	struct error refused = {0};
 
-	assert_int_equal(f->ops->pause(f->p, f->id.text, soon(), &refused), -1);
+	assert_int_equal(f->ops->pause(f->p, f->id.text, contract_soon(), &refused), -1);
 	assert_int_equal(refused.code, ERROR_NOT_FOUND);
-	create(f);
-	CHECK_OK(f->ops->stop(f->p, f->id.text, 1000, soon(), &err));
-	assert_int_equal(f->ops->pause(f->p, f->id.text, soon(), &refused), -1);
+	contract_create(f);
+	CHECK_OK(f->ops->stop(f->p, f->id.text, 1000, contract_soon(), &err));
+	assert_int_equal(f->ops->pause(f->p, f->id.text, contract_soon(), &refused), -1);
 }
 
 static void files_outlive_a_stop(struct fixture *f)
 {
 	struct provider_created created;
 
-	create(f);
-	shell(f, "cd && echo kept > file");
-	CHECK_OK(f->ops->stop(f->p, f->id.text, 1000, soon(), &err));
-	CHECK_OK(f->ops->start(f->p, &f->spec, soon(), &created, &err));
-	assert_string_equal(shell(f, "cd && cat file"), "kept\n");
+	contract_create(f);
+	contract_shell(f, "cd && echo kept > file");
+	CHECK_OK(f->ops->stop(f->p, f->id.text, 1000, contract_soon(), &err));
+	CHECK_OK(f->ops->start(f->p, &f->spec, contract_soon(), &created, &err));
+	assert_string_equal(contract_shell(f, "cd && cat file"), "kept\n");
 }
 
 /* ---- commands ---- */
@@ -279,11 +264,11 @@ static void a_command_gets_its_input_and_gives_its_status(struct fixture *f)
 {
 	struct compute_result result;
 
-	create(f);
-	CHECK_OK(run(f, (const char *[]){"cat", NULL}, "hello", soon(), &result, &err));
+	contract_create(f);
+	CHECK_OK(run(f, (const char *[]){"cat", NULL}, "hello", contract_soon(), &result, &err));
 	assert_string_equal(result.out[0].data, "hello");
 	assert_int_equal(result.process.exit_code, 0);
-	CHECK_OK(run(f, (const char *[]){"false", NULL}, "", soon(), &result, &err));
+	CHECK_OK(run(f, (const char *[]){"false", NULL}, "", contract_soon(), &result, &err));
 	assert_int_equal(result.process.exit_code, 1);
 }
 
@@ -296,7 +281,8 @@ static void *run_many(void *argument)
 	for (int i = 0; i < 20; i++) {
 		struct compute_result result;
 		struct error err = {0};
-		if (run(&mine, (const char *[]){"cat", NULL}, "x", soon(), &result, &err) < 0 ||
+		if (run(&mine, (const char *[]){"cat", NULL}, "x", contract_soon(), &result, &err) <
+		            0 ||
 		    strcmp(result.out[0].data, "x") != 0)
 			failures++;
 	}
@@ -308,7 +294,7 @@ static void many_threads_run_commands_at_once(struct fixture *f)
 {
 	pthread_t threads[4];
 
-	create(f);
+	contract_create(f);
 	for (size_t i = 0; i < COUNT_OF(threads); i++)
 		assert_int_equal(pthread_create(&threads[i], NULL, run_many, f), 0);
 	for (size_t i = 0; i < COUNT_OF(threads); i++) {
@@ -328,25 +314,27 @@ static void a_command_is_ended_with_its_deadline(struct fixture *f)
 	struct compute_result result;
 	struct error err = {0};
 
-	create(f);
+	contract_create(f);
 	const char *args[] = {"/bin/sh", "-c", "sleep 1234567 & wait", NULL};
 	assert_int_equal(run(f, args, "", deadline_after(300), &result, &err), -1);
 	assert_int_equal(err.code, ERROR_TIMEOUT);
 	/* The shell waits inside for the other to go: nothing here sleeps for luck. */
 	assert_string_equal(
-	        shell(f, "n=0; while [ \"$(" COUNT(
-	                         "sleep 123456[7]") ")\" != 0 ] && [ $n -lt 100 ]; "
-	                                            "do sleep 0.05; n=$((n+1)); done; " COUNT(
-	                                                    "sleep 123456[7]")),
+	        contract_shell(f,
+	                       "n=0; while [ \"$(" COUNT(
+	                               "sleep 123456[7]") ")\" != 0 ] && [ $n -lt 100 ]; "
+	                                                  "do sleep 0.05; n=$((n+1)); done; " COUNT(
+	                                                          "sleep 123456[7]")),
 	        "0\n");
 }
 
 static void nothing_of_the_servers_environment_is_inside(struct fixture *f)
 {
-	create(f);
-	assert_null(strstr(shell(f, "env"), "leaked-secret"));
-	assert_null(strstr(shell(f, "cat /proc/$PPID/environ /proc/self/environ | tr '\\0' '\\n'"),
-	                   "leaked-secret"));
+	contract_create(f);
+	assert_null(strstr(contract_shell(f, "env"), "leaked-secret"));
+	assert_null(strstr(
+	        contract_shell(f, "cat /proc/$PPID/environ /proc/self/environ | tr '\\0' '\\n'"),
+	        "leaked-secret"));
 }
 
 /* ---- files ---- */
@@ -365,7 +353,7 @@ static int call_path(struct fixture *f, uint16_t type, const char *path, struct 
 	                            .reply_size = sizeof(*ret),
 	                            .done = &done};
 
-	return compute_call(f->p, f->id.text, &f->arena, &call, soon(), err);
+	return compute_call(f->p, f->id.text, &f->arena, &call, contract_soon(), err);
 }
 
 static void folders_are_made_seen_and_removed(struct fixture *f)
@@ -374,7 +362,7 @@ static void folders_are_made_seen_and_removed(struct fixture *f)
 	struct agent_file file = {0};
 	struct error gone = {0};
 
-	create(f);
+	contract_create(f);
 	CHECK_OK(call_path(f, AGENT_MKDIR, path, &file, &err));
 	CHECK_OK(call_path(f, AGENT_STAT, path, &file, &err));
 	assert_int_equal(file.type, AGENT_FILE_FOLDER);
@@ -391,8 +379,8 @@ static void a_port_without_a_server_refuses(struct fixture *f)
 	struct error refused = {0};
 	int fd;
 
-	create(f);
-	const struct dial dial = {.id = f->id.text, .port = 39123, .deadline = soon()};
+	contract_create(f);
+	const struct dial dial = {.id = f->id.text, .port = 39123, .deadline = contract_soon()};
 	assert_int_equal(compute_dial(f->p, &dial, &fd, &refused), -1);
 	assert_int_equal(refused.code, ERROR_UNAVAILABLE);
 	assert_int_equal(refused.sys_errno, ECONNREFUSED);
@@ -402,7 +390,7 @@ static void stats_tell_what_was_asked_for(struct fixture *f)
 {
 	struct provider_stats stats = {0};
 
-	create(f);
+	contract_create(f);
 	CHECK_OK(f->ops->stats(f->p, f->id.text, &stats, &err));
 	assert_true(stats.sampled_unix_ms > 0);
 	assert_true(stats.uptime_ms >= 0 && stats.uptime_ms < 60000);
@@ -425,7 +413,7 @@ static void a_missing_template_is_removed_already(struct fixture *f)
 	                                    .recipe = "",
 	                                    .source_fd = -1};
 
-	CHECK_OK(provider_template(f->p, &request, soon(), &err));
+	CHECK_OK(provider_template(f->p, &request, contract_soon(), &err));
 }
 
 /* ---- what is kept ---- */
@@ -520,13 +508,13 @@ static void a_pause_outlives_the_broker(struct fixture *f)
 {
 	if (!needs_broker(f->ops))
 		return;
-	create(f);
-	CHECK_OK(f->ops->pause(f->p, f->id.text, soon(), &err));
+	contract_create(f);
+	CHECK_OK(f->ops->pause(f->p, f->id.text, contract_soon(), &err));
 	broker_process_kill(&f->broker);
 	assert_true(broker_process_restart(&f->broker));
 	assert_true(is_listed_as_paused(f));
-	CHECK_OK(f->ops->resume(f->p, f->id.text, soon(), &err));
-	assert_string_equal(shell(f, "echo alive"), "alive\n");
+	CHECK_OK(f->ops->resume(f->p, f->id.text, contract_soon(), &err));
+	assert_string_equal(contract_shell(f, "echo alive"), "alive\n");
 }
 
 static void a_sandbox_outlives_the_broker(struct fixture *f)
@@ -535,17 +523,17 @@ static void a_sandbox_outlives_the_broker(struct fixture *f)
 
 	if (!needs_broker(f->ops))
 		return;
-	create(f);
+	contract_create(f);
 	broker_process_kill(&f->broker);
-	assert_string_equal(shell(f, "echo alive"), "alive\n");
+	assert_string_equal(contract_shell(f, "echo alive"), "alive\n");
 	assert_true(broker_process_restart(&f->broker));
 	assert_int_equal(count_listed(f, &running), 1);
 	assert_true(running);
-	assert_string_equal(shell(f, "echo alive"), "alive\n");
-	CHECK_OK(f->ops->destroy(f->p, f->id.text, soon(), &err));
+	assert_string_equal(contract_shell(f, "echo alive"), "alive\n");
+	CHECK_OK(f->ops->destroy(f->p, f->id.text, contract_soon(), &err));
 }
 
-static int open_provider(struct fixture *f)
+int contract_open(struct fixture *f)
 {
 	const struct provider_options options = {.data_dir = f->broker.data,
 	                                         .broker_socket = f->broker.socket,
@@ -566,29 +554,22 @@ static void a_sandbox_outlives_its_server(struct fixture *f)
 	struct pollfd p = {.events = POLLIN};
 	bool running = false;
 
-	create(f);
-	assert_string_equal(shell(f, "cd && sleep 7654321 & cd && echo begun > file; echo on"),
-	                    "on\n");
+	contract_create(f);
+	assert_string_equal(
+	        contract_shell(f, "cd && sleep 7654321 & cd && echo begun > file; echo on"),
+	        "on\n");
 	f->ops->close(f->p);
-	assert_int_equal(open_provider(f), 0);
+	assert_int_equal(contract_open(f), 0);
 	assert_int_equal(count_listed(f, &running), 1);
 	assert_true(running);
-	assert_string_equal(shell(f, "cd && cat file; " COUNT("sleep 765432[1]")), "begun\n1\n");
-	CHECK_OK(f->ops->compute->connect(f->p, f->id.text, soon(), &p.fd, &err));
+	assert_string_equal(contract_shell(f, "cd && cat file; " COUNT("sleep 765432[1]")),
+	                    "begun\n1\n");
+	CHECK_OK(f->ops->compute->connect(f->p, f->id.text, contract_soon(), &p.fd, &err));
 	close(p.fd);
-	CHECK_OK(f->ops->destroy(f->p, f->id.text, soon(), &err));
+	CHECK_OK(f->ops->destroy(f->p, f->id.text, contract_soon(), &err));
 }
 
-struct check {
-	const char *name;
-	void (*run)(struct fixture *f);
-	unsigned abilities; /* all are needed */
-};
-#define ROW(function, needed)                                                                      \
-	{                                                                                          \
-#function, function, needed                                                        \
-	}
-static const struct check checks[] = {
+static const struct check own_checks[] = {
         ROW(a_sandbox_is_listed_from_create_to_destroy, 0),
         ROW(an_id_that_exists_is_refused, 0),
         ROW(destroying_what_is_not_there_is_fine, 0),
@@ -614,6 +595,7 @@ static const struct check checks[] = {
         ROW(a_missing_template_is_removed_already, PROVIDER_CAN_TEMPLATE),
         ROW(a_sandbox_outlives_its_server, PROVIDER_SURVIVES | REAL_COMMANDS),
         ROW(a_sandbox_outlives_the_broker, PROVIDER_SURVIVES | REAL_COMMANDS),
+        {.name = NULL},
 };
 
 /* ---- one check on one provider is one test ---- */
@@ -645,12 +627,12 @@ static int make_image(struct fixture *f)
 	struct provider_created created;
 	struct error err = {0};
 
-	if (open_provider(f) < 0)
+	if (contract_open(f) < 0)
 		return -1;
 	int status = f->ops->create(f->p, &f->spec, deadline_after(IMAGE_MS), &created, &err);
 	if (status < 0)
 		print_error("microvm: %s\n", err.text);
-	(void)!f->ops->destroy(f->p, f->id.text, soon(), &err);
+	(void)!f->ops->destroy(f->p, f->id.text, contract_soon(), &err);
 	f->ops->close(f->p);
 	f->p = NULL;
 	return status;
@@ -693,7 +675,7 @@ static int start_check(void **state)
 	        .owner = OWNER,
 	        .lease_epoch = EPOCH,
 	};
-	return start_broker(f) < 0 ? -1 : open_provider(f);
+	return start_broker(f) < 0 ? -1 : contract_open(f);
 }
 
 static int end_check(void **state)
@@ -703,7 +685,7 @@ static int end_check(void **state)
 	struct error ignored = {0};
 
 	if (f->p) {
-		(void)!f->ops->destroy(f->p, f->id.text, soon(), &ignored);
+		(void)!f->ops->destroy(f->p, f->id.text, contract_soon(), &ignored);
 		f->ops->close(f->p);
 	}
 	if (is_microvm(f->ops))
@@ -721,19 +703,21 @@ static void run_check(void **state)
 	t->check->run(&t->fixture);
 }
 
-static size_t add_tests(const struct provider_ops *ops, struct CMUnitTest *tests)
+static size_t add_tests(const struct provider_ops *ops, const struct check *checks,
+                        struct CMUnitTest *tests)
 {
 	static struct one_test all[CHECKS_MAX * PROVIDER_KINDS_MAX];
 	static size_t used;
 	size_t count = 0;
 
-	for (size_t i = 0; i < COUNT_OF(checks); i++) {
-		if ((ops->abilities & checks[i].abilities) != checks[i].abilities)
+	for (const struct check *c = checks; c->name; c++) {
+		if ((ops->abilities & c->abilities) != c->abilities)
 			continue;
 		struct one_test *t = &all[used++];
-		t->check = &checks[i];
+		assert_true(used <= COUNT_OF(all));
+		t->check = c;
 		t->fixture.ops = ops;
-		(void)snprintf(t->name, sizeof(t->name), "%s: %s", ops->name, checks[i].name);
+		(void)snprintf(t->name, sizeof(t->name), "%s: %s", ops->name, c->name);
 		tests[count++] = (struct CMUnitTest){t->name, run_check, start_check, end_check, t};
 	}
 	return count;
@@ -798,8 +782,12 @@ int main(int argc, char **argv)
 			              providers[i]->name);
 		else if ((needs_broker(providers[i]) || is_docker(providers[i])) && reason)
 			print_message("skipped provider '%s': %s\n", providers[i]->name, reason);
-		else
-			count += add_tests(describe(providers[i]), tests + count);
+		else {
+			const struct provider_ops *ops = describe(providers[i]);
+
+			count += add_tests(ops, own_checks, tests + count);
+			count += add_tests(ops, contract_kept_checks, tests + count);
+		}
 	}
 	int failed = _cmocka_run_group_tests("provider contract", tests, count, NULL, NULL);
 	if (microvm_broker.pid > 0)
