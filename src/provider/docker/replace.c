@@ -1,21 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A stopped container is replaced by one with other files or mounts. The new one is made under a
- * second name, the old one is removed, and the new one gets its name. The list finishes what a
- * server that was killed has begun. */
+/* A stopped container is replaced by one with other files or mounts: the new one is made as
+ * NAME-next, the old one is renamed to NAME-old, the new one gets its name, and the old one is
+ * removed. The list finishes what a server that was killed has begun.
+ *
+ * The daemon may still execute the last call of a killed server while the next one reads the list,
+ * so no container is removed because of what another call may be about to change: NAME-old goes
+ * only when NAME is there, and NAME-next only when NAME is there and was never renamed. */
 #include "provider/docker/docker.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/fault.h"
 #include "base/thread.h"
 #include "json/json.h"
 #include "wire/agent_reverse.h"
 
 #define NEXT "-next"
+#define OLD "-old"
 #define PATH_MAX_SIZE 320
-
-static const int missing_is_fine[] = {404, 0};
 
 void docker_fill(struct provider *p, const struct docker_container *wanted,
                  struct docker_filled *ret)
@@ -59,25 +63,49 @@ int docker_post_container(struct provider *p, const struct docker_container *c, 
 	return post_create(p, name, c, deadline, err);
 }
 
-static int remove_named(struct provider *p, const char *name, int64_t deadline, struct error *err)
+static const int removed_is_fine[] = {404, 409, 0}; /* 409: another removal is on its way */
+
+static int remove_named(struct provider *p, const char *name, const char *end, int64_t deadline,
+                        struct error *err)
 {
 	char path[PATH_MAX_SIZE];
 	const struct docker_call call = {.method = "DELETE",
 	                                 .path = path,
 	                                 .deadline = deadline,
-	                                 .accepted = missing_is_fine};
+	                                 .accepted = removed_is_fine};
 
-	(void)snprintf(path, sizeof(path), "/containers/%s?force=1", name);
+	(void)snprintf(path, sizeof(path), "/containers/%s%s?force=1", name, end);
 	return docker_engine_do(as_docker(p)->engine, &call, NULL, err);
 }
 
-static int rename_next(struct provider *p, const char *name, int64_t deadline, struct error *err)
+struct renaming {
+	const char *name, *from, *to; /* ends of the name */
+};
+
+static int rename_container(struct provider *p, const struct renaming *r, int64_t deadline,
+                            struct error *err)
 {
 	char path[PATH_MAX_SIZE];
 	const struct docker_call call = {.method = "POST", .path = path, .deadline = deadline};
 
-	(void)snprintf(path, sizeof(path), "/containers/%s" NEXT "/rename?name=%s", name, name);
+	(void)snprintf(path, sizeof(path), "/containers/%s%s/rename?name=%s%s", r->name, r->from,
+	               r->name, r->to);
 	return docker_engine_do(as_docker(p)->engine, &call, NULL, err);
+}
+
+/* From NAME and NAME-next to NAME. */
+static int exchange(struct provider *p, const char *name, int64_t deadline, struct error *err)
+{
+	const struct renaming away = {name, "", OLD}, in = {name, NEXT, ""};
+
+	if (remove_named(p, name, OLD, deadline, err) < 0 ||
+	    rename_container(p, &away, deadline, err) < 0)
+		return -1;
+	fault_point("api", "docker-replace-away");
+	if (rename_container(p, &in, deadline, err) < 0)
+		return -1;
+	fault_point("api", "docker-replace-in");
+	return remove_named(p, name, OLD, deadline, err);
 }
 
 int docker_replace(struct provider *p, const struct docker_container *wanted, int64_t deadline,
@@ -97,49 +125,60 @@ int docker_replace(struct provider *p, const struct docker_container *wanted, in
 	}
 	docker_container_name(as_docker(p)->server, filled.spec.id, name);
 	(void)snprintf(next, sizeof(next), "%s" NEXT, name);
-	if (remove_named(p, next, deadline, err) < 0 ||
-	    post_create(p, next, &filled.container, deadline, err) < 0 ||
-	    remove_named(p, name, deadline, err) < 0)
+	if (remove_named(p, name, NEXT, deadline, err) < 0 ||
+	    post_create(p, next, &filled.container, deadline, err) < 0)
 		return -1;
-	return rename_next(p, name, deadline, err);
+	fault_point("api", "docker-replace-made");
+	return exchange(p, name, deadline, err);
 }
 
-/* The name without its end; false: it is no second name. */
-static bool cut_next(const char *name, char out[DOCKER_NAME_SIZE])
+/* The name without its end; false: it has another one. */
+static bool cut_end(const char *name, const char *end, char out[DOCKER_NAME_SIZE])
 {
-	size_t size, end = strlen(NEXT);
+	size_t size, end_size = strlen(end);
 
 	name += *name == '/';
 	size = strlen(name);
-	if (size <= end || size - end >= DOCKER_NAME_SIZE || strcmp(name + size - end, NEXT) != 0)
+	if (size <= end_size || size - end_size >= DOCKER_NAME_SIZE ||
+	    strcmp(name + size - end_size, end) != 0)
 		return false;
-	memcpy(out, name, size - end);
-	out[size - end] = '\0';
+	memcpy(out, name, size - end_size);
+	out[size - end_size] = '\0';
 	return true;
 }
 
-static bool has_name(const struct json_value *list, const char *wanted)
+static bool has_name(const struct json_value *list, const char *wanted, const char *end)
 {
+	char base[DOCKER_NAME_SIZE];
+
 	for (size_t i = 0; i < json_count(list); i++) {
 		const struct json_value *names = json_get(json_item_at(list, i), "Names");
 		const char *name = json_text(json_item_at(names, 0), "");
 
-		if (strcmp(name + (*name == '/'), wanted) == 0)
+		if (cut_end(name, end, base) && strcmp(base, wanted) == 0)
 			return true;
 	}
 	return false;
 }
 
-/* One that still has its old container was not finished: the old one stays. */
+/* With NAME-old the exchange had begun: it goes on. Without it the old container stays. */
 static int finish_replacement(struct provider *p, const struct json_value *list, const char *name,
                               int64_t deadline, struct error *err)
 {
-	char next[DOCKER_NAME_SIZE + sizeof(NEXT)];
+	const struct renaming in = {name, NEXT, ""}, back = {name, OLD, ""};
+	bool has_next = has_name(list, name, NEXT);
 
-	if (!has_name(list, name))
-		return rename_next(p, name, deadline, err);
-	(void)snprintf(next, sizeof(next), "%s" NEXT, name);
-	return remove_named(p, next, deadline, err);
+	if (!has_name(list, name, "") &&
+	    rename_container(p, has_next ? &in : &back, deadline, err) < 0) {
+		/* The call of the killed server was faster. */
+		if (err->code != ERROR_NOT_FOUND && err->code != ERROR_CONFLICT)
+			return -1;
+		error_clear(err);
+		return 0;
+	}
+	if (has_name(list, name, ""))
+		return remove_named(p, name, has_name(list, name, OLD) ? OLD : NEXT, deadline, err);
+	return 0;
 }
 
 int docker_finish_replacements(struct provider *p, struct span list_body, int64_t deadline,
@@ -153,9 +192,10 @@ int docker_finish_replacements(struct provider *p, struct span list_body, int64_
 		return -1;
 	for (size_t i = 0; i < json_count(list); i++) {
 		const struct json_value *names = json_get(json_item_at(list, i), "Names");
+		const char *full = json_text(json_item_at(names, 0), "");
 		char name[DOCKER_NAME_SIZE];
 
-		if (!cut_next(json_text(json_item_at(names, 0), ""), name))
+		if (!cut_end(full, NEXT, name) && !cut_end(full, OLD, name))
 			continue;
 		if (finish_replacement(p, list, name, deadline, err) < 0)
 			return FAIL_CONTEXT(err, "finish the replacement of '%s'", name);
