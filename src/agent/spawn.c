@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -14,6 +15,7 @@
 #define PATH_PARTS_MAX 64
 #define OWN_ENV_MAX 8
 #define IMAGE_ENV_MAX 256
+#define HOST_SHELL "/bin/sh"
 
 static bool has_same_key(const char *a, const char *b)
 {
@@ -100,17 +102,32 @@ static int check_env(const struct agent_exec *exec, struct error *err)
 	return 0;
 }
 
+/* Without namespaces every command runs as the agent's own user of the host, whatever user it
+ * names. That user's home and login shell on the host are not the sandbox's. */
+static int set_own_user(const char *home, struct user *ret, struct error *err)
+{
+	char number[16];
+	struct user user;
+
+	(void)snprintf(number, sizeof(number), "%u", geteuid());
+	if (user_find(number, &user, err) < 0)
+		return -1;
+	if (strlen(home) >= sizeof(user.home))
+		return FAIL(err, ERROR_INVALID, "sandbox folder has too long a path");
+	memcpy(user.home, home, strlen(home) + 1);
+	memcpy(user.shell, HOST_SHELL, sizeof(HOST_SHELL));
+	*ret = user;
+	return 0;
+}
+
 static int set_user(struct process *p, const struct agent_exec *exec, struct error *err)
 {
 	p->user = ARENA_NEW(&p->spawn_arena, struct user);
-	if (user_find(p->agent->home ? "" : exec->user, p->user, err) < 0)
+	if (p->agent->home)
+		return set_own_user(p->agent->home, p->user, err);
+	if (user_find(exec->user, p->user, err) < 0)
 		return -1;
-	if (p->agent->home) {
-		/* Without namespaces a command must not see the host's users. */
-		if (strlen(p->agent->home) >= sizeof(p->user->home))
-			return FAIL(err, ERROR_INVALID, "sandbox folder has too long a path");
-		memcpy(p->user->home, p->agent->home, strlen(p->agent->home) + 1);
-	} else if (exec->user[0]) {
+	if (exec->user[0]) {
 		p->spawn.user = p->user;
 	}
 	return 0;

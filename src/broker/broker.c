@@ -30,11 +30,13 @@ static void on_signal(struct fd_watch *watch)
 	struct broker *b = CONTAINER_OF(watch, struct broker, signals);
 	struct signalfd_siginfo info;
 
-	/* The supervisor found that the data folder is gone, so no later broker can adopt the
-	 * sandboxes. */
+	/* SIGUSR1: the supervisor found that the data folder is gone, so no later broker can adopt
+	 * the sandboxes. SIGUSR2: the server stops, and the option host_keep is off. */
 	while (read(b->signal_fd, &info, sizeof(info)) == sizeof(info)) {
 		if (info.ssi_signo == SIGUSR1)
 			sandboxes_end_all(&b->sandboxes);
+		else if (info.ssi_signo == SIGUSR2)
+			sandboxes_end_host(&b->sandboxes);
 		else
 			b->events.stopping = true;
 	}
@@ -56,6 +58,7 @@ static int open_signals(struct broker *b, struct error *err)
 	(void)sigaddset(&set, SIGTERM);
 	(void)sigaddset(&set, SIGINT);
 	(void)sigaddset(&set, SIGUSR1);
+	(void)sigaddset(&set, SIGUSR2);
 	if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
 		return FAIL_ERRNO(err, "block signals");
 	b->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);

@@ -47,6 +47,7 @@ struct config {
 	const char *e2b_template, *e2b_templates;
 	bool e2b_allow_internet_access, e2b_secure_access;
 	bool gpu_enabled, gpu_network_enabled;
+	bool host_keep;        /* sandboxes of provider host outlive the server */
 	const char *user;      /* unprivileged user; "" = "atoll", else "nobody" */
 	const char *log_level; /* "error", "warning", "info" or "debug" */
 	const char *debug;     /* folders of src/ with debug lines */

@@ -101,6 +101,10 @@ const struct config_option config_options[] = {
                     .about = "with provider docker: images that the daemon has and that every "
                              "project may use, separated by commas; any other image must be "
                              "readable at its registry without a login"),
+        BOOL_OPTION("host_keep", host_keep, .initial = "false",
+                    .about = "with provider host: whether sandboxes go on when the server is "
+                             "stopped; without it they end with the server, and only their files "
+                             "stay"),
         BOOL_OPTION("gpu_enabled", gpu_enabled, .env = "SANDBOX_GPU_ENABLED", .initial = "false",
                     .about = "with provider docker: whether creates may ask for GPUs of this "
                              "machine (gpus)"),

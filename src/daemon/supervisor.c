@@ -682,7 +682,8 @@ static void wait_for_end(struct supervisor *s, struct child *c)
 	}
 }
 
-/* The api process ends first: its last calls may need the broker. Sandboxes keep running. */
+/* The api process ends first: its last calls may need the broker. Sandboxes keep running, except
+ * those without isolation, which no one can tell from other processes of the host later. */
 static void stop_children(struct supervisor *s)
 {
 	static const enum child_kind stop_order[] = {CHILD_API, CHILD_BROKER, CHILD_NAMES};
@@ -691,6 +692,8 @@ static void stop_children(struct supervisor *s)
 	for (unsigned i = 0; i < COUNT_OF(stop_order); i++) {
 		struct child *c = &s->children[stop_order[i]];
 
+		if (stop_order[i] == CHILD_BROKER && !s->config->host_keep)
+			child_signal(c, SIGUSR2);
 		child_signal(c, signal_to_end(s, c));
 		wait_for_end(s, c);
 		if (c->pid > 0)

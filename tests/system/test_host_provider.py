@@ -69,6 +69,25 @@ def test_nothing_of_the_servers_environment_is_seen(api):
         assert not re.search("|".join(SECRETS), agent)
 
 
+def test_user_name_home_and_files_agree(host, api):
+    """Every name of the user is that of the process, and the host's home of that user is not the sandbox's."""
+    with api.sandbox() as sandbox:
+        shown = api.exec(sandbox, "touch made; echo $USER; echo $LOGNAME; whoami; id -un; stat -c %U made; echo $HOME; echo ~; echo $SHELL",
+                         )["stdout"].split()
+        own = str(folder_of(host, sandbox))
+        assert len(set(shown[:5])) == 1 and shown[0] != "root", shown
+        assert shown[5:] == [own, own, "/bin/sh"], shown
+        # A named user changes nothing: there are no users of a sandbox.
+        assert api.exec(sandbox, "echo $USER; whoami", user="root")["stdout"].split() == shown[:2]
+
+
+def test_no_process_of_the_server_shows_its_environment_to_the_sandbox(api):
+    """They have the same user, so the kernel must refuse by itself."""
+    with api.sandbox() as sandbox:
+        seen = api.exec(sandbox, "cat /proc/[0-9]*/environ 2>/dev/null | tr '\\0' '\\n' | grep -c -E '^(" + "|".join(SECRETS) + ")='")
+        assert seen["stdout"].strip() == "0", seen
+
+
 def test_files_are_relative_to_the_folder_and_known_by_its_own_path(host, api):
     with api.sandbox() as sandbox:
         api.write(sandbox, "one.txt", b"one")
@@ -98,6 +117,32 @@ def test_what_is_stopped_keeps_its_files_and_starts_again(host, api):
         atoll.wait_for(lambda: not agents_of(host, sandbox), what="end of the agent")
         api.post(f"/api/sandbox/instances/{sandbox}/start")
         assert api.exec(sandbox, "cat file")["stdout"] == "kept\n"
+
+
+@pytest.mark.parametrize("keeps", [False, True])
+def test_sandboxes_end_with_the_server_unless_they_are_kept(keeps):
+    server = atoll.Server(provider="host", environment={"ATOLL_HOST_KEEP": str(keeps).lower()}).start()
+    try:
+        api = server.api()
+        made = api.create(persistent=True)["id"]
+        pid = int(api.exec(made, "echo kept > file; setsid -f sh -c 'echo $$ > pid; exec sleep 1000'; until [ -s pid ]; do sleep 0.05; done; cat pid")["stdout"])
+        # A broker that dies is started again, and ends nothing.
+        server.kill9("broker")
+        fleeting = api.create()["id"]
+        assert api.exec(made, "cat file")["stdout"] == "kept\n"
+        api.close()
+        server.stop()
+        assert os.path.exists(f"/proc/{pid}") == keeps
+        assert bool(agents_of(server, made)) == keeps and bool(agents_of(server, fleeting)) == keeps
+        server.start()
+        api = server.api()
+        shown = api.get(f"/api/sandbox/instances/{made}")
+        assert shown["state"] == ("started" if keeps else "stopped"), shown
+        if not keeps:
+            api.post(f"/api/sandbox/instances/{made}/start")
+        assert api.exec(made, "cat file")["stdout"] == "kept\n"
+    finally:
+        server.remove_all()
 
 
 def test_delete_leaves_neither_files_nor_processes(host, api):

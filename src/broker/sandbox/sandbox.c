@@ -96,7 +96,7 @@ static void send_replies(struct sandbox *sandbox)
 	sandbox->reply_count = 0;
 }
 
-static void remove_group(struct sandbox *sandbox)
+void sandbox_remove_group(struct sandbox *sandbox)
 {
 	struct cgroup_host *cgroups = sandbox->sandboxes->host->cgroups;
 	struct error err = {0};
@@ -117,7 +117,7 @@ static void finish_end(struct sandbox *sandbox, uint32_t reason)
 	b->on_dead(b->context, sandbox->id);
 	/* Without a pid namespace the end of process 1 does not end the others. */
 	if (sandbox->kind == BROKER_HOST)
-		remove_group(sandbox);
+		sandbox_remove_group(sandbox);
 	if (sandbox->remove_files)
 		(void)!sandbox_files_remove(b, sandbox->id, sandbox->note, &ignored);
 	fault_point("broker", "destroy-files");

@@ -118,6 +118,8 @@ void sandbox_free(struct sandbox *sandbox);
  * ends the sandbox, or is reported to its pool. */
 void sandbox_begin_set_up(struct sandbox *sandbox, struct prewarm *prewarm, struct list *list);
 void sandbox_kill(struct sandbox *sandbox);
+/* Ends every process of its cgroups. */
+void sandbox_remove_group(struct sandbox *sandbox);
 /* The kernel's kills until now will not be reported as the reason of the sandbox's end. */
 void sandbox_note_oom_kills(struct sandbox *sandbox);
 /* Waits for the end, which has begun, of process 1. All zeros when it is not a child of this broker

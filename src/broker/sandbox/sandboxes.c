@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "broker/sandbox/sandboxes.h"
+#include "wire/broker_kind.h"
 
 #include "base/log.h"
 #include "broker/host/cleanup_item.h"
@@ -119,6 +120,23 @@ void sandboxes_end_all(struct sandboxes *b)
 	while ((sandbox = map_next(&b->by_id, &at, &id)))
 		if (sandbox->phase == SANDBOX_RUNNING)
 			sandbox_kill(sandbox);
+}
+
+/* Without a pid namespace the end of the agent does not end what it started, and the broker may end
+ * before it sees the end of the agent. */
+void sandboxes_end_host(struct sandboxes *b)
+{
+	const char *id;
+	size_t at = 0;
+	struct sandbox *sandbox;
+
+	while ((sandbox = map_next(&b->by_id, &at, &id))) {
+		if (sandbox->kind != BROKER_HOST || sandbox->phase != SANDBOX_RUNNING)
+			continue;
+		log_info("a sandbox without isolation ends with the server", TEXT("sandbox", id));
+		sandbox_kill(sandbox);
+		sandbox_remove_group(sandbox);
+	}
 }
 
 void sandboxes_init(struct sandboxes *b, struct host *host, struct events *events,

@@ -65,6 +65,8 @@ MUST_CHECK int sandboxes_destroy(struct sandboxes *b, const struct pending_reply
                                  const char *id, const struct trash_note *note, struct error *err);
 /* Kills all sandboxes and keeps their files. */
 void sandboxes_end_all(struct sandboxes *b);
+/* Kills those without isolation, with all their processes, before it returns. */
+void sandboxes_end_host(struct sandboxes *b);
 /* adopt.c, at start: adopts sandboxes of an earlier broker that live, by their run folders, and
  * moves the run folders of others to the trash. */
 MUST_CHECK int sandboxes_adopt(struct sandboxes *b, struct error *err);
