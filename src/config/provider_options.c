@@ -17,6 +17,9 @@ const struct config_provider_option config_provider_options[] = {
          .about = "images of the daemon that every project may use, separated by spaces; default: "
                   "the "
                   "option of this name"},
+        {"docker", "docker_logins", .is_secret = true,
+         .about = "logins at registries, in the form of docker's config.json, for docker_image and "
+                  "docker_images"},
         {"docker", "docker_runtime",
          .about = "runtime of the daemon, such as runsc; default: the option of this name"},
         {"docker", "gpu_enabled",

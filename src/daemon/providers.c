@@ -97,6 +97,7 @@ static const struct docker_options *docker_options_of(struct arena *a, const str
 	        .providers = config_count_provider_kind(config, "docker") + is_stored,
 	        .host = value_or(a, p, "docker_host", config->docker_host),
 	        .image = value_or(a, p, "docker_image", config->docker_image),
+	        .logins = value_or(a, p, "docker_logins", NULL),
 	        .runtime = value_or(a, p, "docker_runtime", config->docker_runtime),
 	        .images = images ? join_words(a, images) : config->docker_images,
 	        .allows_private = config->registry_allow_private,
@@ -203,7 +204,7 @@ static int read_reference(struct arena *a, const char *reference, const char **r
 	}
 	if (file_read(AT_FDCWD, reference + strlen("file:"), &text, err) < 0)
 		return -1;
-	*ret = arena_copy(a, span_trim((struct span){text.data, strcspn(buf_text(&text), "\r\n")}));
+	*ret = arena_copy(a, span_trim(buf_span(&text)));
 	return 0;
 }
 

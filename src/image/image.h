@@ -77,6 +77,13 @@ struct image_login {
 };
 MUST_CHECK int image_login_check(const struct image_login *login, struct error *err);
 void image_login_write(const struct image_login *login, const char *reference, struct buf *out);
+/* Reads such a file, or docker's config.json. ERROR_NOT_FOUND: it has no login for the host. */
+MUST_CHECK int image_login_read(struct arena *a, struct span text, const char *reference,
+                                struct image_login *ret, struct error *err);
+/* The value of Authorization, and that of X-Registry-Auth for a Docker daemon. */
+void image_login_write_basic(const struct image_login *login, struct buf *out);
+void image_login_write_docker(const struct image_login *login, const char *reference,
+                              struct buf *out);
 /* "debian" and "docker.io/library/debian:latest" are the same image. */
 bool image_reference_is_same(const char *reference, const char *other);
 /* Builds a default template: a Debian from the package sources of this machine's apt. The template

@@ -9,6 +9,8 @@ struct docker_options {
 	const char *host, *image; /* "unix:///path"; of the template "host", "" = none */
 	const char *program;      /* the agent's, an absolute path on this host */
 	const char *images;  /* of the daemon, for every project; separated by commas, or NULL */
+	const char *logins;  /* at registries, as in docker's config.json, for `image` and `images`;
+	                      * NULL = none */
 	const char *runtime; /* "runc", "runsc" …; NULL or "" = the daemon's default */
 	bool allows_private; /* a registry may have an address of this server's own network */
 	unsigned providers;  /* of this kind in the configuration */

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The provider docker: a server whose sandboxes are containers of a daemon that belongs to these tests."""
 
+import base64
 import http.client
 import json
+import pathlib
 import threading
 
 import pytest
@@ -251,18 +253,68 @@ def test_pull_always_takes_the_newer_image(daemon, registry, with_registry):
     assert words == ["old", "old", "old", "new"]
 
 
-def test_an_image_behind_a_login_is_refused(daemon, tmp_path, with_registry):
+@pytest.fixture
+def closed(tmp_path):
     registry = image_registry.Registry(tmp_path / "closed", with_login=True).wait()
+    yield registry
+    registry.stop()
+
+
+def test_an_image_behind_a_login_is_refused(daemon, closed, with_registry):
+    image = put_root(daemon, closed, "closed", "secret")
     try:
-        image = put_root(daemon, registry, "closed", "secret")
         # Also when the daemon has it.
-        daemon.call("POST", f"/images/create?fromSrc=-&repo={registry.address}/closed&tag=1", daemon.root, "application/x-tar")
+        daemon.call("POST", f"/images/create?fromSrc=-&repo={closed.address}/closed&tag=1", daemon.root, "application/x-tar")
         with pytest.raises(atoll.ApiError) as refused:
             with_registry.api().post("/api/sandbox/instances", {"image": image})
         assert "login" in str(refused.value), refused.value
     finally:
-        daemon.call("DELETE", f"/images/{registry.address}/closed:1")
-        registry.stop()
+        daemon.call("DELETE", f"/images/{closed.address}/closed:1")
+
+
+def test_a_template_of_an_image_behind_a_login_keeps_no_login(daemon, closed, with_registry):
+    api, image = with_registry.api(), put_root(daemon, closed, "private", "mine")
+    login = {"username": image_registry.USER, "password": image_registry.PASSWORD}
+    for wrong in ({**login, "password": "wrong"}, None):
+        with pytest.raises(atoll.ApiError) as refused:
+            api.post("/api/sandbox/templates", {"name": "private", "image": image, **({"login": wrong} if wrong else {})})
+        assert refused.value.status in (403, 404) and "login" in str(refused.value), refused.value
+    made = api.post("/api/sandbox/templates", {"name": "private", "image": image, "login": login})
+    sandbox = api.create(template="private", internet=False)["id"]
+    assert api.exec(sandbox, "cat /word", user="root")["stdout"] == "mine"
+    # Another project, or another image of the registry, does not profit.
+    put_root(daemon, closed, "other", "theirs")
+    with pytest.raises(atoll.ApiError):
+        api.post("/api/sandbox/instances", {"image": f"{closed.address}/other:1", "internet": False})
+    api.remove(sandbox)
+    api.delete(f"/api/sandbox/templates/{made['id']}")
+    for path in with_registry.data.rglob("*"):
+        if path.is_file() and not path.is_symlink():
+            assert image_registry.PASSWORD.encode() not in path.read_bytes(), path
+
+
+def test_logins_of_the_operator_are_for_listed_images_alone(daemon, closed):
+    listed, other = put_root(daemon, closed, "listed", "operators"), put_root(daemon, closed, "unlisted", "x")
+    auth = base64.b64encode(f"{image_registry.USER}:{image_registry.PASSWORD}".encode()).decode()
+    logins = pathlib.Path(daemon.folder, "config.json")
+    logins.write_text(json.dumps({"auths": {closed.address: {"auth": auth}}}, indent=1))
+    options = f"docker_host={daemon.host};docker_image={listed};docker_images={listed};docker_logins=file:{logins}"
+    server = atoll.Server(flags=["--providers", f"box=docker:{options}", "--registry-allow-private", "true"]).start()
+    try:
+        api = server.api()
+        for source in ({"template": "host"}, {"image": listed}):
+            sandbox = api.post("/api/sandbox/instances", {"internet": False, **source})["id"]
+            assert api.exec(sandbox, "cat /word", user="root")["stdout"] == "operators"
+            api.remove(sandbox)
+        with pytest.raises(atoll.ApiError) as refused:
+            api.post("/api/sandbox/instances", {"image": other, "internet": False})
+        assert "login" in str(refused.value)
+        assert image_registry.PASSWORD not in json.dumps(api.get("/v1/providers")) and auth not in server.log_text()
+    finally:
+        server.remove_all()
+        for container in daemon.containers():
+            daemon.call("DELETE", f"/containers/{container['Id']}?force=1")
+        daemon.call("DELETE", f"/images/{listed}?force=1")
 
 
 def test_a_daemon_that_is_down_is_named_and_nothing_leaks(daemon, server, api):

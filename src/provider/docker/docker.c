@@ -24,6 +24,7 @@
 #define CLEAN_UP_SILENT_MS 2000
 #define HEALTH_MS 5000
 #define LIST_MS 30000
+#define LIST_TRIES 4 /* a replacement is finished in at most three */
 #define STATS_MS 10000
 #define LOOK_MS 500       /* between two looks at a container whose agent is awaited */
 #define STOP_CALL_MS 1000 /* to tell the agent how much time its processes have */
@@ -209,8 +210,7 @@ static int make_container(struct provider *p, const struct docker_container *c, 
 		return FAIL_HINT(err, "templates that the server builds are not images: create "
 		                      "from an image, or from template 'host'");
 	}
-	const struct docker_pull pull = {.image = c->image, .deadline = deadline};
-	if (docker_engine_pull(as_docker(p)->engine, &pull, err) < 0)
+	if (docker_pull_own(p, c->image, deadline, err) < 0)
 		return -1;
 	return docker_post_container(p, c, deadline, err);
 }
@@ -612,14 +612,13 @@ static int docker_list(struct provider *p, struct arena *a, struct provider_list
 {
 	AUTO(buf_done) struct buf path = BUF(1024);
 	struct provider_list list;
-	int status;
+	int status = 0;
 
 	docker_write_list_path(&path, DOCKER_CONTAINER_LIST, DOCKER_SERVER_LABEL,
 	                       as_docker(p)->server);
 	if (docker_check_daemon(p, deadline_after(LIST_MS), err) < 0)
 		return -1;
-	status = read_list(p, buf_text(&path), a, &list, err);
-	if (status == 0)
+	for (unsigned i = 0; i < LIST_TRIES && status == 0; i++)
 		status = read_list(p, buf_text(&path), a, &list, err);
 	if (status < 0)
 		return -1;

@@ -26,6 +26,7 @@
 #include "base/list.h"
 #include "base/map.h"
 #include "base/path.h"
+#include "image/image.h"
 #include "provider/docker/container.h"
 #include "provider/docker/engine.h"
 #include "provider/docker/version.h"
@@ -157,9 +158,32 @@ void docker_unset_running(struct provider *p, const char *id);
 /* The agent's control connection broke. */
 void docker_suspect(void *provider, const char *id);
 
+/* login.c: a login at a registry, in the two forms that are sent. */
+struct docker_login {
+	bool has_login;
+	struct buf basic, docker; /* of Authorization and X-Registry-Auth */
+};
+#define DOCKER_LOGIN_NONE                                                                          \
+	{                                                                                          \
+		.basic = BUF(IMAGE_LOGIN_MAX), .docker = BUF(IMAGE_LOGIN_MAX)                      \
+	}
+/* Overwrites it. */
+void docker_login_done(struct docker_login *login);
+/* NULL: there is none. */
+const char *docker_login_of(const struct docker_login *login);
+/* The login of the request; else, for an image that the operator listed, the operator's. */
+MUST_CHECK int docker_find_login(struct provider *p, const struct provider_template *request,
+                                 bool is_listed, struct docker_login *ret, struct error *err);
+/* The operator's for this image. */
+MUST_CHECK int docker_own_login(struct provider *p, const char *image, struct docker_login *ret,
+                                struct error *err);
+
 /* image.c: the image of a template's folder. An imported image is on the daemon or nowhere. */
 bool docker_image_is_imported(const char *folder);
 MUST_CHECK int docker_image_of(struct provider *p, const char *folder, struct buf *out,
+                               struct error *err);
+/* An image of the operator's, with the operator's login. */
+MUST_CHECK int docker_pull_own(struct provider *p, const char *image, int64_t deadline,
                                struct error *err);
 MUST_CHECK int docker_template_make(struct provider *p, const struct provider_template *request,
                                     int64_t deadline, struct error *err);

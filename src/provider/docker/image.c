@@ -49,6 +49,19 @@ int docker_image_of(struct provider *p, const char *folder, struct buf *out, str
 	return 0;
 }
 
+int docker_pull_own(struct provider *p, const char *image, int64_t deadline, struct error *err)
+{
+	struct docker_login login = DOCKER_LOGIN_NONE;
+	struct docker_pull pull = {.image = image, .deadline = deadline};
+	int status = docker_own_login(p, image, &login, err);
+
+	pull.login = docker_login_of(&login);
+	if (status == 0)
+		status = docker_engine_pull(as_docker(p)->engine, &pull, err);
+	docker_login_done(&login);
+	return status;
+}
+
 /* The size of an image in bytes; -1: the daemon has none of this whole name. */
 static int find_image(struct provider *p, const char *image, int64_t deadline, int64_t *ret_size,
                       struct error *err)
@@ -168,6 +181,7 @@ struct image_source {
 	char digest[REGISTRY_DIGEST_SIZE];
 	int64_t packed_bytes;
 	bool is_pulled;
+	struct docker_login login;
 };
 
 /* What a project may use: what the operator listed, or what its registry shows to everyone. */
@@ -175,13 +189,15 @@ static int find_source(struct provider *p, const struct provider_template *reque
                        int64_t deadline, struct image_source *ret, struct error *err)
 {
 	const struct docker_options *options = as_docker(p)->options.docker;
-	const struct registry_question question = {request->source, options->allows_private,
-	                                           deadline};
+	struct registry_question question = {request->source, options->allows_private, deadline};
 	struct registry_image found;
 	int64_t size = -1;
 
-	if (image_reference_check(request->source, err) < 0)
+	if (image_reference_check(request->source, err) < 0 ||
+	    docker_find_login(p, request, is_listed(options, request->source), &ret->login, err) <
+	            0)
 		return -1;
+	question.login = ret->login.has_login ? buf_text(&ret->login.basic) : NULL;
 	if (is_listed(options, request->source)) {
 		write_whole_name(request->source, &ret->name);
 		if (find_image(p, buf_text(&ret->name), deadline, &size, err) < 0)
@@ -235,7 +251,9 @@ static int take_image(struct provider *p, const struct provider_template *reques
 {
 	int64_t size = -1;
 
-	const struct docker_pull pull = {.image = buf_text(&source->name), .deadline = deadline};
+	const struct docker_pull pull = {.image = buf_text(&source->name),
+	                                 .login = docker_login_of(&source->login),
+	                                 .deadline = deadline};
 	if (source->is_pulled && docker_engine_pull(as_docker(p)->engine, &pull, err) < 0)
 		return -1;
 	if (find_image(p, buf_text(&source->name), deadline, &size, err) < 0)
@@ -286,17 +304,13 @@ static int import_image(struct provider *p, const struct provider_template *requ
                         int64_t deadline, struct error *err)
 {
 	AUTO(buf_done) struct buf name = BUF(512);
-	struct image_source source = {.name = BUF(1024)};
+	struct image_source source = {.name = BUF(1024), .login = DOCKER_LOGIN_NONE};
 	int64_t size;
 
 	if (strcmp(request->recipe, "registry") != 0 || !request->source)
 		return FAIL(err, ERROR_UNSUPPORTED,
 		            "provider 'docker' imports images of a registry, not '%s'",
 		            request->recipe);
-	if (request->source_fd >= 0)
-		return FAIL(err, ERROR_UNSUPPORTED,
-		            "provider 'docker' pulls without a login: pull the image with docker, "
-		            "and let the option docker_images name it");
 	imported_name(p, request->name, &name);
 	if (find_image(p, buf_text(&name), deadline, &size, err) < 0)
 		return -1;
@@ -309,6 +323,7 @@ static int import_image(struct provider *p, const struct provider_template *requ
 	                  ? -1
 	                  : import_source(p, request, &source, deadline, err);
 	buf_done(&source.name);
+	docker_login_done(&source.login);
 	return ret;
 }
 

@@ -66,16 +66,42 @@ static const char *read_parameter(struct arena *a, const char *challenge, const 
 	return arena_format(a, "%.*s", (int)strcspn(at, "\""), at);
 }
 
-/* Bearer realm="https://…",service="…",scope="…": the realm gives a token to everyone. */
+static int fail_login(const struct registry_asking *s, struct error *err)
+{
+	return FAIL(err, ERROR_NOT_FOUND,
+	            s->question->login ? "the registry refuses the login"
+	                               : "the registry wants a login");
+}
+
+/* A login leaves this machine over TLS only. */
+static int check_realm(const struct registry_asking *s, const char *url, struct error *err)
+{
+	const struct image_reference r = image_reference_read(s->arena, s->question->reference);
+
+	if (!s->question->login || r.is_loopback || strncmp(url, "https://", 8) == 0)
+		return 0;
+	return FAIL(err, ERROR_FORBIDDEN,
+	            "the registry wants the login at '%.200s', which is not https", url);
+}
+
+/* Bearer realm="https://…",service="…",scope="…": the realm gives a token to everyone, or to the
+ * login. */
 static int take_token(struct registry_asking *s, const char *challenge, struct error *err)
 {
 	AUTO(buf_done) struct buf answer = BUF(TOKEN_MAX), url = BUF(OUTBOUND_URL_MAX);
-	struct outbound_get get = {.answer = &answer};
+	const char *lines[] = {NULL, NULL};
+	struct outbound_get get = {.answer = &answer, .headers = lines};
 	const struct json_value *root;
 	int status;
 
+	if (s->question->login)
+		lines[0] = arena_format(s->arena, "Authorization: %s", s->question->login);
+	if (strncasecmp(challenge, "basic ", 6) == 0 && s->question->login) {
+		s->token = lines[0];
+		return 0;
+	}
 	if (strncasecmp(challenge, "bearer ", 7) != 0)
-		return FAIL(err, ERROR_NOT_FOUND, "the registry wants a login");
+		return fail_login(s, err);
 	buf_add_text(&url, read_parameter(s->arena, challenge, "realm"));
 	buf_add_text(&url, strchr(buf_text(&url), '?') ? "&service=" : "?service=");
 	http_escape(&url, read_parameter(s->arena, challenge, "service"));
@@ -83,15 +109,16 @@ static int take_token(struct registry_asking *s, const char *challenge, struct e
 	http_escape(&url, read_parameter(s->arena, challenge, "scope"));
 	if (url.overflowed)
 		return FAIL(err, ERROR_UNAVAILABLE, "the registry's challenge is too long");
-	if (get_url(s, buf_text(&url), &get, &status, err) < 0)
+	if (check_realm(s, buf_text(&url), err) < 0 ||
+	    get_url(s, buf_text(&url), &get, &status, err) < 0)
 		return -1;
 	if (status != 200 || answer.overflowed)
-		return FAIL(err, ERROR_NOT_FOUND, "the registry wants a login");
+		return fail_login(s, err);
 	if (json_load(s->arena, buf_span(&answer), &root, err) < 0)
 		return FAIL_CONTEXT(err, "token of the registry");
 	const char *token = json_get_text(root, "token", json_get_text(root, "access_token", ""));
 	if (!*token)
-		return FAIL(err, ERROR_NOT_FOUND, "the registry wants a login");
+		return fail_login(s, err);
 	s->token = arena_format(s->arena, "Authorization: Bearer %s", token);
 	return 0;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* provider/docker/registry.h — asks a registry for an image's manifest, without a login. What this
- * server may not read there, no project gets from the daemon. Blocks. Private to this folder. */
+/* provider/docker/registry.h — asks a registry for an image's manifest. What this server may not
+ * read there, without a login or with that of the request, no project gets from the daemon. Blocks.
+ * Private to this folder. */
 #pragma once
 
 #include <stdbool.h>
@@ -21,8 +22,9 @@ struct registry_question {
 	const char *reference; /* checked by image_reference_check */
 	bool allows_private;   /* the registry may have an address of the server's own network */
 	int64_t deadline;
+	const char *login; /* the value of Authorization; NULL = none */
 };
-/* ERROR_NOT_FOUND: the registry does not show it to everyone. ERROR_FORBIDDEN: its address is one
- * of the server's own network. */
+/* ERROR_NOT_FOUND: the registry does not show it to everyone, or to this login. ERROR_FORBIDDEN:
+ * its address is one of the server's own network. */
 MUST_CHECK int registry_find(const struct registry_question *question, struct registry_image *ret,
                              struct error *err);
