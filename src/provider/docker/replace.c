@@ -94,7 +94,7 @@ static int rename_container(struct provider *p, const struct renaming *r, int64_
 }
 
 /* From NAME and NAME-next to NAME. */
-static int exchange(struct provider *p, const char *name, int64_t deadline, struct error *err)
+static int exchange_containers(struct provider *p, const char *name, int64_t deadline, struct error *err)
 {
 	const struct renaming away = {name, "", OLD}, in = {name, NEXT, ""};
 
@@ -129,7 +129,7 @@ int docker_replace(struct provider *p, const struct docker_container *wanted, in
 	    post_create(p, next, &filled.container, deadline, err) < 0)
 		return -1;
 	fault_point("api", "docker-replace-made");
-	return exchange(p, name, deadline, err);
+	return exchange_containers(p, name, deadline, err);
 }
 
 /* The name without its end; false: it has another one. */
