@@ -1088,6 +1088,7 @@ export interface LeaseAcquire {
   labels?: Record<string, string>;
   env?: Record<string, string>;
   resources?: ResourcesRequest;
+  gpus?: number;
   previewPublic?: boolean;
   egress?: SandboxEgress;
   volume?: string;
@@ -1791,6 +1792,7 @@ export interface SandboxCreate {
   labels?: Record<string, string>;
   env?: Record<string, string>;
   resources?: ResourcesRequest;
+  gpus?: number;
   previewPublic?: boolean;
   egress?: SandboxEgress;
   volume?: string;
@@ -1915,6 +1917,7 @@ export interface SandboxSpecification {
   labels?: Record<string, string>;
   env?: Record<string, string>;
   resources?: ResourcesRequest;
+  gpus?: number;
   previewPublic?: boolean;
   egress?: SandboxEgress;
   volume?: string;

@@ -416,94 +416,6 @@ static void a_missing_template_is_removed_already(struct fixture *f)
 	CHECK_OK(provider_template(f->p, &request, contract_soon(), &err));
 }
 
-/* ---- what is kept ---- */
-
-typedef int list_call(struct provider *p, struct arena *a, struct provider_list *ret,
-                      struct error *err);
-
-static bool is_kept(struct fixture *f, list_call *list, const char *id)
-{
-	struct provider_list all = {0};
-
-	CHECK_OK(list(f->p, &f->arena, &all, &err));
-	for (size_t i = 0; i < all.count; i++)
-		if (!strcmp(all.entries[i].id, id))
-			return true;
-	return false;
-}
-
-/* For another sandbox, which the check ends. */
-static struct fixture like_this(const struct fixture *f, const struct id *id)
-{
-	struct fixture other = *f;
-
-	other.id = *id;
-	other.spec.id = id->text;
-	return other;
-}
-
-static void a_snapshot_keeps_the_files(struct fixture *f)
-{
-	const struct snapshot_ops *ops = f->ops->snapshots;
-	const struct id snapshot = id_new(), second = id_new();
-	struct fixture fork = like_this(f, &second);
-	struct provider_snapshot_made made = {.method = ""};
-	struct provider_created created;
-
-	create(f);
-	shell(f, "cd && echo before > file && sync");
-	CHECK_OK(ops->take(f->p, &(struct provider_snapshot){f->id.text, snapshot.text, true},
-	                   soon(), &made, &err));
-	assert_true(is_kept(f, ops->list, snapshot.text));
-	assert_true(made.method[0] && made.frozen_us >= 0);
-	assert_string_equal(shell(f, "cd && cat file && echo after > file"), "before\n");
-	fork.spec.snapshot = snapshot.text;
-	create(&fork);
-	assert_string_equal(shell(&fork, "cd && cat file && echo other > file"), "before\n");
-	CHECK_OK(f->ops->destroy(f->p, second.text, soon(), &err));
-	assert_string_equal(shell(f, "cd && cat file"), "after\n");
-	CHECK_OK(f->ops->stop(f->p, f->id.text, 1000, soon(), &err));
-	CHECK_OK(ops->restore(f->p, f->id.text, snapshot.text, soon(), &err));
-	CHECK_OK(f->ops->start(f->p, &f->spec, soon(), &created, &err));
-	assert_string_equal(shell(f, "cd && cat file"), "before\n");
-	CHECK_OK(ops->remove(f->p, snapshot.text, soon(), &err));
-	CHECK_OK(ops->remove(f->p, snapshot.text, soon(), &err));
-	assert_string_equal(shell(f, "cd && cat file"), "before\n");
-}
-
-#define VOLUME_PATH "/volume"
-
-static void change_volume(struct fixture *f, const char *id, enum provider_volume_verb verb)
-{
-	const struct provider_volume request = {.verb = verb, .id = id};
-	struct provider_volume_state state;
-
-	CHECK_OK(f->ops->volumes->run(f->p, &request, soon(), &state, &err));
-}
-
-static void a_volume_outlives_its_sandboxes(struct fixture *f)
-{
-	const struct id volume = id_new();
-	struct sandbox_mount mount = {.volume_id = volume.text, .path = VOLUME_PATH};
-
-	change_volume(f, volume.text, PROVIDER_VOLUME_MAKE);
-	change_volume(f, volume.text, PROVIDER_VOLUME_MAKE);
-	assert_true(is_kept(f, f->ops->volumes->list, volume.text));
-	f->spec.mounts = &mount;
-	f->spec.mount_count = 1;
-	create(f);
-	shell(f, "echo kept > " VOLUME_PATH "/file");
-	CHECK_OK(f->ops->destroy(f->p, f->id.text, soon(), &err));
-	mount.is_read_only = true;
-	create(f);
-	assert_string_equal(shell(f, "cat " VOLUME_PATH "/file; "
-	                             "echo no 2> /dev/null > " VOLUME_PATH "/file || echo refused"),
-	                    "kept\nrefused\n");
-	CHECK_OK(f->ops->destroy(f->p, f->id.text, soon(), &err));
-	change_volume(f, volume.text, PROVIDER_VOLUME_REMOVE);
-	assert_false(is_kept(f, f->ops->volumes->list, volume.text));
-}
-
 static void a_pause_outlives_the_broker(struct fixture *f)
 {
 	if (!needs_broker(f->ops))
@@ -589,8 +501,6 @@ static const struct check own_checks[] = {
         ROW(folders_are_made_seen_and_removed, PROVIDER_CAN_FILES),
         ROW(a_port_without_a_server_refuses, PROVIDER_CAN_DIAL),
         ROW(stats_tell_what_was_asked_for, PROVIDER_CAN_STATS),
-        ROW(a_snapshot_keeps_the_files, PROVIDER_CAN_SNAPSHOT | PROVIDER_CAN_STOP | REAL_COMMANDS),
-        ROW(a_volume_outlives_its_sandboxes, PROVIDER_CAN_VOLUME | REAL_COMMANDS),
         ROW(a_healthy_provider_says_so, 0),
         ROW(a_missing_template_is_removed_already, PROVIDER_CAN_TEMPLATE),
         ROW(a_sandbox_outlives_its_server, PROVIDER_SURVIVES | REAL_COMMANDS),
