@@ -94,7 +94,8 @@ static int rename_container(struct provider *p, const struct renaming *r, int64_
 }
 
 /* From NAME and NAME-next to NAME. */
-static int exchange_containers(struct provider *p, const char *name, int64_t deadline, struct error *err)
+static int exchange_containers(struct provider *p, const char *name, int64_t deadline,
+                               struct error *err)
 {
 	const struct renaming away = {name, "", OLD}, in = {name, NEXT, ""};
 
