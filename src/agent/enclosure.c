@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "agent/plain_statx.h"
 #include "base/bytes.h"
 #include "base/clock.h"
 #include "base/fd.h"
@@ -158,6 +159,8 @@ int enclosure_take_socket(int fd, int *ret_fd, struct error *err)
 
 int enclosure_tell_ready(int handed, struct error *err)
 {
+	if (plain_statx_install(err) < 0)
+		return -1;
 	return send(handed, "r", 1, MSG_NOSIGNAL) == 1 ? 0
 	                                               : FAIL_ERRNO(err, "say that the agent runs");
 }

@@ -21,7 +21,7 @@ void enclosure_run(int listener, int handed);
 
 /* In gVisor: moves the socket, which is `fd`, away from the standard input. */
 MUST_CHECK int enclosure_take_socket(int fd, int *ret_fd, struct error *err);
-/* Says that this agent serves. */
+/* Completes the files that programs need in gVisor, and says that this agent serves. */
 MUST_CHECK int enclosure_tell_ready(int handed, struct error *err);
 /* The next connection; as accept4. */
 int enclosure_accept(int handed);

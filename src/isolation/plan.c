@@ -291,6 +291,7 @@ static void plan_enclosed(struct planner *p)
 	add_inner_filesystems(p);
 	add_volumes(p);
 	add_files(p);
+	add_file(p, "/etc/ld.so.preload", "");
 	add_enclosure(p);
 	add_limits(p);
 	add_step(p, (struct setup_step){.kind = STEP_KEYRING, .optional = 1});

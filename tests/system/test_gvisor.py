@@ -69,6 +69,27 @@ def test_commands_files_and_a_terminal(api):
         assert api.exec(sandbox, "exit 7")["exit_code"] == 7
 
 
+def test_programs_of_coreutils_look_at_files(api):
+    """This gVisor refuses a flag of their calls: agent/plain_statx.h."""
+    with strong(api, internet=False) as sandbox:
+        assert output(api, sandbox, "echo 12345 > file; stat -c '%n %s' file; ls; ls -l file | wc -l") == "file 6\nfile\n1"
+        assert output(api, sandbox, "env -i /bin/ls -d /etc", user="root") == "/etc"
+        assert "No such file" in api.exec(sandbox, "ls /nowhere")["stderr"]
+        assert "preload" not in output(api, sandbox, "env")
+        # Its place is a file of the sandbox's memory: nothing stays in the files but an empty one.
+        act(api, sandbox, "stop")
+        act(api, sandbox, "start")
+        assert output(api, sandbox, "ls file") == "file"
+
+
+def test_a_list_that_a_template_has_is_covered_and_a_tenants_is_not_read_twice(api):
+    with strong(api, internet=False) as sandbox:
+        api.exec(sandbox, "echo /home/user/evil.so > /etc/ld.so.preload; umount /etc/ld.so.preload; rm -f /etc/ld.so.preload", user="root")
+        act(api, sandbox, "stop")
+        act(api, sandbox, "start")
+        assert output(api, sandbox, "cat /etc/ld.so.preload; ls -d /usr") == "/run/atoll/plain_statx.so\n/usr"
+
+
 def test_it_pauses_and_keeps_its_files_through_a_stop(api):
     with strong(api, internet=False) as sandbox:
         api.exec(sandbox, "echo kept > kept; sleep 100 & echo $! > pid")

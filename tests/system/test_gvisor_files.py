@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What sandboxes in gVisor keep: snapshots, forks, archives and volumes, with the files and limits of native sandboxes. The coreutils of Debian 12
-cannot look at files in this gVisor, so Python does."""
+"""What sandboxes in gVisor keep: snapshots, forks, archives and volumes, with the files and limits of native sandboxes."""
 
 import concurrent.futures
 

@@ -382,6 +382,8 @@ TEST(a_plan_for_gvisor_leaves_nothing_of_the_host_in_sight)
 		roots += plan.steps[i].kind == STEP_ROOT;
 	assert_int_equal(roots, 2);
 	assert_true(find(&plan, STEP_KEEP, "/") > find(&plan, STEP_ATTACH, ENCLOSURE_AGENT));
+	assert_true(find(&plan, STEP_KEEP, "/") > find(&plan, STEP_FILE, "/etc/ld.so.preload"));
+	assert_true(find(&plan, STEP_FILE, "/etc/ld.so.preload") >= 0);
 	assert_true(find(&plan, STEP_ATTACH, ENCLOSURE_PROGRAM) > find(&plan, STEP_KEEP, "/"));
 	assert_true(find(&plan, STEP_NO_PRIVILEGES, NULL) >= 0);
 	assert_int_equal(find(&plan, STEP_ENCLOSE, NULL), (int)plan.count - 1);
