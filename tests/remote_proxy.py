@@ -2,11 +2,14 @@
 """A proxy in front of another server of Atoll that stands for a service: it fails calls as a test says, and refuses
 what a check of the test refuses. WebSockets pass as they are."""
 
+import contextlib
 import http.client
 import socket
 import socketserver
 import threading
 import time
+
+import atoll
 
 
 class Handler(socketserver.StreamRequestHandler):
@@ -57,7 +60,7 @@ class Handler(socketserver.StreamRequestHandler):
 
     def forward(self, method, target, headers, body, fault):
         connection = http.client.HTTPConnection("127.0.0.1", self.server.proxy.target, timeout=120)
-        passed = {name: value for name, value in headers.items() if name not in ("connection", "content-length", "host")}
+        passed = {name: value for name, value in headers.items() if name not in ("connection", "content-length")}
         connection.request(method, target, body or (b"" if method in ("POST", "PUT") else None), passed)
         said = connection.getresponse()
         text = said.read()
@@ -132,3 +135,22 @@ class Proxy:
         self.break_streams()
         self.listener.shutdown()
         self.listener.server_close()
+
+
+class Account:
+    """A server that has the sandboxes, and a proxy to it."""
+
+    def __init__(self, check=None):
+        self.server = atoll.Server().start()
+        self.proxy = Proxy(self.server.port, check)
+
+    def rows(self):
+        with contextlib.closing(self.server.api()) as api:
+            return [row for row in self.server.rows(api) if row["state"] != "failed"]
+
+    def options(self, **options):
+        return ";".join(f"{name}={value}" for name, value in options.items())
+
+    def remove(self):
+        self.proxy.close()
+        self.server.remove_all()

@@ -46,6 +46,9 @@ struct config {
 	const char *e2b_api_key, *e2b_domain, *e2b_api_url, *e2b_sandbox_url;
 	const char *e2b_template, *e2b_templates;
 	bool e2b_allow_internet_access, e2b_secure_access;
+	const char *daytona_api_key, *daytona_api_url, *daytona_target;
+	const char *daytona_snapshot, *daytona_snapshots;
+	bool daytona_block_by_list;
 	bool gpu_enabled, gpu_network_enabled;
 	bool host_keep;        /* sandboxes of provider host outlive the server */
 	const char *user;      /* unprivileged user; "" = "atoll", else "nobody" */

@@ -21,8 +21,8 @@
 
 #define YEAR_MS (INT64_C(366) * 86400000)
 
-static const char *const providers[] = {"native",  "gvisor", "host", "docker",
-                                        "microvm", "e2b",    "null", NULL};
+static const char *const providers[] = {"native", "gvisor",  "host", "docker", "microvm",
+                                        "e2b",    "daytona", "null", NULL};
 static const char *const accelerators[] = {"auto", "kvm", "tcg", NULL};
 static const char *const vmms[] = {"qemu", NULL};
 static const char *const log_levels[] = {"error", "warning", "info", "debug", NULL};
@@ -69,7 +69,7 @@ const struct config_option config_options[] = {
                          "of its own; host = without isolation; "
                          "docker = containers of a Docker daemon; "
                          "microvm = virtual machines; "
-                         "e2b = sandboxes of an account at E2B; "
+                         "e2b, daytona = sandboxes of an account at E2B or Daytona; "
                          "null = no real sandboxes, for tests"),
         TEXT_OPTION(
                 "providers", providers, .initial = "", .check = check_providers,
@@ -148,6 +148,27 @@ const struct config_option config_options[] = {
                     .initial = "true",
                     .about = "with provider e2b: files, processes and ports of a sandbox need its "
                              "tokens; without it everyone who knows its id reaches them"),
+        TEXT_OPTION("daytona_api_key", daytona_api_key, .env = "DAYTONA_API_KEY", .initial = "",
+                    .mask = mask_secret,
+                    .about = "with provider daytona: key of the account; the option "
+                             "daytona_api_key of a provider replaces it"),
+        TEXT_OPTION("daytona_api_url", daytona_api_url, .env = "DAYTONA_API_URL",
+                    .initial = "https://app.daytona.io/api",
+                    .about = "with provider daytona: URL of the API"),
+        TEXT_OPTION("daytona_target", daytona_target, .env = "DAYTONA_TARGET", .initial = "",
+                    .about = "with provider daytona: region of new sandboxes; empty = the "
+                             "service's default"),
+        TEXT_OPTION("daytona_snapshot", daytona_snapshot, .initial = "",
+                    .about = "with provider daytona: snapshot of the service for sandboxes of the "
+                             "template 'host'; empty = the service's default"),
+        BOOL_OPTION("daytona_block_by_list", daytona_block_by_list, .initial = "false",
+                    .about = "with provider daytona: a sandbox without a network is made with an "
+                             "allow list of one address that no host has, for a service that "
+                             "shows no ports of sandboxes without a network, such as another "
+                             "server of Atoll"),
+        TEXT_OPTION("daytona_snapshots", daytona_snapshots, .initial = "",
+                    .about = "with provider daytona: snapshots of the service for other "
+                             "templates, as NAME=SNAPSHOT separated by spaces"),
         TEXT_OPTION("user", user, .initial = "",
                     .about = "unprivileged user that atolld runs as when root starts it; default: "
                              "atoll if that user exists, else nobody"),

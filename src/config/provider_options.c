@@ -49,6 +49,19 @@ const struct config_provider_option config_provider_options[] = {
          .about = "whether sandboxes may have a network; default: the option of this name"},
         {"e2b", "e2b_secure_access", .choices = truths,
          .about = "whether a sandbox needs its tokens; default: the option of this name"},
+        {"daytona", "daytona_api_key", .is_secret = true,
+         .about = "key of the account; default: the option of this name"},
+        {"daytona", "daytona_api_url", .about = "URL of the API; default: the option of this name"},
+        {"daytona", "daytona_target",
+         .about = "region of new sandboxes; default: the option of this name"},
+        {"daytona", "daytona_snapshot",
+         .about = "snapshot of the service for the template 'host'; default: the option of this "
+                  "name"},
+        {"daytona", "daytona_block_by_list", .choices = truths,
+         .about = "an allow list in place of no network; default: the option of this name"},
+        {"daytona", "daytona_snapshots",
+         .about = "snapshots of the service for other templates, NAME=SNAPSHOT separated by "
+                  "spaces; default: the option of this name"},
         {"null", "token", .is_secret = true, .about = "a credential that is not used, for tests"},
         {.kind = NULL},
 };

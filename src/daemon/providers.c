@@ -156,6 +156,24 @@ static struct remote_options e2b_options_of(struct arena *a, const struct config
 	        .is_secure = truth_or(p, "e2b_secure_access", config->e2b_secure_access)};
 }
 
+static struct remote_options daytona_options_of(struct arena *a, const struct config *config,
+                                                const struct config_provider *p)
+{
+	return (struct remote_options){
+	        .key = value_or(a, p, "daytona_api_key", config->daytona_api_key),
+	        .url = value_or(a, p, "daytona_api_url", config->daytona_api_url),
+	        .domain = "",
+	        .sandbox_url = "",
+	        .image = value_or(a, p, "daytona_snapshot", config->daytona_snapshot),
+	        .images = value_or(a, p, "daytona_snapshots", config->daytona_snapshots),
+	        .target = value_or(a, p, "daytona_target", config->daytona_target),
+	        .program = find_agent(a),
+	        .allows_internet = true,
+	        .is_secure = true,
+	        .blocks_by_list =
+	                truth_or(p, "daytona_block_by_list", config->daytona_block_by_list)};
+}
+
 /* The kinds in another service's account. */
 static const struct {
 	const char *kind, *key_option;
@@ -163,6 +181,7 @@ static const struct {
 	                                    const struct config_provider *p);
 } remote_kinds[] = {
         {"e2b", "e2b_api_key", e2b_options_of},
+        {"daytona", "daytona_api_key", daytona_options_of},
 };
 
 struct remote_source {

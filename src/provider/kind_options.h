@@ -36,4 +36,7 @@ struct remote_options {
 	const char *program; /* the agent's, an absolute path on this host */
 	bool allows_internet;
 	bool is_secure; /* e2b: files, processes and ports need tokens */
+	/* daytona: a sandbox without a network has a list of one address that no host has, for a
+	 * service that shows no ports of one without a network */
+	bool blocks_by_list;
 };

@@ -11,9 +11,10 @@ import pytest
 import atoll
 import docker_daemon
 import microvm_parts
+import small_root
 
 TARGET = "tests/unit/provider/contract_provider"
-PROVIDERS = ("null", "host", "native", "docker", "gvisor", "microvm", "e2b")
+PROVIDERS = ("null", "host", "native", "docker", "gvisor", "microvm", "e2b", "daytona")
 WORDS = {"OK": "passed", "FAILED": "failed", "SKIPPED": "skipped"}
 
 
@@ -50,14 +51,18 @@ def microvm(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def remote():
-    """The environment that names another server of Atoll, which serves E2B's API."""
+def remote(tmp_path_factory):
+    """The environment that names another server of Atoll, which serves the APIs of E2B and Daytona."""
     if os.geteuid() != 0:
         yield {}
         return
     server = atoll.Server().start()
     try:
-        yield {"CONTRACT_E2B_URL": f"http://127.0.0.1:{server.port}", "CONTRACT_E2B_KEY": server.key}
+        folder = tmp_path_factory.mktemp("rooted")
+        server.api().call("POST", "/api/sandbox/templates/import?name=rooted&format=tar",
+                          small_root.as_tar(small_root.rooted(folder), folder / "root.tar").read_bytes())
+        yield {"CONTRACT_DAYTONA_SNAPSHOT": "rooted", "CONTRACT_E2B_URL": f"http://127.0.0.1:{server.port}", "CONTRACT_E2B_KEY": server.key,
+               "CONTRACT_DAYTONA_URL": f"http://127.0.0.1:{server.port}/daytona/api"}
         assert server.rows(server.api()) == []
     finally:
         server.remove_all()

@@ -21,24 +21,9 @@ PATH = "/api/sandbox/instances"
 STEPS = ["created", "agent-uploaded", "rest-claimed", "rested", "woken", "removed"]
 
 
-class Account:
-    """The server that has the sandboxes, and the proxy to it."""
-
-    def __init__(self, check=None):
-        self.server = atoll.Server().start()
-        self.proxy = remote_proxy.Proxy(self.server.port, check)
-
-    def rows(self):
-        with contextlib.closing(self.server.api()) as api:
-            return [row for row in self.server.rows(api) if row["state"] != "failed"]
-
+class Account(remote_proxy.Account):
     def options(self, **more):
-        options = {"e2b_api_url": self.proxy.url, "e2b_sandbox_url": self.proxy.url, "e2b_template": "host", "allow_weaker": "true", **more}
-        return ";".join(f"{name}={value}" for name, value in options.items())
-
-    def remove(self):
-        self.proxy.close()
-        self.server.remove_all()
+        return super().options(e2b_api_url=self.proxy.url, e2b_sandbox_url=self.proxy.url, e2b_template="host", allow_weaker="true", **more)
 
 
 def serve(account, environment=None, **more):

@@ -183,7 +183,7 @@ static const char **join_headers(struct remote *r, struct arena *a, const struct
 	const char **lines = ARENA_ARRAY(a, const char *, REMOTE_HEADERS_MAX + 4);
 	size_t count = 0;
 
-	if (!call->url)
+	if (!call->url || call->has_key)
 		lines[count++] = arena_format(a, "%s%s", r->kind->key_header, credential);
 	if (call->body.size > 0)
 		lines[count++] =

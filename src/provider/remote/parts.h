@@ -65,8 +65,8 @@ MUST_CHECK int remote_record_hold(struct remote *r, const char *id, int64_t dead
                                   struct error *err);
 void remote_record_release(struct remote *r, const char *id);
 /* Takes over what a list says that began at `began_ms`: sandboxes that a call has changed since
- * then, or changes now, stay as they are. `each_gone` is called without a lock for each running one
- * that the list lacks. */
+ * then, or changes now, stay as they are. `each_gone` is called without a lock for each one that
+ * the list lacks: a list may be behind, so that it stays until it is asked for. */
 void remote_records_refresh(struct remote *r, const struct remote_list *list, int64_t began_ms,
                             void (*each_gone)(struct remote *r, const char *id));
 /* Copies of those in the state. */

@@ -177,8 +177,6 @@ void remote_records_refresh(struct remote *r, const struct remote_list *list, in
 		take_item(r, &list->items[i], began_ms);
 	r->is_listed = true;
 	count = find_gone(r, &arena, list, began_ms, &gone);
-	for (size_t i = 0; i < count; i++)
-		drop_record(r, find_record(r, gone[i]));
 	pthread_mutex_unlock(&r->mutex);
 	for (size_t i = 0; i < count; i++)
 		each_gone(r, gone[i]);

@@ -71,8 +71,9 @@ struct remote_list {
 /* One call of the service's API or of a sandbox's. */
 struct remote_call {
 	const char *method;
-	const char *url;                         /* NULL: the API's, followed by `path` */
-	const char *path;                        /* with a query */
+	const char *url;  /* NULL: the API's, followed by `path` */
+	const char *path; /* with a query */
+	bool has_key;     /* a call of another URL carries the credential, too */
 	const char *headers[REMOTE_HEADERS_MAX]; /* "Name: value"; besides those of the API */
 	const char *content_type;                /* NULL = application/json */
 	struct span body;

@@ -31,7 +31,7 @@ static void report_gone(struct remote *r, const char *id)
 
 	if (is_closing(r) ||
 	    r->kind->list(r, &arena, id, deadline_after(CALL_MS), &found, &err) < 0 ||
-	    found.count > 0)
+	    found.count > 0 || !remote_record_remove(r, id))
 		return;
 	remote_tunnels_end(r, id);
 	agent_links_drop(r->links, id);

@@ -39,7 +39,12 @@ static struct microvm_options microvm;
 static const char *microvm_root;
 
 /* Another server of Atoll, which serves the APIs of these kinds; url NULL: there is none. */
-static struct remote_options e2b;
+static struct remote_options e2b, daytona;
+
+static const struct remote_options *remote_options_of(const struct provider_ops *ops)
+{
+	return strcmp(ops->name, "daytona") == 0 ? &daytona : &e2b;
+}
 
 static bool is_remote(const struct provider_ops *ops)
 {
@@ -451,7 +456,7 @@ int contract_open(struct fixture *f)
 	                                         .broker_socket = f->broker.socket,
 	                                         .docker = &docker,
 	                                         .microvm = &microvm,
-	                                         .remote = &e2b};
+	                                         .remote = remote_options_of(f->ops)};
 	struct error err = {0};
 
 	if (f->ops->open(&options, &f->p, &err) == 0)
@@ -639,7 +644,7 @@ static const struct provider_ops *describe(const struct provider_ops *kind)
 	static struct provider_ops described[PROVIDER_KINDS_MAX];
 	static size_t used;
 	const struct provider_options options = {
-	        .docker = &docker, .microvm = &microvm, .remote = &e2b};
+	        .docker = &docker, .microvm = &microvm, .remote = remote_options_of(kind)};
 	struct provider_ops *ops = &described[used++];
 
 	assert_true(used <= COUNT_OF(described));
@@ -674,6 +679,10 @@ int main(int argc, char **argv)
 	                              .program = programs.agent,
 	                              .allows_internet = true,
 	                              .is_secure = true};
+	daytona = e2b;
+	daytona.url = getenv("CONTRACT_DAYTONA_URL");
+	daytona.image = getenv("CONTRACT_DAYTONA_SNAPSHOT");
+	daytona.blocks_by_list = true;
 	for (size_t i = 0; providers[i]; i++) {
 		if (getenv("CONTRACT_ONLY") &&
 		    strcmp(getenv("CONTRACT_ONLY"), providers[i]->name) != 0)
