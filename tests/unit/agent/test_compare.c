@@ -281,6 +281,20 @@ TEST(the_kernels_own_and_ours_are_left_out)
 	assert_string_equal(ask_for(t, &(struct ask){"proc/x", "", 0, 100}), "failed 1");
 }
 
+TEST(an_empty_list_that_a_start_in_gvisor_makes_is_left_out)
+{
+	struct trees *t = *state;
+
+	put(t, ALL, "etc", NULL);
+	put(t, "now over0", "etc/ld.so.preload", "");
+	assert_string_equal(all(t), "");
+	put(t, "now over0", "etc/ld.so.preload", "evil.so");
+	assert_string_equal(all(t), "A etc/ld.so.preload");
+	put(t, ALL, "etc/ld.so.preload", "own.so");
+	put(t, "now over0", "etc/ld.so.preload", "");
+	assert_string_equal(all(t), "M etc/ld.so.preload");
+}
+
 TEST(what_is_too_deep_is_told_as_cut)
 {
 	struct trees *t = *state;
@@ -322,6 +336,7 @@ int main(void)
 	        EACH(pages_join_to_the_whole),
 	        EACH(a_path_alone_is_compared),
 	        EACH(the_kernels_own_and_ours_are_left_out),
+	        EACH(an_empty_list_that_a_start_in_gvisor_makes_is_left_out),
 	        EACH(what_is_too_deep_is_told_as_cut),
 	};
 	int failed = cmocka_run_group_tests(tests, NULL, NULL);
