@@ -223,6 +223,10 @@ static int read_reference(struct arena *a, const char *reference, const char **r
 	}
 	if (file_read(AT_FDCWD, reference + strlen("file:"), &text, err) < 0)
 		return -1;
+	/* A file ends with a line break, a secret does not; one of several lines keeps the others.
+	 */
+	while (text.size > 0 && strchr("\r\n", text.data[text.size - 1]))
+		text.size--;
 	*ret = arena_copy(a, span_trim(buf_span(&text)));
 	return 0;
 }
