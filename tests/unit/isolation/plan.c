@@ -457,6 +457,11 @@ TEST(as_many_volumes_as_a_sandbox_may_have_fit_into_a_plan_for_gvisor)
 	spec.runsc_fd = 21;
 	spec.agent_fd = 22;
 	spec.internet = true;
+	spec.host_template = true;
+	spec.usr_fd = 14;
+	spec.sudo_fd = 15;
+	spec.sudo_lib_fd = 16;
+	spec.sudo_lib_dir = "/usr/libexec/sudo";
 	for (spec.volume_count = 0; spec.volume_count < 8; spec.volume_count++) {
 		spec.volume_fds[spec.volume_count] = 31 + spec.volume_count;
 		spec.volume_paths[spec.volume_count] = path;
