@@ -46,7 +46,8 @@ struct http_stream {
 	struct http_async *async;
 	struct http_stream_options options;
 	struct async_transfer *transfer; /* owns the handle */
-	struct loop_watch *watch;
+	curl_socket_t fd;
+	struct loop_watch *watch; /* NULL: nothing is wanted */
 	bool is_connected;
 };
 
@@ -108,7 +109,6 @@ static void on_stream_ready(void *context, UNUSED uint32_t events)
 static void end_connecting(struct async_transfer *t, CURLcode code)
 {
 	struct http_stream *s = t->stream;
-	struct loop_watch_options watch = {.on_ready = on_stream_ready, .context = s};
 	curl_socket_t fd = CURL_SOCKET_BAD;
 	struct error err = {0};
 
@@ -116,11 +116,10 @@ static void end_connecting(struct async_transfer *t, CURLcode code)
 		code = curl_easy_getinfo(t->curl, CURLINFO_ACTIVESOCKET, &fd);
 	if (code == CURLE_OK && fd == CURL_SOCKET_BAD)
 		code = CURLE_COULDNT_CONNECT;
-	watch.fd = fd;
-	if (code != CURLE_OK)
+	s->fd = fd;
+	s->is_connected = code == CURLE_OK;
+	if (!s->is_connected)
 		fill_failure(t, code, &err);
-	else if (loop_watch_add(t->async->loop, &watch, &s->watch, &err) == 0)
-		s->is_connected = true;
 	s->options.on_connected(s->options.context, s->is_connected ? NULL : &err);
 }
 
@@ -458,9 +457,28 @@ void http_stream_free(struct http_stream *s)
 	free(s);
 }
 
+static int watch_stream(struct http_stream *s, uint32_t events, struct error *err)
+{
+	const struct loop_watch_options watch = {
+	        .fd = s->fd, .epoll_events = events, .on_ready = on_stream_ready, .context = s};
+
+	return loop_watch_add(s->async->loop, &watch, &s->watch, err);
+}
+
+/* A hangup would be reported all the time to a watch that wants nothing. */
 void http_stream_watch(struct http_stream *s, bool reads, bool writes)
 {
-	loop_watch_set(s->watch, (reads ? EPOLLIN : 0) | (writes ? EPOLLOUT : 0));
+	uint32_t events = (reads ? EPOLLIN : 0) | (writes ? EPOLLOUT : 0);
+	struct error ignored;
+
+	if (events == 0) {
+		loop_watch_free(s->watch);
+		s->watch = NULL;
+	} else if (s->watch) {
+		loop_watch_set(s->watch, events);
+	} else {
+		(void)!watch_stream(s, events, &ignored);
+	}
 }
 
 ptrdiff_t http_stream_receive(struct http_stream *s, char *room, size_t size)

@@ -39,13 +39,14 @@ struct remote_tunnel {
 	struct remote_reach reach;
 	char token[AGENT_TOKEN_MAX + 1], key[KEY_TEXT_MAX];
 	enum tunnel_phase phase;
-	int fd; /* our end of the pair */
-	struct loop_watch *local;
+	int fd;                   /* our end of the pair */
+	struct loop_watch *local; /* NULL: nothing is wanted of it */
 	struct http_stream *stream;
 	struct tunnel_decoder decoder;
 	struct buf in, to_local, to_remote;
 	bool local_has_ended, remote_has_ended, local_is_told;
-	int64_t heard_ms; /* monotonic */
+	bool local_is_gone; /* closed: what it has written is sent, no answer has a reader */
+	int64_t heard_ms;   /* monotonic */
 };
 
 static void free_tunnel(struct remote_tunnel *t)
@@ -80,6 +81,8 @@ static void fail_tunnel(struct remote_tunnel *t, const struct error *err)
 /* 0, or -1 when the socket is broken. */
 static int send_local(struct remote_tunnel *t)
 {
+	if (t->local_is_gone)
+		buf_reset(&t->to_local);
 	while (t->to_local.size > 0) {
 		ssize_t sent = send(t->fd, t->to_local.data, t->to_local.size,
 		                    MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -192,57 +195,71 @@ static int pump_remote(struct remote_tunnel *t)
 	return 0;
 }
 
-static void set_watches(struct remote_tunnel *t)
+static void on_local(void *context, uint32_t events);
+
+/* A hangup would be reported all the time to a watch that wants nothing. */
+static int watch_local(struct remote_tunnel *t, uint32_t events, struct error *err)
 {
-	loop_watch_set(t->local, (!t->local_has_ended && t->to_remote.size == 0 ? EPOLLIN : 0) |
-	                                 (t->to_local.size > 0 ? EPOLLOUT : 0));
+	const struct loop_watch_options watch = {
+	        .fd = t->fd, .epoll_events = events, .on_ready = on_local, .context = t};
+
+	if (events == 0 || t->local_is_gone) {
+		loop_watch_free(t->local);
+		t->local = NULL;
+		return 0;
+	}
+	if (t->local) {
+		loop_watch_set(t->local, events);
+		return 0;
+	}
+	return loop_watch_add(http_async_loop(t->remote->http), &watch, &t->local, err);
+}
+
+static int set_watches(struct remote_tunnel *t)
+{
+	uint32_t local = (!t->local_has_ended && t->to_remote.size == 0 ? EPOLLIN : 0) |
+	                 (t->to_local.size > 0 ? EPOLLOUT : 0);
+	struct error ignored;
+
 	http_stream_watch(t->stream, t->to_local.size == 0, t->to_remote.size > 0);
+	return watch_local(t, local, &ignored);
+}
+
+/* All that a closed local side has written. */
+static int drain_local(struct remote_tunnel *t)
+{
+	while (t->local_is_gone && !t->local_has_ended && t->to_remote.size == 0) {
+		read_local(t);
+		if (send_remote(t) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static bool is_over(const struct remote_tunnel *t)
+{
+	return t->local_has_ended && t->to_remote.size == 0 &&
+	       (t->local_is_gone || (t->remote_has_ended && t->to_local.size == 0));
 }
 
 static void pump_tunnel(struct remote_tunnel *t)
 {
-	bool is_over;
-
-	if (pump_remote(t) < 0 || send_remote(t) < 0) {
+	if (pump_remote(t) < 0 || send_remote(t) < 0 || drain_local(t) < 0 || is_over(t) ||
+	    set_watches(t) < 0)
 		free_tunnel(t);
-		return;
-	}
-	is_over = t->local_has_ended && t->remote_has_ended &&
-	          t->to_local.size + t->to_remote.size == 0;
-	if (is_over)
-		free_tunnel(t);
-	else
-		set_watches(t);
 }
 
+/* Watched once the tunnel is open. A caller may have gone before: its request is in the socket, as
+ * that of a detached command is, and is sent all the same. */
 static void on_local(void *context, uint32_t events)
 {
 	struct remote_tunnel *t = context;
 
-	/* The caller has closed: no answer has a reader. Before the tunnel is open its request may
-	 * already be in the socket, as that of a detached command is. */
-	if (events & EPOLLHUP && t->phase != TUNNEL_OPEN) {
-		loop_watch_free(t->local);
-		t->local = NULL;
-		return;
-	}
-	if (t->phase != TUNNEL_OPEN)
-		return;
-	if (!t->local_has_ended && t->to_remote.size == 0 && events & (EPOLLIN | EPOLLHUP))
+	if (events & EPOLLHUP)
+		t->local_is_gone = true;
+	if (!t->local_has_ended && t->to_remote.size == 0 && events & EPOLLIN)
 		read_local(t);
-	if (events & EPOLLHUP && t->local_has_ended && send_remote(t) == 0 &&
-	    t->to_remote.size == 0) {
-		free_tunnel(t);
-		return;
-	}
 	pump_tunnel(t);
-}
-
-static int watch_local(struct remote_tunnel *t, struct error *err)
-{
-	const struct loop_watch_options watch = {.fd = t->fd, .on_ready = on_local, .context = t};
-
-	return loop_watch_add(http_async_loop(t->remote->http), &watch, &t->local, err);
 }
 
 static void refuse_answer(struct remote_tunnel *t, struct span head, int64_t status)
@@ -287,10 +304,6 @@ static void take_answer(struct remote_tunnel *t, struct span head)
 	buf_consume(&t->in, head.size);
 	t->phase = TUNNEL_OPEN;
 	loop_timer_start(http_async_loop(t->remote->http), &t->timer, PING_MS);
-	if (!t->local && watch_local(t, &err) < 0) {
-		free_tunnel(t);
-		return;
-	}
 	pump_tunnel(t);
 }
 
@@ -381,16 +394,11 @@ static void begin_tunnel(struct loop_task *task)
 	                                            .on_connected = on_connected,
 	                                            .on_ready = on_stream_ready,
 	                                            .context = t};
-	struct error err = {0};
 
 	list_append(&r->tunnels, &t->item);
 	t->heard_ms = clock_monotonic_ms();
 	t->timer = (struct loop_timer){.on_timer = on_tunnel_timer, .context = t};
 	loop_timer_start(http_async_loop(r->http), &t->timer, HANDSHAKE_MS);
-	if (watch_local(t, &err) < 0) {
-		fail_tunnel(t, &err);
-		return;
-	}
 	t->stream = http_stream_open(r->http, &options);
 }
 
