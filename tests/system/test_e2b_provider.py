@@ -7,6 +7,7 @@ import contextlib
 import http.client
 import json
 import os
+import random
 import re
 import time
 
@@ -380,6 +381,45 @@ def test_a_server_that_dies_at_a_step_leaves_rows_and_account_in_agreement(accou
             api.remove(row["id"])
         atoll.wait_for(lambda: account.rows() == [], 30, lambda: f"an empty account: {account.rows()}")
     finally:
+        server.remove_all()
+
+
+def test_a_storm_of_faults_and_kills_leaves_nothing_in_the_account(account):
+    """Creates, pauses and deletes, while every sixth call of the account fails and the server is killed twice."""
+    chance, made = random.Random(7), []
+    kinds = ["cut", "lost", "half", (500, []), (429, [("Retry-After", "0")]), (503, [])]
+    server = serve(account, {"ATOLL_CREATE_TIMEOUT": "20s"}).start()
+    account.proxy.fault = lambda method, target: chance.choice(kinds) if chance.random() < 1 / 6 else None
+
+    def live(number):
+        with contextlib.suppress(atoll.ApiError, OSError, http.client.HTTPException), contextlib.closing(server.api(timeout=40)) as api:
+            box = api.create(provider="far", internet=False, name=f"storm-{number}")["id"]
+            api.exec(box, "true")
+            made.append(box)
+            api.post(f"{PATH}/{box}/{chance.choice(['pause', 'stop'])}")
+            if number % 2:
+                api.remove(box)
+    try:
+        with concurrent.futures.ThreadPoolExecutor(6) as pool:
+            lives = [pool.submit(live, number) for number in range(40)]
+            for _ in range(2):
+                time.sleep(1.5)
+                server.kill9("api")
+                server.wait_ready()
+            for one in lives:
+                one.result(timeout=120)
+        account.proxy.fault = None
+        assert len(made) >= 5, made
+        api = server.api(timeout=60)
+
+        def remove_rows():
+            for row in server.rows(api):
+                with contextlib.suppress(atoll.ApiError):
+                    api.remove(row["id"])
+            return not server.rows(api) and not account.rows()
+        atoll.wait_for(remove_rows, 120, lambda: f"an empty account: {account.rows()}\n{server.log_text()}")
+    finally:
+        account.proxy.fault = None
         server.remove_all()
 
 

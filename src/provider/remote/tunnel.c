@@ -236,7 +236,7 @@ static int drain_local(struct remote_tunnel *t)
 	return 0;
 }
 
-static bool is_over(const struct remote_tunnel *t)
+static bool tunnel_is_over(const struct remote_tunnel *t)
 {
 	return t->local_has_ended && t->to_remote.size == 0 &&
 	       (t->local_is_gone || (t->remote_has_ended && t->to_local.size == 0));
@@ -244,7 +244,7 @@ static bool is_over(const struct remote_tunnel *t)
 
 static void pump_tunnel(struct remote_tunnel *t)
 {
-	if (pump_remote(t) < 0 || send_remote(t) < 0 || drain_local(t) < 0 || is_over(t) ||
+	if (pump_remote(t) < 0 || send_remote(t) < 0 || drain_local(t) < 0 || tunnel_is_over(t) ||
 	    set_watches(t) < 0)
 		free_tunnel(t);
 }
