@@ -86,6 +86,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.wfile.write(NONSENSE[daemon.mode])
             self.close_connection = True
             return
+        if daemon.missing:
+            self.answer(404, b'{"message":"No such image"}')
+            return
         if daemon.mode == "500":
             self.answer(500, b'{"message":"no space left"}')
             return
@@ -124,6 +127,7 @@ class Daemon:
     def __init__(self, mode):
         self.mode, self.creates, self.containers = mode, 0, {}
         self.asked, self.versions = [], 0  # bodies of creates
+        self.missing = False  # it has no image
         self.folder = tempfile.mkdtemp(prefix="atoll-fake-docker-")
         os.chmod(self.folder, 0o755)
         self.host = f"unix://{self.folder}/docker.sock"

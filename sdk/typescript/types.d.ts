@@ -2123,6 +2123,12 @@ export interface ProviderOption {
   about: string;
 }
 
+/** Settings and secrets of a provider that was added at run time */
+export interface ProviderSet {
+  /** settings to change, as in POST /v1/providers; "" returns to the default; others stay */
+  settings: Record<string, string>;
+}
+
 /** The result of a removal */
 export interface ProviderRemoved {
   name: string;

@@ -20,7 +20,7 @@ const struct config_provider_option config_provider_options[] = {
         {"docker", "docker_logins", .is_secret = true,
          .about = "logins at registries, in the form of docker's config.json, for docker_image and "
                   "docker_images"},
-        {"docker", "docker_runtime",
+        {"docker", "docker_runtime", .is_fixed = true,
          .about = "runtime of the daemon, such as runsc; default: the option of this name"},
         {"docker", "gpu_enabled",
          .about = "true: creates may ask for GPUs; default: the option of this name"},

@@ -269,6 +269,9 @@ int providers_add(struct provider_set *set, const struct provider_sources *sourc
 	options.microvm = microvm_options_of(a, sources->config, &own);
 	const struct remote_source remote = {sources->config, version == 0 ? p : NULL, &own};
 	options.remote = remote_options_of(a, &remote);
+	const struct provider_member *m = provider_set_find(set, p->name);
+	if (m && m->version > 0 && version > 0)
+		return provider_set_change(set, &entry, &options, err);
 	return provider_set_add(set, &entry, &options, err);
 }
 

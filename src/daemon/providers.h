@@ -27,7 +27,7 @@ struct provider_sources {
 	const struct config *config;
 	struct provider_options shared; /* what does not come from the configuration */
 };
-/* Adds a member without opening it; it may run while the server does, on one thread at a time.
+/* Adds a member without opening it, or changes that of a stored provider; it may run while the server does, on one thread at a time.
  * `version`: of a stored provider's row, whose secrets are values; 0: of the configuration, whose
  * secrets are references. */
 MUST_CHECK int providers_add(struct provider_set *set, const struct provider_sources *sources,

@@ -122,6 +122,10 @@ struct provider_ops {
 	int (*open)(const struct provider_options *options, struct provider **ret,
 	            struct error *err);
 	void (*close)(struct provider *p);
+	/* Takes other options of its kind while it is open, or refuses and keeps its own. What
+	 * `options` points to outlives the provider. NULL: they cannot change. */
+	int (*change)(struct provider *p, const struct provider_options *options,
+	              struct error *err);
 	/* The server ends: a call fails at once where it would wait for a broker that is not
 	 * connected. Calls in flight go on. May be NULL. */
 	void (*last_calls)(struct provider *p);

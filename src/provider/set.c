@@ -13,9 +13,11 @@
 
 struct set_member {
 	struct provider_member member;
-	const struct provider_ops *kind;
-	struct provider_ops described; /* the kind's with these options */
-	struct provider_options options;
+	/* Of the set's arena: a change puts new ones in their place, and others may still read the
+	 * old ones. */
+	_Atomic(const struct provider_ops *) kind; /* the kind's with these options */
+	_Atomic(const struct provider_options *) options;
+	_Atomic(const struct provider_bounds *) limits;
 	_Atomic(struct provider *) provider; /* NULL: not open */
 	bool is_lent;
 	atomic_bool has_left, drains;
@@ -76,7 +78,39 @@ static struct set_member *begin_member(struct provider_set *set, const char *nam
 
 	m->member = (struct provider_member){
 	        .name = own, .number = set->count, .health = provider_health_new(own)};
+	atomic_store(&m->limits, ARENA_NEW(&set->arena, struct provider_bounds));
 	return m;
+}
+
+static void describe_member(struct provider_set *set, struct set_member *m,
+                            const struct provider_ops *kind, const struct provider_options *options)
+{
+	struct provider_options *own = ARENA_NEW(&set->arena, struct provider_options);
+	struct provider_ops *described = ARENA_NEW(&set->arena, struct provider_ops);
+
+	*own = *options;
+	own->name = m->member.name;
+	*described = *kind;
+	if (kind->describe)
+		kind->describe(own, described);
+	atomic_store(&m->options, own);
+	atomic_store(&m->kind, described);
+}
+
+static void bound_member(struct provider_set *set, struct set_member *m,
+                         const struct provider_entry_options *entry)
+{
+	struct provider_bounds *limits = ARENA_NEW(&set->arena, struct provider_bounds);
+
+	*limits = entry->limits;
+	atomic_store(&m->limits, limits);
+	atomic_store(&m->member.version, entry->version);
+	provider_health_limit(m->member.health, entry->limits.p99_max_ms);
+}
+
+struct provider_bounds provider_member_limits(const struct provider_member *m)
+{
+	return *atomic_load(&as_set_member(m)->limits);
 }
 
 int provider_set_add(struct provider_set *set, const struct provider_entry_options *entry,
@@ -93,17 +127,26 @@ int provider_set_add(struct provider_set *set, const struct provider_entry_optio
 	if (provider_set_find(set, entry->name))
 		return FAIL(err, ERROR_CONFLICT, "provider '%s' is there twice", entry->name);
 	m = begin_member(set, entry->name);
-	m->options = *options;
-	m->options.name = m->member.name;
-	m->described = *kind;
-	m->kind = &m->described;
-	if (kind->describe)
-		kind->describe(&m->options, &m->described);
+	describe_member(set, m, kind, options);
 	m->member.kind = kind->name;
-	m->member.limits = entry->limits;
-	m->member.version = entry->version;
-	provider_health_limit(m->member.health, entry->limits.p99_max_ms);
+	bound_member(set, m, entry);
 	atomic_fetch_add(&set->count, 1);
+	return 0;
+}
+
+int provider_set_change(struct provider_set *set, const struct provider_entry_options *entry,
+                        const struct provider_options *options, struct error *err)
+{
+	struct set_member *m = as_set_member(provider_set_find(set, entry->name));
+	struct provider *p = atomic_load(&m->provider);
+	const struct provider_ops *kind = provider_find(m->member.kind);
+
+	assert(!m->is_lent && atomic_load(&m->member.version) > 0);
+	if (p && kind->change && kind->change(p, options, err) < 0)
+		return FAIL_CONTEXT(err, "provider '%s'", entry->name);
+	/* Without an operation the options of an open provider are those it was opened with. */
+	describe_member(set, m, kind, options);
+	bound_member(set, m, entry);
 	return 0;
 }
 
@@ -113,8 +156,8 @@ void provider_set_lend(struct provider_set *set, const char *name, struct provid
 
 	assert(set->count < PROVIDER_MEMBERS_MAX);
 	m = begin_member(set, name);
-	m->kind = provider_ops_of(p);
-	m->member.kind = m->kind->name;
+	atomic_store(&m->kind, provider_ops_of(p));
+	m->member.kind = provider_ops_of(p)->name;
 	m->is_lent = true;
 	atomic_store(&m->provider, p);
 	atomic_fetch_add(&set->count, 1);
@@ -167,7 +210,7 @@ int provider_member_open(const struct provider_member *member, struct error *err
 
 	if (atomic_load(&m->provider))
 		return 0;
-	if (m->kind->open(&m->options, &p, err) < 0)
+	if (atomic_load(&m->kind)->open(atomic_load(&m->options), &p, err) < 0)
 		return FAIL_CONTEXT(err, "provider '%s'", member->name);
 	atomic_store(&m->provider, p);
 	return 0;
@@ -277,7 +320,7 @@ const struct provider_ops *provider_member_ops(const struct provider_member *m)
 {
 	const struct provider *p = provider_member_provider(m);
 
-	return p ? provider_ops_of(p) : as_set_member(m)->kind;
+	return p ? provider_ops_of(p) : atomic_load(&as_set_member(m)->kind);
 }
 
 bool provider_shares_place(const struct provider *a, const struct provider *b)

@@ -9,6 +9,7 @@
  * call; one thread at a time adds members and lets them leave. */
 #pragma once
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -33,9 +34,8 @@ struct provider_bounds {
 struct provider_member {
 	const char *name; /* the column `provider` of a sandbox */
 	const char *kind;
-	unsigned number; /* its place in the set */
-	struct provider_bounds limits;
-	int64_t version;                /* of a stored provider's row; 0 = of the configuration */
+	unsigned number;                /* its place in the set */
+	_Atomic int64_t version;        /* of a stored provider's row; 0 = of the configuration */
 	struct provider_health *health; /* see provider/health.h */
 };
 
@@ -56,6 +56,13 @@ void provider_set_free(struct provider_set *set);
 MUST_CHECK int provider_set_add(struct provider_set *set,
                                 const struct provider_entry_options *entry,
                                 const struct provider_options *options, struct error *err);
+/* Gives a stored member other limits and options, also while it is open. ERROR_UNSUPPORTED when its
+ * kind cannot change these options. Only for the thread that adds members. */
+MUST_CHECK int provider_set_change(struct provider_set *set,
+                                   const struct provider_entry_options *entry,
+                                   const struct provider_options *options, struct error *err);
+/* Those that hold now. */
+struct provider_bounds provider_member_limits(const struct provider_member *m);
 /* Lives as long as the set; for what members of the running server point to. Only for the thread
  * that adds members. */
 struct arena *provider_set_arena(struct provider_set *set);

@@ -88,6 +88,11 @@ int store_provider_remove(struct store *s, const char *name, int64_t now, struct
 	return store_change(s, run_remove, LOOKUP(.id = name, .now = now), err);
 }
 
+int store_provider_stamp(struct store *s, int64_t *ret, struct error *err)
+{
+	return store_count_query(s, QUERY_PROVIDER_STAMP, NULL, ret, err);
+}
+
 int store_provider_count(struct store *s, const char *name, int64_t *ret, struct error *err)
 {
 	return store_count_query(s, QUERY_PROVIDER_SANDBOXES, LOOKUP(.id = name), ret, err);

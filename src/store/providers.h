@@ -34,6 +34,9 @@ MUST_CHECK int store_provider_add(struct store *s, const struct provider_record 
 /* Compare and set on the version. */
 MUST_CHECK int store_provider_update(struct store *s, const struct provider_record *r,
                                      struct error *err);
+/* Another number after each change of a provider that is not only a new encryption. Reads no
+ * credentials. */
+MUST_CHECK int store_provider_stamp(struct store *s, int64_t *ret, struct error *err);
 /* Oldest first; removed ones, too. */
 MUST_CHECK int store_provider_list(struct store *s, struct arena *a,
                                    struct provider_record_list *ret, struct error *err);

@@ -201,7 +201,8 @@ def test_bad_additions_are_refused(api):
     member = api.clone(other["key"])
     assert refused(add, member, "x")[0] == 403 and refused(member.get, "/v1/routing")[0] == 403
     kinds = {k["kind"]: k for k in api.get("/v1/providers/kinds")["items"]}
-    assert [o["name"] for o in kinds["docker"]["options"]] == ["docker_host", "docker_image", "docker_images", "docker_runtime"]
+    assert [o["name"] for o in kinds["docker"]["options"]] == [
+        "docker_host", "docker_image", "docker_images", "docker_logins", "docker_runtime", "gpu_enabled", "gpu_network_enabled"]
     assert kinds["null"]["options"][0]["secret"]
 
 

@@ -2251,6 +2251,13 @@ class ProviderOption(TypedDict):
     about: str
 
 
+class ProviderSet(TypedDict):
+    """Settings and secrets of a provider that was added at run time"""
+
+    # settings to change, as in POST /v1/providers; "" returns to the default; others stay
+    settings: dict[str, str]
+
+
 class ProviderRemoved(TypedDict):
     """The result of a removal"""
 

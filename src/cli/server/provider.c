@@ -120,6 +120,14 @@ static const struct command_option add_options[] = {
         {0},
 };
 
+static const struct command_option set_options[] = {
+        {"set", "KEY=VALUE",
+         "a setting or an option of the kind; KEY=@FILE reads the value from a file, KEY= returns "
+         "to the default",
+         .repeats = true, .member = ""},
+        {0},
+};
+
 static const struct command_option remove_options[] = {
         {"drain", NULL, "make no more sandboxes, and remove the provider after its last one"},
         {0},
@@ -162,6 +170,9 @@ static const struct cli_command children[] = {
         {"add", "NAME [--kind KIND] [--set KEY=VALUE...]",
          "add a provider to every server on this store", .options = add_options,
          .operation = "POST /v1/providers", .word = "name", .fill = add_settings, .prints = "name"},
+        {"set", "PROVIDER --set KEY=VALUE...",
+         "change settings and secrets of a provider that was added, on every server on this store",
+         .options = set_options, .operation = "PATCH /v1/providers/{name}", .fill = add_settings},
         {"rm", "[--drain] PROVIDER",
          "remove a provider that was added; refused while it has sandboxes",
          .options = remove_options, .operation = "DELETE /v1/providers/{name}",

@@ -59,7 +59,8 @@ struct routing {
 	const char *named_by;           /* the source of `provider` */
 	const struct config_rule *rule; /* NULL: none matches, or a provider is named */
 	unsigned abilities;
-	bool needs_kept; /* files or volumes that the primary keeps */
+	bool needs_kept;         /* files or volumes that the primary keeps */
+	struct rule_list *rules; /* that `rule` is of; NULL: none was looked for */
 	struct provider_tallies tallies;
 	struct buf reasons;
 	struct buf skipped; /* why those before the first of the route are not the first */
@@ -69,6 +70,7 @@ struct routing {
 
 static void routing_done(struct routing *r)
 {
+	rule_list_release(r->rules);
 	buf_done(&r->reasons);
 	buf_done(&r->skipped);
 }
@@ -124,17 +126,16 @@ static int find_rule(struct routing *r, const struct resolved_create *resolved,
 	        .labels = &resolved->request->labels,
 	        .resources = subject->resources,
 	};
-	struct config_rules rules;
 	int64_t nano = 0;
 
 	if (r->provider || !provider_set_has_several(r->fleet->providers))
 		return 0;
-	if (routing_rules_get(r->fleet->rules, r->arena, &rules, err) < 0 ||
+	if (routing_rules_hold(r->fleet->rules, &r->rules, err) < 0 ||
 	    price_active(&r->fleet->meters->prices, &looks.resources, USAGE_HOUR_MS, &nano, err) <
 	            0)
 		return -1;
 	looks.price_hour = nano / 1000;
-	r->rule = routing_rule_find(&rules, &looks);
+	r->rule = routing_rule_find(rule_list_rules(r->rules), &looks);
 	return 0;
 }
 
@@ -180,7 +181,7 @@ static const char *find_missing_ability(unsigned abilities, unsigned wanted)
  * the operator names it. */
 static bool may_be_weaker(const struct routing *r, const struct provider_member *m)
 {
-	return m->limits.allows_weaker && (r->isolation || r->provider || r->rule);
+	return provider_member_limits(m).allows_weaker && (r->isolation || r->provider || r->rule);
 }
 
 /* NULL: the provider protects as the request and the primary do. */
@@ -207,7 +208,7 @@ static const char *find_weakness(const struct routing *r, const struct provider_
 
 static const char *find_cost_limit(const struct routing *r, const struct provider_member *m)
 {
-	const struct provider_bounds *l = &m->limits;
+	const struct provider_bounds bounds = provider_member_limits(m), *l = &bounds;
 	const struct {
 		int64_t cost, max;
 		const char *span;
@@ -229,7 +230,7 @@ static const char *find_cost_limit(const struct routing *r, const struct provide
 /* Of a provider that could make the sandbox at another time; NULL: now, too. */
 static const char *find_passing_reason(const struct routing *r, const struct provider_member *m)
 {
-	int64_t max = m->limits.sandboxes_max;
+	int64_t max = provider_member_limits(m).sandboxes_max;
 
 	if (!provider_member_provider(m))
 		return "it does not answer";
@@ -262,7 +263,7 @@ static const char *find_reason(struct routing *r, const struct provider_member *
 static bool has_limits(const struct fleet *f)
 {
 	for (unsigned i = 0; i < provider_set_count(f->providers); i++)
-		if (provider_set_at(f->providers, i)->limits.sandboxes_max > 0)
+		if (provider_member_limits(provider_set_at(f->providers, i)).sandboxes_max > 0)
 			return true;
 	return false;
 }
@@ -479,7 +480,7 @@ static int take_next_provider(struct operation *op, const char *tried, struct er
 
 static int64_t attempt_deadline(const struct provider_member *m, bool is_last)
 {
-	int64_t timeout_ms = m->limits.create_timeout_ms;
+	int64_t timeout_ms = provider_member_limits(m).create_timeout_ms;
 
 	if (is_last)
 		return deadline_after(CALL_TIMEOUT_MS);

@@ -2,16 +2,24 @@
 #include "fleet/lifecycle/rules.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/thread.h"
+
+struct rule_list {
+	atomic_uint holders; /* `parsed` of the rules is one */
+	struct arena arena;
+	struct config_rules rules;
+};
 
 struct routing_rules {
 	const char *configured;
 	pthread_mutex_t mutex; /* guards the rest */
 	char *stored;          /* NULL: those of the configuration hold */
 	int64_t version;
+	struct rule_list *parsed; /* NULL: not yet */
 };
 
 struct routing_rules *routing_rules_new(const char *configured)
@@ -29,6 +37,7 @@ void routing_rules_free(struct routing_rules *r)
 	if (!r)
 		return;
 	pthread_mutex_destroy(&r->mutex);
+	rule_list_release(r->parsed);
 	free(r->stored);
 	free(r);
 }
@@ -37,6 +46,7 @@ void routing_rules_set(struct routing_rules *r, const char *stored, int64_t vers
 {
 	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&r->mutex);
 
+	rule_list_release(TAKE(r->parsed));
 	free(r->stored);
 	r->stored = stored ? memory_text(stored) : NULL;
 	r->version = version;
@@ -57,12 +67,44 @@ const char *routing_rules_text(struct routing_rules *r, struct arena *a, bool *r
 	return arena_text(a, r->stored ? r->stored : r->configured);
 }
 
-int routing_rules_get(struct routing_rules *r, struct arena *a, struct config_rules *ret,
-                      struct error *err)
+const struct config_rules *rule_list_rules(const struct rule_list *list)
 {
-	bool is_stored;
+	return &list->rules;
+}
 
-	return config_routing_parse(a, routing_rules_text(r, a, &is_stored), ret, err);
+void rule_list_release(struct rule_list *list)
+{
+	if (!list || atomic_fetch_sub(&list->holders, 1) > 1)
+		return;
+	arena_done(&list->arena);
+	free(list);
+}
+
+/* The caller holds the mutex. */
+static int parse_rules(struct routing_rules *r, struct error *err)
+{
+	struct rule_list *list = memory_new(sizeof(*list));
+
+	atomic_init(&list->holders, 1);
+	if (config_routing_parse(&list->arena,
+	                         arena_text(&list->arena, r->stored ? r->stored : r->configured),
+	                         &list->rules, err) < 0) {
+		rule_list_release(list);
+		return -1;
+	}
+	r->parsed = list;
+	return 0;
+}
+
+int routing_rules_hold(struct routing_rules *r, struct rule_list **ret, struct error *err)
+{
+	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&r->mutex);
+
+	if (!r->parsed && parse_rules(r, err) < 0)
+		return -1;
+	atomic_fetch_add(&r->parsed->holders, 1);
+	*ret = r->parsed;
+	return 0;
 }
 
 /* "KEY" or "KEY=VALUE" */

@@ -21,8 +21,14 @@ void routing_rules_set(struct routing_rules *r, const char *stored, int64_t vers
 int64_t routing_rules_version(struct routing_rules *r); /* -1 before the first routing_rules_set */
 /* A copy of the rules as text; *ret_is_stored: they are the store's. */
 const char *routing_rules_text(struct routing_rules *r, struct arena *a, bool *ret_is_stored);
-MUST_CHECK int routing_rules_get(struct routing_rules *r, struct arena *a, struct config_rules *ret,
-                                 struct error *err);
+
+/* The rules of one version, parsed once. */
+struct rule_list;
+const struct config_rules *rule_list_rules(const struct rule_list *list);
+/* Stays as it is until its release, also while the rules change. */
+MUST_CHECK int routing_rules_hold(struct routing_rules *r, struct rule_list **ret,
+                                  struct error *err);
+void rule_list_release(struct rule_list *list); /* NULL is fine */
 
 /* What the conditions of a rule look at. */
 struct rule_subject {

@@ -28,7 +28,8 @@ struct fleet_options {
 	struct store *store;
 	struct provider_set *providers; /* outlives the fleet; its first member is open */
 	struct provider *provider;      /* instead of them, if it is the only one */
-	/* Adds a provider of the store to `providers`. NULL: none can be added at run time. */
+	/* Adds a provider of the store to `providers`, or changes it there. NULL: none can be added
+	 * at run time. */
 	int (*add_provider)(void *context, const struct config_provider *p, int64_t version,
 	                    struct error *err);
 	void *add_context;

@@ -15,8 +15,10 @@
 #include "store/events.h"
 #include "store/providers.h"
 #include "store/sandboxes.h"
+#include "store/secrets.h"
 
 #define CHECK_TIMEOUT_MS 30000
+#define SETTINGS_MAX 64 /* of a stored provider */
 
 static void add_change_event(struct fleet *f, const struct provider_member *m,
                              const struct provider_health_report *now)
@@ -58,7 +60,7 @@ void providers_tick(struct fleet *f)
 {
 	struct error err = {0};
 
-	if (stored_providers_refresh(f, &err) < 0)
+	if (stored_providers_tick(f, &err) < 0)
 		log_warning("providers of the store are not read", FAILURE(&err));
 	add_health_events(f);
 	stored_providers_note_costs(f);
@@ -100,7 +102,7 @@ static struct fleet_provider describe_member(const struct provider_member *m,
 	        .is_stored = m->version > 0,
 	        .drains = provider_member_drains(m),
 	        .sandboxes = count_of(tallies, m->name),
-	        .limits = m->limits,
+	        .limits = provider_member_limits(m),
 	        .cost_day = provider_member_cost_day(m),
 	        .cost_month = provider_member_cost_month(m),
 	        .slow_ms = provider_health_slow_ms(m->health),
@@ -228,6 +230,74 @@ int fleet_provider_add(struct fleet *fleet, const struct fleet_provider_add *req
 	return 0;
 }
 
+static void put_pair(struct json_map *map, const char *key, const char *value)
+{
+	for (size_t i = 0; i < map->count; i++)
+		if (strcmp(map->pairs[i].key, key) == 0) {
+			map->pairs[i].value = value;
+			return;
+		}
+	map->pairs[map->count++] = (struct json_pair){key, value};
+}
+
+/* The settings of the row, secrets included. */
+static int join_settings(struct arena *a, const struct provider_record *r, struct json_map *ret,
+                         struct error *err)
+{
+	struct span rest = span_of(r->settings), item, key;
+	const struct json_value *secrets;
+
+	if (store_secret_check(r->secrets_json, err) < 0 ||
+	    json_load(a, span_of(r->secrets_json), &secrets, err) < 0)
+		return -1;
+	while (rest.size > 0 && ret->count < SETTINGS_MAX) {
+		(void)span_split(&rest, ';', &item);
+		(void)span_split(&item, '=', &key);
+		put_pair(ret, arena_copy(a, key), arena_copy(a, item));
+	}
+	for (size_t i = 0; i < json_count(secrets) && ret->count < SETTINGS_MAX; i++) {
+		const char *name = NULL;
+		const char *value = json_text(json_member_at(secrets, i, &name), "");
+
+		put_pair(ret, name, value);
+	}
+	return 0;
+}
+
+/* An option of a kind that cannot change it would hold at the next start only. */
+static int check_change(const struct provider_record *r, const char *key, struct error *err)
+{
+	const struct config_provider_option *option = config_provider_option_find(r->kind, key);
+	const struct provider_ops *kind = provider_find(r->kind);
+
+	if (!option || (kind && kind->change && !option->is_fixed))
+		return 0;
+	(void)FAIL(err, ERROR_UNSUPPORTED,
+	           "provider '%s': a provider of kind %s does not change its %s while it runs",
+	           r->name, r->kind, key);
+	return FAIL_HINT(err, "drain the provider and add it again");
+}
+
+static int merge_settings(struct arena *a, const struct provider_record *r,
+                          const struct json_map *wanted, struct json_map *ret, struct error *err)
+{
+	struct json_map all = {
+	        .pairs = ARENA_ARRAY(a, struct json_pair, SETTINGS_MAX + wanted->count + 1)};
+
+	if (join_settings(a, r, &all, err) < 0)
+		return -1;
+	for (size_t i = 0; i < wanted->count; i++) {
+		if (check_change(r, wanted->pairs[i].key, err) < 0)
+			return -1;
+		put_pair(&all, wanted->pairs[i].key, wanted->pairs[i].value);
+	}
+	ret->pairs = ARENA_ARRAY(a, struct json_pair, all.count + 1);
+	for (size_t i = 0; i < all.count; i++)
+		if (*all.pairs[i].value)
+			ret->pairs[ret->count++] = all.pairs[i];
+	return 0;
+}
+
 static int refuse_configured(const struct fleet *f, const char *name, struct error *err)
 {
 	const struct provider_member *m = provider_set_find(f->providers, name);
@@ -256,6 +326,33 @@ int fleet_provider_remove(struct fleet *fleet, const char *name, bool drains, in
 		return -1;
 	*ret_left = left;
 	return 0;
+}
+
+/* Servers without this kind, or whose daemon refuses, show the error and keep the old options. */
+int fleet_provider_set(struct fleet *fleet, const struct fleet_provider_change *change,
+                       struct error *err)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	struct fleet_provider_add request = {.name = change->name};
+	struct provider_record r;
+	const char *problem;
+
+	if (refuse_configured(fleet, change->name, err) < 0 ||
+	    store_provider_find(fleet->store, &arena, change->name, &r, err) < 0)
+		return -1;
+	if (r.removed_at > 0)
+		return FAIL_MISSING(err, "provider", change->name);
+	request.kind = r.kind;
+	if (merge_settings(&arena, &r, &change->settings, &request.settings, err) < 0 ||
+	    check_addition(fleet, &arena, &request, err) < 0 ||
+	    split_settings(&arena, &request, &r, err) < 0)
+		return -1;
+	r.updated_at = clock_unix_ms();
+	if (store_provider_update(fleet->store, &r, err) < 0 ||
+	    stored_providers_refresh(fleet, err) < 0)
+		return -1;
+	problem = stored_provider_problem(fleet, &arena, change->name);
+	return problem ? FAIL(err, ERROR_UNSUPPORTED, "%s", problem) : 0;
 }
 
 static int run_check(const struct provider_member *m, struct error *err)

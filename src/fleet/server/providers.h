@@ -44,6 +44,14 @@ struct fleet_provider_add {
 /* Stores the provider; every server on this store opens it. */
 MUST_CHECK int fleet_provider_add(struct fleet *fleet, const struct fleet_provider_add *request,
                                   struct error *err);
+struct fleet_provider_change {
+	const char *name;
+	struct json_map settings; /* a value "" returns to the default; others stay */
+};
+/* Of a provider that was added at run time; every server on this store takes the settings while it
+ * runs. */
+MUST_CHECK int fleet_provider_set(struct fleet *fleet, const struct fleet_provider_change *change,
+                                  struct error *err);
 /* ERROR_CONFLICT, with their number, while it has sandboxes. `drains`: it makes no more sandboxes,
  * and is removed after its last one; *ret_left is their number. */
 MUST_CHECK int fleet_provider_remove(struct fleet *fleet, const char *name, bool drains,

@@ -26,9 +26,12 @@ struct stored_providers {
 	int (*add)(void *context, const struct config_provider *p, int64_t version,
 	           struct error *err);
 	void *context;
-	pthread_mutex_t changing; /* one refresh at a time; guards `problems` and `arena` */
-	struct map problems;      /* name -> text */
-	struct arena arena;       /* of the texts */
+	pthread_mutex_t changing;                 /* one refresh at a time; guards the next five */
+	int64_t created_at[PROVIDER_MEMBERS_MAX]; /* of the rows of members, by number */
+	struct map problems;                      /* name -> text */
+	struct arena arena;                       /* of the texts */
+	int64_t stamp;                            /* of the rows that were read last; -1: none */
+	bool has_draining;                        /* one of them drains */
 	pthread_mutex_t opening;
 	int64_t costs_at; /* monotonic; of the ticking thread */
 };
@@ -40,6 +43,7 @@ void stored_providers_begin(struct fleet *f, const struct fleet_options *options
 	s->add = options->add_provider;
 	s->context = options->add_context;
 	s->costs_at = INT64_MIN / 2;
+	s->stamp = -1;
 	pthread_mutex_init(&s->changing, NULL);
 	pthread_mutex_init(&s->opening, NULL);
 	f->stored = s;
@@ -76,7 +80,7 @@ static int read_secrets(struct arena *a, const struct provider_record *r, struct
 	return 0;
 }
 
-static int add_member(struct fleet *f, struct arena *a, const struct provider_record *r,
+static int put_member(struct fleet *f, struct arena *a, const struct provider_record *r,
                       struct error *err)
 {
 	struct config_provider p = {.name = r->name, .kind = r->kind};
@@ -89,7 +93,8 @@ static int add_member(struct fleet *f, struct arena *a, const struct provider_re
 	    read_secrets(a, r, &p, err) < 0 || config_provider_check(&p, err) < 0 ||
 	    f->stored->add(f->stored->context, &p, r->version, err) < 0)
 		return -1;
-	log_info("a provider was added", TEXT("provider", r->name), TEXT("kind", r->kind));
+	log_info("a provider was added or changed", TEXT("provider", r->name),
+	         TEXT("kind", r->kind));
 	return 0;
 }
 
@@ -108,13 +113,14 @@ static int refresh_present(struct fleet *f, struct arena *a, const struct provid
 		return FAIL(err, ERROR_CONFLICT,
 		            "the configuration of this server has another provider '%s'", r->name);
 	/* It was removed and added again since the last look. */
-	if (m && m->version != r->version) {
+	if (m && f->stored->created_at[m->number] != r->created_at) {
 		leave_member(m);
 		m = NULL;
 	}
-	if (!m && add_member(f, a, r, err) < 0)
+	if ((!m || m->version != r->version) && put_member(f, a, r, err) < 0)
 		return -1;
 	m = provider_set_find(f->providers, r->name);
+	f->stored->created_at[m->number] = r->created_at;
 	if (r->draining)
 		provider_member_drain(m);
 	return 0;
@@ -163,19 +169,48 @@ static int refresh_rules(struct fleet *f, struct arena *a, struct error *err)
 	return 0;
 }
 
+/* The caller holds `changing`. The stamp is older than the rows: a change in between is read twice.
+ */
+static int read_rows(struct fleet *f, struct arena *a, struct error *err)
+{
+	struct provider_record_list list;
+	int64_t stamp;
+
+	if (store_provider_stamp(f->store, &stamp, err) < 0 ||
+	    store_provider_list(f->store, a, &list, err) < 0)
+		return -1;
+	f->stored->stamp = stamp;
+	f->stored->has_draining = false;
+	map_done(&f->stored->problems);
+	f->stored->problems = (struct map){0};
+	arena_reset(&f->stored->arena);
+	for (size_t i = 0; i < list.count; i++) {
+		f->stored->has_draining |= list.items[i].draining && list.items[i].removed_at == 0;
+		refresh_row(f, a, &list.items[i]);
+	}
+	return refresh_rules(f, a, err);
+}
+
 int stored_providers_refresh(struct fleet *f, struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
 	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&f->stored->changing);
-	struct provider_record_list list;
 
-	if (store_provider_list(f->store, &arena, &list, err) < 0)
+	return read_rows(f, &arena, err);
+}
+
+/* Rows hold credentials, which a read decrypts. Those that were not usable, and those that drain,
+ * are looked at in each tick. */
+int stored_providers_tick(struct fleet *f, struct error *err)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&f->stored->changing);
+	int64_t stamp;
+
+	if (store_provider_stamp(f->store, &stamp, err) < 0)
 		return -1;
-	map_done(&f->stored->problems);
-	f->stored->problems = (struct map){0};
-	arena_reset(&f->stored->arena);
-	for (size_t i = 0; i < list.count; i++)
-		refresh_row(f, &arena, &list.items[i]);
+	if (stamp != f->stored->stamp || f->stored->has_draining || f->stored->problems.count > 0)
+		return read_rows(f, &arena, err);
 	return refresh_rules(f, &arena, err);
 }
 
@@ -201,7 +236,7 @@ const char *stored_provider_problem(struct fleet *f, struct arena *a, const char
 static bool has_prices(const struct fleet *f)
 {
 	for (unsigned i = 0; i < provider_set_count(f->providers); i++)
-		if (provider_set_at(f->providers, i)->limits.price_hour > 0)
+		if (provider_member_limits(provider_set_at(f->providers, i)).price_hour > 0)
 			return true;
 	return false;
 }
@@ -215,12 +250,13 @@ static int64_t cost_of(int64_t ms, int64_t price_hour)
 
 static void note_cost(const struct provider_member *m, const struct provider_use_list *uses)
 {
+	const struct provider_bounds limits = provider_member_limits(m);
 	int64_t day = 0, month = 0;
 
 	for (size_t i = 0; i < uses->count; i++)
 		if (strcmp(uses->items[i].name, m->name) == 0) {
-			day = cost_of(uses->items[i].day_ms, m->limits.price_hour);
-			month = cost_of(uses->items[i].month_ms, m->limits.price_hour);
+			day = cost_of(uses->items[i].day_ms, limits.price_hour);
+			month = cost_of(uses->items[i].month_ms, limits.price_hour);
 		}
 	provider_member_note_cost(m, day, month);
 }

@@ -18,6 +18,8 @@ void stored_providers_end(struct fleet *f);
 /* Makes the provider set and the rules those of the store. Providers are opened by
  * stored_providers_open. */
 MUST_CHECK int stored_providers_refresh(struct fleet *f, struct error *err);
+/* The same, but reads only what another server may have changed. */
+MUST_CHECK int stored_providers_tick(struct fleet *f, struct error *err);
 /* Opens members that are not open; returns how many it opened. 0 while another thread does. */
 unsigned stored_providers_open(struct fleet *f);
 /* Notes what the sandboxes of each provider have cost, every few seconds. */

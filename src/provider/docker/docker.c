@@ -737,6 +737,7 @@ static int docker_open(const struct provider_options *options, struct provider *
 	struct docker_provider *d = memory_new(sizeof(*d));
 
 	d->options = *options;
+	atomic_store(&d->docker, options->docker);
 	d->name = options->name ? options->name : provider_docker.name;
 	d->ops = provider_docker;
 	docker_describe(options, &d->ops);
@@ -774,6 +775,7 @@ const struct provider_ops provider_docker = {
         .describe = docker_describe,
         .open = docker_open,
         .close = docker_close,
+        .change = docker_change,
         .create = docker_create,
         .destroy = docker_destroy,
         .stop = docker_stop,

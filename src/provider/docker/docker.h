@@ -26,7 +26,6 @@
 #include "base/list.h"
 #include "base/map.h"
 #include "base/path.h"
-#include "image/image.h"
 #include "provider/docker/container.h"
 #include "provider/docker/engine.h"
 #include "provider/docker/version.h"
@@ -39,8 +38,9 @@ struct docker_provider {
 	struct provider base;
 	struct provider_ops ops; /* with its own isolation */
 	struct provider_options options;
-	const char *name;         /* of the provider */
-	char server[ID_SIZE + 1]; /* of its containers */
+	_Atomic(const struct docker_options *) docker; /* those that hold now */
+	const char *name;                              /* of the provider */
+	char server[ID_SIZE + 1];                      /* of its containers */
 	char image_owner[ID_SIZE + 1];
 	char *root;       /* DATA/docker */
 	char *dir;        /* its own folder */
@@ -65,10 +65,19 @@ struct docker_provider {
 	bool is_closing;
 };
 
+static inline const struct docker_options *docker_options_of(const struct docker_provider *d)
+{
+	return atomic_load(&d->docker);
+}
+
 static inline struct docker_provider *as_docker(struct provider *p)
 {
 	return (struct docker_provider *)p;
 }
+
+/* change.c */
+MUST_CHECK int docker_change(struct provider *p, const struct provider_options *options,
+                             struct error *err);
 
 /* folders.c */
 MUST_CHECK int docker_open_folders(struct docker_provider *d, struct error *err);
@@ -158,25 +167,6 @@ void docker_unset_running(struct provider *p, const char *id);
 /* The agent's control connection broke. */
 void docker_suspect(void *provider, const char *id);
 
-/* login.c: a login at a registry, in the two forms that are sent. */
-struct docker_login {
-	bool has_login;
-	struct buf basic, docker; /* of Authorization and X-Registry-Auth */
-};
-#define DOCKER_LOGIN_NONE                                                                          \
-	{                                                                                          \
-		.basic = BUF(IMAGE_LOGIN_MAX), .docker = BUF(IMAGE_LOGIN_MAX)                      \
-	}
-/* Overwrites it. */
-void docker_login_done(struct docker_login *login);
-/* NULL: there is none. */
-const char *docker_login_of(const struct docker_login *login);
-/* The login of the request; else, for an image that the operator listed, the operator's. */
-MUST_CHECK int docker_find_login(struct provider *p, const struct provider_template *request,
-                                 bool is_listed, struct docker_login *ret, struct error *err);
-/* The operator's for this image. */
-MUST_CHECK int docker_own_login(struct provider *p, const char *image, struct docker_login *ret,
-                                struct error *err);
 
 /* image.c: the image of a template's folder. An imported image is on the daemon or nowhere. */
 bool docker_image_is_imported(const char *folder);

@@ -15,17 +15,20 @@
 
 #define CLIENTS_MAX 16 /* connections that are kept */
 #define MESSAGE_MAX 300
+#define SCHEME "unix://"
+#define HOST_SIZE 256
 
 /* An epoch ends when a connection turns out to be broken: clients of an earlier one are closed. */
 struct engine_client {
 	struct http_client *client;
 	uint64_t epoch;
 	bool is_used; /* it has had a connection */
+	char host[HOST_SIZE];
 };
 
 struct docker_engine {
-	char *host, *socket;
 	pthread_mutex_t mutex;                     /* guards all below */
+	char *host;                                /* "unix:///path" */
 	pthread_cond_t answered;                   /* the version was asked for, with any result */
 	struct engine_client clients[CLIENTS_MAX]; /* not in use */
 	unsigned client_count;
@@ -35,18 +38,23 @@ struct docker_engine {
 	bool is_asking; /* a thread asks for the version */
 };
 
+static int check_host(const char *host, struct error *err)
+{
+	if (strncmp(host, SCHEME, strlen(SCHEME)) == 0 && host[strlen(SCHEME)] == '/')
+		return 0;
+	(void)FAIL(err, ERROR_INVALID, "docker_host: '%s' is no unix:///PATH", host);
+	return FAIL_HINT(err, "the daemon must run on this machine, because the agent and its "
+	                      "socket are mounted into each container");
+}
+
 int docker_engine_open(const char *host, struct docker_engine **ret, struct error *err)
 {
-	static const char scheme[] = "unix://";
+	struct docker_engine *e;
 
-	if (strncmp(host, scheme, strlen(scheme)) != 0 || host[strlen(scheme)] != '/') {
-		(void)FAIL(err, ERROR_INVALID, "docker_host: '%s' is no unix:///PATH", host);
-		return FAIL_HINT(err, "the daemon must run on this machine, because the agent and "
-		                      "its socket are mounted into each container");
-	}
-	struct docker_engine *e = memory_new(sizeof(*e));
+	if (check_host(host, err) < 0)
+		return -1;
+	e = memory_new(sizeof(*e));
 	e->host = memory_text(host);
-	e->socket = memory_text(host + strlen(scheme));
 	e->epoch = 1;
 	pthread_mutex_init(&e->mutex, NULL);
 	thread_condition_init(&e->answered);
@@ -63,21 +71,21 @@ void docker_engine_close(struct docker_engine *e)
 	pthread_cond_destroy(&e->answered);
 	pthread_mutex_destroy(&e->mutex);
 	free(e->host);
-	free(e->socket);
 	free(e);
 }
 
 static int take_client(struct docker_engine *e, struct engine_client *ret, struct error *err)
 {
-	const struct http_client_options options = {.unix_socket = e->socket,
-	                                            .user_agent = "atoll"};
 	struct engine_client c = {.client = NULL};
 
 	pthread_mutex_lock(&e->mutex);
 	if (e->client_count > 0)
 		c = e->clients[--e->client_count];
 	c.epoch = e->epoch;
+	(void)snprintf(c.host, sizeof(c.host), "%s", e->host);
 	pthread_mutex_unlock(&e->mutex);
+	const struct http_client_options options = {.unix_socket = c.host + strlen(SCHEME),
+	                                            .user_agent = "atoll"};
 	if (!c.client && http_client_open(&options, &c.client, err) < 0)
 		return -1;
 	*ret = c;
@@ -90,6 +98,18 @@ static void end_epoch(struct docker_engine *e)
 	e->epoch++;
 	while (e->client_count > 0)
 		http_client_close(e->clients[--e->client_count].client);
+}
+
+int docker_engine_move(struct docker_engine *e, const char *host, struct error *err)
+{
+	if (check_host(host, err) < 0)
+		return -1;
+	pthread_mutex_lock(&e->mutex);
+	free(e->host);
+	e->host = memory_text(host);
+	end_epoch(e);
+	pthread_mutex_unlock(&e->mutex);
+	return 0;
 }
 
 /* `is_broken`: the call found its connection, or the daemon, gone. */
@@ -111,12 +131,12 @@ static void give_back_client(struct docker_engine *e, struct engine_client *c, b
 }
 
 /* Whatever is wrong with the transfer is a failure of the daemon. */
-static int fail_transfer(const struct docker_engine *e, struct error *err)
+static int fail_transfer(const char *host, struct error *err)
 {
 	if (err->code == ERROR_TIMEOUT)
 		return FAIL_CONTEXT(err, "docker");
 	err->code = ERROR_UNAVAILABLE;
-	(void)FAIL_CONTEXT(err, "docker at %s", e->host);
+	(void)FAIL_CONTEXT(err, "docker at %s", host);
 	return FAIL_HINT(err, "is the Docker daemon running, and may the server's user open its "
 	                      "socket?");
 }
@@ -131,7 +151,7 @@ static int send_call(struct docker_engine *e, const struct http_call *call, stru
 	int status = http_client_call(c.client, call, ret, err);
 	if (status < 0) {
 		give_back_client(e, &c, true, false);
-		return fail_transfer(e, err);
+		return fail_transfer(c.host, err);
 	}
 	give_back_client(e, &c, c.is_used && ret->is_new_connection, true);
 	return 0;

@@ -20,6 +20,8 @@ struct json_value;
 /* Accepts "unix:///PATH". Does not connect yet. */
 MUST_CHECK int docker_engine_open(const char *host, struct docker_engine **ret, struct error *err);
 void docker_engine_close(struct docker_engine *e);
+/* Further calls go to another address. */
+MUST_CHECK int docker_engine_move(struct docker_engine *e, const char *host, struct error *err);
 /* The daemon's own ways. */
 MUST_CHECK int docker_engine_dialect(struct docker_engine *e, int64_t deadline,
                                      const struct docker_dialect **ret, struct error *err);

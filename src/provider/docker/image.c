@@ -13,6 +13,7 @@
 #include "http/client/client.h"
 #include "image/image.h"
 #include "json/json.h"
+#include "provider/docker/login.h"
 #include "provider/docker/registry.h"
 #include "provider/templates.h"
 
@@ -35,7 +36,7 @@ bool docker_image_is_imported(const char *folder)
 
 int docker_image_of(struct provider *p, const char *folder, struct buf *out, struct error *err)
 {
-	const char *image = as_docker(p)->options.docker->image;
+	const char *image = docker_options_of(as_docker(p))->image;
 
 	if (docker_image_is_imported(folder))
 		imported_name(p, folder, out);
@@ -188,7 +189,7 @@ struct image_source {
 static int find_source(struct provider *p, const struct provider_template *request,
                        int64_t deadline, struct image_source *ret, struct error *err)
 {
-	const struct docker_options *options = as_docker(p)->options.docker;
+	const struct docker_options *options = docker_options_of(as_docker(p));
 	struct registry_question question = {request->source, options->allows_private, deadline};
 	struct registry_image found;
 	int64_t size = -1;

@@ -2,6 +2,8 @@
 /* Logins at registries. That of a request comes in a file in memory and is kept nowhere. Those of
  * the operator (docker_logins) are for docker_image and docker_images alone: with another image a
  * project would read with rights that it does not have. */
+#include "provider/docker/login.h"
+
 #include <string.h>
 #include <unistd.h>
 
@@ -43,7 +45,7 @@ static int use_login(struct span text, const char *image, struct docker_login *r
 int docker_own_login(struct provider *p, const char *image, struct docker_login *ret,
                      struct error *err)
 {
-	const char *logins = as_docker(p)->options.docker->logins;
+	const char *logins = docker_options_of(as_docker(p))->logins;
 
 	if (!logins || !*logins || use_login(span_of(logins), image, ret, err) == 0)
 		return 0;

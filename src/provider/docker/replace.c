@@ -33,8 +33,8 @@ void docker_fill(struct provider *p, const struct docker_container *wanted,
 	ret->container = *wanted;
 	ret->container.spec = &ret->spec;
 	ret->container.server = d->server;
-	ret->container.program = d->options.docker->program;
-	ret->container.runtime = d->options.docker->runtime;
+	ret->container.program = docker_options_of(d)->program;
+	ret->container.runtime = docker_options_of(d)->runtime;
 	ret->container.folder = ret->folder;
 	ret->container.token = ret->token;
 }

@@ -20,6 +20,12 @@ SET settings = :settings, secrets_json = COALESCE(NULLIF(:secrets_json, ''), '{}
 	version = version + 1, updated_at = :updated_at
 WHERE name = :name AND version = :version AND removed_at = 0;
 
+-- Another number after every change of a row, also by a server with a slow clock.
+-- name: provider_stamp
+-- gives: row_count
+SELECT CAST(COALESCE(SUM(updated_at * 7 + version * 1000003 + draining * 31 +
+	CASE WHEN removed_at > 0 THEN 97 ELSE 0 END), 0) AS BIGINT) AS count FROM providers;
+
 -- name: provider_count
 -- gives: row_count
 SELECT count(*) AS count FROM providers WHERE removed_at = 0;

@@ -55,6 +55,31 @@ int provider_add(struct request *rq, const void *body, struct reply *reply, stru
 	return 0;
 }
 
+struct provider_set_body {
+	struct json_map settings;
+};
+static const struct json_member provider_set_shape_members[] = {
+        JSON_TEXT_MAP_MEMBER(provider_set_body, settings, .flags = JSON_SECRET | JSON_REQUIRED,
+                             .max = SETTINGS_MAX,
+                             .about = "settings to change, as in POST /v1/providers; \"\" returns "
+                                      "to the default; others stay",
+                             .example = "{\"max_sandboxes\":\"20\"}"),
+};
+JSON_SHAPE(provider_set_shape, "ProviderSet", provider_set_body,
+           "Settings and secrets of a provider that was added at run time");
+
+int provider_set_settings(struct request *rq, const void *body, struct reply *reply,
+                          struct error *err)
+{
+	const struct provider_set_body *b = body;
+	const struct fleet_provider_change change = {request_param(rq, "name"), b->settings};
+
+	if (fleet_provider_set(api_of(rq)->fleet, &change, err) < 0)
+		return -1;
+	reply_status(reply, 204);
+	return 0;
+}
+
 struct provider_remove_query {
 	bool drain;
 };
