@@ -19,9 +19,8 @@
 #include "provider/volume.h"
 #include "wire/agent.h"
 
-#define CLEAN_UP_MS 10000 /* to remove a container whose create failed */
-/* After a timeout: the caller may have another provider, and the sweep removes the container. */
-#define CLEAN_UP_SILENT_MS 2000
+#define CLEAN_UP_MS 10000       /* to remove a container whose create failed */
+#define CLEAN_UP_SILENT_MS 2000 /* after a timeout: the sweep removes it, too */
 #define HEALTH_MS 5000
 #define LIST_MS 30000
 #define LIST_TRIES 4 /* a replacement is finished in at most three */
@@ -259,6 +258,13 @@ static int run_container(struct provider *p, const char *id, const char *token, 
 	return 0;
 }
 
+static void forget_sandbox(struct provider *p, const char *id)
+{
+	agent_reverse_forget(as_docker(p)->reverse, id);
+	agent_reverse_remove_folder(as_docker(p)->reverse, id);
+	provider_claim_remove(as_docker(p)->claims_dir, id);
+}
+
 int docker_make(struct provider *p, const struct docker_container *wanted, int64_t deadline,
                 struct error *err)
 {
@@ -276,8 +282,11 @@ int docker_make(struct provider *p, const struct docker_container *wanted, int64
 		return 0;
 	int64_t clean_up_ms = err->code == ERROR_TIMEOUT ? CLEAN_UP_SILENT_MS : CLEAN_UP_MS;
 	/* The sandbox that exists already is another one. */
-	if (err->code != ERROR_CONFLICT)
-		(void)docker_destroy(p, spec->id, deadline_after(clean_up_ms), &(struct error){0});
+	if (err->code == ERROR_CONFLICT)
+		return -1;
+	/* A container that is left cannot start without its folder, and the sweep removes it. */
+	if (docker_destroy(p, spec->id, deadline_after(clean_up_ms), &(struct error){0}) < 0)
+		forget_sandbox(p, spec->id);
 	return -1;
 }
 
@@ -343,9 +352,7 @@ int docker_destroy(struct provider *p, const char *id, int64_t deadline, struct 
 		(void)!post_verb(p, id, "/unpause", any, deadline, &(struct error){0});
 	if (remove_container(p, id, deadline, err) < 0)
 		return -1;
-	agent_reverse_forget(as_docker(p)->reverse, id);
-	agent_reverse_remove_folder(as_docker(p)->reverse, id);
-	provider_claim_remove(as_docker(p)->claims_dir, id);
+	forget_sandbox(p, id);
 	return 0;
 }
 
