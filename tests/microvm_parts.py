@@ -2,6 +2,7 @@
 """What tests of the provider microvm need. ATOLL_MICROVM_KERNEL names the folder that a kernel package is unpacked in; without
 it the kernel of this machine is taken."""
 
+import contextlib
 import glob
 import os
 import shutil
@@ -34,14 +35,22 @@ def root(folder):
     return made
 
 
+def template(server, folder, name="small"):
+    """A template of that root."""
+    archive = small_root.as_tar(root(folder), folder / "root.tar").read_bytes()
+    with contextlib.closing(server.api()) as api:
+        api.call("POST", f"/api/sandbox/templates/import?name={name}&format=tar", archive, {"Content-Type": "application/octet-stream"})
+
+
 def machines(names):
     """Process ids of the machines of the sandboxes with these names."""
     found = []
     for path in glob.glob("/proc/[0-9]*/cmdline"):
         try:
             words = open(path, "rb").read().decode(errors="replace")
+            variables = open(path.replace("cmdline", "environ"), "rb").read().decode(errors="replace").split("\0")
         except OSError:
             continue
-        if words.startswith("/usr/bin/qemu-system-x86_64") and any(f"--machine {name} " in words for name in names):
+        if words.startswith("/usr/bin/qemu-system-x86_64") and any(f"ATOLL_MACHINE={name}" in variables for name in names):
             found.append(int(path.split("/")[2]))
     return found

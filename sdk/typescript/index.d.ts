@@ -322,7 +322,7 @@ export class Sandbox {
   isRunning(): Promise<boolean>;
   /** Changes the name, the labels or the timeouts; with version, only if the sandbox still has it. */
   update(change: types.SandboxUpdate): Promise<types.Sandbox>;
-  pause(): Promise<types.Sandbox>;
+  pause(options?: types.Pause): Promise<types.Sandbox>;
   resume(): Promise<types.Sandbox>;
   start(): Promise<types.Sandbox>;
   stop(): Promise<types.Sandbox>;

@@ -284,6 +284,12 @@ export interface SandboxPlanText {
   source: string;
 }
 
+/** Options of a pause */
+export interface Pause {
+  /** move the memory to the disk, where it outlives a restart of the host (default false); only virtual machines can */
+  disk?: boolean;
+}
+
 /** How long to suspend the idle timeout */
 export interface SandboxKeepalive {
   /** from now; never shortens an earlier keepalive */
@@ -444,7 +450,7 @@ export interface SnapshotCreate {
   name?: string;
   /** answer when the snapshot is on disk (default true); the sandbox is not frozen for that time */
   sync?: boolean;
-  /** include the processes (default false); the error names what the host lacks for it */
+  /** include the processes (default false); only virtual machines can, the error of other sandboxes says why */
   memory?: boolean;
   /** also start a backup in the blob store; it outlives the snapshot and the server */
   backup?: boolean;
@@ -464,7 +470,7 @@ export interface Snapshot {
   provider: string;
   /** making, ready, removing or lost */
   state: string;
-  /** rename: the sandbox was stopped; switch: its processes moved to another root; copy: its files were copied while the processes were frozen */
+  /** rename: the sandbox was stopped; switch: its processes moved to another root; copy: its files were copied while the processes were frozen; memory: a copy with the memory of the processes */
   method: string;
   /** why the files were copied instead of switched */
   because: string | null;
@@ -501,6 +507,8 @@ export interface Fork {
   count?: number;
   /** name of the fork; several forks get NAME-1, NAME-2 … (default: generated) */
   name?: string;
+  /** the forks continue with the processes of the sandbox and share its memory until they write it (default false); only virtual machines can */
+  memory?: boolean;
 }
 
 /** The forks and the snapshot below their files */

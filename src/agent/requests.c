@@ -491,10 +491,14 @@ static int run_identity(struct call *call, struct error *err)
 
 	if (!c->agent->is_machine)
 		return FAIL(err, ERROR_INVALID, "this agent is in no machine of its own");
-	if (machine_identify(call->message, err) < 0)
+	const struct agent_identity *identity = call->message;
+	if (machine_identify(identity, err) < 0)
 		return -1;
-	c->agent->boot_id = id_new();
-	c->agent->started_ms = clock_monotonic_ms();
+	/* Else its processes are those that the server knows. */
+	if (identity->is_new) {
+		c->agent->boot_id = id_new();
+		c->agent->started_ms = clock_monotonic_ms();
+	}
 	orphan_renew(c->agent);
 	connection_send_done(c, 0);
 	return 1;

@@ -2,13 +2,17 @@
 /* machine/machine.h — the program atoll-machine, which works beside QEMU in the native sandbox of a
  * virtual machine. It controls QEMU through its monitor, a Unix socket in that sandbox.
  *
- *   run KEY PROGRAM ARGUMENT…    becomes the program, if the file key beside this program holds
- * KEY; KEY "-": in any case save SOCKET FOLDER BYTES     stops the processors and writes FOLDER/ram
- * and FOLDER/state restore SOCKET FOLDER        loads FOLDER/state and lets the processors run
- *   continue SOCKET              lets the processors run again
+ * - run FILE KEY PROGRAM ARGUMENT…: becomes the program, if the file holds KEY; FILE "-": in any
+ * case
+ * - check FILE KEY: fails unless the file holds KEY
+ * - save SOCKET FOLDER: stops the processors, makes the folder, and writes `ram`, `key` (the name
+ * of the machine) and `state` to the disk; when that fails, the processors continue
+ * - load SOCKET FOLDER: loads the state; the processors do not run
+ * - restore SOCKET FOLDER: loads the state, and lets the processors run
+ * - stop SOCKET, continue SOCKET: the processors; what the machine wrote is in its disk's file
+ *   after a stop
  *
- * The file `state` exists only while `ram` is of the same moment. `ram` holds the first BYTES of
- * the machine's memory; QEMU must have no more. */
+ * The file `state` exists only while `ram` is of the same moment. */
 #pragma once
 
 /* The whole program; returns the exit status. */

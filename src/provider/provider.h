@@ -17,6 +17,7 @@
 
 struct compute_ops;    /* provider/compute.h */
 struct docker_options; /* and microvm_options: provider/kind_options.h */
+struct memory_ops;
 struct microvm_options;
 struct remote_options;
 struct provider_accelerator; /* provider/health.h */
@@ -51,8 +52,9 @@ enum provider_ability {
 	PROVIDER_CAN_BUILD = 1 << 20,    /* its snapshots are layers that templates can lie on */
 	PROVIDER_CAN_GPU = 1 << 21,      /* see sandbox_spec.gpus */
 	PROVIDER_CAN_GPU_NETWORK = 1 << 22, /* also to a sandbox that has a network */
+	PROVIDER_CAN_KEEP_MEMORY = 1 << 23, /* memory on disk; in snapshots, too */
 };
-#define PROVIDER_ABILITY_COUNT 23
+#define PROVIDER_ABILITY_COUNT 24
 const char *provider_ability_name(enum provider_ability ability);
 
 struct provider; /* the first member of each kind's own is `const struct provider_ops *ops` */
@@ -74,6 +76,7 @@ struct provider_options {
 
 struct provider_created {
 	bool disk_is_advisory;
+	bool continues; /* from saved memory: its processes run already */
 	struct sandbox_resources effective;
 	int64_t took_us;
 };
@@ -181,6 +184,7 @@ struct provider_ops {
 	/* Removes what it made from files of a template that are gone or changed. May be NULL. */
 	void (*template_gone)(struct provider *p, const char *folder);
 	const struct snapshot_ops *snapshots; /* PROVIDER_CAN_SNAPSHOT; see provider/snapshots.h */
+	const struct memory_ops *memory;      /* PROVIDER_CAN_KEEP_MEMORY; see provider/memory.h */
 	const struct volume_ops *volumes;     /* PROVIDER_CAN_VOLUME; see provider/volume.h */
 	const struct pool_ops *pools;         /* PROVIDER_CAN_POOL; see provider/pool.h */
 	const struct trash_ops *trash;        /* NULL: no trash; see provider/trash.h */

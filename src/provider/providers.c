@@ -38,6 +38,7 @@ static const struct {
         {PROVIDER_CAN_BUILD, "build templates from steps"},
         {PROVIDER_CAN_GPU, "give GPUs"},
         {PROVIDER_CAN_GPU_NETWORK, "give GPUs to a sandbox that has a network"},
+        {PROVIDER_CAN_KEEP_MEMORY, "keep memory on disk"},
 };
 
 const char *provider_ability_name(enum provider_ability ability)

@@ -15,11 +15,12 @@ struct provider_snapshot {
 	const char *sandbox;
 	const char *snapshot; /* id of the new snapshot; the caller chooses it */
 	bool sync;            /* return when the files are on the disk */
+	bool memory;          /* with the memory of processes; needs PROVIDER_CAN_KEEP_MEMORY */
 };
 struct provider_snapshot_made {
 	int64_t frozen_us; /* how long the processes were frozen; 0: there were none */
 	unsigned depth;    /* layers on top of the template */
-	char method[16];   /* "rename", "switch" or "copy" */
+	char method[16];   /* "rename", "switch" or "copy"; "memory": a copy with the memory */
 	char because[256]; /* of a copy: why no quicker method was possible */
 };
 

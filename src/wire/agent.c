@@ -149,6 +149,7 @@ const struct wire_member agent_identity_shape[] = {
         WIRE_U64_MEMBER(agent_identity, pids_max),
         WIRE_U32_MEMBER(agent_identity, has_network),
         WIRE_U32_MEMBER(agent_identity, is_new),
+        WIRE_U32_MEMBER(agent_identity, only_syncs),
         WIRE_END,
 };
 

@@ -26,6 +26,8 @@ struct agent_identity {
 	uint64_t pids_max;   /* of all processes inside */
 	uint32_t has_network;
 	uint32_t is_new; /* 1: another sandbox than the one that was saved */
+	/* 1: the machine only writes all files to its disk, and the other members say nothing. */
+	uint32_t only_syncs;
 };
 #define AGENT_IDENTITY_ENTROPY 64
 extern const struct wire_member agent_identity_shape[];

@@ -16,16 +16,8 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 import atoll  # noqa: E402
 import microvm_parts  # noqa: E402
-import small_root  # noqa: E402
 
 PATH = "/api/sandbox/instances"
-
-
-def make_template(server):
-    folder = pathlib.Path(tempfile.mkdtemp())
-    archive = small_root.as_tar(microvm_parts.root(folder), folder / "root.tar").read_bytes()
-    with contextlib.closing(server.api()) as api:
-        api.call("POST", "/api/sandbox/templates/import?name=small&format=tar", archive, {"Content-Type": "application/octet-stream"})
 
 
 def since(begun):
@@ -65,7 +57,7 @@ def main(rounds="5", machines="20", memory_mb="256"):
     server = atoll.Server(flags=["--providers", "native,vm=microvm", "--microvm-kernel", microvm_parts.KERNEL]).start()
     options = {"template": "small", "internet": False, "provider": "vm", "resources": {"memory_mb": int(memory_mb), "disk_mb": 64, "cpu": 1}}
     try:
-        make_template(server)
+        microvm_parts.template(server, pathlib.Path(tempfile.mkdtemp()))
         with contextlib.closing(server.api()) as api:
             begun = time.perf_counter()
             with api.sandbox(**options):

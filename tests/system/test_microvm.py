@@ -14,25 +14,16 @@ import pytest
 import atoll
 import far
 import microvm_parts
-import small_root
 
 PATH = "/api/sandbox/instances"
 pytestmark = pytest.mark.skipif(microvm_parts.reason() is not None, reason=str(microvm_parts.reason()))
-
-
-def small_template(server, folder, name="small"):
-    root = microvm_parts.root(folder)
-    archive = small_root.as_tar(root, folder / "root.tar").read_bytes()
-    api = server.api()
-    api.call("POST", f"/api/sandbox/templates/import?name={name}&format=tar", archive, {"Content-Type": "application/octet-stream"})
-    api.close()
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
     server = atoll.Server(flags=["--providers", "native,vm=microvm", "--microvm-kernel", microvm_parts.KERNEL]).start()
     try:
-        small_template(server, tmp_path_factory.mktemp("small"))
+        microvm_parts.template(server, tmp_path_factory.mktemp("small"))
         yield server
     finally:
         server.remove_all()
@@ -64,7 +55,7 @@ def test_a_sandbox_is_a_machine_with_a_kernel_of_its_own(api):
     with machine(api) as box:
         shown = api.get(f"{PATH}/{box}")
         assert (shown["provider"], shown["isolation"]) == ("vm", "microvm")
-        assert {"take snapshots", "keep volumes"} <= set(shown["unsupported"])
+        assert {"compare files", "keep volumes"} <= set(shown["unsupported"])
         assert said(api, box, "uname -r") != os.uname().release
         assert said(api, box, "id -un; hostname").split() == ["root", shown["name"]]
         assert said(api, box, "id -un", user="user") == "user"
@@ -185,7 +176,7 @@ def test_the_memory_of_machines_is_shared(server, api):
 
 
 def test_images_go_with_their_template(server, api, tmp_path):
-    small_template(server, tmp_path, "gone")
+    microvm_parts.template(server, tmp_path, "gone")
     before = images(server)
     with machine(api, template="gone"):
         assert len(images(server)) == len(before) + 1
@@ -302,8 +293,8 @@ def test_what_it_cannot_do_is_refused_by_name(api):
     assert caught.value.status in (400, 501) and "host" in caught.value.message, caught.value.message
     with machine(api) as box:
         with pytest.raises(atoll.ApiError) as caught:
-            api.post(f"{PATH}/{box}/snapshot", {})
-        assert caught.value.status == 501 and "take snapshots" in caught.value.message
+            api.post(f"{PATH}/{box}/reset")
+        assert caught.value.status == 501 and "reset" in caught.value.message
 
 
 def test_a_template_that_does_not_fit_leaves_nothing(api):

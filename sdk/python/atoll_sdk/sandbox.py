@@ -109,9 +109,9 @@ class Sandbox:
         self.name = self.info["name"]
         return self.info
 
-    def pause(self):
-        """Stops all processes and keeps their memory. The next call resumes them."""
-        return self._act("/pause")
+    def pause(self, disk=False):
+        """Stops all processes and keeps their memory; with disk=True on disk, which only virtual machines can. The next call resumes them."""
+        return self._act("/pause", {"disk": True} if disk else None)
 
     def resume(self):
         """Lets the processes of a paused sandbox continue."""
@@ -141,13 +141,13 @@ class Sandbox:
         """Lists the TCP ports that programs listen on. Neither wakes the sandbox nor counts as its use."""
         return self._call("GET", "/ports")["items"]
 
-    def snapshot(self, name=None) -> types.Snapshot:
-        """Saves the files as a snapshot."""
-        return self._call("POST", "/snapshot", json=without_none({"name": name}))
+    def snapshot(self, name=None, memory=None) -> types.Snapshot:
+        """Saves the files as a snapshot; with memory=True also the processes, which only virtual machines can."""
+        return self._call("POST", "/snapshot", json=without_none({"name": name, "memory": memory}))
 
-    def fork(self, count=None, name=None) -> list[Sandbox]:
-        """Creates sandboxes with a copy of this one's files. This one keeps running."""
-        made = self._call("POST", "/fork", json=without_none({"count": count, "name": name}), timeout=CREATE_TIMEOUT)
+    def fork(self, count=None, name=None, memory=None) -> list[Sandbox]:
+        """Creates sandboxes with a copy of this one's files, and with memory=True its processes (virtual machines). This one keeps running."""
+        made = self._call("POST", "/fork", json=without_none({"count": count, "name": name, "memory": memory}), timeout=CREATE_TIMEOUT)
         return [Sandbox(self.transport, info) for info in made["items"]]
 
     def rollback(self, snapshot) -> types.Sandbox:

@@ -306,6 +306,13 @@ class SandboxPlanText(TypedDict):
     source: str
 
 
+class Pause(TypedDict):
+    """Options of a pause"""
+
+    # move the memory to the disk, where it outlives a restart of the host (default false); only virtual machines can
+    disk: NotRequired[bool]
+
+
 class SandboxKeepalive(TypedDict):
     """How long to suspend the idle timeout"""
 
@@ -478,7 +485,7 @@ class SnapshotCreate(TypedDict):
     name: NotRequired[str]
     # answer when the snapshot is on disk (default true); the sandbox is not frozen for that time
     sync: NotRequired[bool]
-    # include the processes (default false); the error names what the host lacks for it
+    # include the processes (default false); only virtual machines can, the error of other sandboxes says why
     memory: NotRequired[bool]
     # also start a backup in the blob store; it outlives the snapshot and the server
     backup: NotRequired[bool]
@@ -499,7 +506,7 @@ class Snapshot(TypedDict):
     provider: str
     # making, ready, removing or lost
     state: str
-    # rename: the sandbox was stopped; switch: its processes moved to another root; copy: its files were copied while the processes were frozen
+    # rename: the sandbox was stopped; switch: its processes moved to another root; copy: its files were copied while the processes were frozen; memory: a copy with the memory of the processes
     method: str
     # why the files were copied instead of switched
     because: str | None
@@ -538,6 +545,8 @@ class Fork(TypedDict):
     count: NotRequired[int]
     # name of the fork; several forks get NAME-1, NAME-2 … (default: generated)
     name: NotRequired[str]
+    # the forks continue with the processes of the sandbox and share its memory until they write it (default false); only virtual machines can
+    memory: NotRequired[bool]
 
 
 class Forked(TypedDict):

@@ -133,9 +133,9 @@ export class Sandbox {
     return this.info;
   }
 
-  /** Stops all processes and keeps their memory. The next call resumes them. */
-  pause() {
-    return this.act('/pause');
+  /** Stops all processes and keeps their memory, with { disk: true } on disk (virtual machines). The next call resumes them. */
+  pause(options) {
+    return this.act('/pause', options);
   }
 
   resume() {

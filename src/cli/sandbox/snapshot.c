@@ -59,6 +59,7 @@ static void print_restored(struct cli *cli, const struct json_value *sandbox)
 static const struct command_option create_options[] = {
         {"name", "NAME", "name of the snapshot (default: its id)", .letter = 'n'},
         {"backup", NULL, "also start a backup of it to the blob store"},
+        {"memory", NULL, "include the processes; only of a virtual machine"},
         {0},
 };
 static const struct command_option ls_options[] = {
@@ -68,6 +69,7 @@ static const struct command_option ls_options[] = {
 static const struct command_option fork_options[] = {
         {"count", "N", "number of sandboxes, up to 100", .letter = 'c', .otherwise = "1"},
         {"name", "NAME", "name of the sandbox; of several: NAME-1, NAME-2", .letter = 'n'},
+        {"memory", NULL, "continue with the processes; only of a virtual machine"},
         {0},
 };
 
@@ -78,9 +80,10 @@ static const struct command_option rollback_options[] = {
 };
 
 static const struct cli_command children[] = {
-        {"create", "[--name NAME] [--backup] SANDBOX", "take a snapshot of a sandbox's files",
-         .options = create_options, .completion = COMPLETE_SANDBOX,
-         .operation = "POST /api/sandbox/instances/{id}/snapshot", .print = print_taken},
+        {"create", "[--name NAME] [--backup] [--memory] SANDBOX",
+         "take a snapshot of a sandbox's files", .options = create_options,
+         .completion = COMPLETE_SANDBOX, .operation = "POST /api/sandbox/instances/{id}/snapshot",
+         .print = print_taken},
         {"ls", "[--sandbox SANDBOX]", "list snapshots, newest first", .options = ls_options,
          .operation = "GET /api/sandbox/snapshots?limit=1000", .columns = columns},
         {"inspect", "SNAPSHOT", "show everything about a snapshot, as JSON",
@@ -113,7 +116,7 @@ const struct cli_command command_snapshot = {
 
 const struct cli_command command_fork = {
         .name = "fork",
-        .usage = "[--count N] [--name NAME] SANDBOX",
+        .usage = "[--count N] [--name NAME] [--memory] SANDBOX",
         .about = "make sandboxes with the present files of SANDBOX, which keeps running",
         .options = fork_options,
         .completion = COMPLETE_SANDBOX,

@@ -8,11 +8,13 @@
 
 static int change_state(struct cli *cli, const char *sandbox)
 {
-	const struct server_call call = {
+	struct server_call call = {
 	        .method = "POST",
 	        .path = instance_path(cli->arena, sandbox, strrchr(cli->command->operation, '/')),
 	};
 
+	if (arguments_has(&cli->args, "disk"))
+		call.body = "{\"disk\": true}";
 	return server_call(cli, &call, NULL);
 }
 
@@ -23,6 +25,12 @@ static int run_state_change(struct cli *cli)
 
 static const struct command_option options[] = {
         {"all", NULL, "every sandbox", .letter = 'a'},
+        {0},
+};
+
+static const struct command_option pause_options[] = {
+        {"all", NULL, "every sandbox", .letter = 'a'},
+        {"disk", NULL, "move the memory to the disk; only of virtual machines"},
         {0},
 };
 
@@ -44,10 +52,10 @@ const struct cli_command command_stop = {"stop",
                                          .done = "stopped"};
 const struct cli_command command_pause = {
         "pause",
-        "SANDBOX... | --all",
+        "[--disk] SANDBOX... | --all",
         "pause sandboxes; memory and processes are kept, their next use resumes them",
         EACH_SANDBOX,
-        .options = options,
+        .options = pause_options,
         .operation = "POST /api/sandbox/instances/{id}/pause",
         .done = "paused"};
 const struct cli_command command_resume = {"resume",

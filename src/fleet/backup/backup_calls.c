@@ -205,6 +205,7 @@ int fleet_backup_export(struct fleet *fleet, struct arena *a,
 
 	if (backup_check(fleet, err) < 0 ||
 	    snapshot_find_ready(fleet, a, &request->snapshot, &s, err) < 0 ||
+	    snapshot_require(fleet, &s, PROVIDER_CAN_BACKUP, err) < 0 ||
 	    (request->full && check_full(fleet, a, &s, err) < 0) ||
 	    export_new(fleet, request, &e, err) < 0)
 		return -1;
@@ -226,7 +227,9 @@ int fleet_snapshot_with_backup(struct fleet *fleet, struct arena *a, const struc
 		export_abort(e);
 		return -1;
 	}
-	if (export_begin(e, a, ret->snapshot.id, &ret->backup, err) == 0)
+	if (snapshot_require(fleet, &ret->snapshot, PROVIDER_CAN_BACKUP, err) < 0)
+		export_abort(e);
+	else if (export_begin(e, a, ret->snapshot.id, &ret->backup, err) == 0)
 		return 0;
 	made.id_or_name = ret->snapshot.id;
 	if (fleet_snapshot_remove(fleet, a, &made, &second) < 0)

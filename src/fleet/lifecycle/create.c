@@ -244,10 +244,11 @@ static int await_template(struct fleet *f, struct arena *a, struct resolved_crea
 	return request_check_caller(f, a, request, err);
 }
 
-/* The id of the snapshot that the request names, and the template that it needs. */
-static int resolve_snapshot(struct fleet *f, struct arena *a, const struct fleet_create *request,
-                            const char **ret_id, const char **ret_template, struct error *err)
+/* Finds the snapshot that the request names, and the template that it needs. */
+static int resolve_snapshot(struct fleet *f, struct arena *a, struct resolved_create *resolved,
+                            const char **ret_template, struct error *err)
 {
+	const struct fleet_create *request = resolved->request;
 	const struct fleet_ref ref = {request->project_id, request->snapshot};
 	struct snapshot_record r;
 
@@ -257,7 +258,8 @@ static int resolve_snapshot(struct fleet *f, struct arena *a, const struct fleet
 	    strcmp(request->template, r.template_name) != 0)
 		return FAIL(err, ERROR_INVALID, "snapshot '%s' lies on template '%s', not '%s'",
 		            r.name, r.template_name, request->template);
-	*ret_id = r.id;
+	resolved->snapshot = r.id;
+	resolved->snapshot_provider = r.provider;
 	*ret_template = r.template_id;
 	return 0;
 }
@@ -270,8 +272,7 @@ int create_prepare(struct fleet *f, struct arena *a, struct resolved_create *res
 	struct fleet_create source = *request;
 
 	if (request_check(request, err) < 0 || budgets_check(f, &spender, err) < 0 ||
-	    (request->snapshot &&
-	     resolve_snapshot(f, a, request, &resolved->snapshot, &source.template, err) < 0))
+	    (request->snapshot && resolve_snapshot(f, a, resolved, &source.template, err) < 0))
 		return -1;
 	return create_find_template(f, a, request->project_id, &source, &resolved->template, err);
 }

@@ -27,6 +27,11 @@ MUST_CHECK int fleet_delete(struct fleet *fleet, struct arena *a, const struct f
  * Both succeed if the sandbox is in that state already; fleet_resume refuses a stopped one. */
 MUST_CHECK int fleet_pause(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
                            struct sandbox_record *ret, struct error *err);
+/* The same with the memory on disk, which frees that of the host; it outlives a restart of the
+ * host. */
+MUST_CHECK int fleet_pause_to_disk(struct fleet *fleet, struct arena *a,
+                                   const struct fleet_ref *ref, struct sandbox_record *ret,
+                                   struct error *err);
 MUST_CHECK int fleet_resume(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
                             struct sandbox_record *ret, struct error *err);
 /* fleet_delete that can be undone for `deleted_keep`. ERROR_UNSUPPORTED for an archived sandbox. */

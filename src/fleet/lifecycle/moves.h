@@ -49,6 +49,8 @@ MUST_CHECK int lifecycle_renew_timeout(struct operation *op, struct error *err);
 
 MUST_CHECK int lifecycle_pause(struct operation *op, enum sandbox_reason reason, struct error *err);
 MUST_CHECK int lifecycle_resume(struct operation *op, struct error *err);
+/* Only in the provider: continues a sandbox whose memory is in the host's memory or on disk. */
+MUST_CHECK int lifecycle_resume_provider(struct operation *op, int64_t deadline, struct error *err);
 /* From asleep (paused, or stopped for idleness) to STARTED. */
 MUST_CHECK int lifecycle_wake(struct operation *op, struct error *err);
 

@@ -5,7 +5,11 @@
 #include "fleet/core/sandboxes.h"
 #include "fleet/lifecycle/lifecycle.h"
 #include "fleet/lifecycle/moves.h"
+#include "fleet/template/templates.h"
 #include "fleet/usage/meters.h"
+#include "fleet/volume/mounts.h"
+#include "provider/memory.h"
+#include "store/templates.h"
 
 #define UNDO_TIMEOUT_MS 5000
 
@@ -14,7 +18,7 @@ static void undo_pause(struct operation *op)
 {
 	struct error err = {0};
 
-	if (op->ops->resume(op->provider, op->record.id, deadline_after(UNDO_TIMEOUT_MS), &err) < 0)
+	if (lifecycle_resume_provider(op, deadline_after(UNDO_TIMEOUT_MS), &err) < 0)
 		log_warning("what could not be paused is not resumed yet",
 		            TEXT("sandbox", op->record.id), FAILURE(&err));
 }
@@ -27,6 +31,24 @@ static const char *paused_text(enum sandbox_reason reason)
 		return "paused: its disk is full; resume it and delete files, or give it more "
 		       "disk_mb";
 	return reason == SANDBOX_REASON_LIFETIME ? "paused: its time was over" : "paused";
+}
+
+typedef int provider_pause(struct provider *p, const char *id, int64_t deadline, struct error *err);
+
+static int pause_sandbox_by(struct operation *op, provider_pause *pause,
+                            const struct operation_move *paused, struct error *err)
+{
+	if (pause(op->provider, op->record.id, deadline_after(CALL_TIMEOUT_MS), err) < 0) {
+		undo_pause(op);
+		return FAIL_CONTEXT(err, "pause sandbox '%s'", op->record.name);
+	}
+	fault_point("api", "pause-frozen");
+	if (op->record.actual != SANDBOX_PAUSED && operation_move(op, paused, err) < 0) {
+		undo_pause(op);
+		return -1;
+	}
+	fault_point("api", "pause-recorded");
+	return 0;
 }
 
 /* Moves are lazy here: a crash of the machine that loses one also ends the paused sandbox. */
@@ -42,17 +64,39 @@ int lifecycle_pause(struct operation *op, enum sandbox_reason reason, struct err
 
 	if (provider_require(op->provider, PROVIDER_CAN_PAUSE, err) < 0)
 		return -1;
-	if (op->ops->pause(op->provider, op->record.id, deadline_after(CALL_TIMEOUT_MS), err) < 0) {
-		undo_pause(op);
-		return FAIL_CONTEXT(err, "pause sandbox '%s'", op->record.name);
-	}
-	fault_point("api", "pause-frozen");
-	if (operation_move(op, &paused, err) < 0) {
-		undo_pause(op);
+	return pause_sandbox_by(op, op->ops->pause, &paused, err);
+}
+
+static int pause_to_disk(struct operation *op, struct error *err)
+{
+	const struct operation_move paused = {
+	        .to = SANDBOX_PAUSED,
+	        .desired = SANDBOX_PAUSED,
+	        .reason = SANDBOX_REASON_USER,
+	        .event = "paused: its memory is on disk",
+	};
+
+	if (provider_require(op->provider, PROVIDER_CAN_KEEP_MEMORY, err) < 0)
 		return -1;
-	}
-	fault_point("api", "pause-recorded");
-	return 0;
+	return pause_sandbox_by(op, op->ops->memory->keep, &paused, err);
+}
+
+static int resume_from_disk(struct operation *op, int64_t deadline, struct error *err)
+{
+	const struct fleet_ref ref = {op->record.project_id, op->record.template_id};
+	struct template_record t;
+
+	if (template_find(op->fleet, op->arena, &ref, &t, err) < 0 || mounts_load(op, err) < 0)
+		return -1;
+	const struct sandbox_spec spec = lifecycle_spec(op, &t);
+	return op->ops->memory->resume(op->provider, &spec, deadline, err);
+}
+
+int lifecycle_resume_provider(struct operation *op, int64_t deadline, struct error *err)
+{
+	if (op->ops->memory && op->ops->memory->is_kept(op->provider, op->record.id))
+		return resume_from_disk(op, deadline, err);
+	return op->ops->resume(op->provider, op->record.id, deadline, err);
 }
 
 int lifecycle_resume(struct operation *op, struct error *err)
@@ -66,7 +110,7 @@ int lifecycle_resume(struct operation *op, struct error *err)
 	if (!inside || provider_require(op->provider, PROVIDER_CAN_PAUSE, err) < 0 ||
 	    budgets_check(f, &spender, err) < 0)
 		return -1;
-	if (op->ops->resume(op->provider, op->record.id, deadline_after(CALL_TIMEOUT_MS), err) < 0)
+	if (lifecycle_resume_provider(op, deadline_after(CALL_TIMEOUT_MS), err) < 0)
 		return FAIL_CONTEXT(err, "resume sandbox '%s'", op->record.name);
 	fault_point("api", "resume-thawed");
 	started.event = arena_format(op->arena, "resumed%s", hook_run(op, HOOK_AFTER_RESUME));
@@ -104,6 +148,26 @@ int fleet_pause(struct fleet *fleet, struct arena *a, const struct fleet_ref *re
 		if (result < 0)
 			return -1;
 	}
+	*ret = op.record;
+	return 0;
+}
+
+/* A sandbox that is paused in memory moves to the disk, too. */
+int fleet_pause_to_disk(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
+                        struct sandbox_record *ret, struct error *err)
+{
+	AUTO(operation_end) struct operation op = {0};
+	int result;
+
+	if (operation_find_and_begin(fleet, a, ref, &op, err) < 0)
+		return -1;
+	if (!sandbox_is_alive(&op.record))
+		return refuse_state(&op.record, "paused", err);
+	cache_close(fleet->cache, op.entry);
+	result = pause_to_disk(&op, err);
+	cache_reopen(fleet->cache, op.entry);
+	if (result < 0)
+		return -1;
 	*ret = op.record;
 	return 0;
 }

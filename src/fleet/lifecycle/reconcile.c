@@ -6,12 +6,28 @@
 #include "fleet/lifecycle/archive.h"
 #include "fleet/lifecycle/moves.h"
 #include "provider/entries.h"
+#include "provider/memory.h"
 #include "provider/set.h"
 
-static enum observed_state observed_state_of_entry(const struct provider_entry *entry)
+/* Providers of one place list the same sandboxes, so that each is asked. */
+static bool memory_is_kept(const struct fleet *f, const char *id)
+{
+	for (unsigned i = 0; i < provider_set_count(f->providers); i++) {
+		const struct provider_member *m = provider_set_at(f->providers, i);
+		const struct memory_ops *memory = provider_member_ops(m)->memory;
+		struct provider *p = provider_member_provider(m);
+
+		if (p && memory && memory->is_kept(p, id))
+			return true;
+	}
+	return false;
+}
+
+static enum observed_state observed_state_of_entry(const struct fleet *f,
+                                                   const struct provider_entry *entry)
 {
 	if (!entry->running)
-		return OBSERVED_FILES;
+		return memory_is_kept(f, entry->id) ? OBSERVED_PAUSED : OBSERVED_FILES;
 	return entry->paused ? OBSERVED_PAUSED : OBSERVED_RUNNING;
 }
 
@@ -25,10 +41,10 @@ void observed_done(struct observed *o)
 	map_done(&o->states);
 }
 
-static void add_states(struct observed *o, const struct provider_list *list)
+static void add_states(const struct fleet *f, struct observed *o, const struct provider_list *list)
 {
 	for (size_t i = 0; i < list->count; i++) {
-		enum observed_state state = observed_state_of_entry(&list->entries[i]);
+		enum observed_state state = observed_state_of_entry(f, &list->entries[i]);
 
 		map_put(&o->states, list->entries[i].id, (void *)(uintptr_t)state);
 	}
@@ -40,7 +56,7 @@ int observed_list(struct fleet *f, struct arena *a, struct observed *ret,
 	*ret = (struct observed){.states = {0}};
 	if (provider_set_list(f->providers, a, ret_list, ret->is_silent, err) < 0)
 		return -1;
-	add_states(ret, ret_list);
+	add_states(f, ret, ret_list);
 	return 0;
 }
 
@@ -64,7 +80,7 @@ int observed_state_find(const struct operation *op, enum observed_state *ret, st
 	*ret = OBSERVED_NONE;
 	for (size_t i = 0; i < list.count; i++)
 		if (strcmp(list.entries[i].id, op->record.id) == 0)
-			*ret = observed_state_of_entry(&list.entries[i]);
+			*ret = observed_state_of_entry(op->fleet, &list.entries[i]);
 	return 0;
 }
 
@@ -128,7 +144,7 @@ static int set_paused(struct operation *op, bool paused, struct error *err)
 	if (provider_require(op->provider, PROVIDER_CAN_PAUSE, err) < 0)
 		return -1;
 	return paused ? op->ops->pause(op->provider, op->record.id, deadline, err)
-	              : op->ops->resume(op->provider, op->record.id, deadline, err);
+	              : lifecycle_resume_provider(op, deadline, err);
 }
 
 static int reconcile_alive(struct operation *op, enum observed_state observed,

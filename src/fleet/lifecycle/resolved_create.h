@@ -14,7 +14,8 @@ struct fleet_create;
 
 struct resolved_create {
 	const struct fleet_create *request;
-	const char *snapshot; /* id of the snapshot that the request names; NULL: none */
+	const char *snapshot;          /* id of the snapshot that the request names; NULL: none */
+	const char *snapshot_provider; /* that took it */
 	const char *layer; /* the files begin with: the snapshot or a layer of the template; NULL */
 	struct template_record template;
 	struct sandbox_record record; /* in PENDING; texts in the arena or borrowed */

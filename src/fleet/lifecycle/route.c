@@ -59,7 +59,8 @@ struct routing {
 	const char *named_by;           /* the source of `provider` */
 	const struct config_rule *rule; /* NULL: none matches, or a provider is named */
 	unsigned abilities;
-	bool needs_kept;         /* files or volumes that the primary keeps */
+	const char *kind; /* of the provider that made the layers below the files; NULL: none */
+	bool needs_kept;  /* files or volumes that the primary keeps */
 	struct rule_list *rules; /* that `rule` is of; NULL: none was looked for */
 	struct provider_tallies tallies;
 	struct buf reasons;
@@ -139,6 +140,15 @@ static int find_rule(struct routing *r, const struct resolved_create *resolved,
 	return 0;
 }
 
+/* Layers of one kind of provider are no files for another one. */
+static const char *find_kind(const struct fleet *f, const char *provider)
+{
+	const struct provider_member *m =
+	        provider_set_find(f->providers, provider ? provider : f->primary);
+
+	return m ? m->kind : NULL;
+}
+
 static void find_needs(struct routing *r, const struct resolved_create *resolved,
                        enum sandbox_network network)
 {
@@ -160,6 +170,8 @@ static void find_needs(struct routing *r, const struct resolved_create *resolved
 	if (has_layer)
 		r->abilities |= PROVIDER_CAN_SNAPSHOT;
 	r->needs_kept = has_volumes || has_layer || request->base;
+	if (has_layer)
+		r->kind = find_kind(r->fleet, resolved->snapshot_provider);
 }
 
 static int64_t count_sandboxes(const struct routing *r, const char *name)
@@ -256,6 +268,9 @@ static const char *find_reason(struct routing *r, const struct provider_member *
 	if (r->needs_kept && (!p || !provider_shares_place(p, r->fleet->provider)))
 		return arena_format(r->arena, "it has none of the files that provider '%s' keeps",
 		                    r->fleet->primary);
+	if (r->kind && strcmp(r->kind, m->kind) != 0)
+		return arena_format(r->arena, "it cannot use files of a provider of kind %s",
+		                    r->kind);
 	r->is_temporary = true;
 	return find_passing_reason(r, m);
 }

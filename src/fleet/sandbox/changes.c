@@ -116,7 +116,8 @@ static int compare_with_snapshot(struct fleet *f, struct arena *a,
 {
 	struct snapshot_record r;
 
-	if (snapshot_find_ready(f, a, &ask->ref, &r, err) < 0)
+	if (snapshot_find_ready(f, a, &ask->ref, &r, err) < 0 ||
+	    snapshot_require(f, &r, PROVIDER_CAN_REVIEW, err) < 0)
 		return -1;
 	*ret = (struct file_comparison){.project_id = r.project_id,
 	                                .template_id = r.template_id,

@@ -227,7 +227,9 @@ static int take_for_fork(struct forking *forking, struct arena *a, const struct 
 	    share_mounts(&op, create, ret, err) < 0 ||
 	    store_service_list(f->store, a, op.record.id, &forking->services, err) < 0)
 		return -1;
-	return snapshot_take(&op, &(struct fleet_snapshot){.is_fork = true}, &ret->snapshot, err);
+	return snapshot_take(
+	        &op, &(struct fleet_snapshot){.is_fork = true, .memory = forking->request->memory},
+	        &ret->snapshot, err);
 }
 
 int fleet_fork(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,

@@ -45,6 +45,7 @@ struct fleet_fork {
 	const char *key_id;  /* API key of the caller; NULL: none */
 	const char *user_id; /* as in fleet_create */
 	int64_t timeout_ms;  /* of the forks; 0 = none */
+	bool memory;         /* the forks continue with the processes of the sandbox */
 };
 struct fleet_forked {
 	struct snapshot_record snapshot;

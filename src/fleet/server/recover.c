@@ -13,6 +13,7 @@
 #include "fleet/server/rounds.h"
 #include "fleet/server/stored_providers.h"
 #include "provider/entries.h"
+#include "provider/memory.h"
 #include "provider/set.h"
 #include "store/sandboxes.h"
 
@@ -112,6 +113,12 @@ int fleet_sweep(struct fleet *f, struct error *err)
 	return fleet_each_sandbox(f, reconcile_unexpected, &observed, err);
 }
 
+/* It has neither rules nor limits until it is resumed. */
+static bool is_on_disk(const struct operation *op)
+{
+	return op->ops->memory && op->ops->memory->is_kept(op->provider, op->record.id);
+}
+
 static void recover_sandbox(struct fleet *f, const struct sandbox_record *r, void *context)
 {
 	AUTO(arena_done) struct arena arena = {0};
@@ -121,7 +128,8 @@ static void recover_sandbox(struct fleet *f, const struct sandbox_record *r, voi
 	if (operation_begin(f, &arena, r->id, deadline_after(CALL_TIMEOUT_MS), &op, &err) < 0 ||
 	    lifecycle_reconcile(&op, observed_get(f, context, r), SANDBOX_REASON_HOST_LOST, &err) <
 	            0 ||
-	    egress_reconcile(&op, &err) < 0 || limits_reconcile(&op, &err) < 0)
+	    (!is_on_disk(&op) &&
+	     (egress_reconcile(&op, &err) < 0 || limits_reconcile(&op, &err) < 0)))
 		log_warning("sandbox is not settled", TEXT("sandbox", r->id), FAILURE(&err));
 }
 

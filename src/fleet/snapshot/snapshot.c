@@ -12,6 +12,7 @@
 #include "fleet/snapshot/snapshots.h"
 #include "fleet/usage/storage_limit.h"
 #include "provider/entries.h"
+#include "provider/set.h"
 #include "provider/snapshots.h"
 
 #define SNAPSHOTS_MAX 10000 /* of a project */
@@ -65,7 +66,7 @@ static int insert_row(struct operation *op, const struct fleet_snapshot *request
 	        .parent_id = base,
 	        .template_id = r->template_id,
 	        .template_name = r->template_name,
-	        .provider = op->fleet->primary,
+	        .provider = r->provider,
 	        .node = r->node,
 	        .state = SNAPSHOT_MAKING,
 	        .method = "",
@@ -118,6 +119,18 @@ static int check_room(struct operation *op, const struct fleet_snapshot *request
 	                        : storage_expect_files(op->fleet, &claim, s->sandbox_id, err);
 }
 
+/* The provider knows what the host lacks, or else what of its sandboxes cannot be kept. */
+static int refuse_memory(const struct operation *op, struct error *err)
+{
+	const char *provider = op->record.provider;
+
+	if (op->ops->snapshots->memory(op->provider, deadline_after(CALL_TIMEOUT_MS), err) < 0)
+		return FAIL_CONTEXT(err, "provider '%s'", provider);
+	(void)FAIL(err, ERROR_UNSUPPORTED, "provider '%s' keeps files, not memory", provider);
+	return FAIL_HINT(err,
+	                 "leave \"memory\" out; a paused sandbox keeps its memory where it is");
+}
+
 int snapshot_take(struct operation *op, const struct fleet_snapshot *request,
                   struct snapshot_record *ret, struct error *err)
 {
@@ -126,6 +139,8 @@ int snapshot_take(struct operation *op, const struct fleet_snapshot *request,
 	struct error second = {0};
 
 	if (sandbox_require(op->fleet, &op->record, PROVIDER_CAN_SNAPSHOT, err) < 0 ||
+	    (request->memory && !(op->ops->abilities & PROVIDER_CAN_KEEP_MEMORY) &&
+	     refuse_memory(op, err) < 0) ||
 	    insert_row(op, request, ret, err) < 0)
 		return -1;
 	fault_point("api", "snapshot-recorded");
@@ -133,10 +148,10 @@ int snapshot_take(struct operation *op, const struct fleet_snapshot *request,
 		remove_row(f, ret->id);
 		return -1;
 	}
-	if (op->ops->snapshots->take(
-	            op->provider,
-	            &(struct provider_snapshot){op->record.id, ret->id, request->sync},
-	            deadline_after(CALL_TIMEOUT_MS), &made, err) < 0) {
+	if (op->ops->snapshots->take(op->provider,
+	                             &(struct provider_snapshot){op->record.id, ret->id,
+	                                                         request->sync, request->memory},
+	                             deadline_after(CALL_TIMEOUT_MS), &made, err) < 0) {
 		remove_row(f, ret->id);
 		return FAIL_CONTEXT(err, "snapshot of '%s'", op->record.name);
 	}
@@ -160,16 +175,6 @@ int snapshot_check_request(const struct fleet *f, const char *name, struct error
 	return name ? sandbox_name_check(name, err) : 0;
 }
 
-/* The provider knows what the host lacks, or else what of its sandboxes cannot be kept. */
-static int refuse_memory(const struct fleet *f, struct error *err)
-{
-	if (f->ops->snapshots->memory(f->provider, deadline_after(CALL_TIMEOUT_MS), err) < 0)
-		return FAIL_CONTEXT(err, "provider '%s'", f->primary);
-	(void)FAIL(err, ERROR_UNSUPPORTED, "provider '%s' keeps files, not memory", f->primary);
-	return FAIL_HINT(err,
-	                 "leave \"memory\" out; a paused sandbox keeps its memory where it is");
-}
-
 int fleet_snapshot(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
                    const struct fleet_snapshot *request, struct snapshot_record *ret,
                    struct error *err)
@@ -177,7 +182,6 @@ int fleet_snapshot(struct fleet *fleet, struct arena *a, const struct fleet_ref 
 	AUTO(operation_end) struct operation op = {0};
 
 	if (snapshot_check_request(fleet, request->name, err) < 0 ||
-	    (request->memory && refuse_memory(fleet, err) < 0) ||
 	    operation_find_and_begin(fleet, a, ref, &op, err) < 0 ||
 	    snapshot_check_state(&op.record, err) < 0)
 		return -1;
@@ -195,12 +199,22 @@ int fleet_snapshot_find(struct fleet *fleet, struct arena *a, const struct fleet
 	return 0;
 }
 
+/* The primary keeps the files of its own snapshots, and of those of providers that share them. */
+static bool is_kept_here(const struct fleet *f, const struct snapshot_record *r)
+{
+	const struct provider_member *m = provider_set_find(f->providers, r->provider);
+	struct provider *p = m ? provider_member_provider(m) : NULL;
+
+	return strcmp(r->provider, f->primary) == 0 || (p && provider_shares_place(p, f->provider));
+}
+
 static int check_provider(const struct fleet *f, const struct snapshot_record *r, struct error *err)
 {
-	if (strcmp(r->provider, f->primary) != 0)
+	if (!is_kept_here(f, r))
 		return FAIL(err, ERROR_UNAVAILABLE,
-		            "snapshot '%s' was taken by provider '%s', not '%s'", r->name,
-		            r->provider, f->primary);
+		            "snapshot '%s' was taken by provider '%s', whose files provider '%s' "
+		            "does not keep",
+		            r->name, r->provider, f->primary);
 	if (strcmp(r->node, f->node) == 0)
 		return 0;
 	return elsewhere_fail(f, &(struct elsewhere){"snapshot", r->name, "is", r->node}, err);
@@ -216,6 +230,19 @@ int snapshot_find_ready(struct fleet *f, struct arena *a, const struct fleet_ref
 		return 0;
 	return FAIL(err, ERROR_CONFLICT, "snapshot '%s' is %s, not ready", ret->name,
 	            snapshot_state_name(ret->state));
+}
+
+int snapshot_require(const struct fleet *f, const struct snapshot_record *r, unsigned ability,
+                     struct error *err)
+{
+	const struct provider_member *m = provider_set_find(f->providers, r->provider);
+	struct provider *p = m ? provider_member_provider(m) : f->provider;
+
+	if (p && provider_require(p, ability, err) < 0)
+		return FAIL_CONTEXT(err, "snapshot '%s'", r->name);
+	return p ? 0
+	         : FAIL(err, ERROR_UNAVAILABLE, "provider '%s' of snapshot '%s' does not answer",
+	                r->provider, r->name);
 }
 
 int fleet_snapshot_remove(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
@@ -247,7 +274,7 @@ static void sweep_row(struct fleet *f, struct snapshot_record *r, const struct m
 	struct error err = {0};
 	int status = 0;
 
-	if (strcmp(r->provider, f->primary) != 0)
+	if (!is_kept_here(f, r))
 		return;
 	if (is_unfinished(r, at_boot)) {
 		status = snapshot_drop(f, r->id, &err);

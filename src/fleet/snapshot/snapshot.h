@@ -18,6 +18,10 @@ struct snapshot_record;
 /* A snapshot in READY that belongs to this server. */
 MUST_CHECK int snapshot_find_ready(struct fleet *f, struct arena *a, const struct fleet_ref *ref,
                                    struct snapshot_record *ret, struct error *err);
+/* Requires an ability (enum provider_ability) of the provider that took it: its layers may be files
+ * for that kind of provider alone. */
+MUST_CHECK int snapshot_require(const struct fleet *f, const struct snapshot_record *r,
+                                unsigned ability, struct error *err);
 /* Checks that need no snapshot: the name (NULL: none), and the state of the sandbox. */
 MUST_CHECK int snapshot_check_request(const struct fleet *f, const char *name, struct error *err);
 MUST_CHECK int snapshot_check_state(const struct sandbox_record *r, struct error *err);

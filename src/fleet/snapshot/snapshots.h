@@ -16,7 +16,7 @@ struct fleet_snapshot {
 	bool sync;        /* return when it is on disk */
 	bool is_fork;     /* does not wait until its files are counted */
 	enum snapshot_kind kind;
-	bool memory; /* with its processes: unsupported, the error says why */
+	bool memory; /* with its processes; the provider must be able to keep memory */
 };
 MUST_CHECK int fleet_snapshot(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
                               const struct fleet_snapshot *request, struct snapshot_record *ret,

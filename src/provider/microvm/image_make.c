@@ -55,7 +55,7 @@ static int make_disk(struct provider *p, const struct sandbox_spec *machine, int
 	static const char script[] =
 	        "set -e; cd " MICROVM_DIR "\n"
 	        "chmod 755 atoll-machine\n"
-	        "mkdir run saved; chown " SHELL_USER " run saved\n"
+	        "mkdir run saved kept; chown " SHELL_USER " run saved kept\n"
 	        "truncate -s \"$1\"M base\n"
 	        "/usr/sbin/mke2fs -q -F -t ext4 -m 0 -E root_owner=0:0 -d \"$2\" base\n"
 	        "qemu-img create -q -f qcow2 -F raw -b base disk \"$1\"M\n"
@@ -79,10 +79,8 @@ static int save_machine(struct provider *p, const struct sandbox_spec *machine,
 	                                    .mode = MACHINE_IMAGE,
 	                                    .has_kvm = image->has_kvm,
 	                                    .deadline = deadline};
-	char bytes[32];
-	const char *words[] = {"save", MICROVM_SAVED, bytes, NULL};
+	static const char *const words[] = {"save", MICROVM_SAVED, NULL};
 
-	(void)snprintf(bytes, sizeof(bytes), "%lld", (long long)machine->resources.memory_mb << 20);
 	if (microvm_machine_start(p, &start, err) < 0)
 		return -1;
 	return microvm_control(p, machine->id, words, deadline, err);
@@ -92,8 +90,7 @@ static int fill_shell(struct provider *p, const struct sandbox_spec *machine,
                       const struct microvm_image *image, int64_t deadline, struct error *err)
 {
 	if (shell_write_parts(p, machine->id, deadline, err) < 0 ||
-	    shell_write_file(p, machine->id, MICROVM_DIR "/key", span_of(image->key), deadline,
-	                     err) < 0 ||
+	    shell_write_file(p, machine->id, MICROVM_KEY, span_of(image->key), deadline, err) < 0 ||
 	    make_disk(p, machine, deadline, err) < 0)
 		return -1;
 	return image->has_memory ? save_machine(p, machine, image, deadline, err) : 0;

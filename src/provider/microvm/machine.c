@@ -4,10 +4,12 @@
 #include <math.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include "base/clock.h"
 #include "base/fd.h"
+#include "base/log.h"
 #include "base/random.h"
 #include "provider/agent_reader.h"
 #include "provider/compute.h"
@@ -20,6 +22,7 @@
 #define SHELL_PORT 1025 /* where QEMU listens in the shell */
 #define PROCESSORS_MAX 8
 #define CONSOLE_LOOK_MS 20
+#define SYNC_MS 10000
 #define CONSOLE_CALL_MS 5000
 #define CONSOLE_MAX (64 * 1024)
 #define ARGUMENTS_MAX 64
@@ -73,6 +76,29 @@ static const char *outside_network(struct arena *a, const struct sandbox_spec *s
 	        spec->network == SANDBOX_NETWORK_INTERNET ? "off" : "on");
 }
 
+static bool continues_memory(const struct machine_start *start)
+{
+	return start->mode == MACHINE_RESTORE || start->mode == MACHINE_LOAD;
+}
+
+static const char *saved_folder(const struct machine_start *start)
+{
+	return start->saved ? start->saved : MICROVM_SAVED;
+}
+
+/* All that saved memory depends on. It is the name of the machine, which QEMU does not use. */
+static const char *describe_memory(struct arena *a, const struct sandbox_spec *spec, bool has_kvm)
+{
+	struct stat qemu = {0};
+
+	if (stat(MICROVM_QEMU, &qemu) < 0)
+		memset(&qemu, 0, sizeof(qemu));
+	return arena_format(a, "cpus=%u memory=%lld accelerator=%s qemu=%lld:%lld",
+	                    microvm_processors(spec), (long long)spec->resources.memory_mb,
+	                    has_kvm ? "kvm" : "tcg", (long long)qemu.st_size,
+	                    (long long)qemu.st_mtime);
+}
+
 /* A saved machine continues only with the same devices, in the same order. */
 static const char **list_arguments(struct arena *a, const struct machine_start *start)
 {
@@ -86,10 +112,6 @@ static const char **list_arguments(struct arena *a, const struct machine_start *
 	        "stdio",
 	        "-qmp",
 	        "unix:" MICROVM_MONITOR ",server=on,wait=off",
-	        "-kernel",
-	        MICROVM_KERNEL,
-	        "-initrd",
-	        MICROVM_MEMORY_DISK,
 	        "-blockdev",
 	        "driver=qcow2,node-name=files,discard=unmap,file.driver=file,"
 	        "file.filename=" MICROVM_DISK,
@@ -104,14 +126,18 @@ static const char **list_arguments(struct arena *a, const struct machine_start *
 	        "on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny",
 	        NULL};
 	long long memory_mb = (long long)start->spec->resources.memory_mb;
-	const char *memory = start->mode == MACHINE_RESTORE
-	                             ? "memory-backend-file,mem-path=" MICROVM_SAVED_MEMORY
+	const char *memory = continues_memory(start)
+	                             ? arena_format(a, "memory-backend-file,mem-path=%s/ram",
+	                                            saved_folder(start))
 	                             : "memory-backend-ram";
 	const char *const size[] = {
 	        MICROVM_PROGRAM,
 	        "run",
+	        start->key ? MICROVM_KEY : "-",
 	        start->key ? start->key : "-",
 	        MICROVM_QEMU,
+	        "-name",
+	        arena_format(a, "guest=%s", describe_memory(a, start->spec, start->has_kvm)),
 	        "-M",
 	        "microvm,acpi=on,rtc=on,memory-backend=ram",
 	        "-accel",
@@ -124,8 +150,6 @@ static const char **list_arguments(struct arena *a, const struct machine_start *
 	        arena_format(a, "%s,id=ram,share=on,size=%lldM", memory, memory_mb),
 	        "-smp",
 	        arena_format(a, "%u", microvm_processors(start->spec)),
-	        "-append",
-	        kernel_options(a, start),
 	        NULL};
 	struct argument_list list = {ARENA_ARRAY(a, const char *, ARGUMENTS_MAX), 0};
 
@@ -134,8 +158,14 @@ static const char **list_arguments(struct arena *a, const struct machine_start *
 	add_arguments(&list,
 	              (const char *const[]){"-netdev", outside_network(a, start->spec), "-device",
 	                                    "virtio-net-device,netdev=outside", NULL});
-	if (start->mode == MACHINE_RESTORE)
+	if (continues_memory(start))
 		add_arguments(&list, (const char *const[]){"-incoming", "defer", NULL});
+	else /* A machine that continues has its kernel, and QEMU would keep another copy. */
+		add_arguments(&list, (const char *const[]){"-kernel", MICROVM_KERNEL, "-initrd",
+		                                           MICROVM_MEMORY_DISK, "-append",
+		                                           kernel_options(a, start), NULL});
+	if (start->mode == MACHINE_LOAD)
+		add_arguments(&list, (const char *const[]){"-S", NULL});
 	return list.items;
 }
 
@@ -202,13 +232,17 @@ static int await_agent(struct provider *p, const struct console *c, struct error
 static int start_qemu(struct provider *p, const struct machine_start *start, uint64_t *ret_process,
                       struct error *err)
 {
-	static const char *const shared[] = {"LD_PRELOAD=" MICROVM_LIBRARY,
-	                                     "ATOLL_GUEST_MEMORY=" MICROVM_SAVED_MEMORY, NULL};
-	static const char *const none[] = {NULL};
 	AUTO(arena_done) struct arena arena = {0};
+	/* The first says to an operator of the host which machine it is. */
+	const char *env[] = {arena_format(&arena, "ATOLL_MACHINE=%s", start->spec->hostname),
+	                     "LD_PRELOAD=" MICROVM_LIBRARY,
+	                     arena_format(&arena, "ATOLL_GUEST_MEMORY=%s/ram", saved_folder(start)),
+	                     NULL};
+	if (!continues_memory(start))
+		env[1] = NULL;
 	const struct agent_exec exec = {
 	        .args = list_arguments(&arena, start),
-	        .env = (const char **)(uintptr_t)(start->mode == MACHINE_RESTORE ? shared : none),
+	        .env = env,
 	        .cwd = "/",
 	        .user = SHELL_USER,
 	        .label = "machine",
@@ -237,7 +271,7 @@ int microvm_control(struct provider *p, const char *id, const char *const *words
 	return shell_run(p, id, &program, err);
 }
 
-static int send_identity(struct provider *p, const struct machine_start *start, struct error *err)
+int microvm_identify(struct provider *p, const struct machine_start *start, struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
 	char entropy[AGENT_IDENTITY_ENTROPY];
@@ -251,7 +285,7 @@ static int send_identity(struct provider *p, const struct machine_start *start, 
 	        .unix_us = (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000,
 	        .pids_max = (uint64_t)start->spec->resources.pids,
 	        .has_network = start->spec->network == SANDBOX_NETWORK_INTERNET,
-	        .is_new = start->mode == MACHINE_RESTORE};
+	        .is_new = start->is_new};
 	const struct compute_call call = {
 	        .type = AGENT_IDENTITY, .shape = agent_identity_shape, .message = &identity};
 	int status = compute_call(p, start->spec->id, &arena, &call, start->deadline, err);
@@ -260,9 +294,57 @@ static int send_identity(struct provider *p, const struct machine_start *start, 
 	return status;
 }
 
+void microvm_sync_files(struct provider *p, const char *id, int64_t deadline)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	const struct agent_identity request = {.hostname = "", .only_syncs = 1};
+	const struct compute_call call = {
+	        .type = AGENT_IDENTITY, .shape = agent_identity_shape, .message = &request};
+	int64_t until = deadline_after(SYNC_MS);
+	struct error err = {0};
+
+	if (compute_call(p, id, &arena, &call, until < deadline ? until : deadline, &err) < 0)
+		log_info("files of a virtual machine are not written to its disk",
+		         TEXT("sandbox", id), FAILURE(&err));
+}
+
+static int check_saved(struct provider *p, const struct machine_start *start, bool has_kvm,
+                       struct error *err)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	const char *const args[] = {MICROVM_PROGRAM, "check",
+	                            arena_format(&arena, "%s/key", saved_folder(start)),
+	                            describe_memory(&arena, start->spec, has_kvm), NULL};
+	const struct shell_program program = {.args = args,
+	                                      .user = SHELL_USER,
+	                                      .doing = "continue the saved machine",
+	                                      .deadline = start->deadline};
+
+	return shell_run(p, start->spec->id, &program, err);
+}
+
+int microvm_saved_check(struct provider *p, struct machine_start *start, struct error *err)
+{
+	struct error first = {0};
+
+	if (check_saved(p, start, start->has_kvm, &first) == 0)
+		return 0;
+	/* A machine of a time before the trial of KVM ended. */
+	if (start->has_kvm && first.code == ERROR_SYSTEM &&
+	    check_saved(p, start, false, &(struct error){0}) == 0) {
+		start->has_kvm = false;
+		return 0;
+	}
+	*err = first;
+	if (err->code == ERROR_SYSTEM)
+		err->code = ERROR_CONFLICT;
+	return -1;
+}
+
 static int restore_machine(struct provider *p, const struct machine_start *start, struct error *err)
 {
-	static const char *const words[] = {"restore", MICROVM_SAVED, NULL};
+	const char *const words[] = {start->mode == MACHINE_LOAD ? "load" : "restore",
+	                             saved_folder(start), NULL};
 
 	if (microvm_control(p, start->spec->id, words, start->deadline, err) < 0)
 		return FAIL_CONTEXT(err, "the virtual machine");
@@ -277,10 +359,12 @@ int microvm_machine_start(struct provider *p, const struct machine_start *start,
 		return -1;
 	const struct console console = {start->spec->id, process, (uint64_t[2]){0},
 	                                start->deadline};
-	if ((start->mode == MACHINE_RESTORE ? restore_machine(p, start, err)
-	                                    : await_agent(p, &console, err)) < 0)
+	if ((continues_memory(start) ? restore_machine(p, start, err)
+	                             : await_agent(p, &console, err)) < 0)
 		return -1;
-	return start->mode == MACHINE_IMAGE ? 0 : send_identity(p, start, err);
+	return start->mode == MACHINE_IMAGE || start->mode == MACHINE_LOAD
+	               ? 0
+	               : microvm_identify(p, start, err);
 }
 
 int microvm_connect(struct provider *p, const char *id, int64_t deadline, int *ret_fd,

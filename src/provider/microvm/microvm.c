@@ -13,7 +13,9 @@
 #include "provider/entries.h"
 #include "provider/microvm/accelerator.h"
 #include "provider/microvm/image.h"
+#include "provider/microvm/kept.h"
 #include "provider/microvm/machine.h"
+#include "provider/microvm/memory.h"
 #include "provider/native/broker_provider.h"
 #include "wire/agent.h"
 
@@ -40,8 +42,8 @@ static int check_spec(const struct sandbox_spec *spec, struct error *err)
 {
 	if (spec->mount_count > 0)
 		return refuse_ability(PROVIDER_CAN_VOLUME, err);
-	if (spec->snapshot || spec->review)
-		return refuse_ability(PROVIDER_CAN_SNAPSHOT, err);
+	if (spec->review)
+		return refuse_ability(PROVIDER_CAN_REVIEW, err);
 	if (strcmp(spec->template_dir, "host") == 0)
 		return FAIL(
 		        err, ERROR_UNSUPPORTED,
@@ -58,7 +60,8 @@ struct sandbox_spec microvm_shell_of(const struct sandbox_spec *spec, bool has_k
 	shell.warm = NULL;
 	shell.has_kvm = has_kvm;
 	shell.resources.memory_mb += SPARE_MEMORY_MB;
-	shell.resources.disk_mb += SPARE_DISK_MB;
+	/* Memory that goes to the disk while older memory from there is still mapped. */
+	shell.resources.disk_mb += SPARE_DISK_MB + 2 * spec->resources.memory_mb;
 	shell.resources.pids += SPARE_PIDS;
 	return shell;
 }
@@ -72,7 +75,9 @@ static struct provider_created created_of(const struct sandbox_spec *spec, int64
 static int microvm_destroy(struct provider *p, const char *id, int64_t deadline, struct error *err)
 {
 	agent_links_drop(as_microvm(p)->links, id);
-	return broker_provider_destroy(shells_of(p), id, deadline, err);
+	if (broker_provider_destroy(shells_of(p), id, deadline, err) < 0)
+		return -1;
+	return kept_forget(as_microvm(p), id, err);
 }
 
 static int start_from_image(struct provider *p, const struct sandbox_spec *spec,
@@ -82,6 +87,7 @@ static int start_from_image(struct provider *p, const struct sandbox_spec *spec,
 	                                    .mode = image->has_memory ? MACHINE_RESTORE
 	                                                              : MACHINE_BOOT,
 	                                    .has_kvm = image->has_kvm,
+	                                    .is_new = true,
 	                                    .key = image->key,
 	                                    .deadline = deadline};
 	struct sandbox_spec shell = microvm_shell_of(spec, image->has_kvm);
@@ -118,14 +124,28 @@ static int create_machine(struct provider *p, const struct sandbox_spec *spec, i
 	return start_from_image(p, spec, &image, deadline, err);
 }
 
+static int create_from_snapshot(struct provider *p, const struct sandbox_spec *spec,
+                                int64_t deadline, bool *ret_continues, struct error *err)
+{
+	if (memory_start_snapshot(p, spec, deadline, ret_continues, err) == 0)
+		return 0;
+	(void)microvm_destroy(p, spec->id, deadline_after(CLEAN_UP_MS), &(struct error){0});
+	return -1;
+}
+
 static int microvm_create(struct provider *p, const struct sandbox_spec *spec, int64_t deadline,
                           struct provider_created *ret, struct error *err)
 {
 	int64_t began_ns = clock_monotonic_ns();
+	bool continues = false;
 
-	if (check_spec(spec, err) < 0 || create_machine(p, spec, deadline, err) < 0)
+	if (check_spec(spec, err) < 0)
+		return -1;
+	if (spec->snapshot ? create_from_snapshot(p, spec, deadline, &continues, err) < 0
+	                   : create_machine(p, spec, deadline, err) < 0)
 		return -1;
 	*ret = created_of(spec, began_ns);
+	ret->continues = continues;
 	return 0;
 }
 
@@ -143,6 +163,9 @@ static int microvm_start(struct provider *p, const struct sandbox_spec *spec, in
 	const struct sandbox_spec shell = microvm_shell_of(spec, has_kvm);
 	if (broker_provider_stats(shells_of(p), spec->id, &stats, &(struct error){0}) < 0) {
 		if (broker_provider_start(shells_of(p), &shell, deadline, &ignored, err) < 0)
+			return -1;
+		/* A boot makes the memory of an earlier moment worthless. */
+		if (kept_forget(as_microvm(p), spec->id, err) < 0)
 			return -1;
 		const struct machine_start start = {.spec = spec,
 		                                    .mode = MACHINE_BOOT,
@@ -205,7 +228,9 @@ static int microvm_stop(struct provider *p, const char *id, int64_t grace_ms, in
 	agent_links_drop(as_microvm(p)->links, id);
 	if (!is_paused(p, id) && tell_agent_to_stop(p, id, grace_ms))
 		await_end(p, id, until < deadline ? until : deadline);
-	return broker_provider_stop(shells_of(p), id, 0, deadline, err);
+	if (broker_provider_stop(shells_of(p), id, 0, deadline, err) < 0)
+		return -1;
+	return kept_forget(as_microvm(p), id, err);
 }
 
 static int microvm_pause(struct provider *p, const char *id, int64_t deadline, struct error *err)
@@ -251,7 +276,7 @@ static int microvm_stats(struct provider *p, const char *id, struct provider_sta
 	if (broker_provider_stats(shells_of(p), id, &stats, err) < 0)
 		return -1;
 	stats.memory_limit_bytes -= (uint64_t)SPARE_MEMORY_MB << 20;
-	stats.disk_limit_bytes -= (uint64_t)SPARE_DISK_MB << 20;
+	stats.disk_limit_bytes -= ((uint64_t)SPARE_DISK_MB << 20) + 2 * stats.memory_limit_bytes;
 	stats.pids_limit -= SPARE_PIDS;
 	*ret = stats;
 	return 0;
@@ -297,6 +322,7 @@ static void microvm_close(struct provider *p)
 		return;
 	microvm_accelerator_close(m->accelerator);
 	microvm_images_free(m->images);
+	kept_close(m);
 	broker_provider_close(m->shells);
 	agent_links_free(m->links);
 	microvm_boot_done(&m->boot);
@@ -360,9 +386,11 @@ static int microvm_open(const struct provider_options *options, struct provider 
 
 	m->base.ops = &provider_microvm;
 	m->links = agent_links_new("");
+	m->kept_fd = -1;
 	m->data_dir = options->data_dir;
 	m->images = microvm_images_new(&m->base);
 	if (open_parts(m, options, err) < 0 || microvm_images_clean_up(m->images, err) < 0 ||
+	    kept_recover(m, err) < 0 ||
 	    microvm_accelerator_open(&m->base, options->microvm, &m->accelerator, err) < 0) {
 		microvm_close(&m->base);
 		return -1;
@@ -386,7 +414,8 @@ const struct provider_ops provider_microvm = {
                      PROVIDER_CAN_STATS | PROVIDER_CAN_BLOCK_NETWORK | PROVIDER_CAN_LIMIT |
                      PROVIDER_CAN_LIMIT_DISK | PROVIDER_CAN_ISOLATE | PROVIDER_SURVIVES |
                      PROVIDER_CAN_TEMPLATE | PROVIDER_CAN_PAUSE | PROVIDER_CAN_MEASURE |
-                     PROVIDER_CAN_FILTER | PROVIDER_CAN_DIAL,
+                     PROVIDER_CAN_FILTER | PROVIDER_CAN_DIAL | PROVIDER_CAN_SNAPSHOT |
+                     PROVIDER_CAN_KEEP_MEMORY,
         .open = microvm_open,
         .close = microvm_close,
         .last_calls = microvm_last_calls,
@@ -405,5 +434,7 @@ const struct provider_ops provider_microvm = {
         .template_make = microvm_template,
         .template_gone = microvm_template_gone,
         .accelerator = microvm_accelerator,
+        .snapshots = &microvm_snapshots,
+        .memory = &microvm_memory,
         .compute = &microvm_compute,
 };

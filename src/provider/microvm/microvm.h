@@ -29,8 +29,9 @@ struct microvm_images;
 #define MICROVM_LIBRARY MICROVM_DIR "/atoll-guest-memory.so"
 #define MICROVM_DISK MICROVM_DIR "/disk" /* of this machine, on top of the file "base" */
 #define MICROVM_MONITOR MICROVM_DIR "/run/monitor"
-#define MICROVM_SAVED MICROVM_DIR "/saved" /* by atoll-machine */
-#define MICROVM_SAVED_MEMORY MICROVM_SAVED "/ram"
+#define MICROVM_KEY MICROVM_DIR "/key"     /* of the image, a text */
+#define MICROVM_SAVED MICROVM_DIR "/saved" /* memory of the image, by atoll-machine */
+#define MICROVM_KEPT MICROVM_DIR "/kept"   /* memory of this machine; see kept.h */
 
 /* What a machine boots, and what works beside QEMU. Whole files, read once. */
 struct microvm_boot {
@@ -49,6 +50,7 @@ struct microvm_provider {
 	struct microvm_images *images;
 	struct microvm_accelerator *accelerator;
 	struct agent_links *links;
+	int kept_fd; /* see kept.h */
 };
 
 static inline struct microvm_provider *as_microvm(struct provider *p)

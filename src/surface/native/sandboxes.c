@@ -176,11 +176,22 @@ static int sandbox_archive(struct request *rq, const void *body, struct reply *r
 	return run_verb(rq, reply, fleet_archive, err);
 }
 
+struct sandbox_pause_body {
+	bool disk;
+};
+static const struct json_member pause_request_members[] = {
+        JSON_BOOL_MEMBER(sandbox_pause_body, disk,
+                         .about = "move the memory to the disk, where it outlives a restart of the "
+                                  "host (default false); only virtual machines can"),
+};
+static JSON_SHAPE(pause_request, "Pause", sandbox_pause_body, "Options of a pause");
+
 static int sandbox_pause(struct request *rq, const void *body, struct reply *reply,
                          struct error *err)
 {
-	(void)body;
-	return run_verb(rq, reply, fleet_pause, err);
+	const struct sandbox_pause_body *b = body;
+
+	return run_verb(rq, reply, b->disk ? fleet_pause_to_disk : fleet_pause, err);
 }
 
 static int sandbox_resume(struct request *rq, const void *body, struct reply *reply,
@@ -330,8 +341,8 @@ const struct route sandboxes_routes[] = {
         {HTTP_POST, BASE "/:id/archive", SCOPE_SANDBOX_WRITE, ROUTE_SLOW, .answer = &sandbox_shape,
          .handle = sandbox_archive, TAG,
          .summary = "Move the files of a stopped sandbox to the blob store; a start restores them"},
-        {HTTP_POST, BASE "/:id/pause", SCOPE_SANDBOX_WRITE, ROUTE_SLOW, .answer = &sandbox_shape,
-         .handle = sandbox_pause, TAG,
+        {HTTP_POST, BASE "/:id/pause", SCOPE_SANDBOX_WRITE, ROUTE_SLOW, .body = &pause_request,
+         .answer = &sandbox_shape, .handle = sandbox_pause, TAG,
          .summary = "Freeze a sandbox; its memory is kept and its next use resumes it"},
         {HTTP_POST, BASE "/:id/resume", SCOPE_SANDBOX_WRITE, ROUTE_SLOW, .answer = &sandbox_shape,
          .handle = sandbox_resume, TAG, .summary = "Resume a paused sandbox"},

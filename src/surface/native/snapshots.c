@@ -30,8 +30,9 @@ static const struct json_member snapshot_request_members[] = {
                                  .about = "answer when the snapshot is on disk (default true); the "
                                           "sandbox is not frozen for that time"),
         [SNAPSHOT_MEMORY] = JSON_BOOL_MEMBER(snapshot_body, memory,
-                                             .about = "include the processes (default false); the "
-                                                      "error names what the host lacks for it"),
+                                             .about = "include the processes (default false); "
+                                                      "only virtual machines can, the error of "
+                                                      "other sandboxes says why"),
         JSON_BOOL_MEMBER(snapshot_body, backup,
                          .about = "also start a backup in the blob store; it outlives the snapshot "
                                   "and the server"),
@@ -73,7 +74,9 @@ static const struct json_member snapshot_shape_members[] = {
         JSON_TEXT_MEMBER(
                 snapshot_answer, method,
                 .about = "rename: the sandbox was stopped; switch: its processes moved to another "
-                         "root; copy: its files were copied while the processes were frozen"),
+                         "root; copy: its files were copied while the processes were frozen; "
+                         "memory: a "
+                         "copy with the memory of the processes"),
         JSON_TEXT_MEMBER(snapshot_answer, because, .flags = JSON_NULLABLE,
                          .about = "why the files were copied instead of switched"),
         JSON_WHOLE_MEMBER(snapshot_answer, depth,
@@ -122,6 +125,7 @@ static JSON_SHAPE(snapshot_list_shape, "SnapshotList", list_answer, "One page of
 struct sandbox_fork_body {
 	const char *name;
 	int64_t count;
+	bool memory;
 };
 static const struct json_member fork_request_members[] = {
         JSON_WHOLE_MEMBER(sandbox_fork_body, count, .min = 1, .max = FLEET_FORK_MAX,
@@ -129,6 +133,10 @@ static const struct json_member fork_request_members[] = {
         JSON_TEXT_MEMBER(sandbox_fork_body, name, .max = SANDBOX_NAME_MAX,
                          .about = "name of the fork; several forks get NAME-1, NAME-2 … (default: "
                                   "generated)"),
+        JSON_BOOL_MEMBER(sandbox_fork_body, memory,
+                         .about = "the forks continue with the processes of the sandbox and share "
+                                  "its memory until they write it (default false); only virtual "
+                                  "machines can"),
 };
 static JSON_SHAPE(fork_request, "Fork", sandbox_fork_body, "Options of a fork");
 
@@ -355,6 +363,7 @@ static int fork_create(struct request *rq, const void *body, struct reply *reply
 	const struct fleet_ref ref = path_snapshot_ref(rq);
 	const struct fleet_fork request = {.name = b->name,
 	                                   .count = b->count ? (unsigned)b->count : 1,
+	                                   .memory = b->memory,
 	                                   .key_id = api_key_id(rq),
 	                                   .user_id = api_user_id(rq)};
 	struct fleet_forked made = {.count = 0};
