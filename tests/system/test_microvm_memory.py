@@ -1,0 +1,228 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Memory of virtual machines on disk: pause, snapshots and forks with the processes of a machine."""
+
+import contextlib
+import os
+import re
+import signal
+import time
+
+import pytest
+
+import atoll
+import microvm_parts
+
+PATH = "/api/sandbox/instances"
+pytestmark = pytest.mark.skipif(microvm_parts.reason() is not None, reason=str(microvm_parts.reason()))
+MEMORY_MB = 256
+FORKS = 20
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    # Emulated on every host, so that the figures of memory are comparable.
+    server = atoll.Server(flags=["--providers", "native,vm=microvm", "--microvm-kernel", microvm_parts.KERNEL, "--microvm-accelerator", "tcg"]).start()
+    try:
+        microvm_parts.template(server, tmp_path_factory.mktemp("small"))
+        yield server
+    finally:
+        server.remove_all()
+
+
+@pytest.fixture
+def api(server):
+    with contextlib.closing(server.api()) as connection:
+        yield connection
+
+
+def machine(api, **options):
+    return api.sandbox(**{"template": "small", "internet": False, "provider": "vm", "persistent": True,
+                          "resources": {"memory_mb": MEMORY_MB, "disk_mb": 64}, **options})
+
+
+def said(api, box, command, **options):
+    result = api.exec(box, command, **{"user": "root", **options})
+    assert result["exit_code"] == 0, result
+    return result["stdout"].strip()
+
+
+def begin_work(api, box):
+    """A process with memory of its own, a file in memory, and one on the disk that is not written out yet."""
+    said(api, box, "echo remembered > /run/note; echo kept > /home/user/file; (while true; do sleep 1; done) >/dev/null 2>&1 & echo $! > /run/pid")
+
+
+def check_work(api, box):
+    assert said(api, box, "cat /run/note /home/user/file") == "remembered\nkept"
+    assert said(api, box, "kill -0 $(cat /run/pid) && echo runs") == "runs"
+
+
+def qemus(api, box):
+    return microvm_parts.machines([api.get(f"{PATH}/{box}")["name"]])
+
+
+def kept(server):
+    return sorted(path.name for path in (server.data / "microvm/kept").iterdir())
+
+
+def test_a_pause_to_the_disk_frees_memory_and_keeps_processes(server, api):
+    with machine(api) as box:
+        begin_work(api, box)
+        shown = api.post(f"{PATH}/{box}/pause", {"disk": True})
+        assert shown["state"] == "paused" and qemus(api, box) == [] and kept(server) == [box]
+        api.post(f"{PATH}/{box}/pause", {"disk": True})
+        begun = time.time()
+        check_work(api, box)
+        assert api.get(f"{PATH}/{box}")["state"] == "started" and kept(server) == []
+        assert abs(int(said(api, box, "date +%s")) - time.time()) < 5 and time.time() - begun < 60
+        folder = server.data / "sandboxes" / box
+        assert not [path for path in folder.rglob("ram") if path.is_file()], "memory is left on disk"
+
+
+def test_a_sandbox_paused_in_memory_moves_to_the_disk(server, api):
+    with machine(api) as box:
+        begin_work(api, box)
+        api.post(f"{PATH}/{box}/pause")
+        assert len(qemus(api, box)) == 1
+        api.post(f"{PATH}/{box}/pause", {"disk": True})
+        assert qemus(api, box) == []
+        api.post(f"{PATH}/{box}/resume")
+        check_work(api, box)
+
+
+def test_memory_on_disk_goes_with_a_stop_and_with_a_delete(server, api):
+    with machine(api) as box:
+        begin_work(api, box)
+        api.post(f"{PATH}/{box}/pause", {"disk": True})
+        api.post(f"{PATH}/{box}/stop")
+        assert kept(server) == []
+        api.post(f"{PATH}/{box}/start")
+        assert said(api, box, "cat /run/note 2>/dev/null; cat /home/user/file") == "kept"
+        api.post(f"{PATH}/{box}/pause", {"disk": True})
+        assert kept(server) == [box]
+    assert kept(server) == []
+
+
+def kill_all(server):
+    """As a power cut: the server, its helpers, and all that they started."""
+    parents = {}
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            with contextlib.suppress(OSError, IndexError, ValueError):
+                parents[int(name)] = int(open(f"/proc/{name}/stat").read().rsplit(")", 1)[1].split()[1])
+    doomed = {server.process.pid}
+    while more := {pid for pid, parent in parents.items() if parent in doomed} - doomed:
+        doomed |= more
+    for pid in doomed:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    server.process.wait()
+    for pid in doomed:
+        atoll.wait_for(lambda: not os.path.exists(f"/proc/{pid}") or open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()[0] == "Z", 20, f"the end of {pid}")
+
+
+def test_a_pause_to_the_disk_outlives_a_restart_of_the_host(server, api):
+    with machine(api) as box, machine(api) as other:
+        begin_work(api, box)
+        api.post(f"{PATH}/{box}/pause", {"disk": True})
+        said(api, other, "true")
+        kill_all(server)
+        server.start()
+        with contextlib.closing(server.api()) as again:
+            assert again.get(f"{PATH}/{box}")["state"] == "paused"
+            check_work(again, box)
+            assert again.get(f"{PATH}/{box}")["state"] == "started"
+
+
+def test_a_snapshot_has_the_memory_of_a_machine_that_goes_on(server, api):
+    with machine(api) as box:
+        begin_work(api, box)
+        taken = api.post(f"{PATH}/{box}/snapshot", {"memory": True})
+        assert (taken["method"], taken["provider"]) == ("memory", "vm") and kept(server) == []
+        check_work(api, box)
+        said(api, box, "rm /run/note; echo newer > /home/user/file; sync")
+        with api.sandbox(template="small", snapshot=taken["id"], internet=False, resources={"memory_mb": MEMORY_MB, "disk_mb": 64}) as copy:
+            assert api.get(f"{PATH}/{copy}")["provider"] == "vm"
+            check_work(api, copy)
+            assert abs(int(said(api, copy, "date +%s")) - time.time()) < 5
+            # A boot uses the files alone.
+            api.post(f"{PATH}/{copy}/stop")
+            api.post(f"{PATH}/{copy}/start")
+            assert said(api, copy, "ls /run/note 2>/dev/null; cat /home/user/file") == "kept"
+        with pytest.raises(atoll.ApiError) as caught, api.sandbox(template="small", snapshot=taken["id"], internet=False, resources={"memory_mb": 160, "disk_mb": 64}):
+            pass
+        assert "memory=256" in caught.value.message and "memory=160" in caught.value.message
+        api.delete(f"/api/sandbox/snapshots/{taken['id']}")
+
+
+def test_a_snapshot_of_files_boots(api):
+    with machine(api) as box:
+        begin_work(api, box)
+        said(api, box, "sync")
+        taken = api.post(f"{PATH}/{box}/snapshot", {})
+        check_work(api, box)
+        with api.sandbox(template="small", snapshot=taken["id"], internet=False, resources={"memory_mb": MEMORY_MB, "disk_mb": 64}) as copy:
+            assert said(api, copy, "ls /run/note 2>/dev/null; cat /home/user/file") == "kept"
+        said(api, box, "echo newer > /home/user/file; sync")
+        api.post(f"/api/sandbox/snapshots/{taken['id']}/restore")
+        assert said(api, box, "cat /home/user/file") == "kept"
+        api.delete(f"/api/sandbox/snapshots/{taken['id']}")
+
+
+def memory_of(pid):
+    """MiB: its share of what is mapped, and what it maps alone."""
+    text = open(f"/proc/{pid}/smaps_rollup").read()
+    return tuple(int(re.search(rf"^{name}: +(\d+) kB", text, re.M)[1]) / 1024 for name in ("Pss", "Private_Dirty"))
+
+
+def test_twenty_forks_share_the_memory_of_a_running_machine(api):
+    """Each has its own identity, and at most a fifth of its size in memory."""
+    with machine(api) as box:
+        begin_work(api, box)
+        made = api.post(f"{PATH}/{box}/fork", {"memory": True, "count": FORKS})
+        forks = [item["id"] for item in made["items"]]
+        try:
+            told = [said(api, fork, "hostname; cat /proc/sys/kernel/random/uuid; cat /proc/sys/kernel/random/boot_id; head -c 16 /dev/urandom | od -An -tx1").splitlines()
+                    for fork in [box, *forks]]
+            for values in zip(*told, strict=True):
+                assert len(set(values)) == FORKS + 1, values
+            for fork in forks:
+                check_work(api, fork)
+            shares = [memory_of(pid)[0] / MEMORY_MB for pid in microvm_parts.machines([item["name"] for item in made["items"]])]
+            print(f"{FORKS} forks: {sum(shares) / len(shares):.3f} of their size each, most {max(shares):.3f}")
+            assert len(shares) == FORKS and max(shares) <= 0.2, shares
+            # What one writes, no other sees.
+            said(api, forks[0], "echo other > /run/note; echo other > /home/user/file")
+            check_work(api, forks[1])
+            check_work(api, box)
+        finally:
+            for fork in forks:
+                api.delete(f"{PATH}/{fork}")
+            api.delete(f"/api/sandbox/snapshots/{made['snapshot']['id']}")
+
+
+def refused(api, call):
+    with pytest.raises(atoll.ApiError) as caught:
+        call()
+    return caught.value.status, caught.value.message
+
+
+def test_what_cannot_keep_memory_says_so(api):
+    with api.sandbox(internet=False) as box:
+        for path, body in (("pause", {"disk": True}), ("fork", {"memory": True}), ("snapshot", {"memory": True})):
+            status, message = refused(api, lambda path=path, body=body: api.post(f"{PATH}/{box}/{path}", body))
+            assert status == 501, message
+        taken = api.post(f"{PATH}/{box}/snapshot", {})
+        status, message = refused(api, lambda: api.create(snapshot=taken["id"], provider="vm", internet=False))
+        assert "kind native" in message, message
+        api.delete(f"/api/sandbox/snapshots/{taken['id']}")
+    with machine(api) as box:
+        taken = api.post(f"{PATH}/{box}/snapshot", {})["id"]
+        for call in (lambda: api.post(f"/api/sandbox/snapshots/{taken}/export", {}), lambda: api.get(f"/api/sandbox/snapshots/{taken}/changes")):
+            status, message = refused(api, call)
+            assert status == 501, message
+        api.delete(f"/api/sandbox/snapshots/{taken}")
+        status, message = refused(api, lambda: api.post(f"{PATH}/{box}/reset"))
+        assert status == 501 and "reset" in message
+        api.post(f"{PATH}/{box}/stop")
+        for path, body in (("pause", {"disk": True}), ("snapshot", {"memory": True}), ("fork", {"memory": True})):
+            assert refused(api, lambda path=path, body=body: api.post(f"{PATH}/{box}/{path}", body))[0] == 409
