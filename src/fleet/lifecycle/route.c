@@ -59,8 +59,8 @@ struct routing {
 	const char *named_by;           /* the source of `provider` */
 	const struct config_rule *rule; /* NULL: none matches, or a provider is named */
 	unsigned abilities;
-	const char *kind; /* of the provider that made the layers below the files; NULL: none */
-	bool needs_kept;  /* files or volumes that the primary keeps */
+	const char *layers;      /* what is below the files; NULL: nothing */
+	bool needs_kept;         /* files or volumes that the primary keeps */
 	struct rule_list *rules; /* that `rule` is of; NULL: none was looked for */
 	struct provider_tallies tallies;
 	struct buf reasons;
@@ -140,13 +140,19 @@ static int find_rule(struct routing *r, const struct resolved_create *resolved,
 	return 0;
 }
 
-/* Layers of one kind of provider are no files for another one. */
-static const char *find_kind(const struct fleet *f, const char *provider)
+/* Below the files of a virtual machine lie disks, not folders. Only providers of machines keep
+ * memory. */
+static const char *layers_of(const struct provider_ops *ops)
+{
+	return ops->memory ? "disks" : "folders";
+}
+
+static const char *find_layers(const struct fleet *f, const char *provider)
 {
 	const struct provider_member *m =
-	        provider_set_find(f->providers, provider ? provider : f->primary);
+	        provider ? provider_set_find(f->providers, provider) : NULL;
 
-	return m ? m->kind : NULL;
+	return layers_of(m ? provider_member_ops(m) : f->ops);
 }
 
 static void find_needs(struct routing *r, const struct resolved_create *resolved,
@@ -171,7 +177,7 @@ static void find_needs(struct routing *r, const struct resolved_create *resolved
 		r->abilities |= PROVIDER_CAN_SNAPSHOT;
 	r->needs_kept = has_volumes || has_layer || request->base;
 	if (has_layer)
-		r->kind = find_kind(r->fleet, resolved->snapshot_provider);
+		r->layers = find_layers(r->fleet, resolved->snapshot_provider);
 }
 
 static int64_t count_sandboxes(const struct routing *r, const char *name)
@@ -268,9 +274,10 @@ static const char *find_reason(struct routing *r, const struct provider_member *
 	if (r->needs_kept && (!p || !provider_shares_place(p, r->fleet->provider)))
 		return arena_format(r->arena, "it has none of the files that provider '%s' keeps",
 		                    r->fleet->primary);
-	if (r->kind && strcmp(r->kind, m->kind) != 0)
-		return arena_format(r->arena, "it cannot use files of a provider of kind %s",
-		                    r->kind);
+	if (r->layers && strcmp(r->layers, layers_of(ops)) != 0)
+		return arena_format(r->arena,
+		                    "its sandboxes lie on %s, and the snapshot or template has %s",
+		                    layers_of(ops), r->layers);
 	r->is_temporary = true;
 	return find_passing_reason(r, m);
 }
