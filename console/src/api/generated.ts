@@ -663,6 +663,7 @@ export interface FileWrite {
 export interface Fork {
   count?: number;
   name?: string;
+  memory?: boolean;
 }
 /** The forks and the snapshot below their files */
 export interface Forked {
@@ -1303,6 +1304,10 @@ export interface PasswordChange {
   old?: string;
   new: string;
 }
+/** Options of a pause */
+export interface Pause {
+  disk?: boolean;
+}
 /** A pool of prepared sandboxes */
 export interface Pool {
   state: string;
@@ -1521,6 +1526,10 @@ export interface ProviderRemoved {
   name: string;
   removed: boolean;
   sandboxes: number;
+}
+/** Settings and secrets of a provider that was added at run time */
+export interface ProviderSet {
+  settings: Record<string, string>;
 }
 /** The providers of this server in the order in which they are tried */
 export interface Providers {
@@ -2830,7 +2839,7 @@ export const postApiSandboxInstancesIdStop: Operation<{ id: string }, undefined,
 /** Move the files of a stopped sandbox to the blob store; a start restores them */
 export const postApiSandboxInstancesIdArchive: Operation<{ id: string }, undefined, undefined, Sandbox> = { method: "POST", path: "/api/sandbox/instances/{id}/archive", scopes: ["sandbox:write"] };
 /** Freeze a sandbox; its memory is kept and its next use resumes it */
-export const postApiSandboxInstancesIdPause: Operation<{ id: string }, undefined, undefined, Sandbox> = { method: "POST", path: "/api/sandbox/instances/{id}/pause", scopes: ["sandbox:write"] };
+export const postApiSandboxInstancesIdPause: Operation<{ id: string }, undefined, Pause, Sandbox> = { method: "POST", path: "/api/sandbox/instances/{id}/pause", scopes: ["sandbox:write"] };
 /** Resume a paused sandbox */
 export const postApiSandboxInstancesIdResume: Operation<{ id: string }, undefined, undefined, Sandbox> = { method: "POST", path: "/api/sandbox/instances/{id}/resume", scopes: ["sandbox:write"] };
 /** Suspend the idle timeout of a sandbox */
@@ -3037,6 +3046,8 @@ export const getV1Providers: Operation<undefined, undefined, undefined, Provider
 export const postV1Providers: Operation<undefined, undefined, ProviderAdd, ProviderAdded> = { method: "POST", path: "/v1/providers", scopes: ["admin"] };
 /** List the kinds of providers and their options */
 export const getV1ProvidersKinds: Operation<undefined, undefined, undefined, ProviderKinds> = { method: "GET", path: "/v1/providers/kinds", scopes: ["sandbox:read"] };
+/** Change settings and secrets of a provider on every server on this store */
+export const patchV1ProvidersName: Operation<{ name: string }, undefined, ProviderSet, void> = { method: "PATCH", path: "/v1/providers/{name}", scopes: ["admin"] };
 /** Remove a provider that was added at run time; 409 while it has sandboxes */
 export const deleteV1ProvidersName: Operation<{ name: string }, { drain?: boolean }, undefined, ProviderRemoved> = { method: "DELETE", path: "/v1/providers/{name}", scopes: ["admin"] };
 /** Get the rules that choose providers */

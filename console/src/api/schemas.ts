@@ -242,6 +242,7 @@ export const fileWriteSchema = {
 export const forkSchema = {
   count: {"type":"integer","description":"number of forks (default 1)","minimum":1,"maximum":100},
   name: {"type":"string","description":"name of the fork; several forks get NAME-1, NAME-2 … (default: generated)","maxLength":63},
+  memory: {"type":"boolean","description":"the forks continue with the processes of the sandbox and share its memory until they write it (default false); only virtual machines can"},
 } satisfies Schema;
 export const gatewayBashSchema = {
   tenant_id: {"type":"string","description":"default: \"default\"","maxLength":128,"minLength":1,"example":"default"},
@@ -462,6 +463,9 @@ export const passwordChangeSchema = {
   old: {"type":"string","description":"required, but for an admin who sets another user's","maxLength":1024},
   new: {"type":"string","description":"at least 4 different characters, not the e-mail address","maxLength":256,"minLength":10},
 } satisfies Schema;
+export const pauseSchema = {
+  disk: {"type":"boolean","description":"move the memory to the disk, where it outlives a restart of the host (default false); only virtual machines can"},
+} satisfies Schema;
 export const poolSizeSchema = {
   min: {"type":"integer","description":"number of sandboxes kept while the pool is unused (default: target)","minimum":0,"maximum":256},
   target: {"type":"integer","description":"number of sandboxes kept while the pool is used; 0: no pool","minimum":0,"maximum":256},
@@ -504,6 +508,9 @@ export const providerAddSchema = {
   name: {"type":"string","maxLength":63,"minLength":1},
   kind: {"type":"string","description":"as GET /v1/providers/kinds lists them (default: the name)","maxLength":32,"minLength":1},
   settings: {"type":"object","description":"max_sandboxes, price_hour and the other settings of a provider in the configuration file, and the options of its kind; secrets are stored encrypted and never returned","maxProperties":32,"example":{"max_sandboxes":"20"}},
+} satisfies Schema;
+export const providerSetSchema = {
+  settings: {"type":"object","description":"settings to change, as in POST /v1/providers; \"\" returns to the default; others stay","maxProperties":32,"example":{"max_sandboxes":"20"}},
 } satisfies Schema;
 export const registryLoginSchema = {
   username: {"type":"string","maxLength":256},
@@ -737,7 +744,7 @@ export const skillPutSchema = {
 export const snapshotCreateSchema = {
   name: {"type":"string","description":"unique in the project (default: its id)","maxLength":63},
   sync: {"type":"boolean","description":"answer when the snapshot is on disk (default true); the sandbox is not frozen for that time"},
-  memory: {"type":"boolean","description":"include the processes (default false); the error names what the host lacks for it"},
+  memory: {"type":"boolean","description":"include the processes (default false); only virtual machines can, the error of other sandboxes says why"},
   backup: {"type":"boolean","description":"also start a backup in the blob store; it outlives the snapshot and the server"},
 } satisfies Schema;
 export const snapshotExportSchema = {
