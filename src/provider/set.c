@@ -97,15 +97,14 @@ static void describe_member(struct provider_set *set, struct set_member *m,
 	atomic_store(&m->kind, described);
 }
 
-static void bound_member(struct provider_set *set, struct set_member *m,
-                         const struct provider_entry_options *entry)
+void provider_set_bound(struct provider_set *set, const struct provider_member *m,
+                        const struct provider_bounds *limits)
 {
-	struct provider_bounds *limits = ARENA_NEW(&set->arena, struct provider_bounds);
+	struct provider_bounds *own = ARENA_NEW(&set->arena, struct provider_bounds);
 
-	*limits = entry->limits;
-	atomic_store(&m->limits, limits);
-	atomic_store(&m->member.version, entry->version);
-	provider_health_limit(m->member.health, entry->limits.p99_max_ms);
+	*own = *limits;
+	atomic_store(&as_set_member(m)->limits, own);
+	provider_health_limit(m->health, limits->p99_max_ms);
 }
 
 struct provider_bounds provider_member_limits(const struct provider_member *m)
@@ -129,7 +128,8 @@ int provider_set_add(struct provider_set *set, const struct provider_entry_optio
 	m = begin_member(set, entry->name);
 	describe_member(set, m, kind, options);
 	m->member.kind = kind->name;
-	bound_member(set, m, entry);
+	provider_set_bound(set, &m->member, &entry->limits);
+	atomic_store(&m->member.version, entry->version);
 	atomic_fetch_add(&set->count, 1);
 	return 0;
 }
@@ -146,7 +146,8 @@ int provider_set_change(struct provider_set *set, const struct provider_entry_op
 		return FAIL_CONTEXT(err, "provider '%s'", entry->name);
 	/* Without an operation the options of an open provider are those it was opened with. */
 	describe_member(set, m, kind, options);
-	bound_member(set, m, entry);
+	provider_set_bound(set, &m->member, &entry->limits);
+	atomic_store(&m->member.version, entry->version);
 	return 0;
 }
 

@@ -61,6 +61,9 @@ MUST_CHECK int provider_set_add(struct provider_set *set,
 MUST_CHECK int provider_set_change(struct provider_set *set,
                                    const struct provider_entry_options *entry,
                                    const struct provider_options *options, struct error *err);
+/* Gives a member other limits. Only for the thread that adds members. */
+void provider_set_bound(struct provider_set *set, const struct provider_member *m,
+                        const struct provider_bounds *limits);
 /* Those that hold now. */
 struct provider_bounds provider_member_limits(const struct provider_member *m);
 /* Lives as long as the set; for what members of the running server point to. Only for the thread

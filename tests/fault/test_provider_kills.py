@@ -18,7 +18,7 @@ import small_root
 pytestmark = pytest.mark.needs_root
 KILLS = int(os.environ.get("ATOLL_KILLS", 200 if atoll.IS_SLOW else 6))
 CALLERS = 4
-PAUSES = (0.5, 0.9, 0.3, 1.3, 0.7)
+PAUSES = (0.5, 0.9, 0.3, 5.0, 0.7)  # a machine takes seconds
 LOST = (OSError, atoll.ApiError, ValueError, http.client.HTTPException)
 
 
@@ -91,6 +91,9 @@ def test_nothing_is_left_at_any_provider_after_kills_in_a_storm(tmp_path):
             root = tmp_path / "microvm"
             root.mkdir()
             import_small(server, root)
+            api = server.api(timeout=180)
+            api.remove(api.create(provider="vm", internet=False, template="small", resources={"memory_mb": 64})["id"])  # makes the image
+            api.close()
         counts = storm(server, providers, KILLS)
         print("figures", KILLS, "kills", counts)
         api = server.api(timeout=120)
@@ -98,7 +101,7 @@ def test_nothing_is_left_at_any_provider_after_kills_in_a_storm(tmp_path):
             api.remove(row["id"])
         assert server.rows(api) == []
         api.close()
-        assert counts["native"] and counts["far"], counts
+        assert all(counts.values()), counts
         atoll.wait_for(lambda: daemon.containers() == [], 130, "the removal of every container")
         for folder in ("links", "claims"):
             assert list((server.data / "docker" / folder).iterdir()) == []

@@ -229,7 +229,7 @@ static void a_provider_at_its_cost_or_draining_is_passed_over(void **state)
 	const struct provider_member *m = provider_set_at(h->providers, 0);
 	struct fleet_create request = plain;
 
-	((struct provider_member *)(uintptr_t)m)->limits.cost_month_max = 5000000;
+	provider_set_bound(h->providers, m, &(struct provider_bounds){.cost_month_max = 5000000});
 	provider_member_note_cost(m, 0, 4999999);
 	assert_string_equal(create(h).provider, "fake");
 	provider_member_note_cost(m, 0, 5000000);
@@ -246,7 +246,7 @@ static void allow_weaker(struct harness *h, const char *name)
 {
 	const struct provider_member *m = provider_set_find(h->providers, name);
 
-	((struct provider_member *)(uintptr_t)m)->limits.allows_weaker = true;
+	provider_set_bound(h->providers, m, &(struct provider_bounds){.allows_weaker = true});
 }
 
 static void isolation_is_never_weaker_than_asked(void **state)
