@@ -26,7 +26,7 @@ def use(server, provider, template, counts):
     """Makes a sandbox, runs a command, and removes every second one; a killed server may lose each answer."""
     api = server.api(timeout=30)
     try:
-        made = api.create(provider=provider, internet=False, template=template, resources={"memory_mb": 64})["id"]
+        made = api.create(provider=provider, internet=False, template=template, resources={"memory_mb": 128})["id"]
         counts[provider] += 1
         if api.exec(made, "echo alive")["stdout"] == "alive\n" and counts[provider] % 2:
             api.remove(made)
@@ -92,7 +92,7 @@ def test_nothing_is_left_at_any_provider_after_kills_in_a_storm(tmp_path):
             root.mkdir()
             import_small(server, root)
             api = server.api(timeout=180)
-            api.remove(api.create(provider="vm", internet=False, template="small", resources={"memory_mb": 64})["id"])  # makes the image
+            api.remove(api.create(provider="vm", internet=False, template="small", resources={"memory_mb": 128})["id"])  # makes the image
             api.close()
         counts = storm(server, providers, KILLS)
         print("figures", KILLS, "kills", counts)
