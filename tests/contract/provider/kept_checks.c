@@ -110,6 +110,23 @@ static void start_sandbox(struct fixture *f)
 	CHECK_OK(f->ops->start(f->p, &f->spec, contract_soon(), &created, &err));
 }
 
+/* To the files of the template, which is a declared gap of virtual machines. */
+static void check_reset(struct fixture *f)
+{
+	struct error why = {0};
+
+	if (f->ops->memory) {
+		assert_int_equal(
+		        f->ops->snapshots->restore(f->p, f->id.text, "", contract_soon(), &why),
+		        -1);
+		assert_int_equal(why.code, ERROR_UNSUPPORTED);
+		return;
+	}
+	CHECK_OK(f->ops->snapshots->restore(f->p, f->id.text, "", contract_soon(), &err));
+	start_sandbox(f);
+	assert_string_equal(contract_shell(f, "cd && ls file 2>&- || echo gone"), "gone\n");
+}
+
 static void a_restore_gives_the_files_back(struct fixture *f)
 {
 	const struct snapshot_ops *snapshots = f->ops->snapshots;
@@ -127,9 +144,7 @@ static void a_restore_gives_the_files_back(struct fixture *f)
 	assert_string_equal(contract_shell(f, "cd && cat file; ls other 2>&- || echo gone"),
 	                    "one\ngone\n");
 	stop_sandbox(f);
-	CHECK_OK(snapshots->restore(f->p, f->id.text, "", contract_soon(), &err));
-	start_sandbox(f);
-	assert_string_equal(contract_shell(f, "cd && ls file 2>&- || echo gone"), "gone\n");
+	check_reset(f);
 	destroy_sandbox(f);
 	CHECK_OK(snapshots->remove(f->p, snapshot.text, contract_soon(), &err));
 }
