@@ -141,7 +141,7 @@ def restarted(server, text):
 
 
 def test_sandboxes_of_an_absent_provider_are_left_alone():
-    server = providers("native,bare=host:allow_weaker=true")
+    server = atoll.Server(flags=["--providers", "native,bare=host:allow_weaker=true", "--host-keep", "true"]).start()
     try:
         api = server.api()
         bare = api.create(provider="bare", persistent=True)["id"]

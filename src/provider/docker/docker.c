@@ -14,6 +14,7 @@
 #include "base/thread.h"
 #include "provider/agent_links.h"
 #include "provider/agent_reverse.h"
+#include "provider/agent_stop.h"
 #include "provider/claims.h"
 #include "provider/compute.h"
 #include "provider/volume.h"
@@ -25,8 +26,7 @@
 #define LIST_MS 30000
 #define LIST_TRIES 4 /* a replacement is finished in at most three */
 #define STATS_MS 10000
-#define LOOK_MS 500       /* between two looks at a container whose agent is awaited */
-#define STOP_CALL_MS 1000 /* to tell the agent how much time its processes have */
+#define LOOK_MS 500 /* between two looks at a container whose agent is awaited */
 #define STOP_SPARE_S 2
 #define REMOVAL_LOOK_MS 20
 
@@ -356,24 +356,11 @@ int docker_destroy(struct provider *p, const char *id, int64_t deadline, struct 
 	return 0;
 }
 
-/* Docker knows whole seconds only, and its SIGTERM means the agent's own grace. */
-static void tell_agent_to_stop(struct provider *p, const char *id, int64_t grace_ms)
-{
-	AUTO(buf_done) struct buf frame = BUF(64);
-	const struct agent_stop message = {.grace_ms = (uint64_t)grace_ms};
-	int64_t deadline = deadline_after(STOP_CALL_MS);
-	struct error ignored = {0};
-	AUTO_CLOSE int fd = -1;
-
-	if (agent_reverse_connect(as_docker(p)->reverse, id, deadline, &fd, &ignored) == 0 &&
-	    wire_encode(&frame, AGENT_STOP, agent_stop_shape, &message, &ignored) == 0)
-		(void)!wire_send(fd, buf_span(&frame), deadline, &ignored);
-}
-
 static int stop_container(struct provider *p, const char *id, const struct docker_state *state,
                           int64_t grace_ms, int64_t deadline, struct error *err)
 {
 	char verb[64];
+	AUTO_CLOSE int agent = -1;
 
 	if (state->paused) {
 		/* gVisor does not end while it is frozen. */
@@ -384,7 +371,8 @@ static int stop_container(struct provider *p, const char *id, const struct docke
 			return -1;
 		return post_verb(p, id, "/wait?condition=not-running", NULL, deadline, err);
 	}
-	tell_agent_to_stop(p, id, grace_ms);
+	/* Docker knows whole seconds only, and its SIGTERM means the agent's own grace. */
+	agent = agent_stop_begin(p, id, grace_ms);
 	(void)snprintf(verb, sizeof(verb), "/stop?t=%lld",
 	               (long long)((grace_ms + 999) / 1000 + STOP_SPARE_S));
 	return post_verb(p, id, verb, already, deadline, err);

@@ -9,6 +9,7 @@
 #include "base/id.h"
 #include "base/log.h"
 #include "provider/agent_links.h"
+#include "provider/agent_stop.h"
 #include "provider/compute.h"
 #include "provider/entries.h"
 #include "provider/microvm/accelerator.h"
@@ -23,7 +24,6 @@
 #define SPARE_DISK_MB 64    /* of what describes the disk */
 #define SPARE_PIDS 64       /* threads of QEMU */
 #define CLEAN_UP_MS 10000
-#define STOP_CALL_MS 1000
 #define STOP_SPARE_MS 3000 /* for the kernel of the machine to end */
 #define STOP_LOOK_MS 20
 
@@ -182,19 +182,6 @@ static int microvm_start(struct provider *p, const struct sandbox_spec *spec, in
 	return 0;
 }
 
-static bool tell_agent_to_stop(struct provider *p, const char *id, int64_t grace_ms)
-{
-	AUTO(buf_done) struct buf frame = BUF(64);
-	const struct agent_stop message = {.grace_ms = (uint64_t)(grace_ms > 0 ? grace_ms : 0)};
-	int64_t deadline = deadline_after(STOP_CALL_MS);
-	struct error ignored = {0};
-	AUTO_CLOSE int fd = -1;
-
-	return microvm_connect(p, id, deadline, &fd, &ignored) == 0 &&
-	       wire_encode(&frame, AGENT_STOP, agent_stop_shape, &message, &ignored) == 0 &&
-	       wire_send(fd, buf_span(&frame), deadline, &ignored) == 0;
-}
-
 /* The machine ends after its files are on its disk, and the shell with it. */
 static void await_end(struct provider *p, const char *id, int64_t deadline)
 {
@@ -223,10 +210,13 @@ static int microvm_stop(struct provider *p, const char *id, int64_t grace_ms, in
                         struct error *err)
 {
 	int64_t until = deadline_after((grace_ms > 0 ? grace_ms : 0) + STOP_SPARE_MS);
+	AUTO_CLOSE int agent = -1;
 
 	broker_provider_forget(shells_of(p), id);
 	agent_links_drop(as_microvm(p)->links, id);
-	if (!is_paused(p, id) && tell_agent_to_stop(p, id, grace_ms))
+	if (!is_paused(p, id))
+		agent = agent_stop_begin(p, id, grace_ms);
+	if (agent >= 0)
 		await_end(p, id, until < deadline ? until : deadline);
 	if (broker_provider_stop(shells_of(p), id, 0, deadline, err) < 0)
 		return -1;

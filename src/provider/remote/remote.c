@@ -17,6 +17,7 @@
 #include "http/client/async.h"
 #include "provider/agent_health.h"
 #include "provider/agent_links.h"
+#include "provider/agent_stop.h"
 #include "provider/claims.h"
 #include "provider/compute.h"
 #include "provider/own_folder.h"
@@ -26,7 +27,6 @@
 #define CLEAN_UP_MS 20000 /* to remove a sandbox whose create failed */
 #define HEALTH_MS 10000
 #define LIST_MS 30000
-#define STOP_CALL_MS 2000 /* to tell the agent how much time its processes have */
 #define STOP_SPARE_MS 500
 #define KEY_TEXT_MAX 128
 
@@ -185,20 +185,13 @@ int remote_destroy(struct provider *p, const char *id, int64_t deadline, struct 
 
 static void tell_agent_to_stop(struct provider *p, const char *id, int64_t grace_ms)
 {
-	AUTO(buf_done) struct buf frame = BUF(64);
-	const struct agent_stop message = {.grace_ms = (uint64_t)(grace_ms > 0 ? grace_ms : 0)};
-	int64_t deadline = deadline_after(STOP_CALL_MS);
+	AUTO_CLOSE int fd = agent_stop_begin(p, id, grace_ms);
+	int64_t until = deadline_after((grace_ms > 0 ? grace_ms : 0) + STOP_SPARE_MS);
 	struct error ignored = {0};
 	char byte;
-	AUTO_CLOSE int fd = -1;
 
-	if (p->ops->compute->connect(p, id, deadline, &fd, &ignored) < 0 ||
-	    wire_encode(&frame, AGENT_STOP, agent_stop_shape, &message, &ignored) < 0 ||
-	    wire_send(fd, buf_span(&frame), deadline, &ignored) < 0)
-		return;
 	/* The agent ends when its processes have ended, and the connection with it. */
-	int64_t until = deadline_after((grace_ms > 0 ? grace_ms : 0) + STOP_SPARE_MS);
-	if (fd_wait(fd, POLLIN, until, &ignored) == 1)
+	if (fd >= 0 && fd_wait(fd, POLLIN, until, &ignored) == 1)
 		(void)!read(fd, &byte, 1);
 }
 
