@@ -135,7 +135,7 @@ def test_each_sandbox_is_found_again_by_its_own_provider():
 
 def restarted(server, text):
     server.stop()
-    server.flags = ["--providers", text]
+    server.flags = ["--providers", text, "--host-keep", "true"]
     server.start()
     return server.api()
 
