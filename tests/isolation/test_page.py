@@ -39,7 +39,7 @@ def test_nothing_gets_out(world, report, name):
     assert provider["own_kernel"] == (name in ("gvisor", "microvm"))
 
 
-# docs/providers.md says that a container with a network reaches the host.
+# docs/providers/docker.md says that a container with a network reaches the host.
 KNOWN = {"docker": {"connect_to_host"}}
 
 
