@@ -44,7 +44,7 @@ def create_all(server, count, on_create):
         return list(pool.map(create, range(count)))
 
 
-def check_results(server, results, record_property):
+def check_results(server, results):
     api = server.api()
     rows = {row["id"]: row for row in server.rows(api)}
     made = [made for made, _, _ in results if made]
@@ -58,7 +58,6 @@ def check_results(server, results, record_property):
     took = sorted(took for _, _, took in results)
     figures = {"creates": len(results), "made": len(made), "errors": len(errors), "p50_s": round(took[len(took) // 2], 2),
                "p99_s": round(took[len(took) * 99 // 100], 2), "by": {name: sum(rows[m["id"]]["provider"] == name for m in made) for name in ("native", "far")}}
-    record_property("figures", json.dumps(figures))
     print("figures", json.dumps(figures))
     return api, made, errors, figures["by"]
 
@@ -84,7 +83,7 @@ def daemon(tmp_path_factory):
 
 
 @pytest.mark.parametrize("mode", [pytest.param(mode, marks=[] if mode in QUICK else [pytest.mark.slow]) for mode in engine_proxy.FAILURES])
-def test_a_provider_fails_in_the_middle_of_creates(daemon, mode, record_property):
+def test_a_provider_fails_in_the_middle_of_creates(daemon, mode):
     proxy = engine_proxy.Proxy(f"{daemon.folder}/proxy-{mode}.sock", daemon.socket)
     server = serve(proxy.host, docker_daemon.IMAGE)
     fails = threading.Event()
@@ -97,7 +96,7 @@ def test_a_provider_fails_in_the_middle_of_creates(daemon, mode, record_property
     try:
         results = create_all(server, CREATES, on_create)
         proxy.recover()
-        api, made, errors, by = check_results(server, results, record_property)
+        api, made, errors, by = check_results(server, results)
         # Another provider is left for each create.
         assert len(made) == CREATES and not errors, errors[:3]
         assert by["far"] >= FAILS_AT // 2 and by["native"] > 0, by
