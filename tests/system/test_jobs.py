@@ -284,9 +284,9 @@ class Sink:
 
 @contextlib.contextmanager
 def posting(answers=(), path=""):
-    """A server whose agents, which share the host's network, post to a sink."""
+    """A server whose agents, which share the host's network, post to a sink, also while no server runs."""
     sink = Sink(answers)
-    server = atoll.Server(provider="host", flags=["--jobs-callback-url", sink.url + path])
+    server = atoll.Server(provider="host", flags=["--jobs-callback-url", sink.url + path, "--host-keep", "true"])
     try:
         yield server.start(), sink
     finally:

@@ -18,7 +18,8 @@ def make_server():
     made = []
 
     def make(*args, **options):
-        made.append(atoll.Server(*args, **options))
+        # Sandboxes of provider host end with the server without it.
+        made.append(atoll.Server(*args, **{**options, "flags": [*options.get("flags", []), "--host-keep", "true"]}))
         return made[-1]
 
     yield make
