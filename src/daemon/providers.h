@@ -27,9 +27,9 @@ struct provider_sources {
 	const struct config *config;
 	struct provider_options shared; /* what does not come from the configuration */
 };
-/* Adds a member without opening it, or changes that of a stored provider; it may run while the server does, on one thread at a time.
- * `version`: of a stored provider's row, whose secrets are values; 0: of the configuration, whose
- * secrets are references. */
+/* Adds a member without opening it, or changes that of a stored provider; it may run while the
+ * server does, on one thread at a time. `version`: of a stored provider's row, whose secrets are
+ * values; 0: of the configuration, whose secrets are references. */
 MUST_CHECK int providers_add(struct provider_set *set, const struct provider_sources *sources,
                              const struct config_provider *p, int64_t version, struct error *err);
 /* The set of the configuration's providers; none is open yet. The caller frees the set, also after

@@ -167,7 +167,6 @@ void docker_unset_running(struct provider *p, const char *id);
 /* The agent's control connection broke. */
 void docker_suspect(void *provider, const char *id);
 
-
 /* image.c: the image of a template's folder. An imported image is on the daemon or nowhere. */
 bool docker_image_is_imported(const char *folder);
 MUST_CHECK int docker_image_of(struct provider *p, const char *folder, struct buf *out,
