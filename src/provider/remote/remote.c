@@ -208,13 +208,15 @@ static int rest_sandbox(struct remote *r, struct remote_sandbox *s, bool keeps_m
 	/* The service keeps no memory of what is paused already. */
 	if (s->state == REMOTE_PAUSED && !keeps_memory && r->kind->resume(r, s, deadline, err) < 0)
 		return -1;
+	/* Bytes to a port of a paused sandbox may wake it, those of a tunnel that ends included.
+	 * Both go over one thread, so that the tunnels end before the call begins. */
+	remote_tunnels_end(r, s->id);
+	agent_links_drop(r->links, s->id);
 	if (r->kind->pause(r, s, keeps_memory, deadline, err) < 0)
 		return -1;
 	fault_point("remote", "rested");
 	s->state = keeps_memory ? REMOTE_PAUSED : REMOTE_STOPPED;
 	remote_record_put(r, s);
-	remote_tunnels_end(r, s->id);
-	agent_links_drop(r->links, s->id);
 	agent_health_forget(s->id);
 	return 0;
 }
