@@ -214,9 +214,49 @@ static int move_part(const struct host *host, enum host_folder from, const char 
 	return 0;
 }
 
+/* An entry without files may have been measured. */
+static bool has_only_bytes(const struct host *host, const char *entry)
+{
+	AUTO(folder_list_done)
+	DIR *folder = folder_list_at(host->folders[FOLDER_KEPT], entry);
+	struct dirent *found;
+
+	while (folder && (found = readdir(folder)))
+		if (strcmp(found->d_name, ".") != 0 && strcmp(found->d_name, "..") != 0 &&
+		    strcmp(found->d_name, BYTES_LINK) != 0)
+			return false;
+	return folder != NULL;
+}
+
 static bool drop_if_empty(const struct host *host, const char *entry)
 {
-	return unlinkat(host->folders[FOLDER_KEPT], entry, AT_REMOVEDIR) == 0;
+	int kept = host->folders[FOLDER_KEPT];
+	char path[PATH_SIZE];
+
+	if (unlinkat(kept, entry, AT_REMOVEDIR) == 0)
+		return true;
+	if (!has_only_bytes(host, entry))
+		return false;
+	(void)snprintf(path, sizeof(path), "%s/" BYTES_LINK, entry);
+	return unlinkat(kept, path, 0) == 0 && unlinkat(kept, entry, AT_REMOVEDIR) == 0;
+}
+
+/* A kill may have cut a put short between its entry and the first rename. */
+static void drop_unused_entries(const struct host *host, enum broker_trash_kind kind,
+                                const char *id)
+{
+	AUTO(folder_list_done) DIR *folder = folder_list(host->folders[FOLDER_KEPT]);
+	struct dirent *found;
+	struct trash_entry entry;
+
+	while (folder && (found = readdir(folder)))
+		if (trash_name_parse(found->d_name, &entry) && is_entry_of(&entry, kind, id))
+			(void)drop_if_empty(host, found->d_name);
+}
+
+static bool is_in_place(const struct host *host, enum host_folder folder, const char *id)
+{
+	return faccessat(host->folders[folder], id, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 int trash_put_sandbox(struct layer_stacks *c, const char *id, const struct trash_note *note,
@@ -225,6 +265,10 @@ int trash_put_sandbox(struct layer_stacks *c, const char *id, const struct trash
 	const struct host *host = c->host;
 	char entry[TRASH_NAME_SIZE];
 
+	drop_unused_entries(host, BROKER_TRASH_SANDBOX, id);
+	/* A repeated put makes no entry, which a list would show until it is dropped. */
+	if (!is_in_place(host, FOLDER_HOST_FILES, id) && !is_in_place(host, FOLDER_SANDBOXES, id))
+		return 0;
 	if (make_entry(host, BROKER_TRASH_SANDBOX, id, note, entry, err) < 0)
 		return -1;
 	fault_point("broker", "trash-entry");
@@ -359,7 +403,7 @@ int trash_bring_back(struct layer_stacks *c, enum broker_trash_kind kind, const 
 
 static bool sandbox_has_folder(const struct host *host, const char *id)
 {
-	return faccessat(host->folders[FOLDER_SANDBOXES], id, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+	return is_in_place(host, FOLDER_SANDBOXES, id);
 }
 
 /* Deletes entry `at` of the list and clears its id. Another entry of the same sandbox or snapshot
