@@ -13,9 +13,8 @@ import atoll
 import docker_daemon
 import engine_proxy
 
-pytestmark = pytest.mark.needs_root
+pytestmark = [pytest.mark.needs_root, pytest.mark.slow]
 CREATES, CALLERS = (200, 8) if atoll.IS_SLOW else (24, 4)
-QUICK = ("die",)  # each waits for the sweep of a minute
 FAILS_AT = CREATES // 4  # the provider fails from this create on
 
 
@@ -82,7 +81,7 @@ def daemon(tmp_path_factory):
         daemon.remove()
 
 
-@pytest.mark.parametrize("mode", [pytest.param(mode, marks=[] if mode in QUICK else [pytest.mark.slow]) for mode in engine_proxy.FAILURES])
+@pytest.mark.parametrize("mode", engine_proxy.FAILURES)
 def test_a_provider_fails_in_the_middle_of_creates(daemon, mode):
     proxy = engine_proxy.Proxy(f"{daemon.folder}/proxy-{mode}.sock", daemon.socket)
     server = serve(proxy.host, docker_daemon.IMAGE)

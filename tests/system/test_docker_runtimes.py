@@ -6,6 +6,8 @@ import pytest
 import atoll
 import docker_daemon
 
+pytestmark = pytest.mark.slow
+
 PROVIDERS = "box=docker:docker_runtime=runc,strong=docker:docker_runtime=runsc,closed=docker:docker_runtime=runsc-closed"
 
 

@@ -10,6 +10,8 @@ import pytest
 import atoll
 import docker_daemon
 
+pytestmark = pytest.mark.slow
+
 
 def images_of(daemon):
     return json.loads(daemon.call("GET", "/images/json")[1])

@@ -280,6 +280,7 @@ suite_long()
 	build_programs gcc || { result failed long build "the gcc build failed"; return; }
 	STORM_KILLS=${STORM_KILLS:-300} LEASE_SECONDS=${LEASE_SECONDS:-60} run_built_pytest long long 2400 \
 		tests/fault/test_{storm,leases}.py
+	ATOLL_SLOW=1 run_built_pytest long providers 3600 tests/fault/test_{fail_over_storm,provider_kills}.py
 }
 
 # Only when it is named: the whole of what the suites system and fault run a part of (atoll.sample, atoll.IS_SLOW).
@@ -355,8 +356,8 @@ suite_providers()
 	done
 	unpack_machine_kernel || note "without a kernel the tests of virtual machines are skipped"
 	ATOLL_SLOW=1 run_built_pytest providers providers 1800 tests/contract tests/isolation \
-		tests/system/test_{docker,host_provider,microvm}.py tests/system/test_gvisor*.py \
-		tests/escape/test_gvisor_egress.py tests/fault/test_{docker_storm,gvisor}.py
+		tests/system/test_{docker,docker_*,host_provider,microvm*,gvisor*,e2b_provider,daytona_provider}.py \
+		tests/escape/test_gvisor_egress.py tests/fault/test_{docker_storm,gvisor,microvm_memory}.py
 }
 
 # Only when it is named: what a change breaks most often, in less than two minutes once it is built.
