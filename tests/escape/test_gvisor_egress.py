@@ -18,10 +18,3 @@ def server():
     server = atoll.Server(provider="gvisor").start()
     yield server
     server.remove_all()
-
-
-@pytest.fixture
-def api(server):
-    connection = server.api()
-    yield connection
-    connection.close()

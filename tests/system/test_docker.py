@@ -34,13 +34,6 @@ def server(daemon):
     assert daemon.containers() == []
 
 
-@pytest.fixture
-def api(server):
-    connection = server.api()
-    yield connection
-    connection.close()
-
-
 def test_a_sandbox_is_a_container_and_says_so(daemon, api):
     with api.sandbox() as sandbox:
         shown = api.get(f"/api/sandbox/instances/{sandbox}")

@@ -35,13 +35,6 @@ def server(daemon):
     assert daemon.containers() == []
 
 
-@pytest.fixture
-def api(server):
-    connection = server.api()
-    yield connection
-    connection.close()
-
-
 def test_the_isolation_follows_the_runtime(api):
     shown = {p["name"]: p["isolation"] for p in api.get("/v1/providers")["items"]}
     assert shown == {"box": "namespaces", "strong": "gvisor", "closed": "gvisor"}

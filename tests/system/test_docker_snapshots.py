@@ -44,13 +44,6 @@ def server(daemon):
     assert daemon.containers() == []
 
 
-@pytest.fixture
-def api(server):
-    connection = server.api()
-    yield connection
-    connection.close()
-
-
 def snapshot(api, sandbox, **body):
     return api.post(f"/api/sandbox/instances/{sandbox}/snapshot", body)
 

@@ -33,13 +33,6 @@ def server(daemon):
 
 
 @pytest.fixture
-def api(server):
-    connection = server.api()
-    yield connection
-    connection.close()
-
-
-@pytest.fixture
 def volume(api):
     made = api.post("/api/sandbox/volumes", {"name": "data", "size_mb": 10})
     yield made["id"]

@@ -20,13 +20,6 @@ def server():
     server.remove_all()
 
 
-@pytest.fixture
-def api(server):
-    connection = server.api()
-    yield connection
-    connection.close()
-
-
 def strong(api, **options):
     return api.sandbox(isolation="gvisor", **options)
 

@@ -22,13 +22,6 @@ def server():
 
 
 @pytest.fixture
-def api(server):
-    connection = server.api()
-    yield connection
-    connection.close()
-
-
-@pytest.fixture
 def clean(api):
     """Removes what a test has left."""
     yield

@@ -20,13 +20,6 @@ def server():
     server.remove_all()
 
 
-@pytest.fixture
-def api(server):
-    connection = server.api()
-    yield connection
-    connection.close()
-
-
 def test_the_image_runs_on_gvisors_kernel_and_has_its_settings(api, app):  # noqa: F811
     box = created(api, f"{app}:kept")
     try:

@@ -27,13 +27,6 @@ def server():
     server.remove_all()
 
 
-@pytest.fixture
-def api(server):
-    connection = server.api()
-    yield connection
-    connection.close()
-
-
 def python(api, sandbox, code, *args, **options):
     return api.exec(sandbox, cmd="/usr/bin/python3", args=["-c", "import socket, sys\n" + code, *args], **options)
 

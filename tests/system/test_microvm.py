@@ -29,13 +29,6 @@ def server(tmp_path_factory):
         server.remove_all()
 
 
-@pytest.fixture
-def api(server):
-    connection = server.api()
-    yield connection
-    connection.close()
-
-
 def machine(api, template="small", internet=False, **resources):
     return api.sandbox(template=template, internet=internet, provider="vm", resources={"memory_mb": 192, "disk_mb": 64, **resources})
 

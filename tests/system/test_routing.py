@@ -21,13 +21,6 @@ def server():
     server.remove_all()
 
 
-@pytest.fixture
-def api(server):
-    connection = server.api()
-    yield connection
-    connection.close()
-
-
 def refused(call, *arguments, **options):
     with pytest.raises(atoll.ApiError) as caught:
         call(*arguments, **options)

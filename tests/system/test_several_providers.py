@@ -16,13 +16,6 @@ def server():
     server.remove_all()
 
 
-@pytest.fixture
-def api(server):
-    connection = server.api()
-    yield connection
-    connection.close()
-
-
 def show(api, sandbox):
     return api.get(f"/api/sandbox/instances/{sandbox}")
 
