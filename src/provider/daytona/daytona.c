@@ -475,14 +475,5 @@ const struct provider_ops provider_daytona = {
                      PROVIDER_CAN_BLOCK_NETWORK | PROVIDER_CAN_ISOLATE | PROVIDER_SURVIVES |
                      PROVIDER_CAN_PAUSE | PROVIDER_CAN_DIAL,
         .open = daytona_open,
-        .close = remote_close,
-        .create = remote_create,
-        .destroy = remote_destroy,
-        .stop = remote_stop,
-        .start = remote_start,
-        .pause = remote_pause,
-        .resume = remote_resume,
-        .list = remote_list_all,
-        .health = remote_health,
-        .compute = &remote_compute,
+        REMOTE_PROVIDER_OPS,
 };

@@ -453,16 +453,7 @@ const struct provider_ops provider_e2b = {
                      PROVIDER_SURVIVES | PROVIDER_CAN_PAUSE | PROVIDER_CAN_DIAL |
                      PROVIDER_CAN_FILTER,
         .open = e2b_open,
-        .close = remote_close,
-        .create = remote_create,
-        .destroy = remote_destroy,
-        .stop = remote_stop,
-        .start = remote_start,
-        .pause = remote_pause,
-        .resume = remote_resume,
         .filter = remote_filter,
-        .list = remote_list_all,
         .stats = remote_stats,
-        .health = remote_health,
-        .compute = &remote_compute,
+        REMOTE_PROVIDER_OPS,
 };

@@ -26,6 +26,12 @@ int remote_list_all(struct provider *p, struct arena *a, struct provider_list *r
 int remote_stats(struct provider *p, const char *id, struct provider_stats *ret, struct error *err);
 int remote_health(struct provider *p, struct error *err);
 extern const struct compute_ops remote_compute;
+/* The rows that the tables of all kinds share. */
+#define REMOTE_PROVIDER_OPS                                                                        \
+	.close = remote_close, .create = remote_create, .destroy = remote_destroy,                 \
+	.stop = remote_stop, .start = remote_start, .pause = remote_pause,                         \
+	.resume = remote_resume, .list = remote_list_all, .health = remote_health,                 \
+	.compute = &remote_compute
 
 /* agent.c: gives a running sandbox its agent, and waits until it listens. */
 MUST_CHECK int remote_agent_load(struct remote *r, struct error *err);
