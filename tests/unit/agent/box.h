@@ -11,7 +11,7 @@
 #include "wire/agent.h"
 #include "wire/agent_files.h"
 
-#define PATIENCE_MS 20000
+#define PATIENCE_MS 60000
 
 struct box {
 	pid_t pid;
