@@ -129,13 +129,6 @@ static const char *find_secret_file(struct arena *a, const struct config_provide
 	return value && strncmp(value, "file:", 5) == 0 ? arena_text(a, value + 5) : NULL;
 }
 
-static bool truth_or(const struct config_provider *p, const char *name, bool otherwise)
-{
-	const char *value = config_provider_value(p, name);
-
-	return value ? strcmp(value, "true") == 0 : otherwise;
-}
-
 static struct remote_options e2b_options_of(struct arena *a, const struct config *config,
                                             const struct config_provider *p)
 {
@@ -152,8 +145,8 @@ static struct remote_options e2b_options_of(struct arena *a, const struct config
 	        .target = "",
 	        .program = find_agent(a),
 	        .allows_internet =
-	                truth_or(p, "e2b_allow_internet_access", config->e2b_allow_internet_access),
-	        .is_secure = truth_or(p, "e2b_secure_access", config->e2b_secure_access)};
+	                flag_or(p, "e2b_allow_internet_access", config->e2b_allow_internet_access),
+	        .is_secure = flag_or(p, "e2b_secure_access", config->e2b_secure_access)};
 }
 
 static struct remote_options daytona_options_of(struct arena *a, const struct config *config,
@@ -171,7 +164,7 @@ static struct remote_options daytona_options_of(struct arena *a, const struct co
 	        .allows_internet = true,
 	        .is_secure = true,
 	        .blocks_by_list =
-	                truth_or(p, "daytona_block_by_list", config->daytona_block_by_list)};
+	                flag_or(p, "daytona_block_by_list", config->daytona_block_by_list)};
 }
 
 /* The kinds in another service's account. */
