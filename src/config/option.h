@@ -35,6 +35,8 @@ struct config_option {
 	void (*mask)(struct buf *out, const char *value);
 };
 extern const struct config_option config_options[]; /* ends with name NULL */
+/* Values of options that a server and one provider have; each ends with NULL. */
+extern const char *const config_accelerators[], *const config_vmms[];
 
 enum config_origin {
 	CONFIG_FROM_DEFAULT,

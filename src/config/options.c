@@ -23,8 +23,8 @@
 
 static const char *const providers[] = {"native", "gvisor",  "host", "docker", "microvm",
                                         "e2b",    "daytona", "null", NULL};
-static const char *const accelerators[] = {"auto", "kvm", "tcg", NULL};
-static const char *const vmms[] = {"qemu", NULL};
+const char *const config_accelerators[] = {"auto", "kvm", "tcg", NULL};
+const char *const config_vmms[] = {"qemu", NULL};
 static const char *const log_levels[] = {"error", "warning", "info", "debug", NULL};
 static const char *const on_off[] = {"off", "on", NULL};
 static const char *const disk_quotas[] = {"off", "on", "auto", "project", "image", NULL};
@@ -116,11 +116,11 @@ const struct config_option config_options[] = {
                     .about = "with provider microvm: the folder that holds boot/ and lib/modules/ "
                              "of the guest kernel; its newest kernel is taken"),
         TEXT_OPTION("microvm_accelerator", microvm_accelerator, .initial = "auto",
-                    .choices = accelerators,
+                    .choices = config_accelerators,
                     .about = "with provider microvm: kvm runs machines on the processors of this "
                              "machine, tcg emulates processors; auto = kvm when a trial machine "
                              "boots under it"),
-        TEXT_OPTION("microvm_vmm", microvm_vmm, .initial = "qemu", .choices = vmms,
+        TEXT_OPTION("microvm_vmm", microvm_vmm, .initial = "qemu", .choices = config_vmms,
                     .about = "with provider microvm: the program that runs virtual machines"),
         TEXT_OPTION("e2b_api_key", e2b_api_key, .env = "E2B_API_KEY", .initial = "",
                     .mask = mask_secret,

@@ -3,8 +3,7 @@
 
 #include <string.h>
 
-static const char *const accelerators[] = {"auto", "kvm", "tcg", NULL};
-static const char *const vmms[] = {"qemu", NULL};
+#include "config/option.h"
 
 static const char *const truths[] = {"true", "false", NULL};
 
@@ -29,9 +28,9 @@ const struct config_provider_option config_provider_options[] = {
         {"microvm", "microvm_kernel",
          .about = "folder that holds boot/ and lib/modules/ of the guest kernel; default: the "
                   "option of this name"},
-        {"microvm", "microvm_accelerator", .choices = accelerators,
+        {"microvm", "microvm_accelerator", .choices = config_accelerators,
          .about = "auto, kvm or tcg; default: the option of this name"},
-        {"microvm", "microvm_vmm", .choices = vmms,
+        {"microvm", "microvm_vmm", .choices = config_vmms,
          .about = "program that runs virtual machines: qemu; default: the option of this name"},
         {"e2b", "e2b_api_key", .is_secret = true,
          .about = "key of the account; default: the option of this name"},
