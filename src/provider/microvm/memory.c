@@ -18,11 +18,10 @@
 #include "provider/snapshots.h"
 
 #define UNDO_MS 30000
-#define PATH_MAX_BYTES 128
 
-static void format_folder(const char *name, char ret[PATH_MAX_BYTES])
+void memory_folder(const char *name, char ret[MEMORY_FOLDER_SIZE])
 {
-	(void)snprintf(ret, PATH_MAX_BYTES, MICROVM_KEPT "/%.40s", name);
+	(void)snprintf(ret, MEMORY_FOLDER_SIZE, MICROVM_KEPT "/%.40s", name);
 }
 
 static struct provider *shells_of(struct provider *p)
@@ -33,12 +32,12 @@ static struct provider *shells_of(struct provider *p)
 int memory_remove(struct provider *p, const char *id, const char *name, int64_t deadline,
                   struct error *err)
 {
-	char folder[PATH_MAX_BYTES];
+	char folder[MEMORY_FOLDER_SIZE];
 	const char *const args[] = {"/bin/rm", "-rf", folder, NULL};
 	const struct shell_program program = {
 	        .args = args, .doing = "remove memory of the machine", .deadline = deadline};
 
-	format_folder(name, folder);
+	memory_folder(name, folder);
 	return shell_run(p, id, &program, err);
 }
 
@@ -55,10 +54,10 @@ int memory_continue(struct provider *p, const char *id, const char *name, int64_
 static int save_memory(struct provider *p, const char *id, const struct microvm_kept *kept,
                        int64_t deadline, struct error *err)
 {
-	char folder[PATH_MAX_BYTES];
+	char folder[MEMORY_FOLDER_SIZE];
 	const char *const words[] = {"save", folder, NULL};
 
-	format_folder(kept->name, folder);
+	memory_folder(kept->name, folder);
 	if (kept_note(as_microvm(p), id, kept, err) < 0)
 		return -1;
 	fault_point("api", "memory-noted");
@@ -79,7 +78,7 @@ static void undo_save(struct provider *p, const char *id, const struct microvm_k
 		            TEXT("sandbox", id), FAILURE(&err));
 }
 
-static int find_entry(struct provider *p, const char *id, struct provider_entry *ret,
+int memory_find_shell(struct provider *p, const char *id, struct provider_entry *ret,
                       struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
@@ -112,7 +111,7 @@ static int keep_memory(struct provider *p, const char *id, int64_t deadline, str
 
 	if (kept_find(m, id, &kept) && kept.is_ready)
 		return broker_provider_stop(m->shells, id, 0, deadline, err);
-	if (find_entry(p, id, &entry, err) < 0 ||
+	if (memory_find_shell(p, id, &entry, err) < 0 ||
 	    (entry.paused && broker_provider_resume(m->shells, id, deadline, err) < 0))
 		return -1;
 	kept = draw_kept();
@@ -161,7 +160,7 @@ static int resume_kept(struct provider *p, const struct sandbox_spec *spec, int6
 	struct provider *shells = shells_of(p);
 	struct microvm_kept kept;
 	struct provider_created ignored;
-	char folder[PATH_MAX_BYTES];
+	char folder[MEMORY_FOLDER_SIZE];
 	bool has_kvm;
 
 	if (!kept_find(as_microvm(p), spec->id, &kept) || !kept.is_ready)
@@ -175,7 +174,7 @@ static int resume_kept(struct provider *p, const struct sandbox_spec *spec, int6
 	                              .saved = folder,
 	                              .deadline = deadline};
 
-	format_folder(kept.name, folder);
+	memory_folder(kept.name, folder);
 	broker_provider_forget(shells, spec->id);
 	/* A shell of a resume that was cut off may be there. */
 	if (broker_provider_stop(shells, spec->id, 0, deadline, err) < 0 ||

@@ -8,6 +8,15 @@
 extern const struct memory_ops microvm_memory;
 extern const struct snapshot_ops microvm_snapshots;
 
+struct provider_entry;
+
+/* Of the shell of a sandbox: whether it runs or is paused. */
+MUST_CHECK int memory_find_shell(struct provider *p, const char *id, struct provider_entry *ret,
+                                 struct error *err);
+#define MEMORY_FOLDER_SIZE 128
+/* The folder of memory `name` in the shell. */
+void memory_folder(const char *name, char ret[MEMORY_FOLDER_SIZE]);
+
 /* Lets the processors run again, and removes the folder of memory `name`. */
 MUST_CHECK int memory_continue(struct provider *p, const char *id, const char *name,
                                int64_t deadline, struct error *err);

@@ -195,15 +195,9 @@ static void await_end(struct provider *p, const char *id, int64_t deadline)
 
 static bool is_paused(struct provider *p, const char *id)
 {
-	AUTO(arena_done) struct arena arena = {0};
-	struct provider_list list = {0};
+	struct provider_entry entry;
 
-	if (broker_provider_list(shells_of(p), &arena, &list, &(struct error){0}) < 0)
-		return false;
-	for (size_t i = 0; i < list.count; i++)
-		if (strcmp(list.entries[i].id, id) == 0)
-			return list.entries[i].paused;
-	return false;
+	return memory_find_shell(p, id, &entry, &(struct error){0}) == 0 && entry.paused;
 }
 
 static int microvm_stop(struct provider *p, const char *id, int64_t grace_ms, int64_t deadline,

@@ -31,18 +31,11 @@ static struct provider *shells_of(struct provider *p)
 static int check_state(struct provider *p, const struct provider_snapshot *request,
                        bool *ret_running, struct error *err)
 {
-	AUTO(arena_done) struct arena arena = {0};
-	struct provider_list list;
-	const struct provider_entry *found = NULL;
+	struct provider_entry found;
 
-	if (broker_provider_list(shells_of(p), &arena, &list, err) < 0)
+	if (memory_find_shell(p, request->sandbox, &found, err) < 0)
 		return -1;
-	for (size_t i = 0; i < list.count; i++)
-		if (strcmp(list.entries[i].id, request->sandbox) == 0)
-			found = &list.entries[i];
-	if (!found)
-		return FAIL(err, ERROR_NOT_FOUND, "there is no sandbox '%s'", request->sandbox);
-	*ret_running = found->running && !found->paused;
+	*ret_running = found.running && !found.paused;
 	if (request->memory && !*ret_running)
 		return FAIL(err, ERROR_CONFLICT,
 		            "only the memory of a started sandbox can be in a snapshot");
@@ -53,10 +46,10 @@ static int stop_processors(struct provider *p, const struct provider_snapshot *r
                            const char *name, int64_t deadline, struct error *err)
 {
 	static const char *const stop[] = {"stop", NULL};
-	char folder[128];
+	char folder[MEMORY_FOLDER_SIZE];
 	const char *const save[] = {"save", folder, NULL};
 
-	(void)snprintf(folder, sizeof(folder), MICROVM_KEPT "/%.40s", name);
+	memory_folder(name, folder);
 	return microvm_control(p, request->sandbox, request->memory ? save : stop, deadline, err);
 }
 
@@ -164,14 +157,14 @@ int memory_start_snapshot(struct provider *p, const struct sandbox_spec *spec, i
                           bool *ret_continues, struct error *err)
 {
 	struct provider_created ignored;
-	char folder[128], state[160];
+	char folder[MEMORY_FOLDER_SIZE], state[160];
 	bool has_kvm, is_machine, has_memory = false;
 
 	if (microvm_accelerator_choose(as_microvm(p)->accelerator, &has_kvm, err) < 0)
 		return -1;
 	struct sandbox_spec shell = microvm_shell_of(spec, has_kvm);
 	shell.snapshot = spec->snapshot;
-	(void)snprintf(folder, sizeof(folder), MICROVM_KEPT "/%.40s", spec->snapshot);
+	memory_folder(spec->snapshot, folder);
 	(void)snprintf(state, sizeof(state), "%s/state", folder);
 	if (broker_provider_create(shells_of(p), &shell, deadline, &ignored, err) < 0)
 		return -1;
