@@ -1,32 +1,41 @@
 # SPDX-License-Identifier: Apache-2.0
 """gVisor on this machine, and its processes."""
 
+import contextlib
 import os
 import pathlib
 
 import pytest
 
+import atoll
+
 RUNSC = "/usr/bin/runsc"
 needed = pytest.mark.skipif(not os.access(RUNSC, os.X_OK), reason="gVisor is not installed: the Debian package runsc")
 
 
-def processes():
-    """{pid: words of its command line} of all of gVisor's processes on this machine."""
+def processes(server):
+    """{pid: words of its command line} of gVisor's processes in the sandboxes of `server`. Other tests have theirs at the same time."""
+    agents = {str(pid) for pid in atoll.Host(server.data).agents()}
     found = {}
     for path in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
-        try:
+        with contextlib.suppress(OSError):  # it has ended
             line = path.read_bytes()
-        except OSError:
-            continue
-        if line.startswith((b"runsc", b"/proc/self/exe\0gofer", b"/proc/self/exe\0boot")):
-            found[path.parent.name] = line.decode(errors="replace").split("\0")
+            if line.startswith((b"runsc", b"/proc/self/exe\0gofer", b"/proc/self/exe\0boot")) and agents & ancestors(path.parent.name):
+                found[path.parent.name] = line.decode(errors="replace").split("\0")
     return found
 
 
-def parts(before):
-    """{"run": pid, "gofer": pid, "boot": pid} of the sandbox that was made since `before` was looked at."""
-    own = {pid: words for pid, words in processes().items() if pid not in before}
-    return {word: pid for word in ("run", "gofer", "boot") for pid, words in own.items() if word in words}
+def ancestors(pid):
+    found = set()
+    while pid not in ("0", "1"):
+        pid = parent_of(pid)
+        found.add(pid)
+    return found
+
+
+def parts(server):
+    """{"run": pid, "gofer": pid, "boot": pid} of the only sandbox of `server`."""
+    return {word: pid for word in ("run", "gofer", "boot") for pid, words in processes(server).items() if word in words}
 
 
 def parent_of(pid):

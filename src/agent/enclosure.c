@@ -53,23 +53,36 @@ static NORETURN void execute_runsc(int socket, int words, bool has_network)
 	_exit(127);
 }
 
-/* runsc keeps the other end as long as it lives, so its end is an end of file. */
-static int wait_until_ready(int fd, int words, struct error *err)
+/* A process that a signal ended wrote nothing, so the status is part of the error. */
+static int report_end(pid_t runsc, int words, struct error *err)
 {
-	char byte, text[WORDS_MAX];
+	char text[WORDS_MAX];
+	const char *line;
 	ssize_t got;
+	int status = 0;
+
+	(void)waitpid(runsc, &status, 0); /* it holds the socket until it ends */
+	got = read(words, text, sizeof(text) - 1);
+	text[got > 0 ? got : 0] = '\0';
+	line = text + strspn(text, "\r\n");
+	return FAIL(err, ERROR_SYSTEM,
+	            "runsc ended before the agent ran in it (exit code %d, signal %d): %.*s",
+	            WIFEXITED(status) ? WEXITSTATUS(status) : 0,
+	            WIFSIGNALED(status) ? WTERMSIG(status) : 0, (int)strcspn(line, "\r\n"), line);
+}
+
+/* runsc keeps the other end as long as it lives, so its end is an end of file. */
+static int wait_until_ready(int fd, pid_t runsc, int words, struct error *err)
+{
+	ssize_t got;
+	char byte;
 
 	if (fd_wait(fd, POLLIN, deadline_after(READY_MS), err) < 0)
 		return FAIL_CONTEXT(err, "wait for gVisor");
 	got = recv(fd, &byte, 1, MSG_DONTWAIT);
 	if (got < 0)
 		return FAIL_ERRNO(err, "wait for gVisor");
-	if (got == 1)
-		return 0;
-	got = read(words, text, sizeof(text) - 1);
-	text[got > 0 ? got : 0] = '\0';
-	text[strcspn(text, "\n")] = '\0';
-	return FAIL(err, ERROR_SYSTEM, "runsc ended before the agent ran in it: %s", text);
+	return got == 1 ? 0 : report_end(runsc, words, err);
 }
 
 int enclosure_start(bool has_network, int *ret_fd, struct error *err)
@@ -92,7 +105,7 @@ int enclosure_start(bool has_network, int *ret_fd, struct error *err)
 		execute_runsc(far, words[1], has_network);
 	(void)close(words[1]);
 	fd_forget(&far);
-	if (wait_until_ready(near, words[0], err) < 0)
+	if (wait_until_ready(near, pid, words[0], err) < 0)
 		return -1;
 	if (file_poke(AT_FDCWD, ENCLOSURE_NAMESPACES_FILE, "0", err) < 0)
 		return FAIL_CONTEXT(err, "forbid more namespaces");

@@ -96,17 +96,16 @@ def test_it_pauses_and_keeps_its_files_through_a_stop(api):
 
 
 def test_it_lives_on_after_kill_9_and_leaves_nothing(server, api):
-    before = set(gvisor_parts.processes())
     with strong(api, internet=False) as sandbox:
         output(api, sandbox, "echo kept > kept")
-        own = set(gvisor_parts.processes()) - before
+        own = set(gvisor_parts.processes(server))
         assert own
         server.kill9("broker")
         atoll.wait_for(lambda: output(api, sandbox, "cat kept") == "kept", what="a command after kill -9")
         server.kill9("api")
         atoll.wait_for(lambda: is_kept(server, sandbox), what="a command after kill -9 of atolld")
-        assert own <= set(gvisor_parts.processes())
-    atoll.wait_for(lambda: not own & set(gvisor_parts.processes()), what="the end of gVisor's processes")
+        assert own <= set(gvisor_parts.processes(server))
+    atoll.wait_for(lambda: all(atoll.is_dead(pid) for pid in own), what="the end of gVisor's processes")
 
 
 def is_kept(server, sandbox):
@@ -117,14 +116,9 @@ def is_kept(server, sandbox):
         return False
 
 
-def test_a_sandbox_whose_gvisor_dies_has_ended(api):
-    before = set(gvisor_parts.processes())
+def test_a_sandbox_whose_gvisor_dies_has_ended(server, api):
     with strong(api, internet=False) as sandbox:
-        for pid in set(gvisor_parts.processes()) - before:
-            try:
-                os.kill(int(pid), 9)
-            except ProcessLookupError:
-                continue
+        atoll.kill_and_wait(int(pid) for pid in gvisor_parts.processes(server))
         atoll.wait_for(lambda: show(api, sandbox)["state"] == "stopped", what="the end of the sandbox")
         act(api, sandbox, "start")
         assert output(api, sandbox, "echo again") == "again"
