@@ -19,13 +19,16 @@ CHROMIUM = next(filter(None, map(shutil.which, PROGRAMS)), None)
 
 # Files of journeys by the first word of their names; each group is run by a file of its own in tests/system, so that they share the processors.
 GROUPS = {"sandbox": "test_console_sandbox.py", "manage": "test_console_manage.py", "build": "test_console_manage.py"}
+# Every ./dev test runs these: signing in, the list and the page of a sandbox, and attacks. The suite console runs all.
+ALWAYS = {"shell", "sandboxes", "sandbox_overview", "attack", "injection"}
 JOURNEY_SECONDS = 600
 
 
 def journeys(test_file):
     """The *.test.mjs that this file of tests runs; test_console.py runs those of no group."""
-    names = sorted(path.name for path in (BROWSER / "console").glob("*.test.mjs"))
-    return [name for name in names if GROUPS.get(name.split(".")[0].split("_")[0], "test_console.py") == test_file.rsplit("/", 1)[-1]]
+    names = sorted(path.name.split(".")[0] for path in (BROWSER / "console").glob("*.test.mjs"))
+    return [pytest.param(f"{name}.test.mjs", id=name, marks=() if name in ALWAYS else pytest.mark.slow)
+            for name in names if GROUPS.get(name.split("_")[0], "test_console.py") == test_file.rsplit("/", 1)[-1]]
 
 
 def start_server(*flags):

@@ -14,7 +14,7 @@ import chromium
 FRAME_MS = 1000 / 60
 WRITERS = 4
 MANY = 10_000
-pytestmark = pytest.mark.needs_root
+pytestmark = [pytest.mark.needs_root, pytest.mark.slow]  # in the suite console, after all else
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ source tools/dev/check.sh
 
 SUITES=(checks system escape fault asan fuzz)
 # "./dev test deep" runs these before a release; each takes minutes and runs by its own name, too.
-DEEP_SUITES=(tidy analyzer tsan full long operator newest ide package templates fuzz)
+DEEP_SUITES=(tidy analyzer tsan full console long operator newest ide package templates fuzz)
 # Only by name: asan runs the tests of unit, and system those of examples.
 NAMED_SUITES=(quick unit examples providers)
 # The unit tests of the process that has threads. Of the store those with several users: the rest,
@@ -192,7 +192,7 @@ run_built_pytest()
 
 # The longest files of the suites that start servers. They go in front, so that no run is left with
 # one of them when the others have ended.
-LONG_FILES=(system/test_templates system/test_console_{manage,sandbox} system/test_console
+LONG_FILES=(system/test_templates system/test_console
 	fault/test_kills fault/test_volumes fault/test_leases fault/test_backups
 	system/test_undo system/test_events system/test_mcp system/test_tls
 	fault/test_full_middle fault/test_docker_storm system/test_images
@@ -200,8 +200,7 @@ LONG_FILES=(system/test_templates system/test_console_{manage,sandbox} system/te
 	system/test_lifecycle_pause system/test_usage escape/test_warm_ahead escape/test_warm
 	escape/test_code)
 # They measure how long calls take beside others, or look at the whole host: nothing runs beside them.
-LONE_FILES=(system/test_processor system/test_fairness system/test_console_scroll
-	escape/alone/test_bombs fault/alone/test_last_server)
+LONE_FILES=(system/test_processor system/test_fairness escape/alone/test_bombs fault/alone/test_last_server)
 SERVED_RUNS=${SERVED_RUNS:-5}
 
 # files_of SUITE FILE…: those of the suite.
@@ -284,12 +283,20 @@ suite_long()
 }
 
 # Only when it is named: the whole of what the suites system and fault run a part of (atoll.sample, atoll.IS_SLOW).
-FULL_FILES=(tests/contract/test_providers tests/system/test_{console,console_manage,console_sandbox,clients,flatten,undo}
+FULL_FILES=(tests/contract/test_providers tests/system/test_{clients,flatten,undo}
 	tests/fault/test_{kills,volumes,ephemeral,peer_backups,docker_storm})
 suite_full()
 {
 	build_programs gcc || { result failed full build "the gcc build failed"; return; }
 	ATOLL_SLOW=1 run_built_pytest full full 2400 "${FULL_FILES[@]/%/.py}"
+}
+
+# Only when it is named: every page of the console in Chromium. The frames of long lists are measured
+# alone, so their file is the last.
+suite_console()
+{
+	build_programs gcc || { result failed console build "the gcc build failed"; return; }
+	ATOLL_SLOW=1 run_built_pytest console console 1200 tests/system/test_console{,_sandbox,_manage,_scroll}.py
 }
 
 # Only when it is named: what npm has may change any day.
