@@ -15,6 +15,14 @@
  * and freed when they are sent. Only file workers block. */
 #pragma once
 
+#include "base/error.h"
+
 /* atoll-agent --listen-fd N [--setup-fd M | --host-root DIR] [--memory-events-fd K]
  * [--pids-events-fd L]. Returns the exit status. */
 int agent_main(int argc, char **argv);
+
+/* atoll-agent --copy PATH writes its own program to PATH, mode 0755: an init container of a pod
+ * brings the agent into a volume that way, because its image has no shell and no cp. The file is
+ * written under another name and renamed. The folder must exist; any user may call it. */
+#define AGENT_COPY_OPTION "--copy"
+MUST_CHECK int agent_copy_self(const char *path, struct error *err);

@@ -295,6 +295,17 @@ static int begin_listener(struct options *o, struct error *err)
 	return o->machine.hostname ? machine_begin(&o->machine, &o->listener, err) : 0;
 }
 
+/* The exit status of the program that copies itself. */
+static int copy_self(const char *path)
+{
+	struct error err;
+
+	if (agent_copy_self(path, &err) == 0)
+		return 0;
+	log_error("the agent is not copied", FAILURE(&err));
+	return 1;
+}
+
 int agent_main(int argc, char **argv)
 {
 	AUTO(buf_done) struct buf wishes = BUF(AGENT_WARM_WISH_MAX + BEAT_SIZE_MAX);
@@ -305,6 +316,8 @@ int agent_main(int argc, char **argv)
 
 	if (argc == 3 && strcmp(argv[1], STANDBY_OPTION) == 0)
 		return standby_main(argv[2]);
+	if (argc == 3 && strcmp(argv[1], AGENT_COPY_OPTION) == 0)
+		return copy_self(argv[2]);
 	if (parse_options(argc, argv, &options, &err) < 0 || begin_listener(&options, &err) < 0 ||
 	    prepare_process(&options, &err) < 0 ||
 	    (options.setup >= 0 && run_setup(&options, &views, &wishes, &err) < 0) ||
