@@ -15,6 +15,7 @@
 #include "config/config.h"
 #include "config/provider_options.h"
 #include "config/providers.h"
+#include "daemon/store_identity.h"
 #include "provider/kind_options.h"
 
 #define BROKER_WAIT_MS 20000
@@ -235,6 +236,17 @@ static int read_secrets(struct arena *a, struct config_provider *p, struct error
 			return FAIL_CONTEXT(err, "provider '%s': %s", p->name, v->name);
 	}
 	return 0;
+}
+
+void providers_share(struct provider_sources *sources, struct store *store)
+{
+	struct error err = {0};
+
+	if (store_identity_read(store, &sources->identity, &err) < 0) {
+		log_warning("the identity of the store is not known", FAILURE(&err));
+		return;
+	}
+	sources->shared.shared = &sources->identity;
 }
 
 int providers_add(struct provider_set *set, const struct provider_sources *sources,

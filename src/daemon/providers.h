@@ -6,9 +6,11 @@
 #include <stdint.h>
 
 #include "provider/set.h"
+#include "provider/shared.h"
 
 struct arena;
 struct config;
+struct store;
 
 /* A wait for a broker that is starting. */
 struct broker_wait {
@@ -25,8 +27,12 @@ struct config_provider;
 /* Where the options of providers come from. */
 struct provider_sources {
 	const struct config *config;
-	struct provider_options shared; /* what does not come from the configuration */
+	struct provider_options shared;  /* what does not come from the configuration */
+	struct provider_shared identity; /* of providers_share */
 };
+/* Fills in shared.shared. When the store cannot tell it, it stays NULL, and a provider that needs
+ * it refuses to open. The sources stay where they are from now on. */
+void providers_share(struct provider_sources *sources, struct store *store);
 /* Adds a member without opening it, or changes that of a stored provider; it may run while the
  * server does, on one thread at a time. `version`: of a stored provider's row, whose secrets are
  * values; 0: of the configuration, whose secrets are references. */

@@ -114,6 +114,7 @@ static int open_providers(struct api_process *p, struct error *err)
 	                   .on_again = on_host_again,
 	                   .context = p},
 	};
+	providers_share(&p->provider_sources, p->store.store);
 	if (providers_open(p->arena, &p->provider_sources, &p->providers, err) < 0 ||
 	    providers_open_primary(p->providers, &wait, err) < 0)
 		return -1;

@@ -23,6 +23,7 @@ struct remote_options;
 struct provider_accelerator; /* provider/health.h */
 struct pool_ops;
 struct provider_list;
+struct provider_shared;
 struct provider_template;
 struct snapshot_ops;
 struct trash_ops;
@@ -63,7 +64,8 @@ struct provider; /* the first member of each kind's own is `const struct provide
 struct provider_options {
 	const char *name; /* of the member of the set; NULL: the kind's */
 	const char *data_dir;
-	const char *broker_socket; /* for native and host */
+	const struct provider_shared *shared; /* for kinds with is_shared; NULL: not known */
+	const char *broker_socket;            /* for native and host */
 	const struct docker_options *docker;
 	const struct microvm_options *microvm;
 	const struct remote_options *remote;
@@ -108,9 +110,6 @@ enum provider_measured_kind {
 	PROVIDER_MEASURE_VOLUME,
 };
 
-/* A sandbox with sandbox_spec.review has the trees of wire/agent_files.h here. */
-#define PROVIDER_REVIEW_PATH "/review"
-
 struct provider_ops {
 	const char *name;
 	const char *isolation; /* label for users: "namespaces", "none" … */
@@ -119,6 +118,7 @@ struct provider_ops {
 	 * other provider sees its sandboxes. */
 	const char *place;
 	const char *templates; /* the folder of their descriptions; NULL: "templates" */
+	bool is_shared;        /* every server on the store may work on its sandboxes: shared.h */
 
 	/* Changes `ret`, a copy of these operations, by the options. May be NULL. */
 	void (*describe)(const struct provider_options *options, struct provider_ops *ret);

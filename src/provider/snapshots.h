@@ -11,6 +11,9 @@
 struct provider;
 struct provider_list;
 
+/* A sandbox with sandbox_spec.review has the trees of wire/agent_files.h here. */
+#define PROVIDER_REVIEW_PATH "/review"
+
 struct provider_snapshot {
 	const char *sandbox;
 	const char *snapshot; /* id of the new snapshot; the caller chooses it */

@@ -12,6 +12,7 @@
 #include "fleet/sandbox/stopped_files.h"
 #include "fleet/snapshot/snapshot.h"
 #include "provider/agent_reader.h"
+#include "provider/snapshots.h"
 #include "sandbox/change.h"
 #include "store/snapshots.h"
 #include "store/volumes.h"

@@ -13,6 +13,7 @@
 #include "provider/compute.h"
 #include "provider/compute_run.h"
 #include "provider/provider.h"
+#include "provider/snapshots.h"
 #include "sandbox/change.h"
 #include "wire/agent_files.h"
 
