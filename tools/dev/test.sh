@@ -364,7 +364,7 @@ suite_providers()
 	unpack_machine_kernel || note "without a kernel the tests of virtual machines are skipped"
 	ATOLL_SLOW=1 run_built_pytest providers providers 1800 tests/contract tests/isolation \
 		tests/system/test_{docker,docker_*,host_provider,microvm*,gvisor*,e2b_provider,daytona_provider}.py \
-		tests/escape/test_gvisor_egress.py tests/fault/test_{docker_storm,gvisor,microvm_memory}.py
+		tests/escape/test_gvisor_egress.py tests/fault/test_{docker_storm,gvisor_kills,microvm_kills}.py
 }
 
 # Only when it is named: what a change breaks most often, in less than two minutes once it is built.
