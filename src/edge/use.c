@@ -341,7 +341,7 @@ int api_target_make(struct request *rq, const struct fleet_create *make, struct 
 
 bool api_target_is_ephemeral(const struct api_target *t)
 {
-	return t->hold && t->hold->ends_sandbox;
+	return t->hold && t->hold->ending_key[0];
 }
 
 void api_target_finish_without_client(void)

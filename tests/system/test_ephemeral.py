@@ -226,6 +226,8 @@ def test_calls_at_a_projects_limit_wait_for_the_deletes_before_them(api, server)
     narrow = server.api(api.call("POST", "/api/sandbox/keys", {"name": "narrow"}, {"X-Atoll-Project": project})["key"])
     for number in range(5):
         assert narrow.post(EXEC, {"sandbox": HOST, "command": f"echo {number}"})["stdout"] == f"{number}\n"
+        said = narrow.post(f"{TOOLS}/bash", {"ephemeral": True, "input": {"command": f"echo {number}"}})
+        assert said["structuredContent"]["exit_code"] == 0, said
     atoll.wait_for(lambda: not ephemeral(narrow), 20, "the end")
     api.delete(f"/v1/projects/{project}?force=true")
 

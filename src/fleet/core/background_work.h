@@ -27,6 +27,9 @@ struct background_work {
 	struct list waiters;      /* of template_waiters.h */
 	uint64_t wakes;           /* counts the wakes of `waiters` */
 	bool is_ending;
+	struct list endings; /* deletes of ephemeral sandboxes: lifecycle/ephemeral.c */
+	uint64_t endings_done;
+	pthread_cond_t ending_done;             /* has thread_condition_init */
 	struct fleet_caller_check caller_check; /* set before the first request */
 	struct alarms *alarms; /* has a mutex of its own; NULL: rounds alone end timeouts */
 };

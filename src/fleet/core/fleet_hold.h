@@ -3,8 +3,7 @@
  * lifecycle/hold.h. */
 #pragma once
 
-#include <stdbool.h>
-
+#include "base/error.h"
 #include "base/id.h"
 
 struct fleet;
@@ -15,6 +14,8 @@ struct fleet_hold {
 	struct fleet *fleet; /* NULL: no hold; of a passive call, too */
 	char id[ID_SIZE + 1];
 	struct provider *provider;
-	unsigned use;      /* number of the metered use; 0 = none */
-	bool ends_sandbox; /* its end deletes the sandbox, see lifecycle/ephemeral.h */
+	unsigned use; /* number of the metered use; 0 = none */
+	/* Of an ephemeral sandbox, which the end of the hold deletes: what that announces, see
+	 * lifecycle/ephemeral.h. Else empty. */
+	char ending_key[ERROR_AWAITS_MAX];
 };

@@ -86,5 +86,5 @@ struct fleet {
 	int64_t peer_beat_at;    /* of the thread of fleet_lease_tick */
 	atomic_uint_fast64_t created, create_failed, deleted, execs, create_us_total;
 	atomic_uint_fast64_t ephemeral; /* sandboxes made for one call */
-	atomic_uint endings;            /* deletes of ephemeral sandboxes that have begun */
+	atomic_uint endings;            /* entries of background->endings */
 };

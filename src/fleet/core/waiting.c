@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/thread.h"
 #include "config/config.h"
 #include "fleet/core/background_work.h"
 #include "fleet/core/fleet_state.h"
@@ -35,6 +36,8 @@ void awaited_init(struct fleet *f)
 	list_init(&f->background->waiters);
 	list_init(&f->background->first_builds);
 	list_init(&f->background->shared);
+	list_init(&f->background->endings);
+	thread_condition_init(&f->background->ending_done);
 	pthread_cond_init(&f->background->shared_done, NULL);
 	f->background->lane = work_lane_new(&work);
 	f->background->backup_lane = work_lane_new(&backups);
@@ -44,6 +47,7 @@ void awaited_done(struct fleet *f)
 {
 	shared_works_free(f);
 	pthread_cond_destroy(&f->background->shared_done);
+	pthread_cond_destroy(&f->background->ending_done);
 	pthread_mutex_destroy(&f->background->mutex);
 }
 

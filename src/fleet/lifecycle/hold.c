@@ -152,8 +152,8 @@ void fleet_unhold(struct fleet_hold *hold)
 	if (hold->use)
 		cache_unuse(hold->fleet->cache, hold->id, hold->use);
 	cache_unhold(hold->fleet->cache, hold->id);
-	if (hold->ends_sandbox)
-		ephemeral_end(hold->fleet, hold->id);
+	if (hold->ending_key[0])
+		ephemeral_end(hold->fleet, hold->id, hold->ending_key);
 	hold->fleet = NULL;
 }
 
