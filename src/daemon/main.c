@@ -5,6 +5,7 @@
 #include "api/api.h"
 #include "base/fd.h"
 #include "base/log.h"
+#include "config/idle_variables.h"
 #include "daemon/daemon.h"
 #include "daemon/names.h"
 #include "daemon/options.h"
@@ -59,6 +60,15 @@ static enum log_level level_of(const char *name)
 	return LOG_INFO;
 }
 
+static void warn_of_idle_variables(void)
+{
+	const struct config_idle_variable *v = NULL;
+
+	while ((v = config_idle_variable_next(environ, v)))
+		log_warning("a variable of the environment has no effect",
+		            TEXT("variable", v->name), TEXT("because", v->because));
+}
+
 static int run_role(struct arena *a, const struct daemon_options *o, struct error *err)
 {
 	struct config config;
@@ -75,6 +85,7 @@ static int run_role(struct arena *a, const struct daemon_options *o, struct erro
 	case ROLE_SUPERVISOR:
 		break;
 	}
+	warn_of_idle_variables();
 	return supervisor_run(a, &config, o->claim, err);
 }
 

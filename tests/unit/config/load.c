@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unit.h"
 
+#include "config/idle_variables.h"
 #include "loading.h"
 
 static void assert_file_refused(const char *text, const char *why)
@@ -210,6 +211,22 @@ TEST(errors_of_flags_and_variables_name_them)
 	assert_string_equal(l.err.text, "SANDBOX_MAX_CPU: expected a number from 0 to 1024");
 }
 
+TEST(variables_without_effect_are_named)
+{
+	char *environment[] = {(char[]){"SANDBOX_PREVIEW_PROXY_HOST=docker.lan"},
+	                       (char[]){"SANDBOX_CONSOLE_URL="},
+	                       (char[]){"SANDBOX_BASE_IMAGES=no such variable"},
+	                       (char[]){"SANDBOX_SNAPSHOT_CONTAINER=here"}, NULL};
+	const struct config_idle_variable *v = config_idle_variable_next(environment, NULL);
+
+	assert_string_equal(v->name, "SANDBOX_PREVIEW_PROXY_HOST");
+	assert_non_null(strstr(v->because, "no port of a container is published"));
+	v = config_idle_variable_next(environment, v);
+	assert_string_equal(v->name, "SANDBOX_SNAPSHOT_CONTAINER");
+	assert_null(config_idle_variable_next(environment, v));
+	assert_null(config_idle_variable_next(NULL, NULL));
+}
+
 TEST(the_data_folder_is_made_absolute)
 {
 	AUTO(loading_done) struct loading l = loading_new();
@@ -270,7 +287,7 @@ int main(void)
 	           CASE(only_flat_yaml_is_understood), CASE(an_empty_file_says_nothing),
 	           CASE(a_file_that_is_named_must_exist_and_may_name_the_data_folder),
 	           CASE(errors_of_flags_and_variables_name_them),
-	           CASE(the_data_folder_is_made_absolute),
+	           CASE(variables_without_effect_are_named), CASE(the_data_folder_is_made_absolute),
 	           CASE(the_data_folder_of_others_than_root_is_in_their_home),
 	           CASE(nothing_is_returned_when_loading_fails));
 }
