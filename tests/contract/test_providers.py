@@ -111,6 +111,7 @@ def test_podman_keeps_the_contract_of_docker(outcome, tmp_path):
         daemon.remove()
 
 
+@pytest.mark.slow
 def test_docker_with_gvisor_keeps_the_contract(tmp_path):
     daemon = docker_daemon.Daemon(runtimes=docker_daemon.gvisor_runtimes())
     try:

@@ -5,10 +5,13 @@ import http.client
 import queue
 import threading
 
+import pytest
+
 import atoll
 import docker_daemon
 
-CREATES, KILLS = (50, 8) if atoll.IS_SLOW else (20, 4)
+pytestmark = pytest.mark.slow
+CREATES, KILLS = 50, 8
 CALLERS = 5
 PAUSES = (0.9, 1.7, 2.3, 1.1, 1.4)
 

@@ -160,12 +160,14 @@ check_behind()
 	mv "$RESULTS/asan-built.new" "$RESULTS/asan-built"
 	[ "$status" = 0 ] || note "the build of clang failed"
 	run_check format check_format
-	run_check cppcheck check_cppcheck
 }
 
-# clang-tidy over every file. It reads how each file is compiled, and the headers that the build makes.
+# cppcheck and clang-tidy over every file. clang-tidy reads how each file is compiled, and the headers
+# that the build makes.
 suite_tidy()
 {
+	step "cppcheck"
+	run_check cppcheck check_cppcheck
 	build_kind asan || note "the build of clang failed; clang-tidy looks all the same"
 	step "clang-tidy"
 	run_check tidy check_tidy
@@ -228,6 +230,7 @@ dev_check()
 	ensure_test_packages
 	results_begin
 	suite_checks
+	run_check cppcheck check_cppcheck
 	behind_wait
 	results_end
 }

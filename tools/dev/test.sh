@@ -195,7 +195,7 @@ run_built_pytest()
 LONG_FILES=(system/test_templates system/test_console
 	fault/test_kills fault/test_volumes fault/test_leases fault/test_backups
 	system/test_undo system/test_events system/test_mcp system/test_tls
-	fault/test_full_middle fault/test_docker_storm system/test_images
+	fault/test_full_middle system/test_images
 	fault/test_peer_backups fault/test_operator system/test_mcp_conformance
 	system/test_lifecycle_pause system/test_usage escape/test_warm_ahead escape/test_warm
 	escape/test_code)
