@@ -5,6 +5,7 @@
 #include "store/query.h"
 
 COLUMNS_OF(peer_record);
+COLUMNS_OF(sandbox_takeover);
 
 int store_peer_put(struct store *s, const struct peer_record *r, struct error *err)
 {
@@ -27,4 +28,20 @@ int store_peer_find(struct store *s, struct arena *a, const char *node, struct p
 int store_peer_list(struct store *s, struct arena *a, struct peer_list *ret, struct error *err)
 {
 	return store_list_query(s, QUERY_PEER_LIST, NULL, LIST_INTO(a, ret), err);
+}
+
+int store_peer_end(struct store *s, const struct peer_record *r, struct error *err)
+{
+	return store_change_query(s, QUERY_PEER_END, r, err);
+}
+
+int store_peer_purge(struct store *s, int64_t before, struct error *err)
+{
+	return store_change_query(s, QUERY_PEER_PURGE, LOOKUP(.now = before), err) < 0 ? -1 : 0;
+}
+
+int store_sandbox_take_over(struct store *s, const struct sandbox_takeover *takeover,
+                            struct error *err)
+{
+	return store_change_query(s, QUERY_SANDBOX_TAKE_OVER, takeover, err);
 }

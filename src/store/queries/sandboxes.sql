@@ -242,6 +242,15 @@ RETURNING {sandbox};
 -- takes: record_lookup
 UPDATE sandboxes SET node = :id WHERE node = '';
 
+-- Rows of a server that is gone become another server's.
+-- name: sandbox_take_over
+-- takes: sandbox_takeover
+UPDATE sandboxes SET node = :node, version = version + 1
+WHERE node = :from
+	AND (actual IN ('started', 'paused', 'stopped', 'archived', 'failed')
+		OR (:with_unfinished > 0 AND actual <> 'deleted'))
+	AND provider IN (SELECT wanted.key FROM json_each(:providers) AS wanted);
+
 -- Its own time, when it has one, is not over before.
 -- name: sandbox_keep
 -- takes: touch
