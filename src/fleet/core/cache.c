@@ -259,6 +259,32 @@ void cache_update(struct cache *c, struct cache_entry *entry, const struct sandb
 	}
 }
 
+/* A row of the same version is news again, an older one is not. */
+static void forget_copy(struct cache *c, struct cache_entry *entry)
+{
+	entry->references++;
+	forget_record(c, entry);
+	entry->version--;
+	unpin_entry(c, entry);
+}
+
+void cache_forget_rows(struct cache *c,
+                       bool (*wants)(void *context, const struct sandbox_record *r), void *context)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	struct cache_entry **found, *entry;
+	size_t at = 0, count = 0;
+	const char *id;
+	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&c->mutex);
+
+	found = ARENA_ARRAY(&arena, struct cache_entry *, c->by_id.count + 1);
+	while ((entry = map_next(&c->by_id, &at, &id)))
+		if (entry->is_started && wants(context, &entry->record))
+			found[count++] = entry;
+	for (size_t i = 0; i < count; i++)
+		forget_copy(c, found[i]);
+}
+
 static struct cache_entry *find_started(const struct cache *c, const char *project_id,
                                         const char *id_or_name)
 {

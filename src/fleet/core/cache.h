@@ -41,6 +41,10 @@ void cache_set_queued(struct cache *c, struct cache_entry *entry, bool is_queued
 
 /* Stores a row that was read or written, if it is newer than the known one. */
 void cache_update(struct cache *c, struct cache_entry *entry, const struct sandbox_record *r);
+/* Drops the copies of rows that `wants` names: the next call reads them from the store. Holds and
+ * operations stay. */
+void cache_forget_rows(struct cache *c,
+                       bool (*wants)(void *context, const struct sandbox_record *r), void *context);
 
 /* The pinned entry and a copy of its row; NULL if the sandbox is not known to be started. */
 struct cache_entry *cache_hold(struct cache *c, struct arena *a, const char *project_id,

@@ -33,6 +33,7 @@ struct routing_rules;
 struct sandbox_samples;
 struct store;
 struct stored_providers;
+struct takeover;
 struct template_cache;
 struct trash_counts;
 struct worker_pool;
@@ -74,6 +75,7 @@ struct fleet {
 	struct pairing *pairing;
 	struct trash_counts *trash;
 	struct pool_counts *pools;
+	struct takeover *takeover;
 	/* lifecycle_wake_later, for operations that end with bytes waiting: lifecycle is above
 	 * core. */
 	void (*wake_later)(struct fleet *f, const char *sandbox_id);

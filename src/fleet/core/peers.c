@@ -7,6 +7,7 @@
 #include "config/config.h"
 #include "fleet/core/elsewhere.h"
 #include "fleet/core/fleet_state.h"
+#include "fleet/core/takeover.h"
 #include "store/peers.h"
 
 #define BEAT_MS 5000
@@ -25,6 +26,7 @@ void peer_tick(struct fleet *f)
 	struct error err = {0};
 	int result;
 
+	takeover_tick(f);
 	/* A server without an address says so once. */
 	if (f->peer_beat_at && (!r.url[0] || now - f->peer_beat_at < BEAT_MS))
 		return;
@@ -73,6 +75,11 @@ int fleet_peer_find(struct fleet *fleet, struct arena *a, const char *node, cons
 	return 0;
 }
 
+bool peer_is_heard(const struct peer_record *r)
+{
+	return r->seen_at > 0 && clock_unix_ms() - r->seen_at <= SILENT_MS;
+}
+
 int peer_is_reached(struct fleet *f, struct arena *a, const char *node, bool *ret,
                     struct error *err)
 {
@@ -87,7 +94,7 @@ int peer_is_reached(struct fleet *f, struct arena *a, const char *node, bool *re
 		error_clear(err);
 		return 0;
 	}
-	*ret = r.seen_at > 0 && clock_unix_ms() - r.seen_at <= SILENT_MS;
+	*ret = peer_is_heard(&r);
 	return 0;
 }
 

@@ -138,3 +138,15 @@ int fleet_stats(struct fleet *fleet, const struct sandbox_record *r, struct prov
 		return -1;
 	return provider_ops_of(p)->stats(p, r->id, ret, err);
 }
+
+bool remains_are_anothers(struct fleet *f, struct provider *p, const char *owner)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	bool is_reached = true;
+	struct error err = {0};
+
+	if (!owner[0] || strcmp(owner, f->node) == 0)
+		return false;
+	return !provider_ops_of(p)->is_shared ||
+	       peer_is_reached(f, &arena, owner, &is_reached, &err) < 0 || is_reached;
+}

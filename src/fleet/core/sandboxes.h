@@ -57,3 +57,7 @@ MUST_CHECK int sandbox_check_local(const struct fleet *f, const struct sandbox_r
 bool sandbox_is_alive(const struct sandbox_record *r);
 /* "sandbox 'x' is stopped and cannot be paused"; returns -1. */
 int refuse_state(const struct sandbox_record *r, const char *what, struct error *err);
+
+/* Whether only the server `owner` may remove something of this provider that no row knows. What a
+ * shared provider has is any server's when its owner is gone. */
+bool remains_are_anothers(struct fleet *f, struct provider *p, const char *owner);

@@ -62,7 +62,7 @@ void orphan_remove(struct fleet *f, const struct provider_entry *entry, int64_t 
 	const struct provider_trash what = {.kind = PROVIDER_TRASH_SANDBOX, .id = entry->id};
 	struct error err = {0};
 
-	if (entry->owner[0] && strcmp(entry->owner, f->node) != 0) {
+	if (remains_are_anothers(f, p, entry->owner)) {
 		log_warning("an orphan says that it is another server's, and is left",
 		            TEXT("sandbox", entry->id), TEXT("owner", entry->owner));
 		return;

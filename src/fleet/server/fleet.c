@@ -69,6 +69,7 @@ int fleet_open(const struct fleet_options *options, struct fleet **ret, struct e
 	cache_init(f->cache);
 	f->templates = template_cache_new();
 	f->projects = project_cache_new();
+	f->takeover = takeover_new();
 	/* Waiting calls run in the slow lane, which has half of the workers: they may take half of
 	 * those. */
 	f->leases = leases_in_flight_new(1 + (unsigned)f->config->workers / 4);
@@ -113,6 +114,7 @@ void fleet_close(struct fleet *fleet)
 	awaited_done(fleet);
 	template_cache_free(fleet->templates);
 	project_cache_free(fleet->projects);
+	takeover_free(fleet->takeover);
 	cache_done(fleet->cache);
 	map_done(&fleet->pairing->noted);
 	if (fleet->owns_providers)
