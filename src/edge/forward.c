@@ -153,7 +153,8 @@ int api_hop_open(struct api *api, struct arena *a, const char *node, struct api_
 {
 	struct api_hop hop = {.fd = -1};
 	struct error why = {0};
-	const char *url;
+	const char *url = NULL;
+	bool is_gone;
 
 	(void)snprintf(hop.node, sizeof(hop.node), "%s", node);
 	if (fleet_peer_find(api->fleet, a, node, &url, &why) == 0 &&
@@ -161,9 +162,11 @@ int api_hop_open(struct api *api, struct arena *a, const char *node, struct api_
 		*ret = hop;
 		return 0;
 	}
+	is_gone = url ? api_says_gone(&why) : why.code == ERROR_UNAVAILABLE;
 	/* That server has published no address: keep the error of the call. */
 	if (why.code == ERROR_NOT_FOUND)
 		return -1;
+	ret->is_gone = is_gone;
 	(void)FAIL(err, ERROR_UNAVAILABLE, "node '%s' has it, and is not reached: %s", hop.node,
 	           why.text);
 	error_hint(err, "ask again when that server answers");
@@ -228,13 +231,13 @@ bool api_is_misdirected(const struct request *rq)
 int api_forward(struct request *rq, struct reply *reply, struct error *err)
 {
 	struct proxy_options proxy;
-	struct api_hop hop;
+	struct api_hop hop = {.fd = -1};
+	const char *node = arena_text(rq->arena, err->node);
 
-	if (!err->node[0] || !api_hop_is_allowed(rq))
+	if (!node[0] || !api_hop_is_allowed(rq) || request_may_wait(rq, err) < 0)
 		return -1;
-	if (request_may_wait(rq, err) < 0 ||
-	    api_hop_open(api_of(rq), rq->arena, arena_text(rq->arena, err->node), &hop, err) < 0)
-		return -1;
+	if (api_hop_open(api_of(rq), rq->arena, node, &hop, err) < 0)
+		return hop.is_gone ? api_repeat_when_taken(rq, node, err) : -1;
 	proxy = proxy_options_new(rq, &hop, &(struct api_hop_options){.context = NULL});
 	reply_proxy(rq, reply, &proxy);
 	return 0;

@@ -31,6 +31,7 @@ struct api_hop {
 	char node[ERROR_NODE_MAX];
 	struct tls *tls;
 	int fd;
+	bool is_gone; /* of a failure: the server has ended, or nothing answers at its address */
 };
 /* False for a request that another server has passed on. Any thread that has the request. */
 bool api_hop_is_allowed(const struct request *rq);
@@ -48,3 +49,11 @@ struct api_hop_options {
 	void *context;
 };
 void api_hop_pass(struct relay *relay, struct api_hop *hop, const struct api_hop_options *options);
+
+/* For api_forward. */
+/* Whether a failed connection says that the server is gone: nothing listens there, or nothing comes
+ * back. A certificate that is not accepted, or too few workers here, say nothing of it. */
+bool api_says_gone(const struct error *why);
+/* Takes over what a server that is gone had (fleet/core/takeover.h), and lets the request run again
+ * when this server, or a faster one, has taken it. Returns -1 with err, which awaits that. */
+int api_repeat_when_taken(const struct request *rq, const char *node, struct error *err);
