@@ -89,6 +89,15 @@ def test_a_sandbox_paused_in_memory_moves_to_the_disk(server, api):
         check_work(api, box)
 
 
+def test_a_pause_of_e2bs_api_moves_the_memory_to_the_disk(server, api):
+    with machine(api) as box:
+        begin_work(api, box)
+        assert api.raw("POST", f"/sandboxes/{box}/pause", {"memory": True}).status == 204
+        assert api.get(f"{PATH}/{box}")["state"] == "paused" and qemus(api, box) == [] and kept(server) == [box]
+        assert api.raw("POST", f"/sandboxes/{box}/connect", {"timeout": 300}).status == 201
+        check_work(api, box)
+
+
 def test_memory_on_disk_goes_with_a_stop_and_with_a_delete(server, api):
     with machine(api) as box:
         begin_work(api, box)

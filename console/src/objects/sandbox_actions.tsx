@@ -42,6 +42,15 @@ export async function runAction(sandbox: Sandbox, action: SandboxAction): Promis
   }
 }
 
+/** The ability of a provider, as the server names it. */
+const KEEPS_MEMORY = "keep memory on disk";
+
+/** Frees the host's memory of a virtual machine; a paused one moves to the disk, too. */
+async function pauseToDisk(sandbox: Sandbox): Promise<void> {
+  if (await runPending(sandbox.id, "pause", () => actOnSandbox(sandbox.id, "pause", undefined, { disk: true })))
+    showToast({ kind: "done", text: `${t.done["pause"]} ${showHidden(sandbox.name, 60)}`, action: { label: shared.undo, run: () => void runPending(sandbox.id, "resume", () => actOnSandbox(sandbox.id, "resume")) } });
+}
+
 export async function takeSnapshot(sandbox: Sandbox): Promise<boolean> {
   return runPending(sandbox.id, "snapshot", async () => {
     const made = await snapshotSandbox(sandbox.id);
@@ -108,6 +117,7 @@ export const iconOfAction = (action: SandboxAction): string => ICONS[action];
 export function sandboxMenu(sandbox: Sandbox): MenuItem[] {
   const items: (MenuItem | false)[] = [
     ...(["start", "resume", "pause", "stop"] as const).map((a) => canTake(sandbox, a) && { label: t.actions[a], icon: ICONS[a], disabledBecause: forbids(a), run: () => void runAction(sandbox, a) }),
+    canTake(sandbox, "stop") && !(sandbox.unsupported ?? []).includes(KEEPS_MEMORY) && { label: t.pauseToDisk, icon: ICONS.pause, disabledBecause: forbids("pause"), run: () => void pauseToDisk(sandbox) },
     canTake(sandbox, "exec") && { label: t.actions.terminal, icon: "terminal", href: sandboxHref(sandbox.id, "terminal"), isApart: true },
     { label: t.actions.files, icon: "folder", href: sandboxHref(sandbox.id, "files") },
     canTake(sandbox, "exec") && { label: t.actions.preview, icon: "globe", href: sandboxHref(sandbox.id, "preview") },

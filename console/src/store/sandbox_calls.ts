@@ -10,8 +10,8 @@ export function snapshotSandbox(id: string, body: { name?: string; memory?: bool
 }
 
 /** The ids of the forks. */
-export async function forkSandbox(id: string, count = 1, name?: string): Promise<string[]> {
-  const answer = (await call(postApiSandboxInstancesIdFork, { path: { id }, body: { count, name } })) as Forked;
+export async function forkSandbox(id: string, count = 1, name?: string, memory?: boolean): Promise<string[]> {
+  const answer = (await call(postApiSandboxInstancesIdFork, { path: { id }, body: { count, name, memory } })) as Forked;
   return answer.items.map((s) => s.id);
 }
 

@@ -5,7 +5,7 @@ import type { LiveEvent } from "../api/events";
 import {
   deleteApiSandboxInstancesId, getApiSandboxInstances, getApiSandboxInstancesId, postApiSandboxInstancesIdArchive,
   postApiSandboxInstancesIdFork, postApiSandboxInstancesIdPause, postApiSandboxInstancesIdResume, postApiSandboxInstancesIdSnapshot,
-  postApiSandboxInstancesIdStart, postApiSandboxInstancesIdStop, type Sandbox as ApiSandbox,
+  postApiSandboxInstancesIdStart, postApiSandboxInstancesIdStop, type Pause, type Sandbox as ApiSandbox,
 } from "../api/generated";
 import { Collection } from "./collection";
 import { STATE_OF_KIND } from "./types";
@@ -106,9 +106,9 @@ export function canTake(sandbox: Pick<Sandbox, "state">, action: keyof typeof TA
 }
 
 /** Sends an action; the events and the answer change the row. */
-export async function actOnSandbox(id: string, action: SandboxAction, signal?: AbortSignal): Promise<void> {
-  const operation = CALLS[action] as (typeof CALLS)["start"];
-  const answer = (await call(operation, { path: { id }, signal })) as Sandbox | undefined;
+export async function actOnSandbox(id: string, action: SandboxAction, signal?: AbortSignal, body?: Pause): Promise<void> {
+  const operation = CALLS[action] as (typeof CALLS)["pause"];
+  const answer = (await call(operation, { path: { id }, signal, body })) as Sandbox | undefined;
   if (action === "delete") sandboxes.remove(id);
   else if (answer && typeof answer === "object" && "id" in answer) mergeAnswer(answer);
 }

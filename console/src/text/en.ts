@@ -548,6 +548,7 @@ export const sandbox = {
     terminal: "Terminal", files: "Files", preview: "Preview", keepAwake: "Keep awake for 1 hour", copyId: "Copy the id", copyLink: "Copy the link",
     copyCurl: "Copy as curl",
   },
+  pauseToDisk: "Pause to disk",
   doing: { start: "starting…", resume: "resuming…", pause: "pausing…", stop: "stopping…", archive: "archiving…", delete: "deleting…", snapshot: "taking a snapshot…", fork: "forking…" } as Record<string, string>,
   done: { stop: "Stopped", pause: "Paused", start: "Started", resume: "Resumed" } as Record<string, string>,
   reasons: {

@@ -32,6 +32,10 @@ MUST_CHECK int fleet_pause(struct fleet *fleet, struct arena *a, const struct fl
 MUST_CHECK int fleet_pause_to_disk(struct fleet *fleet, struct arena *a,
                                    const struct fleet_ref *ref, struct sandbox_record *ret,
                                    struct error *err);
+/* Pauses to the disk where the provider can, else in memory. */
+MUST_CHECK int fleet_pause_for_long(struct fleet *fleet, struct arena *a,
+                                    const struct fleet_ref *ref, struct sandbox_record *ret,
+                                    struct error *err);
 MUST_CHECK int fleet_resume(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
                             struct sandbox_record *ret, struct error *err);
 /* fleet_delete that can be undone for `deleted_keep`. ERROR_UNSUPPORTED for an archived sandbox. */

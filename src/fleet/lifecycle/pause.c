@@ -172,6 +172,17 @@ int fleet_pause_to_disk(struct fleet *fleet, struct arena *a, const struct fleet
 	return 0;
 }
 
+int fleet_pause_for_long(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
+                         struct sandbox_record *ret, struct error *err)
+{
+	if (fleet_pause_to_disk(fleet, a, ref, ret, err) == 0)
+		return 0;
+	if (err->code != ERROR_UNSUPPORTED)
+		return -1;
+	error_clear(err);
+	return fleet_pause(fleet, a, ref, ret, err);
+}
+
 int fleet_resume(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
                  struct sandbox_record *ret, struct error *err)
 {

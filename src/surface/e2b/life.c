@@ -154,7 +154,8 @@ static const struct json_member pause_request_members[] = {
 static JSON_OPEN_BITS_SHAPE(pause_request, "E2bPause", e2b_pause_body,
                             "Whether to keep the memory");
 
-/* A pause without memory is a stop: the files are kept, and the next start begins from them. */
+/* A pause without memory is a stop: the files are kept, and the next start begins from them. A
+ * pause of this API frees the host's memory, where the provider can. */
 static int pause_sandbox(struct request *rq, const void *body, struct reply *reply,
                          struct error *err)
 {
@@ -168,8 +169,9 @@ static int pause_sandbox(struct request *rq, const void *body, struct reply *rep
 	if (record.actual != SANDBOX_STARTED)
 		return FAIL(err, ERROR_CONFLICT, "sandbox '%s' is paused already", record.id);
 	ref.id_or_name = record.id;
-	if ((b->present && !b->memory ? fleet_stop(fleet, rq->arena, &ref, &record, err)
-	                              : fleet_pause(fleet, rq->arena, &ref, &record, err)) < 0)
+	if ((b->present && !b->memory
+	             ? fleet_stop(fleet, rq->arena, &ref, &record, err)
+	             : fleet_pause_for_long(fleet, rq->arena, &ref, &record, err)) < 0)
 		return -1;
 	reply_status(reply, 204);
 	return 0;

@@ -165,10 +165,10 @@ function ForkDialog({ sandbox, onClose }: { sandbox: Sandbox; onClose: () => voi
       yes={t.forkYes}
       schema={forkSchema}
       initial={{ count: "1" }}
-      fields={[{ name: "count", label: t.forkCount, isRequired: true }, { name: "name", label: t.forkName }]}
+      fields={[{ name: "count", label: t.forkCount, isRequired: true }, { name: "name", label: t.forkName }, { name: "memory", label: t.memory }]}
       onClose={onClose}
       send={async (body) => {
-        const ids = await forkSandbox(sandbox.id, Number(body["count"]), body["name"] as string | undefined);
+        const ids = await forkSandbox(sandbox.id, Number(body["count"]), body["name"] as string | undefined, body["memory"] as boolean | undefined);
         const first = ids[0];
         showToast({ kind: "done", text: words.forkDone(ids.length), action: first ? { label: words.showFork, run: () => go(sandboxHref(first)) } : undefined });
       }}
