@@ -221,19 +221,19 @@ shared_files()
 	} | awk '!seen[$0]++' | grep -vxF "$(files_of "$1" "${LONE_FILES[@]}")"
 }
 
-# run_shared SUITE: its files in several runs at once, of which each writes a report (tests/conftest.py).
+# run_shared SUITE FILE…: the files in several runs at once, of which each writes a report (tests/conftest.py).
 run_shared()
 {
-	local suite=$1 i files
-	mapfile -t files < <(shared_files "$suite")
+	local suite=$1 i
+	shift
 	step "$suite tests"
 	timeout --kill-after=20 2400 python3 -m pytest -q -p no:cacheprovider --tb=short -rs \
-		--junitxml="$RESULTS/$suite.xml" "${files[@]}" >&2 || true
+		--junitxml="$RESULTS/$suite.xml" "$@" >&2 || true
 	if [ -s "$RESULTS/$suite.xml" ]; then # it did not come to its runs
 		results_add junit "$suite" "$RESULTS/$suite.xml"
 		return
 	fi
-	for ((i = 1; i <= SERVED_RUNS; i++)); do
+	for ((i = 1; i <= ATOLL_TEST_RUNS; i++)); do
 		if [ -s "$RESULTS/$suite-$i.xml" ]; then
 			results_add junit "$suite" "$RESULTS/$suite-$i.xml"
 		else
@@ -251,7 +251,8 @@ test_servers()
 	ATOLL_TEST_RUNS=$SERVED_RUNS ATOLL_TEST_SLOTS=$(mktemp -d /tmp/atoll-slots-XXXXXX)
 	export ATOLL_TEST_RUNS ATOLL_TEST_SLOTS
 	for suite in "$@"; do
-		run_shared "$suite" &
+		mapfile -t files < <(shared_files "$suite")
+		run_shared "$suite" "${files[@]}" &
 		pids+=($!)
 	done
 	asan_beside_servers &
@@ -351,20 +352,36 @@ unpack_machine_kernel()
 	export ATOLL_MICROVM_KERNEL=$PWD/$folder
 }
 
+# The longest first. Three at once, because they mostly wait for daemons and for machines that boot.
+PROVIDER_FILES=(contract/test_providers system/test_microvm isolation/test_page fault/test_docker_storm
+	system/test_microvm_{memory,images} system/test_gvisor_{previews,images} isolation/test_table
+	system/test_docker system/test_docker_{gpus,runtimes,snapshots,volumes}
+	system/test_{host,e2b,daytona}_provider system/test_gvisor system/test_gvisor_{files,names,network}
+	escape/test_gvisor_egress fault/test_{gvisor,microvm}_kills)
+PROVIDER_RUNS=${PROVIDER_RUNS:-3}
+
 # Only when it is named: every provider with a server of its own kind.
 suite_providers()
 {
-	local program
+	local program files
 	declare -A packages=([dockerd]=docker.io [podman]=podman [runsc]=runsc [qemu-system-x86_64]=qemu-system-x86 [qemu-img]=qemu-utils)
 	build_programs gcc || { result failed providers build "the gcc build failed"; return; }
+	mapfile -t files < <(printf 'tests/%s.py\n' "${PROVIDER_FILES[@]}")
 	for program in "${!packages[@]}"; do
 		command -v "$program" >/dev/null || apt_install "${packages[$program]}" ||
 			note "without ${packages[$program]} its tests are skipped"
 	done
 	unpack_machine_kernel || note "without a kernel the tests of virtual machines are skipped"
-	ATOLL_SLOW=1 run_built_pytest providers providers 1800 tests/contract tests/isolation \
-		tests/system/test_{docker,docker_*,host_provider,microvm*,gvisor*,e2b_provider,daytona_provider}.py \
-		tests/escape/test_gvisor_egress.py tests/fault/test_{docker_storm,gvisor_kills,microvm_kills}.py
+	# The figures of the tables are measured with nothing beside them.
+	if [ -n "${ATOLL_WRITE_TABLES:-}" ]; then
+		ATOLL_SLOW=1 run_built_pytest providers providers 3600 "${files[@]}"
+		return
+	fi
+	ATOLL_TEST_RUNS=$PROVIDER_RUNS ATOLL_TEST_SLOTS=$(mktemp -d /tmp/atoll-slots-XXXXXX)
+	export ATOLL_TEST_RUNS ATOLL_TEST_SLOTS
+	ATOLL_SLOW=1 run_shared providers "${files[@]}"
+	rm -rf "$ATOLL_TEST_SLOTS"
+	unset ATOLL_TEST_RUNS ATOLL_TEST_SLOTS
 }
 
 # Only when it is named: what a change breaks most often, in less than two minutes once it is built.
