@@ -307,3 +307,24 @@ bool sandbox_egress_denies_all(const char *text)
 	       denied.items[0].first == 0 && denied.items[0].last == UINT32_MAX &&
 	       !sandbox_egress_has_names(text);
 }
+
+const char *sandbox_egress_denials(const char *text)
+{
+	const char *found = strstr(text, " -");
+
+	return text[0] == DENIED ? text : found ? found + 1 : "";
+}
+
+struct span sandbox_egress_rule_of_address(const char *text, uint32_t address)
+{
+	struct span rest = span_of(sandbox_egress_denials(text)), entry;
+	struct egress_range range;
+
+	while (rest.size > 0) {
+		(void)span_split(&rest, ' ', &entry);
+		span_skip(&entry, 1);
+		if (egress_range_parse(entry, &range) && egress_range_has(&range, address))
+			return entry;
+	}
+	return (struct span){NULL, 0};
+}

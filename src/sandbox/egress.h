@@ -55,6 +55,10 @@ struct egress_ranges {
 /* The ranges that this text denies: ascending, not adjacent. */
 MUST_CHECK int sandbox_egress_denied(const char *text, struct egress_ranges *ret,
                                      struct error *err);
+/* The entries of the text that deny: its end, or "". */
+const char *sandbox_egress_denials(const char *text);
+/* The first entry that denies the address, or an empty span. Borrows the text. */
+struct span sandbox_egress_rule_of_address(const char *text, uint32_t address);
 /* Whether the text leaves no address and no name reachable; false if it is malformed. */
 bool sandbox_egress_denies_all(const char *text);
 /* Accepts "1.1.1.1" and "10.0.0.0/8"; returns false for anything else. */
@@ -75,3 +79,5 @@ bool egress_name_is_valid(struct span pattern);
 /* Whether the text allows any names. */
 bool sandbox_egress_has_names(const char *text);
 bool sandbox_egress_allows_name(const char *text, struct span name);
+/* The entry that allows the name, or an empty span. Borrows the text. */
+struct span sandbox_egress_rule_of_name(const char *text, struct span name);

@@ -88,14 +88,19 @@ bool sandbox_egress_has_names(const char *text)
 	return next_name(&rest, &name);
 }
 
-bool sandbox_egress_allows_name(const char *text, struct span name)
+struct span sandbox_egress_rule_of_name(const char *text, struct span name)
 {
 	struct span rest = span_of(text), pattern;
 
 	if (!host_name_is_valid(name))
-		return false;
+		return (struct span){NULL, 0};
 	while (next_name(&rest, &pattern))
 		if (pattern_matches(pattern, name))
-			return true;
-	return false;
+			return pattern;
+	return (struct span){NULL, 0};
+}
+
+bool sandbox_egress_allows_name(const char *text, struct span name)
+{
+	return sandbox_egress_rule_of_name(text, name).size > 0;
 }

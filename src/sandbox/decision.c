@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sandbox/decision.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+const char *const decision_verdicts[] = {
+        [DECISION_DENIED] = "denied",
+        [DECISION_ALLOWED] = "allowed",
+        [DECISION_WATCHED] = "watched",
+        [DECISION_VERDICT_COUNT] = NULL,
+};
+const char *const decision_codes[] = {
+        [DECISION_OK] = "ok",
+        [DECISION_HOST_NOT_ALLOWED] = "host-not-allowed",
+        [DECISION_ADDRESS_DENIED] = "address-denied",
+        [DECISION_RANGE_REFUSED] = "range-refused",
+        [DECISION_BAD_REQUEST] = "bad-request",
+        [DECISION_LIMIT] = "limit",
+        [DECISION_UPSTREAM_UNREACHABLE] = "upstream-unreachable",
+        [DECISION_CODE_COUNT] = NULL,
+};
+const char *const decision_protocols[] = {
+        [DECISION_TLS] = "tls",           [DECISION_HTTP] = "http", [DECISION_DNS] = "dns",
+        [DECISION_TCP] = "tcp",           [DECISION_UDP] = "udp",   [DECISION_OTHER] = "other",
+        [DECISION_PROTOCOL_COUNT] = NULL,
+};
+
+static bool text_ends(const char *text, size_t size)
+{
+	return memchr(text, '\0', size) != NULL;
+}
+
+static bool rule_is_sound(const char *rule)
+{
+	struct egress_range range;
+
+	return !*rule || egress_range_parse(span_of(rule), &range) ||
+	       egress_name_is_valid(span_of(rule));
+}
+
+bool decision_is_sound(const struct network_decision *d)
+{
+	return text_ends(d->sandbox, sizeof(d->sandbox)) && text_ends(d->host, sizeof(d->host)) &&
+	       text_ends(d->rule, sizeof(d->rule)) && id_is_valid(d->sandbox) &&
+	       (!*d->host || host_name_is_valid(span_of(d->host))) && rule_is_sound(d->rule) &&
+	       d->verdict < DECISION_VERDICT_COUNT && d->code < DECISION_CODE_COUNT &&
+	       d->protocol < DECISION_PROTOCOL_COUNT;
+}
+
+void decision_find_rule(struct network_decision *d, const char *egress)
+{
+	struct span rule;
+
+	if (d->code != DECISION_ADDRESS_DENIED || *d->rule)
+		return;
+	rule = sandbox_egress_rule_of_address(egress, d->address);
+	(void)snprintf(d->rule, sizeof(d->rule), "%.*s", (int)rule.size, rule.data);
+}
+
+bool decision_is_same(const struct network_decision *a, const struct network_decision *b)
+{
+	return a->address == b->address && a->port == b->port && a->verdict == b->verdict &&
+	       a->code == b->code && a->protocol == b->protocol &&
+	       strcmp(a->sandbox, b->sandbox) == 0 && strcmp(a->host, b->host) == 0 &&
+	       strcmp(a->rule, b->rule) == 0;
+}
+
+void decision_target(const struct network_decision *d, char out[DECISION_TARGET_SIZE])
+{
+	const uint32_t a = d->address;
+	int size = *d->host ? snprintf(out, DECISION_TARGET_SIZE, "%s", d->host)
+	                    : snprintf(out, DECISION_TARGET_SIZE, "%u.%u.%u.%u", a >> 24,
+	                               a >> 16 & 255, a >> 8 & 255, a & 255);
+
+	/* The port of a question is the nameserver's. */
+	if (d->port > 0 && d->protocol != DECISION_DNS)
+		(void)snprintf(out + size, DECISION_TARGET_SIZE - (size_t)size, ":%u", d->port);
+}
+
+void decision_add_reason(struct buf *out, const struct network_decision *d)
+{
+	static const char *const texts[] = {
+	        [DECISION_OK] = "allowed",
+	        [DECISION_HOST_NOT_ALLOWED] = "no rule allows it",
+	        [DECISION_ADDRESS_DENIED] = "a rule denies the address",
+	        [DECISION_RANGE_REFUSED] = "no sandbox may reach this address",
+	        [DECISION_BAD_REQUEST] = "the connection names no single host",
+	        [DECISION_LIMIT] = "too many connections at once",
+	        [DECISION_UPSTREAM_UNREACHABLE] = "allowed, but the host does not answer",
+	};
+	_Static_assert(COUNT_OF(texts) == DECISION_CODE_COUNT, "a text per code");
+
+	if (d->code == DECISION_ADDRESS_DENIED && *d->rule)
+		buf_addf(out, "rule %s denies it", d->rule);
+	else
+		buf_add_text(out, texts[d->code]);
+}
+
+/* How a program inside gets further. */
+static const char *advice_of(const struct network_decision *d)
+{
+	switch ((enum decision_code)d->code) {
+	case DECISION_HOST_NOT_ALLOWED:
+	case DECISION_ADDRESS_DENIED:
+		return " Ask with the tool request_access, or use another way.";
+	case DECISION_LIMIT:
+		return " Open fewer connections at once.";
+	case DECISION_BAD_REQUEST:
+		return " Use HTTP or TLS with the host's name.";
+	case DECISION_OK:
+	case DECISION_RANGE_REFUSED:
+	case DECISION_UPSTREAM_UNREACHABLE:
+	case DECISION_CODE_COUNT:
+		break;
+	}
+	return "";
+}
+
+void decision_add_line(struct buf *out, const struct network_decision *d)
+{
+	char target[DECISION_TARGET_SIZE];
+
+	decision_target(d, target);
+	buf_addf(out, "[network] %s: %s (",
+	         d->code == DECISION_UPSTREAM_UNREACHABLE ? "unreachable" : "refused", target);
+	decision_add_reason(out, d);
+	buf_add_byte(out, ')');
+	if (d->count > 1)
+		buf_addf(out, ", %" PRIu64 " times", d->count);
+	buf_addf(out, ".%s\n", advice_of(d));
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sandbox/decision.h — network decisions: a connection of a sandbox that its rules allow, or
+ * refuse.
+ *
+ * The gateway for host names reports its decisions as datagrams of this struct; the kernel reports
+ * those about addresses. A report comes from a process that reads hostile bytes: decision_is_sound
+ * checks it before it is used. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/bytes.h"
+#include "base/id.h"
+#include "sandbox/egress.h"
+
+enum decision_verdict {
+	DECISION_DENIED,
+	DECISION_ALLOWED,
+	DECISION_WATCHED, /* the rules refuse it, but the mode "watch" lets it through */
+	DECISION_VERDICT_COUNT,
+};
+extern const char *const decision_verdicts[]; /* names, NULL-terminated */
+
+/* Why, as programs read it. Names never change. */
+enum decision_code {
+	DECISION_OK,
+	DECISION_HOST_NOT_ALLOWED,     /* no rule allows the name */
+	DECISION_ADDRESS_DENIED,       /* a rule denies the address */
+	DECISION_RANGE_REFUSED,        /* no sandbox may reach the address */
+	DECISION_BAD_REQUEST,          /* the gateway finds no single host name in it */
+	DECISION_LIMIT,                /* too many connections or questions at once */
+	DECISION_UPSTREAM_UNREACHABLE, /* allowed, but the host does not answer */
+	DECISION_CODE_COUNT,
+};
+extern const char *const decision_codes[];
+
+enum decision_protocol {
+	DECISION_TLS,
+	DECISION_HTTP,
+	DECISION_DNS,
+	DECISION_TCP,
+	DECISION_UDP,
+	DECISION_OTHER,
+	DECISION_PROTOCOL_COUNT,
+};
+extern const char *const decision_protocols[];
+
+struct network_decision {
+	char sandbox[ID_SIZE + 1];
+	char host[SANDBOX_HOST_NAME_MAX + 1]; /* "" = not known */
+	char rule[SANDBOX_HOST_NAME_MAX + 1]; /* the entry that decided; "" = none */
+	uint32_t address;                     /* IPv4, host byte order; 0 = none */
+	uint16_t port;                        /* 0 = none */
+	uint8_t verdict, code, protocol;
+	uint64_t count;               /* decisions; 0 = only bytes of an earlier one */
+	uint64_t bytes_in, bytes_out; /* received and sent by the sandbox */
+};
+/* Whether all members are valid: enums in range, a sandbox's id, a host name or "", texts with an
+ * end. */
+bool decision_is_sound(const struct network_decision *d);
+/* Sets the rule of a decision about an address, among the rules of this text. */
+void decision_find_rule(struct network_decision *d, const char *egress);
+/* Whether both are about the same: everything equal but the numbers. */
+bool decision_is_same(const struct network_decision *a, const struct network_decision *b);
+/* "api.example.com:443", "203.0.113.7:22" or "203.0.113.7". */
+#define DECISION_TARGET_SIZE (SANDBOX_HOST_NAME_MAX + 8)
+void decision_target(const struct network_decision *d, char out[DECISION_TARGET_SIZE]);
+/* Adds why: "no rule allows it", "rule 203.0.113.0/24 denies it", … */
+void decision_add_reason(struct buf *out, const struct network_decision *d);
+/* Adds the line that a model reads at the end of a command's result, with a newline: "[network]
+ * refused: api.example.com:443 (no rule allows it), 3 times. Ask with request_access, …". */
+void decision_add_line(struct buf *out, const struct network_decision *d);
