@@ -26,6 +26,8 @@ enum event_kind {
 	EVENT_SANDBOX_RESIZED,      /* limits */
 	EVENT_SANDBOX_UNRESPONSIVE, /* the agent does not answer */
 	EVENT_COMMAND_LIMITED,      /* a limit ended a command */
+	EVENT_EGRESS_DENIED,        /* network rules refused a connection */
+	EVENT_EGRESS_ALLOWED,       /* … allowed the first one to a host for a while */
 	EVENT_BUDGET_WARNED,        /* the warning threshold is reached */
 	EVENT_BUDGET_EXCEEDED,      /* all of it is spent */
 	EVENT_BUDGET_CREATED,

@@ -9,6 +9,7 @@
 #include "provider/command_ends.h"
 #include "sandbox/events.h"
 #include "store/activity.h"
+#include "store/decisions.h"
 #include "store/events.h"
 #include "store/sandbox_record.h"
 #include "store/snapshots.h"
@@ -38,6 +39,10 @@ int fleet_events_purge(struct fleet *fleet, struct error *err)
 	for (unsigned i = 0; more && i < PURGES_PER_TICK; i++)
 		if (store_activity_purge(fleet->store, &keep_activity, &more, err) < 0)
 			return FAIL_CONTEXT(err, "purge activity");
+	more = true;
+	for (unsigned i = 0; more && i < PURGES_PER_TICK; i++)
+		if (store_decision_purge(fleet->store, &keep_activity, &more, err) < 0)
+			return FAIL_CONTEXT(err, "purge network decisions");
 	return 0;
 }
 
