@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* decision/decision.h — gathers the network decisions of all sandboxes (sandbox/decision.h):
+ * reports of the gateway for host names, and the kernel's log of packets.
+ *
+ * One thread reads both sockets, coalesces equal decisions and writes them to the store twice a
+ * second; a decision that is new for a while adds an event. No sender waits: what a socket cannot
+ * hold is dropped there. A sandbox has DECISION_ROWS_BURST rows at once and
+ * DECISION_ROWS_PER_MINUTE after that; further decisions of it are counted in a row without a host.
+ * A killed process loses half a second.
+ *
+ * The last refusals of each sandbox stay in memory: decisions_since tells those of a command. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+#define DECISION_ROWS_BURST 200
+#define DECISION_ROWS_PER_MINUTE 120
+#define DECISION_EVENTS_BURST 20
+#define DECISION_EVENTS_PER_MINUTE 20
+#define DECISION_QUIET_MS 60000           /* between two events about one refused host */
+#define DECISION_QUIET_ALLOWED_MS 3600000 /* … and about one allowed host */
+
+struct network_decision;
+struct store;
+
+struct decision_log;
+struct decision_log_options {
+	struct store *store;
+	int reports_fd, packets_fd; /* borrowed; -1 = none */
+	const char *allow;          /* ranges of the option network_allow */
+	int64_t sandbox_rows_max;   /* the oldest rows of a sandbox are dropped */
+};
+MUST_CHECK int decision_log_open(const struct decision_log_options *options,
+                                 struct decision_log **ret, struct error *err);
+/* Writes what waits, once. NULL is fine. */
+void decision_log_close(struct decision_log *log);
+
+/* The functions below accept NULL, for a server without a log, and may be called on any thread. */
+
+struct decision_counts {
+	uint64_t denied, allowed, watched; /* decisions */
+	uint64_t rows, dropped;            /* written to the store; lost before it */
+};
+struct decision_counts decision_log_counts(struct decision_log *log);
+
+/* A point in time for decisions_since. */
+uint64_t decision_mark(struct decision_log *log);
+/* The refusals of the sandbox since the mark, at most `max` different ones. Reads the sockets
+ * first: a refusal that a program has seen is among them. Takes microseconds. Returns how many. */
+size_t decisions_since(struct decision_log *log, const char *sandbox, uint64_t mark,
+                       struct network_decision *ret, size_t max);

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "decision/packet.h"
+
+#include <linux/netfilter/nfnetlink.h>
+#include <linux/netfilter/nfnetlink_log.h>
+#include <linux/netlink.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "netlink/netlink.h"
+#include "sandbox/decision.h"
+
+#define IP_HEAD_MIN 20
+#define WORD 4
+
+static uint32_t read_number(const unsigned char *bytes, unsigned count)
+{
+	uint32_t number = 0;
+
+	for (unsigned i = 0; i < count; i++)
+		number = number << 8 | bytes[i];
+	return number;
+}
+
+/* An IPv4 packet (RFC 791): destination, and its port where the protocol has one. */
+static bool read_packet(struct span packet, struct network_decision *d)
+{
+	const unsigned char *bytes = (const void *)packet.data;
+	size_t head;
+
+	if (packet.size < IP_HEAD_MIN || bytes[0] >> 4 != 4)
+		return false;
+	head = (size_t)(bytes[0] & 15) * WORD;
+	d->address = read_number(bytes + 16, 4);
+	d->protocol = bytes[9] == IPPROTO_TCP   ? DECISION_TCP
+	              : bytes[9] == IPPROTO_UDP ? DECISION_UDP
+	                                        : DECISION_OTHER;
+	if (d->protocol != DECISION_OTHER && head >= IP_HEAD_MIN && packet.size >= head + WORD)
+		d->port = (uint16_t)read_number(bytes + head + 2, 2);
+	return true;
+}
+
+static bool read_prefix(struct span prefix, struct network_decision *d)
+{
+	if (prefix.size > 0 && prefix.data[prefix.size - 1] == '\0')
+		prefix.size--;
+	if (prefix.size != ID_SIZE + 1)
+		return false;
+	d->verdict = prefix.data[0] == '+'   ? DECISION_ALLOWED
+	             : prefix.data[0] == '?' ? DECISION_WATCHED
+	                                     : DECISION_DENIED;
+	d->code = d->verdict == DECISION_ALLOWED ? DECISION_OK : DECISION_ADDRESS_DENIED;
+	(void)snprintf(d->sandbox, sizeof(d->sandbox), "%.*s", ID_SIZE, prefix.data + 1);
+	return id_is_valid(d->sandbox);
+}
+
+bool packet_decision(struct span message, struct network_decision *ret)
+{
+	const size_t fixed = NLMSG_LENGTH(sizeof(struct nfgenmsg));
+	struct network_decision d = {.count = 1};
+	struct nlmsghdr head;
+	struct span attributes;
+
+	if (message.size < fixed)
+		return false;
+	memcpy(&head, message.data, sizeof(head));
+	if (head.nlmsg_type != (NFNL_SUBSYS_ULOG << 8 | NFULNL_MSG_PACKET) ||
+	    head.nlmsg_len < fixed || head.nlmsg_len > message.size)
+		return false;
+	attributes = (struct span){message.data + fixed, head.nlmsg_len - fixed};
+	if (!read_prefix(netlink_find(attributes, NFULA_PREFIX), &d) ||
+	    !read_packet(netlink_find(attributes, NFULA_PAYLOAD), &d))
+		return false;
+	*ret = d;
+	return true;
+}
