@@ -18,6 +18,7 @@ enum option_letter {
 	OPTION_ALLOW,
 	OPTION_IO_MBPS,
 	OPTION_GATEWAY,
+	OPTION_LOG_GROUP,
 	OPTION_DISK_QUOTA,
 	OPTION_DISK_WATCH,
 	OPTION_DISK_INODES,
@@ -39,6 +40,7 @@ static const struct option options[] = {
         {"allow", required_argument, NULL, OPTION_ALLOW},
         {"io-mbps", required_argument, NULL, OPTION_IO_MBPS},
         {"gateway", required_argument, NULL, OPTION_GATEWAY},
+        {"log-group", required_argument, NULL, OPTION_LOG_GROUP},
         {"disk-quota", required_argument, NULL, OPTION_DISK_QUOTA},
         {"disk-watch", required_argument, NULL, OPTION_DISK_WATCH},
         {"disk-inodes", required_argument, NULL, OPTION_DISK_INODES},
@@ -133,6 +135,8 @@ static int set_option(struct broker_options *o, int letter, const char *value, s
 		return set_number(value, IO_MBPS_MAX, &o->io_mbps, err);
 	case OPTION_GATEWAY:
 		return set_gateway(value, &o->gateway, err);
+	case OPTION_LOG_GROUP:
+		return set_number(value, UINT16_MAX, &o->log_group, err);
 	case OPTION_DISK_QUOTA:
 		return set_disk_quota(value, &o->disk_quota, err);
 	case OPTION_DISK_WATCH:

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The egress rules of single sandboxes; firewall.c has the rules for all. A sandbox with rules has
  * an nft chain that looks up a set of the addresses that it must not reach, and a map leads from
- * its link to the chain. The two base chains are made with the first rules, so that a host without
- * rules has none of this. They run before established connections are accepted, so a connection
- * that a new rule forbids is cut. The link identifies the sender, not the address; no sandbox can
- * fake that. Elements are listed where a set is declared: to add an element alone makes nft 1.0
- * read all elements of all sets first, which takes longest with hundreds of sandboxes. */
+ * its link to the chain. Another chain of the slot logs what is refused. The two base chains are
+ * made with the first rules, so that a host without rules has none of this. They run before
+ * established connections are accepted, so a connection that a new rule forbids is cut. The link
+ * identifies the sender, not the address; no sandbox can fake that. Elements are listed where a set
+ * is declared: to add an element alone makes nft 1.0 read all elements of all sets first, which
+ * takes longest with hundreds of sandboxes. */
 #include "broker/network/egress.h"
 
 #include <netinet/in.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/bytes.h"
@@ -21,9 +23,12 @@
 #include "broker/network/network.h"
 
 #define SCRIPT_MAX (64 * 1024)
-#define REMOVAL_MAX ((size_t)SLOTS_MAX * 1024)
+#define REMOVAL_MAX ((size_t)SLOTS_MAX * 1280)
 #define DENIED_MAX (32 * 1024)
 #define LISTING_MAX ((size_t)SLOTS_MAX * 64)
+/* Before the id of a sandbox in the log, as decision/kernel.c reads them. */
+#define LOG_DENIED '-'
+#define LOG_ALLOWED '+'
 #define MAP "add map inet atoll %s { type ifname : verdict; "
 
 static const struct network_own rules = {"egress", "egress"};
@@ -76,16 +81,49 @@ static void add_denied(struct buf *out, const struct egress_ranges *denied)
 }
 
 struct own_rules {
-	uint32_t slot;
-	const char *egress;
-	struct egress_ranges denied; /* of that */
+	const struct network_ruled *ruled;
+	struct egress_ranges denied; /* by the rules */
 };
+
+/* Tells the log of the kernel of a packet: `sign` and the sandbox's id come back as the prefix. The
+ * rate is for each rule, and so for each sandbox. */
+static void add_log(struct buf *out, const struct host_network *n, const char *match, char sign,
+                    const struct network_ruled *ruled)
+{
+	if (n->log_group == 0)
+		return;
+	buf_addf(out,
+	         "add rule inet atoll %s limit rate 20/second burst 60 packets log prefix "
+	         "\"%c%s\" group %u snaplen 64 queue-threshold 1\n",
+	         match, sign, ruled->sandbox, n->log_group);
+}
+
+/* What the sandbox may not reach is logged, then refused. */
+static void add_refused(struct buf *out, const struct host_network *n, const struct own_rules *r)
+{
+	char chain[64];
+
+	(void)snprintf(chain, sizeof(chain), "refused%u", r->ruled->slot);
+	buf_addf(out, "add chain inet atoll %s\nflush chain inet atoll %s\n", chain, chain);
+	add_log(out, n, chain, LOG_DENIED, r->ruled);
+	buf_addf(out, "add rule inet atoll %s goto egress_denied\n", chain);
+}
+
+/* Only what leaves the host; what is sent to the host itself has other rules. */
+static void add_allowed(struct buf *out, const struct host_network *n, const struct own_rules *r)
+{
+	char match[96];
+
+	(void)snprintf(match, sizeof(match), "egress%u oifname != \"lo\" ct state new",
+	               r->ruled->slot);
+	add_log(out, n, match, LOG_ALLOWED, r->ruled);
+}
 
 static int add_rules(struct buf *out, const struct host_network *n, const struct own_rules *r,
                      struct error *err)
 {
 	AUTO(buf_done) struct buf text = BUF(DENIED_MAX);
-	const uint32_t slot = r->slot;
+	const uint32_t slot = r->ruled->slot;
 
 	network_own_add(out, &rules, slot);
 	buf_add_text(out, frame);
@@ -93,25 +131,31 @@ static int add_rules(struct buf *out, const struct host_network *n, const struct
 	if (r->denied.count == 0)
 		return 0;
 	add_denied(&text, &r->denied);
-	if (sandbox_egress_has_names(r->egress) &&
+	add_refused(out, n, r);
+	if (sandbox_egress_has_names(r->ruled->egress) &&
 	    network_names_rules(out, n, slot, buf_span(&text), err) < 0)
 		return -1;
-	buf_addf(out, "add rule inet atoll egress%u ip daddr %s goto egress_denied\n", slot,
-	         buf_text(&text));
+	buf_addf(out, "add rule inet atoll egress%u ip daddr %s goto refused%u\n", slot,
+	         buf_text(&text), slot);
+	add_allowed(out, n, r);
 	return 0;
 }
 
-int network_egress_rules(struct buf *out, const struct host_network *n, uint32_t slot,
-                         const char *egress, struct error *err)
+int network_egress_rules(struct buf *out, const struct host_network *n,
+                         const struct network_ruled *ruled, struct error *err)
 {
-	struct own_rules r = {.slot = slot, .egress = egress};
+	struct own_rules r = {.ruled = ruled};
 
-	return sandbox_egress_denied(egress, &r.denied, err) < 0 ? -1 : add_rules(out, n, &r, err);
+	if (sandbox_egress_denied(ruled->egress, &r.denied, err) < 0)
+		return -1;
+	return add_rules(out, n, &r, err);
 }
 
 void network_egress_removal(struct buf *out, uint32_t slot)
 {
 	network_own_remove(out, &rules, slot);
+	buf_addf(out, "add chain inet atoll refused%u\ndelete chain inet atoll refused%u\n", slot,
+	         slot);
 }
 
 bool network_egress_is_set(const struct host_network *n, uint32_t slot)
@@ -184,8 +228,8 @@ int network_egress_clear(struct host_network *n, const uint32_t *slots, size_t c
 static int load_rules(struct host_network *n, const struct own_rules *r, struct error *err)
 {
 	AUTO(buf_done) struct buf script = BUF(SCRIPT_MAX);
-	bool has_names = sandbox_egress_has_names(r->egress);
-	const uint32_t slot = r->slot;
+	bool has_names = sandbox_egress_has_names(r->ruled->egress);
+	const uint32_t slot = r->ruled->slot;
 
 	if (add_rules(&script, n, r, err) < 0)
 		return -1;
@@ -195,7 +239,7 @@ static int load_rules(struct host_network *n, const struct own_rules *r, struct 
 	 * removed. */
 	network_egress_note(n, slot, true);
 	if (has_names) {
-		if (network_names_tell(n, slot, r->egress, err) < 0)
+		if (network_names_tell(n, r->ruled, err) < 0)
 			return -1;
 		fault_point("broker", "egress-names");
 	}
@@ -206,11 +250,12 @@ static int load_rules(struct host_network *n, const struct own_rules *r, struct 
 	return 0;
 }
 
-int network_egress_set(struct host_network *n, uint32_t slot, const char *egress, struct error *err)
+int network_egress_set(struct host_network *n, const struct network_ruled *ruled, struct error *err)
 {
-	struct own_rules r = {.slot = slot, .egress = egress};
+	struct own_rules r = {.ruled = ruled};
+	const uint32_t slot = ruled->slot;
 
-	if (sandbox_egress_denied(egress, &r.denied, err) < 0)
+	if (sandbox_egress_denied(ruled->egress, &r.denied, err) < 0)
 		return -1;
 	if (r.denied.count == 0 && !network_egress_is_set(n, slot))
 		return 0;

@@ -18,9 +18,14 @@ struct network_own {
 void network_own_add(struct buf *out, const struct network_own *own, uint32_t slot);
 void network_own_remove(struct buf *out, const struct network_own *own, uint32_t slot);
 
+/* The rules of the sandbox in a slot. Its id is in the log of the kernel and of the gateway. */
+struct network_ruled {
+	uint32_t slot;
+	const char *sandbox, *egress;
+};
 /* Replaces the rules of the slot at once. Takes milliseconds, unless there are none before and
  * after. */
-MUST_CHECK int network_egress_set(struct host_network *n, uint32_t slot, const char *egress,
+MUST_CHECK int network_egress_set(struct host_network *n, const struct network_ruled *ruled,
                                   struct error *err);
 /* Ends the connections that those rules refuse. Call it after network_egress_set, so that none of
  * them is opened again. Takes a second when the sandbox has filled the kernel's table. */
@@ -37,8 +42,8 @@ MUST_CHECK int network_egress_each(void (*on_slot)(void *context, uint32_t slot)
                                    struct error *err);
 
 /* The nft texts of these calls, and the slots in a listing of nft. */
-MUST_CHECK int network_egress_rules(struct buf *out, const struct host_network *n, uint32_t slot,
-                                    const char *egress, struct error *err);
+MUST_CHECK int network_egress_rules(struct buf *out, const struct host_network *n,
+                                    const struct network_ruled *ruled, struct error *err);
 void network_egress_removal(struct buf *out, uint32_t slot);
 void network_egress_find(struct span listing, void (*on_slot)(void *context, uint32_t slot),
                          void *context);

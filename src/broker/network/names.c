@@ -16,6 +16,7 @@
 
 #include "base/bytes.h"
 #include "base/fd.h"
+#include "base/id.h"
 #include "broker/host/options.h"
 #include "broker/network/egress.h"
 #include "broker/network/firewall.h"
@@ -120,15 +121,17 @@ static int write_file(int folder, const char *name, struct span text, struct err
 	return renameat(folder, next, folder, name) < 0 ? FAIL_ERRNO(err, "rename '%s'", next) : 0;
 }
 
-int network_names_tell(const struct host_network *n, uint32_t slot, const char *egress,
+int network_names_tell(const struct host_network *n, const struct network_ruled *ruled,
                        struct error *err)
 {
+	AUTO(buf_done) struct buf text = BUF(SANDBOX_EGRESS_TEXT_MAX + ID_SIZE + 2);
 	char name[NAME_SIZE];
 
-	if (file_name(n, slot, name, err) < 0 ||
-	    write_file(n->names_fd, name, span_of(egress), err) < 0)
+	buf_addf(&text, "=%s %s", ruled->sandbox, ruled->egress);
+	if (file_name(n, ruled->slot, name, err) < 0 ||
+	    write_file(n->names_fd, name, buf_span(&text), err) < 0)
 		return FAIL_CONTEXT(err, "tell the gateway names of hosts");
-	return network_link_answer(slot, err);
+	return network_link_answer(ruled->slot, err);
 }
 
 bool network_names_slot(const struct host_network *n, const char *file, uint32_t *ret)

@@ -9,6 +9,7 @@
 #include "base/bytes.h"
 
 struct host_network;
+struct network_ruled;
 
 /* Redirects connections of the slot to `denied` addresses, on the ports of HTTP, TLS and DNS, to
  * the gateway. */
@@ -16,7 +17,7 @@ MUST_CHECK int network_names_rules(struct buf *out, const struct host_network *n
                                    struct span denied, struct error *err);
 void network_names_removal(struct buf *out, uint32_t slot);
 /* Tells the gateway the slot's rules; call it before nftables redirects anything there. */
-MUST_CHECK int network_names_tell(const struct host_network *n, uint32_t slot, const char *egress,
+MUST_CHECK int network_names_tell(const struct host_network *n, const struct network_ruled *ruled,
                                   struct error *err);
 bool network_names_are_told(const struct host_network *n, uint32_t slot);
 /* Does nothing when the gateway knows no rules of the slot. */

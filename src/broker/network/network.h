@@ -35,6 +35,7 @@ struct host_network {
 	char resolv_conf[256];
 	unsigned char ruled[SLOTS_MAX / 8 + 1]; /* slots with egress rules; see egress.h */
 	const struct network_gateway *gateway;  /* an option; NULL: there is none */
+	unsigned log_group; /* of the kernel's packet log, for decisions; 0 = none */
 	int names_fd;  /* DATA/run/names: ADDRESS has the egress rules of a sandbox; see names.h */
 	bool has_ipv6; /* the host's kernel */
 	bool has_uplink; /* a default route; without it links are made and lead nowhere */

@@ -29,7 +29,8 @@ int sandbox_apply_egress(struct sandbox *sandbox, struct error *err)
 	if (!sandbox->egress)
 		return 0;
 	if (fault_failure("broker", "egress", err) < 0 ||
-	    network_egress_set(sandbox->sandboxes->host->network, sandbox->slot, sandbox->egress,
+	    network_egress_set(sandbox->sandboxes->host->network,
+	                       &(struct network_ruled){sandbox->slot, sandbox->id, sandbox->egress},
 	                       err) < 0)
 		return -1;
 	cut_flows(sandbox);
@@ -146,7 +147,8 @@ int sandboxes_set_egress(struct sandboxes *b, const struct pending_reply *reply,
 	if (sandbox->cut->reply_count == EGRESS_CUT_REPLIES_MAX)
 		return FAIL(err, ERROR_UNAVAILABLE, "the rules of '%s' are being changed", id);
 	had_rules = network_egress_is_set(b->host->network, sandbox->slot);
-	if (network_egress_set(b->host->network, sandbox->slot, egress, err) < 0)
+	if (network_egress_set(b->host->network, &(struct network_ruled){sandbox->slot, id, egress},
+	                       err) < 0)
 		return -1;
 	/* Kept, so that the guard can set the rules again. */
 	free(sandbox->egress);

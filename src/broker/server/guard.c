@@ -96,13 +96,17 @@ static void add_rules(struct buf *script, const struct host_network *n,
 	size_t before = script->size;
 
 	if (sandbox->egress &&
-	    network_egress_rules(script, n, sandbox->slot, sandbox->egress, &err) == 0)
+	    network_egress_rules(
+	            script, n, &(struct network_ruled){sandbox->slot, sandbox->id, sandbox->egress},
+	            &err) == 0)
 		return;
 	script->size = before;
 	log_warning("rules of a network are lost: it reaches nobody until they are set again",
 	            TEXT("sandbox", sandbox->id));
 	error_clear(&err);
-	(void)!network_egress_rules(script, n, sandbox->slot, "-" SANDBOX_EGRESS_ALL, &err);
+	(void)!network_egress_rules(
+	        script, n,
+	        &(struct network_ruled){sandbox->slot, sandbox->id, "-" SANDBOX_EGRESS_ALL}, &err);
 }
 
 static int restore_rules(struct broker *b, struct error *err)

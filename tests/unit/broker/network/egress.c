@@ -12,13 +12,17 @@
 #include "broker/network/network.h"
 #include "unit.h"
 
+#define SANDBOX "abcdefghij234567abcd"
+
 static const char *rules_of(struct buf *out, const char *egress)
 {
 	const struct host_network n = {.subnet = {0x0ad50000, 16},
 	                               .gateway = &(struct network_gateway){4080, 4443, 4053}};
 	struct error err = {0};
 
-	assert_int_equal(network_egress_rules(out, &n, 17, egress, &err), 0);
+	assert_int_equal(
+	        network_egress_rules(out, &n, &(struct network_ruled){17, SANDBOX, egress}, &err),
+	        0);
 	assert_false(out->overflowed);
 	return buf_text(out);
 }
@@ -29,7 +33,7 @@ TEST(a_slot_with_rules_has_a_chain_and_an_entry_of_its_own)
 	const char *text = rules_of(&out, "+1.1.1.1 -0.0.0.0/0");
 
 	assert_non_null(strstr(text, "add rule inet atoll egress17 ip daddr { 0.0.0.0-1.1.1.0, "
-	                             "1.1.1.2-255.255.255.255 } goto egress_denied\n"));
+	                             "1.1.1.2-255.255.255.255 } goto refused17\n"));
 	assert_non_null(strstr(text, "elements = { \"atoll17\" : jump egress17 }; }\n"));
 	assert_non_null(strstr(text, "iifname vmap @egress"));
 }
@@ -55,15 +59,38 @@ TEST(a_slot_with_names_leads_what_is_denied_to_the_gateway)
 	accepted =
 	        strstr(text, "egress17 ip daddr 169.254.1.1 ct status dnat udp dport 4053 accept");
 	assert_non_null(accepted);
-	assert_true(accepted < strstr(text, "goto egress_denied"));
+	assert_true(accepted < strstr(text, "goto refused17"));
 	assert_non_null(strstr(text, "ct status dnat tcp dport { 4080, 4443 } accept\n"));
 	/* What comes too fast is not. */
 	assert_true(strstr(text, "ct status dnat udp dport 4053 limit rate over") < accepted);
 	assert_non_null(strstr(text, "tcp dport { 4080, 4443 } ct state new limit rate over"));
 	buf_reset(&out);
-	assert_int_equal(network_egress_rules(&out, &none, 17, "+example.com -0.0.0.0/0", &err),
+	assert_int_equal(network_egress_rules(
+	                         &out, &none,
+	                         &(struct network_ruled){17, SANDBOX, "+example.com -0.0.0.0/0"},
+	                         &err),
 	                 -1);
 	assert_int_equal(err.code, ERROR_UNSUPPORTED);
+}
+
+TEST(what_is_decided_is_told_to_the_log_of_the_kernel)
+{
+	const struct host_network n = {.subnet = {0x0ad50000, 16}, .log_group = 21007};
+	AUTO(buf_done) struct buf out = BUF(64 * 1024);
+	const char *denied, *refused, *allowed;
+	struct error err = {0};
+
+	assert_int_equal(network_egress_rules(
+	                         &out, &n, &(struct network_ruled){17, SANDBOX, "-9.9.9.9"}, &err),
+	                 0);
+	denied = strstr(buf_text(&out), "add rule inet atoll refused17 limit rate 20/second");
+	refused = strstr(buf_text(&out), "add rule inet atoll refused17 goto egress_denied\n");
+	allowed = strstr(buf_text(&out), "egress17 oifname != \"lo\" ct state new limit rate");
+	assert_true(denied && refused && allowed && denied < refused && refused < allowed);
+	assert_non_null(strstr(denied, "log prefix \"-" SANDBOX "\" group 21007 "));
+	assert_non_null(strstr(allowed, "log prefix \"+" SANDBOX "\" group 21007 "));
+	buf_reset(&out);
+	assert_null(strstr(rules_of(&out, "-9.9.9.9"), "log"));
 }
 
 TEST(a_slot_without_names_has_nothing_of_the_gateway)
@@ -132,11 +159,16 @@ TEST(a_slot_without_rules_that_is_given_none_costs_nothing)
 	struct host_network n = {.usable = true};
 	struct error err = {0};
 
-	assert_int_equal(network_egress_set(&n, 28003, "", &err), 0);
-	assert_int_equal(network_egress_set(&n, 28003, "+1.1.1.1", &err), 0);
+	assert_int_equal(network_egress_set(&n, &(struct network_ruled){28003, SANDBOX, ""}, &err),
+	                 0);
+	assert_int_equal(
+	        network_egress_set(&n, &(struct network_ruled){28003, SANDBOX, "+1.1.1.1"}, &err),
+	        0);
 	assert_int_equal(network_egress_clear(&n, NULL, 0, &err), 0);
 	assert_false(network_egress_is_set(&n, 28003));
-	assert_int_equal(network_egress_set(&n, 28003, "nonsense", &err), -1);
+	assert_int_equal(
+	        network_egress_set(&n, &(struct network_ruled){28003, SANDBOX, "nonsense"}, &err),
+	        -1);
 }
 
 static void count_own(void *context, uint32_t slot)
@@ -166,7 +198,9 @@ TEST(rules_that_failed_are_counted_as_set_until_they_are_removed)
 	/* Whom the kernel lets change nothing. */
 	if (user == 0)
 		assert_int_equal(seteuid(65534), 0);
-	assert_int_equal(network_egress_set(&n, slot, "-0.0.0.0/0", &err), -1);
+	assert_int_equal(
+	        network_egress_set(&n, &(struct network_ruled){slot, SANDBOX, "-0.0.0.0/0"}, &err),
+	        -1);
 	assert_true(network_egress_is_set(&n, slot));
 	error_clear(&err);
 	assert_int_equal(network_egress_clear(&n, &slot, 1, &err), -1);
@@ -187,12 +221,21 @@ TEST(rules_are_set_replaced_and_removed_in_the_kernel)
 		skip();
 	}
 	assert_int_equal(unshare(CLONE_NEWNET), 0);
-	assert_int_equal(network_egress_set(&n, 28004, "-0.0.0.0/0", &err), 0);
-	assert_int_equal(network_egress_set(&n, 28005, "+1.1.1.1 -0.0.0.0/0", &err), 0);
+	assert_int_equal(
+	        network_egress_set(&n, &(struct network_ruled){28004, SANDBOX, "-0.0.0.0/0"}, &err),
+	        0);
+	assert_int_equal(
+	        network_egress_set(
+	                &n, &(struct network_ruled){28005, SANDBOX, "+1.1.1.1 -0.0.0.0/0"}, &err),
+	        0);
 	assert_int_equal(own_in_kernel(), 2);
-	assert_int_equal(network_egress_set(&n, 28005, "-9.9.9.9 -10.0.0.0/8", &err), 0);
+	assert_int_equal(
+	        network_egress_set(
+	                &n, &(struct network_ruled){28005, SANDBOX, "-9.9.9.9 -10.0.0.0/8"}, &err),
+	        0);
 	assert_int_equal(own_in_kernel(), 2);
-	assert_int_equal(network_egress_set(&n, 28005, "", &err), 0);
+	assert_int_equal(network_egress_set(&n, &(struct network_ruled){28005, SANDBOX, ""}, &err),
+	                 0);
 	assert_false(network_egress_is_set(&n, 28005));
 	assert_int_equal(own_in_kernel(), 1);
 	/* One of them has none any more: that is fine. */
@@ -207,6 +250,7 @@ int main(void)
 	(void)signal(SIGPIPE, SIG_IGN);
 	return RUN(CASE(a_slot_with_rules_has_a_chain_and_an_entry_of_its_own),
 	           CASE(a_slot_with_names_leads_what_is_denied_to_the_gateway),
+	           CASE(what_is_decided_is_told_to_the_log_of_the_kernel),
 	           CASE(a_slot_without_names_has_nothing_of_the_gateway),
 	           CASE(the_longest_rules_fit_into_the_script),
 	           CASE(the_slots_of_a_listing_are_found_and_nothing_else),
