@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "daemon/identity.h"
 
-#define CHILD_FDS_MAX 8
+#define CHILD_FDS_MAX 12
 
 struct child {
 	const char *name;

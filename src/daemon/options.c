@@ -79,6 +79,8 @@ static const struct own_option {
         {"tls-listen-fd", .fd = FD(tls_listen_fd)},
         {"certificate-fd", .fd = FD(certificate_fd)},
         {"names-fd", add_names_fd, NULL},
+        {"reports-fd", .fd = FD(reports_fd)},
+        {"packets-fd", .fd = FD(packets_fd)},
 };
 
 static const struct own_option *own_option_find(struct span name)
@@ -152,8 +154,12 @@ int daemon_options_parse(struct arena *a, int argc, char **argv, struct daemon_o
 {
 	struct options_parser p = {.arena = a, .options = ret};
 
-	*ret = (struct daemon_options){
-	        .key_fd = -1, .ready_fd = -1, .tls_listen_fd = -1, .certificate_fd = -1};
+	*ret = (struct daemon_options){.key_fd = -1,
+	                               .ready_fd = -1,
+	                               .tls_listen_fd = -1,
+	                               .certificate_fd = -1,
+	                               .reports_fd = -1,
+	                               .packets_fd = -1};
 	ret->flags = ARENA_ARRAY(a, const char *, (size_t)argc + 1);
 	for (int i = 1; i < argc; i++) {
 		if (set_switch(ret, argv[i]))

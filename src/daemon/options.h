@@ -27,6 +27,8 @@ struct daemon_options {
 	int tls_listen_fd, certificate_fd;
 	int names_fds[NAMES_FDS]; /* of the gateway for host names, see names.h */
 	unsigned names_count;
+	/* Network decisions (reports.h): the gateway writes to the first, the api process reads. */
+	int reports_fd, packets_fd;
 };
 MUST_CHECK int daemon_options_parse(struct arena *a, int argc, char **argv,
                                     struct daemon_options *ret, struct error *err);

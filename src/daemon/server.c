@@ -10,7 +10,6 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#include "activity/activity.h"
 #include "base/log.h"
 #include "blob/blob.h"
 #include "daemon/certificate.h"
@@ -18,6 +17,7 @@
 #include "daemon/drain.h"
 #include "daemon/listen.h"
 #include "daemon/providers.h"
+#include "daemon/records.h"
 #include "daemon/sealed_store.h"
 #include "daemon/seccomp.h"
 #include "edge/api.h"
@@ -47,7 +47,7 @@ struct api_process {
 	struct worker_pool *workers, *waiters;
 	struct webhooks *webhooks;
 	struct jobs *jobs;
-	struct activity_log *activity;
+	struct records records;
 	pthread_mutex_t hears_mutex;
 	bool hears_ends; /* the provider's events reach the fleet and its workers */
 	struct loop *loop;
@@ -232,18 +232,14 @@ static int open_fleet(struct api_process *p, struct error *err)
 	hear_ends(p, true);
 	if (recover_fleet(p, err) < 0)
 		return -1;
-	if (activity_log_open(
-	            &(struct activity_log_options){
-	                    .store = p->store.store,
-	                    .sandbox_rows_max = p->config->activity_max,
-	            },
-	            &p->activity, err) < 0)
+	if (records_open(&(struct records_options){p->config, p->options, p->store.store},
+	                 &p->records, err) < 0)
 		return -1;
 	if (webhooks_open(&(struct webhooks_options){p->config, p->store.store, p->node.text},
 	                  &p->webhooks, err) < 0)
 		return -1;
 	return jobs_open(&(struct jobs_options){p->config, p->store.store, p->fleet, p->node.text,
-	                                        p->activity},
+	                                        p->records.activity},
 	                 &p->jobs, err);
 }
 
@@ -325,7 +321,8 @@ static int open_server(struct api_process *p, struct error *err)
 	p->api.loop = p->loop;
 	p->api.webhooks = p->webhooks;
 	p->api.jobs = p->jobs;
-	p->api.activity = p->activity;
+	p->api.activity = p->records.activity;
+	p->api.decisions = p->records.decisions;
 	p->api.blobs = p->blobs;
 	if (api_open(&p->api, err) < 0 || server_open(&options, &p->server, err) < 0)
 		return -1;
@@ -520,7 +517,7 @@ static void close_server(struct api_process *p)
 	blob_close(p->blobs);
 	api_close(&p->api);
 	provider_set_free(p->providers);
-	activity_log_close(p->activity);
+	records_close(&p->records);
 	sealed_store_close(&p->store);
 	loop_watch_free(p->signal_watch);
 	auto_close(&p->signal_fd);

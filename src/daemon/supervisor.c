@@ -25,6 +25,7 @@
 #include "daemon/data.h"
 #include "daemon/listen.h"
 #include "daemon/names.h"
+#include "daemon/reports.h"
 #include "daemon/reserve.h"
 #include "worker/worker.h"
 
@@ -48,6 +49,7 @@ struct supervisor {
 	int harmless_fd; /* the configuration without secrets, for the gateway of host names */
 	struct certificate_source certificate;
 	struct names_process names;
+	struct report_ways reports;
 	int ready_fds[2];       /* the api process writes a byte when it serves */
 	int signal_fd, node_fd; /* node_fd: see copies.h */
 	struct id node;
@@ -149,7 +151,7 @@ static int prepare_broker(struct supervisor *s, struct error *err)
 {
 	const struct config *config = s->config;
 	struct child *c = &s->children[CHILD_BROKER];
-	const char **at = ARENA_ARRAY(s->arena, const char *, 48), *folder;
+	const char **at = ARENA_ARRAY(s->arena, const char *, 64), *folder;
 
 	c->name = "atoll-broker";
 	c->args = at;
@@ -195,6 +197,8 @@ static int prepare_broker(struct supervisor *s, struct error *err)
 		*at++ = arena_format(s->arena, "%u,%u,%u", s->names.ports[NAMES_HTTP],
 		                     s->names.ports[NAMES_TLS], s->names.ports[NAMES_DNS]);
 	}
+	*at++ = "--log-group";
+	*at++ = arena_format(s->arena, "%u", s->reports.group);
 	*at++ = "--orphans-keep";
 	*at++ = arena_format(s->arena, "%lld", (long long)config->orphans_keep_ms / 1000);
 	*at++ = "--orphan-timeout";
@@ -220,6 +224,7 @@ static int write_config(const struct supervisor *s,
 	return fd_write_all(*ret_fd, text.data, text.size, err);
 }
 
+#define ROLE_ARGUMENTS_MAX 40
 struct role {
 	struct supervisor *supervisor;
 	struct child *child;
@@ -232,7 +237,7 @@ static int role_begin(struct role *role, const char *name, struct error *err)
 	const struct supervisor *s = role->supervisor;
 	struct child *c = role->child;
 
-	role->at = ARENA_ARRAY(s->arena, const char *, 24);
+	role->at = ARENA_ARRAY(s->arena, const char *, ROLE_ARGUMENTS_MAX);
 	c->args = role->at;
 	c->env = child_environment(s->arena);
 	if (open_program("/proc/self/exe", &c->program_fd, err) < 0)
@@ -279,6 +284,10 @@ static int prepare_api(struct supervisor *s, struct error *err)
 		pass_fd(&role, "--tls-listen-fd", s->tls_listen_fd);
 		pass_fd(&role, "--certificate-fd", s->certificate.memory_fd);
 	}
+	if (s->reports.server_fd >= 0)
+		pass_fd(&role, "--reports-fd", s->reports.server_fd);
+	if (s->reports.kernel_fd >= 0)
+		pass_fd(&role, "--packets-fd", s->reports.kernel_fd);
 	s->claim_arg = role.at;
 	if (s->claim != FLEET_CLAIM_CHECK)
 		*role.at++ = s->claim == FLEET_CLAIM_ADOPT ? "--adopt" : "--recover";
@@ -300,6 +309,8 @@ static int prepare_names(struct supervisor *s, struct error *err)
 		return -1;
 	for (unsigned i = 0; i < NAMES_FDS; i++)
 		pass_fd(&role, "--names-fd", s->names.fds[i]);
+	if (s->reports.gateway_fd >= 0)
+		pass_fd(&role, "--reports-fd", s->reports.gateway_fd);
 	return 0;
 }
 
@@ -323,6 +334,10 @@ static int open_names(struct supervisor *s, struct error *err)
 
 	if (!s->is_root || !config_has_kind_of(s->config, NETWORK_KINDS))
 		return 0;
+	if (report_ways_open(&s->reports, &failure) < 0)
+		log_warning("network decisions about addresses are not recorded",
+		            FAILURE(&failure));
+	error_clear(&failure);
 	if (names_open(&s->names, s->data.run_fd, s->identity.gid, &failure) == 0)
 		return prepare_names(s, err);
 	log_warning("network rules cannot name hosts", FAILURE(&failure));
@@ -718,6 +733,7 @@ static void close_supervisor(struct supervisor *s)
 	auto_close(&s->tls_listen_fd);
 	certificate_close(&s->certificate);
 	names_close(&s->names);
+	report_ways_close(&s->reports);
 	auto_close(&s->key_fd);
 	auto_close(&s->config_fd);
 	auto_close(&s->harmless_fd);
@@ -739,6 +755,7 @@ int supervisor_run(struct arena *a, const struct config *config, enum fleet_clai
 	                     {.program_fd = -1, .folder_fd = -1},
 	                     {.program_fd = -1, .folder_fd = -1}},
 	        .names = NAMES_CLOSED,
+	        .reports = REPORT_WAYS_CLOSED,
 	        .listen_fds = {-1, -1},
 	        .key_fd = -1,
 	        .config_fd = -1,

@@ -10,6 +10,7 @@
 
 struct access_watch;
 struct activity_log;
+struct decision_log;
 struct fleet_awaited;
 struct fleet_caller;
 struct fleet_ref;
@@ -40,6 +41,7 @@ struct api {
 	struct api_feed *feed;           /* streams of /v1/events */
 	struct figures_feed *figures;    /* streams of /v1/stats */
 	struct activity_log *activity;   /* what is called in sandboxes; NULL in tests */
+	struct decision_log *decisions;  /* network decisions; NULL in tests */
 	struct api_feed *activity_feed;  /* streams of /v1/activity; NULL without activity */
 	struct api_meter *meter;         /* durations of requests; loop thread */
 	bool is_draining;                /* the server is stopping; loop thread */

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -17,6 +18,7 @@
 #include "base/fd.h"
 #include "egress/gateway.h"
 #include "egress/look.h"
+#include "egress/refusal.h"
 
 #define READING_MS 10000    /* until the name is known */
 #define CONNECTING_MS 20000 /* including the lookup, for all addresses together */
@@ -25,6 +27,7 @@
 #define ENDED_SILENCE_MS 120000
 #define ENDING_MS 2000
 #define ROUNDS_MAX 8 /* at once, so that other connections get their turn */
+#define ANSWER_MAX 32768
 #define PENDING_MAX (SCRATCH_SIZE + 2 * LOOK_BYTES_MAX)
 #define ALERT_ACCESS_DENIED 49
 #define ALERT_INTERNAL_ERROR 80
@@ -48,6 +51,7 @@ struct egress_connection {
 	struct side client, server;
 	struct buf begin; /* bytes received before the name was known */
 	struct host_name looked;
+	struct network_decision decision; /* as it is reported */
 	struct body body;
 	struct lookup *lookup;
 	struct dns_addresses addresses;
@@ -57,11 +61,15 @@ struct egress_connection {
 	bool is_brief; /* by ENDED_SILENCE_MS */
 };
 
-static const struct {
-	const char *status;
-	char alert;
-} refusals[] = {{"403 Forbidden", ALERT_ACCESS_DENIED}, {"502 Bad Gateway", ALERT_INTERNAL_ERROR}};
-enum refusal { REFUSED, UNREACHABLE };
+uint8_t protocol_of(enum protocol protocol)
+{
+	return protocol == PROTOCOL_TLS ? DECISION_TLS : DECISION_HTTP;
+}
+
+uint16_t port_of(enum protocol protocol)
+{
+	return protocol == PROTOCOL_TLS ? 443 : 80;
+}
 
 static void side_close(struct side *side)
 {
@@ -71,10 +79,19 @@ static void side_close(struct side *side)
 	fd_forget(&side->fd);
 }
 
+/* Adds the bytes to the decision that was reported when the connection began. */
+static void report_bytes(struct egress_connection *c)
+{
+	c->decision.count = 0;
+	if (c->decision.bytes_in + c->decision.bytes_out > 0)
+		gateway_report(c->gateway, c->guest, &c->decision);
+}
+
 static void connection_free(struct egress_connection *c)
 {
 	struct gateway *g = c->gateway;
 
+	report_bytes(c);
 	lookup_cancel(c->lookup);
 	loop_timer_stop(g->loop, &c->timer);
 	side_close(&c->client);
@@ -113,27 +130,29 @@ static void begin_ending(struct egress_connection *c)
 	enter_state(c, ENDING, ENDING_MS);
 }
 
-static void say_refusal(struct egress_connection *c, enum refusal kind, const char *why)
+static void say_refusal(struct egress_connection *c)
 {
-	const char alert[] = {21, 3, 1, 0, 2, 2, refusals[kind].alert};
-	AUTO(buf_done) struct buf said = BUF(2048), text = BUF(1024);
+	bool is_fault = c->decision.code == DECISION_UPSTREAM_UNREACHABLE;
+	const char alert[] = {
+	        21, 3, 1, 0, 2, 2, is_fault ? ALERT_INTERNAL_ERROR : ALERT_ACCESS_DENIED};
+	AUTO(buf_done) struct buf said = BUF(ANSWER_MAX);
 
-	if (c->protocol == PROTOCOL_TLS) {
+	if (c->protocol == PROTOCOL_TLS)
 		buf_add(&said, alert, sizeof(alert));
-	} else {
-		buf_addf(&text, "Atoll: this sandbox cannot reach '%s': %s\n", c->looked.name, why);
-		buf_addf(&said,
-		         "HTTP/1.1 %s\r\nContent-Type: text/plain\r\nContent-Length: %zu\r\n"
-		         "Connection: close\r\n\r\n%s",
-		         refusals[kind].status, text.size, buf_text(&text));
-	}
+	else
+		refusal_write(&said, &c->decision, buf_span(&c->begin));
 	(void)!send(c->client.fd, said.data, said.size, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-static void refuse_connection(struct egress_connection *c, enum refusal kind, const char *why)
+/* Reported before the client hears of it: a command that ends by the refusal ends after the
+ * report. */
+static void refuse_connection(struct egress_connection *c, enum decision_code code, const char *why)
 {
-	gateway_tell(c->gateway, c->guest, c->looked.name, why);
-	say_refusal(c, kind, why);
+	c->decision.code = (uint8_t)code;
+	c->decision.verdict = DECISION_DENIED;
+	c->decision.count = 1;
+	gateway_tell(c->gateway, c->guest, &c->decision, why);
+	say_refusal(c);
 	begin_ending(c);
 }
 
@@ -186,6 +205,7 @@ static int read_some(struct egress_connection *c, struct side *from, struct side
 		return 0;
 	}
 	c->active_ms = loop_now_ms(c->gateway->loop);
+	*(from == &c->client ? &c->decision.bytes_out : &c->decision.bytes_in) += (uint64_t)got;
 	return pass_bytes(c, from, to, (struct span){data, (size_t)got}) < 0 ? -1 : 1;
 }
 
@@ -315,9 +335,20 @@ static void connect_take_envelope(struct egress_connection *c)
 		drop_attempt(&c->server);
 	}
 	if (was_tried)
-		refuse_connection(c, UNREACHABLE, "no address of the name answers");
+		refuse_connection(c, DECISION_UPSTREAM_UNREACHABLE,
+		                  "no address of the name answers");
 	else
-		refuse_connection(c, REFUSED, "its address is one that no sandbox may reach");
+		refuse_connection(c, DECISION_RANGE_REFUSED,
+		                  "its address is one that no sandbox may reach");
+}
+
+static void report_begin(struct egress_connection *c)
+{
+	c->decision.address = c->addresses.items[c->next_address - 1];
+	c->decision.verdict = DECISION_ALLOWED;
+	c->decision.code = DECISION_OK;
+	c->decision.count = 1;
+	gateway_report(c->gateway, c->guest, &c->decision);
 }
 
 static void on_server(void *context, uint32_t epoll_events)
@@ -333,6 +364,7 @@ static void on_server(void *context, uint32_t epoll_events)
 			return;
 		}
 		enter_state(c, CARRYING, SILENCE_MS);
+		report_begin(c);
 		c->active_ms = loop_now_ms(c->gateway->loop);
 	} else if (epoll_events & EPOLLERR) {
 		connection_free(c);
@@ -355,7 +387,7 @@ static void on_lookup_end(void *context, enum dns_code code, const struct dns_ad
 	if (code == DNS_OK && addresses->count > 0)
 		connect_take_envelope(c);
 	else
-		refuse_connection(c, UNREACHABLE,
+		refuse_connection(c, DECISION_UPSTREAM_UNREACHABLE,
 		                  code == DNS_FAILED ? "no nameserver answers"
 		                                     : "the name has no address");
 }
@@ -371,6 +403,7 @@ static int prepare_server_bytes(struct egress_connection *c, size_t head_size)
 	if (pass_bytes(c, &c->client, &c->server, rest) < 0)
 		return -1;
 	buf_done(&c->begin);
+	c->decision.bytes_out = c->server.pending.size;
 	return 0;
 }
 
@@ -381,17 +414,18 @@ static void on_name(struct egress_connection *c, size_t head_size)
 	                                       .on_end = on_lookup_end,
 	                                       .context = c};
 
-	if (!rules_allow(c->gateway, c->guest, c->looked.name)) {
-		refuse_connection(c, REFUSED, "the name is not allowed");
+	(void)snprintf(c->decision.host, sizeof(c->decision.host), "%s", c->looked.name);
+	if (!rules_allow(c->gateway, c->guest, &c->decision)) {
+		refuse_connection(c, DECISION_HOST_NOT_ALLOWED, "the name is not allowed");
 		return;
 	}
 	if (prepare_server_bytes(c, head_size) < 0) {
-		refuse_connection(c, REFUSED, "its body is malformed");
+		refuse_connection(c, DECISION_BAD_REQUEST, "its body is malformed");
 		return;
 	}
 	c->lookup = lookup_start(&c->gateway->resolver, &options);
 	if (!c->lookup) {
-		refuse_connection(c, UNREACHABLE, "too many names are looked up");
+		refuse_connection(c, DECISION_LIMIT, "too many names are looked up");
 		return;
 	}
 	set_events(&c->client, 0);
@@ -410,7 +444,7 @@ static void look_for_name(struct egress_connection *c)
 	if (result == LOOK_FOUND)
 		on_name(c, head_size);
 	else if (result == LOOK_REFUSED)
-		refuse_connection(c, REFUSED, c->looked.refusal);
+		refuse_connection(c, DECISION_BAD_REQUEST, c->looked.refusal);
 }
 
 static void read_begin(struct egress_connection *c)
@@ -476,9 +510,10 @@ static void on_timer(void *context)
 	if (c->state == CARRYING && silent < most)
 		loop_timer_start(c->gateway->loop, &c->timer, most - silent);
 	else if (c->state == READING)
-		refuse_connection(c, REFUSED, "it said no name in time");
+		refuse_connection(c, DECISION_BAD_REQUEST, "it said no name in time");
 	else if (c->state == LOOKING_UP)
-		refuse_connection(c, UNREACHABLE, "no nameserver answers in time");
+		refuse_connection(c, DECISION_UPSTREAM_UNREACHABLE,
+		                  "no nameserver answers in time");
 	else if (c->state == CONNECTING)
 		connect_take_envelope(c);
 	else
@@ -489,13 +524,15 @@ void connection_start(struct gateway *g, enum protocol protocol, int fd, struct 
 {
 	struct egress_connection *c = memory_new(sizeof(*c));
 
-	*c = (struct egress_connection){.gateway = g,
-	                                .guest = guest,
-	                                .protocol = protocol,
-	                                .client = {.fd = fd, .pending = BUF(PENDING_MAX)},
-	                                .server = {.fd = -1, .pending = BUF(PENDING_MAX)},
-	                                .begin = BUF(LOOK_BYTES_MAX),
-	                                .timer = {.on_timer = on_timer, .context = c}};
+	*c = (struct egress_connection){
+	        .gateway = g,
+	        .guest = guest,
+	        .protocol = protocol,
+	        .client = {.fd = fd, .pending = BUF(PENDING_MAX)},
+	        .server = {.fd = -1, .pending = BUF(PENDING_MAX)},
+	        .begin = BUF(LOOK_BYTES_MAX),
+	        .decision = {.protocol = protocol_of(protocol), .port = port_of(protocol)},
+	        .timer = {.on_timer = on_timer, .context = c}};
 	list_append(&g->connections, &c->link);
 	g->connection_count++;
 	guest->connections++;
@@ -508,10 +545,16 @@ void connection_start(struct gateway *g, enum protocol protocol, int fd, struct 
 void connections_check(struct gateway *g, const char *guest)
 {
 	LIST_EACH (&g->connections, struct egress_connection, c, link) {
+		struct network_decision d = c->decision;
+
 		if ((guest && strcmp(c->guest->name, guest) != 0) || c->state == READING ||
-		    c->state == ENDING || rules_allow(g, c->guest, c->looked.name))
+		    c->state == ENDING || rules_allow(g, c->guest, &d))
 			continue;
-		gateway_tell(g, c->guest, c->looked.name, "the name is allowed no more");
+		d.code = DECISION_HOST_NOT_ALLOWED;
+		d.verdict = DECISION_DENIED;
+		d.count = 1;
+		d.bytes_in = d.bytes_out = 0;
+		gateway_tell(g, c->guest, &d, "the name is allowed no more");
 		connection_free(c);
 	}
 }

@@ -30,7 +30,12 @@ static void start_connection(struct gateway *g, enum protocol protocol, int fd, 
 		connection_start(g, protocol, fd, guest);
 		return;
 	}
-	gateway_tell(g, guest, "", "it has too many connections");
+	gateway_tell(g, guest,
+	             &(struct network_decision){.code = DECISION_LIMIT,
+	                                        .protocol = protocol_of(protocol),
+	                                        .port = port_of(protocol),
+	                                        .count = 1},
+	             "it has too many connections");
 	guest_put(g, guest);
 	(void)close(fd);
 }
@@ -213,6 +218,7 @@ int egress_run(const struct egress_options *o, struct error *err)
 	                     .tls_fd = o->tls_fd,
 	                     .dns_fd = o->dns_fd,
 	                     .rules_fd = o->rules_fd,
+	                     .reports_fd = o->reports_fd,
 	                     .changes_fd = -1,
 	                     .routes_fd = -1,
 	                     .pause = {.on_timer = on_pause_over, .context = &g}};

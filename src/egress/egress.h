@@ -12,8 +12,8 @@
  *
  * The source address identifies the sandbox: nftables only redirects packets with the address of
  * their link. The rules of ADDRESS are the file of this name in a folder of the broker, read at
- * each connection. When the file changes, open connections that it does not allow any more are
- * closed.
+ * each connection; its first word is "=" and the sandbox's id. Each decision is reported. When the
+ * file changes, open connections that it does not allow any more are closed.
  *
  * One process with one thread, started by the supervisor. It sees only that folder, cannot fork,
  * and can only make IPv4 sockets. It may be killed at any time: its connections end, and new ones
@@ -27,8 +27,9 @@
 struct egress_options {
 	int http_fd, tls_fd, dns_fd; /* bound; http and tls listen */
 	int rules_fd;                /* the folder, for reading */
-	const char *subnet, *allow;  /* of the configuration: ranges with commas */
-	const char *nameservers;     /* addresses with commas */
+	int reports_fd; /* takes decisions (sandbox/decision.h) as datagrams; -1: none */
+	const char *subnet, *allow; /* of the configuration: ranges with commas */
+	const char *nameservers;    /* addresses with commas */
 	uint16_t nameserver_port;
 	/* Called when all descriptors are open, before the first byte of a sandbox is read. */
 	int (*confine)(const void *context, struct error *err);

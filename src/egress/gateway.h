@@ -9,9 +9,11 @@
 #include "base/list.h"
 #include "base/map.h"
 #include "egress/resolver.h"
+#include "sandbox/decision.h"
 #include "sandbox/egress.h"
 
 #define REFUSALS_TOLD 1024
+#define REPORTED_GUESTS 4096
 #define SCRATCH_SIZE 16384 /* bytes of one read */
 
 /* A sandbox, while it has a connection or a question. */
@@ -24,7 +26,7 @@ struct guest {
 struct gateway {
 	struct loop *loop;
 	struct resolver resolver;
-	int http_fd, tls_fd, dns_fd, rules_fd;
+	int http_fd, tls_fd, dns_fd, rules_fd, reports_fd;
 	int changes_fd; /* inotify of the rules folder */
 	int routes_fd;  /* route.h */
 	struct loop_watch *http_watch, *tls_watch;
@@ -37,6 +39,11 @@ struct gateway {
 	/* Refusals logged in the current period, by the low bits of the sandbox's address. */
 	unsigned char told[REFUSALS_TOLD];
 	int64_t told_since_ms;
+	/* Reports of the current second, by the low bits of the sandbox's address. */
+	struct report_count {
+		uint32_t sent, skipped;
+		int64_t since_ms;
+	} reported[REPORTED_GUESTS];
 	char scratch[SCRATCH_SIZE];
 };
 
@@ -50,17 +57,28 @@ void guest_put(struct gateway *g, struct guest *guest);
 /* Whether a sandbox may have this address. */
 bool gateway_knows(const struct gateway *g, uint32_t address);
 
-/* Whether the sandbox's current rules allow the name; false without readable rules. */
-bool rules_allow(const struct gateway *g, const struct guest *guest, const char *name);
+/* Whether the sandbox's current rules allow the name of the decision; false without readable rules.
+ * Sets the decision's sandbox and rule. */
+bool rules_allow(const struct gateway *g, const struct guest *guest, struct network_decision *d);
 /* Whether any sandbox may reach this address, apart from its rules. */
 bool gateway_may_reach(const struct gateway *g, uint32_t address);
 
-/* Logs a refusal; only the first few of each sandbox. */
-void gateway_tell(struct gateway *g, const struct guest *guest, const char *name, const char *why);
+/* Logs a refusal; only the first few of each sandbox. Reports it, too. */
+void gateway_tell(struct gateway *g, const struct guest *guest, struct network_decision *d,
+                  const char *why);
+
+/* report.c */
+
+/* Sends the decision to the server; sets its sandbox if it has none. Never waits: what is too much
+ * for a second, or for a full socket, is counted and reported without a host later. */
+void gateway_report(struct gateway *g, const struct guest *guest, struct network_decision *d);
 
 /* connection.c */
 
 enum protocol { PROTOCOL_HTTP, PROTOCOL_TLS };
+/* As decisions name it. */
+uint8_t protocol_of(enum protocol protocol);
+uint16_t port_of(enum protocol protocol);
 /* Takes ownership of the socket. */
 void connection_start(struct gateway *g, enum protocol protocol, int fd, struct guest *guest);
 /* Closes connections of this sandbox (NULL = of all) whose name is not allowed any more. */

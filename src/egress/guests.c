@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -45,16 +46,34 @@ bool gateway_knows(const struct gateway *g, uint32_t address)
 	return egress_range_has(&g->subnet, address);
 }
 
-bool rules_allow(const struct gateway *g, const struct guest *guest, const char *name)
+/* "=ID +example.com …": the sandbox, then its rules. */
+static const char *take_sandbox(const struct buf *text, struct network_decision *d)
+{
+	struct span rest = buf_span(text), word;
+
+	if (!span_starts_with(rest, "="))
+		return buf_text(text);
+	(void)span_split(&rest, ' ', &word);
+	span_skip(&word, 1);
+	if (word.size < sizeof(d->sandbox))
+		(void)snprintf(d->sandbox, sizeof(d->sandbox), "%.*s", (int)word.size, word.data);
+	return rest.size > 0 ? rest.data : "";
+}
+
+bool rules_allow(const struct gateway *g, const struct guest *guest, struct network_decision *d)
 {
 	const struct fd_open_options options = {.flags = O_RDONLY};
-	AUTO(buf_done) struct buf text = BUF(SANDBOX_EGRESS_TEXT_MAX);
+	AUTO(buf_done) struct buf text = BUF(SANDBOX_EGRESS_TEXT_MAX + ID_SIZE + 2);
 	AUTO_CLOSE int fd = -1;
 	struct error ignored = {0};
+	struct span rule;
 
-	return fd_open_beneath(g->rules_fd, guest->name, &options, &fd, &ignored) == 0 &&
-	       fd_read_to_end(fd, &text, &ignored) == 0 &&
-	       sandbox_egress_allows_name(buf_text(&text), span_of(name));
+	if (fd_open_beneath(g->rules_fd, guest->name, &options, &fd, &ignored) < 0 ||
+	    fd_read_to_end(fd, &text, &ignored) < 0)
+		return false;
+	rule = sandbox_egress_rule_of_name(take_sandbox(&text, d), span_of(d->host));
+	(void)snprintf(d->rule, sizeof(d->rule), "%.*s", (int)rule.size, rule.data);
+	return rule.size > 0;
 }
 
 /* The same rules as in broker/network/firewall.c for the sandboxes' own packets. */
@@ -71,11 +90,13 @@ bool gateway_may_reach(const struct gateway *g, uint32_t address)
 	       route_leads_out(g->routes_fd, address);
 }
 
-void gateway_tell(struct gateway *g, const struct guest *guest, const char *name, const char *why)
+void gateway_tell(struct gateway *g, const struct guest *guest, struct network_decision *d,
+                  const char *why)
 {
 	unsigned char *told = &g->told[guest->address % REFUSALS_TOLD];
 	int64_t now = loop_now_ms(g->loop);
 
+	gateway_report(g, guest, d);
 	if (now - g->told_since_ms >= TOLD_SPAN_MS) {
 		memset(g->told, 0, sizeof(g->told));
 		g->told_since_ms = now;
@@ -83,6 +104,6 @@ void gateway_tell(struct gateway *g, const struct guest *guest, const char *name
 	if (*told == TOLD_MAX)
 		return;
 	(*told)++;
-	log_info("egress refused", TEXT("address", guest->name), TEXT("host", name),
+	log_info("egress refused", TEXT("address", guest->name), TEXT("host", d->host),
 	         TEXT("because", why));
 }

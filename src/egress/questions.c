@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Names that sandboxes ask for. They get the addresses of those that are allowed: to use them as if
  * there were no gateway. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -75,9 +76,14 @@ static void answer_question(struct gateway *g, struct guest *guest,
 {
 	static const struct dns_addresses none = {.count = 0};
 	struct told told = {&q->from, &q->asked, DNS_OK};
+	struct network_decision d = {.code = DECISION_HOST_NOT_ALLOWED,
+	                             .protocol = DECISION_DNS,
+	                             .port = 53,
+	                             .count = 1};
 
-	if (!rules_allow(g, guest, q->asked.name)) {
-		gateway_tell(g, guest, q->asked.name, "the name is not allowed");
+	(void)snprintf(d.host, sizeof(d.host), "%s", q->asked.name);
+	if (!rules_allow(g, guest, &d)) {
+		gateway_tell(g, guest, &d, "the name is not allowed");
 		told.code = DNS_NO_NAME;
 	} else if (dns_question_is_for_address(&q->asked)) {
 		if (look_up_name(g, guest, q))

@@ -141,9 +141,9 @@ print("first", look_up("turns.test"), "then", repr(http("turns.test", "203.0.113
 print("two", repr(http("two.test", "203.0.113.9")))
 """).splitlines()
     for name, line in zip(bad, out):
-        assert "403 Forbidden" in line and "no sandbox may reach" in line, (name, line)
+        assert "403 Refused" in line and "no sandbox may reach" in line, (name, line)
     # Who is asked twice answers twice: what was looked at is what is connected to.
-    assert out[len(bad)].startswith(f"first {there.addresses[1]} then") and "403 Forbidden" in out[len(bad)], out
+    assert out[len(bad)].startswith(f"first {there.addresses[1]} then") and "403 Refused" in out[len(bad)], out
     assert f"hello of {there.addresses[1]}" in out[len(bad) + 1], out
 
 

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* daemon/records.h — the logs that the api process writes to its store: activity and network
+ * decisions. */
+#pragma once
+
+#include "base/error.h"
+
+struct activity_log;
+struct config;
+struct daemon_options;
+struct decision_log;
+struct store;
+
+struct records {
+	struct activity_log *activity;
+	struct decision_log *decisions;
+};
+struct records_options {
+	const struct config *config;
+	const struct daemon_options *options;
+	struct store *store;
+};
+/* After a failure, too, records_close ends what is open. */
+MUST_CHECK int records_open(const struct records_options *options, struct records *ret,
+                            struct error *err);
+void records_close(struct records *records);
