@@ -728,6 +728,8 @@ export interface Result {
   stderr: string;
   stderr_encoding?: string;
   truncated: boolean;
+  /** what network rules refused in the sandbox while it ran */
+  network?: NetworkRefusal[];
   /** this and all further members: only of code in a context */
   contextId?: string;
   /** number of the block in its interpreter */
@@ -740,6 +742,24 @@ export interface Result {
   error?: CodeError;
   /** files that were stored, when the call asked for it */
   artifacts?: StoredArtifact[];
+}
+
+/** A connection that the sandbox's network rules refused */
+export interface NetworkRefusal {
+  /** null: only the address is known */
+  host: string | null;
+  address: string | null;
+  /** 0: none */
+  port: number;
+  /** tls, http, dns, tcp, udp or other */
+  protocol: string;
+  /** host-not-allowed, address-denied, range-refused, bad-request, limit or upstream-unreachable */
+  code: string;
+  /** the entry of the rules that decided */
+  rule: string | null;
+  count: number;
+  /** for people and models */
+  message: string;
 }
 
 /** What a block of code shows, in every form that it has */
@@ -1537,6 +1557,8 @@ export interface GatewayResult {
   stderr: string;
   stderr_encoding?: string;
   truncated: boolean;
+  /** what network rules refused in the sandbox while it ran */
+  network?: NetworkRefusal[];
   /** files of the workspace that were made or changed during the call: path (in the workspace), size and media_type; when the call asked to store them, the stored artifacts */
   artifacts: StoredArtifact[];
 }
@@ -2983,6 +3005,44 @@ export interface Activity {
 export interface ActivityArtifact {
   id: string;
   path: string;
+}
+
+/** Network decisions, oldest first */
+export interface NetworkDecisionList {
+  items: NetworkDecision[];
+  /** value of after for the next page */
+  after: number;
+  /** sequence of the oldest stored row; 0: there are no rows */
+  oldest: number;
+}
+
+/** A connection that network rules decided on */
+export interface NetworkDecision {
+  /** grows over all of the server's rows; for after= */
+  sequence: number;
+  at: string | null;
+  /** its id */
+  sandbox: string;
+  /** denied, allowed, or watched: refused by the rules, but let through by the mode watch */
+  decision: string;
+  /** why: ok, host-not-allowed, address-denied, range-refused, bad-request, limit or upstream-unreachable */
+  code: string;
+  /** the entry of the rules that decided */
+  rule: string | null;
+  /** tls, http, dns, tcp, udp or other */
+  protocol: string;
+  /** null: only the address is known */
+  host: string | null;
+  /** null: a name that was refused before it was looked up */
+  address: string | null;
+  /** 0: none */
+  port: number;
+  /** equal decisions of about a second; a busy sandbox has rows without host and address for what is too much */
+  count: number;
+  /** received by the sandbox; known of connections by name, at their end */
+  bytes_in: number;
+  /** sent by the sandbox */
+  bytes_out: number;
 }
 
 /** A webhook to create */

@@ -57,6 +57,7 @@ const struct route *const api_routes[] = {
         ephemeral_routes,
         events_routes,
         activity_routes,
+        decisions_routes,
         webhooks_routes,
         jobs_routes,
         channels_routes,

@@ -6,6 +6,7 @@
 #include "base/path.h"
 #include "calls/artifact_saver.h"
 #include "calls/configs.h"
+#include "calls/refusals.h"
 #include "calls/shapes.h"
 #include "calls/stream.h"
 #include "edge/activity.h"
@@ -139,6 +140,7 @@ struct command_stream {
 	struct relay *relay;          /* while files are stored */
 	struct buf out;
 	bool started, waits, is_listing;
+	struct decision_watch watch;         /* of what network rules refuse meanwhile */
 	command_result_writer *write_result; /* NULL: ours */
 };
 
@@ -237,7 +239,11 @@ static int answer_written(struct command_stream *c, struct relay *relay,
 
 static void write_result(struct command_stream *c, const struct agent_process *p)
 {
+	struct decision_refusals refusals;
+
+	decision_watch_end(&c->watch, &refusals);
 	output_collector_write(&c->collector, p, c->runtimes[c->at], &c->out);
+	decision_refusals_write(&c->out, &refusals);
 	if (c->listed_root || c->saver)
 		json_begin_list(&c->out, "artifacts");
 }
@@ -246,7 +252,10 @@ static void write_result(struct command_stream *c, const struct agent_process *p
 static void finish_events(struct command_stream *c, struct relay *relay,
                           const struct agent_process *p)
 {
-	output_events_exit(&c->events, &c->out, p);
+	struct decision_refusals refusals;
+
+	decision_watch_end(&c->watch, &refusals);
+	output_events_exit(&c->events, &c->out, p, &refusals);
 	flush_output(c, relay);
 	relay_finish(relay);
 }
@@ -349,7 +358,7 @@ static int answer_missing(struct command_stream *c, struct relay *relay, struct 
 	c->stream.ended = true;
 	relay_begin(relay, 200, output_content_type(c->form), -1);
 	output_events_bytes(&c->events, &c->out, &o);
-	output_events_exit(&c->events, &c->out, &p);
+	output_events_exit(&c->events, &c->out, &p, NULL);
 	flush_output(c, relay);
 	relay_finish(relay);
 	return 0;
@@ -550,6 +559,7 @@ static int start_limited(struct request *rq, struct api_target *t, const struct 
 	                                 .tick_ms = c->form == OUTPUT_SSE ? EVENT_IDLE_MS : 0};
 
 	s->stream.note = note;
+	s->watch = api_watch_network(rq, t, &s->texts);
 	s->write_result = c->write_result;
 	if (c->keep_root) {
 		s->saver = artifact_saver_new(rq, &(struct artifact_saver_options){

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "decision/watch.h"
 #include "edge/text.h"
 #include "http/message/fault.h"
 #include "json/write.h"
@@ -193,7 +194,8 @@ static bool is_ok(const struct agent_process *p)
 	return p->exit_code == 0 && !p->timed_out;
 }
 
-void output_events_exit(struct output_events *e, struct buf *out, const struct agent_process *p)
+void output_events_exit(struct output_events *e, struct buf *out, const struct agent_process *p,
+                        const struct decision_refusals *refusals)
 {
 	write_partial(e, out, 0);
 	write_partial(e, out, 1);
@@ -203,6 +205,8 @@ void output_events_exit(struct output_events *e, struct buf *out, const struct a
 	json_add_whole(out, "process", (int64_t)p->process);
 	json_add_bool(out, "ok", is_ok(p));
 	write_outcome(out, p);
+	if (refusals)
+		decision_refusals_write(out, refusals);
 	event_end(e, out);
 }
 

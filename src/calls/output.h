@@ -26,6 +26,7 @@
 #include "base/bytes.h"
 #include "base/head_tail.h"
 
+struct decision_refusals;
 struct agent_output;
 struct agent_process;
 
@@ -49,7 +50,9 @@ struct output_events {
 void output_events_init(struct output_events *e, enum output_form form, const uint64_t since[2]);
 void output_events_started(struct output_events *e, struct buf *out, const struct agent_process *p);
 void output_events_bytes(struct output_events *e, struct buf *out, const struct agent_output *o);
-void output_events_exit(struct output_events *e, struct buf *out, const struct agent_process *p);
+/* refusals: those of network rules while it ran; or NULL. */
+void output_events_exit(struct output_events *e, struct buf *out, const struct agent_process *p,
+                        const struct decision_refusals *refusals);
 void output_events_error(struct output_events *e, struct buf *out, const struct error *err);
 /* {"event":"artifact","artifact":{…}}: an artifact of the command, as JSON. */
 void output_events_artifact(struct output_events *e, struct buf *out, struct span json);

@@ -3,6 +3,7 @@
 
 #include "calls/stored_artifact.h"
 #include "code/reader.h"
+#include "decision/watch.h"
 #include "wire/agent_cause.h"
 
 struct result {
@@ -10,7 +11,7 @@ struct result {
 	const char *runtime, *signal, *cause, *standard_output, *standard_error, *stdout_encoding,
 	        *stderr_encoding;
 	int64_t process, exit_code, duration_ms;
-	struct json_list artifacts;
+	struct json_list artifacts, network;
 	/* of code in a context */
 	const char *context_id;
 	int64_t execution_count;
@@ -43,7 +44,10 @@ struct result {
 	                         .about = "base64 when stdout is not UTF-8"),                      \
 	        JSON_TEXT_MEMBER(result, standard_error, .name = "stderr"),                        \
 	        JSON_TEXT_MEMBER(result, stderr_encoding, .flags = JSON_OMIT_EMPTY),               \
-	        JSON_BOOL_MEMBER(result, truncated)
+	        JSON_BOOL_MEMBER(result, truncated),                                               \
+	        JSON_LIST_MEMBER(                                                                  \
+	                result, network, &network_refusal_shape, .flags = JSON_OMIT_EMPTY,         \
+	                .about = "what network rules refused in the sandbox while it ran")
 static const struct json_member code_error_shape_members[] = {
         JSON_TEXT_MEMBER(code_error, name, .example = "ZeroDivisionError"),
         JSON_TEXT_MEMBER(code_error, value),

@@ -3,6 +3,7 @@
 
 #include "base/head_tail.h"
 #include "base/path.h"
+#include "decision/watch.h"
 #include "fleet/core/fleet_hold.h"
 #include "job/job.h"
 #include "json/json.h"
@@ -37,7 +38,7 @@ struct bash_output {
 	const char *standard_output, *standard_error, *result_id, *cause;
 	int64_t exit_code, duration_ms;
 	bool timed_out, truncated;
-	struct json_list artifacts;
+	struct json_list artifacts, network;
 };
 static const struct json_member bash_output_members[] = {
         JSON_WHOLE_MEMBER(bash_output, exit_code, .min = -1,
@@ -51,6 +52,8 @@ static const struct json_member bash_output_members[] = {
         JSON_TEXT_MEMBER(bash_output, result_id, .name = "resultId", .flags = JSON_OMIT_EMPTY,
                          .about = "id of a job in the background"),
         JSON_LIST_MEMBER(bash_output, artifacts, &tool_artifact_shape, .flags = JSON_OMIT_EMPTY),
+        JSON_LIST_MEMBER(bash_output, network, &network_refusal_shape, .flags = JSON_OMIT_EMPTY,
+                         .about = "what network rules refused in the sandbox while it ran"),
 };
 static JSON_SHAPE(bash_output, "BashOutput", bash_output, "The result of a shell line");
 
@@ -260,6 +263,7 @@ static int bash_call(const struct tool_call *call, const void *input, struct too
 	        .output_max = (size_t)call->output_limit_bytes,
 	};
 	struct bash_output *out = ARENA_NEW(call->arena, struct bash_output);
+	struct decision_watch watch = tool_watch_network(call);
 	struct tool_exec_result ended;
 
 	if (in->background)
@@ -277,6 +281,7 @@ static int bash_call(const struct tool_call *call, const void *input, struct too
 	        .truncated = ended.cut_count > 0,
 	};
 	tool_add_text(ret, format_output(call->arena, &ended, exec.timeout_ms));
+	out->network = tool_add_refusals(call, &watch, ret);
 	tool_keep_artifacts(
 	        call,
 	        &(struct tool_changed_files){.folder = in->artifacts,

@@ -6,9 +6,11 @@
 #include <stdint.h>
 
 #include "base/bytes.h"
+#include "json/json.h"
 
 struct agent_file;
 struct agent_path;
+struct decision_watch;
 struct tool;
 struct tool_call;
 struct tool_result;
@@ -49,6 +51,13 @@ MUST_CHECK int tool_wait_ms(const struct tool_call *call, int64_t asked, int64_t
 /* Waits for the approval of a call. Sets ret->pending when there is no decision in time. */
 MUST_CHECK int tool_await_approval(const struct tool *tool, const struct tool_call *call,
                                    struct span input, struct tool_result *ret, struct error *err);
+
+/* Watches what network rules refuse from now on. */
+struct decision_watch tool_watch_network(const struct tool_call *call);
+/* Adds a line for each refusal to the result, if there is room; the same as a list of
+ * network_refusal_shape. */
+struct json_list tool_add_refusals(const struct tool_call *call, const struct decision_watch *w,
+                                   struct tool_result *ret);
 
 /* "https://host:port": as the caller reaches this server, else this server's own address. */
 const char *tool_server_address(const struct tool_call *call);

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 
 #include "base/path.h"
+#include "decision/watch.h"
 #include "json/json.h"
 #include "tool/artifacts.h"
 #include "tool/builtin.h"
@@ -34,7 +35,7 @@ struct execute_output {
 	const char *window, *output;
 	int64_t exit_code, dropped_bytes;
 	bool running, cancelled, closed;
-	struct json_list artifacts;
+	struct json_list artifacts, network;
 };
 static const struct json_member execute_output_members[] = {
         JSON_TEXT_MEMBER(execute_output, window),
@@ -47,6 +48,8 @@ static const struct json_member execute_output_members[] = {
                          .about = "another command in the window was ended first"),
         JSON_BOOL_MEMBER(execute_output, closed, .about = "the window was closed by the command"),
         JSON_LIST_MEMBER(execute_output, artifacts, &tool_artifact_shape, .flags = JSON_OMIT_EMPTY),
+        JSON_LIST_MEMBER(execute_output, network, &network_refusal_shape, .flags = JSON_OMIT_EMPTY,
+                         .about = "what network rules refused in the sandbox meanwhile"),
 };
 static JSON_SHAPE(execute_output, "ExecuteCommandOutput", execute_output,
                   "The result of a command in a window");
@@ -113,6 +116,7 @@ static int execute_call(const struct tool_call *call, const void *input, struct 
 	        .output_max = limit < TERMINAL_OUTPUT_MAX ? limit : TERMINAL_OUTPUT_MAX,
 	};
 	struct execute_output *out = ARENA_NEW(call->arena, struct execute_output);
+	struct decision_watch watch = tool_watch_network(call);
 	struct terminal_result result;
 
 	if (tool_wait_ms(call, in->wait_ms, TERMINAL_EXECUTE_WAIT_MS, &what.wait_ms, err) < 0 ||
@@ -130,6 +134,7 @@ static int execute_call(const struct tool_call *call, const void *input, struct 
 	        .closed = result.closed,
 	};
 	tool_add_text(ret, format_output(call->arena, &result));
+	out->network = tool_add_refusals(call, &watch, ret);
 	keep_artifacts(call, in->artifacts, &result, &out->artifacts, ret);
 	ret->structured = out;
 	return 0;

@@ -4,6 +4,7 @@
 
 #include "base/head_tail.h"
 #include "base/path.h"
+#include "decision/watch.h"
 #include "code/block.h"
 #include "json/json.h"
 #include "tool/artifacts.h"
@@ -54,7 +55,7 @@ struct run_code_output {
 	int64_t execution_count, duration_ms;
 	bool timed_out, context_ended, truncated;
 	const char *cause;
-	struct json_list results, artifacts;
+	struct json_list results, artifacts, network;
 	struct run_code_failure error;
 };
 static const struct json_member run_code_output_members[] = {
@@ -68,6 +69,8 @@ static const struct json_member run_code_output_members[] = {
         JSON_BOOL_MEMBER(run_code_output, truncated, .about = "output or results were cut"),
         JSON_LIST_MEMBER(run_code_output, results, &code_result_shape,
                          .about = "values and figures, in all available formats"),
+        JSON_LIST_MEMBER(run_code_output, network, &network_refusal_shape, .flags = JSON_OMIT_EMPTY,
+                         .about = "what network rules refused in the sandbox while it ran"),
         JSON_LIST_MEMBER(run_code_output, artifacts, &tool_artifact_shape,
                          .flags = JSON_OMIT_EMPTY),
         JSON_OBJECT_MEMBER(run_code_output, error, &failure_shape, .flags = JSON_OMIT_EMPTY),
@@ -294,6 +297,7 @@ static int run_code_call(const struct tool_call *call, const void *input, struct
 	struct run_code_output *out = ARENA_NEW(call->arena, struct run_code_output);
 	AUTO(run_code_results_done) struct run_code_results s = {.call = call};
 	struct tool_changed_files left = {.folder = in->artifacts};
+	const struct decision_watch watch = tool_watch_network(call);
 	struct code_context context;
 	struct code_ended ended;
 	struct code_block block = {
@@ -329,6 +333,7 @@ static int run_code_call(const struct tool_call *call, const void *input, struct
 	left.since = ended.began;
 	left.process = (int64_t)context.process;
 	tool_keep_artifacts(call, &left, &s.out.artifacts, ret);
+	s.out.network = tool_add_refusals(call, &watch, ret);
 	*out = s.out;
 	ret->structured = out;
 	return 0;

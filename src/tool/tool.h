@@ -17,6 +17,7 @@
 #include "sandbox/usage_reason.h"
 
 struct activity_log;
+struct decision_log;
 struct cancel;
 struct code_contexts;
 struct config;
@@ -75,8 +76,9 @@ struct tool_result {
 struct tool_call {
 	struct fleet *fleet;
 	struct store *store;
-	struct jobs *jobs;             /* NULL: no job can be started */
-	struct activity_log *activity; /* records the call; or NULL */
+	struct jobs *jobs;              /* NULL: no job can be started */
+	struct activity_log *activity;  /* records the call; or NULL */
+	struct decision_log *decisions; /* network decisions; or NULL */
 	const struct config *config;
 	struct terminals *terminals;    /* of windows */
 	struct code_contexts *contexts; /* of blocks of code */

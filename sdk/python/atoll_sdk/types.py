@@ -780,6 +780,8 @@ class Result(TypedDict):
     stderr: str
     stderr_encoding: NotRequired[str]
     truncated: bool
+    # what network rules refused in the sandbox while it ran
+    network: NotRequired[list[NetworkRefusal]]
     # this and all further members: only of code in a context
     contextId: NotRequired[str]
     # number of the block in its interpreter
@@ -792,6 +794,25 @@ class Result(TypedDict):
     error: NotRequired[CodeError]
     # files that were stored, when the call asked for it
     artifacts: NotRequired[list[StoredArtifact]]
+
+
+class NetworkRefusal(TypedDict):
+    """A connection that the sandbox's network rules refused"""
+
+    # null: only the address is known
+    host: str | None
+    address: str | None
+    # 0: none
+    port: int
+    # tls, http, dns, tcp, udp or other
+    protocol: str
+    # host-not-allowed, address-denied, range-refused, bad-request, limit or upstream-unreachable
+    code: str
+    # the entry of the rules that decided
+    rule: str | None
+    count: int
+    # for people and models
+    message: str
 
 
 class CodeResult(TypedDict):
@@ -1623,6 +1644,8 @@ class GatewayResult(TypedDict):
     stderr: str
     stderr_encoding: NotRequired[str]
     truncated: bool
+    # what network rules refused in the sandbox while it ran
+    network: NotRequired[list[NetworkRefusal]]
     # files of the workspace that were made or changed during the call: path (in the workspace), size and media_type; when the call asked to store them, the stored artifacts
     artifacts: list[StoredArtifact]
 
@@ -3140,6 +3163,46 @@ class ActivityArtifact(TypedDict):
 
     id: str
     path: str
+
+
+class NetworkDecisionList(TypedDict):
+    """Network decisions, oldest first"""
+
+    items: list[NetworkDecision]
+    # value of after for the next page
+    after: int
+    # sequence of the oldest stored row; 0: there are no rows
+    oldest: int
+
+
+class NetworkDecision(TypedDict):
+    """A connection that network rules decided on"""
+
+    # grows over all of the server's rows; for after=
+    sequence: int
+    at: str | None
+    # its id
+    sandbox: str
+    # denied, allowed, or watched: refused by the rules, but let through by the mode watch
+    decision: str
+    # why: ok, host-not-allowed, address-denied, range-refused, bad-request, limit or upstream-unreachable
+    code: str
+    # the entry of the rules that decided
+    rule: str | None
+    # tls, http, dns, tcp, udp or other
+    protocol: str
+    # null: only the address is known
+    host: str | None
+    # null: a name that was refused before it was looked up
+    address: str | None
+    # 0: none
+    port: int
+    # equal decisions of about a second; a busy sandbox has rows without host and address for what is too much
+    count: int
+    # received by the sandbox; known of connections by name, at their end
+    bytes_in: int
+    # sent by the sandbox
+    bytes_out: int
 
 
 class WebhookCreate(TypedDict):

@@ -359,6 +359,7 @@ int metrics_get(struct request *rq, const void *body, struct reply *reply, struc
 	write_workers(out, &load);
 	write_key_queues(out, &turns);
 	write_activity(out, api->activity);
+	decisions_write_metrics(out, api);
 	api_meter_write_access(api, out);
 	if (api->waiters)
 		write_long_calls(out, api->waiters);

@@ -8,5 +8,7 @@ struct api;
 struct buf;
 
 int metrics_get(struct request *rq, const void *body, struct reply *reply, struct error *err);
+/* decisions.c */
+void decisions_write_metrics(struct buf *out, const struct api *api);
 /* providers.c: those with the label `provider`. */
 void providers_write_metrics(struct buf *out, const struct api *api);

@@ -85,7 +85,7 @@ TEST(ndjson_events_have_offsets_and_a_place_to_resume_from)
 	p.signal = 9;
 	p.timed_out = 1;
 	p.duration_ms = 12;
-	output_events_exit(&events, &out, &p);
+	output_events_exit(&events, &out, &p, NULL);
 	assert_string_equal(
 	        buf_text(&out),
 	        "{\"event\":\"started\",\"process\":3,\"pid\":7,\"since\":\"0.0\"}\n"
@@ -144,7 +144,7 @@ TEST(a_begun_character_that_never_ends_is_told_as_bytes)
 	output_events_init(&events, OUTPUT_NDJSON, from_start);
 	output_events_bytes(&events, &out, &first);
 	assert_int_equal(out.size, 0);
-	output_events_exit(&events, &out, &p);
+	output_events_exit(&events, &out, &p, NULL);
 	assert_non_null(strstr(buf_text(&out), "\"data\":\"4oI=\",\"encoding\":\"base64\""));
 	assert_non_null(strstr(buf_text(&out), "\"since\":\"2.0\"}\n{\"event\":\"exit\""));
 }
@@ -214,7 +214,7 @@ TEST(every_way_to_cut_a_text_tells_the_same_bytes)
 			output_events_bytes(&events, &out, &o);
 			start = at;
 		}
-		output_events_exit(&events, &out, &p);
+		output_events_exit(&events, &out, &p, NULL);
 		assert_int_equal(out.size, size);
 		assert_memory_equal(out.data, text, size);
 	}

@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the network rules of a sandbox decided, as data: docs/operate/network.md."""
+
+import json
+import shutil
+import urllib.parse
+
+import pytest
+
+import atoll
+import named
+
+pytestmark = [pytest.mark.needs_root,
+              pytest.mark.skipif(not all(map(shutil.which, ("ip", "nft", "openssl"))), reason="needs ip, nft and openssl")]
+PATH = "/api/sandbox/instances"
+
+
+@pytest.fixture(scope="module")
+def world():
+    with named.running() as both:
+        yield both
+
+
+@pytest.fixture(scope="module")
+def there(world):
+    return world[0]
+
+
+@pytest.fixture(scope="module")
+def server(world):
+    return world[1]
+
+
+def run(api, sandbox, code, *args):
+    return api.exec(sandbox, cmd="/usr/bin/python3", args=["-c", named.CLIENT + code, *args], timeout_ms=60000)
+
+
+def log_of(api, sandbox, **filters):
+    query = "?" + urllib.parse.urlencode(filters) if filters else ""
+    return api.get(f"{PATH}/{sandbox}/egress/log{query}")["items"]
+
+
+def logged(api, sandbox, wanted, **filters):
+    """The rows of the log, once there is one that is wanted."""
+    atoll.wait_for(lambda: any(map(wanted, log_of(api, sandbox, **filters))), 10, lambda: log_of(api, sandbox))
+    return [row for row in log_of(api, sandbox, **filters) if wanted(row)]
+
+
+UDP = """
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.settimeout(2); s.connect((sys.argv[1], 9999))
+try:
+    s.send(b"x"); s.recv(9)
+except OSError:
+    pass
+"""
+
+# rules, what runs, and the host or address, the port, the protocol, the code and the rule of its refusal
+KINDS = {
+    "http": (["allowed.test"], 'http("other.test", sys.argv[1])', "other.test", 80, "http", "host-not-allowed", None),
+    "tls": (["allowed.test"], 'https("other.test", sys.argv[1])', "other.test", 443, "tls", "host-not-allowed", None),
+    "name": (["allowed.test"], 'look_up("secret.test")', "secret.test", 53, "dns", "host-not-allowed", None),
+    "port": (["allowed.test"], 'raw(b"x", sys.argv[1], 22)', None, 22, "tcp", "address-denied", "0.0.0.0/0"),
+    "datagram": (["allowed.test"], UDP, None, 9999, "udp", "address-denied", "0.0.0.0/0"),
+    "quic": (["allowed.test"], UDP.replace("9999", "443"), None, 443, "udp", "address-denied", "0.0.0.0/0"),
+    "no name": (["allowed.test"], 'https(None, sys.argv[1])', None, 443, "tls", "bad-request", None),
+    "two hosts": (["allowed.test"], 'http("allowed.test", sys.argv[1], more="Host: other.test\\r\\n")', None, 80, "http",
+                  "bad-request", None),
+    "private name": (["private.test"], 'http("private.test", sys.argv[1])', "private.test", 80, "http", "range-refused", "private.test"),
+    "loopback name": (["*.test"], 'https("loop.test", sys.argv[1])', "loop.test", 443, "tls", "range-refused", "*.test"),
+    "no address": (["nowhere.test"], 'http("nowhere.test", sys.argv[1])', "nowhere.test", 80, "http", "upstream-unreachable",
+                   "nowhere.test"),
+    "one range": ({"deny": ["9.9.9.0/24", "OTHER/32"]}, 'raw(b"x", sys.argv[1], 8080)', None, 8080, "tcp", "address-denied", "OTHER/32"),
+    "private range": ({"deny": ["9.9.9.0/24"]}, 'raw(b"x", "10.0.0.7", 8080)', None, 8080, "tcp", "range-refused", None),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_refusal_is_in_the_result_of_its_command_and_in_the_log(api, there, kind):
+    rules, code, host, port, protocol, why, rule = KINDS[kind]
+    other = there.addresses[2]
+    rules = named.only(*rules) if isinstance(rules, list) else {"deny": [r.replace("OTHER", other) for r in rules["deny"]]}
+    rule = rule and rule.replace("OTHER", other)
+    with api.sandbox(internet=True, egress=rules) as sandbox:
+        result = run(api, sandbox, "\n" + code, other)
+        [refusal] = result["network"]
+        assert (refusal["host"], refusal["port"], refusal["protocol"], refusal["code"], refusal["rule"]) == (
+            host, port, protocol, why, rule), refusal
+        assert refusal["message"].startswith("[network] ") and (host or refusal["address"] or "0.0.0.0") in refusal["message"]
+        [row] = logged(api, sandbox, lambda row: row["code"] == why)
+        assert (row["decision"], row["host"], row["port"], row["protocol"], row["rule"]) == ("denied", host, port, protocol, rule), row
+        assert "network" not in api.exec(sandbox, cmd="true")
+
+
+def test_allowed_connections_are_logged_with_their_bytes(api, there):
+    _, allowed, other = there.addresses
+    with api.sandbox(internet=True, egress=named.only("*.test", other)) as sandbox:
+        result = run(api, sandbox, f'print(http("allowed.test", body=b"x" * 5000)); print(http("x", "{other}"))')
+        assert "network" not in result and result["stdout"].count("hello") == 2, result
+        [by_name] = logged(api, sandbox, lambda row: row["host"] == "allowed.test" and row["bytes_in"] > 0)
+        assert by_name["decision"] == "allowed" and by_name["rule"] == "*.test" and by_name["address"] == allowed
+        assert by_name["bytes_out"] >= 5000 and 5000 < by_name["bytes_in"] < 6000 and by_name["count"] == 1, by_name
+        [by_address] = logged(api, sandbox, lambda row: row["address"] == other)
+        assert (by_address["decision"], by_address["protocol"], by_address["port"]) == ("allowed", "tcp", 80), by_address
+
+
+def test_the_log_has_filters_and_pages(api, there):
+    other = there.addresses[2]
+    with api.sandbox(internet=True, egress=named.only("allowed.test")) as sandbox:
+        run(api, sandbox, f'http("allowed.test"); http("one.test", "{other}"); https("two.test", "{other}"); look_up("three.test")')
+        logged(api, sandbox, lambda row: row["host"] == "three.test")
+        logged(api, sandbox, lambda row: row["host"] == "allowed.test")
+        hosts = [row["host"] for row in log_of(api, sandbox, decision="denied")]
+        assert sorted(hosts) == ["one.test", "three.test", "two.test"], hosts
+        assert [row["host"] for row in log_of(api, sandbox, decision="allowed")] == ["allowed.test"]
+        assert [row["protocol"] for row in log_of(api, sandbox, protocol="dns")] == ["dns"]
+        assert [row["host"] for row in log_of(api, sandbox, host="two.test", code="host-not-allowed")] == ["two.test"]
+        first = api.get(f"{PATH}/{sandbox}/egress/log?limit=2")
+        rest = api.get(f"{PATH}/{sandbox}/egress/log?after={first['after']}")
+        every = log_of(api, sandbox)
+        assert first["items"] + rest["items"] == every and log_of(api, sandbox, last=1) == every[-1:]
+        for wrong in ("decision=maybe", "limit=0", "after=-1", "last=5&limit=5", "code=none", "nothing=1"):
+            with pytest.raises(atoll.ApiError) as refused:
+                api.get(f"{PATH}/{sandbox}/egress/log?{wrong}")
+            assert refused.value.status == 400, wrong
+    with pytest.raises(atoll.ApiError) as refused:
+        api.get(f"{PATH}/nowhere/egress/log")
+    assert refused.value.status == 404
+
+
+def test_refusals_are_events_once_for_each_host(api, there):
+    other = there.addresses[2]
+    with api.sandbox(internet=True, egress=named.only("allowed.test")) as sandbox:
+        run(api, sandbox, f'for _ in range(5): http("one.test", "{other}")\nhttp("allowed.test"); http("two.test", "{other}")')
+
+        def events(kind):
+            return api.get(f"/v1/events?sandbox={sandbox}&kind={kind}&last=100")["items"]
+        atoll.wait_for(lambda: len(events("egress.denied")) == 2 and events("egress.allowed"), 10, lambda: events("egress.*"))
+        denied = {event["text"]: event for event in events("egress.denied")}
+        assert set(denied) == {"one.test", "two.test"} and denied["one.test"]["reason"] == "host-not-allowed"
+        detail = denied["one.test"]["detail"]
+        detail = json.loads(detail) if isinstance(detail, str) else detail
+        assert detail["port"] == 80 and detail["decision"] == "denied", detail
+        assert [event["text"] for event in events("egress.allowed")] == ["allowed.test"]
+
+
+FLOOD = """
+for at in range(1500):
+    s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.setblocking(False)
+    try:
+        s.sendto(b"\\x12\\x34\\1\\0\\0\\1" + bytes(6) + bytes([len(str(at)) + 1]) + b"n" + str(at).encode() + b"\\4test\\0\\0\\1\\0\\1", (sys.argv[1], 53))
+        s.sendto(b"x", (sys.argv[1], 10000 + at))
+    except OSError:
+        pass
+    s.close()
+"""
+
+
+def test_a_flood_of_refusals_fills_no_log_and_holds_up_nobody(api, there):
+    names, _, other = there.addresses
+    with api.sandbox(internet=True, egress=named.only("allowed.test")) as sandbox, \
+            api.sandbox(internet=True, egress=named.only("allowed.test")) as neighbour:
+        result = run(api, sandbox, FLOOD, names)
+        assert 1 <= len(result["network"]) <= 8
+        result = run(api, neighbour, f'http("quiet.test", "{other}")')
+        assert [refusal["host"] for refusal in result["network"]] == ["quiet.test"]
+        logged(api, neighbour, lambda row: row["host"] == "quiet.test")
+        rows = log_of(api, sandbox, limit=1000)
+        assert len(rows) <= 260, len(rows)
+        events = api.get(f"/v1/events?sandbox={sandbox}&kind=egress.*&last=1000")["items"]
+        assert len(events) <= 25, len(events)
+    assert 'atoll_egress_decisions_total{decision="denied"}' in api.raw("GET", "/metrics").body.decode()
+
+
+def test_decisions_are_logged_after_a_kill_of_each_process(api, there, server):
+    other = there.addresses[2]
+    with api.sandbox(internet=True, egress=named.only("allowed.test")) as sandbox:
+        for number, role in enumerate(("names", "api", "broker")):
+            run(api, sandbox, f'http("before{number}.test", "{other}")')
+            logged(api, sandbox, lambda row, name=f"before{number}.test": row["host"] == name)
+            server.kill9(role)
+            server.wait_ready()
+            result = run(api, sandbox, f'http("after{number}.test", "{other}"); raw(b"x", "{other}", 22)')
+            assert {refusal["host"] for refusal in result["network"]} == {f"after{number}.test", None}, result["network"]
+            logged(api, sandbox, lambda row, name=f"after{number}.test": row["host"] == name)
+
+
+def test_the_rows_of_a_deleted_sandbox_are_found_by_its_id(api, there):
+    with api.sandbox(internet=True, egress=named.only("allowed.test")) as sandbox:
+        run(api, sandbox, 'look_up("gone.test")')
+        logged(api, sandbox, lambda row: row["host"] == "gone.test")
+        own = api.get(f"{PATH}/{sandbox}")["id"]
+    assert [row["host"] for row in log_of(api, own)] == ["gone.test"]
