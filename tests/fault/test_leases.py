@@ -252,7 +252,7 @@ def two_servers_on_postgresql(reach_each_other=False):
 
 
 WORLDS = [pytest.param(one_server_on_sqlite, SECONDS, id="one-on-sqlite"),
-          pytest.param(two_servers_on_postgresql, SECONDS, id="two-on-postgresql"),
+          pytest.param(two_servers_on_postgresql, SECONDS, id="two-on-postgresql", marks=pytest.mark.slow),
           pytest.param(lambda: two_servers_on_postgresql(reach_each_other=True), SECONDS / 4, id="two-that-reach-each-other")]
 
 

@@ -15,8 +15,8 @@ import docker_daemon
 import microvm_parts
 import small_root
 
-pytestmark = pytest.mark.needs_root
-KILLS = int(os.environ.get("ATOLL_KILLS", 200 if atoll.IS_SLOW else 6))
+pytestmark = [pytest.mark.needs_root, pytest.mark.slow]
+KILLS = int(os.environ.get("ATOLL_KILLS", 200))
 CALLERS = 4
 PAUSES = (0.5, 0.9, 0.3, 5.0, 0.7)  # a machine takes seconds
 LOST = (OSError, atoll.ApiError, ValueError, http.client.HTTPException)

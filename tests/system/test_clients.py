@@ -8,8 +8,8 @@ import pytest
 import atoll
 import clients
 
-pytestmark = pytest.mark.needs_root
-CLIENTS, SANDBOXES = (3, 32) if atoll.IS_SLOW else (2, 8)
+pytestmark = [pytest.mark.needs_root, pytest.mark.slow]  # in the suite full; test_daytona_clients.py is always run
+CLIENTS, SANDBOXES = 3, 32
 # Of a whole step of all clients, on a machine that others use, too.
 STEP_S = 120
 

@@ -278,7 +278,7 @@ served_suites()
 suite_long()
 {
 	build_programs gcc || { result failed long build "the gcc build failed"; return; }
-	STORM_KILLS=${STORM_KILLS:-300} LEASE_SECONDS=${LEASE_SECONDS:-60} run_built_pytest long long 2400 \
+	ATOLL_SLOW=1 STORM_KILLS=${STORM_KILLS:-300} LEASE_SECONDS=${LEASE_SECONDS:-60} run_built_pytest long long 2400 \
 		tests/fault/test_{storm,leases}.py
 	ATOLL_SLOW=1 run_built_pytest long providers 3600 tests/fault/test_{fail_over_storm,provider_kills}.py
 }
@@ -305,7 +305,7 @@ suite_newest()
 {
 	build_programs gcc || { result failed newest build "the gcc build failed"; return; }
 	ATOLL_NEWEST=1 run_built_pytest newest newest 500 \
-		tests/system/test_{interpreter,e2b,envd,tls,daytona,daytona_clients,clients}.py
+		tests/system/test_{interpreter,e2b,envd,tls,daytona,daytona_clients}.py
 }
 
 # Only when it is named: code-server takes minutes to be installed.
