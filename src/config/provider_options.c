@@ -8,7 +8,7 @@
 static const char *const truths[] = {"true", "false", NULL};
 
 const struct config_provider_option config_provider_options[] = {
-        {"docker", "docker_host",
+        {"docker", "docker_host", .form = CONFIG_FORM_SOCKET,
          .about = "socket of the daemon: unix:///path; default: the option of this name"},
         {"docker", "docker_image",
          .about = "image of sandboxes of the template 'host'; default: the option of this name"},
@@ -19,13 +19,13 @@ const struct config_provider_option config_provider_options[] = {
         {"docker", "docker_logins", .is_secret = true,
          .about = "logins at registries, in the form of docker's config.json, for docker_image and "
                   "docker_images"},
-        {"docker", "docker_runtime", .is_fixed = true,
+        {"docker", "docker_runtime", .is_fixed = true, .form = CONFIG_FORM_WORD,
          .about = "runtime of the daemon, such as runsc; default: the option of this name"},
-        {"docker", "gpu_enabled",
+        {"docker", "gpu_enabled", .choices = truths,
          .about = "true: creates may ask for GPUs; default: the option of this name"},
-        {"docker", "gpu_network_enabled",
+        {"docker", "gpu_network_enabled", .choices = truths,
          .about = "true: a sandbox with GPUs may have a network; default: the option of this name"},
-        {"microvm", "microvm_kernel",
+        {"microvm", "microvm_kernel", .form = CONFIG_FORM_FOLDER,
          .about = "folder that holds boot/ and lib/modules/ of the guest kernel; default: the "
                   "option of this name"},
         {"microvm", "microvm_accelerator", .choices = config_accelerators,
@@ -34,9 +34,11 @@ const struct config_provider_option config_provider_options[] = {
          .about = "program that runs virtual machines: qemu; default: the option of this name"},
         {"e2b", "e2b_api_key", .is_secret = true,
          .about = "key of the account; default: the option of this name"},
-        {"e2b", "e2b_domain", .about = "domain of the service; default: the option of this name"},
-        {"e2b", "e2b_api_url", .about = "URL of the API; default: the option of this name"},
-        {"e2b", "e2b_sandbox_url",
+        {"e2b", "e2b_domain", .form = CONFIG_FORM_WORD,
+         .about = "domain of the service; default: the option of this name"},
+        {"e2b", "e2b_api_url", .form = CONFIG_FORM_URL,
+         .about = "URL of the API; default: the option of this name"},
+        {"e2b", "e2b_sandbox_url", .form = CONFIG_FORM_URL,
          .about = "URL that takes the ports of all sandboxes; default: the option of this name"},
         {"e2b", "e2b_template",
          .about = "template of the service for the template 'host'; default: the option of this "
@@ -50,7 +52,8 @@ const struct config_provider_option config_provider_options[] = {
          .about = "whether a sandbox needs its tokens; default: the option of this name"},
         {"daytona", "daytona_api_key", .is_secret = true,
          .about = "key of the account; default: the option of this name"},
-        {"daytona", "daytona_api_url", .about = "URL of the API; default: the option of this name"},
+        {"daytona", "daytona_api_url", .form = CONFIG_FORM_URL,
+         .about = "URL of the API; default: the option of this name"},
         {"daytona", "daytona_target",
          .about = "region of new sandboxes; default: the option of this name"},
         {"daytona", "daytona_snapshot",
@@ -71,4 +74,50 @@ const struct config_provider_option *config_provider_option_find(const char *kin
 		if (strcmp(o->kind, kind) == 0 && strcmp(o->name, name) == 0)
 			return o;
 	return NULL;
+}
+
+static const char word_letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                   "0123456789._:-";
+
+static const struct value_form {
+	const char *begins, *expected;
+	const char *letters; /* of the rest, which is not empty; NULL: no space and nothing below */
+} value_forms[] = {
+        [CONFIG_FORM_WORD] = {"", "letters, digits, '.', '_', ':' and '-'", word_letters},
+        [CONFIG_FORM_FOLDER] = {"/", "an absolute path", NULL},
+        [CONFIG_FORM_SOCKET] = {"unix:///", "unix:///PATH, a socket of this machine", NULL},
+        [CONFIG_FORM_URL] = {"http", "a URL such as https://host:port", NULL},
+};
+
+static bool has_form(const struct value_form *form, const char *text)
+{
+	size_t begins = strlen(form->begins);
+
+	if (strncmp(text, form->begins, begins) != 0)
+		return false;
+	if (form->letters)
+		return text[begins] && text[strspn(text, form->letters)] == '\0';
+	for (const unsigned char *c = (const unsigned char *)text; *c; c++)
+		if (*c <= ' ' || *c == 0x7f)
+			return false;
+	return true;
+}
+
+static bool is_url(const char *text)
+{
+	const char *host = strstr(text, "://");
+
+	return host && (host - text == 4 || (host - text == 5 && text[4] == 's')) &&
+	       strchr("/?#", host[3]) == NULL;
+}
+
+int config_provider_option_check(const struct config_provider_option *option, const char *text,
+                                 struct error *err)
+{
+	const struct value_form *form = &value_forms[option->form];
+
+	if (option->form == CONFIG_FORM_ANY ||
+	    (has_form(form, text) && (option->form != CONFIG_FORM_URL || is_url(text))))
+		return 0;
+	return FAIL(err, ERROR_INVALID, "'%.100s' is not right; expected %s", text, form->expected);
 }

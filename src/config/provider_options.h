@@ -5,6 +5,16 @@
 
 #include <stdbool.h>
 
+#include "base/error.h"
+
+enum config_form {
+	CONFIG_FORM_ANY,
+	CONFIG_FORM_WORD,   /* letters, digits, '.', '_', ':' and '-' */
+	CONFIG_FORM_FOLDER, /* an absolute path */
+	CONFIG_FORM_SOCKET, /* unix:///PATH */
+	CONFIG_FORM_URL,    /* of http or https */
+};
+
 struct config_provider_option {
 	const char *kind; /* of the provider; NULL ends the table */
 	const char *name;
@@ -14,9 +24,13 @@ struct config_provider_option {
 	bool is_required;
 	bool is_fixed; /* the isolation of its sandboxes follows it: it cannot change */
 	const char *const *choices; /* its values, up to NULL; NULL: any */
+	enum config_form form;
 	const char *about;
 };
 extern const struct config_provider_option config_provider_options[];
 /* NULL: a provider of this kind has no such option. */
 const struct config_provider_option *config_provider_option_find(const char *kind,
                                                                  const char *name);
+/* Whether the text has the form of the option's values. */
+MUST_CHECK int config_provider_option_check(const struct config_provider_option *option,
+                                            const char *text, struct error *err);

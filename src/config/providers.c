@@ -91,7 +91,8 @@ static int add_value(struct arena *a, struct config_provider *p,
 		return FAIL(err, ERROR_INVALID, "it is empty");
 	if (config_provider_value(p, option->name))
 		return FAIL(err, ERROR_INVALID, "it is given twice");
-	if (check_choice(a, option, value, err) < 0)
+	if (check_choice(a, option, value, err) < 0 ||
+	    config_provider_option_check(option, arena_copy(a, value), err) < 0)
 		return -1;
 	assert(p->value_count < CONFIG_PROVIDER_VALUES_MAX);
 	p->values[p->value_count++] =

@@ -116,6 +116,15 @@ def test_a_secret_is_rotated_and_never_shown(servers, daemon):
     remove((one,), "sealed")
 
 
+def test_a_reference_is_no_secret_of_a_request(servers):
+    """The server would send it as the key, or read a file of its own for a request."""
+    (one, _), _ = servers
+    for value in ("file:/etc/shadow", "env:HOME"):
+        failure = refused(one.post, "/v1/providers", {"name": "far", "kind": "e2b", "settings": {"e2b_api_key": value}})
+        assert failure.status == 400 and "only the configuration file" in failure.message and "@FILE" in json.dumps(failure.body), failure.body
+    assert shown(one, "far") is None
+
+
 def test_what_cannot_change_is_refused_by_name(servers, daemon):
     (one, _), _ = servers
     add(one, "fixed", daemon)
@@ -123,9 +132,9 @@ def test_what_cannot_change_is_refused_by_name(servers, daemon):
                                     (dict(docker_runtime="runsc"), 501, "does not change its docker_runtime")):
         failure = refused(change, one, "fixed", **settings)
         assert failure.status == status and words in str(failure.body), failure.body
-    # A server that cannot take a change keeps its options and says so in its list, until the next one.
-    assert "tcp" in refused(change, one, "fixed", docker_host="tcp://10.0.0.1:1").message
-    assert any("tcp" in (p["last_error"] or "") for p in one.get("/v1/providers")["items"] if p["name"] == "fixed")
+    # What no server can take is not stored: each keeps what it has.
+    assert "unix:///PATH" in refused(change, one, "fixed", docker_host="tcp://10.0.0.1:1").message
+    assert shown(one, "fixed")["last_error"] is None
     change(one, "fixed", docker_host=daemon.host)
     assert refused(change, one, "native", max_sandboxes="1").status == 409
     assert refused(change, one, "missing", max_sandboxes="1").status == 404

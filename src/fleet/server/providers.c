@@ -163,6 +163,21 @@ int fleet_provider_list(struct fleet *fleet, struct arena *a, struct fleet_provi
 	return 0;
 }
 
+/* A reference is for the configuration file: a request must not make the server read a file. */
+static int check_secret_text(const struct json_pair *pair, struct error *err)
+{
+	if (strncmp(pair->value, "file:", 5) != 0 && strncmp(pair->value, "env:", 4) != 0)
+		return 0;
+	(void)FAIL(err, ERROR_INVALID,
+	           "settings.%s: '%.100s' is a reference, which only the configuration file may "
+	           "have",
+	           pair->key, pair->value);
+	return FAIL_HINT(err,
+	                 "give the secret itself; 'atoll provider add … --set %s=@FILE' reads "
+	                 "it from a file",
+	                 pair->key);
+}
+
 /* Texts of the settings, and of the secrets as JSON. */
 static int split_settings(struct arena *a, const struct fleet_provider_add *request,
                           struct provider_record *ret, struct error *err)
@@ -177,6 +192,8 @@ static int split_settings(struct arena *a, const struct fleet_provider_add *requ
 		        config_provider_option_find(request->kind, pair->key);
 
 		if (option && option->is_secret) {
+			if (check_secret_text(pair, err) < 0)
+				return -1;
 			secrets.pairs[secrets.count++] = *pair;
 			continue;
 		}
@@ -305,7 +322,8 @@ static int refuse_configured(const struct fleet *f, const char *name, struct err
 	if (!m || m->version > 0)
 		return 0;
 	return FAIL(err, ERROR_CONFLICT,
-	            "provider '%s' is of this server's configuration: remove it there", name);
+	            "provider '%s' is of this server's configuration: change or remove it there",
+	            name);
 }
 
 int fleet_provider_remove(struct fleet *fleet, const char *name, bool drains, int64_t *ret_left,

@@ -133,6 +133,17 @@ TEST(bad_settings_of_a_provider_are_refused)
 	assert_provider_refused("null:create_timeout=1ms", "create_timeout");
 	assert_provider_refused("null:token=env:A;token=env:B", "it is given twice");
 	assert_provider_refused("null:allow_weaker=maybe", "not true or false");
+	assert_provider_refused("a=docker:docker_host=tcp://10.0.0.1:1",
+	                        "docker_host: 'tcp://10.0.0.1:1' is not right; expected "
+	                        "unix:///PATH, a socket of this machine");
+	assert_provider_refused("a=docker:docker_host=unix://run/s", "unix:///PATH");
+	assert_provider_refused("a=docker:docker_runtime=../x", "letters, digits");
+	assert_provider_refused("a=docker:gpu_enabled=maybe", "supported: true, false");
+	assert_provider_refused("a=microvm:microvm_kernel=boot", "expected an absolute path");
+	assert_provider_refused("a=e2b:e2b_api_url=ftp://x", "a URL such as");
+	assert_provider_refused("a=e2b:e2b_api_url=http://", "a URL such as");
+	assert_provider_refused("a=e2b:e2b_domain=../x", "letters, digits");
+	assert_provider_refused("a=daytona:daytona_api_url=https://a b", "a URL such as");
 }
 
 TEST(a_backend_that_the_server_lacks_is_refused)
