@@ -6,7 +6,9 @@ import contextlib
 import glob
 import os
 import shutil
+import time
 
+import atoll
 import small_root
 
 KERNEL = os.environ.get("ATOLL_MICROVM_KERNEL", "/")
@@ -40,6 +42,18 @@ def template(server, folder, name="small"):
     archive = small_root.as_tar(root(folder), folder / "root.tar").read_bytes()
     with contextlib.closing(server.api()) as api:
         api.call("POST", f"/api/sandbox/templates/import?name={name}&format=tar", archive, {"Content-Type": "application/octet-stream"})
+
+
+def make_image(server, **options):
+    """The image of this size, which a first create makes. Beside other work that may take longer than a create waits."""
+    deadline = time.monotonic() + 300
+    with contextlib.closing(server.api(timeout=180)) as api:
+        while True:
+            try:
+                return api.remove(api.create(internet=False, provider="vm", template="small", **options)["id"])
+            except atoll.ApiError as failure:
+                if failure.status not in (503, 504) or time.monotonic() > deadline:
+                    raise
 
 
 def machines(names):

@@ -91,9 +91,7 @@ def test_nothing_is_left_at_any_provider_after_kills_in_a_storm(tmp_path):
             root = tmp_path / "microvm"
             root.mkdir()
             import_small(server, root)
-            api = server.api(timeout=180)
-            api.remove(api.create(provider="vm", internet=False, template="small", resources={"memory_mb": 128})["id"])  # makes the image
-            api.close()
+            microvm_parts.make_image(server, resources={"memory_mb": 128})
         counts = storm(server, providers, KILLS)
         print("figures", KILLS, "kills", counts)
         api = server.api(timeout=120)

@@ -24,6 +24,7 @@ def server(tmp_path_factory):
     server = atoll.Server(flags=["--providers", "native,vm=microvm", "--microvm-kernel", microvm_parts.KERNEL]).start()
     try:
         microvm_parts.template(server, tmp_path_factory.mktemp("small"))
+        microvm_parts.make_image(server, resources={"memory_mb": 192, "disk_mb": 64})
         yield server
     finally:
         server.remove_all()
