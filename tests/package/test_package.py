@@ -92,6 +92,27 @@ def machine(debian, tmp_path):
     made.end()
 
 
+def programs_of(name):
+    """The files of a package in the folder of programs, and their modes."""
+    if not list(BUILT.glob(f"{name}_*.deb")):
+        pytest.skip("the packages are not built: run './dev test package'")
+    listed = subprocess.run(["dpkg-deb", "--contents", package_file(name)], capture_output=True, text=True, check=True).stdout
+    rows = [line.split() for line in listed.splitlines() if "/usr/libexec/atoll/" in line]
+    return {row[5].rpartition("/")[2]: row[0] for row in rows if row[0].startswith("-")}
+
+
+def test_a_package_has_every_program_and_library():
+    programs = {path.stem for path in (atoll.ROOT / "src/programs").glob("*.c")}
+    server = programs_of("atoll")
+    assert set(server) == programs | {"atoll-guest-memory.so"}
+    assert {name for name, mode in server.items() if mode != "-rwxr-xr-x"} <= {"atoll-guest-memory.so"}
+    # What `atoll check isolation` copies into sandboxes comes from the machine of the command line.
+    assert set(programs_of("atoll-cli")) == {"atoll", "atoll-attempts"}
+    agent = subprocess.run(["dpkg-deb", "--fsys-tarfile", package_file("atoll")], capture_output=True, check=True).stdout
+    agent = subprocess.run(["tar", "--extract", "--to-stdout", "./usr/libexec/atoll/atoll-agent"], input=agent, capture_output=True, check=True).stdout
+    assert b"AT_NO_AUTOMOUNT" in agent or b"statx" in agent, "the library for programs in gVisor is a part of the agent"
+
+
 def install(machine, name="atoll"):
     machine.run(f"apt-get install -y -qq --no-install-recommends /root/{name}_*.deb")
 
@@ -168,7 +189,7 @@ def test_the_manual_has_every_command_and_no_warning(machine):
 def test_the_command_line_alone(machine):
     install(machine, "atoll-cli")
     assert machine.run("atoll --version").stdout.startswith("atoll ")
-    assert os.listdir(f"{machine.root}/usr/libexec/atoll") == ["atoll"]
+    assert sorted(os.listdir(f"{machine.root}/usr/libexec/atoll")) == ["atoll", "atoll-attempts"]
     refused = machine.run("ATOLL_API_URL=http://127.0.0.1:1 atoll ps", check=False)
     assert refused.returncode != 0 and "cannot reach the server at http://127.0.0.1:1: " in refused.stderr
     unset = machine.run("atoll ps", check=False)
