@@ -127,9 +127,8 @@ static int set_user(struct process *p, const struct agent_exec *exec, struct err
 		return set_own_user(p->agent->home, p->user, err);
 	if (user_find(exec->user, p->user, err) < 0)
 		return -1;
-	if (exec->user[0]) {
+	if (exec->user[0] && geteuid() == 0)
 		p->spawn.user = p->user;
-	}
 	return 0;
 }
 

@@ -272,6 +272,7 @@ void standby_run_timer(struct agent *a, int64_t now)
 }
 
 static int own_fd; /* to the agent */
+static bool was_root;
 static char own_fd_text[16];
 
 static void block_signals(void)
@@ -292,7 +293,8 @@ static NORETURN void renew_standby(int status)
 
 	block_signals();
 	(void)alarm(0);
-	if (setresuid(0, 0, 0) < 0 || setresgid(0, 0, 0) < 0 || setgroups(0, NULL) < 0 ||
+	if ((was_root &&
+	     (setresuid(0, 0, 0) < 0 || setresgid(0, 0, 0) < 0 || setgroups(0, NULL) < 0)) ||
 	    fcntl(own_fd, F_SETFD, 0) < 0 || send(own_fd, &word, 1, MSG_NOSIGNAL) != 1)
 		_exit(1);
 	(void)execve(PROGRAM, (char *const *)(uintptr_t)argv, (char *const *)(uintptr_t)envp);
@@ -348,6 +350,7 @@ int standby_main(const char *fd_text)
 	    span_parse_whole(span_of(fd_text), 3, INT16_MAX, &fd, &err) < 0)
 		return 1;
 	own_fd = (int)fd;
+	was_root = geteuid() == 0;
 	(void)snprintf(own_fd_text, sizeof(own_fd_text), "%d", own_fd);
 	(void)fcntl(own_fd, F_SETFD, FD_CLOEXEC);
 	block_signals();

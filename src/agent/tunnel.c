@@ -22,6 +22,7 @@
 #include "wire/tunnel.h"
 
 #define BACKLOG 64
+#define LOOPBACK "127.0.0.1:"
 #define READ_SIZE 65536
 #define IN_MAX (TUNNEL_HEAD_MAX + READ_SIZE)
 #define OUT_MAX (4 * READ_SIZE)
@@ -298,16 +299,31 @@ void tunnels_init(struct agent *a)
 		reverse_forget_variables();
 }
 
+/* "PORT", or "127.0.0.1:PORT" where only the service itself comes to the port. */
+static int read_address(const char *text, struct sockaddr_in *ret, struct error *err)
+{
+	struct span port = span_of(text);
+	int64_t number;
+
+	*ret = (struct sockaddr_in){.sin_family = AF_INET};
+	if (span_starts_with(port, LOOPBACK)) {
+		ret->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+		span_skip(&port, strlen(LOOPBACK));
+	}
+	if (span_parse_whole(port, 1, UINT16_MAX, &number, err) < 0)
+		return FAIL_CONTEXT(err, "--tunnel");
+	ret->sin_port = htons((uint16_t)number);
+	return 0;
+}
+
 static int open_port(const char *port, int *ret_fd, struct error *err)
 {
-	struct sockaddr_in address = {.sin_family = AF_INET};
+	struct sockaddr_in address;
 	AUTO_CLOSE int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	int64_t number;
 	int on = 1;
 
-	if (span_parse_whole(span_of(port), 1, UINT16_MAX, &number, err) < 0)
-		return FAIL_CONTEXT(err, "--tunnel");
-	address.sin_port = htons((uint16_t)number);
+	if (read_address(port, &address, err) < 0)
+		return -1;
 	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) < 0 ||
 	    bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0 || listen(fd, BACKLOG) < 0)
 		return FAIL_ERRNO(err, "listen on port %s", port);
@@ -318,6 +334,9 @@ static int open_port(const char *port, int *ret_fd, struct error *err)
 /* The service may end all processes of the group and session that it has started. */
 static int leave_starter(struct error *err)
 {
+	/* Process 1 of a container: its end would end the container. */
+	if (getpid() == 1)
+		return 0;
 	pid_t child = fork();
 
 	if (child < 0)

@@ -12,8 +12,9 @@
 #define TUNNELS_MAX 512
 #define TUNNELS_WAITING_MAX 32
 
-/* Opens the port, and leaves the process that the service has started: that process ends with
- * success, or tells its standard error why not. Returns in a process of its own. */
+/* Opens the port ("49990" or "127.0.0.1:49990"), and leaves the process that the service has
+ * started: that process ends with success, or tells its standard error why not. Returns in a
+ * process of its own. Process 1 of a container stays. */
 MUST_CHECK int tunnel_begin(const char *port, int *ret_listener, struct error *err);
 /* Takes the token from the environment. */
 void tunnels_init(struct agent *a);

@@ -15,6 +15,8 @@
 #define FILE_MAX (1024 * 1024)
 #define NAMES_MAX 257     /* the longest name of a message, and the NUL */
 #define ID_MAX 4294967294 /* 2^32 - 1 means "unchanged" to the kernel */
+#define ONLY_USER "user"
+#define ONLY_HOME "/home/" ONLY_USER
 
 static void copy_text(char *out, size_t size, struct span text)
 {
@@ -239,10 +241,53 @@ void user_group_of(const struct user_names *n, gid_t gid, char out[64])
 	}
 }
 
+/* Names that mean the only user of a sandbox whose agent is not root. */
+static bool means_only_user(const char *name, const struct user *only)
+{
+	char number[16];
+
+	(void)snprintf(number, sizeof(number), "%u", only->uid);
+	return !*name || strcmp(name, ONLY_USER) == 0 || strcmp(name, only->name) == 0 ||
+	       strcmp(name, number) == 0;
+}
+
+/* The agent's own. The home is a folder that its provider has mounted, or that of the image. */
+static int find_only_user(struct span passwd, const char *name, struct user *ret, struct error *err)
+{
+	struct span rest = span_of(name), wanted;
+	struct user user;
+	char number[16], one[NAMES_MAX];
+	bool more = true;
+
+	(void)snprintf(number, sizeof(number), "%u", geteuid());
+	if (parse_user(passwd, (struct span){NULL, 0}, number, &user, err) < 0)
+		return -1;
+	if (strcmp(user.name, number) == 0)
+		copy_text(user.name, sizeof(user.name), SPAN(ONLY_USER));
+	if (access(ONLY_HOME, W_OK | X_OK) == 0)
+		copy_text(user.home, sizeof(user.home), SPAN(ONLY_HOME));
+	user.gid = user.groups[0] = getegid();
+	while (more) {
+		more = span_split(&rest, '|', &wanted);
+		copy_text(one, sizeof(one), wanted);
+		if (!means_only_user(one, &user))
+			continue;
+		*ret = user;
+		return 0;
+	}
+	return FAIL(err, ERROR_UNSUPPORTED,
+	            "this sandbox has the user '%s' (%u) alone: it cannot act as '%s'", user.name,
+	            user.uid, name);
+}
+
 int user_find(const char *name, struct user *ret, struct error *err)
 {
 	AUTO(buf_done) struct buf passwd = BUF(FILE_MAX), group = BUF(FILE_MAX);
 
+	if (geteuid() != 0) {
+		read_table("/etc/passwd", &passwd);
+		return find_only_user(buf_span(&passwd), name, ret, err);
+	}
 	if (name[0] == '\0') {
 		*ret = (struct user){.groups = {0}, .group_count = 1};
 		copy_text(ret->name, sizeof(ret->name), SPAN("root"));
@@ -257,6 +302,9 @@ int user_find(const char *name, struct user *ret, struct error *err)
 
 static int become_user(const struct user *user, uid_t saved, struct error *err)
 {
+	/* An agent that is not root has one user, which it is already. */
+	if (geteuid() != 0)
+		return 0;
 	if (setgroups(user->group_count, user->groups) < 0 ||
 	    setresgid(user->gid, user->gid, user->gid) < 0 ||
 	    setresuid(user->uid, user->uid, saved) < 0)

@@ -20,7 +20,10 @@ struct user {
 
 /* By name or number; "" is root; "a|b" is the first that exists; "USER:GROUP" has that group alone.
  * A number that is
- * not in /etc/passwd is a user without a name, with the group of the same number and home "/". */
+ * not in /etc/passwd is a user without a name, with the group of the same number and home "/".
+ *
+ * An agent that is not root has one user, its own: "", "user", the user's name and its number mean
+ * it, and any other name is ERROR_UNSUPPORTED. Its home is /home/user where that can be written. */
 MUST_CHECK int user_find(const char *name, struct user *ret, struct error *err);
 /* The same over the texts of passwd and group. */
 MUST_CHECK int user_parse(struct span passwd, struct span group, const char *name, struct user *ret,

@@ -292,7 +292,7 @@ static void take_wish(struct warm *w, const struct warm_language *language,
 	        .cwd = "/",
 	        .root = w->agent->root,
 	        .resolve = w->agent->resolve,
-	        .user = wish->user[0] ? &w->user : NULL,
+	        .user = wish->user[0] && geteuid() == 0 ? &w->user : NULL,
 	        .fds = {-1, -1, -1},
 	};
 	w->spawn.paths = spawn_paths(&w->arena, args[0], w->spawn.env);
