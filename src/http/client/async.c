@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <strings.h>
 
 #include "base/cancel.h"
@@ -24,6 +25,8 @@ struct http_async {
 	struct loop_timer timer; /* of libcurl */
 	struct list transfers;   /* struct async_transfer */
 	struct loop_task stop;
+	struct arena arena;
+	struct http_async_tls tls;
 };
 
 /* A call, or the connecting of a stream. */
@@ -217,7 +220,15 @@ static int on_socket_wanted(UNUSED CURL *curl, curl_socket_t fd, int what, void 
 static size_t on_answer_bytes(char *data, UNUSED size_t one, size_t size, void *user)
 {
 	struct async_transfer *t = user;
+	long status = 0;
 
+	if (t->call.on_piece) {
+		(void)curl_easy_getinfo(t->curl, CURLINFO_RESPONSE_CODE, &status);
+		if (status == 200)
+			return t->call.on_piece(t->context, (struct span){data, size})
+			               ? size
+			               : CURL_WRITEFUNC_ERROR;
+	}
 	buf_add(&t->answer.body, data, size);
 	return t->answer.body.overflowed ? CURL_WRITEFUNC_ERROR : size;
 }
@@ -278,6 +289,23 @@ static void set_call(struct async_transfer *t)
 	curl_easy_setopt(t->curl, CURLOPT_CUSTOMREQUEST, call->method);
 }
 
+static void set_blob(CURL *curl, CURLoption option, const char *text)
+{
+	struct curl_blob blob = {(void *)(uintptr_t)text, text ? strlen(text) : 0,
+	                         CURL_BLOB_NOCOPY};
+
+	if (text)
+		curl_easy_setopt(curl, option, &blob);
+}
+
+/* The texts live as long as all transfers. */
+static void set_tls(CURL *curl, const struct http_async_tls *tls)
+{
+	set_blob(curl, CURLOPT_CAINFO_BLOB, tls->authorities);
+	set_blob(curl, CURLOPT_SSLCERT_BLOB, tls->certificate);
+	set_blob(curl, CURLOPT_SSLKEY_BLOB, tls->key);
+}
+
 /* On the loop's thread. */
 static void begin_transfer(struct loop_task *task)
 {
@@ -287,6 +315,7 @@ static void begin_transfer(struct loop_task *task)
 	t->curl = client_curl_new();
 	list_append(&t->async->transfers, &t->item);
 	client_set_target(t->curl, &options, "");
+	set_tls(t->curl, &t->async->tls);
 	curl_easy_setopt(t->curl, CURLOPT_ERRORBUFFER, t->detail);
 	curl_easy_setopt(t->curl, CURLOPT_PRIVATE, t);
 	curl_easy_setopt(t->curl, CURLOPT_TCP_KEEPALIVE, 1L);
@@ -506,6 +535,15 @@ struct loop *http_async_loop(struct http_async *a)
 	return a->loop;
 }
 
+void http_async_set_tls(struct http_async *a, const struct http_async_tls *tls)
+{
+	const char *const from[] = {tls->authorities, tls->certificate, tls->key};
+	const char **to[] = {&a->tls.authorities, &a->tls.certificate, &a->tls.key};
+
+	for (size_t i = 0; i < COUNT_OF(from); i++)
+		*to[i] = from[i] ? arena_text(&a->arena, from[i]) : NULL;
+}
+
 static void *run_async(void *argument)
 {
 	struct http_async *a = argument;
@@ -569,5 +607,8 @@ void http_async_close(struct http_async *a)
 	pthread_join(a->thread, NULL);
 	(void)curl_multi_cleanup(a->multi);
 	loop_close(a->loop);
+	if (a->tls.key)
+		explicit_bzero((void *)(uintptr_t)a->tls.key, strlen(a->tls.key));
+	arena_done(&a->arena);
 	free(a);
 }

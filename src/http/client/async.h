@@ -21,6 +21,14 @@ MUST_CHECK int http_async_open(const char *name, struct http_async **ret, struct
 void http_async_close(struct http_async *a);
 struct loop *http_async_loop(struct http_async *a);
 
+/* Whom a server's certificate must be of, and how this client shows itself: PEM texts, NULL = what
+ * the system trusts, and no certificate. */
+struct http_async_tls {
+	const char *authorities, *certificate, *key;
+};
+/* For all calls and streams; before the first one. Copies the texts. */
+void http_async_set_tls(struct http_async *a, const struct http_async_tls *tls);
+
 struct http_async_call {
 	const char *method, *url;   /* copied, as all that this names */
 	const char *const *headers; /* "Name: value" lines, NULL-terminated; or NULL */
@@ -31,6 +39,9 @@ struct http_async_call {
 	int64_t timeout_ms; /* of the whole call */
 	size_t answer_max;  /* bytes of the answer's body; 0 = 4 MiB */
 	const char *wanted; /* name of a header of the answer, or NULL */
+	/* Takes each piece of the body of an answer of status 200, which the answer then lacks; on
+	 * the loop's thread. False ends the call with an error. NULL: the answer has the body. */
+	bool (*on_piece)(void *context, struct span piece);
 };
 struct http_async_answer {
 	int status;

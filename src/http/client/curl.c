@@ -78,7 +78,8 @@ struct http_client_options client_copy_options(struct arena *a,
 /* Requests to this machine must not go through a proxy. */
 static bool is_local(const struct http_client_options *options)
 {
-	static const char *const hosts[] = {"http://127.", "http://localhost", "http://[::1]"};
+	static const char *const hosts[] = {"http://127.",  "http://localhost",  "http://[::1]",
+	                                    "https://127.", "https://localhost", "https://[::1]"};
 
 	for (size_t i = 0; i < COUNT_OF(hosts); i++) {
 		if (strncmp(options->base_url, hosts[i], strlen(hosts[i])) == 0)
