@@ -4,6 +4,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 
 struct docker_options {
 	const char *host, *image; /* "unix:///path"; of the template "host", "" = none */
@@ -24,7 +25,18 @@ struct microvm_options {
 	const char *program;     /* the agent's, an absolute path on this host */
 };
 
-/* Of the kinds in another service's account (provider/remote/). */
+struct kubernetes_options {
+	const char *config,
+	        *context;      /* a kubeconfig file, and the name in it; "" = that of a pod */
+	const char *namespace; /* "" = that of the context */
+	const char *agent_image, *agent_path; /* holds the agent's program, and where */
+	const char *runtime_class;            /* "" = the cluster's default */
+	const char *storage_class;   /* "" = the default; "none": no files outlive a stop */
+	int64_t cpu_request_percent; /* of a sandbox's limit: what it reserves */
+	bool policies_hold;          /* the cluster enforces NetworkPolicies */
+};
+
+/* Of the kinds behind another service's API (provider/remote/). */
 struct remote_options {
 	const char *key, *key_file; /* the credential; the file that it was read from, or NULL */
 	const char *url;            /* of the API */
@@ -34,6 +46,7 @@ struct remote_options {
 	const char *images;  /* "NAME=IMAGE NAME=IMAGE", of other templates; "" = none */
 	const char *target;  /* daytona: the region; "" = the service's default */
 	const char *program; /* the agent's, an absolute path on this host */
+	const struct kubernetes_options *kubernetes; /* of that kind */
 	bool allows_internet;
 	bool is_secure; /* e2b: files, processes and ports need tokens */
 	/* daytona: a sandbox without a network has a list of one address that no host has, for a

@@ -150,13 +150,20 @@ static const char *copy_credential(struct remote *r, struct arena *a)
 	return arena_text(a, r->credential);
 }
 
+const char *remote_credential_line(struct remote *r, struct arena *a)
+{
+	const char *credential = copy_credential(r, a);
+
+	return *credential ? arena_format(a, "%s%s", r->kind->key_header, credential) : NULL;
+}
+
 /* True: the file of the credential holds another one than was refused. */
 static bool reload_credential(struct remote *r, const char *refused)
 {
 	AUTO(buf_done) struct buf text = BUF(CREDENTIAL_MAX);
 	struct error ignored = {0};
 
-	if (!r->own->key_file || file_read(AT_FDCWD, r->own->key_file, &text, &ignored) < 0)
+	if (!r->key_file || file_read(AT_FDCWD, r->key_file, &text, &ignored) < 0)
 		return false;
 	while (text.size > 0 && strchr("\r\n \t", text.data[text.size - 1]))
 		text.data[--text.size] = '\0';
@@ -183,7 +190,7 @@ static const char **join_headers(struct remote *r, struct arena *a, const struct
 	const char **lines = ARENA_ARRAY(a, const char *, REMOTE_HEADERS_MAX + 4);
 	size_t count = 0;
 
-	if (!call->url || call->has_key)
+	if ((!call->url || call->has_key) && *credential)
 		lines[count++] = arena_format(a, "%s%s", r->kind->key_header, credential);
 	if (call->body.size > 0)
 		lines[count++] =
@@ -216,6 +223,7 @@ static int call_once(struct remote *r, const struct remote_call *call, const cha
 	        .timeout_ms = left_ms < 0 ? 0 : left_ms,
 	        .is_once = call->is_once,
 	        .wanted = call->wanted,
+	        .answer_max = call->answer_max,
 	};
 	if (enter_call(r, &in_flight, err) < 0)
 		return -1;

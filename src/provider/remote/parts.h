@@ -5,6 +5,13 @@
 #include "provider/entries.h"
 #include "provider/remote/remote.h"
 
+/* What a running sandbox uses. */
+struct remote_usage {
+	int64_t sampled_unix_ms;
+	double cpu_used; /* processors in use */
+	uint64_t memory_bytes, memory_limit_bytes, disk_bytes, disk_limit_bytes;
+};
+
 /* remote.c: the operations of every kind. `kind` fills name, abilities and the options. */
 MUST_CHECK int remote_open(const struct remote_kind *kind, const struct provider_ops *ops,
                            const struct remote_options *own, const struct provider_options *options,
@@ -40,8 +47,10 @@ MUST_CHECK int remote_agent_put(struct remote *r, const struct remote_sandbox *s
 /* Starts it, unless it runs. Uploads it first when it is missing. */
 MUST_CHECK int remote_agent_start(struct remote *r, const struct remote_sandbox *s,
                                   int64_t deadline, struct error *err);
-/* Of this sandbox, made from the provider's key; AGENT_TOKEN_MAX + 1 bytes. */
-void remote_agent_token(const struct remote *r, const char *id, char *ret);
+/* Of the agent with this name, made from the provider's key; AGENT_TOKEN_MAX + 1 bytes. */
+void remote_agent_token(const struct remote *r, const char *name, char *ret);
+/* The name that the token of a sandbox's agent is made from. */
+const char *remote_agent_name(const struct remote *r, const struct remote_sandbox *s);
 
 /* call.c */
 /* Fills *ret for an accepted status; buf_done(&ret->body) by the caller. All others become err:
@@ -53,6 +62,8 @@ MUST_CHECK int remote_call_do(struct remote *r, const struct remote_call *call, 
 /* The same for a JSON body, which is copied into the arena. */
 MUST_CHECK int remote_call_load(struct remote *r, const struct remote_call *call, struct arena *a,
                                 const struct json_value **ret, struct error *err);
+/* The header line that carries the credential of the moment; NULL: there is none. In the arena. */
+const char *remote_credential_line(struct remote *r, struct arena *a);
 void remote_calls_init(struct remote *r);
 /* err by the status of an answer, as remote_call does. */
 int remote_fail_status(struct remote *r, int status, struct span body, int64_t retry_after_s,
@@ -72,9 +83,14 @@ MUST_CHECK int remote_record_hold(struct remote *r, const char *id, int64_t dead
 void remote_record_release(struct remote *r, const char *id);
 /* Takes over what a list says that began at `began_ms`: sandboxes that a call has changed since
  * then, or changes now, stay as they are. `each_gone` is called without a lock for each one that
- * the list lacks: a list may be behind, so that it stays until it is asked for. */
+ * the list lacks: a list may be behind, so that it stays until it is asked for. `each_ended` is
+ * called without a lock for each one that ran and is stopped in the list. */
+struct remote_changes {
+	void (*each_gone)(struct remote *r, const char *id);
+	void (*each_ended)(struct remote *r, const struct remote_sandbox *s);
+};
 void remote_records_refresh(struct remote *r, const struct remote_list *list, int64_t began_ms,
-                            void (*each_gone)(struct remote *r, const char *id));
+                            const struct remote_changes *changes);
 /* Copies of those in the state. */
 void remote_records_copy(struct remote *r, struct arena *a, enum remote_state state,
                          struct remote_list *ret);
@@ -103,6 +119,8 @@ void remote_tunnels_end(struct remote *r, const char *id);
 /* watch.c: a thread that lists the account, renews leases, and reports sandboxes that ended. */
 MUST_CHECK int remote_watch_open(struct remote *r, struct error *err);
 void remote_watch_close(struct remote *r);
+/* Lists the account at once. Any thread. */
+void remote_watch_wake(struct remote *r);
 /* Fills in what only files of this server tell of the listed sandboxes. */
 void remote_claims_read(struct remote *r, struct remote_list *list);
 /* Lists the account, and takes over what it says. */

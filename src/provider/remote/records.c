@@ -151,6 +151,24 @@ static bool is_listed_there(const struct remote_list *list, const char *id)
 	return false;
 }
 
+/* Those that run here, and have ended in the list. Called with the mutex held, before take_item. */
+static size_t find_ended(struct remote *r, struct arena *a, const struct remote_list *list,
+                         int64_t began_ms, struct remote_sandbox **ret)
+{
+	size_t count = 0;
+
+	*ret = ARENA_ARRAY(a, struct remote_sandbox, list->count + 1);
+	for (size_t i = 0; i < list->count; i++) {
+		const struct remote_record *record = find_record(r, list->items[i].id);
+
+		if (record && !record->is_held && record->changed_ms < began_ms &&
+		    record->sandbox.state == REMOTE_RUNNING &&
+		    list->items[i].state == REMOTE_STOPPED)
+			(*ret)[count++] = list->items[i];
+	}
+	return count;
+}
+
 /* The ids of records that the list lacks. Called with the mutex held. */
 static size_t find_gone(struct remote *r, struct arena *a, const struct remote_list *list,
                         int64_t began_ms, const char ***ret)
@@ -166,20 +184,24 @@ static size_t find_gone(struct remote *r, struct arena *a, const struct remote_l
 }
 
 void remote_records_refresh(struct remote *r, const struct remote_list *list, int64_t began_ms,
-                            void (*each_gone)(struct remote *r, const char *id))
+                            const struct remote_changes *changes)
 {
 	AUTO(arena_done) struct arena arena = {0};
+	struct remote_sandbox *ended;
 	const char **gone;
-	size_t count;
+	size_t count, ended_count;
 
 	pthread_mutex_lock(&r->mutex);
+	ended_count = find_ended(r, &arena, list, began_ms, &ended);
 	for (size_t i = 0; i < list->count; i++)
 		take_item(r, &list->items[i], began_ms);
 	r->is_listed = true;
 	count = find_gone(r, &arena, list, began_ms, &gone);
 	pthread_mutex_unlock(&r->mutex);
 	for (size_t i = 0; i < count; i++)
-		each_gone(r, gone[i]);
+		changes->each_gone(r, gone[i]);
+	for (size_t i = 0; i < ended_count; i++)
+		changes->each_ended(r, &ended[i]);
 }
 
 void remote_records_copy(struct remote *r, struct arena *a, enum remote_state state,

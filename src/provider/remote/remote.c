@@ -144,6 +144,9 @@ static int create_held(struct remote *r, const struct sandbox_spec *spec, int64_
 		return FAIL(err, ERROR_CONFLICT, "sandbox '%s' exists already", spec->id);
 	if (make_sandbox(r, spec, deadline, ret, err) == 0)
 		return 0;
+	/* The service has one of this id already, which is not ours to remove. */
+	if (err->code == ERROR_CONFLICT)
+		return -1;
 	(void)!remove_every_one(r, spec->id, deadline_after(CLEAN_UP_MS), &(struct error){0});
 	forget_sandbox(r, spec->id);
 	return -1;
@@ -266,10 +269,13 @@ int remote_pause(struct provider *p, const char *id, int64_t deadline, struct er
 }
 
 /* The service may have given it new tokens. */
-static int wake_sandbox(struct remote *r, struct remote_sandbox *s, int64_t deadline,
-                        struct error *err)
+static int wake_sandbox(struct remote *r, const struct sandbox_spec *spec, struct remote_sandbox *s,
+                        int64_t deadline, struct error *err)
 {
-	if (r->kind->resume(r, s, deadline, err) < 0)
+	int status = spec && r->kind->start ? r->kind->start(r, spec, s, deadline, err)
+	                                    : r->kind->resume(r, s, deadline, err);
+
+	if (status < 0)
 		return -1;
 	fault_point("remote", "woken");
 	s->has_access = true;
@@ -286,7 +292,7 @@ static int resume_held(struct remote *r, const char *id, int64_t deadline, struc
 		return -1;
 	if (s.state == REMOTE_STOPPED)
 		return FAIL(err, ERROR_CONFLICT, "sandbox '%s' is stopped", id);
-	return s.state == REMOTE_RUNNING ? 0 : wake_sandbox(r, &s, deadline, err);
+	return s.state == REMOTE_RUNNING ? 0 : wake_sandbox(r, NULL, &s, deadline, err);
 }
 
 int remote_resume(struct provider *p, const char *id, int64_t deadline, struct error *err)
@@ -313,7 +319,7 @@ static int start_held(struct remote *r, const struct sandbox_spec *spec, int64_t
 	const struct provider_claim begun = {s.owner, s.lease_epoch, is_cold},
 	                            done = {s.owner, s.lease_epoch, false};
 	if (provider_claim_write(r->claims_dir, s.id, &begun, err) < 0 ||
-	    wake_sandbox(r, &s, deadline, err) < 0 ||
+	    wake_sandbox(r, spec, &s, deadline, err) < 0 ||
 	    (is_cold && remote_agent_start(r, &s, deadline, err) < 0) ||
 	    provider_claim_write(r->claims_dir, s.id, &done, err) < 0)
 		return -1;
@@ -423,11 +429,15 @@ void remote_close(struct provider *p)
 	if (!p)
 		return;
 	remote_watch_close(r);
+	if (r->kind->finish)
+		r->kind->finish(r);
 	agent_links_free(r->links);
 	if (r->http) {
 		remote_tunnels_end(r, NULL);
 		http_async_close(r->http);
 	}
+	if (r->kind->done)
+		r->kind->done(r);
 	remote_records_done(r);
 	buf_done(&r->agent);
 	pthread_cond_destroy(&r->wake);
@@ -507,15 +517,25 @@ static int check_options(const struct remote *r, struct error *err)
 	return 0;
 }
 
-static int open_parts(struct remote *r, struct error *err)
+static int find_service(struct remote *r, struct error *err)
 {
-	if (check_options(r, err) < 0 || open_folder(r, err) < 0 || remote_agent_load(r, err) < 0 ||
-	    http_async_open(r->name, &r->http, err) < 0)
+	if (r->kind->begin)
+		return r->kind->begin(r, err);
+	if (check_options(r, err) < 0)
 		return -1;
 	r->credential = memory_text(r->own->key);
 	r->api_url = copy_url(r->own->url);
+	r->key_file = r->own->key_file;
+	return 0;
+}
+
+static int open_parts(struct remote *r, struct error *err)
+{
+	if (open_folder(r, err) < 0 || (r->kind->put_file && remote_agent_load(r, err) < 0) ||
+	    http_async_open(r->name, &r->http, err) < 0)
+		return -1;
 	r->base.ops = &r->ops;
-	return remote_watch_open(r, err);
+	return find_service(r, err) < 0 ? -1 : remote_watch_open(r, err);
 }
 
 int remote_open(const struct remote_kind *kind, const struct provider_ops *ops,

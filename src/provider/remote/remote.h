@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* provider/remote/remote.h — what providers in another service's account share: e2b, daytona.
- * Private to provider/.
+/* provider/remote/remote.h — what providers behind another service's API share: e2b, daytona,
+ * kubernetes. Private to provider/.
  *
  *   DATA/remote/NAME/id         the id of this server in labels of the account
  *   DATA/remote/NAME/key        tokens of agents are made from it
@@ -30,14 +30,17 @@
 #define REMOTE_ID_MAX 128     /* bytes of the service's own id of a sandbox */
 #define REMOTE_SECRET_MAX 512 /* bytes of a token */
 #define REMOTE_URL_MAX 512
+#define REMOTE_CREDENTIAL_MAX 8192 /* bytes of a header line with it */
 #define REMOTE_HEADERS_MAX 12
 #define REMOTE_LEASE_S                                                                             \
 	3600 /* the service pauses a sandbox that no server has heard of for so long */
 
 struct http_async;
 struct http_async_answer;
+struct remote_carrier; /* provider/remote/carrier.h */
 struct json_value;
 struct remote;
+struct remote_usage; /* provider/remote/parts.h */
 
 enum remote_state { REMOTE_RUNNING, REMOTE_PAUSED, REMOTE_STOPPED };
 
@@ -55,12 +58,7 @@ struct remote_sandbox {
 	int64_t started_unix_ms;
 	double cpu;
 	int64_t memory_mb, disk_mb;
-};
-
-struct remote_usage {
-	int64_t sampled_unix_ms;
-	double cpu_used; /* processors in use */
-	uint64_t memory_bytes, memory_limit_bytes, disk_bytes, disk_limit_bytes;
+	enum sandbox_reason ended; /* of a stopped one: why it ended by itself */
 };
 
 struct remote_list {
@@ -80,6 +78,7 @@ struct remote_call {
 	const int *accepted; /* statuses besides 2xx; ends with 0 */
 	bool is_once;        /* a second one would make a second sandbox */
 	const char *wanted;  /* name of a header of the answer, or NULL */
+	size_t answer_max;   /* bytes; 0 = the default of http/client/async.h */
 	int64_t deadline;
 };
 
@@ -88,6 +87,8 @@ struct remote_reach {
 	char url[REMOTE_URL_MAX];                /* without a path */
 	char path[REMOTE_URL_MAX];               /* in front of TUNNEL_PATH; "" = none */
 	char headers[4][REMOTE_SECRET_MAX + 64]; /* "Name: value"; "" ends them */
+	/* Of a carrier: the path at the service, and a header line; "" = none. */
+	char inner[REMOTE_URL_MAX], credential[REMOTE_CREDENTIAL_MAX];
 };
 
 /* A program that is started in a sandbox and ends soon. */
@@ -104,6 +105,16 @@ struct remote_kind {
 	const char *key_option;   /* name of the option that holds the credential */
 	/* "Name: " and what is in front of the credential: the header of each call of the API. */
 	const char *key_header;
+	bool is_agent_named; /* the token of an agent is made from the service's id, not from ours
+	                      */
+	const struct remote_carrier *carrier; /* or NULL */
+	bool renews_stopped;                  /* a stopped sandbox has a lease, too */
+	int64_t look_ms; /* at least, between two lists of the account that nothing has asked for */
+	/* In place of a check of the options: finds URL and credential. `finish` ends its threads,
+	 * `done` frees what it has made, without a thread. Each may be NULL. */
+	int (*begin)(struct remote *r, struct error *err);
+	void (*finish)(struct remote *r);
+	void (*done)(struct remote *r);
 	/* Makes and starts a sandbox with its labels. ret->access and all others are known then. */
 	int (*create)(struct remote *r, const struct sandbox_spec *spec, int64_t deadline,
 	              struct remote_sandbox *ret, struct error *err);
@@ -121,6 +132,10 @@ struct remote_kind {
 	 * of. */
 	int (*resume)(struct remote *r, struct remote_sandbox *s, int64_t deadline,
 	              struct error *err);
+	/* Makes a stopped sandbox run on its files, from the whole of its specification. NULL:
+	 * resume does that. */
+	int (*start)(struct remote *r, const struct sandbox_spec *spec, struct remote_sandbox *s,
+	             int64_t deadline, struct error *err);
 	/* A running sandbox runs for REMOTE_LEASE_S from now. */
 	int (*renew)(struct remote *r, const struct remote_sandbox *s, int64_t deadline,
 	             struct error *err);
@@ -130,10 +145,11 @@ struct remote_kind {
 	/* Replaces the network rules. May be NULL. */
 	int (*filter)(struct remote *r, const struct remote_sandbox *s, const char *egress,
 	              int64_t deadline, struct error *err);
-	/* Writes a file that root owns, its folder included. */
+	/* Writes a file that root owns, its folder included. NULL: the service starts the agent. */
 	int (*put_file)(struct remote *r, const struct remote_sandbox *s, const char *path,
 	                struct span bytes, int64_t deadline, struct error *err);
-	/* As root. ERROR_SYSTEM with what it said unless it ends with success. */
+	/* As root; NULL as put_file is. ERROR_SYSTEM with what it said unless it ends with success.
+	 */
 	int (*run)(struct remote *r, const struct remote_sandbox *s,
 	           const struct remote_program *program, struct error *err);
 	int (*reach)(struct remote *r, const struct remote_sandbox *s, struct remote_reach *ret,
@@ -157,8 +173,10 @@ struct remote {
 	int lock_fd;
 	struct buf agent; /* the agent's program */
 	struct http_async *http;
+	void *state; /* of the kind: what `begin` has made */
 	struct agent_links *links;
-	char *api_url; /* without a slash at its end */
+	char *api_url;        /* without a slash at its end */
+	const char *key_file; /* the credential is read from it again; NULL = it is in none */
 
 	pthread_t thread; /* of watch.c */
 	bool has_thread;
@@ -168,6 +186,7 @@ struct remote {
 	struct map sandboxes; /* id -> struct remote_record of records.c */
 	bool is_listed;       /* the account was listed once */
 	bool is_closing;
+	bool looks_now;        /* a list of the account is wanted at once */
 	int64_t limited_until; /* monotonic: the service has asked for a pause */
 	struct list calls;     /* struct call_in_flight, oldest first */
 

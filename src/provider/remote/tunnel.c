@@ -14,6 +14,7 @@
 #include "http/client/async.h"
 #include "json/base64.h"
 #include "loop/loop.h"
+#include "provider/remote/carrier.h"
 #include "provider/remote/parts.h"
 #include "wire/agent.h"
 #include "wire/agent_reverse.h"
@@ -41,7 +42,7 @@ struct remote_tunnel {
 	enum tunnel_phase phase;
 	int fd;                   /* our end of the pair */
 	struct loop_watch *local; /* NULL: nothing is wanted of it */
-	struct http_stream *stream;
+	void *stream;             /* of the carrier */
 	struct tunnel_decoder decoder;
 	struct buf in, to_local, to_remote;
 	bool local_has_ended, remote_has_ended, local_is_told;
@@ -49,13 +50,47 @@ struct remote_tunnel {
 	int64_t heard_ms;   /* monotonic */
 };
 
+static void *open_plain(struct remote *r, UNUSED const struct remote_reach *reach,
+                        const struct http_stream_options *options)
+{
+	return http_stream_open(r->http, options);
+}
+
+static void free_plain(void *stream)
+{
+	http_stream_free(stream);
+}
+
+static void watch_plain(void *stream, bool reads, bool writes)
+{
+	http_stream_watch(stream, reads, writes);
+}
+
+static ptrdiff_t receive_plain(void *stream, char *room, size_t size)
+{
+	return http_stream_receive(stream, room, size);
+}
+
+static ptrdiff_t send_plain(void *stream, struct span bytes)
+{
+	return http_stream_send(stream, bytes);
+}
+
+static const struct remote_carrier plain = {open_plain, free_plain, watch_plain, receive_plain,
+                                            send_plain};
+
+static const struct remote_carrier *carrier_of(const struct remote *r)
+{
+	return r->kind->carrier ? r->kind->carrier : &plain;
+}
+
 static void free_tunnel(struct remote_tunnel *t)
 {
 	struct remote *r = t->remote;
 
 	loop_timer_stop(http_async_loop(r->http), &t->timer);
 	loop_watch_free(t->local);
-	http_stream_free(t->stream);
+	carrier_of(r)->free(t->stream);
 	fd_forget(&t->fd);
 	list_remove(&t->item);
 	buf_done(&t->in);
@@ -101,7 +136,7 @@ static int send_local(struct remote_tunnel *t)
 static int send_remote(struct remote_tunnel *t)
 {
 	while (t->to_remote.size > 0) {
-		ptrdiff_t sent = http_stream_send(t->stream, buf_span(&t->to_remote));
+		ptrdiff_t sent = carrier_of(t->remote)->send(t->stream, buf_span(&t->to_remote));
 
 		if (sent <= 0)
 			return (int)sent;
@@ -152,7 +187,7 @@ static int decode_input(struct remote_tunnel *t)
 static int receive_remote(struct remote_tunnel *t)
 {
 	char *room = buf_reserve(&t->in, READ_SIZE);
-	ptrdiff_t got = room ? http_stream_receive(t->stream, room, READ_SIZE) : 0;
+	ptrdiff_t got = room ? carrier_of(t->remote)->receive(t->stream, room, READ_SIZE) : 0;
 
 	if (got <= 0)
 		return (int)got;
@@ -221,7 +256,7 @@ static int set_watches(struct remote_tunnel *t)
 	                 (t->to_local.size > 0 ? EPOLLOUT : 0);
 	struct error ignored;
 
-	http_stream_watch(t->stream, t->to_local.size == 0, t->to_remote.size > 0);
+	carrier_of(t->remote)->watch(t->stream, t->to_local.size == 0, t->to_remote.size > 0);
 	return watch_local(t, local, &ignored);
 }
 
@@ -328,7 +363,7 @@ static void on_stream_ready(void *context)
 		fail_tunnel(t, &err);
 		return;
 	}
-	http_stream_watch(t->stream, true, t->to_remote.size > 0);
+	carrier_of(t->remote)->watch(t->stream, true, t->to_remote.size > 0);
 }
 
 static void ask_upgrade(struct remote_tunnel *t)
@@ -399,7 +434,7 @@ static void begin_tunnel(struct loop_task *task)
 	t->heard_ms = clock_monotonic_ms();
 	t->timer = (struct loop_timer){.on_timer = on_tunnel_timer, .context = t};
 	loop_timer_start(http_async_loop(r->http), &t->timer, HANDSHAKE_MS);
-	t->stream = http_stream_open(r->http, &options);
+	t->stream = carrier_of(r)->open(r, &t->reach, &options);
 }
 
 int remote_tunnel_open(struct remote *r, const struct remote_sandbox *s, int *ret_fd,
@@ -427,7 +462,7 @@ int remote_tunnel_open(struct remote *r, const struct remote_sandbox *s, int *re
 	                            .to_remote = BUF(2 * ROOM)};
 	list_init(&t->item);
 	memcpy(t->id, s->id, sizeof(t->id));
-	remote_agent_token(r, s->id, t->token);
+	remote_agent_token(r, remote_agent_name(r, s), t->token);
 	loop_post(http_async_loop(r->http), &t->begin);
 	*ret_fd = ends[0];
 	return 0;

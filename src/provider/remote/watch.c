@@ -10,7 +10,7 @@
 #include "provider/claims.h"
 #include "provider/remote/parts.h"
 
-#define LOOK_MS 10000 /* between two lists of the account */
+#define LOOK_MS 10000 /* between two rounds, each of which may list the account */
 #define CALL_MS 30000
 #define RENEW_MS (REMOTE_LEASE_S * INT64_C(1000) / 4)
 #define IDLE_MS 15000 /* how long a connection to an agent may wait for its next request */
@@ -40,6 +40,20 @@ static void report_gone(struct remote *r, const char *id)
 		r->options.on_ended(r->options.context, id, SANDBOX_REASON_EXIT);
 }
 
+/* Its files are kept. */
+static void report_ended(struct remote *r, const struct remote_sandbox *s)
+{
+	enum sandbox_reason reason = s->ended ? s->ended : SANDBOX_REASON_EXIT;
+
+	if (is_closing(r))
+		return;
+	remote_tunnels_end(r, s->id);
+	agent_links_drop(r->links, s->id);
+	agent_health_forget(s->id);
+	if (r->options.on_ended)
+		r->options.on_ended(r->options.context, s->id, reason);
+}
+
 /* Owner and epoch of a later start are in a file, and whether it is only paused. */
 void remote_claims_read(struct remote *r, struct remote_list *list)
 {
@@ -60,12 +74,13 @@ void remote_claims_read(struct remote *r, struct remote_list *list)
 int remote_refresh(struct remote *r, struct arena *a, int64_t deadline, struct remote_list *ret,
                    struct error *err)
 {
+	static const struct remote_changes changes = {report_gone, report_ended};
 	int64_t began_ms = clock_monotonic_ms();
 
 	if (r->kind->list(r, a, NULL, deadline, ret, err) < 0)
 		return -1;
 	remote_claims_read(r, ret);
-	remote_records_refresh(r, ret, began_ms, report_gone);
+	remote_records_refresh(r, ret, began_ms, &changes);
 	return 0;
 }
 
@@ -93,13 +108,13 @@ static void note_usages(struct remote *r)
 			remote_record_note_usage(r, running.items[i].id, &usages[i]);
 }
 
-/* A sandbox whose lease is not renewed is paused by the service, with its memory. */
-static void renew_leases(struct remote *r)
+/* A sandbox whose lease is not renewed is paused by the service, with its memory, or removed. */
+static void renew_leases(struct remote *r, enum remote_state state)
 {
 	AUTO(arena_done) struct arena arena = {0};
 	struct remote_list running;
 
-	remote_records_copy(r, &arena, REMOTE_RUNNING, &running);
+	remote_records_copy(r, &arena, state, &running);
 	for (size_t i = 0; i < running.count && !is_closing(r); i++) {
 		struct error err = {0};
 
@@ -155,22 +170,37 @@ static void look_at_account(struct remote *r, bool *was_silent)
 	note_usages(r);
 }
 
+/* Whether a list was asked for. */
+static bool take_look(struct remote *r)
+{
+	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&r->mutex);
+	bool looks = r->looks_now;
+
+	r->looks_now = false;
+	return looks;
+}
+
 static void *run_watch(void *argument)
 {
 	struct remote *r = argument;
-	int64_t renew_at = deadline_after(RENEW_MS);
+	int64_t renew_at = deadline_after(RENEW_MS), look_at = 0;
 	bool was_silent = false;
 
 	while (!is_closing(r)) {
-		look_at_account(r, &was_silent);
+		if (take_look(r) || was_silent || clock_monotonic_ms() >= look_at) {
+			look_at_account(r, &was_silent);
+			look_at = deadline_after(r->kind->look_ms);
+		}
 		if (clock_monotonic_ms() >= renew_at) {
-			renew_leases(r);
+			renew_leases(r, REMOTE_RUNNING);
+			if (r->kind->renews_stopped)
+				renew_leases(r, REMOTE_STOPPED);
 			renew_at = deadline_after(RENEW_MS);
 		}
 		agent_links_sweep(r->links, IDLE_MS);
 		AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&r->mutex);
 		int64_t next = deadline_after(LOOK_MS);
-		while (!r->is_closing && clock_monotonic_ms() < next)
+		while (!r->is_closing && !r->looks_now && clock_monotonic_ms() < next)
 			thread_wait(&r->wake, &r->mutex, next);
 	}
 	return NULL;
@@ -183,6 +213,14 @@ int remote_watch_open(struct remote *r, struct error *err)
 		return FAIL_ERRNO(err, "start a thread");
 	r->has_thread = true;
 	return 0;
+}
+
+void remote_watch_wake(struct remote *r)
+{
+	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&r->mutex);
+
+	r->looks_now = true;
+	pthread_cond_broadcast(&r->wake);
 }
 
 void remote_watch_close(struct remote *r)
