@@ -20,7 +20,7 @@ DRAWER = re.compile(r"(^|_)(utils?|common|misc|helpers?)(_|$)")
 # Header or folder of headers -> the only folders of src/ that may include it.
 LIBRARIES = {
     "jansson.h": ["json"],
-    "yaml.h": ["config"],
+    "yaml.h": ["config", "provider"],
     "curl": ["http"],
     "vterm.h": ["terminal"],
     "wslay": ["http"],

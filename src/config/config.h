@@ -45,16 +45,18 @@ struct config {
 	const char *docker_runtime;                    /* "" = the daemon's default */
 	const char *e2b_api_key, *e2b_domain, *e2b_api_url, *e2b_sandbox_url;
 	const char *e2b_template, *e2b_templates;
-	bool e2b_allow_internet_access, e2b_secure_access;
+	bool e2b_allow_internet_access, e2b_secure_access, daytona_block_by_list;
 	const char *daytona_api_key, *daytona_api_url, *daytona_target;
 	const char *daytona_snapshot, *daytona_snapshots;
-	bool daytona_block_by_list;
-	bool gpu_enabled, gpu_network_enabled;
+	const char *kubernetes_config, *kubernetes_context, *kubernetes_namespace;
+	const char *kubernetes_image, *kubernetes_images, *kubernetes_agent_image;
+	const char *kubernetes_agent_path, *kubernetes_runtime_class, *kubernetes_storage_class;
+	int64_t workers, kubernetes_cpu_request_percent;
+	bool kubernetes_network_policy, gpu_enabled, gpu_network_enabled;
 	bool host_keep;        /* sandboxes of provider host outlive the server */
 	const char *user;      /* unprivileged user; "" = "atoll", else "nobody" */
 	const char *log_level; /* "error", "warning", "info" or "debug" */
 	const char *debug;     /* folders of src/ with debug lines */
-	int64_t workers;
 	int64_t body_max;
 	int64_t connections_max;
 	int64_t drain_ms;

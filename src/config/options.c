@@ -21,8 +21,8 @@
 
 #define YEAR_MS (INT64_C(366) * 86400000)
 
-static const char *const providers[] = {"native", "gvisor",  "host", "docker", "microvm",
-                                        "e2b",    "daytona", "null", NULL};
+static const char *const providers[] = {"native", "gvisor",  "host",       "docker", "microvm",
+                                        "e2b",    "daytona", "kubernetes", "null",   NULL};
 const char *const config_accelerators[] = {"auto", "kvm", "tcg", NULL};
 const char *const config_vmms[] = {"qemu", NULL};
 static const char *const log_levels[] = {"error", "warning", "info", "debug", NULL};
@@ -70,6 +70,7 @@ const struct config_option config_options[] = {
                          "docker = containers of a Docker daemon; "
                          "microvm = virtual machines; "
                          "e2b, daytona = sandboxes of an account at E2B or Daytona; "
+                         "kubernetes = pods of a cluster; "
                          "null = no real sandboxes, for tests"),
         TEXT_OPTION(
                 "providers", providers, .initial = "", .check = check_providers,
@@ -169,6 +170,43 @@ const struct config_option config_options[] = {
         TEXT_OPTION("daytona_snapshots", daytona_snapshots, .initial = "",
                     .about = "with provider daytona: snapshots of the service for other "
                              "templates, as NAME=SNAPSHOT separated by spaces"),
+        TEXT_OPTION("kubernetes_config", kubernetes_config, .env = "KUBECONFIG", .initial = "",
+                    .about = "with provider kubernetes: a kubeconfig file; empty = the account of "
+                             "the pod that this server runs in"),
+        TEXT_OPTION("kubernetes_context", kubernetes_context, .initial = "",
+                    .about = "with provider kubernetes: context of that file; empty = its current "
+                             "one"),
+        TEXT_OPTION("kubernetes_namespace", kubernetes_namespace, .initial = "",
+                    .about = "with provider kubernetes: namespace of the pods; empty = that of the "
+                             "context, or of this server's pod"),
+        TEXT_OPTION("kubernetes_image", kubernetes_image, .initial = "",
+                    .about = "with provider kubernetes: image of sandboxes of the template 'host'"),
+        TEXT_OPTION("kubernetes_images", kubernetes_images, .initial = "",
+                    .about = "with provider kubernetes: images of other templates, as NAME=IMAGE "
+                             "separated by spaces"),
+        TEXT_OPTION("kubernetes_agent_image", kubernetes_agent_image, .initial = "",
+                    .about = "with provider kubernetes: image that holds atoll-agent; an init "
+                             "container copies it into each pod"),
+        TEXT_OPTION("kubernetes_agent_path", kubernetes_agent_path,
+                    .initial = "/usr/lib/atoll/atoll-agent",
+                    .about = "with provider kubernetes: where atoll-agent is in that image"),
+        TEXT_OPTION("kubernetes_runtime_class", kubernetes_runtime_class, .initial = "",
+                    .about = "with provider kubernetes: RuntimeClass of the pods; the isolation "
+                             "follows the handler that it has: runsc = gvisor, kata = microvm, "
+                             "all others = namespaces; empty = the cluster's default, taken for "
+                             "namespaces"),
+        TEXT_OPTION("kubernetes_storage_class", kubernetes_storage_class, .initial = "",
+                    .about = "with provider kubernetes: StorageClass of the volume at /home/user, "
+                             "whose files outlive a stop; empty = the cluster's default; none = "
+                             "sandboxes cannot be stopped"),
+        WHOLE_OPTION("kubernetes_cpu_request_percent", kubernetes_cpu_request_percent,
+                     .initial = "20", .min = 1, .max = 100,
+                     .about = "with provider kubernetes: the part of its processor limit that a "
+                              "pod reserves, in percent"),
+        BOOL_OPTION("kubernetes_network_policy", kubernetes_network_policy, .initial = "false",
+                    .about = "with provider kubernetes: the cluster's network plugin enforces "
+                             "NetworkPolicies; without it sandboxes without a network, or with "
+                             "network rules, are refused"),
         TEXT_OPTION("user", user, .initial = "",
                     .about = "unprivileged user that atolld runs as when root starts it; default: "
                              "atoll if that user exists, else nobody"),

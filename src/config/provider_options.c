@@ -64,6 +64,31 @@ const struct config_provider_option config_provider_options[] = {
         {"daytona", "daytona_snapshots",
          .about = "snapshots of the service for other templates, NAME=SNAPSHOT separated by "
                   "spaces; default: the option of this name"},
+        {"kubernetes", "kubernetes_config",
+         .about = "a kubeconfig file; default: the option of this name"},
+        {"kubernetes", "kubernetes_context",
+         .about = "context of that file; default: the option of this name"},
+        {"kubernetes", "kubernetes_namespace",
+         .about = "namespace of the pods; default: the option of this name"},
+        {"kubernetes", "kubernetes_image",
+         .about = "image of sandboxes of the template 'host'; default: the option of this name"},
+        {"kubernetes", "kubernetes_images",
+         .about = "images of other templates, NAME=IMAGE separated by spaces; default: the option "
+                  "of this name"},
+        {"kubernetes", "kubernetes_agent_image",
+         .about = "image that holds atoll-agent; default: the option of this name"},
+        {"kubernetes", "kubernetes_agent_path",
+         .about = "where atoll-agent is in that image; default: the option of this name"},
+        {"kubernetes", "kubernetes_runtime_class", .is_fixed = true,
+         .about = "RuntimeClass of the pods; default: the option of this name"},
+        {"kubernetes", "kubernetes_storage_class",
+         .about = "StorageClass of the homes; none = there are none; default: the option of this "
+                  "name"},
+        {"kubernetes", "kubernetes_cpu_request_percent",
+         .about = "part of its processor limit that a pod reserves; default: the option of this "
+                  "name"},
+        {"kubernetes", "kubernetes_network_policy", .choices = truths,
+         .about = "whether the cluster enforces NetworkPolicies; default: the option of this name"},
         {"null", "token", .is_secret = true, .about = "a credential that is not used, for tests"},
         {.kind = NULL},
 };

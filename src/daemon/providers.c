@@ -168,7 +168,51 @@ static struct remote_options daytona_options_of(struct arena *a, const struct co
 	                flag_or(p, "daytona_block_by_list", config->daytona_block_by_list)};
 }
 
-/* The kinds in another service's account. */
+static int64_t whole_or(const struct config_provider *p, const char *name, int64_t otherwise)
+{
+	const char *value = config_provider_value(p, name);
+	struct error ignored = {0};
+	int64_t whole;
+
+	return value && span_parse_whole(span_of(value), 1, 100, &whole, &ignored) == 0 ? whole
+	                                                                                : otherwise;
+}
+
+static const struct kubernetes_options *
+cluster_options_of(struct arena *a, const struct config *config, const struct config_provider *p)
+{
+	struct kubernetes_options *k = ARENA_NEW(a, struct kubernetes_options);
+
+	*k = (struct kubernetes_options){
+	        .config = value_or(a, p, "kubernetes_config", config->kubernetes_config),
+	        .context = value_or(a, p, "kubernetes_context", config->kubernetes_context),
+	        .namespace = value_or(a, p, "kubernetes_namespace", config->kubernetes_namespace),
+	        .agent_image =
+	                value_or(a, p, "kubernetes_agent_image", config->kubernetes_agent_image),
+	        .agent_path =
+	                value_or(a, p, "kubernetes_agent_path", config->kubernetes_agent_path),
+	        .runtime_class = value_or(a, p, "kubernetes_runtime_class",
+	                                  config->kubernetes_runtime_class),
+	        .storage_class = value_or(a, p, "kubernetes_storage_class",
+	                                  config->kubernetes_storage_class),
+	        .cpu_request_percent = whole_or(p, "kubernetes_cpu_request_percent",
+	                                        config->kubernetes_cpu_request_percent),
+	        .policies_hold =
+	                flag_or(p, "kubernetes_network_policy", config->kubernetes_network_policy)};
+	return k;
+}
+
+static struct remote_options kubernetes_options_of(struct arena *a, const struct config *config,
+                                                   const struct config_provider *p)
+{
+	return (struct remote_options){
+	        .image = value_or(a, p, "kubernetes_image", config->kubernetes_image),
+	        .images = value_or(a, p, "kubernetes_images", config->kubernetes_images),
+	        .kubernetes = cluster_options_of(a, config, p),
+	        .allows_internet = true};
+}
+
+/* The kinds behind another service's API; key_option NULL: its file holds more than a key. */
 static const struct {
 	const char *kind, *key_option;
 	struct remote_options (*options_of)(struct arena *a, const struct config *config,
@@ -176,6 +220,7 @@ static const struct {
 } remote_kinds[] = {
         {"e2b", "e2b_api_key", e2b_options_of},
         {"daytona", "daytona_api_key", daytona_options_of},
+        {"kubernetes", NULL, kubernetes_options_of},
 };
 
 struct remote_source {
@@ -195,7 +240,9 @@ static const struct remote_options *remote_options_of(struct arena *a,
 			continue;
 		remote = ARENA_NEW(a, struct remote_options);
 		*remote = remote_kinds[i].options_of(a, from->config, from->own);
-		remote->key_file = find_secret_file(a, from->named, remote_kinds[i].key_option);
+		if (remote_kinds[i].key_option)
+			remote->key_file =
+			        find_secret_file(a, from->named, remote_kinds[i].key_option);
 		return remote;
 	}
 	return NULL;

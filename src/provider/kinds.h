@@ -10,4 +10,4 @@ struct provider {
 };
 
 extern const struct provider_ops provider_null, provider_host, provider_native, provider_docker,
-        provider_gvisor, provider_microvm, provider_e2b, provider_daytona;
+        provider_gvisor, provider_microvm, provider_e2b, provider_daytona, provider_kubernetes;

@@ -191,7 +191,7 @@ struct provider_ops {
 	const struct compute_ops *compute;
 };
 
-/* null, host, native, docker, gvisor, microvm, e2b, daytona, NULL */
+/* null, host, native, docker, gvisor, microvm, e2b, daytona, kubernetes, NULL */
 extern const struct provider_ops *const providers[];
 const struct provider_ops *provider_find(const char *name);
 const struct provider_ops *provider_ops_of(const struct provider *p);

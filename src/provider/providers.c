@@ -6,9 +6,11 @@
 #include "provider/templates.h"
 
 const struct provider_ops *const providers[] = {
-        &provider_null,   &provider_host,    &provider_native,
-        &provider_docker, &provider_gvisor,  &provider_microvm,
-        &provider_e2b,    &provider_daytona, NULL,
+        &provider_null,       &provider_host,
+        &provider_native,     &provider_docker,
+        &provider_gvisor,     &provider_microvm,
+        &provider_e2b,        &provider_daytona,
+        &provider_kubernetes, NULL,
 };
 
 static const struct {

@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A thread that lists the pods of this server once, and watches them from then on. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/thread.h"
+#include "http/client/async.h"
+#include "json/json.h"
+#include "provider/kubernetes/kubernetes.h"
+
+#define LIST_MS 30000
+#define WATCH_S 240 /* the API server ends a watch then, and a new one goes on */
+#define WATCH_SPARE_MS 20000
+#define PAUSE_MS 200 /* before a watch that follows a failed one; doubles */
+#define PAUSE_MAX_MS 5000
+#define LINE_MAX_BYTES ((size_t)2 << 20) /* of an event */
+#define SCHEDULE_MS 15000                /* how long a create waits for a node */
+#define STUCK_MS 4000                    /* how long it waits for a container that cannot start */
+#define GONE_STATUS 410
+
+static bool is_closing(struct kubernetes *k)
+{
+	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&k->mutex);
+
+	return k->is_closing;
+}
+
+/* Called with the mutex held. */
+static void put_pod(struct kubernetes *k, const struct pod_state *pod)
+{
+	struct pod_state *copy = map_find(&k->pods, pod->name);
+
+	if (!copy) {
+		copy = memory_new(sizeof(*copy));
+		(void)map_put(&k->pods, pod->name, copy);
+	}
+	*copy = *pod;
+	pthread_cond_broadcast(&k->changed);
+}
+
+/* Called with the mutex held. */
+static void drop_pod(struct kubernetes *k, const char *name)
+{
+	free(map_remove(&k->pods, name));
+	pthread_cond_broadcast(&k->changed);
+}
+
+void kubernetes_note_pod(struct remote *r, const struct pod_state *pod)
+{
+	struct kubernetes *k = as_kubernetes(r);
+	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&k->mutex);
+
+	if (!map_find(&k->pods, pod->name))
+		put_pod(k, pod);
+}
+
+void kubernetes_forget_pod(struct remote *r, const char *name)
+{
+	struct kubernetes *k = as_kubernetes(r);
+	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&k->mutex);
+
+	drop_pod(k, name);
+}
+
+static void take_version(struct kubernetes *k, const struct json_value *object)
+{
+	const char *version = json_get_text(json_get(object, "metadata"), "resourceVersion", "");
+
+	if (*version && strlen(version) < sizeof(k->version))
+		(void)snprintf(k->version, sizeof(k->version), "%s", version);
+}
+
+/* True: the list of sandboxes is wanted, because one may have ended by itself. */
+static bool take_event(struct kubernetes *k, const char *type, const struct json_value *object)
+{
+	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&k->mutex);
+	struct pod_state pod;
+
+	if (strcmp(type, "ERROR") == 0) {
+		k->wants_list = json_get_whole(object, "code", GONE_STATUS) == GONE_STATUS;
+		return false;
+	}
+	take_version(k, object);
+	if (strcmp(type, "BOOKMARK") == 0 || !kubernetes_read_pod(object, &pod))
+		return false;
+	if (strcmp(type, "DELETED") == 0) {
+		drop_pod(k, pod.name);
+		return true;
+	}
+	put_pod(k, &pod);
+	return pod.phase == POD_ENDED;
+}
+
+static void take_line(struct remote *r, struct span line)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	const struct json_value *event;
+	struct error ignored;
+
+	if (json_load(&arena, line, &event, &ignored) == 0 &&
+	    take_event(as_kubernetes(r), json_get_text(event, "type", ""),
+	               json_get(event, "object")))
+		remote_watch_wake(r);
+}
+
+/* On the loop's thread. */
+static bool on_piece(void *context, struct span piece)
+{
+	struct remote *r = context;
+	struct kubernetes *k = as_kubernetes(r);
+
+	while (piece.size > 0) {
+		const char *end = memchr(piece.data, '\n', piece.size);
+		size_t size = end ? (size_t)(end - piece.data) : piece.size;
+
+		buf_add(&k->line, piece.data, size);
+		span_skip(&piece, size + (end != NULL));
+		if (k->line.overflowed)
+			return false;
+		if (!end)
+			break;
+		take_line(r, buf_span(&k->line));
+		buf_reset(&k->line);
+	}
+	return true;
+}
+
+static void on_watch_end(void *context, struct http_async_answer *answer, const struct error *err)
+{
+	struct kubernetes *k = as_kubernetes(context);
+	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&k->mutex);
+
+	k->watch_has_ended = true;
+	if (answer && answer->status == GONE_STATUS)
+		k->wants_list = true;
+	k->watch_has_failed = err || answer->status != 200;
+	pthread_cond_broadcast(&k->changed);
+}
+
+static const char *pods_path(const struct remote *r, struct arena *a, const char *more)
+{
+	return arena_format(a, "/api/v1/namespaces/%s/pods?labelSelector=" LABEL_SERVER "%%3D%s%s",
+	                    as_kubernetes(r)->access.namespace, r->server, more);
+}
+
+/* Called with the mutex held. What a call has noted since then comes again with the watch. */
+static void replace_pods(struct kubernetes *k, const struct json_value *list)
+{
+	const struct json_value *items = json_get(list, "items");
+	const char *name;
+	size_t at = 0;
+
+	for (void *pod; (pod = map_next(&k->pods, &at, &name));)
+		free(pod);
+	map_done(&k->pods);
+	k->pods = (struct map){0};
+	for (size_t i = 0; i < json_count(items); i++) {
+		struct pod_state pod;
+
+		if (kubernetes_read_pod(json_item_at(items, i), &pod))
+			put_pod(k, &pod);
+	}
+	take_version(k, list);
+	k->is_listed = true;
+	k->wants_list = false;
+	k->lists++;
+	pthread_cond_broadcast(&k->changed);
+}
+
+/* One whole answer: a list in pages would have to begin again when it is too old. */
+static int list_pods(struct remote *r, struct error *err)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	struct kubernetes *k = as_kubernetes(r);
+	const struct remote_call call = {.method = "GET",
+	                                 .path = pods_path(r, &arena, ""),
+	                                 .answer_max = KUBERNETES_LIST_MAX,
+	                                 .deadline = deadline_after(LIST_MS)};
+	const struct json_value *list;
+
+	if (remote_call_load(r, &call, &arena, &list, err) < 0)
+		return -1;
+	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&k->mutex);
+	replace_pods(k, list);
+	return 0;
+}
+
+static void begin_watch(struct remote *r)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	struct kubernetes *k = as_kubernetes(r);
+	const char *more, *const headers[] = {remote_credential_line(r, &arena), NULL};
+
+	pthread_mutex_lock(&k->mutex);
+	more = arena_format(&arena,
+	                    "&watch=true&allowWatchBookmarks=true&timeoutSeconds=%d"
+	                    "&resourceVersion=%s",
+	                    WATCH_S, k->version);
+	k->watch_has_ended = false;
+	k->watches++;
+	buf_reset(&k->line);
+	pthread_mutex_unlock(&k->mutex);
+	const struct http_async_call call = {
+	        .method = "GET",
+	        .url = arena_format(&arena, "%s%s", r->api_url, pods_path(r, &arena, more)),
+	        .headers = headers[0] ? headers : NULL,
+	        .timeout_ms = WATCH_S * INT64_C(1000) + WATCH_SPARE_MS,
+	        .on_piece = on_piece};
+	http_async_call(r->http, &call, on_watch_end, r);
+}
+
+/* Returns whether it ended well. */
+static bool run_watch(struct remote *r)
+{
+	struct kubernetes *k = as_kubernetes(r);
+
+	begin_watch(r);
+	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&k->mutex);
+	while (!k->watch_has_ended && !k->is_closing && !k->wants_list)
+		thread_wait(&k->changed, &k->mutex, DEADLINE_NEVER);
+	/* What a watch has to tell after it is too old is of no use: its end comes with it. */
+	while (!k->watch_has_ended && !k->is_closing)
+		thread_wait(&k->changed, &k->mutex, DEADLINE_NEVER);
+	return !k->watch_has_failed;
+}
+
+static void pause_thread(struct kubernetes *k, int64_t ms)
+{
+	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&k->mutex);
+	int64_t until = deadline_after(ms);
+
+	while (!k->is_closing && clock_monotonic_ms() < until)
+		thread_wait(&k->changed, &k->mutex, until);
+}
+
+static bool needs_list(struct kubernetes *k)
+{
+	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&k->mutex);
+
+	return !k->is_listed || k->wants_list;
+}
+
+/* Returns whether it succeeded. */
+static bool follow_once(struct remote *r)
+{
+	struct kubernetes *k = as_kubernetes(r);
+	struct error err = {0};
+
+	if (!needs_list(k))
+		return run_watch(r);
+	if (list_pods(r, &err) < 0) {
+		log_debug("the pods of a cluster are not listed", TEXT("provider", r->name),
+		          FAILURE(&err));
+		return false;
+	}
+	/* Events were missed. */
+	remote_watch_wake(r);
+	return true;
+}
+
+static void *run_follow(void *argument)
+{
+	struct remote *r = argument;
+	struct kubernetes *k = as_kubernetes(r);
+	int64_t pause_ms = PAUSE_MS;
+
+	while (!is_closing(k)) {
+		if (follow_once(r)) {
+			pause_ms = PAUSE_MS;
+			continue;
+		}
+		pause_thread(k, pause_ms);
+		pause_ms = pause_ms * 2 < PAUSE_MAX_MS ? pause_ms * 2 : PAUSE_MAX_MS;
+	}
+	return NULL;
+}
+
+int kubernetes_follow_open(struct remote *r, struct error *err)
+{
+	struct kubernetes *k = as_kubernetes(r);
+
+	k->line = BUF(LINE_MAX_BYTES);
+	errno = thread_start(&k->thread, NULL, run_follow, r);
+	if (errno)
+		return FAIL_ERRNO(err, "start a thread");
+	k->has_thread = true;
+	return 0;
+}
+
+void kubernetes_follow_finish(struct remote *r)
+{
+	struct kubernetes *k = as_kubernetes(r);
+
+	if (!k)
+		return;
+	pthread_mutex_lock(&k->mutex);
+	k->is_closing = true;
+	pthread_cond_broadcast(&k->changed);
+	pthread_mutex_unlock(&k->mutex);
+	if (k->has_thread)
+		pthread_join(k->thread, NULL);
+	k->has_thread = false;
+}
+
+static int fail_pod(const struct remote *r, const struct pod_state *pod, struct error *err)
+{
+	return FAIL(err, ERROR_UNAVAILABLE, "provider '%s': pod '%s' does not start: %s", r->name,
+	            pod->name, *pod->problem ? pod->problem : "the cluster does not say why");
+}
+
+int kubernetes_await_running(struct remote *r, const char *name, int64_t deadline,
+                             struct error *err)
+{
+	struct kubernetes *k = as_kubernetes(r);
+	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&k->mutex);
+	int64_t give_up = DEADLINE_NEVER;
+	struct pod_state last = {.phase = POD_PENDING};
+
+	(void)snprintf(last.name, sizeof(last.name), "%s", name);
+	for (;;) {
+		const struct pod_state *pod = map_find(&k->pods, name);
+		int64_t now = clock_monotonic_ms(), patience = DEADLINE_NEVER;
+
+		if (pod)
+			last = *pod;
+		if (last.phase == POD_RUNNING)
+			return 0;
+		if (last.is_stuck || last.lacks_node)
+			patience = now + (last.is_stuck ? STUCK_MS : SCHEDULE_MS);
+		give_up = patience == DEADLINE_NEVER ? patience
+		          : patience < give_up       ? patience
+		                                     : give_up;
+		if (last.phase == POD_ENDED || last.is_leaving || now >= give_up)
+			return fail_pod(r, &last, err);
+		if (now >= deadline || k->is_closing) {
+			(void)fail_pod(r, &last, err);
+			err->code = ERROR_TIMEOUT;
+			return -1;
+		}
+		thread_wait(&k->changed, &k->mutex, give_up < deadline ? give_up : deadline);
+	}
+}
+
+bool kubernetes_await_end(struct remote *r, const char *name, bool gone, int64_t deadline)
+{
+	struct kubernetes *k = as_kubernetes(r);
+	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&k->mutex);
+
+	for (;;) {
+		const struct pod_state *pod = map_find(&k->pods, name);
+
+		if (!pod || (!gone && pod->phase == POD_ENDED))
+			return true;
+		if (k->is_closing || clock_monotonic_ms() >= deadline)
+			return false;
+		thread_wait(&k->changed, &k->mutex, deadline);
+	}
+}

@@ -1,0 +1,535 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "provider/kubernetes/kubernetes.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fault.h"
+#include "base/fd.h"
+#include "base/log.h"
+#include "base/thread.h"
+#include "http/client/async.h"
+#include "json/json.h"
+#include "json/write.h"
+#include "provider/agent_stop.h"
+#include "wire/agent_reverse.h"
+
+#define BODY_MAX ((size_t)1 << 20)
+#define LOOK_MS 300000 /* the watch tells of changes sooner */
+#define TOLD_MS 2000   /* how long an agent may take to end */
+#define ENDED_MS 3000  /* until the cluster says so */
+#define ROOM_MS 60000  /* until what is left of an earlier pod is gone */
+
+static const int gone_is_fine[] = {404, 0}, exists_is_fine[] = {409, 0};
+
+/* The kinds of objects of a sandbox, in the order in which a create makes them. */
+enum object_kind { OBJECT_POLICY, OBJECT_CLAIM, OBJECT_POD, OBJECT_KINDS };
+static const struct {
+	const char *group, *plural;
+} kinds_of_objects[OBJECT_KINDS] = {
+        [OBJECT_POLICY] = {"/apis/networking.k8s.io/v1", "networkpolicies"},
+        [OBJECT_CLAIM] = {"/api/v1", "persistentvolumeclaims"},
+        [OBJECT_POD] = {"/api/v1", "pods"},
+};
+
+/* `name` NULL: of all. */
+static const char *object_path(const struct remote *r, struct arena *a, enum object_kind kind,
+                               const char *name)
+{
+	return arena_format(a, "%s/namespaces/%s/%s%s%s", kinds_of_objects[kind].group,
+	                    as_kubernetes(r)->access.namespace, kinds_of_objects[kind].plural,
+	                    name ? "/" : "", name ? name : "");
+}
+
+static int post_object(struct remote *r, enum object_kind kind, const struct buf *body,
+                       const int *accepted, int64_t deadline, struct error *err)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	const struct remote_call call = {.method = "POST",
+	                                 .path = object_path(r, &arena, kind, NULL),
+	                                 .body = buf_span(body),
+	                                 .accepted = accepted,
+	                                 .deadline = deadline};
+
+	return remote_call_do(r, &call, err);
+}
+
+static int delete_object(struct remote *r, enum object_kind kind, const char *name, int grace_s,
+                         int64_t deadline, struct error *err)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	const struct remote_call call = {
+	        .method = "DELETE",
+	        .path = arena_format(&arena,
+	                             "%s?gracePeriodSeconds=%d&propagationPolicy=Background",
+	                             object_path(r, &arena, kind, name), grace_s),
+	        .accepted = gone_is_fine,
+	        .deadline = deadline};
+
+	return remote_call_do(r, &call, err) < 0 ? -1 : 0;
+}
+
+/* What a create of this id has left, or made, is taken as it is; other rules replace its rules. */
+static int make_policy(struct remote *r, const struct sandbox_spec *spec, int64_t deadline,
+                       struct error *err)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	AUTO(buf_done) struct buf body = BUF(BODY_MAX);
+	char name[KUBERNETES_NAME_MAX];
+
+	if (kubernetes_write_policy(r, &body, spec, err) < 0)
+		return -1;
+	int status = post_object(r, OBJECT_POLICY, &body, exists_is_fine, deadline, err);
+	if (status != 409)
+		return status < 0 ? -1 : 0;
+	kubernetes_name(spec->id, name);
+	const struct remote_call put = {.method = "PUT",
+	                                .path = object_path(r, &arena, OBJECT_POLICY, name),
+	                                .body = buf_span(&body),
+	                                .deadline = deadline};
+	return remote_call_do(r, &put, err) < 0 ? -1 : 0;
+}
+
+static int make_claim(struct remote *r, const struct sandbox_spec *spec, int64_t deadline,
+                      struct error *err)
+{
+	AUTO(buf_done) struct buf body = BUF(BODY_MAX);
+
+	if (!kubernetes_keeps_home(as_kubernetes(r)->options))
+		return 0;
+	kubernetes_write_claim(r, &body, spec);
+	return post_object(r, OBJECT_CLAIM, &body, exists_is_fine, deadline, err) < 0 ? -1 : 0;
+}
+
+static int make_pod(struct remote *r, const struct sandbox_spec *spec, struct remote_sandbox *s,
+                    int64_t deadline, struct error *err)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	AUTO(buf_done) struct buf body = BUF(BODY_MAX);
+	char name[KUBERNETES_NAME_MAX], token[AGENT_TOKEN_MAX + 1];
+	struct pod_wish wish = {.spec = spec, .name = name, .token = token};
+	struct pod_state pod = {.phase = POD_PENDING};
+
+	kubernetes_name(spec->id, name);
+	remote_agent_token(r, name, token);
+	if (remote_image_of(r, &arena, spec->template_dir, &wish.image, err) < 0)
+		return -1;
+	kubernetes_write_pod(r, &body, &wish);
+	if (post_object(r, OBJECT_POD, &body, NULL, deadline, err) < 0)
+		return -1;
+	memcpy(pod.name, name, sizeof(pod.name));
+	kubernetes_note_pod(r, &pod);
+	(void)snprintf(s->remote_id, sizeof(s->remote_id), "%s", name);
+	return 0;
+}
+
+static int make_objects(struct remote *r, const struct sandbox_spec *spec, struct remote_sandbox *s,
+                        int64_t deadline, struct error *err)
+{
+	if (make_policy(r, spec, deadline, err) < 0)
+		return -1;
+	fault_point("kubernetes", "policy-made");
+	if (make_claim(r, spec, deadline, err) < 0)
+		return -1;
+	fault_point("kubernetes", "claim-made");
+	if (make_pod(r, spec, s, deadline, err) < 0)
+		return -1;
+	fault_point("kubernetes", "pod-made");
+	s->cpu = spec->resources.cpu;
+	s->memory_mb = spec->resources.memory_mb;
+	s->disk_mb = spec->resources.disk_mb;
+	s->has_access = true;
+	return kubernetes_await_running(r, s->remote_id, deadline, err);
+}
+
+static int kubernetes_create(struct remote *r, const struct sandbox_spec *spec, int64_t deadline,
+                             struct remote_sandbox *ret, struct error *err)
+{
+	return make_objects(r, spec, ret, deadline, err);
+}
+
+struct object_listing {
+	const struct remote *remote;
+	struct arena *arena;
+	size_t capacity;
+	struct remote_list list;
+};
+
+static struct remote_sandbox *item_of(struct object_listing *l, const char *id)
+{
+	for (size_t i = 0; i < l->list.count; i++)
+		if (strcmp(l->list.items[i].id, id) == 0)
+			return &l->list.items[i];
+	l->list.items = arena_grow(l->arena, l->list.items, l->list.count, &l->capacity,
+	                           sizeof(*l->list.items));
+	struct remote_sandbox *s = &l->list.items[l->list.count++];
+	*s = (struct remote_sandbox){.state = REMOTE_STOPPED};
+	memcpy(s->id, id, ID_SIZE + 1);
+	kubernetes_name(id, s->remote_id);
+	return s;
+}
+
+static void take_pod(const struct json_value *object, struct remote_sandbox *s)
+{
+	struct pod_state pod;
+
+	if (!kubernetes_read_pod(object, &pod))
+		return;
+	(void)snprintf(s->remote_id, sizeof(s->remote_id), "%s", pod.name);
+	s->started_unix_ms = pod.started_unix_ms;
+	s->ended = pod.ended;
+	if (pod.phase == POD_ENDED || pod.is_leaving)
+		return;
+	s->state = REMOTE_RUNNING;
+	s->has_access = true;
+}
+
+static void take_object(struct object_listing *l, enum object_kind kind,
+                        const struct json_value *object)
+{
+	const struct json_value *metadata = json_get(object, "metadata");
+	const struct json_value *labels = json_get(metadata, "labels");
+	const char *id = json_get_text(labels, LABEL_SANDBOX, "");
+	const char *owner = json_get_text(labels, LABEL_OWNER, "");
+	struct error ignored = {0};
+
+	if (!id_is_valid(id) ||
+	    strcmp(json_get_text(labels, LABEL_SERVER, ""), l->remote->server) != 0)
+		return;
+	struct remote_sandbox *s = item_of(l, id);
+	if (id_is_valid(owner))
+		memcpy(s->owner, owner, sizeof(s->owner));
+	(void)!span_parse_whole(
+	        span_of(json_get_text(json_get(metadata, "annotations"), NOTE_EPOCH, "")), 0,
+	        INT64_MAX, &s->lease_epoch, &ignored);
+	if (kind == OBJECT_POD)
+		take_pod(object, s);
+}
+
+/* Pods come last, because what they say of an owner is newest. */
+static int kubernetes_list(struct remote *r, struct arena *a, const char *id, int64_t deadline,
+                           struct remote_list *ret, struct error *err)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	struct object_listing listing = {.remote = r, .arena = a};
+
+	for (enum object_kind kind = 0; kind < OBJECT_KINDS; kind++) {
+		const struct json_value *list, *items;
+		const struct remote_call call = {
+		        .method = "GET",
+		        .path = arena_format(&arena, "%s?labelSelector=" LABEL_SERVER "%%3D%s%s%s",
+		                             object_path(r, &arena, kind, NULL), r->server,
+		                             id ? "%2C" LABEL_SANDBOX "%3D" : "", id ? id : ""),
+		        .answer_max = KUBERNETES_LIST_MAX,
+		        .deadline = deadline};
+
+		if (remote_call_load(r, &call, &arena, &list, err) < 0)
+			return -1;
+		items = json_get(list, "items");
+		if (!items)
+			return FAIL(err, ERROR_UNAVAILABLE, "%s lists no %s", KUBERNETES_TITLE,
+			            kinds_of_objects[kind].plural);
+		for (size_t i = 0; i < json_count(items); i++)
+			take_object(&listing, kind, json_item_at(items, i));
+	}
+	*ret = listing.list;
+	return 0;
+}
+
+/* The agent is process 1: all processes of the pod end with it. */
+static void tell_agent_to_end(struct remote *r, const char *id)
+{
+	AUTO_CLOSE int fd = agent_stop_begin(&r->base, id, 0);
+	struct error ignored = {0};
+	char byte;
+
+	if (fd >= 0 && fd_wait(fd, POLLIN, deadline_after(TOLD_MS), &ignored) == 1)
+		(void)!read(fd, &byte, 1);
+}
+
+/* Its node has said that nothing of it runs, or says so by the removal of the object. */
+static int end_pod(struct remote *r, const struct remote_sandbox *s, int64_t deadline,
+                   struct error *err)
+{
+	int64_t soon = deadline_after(ENDED_MS);
+	bool has_ended =
+	        kubernetes_await_end(r, s->remote_id, false, soon < deadline ? soon : deadline);
+
+	if (delete_object(r, OBJECT_POD, s->remote_id, has_ended ? 0 : 1, deadline, err) < 0)
+		return -1;
+	fault_point("kubernetes", "pod-removed");
+	if (!kubernetes_await_end(r, s->remote_id, true, deadline))
+		return FAIL(err, ERROR_TIMEOUT,
+		            "provider '%s': the node of pod '%s' has not ended it yet", r->name,
+		            s->remote_id);
+	return 0;
+}
+
+static int kubernetes_remove(struct remote *r, const struct remote_sandbox *s, int64_t deadline,
+                             struct error *err)
+{
+	char name[KUBERNETES_NAME_MAX];
+
+	kubernetes_name(s->id, name);
+	if (s->state == REMOTE_RUNNING)
+		tell_agent_to_end(r, s->id);
+	if (end_pod(r, s, deadline, err) < 0 ||
+	    delete_object(r, OBJECT_CLAIM, name, 0, deadline, err) < 0)
+		return -1;
+	fault_point("kubernetes", "claim-removed");
+	/* Last: what runs is kept from the network to its end. */
+	return delete_object(r, OBJECT_POLICY, name, 0, deadline, err);
+}
+
+static int kubernetes_pause(struct remote *r, const struct remote_sandbox *s, bool keeps_memory,
+                            int64_t deadline, struct error *err)
+{
+	if (keeps_memory)
+		return FAIL(err, ERROR_UNSUPPORTED, "provider '%s' cannot do this: %s", r->name,
+		            provider_ability_name(PROVIDER_CAN_PAUSE));
+	return end_pod(r, s, deadline, err);
+}
+
+static int find_pod(struct remote *r, const char *name, int64_t deadline, struct pod_state *ret,
+                    struct error *err)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	const struct json_value *object;
+	const struct remote_call call = {.method = "GET",
+	                                 .path = object_path(r, &arena, OBJECT_POD, name),
+	                                 .accepted = gone_is_fine,
+	                                 .deadline = deadline};
+
+	if (remote_call_load(r, &call, &arena, &object, err) < 0)
+		return -1;
+	if (!kubernetes_read_pod(object, ret))
+		*ret = (struct pod_state){.phase = POD_ABSENT};
+	return 0;
+}
+
+static int kubernetes_resume(struct remote *r, struct remote_sandbox *s, int64_t deadline,
+                             struct error *err)
+{
+	struct pod_state pod;
+
+	if (find_pod(r, s->remote_id, deadline, &pod, err) < 0)
+		return -1;
+	if (pod.phase != POD_RUNNING)
+		return FAIL(err, ERROR_CONFLICT, "pod '%s' does not run", s->remote_id);
+	s->has_access = true;
+	return 0;
+}
+
+/* The pod of an earlier start is in the way. */
+static int clear_pod(struct remote *r, const char *name, int64_t deadline, struct error *err)
+{
+	if (delete_object(r, OBJECT_POD, name, 0, deadline, err) < 0)
+		return -1;
+	if (kubernetes_await_end(r, name, true, deadline))
+		return 0;
+	return FAIL(err, ERROR_TIMEOUT, "provider '%s': pod '%s' is not gone yet", r->name, name);
+}
+
+static int kubernetes_start(struct remote *r, const struct sandbox_spec *spec,
+                            struct remote_sandbox *s, int64_t deadline, struct error *err)
+{
+	struct pod_state pod;
+
+	if (find_pod(r, s->remote_id, deadline, &pod, err) < 0)
+		return -1;
+	if ((pod.phase == POD_PENDING || pod.phase == POD_RUNNING) && !pod.is_leaving)
+		return kubernetes_await_running(r, s->remote_id, deadline, err);
+	if (pod.phase != POD_ABSENT && clear_pod(r, s->remote_id, deadline, err) < 0)
+		return -1;
+	return make_objects(r, spec, s, deadline, err);
+}
+
+static int kubernetes_renew(struct remote *r, const struct remote_sandbox *s, int64_t deadline,
+                            struct error *err)
+{
+	AUTO(buf_done) struct buf body = BUF(BODY_MAX);
+	char name[KUBERNETES_NAME_MAX], until[32];
+
+	kubernetes_name(s->id, name);
+	kubernetes_shutdown_text(until);
+	buf_addf(&body, "{\"metadata\":{\"annotations\":{\"" NOTE_SHUTDOWN "\":\"%s\"}}}", until);
+	for (enum object_kind kind = 0; kind < OBJECT_KINDS; kind++) {
+		AUTO(arena_done) struct arena arena = {0};
+		const char *own = kind == OBJECT_POD ? s->remote_id : name;
+		const struct remote_call call = {.method = "PATCH",
+		                                 .path = object_path(r, &arena, kind, own),
+		                                 .content_type = "application/merge-patch+json",
+		                                 .body = buf_span(&body),
+		                                 .accepted = gone_is_fine,
+		                                 .deadline = deadline};
+
+		if (remote_call_do(r, &call, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* The network stays as it is: a sandbox with rules has one. */
+static int kubernetes_filter(struct remote *r, const struct remote_sandbox *s, const char *egress,
+                             int64_t deadline, struct error *err)
+{
+	const struct sandbox_spec spec = {.id = s->id,
+	                                  .owner = s->owner,
+	                                  .lease_epoch = s->lease_epoch,
+	                                  .network = SANDBOX_NETWORK_INTERNET,
+	                                  .egress = egress};
+
+	return make_policy(r, &spec, deadline, err);
+}
+
+static int reach_agent(struct remote *r, const struct remote_sandbox *s, struct remote_reach *ret,
+                       struct error *err)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	const char *line = remote_credential_line(r, &arena);
+	const struct kubernetes_options *o = as_kubernetes(r)->options;
+	const char *way = *o->runtime_class
+	                          ? "exec?container=main&stdin=true&stdout=true&stderr=true"
+	                            "&command=" REMOTE_AGENT_PATH "&command=--join&command="
+	                          : "portforward?ports=";
+	int size;
+
+	*ret = (struct remote_reach){.path = ""};
+	if (snprintf(ret->url, sizeof(ret->url), "%s", r->api_url) >= (int)sizeof(ret->url))
+		return FAIL(err, ERROR_INVALID, "the URL of the cluster is too long");
+	size = snprintf(ret->inner, sizeof(ret->inner), "%s/%s/%s%d",
+	                object_path(r, &arena, OBJECT_POD, NULL), s->remote_id, way, REMOTE_PORT);
+	if (size < 0 || (size_t)size >= sizeof(ret->inner) ||
+	    (line && strlen(line) >= sizeof(ret->credential)))
+		return FAIL(err, ERROR_INVALID, "the URL of sandbox '%s' is too long", s->id);
+	(void)snprintf(ret->credential, sizeof(ret->credential), "%s", line ? line : "");
+	return 0;
+}
+
+static int kubernetes_check(struct remote *r, int64_t deadline, struct error *err)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	const struct remote_call call = {
+	        .method = "GET",
+	        .path = arena_format(&arena, "%s?limit=1&labelSelector=" LABEL_SERVER "%%3D%s",
+	                             object_path(r, &arena, OBJECT_POD, NULL), r->server),
+	        .deadline = deadline};
+
+	return remote_call_do(r, &call, err) < 0 ? -1 : 0;
+}
+
+static int kubernetes_begin(struct remote *r, struct error *err)
+{
+	struct kubernetes *k = memory_new(sizeof(*k));
+
+	r->state = k;
+	k->options = r->own->kubernetes;
+	pthread_mutex_init(&k->mutex, NULL);
+	thread_condition_init(&k->changed);
+	if (!k->options || !*k->options->agent_image || !*r->own->image)
+		return FAIL(err, ERROR_INVALID,
+		            "provider '%s' needs kubernetes_image and kubernetes_agent_image",
+		            r->name);
+	if (cluster_access_load(&k->arena, k->options, &k->access, err) < 0)
+		return -1;
+	const struct http_async_tls tls = {k->access.authorities, k->access.certificate,
+	                                   k->access.key};
+	http_async_set_tls(r->http, &tls);
+	r->credential = memory_text(k->access.token ? k->access.token : "");
+	r->key_file = k->access.token_file;
+	r->api_url = memory_text(k->access.url);
+	return kubernetes_follow_open(r, err);
+}
+
+static void kubernetes_done(struct remote *r)
+{
+	struct kubernetes *k = as_kubernetes(r);
+	const char *name;
+	size_t at = 0;
+
+	if (!k)
+		return;
+	for (void *pod; (pod = map_next(&k->pods, &at, &name));)
+		free(pod);
+	map_done(&k->pods);
+	buf_done(&k->line);
+	pthread_cond_destroy(&k->changed);
+	pthread_mutex_destroy(&k->mutex);
+	arena_done(&k->arena);
+	free(k);
+	r->state = NULL;
+}
+
+static const struct remote_kind kind = {
+        .name = "kubernetes",
+        .title = KUBERNETES_TITLE,
+        .key_option = "kubernetes_config",
+        .key_header = "Authorization: Bearer ",
+        .is_agent_named = true,
+        .renews_stopped = true,
+        .carrier = &kubernetes_carrier,
+        .look_ms = LOOK_MS,
+        .begin = kubernetes_begin,
+        .finish = kubernetes_follow_finish,
+        .done = kubernetes_done,
+        .create = kubernetes_create,
+        .list = kubernetes_list,
+        .remove = kubernetes_remove,
+        .pause = kubernetes_pause,
+        .resume = kubernetes_resume,
+        .start = kubernetes_start,
+        .renew = kubernetes_renew,
+        .filter = kubernetes_filter,
+        .reach = reach_agent,
+        .check = kubernetes_check,
+};
+
+static int kubernetes_open(const struct provider_options *options, struct provider **ret,
+                           struct error *err)
+{
+	return remote_open(&kind, &provider_kubernetes, options->remote, options, ret, err);
+}
+
+/* The name of a class begins with the name of its program; what is not known counts as a plain
+ * container. */
+static const char *isolation_of(const char *runtime_class)
+{
+	static const struct {
+		const char *name, *isolation;
+	} classes[] = {{"gvisor", "gvisor"}, {"runsc", "gvisor"}, {"kata", "microvm"}};
+
+	for (size_t i = 0; i < COUNT_OF(classes); i++)
+		if (strncmp(runtime_class, classes[i].name, strlen(classes[i].name)) == 0)
+			return classes[i].isolation;
+	return "namespaces";
+}
+
+static void describe_kubernetes(const struct provider_options *options, struct provider_ops *ret)
+{
+	const struct kubernetes_options *o = options->remote ? options->remote->kubernetes : NULL;
+
+	if (!o)
+		return;
+	ret->isolation = isolation_of(o->runtime_class);
+	if (!kubernetes_keeps_home(o))
+		ret->abilities &= ~(unsigned)PROVIDER_CAN_STOP;
+	if (!o->policies_hold)
+		ret->abilities &= ~(unsigned)(PROVIDER_CAN_BLOCK_NETWORK | PROVIDER_CAN_FILTER);
+}
+
+const struct provider_ops provider_kubernetes = {
+        .name = "kubernetes",
+        .isolation = "namespaces",
+        .abilities = PROVIDER_CAN_STOP | PROVIDER_CAN_EXEC | PROVIDER_CAN_PTY | PROVIDER_CAN_FILES |
+                     PROVIDER_CAN_STATS | PROVIDER_CAN_BLOCK_NETWORK | PROVIDER_CAN_ISOLATE |
+                     PROVIDER_SURVIVES | PROVIDER_CAN_DIAL | PROVIDER_CAN_FILTER,
+        .describe = describe_kubernetes,
+        .open = kubernetes_open,
+        .filter = remote_filter,
+        .stats = remote_stats,
+        REMOTE_PROVIDER_OPS,
+};

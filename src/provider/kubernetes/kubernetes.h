@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* provider/kubernetes/kubernetes.h — sandboxes as pods of a Kubernetes cluster. Private to
+ * provider/.
+ *
+ * A sandbox is a pod, a NetworkPolicy and, where files outlive a stop, a PersistentVolumeClaim for
+ * its home: three objects of one name. Their labels say which server has them and for which
+ * sandbox, so that the API server's lists are the truth (provider/remote/). The agent comes by an
+ * init container, and is reached through the API server alone (stream.c): no node is.
+ *
+ * Source of the protocol: https://kubernetes.io/docs/reference/using-api/api-concepts/ */
+#pragma once
+
+#include <pthread.h>
+
+#include "base/map.h"
+#include "provider/kubernetes/access.h"
+#include "provider/kubernetes/pod.h"
+#include "provider/remote/parts.h"
+
+#define KUBERNETES_LIST_MAX ((size_t)64 << 20) /* bytes of a list of objects */
+#define KUBERNETES_KEEP_S (7 * 86400) /* after its last use an abandoned sandbox is removed */
+#define KUBERNETES_TITLE "Kubernetes"
+
+#define LABEL_SERVER "atoll.server"
+#define LABEL_SANDBOX "atoll.sandbox"
+#define LABEL_OWNER "atoll.owner"
+#define NOTE_EPOCH "atoll.epoch"
+#define NOTE_SHUTDOWN "atoll.shutdown-time"
+
+struct kubernetes {
+	const struct kubernetes_options *options;
+	struct arena arena;
+	struct cluster_access access;
+	const char *isolation; /* that of the runtime class */
+
+	pthread_t thread; /* of follow.c */
+	bool has_thread;
+	pthread_mutex_t mutex; /* guards all below */
+	pthread_cond_t changed;
+	struct map pods; /* name -> struct pod_state, in memory of its own */
+	bool is_closing, is_listed;
+	bool watch_has_ended, watch_has_failed, wants_list;
+	char version[32];        /* resourceVersion of the last event */
+	struct buf line;         /* of the watch: what has come of the next event */
+	uint64_t watches, lists; /* since the provider was opened */
+};
+
+static inline struct kubernetes *as_kubernetes(const struct remote *r)
+{
+	return r->state;
+}
+
+/* objects.c: what the API server is asked to make. Names are deterministic: of a sandbox's id. */
+struct pod_wish {
+	const struct sandbox_spec *spec;
+	const char *name, *image, *token;
+};
+void kubernetes_name(const char *id, char out[KUBERNETES_NAME_MAX]);
+void kubernetes_write_pod(const struct remote *r, struct buf *out, const struct pod_wish *wish);
+void kubernetes_write_claim(const struct remote *r, struct buf *out,
+                            const struct sandbox_spec *spec);
+/* ERROR_UNSUPPORTED for rules that name hosts. */
+MUST_CHECK int kubernetes_write_policy(const struct remote *r, struct buf *out,
+                                       const struct sandbox_spec *spec, struct error *err);
+/* Refuses a network that the provider cannot give. */
+MUST_CHECK int kubernetes_check_rules(const struct remote *r, const struct sandbox_spec *spec,
+                                      struct error *err);
+bool kubernetes_keeps_home(const struct kubernetes_options *options);
+void kubernetes_shutdown_text(char out[32]);
+
+/* follow.c: a thread that lists and watches the pods of this server. */
+MUST_CHECK int kubernetes_follow_open(struct remote *r, struct error *err);
+void kubernetes_follow_finish(struct remote *r);
+/* Waits until the pod runs. ERROR_UNAVAILABLE, or ERROR_LIMIT, with the cluster's words when it
+ * cannot. */
+MUST_CHECK int kubernetes_await_running(struct remote *r, const char *name, int64_t deadline,
+                                        struct error *err);
+/* Whether the pod has ended, or is gone, by the deadline. */
+bool kubernetes_await_end(struct remote *r, const char *name, bool gone, int64_t deadline);
+/* An answer of a call came before its event. */
+void kubernetes_note_pod(struct remote *r, const struct pod_state *pod);
+void kubernetes_forget_pod(struct remote *r, const char *name);
+
+/* stream.c: bytes to a port of a pod. */
+extern const struct remote_carrier kubernetes_carrier;
