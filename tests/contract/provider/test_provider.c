@@ -41,14 +41,25 @@ static const char *microvm_root;
 /* Another server of Atoll, which serves the APIs of these kinds; url NULL: there is none. */
 static struct remote_options e2b, daytona;
 
+/* A cluster that the caller has started; config NULL: there is none. */
+static struct kubernetes_options cluster;
+static struct remote_options kubernetes;
+
 static const struct remote_options *remote_options_of(const struct provider_ops *ops)
 {
+	if (strcmp(ops->name, "kubernetes") == 0)
+		return &kubernetes;
 	return strcmp(ops->name, "daytona") == 0 ? &daytona : &e2b;
 }
 
 static bool is_remote(const struct provider_ops *ops)
 {
-	return strcmp(ops->isolation, "remote") == 0;
+	return strcmp(ops->isolation, "remote") == 0 || strcmp(ops->name, "kubernetes") == 0;
+}
+
+static bool is_kubernetes(const struct provider_ops *ops)
+{
+	return strcmp(ops->name, "kubernetes") == 0;
 }
 
 static bool is_microvm(const struct provider_ops *ops)
@@ -363,7 +374,7 @@ static int call_path(struct fixture *f, uint16_t type, const char *path, struct 
 
 static void folders_are_made_seen_and_removed(struct fixture *f)
 {
-	char path[] = "/contract";
+	const char *path = is_kubernetes(f->ops) ? "/home/user/contract" : "/contract";
 	struct agent_file file = {0};
 	struct error gone = {0};
 
@@ -654,6 +665,25 @@ static const struct provider_ops *describe(const struct provider_ops *kind)
 	return ops;
 }
 
+static void read_cluster(void)
+{
+	cluster = (struct kubernetes_options){.config = getenv("CONTRACT_KUBERNETES_CONFIG"),
+	                                      .context = "",
+	                                      .namespace = getenv("CONTRACT_KUBERNETES_NAMESPACE"),
+	                                      .agent_image = "test.local/agent:1",
+	                                      .agent_path = "/atoll-agent",
+	                                      .runtime_class = getenv("CONTRACT_KUBERNETES_CLASS"),
+	                                      .storage_class = "",
+	                                      .cpu_request_percent = 10,
+	                                      .policies_hold = true};
+	if (!cluster.runtime_class)
+		cluster.runtime_class = "";
+	kubernetes = (struct remote_options){.image = "test.local/base:1",
+	                                     .images = "",
+	                                     .kubernetes = &cluster,
+	                                     .allows_internet = true};
+}
+
 int main(int argc, char **argv)
 {
 	static struct CMUnitTest tests[CHECKS_MAX * PROVIDER_KINDS_MAX];
@@ -683,6 +713,7 @@ int main(int argc, char **argv)
 	daytona.url = getenv("CONTRACT_DAYTONA_URL");
 	daytona.image = getenv("CONTRACT_DAYTONA_SNAPSHOT");
 	daytona.blocks_by_list = true;
+	read_cluster();
 	for (size_t i = 0; providers[i]; i++) {
 		if (getenv("CONTRACT_ONLY") &&
 		    strcmp(getenv("CONTRACT_ONLY"), providers[i]->name) != 0)
@@ -696,7 +727,9 @@ int main(int argc, char **argv)
 			              providers[i]->name);
 		else if (is_microvm(providers[i]) && (!microvm.kernel || !microvm_root))
 			print_message("skipped provider 'microvm': no kernel was prepared\n");
-		else if (is_remote(providers[i]) && !e2b.url)
+		else if (is_kubernetes(providers[i]) && !cluster.config)
+			print_message("skipped provider 'kubernetes': no cluster was started\n");
+		else if (is_remote(providers[i]) && !is_kubernetes(providers[i]) && !e2b.url)
 			print_message("skipped provider '%s': no other server was started\n",
 			              providers[i]->name);
 		else if ((needs_broker(providers[i]) || is_docker(providers[i])) && reason)
