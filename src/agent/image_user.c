@@ -83,6 +83,10 @@ void image_user_add(void)
 	struct error err = {0};
 	struct user user;
 
+	if (geteuid() != 0) {
+		(void)mkdir(PROJECT, 0755);
+		return;
+	}
 	if (user_find(NAME, &user, &err) == 0)
 		return;
 	unsigned id = find_free_id();

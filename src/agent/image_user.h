@@ -5,5 +5,6 @@
  * Only for a sandbox that connects to its server (reverse.h), whose root no template made. */
 #pragma once
 
-/* Changes nothing when the image has that user. What cannot be written is left out. */
+/* Changes nothing when the image has that user. What cannot be written is left out. An agent that
+ * is not root only makes the folder: its one user answers to that name (user.h). */
 void image_user_add(void);

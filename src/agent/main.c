@@ -336,7 +336,7 @@ int agent_main(int argc, char **argv)
 	}
 	if (options.setup_result.claim_fd >= 0)
 		rehearse_first_command();
-	if ((options.connect || options.machine.hostname || options.tunnel) && geteuid() == 0)
+	if (options.connect || options.machine.hostname || options.tunnel)
 		image_user_add();
 	standby_start(&agent);
 	begin_wishes(&agent, &wishes);

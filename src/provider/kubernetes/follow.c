@@ -249,8 +249,13 @@ static bool follow_once(struct remote *r)
 	struct kubernetes *k = as_kubernetes(r);
 	struct error err = {0};
 
-	if (!needs_list(k))
-		return run_watch(r);
+	if (!needs_list(k)) {
+		bool is_well = run_watch(r);
+
+		if (is_well && !is_closing(k))
+			kubernetes_sweep(r);
+		return is_well;
+	}
 	if (list_pods(r, &err) < 0) {
 		log_debug("the pods of a cluster are not listed", TEXT("provider", r->name),
 		          FAILURE(&err));

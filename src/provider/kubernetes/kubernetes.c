@@ -16,6 +16,7 @@
 #include "json/json.h"
 #include "json/write.h"
 #include "provider/agent_stop.h"
+#include "provider/kubernetes/class.h"
 #include "wire/agent_reverse.h"
 
 #define BODY_MAX ((size_t)1 << 20)
@@ -26,8 +27,6 @@
 
 static const int gone_is_fine[] = {404, 0}, exists_is_fine[] = {409, 0};
 
-/* The kinds of objects of a sandbox, in the order in which a create makes them. */
-enum object_kind { OBJECT_POLICY, OBJECT_CLAIM, OBJECT_POD, OBJECT_KINDS };
 static const struct {
 	const char *group, *plural;
 } kinds_of_objects[OBJECT_KINDS] = {
@@ -36,9 +35,8 @@ static const struct {
         [OBJECT_POD] = {"/api/v1", "pods"},
 };
 
-/* `name` NULL: of all. */
-static const char *object_path(const struct remote *r, struct arena *a, enum object_kind kind,
-                               const char *name)
+const char *kubernetes_path(const struct remote *r, struct arena *a, enum object_kind kind,
+                            const char *name)
 {
 	return arena_format(a, "%s/namespaces/%s/%s%s%s", kinds_of_objects[kind].group,
 	                    as_kubernetes(r)->access.namespace, kinds_of_objects[kind].plural,
@@ -50,7 +48,7 @@ static int post_object(struct remote *r, enum object_kind kind, const struct buf
 {
 	AUTO(arena_done) struct arena arena = {0};
 	const struct remote_call call = {.method = "POST",
-	                                 .path = object_path(r, &arena, kind, NULL),
+	                                 .path = kubernetes_path(r, &arena, kind, NULL),
 	                                 .body = buf_span(body),
 	                                 .accepted = accepted,
 	                                 .deadline = deadline};
@@ -66,7 +64,7 @@ static int delete_object(struct remote *r, enum object_kind kind, const char *na
 	        .method = "DELETE",
 	        .path = arena_format(&arena,
 	                             "%s?gracePeriodSeconds=%d&propagationPolicy=Background",
-	                             object_path(r, &arena, kind, name), grace_s),
+	                             kubernetes_path(r, &arena, kind, name), grace_s),
 	        .accepted = gone_is_fine,
 	        .deadline = deadline};
 
@@ -88,7 +86,7 @@ static int make_policy(struct remote *r, const struct sandbox_spec *spec, int64_
 		return status < 0 ? -1 : 0;
 	kubernetes_name(spec->id, name);
 	const struct remote_call put = {.method = "PUT",
-	                                .path = object_path(r, &arena, OBJECT_POLICY, name),
+	                                .path = kubernetes_path(r, &arena, OBJECT_POLICY, name),
 	                                .body = buf_span(&body),
 	                                .deadline = deadline};
 	return remote_call_do(r, &put, err) < 0 ? -1 : 0;
@@ -146,9 +144,36 @@ static int make_objects(struct remote *r, const struct sandbox_spec *spec, struc
 	return kubernetes_await_running(r, s->remote_id, deadline, err);
 }
 
+/* Once, before the first pod: what has been checked stays. */
+static int check_class(struct remote *r, int64_t deadline, struct error *err)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	struct kubernetes *k = as_kubernetes(r);
+	const char *name = k->options->runtime_class;
+	const struct remote_call call = {
+	        .method = "GET",
+	        .path = arena_format(&arena, "/apis/node.k8s.io/v1/runtimeclasses/%s", name),
+	        .deadline = deadline};
+	const struct json_value *found;
+
+	if (strcmp(kubernetes_isolation_of(name), provider_kubernetes.isolation) == 0 ||
+	    atomic_load(&k->class_is_checked))
+		return 0;
+	if (remote_call_load(r, &call, &arena, &found, err) < 0) {
+		err->code = ERROR_UNAVAILABLE;
+		return FAIL_CONTEXT(err, "RuntimeClass '%s'", name);
+	}
+	if (kubernetes_check_handler(name, json_get_text(found, "handler", ""), err) < 0)
+		return -1;
+	atomic_store(&k->class_is_checked, true);
+	return 0;
+}
+
 static int kubernetes_create(struct remote *r, const struct sandbox_spec *spec, int64_t deadline,
                              struct remote_sandbox *ret, struct error *err)
 {
+	if (check_class(r, deadline, err) < 0)
+		return -1;
 	return make_objects(r, spec, ret, deadline, err);
 }
 
@@ -222,7 +247,7 @@ static int kubernetes_list(struct remote *r, struct arena *a, const char *id, in
 		const struct remote_call call = {
 		        .method = "GET",
 		        .path = arena_format(&arena, "%s?labelSelector=" LABEL_SERVER "%%3D%s%s%s",
-		                             object_path(r, &arena, kind, NULL), r->server,
+		                             kubernetes_path(r, &arena, kind, NULL), r->server,
 		                             id ? "%2C" LABEL_SANDBOX "%3D" : "", id ? id : ""),
 		        .answer_max = KUBERNETES_LIST_MAX,
 		        .deadline = deadline};
@@ -300,7 +325,7 @@ static int find_pod(struct remote *r, const char *name, int64_t deadline, struct
 	AUTO(arena_done) struct arena arena = {0};
 	const struct json_value *object;
 	const struct remote_call call = {.method = "GET",
-	                                 .path = object_path(r, &arena, OBJECT_POD, name),
+	                                 .path = kubernetes_path(r, &arena, OBJECT_POD, name),
 	                                 .accepted = gone_is_fine,
 	                                 .deadline = deadline};
 
@@ -339,7 +364,7 @@ static int kubernetes_start(struct remote *r, const struct sandbox_spec *spec,
 {
 	struct pod_state pod;
 
-	if (find_pod(r, s->remote_id, deadline, &pod, err) < 0)
+	if (check_class(r, deadline, err) < 0 || find_pod(r, s->remote_id, deadline, &pod, err) < 0)
 		return -1;
 	if ((pod.phase == POD_PENDING || pod.phase == POD_RUNNING) && !pod.is_leaving)
 		return kubernetes_await_running(r, s->remote_id, deadline, err);
@@ -361,7 +386,7 @@ static int kubernetes_renew(struct remote *r, const struct remote_sandbox *s, in
 		AUTO(arena_done) struct arena arena = {0};
 		const char *own = kind == OBJECT_POD ? s->remote_id : name;
 		const struct remote_call call = {.method = "PATCH",
-		                                 .path = object_path(r, &arena, kind, own),
+		                                 .path = kubernetes_path(r, &arena, kind, own),
 		                                 .content_type = "application/merge-patch+json",
 		                                 .body = buf_span(&body),
 		                                 .accepted = gone_is_fine,
@@ -402,7 +427,8 @@ static int reach_agent(struct remote *r, const struct remote_sandbox *s, struct 
 	if (snprintf(ret->url, sizeof(ret->url), "%s", r->api_url) >= (int)sizeof(ret->url))
 		return FAIL(err, ERROR_INVALID, "the URL of the cluster is too long");
 	size = snprintf(ret->inner, sizeof(ret->inner), "%s/%s/%s%d",
-	                object_path(r, &arena, OBJECT_POD, NULL), s->remote_id, way, REMOTE_PORT);
+	                kubernetes_path(r, &arena, OBJECT_POD, NULL), s->remote_id, way,
+	                REMOTE_PORT);
 	if (size < 0 || (size_t)size >= sizeof(ret->inner) ||
 	    (line && strlen(line) >= sizeof(ret->credential)))
 		return FAIL(err, ERROR_INVALID, "the URL of sandbox '%s' is too long", s->id);
@@ -416,7 +442,7 @@ static int kubernetes_check(struct remote *r, int64_t deadline, struct error *er
 	const struct remote_call call = {
 	        .method = "GET",
 	        .path = arena_format(&arena, "%s?limit=1&labelSelector=" LABEL_SERVER "%%3D%s",
-	                             object_path(r, &arena, OBJECT_POD, NULL), r->server),
+	                             kubernetes_path(r, &arena, OBJECT_POD, NULL), r->server),
 	        .deadline = deadline};
 
 	return remote_call_do(r, &call, err) < 0 ? -1 : 0;
@@ -494,27 +520,13 @@ static int kubernetes_open(const struct provider_options *options, struct provid
 	return remote_open(&kind, &provider_kubernetes, options->remote, options, ret, err);
 }
 
-/* The name of a class begins with the name of its program; what is not known counts as a plain
- * container. */
-static const char *isolation_of(const char *runtime_class)
-{
-	static const struct {
-		const char *name, *isolation;
-	} classes[] = {{"gvisor", "gvisor"}, {"runsc", "gvisor"}, {"kata", "microvm"}};
-
-	for (size_t i = 0; i < COUNT_OF(classes); i++)
-		if (strncmp(runtime_class, classes[i].name, strlen(classes[i].name)) == 0)
-			return classes[i].isolation;
-	return "namespaces";
-}
-
 static void describe_kubernetes(const struct provider_options *options, struct provider_ops *ret)
 {
 	const struct kubernetes_options *o = options->remote ? options->remote->kubernetes : NULL;
 
 	if (!o)
 		return;
-	ret->isolation = isolation_of(o->runtime_class);
+	ret->isolation = kubernetes_isolation_of(o->runtime_class);
 	if (!kubernetes_keeps_home(o))
 		ret->abilities &= ~(unsigned)PROVIDER_CAN_STOP;
 	if (!o->policies_hold)

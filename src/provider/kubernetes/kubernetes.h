@@ -27,11 +27,14 @@
 #define NOTE_EPOCH "atoll.epoch"
 #define NOTE_SHUTDOWN "atoll.shutdown-time"
 
+/* The kinds of objects of a sandbox, in the order in which a create makes them. */
+enum object_kind { OBJECT_POLICY, OBJECT_CLAIM, OBJECT_POD, OBJECT_KINDS };
+
 struct kubernetes {
 	const struct kubernetes_options *options;
 	struct arena arena;
 	struct cluster_access access;
-	const char *isolation; /* that of the runtime class */
+	atomic_bool class_is_checked;
 
 	pthread_t thread; /* of follow.c */
 	bool has_thread;
@@ -49,6 +52,13 @@ static inline struct kubernetes *as_kubernetes(const struct remote *r)
 {
 	return r->state;
 }
+
+/* kubernetes.c: the path of an object; `name` NULL: of all of its kind. In the arena. */
+const char *kubernetes_path(const struct remote *r, struct arena *a, enum object_kind kind,
+                            const char *name);
+
+/* sweep.c: on the thread of follow.c. */
+void kubernetes_sweep(struct remote *r);
 
 /* objects.c: what the API server is asked to make. Names are deterministic: of a sandbox's id. */
 struct pod_wish {
