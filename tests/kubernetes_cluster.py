@@ -2,11 +2,13 @@
 """A cluster of one node on this machine: Debian's etcd and containerd, and the programs that tests/kubernetes_build.sh has
 made. With `node=False` only the API server: objects are checked and kept, and nothing runs."""
 
+import base64
 import contextlib
 import http.client
 import json
 import os
 import pathlib
+import re
 import shutil
 import socket
 import ssl
@@ -189,6 +191,7 @@ current-context: here
     def start(self):
         self.make_certificates()
         self.write_kubeconfig(self.kubeconfig, "admin")
+        self.readable = write_inline_config(self, self.dir)
         self.start_etcd()
         self.start_api_server()
         if self.node:
@@ -407,12 +410,67 @@ def fill_base(root):
 FILLERS = {"pause": fill_pause, "agent": fill_agent, "base": fill_base}
 
 
+def write_inline_config(cluster, folder):
+    """All in one file, which the user that atolld becomes may read."""
+    ca, certificate, key = (base64.b64encode((cluster.pki / name).read_bytes()).decode() for name in ("ca.crt", "admin.crt", "admin.key"))
+    path = pathlib.Path(folder) / "inline.conf"
+    path.write_text(f"""apiVersion: v1
+kind: Config
+clusters:
+- name: here
+  cluster:
+    server: https://127.0.0.1:{cluster.port}
+    certificate-authority-data: {ca}
+users:
+- name: admin
+  user:
+    client-certificate-data: {certificate}
+    client-key-data: {key}
+contexts:
+- name: here
+  context: {{cluster: here, user: admin}}
+current-context: here
+""")
+    path.chmod(0o644)
+    pathlib.Path(folder).chmod(0o711)
+    return path
+
+
 def options(cluster, namespace, **more):
     """Of a provider in this cluster."""
-    own = {"kubernetes_config": str(cluster.kubeconfig), "kubernetes_namespace": namespace, "kubernetes_image": "test.local/base:1",
+    own = {"kubernetes_config": str(cluster.readable), "kubernetes_namespace": namespace, "kubernetes_image": "test.local/base:1",
            "kubernetes_agent_image": "test.local/agent:1", "kubernetes_agent_path": "/atoll-agent", "kubernetes_network_policy": "true", **more}
     return ";".join(f"{name}={value}" for name, value in own.items())
 
 
 def quoted(text):
     return urllib.parse.quote(text, safe="")
+
+
+class Borrowed:
+    """A cluster that runs already: ATOLL_TEST_CLUSTER names its folder, with admin.conf and pki/."""
+
+    parts = {}
+
+    def __init__(self, folder):
+        self.dir = pathlib.Path(folder)
+        self.pki, self.kubeconfig = self.dir / "pki", self.dir / "admin.conf"
+        self.port = int(re.search(r"https://127\.0\.0\.1:(\d+)", self.kubeconfig.read_text()).group(1))
+        self.api = Api(self)
+        self.own = tempfile.mkdtemp(prefix="atoll-cluster-", dir="/var/tmp")
+        self.readable = write_inline_config(self, self.own)
+
+    def remove(self):
+        shutil.rmtree(self.own)
+
+
+def open_cluster(namespace, node=True):
+    folder = os.environ.get("ATOLL_TEST_CLUSTER")
+    cluster = Borrowed(folder) if folder else Cluster(node)
+    cluster.api.call("POST", "/api/v1/namespaces", {"metadata": {"name": namespace}})
+    return cluster
+
+
+def is_empty_soon(cluster, namespace):
+    """A claim is gone when the cluster's controller has seen that no pod uses it."""
+    return atoll.wait_for(lambda: cluster.api.objects(namespace) == [], 30, lambda: f"an empty namespace: {cluster.api.objects(namespace)}") or True

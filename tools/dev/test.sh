@@ -7,7 +7,7 @@ SUITES=(checks system escape fault asan fuzz)
 # "./dev test deep" runs these before a release; each takes minutes and runs by its own name, too.
 DEEP_SUITES=(tidy analyzer tsan full console long operator newest ide package templates fuzz)
 # Only by name: asan runs the tests of unit, and system those of examples.
-NAMED_SUITES=(quick unit examples providers)
+NAMED_SUITES=(quick unit examples providers kubernetes)
 # The unit tests of the process that has threads. Of the store those with several users: the rest,
 # two thirds of the time here, is one thread with a database.
 TSAN_TESTS='^((base|loop|worker|json|http|sandbox|config|account|image|provider|fleet|webhook|terminal|job|edge|calls|surface|api|daemon)/'
@@ -361,6 +361,18 @@ PROVIDER_FILES=(contract/test_providers system/test_microvm isolation/test_page 
 PROVIDER_RUNS=${PROVIDER_RUNS:-3}
 
 # Only when it is named: every provider with a server of its own kind.
+# Only when it is named: a cluster of one node, whose programs tests/kubernetes_build.sh makes once.
+suite_kubernetes()
+{
+	build_programs gcc || { result failed kubernetes build "the gcc build failed"; return; }
+	for package in etcd-server containerd umoci skopeo containernetworking-plugins busybox-static; do
+		dpkg -s "$package" >/dev/null 2>&1 || apt_install "$package" ||
+			note "without $package its tests are skipped"
+	done
+	ATOLL_SLOW=1 run_built_pytest kubernetes kubernetes 1800 \
+		tests/contract/test_kubernetes.py tests/system/test_kubernetes*.py tests/fault/test_kubernetes_storm.py
+}
+
 suite_providers()
 {
 	local program files

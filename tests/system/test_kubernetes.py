@@ -1,0 +1,285 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Provider kubernetes on a cluster of one node: API server, scheduler, kubelet and containerd are real. Nothing of a
+sandbox is left in its namespace when it is deleted."""
+
+import concurrent.futures
+import contextlib
+import ipaddress
+import json
+import time
+
+import pytest
+
+import atoll
+import kubernetes_cluster
+
+pytestmark = [pytest.mark.needs_root, pytest.mark.slow]
+PATH = "/api/sandbox/instances"
+SPACE = "atoll-tests"
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    made = kubernetes_cluster.open_cluster(SPACE)
+    yield made
+    made.remove()
+
+
+def serve(cluster, before="native,", **more):
+    chosen = kubernetes_cluster.options(cluster, SPACE, allow_weaker="true", **more)
+    return atoll.Server(flags=["--providers", f"{before}pods=kubernetes:{chosen}"])
+
+
+@pytest.fixture(scope="module")
+def server(cluster):
+    server = serve(cluster).start()
+    yield server
+    server.remove_all()
+    atoll.wait_for(lambda: cluster.api.objects(SPACE) == [], 20, "an empty namespace")
+
+
+@pytest.fixture
+def api(server):
+    with contextlib.closing(server.api()) as connection:
+        yield connection
+
+
+@pytest.fixture(scope="module")
+def box(server):
+    with contextlib.closing(server.api()) as connection, connection.sandbox(provider="pods", internet=True) as made:
+        yield made
+
+
+def pod_of(cluster, box):
+    return cluster.api.get(f"/api/v1/namespaces/{SPACE}/pods/atoll-{box}")
+
+
+def refused(call, *arguments, **options):
+    with pytest.raises(atoll.ApiError) as caught:
+        call(*arguments, **options)
+    return caught.value
+
+
+def objects_of(cluster, box):
+    return [name for name in cluster.api.objects(SPACE) if box in name]
+
+
+def assert_gone(cluster, box):
+    """A claim is gone when the cluster's controller has seen that no pod uses it."""
+    atoll.wait_for(lambda: objects_of(cluster, box) == [], 20, "the end of its objects")
+
+
+# what works inside
+
+
+def test_commands_files_and_ports_are_those_of_any_sandbox(api, box):
+    said = api.exec(box, "cat; echo out; echo err >&2; exit 7", stdin="in\n")
+    assert (said["stdout"], said["stderr"], said["exit_code"]) == ("in\nout\n", "err\n", 7)
+    data = bytes(range(256)) * 8192
+    api.write(box, "data.bin", data)
+    assert api.read(box, "data.bin") == data
+    assert api.exec(box, "seq 200000 | tail -n 1")["stdout"] == "200000\n"
+    api.exec(box, "mkdir -p w && cd w && echo hello > index.html && (httpd -p 127.0.0.1:8123 -h . > /dev/null 2>&1 &)")
+    atoll.wait_for(lambda: "8123" in json.dumps(api.get(f"{PATH}/{box}/ports")), 20, "a port")
+    assert api.raw("GET", f"{PATH}/{box}/preview/8123/index.html").body == b"hello\n"
+
+
+def test_a_sandbox_has_one_user_and_refuses_another_by_name(api, box):
+    assert api.exec(box, "id -u; echo $HOME")["stdout"] == "1000\n/home/user\n"
+    why = refused(api.exec, box, "id", user="root")
+    assert "alone" in why.message and "root" in why.message, why.message
+
+
+def test_a_pod_keeps_to_the_standard_restricted(api, cluster, box):
+    spec = pod_of(cluster, box)["spec"]
+    assert api.get(f"{PATH}/{box}")["isolation"] == "namespaces"
+    assert spec["automountServiceAccountToken"] is False and spec["enableServiceLinks"] is False
+    assert spec["securityContext"]["runAsNonRoot"] and spec["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+    for container in spec["containers"] + spec["initContainers"]:
+        assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]}
+        assert container["securityContext"]["allowPrivilegeEscalation"] is False
+        assert set(container["resources"]["limits"]) >= {"cpu", "memory"} and set(container["resources"]["requests"]) >= {"cpu", "memory"}
+    assert all(not volume.get("hostPath") for volume in spec["volumes"])
+    # and so it is inside
+    said = api.exec(box, "grep -E 'CapEff|CapBnd|NoNewPrivs|Seccomp:' /proc/self/status; ls /var/run/secrets 2>&1")["stdout"]
+    assert "CapEff:\t0000000000000000" in said and "NoNewPrivs:\t1" in said and "Seccomp:\t2" in said and "No such file" in said, said
+
+
+def test_the_token_of_the_agent_is_not_to_be_seen_inside(api, box):
+    said = api.exec(box, "env; cat /proc/1/environ 2>&1; cat /proc/[0-9]*/environ 2>/dev/null | tr '\\0' '\\n'")["stdout"]
+    assert "TOKEN" not in said, said
+
+
+def test_the_agents_port_needs_its_token(api, box):
+    said = api.exec(box, "printf 'GET /atoll-agent HTTP/1.1\\r\\nSec-WebSocket-Key: a\\r\\nX-Atoll-Agent-Token: %064d\\r\\n\\r\\n' 0 | "
+                         "nc 127.0.0.1 49990 | head -n 1")["stdout"]
+    assert "403" in said, said
+
+
+# its life
+
+
+def test_files_of_the_home_outlive_a_stop_and_the_pod_does_not(api, cluster):
+    with api.sandbox(provider="pods", internet=True, resources={"cpu": 0.3, "memory_mb": 96}, labels={"a": "b"}) as box:
+        api.exec(box, "echo kept > file")
+        first = pod_of(cluster, box)
+        assert api.post(f"{PATH}/{box}/stop")["state"] == "stopped"
+        assert cluster.api.call("GET", f"/api/v1/namespaces/{SPACE}/pods/atoll-{box}")[0] == 404
+        assert len(objects_of(cluster, box)) == 2
+        assert api.post(f"{PATH}/{box}/start")["state"] == "started"
+        assert api.exec(box, "cat file")["stdout"] == "kept\n"
+        again = pod_of(cluster, box)
+        assert again["metadata"]["uid"] != first["metadata"]["uid"]
+        assert again["spec"]["containers"][0]["resources"] == first["spec"]["containers"][0]["resources"]
+        assert again["spec"]["containers"][0]["resources"]["limits"]["memory"] == "96Mi"
+    assert_gone(cluster, box)
+
+
+def test_a_sandbox_outlives_the_death_of_the_server(api, server, cluster, box):
+    api.exec(box, "(sleep 7654 &) ; echo on > alive")
+    uid = pod_of(cluster, box)["metadata"]["uid"]
+    server.kill9("api")
+    with contextlib.closing(server.api()) as after:
+        said = atoll.wait_for(lambda: after.exec(box, "cat alive; ps | grep -c '[s]leep 7654'")["stdout"], 60, "an answer")
+        assert said == "on\n1\n"
+    assert pod_of(cluster, box)["metadata"]["uid"] == uid
+
+
+def test_an_evicted_pod_is_told_of_and_its_files_are_kept(api, cluster):
+    with api.sandbox(provider="pods", internet=True) as box:
+        api.exec(box, "echo kept > file")
+        status, said = cluster.api.call("POST", f"/api/v1/namespaces/{SPACE}/pods/atoll-{box}/eviction", {
+            "apiVersion": "policy/v1beta1", "kind": "Eviction", "metadata": {"name": f"atoll-{box}", "namespace": SPACE}})
+        assert status == 201, said
+        atoll.wait_for(lambda: api.get(f"{PATH}/{box}")["state"] in ("stopped", "failed"), 60, "the end of the sandbox")
+        assert api.get(f"{PATH}/{box}")["state"] == "stopped"
+        assert api.post(f"{PATH}/{box}/start")["state"] == "started"
+        assert api.exec(box, "cat file")["stdout"] == "kept\n"
+    assert_gone(cluster, box)
+
+
+def test_what_takes_too_much_memory_ends_with_that_reason(api, cluster):
+    with api.sandbox(provider="pods", internet=True, resources={"memory_mb": 64}) as box:
+        with contextlib.suppress(atoll.ApiError):
+            api.exec(box, "x=aaaaaaaaaaaaaaaa; while :; do x=$x$x; done", timeout_ms=30000)
+        assert api.exec(box, "echo on")["stdout"] == "on\n"
+
+
+# the network
+
+
+def policy_of(cluster, box):
+    return cluster.api.get(f"/apis/networking.k8s.io/v1/namespaces/{SPACE}/networkpolicies/atoll-{box}")["spec"]
+
+
+def allows(policy, address):
+    blocks = [to["ipBlock"] for rule in policy.get("egress", []) for to in rule.get("to", []) if "ipBlock" in to]
+    wanted = ipaddress.ip_address(address)
+    return any(wanted in ipaddress.ip_network(block["cidr"]) and
+               not any(wanted in ipaddress.ip_network(part) for part in block.get("except", [])) for block in blocks)
+
+
+def test_a_blocked_sandbox_may_reach_nothing(api, cluster):
+    with api.sandbox(provider="pods", internet=False) as box:
+        policy = policy_of(cluster, box)
+        assert policy["policyTypes"] == ["Ingress", "Egress"] and not policy.get("egress") and not policy.get("ingress")
+        assert policy["podSelector"] == {"matchLabels": {"atoll.sandbox": box}}
+
+
+def test_rules_are_those_of_a_policy_and_change_with_them(api, cluster):
+    with api.sandbox(provider="pods", internet=True, egress={"allow": ["1.1.1.1"], "deny": ["0.0.0.0/0"]}) as box:
+        policy = policy_of(cluster, box)
+        assert allows(policy, "1.1.1.1") and not allows(policy, "1.1.1.2") and not allows(policy, "255.255.255.255")
+    with api.sandbox(provider="pods", internet=True, egress={"deny": ["9.9.0.0/16"]}) as box:
+        policy = policy_of(cluster, box)
+        assert allows(policy, "8.8.8.8") and not allows(policy, "9.9.1.1") and allows(policy, "9.10.0.1")
+        assert not any(allows(policy, private) for private in ("10.0.0.1", "169.254.169.254", "192.168.1.1", "172.16.0.1", "127.0.0.1"))
+
+
+def test_rules_that_name_hosts_are_refused_by_name(api, cluster):
+    before = cluster.api.objects(SPACE)
+    why = refused(api.create, provider="pods", internet=True, egress={"allow": ["example.com"], "deny": ["0.0.0.0/0"]})
+    assert "names" in why.message, why.message
+    assert cluster.api.objects(SPACE) == before
+
+
+# what a cluster refuses
+
+
+def test_a_spent_quota_is_told_in_the_clusters_words(api, cluster):
+    path = f"/api/v1/namespaces/{SPACE}/resourcequotas"
+    before = cluster.api.objects(SPACE)
+    cluster.api.call("POST", path, {"metadata": {"name": "few"}, "spec": {"hard": {"limits.memory": "1Mi"}}})
+    try:
+        atoll.wait_for(lambda: cluster.api.get(f"{path}/few").get("status", {}).get("hard"), 20, "the quota")
+        why = refused(api.create, provider="pods", internet=True)
+        assert "exceeded quota" in why.message, why.message
+        assert cluster.api.objects(SPACE) == before
+    finally:
+        cluster.api.call("DELETE", f"{path}/few")
+
+
+def test_a_sandbox_that_no_node_takes_is_told_so(api, cluster):
+    before = cluster.api.objects(SPACE)
+    why = refused(api.create, provider="pods", internet=True, resources={"cpu": 900})
+    assert "Insufficient cpu" in why.message, why.message
+    atoll.wait_for(lambda: cluster.api.objects(SPACE) == before, 20, "the end of what the create made")
+
+
+def test_an_image_that_is_not_there_is_told_so(cluster):
+    server = serve(cluster, before="", kubernetes_image="test.local/missing:1").start()
+    try:
+        with contextlib.closing(server.api()) as api:
+            before = cluster.api.objects(SPACE)
+            why = refused(api.create, internet=True)
+            assert "missing" in why.message and "ull" in why.message, why.message
+            atoll.wait_for(lambda: cluster.api.objects(SPACE) == before, 20, "the end of what the create made")
+    finally:
+        server.remove_all()
+
+
+def test_what_no_row_knows_is_swept_and_what_another_server_has_is_not(cluster):
+    server = serve(cluster, before="").start()
+    try:
+        with contextlib.closing(server.api()) as api, api.sandbox(internet=True) as box:
+            labels = pod_of(cluster, box)["metadata"]["labels"]
+            lost = {**labels, "atoll.sandbox": "abcdefghijklmnopqrst"}
+            other = {**lost, "atoll.server": "aaaaaaaaaaaaaaaaaaaa"}
+            for name, own in (("atoll-abcdefghijklmnopqrst", lost), ("atoll-other", other)):
+                cluster.api.call("POST", f"/api/v1/namespaces/{SPACE}/persistentvolumeclaims", {
+                    "metadata": {"name": name, "labels": own},
+                    "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Mi"}}}})
+        server.kill9("api")
+        atoll.wait_for(lambda: "atoll-abcdefghijklmnopqrst" not in cluster.api.objects(SPACE), 90, "the sweep")
+        assert "atoll-other" in cluster.api.objects(SPACE)
+    finally:
+        cluster.api.call("DELETE", f"/api/v1/namespaces/{SPACE}/persistentvolumeclaims/atoll-other")
+        server.remove_all()
+
+
+def test_creates_at_once_leave_nothing(server, cluster):
+    def one(_):
+        with contextlib.closing(server.api()) as api:
+            with api.sandbox(provider="pods", internet=True, resources={"memory_mb": 48, "cpu": 0.1}) as box:
+                return api.exec(box, "echo on")["stdout"]
+
+    before = cluster.api.objects(SPACE)
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(one, range(8))) == ["on\n"] * 8
+    atoll.wait_for(lambda: cluster.api.objects(SPACE) == before, 30, "the end of all objects")
+
+
+def test_an_api_server_that_is_away_costs_only_its_own(api, server, cluster, box):
+    if not cluster.parts:
+        pytest.skip("the cluster is another's")
+    with api.sandbox(provider="native") as near:
+        cluster.stop("kube-apiserver")
+        begun = time.monotonic()
+        why = refused(api.create, provider="pods", internet=True)
+        assert why.status == 503, why.message
+        assert api.exec(near, "echo near")["stdout"] == "near\n"
+        time.sleep(max(0, 20 - (time.monotonic() - begun)))
+        cluster.start_api_server()
+        assert atoll.wait_for(lambda: api.exec(box, "echo far")["stdout"], 60, "an answer of the pod") == "far\n"
+        with api.sandbox(provider="pods", internet=True) as made:
+            assert api.exec(made, "echo new")["stdout"] == "new\n"
