@@ -163,6 +163,28 @@ def test_a_snapshot_has_the_memory_of_a_machine_that_goes_on(server, api):
         api.delete(f"/api/sandbox/snapshots/{taken['id']}")
 
 
+def test_services_of_a_fork_run_once(api):
+    """The memory has the services of the source, which the fork has under ids of its own."""
+    with machine(api) as box:
+        api.call("PUT", f"{PATH}/{box}/services/web", {"command": "echo begun >>/run/begun; exec sleep 54321"})
+        atoll.wait_for(lambda: api.get(f"{PATH}/{box}/services/web")["state"] == "running", 60, "the service")
+        running = "ps | grep -c '[s]leep 54321'; wc -l </run/begun"
+        assert said(api, box, running).split() == ["1", "1"]
+        made = api.post(f"{PATH}/{box}/fork", {"count": 1, "memory": True})["items"][0]["id"]
+        taken = api.post(f"{PATH}/{box}/snapshot", {"memory": True})["id"]
+        try:
+            atoll.wait_for(lambda: api.get(f"{PATH}/{made}/services/web")["state"] == "running", 60, "the service of the fork")
+            atoll.wait_for(lambda: said(api, made, running).split() == ["1", "2"], 60, "one process of the service")
+            assert said(api, box, running).split() == ["1", "1"]
+            # Of a snapshot no sandbox has services, as with files.
+            with api.sandbox(template="small", snapshot=taken, internet=False, resources={"memory_mb": MEMORY_MB, "disk_mb": 64}) as copy:
+                assert api.get(f"{PATH}/{copy}/services")["items"] == []
+                atoll.wait_for(lambda: said(api, copy, "ps | grep -c '[s]leep 54321' || true") == "0", 60, "the end of the service")
+        finally:
+            api.delete(f"{PATH}/{made}")
+            api.delete(f"/api/sandbox/snapshots/{taken}")
+
+
 def test_a_snapshot_of_files_boots(api):
     with machine(api) as box:
         begin_work(api, box)

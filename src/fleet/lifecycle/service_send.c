@@ -233,8 +233,8 @@ static int take_state(void *context, const void *reply, struct error *err)
 	return 0;
 }
 
-int service_ask(struct fleet *f, struct arena *a, const char *sandbox_id,
-                struct service_states *ret, struct error *err)
+static int ask_agent(struct provider *p, struct arena *a, const char *sandbox_id,
+                     struct service_states *ret, struct error *err)
 {
 	struct asking asking = {a, ret};
 	struct agent_service_state state;
@@ -245,10 +245,53 @@ int service_ask(struct fleet *f, struct arena *a, const char *sandbox_id,
 	        .context = &asking,
 	};
 
+	ret->count = 0;
+	return compute_call(p, sandbox_id, a, &call, deadline_after(ASK_TIMEOUT_MS), err);
+}
+
+int service_ask(struct fleet *f, struct arena *a, const char *sandbox_id,
+                struct service_states *ret, struct error *err)
+{
 	struct provider *p;
 
 	ret->count = 0;
 	if (sandbox_provider_find(f, sandbox_id, &p, err) < 0)
 		return -1;
-	return compute_call(p, sandbox_id, a, &call, deadline_after(ASK_TIMEOUT_MS), err);
+	return ask_agent(p, a, sandbox_id, ret, err);
+}
+
+/* The agent starts a service of the same name when the process of this one has ended. */
+static int end_inherited(struct operation *op, const struct agent_service_state *inherited,
+                         struct error *err)
+{
+	struct agent_service_state state;
+	const struct agent_service message = {
+	        .id = inherited->id,
+	        .generation = inherited->generation + 1,
+	        .name = "",
+	        .wish = AGENT_SERVICE_REMOVE,
+	        .cwd = "",
+	        .user = "",
+	};
+	const struct compute_call call = {
+	        .type = AGENT_SERVICE,
+	        .shape = agent_service_shape,
+	        .message = &message,
+	        WIRE_REPLY(AGENT_SERVICE_STATE, agent_service_state_shape, state),
+	};
+
+	return compute_call(op->provider, op->record.id, op->arena, &call,
+	                    deadline_after(ASK_TIMEOUT_MS), err);
+}
+
+int services_end_inherited(struct operation *op, struct error *err)
+{
+	struct service_states *states = ARENA_NEW(op->arena, struct service_states);
+
+	if (ask_agent(op->provider, op->arena, op->record.id, states, err) < 0)
+		return FAIL_CONTEXT(err, "services of the saved memory");
+	for (size_t i = 0; i < states->count; i++)
+		if (end_inherited(op, &states->items[i], err) < 0)
+			return FAIL_CONTEXT(err, "services of the saved memory");
+	return 0;
 }

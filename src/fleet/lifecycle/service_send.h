@@ -18,6 +18,9 @@ MUST_CHECK int services_catch_up(struct operation *op, struct error *err);
 /* Copies services to a new sandbox, and starts them if it runs. */
 MUST_CHECK int services_copy_to(struct fleet *f, struct arena *a, const struct service_list *like,
                                 const char *sandbox_id, struct error *err);
+/* Of a sandbox that continues from the memory of another: ends that one's services, of which this
+ * one has no rows. */
+MUST_CHECK int services_end_inherited(struct operation *op, struct error *err);
 /* The states that the agent reports, in the arena. */
 struct service_states {
 	struct agent_service_state items[AGENT_SERVICES_MAX * 2];

@@ -182,7 +182,8 @@ int lifecycle_create(struct operation *op, const struct template_record *t, int6
 		return -1;
 	}
 	fault_point("api", "create-made");
-	if (!op->is_bare && !created.continues && entrypoint_start(op, t, err) < 0) {
+	if ((created.continues && services_end_inherited(op, err) < 0) ||
+	    (!op->is_bare && !created.continues && entrypoint_start(op, t, err) < 0)) {
 		error_context(err, "create sandbox '%s'", op->record.name);
 		lifecycle_fail(op, err);
 		return -1;
