@@ -120,6 +120,15 @@ def test_what_is_stopped_keeps_its_files_and_starts_again(host, api):
         assert api.exec(sandbox, "cat file")["stdout"] == "kept\n"
 
 
+def runs(pid):
+    """Whether the process is there and no zombie."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as stat:
+            return stat.read().rpartition(")")[2].split()[0] not in "ZX"
+    except FileNotFoundError:
+        return False
+
+
 def create_later(api):
     """The broker is being started again: a create whose connection breaks has made nothing."""
     made = []
@@ -145,8 +154,10 @@ def test_sandboxes_end_with_the_server_unless_they_are_kept(keeps):
         assert api.exec(made, "cat file")["stdout"] == "kept\n"
         api.close()
         server.stop()
-        assert os.path.exists(f"/proc/{pid}") == keeps
-        assert bool(agents_of(server, made)) == keeps and bool(agents_of(server, fleeting)) == keeps
+        if keeps:
+            assert runs(pid) and agents_of(server, made) and agents_of(server, fleeting)
+        else:  # on a busy machine a killed process is there for a moment
+            atoll.wait_for(lambda: not (runs(pid) or agents_of(server, made) or agents_of(server, fleeting)), 10, "the end of every process")
         server.start()
         api = server.api()
         shown = api.get(f"/api/sandbox/instances/{made}")
