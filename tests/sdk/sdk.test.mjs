@@ -496,6 +496,25 @@ test('files of a volume, webhooks and builds are there', async () => {
   await atoll.builds.delete(begun.id);
 });
 
+test('a call without a sandbox has one of its own, and a workspace keeps its files', async () => {
+  const atoll = new Atoll();
+  const options = { workspace: 'of-sdk-js', sandbox: { template: 'host', internet: false } };
+  try {
+    const done = await atoll.ephemeral.run('echo hi > a; pwd', options);
+    assert.equal(done.stdout, '/mnt/workspaces/of-sdk-js\n');
+    const code = await atoll.ephemeral.runCode('cat a', { ...options, language: 'bash' });
+    assert.equal(code.stdout, 'hi\n');
+    const read = await atoll.ephemeral.tool('read', { path: 'a' }, options);
+    assert.ok(JSON.stringify(read).includes('hi'), JSON.stringify(read));
+    await assert.rejects(atoll.ephemeral.tool('read', { path: 'a' }, { sandbox: options.sandbox }), InvalidRequestError);
+    assert.ok((await atoll.workspaces.list()).some(({ name }) => name === options.workspace));
+  } finally {
+    const isFree = async () => (await atoll.workspaces.get(options.workspace)).sandboxes === 0;
+    for (let i = 0; i < 100 && !(await isFree()); i++) await new Promise((go) => setTimeout(go, 100));
+    await atoll.workspaces.delete(options.workspace);
+  }
+});
+
 test('events are cut wherever the network cuts them', () => {
   const text = ': hello\nid: 1.0\nevent: stdout\ndata: {"a":\ndata: 1}\n\nevent: exit\r\ndata: x\r\n\r\n';
   for (let at = 0; at <= text.length; at++) {
