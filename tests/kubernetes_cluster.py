@@ -290,7 +290,7 @@ disabled_plugins = [{unused}]
             self.end_pods()
         for name in ("kubelet", "kube-scheduler", "kube-controller-manager", "kube-apiserver"):
             if name in self.parts:
-                self.stop(name, hard=False)
+                self.stop(name)  # an API server that is asked to end waits for its watches
         if "containerd" in self.parts:
             for task in self.ctr("tasks", "ls", "-q", check=False).stdout.split():
                 self.ctr("tasks", "kill", "-s", "SIGKILL", task, check=False)

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Provider kubernetes and a real API server without a node: what it asks for is accepted as it is, watches go on after a
+cut, 429 is obeyed. The tests write what a node would: pods never run here."""
+
+import contextlib
+import re
+import socket
+import socketserver
+import ssl
+import threading
+import time
+
+import pytest
+
+import atoll
+import kubernetes_cluster
+
+pytestmark = pytest.mark.needs_root
+SPACE = "atoll-api"
+POLICIES = f"/apis/networking.k8s.io/v1/namespaces/{SPACE}/networkpolicies"
+
+
+class Handler(socketserver.StreamRequestHandler):
+    def handle(self):
+        front = self.server.front
+        lines = []
+        while (line := self.rfile.readline(65536)) not in (b"\r\n", b"\n", b""):
+            lines.append(line)
+        if not lines:
+            return
+        first = lines[0].decode()
+        front.seen.append((time.monotonic(), first.split(" HTTP")[0]))
+        for pattern, answers in front.faults:
+            if answers and re.match(pattern, first):
+                self.wfile.write(answers.pop(0))
+                return
+        # Each connection carries one request, so that a fault meets every one of them.
+        head = b"".join(line for line in lines if not line.lower().startswith(b"connection:")) + b"Connection: close\r\n\r\n"
+        body = self.rfile.read(int((re.search(rb"(?i)content-length: *(\d+)", head) or [0, 0])[1]))
+        with socket.create_connection(("127.0.0.1", front.cluster.port)) as plain, front.context.wrap_socket(plain, server_hostname="127.0.0.1") as far:
+            front.open.append((first, self.connection))
+            far.sendall(head + body)
+            with contextlib.suppress(OSError):
+                while data := far.recv(65536):
+                    self.wfile.write(data)
+
+
+class Front:
+    """Stands in front of the API server: shows what is asked, cuts connections and gives answers of its own."""
+
+    def __init__(self, cluster):
+        self.cluster, self.seen, self.faults, self.open = cluster, [], [], []
+        self.context = ssl.create_default_context(cafile=cluster.pki / "ca.crt")
+        self.context.load_cert_chain(cluster.pki / "admin.crt", cluster.pki / "admin.key")
+        self.server = socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler)
+        self.server.daemon_threads, self.server.front = True, self
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        self.config = cluster.dir / "front.conf"
+        self.config.write_text(f"""clusters: [{{name: c, cluster: {{server: "http://127.0.0.1:{self.server.server_address[1]}"}}}}]
+users: [{{name: u, user: {{}}}}]
+contexts: [{{name: x, context: {{cluster: c, user: u}}}}]
+current-context: x
+""")
+        self.config.chmod(0o644)
+
+    def cut_watches(self):
+        for first, connection in self.open:
+            if "watch=true" in first:
+                with contextlib.suppress(OSError):
+                    connection.shutdown(socket.SHUT_RDWR)
+
+    def asked(self, words):
+        return [target for _, target in self.seen if re.search(words, target)]
+
+    def close(self):
+        self.server.shutdown()
+        self.server.server_close()
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    made = kubernetes_cluster.Cluster(node=False)
+    made.api.call("POST", "/api/v1/namespaces", {"metadata": {"name": SPACE}})
+    yield made
+    made.remove()
+
+
+@pytest.fixture(scope="module")
+def front(cluster):
+    made = Front(cluster)
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="module")
+def server(cluster, front):
+    chosen = kubernetes_cluster.options(cluster, SPACE, kubernetes_config=str(front.config),
+                                        kubernetes_storage_class="none")  # without a controller a claim is never gone
+    server = atoll.Server(flags=["--providers", f"pods=kubernetes:{chosen}"]).start()
+    yield server
+    server.remove_all()
+    assert kubernetes_cluster.is_empty_soon(cluster, SPACE)
+
+
+def create_apart(server):
+    """A create that goes on beside the test; its error comes from the returned function."""
+    found = []
+
+    def run():
+        with contextlib.closing(server.api()) as api:
+            with pytest.raises(atoll.ApiError) as caught:
+                api.create(internet=True)
+            found.append(caught.value)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+
+    def end():
+        thread.join(40)
+        return found[0]
+    return end
+
+
+def pending_pod(cluster):
+    return atoll.wait_for(lambda: cluster.api.names("pods", SPACE), 20, "a pod")[0]
+
+
+def fail_pod(cluster, name):
+    status, said = cluster.api.call("PATCH", f"/api/v1/namespaces/{SPACE}/pods/{name}/status", {
+        "status": {"phase": "Failed", "reason": "Evicted", "message": "the node was low on words"}}, "application/merge-patch+json")
+    assert status == 200, said
+
+
+def test_a_watch_that_is_cut_goes_on_at_its_version(server, cluster, front):
+    end = create_apart(server)
+    name = pending_pod(cluster)
+    lists = len(front.asked(r"GET /api/v1/namespaces/\S+/pods\?labelSelector=atoll.server%3D[a-z2-7]+$"))
+    watches = len(front.asked("watch=true"))
+    front.cut_watches()
+    atoll.wait_for(lambda: len(front.asked("watch=true")) > watches, 20, "a watch after the cut")
+    assert re.search(r"resourceVersion=[1-9]", front.asked("watch=true")[-1])
+    assert len(front.asked(r"GET /api/v1/namespaces/\S+/pods\?labelSelector=atoll.server%3D[a-z2-7]+$")) == lists
+    fail_pod(cluster, name)
+    why = end()
+    assert "Evicted: the node was low on words" in why.message and why.status == 503, why.message
+    assert kubernetes_cluster.is_empty_soon(cluster, SPACE)
+
+
+def test_a_watch_that_is_too_old_begins_with_a_list(server, cluster, front):
+    front.faults.append((r"GET \S+watch=true", [
+        b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n"
+        b'{"type":"ERROR","object":{"kind":"Status","code":410,"reason":"Expired"}}\n']))
+    watches = len(front.asked("watch=true"))
+    front.cut_watches()
+    atoll.wait_for(lambda: len(front.asked("watch=true")) >= watches + 2, 20, "a watch after the list")
+    between = front.asked(r"/pods\?labelSelector")[-2:]
+    assert "watch" not in between[0] or "watch" in between[1]
+    end = create_apart(server)
+    fail_pod(cluster, pending_pod(cluster))
+    assert "Evicted" in end().message
+
+
+def test_a_429_is_obeyed(server, cluster, front):
+    front.faults.append((f"POST {POLICIES}", [
+        b'HTTP/1.1 429 Too Many Requests\r\nRetry-After: 1\r\nContent-Length: 22\r\nConnection: close\r\n\r\n{"message":"too busy"}']))
+    begun = len(front.seen)
+    end = create_apart(server)
+    fail_pod(cluster, pending_pod(cluster))
+    end()
+    posts = [at for at, target in front.seen[begun:] if target == f"POST {POLICIES}"]
+    assert len(posts) == 2 and 0.9 <= posts[1] - posts[0] < 6, posts
+    assert kubernetes_cluster.is_empty_soon(cluster, SPACE)
