@@ -23,7 +23,7 @@
 #define LOOK_MS 300000 /* the watch tells of changes sooner */
 #define TOLD_MS 2000   /* how long an agent may take to end */
 #define ENDED_MS 3000  /* until the cluster says so */
-#define ROOM_MS 60000  /* until what is left of an earlier pod is gone */
+#define GRACE_S 1
 
 static const int gone_is_fine[] = {404, 0}, exists_is_fine[] = {409, 0};
 
@@ -284,12 +284,18 @@ static int end_pod(struct remote *r, const struct remote_sandbox *s, int64_t dea
 	bool has_ended =
 	        kubernetes_await_end(r, s->remote_id, false, soon < deadline ? soon : deadline);
 
-	if (delete_object(r, OBJECT_POD, s->remote_id, has_ended ? 0 : 1, deadline, err) < 0)
+	if (!has_ended && delete_object(r, OBJECT_POD, s->remote_id, GRACE_S, deadline, err) < 0)
+		return -1;
+	if (!has_ended && !kubernetes_await_end(r, s->remote_id, false, deadline))
+		return FAIL(err, ERROR_TIMEOUT,
+		            "provider '%s': the node of pod '%s' has not ended it yet", r->name,
+		            s->remote_id);
+	/* Nothing runs: the object need not wait for the rest of its node's work. */
+	if (delete_object(r, OBJECT_POD, s->remote_id, 0, deadline, err) < 0)
 		return -1;
 	fault_point("kubernetes", "pod-removed");
 	if (!kubernetes_await_end(r, s->remote_id, true, deadline))
-		return FAIL(err, ERROR_TIMEOUT,
-		            "provider '%s': the node of pod '%s' has not ended it yet", r->name,
+		return FAIL(err, ERROR_TIMEOUT, "provider '%s': pod '%s' is not gone yet", r->name,
 		            s->remote_id);
 	return 0;
 }
