@@ -15,13 +15,15 @@
 #include "config/config.h"
 #include "config/provider_options.h"
 #include "config/providers.h"
-#include "daemon/store_identity.h"
 #include "provider/kind_options.h"
+#include "store/access.h"
 
 #define BROKER_WAIT_MS 20000
 #define WATCHED_WAIT_MS 600000 /* with a supervisor, which restarts the broker */
 #define WAIT_SAID_MS 5000
 #define SECRET_MAX 65536
+
+_Static_assert(PROVIDER_SHARED_KEY_SIZE == STORE_SERVER_KEY_SIZE, "one key");
 
 struct broker_wait broker_wait_begin(bool is_watched)
 {
@@ -289,8 +291,8 @@ void providers_share(struct provider_sources *sources, struct store *store)
 {
 	struct error err = {0};
 
-	if (store_identity_read(store, &sources->identity, &err) < 0) {
-		log_warning("the identity of the store is not known", FAILURE(&err));
+	if (store_server_key(store, "providers", sources->identity.key, &err) < 0) {
+		log_warning("the key that the store's servers share is not known", FAILURE(&err));
 		return;
 	}
 	sources->shared.shared = &sources->identity;

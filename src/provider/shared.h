@@ -3,8 +3,9 @@
  *
  * A kind with provider_ops.is_shared keeps all that it knows of a sandbox at its service, nothing
  * in the data folder: the sandbox's row may move to another server at any time
- * (fleet/server/takeover.h). So an open provider serves each sandbox that the service has under the
- * store's id, whichever server made it. Several servers may hold such a provider open at once. */
+ * (fleet/core/takeover.h). So an open provider serves each sandbox that the service has under
+ * provider_shared_id, whichever server made it. Several servers may hold such a provider open at
+ * once. */
 #pragma once
 
 #include "base/id.h"
@@ -13,6 +14,9 @@
 
 /* The same in all servers on one store. */
 struct provider_shared {
-	char id[ID_SIZE + 1];                        /* names the store at the service */
 	unsigned char key[PROVIDER_SHARED_KEY_SIZE]; /* only these servers know it */
 };
+/* What labels at the service say instead of a server's id: one for each provider of a store, named
+ * by the configuration. It says nothing about the key. */
+void provider_shared_id(const struct provider_shared *shared, const char *name,
+                        char ret[ID_SIZE + 1]);

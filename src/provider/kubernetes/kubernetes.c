@@ -549,5 +549,6 @@ const struct provider_ops provider_kubernetes = {
         .open = kubernetes_open,
         .filter = remote_filter,
         .stats = remote_stats,
+        .is_shared = true,
         REMOTE_PROVIDER_OPS,
 };

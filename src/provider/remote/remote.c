@@ -22,6 +22,7 @@
 #include "provider/compute.h"
 #include "provider/own_folder.h"
 #include "provider/remote/parts.h"
+#include "provider/shared.h"
 #include "wire/agent.h"
 
 #define CLEAN_UP_MS 20000 /* to remove a sandbox whose create failed */
@@ -471,6 +472,24 @@ static int read_key(struct remote *r, struct error *err)
 	return 0;
 }
 
+static int read_identity(struct remote *r, const char *dir, struct error *err)
+{
+	return own_folder_id(dir, r->server, err) < 0 ? -1 : read_key(r, err);
+}
+
+/* Another server on the store goes on with what this one has made. */
+static int share_identity(struct remote *r, struct error *err)
+{
+	const struct provider_shared *shared = r->options.shared;
+
+	if (!shared)
+		return FAIL(err, ERROR_UNAVAILABLE,
+		            "provider '%s' needs the key that the store's servers share", r->name);
+	provider_shared_id(shared, r->name, r->server);
+	memcpy(r->key, shared->key, sizeof(r->key));
+	return 0;
+}
+
 static int open_folder(struct remote *r, struct error *err)
 {
 	char root[PATH_SIZE_MAX], dir[PATH_SIZE_MAX], name[256], path[PATH_SIZE_MAX];
@@ -487,7 +506,7 @@ static int open_folder(struct remote *r, struct error *err)
 	if (own_folder_make(dir, "/access", path, err) < 0)
 		return -1;
 	r->access_dir = memory_text(path);
-	return own_folder_id(dir, r->server, err) < 0 ? -1 : read_key(r, err);
+	return r->ops.is_shared ? share_identity(r, err) : read_identity(r, dir, err);
 }
 
 static char *copy_url(const char *url)
