@@ -59,7 +59,7 @@ struct config {
 	const char *debug;     /* folders of src/ with debug lines */
 	int64_t body_max;
 	int64_t connections_max;
-	int64_t drain_ms;
+	int64_t drain_ms, drain_delay_ms;
 	int64_t ready_probe_every_ms; /* 0 = /readyz makes no sandboxes */
 	const char *ready_networks;   /* "off,on,rules" */
 	int64_t idle_exit_ms;         /* 0 = never */

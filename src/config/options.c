@@ -188,7 +188,7 @@ const struct config_option config_options[] = {
                     .about = "with provider kubernetes: image that holds atoll-agent; an init "
                              "container copies it into each pod"),
         TEXT_OPTION("kubernetes_agent_path", kubernetes_agent_path,
-                    .initial = "/usr/lib/atoll/atoll-agent",
+                    .initial = "/usr/libexec/atoll/atoll-agent",
                     .about = "with provider kubernetes: where atoll-agent is in that image"),
         TEXT_OPTION("kubernetes_runtime_class", kubernetes_runtime_class, .initial = "",
                     .about = "with provider kubernetes: RuntimeClass of the pods; the isolation "
@@ -258,6 +258,10 @@ const struct config_option config_options[] = {
         DURATION_OPTION("drain", drain_ms, .initial = "30s", .max = 3600000,
                         .about = "how long running calls and uploads may continue after the server "
                                  "is told to stop; new ones are refused"),
+        DURATION_OPTION("drain_delay", drain_delay_ms, .initial = "0s", .max = 600000,
+                        .about = "how long the server still takes new requests after it is told to "
+                                 "stop, while /readyz answers 503: a load balancer needs this time "
+                                 "to send them elsewhere"),
         DURATION_OPTION(
                 "ready_probe_every", ready_probe_every_ms, .initial = "10s", .max = 3600000,
                 .about = "how long /readyz reuses the result of its last test sandboxes; 0 = "

@@ -29,20 +29,33 @@ static void on_look(void *context)
 	loop_timer_start(api->loop, &d->timer, LOOK_MS);
 }
 
+static void refuse_requests(void *context)
+{
+	struct drain *d = context;
+	struct api *api = d->api;
+
+	log_info("stopping: running calls may finish, new ones are refused",
+	         NUMBER("drain_ms", api->config->drain_ms));
+	server_drain(api->server);
+	d->until_ms = loop_now_ms(api->loop) + api->config->drain_ms;
+	d->timer.on_timer = on_look;
+	loop_timer_start(api->loop, &d->timer, 0);
+}
+
 void drain_begin(struct drain *d, struct api *api)
 {
-	if (api->is_draining || api->config->drain_ms == 0) {
+	int64_t delay_ms = api->config->drain_delay_ms;
+
+	if (api->is_draining || (api->config->drain_ms == 0 && delay_ms == 0)) {
 		loop_stop(api->loop);
 		return;
 	}
-	log_info("stopping: running calls may finish, new ones are refused",
-	         NUMBER("drain_ms", api->config->drain_ms));
+	if (delay_ms > 0)
+		log_info("stopping: not ready any more, new requests are still taken",
+		         NUMBER("drain_delay_ms", delay_ms));
 	api->is_draining = true;
-	server_drain(api->server);
-	*d = (struct drain){.api = api,
-	                    .timer = {.on_timer = on_look, .context = d},
-	                    .until_ms = loop_now_ms(api->loop) + api->config->drain_ms};
-	loop_timer_start(api->loop, &d->timer, 0);
+	*d = (struct drain){.api = api, .timer = {.on_timer = refuse_requests, .context = d}};
+	loop_timer_start(api->loop, &d->timer, delay_ms);
 }
 
 void drain_cancel(struct drain *d)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* daemon/drain.h — the api process stops: running calls may finish first. On the loop thread.
  *
- * The first signal to stop refuses new requests (http/server/drain.h) and gives running ones at
- * most the time of the option `drain`. Then terminals are told, and the loop stops. The second
+ * The first signal to stop makes the server not ready. After the option `drain_delay`, in which a
+ * load balancer finds another, it refuses new requests (http/server/drain.h) and gives running ones
+ * at most the time of the option `drain`. Then terminals are told, and the loop stops. The second
  * signal stops the loop at once. */
 #pragma once
 

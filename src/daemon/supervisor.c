@@ -64,10 +64,20 @@ struct supervisor {
 };
 
 /* No other variables: the environment may hold secrets, and a file passes the configuration. */
-static const char *const kept_variables[] = {"PATH",         "LANG",           "LC_ALL",
-                                             "TZ",           "ATOLL_FAULT",    "ATOLL_FAULT_CLOCK",
-                                             "ASAN_OPTIONS", "TSAN_OPTIONS",   "UBSAN_OPTIONS",
-                                             "LSAN_OPTIONS", "JOURNAL_STREAM", "INVOCATION_ID"};
+static const char *const kept_variables[] = {"PATH",
+                                             "LANG",
+                                             "LC_ALL",
+                                             "TZ",
+                                             "ATOLL_FAULT",
+                                             "ATOLL_FAULT_CLOCK",
+                                             "ASAN_OPTIONS",
+                                             "TSAN_OPTIONS",
+                                             "UBSAN_OPTIONS",
+                                             "LSAN_OPTIONS",
+                                             "JOURNAL_STREAM",
+                                             "INVOCATION_ID",
+                                             "KUBERNETES_SERVICE_HOST",
+                                             "KUBERNETES_SERVICE_PORT"};
 
 static const char **child_environment(struct arena *a)
 {
@@ -677,7 +687,8 @@ static int signal_to_end(const struct supervisor *s, const struct child *c)
 
 static int64_t stop_ms(const struct supervisor *s, const struct child *c)
 {
-	return STOP_MS + (c == &s->children[CHILD_API] ? s->config->drain_ms : 0);
+	return STOP_MS +
+	       (c == &s->children[CHILD_API] ? s->config->drain_delay_ms + s->config->drain_ms : 0);
 }
 
 /* Waits until the process has ended or its time is over. A second signal to stop means that calls
