@@ -211,6 +211,7 @@ check_programs()
 	run_check privileged tools/check_privileged.py
 	run_check headers tools/check_headers.py
 	run_check reference tools/check_reference.py
+	run_check manifests tools/check_manifests.py
 }
 
 suite_checks()
