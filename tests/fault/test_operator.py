@@ -639,6 +639,20 @@ def test_a_stop_ends_what_runs_and_refuses_what_is_new(draining):
     assert server.api().read(sandbox, "/home/user/slow") == b"u" * 10000
 
 
+def test_a_server_that_stops_takes_requests_until_a_load_balancer_knows(servers):
+    server = servers(environment={"ATOLL_DRAIN": "5s", "ATOLL_DRAIN_DELAY": "2s"}).start()
+    sandbox = server.api().create(internet=False)["id"]
+    begin = time.monotonic()
+    server.process.terminate()
+    atoll.wait_for(lambda: server.api().raw("GET", "/readyz").status == 503, 1, "readyz says so at once")
+    assert server.api().exec(sandbox, "echo served")["stdout"] == "served\n"
+    assert server.api().raw("GET", "/readyz").json()["error"]["code"] == "draining"
+    assert server.process.wait(10) == 0
+    assert 1.9 < time.monotonic() - begin < 6, "the delay, and nothing runs that a drain waits for"
+    server.start()
+    server.api().remove(sandbox)
+
+
 def test_a_second_stop_ends_at_once(draining):
     api = draining.api()
     sandbox = api.create(internet=False)["id"]

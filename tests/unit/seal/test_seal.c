@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -268,6 +269,46 @@ static void a_key_file_that_others_may_read_is_refused(void **state)
 	assert_non_null(strstr(err.hint, "chmod"));
 }
 
+/* As user and group 65534, which a pod's user and fsGroup are like. */
+static int open_as_another(const char *file)
+{
+	pid_t child = fork();
+	int status;
+
+	if (child == 0) {
+		struct seal *other = NULL;
+		struct error err = {0};
+
+		if (setgid(65534) < 0 || setuid(65534) < 0)
+			_exit(3);
+		_exit(seal_open(file, &other, &err) == 0 ? 0 : err.code == ERROR_FORBIDDEN ? 1 : 2);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFEXITED(status));
+	return WEXITSTATUS(status);
+}
+
+/* A cluster mounts a Secret like that for a pod that does not run as root. */
+static void a_key_file_of_root_may_be_read_by_the_group(void **state)
+{
+	struct place *p = *state;
+
+	if (geteuid() != 0)
+		skip();
+	assert_int_equal(chmod(p->folder, 0755), 0);
+	assert_int_equal(chown(p->file, 0, 65534), 0);
+	assert_int_equal(chmod(p->file, 0440), 0);
+	assert_int_equal(open_as_another(p->file), 0);
+	assert_int_equal(chmod(p->file, 0444), 0);
+	assert_int_equal(open_as_another(p->file), 1);
+	assert_int_equal(chmod(p->file, 0460), 0);
+	assert_int_equal(open_as_another(p->file), 1);
+	/* Of another user than root: that user could change it. */
+	assert_int_equal(chown(p->file, 1000, 65534), 0);
+	assert_int_equal(chmod(p->file, 0440), 0);
+	assert_int_equal(open_as_another(p->file), 1);
+}
+
 #define OPENERS 8
 
 static void *open_on_thread(void *argument)
@@ -317,5 +358,6 @@ int main(void)
 	           AT(more_keys_than_may_be_are_refused), AT(one_rotation_goes_on_at_a_time),
 	           AT(a_bad_key_file_is_refused_by_line),
 	           AT(a_key_file_that_others_may_read_is_refused),
+	           AT(a_key_file_of_root_may_be_read_by_the_group),
 	           AT(servers_that_start_at_once_have_the_same_key));
 }
