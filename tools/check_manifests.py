@@ -37,7 +37,7 @@ HEAD = """\
 # What src/provider/kubernetes asks of the API server, by resource.
 PROVIDER_CALLS = {
     "pods": {"create", "delete", "get", "list", "patch", "watch"},
-    "persistentvolumeclaims": {"create", "delete", "get", "list", "patch", "watch"},
+    "persistentvolumeclaims": {"create", "delete", "get", "list", "patch"},
     "networkpolicies": {"create", "delete", "get", "list", "patch", "update"},
     "pods/exec": {"create", "get"},
     "pods/portforward": {"create", "get"},

@@ -124,7 +124,9 @@ class Load:
                 continue
             with self.lock:
                 self.calls += 1
-                if status != 200 or answer["stdout"] != f"{number}\n":
+                if status == 502:  # it was passed on to the server that went away
+                    self.cut.append((time.time(), box, answer))
+                elif status != 200 or answer["stdout"] != f"{number}\n":
                     self.wrong.append((time.time(), box, address, status, answer))
 
     def end(self):
