@@ -59,6 +59,66 @@ void decision_find_rule(struct network_decision *d, const char *egress)
 	(void)snprintf(d->rule, sizeof(d->rule), "%.*s", (int)rule.size, rule.data);
 }
 
+static void predict_address(const char *egress, const struct egress_ranges *denied,
+                            struct network_decision *d)
+{
+	for (size_t i = 0; i < denied->count; i++)
+		if (egress_range_has(&denied->items[i], d->address))
+			d->code = DECISION_ADDRESS_DENIED;
+	decision_find_rule(d, egress);
+	if (d->code == DECISION_OK && egress_is_refused(d->address))
+		d->code = DECISION_RANGE_REFUSED;
+}
+
+/* The gateway takes names on the ports of HTTP and TLS only. */
+static int predict_name(const char *egress, const struct egress_ranges *denied,
+                        struct network_decision *d, struct error *err)
+{
+	struct span rule = sandbox_egress_rule_of_name(egress, span_of(d->host));
+	bool is_all = denied->count > 0 &&
+	              (sandbox_egress_has_names(egress) || sandbox_egress_denies_all(egress));
+
+	if (denied->count > 0 && !is_all) {
+		(void)FAIL(err, ERROR_INVALID, "the rules decide on '%s' by its address", d->host);
+		return FAIL_HINT(err, "ask for an address");
+	}
+	if (is_all && (rule.size == 0 || (d->port != 443 && d->port != 80)))
+		d->code = DECISION_HOST_NOT_ALLOWED;
+	else
+		(void)snprintf(d->rule, sizeof(d->rule), "%.*s", (int)rule.size, rule.data);
+	return 0;
+}
+
+int decision_predict(const char *egress, const char *host, uint16_t port,
+                     struct network_decision *ret, struct error *err)
+{
+	struct network_decision d = {.port = port, .count = 1, .protocol = DECISION_TCP};
+	struct egress_ranges denied;
+	struct egress_range range;
+	bool is_address = egress_range_parse(span_of(host), &range) && range.first == range.last;
+
+	if (sandbox_egress_denied(egress, &denied, err) < 0)
+		return -1;
+	if (!is_address && !host_name_is_valid(span_of(host)))
+		return FAIL(err, ERROR_INVALID, "'%.80s' is no host name and no IPv4 address",
+		            host);
+	if (is_address)
+		d.address = range.first;
+	else
+		(void)snprintf(d.host, sizeof(d.host), "%s", host);
+	if (is_address)
+		predict_address(egress, &denied, &d);
+	else if (predict_name(egress, &denied, &d, err) < 0)
+		return -1;
+	d.verdict =
+	        d.code == DECISION_OK ? DECISION_ALLOWED
+	        : d.code != DECISION_RANGE_REFUSED && sandbox_egress_mode(egress) == EGRESS_WATCH
+	                ? DECISION_WATCHED
+	                : DECISION_DENIED;
+	*ret = d;
+	return 0;
+}
+
 bool decision_is_same(const struct network_decision *a, const struct network_decision *b)
 {
 	return a->address == b->address && a->port == b->port && a->verdict == b->verdict &&

@@ -61,6 +61,10 @@ struct network_decision {
 bool decision_is_sound(const struct network_decision *d);
 /* Sets the rule of a decision about an address, among the rules of this text. */
 void decision_find_rule(struct network_decision *d, const char *egress);
+/* What rules would decide on a connection to this host name or IPv4 address. ERROR_INVALID for what
+ * is neither, and for a name under rules that decide by its address. */
+MUST_CHECK int decision_predict(const char *egress, const char *host, uint16_t port,
+                                struct network_decision *ret, struct error *err);
 /* Whether both are about the same: everything equal but the numbers. */
 bool decision_is_same(const struct network_decision *a, const struct network_decision *b);
 /* "api.example.com:443", "203.0.113.7:22" or "203.0.113.7". */

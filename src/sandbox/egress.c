@@ -12,6 +12,14 @@
 #define ENTRY_MAX (INET6_ADDRSTRLEN - 1 + sizeof("/128") - 1)
 #define ALLOWED '+'
 #define DENIED '-'
+#define MODE '~'
+
+const char *const egress_modes[] = {
+        [EGRESS_ENFORCE] = "enforce",
+        [EGRESS_ASK] = "ask",
+        [EGRESS_WATCH] = "watch",
+        [EGRESS_MODE_COUNT] = NULL,
+};
 
 struct egress_entry {
 	bool is_ipv4;
@@ -175,8 +183,21 @@ int sandbox_egress_format(struct arena *a, const struct sandbox_egress *lists, c
 		return FAIL_HINT(err, "deny \"" SANDBOX_EGRESS_ALL
 		                      "\", too: names are what is left then");
 	}
+	if (lists->mode != EGRESS_ENFORCE)
+		buf_addf(&text, "%s%c%s", text.size > 0 ? " " : "", MODE,
+		         egress_modes[lists->mode]);
 	*ret = arena_copy(a, buf_span(&text));
 	return 0;
+}
+
+enum egress_mode sandbox_egress_mode(const char *text)
+{
+	const char *word = strrchr(text, MODE);
+
+	for (unsigned i = 0; word && i < EGRESS_MODE_COUNT; i++)
+		if (strcmp(word + 1, egress_modes[i]) == 0)
+			return (enum egress_mode)i;
+	return EGRESS_ENFORCE;
 }
 
 /* Returns 1 for an entry, 0 at the end. */
@@ -187,6 +208,9 @@ static int next_entry(struct span *rest, bool *ret_is_denied, struct span *ret, 
 	if (rest->size == 0)
 		return 0;
 	(void)span_split(rest, ' ', ret);
+	/* The mode is the last word. */
+	if (ret->size > 1 && ret->data[0] == MODE && rest->size == 0)
+		return 0;
 	if (ret->size < 2 || (ret->data[0] != ALLOWED && ret->data[0] != DENIED))
 		return FAIL(err, ERROR_INVALID, "'%.*s' is not a rule", (int)ret->size, ret->data);
 	*ret_is_denied = ret->data[0] == DENIED;
@@ -216,8 +240,32 @@ int sandbox_egress_parse(struct arena *a, const char *text, struct sandbox_egres
 	}
 	if (got < 0)
 		return -1;
-	*ret = (struct sandbox_egress){.allow = lists[0], .deny = lists[1]};
+	*ret = (struct sandbox_egress){
+	        .allow = lists[0], .deny = lists[1], .mode = sandbox_egress_mode(text)};
 	return 0;
+}
+
+int sandbox_egress_add(struct arena *a, const char *text, const char *entry, const char **ret,
+                       struct error *err)
+{
+	struct sandbox_egress lists;
+	size_t count = 0;
+	const char **allow;
+
+	if (sandbox_egress_parse(a, text, &lists, err) < 0)
+		return -1;
+	for (; lists.allow[count]; count++)
+		if (strcmp(lists.allow[count], entry) == 0) {
+			*ret = text;
+			return 0;
+		}
+	allow = ARENA_ARRAY(a, const char *, count + 2);
+	for (size_t i = 0; i < count; i++)
+		allow[i] = lists.allow[i];
+	allow[count] = entry;
+	allow[count + 1] = NULL;
+	lists.allow = allow;
+	return sandbox_egress_format(a, &lists, ret, err);
 }
 
 static int compare_ranges(const void *a, const void *b)

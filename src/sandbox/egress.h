@@ -10,8 +10,12 @@
  * allowed, and only where all addresses are denied. A gateway (egress/egress.h) then lets TLS and
  * HTTP connections for that name through, whatever addresses it has.
  *
+ * The mode says what happens to what the rules refuse: it is refused (enforce), refused and a
+ * person is asked (ask), or let through and recorded (watch).
+ *
  * The store and the broker hold the rules as one text: "+1.1.1.1 +example.com -0.0.0.0/0"; "" means
- * no rules. Sandboxes have no IPv6: IPv6 entries are checked and kept, but have no effect. */
+ * no rules. A last word "~ask" or "~watch" is the mode. Sandboxes have no IPv6: IPv6 entries are
+ * checked and kept, but have no effect. */
 #pragma once
 
 #include <stdbool.h>
@@ -32,9 +36,12 @@
 
 /* NULL-terminated lists of addresses and ranges ("10.0.0.0/8"; bits after the prefix are ignored);
  * a NULL list is empty. Errors use allow_name and deny_name for the lists. */
+enum egress_mode { EGRESS_ENFORCE, EGRESS_ASK, EGRESS_WATCH, EGRESS_MODE_COUNT };
+extern const char *const egress_modes[]; /* names, NULL-terminated */
 struct sandbox_egress {
 	const char *const *allow, *const *deny;
 	const char *allow_name, *deny_name;
+	enum egress_mode mode;
 };
 /* Writes the text of the lists. Refuses entries that are neither address nor name, denied names,
  * names while not all addresses are denied, and too many entries. */
@@ -52,6 +59,11 @@ struct egress_ranges {
 	struct egress_range items[SANDBOX_EGRESS_RANGES_MAX];
 	size_t count;
 };
+enum egress_mode sandbox_egress_mode(const char *text);
+/* The text with one more allowed address, range or name, in the arena; the same text when it allows
+ * the entry already. */
+MUST_CHECK int sandbox_egress_add(struct arena *a, const char *text, const char *entry,
+                                  const char **ret, struct error *err);
 /* The ranges that this text denies: ascending, not adjacent. */
 MUST_CHECK int sandbox_egress_denied(const char *text, struct egress_ranges *ret,
                                      struct error *err);
@@ -69,6 +81,17 @@ bool egress_range_has(const struct egress_range *range, uint32_t address);
  * from 0 and returns false after the last. */
 bool egress_is_refused(uint32_t address);
 bool egress_refused_range(size_t number, struct egress_range *ret);
+
+/* Named lists of hosts to allow, from the files in presets/; the last name is NULL. */
+struct egress_preset {
+	const char *name, *about;
+	const char *const *hosts; /* NULL-terminated */
+};
+extern const struct egress_preset egress_presets[];
+/* Adds the hosts of presets to a list, each once, in the arena. ERROR_INVALID names an unknown one
+ * and those that are known. */
+MUST_CHECK int egress_presets_add(struct arena *a, const char *const *names,
+                                  const char *const *allow, const char ***ret, struct error *err);
 
 /* host names, in egress_names.c: ASCII (IDNA as "xn--…"), case-insensitive */
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <ctype.h>
+#include <string.h>
 
 #include "sandbox/egress.h"
 
@@ -103,4 +104,66 @@ struct span sandbox_egress_rule_of_name(const char *text, struct span name)
 bool sandbox_egress_allows_name(const char *text, struct span name)
 {
 	return sandbox_egress_rule_of_name(text, name).size > 0;
+}
+
+static const struct egress_preset *find_preset(const char *name)
+{
+	for (const struct egress_preset *p = egress_presets; p->name; p++)
+		if (strcmp(p->name, name) == 0)
+			return p;
+	return NULL;
+}
+
+static int refuse_preset(const char *name, struct error *err)
+{
+	AUTO(buf_done) struct buf known = BUF(256);
+
+	for (const struct egress_preset *p = egress_presets; p->name; p++)
+		buf_addf(&known, "%s%s", p == egress_presets ? "" : ", ", p->name);
+	(void)FAIL(err, ERROR_INVALID, "unknown preset '%.64s' of network rules", name);
+	return FAIL_HINT(err, "known presets: %s", buf_text(&known));
+}
+
+static size_t list_size(const char *const *list)
+{
+	size_t count = 0;
+
+	while (list && list[count])
+		count++;
+	return count;
+}
+
+static bool list_has(const char *const *list, size_t count, const char *text)
+{
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(list[i], text) == 0)
+			return true;
+	return false;
+}
+
+int egress_presets_add(struct arena *a, const char *const *names, const char *const *allow,
+                       const char ***ret, struct error *err)
+{
+	size_t count = list_size(allow), room = count;
+	const struct egress_preset *preset;
+	const char **all;
+
+	for (size_t i = 0; names && names[i]; i++) {
+		preset = find_preset(names[i]);
+		if (!preset)
+			return refuse_preset(names[i], err);
+		room += list_size(preset->hosts);
+	}
+	all = ARENA_ARRAY(a, const char *, room + 1);
+	for (size_t i = 0; i < count; i++)
+		all[i] = allow[i];
+	for (size_t i = 0; names && names[i]; i++) {
+		preset = find_preset(names[i]);
+		for (size_t j = 0; preset && preset->hosts[j]; j++)
+			if (!list_has(all, count, preset->hosts[j]))
+				all[count++] = preset->hosts[j];
+	}
+	all[count] = NULL;
+	*ret = all;
+	return 0;
 }

@@ -83,9 +83,58 @@ TEST(the_rule_that_decides_is_found)
 	assert_string_equal(sandbox_egress_denials(""), "");
 }
 
+static void expect_prediction(const char *egress, const char *host, uint16_t port,
+                              enum decision_code code)
+{
+	struct network_decision d;
+	struct error err = {0};
+
+	assert_int_equal(decision_predict(egress, host, port, &d, &err), 0);
+	assert_int_equal(d.code, code);
+}
+
+TEST(what_would_be_decided_is_told)
+{
+	struct network_decision d;
+	struct error err = {0};
+
+	expect_prediction("", "a.test", 443, DECISION_OK);
+	expect_prediction("", "10.0.0.1", 443, DECISION_RANGE_REFUSED);
+	expect_prediction("+*.test -0.0.0.0/0", "a.test", 443, DECISION_OK);
+	expect_prediction("+*.test -0.0.0.0/0", "a.test", 22, DECISION_HOST_NOT_ALLOWED);
+	expect_prediction("-0.0.0.0/0", "a.test", 443, DECISION_HOST_NOT_ALLOWED);
+	expect_prediction("-0.0.0.0/0 ~watch", "1.2.3.4", 22, DECISION_ADDRESS_DENIED);
+	assert_int_equal(decision_predict("-9.9.9.9", "a.test", 443, &d, &err), -1);
+	assert_int_equal(err.code, ERROR_INVALID);
+	error_clear(&err);
+	assert_int_equal(decision_predict("", "a b", 443, &d, &err), -1);
+}
+
+TEST(the_mode_is_the_last_word_of_the_rules)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct sandbox_egress lists;
+	struct error err = {0};
+	const char *text;
+
+	assert_int_equal(sandbox_egress_mode(""), EGRESS_ENFORCE);
+	assert_int_equal(sandbox_egress_mode("-0.0.0.0/0 ~ask"), EGRESS_ASK);
+	assert_int_equal(sandbox_egress_parse(&a, "+a.test -0.0.0.0/0 ~watch", &lists, &err), 0);
+	assert_int_equal(lists.mode, EGRESS_WATCH);
+	assert_null(lists.deny[1]);
+	assert_int_equal(sandbox_egress_format(&a, &lists, &text, &err), 0);
+	assert_string_equal(text, "+a.test -0.0.0.0/0 ~watch");
+	assert_int_equal(sandbox_egress_add(&a, text, "b.test", &text, &err), 0);
+	assert_string_equal(text, "+a.test +b.test -0.0.0.0/0 ~watch");
+	assert_int_equal(sandbox_egress_add(&a, text, "a.test", &text, &err), 0);
+	assert_string_equal(text, "+a.test +b.test -0.0.0.0/0 ~watch");
+	assert_int_equal(sandbox_egress_parse(&a, "~ask +a.test", &lists, &err), -1);
+}
+
 int main(void)
 {
 	return RUN(CASE(a_refusal_says_what_where_why_and_what_to_do),
 	           CASE(a_report_that_is_not_sound_is_not_used),
-	           CASE(the_rule_that_decides_is_found));
+	           CASE(the_rule_that_decides_is_found), CASE(what_would_be_decided_is_told),
+	           CASE(the_mode_is_the_last_word_of_the_rules));
 }
