@@ -345,8 +345,8 @@ static void connect_take_envelope(struct egress_connection *c)
 static void report_begin(struct egress_connection *c)
 {
 	c->decision.address = c->addresses.items[c->next_address - 1];
-	c->decision.verdict = DECISION_ALLOWED;
-	c->decision.code = DECISION_OK;
+	c->decision.code =
+	        c->decision.verdict == DECISION_WATCHED ? DECISION_HOST_NOT_ALLOWED : DECISION_OK;
 	c->decision.count = 1;
 	gateway_report(c->gateway, c->guest, &c->decision);
 }

@@ -66,14 +66,22 @@ bool rules_allow(const struct gateway *g, const struct guest *guest, struct netw
 	AUTO(buf_done) struct buf text = BUF(SANDBOX_EGRESS_TEXT_MAX + ID_SIZE + 2);
 	AUTO_CLOSE int fd = -1;
 	struct error ignored = {0};
+	const char *rules;
 	struct span rule;
+	bool is_watched;
 
 	if (fd_open_beneath(g->rules_fd, guest->name, &options, &fd, &ignored) < 0 ||
 	    fd_read_to_end(fd, &text, &ignored) < 0)
 		return false;
-	rule = sandbox_egress_rule_of_name(take_sandbox(&text, d), span_of(d->host));
+	rules = take_sandbox(&text, d);
+	rule = sandbox_egress_rule_of_name(rules, span_of(d->host));
+	is_watched =
+	        sandbox_egress_mode(rules) == EGRESS_WATCH && host_name_is_valid(span_of(d->host));
 	(void)snprintf(d->rule, sizeof(d->rule), "%.*s", (int)rule.size, rule.data);
-	return rule.size > 0;
+	d->verdict = rule.size > 0 ? DECISION_ALLOWED
+	             : is_watched  ? DECISION_WATCHED
+	                           : DECISION_DENIED;
+	return d->verdict != DECISION_DENIED;
 }
 
 /* The same rules as in broker/network/firewall.c for the sandboxes' own packets. */

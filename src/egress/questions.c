@@ -83,6 +83,7 @@ static void answer_question(struct gateway *g, struct guest *guest,
 
 	(void)snprintf(d.host, sizeof(d.host), "%s", q->asked.name);
 	if (!rules_allow(g, guest, &d)) {
+		d.verdict = DECISION_DENIED;
 		gateway_tell(g, guest, &d, "the name is not allowed");
 		told.code = DNS_NO_NAME;
 	} else if (dns_question_is_for_address(&q->asked)) {

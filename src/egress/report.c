@@ -39,8 +39,12 @@ void gateway_report(struct gateway *g, const struct guest *guest, struct network
 
 	if (g->reports_fd < 0)
 		return;
-	if (!*d->sandbox)
-		(void)rules_allow(g, guest, d);
+	if (!*d->sandbox) {
+		struct network_decision known = *d;
+
+		(void)rules_allow(g, guest, &known);
+		memcpy(d->sandbox, known.sandbox, sizeof(d->sandbox));
+	}
 	if (!*d->sandbox)
 		return;
 	if (now - count->since_ms >= SECOND_MS) {

@@ -29,6 +29,7 @@
 /* Before the id of a sandbox in the log, as decision/kernel.c reads them. */
 #define LOG_DENIED '-'
 #define LOG_ALLOWED '+'
+#define LOG_WATCHED '?'
 #define MAP "add map inet atoll %s { type ifname : verdict; "
 
 static const struct network_own rules = {"egress", "egress"};
@@ -98,15 +99,17 @@ static void add_log(struct buf *out, const struct host_network *n, const char *m
 	         match, sign, ruled->sandbox, n->log_group);
 }
 
-/* What the sandbox may not reach is logged, then refused. */
+/* What the sandbox may not reach is logged, then refused; in the mode "watch" it passes. */
 static void add_refused(struct buf *out, const struct host_network *n, const struct own_rules *r)
 {
+	bool is_watched = sandbox_egress_mode(r->ruled->egress) == EGRESS_WATCH;
 	char chain[64];
 
 	(void)snprintf(chain, sizeof(chain), "refused%u", r->ruled->slot);
 	buf_addf(out, "add chain inet atoll %s\nflush chain inet atoll %s\n", chain, chain);
-	add_log(out, n, chain, LOG_DENIED, r->ruled);
-	buf_addf(out, "add rule inet atoll %s goto egress_denied\n", chain);
+	add_log(out, n, chain, is_watched ? LOG_WATCHED : LOG_DENIED, r->ruled);
+	if (!is_watched)
+		buf_addf(out, "add rule inet atoll %s goto egress_denied\n", chain);
 }
 
 /* Only what leaves the host; what is sent to the host itself has other rules. */
@@ -195,7 +198,7 @@ void network_egress_cut(const struct host_network *n, uint32_t slot, const char 
 	struct error err = {0};
 	uint32_t address;
 
-	if (!network_was_used(slot, true))
+	if (!network_was_used(slot, true) || sandbox_egress_mode(egress) == EGRESS_WATCH)
 		return;
 	if (sandbox_egress_denied(egress, &denied, &err) < 0 ||
 	    network_address(n, slot, &address, &err) < 0 ||

@@ -93,6 +93,20 @@ TEST(what_is_decided_is_told_to_the_log_of_the_kernel)
 	assert_null(strstr(rules_of(&out, "-9.9.9.9"), "log"));
 }
 
+TEST(the_mode_watch_logs_and_refuses_nothing)
+{
+	const struct host_network n = {.subnet = {0x0ad50000, 16}, .log_group = 21007};
+	AUTO(buf_done) struct buf out = BUF(64 * 1024);
+	struct error err = {0};
+
+	assert_int_equal(
+	        network_egress_rules(&out, &n,
+	                             &(struct network_ruled){17, SANDBOX, "-9.9.9.9 ~watch"}, &err),
+	        0);
+	assert_non_null(strstr(buf_text(&out), "log prefix \"?" SANDBOX "\" group 21007 "));
+	assert_null(strstr(buf_text(&out), "refused17 goto egress_denied"));
+}
+
 TEST(a_slot_without_names_has_nothing_of_the_gateway)
 {
 	AUTO(buf_done) struct buf out = BUF(64 * 1024);
@@ -251,6 +265,7 @@ int main(void)
 	return RUN(CASE(a_slot_with_rules_has_a_chain_and_an_entry_of_its_own),
 	           CASE(a_slot_with_names_leads_what_is_denied_to_the_gateway),
 	           CASE(what_is_decided_is_told_to_the_log_of_the_kernel),
+	           CASE(the_mode_watch_logs_and_refuses_nothing),
 	           CASE(a_slot_without_names_has_nothing_of_the_gateway),
 	           CASE(the_longest_rules_fit_into_the_script),
 	           CASE(the_slots_of_a_listing_are_found_and_nothing_else),
