@@ -3,12 +3,16 @@
 
 #include "base/bytes.h"
 #include "base/clock.h"
+#include "base/id.h"
+#include "base/random.h"
 #include "json/write.h"
 #include "store/column_rows.h"
 #include "store/event_rows.h"
 #include "store/pages.h"
 #include "store/query.h"
 #include "store/transaction_parts.h"
+
+#define ACCESS_LIFE_MS (3600 * INT64_C(1000)) /* time to decide */
 
 NAMES_OF(approval_state, APPROVAL_STATE_COUNT, "pending", "approved", "refused", "used", "expired")
 
@@ -17,6 +21,12 @@ struct approval_page {
 	struct page_position position;
 };
 
+struct access_search {
+	const char *sandbox_id, *prefix;
+	int64_t now;
+};
+
+COLUMNS_OF(access_search);
 COLUMNS_OF(approval_record);
 COLUMNS_OF(approval_page);
 COLUMNS_OF(approval_decision);
@@ -72,6 +82,93 @@ int store_approval_insert(struct store *s, const struct approval_record *r, unsi
 	struct approval_insertion insertion = {r, pending_max};
 
 	return store_change(s, run_insertion, &insertion, err);
+}
+
+/* A request is found again by its host, the first member: rules have no ports. */
+static void write_access(struct buf *out, const struct access_request *r, bool is_whole)
+{
+	json_begin_object(out, NULL);
+	json_add_text(out, "host", r->host);
+	if (!is_whole)
+		return;
+	json_add_whole(out, "port", r->port);
+	json_add_text(out, "reason", r->reason);
+	json_end_object(out);
+}
+
+static int insert_access(struct store_connection *c, struct arena *a,
+                         const struct access_request *request, struct approval_record *ret,
+                         struct error *err)
+{
+	AUTO(buf_done) struct buf input = BUF(8 * 1024);
+	const struct id id = id_new();
+	int64_t pending;
+
+	if (query_count(c, QUERY_APPROVAL_COUNT_OF_SANDBOX,
+	                LOOKUP(.id = request->sandbox_id, .now = request->now), &pending, err) < 0)
+		return -1;
+	if (pending >= ACCESS_PENDING_MAX)
+		return FAIL(err, ERROR_LIMIT, "%d requests for access wait already",
+		            ACCESS_PENDING_MAX);
+	write_access(&input, request, true);
+	*ret = (struct approval_record){
+	        .id = arena_text(a, id.text),
+	        .project_id = request->project_id,
+	        .key_id = request->key_id,
+	        .conversation_id = request->conversation_id,
+	        .origin_json = "",
+	        .sandbox_id = request->sandbox_id,
+	        .tool = ACCESS_TOOL,
+	        .input = arena_copy(a, buf_span(&input)),
+	        .note = "",
+	        .decided_by = "",
+	        .created_at = request->now,
+	        .expires_at = request->now + ACCESS_LIFE_MS,
+	};
+	/* No call has this hash: such an approval is used by its decision. */
+	random_bytes(ret->hash, sizeof(ret->hash));
+	if (query_run(c, QUERY_APPROVAL_INSERT, ret, NULL, err) < 0)
+		return -1;
+	return tell_approval(c, EVENT_APPROVAL_PENDING, ret, err);
+}
+
+int access_request_run(struct store_connection *c, struct arena *a,
+                       const struct access_request *request, struct approval_record *ret,
+                       struct error *err)
+{
+	AUTO(buf_done) struct buf prefix = BUF(2048);
+	struct access_search search = {.sandbox_id = request->sandbox_id, .now = request->now};
+	int found;
+
+	write_access(&prefix, request, false);
+	search.prefix = buf_text(&prefix);
+	if (project_lock(c, request->project_id, err) < 0)
+		return -1;
+	found = query_find(c, QUERY_APPROVAL_ACCESS, &search, INTO(a, ret), err);
+	if (found != 0)
+		return found < 0 ? -1 : 0;
+	return insert_access(c, a, request, ret, err);
+}
+
+struct access_insertion {
+	struct arena *arena;
+	const struct access_request *request;
+	struct approval_record *ret;
+};
+
+static int run_access(struct store_connection *c, void *context, struct error *err)
+{
+	const struct access_insertion *in = context;
+
+	return access_request_run(c, in->arena, in->request, in->ret, err);
+}
+
+int store_access_request(struct store *s, struct arena *a, const struct access_request *request,
+                         struct approval_record *ret, struct error *err)
+{
+	struct access_insertion insertion = {a, request, ret};
+
+	return store_change(s, run_access, &insertion, err);
 }
 
 static int find_approval(struct store *s, struct arena *a, enum query_name query, const void *takes,

@@ -56,10 +56,11 @@ MUST_CHECK int store_approval_match(struct store *s, struct arena *a,
                                     struct approval_record *ret, struct error *err);
 struct approval_filter {
 	const char *project_id;
-	const char *state; /* a state name; NULL = any */
-	int64_t now;       /* only rows that have not expired by then */
-	unsigned limit;    /* 1..1000 */
-	const char *page;  /* next_page of the previous page, or NULL */
+	const char *state;             /* a state name; NULL = any */
+	int64_t now;                   /* only rows that have not expired by then */
+	unsigned limit;                /* 1..1000 */
+	const char *page;              /* next_page of the previous page, or NULL */
+	const char *sandbox_id, *tool; /* NULL = any */
 };
 /* Newest first. */
 MUST_CHECK int store_approval_list(struct store *s, struct arena *a,
@@ -74,6 +75,21 @@ struct approval_decision {
 /* ERROR_CONFLICT when the state is not `from`, or the row has expired. */
 MUST_CHECK int store_approval_decide(struct store *s, const struct approval_decision *decision,
                                      struct error *err);
+/* A request that the rules of a sandbox allow a host: an approval of the tool ACCESS_TOOL, whose
+ * use is to add the host to the rules. A sandbox has one for each host, whoever asks. */
+#define ACCESS_TOOL "request_access"
+#define ACCESS_PENDING_MAX 20 /* of a sandbox */
+struct access_request {
+	const char *project_id, *sandbox_id;
+	const char *key_id, *conversation_id; /* "" = the sandbox itself, by its mode "ask" */
+	const char *host, *reason;            /* host: a host name or an address */
+	int64_t port, now;                    /* port 0 = any */
+};
+/* Inserts an approval, or finds the one that is pending, approved or refused and has not expired.
+ * ERROR_LIMIT when ACCESS_PENDING_MAX of the sandbox wait. */
+MUST_CHECK int store_access_request(struct store *s, struct arena *a,
+                                    const struct access_request *request,
+                                    struct approval_record *ret, struct error *err);
 /* Moves pending rows that have expired by `now`, at most 100 of them. */
 MUST_CHECK int store_approval_expire(struct store *s, int64_t now, struct error *err);
 MUST_CHECK int store_approval_purge(struct store *s, int64_t before, struct error *err);

@@ -6,10 +6,12 @@
 #include "base/bytes.h"
 #include "json/write.h"
 #include "sandbox/decision.h"
+#include "store/approvals.h"
 #include "store/column_rows.h"
 #include "store/driver.h"
 #include "store/event_rows.h"
 #include "store/pages.h"
+#include "store/transaction_parts.h"
 
 struct decision_search {
 	const char *project_id, *sandbox_id, *verdict, *code, *protocol, *host;
@@ -69,6 +71,33 @@ static void find_rule(struct decision_record *r, const char *egress, struct aren
 	r->rule = arena_copy(a, rule);
 }
 
+/* In the mode "ask" a refusal asks by itself. */
+static int ask_for_host(struct store_connection *c, const struct decision_record *r,
+                        struct arena *a, struct error *err)
+{
+	const struct access_request request = {
+	        .project_id = r->project_id,
+	        .sandbox_id = r->sandbox_id,
+	        .key_id = "",
+	        .conversation_id = "",
+	        .host = *r->host ? r->host : r->address,
+	        .reason = "refused in the mode \"ask\"",
+	        .port = strcmp(r->protocol, decision_protocols[DECISION_DNS]) == 0 ? 0 : r->port,
+	        .now = r->at,
+	};
+	struct approval_record ignored;
+
+	if (strcmp(r->code, decision_codes[DECISION_HOST_NOT_ALLOWED]) != 0 &&
+	    strcmp(r->code, decision_codes[DECISION_ADDRESS_DENIED]) != 0)
+		return 0;
+	if (access_request_run(c, a, &request, &ignored, err) == 0)
+		return 0;
+	if (err->code != ERROR_LIMIT)
+		return -1;
+	error_clear(err);
+	return 0;
+}
+
 static int insert_row(struct store_connection *c, const struct decision_addition *item,
                       struct error *err)
 {
@@ -86,7 +115,11 @@ static int insert_row(struct store_connection *c, const struct decision_addition
 		return query_run(c, QUERY_DECISION_ADD_BYTES, &r, NULL, err) < 0 ? -1 : 0;
 	if (query_run(c, QUERY_DECISION_INSERT, &r, NULL, err) < 0)
 		return -1;
-	return item->tells ? tell_decision(c, &r, err) : 0;
+	if (!item->tells)
+		return 0;
+	if (sandbox_egress_mode(owner.egress) == EGRESS_ASK && ask_for_host(c, &r, &arena, err) < 0)
+		return -1;
+	return tell_decision(c, &r, err);
 }
 
 static int insert_rows(struct store_connection *c, void *context, struct error *err)

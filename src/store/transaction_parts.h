@@ -39,6 +39,13 @@ MUST_CHECK int member_run_removal(struct store_connection *c, const struct membe
 /* users.c */
 MUST_CHECK int user_run_insertion(struct store_connection *c, const struct user_record *r,
                                   struct error *err);
+/* approvals.c: store_access_request within a transaction. */
+struct access_request;
+struct approval_record;
+struct arena;
+MUST_CHECK int access_request_run(struct store_connection *c, struct arena *a,
+                                  const struct access_request *request, struct approval_record *ret,
+                                  struct error *err);
 /* templates.c: 1 when the template exists, else 0. */
 MUST_CHECK int template_run_exists(struct store_connection *c, const char *id, struct error *err);
 /* sandboxes.c: 1 and the sandbox's state (enum sandbox_state), or 0 without a row. */

@@ -19,6 +19,23 @@ INSERT INTO approvals ({approval}) VALUES ({:approval});
 SELECT count(*) AS count FROM approvals
 WHERE project_id = :project_id AND state = 'pending' AND expires_at > :now;
 
+-- name: approval_count_of_sandbox
+-- takes: record_lookup
+-- gives: row_count
+SELECT count(*) AS count FROM approvals
+WHERE sandbox_id = :id AND tool = 'request_access' AND state = 'pending' AND expires_at > :now;
+
+-- A request for the same host, whatever its reason.
+-- name: approval_access
+-- takes: access_search
+-- gives: approval_record
+SELECT {approval_named} FROM approvals
+WHERE sandbox_id = :sandbox_id AND tool = 'request_access'
+	AND substr(input, 1, length(:prefix)) = :prefix
+	AND state IN ('pending', 'approved', 'refused') AND expires_at > :now
+ORDER BY created_at DESC, id DESC
+LIMIT 1;
+
 -- name: approval_find
 -- takes: record_lookup
 -- gives: approval_record
@@ -38,6 +55,7 @@ LIMIT 1;
 -- gives: approval_record
 SELECT {approval_named} FROM approvals
 WHERE project_id = :project_id AND (:state IS NULL OR state = :state) AND expires_at > :now
+	AND (:sandbox_id IS NULL OR sandbox_id = :sandbox_id) AND (:tool IS NULL OR tool = :tool)
 	AND (created_at, id) < (:page_at, :page_id)
 ORDER BY created_at DESC, id DESC
 LIMIT :limit;

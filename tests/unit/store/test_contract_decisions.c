@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "each_store.h"
 
+#include "store/approvals.h"
 #include "store/decisions.h"
 #include "store/events.h"
 #include "store/sandboxes.h"
@@ -125,6 +126,33 @@ static void a_row_that_tells_adds_an_event(void **state)
 	assert_string_equal(events.items[1].kind, "egress.allowed");
 }
 
+static void a_refusal_in_the_mode_ask_asks_once(void **state)
+{
+	AUTO(arena_done) struct arena a = {0};
+	const struct approval_filter pending = {PROJECT, "pending", NOW,        100,
+	                                        NULL,    BOX,       ACCESS_TOOL};
+	struct approval_list found;
+	struct decision_record r;
+	struct error err = {0};
+	char host[32];
+
+	with_sandbox(*state, "-0.0.0.0/0 ~ask");
+	for (int i = 0; i < 2 * ACCESS_PENDING_MAX; i++) {
+		(void)snprintf(host, sizeof(host), "n%d.test", i / 2);
+		r = sample(host);
+		add(*state, &r, true);
+		if (i == 1) {
+			assert_done(store_approval_list(*state, &a, &pending, &found, &err));
+			assert_int_equal(found.count, 1);
+			assert_string_equal(found.items[0].key_id, "");
+		}
+	}
+	r = sample("more.test");
+	add(*state, &r, true);
+	assert_done(store_approval_list(*state, &a, &pending, &found, &err));
+	assert_int_equal(found.count, ACCESS_PENDING_MAX);
+}
+
 static void rows_are_filtered_trimmed_and_purged(void **state)
 {
 	AUTO(arena_done) struct arena a = {0};
@@ -161,6 +189,7 @@ static const struct CMUnitTest tests[] = {
         EACH(rows_of_unknown_sandboxes_are_skipped),
         EACH(bytes_are_added_to_the_newest_row_of_the_host),
         EACH(a_row_that_tells_adds_an_event),
+        EACH(a_refusal_in_the_mode_ask_asks_once),
         EACH(rows_are_filtered_trimmed_and_purged),
 };
 
