@@ -38,6 +38,7 @@ const struct route *const api_routes[] = {
         gateway_routes,
         gateway_session_routes,
         tools_routes,
+        access_routes,
         approvals_routes,
         skills_routes,
         mcp_routes,

@@ -31,6 +31,9 @@ extern const struct tool grep_tool;
 extern const struct tool list_files_tool;
 extern const struct tool load_skill_tool;
 
+/* Network rules. */
+extern const struct tool request_access_tool;
+
 /* Sandboxes. */
 extern const struct tool snapshot_tool;
 extern const struct tool rollback_tool;

@@ -28,6 +28,7 @@ const struct tool *const tools[] = {
         &execute_command_tool,
         &terminal_operator_tool,
         &load_skill_tool,
+        &request_access_tool,
         &create_sandbox_tool,
         &list_sandboxes_tool,
         &delete_sandbox_tool,

@@ -8,6 +8,7 @@
 #include "fleet/core/operation.h"
 #include "fleet/core/sandboxes.h"
 #include "fleet/lifecycle/create.h"
+#include "sandbox/egress.h"
 #include "store/sandboxes.h"
 
 static int set_provider_rules(struct operation *op, const char *egress, struct error *err)
@@ -66,31 +67,51 @@ static int check_change(const struct operation *op, const char *egress, struct e
 	return egress_check(op->provider, r->network, egress, err);
 }
 
+static int replace_rules(struct operation *op, const char *egress, struct error *err)
+{
+	const struct sandbox_egress_change change = {.id = op->record.id, .egress = egress};
+	const char *before = op->record.egress;
+	struct error second = {0};
+
+	if (check_change(op, egress, err) < 0)
+		return -1;
+	if (strcmp(egress, before) == 0)
+		return 0;
+	if (set_provider_rules(op, egress, err) < 0)
+		return FAIL_CONTEXT(err, "rules of sandbox '%s'", op->record.name);
+	fault_point("api", "egress-told");
+	if (store_sandbox_set_egress(op->fleet->store, op->arena, &change, &op->record, err) < 0) {
+		if (set_provider_rules(op, before, &second) < 0)
+			log_warning("rules that were not kept are in force",
+			            TEXT("sandbox", change.id), FAILURE(&second));
+		return -1;
+	}
+	cache_update(op->fleet->cache, op->entry, &op->record);
+	return 0;
+}
+
 int fleet_set_egress(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
                      const char *egress, struct sandbox_record *ret, struct error *err)
 {
 	AUTO(operation_end) struct operation op = {0};
-	struct sandbox_egress_change change = {.egress = egress};
-	struct error second = {0};
 
 	if (operation_find_and_begin(fleet, a, ref, &op, err) < 0 ||
-	    check_change(&op, egress, err) < 0)
+	    replace_rules(&op, egress, err) < 0)
 		return -1;
-	change.id = op.record.id;
-	if (strcmp(egress, op.record.egress) != 0) {
-		const char *before = op.record.egress;
+	*ret = op.record;
+	return 0;
+}
 
-		if (set_provider_rules(&op, egress, err) < 0)
-			return FAIL_CONTEXT(err, "rules of sandbox '%s'", op.record.name);
-		fault_point("api", "egress-told");
-		if (store_sandbox_set_egress(fleet->store, a, &change, &op.record, err) < 0) {
-			if (set_provider_rules(&op, before, &second) < 0)
-				log_warning("rules that were not kept are in force",
-				            TEXT("sandbox", op.record.id), FAILURE(&second));
-			return -1;
-		}
-		cache_update(fleet->cache, op.entry, &op.record);
-	}
+int fleet_allow_egress(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
+                       const char *entry, struct sandbox_record *ret, struct error *err)
+{
+	AUTO(operation_end) struct operation op = {0};
+	const char *egress;
+
+	if (operation_find_and_begin(fleet, a, ref, &op, err) < 0 ||
+	    sandbox_egress_add(a, op.record.egress, entry, &egress, err) < 0 ||
+	    replace_rules(&op, egress, err) < 0)
+		return -1;
 	*ret = op.record;
 	return 0;
 }

@@ -18,6 +18,11 @@ struct sandbox_record;
 MUST_CHECK int fleet_set_egress(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
                                 const char *egress, struct sandbox_record *ret, struct error *err);
 
+/* Allows one more address, range or host name, as fleet_set_egress does. Does nothing when the
+ * rules allow it already. */
+MUST_CHECK int fleet_allow_egress(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
+                                  const char *entry, struct sandbox_record *ret, struct error *err);
+
 /* Gives the provider the rules of the row again: after a restart the provider may hold those of a
  * change that was interrupted. */
 MUST_CHECK int egress_reconcile(struct operation *op, struct error *err);

@@ -6,6 +6,8 @@
 
 struct native_egress {
 	const char **allow, **deny;
+	const char **presets; /* of a request: their hosts are allowed, all else is denied */
+	int mode;             /* enum egress_mode; -1 in an answer: enforce */
 };
 extern const struct json_shape native_egress_shape;
 struct native_egress native_egress_parse(struct arena *a, const char *text);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* /v1/approvals — tool calls that need approval. */
+#include "surface/tools/approvals.h"
+
 #include <string.h>
 
 #include "base/clock.h"
@@ -8,6 +10,7 @@
 #include "json/json.h"
 #include "store/approvals.h"
 #include "surface/tools/routes.h"
+#include "tool/access.h"
 #include "tool/tool.h"
 
 #define BASE "/v1/approvals"
@@ -49,7 +52,7 @@ static const struct json_member approval_shape_members[] = {
                 approval_answer, expires_at, .name = "expiresAt",
                 .about = "a pending call must be decided, and an approved call be made, by then"),
 };
-static JSON_SHAPE(approval_shape, "Approval", approval_answer, "A call that needs approval");
+JSON_SHAPE(approval_shape, "Approval", approval_answer, "A call that needs approval");
 struct approval_items {
 	struct json_list items;
 	const char *next_page;
@@ -58,7 +61,7 @@ static const struct json_member approval_list_shape_members[] = {
         JSON_LIST_MEMBER(approval_items, items, &approval_shape),
         JSON_TEXT_MEMBER(approval_items, next_page, .flags = JSON_NULLABLE),
 };
-static JSON_SHAPE(approval_list_shape, "ApprovalList", approval_items, "Calls, newest first");
+JSON_SHAPE(approval_list_shape, "ApprovalList", approval_items, "Calls, newest first");
 
 struct approval_list_query {
 	const char *state, *page;
@@ -73,13 +76,12 @@ static const struct json_member approval_list_query_members[] = {
                           .about = "items per page (default 200)"),
 };
 static JSON_SHAPE(approval_list_query, "ApprovalListQuery", approval_list_query, "Which approvals");
-struct decision_body {
-	const char *note;
+static const struct json_member approval_decision_shape_members[] = {
+        JSON_TEXT_MEMBER(approval_decision_body, note, .max = NOTE_MAX,
+                         .about = "shown to the caller"),
 };
-static const struct json_member decision_request_members[] = {
-        JSON_TEXT_MEMBER(decision_body, note, .max = NOTE_MAX, .about = "shown to the caller"),
-};
-static JSON_SHAPE(decision_request, "ApprovalDecision", decision_body, "A note on the decision");
+JSON_SHAPE(approval_decision_shape, "ApprovalDecision", approval_decision_body,
+           "A note on the decision");
 
 static int read_record(struct arena *a, const struct approval_record *r,
                        struct approval_answer *ret, struct error *err)
@@ -123,26 +125,14 @@ static int check_state(const char *state, struct error *err)
 	                     "state: pending, approved, refused, used or any, not '%s'", state);
 }
 
-static int approvals_list(struct request *rq, const void *body, struct reply *reply,
-                          struct error *err)
+int approvals_reply(struct request *rq, struct reply *reply, const struct approval_filter *filter,
+                    struct error *err)
 {
-	const struct approval_list_query *q = rq->query;
-	struct approval_filter filter = {
-	        .project_id = api_project(rq),
-	        .state = q->state ? q->state : "pending",
-	        .now = clock_unix_ms(),
-	        .limit = q->limit ? (unsigned)q->limit : LIST_USUAL,
-	        .page = q->page,
-	};
 	struct approval_answer *items;
 	struct approval_list found;
 	struct approval_items out;
 
-	(void)body;
-	if (strcmp(filter.state, "any") == 0)
-		filter.state = NULL;
-	if (check_state(q->state, err) < 0 ||
-	    store_approval_list(api_of(rq)->store, rq->arena, &filter, &found, err) < 0)
+	if (store_approval_list(api_of(rq)->store, rq->arena, filter, &found, err) < 0)
 		return -1;
 	items = ARENA_ARRAY(rq->arena, struct approval_answer, found.count + 1);
 	for (size_t i = 0; i < found.count; i++)
@@ -153,8 +143,27 @@ static int approvals_list(struct request *rq, const void *body, struct reply *re
 	return 0;
 }
 
-static int reply_approval(struct request *rq, struct reply *reply, const struct approval_record *r,
+static int approvals_list(struct request *rq, UNUSED const void *body, struct reply *reply,
                           struct error *err)
+{
+	const struct approval_list_query *q = rq->query;
+	struct approval_filter filter = {
+	        .project_id = api_project(rq),
+	        .state = q->state ? q->state : "pending",
+	        .now = clock_unix_ms(),
+	        .limit = q->limit ? (unsigned)q->limit : LIST_USUAL,
+	        .page = q->page,
+	};
+
+	if (strcmp(filter.state, "any") == 0)
+		filter.state = NULL;
+	if (check_state(q->state, err) < 0)
+		return -1;
+	return approvals_reply(rq, reply, &filter, err);
+}
+
+int approval_reply(struct request *rq, struct reply *reply, const struct approval_record *r,
+                   struct error *err)
 {
 	struct approval_answer out;
 
@@ -173,11 +182,11 @@ static int approval_get(struct request *rq, const void *body, struct reply *repl
 	if (store_approval_find(api_of(rq)->store, rq->arena, api_project(rq),
 	                        request_param(rq, "approval"), &r, err) < 0)
 		return -1;
-	return reply_approval(rq, reply, &r, err);
+	return approval_reply(rq, reply, &r, err);
 }
 
-static int decide_approval(struct request *rq, const struct decision_body *b, bool approves,
-                           struct reply *reply, struct error *err)
+static int decide_approval(struct request *rq, const struct approval_decision_body *b,
+                           bool approves, struct reply *reply, struct error *err)
 {
 	const struct tool_decision decision = {
 	        .project_id = api_project(rq),
@@ -186,12 +195,18 @@ static int decide_approval(struct request *rq, const struct decision_body *b, bo
 	        .note = b->note,
 	        .approves = approves,
 	};
+	const struct access_context context = {api_of(rq)->fleet, api_of(rq)->store, rq->arena};
 	struct approval_record r;
 
-	if (tool_decide_approval(api_of(rq)->store, rq->arena, &decision, &r, err) < 0)
+	if (store_approval_find(context.store, rq->arena, decision.project_id, decision.id, &r,
+	                        err) < 0)
+		return -1;
+	if (access_is_request(&r)
+	            ? access_decide(&context, &decision, NULL, &r, err) < 0
+	            : tool_decide_approval(context.store, rq->arena, &decision, &r, err) < 0)
 		return -1;
 	api_audit_subject(rq, r.id);
-	return reply_approval(rq, reply, &r, err);
+	return approval_reply(rq, reply, &r, err);
 }
 
 static int approval_approve(struct request *rq, const void *body, struct reply *reply,
@@ -213,10 +228,10 @@ const struct route approvals_routes[] = {
          .summary = "List tool calls that need approval"},
         {HTTP_GET, BASE "/:approval", SCOPE_SANDBOX_READ, .answer = &approval_shape,
          .handle = approval_get, TAG, .summary = "Get a tool call that needs approval"},
-        {HTTP_POST, BASE "/:approval/approve", SCOPE_SANDBOX_WRITE, .body = &decision_request,
-         .answer = &approval_shape, .handle = approval_approve, TAG,
-         .summary = "Approve a tool call, with another key than the one that made it"},
-        {HTTP_POST, BASE "/:approval/refuse", SCOPE_SANDBOX_WRITE, .body = &decision_request,
+        {HTTP_POST, BASE "/:approval/approve", SCOPE_SANDBOX_WRITE, ROUTE_SLOW,
+         .body = &approval_decision_shape, .answer = &approval_shape, .handle = approval_approve,
+         TAG, .summary = "Approve a tool call, with another key than the one that made it"},
+        {HTTP_POST, BASE "/:approval/refuse", SCOPE_SANDBOX_WRITE, .body = &approval_decision_shape,
          .answer = &approval_shape, .handle = approval_refuse, TAG,
          .summary = "Refuse a tool call"},
         {.path = NULL},

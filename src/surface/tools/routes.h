@@ -4,6 +4,7 @@
 
 #include "http/server/http.h"
 
+extern const struct route access_routes[];
 extern const struct route approvals_routes[];
 extern const struct route skills_routes[];
 extern const struct route tools_routes[];
