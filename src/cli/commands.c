@@ -36,6 +36,7 @@ const struct cli_command *const commands[] = {
         &command_pause,
         &command_preview,
         &command_network,
+        &command_egress,
         &command_set,
         &command_resume,
         &command_rm,

@@ -5,7 +5,7 @@
 #include "base/bytes.h"
 #include "cli/core/command.h"
 
-#define HELP_SIZE_MAX (256u * 1024)
+#define HELP_SIZE_MAX (512u * 1024)
 
 /* Lists all commands. */
 void help_print_all(struct buf *out);

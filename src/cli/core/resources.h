@@ -70,8 +70,13 @@
 	 "are "                                                                                    \
 	 "denied",                                                                                 \
 	 .repeats = true},                                                                         \
+	        {"deny", "ADDRESS", "deny an address or range", .repeats = true},                  \
+	        {"preset", "PRESET",                                                               \
+	         "allow the hosts of a preset and deny all others; see 'egress "                   \
+	         "preset'",                                                                        \
+	         .repeats = true},                                                                 \
 	{                                                                                          \
-		"deny", "ADDRESS", "deny an address or range", .repeats = true                     \
+		"mode", "MODE", "what happens to what is refused: enforce, ask or watch"           \
 	}
 
 /* Whether a name is that of an image, and cannot be that of a template: it has ':', '/' or '@'. */

@@ -65,9 +65,9 @@ int create_add(struct arena *a, const struct create_options *options, struct buf
 		json_add_whole(body, "gpus", options->gpus);
 	if (options->no_internet)
 		json_add_bool(body, "internet", false);
-	if (egress_is_said(options->allow, options->deny)) {
+	if (egress_is_said(&options->egress)) {
 		json_begin_object(body, "egress");
-		egress_add(body, options->allow, options->deny);
+		egress_add(body, &options->egress);
 		json_end_object(body);
 	}
 	if (options->idle_reap_ms > 0)
@@ -107,8 +107,7 @@ int create_options_parse(struct cli *cli, struct create_options *ret)
 	        .no_internet = arguments_has(&cli->args, "no-internet"),
 	        .persistent = arguments_has(&cli->args, "persistent"),
 	        .volumes = arguments_list(cli, "volume"),
-	        .allow = arguments_list(cli, "allow"),
-	        .deny = arguments_list(cli, "deny"),
+	        .egress = egress_options(cli),
 	};
 	if (ret->template && ret->image)
 		return FAIL(cli->err, ERROR_INVALID, "give either --template or --image");

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "cli/core/resources.h"
+#include "cli/sandbox/network.h"
 
 struct create_options {
 	const char *template, *name; /* NULL = the server's default */
@@ -15,8 +16,8 @@ struct create_options {
 	const char *const *env;           /* "KEY=value", NULL-terminated; may be NULL */
 	struct sandbox_resources resources;
 	const char *const *volumes; /* "VOLUME[:PATH[:ro]]", NULL-terminated; may be NULL */
-	const char *const *allow, *const *deny; /* addresses; NULL-terminated, may be NULL */
-	int64_t idle_reap_ms;                   /* 0 = the server's */
+	struct cli_egress egress;
+	int64_t idle_reap_ms; /* 0 = the server's */
 	int64_t gpus;
 	bool no_internet;
 	bool persistent;

@@ -12,18 +12,31 @@
 
 #define BODY_MAX (256 * 1024)
 
-bool egress_is_said(const char *const *allow, const char *const *deny)
+struct cli_egress egress_options(struct cli *cli)
 {
-	return (allow && allow[0]) || (deny && deny[0]);
+	return (struct cli_egress){
+	        .allow = arguments_list(cli, "allow"),
+	        .deny = arguments_list(cli, "deny"),
+	        .presets = arguments_list(cli, "preset"),
+	        .mode = arguments_text(&cli->args, "mode", NULL),
+	};
 }
 
-void egress_add(struct buf *body, const char *const *allow, const char *const *deny)
+bool egress_is_said(const struct cli_egress *e)
+{
+	return (e->allow && e->allow[0]) || (e->deny && e->deny[0]) ||
+	       (e->presets && e->presets[0]) || e->mode;
+}
+
+void egress_add(struct buf *body, const struct cli_egress *e)
 {
 	static const char *const everything[] = {"0.0.0.0/0", NULL};
-	bool is_list = allow && allow[0] && (!deny || !deny[0]);
+	bool is_list = e->allow && e->allow[0] && (!e->deny || !e->deny[0]);
 
-	body_add_texts(body, "allow", allow);
-	body_add_texts(body, "deny", is_list ? everything : deny);
+	body_add_texts(body, "allow", e->allow);
+	body_add_texts(body, "deny", is_list ? everything : e->deny);
+	body_add_texts(body, "presets", e->presets);
+	body_add_text(body, "mode", e->mode);
 }
 
 static void print_rules(const char *word, const struct json_value *list)
@@ -41,6 +54,8 @@ static int print_network(struct cli *cli, const struct json_value *sandbox)
 		return 0;
 	}
 	(void)printf("network %s\n", json_get_text(sandbox, "network", ""));
+	if (json_get_text(rules, "mode", NULL))
+		(void)printf("mode  %s\n", json_get_text(rules, "mode", ""));
 	print_rules("allow", json_get(rules, "allow"));
 	print_rules("deny ", json_get(rules, "deny"));
 	return 0;
@@ -49,9 +64,8 @@ static int print_network(struct cli *cli, const struct json_value *sandbox)
 static int run_network(struct cli *cli)
 {
 	AUTO(buf_done) struct buf body = BUF(BODY_MAX);
-	const char *const *allow = arguments_list(cli, "allow");
-	const char *const *deny = arguments_list(cli, "deny");
-	bool is_cleared = arguments_has(&cli->args, "clear"), is_said = egress_is_said(allow, deny);
+	const struct cli_egress said = egress_options(cli);
+	bool is_cleared = arguments_has(&cli->args, "clear"), is_said = egress_is_said(&said);
 	struct server_call call = {.method = "GET"};
 	const struct json_value *sandbox;
 
@@ -59,7 +73,7 @@ static int run_network(struct cli *cli)
 		return FAIL(cli->err, ERROR_INVALID, "--clear and rules exclude each other");
 	if (is_cleared || is_said) {
 		body_begin(&body);
-		egress_add(&body, allow, deny);
+		egress_add(&body, &said);
 		call = (struct server_call){.method = "PUT", .body = body_end(&body)};
 	}
 	call.path = instance_path(cli->arena, cli->args.words[0], call.body ? "/egress" : "");
@@ -76,7 +90,8 @@ static const struct command_option options[] = {
 
 const struct cli_command command_network = {
         .name = "network",
-        .usage = "SANDBOX [--allow ADDRESS|HOST]... [--deny ADDRESS]... | --clear",
+        .usage = "SANDBOX [--allow ADDRESS|HOST]... [--deny ADDRESS]... [--preset PRESET]... "
+                 "[--mode MODE] | --clear",
         .about = "show or replace the network rules of a sandbox",
         .more = "Allow rules win over deny rules. New rules also apply to open connections.",
         .options = options,

@@ -6,7 +6,15 @@
 
 #include "base/bytes.h"
 
+struct cli;
+
 /* Whether any rule is given. The lists are NULL-terminated or NULL. */
-bool egress_is_said(const char *const *allow, const char *const *deny);
+struct cli_egress {
+	const char *const *allow, *const *deny, *const *presets; /* NULL-terminated; or NULL */
+	const char *mode;                                        /* NULL = none */
+};
+/* Of the options of a command. */
+struct cli_egress egress_options(struct cli *cli);
+bool egress_is_said(const struct cli_egress *e);
 /* Adds the members of the rules. Allow rules alone deny all other addresses. */
-void egress_add(struct buf *body, const char *const *allow, const char *const *deny);
+void egress_add(struct buf *body, const struct cli_egress *e);

@@ -36,16 +36,17 @@ TEST(the_body_says_only_what_was_asked_for)
 
 TEST(who_only_allows_denies_all_else)
 {
-	struct create_options options = {.allow = (const char *const[]){"1.1.1.1", "\"", NULL}};
+	struct create_options options = {.egress.allow =
+	                                         (const char *const[]){"1.1.1.1", "\"", NULL}};
 	const char *body;
 
 	assert_int_equal(create_body(&arena, &options, &body, &err), 0);
 	assert_non_null(strstr(body, "\"egress\":{\"allow\":[\"1.1.1.1\",\"\\\"\"],"
 	                             "\"deny\":[\"0.0.0.0/0\"]}"));
-	options.deny = (const char *const[]){"2.2.2.2", NULL};
+	options.egress.deny = (const char *const[]){"2.2.2.2", NULL};
 	assert_int_equal(create_body(&arena, &options, &body, &err), 0);
 	assert_non_null(strstr(body, "\"deny\":[\"2.2.2.2\"]}"));
-	options.allow = NULL;
+	options.egress.allow = NULL;
 	assert_int_equal(create_body(&arena, &options, &body, &err), 0);
 	assert_non_null(strstr(body, "\"egress\":{\"deny\":[\"2.2.2.2\"]}"));
 	arena_done(&arena);
