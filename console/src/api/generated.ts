@@ -442,6 +442,29 @@ export interface DepositCreate {
   usd: number;
   note?: string;
 }
+/** A host to allow */
+export interface EgressAllow {
+  host: string;
+}
+/** What the network rules of a sandbox would decide */
+export interface EgressCheck {
+  host: string;
+  port: number;
+  decision: string;
+  code: string;
+  rule: string | null;
+  reason: string;
+}
+/** A named list of hosts to allow */
+export interface EgressPreset {
+  name: string;
+  about: string;
+  hosts: string[];
+}
+/** Presets of network rules */
+export interface EgressPresetList {
+  items: EgressPreset[];
+}
 /** A block of code, and the sandbox that is made for it */
 export interface EphemeralCode {
   language: "python" | "javascript" | "typescript" | "bash" | "r" | "java";
@@ -778,6 +801,7 @@ export interface GatewayResult {
   stderr: string;
   stderr_encoding?: string;
   truncated: boolean;
+  network?: NetworkRefusal[];
   artifacts: StoredArtifact[];
 }
 /** A file to write */
@@ -1265,6 +1289,39 @@ export interface MemberChange {
 export interface MemberList {
   items: Member[];
 }
+/** A connection that network rules decided on */
+export interface NetworkDecision {
+  sequence: number;
+  at: string | null;
+  sandbox: string;
+  decision: string;
+  code: string;
+  rule: string | null;
+  protocol: string;
+  host: string | null;
+  address: string | null;
+  port: number;
+  count: number;
+  bytes_in: number;
+  bytes_out: number;
+}
+/** Network decisions, oldest first */
+export interface NetworkDecisionList {
+  items: NetworkDecision[];
+  after: number;
+  oldest: number;
+}
+/** A connection that the sandbox's network rules refused */
+export interface NetworkRefusal {
+  host: string | null;
+  address: string | null;
+  port: number;
+  protocol: string;
+  code: string;
+  rule: string | null;
+  count: number;
+  message: string;
+}
 /** Owns projects */
 export interface Organization {
   id: string;
@@ -1635,6 +1692,7 @@ export interface Result {
   stderr: string;
   stderr_encoding?: string;
   truncated: boolean;
+  network?: NetworkRefusal[];
   contextId?: string;
   execution_count?: number;
   context_ended?: boolean;
@@ -1828,6 +1886,8 @@ export interface SandboxCreator {
 export interface SandboxEgress {
   allow?: string[];
   deny?: string[];
+  presets?: string[];
+  mode?: "enforce" | "ask" | "watch";
 }
 /** Changes of a sandbox's own variables; the template's variables stay */
 export interface SandboxEnvironment {
@@ -3020,6 +3080,18 @@ export const deleteV1SandboxSessionsTenantSession: Operation<{ tenant: string; s
 export const getV1Tools: Operation<undefined, { config?: string; workspace?: string; ephemeral?: boolean }, undefined, ToolList> = { method: "GET", path: "/v1/tools", scopes: ["sandbox:read"] };
 /** Call a tool in a sandbox */
 export const postV1ToolsName: Operation<{ name: string }, undefined, ToolCall, ToolResult> = { method: "POST", path: "/v1/tools/{name}", scopes: ["sandbox:write"] };
+/** List the hosts that a sandbox asks for */
+export const getApiSandboxInstancesIdEgressRequests: Operation<{ id: string }, { all?: boolean; page?: string; limit?: number }, undefined, ApprovalList> = { method: "GET", path: "/api/sandbox/instances/{id}/egress/requests", scopes: ["sandbox:read"] };
+/** Allow a host that a sandbox asks for, immediately */
+export const postApiSandboxInstancesIdEgressRequestsRequestAllow: Operation<{ id: string; request: string }, undefined, ApprovalDecision, Approval> = { method: "POST", path: "/api/sandbox/instances/{id}/egress/requests/{request}/allow", scopes: ["sandbox:write"] };
+/** Refuse a host that a sandbox asks for */
+export const postApiSandboxInstancesIdEgressRequestsRequestDeny: Operation<{ id: string; request: string }, undefined, ApprovalDecision, Approval> = { method: "POST", path: "/api/sandbox/instances/{id}/egress/requests/{request}/deny", scopes: ["sandbox:write"] };
+/** Allow one more host, and keep the other rules */
+export const postApiSandboxInstancesIdEgressAllow: Operation<{ id: string }, undefined, EgressAllow, Sandbox> = { method: "POST", path: "/api/sandbox/instances/{id}/egress/allow", scopes: ["sandbox:write"] };
+/** Ask whether the rules of a sandbox would allow a connection */
+export const getApiSandboxInstancesIdEgressCheck: Operation<{ id: string }, { host?: string; port?: number }, undefined, EgressCheck> = { method: "GET", path: "/api/sandbox/instances/{id}/egress/check", scopes: ["sandbox:read"] };
+/** List presets of network rules */
+export const getApiSandboxEgressPresets: Operation<undefined, undefined, undefined, EgressPresetList> = { method: "GET", path: "/api/sandbox/egress/presets", scopes: ["sandbox:read"] };
 /** List tool calls that need approval */
 export const getV1Approvals: Operation<undefined, { state?: string; page?: string; limit?: number }, undefined, ApprovalList> = { method: "GET", path: "/v1/approvals", scopes: ["sandbox:read"] };
 /** Get a tool call that needs approval */
@@ -3176,6 +3248,8 @@ export const getApiSandboxInstancesIdEvents: Operation<{ id: string }, { after?:
 export const getV1Activity: Operation<undefined, { after?: number; last?: number; kind?: "command" | "code" | "tool" | "file"; format?: "json" | "csv"; limit?: number; user?: string; key?: string; conversation?: string; stream?: string; sandbox?: string }, undefined, ActivityList> = { method: "GET", path: "/v1/activity", scopes: ["sandbox:read"] };
 /** List what was called in a sandbox, or follow it */
 export const getApiSandboxInstancesIdActivity: Operation<{ id: string }, { after?: number; last?: number; kind?: "command" | "code" | "tool" | "file"; format?: "json" | "csv"; limit?: number; user?: string; key?: string; conversation?: string; stream?: string }, undefined, ActivityList> = { method: "GET", path: "/api/sandbox/instances/{id}/activity", scopes: ["sandbox:read"] };
+/** List what the network rules of a sandbox decided */
+export const getApiSandboxInstancesIdEgressLog: Operation<{ id: string }, { after?: number; last?: number; decision?: "denied" | "allowed" | "watched"; code?: "ok" | "host-not-allowed" | "address-denied" | "range-refused" | "bad-request" | "limit" | "upstream-unreachable"; protocol?: "tls" | "http" | "dns" | "tcp" | "udp" | "other"; host?: string; limit?: number }, undefined, NetworkDecisionList> = { method: "GET", path: "/api/sandbox/instances/{id}/egress/log", scopes: ["sandbox:read"] };
 /** List the project's webhooks */
 export const getV1Webhooks: Operation<undefined, undefined, undefined, WebhookList> = { method: "GET", path: "/v1/webhooks", scopes: ["sandbox:write"] };
 /** Create a webhook */

@@ -123,6 +123,9 @@ export const depositCreateSchema = {
   usd: {"type":"number","description":"US dollars","minimum":0,"maximum":1000000000},
   note: {"type":"string","maxLength":256},
 } satisfies Schema;
+export const egressAllowSchema = {
+  host: {"type":"string","description":"a host name, *.name, an address or a range","maxLength":253,"minLength":1,"example":"api.example.com"},
+} satisfies Schema;
 export const ephemeralCodeSchema = {
   language: {"type":"string","enum":["python","javascript","typescript","bash","r","java"]},
   code: {"type":"string","description":"at most 128 KiB","example":"print(6 * 7)"},
@@ -627,6 +630,8 @@ export const sandboxCreateSchema = {
 export const sandboxEgressSchema = {
   allow: {"type":"array","description":"addresses, ranges and host names that the sandbox may reach even if they are denied; a host name works for TLS on port 443 and HTTP on port 80, and requires that everything else is denied","maxItems":356,"example":["203.0.113.0/24","*.example.com"]},
   deny: {"type":"array","description":"addresses and ranges that the sandbox may not reach; \"0.0.0.0/0\" denies all","maxItems":100,"example":["0.0.0.0/0"]},
+  presets: {"type":"array","description":"only in requests: allow the hosts of these presets and deny all else; see /api/sandbox/egress/presets","maxItems":16,"example":["package-registries"]},
+  mode: {"type":"string","description":"what happens to refused connections: enforce (default), ask (refused, and a person is asked by an access request), or watch (let through and recorded)","enum":["enforce","ask","watch"]},
 } satisfies Schema;
 export const sandboxEnvironmentSchema = {
   set: {"type":"object","description":"variables to add or replace","maxProperties":256},

@@ -792,6 +792,16 @@ export const sandboxNetwork = {
   at: "Rules hold at once, also for open connections.",
   effect: "In effect",
   command: "By the API",
+  decisions: "Network decisions",
+  decisionsText: "Connections that the rules allowed or refused, newest first. An allowed host works at once: run the command again.",
+  readAgain: "Read again",
+  noDecisions: "Nothing was decided yet. Sandboxes without rules have no decisions.",
+  decidedAt: "When", decision: "Decision", target: "Host", why: "Why", times: "Times",
+  verdicts: { denied: "refused", allowed: "allowed", watched: "let through" } as Record<string, string>,
+  allowHost: "Allow this host",
+  hostAllowed: "The host is allowed from now on",
+  refusal: "What happens to what the rules refuse",
+  refusals: { enforce: "Refuse", ask: "Refuse and ask", watch: "Let through and record" } as Record<string, string>,
 };
 
 export const sandboxOverview = {

@@ -15,8 +15,9 @@ import { missingScope } from "../../../store/session";
 import { showToast } from "../../../store/toasts";
 import { common as shared, sandboxNetwork as t } from "../../../text/en";
 import type { TabProps } from "../tab";
+import { Decisions } from "./decisions";
 import { RuleList } from "./rule_list";
-import { allowProblem, bodyOf, denyProblem, isSameRules, rulesOf, type Mode, type Rules } from "./rules";
+import { allowProblem, bodyOf, denyProblem, isSameRules, rulesOf, type Mode, type Refusal, type Rules } from "./rules";
 import "./network.css";
 
 export default function NetworkTab({ sandbox }: TabProps) {
@@ -72,8 +73,10 @@ function Editor({ sandbox, stored }: { sandbox: Sandbox; stored: Rules }) {
           )}
           {rules.mode === "open" && <RuleList title={t.deny} help={t.denyHelp} inputLabel={t.newDeny} none={t.noDeny} rules={rules.deny} check={denyProblem} onChange={(deny) => setRules({ ...rules, deny })} />}
         </div>
+        <Segmented label={t.refusal} value={rules.refusal} onChange={(refusal) => setRules({ ...rules, refusal: refusal as Refusal })} choices={Object.entries(t.refusals).map(([value, label]) => ({ value, label, isDisabled: isBlocked }))} />
         <p class="meta">{t.at}</p>
       </Card>
+      {!isBlocked && <Decisions sandbox={sandbox} />}
       <Card title={t.command}>
         <CodeBlock label={t.command} text={curlOf("PUT", putApiSandboxInstancesIdEgress.path.replace("{id}", sandbox.id), bodyOf(rules))} />
       </Card>
