@@ -74,6 +74,8 @@ export interface CommandResult {
   /** Output is missing in stdout or stderr: more than outputLimitBytes, or no longer kept by the server. */
   truncated: boolean;
   artifacts: types.StoredArtifact[];
+  /** What network rules refused in the sandbox while it ran. */
+  network: types.NetworkRefusal[];
 }
 
 export class CommandHandle {
@@ -342,6 +344,25 @@ export class Sandbox {
     last?: number;
     limit?: number;
   }): Promise<types.Activity[]>;
+  /** Replaces the network rules. */
+  setEgress(rules: types.SandboxEgress): Promise<types.Sandbox>;
+  /** Allows one more host, at once, and keeps the other rules. */
+  allowHost(host: string): Promise<types.Sandbox>;
+  /** What the network rules decided: a page, oldest first. {last: 50} gives the newest. */
+  egressLog(query?: {
+    decision?: 'denied' | 'allowed' | 'watched';
+    code?: string;
+    protocol?: string;
+    host?: string;
+    after?: number;
+    last?: number;
+    limit?: number;
+  }): Promise<types.NetworkDecision[]>;
+  checkEgress(host: string, port?: number): Promise<types.EgressCheck>;
+  /** The hosts that the sandbox asks for. */
+  accessRequests(query?: { all?: boolean }): Promise<types.Approval[]>;
+  /** An allowed host works when it is tried again. */
+  decideAccess(request: string, allow: boolean, note?: string): Promise<types.Approval>;
   changes(query?: { base?: string; path?: string; limit?: number }): Promise<types.Change[]>;
   diff(query?: { base?: string; path?: string }): Promise<string>;
   openTerminal(options?: types.Terminal): Promise<types.TerminalSession>;

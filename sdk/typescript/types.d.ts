@@ -109,6 +109,10 @@ export interface SandboxEgress {
   allow?: string[];
   /** addresses and ranges that the sandbox may not reach; "0.0.0.0/0" denies all */
   deny?: string[];
+  /** only in requests: allow the hosts of these presets and deny all else; see /api/sandbox/egress/presets */
+  presets?: string[];
+  /** what happens to refused connections: enforce (default), ask (refused, and a person is asked by an access request), or watch (let through and recorded) */
+  mode?: "enforce" | "ask" | "watch";
 }
 
 /** The last event of a sandbox */
@@ -1858,6 +1862,37 @@ export interface Approval {
 export interface ApprovalDecision {
   /** shown to the caller */
   note?: string;
+}
+
+/** A host to allow */
+export interface EgressAllow {
+  /** a host name, *.name, an address or a range */
+  host: string;
+}
+
+/** What the network rules of a sandbox would decide */
+export interface EgressCheck {
+  host: string;
+  port: number;
+  /** allowed, denied or watched */
+  decision: string;
+  /** as in the log of decisions */
+  code: string;
+  rule: string | null;
+  /** for people */
+  reason: string;
+}
+
+/** Presets of network rules */
+export interface EgressPresetList {
+  items: EgressPreset[];
+}
+
+/** A named list of hosts to allow */
+export interface EgressPreset {
+  name: string;
+  about: string;
+  hosts: string[];
 }
 
 /** Skills by name */

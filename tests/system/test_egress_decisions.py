@@ -2,6 +2,7 @@
 """What the network rules of a sandbox decided, as data: docs/operate/network.md."""
 
 import json
+import os
 import shutil
 import urllib.parse
 
@@ -190,3 +191,201 @@ def test_the_rows_of_a_deleted_sandbox_are_found_by_its_id(api, there):
         logged(api, sandbox, lambda row: row["host"] == "gone.test")
         own = api.get(f"{PATH}/{sandbox}")["id"]
     assert [row["host"] for row in log_of(api, own)] == ["gone.test"]
+
+
+@pytest.fixture
+def person(api):
+    """Another key of the project: the key that asks cannot allow."""
+    key = api.post("/api/sandbox/keys", {"name": f"person-{os.getpid()}", "scopes": ["sandbox:read", "sandbox:write"]})
+    yield api.clone(key["key"])
+    api.delete(f"/api/sandbox/keys/{key['id']}")
+
+
+def tool(api, sandbox, name, wait=0, **arguments):
+    answer = api.raw("POST", f"/v1/tools/{name}", {"sandboxId": sandbox, "approvalWaitMs": wait, "input": arguments})
+    return answer.status, answer.json()
+
+
+def bash(api, sandbox, command):
+    status, answer = tool(api, sandbox, "bash", command=command)
+    assert status == 200, answer
+    return "\n".join(part["text"] for part in answer["content"] if part["type"] == "text")
+
+
+def fetch(code):
+    return f"python3 -c '{named.CLIENT.replace(chr(39), chr(34))}\n{code}'"
+
+
+# what a model runs, and the host of the refusal that it reads
+ASKED = {
+    "by http": ('print(http("other.test", "OTHER"))', "other.test"),
+    "by tls": ('print(https("other.test", "OTHER"))', "other.test"),
+    "by name": ('print(look_up("other.test"))', "other.test"),
+    "other port": ('print(raw(b"GET / HTTP/1.1\\r\\nHost: x\\r\\nConnection: close\\r\\n\\r\\n", "OTHER", 8080))', "OTHER"),
+    "address alone": ('print(http("x.test", "OTHER"))', "x.test"),
+}
+
+
+@pytest.mark.parametrize("kind", ASKED)
+def test_a_model_reads_a_refusal_asks_and_tries_again(api, person, there, kind):
+    other = there.addresses[2]
+    code, host = (text.replace("OTHER", other) for text in ASKED[kind])
+    with api.sandbox(internet=True, egress=named.only("allowed.test")) as sandbox:
+        text = bash(api, sandbox, fetch(code))
+        assert f"[network] refused: {host}" in text and "request_access" in text, text
+        status, asked = tool(api, sandbox, "request_access", host=host, reason="a test")
+        assert status == 202 and "waiting for a person" in asked["content"][0]["text"], asked
+        assert tool(api, sandbox, "request_access", host=host, reason="again")[1]["approvalId"] == asked["approvalId"]
+        [request] = api.get(f"{PATH}/{sandbox}/egress/requests")["items"]
+        assert request["id"] == asked["approvalId"] and request["inputObject"]["host"] == host, request
+        path = f"{PATH}/{sandbox}/egress/requests/{request['id']}"
+        with pytest.raises(atoll.ApiError) as own:
+            api.post(path + "/allow")
+        assert own.value.status == 403
+        assert person.post(path + "/allow", {"note": "fine"})["state"] == "used"
+        status, answer = tool(api, sandbox, "request_access", host=host)
+        assert status == 200 and answer["structuredContent"]["state"] == "allowed", answer
+        text = bash(api, sandbox, fetch(code))
+        assert "[network] refused" not in text, text
+        assert host in api.get(f"{PATH}/{sandbox}")["egress"]["allow"]
+
+
+def test_a_refused_request_says_so_and_is_not_asked_again(api, person, there):
+    with api.sandbox(internet=True, egress=named.only("allowed.test")) as sandbox:
+        _, asked = tool(api, sandbox, "request_access", host="other.test")
+        path = f"{PATH}/{sandbox}/egress/requests/{asked['approvalId']}"
+        assert person.post(path + "/deny", {"note": "not this one"})["state"] == "refused"
+        status, answer = tool(api, sandbox, "request_access", host="other.test")
+        assert status == 403 and "not this one" in json.dumps(answer), answer
+        assert api.get(f"{PATH}/{sandbox}/egress/requests")["items"] == []
+        assert [item["state"] for item in api.get(f"{PATH}/{sandbox}/egress/requests?all=true")["items"]] == ["refused"]
+        for wrong in ("allow", "deny"):
+            with pytest.raises(atoll.ApiError) as late:
+                person.post(f"{path}/{wrong}")
+            assert late.value.status == 409, wrong
+
+
+def test_the_approval_of_a_request_is_the_same_as_allowing_it(api, person, there):
+    with api.sandbox(internet=True, egress=named.only("allowed.test")) as sandbox:
+        _, asked = tool(api, sandbox, "request_access", host="other.test")
+        assert person.post(f"/v1/approvals/{asked['approvalId']}/approve")["state"] == "used"
+        assert "other.test" in api.get(f"{PATH}/{sandbox}")["egress"]["allow"]
+
+
+@pytest.mark.parametrize("host, status, said", [
+    ("not a host", 400, "no host name"), ("10.0.0.0/8", 400, "one address"), ("10.0.0.7", 403, "no sandbox may reach"),
+    ("169.254.169.254", 403, "no sandbox may reach"), ("*.test", 400, "no host name"), ("", 400, "host"),
+])
+def test_what_cannot_be_asked_for(api, host, status, said):
+    with api.sandbox(internet=True, egress=named.only("allowed.test")) as sandbox:
+        got, answer = tool(api, sandbox, "request_access", host=host)
+        assert got == status and said in json.dumps(answer), answer
+
+
+def test_so_many_requests_of_a_sandbox_wait(api, there):
+    with api.sandbox(internet=True, egress=named.only("allowed.test")) as sandbox:
+        statuses = [tool(api, sandbox, "request_access", host=f"n{at}.test")[0] for at in range(21)]
+        assert statuses[:20] == [202] * 20 and statuses[20] == 429, statuses
+
+
+def test_the_mode_ask_asks_by_itself_once_for_each_host(api, person, there):
+    other = there.addresses[2]
+    rules = named.only("allowed.test") | {"mode": "ask"}
+    with api.sandbox(internet=True, egress=rules) as sandbox:
+        assert api.get(f"{PATH}/{sandbox}")["egress"]["mode"] == "ask"
+        run(api, sandbox, f'http("other.test", "{other}"); https("other.test", "{other}"); look_up("other.test")')
+
+        def requests():
+            return api.get(f"{PATH}/{sandbox}/egress/requests")["items"]
+        atoll.wait_for(requests, 10, "a request")
+        run(api, sandbox, f'http("other.test", "{other}")')
+        [request] = requests()
+        assert request["inputObject"]["host"] == "other.test" and request["keyName"] is None
+        assert api.post(f"{PATH}/{sandbox}/egress/requests/{request['id']}/allow")["state"] == "used"
+        egress = api.get(f"{PATH}/{sandbox}")["egress"]
+        assert "other.test" in egress["allow"] and egress["mode"] == "ask"
+        assert "hello" in run(api, sandbox, f'print(http("other.test", "{other}"))')["stdout"]
+
+
+def test_the_mode_watch_lets_through_and_tells(api, there):
+    other = there.addresses[2]
+    with api.sandbox(internet=True, egress=named.only("allowed.test") | {"mode": "watch"}) as sandbox:
+        result = run(api, sandbox, f'print(http("other.test")); print(raw(b"GET / HTTP/1.1\\r\\nHost: x\\r\\nConnection: close\\r\\n\\r\\n", "{other}", 8080))')
+        assert result["stdout"].count("hello") == 2 and "network" not in result, result
+        [by_name] = logged(api, sandbox, lambda row: row["host"] == "other.test")
+        assert (by_name["decision"], by_name["code"]) == ("watched", "host-not-allowed"), by_name
+        [by_address] = logged(api, sandbox, lambda row: row["port"] == 8080)
+        assert (by_address["decision"], by_address["rule"]) == ("watched", "0.0.0.0/0"), by_address
+        api.call("PUT", f"{PATH}/{sandbox}/egress", named.only("allowed.test"))
+        assert "hello" not in run(api, sandbox, f'print(http("other.test", "{other}"))')["stdout"]
+
+
+def test_a_host_is_allowed_by_one_call_and_others_stay(api, there):
+    with api.sandbox(internet=True, egress=named.only("allowed.test")) as sandbox:
+        egress = api.post(f"{PATH}/{sandbox}/egress/allow", {"host": "other.test"})["egress"]
+        assert egress == named.only("allowed.test", "other.test")
+        assert api.post(f"{PATH}/{sandbox}/egress/allow", {"host": "other.test"})["egress"] == egress
+        for wrong in ("a b", "*", ""):
+            with pytest.raises(atoll.ApiError) as refused:
+                api.post(f"{PATH}/{sandbox}/egress/allow", {"host": wrong})
+            assert refused.value.status == 400, wrong
+    with api.sandbox(internet=True, egress={"deny": ["9.9.9.9"]}) as sandbox:
+        with pytest.raises(atoll.ApiError) as refused:
+            api.post(f"{PATH}/{sandbox}/egress/allow", {"host": "other.test"})
+        assert refused.value.status == 400 and "not all addresses are denied" in refused.value.message
+
+
+def test_presets_are_lists_of_hosts(api):
+    presets = {item["name"]: item["hosts"] for item in api.get("/api/sandbox/egress/presets")["items"]}
+    assert {"package-registries", "git-hosts", "ai-apis", "nothing"} <= set(presets) and presets["nothing"] == []
+    with api.sandbox(internet=True, egress={"presets": ["git-hosts", "nothing"], "allow": ["allowed.test"]}) as sandbox:
+        egress = api.get(f"{PATH}/{sandbox}")["egress"]
+        assert egress == {"allow": ["allowed.test", *presets["git-hosts"]], "deny": ["0.0.0.0/0"]}, egress
+        api.call("PUT", f"{PATH}/{sandbox}/egress", {"presets": ["nothing"]})
+        assert api.get(f"{PATH}/{sandbox}")["egress"] == {"allow": [], "deny": ["0.0.0.0/0"]}
+        with pytest.raises(atoll.ApiError) as refused:
+            api.call("PUT", f"{PATH}/{sandbox}/egress", {"presets": ["everything"]})
+        assert refused.value.status == 400 and "package-registries" in (refused.value.hint or ""), refused.value
+
+
+@pytest.mark.parametrize("rules, query, decision, code, rule", [
+    (named.only("*.test"), "host=a.test", "allowed", "ok", "*.test"),
+    (named.only("*.test"), "host=a.test&port=22", "denied", "host-not-allowed", None),
+    (named.only("*.test"), "host=other.example", "denied", "host-not-allowed", None),
+    (named.only("*.test"), "host=9.9.9.9", "denied", "address-denied", "0.0.0.0/0"),
+    (named.only("9.9.9.9"), "host=9.9.9.9", "allowed", "ok", None),
+    ({"deny": ["9.9.9.0/24"]}, "host=9.9.9.9", "denied", "address-denied", "9.9.9.0/24"),
+    ({"deny": ["9.9.9.0/24"]}, "host=10.0.0.1", "denied", "range-refused", None),
+    (named.only("*.test") | {"mode": "watch"}, "host=other.example", "watched", "host-not-allowed", None),
+])
+def test_it_is_told_what_would_be_decided(api, rules, query, decision, code, rule):
+    with api.sandbox(internet=True, egress=rules) as sandbox:
+        answer = api.get(f"{PATH}/{sandbox}/egress/check?{query}")
+        assert (answer["decision"], answer["code"], answer["rule"]) == (decision, code, rule), answer
+        for wrong in ("host=a%20b", "port=4", "host=a.test&port=99999"):
+            with pytest.raises(atoll.ApiError) as refused:
+                api.get(f"{PATH}/{sandbox}/egress/check?{wrong}")
+            assert refused.value.status == 400, wrong
+
+
+def said(server, *words):
+    ended = server.cli(*words)
+    assert ended.returncode == 0, ended
+    return ended.stdout.decode()
+
+
+def test_the_command_line(api, there, server):
+    other = there.addresses[2]
+    with api.sandbox(internet=True, egress=named.only("allowed.test") | {"mode": "ask"}) as sandbox:
+        run(api, sandbox, f'http("other.test", "{other}")')
+        logged(api, sandbox, lambda row: row["host"] == "other.test")
+        assert "other.test" in said(server, "egress", "log", sandbox, "--decision", "denied")
+        assert "other.test" in said(server, "egress", "requests", sandbox)
+        [request] = api.get(f"{PATH}/{sandbox}/egress/requests")["items"]
+        assert "denied (no rule allows it)" in said(server, "egress", "check", sandbox, "--host", "other.test")
+        assert said(server, "egress", "allow", sandbox, request["id"]).strip() == "used"
+        assert said(server, "egress", "allow", sandbox, "third.test").strip() == "third.test"
+        assert "allowed" in said(server, "egress", "check", sandbox, "--host", "third.test")
+        assert "package-registries" in said(server, "egress", "preset")
+        said(server, "network", sandbox, "--preset", "nothing", "--mode", "watch")
+        assert api.get(f"{PATH}/{sandbox}")["egress"] == {"allow": [], "deny": ["0.0.0.0/0"], "mode": "watch"}

@@ -30,6 +30,8 @@ class CommandResult:
     artifacts: list
     # exit, signal, timeout, oom, file_size, disk, process_limit, canceled or sandbox_ended
     cause: str = "exit"
+    # what network rules refused in the sandbox while it ran: dicts of types.NetworkRefusal
+    network: list = dataclasses.field(default_factory=list)
 
 
 class Kept:
@@ -123,7 +125,7 @@ class CommandHandle:
                 ok=told["ok"], exit_code=told["exit_code"], stdout=stdout.decode("utf-8", "replace"),
                 stderr=stderr.decode("utf-8", "replace"), signal=told["signal"], timed_out=told["timed_out"],
                 duration_ms=told["duration_ms"], process=self.process, truncated=cut_stdout or cut_stderr,
-                artifacts=self.artifacts, cause=told.get("cause", "exit"))
+                artifacts=self.artifacts, cause=told.get("cause", "exit"), network=told.get("network", []))
         return self.ended
 
     def kill(self, signal="SIGKILL"):

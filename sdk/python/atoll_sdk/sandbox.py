@@ -159,6 +159,31 @@ class Sandbox:
         """What was called in the sandbox: a page, oldest first. last=50 gives the newest."""
         return self._call("GET", "/activity", query=query)["items"]
 
+    def set_egress(self, **rules) -> types.Sandbox:
+        """Replaces the network rules: allow, deny, presets and mode."""
+        self.info = self._call("PUT", "/egress", json=rules)
+        return self.info
+
+    def allow_host(self, host) -> types.Sandbox:
+        """Allows one more host, at once, and keeps the other rules."""
+        return self._act("/egress/allow", {"host": host})
+
+    def egress_log(self, **query) -> list[types.NetworkDecision]:
+        """What the network rules decided: a page, oldest first. decision="denied" gives refusals, last=50 the newest."""
+        return self._call("GET", "/egress/log", query=query)["items"]
+
+    def check_egress(self, host, port=None) -> types.EgressCheck:
+        """Says what the network rules would decide."""
+        return self._call("GET", "/egress/check", query=without_none({"host": host, "port": port}))
+
+    def access_requests(self, **query) -> list[types.Approval]:
+        """The hosts that the sandbox asks for; all=True gives those that were decided on, too."""
+        return pages(self.transport, path(BASE + "/{}/egress/requests", self.id), query)
+
+    def decide_access(self, request, allow, note=None) -> types.Approval:
+        """Allows or refuses a host that the sandbox asks for. An allowed one works when it is tried again."""
+        return self._call("POST", path("/egress/requests/{}/", request) + ("allow" if allow else "deny"), json=without_none({"note": note}))
+
     def changes(self, **query) -> list[types.Change]:
         """Lists the changed files, compared with the template or with the snapshot `base`."""
         return pages(self.transport, path(BASE + "/{}/changes", self.id), query)

@@ -120,6 +120,10 @@ class SandboxEgress(TypedDict):
     allow: NotRequired[list[str]]
     # addresses and ranges that the sandbox may not reach; "0.0.0.0/0" denies all
     deny: NotRequired[list[str]]
+    # only in requests: allow the hosts of these presets and deny all else; see /api/sandbox/egress/presets
+    presets: NotRequired[list[str]]
+    # what happens to refused connections: enforce (default), ask (refused, and a person is asked by an access request), or watch (let through and recorded)
+    mode: NotRequired[Literal["enforce", "ask", "watch"]]
 
 
 class LastEvent(TypedDict):
@@ -1965,6 +1969,41 @@ class ApprovalDecision(TypedDict):
 
     # shown to the caller
     note: NotRequired[str]
+
+
+class EgressAllow(TypedDict):
+    """A host to allow"""
+
+    # a host name, *.name, an address or a range
+    host: str
+
+
+class EgressCheck(TypedDict):
+    """What the network rules of a sandbox would decide"""
+
+    host: str
+    port: int
+    # allowed, denied or watched
+    decision: str
+    # as in the log of decisions
+    code: str
+    rule: str | None
+    # for people
+    reason: str
+
+
+class EgressPresetList(TypedDict):
+    """Presets of network rules"""
+
+    items: list[EgressPreset]
+
+
+class EgressPreset(TypedDict):
+    """A named list of hosts to allow"""
+
+    name: str
+    about: str
+    hosts: list[str]
 
 
 class SkillList(TypedDict):

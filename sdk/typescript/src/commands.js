@@ -77,6 +77,7 @@ export function exitResult(exit, { kept, artifacts }) {
     stderr: kept.stderr.text(),
     truncated: kept.stdout.cut + kept.stderr.cut > 0,
     artifacts,
+    network: exit.network ?? [],
   };
 }
 

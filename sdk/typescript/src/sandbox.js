@@ -190,6 +190,37 @@ export class Sandbox {
     return (await this.call('GET', '/activity', { query })).items;
   }
 
+  /** Replaces the network rules: allow, deny, presets and mode. */
+  async setEgress(rules) {
+    this.info = await this.call('PUT', '/egress', { json: rules });
+    return this.info;
+  }
+
+  /** Allows one more host, at once, and keeps the other rules. */
+  allowHost(host) {
+    return this.act('/egress/allow', { host });
+  }
+
+  /** What the network rules decided: a page, oldest first. {last: 50} gives the newest. */
+  async egressLog(query = {}) {
+    return (await this.call('GET', '/egress/log', { query })).items;
+  }
+
+  /** Says what the network rules would decide. */
+  checkEgress(host, port) {
+    return this.call('GET', '/egress/check', { query: { host, port } });
+  }
+
+  /** The hosts that the sandbox asks for. */
+  async accessRequests(query = {}) {
+    return (await this.call('GET', '/egress/requests', { query })).items;
+  }
+
+  /** Allows or refuses a host that the sandbox asks for. */
+  decideAccess(request, allow, note) {
+    return this.call('POST', path`/egress/requests/${request}/` + (allow ? 'allow' : 'deny'), { json: note === undefined ? {} : { note } });
+  }
+
   /** Lists the changed files, compared with the template or with the snapshot `base`. */
   async changes(query = {}) {
     const found = [];
