@@ -40,9 +40,11 @@ MUST_CHECK int migrations_apply(int64_t version,
                                              struct error *err),
                                 void *context, struct error *err);
 
+struct store_changes;
 /* A driver embeds it at the start of its connection. Used by a single thread at a time. */
 struct store_connection {
 	struct store *store;
+	struct store_changes *changes; /* of the running transaction; NULL = not collected */
 };
 
 MUST_CHECK int transaction_run(const struct transaction *t, struct store_connection *c,

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "store/change_rows.h"
 #include "store/column_rows.h"
 #include "store/driver.h"
 #include "store/event_rows.h"
@@ -35,12 +36,22 @@ void *rows_add(struct rows *rows)
 
 int transaction_run(const struct transaction *t, struct store_connection *c, struct error *err)
 {
-	return t->run(c, (void *)(uintptr_t)t->context, err);
+	int result;
+
+	if (!t->changes)
+		return t->run(c, (void *)(uintptr_t)t->context, err);
+	changes_rewind(t->changes); /* it may run again */
+	c->changes = t->changes;
+	result = t->run(c, (void *)(uintptr_t)t->context, err);
+	c->changes = NULL;
+	return result;
 }
 
 int query_run(struct store_connection *c, enum query_name query, const void *takes,
               struct rows *rows, struct error *err)
 {
+	if (c->changes && changes_wants(query))
+		return changes_run(c, query, takes, rows, err);
 	return c->store->driver->run(c, query, takes, rows, err);
 }
 
@@ -96,9 +107,16 @@ int store_read(struct store *s,
 int store_transact(struct store *s, const struct transaction *t, struct error *err)
 {
 	uint64_t count = event_watchers_count(s->watchers);
+	struct transaction collected = *t;
 
-	if (s->driver->change(s, t, err) < 0)
+	collected.changes = changes_current();
+	if (collected.changes)
+		changes_begin(collected.changes);
+	if (s->driver->change(s, &collected, err) < 0) {
+		if (collected.changes)
+			changes_rewind(collected.changes);
 		return -1;
+	}
 	/* Notifies when events were added since, its own or those of others. */
 	if (event_watchers_count(s->watchers) != count)
 		event_watchers_notify(s->watchers);

@@ -14,6 +14,7 @@
 
 struct arena;
 struct store;
+struct store_changes;
 struct store_connection;
 
 /* A transaction: `run` calls query_run; when it fails, everything is rolled back. It may run on
@@ -24,6 +25,7 @@ struct transaction {
 	/* Lazy: does not wait for the disk. A crash of the machine (not of the process) may lose
 	 * it; recovery handles that. */
 	bool is_lazy;
+	struct store_changes *changes; /* set by store_transact: changes.h */
 };
 MUST_CHECK int store_transact(struct store *s, const struct transaction *t, struct error *err);
 MUST_CHECK int store_change(struct store *s,
