@@ -352,6 +352,21 @@ enum request_admission exchange_admit(struct http_exchange *ex, bool is_on_loop)
 	return ADMISSION_REFUSED;
 }
 
+static int call_handler(struct request *rq, const void *body, struct reply *reply,
+                        struct error *err)
+{
+	void (*on_handle)(struct request * rq, bool begins) =
+	        rq->exchange->server->options.on_handle;
+	int result;
+
+	if (on_handle)
+		on_handle(rq, true);
+	result = rq->route->handle(rq, body, reply, err);
+	if (on_handle)
+		on_handle(rq, false);
+	return result;
+}
+
 static int handle_request(struct http_exchange *ex, struct error *err)
 {
 	struct request *rq = &ex->request;
@@ -377,7 +392,7 @@ static int handle_request(struct http_exchange *ex, struct error *err)
 		if (json_parse(&ex->arena, rq->body, route->body, body, err) < 0)
 			return -1;
 	}
-	if (route->handle(rq, body, &ex->reply, err) < 0)
+	if (call_handler(rq, body, &ex->reply, err) < 0)
 		return -1;
 	reply_encode(ex);
 	if (ex->reply.body.overflowed || ex->reply.headers.overflowed)

@@ -54,6 +54,7 @@ struct request {
 	void *caller;        /* set by server_options.authorize; NULL on public routes */
 	const void *lent_by; /* whose access a public route used: edge/access.h; or NULL */
 	void *context;       /* server_options.context */
+	void *notes;         /* of on_answer and its kin; freed by on_done */
 	const char *peer;    /* "127.0.0.1:5000" or "unix" */
 	bool is_tls;      /* this connection uses TLS; says nothing about the client of a proxy */
 	int64_t deadline; /* of the handler, monotonic ms: 60 s, slow 15 min */
@@ -159,6 +160,11 @@ struct server_options {
 	 * only partly read. Any thread. May be NULL. */
 	bool (*write_failure)(const struct request *rq, struct http_failure *failure,
 	                      struct buf *out);
+	/* Called around each run of a route's handler, on its thread. May be NULL. */
+	void (*on_handle)(struct request *rq, bool begins);
+	/* Called on the loop before the first byte of the reply is sent; of a stream of progress,
+	 * before its last event. Not called for a client that has left. May be NULL. */
+	void (*on_answer)(struct request *rq, int status);
 	/* Called after the reply is complete, on the loop; releases rq->caller. May be NULL. */
 	void (*on_done)(struct request *rq, int status, int64_t took_us);
 	const struct server_shares *shares; /* see shares.h; copied; NULL: no shares */

@@ -16,9 +16,11 @@ struct reply_head {
 	int64_t length; /* REPLY_LENGTH */
 	bool keep_alive;
 };
-/* reply_head.c: the status line, the server's own headers and those of the exchange. */
-void reply_write_head(struct buf *out, const struct http_exchange *ex,
-                      const struct reply_head *head);
+/* reply_head.c: the status line, the server's own headers and those of the exchange. Tells
+ * server_options.on_answer first. */
+void reply_write_head(struct buf *out, struct http_exchange *ex, const struct reply_head *head);
+/* Tells on_answer, for a reply that is an event of a stream. */
+void reply_tell(struct http_exchange *ex, int status);
 /* False for a status without a body, such as 204. */
 bool reply_status_has_body(int status);
 /* True when name and value are valid header text and the header is not set by the server itself. */

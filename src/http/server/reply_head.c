@@ -89,9 +89,18 @@ static void add_framing(struct buf *out, const struct http_exchange *ex,
 		buf_add_span(out, SPAN("Connection: keep-alive\r\n"));
 }
 
-void reply_write_head(struct buf *out, const struct http_exchange *ex,
-                      const struct reply_head *head)
+void reply_tell(struct http_exchange *ex, int status)
 {
+	const struct server_options *options = &ex->server->options;
+
+	if (options->on_answer)
+		options->on_answer(&ex->request, status);
+}
+
+void reply_write_head(struct buf *out, struct http_exchange *ex, const struct reply_head *head)
+{
+	if (!ex->is_streamed)
+		reply_tell(ex, head->status);
 	(void)buf_reserve(out, 512 + ex->reply.headers.size);
 	add_status_line(out, head->status);
 	if (head->content_type && reply_status_has_body(head->status)) {

@@ -93,6 +93,7 @@ bool stream_ends(const struct http_exchange *ex)
 void stream_end(struct http_exchange *ex)
 {
 	begin_stream(ex);
+	reply_tell(ex, ex->reply.status ? ex->reply.status : 200);
 	add_event(&ex->connection->out.queue, ex->failed ? "error" : "result",
 	          buf_span(&ex->reply.body));
 }
