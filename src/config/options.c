@@ -312,6 +312,15 @@ const struct config_option config_options[] = {
         WHOLE_OPTION("activity_total_max", activity_total_max, .initial = "1000000", .min = 1000,
                      .max = 100000000,
                      .about = "rows of activity that are kept of all sandboxes together"),
+        BOOL_OPTION("audit_calls", audit_calls, .initial = "true",
+                    .about = "whether calls into sandboxes (commands, code, files, tools) have "
+                             "rows in the audit; other writes always have"),
+        DURATION_OPTION("audit_keep", audit_keep_ms, .initial = "400d", .min = 86400000,
+                        .max = INT64_C(3660) * 86400000,
+                        .about = "how long a row of the audit is kept; older rows go up to a "
+                                 "checkpoint, so that the rest can be verified"),
+        WHOLE_OPTION("audit_max", audit_max, .initial = "10000000", .min = 10000, .max = 1000000000,
+                     .about = "rows of the audit that are kept, of about 1 KiB each"),
         WHOLE_OPTION("webhooks_max", webhooks_max, .initial = "20", .min = 1, .max = 1000,
                      .about = "webhooks per project"),
         WHOLE_OPTION("webhook_tries", webhook_tries, .initial = "17", .min = 1, .max = 50,

@@ -154,11 +154,11 @@ static int open_folders(const char *path, const struct identity *owner, struct d
                         struct error *err)
 {
 	const struct subfolder run = {"run", 0711, NULL};
-	const struct subfolder own[] = {{"store", 0700, owner},      {"keys", 0700, owner},
-	                                {"tmp", 0700, owner},        {"blobs", 0700, owner},
-	                                {"recordings", 0700, owner}, {"builds", 0700, owner},
-	                                {"pairing", 0700, owner},    {"docker", 0700, owner},
-	                                {"microvm", 0700, owner},    {"remote", 0700, owner}};
+	const struct subfolder own[] = {
+	        {"store", 0700, owner},   {"keys", 0700, owner},       {"tmp", 0700, owner},
+	        {"blobs", 0700, owner},   {"recordings", 0700, owner}, {"builds", 0700, owner},
+	        {"pairing", 0700, owner}, {"docker", 0700, owner},     {"microvm", 0700, owner},
+	        {"remote", 0700, owner},  {"audit", 0700, owner}};
 
 	if (make_path(path, err) < 0)
 		return -1;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/sealed_store.h"
 
+#include "audit/log/log.h"
 #include "base/bytes.h"
 #include "base/log.h"
 #include "config/config.h"
@@ -71,8 +72,24 @@ int sealed_store_open(const struct sealed_store_options *options, struct sealed_
 	return first_key_register(ret->store, key_fd, err);
 }
 
+int sealed_store_open_audit(struct sealed_store *s, struct arena *a, const struct config *config,
+                            const char *node, struct error *err)
+{
+	const struct audit_log_options options = {
+	        .store = s->store,
+	        .folder = arena_format(a, "%s/audit", config->data_dir),
+	        .node = node,
+	        .version = ATOLL_VERSION,
+	        .keep_ms = config->audit_keep_ms,
+	        .rows_max = config->audit_max,
+	};
+
+	return audit_log_open(&options, &s->audit, err);
+}
+
 void sealed_store_close(struct sealed_store *s)
 {
+	audit_log_close(s->audit);
 	store_close(s->store);
 	seal_close(s->seal);
 }

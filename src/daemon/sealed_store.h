@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 
+struct audit_log;
 struct config;
 struct data_folder;
 struct seal;
@@ -13,6 +14,7 @@ struct store;
 struct sealed_store {
 	struct store *store;
 	struct seal *seal;
+	struct audit_log *audit; /* see sealed_store_open_audit */
 };
 struct sealed_store_options {
 	struct arena *arena; /* lives as long as the store */
@@ -23,4 +25,8 @@ struct sealed_store_options {
 /* After a failure *ret holds the parts that are open already. */
 MUST_CHECK int sealed_store_open(const struct sealed_store_options *options,
                                  struct sealed_store *ret, struct error *err);
+/* The audit of the server with this node. It writes to the store until the store is closed. */
+MUST_CHECK int sealed_store_open_audit(struct sealed_store *s, struct arena *a,
+                                       const struct config *config, const char *node,
+                                       struct error *err);
 void sealed_store_close(struct sealed_store *s); /* zeroed is fine */

@@ -235,6 +235,8 @@ static int open_fleet(struct api_process *p, struct error *err)
 	if (records_open(&(struct records_options){p->config, p->options, p->store.store},
 	                 &p->records, err) < 0)
 		return -1;
+	if (sealed_store_open_audit(&p->store, p->arena, p->config, p->node.text, err) < 0)
+		return -1;
 	if (webhooks_open(&(struct webhooks_options){p->config, p->store.store, p->node.text},
 	                  &p->webhooks, err) < 0)
 		return -1;
@@ -306,6 +308,8 @@ static int open_server(struct api_process *p, struct error *err)
 	        .authorize = api_authorize,
 	        .forward = api_forward,
 	        .write_failure = api_write_failure,
+	        .on_handle = api_on_handle,
+	        .on_answer = api_on_answer,
 	        .on_done = api_on_done,
 	        .shares = &shares,
 	        .body_max = (size_t)config->body_max,
@@ -323,6 +327,7 @@ static int open_server(struct api_process *p, struct error *err)
 	p->api.jobs = p->jobs;
 	p->api.activity = p->records.activity;
 	p->api.decisions = p->records.decisions;
+	p->api.audit = p->store.audit;
 	p->api.blobs = p->blobs;
 	if (api_open(&p->api, err) < 0 || server_open(&options, &p->server, err) < 0)
 		return -1;

@@ -10,6 +10,7 @@
 
 struct access_watch;
 struct activity_log;
+struct audit_log;
 struct decision_log;
 struct fleet_awaited;
 struct fleet_caller;
@@ -37,19 +38,20 @@ struct api {
 	struct blob_store *blobs;    /* NULL: none */
 	struct terminals *terminals; /* windows: screens, viewers, recordings */
 	struct code_contexts *code_contexts;
-	struct code_queue *code_queue;   /* queued blocks of code; loop thread */
-	struct api_feed *feed;           /* streams of /v1/events */
-	struct figures_feed *figures;    /* streams of /v1/stats */
-	struct activity_log *activity;   /* what is called in sandboxes; NULL in tests */
-	struct decision_log *decisions;  /* network decisions; NULL in tests */
-	struct api_feed *activity_feed;  /* streams of /v1/activity; NULL without activity */
-	struct api_meter *meter;         /* durations of requests; loop thread */
-	bool is_draining;                /* the server is stopping; loop thread */
-	unsigned ready_waiting;          /* waiting readiness requests; loop thread */
-	struct api_peers *peers;         /* other servers, to pass requests on to */
-	struct receiver *receiver;       /* bodies that are received into files */
-	int64_t started_at;              /* unix ms */
-	int64_t last_used_ms;            /* end of the last request, monotonic; loop thread */
+	struct code_queue *code_queue;  /* queued blocks of code; loop thread */
+	struct api_feed *feed;          /* streams of /v1/events */
+	struct figures_feed *figures;   /* streams of /v1/stats */
+	struct activity_log *activity;  /* what is called in sandboxes; NULL in tests */
+	struct decision_log *decisions; /* network decisions; NULL in tests */
+	struct audit_log *audit;        /* writes, and uses of links and terminals; NULL in tests */
+	struct api_feed *activity_feed; /* streams of /v1/activity; NULL without activity */
+	struct api_meter *meter;        /* durations of requests; loop thread */
+	bool is_draining;               /* the server is stopping; loop thread */
+	unsigned ready_waiting;         /* waiting readiness requests; loop thread */
+	struct api_peers *peers;        /* other servers, to pass requests on to */
+	struct receiver *receiver;      /* bodies that are received into files */
+	int64_t started_at;             /* unix ms */
+	int64_t last_used_ms;           /* end of the last request, monotonic; loop thread */
 	struct shell_queue *shell_queue; /* queued commands of sessions */
 	/* Each surface's own state; only its folder knows the members. */
 	struct daytona_surface *daytona;
@@ -89,6 +91,10 @@ const char *api_public_address(const struct request *rq);
 bool api_is_https(const struct request *rq);
 /* Names the object of an administrative change for the audit. */
 void api_audit_subject(struct request *rq, const char *subject);
+/* The project of what a token opened. */
+void api_audit_project(struct request *rq, const char *project_id);
+/* Adds a row about a request that is no write. `action` lives for ever. */
+void api_audit_event(struct request *rq, const char *action);
 
 /* Copies the caller, the route and the id for a call that outlives its request. Headers, parameters
  * and body are not copied. The copy uses the memory of `a`. */

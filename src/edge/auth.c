@@ -19,6 +19,8 @@
 #include "sign_in/sign_in.h"
 #include "store/projects.h"
 
+#define STATUS_UNAUTHENTICATED 401
+
 /* The credentials of a request. */
 struct credential {
 	unsigned char hash[ACCOUNT_HASH_SIZE]; /* of the key or the login */
@@ -194,6 +196,18 @@ static int read_credential(struct request *rq, const struct route *route, struct
 	return 0;
 }
 
+/* A caller without a key has the token of the sandbox or volume `id`. */
+static int begin_audit(struct request *rq, const char *id, struct api_caller *caller,
+                       struct error *err)
+{
+	const char *token_of = caller->account.key_id[0] ? NULL : id;
+
+	if (api_audit_begin(rq, &caller->account, token_of, err) == 0)
+		return 0;
+	api_limiter_give(api_of(rq)->limiter, TAKE(caller->slot));
+	return -1;
+}
+
 int api_admit_request(struct request *rq, const char *id, struct api_caller *caller,
                       struct error *err)
 {
@@ -204,7 +218,7 @@ int api_admit_request(struct request *rq, const char *id, struct api_caller *cal
 		request_count_for(rq, caller->account.project_id);
 	if (!has_others && api_limiter_take(api->limiter, id, &caller->slot, err) == 0) {
 		caller->slot_of = id;
-		return 0;
+		return begin_audit(rq, id, caller, err);
 	}
 	if (has_others) {
 		(void)FAIL(err, ERROR_LIMIT, "earlier requests of this key are queued");
@@ -249,6 +263,7 @@ static int redeem_ticket(struct request *rq, struct span ticket, struct api_call
 	    api_tickets_redeem(api->tickets, ticket, rq->path, clock_monotonic_ms(), &ignored))
 		return 0;
 	api_limiter_give(api->limiter, TAKE(caller->slot));
+	api_audit_refuse(rq, STATUS_UNAUTHENTICATED);
 	return refuse_ticket(err);
 }
 
@@ -277,6 +292,8 @@ int api_authorize(struct request *rq, const struct route *route, struct error *e
 	/* A handler that runs again was authorized before and has its limiter slot. */
 	if (rq->caller)
 		return api_check_parked(rq, route, err);
+	if (api_audit_is_durable(rq, route) && request_may_block(rq, err) < 0)
+		return -1;
 	caller = ARENA_NEW(rq->arena, struct api_caller);
 	if (read_credential(rq, route, &credential, err) < 0 ||
 	    find_record(rq, &credential, &record, err) < 0 || api_key_check(&record, err) < 0)
@@ -291,6 +308,7 @@ int api_authorize(struct request *rq, const struct route *route, struct error *e
 	        .scopes = (unsigned)record.scopes,
 	        .is_login = credential.is_login,
 	};
+	api_audit_see(rq, &caller->account);
 	if (check_scope(caller, route, err) < 0 ||
 	    choose_project(rq, credential.project, &caller->account, err) < 0 ||
 	    api_admit_request(rq, record.id, caller, err) < 0 ||
@@ -328,9 +346,11 @@ void api_on_done(struct request *rq, int status, int64_t took_us)
 	struct api_caller *caller = rq->caller;
 
 	api_meter_request(api->meter, took_us);
+	if (caller)
+		api_audit_log(rq, caller, status);
+	api_audit_done(rq, status);
 	if (!caller)
 		return; /* scrapes and probes are no use */
 	api->last_used_ms = loop_now_ms(api->loop);
 	api_release_request(rq);
-	api_audit(rq, caller, status);
 }

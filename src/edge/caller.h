@@ -17,7 +17,6 @@ struct api_caller {
 	struct api_limiter_slot *slot;
 	const char *slot_of;      /* owner of the slot: id of a key, a sandbox or a volume */
 	const char *own_project;  /* project of the key */
-	const char *subject;      /* for the audit: what the change made; or NULL */
 	const char *failure;      /* the surface's name for this failure; or NULL */
 	const char *leased_id;    /* sandbox that was opened for a lease; or NULL. See session.h */
 	const char *run;          /* header Atoll-Run, in a copy of a request; or NULL */

@@ -17,6 +17,8 @@ struct route;
 MUST_CHECK int api_authorize(struct request *rq, const struct route *route, struct error *err);
 /* Whether the queue's key may run another request now. */
 bool api_queue_has_room(void *context, const char *queue);
+void api_on_handle(struct request *rq, bool begins);
+void api_on_answer(struct request *rq, int status);
 void api_on_done(struct request *rq, int status, int64_t took_us);
 /* Gives back the request's limiter slot and wakes the next queued request of its key. Loop thread.
  */

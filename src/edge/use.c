@@ -57,11 +57,6 @@ int api_require(const struct request *rq, unsigned scope, struct error *err)
 	return account_require(api_account(rq), scope, err);
 }
 
-void api_audit_subject(struct request *rq, const char *subject)
-{
-	((struct api_caller *)rq->caller)->subject = arena_text(rq->arena, subject);
-}
-
 bool api_can_park(const struct request *rq)
 {
 	return rq->exchange != NULL;
@@ -180,7 +175,7 @@ void api_request_copy(const struct request *rq, struct arena *a, struct request 
 	kept->run = run ? arena_text(a, run) : NULL;
 	kept->address = address ? arena_text(a, address) : NULL;
 	kept->slot = NULL;
-	kept->subject = kept->leased_id = NULL;
+	kept->leased_id = NULL;
 	*ret = (struct request){
 	        .arena = a,
 	        .method = rq->method,
@@ -286,6 +281,7 @@ int api_target_take(struct request *rq, const struct sandbox_record *r, struct f
 
 	if (api_may_call(rq, r, hold, err) < 0)
 		return -1;
+	api_audit_project(rq, r->project_id);
 	if (fleet_defaults(api_of(rq)->fleet, rq->arena, r, NULL, &defaults, err) < 0) {
 		fleet_unhold(hold);
 		return -1;
