@@ -59,6 +59,7 @@ const struct route *const api_routes[] = {
         events_routes,
         activity_routes,
         decisions_routes,
+        audit_routes,
         webhooks_routes,
         jobs_routes,
         channels_routes,

@@ -5,6 +5,6 @@
 
 #include "cli/core/command.h"
 
-extern const struct cli_command command_budget, command_console, command_key, command_member,
-        command_org, command_project, command_settings, command_usage, command_user,
+extern const struct cli_command command_audit, command_budget, command_console, command_key,
+        command_member, command_org, command_project, command_settings, command_usage, command_user,
         command_webhook, command_whoami;

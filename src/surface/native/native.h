@@ -10,6 +10,7 @@ struct api;
 
 extern const struct route activity_routes[];
 extern const struct route decisions_routes[];
+extern const struct route audit_routes[];
 extern const struct route artifacts_routes[];
 extern const struct route backups_routes[];
 extern const struct route builds_routes[];

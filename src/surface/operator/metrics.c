@@ -3,7 +3,6 @@
 
 #include <inttypes.h>
 
-#include "activity/activity.h"
 #include "calls/receiver.h"
 #include "edge/api.h"
 #include "edge/meter.h"
@@ -18,11 +17,12 @@
 #include "provider/broker_load.h"
 #include "provider/disk.h"
 #include "provider/provider.h"
+#include "surface/operator/metrics_parts.h"
 
 #define POOLS_SHOWN 256
 
-static void write_number(struct buf *out, const char *name, const char *type, const char *help,
-                         uint64_t value)
+void metric_write(struct buf *out, const char *name, const char *type, const char *help,
+                  uint64_t value)
 {
 	buf_addf(out, "# HELP %s %s\n# TYPE %s %s\n%s %" PRIu64 "\n", name, help, name, type, name,
 	         value);
@@ -30,12 +30,12 @@ static void write_number(struct buf *out, const char *name, const char *type, co
 
 static void write_counter(struct buf *out, const char *name, const char *help, uint64_t value)
 {
-	write_number(out, name, "counter", help, value);
+	metric_write(out, name, "counter", help, value);
 }
 
 static void write_gauge(struct buf *out, const char *name, const char *help, uint64_t value)
 {
-	write_number(out, name, "gauge", help, value);
+	metric_write(out, name, "gauge", help, value);
 }
 
 static void write_http(struct buf *out, const struct server_counts *c)
@@ -157,21 +157,6 @@ static void write_long_calls(struct buf *out, struct worker_pool *waiters)
 	         "TYPE atoll_long_calls gauge\natoll_long_calls{state=\"running\"} "
 	         "%u\natoll_long_calls{state=\"waiting\"} %u\n",
 	         running, waiting);
-}
-
-static void write_activity(struct buf *out, struct activity_log *log)
-{
-	struct activity_counts c = {0};
-
-	if (log)
-		c = activity_log_counts(log);
-	write_counter(out, "atoll_activity_rows_total", "Rows of activity written to the store.",
-	              c.written);
-	write_counter(out, "atoll_activity_dropped_total",
-	              "Rows of activity dropped, because the store was slower than the calls.",
-	              c.dropped);
-	write_gauge(out, "atoll_activity_queue", "Rows of activity that wait for the store.",
-	            c.queued);
 }
 
 static void write_key_queues(struct buf *out, const struct queue_counts *turns)
@@ -328,7 +313,7 @@ static void write_queues(struct buf *out, const struct api *api)
 	};
 
 	for (size_t i = 0; i < COUNT_OF(rows); i++)
-		write_number(out, rows[i].name, rows[i].type, rows[i].help, rows[i].value);
+		metric_write(out, rows[i].name, rows[i].type, rows[i].help, rows[i].value);
 }
 
 /* Runs on the loop thread, which owns the server's counts. */
@@ -358,8 +343,9 @@ int metrics_get(struct request *rq, const void *body, struct reply *reply, struc
 	write_disk(out);
 	write_workers(out, &load);
 	write_key_queues(out, &turns);
-	write_activity(out, api->activity);
 	decisions_write_metrics(out, api);
+	metrics_write_activity(out, api->activity);
+	metrics_write_audit(out, api->audit);
 	api_meter_write_access(api, out);
 	if (api->waiters)
 		write_long_calls(out, api->waiters);
