@@ -3080,6 +3080,68 @@ export interface NetworkDecision {
   bytes_out: number;
 }
 
+/** Rows of the audit */
+export interface AuditList {
+  items: AuditRow[];
+  /** value of before (or after) for the next page; 0: no page follows */
+  next: number;
+  /** rows up to this number were dropped by the retention */
+  oldest: number;
+}
+
+/** An event of the audit */
+export interface AuditRow {
+  /** number in the chain, without gaps */
+  sequence: number;
+  at: string | null;
+  id: string;
+  /** node that served the request */
+  server: string;
+  /** of that server */
+  version: string;
+  project: string;
+  user: string;
+  /** id of the key, or of the user of a session */
+  key: string;
+  /** key, session, link, token (of a sandbox or volume), public or system */
+  via: string;
+  address: string;
+  user_agent: string;
+  action: string;
+  method: string;
+  path: string;
+  target_kind: string;
+  target: string;
+  conversation: string;
+  /** ok, refused, failed or interrupted */
+  result: string;
+  /** of HTTP; 0: none */
+  status: number;
+  request_id: string;
+  /** changed members of rows before; secrets are masked */
+  before: unknown;
+  after: unknown;
+  hash: string;
+}
+
+/** The key that signs the audit, and the newest checkpoint */
+export interface AuditKey {
+  /** id of the chain */
+  chain: string;
+  /** public key, Ed25519, hexadecimal */
+  key: string;
+  /** of the newest row */
+  sequence: number;
+  /** rows up to this number were dropped by the retention */
+  oldest: number;
+  /** row of the newest checkpoint; 0: none */
+  checkpoint: number;
+  checkpoint_at: string | null;
+  /** of that row */
+  hash: string;
+  signature: string;
+}
+
 /** A webhook to create */
 export interface WebhookCreate {
   /** http or https URL on the internet */

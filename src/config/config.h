@@ -90,15 +90,13 @@ struct config {
 	int64_t events_max;
 	int64_t events_keep_ms;
 	int64_t activity_keep_ms;
-	int64_t activity_max;             /* rows of each sandbox */
-	int64_t activity_total_max;       /* rows of all sandboxes */
-	bool audit_calls;                 /* rows of calls into sandboxes, too */
-	int64_t audit_keep_ms, audit_max; /* audit_max: rows */
-	int64_t webhooks_max;             /* per project */
+	int64_t activity_max, activity_total_max; /* rows of each sandbox, of all */
+	int64_t audit_keep_ms, audit_max;         /* audit_max: rows */
+	int64_t webhooks_max;                     /* per project */
 	int64_t webhook_tries;
 	int64_t webhook_retry_ms; /* from the first to the second attempt; doubles */
 	bool webhook_allow_private;
-	bool registry_allow_private;
+	bool registry_allow_private, audit_calls; /* audit_calls: also of calls into sandboxes */
 
 	/* background jobs */
 	const char *jobs_callback_url; /* "" = none */

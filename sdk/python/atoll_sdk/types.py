@@ -3244,6 +3244,71 @@ class NetworkDecision(TypedDict):
     bytes_out: int
 
 
+class AuditList(TypedDict):
+    """Rows of the audit"""
+
+    items: list[AuditRow]
+    # value of before (or after) for the next page; 0: no page follows
+    next: int
+    # rows up to this number were dropped by the retention
+    oldest: int
+
+
+class AuditRow(TypedDict):
+    """An event of the audit"""
+
+    # number in the chain, without gaps
+    sequence: int
+    at: str | None
+    id: str
+    # node that served the request
+    server: str
+    # of that server
+    version: str
+    project: str
+    user: str
+    # id of the key, or of the user of a session
+    key: str
+    # key, session, link, token (of a sandbox or volume), public or system
+    via: str
+    address: str
+    user_agent: str
+    action: str
+    method: str
+    path: str
+    target_kind: str
+    target: str
+    conversation: str
+    # ok, refused, failed or interrupted
+    result: str
+    # of HTTP; 0: none
+    status: int
+    request_id: str
+    # changed members of rows before; secrets are masked
+    before: Any
+    after: Any
+    hash: str
+
+
+class AuditKey(TypedDict):
+    """The key that signs the audit, and the newest checkpoint"""
+
+    # id of the chain
+    chain: str
+    # public key, Ed25519, hexadecimal
+    key: str
+    # of the newest row
+    sequence: int
+    # rows up to this number were dropped by the retention
+    oldest: int
+    # row of the newest checkpoint; 0: none
+    checkpoint: int
+    checkpoint_at: str | None
+    # of that row
+    hash: str
+    signature: str
+
+
 class WebhookCreate(TypedDict):
     """A webhook to create"""
 
