@@ -126,6 +126,8 @@ class Load:
                 self.calls += 1
                 if status == 502:  # it was passed on to the server that went away
                     self.cut.append((time.time(), box, answer))
+                elif status == 503 and answer["error"]["code"] == "draining":  # it says when to repeat the call
+                    time.sleep(0.5)
                 elif status != 200 or answer["stdout"] != f"{number}\n":
                     self.wrong.append((time.time(), box, address, status, answer))
 
