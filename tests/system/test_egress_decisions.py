@@ -43,7 +43,7 @@ def log_of(api, sandbox, **filters):
 
 def logged(api, sandbox, wanted, **filters):
     """The rows of the log, once there is one that is wanted."""
-    atoll.wait_for(lambda: any(map(wanted, log_of(api, sandbox, **filters))), 10, lambda: log_of(api, sandbox))
+    atoll.wait_for(lambda: any(map(wanted, log_of(api, sandbox, **filters))), 30, lambda: log_of(api, sandbox))
     return [row for row in log_of(api, sandbox, **filters) if wanted(row)]
 
 
