@@ -28,7 +28,7 @@ LIBRARIES = {
     "libpq-fe.h": ["store"],
     "sqlite3.h": ["store"],
     "sodium.h": ["account", "audit", "cli", "daemon", "edge", "fleet", "image", "job", "provider", "seal",
-                 "sign_in", "surface", "tool", "webhook"],
+                 "sign_in", "signature", "surface", "tool", "webhook"],
     "seccomp.h": ["daemon", "isolation"],
     "archive.h": ["cli", "image"],
     "archive_entry.h": ["cli", "image"],
