@@ -252,9 +252,14 @@ void output_collector_add(struct output_collector *c, const struct agent_output 
 	head_tail_add(&c->streams[o->stream == AGENT_STDERR], o->offset, o->bytes);
 }
 
-static bool is_truncated(const struct output_collector *c)
+/* Here, or by a provider that keeps only the first bytes. */
+static bool is_truncated(const struct output_collector *c, const struct agent_process *p)
 {
-	return head_tail_cut_count(&c->streams[0]) > 0 || head_tail_cut_count(&c->streams[1]) > 0;
+	for (size_t i = 0; i < 2; i++)
+		if (head_tail_cut_count(&c->streams[i]) > 0 ||
+		    p->output_end[i] > c->streams[i].total)
+			return true;
+	return false;
 }
 
 void output_collector_write(const struct output_collector *c, const struct agent_process *p,
@@ -274,5 +279,5 @@ void output_collector_write(const struct output_collector *c, const struct agent
 		head_tail_join(&c->streams[i], &joined);
 		text_write(out, names[i][0], names[i][1], buf_span(&joined));
 	}
-	json_add_bool(out, "truncated", is_truncated(c));
+	json_add_bool(out, "truncated", is_truncated(c, p));
 }
