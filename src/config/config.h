@@ -48,17 +48,20 @@ struct config {
 	bool e2b_allow_internet_access, e2b_secure_access, daytona_block_by_list;
 	const char *daytona_api_key, *daytona_api_url, *daytona_target;
 	const char *daytona_snapshot, *daytona_snapshots;
+	const char *lambda_region, *lambda_endpoint; /* "" = the service's own */
+	const char *lambda_access_key_id, *lambda_secret_access_key, *lambda_session_token;
+	const char *sandbox_fn_mount_net, *sandbox_fn_mount_nonet, *sandbox_fn_nomount_net;
+	const char *sandbox_fn_nomount_nonet, *lambda_templates, *lambda_workspace_project;
 	const char *kubernetes_config, *kubernetes_context, *kubernetes_namespace;
 	const char *kubernetes_image, *kubernetes_images, *kubernetes_agent_image;
 	const char *kubernetes_agent_path, *kubernetes_runtime_class, *kubernetes_storage_class;
-	int64_t workers, kubernetes_cpu_request_percent;
+	int64_t workers, lambda_memory_mb, kubernetes_cpu_request_percent;
 	bool kubernetes_network_policy, gpu_enabled, gpu_network_enabled;
 	bool host_keep;        /* sandboxes of provider host outlive the server */
 	const char *user;      /* unprivileged user; "" = "atoll", else "nobody" */
 	const char *log_level; /* "error", "warning", "info" or "debug" */
 	const char *debug;     /* folders of src/ with debug lines */
-	int64_t body_max;
-	int64_t connections_max;
+	int64_t body_max, connections_max;
 	int64_t drain_ms, drain_delay_ms;
 	int64_t ready_probe_every_ms; /* 0 = /readyz makes no sandboxes */
 	const char *ready_networks;   /* "off,on,rules" */
@@ -67,15 +70,12 @@ struct config {
 	/* queues of calls */
 	int64_t agent_calls_max; /* threads */
 	int64_t agent_calls_per_sandbox_max;
-	int64_t agent_calls_per_key_max;
-	int64_t agent_calls_per_project_max;
+	int64_t agent_calls_per_key_max, agent_calls_per_project_max;
 	int64_t agent_wait_ms;
-	int64_t requests_per_key_max;
-	int64_t requests_waiting_per_key_max;
+	int64_t requests_per_key_max, requests_waiting_per_key_max;
 	int64_t request_wait_ms;
 	int64_t tool_calls_max; /* threads */
-	int64_t tool_calls_per_sandbox_max;
-	int64_t tool_calls_per_key_max;
+	int64_t tool_calls_per_sandbox_max, tool_calls_per_key_max;
 
 	/* trash and retention */
 	int64_t orphan_timeout_ms; /* a sandbox ends itself this long after its server */

@@ -21,8 +21,9 @@
 
 #define YEAR_MS (INT64_C(366) * 86400000)
 
-static const char *const providers[] = {"native", "gvisor",  "host",       "docker", "microvm",
-                                        "e2b",    "daytona", "kubernetes", "null",   NULL};
+static const char *const providers[] = {"native",  "gvisor", "host",    "docker",
+                                        "microvm", "e2b",    "daytona", "kubernetes",
+                                        "lambda",  "null",   NULL};
 const char *const config_accelerators[] = {"auto", "kvm", "tcg", NULL};
 const char *const config_vmms[] = {"qemu", NULL};
 static const char *const log_levels[] = {"error", "warning", "info", "debug", NULL};
@@ -71,6 +72,7 @@ const struct config_option config_options[] = {
                          "microvm = virtual machines; "
                          "e2b, daytona = sandboxes of an account at E2B or Daytona; "
                          "kubernetes = pods of a cluster; "
+                         "lambda = functions at AWS Lambda, for ephemeral calls; "
                          "null = no real sandboxes, for tests"),
         TEXT_OPTION(
                 "providers", providers, .initial = "", .check = check_providers,
@@ -207,6 +209,47 @@ const struct config_option config_options[] = {
                     .about = "with provider kubernetes: the cluster's network plugin enforces "
                              "NetworkPolicies; without it sandboxes without a network, or with "
                              "network rules, are refused"),
+        TEXT_OPTION("lambda_region", lambda_region, .env = "AWS_REGION", .initial = "",
+                    .about = "with provider lambda: region of the functions"),
+        TEXT_OPTION("lambda_endpoint", lambda_endpoint, .env = "AWS_ENDPOINT_URL_LAMBDA",
+                    .initial = "",
+                    .about = "with provider lambda: http://HOST:PORT or https://HOST of the "
+                             "service; default: https://lambda.REGION.amazonaws.com"),
+        TEXT_OPTION("lambda_access_key_id", lambda_access_key_id, .env = "AWS_ACCESS_KEY_ID",
+                    .initial = "",
+                    .about = "with provider lambda: id of the key that may invoke the functions"),
+        TEXT_OPTION("lambda_secret_access_key", lambda_secret_access_key,
+                    .env = "AWS_SECRET_ACCESS_KEY", .initial = "", .mask = mask_secret,
+                    .about = "with provider lambda: the key"),
+        TEXT_OPTION("lambda_session_token", lambda_session_token, .env = "AWS_SESSION_TOKEN",
+                    .initial = "", .mask = mask_secret,
+                    .about = "with provider lambda: token of a key that expires; empty = none"),
+        TEXT_OPTION("sandbox_fn_mount_net", sandbox_fn_mount_net, .env = "SANDBOX_FN_MOUNT_NET",
+                    .initial = "",
+                    .about = "with provider lambda: name or ARN of the function for calls with a "
+                             "workspace and a network; empty = there is none"),
+        TEXT_OPTION("sandbox_fn_mount_nonet", sandbox_fn_mount_nonet,
+                    .env = "SANDBOX_FN_MOUNT_NONET", .initial = "",
+                    .about = "with provider lambda: the function for calls with a workspace and "
+                             "without a network"),
+        TEXT_OPTION("sandbox_fn_nomount_net", sandbox_fn_nomount_net,
+                    .env = "SANDBOX_FN_NOMOUNT_NET", .initial = "",
+                    .about = "with provider lambda: the function for calls without a workspace "
+                             "and with a network"),
+        TEXT_OPTION("sandbox_fn_nomount_nonet", sandbox_fn_nomount_nonet,
+                    .env = "SANDBOX_FN_NOMOUNT_NONET", .initial = "",
+                    .about = "with provider lambda: the function for calls without a workspace "
+                             "and without a network"),
+        TEXT_OPTION("lambda_templates", lambda_templates, .initial = "host base",
+                    .about = "with provider lambda: templates that the image of the functions "
+                             "stands for, separated by spaces; creates from others are refused"),
+        TEXT_OPTION("lambda_workspace_project", lambda_workspace_project, .initial = "",
+                    .about = "with provider lambda: id of the one project whose calls may have "
+                             "workspaces, because the functions share a file system; empty = no "
+                             "project's"),
+        WHOLE_OPTION("lambda_memory_mb", lambda_memory_mb, .initial = "1024", .min = 128,
+                     .max = 1024,
+                     .about = "with provider lambda: MB of memory that each function has"),
         TEXT_OPTION("user", user, .initial = "",
                     .about = "unprivileged user that atolld runs as when root starts it; default: "
                              "atoll if that user exists, else nobody"),

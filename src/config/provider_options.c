@@ -89,6 +89,35 @@ const struct config_provider_option config_provider_options[] = {
                   "name"},
         {"kubernetes", "kubernetes_network_policy", .choices = truths,
          .about = "whether the cluster enforces NetworkPolicies; default: the option of this name"},
+        {"lambda", "lambda_region",
+         .about = "region of the functions; default: the option of this name"},
+        {"lambda", "lambda_endpoint",
+         .about = "http://HOST:PORT or https://HOST of the service; default: the option of this "
+                  "name"},
+        {"lambda", "lambda_access_key_id",
+         .about = "id of the key; default: the option of this name"},
+        {"lambda", "lambda_secret_access_key", .is_secret = true,
+         .about = "the key; default: the option of this name"},
+        {"lambda", "lambda_session_token", .is_secret = true,
+         .about = "token of a key that expires; default: the option of this name"},
+        {"lambda", "sandbox_fn_mount_net",
+         .about = "function for calls with a workspace and a network; default: the option of this "
+                  "name"},
+        {"lambda", "sandbox_fn_mount_nonet",
+         .about = "function for calls with a workspace and without a network; default: the option "
+                  "of this name"},
+        {"lambda", "sandbox_fn_nomount_net",
+         .about = "function for calls without a workspace and with a network; default: the option "
+                  "of this name"},
+        {"lambda", "sandbox_fn_nomount_nonet",
+         .about = "function for calls without a workspace and without a network; default: the "
+                  "option of this name"},
+        {"lambda", "lambda_templates",
+         .about = "templates that the image of the functions stands for, separated by spaces; "
+                  "default: the option of this name"},
+        {"lambda", "lambda_workspace_project",
+         .about = "id of the project whose calls may have workspaces; default: the option of this "
+                  "name"},
         {"null", "token", .is_secret = true, .about = "a credential that is not used, for tests"},
         {.kind = NULL},
 };

@@ -250,6 +250,36 @@ static const struct remote_options *remote_options_of(struct arena *a,
 	return NULL;
 }
 
+static const struct lambda_options *lambda_options_of(struct arena *a, const struct config *config,
+                                                      const struct config_provider *p)
+{
+	struct lambda_options *lambda = ARENA_NEW(a, struct lambda_options);
+	const char *region = value_or(a, p, "lambda_region", config->lambda_region);
+	const char *endpoint = value_or(a, p, "lambda_endpoint", config->lambda_endpoint);
+
+	*lambda = (struct lambda_options){
+	        .region = region,
+	        .endpoint = *endpoint ? endpoint
+	                              : arena_format(a, "https://lambda.%s.amazonaws.com", region),
+	        .key_id = value_or(a, p, "lambda_access_key_id", config->lambda_access_key_id),
+	        .secret = value_or(a, p, "lambda_secret_access_key",
+	                           config->lambda_secret_access_key),
+	        .session_token =
+	                value_or(a, p, "lambda_session_token", config->lambda_session_token),
+	        .functions =
+	                {{value_or(a, p, "sandbox_fn_nomount_nonet",
+	                           config->sandbox_fn_nomount_nonet),
+	                  value_or(a, p, "sandbox_fn_nomount_net", config->sandbox_fn_nomount_net)},
+	                 {value_or(a, p, "sandbox_fn_mount_nonet", config->sandbox_fn_mount_nonet),
+	                  value_or(a, p, "sandbox_fn_mount_net", config->sandbox_fn_mount_net)}},
+	        .templates = value_or(a, p, "lambda_templates", config->lambda_templates),
+	        .workspace_project = value_or(a, p, "lambda_workspace_project",
+	                                      config->lambda_workspace_project),
+	        .memory_mb = config->lambda_memory_mb,
+	};
+	return lambda;
+}
+
 static int read_reference(struct arena *a, const char *reference, const char **ret,
                           struct error *err)
 {
@@ -321,6 +351,7 @@ int providers_add(struct provider_set *set, const struct provider_sources *sourc
 		return -1;
 	options.docker = docker_options_of(a, sources->config, &own, version > 0);
 	options.microvm = microvm_options_of(a, sources->config, &own);
+	options.lambda = lambda_options_of(a, sources->config, &own);
 	const struct remote_source remote = {sources->config, version == 0 ? p : NULL, &own};
 	options.remote = remote_options_of(a, &remote);
 	const struct provider_member *m = provider_set_find(set, p->name);

@@ -53,3 +53,16 @@ struct remote_options {
 	 * service that shows no ports of one without a network */
 	bool blocks_by_list;
 };
+
+/* Of the kind lambda: functions at AWS Lambda, or at a service that speaks as it does. */
+struct lambda_options {
+	const char *region, *endpoint; /* "https://lambda.REGION.amazonaws.com" */
+	const char *key_id, *secret;
+	const char *session_token; /* "" = none */
+	/* Names or ARNs by [has a workspace][has a network]; "" = there is none. */
+	const char *functions[2][2];
+	const char *templates; /* that the functions' image stands for, separated by spaces */
+	/* Whose calls may have workspaces: they share one file system; "" = no project's. */
+	const char *workspace_project;
+	int64_t memory_mb; /* of each function */
+};

@@ -15,11 +15,8 @@
 #include "base/error.h"
 #include "sandbox/sandbox.h"
 
-struct compute_ops;    /* provider/compute.h */
-struct docker_options; /* and microvm_options: provider/kind_options.h */
+struct compute_ops; /* provider/compute.h */
 struct memory_ops;
-struct microvm_options;
-struct remote_options;
 struct provider_accelerator; /* provider/health.h */
 struct pool_ops;
 struct provider_list;
@@ -66,9 +63,11 @@ struct provider_options {
 	const char *data_dir;
 	const struct provider_shared *shared; /* for kinds with is_shared; NULL: not known */
 	const char *broker_socket;            /* for native and host */
+	/* provider/kind_options.h */
 	const struct docker_options *docker;
 	const struct microvm_options *microvm;
 	const struct remote_options *remote;
+	const struct lambda_options *lambda;
 	/* A sandbox ended by itself. SANDBOX_REASON_DISK: the sandbox is paused instead. */
 	void (*on_ended)(void *context, const char *id, enum sandbox_reason reason);
 	/* The program of the sandboxes was restarted, and has lost their network rules. */
@@ -114,6 +113,8 @@ struct provider_ops {
 	const char *name;
 	const char *isolation; /* label for users: "namespaces", "none" … */
 	unsigned abilities;
+	bool is_for_calls;     /* its sandboxes are of ephemeral calls only: nothing outlives one */
+	bool keeps_workspaces; /* in place of volumes; see sandbox_spec.workspace */
 	/* Providers of one place list and keep the same sandboxes and files: "broker". NULL: no
 	 * other provider sees its sandboxes. */
 	const char *place;
@@ -191,7 +192,7 @@ struct provider_ops {
 	const struct compute_ops *compute;
 };
 
-/* null, host, native, docker, gvisor, microvm, e2b, daytona, kubernetes, NULL */
+/* null, host, native, docker, gvisor, microvm, e2b, daytona, kubernetes, lambda, NULL */
 extern const struct provider_ops *const providers[];
 const struct provider_ops *provider_find(const char *name);
 const struct provider_ops *provider_ops_of(const struct provider *p);

@@ -6,11 +6,17 @@
 #include "provider/templates.h"
 
 const struct provider_ops *const providers[] = {
-        &provider_null,       &provider_host,
-        &provider_native,     &provider_docker,
-        &provider_gvisor,     &provider_microvm,
-        &provider_e2b,        &provider_daytona,
-        &provider_kubernetes, NULL,
+        &provider_null,
+        &provider_host,
+        &provider_native,
+        &provider_docker,
+        &provider_gvisor,
+        &provider_microvm,
+        &provider_e2b,
+        &provider_daytona,
+        &provider_kubernetes,
+        &provider_lambda,
+        NULL,
 };
 
 static const struct {

@@ -132,6 +132,10 @@ struct sandbox_spec {
 	 * lease; NULL and 0 = none. */
 	const char *owner;
 	int64_t lease_epoch;
+	bool is_ephemeral; /* of one call, which ends it */
+	/* Folder of its workspace, "/mnt/workspaces/NAME", and the project of that; for providers
+	 * that keep workspaces themselves. NULL = none. */
+	const char *workspace, *project;
 };
 
 #define SANDBOX_NAME_MAX 63

@@ -5,6 +5,7 @@
 
 #include "fleet/core/cache.h"
 #include "fleet/core/fleet_state.h"
+#include "fleet/core/labels.h"
 #include "fleet/core/sandboxes.h"
 #include "fleet/core/template_cache.h"
 #include "json/json.h"
@@ -46,29 +47,18 @@ static void put_variables(struct environment_list *e, const struct json_value *o
 	}
 }
 
-/* The folder of the sandbox's workspace; NULL: it has none. */
-static const char *find_workspace(struct arena *a, const struct sandbox_record *r)
-{
-	const struct json_value *labels;
-	struct error ignored = {0};
-
-	/* Most sandboxes have none: avoid parsing their labels. */
-	if (!strstr(r->labels_json, "\"" SANDBOX_WORKSPACE_LABEL "\"") ||
-	    json_load(a, span_of(r->labels_json), &labels, &ignored) < 0)
-		return NULL;
-	return json_text(json_get(labels, SANDBOX_WORKSPACE_LABEL), NULL);
-}
-
 int defaults_compute(const struct fleet *f, struct arena *a, const struct sandbox_record *r,
                      const struct template_record *t, struct fleet_defaults *ret, struct error *err)
 {
 	/* A provider that shares the host's files and users ignores those of the template: the
-	 * folder is home and project, and the agent knows its path. */
+	 * folder is home and project, and the agent knows its path. A function has a user and a
+	 * folder of its own. */
 	const struct provider *p = sandbox_provider(f, r);
 	bool is_own = p && (provider_ops_of(p)->abilities & PROVIDER_CAN_ISOLATE) != 0;
-	const char *user = is_own ? t->user : "", *workdir = is_own ? t->workdir : "";
+	bool has_files = is_own && !provider_ops_of(p)->is_for_calls;
+	const char *user = has_files ? t->user : "", *workdir = has_files ? t->workdir : "";
 	const struct json_value *of_template, *of_row;
-	const char *workspace = find_workspace(a, r);
+	const char *workspace = labels_text_of_row(a, r->labels_json, SANDBOX_WORKSPACE_LABEL);
 	struct environment_list e = {.arena = a};
 
 	if (workspace && is_own)

@@ -99,14 +99,28 @@ unsigned labels_gpus(const struct json_map *own)
 
 unsigned labels_gpus_of_row(struct arena *a, const char *labels_json)
 {
+	const char *text = labels_text_of_row(a, labels_json, SANDBOX_GPUS_LABEL);
+
+	return text ? parse_gpus(text) : 0;
+}
+
+bool labels_have(const struct json_map *labels, const char *key)
+{
+	for (size_t i = 0; i < labels->count; i++)
+		if (strcmp(labels->pairs[i].key, key) == 0)
+			return true;
+	return false;
+}
+
+const char *labels_text_of_row(struct arena *a, const char *labels_json, const char *key)
+{
 	const struct json_value *labels;
 	struct error ignored = {0};
 
 	/* Most sandboxes have none: avoid parsing their labels. */
-	if (!strstr(labels_json, "\"" SANDBOX_GPUS_LABEL "\"") ||
-	    json_load(a, span_of(labels_json), &labels, &ignored) < 0)
-		return 0;
-	return parse_gpus(json_get_text(labels, SANDBOX_GPUS_LABEL, "0"));
+	if (!strstr(labels_json, key) || json_load(a, span_of(labels_json), &labels, &ignored) < 0)
+		return NULL;
+	return json_get_text(labels, key, NULL);
 }
 
 struct json_map labels_of_copy(struct arena *a, const struct json_map *own)

@@ -7,6 +7,8 @@
  * it, and that of its GPUs: a fork does not belong to the lease of its source. */
 #pragma once
 
+#include <stdbool.h>
+
 #include "base/error.h"
 #include "fleet/core/text_map.h"
 
@@ -32,5 +34,8 @@ void labels_split(struct arena *a, const struct json_map *all, struct json_map *
 unsigned labels_gpus(const struct json_map *own);
 /* The same of all labels as a row has them. */
 unsigned labels_gpus_of_row(struct arena *a, const char *labels_json);
+bool labels_have(const struct json_map *labels, const char *key);
+/* The value of one label of a row; NULL: the row does not have it. */
+const char *labels_text_of_row(struct arena *a, const char *labels_json, const char *key);
 /* The own labels that a copy of the sandbox keeps. */
 struct json_map labels_of_copy(struct arena *a, const struct json_map *own);

@@ -96,15 +96,16 @@ int mounts_resolve(struct fleet *f, struct arena *a, struct resolved_create *res
                    struct error *err)
 {
 	const struct fleet_create *request = resolved->request;
+	struct provider *p = provider_route_current(&resolved->route);
+	const char *workspace = provider_ops_of(p)->keeps_workspaces ? NULL : request->workspace;
 	struct volume_record volume;
 
-	if (request->mount_count == 0 && !request->persistent_home && !request->workspace)
+	if (request->mount_count == 0 && !request->persistent_home && !workspace)
 		return 0;
 	if (request->mount_count > SANDBOX_MOUNTS_MAX)
 		return FAIL(err, ERROR_LIMIT, "a sandbox has at most %d volumes",
 		            SANDBOX_MOUNTS_MAX);
-	if (provider_require(provider_route_current(&resolved->route), PROVIDER_CAN_VOLUME, err) <
-	    0)
+	if (provider_require(p, PROVIDER_CAN_VOLUME, err) < 0)
 		return -1;
 	resolved->mounts.items = ARENA_ARRAY(a, struct mount_record, request->mount_count + 2);
 	for (size_t i = 0; i < request->mount_count; i++) {
@@ -127,9 +128,9 @@ int mounts_resolve(struct fleet *f, struct arena *a, struct resolved_create *res
 		                request->persistent_home_path ? request->persistent_home_path
 		                                              : FLEET_HOME_PATH);
 	}
-	if (request->workspace) {
+	if (workspace) {
 		if (find_workspace(f, a, request, &volume, err) < 0)
-			return FAIL_CONTEXT(err, "workspace '%s'", request->workspace);
+			return FAIL_CONTEXT(err, "workspace '%s'", workspace);
 		(void)add_mount(resolved, &volume, request_workspace_path(a, request));
 	}
 	mounts_sort(&resolved->mounts);

@@ -67,6 +67,8 @@ struct routing {
 	struct buf skipped; /* why those before the first of the route are not the first */
 	bool is_temporary;  /* a provider is only down or full */
 	bool has_network;
+	bool is_ephemeral;
+	bool needs_workspace; /* and no other volume: some providers keep workspaces themselves */
 };
 
 static void routing_done(struct routing *r)
@@ -159,12 +161,13 @@ static void find_needs(struct routing *r, const struct resolved_create *resolved
                        enum sandbox_network network)
 {
 	const struct fleet_create *request = resolved->request;
-	bool has_volumes =
-	        request->mount_count > 0 || request->persistent_home || request->workspace;
+	bool has_volumes = request->mount_count > 0 || request->persistent_home;
 	bool has_layer = resolved->snapshot || *resolved->template.snapshot_id ||
 	                 (request->base && *request->base->layer);
 
 	r->has_network = network != SANDBOX_NETWORK_BLOCKED;
+	r->is_ephemeral = labels_have(&request->own_labels, SANDBOX_EPHEMERAL_LABEL);
+	r->needs_workspace = request->workspace != NULL;
 	if (!r->has_network)
 		r->abilities |= PROVIDER_CAN_BLOCK_NETWORK;
 	else if (request->egress && *request->egress)
@@ -263,7 +266,9 @@ static const char *find_passing_reason(const struct routing *r, const struct pro
 static const char *find_reason(struct routing *r, const struct provider_member *m)
 {
 	const struct provider_ops *ops = provider_member_ops(m);
-	const char *missing = find_missing_ability(ops->abilities, r->abilities);
+	bool needs_volume = r->needs_workspace && !ops->keeps_workspaces;
+	const char *missing = find_missing_ability(
+	        ops->abilities, r->abilities | (needs_volume ? PROVIDER_CAN_VOLUME : 0u));
 	const char *weakness = find_weakness(r, m);
 	struct provider *p = provider_member_provider(m);
 
@@ -271,7 +276,10 @@ static const char *find_reason(struct routing *r, const struct provider_member *
 		return weakness;
 	if (missing)
 		return arena_format(r->arena, "it cannot do this: %s", missing);
-	if (r->needs_kept && (!p || !provider_shares_place(p, r->fleet->provider)))
+	if (ops->is_for_calls && !r->is_ephemeral)
+		return "it runs ephemeral calls only, and keeps no sandbox";
+	if ((r->needs_kept || needs_volume) &&
+	    (!p || !provider_shares_place(p, r->fleet->provider)))
 		return arena_format(r->arena, "it has none of the files that provider '%s' keeps",
 		                    r->fleet->primary);
 	if (r->layers && strcmp(r->layers, layers_of(ops)) != 0)
@@ -409,6 +417,20 @@ static int check_wish(const struct routing *r, struct error *err)
 	            r->named_by, r->provider, list_names(r->arena, r->fleet));
 }
 
+/* The files of a workspace are a volume of the primary, or the provider's own: a fail-over from one
+ * to the other would run the call on other files. */
+static void drop_other_places(struct provider_route *route)
+{
+	bool keeps = provider_member_ops(route->members[0])->keeps_workspaces;
+	unsigned count = 0;
+
+	while (count < route->count &&
+	       provider_member_ops(route->members[count])->keeps_workspaces == keeps &&
+	       (!keeps || count == 0))
+		count++;
+	route->count = count;
+}
+
 int provider_route_find(struct fleet *f, struct arena *a, const struct resolved_create *resolved,
                         const struct route_subject *subject, struct provider_route *ret,
                         struct error *err)
@@ -433,6 +455,8 @@ int provider_route_find(struct fleet *f, struct arena *a, const struct resolved_
 	add_members(&r, true, &route);
 	if (route.count == 0)
 		return refuse_request(&r, err);
+	if (r.needs_workspace)
+		drop_other_places(&route);
 	tell_why(&r, &route);
 	*ret = route;
 	return 0;

@@ -63,6 +63,13 @@ struct sandbox_spec lifecycle_spec(const struct operation *op, const struct temp
 	        .snapshot = op->snapshot,
 	        .owner = op->fleet->node,
 	        .lease_epoch = lease_epoch_of(op->claim),
+	        .is_ephemeral = labels_text_of_row(op->arena, r->labels_json,
+	                                           SANDBOX_EPHEMERAL_LABEL) != NULL,
+	        .workspace = op->ops->keeps_workspaces
+	                             ? labels_text_of_row(op->arena, r->labels_json,
+	                                                  SANDBOX_WORKSPACE_LABEL)
+	                             : NULL,
+	        .project = r->project_id,
 	};
 }
 

@@ -29,6 +29,7 @@
 #include "provider/docker/container.h"
 #include "provider/docker/engine.h"
 #include "provider/docker/version.h"
+#include "provider/kind_options.h"
 #include "provider/kinds.h"
 
 struct agent_links;

@@ -15,6 +15,7 @@
 #pragma once
 
 #include "base/bytes.h"
+#include "provider/kind_options.h"
 #include "provider/kinds.h"
 
 struct agent_links;

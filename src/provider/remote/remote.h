@@ -23,6 +23,7 @@
 #include "base/id.h"
 #include "base/list.h"
 #include "base/map.h"
+#include "provider/kind_options.h"
 #include "provider/kinds.h"
 
 #define REMOTE_PORT 49990
@@ -32,8 +33,7 @@
 #define REMOTE_URL_MAX 512
 #define REMOTE_CREDENTIAL_MAX 8192 /* bytes of a header line with it */
 #define REMOTE_HEADERS_MAX 12
-#define REMOTE_LEASE_S                                                                             \
-	3600 /* the service pauses a sandbox that no server has heard of for so long */
+#define REMOTE_LEASE_S 3600 /* then the service pauses one that no server has heard of */
 
 struct http_async;
 struct http_async_answer;

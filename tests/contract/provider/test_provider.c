@@ -44,6 +44,8 @@ static struct remote_options e2b, daytona;
 /* A cluster that the caller has started; config NULL: there is none. */
 static struct kubernetes_options cluster;
 static struct remote_options kubernetes;
+/* A service that stands for AWS Lambda; endpoint NULL: there is none. */
+static struct lambda_options functions;
 
 static const struct remote_options *remote_options_of(const struct provider_ops *ops)
 {
@@ -60,6 +62,11 @@ static bool is_remote(const struct provider_ops *ops)
 static bool is_kubernetes(const struct provider_ops *ops)
 {
 	return strcmp(ops->name, "kubernetes") == 0;
+}
+
+static bool is_lambda(const struct provider_ops *ops)
+{
+	return strcmp(ops->name, "lambda") == 0;
 }
 
 static bool is_microvm(const struct provider_ops *ops)
@@ -467,7 +474,8 @@ int contract_open(struct fixture *f)
 	                                         .broker_socket = f->broker.socket,
 	                                         .docker = &docker,
 	                                         .microvm = &microvm,
-	                                         .remote = remote_options_of(f->ops)};
+	                                         .remote = remote_options_of(f->ops),
+	                                         .lambda = &functions};
 	struct error err = {0};
 
 	if (f->ops->open(&options, &f->p, &err) == 0)
@@ -600,6 +608,7 @@ static int start_check(void **state)
 	        .network = SANDBOX_NETWORK_BLOCKED,
 	        .owner = OWNER,
 	        .lease_epoch = EPOCH,
+	        .is_ephemeral = true,
 	};
 	return start_broker(f) < 0 ? -1 : contract_open(f);
 }
@@ -654,8 +663,10 @@ static const struct provider_ops *describe(const struct provider_ops *kind)
 {
 	static struct provider_ops described[PROVIDER_KINDS_MAX];
 	static size_t used;
-	const struct provider_options options = {
-	        .docker = &docker, .microvm = &microvm, .remote = remote_options_of(kind)};
+	const struct provider_options options = {.docker = &docker,
+	                                         .microvm = &microvm,
+	                                         .remote = remote_options_of(kind),
+	                                         .lambda = &functions};
 	struct provider_ops *ops = &described[used++];
 
 	assert_true(used <= COUNT_OF(described));
@@ -682,6 +693,19 @@ static void read_cluster(void)
 	                                     .images = "",
 	                                     .kubernetes = &cluster,
 	                                     .allows_internet = true};
+}
+
+static void read_functions(void)
+{
+	functions = (struct lambda_options){.region = "us-east-1",
+	                                    .endpoint = getenv("CONTRACT_LAMBDA_URL"),
+	                                    .key_id = getenv("CONTRACT_LAMBDA_KEY_ID"),
+	                                    .secret = getenv("CONTRACT_LAMBDA_SECRET"),
+	                                    .session_token = "",
+	                                    .functions = {{"fn-nonet", "fn-net"}, {"", ""}},
+	                                    .templates = "host",
+	                                    .workspace_project = "",
+	                                    .memory_mb = 1024};
 }
 
 int main(int argc, char **argv)
@@ -714,6 +738,7 @@ int main(int argc, char **argv)
 	daytona.image = getenv("CONTRACT_DAYTONA_SNAPSHOT");
 	daytona.blocks_by_list = true;
 	read_cluster();
+	read_functions();
 	for (size_t i = 0; providers[i]; i++) {
 		if (getenv("CONTRACT_ONLY") &&
 		    strcmp(getenv("CONTRACT_ONLY"), providers[i]->name) != 0)
@@ -729,7 +754,10 @@ int main(int argc, char **argv)
 			print_message("skipped provider 'microvm': no kernel was prepared\n");
 		else if (is_kubernetes(providers[i]) && !cluster.config)
 			print_message("skipped provider 'kubernetes': no cluster was started\n");
-		else if (is_remote(providers[i]) && !is_kubernetes(providers[i]) && !e2b.url)
+		else if (is_lambda(providers[i]) && !functions.endpoint)
+			print_message("skipped provider 'lambda': no service was started\n");
+		else if (is_remote(providers[i]) && !is_kubernetes(providers[i]) &&
+		         !is_lambda(providers[i]) && !e2b.url)
 			print_message("skipped provider '%s': no other server was started\n",
 			              providers[i]->name);
 		else if ((needs_broker(providers[i]) || is_docker(providers[i])) && reason)
