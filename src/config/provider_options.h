@@ -22,7 +22,7 @@ struct config_provider_option {
 	 * the store keeps it sealed, and no answer shows it. */
 	bool is_secret;
 	bool is_required;
-	bool is_fixed; /* the isolation of its sandboxes follows it: it cannot change */
+	bool is_fixed; /* its sandboxes, or their isolation, follow it: it cannot change */
 	const char *const *choices; /* its values, up to NULL; NULL: any */
 	enum config_form form;
 	const char *about;

@@ -442,3 +442,22 @@ def test_a_provider_is_added_while_the_server_runs(server, account):
         assert not re.search(account.server.key, server.cli("provider", "ls").stdout.decode())
         assert server.cli("provider", "check", "more").returncode == 0
         assert server.cli("provider", "rm", "more").returncode == 0
+
+
+def test_another_key_of_an_added_provider_is_taken_without_a_restart(server, account):
+    owner = account.server.api()
+    first = owner.post("/api/sandbox/keys", {"name": "rotated"})
+    with contextlib.closing(server.api()) as api:
+        api.post("/v1/providers", {"name": "turn", "kind": "e2b", "settings": {
+            "e2b_api_key": first["key"], "e2b_api_url": account.proxy.url, "e2b_sandbox_url": account.proxy.url, "e2b_template": "host",
+            "allow_weaker": "true"}})
+        with api.sandbox(provider="turn", internet=False) as box:
+            owner.delete(f"/api/sandbox/keys/{first['id']}")
+            assert "e2b_api_key" in str(refused(api.create, provider="turn", internet=False).body)
+            api.call("PATCH", "/v1/providers/turn", {"settings": {"e2b_api_key": account.server.key}})
+            assert api.exec(box, "echo on")["stdout"] == "on\n"
+            with api.sandbox(provider="turn", internet=False) as other:
+                assert api.exec(other, "echo new")["stdout"] == "new\n"
+        failure = refused(api.call, "PATCH", "/v1/providers/turn", {"settings": {"e2b_api_url": "http://127.0.0.1:1"}})
+        assert failure.status == 501 and "e2b_api_url" in failure.message, failure
+        assert "blank" in refused(api.call, "PATCH", "/v1/providers/turn", {"settings": {"e2b_api_key": "a blank"}}).message

@@ -475,5 +475,6 @@ const struct provider_ops provider_daytona = {
                      PROVIDER_CAN_BLOCK_NETWORK | PROVIDER_CAN_ISOLATE | PROVIDER_SURVIVES |
                      PROVIDER_CAN_PAUSE | PROVIDER_CAN_DIAL,
         .open = daytona_open,
+        .change = remote_change,
         REMOTE_PROVIDER_OPS,
 };

@@ -453,6 +453,7 @@ const struct provider_ops provider_e2b = {
                      PROVIDER_SURVIVES | PROVIDER_CAN_PAUSE | PROVIDER_CAN_DIAL |
                      PROVIDER_CAN_FILTER,
         .open = e2b_open,
+        .change = remote_change,
         .filter = remote_filter,
         .stats = remote_stats,
         REMOTE_PROVIDER_OPS,

@@ -32,6 +32,8 @@ int remote_list_all(struct provider *p, struct arena *a, struct provider_list *r
                     struct error *err);
 int remote_stats(struct provider *p, const char *id, struct provider_stats *ret, struct error *err);
 int remote_health(struct provider *p, struct error *err);
+/* Takes another credential. For kinds whose other options are fixed (config/provider_options.c). */
+int remote_change(struct provider *p, const struct provider_options *options, struct error *err);
 extern const struct compute_ops remote_compute;
 /* The rows that the tables of all kinds share. */
 #define REMOTE_PROVIDER_OPS                                                                        \

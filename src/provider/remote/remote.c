@@ -518,6 +518,19 @@ static char *copy_url(const char *url)
 	return copy;
 }
 
+static int check_credential(const struct remote *r, const char *credential, struct error *err)
+{
+	if (!credential || !*credential)
+		return FAIL(err, ERROR_INVALID, "provider '%s' needs %s", r->name,
+		            r->kind->key_option);
+	for (const char *c = credential; *c; c++)
+		if ((unsigned char)*c <= ' ' || (unsigned char)*c >= 0x7f)
+			return FAIL(err, ERROR_INVALID,
+			            "provider '%s': %s holds a blank or a control character",
+			            r->name, r->kind->key_option);
+	return 0;
+}
+
 static int check_options(const struct remote *r, struct error *err)
 {
 	const char *url = r->own->url;
@@ -525,14 +538,21 @@ static int check_options(const struct remote *r, struct error *err)
 	if (strncmp(url, "http://", 7) != 0 && strncmp(url, "https://", 8) != 0)
 		return FAIL(err, ERROR_INVALID, "provider '%s': '%s' is no http:// or https:// URL",
 		            r->name, url);
-	if (!r->own->key || !*r->own->key)
-		return FAIL(err, ERROR_INVALID, "provider '%s' needs %s", r->name,
-		            r->kind->key_option);
-	for (const char *c = r->own->key; *c; c++)
-		if ((unsigned char)*c <= ' ' || (unsigned char)*c >= 0x7f)
-			return FAIL(err, ERROR_INVALID,
-			            "provider '%s': %s holds a blank or a control character",
-			            r->name, r->kind->key_option);
+	return check_credential(r, r->own->key, err);
+}
+
+/* Another account does not have the sandboxes, so that all other options are fixed. Calls that run
+ * use the old credential to their end. */
+int remote_change(struct provider *p, const struct provider_options *options, struct error *err)
+{
+	struct remote *r = as_remote(p);
+	const char *credential = options->remote->key;
+
+	if (check_credential(r, credential, err) < 0)
+		return -1;
+	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&r->mutex);
+	free(r->credential);
+	r->credential = memory_text(credential);
 	return 0;
 }
 
