@@ -19,6 +19,7 @@ done
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+trap 'exit 1' INT TERM HUP
 umoci init --layout "$folder"
 umoci new --image "$folder:atoll"
 umoci unpack --image "$folder:atoll" "$work/bundle"
