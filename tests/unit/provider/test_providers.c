@@ -12,7 +12,7 @@ TEST(every_provider_is_found_by_its_name)
 
 	for (; providers[count]; count++)
 		assert_ptr_equal(provider_find(providers[count]->name), providers[count]);
-	assert_int_equal(count, 9);
+	assert_int_equal(count, 10);
 	assert_null(provider_find("nonsense"));
 	assert_null(provider_find(""));
 }
