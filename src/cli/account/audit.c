@@ -378,6 +378,7 @@ static const struct cli_command children[] = {
 
 const struct cli_command command_audit = {
         .name = "audit",
+        .usage = "COMMAND",
         .about = "show, export and verify who did what",
         .children = children,
 };
