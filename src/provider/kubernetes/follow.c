@@ -73,9 +73,19 @@ static void take_version(struct kubernetes *k, const struct json_value *object)
 		(void)snprintf(k->version, sizeof(k->version), "%s", version);
 }
 
-/* True: the list of sandboxes is wanted, because one may have ended by itself. */
-static bool take_event(struct kubernetes *k, const char *type, const struct json_value *object)
+/* The pod of a sandbox that another server on the store has made, and that this server may have to
+ * serve when the other one is gone. */
+static bool is_pod_of_another(struct remote *r, const struct pod_state *pod)
 {
+	return pod->phase == POD_RUNNING && !pod->is_leaving &&
+	       strncmp(pod->name, KUBERNETES_PREFIX, strlen(KUBERNETES_PREFIX)) == 0 &&
+	       !remote_record_is_known(r, pod->name + strlen(KUBERNETES_PREFIX));
+}
+
+/* True: the list of sandboxes is wanted, because one has ended by itself or was made elsewhere. */
+static bool take_event(struct remote *r, const char *type, const struct json_value *object)
+{
+	struct kubernetes *k = as_kubernetes(r);
 	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&k->mutex);
 	struct pod_state pod;
 
@@ -91,7 +101,7 @@ static bool take_event(struct kubernetes *k, const char *type, const struct json
 		return true;
 	}
 	put_pod(k, &pod);
-	return pod.phase == POD_ENDED;
+	return pod.phase == POD_ENDED || is_pod_of_another(r, &pod);
 }
 
 static void take_line(struct remote *r, struct span line)
@@ -101,8 +111,7 @@ static void take_line(struct remote *r, struct span line)
 	struct error ignored;
 
 	if (json_load(&arena, line, &event, &ignored) == 0 &&
-	    take_event(as_kubernetes(r), json_get_text(event, "type", ""),
-	               json_get(event, "object")))
+	    take_event(r, json_get_text(event, "type", ""), json_get(event, "object")))
 		remote_watch_wake(r);
 }
 

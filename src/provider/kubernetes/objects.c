@@ -24,7 +24,7 @@
 
 void kubernetes_name(const char *id, char out[KUBERNETES_NAME_MAX])
 {
-	(void)snprintf(out, KUBERNETES_NAME_MAX, "atoll-%s", id);
+	(void)snprintf(out, KUBERNETES_NAME_MAX, KUBERNETES_PREFIX "%s", id);
 }
 
 bool kubernetes_keeps_home(const struct kubernetes_options *options)

@@ -10,6 +10,7 @@
 struct json_value;
 
 #define KUBERNETES_NAME_MAX 64
+#define KUBERNETES_PREFIX "atoll-" /* of a sandbox's objects; its id follows */
 #define KUBERNETES_TEXT_MAX 400
 
 enum pod_phase { POD_ABSENT, POD_PENDING, POD_RUNNING, POD_ENDED };

@@ -76,6 +76,8 @@ int remote_fail_status(struct remote *r, int status, struct span body, int64_t r
 MUST_CHECK int remote_record_find(struct remote *r, const char *id, struct remote_sandbox *ret,
                                   struct error *err);
 bool remote_record_exists(struct remote *r, const char *id);
+/* The same, also while a call makes it. */
+bool remote_record_is_known(struct remote *r, const char *id);
 void remote_record_put(struct remote *r, const struct remote_sandbox *s);
 /* Returns whether there was one. */
 bool remote_record_remove(struct remote *r, const char *id);

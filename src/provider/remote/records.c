@@ -59,6 +59,13 @@ bool remote_record_exists(struct remote *r, const char *id)
 	return record && record->sandbox.remote_id[0];
 }
 
+bool remote_record_is_known(struct remote *r, const char *id)
+{
+	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&r->mutex);
+
+	return find_record(r, id) != NULL;
+}
+
 void remote_record_put(struct remote *r, const struct remote_sandbox *s)
 {
 	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&r->mutex);

@@ -26,6 +26,7 @@
 #include "wire/agent.h"
 
 #define CLEAN_UP_MS 20000 /* to remove a sandbox whose create failed */
+#define FIND_MS 3000      /* for a connection to a sandbox that this server does not know */
 #define HEALTH_MS 10000
 #define LIST_MS 30000
 #define STOP_SPARE_MS 500
@@ -54,7 +55,8 @@ static int check_spec(struct provider *p, const struct sandbox_spec *spec, struc
 	return 0;
 }
 
-/* Before the first list a call lists the account itself: it is on a worker that may wait. */
+/* Before the first list, and where another server may have made the sandbox since the last one, a
+ * call lists the account itself: it is on a worker that may wait. */
 static int find_sandbox(struct remote *r, const char *id, int64_t deadline,
                         struct remote_sandbox *ret, struct error *err)
 {
@@ -63,7 +65,7 @@ static int find_sandbox(struct remote *r, const char *id, int64_t deadline,
 
 	if (remote_record_find(r, id, ret, err) == 0)
 		return 0;
-	if (err->code != ERROR_UNAVAILABLE)
+	if (err->code != ERROR_UNAVAILABLE && !r->ops.is_shared)
 		return -1;
 	error_clear(err);
 	if (r->kind->list(r, &arena, id, deadline, &list, err) < 0)
@@ -388,13 +390,27 @@ int remote_health(struct provider *p, struct error *err)
 	return as_remote(p)->kind->check(as_remote(p), deadline_after(HEALTH_MS), err);
 }
 
+/* Of a shared provider another server may have made the sandbox after the last list. */
+static int find_to_connect(struct remote *r, const char *id, int64_t deadline,
+                           struct remote_sandbox *ret, struct error *err)
+{
+	int64_t until = deadline_after(FIND_MS);
+
+	if (remote_record_find(r, id, ret, err) == 0)
+		return 0;
+	if (!r->ops.is_shared)
+		return -1;
+	error_clear(err);
+	return find_sandbox(r, id, deadline < until ? deadline : until, ret, err);
+}
+
 /* A connection that is made later tells why it is not made as an agent would. */
-static int connect_agent(struct provider *p, const char *id, UNUSED int64_t deadline, int *ret_fd,
+static int connect_agent(struct provider *p, const char *id, int64_t deadline, int *ret_fd,
                          struct error *err)
 {
 	struct remote_sandbox s;
 
-	if (remote_record_find(as_remote(p), id, &s, err) < 0)
+	if (find_to_connect(as_remote(p), id, deadline, &s, err) < 0)
 		return -1;
 	if (s.state != REMOTE_RUNNING)
 		return FAIL(err, ERROR_CONFLICT, "sandbox '%s' is %s", id,
