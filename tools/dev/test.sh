@@ -370,7 +370,7 @@ suite_kubernetes()
 			note "without $package its tests are skipped"
 	done
 	ATOLL_SLOW=1 run_built_pytest kubernetes kubernetes 1800 \
-		tests/contract/test_kubernetes.py tests/system/test_kubernetes*.py tests/fault/test_kubernetes_storm.py \
+		tests/contract/test_kubernetes_contract.py tests/system/test_kubernetes*.py tests/fault/test_kubernetes_storm.py \
 		tests/kubernetes
 }
 
