@@ -59,7 +59,7 @@ def test_a_rotation_that_is_killed_loses_nothing(private_server, step):
     server.start()
     check(server, made)
     ended = server.cli("key", "rotate-secrets")
-    assert ended.returncode == 0 and b"5 values" in ended.stdout, ended
+    assert ended.returncode == 0 and b"7 values" in ended.stdout, ended
     check(server, made)
     names = key_names(server)
     assert len(names) == 2 and first[0] not in names

@@ -78,7 +78,7 @@ def test_a_life_on_postgresql(serve, database):
     assert api.exec(made, "echo $GREETING; echo kept > note")["stdout"] == "hello\n"
     sealed = database.rows(f"SELECT env_json FROM sandboxes WHERE id = '{made}'")[0]
     assert sealed.startswith('"sealed.') and "hello" not in sealed
-    assert server.cli("key", "rotate-secrets").stdout == b"3 values are encrypted with the new key\n"  # with those of access tokens and share links
+    assert server.cli("key", "rotate-secrets").stdout == b"5 values are encrypted with the new key\n"  # with those of access tokens, share links, providers and the audit
     assert database.rows(f"SELECT env_json FROM sandboxes WHERE id = '{made}'")[0] != sealed
     api.post(f"{PATH}/box/stop")
     assert state_in(database, made) == "stopped"

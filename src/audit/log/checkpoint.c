@@ -23,15 +23,26 @@ _Static_assert(STORE_SERVER_KEY_SIZE == AUDIT_KEY_SIZE, "the seed of a key");
 
 int log_find_key(struct audit_log *log, struct error *err)
 {
-	if (store_server_key(log->store, KEY_NAME, log->seed, err) < 0)
+	if (store_server_key(log->store, KEY_NAME, log->seed, err) == 0) {
+		audit_public_key(log->seed, log->key);
+		log->has_key = true;
+		return 0;
+	}
+	if (err->code != ERROR_UNAVAILABLE)
 		return FAIL_CONTEXT(err, "the audit's signing key");
-	audit_public_key(log->seed, log->key);
+	log_warning("this server signs no checkpoints of the audit", FAILURE(err));
+	error_clear(err);
 	return 0;
 }
 
-void audit_log_key(const struct audit_log *log, unsigned char ret[AUDIT_KEY_SIZE])
+int audit_log_key(const struct audit_log *log, unsigned char ret[AUDIT_KEY_SIZE], struct error *err)
 {
+	if (!log->has_key)
+		return FAIL(
+		        err, ERROR_UNAVAILABLE,
+		        "this server has another secret key than the servers that sign the audit");
 	memcpy(ret, log->key, AUDIT_KEY_SIZE);
+	return 0;
 }
 
 static int append_to_file(struct audit_log *log, const struct buf *line, struct error *err)
@@ -82,6 +93,8 @@ static int make_checkpoint(struct audit_log *log, struct arena *a, const struct 
 	        .chain = head->chain, .sequence = head->sequence, .at = clock_unix_ms()};
 	char *hex = arena_alloc(a, AUDIT_SIGNATURE_HEX_SIZE);
 
+	if (audit_log_key(log, ret->public_key, err) < 0)
+		return -1;
 	memcpy(c.hash, head->hash, AUDIT_HASH_SIZE);
 	audit_sign(&c, log->seed, signature);
 	hex_encode(signature, AUDIT_SIGNATURE_SIZE, hex);
@@ -128,7 +141,7 @@ void log_sign(struct audit_log *log, int64_t sequence, bool now)
 	struct error err = {0};
 	int64_t tick = clock_monotonic_ms();
 
-	if (sequence <= log->signed_sequence)
+	if (!log->has_key || sequence <= log->signed_sequence)
 		return;
 	if (!now && sequence - log->signed_sequence < log->checkpoint_rows &&
 	    tick - log->signed_tick < log->checkpoint_ms)

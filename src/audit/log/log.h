@@ -57,7 +57,10 @@ struct audit_counts audit_log_counts(struct audit_log *log);
 /* The checkpoint of the newest row, signed now when it has none. sequence 0: there are no rows. */
 MUST_CHECK int audit_log_checkpoint(struct audit_log *log, struct arena *a,
                                     struct audit_checkpoint_record *ret, struct error *err);
-void audit_log_key(const struct audit_log *log, unsigned char ret[AUDIT_KEY_SIZE]);
+/* The public key. ERROR_UNAVAILABLE when this server has another secret key than those that sign.
+ */
+MUST_CHECK int audit_log_key(const struct audit_log *log, unsigned char ret[AUDIT_KEY_SIZE],
+                             struct error *err);
 
 /* Texts are copied and cleaned; NULL = none. */
 struct audit_start {

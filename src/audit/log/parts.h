@@ -59,6 +59,8 @@ struct audit_log {
 	int64_t keep_ms, rows_max, interval_ms, checkpoint_rows, checkpoint_ms;
 	size_t queue_max;
 	unsigned char seed[AUDIT_KEY_SIZE], key[AUDIT_KEY_SIZE];
+	bool has_key; /* false: another secret key sealed it, so other servers sign the checkpoints
+	               */
 	pthread_t thread;
 	bool has_thread;
 

@@ -285,12 +285,11 @@ static int audit_key_get(struct request *rq, UNUSED const void *body, struct rep
 	struct audit_log *log;
 	bool found;
 
-	if (find_log(rq, &log, err) < 0 ||
+	if (find_log(rq, &log, err) < 0 || audit_log_key(log, key, err) < 0 ||
 	    store_audit_head(api_of(rq)->store, rq->arena, &head, err) < 0 ||
 	    store_audit_checkpoint_before(api_of(rq)->store, rq->arena, head.sequence + 1, &c,
 	                                  &found, err) < 0)
 		return -1;
-	audit_log_key(log, key);
 	reply_json(reply, &audit_key_shape,
 	           &(struct audit_key_answer){
 	                   .chain = head.chain,

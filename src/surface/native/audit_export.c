@@ -62,7 +62,8 @@ static int begin_export(struct audit_export *e, const struct audit_head *head, s
 	struct audit_checkpoint_record base;
 	bool found;
 
-	audit_log_key(e->log, line.key);
+	if (audit_log_key(e->log, line.key, err) < 0)
+		return -1;
 	audit_export_head_write(e->out, &line);
 	e->after = head->base;
 	if (start == 0)
