@@ -50,7 +50,8 @@ static int open_kernel_log(struct report_ways *w, struct error *err)
 			w->group = group;
 			return 0;
 		}
-		if (err->sys_errno != EBUSY)
+		/* EPERM: another process has the group, or this one may have none. */
+		if (err->sys_errno != EBUSY && err->sys_errno != EPERM)
 			return -1;
 	}
 	return -1;
