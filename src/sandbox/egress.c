@@ -192,7 +192,7 @@ int sandbox_egress_format(struct arena *a, const struct sandbox_egress *lists, c
 
 enum egress_mode sandbox_egress_mode(const char *text)
 {
-	const char *word = strrchr(text, MODE);
+	const char *word = text ? strrchr(text, MODE) : NULL;
 
 	for (unsigned i = 0; word && i < EGRESS_MODE_COUNT; i++)
 		if (strcmp(word + 1, egress_modes[i]) == 0)
