@@ -35,7 +35,7 @@ CLIENTS = 4
 WORLDS = {"layers": ([], KILLS, KILLS // 2), "disks": (["--disk-quota", "on"], KILLS // 4, 0)}
 ROLES = {"api": 6, "broker": 6, "agent": 4, "broker's child": 5, "prepared": 2, "names": 1, "supervisor": 1}
 # What is known of the past, or was there before.
-HISTORIES = {"activity", "artifacts", "balances", "data_folders", "events", "events_of_all", "holdings", "jobs", "keys", "key_secrets", "members", "once", "organizations", "peers",
+HISTORIES = {"activity", "artifacts", "audit", "audit_checkpoints", "audit_head", "balances", "data_folders", "events", "events_of_all", "holdings", "jobs", "keys", "key_secrets", "members", "once", "organizations", "peers",
              "projects", "server_keys", "snapshot_bases", "templates", "usage_log", "webhook_cursor"}
 
 

@@ -36,6 +36,7 @@ static void read_rules(const char *text)
 {
 	AUTO(buf_done) struct buf script = BUF(64 * 1024);
 	struct host_network n = {.subnet = {0x0ad50000, 16}};
+	const struct network_ruled ruled = {.sandbox = "fuzz", .egress = text};
 	struct egress_ranges denied;
 	struct error err = {0};
 
@@ -48,7 +49,8 @@ static void read_rules(const char *text)
 		assert(i == 0 || (uint64_t)denied.items[i - 1].last + 1 < denied.items[i].first);
 	}
 	n.gateway = &(struct network_gateway){1, 2, 3};
-	assert(network_egress_rules(&script, &n, 0, text, &err) == 0);
+	n.log_group = 21000;
+	assert(network_egress_rules(&script, &n, &ruled, &err) == 0);
 	assert(!script.overflowed);
 }
 

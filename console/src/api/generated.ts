@@ -81,6 +81,49 @@ export interface AttachedVolume {
   path: string;
   read_only: boolean;
 }
+/** The key that signs the audit, and the newest checkpoint */
+export interface AuditKey {
+  chain: string;
+  key: string;
+  sequence: number;
+  oldest: number;
+  checkpoint: number;
+  checkpoint_at: string | null;
+  hash: string;
+  signature: string;
+}
+/** Rows of the audit */
+export interface AuditList {
+  items: AuditRow[];
+  next: number;
+  oldest: number;
+}
+/** An event of the audit */
+export interface AuditRow {
+  sequence: number;
+  at: string | null;
+  id: string;
+  server: string;
+  version: string;
+  project: string;
+  user: string;
+  key: string;
+  via: string;
+  address: string;
+  user_agent: string;
+  action: string;
+  method: string;
+  path: string;
+  target_kind: string;
+  target: string;
+  conversation: string;
+  result: string;
+  status: number;
+  request_id: string;
+  before: unknown;
+  after: unknown;
+  hash: string;
+}
 /** A snapshot packed into one file of the blob store */
 export interface Backup {
   id: string;
@@ -3250,6 +3293,12 @@ export const getV1Activity: Operation<undefined, { after?: number; last?: number
 export const getApiSandboxInstancesIdActivity: Operation<{ id: string }, { after?: number; last?: number; kind?: "command" | "code" | "tool" | "file"; format?: "json" | "csv"; limit?: number; user?: string; key?: string; conversation?: string; stream?: string }, undefined, ActivityList> = { method: "GET", path: "/api/sandbox/instances/{id}/activity", scopes: ["sandbox:read"] };
 /** List what the network rules of a sandbox decided */
 export const getApiSandboxInstancesIdEgressLog: Operation<{ id: string }, { after?: number; last?: number; decision?: "denied" | "allowed" | "watched"; code?: "ok" | "host-not-allowed" | "address-denied" | "range-refused" | "bad-request" | "limit" | "upstream-unreachable"; protocol?: "tls" | "http" | "dns" | "tcp" | "udp" | "other"; host?: string; limit?: number }, undefined, NetworkDecisionList> = { method: "GET", path: "/api/sandbox/instances/{id}/egress/log", scopes: ["sandbox:read"] };
+/** Lists the audit: of the project, of an organisation, or of the server */
+export const getV1Audit: Operation<undefined, { after?: number; result?: "ok" | "refused" | "failed" | "interrupted"; all?: boolean; organization?: string; user?: string; key?: string; target?: string; request?: string; action?: string; since?: string | null; until?: string | null; before?: number; limit?: number }, undefined, AuditList> = { method: "GET", path: "/v1/audit", scopes: [] };
+/** Exports the audit as JSON lines that verify without the server */
+export const getV1AuditExport: Operation<undefined, { after?: number; result?: "ok" | "refused" | "failed" | "interrupted"; all?: boolean; organization?: string; user?: string; key?: string; target?: string; request?: string; action?: string; since?: string | null; until?: string | null; from?: number }, undefined, unknown> = { method: "GET", path: "/v1/audit/export", scopes: [] };
+/** The key that signs the audit, and the newest checkpoint */
+export const getV1AuditKey: Operation<undefined, undefined, undefined, AuditKey> = { method: "GET", path: "/v1/audit/key", scopes: [] };
 /** List the project's webhooks */
 export const getV1Webhooks: Operation<undefined, undefined, undefined, WebhookList> = { method: "GET", path: "/v1/webhooks", scopes: ["sandbox:write"] };
 /** Create a webhook */
