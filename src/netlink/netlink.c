@@ -2,6 +2,7 @@
 #include "netlink/netlink.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 #include <string.h>
@@ -76,8 +77,9 @@ void netlink_close(struct buf *batch, size_t open)
 struct span netlink_find(struct span attributes, uint16_t type)
 {
 	struct rtattr *attribute = (void *)(uintptr_t)attributes.data;
-	size_t left = attributes.size;
+	int left = attributes.size <= INT_MAX ? (int)attributes.size : 0;
 
+	/* Below zero after a last attribute that is not padded. */
 	for (; RTA_OK(attribute, left); attribute = RTA_NEXT(attribute, left))
 		if ((attribute->rta_type & NLA_TYPE_MASK) == type)
 			return (struct span){RTA_DATA(attribute), RTA_PAYLOAD(attribute)};
