@@ -44,8 +44,7 @@ static void kill_log(void)
 {
 	pthread_mutex_lock(&t.log->mutex);
 	t.log->is_closing = true;
-	t.log->counts.queued = 0;
-	list_init(&t.log->queue); /* the notes are lost, with their memory */
+	t.log->counts.queued = 0; /* the queued notes are lost */
 	pthread_cond_signal(&t.log->changed);
 	pthread_mutex_unlock(&t.log->mutex);
 	close_log();
