@@ -17,7 +17,6 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
 
 import yaml
 
@@ -57,10 +56,11 @@ def renderer():
     go = find_go()
     if not go:
         return None
-    cache = pathlib.Path(tempfile.gettempdir(), "atoll-go-cache")
-    program = pathlib.Path(tempfile.mkdtemp(prefix="atoll-render-"), "render_chart")
+    folder = tree.ROOT / "build/chart"  # not in /tmp, where another user could have put the cache
+    folder.mkdir(parents=True, exist_ok=True)
+    program = folder / "render_chart"
     subprocess.run([go, "build", "-o", program, tree.ROOT / "tools/render_chart.go"], check=True,
-                   env={"PATH": "/usr/bin:/bin", "GO111MODULE": "off", "GOCACHE": str(cache), "GOFLAGS": "", "HOME": tempfile.gettempdir()})
+                   env={"PATH": "/usr/bin:/bin", "GO111MODULE": "off", "GOCACHE": str(folder / "cache"), "GOFLAGS": "", "HOME": str(folder)})
     return program
 
 
