@@ -11,6 +11,7 @@
 #include "json/write.h"
 
 #define LABEL_SERVER "atoll_server"
+#define PAUSES_MAX 3
 #define LABEL_ID "atoll_id"
 #define LABEL_OWNER "atoll_owner"
 #define LABEL_EPOCH "atoll_epoch"
@@ -375,9 +376,17 @@ static int daytona_pause(struct remote *r, const struct remote_sandbox *s, bool 
 
 	const struct daytona_verb verb = {keeps_memory ? "pause" : "stop", NULL, deadline};
 
-	if (post_verb(r, s, &verb, err) < 0 ||
-	    get_sandbox(r, &arena, s->remote_id, deadline, &found, err) < 0)
-		return -1;
+	/* A late byte of a tunnel wakes a paused sandbox, which is then paused again. */
+	for (unsigned tries = 0; tries < PAUSES_MAX; tries++) {
+		size_t state;
+
+		if (post_verb(r, s, &verb, err) < 0 ||
+		    get_sandbox(r, &arena, s->remote_id, deadline, &found, err) < 0)
+			return -1;
+		state = find_state(found);
+		if (state == COUNT_OF(states) || states[state].state != REMOTE_RUNNING)
+			break;
+	}
 	return await_state(r, &arena, wanted, deadline, &found, err);
 }
 
