@@ -268,6 +268,22 @@ static bool is_unfinished(const struct snapshot_record *r, bool at_boot)
 	       (at_boot || clock_unix_ms() - r->created_at > UNFINISHED_MS);
 }
 
+/* The list may be older than the snapshot: the provider is asked again for a row that was ready
+ * before. */
+static bool are_files_gone(struct fleet *f, const char *id)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	struct provider_list list;
+	struct error err = {0};
+
+	if (f->ops->snapshots->list(f->provider, &arena, &list, &err) < 0)
+		return false;
+	for (size_t i = 0; i < list.count; i++)
+		if (strcmp(list.entries[i].id, id) == 0)
+			return false;
+	return true;
+}
+
 static void sweep_row(struct fleet *f, struct snapshot_record *r, const struct map *present,
                       bool at_boot)
 {
@@ -278,7 +294,8 @@ static void sweep_row(struct fleet *f, struct snapshot_record *r, const struct m
 		return;
 	if (is_unfinished(r, at_boot)) {
 		status = snapshot_drop(f, r->id, &err);
-	} else if (r->state == SNAPSHOT_READY && !map_find(present, r->id)) {
+	} else if (r->state == SNAPSHOT_READY && !map_find(present, r->id) &&
+	           are_files_gone(f, r->id)) {
 		log_error("a snapshot's files are gone", TEXT("snapshot", r->id));
 		r->state = SNAPSHOT_LOST;
 		status = store_snapshot_update(f->store, r, false, &err);
@@ -320,8 +337,7 @@ static void sweep_orphans(struct fleet *f, struct arena *a, const struct provide
 		orphan_snapshot_remove(f, orphans[i]);
 }
 
-/* The provider is asked before the rows are read, so that a snapshot that is finished meanwhile is
- * not missed. */
+/* The provider is asked before the rows are read, so that what it lists has its row by then. */
 int snapshots_sweep(struct fleet *f, bool at_boot, struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
