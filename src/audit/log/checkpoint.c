@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Checkpoints: in the store, as a line of a file beside the spool, and in the log. Who changes the
- * store alone is found by the other two. */
+/* Checkpoints: in the store, as a line of a file beside the spool, and in the log. The other
+ * two reveal a change of the store alone. */
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -93,15 +93,14 @@ static int make_checkpoint(struct audit_log *log, struct arena *a, const struct 
 	        .chain = head->chain, .sequence = head->sequence, .at = clock_unix_ms()};
 	char *hex = arena_alloc(a, AUDIT_SIGNATURE_HEX_SIZE);
 
+	*ret = (struct audit_checkpoint_record){
+	        .sequence = c.sequence, .at = c.at, .signature = hex};
 	if (audit_log_key(log, ret->public_key, err) < 0)
 		return -1;
 	memcpy(c.hash, head->hash, AUDIT_HASH_SIZE);
 	audit_sign(&c, log->seed, signature);
 	hex_encode(signature, AUDIT_SIGNATURE_SIZE, hex);
-	*ret = (struct audit_checkpoint_record){
-	        .sequence = c.sequence, .at = c.at, .signature = hex};
 	memcpy(ret->hash, c.hash, AUDIT_HASH_SIZE);
-	memcpy(ret->public_key, log->key, AUDIT_KEY_SIZE);
 	fault_point("audit", "sign");
 	if (store_audit_checkpoint_add(log->store, ret, err) < 0)
 		return -1;

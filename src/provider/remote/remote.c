@@ -396,12 +396,8 @@ static int find_to_connect(struct remote *r, const char *id, int64_t deadline,
 {
 	int64_t until = deadline_after(FIND_MS);
 
-	if (remote_record_find(r, id, ret, err) == 0)
-		return 0;
-	if (!r->ops.is_shared)
-		return -1;
-	error_clear(err);
-	return find_sandbox(r, id, deadline < until ? deadline : until, ret, err);
+	return r->ops.is_shared ? find_sandbox(r, id, deadline < until ? deadline : until, ret, err)
+	                        : remote_record_find(r, id, ret, err);
 }
 
 /* A connection that is made later tells why it is not made as an agent would. */
