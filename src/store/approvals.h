@@ -76,7 +76,7 @@ struct approval_decision {
 MUST_CHECK int store_approval_decide(struct store *s, const struct approval_decision *decision,
                                      struct error *err);
 /* A request that the rules of a sandbox allow a host: an approval of the tool ACCESS_TOOL, whose
- * use is to add the host to the rules. A sandbox has one for each host, whoever asks. */
+ * use is to add the host to the rules. A sandbox has one for each host, for all callers. */
 #define ACCESS_TOOL "request_access"
 #define ACCESS_PENDING_MAX 20 /* of a sandbox */
 struct access_request {

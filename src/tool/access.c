@@ -99,8 +99,8 @@ static int access_check(const struct tool_call *call, const void *input, struct 
 			            in->host);
 		if (egress_is_refused(range.first))
 			return FAIL(err, ERROR_FORBIDDEN,
-			            "'%s' is an address that no sandbox may reach; nobody can "
-			            "allow it",
+			            "'%s' is an address that no sandbox may reach; it cannot "
+			            "be allowed",
 			            in->host);
 	} else if (!host_name_is_valid(span_of(in->host))) {
 		return FAIL(err, ERROR_INVALID, "host: '%.80s' is no host name and no IPv4 address",
@@ -196,7 +196,7 @@ static int await_decision(const struct tool_call *call, struct approval_record *
 		return FAIL(err, ERROR_FORBIDDEN, "a person refused the access%s%.150s",
 		            r->note[0] ? ": " : "", r->note);
 	if (r->state == APPROVAL_EXPIRED)
-		return FAIL(err, ERROR_TIMEOUT, "nobody decided on the request in time");
+		return FAIL(err, ERROR_TIMEOUT, "the request expired without a decision");
 	return 0;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An export of the audit that somebody else wrote, and a line of a spool whose disk was damaged.
+/* An export of the audit from a stranger, and a line of a spool whose disk was damaged.
  * What the verifier accepts must be signed by the key that the caller expects, and the fuzzer has
  * no key: so no row is ever accepted as signed. */
 #include <stdint.h>

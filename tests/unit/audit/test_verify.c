@@ -237,7 +237,7 @@ TEST(an_export_that_is_cut_at_a_checkpoint_needs_a_known_checkpoint)
 	arena_done(&e.arena);
 }
 
-/* Who has the store and no key can compute hashes. */
+/* An attacker with the store and without the key can compute hashes. */
 TEST(a_chain_that_is_computed_anew_needs_the_key)
 {
 	unsigned char key[AUDIT_KEY_SIZE];
