@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -174,6 +175,7 @@ static int add_wanted_layers(struct backup_run *b, struct error *err)
 
 struct layer_link {
 	const char *path, *text;
+	bool is_of_deleted; /* the sandbox was deleted after its files were read */
 };
 struct layer_links {
 	struct layer_link *items;
@@ -187,7 +189,7 @@ static void keep_link(struct backup_run *b, struct layer_links *links, const cha
 		return;
 	links->items = arena_grow(b->arena, links->items, links->count, &links->capacity,
 	                          sizeof(*links->items));
-	links->items[links->count++] = (struct layer_link){path, text};
+	links->items[links->count++] = (struct layer_link){path, text, false};
 }
 
 static bool text_ends_with(const char *text, const char *end)
@@ -217,10 +219,18 @@ static int find_stack(struct backup_run *b, const struct backup_sandbox *s, cons
 	return 0;
 }
 
+static bool is_deleted(struct backup_run *b, const struct backup_sandbox *s)
+{
+	const char *path = arena_format(b->arena, "sandboxes/%s", s->who.id);
+
+	return faccessat(b->data, path, F_OK, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT;
+}
+
 static int find_sandbox_links(struct backup_run *b, struct layer_links *links, struct error *err)
 {
 	for (size_t i = 0; i < b->sandbox_count; i++) {
 		const struct backup_sandbox *s = &b->sandboxes[i];
+		size_t first = links->count;
 		const char *stack, *origin;
 
 		if (!s->is_packed)
@@ -230,6 +240,8 @@ static int find_sandbox_links(struct backup_run *b, struct layer_links *links, s
 			return -1;
 		keep_link(b, links, sandbox_path(b, s, STACK_LINK), stack);
 		keep_link(b, links, sandbox_path(b, s, ORIGIN_LINK), origin);
+		for (size_t at = first; at < links->count; at++)
+			links->items[at].is_of_deleted = is_deleted(b, s);
 	}
 	return 0;
 }
@@ -257,7 +269,8 @@ static int find_layer_links(struct backup_run *b, struct layer_links *links, str
 }
 
 /* Whether all layers that a link names are in the archive; wants the others. Words that are no ids
- * name none. */
+ * name none. The layers of a deleted sandbox may be deleted, too: its link stays, so that a
+ * restored server refuses to start it without them. */
 static bool is_complete(struct backup_run *b, const struct layer_link *link)
 {
 	struct span rest = span_of(link->text), word;
@@ -274,7 +287,7 @@ static bool is_complete(struct backup_run *b, const struct layer_link *link)
 		if (!id_is_valid(id) || map_find(&b->layers, id))
 			continue;
 		(void)map_put(&b->wanted, id, b);
-		complete = false;
+		complete = complete && link->is_of_deleted;
 	}
 	return complete;
 }
@@ -289,6 +302,15 @@ static int find_links(struct backup_run *b, struct layer_links *ret, bool *ret_c
 	for (size_t i = 0; i < ret->count; i++)
 		*ret_complete = is_complete(b, &ret->items[i]) && *ret_complete;
 	return 0;
+}
+
+static const char *find_incomplete(struct backup_run *b, const struct layer_links *links)
+{
+	for (size_t i = 0; i < links->count; i++) {
+		if (!is_complete(b, &links->items[i]))
+			return links->items[i].path;
+	}
+	return "";
 }
 
 int backup_add_layers(struct backup_run *b, struct error *err)
@@ -309,8 +331,11 @@ int backup_add_layers(struct backup_run *b, struct error *err)
 			return -1;
 	}
 	if (!complete)
-		return FAIL(err, ERROR_CONFLICT, "layers were merged %d times while they were read",
-		            ROUNDS_MAX);
+		return FAIL(
+		        err, ERROR_CONFLICT,
+		        "layers were merged %d times while they were read; '%.100s' names a layer "
+		        "that does not exist",
+		        ROUNDS_MAX, find_incomplete(b, &links));
 	for (size_t i = 0; i < links.count; i++) {
 		const char *path = arena_format(b->arena, SERVER_ROOT "/%s", links.items[i].path);
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A whole server as one file, and back: docs/operate/backup.md."""
 
+import contextlib
 import io
 import json
 import os
@@ -224,6 +225,48 @@ def test_backups_during_creates_and_deletes_are_whole(private_server, folder, re
             assert api.exec(box, "cat /home/user/file")["stdout"] == text
         assert not [row for row in rows.values() if row["name"].startswith("lab-") and row["id"] not in dict(expected[:number + 1])]
         end(again)
+
+
+def stop_in(process, part, data):
+    """Stops the process as soon as it reads below this part of the data folder."""
+    def reads():
+        for name in pathlib.Path(f"/proc/{process.pid}/fd").iterdir():
+            with contextlib.suppress(OSError):
+                if os.readlink(name).startswith(f"{data}/{part}/"):
+                    return True
+        return process.poll() is not None
+
+    atoll.wait_for(reads, what=f"the backup reads {part}")
+    assert process.poll() is None
+    process.send_signal(signal.SIGSTOP)
+
+
+def test_a_sandbox_and_its_snapshot_may_be_deleted_after_its_files_were_read(private_server, folder, restored):
+    server = private_server.start()
+    api = server.api()
+    volume = api.post("/api/sandbox/volumes", {"name": "store"})["id"]
+    filler = api.create(internet=False, volumes=[{"volume": "store", "path": "/data"}])["id"]
+    api.exec(filler, "head -c 200000000 /dev/urandom > /data/file")
+    box = api.create(internet=False, persistent=True)["id"]
+    api.exec(box, "echo text > /home/user/file")
+    snapshot = api.post(f"/api/sandbox/instances/{box}/snapshot", {})["id"]
+    with subprocess.Popen([atoll.ATOLL, "backup", "--json", "--data", server.data, folder / "file"], stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True) as process:
+        try:
+            stop_in(process, f"volumes/{volume}", server.data)
+            api.remove(box)
+            api.delete(f"/api/sandbox/snapshots/{snapshot}")
+            atoll.wait_for(lambda: not pathlib.Path(server.data, "snapshots", snapshot).exists(), what="the layer is deleted")
+        finally:
+            process.send_signal(signal.SIGCONT)
+        _, errors = process.communicate(timeout=120)
+    assert process.returncode == 0, errors
+    end(server)
+    again = restored(folder / "file").api()
+    with pytest.raises(atoll.ApiError) as caught:
+        again.post(f"/api/sandbox/instances/{box}/start")
+    assert "No such file" in str(caught.value)
+    again.remove(box)
 
 
 def test_a_sandbox_with_a_disk_of_its_own_is_paused_meanwhile(private_server, folder, restored):
