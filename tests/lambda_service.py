@@ -19,11 +19,13 @@ import atoll
 import aws_signature
 
 KEY, SECRET = "AKIDOFTHETESTS", "secret/of+the/tests"
-# Root makes what Lambda has: an own /tmp, no other processes, and a user without privileges.
+# Root makes what Lambda has: an own /tmp, no other processes, and a user without privileges. The limit of processes counts all
+# of a user, so that no other program may have this user.
+USER = 1_000_000 + os.getpid()
 ENVIRONMENT = """mount -t tmpfs none /opt && cp "$1" /opt/atoll-lambda && mount -t tmpfs none /mnt &&
 if [ -n "$WORKSPACES" ]; then mkdir /mnt/workspaces && mount --bind "$WORKSPACES" /mnt/workspaces; fi &&
 mount -t tmpfs none /tmp && mount -t tmpfs none /dev/shm &&
-cd / && exec setpriv --reuid=65534 --regid=65534 --clear-groups --no-new-privs env -u WORKSPACES /opt/atoll-lambda"""
+cd / && exec setpriv --reuid="$2" --regid="$2" --clear-groups --no-new-privs env -u WORKSPACES /opt/atoll-lambda"""
 
 
 class Quiet(http.server.ThreadingHTTPServer):
@@ -123,7 +125,7 @@ class Environment:
                      "WORKSPACES": str(function.workspaces or "")}
         self.process = subprocess.Popen(
             ["unshare", "--mount", "--ipc", "--pid", "--fork", "--kill-child", "--mount-proc", "sh", "-c", ENVIRONMENT, "sh",
-             program or function.service.program], env=variables, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL)
+             program or function.service.program, str(USER)], env=variables, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL)
         self.said = []
         threading.Thread(target=self.watch, daemon=True).start()
 
@@ -238,7 +240,7 @@ class Service:
         self.keys, self.fault, self.seen, self.released = {KEY: SECRET}, None, [], threading.Event()
         self.workspaces = pathlib.Path(folder) / "workspaces"
         self.workspaces.mkdir()
-        os.chown(self.workspaces, 65534, 65534)
+        os.chown(self.workspaces, USER, USER)
         self.program = str(atoll.BUILD / "atoll-lambda")
         self.functions = {name: Function(self, self.workspaces if "mount" in name else None) for name in names}
         self.listener = Quiet(("127.0.0.1", 0), Invoke)
