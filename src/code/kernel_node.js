@@ -12,6 +12,7 @@ const { Readable, Writable } = require('stream');
 
 const PIECE_MAX = 4000;
 const HEAD_SIZE = 35;
+const LATE_INTERRUPT_MS = 10;
 const TEXT_MAX = 256 << 10;
 const MIME_MAX = 8 << 20;
 const HOOKS = ['html', 'markdown', 'svg', 'png', 'jpeg', 'pdf', 'latex', 'json', 'javascript'];
@@ -24,6 +25,8 @@ const MIMES = {
 let nonce = '';
 let count = 0;
 let cancel = null; // ends the wait for a promise
+let wasInterrupted = false; // the last block
+const { setImmediate, setTimeout } = globalThis; // blocks may replace them
 
 // ---- to the server ----
 
@@ -220,8 +223,8 @@ function isInterrupt(error) {
   return error?.code === 'ERR_SCRIPT_EXECUTION_INTERRUPTED';
 }
 
-// An interrupt is sent to what has begun: it has to be caught by then. One that comes before is the last block's: Node
-// keeps what came while it ended for whoever is next.
+// The server interrupts a block only after the block has begun. An interrupt that arrives earlier was meant for the last
+// block: Node keeps an interrupt that came while a script ended, and gives it to the next script.
 function begin(run) {
   for (let hasBegun = false; !hasBegun;) {
     try {
@@ -295,7 +298,15 @@ function restoreEnvironment(old) {
   }
 }
 
+// An interrupt that was sent as the last block ended is still on its way through Node's event loop or its signal thread. It
+// is spent here, where it ends nothing.
+function spendInterrupt() {
+  return new Promise((resolve) => (wasInterrupted ? setTimeout(resolve, LATE_INTERRUPT_MS) : setImmediate(resolve)));
+}
+
 async function run(code, env) {
+  await spendInterrupt();
+  wasInterrupted = false;
   count++;
   const old = setEnvironment(env);
   try {
@@ -305,6 +316,7 @@ async function run(code, env) {
       tellValue(value, true);
     }
   } catch (error) {
+    wasInterrupted = isInterrupt(error) || error?.name === 'KeyboardInterrupt';
     tellError(isInterrupt(error) ? interrupted() : error);
   }
   restoreEnvironment(old);

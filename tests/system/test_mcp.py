@@ -456,7 +456,8 @@ def test_a_block_may_be_cancelled_at_any_moment_and_its_interpreter_stays(mcp, a
         client.request("POST", mcp.path, body, {**headers, "Authorization": f"Bearer {api.key}"})
         time.sleep(i * 0.002)
         client.close()
-        assert block("++kept")["results"][0]["text"] == str(i + 1)
+        done = block("++kept")
+        assert done["results"] and done["results"][0]["text"] == str(i + 1), done
 
 
 def test_an_old_client_that_loses_its_connection_has_not_cancelled(mcp, api, box):
