@@ -148,6 +148,10 @@ class Account:
         with contextlib.closing(self.server.api()) as api:
             return [row for row in self.server.rows(api) if row["state"] != "failed"]
 
+    def snapshots(self):
+        with contextlib.closing(self.server.api()) as api:
+            return [row["name"] for row in api.get("/api/sandbox/snapshots")["items"]]
+
     def options(self, **options):
         return ";".join(f"{name}={value}" for name, value in options.items())
 

@@ -10,6 +10,7 @@ import pytest
 
 import atoll
 import remote_proxy
+import remote_snapshots
 import small_root
 import specifications
 
@@ -78,9 +79,39 @@ def test_a_sandbox_lives_in_the_account(api, account):
     assert [row["state"] for row in account.rows()] == ["stopped"]
     assert api.post(f"{PATH}/{box}/start")["state"] == "started"
     assert api.exec(box, "wc -c < data.bin")["stdout"].strip() == "1000000"
-    assert {"stats", "take snapshots", "keep a sandbox from addresses"} <= set(api.get(f"{PATH}/{box}")["unsupported"])
+    assert {"stats", "keep a sandbox from addresses"} <= set(api.get(f"{PATH}/{box}")["unsupported"])
     api.remove(box)
     assert account.rows() == []
+
+
+# ---- snapshots: the first provider of a server keeps them ----
+
+
+@pytest.fixture(scope="module")
+def alone(account):
+    server = atoll.Server(environment={"DAYTONA_API_KEY": account.server.key}, flags=["--providers", f"daytona=daytona:{account.options()}"]).start()
+    with contextlib.closing(server.api()) as connection:
+        yield connection
+    account.proxy.fault = None
+    server.remove_all()
+
+
+@pytest.mark.parametrize("state", ["started", "paused", "stopped"])
+def test_a_sandbox_is_made_from_a_snapshot_of_the_account(alone, account, state):
+    remote_snapshots.check_copy(alone, account, state)
+
+
+@pytest.mark.parametrize("fault", ["cut", "lost"])
+def test_a_snapshot_whose_answer_is_lost_leaves_nothing_in_the_account(alone, account, fault):
+    remote_snapshots.check_lost_answer(alone, account, fault, "/snapshot")
+
+
+def test_a_sandbox_is_forked_in_the_account(alone):
+    remote_snapshots.check_forks(alone)
+
+
+def test_an_existing_sandbox_gets_no_other_files(alone):
+    remote_snapshots.check_reset_is_refused(alone)
 
 
 @pytest.mark.parametrize("fault, says", [("cut", "Daytona"), ("half", "Daytona"), ("lost", "Daytona"), ((500, []), "500"), ((401, []), "daytona_api_key")])

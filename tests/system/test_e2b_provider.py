@@ -15,6 +15,7 @@ import pytest
 
 import atoll
 import remote_proxy
+import remote_snapshots
 import specifications
 
 pytestmark = pytest.mark.needs_root
@@ -128,7 +129,37 @@ def test_rules_of_the_network_are_those_of_the_account(api, account):
 
 def test_what_the_service_lacks_is_refused_by_name(api, box):
     assert "take snapshots" in refused(api.post, f"{PATH}/{box}/snapshot", {}).message
-    assert {"take snapshots", "keep volumes", "limit resources", "make templates"} <= set(show(api, box)["unsupported"])
+    assert {"keep volumes", "limit resources", "make templates"} <= set(show(api, box)["unsupported"])
+
+
+# ---- snapshots: the first provider of a server keeps them ----
+
+
+@pytest.fixture(scope="module")
+def alone(account):
+    server = atoll.Server(environment={"E2B_API_KEY": account.server.key}, flags=["--providers", f"e2b=e2b:{account.options()}"]).start()
+    with contextlib.closing(server.api()) as connection:
+        yield connection
+    account.proxy.fault = None
+    server.remove_all()
+
+
+@pytest.mark.parametrize("state", ["started", "paused", "stopped"])
+def test_a_sandbox_is_made_from_a_snapshot_of_the_account(alone, account, state):
+    remote_snapshots.check_copy(alone, account, state)
+
+
+@pytest.mark.parametrize("fault", ["cut", "lost"])
+def test_a_snapshot_whose_answer_is_lost_leaves_nothing_in_the_account(alone, account, fault):
+    remote_snapshots.check_lost_answer(alone, account, fault, "/snapshots")
+
+
+def test_a_sandbox_is_forked_in_the_account(alone):
+    remote_snapshots.check_forks(alone)
+
+
+def test_an_existing_sandbox_gets_no_other_files(alone):
+    remote_snapshots.check_reset_is_refused(alone)
 
 
 def test_figures_come_from_the_account(api, box):

@@ -9,6 +9,7 @@
 #include "http/client/client.h"
 #include "json/json.h"
 #include "json/write.h"
+#include "provider/remote/snapshots.h"
 
 #define LABEL_SERVER "atoll_server"
 #define PAUSES_MAX 3
@@ -186,9 +187,12 @@ static void write_network(const struct remote *r, struct buf *out, const struct 
 static int write_create(struct remote *r, struct arena *a, struct buf *out,
                         const struct sandbox_spec *spec, struct error *err)
 {
-	const char *image;
+	char snapshot[REMOTE_SNAPSHOT_NAME_SIZE];
+	const char *image = snapshot;
 
-	if (remote_image_of(r, a, spec->template_dir, &image, err) < 0)
+	if (spec->snapshot)
+		remote_snapshot_name(r, spec->snapshot, snapshot);
+	else if (remote_image_of(r, a, spec->template_dir, &image, err) < 0)
 		return -1;
 	json_begin_object(out, NULL);
 	json_add_text(out, "name", arena_format(a, NAME_PREFIX "%s", spec->id));
@@ -468,6 +472,7 @@ static const struct remote_kind kind = {
         .run = daytona_run,
         .reach = daytona_reach,
         .check = daytona_check,
+        .snapshots = &daytona_account_snapshots,
 };
 
 static int daytona_open(const struct provider_options *options, struct provider **ret,
@@ -482,8 +487,9 @@ const struct provider_ops provider_daytona = {
         .isolation = "remote",
         .abilities = PROVIDER_CAN_STOP | PROVIDER_CAN_EXEC | PROVIDER_CAN_PTY | PROVIDER_CAN_FILES |
                      PROVIDER_CAN_BLOCK_NETWORK | PROVIDER_CAN_ISOLATE | PROVIDER_SURVIVES |
-                     PROVIDER_CAN_PAUSE | PROVIDER_CAN_DIAL,
+                     PROVIDER_CAN_PAUSE | PROVIDER_CAN_DIAL | PROVIDER_CAN_SNAPSHOT,
         .open = daytona_open,
         .change = remote_change,
+        .snapshots = &remote_snapshots,
         REMOTE_PROVIDER_OPS,
 };

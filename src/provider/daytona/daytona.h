@@ -8,6 +8,9 @@
 
 #include "provider/remote/parts.h"
 
+/* snapshots.c */
+extern const struct remote_snapshot_kind daytona_account_snapshots;
+
 /* toolbox.c: files and processes, see remote_kind. */
 int daytona_put_file(struct remote *r, const struct remote_sandbox *s, const char *path,
                      struct span bytes, int64_t deadline, struct error *err);

@@ -8,6 +8,7 @@
 #include "http/client/client.h"
 #include "json/json.h"
 #include "json/write.h"
+#include "provider/remote/snapshots.h"
 #include "sandbox/egress.h"
 
 #define LABEL_SERVER "atoll_server"
@@ -112,8 +113,18 @@ static int write_rules(struct arena *a, struct buf *out, const char *egress, str
 	return 0;
 }
 
+static int find_image(struct remote *r, struct arena *a, const struct sandbox_spec *spec,
+                      int64_t deadline, const char **ret, struct error *err)
+{
+	if (!spec->snapshot)
+		return remote_image_of(r, a, spec->template_dir, ret, err);
+	if (e2b_account_snapshot(r, a, spec->snapshot, deadline, ret, err) < 0)
+		return -1;
+	return *ret ? 0 : FAIL_MISSING(err, "snapshot", spec->snapshot);
+}
+
 static int write_create(struct remote *r, struct arena *a, struct buf *out,
-                        const struct sandbox_spec *spec, struct error *err)
+                        const struct sandbox_spec *spec, int64_t deadline, struct error *err)
 {
 	bool has_internet = spec->network == SANDBOX_NETWORK_INTERNET;
 	const char *image;
@@ -122,7 +133,7 @@ static int write_create(struct remote *r, struct arena *a, struct buf *out,
 		return FAIL(err, ERROR_UNSUPPORTED,
 		            "provider '%s' gives no sandbox a network (e2b_allow_internet_access)",
 		            r->name);
-	if (remote_image_of(r, a, spec->template_dir, &image, err) < 0)
+	if (find_image(r, a, spec, deadline, &image, err) < 0)
 		return -1;
 	json_begin_object(out, NULL);
 	json_add_text(out, "templateID", image);
@@ -150,7 +161,7 @@ static int e2b_create(struct remote *r, const struct sandbox_spec *spec, int64_t
 	struct remote_call call = {
 	        .method = "POST", .path = "/sandboxes", .is_once = true, .deadline = deadline};
 
-	if (write_create(r, &arena, &body, spec, err) < 0)
+	if (write_create(r, &arena, &body, spec, deadline, err) < 0)
 		return -1;
 	call.body = buf_span(&body);
 	if (remote_call_load(r, &call, &arena, &made, err) < 0 ||
@@ -437,6 +448,7 @@ static const struct remote_kind kind = {
         .run = e2b_run,
         .reach = reach_agent,
         .check = e2b_check,
+        .snapshots = &e2b_account_snapshots,
 };
 
 static int e2b_open(const struct provider_options *options, struct provider **ret,
@@ -451,10 +463,11 @@ const struct provider_ops provider_e2b = {
         .abilities = PROVIDER_CAN_STOP | PROVIDER_CAN_EXEC | PROVIDER_CAN_PTY | PROVIDER_CAN_FILES |
                      PROVIDER_CAN_STATS | PROVIDER_CAN_BLOCK_NETWORK | PROVIDER_CAN_ISOLATE |
                      PROVIDER_SURVIVES | PROVIDER_CAN_PAUSE | PROVIDER_CAN_DIAL |
-                     PROVIDER_CAN_FILTER,
+                     PROVIDER_CAN_FILTER | PROVIDER_CAN_SNAPSHOT,
         .open = e2b_open,
         .change = remote_change,
         .filter = remote_filter,
         .stats = remote_stats,
+        .snapshots = &remote_snapshots,
         REMOTE_PROVIDER_OPS,
 };

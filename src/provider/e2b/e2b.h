@@ -10,6 +10,11 @@
 MUST_CHECK int e2b_reach(struct remote *r, const struct remote_sandbox *s, uint16_t port,
                          struct remote_reach *ret, struct error *err);
 
+/* snapshots.c: the account's id of a snapshot, in the arena; *ret = NULL: there is none. */
+MUST_CHECK int e2b_account_snapshot(struct remote *r, struct arena *a, const char *snapshot,
+                                    int64_t deadline, const char **ret, struct error *err);
+extern const struct remote_snapshot_kind e2b_account_snapshots;
+
 /* envd.c: files and processes, see remote_kind. */
 int e2b_put_file(struct remote *r, const struct remote_sandbox *s, const char *path,
                  struct span bytes, int64_t deadline, struct error *err);

@@ -56,6 +56,18 @@ int remote_agent_put(struct remote *r, const struct remote_sandbox *s, int64_t d
 	return 0;
 }
 
+int remote_agent_end(struct remote *r, const struct remote_sandbox *s, int64_t deadline,
+                     struct error *err)
+{
+	const struct remote_program program = {"for p in /proc/[0-9]*; do "
+	                                       "test \"$(readlink $p/exe)\" = " REMOTE_AGENT_PATH
+	                                       " && kill -9 ${p#/proc/}; "
+	                                       "done; true",
+	                                       "", deadline};
+
+	return r->kind->run(r, s, &program, err);
+}
+
 static int ping_agent(struct remote *r, const char *id, int64_t deadline, struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};

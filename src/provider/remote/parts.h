@@ -35,6 +35,16 @@ int remote_health(struct provider *p, struct error *err);
 /* Takes another credential. For kinds whose other options are fixed (config/provider_options.c). */
 int remote_change(struct provider *p, const struct provider_options *options, struct error *err);
 extern const struct compute_ops remote_compute;
+/* For a caller that holds the sandbox (remote_record_hold). Finds it, by a list of the account if
+ * need be. */
+MUST_CHECK int remote_find_sandbox(struct remote *r, const char *id, int64_t deadline,
+                                   struct remote_sandbox *ret, struct error *err);
+/* Pauses it at the service, with or without its memory. */
+MUST_CHECK int remote_rest_sandbox(struct remote *r, struct remote_sandbox *s, bool keeps_memory,
+                                   int64_t deadline, struct error *err);
+/* Makes it run; `spec` is NULL unless the sandbox starts. The service may give new tokens. */
+MUST_CHECK int remote_wake_sandbox(struct remote *r, const struct sandbox_spec *spec,
+                                   struct remote_sandbox *s, int64_t deadline, struct error *err);
 /* The rows that the tables of all kinds share. */
 #define REMOTE_PROVIDER_OPS                                                                        \
 	.close = remote_close, .create = remote_create, .destroy = remote_destroy,                 \
@@ -45,6 +55,12 @@ extern const struct compute_ops remote_compute;
 /* agent.c: gives a running sandbox its agent, and waits until it listens. */
 MUST_CHECK int remote_agent_load(struct remote *r, struct error *err);
 MUST_CHECK int remote_agent_put(struct remote *r, const struct remote_sandbox *s, int64_t deadline,
+                                struct error *err);
+/* snapshots.c: for a sandbox that was made from a snapshot just now, before it gets its agent. */
+MUST_CHECK int remote_copy_settle(struct remote *r, const struct remote_sandbox *s,
+                                  int64_t deadline, struct error *err);
+/* Ends the agent that a sandbox has from the snapshot it is made from: its token is another's. */
+MUST_CHECK int remote_agent_end(struct remote *r, const struct remote_sandbox *s, int64_t deadline,
                                 struct error *err);
 /* Starts it, unless it runs. Uploads it first when it is missing. */
 MUST_CHECK int remote_agent_start(struct remote *r, const struct remote_sandbox *s,

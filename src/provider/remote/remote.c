@@ -46,7 +46,7 @@ static int check_spec(struct provider *p, const struct sandbox_spec *spec, struc
 	if (spec->review)
 		return FAIL(err, ERROR_UNSUPPORTED, "provider '%s' cannot do this: %s", name,
 		            provider_ability_name(PROVIDER_CAN_REVIEW));
-	if (spec->snapshot)
+	if (spec->snapshot && !as_remote(p)->kind->snapshots)
 		return FAIL(err, ERROR_UNSUPPORTED, "provider '%s' cannot do this: %s", name,
 		            provider_ability_name(PROVIDER_CAN_SNAPSHOT));
 	if (spec->mount_count > 0)
@@ -57,7 +57,7 @@ static int check_spec(struct provider *p, const struct sandbox_spec *spec, struc
 
 /* Before the first list, and where another server may have made the sandbox since the last one, a
  * call lists the account itself: it is on a worker that may wait. */
-static int find_sandbox(struct remote *r, const char *id, int64_t deadline,
+int remote_find_sandbox(struct remote *r, const char *id, int64_t deadline,
                         struct remote_sandbox *ret, struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
@@ -115,7 +115,9 @@ static int make_sandbox(struct remote *r, const struct sandbox_spec *spec, int64
 	s.lease_epoch = spec->lease_epoch;
 	s.has_access = true;
 	remote_record_put(r, &s);
-	if (remote_access_write(r, &s, err) < 0 || remote_agent_put(r, &s, deadline, err) < 0)
+	if (remote_access_write(r, &s, err) < 0 ||
+	    (spec->snapshot && remote_copy_settle(r, &s, deadline, err) < 0) ||
+	    remote_agent_put(r, &s, deadline, err) < 0)
 		return -1;
 	fault_point("remote", "agent-uploaded");
 	if (remote_agent_start(r, &s, deadline, err) < 0)
@@ -203,7 +205,7 @@ static void tell_agent_to_stop(struct provider *p, const char *id, int64_t grace
 
 /* Files alone are kept, or the memory, too. The claim is written first: whatever the process does
  * not live to see, a sandbox that runs counts as running. */
-static int rest_sandbox(struct remote *r, struct remote_sandbox *s, bool keeps_memory,
+int remote_rest_sandbox(struct remote *r, struct remote_sandbox *s, bool keeps_memory,
                         int64_t deadline, struct error *err)
 {
 	const struct provider_claim claim = {s->owner, s->lease_epoch, !keeps_memory};
@@ -232,13 +234,13 @@ static int stop_held(struct provider *p, const char *id, int64_t grace_ms, int64
 {
 	struct remote_sandbox s;
 
-	if (find_sandbox(as_remote(p), id, deadline, &s, err) < 0)
+	if (remote_find_sandbox(as_remote(p), id, deadline, &s, err) < 0)
 		return -1;
 	if (s.state == REMOTE_STOPPED)
 		return 0;
 	if (s.state == REMOTE_RUNNING)
 		tell_agent_to_stop(p, id, grace_ms);
-	return rest_sandbox(as_remote(p), &s, false, deadline, err);
+	return remote_rest_sandbox(as_remote(p), &s, false, deadline, err);
 }
 
 int remote_stop(struct provider *p, const char *id, int64_t grace_ms, int64_t deadline,
@@ -255,11 +257,11 @@ static int pause_held(struct remote *r, const char *id, int64_t deadline, struct
 {
 	struct remote_sandbox s;
 
-	if (find_sandbox(r, id, deadline, &s, err) < 0)
+	if (remote_find_sandbox(r, id, deadline, &s, err) < 0)
 		return -1;
 	if (s.state == REMOTE_STOPPED)
 		return FAIL(err, ERROR_CONFLICT, "sandbox '%s' is stopped", id);
-	return s.state == REMOTE_PAUSED ? 0 : rest_sandbox(r, &s, true, deadline, err);
+	return s.state == REMOTE_PAUSED ? 0 : remote_rest_sandbox(r, &s, true, deadline, err);
 }
 
 int remote_pause(struct provider *p, const char *id, int64_t deadline, struct error *err)
@@ -271,8 +273,7 @@ int remote_pause(struct provider *p, const char *id, int64_t deadline, struct er
 	return status;
 }
 
-/* The service may have given it new tokens. */
-static int wake_sandbox(struct remote *r, const struct sandbox_spec *spec, struct remote_sandbox *s,
+int remote_wake_sandbox(struct remote *r, const struct sandbox_spec *spec, struct remote_sandbox *s,
                         int64_t deadline, struct error *err)
 {
 	int status = spec && r->kind->start ? r->kind->start(r, spec, s, deadline, err)
@@ -291,11 +292,11 @@ static int resume_held(struct remote *r, const char *id, int64_t deadline, struc
 {
 	struct remote_sandbox s;
 
-	if (find_sandbox(r, id, deadline, &s, err) < 0)
+	if (remote_find_sandbox(r, id, deadline, &s, err) < 0)
 		return -1;
 	if (s.state == REMOTE_STOPPED)
 		return FAIL(err, ERROR_CONFLICT, "sandbox '%s' is stopped", id);
-	return s.state == REMOTE_RUNNING ? 0 : wake_sandbox(r, NULL, &s, deadline, err);
+	return s.state == REMOTE_RUNNING ? 0 : remote_wake_sandbox(r, NULL, &s, deadline, err);
 }
 
 int remote_resume(struct provider *p, const char *id, int64_t deadline, struct error *err)
@@ -313,7 +314,7 @@ static int start_held(struct remote *r, const struct sandbox_spec *spec, int64_t
 	struct remote_sandbox s;
 	bool is_cold;
 
-	if (find_sandbox(r, spec->id, deadline, &s, err) < 0)
+	if (remote_find_sandbox(r, spec->id, deadline, &s, err) < 0)
 		return -1;
 	/* One that runs may lack its agent: this server died between the two. */
 	is_cold = s.state != REMOTE_PAUSED;
@@ -322,7 +323,7 @@ static int start_held(struct remote *r, const struct sandbox_spec *spec, int64_t
 	const struct provider_claim begun = {s.owner, s.lease_epoch, is_cold},
 	                            done = {s.owner, s.lease_epoch, false};
 	if (provider_claim_write(r->claims_dir, s.id, &begun, err) < 0 ||
-	    wake_sandbox(r, spec, &s, deadline, err) < 0 ||
+	    remote_wake_sandbox(r, spec, &s, deadline, err) < 0 ||
 	    (is_cold && remote_agent_start(r, &s, deadline, err) < 0) ||
 	    provider_claim_write(r->claims_dir, s.id, &done, err) < 0)
 		return -1;
@@ -352,7 +353,7 @@ int remote_filter(struct provider *p, const char *id, const char *egress, int64_
 	struct remote *r = as_remote(p);
 	struct remote_sandbox s;
 
-	if (find_sandbox(r, id, deadline, &s, err) < 0)
+	if (remote_find_sandbox(r, id, deadline, &s, err) < 0)
 		return -1;
 	return r->kind->filter(r, &s, egress, deadline, err);
 }
@@ -396,8 +397,9 @@ static int find_to_connect(struct remote *r, const char *id, int64_t deadline,
 {
 	int64_t until = deadline_after(FIND_MS);
 
-	return r->ops.is_shared ? find_sandbox(r, id, deadline < until ? deadline : until, ret, err)
-	                        : remote_record_find(r, id, ret, err);
+	return r->ops.is_shared
+	               ? remote_find_sandbox(r, id, deadline < until ? deadline : until, ret, err)
+	               : remote_record_find(r, id, ret, err);
 }
 
 /* A connection that is made later tells why it is not made as an agent would. */

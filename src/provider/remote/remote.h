@@ -12,9 +12,9 @@
  * agent is uploaded into the sandbox and listens there on REMOTE_PORT; calls go to it in WebSockets
  * through the service's proxy (tunnel.c), on the thread of http/client/async.h.
  *
- * The labels of a sandbox in the account say which server has it, its id, its owner and its lease
- * epoch. So the account's own list finds each sandbox after a crash at any step, and no file here
- * maps ids. Sandboxes without this server's label are never touched. */
+ * The labels of a sandbox in the account hold its server, id, owner and lease epoch. So the
+ * account's list finds each sandbox after a crash at any step, and no file maps ids. Sandboxes
+ * without this server's label are never touched. */
 #pragma once
 
 #include <pthread.h>
@@ -37,7 +37,8 @@
 
 struct http_async;
 struct http_async_answer;
-struct remote_carrier; /* provider/remote/carrier.h */
+struct remote_carrier;       /* provider/remote/carrier.h */
+struct remote_snapshot_kind; /* provider/remote/snapshots.h */
 struct json_value;
 struct remote;
 struct remote_usage; /* provider/remote/parts.h */
@@ -105,10 +106,10 @@ struct remote_kind {
 	const char *key_option;   /* name of the option that holds the credential */
 	/* "Name: " and what is in front of the credential: the header of each call of the API. */
 	const char *key_header;
-	bool is_agent_named; /* the token of an agent is made from the service's id, not from ours
-	                      */
-	const struct remote_carrier *carrier; /* or NULL */
-	bool renews_stopped;                  /* a stopped sandbox has a lease, too */
+	bool is_agent_named; /* an agent's token is made from the service's id, not from ours */
+	const struct remote_carrier *carrier;         /* or NULL */
+	const struct remote_snapshot_kind *snapshots; /* or NULL */
+	bool renews_stopped;                          /* a stopped sandbox has a lease, too */
 	int64_t look_ms; /* at least, between two lists of the account that nothing has asked for */
 	/* In place of a check of the options: finds URL and credential. `finish` ends its threads,
 	 * `done` frees what it has made, without a thread. Each may be NULL. */
@@ -148,8 +149,7 @@ struct remote_kind {
 	/* Writes a file that root owns, its folder included. NULL: the service starts the agent. */
 	int (*put_file)(struct remote *r, const struct remote_sandbox *s, const char *path,
 	                struct span bytes, int64_t deadline, struct error *err);
-	/* As root; NULL as put_file is. ERROR_SYSTEM with what it said unless it ends with success.
-	 */
+	/* As root; NULL as put_file is. ERROR_SYSTEM with its output unless it succeeds. */
 	int (*run)(struct remote *r, const struct remote_sandbox *s,
 	           const struct remote_program *program, struct error *err);
 	int (*reach)(struct remote *r, const struct remote_sandbox *s, struct remote_reach *ret,
