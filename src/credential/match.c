@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "credential/rule.h"
+
+#define WILDCARD "*."
+#define GLOB_STEPS_MAX 65536 /* of one comparison: '**' makes them grow with the square */
+
+bool credential_host_has(const char *pattern, struct span host)
+{
+	struct span name = span_of(pattern);
+
+	if (!span_starts_with(name, WILDCARD))
+		return span_is_same_word(name, host);
+	span_skip(&name, 1); /* ".example.com" needs a label before it */
+	return host.size > name.size && span_ends_with_word(host, name);
+}
+
+bool credential_host_covers(const char *outer, const char *inner)
+{
+	struct span name = span_of(inner);
+
+	if (!span_starts_with(name, WILDCARD))
+		return credential_host_has(outer, name);
+	/* "*.b.example" is within "*.b.example" and within "*.example". */
+	return span_starts_with(span_of(outer), WILDCARD) &&
+	       (span_is_same_word(span_of(outer), name) ||
+	        credential_host_has(outer, span_after(name, strlen(WILDCARD))));
+}
+
+bool credential_rules_decrypt(const struct credential_rules *rules, struct span host)
+{
+	for (size_t i = 0; i < rules->rules.count; i++)
+		if (credential_host_has(credential_rule_at(rules, i)->host, host))
+			return true;
+	return false;
+}
+
+static bool has_escape(struct span decoded)
+{
+	for (size_t i = 0; i + 2 < decoded.size; i++)
+		if (decoded.data[i] == '%' && hex_digit_value(decoded.data[i + 1]) >= 0 &&
+		    hex_digit_value(decoded.data[i + 2]) >= 0)
+			return true;
+	return false;
+}
+
+/* Servers read "." and ".." in every form, and some cut "..;x" at the semicolon. */
+static bool has_dot_segment(struct span decoded)
+{
+	struct span segment, head;
+
+	while (decoded.size > 0) {
+		(void)span_split(&decoded, '/', &segment);
+		(void)span_split(&segment, ';', &head);
+		if (span_equals_text(head, ".") || span_equals_text(head, ".."))
+			return true;
+	}
+	return false;
+}
+
+static const char *find_byte_fault(struct span rest, bool encoded_slash)
+{
+	while (rest.size > 0) {
+		bool is_escape = rest.data[0] == '%';
+		int c = span_take_escaped(&rest);
+
+		if (c < 0)
+			return "the path has a malformed escape";
+		if (c < 0x20 || c == 0x7f || c == '\\' || (c == '#' && !is_escape))
+			return "the path has a control byte, a backslash or a number sign";
+		if (c == '/' && is_escape && !encoded_slash)
+			return "the path has an escaped slash";
+	}
+	return NULL;
+}
+
+const char *credential_path_fault(struct span path, bool encoded_slash)
+{
+	AUTO(buf_done) struct buf decoded = BUF(64 * 1024);
+	const char *fault;
+	struct span rest = path;
+
+	if (path.size == 0 || path.data[0] != '/')
+		return "the path does not begin with a slash";
+	fault = find_byte_fault(path, encoded_slash);
+	if (fault)
+		return fault;
+	while (rest.size > 0)
+		buf_add_byte(&decoded, (char)span_take_escaped(&rest));
+	if (memmem(decoded.data, decoded.size, "//", 2))
+		return "the path has an empty segment";
+	if (has_escape(buf_span(&decoded)))
+		return "the path is escaped twice";
+	return has_dot_segment(buf_span(&decoded)) ? "the path has a dot segment" : NULL;
+}
+
+/* The form that rules are compared with: escapes decoded, but an escaped slash stays "%2F". */
+static void decode_path(struct buf *out, struct span path)
+{
+	while (path.size > 0) {
+		bool is_escape = path.data[0] == '%';
+		int c = span_take_escaped(&path);
+
+		if (is_escape && c == '/')
+			buf_add_text(out, "%2F");
+		else if (c >= 0)
+			buf_add_byte(out, (char)c);
+	}
+}
+
+struct glob_state {
+	struct span pattern, text;
+	unsigned steps;
+};
+
+/* Tries the rest of a pattern at each end that the star before it may have. */
+static bool glob_holds(const char *p, const char *p_end, const char *t, struct glob_state *s)
+{
+	const char *t_end = s->text.data + s->text.size;
+
+	while (p < p_end) {
+		bool is_deep = p + 1 < p_end && p[0] == '*' && p[1] == '*';
+
+		if (++s->steps > GLOB_STEPS_MAX)
+			return false;
+		if (*p != '*') {
+			if (t == t_end || *t != *p)
+				return false;
+			p++;
+			t++;
+			continue;
+		}
+		while (p < p_end && *p == '*')
+			p++;
+		if (p == p_end && is_deep)
+			return true;
+		for (;; t++) {
+			if (glob_holds(p, p_end, t, s))
+				return true;
+			if (t == t_end || (*t == '/' && !is_deep) || s->steps > GLOB_STEPS_MAX)
+				return false;
+		}
+	}
+	return t == t_end;
+}
+
+static bool path_has_prefix(struct span path, const char *prefix)
+{
+	size_t size = strlen(prefix);
+
+	return span_starts_with(path, prefix) &&
+	       (path.size == size || (size > 0 && prefix[size - 1] == '/') ||
+	        path.data[size] == '/');
+}
+
+/* A comparison that takes too long holds for a rule that refuses, and for no other. */
+static bool path_holds(const struct credential_path_match *m, struct span path, bool is_deny)
+{
+	if (m->exact)
+		return span_equals_text(path, m->exact);
+	if (m->prefix)
+		return path_has_prefix(path, m->prefix);
+	if (m->glob) {
+		struct glob_state s = {span_of(m->glob), path, 0};
+
+		return glob_holds(m->glob, m->glob + s.pattern.size, path.data, &s) ||
+		       (is_deny && s.steps > GLOB_STEPS_MAX);
+	}
+	return true;
+}
+
+static bool value_holds(const struct credential_field_match *m, struct span value)
+{
+	if (m->exact)
+		return span_equals_text(value, m->exact);
+	return !m->prefix || span_starts_with(value, m->prefix);
+}
+
+/* What the values of one name came to. */
+struct field_count {
+	unsigned there, held;
+};
+
+/* Servers differ in which of several values counts: a rule that refuses holds for any, every other
+ * rule only for all. */
+static bool count_holds(const struct credential_field_match *m, const struct field_count *n,
+                        bool is_deny)
+{
+	if (!m->exact && !m->prefix)
+		return m->is_there == (n->there > 0);
+	return n->held > 0 && (is_deny || n->held == n->there);
+}
+
+static bool header_holds(const struct credential_field_match *m,
+                         const struct credential_request *request, bool is_deny)
+{
+	struct field_count n = {0, 0};
+
+	for (size_t i = 0; i < request->header_count; i++) {
+		if (!span_is_word(request->headers[i].name, m->name))
+			continue;
+		n.there++;
+		n.held += value_holds(m, span_trim(request->headers[i].value));
+	}
+	return count_holds(m, &n, is_deny);
+}
+
+/* Decodes a part of a query; what is malformed stays as it is. */
+static void decode_part(struct buf *out, struct span part)
+{
+	buf_reset(out);
+	while (part.size > 0) {
+		char first = part.data[0];
+		int c = span_take_escaped(&part);
+
+		if (c >= 0) {
+			buf_add_byte(out, first == '+' ? ' ' : (char)c);
+		} else {
+			buf_add_byte(out, first);
+			span_skip(&part, 1);
+		}
+	}
+}
+
+static bool query_holds(const struct credential_field_match *m, struct span query, bool is_deny)
+{
+	AUTO(buf_done) struct buf text = BUF(64 * 1024);
+	struct field_count n = {0, 0};
+	struct span part, name;
+
+	while (query.size > 0) {
+		(void)span_split(&query, '&', &part);
+		(void)span_split(&part, '=', &name);
+		decode_part(&text, name);
+		if (!span_equals_text(buf_span(&text), m->name))
+			continue;
+		n.there++;
+		decode_part(&text, part);
+		n.held += value_holds(m, buf_span(&text));
+	}
+	return count_holds(m, &n, is_deny);
+}
+
+static bool method_holds(const char *const *methods, struct span method)
+{
+	for (size_t i = 0; methods && methods[i]; i++)
+		if (span_equals_text(method, methods[i]))
+			return true;
+	return !methods || !methods[0];
+}
+
+static bool rule_holds(const struct credential_rule *rule, const struct credential_request *request,
+                       struct span path)
+{
+	const struct credential_match *m = &rule->match;
+	const struct credential_field_match *query = m->query.items, *headers = m->headers.items;
+	bool is_deny = rule->action == CREDENTIAL_DENY;
+
+	if (!credential_host_has(rule->host, request->host) ||
+	    !method_holds((const char *const *)m->methods, request->method) ||
+	    !path_holds(&m->path, path, is_deny))
+		return false;
+	for (size_t i = 0; i < m->query.count; i++)
+		if (!query_holds(&query[i], request->query, is_deny))
+			return false;
+	for (size_t i = 0; i < m->headers.count; i++)
+		if (!header_holds(&headers[i], request, is_deny))
+			return false;
+	return true;
+}
+
+const struct credential_rule *credential_rules_find(const struct credential_rules *rules,
+                                                    const struct credential_request *request)
+{
+	AUTO(buf_done) struct buf path = BUF(64 * 1024);
+
+	decode_path(&path, request->path);
+	for (size_t i = 0; i < rules->rules.count; i++) {
+		const struct credential_rule *rule = credential_rule_at(rules, i);
+
+		if (rule_holds(rule, request, buf_span(&path)))
+			return rule;
+	}
+	return NULL;
+}

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "unit.h"
+
+#include "credential/rule.h"
+
+#define GITHUB                                                                                     \
+	"{\"id\":\"api\",\"host\":\"API.GitHub.com.\",\"action\":\"inject\","                      \
+	"\"match\":{\"methods\":[\"GET\"],\"path\":{\"glob\":\"/repos/*/issues/**\"}},"            \
+	"\"inject\":[{\"kind\":\"header\",\"name\":\"authorization\","                             \
+	"\"value\":\"Bearer ${credential.github.token}\"}]}"
+
+static struct error err;
+
+static struct credential_rules parse(struct arena *a, const char *text)
+{
+	struct credential_rules rules;
+
+	if (credential_rules_parse(a, span_of(text), &rules, NULL, &err) < 0)
+		fail_msg("%s", err.text);
+	return rules;
+}
+
+static const char *find(const struct credential_rules *rules, const char *method, const char *host,
+                        const char *path, const char *query)
+{
+	const struct credential_request_field headers[] = {{SPAN("X-Team"), SPAN(" red ")},
+	                                                   {SPAN("x-two"), SPAN("1")},
+	                                                   {SPAN("x-two"), SPAN("2")}};
+	const struct credential_request request = {.host = span_of(host),
+	                                           .method = span_of(method),
+	                                           .path = span_of(path),
+	                                           .query = span_of(query),
+	                                           .headers = headers,
+	                                           .header_count = COUNT_OF(headers)};
+	const struct credential_rule *rule = credential_rules_find(rules, &request);
+
+	return rule ? rule->id : "";
+}
+
+TEST(a_rule_is_completed_and_written_as_it_was)
+{
+	AUTO(arena_done) struct arena a = {0};
+	AUTO(buf_done) struct buf text = BUF(4096);
+	struct credential_rules rules = parse(&a, "[" GITHUB ",{\"host\":\"*.x.org\","
+	                                          "\"action\":\"deny\"}]");
+
+	assert_int_equal(rules.rules.count, 2);
+	assert_string_equal(credential_rule_at(&rules, 0)->host, "api.github.com");
+	assert_int_equal(credential_rule_at(&rules, 0)->port, 443);
+	assert_string_equal(credential_rule_at(&rules, 1)->id, "r2");
+	credential_rules_write(&text, &rules);
+	rules = parse(&a, buf_text(&text));
+	assert_string_equal(credential_rule_at(&rules, 1)->host, "*.x.org");
+	assert_int_equal(credential_rule_at(&rules, 1)->action, CREDENTIAL_DENY);
+	assert_int_equal(credential_rule_at(&rules, 0)->inject.count, 1);
+}
+
+TEST(the_first_rule_that_holds_decides)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct credential_rules rules =
+	        parse(&a, "[{\"id\":\"no\",\"host\":\"api.github.com\",\"action\":\"deny\","
+	                  "\"match\":{\"path\":{\"exact\":\"/repos/a/issues/9\"}}}," GITHUB
+	                  ",{\"id\":\"rest\",\"host\":\"*.github.com\",\"action\":\"allow\"}]");
+
+	assert_string_equal(find(&rules, "GET", "api.github.com", "/repos/a/issues/9", ""), "no");
+	assert_string_equal(find(&rules, "GET", "API.github.com", "/repos/a/issues/8/x", ""),
+	                    "api");
+	assert_string_equal(find(&rules, "POST", "api.github.com", "/repos/a/issues/8", ""),
+	                    "rest");
+	assert_string_equal(find(&rules, "GET", "api.github.com", "/repos/a/b/issues/8", ""),
+	                    "rest");
+	assert_string_equal(find(&rules, "GET", "github.com", "/repos/a/issues/8", ""), "");
+	assert_string_equal(find(&rules, "GET", "xapi.github.com.evil.org", "/", ""), "");
+	assert_true(credential_rules_decrypt(&rules, SPAN("a.github.com")));
+	assert_false(credential_rules_decrypt(&rules, SPAN("github.com")));
+}
+
+TEST(an_escaped_letter_does_not_avoid_a_rule)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct credential_rules rules =
+	        parse(&a, "[{\"id\":\"no\",\"host\":\"h.org\",\"action\":\"deny\","
+	                  "\"match\":{\"path\":{\"prefix\":\"/gists\"}}}]");
+
+	assert_string_equal(find(&rules, "POST", "h.org", "/%67ists", ""), "no");
+	assert_string_equal(find(&rules, "POST", "h.org", "/gists/1", ""), "no");
+	assert_string_equal(find(&rules, "POST", "h.org", "/gistsx", ""), "");
+}
+
+TEST(queries_and_headers_have_to_hold_in_every_value)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct credential_rules rules =
+	        parse(&a, "[{\"id\":\"red\",\"host\":\"h.org\",\"action\":\"allow\",\"match\":{"
+	                  "\"query\":[{\"name\":\"a\",\"exact\":\"x y\"}],"
+	                  "\"headers\":[{\"name\":\"x-team\",\"exact\":\"red\"},"
+	                  "{\"name\":\"x-none\",\"present\":false}]}},"
+	                  "{\"id\":\"two\",\"host\":\"h.org\",\"action\":\"allow\",\"match\":{"
+	                  "\"headers\":[{\"name\":\"x-two\",\"exact\":\"2\"}]}},"
+	                  "{\"id\":\"no\",\"host\":\"h.org\",\"action\":\"deny\",\"match\":{"
+	                  "\"headers\":[{\"name\":\"x-two\",\"exact\":\"2\"}]}}]");
+
+	assert_string_equal(find(&rules, "GET", "h.org", "/", "b=1&%61=x+y"), "red");
+	assert_string_equal(find(&rules, "GET", "h.org", "/", "a=x+y&a=z"), "no");
+	assert_string_equal(find(&rules, "GET", "h.org", "/", ""), "no");
+}
+
+TEST(paths_that_servers_read_differently_are_faults)
+{
+	static const char *const bad[] = {"",        "x",       "//",           "/a//b",   "/.",
+	                                  "/..",     "/a/../b", "/a/%2e%2e/b",  "/a/.%2E", "/..;/a",
+	                                  "/..;x=1", "/a\\b",   "/%5c",         "/%00",    "/a%0d",
+	                                  "/%2f",    "/%252e",  "/%25%32%65/x", "/%",      "/%g1",
+	                                  "/a#b",    "/%2e/a"};
+	static const char *const good[] = {"/",     "/a/",      "/...",     "/a.b/..c",
+	                                   "/a;b",  "/a%20b",   "/%41",     "/a%25",
+	                                   "/.git", "/a:b@c,d", "/%c3%a4/x"};
+
+	for (size_t i = 0; i < COUNT_OF(bad); i++)
+		if (!credential_path_fault(span_of(bad[i]), false))
+			fail_msg("'%s' has no fault", bad[i]);
+	for (size_t i = 0; i < COUNT_OF(good); i++)
+		if (credential_path_fault(span_of(good[i]), false))
+			fail_msg("'%s': %s", good[i],
+			         credential_path_fault(span_of(good[i]), false));
+	assert_null(credential_path_fault(SPAN("/@scope%2Fname"), true));
+	assert_non_null(credential_path_fault(SPAN("/a%2F..%2fb"), true));
+}
+
+TEST(all_faults_are_told_with_their_places)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct credential_faults faults;
+	struct credential_rules rules;
+	const char *text = "[{\"host\":\"1.2.3.4\",\"port\":80,\"action\":\"inject\"},"
+	                   "{\"id\":\"A\",\"host\":\"h.org\",\"action\":\"allow\",\"match\":{"
+	                   "\"path\":{\"exact\":\"/a\",\"glob\":\"/b\"},\"methods\":[\"CONNECT\"],"
+	                   "\"query\":[{\"name\":\"x\"}]}},"
+	                   "{\"host\":\"h.org\",\"action\":\"inject\",\"inject\":["
+	                   "{\"kind\":\"header\",\"name\":\"Host\",\"value\":\"${credential.a}\"},"
+	                   "{\"kind\":\"placeholder\",\"marker\":\"x\",\"value\":\"v\","
+	                   "\"in\":[\"header:User-Agent\"]}]}]";
+
+	assert_int_equal(credential_rules_parse(&a, span_of(text), &rules, &faults, &err), -1);
+	assert_int_equal(err.code, ERROR_INVALID);
+	assert_int_equal(faults.count, 11);
+	assert_string_equal(faults.items[0].pointer, "/rules/0/host");
+	assert_string_equal(faults.items[1].pointer, "/rules/0/port");
+	assert_string_equal(faults.items[2].pointer, "/rules/0/inject");
+	assert_string_equal(faults.items[3].pointer, "/rules/1/id");
+	assert_string_equal(faults.items[10].pointer, "/rules/2/inject/1");
+	assert_int_equal(credential_rules_parse(&a, SPAN("[{\"host\":1}]"), &rules, &faults, &err),
+	                 -1);
+	assert_int_equal(faults.count, 1);
+}
+
+TEST(templates_are_filled_once)
+{
+	AUTO(arena_done) struct arena a = {0};
+	AUTO(buf_done) struct buf out = BUF(256);
+	struct credential_set set;
+	const char *text = "{\"sandbox\":\"aaaaaaaaaaaaaaaaaaaa\",\"rules\":[" GITHUB "],"
+	                   "\"credentials\":[{\"name\":\"github\",\"hosts\":[\"api.github.com\"],"
+	                   "\"fields\":{\"token\":\"${credential.github.token}\"}}],"
+	                   "\"ca_certificate\":\"x\",\"ca_key\":\"y\"}";
+
+	if (credential_set_parse(&a, span_of(text), &set, &err) < 0)
+		fail_msg("%s", err.text);
+	assert_int_equal(credential_fill(&out, &set, "Bearer ${credential.github.token}!", &err),
+	                 0);
+	assert_string_equal(buf_text(&out), "Bearer ${credential.github.token}!");
+	assert_int_equal(credential_fill(&out, &set, "${credential.other.token}", &err), -1);
+	assert_int_equal(err.code, ERROR_NOT_FOUND);
+	assert_int_equal(credential_references("a${credential.x.y}${credential.z.w}b", NULL, 0), 2);
+	assert_int_equal(credential_references("${credential.x.y", NULL, 0), -1);
+	assert_int_equal(credential_references("${credential.${credential.x.y}.z}", NULL, 0), -1);
+	assert_int_equal(credential_references("${other.x}", NULL, 0), -1);
+	assert_int_equal(credential_references("costs $5 {a}", NULL, 0), 0);
+}
+
+TEST(a_set_needs_what_its_rules_name)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct credential_set set;
+	const char *missing = "{\"sandbox\":\"aaaaaaaaaaaaaaaaaaaa\",\"rules\":[" GITHUB "],"
+	                      "\"credentials\":[],\"ca_certificate\":\"x\",\"ca_key\":\"y\"}";
+	const char *split = "{\"sandbox\":\"aaaaaaaaaaaaaaaaaaaa\",\"rules\":[" GITHUB "],"
+	                    "\"credentials\":[{\"name\":\"github\",\"hosts\":[\"api.github.com\"],"
+	                    "\"fields\":{\"token\":\"a\\r\\nb: c\"}}],"
+	                    "\"ca_certificate\":\"x\",\"ca_key\":\"y\"}";
+
+	assert_int_equal(credential_set_parse(&a, span_of(missing), &set, &err), -1);
+	assert_int_equal(err.code, ERROR_NOT_FOUND);
+	assert_int_equal(credential_set_parse(&a, span_of(split), &set, &err), -1);
+	assert_int_equal(err.code, ERROR_INVALID);
+}
+
+TEST(a_host_of_a_rule_lies_within_the_hosts_of_its_credential)
+{
+	assert_true(credential_host_covers("a.org", "A.org"));
+	assert_true(credential_host_covers("*.a.org", "x.a.org"));
+	assert_true(credential_host_covers("*.a.org", "*.a.org"));
+	assert_true(credential_host_covers("*.a.org", "*.b.a.org"));
+	assert_false(credential_host_covers("*.a.org", "a.org"));
+	assert_false(credential_host_covers("*.b.a.org", "*.a.org"));
+	assert_false(credential_host_covers("x.a.org", "*.a.org"));
+}
+
+TEST(a_glob_of_many_stars_ends_soon)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct credential_rules rules =
+	        parse(&a, "[{\"host\":\"h.org\",\"action\":\"allow\",\"match\":{\"path\":{\"glob\":"
+	                  "\"/**a**a**a**a**a**a**a**a**a**a**b\"}}}]");
+	char path[2048] = "/";
+
+	memset(path + 1, 'a', sizeof(path) - 2);
+	path[sizeof(path) - 1] = '\0';
+	assert_string_equal(find(&rules, "GET", "h.org", path, ""), "");
+}
+
+int main(void)
+{
+	return RUN(CASE(a_rule_is_completed_and_written_as_it_was),
+	           CASE(the_first_rule_that_holds_decides),
+	           CASE(an_escaped_letter_does_not_avoid_a_rule),
+	           CASE(queries_and_headers_have_to_hold_in_every_value),
+	           CASE(paths_that_servers_read_differently_are_faults),
+	           CASE(all_faults_are_told_with_their_places), CASE(templates_are_filled_once),
+	           CASE(a_set_needs_what_its_rules_name),
+	           CASE(a_host_of_a_rule_lies_within_the_hosts_of_its_credential),
+	           CASE(a_glob_of_many_stars_ends_soon));
+}
