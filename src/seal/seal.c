@@ -236,3 +236,18 @@ int seal_open_text(struct seal *s, struct arena *a, const char *bound, const cha
 	*ret = text;
 	return 0;
 }
+
+void seal_fingerprint(const unsigned char key[SEAL_FINGERPRINT_KEY_SIZE], const char *bound,
+                      const char *text, char ret[SEAL_FINGERPRINT_SIZE + 1])
+{
+	crypto_auth_hmacsha256_state state;
+	unsigned char mac[crypto_auth_hmacsha256_BYTES];
+
+	(void)crypto_auth_hmacsha256_init(&state, key, SEAL_FINGERPRINT_KEY_SIZE);
+	(void)crypto_auth_hmacsha256_update(&state, (const unsigned char *)bound,
+	                                    strlen(bound) + 1);
+	(void)crypto_auth_hmacsha256_update(&state, (const unsigned char *)text, strlen(text));
+	(void)crypto_auth_hmacsha256_final(&state, mac);
+	(void)sodium_bin2hex(ret, SEAL_FINGERPRINT_SIZE + 1, mac, SEAL_FINGERPRINT_SIZE / 2);
+	sodium_memzero(&state, sizeof(state));
+}

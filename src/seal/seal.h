@@ -28,6 +28,12 @@ const char *seal_close_text(struct seal *s, struct arena *a, const char *bound, 
 MUST_CHECK int seal_open_text(struct seal *s, struct arena *a, const char *bound,
                               const char *sealed, const char **ret, struct error *err);
 
+/* 8 digits that tell texts apart and tell nothing about them without the key. */
+#define SEAL_FINGERPRINT_SIZE 8
+#define SEAL_FINGERPRINT_KEY_SIZE 32
+void seal_fingerprint(const unsigned char key[SEAL_FINGERPRINT_KEY_SIZE], const char *bound,
+                      const char *text, char ret[SEAL_FINGERPRINT_SIZE + 1]);
+
 /* Begins a rotation: one server with this file at a time, ERROR_CONFLICT for others. Closing
  * *ret_fd or the end of the process ends it. */
 MUST_CHECK int seal_begin_rotation(struct seal *s, int *ret_fd, struct error *err);

@@ -168,7 +168,7 @@ static const enum query_name removals[] = {
         QUERY_SKILL_REMOVE_ALL,      QUERY_PROJECT_REMOVE_WEBHOOKS, QUERY_PROJECT_REMOVE_SANDBOXES,
         QUERY_KEY_REMOVE_ALL,        QUERY_MEMBER_REMOVE_ALL,       QUERY_CONFIG_REMOVE_ALL,
         QUERY_LEASE_REMOVE_ALL,      QUERY_BUDGET_REMOVE_ALL,       QUERY_VAULT_REMOVE_ALL,
-        QUERY_INVITATION_REMOVE_ALL,
+        QUERY_INVITATION_REMOVE_ALL, QUERY_CREDENTIAL_REMOVE_ALL,
 };
 
 static int run_removal(struct store_connection *c, void *context, struct error *err)

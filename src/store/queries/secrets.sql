@@ -120,3 +120,15 @@ LIMIT :limit;
 -- name: provider_secret_swap
 -- takes: secret_swap
 UPDATE providers SET secrets_json = :text WHERE name = :id AND secrets_json = :old;
+
+-- name: credential_secrets
+-- takes: secret_page
+-- gives: secret_row
+SELECT id, fields_json AS text FROM credentials
+WHERE id > :id AND fields_json <> '{}' AND fields_json NOT LIKE :pattern
+ORDER BY id
+LIMIT :limit;
+
+-- name: credential_secret_swap
+-- takes: secret_swap
+UPDATE credentials SET fields_json = :text WHERE id = :id AND fields_json = :old;

@@ -4,8 +4,10 @@
 
 #include "seal/seal.h"
 #include "store/access.h"
+#include "store/credentials.h"
 #include "store/driver.h"
 #include "store/leases.h"
+#include "store/members.h"
 #include "store/secrets.h"
 #include "store/vault.h"
 #include "store/webhooks.h"
@@ -374,6 +376,136 @@ static void a_named_secret_rests_sealed_and_has_versions(void **state)
 	seal_close(seal);
 }
 
+static struct credential_record sample_credential(const char *id, const char *owner)
+{
+	return (struct credential_record){
+	        .id = id,
+	        .project_id = PROJECT,
+	        .owner_id = owner,
+	        .name = "github",
+	        .preset = "",
+	        .about = "",
+	        .hosts = "api.example.com",
+	        .fields_json = "{\"token\":\"hunter2\"}",
+	        .field_names = "token",
+	        .fingerprint = "01234567",
+	        .created_at = NOW,
+	        .updated_at = NOW,
+	};
+}
+
+static void a_credential_rests_sealed_and_is_rotated(void **state)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct store *s = *state;
+	struct seal *seal = open_seal();
+	const struct credential_ref ref = {PROJECT, "", "github"};
+	struct credential_record r = sample_credential("credentialcredential", ""), found;
+	struct credential_list list;
+	struct error err = {0};
+	uint64_t resealed;
+
+	store_seal(s, seal);
+	assert_done(store_credential_insert(s, &r, &err));
+	assert_done(store_secrets_rotate(s, &resealed, &err));
+	assert_int_equal(resealed, 2); /* there is a template's environment, too */
+	assert_done(store_credential_find(s, &a, &ref, &found, &err));
+	assert_string_equal(found.fields_json, r.fields_json);
+	found.hosts = "other.example.com";
+	found.version = 2;
+	assert_done(store_credential_update(s, &a, &found, &r, &err));
+	assert_int_equal(r.revision, 2);
+	assert_string_equal(r.fields_json, "{\"token\":\"hunter2\"}");
+	/* A change that has read the row before the other one is refused. */
+	assert_refused(store_credential_update(s, &a, &found, &r, &err), ERROR_CONFLICT);
+	assert_done(store_credential_list(s, &a, &ref, &list, &err));
+	assert_int_equal(list.count, 1);
+	assert_string_equal(list.items[0].fields_json, "");
+	assert_string_equal(list.items[0].field_names, "token");
+	store_seal(s, NULL);
+	assert_done(store_credential_find(s, &a, &ref, &found, &err));
+	assert_true(seal_is_sealed(found.fields_json));
+	seal_close(seal);
+}
+
+static void a_user_s_credential_is_the_user_s_alone(void **state)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct store *s = *state;
+	const struct credential_ref anna = {PROJECT, "anna", "github"},
+	                            bert = {PROJECT, "bert", "github"};
+	struct credential_record shared = sample_credential("sharedsharedsharedsh", ""),
+	                         own = sample_credential("ownownownownownownow", "anna"), found;
+	const struct member_record admin = {
+	        .project_id = PROJECT, .user_id = "boss", .role = "admin"};
+	const struct member_record member = {.project_id = PROJECT,
+	                                     .user_id = "anna",
+	                                     .role = "member",
+	                                     .created_at = NOW,
+	                                     .updated_at = NOW};
+	struct credential_list list;
+	struct error err = {0};
+
+	assert_done(store_member_insert(s, &admin, &err));
+	assert_done(store_member_insert(s, &member, &err));
+	assert_done(store_credential_insert(s, &own, &err));
+	assert_refused(store_credential_find(s, &a, &bert, &found, &err), ERROR_NOT_FOUND);
+	assert_done(store_credential_insert(s, &shared, &err));
+	assert_refused(store_credential_insert(s, &own, &err), ERROR_CONFLICT);
+	assert_done(store_credential_find(s, &a, &anna, &found, &err));
+	assert_string_equal(found.id, own.id);
+	assert_done(store_credential_find(s, &a, &bert, &found, &err));
+	assert_string_equal(found.id, shared.id);
+	assert_done(store_credential_list(s, &a, &anna, &list, &err));
+	assert_int_equal(list.count, 2);
+	/* It goes with the membership. */
+	assert_done(store_member_remove(s, PROJECT, "anna", NOW, &err));
+	assert_done(store_credential_list(s, &a, &anna, &list, &err));
+	assert_int_equal(list.count, 1);
+	assert_done(store_credential_remove(s, &shared, &err));
+	assert_refused(store_credential_remove(s, &shared, &err), ERROR_NOT_FOUND);
+}
+
+static void an_owner_has_few_credentials(void **state)
+{
+	struct store *s = *state;
+	struct credential_record r = sample_credential("", "");
+	struct error err = {0};
+	char name[32], id[32];
+
+	r.id = id;
+	r.name = name;
+	for (unsigned i = 0; i <= STORE_CREDENTIALS_MAX; i++) {
+		(void)snprintf(name, sizeof(name), "n%u", i);
+		(void)snprintf(id, sizeof(id), "id%u", i);
+		if (i < STORE_CREDENTIALS_MAX)
+			assert_done(store_credential_insert(s, &r, &err));
+		else
+			assert_refused(store_credential_insert(s, &r, &err), ERROR_LIMIT);
+	}
+	r.owner_id = "anna";
+	assert_done(store_credential_insert(s, &r, &err));
+}
+
+static void a_fingerprint_is_the_values_and_the_server_s(void **state)
+{
+	struct store *s = *state;
+	struct seal *seal = open_seal();
+	char one[CREDENTIAL_FINGERPRINT_SIZE + 1], again[sizeof(one)], other[sizeof(one)];
+	struct error err = {0};
+
+	store_seal(s, seal);
+	assert_done(store_credential_fingerprint(s, PROJECT, "{\"token\":\"a\"}", one, &err));
+	assert_done(store_credential_fingerprint(s, PROJECT, "{\"token\":\"a\"}", again, &err));
+	assert_string_equal(one, again);
+	assert_int_equal(strlen(one), CREDENTIAL_FINGERPRINT_SIZE);
+	assert_done(store_credential_fingerprint(s, PROJECT, "{\"token\":\"b\"}", other, &err));
+	assert_string_not_equal(one, other);
+	assert_done(store_credential_fingerprint(s, "another", "{\"token\":\"a\"}", other, &err));
+	assert_string_not_equal(one, other);
+	seal_close(seal);
+}
+
 static void a_rotation_without_keys_is_refused(void **state)
 {
 	struct store *s = *state;
@@ -418,6 +550,10 @@ static const struct CMUnitTest tests[] = {
         KEYED(a_rotation_brings_all_under_a_new_key),
         KEYED(a_server_key_is_made_once_and_outlives_a_rotation),
         KEYED(a_named_secret_rests_sealed_and_has_versions),
+        KEYED(a_credential_rests_sealed_and_is_rotated),
+        KEYED(a_user_s_credential_is_the_user_s_alone),
+        KEYED(an_owner_has_few_credentials),
+        KEYED(a_fingerprint_is_the_values_and_the_server_s),
         KEYED(a_rotation_without_keys_is_refused),
 };
 
