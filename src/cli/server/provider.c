@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "base/fd.h"
+#include "cli/core/body.h"
 #include "cli/core/listing.h"
 #include "cli/core/plain.h"
 #include "cli/core/text_out.h"
@@ -79,25 +78,6 @@ static void print_check(struct cli *cli, const struct json_value *answer)
 		                           json_get_text(answer, "accelerator_because", "")));
 }
 
-#define SECRET_MAX 65536
-
-/* "KEY=VALUE"; "KEY=@FILE" reads the value from a file, so that no list of processes shows it. */
-static int add_setting(struct cli *cli, const char *text, struct buf *out)
-{
-	AUTO(buf_done) struct buf file = BUF(SECRET_MAX);
-	struct span value = span_of(text), key;
-
-	if (!span_split(&value, '=', &key))
-		return FAIL(cli->err, ERROR_INVALID, "--set: expected KEY=VALUE, not '%s'", text);
-	if (value.size > 1 && value.data[0] == '@') {
-		if (file_read(AT_FDCWD, value.data + 1, &file, cli->err) < 0)
-			return FAIL_CONTEXT(cli->err, "--set");
-		value = (struct span){file.data, strcspn(buf_text(&file), "\r\n")};
-	}
-	json_add_text(out, arena_copy(cli->arena, key), arena_copy(cli->arena, value));
-	return 0;
-}
-
 static int add_settings(struct cli *cli, struct buf *body)
 {
 	const char *text;
@@ -106,8 +86,8 @@ static int add_settings(struct cli *cli, struct buf *body)
 		return 0;
 	json_begin_object(body, "settings");
 	for (unsigned i = 0; (text = arguments_text_at(&cli->args, "set", i)); i++)
-		if (add_setting(cli, text, body) < 0)
-			return -1;
+		if (body_add_setting(body, text, cli->err) < 0)
+			return FAIL_CONTEXT(cli->err, "--set");
 	json_end_object(body);
 	return 0;
 }
