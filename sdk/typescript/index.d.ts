@@ -461,6 +461,11 @@ export class Atoll {
     /** Waits until a build has ended and answers with it: look at status and message. */
     wait(id: string, options?: { timeoutMs?: number; onLog?: (line: BuildLine) => unknown; signal?: AbortSignal }): Promise<types.Build>;
   };
+  /** Secrets that network rules use outside of sandboxes. No answer has their values. */
+  readonly credentials: Collection<types.Credential, types.CredentialCreate> & {
+    /** A further host and a weaker consent take the fields again. */
+    update(name: string, change: types.CredentialChange): Promise<types.Credential>;
+  };
   readonly webhooks: Collection<types.Webhook, types.WebhookCreate, types.WebhookMade> & {
     update(id: string, change: types.WebhookChange): Promise<types.Webhook>;
     deliveries(id: string, query?: { state?: string; before?: string; limit?: number }): Promise<types.Delivery[]>;

@@ -3248,6 +3248,69 @@ export interface DeliveriesRetried {
   dead: number;
 }
 
+/** A credential to store */
+export interface CredentialCreate {
+  /** what it is for; people and agents see it */
+  about?: string;
+  /** host names that may get it; "*.example.com" is every name below */
+  hosts: string[];
+  /** its values, which no answer contains: token; username and password; access_key_id and secret_access_key; or any */
+  fields: Record<string, string>;
+  /** what a person has to allow it for: each conversation (default) or each sandbox; project: no person is asked */
+  consent?: "conversation" | "sandbox" | "project";
+  /** default: never */
+  expires_at?: string | null;
+  /** lower-case letters, digits and '-'; rules name it: ${credential.NAME.FIELD} */
+  name: string;
+  /** which fields it has (default: token) */
+  kind?: "token" | "basic" | "aws" | "custom";
+  /** project (default; takes the scope project:write), or the caller's user, who alone sees it */
+  owner?: "project" | "user";
+}
+
+/** A credential, without its values */
+export interface Credential {
+  id: string;
+  name: string;
+  kind: "token" | "basic" | "aws" | "custom" | "oauth";
+  preset: string | null;
+  about: string;
+  hosts: string[];
+  /** the fields that are set */
+  field_names: string[];
+  owner: "project" | "user";
+  consent: "conversation" | "sandbox" | "project";
+  /** needs_login: its tokens cannot be renewed */
+  state: "ok" | "expired" | "needs_login";
+  /** grows when the values change */
+  version: number;
+  /** equal values have equal fingerprints; a value cannot be guessed from it */
+  fingerprint: string;
+  expires_at: string | null;
+  last_used_at: string | null;
+  created_at: string | null;
+  updated_at: string | null;
+}
+
+/** Credentials by name */
+export interface CredentialList {
+  items: Credential[];
+}
+
+/** Given members replace the stored ones; a further host and a weaker consent take the fields again */
+export interface CredentialChange {
+  /** what it is for; people and agents see it */
+  about?: string;
+  /** host names that may get it; "*.example.com" is every name below */
+  hosts?: string[];
+  /** its values, which no answer contains: token; username and password; access_key_id and secret_access_key; or any */
+  fields?: Record<string, string>;
+  /** what a person has to allow it for: each conversation (default) or each sandbox; project: no person is asked */
+  consent?: "conversation" | "sandbox" | "project";
+  /** default: never */
+  expires_at?: string | null;
+}
+
 /** Background jobs, newest first */
 export interface JobList {
   items: JobItem[];

@@ -61,6 +61,7 @@ const struct route *const api_routes[] = {
         decisions_routes,
         audit_routes,
         webhooks_routes,
+        credentials_routes,
         jobs_routes,
         channels_routes,
         usage_routes,

@@ -30,6 +30,7 @@ const struct cli_command *const commands[] = {
         &command_events,
         &command_activity,
         &command_webhook,
+        &command_credential,
         &command_audit,
         &command_start,
         &command_stop,

@@ -478,6 +478,11 @@ test('files of a volume, webhooks and builds are there', async () => {
   assert.deepEqual((await files.list()).map(({ name }) => name), ['two.txt']);
   await atoll.volumes.delete('sdk-js-files');
 
+  const made = await atoll.credentials.create({ name: 'sdk-js', hosts: ['api.example.com'], fields: { token: 's3cr3t' } });
+  assert.deepEqual(made.field_names, ['token']);
+  assert.equal((await atoll.credentials.update('sdk-js', { consent: 'conversation', about: 'by the SDK' })).about, 'by the SDK');
+  assert.ok((await atoll.credentials.list()).some(({ name }) => name === 'sdk-js'));
+  await atoll.credentials.delete('sdk-js');
   const hook = await atoll.webhooks.create({ url: 'https://example.com/', enabled: false });
   assert.ok(hook.secret);
   assert.deepEqual((await atoll.webhooks.update(hook.id, { events: ['volume.*'] })).events, ['volume.*']);

@@ -548,6 +548,16 @@ def test_users_and_organizations_are_made_listed_and_removed(where):
         users.get(email)
 
 
+def test_credentials_are_stored_changed_and_deleted(where):
+    credentials = Atoll(**where).credentials
+    made = credentials.create(name="sdk", hosts=["api.example.com"], fields={"token": "s3cr3t"})
+    assert "s3cr3t" not in str(made) and made["field_names"] == ["token"]
+    assert credentials.update("sdk", about="by the SDK")["about"] == credentials.get("sdk")["about"] == "by the SDK"
+    assert "sdk" in [item["name"] for item in credentials.list()]
+    credentials.delete("sdk")
+    assert "sdk" not in [item["name"] for item in credentials.list()]
+
+
 def test_webhooks_are_created_changed_and_deleted(where):
     hooks = Atoll(**where).webhooks
     made = hooks.create(url="https://example.com/hook", events=["sandbox.*"], enabled=False)

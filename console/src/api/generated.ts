@@ -448,6 +448,48 @@ export interface CommandMessage {
 export interface Count {
   count: number;
 }
+/** A credential, without its values */
+export interface Credential {
+  id: string;
+  name: string;
+  kind: "token" | "basic" | "aws" | "custom" | "oauth";
+  preset: string | null;
+  about: string;
+  hosts: string[];
+  field_names: string[];
+  owner: "project" | "user";
+  consent: "conversation" | "sandbox" | "project";
+  state: "ok" | "expired" | "needs_login";
+  version: number;
+  fingerprint: string;
+  expires_at: string | null;
+  last_used_at: string | null;
+  created_at: string | null;
+  updated_at: string | null;
+}
+/** Given members replace the stored ones; a further host and a weaker consent take the fields again */
+export interface CredentialChange {
+  about?: string;
+  hosts?: string[];
+  fields?: Record<string, string>;
+  consent?: "conversation" | "sandbox" | "project";
+  expires_at?: string | null;
+}
+/** A credential to store */
+export interface CredentialCreate {
+  about?: string;
+  hosts: string[];
+  fields: Record<string, string>;
+  consent?: "conversation" | "sandbox" | "project";
+  expires_at?: string | null;
+  name: string;
+  kind?: "token" | "basic" | "aws" | "custom";
+  owner?: "project" | "user";
+}
+/** Credentials by name */
+export interface CredentialList {
+  items: Credential[];
+}
 /** The result of a retry of all dead deliveries */
 export interface DeliveriesRetried {
   retried: number;
@@ -3317,6 +3359,16 @@ export const getV1WebhooksWebhookDeliveries: Operation<{ webhook: string }, { st
 export const postV1WebhooksWebhookDeliveriesRetry: Operation<{ webhook: string }, undefined, undefined, DeliveriesRetried> = { method: "POST", path: "/v1/webhooks/{webhook}/deliveries/retry", scopes: ["sandbox:write"] };
 /** Retry a delivery, with all attempts */
 export const postV1WebhooksWebhookDeliveriesDeliveryRetry: Operation<{ webhook: string; delivery: string }, undefined, undefined, unknown> = { method: "POST", path: "/v1/webhooks/{webhook}/deliveries/{delivery}/retry", scopes: ["sandbox:write"] };
+/** List the credentials of the project and of the caller's user */
+export const getV1Credentials: Operation<undefined, undefined, undefined, CredentialList> = { method: "GET", path: "/v1/credentials", scopes: ["sandbox:read"] };
+/** Store a credential of the project or of the caller's user */
+export const postV1Credentials: Operation<undefined, undefined, CredentialCreate, Credential> = { method: "POST", path: "/v1/credentials", scopes: ["sandbox:write"] };
+/** Get a credential, without its values */
+export const getV1CredentialsCredential: Operation<{ credential: string }, undefined, undefined, Credential> = { method: "GET", path: "/v1/credentials/{credential}", scopes: ["sandbox:read"] };
+/** Change a credential */
+export const patchV1CredentialsCredential: Operation<{ credential: string }, undefined, CredentialChange, Credential> = { method: "PATCH", path: "/v1/credentials/{credential}", scopes: ["sandbox:write"] };
+/** Delete a credential */
+export const deleteV1CredentialsCredential: Operation<{ credential: string }, undefined, undefined, void> = { method: "DELETE", path: "/v1/credentials/{credential}", scopes: ["sandbox:write"] };
 /** List the background jobs of a conversation */
 export const getV1Jobs: Operation<undefined, { conversation?: string; sandbox?: string; status?: "running" | "completed" | "failed" | "stopped"; before?: number; limit?: number }, undefined, JobList> = { method: "GET", path: "/v1/jobs", scopes: ["sandbox:read"] };
 /** Get the state of a background job */

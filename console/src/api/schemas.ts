@@ -118,6 +118,23 @@ export const codeContextCreateSchema = {
   language: {"type":"string","description":"one of: python, javascript, typescript, bash, r, java; python by default","maxLength":32,"minLength":1},
   cwd: {"type":"string","description":"working directory; a relative path is below the default folder","maxLength":4096},
 } satisfies Schema;
+export const credentialChangeSchema = {
+  about: {"type":"string","description":"what it is for; people and agents see it","maxLength":500},
+  hosts: {"type":"array","description":"host names that may get it; \"*.example.com\" is every name below","maxItems":32,"example":["api.github.com"]},
+  fields: {"type":"object","description":"its values, which no answer contains: token; username and password; access_key_id and secret_access_key; or any","maxProperties":8,"example":{"token":"…"}},
+  consent: {"type":"string","description":"what a person has to allow it for: each conversation (default) or each sandbox; project: no person is asked","enum":["conversation","sandbox","project"]},
+  expires_at: {"type":"string","description":"default: never","format":"date-time"},
+} satisfies Schema;
+export const credentialCreateSchema = {
+  about: {"type":"string","description":"what it is for; people and agents see it","maxLength":500},
+  hosts: {"type":"array","description":"host names that may get it; \"*.example.com\" is every name below","maxItems":32,"example":["api.github.com"]},
+  fields: {"type":"object","description":"its values, which no answer contains: token; username and password; access_key_id and secret_access_key; or any","maxProperties":8,"example":{"token":"…"}},
+  consent: {"type":"string","description":"what a person has to allow it for: each conversation (default) or each sandbox; project: no person is asked","enum":["conversation","sandbox","project"]},
+  expires_at: {"type":"string","description":"default: never","format":"date-time"},
+  name: {"type":"string","description":"lower-case letters, digits and '-'; rules name it: ${credential.NAME.FIELD}","maxLength":63,"minLength":1,"example":"github"},
+  kind: {"type":"string","description":"which fields it has (default: token)","enum":["token","basic","aws","custom"]},
+  owner: {"type":"string","description":"project (default; takes the scope project:write), or the caller's user, who alone sees it","enum":["project","user"]},
+} satisfies Schema;
 export const depositCreateSchema = {
   id: {"type":"string","description":"id chosen by the caller; a repeated id is booked once","maxLength":128,"minLength":1},
   usd: {"type":"number","description":"US dollars","minimum":0,"maximum":1000000000},

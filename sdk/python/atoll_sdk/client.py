@@ -126,6 +126,18 @@ class Ephemeral:
         return self.transport.request("POST", path("/v1/tools/{}", name), json=body, timeout=(timeout or EPHEMERAL_TIMEOUT) + EPHEMERAL_SLACK)
 
 
+class Credentials(Collection):
+    """Secrets that network rules use outside of sandboxes (docs/use/credentials.md). No answer has their values."""
+
+    def list(self):
+        """Lists those of the project and of the caller's user, by name."""
+        return self.transport.request("GET", self.base)["items"]
+
+    def update(self, name, **change):
+        """Changes the given members. A further host and a weaker consent take the fields again."""
+        return self.transport.request("PATCH", self._address(name), json=change)
+
+
 class Webhooks(Collection):
     """Addresses that are told of events (docs/use/events.md). The answer of create has the secret, once."""
 
@@ -266,6 +278,7 @@ class Atoll:
         self.ephemeral = Ephemeral(self.transport)
         self.templates = Templates(self.transport, "/api/sandbox/templates")
         self.builds = Builds(self.transport, "/api/sandbox/templates/builds")
+        self.credentials = Credentials(self.transport, "/v1/credentials")
         self.webhooks = Webhooks(self.transport, "/v1/webhooks")
         self.users = Users(self.transport, "/v1/users")
         self.organizations = Organizations(self.transport, "/v1/organizations")

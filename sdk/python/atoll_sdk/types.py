@@ -3424,6 +3424,73 @@ class DeliveriesRetried(TypedDict):
     dead: int
 
 
+class CredentialCreate(TypedDict):
+    """A credential to store"""
+
+    # what it is for; people and agents see it
+    about: NotRequired[str]
+    # host names that may get it; "*.example.com" is every name below
+    hosts: list[str]
+    # its values, which no answer contains: token; username and password; access_key_id and secret_access_key; or any
+    fields: dict[str, str]
+    # what a person has to allow it for: each conversation (default) or each sandbox; project: no person is asked
+    consent: NotRequired[Literal["conversation", "sandbox", "project"]]
+    # default: never
+    expires_at: NotRequired[str | None]
+    # lower-case letters, digits and '-'; rules name it: ${credential.NAME.FIELD}
+    name: str
+    # which fields it has (default: token)
+    kind: NotRequired[Literal["token", "basic", "aws", "custom"]]
+    # project (default; takes the scope project:write), or the caller's user, who alone sees it
+    owner: NotRequired[Literal["project", "user"]]
+
+
+class Credential(TypedDict):
+    """A credential, without its values"""
+
+    id: str
+    name: str
+    kind: Literal["token", "basic", "aws", "custom", "oauth"]
+    preset: str | None
+    about: str
+    hosts: list[str]
+    # the fields that are set
+    field_names: list[str]
+    owner: Literal["project", "user"]
+    consent: Literal["conversation", "sandbox", "project"]
+    # needs_login: its tokens cannot be renewed
+    state: Literal["ok", "expired", "needs_login"]
+    # grows when the values change
+    version: int
+    # equal values have equal fingerprints; a value cannot be guessed from it
+    fingerprint: str
+    expires_at: str | None
+    last_used_at: str | None
+    created_at: str | None
+    updated_at: str | None
+
+
+class CredentialList(TypedDict):
+    """Credentials by name"""
+
+    items: list[Credential]
+
+
+class CredentialChange(TypedDict):
+    """Given members replace the stored ones; a further host and a weaker consent take the fields again"""
+
+    # what it is for; people and agents see it
+    about: NotRequired[str]
+    # host names that may get it; "*.example.com" is every name below
+    hosts: NotRequired[list[str]]
+    # its values, which no answer contains: token; username and password; access_key_id and secret_access_key; or any
+    fields: NotRequired[dict[str, str]]
+    # what a person has to allow it for: each conversation (default) or each sandbox; project: no person is asked
+    consent: NotRequired[Literal["conversation", "sandbox", "project"]]
+    # default: never
+    expires_at: NotRequired[str | None]
+
+
 class JobList(TypedDict):
     """Background jobs, newest first"""
 

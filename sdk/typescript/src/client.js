@@ -134,6 +134,13 @@ class Ephemeral {
   }
 }
 
+/** Secrets that network rules use outside of sandboxes (docs/use/credentials.md). No answer has their values. */
+class Credentials extends Collection {
+  update(name, change) {
+    return this.transport.request('PATCH', this.address(name), { json: change });
+  }
+}
+
 /** Addresses that are told of events (docs/use/events.md). The answer of create has the secret, once. */
 class Webhooks extends Collection {
   update(id, change) {
@@ -264,6 +271,7 @@ export class Atoll {
     this.ephemeral = new Ephemeral(this.transport);
     this.templates = new Templates(this.transport, '/api/sandbox/templates');
     this.builds = new Builds(this.transport, '/api/sandbox/templates/builds');
+    this.credentials = new Credentials(this.transport, '/v1/credentials');
     this.webhooks = new Webhooks(this.transport, '/v1/webhooks');
     this.users = new Users(this.transport, '/v1/users');
     this.organizations = new Organizations(this.transport, '/v1/organizations');
