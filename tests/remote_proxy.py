@@ -29,6 +29,18 @@ class Handler(socketserver.StreamRequestHandler):
         head = [f"HTTP/1.1 {status} Said", *(f"{name}: {value}" for name, value in headers), f"Content-Length: {len(body)}"]
         self.wfile.write("\r\n".join([*head, "", ""]).encode() + body)
 
+    def read_body(self, headers):
+        """What came in chunks is passed on in one piece."""
+        if headers.pop("transfer-encoding", "") != "chunked":
+            return self.rfile.read(int(headers.get("content-length") or 0))
+        pieces = []
+        while size := int(self.rfile.readline().split(b";")[0], 16):
+            pieces.append(self.rfile.read(size))
+            self.rfile.readline()
+        while self.rfile.readline() not in (b"\r\n", b""):
+            pass
+        return b"".join(pieces)
+
     def serve_one(self):
         proxy = self.server.proxy
         lines = self.read_head()
@@ -36,7 +48,7 @@ class Handler(socketserver.StreamRequestHandler):
             return False
         method, target, _ = lines[0].split(" ", 2)
         headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines[1:])}
-        body = self.rfile.read(int(headers.get("content-length") or 0))
+        body = self.read_body(headers)
         fault = proxy.take_fault(method, target)
         proxy.seen.append((time.monotonic(), method, target))
         if fault == "cut":
