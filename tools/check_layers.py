@@ -27,7 +27,7 @@ LIBRARIES = {
     "llhttp.h": ["http"],
     "libpq-fe.h": ["store"],
     "sqlite3.h": ["store"],
-    "sodium.h": ["account", "audit", "cli", "daemon", "edge", "fleet", "image", "job", "provider", "seal",
+    "sodium.h": ["account", "audit", "cli", "connect", "daemon", "edge", "fleet", "image", "job", "provider", "seal",
                  "sign_in", "signature", "surface", "tool", "webhook"],
     "seccomp.h": ["daemon", "isolation"],
     "archive.h": ["cli", "image"],

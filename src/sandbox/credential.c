@@ -9,9 +9,10 @@
 #define HOSTS_TEXT_MAX (CREDENTIAL_HOSTS_MAX * (SANDBOX_HOST_NAME_MAX + 1))
 
 const char *const credential_kinds[] = {
-        [CREDENTIAL_TOKEN] = "token", [CREDENTIAL_BASIC] = "basic",
-        [CREDENTIAL_AWS] = "aws",     [CREDENTIAL_CUSTOM] = "custom",
-        [CREDENTIAL_OAUTH] = "oauth", [CREDENTIAL_KIND_COUNT] = NULL,
+        [CREDENTIAL_TOKEN] = "token",   [CREDENTIAL_BASIC] = "basic",
+        [CREDENTIAL_AWS] = "aws",       [CREDENTIAL_CUSTOM] = "custom",
+        [CREDENTIAL_CLIENT] = "client", [CREDENTIAL_OAUTH] = "oauth",
+        [CREDENTIAL_KIND_COUNT] = NULL,
 };
 const char *const credential_consents[] = {
         [CREDENTIAL_CONSENT_CONVERSATION] = "conversation",
@@ -28,7 +29,8 @@ static const struct {
         [CREDENTIAL_BASIC] = {{"username", "password"}, {NULL}},
         [CREDENTIAL_AWS] = {{"access_key_id", "secret_access_key"}, {"session_token", "region"}},
         [CREDENTIAL_CUSTOM] = {{NULL}, {NULL}},
-        [CREDENTIAL_OAUTH] = {{"access_token"}, {"refresh_token", "id_token"}},
+        [CREDENTIAL_CLIENT] = {{"client_id"}, {"client_secret"}},
+        [CREDENTIAL_OAUTH] = {{"token"}, {NULL}},
 };
 
 /* Names directly below which strangers can have names of their own. */

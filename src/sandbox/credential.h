@@ -15,7 +15,7 @@
 #define CREDENTIAL_NAME_MAX 63
 #define CREDENTIAL_FIELD_COUNT_MAX 8
 #define CREDENTIAL_FIELD_NAME_MAX 32
-#define CREDENTIAL_FIELD_VALUE_MAX 8192                 /* bytes */
+#define CREDENTIAL_FIELD_VALUE_MAX 8192                /* bytes */
 #define CREDENTIAL_FIELD_BYTES_MAX ((size_t)32 * 1024) /* bytes of all fields */
 #define CREDENTIAL_HOSTS_MAX 32
 
@@ -24,6 +24,7 @@ enum credential_kind {
 	CREDENTIAL_BASIC,  /* user name and password */
 	CREDENTIAL_AWS,    /* keys that sign requests */
 	CREDENTIAL_CUSTOM, /* any fields */
+	CREDENTIAL_CLIENT, /* an application that is registered at an OAuth service */
 	CREDENTIAL_OAUTH,  /* tokens that a login gave; only a connect makes it */
 	CREDENTIAL_KIND_COUNT,
 };

@@ -54,6 +54,8 @@ static const struct change_row {
         {QUERY_CREDENTIAL_INSERT, QUERY_COUNT, "credential", "id"},
         {QUERY_CREDENTIAL_UPDATE, QUERY_CREDENTIAL_FIND_BY_ID, "credential", "id"},
         {QUERY_CREDENTIAL_REMOVE, QUERY_CREDENTIAL_FIND_BY_ID, "credential", "id"},
+        {QUERY_CONNECT_INSERT, QUERY_COUNT, "connect", "id"},
+        {QUERY_CONNECT_REMOVE, QUERY_CONNECT_FIND_BY_ID, "connect", "id"},
         {QUERY_SKILL_PUT, QUERY_SKILL_FIND, "skill", "name"},
         {QUERY_SKILL_REMOVE, QUERY_SKILL_FIND, "skill", "id"},
         {QUERY_TEMPLATE_INSERT, QUERY_COUNT, "template", "id"},
@@ -84,9 +86,9 @@ static const struct change_row {
 
 /* Members that hold secrets, or may. Members of the kinds SECRET and HASH are masked anyway. */
 static const char *const masked_names[] = {
-        "env_json", "secrets_json", "settings", "password", "password_hash", "secret",
-        "token",    "value",        "prefix",   "hash",     "code",          "arguments",
-        "body",     "command",      "link",     "url",
+        "env_json",      "secrets_json", "secret_json", "state_hash", "settings", "password",
+        "password_hash", "secret",       "token",       "value",      "prefix",   "hash",
+        "code",          "arguments",    "body",        "command",    "link",     "url",
 };
 /* Members that change with every use, and tell nothing about what a caller did. */
 static const char *const ignored_names[] = {

@@ -9,9 +9,9 @@
 
 #define FINGERPRINT_KEY "credentials"
 
-TEXTS_OF(credential_kind,
-         CREDENTIAL_KIND_COUNT, [CREDENTIAL_TOKEN] = "token", [CREDENTIAL_BASIC] = "basic",
-         [CREDENTIAL_AWS] = "aws", [CREDENTIAL_CUSTOM] = "custom", [CREDENTIAL_OAUTH] = "oauth")
+TEXTS_OF(credential_kind, CREDENTIAL_KIND_COUNT, [CREDENTIAL_TOKEN] = "token",
+         [CREDENTIAL_BASIC] = "basic", [CREDENTIAL_AWS] = "aws", [CREDENTIAL_CUSTOM] = "custom",
+         [CREDENTIAL_CLIENT] = "client", [CREDENTIAL_OAUTH] = "oauth")
 TEXTS_OF(credential_consent,
          CREDENTIAL_CONSENT_COUNT, [CREDENTIAL_CONSENT_CONVERSATION] = "conversation",
          [CREDENTIAL_CONSENT_SANDBOX] = "sandbox", [CREDENTIAL_CONSENT_PROJECT] = "project")
@@ -35,9 +35,9 @@ int store_credential_fingerprint(struct store *s, const char *project_id, const 
 	return 0;
 }
 
-static int run_insert(struct store_connection *c, void *context, struct error *err)
+int credential_run_insertion(struct store_connection *c, const struct credential_record *r,
+                             struct error *err)
 {
-	const struct credential_record *r = context;
 	const struct credential_ref owner = {r->project_id, r->owner_id, ""};
 	int64_t count;
 
@@ -51,6 +51,11 @@ static int run_insert(struct store_connection *c, void *context, struct error *e
 		return FAIL(err, ERROR_LIMIT, "%s has %d credentials already; delete unused ones",
 		            r->owner_id[0] ? "the user" : "the project", STORE_CREDENTIALS_MAX);
 	return 0;
+}
+
+static int run_insert(struct store_connection *c, void *context, struct error *err)
+{
+	return credential_run_insertion(c, context, err);
 }
 
 int store_credential_insert(struct store *s, const struct credential_record *r, struct error *err)
@@ -96,8 +101,17 @@ int store_credential_list(struct store *s, struct arena *a, const struct credent
 	return store_list_query(s, QUERY_CREDENTIAL_LIST, owner, LIST_INTO(a, ret), err);
 }
 
+static int run_removal(struct store_connection *c, void *context, struct error *err)
+{
+	const struct credential_record *r = context;
+
+	if (ROW_OR(query_run(c, QUERY_CREDENTIAL_REMOVE, r, NULL, err),
+	           fail_missing(r->name, err)) < 0)
+		return -1;
+	return query_run(c, QUERY_CONNECT_REMOVE_OF_CREDENTIAL, r, NULL, err) < 0 ? -1 : 0;
+}
+
 int store_credential_remove(struct store *s, const struct credential_record *r, struct error *err)
 {
-	return ROW_OR(store_change_query(s, QUERY_CREDENTIAL_REMOVE, r, err),
-	              fail_missing(r->name, err));
+	return store_change(s, run_removal, r, err);
 }

@@ -65,5 +65,6 @@ MUST_CHECK int store_credential_find(struct store *s, struct arena *a,
 MUST_CHECK int store_credential_list(struct store *s, struct arena *a,
                                      const struct credential_ref *owner,
                                      struct credential_list *ret, struct error *err);
+/* With the connect that renews it; its tokens stay valid at the service. */
 MUST_CHECK int store_credential_remove(struct store *s, const struct credential_record *r,
                                        struct error *err);

@@ -139,6 +139,7 @@ int member_run_removal(struct store_connection *c, const struct member_record *r
 	    require_admin(c, r, usable, "is the last admin", err) < 0 ||
 	    query_run(c, QUERY_KEY_REVOKE_OF, r, NULL, err) < 0 ||
 	    query_run(c, QUERY_CREDENTIAL_REMOVE_OF, r, NULL, err) < 0 ||
+	    query_run(c, QUERY_CONNECT_REMOVE_OF, r, NULL, err) < 0 ||
 	    query_run(c, QUERY_INVITATION_REMOVE_MADE, r, NULL, err) < 0)
 		return -1;
 	return add_member_event(c, EVENT_MEMBER_REMOVED, r, err);

@@ -46,6 +46,10 @@ struct arena;
 MUST_CHECK int access_request_run(struct store_connection *c, struct arena *a,
                                   const struct access_request *request, struct approval_record *ret,
                                   struct error *err);
+/* credentials.c: store_credential_insert within a transaction. */
+struct credential_record;
+MUST_CHECK int credential_run_insertion(struct store_connection *c,
+                                        const struct credential_record *r, struct error *err);
 /* templates.c: 1 when the template exists, else 0. */
 MUST_CHECK int template_run_exists(struct store_connection *c, const char *id, struct error *err);
 /* sandboxes.c: 1 and the sandbox's state (enum sandbox_state), or 0 without a row. */

@@ -136,6 +136,8 @@ static void set_options(CURL *curl, struct outbound_call *call, struct curl_slis
 	curl_easy_setopt(curl, CURLOPT_URL, post->url);
 	curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)post->body.size);
 	curl_easy_setopt(curl, CURLOPT_POSTFIELDS, post->body.size > 0 ? post->body.data : "");
+	if (post->method)
+		curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, post->method);
 	curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
 	curl_easy_setopt(curl, CURLOPT_USERAGENT, "Atoll/" ATOLL_VERSION);
 	curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");

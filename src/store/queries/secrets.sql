@@ -132,3 +132,15 @@ LIMIT :limit;
 -- name: credential_secret_swap
 -- takes: secret_swap
 UPDATE credentials SET fields_json = :text WHERE id = :id AND fields_json = :old;
+
+-- name: connect_secrets
+-- takes: secret_page
+-- gives: secret_row
+SELECT id, secret_json AS text FROM connects
+WHERE id > :id AND secret_json <> '{}' AND secret_json <> '' AND secret_json NOT LIKE :pattern
+ORDER BY id
+LIMIT :limit;
+
+-- name: connect_secret_swap
+-- takes: secret_swap
+UPDATE connects SET secret_json = :text WHERE id = :id AND secret_json = :old;

@@ -4,6 +4,7 @@
 
 #include "seal/seal.h"
 #include "store/access.h"
+#include "store/connects.h"
 #include "store/credentials.h"
 #include "store/driver.h"
 #include "store/leases.h"
@@ -466,6 +467,70 @@ static void a_user_s_credential_is_the_user_s_alone(void **state)
 	assert_refused(store_credential_remove(s, &shared, &err), ERROR_NOT_FOUND);
 }
 
+static struct connect_record sample_connect(const char *id)
+{
+	return (struct connect_record){
+	        .id = id,
+	        .project_id = PROJECT,
+	        .owner_id = "",
+	        .name = "github",
+	        .preset = "",
+	        .problem = "",
+	        .scopes = "",
+	        .request_json = "{}",
+	        .service_json = "{}",
+	        .secret_json = "{\"refresh_token\":\"hunter2\"}",
+	        .state_hash = id,
+	        .credential_id = "",
+	        .due_at = NOW,
+	        .expires_at = NOW,
+	        .created_at = NOW,
+	        .updated_at = NOW,
+	};
+}
+
+static void a_connect_rests_sealed_and_ends_with_its_credential(void **state)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct store *s = *state;
+	struct seal *seal = open_seal();
+	const struct connect_ref ref = {PROJECT, "", "connectconnectconnec"};
+	struct credential_record credential = sample_credential("credentialcredential", "");
+	struct connect_record r = sample_connect(ref.id), other = sample_connect("other"), found;
+	struct connect_list due;
+	struct error err = {0};
+	uint64_t resealed;
+
+	store_seal(s, seal);
+	assert_done(store_connect_insert(s, &r, &err));
+	assert_done(store_connect_insert(s, &other, &err));
+	assert_done(store_secrets_rotate(s, &resealed, &err));
+	assert_int_equal(resealed, 3); /* there is a template's environment, too */
+	assert_done(store_connect_find_by_state(s, &a, r.state_hash, &found, &err));
+	assert_string_equal(found.secret_json, r.secret_json);
+	assert_refused(store_connect_find_by_state(s, &a, "", &found, &err), ERROR_NOT_FOUND);
+	/* A claim hides it from other servers, and a second one fails. */
+	assert_done(store_connect_due(s, &a, NOW, &due, &err));
+	assert_int_equal(due.count, 2);
+	found = r;
+	r.claimed_until = NOW + 1;
+	assert_done(store_connect_update(s, &r, &err));
+	assert_refused(store_connect_update(s, &found, &err), ERROR_CONFLICT);
+	assert_done(store_connect_due(s, &a, NOW, &due, &err));
+	assert_int_equal(due.count, 1);
+	/* The credential is made with it; another connect of it ends. */
+	credential.revision = 0;
+	r.credential_id = other.credential_id = credential.id;
+	assert_done(store_connect_update(s, &other, &err));
+	assert_done(store_connect_finish(s, &r, &credential, &err));
+	assert_done(store_connect_list(s, &a, &ref, &due, &err));
+	assert_int_equal(due.count, 1);
+	assert_done(store_connect_remove(s, &r, &err));
+	assert_refused(store_credential_remove(s, &credential, &err), ERROR_NOT_FOUND);
+	store_seal(s, NULL);
+	seal_close(seal);
+}
+
 static void an_owner_has_few_credentials(void **state)
 {
 	struct store *s = *state;
@@ -552,6 +617,7 @@ static const struct CMUnitTest tests[] = {
         KEYED(a_named_secret_rests_sealed_and_has_versions),
         KEYED(a_credential_rests_sealed_and_is_rotated),
         KEYED(a_user_s_credential_is_the_user_s_alone),
+        KEYED(a_connect_rests_sealed_and_ends_with_its_credential),
         KEYED(an_owner_has_few_credentials),
         KEYED(a_fingerprint_is_the_values_and_the_server_s),
         KEYED(a_rotation_without_keys_is_refused),

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* connect/preset.h — services that Atoll knows: which hosts get their credential, which fields it
+ * has, and where their OAuth servers are. The files in presets/; docs/use/credentials.md lists
+ * them. Pure. */
+#pragma once
+
+#include "base/error.h"
+#include "connect/service.h"
+#include "json/json.h"
+
+struct arena;
+
+struct preset_field {
+	const char *name, *label;
+	bool secret;
+};
+/* What a program inside needs to see so that it starts; it is worth nothing. */
+struct preset_marker {
+	const char *env, *value;
+};
+struct connect_preset {
+	const char *name, *about, *kind;
+	int64_t version;
+	const char **hosts;
+	struct json_list fields; /* of struct preset_field */
+	struct preset_marker marker;
+	struct connect_service oauth; /* token NULL: the service has no OAuth */
+};
+extern const struct json_shape connect_preset_shape;
+extern const char *const connect_preset_texts[]; /* NULL-terminated */
+
+/* All, by name. */
+MUST_CHECK int connect_presets(struct arena *a, struct json_list *ret, struct error *err);
+/* ERROR_INVALID names the known ones. */
+MUST_CHECK int connect_preset_find(struct arena *a, const char *name, struct connect_preset *ret,
+                                   struct error *err);
