@@ -466,6 +466,13 @@ export class Atoll {
     /** A further host and a weaker consent take the fields again. */
     update(name: string, change: types.CredentialChange): Promise<types.Credential>;
   };
+  /** Logins at OAuth services, whose tokens become credentials. */
+  readonly connects: Omit<Collection<types.Connect, types.ConnectCreate>, 'delete'> & {
+    /** Revokes the tokens at the service, and deletes the connect and its credential. */
+    delete(id: string, options?: { force?: boolean }): Promise<void>;
+    /** Lists the services whose hosts and OAuth servers are known. */
+    presets(): Promise<types.CredentialPreset[]>;
+  };
   readonly webhooks: Collection<types.Webhook, types.WebhookCreate, types.WebhookMade> & {
     update(id: string, change: types.WebhookChange): Promise<types.Webhook>;
     deliveries(id: string, query?: { state?: string; before?: string; limit?: number }): Promise<types.Delivery[]>;

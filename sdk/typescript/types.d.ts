@@ -3263,7 +3263,7 @@ export interface CredentialCreate {
   /** lower-case letters, digits and '-'; rules name it: ${credential.NAME.FIELD} */
   name: string;
   /** which fields it has (default: token) */
-  kind?: "token" | "basic" | "aws" | "custom";
+  kind?: "token" | "basic" | "aws" | "custom" | "client";
   /** project (default; takes the scope project:write), or the caller's user, who alone sees it */
   owner?: "project" | "user";
 }
@@ -3272,7 +3272,7 @@ export interface CredentialCreate {
 export interface Credential {
   id: string;
   name: string;
-  kind: "token" | "basic" | "aws" | "custom" | "oauth";
+  kind: "token" | "basic" | "aws" | "custom" | "client" | "oauth";
   preset: string | null;
   about: string;
   hosts: string[];
@@ -3309,6 +3309,112 @@ export interface CredentialChange {
   consent?: "conversation" | "sandbox" | "project";
   /** default: never */
   expires_at?: string | null;
+}
+
+/** A login to begin */
+export interface ConnectCreate {
+  /** of the credential to make */
+  name: string;
+  /** see /v1/credential-presets; or give an issuer */
+  preset?: string;
+  /** a service that publishes its metadata, such as a GitLab of your own; its addresses replace those of the preset */
+  issuer?: string;
+  /** a credential of the kind 'client': the application that is registered at the service */
+  client: string;
+  /** code: in a browser (default); device: with a code to type; client: the application itself */
+  method?: "code" | "device" | "client";
+  /** default: those of the preset */
+  scopes?: string[];
+  /** hosts that may get the credential (default: the preset's) */
+  hosts?: string[];
+  /** what it is for */
+  about?: string;
+  /** as of a credential */
+  consent?: "conversation" | "sandbox" | "project";
+  /** as of a credential */
+  owner?: "project" | "user";
+}
+
+/** A login at an OAuth service */
+export interface Connect {
+  id: string;
+  name: string;
+  preset: string | null;
+  method: "code" | "device" | "client";
+  owner: "project" | "user";
+  /** pending, exchanging, done, failed or needs_login */
+  state: string;
+  problem: string | null;
+  /** as the service grants them */
+  scopes: string;
+  /** once: the service's page to open in a browser */
+  url?: string;
+  /** once: the code to type at verification_uri */
+  user_code?: string;
+  verification_uri?: string;
+  verification_uri_complete?: string;
+  /** how often the server asks for a device's tokens */
+  interval_ms?: number;
+  /** of a pending one */
+  expires_at: string | null;
+  /** when its tokens are renewed */
+  renews_at: string | null;
+  created_at: string | null;
+  updated_at: string | null;
+}
+
+/** Connects, newest first */
+export interface ConnectList {
+  items: Connect[];
+}
+
+/** Presets of credentials */
+export interface CredentialPresetList {
+  items: CredentialPreset[];
+}
+
+/** A service whose hosts and OAuth server are known */
+export interface CredentialPreset {
+  name: string;
+  version: number;
+  about: string;
+  /** of the credential */
+  kind: string;
+  hosts: string[];
+  fields: CredentialPresetField[];
+  marker?: CredentialPresetMarker;
+  oauth?: OAuthService;
+}
+
+/** A field to ask for */
+export interface CredentialPresetField {
+  name: string;
+  label: string;
+  /** false: it may be shown */
+  secret: boolean;
+}
+
+/** A variable without worth that lets programs inside start */
+export interface CredentialPresetMarker {
+  env: string;
+  value: string;
+}
+
+/** The addresses of an OAuth service, and how it differs from the standards */
+export interface OAuthService {
+  issuer?: string;
+  authorize?: string;
+  token?: string;
+  device?: string;
+  revoke?: string;
+  /** parameters that its page wants beside those of the standard */
+  extra?: string;
+  scope_separator?: string;
+  client_auth: "basic" | "post";
+  body: "form" | "json";
+  revoke_style: "standard" | "github" | "bearer";
+  pkce: "on" | "off";
+  scopes: string[];
 }
 
 /** Background jobs, newest first */

@@ -62,6 +62,7 @@ const struct route *const api_routes[] = {
         audit_routes,
         webhooks_routes,
         credentials_routes,
+        connects_routes,
         jobs_routes,
         channels_routes,
         usage_routes,

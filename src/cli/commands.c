@@ -31,6 +31,7 @@ const struct cli_command *const commands[] = {
         &command_activity,
         &command_webhook,
         &command_credential,
+        &command_connect,
         &command_audit,
         &command_start,
         &command_stop,

@@ -16,6 +16,7 @@
 #include "daemon/data.h"
 #include "daemon/drain.h"
 #include "daemon/listen.h"
+#include "daemon/outgoing.h"
 #include "daemon/providers.h"
 #include "daemon/records.h"
 #include "daemon/sealed_store.h"
@@ -24,7 +25,6 @@
 #include "edge/hooks.h"
 #include "http/server/shares.h"
 #include "job/job.h"
-#include "webhook/webhook.h"
 
 #define BEAT_MS 1000
 #define BEATS_OF_TICK 2
@@ -45,7 +45,7 @@ struct api_process {
 	struct blob_store *blobs;
 	struct fleet *fleet;
 	struct worker_pool *workers, *waiters;
-	struct webhooks *webhooks;
+	struct outgoing outgoing;
 	struct jobs *jobs;
 	struct records records;
 	pthread_mutex_t hears_mutex;
@@ -237,8 +237,7 @@ static int open_fleet(struct api_process *p, struct error *err)
 		return -1;
 	if (sealed_store_open_audit(&p->store, p->arena, p->config, p->node.text, err) < 0)
 		return -1;
-	if (webhooks_open(&(struct webhooks_options){p->config, p->store.store, p->node.text},
-	                  &p->webhooks, err) < 0)
+	if (outgoing_open(p->config, p->store.store, p->node.text, &p->outgoing, err) < 0)
 		return -1;
 	return jobs_open(&(struct jobs_options){p->config, p->store.store, p->fleet, p->node.text,
 	                                        p->records.activity},
@@ -323,7 +322,7 @@ static int open_server(struct api_process *p, struct error *err)
 	p->api.workers = p->workers;
 	p->api.waiters = p->waiters;
 	p->api.loop = p->loop;
-	p->api.webhooks = p->webhooks;
+	p->api.webhooks = p->outgoing.webhooks;
 	p->api.jobs = p->jobs;
 	p->api.activity = p->records.activity;
 	p->api.decisions = p->records.decisions;
@@ -509,7 +508,7 @@ static void close_server(struct api_process *p)
 	server_close(p->server);
 	api_cancel_calls(&p->api);
 	jobs_close(p->jobs);
-	webhooks_close(p->webhooks);
+	outgoing_close(&p->outgoing);
 	hear_ends(p,
 	          false); /* the last tasks of the workers need the provider, which outlives them */
 	fleet_end(p->fleet);

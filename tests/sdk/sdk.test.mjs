@@ -483,6 +483,8 @@ test('files of a volume, webhooks and builds are there', async () => {
   assert.equal((await atoll.credentials.update('sdk-js', { consent: 'conversation', about: 'by the SDK' })).about, 'by the SDK');
   assert.ok((await atoll.credentials.list()).some(({ name }) => name === 'sdk-js'));
   await atoll.credentials.delete('sdk-js');
+  assert.ok((await atoll.connects.presets()).some(({ name }) => name === 'github'));
+  assert.deepEqual(await atoll.connects.list(), []);
   const hook = await atoll.webhooks.create({ url: 'https://example.com/', enabled: false });
   assert.ok(hook.secret);
   assert.deepEqual((await atoll.webhooks.update(hook.id, { events: ['volume.*'] })).events, ['volume.*']);

@@ -555,6 +555,8 @@ def test_credentials_are_stored_changed_and_deleted(where):
     assert credentials.update("sdk", about="by the SDK")["about"] == credentials.get("sdk")["about"] == "by the SDK"
     assert "sdk" in [item["name"] for item in credentials.list()]
     credentials.delete("sdk")
+    connects = Atoll(**where).connects
+    assert "github" in [preset["name"] for preset in connects.presets()] and connects.list() == []
     assert "sdk" not in [item["name"] for item in credentials.list()]
 
 

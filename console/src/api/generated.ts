@@ -444,6 +444,43 @@ export interface CommandMessage {
   artifact: unknown;
   error: unknown;
 }
+/** A login at an OAuth service */
+export interface Connect {
+  id: string;
+  name: string;
+  preset: string | null;
+  method: "code" | "device" | "client";
+  owner: "project" | "user";
+  state: string;
+  problem: string | null;
+  scopes: string;
+  url?: string;
+  user_code?: string;
+  verification_uri?: string;
+  verification_uri_complete?: string;
+  interval_ms?: number;
+  expires_at: string | null;
+  renews_at: string | null;
+  created_at: string | null;
+  updated_at: string | null;
+}
+/** A login to begin */
+export interface ConnectCreate {
+  name: string;
+  preset?: string;
+  issuer?: string;
+  client: string;
+  method?: "code" | "device" | "client";
+  scopes?: string[];
+  hosts?: string[];
+  about?: string;
+  consent?: "conversation" | "sandbox" | "project";
+  owner?: "project" | "user";
+}
+/** Connects, newest first */
+export interface ConnectList {
+  items: Connect[];
+}
 /** Number of entries or bytes */
 export interface Count {
   count: number;
@@ -452,7 +489,7 @@ export interface Count {
 export interface Credential {
   id: string;
   name: string;
-  kind: "token" | "basic" | "aws" | "custom" | "oauth";
+  kind: "token" | "basic" | "aws" | "custom" | "client" | "oauth";
   preset: string | null;
   about: string;
   hosts: string[];
@@ -483,12 +520,38 @@ export interface CredentialCreate {
   consent?: "conversation" | "sandbox" | "project";
   expires_at?: string | null;
   name: string;
-  kind?: "token" | "basic" | "aws" | "custom";
+  kind?: "token" | "basic" | "aws" | "custom" | "client";
   owner?: "project" | "user";
 }
 /** Credentials by name */
 export interface CredentialList {
   items: Credential[];
+}
+/** A service whose hosts and OAuth server are known */
+export interface CredentialPreset {
+  name: string;
+  version: number;
+  about: string;
+  kind: string;
+  hosts: string[];
+  fields: CredentialPresetField[];
+  marker?: CredentialPresetMarker;
+  oauth?: OAuthService;
+}
+/** A field to ask for */
+export interface CredentialPresetField {
+  name: string;
+  label: string;
+  secret: boolean;
+}
+/** Presets of credentials */
+export interface CredentialPresetList {
+  items: CredentialPreset[];
+}
+/** A variable without worth that lets programs inside start */
+export interface CredentialPresetMarker {
+  env: string;
+  value: string;
 }
 /** The result of a retry of all dead deliveries */
 export interface DeliveriesRetried {
@@ -1406,6 +1469,21 @@ export interface NetworkRefusal {
   rule: string | null;
   count: number;
   message: string;
+}
+/** The addresses of an OAuth service, and how it differs from the standards */
+export interface OAuthService {
+  issuer?: string;
+  authorize?: string;
+  token?: string;
+  device?: string;
+  revoke?: string;
+  extra?: string;
+  scope_separator?: string;
+  client_auth: "basic" | "post";
+  body: "form" | "json";
+  revoke_style: "standard" | "github" | "bearer";
+  pkce: "on" | "off";
+  scopes: string[];
 }
 /** Owns projects */
 export interface Organization {
@@ -3369,6 +3447,18 @@ export const getV1CredentialsCredential: Operation<{ credential: string }, undef
 export const patchV1CredentialsCredential: Operation<{ credential: string }, undefined, CredentialChange, Credential> = { method: "PATCH", path: "/v1/credentials/{credential}", scopes: ["sandbox:write"] };
 /** Delete a credential */
 export const deleteV1CredentialsCredential: Operation<{ credential: string }, undefined, undefined, void> = { method: "DELETE", path: "/v1/credentials/{credential}", scopes: ["sandbox:write"] };
+/** List the connects of the project and of the caller's user */
+export const getV1Connects: Operation<undefined, undefined, undefined, ConnectList> = { method: "GET", path: "/v1/connects", scopes: ["sandbox:read"] };
+/** Begin a login at an OAuth service, which makes a credential */
+export const postV1Connects: Operation<undefined, undefined, ConnectCreate, Connect> = { method: "POST", path: "/v1/connects", scopes: ["sandbox:write"] };
+/** The service's answer: the browser comes back with a code */
+export const getV1ConnectsCallback: Operation<undefined, { code?: string; state?: string; iss?: string; error?: string }, undefined, unknown> = { method: "GET", path: "/v1/connects/callback", scopes: [] };
+/** Get a connect */
+export const getV1ConnectsConnect: Operation<{ connect: string }, undefined, undefined, Connect> = { method: "GET", path: "/v1/connects/{connect}", scopes: ["sandbox:read"] };
+/** Revoke the tokens at the service, and delete connect and credential */
+export const deleteV1ConnectsConnect: Operation<{ connect: string }, { force?: boolean }, undefined, void> = { method: "DELETE", path: "/v1/connects/{connect}", scopes: ["sandbox:write"] };
+/** List the services whose hosts and OAuth servers are known */
+export const getV1CredentialPresets: Operation<undefined, undefined, undefined, CredentialPresetList> = { method: "GET", path: "/v1/credential-presets", scopes: ["sandbox:read"] };
 /** List the background jobs of a conversation */
 export const getV1Jobs: Operation<undefined, { conversation?: string; sandbox?: string; status?: "running" | "completed" | "failed" | "stopped"; before?: number; limit?: number }, undefined, JobList> = { method: "GET", path: "/v1/jobs", scopes: ["sandbox:read"] };
 /** Get the state of a background job */

@@ -118,6 +118,18 @@ export const codeContextCreateSchema = {
   language: {"type":"string","description":"one of: python, javascript, typescript, bash, r, java; python by default","maxLength":32,"minLength":1},
   cwd: {"type":"string","description":"working directory; a relative path is below the default folder","maxLength":4096},
 } satisfies Schema;
+export const connectCreateSchema = {
+  name: {"type":"string","description":"of the credential to make","maxLength":63,"minLength":1,"example":"github"},
+  preset: {"type":"string","description":"see /v1/credential-presets; or give an issuer","maxLength":64,"example":"github"},
+  issuer: {"type":"string","description":"a service that publishes its metadata, such as a GitLab of your own; its addresses replace those of the preset","maxLength":2048,"example":"https://gitlab.example.com"},
+  client: {"type":"string","description":"a credential of the kind 'client': the application that is registered at the service","maxLength":63,"minLength":1,"example":"github-app"},
+  method: {"type":"string","description":"code: in a browser (default); device: with a code to type; client: the application itself","enum":["code","device","client"]},
+  scopes: {"type":"array","description":"default: those of the preset","maxItems":64},
+  hosts: {"type":"array","description":"hosts that may get the credential (default: the preset's)","maxItems":32},
+  about: {"type":"string","description":"what it is for","maxLength":500},
+  consent: {"type":"string","description":"as of a credential","enum":["conversation","sandbox","project"]},
+  owner: {"type":"string","description":"as of a credential","enum":["project","user"]},
+} satisfies Schema;
 export const credentialChangeSchema = {
   about: {"type":"string","description":"what it is for; people and agents see it","maxLength":500},
   hosts: {"type":"array","description":"host names that may get it; \"*.example.com\" is every name below","maxItems":32,"example":["api.github.com"]},
@@ -132,7 +144,7 @@ export const credentialCreateSchema = {
   consent: {"type":"string","description":"what a person has to allow it for: each conversation (default) or each sandbox; project: no person is asked","enum":["conversation","sandbox","project"]},
   expires_at: {"type":"string","description":"default: never","format":"date-time"},
   name: {"type":"string","description":"lower-case letters, digits and '-'; rules name it: ${credential.NAME.FIELD}","maxLength":63,"minLength":1,"example":"github"},
-  kind: {"type":"string","description":"which fields it has (default: token)","enum":["token","basic","aws","custom"]},
+  kind: {"type":"string","description":"which fields it has (default: token)","enum":["token","basic","aws","custom","client"]},
   owner: {"type":"string","description":"project (default; takes the scope project:write), or the caller's user, who alone sees it","enum":["project","user"]},
 } satisfies Schema;
 export const depositCreateSchema = {

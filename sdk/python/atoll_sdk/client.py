@@ -138,6 +138,22 @@ class Credentials(Collection):
         return self.transport.request("PATCH", self._address(name), json=change)
 
 
+class Connects(Collection):
+    """Logins at OAuth services, whose tokens become credentials (docs/use/credentials.md)."""
+
+    def list(self):
+        """Lists those of the project and of the caller's user, newest first."""
+        return self.transport.request("GET", self.base)["items"]
+
+    def delete(self, id, force=False):
+        """Revokes the tokens at the service, and deletes the connect and its credential."""
+        self.transport.request("DELETE", self._address(id), query={"force": "true"} if force else {})
+
+    def presets(self):
+        """Lists the services whose hosts and OAuth servers are known."""
+        return self.transport.request("GET", "/v1/credential-presets")["items"]
+
+
 class Webhooks(Collection):
     """Addresses that are told of events (docs/use/events.md). The answer of create has the secret, once."""
 
@@ -279,6 +295,7 @@ class Atoll:
         self.templates = Templates(self.transport, "/api/sandbox/templates")
         self.builds = Builds(self.transport, "/api/sandbox/templates/builds")
         self.credentials = Credentials(self.transport, "/v1/credentials")
+        self.connects = Connects(self.transport, "/v1/connects")
         self.webhooks = Webhooks(self.transport, "/v1/webhooks")
         self.users = Users(self.transport, "/v1/users")
         self.organizations = Organizations(self.transport, "/v1/organizations")

@@ -3440,7 +3440,7 @@ class CredentialCreate(TypedDict):
     # lower-case letters, digits and '-'; rules name it: ${credential.NAME.FIELD}
     name: str
     # which fields it has (default: token)
-    kind: NotRequired[Literal["token", "basic", "aws", "custom"]]
+    kind: NotRequired[Literal["token", "basic", "aws", "custom", "client"]]
     # project (default; takes the scope project:write), or the caller's user, who alone sees it
     owner: NotRequired[Literal["project", "user"]]
 
@@ -3450,7 +3450,7 @@ class Credential(TypedDict):
 
     id: str
     name: str
-    kind: Literal["token", "basic", "aws", "custom", "oauth"]
+    kind: Literal["token", "basic", "aws", "custom", "client", "oauth"]
     preset: str | None
     about: str
     hosts: list[str]
@@ -3489,6 +3489,120 @@ class CredentialChange(TypedDict):
     consent: NotRequired[Literal["conversation", "sandbox", "project"]]
     # default: never
     expires_at: NotRequired[str | None]
+
+
+class ConnectCreate(TypedDict):
+    """A login to begin"""
+
+    # of the credential to make
+    name: str
+    # see /v1/credential-presets; or give an issuer
+    preset: NotRequired[str]
+    # a service that publishes its metadata, such as a GitLab of your own; its addresses replace those of the preset
+    issuer: NotRequired[str]
+    # a credential of the kind 'client': the application that is registered at the service
+    client: str
+    # code: in a browser (default); device: with a code to type; client: the application itself
+    method: NotRequired[Literal["code", "device", "client"]]
+    # default: those of the preset
+    scopes: NotRequired[list[str]]
+    # hosts that may get the credential (default: the preset's)
+    hosts: NotRequired[list[str]]
+    # what it is for
+    about: NotRequired[str]
+    # as of a credential
+    consent: NotRequired[Literal["conversation", "sandbox", "project"]]
+    # as of a credential
+    owner: NotRequired[Literal["project", "user"]]
+
+
+class Connect(TypedDict):
+    """A login at an OAuth service"""
+
+    id: str
+    name: str
+    preset: str | None
+    method: Literal["code", "device", "client"]
+    owner: Literal["project", "user"]
+    # pending, exchanging, done, failed or needs_login
+    state: str
+    problem: str | None
+    # as the service grants them
+    scopes: str
+    # once: the service's page to open in a browser
+    url: NotRequired[str]
+    # once: the code to type at verification_uri
+    user_code: NotRequired[str]
+    verification_uri: NotRequired[str]
+    verification_uri_complete: NotRequired[str]
+    # how often the server asks for a device's tokens
+    interval_ms: NotRequired[int]
+    # of a pending one
+    expires_at: str | None
+    # when its tokens are renewed
+    renews_at: str | None
+    created_at: str | None
+    updated_at: str | None
+
+
+class ConnectList(TypedDict):
+    """Connects, newest first"""
+
+    items: list[Connect]
+
+
+class CredentialPresetList(TypedDict):
+    """Presets of credentials"""
+
+    items: list[CredentialPreset]
+
+
+class CredentialPreset(TypedDict):
+    """A service whose hosts and OAuth server are known"""
+
+    name: str
+    version: int
+    about: str
+    # of the credential
+    kind: str
+    hosts: list[str]
+    fields: list[CredentialPresetField]
+    marker: NotRequired[CredentialPresetMarker]
+    oauth: NotRequired[OAuthService]
+
+
+class CredentialPresetField(TypedDict):
+    """A field to ask for"""
+
+    name: str
+    label: str
+    # false: it may be shown
+    secret: bool
+
+
+class CredentialPresetMarker(TypedDict):
+    """A variable without worth that lets programs inside start"""
+
+    env: str
+    value: str
+
+
+class OAuthService(TypedDict):
+    """The addresses of an OAuth service, and how it differs from the standards"""
+
+    issuer: NotRequired[str]
+    authorize: NotRequired[str]
+    token: NotRequired[str]
+    device: NotRequired[str]
+    revoke: NotRequired[str]
+    # parameters that its page wants beside those of the standard
+    extra: NotRequired[str]
+    scope_separator: NotRequired[str]
+    client_auth: Literal["basic", "post"]
+    body: Literal["form", "json"]
+    revoke_style: Literal["standard", "github", "bearer"]
+    pkce: Literal["on", "off"]
+    scopes: list[str]
 
 
 class JobList(TypedDict):

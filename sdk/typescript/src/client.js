@@ -141,6 +141,19 @@ class Credentials extends Collection {
   }
 }
 
+/** Logins at OAuth services, whose tokens become credentials (docs/use/credentials.md). */
+class Connects extends Collection {
+  /** Revokes the tokens at the service, and deletes the connect and its credential. */
+  async delete(id, { force } = {}) {
+    await this.transport.request('DELETE', this.address(id), { query: force ? { force: true } : {} });
+  }
+
+  /** Lists the services whose hosts and OAuth servers are known. */
+  async presets() {
+    return (await this.transport.request('GET', '/v1/credential-presets')).items;
+  }
+}
+
 /** Addresses that are told of events (docs/use/events.md). The answer of create has the secret, once. */
 class Webhooks extends Collection {
   update(id, change) {
@@ -272,6 +285,7 @@ export class Atoll {
     this.templates = new Templates(this.transport, '/api/sandbox/templates');
     this.builds = new Builds(this.transport, '/api/sandbox/templates/builds');
     this.credentials = new Credentials(this.transport, '/v1/credentials');
+    this.connects = new Connects(this.transport, '/v1/connects');
     this.webhooks = new Webhooks(this.transport, '/v1/webhooks');
     this.users = new Users(this.transport, '/v1/users');
     this.organizations = new Organizations(this.transport, '/v1/organizations');

@@ -5,7 +5,7 @@
 
 #include "cli/core/command.h"
 
-extern const struct cli_command command_audit, command_budget, command_console,
+extern const struct cli_command command_audit, command_budget, command_connect, command_console,
         command_credential, command_key,
         command_member, command_org, command_project, command_settings, command_usage, command_user,
         command_webhook, command_whoami;

@@ -19,7 +19,7 @@
 #define NAMES_MAX (CREDENTIAL_FIELD_COUNT_MAX * (CREDENTIAL_FIELD_NAME_MAX + 1))
 
 /* The kinds that a caller can make: all but the last, oauth. */
-static const char *const kinds[] = {"token", "basic", "aws", "custom", NULL};
+static const char *const kinds[] = {"token", "basic", "aws", "custom", "client", NULL};
 enum { OWNER_PROJECT, OWNER_USER };
 static const char *const owners[] = {"project", "user", NULL};
 
@@ -41,7 +41,7 @@ enum credential_row { ROW_ABOUT, ROW_HOSTS, ROW_FIELDS, ROW_CONSENT, ROW_EXPIRES
 	        .example = "[\"api.github.com\"]"),                                                \
 	[ROW_FIELDS] = JSON_TEXT_MAP_MEMBER(                                                       \
 	        credential_body, fields, .flags = (needed) | JSON_SECRET,                          \
-	        .max = CREDENTIAL_FIELD_COUNT_MAX,                                                      \
+	        .max = CREDENTIAL_FIELD_COUNT_MAX,                                                 \
 	        .about = "its values, which no answer contains: token; username and password; "    \
 	                 "access_key_id and secret_access_key; or any",                            \
 	        .example = "{\"token\":\"…\"}"),                                                   \

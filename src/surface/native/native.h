@@ -22,6 +22,7 @@ extern const struct route ephemeral_routes[];
 extern const struct route events_routes[];
 extern const struct route exec_routes[];
 extern const struct route figures_routes[];
+extern const struct route connects_routes[];
 extern const struct route credentials_routes[];
 extern const struct route files_routes[];
 extern const struct route git_routes[];
