@@ -107,10 +107,10 @@ def test_a_user_sees_the_own_ones_and_the_project_s(api, named):
 def test_writes_are_in_the_audit_without_values(api, server, named, tmp_path):
     made = add(api, named)
     api.call("PATCH", f"{BASE}/{named}", {"fields": {"token": SECRET + "2"}})
-    row = wait_row(api, action="credentials.update")
-    assert row["target"] == named and row["after"][f"credential {made['id']}"]["fields_json"] == "set"
+    row = wait_row(api, action="credentials.update", target=named)
+    assert row["after"][f"credential {made['id']}"]["fields_json"] == "set"
     api.delete(f"{BASE}/{named}")
-    wait_row(api, action="credentials.delete")
+    wait_row(api, action="credentials.delete", target=named)
     assert SECRET not in "\n".join(export(server, tmp_path / "audit.jsonl", "--all"))
 
 
