@@ -12,8 +12,10 @@
 #include "provider/agent_reader.h"
 #include "provider/command_ends.h"
 #include "provider/compute.h"
+#include "trace/timing.h"
 #include "wire/agent.h"
 #include "wire/agent_cause.h"
+#include "wire/names.h"
 
 struct stream *stream_new(const struct stream_ops *ops, struct fleet_hold *hold)
 {
@@ -27,10 +29,29 @@ struct stream *stream_new(const struct stream_ops *ops, struct fleet_hold *hold)
 	return s;
 }
 
+struct stream_timing {
+	struct trace_span span; /* from the start to the release */
+	const char *operation;  /* of the agent; NULL: its first message was counted */
+	int64_t begun_ns;
+};
+
+/* The time of an answer is that of its first message: the rest is the command's. */
+static void count_answer(struct stream *s, bool has_failed)
+{
+	struct stream_timing *t = s->timing;
+
+	if (t && t->operation)
+		timing_note(TRACE_AGENT, TAKE(t->operation), t->begun_ns, has_failed);
+}
+
 void stream_free(struct stream *s)
 {
 	if (s->ops->done)
 		s->ops->done(s);
+	count_answer(s, true);
+	if (s->timing)
+		trace_end(&s->timing->span, &(struct trace_end){.name = NULL});
+	free(s->timing);
 	if (s->is_started)
 		activity_end(s->note);
 	else
@@ -102,6 +123,7 @@ static int on_upstream(void *state, struct relay *relay, struct span *in, struct
 
 	while ((more = wire_next(in, &type, &payload, NULL, err)) > 0) {
 		agent_health_answered(s->hold.id);
+		count_answer(s, type == AGENT_FAILED);
 		s->first_ms = 0;
 		if (s->ended)
 			return FAIL(err, ERROR_SYSTEM, "the agent went on after its reply");
@@ -231,6 +253,10 @@ static const struct relay_ops relays[2][2] = {
 static struct relay_options relay_options_of(struct stream *s, const struct stream_options *o)
 {
 	s->is_started = true;
+	s->timing = memory_new(sizeof(*s->timing));
+	s->timing->operation = agent_type_name(o->request);
+	s->timing->begun_ns = clock_monotonic_ns();
+	trace_begin(&s->timing->span, TRACE_AGENT, s->timing->operation);
 	s->begun_ms = clock_monotonic_ms();
 	s->first_ms = agent_type_is_prompt(o->request) ? agent_answer_ms() : 0;
 	return (struct relay_options){

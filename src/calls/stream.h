@@ -17,6 +17,7 @@
 struct activity_note;
 struct agent_process;
 struct stream;
+struct stream_timing;
 struct wire_member;
 struct stream_ops {
 	size_t size; /* of the struct that begins with struct stream */
@@ -50,6 +51,7 @@ struct stream {
 	 * end of the process. */
 	struct activity_note *note;
 	bool is_started;
+	struct stream_timing *timing; /* NULL: not started */
 };
 
 /* Zeroed; takes the hold over. */

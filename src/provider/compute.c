@@ -13,7 +13,9 @@
 #include "provider/compute_run.h"
 #include "provider/provider.h"
 #include "wire/agent_files.h"
+#include "trace/timing.h"
 #include "wire/agent_terminal.h"
+#include "wire/names.h"
 
 /* Set as the socket priority of file connections, so that the descriptor itself shows its use. A
  * unix socket ignores it, and no table of descriptors can become stale. */
@@ -216,11 +218,16 @@ int compute_call(struct provider *p, const char *id, struct arena *a,
 	const struct agent_limits limits = {.deadline = deadline, .cancel = call->cancel};
 	const struct compute_request request = {call->type, call->shape, call->message, NULL};
 	AUTO(agent_reader_done) struct agent_reader r;
+	struct timed_call timed;
+	int result;
 
+	timed_begin(&timed, TRACE_AGENT, agent_type_name(call->type));
 	agent_reader_init(&r, p, id, &limits);
-	if (agent_reader_ask(&r, &request, err) < 0)
-		return -1;
-	return take_replies(&r, a, call, err);
+	result = agent_reader_ask(&r, &request, err);
+	if (result == 0)
+		result = take_replies(&r, a, call, err);
+	timed_end(&timed, result < 0 ? err : NULL);
+	return result;
 }
 
 int compute_file(struct provider *p, const char *id, struct arena *a,

@@ -11,6 +11,7 @@
 #include "store/driver.h"
 #include "store/event_rows.h"
 #include "store/pages.h"
+#include "trace/timing.h"
 
 COLUMNS_OF(record_lookup);
 COLUMNS_OF(row_count);
@@ -36,23 +37,33 @@ void *rows_add(struct rows *rows)
 
 int transaction_run(const struct transaction *t, struct store_connection *c, struct error *err)
 {
+	const struct trace_span *outer;
 	int result;
 
-	if (!t->changes)
-		return t->run(c, (void *)(uintptr_t)t->context, err);
-	changes_rewind(t->changes); /* it may run again */
+	/* Perhaps not on the caller's thread. */
+	outer = trace_swap(t->trace);
+	if (t->changes)
+		changes_rewind(t->changes); /* it may run again */
 	c->changes = t->changes;
 	result = t->run(c, (void *)(uintptr_t)t->context, err);
 	c->changes = NULL;
+	(void)trace_swap(outer);
 	return result;
 }
 
 int query_run(struct store_connection *c, enum query_name query, const void *takes,
               struct rows *rows, struct error *err)
 {
+	struct trace_span span;
+	int result;
+
+	trace_begin(&span, TRACE_STORE, store_queries[query].name);
 	if (c->changes && changes_wants(query))
-		return changes_run(c, query, takes, rows, err);
-	return c->store->driver->run(c, query, takes, rows, err);
+		result = changes_run(c, query, takes, rows, err);
+	else
+		result = c->store->driver->run(c, query, takes, rows, err);
+	trace_end(&span, &(struct trace_end){.err = result < 0 ? err : NULL});
+	return result;
 }
 
 int query_find(struct store_connection *c, enum query_name query, const void *takes,
@@ -97,22 +108,43 @@ int query_count(struct store_connection *c, enum query_name query, const void *t
 	return 0;
 }
 
+/* The store itself has failed: a row that is missing or taken is an ordinary result. */
+static bool is_outage(int result, const struct error *err)
+{
+	return result < 0 && (err->code == ERROR_SYSTEM || err->code == ERROR_UNAVAILABLE ||
+	                      err->code == ERROR_TIMEOUT || err->code == ERROR_NO_SPACE);
+}
+
 int store_read(struct store *s,
                int (*run)(struct store_connection *c, void *context, struct error *err),
                const void *context, struct error *err)
 {
-	return s->driver->read(s, &(struct transaction){.run = run, .context = context}, err);
+	struct timed_call timed;
+	int result;
+
+	timed_begin(&timed, TRACE_STORE, "read");
+	result = s->driver->read(
+	        s, &(struct transaction){.run = run, .context = context, .trace = &timed.span},
+	        err);
+	timed_end(&timed, is_outage(result, err) ? err : NULL);
+	return result;
 }
 
 int store_transact(struct store *s, const struct transaction *t, struct error *err)
 {
 	uint64_t count = event_watchers_count(s->watchers);
 	struct transaction collected = *t;
+	struct timed_call timed;
+	int result;
 
+	timed_begin(&timed, TRACE_STORE, "change");
+	collected.trace = &timed.span;
 	collected.changes = changes_current();
 	if (collected.changes)
 		changes_begin(collected.changes);
-	if (s->driver->change(s, &collected, err) < 0) {
+	result = s->driver->change(s, &collected, err);
+	timed_end(&timed, is_outage(result, err) ? err : NULL);
+	if (result < 0) {
 		if (collected.changes)
 			changes_rewind(collected.changes);
 		return -1;

@@ -16,6 +16,7 @@ struct arena;
 struct store;
 struct store_changes;
 struct store_connection;
+struct trace_span;
 
 /* A transaction: `run` calls query_run; when it fails, everything is rolled back. It may run on
  * another thread while the caller waits, and more than once. */
@@ -26,6 +27,7 @@ struct transaction {
 	 * it; recovery handles that. */
 	bool is_lazy;
 	struct store_changes *changes; /* set by store_transact: changes.h */
+	struct trace_span *trace;      /* set by query.c: spans of queries are its children */
 };
 MUST_CHECK int store_transact(struct store *s, const struct transaction *t, struct error *err);
 MUST_CHECK int store_change(struct store *s,

@@ -13,6 +13,7 @@
 #include "fleet/recovery/notes.h"
 #include "fleet/recovery/trash_parts.h"
 #include "fleet/usage/samples.h"
+#include "provider/timed.h"
 #include "provider/trash.h"
 #include "store/database.h"
 #include "store/sandboxes.h"
@@ -26,13 +27,16 @@ static int remove_files(struct operation *op, int64_t keep_ms, struct error *err
 	                                    .reason = PROVIDER_TRASH_DELETED,
 	                                    .keep_ms = keep_ms};
 	int64_t deadline = deadline_after(CALL_TIMEOUT_MS);
+	struct provider_timed *timed;
 
 	if (keep_ms > 0 && op->ops->trash) {
 		kept_volumes_note(f, op->record.id);
 		fault_point("api", "trash-noted");
 		return op->ops->trash->put(op->provider, &what, deadline, err);
 	}
-	if (op->ops->destroy(op->provider, op->record.id, deadline, err) < 0)
+	timed = provider_timed_begin("destroy");
+	if (provider_timed_end(timed, op->ops->destroy(op->provider, op->record.id, deadline, err),
+	                       err) < 0)
 		return -1;
 	note_drop(f, op->record.id);
 	return 0;

@@ -13,6 +13,7 @@
 #include "fleet/lifecycle/moves.h"
 #include "fleet/usage/meters.h"
 #include "fleet/volume/mounts.h"
+#include "provider/timed.h"
 #include "store/sandboxes.h"
 
 /* The hook needs a running sandbox; if the sandbox cannot be resumed, the stop continues without
@@ -45,6 +46,7 @@ static int stop_sandbox(struct operation *op, const struct stop_options *stop, s
 	        .to = SANDBOX_STOPPED, .desired = -1, .is_lazy = stop->at_once};
 	struct operation_move back = {.to = SANDBOX_STARTED, .desired = SANDBOX_STARTED};
 	int64_t deadline = deadline_after(CALL_TIMEOUT_MS);
+	struct provider_timed *timed;
 	struct error second = {0};
 
 	if (provider_require(op->provider, PROVIDER_CAN_STOP, err) < 0 ||
@@ -54,8 +56,11 @@ static int stop_sandbox(struct operation *op, const struct stop_options *stop, s
 	stopped.event =
 	        arena_format(op->arena, "stopped%s",
 	                     stop->at_once ? "" : run_before_stop(op, was_paused, deadline));
-	if (op->ops->stop(op->provider, op->record.id, stop->at_once ? 0 : STOP_GRACE_MS, deadline,
-	                  err) == 0) {
+	timed = provider_timed_begin("stop");
+	if (provider_timed_end(timed,
+	                       op->ops->stop(op->provider, op->record.id,
+	                                     stop->at_once ? 0 : STOP_GRACE_MS, deadline, err),
+	                       err) == 0) {
 		fault_point("api", "stop-stopped");
 		return operation_move(op, &stopped, err);
 	}

@@ -9,6 +9,7 @@
 #include "fleet/usage/meters.h"
 #include "fleet/volume/mounts.h"
 #include "provider/memory.h"
+#include "provider/timed.h"
 #include "store/templates.h"
 
 #define UNDO_TIMEOUT_MS 5000
@@ -38,7 +39,12 @@ typedef int provider_pause(struct provider *p, const char *id, int64_t deadline,
 static int pause_sandbox_by(struct operation *op, provider_pause *pause,
                             const struct operation_move *paused, struct error *err)
 {
-	if (pause(op->provider, op->record.id, deadline_after(CALL_TIMEOUT_MS), err) < 0) {
+	struct provider_timed *timed;
+
+	timed = provider_timed_begin("pause");
+	if (provider_timed_end(
+	            timed, pause(op->provider, op->record.id, deadline_after(CALL_TIMEOUT_MS), err),
+	            err) < 0) {
 		undo_pause(op);
 		return FAIL_CONTEXT(err, "pause sandbox '%s'", op->record.name);
 	}
@@ -94,9 +100,15 @@ static int resume_from_disk(struct operation *op, int64_t deadline, struct error
 
 int lifecycle_resume_provider(struct operation *op, int64_t deadline, struct error *err)
 {
+	struct provider_timed *timed;
+	int result;
+
+	timed = provider_timed_begin("resume");
 	if (op->ops->memory && op->ops->memory->is_kept(op->provider, op->record.id))
-		return resume_from_disk(op, deadline, err);
-	return op->ops->resume(op->provider, op->record.id, deadline, err);
+		result = resume_from_disk(op, deadline, err);
+	else
+		result = op->ops->resume(op->provider, op->record.id, deadline, err);
+	return provider_timed_end(timed, result, err);
 }
 
 int lifecycle_resume(struct operation *op, struct error *err)

@@ -12,6 +12,7 @@
 #include "fleet/lifecycle/rules.h"
 #include "fleet/usage/meters_state.h"
 #include "provider/health.h"
+#include "provider/timed.h"
 #include "sandbox/egress.h"
 #include "sandbox/isolation.h"
 #include "store/projects.h"
@@ -470,10 +471,17 @@ struct provider *provider_route_current(const struct provider_route *route)
 static int create_once(struct operation *op, const struct template_record *t, int64_t deadline,
                        struct provider_created *ret, struct error *err)
 {
-	if (op->creation)
-		return op->ops->create_end(op->provider, TAKE(op->creation), deadline, ret, err);
-	op->spec = lifecycle_spec(op, t);
-	return op->ops->create(op->provider, &op->spec, deadline, ret, err);
+	struct provider_timed *timed;
+	int result;
+
+	timed = provider_timed_begin("create");
+	if (op->creation) {
+		result = op->ops->create_end(op->provider, TAKE(op->creation), deadline, ret, err);
+	} else {
+		op->spec = lifecycle_spec(op, t);
+		result = op->ops->create(op->provider, &op->spec, deadline, ret, err);
+	}
+	return provider_timed_end(timed, result, err);
 }
 
 static void note_result(const struct provider_member *m, int result, int64_t begun_us,

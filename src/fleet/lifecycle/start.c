@@ -17,6 +17,7 @@
 #include "fleet/template/warm_parts.h"
 #include "fleet/volume/mounts.h"
 #include "provider/compute.h"
+#include "provider/timed.h"
 #include "store/database.h"
 #include "store/templates.h"
 #include "worker/worker.h"
@@ -218,12 +219,16 @@ start_in_provider(struct operation *op, const struct template_record *t, int64_t
                   struct error *err)
 {
 	struct provider_created created = {0};
+	struct provider_timed *timed;
 	struct sandbox_spec spec;
 
 	if (mounts_load(op, err) < 0)
 		return -1;
 	spec = lifecycle_spec(op, t);
-	if (run(op->provider, &spec, deadline_after(CALL_TIMEOUT_MS), &created, err) < 0 ||
+	timed = provider_timed_begin("start");
+	if (provider_timed_end(
+	            timed, run(op->provider, &spec, deadline_after(CALL_TIMEOUT_MS), &created, err),
+	            err) < 0 ||
 	    entrypoint_start(op, t, err) < 0 || services_start(op, err) < 0)
 		return -1;
 	warm_start(op, t);

@@ -14,6 +14,7 @@
 #include "provider/entries.h"
 #include "provider/set.h"
 #include "provider/snapshots.h"
+#include "provider/timed.h"
 
 #define SNAPSHOTS_MAX 10000 /* of a project */
 #define PAGE_SIZE 500
@@ -136,6 +137,7 @@ int snapshot_take(struct operation *op, const struct fleet_snapshot *request,
 {
 	struct fleet *f = op->fleet;
 	struct provider_snapshot_made made;
+	struct provider_timed *timed;
 	struct error second = {0};
 
 	if (sandbox_require(op->fleet, &op->record, PROVIDER_CAN_SNAPSHOT, err) < 0 ||
@@ -148,10 +150,15 @@ int snapshot_take(struct operation *op, const struct fleet_snapshot *request,
 		remove_row(f, ret->id);
 		return -1;
 	}
-	if (op->ops->snapshots->take(op->provider,
-	                             &(struct provider_snapshot){op->record.id, ret->id,
-	                                                         request->sync, request->memory},
-	                             deadline_after(CALL_TIMEOUT_MS), &made, err) < 0) {
+	const struct provider_snapshot asked = {op->record.id, ret->id, request->sync,
+	                                        request->memory};
+
+	timed = provider_timed_begin("snapshot");
+	if (provider_timed_end(timed,
+	                       op->ops->snapshots->take(op->provider, &asked,
+	                                                deadline_after(CALL_TIMEOUT_MS), &made,
+	                                                err),
+	                       err) < 0) {
 		remove_row(f, ret->id);
 		return FAIL_CONTEXT(err, "snapshot of '%s'", op->record.name);
 	}

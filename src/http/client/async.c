@@ -13,6 +13,7 @@
 #include "base/thread.h"
 #include "http/client/curl.h"
 #include "loop/loop.h"
+#include "trace/trace.h"
 
 #define ANSWER_MAX ((size_t)4 << 20)
 #define RETRY_AFTER_MAX_S 3600
@@ -43,6 +44,7 @@ struct async_transfer {
 	struct curl_slist *headers;
 	struct http_async_answer answer;
 	char detail[CURL_ERROR_SIZE];
+	char trace[TRACE_LINE_SIZE]; /* of the thread that made the call; "" = none */
 };
 
 struct http_stream {
@@ -270,6 +272,8 @@ static void set_call(struct async_transfer *t)
 
 	for (const char *const *line = call->headers; line && *line; line++)
 		add_header_line(t, *line);
+	if (t->trace[0])
+		add_header_line(t, t->trace);
 	add_header_line(t, "Expect:");
 	curl_easy_setopt(t->curl, CURLOPT_HTTPHEADER, t->headers);
 	curl_easy_setopt(t->curl, CURLOPT_USERAGENT, "atoll");
@@ -364,6 +368,8 @@ static struct async_transfer *copy_call(struct http_async *a, const struct http_
 	t->call.headers = copy_lines(&t->arena, call->headers);
 	t->call.body = (struct span){arena_copy(&t->arena, call->body), call->body.size};
 	t->call.wanted = call->wanted ? arena_text(&t->arena, call->wanted) : NULL;
+	if (!trace_format_line(t->trace))
+		t->trace[0] = '\0';
 	t->answer.body = BUF(call->answer_max ? call->answer_max : ANSWER_MAX);
 	return t;
 }

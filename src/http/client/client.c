@@ -7,6 +7,7 @@
 
 #include "base/bytes.h"
 #include "http/client/curl.h"
+#include "trace/trace.h"
 
 #define BODY_MAX ((size_t)64 << 20)
 /* libcurl's own are 16 and 64 KiB, which halves the speed of a file on the loopback. */
@@ -132,7 +133,10 @@ static void add_header(struct http_transfer *t, const char *name, const char *va
 static void set_headers(struct http_client *client, struct http_transfer *t)
 {
 	const struct http_call *call = t->call;
+	char trace[TRACE_LINE_SIZE];
 
+	if (trace_format_line(trace))
+		add_line(t, trace);
 	if (call->has_body_fd || call->body.size > 0)
 		add_header(t, "Content-Type",
 		           call->content_type ? call->content_type : "application/json");

@@ -88,6 +88,10 @@ void proxy_add_hop_fields(struct buf *out, const struct http_head *head,
 /* True when the text begins with "http://HOST" or "https://HOST"; *ret_rest is the text after it.
  * `host` may be NULL. */
 bool proxy_is_own_origin(const char *text, const char *host, const char **ret_rest);
+/* Writes the traceparent of the request's span, in place of the client's. */
+void proxy_add_trace(struct buf *out, const struct request *rq);
+/* True when proxy_add_trace replaces this header. */
+bool proxy_replaces_trace(const struct request *rq, const char *name);
 /* "127.0.0.1:5000" gives "127.0.0.1", "[::1]:5000" gives "::1". */
 struct span proxy_peer_address(const char *peer);
 

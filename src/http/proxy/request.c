@@ -57,6 +57,19 @@ bool proxy_is_replaced_header(const char *name)
 	return head_name_is_of(name, replaced);
 }
 
+bool proxy_replaces_trace(const struct request *rq, const char *name)
+{
+	return rq->exchange->trace.is_known && strcasecmp(name, "traceparent") == 0;
+}
+
+void proxy_add_trace(struct buf *out, const struct request *rq)
+{
+	char parent[TRACE_PARENT_SIZE];
+
+	if (trace_format_parent(&rq->exchange->trace, parent))
+		reply_add_header(out, "traceparent", parent);
+}
+
 bool proxy_is_own_cookie(struct span cookie, const char *mark)
 {
 	static const char *const prefixes[] = {"__Host-", "__Secure-"};
@@ -298,7 +311,7 @@ void proxy_write_request(struct buf *out, const struct request *rq, const struct
 		if (strcasecmp(name, "Cookie") == 0)
 			add_cookies(out, head->fields[i].value, o->cookie_mark);
 		if (proxy_is_own_header(name) || proxy_is_replaced_header(name) ||
-		    head_name_is_of(name, o->withheld) ||
+		    head_name_is_of(name, o->withheld) || proxy_replaces_trace(rq, name) ||
 		    (connection && proxy_list_has(connection, span_of(name))) ||
 		    (as_is && strcasecmp(name, "Accept-Encoding") == 0))
 			continue;
@@ -309,6 +322,7 @@ void proxy_write_request(struct buf *out, const struct request *rq, const struct
 	add_origin(out, o, asked->origin, asked->host);
 	add_referer(out, o, request_header(rq, "Referer"), asked->host);
 	add_forwarded(out, rq, o, asked);
+	proxy_add_trace(out, rq);
 	add_framing(out, rq, asked);
 	buf_add_span(out, SPAN("\r\n"));
 }

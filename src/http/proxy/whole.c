@@ -72,11 +72,12 @@ void proxy_write_whole(struct buf *out, const struct request *rq, const struct p
 	for (unsigned i = 0; i < head->field_count; i++) {
 		const char *name = head->fields[i].name;
 
-		if (!is_left_out(name) &&
+		if (!is_left_out(name) && !proxy_replaces_trace(rq, name) &&
 		    !(connection && proxy_list_has(connection, span_of(name))))
 			reply_add_header(out, name, head->fields[i].value);
 	}
 	add_client(out, rq, o);
+	proxy_add_trace(out, rq);
 	add_framing(out, rq, asked);
 	buf_add_span(out, SPAN("\r\n"));
 	if (!asked->is_streamed)

@@ -149,6 +149,19 @@ static void set_request_id(struct http_exchange *ex)
 		server_make_id(ex->server, ex->request.id);
 }
 
+/* Every line and span of this thread belongs to the request. */
+static void enter_request(struct http_exchange *ex)
+{
+	log_request_set(ex->request.id);
+	(void)trace_swap(&ex->trace);
+}
+
+static void leave_request(void)
+{
+	(void)trace_swap(NULL);
+	log_request_set(NULL);
+}
+
 static bool media_type_is_json(const char *type)
 {
 	static const char json[] = "application/json";
@@ -191,6 +204,9 @@ static enum http_fault check_route(struct http_exchange *ex, struct router_match
 	if (ex->server->is_draining && !(route->flags & ROUTE_LAST))
 		return FAULT_DRAINING;
 	ex->request.route = route;
+	/* Probes and scrapes come every second and have no span. */
+	if (route->flags & ROUTE_LAST)
+		ex->trace.is_known = ex->trace.is_recorded = false;
 	exchange_set_deadline(ex);
 	if (ex->head.content_length > 0 &&
 	    (uint64_t)ex->head.content_length > exchange_body_max(ex))
@@ -278,6 +294,8 @@ enum http_fault exchange_begin(struct http_exchange *ex, struct span head_text)
 	buf_add_span(&ex->head_text, head_text);
 	fault = head_parse(ex->head_text.data, head_text.size, &ex->head);
 	set_request_id(ex);
+	if (trace_is_open())
+		trace_accept(&ex->trace, head_find(&ex->head, "traceparent"));
 	if (fault)
 		return fault;
 	ex->request.method = router_method_of(ex->head.method);
@@ -335,12 +353,12 @@ enum request_admission exchange_admit(struct http_exchange *ex, bool is_on_loop)
 
 	if ((rq->route->flags & ROUTE_PUBLIC) || !options->authorize || rq->caller)
 		return ADMISSION_DONE;
-	log_request_set(rq->id);
+	enter_request(ex);
 	rq->is_tried = is_on_loop;
 	rq->is_deferred = false;
 	result = options->authorize(rq, rq->route, &err);
 	rq->is_tried = false;
-	log_request_set(NULL);
+	leave_request();
 	if (result == 0)
 		return ADMISSION_DONE;
 	if (rq->is_deferred || (is_on_loop && err.node[0]))
@@ -421,9 +439,9 @@ void exchange_undo(struct http_exchange *ex)
 {
 	request_undo *undo = TAKE(ex->reply.undo);
 
-	log_request_set(ex->request.id);
+	enter_request(ex);
 	undo(&ex->request, ex->reply.undo_context);
-	log_request_set(NULL);
+	leave_request();
 }
 
 static int run_handler(struct http_exchange *ex, struct error *err)
@@ -444,7 +462,7 @@ static bool run_or_defer(struct http_exchange *ex)
 	struct error err = {0};
 	int result;
 
-	log_request_set(rq->id);
+	enter_request(ex);
 	rq->body = buf_span(&ex->body);
 	rq->is_deferred = false;
 	result = run_handler(ex, &err);
@@ -454,7 +472,7 @@ static bool run_or_defer(struct http_exchange *ex)
 		ex->queue_name[0] = '\0';
 	if (result < 0 && !rq->is_deferred && !note_queued(ex, &err) && !note_awaited(ex, &err))
 		exchange_fail(ex, &err);
-	log_request_set(NULL);
+	leave_request();
 	if (!rq->is_deferred)
 		return true;
 	assert(!ex->reply.has_relay && !ex->reply.status);
@@ -655,6 +673,11 @@ void exchange_refuse(struct http_exchange *ex, enum http_fault fault)
 	        ex, (struct http_failure){kind->status, kind->code, kind->text, kind->hint, NULL});
 	log_debug("request refused", TEXT("reason", kind->text), TEXT("peer", ex->request.peer),
 	          NUMBER("status", kind->status));
+}
+
+struct trace_span *request_trace(struct request *rq)
+{
+	return rq->exchange ? &rq->exchange->trace : NULL;
 }
 
 const char *request_header(const struct request *rq, const char *name)

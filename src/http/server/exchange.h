@@ -17,6 +17,7 @@
 #include "http/server/http.h"
 #include "http/server/parked.h"
 #include "http/server/relay.h"
+#include "trace/trace.h"
 #include "worker/worker.h"
 
 struct http_connection;
@@ -52,6 +53,7 @@ struct http_exchange {
 
 	/* From here on each request begins with zeroes. */
 	struct request request;
+	struct trace_span trace;            /* of the request; see request_trace */
 	struct http_connection *connection; /* not freed before the exchange */
 	int64_t started_ns;
 	atomic_bool has_cancel;  /* set by the worker after `cancel` was initialised */

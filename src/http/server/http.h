@@ -23,6 +23,7 @@ struct loop;
 struct reply;
 struct route;
 struct server_shares;
+struct trace_span;
 struct worker_pool;
 
 /* HTTP_ANY: any other method too. */
@@ -38,6 +39,8 @@ enum http_method {
 };
 
 #define REQUEST_ID_SIZE 65
+
+const char *http_method_name(enum http_method method); /* "GET"; "ANY" for HTTP_ANY */
 
 /* A request as the handler sees it. All pointers are borrowed from the request's arena. */
 struct request {
@@ -62,6 +65,8 @@ struct request {
 	struct http_exchange *exchange;       /* used by the server */
 };
 
+/* The span of the request (trace/trace.h); NULL for a copy of a request. */
+struct trace_span *request_trace(struct request *rq);
 /* A header's value, NULL when absent; names compare without case. */
 const char *request_header(const struct request *rq, const char *name);
 /* Calls `each` for every header until it returns non-zero. */

@@ -12,6 +12,11 @@ static const char *const method_names[HTTP_ANY] = {
         [HTTP_OPTIONS] = "OPTIONS",
 };
 
+const char *http_method_name(enum http_method method)
+{
+	return method == HTTP_ANY ? "ANY" : method_names[method];
+}
+
 enum http_method router_method_of(const char *name)
 {
 	for (int i = 0; i < HTTP_ANY; i++)

@@ -17,6 +17,8 @@
 #include "base/map.h"
 #include "base/thread.h"
 #include "provider/broker_load.h"
+#include "trace/timing.h"
+#include "wire/names.h"
 #include "provider/unix_connect.h"
 #include "wire/broker.h"
 #include "wire/broker_disk.h"
@@ -53,6 +55,7 @@ struct broker_waiter {
 	pthread_cond_t ready;
 	struct buf replies; /* whole frames, in order */
 	bool broken;        /* the stream has ended */
+	struct timed_call timed;
 };
 
 static void condition_init(pthread_cond_t *condition)
@@ -462,7 +465,9 @@ int broker_client_begin(struct broker_client *c, const struct broker_call *call,
 	w = waiter_new(c, earlier_time(deadline, deadline_after(RECONNECT_MS)));
 	if (!w)
 		return FAIL(err, ERROR_UNAVAILABLE, "the broker is not running");
+	timed_begin(&w->timed, TRACE_BROKER, broker_type_name(call->type));
 	if (send_call(c, w, call, deadline, err) < 0) {
+		timed_end(&w->timed, err);
 		waiter_free(c, w);
 		return -1;
 	}
@@ -502,6 +507,7 @@ int broker_client_end(struct broker_client *c, const struct broker_call *call,
 		if (over == 0)
 			over = take_frames(call, buf_span(&frames), err);
 	}
+	timed_end(&w->timed, over < 0 ? err : NULL);
 	waiter_free(c, w);
 	return over < 0 ? -1 : 0;
 }
