@@ -23,6 +23,9 @@ void api_close(struct api *api); /* after server_close */
  */
 void api_measure_store(struct api *api);
 
+/* What /metrics answers. Loop thread. */
+void api_write_metrics(struct api *api, struct buf *out);
+
 /* Every surface's table, NULL-terminated: for server_options.routes. */
 extern const struct route *const api_routes[];
 /* Further paths of some routes, for server_options.aliases. */

@@ -4,6 +4,12 @@
 #include "edge/api.h"
 #include "edge/meter.h"
 #include "store/database.h"
+#include "surface/operator/routes.h"
+
+void api_write_metrics(struct api *api, struct buf *out)
+{
+	operator_write_metrics(api, out);
+}
 
 void api_measure_store(struct api *api)
 {

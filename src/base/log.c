@@ -16,12 +16,13 @@
 
 #define LINE_SIZE_MAX 4000 /* below PIPE_BUF, so that a pipe takes a line whole */
 #define DEBUG_FOLDERS_SIZE_MAX 512
+#define END_SIZE 32 /* room for the end of a line that is cut */
 
 static const char *const level_names[] = {"error", "warning", "info", "debug"};
 
 static char program_name[32];
 static enum log_level level_max = LOG_INFO;
-static bool has_clock = true;
+static bool has_clock = true, is_json;
 static atomic_bool debug_is_on;
 static pthread_mutex_t debug_lock = PTHREAD_MUTEX_INITIALIZER;
 static char debug_folders[DEBUG_FOLDERS_SIZE_MAX];
@@ -29,14 +30,14 @@ static _Thread_local const char *request;
 
 /* On the stack and of a fixed size: a failure to allocate can be logged, too. */
 struct log_line {
-	size_t size;
+	size_t size, whole_size; /* whole_size: with whole fields only */
 	bool is_cut;
 	char text[LINE_SIZE_MAX];
 };
 
 static void line_add(struct log_line *line, const char *text, size_t size)
 {
-	size_t room = sizeof(line->text) - line->size - sizeof("...\n");
+	size_t room = sizeof(line->text) - line->size - END_SIZE;
 
 	if (line->is_cut)
 		return;
@@ -106,6 +107,33 @@ static void line_add_harmless(struct log_line *line, const char *value, bool is_
 	}
 }
 
+/* Invalid bytes become U+FFFD. */
+static void line_add_json_text(struct log_line *line, const char *value)
+{
+	bool is_utf8 = span_is_utf8(span_of(value));
+
+	line_add_text(line, "\"");
+	for (const char *at = value; *at; at++) {
+		unsigned char c = (unsigned char)*at;
+
+		if (c == '"' || c == '\\')
+			line_addf(line, "\\%c", c);
+		else if (c < ' ' || c == 0x7F)
+			line_addf(line, "\\u%04x", c);
+		else if (c >= 0x80 && !is_utf8)
+			line_add_text(line, "\xEF\xBF\xBD");
+		else
+			line_add(line, at, 1);
+	}
+	line_add_text(line, "\"");
+}
+
+static void line_keep_whole(struct log_line *line)
+{
+	if (!line->is_cut)
+		line->whole_size = line->size;
+}
+
 static void line_add_value(struct log_line *line, const char *value)
 {
 	const char *at = value;
@@ -123,8 +151,23 @@ static void line_add_value(struct log_line *line, const char *value)
 
 static void line_add_pair(struct log_line *line, const char *key, const char *value)
 {
+	if (is_json) {
+		line_addf(line, ",\"%s\":", key);
+		line_add_json_text(line, value ? value : "");
+		line_keep_whole(line);
+		return;
+	}
 	line_addf(line, " %s=", key);
 	line_add_value(line, value ? value : "");
+}
+
+static void line_add_number(struct log_line *line, const char *key, int64_t number)
+{
+	if (is_json)
+		line_addf(line, ",\"%s\":%" PRId64, key, number);
+	else
+		line_addf(line, " %s=%" PRId64, key, number);
+	line_keep_whole(line);
 }
 
 static void line_add_failure(struct log_line *line, const struct error *failure)
@@ -134,7 +177,7 @@ static void line_add_failure(struct log_line *line, const struct error *failure)
 	if (failure->where)
 		line_add_pair(line, "where", failure->where);
 	if (failure->sys_errno)
-		line_addf(line, " errno=%d", failure->sys_errno);
+		line_add_number(line, "errno", failure->sys_errno);
 }
 
 static void line_add_field(struct log_line *line, const struct log_field *field)
@@ -146,7 +189,7 @@ static void line_add_field(struct log_line *line, const struct log_field *field)
 		line_add_pair(line, field->key, field->text);
 		break;
 	case LOG_FIELD_NUMBER:
-		line_addf(line, " %s=%" PRId64, field->key, field->number);
+		line_add_number(line, field->key, field->number);
 		break;
 	case LOG_FIELD_FAILURE:
 		line_add_failure(line, field->failure);
@@ -154,22 +197,44 @@ static void line_add_field(struct log_line *line, const struct log_field *field)
 	}
 }
 
-static void line_add_start(struct log_line *line, enum log_level level)
+static void line_add_time(struct log_line *line)
 {
 	int64_t now = clock_unix_ms();
 	time_t seconds = (time_t)(now / 1000);
 	struct tm tm;
 
-	if (has_clock && gmtime_r(&seconds, &tm))
-		line_addf(line, "%04d-%02d-%02dT%02d:%02d:%02d.%03dZ ", tm.tm_year + 1900,
+	if (gmtime_r(&seconds, &tm))
+		line_addf(line, "%04d-%02d-%02dT%02d:%02d:%02d.%03dZ", tm.tm_year + 1900,
 		          tm.tm_mon + 1, tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec,
 		          (int)(now % 1000));
+}
+
+static void line_add_json_start(struct log_line *line, enum log_level level, const char *event)
+{
+	line_add_text(line, "{\"time\":\"");
+	line_add_time(line);
+	line_addf(line, "\",\"level\":\"%s\"", level_names[level]);
+	line_add_pair(line, "program", program_name);
+	line_add_pair(line, "event", event);
+}
+
+static void line_add_start(struct log_line *line, enum log_level level, const char *event)
+{
+	if (is_json) {
+		line_add_json_start(line, level, event);
+		return;
+	}
+	if (has_clock) {
+		line_add_time(line);
+		line_add_text(line, " ");
+	}
 	line_add_text(line, level_names[level]);
 	line_add_text(line, " ");
 	if (program_name[0]) {
 		line_add_text(line, program_name);
 		line_add_text(line, ": ");
 	}
+	line_add_text(line, event);
 }
 
 static void line_write(struct log_line *line)
@@ -183,6 +248,21 @@ static void line_write(struct log_line *line)
 	do
 		wrote = write(STDERR_FILENO, line->text, line->size);
 	while (wrote < 0 && errno == EINTR);
+}
+
+/* A field that did not fit is left out whole, so that the line is an object. */
+static void line_end_json(struct log_line *line)
+{
+	static const char end[] = ",\"cut\":true}";
+
+	if (line->is_cut) {
+		line->size = line->whole_size;
+		line->is_cut = false;
+		memcpy(line->text + line->size, end, sizeof(end) - 1);
+		line->size += sizeof(end) - 1;
+	} else {
+		line->text[line->size++] = '}';
+	}
 }
 
 void log_tell(const struct error *failure)
@@ -207,14 +287,17 @@ void log_event(enum log_level level, const char *file, const char *event,
 
 	if (level > level_max && !(level == LOG_DEBUG && log_debug_is_on(file)))
 		return;
-	line.size = 0;
+	line.size = line.whole_size = 0;
 	line.is_cut = false;
-	line_add_start(&line, level);
-	line_add_text(&line, event);
+	line_add_start(&line, level, event);
+	if (is_json && request)
+		line_add_pair(&line, "request", request);
 	for (; fields->kind != LOG_FIELD_END; fields++)
 		line_add_field(&line, fields);
-	if (request)
+	if (!is_json && request)
 		line_add_pair(&line, "request", request);
+	if (is_json)
+		line_end_json(&line);
 	line_write(&line);
 	errno = saved;
 }
@@ -224,6 +307,12 @@ void log_open(const char *program, enum log_level level)
 	(void)snprintf(program_name, sizeof(program_name), "%s", program);
 	level_max = level;
 	has_clock = !getenv("JOURNAL_STREAM"); /* journald stamps each line itself */
+	log_format_set(getenv(LOG_FORMAT_VARIABLE));
+}
+
+void log_format_set(const char *format)
+{
+	is_json = format && strcmp(format, "json") == 0;
 }
 
 void log_debug_set(const char *folders)

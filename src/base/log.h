@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* base/log.h — logs one event per line, logfmt on stderr: `time level program: event key=value …`
- * (no time when journald reads it). Values are quoted and their control characters escaped.
+/* base/log.h — logs one event per line on stderr: logfmt, `time level program: event key=value …`
+ * (no time when journald reads it), or a JSON object with the members time, level, program, event
+ * and the fields. Values are quoted and their control characters escaped.
  *
  * error = an operator must act; warning = degraded, but working; info = a life-cycle change; debug
  * = off unless the folder is enabled. Only edges log failures, once. Never pass a secret. Lines of
@@ -47,7 +48,10 @@ void log_event(enum log_level level, const char *file, const char *event,
  * hint. */
 void log_tell(const struct error *failure);
 
+/* The form is that of the environment variable LOG_FORMAT_VARIABLE: "json", else logfmt. */
+#define LOG_FORMAT_VARIABLE "ATOLL_LOG_FORMAT"
 void log_open(const char *program, enum log_level level);
+void log_format_set(const char *format);
 /* Comma-separated folders ("provider,http") or "all"; "" turns debug off. */
 void log_debug_set(const char *folders);
 bool log_debug_is_on(const char *file);

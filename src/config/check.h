@@ -39,6 +39,10 @@ MUST_CHECK int check_group_roles(const char *value, struct error *err);
 MUST_CHECK int check_providers(const char *value, struct error *err);
 /* Rules as in config/routing.h; may be empty. */
 MUST_CHECK int check_routing(const char *value, struct error *err);
+/* "http://host:4318" or "https://host/path"; may be empty. otlp.c */
+MUST_CHECK int check_otlp_endpoint(const char *value, struct error *err);
+/* "NAME=VALUE" separated by commas; may be empty. */
+MUST_CHECK int check_otlp_headers(const char *value, struct error *err);
 /* Ports and ranges separated by commas, or "any". */
 MUST_CHECK int check_ports(const char *value, struct error *err);
 /* Empty, or long enough for a signing key. */

@@ -57,23 +57,21 @@ struct config {
 	const char *kubernetes_agent_path, *kubernetes_runtime_class, *kubernetes_storage_class;
 	int64_t workers, lambda_memory_mb, kubernetes_cpu_request_percent;
 	bool kubernetes_network_policy, gpu_enabled, gpu_network_enabled;
-	bool host_keep;        /* sandboxes of provider host outlive the server */
-	const char *user;      /* unprivileged user; "" = "atoll", else "nobody" */
-	const char *log_level; /* "error", "warning", "info" or "debug" */
-	const char *debug;     /* folders of src/ with debug lines */
+	bool host_keep;                 /* sandboxes of provider host outlive the server */
+	const char *user;               /* unprivileged user; "" = "atoll", else "nobody" */
+	const char *log_level;          /* "error", "warning", "info" or "debug" */
+	const char *log_format, *debug; /* "text" or "json"; folders of src/ with debug lines */
 	int64_t body_max, connections_max;
-	int64_t drain_ms, drain_delay_ms;
-	int64_t ready_probe_every_ms; /* 0 = /readyz makes no sandboxes */
-	const char *ready_networks;   /* "off,on,rules" */
-	int64_t idle_exit_ms;         /* 0 = never */
+	int64_t drain_ms, drain_delay_ms, ready_probe_every_ms; /* 0 = /readyz makes no sandboxes */
+	const char *ready_networks;                             /* "off,on,rules" */
+	int64_t idle_exit_ms;                                   /* 0 = never */
 
 	/* queues of calls */
 	int64_t agent_calls_max; /* threads */
 	int64_t agent_calls_per_sandbox_max;
 	int64_t agent_calls_per_key_max, agent_calls_per_project_max;
 	int64_t agent_wait_ms;
-	int64_t requests_per_key_max, requests_waiting_per_key_max;
-	int64_t request_wait_ms;
+	int64_t requests_per_key_max, requests_waiting_per_key_max, request_wait_ms;
 	int64_t tool_calls_max; /* threads */
 	int64_t tool_calls_per_sandbox_max, tool_calls_per_key_max;
 
@@ -92,12 +90,14 @@ struct config {
 	int64_t activity_keep_ms;
 	int64_t activity_max, activity_total_max; /* rows of each sandbox, of all */
 	int64_t audit_keep_ms, audit_max;         /* audit_max: rows */
-	int64_t webhooks_max;                     /* per project */
-	int64_t webhook_tries;
+	int64_t webhooks_max, webhook_tries;      /* webhooks_max: per project */
 	int64_t webhook_retry_ms; /* from the first to the second attempt; doubles */
 	bool webhook_allow_private;
 	bool registry_allow_private, audit_calls; /* audit_calls: also of calls into sandboxes */
 
+	const char *otlp_endpoint, *otlp_headers, *otlp_service_name; /* "" = off */
+	int64_t otlp_metrics_interval_ms, otlp_timeout_ms, otlp_spans_max;
+	double otlp_traces_ratio;
 	/* background jobs */
 	const char *jobs_callback_url; /* "" = none */
 	int64_t jobs_keep_ms;          /* after their end */

@@ -27,6 +27,7 @@ static const char *const providers[] = {"native",  "gvisor", "host",    "docker"
 const char *const config_accelerators[] = {"auto", "kvm", "tcg", NULL};
 const char *const config_vmms[] = {"qemu", NULL};
 static const char *const log_levels[] = {"error", "warning", "info", "debug", NULL};
+static const char *const log_formats[] = {"text", "json", NULL};
 static const char *const on_off[] = {"off", "on", NULL};
 static const char *const disk_quotas[] = {"off", "on", "auto", "project", "image", NULL};
 
@@ -255,6 +256,8 @@ const struct config_option config_options[] = {
                              "atoll if that user exists, else nobody"),
         TEXT_OPTION("log_level", log_level, .initial = "info", .choices = log_levels,
                     .about = "least important level that is logged"),
+        TEXT_OPTION("log_format", log_format, .initial = "text", .choices = log_formats,
+                    .about = "text = logfmt, for people; json = an object per line"),
         TEXT_OPTION("debug", debug, .initial = "",
                     .about = "folders of src/ whose debug lines are logged, separated by commas, "
                              "or 'all'"),
@@ -364,6 +367,29 @@ const struct config_option config_options[] = {
                                  "checkpoint, so that the rest can be verified"),
         WHOLE_OPTION("audit_max", audit_max, .initial = "10000000", .min = 10000, .max = 1000000000,
                      .about = "rows of the audit that are kept, of about 1 KiB each"),
+        TEXT_OPTION("otlp_endpoint", otlp_endpoint, .env = "OTEL_EXPORTER_OTLP_ENDPOINT",
+                    .initial = "", .check = check_otlp_endpoint,
+                    .about = "URL of an OpenTelemetry collector that takes OTLP over HTTP, such as "
+                             "http://127.0.0.1:4318; traces go to /v1/traces and metrics to "
+                             "/v1/metrics below it; empty = neither"),
+        TEXT_OPTION("otlp_headers", otlp_headers, .env = "OTEL_EXPORTER_OTLP_HEADERS",
+                    .initial = "", .check = check_otlp_headers, .mask = mask_secret,
+                    .about = "headers for the collector: NAME=VALUE,NAME=VALUE, values "
+                             "percent-encoded"),
+        TEXT_OPTION("otlp_service_name", otlp_service_name, .env = "OTEL_SERVICE_NAME",
+                    .initial = "atoll", .about = "service.name in traces and metrics"),
+        NUMBER_OPTION("otlp_traces_ratio", otlp_traces_ratio, .env = "OTEL_TRACES_SAMPLER_ARG",
+                      .initial = "1", .max = 1,
+                      .about = "fraction of the requests without a traceparent that are traced, 0 "
+                               "to 1; with one, its flag decides"),
+        DURATION_OPTION("otlp_metrics_interval", otlp_metrics_interval_ms, .initial = "60s",
+                        .min = 1000, .max = 86400000,
+                        .about = "time between two exports of all metrics"),
+        DURATION_OPTION("otlp_timeout", otlp_timeout_ms, .initial = "10s", .min = 100,
+                        .max = 300000, .about = "time that the collector may take for one export"),
+        WHOLE_OPTION("otlp_spans_max", otlp_spans_max, .initial = "4096", .min = 64, .max = 65536,
+                     .about = "spans that may wait for the collector, of about 700 bytes each; "
+                              "later ones are dropped and counted"),
         WHOLE_OPTION("webhooks_max", webhooks_max, .initial = "20", .min = 1, .max = 1000,
                      .about = "webhooks per project"),
         WHOLE_OPTION("webhook_tries", webhook_tries, .initial = "17", .min = 1, .max = 50,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "api/api.h"
@@ -76,6 +77,10 @@ static int run_role(struct arena *a, const struct daemon_options *o, struct erro
 	if (daemon_config_load(a, o, &config, err) < 0)
 		return -1;
 	log_open(o->role == ROLE_NAMES ? "atolld-names" : "atolld", level_of(config.log_level));
+	/* The programs that this one starts read the variable. */
+	log_format_set(config.log_format);
+	if (setenv(LOG_FORMAT_VARIABLE, config.log_format, 1) < 0)
+		return FAIL_ERRNO(err, "set " LOG_FORMAT_VARIABLE);
 	log_debug_set(config.debug);
 	switch (o->role) {
 	case ROLE_API:

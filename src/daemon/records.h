@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* daemon/records.h — the logs that the api process writes to its store: activity and network
- * decisions. */
+/* daemon/records.h — what the api process records: activity and network decisions in its store, and
+ * OpenTelemetry, which telemetry.h opens and closes. */
 #pragma once
 
 #include "base/error.h"
+#include "daemon/telemetry.h"
 
 struct activity_log;
 struct config;
@@ -14,6 +15,7 @@ struct store;
 struct records {
 	struct activity_log *activity;
 	struct decision_log *decisions;
+	struct telemetry telemetry;
 };
 struct records_options {
 	const struct config *config;

@@ -328,6 +328,8 @@ static int open_server(struct api_process *p, struct error *err)
 	p->api.decisions = p->records.decisions;
 	p->api.audit = p->store.audit;
 	p->api.blobs = p->blobs;
+	if (telemetry_open(&p->records.telemetry, &p->api, p->node.text, err) < 0)
+		return -1;
 	if (api_open(&p->api, err) < 0 || server_open(&options, &p->server, err) < 0)
 		return -1;
 	p->api.server = p->server;
@@ -515,6 +517,7 @@ static void close_server(struct api_process *p)
 	worker_pool_stop(p->waiters);
 	worker_pool_stop(p->workers);
 	api_stop_background(&p->api);
+	telemetry_close(&p->records.telemetry);
 	fleet_leave(p->fleet);
 	provider_set_close(p->providers);
 	fleet_close(p->fleet);

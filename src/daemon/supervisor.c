@@ -75,6 +75,7 @@ static const char *const kept_variables[] = {"PATH",
                                              "UBSAN_OPTIONS",
                                              "LSAN_OPTIONS",
                                              "JOURNAL_STREAM",
+                                             LOG_FORMAT_VARIABLE,
                                              "INVOCATION_ID",
                                              "KUBERNETES_SERVICE_HOST",
                                              "KUBERNETES_SERVICE_PORT"};

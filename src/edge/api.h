@@ -16,6 +16,7 @@ struct fleet_awaited;
 struct fleet_caller;
 struct fleet_ref;
 struct fleet_use;
+struct otlp_exporter;
 struct request;
 
 /* What handlers find in request->context. Process lifetime. */
@@ -43,6 +44,7 @@ struct api {
 	struct figures_feed *figures;   /* streams of /v1/stats */
 	struct activity_log *activity;  /* what is called in sandboxes; NULL in tests */
 	struct decision_log *decisions; /* network decisions; NULL in tests */
+	struct otlp_exporter *otlp;     /* NULL: OpenTelemetry is off */
 	struct audit_log *audit;        /* writes, and uses of links and terminals; NULL in tests */
 	struct api_feed *activity_feed; /* streams of /v1/activity; NULL without activity */
 	struct api_meter *meter;        /* durations of requests; loop thread */

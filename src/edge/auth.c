@@ -9,7 +9,7 @@
 #include "edge/hooks.h"
 #include "edge/keys.h"
 #include "edge/limiter.h"
-#include "edge/meter.h"
+#include "edge/trace.h"
 #include "edge/tickets.h"
 #include "fleet/core/peers.h"
 #include "fleet/core/sandboxes.h"
@@ -345,7 +345,7 @@ void api_on_done(struct request *rq, int status, int64_t took_us)
 	struct api *api = api_of(rq);
 	struct api_caller *caller = rq->caller;
 
-	api_meter_request(api->meter, took_us);
+	api_measure_done(rq, status, took_us);
 	if (caller)
 		api_audit_log(rq, caller, status);
 	api_audit_done(rq, status);

@@ -7,125 +7,128 @@
 
 #include "edge/access_watch.h"
 #include "edge/api.h"
+#include "http/server/http.h"
 #include "sign_in/sign_in.h"
+#include "trace/timing.h"
 
-/* Upper bounds in microseconds; the last bucket counts longer durations. */
-static const int64_t bounds_us[] = {100,     250,     500,     1000,     2500,    5000,
-                                    10000,   25000,   50000,   100000,   250000,  500000,
-                                    1000000, 2500000, 5000000, 10000000, 60000000};
-#define BUCKETS (COUNT_OF(bounds_us) + 1)
+/* More than the routes of all surfaces; a power of two. */
+#define ROUTES_MAX 1024
 
-struct histogram {
-	atomic_uint_fast64_t buckets[BUCKETS];
-	atomic_uint_fast64_t sum_us;
+/* Open addressing by the route's address; NULL is the request that found no route. */
+struct route_timing {
+	const struct route *route;
+	struct timing *timing; /* NULL: the slot is free */
 };
 
 struct api_meter {
-	struct histogram requests, store;
+	struct timing *requests, *pings;
 	atomic_uint_fast64_t store_failures;
+	struct route_timing routes[ROUTES_MAX]; /* loop thread */
+	unsigned route_count;
 };
 
 struct api_meter *api_meter_new(void)
 {
 	struct api_meter *m = memory_new(sizeof(*m));
 
+	m->requests = timing_new();
+	m->pings = timing_new();
 	return m;
 }
 
 void api_meter_free(struct api_meter *m)
 {
+	if (!m)
+		return;
+	for (size_t i = 0; i < ROUTES_MAX; i++)
+		timing_free(m->routes[i].timing);
+	timing_free(m->requests);
+	timing_free(m->pings);
 	free(m);
 }
 
-static void histogram_add(struct histogram *h, int64_t took_us)
+/* NULL when the table is full; a quarter stays free, so that a search ends soon. */
+static struct timing *find_route(struct api_meter *m, const struct route *route)
 {
-	size_t bucket = 0;
+	size_t at = ((uintptr_t)route / sizeof(*route)) % ROUTES_MAX;
 
-	while (bucket < COUNT_OF(bounds_us) && took_us > bounds_us[bucket])
-		bucket++;
-	atomic_fetch_add_explicit(&h->buckets[bucket], 1, memory_order_relaxed);
-	atomic_fetch_add_explicit(&h->sum_us, (uint_fast64_t)took_us, memory_order_relaxed);
+	for (; m->routes[at].timing; at = (at + 1) % ROUTES_MAX)
+		if (m->routes[at].route == route)
+			return m->routes[at].timing;
+	if (m->route_count >= ROUTES_MAX / 4 * 3)
+		return NULL;
+	m->route_count++;
+	m->routes[at] = (struct route_timing){route, timing_new()};
+	return m->routes[at].timing;
 }
 
-void api_meter_request(struct api_meter *m, int64_t took_us)
+void api_meter_request(struct api_meter *m, const struct route *route, int64_t took_us)
 {
-	histogram_add(&m->requests, took_us);
+	struct timing *timing = find_route(m, route);
+
+	timing_add(m->requests, took_us);
+	if (timing)
+		timing_add(timing, took_us);
 }
 
 void api_meter_store(struct api_meter *m, int64_t took_us, bool ok)
 {
-	histogram_add(&m->store, took_us);
+	timing_add(m->pings, took_us);
 	if (!ok)
 		atomic_fetch_add_explicit(&m->store_failures, 1, memory_order_relaxed);
 }
 
-static int64_t find_quantile(const uint64_t counts[BUCKETS], uint64_t total, unsigned percent)
+struct timing_sum api_meter_requests(const struct api_meter *m)
 {
-	uint64_t below = 0;
-	size_t bucket = 0;
-
-	while (bucket < COUNT_OF(bounds_us) - 1 && (below + counts[bucket]) * 100 < total * percent)
-		below += counts[bucket++];
-	return total ? bounds_us[bucket] : 0;
+	return timing_sum_get(m->requests);
 }
 
-static struct api_meter_sum sum_histogram(const struct histogram *h)
+struct timing_sum api_meter_pings(const struct api_meter *m)
 {
-	struct api_meter_sum sum = {
-	        .total_us = (int64_t)atomic_load_explicit(&h->sum_us, memory_order_relaxed)};
-	uint64_t counts[BUCKETS];
-
-	for (size_t i = 0; i < BUCKETS; i++) {
-		counts[i] = atomic_load_explicit(&h->buckets[i], memory_order_relaxed);
-		sum.count += counts[i];
-	}
-	sum.p50_us = find_quantile(counts, sum.count, 50);
-	sum.p99_us = find_quantile(counts, sum.count, 99);
-	return sum;
+	return timing_sum_get(m->pings);
 }
 
-struct api_meter_sum api_meter_requests(const struct api_meter *m)
+uint64_t api_meter_ping_failures(const struct api_meter *m)
 {
-	return sum_histogram(&m->requests);
+	return atomic_load_explicit(&m->store_failures, memory_order_relaxed);
 }
 
-struct api_meter_sum api_meter_pings(const struct api_meter *m)
+/* Only operations that were called have series. */
+static void write_routes(const struct api_meter *m, struct buf *out)
 {
-	struct api_meter_sum sum = sum_histogram(&m->store);
+	static const char name[] = "atoll_http_request_seconds";
+	AUTO(buf_done) struct buf label = BUF(1024);
 
-	sum.failures = atomic_load_explicit(&m->store_failures, memory_order_relaxed);
-	return sum;
-}
+	timing_write_head(name, "Time from a request's head to the end of its reply, by operation.",
+	                  out);
+	for (size_t i = 0; i < ROUTES_MAX; i++) {
+		const struct route_timing *row = &m->routes[i];
 
-static void write_histogram(const struct histogram *h, const char *name, const char *help,
-                            struct buf *out)
-{
-	uint64_t total = 0;
-
-	buf_addf(out, "# HELP %s %s\n# TYPE %s histogram\n", name, help, name);
-	for (size_t i = 0; i < BUCKETS; i++) {
-		total += atomic_load_explicit(&h->buckets[i], memory_order_relaxed);
-		if (i < COUNT_OF(bounds_us))
-			buf_addf(out, "%s_bucket{le=\"%g\"} %" PRIu64 "\n", name,
-			         (double)bounds_us[i] / 1e6, total);
+		if (!row->timing)
+			continue;
+		buf_reset(&label);
+		if (row->route)
+			buf_addf(&label, "operation=\"%s %s\"",
+			         http_method_name(row->route->method), row->route->path);
 		else
-			buf_addf(out, "%s_bucket{le=\"+Inf\"} %" PRIu64 "\n", name, total);
+			buf_add_text(&label, "operation=\"unknown\"");
+		timing_write_series(row->timing, name, buf_text(&label), out);
 	}
-	buf_addf(out, "%s_sum %.6f\n%s_count %" PRIu64 "\n", name,
-	         (double)atomic_load_explicit(&h->sum_us, memory_order_relaxed) / 1e6, name, total);
 }
 
 void api_meter_write(const struct api_meter *m, struct buf *out)
 {
-	write_histogram(&m->requests, "atoll_http_request_seconds",
-	                "Time from a request's head to the end of its reply.", out);
-	write_histogram(&m->store, "atoll_store_ping_seconds", "Time of one call to the store.",
-	                out);
+	static const char ping[] = "atoll_store_ping_seconds";
+
+	write_routes(m, out);
+	timing_write_head(ping, "Time of one small call to the store, every few seconds.", out);
+	timing_write_series(m->pings, ping, "", out);
 	buf_addf(out,
-	         "# HELP atoll_store_failures_total Calls to the store that failed.\n"
-	         "# TYPE atoll_store_failures_total counter\natoll_store_failures_total %" PRIu64
-	         "\n",
-	         (uint64_t)atomic_load_explicit(&m->store_failures, memory_order_relaxed));
+	         "# HELP atoll_store_ping_failures_total Calls of the ping that failed.\n"
+	         "# TYPE atoll_store_ping_failures_total counter\n"
+	         "atoll_store_ping_failures_total %" PRIu64 "\n",
+	         api_meter_ping_failures(m));
+	timing_write(out);
 }
 
 void api_meter_write_access(const struct api *api, struct buf *out)

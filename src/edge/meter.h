@@ -6,20 +6,21 @@
 #include <stdint.h>
 
 #include "base/bytes.h"
+#include "trace/timing.h"
 
 struct api_meter;
+struct route;
 struct api_meter *api_meter_new(void);
 void api_meter_free(struct api_meter *m);
-void api_meter_request(struct api_meter *m, int64_t took_us);
+/* `route` NULL: the request named none. Loop thread. */
+void api_meter_request(struct api_meter *m, const struct route *route, int64_t took_us);
 void api_meter_store(struct api_meter *m, int64_t took_us, bool ok);
-/* Of all calls since the start; a quantile is the upper bound of its bucket. */
-struct api_meter_sum {
-	uint64_t count, failures;
-	int64_t total_us, p50_us, p99_us;
-};
-struct api_meter_sum api_meter_requests(const struct api_meter *m);
-struct api_meter_sum api_meter_pings(const struct api_meter *m); /* of the store */
-/* Prometheus histograms: atoll_http_request_seconds and atoll_store_ping_seconds. */
+/* Of all calls since the start. */
+struct timing_sum api_meter_requests(const struct api_meter *m);
+struct timing_sum api_meter_pings(const struct api_meter *m); /* of the store */
+uint64_t api_meter_ping_failures(const struct api_meter *m);
+/* Prometheus histograms: atoll_http_request_seconds by operation, and atoll_store_ping_seconds.
+ * And the metrics of trace/timing.h. Loop thread. */
 void api_meter_write(const struct api_meter *m, struct buf *out);
 struct api;
 /* atoll_sign_ins_total, atoll_csrf_refused_total and atoll_streams_ended_total. */

@@ -210,7 +210,7 @@ def test_a_provider_at_its_limit_of_cost_makes_no_more(tmp_path):
             assert status == 503 and "US dollars today, its limit is 1.00" in message
         metrics = api.raw("GET", "/metrics").body.decode()
         assert 'atoll_provider_cost_day_micro_usd{provider="dear"}' in metrics
-        assert 'atoll_provider_create_p99_microseconds{provider="native"}' in metrics
+        assert 'atoll_provider_create_p99_seconds{provider="native"}' in metrics
     finally:
         server.remove_all()
 

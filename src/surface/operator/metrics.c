@@ -20,12 +20,26 @@
 #include "surface/operator/metrics_parts.h"
 
 #define POOLS_SHOWN 256
+#if defined(__x86_64__)
+#define BUILD_ARCH "amd64"
+#elif defined(__aarch64__)
+#define BUILD_ARCH "arm64"
+#else
+#define BUILD_ARCH "other"
+#endif
 
 void metric_write(struct buf *out, const char *name, const char *type, const char *help,
                   uint64_t value)
 {
 	buf_addf(out, "# HELP %s %s\n# TYPE %s %s\n%s %" PRIu64 "\n", name, help, name, type, name,
 	         value);
+}
+
+void metric_write_seconds(struct buf *out, const char *name, const char *type, const char *help,
+                          uint64_t us)
+{
+	buf_addf(out, "# HELP %s %s\n# TYPE %s %s\n%s %.6f\n", name, help, name, type, name,
+	         (double)us / 1e6);
 }
 
 static void write_counter(struct buf *out, const char *name, const char *help, uint64_t value)
@@ -74,8 +88,8 @@ static void write_fleet(struct buf *out, const struct fleet_counts *c)
 	write_counter(out, "atoll_sandboxes_create_failed_total", "Creates that failed.",
 	              c->create_failed);
 	write_counter(out, "atoll_sandboxes_deleted_total", "Sandboxes deleted.", c->deleted);
-	write_counter(out, "atoll_sandboxes_create_microseconds_total",
-	              "Time spent making sandboxes.", c->create_us_total);
+	metric_write_seconds(out, "atoll_sandboxes_create_seconds_total", "counter",
+	                     "Time spent making sandboxes.", c->create_us_total);
 	write_counter(out, "atoll_sandbox_calls_total", "Calls into sandboxes.", c->execs);
 	write_counter(out, "atoll_ephemeral_sandboxes_total", "Sandboxes made for one call.",
 	              c->ephemeral);
@@ -277,8 +291,8 @@ static void write_disk(struct buf *out)
 	              "Sandboxes paused because they exceeded their disk limit.", d.paused_total);
 	write_counter(out, "atoll_disk_counts_total", "Measurements of a sandbox's files.",
 	              d.counts_total);
-	write_counter(out, "atoll_disk_counting_microseconds_total", "Time of these measurements.",
-	              d.counting_us_total);
+	metric_write_seconds(out, "atoll_disk_counting_seconds_total", "counter",
+	                     "Time of these measurements.", d.counting_us_total);
 }
 
 static void write_queues(struct buf *out, const struct api *api)
@@ -316,11 +330,23 @@ static void write_queues(struct buf *out, const struct api *api)
 		metric_write(out, rows[i].name, rows[i].type, rows[i].help, rows[i].value);
 }
 
-/* Runs on the loop thread, which owns the server's counts. */
-int metrics_get(struct request *rq, const void *body, struct reply *reply, struct error *err)
+static void write_info(struct buf *out, const struct api *api)
 {
-	struct api *api = api_of(rq);
-	struct buf *out = reply_buf(reply, "text/plain; version=0.0.4; charset=utf-8");
+	buf_addf(out,
+	         "# HELP atoll_info About this server.\n# TYPE atoll_info gauge\n"
+	         "atoll_info{version=\"%s\",provider=\"%s\"} 1\n"
+	         "# HELP atoll_build_info How this program was built.\n"
+	         "# TYPE atoll_build_info gauge\n"
+	         "atoll_build_info{version=\"%s\",compiler=\"%s\",arch=\"%s\"} 1\n",
+	         ATOLL_VERSION, provider_ops_of(api->provider)->name, ATOLL_VERSION,
+	         "C " __VERSION__, BUILD_ARCH);
+	metric_write_seconds(out, "process_start_time_seconds", "gauge",
+	                     "Unix time of the start of this process.",
+	                     (uint64_t)api->started_at * 1000);
+}
+
+void metrics_write(struct buf *out, struct api *api)
+{
 	struct server_counts http = server_counts_get(api->server);
 	struct fleet_counts fleet = fleet_counts_get(api->fleet);
 	struct worker_load load = worker_load_get(api->workers);
@@ -329,12 +355,7 @@ int metrics_get(struct request *rq, const void *body, struct reply *reply, struc
 	const struct fleet_trash_counts trash = fleet_trash_counts_get(api->fleet);
 	size_t pool_count;
 
-	(void)body;
-	(void)err;
-	buf_addf(out,
-	         "# HELP atoll_info About this server.\n# TYPE atoll_info gauge\n"
-	         "atoll_info{version=\"%s\",provider=\"%s\"} 1\n",
-	         ATOLL_VERSION, provider_ops_of(api->provider)->name);
+	write_info(out, api);
 	write_http(out, &http);
 	write_fleet(out, &fleet);
 	providers_write_metrics(out, api);
@@ -354,5 +375,13 @@ int metrics_get(struct request *rq, const void *body, struct reply *reply, struc
 	write_pools(out, pools, pool_count);
 	write_hit_ratios(out, pools, pool_count);
 	api_meter_write(api->meter, out);
+	metrics_write_otlp(out, api->otlp);
+}
+
+int metrics_get(struct request *rq, const void *body, struct reply *reply, struct error *err)
+{
+	(void)body;
+	(void)err;
+	metrics_write(reply_buf(reply, "text/plain; version=0.0.4; charset=utf-8"), api_of(rq));
 	return 0;
 }

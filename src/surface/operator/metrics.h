@@ -7,6 +7,7 @@
 struct api;
 struct buf;
 
+void metrics_write(struct buf *out, struct api *api); /* loop thread */
 int metrics_get(struct request *rq, const void *body, struct reply *reply, struct error *err);
 /* decisions.c */
 void decisions_write_metrics(struct buf *out, const struct api *api);

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The metrics of activity and audit. */
+/* The metrics of activity, audit and OpenTelemetry. */
+#include <inttypes.h>
+
 #include "activity/activity.h"
 #include "audit/log/log.h"
 #include "surface/operator/metrics_parts.h"
+#include "trace/export/export.h"
+#include "trace/trace.h"
 
 static void write_count_metric(struct buf *out, const char *name, const char *help, uint64_t value)
 {
@@ -58,4 +62,34 @@ void metrics_write_audit(struct buf *out, struct audit_log *log)
 	write_level_metric(out, "atoll_audit_queue", "Events that wait for the store.", c.queued);
 	write_level_metric(out, "atoll_audit_open", "Audited requests that are not answered yet.",
 	                   c.open);
+}
+
+/* `of`: an array by signal. */
+static void write_signals(struct buf *out, const char *name, const char *help, const uint64_t *of)
+{
+	buf_addf(out, "# HELP %s %s\n# TYPE %s counter\n", name, help, name);
+	for (unsigned i = 0; i < OTLP_SIGNAL_COUNT; i++)
+		buf_addf(out, "%s{signal=\"%s\"} %" PRIu64 "\n", name,
+		         otlp_signal_name((enum otlp_signal)i), of[i]);
+}
+
+void metrics_write_otlp(struct buf *out, struct otlp_exporter *exporter)
+{
+	const struct otlp_counts sent = otlp_counts_get(exporter);
+	const struct trace_counts spans = trace_counts_get();
+
+	if (!exporter)
+		return;
+	write_count_metric(out, "atoll_trace_spans_total", "Spans that ended.", spans.ended);
+	write_count_metric(out, "atoll_trace_spans_dropped_total",
+	                   "Spans dropped because otlp_spans_max spans waited.", spans.dropped);
+	write_level_metric(out, "atoll_trace_queue", "Spans that wait for the collector.",
+	                   spans.queued);
+	write_signals(out, "atoll_otlp_sent_total",
+	              "Spans, and exports of all metrics, that the collector took.", sent.sent);
+	write_signals(out, "atoll_otlp_dropped_total",
+	              "Spans, and exports of all metrics, that the collector did not take.",
+	              sent.dropped);
+	write_signals(out, "atoll_otlp_failed_calls_total", "Calls to the collector that failed.",
+	              sent.failed_calls);
 }

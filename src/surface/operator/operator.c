@@ -70,3 +70,8 @@ const struct route operator_routes[] = {
          .summary = "Make a sandbox with a provider and end it"},
         {.path = NULL},
 };
+
+void operator_write_metrics(struct api *api, struct buf *out)
+{
+	metrics_write(out, api);
+}

@@ -177,12 +177,24 @@ int provider_check(struct request *rq, UNUSED const void *body, struct reply *re
 	return 0;
 }
 
-static void write_values(struct buf *out, const struct fleet_provider_list *list, const char *name,
-                         int64_t (*value)(const struct fleet_provider *p))
+struct provider_metric {
+	const char *name, *type, *help;
+	int64_t (*value)(const struct fleet_provider *p);
+	bool is_seconds; /* the value is microseconds */
+};
+
+static void write_values(struct buf *out, const struct fleet_provider_list *list,
+                         const struct provider_metric *metric)
 {
-	for (size_t i = 0; i < list->count; i++)
-		buf_addf(out, "%s{provider=\"%s\"} %" PRId64 "\n", name, list->items[i].name,
-		         value(&list->items[i]));
+	for (size_t i = 0; i < list->count; i++) {
+		const struct fleet_provider *p = &list->items[i];
+
+		buf_addf(out, "%s{provider=\"%s\"} ", metric->name, p->name);
+		if (metric->is_seconds)
+			buf_addf(out, "%.6f\n", (double)metric->value(p) / 1e6);
+		else
+			buf_addf(out, "%" PRId64 "\n", metric->value(p));
+	}
 }
 
 static int64_t creates_of(const struct fleet_provider *p)
@@ -252,10 +264,7 @@ static void write_accelerators(struct buf *out, const struct fleet_provider_list
 
 void providers_write_metrics(struct buf *out, const struct api *api)
 {
-	static const struct {
-		const char *name, *type, *help;
-		int64_t (*value)(const struct fleet_provider *p);
-	} rows[] = {
+	static const struct provider_metric rows[] = {
 	        {"atoll_provider_creates_total", "counter",
 	         "Creates that the provider was asked for.", creates_of},
 	        {"atoll_provider_failures_total", "counter", "Creates that the provider failed.",
@@ -263,10 +272,10 @@ void providers_write_metrics(struct buf *out, const struct api *api)
 	        {"atoll_provider_healthy", "gauge", "1 when the provider is healthy.", healthy_of},
 	        {"atoll_provider_sandboxes", "gauge", "Sandboxes that the provider has.",
 	         sandboxes_of},
-	        {"atoll_provider_create_p50_microseconds", "gauge",
-	         "Median time of the last creates.", p50_of},
-	        {"atoll_provider_create_p99_microseconds", "gauge",
-	         "99th percentile of the time of the last creates.", p99_of},
+	        {"atoll_provider_create_p50_seconds", "gauge", "Median time of the last creates.",
+	         p50_of, true},
+	        {"atoll_provider_create_p99_seconds", "gauge",
+	         "99th percentile of the time of the last creates.", p99_of, true},
 	        {"atoll_provider_last_error_timestamp_seconds", "gauge",
 	         "Time of the last error; 0: none.", failed_at_of},
 	        {"atoll_provider_sandboxes_max", "gauge", "Its limit of sandboxes; 0: none.",
@@ -287,7 +296,7 @@ void providers_write_metrics(struct buf *out, const struct api *api)
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		buf_addf(out, "# HELP %s %s\n# TYPE %s %s\n", rows[i].name, rows[i].help,
 		         rows[i].name, rows[i].type);
-		write_values(out, &list, rows[i].name, rows[i].value);
+		write_values(out, &list, &rows[i]);
 	}
 	write_accelerators(out, &list);
 }

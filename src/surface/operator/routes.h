@@ -4,5 +4,10 @@
 
 #include "http/server/http.h"
 
+struct api;
+
+/* Metrics in Prometheus' text form. Runs on the loop thread, which owns the server's counts. */
+void operator_write_metrics(struct api *api, struct buf *out);
+
 extern const struct route openapi_routes[];
 extern const struct route operator_routes[];

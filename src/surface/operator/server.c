@@ -232,11 +232,11 @@ static void describe_readiness(const struct api *api, struct arena *a, struct ab
 	answer->cure = bad ? arena_text(a, bad->cure) : NULL;
 }
 
-static struct timing_answer describe_timing(const struct api_meter_sum *sum)
+static struct timing_answer describe_timing(const struct timing_sum *sum, uint64_t failures)
 {
 	return (struct timing_answer){
 	        .count = (int64_t)sum->count,
-	        .failures = (int64_t)sum->failures,
+	        .failures = (int64_t)failures,
 	        .mean_ms = sum->count ? (double)sum->total_us / (double)sum->count / 1000 : 0,
 	        .p50_ms = (double)sum->p50_us / 1000,
 	        .p99_ms = (double)sum->p99_us / 1000,
@@ -281,8 +281,8 @@ static struct metrics_answer describe_metrics(const struct api *api, struct aren
 	const struct server_counts http = server_counts_get(api->server);
 	const struct queue_counts queues = server_queue_counts(api->server);
 	const struct worker_load load = worker_load_get(api->workers);
-	const struct api_meter_sum requests = api_meter_requests(api->meter);
-	const struct api_meter_sum pings = api_meter_pings(api->meter);
+	const struct timing_sum requests = api_meter_requests(api->meter);
+	const struct timing_sum pings = api_meter_pings(api->meter);
 	struct metrics_answer m = {
 	        .connections = (int64_t)http.connections_open,
 	        .streams = (int64_t)http.relays_open,
@@ -294,8 +294,8 @@ static struct metrics_answer describe_metrics(const struct api *api, struct aren
 	        .responses_4xx = (int64_t)http.responses[4],
 	        .responses_5xx = (int64_t)http.responses[5],
 	        .broker_calls_waiting = broker_load_get(),
-	        .requests = describe_timing(&requests),
-	        .store = describe_timing(&pings),
+	        .requests = describe_timing(&requests, 0),
+	        .store = describe_timing(&pings, api_meter_ping_failures(api->meter)),
 	        .lanes = describe_lanes(a, &load),
 	};
 

@@ -159,10 +159,42 @@ TEST(a_person_is_told_in_a_sentence)
 	assert_non_null(strstr(captured(), "\"\n  hint: end the other program\n"));
 }
 
+TEST(json_has_an_object_per_line)
+{
+	struct error err = {.code = ERROR_SYSTEM, .sys_errno = 5, .text = "x", .where = "a.c:1"};
+
+	log_format_set("json");
+	log_request_set("r1");
+	capture();
+	log_info("it \"ran\"", TEXT("a", "x\n\x1B\xFF\\"), NUMBER("n", -3), FAILURE(&err));
+	log_request_set(NULL);
+	log_format_set("text");
+	assert_memory_equal(captured(), "{\"time\":\"20", 11);
+	assert_non_null(strstr(line, "Z\",\"level\":\"info\",\"program\":\"unit\",\"event\":"
+	                             "\"it \\\"ran\\\"\",\"request\":\"r1\","
+	                             "\"a\":\"x\\u000a\\u001b\xEF\xBF\xBD\\\\\",\"n\":-3,"));
+	assert_non_null(strstr(line, ",\"errno\":5}\n"));
+}
+
+TEST(json_of_a_long_event_ends_as_an_object)
+{
+	char value[3000];
+
+	memset(value, '"', sizeof(value) - 1);
+	value[sizeof(value) - 1] = '\0';
+	log_format_set("json");
+	capture();
+	log_info("long", TEXT("short", "a"), TEXT("long", value), TEXT("later", "b"));
+	log_format_set("text");
+	assert_non_null(strstr(captured(), ",\"short\":\"a\",\"cut\":true}\n"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest cases[] = {
 	        CASE(an_event_is_one_line_of_typed_fields),
+	        CASE(json_has_an_object_per_line),
+	        CASE(json_of_a_long_event_ends_as_an_object),
 	        CASE(a_person_is_told_in_a_sentence),
 	        CASE(values_cannot_forge_fields_or_lines),
 	        CASE(terminal_controls_hidden_in_utf8_are_escaped),
