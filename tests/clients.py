@@ -17,7 +17,7 @@ import time
 import pytest
 
 FOLDER = pathlib.Path(__file__).resolve().parent / "node"
-NEWER, CONFORMANCE = FOLDER / "newer", FOLDER / "conformance"
+NEWER, CONFORMANCE, TELEMETRY = FOLDER / "newer", FOLDER / "conformance", FOLDER / "telemetry"
 # What they want of Node.js.
 E2B, DAYTONA, INSPECTOR = (20, 18), (20, 16), (22, 19)
 # ATOLL_NEWEST=1: the newest of these that npm has, in a folder of its own, in place of those of the lock.
@@ -43,7 +43,7 @@ def _install(folder, *names):
 
 def install_all():
     """What tests will ask for, before the first of them waits for it."""
-    folders = [FOLDER, CONFORMANCE, *([NEWER] if _version("node") < E2B and os.uname().machine == "x86_64" else [])]
+    folders = [FOLDER, CONFORMANCE, TELEMETRY, *([NEWER] if _version("node") < E2B and os.uname().machine == "x86_64" else [])]
     for folder in folders:
         try:
             _install(folder, ".package-lock.json")  # npm writes it last
