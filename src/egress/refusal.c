@@ -18,7 +18,14 @@ static const char *status_of(const struct network_decision *d)
 		return "502 Host unreachable from this sandbox";
 	case DECISION_LIMIT:
 		return "429 Too many connections of this sandbox";
+	case DECISION_UPSTREAM_UNTRUSTED:
+		return "502 Host not trusted";
+	case DECISION_HOST_MISMATCH:
+		return "421 Refused by sandbox network rules";
 	case DECISION_OK:
+	case DECISION_RULE_DENIED:
+	case DECISION_CREDENTIAL_EXPIRED:
+	case DECISION_CLIENT_DISTRUSTS:
 	case DECISION_HOST_NOT_ALLOWED:
 	case DECISION_ADDRESS_DENIED:
 	case DECISION_RANGE_REFUSED:
@@ -51,7 +58,9 @@ static bool may_be_asked(const struct network_decision *d)
 static void add_message(struct buf *out, const struct network_decision *d, const char *target)
 {
 	buf_addf(out, "%s: %s from this sandbox (",
-	         d->code == DECISION_UPSTREAM_UNREACHABLE ? "Unreachable" : "Refused",
+	         d->code == DECISION_UPSTREAM_UNREACHABLE ? "Unreachable"
+	         : d->code == DECISION_UPSTREAM_UNTRUSTED ? "Not trusted"
+	                                                  : "Refused",
 	         *d->host ? target : "the connection");
 	decision_add_reason(out, d);
 	buf_add_text(out, ").");
@@ -99,8 +108,9 @@ void refusal_write(struct buf *out, const struct network_decision *d, struct spa
 		write_json(&body, d, buf_text(&message));
 	buf_addf(out,
 	         "HTTP/1.1 %s\r\nContent-Type: %s\r\nCache-Control: no-store\r\n"
-	         "X-Atoll-Refused: %s\r\nContent-Length: %zu\r\nConnection: close\r\n\r\n",
+	         "X-Atoll-Refused: %s\r\n%sContent-Length: %zu\r\nConnection: close\r\n\r\n",
 	         status_of(d), is_plain ? "text/plain" : "application/json",
-	         decision_codes[d->code], body.size);
+	         decision_codes[d->code], d->code == DECISION_LIMIT ? "Retry-After: 1\r\n" : "",
+	         body.size);
 	buf_add_span(out, buf_span(&body));
 }

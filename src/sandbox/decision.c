@@ -19,6 +19,11 @@ const char *const decision_codes[] = {
         [DECISION_BAD_REQUEST] = "bad-request",
         [DECISION_LIMIT] = "limit",
         [DECISION_UPSTREAM_UNREACHABLE] = "upstream-unreachable",
+        [DECISION_RULE_DENIED] = "rule-denied",
+        [DECISION_HOST_MISMATCH] = "host-mismatch",
+        [DECISION_CREDENTIAL_EXPIRED] = "credential-expired",
+        [DECISION_UPSTREAM_UNTRUSTED] = "upstream-untrusted",
+        [DECISION_CLIENT_DISTRUSTS] = "client-distrusts",
         [DECISION_CODE_COUNT] = NULL,
 };
 const char *const decision_protocols[] = {
@@ -149,10 +154,16 @@ void decision_add_reason(struct buf *out, const struct network_decision *d)
 	        [DECISION_BAD_REQUEST] = "the connection names no single host",
 	        [DECISION_LIMIT] = "too many connections at once",
 	        [DECISION_UPSTREAM_UNREACHABLE] = "allowed, but the host does not answer",
+	        [DECISION_RULE_DENIED] = "a rule refuses the request",
+	        [DECISION_HOST_MISMATCH] = "the request names another host than the connection",
+	        [DECISION_CREDENTIAL_EXPIRED] = "the credential or its rule has expired",
+	        [DECISION_UPSTREAM_UNTRUSTED] = "the certificate of the host is not trusted",
+	        [DECISION_CLIENT_DISTRUSTS] =
+	                "the program does not trust the sandbox's certificate authority",
 	};
 	_Static_assert(COUNT_OF(texts) == DECISION_CODE_COUNT, "a text per code");
 
-	if (d->code == DECISION_ADDRESS_DENIED && *d->rule)
+	if ((d->code == DECISION_ADDRESS_DENIED || d->code == DECISION_RULE_DENIED) && *d->rule)
 		buf_addf(out, "rule %s denies it", d->rule);
 	else
 		buf_add_text(out, texts[d->code]);
@@ -169,6 +180,11 @@ static const char *advice_of(const struct network_decision *d)
 		return " Open fewer connections at once.";
 	case DECISION_BAD_REQUEST:
 		return " Use HTTP or TLS with the host's name.";
+	case DECISION_HOST_MISMATCH:
+	case DECISION_RULE_DENIED:
+	case DECISION_CREDENTIAL_EXPIRED:
+	case DECISION_UPSTREAM_UNTRUSTED:
+	case DECISION_CLIENT_DISTRUSTS:
 	case DECISION_OK:
 	case DECISION_RANGE_REFUSED:
 	case DECISION_UPSTREAM_UNREACHABLE:

@@ -31,6 +31,11 @@ enum decision_code {
 	DECISION_BAD_REQUEST,          /* the gateway finds no single host name in it */
 	DECISION_LIMIT,                /* too many connections or questions at once */
 	DECISION_UPSTREAM_UNREACHABLE, /* allowed, but the host does not answer */
+	DECISION_RULE_DENIED,          /* a rule of credentials refuses the request */
+	DECISION_HOST_MISMATCH,        /* the request names another host than the connection */
+	DECISION_CREDENTIAL_EXPIRED,   /* the credential, or its rule, has expired */
+	DECISION_UPSTREAM_UNTRUSTED,   /* the host's certificate is not trusted */
+	DECISION_CLIENT_DISTRUSTS,     /* the program does not trust the sandbox's authority */
 	DECISION_CODE_COUNT,
 };
 extern const char *const decision_codes[];
@@ -49,7 +54,8 @@ extern const char *const decision_protocols[];
 struct network_decision {
 	char sandbox[ID_SIZE + 1];
 	char host[SANDBOX_HOST_NAME_MAX + 1]; /* "" = not known */
-	char rule[SANDBOX_HOST_NAME_MAX + 1]; /* the entry that decided; "" = none */
+	char rule[SANDBOX_HOST_NAME_MAX + 1]; /* the entry that decided, or the id of a
+	                                       * rule of credentials; "" = none */
 	uint32_t address;                     /* IPv4, host byte order; 0 = none */
 	uint16_t port;                        /* 0 = none */
 	uint8_t verdict, code, protocol;

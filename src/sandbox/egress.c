@@ -12,6 +12,7 @@
 #define ENTRY_MAX (INET6_ADDRSTRLEN - 1 + sizeof("/128") - 1)
 #define ALLOWED '+'
 #define DENIED '-'
+#define DECRYPTED '!'
 #define MODE '~'
 
 const char *const egress_modes[] = {
@@ -165,6 +166,19 @@ static int add_list(struct buf *out, struct egress_list *list, struct error *err
 	return 0;
 }
 
+static int add_marks(struct buf *out, const char *const *decrypted, struct error *err)
+{
+	for (size_t i = 0; decrypted && decrypted[i]; i++) {
+		if (i == SANDBOX_EGRESS_DECRYPTED_MAX)
+			return FAIL(err, ERROR_INVALID, "more than %d names are decrypted",
+			            SANDBOX_EGRESS_DECRYPTED_MAX);
+		if (!egress_name_is_valid(span_of(decrypted[i])))
+			return FAIL(err, ERROR_INVALID, "'%.80s' is not a host name", decrypted[i]);
+		buf_addf(out, "%s%c%s", out->size > 0 ? " " : "", DECRYPTED, decrypted[i]);
+	}
+	return 0;
+}
+
 int sandbox_egress_format(struct arena *a, const struct sandbox_egress *lists, const char **ret,
                           struct error *err)
 {
@@ -183,6 +197,8 @@ int sandbox_egress_format(struct arena *a, const struct sandbox_egress *lists, c
 		return FAIL_HINT(err, "deny \"" SANDBOX_EGRESS_ALL
 		                      "\", too: names are what is left then");
 	}
+	if (add_marks(&text, lists->decrypted, err) < 0)
+		return -1;
 	if (lists->mode != EGRESS_ENFORCE)
 		buf_addf(&text, "%s%c%s", text.size > 0 ? " " : "", MODE,
 		         egress_modes[lists->mode]);
@@ -205,9 +221,11 @@ static int next_entry(struct span *rest, bool *ret_is_denied, struct span *ret, 
 {
 	struct egress_entry ignored;
 
-	if (rest->size == 0)
-		return 0;
-	(void)span_split(rest, ' ', ret);
+	do {
+		if (rest->size == 0)
+			return 0;
+		(void)span_split(rest, ' ', ret);
+	} while (ret->size > 1 && ret->data[0] == DECRYPTED);
 	/* The mode is the last word. */
 	if (ret->size > 1 && ret->data[0] == MODE && rest->size == 0)
 		return 0;
@@ -219,6 +237,20 @@ static int next_entry(struct span *rest, bool *ret_is_denied, struct span *ret, 
 		return FAIL(err, ERROR_INVALID, "'%.*s' is not an address, a range or a name",
 		            (int)ret->size, ret->data);
 	return 1;
+}
+
+static const char **parse_marks(struct arena *a, const char *text)
+{
+	const char **marks = ARENA_ARRAY(a, const char *, SANDBOX_EGRESS_DECRYPTED_MAX + 1);
+	struct span rest = span_of(text), word;
+	size_t count = 0;
+
+	while (rest.size > 0 && count < SANDBOX_EGRESS_DECRYPTED_MAX) {
+		(void)span_split(&rest, ' ', &word);
+		if (word.size > 1 && word.data[0] == DECRYPTED)
+			marks[count++] = arena_copy(a, span_after(word, 1));
+	}
+	return marks;
 }
 
 int sandbox_egress_parse(struct arena *a, const char *text, struct sandbox_egress *ret,
@@ -240,9 +272,28 @@ int sandbox_egress_parse(struct arena *a, const char *text, struct sandbox_egres
 	}
 	if (got < 0)
 		return -1;
-	*ret = (struct sandbox_egress){
-	        .allow = lists[0], .deny = lists[1], .mode = sandbox_egress_mode(text)};
+	*ret = (struct sandbox_egress){.allow = lists[0],
+	                               .deny = lists[1],
+	                               .mode = sandbox_egress_mode(text),
+	                               .decrypted = parse_marks(a, text)};
 	return 0;
+}
+
+int sandbox_egress_mark(struct arena *a, const char *text, const char *const *decrypted,
+                        const char **ret, struct error *err)
+{
+	struct sandbox_egress lists;
+
+	if (sandbox_egress_parse(a, text, &lists, err) < 0)
+		return -1;
+	lists.decrypted = decrypted;
+	return sandbox_egress_format(a, &lists, ret, err);
+}
+
+int sandbox_egress_keep_marks(struct arena *a, const char *text, const char *before,
+                              const char **ret, struct error *err)
+{
+	return sandbox_egress_mark(a, text, parse_marks(a, before), ret, err);
 }
 
 int sandbox_egress_add(struct arena *a, const char *text, const char *entry, const char **ret,

@@ -10,12 +10,15 @@
  * allowed, and only where all addresses are denied. A gateway (egress/egress.h) then lets TLS and
  * HTTP connections for that name through, whatever addresses it has.
  *
+ * The TLS of a name that is marked as decrypted ends at the credential proxy (credential/proxy.h):
+ * the gateway hands such connections over. A mark allows nothing.
+ *
  * The mode says what happens to what the rules refuse: it is refused (enforce), refused and a
  * person is asked (ask), or let through and recorded (watch).
  *
  * The store and the broker hold the rules as one text: "+1.1.1.1 +example.com -0.0.0.0/0"; "" means
- * no rules. A last word "~ask" or "~watch" is the mode. Sandboxes have no IPv6: IPv6 entries are
- * checked and kept, but have no effect. */
+ * no rules. "!api.example.com" marks a name. A last word "~ask" or "~watch" is the mode. Sandboxes
+ * have no IPv6: IPv6 entries are checked and kept, but have no effect. */
 #pragma once
 
 #include <stdbool.h>
@@ -24,12 +27,15 @@
 
 #include "base/bytes.h"
 
-#define SANDBOX_EGRESS_MAX 100       /* addresses and ranges per list */
-#define SANDBOX_EGRESS_NAMES_MAX 256 /* host names, in addition */
+#define SANDBOX_EGRESS_MAX 100           /* addresses and ranges per list */
+#define SANDBOX_EGRESS_NAMES_MAX 256     /* host names, in addition */
+#define SANDBOX_EGRESS_DECRYPTED_MAX 128 /* marks */
 #define SANDBOX_EGRESS_ALLOW_MAX (SANDBOX_EGRESS_MAX + SANDBOX_EGRESS_NAMES_MAX)
 #define SANDBOX_HOST_NAME_MAX 253 /* bytes, "*." included */
 /* Bytes of the text with the longest possible entries. */
-#define SANDBOX_EGRESS_TEXT_MAX (10240 + SANDBOX_EGRESS_NAMES_MAX * (SANDBOX_HOST_NAME_MAX + 2))
+#define SANDBOX_EGRESS_TEXT_MAX                                                                    \
+	(10240 +                                                                                   \
+	 (SANDBOX_EGRESS_NAMES_MAX + SANDBOX_EGRESS_DECRYPTED_MAX) * (SANDBOX_HOST_NAME_MAX + 2))
 #define SANDBOX_EGRESS_RANGES_MAX (2 * SANDBOX_EGRESS_MAX + 1)
 #define NETWORK_ALLOW_MAX 64 /* ranges of the option network_allow */
 #define SANDBOX_EGRESS_ALL "0.0.0.0/0"
@@ -42,6 +48,7 @@ struct sandbox_egress {
 	const char *const *allow, *const *deny;
 	const char *allow_name, *deny_name;
 	enum egress_mode mode;
+	const char *const *decrypted; /* names, also "*.NAME"; NULL: none */
 };
 /* Writes the text of the lists. Refuses entries that are neither address nor name, denied names,
  * names while not all addresses are denied, and too many entries. */
@@ -102,5 +109,13 @@ bool egress_name_is_valid(struct span pattern);
 /* Whether the text allows any names. */
 bool sandbox_egress_has_names(const char *text);
 bool sandbox_egress_allows_name(const char *text, struct span name);
+bool sandbox_egress_decrypts(const char *text, struct span name);
+/* The text with these marks (NULL-terminated; NULL: none) in place of its own, in the arena. */
+MUST_CHECK int sandbox_egress_mark(struct arena *a, const char *text, const char *const *decrypted,
+                                   const char **ret, struct error *err);
+/* The text with the marks of another text, `before`: rules of addresses and names are set without
+ * marks, which belong to the rules of credentials. */
+MUST_CHECK int sandbox_egress_keep_marks(struct arena *a, const char *text, const char *before,
+                                         const char **ret, struct error *err);
 /* The entry that allows the name, or an empty span. Borrows the text. */
 struct span sandbox_egress_rule_of_name(const char *text, struct span name);

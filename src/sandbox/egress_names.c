@@ -64,14 +64,14 @@ static bool pattern_matches(struct span pattern, struct span name)
 }
 
 /* Moves to the next entry that is a host name; returns false at the end. */
-static bool next_name(struct span *rest, struct span *ret)
+static bool next_signed_name(struct span *rest, char sign, struct span *ret)
 {
 	while (rest->size > 0) {
 		struct span entry;
 		struct span name;
 
 		(void)span_split(rest, ' ', &entry);
-		if (entry.size < 2 || entry.data[0] != '+')
+		if (entry.size < 2 || entry.data[0] != sign)
 			continue;
 		name = (struct span){entry.data + 1, entry.size - 1};
 		if (!egress_name_is_valid(name))
@@ -79,6 +79,21 @@ static bool next_name(struct span *rest, struct span *ret)
 		*ret = name;
 		return true;
 	}
+	return false;
+}
+
+static bool next_name(struct span *rest, struct span *ret)
+{
+	return next_signed_name(rest, '+', ret);
+}
+
+bool sandbox_egress_decrypts(const char *text, struct span name)
+{
+	struct span rest = span_of(text), pattern;
+
+	while (next_signed_name(&rest, '!', &pattern))
+		if (pattern_matches(pattern, name))
+			return true;
 	return false;
 }
 

@@ -96,6 +96,21 @@ int fleet_set_egress(struct fleet *fleet, struct arena *a, const struct fleet_re
 	AUTO(operation_end) struct operation op = {0};
 
 	if (operation_find_and_begin(fleet, a, ref, &op, err) < 0 ||
+	    sandbox_egress_keep_marks(a, egress, op.record.egress, &egress, err) < 0 ||
+	    replace_rules(&op, egress, err) < 0)
+		return -1;
+	*ret = op.record;
+	return 0;
+}
+
+int fleet_set_decrypted(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
+                        const char *const *hosts, struct sandbox_record *ret, struct error *err)
+{
+	AUTO(operation_end) struct operation op = {0};
+	const char *egress;
+
+	if (operation_find_and_begin(fleet, a, ref, &op, err) < 0 ||
+	    sandbox_egress_mark(a, op.record.egress, hosts, &egress, err) < 0 ||
 	    replace_rules(&op, egress, err) < 0)
 		return -1;
 	*ret = op.record;

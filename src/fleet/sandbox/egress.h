@@ -23,6 +23,13 @@ MUST_CHECK int fleet_set_egress(struct fleet *fleet, struct arena *a, const stru
 MUST_CHECK int fleet_allow_egress(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
                                   const char *entry, struct sandbox_record *ret, struct error *err);
 
+/* The hosts (NULL-terminated, also "*.NAME") whose TLS ends at the credential proxy;
+ * fleet_set_egress keeps them. Open connections to a host that becomes one of them, or ceases to
+ * be, are ended. */
+MUST_CHECK int fleet_set_decrypted(struct fleet *fleet, struct arena *a,
+                                   const struct fleet_ref *ref, const char *const *hosts,
+                                   struct sandbox_record *ret, struct error *err);
+
 /* Gives the provider the rules of the row again: after a restart the provider may hold those of a
  * change that was interrupted. */
 MUST_CHECK int egress_reconcile(struct operation *op, struct error *err);
