@@ -236,6 +236,28 @@ int certificate_make_authority(const struct certificate_names *names, struct cer
 	return write_pair(x509, key, ret, err);
 }
 
+int certificate_make_open_authority(const char *name, long days, struct certificate_pair *ret,
+                                    struct error *err)
+{
+	OWN(done_key) EVP_PKEY *key = NULL;
+	OWN(done_x509) X509 *x509 = NULL;
+	const struct extension extensions[] = {
+	        {NID_basic_constraints, "critical,CA:TRUE,pathlen:0"},
+	        {NID_key_usage, "critical,keyCertSign,cRLSign"},
+	        {NID_subject_key_identifier, "hash"},
+	        {0, NULL},
+	};
+
+	ERR_clear_error();
+	key = EVP_EC_gen("P-256");
+	if (!key)
+		return fail_openssl("make a key", err);
+	if (make_unsigned(key, name, days, &x509, err) < 0 ||
+	    sign_certificate(x509, x509, key, extensions, err) < 0)
+		return -1;
+	return write_pair(x509, key, ret, err);
+}
+
 int certificate_make(const struct certificate_names *names,
                      const struct certificate_pair *authority, struct certificate_pair *ret,
                      struct error *err)
@@ -261,7 +283,8 @@ int certificate_make(const struct certificate_names *names,
 	key = EVP_EC_gen("P-256");
 	if (!key)
 		return fail_openssl("make a key", err);
-	if (make_unsigned(key, "Atoll", CERTIFICATE_DAYS, &x509, err) < 0 ||
+	if (make_unsigned(key, "Atoll", names->days > 0 ? names->days : CERTIFICATE_DAYS, &x509,
+	                  err) < 0 ||
 	    sign_certificate(x509, issuer, issuer_key, extensions, err) < 0 ||
 	    write_pair(x509, key, ret, err) < 0)
 		return -1;

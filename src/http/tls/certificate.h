@@ -15,6 +15,7 @@
 struct certificate_names {
 	const char *names[CERTIFICATE_NAMES_MAX]; /* host names, also "*.name", and IP addresses */
 	unsigned count;
+	long days; /* of a signed certificate; 0: CERTIFICATE_DAYS */
 };
 /* Certificate and key as PEM text. */
 struct certificate_pair {
@@ -25,6 +26,10 @@ void certificate_pair_done(struct certificate_pair *pair); /* accepts a zeroed p
 
 MUST_CHECK int certificate_make_authority(const struct certificate_names *names,
                                           struct certificate_pair *ret, struct error *err);
+/* An authority for any name, as one that only a single sandbox trusts; `name` is its common name.
+ */
+MUST_CHECK int certificate_make_open_authority(const char *name, long days,
+                                               struct certificate_pair *ret, struct error *err);
 /* Makes a certificate signed by the authority; the authority's certificate follows it in the PEM
  * text. */
 MUST_CHECK int certificate_make(const struct certificate_names *names,

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "http/tls/begun.h"
+
 #define CHAIN_MAX 10
 #define HOST_MAX 253 /* of a name, RFC 1035 */
 
@@ -118,14 +120,41 @@ static struct tls_context *context_of(SSL_CTX *ssl)
 	return context;
 }
 
-static bool trust_authorities(SSL_CTX *ssl, const char *ca_file)
+static bool trust_pem(SSL_CTX *ssl, struct span pem)
+{
+	__attribute__((cleanup(free_bio))) BIO *in = BIO_new_mem_buf(pem.data, (int)pem.size);
+	X509_STORE *store = SSL_CTX_get_cert_store(ssl);
+	unsigned count = 0;
+	X509 *x509;
+
+	while ((x509 = PEM_read_bio_X509(in, NULL, no_passphrase, NULL))) {
+		count += X509_STORE_add_cert(store, x509) == 1;
+		X509_free(x509);
+	}
+	ERR_clear_error(); /* that there was no further one */
+	return count > 0;
+}
+
+static bool trust_file(SSL_CTX *ssl, const char *ca_file)
 {
 	if (!ca_file[0])
 		return SSL_CTX_set_default_verify_paths(ssl) == 1;
 	return SSL_CTX_load_verify_locations(ssl, ca_file, NULL) == 1;
 }
 
-int tls_client_context_new(const char *ca_file, struct tls_context **ret, struct error *err)
+/* Certificates in a text, or in a file; "" stands for the system's. */
+struct authorities {
+	struct span pem;
+	const char *file;
+};
+
+static bool trust_authorities(SSL_CTX *ssl, const struct authorities *from)
+{
+	return from->file ? trust_file(ssl, from->file) : trust_pem(ssl, from->pem);
+}
+
+static int make_client_context(const struct authorities *from, struct tls_context **ret,
+                               struct error *err)
 {
 	SSL_CTX *ssl;
 
@@ -135,10 +164,11 @@ int tls_client_context_new(const char *ca_file, struct tls_context **ret, struct
 		SSL_CTX_free(ssl);
 		return fail_openssl("TLS", err);
 	}
-	if (!trust_authorities(ssl, ca_file)) {
+	if (!trust_authorities(ssl, from)) {
 		SSL_CTX_free(ssl);
-		return fail_openssl(ca_file[0] ? "certificates of authorities in PEM form"
-		                               : "the system's certificates of authorities",
+		return fail_openssl(!from->file || from->file[0]
+		                            ? "certificates of authorities in PEM form"
+		                            : "the system's certificates of authorities",
 		                    err);
 	}
 	SSL_CTX_set_options(ssl, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION |
@@ -147,6 +177,16 @@ int tls_client_context_new(const char *ca_file, struct tls_context **ret, struct
 	SSL_CTX_set_verify(ssl, SSL_VERIFY_PEER, NULL);
 	*ret = context_of(ssl);
 	return 0;
+}
+
+int tls_client_context_new(const char *ca_file, struct tls_context **ret, struct error *err)
+{
+	return make_client_context(&(struct authorities){.file = ca_file}, ret, err);
+}
+
+int tls_client_context_of(struct span pem, struct tls_context **ret, struct error *err)
+{
+	return make_client_context(&(struct authorities){.pem = pem}, ret, err);
 }
 
 int tls_context_new(struct span pem, struct tls_context **ret, struct error *err)
@@ -205,6 +245,25 @@ int tls_new(const struct tls_context *context, int fd, struct tls **ret, struct 
 		SSL_free(ssl);
 		return fail_openssl("TLS", err);
 	}
+	SSL_set_accept_state(ssl);
+	*ret = (struct tls *)ssl;
+	return 0;
+}
+
+int tls_new_begun(const struct tls_context *context, int fd, struct span begun, struct tls **ret,
+                  struct error *err)
+{
+	BIO *bio;
+	SSL *ssl;
+
+	ERR_clear_error();
+	ssl = SSL_new(context->ssl);
+	bio = ssl ? begun_socket_new(fd, begun) : NULL;
+	if (!bio) {
+		SSL_free(ssl);
+		return fail_openssl("TLS", err);
+	}
+	SSL_set_bio(ssl, bio, bio);
 	SSL_set_accept_state(ssl);
 	*ret = (struct tls *)ssl;
 	return 0;

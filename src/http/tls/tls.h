@@ -30,10 +30,16 @@ MUST_CHECK int tls_client_context_new(const char *ca_file, struct tls_context **
  * context. Loop thread. */
 void server_set_tls(struct http_server *server, struct tls_context *context);
 
+/* The same with the certificates of a PEM text. */
+MUST_CHECK int tls_client_context_of(struct span pem, struct tls_context **ret, struct error *err);
+
 struct tls;
 /* Does not own the descriptor. */
 MUST_CHECK int tls_new(const struct tls_context *context, int fd, struct tls **ret,
                        struct error *err);
+/* The same for a socket of which another process has read the first bytes, `begun`. */
+MUST_CHECK int tls_new_begun(const struct tls_context *context, int fd, struct span begun,
+                             struct tls **ret, struct error *err);
 /* Starts a client connection on a non-blocking descriptor; the server's certificate must contain
  * `host`, a name or an address. */
 MUST_CHECK int tls_connect(const struct tls_context *context, int fd, const char *host,
