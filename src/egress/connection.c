@@ -3,9 +3,11 @@
  * both ways.
  *
  *   READING -> LOOKING_UP -> CONNECTING -> CARRYING -> ENDING
+ *                                      \-> HANDED
  *
  * An HTTP connection carries a single request with the body size that it declares, and its answer,
- * because a second request could name another host. Of TLS only the first message is parsed. */
+ * because a second request could name another host. Of TLS only the first message is parsed. HANDED
+ * is a connection that the credential proxy carries. */
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -17,6 +19,7 @@
 
 #include "base/fd.h"
 #include "egress/gateway.h"
+#include "egress/handover.h"
 #include "egress/look.h"
 #include "egress/refusal.h"
 
@@ -32,7 +35,7 @@
 #define ALERT_ACCESS_DENIED 49
 #define ALERT_INTERNAL_ERROR 80
 
-enum egress_state { READING, LOOKING_UP, CONNECTING, CARRYING, ENDING };
+enum egress_state { READING, LOOKING_UP, CONNECTING, CARRYING, HANDED, ENDING };
 
 struct side {
 	int fd;
@@ -59,6 +62,9 @@ struct egress_connection {
 	struct loop_timer timer;
 	int64_t active_ms, connect_until_ms;
 	bool is_brief; /* by ENDED_SILENCE_MS */
+	bool is_decrypted;
+	int token_fd; /* of a connection that is handed over */
+	struct loop_watch *token_watch;
 };
 
 uint8_t protocol_of(enum protocol protocol)
@@ -94,8 +100,13 @@ static void connection_free(struct egress_connection *c)
 	report_bytes(c);
 	lookup_cancel(c->lookup);
 	loop_timer_stop(g->loop, &c->timer);
+	/* The proxy's copies stay open until it reads the end of the pair. */
+	if (c->state == HANDED)
+		(void)shutdown(c->client.fd, SHUT_RDWR);
 	side_close(&c->client);
 	side_close(&c->server);
+	loop_watch_free(c->token_watch);
+	auto_close(&c->token_fd);
 	buf_done(&c->begin);
 	list_remove(&c->link);
 	g->connection_count--;
@@ -351,6 +362,63 @@ static void report_begin(struct egress_connection *c)
 	gateway_report(c->gateway, c->guest, &c->decision);
 }
 
+static void on_token(void *context, UNUSED uint32_t epoll_events)
+{
+	struct egress_connection *c = context;
+	struct handover_news news;
+	ssize_t got = recv(c->token_fd, &news, sizeof(news), MSG_DONTWAIT);
+
+	if (got < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (got == (ssize_t)sizeof(news) && news.state == HANDOVER_TAKEN) {
+		loop_timer_stop(c->gateway->loop, &c->timer);
+		return;
+	}
+	if (got == (ssize_t)sizeof(news)) {
+		c->decision.bytes_in = news.bytes_in;
+		c->decision.bytes_out = news.bytes_out;
+	}
+	connection_free(c);
+}
+
+static int send_sockets(struct egress_connection *c, struct error *err)
+{
+	struct handover h = {.address = c->addresses.items[c->next_address - 1]};
+	int pair[2];
+	struct loop_watch_options options = {
+	        .epoll_events = EPOLLIN, .on_ready = on_token, .context = c};
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return FAIL_ERRNO(err, "make a pair of sockets");
+	c->token_fd = options.fd = pair[0];
+	(void)snprintf(h.sandbox, sizeof(h.sandbox), "%s", c->decision.sandbox);
+	(void)snprintf(h.host, sizeof(h.host), "%s", c->looked.name);
+	const int fds[HANDOVER_FDS] = {c->client.fd, c->server.fd, pair[1]};
+	int result = handover_send(c->gateway->handover_fd, &h, buf_span(&c->begin), fds, err);
+
+	(void)close(pair[1]);
+	return result < 0 ? -1 : loop_watch_add(c->gateway->loop, &options, &c->token_watch, err);
+}
+
+/* Both sockets are the proxy's from now on; this process only keeps them from being forgotten. */
+static void hand_connection_over(struct egress_connection *c)
+{
+	struct error err = {0};
+
+	if (c->gateway->handover_fd < 0 || send_sockets(c, &err) < 0) {
+		refuse_connection(c, DECISION_UPSTREAM_UNREACHABLE,
+		                  "the credential proxy takes no connection");
+		return;
+	}
+	loop_watch_free(c->client.watch);
+	c->client.watch = NULL;
+	loop_watch_free(c->server.watch);
+	c->server.watch = NULL;
+	buf_done(&c->begin);
+	report_begin(c);
+	enter_state(c, HANDED, CONNECTING_MS);
+}
+
 static void on_server(void *context, uint32_t epoll_events)
 {
 	struct egress_connection *c = context;
@@ -361,6 +429,10 @@ static void on_server(void *context, uint32_t epoll_events)
 		if (getsockopt(c->server.fd, SOL_SOCKET, SO_ERROR, &failure, &size) < 0 ||
 		    failure != 0) {
 			connect_take_envelope(c);
+			return;
+		}
+		if (c->is_decrypted) {
+			hand_connection_over(c);
 			return;
 		}
 		enter_state(c, CARRYING, SILENCE_MS);
@@ -415,11 +487,12 @@ static void on_name(struct egress_connection *c, size_t head_size)
 	                                       .context = c};
 
 	(void)snprintf(c->decision.host, sizeof(c->decision.host), "%s", c->looked.name);
-	if (!rules_allow(c->gateway, c->guest, &c->decision)) {
+	if (!rules_allow(c->gateway, c->guest, &c->decision, &c->is_decrypted)) {
 		refuse_connection(c, DECISION_HOST_NOT_ALLOWED, "the name is not allowed");
 		return;
 	}
-	if (prepare_server_bytes(c, head_size) < 0) {
+	c->is_decrypted = c->is_decrypted && c->protocol == PROTOCOL_TLS;
+	if (!c->is_decrypted && prepare_server_bytes(c, head_size) < 0) {
 		refuse_connection(c, DECISION_BAD_REQUEST, "its body is malformed");
 		return;
 	}
@@ -486,6 +559,8 @@ static void on_client(void *context, uint32_t epoll_events)
 	case CONNECTING:
 		connection_free(c); /* the peer hung up */
 		return;
+	case HANDED:
+		return;
 	case CARRYING:
 		if (epoll_events & EPOLLHUP) {
 			loop_watch_free(c->client.watch);
@@ -531,6 +606,7 @@ void connection_start(struct gateway *g, enum protocol protocol, int fd, struct 
 	        .client = {.fd = fd, .pending = BUF(PENDING_MAX)},
 	        .server = {.fd = -1, .pending = BUF(PENDING_MAX)},
 	        .begin = BUF(LOOK_BYTES_MAX),
+	        .token_fd = -1,
 	        .decision = {.protocol = protocol_of(protocol), .port = port_of(protocol)},
 	        .timer = {.on_timer = on_timer, .context = c}};
 	list_append(&g->connections, &c->link);
@@ -546,9 +622,12 @@ void connections_check(struct gateway *g, const char *guest)
 {
 	LIST_EACH (&g->connections, struct egress_connection, c, link) {
 		struct network_decision d = c->decision;
+		bool is_decrypted = false;
 
 		if ((guest && strcmp(c->guest->name, guest) != 0) || c->state == READING ||
-		    c->state == ENDING || rules_allow(g, c->guest, &d))
+		    c->state == ENDING ||
+		    (rules_allow(g, c->guest, &d, &is_decrypted) &&
+		     (c->protocol != PROTOCOL_TLS || is_decrypted == c->is_decrypted)))
 			continue;
 		d.code = DECISION_HOST_NOT_ALLOWED;
 		d.verdict = DECISION_DENIED;

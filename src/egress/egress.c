@@ -17,7 +17,7 @@
 
 #define ACCEPTS_MAX 64        /* at once, so that other connections get their turn */
 #define PAUSE_MS 100          /* pause when there are no descriptors */
-#define CONNECTIONS_MAX 24000 /* two descriptors each */
+#define CONNECTIONS_MAX 21000 /* at most three descriptors each */
 #define CONNECTIONS_OF_ONE_MAX 256
 #define CHANGES_SIZE 16384
 
@@ -218,6 +218,7 @@ int egress_run(const struct egress_options *o, struct error *err)
 	                     .tls_fd = o->tls_fd,
 	                     .dns_fd = o->dns_fd,
 	                     .rules_fd = o->rules_fd,
+	                     .handover_fd = o->handover_fd,
 	                     .reports_fd = o->reports_fd,
 	                     .changes_fd = -1,
 	                     .routes_fd = -1,

@@ -15,9 +15,12 @@
  * each connection; its first word is "=" and the sandbox's id. Each decision is reported. When the
  * file changes, open connections that it does not allow any more are closed.
  *
+ * A connection for a name that is marked as decrypted goes to the credential proxy once it is
+ * connected. It counts as one of the sandbox's until the proxy has ended it.
+ *
  * One process with one thread, started by the supervisor. It sees only that folder, cannot fork,
- * and can only make IPv4 sockets. It may be killed at any time: its connections end, and new ones
- * wait. */
+ * and can only make IPv4 sockets and pairs. It may be killed at any time: its connections end, and
+ * new ones wait. */
 #pragma once
 
 #include <stdint.h>
@@ -27,6 +30,7 @@
 struct egress_options {
 	int http_fd, tls_fd, dns_fd; /* bound; http and tls listen */
 	int rules_fd;                /* the folder, for reading */
+	int handover_fd;             /* to the credential proxy (handover.h); -1: there is none */
 	int reports_fd; /* takes decisions (sandbox/decision.h) as datagrams; -1: none */
 	const char *subnet, *allow; /* of the configuration: ranges with commas */
 	const char *nameservers;    /* addresses with commas */

@@ -26,7 +26,7 @@ struct guest {
 struct gateway {
 	struct loop *loop;
 	struct resolver resolver;
-	int http_fd, tls_fd, dns_fd, rules_fd, reports_fd;
+	int http_fd, tls_fd, dns_fd, rules_fd, handover_fd, reports_fd;
 	int changes_fd; /* inotify of the rules folder */
 	int routes_fd;  /* route.h */
 	struct loop_watch *http_watch, *tls_watch;
@@ -58,8 +58,10 @@ void guest_put(struct gateway *g, struct guest *guest);
 bool gateway_knows(const struct gateway *g, uint32_t address);
 
 /* Whether the sandbox's current rules allow the name of the decision; false without readable rules.
- * Sets the decision's sandbox and rule. */
-bool rules_allow(const struct gateway *g, const struct guest *guest, struct network_decision *d);
+ * Sets the decision's sandbox and rule, and whether the name is marked as decrypted
+ * (`ret_is_decrypted` may be NULL). */
+bool rules_allow(const struct gateway *g, const struct guest *guest, struct network_decision *d,
+                 bool *ret_is_decrypted);
 /* Whether any sandbox may reach this address, apart from its rules. */
 bool gateway_may_reach(const struct gateway *g, uint32_t address);
 

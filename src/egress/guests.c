@@ -60,7 +60,8 @@ static const char *take_sandbox(const struct buf *text, struct network_decision 
 	return rest.size > 0 ? rest.data : "";
 }
 
-bool rules_allow(const struct gateway *g, const struct guest *guest, struct network_decision *d)
+bool rules_allow(const struct gateway *g, const struct guest *guest, struct network_decision *d,
+                 bool *ret_is_decrypted)
 {
 	const struct fd_open_options options = {.flags = O_RDONLY};
 	AUTO(buf_done) struct buf text = BUF(SANDBOX_EGRESS_TEXT_MAX + ID_SIZE + 2);
@@ -70,6 +71,8 @@ bool rules_allow(const struct gateway *g, const struct guest *guest, struct netw
 	struct span rule;
 	bool is_watched;
 
+	if (ret_is_decrypted)
+		*ret_is_decrypted = false;
 	if (fd_open_beneath(g->rules_fd, guest->name, &options, &fd, &ignored) < 0 ||
 	    fd_read_to_end(fd, &text, &ignored) < 0)
 		return false;
@@ -78,6 +81,8 @@ bool rules_allow(const struct gateway *g, const struct guest *guest, struct netw
 	is_watched =
 	        sandbox_egress_mode(rules) == EGRESS_WATCH && host_name_is_valid(span_of(d->host));
 	(void)snprintf(d->rule, sizeof(d->rule), "%.*s", (int)rule.size, rule.data);
+	if (ret_is_decrypted)
+		*ret_is_decrypted = sandbox_egress_decrypts(rules, span_of(d->host));
 	d->verdict = rule.size > 0 ? DECISION_ALLOWED
 	             : is_watched  ? DECISION_WATCHED
 	                           : DECISION_DENIED;

@@ -82,7 +82,7 @@ static void answer_question(struct gateway *g, struct guest *guest,
 	                             .count = 1};
 
 	(void)snprintf(d.host, sizeof(d.host), "%s", q->asked.name);
-	if (!rules_allow(g, guest, &d)) {
+	if (!rules_allow(g, guest, &d, NULL)) {
 		d.verdict = DECISION_DENIED;
 		gateway_tell(g, guest, &d, "the name is not allowed");
 		told.code = DNS_NO_NAME;

@@ -42,7 +42,7 @@ void gateway_report(struct gateway *g, const struct guest *guest, struct network
 	if (!*d->sandbox) {
 		struct network_decision known = *d;
 
-		(void)rules_allow(g, guest, &known);
+		(void)rules_allow(g, guest, &known, NULL);
 		memcpy(d->sandbox, known.sandbox, sizeof(d->sandbox));
 	}
 	if (!*d->sandbox)

@@ -53,7 +53,8 @@ static int leave_one(UNUSED const void *context, UNUSED struct error *err)
 static struct running start(void)
 {
 	uint16_t port, ignored;
-	struct egress_options options = {.reports_fd = -1,
+	struct egress_options options = {.handover_fd = -1,
+	                                 .reports_fd = -1,
 	                                 .subnet = "127.0.0.0/8",
 	                                 .allow = "",
 	                                 .nameservers = "127.0.0.1",
