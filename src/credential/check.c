@@ -41,13 +41,18 @@ static bool is_token(const char *text)
 
 static bool is_id(const char *id)
 {
-	size_t size = 0;
+	size_t size = 0, letters = 0;
 
-	for (; id[size]; size++)
-		if (!(id[size] >= 'a' && id[size] <= 'z') && !isdigit((unsigned char)id[size]) &&
+	for (; id[size]; size++) {
+		bool is_letter = id[size] >= 'a' && id[size] <= 'z';
+
+		letters += is_letter;
+		if (!is_letter && !isdigit((unsigned char)id[size]) &&
 		    (id[size] != '-' || size == 0))
 			return false;
-	return size > 0 && size <= ID_MAX;
+	}
+	/* A decision takes it as a name, which is no number and ends with no '-'. */
+	return letters > 0 && size <= ID_MAX && id[size - 1] != '-';
 }
 
 static bool is_printable(const char *text)
@@ -242,7 +247,9 @@ static void check_id(struct rule_check *c, const struct credential_rules *rules,
 	if (!rule->id || !rule->id[0])
 		rule->id = arena_format(c->arena, "r%zu", c->rule + 1);
 	if (!is_id(rule->id))
-		add_fault(c, "/id", "is not 1 to 63 of a-z, 0-9 and '-', beginning with no '-'");
+		add_fault(c, "/id",
+		          "is not 1 to 63 of a-z, 0-9 and '-', with a letter and with no '-' at "
+		          "its ends");
 	for (size_t i = 0; i < c->rule; i++)
 		if (strcmp(credential_rule_at(rules, i)->id, rule->id) == 0)
 			add_fault(c, "/id", "is the id of an earlier rule, too");

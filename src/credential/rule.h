@@ -176,7 +176,7 @@ struct credential_set {
 	const char *sandbox;
 	struct json_list rules;              /* of struct credential_rule */
 	struct json_list credentials;        /* of struct credential_values */
-	const char *ca_certificate, *ca_key; /* PEM: credential/authority.h */
+	const char *ca_certificate, *ca_key; /* PEM: authority.h */
 };
 extern const struct json_shape credential_set_shape;
 /* Refuses sets with unsound rules, references to fields that it does not have, and values with

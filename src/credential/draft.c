@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "credential/draft.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "json/base64.h"
+#include "signature/signature.h"
+
+#define TEXT_MAX (64 * 1024)
+#define BASIC "Basic "
+
+/* About the connection, or about how the body is sent, which the proxy says itself; and names by
+ * which a client asks for another method than the one that rules saw. */
+static const char *const dropped[] = {"connection",
+                                      "keep-alive",
+                                      "proxy-connection",
+                                      "proxy-authorization",
+                                      "te",
+                                      "trailer",
+                                      "transfer-encoding",
+                                      "content-length",
+                                      "upgrade",
+                                      "host",
+                                      "http2-settings",
+                                      "x-http-method-override",
+                                      "x-http-method",
+                                      "x-method-override",
+                                      NULL};
+
+void draft_begin(struct draft *d, struct arena *a, const struct http_head *head, const char *host)
+{
+	struct span rest = head->target, path;
+	const char *upgrade = head->known[HEAD_UPGRADE];
+
+	(void)span_split(&rest, '?', &path);
+	*d = (struct draft){.arena = a,
+	                    .head = head,
+	                    .host = host,
+	                    .path = arena_copy(a, path),
+	                    .query = arena_copy(a, rest),
+	                    .is_websocket = upgrade && head->upgrade &&
+	                                    strcasecmp(upgrade, "websocket") == 0 &&
+	                                    head->known[HEAD_WEBSOCKET_KEY]};
+	for (unsigned i = 0; i < head->field_count; i++)
+		if (!head_name_is_of(head->fields[i].name, dropped))
+			d->fields[d->count++] = head->fields[i];
+}
+
+const char *draft_find(const struct draft *d, const char *name)
+{
+	for (size_t i = 0; i < d->count; i++)
+		if (strcasecmp(d->fields[i].name, name) == 0)
+			return d->fields[i].value;
+	return NULL;
+}
+
+static void remove_field(struct draft *d, const char *name)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < d->count; i++)
+		if (strcasecmp(d->fields[i].name, name) != 0)
+			d->fields[kept++] = d->fields[i];
+	d->count = kept;
+}
+
+static void set_field(struct draft *d, const char *name, const char *value)
+{
+	remove_field(d, name);
+	if (d->count < DRAFT_FIELDS_MAX)
+		d->fields[d->count++] = (struct head_field){name, value};
+}
+
+static int fill_template(const struct draft *d, const char *template, const char **ret,
+                         struct error *err)
+{
+	AUTO(buf_done) struct buf out = BUF(TEXT_MAX);
+
+	*ret = "";
+	if (!template)
+		return 0;
+	if (credential_fill(&out, d->set, template, err) < 0)
+		return -1;
+	if (out.overflowed)
+		return FAIL(err, ERROR_TOO_LARGE, "a filled template is too large");
+	*ret = arena_copy(d->arena, buf_span(&out));
+	return 0;
+}
+
+/* Whether what the client sent leaves the place to the credential. */
+static bool may_replace(const struct credential_inject *n, const char *sent)
+{
+	switch ((enum credential_when)n->when) {
+	case INJECT_IF_ABSENT:
+		return sent == NULL;
+	case INJECT_IF_PLACEHOLDER:
+		return sent && n->marker && strstr(sent, n->marker);
+	case INJECT_ALWAYS:
+		break;
+	}
+	return true;
+}
+
+static const char *encode_basic(const struct draft *d, const char *user, const char *password)
+{
+	AUTO(buf_done) struct buf out = BUF(TEXT_MAX);
+	const char *pair = arena_format(d->arena, "%s:%s", user, password);
+
+	buf_add_text(&out, BASIC);
+	base64_encode(&out, span_of(pair));
+	return arena_copy(d->arena, buf_span(&out));
+}
+
+static int inject_header(struct draft *d, const struct credential_inject *n, struct error *err)
+{
+	bool is_basic = n->kind == INJECT_BASIC;
+	const char *name = is_basic ? "authorization" : n->name, *value, *password;
+
+	if (!may_replace(n, draft_find(d, name)))
+		return 0;
+	if (fill_template(d, is_basic ? n->username : n->value, &value, err) < 0 ||
+	    fill_template(d, is_basic ? n->password : NULL, &password, err) < 0)
+		return -1;
+	set_field(d, name, is_basic ? encode_basic(d, value, password) : value);
+	return 0;
+}
+
+static bool part_has_name(struct arena *a, struct span part, const char *name)
+{
+	struct error ignored = {0};
+	struct span decoded;
+
+	return json_decode_query(a, part, &decoded, &ignored) == 0 &&
+	       span_equals_text(decoded, name);
+}
+
+/* Gives every value of a part of the query; removes them when `out` is not NULL, by writing the
+ * others there. NULL: the query has no such part. */
+static const char *take_parts(const struct draft *d, const char *name, struct buf *out)
+{
+	struct span rest = span_of(d->query), part, head;
+	const char *found = NULL;
+
+	while (rest.size > 0) {
+		(void)span_split(&rest, '&', &part);
+		struct span value = part;
+
+		(void)span_split(&value, '=', &head);
+		if (part_has_name(d->arena, head, name)) {
+			found = arena_copy(d->arena, value);
+			continue;
+		}
+		if (out && out->size > 0)
+			buf_add_byte(out, '&');
+		if (out)
+			buf_add_span(out, part);
+	}
+	return found;
+}
+
+static int inject_query(struct draft *d, const struct credential_inject *n, struct error *err)
+{
+	AUTO(buf_done) struct buf query = BUF(TEXT_MAX);
+	const char *value;
+
+	if (!may_replace(n, take_parts(d, n->name, NULL)))
+		return 0;
+	if (fill_template(d, n->value, &value, err) < 0)
+		return -1;
+	(void)take_parts(d, n->name, &query);
+	if (query.size > 0)
+		buf_add_byte(&query, '&');
+	signature_encode(&query, span_of(n->name), false);
+	buf_add_byte(&query, '=');
+	signature_encode(&query, span_of(value), false);
+	d->query = arena_copy(d->arena, buf_span(&query));
+	return 0;
+}
+
+static int inject_cookie(struct draft *d, const struct credential_inject *n, struct error *err)
+{
+	AUTO(buf_done) struct buf cookies = BUF(TEXT_MAX);
+	struct span rest, pair, name;
+	const char *value, *sent = NULL;
+
+	for (size_t i = 0; i < d->count; i++) {
+		if (strcasecmp(d->fields[i].name, "cookie") != 0)
+			continue;
+		rest = span_of(d->fields[i].value);
+		while (rest.size > 0) {
+			(void)span_split(&rest, ';', &pair);
+			pair = span_trim(pair);
+			struct span own = pair;
+
+			(void)span_split(&own, '=', &name);
+			if (span_equals_text(name, n->name))
+				sent = arena_copy(d->arena, own);
+			else if (pair.size > 0)
+				buf_addf(&cookies, "%.*s; ", (int)pair.size, pair.data);
+		}
+	}
+	if (!may_replace(n, sent))
+		return 0;
+	if (fill_template(d, n->value, &value, err) < 0)
+		return -1;
+	buf_addf(&cookies, "%s=%s", n->name, value);
+	set_field(d, "cookie", arena_copy(d->arena, buf_span(&cookies)));
+	return 0;
+}
+
+/* Every marker in the text, once: what is put in is not searched again. NULL: there is none. */
+static const char *replace_marker(struct arena *a, const char *text, const char *marker,
+                                  const char *value)
+{
+	AUTO(buf_done) struct buf out = BUF(TEXT_MAX);
+	const char *at = text, *found;
+
+	if (!strstr(text, marker))
+		return NULL;
+	while ((found = strstr(at, marker))) {
+		buf_add(&out, at, (size_t)(found - at));
+		buf_add_text(&out, value);
+		at = found + strlen(marker);
+	}
+	buf_add_text(&out, at);
+	return out.overflowed ? NULL : arena_copy(a, buf_span(&out));
+}
+
+/* "Basic" hides the marker in base64. */
+static const char *replace_in_basic(const struct draft *d, const char *text, const char *marker,
+                                    const char *value)
+{
+	AUTO(buf_done) struct buf out = BUF(TEXT_MAX);
+	struct span decoded;
+	const char *replaced;
+
+	if (strncasecmp(text, BASIC, strlen(BASIC)) != 0 ||
+	    !base64_decode(d->arena, span_trim(span_of(text + strlen(BASIC))), &decoded) ||
+	    memchr(decoded.data, '\0', decoded.size))
+		return NULL;
+	replaced = replace_marker(d->arena, arena_copy(d->arena, decoded), marker, value);
+	if (!replaced)
+		return NULL;
+	buf_add_text(&out, BASIC);
+	base64_encode(&out, span_of(replaced));
+	return arena_copy(d->arena, buf_span(&out));
+}
+
+static void replace_in_header(struct draft *d, const char *name, const char *marker,
+                              const char *value)
+{
+	for (size_t i = 0; i < d->count; i++) {
+		const char *now = NULL;
+
+		if (strcasecmp(d->fields[i].name, name) != 0)
+			continue;
+		now = replace_marker(d->arena, d->fields[i].value, marker, value);
+		if (!now && strcasecmp(name, "authorization") == 0)
+			now = replace_in_basic(d, d->fields[i].value, marker, value);
+		if (now)
+			d->fields[i].value = now;
+	}
+}
+
+static void replace_in_query(struct draft *d, const char *name, const char *marker,
+                             const char *encoded)
+{
+	AUTO(buf_done) struct buf query = BUF(TEXT_MAX);
+	struct span rest = span_of(d->query), part;
+
+	while (rest.size > 0) {
+		(void)span_split(&rest, '&', &part);
+		struct span value = part, head;
+		const char *now = NULL;
+
+		(void)span_split(&value, '=', &head);
+		if (part_has_name(d->arena, head, name))
+			now = replace_marker(d->arena, arena_copy(d->arena, part), marker, encoded);
+		if (query.size > 0)
+			buf_add_byte(&query, '&');
+		buf_add_span(&query, now ? span_of(now) : part);
+	}
+	d->query = arena_copy(d->arena, buf_span(&query));
+}
+
+static int inject_placeholder(struct draft *d, const struct credential_inject *n, struct error *err)
+{
+	AUTO(buf_done) struct buf encoded = BUF(TEXT_MAX);
+	const char *value, *now;
+
+	if (fill_template(d, n->value, &value, err) < 0)
+		return -1;
+	signature_encode(&encoded, span_of(value), false);
+	for (size_t i = 0; n->in && n->in[i]; i++) {
+		const char *place = n->in[i];
+
+		if (strncmp(place, "header:", 7) == 0) {
+			replace_in_header(d, place + 7, n->marker, value);
+		} else if (strncmp(place, "query:", 6) == 0) {
+			replace_in_query(d, place + 6, n->marker, buf_text(&encoded));
+		} else {
+			now = replace_marker(d->arena, d->path, n->marker, buf_text(&encoded));
+			d->path = now ? now : d->path;
+		}
+	}
+	return 0;
+}
+
+static int inject_nothing(UNUSED struct draft *d, UNUSED const struct credential_inject *n,
+                          UNUSED struct error *err)
+{
+	return 0; /* a signature is made last */
+}
+
+int draft_inject(struct draft *d, struct error *err)
+{
+	static int (*const put[])(struct draft *, const struct credential_inject *,
+	                          struct error *) = {
+	        [INJECT_HEADER] = inject_header, [INJECT_BASIC] = inject_header,
+	        [INJECT_QUERY] = inject_query,   [INJECT_COOKIE] = inject_cookie,
+	        [INJECT_SIGV4] = inject_nothing, [INJECT_PLACEHOLDER] = inject_placeholder};
+	const struct credential_inject *items;
+
+	if (!d->rule)
+		return 0;
+	for (size_t i = 0; d->rule->remove && d->rule->remove[i]; i++)
+		remove_field(d, d->rule->remove[i]);
+	if (d->rule->action != CREDENTIAL_INJECT)
+		return 0;
+	items = d->rule->inject.items;
+	for (size_t i = 0; i < d->rule->inject.count; i++)
+		if (put[items[i].kind](d, &items[i], err) < 0)
+			return -1;
+	/* A part of an answer, or a compressed answer, could repeat a value unseen. */
+	if (d->rule->mask == MASK_ALL) {
+		remove_field(d, "range");
+		remove_field(d, "if-range");
+		remove_field(d, "sec-websocket-extensions");
+		set_field(d, "accept-encoding", "identity");
+	}
+	return 0;
+}
+
+void draft_write(struct buf *out, const struct draft *d)
+{
+	const struct http_head *h = d->head;
+
+	buf_addf(out, "%s %s%s%s HTTP/1.1\r\nHost: %s\r\n", h->method, d->path,
+	         d->query[0] ? "?" : "", d->query, d->host);
+	for (size_t i = 0; i < d->count; i++)
+		buf_addf(out, "%s: %s\r\n", d->fields[i].name, d->fields[i].value);
+	if (h->chunked)
+		buf_add_text(out, "Transfer-Encoding: chunked\r\n");
+	else if (h->content_length >= 0)
+		buf_addf(out, "Content-Length: %lld\r\n", (long long)h->content_length);
+	if (d->is_websocket)
+		buf_add_text(out, "Connection: Upgrade\r\nUpgrade: websocket\r\n");
+	buf_add_text(out, "\r\n");
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* credential/guard.h — what the proxy holds of a sandbox: its set of credentials, in use. Private
+ * to this folder. Loop thread.
+ *
+ * A guard is owned by the proxy's map. Its connections borrow it; a set that changes ends them. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/list.h"
+#include "base/map.h"
+#include "credential/rule.h"
+
+struct mask;
+struct tls_context;
+
+/* The use of a rule since its set came. */
+struct rule_use {
+	int64_t tokens_ms, since_ms; /* of requests_per_second: each request costs 1000 / rate */
+	int64_t requests, bytes_out, bytes_in;
+	unsigned connections;
+	struct tls_context *upstream; /* of upstream.ca; NULL: the system's */
+};
+
+struct guard {
+	struct arena arena;
+	const char *text; /* the set as it came */
+	struct credential_set set;
+	struct credential_rules rules; /* the set's */
+	struct rule_use *uses;         /* of each rule */
+	struct mask *mask;
+	struct map leaves; /* host name -> struct tls_context */
+	struct list connections;
+	unsigned connection_count;
+	uint64_t session; /* of the api process that sent it last */
+};
+
+/* Fails for a set that credential_set_parse refuses, or with certificates that cannot be used. */
+MUST_CHECK int guard_new(struct span text, struct guard **ret, struct error *err);
+void guard_free(struct guard *guard); /* without connections; NULL is fine */
+
+/* The context for the sandbox's side of a connection to this host, with a certificate of the
+ * sandbox's authority. NULL when none can be made. */
+struct tls_context *guard_leaf(struct guard *guard, const char *host);
+/* The context for the host's side; NULL: the system's roots. */
+const struct tls_context *guard_upstream(const struct guard *guard, const char *host);
+
+struct rule_use *guard_use(const struct guard *guard, const struct credential_rule *rule);
+/* Whether every credential that the rule names may go to this host now. */
+bool guard_may_use(const struct guard *guard, const struct credential_rule *rule, const char *host,
+                   int64_t now_ms);
+/* Counts a request; false when a limit of the rule refuses it. */
+bool guard_take_request(struct rule_use *use, const struct credential_limits *limits,
+                        int64_t monotonic_ms);
