@@ -297,8 +297,9 @@ class Server:
         return found
 
     def pid_of(self, role):
-        """The pid of 'broker', 'api' or 'names'."""
-        mark = {"broker": "atoll-broker", "api": "--role api", "names": "--role names"}[role]
+        """The pid of 'broker', 'api', 'names' or 'credentials'."""
+        mark = {"broker": "atoll-broker", "api": "--role api", "names": "--role names",
+                "credentials": "--role credentials"}[role]
         for pid, line in self.descendants().items():
             if mark in line:
                 return pid

@@ -5,6 +5,8 @@
  *     |- atoll-broker              root with few capabilities; only for providers that need it
  *     |    `- atoll-launch         every capability; starts the broker and serves its requests
  *     |- atolld --role api         unprivileged user, no capability, seccomp; threads
+ *     |- atolld --role credentials the same without files: puts credentials into requests of
+ *     |                            sandboxes; started by the first set of them
  *     `- atolld --role names       the same without files: the gateway for host names, started by
  *                                  the first packet for it
  *

@@ -7,6 +7,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "config/idle_variables.h"
+#include "daemon/credentials.h"
 #include "daemon/daemon.h"
 #include "daemon/names.h"
 #include "daemon/options.h"
@@ -76,7 +77,10 @@ static int run_role(struct arena *a, const struct daemon_options *o, struct erro
 
 	if (daemon_config_load(a, o, &config, err) < 0)
 		return -1;
-	log_open(o->role == ROLE_NAMES ? "atolld-names" : "atolld", level_of(config.log_level));
+	log_open(o->role == ROLE_NAMES         ? "atolld-names"
+	         : o->role == ROLE_CREDENTIALS ? "atolld-credentials"
+	                                       : "atolld",
+	         level_of(config.log_level));
 	/* The programs that this one starts read the variable. */
 	log_format_set(config.log_format);
 	if (setenv(LOG_FORMAT_VARIABLE, config.log_format, 1) < 0)
@@ -85,6 +89,8 @@ static int run_role(struct arena *a, const struct daemon_options *o, struct erro
 	switch (o->role) {
 	case ROLE_API:
 		return server_run(a, o, &config, err);
+	case ROLE_CREDENTIALS:
+		return credentials_run(o, &config, err);
 	case ROLE_NAMES:
 		return names_run(o, &config, err);
 	case ROLE_SUPERVISOR:

@@ -168,6 +168,7 @@ int names_run(const struct daemon_options *o, const struct config *config, struc
 	        .tls_fd = o->names_fds[NAMES_TLS],
 	        .dns_fd = o->names_fds[NAMES_DNS],
 	        .rules_fd = o->names_fds[NAMES_RULES],
+	        .handover_fd = o->handover_fd,
 	        .reports_fd = o->reports_fd,
 	        .subnet = config->network_subnet,
 	        .allow = config->network_allow,

@@ -42,6 +42,7 @@ static const int allowed[] = {
         SCMP_SYS(rt_sigaction),
         SCMP_SYS(rt_sigprocmask),
         SCMP_SYS(rt_sigreturn),
+        SCMP_SYS(sendmsg),
         SCMP_SYS(sendto),
         SCMP_SYS(setsockopt),
         SCMP_SYS(shutdown),
@@ -59,6 +60,9 @@ static int add_rules(scmp_filter_ctx filter)
 		result = seccomp_rule_add(
 		        filter, SCMP_ACT_ALLOW, SCMP_SYS(socket), 3, SCMP_A0(SCMP_CMP_EQ, AF_INET),
 		        SCMP_A1(SCMP_CMP_MASKED_EQ, ~flags, kinds[i]), SCMP_A2(SCMP_CMP_EQ, 0));
+	if (result == 0)
+		result = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(socketpair), 1,
+		                          SCMP_A0(SCMP_CMP_EQ, AF_UNIX));
 	/* For abort(). Its user has other processes. */
 	if (result == 0)
 		result = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1,

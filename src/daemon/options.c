@@ -15,8 +15,10 @@ struct options_parser {
 
 static int set_role(struct options_parser *p, const char *value, struct error *err)
 {
-	static const char *const roles[] = {
-	        [ROLE_SUPERVISOR] = "supervisor", [ROLE_API] = "api", [ROLE_NAMES] = "names"};
+	static const char *const roles[] = {[ROLE_SUPERVISOR] = "supervisor",
+	                                    [ROLE_API] = "api",
+	                                    [ROLE_NAMES] = "names",
+	                                    [ROLE_CREDENTIALS] = "credentials"};
 
 	for (unsigned i = 0; i < COUNT_OF(roles); i++) {
 		if (strcmp(value, roles[i]) == 0) {
@@ -24,7 +26,8 @@ static int set_role(struct options_parser *p, const char *value, struct error *e
 			return 0;
 		}
 	}
-	return FAIL(err, ERROR_INVALID, "'%s' is neither supervisor, api nor names", value);
+	return FAIL(err, ERROR_INVALID, "'%s' is neither supervisor, api, names nor credentials",
+	            value);
 }
 
 static int set_config_file(struct options_parser *p, const char *value, UNUSED struct error *err)
@@ -81,6 +84,8 @@ static const struct own_option {
         {"names-fd", add_names_fd, NULL},
         {"reports-fd", .fd = FD(reports_fd)},
         {"packets-fd", .fd = FD(packets_fd)},
+        {"control-fd", .fd = FD(control_fd)},
+        {"handover-fd", .fd = FD(handover_fd)},
 };
 
 static const struct own_option *own_option_find(struct span name)
@@ -159,7 +164,9 @@ int daemon_options_parse(struct arena *a, int argc, char **argv, struct daemon_o
 	                               .tls_listen_fd = -1,
 	                               .certificate_fd = -1,
 	                               .reports_fd = -1,
-	                               .packets_fd = -1};
+	                               .packets_fd = -1,
+	                               .control_fd = -1,
+	                               .handover_fd = -1};
 	ret->flags = ARENA_ARRAY(a, const char *, (size_t)argc + 1);
 	for (int i = 1; i < argc; i++) {
 		if (set_switch(ret, argv[i]))

@@ -8,7 +8,7 @@
 #include "config/config.h"
 #include "fleet/server/pair.h"
 
-enum daemon_role { ROLE_SUPERVISOR, ROLE_API, ROLE_NAMES };
+enum daemon_role { ROLE_SUPERVISOR, ROLE_API, ROLE_NAMES, ROLE_CREDENTIALS };
 
 #define LISTEN_FDS_MAX 4
 #define NAMES_FDS 4
@@ -29,6 +29,9 @@ struct daemon_options {
 	unsigned names_count;
 	/* Network decisions (reports.h): the gateway writes to the first, the api process reads. */
 	int reports_fd, packets_fd;
+	/* Of the credential proxy (credentials.h): its socket for the api process, and one end of
+	 * the way from the gateway to it. */
+	int control_fd, handover_fd;
 };
 MUST_CHECK int daemon_options_parse(struct arena *a, int argc, char **argv,
                                     struct daemon_options *ret, struct error *err);

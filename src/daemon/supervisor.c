@@ -5,7 +5,6 @@
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -17,12 +16,13 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/log.h"
-#include "config/provider_options.h"
 #include "config/providers.h"
 #include "daemon/certificate.h"
 #include "daemon/child.h"
 #include "daemon/copies.h"
+#include "daemon/credentials.h"
 #include "daemon/data.h"
+#include "daemon/environment.h"
 #include "daemon/listen.h"
 #include "daemon/names.h"
 #include "daemon/reports.h"
@@ -36,7 +36,7 @@
 #define LOOP_NICE (-WORKER_NICE_STEP)
 #define GONE_MS 5000 /* a folder missing for less was moved and put back */
 
-enum child_kind { CHILD_BROKER, CHILD_API, CHILD_NAMES, CHILD_COUNT };
+enum child_kind { CHILD_BROKER, CHILD_API, CHILD_NAMES, CHILD_CREDENTIALS, CHILD_COUNT };
 
 struct supervisor {
 	struct arena *arena;
@@ -49,6 +49,7 @@ struct supervisor {
 	int harmless_fd; /* the configuration without secrets, for the gateway of host names */
 	struct certificate_source certificate;
 	struct names_process names;
+	struct credentials_process credentials;
 	struct report_ways reports;
 	int ready_fds[2];       /* the api process writes a byte when it serves */
 	int signal_fd, node_fd; /* node_fd: see copies.h */
@@ -62,81 +63,6 @@ struct supervisor {
 	bool stopping;
 	unsigned stop_count; /* signals to stop so far */
 };
-
-/* No other variables: the environment may hold secrets, and a file passes the configuration. */
-static const char *const kept_variables[] = {"PATH",
-                                             "LANG",
-                                             "LC_ALL",
-                                             "TZ",
-                                             "ATOLL_FAULT",
-                                             "ATOLL_FAULT_CLOCK",
-                                             "ASAN_OPTIONS",
-                                             "TSAN_OPTIONS",
-                                             "UBSAN_OPTIONS",
-                                             "LSAN_OPTIONS",
-                                             "JOURNAL_STREAM",
-                                             LOG_FORMAT_VARIABLE,
-                                             "INVOCATION_ID",
-                                             "KUBERNETES_SERVICE_HOST",
-                                             "KUBERNETES_SERVICE_PORT"};
-
-static const char **child_environment(struct arena *a)
-{
-	const char **env = ARENA_ARRAY(a, const char *, COUNT_OF(kept_variables) + 1);
-	size_t count = 0;
-
-	for (size_t i = 0; i < COUNT_OF(kept_variables); i++) {
-		const char *value = getenv(kept_variables[i]);
-
-		if (value)
-			env[count++] = arena_format(a, "%s=%s", kept_variables[i], value);
-	}
-	return env;
-}
-
-/* The names of the variables that secrets of providers are in; NULL-terminated. */
-static const char **list_secret_variables(struct arena *a, const struct config *config)
-{
-	const char **names =
-	        ARENA_ARRAY(a, const char *, CONFIG_PROVIDERS_MAX *CONFIG_PROVIDER_VALUES_MAX + 1);
-	struct config_providers all = {.count = 0};
-	size_t count = 0;
-
-	(void)!config_providers_load(a, config, &all, &(struct error){0});
-	for (unsigned i = 0; i < all.count; i++)
-		for (unsigned j = 0; j < all.items[i].value_count; j++) {
-			const struct config_provider_value *v = &all.items[i].values[j];
-			const struct config_provider_option *option =
-			        config_provider_option_find(all.items[i].kind, v->name);
-
-			if (option->is_secret && strncmp(v->value, "env:", 4) == 0)
-				names[count++] = v->value + 4;
-		}
-	names[count] = NULL;
-	return names;
-}
-
-/* For the api process, which reads the secrets that the configuration names by reference. */
-static const char **api_environment(struct arena *a, const struct config *config)
-{
-	const char **secrets = list_secret_variables(a, config);
-	const char **env = ARENA_ARRAY(
-	        a, const char *,
-	        COUNT_OF(kept_variables) + CONFIG_PROVIDERS_MAX * CONFIG_PROVIDER_VALUES_MAX + 1);
-	const char **kept = child_environment(a);
-	size_t count = 0;
-
-	for (; *kept; kept++)
-		env[count++] = *kept;
-	for (; *secrets; secrets++) {
-		const char *value = getenv(*secrets);
-
-		if (value)
-			env[count++] = arena_format(a, "%s=%s", *secrets, value);
-	}
-	env[count] = NULL;
-	return env;
-}
 
 /* The folder of this program, which holds the other programs, too. */
 static int program_folder(struct arena *a, const char **ret, struct error *err)
@@ -322,6 +248,25 @@ static int prepare_names(struct supervisor *s, struct error *err)
 		pass_fd(&role, "--names-fd", s->names.fds[i]);
 	if (s->reports.gateway_fd >= 0)
 		pass_fd(&role, "--reports-fd", s->reports.gateway_fd);
+	if (s->credentials.gateway_fd >= 0)
+		pass_fd(&role, "--handover-fd", s->credentials.gateway_fd);
+	return 0;
+}
+
+/* It needs root for its first steps, as the gateway does. */
+static int prepare_credentials(struct supervisor *s, struct error *err)
+{
+	struct child *c = &s->children[CHILD_CREDENTIALS];
+	struct role role = {s, c, s->harmless_fd};
+
+	c->name = "atolld-credentials";
+	c->folder_fd = s->data.fd;
+	if (role_begin(&role, "credentials", err) < 0)
+		return -1;
+	pass_fd(&role, "--control-fd", s->credentials.control_fd);
+	pass_fd(&role, "--handover-fd", s->credentials.proxy_fd);
+	if (s->reports.gateway_fd >= 0)
+		pass_fd(&role, "--reports-fd", s->reports.gateway_fd);
 	return 0;
 }
 
@@ -349,10 +294,15 @@ static int open_names(struct supervisor *s, struct error *err)
 		log_warning("network decisions about addresses are not recorded",
 		            FAILURE(&failure));
 	error_clear(&failure);
-	if (names_open(&s->names, s->data.run_fd, s->identity.gid, &failure) == 0)
-		return prepare_names(s, err);
-	log_warning("network rules cannot name hosts", FAILURE(&failure));
-	return 0;
+	if (names_open(&s->names, s->data.run_fd, s->identity.gid, &failure) < 0) {
+		log_warning("network rules cannot name hosts", FAILURE(&failure));
+		return 0;
+	}
+	if (credentials_open(&s->credentials, s->data.run_fd, &s->identity, &failure) < 0)
+		log_warning("sandboxes cannot use credentials", FAILURE(&failure));
+	if (prepare_names(s, err) < 0)
+		return -1;
+	return s->credentials.control_fd >= 0 ? prepare_credentials(s, err) : 0;
 }
 
 /* A socket of group root is not opened to the api process: that group may be worth more. */
@@ -488,6 +438,12 @@ static void log_end(const struct child *c, int status)
 		            NUMBER("status", WEXITSTATUS(status)));
 }
 
+/* The server can run without it for a while: a failed start is only logged. */
+static bool child_is_for_later(const struct supervisor *s, const struct child *c)
+{
+	return c == &s->children[CHILD_NAMES] || c == &s->children[CHILD_CREDENTIALS];
+}
+
 static int on_end(struct supervisor *s, struct child *c, int status, struct error *err)
 {
 	bool exited = WIFEXITED(status);
@@ -504,7 +460,7 @@ static int on_end(struct supervisor *s, struct child *c, int status, struct erro
 		s->stopping = true; /* the server was idle for idle_exit */
 		return 0;
 	}
-	if (exited && !s->ready && c != &s->children[CHILD_NAMES]) {
+	if (exited && !s->ready && !child_is_for_later(s, c)) {
 		c->pid = 0;
 		(void)FAIL(err, ERROR_SYSTEM, "%s could not start", c->name);
 		return FAIL_HINT(err, "the last line of its log above says why");
@@ -558,13 +514,11 @@ static int on_signals(struct supervisor *s, struct error *err)
 	return reap_children(s, err);
 }
 
-/* The server can run without the gateway of host names for a while: a failed start is only
- * logged. */
 static int restart_child(const struct supervisor *s, struct child *c, struct error *err)
 {
 	struct error failure = {0};
 
-	if (c != &s->children[CHILD_NAMES])
+	if (!child_is_for_later(s, c))
 		return child_start(c, err);
 	if (child_start(c, &failure) < 0) {
 		log_warning("could not start a process, trying again", TEXT("process", c->name),
@@ -602,12 +556,13 @@ static void on_ready(struct supervisor *s)
 	}
 }
 
-/* The first packet starts the gateway of host names. poll skips a negative descriptor. */
-static int fd_until_started(const struct supervisor *s, enum names_fd which)
+/* The first packet starts the gateway of host names, and the first message the credential proxy.
+ * poll skips a negative descriptor. */
+static int fd_until_started(const struct supervisor *s, enum child_kind which, int fd)
 {
-	const struct child *c = &s->children[CHILD_NAMES];
+	const struct child *c = &s->children[which];
 
-	return s->stopping || c->pid > 0 || c->restart_ms > 0 ? -1 : s->names.fds[which];
+	return s->stopping || c->pid > 0 || c->restart_ms > 0 ? -1 : fd;
 }
 
 /* Data written to a folder without a path is lost: the api process ends at once and starts again
@@ -644,11 +599,15 @@ static int look_at_folder(struct supervisor *s, struct error *err)
 
 static int wait_for_event(struct supervisor *s, int64_t until, struct error *err)
 {
-	struct pollfd fds[] = {{fd_until_started(s, NAMES_HTTP), POLLIN, 0},
-	                       {fd_until_started(s, NAMES_TLS), POLLIN, 0},
-	                       {fd_until_started(s, NAMES_DNS), POLLIN, 0},
-	                       {s->signal_fd, POLLIN, 0},
-	                       {s->ready_fds[0], POLLIN, 0}};
+	const int *names = s->names.fds;
+	struct pollfd fds[] = {
+	        {fd_until_started(s, CHILD_NAMES, names[NAMES_HTTP]), POLLIN, 0},
+	        {fd_until_started(s, CHILD_NAMES, names[NAMES_TLS]), POLLIN, 0},
+	        {fd_until_started(s, CHILD_NAMES, names[NAMES_DNS]), POLLIN, 0},
+	        {fd_until_started(s, CHILD_CREDENTIALS, s->credentials.control_fd), POLLIN, 0},
+	        {fd_until_started(s, CHILD_CREDENTIALS, s->credentials.proxy_fd), POLLIN, 0},
+	        {s->signal_fd, POLLIN, 0},
+	        {s->ready_fds[0], POLLIN, 0}};
 
 	if (s->certificate.memory_fd >= 0 && s->certificate.look_at_ms < until)
 		until = s->certificate.look_at_ms;
@@ -660,6 +619,8 @@ static int wait_for_event(struct supervisor *s, int64_t until, struct error *err
 		return FAIL_ERRNO(err, "wait");
 	if (fds[NAMES_HTTP].revents || fds[NAMES_TLS].revents || fds[NAMES_DNS].revents)
 		s->children[CHILD_NAMES].restart_ms = clock_monotonic_ms();
+	if (fds[NAMES_RULES].revents || fds[NAMES_RULES + 1].revents)
+		s->children[CHILD_CREDENTIALS].restart_ms = clock_monotonic_ms();
 	on_ready(s);
 	look_at_certificate(s, false);
 	if (look_at_folder(s, err) < 0)
@@ -713,7 +674,8 @@ static void wait_for_end(struct supervisor *s, struct child *c)
  * those without isolation, which no one can tell from other processes of the host later. */
 static void stop_children(struct supervisor *s)
 {
-	static const enum child_kind stop_order[] = {CHILD_API, CHILD_BROKER, CHILD_NAMES};
+	static const enum child_kind stop_order[] = {CHILD_API, CHILD_BROKER, CHILD_NAMES,
+	                                             CHILD_CREDENTIALS};
 
 	s->stopping = true;
 	for (unsigned i = 0; i < COUNT_OF(stop_order); i++) {
@@ -745,6 +707,9 @@ static void close_supervisor(struct supervisor *s)
 	auto_close(&s->tls_listen_fd);
 	certificate_close(&s->certificate);
 	names_close(&s->names);
+	if (s->data.run_fd >= 0 && s->credentials.control_fd >= 0)
+		(void)unlinkat(s->data.run_fd, CREDENTIALS_SOCKET, 0);
+	credentials_close(&s->credentials);
 	report_ways_close(&s->reports);
 	auto_close(&s->key_fd);
 	auto_close(&s->config_fd);
@@ -765,8 +730,10 @@ int supervisor_run(struct arena *a, const struct config *config, enum fleet_clai
 	        .data = {-1, -1, -1},
 	        .children = {{.program_fd = -1, .folder_fd = -1},
 	                     {.program_fd = -1, .folder_fd = -1},
+	                     {.program_fd = -1, .folder_fd = -1},
 	                     {.program_fd = -1, .folder_fd = -1}},
 	        .names = NAMES_CLOSED,
+	        .credentials = CREDENTIALS_CLOSED,
 	        .reports = REPORT_WAYS_CLOSED,
 	        .listen_fds = {-1, -1},
 	        .key_fd = -1,

@@ -1,0 +1,232 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Requests that get credentials outside of the sandbox: docs/use/credentials-in-requests.md."""
+
+import shutil
+
+import pytest
+
+import atoll
+import secured
+
+pytestmark = [pytest.mark.needs_root,
+              pytest.mark.skipif(not all(map(shutil.which, ("ip", "nft", "openssl", "curl"))), reason="needs ip, nft, openssl and curl")]
+TOKEN = "ghp_0123456789/abcdefghijklmnop+qrst"
+GITHUB = {"name": "github", "hosts": ["api.test"], "fields": {"token": TOKEN}}
+
+
+def inject(**more):
+    return {"id": "api", "host": "api.test", "action": "inject",
+            "inject": [{"kind": "header", "name": "authorization", "value": "Bearer ${credential.github.token}"}], **more}
+
+
+@pytest.fixture(scope="module")
+def world():
+    with secured.running() as both:
+        yield both
+
+
+@pytest.fixture(scope="module")
+def there(world):
+    return world[0]
+
+
+@pytest.fixture(scope="module")
+def server(world):
+    return world[1]
+
+
+@pytest.fixture(scope="module")
+def vault(there, server):
+    with secured.vault(server.api(), there, server) as v:
+        v.put([inject()], [GITHUB])
+        yield v
+
+
+def last(there, target):
+    return [headers for _, _, _, t, headers in there.requests() if t == target][-1]
+
+
+def test_curl_gets_a_credential_that_it_never_had(api, there, vault):
+    result = api.exec(vault.sandbox, cmd="/usr/bin/curl", args=["-sS", "--http1.1", "--cacert", "/tmp/ca.crt", "-H", "Authorization: Bearer mine", "https://api.test/headers?by=curl"])
+    assert result["exit_code"] == 0, (result, there.came, vault.server.log_text())
+    assert ["authorization", f"Bearer {TOKEN}"] in last(there, "/headers?by=curl")
+    assert "mine" not in str(last(there, "/headers?by=curl"))
+    assert TOKEN not in result["stdout"] and "*" * len(TOKEN) in result["stdout"]
+
+
+def test_an_unmatched_name_stays_encrypted_from_end_to_end(api, there, vault):
+    out = secured.said(api, vault.sandbox, 'print(get("/headers?by=free", host="free.test"))')
+    assert "200 OK" in out and '"x-' not in out
+    assert not [name for name, _ in last(there, "/headers?by=free") if name == "authorization"]
+    out = secured.said(api, vault.sandbox, """
+context = ssl.create_default_context(cafile="/tmp/ca.crt")
+for host in ("free.test", "api.test"):
+    with connect(host) as s:
+        print(dict(part[0] for part in s.getpeercert()["issuer"])["commonName"])
+""")
+    assert out.split() == ["far", f"sandbox-{vault.sandbox}"]
+
+
+def test_bodies_of_every_kind_pass_whole(api, vault):
+    out = secured.said(api, vault.sandbox, """
+import hashlib
+data = bytes(range(256)) * 1024
+sent = b"POST /upload HTTP/1.1\\r\\nHost: api.test\\r\\nConnection: close\\r\\n"
+whole = body_of(raw("api.test", sent + b"Content-Length: %d\\r\\n\\r\\n" % len(data) + data))
+chunks = b"".join(b"%x\\r\\n%s\\r\\n" % (len(data[at:at + 1000]), data[at:at + 1000]) for at in range(0, len(data), 1000)) + b"0\\r\\n\\r\\n"
+parts = body_of(raw("api.test", sent + b"Transfer-Encoding: chunked\\r\\n\\r\\n" + chunks))
+print(whole == parts == f"{len(data)} {hashlib.sha256(data).hexdigest()}", whole, parts)
+big = get("/big?size=5000000").encode("latin-1").split(b"\\r\\n\\r\\n", 1)[1]
+print(len(big), big == (bytes(range(256)) * 20000)[:5000000])
+print(get("/headers", method="HEAD").split("\\r\\n\\r\\n")[1] == "")
+""")
+    assert out.split("\n")[0].startswith("True"), out
+    assert "5000000 True" in out and out.strip().endswith("True"), out
+
+
+def test_one_connection_carries_many_requests_and_expect_is_answered(api, vault):
+    out = secured.said(api, vault.sandbox, """
+with connect("api.test") as s:
+    for i in range(3):
+        s.sendall(f"GET /x{i} HTTP/1.1\\r\\nHost: api.test\\r\\n\\r\\n".encode())
+        data = b""
+        while not data.endswith(b"hello"):
+            data += s.recv(4096)
+    s.sendall(b"GET /x HTTP/1.1\\r\\nHost: api.test\\r\\n\\r\\n" * 3)
+    data = b""
+    while data.count(b"hello") < 3:
+        data += s.recv(4096)
+    s.sendall(b"POST /echo HTTP/1.1\\r\\nHost: api.test\\r\\nExpect: 100-continue\\r\\nContent-Length: 4\\r\\n\\r\\n")
+    print(s.recv(4096))
+    s.sendall(b"body"); print(s.recv(4096))
+""")
+    assert "100 Continue" in out and "body" in out, out
+
+
+def test_a_stream_is_not_held_back(api, vault):
+    out = secured.said(api, vault.sandbox, """
+with connect("api.test") as s:
+    s.sendall(b"GET /slow HTTP/1.1\\r\\nHost: api.test\\r\\nConnection: close\\r\\n\\r\\n")
+    begun, first, data = time.monotonic(), None, b""
+    while more := s.recv(4096):
+        data += more
+        if first is None and b"data: one\\n\\n" in data:
+            first = time.monotonic() - begun
+    print(first < 0.3, data.decode())
+""")
+    assert out.startswith("True"), out
+    assert TOKEN[5:] not in out and TOKEN[:8] not in out, out
+
+
+def test_all_ways_to_put_a_credential_in(api, there, vault):
+    values = {"name": "many", "hosts": ["api.test"], "fields": {"user": "a-user-name", "password": "pass word&=/+%", "key": "AKIDEXAMPLE1", "secret": "secret/key+of/aws"}}
+    vault.put([
+        {"id": "basic", "host": "api.test", "match": {"path": {"prefix": "/basic"}}, "action": "inject",
+         "inject": [{"kind": "basic", "username": "${credential.many.user}", "password": "${credential.many.password}"}]},
+        {"id": "query", "host": "api.test", "match": {"path": {"prefix": "/query"}}, "action": "inject",
+         "inject": [{"kind": "query", "name": "key", "value": "${credential.many.password}"}]},
+        {"id": "cookie", "host": "api.test", "match": {"path": {"prefix": "/cookie"}}, "action": "inject",
+         "inject": [{"kind": "cookie", "name": "sid", "value": "${credential.many.user}"}]},
+        {"id": "marker", "host": "api.test", "match": {"path": {"prefix": "/marker"}}, "action": "inject",
+         "inject": [{"kind": "placeholder", "marker": "dtn_secret_1", "value": "${credential.many.password}",
+                     "in": ["header:authorization", "header:x-key", "query:k", "path"]}]},
+        {"id": "absent", "host": "api.test", "match": {"path": {"prefix": "/absent"}}, "action": "inject",
+         "inject": [{"kind": "header", "name": "x-key", "value": "${credential.many.user}", "when": "absent"}]},
+    ], [values])
+    secured.said(api, vault.sandbox, """
+import base64
+get("/basic"); get("/query?a=1&key=own&%6bey=two&b"); get("/cookie", more="Cookie: a=b; sid=mine; c=d\\r\\n")
+get("/marker/dtn_secret_1?k=dtn_secret_1&other=dtn_secret_1", more="X-Key: it is dtn_secret_1.\\r\\nUser-Agent: dtn_secret_1\\r\\nAuthorization: Basic "
+    + base64.b64encode(b"me:dtn_secret_1").decode() + "\\r\\n")
+get("/absent"); get("/absent?given", more="X-Key: mine\\r\\n")
+""")
+    import base64
+    assert ["authorization", "Basic " + base64.b64encode(b"a-user-name:pass word&=/+%").decode()] in last(there, "/basic")
+    assert last(there, "/query?a=1&b&key=pass%20word%26%3D%2F%2B%25")
+    assert ["cookie", "a=b; c=d; sid=a-user-name"] in last(there, "/cookie")
+    came = last(there, "/marker/pass%20word%26%3D%2F%2B%25?k=pass%20word%26%3D%2F%2B%25&other=dtn_secret_1")
+    assert ["X-Key", "it is pass word&=/+%."] in came and ["User-Agent", "dtn_secret_1"] in came, came
+    assert ["Authorization", "Basic " + base64.b64encode(b"me:pass word&=/+%").decode()] in came, came
+    assert ["x-key", "a-user-name"] in last(there, "/absent") and ["X-Key", "mine"] in last(there, "/absent?given")
+    vault.put([inject()], [GITHUB])
+
+
+def test_rules_refuse_limit_and_expire(api, there, vault):
+    vault.put([
+        {"id": "no-gists", "host": "api.test", "match": {"methods": ["POST"], "path": {"prefix": "/gists"}}, "action": "deny"},
+        inject(match={"path": {"exact": "/few"}}, limits={"requests": 2}),
+        inject(match={"path": {"exact": "/fast"}}, limits={"requests_per_second": 2}) | {"id": "fast"},
+        inject(match={"path": {"exact": "/upload"}}, limits={"bytes_out_request": 100}) | {"id": "small"},
+        inject(match={"path": {"exact": "/old"}}, expires_at="2020-01-01T00:00:00Z") | {"id": "old"},
+        inject(match={"path": {"exact": "/stale"}}) | {"id": "stale", "inject": [{"kind": "header", "name": "x-key", "value": "${credential.stale.token}"}]},
+    ], [GITHUB, {"name": "stale", "hosts": ["api.test"], "fields": {"token": "a-token-that-was"}, "expires_at": "2020-01-01T00:00:00Z"}])
+    out = secured.said(api, vault.sandbox, """
+def status(answer):
+    return answer.split(" ")[1] if " " in answer else answer
+print(status(get("/gists", method="POST")), status(get("/%67ists", method="POST")), status(get("/gists")))
+print(*(status(get("/few")) for _ in range(3)))
+print(*(status(get("/fast")) for _ in range(4)))
+print(status(raw("api.test", b"POST /upload HTTP/1.1\\r\\nHost: api.test\\r\\nContent-Length: 101\\r\\n\\r\\n" + bytes(101))))
+print(status(get("/old")), status(get("/stale")))
+print(get("/gists", method="POST"))
+print(get("/few"))
+""")
+    lines = out.split("\n")
+    assert lines[0] == "403 403 200" and lines[1] == "200 200 429" and lines[3] == "429" and lines[4] == "403 403", out
+    assert lines[2].startswith("200 200") and lines[2].endswith("429"), out
+    assert "rule no-gists denies it" in out and "X-Atoll-Refused: rule-denied" in out and "Retry-After: 1" in out, out
+    assert not [t for _, _, method, t, _ in there.requests() if method == "POST" and "gists" in t]
+    vault.put([inject()], [GITHUB])
+
+
+def test_uses_and_refusals_are_network_decisions(api, vault):
+    vault.put([{"id": "deny-secret", "host": "api.test", "match": {"path": {"prefix": "/denied"}}, "action": "deny"}, inject()], [GITHUB])
+    secured.said(api, vault.sandbox, 'get("/denied"); get("/told")')
+
+    def rows():
+        items = api.get(f"/api/sandbox/instances/{vault.sandbox}/egress/log?limit=1000")["items"]
+        return {(row["code"], row["rule"], row["host"]) for row in items}
+    atoll.wait_for(lambda: {("rule-denied", "deny-secret", "api.test"), ("ok", "api", "api.test")} <= rows(), 15, rows)
+    vault.put([inject()], [GITHUB])
+
+
+def test_a_set_that_is_withdrawn_ends_what_runs(api, there, server):
+    with secured.vault(api, there, server) as v:
+        v.put([inject()], [GITHUB])
+        process = api.post(f"/api/sandbox/instances/{v.sandbox}/exec", {"cmd": "/usr/bin/python3", "background": True, "args": ["-c", secured.CLIENT + """
+with connect("api.test") as s:
+    s.sendall(b"GET /big?size=100000000000 HTTP/1.1\\r\\nHost: api.test\\r\\n\\r\\n")
+    print("begun", len(s.recv(100)), flush=True)
+    try:
+        while s.recv(65536):
+            pass
+    except OSError:
+        pass
+    print("cut", flush=True)
+print(get("/headers?after"))
+"""]})["process"]
+
+        def told():
+            return api.raw("GET", f"/api/sandbox/instances/{v.sandbox}/logs?process={process}").body.decode()
+        atoll.wait_for(lambda: "begun" in told(), 15, told)
+        assert v.send(secured.REMOVE, v.sandbox.encode()) == b"d"
+        atoll.wait_for(lambda: "failed" in told(), 15, told)
+        assert "cut" in told() and not [t for _, _, _, t, _ in there.requests() if t == "/headers?after"]
+
+
+def test_a_killed_proxy_comes_back_and_holds_nothing(api, there, server):
+    with secured.vault(api, there, server) as v:
+        v.put([inject()], [GITHUB])
+        assert "200 OK" in secured.said(api, v.sandbox, 'print(get("/x"))')
+        server.kill9("credentials")
+        assert "200 OK" not in secured.said(api, v.sandbox, 'print(get("/x"))')
+        v.control = None
+        v.put([inject()], [GITHUB])
+        assert "200 OK" in secured.said(api, v.sandbox, 'print(get("/x"))')
+
+
+def test_a_set_that_cannot_work_is_refused(vault):
+    vault.put([inject()], [], wanted=b"f")
+    vault.put([inject() | {"host": "1.2.3.4"}], [GITHUB], wanted=b"f")
+    vault.put([inject(upstream={"ca": "none"})], [GITHUB], wanted=b"f")
+    vault.put([inject()], [GITHUB])
