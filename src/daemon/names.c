@@ -124,7 +124,7 @@ void names_close(struct names_process *n)
 
 struct confined {
 	const struct identity *identity;
-	int rules_fd;
+	int rules_fd, handover_fd;
 	pid_t parent;
 };
 
@@ -143,7 +143,7 @@ static int confine_names(const void *context, struct error *err)
 	if (getppid() != c->parent)
 		return FAIL(err, ERROR_UNAVAILABLE, "the supervisor has gone");
 	/* A sanitizer needs system calls of its own. */
-	return ATOLL_SANITIZED ? seccomp_confine(err) : names_filter(err);
+	return ATOLL_SANITIZED ? seccomp_confine(err) : names_filter(c->handover_fd, err);
 }
 
 static int find_nameservers(const struct config *config, char out[EGRESS_NAMESERVERS_SIZE],
@@ -162,7 +162,8 @@ int names_run(const struct daemon_options *o, const struct config *config, struc
 {
 	char nameservers[EGRESS_NAMESERVERS_SIZE];
 	struct identity identity;
-	const struct confined confined = {&identity, o->names_fds[NAMES_RULES], getppid()};
+	const struct confined confined = {&identity, o->names_fds[NAMES_RULES], o->handover_fd,
+	                                  getppid()};
 	const struct egress_options options = {
 	        .http_fd = o->names_fds[NAMES_HTTP],
 	        .tls_fd = o->names_fds[NAMES_TLS],

@@ -22,8 +22,8 @@ MUST_CHECK int names_open(struct names_process *ret, int run_fd, gid_t group, st
 void names_close(struct names_process *names);
 
 /* Limits system calls to those that the running gateway needs; others fail with EPERM. Needs
- * no_new_privs. */
-MUST_CHECK int names_filter(struct error *err);
+ * no_new_privs. Descriptors can be passed over `handover_fd` alone. */
+MUST_CHECK int names_filter(int handover_fd, struct error *err);
 /* Runs the role "names" until it fails. It begins as root and becomes an unprivileged user in a
  * folder of text files. */
 MUST_CHECK int names_run(const struct daemon_options *options, const struct config *config,

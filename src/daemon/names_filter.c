@@ -42,7 +42,6 @@ static const int allowed[] = {
         SCMP_SYS(rt_sigaction),
         SCMP_SYS(rt_sigprocmask),
         SCMP_SYS(rt_sigreturn),
-        SCMP_SYS(sendmsg),
         SCMP_SYS(sendto),
         SCMP_SYS(setsockopt),
         SCMP_SYS(shutdown),
@@ -50,7 +49,7 @@ static const int allowed[] = {
         SCMP_SYS(writev),
 };
 
-static int add_rules(scmp_filter_ctx filter)
+static int add_rules(scmp_filter_ctx filter, int handover_fd)
 {
 	static const scmp_datum_t kinds[] = {SOCK_STREAM, SOCK_DGRAM};
 	const scmp_datum_t flags = SOCK_CLOEXEC | SOCK_NONBLOCK;
@@ -63,6 +62,9 @@ static int add_rules(scmp_filter_ctx filter)
 	if (result == 0)
 		result = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(socketpair), 1,
 		                          SCMP_A0(SCMP_CMP_EQ, AF_UNIX));
+	if (result == 0 && handover_fd >= 0)
+		result = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(sendmsg), 1,
+		                          SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)handover_fd));
 	/* For abort(). Its user has other processes. */
 	if (result == 0)
 		result = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1,
@@ -72,14 +74,14 @@ static int add_rules(scmp_filter_ctx filter)
 	return result == 0 ? seccomp_load(filter) : result;
 }
 
-int names_filter(struct error *err)
+int names_filter(int handover_fd, struct error *err)
 {
 	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(EPERM));
 	int result;
 
 	if (!filter)
 		return FAIL(err, ERROR_SYSTEM, "make a system call filter");
-	result = add_rules(filter);
+	result = add_rules(filter, handover_fd);
 	seccomp_release(filter);
 	if (result == 0)
 		return 0;

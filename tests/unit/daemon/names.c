@@ -20,7 +20,10 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "daemon/credentials.h"
 #include "unit.h"
+
+#define HANDOVER_FD 9 /* no attempt uses it */
 
 /* What one who has taken the gateway over would want. Each is a call that would do something, or
  * fail in another way, without the filter. */
@@ -202,31 +205,49 @@ static int try_needed(void)
 	return close(stream) == 0 && close(datagrams) == 0 ? 0 : 103;
 }
 
-static int try_all(void)
+static int filter_names(struct error *err)
+{
+	return names_filter(HANDOVER_FD, err);
+}
+
+/* The proxy makes no socket at all. */
+static int try_no_socket(void)
+{
+	const struct sockaddr_in there = {.sin_family = AF_INET};
+
+	if (socket(AF_INET, SOCK_STREAM, 0) >= 0 || errno != EPERM)
+		return 104;
+	if (connect(STDIN_FILENO, (const struct sockaddr *)&there, sizeof(there)) == 0 ||
+	    errno != EPERM)
+		return 105;
+	return syscall(SYS_openat2, AT_FDCWD, "/", NULL, 0) < 0 && errno == EPERM ? 0 : 106;
+}
+
+static int try_all(int (*filter)(struct error *err), int (*try_needs)(void))
 {
 	struct error err;
 
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || names_filter(&err) < 0)
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || filter(&err) < 0)
 		return 100;
 	for (int i = 0; i < (int)COUNT_OF(attempts); i++)
 		if (attempts[i].run() != -1 || errno != EPERM)
 			return i + 1;
-	return try_needed();
+	return try_needs();
 }
 
-TEST(what_the_gateway_for_names_does_not_need_is_refused)
+static void check_filter(int (*filter)(struct error *err), int (*try_needs)(void))
 {
 	pid_t pid;
 	int status;
 
-	/* A sanitizer has calls of its own, and the gateway another filter then. */
+	/* A sanitizer has calls of its own, and the process another filter then. */
 	if (ATOLL_SANITIZED) {
-		print_message("with a sanitizer the gateway has another filter\n");
+		print_message("with a sanitizer the process has another filter\n");
 		skip();
 	}
 	pid = fork();
 	if (pid == 0)
-		_exit(try_all());
+		_exit(try_all(filter, try_needs));
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_true(WIFEXITED(status));
 	status = WEXITSTATUS(status);
@@ -235,7 +256,18 @@ TEST(what_the_gateway_for_names_does_not_need_is_refused)
 	assert_int_equal(status, 0);
 }
 
+TEST(what_the_gateway_for_names_does_not_need_is_refused)
+{
+	check_filter(filter_names, try_needed);
+}
+
+TEST(what_the_credential_proxy_does_not_need_is_refused)
+{
+	check_filter(credentials_filter, try_no_socket);
+}
+
 int main(void)
 {
-	return RUN(CASE(what_the_gateway_for_names_does_not_need_is_refused));
+	return RUN(CASE(what_the_gateway_for_names_does_not_need_is_refused),
+	           CASE(what_the_credential_proxy_does_not_need_is_refused));
 }
