@@ -14,8 +14,9 @@ import atoll
 
 class Handler(socketserver.StreamRequestHandler):
     def handle(self):
-        while self.serve_one():
-            pass
+        with contextlib.suppress(ConnectionError):  # of a client that was killed
+            while self.serve_one():
+                pass
 
     def read_head(self):
         lines = []
