@@ -45,24 +45,37 @@ static void put_pod(struct kubernetes *k, const struct pod_state *pod)
 static void drop_pod(struct kubernetes *k, const char *name)
 {
 	free(map_remove(&k->pods, name));
+	LIST_EACH (&k->waits, struct pod_wait, wait, item)
+		wait->is_gone |= strcmp(wait->name, name) == 0;
 	pthread_cond_broadcast(&k->changed);
 }
 
-void kubernetes_note_pod(struct remote *r, const struct pod_state *pod)
+void kubernetes_wait_begin(struct remote *r, struct pod_wait *wait, const char *name)
 {
 	struct kubernetes *k = as_kubernetes(r);
 	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&k->mutex);
 
-	if (!map_find(&k->pods, pod->name))
-		put_pod(k, pod);
+	*wait = (struct pod_wait){.name = name};
+	list_init(&wait->item);
+	list_append(&k->waits, &wait->item);
 }
 
-void kubernetes_forget_pod(struct remote *r, const char *name)
+void kubernetes_wait_end(struct remote *r, struct pod_wait *wait)
 {
 	struct kubernetes *k = as_kubernetes(r);
 	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&k->mutex);
 
-	drop_pod(k, name);
+	list_remove(&wait->item);
+}
+
+void kubernetes_wait_made(struct remote *r, struct pod_wait *wait, const struct pod_state *pod)
+{
+	struct kubernetes *k = as_kubernetes(r);
+	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&k->mutex);
+
+	wait->made_ms = clock_monotonic_ms();
+	if (!wait->is_gone && !map_find(&k->pods, pod->name))
+		put_pod(k, pod);
 }
 
 static void take_version(struct kubernetes *k, const struct json_value *object)
@@ -156,7 +169,7 @@ static const char *pods_path(const struct remote *r, struct arena *a, const char
 }
 
 /* Called with the mutex held. What a call has noted since then comes again with the watch. */
-static void replace_pods(struct kubernetes *k, const struct json_value *list)
+static void replace_pods(struct kubernetes *k, const struct json_value *list, int64_t began_ms)
 {
 	const struct json_value *items = json_get(list, "items");
 	const char *name;
@@ -172,6 +185,9 @@ static void replace_pods(struct kubernetes *k, const struct json_value *list)
 		if (kubernetes_read_pod(json_item_at(items, i), &pod))
 			put_pod(k, &pod);
 	}
+	LIST_EACH (&k->waits, struct pod_wait, wait, item)
+		wait->is_gone |= wait->made_ms && wait->made_ms < began_ms &&
+		                 !map_find(&k->pods, wait->name);
 	take_version(k, list);
 	k->is_listed = true;
 	k->wants_list = false;
@@ -189,11 +205,12 @@ static int list_pods(struct remote *r, struct error *err)
 	                                 .answer_max = KUBERNETES_LIST_MAX,
 	                                 .deadline = deadline_after(LIST_MS)};
 	const struct json_value *list;
+	int64_t began_ms = clock_monotonic_ms();
 
 	if (remote_call_load(r, &call, &arena, &list, err) < 0)
 		return -1;
 	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&k->mutex);
-	replace_pods(k, list);
+	replace_pods(k, list, began_ms);
 	return 0;
 }
 
@@ -236,7 +253,7 @@ static bool run_watch(struct remote *r)
 	return !k->watch_has_failed;
 }
 
-static void pause_thread(struct kubernetes *k, int64_t ms)
+void kubernetes_follow_pause(struct kubernetes *k, int64_t ms)
 {
 	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&k->mutex);
 	int64_t until = deadline_after(ms);
@@ -286,7 +303,7 @@ static void *run_follow(void *argument)
 			pause_ms = PAUSE_MS;
 			continue;
 		}
-		pause_thread(k, pause_ms);
+		kubernetes_follow_pause(k, pause_ms);
 		pause_ms = pause_ms * 2 < PAUSE_MAX_MS ? pause_ms * 2 : PAUSE_MAX_MS;
 	}
 	return NULL;
@@ -321,11 +338,21 @@ void kubernetes_follow_finish(struct remote *r)
 
 static int fail_pod(const struct remote *r, const struct pod_state *pod, struct error *err)
 {
+	const char *why = pod->is_leaving ? "it is being deleted" : "the cluster does not say why";
+
 	return FAIL(err, ERROR_UNAVAILABLE, "provider '%s': pod '%s' does not start: %s", r->name,
-	            pod->name, *pod->problem ? pod->problem : "the cluster does not say why");
+	            pod->name, *pod->problem ? pod->problem : why);
 }
 
-int kubernetes_await_running(struct remote *r, const char *name, int64_t deadline,
+/* When no more waiting helps. */
+static int64_t find_patience(const struct pod_state *pod)
+{
+	if (!pod->is_stuck && !pod->lacks_node)
+		return DEADLINE_NEVER;
+	return clock_monotonic_ms() + (pod->is_stuck ? STUCK_MS : SCHEDULE_MS);
+}
+
+int kubernetes_await_running(struct remote *r, const struct pod_wait *wait, int64_t deadline,
                              struct error *err)
 {
 	struct kubernetes *k = as_kubernetes(r);
@@ -333,20 +360,21 @@ int kubernetes_await_running(struct remote *r, const char *name, int64_t deadlin
 	int64_t give_up = DEADLINE_NEVER;
 	struct pod_state last = {.phase = POD_PENDING};
 
-	(void)snprintf(last.name, sizeof(last.name), "%s", name);
+	(void)snprintf(last.name, sizeof(last.name), "%s", wait->name);
 	for (;;) {
-		const struct pod_state *pod = map_find(&k->pods, name);
-		int64_t now = clock_monotonic_ms(), patience = DEADLINE_NEVER;
+		const struct pod_state *pod = map_find(&k->pods, wait->name);
+		int64_t patience, now = clock_monotonic_ms();
 
 		if (pod)
 			last = *pod;
-		if (last.phase == POD_RUNNING)
+		if (wait->is_gone)
+			return FAIL(err, ERROR_UNAVAILABLE,
+			            "provider '%s': pod '%s' was deleted while it started", r->name,
+			            wait->name);
+		if (last.phase == POD_RUNNING && !last.is_leaving)
 			return 0;
-		if (last.is_stuck || last.lacks_node)
-			patience = now + (last.is_stuck ? STUCK_MS : SCHEDULE_MS);
-		give_up = patience == DEADLINE_NEVER ? patience
-		          : patience < give_up       ? patience
-		                                     : give_up;
+		patience = find_patience(&last);
+		give_up = patience == DEADLINE_NEVER || patience < give_up ? patience : give_up;
 		if (last.phase == POD_ENDED || last.is_leaving || now >= give_up)
 			return fail_pod(r, &last, err);
 		if (now >= deadline || k->is_closing) {
@@ -366,7 +394,8 @@ bool kubernetes_await_end(struct remote *r, const char *name, bool gone, int64_t
 	for (;;) {
 		const struct pod_state *pod = map_find(&k->pods, name);
 
-		if (!pod || (!gone && pod->phase == POD_ENDED))
+		/* Before the first list nothing is known of any pod. */
+		if (k->is_listed && (!pod || (!gone && pod->phase == POD_ENDED)))
 			return true;
 		if (k->is_closing || clock_monotonic_ms() >= deadline)
 			return false;

@@ -25,7 +25,7 @@
 #define ENDED_MS 3000  /* until the cluster says so */
 #define GRACE_S 1
 
-static const int gone_is_fine[] = {404, 0}, exists_is_fine[] = {409, 0};
+static const int gone_is_fine[] = {404, 0};
 
 static const struct {
 	const char *group, *plural;
@@ -43,34 +43,6 @@ const char *kubernetes_path(const struct remote *r, struct arena *a, enum object
 	                    name ? "/" : "", name ? name : "");
 }
 
-static int post_object(struct remote *r, enum object_kind kind, const struct buf *body,
-                       const int *accepted, int64_t deadline, struct error *err)
-{
-	AUTO(arena_done) struct arena arena = {0};
-	const struct remote_call call = {.method = "POST",
-	                                 .path = kubernetes_path(r, &arena, kind, NULL),
-	                                 .body = buf_span(body),
-	                                 .accepted = accepted,
-	                                 .deadline = deadline};
-
-	return remote_call_do(r, &call, err);
-}
-
-static int delete_object(struct remote *r, enum object_kind kind, const char *name, int grace_s,
-                         int64_t deadline, struct error *err)
-{
-	AUTO(arena_done) struct arena arena = {0};
-	const struct remote_call call = {
-	        .method = "DELETE",
-	        .path = arena_format(&arena,
-	                             "%s?gracePeriodSeconds=%d&propagationPolicy=Background",
-	                             kubernetes_path(r, &arena, kind, name), grace_s),
-	        .accepted = gone_is_fine,
-	        .deadline = deadline};
-
-	return remote_call_do(r, &call, err) < 0 ? -1 : 0;
-}
-
 /* What a create of this id has left, or made, is taken as it is; other rules replace its rules. */
 static int make_policy(struct remote *r, const struct sandbox_spec *spec, int64_t deadline,
                        struct error *err)
@@ -81,15 +53,15 @@ static int make_policy(struct remote *r, const struct sandbox_spec *spec, int64_
 
 	if (kubernetes_write_policy(r, &body, spec, err) < 0)
 		return -1;
-	int status = post_object(r, OBJECT_POLICY, &body, exists_is_fine, deadline, err);
-	if (status != 409)
-		return status < 0 ? -1 : 0;
+	int status = kubernetes_post(r, OBJECT_POLICY, buf_span(&body), deadline, err);
+	if (status <= 0)
+		return status;
 	kubernetes_name(spec->id, name);
 	const struct remote_call put = {.method = "PUT",
 	                                .path = kubernetes_path(r, &arena, OBJECT_POLICY, name),
 	                                .body = buf_span(&body),
 	                                .deadline = deadline};
-	return remote_call_do(r, &put, err) < 0 ? -1 : 0;
+	return kubernetes_change(r, &put, err) < 0 ? -1 : 0;
 }
 
 static int make_claim(struct remote *r, const struct sandbox_spec *spec, int64_t deadline,
@@ -100,48 +72,79 @@ static int make_claim(struct remote *r, const struct sandbox_spec *spec, int64_t
 	if (!kubernetes_keeps_home(as_kubernetes(r)->options))
 		return 0;
 	kubernetes_write_claim(r, &body, spec);
-	return post_object(r, OBJECT_CLAIM, &body, exists_is_fine, deadline, err) < 0 ? -1 : 0;
+	return kubernetes_post(r, OBJECT_CLAIM, buf_span(&body), deadline, err) < 0 ? -1 : 0;
 }
 
-static int make_pod(struct remote *r, const struct sandbox_spec *spec, struct remote_sandbox *s,
+/* The answer to the call that made it was lost, and the call was sent again: owner and epoch are
+ * those of this create. Any other pod of the name is not ours to take. */
+static int take_own_pod(struct remote *r, const struct pod_wish *wish, int64_t deadline,
+                        struct pod_state *ret, struct error *err)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	const struct json_value *object, *metadata, *labels;
+	const struct remote_call call = {.method = "GET",
+	                                 .path = kubernetes_path(r, &arena, OBJECT_POD, wish->name),
+	                                 .deadline = deadline};
+	const char *owner = wish->spec->owner ? wish->spec->owner : "", *epoch;
+
+	if (remote_call_load(r, &call, &arena, &object, err) < 0) {
+		err->code = ERROR_UNAVAILABLE;
+		return -1;
+	}
+	metadata = json_get(object, "metadata");
+	labels = json_get(metadata, "labels");
+	epoch = arena_format(&arena, "%lld", (long long)wish->spec->lease_epoch);
+	if (!kubernetes_read_pod(object, ret) ||
+	    strcmp(json_get_text(labels, LABEL_SERVER, ""), r->server) != 0 ||
+	    strcmp(json_get_text(labels, LABEL_OWNER, ""), owner) != 0 ||
+	    strcmp(json_get_text(json_get(metadata, "annotations"), NOTE_EPOCH, ""), epoch) != 0)
+		return FAIL(err, ERROR_CONFLICT, "provider '%s' has another pod '%s' already",
+		            r->name, wish->name);
+	return 0;
+}
+
+static int make_pod(struct remote *r, const struct sandbox_spec *spec, struct pod_wait *wait,
                     int64_t deadline, struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
 	AUTO(buf_done) struct buf body = BUF(BODY_MAX);
-	char name[KUBERNETES_NAME_MAX], token[AGENT_TOKEN_MAX + 1];
-	struct pod_wish wish = {.spec = spec, .name = name, .token = token};
+	char token[AGENT_TOKEN_MAX + 1];
+	struct pod_wish wish = {.spec = spec, .name = wait->name, .token = token};
 	struct pod_state pod = {.phase = POD_PENDING};
 
-	kubernetes_name(spec->id, name);
-	remote_agent_token(r, name, token);
+	remote_agent_token(r, wait->name, token);
 	if (remote_image_of(r, &arena, spec->template_dir, &wish.image, err) < 0)
 		return -1;
 	kubernetes_write_pod(r, &body, &wish);
-	if (post_object(r, OBJECT_POD, &body, NULL, deadline, err) < 0)
+	int status = kubernetes_post(r, OBJECT_POD, buf_span(&body), deadline, err);
+	if (status < 0 || (status > 0 && take_own_pod(r, &wish, deadline, &pod, err) < 0))
 		return -1;
-	memcpy(pod.name, name, sizeof(pod.name));
-	kubernetes_note_pod(r, &pod);
-	(void)snprintf(s->remote_id, sizeof(s->remote_id), "%s", name);
-	return 0;
+	(void)snprintf(pod.name, sizeof(pod.name), "%s", wait->name);
+	kubernetes_wait_made(r, wait, &pod);
+	fault_point("kubernetes", "pod-made");
+	return kubernetes_await_running(r, wait, deadline, err);
 }
 
 static int make_objects(struct remote *r, const struct sandbox_spec *spec, struct remote_sandbox *s,
                         int64_t deadline, struct error *err)
 {
+	struct pod_wait wait;
+
 	if (make_policy(r, spec, deadline, err) < 0)
 		return -1;
 	fault_point("kubernetes", "policy-made");
 	if (make_claim(r, spec, deadline, err) < 0)
 		return -1;
 	fault_point("kubernetes", "claim-made");
-	if (make_pod(r, spec, s, deadline, err) < 0)
-		return -1;
-	fault_point("kubernetes", "pod-made");
+	kubernetes_name(spec->id, s->remote_id);
+	kubernetes_wait_begin(r, &wait, s->remote_id);
+	int status = make_pod(r, spec, &wait, deadline, err);
+	kubernetes_wait_end(r, &wait);
 	s->cpu = spec->resources.cpu;
 	s->memory_mb = spec->resources.memory_mb;
 	s->disk_mb = spec->resources.disk_mb;
 	s->has_access = true;
-	return kubernetes_await_running(r, s->remote_id, deadline, err);
+	return status;
 }
 
 /* Once, before the first pod: what has been checked stays. */
@@ -284,14 +287,15 @@ static int end_pod(struct remote *r, const struct remote_sandbox *s, int64_t dea
 	bool has_ended =
 	        kubernetes_await_end(r, s->remote_id, false, soon < deadline ? soon : deadline);
 
-	if (!has_ended && delete_object(r, OBJECT_POD, s->remote_id, GRACE_S, deadline, err) < 0)
+	if (!has_ended &&
+	    kubernetes_delete(r, OBJECT_POD, s->remote_id, GRACE_S, deadline, err) < 0)
 		return -1;
 	if (!has_ended && !kubernetes_await_end(r, s->remote_id, false, deadline))
 		return FAIL(err, ERROR_TIMEOUT,
 		            "provider '%s': the node of pod '%s' has not ended it yet", r->name,
 		            s->remote_id);
 	/* Nothing runs: the object need not wait for the rest of its node's work. */
-	if (delete_object(r, OBJECT_POD, s->remote_id, 0, deadline, err) < 0)
+	if (kubernetes_delete(r, OBJECT_POD, s->remote_id, 0, deadline, err) < 0)
 		return -1;
 	fault_point("kubernetes", "pod-removed");
 	if (!kubernetes_await_end(r, s->remote_id, true, deadline))
@@ -309,11 +313,11 @@ static int kubernetes_remove(struct remote *r, const struct remote_sandbox *s, i
 	if (s->state == REMOTE_RUNNING)
 		tell_agent_to_end(r, s->id);
 	if (end_pod(r, s, deadline, err) < 0 ||
-	    delete_object(r, OBJECT_CLAIM, name, 0, deadline, err) < 0)
+	    kubernetes_delete(r, OBJECT_CLAIM, name, 0, deadline, err) < 0)
 		return -1;
 	fault_point("kubernetes", "claim-removed");
 	/* Last: what runs is kept from the network to its end. */
-	return delete_object(r, OBJECT_POLICY, name, 0, deadline, err);
+	return kubernetes_delete(r, OBJECT_POLICY, name, 0, deadline, err);
 }
 
 static int kubernetes_pause(struct remote *r, const struct remote_sandbox *s, bool keeps_memory,
@@ -358,11 +362,23 @@ static int kubernetes_resume(struct remote *r, struct remote_sandbox *s, int64_t
 /* The pod of an earlier start is in the way. */
 static int clear_pod(struct remote *r, const char *name, int64_t deadline, struct error *err)
 {
-	if (delete_object(r, OBJECT_POD, name, 0, deadline, err) < 0)
+	if (kubernetes_delete(r, OBJECT_POD, name, 0, deadline, err) < 0)
 		return -1;
 	if (kubernetes_await_end(r, name, true, deadline))
 		return 0;
 	return FAIL(err, ERROR_TIMEOUT, "provider '%s': pod '%s' is not gone yet", r->name, name);
+}
+
+static int await_pod(struct remote *r, const char *name, const struct pod_state *pod,
+                     int64_t deadline, struct error *err)
+{
+	struct pod_wait wait;
+
+	kubernetes_wait_begin(r, &wait, name);
+	kubernetes_wait_made(r, &wait, pod);
+	int status = kubernetes_await_running(r, &wait, deadline, err);
+	kubernetes_wait_end(r, &wait);
+	return status;
 }
 
 static int kubernetes_start(struct remote *r, const struct sandbox_spec *spec,
@@ -373,7 +389,7 @@ static int kubernetes_start(struct remote *r, const struct sandbox_spec *spec,
 	if (check_class(r, deadline, err) < 0 || find_pod(r, s->remote_id, deadline, &pod, err) < 0)
 		return -1;
 	if ((pod.phase == POD_PENDING || pod.phase == POD_RUNNING) && !pod.is_leaving)
-		return kubernetes_await_running(r, s->remote_id, deadline, err);
+		return await_pod(r, s->remote_id, &pod, deadline, err);
 	if (pod.phase != POD_ABSENT && clear_pod(r, s->remote_id, deadline, err) < 0)
 		return -1;
 	return make_objects(r, spec, s, deadline, err);
@@ -398,7 +414,7 @@ static int kubernetes_renew(struct remote *r, const struct remote_sandbox *s, in
 		                                 .accepted = gone_is_fine,
 		                                 .deadline = deadline};
 
-		if (remote_call_do(r, &call, err) < 0)
+		if (kubernetes_change(r, &call, err) < 0)
 			return -1;
 	}
 	return 0;
@@ -462,6 +478,7 @@ static int kubernetes_begin(struct remote *r, struct error *err)
 	k->options = r->own->kubernetes;
 	pthread_mutex_init(&k->mutex, NULL);
 	thread_condition_init(&k->changed);
+	list_init(&k->waits);
 	if (!k->options || !*k->options->agent_image || !*r->own->image)
 		return FAIL(err, ERROR_INVALID,
 		            "provider '%s' needs kubernetes_image and kubernetes_agent_image",

@@ -12,6 +12,7 @@
 
 #include <pthread.h>
 
+#include "base/list.h"
 #include "base/map.h"
 #include "provider/kubernetes/access.h"
 #include "provider/kubernetes/pod.h"
@@ -40,7 +41,8 @@ struct kubernetes {
 	bool has_thread;
 	pthread_mutex_t mutex; /* guards all below */
 	pthread_cond_t changed;
-	struct map pods; /* name -> struct pod_state, in memory of its own */
+	struct map pods;   /* name -> struct pod_state, in memory of its own */
+	struct list waits; /* struct pod_wait */
 	bool is_closing, is_listed;
 	bool watch_has_ended, watch_has_failed, wants_list;
 	char version[32];        /* resourceVersion of the last event */
@@ -56,6 +58,17 @@ static inline struct kubernetes *as_kubernetes(const struct remote *r)
 /* kubernetes.c: the path of an object; `name` NULL: of all of its kind. In the arena. */
 const char *kubernetes_path(const struct remote *r, struct arena *a, enum object_kind kind,
                             const char *name);
+
+/* change.c: calls that change objects. The API server answers 409 also when two changes meet: then
+ * the call is repeated. Returns the status; 409: one of this name exists already. */
+MUST_CHECK int kubernetes_change(struct remote *r, const struct remote_call *call,
+                                 struct error *err);
+/* 0: it is made; 1: one of its name exists already. */
+MUST_CHECK int kubernetes_post(struct remote *r, enum object_kind kind, struct span body,
+                               int64_t deadline, struct error *err);
+/* Succeeds when it is gone already. */
+MUST_CHECK int kubernetes_delete(struct remote *r, enum object_kind kind, const char *name,
+                                 int grace_s, int64_t deadline, struct error *err);
 
 /* sweep.c: on the thread of follow.c. */
 void kubernetes_sweep(struct remote *r);
@@ -81,15 +94,26 @@ void kubernetes_shutdown_text(char out[32]);
 /* follow.c: a thread that lists and watches the pods of this server. */
 MUST_CHECK int kubernetes_follow_open(struct remote *r, struct error *err);
 void kubernetes_follow_finish(struct remote *r);
+/* Returns early when the provider is closed. */
+void kubernetes_follow_pause(struct kubernetes *k, int64_t ms);
+/* A call that makes a pod and waits for it to run. It begins before the pod is made, so that it
+ * sees also the end of a pod that is deleted at once. */
+struct pod_wait {
+	struct list item;
+	const char *name;
+	int64_t made_ms; /* monotonic; 0 = it is not made yet */
+	bool is_gone;    /* it was deleted */
+};
+void kubernetes_wait_begin(struct remote *r, struct pod_wait *wait, const char *name);
+void kubernetes_wait_end(struct remote *r, struct pod_wait *wait);
+/* The pod is made: its answer came before its event. */
+void kubernetes_wait_made(struct remote *r, struct pod_wait *wait, const struct pod_state *pod);
 /* Waits until the pod runs. ERROR_UNAVAILABLE, or ERROR_LIMIT, with the cluster's words when it
  * cannot. */
-MUST_CHECK int kubernetes_await_running(struct remote *r, const char *name, int64_t deadline,
-                                        struct error *err);
+MUST_CHECK int kubernetes_await_running(struct remote *r, const struct pod_wait *wait,
+                                        int64_t deadline, struct error *err);
 /* Whether the pod has ended, or is gone, by the deadline. */
 bool kubernetes_await_end(struct remote *r, const char *name, bool gone, int64_t deadline);
-/* An answer of a call came before its event. */
-void kubernetes_note_pod(struct remote *r, const struct pod_state *pod);
-void kubernetes_forget_pod(struct remote *r, const char *name);
 
 /* stream.c: bytes to a port of a pod. */
 extern const struct remote_carrier kubernetes_carrier;
