@@ -4,77 +4,17 @@ cut, 429 is obeyed. The tests write what a node would: pods never run here."""
 
 import contextlib
 import re
-import socket
-import socketserver
-import ssl
 import threading
-import time
 
 import pytest
 
 import atoll
 import kubernetes_cluster
+import kubernetes_front
 
 pytestmark = pytest.mark.needs_root
 SPACE = "atoll-api"
 POLICIES = f"/apis/networking.k8s.io/v1/namespaces/{SPACE}/networkpolicies"
-
-
-class Handler(socketserver.StreamRequestHandler):
-    def handle(self):
-        front = self.server.front
-        lines = []
-        while (line := self.rfile.readline(65536)) not in (b"\r\n", b"\n", b""):
-            lines.append(line)
-        if not lines:
-            return
-        first = lines[0].decode()
-        front.seen.append((time.monotonic(), first.split(" HTTP")[0]))
-        for pattern, answers in front.faults:
-            if answers and re.match(pattern, first):
-                self.wfile.write(answers.pop(0))
-                return
-        # Each connection carries one request, so that a fault meets every one of them.
-        head = b"".join(line for line in lines if not line.lower().startswith(b"connection:")) + b"Connection: close\r\n\r\n"
-        body = self.rfile.read(int((re.search(rb"(?i)content-length: *(\d+)", head) or [0, 0])[1]))
-        with socket.create_connection(("127.0.0.1", front.cluster.port)) as plain, front.context.wrap_socket(plain, server_hostname="127.0.0.1") as far:
-            front.open.append((first, self.connection))
-            far.sendall(head + body)
-            with contextlib.suppress(OSError):
-                while data := far.recv(65536):
-                    self.wfile.write(data)
-
-
-class Front:
-    """Stands in front of the API server: shows what is asked, cuts connections and gives answers of its own."""
-
-    def __init__(self, cluster):
-        self.cluster, self.seen, self.faults, self.open = cluster, [], [], []
-        self.context = ssl.create_default_context(cafile=cluster.pki / "ca.crt")
-        self.context.load_cert_chain(cluster.pki / "admin.crt", cluster.pki / "admin.key")
-        self.server = socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler)
-        self.server.daemon_threads, self.server.front = True, self
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
-        self.config = cluster.dir / "front.conf"
-        self.config.write_text(f"""clusters: [{{name: c, cluster: {{server: "http://127.0.0.1:{self.server.server_address[1]}"}}}}]
-users: [{{name: u, user: {{}}}}]
-contexts: [{{name: x, context: {{cluster: c, user: u}}}}]
-current-context: x
-""")
-        self.config.chmod(0o644)
-
-    def cut_watches(self):
-        for first, connection in self.open:
-            if "watch=true" in first:
-                with contextlib.suppress(OSError):
-                    connection.shutdown(socket.SHUT_RDWR)
-
-    def asked(self, words):
-        return [target for _, target in self.seen if re.search(words, target)]
-
-    def close(self):
-        self.server.shutdown()
-        self.server.server_close()
 
 
 @pytest.fixture(scope="module")
@@ -87,7 +27,7 @@ def cluster():
 
 @pytest.fixture(scope="module")
 def front(cluster):
-    made = Front(cluster)
+    made = kubernetes_front.Front(cluster)
     yield made
     made.close()
 
