@@ -291,6 +291,7 @@ disabled_plugins = [{unused}]
         for name in ("kubelet", "kube-scheduler", "kube-controller-manager", "kube-apiserver"):
             if name in self.parts:
                 self.stop(name)  # an API server that is asked to end waits for its watches
+        namespaces = self.namespaces()
         if "containerd" in self.parts:
             for task in self.ctr("tasks", "ls", "-q", check=False).stdout.split():
                 self.ctr("tasks", "kill", "-s", "SIGKILL", task, check=False)
@@ -298,25 +299,35 @@ disabled_plugins = [{unused}]
         for name in ("containerd", "etcd"):
             if name in self.parts:
                 self.stop(name, hard=False)
-        self.clear_host()
+        self.clear_host(namespaces)
         shutil.rmtree(self.dir, ignore_errors=True)
 
-    def clear_host(self):
+    def clear_host(self, namespaces):
         mounts = [line.split()[1] for line in pathlib.Path("/proc/mounts").read_text().splitlines()]
         for path in sorted((m for m in mounts if m.startswith(f"{self.dir}/")), reverse=True):
             subprocess.run(["umount", "-l", path], check=False)
-        for name in self.namespaces():
+        for name in namespaces:
             subprocess.run(["ip", "netns", "del", name], check=False, capture_output=True)
         for name, value in self.sysctls:
             with contextlib.suppress(OSError):
                 (pathlib.Path("/proc/sys") / name.replace(".", "/")).write_text(value)
 
     def namespaces(self):
-        """Of pods whose addresses this cluster gave."""
-        leases = self.dir / "cni-ipam/pods"
-        return [] if not leases.exists() else [
-            line.split()[0] for line in subprocess.run(["ip", "netns", "list"], capture_output=True, text=True).stdout.splitlines()
-            if line.startswith("cni-")]
+        """Network namespaces of this cluster's pods, as its containerd names them: /run/netns has those of other clusters, too."""
+        if "containerd" not in self.parts:
+            return []
+        found = set()
+        for container in self.ctr("containers", "ls", "-q", check=False).stdout.split():
+            told = self.ctr("containers", "info", container, check=False)
+            if told.returncode == 0:
+                found |= named_namespaces(json.loads(told.stdout).get("Spec") or {})
+        return sorted(found)
+
+
+def named_namespaces(spec):
+    """Of the specification of a container; one that joins another's by /proc has none of its own."""
+    paths = [pathlib.PurePath(entry.get("path", "")) for entry in (spec.get("linux") or {}).get("namespaces", []) if entry["type"] == "network"]
+    return {path.name for path in paths if path.parent.name == "netns"}
 
 
 class Provisioner:
