@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "config/config.h"
 #include "edge/api.h"
+#include "fleet/server/fleet.h"
 #include "http/server/drain.h"
 
 #define LOOK_MS 50
@@ -54,6 +55,7 @@ void drain_begin(struct drain *d, struct api *api)
 		log_info("stopping: not ready any more, new requests are still taken",
 		         NUMBER("drain_delay_ms", delay_ms));
 	api->is_draining = true;
+	fleet_hand_over(api->fleet);
 	*d = (struct drain){.api = api, .timer = {.on_timer = refuse_requests, .context = d}};
 	loop_timer_start(api->loop, &d->timer, delay_ms);
 }

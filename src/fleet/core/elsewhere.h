@@ -32,3 +32,5 @@ bool peer_is_heard(const struct peer_record *r);
 void peer_tick(struct fleet *f);
 /* Says in the store that this server has ended. */
 void peer_leave(struct fleet *f);
+/* The same soon, see fleet_hand_over. */
+void peer_hand_over(struct fleet *f);

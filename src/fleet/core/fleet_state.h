@@ -80,12 +80,12 @@ struct fleet {
 	 * core. */
 	void (*wake_later)(struct fleet *f, const char *sandbox_id);
 	pthread_mutex_t ended_mutex;
-	struct ended_sandbox *ended; /* newest first; under ended_mutex */
-	int64_t new_wait_ms;         /* of operation_begin_new; unit tests make it shorter */
-	atomic_bool is_ticking;
-	atomic_bool wants_rules; /* the provider must be given all network rules again */
-	int64_t swept_at;        /* of the thread of fleet_tick */
-	int64_t peer_beat_at;    /* of the thread of fleet_lease_tick */
+	struct ended_sandbox *ended;        /* newest first; under ended_mutex */
+	int64_t new_wait_ms;                /* of operation_begin_new; unit tests make it shorter */
+	atomic_bool is_ticking, is_leaving; /* is_leaving: see fleet_hand_over */
+	atomic_bool wants_rules;            /* the provider must be given all network rules again */
+	int64_t swept_at;                   /* of the thread of fleet_tick */
+	int64_t peer_beat_at;               /* of the thread of fleet_lease_tick */
 	atomic_uint_fast64_t created, create_failed, deleted, execs, create_us_total;
 	atomic_uint_fast64_t ephemeral; /* sandboxes made for one call */
 	atomic_uint endings;            /* entries of background->endings */

@@ -19,6 +19,22 @@ const char *fleet_node(const struct fleet *fleet)
 	return fleet->node;
 }
 
+void peer_hand_over(struct fleet *f)
+{
+	if (takeover_takes_all(f))
+		atomic_store(&f->is_leaving, true);
+}
+
+/* Says once that it has ended, and no more that it lives. Rows that are in memory become other
+ * servers': each call reads them again, and is passed on. */
+static void leave_early(struct fleet *f)
+{
+	if (f->peer_beat_at)
+		peer_leave(f);
+	f->peer_beat_at = 0;
+	takeover_forget_rows(f);
+}
+
 void peer_tick(struct fleet *f)
 {
 	struct peer_record r = {.node = f->node, .url = f->config->peer_url};
@@ -26,6 +42,10 @@ void peer_tick(struct fleet *f)
 	struct error err = {0};
 	int result;
 
+	if (atomic_load(&f->is_leaving)) {
+		leave_early(f);
+		return;
+	}
 	takeover_tick(f);
 	/* A server without an address says so once. */
 	if (f->peer_beat_at && (!r.url[0] || now - f->peer_beat_at < BEAT_MS))

@@ -58,6 +58,17 @@ bool fleet_has_shared_provider(const struct fleet *fleet)
 	return false;
 }
 
+bool takeover_takes_all(const struct fleet *f)
+{
+	for (unsigned i = 0; i < provider_set_count(f->providers); i++) {
+		const struct provider_member *m = provider_set_at(f->providers, i);
+
+		if (!provider_member_has_left(m) && !is_shared(m))
+			return false;
+	}
+	return true;
+}
+
 /* As a filter of rows takes it: {"NAME":"",…}. */
 static const char *list_shared_providers(const struct fleet *f, struct arena *a)
 {
@@ -194,6 +205,11 @@ static bool is_of_shared_provider(void *context, const struct sandbox_record *r)
 	return m && is_shared(m);
 }
 
+void takeover_forget_rows(struct fleet *f)
+{
+	cache_forget_rows(f->cache, is_of_shared_provider, f);
+}
+
 /* Another server could not reach this one: rows that are in memory may be that server's by now. */
 static int look_at_own_row(struct fleet *f, struct error *err)
 {
@@ -211,7 +227,7 @@ static int look_at_own_row(struct fleet *f, struct error *err)
 		return 0;
 	log_warning("other servers took this one for gone; rows are read again",
 	            TEXT("node", f->node));
-	cache_forget_rows(f->cache, is_of_shared_provider, f);
+	takeover_forget_rows(f);
 	f->peer_beat_at = 0;
 	f->takeover->has_beaten = false;
 	return 0;

@@ -30,6 +30,10 @@ MUST_CHECK int fleet_take_over(struct fleet *fleet, struct arena *a, const char 
                                struct error *err);
 /* Whether a provider of this server is shared. */
 bool fleet_has_shared_provider(const struct fleet *fleet);
+/* Whether all are: nothing of this server is lost to others when it ends. */
+bool takeover_takes_all(const struct fleet *f);
+/* Rows of shared providers in memory may be another server's by now: they are read again. */
+void takeover_forget_rows(struct fleet *f);
 
 /* Each second: takes the rows of servers that are gone, and notices when this server was taken for
  * gone. For peer_tick. */

@@ -53,6 +53,9 @@ void fleet_end_timeouts_promptly(struct fleet *fleet);
  * fleet_lease_tick, every second: claims of leases that were abandoned, see lease.h. */
 void fleet_tick(struct fleet *fleet);
 void fleet_lease_tick(struct fleet *fleet);
+/* The server stops soon. When all of its providers are shared, others learn within a second that it
+ * has ended, and take its sandboxes over; calls that run here go on. Never blocks. */
+void fleet_hand_over(struct fleet *fleet);
 /* Before the workers stop: background work ends soon. */
 void fleet_end(struct fleet *fleet);
 /* Before the provider closes: ends builds, lanes and browsers of this process. */

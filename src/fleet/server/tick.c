@@ -130,6 +130,11 @@ void fleet_tick(struct fleet *fleet)
 	atomic_store(&fleet->is_ticking, false);
 }
 
+void fleet_hand_over(struct fleet *fleet)
+{
+	peer_hand_over(fleet);
+}
+
 void fleet_lease_tick(struct fleet *fleet)
 {
 	peer_tick(fleet);

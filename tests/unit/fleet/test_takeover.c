@@ -236,6 +236,23 @@ static void orphans_of_a_server_that_is_gone_are_removed(void **state)
 	assert_string_equal(fake_has(&h->fake, lives.text), "running");
 }
 
+/* Others take its sandboxes over before it refuses their requests. */
+static void a_server_that_stops_says_so_before_it_ends(void **state)
+{
+	struct harness *h = begin(state);
+	struct sandbox_record r = create(h);
+	struct error err = {0};
+
+	fleet_lease_tick(h->fleet);
+	assert_true(peer_seen_at(h, HERE_NODE) > 0);
+	fleet_hand_over(h->fleet);
+	fleet_lease_tick(h->fleet);
+	assert_int_equal(peer_seen_at(h, HERE_NODE), 0);
+	fleet_lease_tick(h->fleet);
+	assert_int_equal(peer_seen_at(h, HERE_NODE), 0);
+	assert_int_equal(hold(h, r.id, &err), 0);
+}
+
 int main(void)
 {
 	return RUN_EACH(EACH(a_sandbox_of_a_server_that_is_gone_is_served_here),
@@ -245,5 +262,6 @@ int main(void)
 	                EACH(a_round_takes_what_a_stopped_server_had),
 	                EACH(a_server_that_was_taken_for_gone_forgets_its_rows),
 	                EACH(a_false_alarm_loses_nothing),
+	                EACH(a_server_that_stops_says_so_before_it_ends),
 	                EACH(orphans_of_a_server_that_is_gone_are_removed));
 }
