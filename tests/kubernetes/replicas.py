@@ -120,7 +120,7 @@ class Deployment:
         """As they are, but for the names of images."""
         shutil.copytree(MANIFESTS, self.folder, dirs_exist_ok=True)
         for path in self.folder.glob("*.yaml"):
-            path.write_text(path.read_text().replace("atoll:0.1.0", IMAGE).replace('"debian:12"', "test.local/base:1"))
+            path.write_text(path.read_text().replace("atoll:0.1.0", IMAGE).replace("debian:12", "test.local/base:1"))
         return self.folder
 
     def make_secret(self, host):
@@ -137,6 +137,18 @@ class Deployment:
         status, found = self.cluster.api.call("GET", f"/api/v1/namespaces/{NAMESPACE}/endpoints/atoll")
         found = found.get("subsets") or [] if status == 200 else []
         return [(address["ip"], subset["ports"][0]["port"]) for subset in found for address in subset.get("addresses") or []]
+
+    def generation(self):
+        """Changes with the specification of the Deployment."""
+        return self.cluster.api.get(f"/apis/apps/v1/namespaces/{NAMESPACE}/deployments/atoll")["metadata"]["generation"]
+
+    def budget(self):
+        return self.cluster.api.get(f"/apis/policy/v1beta1/namespaces/{NAMESPACE}/poddisruptionbudgets/atoll")["status"]
+
+    def evict(self, pod):
+        """As a drain of its node does."""
+        return self.cluster.api.call("POST", f"/api/v1/namespaces/{NAMESPACE}/pods/{pod}/eviction", {
+            "apiVersion": "policy/v1beta1", "kind": "Eviction", "metadata": {"name": pod, "namespace": NAMESPACE}})
 
     def remove(self):
         self.kubectl("delete", "namespace", NAMESPACE, SANDBOXES, "--wait=false", check=False)

@@ -369,7 +369,7 @@ suite_kubernetes()
 		dpkg -s "$package" >/dev/null 2>&1 || apt_install "$package" ||
 			note "without $package its tests are skipped"
 	done
-	ATOLL_SLOW=1 run_built_pytest kubernetes kubernetes 1800 \
+	ATOLL_SLOW=1 run_built_pytest kubernetes kubernetes 3600 \
 		tests/contract/test_kubernetes_contract.py tests/system/test_kubernetes*.py tests/fault/test_kubernetes_storm.py \
 		tests/kubernetes
 }
