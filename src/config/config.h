@@ -55,7 +55,7 @@ struct config {
 	const char *kubernetes_config, *kubernetes_context, *kubernetes_namespace;
 	const char *kubernetes_image, *kubernetes_images, *kubernetes_agent_image;
 	const char *kubernetes_agent_path, *kubernetes_runtime_class, *kubernetes_storage_class;
-	int64_t workers, lambda_memory_mb, kubernetes_cpu_request_percent;
+	int64_t workers, lambda_memory_mb, kubernetes_cpu_request_percent, kubernetes_warm_pods;
 	bool kubernetes_network_policy, gpu_enabled, gpu_network_enabled;
 	bool host_keep;                 /* sandboxes of provider host outlive the server */
 	const char *user;               /* unprivileged user; "" = "atoll", else "nobody" */

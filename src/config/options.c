@@ -206,6 +206,9 @@ const struct config_option config_options[] = {
                      .initial = "20", .min = 1, .max = 100,
                      .about = "with provider kubernetes: the part of its processor limit that a "
                               "pod reserves, in percent"),
+        WHOLE_OPTION("kubernetes_warm_pods", kubernetes_warm_pods, .initial = "0", .max = 100,
+                     .about = "with provider kubernetes: pods that run before they are asked for, "
+                              "of each of the last four images and limits"),
         BOOL_OPTION("kubernetes_network_policy", kubernetes_network_policy, .initial = "false",
                     .about = "with provider kubernetes: the cluster's network plugin enforces "
                              "NetworkPolicies; without it sandboxes without a network, or with "

@@ -87,6 +87,8 @@ const struct config_provider_option config_provider_options[] = {
         {"kubernetes", "kubernetes_cpu_request_percent",
          .about = "part of its processor limit that a pod reserves; default: the option of this "
                   "name"},
+        {"kubernetes", "kubernetes_warm_pods",
+         .about = "pods that run before they are asked for; default: the option of this name"},
         {"kubernetes", "kubernetes_network_policy", .choices = truths,
          .about = "whether the cluster enforces NetworkPolicies; default: the option of this name"},
         {"lambda", "lambda_region",

@@ -199,6 +199,7 @@ cluster_options_of(struct arena *a, const struct config *config, const struct co
 	                                  config->kubernetes_storage_class),
 	        .cpu_request_percent = whole_or(p, "kubernetes_cpu_request_percent",
 	                                        config->kubernetes_cpu_request_percent),
+	        .warm_pods = whole_or(p, "kubernetes_warm_pods", config->kubernetes_warm_pods),
 	        .policies_hold =
 	                flag_or(p, "kubernetes_network_policy", config->kubernetes_network_policy)};
 	return k;

@@ -33,6 +33,7 @@ struct kubernetes_options {
 	const char *runtime_class;            /* "" = the cluster's default */
 	const char *storage_class;   /* "" = the default; "none": no files outlive a stop */
 	int64_t cpu_request_percent; /* of a sandbox's limit: what it reserves */
+	int64_t warm_pods;           /* of each shape that is asked for; 0 = none */
 	bool policies_hold;          /* the cluster enforces NetworkPolicies */
 };
 

@@ -50,6 +50,15 @@ static void drop_pod(struct kubernetes *k, const char *name)
 	pthread_cond_broadcast(&k->changed);
 }
 
+void kubernetes_note_pod(struct remote *r, const struct pod_state *pod)
+{
+	struct kubernetes *k = as_kubernetes(r);
+	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&k->mutex);
+
+	if (!map_find(&k->pods, pod->name))
+		put_pod(k, pod);
+}
+
 void kubernetes_wait_begin(struct remote *r, struct pod_wait *wait, const char *name)
 {
 	struct kubernetes *k = as_kubernetes(r);
@@ -90,9 +99,8 @@ static void take_version(struct kubernetes *k, const struct json_value *object)
  * serve when the other one is gone. */
 static bool is_pod_of_another(struct remote *r, const struct pod_state *pod)
 {
-	return pod->phase == POD_RUNNING && !pod->is_leaving &&
-	       strncmp(pod->name, KUBERNETES_PREFIX, strlen(KUBERNETES_PREFIX)) == 0 &&
-	       !remote_record_is_known(r, pod->name + strlen(KUBERNETES_PREFIX));
+	return pod->phase == POD_RUNNING && !pod->is_leaving && pod->sandbox[0] &&
+	       !remote_record_is_known(r, pod->sandbox);
 }
 
 /* True: the list of sandboxes is wanted, because one has ended by itself or was made elsewhere. */

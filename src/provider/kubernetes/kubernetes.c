@@ -43,35 +43,51 @@ const char *kubernetes_path(const struct remote *r, struct arena *a, enum object
 	                    name ? "/" : "", name ? name : "");
 }
 
-/* What a create of this id has left, or made, is taken as it is; other rules replace its rules. */
-static int make_policy(struct remote *r, const struct sandbox_spec *spec, int64_t deadline,
-                       struct error *err)
+static int put_policy(struct remote *r, const char *name, struct span body, int64_t deadline,
+                      struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
-	AUTO(buf_done) struct buf body = BUF(BODY_MAX);
-	char name[KUBERNETES_NAME_MAX];
+	const struct remote_call put = {.method = "PUT",
+	                                .path = kubernetes_path(r, &arena, OBJECT_POLICY, name),
+	                                .body = body,
+	                                .deadline = deadline};
 
-	if (kubernetes_write_policy(r, &body, spec, err) < 0)
+	return kubernetes_change(r, &put, err) < 0 ? -1 : 0;
+}
+
+int kubernetes_replace_policy(struct remote *r, const struct pod_wish *wish, int64_t deadline,
+                              struct error *err)
+{
+	AUTO(buf_done) struct buf body = BUF(BODY_MAX);
+
+	if (kubernetes_write_policy(r, &body, wish, err) < 0)
+		return -1;
+	return put_policy(r, wish->name, buf_span(&body), deadline, err);
+}
+
+/* What a create of this name has left, or made, is taken as it is; other rules replace its rules.
+ */
+int kubernetes_make_policy(struct remote *r, const struct pod_wish *wish, int64_t deadline,
+                           struct error *err)
+{
+	AUTO(buf_done) struct buf body = BUF(BODY_MAX);
+
+	if (kubernetes_write_policy(r, &body, wish, err) < 0)
 		return -1;
 	int status = kubernetes_post(r, OBJECT_POLICY, buf_span(&body), deadline, err);
 	if (status <= 0)
 		return status;
-	kubernetes_name(spec->id, name);
-	const struct remote_call put = {.method = "PUT",
-	                                .path = kubernetes_path(r, &arena, OBJECT_POLICY, name),
-	                                .body = buf_span(&body),
-	                                .deadline = deadline};
-	return kubernetes_change(r, &put, err) < 0 ? -1 : 0;
+	return put_policy(r, wish->name, buf_span(&body), deadline, err);
 }
 
-static int make_claim(struct remote *r, const struct sandbox_spec *spec, int64_t deadline,
-                      struct error *err)
+int kubernetes_make_claim(struct remote *r, const struct pod_wish *wish, int64_t deadline,
+                          struct error *err)
 {
 	AUTO(buf_done) struct buf body = BUF(BODY_MAX);
 
 	if (!kubernetes_keeps_home(as_kubernetes(r)->options))
 		return 0;
-	kubernetes_write_claim(r, &body, spec);
+	kubernetes_write_claim(r, &body, wish);
 	return kubernetes_post(r, OBJECT_CLAIM, buf_span(&body), deadline, err) < 0 ? -1 : 0;
 }
 
@@ -103,47 +119,54 @@ static int take_own_pod(struct remote *r, const struct pod_wish *wish, int64_t d
 	return 0;
 }
 
-static int make_pod(struct remote *r, const struct sandbox_spec *spec, struct pod_wait *wait,
+static int make_pod(struct remote *r, struct pod_wish *wish, struct pod_wait *wait,
                     int64_t deadline, struct error *err)
 {
 	AUTO(arena_done) struct arena arena = {0};
 	AUTO(buf_done) struct buf body = BUF(BODY_MAX);
 	char token[AGENT_TOKEN_MAX + 1];
-	struct pod_wish wish = {.spec = spec, .name = wait->name, .token = token};
 	struct pod_state pod = {.phase = POD_PENDING};
 
-	remote_agent_token(r, wait->name, token);
-	if (remote_image_of(r, &arena, spec->template_dir, &wish.image, err) < 0)
+	remote_agent_token(r, wish->name, token);
+	wish->token = token;
+	if (remote_image_of(r, &arena, wish->spec->template_dir, &wish->image, err) < 0)
 		return -1;
-	kubernetes_write_pod(r, &body, &wish);
+	kubernetes_write_pod(r, &body, wish);
 	int status = kubernetes_post(r, OBJECT_POD, buf_span(&body), deadline, err);
-	if (status < 0 || (status > 0 && take_own_pod(r, &wish, deadline, &pod, err) < 0))
+	if (status < 0 || (status > 0 && take_own_pod(r, wish, deadline, &pod, err) < 0))
 		return -1;
-	(void)snprintf(pod.name, sizeof(pod.name), "%s", wait->name);
+	(void)snprintf(pod.name, sizeof(pod.name), "%s", wish->name);
+	memcpy(pod.sandbox, wish->spec->id, sizeof(pod.sandbox));
 	kubernetes_wait_made(r, wait, &pod);
 	fault_point("kubernetes", "pod-made");
 	return kubernetes_await_running(r, wait, deadline, err);
 }
 
-static int make_objects(struct remote *r, const struct sandbox_spec *spec, struct remote_sandbox *s,
-                        int64_t deadline, struct error *err)
+static void note_sizes(const struct sandbox_spec *spec, struct remote_sandbox *s)
 {
-	struct pod_wait wait;
-
-	if (make_policy(r, spec, deadline, err) < 0)
-		return -1;
-	fault_point("kubernetes", "policy-made");
-	if (make_claim(r, spec, deadline, err) < 0)
-		return -1;
-	fault_point("kubernetes", "claim-made");
-	kubernetes_name(spec->id, s->remote_id);
-	kubernetes_wait_begin(r, &wait, s->remote_id);
-	int status = make_pod(r, spec, &wait, deadline, err);
-	kubernetes_wait_end(r, &wait);
 	s->cpu = spec->resources.cpu;
 	s->memory_mb = spec->resources.memory_mb;
 	s->disk_mb = spec->resources.disk_mb;
 	s->has_access = true;
+}
+
+/* All of the name s->remote_id. */
+static int make_objects(struct remote *r, const struct sandbox_spec *spec, struct remote_sandbox *s,
+                        int64_t deadline, struct error *err)
+{
+	struct pod_wish wish = {.spec = spec, .name = s->remote_id};
+	struct pod_wait wait;
+
+	note_sizes(spec, s);
+	if (kubernetes_make_policy(r, &wish, deadline, err) < 0)
+		return -1;
+	fault_point("kubernetes", "policy-made");
+	if (kubernetes_make_claim(r, &wish, deadline, err) < 0)
+		return -1;
+	fault_point("kubernetes", "claim-made");
+	kubernetes_wait_begin(r, &wait, s->remote_id);
+	int status = make_pod(r, &wish, &wait, deadline, err);
+	kubernetes_wait_end(r, &wait);
 	return status;
 }
 
@@ -175,8 +198,14 @@ static int check_class(struct remote *r, int64_t deadline, struct error *err)
 static int kubernetes_create(struct remote *r, const struct sandbox_spec *spec, int64_t deadline,
                              struct remote_sandbox *ret, struct error *err)
 {
-	if (check_class(r, deadline, err) < 0)
+	if (check_class(r, deadline, err) < 0 || kubernetes_check_rules(r, spec, err) < 0)
 		return -1;
+	int status = kubernetes_warm_claim(r, spec, deadline, ret, err);
+	if (status > 0)
+		note_sizes(spec, ret);
+	if (status != 0)
+		return status < 0 ? -1 : 0;
+	kubernetes_name(spec->id, ret->remote_id);
 	return make_objects(r, spec, ret, deadline, err);
 }
 
@@ -197,7 +226,6 @@ static struct remote_sandbox *item_of(struct object_listing *l, const char *id)
 	struct remote_sandbox *s = &l->list.items[l->list.count++];
 	*s = (struct remote_sandbox){.state = REMOTE_STOPPED};
 	memcpy(s->id, id, ID_SIZE + 1);
-	kubernetes_name(id, s->remote_id);
 	return s;
 }
 
@@ -207,7 +235,6 @@ static void take_pod(const struct json_value *object, struct remote_sandbox *s)
 
 	if (!kubernetes_read_pod(object, &pod))
 		return;
-	(void)snprintf(s->remote_id, sizeof(s->remote_id), "%s", pod.name);
 	s->started_unix_ms = pod.started_unix_ms;
 	s->ended = pod.ended;
 	if (pod.phase == POD_ENDED || pod.is_leaving)
@@ -229,6 +256,8 @@ static void take_object(struct object_listing *l, enum object_kind kind,
 	    strcmp(json_get_text(labels, LABEL_SERVER, ""), l->remote->server) != 0)
 		return;
 	struct remote_sandbox *s = item_of(l, id);
+	(void)snprintf(s->remote_id, sizeof(s->remote_id), "%s",
+	               json_get_text(metadata, "name", s->remote_id));
 	if (id_is_valid(owner))
 		memcpy(s->owner, owner, sizeof(s->owner));
 	(void)!span_parse_whole(
@@ -307,17 +336,14 @@ static int end_pod(struct remote *r, const struct remote_sandbox *s, int64_t dea
 static int kubernetes_remove(struct remote *r, const struct remote_sandbox *s, int64_t deadline,
                              struct error *err)
 {
-	char name[KUBERNETES_NAME_MAX];
-
-	kubernetes_name(s->id, name);
 	if (s->state == REMOTE_RUNNING)
 		tell_agent_to_end(r, s->id);
 	if (end_pod(r, s, deadline, err) < 0 ||
-	    kubernetes_delete(r, OBJECT_CLAIM, name, 0, deadline, err) < 0)
+	    kubernetes_delete(r, OBJECT_CLAIM, s->remote_id, 0, deadline, err) < 0)
 		return -1;
 	fault_point("kubernetes", "claim-removed");
 	/* Last: what runs is kept from the network to its end. */
-	return kubernetes_delete(r, OBJECT_POLICY, name, 0, deadline, err);
+	return kubernetes_delete(r, OBJECT_POLICY, s->remote_id, 0, deadline, err);
 }
 
 static int kubernetes_pause(struct remote *r, const struct remote_sandbox *s, bool keeps_memory,
@@ -399,20 +425,19 @@ static int kubernetes_renew(struct remote *r, const struct remote_sandbox *s, in
                             struct error *err)
 {
 	AUTO(buf_done) struct buf body = BUF(BODY_MAX);
-	char name[KUBERNETES_NAME_MAX], until[32];
+	char until[32];
 
-	kubernetes_name(s->id, name);
 	kubernetes_shutdown_text(until);
 	buf_addf(&body, "{\"metadata\":{\"annotations\":{\"" NOTE_SHUTDOWN "\":\"%s\"}}}", until);
 	for (enum object_kind kind = 0; kind < OBJECT_KINDS; kind++) {
 		AUTO(arena_done) struct arena arena = {0};
-		const char *own = kind == OBJECT_POD ? s->remote_id : name;
-		const struct remote_call call = {.method = "PATCH",
-		                                 .path = kubernetes_path(r, &arena, kind, own),
-		                                 .content_type = "application/merge-patch+json",
-		                                 .body = buf_span(&body),
-		                                 .accepted = gone_is_fine,
-		                                 .deadline = deadline};
+		const struct remote_call call = {
+		        .method = "PATCH",
+		        .path = kubernetes_path(r, &arena, kind, s->remote_id),
+		        .content_type = "application/merge-patch+json",
+		        .body = buf_span(&body),
+		        .accepted = gone_is_fine,
+		        .deadline = deadline};
 
 		if (kubernetes_change(r, &call, err) < 0)
 			return -1;
@@ -430,7 +455,9 @@ static int kubernetes_filter(struct remote *r, const struct remote_sandbox *s, c
 	                                  .network = SANDBOX_NETWORK_INTERNET,
 	                                  .egress = egress};
 
-	return make_policy(r, &spec, deadline, err);
+	const struct pod_wish wish = {.spec = &spec, .name = s->remote_id};
+
+	return kubernetes_make_policy(r, &wish, deadline, err);
 }
 
 static int reach_agent(struct remote *r, const struct remote_sandbox *s, struct remote_reach *ret,
@@ -491,7 +518,13 @@ static int kubernetes_begin(struct remote *r, struct error *err)
 	r->credential = memory_text(k->access.token ? k->access.token : "");
 	r->key_file = k->access.token_file;
 	r->api_url = memory_text(k->access.url);
-	return kubernetes_follow_open(r, err);
+	return kubernetes_follow_open(r, err) < 0 ? -1 : kubernetes_warm_open(r, err);
+}
+
+static void kubernetes_finish(struct remote *r)
+{
+	kubernetes_follow_finish(r);
+	kubernetes_warm_finish(r);
 }
 
 static void kubernetes_done(struct remote *r)
@@ -523,7 +556,7 @@ static const struct remote_kind kind = {
         .carrier = &kubernetes_carrier,
         .look_ms = LOOK_MS,
         .begin = kubernetes_begin,
-        .finish = kubernetes_follow_finish,
+        .finish = kubernetes_finish,
         .done = kubernetes_done,
         .create = kubernetes_create,
         .list = kubernetes_list,

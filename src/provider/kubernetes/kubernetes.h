@@ -21,10 +21,9 @@
 #define KUBERNETES_LIST_MAX ((size_t)64 << 20) /* bytes of a list of objects */
 #define KUBERNETES_KEEP_S (7 * 86400) /* after its last use an abandoned sandbox is removed */
 #define KUBERNETES_TITLE "Kubernetes"
+#define KUBERNETES_IMAGE_MAX 512
+#define KUBERNETES_WARM_KINDS 4 /* shapes of warm pods at a time */
 
-#define LABEL_SERVER "atoll.server"
-#define LABEL_SANDBOX "atoll.sandbox"
-#define LABEL_OWNER "atoll.owner"
 #define NOTE_EPOCH "atoll.epoch"
 #define NOTE_SHUTDOWN "atoll.shutdown-time"
 
@@ -36,15 +35,22 @@ struct kubernetes {
 	struct arena arena;
 	struct cluster_access access;
 	atomic_bool class_is_checked;
+	atomic_uint_fast64_t warm_claims; /* since the provider was opened */
 
-	pthread_t thread; /* of follow.c */
-	bool has_thread;
+	pthread_t thread, warm_thread; /* of follow.c and warm.c */
+	bool has_thread, has_warm_thread;
 	pthread_mutex_t mutex; /* guards all below */
 	pthread_cond_t changed;
 	struct map pods;   /* name -> struct pod_state, in memory of its own */
 	struct list waits; /* struct pod_wait */
 	bool is_closing, is_listed;
 	bool watch_has_ended, watch_has_failed, wants_list;
+	struct warm_kind {
+		char shape[KUBERNETES_SHAPE_SIZE + 1];
+		char image[KUBERNETES_IMAGE_MAX];
+		struct sandbox_resources limits;
+		int64_t asked_ms; /* monotonic; 0 = the place is free */
+	} warm_kinds[KUBERNETES_WARM_KINDS];
 	char version[32];        /* resourceVersion of the last event */
 	struct buf line;         /* of the watch: what has come of the next event */
 	uint64_t watches, lists; /* since the provider was opened */
@@ -70,32 +76,52 @@ MUST_CHECK int kubernetes_post(struct remote *r, enum object_kind kind, struct s
 MUST_CHECK int kubernetes_delete(struct remote *r, enum object_kind kind, const char *name,
                                  int grace_s, int64_t deadline, struct error *err);
 
+/* warm.c: pods that run before a sandbox is asked for. A create claims one by its label; a thread
+ * makes others, of the shapes (image, limits) that were asked for last. */
+MUST_CHECK int kubernetes_warm_open(struct remote *r, struct error *err);
+void kubernetes_warm_finish(struct remote *r);
+/* 1: the sandbox has got one, which runs; 0: there is none. */
+MUST_CHECK int kubernetes_warm_claim(struct remote *r, const struct sandbox_spec *spec,
+                                     int64_t deadline, struct remote_sandbox *s, struct error *err);
+
 /* sweep.c: on the thread of follow.c. */
 void kubernetes_sweep(struct remote *r);
 
-/* objects.c: what the API server is asked to make. Names are deterministic: of a sandbox's id. */
+/* objects.c: what the API server is asked to make. The three objects of a sandbox have one name:
+ * its id's, or that of the warm pod that it has got. */
 struct pod_wish {
 	const struct sandbox_spec *spec;
-	const char *name, *image, *token;
+	const char *name;
+	const char *warm;          /* the shape of a pod without a sandbox; NULL: it has one */
+	const char *image, *token; /* of a pod alone */
 };
 void kubernetes_name(const char *id, char out[KUBERNETES_NAME_MAX]);
 void kubernetes_write_pod(const struct remote *r, struct buf *out, const struct pod_wish *wish);
-void kubernetes_write_claim(const struct remote *r, struct buf *out,
-                            const struct sandbox_spec *spec);
+void kubernetes_write_claim(const struct remote *r, struct buf *out, const struct pod_wish *wish);
 /* ERROR_UNSUPPORTED for rules that name hosts. */
 MUST_CHECK int kubernetes_write_policy(const struct remote *r, struct buf *out,
-                                       const struct sandbox_spec *spec, struct error *err);
+                                       const struct pod_wish *wish, struct error *err);
 /* Refuses a network that the provider cannot give. */
 MUST_CHECK int kubernetes_check_rules(const struct remote *r, const struct sandbox_spec *spec,
                                       struct error *err);
 bool kubernetes_keeps_home(const struct kubernetes_options *options);
 void kubernetes_shutdown_text(char out[32]);
 
+/* kubernetes.c: the first two objects; the third one is the pod. */
+MUST_CHECK int kubernetes_replace_policy(struct remote *r, const struct pod_wish *wish,
+                                         int64_t deadline, struct error *err);
+MUST_CHECK int kubernetes_make_policy(struct remote *r, const struct pod_wish *wish,
+                                      int64_t deadline, struct error *err);
+MUST_CHECK int kubernetes_make_claim(struct remote *r, const struct pod_wish *wish,
+                                     int64_t deadline, struct error *err);
+
 /* follow.c: a thread that lists and watches the pods of this server. */
 MUST_CHECK int kubernetes_follow_open(struct remote *r, struct error *err);
 void kubernetes_follow_finish(struct remote *r);
 /* Returns early when the provider is closed. */
 void kubernetes_follow_pause(struct kubernetes *k, int64_t ms);
+/* An answer of a call came before its event. */
+void kubernetes_note_pod(struct remote *r, const struct pod_state *pod);
 /* A call that makes a pod and waits for it to run. It begins before the pod is made, so that it
  * sees also the end of a pod that is deleted at once. */
 struct pod_wait {

@@ -42,22 +42,34 @@ void kubernetes_shutdown_text(char out[32])
 	(void)strftime(out, 32, "%Y-%m-%dT%H:%M:%SZ", &utc);
 }
 
-static void write_metadata(const struct remote *r, struct buf *out, const char *name,
-                           const struct sandbox_spec *spec)
+/* A warm pod has the labels of its shape, and those of a sandbox when it is claimed. */
+static void write_labels(const struct remote *r, struct buf *out, const struct pod_wish *wish)
+{
+	const struct sandbox_spec *spec = wish->spec;
+
+	json_begin_object(out, "labels");
+	json_add_text(out, "app.kubernetes.io/managed-by", "atoll");
+	json_add_text(out, LABEL_SERVER, r->server);
+	if (wish->warm) {
+		json_add_text(out, LABEL_WARM, wish->warm);
+		json_add_text(out, LABEL_POD, wish->name);
+	} else {
+		json_add_text(out, LABEL_SANDBOX, spec->id);
+		if (spec->owner && *spec->owner)
+			json_add_text(out, LABEL_OWNER, spec->owner);
+	}
+	json_end_object(out);
+}
+
+static void write_metadata(const struct remote *r, struct buf *out, const struct pod_wish *wish)
 {
 	char text[32];
 
 	json_begin_object(out, "metadata");
-	json_add_text(out, "name", name);
-	json_begin_object(out, "labels");
-	json_add_text(out, "app.kubernetes.io/managed-by", "atoll");
-	json_add_text(out, LABEL_SERVER, r->server);
-	json_add_text(out, LABEL_SANDBOX, spec->id);
-	if (spec->owner && *spec->owner)
-		json_add_text(out, LABEL_OWNER, spec->owner);
-	json_end_object(out);
+	json_add_text(out, "name", wish->name);
+	write_labels(r, out, wish);
 	json_begin_object(out, "annotations");
-	(void)snprintf(text, sizeof(text), "%lld", (long long)spec->lease_epoch);
+	(void)snprintf(text, sizeof(text), "%lld", (long long)wish->spec->lease_epoch);
 	json_add_text(out, NOTE_EPOCH, text);
 	kubernetes_shutdown_text(text);
 	json_add_text(out, NOTE_SHUTDOWN, text);
@@ -207,22 +219,19 @@ static void write_empty_volume(struct buf *out, const char *name, int64_t size_m
 	json_end_object(out);
 }
 
-static void write_volumes(const struct remote *r, struct buf *out, const struct sandbox_spec *spec)
+static void write_volumes(const struct remote *r, struct buf *out, const struct pod_wish *wish)
 {
-	char claim[KUBERNETES_NAME_MAX];
-
 	json_begin_list(out, "volumes");
 	write_empty_volume(out, AGENT_VOLUME, AGENT_SIZE_MB);
 	if (kubernetes_keeps_home(as_kubernetes(r)->options)) {
-		kubernetes_name(spec->id, claim);
 		json_begin_object(out, NULL);
 		json_add_text(out, "name", HOME_VOLUME);
 		json_begin_object(out, "persistentVolumeClaim");
-		json_add_text(out, "claimName", claim);
+		json_add_text(out, "claimName", wish->name);
 		json_end_object(out);
 		json_end_object(out);
 	} else {
-		write_empty_volume(out, HOME_VOLUME, spec->resources.disk_mb);
+		write_empty_volume(out, HOME_VOLUME, wish->spec->resources.disk_mb);
 	}
 	json_end_list(out);
 }
@@ -232,7 +241,7 @@ void kubernetes_write_pod(const struct remote *r, struct buf *out, const struct 
 	const struct kubernetes_options *o = as_kubernetes(r)->options;
 
 	begin_kind(out, "v1", "Pod");
-	write_metadata(r, out, wish->name, wish->spec);
+	write_metadata(r, out, wish);
 	json_begin_object(out, "spec");
 	json_add_text(out, "restartPolicy", "Never");
 	json_add_bool(out, "automountServiceAccountToken", false);
@@ -245,21 +254,19 @@ void kubernetes_write_pod(const struct remote *r, struct buf *out, const struct 
 	write_pod_confinement(out);
 	write_agent_copy(r, out);
 	write_main(r, out, wish);
-	write_volumes(r, out, wish->spec);
+	write_volumes(r, out, wish);
 	json_end_object(out);
 	json_end_object(out);
 }
 
-void kubernetes_write_claim(const struct remote *r, struct buf *out,
-                            const struct sandbox_spec *spec)
+void kubernetes_write_claim(const struct remote *r, struct buf *out, const struct pod_wish *wish)
 {
 	const struct kubernetes_options *o = as_kubernetes(r)->options;
-	char name[KUBERNETES_NAME_MAX], size[32];
+	char size[32];
 
-	kubernetes_name(spec->id, name);
-	(void)snprintf(size, sizeof(size), "%lldMi", (long long)spec->resources.disk_mb);
+	(void)snprintf(size, sizeof(size), "%lldMi", (long long)wish->spec->resources.disk_mb);
 	begin_kind(out, "v1", "PersistentVolumeClaim");
-	write_metadata(r, out, name, spec);
+	write_metadata(r, out, wish);
 	json_begin_object(out, "spec");
 	json_add_texts(out, "accessModes", (const char *const[]){"ReadWriteOnce", NULL});
 	if (*o->storage_class)
@@ -393,21 +400,21 @@ int kubernetes_check_rules(const struct remote *r, const struct sandbox_spec *sp
 	return FAIL_HINT(err, "set kubernetes_network_policy to true when its network plugin does");
 }
 
-int kubernetes_write_policy(const struct remote *r, struct buf *out,
-                            const struct sandbox_spec *spec, struct error *err)
+int kubernetes_write_policy(const struct remote *r, struct buf *out, const struct pod_wish *wish,
+                            struct error *err)
 {
 	static const char *const both[] = {"Ingress", "Egress", NULL};
-	char name[KUBERNETES_NAME_MAX];
+	const struct sandbox_spec *spec = wish->spec;
 
-	if (kubernetes_check_rules(r, spec, err) < 0)
+	if (!wish->warm && kubernetes_check_rules(r, spec, err) < 0)
 		return -1;
-	kubernetes_name(spec->id, name);
 	begin_kind(out, "networking.k8s.io/v1", "NetworkPolicy");
-	write_metadata(r, out, name, spec);
+	write_metadata(r, out, wish);
 	json_begin_object(out, "spec");
 	json_begin_object(out, "podSelector");
 	json_begin_object(out, "matchLabels");
-	json_add_text(out, LABEL_SANDBOX, spec->id);
+	json_add_text(out, wish->warm ? LABEL_POD : LABEL_SANDBOX,
+	              wish->warm ? wish->name : spec->id);
 	json_end_object(out);
 	json_end_object(out);
 	json_add_texts(out, "policyTypes", both);

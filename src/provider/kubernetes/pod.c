@@ -116,6 +116,17 @@ static void read_phase(const struct json_value *status, struct pod_state *p)
 	}
 }
 
+static void read_labels(const struct json_value *labels, struct pod_state *p)
+{
+	const char *sandbox = json_get_text(labels, LABEL_SANDBOX, "");
+	const char *warm = json_get_text(labels, LABEL_WARM, "");
+
+	if (id_is_valid(sandbox))
+		memcpy(p->sandbox, sandbox, sizeof(p->sandbox));
+	else if (strlen(warm) == KUBERNETES_SHAPE_SIZE)
+		memcpy(p->warm, warm, sizeof(p->warm));
+}
+
 bool kubernetes_read_pod(const struct json_value *pod, struct pod_state *ret)
 {
 	const struct json_value *metadata = json_get(pod, "metadata");
@@ -126,6 +137,10 @@ bool kubernetes_read_pod(const struct json_value *pod, struct pod_state *ret)
 		return false;
 	memcpy(ret->name, name, strlen(name) + 1);
 	ret->is_leaving = json_get(metadata, "deletionTimestamp") != NULL;
+	if (!json_time_parse(span_of(json_get_text(metadata, "creationTimestamp", "")),
+	                     &ret->made_unix_ms))
+		ret->made_unix_ms = 0;
+	read_labels(json_get(metadata, "labels"), ret);
 	read_phase(json_get(pod, "status"), ret);
 	return true;
 }

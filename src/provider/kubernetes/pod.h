@@ -5,12 +5,20 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/id.h"
 #include "sandbox/sandbox.h"
 
 struct json_value;
 
+#define LABEL_SERVER "atoll.server"
+#define LABEL_SANDBOX "atoll.sandbox"
+#define LABEL_OWNER "atoll.owner"
+#define LABEL_WARM "atoll.warm" /* the shape of a pod that no sandbox has yet */
+#define LABEL_POD "atoll.pod"   /* the name of one that is made without a sandbox */
+
 #define KUBERNETES_NAME_MAX 64
 #define KUBERNETES_PREFIX "atoll-" /* of a sandbox's objects; its id follows */
+#define KUBERNETES_SHAPE_SIZE 16
 #define KUBERNETES_TEXT_MAX 400
 
 enum pod_phase { POD_ABSENT, POD_PENDING, POD_RUNNING, POD_ENDED };
@@ -18,13 +26,16 @@ enum pod_phase { POD_ABSENT, POD_PENDING, POD_RUNNING, POD_ENDED };
 /* What the API server says of a pod, as a copy. */
 struct pod_state {
 	char name[KUBERNETES_NAME_MAX];
+	char sandbox[ID_SIZE + 1];            /* "" = none: a warm pod */
+	char warm[KUBERNETES_SHAPE_SIZE + 1]; /* of a warm pod: its shape (warm.c) */
+	bool is_taken;                        /* a create of this server claims it now */
 	enum pod_phase phase;
 	bool is_leaving; /* a delete has begun */
 	bool is_stuck;   /* it cannot start: its image or its container is at fault */
 	bool lacks_node; /* no node takes it */
 	char problem[KUBERNETES_TEXT_MAX];
 	enum sandbox_reason ended;
-	int64_t started_unix_ms;
+	int64_t made_unix_ms, started_unix_ms;
 };
 
 /* Reads a pod of the API. False: it is none of this server. */

@@ -116,6 +116,40 @@ TEST(a_pod_runs_when_its_own_container_does)
 	assert_true(pod.started_unix_ms > 0);
 }
 
+static struct pod_state read_labels(const char *labels)
+{
+	struct pod_state pod;
+	const struct json_value *value;
+	struct error err = {0};
+	const char *text = arena_format(&arena,
+	                                "{\"metadata\":{\"name\":\"a\",\"creationTimestamp\":"
+	                                "\"2026-01-02T03:04:05Z\",\"labels\":{%s}}}",
+	                                labels);
+
+	assert_int_equal(json_load(&arena, span_of(text), &value, &err), 0);
+	assert_true(kubernetes_read_pod(value, &pod));
+	return pod;
+}
+
+TEST(a_pod_is_a_sandboxs_or_a_warm_one)
+{
+	struct pod_state pod = read_labels("\"atoll.sandbox\":\"abcdefghijklmnopqrst\"");
+
+	assert_string_equal(pod.sandbox, "abcdefghijklmnopqrst");
+	assert_string_equal(pod.warm, "");
+	assert_true(pod.made_unix_ms > 0);
+	pod = read_labels("\"atoll.warm\":\"0123456789abcdef\"");
+	assert_string_equal(pod.sandbox, "");
+	assert_string_equal(pod.warm, "0123456789abcdef");
+	/* One that was claimed is nobody else's, whatever else it says. */
+	pod = read_labels("\"atoll.warm\":\"0123456789abcdef\","
+	                  "\"atoll.sandbox\":\"abcdefghijklmnopqrst\"");
+	assert_string_equal(pod.warm, "");
+	pod = read_labels("\"atoll.warm\":\"longer than any shape\",\"atoll.sandbox\":\"../a\"");
+	assert_string_equal(pod.sandbox, "");
+	assert_string_equal(pod.warm, "");
+}
+
 TEST(a_pod_says_why_it_does_not_start)
 {
 	struct pod_state pod = read_pod(
@@ -176,6 +210,6 @@ int main(void)
 	           CASE(a_client_certificate_comes_with_its_key),
 	           CASE(what_would_be_unsafe_or_is_not_known_is_refused_by_name),
 	           CASE(a_pod_runs_when_its_own_container_does),
-	           CASE(a_pod_says_why_it_does_not_start), CASE(a_pod_says_why_it_has_ended),
-	           CASE(what_is_no_pod_is_none));
+	           CASE(a_pod_is_a_sandboxs_or_a_warm_one), CASE(a_pod_says_why_it_does_not_start),
+	           CASE(a_pod_says_why_it_has_ended), CASE(what_is_no_pod_is_none));
 }
