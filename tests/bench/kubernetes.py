@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """kubernetes.py [N]: a command in a pod through the agent and by `kubectl exec`, N of each in turns on one pod, and how long a
-pod takes from the create to its first answer. On the cluster of ATOLL_TEST_CLUSTER, or on one that is started."""
+pod takes from the create to its first answer, cold and warm. On the cluster of ATOLL_TEST_CLUSTER, or on one that is started."""
 
 import contextlib
 import os
@@ -17,6 +17,7 @@ import kubernetes_cluster  # noqa: E402
 
 SPACE = "atoll-bench"
 PODS = 5
+LIMITS = {"cpu": 0.2, "memory_mb": 64}
 
 
 def timed(call, *arguments):
@@ -35,12 +36,41 @@ def by_agent(api, box):
     assert api.exec(box, cmd="echo", args=["on"])["stdout"] == "on\n"
 
 
-def cold(api):
+def first_answer(cluster, api, kind):
+    """From the create to the first answer; `kind` is the begin of the pod's name."""
     with contextlib.ExitStack() as stack:
         begun = time.monotonic()
-        box = stack.enter_context(api.sandbox(internet=True, resources={"cpu": 0.2, "memory_mb": 64}))
+        box = stack.enter_context(api.sandbox(internet=True, resources=LIMITS))
         by_agent(api, box)
-        return (time.monotonic() - begun) * 1000
+        took = (time.monotonic() - begun) * 1000
+        pod = cluster.api.get(f"/api/v1/namespaces/{SPACE}/pods?labelSelector=atoll.sandbox%3D{box}")["items"][0]["metadata"]["name"]
+        assert pod.startswith("atoll-warm-") == (kind == "warm"), pod
+        return took
+
+
+def warm_pods(cluster):
+    pods = cluster.api.get(f"/api/v1/namespaces/{SPACE}/pods?labelSelector=atoll.warm")["items"]
+    return [pod for pod in pods if pod["status"].get("phase") == "Running"]
+
+
+def serve(cluster, **more):
+    return atoll.Server(flags=["--providers", f"pods=kubernetes:{kubernetes_cluster.options(cluster, SPACE, **more)}"]).start()
+
+
+def measure_warm(cluster, cold):
+    """A warm pod is claimed when all of them run: what makes the next one is not measured beside it."""
+    server = serve(cluster, kubernetes_warm_pods="1")
+    took = []
+    try:
+        with contextlib.closing(server.api()) as api:
+            with api.sandbox(internet=True, resources=LIMITS):
+                pass
+            for _ in range(PODS):
+                atoll.wait_for(lambda: warm_pods(cluster), 120, "a warm pod")
+                took.append(first_answer(cluster, api, "warm"))
+    finally:
+        server.remove_all()
+    print(f"ratio {tell('create to first answer, warm', took) / cold:.3f} (aim 0.2)")
 
 
 def tell(name, figures):
@@ -55,17 +85,20 @@ def measure(cluster, api, count):
         pairs = [(timed(by_agent, api, box), timed(by_kubectl, cluster, box)) for _ in range(count)]
     agent, kubectl = tell("exec through the agent", [a for a, _ in pairs]), tell("kubectl exec", [k for _, k in pairs])
     print(f"ratio {agent / kubectl:.3f} (aim 0.5), load {os.getloadavg()[0]:.1f}")
-    tell("create to first answer, cold", [cold(api) for _ in range(PODS)])
+    return tell("create to first answer, cold", [first_answer(cluster, api, "cold") for _ in range(PODS)])
 
 
 def main():
     cluster = kubernetes_cluster.open_cluster(SPACE)
-    server = atoll.Server(flags=["--providers", f"pods=kubernetes:{kubernetes_cluster.options(cluster, SPACE)}"]).start()
+    server = serve(cluster)
     try:
         with contextlib.closing(server.api()) as api:
-            measure(cluster, api, int(sys.argv[1]) if len(sys.argv) > 1 else 50)
-    finally:
+            cold = measure(cluster, api, int(sys.argv[1]) if len(sys.argv) > 1 else 50)
         server.remove_all()
+        measure_warm(cluster, cold)
+    finally:
+        if server.process:
+            server.remove_all()
         cluster.remove()
 
 

@@ -203,6 +203,74 @@ def test_rules_that_name_hosts_are_refused_by_name(api, cluster):
     assert cluster.api.objects(SPACE) == before
 
 
+# warm pods
+
+
+def warm_pods(cluster):
+    pods = cluster.api.get(f"/api/v1/namespaces/{SPACE}/pods?labelSelector=atoll.warm")["items"]
+    return [pod for pod in pods if pod["status"].get("phase") == "Running" and not pod["metadata"].get("deletionTimestamp")]
+
+
+def claimed_pod(cluster, box):
+    return cluster.api.get(f"/api/v1/namespaces/{SPACE}/pods?labelSelector=atoll.sandbox%3D{box}")["items"][0]
+
+
+def no_warm_pods(cluster):
+    return not cluster.api.get(f"/api/v1/namespaces/{SPACE}/pods?labelSelector=atoll.warm")["items"]
+
+
+def test_a_create_claims_a_warm_pod(cluster):
+    limits = {"resources": {"cpu": 0.2, "memory_mb": 64}}
+    before = cluster.api.objects(SPACE)
+    server = serve(cluster, before="", kubernetes_warm_pods="1").start()
+    try:
+        with contextlib.closing(server.api()) as api:
+            with api.sandbox(internet=True, **limits) as cold:
+                assert claimed_pod(cluster, cold)["metadata"]["name"] == f"atoll-{cold}"
+                warm = atoll.wait_for(lambda: warm_pods(cluster), 120, "a warm pod")[0]["metadata"]
+            policy = cluster.api.get(f"/apis/networking.k8s.io/v1/namespaces/{SPACE}/networkpolicies/{warm['name']}")["spec"]
+            assert policy["podSelector"] == {"matchLabels": {"atoll.pod": warm["name"]}} and not policy.get("egress")
+            with api.sandbox(internet=True, egress={"deny": ["9.9.0.0/16"]}, **limits) as box:
+                assert claimed_pod(cluster, box)["metadata"]["uid"] == warm["uid"]
+                assert api.exec(box, "echo on > file; cat file")["stdout"] == "on\n"
+                policy = cluster.api.get(f"/apis/networking.k8s.io/v1/namespaces/{SPACE}/networkpolicies/{warm['name']}")["spec"]
+                assert policy["podSelector"] == {"matchLabels": {"atoll.sandbox": box}}
+                assert allows(policy, "8.8.8.8") and not allows(policy, "9.9.1.1")
+                assert api.post(f"{PATH}/{box}/stop")["state"] == "stopped"
+                assert api.post(f"{PATH}/{box}/start")["state"] == "started"
+                assert api.exec(box, "cat file")["stdout"] == "on\n"
+                server.kill9("api")
+                with contextlib.closing(server.api()) as after:
+                    assert atoll.wait_for(lambda: after.exec(box, "cat file")["stdout"], 60, "an answer") == "on\n"
+        with contextlib.closing(server.api()) as api:
+            # Two creates and one warm pod: both get a pod of their own.
+            atoll.wait_for(lambda: warm_pods(cluster), 120, "a warm pod")
+            with concurrent.futures.ThreadPoolExecutor(2) as pool:
+                boxes = list(pool.map(lambda _: create_on(server, limits), range(2)))
+            names = {claimed_pod(cluster, box)["metadata"]["name"] for box in boxes}
+            assert len(names) == 2 and any(name.startswith("atoll-warm-") for name in names), names
+            for box in boxes:
+                assert api.exec(box, "echo on")["stdout"] == "on\n"
+                api.remove(box)
+            # What asks for other limits gets none of them.
+            with api.sandbox(internet=True, resources={"cpu": 0.3, "memory_mb": 80}) as other:
+                assert claimed_pod(cluster, other)["metadata"]["name"] == f"atoll-{other}"
+    finally:
+        server.stop()
+    server.flags = ["--providers", server.flags[1].replace("kubernetes_warm_pods=1", "kubernetes_warm_pods=0")]
+    server.start()
+    try:
+        atoll.wait_for(lambda: no_warm_pods(cluster), 60, "the end of the warm pods")
+    finally:
+        server.remove_all()
+    atoll.wait_for(lambda: cluster.api.objects(SPACE) == before, 60, lambda: f"the end of all objects: {cluster.api.objects(SPACE)}")
+
+
+def create_on(server, limits):
+    with contextlib.closing(server.api()) as api:
+        return api.create(internet=True, **limits)["id"]
+
+
 # what a cluster refuses
 
 
