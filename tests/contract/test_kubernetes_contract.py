@@ -20,7 +20,7 @@ def test_kubernetes_keeps_the_contract():
         results = re.findall(r"^\[\s*(OK|FAILED)\s*\] kubernetes: (\w+)$", run.stdout, re.M)
         failed = sorted({name for word, name in results if word == "FAILED"})
         assert not failed, f"{failed}\n{run.stdout[-3000:]}"
-        assert len(results) >= 15 and run.returncode == 0, run.stdout[-2000:]
+        assert len(results) >= 15 and run.returncode == 0, run.stdout[-2000:] + run.stderr[-2000:]
         assert kubernetes_cluster.is_empty_soon(cluster, SPACE)
     finally:
         cluster.remove()

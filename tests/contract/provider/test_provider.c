@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/random.h"
 #include "contract.h"
 #include "provider/compute.h"
 #include "provider/compute_run.h"
@@ -19,6 +20,7 @@
 #include "provider/entries.h"
 #include "provider/kind_options.h"
 #include "provider/provider.h"
+#include "provider/shared.h"
 #include "provider/snapshots.h"
 #include "provider/templates.h"
 #include "provider/volume.h"
@@ -43,6 +45,7 @@ static struct remote_options e2b, daytona;
 
 /* A cluster that the caller has started; config NULL: there is none. */
 static struct kubernetes_options cluster;
+static struct provider_shared store_key; /* of this run: a provider is opened again with it */
 static struct remote_options kubernetes;
 /* A service that stands for AWS Lambda; endpoint NULL: there is none. */
 static struct lambda_options functions;
@@ -475,7 +478,8 @@ int contract_open(struct fixture *f)
 	                                         .docker = &docker,
 	                                         .microvm = &microvm,
 	                                         .remote = remote_options_of(f->ops),
-	                                         .lambda = &functions};
+	                                         .lambda = &functions,
+	                                         .shared = &store_key};
 	struct error err = {0};
 
 	if (f->ops->open(&options, &f->p, &err) == 0)
@@ -678,6 +682,7 @@ static const struct provider_ops *describe(const struct provider_ops *kind)
 
 static void read_cluster(void)
 {
+	random_bytes(store_key.key, sizeof(store_key.key));
 	cluster = (struct kubernetes_options){.config = getenv("CONTRACT_KUBERNETES_CONFIG"),
 	                                      .context = "",
 	                                      .namespace = getenv("CONTRACT_KUBERNETES_NAMESPACE"),
