@@ -159,6 +159,8 @@ def serve(peer, own):
             peer.sendall(b"0\r\n\r\n")
         else:
             peer.sendall((head + f"Content-Length: {len(answer)}\r\n\r\n").encode() + answer)
+        if fields.get("connection") == "close":
+            return
 def context_of(path):
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER); context.load_cert_chain(path); return context
 contexts = {True: context_of(good), False: context_of(bad)}

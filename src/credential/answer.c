@@ -137,9 +137,10 @@ static bool take_answer(struct carried *c, const struct http_head *h, struct spa
 /* 1 = a head was taken, 0 = it has not come, -1 = it is malformed. */
 static int begin_answer(struct carried *c)
 {
-	AUTO(arena_done) struct arena a = {0};
+	const struct arena_mark mark = arena_mark(&c->arena);
 	struct http_head head;
 	size_t size = 0;
+	bool is_taken;
 	enum http_fault fault = head_find_end(buf_span(&c->server.in), &c->server.scanned, &size);
 
 	if (!fault)
@@ -149,10 +150,12 @@ static int begin_answer(struct carried *c)
 	if (size == 0)
 		return 0;
 	struct span raw = {c->server.in.data, size};
-	char *text = arena_copy(&a, raw);
+	char *text = arena_copy(&c->arena, raw);
 
-	if (head_parse_answer(text, size, &head) != FAULT_NONE ||
-	    !take_answer(c, &head, status_line(raw)))
+	is_taken = head_parse_answer(text, size, &head) == FAULT_NONE &&
+	           take_answer(c, &head, status_line(raw));
+	arena_rewind(&c->arena, &mark);
+	if (!is_taken)
 		return -1;
 	buf_consume(&c->server.in, size);
 	c->server.scanned = 0;

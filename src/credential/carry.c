@@ -45,6 +45,7 @@ void carried_free(struct carried *c)
 	carried_report(c);
 	loop_timer_stop(p->loop, &c->timer);
 	loop_timer_stop(p->loop, &c->flush_timer);
+	loop_timer_stop(p->loop, &c->again_timer);
 	side_done(&c->client, c->is_shut);
 	side_done(&c->server, false);
 	send_news(c, HANDOVER_DONE);
@@ -67,6 +68,7 @@ static bool shake_hands(struct carried_side *side)
 		return true;
 	progress = tls_shake_hands(side->tls);
 	side->is_open = progress == TLS_DONE;
+	side->is_ready = side->is_open;
 	side->wants_send = progress == TLS_WANTS_WRITE;
 	return progress != TLS_FAILED;
 }
@@ -77,6 +79,7 @@ static int read_side(struct carried *c, struct carried_side *side)
 	ssize_t got = tls_receive(side->tls, c->proxy->scratch, CARRY_READ);
 
 	if (got < 0 && errno == EAGAIN) {
+		side->is_ready = false;
 		/* A connection that hangs gives nothing any more. */
 		side->has_ended = side->has_ended || !side->watch;
 		return 0;
@@ -88,6 +91,10 @@ static int read_side(struct carried *c, struct carried_side *side)
 	c->active_ms = loop_now_ms(c->proxy->loop);
 	*(side == &c->client ? &c->bytes_out : &c->bytes_in) += (uint64_t)got;
 	buf_add(&side->in, c->proxy->scratch, (size_t)got);
+	/* Less than there was room for: the socket is empty. A connection that hangs has to be read
+	 * to its end. */
+	if (side->watch && (size_t)got + TLS_RECORD_MAX <= CARRY_READ)
+		side->is_ready = false;
 	return side->in.overflowed ? -1 : 1;
 }
 
@@ -128,15 +135,42 @@ static bool may_read(const struct carried *c, const struct carried_side *from,
 	                            : c->answer_state == ANSWER_HEAD));
 }
 
+/* What a round has to change, for another round to make sense. */
+struct carried_mark {
+	size_t client_in, server_in;
+	enum request_state request;
+	enum answer_state answer;
+};
+
+static struct carried_mark mark_carried(const struct carried *c)
+{
+	return (struct carried_mark){c->client.in.size, c->server.in.size, c->request_state,
+	                             c->answer_state};
+}
+
+static bool has_moved(const struct carried *c, const struct carried_mark *before)
+{
+	return c->client.in.size != before->client_in || c->server.in.size != before->server_in ||
+	       c->request_state != before->request || c->answer_state != before->answer;
+}
+
+static bool may_give(const struct carried *c, const struct carried_side *from,
+                     const struct carried_side *to)
+{
+	return from->is_ready && may_read(c, from, to);
+}
+
+/* 1 = another round may move more, 0 = nothing to do now, -1 = the end. */
 static int move_once(struct carried *c)
 {
+	const struct carried_mark before = mark_carried(c);
 	int from_client = 0, from_server = 0;
 
-	if (may_read(c, &c->client, &c->server))
+	if (may_give(c, &c->client, &c->server))
 		from_client = read_side(c, &c->client);
 	if (from_client < 0 || !carried_requests(c))
 		return -1;
-	if (may_read(c, &c->server, &c->client))
+	if (may_give(c, &c->server, &c->client))
 		from_server = read_side(c, &c->server);
 	if (from_server < 0 || !carried_answers(c))
 		return -1;
@@ -147,7 +181,8 @@ static int move_once(struct carried *c)
 		return -1;
 	if (c->client.is_open && !write_side(c, &c->client))
 		return -1;
-	return from_client > 0 || from_server > 0;
+	return has_moved(c, &before) || may_give(c, &c->client, &c->server) ||
+	       may_give(c, &c->server, &c->client);
 }
 
 static void set_watch(const struct carried_side *side, bool reads)
@@ -219,6 +254,9 @@ static void carry_bytes(struct carried *c)
 		carried_free(c);
 		return;
 	}
+	/* The rest is in buffers, which no event tells of. */
+	if (more > 0)
+		loop_timer_start(c->proxy->loop, &c->again_timer, 0);
 	if (c->is_closing && c->client.out.size == 0 && !c->is_shut) {
 		c->is_shut = true;
 		tls_end(c->client.tls);
@@ -232,6 +270,7 @@ static void carry_bytes(struct carried *c)
 
 static void on_side(struct carried *c, struct carried_side *side, uint32_t epoll_events)
 {
+	side->is_ready = true;
 	if (epoll_events & (EPOLLHUP | EPOLLERR)) {
 		loop_watch_free(side->watch);
 		side->watch = NULL;
@@ -277,6 +316,11 @@ static void on_timer(void *context)
 	else
 		loop_timer_start(c->proxy->loop, &c->timer,
 		                 most - silent < CLOSING_MS ? most - silent : CLOSING_MS);
+}
+
+static void on_again_timer(void *context)
+{
+	carry_bytes(context);
 }
 
 static void on_flush(void *context)
@@ -330,6 +374,7 @@ void carried_start(struct credential_proxy *p, struct guard *guard, const struct
 	        .token_fd = fds[HANDOVER_TOKEN],
 	        .timer = {.on_timer = on_timer, .context = c},
 	        .flush_timer = {.on_timer = on_flush, .context = c},
+	        .again_timer = {.on_timer = on_again_timer, .context = c},
 	        .active_ms = loop_now_ms(p->loop),
 	        .address = h->address,
 	        .held = BUF(CARRY_OUT_MAX + CARRY_IN_MAX),

@@ -33,6 +33,7 @@ struct carried_side {
 	size_t scanned;  /* of the head in `in` */
 	bool is_open;    /* the handshake is over */
 	bool has_ended;  /* nothing more comes from it */
+	bool is_ready;   /* a read may give something; saves the calls that give nothing */
 	bool wants_send; /* the handshake does */
 };
 
@@ -46,7 +47,7 @@ struct carried {
 	struct carried_side client, server;
 	int token_fd;
 	struct loop_watch *token_watch;
-	struct loop_timer timer, flush_timer;
+	struct loop_timer timer, flush_timer, again_timer;
 	int64_t active_ms;
 	char host[SANDBOX_HOST_NAME_MAX + 1];
 	uint32_t address;

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Requests that get credentials outside of the sandbox: docs/use/credentials-in-requests.md."""
 
+import base64
+import json
 import shutil
 
 import pytest
 
 import atoll
+import aws_signature
 import secured
 
 pytestmark = [pytest.mark.needs_root,
@@ -140,7 +143,6 @@ get("/marker/dtn_secret_1?k=dtn_secret_1&other=dtn_secret_1", more="X-Key: it is
     + base64.b64encode(b"me:dtn_secret_1").decode() + "\\r\\n")
 get("/absent"); get("/absent?given", more="X-Key: mine\\r\\n")
 """)
-    import base64
     assert ["authorization", "Basic " + base64.b64encode(b"a-user-name:pass word&=/+%").decode()] in last(there, "/basic")
     assert last(there, "/query?a=1&b&key=pass%20word%26%3D%2F%2B%25")
     assert ["cookie", "a=b; c=d; sid=a-user-name"] in last(there, "/cookie")
@@ -229,4 +231,43 @@ def test_a_set_that_cannot_work_is_refused(vault):
     vault.put([inject()], [], wanted=b"f")
     vault.put([inject() | {"host": "1.2.3.4"}], [GITHUB], wanted=b"f")
     vault.put([inject(upstream={"ca": "none"})], [GITHUB], wanted=b"f")
+    vault.put([inject()], [GITHUB])
+
+
+def test_many_requests_in_one_write_are_answered_in_order(api, vault):
+    out = secured.said(api, vault.sandbox, """
+with connect("api.test") as s:
+    s.sendall(b"".join(b"POST /echo HTTP/1.1\\r\\nHost: api.test\\r\\nContent-Length: 3\\r\\n\\r\\n%03d" % i for i in range(100)))
+    data = b""
+    while b"099" not in data:
+        data += s.recv(65536)
+    print([int(part[:3]) for part in data.split(b"\\r\\n\\r\\n")[1:]] == list(range(100)))
+""")
+    assert out.strip() == "True"
+
+
+def test_requests_to_aws_are_signed_with_keys_that_the_program_has_not(api, there, vault):
+    keys = {"name": "aws", "hosts": ["api.test"], "fields": {"id": "AKIDOUTSIDE", "secret": "the/secret+outside"}}
+    vault.put([{"id": "aws", "host": "api.test", "action": "inject",
+                "inject": [{"kind": "sigv4", "access_key_id": "${credential.aws.id}", "secret_access_key": "${credential.aws.secret}", "services": ["s3", "sts"]}]}], [keys])
+    out = secured.said(api, vault.sandbox, """
+def signed(service, body=b"", more="", query=""):
+    scope = f"AWS4-HMAC-SHA256 Credential=AKIDINSIDE/20200101/eu-west-1/{service}/aws4_request, SignedHeaders=host, Signature=" + "0" * 64
+    return get("/aws" + query, method="POST", more=f"Authorization: {scope}\\r\\nX-Amz-Date: 20200101T000000Z\\r\\nContent-Length: {len(body)}\\r\\n" + more, body=body)
+print(json.dumps([body_of(answer) for answer in (
+    signed("s3", b"the body", "X-Amz-Content-Sha256: UNSIGNED-PAYLOAD\\r\\nX-Amz-Meta-A: b\\r\\n", "?acl&a=b%20c"),
+    signed("sts", b"Action=GetCallerIdentity&Version=2011-06-15", "Content-Type: application/x-www-form-urlencoded\\r\\n"), signed("sts"))]))
+print(signed("iam").split("\\r\\n")[0], get("/aws").split("\\r\\n")[0],
+      signed("s3", b"x", "X-Amz-Content-Sha256: STREAMING-AWS4-HMAC-SHA256-PAYLOAD\\r\\n").split("\\r\\n")[0])
+""")
+    lines = out.strip().split("\n")
+    bodies = (b"the body", b"Action=GetCallerIdentity&Version=2011-06-15", b"")
+    sent = [(target, headers) for *_, target, headers in there.requests() if target.startswith("/aws")]
+    assert len(sent) == len(json.loads(lines[0])) == 3 and "AKIDOUTSIDE" not in out
+    for (target, fields), body in zip(sent, bodies):
+        headers = {name.lower(): value for name, value in fields}
+        key, day, region, service, names, signature = aws_signature.FORM.fullmatch(headers["authorization"]).groups()
+        assert key == "AKIDOUTSIDE" and region == "eu-west-1" and day != "20200101" and headers["x-amz-date"].startswith(day)
+        assert signature == aws_signature.signature("the/secret+outside", "POST", target, headers, body, (day, region, service), names.split(";")), fields
+    assert lines[1].count("403") == 3 and "AKIDINSIDE" not in str([h for *_, t, h in there.requests() if t.startswith("/aws")]), out
     vault.put([inject()], [GITHUB])
