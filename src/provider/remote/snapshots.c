@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/fault.h"
 #include "provider/remote/parts.h"
 
 #define CLEAN_UP_MS 20000 /* to remove a snapshot that failed */
@@ -46,7 +45,6 @@ static int take_running(struct remote *r, const struct remote_sandbox *s,
 {
 	int status = r->kind->snapshots->take(r, s, request->snapshot, deadline, err);
 
-	fault_point("remote", "snapshot-taken");
 	/* An answer that was lost may have made it. */
 	if (status < 0)
 		(void)!r->kind->snapshots->remove(r, request->snapshot, deadline_after(CLEAN_UP_MS),
