@@ -271,3 +271,24 @@ print(signed("iam").split("\\r\\n")[0], get("/aws").split("\\r\\n")[0],
         assert signature == aws_signature.signature("the/secret+outside", "POST", target, headers, body, (day, region, service), names.split(";")), fields
     assert lines[1].count("403") == 3 and "AKIDINSIDE" not in str([h for *_, t, h in there.requests() if t.startswith("/aws")]), out
     vault.put([inject()], [GITHUB])
+
+
+PROGRAMS = {
+    "curl": (["-c", "curl -sS https://api.test/headers?program=curl"], "CURL_CA_BUNDLE"),
+    "wget": (["-c", "wget -qO- --ca-certificate=/tmp/ca.crt https://api.test/headers?program=wget"], "SSL_CERT_FILE"),
+    "git": (["-c", "git ls-remote https://api.test/headers?program=git; true"], "GIT_SSL_CAINFO"),
+    "python3": (["-c", "python3 -c 'import urllib.request as r; print(r.urlopen(\"https://api.test/headers?program=python3\").read())'"], "SSL_CERT_FILE"),
+    "node": (["-c", "node -e 'fetch(\"https://api.test/headers?program=node\").then(a => a.text()).then(console.log)'"], "NODE_EXTRA_CA_CERTS"),
+}
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_a_program_works_with_the_variable_that_it_reads(api, there, vault, program):
+    if not shutil.which(program):
+        pytest.skip(f"needs {program}")
+    args, variable = PROGRAMS[program]
+    result = api.exec(vault.sandbox, cmd="/bin/sh", args=args, env={variable: "/tmp/ca.crt"}, timeout_ms=60000)
+    assert result["exit_code"] == 0, result
+    came = [headers for *_, target, headers in there.requests() if f"program={program}" in target]
+    assert came and ["authorization", f"Bearer {TOKEN}"] in came[-1], (result, there.came[-5:])
+    assert TOKEN not in str(result)
