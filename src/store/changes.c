@@ -56,6 +56,7 @@ static const struct change_row {
         {QUERY_CREDENTIAL_REMOVE, QUERY_CREDENTIAL_FIND_BY_ID, "credential", "id"},
         {QUERY_CONNECT_INSERT, QUERY_COUNT, "connect", "id"},
         {QUERY_CONNECT_REMOVE, QUERY_CONNECT_FIND_BY_ID, "connect", "id"},
+        {QUERY_CONSENT_INSERT, QUERY_COUNT, "consent", "id"},
         {QUERY_SKILL_PUT, QUERY_SKILL_FIND, "skill", "name"},
         {QUERY_SKILL_REMOVE, QUERY_SKILL_FIND, "skill", "id"},
         {QUERY_TEMPLATE_INSERT, QUERY_COUNT, "template", "id"},

@@ -129,7 +129,7 @@ MUST_CHECK int store_sandbox_set_preview(struct store *s, struct arena *a,
                                          struct sandbox_record *ret, struct error *err);
 
 struct sandbox_egress_change {
-	const char *id, *egress; /* as in sandbox/egress.h */
+	const char *id, *egress, *rules_json; /* as in struct sandbox_record */
 };
 /* On the disk when the call returns. */
 MUST_CHECK int store_sandbox_set_egress(struct store *s, struct arena *a,

@@ -145,6 +145,8 @@ static const struct drawer {
         {QUERY_VAULT_SECRETS, QUERY_VAULT_SECRET_SWAP, columns_of_vault_record, "value"},
         {QUERY_PROVIDER_SECRETS, QUERY_PROVIDER_SECRET_SWAP, columns_of_provider_record,
          "secrets_json"},
+        {QUERY_AUTHORITY_SECRETS, QUERY_AUTHORITY_SECRET_SWAP, columns_of_authority_record,
+         "key_pem"},
         {QUERY_CONNECT_SECRETS, QUERY_CONNECT_SECRET_SWAP, columns_of_connect_record,
          "secret_json"},
         {QUERY_CREDENTIAL_SECRETS, QUERY_CREDENTIAL_SECRET_SWAP, columns_of_credential_record,

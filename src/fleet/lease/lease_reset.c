@@ -20,6 +20,7 @@ static bool is_alike(const struct sandbox_record *is, const struct sandbox_recor
 	       strcmp(is->env_json, wanted->env_json) == 0 &&
 	       strcmp(is->labels_json, wanted->labels_json) == 0 &&
 	       is->network == wanted->network && strcmp(is->egress, wanted->egress) == 0 &&
+	       strcmp(is->rules_json, wanted->rules_json) == 0 &&
 	       is->persistent == wanted->persistent &&
 	       has_same_resources(&is->resources, &wanted->resources);
 }

@@ -47,6 +47,7 @@ static JSON_SHAPE(mount, "LeaseSpecificationVolume", fleet_mount, "A volume of t
 	ROW(workspace, "workspace", "workspace"),                                                  \
 	ROW(workspace_root, "workspace_root", "workspaceRoot"),                                    \
 	ROW(egress, "egress", "egress"),                                                           \
+	ROW(rules_json, "rules", "egress.rules"),                                                  \
 	ROW(network_json, "network", "network")
 #define SPEC_WHOLES(ROW)                                                                           \
 	ROW(persistent_home_mb, "persistent_home_mb", "persistentDiskGb"),                         \
@@ -269,6 +270,7 @@ static int take_sandbox(struct arena *a, const struct sandbox_record *sandbox,
 static void take_rules(const struct sandbox_record *sandbox, struct lease_spec *spec)
 {
 	spec->make.egress = *sandbox->egress ? sandbox->egress : NULL;
+	spec->make.rules_json = *sandbox->rules_json ? sandbox->rules_json : NULL;
 	spec->make.network_json = *sandbox->network_json ? sandbox->network_json : NULL;
 	spec->make.preview_off = sandbox->preview_off;
 	spec->make.preview_public = sandbox->preview_public;
@@ -399,7 +401,7 @@ static struct lease_spec join_specs(const struct lease_spec *kept, const struct 
 	spec.present = kept->present | given->present;
 	/* Rules are for a sandbox that has a network. */
 	if (spec.present & BIT(SPEC_INTERNET) && !spec.internet)
-		spec.make.egress = spec.make.network_json = NULL;
+		spec.make.egress = spec.make.rules_json = spec.make.network_json = NULL;
 	return spec;
 }
 

@@ -48,6 +48,7 @@ struct fleet_create {
 	unsigned traits;          /* enum sandbox_trait */
 	const char *network_json; /* repeated in answers; NULL: "" */
 	const char *egress;       /* rules of egress.h; NULL: "" */
+	const char *rules_json;   /* rules of credentials, checked; NULL: "" */
 	int64_t timeout_ms;       /* 0 = none */
 	struct sandbox_timeouts timeouts;
 	bool wait;                           /* false: return in PENDING; a worker creates it */

@@ -225,6 +225,7 @@ int request_resolve(struct fleet *f, struct arena *a, struct resolved_create *re
 	        .traits = request->traits,
 	        .network_json = request->network_json ? request->network_json : "",
 	        .egress = request->egress ? request->egress : "",
+	        .rules_json = request->rules_json ? request->rules_json : "",
 	        /* The machine's own set-uid programs must not be used in a sandbox. */
 	        .privileges = strcmp(t->folder, "host") != 0,
 	        .network = subject.network,

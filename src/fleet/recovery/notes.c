@@ -55,6 +55,7 @@ static void write_note(struct buf *out, const struct sandbox_record *r, const ch
 	note_add_text(out, "labels", r->labels_json);
 	note_add_text(out, "network_told", r->network_json);
 	note_add_text(out, "egress", r->egress);
+	note_add_text(out, "rules", r->rules_json);
 	note_add_text(out, "env", r->env_json);
 	note_add_text(out, "key_id", r->key_id);
 	note_add_text(out, "user_id", r->user_id);
@@ -327,6 +328,7 @@ static struct sandbox_record record_of(const struct json_value *note, const char
 	        .labels_json = note_text(note, "labels"),
 	        .network_json = note_text(note, "network_told"),
 	        .egress = note_text(note, "egress"),
+	        .rules_json = note_text(note, "rules"),
 	        .env_json = note_text(note, "env"),
 	        .key_id = note_text(note, "key_id"),
 	        .user_id = note_text(note, "user_id"),

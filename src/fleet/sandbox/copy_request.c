@@ -37,6 +37,7 @@ int request_like_sandbox(const struct fleet *f, struct arena *a, const struct sa
 	        .traits = (unsigned)r->traits,
 	        .network_json = r->network_json,
 	        .egress = r->egress,
+	        .rules_json = r->rules_json,
 	        .timeouts = sandbox_timeouts_request(&r->timeouts),
 	        .wait = true,
 	};

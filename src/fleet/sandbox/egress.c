@@ -67,15 +67,17 @@ static int check_change(const struct operation *op, const char *egress, struct e
 	return egress_check(op->provider, r->network, egress, err);
 }
 
-static int replace_rules(struct operation *op, const char *egress, struct error *err)
+static int replace_rules(struct operation *op, const char *egress, const char *rules_json,
+                         struct error *err)
 {
-	const struct sandbox_egress_change change = {.id = op->record.id, .egress = egress};
+	const struct sandbox_egress_change change = {
+	        .id = op->record.id, .egress = egress, .rules_json = rules_json};
 	const char *before = op->record.egress;
 	struct error second = {0};
 
 	if (check_change(op, egress, err) < 0)
 		return -1;
-	if (strcmp(egress, before) == 0)
+	if (strcmp(egress, before) == 0 && strcmp(rules_json, op->record.rules_json) == 0)
 		return 0;
 	if (set_provider_rules(op, egress, err) < 0)
 		return FAIL_CONTEXT(err, "rules of sandbox '%s'", op->record.name);
@@ -97,7 +99,7 @@ int fleet_set_egress(struct fleet *fleet, struct arena *a, const struct fleet_re
 
 	if (operation_find_and_begin(fleet, a, ref, &op, err) < 0 ||
 	    sandbox_egress_keep_marks(a, egress, op.record.egress, &egress, err) < 0 ||
-	    replace_rules(&op, egress, err) < 0)
+	    replace_rules(&op, egress, op.record.rules_json, err) < 0)
 		return -1;
 	*ret = op.record;
 	return 0;
@@ -111,7 +113,7 @@ int fleet_set_decrypted(struct fleet *fleet, struct arena *a, const struct fleet
 
 	if (operation_find_and_begin(fleet, a, ref, &op, err) < 0 ||
 	    sandbox_egress_mark(a, op.record.egress, hosts, &egress, err) < 0 ||
-	    replace_rules(&op, egress, err) < 0)
+	    replace_rules(&op, egress, op.record.rules_json, err) < 0)
 		return -1;
 	*ret = op.record;
 	return 0;
@@ -125,7 +127,19 @@ int fleet_allow_egress(struct fleet *fleet, struct arena *a, const struct fleet_
 
 	if (operation_find_and_begin(fleet, a, ref, &op, err) < 0 ||
 	    sandbox_egress_add(a, op.record.egress, entry, &egress, err) < 0 ||
-	    replace_rules(&op, egress, err) < 0)
+	    replace_rules(&op, egress, op.record.rules_json, err) < 0)
+		return -1;
+	*ret = op.record;
+	return 0;
+}
+
+int fleet_set_rules(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
+                    const struct fleet_rules *rules, struct sandbox_record *ret, struct error *err)
+{
+	AUTO(operation_end) struct operation op = {0};
+
+	if (operation_find_and_begin(fleet, a, ref, &op, err) < 0 ||
+	    replace_rules(&op, rules->egress, rules->rules_json, err) < 0)
 		return -1;
 	*ret = op.record;
 	return 0;

@@ -30,6 +30,14 @@ MUST_CHECK int fleet_set_decrypted(struct fleet *fleet, struct arena *a,
                                    const struct fleet_ref *ref, const char *const *hosts,
                                    struct sandbox_record *ret, struct error *err);
 
+/* Replaces network rules, with their marks, and rules of credentials at once. */
+struct fleet_rules {
+	const char *egress, *rules_json;
+};
+MUST_CHECK int fleet_set_rules(struct fleet *fleet, struct arena *a, const struct fleet_ref *ref,
+                               const struct fleet_rules *rules, struct sandbox_record *ret,
+                               struct error *err);
+
 /* Gives the provider the rules of the row again: after a restart the provider may hold those of a
  * change that was interrupted. */
 MUST_CHECK int egress_reconcile(struct operation *op, struct error *err);

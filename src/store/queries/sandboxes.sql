@@ -4,7 +4,7 @@ id, project_id, name, template_id, template_name, provider, region, labels_json,
 actual, reason, cpu, memory_mb, disk_mb, pids, disk_is_advisory, persistent, privileges, network,
 {timeouts}, timeout_at, awake_until, created_at, started_at, stopped_at, last_activity_at,
 last_event_at, last_event, node, version, key_id, user_id, active_changed_at, active_ms, preview_off, preview_public, preview_generation,
-traits, network_json, egress, placed
+traits, network_json, egress, placed, rules_json
 
 -- name: sandbox_tally
 -- gives: sandbox_tally
@@ -27,7 +27,7 @@ VALUES (:id, :project_id, :name, :template_id, :template_name, :provider, :regio
 	:stopped_at, :last_activity_at, :last_event_at, :last_event, :node, 1, :key_id,
 	COALESCE(NULLIF(:user_id, ''), (SELECT keys.user_id FROM keys WHERE keys.id = :key_id), ''),
 	CASE WHEN :actual = 'started' THEN :created_at ELSE 0 END, 0, :preview_off,
-	:preview_public, :preview_generation, :traits, :network_json, :egress, :placed)
+	:preview_public, :preview_generation, :traits, :network_json, :egress, :placed, :rules_json)
 ON CONFLICT DO NOTHING;
 
 -- name: sandbox_keep_files
@@ -274,9 +274,16 @@ RETURNING {sandbox};
 -- name: sandbox_set_egress
 -- takes: sandbox_egress_change
 -- gives: sandbox_record
-UPDATE sandboxes SET egress = :egress, version = version + 1
+UPDATE sandboxes SET egress = :egress, rules_json = :rules_json, version = version + 1
 WHERE id = :id AND actual <> 'deleted'
 RETURNING {sandbox};
+
+-- name: sandbox_list_with_rules
+-- takes: record_lookup
+-- gives: sandbox_record
+SELECT {sandbox} FROM sandboxes
+WHERE node = :id AND rules_json <> '' AND actual NOT IN ('deleted', 'failed')
+ORDER BY id;
 
 -- name: sandbox_set_provider
 -- takes: sandbox_provider_change

@@ -144,3 +144,15 @@ LIMIT :limit;
 -- name: connect_secret_swap
 -- takes: secret_swap
 UPDATE connects SET secret_json = :text WHERE id = :id AND secret_json = :old;
+
+-- name: authority_secrets
+-- takes: secret_page
+-- gives: secret_row
+SELECT id, key_pem AS text FROM authorities
+WHERE id > :id AND key_pem <> '' AND key_pem NOT LIKE :pattern
+ORDER BY id
+LIMIT :limit;
+
+-- name: authority_secret_swap
+-- takes: secret_swap
+UPDATE authorities SET key_pem = :text WHERE id = :id AND key_pem = :old;

@@ -5,6 +5,7 @@
 #include "seal/seal.h"
 #include "store/access.h"
 #include "store/connects.h"
+#include "store/consents.h"
 #include "store/credentials.h"
 #include "store/driver.h"
 #include "store/leases.h"
@@ -531,6 +532,86 @@ static void a_connect_rests_sealed_and_ends_with_its_credential(void **state)
 	seal_close(seal);
 }
 
+static void an_authority_s_key_rests_sealed(void **state)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct store *s = *state;
+	struct seal *seal = open_seal();
+	struct authority_record r = {.id = "sandbox",
+	                             .certificate = "cert",
+	                             .key_pem = "hunter2",
+	                             .expires_at = NOW,
+	                             .created_at = NOW},
+	                        found;
+	struct error err = {0};
+	uint64_t resealed;
+	bool is_found;
+
+	store_seal(s, seal);
+	assert_done(store_authority_put(s, &r, &err));
+	r.certificate = "another";
+	assert_done(store_authority_put(s, &r, &err));
+	assert_done(store_secrets_rotate(s, &resealed, &err));
+	assert_int_equal(resealed, 2); /* there is a template's environment, too */
+	assert_done(store_authority_find(s, &a, "sandbox", &found, &is_found, &err));
+	assert_true(is_found);
+	assert_string_equal(found.key_pem, "hunter2");
+	assert_string_equal(found.certificate, "another");
+	assert_done(store_authority_find(s, &a, "none", &found, &is_found, &err));
+	assert_false(is_found);
+	store_seal(s, NULL);
+	assert_done(store_authority_find(s, &a, "sandbox", &found, &is_found, &err));
+	assert_true(seal_is_sealed(found.key_pem));
+	seal_close(seal);
+}
+
+static void a_consent_holds_until_it_ends_or_is_revoked(void **state)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct store *s = *state;
+	struct consent_record r = {.id = "one",
+	                           .project_id = PROJECT,
+	                           .sandbox_id = "box",
+	                           .conversation_id = "c1",
+	                           .credential_id = "k",
+	                           .credential_name = "github",
+	                           .credential_version = 1,
+	                           .hosts = "api.example.com",
+	                           .approval_id = "",
+	                           .decided_by = "p",
+	                           .expires_at = NOW + 10,
+	                           .created_at = NOW};
+	const struct consent_ref all = {.project_id = PROJECT};
+	struct consent_ref ref = {.project_id = PROJECT,
+	                          .conversation_id = "c2",
+	                          .credential_name = "github",
+	                          .now = NOW};
+	struct consent_list found;
+	struct error err = {0};
+
+	assert_done(store_consent_insert(s, &r, &err));
+	r.id = "two";
+	r.expires_at = 0;
+	assert_done(store_consent_insert(s, &r, &err));
+	assert_done(store_consent_active(s, &a, "box", NOW, &found, &err));
+	assert_int_equal(found.count, 2);
+	assert_done(store_consent_active(s, &a, "box", NOW + 10, &found, &err));
+	assert_int_equal(found.count, 1);
+	assert_string_equal(found.items[0].id, "two");
+	assert_done(store_consent_active(s, &a, "other", NOW, &found, &err));
+	assert_int_equal(found.count, 0);
+	assert_int_equal(store_consent_revoke(s, &ref, &err), 0);
+	ref.conversation_id = "c1";
+	assert_int_equal(store_consent_revoke(s, &ref, &err), 2);
+	assert_done(store_consent_active(s, &a, "box", NOW, &found, &err));
+	assert_int_equal(found.count, 0);
+	assert_done(store_consent_list(s, &a, &all, &found, &err));
+	assert_int_equal(found.count, 2);
+	assert_done(store_consent_purge(s, NOW + 100, &err));
+	assert_done(store_consent_list(s, &a, &all, &found, &err));
+	assert_int_equal(found.count, 0);
+}
+
 static void an_owner_has_few_credentials(void **state)
 {
 	struct store *s = *state;
@@ -618,6 +699,8 @@ static const struct CMUnitTest tests[] = {
         KEYED(a_credential_rests_sealed_and_is_rotated),
         KEYED(a_user_s_credential_is_the_user_s_alone),
         KEYED(a_connect_rests_sealed_and_ends_with_its_credential),
+        KEYED(an_authority_s_key_rests_sealed),
+        KEYED(a_consent_holds_until_it_ends_or_is_revoked),
         KEYED(an_owner_has_few_credentials),
         KEYED(a_fingerprint_is_the_values_and_the_server_s),
         KEYED(a_rotation_without_keys_is_refused),
