@@ -10,8 +10,8 @@
 
 #define CREDENTIAL_AUTHORITY_DAYS 30
 /* Inside a sandbox: the authority alone, and the bundle. */
-#define CREDENTIAL_AUTHORITY_PATH "/usr/local/share/ca-certificates/atoll.crt"
-#define CREDENTIAL_BUNDLE_PATH "/usr/local/share/atoll/ca-bundle.crt"
+#define CREDENTIAL_AUTHORITY_PATH "/etc/atoll/authority.crt"
+#define CREDENTIAL_BUNDLE_PATH "/etc/atoll/ca-bundle.crt"
 #define CREDENTIAL_BUNDLE_MAX ((size_t)4 * 1024 * 1024)
 
 /* Makes certificate and key as PEM texts in the arena, for CREDENTIAL_AUTHORITY_DAYS. Each has a

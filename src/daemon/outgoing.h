@@ -1,20 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* daemon/outgoing.h — what calls other servers by itself: webhooks, and connects that renew their
- * tokens. Each has threads of its own. */
+/* daemon/outgoing.h — what goes out of the api process by itself: webhooks, connects that renew
+ * their tokens, and credentials for the credential proxy. Each has threads of its own. */
 #pragma once
 
 #include "base/error.h"
 
 struct config;
 struct connects;
+struct credential_sender;
+struct fleet;
+struct grants;
 struct store;
 struct webhooks;
 
 struct outgoing {
 	struct webhooks *webhooks;
 	struct connects *connects;
+	struct credential_sender *sender;
+	struct grants *grants; /* NULL: there is no credential proxy */
 };
-/* `node` outlives it. After a failure, outgoing_close ends what has started. */
-MUST_CHECK int outgoing_open(const struct config *config, struct store *store, const char *node,
-                             struct outgoing *ret, struct error *err);
+struct outgoing_options {
+	const struct config *config;
+	struct store *store;
+	struct fleet *fleet;
+	const char *node; /* outlives it */
+};
+/* After a failure, outgoing_close ends what has started. */
+MUST_CHECK int outgoing_open(const struct outgoing_options *options, struct outgoing *ret,
+                             struct error *err);
 void outgoing_close(struct outgoing *o);

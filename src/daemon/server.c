@@ -237,7 +237,9 @@ static int open_fleet(struct api_process *p, struct error *err)
 		return -1;
 	if (sealed_store_open_audit(&p->store, p->arena, p->config, p->node.text, err) < 0)
 		return -1;
-	if (outgoing_open(p->config, p->store.store, p->node.text, &p->outgoing, err) < 0)
+	if (outgoing_open(
+	            &(struct outgoing_options){p->config, p->store.store, p->fleet, p->node.text},
+	            &p->outgoing, err) < 0)
 		return -1;
 	return jobs_open(&(struct jobs_options){p->config, p->store.store, p->fleet, p->node.text,
 	                                        p->records.activity},
@@ -323,6 +325,7 @@ static int open_server(struct api_process *p, struct error *err)
 	p->api.waiters = p->waiters;
 	p->api.loop = p->loop;
 	p->api.webhooks = p->outgoing.webhooks;
+	p->api.grants = p->outgoing.grants;
 	p->api.jobs = p->jobs;
 	p->api.activity = p->records.activity;
 	p->api.decisions = p->records.decisions;

@@ -29,6 +29,7 @@ struct api {
 	struct worker_pool *waiters; /* its threads may block for minutes; NULL: use `workers` */
 	struct loop *loop;
 	struct webhooks *webhooks;   /* NULL in tests */
+	struct grants *grants;       /* credentials of sandboxes; NULL: there is no proxy */
 	struct jobs *jobs;           /* NULL in tests */
 	struct http_server *server;  /* set after server_open; for counts */
 	struct api_limiter *limiter; /* concurrent requests of each key */

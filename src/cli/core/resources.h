@@ -75,6 +75,7 @@
 	         "allow the hosts of a preset and deny all others; see 'egress "                   \
 	         "preset'",                                                                        \
 	         .repeats = true},                                                                 \
+	        {"rules", "FILE", "JSON with rules for requests that get credentials"},            \
 	{                                                                                          \
 		"mode", "MODE", "what happens to what is refused: enforce, ask or watch"           \
 	}

@@ -67,7 +67,8 @@ int create_add(struct arena *a, const struct create_options *options, struct buf
 		json_add_bool(body, "internet", false);
 	if (egress_is_said(&options->egress)) {
 		json_begin_object(body, "egress");
-		egress_add(body, &options->egress);
+		if (egress_add(body, &options->egress, err) < 0)
+			return -1;
 		json_end_object(body);
 	}
 	if (options->idle_reap_ms > 0)

@@ -12,9 +12,10 @@ struct cli;
 struct cli_egress {
 	const char *const *allow, *const *deny, *const *presets; /* NULL-terminated; or NULL */
 	const char *mode;                                        /* NULL = none */
+	const char *rules; /* file with rules of credentials; NULL = none */
 };
 /* Of the options of a command. */
 struct cli_egress egress_options(struct cli *cli);
 bool egress_is_said(const struct cli_egress *e);
 /* Adds the members of the rules. Allow rules alone deny all other addresses. */
-void egress_add(struct buf *body, const struct cli_egress *e);
+MUST_CHECK int egress_add(struct buf *body, const struct cli_egress *e, struct error *err);

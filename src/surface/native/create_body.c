@@ -84,5 +84,5 @@ int native_create_parse(struct request *rq, const struct native_create_body *b,
 	if (b->gpus > 0)
 		ret->own_labels = labels_add(rq->arena, &ret->own_labels, SANDBOX_GPUS_LABEL,
 		                             arena_format(rq->arena, "%d", (int)b->gpus));
-	return native_egress_format(rq->arena, &b->egress, &ret->egress, err);
+	return native_egress_prepare(rq, &b->egress, ret, err);
 }

@@ -7,7 +7,6 @@
 #include "edge/undo.h"
 #include "fleet/core/sandboxes.h"
 #include "fleet/lifecycle/create.h"
-#include "fleet/sandbox/egress.h"
 #include "fleet/sandbox/settings.h"
 #include "provider/provider.h"
 #include "store/sandbox_record.h"
@@ -258,10 +257,8 @@ static int sandbox_egress_put(struct request *rq, const void *body, struct reply
 {
 	const struct fleet_ref ref = api_path_ref(rq);
 	struct sandbox_record record;
-	const char *egress;
 
-	if (native_egress_format(rq->arena, body, &egress, err) < 0 ||
-	    fleet_set_egress(api_of(rq)->fleet, rq->arena, &ref, egress, &record, err) < 0)
+	if (native_egress_set(rq, &ref, body, &record, err) < 0)
 		return -1;
 	return sandbox_reply(rq, reply, &record);
 }

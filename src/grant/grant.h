@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* grant/grant.h — which credentials a sandbox may use at this moment: its rules
+ * (credential/rule.h), the credentials that they name, and what persons consented to.
+ *
+ * The result goes to the credential proxy as one set for each sandbox. A rule whose credential
+ * cannot be used refuses its requests and says why. A thread makes all sets of this server again
+ * each second, so a change by another server, an end of a consent and a renewed token hold within
+ * that time; grants_refresh does the same at once. The thread also installs the certificate
+ * authority in sandboxes that have started. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/error.h"
+
+struct arena;
+struct config;
+struct credential_record;
+struct credential_rules;
+struct credential_sender;
+struct fleet;
+struct fleet_create;
+struct fleet_ref;
+struct grants;
+struct sandbox_record;
+struct store;
+
+struct grants_options {
+	struct store *store;
+	struct fleet *fleet;
+	struct credential_sender *sender;
+	const char *node; /* this server */
+};
+MUST_CHECK int grants_open(const struct grants_options *options, struct grants **ret,
+                           struct error *err);
+void grants_close(struct grants *g); /* NULL is fine */
+/* Makes all sets of this server again, and returns when the proxy uses them. Any thread. */
+MUST_CHECK int grants_refresh(struct grants *g, struct error *err);
+
+/* Checks rules for a sandbox: its network rules have to allow their hosts, and the credentials have
+ * to exist and to have the hosts. `owner_id`: the user whose credentials they may name, beside
+ * those of the project. *ret_rules is the text to store, and *ret_egress the network rules with
+ * marks for the hosts that are decrypted. Without rules: "" and no marks. */
+struct grant_wish {
+	const char *project_id, *owner_id;
+	const char *sandbox_owner; /* whose credentials the sandbox uses; NULL: owner_id */
+	const char *egress;
+	struct credential_rules *rules;
+};
+MUST_CHECK int grant_check(struct grants *g, struct arena *a, const struct grant_wish *wish,
+                           const char **ret_rules, const char **ret_egress, struct error *err);
+/* Adds rules that were checked to a create: with them the variables by which programs find the
+ * sandbox's authority. */
+void grant_prepare_create(struct arena *a, const char *rules, struct fleet_create *request);
+/* Replaces network rules and rules of a sandbox, and returns when both hold. */
+struct grant_change {
+	const char *
+	        caller; /* the user; only the sandbox's own user may name that user's credentials */
+	const char *egress;
+	struct credential_rules *rules;
+};
+MUST_CHECK int grant_set(struct grants *g, struct arena *a, const struct fleet_ref *ref,
+                         const struct grant_change *change, struct sandbox_record *ret,
+                         struct error *err);
+
+/* Whether this credential can be used in a sandbox now; else *ret_why says why not, as the end of a
+ * sentence. */
+MUST_CHECK int grant_is_usable(struct grants *g, struct arena *a, const char *sandbox_id,
+                               const struct credential_record *credential, const char **ret_why,
+                               struct error *err);

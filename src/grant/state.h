@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* grant/state.h — private: what the files of this folder share. */
+#pragma once
+
+#include <pthread.h>
+#include <stdint.h>
+
+#include "base/bytes.h"
+#include "base/map.h"
+#include "grant/grant.h"
+
+struct credential_set;
+struct provider;
+
+struct grants {
+	struct grants_options options;
+	pthread_t thread;
+	bool has_thread;
+	pthread_mutex_t mutex; /* guards the rest; one round at a time */
+	pthread_cond_t wake;
+	bool is_stopping, is_settled;
+	struct map sent; /* ids of sandboxes with a set -> unsigned: the round that sent it */
+	unsigned round;
+	/* used by the thread only */
+	struct map trusted; /* id -> text: what was installed */
+};
+
+/* resolve.c: the set of a sandbox with rules. */
+MUST_CHECK int grant_resolve(struct grants *g, struct arena *a, const struct sandbox_record *r,
+                             struct credential_set *ret, struct error *err);
+/* variables.c: those that the sandbox lacks. Updates *r. */
+MUST_CHECK int grant_add_variables(struct grants *g, struct arena *a, const struct fleet_ref *ref,
+                                   struct sandbox_record *r, struct error *err);
+/* trust.c: writes the authority's files into a started sandbox. */
+MUST_CHECK int grant_install_trust(struct provider *p, const char *id, const char *certificate,
+                                   struct error *err);
