@@ -111,8 +111,132 @@ export interface SandboxEgress {
   deny?: string[];
   /** only in requests: allow the hosts of these presets and deny all else; see /api/sandbox/egress/presets */
   presets?: string[];
+  /** which requests get credentials outside of the sandbox; their hosts have to be allowed by name */
+  rules?: CredentialRule[];
   /** what happens to refused connections: enforce (default), ask (refused, and a person is asked by an access request), or watch (let through and recorded) */
   mode?: "enforce" | "ask" | "watch";
+}
+
+/** What happens to HTTPS requests of a sandbox */
+export interface CredentialRule {
+  /** In logs and errors; unique */
+  id?: string;
+  /** A name, or *. and a name */
+  host: string;
+  /** 443 */
+  port?: number;
+  /** Which requests; none: all */
+  match?: CredentialMatch;
+  /** What happens to the request */
+  action: "inject" | "allow" | "deny";
+  /** What is put into the request */
+  inject?: CredentialInject[];
+  /** Headers that are taken out of the request */
+  remove?: string[];
+  /** Limits for the sandbox */
+  limits?: CredentialLimits;
+  /** Whether a WebSocket may be opened */
+  websocket?: boolean;
+  /** Where an answer may not repeat the credential */
+  mask?: "headers+body" | "headers" | "off";
+  /** How the host is reached */
+  upstream?: CredentialUpstream;
+  /** The rule refuses requests from then on */
+  expires_at?: string | null;
+  /** For people */
+  note?: string;
+  /** Where the rule comes from */
+  source?: string;
+}
+
+/** Which requests a rule is about */
+export interface CredentialMatch {
+  /** Any of these methods; none: all */
+  methods?: string[];
+  /** The path; none: all */
+  path?: CredentialPathMatch;
+  /** Query parts, all must hold */
+  query?: CredentialFieldMatch[];
+  /** Headers, all must hold */
+  headers?: CredentialFieldMatch[];
+  /** Whether %2F may be in the path */
+  encoded_slash?: boolean;
+}
+
+/** The path of a request, one of the three */
+export interface CredentialPathMatch {
+  /** The whole path */
+  exact?: string;
+  /** Whole segments at the begin */
+  prefix?: string;
+  /** '*' is any text within a segment, '**' across segments */
+  glob?: string;
+}
+
+/** A query part or a header of a request */
+export interface CredentialFieldMatch {
+  /** The name */
+  name: string;
+  /** The whole value */
+  exact?: string;
+  /** How the value begins */
+  prefix?: string;
+  /** Whether it is there at all */
+  present?: boolean;
+}
+
+/** How a credential is put into a request */
+export interface CredentialInject {
+  /** Where the credential goes */
+  kind: "header" | "basic" | "query" | "cookie" | "placeholder" | "sigv4";
+  /** Whether it replaces what the client sent */
+  when?: "always" | "absent" | "placeholder";
+  /** Of the header, part or cookie */
+  name?: string;
+  /** A template */
+  value?: string;
+  /** A template, for basic */
+  username?: string;
+  /** A template, for basic */
+  password?: string;
+  /** What a program inside has instead of the value */
+  marker?: string;
+  /** Where the marker is replaced: header:NAME, query:NAME, path */
+  in?: string[];
+  /** A template, for sigv4 */
+  access_key_id?: string;
+  /** A template, for sigv4 */
+  secret_access_key?: string;
+  /** A template, for sigv4 */
+  session_token?: string;
+  /** That may be signed for */
+  regions?: string[];
+  /** That may be signed for */
+  services?: string[];
+}
+
+/** Limits of a rule for a sandbox; 0: none */
+export interface CredentialLimits {
+  /** Requests each second */
+  requests_per_second?: number;
+  /** Requests at once; as many as for a second if 0 */
+  burst?: number;
+  /** Requests in all */
+  requests?: number;
+  /** Bytes of the body of a request */
+  bytes_out_request?: number;
+  /** Bytes of all bodies of requests */
+  bytes_out?: number;
+  /** Bytes of all bodies of answers */
+  bytes_in?: number;
+  /** Connections at once */
+  connections?: number;
+}
+
+/** How the host is reached */
+export interface CredentialUpstream {
+  /** Certificates to trust, as PEM, in place of the system's */
+  ca?: string;
 }
 
 /** The last event of a sandbox */
@@ -1893,6 +2017,35 @@ export interface EgressPreset {
   name: string;
   about: string;
   hosts: string[];
+}
+
+/** Consents, newest first */
+export interface ConsentList {
+  items: Consent[];
+}
+
+/** A person's consent to the use of a credential in a sandbox */
+export interface Consent {
+  id: string;
+  sandboxId: string;
+  conversationId: string | null;
+  credential: string;
+  /** of the credential */
+  version: number;
+  /** separated by blanks */
+  hosts: string;
+  state: "active" | "expired" | "revoked";
+  approvalId: string | null;
+  decidedBy: string;
+  expiresAt: string | null;
+  revokedAt: string | null;
+  createdAt: string | null;
+}
+
+/** What was revoked */
+export interface ConsentsRevoked {
+  /** number of consents that ended */
+  revoked: number;
 }
 
 /** Skills by name */

@@ -40,6 +40,7 @@ const struct route *const api_routes[] = {
         tools_routes,
         access_routes,
         approvals_routes,
+        consents_routes,
         skills_routes,
         mcp_routes,
         operator_routes,

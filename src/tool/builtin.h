@@ -34,6 +34,10 @@ extern const struct tool load_skill_tool;
 /* Network rules. */
 extern const struct tool request_access_tool;
 
+/* Credentials. */
+extern const struct tool activate_credential_tool;
+extern const struct tool list_credentials_tool;
+
 /* Sandboxes. */
 extern const struct tool snapshot_tool;
 extern const struct tool rollback_tool;

@@ -25,6 +25,7 @@ struct fleet;
 struct fleet_caller;
 struct fleet_hold;
 struct job_origin;
+struct grants;
 struct jobs;
 struct json_shape;
 struct sandbox_record;
@@ -79,6 +80,7 @@ struct tool_call {
 	struct jobs *jobs;              /* NULL: no job can be started */
 	struct activity_log *activity;  /* records the call; or NULL */
 	struct decision_log *decisions; /* network decisions; or NULL */
+	struct grants *grants;          /* credentials; or NULL */
 	const struct config *config;
 	struct terminals *terminals;    /* of windows */
 	struct code_contexts *contexts; /* of blocks of code */

@@ -29,6 +29,8 @@ const struct tool *const tools[] = {
         &terminal_operator_tool,
         &load_skill_tool,
         &request_access_tool,
+        &list_credentials_tool,
+        &activate_credential_tool,
         &create_sandbox_tool,
         &list_sandboxes_tool,
         &delete_sandbox_tool,

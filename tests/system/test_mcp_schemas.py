@@ -149,6 +149,8 @@ def test_every_tool_obeys_its_schema(checked, api):
     checked("list_files")
     checked("preview_url", port=8000)
     checked("request_access", fails=True, host="10.0.0.7")
+    checked("list_credentials", all=True)
+    checked("activate_credential", fails=True, name="none")
     checked("bash", command="mkdir out; echo 1 > out/kept.txt", artifacts="out")
     checked("execute_command", command="true")
     checked("terminal_operator")
@@ -156,5 +158,5 @@ def test_every_tool_obeys_its_schema(checked, api):
     checked("run_code", language="python", code="6 * 7")
     checked("run_code", language="python", code="1 / 0")
     checked("async_status", resultId=checked("bash", command="true", background=True)["resultId"])
-    # It needs a network; test_egress_decisions.py calls it.
-    assert checked.called | {"request_access"} == checked.tools.keys()
+    # They need a network; test_egress_decisions.py and test_credential_rules.py call them.
+    assert checked.called | {"request_access", "activate_credential"} == checked.tools.keys()

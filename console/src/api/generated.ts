@@ -481,6 +481,29 @@ export interface ConnectCreate {
 export interface ConnectList {
   items: Connect[];
 }
+/** A person's consent to the use of a credential in a sandbox */
+export interface Consent {
+  id: string;
+  sandboxId: string;
+  conversationId: string | null;
+  credential: string;
+  version: number;
+  hosts: string;
+  state: "active" | "expired" | "revoked";
+  approvalId: string | null;
+  decidedBy: string;
+  expiresAt: string | null;
+  revokedAt: string | null;
+  createdAt: string | null;
+}
+/** Consents, newest first */
+export interface ConsentList {
+  items: Consent[];
+}
+/** What was revoked */
+export interface ConsentsRevoked {
+  revoked: number;
+}
 /** Number of entries or bytes */
 export interface Count {
   count: number;
@@ -523,9 +546,56 @@ export interface CredentialCreate {
   kind?: "token" | "basic" | "aws" | "custom" | "client";
   owner?: "project" | "user";
 }
+/** A query part or a header of a request */
+export interface CredentialFieldMatch {
+  name: string;
+  exact?: string;
+  prefix?: string;
+  present?: boolean;
+}
+/** How a credential is put into a request */
+export interface CredentialInject {
+  kind: "header" | "basic" | "query" | "cookie" | "placeholder" | "sigv4";
+  when?: "always" | "absent" | "placeholder";
+  name?: string;
+  value?: string;
+  username?: string;
+  password?: string;
+  marker?: string;
+  in?: string[];
+  access_key_id?: string;
+  secret_access_key?: string;
+  session_token?: string;
+  regions?: string[];
+  services?: string[];
+}
+/** Limits of a rule for a sandbox; 0: none */
+export interface CredentialLimits {
+  requests_per_second?: number;
+  burst?: number;
+  requests?: number;
+  bytes_out_request?: number;
+  bytes_out?: number;
+  bytes_in?: number;
+  connections?: number;
+}
 /** Credentials by name */
 export interface CredentialList {
   items: Credential[];
+}
+/** Which requests a rule is about */
+export interface CredentialMatch {
+  methods?: string[];
+  path?: CredentialPathMatch;
+  query?: CredentialFieldMatch[];
+  headers?: CredentialFieldMatch[];
+  encoded_slash?: boolean;
+}
+/** The path of a request, one of the three */
+export interface CredentialPathMatch {
+  exact?: string;
+  prefix?: string;
+  glob?: string;
 }
 /** A service whose hosts and OAuth server are known */
 export interface CredentialPreset {
@@ -552,6 +622,27 @@ export interface CredentialPresetList {
 export interface CredentialPresetMarker {
   env: string;
   value: string;
+}
+/** What happens to HTTPS requests of a sandbox */
+export interface CredentialRule {
+  id?: string;
+  host: string;
+  port?: number;
+  match?: CredentialMatch;
+  action: "inject" | "allow" | "deny";
+  inject?: CredentialInject[];
+  remove?: string[];
+  limits?: CredentialLimits;
+  websocket?: boolean;
+  mask?: "headers+body" | "headers" | "off";
+  upstream?: CredentialUpstream;
+  expires_at?: string | null;
+  note?: string;
+  source?: string;
+}
+/** How the host is reached */
+export interface CredentialUpstream {
+  ca?: string;
 }
 /** The result of a retry of all dead deliveries */
 export interface DeliveriesRetried {
@@ -2050,6 +2141,7 @@ export interface SandboxEgress {
   allow?: string[];
   deny?: string[];
   presets?: string[];
+  rules?: CredentialRule[];
   mode?: "enforce" | "ask" | "watch";
 }
 /** Changes of a sandbox's own variables; the template's variables stay */
@@ -3263,6 +3355,12 @@ export const getV1ApprovalsApproval: Operation<{ approval: string }, undefined, 
 export const postV1ApprovalsApprovalApprove: Operation<{ approval: string }, undefined, ApprovalDecision, Approval> = { method: "POST", path: "/v1/approvals/{approval}/approve", scopes: ["sandbox:write"] };
 /** Refuse a tool call */
 export const postV1ApprovalsApprovalRefuse: Operation<{ approval: string }, undefined, ApprovalDecision, Approval> = { method: "POST", path: "/v1/approvals/{approval}/refuse", scopes: ["sandbox:write"] };
+/** List the consents to credentials */
+export const getV1Consents: Operation<undefined, { sandbox?: string; conversation?: string; credential?: string }, undefined, ConsentList> = { method: "GET", path: "/v1/consents", scopes: ["sandbox:read"] };
+/** End a conversation's use of a credential, immediately */
+export const postV1ConversationsConversationCredentialsCredentialRevoke: Operation<{ conversation: string; credential: string }, undefined, undefined, ConsentsRevoked> = { method: "POST", path: "/v1/conversations/{conversation}/credentials/{credential}/revoke", scopes: ["sandbox:write"] };
+/** End a sandbox's use of a credential, immediately */
+export const postApiSandboxInstancesIdCredentialsCredentialRevoke: Operation<{ id: string; credential: string }, undefined, undefined, ConsentsRevoked> = { method: "POST", path: "/api/sandbox/instances/{id}/credentials/{credential}/revoke", scopes: ["sandbox:write"] };
 /** List the skills that load_skill can load */
 export const getV1Skills: Operation<undefined, undefined, undefined, SkillList> = { method: "GET", path: "/v1/skills", scopes: ["sandbox:read"] };
 /** Store a skill; a skill of the same name is replaced */

@@ -147,6 +147,67 @@ export const credentialCreateSchema = {
   kind: {"type":"string","description":"which fields it has (default: token)","enum":["token","basic","aws","custom","client"]},
   owner: {"type":"string","description":"project (default; takes the scope project:write), or the caller's user, who alone sees it","enum":["project","user"]},
 } satisfies Schema;
+export const credentialFieldMatchSchema = {
+  name: {"type":"string","description":"The name","maxLength":128,"minLength":1,"example":"x-team"},
+  exact: {"type":"string","description":"The whole value","maxLength":1024},
+  prefix: {"type":"string","description":"How the value begins","maxLength":1024},
+  present: {"type":"boolean","description":"Whether it is there at all"},
+} satisfies Schema;
+export const credentialInjectSchema = {
+  kind: {"type":"string","description":"Where the credential goes","enum":["header","basic","query","cookie","placeholder","sigv4"]},
+  when: {"type":"string","description":"Whether it replaces what the client sent","enum":["always","absent","placeholder"]},
+  name: {"type":"string","description":"Of the header, part or cookie","maxLength":64,"example":"authorization"},
+  value: {"type":"string","description":"A template","maxLength":8192,"example":"Bearer ${credential.github.token}"},
+  username: {"type":"string","description":"A template, for basic","maxLength":8192},
+  password: {"type":"string","description":"A template, for basic","maxLength":8192},
+  marker: {"type":"string","description":"What a program inside has instead of the value","maxLength":256},
+  in: {"type":"array","description":"Where the marker is replaced: header:NAME, query:NAME, path","maxItems":16,"example":["header:authorization"]},
+  access_key_id: {"type":"string","description":"A template, for sigv4","maxLength":8192},
+  secret_access_key: {"type":"string","description":"A template, for sigv4","maxLength":8192},
+  session_token: {"type":"string","description":"A template, for sigv4","maxLength":8192},
+  regions: {"type":"array","description":"That may be signed for","maxItems":16},
+  services: {"type":"array","description":"That may be signed for","maxItems":16},
+} satisfies Schema;
+export const credentialLimitsSchema = {
+  requests_per_second: {"type":"integer","description":"Requests each second","minimum":0,"maximum":1125899906842624},
+  burst: {"type":"integer","description":"Requests at once; as many as for a second if 0","minimum":0,"maximum":1125899906842624},
+  requests: {"type":"integer","description":"Requests in all","minimum":0,"maximum":1125899906842624},
+  bytes_out_request: {"type":"integer","description":"Bytes of the body of a request","minimum":0,"maximum":1125899906842624},
+  bytes_out: {"type":"integer","description":"Bytes of all bodies of requests","minimum":0,"maximum":1125899906842624},
+  bytes_in: {"type":"integer","description":"Bytes of all bodies of answers","minimum":0,"maximum":1125899906842624},
+  connections: {"type":"integer","description":"Connections at once","minimum":0,"maximum":1125899906842624},
+} satisfies Schema;
+export const credentialMatchSchema = {
+  methods: {"type":"array","description":"Any of these methods; none: all","maxItems":16,"example":["GET"]},
+  path: {"type":"object","description":"The path; none: all"},
+  query: {"type":"array","description":"Query parts, all must hold","maxItems":16},
+  headers: {"type":"array","description":"Headers, all must hold","maxItems":16},
+  encoded_slash: {"type":"boolean","description":"Whether %2F may be in the path"},
+} satisfies Schema;
+export const credentialPathMatchSchema = {
+  exact: {"type":"string","description":"The whole path","maxLength":512,"example":"/user"},
+  prefix: {"type":"string","description":"Whole segments at the begin","maxLength":512,"example":"/repos"},
+  glob: {"type":"string","description":"'*' is any text within a segment, '**' across segments","maxLength":512,"example":"/repos/acme/**"},
+} satisfies Schema;
+export const credentialRuleSchema = {
+  id: {"type":"string","description":"In logs and errors; unique","maxLength":63,"example":"github-api"},
+  host: {"type":"string","description":"A name, or *. and a name","maxLength":253,"example":"api.github.com"},
+  port: {"type":"integer","description":"443","minimum":0,"maximum":65535},
+  match: {"type":"object","description":"Which requests; none: all"},
+  action: {"type":"string","description":"What happens to the request","enum":["inject","allow","deny"]},
+  inject: {"type":"array","description":"What is put into the request","maxItems":8},
+  remove: {"type":"array","description":"Headers that are taken out of the request","maxItems":16},
+  limits: {"type":"object","description":"Limits for the sandbox"},
+  websocket: {"type":"boolean","description":"Whether a WebSocket may be opened"},
+  mask: {"type":"string","description":"Where an answer may not repeat the credential","enum":["headers+body","headers","off"]},
+  upstream: {"type":"object","description":"How the host is reached"},
+  expires_at: {"type":"string","description":"The rule refuses requests from then on","format":"date-time"},
+  note: {"type":"string","description":"For people","maxLength":200},
+  source: {"type":"string","description":"Where the rule comes from","maxLength":80,"example":"preset:github"},
+} satisfies Schema;
+export const credentialUpstreamSchema = {
+  ca: {"type":"string","description":"Certificates to trust, as PEM, in place of the system's","maxLength":262144},
+} satisfies Schema;
 export const depositCreateSchema = {
   id: {"type":"string","description":"id chosen by the caller; a repeated id is booked once","maxLength":128,"minLength":1},
   usd: {"type":"number","description":"US dollars","minimum":0,"maximum":1000000000},
@@ -660,6 +721,7 @@ export const sandboxEgressSchema = {
   allow: {"type":"array","description":"addresses, ranges and host names that the sandbox may reach even if they are denied; a host name works for TLS on port 443 and HTTP on port 80, and requires that everything else is denied","maxItems":356,"example":["203.0.113.0/24","*.example.com"]},
   deny: {"type":"array","description":"addresses and ranges that the sandbox may not reach; \"0.0.0.0/0\" denies all","maxItems":100,"example":["0.0.0.0/0"]},
   presets: {"type":"array","description":"only in requests: allow the hosts of these presets and deny all else; see /api/sandbox/egress/presets","maxItems":16,"example":["package-registries"]},
+  rules: {"type":"array","description":"which requests get credentials outside of the sandbox; their hosts have to be allowed by name","maxItems":128},
   mode: {"type":"string","description":"what happens to refused connections: enforce (default), ask (refused, and a person is asked by an access request), or watch (let through and recorded)","enum":["enforce","ask","watch"]},
 } satisfies Schema;
 export const sandboxEnvironmentSchema = {

@@ -122,8 +122,126 @@ class SandboxEgress(TypedDict):
     deny: NotRequired[list[str]]
     # only in requests: allow the hosts of these presets and deny all else; see /api/sandbox/egress/presets
     presets: NotRequired[list[str]]
+    # which requests get credentials outside of the sandbox; their hosts have to be allowed by name
+    rules: NotRequired[list[CredentialRule]]
     # what happens to refused connections: enforce (default), ask (refused, and a person is asked by an access request), or watch (let through and recorded)
     mode: NotRequired[Literal["enforce", "ask", "watch"]]
+
+
+class CredentialRule(TypedDict):
+    """What happens to HTTPS requests of a sandbox"""
+
+    # In logs and errors; unique
+    id: NotRequired[str]
+    # A name, or *. and a name
+    host: str
+    # 443
+    port: NotRequired[int]
+    # Which requests; none: all
+    match: NotRequired[CredentialMatch]
+    # What happens to the request
+    action: Literal["inject", "allow", "deny"]
+    # What is put into the request
+    inject: NotRequired[list[CredentialInject]]
+    # Headers that are taken out of the request
+    remove: NotRequired[list[str]]
+    # Limits for the sandbox
+    limits: NotRequired[CredentialLimits]
+    # Whether a WebSocket may be opened
+    websocket: NotRequired[bool]
+    # Where an answer may not repeat the credential
+    mask: NotRequired[Literal["headers+body", "headers", "off"]]
+    # How the host is reached
+    upstream: NotRequired[CredentialUpstream]
+    # The rule refuses requests from then on
+    expires_at: NotRequired[str | None]
+    # For people
+    note: NotRequired[str]
+    # Where the rule comes from
+    source: NotRequired[str]
+
+
+class CredentialMatch(TypedDict):
+    """Which requests a rule is about"""
+
+    # Any of these methods; none: all
+    methods: NotRequired[list[str]]
+    # The path; none: all
+    path: NotRequired[CredentialPathMatch]
+    # Query parts, all must hold
+    query: NotRequired[list[CredentialFieldMatch]]
+    # Headers, all must hold
+    headers: NotRequired[list[CredentialFieldMatch]]
+    # Whether %2F may be in the path
+    encoded_slash: NotRequired[bool]
+
+
+class CredentialPathMatch(TypedDict):
+    """The path of a request, one of the three"""
+
+    # The whole path
+    exact: NotRequired[str]
+    # Whole segments at the begin
+    prefix: NotRequired[str]
+    # '*' is any text within a segment, '**' across segments
+    glob: NotRequired[str]
+
+
+class CredentialFieldMatch(TypedDict):
+    """A query part or a header of a request"""
+
+    # The name
+    name: str
+    # The whole value
+    exact: NotRequired[str]
+    # How the value begins
+    prefix: NotRequired[str]
+    # Whether it is there at all
+    present: NotRequired[bool]
+
+
+# How a credential is put into a request
+CredentialInject = TypedDict("CredentialInject", {
+    "kind": 'Literal["header", "basic", "query", "cookie", "placeholder", "sigv4"]',
+    "when": 'NotRequired[Literal["always", "absent", "placeholder"]]',
+    "name": "NotRequired[str]",
+    "value": "NotRequired[str]",
+    "username": "NotRequired[str]",
+    "password": "NotRequired[str]",
+    "marker": "NotRequired[str]",
+    "in": "NotRequired[list[str]]",
+    "access_key_id": "NotRequired[str]",
+    "secret_access_key": "NotRequired[str]",
+    "session_token": "NotRequired[str]",
+    "regions": "NotRequired[list[str]]",
+    "services": "NotRequired[list[str]]",
+})
+
+
+class CredentialLimits(TypedDict):
+    """Limits of a rule for a sandbox; 0: none"""
+
+    # Requests each second
+    requests_per_second: NotRequired[int]
+    # Requests at once; as many as for a second if 0
+    burst: NotRequired[int]
+    # Requests in all
+    requests: NotRequired[int]
+    # Bytes of the body of a request
+    bytes_out_request: NotRequired[int]
+    # Bytes of all bodies of requests
+    bytes_out: NotRequired[int]
+    # Bytes of all bodies of answers
+    bytes_in: NotRequired[int]
+    # Connections at once
+    connections: NotRequired[int]
+
+
+class CredentialUpstream(TypedDict):
+    """How the host is reached"""
+
+    # Certificates to trust, as PEM, in place of the system's
+    ca: NotRequired[str]
 
 
 class LastEvent(TypedDict):
@@ -2004,6 +2122,38 @@ class EgressPreset(TypedDict):
     name: str
     about: str
     hosts: list[str]
+
+
+class ConsentList(TypedDict):
+    """Consents, newest first"""
+
+    items: list[Consent]
+
+
+class Consent(TypedDict):
+    """A person's consent to the use of a credential in a sandbox"""
+
+    id: str
+    sandboxId: str
+    conversationId: str | None
+    credential: str
+    # of the credential
+    version: int
+    # separated by blanks
+    hosts: str
+    state: Literal["active", "expired", "revoked"]
+    approvalId: str | None
+    decidedBy: str
+    expiresAt: str | None
+    revokedAt: str | None
+    createdAt: str | None
+
+
+class ConsentsRevoked(TypedDict):
+    """What was revoked"""
+
+    # number of consents that ended
+    revoked: int
 
 
 class SkillList(TypedDict):

@@ -17,6 +17,17 @@ static const struct listing_column columns[] = {
         {0},
 };
 
+static const struct listing_column consent_columns[] = {
+        {"CREDENTIAL", "credential", NULL},
+        {"SANDBOX", "sandboxId", NULL},
+        {"CONVERSATION", "conversationId", NULL},
+        {"STATE", "state", NULL},
+        {"HOSTS", "hosts", NULL},
+        {"UNTIL", "expiresAt", NULL},
+        {"DECIDED BY", "decidedBy", NULL},
+        {0},
+};
+
 static int add_fields(struct cli *cli, struct buf *body)
 {
 	const char *text;
@@ -68,6 +79,11 @@ static const struct cli_command children[] = {
          .operation = "GET /v1/credentials", .columns = columns},
         {"show", "CREDENTIAL", "show a credential without its values",
          .operation = "GET /v1/credentials/{credential}", .prints = "*"},
+        {"consents", "", "list what persons allowed credentials for",
+         .operation = "GET /v1/consents", .columns = consent_columns},
+        {"revoke", "SANDBOX CREDENTIAL", "end a sandbox's use of a credential, immediately",
+         .operation = "POST /api/sandbox/instances/{id}/credentials/{credential}/revoke",
+         .prints = "*"},
         {"rm", "CREDENTIAL", "delete a credential",
          .operation = "DELETE /v1/credentials/{credential}", .done = "deleted"},
         {0},

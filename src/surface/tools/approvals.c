@@ -11,6 +11,7 @@
 #include "store/approvals.h"
 #include "surface/tools/routes.h"
 #include "tool/access.h"
+#include "tool/activation.h"
 #include "tool/tool.h"
 
 #define BASE "/v1/approvals"
@@ -185,6 +186,21 @@ static int approval_get(struct request *rq, const void *body, struct reply *repl
 	return approval_reply(rq, reply, &r, err);
 }
 
+/* Some approvals do something by themselves; others are used by the call that asked. */
+static int apply_decision(struct request *rq, const struct tool_decision *d,
+                          struct approval_record *r, struct error *err)
+{
+	const struct access_context access = {api_of(rq)->fleet, api_of(rq)->store, rq->arena};
+	const struct activation_context activation = {api_of(rq)->store, api_of(rq)->grants,
+	                                              rq->arena, api_user_id(rq)};
+
+	if (access_is_request(r))
+		return access_decide(&access, d, NULL, r, err);
+	if (activation_is_request(r))
+		return activation_decide(&activation, d, r, err);
+	return tool_decide_approval(access.store, rq->arena, d, r, err);
+}
+
 static int decide_approval(struct request *rq, const struct approval_decision_body *b,
                            bool approves, struct reply *reply, struct error *err)
 {
@@ -195,15 +211,12 @@ static int decide_approval(struct request *rq, const struct approval_decision_bo
 	        .note = b->note,
 	        .approves = approves,
 	};
-	const struct access_context context = {api_of(rq)->fleet, api_of(rq)->store, rq->arena};
 	struct approval_record r;
 
-	if (store_approval_find(context.store, rq->arena, decision.project_id, decision.id, &r,
+	if (store_approval_find(api_of(rq)->store, rq->arena, decision.project_id, decision.id, &r,
 	                        err) < 0)
 		return -1;
-	if (access_is_request(&r)
-	            ? access_decide(&context, &decision, NULL, &r, err) < 0
-	            : tool_decide_approval(context.store, rq->arena, &decision, &r, err) < 0)
+	if (apply_decision(rq, &decision, &r, err) < 0)
 		return -1;
 	api_audit_subject(rq, r.id);
 	return approval_reply(rq, reply, &r, err);

@@ -6,5 +6,6 @@
 
 extern const struct route access_routes[];
 extern const struct route approvals_routes[];
+extern const struct route consents_routes[];
 extern const struct route skills_routes[];
 extern const struct route tools_routes[];

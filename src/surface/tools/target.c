@@ -276,6 +276,7 @@ int tools_open_call(struct request *rq, const struct tool *tool, const struct to
 	        .jobs = api_of(rq)->jobs,
 	        .activity = api_of(rq)->activity,
 	        .decisions = api_of(rq)->decisions,
+	        .grants = api_of(rq)->grants,
 	        .terminals = api_of(rq)->terminals,
 	        .contexts = api_of(rq)->code_contexts,
 	        .config = config,

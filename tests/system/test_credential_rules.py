@@ -1,0 +1,238 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rules of a sandbox and stored credentials: checked, kept with what is made again, consented to, revoked, and used by a real program inside."""
+
+import json
+import shutil
+
+import pytest
+
+import atoll
+import secured
+
+pytestmark = [pytest.mark.needs_root,
+              pytest.mark.skipif(not all(map(shutil.which, ("ip", "nft", "openssl", "curl"))), reason="needs ip, nft, openssl and curl")]
+PATH = "/api/sandbox/instances"
+TOKEN = "ghp_0123456789abcdefghijklmnopqrst"
+OTHER = "ghp_another-value-of-the-same-name"
+
+
+@pytest.fixture(scope="module")
+def world():
+    with secured.running() as (there, server):
+        api = server.api()
+        for name, consent in (("open", "project"), ("changed", "project"), ("asked", "conversation"), ("kept", "sandbox")):
+            api.post("/v1/credentials", {"name": name, "hosts": ["api.test"], "consent": consent, "fields": {"token": TOKEN}})
+        yield there, server
+
+
+@pytest.fixture(scope="module")
+def there(world):
+    return world[0]
+
+
+@pytest.fixture(scope="module")
+def server(world):
+    return world[1]
+
+
+def rules(there, name="open", host="api.test", **more):
+    return {"allow": secured.ALLOWED, "deny": ["0.0.0.0/0"],
+            "rules": [{"id": "api", "host": host, "action": "inject", "upstream": {"ca": there.authority.certificate.read_text()},
+                       "inject": [{"kind": "header", "name": "authorization", "value": f"Bearer ${{credential.{name}.token}}"}], **more}]}
+
+
+def get(api, sandbox, path, host="api.test"):
+    """By curl, with what the sandbox has been given to trust."""
+    return api.exec(sandbox, cmd="/usr/bin/curl", args=["-sS", "--http1.1", "-i", f"https://{host}{path}"], timeout_ms=30000)
+
+
+def get_trusting(api, sandbox, path):
+    """A moment after the start the sandbox trusts its authority."""
+    return atoll.wait_for(lambda: (done := get(api, sandbox, path))["exit_code"] == 0 and done, 30, lambda: get(api, sandbox, path))
+
+
+def came(there, target):
+    return [dict(map(tuple, headers)) for _, _, _, t, headers in there.requests() if t == target]
+
+
+def refused(code, word, call, *arguments):
+    with pytest.raises(atoll.ApiError) as failure:
+        call(*arguments)
+    assert failure.value.code == code and word in str(failure.value), failure.value
+
+
+@pytest.fixture
+def box(api, there):
+    with api.sandbox(internet=True, egress=rules(there)) as sandbox:
+        yield sandbox
+
+
+def test_a_sandbox_uses_a_credential_that_it_never_has(api, there, box):
+    done = get_trusting(api, box, "/headers?by=create")
+    assert "200 OK" in done["stdout"] and TOKEN not in done["stdout"]
+    assert came(there, "/headers?by=create")[-1]["authorization"] == f"Bearer {TOKEN}"
+    inside = api.exec(box, "env; cat /proc/*/environ /proc/*/cmdline 2>/dev/null | tr '\\0' '\\n'; cat /etc/atoll/*")["stdout"]
+    assert TOKEN not in inside and "SSL_CERT_FILE" in inside and "BEGIN CERTIFICATE" in inside and "PRIVATE KEY" not in inside
+    assert api.exec(box, cmd="/usr/bin/grep", args=["-rsl", TOKEN, "/home", "/tmp", "/etc", "/run", "/var"])["stdout"] == ""
+    shown = api.get(f"{PATH}/{box}")["egress"]["rules"]
+    assert shown[0]["id"] == "api" and "${credential.open.token}" in str(shown) and TOKEN not in str(shown)
+
+
+def test_rules_are_checked(api, there, box):
+    put = lambda body: api.call("PUT", f"{PATH}/{box}/egress", body)
+    refused("not_found", "nothing", put, rules(there, "nothing"))
+    refused("invalid_request", "other.test", put, rules(there, host="other.test"))
+    refused("invalid_request", "elsewhere.test", put, rules(there, host="elsewhere.test"))
+    wrong = rules(there)
+    wrong["rules"][0]["inject"][0]["value"] = "${credential.open.password}"
+    refused("invalid_request", "password", put, wrong)
+    refused("invalid_request", "api.test", put, {**rules(there), "allow": ["1.1.1.1"]})
+    refused("invalid_request", "allow", put, {"rules": rules(there)["rules"]})
+    refused("invalid_request", "rules", put, rules(there, action="dance"))
+    refused("not_found", "nothing", api.post, PATH, {"internet": True, "egress": rules(there, "nothing")})
+    assert "200 OK" in get_trusting(api, box, "/still")["stdout"]
+
+
+def test_rules_are_put_changed_and_taken_away(api, there):
+    with api.sandbox(internet=True) as sandbox:
+        assert "rules" not in api.get(f"{PATH}/{sandbox}")["egress"]
+        api.call("PUT", f"{PATH}/{sandbox}/egress", rules(there, "changed"))
+        get_trusting(api, sandbox, "/put")
+        assert came(there, "/put")[-1]["authorization"] == f"Bearer {TOKEN}"
+        api.call("PATCH", "/v1/credentials/changed", {"fields": {"token": OTHER}})
+        atoll.wait_for(lambda: get(api, sandbox, "/changed") and [h for h in came(there, "/changed") if h["authorization"] == f"Bearer {OTHER}"], 20, "the other value")
+        api.call("PUT", f"{PATH}/{sandbox}/egress", {name: rules(there)[name] for name in ("allow", "deny")})
+        assert "rules" not in api.get(f"{PATH}/{sandbox}")["egress"]
+        # From end to end again: the sandbox does not trust the far machine's own authority.
+        assert get(api, sandbox, "/gone")["exit_code"] != 0 and not came(there, "/gone")
+
+
+def test_what_is_made_again_has_the_rules(api, server, there, box):
+    get_trusting(api, box, "/before")
+    api.post(f"{PATH}/{box}/stop")
+    atoll.wait_for(lambda: api.get(f"{PATH}/{box}")["state"] == "stopped", 30)
+    api.post(f"{PATH}/{box}/start")
+    get_trusting(api, box, "/restarted")
+    assert came(there, "/restarted")[-1]["authorization"] == f"Bearer {TOKEN}"
+    server.kill9("api")
+    server.wait_ready()
+    api.close()
+    get_trusting(api, box, "/recovered")
+    assert came(there, "/recovered")[-1]["authorization"] == f"Bearer {TOKEN}"
+    fork = api.post(f"{PATH}/{box}/fork", {})["items"][0]["id"]
+    try:
+        get_trusting(api, fork, "/forked")
+        assert came(there, "/forked")[-1]["authorization"] == f"Bearer {TOKEN}"
+    finally:
+        api.remove(fork)
+
+
+def call(api, sandbox, tool, conversation="c1", **data):
+    answer = api.raw("POST", f"/v1/tools/{tool}", {"sandboxId": sandbox, "approvalWaitMs": 0, "input": data, "conversationId": conversation})
+    if answer.status >= 400:
+        raise atoll.ApiError(answer.status, answer.json())
+    return answer.json()
+
+
+def test_a_conversation_asks_uses_and_loses_a_credential(api, there):
+    other = api.clone(api.post("/api/sandbox/keys", {"name": "person"})["key"])
+    with api.sandbox(internet=True, egress=rules(there, "asked")) as sandbox:
+        refusal = get_trusting(api, sandbox, "/asked")["stdout"]
+        assert "403" in refusal and not came(there, "/asked")
+        listed = call(api, sandbox, "list_credentials")["structuredContent"]["credentials"]
+        assert [item["name"] for item in listed] == ["asked"] and "consent" in listed[0]["state"]
+        waiting = call(api, sandbox, "activate_credential", name="asked", why="to test")["structuredContent"]
+        assert waiting["state"] == "waiting"
+        assert call(api, sandbox, "activate_credential", name="asked")["structuredContent"]["approvalId"] == waiting["approvalId"]
+        approval = api.get(f"/v1/approvals/{waiting['approvalId']}")
+        assert approval["inputObject"]["credential"] == "asked" and approval["inputObject"]["hosts"] == "api.test" and approval["conversationId"] == "c1"
+        refused("forbidden", "key", api.post, f"/v1/approvals/{approval['id']}/approve", {})
+        assert other.post(f"/v1/approvals/{approval['id']}/approve", {})["state"] == "used"
+        assert "200 OK" in get(api, sandbox, "/consented")["stdout"]
+        assert came(there, "/consented")[-1]["authorization"] == f"Bearer {TOKEN}"
+        assert call(api, sandbox, "activate_credential", name="asked")["structuredContent"]["state"] == "active"
+        consent = api.get(f"/v1/consents?sandbox={sandbox}")["items"][0]
+        assert (consent["state"], consent["credential"], consent["conversationId"], consent["version"]) == ("active", "asked", "c1", 1) and consent["expiresAt"]
+        assert api.post("/v1/conversations/c1/credentials/asked/revoke", {}) == {"revoked": 1}
+        assert "403" in get(api, sandbox, "/revoked")["stdout"] and not came(there, "/revoked")
+        assert api.get(f"/v1/consents?sandbox={sandbox}")["items"][0]["state"] == "revoked"
+    other.close()
+
+
+def test_a_consent_is_for_one_version(api, there):
+    other = api.clone(api.post("/api/sandbox/keys", {"name": "person2"})["key"])
+    with api.sandbox(internet=True, egress=rules(there, "kept")) as sandbox:
+        waiting = call(api, sandbox, "activate_credential", name="kept")["structuredContent"]
+        api.call("PATCH", "/v1/credentials/kept", {"fields": {"token": OTHER}})
+        refused("conflict", "changed", other.post, f"/v1/approvals/{waiting['approvalId']}/approve", {})
+        again = call(api, sandbox, "activate_credential", name="kept")["structuredContent"]
+        assert again["approvalId"] != waiting["approvalId"]
+        other.post(f"/v1/approvals/{again['approvalId']}/approve", {})
+        get_trusting(api, sandbox, "/kept")
+        assert came(there, "/kept")[-1]["authorization"] == f"Bearer {OTHER}"
+        assert api.get(f"/v1/consents?sandbox={sandbox}")["items"][0]["expiresAt"] is None
+        api.call("PATCH", "/v1/credentials/kept", {"fields": {"token": TOKEN}})
+        atoll.wait_for(lambda: "403" in get(api, sandbox, "/newer")["stdout"], 20, "a refusal")
+        assert api.post(f"{PATH}/{sandbox}/credentials/kept/revoke", {}) == {"revoked": 1}
+    other.close()
+
+
+def test_an_agent_cannot_ask_for_what_no_rule_uses(api, there, box):
+    with pytest.raises(atoll.ApiError) as failure:
+        call(api, box, "activate_credential", name="asked")
+    assert "no rule" in str(failure.value)
+
+
+def test_a_deleted_credential_is_refused_at_once(api, there):
+    api.post("/v1/credentials", {"name": "brief", "hosts": ["api.test"], "consent": "project", "fields": {"token": TOKEN}})
+    with api.sandbox(internet=True, egress=rules(there, "brief")) as sandbox:
+        get_trusting(api, sandbox, "/brief")
+        assert came(there, "/brief")[-1]["authorization"] == f"Bearer {TOKEN}"
+        api.delete("/v1/credentials/brief")
+        atoll.wait_for(lambda: "403" in get(api, sandbox, "/deleted")["stdout"], 20, "a refusal")
+        answered = get(api, sandbox, "/deleted")["stdout"]
+        assert "403" in answered and not [h for h in came(there, "/deleted") if h.get("authorization") is None]
+
+
+def test_a_user_s_credential_is_named_by_that_user_only(api, there):
+    project = api.post("/v1/projects", {"name": "rules-of-users"})["id"]
+    clients = {}
+    for user, role in (("boss@example.com", "admin"), ("anna@example.com", "member"), ("bert@example.com", "member")):
+        api.post(f"/v1/projects/{project}/members", {"user": user, "role": role})
+        key = api.call("POST", "/api/sandbox/keys", {"name": user, "member": user}, {"X-Atoll-Project": project})
+        clients[user[:4]] = api.clone(key["key"])
+    boss, anna, bert = clients.values()
+    anna.post("/v1/credentials", {"name": "mine", "owner": "user", "hosts": ["api.test"], "consent": "project", "fields": {"token": OTHER}})
+    with anna.sandbox(internet=True, egress=rules(there, "mine")) as sandbox:
+        get_trusting(anna, sandbox, "/anna")
+        assert came(there, "/anna")[-1]["authorization"] == f"Bearer {OTHER}"
+        refused("not_found", "mine", bert.call, "PUT", f"{PATH}/{sandbox}/egress", rules(there, "mine"))
+        boss.post("/v1/credentials", {"name": "mine", "hosts": ["api.test"], "consent": "project", "fields": {"token": TOKEN}})
+        refused("forbidden", "only that user", bert.call, "PUT", f"{PATH}/{sandbox}/egress", rules(there, "mine"))
+    with bert.sandbox(internet=True, egress=rules(there, "mine")) as sandbox:
+        get_trusting(bert, sandbox, "/bert")
+        assert came(there, "/bert")[-1]["authorization"] == f"Bearer {TOKEN}"
+    for client in clients.values():
+        client.close()
+
+
+def test_the_command_line_gives_rules(api, server, there, tmp_path):
+    path = tmp_path / "rules.json"
+    path.write_text(json.dumps(rules(there)["rules"]))
+    with api.sandbox(internet=True) as sandbox:
+        done = server.cli("network", sandbox, "--allow", "api.test", "--rules", path, text=True)
+        assert done.returncode == 0 and "rule   api  api.test  inject" in done.stdout, done.stderr
+        get_trusting(api, sandbox, "/cli")
+        assert came(there, "/cli")[-1]["authorization"] == f"Bearer {TOKEN}"
+        assert "REVOKED" in server.cli("credential", "revoke", sandbox, "open", text=True).stdout.upper()
+
+
+def test_a_lease_s_next_sandbox_has_the_rules(api, there):
+    first = api.post("/v1/leases/acquire", {"key": "with-rules", "template": "host", "internet": True, "egress": rules(there)})["sandbox_id"]
+    get_trusting(api, first, "/first")
+    api.remove(first)
+    second = api.post("/v1/leases/acquire", {"key": "with-rules"})["sandbox_id"]
+    assert second != first
+    get_trusting(api, second, "/second")
+    assert came(there, "/second")[-1]["authorization"] == f"Bearer {TOKEN}"
+    api.remove(second)
