@@ -35,7 +35,6 @@ struct kubernetes {
 	struct arena arena;
 	struct cluster_access access;
 	atomic_bool class_is_checked;
-	atomic_uint_fast64_t warm_claims; /* since the provider was opened */
 
 	pthread_t thread, warm_thread; /* of follow.c and warm.c */
 	bool has_thread, has_warm_thread;

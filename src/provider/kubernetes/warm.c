@@ -24,8 +24,8 @@
 #define ASKED_MS (10 * INT64_C(60000)) /* a shape that is not asked for any longer has no pods */
 #define OLD_MS (30 * INT64_C(60000))   /* then one that this server does not need is removed */
 #define STUCK_MS (5 * INT64_C(60000))  /* then one that does not start is made again */
-#define REMAINS_MS (2 * INT64_C(60000))
-#define REMAINS_EVERY_MS (5 * INT64_C(60000))
+#define REMAINS_MS INT64_C(60000)      /* longer than one is made */
+#define REMAINS_EVERY_MS INT64_C(60000)
 #define CLAIMS_MAX 4 /* pods that a create tries to get */
 
 struct warm_step {
@@ -254,7 +254,6 @@ int kubernetes_warm_claim(struct remote *r, const struct sandbox_spec *spec, int
 	    claim_home(r, spec, name, deadline, err) < 0)
 		return -1;
 	(void)snprintf(s->remote_id, sizeof(s->remote_id), "%s", name);
-	atomic_fetch_add(&k->warm_claims, 1);
 	return 1;
 }
 
