@@ -4,8 +4,10 @@ sandbox is left in its namespace when it is deleted."""
 
 import concurrent.futures
 import contextlib
+import http.client
 import ipaddress
 import json
+import re
 import time
 
 import pytest
@@ -269,6 +271,46 @@ def test_a_create_claims_a_warm_pod(cluster):
 def create_on(server, limits):
     with contextlib.closing(server.api()) as api:
         return api.create(internet=True, **limits)["id"]
+
+
+# a server that dies
+
+STEPS = sorted({step for path in (atoll.ROOT / "src/provider/kubernetes").glob("*.c")
+                for step in re.findall(r'fault_point\("kubernetes", "([a-z-]+)"\)', path.read_text())})
+
+
+def provoke(server, cluster):
+    """Comes by every step: a create of its own pod, one of a warm pod, and a delete."""
+    limits = {"resources": {"cpu": 0.2, "memory_mb": 64}}
+    with contextlib.suppress(atoll.ApiError, OSError, http.client.HTTPException), contextlib.closing(server.api(timeout=60)) as api:
+        box = api.create(internet=True, **limits)["id"]
+        for _ in range(2):  # the server may see later than this test that a warm pod runs
+            atoll.wait_for(lambda: warm_pods(cluster), 120, "a warm pod")
+            api.create(internet=True, **limits)
+        api.remove(box)
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_a_server_that_dies_at_a_step_leaves_nothing(cluster, step):
+    before = cluster.api.objects(SPACE)
+    server = serve(cluster, before="", kubernetes_warm_pods="1")
+    server.environment["ATOLL_FAULT"] = f"kubernetes:{step}:kill"
+    server.start()
+    try:
+        first = server.pid_of("api")
+        provoke(server, cluster)
+        assert server.pid_of("api") != first, "the step was not reached"
+        server.stop()
+        del server.environment["ATOLL_FAULT"]
+        server.flags = ["--providers", server.flags[1].replace("kubernetes_warm_pods=1", "kubernetes_warm_pods=0")]
+        server.start()
+        with contextlib.closing(server.api()) as api:
+            for row in server.rows(api):
+                api.remove(row["id"])
+        # Rules and a home whose pod was never made are swept a minute later: REMAINS_MS of warm.c.
+        atoll.wait_for(lambda: cluster.api.objects(SPACE) == before, 240, lambda: f"the end of all objects: {cluster.api.objects(SPACE)}")
+    finally:
+        server.remove_all()
 
 
 # what a cluster refuses
