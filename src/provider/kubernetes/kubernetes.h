@@ -64,8 +64,8 @@ static inline struct kubernetes *as_kubernetes(const struct remote *r)
 const char *kubernetes_path(const struct remote *r, struct arena *a, enum object_kind kind,
                             const char *name);
 
-/* change.c: calls that change objects. The API server answers 409 also when two changes meet: then
- * the call is repeated. Returns the status; 409: one of this name exists already. */
+/* kubernetes.c: calls that change objects. The API server answers 409 also when two changes meet:
+ * then the call is repeated. Returns the status; 409: one of this name exists already. */
 MUST_CHECK int kubernetes_change(struct remote *r, const struct remote_call *call,
                                  struct error *err);
 /* 0: it is made; 1: one of its name exists already. */
