@@ -48,13 +48,15 @@ static int64_t last_migration(void)
 	return last;
 }
 
-TEST(migrations_are_numbered_from_one_without_a_gap)
+TEST(migrations_are_in_the_order_of_their_numbers)
 {
-	int64_t expected = 1;
+	int64_t last = 0;
 
-	for (const struct migration *m = store_migrations; m->number > 0; m++)
-		assert_int_equal(m->number, expected++);
-	assert_true(expected > 1);
+	for (const struct migration *m = store_migrations; m->number > 0; m++) {
+		assert_true(m->number > last);
+		last = m->number;
+	}
+	assert_true(last > 1);
 }
 
 TEST(an_empty_folder_gets_a_database_that_only_its_owner_reads)
@@ -108,7 +110,9 @@ static const char old_session[] =
 /* For each older version: a file with rows, as that program left it. */
 TEST(a_database_of_every_older_version_is_brought_up_to_date_with_its_rows)
 {
-	for (int64_t version = 1; version < last_migration(); version++) {
+	/* A number may be left out. */
+	for (size_t at = 0; store_migrations[at].number < last_migration(); at++) {
+		const int64_t version = store_migrations[at].number;
 		AUTO(arena_done) struct arena a = {0};
 		struct error err = {0};
 		struct folder folder;
@@ -126,7 +130,7 @@ TEST(a_database_of_every_older_version_is_brought_up_to_date_with_its_rows)
 		execute(db, store_migrations[0].sqlite);
 		execute(db, "INSERT INTO projects VALUES ('" PROJECT "', 'old', 1, 2, 3, 4, 5, 6)");
 		execute(db, old_sandboxes);
-		for (int64_t i = 1; i < version; i++) {
+		for (size_t i = 1; i <= at; i++) {
 			execute(db, store_migrations[i].sqlite);
 			if (store_migrations[i].number == 2)
 				execute(db, old_session);
@@ -203,7 +207,7 @@ TEST(a_migration_that_fails_leaves_the_version_before_it)
 
 int main(void)
 {
-	return RUN(CASE(migrations_are_numbered_from_one_without_a_gap),
+	return RUN(CASE(migrations_are_in_the_order_of_their_numbers),
 	           CASE(an_empty_folder_gets_a_database_that_only_its_owner_reads),
 	           CASE(opening_again_changes_nothing_and_keeps_the_rows),
 	           CASE(a_database_of_every_older_version_is_brought_up_to_date_with_its_rows),
