@@ -126,6 +126,7 @@ void error_set(struct error *err, enum error_code code, int sys_errno, const cha
 	err->where = where;
 	err->retry_after_s = 0;
 	err->hint[0] = err->node[0] = err->resource[0] = err->awaits.key[0] = '\0';
+	err->quota.name[0] = '\0';
 	if (sys_errno && !reason)
 		format_cut(err->text, sizeof(err->text), "%s: errno %d", text, sys_errno);
 	else

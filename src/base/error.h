@@ -106,6 +106,14 @@ struct error_awaits {
 	int percent;                /* progress of the change; -1 = unknown */
 };
 
+/* The quota or budget that is used up. */
+struct error_quota {
+	char name[32];  /* of the limit: "cpu"; empty: none */
+	char scope[16]; /* what has the limit: "project" */
+	double limit, used;
+	long long reset_at; /* unix ms; 0 = when the use falls */
+};
+
 struct error {
 	enum error_code code;
 	int sys_errno;
@@ -118,8 +126,9 @@ struct error {
 	char resource[ERROR_RESOURCE_MAX]; /* kind of the object that does not exist: "sandbox"; or
 	                                      empty */
 	struct error_awaits awaits;
-	int retry_after_s; /* ERROR_LIMIT and ERROR_UNAVAILABLE: when a retry has a chance; 0 = soon
-	                    */
+	struct error_quota quota;
+	int retry_after_s; /* ERROR_LIMIT, ERROR_BUDGET and ERROR_UNAVAILABLE: when a retry has a
+	                      chance; 0 = soon */
 };
 
 /* How the edges show a code. No handler chooses a status itself. */

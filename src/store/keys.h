@@ -41,6 +41,7 @@ MUST_CHECK int store_key_insert(struct store *s, const struct key_record *r, str
 MUST_CHECK int store_key_find_by_hash(struct store *s, struct arena *a,
                                       const unsigned char hash[KEY_HASH_SIZE],
                                       struct key_record *ret, struct error *err);
+/* `project_id` NULL: any. */
 MUST_CHECK int store_key_find(struct store *s, struct arena *a, const char *project_id,
                               const char *id, struct key_record *ret, struct error *err);
 MUST_CHECK int store_key_list(struct store *s, struct arena *a, const char *project_id,

@@ -76,7 +76,31 @@ static int refuse_admission(struct store_connection *c, struct sandbox_insertion
 	}
 	error_set(err, ERROR_LIMIT, 0, HERE, "the project has %u sandboxes already",
 	          insertion->project_max);
+	err->quota = (struct error_quota){.name = "sandboxes_max",
+	                                  .scope = "project",
+	                                  .limit = insertion->project_max,
+	                                  .used = insertion->project_max};
 	return FAIL_HINT(err, "delete one, or raise sandboxes_max");
+}
+
+static struct quota_use use_of(const struct sandbox_record *r)
+{
+	return (struct quota_use){.sandboxes_running = 1,
+	                          .cpu = r->resources.cpu,
+	                          .memory_mb = r->resources.memory_mb,
+	                          .disk_mb = r->resources.disk_mb};
+}
+
+static int check_quotas(struct store_connection *c, const struct sandbox_record *r,
+                        enum quota_event event, struct error *err)
+{
+	const struct quota_admission admission = {.project_id = r->project_id,
+	                                          .key_id = r->key_id,
+	                                          .own = use_of(r),
+	                                          .now = clock_unix_ms(),
+	                                          .event = event};
+
+	return quota_run_admit(c, &admission, err);
 }
 
 static int admit_sandbox(struct store_connection *c, struct sandbox_insertion *insertion,
@@ -130,7 +154,8 @@ static int run_insertion(struct store_connection *c, void *context, struct error
 	if (check_template(c, r, err) < 0 ||
 	    ROW_OR(query_run(c, QUERY_SANDBOX_INSERT, r, NULL, err),
 	           FAIL(err, ERROR_CONFLICT, "a sandbox named '%s' exists already", r->name)) < 0 ||
-	    (is_living[r->actual] && admit_sandbox(c, insertion, err) < 0) ||
+	    (is_living[r->actual] && (admit_sandbox(c, insertion, err) < 0 ||
+	                              check_quotas(c, r, QUOTA_ON_CREATE, err) < 0)) ||
 	    insert_along(c, insertion, err) < 0 || event_add(c, &event, err) < 0)
 		return -1;
 	if (insertion->on_accepted)
@@ -216,6 +241,18 @@ static int take_place(struct store_connection *c, const struct move_change *chan
 	return admit_sandbox(c, &back, err);
 }
 
+/* A sandbox with files only begins to run. */
+static int check_start(struct store_connection *c, const struct move_change *change,
+                       struct error *err)
+{
+	enum sandbox_state from = change->takes.from;
+
+	if ((from != SANDBOX_STOPPED && from != SANDBOX_ARCHIVED) ||
+	    change->takes.to != SANDBOX_CREATING)
+		return 0;
+	return check_quotas(c, change->ret, QUOTA_ON_START, err);
+}
+
 /* While it was archived, its backup was metered instead of its files. */
 static int restart_holding(struct store_connection *c, const struct sandbox_transition *takes,
                            struct error *err)
@@ -253,7 +290,8 @@ static int run_move(struct store_connection *c, void *context, struct error *err
 	if (ROW_OR(query_find(c, QUERY_SANDBOX_MOVE, takes, INTO(change->arena, change->ret), err),
 	           refuse_change(c, takes, err)) < 0 ||
 	    let_go(c, change, err) < 0 || take_place(c, change, err) < 0 ||
-	    restart_holding(c, takes, err) < 0 || tell_move(c, change, err) < 0 ||
+	    check_start(c, change, err) < 0 || restart_holding(c, takes, err) < 0 ||
+	    tell_move(c, change, err) < 0 ||
 	    (change->mounts && mounts_run_anew(c, takes->id, change->mounts, err) < 0))
 		return -1;
 	return change->lease ? lease_run_finish(c, change->lease, &change->is_lease_lost, err) : 0;

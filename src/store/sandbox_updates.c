@@ -82,9 +82,46 @@ static int explain_refusal(struct store_connection *c, struct sandbox_update *up
 	return FAIL(err, ERROR_CONFLICT, "a sandbox '%s' exists already", s->name);
 }
 
+/* What new limits add to the use of quotas. A stopped sandbox uses no CPU and no memory. */
+static int check_growth(struct store_connection *c, const struct sandbox_record *was,
+                        const struct sandbox_record *is, struct error *err)
+{
+	bool runs = is->actual != SANDBOX_STOPPED && is->actual != SANDBOX_ARCHIVED;
+	const struct quota_admission admission = {
+	        .project_id = is->project_id,
+	        .key_id = is->key_id,
+	        .own = {.cpu = runs ? is->resources.cpu - was->resources.cpu : 0,
+	                .memory_mb = runs ? is->resources.memory_mb - was->resources.memory_mb : 0,
+	                .disk_mb = is->resources.disk_mb - was->resources.disk_mb},
+	        .now = clock_unix_ms(),
+	        .event = QUOTA_ON_RESIZE,
+	};
+
+	return quota_run_admit(c, &admission, err);
+}
+
+static int run_resize(struct store_connection *c, struct sandbox_update *updating,
+                      struct error *err)
+{
+	struct sandbox_record was;
+
+	if (ROW_OR(query_find(c, QUERY_SANDBOX_FIND_BY_ID, LOOKUP(.id = updating->id),
+	                      INTO(updating->arena, &was), err),
+	           FAIL_MISSING(err, "sandbox", updating->id)) < 0 ||
+	    ROW_OR(query_find(c, updating->query, updating->takes,
+	                      INTO(updating->arena, &updating->row), err),
+	           FAIL_MISSING(err, "sandbox", updating->id)) < 0 ||
+	    check_growth(c, &was, &updating->row, err) < 0)
+		return -1;
+	return updating->told ? tell_update(c, updating, err) : 0;
+}
+
 static int run_update(struct store_connection *c, void *context, struct error *err)
 {
 	struct sandbox_update *updating = context;
+
+	if (updating->query == QUERY_SANDBOX_SET_RESOURCES)
+		return run_resize(c, updating, err);
 	int found = query_find(c, updating->query, updating->takes,
 	                       INTO(updating->arena, &updating->row), err);
 

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/error.h"
+#include "sandbox/quota.h"
 #include "store/queries.h"
 
 struct lease_record;
@@ -23,6 +23,16 @@ MUST_CHECK int project_lock(struct store_connection *c, const char *project_id, 
 MUST_CHECK int project_check_count(struct store_connection *c, enum query_name count_query,
                                    const char *project_id, int64_t max, const char *nouns,
                                    struct error *err);
+/* quotas.c: ERROR_LIMIT when a quota of the project, the key or the organisation is used up. The
+ * row of the sandbox is written already and counts. */
+struct quota_admission {
+	const char *project_id, *key_id;
+	struct quota_use own; /* what the sandbox adds, which the sums have already */
+	int64_t now;
+	enum quota_event event;
+};
+MUST_CHECK int quota_run_admit(struct store_connection *c, const struct quota_admission *admission,
+                               struct error *err);
 /* providers.c: creates and the removal of this stored provider wait for each other until the
  * transaction ends. ERROR_CONFLICT when it makes no more sandboxes. */
 MUST_CHECK int provider_run_lock(struct store_connection *c, const char *name, struct error *err);

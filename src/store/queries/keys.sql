@@ -29,7 +29,8 @@ DELETE FROM keys WHERE project_id = :project_id
 -- name: key_find
 -- takes: record_lookup
 -- gives: key_record
-SELECT {key}, {role_of_key} FROM keys WHERE id = :id AND project_id = :project_id;
+SELECT {key}, {role_of_key} FROM keys
+WHERE id = :id AND (:project_id IS NULL OR project_id = :project_id);
 
 -- name: key_find_by_hash
 -- takes: key_record

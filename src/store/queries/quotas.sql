@@ -1,0 +1,73 @@
+-- fragment: quota
+scope, subject, name, value, window_at, used, updated_at
+
+-- name: quota_put
+-- takes: quota_record
+INSERT INTO quotas ({quota}) VALUES (:scope, :subject, :name, :value, 0, 0, :updated_at)
+ON CONFLICT (scope, subject, name) DO UPDATE SET value = :value, updated_at = :updated_at;
+
+-- name: quota_remove
+-- takes: quota_record
+DELETE FROM quotas WHERE scope = :scope AND subject = :subject AND name = :name;
+
+-- name: quota_list
+-- takes: quota_subject
+-- gives: quota_record
+SELECT {quota} FROM quotas WHERE scope = :scope AND subject = :subject ORDER BY name;
+
+-- What holds for a caller, all in one look.
+-- name: quota_list_applying
+-- takes: quota_caller
+-- gives: quota_record
+SELECT {quota} FROM quotas WHERE scope = 'project' AND subject = :project_id
+UNION ALL SELECT {quota} FROM quotas WHERE scope = 'key' AND subject = :key_id
+UNION ALL SELECT {quota} FROM quotas WHERE scope = 'organization'
+	AND subject = (SELECT organization_id FROM projects WHERE id = :project_id);
+
+-- One row for each project of an organisation, so that a server finds the limit by the project.
+-- name: quota_list_rates
+-- takes: quota_rates
+-- gives: quota_rate
+SELECT scope, subject, value, subject AS holder FROM quotas
+WHERE name = :name AND scope <> 'organization'
+UNION ALL SELECT quotas.scope, quotas.subject, quotas.value, projects.id AS holder
+FROM quotas JOIN projects ON projects.organization_id = quotas.subject
+WHERE quotas.name = :name AND quotas.scope = 'organization';
+
+-- The count of a window that is over begins anew.
+-- name: quota_count_create
+-- takes: quota_record
+UPDATE quotas SET used = CASE WHEN window_at = :window_at THEN used + 1 ELSE 1 END,
+	window_at = :window_at
+WHERE scope = :scope AND subject = :subject AND name = :name;
+
+-- fragment: quota_use
+CAST(COALESCE(SUM(CASE WHEN actual IN ('stopped', 'archived') THEN 0 ELSE 1 END), 0) AS BIGINT) AS sandboxes_running,
+	CAST(COALESCE(SUM(CASE WHEN actual IN ('stopped', 'archived') THEN 1 ELSE 0 END), 0) AS BIGINT) AS sandboxes_stopped,
+	CAST(COALESCE(SUM(CASE WHEN actual IN ('stopped', 'archived') THEN 0 ELSE cpu END), 0) AS DOUBLE PRECISION) AS cpu,
+	CAST(COALESCE(SUM(CASE WHEN actual IN ('stopped', 'archived') THEN 0 ELSE memory_mb END), 0) AS BIGINT) AS memory_mb,
+	CAST(COALESCE(SUM(disk_mb), 0) AS BIGINT) AS disk_mb
+
+-- name: quota_use_project
+-- takes: quota_subject
+-- gives: quota_use
+SELECT {quota_use} FROM sandboxes
+WHERE actual NOT IN ('deleting', 'deleted', 'failed') AND project_id = :subject;
+
+-- name: quota_use_key
+-- takes: quota_subject
+-- gives: quota_use
+SELECT {quota_use} FROM sandboxes
+WHERE actual NOT IN ('deleting', 'deleted', 'failed') AND key_id = :subject;
+
+-- name: quota_use_organization
+-- takes: quota_subject
+-- gives: quota_use
+SELECT {quota_use} FROM sandboxes
+WHERE actual NOT IN ('deleting', 'deleted', 'failed')
+	AND project_id IN (SELECT id FROM projects WHERE organization_id = :subject);
+
+-- name: quota_find_organization
+-- takes: record_lookup
+-- gives: quota_subject
+SELECT 'organization' AS scope, organization_id AS subject FROM projects WHERE id = :id;

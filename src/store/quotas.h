@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* store/quotas.h — quotas (sandbox/quota.h) and their use.
+ *
+ * The transaction that inserts or starts a sandbox checks amounts and counts creates, so a limit
+ * holds for all servers of the store, and a refused sandbox leaves nothing. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sandbox/quota.h"
+
+struct arena;
+struct store;
+
+struct quota_record {
+	const char *scope, *subject, *name;
+	double value;
+	int64_t window_at, used; /* of QUOTA_WINDOW: the minute of the last use, and its count */
+	int64_t updated_at;
+};
+struct quota_list {
+	struct quota_record *items;
+	size_t count;
+};
+struct quota_subject {
+	const char *scope, *subject;
+};
+struct quota_caller {
+	const char *project_id, *key_id;
+};
+
+/* Writes `count` values of one subject; a value of 0 removes the quota. */
+struct quota_change {
+	struct quota_subject subject;
+	const double *values; /* by enum quota_limit; negative = unchanged */
+	int64_t now;
+};
+MUST_CHECK int store_quota_change(struct store *s, const struct quota_change *change,
+                                  struct error *err);
+MUST_CHECK int store_quota_list(struct store *s, struct arena *a,
+                                const struct quota_subject *subject, struct quota_list *ret,
+                                struct error *err);
+MUST_CHECK int store_quota_use(struct store *s, const struct quota_subject *subject,
+                               struct quota_use *ret, struct error *err);
+/* The organisation of a project; its texts are in the arena. */
+MUST_CHECK int store_quota_organization(struct store *s, struct arena *a, const char *project_id,
+                                        struct quota_subject *ret, struct error *err);
+
+/* A limit of requests; `holder` is the key or the project that it holds for. */
+struct quota_rate {
+	const char *scope, *subject, *holder;
+	double value;
+};
+struct quota_rate_list {
+	struct quota_rate *items;
+	size_t count;
+};
+MUST_CHECK int store_quota_rates(struct store *s, struct arena *a, struct quota_rate_list *ret,
+                                 struct error *err);
