@@ -4473,6 +4473,45 @@ export interface SandboxEnvironment {
   unset?: string[];
 }
 
+/** Limits and their use */
+export interface QuotaList {
+  items: Quota[];
+}
+
+/** A limit and its use */
+export interface Quota {
+  scope: "project" | "key" | "organization";
+  /** id of the project, key or organisation */
+  subject: string;
+  name: string;
+  unit: string;
+  about: string;
+  /** 0 = no limit */
+  limit: number;
+  /** -1: not counted, of requests per second */
+  used: number;
+  /** end of the minute; null: when the use falls */
+  reset_at: string | null;
+}
+
+/** New limits; omitted members keep their values, 0 removes a limit */
+export interface QuotaChange {
+  /** sandboxes that run or are paused */
+  sandboxes_running?: number;
+  /** stopped and archived sandboxes: a create is refused while there are as many */
+  sandboxes_stopped?: number;
+  /** CPUs of running sandboxes together */
+  cpu?: number;
+  /** memory of running sandboxes together */
+  memory_mb?: number;
+  /** disk limits of all sandboxes together */
+  disk_mb?: number;
+  /** sandboxes made in one minute of the clock */
+  creates_per_minute?: number;
+  /** requests in one second; each server of the store takes an equal part */
+  requests_per_second?: number;
+}
+
 /** Deleted items that can be restored */
 export interface TrashList {
   items: TrashItem[];

@@ -20,6 +20,7 @@
 int api_open(struct api *api, struct error *err)
 {
 	api->limiter = api_limiter_new((unsigned)api->config->requests_per_key_max);
+	api->rates = api_rates_new();
 	api->keys = api_key_cache_new();
 	api->tickets = api_tickets_new();
 	api->access = access_watch_new(api);
@@ -48,6 +49,7 @@ void api_close(struct api *api)
 {
 	access_watch_free(api->access);
 	api_limiter_free(api->limiter);
+	api_rates_free(api->rates);
 	api_key_cache_free(api->keys);
 	api_tickets_free(api->tickets);
 	sign_in_free(api->sign_in);

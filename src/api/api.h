@@ -19,9 +19,9 @@ void api_cancel_calls(struct api *api);
  * store close. */
 void api_stop_background(struct api *api);
 void api_close(struct api *api); /* after server_close */
-/* Measures a call to the store, for /metrics and /readyz. Call it on a worker, every few seconds.
- */
-void api_measure_store(struct api *api);
+/* Measures a call to the store, for /metrics and /readyz, and reads the quotas of requests. Call it
+ * on a worker, every few seconds. */
+void api_tick(struct api *api);
 
 /* What /metrics answers. Loop thread. */
 void api_write_metrics(struct api *api, struct buf *out);

@@ -78,6 +78,25 @@ static void collect_shape(struct shape_set *set, const struct json_shape *shape)
 		collect_shape(set, m->of);
 }
 
+static void write_quota_schema(struct buf *out)
+{
+	json_begin_object(out, "quota");
+	json_add_text(out, "type", "object");
+	json_add_text(out, "description", "the quota or budget that is used up");
+	json_begin_object(out, "properties");
+	json_add_map(out, "name", TEXTS({"type", "string"}));
+	json_add_map(out, "scope", TEXTS({"type", "string"}));
+	json_add_map(out, "limit", TEXTS({"type", "number"}));
+	json_add_map(out, "used", TEXTS({"type", "number"}));
+	json_begin_object(out, "reset_at");
+	json_add_texts(out, "type", (const char *const[]){"string", "null", NULL});
+	json_add_text(out, "format", "date-time");
+	json_add_text(out, "description", "null: when the use falls");
+	json_end_object(out);
+	json_end_object(out);
+	json_end_object(out);
+}
+
 static void write_error_schema(struct buf *out)
 {
 	static const char *const required[] = {"code", "message", "request_id", NULL};
@@ -97,6 +116,7 @@ static void write_error_schema(struct buf *out)
 	              {"description",
 	               "kind of the object that does not exist, such as sandbox or template"}));
 	json_add_map(out, "hint", TEXTS({"type", "string"}));
+	write_quota_schema(out);
 	json_add_map(out, "request_id", TEXTS({"type", "string"}));
 	json_end_object(out);
 	json_add_texts(out, "required", required);

@@ -81,6 +81,7 @@ const struct route *const api_routes[] = {
         ports_routes,
         services_routes,
         limits_routes,
+        quotas_routes,
         trash_routes,
         builds_routes,
         preview_routes,

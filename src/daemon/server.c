@@ -391,7 +391,7 @@ static void tick_on_worker(struct worker_task *task)
 {
 	struct api_process *p = CONTAINER_OF(task, struct api_process, tick_task);
 
-	api_measure_store(&p->api);
+	api_tick(&p->api);
 	fleet_tick(p->fleet);
 	atomic_store(&p->tick_runs, false);
 }

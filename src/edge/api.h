@@ -33,6 +33,7 @@ struct api {
 	struct jobs *jobs;           /* NULL in tests */
 	struct http_server *server;  /* set after server_open; for counts */
 	struct api_limiter *limiter; /* concurrent requests of each key */
+	struct api_rates *rates;     /* quotas of requests per second */
 	struct api_key_cache *keys;  /* callers by key hash, for seconds */
 	struct sign_in *sign_in;     /* logins of browsers */
 	struct access_watch *access; /* open streams of callers that lose access; or NULL */

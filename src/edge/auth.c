@@ -217,6 +217,10 @@ int api_admit_request(struct request *rq, const char *id, struct api_caller *cal
 	if (caller->account.project_id[0])
 		request_count_for(rq, caller->account.project_id);
 	if (!has_others && api_limiter_take(api->limiter, id, &caller->slot, err) == 0) {
+		if (api_rates_take(api->rates, &caller->account, err) < 0) {
+			api_limiter_give(api->limiter, TAKE(caller->slot));
+			return -1;
+		}
 		caller->slot_of = id;
 		return begin_audit(rq, id, caller, err);
 	}

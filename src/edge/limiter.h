@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* edge/limiter.h — limits how many requests of one key run at once. Any thread. */
+/* edge/limiter.h — limits how many requests of one key run at once, and by quotas
+ * (sandbox/quota.h) how many come per second. Any thread. */
 #pragma once
 
 #include <stdbool.h>
@@ -19,3 +20,15 @@ MUST_CHECK int api_limiter_take(struct api_limiter *l, const char *key_id,
 struct api_limiter_slot *api_limiter_take_again(struct api_limiter *l, const char *key_id);
 bool api_limiter_has_room(struct api_limiter *l, const char *key_id);
 void api_limiter_give(struct api_limiter *l, struct api_limiter_slot *slot); /* NULL is fine */
+
+/* rate.c: the quotas of requests per second. Each server of the store takes an equal part. */
+struct account_caller;
+struct api;
+struct api_rates;
+struct api_rates *api_rates_new(void);
+void api_rates_free(struct api_rates *rates);
+/* Reads the quotas from the store; on a worker, every few seconds and after a change. */
+MUST_CHECK int api_rates_refresh(struct api *api, struct error *err);
+/* ERROR_LIMIT when the key, its project or the organisation has used its rate. */
+MUST_CHECK int api_rates_take(struct api_rates *rates, const struct account_caller *caller,
+                              struct error *err);

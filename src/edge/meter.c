@@ -8,6 +8,7 @@
 #include "edge/access_watch.h"
 #include "edge/api.h"
 #include "http/server/http.h"
+#include "sandbox/quota.h"
 #include "sign_in/sign_in.h"
 #include "trace/timing.h"
 
@@ -129,6 +130,7 @@ void api_meter_write(const struct api_meter *m, struct buf *out)
 	         "atoll_store_ping_failures_total %" PRIu64 "\n",
 	         api_meter_ping_failures(m));
 	timing_write(out);
+	quota_write_metrics(out);
 }
 
 void api_meter_write_access(const struct api *api, struct buf *out)

@@ -20,7 +20,8 @@ struct timing_sum api_meter_requests(const struct api_meter *m);
 struct timing_sum api_meter_pings(const struct api_meter *m); /* of the store */
 uint64_t api_meter_ping_failures(const struct api_meter *m);
 /* Prometheus histograms: atoll_http_request_seconds by operation, and atoll_store_ping_seconds.
- * And the metrics of trace/timing.h. Loop thread. */
+ * And the metrics of trace/timing.h and
+ * sandbox/quota.h. Loop thread. */
 void api_meter_write(const struct api_meter *m, struct buf *out);
 struct api;
 /* atoll_sign_ins_total, atoll_csrf_refused_total and atoll_streams_ended_total. */

@@ -758,7 +758,7 @@ export interface EphemeralExec {
 }
 /** Error */
 export interface Error {
-  error: { code: string; message: string; resource: string; hint: string; request_id: string };
+  error: { code: string; message: string; resource: string; hint: string; quota: { name: string; scope: string; limit: number; used: number; reset_at: string | null }; request_id: string };
 }
 /** Something that happened */
 export interface Event {
@@ -1845,6 +1845,31 @@ export interface ProviderSet {
 /** The providers of this server in the order in which they are tried */
 export interface Providers {
   items: Provider[];
+}
+/** A limit and its use */
+export interface Quota {
+  scope: "project" | "key" | "organization";
+  subject: string;
+  name: string;
+  unit: string;
+  about: string;
+  limit: number;
+  used: number;
+  reset_at: string | null;
+}
+/** New limits; omitted members keep their values, 0 removes a limit */
+export interface QuotaChange {
+  sandboxes_running?: number;
+  sandboxes_stopped?: number;
+  cpu?: number;
+  memory_mb?: number;
+  disk_mb?: number;
+  creates_per_minute?: number;
+  requests_per_second?: number;
+}
+/** Limits and their use */
+export interface QuotaList {
+  items: Quota[];
 }
 /** Whether the server can create a sandbox now; status 503 with reason and cure if not */
 export interface Readiness {
@@ -3731,6 +3756,12 @@ export const postApiSandboxInstancesIdServicesServiceRestart: Operation<{ id: st
 export const postApiSandboxInstancesIdResize: Operation<{ id: string }, undefined, SandboxResize, Sandbox> = { method: "POST", path: "/api/sandbox/instances/{id}/resize", scopes: ["sandbox:write"] };
 /** Change a sandbox's variables; processes that start later get them */
 export const postApiSandboxInstancesIdEnv: Operation<{ id: string }, undefined, SandboxEnvironment, Sandbox> = { method: "POST", path: "/api/sandbox/instances/{id}/env", scopes: ["sandbox:write"] };
+/** Get the limits and the use of the caller's project, key and organisation */
+export const getV1Quotas: Operation<undefined, undefined, undefined, QuotaList> = { method: "GET", path: "/v1/quotas", scopes: ["sandbox:read"] };
+/** Get the limits and the use of a project, a key or an organisation */
+export const getV1QuotasScopeSubject: Operation<{ scope: string; subject: string }, undefined, undefined, QuotaList> = { method: "GET", path: "/v1/quotas/{scope}/{subject}", scopes: ["admin"] };
+/** Set limits of a project, a key or an organisation */
+export const patchV1QuotasScopeSubject: Operation<{ scope: string; subject: string }, undefined, QuotaChange, QuotaList> = { method: "PATCH", path: "/v1/quotas/{scope}/{subject}", scopes: ["admin"] };
 /** List deleted items that can be restored */
 export const getApiSandboxTrash: Operation<undefined, { all?: boolean }, undefined, TrashList> = { method: "GET", path: "/api/sandbox/trash", scopes: ["sandbox:read"] };
 /** Restore an orphaned sandbox and create a row for it */

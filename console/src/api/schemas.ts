@@ -605,6 +605,15 @@ export const providerAddSchema = {
 export const providerSetSchema = {
   settings: {"type":"object","description":"settings to change, as in POST /v1/providers; \"\" returns to the default; others stay","maxProperties":32,"example":{"max_sandboxes":"20"}},
 } satisfies Schema;
+export const quotaChangeSchema = {
+  sandboxes_running: {"type":"number","description":"sandboxes that run or are paused","minimum":0,"maximum":1000000000},
+  sandboxes_stopped: {"type":"number","description":"stopped and archived sandboxes: a create is refused while there are as many","minimum":0,"maximum":1000000000},
+  cpu: {"type":"number","description":"CPUs of running sandboxes together","minimum":0,"maximum":1000000000},
+  memory_mb: {"type":"number","description":"memory of running sandboxes together","minimum":0,"maximum":1000000000},
+  disk_mb: {"type":"number","description":"disk limits of all sandboxes together","minimum":0,"maximum":1000000000},
+  creates_per_minute: {"type":"number","description":"sandboxes made in one minute of the clock","minimum":0,"maximum":1000000000},
+  requests_per_second: {"type":"number","description":"requests in one second; each server of the store takes an equal part","minimum":0,"maximum":1000000000},
+} satisfies Schema;
 export const registryLoginSchema = {
   username: {"type":"string","maxLength":256},
   password: {"type":"string","description":"or a token; the server keeps neither","maxLength":16384},

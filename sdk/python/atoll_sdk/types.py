@@ -4725,6 +4725,48 @@ class SandboxEnvironment(TypedDict):
     unset: NotRequired[list[str]]
 
 
+class QuotaList(TypedDict):
+    """Limits and their use"""
+
+    items: list[Quota]
+
+
+class Quota(TypedDict):
+    """A limit and its use"""
+
+    scope: Literal["project", "key", "organization"]
+    # id of the project, key or organisation
+    subject: str
+    name: str
+    unit: str
+    about: str
+    # 0 = no limit
+    limit: float
+    # -1: not counted, of requests per second
+    used: float
+    # end of the minute; null: when the use falls
+    reset_at: str | None
+
+
+class QuotaChange(TypedDict):
+    """New limits; omitted members keep their values, 0 removes a limit"""
+
+    # sandboxes that run or are paused
+    sandboxes_running: NotRequired[float]
+    # stopped and archived sandboxes: a create is refused while there are as many
+    sandboxes_stopped: NotRequired[float]
+    # CPUs of running sandboxes together
+    cpu: NotRequired[float]
+    # memory of running sandboxes together
+    memory_mb: NotRequired[float]
+    # disk limits of all sandboxes together
+    disk_mb: NotRequired[float]
+    # sandboxes made in one minute of the clock
+    creates_per_minute: NotRequired[float]
+    # requests in one second; each server of the store takes an equal part
+    requests_per_second: NotRequired[float]
+
+
 class TrashList(TypedDict):
     """Deleted items that can be restored"""
 

@@ -47,10 +47,21 @@ static const char *window_text(enum budget_window window)
 	return texts[window];
 }
 
+/* When the next window begins; 0 for a budget without windows. */
+static int64_t window_end(enum budget_window window, int64_t now)
+{
+	int64_t start = budget_window_start(window, now);
+
+	if (window == BUDGET_TOTAL)
+		return 0;
+	return budget_window_start(window, start + (window == BUDGET_DAY ? 1 : 32) * USAGE_DAY_MS);
+}
+
 static void refuse_spent(const struct budget_record *r, struct error *err)
 {
 	AUTO(buf_done) struct buf spent = BUF(32);
 	AUTO(buf_done) struct buf limit = BUF(32);
+	int64_t now = clock_unix_ms(), end = window_end(r->span, now);
 
 	money_write(&spent, r->spent_micro);
 	money_write(&limit, r->limit_micro);
@@ -58,6 +69,14 @@ static void refuse_spent(const struct budget_record *r, struct error *err)
 	          "budget '%s' of %s '%s' is spent: %s of %s US dollars %s", r->id,
 	          budget_scope_name(r->scope), r->subject, buf_text(&spent), buf_text(&limit),
 	          window_text(r->span));
+	err->quota = (struct error_quota){.name = "budget",
+	                                  .limit = money_to_usd(r->limit_micro),
+	                                  .used = money_to_usd(r->spent_micro),
+	                                  .reset_at = end};
+	(void)snprintf(err->quota.scope, sizeof(err->quota.scope), "%s",
+	               budget_scope_name(r->scope));
+	if (end > now)
+		err->retry_after_s = (int)((end - now) / 1000) + 1;
 	error_hint(err, r->span == BUDGET_TOTAL ? "set a higher one and delete this one"
 	                                        : "wait until it begins anew, or set a higher one");
 }

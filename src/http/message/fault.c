@@ -64,6 +64,17 @@ const struct http_fault_kind *fault_kind_get(enum http_fault fault)
 	return &kinds[fault];
 }
 
+static void add_quota(struct buf *out, const struct error_quota *quota)
+{
+	json_begin_object(out, "quota");
+	json_add_text(out, "name", quota->name);
+	json_add_text(out, "scope", quota->scope);
+	json_add_number(out, "limit", quota->limit);
+	json_add_number(out, "used", quota->used);
+	json_add_time(out, "reset_at", quota->reset_at);
+	json_end_object(out);
+}
+
 static void add_body(struct buf *out, const struct error_body *body)
 {
 	json_begin_object(out, "error");
@@ -73,6 +84,8 @@ static void add_body(struct buf *out, const struct error_body *body)
 		json_add_text(out, "resource", body->resource);
 	if (body->hint && body->hint[0])
 		json_add_text(out, "hint", body->hint);
+	if (body->quota && body->quota->name[0])
+		add_quota(out, body->quota);
 	if (body->request_id && body->request_id[0])
 		json_add_text(out, "request_id", body->request_id);
 	json_end_object(out);
@@ -90,6 +103,7 @@ static struct error_body body_of(const struct error *err, const char *request_id
 	                           .message = err->text,
 	                           .resource = err->resource,
 	                           .hint = err->hint,
+	                           .quota = &err->quota,
 	                           .request_id = request_id};
 }
 

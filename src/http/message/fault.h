@@ -44,12 +44,13 @@ struct http_fault_kind {
 };
 const struct http_fault_kind *fault_kind_get(enum http_fault fault);
 
-/* Writes {"error":{"code":…,"message":…,"resource":…,"hint":…,"request_id":…}}. */
+/* Writes {"error":{"code":…,"message":…,"resource":…,"hint":…,"quota":{…},"request_id":…}}. */
 struct error_body {
 	const char *code, *message;
 	const char *resource; /* kind of the object that does not exist; NULL or empty: left out */
 	const char *hint;     /* NULL or empty: left out */
-	const char *request_id; /* NULL: left out */
+	const char *request_id;          /* NULL: left out */
+	const struct error_quota *quota; /* NULL or without a name: left out */
 };
 void error_body_write(struct buf *out, const struct error_body *body);
 /* The same for an error; also for programs that serve no requests. */

@@ -611,7 +611,8 @@ void request_write_failure(const struct request *rq, struct http_failure *failur
 	                                .message = failure->message,
 	                                .resource = failure->err ? failure->err->resource : NULL,
 	                                .hint = failure->hint,
-	                                .request_id = rq->id};
+	                                .request_id = rq->id,
+	                                .quota = failure->err ? &failure->err->quota : NULL};
 
 	buf_reset(out);
 	if (!options->write_failure || !options->write_failure(rq, failure, out))
@@ -636,7 +637,7 @@ void exchange_fail(struct http_exchange *ex, const struct error *err)
 	buf_reset(&ex->reply.headers);
 	if (kind->http_status == 401)
 		buf_add_text(&ex->reply.headers, "WWW-Authenticate: Bearer\r\n");
-	if (kind->http_status == 429 || kind->http_status == 503)
+	if (kind->http_status == 429 || kind->http_status == 503 || err->retry_after_s > 0)
 		buf_addf(&ex->reply.headers, "Retry-After: %d\r\n",
 		         err->retry_after_s > 0 ? err->retry_after_s : 1);
 	/* Only for a range that this server refused. */

@@ -40,6 +40,7 @@ extern const struct route organizations_routes[];
 extern const struct route pools_routes[];
 extern const struct route processes_routes[];
 extern const struct route projects_routes[];
+extern const struct route quotas_routes[];
 extern const struct route recordings_routes[];
 extern const struct route sandbox_list_routes[];
 extern const struct route sandbox_patch_routes[];
