@@ -72,6 +72,7 @@ const struct cli_command *const commands[] = {
         &command_whoami,
         &command_usage,
         &command_budget,
+        &command_quota,
         &command_setup,
         &command_serve,
         &command_down,

@@ -6,6 +6,6 @@
 #include "cli/core/command.h"
 
 extern const struct cli_command command_audit, command_budget, command_connect, command_console,
-        command_credential, command_key,
-        command_member, command_org, command_project, command_settings, command_usage, command_user,
-        command_webhook, command_whoami;
+        command_credential, command_key, command_member, command_org, command_project,
+        command_quota, command_settings, command_usage, command_user, command_webhook,
+        command_whoami;

@@ -16,6 +16,7 @@ import { useResource } from "../../store/resource";
 import { missingScope, projectId } from "../../store/session";
 import { usage as t } from "../../text/en";
 import { Budgets } from "./budgets";
+import { Quotas } from "./quotas";
 import { DAY_MS, DAYS_MAX, dateOf, isoOf, rangeOf, type Range } from "./range";
 import { groupQuery, LABEL, measureOf, readUsage, stacksOf, type UsageRead } from "./read";
 import { UsageTable } from "./table";
@@ -57,6 +58,7 @@ function Usage() {
     <>
       <Filters name={name} range={range} group={group} />
       {isWrong ? <Note tone="warn">{t.wrongRange}</Note> : group === LABEL ? <Note>{t.labelNeeded}</Note> : <Sums range={range} group={group} />}
+      <Quotas />
       <Budgets />
     </>
   );

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// quotas.tsx: the limits that hold for the caller, and what is used of each.
+import { call } from "../../api/call";
+import { getV1Quotas, type Quota } from "../../api/generated";
+import { Meter } from "../../parts/chip";
+import { Card } from "../../parts/layout";
+import { Empty, Loaded } from "../../parts/notice";
+import { Safe } from "../../parts/text";
+import { useResource } from "../../store/resource";
+import { missingScope, projectId } from "../../store/session";
+import { usage as t } from "../../text/en";
+
+const digits = (value: number): string => value.toLocaleString("en", { maximumFractionDigits: 2 });
+
+/** Requests per second are counted by no one place. */
+function Use({ of }: { of: Quota }) {
+  if (of.used < 0) return <>{t.quotaOf(digits(of.limit), of.unit)}</>;
+  return <Meter used={of.used} limit={of.limit} text={t.spentOf(digits(of.used), `${digits(of.limit)} ${of.unit}`)} label={of.about} />;
+}
+
+export function Quotas() {
+  const lacks = missingScope(getV1Quotas);
+  const resource = useResource(`quotas-${projectId.value}`, (signal) => call(getV1Quotas, { signal }), { onFocus: true, kinds: ["sandbox.created", "sandbox.deleted"] });
+  if (lacks) return null;
+  return (
+    <Card title={t.quotas}>
+      <Loaded of={resource} lines={3}>
+        {(read) => {
+          const limited = read.items.filter((q) => q.limit > 0);
+          if (limited.length === 0)
+            return (
+              <Empty icon="chart" title={t.noQuotas}>
+                {t.noQuotasText}
+              </Empty>
+            );
+          return (
+            <table class="plain-table">
+              <thead>
+                <tr>
+                  {[t.quotaLimit, t.quotaFor, t.quotaUsed].map((title) => (
+                    <th scope="col" key={title}>
+                      {title}
+                    </th>
+                  ))}
+                </tr>
+              </thead>
+              <tbody>
+                {limited.map((q) => (
+                  <tr key={`${q.scope} ${q.name}`}>
+                    <td data-tip={q.about}>{t.quotaNames[q.name] ?? q.name}</td>
+                    <td>
+                      {t.quotaScopes[q.scope] ?? q.scope} <Safe text={q.subject} mono max={40} />
+                    </td>
+                    <td>
+                      <Use of={q} />
+                    </td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          );
+        }}
+      </Loaded>
+    </Card>
+  );
+}
