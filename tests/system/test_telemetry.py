@@ -219,7 +219,8 @@ def test_a_collector_that_takes_nothing_costs_no_request(answers):
         collector.stopped.set()
         collector.shutdown()
         collector.server_close()
-        own.remove_all()
+        own.stop()
+        shutil.rmtree(own.data, ignore_errors=True)
 
 
 def test_a_wrong_option_is_refused_without_its_secret():

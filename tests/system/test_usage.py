@@ -232,6 +232,8 @@ def test_a_budget_warns_stops_and_refuses(metered):
         with pytest.raises(atoll.ApiError) as refused:
             call()
         assert (refused.value.status, refused.value.code) == (402, "budget_exceeded")
+        quota = refused.value.body["error"]["quota"]
+        assert (quota["name"], quota["scope"], quota["limit"], quota["reset_at"]) == ("budget", "project", 2, None) and quota["used"] >= 2
         assert budget["id"] in refused.value.message
     # It holds over a restart, as well.
     old = metered.kill9("api")
