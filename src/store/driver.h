@@ -28,7 +28,7 @@ extern const struct store_query store_queries[QUERY_COUNT];
 const struct column *query_column(const struct store_query *query, const struct column *shape,
                                   const char *name);
 
-/* A file of migrations/, in the order of their numbers; the array ends with number 0. */
+/* A file of migrations/, numbered from 1; the array ends with number 0. */
 struct migration {
 	int64_t number;
 	const char *name, *sqlite, *postgres;

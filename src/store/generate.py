@@ -160,13 +160,11 @@ def number_parameters(query):
 
 
 def read_migrations(paths):
-    migrations, number = [], 0
-    for path in paths:
+    migrations = []
+    for number, path in enumerate(paths, 1):
         parts = MIGRATION.match(path.name)
-        # A number may be left out, because a change that has it is not there yet.
-        if int(parts[1]) <= number:
-            fail(path, f"should have a number above {number:04}")
-        number = int(parts[1])
+        if int(parts[1]) != number:
+            fail(path, f"should be number {number:04}")
         text = path.read_text()
         postgres = outside(text, lambda part: spell(part, SPELLINGS))
         # The number that a database is at changes in the transaction that changes its tables.

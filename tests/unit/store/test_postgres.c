@@ -127,9 +127,8 @@ static void make_old(int64_t version)
 	               "INSERT INTO store_version VALUES (0)");
 	postgres_do(c, store_migrations[0].postgres);
 	postgres_do(c, old_rows);
-	for (const struct migration *m = store_migrations + 1;
-	     m->number > 0 && m->number <= version; m++)
-		postgres_do(c, m->postgres);
+	for (int64_t i = 1; i < version; i++)
+		postgres_do(c, store_migrations[i].postgres);
 	PQfinish(c);
 }
 
@@ -143,17 +142,13 @@ static void make_old(int64_t version)
 
 TEST(a_database_of_every_older_version_is_brought_up_to_date_with_its_rows)
 {
-	/* A number may be left out. */
-	for (size_t at = 0; store_migrations[at].number < last_migration(); at++) {
-		const int64_t version = store_migrations[at].number;
+	for (int64_t version = 1; version < last_migration(); version += VERSION_STEP) {
 		AUTO(arena_done) struct arena a = {0};
 		struct error err = {0};
 		struct project_record project;
 		struct sandbox_record r;
 		struct store *s;
 
-		if (at % VERSION_STEP != 0)
-			continue;
 		postgres_new_schema(&server, dsn, sizeof(dsn));
 		make_old(version);
 		assert_int_equal(ask_number("SELECT number FROM store_version"), version);
