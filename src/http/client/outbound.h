@@ -18,7 +18,7 @@
 MUST_CHECK int outbound_url_check(const char *url, bool allow_private, struct error *err);
 struct outbound_post {
 	const char *url;
-	const char *method; /* NULL = POST; another method with a body */
+	const char *method;         /* NULL = POST; another method with a body */
 	const char *const *headers; /* "Name: value" lines, NULL-terminated */
 	struct span body;
 	int64_t timeout_ms; /* for the whole call */

@@ -98,8 +98,8 @@ TEST(all_values_together_have_a_limit)
 	assert_refused(credential_fields_check(CREDENTIAL_CUSTOM, fields, 5, &err), ERROR_INVALID);
 	for (size_t i = 0; i < COUNT_OF(fields); i++)
 		fields[i].value = "v";
-	assert_done(
-	        credential_fields_check(CREDENTIAL_CUSTOM, fields, CREDENTIAL_FIELD_COUNT_MAX, &err));
+	assert_done(credential_fields_check(CREDENTIAL_CUSTOM, fields, CREDENTIAL_FIELD_COUNT_MAX,
+	                                    &err));
 	assert_refused(credential_fields_check(CREDENTIAL_CUSTOM, fields, COUNT_OF(fields), &err),
 	               ERROR_INVALID);
 }
