@@ -50,7 +50,7 @@ class Caller(threading.Thread):
         if wanted.get("isolation") and made["isolation"] == "remote":
             self.weak.append(made)
         api.exec(made["id"], "true")
-        if turn % 2:
+        if turn % 8:
             api.remove(made["id"])
             self.lived[made["id"]][1] = time.time()
 
