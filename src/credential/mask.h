@@ -27,5 +27,5 @@ size_t mask_reach(const struct mask *mask);
  * mask_reach. For a stream that pauses: nearly every byte begins some value, and a message that
  * waits for its last byte never comes. The caller keeps fewer bytes that it has sent before the
  * next ones, so that the rest of a value is found. */
-#define MASK_BEGUN_MIN ((size_t)8)
+#define MASK_BEGUN_MIN ((size_t)4)
 size_t mask_begun(const struct mask *mask, struct span data);
