@@ -151,7 +151,7 @@ static void *watch_proxy(void *context)
 		struct pollfd fds[] = {{s->event_fd, POLLIN, 0}, {-1, POLLRDHUP, 0}};
 
 		{
-			AUTO(thread_unlock) pthread_mutex_t *lock = thread_lock(&s->mutex);
+			AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&s->mutex);
 			struct error ignored = {0};
 			bool is_new;
 
@@ -163,7 +163,7 @@ static void *watch_proxy(void *context)
 		(void)poll(fds, COUNT_OF(fds), is_away ? AGAIN_MS : -1);
 		if (fds[0].revents)
 			(void)!read(s->event_fd, &count, sizeof(count));
-		AUTO(thread_unlock) pthread_mutex_t *lock = thread_lock(&s->mutex);
+		AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&s->mutex);
 
 		/* A connection that this thread did not look at may have its number. */
 		if (fds[1].revents && s->fd == fds[1].fd &&
@@ -239,7 +239,7 @@ static struct sent_set *write_set(const struct credential_set *set)
 int credential_sender_put(struct credential_sender *s, const struct credential_set *set,
                           struct error *err)
 {
-	AUTO(thread_unlock) pthread_mutex_t *lock = thread_lock(&s->mutex);
+	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&s->mutex);
 	struct sent_set *now = write_set(set), *before;
 	bool is_new;
 	int result;
@@ -268,7 +268,7 @@ int credential_sender_put(struct credential_sender *s, const struct credential_s
 
 int credential_sender_remove(struct credential_sender *s, const char *sandbox, struct error *err)
 {
-	AUTO(thread_unlock) pthread_mutex_t *lock = thread_lock(&s->mutex);
+	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&s->mutex);
 	struct sent_set *set = map_remove(&s->sets, sandbox);
 	bool is_new, was_there = set != NULL;
 
@@ -284,7 +284,7 @@ int credential_sender_remove(struct credential_sender *s, const char *sandbox, s
 
 int credential_sender_settle(struct credential_sender *s, struct error *err)
 {
-	AUTO(thread_unlock) pthread_mutex_t *lock = thread_lock(&s->mutex);
+	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&s->mutex);
 	bool is_new;
 
 	s->is_settled = true;
