@@ -122,3 +122,8 @@ int blob_delete(struct blob_store *store, const char *name, struct error *err)
 {
 	return blob_name_check(name, err) < 0 ? -1 : store->ops->remove(store, name, err);
 }
+
+void blob_tidy(struct blob_store *store)
+{
+	store->ops->tidy(store);
+}

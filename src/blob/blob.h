@@ -71,6 +71,9 @@ MUST_CHECK int blob_list(struct blob_store *store, struct arena *a,
 /* Succeeds if there is no such blob. */
 MUST_CHECK int blob_delete(struct blob_store *store, const char *name, struct error *err);
 
+/* Removes what writers that were killed have left. Now and then. */
+void blob_tidy(struct blob_store *store);
+
 /* implementations: names are checked, sizes are in bounds */
 
 struct blob_store {
@@ -96,4 +99,5 @@ struct blob_ops {
 	int (*list)(struct blob_store *store, struct arena *a, const struct blob_filter *filter,
 	            struct blob_list *ret, struct error *err);
 	int (*remove)(struct blob_store *store, const char *name, struct error *err);
+	void (*tidy)(struct blob_store *store);
 };

@@ -165,7 +165,8 @@ def remove_and_check(server):
             api.delete(f"{path}/{row['id']}")
     assert not api.get(f"{PATH}?limit=1000")["items"]
     api.close()
-    atoll.wait_for(lambda: not files_left(server), 30, lambda: f"no file is left: {files_left(server)[:5]}")
+    # A sweep, once a minute, takes what a killed writer has left.
+    atoll.wait_for(lambda: not files_left(server), 100, lambda: f"no file is left: {files_left(server)[:5]}")
     atoll.Host(server.data).wait_clean()
     server.stop()
     assert not rows_left(server), rows_left(server)

@@ -10,6 +10,7 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/fault.h"
@@ -23,6 +24,7 @@
 /* Free space to keep: a full disk stops more than blobs. */
 #define SPACE_MIN (INT64_C(64) << 20)
 #define NAMES_MAX 1000000
+#define UNLOCKED_S 10 /* at least, from the creation of a file to its lock */
 
 struct local {
 	struct blob_store store;
@@ -39,15 +41,23 @@ static struct local *local_of(struct blob_store *store)
 	return (struct local *)(void *)store;
 }
 
-static void remove_if_abandoned(int folder, const char *name)
+static bool is_older(int fd, int64_t age_s)
+{
+	struct stat st;
+
+	return age_s == 0 || (fstat(fd, &st) == 0 && time(NULL) - st.st_mtime > age_s);
+}
+
+static void remove_if_abandoned(int folder, const char *name, int64_t age_s)
 {
 	AUTO_CLOSE int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 
-	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0 && unlinkat(folder, name, 0) == 0)
+	if (fd >= 0 && is_older(fd, age_s) && flock(fd, LOCK_EX | LOCK_NB) == 0 &&
+	    unlinkat(folder, name, 0) == 0)
 		log_info("incomplete blob removed", TEXT("name", name));
 }
 
-static void remove_abandoned_files(int folder)
+static void remove_abandoned_files(int folder, int64_t age_s)
 {
 	int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
@@ -59,7 +69,7 @@ static void remove_abandoned_files(int folder)
 	}
 	while ((entry = readdir(dir)))
 		if (strncmp(entry->d_name, PARTIAL, strlen(PARTIAL)) == 0)
-			remove_if_abandoned(folder, entry->d_name);
+			remove_if_abandoned(folder, entry->d_name, age_s);
 	(void)closedir(dir);
 }
 
@@ -74,7 +84,7 @@ static int open_local(const char *location, struct blob_store **ret, struct erro
 		(void)FAIL_ERRNO(err, "write to the blob store '%.150s'", location);
 		return FAIL_HINT(err, "it must belong to the user that the server runs as");
 	}
-	remove_abandoned_files(fd);
+	remove_abandoned_files(fd, 0);
 	l = memory_new(sizeof(*l));
 	*l = (struct local){.store = {.ops = &blob_local}, .folder = TAKE_FD(fd)};
 	*ret = &l->store;
@@ -338,6 +348,11 @@ static int remove_local(struct blob_store *store, const char *name, struct error
 	return 0;
 }
 
+static void tidy_local(struct blob_store *store)
+{
+	remove_abandoned_files(local_of(store)->folder, UNLOCKED_S);
+}
+
 const struct blob_ops blob_local = {
         .name = "local",
         .open = open_local,
@@ -349,4 +364,5 @@ const struct blob_ops blob_local = {
         .stat = stat_local,
         .list = list_local,
         .remove = remove_local,
+        .tidy = tidy_local,
 };

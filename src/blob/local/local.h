@@ -3,8 +3,8 @@
  * share.
  *
  * An incomplete blob is a file .new-RANDOM that its writer locks. Completion links it to its name,
- * which fails if the name is taken. The next start removes unlocked files: their writers are
- * gone. */
+ * which fails if the name is taken. Starts and blob_tidy remove unlocked files: their writers are
+ * gone. A child of the broker that writes holds the lock, too, and may outlive the server. */
 #pragma once
 
 #include "blob/blob.h"

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/id.h"
+#include "blob/blob.h"
 #include "fleet/core/fleet_state.h"
 #include "fleet/recovery/retention.h"
 #include "fleet/sandbox/artifacts.h"
@@ -43,6 +44,7 @@ int artifacts_purge(struct fleet *f, bool at_boot, struct error *err)
 
 	if (!f->blobs)
 		return 0;
+	blob_tidy(f->blobs);
 	if (store_artifact_list_due(f->store, &arena, &due, &list, err) < 0)
 		return -1;
 	for (size_t i = 0; i < list.count; i++)
