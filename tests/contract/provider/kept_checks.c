@@ -127,6 +127,28 @@ static void check_reset(struct fixture *f)
 	assert_string_equal(contract_shell(f, "cd && ls file 2>&- || echo gone"), "gone\n");
 }
 
+static bool is_far(const struct fixture *f)
+{
+	return strcmp(f->ops->isolation, "remote") == 0;
+}
+
+/* A declared gap of accounts at other services. */
+static bool refuses_restore(struct fixture *f, const char *snapshot)
+{
+	const struct snapshot_ops *snapshots = f->ops->snapshots;
+	struct error why = {0};
+
+	if (!is_far(f))
+		return false;
+	assert_int_equal(snapshots->can_restore(f->p, f->id.text, snapshot, contract_soon(), &why),
+	                 -1);
+	assert_int_equal(why.code, ERROR_UNSUPPORTED);
+	why = (struct error){0};
+	assert_int_equal(snapshots->restore(f->p, f->id.text, snapshot, contract_soon(), &why), -1);
+	assert_int_equal(why.code, ERROR_UNSUPPORTED);
+	return true;
+}
+
 static void a_restore_gives_the_files_back(struct fixture *f)
 {
 	const struct snapshot_ops *snapshots = f->ops->snapshots;
@@ -137,6 +159,11 @@ static void a_restore_gives_the_files_back(struct fixture *f)
 	take_snapshot(f, snapshot.text);
 	(void)contract_shell(f, "cd && echo two > file && echo more > other");
 	stop_sandbox(f);
+	if (refuses_restore(f, snapshot.text)) {
+		destroy_sandbox(f);
+		CHECK_OK(snapshots->remove(f->p, snapshot.text, contract_soon(), &err));
+		return;
+	}
 	CHECK_OK(snapshots->can_restore(f->p, f->id.text, snapshot.text, contract_soon(), &err));
 	CHECK_OK(snapshots->restore(f->p, f->id.text, snapshot.text, contract_soon(), &err));
 	assert_int_equal(count_sandboxes(f, f->id.text), 1);
@@ -172,7 +199,7 @@ static void what_is_not_there_takes_no_snapshot(struct fixture *f)
 	err = (struct error){0};
 	assert_int_equal(
 	        snapshots->can_restore(f->p, f->id.text, missing.text, contract_soon(), &err), -1);
-	assert_int_equal(err.code, ERROR_NOT_FOUND);
+	assert_int_equal(err.code, is_far(f) ? ERROR_UNSUPPORTED : ERROR_NOT_FOUND);
 	destroy_sandbox(f);
 }
 
