@@ -33,7 +33,7 @@ def fill(path, known):
     parts = path.split("/")
     for i, part in enumerate(parts):
         if part.startswith("{"):
-            parts[i] = known.get(parts[i - 1], "absent")
+            parts[i] = "project" if part == "{scope}" else known.get(parts[i - 1], "absent")
     query = next((q for end, q in QUERIES.items() if path.endswith(end)), None)
     return "/".join(parts) + (f"?{query}" if query else "")
 

@@ -106,6 +106,8 @@ def readable_routes():
             continue
         of_artifact = "/artifacts" in path
         known["id"] = "{artifact}" if of_artifact and "/instances" not in path else "{box}"
+        if path == "/v1/credential-presets":
+            continue  # constants of the program, among them addresses and names of tokens
         wanted = re.findall(r"\{(\w+)\}", path)
         if all(name in known for name in wanted):
             yield re.sub(r"\{(\w+)\}", lambda found: known[found[1]], path)

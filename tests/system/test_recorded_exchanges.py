@@ -15,7 +15,7 @@ import clients
 import remote_proxy
 import small_root
 
-pytestmark = pytest.mark.needs_root
+pytestmark = [pytest.mark.needs_root, pytest.mark.slow]
 PATH = "/api/sandbox/instances"
 ID = re.compile(r"(?<=/)(atoll-[a-z0-9-]+|[a-z0-9]{20}|life(%3A|:)\w+|[a-z0-9-]+(%3A|:)default|life)(?=/|$)")
 GENERATION = re.compile(r"^/v\d+(?=/sandboxes)")  # of a path of E2B: the same call

@@ -49,7 +49,7 @@ def test_the_list_has_a_schema_for_every_tool(api):
     assert listed["read"]["annotations"]["readOnlyHint"] is True
     assert listed["bash"]["annotations"]["destructiveHint"] is True
     only_reads = {name for name, tool in listed.items() if tool["annotations"]["readOnlyHint"]}
-    assert only_reads == {"read", "glob", "grep", "list_files", "list_sandboxes", "preview_url", "request_access"}
+    assert only_reads == {"read", "glob", "grep", "list_files", "list_sandboxes", "preview_url", "request_access", "list_credentials", "activate_credential"}
     stops = listed["async_status"]["annotations"]  # its action stop ends a job
     assert stops["destructiveHint"] is True and stops["idempotentHint"] is True
     assert listed["bash"]["inputSchema"]["required"] == ["command"]

@@ -280,7 +280,7 @@ suite_long()
 	build_programs gcc || { result failed long build "the gcc build failed"; return; }
 	ATOLL_SLOW=1 STORM_KILLS=${STORM_KILLS:-300} LEASE_SECONDS=${LEASE_SECONDS:-60} run_built_pytest long long 2400 \
 		tests/fault/test_{storm,leases}.py
-	ATOLL_SLOW=1 run_built_pytest long providers 3600 tests/fault/test_{fail_over_storm,provider_kills}.py
+	ATOLL_SLOW=1 run_built_pytest long providers 3600 tests/fault/test_{fail_over_storm,provider_kills,far_fail_over}.py
 }
 
 # Only when it is named: the whole of what the suites system and fault run a part of (atoll.sample, atoll.IS_SLOW).
@@ -356,7 +356,8 @@ unpack_machine_kernel()
 PROVIDER_FILES=(contract/test_providers system/test_microvm isolation/test_page fault/test_docker_storm
 	system/test_microvm_{memory,images} system/test_gvisor_{previews,images} isolation/test_table
 	system/test_docker system/test_docker_{gpus,runtimes,snapshots,volumes}
-	system/test_{host,e2b,daytona,lambda}_provider system/test_gvisor system/test_gvisor_{files,names,network}
+	system/test_{host,e2b,daytona,lambda}_provider system/test_recorded_exchanges
+	system/test_gvisor system/test_gvisor_{files,names,network}
 	escape/test_gvisor_egress fault/test_{gvisor,microvm}_kills)
 PROVIDER_RUNS=${PROVIDER_RUNS:-3}
 
