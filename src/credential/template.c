@@ -26,10 +26,14 @@ static bool is_word(struct span word)
 static int next_reference(struct span *rest, struct span *ret_text,
                           struct credential_reference *ret)
 {
-	const char *open = rest->size > 0 ? memmem(rest->data, rest->size, "${", 2) : NULL;
+	const char *open;
 	struct span inside;
 	ptrdiff_t end;
 
+	*ret_text = *rest;
+	if (rest->size == 0)
+		return 0;
+	open = memmem(rest->data, rest->size, "${", 2);
 	*ret_text = (struct span){rest->data, open ? (size_t)(open - rest->data) : rest->size};
 	span_skip(rest, ret_text->size);
 	if (!open)
