@@ -135,23 +135,26 @@ static bool may_read(const struct carried *c, const struct carried_side *from,
 	                            : c->answer_state == ANSWER_HEAD));
 }
 
-/* What a round has to change, for another round to make sense. */
+/* What a round has to change, for another round to make sense: also room for output, which lets
+ * input go on that no event tells of. */
 struct carried_mark {
-	size_t client_in, server_in;
+	size_t client_in, server_in, client_out, server_out;
 	enum request_state request;
 	enum answer_state answer;
 };
 
 static struct carried_mark mark_carried(const struct carried *c)
 {
-	return (struct carried_mark){c->client.in.size, c->server.in.size, c->request_state,
-	                             c->answer_state};
+	return (struct carried_mark){c->client.in.size,  c->server.in.size, c->client.out.size,
+	                             c->server.out.size, c->request_state,  c->answer_state};
 }
 
 static bool has_moved(const struct carried *c, const struct carried_mark *before)
 {
 	return c->client.in.size != before->client_in || c->server.in.size != before->server_in ||
-	       c->request_state != before->request || c->answer_state != before->answer;
+	       c->client.out.size != before->client_out ||
+	       c->server.out.size != before->server_out || c->request_state != before->request ||
+	       c->answer_state != before->answer;
 }
 
 static bool may_give(const struct carried *c, const struct carried_side *from,

@@ -87,6 +87,17 @@ print(get("/headers", method="HEAD").split("\\r\\n\\r\\n")[1] == "")
     assert "5000000 True" in out and out.strip().endswith("True"), out
 
 
+def test_a_host_that_reads_slower_than_the_sandbox_sends_gets_all(api, vault):
+    out = secured.said(api, vault.sandbox, """
+import hashlib
+data = bytes(range(256)) * 12288
+head = b"POST /upload HTTP/1.1\\r\\nHost: api.test\\r\\nConnection: close\\r\\nTransfer-Encoding: chunked\\r\\n\\r\\n"
+parts = b"".join(b"%x\\r\\n%s\\r\\n" % (len(data[at:at + 2000]), data[at:at + 2000]) for at in range(0, len(data), 2000))
+print(body_of(raw("api.test", head + parts + b"0\\r\\n\\r\\n")) == f"{len(data)} {hashlib.sha256(data).hexdigest()}")
+""")
+    assert out.strip() == "True", out
+
+
 def test_one_connection_carries_many_requests_and_expect_is_answered(api, vault):
     out = secured.said(api, vault.sandbox, """
 with connect("api.test") as s:
