@@ -71,7 +71,7 @@ struct carried {
 	char method[32];
 	char websocket_accept[64]; /* "" = none is asked for */
 	bool client_is_http10, keeps_alive, answer_is_chunked, is_masked, head_is_answered;
-	bool is_closing; /* after what is to be sent */
+	bool is_closing; /* once its output is sent */
 	bool is_shut;    /* all of that is sent */
 };
 

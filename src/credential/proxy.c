@@ -130,7 +130,7 @@ static void on_handover(void *context, UNUSED uint32_t epoll_events)
 	}
 }
 
-/* Who cannot take values back should not leave them here. */
+/* The api process cannot withdraw values while it is away, so the proxy deletes them. */
 static void on_api_away(void *context)
 {
 	log_warning("the api process is away: credentials are forgotten");

@@ -43,8 +43,8 @@ struct credential_ref {
 	const char *project_id, *owner_id, *name;
 };
 
-/* 8 digits that change with the fields. A key of the servers is needed to compute them, so nobody
- * can try values against them. */
+/* 8 digits that change with the fields. They are computed with a key of the servers, so that a
+ * caller cannot guess values and compare. */
 #define CREDENTIAL_FINGERPRINT_SIZE 8
 MUST_CHECK int store_credential_fingerprint(struct store *s, const char *project_id,
                                             const char *fields_json,

@@ -133,7 +133,7 @@ static int check_amount(struct store_connection *c, struct quota_look *look,
 	enum quota_scope scope = quota_scope_find(r->scope);
 	double own = quota_used(&look->admission->own, limit), used;
 
-	/* Who shrinks a sandbox may still be above a quota that was lowered. */
+	/* A resize to less is allowed above a quota that was lowered. */
 	if (scope == QUOTA_SCOPE_COUNT || (look->admission->event == QUOTA_ON_RESIZE && own <= 0))
 		return 0;
 	if (!look->has[scope] && query_find(c, use_queries[scope], &subject,

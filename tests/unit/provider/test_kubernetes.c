@@ -141,7 +141,7 @@ TEST(a_pod_is_a_sandboxs_or_a_warm_one)
 	pod = read_labels("\"atoll.warm\":\"0123456789abcdef\"");
 	assert_string_equal(pod.sandbox, "");
 	assert_string_equal(pod.warm, "0123456789abcdef");
-	/* One that was claimed is nobody else's, whatever else it says. */
+	/* A claimed pod is a sandbox's, whatever its other labels are. */
 	pod = read_labels("\"atoll.warm\":\"0123456789abcdef\","
 	                  "\"atoll.sandbox\":\"abcdefghijklmnopqrst\"");
 	assert_string_equal(pod.warm, "");
