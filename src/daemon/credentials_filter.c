@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <errno.h>
-#include <seccomp.h>
-#include <unistd.h>
 
 #include "daemon/credentials.h"
+#include "daemon/seccomp.h"
 
 /* Everything that the running proxy does: wait, carry bytes, take descriptors, read the time. It
  * makes no socket and opens no file. */
@@ -23,29 +21,12 @@ static const int allowed[] = {
         SCMP_SYS(writev),
 };
 
-static int add_rules(scmp_filter_ctx filter)
+static int add_rules(scmp_filter_ctx filter, UNUSED const void *context)
 {
-	int result;
-
-	/* For abort(). Its user has other processes. */
-	result = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1,
-	                          SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)getpid()));
-	for (size_t i = 0; i < COUNT_OF(allowed) && result == 0; i++)
-		result = seccomp_rule_add(filter, SCMP_ACT_ALLOW, allowed[i], 0);
-	return result == 0 ? seccomp_load(filter) : result;
+	return seccomp_allow(filter, allowed, COUNT_OF(allowed));
 }
 
 int credentials_filter(struct error *err)
 {
-	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(EPERM));
-	int result;
-
-	if (!filter)
-		return FAIL(err, ERROR_SYSTEM, "make a system call filter");
-	result = add_rules(filter);
-	seccomp_release(filter);
-	if (result == 0)
-		return 0;
-	errno = -result;
-	return FAIL_ERRNO(err, "load the system call filter");
+	return seccomp_apply(SCMP_ACT_ERRNO(EPERM), add_rules, NULL, err);
 }

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <errno.h>
 #include <netinet/in.h>
-#include <seccomp.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "daemon/names.h"
+#include "daemon/seccomp.h"
 
 /* Everything that the running gateway does: wait, carry bytes, open files of its folder, read the
  * time. */
@@ -49,8 +47,9 @@ static const int allowed[] = {
         SCMP_SYS(writev),
 };
 
-static int add_rules(scmp_filter_ctx filter, int handover_fd)
+static int add_rules(scmp_filter_ctx filter, const void *context)
 {
+	const int handover_fd = *(const int *)context;
 	static const scmp_datum_t kinds[] = {SOCK_STREAM, SOCK_DGRAM};
 	const scmp_datum_t flags = SOCK_CLOEXEC | SOCK_NONBLOCK;
 	int result = 0;
@@ -65,26 +64,10 @@ static int add_rules(scmp_filter_ctx filter, int handover_fd)
 	if (result == 0 && handover_fd >= 0)
 		result = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(sendmsg), 1,
 		                          SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)handover_fd));
-	/* For abort(). Its user has other processes. */
-	if (result == 0)
-		result = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1,
-		                          SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)getpid()));
-	for (size_t i = 0; i < COUNT_OF(allowed) && result == 0; i++)
-		result = seccomp_rule_add(filter, SCMP_ACT_ALLOW, allowed[i], 0);
-	return result == 0 ? seccomp_load(filter) : result;
+	return result == 0 ? seccomp_allow(filter, allowed, COUNT_OF(allowed)) : result;
 }
 
 int names_filter(int handover_fd, struct error *err)
 {
-	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(EPERM));
-	int result;
-
-	if (!filter)
-		return FAIL(err, ERROR_SYSTEM, "make a system call filter");
-	result = add_rules(filter, handover_fd);
-	seccomp_release(filter);
-	if (result == 0)
-		return 0;
-	errno = -result;
-	return FAIL_ERRNO(err, "load the system call filter");
+	return seccomp_apply(SCMP_ACT_ERRNO(EPERM), add_rules, &handover_fd, err);
 }

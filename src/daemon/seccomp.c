@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/seccomp.h"
 
+#include <errno.h>
 #include <sched.h>
-#include <seccomp.h>
+#include <unistd.h>
 
 static const int forbidden[] = {
         SCMP_SYS(execve),
@@ -57,26 +58,46 @@ static int forbid_processes(scmp_filter_ctx filter)
 	return result;
 }
 
-static int add_rules(scmp_filter_ctx filter)
+static int forbid_calls(scmp_filter_ctx filter, UNUSED const void *context)
 {
 	int result = forbid_processes(filter);
 
 	for (size_t i = 0; i < COUNT_OF(forbidden) && result == 0; i++)
 		result = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), forbidden[i], 0);
-	return result == 0 ? seccomp_load(filter) : result;
+	return result;
 }
 
-int seccomp_confine(struct error *err)
+int seccomp_allow(scmp_filter_ctx filter, const int *calls, size_t count)
 {
-	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
+	/* abort() sends a signal to the process itself. Its user has other processes. */
+	int result = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1,
+	                              SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)getpid()));
+
+	for (size_t i = 0; i < count && result == 0; i++)
+		result = seccomp_rule_add(filter, SCMP_ACT_ALLOW, calls[i], 0);
+	return result;
+}
+
+int seccomp_apply(uint32_t default_action,
+                  int (*add_rules)(scmp_filter_ctx filter, const void *context),
+                  const void *context, struct error *err)
+{
+	scmp_filter_ctx filter = seccomp_init(default_action);
 	int result;
 
 	if (!filter)
 		return FAIL(err, ERROR_SYSTEM, "make a system call filter");
-	result = add_rules(filter);
+	result = add_rules(filter, context);
+	if (result == 0)
+		result = seccomp_load(filter);
 	seccomp_release(filter);
 	if (result == 0)
 		return 0;
 	errno = -result;
 	return FAIL_ERRNO(err, "load the system call filter");
+}
+
+int seccomp_confine(struct error *err)
+{
+	return seccomp_apply(SCMP_ACT_ALLOW, forbid_calls, NULL, err);
 }
