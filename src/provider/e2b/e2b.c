@@ -15,8 +15,7 @@
 #define LABEL_ID "atoll_id"
 #define LABEL_OWNER "atoll_owner"
 #define LABEL_EPOCH "atoll_epoch"
-#define PAGE 100
-#define PAGES_MAX 200
+#define PAGE 100 /* sandboxes of which one call asks the use */
 #define PATH_BYTES_MAX 256
 
 static const int gone_is_fine[] = {404, 0}, already[] = {409, 0}, moved_on[] = {404, 409, 0};
@@ -200,7 +199,7 @@ static bool read_item(const struct remote *r, const struct json_value *item,
 	return true;
 }
 
-struct e2b_account_listing {
+struct e2b_account_list {
 	struct remote *remote;
 	struct arena *arena;
 	const char *id; /* NULL = all */
@@ -208,71 +207,35 @@ struct e2b_account_listing {
 	struct remote_list list;
 };
 
-static int take_page(struct e2b_account_listing *l, struct span body, struct error *err)
+static void take_sandbox(void *context, const struct json_value *item)
 {
-	AUTO(arena_done) struct arena arena = {0};
-	const struct json_value *root;
+	struct e2b_account_list *l = context;
+	struct remote_sandbox s;
 
-	if (json_load(&arena, body, &root, err) < 0) {
-		err->code = ERROR_UNAVAILABLE;
-		return FAIL_CONTEXT(err, "E2B: list of sandboxes");
-	}
-	for (size_t i = 0; i < json_count(root); i++) {
-		struct remote_sandbox s;
-
-		if (!read_item(l->remote, json_item_at(root, i), &s) ||
-		    (l->id && strcmp(l->id, s.id) != 0))
-			continue;
-		l->list.items =
-		        arena_grow(l->arena, l->list.items, l->list.count, &l->capacity, sizeof(s));
-		l->list.items[l->list.count++] = s;
-	}
-	return 0;
-}
-
-static const char *page_path(struct e2b_account_listing *l, struct arena *a, const char *token)
-{
-	AUTO(buf_done) struct buf path = BUF(4096);
-
-	buf_addf(&path, "/v2/sandboxes?metadata=" LABEL_SERVER "%%3D%s", l->remote->server);
-	if (l->id)
-		buf_addf(&path, "%%26" LABEL_ID "%%3D%s", l->id);
-	buf_addf(&path, "&state=running,paused&limit=%d", PAGE);
-	if (token[0]) {
-		buf_add_text(&path, "&nextToken=");
-		http_escape(&path, token);
-	}
-	return arena_text(a, buf_text(&path));
+	if (!read_item(l->remote, item, &s) || (l->id && strcmp(l->id, s.id) != 0))
+		return;
+	l->list.items = arena_grow(l->arena, l->list.items, l->list.count, &l->capacity, sizeof(s));
+	l->list.items[l->list.count++] = s;
 }
 
 static int e2b_list(struct remote *r, struct arena *a, const char *id, int64_t deadline,
                     struct remote_list *ret, struct error *err)
 {
-	AUTO(arena_done) struct arena arena = {0};
-	struct e2b_account_listing listing = {.remote = r, .arena = a, .id = id};
-	char token[512] = "";
+	AUTO(buf_done) struct buf path = BUF(4096);
+	struct e2b_account_list own = {.remote = r, .arena = a, .id = id};
 
-	for (unsigned page = 0; page < PAGES_MAX; page++) {
-		struct http_async_answer answer;
-		const struct remote_call call = {.method = "GET",
-		                                 .path = page_path(&listing, &arena, token),
-		                                 .wanted = "X-Next-Token",
-		                                 .deadline = deadline};
-
-		if (remote_call(r, &call, &answer, err) < 0)
-			return -1;
-		int status = take_page(&listing, buf_span(&answer.body), err);
-		buf_done(&answer.body);
-		if (status < 0)
-			return -1;
-		if (!answer.wanted[0]) {
-			*ret = listing.list;
-			return 0;
-		}
-		(void)snprintf(token, sizeof(token), "%s", answer.wanted);
-	}
-	return FAIL(err, ERROR_LIMIT, "E2B: the list of sandboxes has more than %d pages",
-	            PAGES_MAX);
+	buf_addf(&path, "/v2/sandboxes?metadata=" LABEL_SERVER "%%3D%s", r->server);
+	if (id)
+		buf_addf(&path, "%%26" LABEL_ID "%%3D%s", id);
+	buf_add_text(&path, "&state=running,paused");
+	const struct e2b_page_reader listing = {.noun = "sandboxes",
+	                                        .path = buf_text(&path),
+	                                        .take_item = take_sandbox,
+	                                        .context = &own};
+	if (e2b_read_pages(r, &listing, deadline, err) < 0)
+		return -1;
+	*ret = own.list;
+	return 0;
 }
 
 static int e2b_remove(struct remote *r, const struct remote_sandbox *s, int64_t deadline,

@@ -3,16 +3,12 @@
  * tells the team. */
 #include "provider/remote/snapshots.h"
 
-#include <stdio.h>
+#include <string.h>
 
-#include "http/client/async.h"
 #include "http/client/client.h"
 #include "json/json.h"
 #include "json/write.h"
 #include "provider/e2b/e2b.h"
-
-#define PAGE 100
-#define PAGES_MAX 200
 
 static const int gone_is_fine[] = {404, 0};
 
@@ -36,91 +32,48 @@ static int take_snapshot(struct remote *r, const struct remote_sandbox *s, const
 	return remote_call_do(r, &call, err) < 0 ? -1 : 0;
 }
 
-struct e2b_snapshot_pages {
+struct e2b_snapshot_list {
 	struct remote *remote;
 	struct arena *arena;
-	const char *name; /* NULL = all */
-	/* Of each page. */
-	void (*take_page)(struct e2b_snapshot_pages *pages, const struct json_value *list);
-	const char *service_id; /* of the named one; NULL: there is none */
+	const char *name;       /* of the wanted snapshot */
+	const char *service_id; /* of the wanted one; NULL: there is none */
 	struct provider_list list;
 	size_t capacity;
 };
 
-static const char *page_path(const struct e2b_snapshot_pages *pages, struct arena *a,
-                             const char *token)
+static void take_wanted(void *context, const struct json_value *item)
 {
-	AUTO(buf_done) struct buf path = BUF(4096);
+	struct e2b_snapshot_list *l = context;
+	const char *id = json_get_text(item, "snapshotID", "");
 
-	buf_addf(&path, "/snapshots?limit=%d", PAGE);
-	if (pages->name)
-		buf_addf(&path, "&name=%s", pages->name);
-	if (token[0]) {
-		buf_add_text(&path, "&nextToken=");
-		http_escape(&path, token);
-	}
-	return arena_text(a, buf_text(&path));
+	if (strstr(id, l->name))
+		l->service_id = arena_text(l->arena, id);
 }
 
-static int read_pages(struct e2b_snapshot_pages *pages, int64_t deadline, struct error *err)
+static void take_own(void *context, const struct json_value *item)
 {
-	AUTO(arena_done) struct arena arena = {0};
-	char token[512] = "";
+	struct e2b_snapshot_list *l = context;
 
-	for (unsigned page = 0; page < PAGES_MAX; page++) {
-		struct http_async_answer answer;
-		const struct json_value *root;
-		const struct remote_call call = {.method = "GET",
-		                                 .path = page_path(pages, &arena, token),
-		                                 .wanted = "X-Next-Token",
-		                                 .deadline = deadline};
-
-		if (remote_call(pages->remote, &call, &answer, err) < 0)
-			return -1;
-		int status = json_load(&arena, buf_span(&answer.body), &root, err);
-		buf_done(&answer.body);
-		if (status < 0) {
-			err->code = ERROR_UNAVAILABLE;
-			return FAIL_CONTEXT(err, "E2B: list of snapshots");
-		}
-		pages->take_page(pages, root);
-		if (!answer.wanted[0])
-			return 0;
-		(void)snprintf(token, sizeof(token), "%s", answer.wanted);
-	}
-	return FAIL(err, ERROR_LIMIT, "E2B: the list of snapshots has more than %d pages",
-	            PAGES_MAX);
-}
-
-static void take_named(struct e2b_snapshot_pages *pages, const struct json_value *list)
-{
-	for (size_t i = 0; i < json_count(list); i++) {
-		const char *id = json_get_text(json_item_at(list, i), "snapshotID", "");
-
-		if (strstr(id, pages->name))
-			pages->service_id = arena_text(pages->arena, id);
-	}
-}
-
-static void take_own(struct e2b_snapshot_pages *pages, const struct json_value *list)
-{
-	for (size_t i = 0; i < json_count(list); i++)
-		remote_snapshot_note(pages->remote, pages->arena,
-		                     json_get_text(json_item_at(list, i), "snapshotID", ""),
-		                     &pages->list, &pages->capacity);
+	remote_snapshot_note(l->remote, l->arena, json_get_text(item, "snapshotID", ""), &l->list,
+	                     &l->capacity);
 }
 
 int e2b_account_snapshot(struct remote *r, struct arena *a, const char *snapshot, int64_t deadline,
                          const char **ret, struct error *err)
 {
+	AUTO(arena_done) struct arena arena = {0};
 	char name[REMOTE_SNAPSHOT_NAME_SIZE];
-	struct e2b_snapshot_pages pages = {
-	        .remote = r, .arena = a, .name = name, .take_page = take_named};
+	struct e2b_snapshot_list found = {.remote = r, .arena = a, .name = name};
 
 	remote_snapshot_name(r, snapshot, name);
-	if (read_pages(&pages, deadline, err) < 0)
+	const struct e2b_page_reader listing = {
+	        .noun = "snapshots",
+	        .path = arena_format(&arena, "/snapshots?name=%s", name),
+	        .take_item = take_wanted,
+	        .context = &found};
+	if (e2b_read_pages(r, &listing, deadline, err) < 0)
 		return -1;
-	*ret = pages.service_id;
+	*ret = found.service_id;
 	return 0;
 }
 
@@ -147,11 +100,13 @@ static int remove_snapshot(struct remote *r, const char *snapshot, int64_t deadl
 static int list_snapshots(struct remote *r, struct arena *a, int64_t deadline,
                           struct provider_list *ret, struct error *err)
 {
-	struct e2b_snapshot_pages pages = {.remote = r, .arena = a, .take_page = take_own};
+	struct e2b_snapshot_list own = {.remote = r, .arena = a};
+	const struct e2b_page_reader listing = {
+	        .noun = "snapshots", .path = "/snapshots", .take_item = take_own, .context = &own};
 
-	if (read_pages(&pages, deadline, err) < 0)
+	if (e2b_read_pages(r, &listing, deadline, err) < 0)
 		return -1;
-	*ret = pages.list;
+	*ret = own.list;
 	return 0;
 }
 
