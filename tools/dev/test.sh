@@ -378,7 +378,8 @@ suite_kubernetes()
 suite_providers()
 {
 	local program files
-	declare -A packages=([dockerd]=docker.io [podman]=podman [runsc]=runsc [qemu-system-x86_64]=qemu-system-x86 [qemu-img]=qemu-utils)
+	declare -A packages=([dockerd]=docker.io [docker-registry]=docker-registry [podman]=podman
+		[runsc]=runsc [qemu-system-x86_64]=qemu-system-x86 [qemu-img]=qemu-utils)
 	build_programs gcc || { result failed providers build "the gcc build failed"; return; }
 	mapfile -t files < <(printf 'tests/%s.py\n' "${PROVIDER_FILES[@]}")
 	for program in "${!packages[@]}"; do
