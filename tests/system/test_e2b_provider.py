@@ -128,7 +128,7 @@ def test_rules_of_the_network_are_those_of_the_account(api, account):
 
 
 def test_what_the_service_lacks_is_refused_by_name(api, box):
-    assert "take snapshots" in refused(api.post, f"{PATH}/{box}/snapshot", {}).message
+    assert "keeps snapshots only for its first provider" in refused(api.post, f"{PATH}/{box}/snapshot", {}).message
     assert {"keep volumes", "limit resources", "make templates"} <= set(show(api, box)["unsupported"])
 
 

@@ -68,9 +68,15 @@ int sandbox_require(const struct fleet *f, const struct sandbox_record *r, unsig
 		return -1;
 	if (!is_kept || provider_shares_place(p, f->provider))
 		return 0;
-	return FAIL(err, ERROR_UNSUPPORTED,
-	            "provider '%s' cannot do this with what provider '%s' keeps: %s", r->provider,
-	            f->primary, provider_ability_name(ability));
+	(void)FAIL(err, ERROR_UNSUPPORTED,
+	           "sandbox '%s' is of provider '%s', and this server keeps %s only for its first "
+	           "provider, '%s'",
+	           r->name, r->provider, ability == PROVIDER_CAN_SNAPSHOT ? "snapshots" : "volumes",
+	           f->primary);
+	return FAIL_HINT(err,
+	                 "use a sandbox of provider '%s', or name '%s' first in the option "
+	                 "'providers'",
+	                 f->primary, r->provider);
 }
 
 bool sandbox_is_local(const struct fleet *f, const struct sandbox_record *r)
