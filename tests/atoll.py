@@ -285,15 +285,16 @@ class Server:
                               capture_output=True, **options)
 
     def descendants(self):
-        """{pid: command line} of the supervisor's own children."""
+        """{pid: command line} of the supervisor's own children. It has one thread."""
         found = {}
-        for stat in glob.glob("/proc/[0-9]*/stat"):
-            with contextlib.suppress(OSError, ValueError, IndexError):
-                text = pathlib.Path(stat).read_text()
-                pid, parent = int(text.split(" ", 1)[0]), int(text.rsplit(")", 1)[1].split()[1])
-                if self.process and parent == self.process.pid:
-                    line = pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
-                    found[pid] = line
+        with contextlib.suppress(OSError, AttributeError):
+            children = pathlib.Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
+            before, listed = None, children.read_text()
+            while listed != before:  # the kernel may leave a child out while another ends
+                before, listed = listed, children.read_text()
+            for child in listed.split():
+                with contextlib.suppress(OSError):
+                    found[int(child)] = pathlib.Path(f"/proc/{child}/cmdline").read_bytes().replace(b"\0", b" ").decode()
         return found
 
     def pid_of(self, role):
