@@ -15,6 +15,8 @@ export type LiveState = "connecting" | "live" | "down";
 export const liveStatus = signal<{ state: LiveState; since: number }>({ state: "connecting", since: Date.now() });
 /** The newest event that this tab knows. */
 export const lastSequence = signal(0);
+/** The stream brings every event after this one. 0: not known yet; an answer that was read before may lack events. */
+export const streamStart = signal(0);
 
 type Message =
   | { type: "event"; event: LiveEvent }
@@ -87,7 +89,7 @@ function onMessage(message: Message, project: string): void {
   else if (message.type === "hello" && isLeader) tellState();
   else if (message.type === "state" && !isLeader) {
     liveStatus.value = { state: message.state, since: message.since };
-    if (lastSequence.peek() === 0) lastSequence.value = message.sequence;
+    if (lastSequence.peek() === 0) lastSequence.value = streamStart.value = message.sequence;
   }
 }
 
@@ -127,14 +129,16 @@ function parseEvent(data: string): LiveEvent | null {
   }
 }
 
-async function lead(project: string, signal: AbortSignal): Promise<void> {
+const readNewest = (signal: AbortSignal): Promise<number> => call(getV1Events, { query: { last: 1 }, signal }).then((answer) => answer.after);
+
+async function lead(project: string, signal: AbortSignal, first: Promise<number | null>): Promise<void> {
   const backoff = new Backoff();
   isLeader = true;
   while (!signal.aborted) {
     try {
       if (lastSequence.peek() === 0) {
-        const newest = await call(getV1Events, { query: { last: 1 }, signal });
-        lastSequence.value = newest.after;
+        const newest = (await first) ?? (await readNewest(signal));
+        lastSequence.value = streamStart.value = newest;
       }
       await readStream(project, signal, () => {
         backoff.reset();
@@ -154,17 +158,19 @@ export function startEvents(project: string): void {
   stopEvents();
   const stop = new AbortController();
   stopped = stop;
-  lastSequence.value = 0;
+  lastSequence.value = streamStart.value = 0;
   liveStatus.value = { state: "connecting", since: Date.now() };
   const name = `atoll-events-${project}`;
   channel = new BroadcastChannel(name);
   channel.onmessage = (e: MessageEvent<Message>) => onMessage(e.data, project);
   channel.postMessage({ type: "hello" } satisfies Message);
+  // Asked before any page reads a list: what happens while the lock is awaited is in the stream.
+  const first = readNewest(stop.signal).catch(() => null);
   if (!navigator.locks) {
-    void lead(project, stop.signal); // An address without TLS that is not localhost has no Web Locks: a stream for each tab.
+    void lead(project, stop.signal, first); // An address without TLS that is not localhost has no Web Locks: a stream for each tab.
     return;
   }
-  navigator.locks.request(name, { signal: stop.signal }, () => lead(project, stop.signal)).catch(() => undefined);
+  navigator.locks.request(name, { signal: stop.signal }, () => lead(project, stop.signal, first)).catch(() => undefined);
 }
 
 export function stopEvents(): void {

@@ -161,6 +161,22 @@ journey("events come by themselves, wait while paused, and are filtered by the a
   await screenshot(page, "events-open");
 });
 
+journey("an event between the first answer and the start of the stream is shown", async ({ page, open }) => {
+  let release;
+  const made = new Promise((resolve) => { release = resolve; });
+  const isNewest = (url) => url.pathname === "/v1/events" && url.searchParams.get("last") === "1";
+  await page.route(isNewest, async (route) => {
+    await made;
+    await route.continue();
+  });
+  const answered = page.waitForResponse((answer) => answer.url().includes("/v1/events?last=500"));
+  await open("events");
+  await answered;
+  const sandbox = await createSandbox({ name: "between" });
+  release();
+  await page.getByRole("grid", { name: "Events" }).getByRole("row").filter({ hasText: sandbox.id.slice(0, 8) }).first().waitFor();
+});
+
 journey("a webhook is made, its secret is shown once, it is switched off and deleted", async ({ page, open }) => {
   await open("webhooks");
   await page.getByRole("button", { name: "Create webhook" }).first().click();

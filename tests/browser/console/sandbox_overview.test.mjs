@@ -38,3 +38,26 @@ journey("name, times and labels are changed in place", async ({ page, api, open 
   await page.getByRole("dialog").getByRole("button", { name: "Save" }).click();
   await eventually(async () => (await api("GET", `/api/sandbox/instances/${id}`)).labels.team === "b", "the label");
 });
+
+journey("a virtual machine is paused to disk from its menu; other sandboxes lack the entry", async ({ page, open }) => {
+  const { id } = await createSandbox({ name: "to-disk" });
+  const entry = page.getByRole("menuitem", { name: "Pause to disk" });
+  const openMenu = async () => {
+    await open(`sandboxes/${id}/overview`);
+    await page.getByText("sandbox.started").first().waitFor();
+    await page.getByRole("button", { name: "Actions", exact: true }).click();
+    await page.getByRole("menuitem", { name: "Pause", exact: true }).waitFor();
+  };
+  await openMenu();
+  assert.equal(await entry.count(), 0);
+  // The provider of this server keeps no memory on disk: only the row says that it does, so the server refuses the call.
+  await page.route((url) => url.pathname === `/api/sandbox/instances/${id}`, async (route) => {
+    const answer = await route.fetch();
+    await route.fulfill({ response: answer, json: { ...(await answer.json()), unsupported: [] } });
+  });
+  await openMenu();
+  const sent = page.waitForRequest((request) => request.url().endsWith(`/api/sandbox/instances/${id}/pause`));
+  await entry.click();
+  assert.deepEqual((await sent).postDataJSON(), { disk: true });
+  await page.getByText(/keep memory on disk/).first().waitFor();
+});

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // tail.ts: the newest events of the project, and those that come. While the tail is paused, new events wait.
-import { batch, computed, signal, type ReadonlySignal, type Signal } from "@preact/signals";
+import { batch, computed, effect, signal, type ReadonlySignal, type Signal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
 import { call } from "../../api/call";
 import { asApiError, isAbort, type ApiError } from "../../api/errors";
-import { onEvent, onLost } from "../../api/events";
+import { onEvent, onLost, streamStart } from "../../api/events";
 import { getV1Events, type Event } from "../../api/generated";
 import type { RowSource } from "../../parts/view";
 
@@ -23,6 +23,8 @@ export class Tail {
   private held: Event[] = [];
   private readonly ids = signal<readonly string[]>([]);
   private abort: AbortController | null = null;
+  /** The newest event of an answer that was read before the stream's start was known. */
+  private readonly early = signal<number | null>(null);
   readonly isPaused = signal(false);
   readonly waiting = signal(0);
   readonly isLoading = signal(true);
@@ -37,7 +39,7 @@ export class Tail {
   /** Follows the events; returns the function that ends it. */
   follow(): () => void {
     const timer = setTimeout(this.load, this.kind || this.sandbox ? TYPING_MS : 0);
-    const stops = [onEvent(["*"], (e) => this.take(e)), onLost(this.load)];
+    const stops = [onEvent(["*"], (e) => this.take(e)), onLost(this.load), effect(this.fillGap)];
     return () => {
       clearTimeout(timer);
       this.abort?.abort();
@@ -45,13 +47,20 @@ export class Tail {
     };
   }
 
+  /** Events between the first answer and the start of the stream are in neither. */
+  private readonly fillGap = (): void => {
+    if (this.early.value !== null && streamStart.value > this.early.value) this.load();
+  };
+
   readonly load = (): void => {
+    const isEarly = streamStart.peek() === 0;
     this.abort?.abort();
     const mine = new AbortController();
     this.abort = mine;
     call(getV1Events, { query: { last: FIRST, kind: this.kind || undefined, sandbox: this.sandbox || undefined }, signal: mine.signal })
       .then((answer) => batch(() => {
         this.add(answer.items);
+        this.early.value = isEarly ? answer.after : null;
         this.error.value = null;
         this.isLoading.value = false;
       }))
