@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A registry of images on this machine (Debian's docker-registry), and images that are made blob by blob."""
 
+import functools
 import gzip
 import hashlib
 import io
@@ -105,6 +106,7 @@ class Registry:
         return self.folder / "data/docker/registry/v2/blobs/sha256" / name[:2] / name / "data"
 
 
+@functools.lru_cache(8)  # a root goes under many names
 def compress(tar, how):
     if how == "zstd":
         return subprocess.run(["zstd", "-q", "-c"], input=tar, stdout=subprocess.PIPE, check=True).stdout
