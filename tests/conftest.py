@@ -6,6 +6,7 @@ import fcntl
 import itertools
 import os
 import random
+import resource
 import sys
 import time
 
@@ -20,6 +21,8 @@ import atoll  # noqa: E402
 RUNS = int(os.environ.get("ATOLL_TEST_RUNS", "1"))
 # A folder: several such runs, one of each suite, have as many files under way in all.
 SLOTS = os.environ.get("ATOLL_TEST_SLOTS")
+# A file that gets a line for each file of tests, in seconds: processor time of its servers, of the tests themselves, the time, and its name.
+TIMES = os.environ.get("ATOLL_TEST_TIMES")
 
 
 def take_slot():
@@ -31,7 +34,7 @@ def take_slot():
                 fcntl.flock(slot, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 return slot
             os.close(slot)
-        time.sleep(0.1)
+        time.sleep(0.2)
 
 
 def begin_run(config, number):
@@ -79,21 +82,47 @@ def pytest_runtestloop(session):
     return True
 
 
+def spent():
+    """Seconds so far: processor time of children that have ended, of this process, and the time."""
+    children, own = (sum(resource.getrusage(of)[:2]) for of in (resource.RUSAGE_CHILDREN, resource.RUSAGE_SELF))
+    return children, own, time.monotonic()
+
+
+begun = {}  # by file: spent() before its first test
+
+
+def note_times(item):
+    took = "\t".join(f"{now - before:.1f}" for now, before in zip(spent(), begun.pop(item.path)))
+    with open(TIMES, "a") as notes:
+        notes.write(f"{took}\t{item.path.relative_to(atoll.ROOT / 'tests')}\n")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item):
+    begun.setdefault(item.path, spent())
+
+
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_teardown(item, nextitem):
     """The servers of a file end with it: a sandbox that lives on is a leak of its tests."""
     yield
     if nextitem is None or nextitem.path != item.path:
         left = atoll.end_abandoned()
+        if TIMES:
+            note_times(item)
         assert not left, f"{item.path.name} left sandboxes of servers that have ended: {left}"
+
+
+def is_of_a_named_suite(item):
+    return item.get_closest_marker("slow") or item.get_closest_marker("providers") and not item.get_closest_marker("smoke")
 
 
 def pytest_collection_modifyitems(config, items):
     # Of a suite that is run by name, such as ./dev test operator; a test that is named itself runs, too.
     if not os.environ.get("ATOLL_SLOW") and not any("::" in argument for argument in config.args):
-        slow = [item for item in items if item.get_closest_marker("slow")]
-        config.hook.pytest_deselected(items=slow)
-        items[:] = [item for item in items if item not in slow]
+        named = [item for item in items if is_of_a_named_suite(item)]
+        config.hook.pytest_deselected(items=named)
+        items[:] = [item for item in items if item not in named]
     for item in items:
         if not atoll.ATOLL.exists():
             item.add_marker(pytest.mark.skip(reason=f"{atoll.ATOLL} is not built; run ./dev build"))
@@ -104,6 +133,8 @@ def pytest_collection_modifyitems(config, items):
 def pytest_configure(config):
     config.addinivalue_line("markers", "needs_root: runs real native sandboxes")
     config.addinivalue_line("markers", "slow: only in the suite of its own name")
+    config.addinivalue_line("markers", "providers: only in the suite providers, but for tests that are marked smoke, too")
+    config.addinivalue_line("markers", "smoke: a test of a file of the suite providers that ./dev test runs, too")
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ import atoll
 import gvisor_parts
 from test_kills import clean_after, test_files_outlive_a_snapshot_that_is_cut_short, use  # noqa: F401
 
-pytestmark = [pytest.mark.needs_root, gvisor_parts.needed]
+pytestmark = [pytest.mark.providers, pytest.mark.needs_root, gvisor_parts.needed]
 
 
 @pytest.fixture

@@ -13,11 +13,12 @@ import microvm_parts
 from test_kills import named_steps
 
 PATH = "/api/sandbox/instances"
-pytestmark = [pytest.mark.needs_root, pytest.mark.skipif(microvm_parts.reason() is not None, reason=str(microvm_parts.reason()))]
+pytestmark = [pytest.mark.providers, pytest.mark.needs_root, pytest.mark.skipif(microvm_parts.reason() is not None, reason=str(microvm_parts.reason()))]
 STEPS = named_steps("provider/microvm", r'fault_point\("api", ')
 FAILURES = (atoll.ApiError, OSError, http.client.HTTPException, AssertionError)
 
 
+@pytest.mark.smoke
 def test_the_steps_are_known():
     assert set(STEPS) == {"memory-noted", "memory-saved", "memory-kept", "memory-loaded", "memory-used", "memory-continued", "memory-taken"}
 

@@ -14,7 +14,7 @@ import remote_snapshots
 import small_root
 import specifications
 
-pytestmark = pytest.mark.needs_root
+pytestmark = [pytest.mark.providers, pytest.mark.needs_root]
 PATH = "/api/sandbox/instances"
 API = "/daytona/api"
 
@@ -63,6 +63,7 @@ def refused(call, *arguments, **options):
     return caught.value
 
 
+@pytest.mark.smoke
 def test_a_sandbox_lives_in_the_account(api, account):
     made = api.create(provider="far", internet=False)
     assert (made["provider"], made["isolation"], made["state"]) == ("far", "remote", "started")
@@ -140,6 +141,7 @@ def test_a_list_that_is_behind_loses_no_sandbox(api, account):
         assert api.exec(box, "echo here")["stdout"] == "here\n"
 
 
+@pytest.mark.smoke
 def test_sandboxes_outlive_a_killed_server(api, server):
     with api.sandbox(provider="far", internet=False) as box:
         api.exec(box, "echo kept > file")

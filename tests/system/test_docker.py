@@ -13,6 +13,8 @@ import atoll
 import docker_daemon
 import image_registry
 
+pytestmark = pytest.mark.providers
+
 
 @pytest.fixture(scope="module")
 def daemon(tmp_path_factory):
@@ -34,6 +36,7 @@ def server(daemon):
     assert daemon.containers() == []
 
 
+@pytest.mark.smoke
 def test_a_sandbox_is_a_container_and_says_so(daemon, api):
     with api.sandbox() as sandbox:
         shown = api.get(f"/api/sandbox/instances/{sandbox}")
@@ -44,6 +47,7 @@ def test_a_sandbox_is_a_container_and_says_so(daemon, api):
     assert daemon.containers() == []
 
 
+@pytest.mark.smoke
 def test_commands_run_as_the_user_of_a_template(api):
     with api.sandbox(env={"MINE": "kept"}) as sandbox:
         result = api.exec(sandbox, "id -un; pwd; echo $MINE; echo error >&2; exit 3")
@@ -95,6 +99,7 @@ def test_sandboxes_outlive_the_api_process(server, api):
         with_new.close()
 
 
+@pytest.mark.smoke
 def test_a_container_that_dies_is_noticed(daemon, api):
     with api.sandbox() as sandbox:
         name = next(c["Id"] for c in daemon.containers() if c["Names"][0].endswith(sandbox))
@@ -104,6 +109,7 @@ def test_a_container_that_dies_is_noticed(daemon, api):
         assert shown["state"] in ("stopped", "failed"), shown
 
 
+@pytest.mark.smoke
 def test_what_docker_cannot_do_is_refused_by_name(api):
     with api.sandbox() as sandbox:
         with pytest.raises(atoll.ApiError) as refused:

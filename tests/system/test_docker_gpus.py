@@ -8,6 +8,8 @@ import pytest
 import atoll
 import fake_docker
 
+pytestmark = pytest.mark.providers
+
 
 @contextlib.contextmanager
 def serve(**environment):
@@ -27,6 +29,7 @@ def refused(api, **options):
     return failure.value
 
 
+@pytest.mark.smoke
 def test_without_the_switch_gpus_are_refused_by_name():
     with serve() as (daemon, api):
         failure = refused(api, gpus=1, internet=False)

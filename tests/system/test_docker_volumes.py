@@ -8,6 +8,8 @@ import pytest
 import atoll
 import docker_daemon
 
+pytestmark = pytest.mark.providers
+
 
 def volumes_of(daemon):
     return json.loads(daemon.call("GET", "/volumes")[1])["Volumes"] or []

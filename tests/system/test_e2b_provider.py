@@ -18,7 +18,7 @@ import remote_proxy
 import remote_snapshots
 import specifications
 
-pytestmark = pytest.mark.needs_root
+pytestmark = [pytest.mark.providers, pytest.mark.needs_root]
 PATH = "/api/sandbox/instances"
 STEPS = ["created", "agent-uploaded", "rest-claimed", "rested", "woken", "removed"]
 
@@ -73,6 +73,7 @@ def refused(call, *arguments, **options):
 # ---- what works inside ----
 
 
+@pytest.mark.smoke
 def test_a_sandbox_is_made_in_the_account_and_removed_there(api, account):
     before = len(account.rows())
     made = api.create(provider="far", internet=False, labels={"a": "b"})
@@ -83,6 +84,7 @@ def test_a_sandbox_is_made_in_the_account_and_removed_there(api, account):
     assert len(account.rows()) == before
 
 
+@pytest.mark.smoke
 def test_commands_have_input_output_and_status(api, box):
     said = api.exec(box, "cat; echo out; echo err >&2; exit 7", stdin="in\n")
     assert (said["stdout"], said["stderr"], said["exit_code"]) == ("in\nout\n", "err\n", 7)
@@ -127,6 +129,7 @@ def test_rules_of_the_network_are_those_of_the_account(api, account):
         assert far["egress"] == {"allow": ["1.1.1.1"], "deny": ["0.0.0.0/0"]}, far["egress"]
 
 
+@pytest.mark.smoke
 def test_what_the_service_lacks_is_refused_by_name(api, box):
     assert "keeps snapshots only for its first provider" in refused(api.post, f"{PATH}/{box}/snapshot", {}).message
     assert {"keep volumes", "limit resources", "make templates"} <= set(show(api, box)["unsupported"])
@@ -242,6 +245,7 @@ def test_a_sandbox_without_its_agent_is_removed(api, account, path):
     assert len(account.rows()) == before
 
 
+@pytest.mark.smoke
 def test_a_limit_of_calls_is_obeyed(api, account):
     told = []
 
@@ -341,6 +345,7 @@ def test_another_key_in_the_file_is_taken_without_a_restart(account, tmp_path):
 # ---- the end of the service's sandbox, and of this server ----
 
 
+@pytest.mark.smoke
 def test_a_sandbox_that_the_account_removes_is_lost_here(api, account):
     made = api.create(provider="far", internet=False)
     far = next(row for row in account.rows() if row["labels"]["atoll_id"] == made["id"])
@@ -454,6 +459,7 @@ def test_a_storm_of_faults_and_kills_leaves_nothing_in_the_account(account):
         server.remove_all()
 
 
+@pytest.mark.smoke
 def test_the_key_is_shown_nowhere(server, account, api):
     secret = account.server.key
     assert secret not in json.dumps(api.get("/v1/providers")) and secret not in server.log_text()

@@ -10,7 +10,7 @@ import pytest
 import atoll
 import gvisor_parts
 
-pytestmark = gvisor_parts.needed
+pytestmark = [pytest.mark.providers, gvisor_parts.needed]
 
 
 @pytest.fixture(scope="module")
@@ -38,6 +38,7 @@ def output(api, sandbox, command, **options):
     return answer["stdout"].strip()
 
 
+@pytest.mark.smoke
 def test_the_isolation_wanted_chooses_it(api):
     with strong(api, internet=False) as sandbox:
         shown = show(api, sandbox)
@@ -53,6 +54,7 @@ def test_native_stays_the_default(api):
         assert output(api, sandbox, "uname -r") == os.uname().release
 
 
+@pytest.mark.smoke
 def test_commands_files_and_a_terminal(api):
     with strong(api, internet=False) as sandbox:
         assert output(api, sandbox, "whoami; pwd") == "user\n/home/user/project"
@@ -161,6 +163,7 @@ def test_it_sees_no_process_of_the_host(hostile):
     assert "runsc" not in output(api, sandbox, "cat /proc/[0-9]*/comm")
 
 
+@pytest.mark.smoke
 def test_a_link_to_a_file_of_the_host_shows_none_of_it(hostile):
     api, sandbox = hostile
     marker = pathlib.Path("/tmp") / f"atoll-gvisor-{os.getpid()}"

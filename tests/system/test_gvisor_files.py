@@ -9,7 +9,7 @@ import atoll
 import gvisor_parts
 from test_volumes import volume
 
-pytestmark = [pytest.mark.needs_root, gvisor_parts.needed]
+pytestmark = [pytest.mark.providers, pytest.mark.needs_root, gvisor_parts.needed]
 PATH = "/api/sandbox/instances"
 SNAPSHOTS = "/api/sandbox/snapshots"
 

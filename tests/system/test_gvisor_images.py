@@ -10,7 +10,7 @@ from test_images import (INSTANCES, app, created, named,  # noqa: F401
                          test_creates_at_once_pull_once)
 from test_registry import guarded, public, registry, root  # noqa: F401
 
-pytestmark = [pytest.mark.needs_root, gvisor_parts.needed]
+pytestmark = [pytest.mark.providers, pytest.mark.needs_root, gvisor_parts.needed]
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ from test_network_rules import (test_a_list_of_allowed_addresses_is_all_that_is_
                                 test_what_is_denied_is_out_of_reach_and_all_else_is_not, test_without_rules_all_is_reached, world)
 from test_ports import test_each_port_has_its_address_process_and_preview, box  # noqa: F401
 
-pytestmark = [pytest.mark.needs_root, gvisor_parts.needed,
+pytestmark = [pytest.mark.providers, pytest.mark.needs_root, gvisor_parts.needed,
               pytest.mark.skipif(not shutil.which("ip") or not shutil.which("nft"), reason="needs ip and nft")]
 
 

@@ -12,7 +12,7 @@ import pytest
 import atoll
 import lambda_service
 
-pytestmark = pytest.mark.needs_root
+pytestmark = [pytest.mark.providers, pytest.mark.needs_root]
 EXEC = "/v1/ephemeral/exec"
 TARGET = {"provider": "far", "template": "host", "internet": False}
 
@@ -58,6 +58,7 @@ def refused(call, *arguments, **options):
 # ---- what works ----
 
 
+@pytest.mark.smoke
 def test_a_command_has_output_status_and_input(api):
     said = run(api, "cat; echo out; echo err >&2; exit 7", stdin="in\n")
     assert (said["stdout"], said["stderr"], said["exit_code"]) == ("in\nout\n", "err\n", 7), said
@@ -71,6 +72,7 @@ def test_the_function_follows_workspace_and_network(api, service):
         assert {key: count - before[key] for key, count in service.calls().items() if count > before[key]} == {name: 1}
 
 
+@pytest.mark.smoke
 def test_a_workspace_keeps_its_files_and_is_where_commands_begin(api):
     run(api, "echo kept > file", workspace="stays")
     said = run(api, "pwd; cat file", workspace="stays")
@@ -182,6 +184,7 @@ def test_a_failure_is_told_in_plain_words(api, service, fault, status, says):
     assert run(api, "echo on")["stdout"] == "on\n"
 
 
+@pytest.mark.smoke
 def test_a_call_is_made_once(api, service):
     seen = len([1 for _, _, headers in service.seen if headers.get("x-amz-invocation-type") == "RequestResponse"])
     service.fault = lambda path, headers: "cut"

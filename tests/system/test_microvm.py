@@ -16,7 +16,7 @@ import far
 import microvm_parts
 
 PATH = "/api/sandbox/instances"
-pytestmark = pytest.mark.skipif(microvm_parts.reason() is not None, reason=str(microvm_parts.reason()))
+pytestmark = [pytest.mark.providers, pytest.mark.skipif(microvm_parts.reason() is not None, reason=str(microvm_parts.reason()))]
 
 
 @pytest.fixture(scope="module")
@@ -45,6 +45,7 @@ def said(api, box, command, **options):
     return result["stdout"].strip()
 
 
+@pytest.mark.smoke
 def test_a_sandbox_is_a_machine_with_a_kernel_of_its_own(api):
     with machine(api) as box:
         shown = api.get(f"{PATH}/{box}")

@@ -13,7 +13,7 @@ import atoll
 import microvm_parts
 
 PATH = "/api/sandbox/instances"
-pytestmark = pytest.mark.skipif(microvm_parts.reason() is not None, reason=str(microvm_parts.reason()))
+pytestmark = [pytest.mark.providers, pytest.mark.skipif(microvm_parts.reason() is not None, reason=str(microvm_parts.reason()))]
 MEMORY_MB = 256
 FORKS = 20
 
