@@ -109,7 +109,7 @@ ARCHIVE_STEPS = [step for step in named_steps("fleet", r'fault_point\("api", ')
                  if step.startswith(("archive-", "unarchive-"))]
 
 
-@pytest.mark.parametrize("step", ARCHIVE_STEPS)
+@pytest.mark.parametrize("step", atoll.sample(ARCHIVE_STEPS, ARCHIVE_STEPS[::3]))
 def test_the_files_are_somewhere_whatever_step_of_archiving_is_the_last(private_server, step):
     server = private_server
     box = prepare(server, "api", step)
@@ -149,7 +149,7 @@ def test_the_broker_dies_at_a_step(private_server, step):
     clean_after(private_server, box)
 
 
-@pytest.mark.parametrize("step", API_STEPS)
+@pytest.mark.parametrize("step", atoll.sample(API_STEPS, API_STEPS[::3]))
 def test_atolld_dies_at_a_step(private_server, step):
     box = prepare(private_server, "api", step)
     use(private_server, box)
@@ -176,7 +176,7 @@ def own_templates(api):
     return {t["name"]: t["state"] for t in api.get(TEMPLATES)["items"] if t["project"]}
 
 
-@pytest.mark.parametrize("step", [*FULL_STEPS, "import-unpacked"])
+@pytest.mark.parametrize("step", atoll.sample([*FULL_STEPS, "import-unpacked"], ["import-templated"]))
 def test_atolld_dies_while_a_full_backup_is_imported(private_server, tmp_path, step):
     server = private_server
     backup = full_backup(server, tmp_path)

@@ -20,7 +20,7 @@ OTHER_API_STEPS = ["create-recorded", "create-made", "delete-recorded", "delete-
 BROKER_STEPS = ["overlay", "plan", "state", "destroy-files"]
 CASES = [(place, step, workspace) for place, steps in (("api", API_STEPS + OTHER_API_STEPS), ("broker", BROKER_STEPS))
          for step in steps for workspace in (None, "kept")]
-SOME = [("api", "ephemeral-ending", "kept"), ("api", "ephemeral-made", "kept"), ("api", "create-made", None), ("broker", "state", "kept"), ("broker", "destroy-files", None)]
+SOME = [("api", "ephemeral-ending", "kept"), ("api", "create-made", None), ("broker", "state", "kept")]
 CALLS = [("/v1/ephemeral/exec", {"command": "echo $((1 + 1)) >> a", "sandbox": {"template": "host", "internet": False}}),
          ("/v1/tools/bash", {"input": {"command": "echo 2 >> a"}, "sandbox": {"template": "host", "internet": False}})]
 

@@ -40,17 +40,18 @@ def kill_server(server):
     atoll.wait_for(lambda: all(atoll.is_dead(pid) for pid in pids), 10, "the end of the server")
 
 
-def started(api, **options):
+def started(api, before="", **options):
     """(sandbox, pid of its process 1)"""
     sandbox = api.create(internet=False, **options)["id"]
     marker = f"sleep 5{time.monotonic_ns()}"
-    api.exec(sandbox, f"while :; do :; done & {marker}", background=True)
+    api.exec(sandbox, f"{before}{marker}", background=True)
     return sandbox, atoll.wait_for(lambda: atoll.first_process(marker), 15, "a process of the sandbox")
 
 
 def test_sandboxes_end_when_their_server_never_comes_back(mortal):
     api = mortal.api()
-    agents = [started(api)[1] for _ in range(2)]
+    # The agent of a busy sandbox has to find the time for its own end.
+    agents = [started(api)[1], started(api, "while :; do :; done & ", resources={"cpu": 0.25})[1]]
     kill_server(mortal)
     assert not any(atoll.is_dead(pid) for pid in agents)
     atoll.wait_for(lambda: all(atoll.is_dead(pid) for pid in agents), mortal.orphan_s + 10, "the end of the sandboxes")

@@ -39,10 +39,9 @@ def ask_of(step):
 
 CASES = ([(ask_of(step), "api", step) for step in ["snapshot-recorded", "snapshot-taken", *API_STEPS, *ARCHIVE_STEPS]]
          + [(ask, "broker", step) for step, asks in BROKER_ASKS.items() for ask in asks])
-# Of each request one step of atolld, and one of the broker; the suite "full" has all.
-SOME = [("backup", "api", "backup-recorded"), ("import", "api", "import-unpacked"), ("remove", "api", "backup-removing"),
-        ("archive", "api", "archive-stored"), ("unarchive", "api", "unarchive-loaded"), ("backup", "broker", "backup-begun"),
-        ("unarchive", "broker", "backup-loaded")]
+# Some requests with a step of atolld each, and one with a step of the broker; the suite "full" has all.
+SOME = [("import", "api", "import-unpacked"), ("remove", "api", "backup-removing"), ("archive", "api", "archive-stored"),
+        ("backup", "broker", "backup-begun")]
 # The other one waits for its answer.
 WAITED_FOR = [("backup", "backup-recorded"), ("import", "import-unpacked"), ("archive", "archive-stored"), ("unarchive", "unarchive-loaded")]
 LOST_BY_BOTH = [("backup", "backup-stored"), ("import", "import-unpacked"), ("archive", "archive-stored"), ("unarchive", "unarchive-started")]
@@ -316,7 +315,7 @@ def test_who_has_it_dies_at_a_step(pair, ask, place, step):
     works_again(pair, ask)
 
 
-@pytest.mark.parametrize("ask, step", atoll.sample(WAITED_FOR, WAITED_FOR[::3]))
+@pytest.mark.parametrize("ask, step", atoll.sample(WAITED_FOR, WAITED_FOR[:1]))
 def test_who_was_asked_dies_while_the_other_one_is_at_it(pair, ask, step):
     pair.restart(f"api:{step}:stop")
     pair.make()
@@ -333,7 +332,7 @@ def test_who_was_asked_dies_while_the_other_one_is_at_it(pair, ask, step):
     works_again(pair, ask)
 
 
-@pytest.mark.parametrize("ask, step", atoll.sample(LOST_BY_BOTH, LOST_BY_BOTH[::3]))
+@pytest.mark.parametrize("ask, step", atoll.sample(LOST_BY_BOTH, LOST_BY_BOTH[-1:]))
 def test_both_die(pair, ask, step):
     pair.restart(f"api:{step}:stop")
     pair.make()

@@ -2,7 +2,7 @@
 """A storm of kill -9 at random moments of all that clients do (storm_client.py): create, exec, snapshot, fork, pause, resume, reset,
 archive, backup, jobs, rules of the network, volumes and homes that are handed on, disks that grow, delete.
 
-STORM_KILLS (40) is how many, a quarter of them in the world whose sandboxes have disks of their own; docs/operate/reliability.md tells what 500
+STORM_KILLS (24) is how many, a quarter of them in the world whose sandboxes have disks of their own; docs/operate/reliability.md tells what 500
 gave. Afterwards nothing of ours is left, and whatever was answered with success is true: a file that was written is there, in its sandbox,
 its snapshots and their backups, a volume has its content, a job its end, and what was deleted is gone.
 """
@@ -27,7 +27,7 @@ from storm_client import ARTIFACTS, BACKUPS, CALL_S, HAS_NETWORK, PATH, SNAPSHOT
 from test_volumes import loops_of
 
 pytestmark = pytest.mark.needs_root
-KILLS = int(os.environ.get("STORM_KILLS", "40"))
+KILLS = int(os.environ.get("STORM_KILLS", "24"))
 SEED = int(os.environ.get("STORM_SEED", "20261121"))
 CLIENTS = 4
 # The flags of its server, how many die, and more than how many calls succeed. A sandbox with a disk of its own has neither snapshots
@@ -35,7 +35,7 @@ CLIENTS = 4
 WORLDS = {"layers": ([], KILLS, KILLS // 2), "disks": (["--disk-quota", "on"], KILLS // 4, 0)}
 ROLES = {"api": 6, "broker": 6, "agent": 4, "broker's child": 5, "prepared": 2, "names": 1, "supervisor": 1}
 # What is known of the past, or was there before.
-HISTORIES = {"activity", "artifacts", "audit", "audit_checkpoints", "audit_head", "balances", "data_folders", "events", "events_of_all", "holdings", "jobs", "keys", "key_secrets", "members", "once", "organizations", "peers",
+HISTORIES = {"activity", "artifacts", "audit", "audit_checkpoints", "audit_head", "balances", "data_folders", "events", "events_of_all", "holdings", "jobs", "keys", "key_secrets", "members", "network_decisions", "once", "organizations", "peers",
              "projects", "server_keys", "snapshot_bases", "templates", "usage_log", "webhook_cursor"}
 
 

@@ -114,7 +114,7 @@ def test_the_steps_are_known():
     assert len(API_STEPS) >= 5
 
 
-@pytest.mark.parametrize("program, step", atoll.sample(BROKER_STEPS + OTHER_BROKER_STEPS, BROKER_STEPS[::2]))
+@pytest.mark.parametrize("program, step", atoll.sample(BROKER_STEPS + OTHER_BROKER_STEPS, BROKER_STEPS[::4]))
 def test_the_broker_dies_at_a_step(private_server, program, step):
     private_server.environment["ATOLL_FAULT"] = f"{program}:{step}:kill"
     private_server.start()
@@ -123,7 +123,7 @@ def test_the_broker_dies_at_a_step(private_server, program, step):
     clean_after(private_server)
 
 
-@pytest.mark.parametrize("step", atoll.sample(API_STEPS + OTHER_API_STEPS, API_STEPS[::2]))
+@pytest.mark.parametrize("step", atoll.sample(API_STEPS + OTHER_API_STEPS, API_STEPS[::3]))
 def test_the_api_process_dies_at_a_step(private_server, step):
     private_server.environment["ATOLL_FAULT"] = f"api:{step}:kill"
     private_server.start()

@@ -59,18 +59,23 @@ def test_import_of_a_tar(api, tmp_path, mode):
         api.delete(f"{PATH}/{name}")
 
 
-@pytest.mark.parametrize("kind", ["tar", "docker-archive"])
-def test_an_archive_that_grows_200_times_is_refused_and_leaves_nothing(server, api, tmp_path, kind):
-    path = tmp_path / "bomb.tar.gz"
+@pytest.fixture(scope="module")
+def bomb(tmp_path_factory):
+    path = tmp_path_factory.mktemp("bomb") / "bomb.tar.gz"
     with tarfile.open(path, "w:gz") as tar:
         member = tarfile.TarInfo("usr/zeros")
         member.size = 400 << 20
         with open("/dev/zero", "rb") as zeros:
             tar.addfile(member, zeros)
     assert path.stat().st_size < 1 << 20
+    return path
+
+
+@pytest.mark.parametrize("kind", ["tar", "docker-archive"])
+def test_an_archive_that_grows_200_times_is_refused_and_leaves_nothing(server, api, bomb, kind):
     folders = set(os.listdir(server.data / "templates"))
     with pytest.raises(atoll.ApiError) as refused:
-        import_file(api, "bomb", kind, path)
+        import_file(api, "bomb", kind, bomb)
     if kind == "tar":
         assert refused.value.status == 413 and "200 times" in refused.value.message
     assert set(os.listdir(server.data / "templates")) == folders
@@ -249,6 +254,7 @@ def answer_apt_get(api, box):
     assert "< moo >" in said["output"], said
 
 
+@pytest.mark.slow
 def test_minimal_is_built_on_first_use_and_has_its_programs(server):
     api, box = built(server, "minimal")
     runs_in(api, box, "bash --version", "python3 --version", "git --version", "rg --version", "curl --version", "sudo -n id -u", "ps",

@@ -201,6 +201,7 @@ quick_checks()
 	run_check banned tools/check_banned.py
 	run_check names tools/check_names.py
 	run_check links tools/check_links.py
+	run_check suites tools/check_suites.py
 	run_check console check_console
 }
 

@@ -15,6 +15,25 @@ note()
 	printf '    %s\n' "$*" >&2
 }
 
+# Ticks of all processors since the machine started: all of them, and those in which a processor had nothing to do.
+processor_ticks()
+{
+	awk '$1 == "cpu" { print $2 + $3 + $4 + $5 + $6 + $7 + $8, $5 + $6 }' /proc/stat
+}
+
+busy_begin()
+{
+	read -r BUSY_ALL BUSY_IDLE < <(processor_ticks)
+}
+
+# Says how busy the processors were since busy_begin: well below 100%, more tests may run at once.
+busy_note()
+{
+	local all idle
+	read -r all idle < <(processor_ticks)
+	note "the processors were busy for $((100 - 100 * (idle - BUSY_IDLE) / (all - BUSY_ALL + 1)))% of that time"
+}
+
 # Ends ./dev; further arguments are lines that say what to do.
 die()
 {

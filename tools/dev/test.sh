@@ -5,9 +5,9 @@ source tools/dev/check.sh
 
 SUITES=(checks system escape fault asan fuzz)
 # "./dev test deep" runs these before a release; each takes minutes and runs by its own name, too.
-DEEP_SUITES=(tidy analyzer tsan full console long operator newest ide package templates fuzz)
+DEEP_SUITES=(tidy analyzer tsan full providers console long operator newest ide package templates fuzz)
 # Only by name: asan runs the tests of unit, and system those of examples.
-NAMED_SUITES=(quick unit examples providers kubernetes)
+NAMED_SUITES=(quick unit examples kubernetes)
 # The unit tests of the process that has threads. Of the store those with several users: the rest,
 # two thirds of the time here, is one thread with a database.
 TSAN_TESTS='^((base|loop|worker|json|http|sandbox|config|account|image|provider|fleet|webhook|terminal|job|edge|calls|surface|api|daemon)/'
@@ -167,7 +167,7 @@ fuzz_one()
 suite_fuzz()
 {
 	build_asan fuzzers || { result failed fuzz build "the build failed"; return; }
-	step "fuzz targets, ${FUZZ_SECONDS:-1} s each"
+	step "fuzz targets: their seeds, and ${FUZZ_SECONDS:-0} s of search each"
 	export -f fuzz_one result
 	export RESULTS
 	find build-asan/tests -name 'fuzz_*' -type f -executable | sort |
@@ -192,16 +192,16 @@ run_built_pytest()
 
 # The longest files of the suites that start servers. They go in front, so that no run is left with
 # one of them when the others have ended.
-LONG_FILES=(system/test_templates system/test_console
-	fault/test_kills fault/test_volumes fault/test_leases fault/test_backups
-	system/test_undo system/test_events system/test_mcp system/test_tls
-	fault/test_full_middle system/test_images
-	fault/test_peer_backups fault/test_operator system/test_mcp_conformance
-	system/test_lifecycle_pause system/test_usage escape/test_warm_ahead escape/test_warm
-	escape/test_code)
+LONG_FILES=(system/test_console system/test_daytona system/test_undo system/test_images
+	fault/test_operator fault/test_ephemeral fault/test_kills fault/test_volumes
+	system/test_usage system/test_mcp system/test_templates contract/test_providers
+	fault/test_orphans fault/test_storm fault/test_leases fault/test_peer_backups fault/test_backups
+	system/test_events system/test_tls fault/test_full_middle system/test_mcp_conformance
+	system/test_lifecycle_pause escape/test_warm_ahead escape/test_warm escape/test_code)
 # They measure how long calls take beside others, or look at the whole host: nothing runs beside them.
 LONE_FILES=(system/test_processor system/test_fairness escape/alone/test_bombs fault/alone/test_last_server)
-SERVED_RUNS=${SERVED_RUNS:-5}
+# Most of the time a run waits for a process, a clock or a lock, so there are several for each processor.
+SERVED_RUNS=${SERVED_RUNS:-$(($(nproc) * 4))}
 
 # files_of SUITE FILE…: those of the suite.
 files_of()
@@ -216,6 +216,7 @@ shared_files()
 {
 	{
 		files_of "$1" "${LONG_FILES[@]}"
+		[ "$1" != system ] || files_of contract "${LONG_FILES[@]}"
 		find "tests/$1" -name 'test_*.py' | sort
 		[ "$1" != system ] || find tests/contract -name 'test_*.py'
 	} | awk '!seen[$0]++' | grep -vxF "$(files_of "$1" "${LONE_FILES[@]}")"
@@ -249,7 +250,8 @@ test_servers()
 	local suite files pids=()
 	build_programs gcc || { result failed "$1" build "the gcc build failed"; return; }
 	ATOLL_TEST_RUNS=$SERVED_RUNS ATOLL_TEST_SLOTS=$(mktemp -d /tmp/atoll-slots-XXXXXX)
-	export ATOLL_TEST_RUNS ATOLL_TEST_SLOTS
+	export ATOLL_TEST_RUNS ATOLL_TEST_SLOTS ATOLL_TEST_TIMES=$PWD/$RESULTS/times.tsv
+	busy_begin
 	for suite in "$@"; do
 		mapfile -t files < <(shared_files "$suite")
 		run_shared "$suite" "${files[@]}" &
@@ -258,6 +260,7 @@ test_servers()
 	asan_beside_servers &
 	pids+=($!)
 	wait "${pids[@]}"
+	busy_note
 	rm -rf "$ATOLL_TEST_SLOTS"
 	unset ATOLL_TEST_RUNS ATOLL_TEST_SLOTS
 	for suite in "$@"; do
@@ -284,12 +287,12 @@ suite_long()
 }
 
 # Only when it is named: the whole of what the suites system and fault run a part of (atoll.sample, atoll.IS_SLOW).
-FULL_FILES=(tests/contract/test_providers tests/system/test_{clients,flatten,undo}
-	tests/fault/test_{kills,volumes,ephemeral,peer_backups,docker_storm})
+FULL_FILES=(tests/system/test_{clients,flatten,undo,live_lists}
+	tests/fault/test_{kills,volumes,ephemeral,backups,peer_backups,host_provider,fail_over,docker_storm})
 suite_full()
 {
 	build_programs gcc || { result failed full build "the gcc build failed"; return; }
-	ATOLL_SLOW=1 run_built_pytest full full 2400 "${FULL_FILES[@]/%/.py}"
+	ATOLL_SLOW=1 run_built_pytest full full 3600 "${FULL_FILES[@]/%/.py}"
 }
 
 # Only when it is named: every page of the console in Chromium. The frames of long lists are measured
