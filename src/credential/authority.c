@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <time.h>
 
 #include "base/fd.h"
@@ -27,6 +28,8 @@ const struct credential_variable credential_variables[] = {
         {"DENO_CERT", CREDENTIAL_AUTHORITY_PATH},
         {"NODE_USE_SYSTEM_CA", "1"},
         {"UV_NATIVE_TLS", "1"},
+        {"JAVA_TOOL_OPTIONS",
+         "-Djavax.net.ssl.trustStore=" CREDENTIAL_JAVA_PATH " -Djavax.net.ssl.trustStoreType=jks"},
         {NULL, NULL},
 };
 
@@ -41,7 +44,8 @@ int credential_authority_make(struct arena *a, const char *sandbox, const char *
 	id_random_text(unique, sizeof(unique));
 	if (!gmtime_r(&now, &parts) || strftime(day, sizeof(day), "%Y-%m-%d", &parts) == 0)
 		return FAIL(err, ERROR_SYSTEM, "read the date");
-	(void)snprintf(name, sizeof(name), "Atoll sandbox %.20s %s %s", sandbox, day, unique);
+	(void)snprintf(name, sizeof(name), CREDENTIAL_AUTHORITY_NAME "%.20s %s %s", sandbox, day,
+	               unique);
 	if (certificate_make_open_authority(name, CREDENTIAL_AUTHORITY_DAYS, &pair, err) < 0)
 		return -1;
 	*ret_certificate = arena_copy(a, buf_span(&pair.certificate));
@@ -51,11 +55,11 @@ int credential_authority_make(struct arena *a, const char *sandbox, const char *
 
 int credential_roots_read(struct buf *out, struct error *err)
 {
-	static const char *const places[] = {"/etc/ssl/certs/ca-certificates.crt",
-	                                     "/etc/pki/tls/certs/ca-bundle.crt",
-	                                     "/etc/ssl/ca-bundle.pem", "/etc/ssl/cert.pem"};
+	const char *const places[] = {getenv("SSL_CERT_FILE"), "/etc/ssl/certs/ca-certificates.crt",
+	                              "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/ca-bundle.pem",
+	                              "/etc/ssl/cert.pem"};
 
-	for (size_t i = 0; i < COUNT_OF(places); i++) {
+	for (size_t i = places[0] ? 0 : 1; i < COUNT_OF(places); i++) {
 		error_clear(err);
 		if (file_read(AT_FDCWD, places[i], out, err) == 0)
 			return 0;

@@ -9,9 +9,12 @@
 #include "base/bytes.h"
 
 #define CREDENTIAL_AUTHORITY_DAYS 30
-/* Inside a sandbox: the authority alone, and the bundle. */
+/* The common name of every sandbox's authority begins so. */
+#define CREDENTIAL_AUTHORITY_NAME "Atoll sandbox "
+/* Inside a sandbox: the authority alone, the bundle, and the bundle in a format of Java. */
 #define CREDENTIAL_AUTHORITY_PATH "/etc/atoll/authority.crt"
 #define CREDENTIAL_BUNDLE_PATH "/etc/atoll/ca-bundle.crt"
+#define CREDENTIAL_JAVA_PATH "/etc/atoll/ca-bundle.jks"
 #define CREDENTIAL_BUNDLE_MAX ((size_t)4 * 1024 * 1024)
 
 /* Makes certificate and key as PEM texts in the arena, for CREDENTIAL_AUTHORITY_DAYS. Each has a
@@ -21,7 +24,11 @@ MUST_CHECK int credential_authority_make(struct arena *a, const char *sandbox,
                                          struct error *err);
 /* The bundle with this certificate. Without certificates of the host: the authority alone. */
 void credential_bundle_write(struct buf *out, const char *certificate);
-/* The host's certificates of authorities. */
+/* Writes a bundle that a sandbox has, with this certificate at its end, and without those of any
+ * sandbox's authority: a fork has its own one instead of the first sandbox's. The bundle may have
+ * any content. */
+void credential_bundle_update(struct buf *out, struct span bundle, const char *certificate);
+/* The host's certificates of authorities: those of the variable SSL_CERT_FILE, or the system's. */
 MUST_CHECK int credential_roots_read(struct buf *out, struct error *err);
 
 /* Variables by which programs find the files; a value that the caller of a command gave stays. The
