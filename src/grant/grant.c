@@ -11,13 +11,12 @@
 #include "base/thread.h"
 #include "credential/rule.h"
 #include "credential/sender.h"
-#include "fleet/core/sandboxes.h"
 #include "grant/state.h"
 #include "store/consents.h"
 #include "store/sandboxes.h"
 
 #define ROUND_MS 1000
-#define PURGE_EVERY 60 /* rounds */
+#define PURGE_EVERY 60        /* rounds */
 #define KEPT_MS (INT64_C(30) * 24 * 3600 * 1000)
 
 /* A failure of one sandbox is no failure of the others; its set stays as it was. */
@@ -53,19 +52,13 @@ static int remove_others(struct grants *g, struct error *err)
 	return 0;
 }
 
-static int list_sandboxes(struct grants *g, struct arena *a, struct sandbox_list *ret,
-                          struct error *err)
-{
-	return store_sandbox_list_with_rules(g->options.store, a, g->options.node, ret, err);
-}
-
 /* Under the mutex. */
 static int run_round(struct grants *g, struct error *err)
 {
 	AUTO(arena_done) struct arena a = {0};
 	struct sandbox_list found;
 
-	if (list_sandboxes(g, &a, &found, err) < 0)
+	if (store_sandbox_list_with_rules(g->options.store, &a, g->options.node, &found, err) < 0)
 		return -1;
 	g->round = g->round % UINT32_MAX + 1;
 	for (size_t i = 0; i < found.count; i++)
@@ -88,46 +81,7 @@ int grants_refresh(struct grants *g, struct error *err)
 	return run_round(g, err);
 }
 
-/* Once for each start and each authority. The sandbox may be hostile or slow, so nothing waits for
- * this but the thread, a few seconds. */
-static void ensure_trust(struct grants *g, const struct sandbox_record *r)
-{
-	AUTO(arena_done) struct arena a = {0};
-	struct provider *p = sandbox_provider(g->options.fleet, r);
-	struct authority_record authority;
-	struct error err = {0};
-	const char *mark, *installed = map_find(&g->trusted, r->id);
-	bool is_found;
-
-	if (r->actual != SANDBOX_STARTED || !p ||
-	    store_authority_find(g->options.store, &a, r->id, &authority, &is_found, &err) < 0 ||
-	    !is_found)
-		return;
-	mark = arena_format(&a, "%lld %lld", (long long)r->started_at,
-	                    (long long)authority.created_at);
-	if (installed && strcmp(installed, mark) == 0)
-		return;
-	if (grant_install_trust(p, r->id, authority.certificate, &err) < 0) {
-		log_warning("a sandbox does not trust its authority", TEXT("sandbox", r->id),
-		            FAILURE(&err));
-		return;
-	}
-	free(map_put(&g->trusted, r->id, memory_text(mark)));
-}
-
-static void ensure_all_trust(struct grants *g)
-{
-	AUTO(arena_done) struct arena a = {0};
-	struct sandbox_list found;
-	struct error err = {0};
-
-	if (list_sandboxes(g, &a, &found, &err) < 0)
-		return;
-	for (size_t i = 0; i < found.count; i++)
-		ensure_trust(g, &found.items[i]);
-}
-
-static bool wait_for_round(struct grants *g)
+bool grant_wait_for_round(struct grants *g)
 {
 	int64_t deadline = deadline_after(ROUND_MS);
 	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&g->mutex);
@@ -135,6 +89,15 @@ static bool wait_for_round(struct grants *g)
 	while (!g->is_stopping && deadline_poll_ms(deadline) > 0)
 		thread_wait(&g->wake, &g->mutex, deadline);
 	return !g->is_stopping;
+}
+
+static void purge_old(struct grants *g, unsigned round)
+{
+	struct error err = {0};
+
+	if (round % PURGE_EVERY == 0 &&
+	    store_consent_purge(g->options.store, clock_unix_ms() - KEPT_MS, &err) < 0)
+		log_warning("old consents stay", FAILURE(&err));
 }
 
 static void *run_rounds(void *context)
@@ -148,12 +111,8 @@ static void *run_rounds(void *context)
 		error_clear(&err);
 		if (grants_refresh(g, &err) < 0)
 			log_warning("credentials were not sent", FAILURE(&err));
-		ensure_all_trust(g);
-		error_clear(&err);
-		if (count++ % PURGE_EVERY == 0 &&
-		    store_consent_purge(g->options.store, clock_unix_ms() - KEPT_MS, &err) < 0)
-			log_warning("old consents stay", FAILURE(&err));
-	} while (wait_for_round(g));
+		purge_old(g, count++);
+	} while (grant_wait_for_round(g));
 	return NULL;
 }
 
@@ -167,6 +126,9 @@ int grants_open(const struct grants_options *options, struct grants **ret, struc
 	thread_condition_init(&g->wake);
 	code = thread_start(&g->thread, NULL, run_rounds, g);
 	g->has_thread = code == 0;
+	if (code == 0)
+		code = thread_start(&g->trust_thread, NULL, grant_run_trust, g);
+	g->has_trust_thread = g->has_thread && code == 0;
 	if (code == 0) {
 		*ret = g;
 		return 0;
@@ -178,10 +140,6 @@ int grants_open(const struct grants_options *options, struct grants **ret, struc
 
 void grants_close(struct grants *g)
 {
-	const char *id;
-	char *mark;
-	size_t at = 0;
-
 	if (!g)
 		return;
 	pthread_mutex_lock(&g->mutex);
@@ -190,9 +148,9 @@ void grants_close(struct grants *g)
 	pthread_mutex_unlock(&g->mutex);
 	if (g->has_thread)
 		(void)pthread_join(g->thread, NULL);
-	while ((mark = map_next(&g->trusted, &at, &id)))
-		free(mark);
-	map_done(&g->trusted);
+	if (g->has_trust_thread)
+		(void)pthread_join(g->trust_thread, NULL);
+	grant_forget_trust(g);
 	map_done(&g->sent);
 	(void)pthread_cond_destroy(&g->wake);
 	(void)pthread_mutex_destroy(&g->mutex);

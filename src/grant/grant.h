@@ -5,8 +5,8 @@
  * The result goes to the credential proxy as one set for each sandbox. A rule whose credential
  * cannot be used refuses its requests and says why. A thread makes all sets of this server again
  * each second, so a change by another server, an end of a consent and a renewed token hold within
- * that time; grants_refresh does the same at once. The thread also installs the certificate
- * authority in sandboxes that have started. */
+ * that time; grants_refresh does the same at once. A second thread installs the certificate
+ * authority in sandboxes that have started: it waits for them, and they may be hostile. */
 #pragma once
 
 #include <stdbool.h>

@@ -14,15 +14,15 @@ struct provider;
 
 struct grants {
 	struct grants_options options;
-	pthread_t thread;
-	bool has_thread;
+	pthread_t thread, trust_thread;
+	bool has_thread, has_trust_thread;
 	pthread_mutex_t mutex; /* guards the rest; one round at a time */
 	pthread_cond_t wake;
 	bool is_stopping, is_settled;
 	struct map sent; /* ids of sandboxes with a set -> unsigned: the round that sent it */
 	unsigned round;
-	/* used by the thread only */
-	struct map trusted; /* id -> text: what was installed */
+	/* used by the trust thread only */
+	struct map trusted; /* id -> struct trust_state (rounds.c) */
 };
 
 /* resolve.c: the set of a sandbox with rules. */
@@ -31,6 +31,11 @@ MUST_CHECK int grant_resolve(struct grants *g, struct arena *a, const struct san
 /* variables.c: those that the sandbox lacks. Updates *r. */
 MUST_CHECK int grant_add_variables(struct grants *g, struct arena *a, const struct fleet_ref *ref,
                                    struct sandbox_record *r, struct error *err);
+/* grant.c: waits for the next second; false: the grants are being closed. */
+bool grant_wait_for_round(struct grants *g);
+/* rounds.c: the thread that installs the authority in sandboxes that have started. */
+void *grant_run_trust(void *grants);
+void grant_forget_trust(struct grants *g);
 /* trust.c: writes the authority's files into a started sandbox. */
 MUST_CHECK int grant_install_trust(struct provider *p, const char *id, const char *certificate,
                                    struct error *err);

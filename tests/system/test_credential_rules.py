@@ -71,7 +71,7 @@ def test_a_sandbox_uses_a_credential_that_it_never_has(api, there, box):
     done = get_trusting(api, box, "/headers?by=create")
     assert "200 OK" in done["stdout"] and TOKEN not in done["stdout"]
     assert came(there, "/headers?by=create")[-1]["authorization"] == f"Bearer {TOKEN}"
-    inside = api.exec(box, "env; cat /proc/*/environ /proc/*/cmdline 2>/dev/null | tr '\\0' '\\n'; cat /etc/atoll/*")["stdout"]
+    inside = api.exec(box, "env; cat /proc/*/environ /proc/*/cmdline 2>/dev/null | tr '\\0' '\\n'; cat /etc/atoll/*.crt")["stdout"]
     assert TOKEN not in inside and "SSL_CERT_FILE" in inside and "BEGIN CERTIFICATE" in inside and "PRIVATE KEY" not in inside
     assert api.exec(box, cmd="/usr/bin/grep", args=["-rsl", TOKEN, "/home", "/tmp", "/etc", "/run", "/var"])["stdout"] == ""
     shown = api.get(f"{PATH}/{box}")["egress"]["rules"]
