@@ -149,10 +149,23 @@ static void check_template(struct rule_check *c, const char *where, const char *
 		add_fault(c, where, "has bytes other than printable ASCII");
 }
 
+bool credential_header_is_repeated(const char *name)
+{
+	static const char *const names[] = {"user-agent", "referer",      "origin",     "from",
+	                                    "forwarded",  "x-request-id", "traceparent"};
+	static const char *const begins[] = {"accept", "if-", "sec-", "x-forwarded-"};
+
+	for (size_t i = 0; i < COUNT_OF(names); i++)
+		if (span_is_word(span_of(name), names[i]))
+			return true;
+	for (size_t i = 0; i < COUNT_OF(begins); i++)
+		if (span_starts_with_word(span_of(name), begins[i]))
+			return true;
+	return false;
+}
+
 static bool place_is_sound(const char *place)
 {
-	static const char *const echoed[] = {"user-agent", "referer",      "origin",     "from",
-	                                     "forwarded",  "x-request-id", "traceparent"};
 	const char *name = strchr(place, ':');
 
 	if (!name)
@@ -162,11 +175,7 @@ static bool place_is_sound(const char *place)
 		return name[0] != '\0';
 	if (strncmp(place, "header:", 7) != 0 || !is_token(name) || is_own_header(name))
 		return false;
-	/* Servers often repeat these in answers and logs. */
-	for (size_t i = 0; i < COUNT_OF(echoed); i++)
-		if (span_is_word(span_of(name), echoed[i]))
-			return false;
-	return true;
+	return !credential_header_is_repeated(name);
 }
 
 static void check_places(struct rule_check *c, const char *where, const struct credential_inject *n)

@@ -248,16 +248,24 @@ static const char *replace_in_basic(const struct draft *d, const char *text, con
 	return arena_copy(d->arena, buf_span(&out));
 }
 
+#define ANY "*"
+
+static bool place_has(const char *place, const char *name)
+{
+	return strcasecmp(place, name) == 0 ||
+	       (strcmp(place, ANY) == 0 && !credential_header_is_repeated(name));
+}
+
 static void replace_in_header(struct draft *d, const char *name, const char *marker,
                               const char *value)
 {
 	for (size_t i = 0; i < d->count; i++) {
 		const char *now = NULL;
 
-		if (strcasecmp(d->fields[i].name, name) != 0)
+		if (!place_has(name, d->fields[i].name))
 			continue;
 		now = replace_marker(d->arena, d->fields[i].value, marker, value);
-		if (!now && strcasecmp(name, "authorization") == 0)
+		if (!now && strcasecmp(d->fields[i].name, "authorization") == 0)
 			now = replace_in_basic(d, d->fields[i].value, marker, value);
 		if (now)
 			d->fields[i].value = now;
@@ -276,7 +284,7 @@ static void replace_in_query(struct draft *d, const char *name, const char *mark
 		const char *now = NULL;
 
 		(void)span_split(&value, '=', &head);
-		if (part_has_name(d->arena, head, name))
+		if (strcmp(name, ANY) == 0 || part_has_name(d->arena, head, name))
 			now = replace_marker(d->arena, arena_copy(d->arena, part), marker, encoded);
 		if (query.size > 0)
 			buf_add_byte(&query, '&');

@@ -73,7 +73,8 @@ static const struct json_member inject_members[] = {
         JSON_TEXT_LIST_MEMBER(
                 credential_inject, in, .flags = JSON_OMIT_EMPTY, .max = CREDENTIAL_MATCH_MAX,
                 .example = "[\"header:authorization\"]",
-                .about = "Where the marker is replaced: header:NAME, query:NAME, path"),
+                .about = "Where the marker is replaced: header:NAME, query:NAME, path; '*' is any "
+                         "name"),
         JSON_TEXT_MEMBER(credential_inject, access_key_id, .flags = JSON_OMIT_EMPTY,
                          .max = TEMPLATE_MAX, .about = "A template, for sigv4"),
         JSON_TEXT_MEMBER(credential_inject, secret_access_key, .flags = JSON_OMIT_EMPTY,

@@ -19,7 +19,7 @@
 #include "json/json.h"
 
 #define CREDENTIAL_RULES_MAX 128
-#define CREDENTIAL_INJECT_MAX 8
+#define CREDENTIAL_INJECT_MAX 32
 #define CREDENTIAL_MATCH_MAX 16 /* methods, query parts, headers */
 #define CREDENTIALS_MAX 32      /* of a sandbox */
 #define CREDENTIAL_FIELDS_MAX 8
@@ -61,7 +61,8 @@ enum credential_when {
 struct credential_inject {
 	int kind, when;
 	const char *name, *value, *username, *password, *marker;
-	const char **in; /* "header:NAME", "query:NAME", "path" */
+	const char **in; /* "header:NAME", "query:NAME", "path"; NAME "*": all but those that
+	                    servers often repeat */
 	const char *access_key_id, *secret_access_key, *session_token;
 	const char **regions, **services; /* that may be signed for; NULL: all */
 };
@@ -148,6 +149,8 @@ const struct credential_rule *credential_rules_find(const struct credential_rule
  * segments, backslashes, control bytes, escaped slashes (but with `encoded_slash`), doubled
  * escapes. Such a request is refused. */
 const char *credential_path_fault(struct span path, bool encoded_slash);
+/* Whether servers often repeat the header in answers and logs: no marker is replaced in it. */
+bool credential_header_is_repeated(const char *name);
 
 /* Templates */
 

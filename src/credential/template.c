@@ -5,7 +5,7 @@
 #include "credential/rule.h"
 
 #define OPEN "${credential."
-#define WORD_MAX 128
+#define WORD_MAX 160      /* "secret_" and a name of the vault */
 #define REFERENCES_MAX 32 /* of one template */
 
 static bool is_word(struct span word)

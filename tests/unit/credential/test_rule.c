@@ -155,6 +155,17 @@ TEST(all_faults_are_told_with_their_places)
 	assert_int_equal(faults.count, 1);
 }
 
+TEST(a_header_that_servers_repeat_has_no_marker)
+{
+	static const char *const repeated[] = {"User-Agent", "accept-language", "Sec-Fetch-Site",
+	                                       "If-Match", "X-Forwarded-For"};
+
+	for (size_t i = 0; i < COUNT_OF(repeated); i++)
+		assert_true(credential_header_is_repeated(repeated[i]));
+	assert_false(credential_header_is_repeated("authorization"));
+	assert_false(credential_header_is_repeated("x-api-key"));
+}
+
 TEST(templates_are_filled_once)
 {
 	AUTO(arena_done) struct arena a = {0};
@@ -227,8 +238,9 @@ int main(void)
 	           CASE(an_escaped_letter_does_not_avoid_a_rule),
 	           CASE(queries_and_headers_have_to_hold_in_every_value),
 	           CASE(paths_that_servers_read_differently_are_faults),
-	           CASE(all_faults_are_told_with_their_places), CASE(templates_are_filled_once),
-	           CASE(a_set_needs_what_its_rules_name),
+	           CASE(all_faults_are_told_with_their_places),
+	           CASE(a_header_that_servers_repeat_has_no_marker),
+	           CASE(templates_are_filled_once), CASE(a_set_needs_what_its_rules_name),
 	           CASE(a_host_of_a_rule_lies_within_the_hosts_of_its_credential),
 	           CASE(a_glob_of_many_stars_ends_soon));
 }
