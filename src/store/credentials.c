@@ -63,6 +63,31 @@ int store_credential_insert(struct store *s, const struct credential_record *r, 
 	return store_change(s, run_insert, r, err);
 }
 
+static int run_keep(struct store_connection *c, void *context, struct error *err)
+{
+	const struct credential_record *r = context;
+
+	if (credential_run_insertion(c, r, err) < 0)
+		return -1;
+	return project_check_count(c, QUERY_CREDENTIAL_COUNT_KEPT, r->project_id, STORE_KEPT_MAX,
+	                           "values of rules", err);
+}
+
+int store_credential_keep(struct store *s, const struct credential_record *r, struct error *err)
+{
+	return store_change(s, run_keep, r, err);
+}
+
+static int run_purge(struct store_connection *c, void *context, struct error *err)
+{
+	return query_run(c, QUERY_CREDENTIAL_PURGE_KEPT, context, NULL, err) < 0 ? -1 : 0;
+}
+
+int store_credential_purge_kept(struct store *s, int64_t before, struct error *err)
+{
+	return store_change_lazily(s, run_purge, LOOKUP(.now = before), err);
+}
+
 struct credential_update {
 	const struct credential_record *record;
 	struct arena *arena;

@@ -58,6 +58,14 @@ MUST_CHECK int store_credential_insert(struct store *s, const struct credential_
 MUST_CHECK int store_credential_update(struct store *s, struct arena *a,
                                        const struct credential_record *r,
                                        struct credential_record *ret, struct error *err);
+/* A value that a request had and a sandbox's rule names (grant/grant.h): its name is "literal_" and
+ * an owner of its own, so that no list has it. ERROR_LIMIT when the project has STORE_KEPT_MAX
+ * others. */
+#define STORE_KEPT_MAX 5000
+MUST_CHECK int store_credential_keep(struct store *s, const struct credential_record *r,
+                                     struct error *err);
+/* Deletes those that are older and that no sandbox's rules name. */
+MUST_CHECK int store_credential_purge_kept(struct store *s, int64_t before, struct error *err);
 MUST_CHECK int store_credential_find(struct store *s, struct arena *a,
                                      const struct credential_ref *ref,
                                      struct credential_record *ret, struct error *err);

@@ -62,3 +62,18 @@ DELETE FROM credentials WHERE project_id = :project_id AND owner_id = :user_id;
 -- name: credential_remove_all
 -- takes: record_lookup
 DELETE FROM credentials WHERE project_id = :id;
+
+-- Values that requests had: see store_credential_keep.
+-- name: credential_count_kept
+-- takes: record_lookup
+-- gives: row_count
+SELECT count(*) AS count FROM credentials
+WHERE project_id = :project_id AND name LIKE 'literal!_%' ESCAPE '!';
+
+-- name: credential_purge_kept
+-- takes: record_lookup
+DELETE FROM credentials
+WHERE name LIKE 'literal!_%' ESCAPE '!' AND created_at < :now AND NOT EXISTS (
+	SELECT 1 FROM sandboxes
+	WHERE sandboxes.project_id = credentials.project_id AND sandboxes.rules_json <> ''
+		AND sandboxes.rules_json LIKE '%' || credentials.name || '.%');

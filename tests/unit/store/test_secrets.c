@@ -430,6 +430,40 @@ static void a_credential_rests_sealed_and_is_rotated(void **state)
 	seal_close(seal);
 }
 
+/* As long as a sandbox's rules name it, and for no list of credentials. */
+static void a_kept_value_lasts_while_rules_name_it(void **state)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct store *s = *state;
+	struct credential_record r = sample_credential("keptkeptkeptkeptkept",
+	                                               "ownerownerownerowner"),
+	                         found;
+	const struct credential_ref ref = {PROJECT, r.owner_id, "literal_ownerownerownerowner"},
+	                            all = {PROJECT, "", ""};
+	const struct sandbox_egress_change rules = {
+	        .egress = "", .rules_json = "${credential.literal_ownerownerownerowner.v0}"};
+	const struct id id = id_new();
+	struct sandbox_record sandbox = sample_sandbox(id.text, id.text);
+	struct sandbox_egress_change named = rules, unnamed = {.egress = "", .rules_json = "other"};
+	struct credential_list list;
+	struct error err = {0};
+
+	r.name = ref.name;
+	named.id = unnamed.id = sandbox.id;
+	assert_done(store_sandbox_insert(s, &sandbox, 0, &err));
+	assert_done(store_sandbox_set_egress(s, &a, &named, &sandbox, &err));
+	assert_done(store_credential_keep(s, &r, &err));
+	assert_done(store_credential_list(s, &a, &all, &list, &err));
+	assert_int_equal(list.count, 0);
+	assert_done(store_credential_purge_kept(s, NOW + 1, &err));
+	assert_done(store_credential_find(s, &a, &ref, &found, &err));
+	assert_done(store_sandbox_set_egress(s, &a, &unnamed, &sandbox, &err));
+	assert_done(store_credential_purge_kept(s, NOW, &err));
+	assert_done(store_credential_find(s, &a, &ref, &found, &err));
+	assert_done(store_credential_purge_kept(s, NOW + 1, &err));
+	assert_refused(store_credential_find(s, &a, &ref, &found, &err), ERROR_NOT_FOUND);
+}
+
 static void a_user_s_credential_is_the_user_s_alone(void **state)
 {
 	AUTO(arena_done) struct arena a = {0};
@@ -697,6 +731,7 @@ static const struct CMUnitTest tests[] = {
         KEYED(a_server_key_is_made_once_and_outlives_a_rotation),
         KEYED(a_named_secret_rests_sealed_and_has_versions),
         KEYED(a_credential_rests_sealed_and_is_rotated),
+        KEYED(a_kept_value_lasts_while_rules_name_it),
         KEYED(a_user_s_credential_is_the_user_s_alone),
         KEYED(a_connect_rests_sealed_and_ends_with_its_credential),
         KEYED(an_authority_s_key_rests_sealed),
