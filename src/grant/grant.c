@@ -13,10 +13,13 @@
 #include "credential/sender.h"
 #include "grant/state.h"
 #include "store/consents.h"
+#include "store/credentials.h"
 #include "store/sandboxes.h"
 
 #define ROUND_MS 1000
 #define PURGE_EVERY 60        /* rounds */
+#define PURGE_KEPT_EVERY 3600 /* rounds */
+#define HOUR_MS (INT64_C(3600) * 1000)
 #define KEPT_MS (INT64_C(30) * 24 * 3600 * 1000)
 
 /* A failure of one sandbox is no failure of the others; its set stays as it was. */
@@ -98,6 +101,10 @@ static void purge_old(struct grants *g, unsigned round)
 	if (round % PURGE_EVERY == 0 &&
 	    store_consent_purge(g->options.store, clock_unix_ms() - KEPT_MS, &err) < 0)
 		log_warning("old consents stay", FAILURE(&err));
+	error_clear(&err);
+	if (round % PURGE_KEPT_EVERY == 0 &&
+	    store_credential_purge_kept(g->options.store, clock_unix_ms() - HOUR_MS, &err) < 0)
+		log_warning("values of former rules stay", FAILURE(&err));
 }
 
 static void *run_rounds(void *context)

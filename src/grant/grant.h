@@ -38,6 +38,13 @@ void grants_close(struct grants *g); /* NULL is fine */
 /* Makes all sets of this server again, and returns when the proxy uses them. Any thread. */
 MUST_CHECK int grants_refresh(struct grants *g, struct error *err);
 
+/* Names in templates of rules that are no credential's: "${credential.secret_NAME.value}" is a
+ * secret of the project's vault (store/vault.h), whose value goes to its hosts, or, without any, to
+ * the rule's; "${credential.literal_OWNER.v0}" is a value that a request had (grant_keep). */
+#define GRANT_SECRET "secret_"
+#define GRANT_SECRET_FIELD "value"
+#define GRANT_LITERAL "literal_"
+
 /* Checks rules for a sandbox: its network rules have to allow their hosts, and the credentials have
  * to exist and to have the hosts. `owner_id`: the user whose credentials they may name, beside
  * those of the project. *ret_rules is the text to store, and *ret_egress the network rules with
@@ -50,6 +57,16 @@ struct grant_wish {
 };
 MUST_CHECK int grant_check(struct grants *g, struct arena *a, const struct grant_wish *wish,
                            const char **ret_rules, const char **ret_egress, struct error *err);
+/* Keeps values that a request had, encrypted, for one host: *ret has a template for each of them.
+ * Once no sandbox's rules name them, they are deleted, an hour later at the earliest. */
+#define GRANT_KEEP_MAX 8
+struct grant_literals {
+	const char *project_id, *host;
+	const char *const *values;
+	size_t count; /* 1..GRANT_KEEP_MAX */
+};
+MUST_CHECK int grant_keep(struct grants *g, struct arena *a, const struct grant_literals *wish,
+                          const char **ret, struct error *err);
 /* Adds rules that were checked to a create: with them the variables by which programs find the
  * sandbox's authority. */
 void grant_prepare_create(struct arena *a, const char *rules, struct fleet_create *request);

@@ -106,13 +106,18 @@ static int take_credential(struct resolution *at, const struct credential_refere
                            struct error *err)
 {
 	const char *name = arena_copy(at->arena, reference->name);
-	const struct credential_ref ref = {at->sandbox->project_id, at->sandbox->user_id, name};
+	const struct grant_name wanted = {at->sandbox->project_id, at->sandbox->user_id, name,
+	                                  at->rule->host};
 	struct credential_values *values = &at->values[at->count];
 	struct credential_record r;
 
-	if (store_credential_find(at->g->options.store, at->arena, &ref, &r, err) < 0) {
-		at->problem = arena_format(at->arena, "there is no credential '%s'", name);
-		return err->code == ERROR_NOT_FOUND ? 1 : -1;
+	if (grant_find(at->g, at->arena, &wanted, &r, err) < 0) {
+		at->problem = arena_format(at->arena,
+		                           err->code == ERROR_INVALID
+		                                   ? "credential '%s' cannot be put into requests"
+		                                   : "there is no credential '%s'",
+		                           name);
+		return err->code == ERROR_NOT_FOUND || err->code == ERROR_INVALID ? 1 : -1;
 	}
 	at->problem = find_problem(at->arena, &at->consents, &r);
 	if (!at->problem && !credential_hosts_cover(r.hosts, span_of(at->rule->host)))

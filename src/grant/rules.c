@@ -39,7 +39,7 @@ static int refuse_another(const struct checking *at, const struct credential_rec
 	const struct credential_ref ref = {at->wish->project_id, owner ? owner : "", checked->name};
 	struct credential_record used;
 
-	if (!owner || strcmp(owner, at->wish->owner_id) == 0)
+	if (!owner || strcmp(owner, at->wish->owner_id) == 0 || strchr(checked->name, '_'))
 		return 0;
 	if (store_credential_find(at->g->options.store, at->arena, &ref, &used, at->err) < 0)
 		return -1;
@@ -55,10 +55,11 @@ static int check_reference(void *context, const struct credential_reference *ref
 {
 	const struct checking *at = context;
 	const char *name = arena_copy(at->arena, reference->name);
-	const struct credential_ref ref = {at->wish->project_id, at->wish->owner_id, name};
+	const struct grant_name wanted = {at->wish->project_id, at->wish->owner_id, name,
+	                                  at->rule->host};
 	struct credential_record r;
 
-	if (store_credential_find(at->g->options.store, at->arena, &ref, &r, at->err) < 0)
+	if (grant_find(at->g, at->arena, &wanted, &r, at->err) < 0)
 		return FAIL_CONTEXT(at->err, "rule '%s'", at->rule->id);
 	if (refuse_another(at, &r) < 0)
 		return -1;

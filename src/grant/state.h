@@ -28,6 +28,13 @@ struct grants {
 /* resolve.c: the set of a sandbox with rules. */
 MUST_CHECK int grant_resolve(struct grants *g, struct arena *a, const struct sandbox_record *r,
                              struct credential_set *ret, struct error *err);
+/* source.c: what a name in a template of a rule stands for. */
+struct grant_name {
+	const char *project_id, *user_id, *text;
+	const char *host; /* of the rule */
+};
+MUST_CHECK int grant_find(struct grants *g, struct arena *a, const struct grant_name *name,
+                          struct credential_record *ret, struct error *err);
 /* variables.c: those that the sandbox lacks. Updates *r. */
 MUST_CHECK int grant_add_variables(struct grants *g, struct arena *a, const struct fleet_ref *ref,
                                    struct sandbox_record *r, struct error *err);
