@@ -60,7 +60,7 @@ const checks = {
     const refused = (/** @type {import('e2b').SandboxOpts} */ options, /** @type {RegExp} */ name) => assert.rejects(Sandbox.create(template, { ...plain, allowInternetAccess: true, ...options }), name)
     await refused({ network: { allowOut: ['*.example.com'] } }, /400.*allowOut.*\*\.example\.com/)
     if (!isNewest) return
-    await refused({ network: { rules: { 'example.com': [{ transform: { headers: { Authorization: Secret.fill('token') } } }] } } }, /501.*network\.rules/)
+    await refused({ network: { rules: { 'example.com': [{ transform: { headers: { Authorization: Secret.fill('no-such') } } }] } } }, /404.*no-such/)
     await refused({ network: { egressProxy: { address: '198.51.100.7:1080', username: 'a', password: 'b' } } }, /501.*network\.egressProxy/)
     await refused({ network: { httpsPorts: [3000] } }, /501.*network\.httpsPorts/)
     await refused({ iam: { tokens: { one: Secret.iamToken({ audience: 'a', tokenType: 'jwt' }) } } }, /501.*iam/)
@@ -224,8 +224,18 @@ const checks = {
     assert.deepEqual(await shown(), wanted)
     const refused = (/** @type {import('e2b').SandboxNetworkUpdate} */ update, /** @type {RegExp} */ name) => assert.rejects(sandbox.updateNetwork(update), name)
     await refused({ egressProxy: { address: '198.51.100.7:1080' } }, /501.*network\.egressProxy/)
-    await refused({ rules: { 'example.com': [{ transform: { headers: { A: 'b' } } }] } }, /501.*network\.rules/)
+    await refused({ rules: { 'example.com': [{ transform: { headers: { Host: 'b' } } }] } }, /400.*header/)
     assert.deepEqual(await shown(), wanted)
+    const rule = (/** @type {string} */ value) => ({ 'example.com': [{ transform: { headers: { A: value } } }] })
+    await sandbox.updateNetwork({ ...wanted, allowOut: ['example.com'], rules: rule('b') })
+    assert.deepEqual(await shown(), { ...wanted, allowOut: ['example.com'], rules: rule('***') })
+    const name = `filled-${Date.now()}`
+    await Secret.create(name, 'hunter2')
+    const ruled = await create({ network: { rules: rule(`x ${Secret.fill(name)}`) }, allowInternetAccess: true })
+    assert.deepEqual((await ask(`/sandboxes/${ruled.sandboxId}`)).network, { rules: rule(`x \${e2b.secrets.${name}}`) })
+    await ruled.updateNetwork({})
+    assert.equal((await ask(`/sandboxes/${ruled.sandboxId}`)).network, undefined)
+    await Secret.destroy(name)
     const guarded = await create({ network: { denyOut: wanted.denyOut, allowPublicTraffic: false, maskRequestHost: 'app.example:${PORT}' } })
     assert.match(guarded.trafficAccessToken, /^[0-9a-f]{64}$/)
     const { allowPublicTraffic, maskRequestHost } = (await guarded.getInfo()).network

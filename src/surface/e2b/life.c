@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* /sandboxes/:id/… — connect, resume, set the timeout, pause, set the network. */
+#include "credential/rule.h"
 #include "fleet/core/waiting.h"
 #include "fleet/sandbox/egress.h"
 #include "fleet/sandbox/settings.h"
+#include "grant/grant.h"
 #include "json/json.h"
 #include "sandbox/egress.h"
 #include "store/sandbox_record.h"
 #include "surface/e2b/e2b.h"
+#include "surface/e2b/rules.h"
 #include "surface/e2b/routes.h"
 
 #define SECOND_MS INT64_C(1000)
@@ -177,16 +180,29 @@ static int pause_sandbox(struct request *rq, const void *body, struct reply *rep
 	return 0;
 }
 
+static int set_rules(struct request *rq, const struct fleet_ref *ref, const char *egress,
+                     struct credential_rules *rules, struct sandbox_record *r, struct error *err)
+{
+	const struct grant_change change = {api_user_id(rq), egress, rules};
+	struct api *api = api_of(rq);
+
+	if (rules->rules.count == 0 && !*r->rules_json)
+		return fleet_set_egress(api->fleet, rq->arena, ref, egress, r, err);
+	return grant_set(api->grants, rq->arena, ref, &change, r, err);
+}
+
 /* Replaces all rules: a rule that the body does not repeat ends. */
 static int set_sandbox_network(struct request *rq, const void *body, struct reply *reply,
                                struct error *err)
 {
 	struct fleet_ref ref = {.project_id = api_project(rq)};
+	struct credential_rules rules;
 	struct sandbox_record record;
 	struct e2b_access access;
 
 	if (e2b_sandbox_find(rq, &record, err) < 0 ||
-	    e2b_network_access(rq->arena, body, 1, &access, err) < 0)
+	    e2b_network_access(rq->arena, body, 1, &access, err) < 0 ||
+	    e2b_rules_read(rq, body, &access, &rules, err) < 0)
 		return -1;
 	if (access.internet == 0)
 		access.egress = "-" SANDBOX_EGRESS_ALL;
@@ -201,7 +217,7 @@ static int set_sandbox_network(struct request *rq, const void *body, struct repl
 	}
 	ref.id_or_name = record.id;
 	if (record.network == SANDBOX_NETWORK_INTERNET &&
-	    fleet_set_egress(api_of(rq)->fleet, rq->arena, &ref, access.egress, &record, err) < 0)
+	    set_rules(rq, &ref, access.egress, &rules, &record, err) < 0)
 		return -1;
 	reply_status(reply, 204);
 	return 0;

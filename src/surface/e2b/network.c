@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* E2B's network settings of a sandbox: the destinations that it may reach, by address and by host
- * name. Proxies, rules that change requests and TLS on the sandbox's ports are refused. */
+ * name. Proxies and TLS on the sandbox's ports are refused; rules.c has the rules for requests. */
 #include "json/json.h"
 #include "sandbox/egress.h"
 #include "store/sandbox_record.h"
 #include "surface/e2b/e2b.h"
+#include "surface/e2b/rules.h"
 
 #define DESTINATIONS_MAX SANDBOX_EGRESS_ALLOW_MAX
+#define SHOWN_RULES_MAX ((size_t)128 * 1024)
 
 enum network_row {
 	NETWORK_ALLOW_OUT,
@@ -29,7 +31,8 @@ static const struct json_member e2b_network_shape_members[] = {
                                           .max = 255, .flags = JSON_OMIT_EMPTY),
         [NETWORK_PROXY] = JSON_RAW_MEMBER(e2b_network, egress_proxy, .name = "egressProxy",
                                           .flags = JSON_OMIT_EMPTY),
-        [NETWORK_RULES] = JSON_RAW_MEMBER(e2b_network, rules, .flags = JSON_OMIT_EMPTY),
+        [NETWORK_RULES] =
+                JSON_RAW_MEMBER(e2b_network, rules, .flags = JSON_OMIT_EMPTY | JSON_SECRET),
         [NETWORK_PORTS] = JSON_RAW_MEMBER(e2b_network, https_ports, .name = "httpsPorts",
                                           .flags = JSON_OMIT_EMPTY),
         [NETWORK_PUBLIC] = JSON_BOOL_MEMBER(e2b_network, allow_public_traffic,
@@ -69,7 +72,6 @@ static const struct unsupported {
 	const char *name, *hint;
 } unsupported[] = {
         {offsetof(struct e2b_network, egress_proxy), "egressProxy", BY_LISTS},
-        {offsetof(struct e2b_network, rules), "rules", BY_LISTS},
         {offsetof(struct e2b_network, https_ports), "httpsPorts",
          "this server connects to ports of a sandbox without TLS"},
 };
@@ -124,17 +126,25 @@ bool e2b_network_is_guarded(const struct e2b_network *n)
 	return has_row(n, NETWORK_PUBLIC) && !n->allow_public_traffic;
 }
 
+static const char *write_network(struct arena *a, const struct e2b_network *n)
+{
+	AUTO(buf_done) struct buf text = BUF(2 * SANDBOX_EGRESS_TEXT_MAX + SHOWN_RULES_MAX);
+
+	json_write(&text, &e2b_network_shape, n);
+	return text.overflowed ? "" : arena_copy(a, buf_span(&text));
+}
+
 const char *e2b_network_format(struct arena *a, const struct e2b_network *n)
 {
-	AUTO(buf_done) struct buf text = BUF(2 * SANDBOX_EGRESS_TEXT_MAX);
 	struct e2b_network shown = *n;
 
 	if (!n->present)
 		return "";
-	shown.present &= ~(UINT64_C(1) << NETWORK_INTERNET);
+	/* Rules have secrets; rules.c keeps them. */
+	shown.present &= ~(UINT64_C(1) << NETWORK_INTERNET | UINT64_C(1) << NETWORK_RULES);
 	shown.allow_internet = false;
-	json_write(&text, &e2b_network_shape, &shown);
-	return text.overflowed ? "" : arena_copy(a, buf_span(&text));
+	shown.rules = (struct span){NULL, 0};
+	return write_network(a, &shown);
 }
 
 static void show_list(struct e2b_network *n, enum network_row row, const char *const *list)
@@ -157,7 +167,13 @@ const char *e2b_network_format_current(struct arena *a, const struct sandbox_rec
 	    (*r->network_json &&
 	     json_parse(a, span_of(r->network_json), &e2b_network_shape, &n, &ignored) < 0))
 		return r->network_json;
+	/* Such lists only lead connections through the gateway. */
+	if (lists.mode == EGRESS_WATCH)
+		lists.allow = lists.deny = NULL;
 	show_list(&n, NETWORK_ALLOW_OUT, lists.allow);
 	show_list(&n, NETWORK_DENY_OUT, lists.deny);
-	return e2b_network_format(a, &n);
+	n.rules = e2b_rules_show(a, r);
+	if (n.rules.size > 0)
+		n.present |= UINT64_C(1) << NETWORK_RULES;
+	return n.present ? write_network(a, &n) : "";
 }

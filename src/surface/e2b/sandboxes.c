@@ -15,6 +15,7 @@
 #include "store/snapshots.h"
 #include "store/templates.h"
 #include "surface/e2b/e2b.h"
+#include "surface/e2b/rules.h"
 #include "surface/e2b/routes.h"
 
 #define SECOND_MS INT64_C(1000)
@@ -168,11 +169,10 @@ static int create_sandbox(struct request *rq, const struct e2b_create_body *b, i
 	if (decide_traits(b, &request.traits, err) < 0 ||
 	    e2b_network_access(rq->arena, &b->network,
 	                       has_row(b, CREATE_INTERNET) ? b->internet : -1, &access, err) < 0 ||
-	    choose_source(rq, b->template_id, &request, err) < 0)
+	    choose_source(rq, b->template_id, &request, err) < 0 ||
+	    e2b_rules_prepare(rq, &b->network, &access, &request, err) < 0)
 		return -1;
 	fill_mounts(rq->arena, b, &request);
-	request.internet = access.internet;
-	request.egress = access.egress;
 	if (fleet_create(api_of(rq)->fleet, rq->arena, &request, &record, err) < 0)
 		return -1;
 	api_undo_create(rq, reply, record.id);

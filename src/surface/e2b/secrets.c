@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /secrets — named values of a project. They are stored encrypted and never returned. E2B uses them
- * in network rules of a sandbox, which Atoll does not have yet. */
+/* /secrets — named values of a project. They are stored encrypted and never returned. Rules of a
+ * sandbox's network name them (rules.c). */
 #include <ctype.h>
 #include <string.h>
 
