@@ -95,6 +95,7 @@ const struct route *const api_routes[] = {
         daytona_snapshots_routes,
         daytona_images_routes,
         daytona_lsp_routes,
+        daytona_attached_routes,
         daytona_network_routes,
         daytona_forks_routes,
         daytona_listing_routes,

@@ -1008,15 +1008,28 @@ test('secret.*: kept, listed, replaced, deleted, and never told', async () => {
   for (const { id } of [first, second]) await secret.delete(id);
   for (const call of ['get', 'delete']) await failsAs(DaytonaNotFoundError, secret[call](first.id));
 });
-test('ssh, secrets of a sandbox and computer use are refused by name', async () => {
+test('secrets of a sandbox: attached, replaced, detached', async () => {
+  const { secret } = daytona;
+  const one = await secret.create({ name: 'attached-one', value: 'hidden-value', hosts: ['api.example.com'] });
+  const two = await secret.create({ name: 'attached-two', value: 'hidden-value', hosts: ['*.example.com'] });
+  const sandbox = await create({ secrets: { ONE: 'attached-one' } });
+  const told = async () => (await sandbox.process.executeCommand('echo "$ONE-$TWO"')).result.trim();
+  assert.equal(await told(), `${one.placeholder}-`);
+  await sandbox.updateSecrets({ TWO: 'attached-two' });
+  assert.equal(await told(), `-${two.placeholder}`);
+  await sandbox.updateSecrets({});
+  assert.equal(await told(), '-');
+  await failsAs(DaytonaNotFoundError, sandbox.updateSecrets({ A: 'no-such' }), /no-such/);
+  await failsAs(DaytonaNotFoundError, create({ secrets: { A: 'no-such' } }), /no-such/);
+  for (const { id } of [one, two]) await secret.delete(id);
+});
+test('ssh and computer use are refused by name', async () => {
   for (const [name, options] of Object.entries({ gpu: { image: 'host', resources: { gpu: 1 } }, linkedSandbox: { linkedSandbox: box.id }, outboundProxyUrl: { outboundProxyUrl: 'http://198.51.100.7' } })) {
     await assert.rejects(create(options), (error) => error.statusCode === 501 && error.message.includes(name));
   }
   await failsAs(DaytonaError, box.createSshAccess(), /ssh/);
   await failsAs(DaytonaError, box.validateSshAccess('token'), /ssh/);
   await failsAs(DaytonaError, box.revokeSshAccess('token'), /ssh/);
-  await failsAs(DaytonaError, box.updateSecrets({ A: 'b' }), /secrets/);
-  await failsAs(DaytonaError, create({ secrets: { A: 'b' } }), /secrets/);
   const { mouse, keyboard, screenshot, display, accessibility, recording } = box.computerUse;
   let calls = 0;
   for (const part of [box.computerUse, mouse, keyboard, screenshot, display, accessibility, recording]) {

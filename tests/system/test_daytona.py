@@ -272,7 +272,7 @@ NOT_HERE = {
     r"/sandbox/paginated$|/sandbox/{sandboxIdOrName}/(backup|build-logs)$": "deprecated: the list, archives and build-logs-url are in their place",
     r"/snapshots/{id}/deactivate$": "a template that nobody uses costs its files alone",
     r"/sandbox/{sandboxId}/telemetry/(logs|traces)": "OpenTelemetry of what runs inside: the server keeps metrics alone",
-    r"/sandbox/({sandboxIdOrName}/)?ssh-access|/sandbox/{sandboxIdOrName}/secrets$|/computeruse/|/object-storage/": "refused by name",
+    r"/sandbox/({sandboxIdOrName}/)?ssh-access|/computeruse/|/object-storage/": "refused by name",
 }
 # Their messages are WebSocket's, which the client's own tests are for.
 SOCKETS = {("GET", "/process/interpreter/execute"), ("GET", "/process/pty/{sessionId}/connect")}

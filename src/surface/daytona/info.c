@@ -446,14 +446,6 @@ static int refuse_ssh(UNUSED struct request *rq, UNUSED const void *body,
 	return -1;
 }
 
-static int refuse_secrets(UNUSED struct request *rq, UNUSED const void *body,
-                          UNUSED struct reply *reply, struct error *err)
-{
-	(void)daytona_fail_unsupported("secrets of sandboxes", err);
-	error_hint(err, "pass the values as environment variables: envVars");
-	return -1;
-}
-
 static int refuse_computer_use(UNUSED struct request *rq, UNUSED const void *body,
                                UNUSED struct reply *reply, struct error *err)
 {
@@ -472,8 +464,6 @@ const struct route daytona_info_routes[] = {
          .handle = get_telemetry, TAG, .summary = "Get the resource usage of a sandbox over time"},
         {HTTP_POST, SANDBOX "/resize", WRITE, .body = &resize_request, .handle = resize_sandbox,
          TAG, .summary = "Change the limits of a sandbox"},
-        {HTTP_PUT, SANDBOX "/secrets", WRITE, .handle = refuse_secrets, TAG,
-         .summary = "Not supported"},
         {HTTP_POST, SANDBOX "/ssh-access", WRITE, .handle = refuse_ssh, TAG,
          .summary = "Not supported"},
         {HTTP_DELETE, SANDBOX "/ssh-access", WRITE, .handle = refuse_ssh, TAG,

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "fleet/core/sandboxes.h"
-#include "fleet/sandbox/egress.h"
 #include "sandbox/egress.h"
 #include "store/sandbox_record.h"
+#include "surface/daytona/attached.h"
 #include "surface/daytona/daytona.h"
 #include "surface/daytona/routes.h"
 
@@ -80,7 +80,8 @@ static const char *join_allowed(struct arena *a, const struct sandbox_record *r,
 	struct error ignored = {0};
 	const char *text = "";
 
-	if (sandbox_egress_parse(a, r->egress, &lists, &ignored) < 0)
+	/* With the mode watch, the names only lead connections through the gateway. */
+	if (sandbox_egress_parse(a, r->egress, &lists, &ignored) < 0 || lists.mode == EGRESS_WATCH)
 		return "";
 	for (size_t i = 0; lists.allow && lists.allow[i]; i++)
 		if (egress_name_is_valid(span_of(lists.allow[i])) == wants_names)
@@ -136,7 +137,7 @@ static int set_network(struct request *rq, const void *body, struct reply *reply
 		return FAIL(err, ERROR_UNSUPPORTED,
 		            "sandbox '%s' was made without a network and cannot get one later",
 		            r.name);
-	if (fleet_set_egress(api_of(rq)->fleet, rq->arena, &ref, egress, &r, err) < 0)
+	if (daytona_egress_set(rq, &ref, egress, &r, err) < 0)
 		return -1;
 	return daytona_sandbox_reply(rq, reply, &r, err);
 }

@@ -14,6 +14,7 @@ extern const struct route daytona_info_routes[];
 extern const struct route daytona_interpreter_routes[];
 extern const struct route daytona_listing_routes[];
 extern const struct route daytona_lsp_routes[];
+extern const struct route daytona_attached_routes[];
 extern const struct route daytona_network_routes[];
 extern const struct route daytona_ports_routes[];
 extern const struct route daytona_process_routes[];

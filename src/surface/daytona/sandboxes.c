@@ -12,6 +12,7 @@
 #include "provider/provider.h"
 #include "store/sandboxes.h"
 #include "store/snapshots.h"
+#include "surface/daytona/attached.h"
 #include "surface/daytona/daytona.h"
 #include "surface/daytona/images.h"
 #include "surface/daytona/intervals.h"
@@ -97,7 +98,6 @@ static int check_supported(const struct daytona_create_body *b, struct error *er
 	        {b->gpu > 0, "gpu"},
 	        {is_given(b->linked), "linkedSandbox"},
 	        {is_given(b->proxy), "outboundProxyUrl"},
-	        {has_items(b->secrets), "secrets of sandboxes"},
 	};
 
 	for (size_t i = 0; i < COUNT_OF(features); i++)
@@ -190,6 +190,8 @@ static int fill_create(struct request *rq, const struct daytona_create_body *b,
 		if (daytona_egress_format(rq->arena, &network, &ret->egress, err) < 0)
 			return -1;
 	}
+	if (daytona_secrets_prepare(rq, b->secrets, ret, err) < 0)
+		return -1;
 	return is_given(b->user) ? check_user(rq, ret, b->user, err) : 0;
 }
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* /daytona/api/secret — named values of a project, which E2B's clients see, too. They are stored
- * encrypted and never returned. In Daytona a sandbox gets a placeholder that a proxy replaces in
- * outgoing requests. Atoll has no such proxy, so sandboxes take no secrets (info.c). */
+ * encrypted and never returned. A sandbox gets a placeholder (attached.c). */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +9,7 @@
 #include "base/id.h"
 #include "json/write.h"
 #include "store/vault.h"
+#include "surface/daytona/attached.h"
 #include "surface/daytona/daytona.h"
 #include "surface/daytona/routes.h"
 
@@ -17,9 +17,10 @@
 #define NAME_SIZE_MAX 128
 #define VALUE_MAX 65536
 #define DESCRIPTION_MAX 1000
-#define HOSTS_MAX 64
+#define HOSTS_MAX DAYTONA_SECRET_HOSTS_MAX
 #define HOST_SIZE_MAX 253
 #define METADATA_MAX ((size_t)64 * 1024)
+#define NO_HOSTS "without hosts, the value is not put into requests"
 
 struct daytona_secret_body {
 	const char *name, *value, *description;
@@ -58,7 +59,7 @@ static JSON_OPEN_SHAPE(secret_metadata, "DaytonaSecretMetadata", secret_metadata
                        "Daytona's members of a secret");
 
 struct secret_dto {
-	const char *id, *name, *description, *placeholder;
+	const char *id, *name, *description, *placeholder, *warning;
 	const char **hosts;
 	int64_t created_at, updated_at;
 };
@@ -68,6 +69,7 @@ static const struct json_member secret_shape_members[] = {
         JSON_TEXT_MEMBER(secret_dto, description, .flags = JSON_OMIT_EMPTY),
         JSON_TEXT_MEMBER(secret_dto, placeholder),
         JSON_TEXT_LIST_MEMBER(secret_dto, hosts),
+        JSON_TEXT_MEMBER(secret_dto, warning, .flags = JSON_OMIT_EMPTY),
         JSON_TIME_MEMBER(secret_dto, created_at, .name = "createdAt"),
         JSON_TIME_MEMBER(secret_dto, updated_at, .name = "updatedAt"),
 };
@@ -209,6 +211,16 @@ static int change_record(struct arena *a, const struct daytona_secret_body *b,
 	return 0;
 }
 
+const char *daytona_placeholder(struct arena *a, const struct vault_record *r)
+{
+	return arena_format(a, DAYTONA_PLACEHOLDER "%s", r->id);
+}
+
+const char **daytona_secret_hosts(struct arena *a, const struct vault_record *r)
+{
+	return split_hosts(a, metadata_of(a, r).hosts);
+}
+
 static struct secret_dto dto_of(struct arena *a, const struct vault_record *r)
 {
 	const struct secret_metadata metadata = metadata_of(a, r);
@@ -217,8 +229,9 @@ static struct secret_dto dto_of(struct arena *a, const struct vault_record *r)
 	        .id = r->id,
 	        .name = r->name,
 	        .description = metadata.description,
-	        .placeholder = arena_format(a, "dtn_secret_%s", r->id),
+	        .placeholder = daytona_placeholder(a, r),
 	        .hosts = split_hosts(a, metadata.hosts),
+	        .warning = text_or_null(metadata.hosts) ? NULL : NO_HOSTS,
 	        .created_at = r->created_at,
 	        .updated_at = r->updated_at,
 	};

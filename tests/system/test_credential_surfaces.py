@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: Apache-2.0
+"""E2B's rules for requests and Daytona's secrets are rules of credentials: their values go to hosts, and nowhere else."""
+
+import json
+import shutil
+
+import pytest
+
+import atoll
+import far_services
+
+pytestmark = [pytest.mark.needs_root,
+              pytest.mark.skipif(not all(map(shutil.which, ("ip", "nft", "openssl", "curl"))), reason="needs ip, nft, openssl and curl")]
+CLOSED = {"allowOut": ["*.test"], "denyOut": ["0.0.0.0/0"]}
+
+
+@pytest.fixture(scope="module")
+def world():
+    with far_services.running() as both:
+        yield both
+
+
+@pytest.fixture(scope="module")
+def there(world):
+    return world[0]
+
+
+@pytest.fixture(scope="module")
+def server(world):
+    return world[1]
+
+
+def bearer(value):
+    return {"api.test": [{"transform": {"headers": {"Authorization": f"Bearer {value}", "X-Team": value}}}]}
+
+
+class Made:
+    """A sandbox of E2B's or Daytona's client."""
+
+    def __init__(self, api, path, body):
+        answer = api.post(path, body)
+        self.api, self.id = api, answer.get("sandboxID") or answer["id"]
+
+    def __enter__(self):
+        return self.id
+
+    def __exit__(self, *_):
+        self.api.remove(self.id)
+
+
+def e2b(api, network, **more):
+    return Made(api, "/v2/sandboxes", {"templateID": "host", "timeout": 600, "network": network, **more})
+
+
+def shown(api, sandbox):
+    return api.get(f"/sandboxes/{sandbox}").get("network", {})
+
+
+def ask(api, sandbox, path, host="api.test", more=""):
+    """The answer of the page, whose values the proxy has masked; None: there is none."""
+    done = api.exec(sandbox, f"curl -sSf {more} https://{host}{path}", timeout_ms=30000)
+    return json.loads(done["stdout"]) if done["exit_code"] == 0 else None
+
+
+def ask_trusting(api, sandbox, path, **more):
+    return atoll.wait_for(lambda: ask(api, sandbox, path, **more), 30, lambda: str(api.exec(sandbox, f"curl -sSv https://api.test{path}")))
+
+
+def came(there, path):
+    return [line.split(" ")[-1] for line in list(there.came) if f" {path} " in line]
+
+
+def refused(api, status, word, path, body):
+    answer = api.raw("POST", path, body)
+    assert answer.status == status and word in answer.body.decode(), (answer.status, answer.body, body)
+
+
+@pytest.mark.parametrize("network", [{}, CLOSED], ids=["open", "closed"])
+def test_e2b_puts_a_literal_value_in_and_shows_it_to_no_client(api, there, server, network):
+    value = there.kept["token"]
+    with e2b(api, {**network, "rules": bearer(value)}) as sandbox:
+        answer = ask_trusting(api, sandbox, "/literal")
+        assert came(there, "/literal")[-1] == "good" and set(answer["headers"]["X-Team"]) == {"*"}
+        headers = {"Authorization": "***", "X-Team": "***"}
+        assert shown(api, sandbox) == {**network, "rules": {"api.test": [{"transform": {"headers": headers}}]}}
+        assert value not in json.dumps(api.get(f"/api/sandbox/instances/{sandbox}")) + json.dumps(api.get("/v1/credentials"))
+        assert far_services.places_with(server, api, sandbox, [value]) == []
+        fork = api.post(f"/api/sandbox/instances/{sandbox}/fork", {})["items"][0]["id"]
+        try:
+            ask_trusting(api, fork, "/of-the-fork")
+            assert came(there, "/of-the-fork")[-1] == "good"
+        finally:
+            api.remove(fork)
+
+
+def test_e2b_s_rules_are_replaced_and_end(api, there):
+    value = there.kept["token"]
+    with e2b(api, {**CLOSED, "rules": bearer("old-value")}) as sandbox:
+        atoll.wait_for(lambda: ask(api, sandbox, "/old") or came(there, "/old"), 30, "the old value")
+        assert came(there, "/old")[-1] == "bad"
+        api.call("PUT", f"/sandboxes/{sandbox}/network", {**CLOSED, "rules": bearer(value)})
+        ask_trusting(api, sandbox, "/new")
+        assert came(there, "/new")[-1] == "good"
+        api.call("PUT", f"/sandboxes/{sandbox}/network", CLOSED)
+        assert shown(api, sandbox) == CLOSED
+        assert not ask(api, sandbox, "/ended") and came(there, "/ended")[-1] == "none"
+
+
+def test_e2b_s_placeholders_name_secrets(api, there):
+    api.post("/secrets", {"name": "Api_Token", "value": "first-value"})
+    rules = bearer("${e2b.secrets.API_token}")
+    with e2b(api, {"rules": rules}) as sandbox:
+        atoll.wait_for(lambda: ask(api, sandbox, "/first") or came(there, "/first"), 30, "the first value")
+        assert came(there, "/first")[-1] == "bad"
+        api.call("POST", "/secrets/api_token", {"value": there.kept["token"]})
+        atoll.wait_for(lambda: ask(api, sandbox, "/second"), 20, "the second value")
+        assert shown(api, sandbox)["rules"] == bearer("${e2b.secrets.api_token}")
+        api.delete("/secrets/api_token")
+        atoll.wait_for(lambda: not ask(api, sandbox, "/third"), 20, "a refusal")
+
+
+def test_e2b_s_wrong_rules_are_refused_with_a_sentence(api):
+    def refuse(status, word, rules, **network):
+        refused(api, status, word, "/v2/sandboxes", {"templateID": "host", "network": {**network, "rules": rules}})
+    value = bearer
+    for rules, word in [({"*.api.test": [{}]}, "wildcard"), ({"1.2.3.4": [{}]}, "domain name"), ({"a" * 129: [{}]}, "128"),
+                        ({f"a{i}.test": [{}] for i in range(11)}, "10 domains"), ({"api.test": [{}, {}]}, "more than one rule"),
+                        ({"api.test": [{"transform": {"headers": {f"x-{i}": "v" for i in range(21)}}}]}, "20 headers"),
+                        ({"api.test": [{"transform": {"headers": {"x" * 65: "v"}}}]}, "64"), (value("x" * 2049), "2048"), (value("a\nb"), "printable"),
+                        ({"api.test": [{"transform": {"headers": {"Host": "other.test"}}}]}, "header"),
+                        (value("${e2b.secrets.a"), "not closed"), (value("${e2b.secrets.}"), "no name"), (value("${e2b.secrets.${e2b.secrets.a}}"), "malformed"),
+                        (value("${e2b.other}"), "${e2b.secrets.NAME}")]:
+        refuse(400, word, rules)
+    refuse(404, "nothing", value("${e2b.secrets.nothing}"))
+    refuse(501, "identity", value("${e2b.identity.tokens.a}"))
+    refuse(400, "api.test", value("v"), allowOut=["free.test"], denyOut=["0.0.0.0/0"])
+    refuse(400, "allow", value("v"), denyOut=["1.2.3.4"])
+    refused(api, 400, "no network", "/v2/sandboxes", {"templateID": "host", "allow_internet_access": False, "network": {"rules": value("v")}})
+
+
+SECRET = "/daytona/api/secret"
+BOX = "/daytona/api/sandbox"
+
+
+def test_daytona_s_secret_is_put_in_where_its_placeholder_stands(api, there, server):
+    value = there.kept["token"]
+    made = api.post(SECRET, {"name": "API_KEY", "value": value, "hosts": ["api.test", "*.wild.test"]})
+    assert made["hosts"] == ["api.test", "*.wild.test"] and value not in json.dumps(made) and "warning" not in made
+    with Made(api, BOX, {"secrets": [{"TOKEN": "API_KEY"}]}) as sandbox:
+        assert api.exec(sandbox, "printf %s $TOKEN")["stdout"] == made["placeholder"]
+        ask_trusting(api, sandbox, "/daytona?in=$TOKEN", more='-H "Authorization: Bearer $TOKEN" -A "$TOKEN"')
+        assert [line for line in there.came if line.startswith(f"came api.test GET /daytona?in={value} good")]
+        answer = ask(api, sandbox, "/echo", more='-H "Authorization: Bearer $TOKEN" -A "$TOKEN"')
+        assert answer["headers"]["User-Agent"] == made["placeholder"]
+        # Another host gets the placeholder.
+        api.exec(sandbox, 'curl -sS -H "Authorization: Bearer $TOKEN" https://free.test/elsewhere')
+        assert came(there, "/elsewhere")[-1] == "bad"
+        found = api.get(f"{BOX}/{sandbox}")
+        assert not found.get("domainAllowList") and not found["networkBlockAll"]
+        assert far_services.places_with(server, api, sandbox, [value]) == []
+
+
+def test_daytona_s_secrets_are_replaced_and_detached(api, there):
+    api.post(SECRET, {"name": "one", "value": "another-value", "hosts": ["api.test"]})
+    two = api.post(SECRET, {"name": "two", "value": there.kept["token"], "hosts": ["api.test"]})
+    with Made(api, BOX, {"secrets": [{"ONE": "one"}], "domainAllowList": "*.test"}) as sandbox:
+        atoll.wait_for(lambda: ask(api, sandbox, "/one", more='-H "Authorization: Bearer $ONE"') or came(there, "/one"), 30, "an answer")
+        api.call("PUT", f"{BOX}/{sandbox}/secrets", {"secrets": [{"TWO": "two"}]})
+        assert api.exec(sandbox, "printf %s-%s \"$ONE\" \"$TWO\"")["stdout"] == f"-{two['placeholder']}"
+        ask_trusting(api, sandbox, "/two", more='-H "Authorization: Bearer $TWO"')
+        assert came(there, "/two")[-1] == "good"
+        assert api.get(f"{BOX}/{sandbox}")["domainAllowList"] == "*.test"
+        # The network changes, and the secret stays where it may go.
+        api.post(f"{BOX}/{sandbox}/network-settings", {"domainAllowList": "api.test"})
+        ask_trusting(api, sandbox, "/narrow", more='-H "Authorization: Bearer $TWO"')
+        api.post(f"{BOX}/{sandbox}/network-settings", {"domainAllowList": "free.test"})
+        assert not ask(api, sandbox, "/gone", more='-H "Authorization: Bearer $TWO"')
+        api.call("PUT", f"{BOX}/{sandbox}/secrets", {"secrets": []})
+        assert api.exec(sandbox, "printf %s \"$TWO\"")["stdout"] == ""
+        assert "rules" not in api.get(f"/api/sandbox/instances/{sandbox}")["egress"]
+
+
+def test_daytona_s_secret_without_hosts_says_so(api, there):
+    made = api.post(SECRET, {"name": "nowhere", "value": there.kept["token"]})
+    assert made["hosts"] == [] and "hosts" in made["warning"]
+    with Made(api, BOX, {"secrets": [{"TOKEN": "nowhere"}]}) as sandbox:
+        assert api.exec(sandbox, "printf %s $TOKEN")["stdout"] == made["placeholder"]
+        assert "rules" not in api.get(f"/api/sandbox/instances/{sandbox}")["egress"]
+
+
+def test_daytona_s_wrong_secrets_are_refused(api):
+    api.post(SECRET, {"name": "many", "value": "a-value", "hosts": ["api.test"]})
+    for secrets, status, word in [([{"A": "no-such"}], 404, "no-such"), ([{"A": "x", "B": "y"}], 400, "one variable"), ([{}], 400, "one variable"),
+                                  ([{"A": 1}], 400, "one variable"), ([{f"A{i}": "many"} for i in range(33)], 429, "32")]:
+        refused(api, status, word, BOX, {"secrets": secrets})
