@@ -201,7 +201,7 @@ export interface CredentialInject {
   password?: string;
   /** What a program inside has instead of the value */
   marker?: string;
-  /** Where the marker is replaced: header:NAME, query:NAME, path */
+  /** Where the marker is replaced: header:NAME, query:NAME, path; '*' is any name */
   in?: string[];
   /** A template, for sigv4 */
   access_key_id?: string;
@@ -4918,6 +4918,11 @@ export interface DaytonaLspCompletion {
   uri: string;
   position: unknown;
   context: unknown;
+}
+
+/** The secrets of a sandbox */
+export interface DaytonaAttachSecrets {
+  secrets: unknown;
 }
 
 /** DaytonaNetwork */

@@ -5157,6 +5157,12 @@ class DaytonaLspCompletion(TypedDict):
     context: Any
 
 
+class DaytonaAttachSecrets(TypedDict):
+    """The secrets of a sandbox"""
+
+    secrets: Any
+
+
 class DaytonaNetwork(TypedDict):
     """DaytonaNetwork"""
 
