@@ -23,7 +23,7 @@
 #define KEPT_MS (INT64_C(30) * 24 * 3600 * 1000)
 
 /* A failure of one sandbox is no failure of the others; its set stays as it was. */
-static void send_set(struct grants *g, const struct sandbox_record *r)
+void grant_send_set(struct grants *g, const struct sandbox_record *r)
 {
 	AUTO(arena_done) struct arena a = {0};
 	struct credential_set set;
@@ -51,6 +51,7 @@ static int remove_others(struct grants *g, struct error *err)
 		if (credential_sender_remove(g->options.sender, gone[i], err) < 0)
 			return FAIL_CONTEXT(err, "credentials of sandbox '%s'", gone[i]);
 		(void)map_remove(&g->sent, gone[i]);
+		(void)map_remove(&g->prepared, gone[i]);
 	}
 	return 0;
 }
@@ -65,7 +66,7 @@ static int run_round(struct grants *g, struct error *err)
 		return -1;
 	g->round = g->round % UINT32_MAX + 1;
 	for (size_t i = 0; i < found.count; i++)
-		send_set(g, &found.items[i]);
+		grant_send_set(g, &found.items[i]);
 	if (remove_others(g, err) < 0)
 		return -1;
 	/* A server that never had rules starts no proxy. */
@@ -128,7 +129,7 @@ int grants_open(const struct grants_options *options, struct grants **ret, struc
 	struct grants *g = memory_new(sizeof(*g));
 	int code;
 
-	*g = (struct grants){.options = *options};
+	*g = (struct grants){.options = *options, .round = 1};
 	(void)pthread_mutex_init(&g->mutex, NULL);
 	thread_condition_init(&g->wake);
 	code = thread_start(&g->thread, NULL, run_rounds, g);
@@ -137,6 +138,7 @@ int grants_open(const struct grants_options *options, struct grants **ret, struc
 		code = thread_start(&g->trust_thread, NULL, grant_run_trust, g);
 	g->has_trust_thread = g->has_thread && code == 0;
 	if (code == 0) {
+		grant_prepare_starts(g, true);
 		*ret = g;
 		return 0;
 	}
@@ -149,6 +151,7 @@ void grants_close(struct grants *g)
 {
 	if (!g)
 		return;
+	grant_prepare_starts(g, false);
 	pthread_mutex_lock(&g->mutex);
 	g->is_stopping = true;
 	pthread_cond_broadcast(&g->wake);
@@ -159,6 +162,7 @@ void grants_close(struct grants *g)
 		(void)pthread_join(g->trust_thread, NULL);
 	grant_forget_trust(g);
 	map_done(&g->sent);
+	map_done(&g->prepared);
 	(void)pthread_cond_destroy(&g->wake);
 	(void)pthread_mutex_destroy(&g->mutex);
 	free(g);

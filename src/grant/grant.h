@@ -6,7 +6,8 @@
  * cannot be used refuses its requests and says why. A thread makes all sets of this server again
  * each second, so a change by another server, an end of a consent and a renewed token hold within
  * that time; grants_refresh does the same at once. A second thread installs the certificate
- * authority in sandboxes that have started: it waits for them, and they may be hostile. */
+ * authority in sandboxes that have started: it waits for them, and they may be hostile. A start
+ * installs it before the first command, and gives up after 3 s. */
 #pragma once
 
 #include <stdbool.h>

@@ -11,6 +11,7 @@
 #include "store/consents.h"
 #include "store/sandboxes.h"
 
+#define INSTALL_MS 10000 /* all files of a sandbox */
 #define WAIT_MIN_MS 1000
 #define WAIT_MAX_MS 60000
 
@@ -82,7 +83,9 @@ static void ensure_trust(struct grants *g, const struct sandbox_record *r)
 	                    (long long)authority.created_at);
 	if (state->mark && strcmp(state->mark, mark) == 0)
 		return;
-	if (grant_install_trust(p, r->id, authority.certificate, &err) < 0) {
+	if (grant_take_prepared(g, r->id) != authority.created_at &&
+	    grant_install_trust(p, r->id, authority.certificate, deadline_after(INSTALL_MS), &err) <
+	            0) {
 		note_failure(state, r->id, &err);
 		return;
 	}

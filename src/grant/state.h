@@ -21,10 +21,13 @@ struct grants {
 	bool is_stopping, is_settled;
 	struct map sent; /* ids of sandboxes with a set -> unsigned: the round that sent it */
 	unsigned round;
+	struct map prepared; /* prepare.c: id -> int64_t: created_at of the installed authority */
 	/* used by the trust thread only */
 	struct map trusted; /* id -> struct trust_state (rounds.c) */
 };
 
+/* grant.c: sends the set of a sandbox with rules to the proxy. Under the mutex. */
+void grant_send_set(struct grants *g, const struct sandbox_record *r);
 /* resolve.c: the set of a sandbox with rules. */
 MUST_CHECK int grant_resolve(struct grants *g, struct arena *a, const struct sandbox_record *r,
                              struct credential_set *ret, struct error *err);
@@ -45,4 +48,9 @@ void *grant_run_trust(void *grants);
 void grant_forget_trust(struct grants *g);
 /* trust.c: writes the authority's files into a started sandbox. */
 MUST_CHECK int grant_install_trust(struct provider *p, const char *id, const char *certificate,
-                                   struct error *err);
+                                   int64_t deadline, struct error *err);
+/* prepare.c: whether starts of sandboxes wait until their programs trust the authority. */
+void grant_prepare_starts(struct grants *g, bool is_on);
+/* prepare.c: created_at of the authority that a start has installed since the last call; 0: none.
+ */
+int64_t grant_take_prepared(struct grants *g, const char *id);

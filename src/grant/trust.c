@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Programs in a sandbox come to trust its authority. */
-#include "base/clock.h"
 #include "base/log.h"
 #include "credential/authority.h"
 #include "grant/state.h"
@@ -10,8 +9,6 @@
 #include "provider/provider.h"
 #include "wire/agent.h"
 #include "wire/agent_files.h"
-
-#define INSTALL_MS 10000 /* all files of a sandbox */
 
 /* One installation. */
 struct installation {
@@ -133,9 +130,9 @@ static void install_in_system(const struct installation *at, struct span bundle)
 }
 
 int grant_install_trust(struct provider *p, const char *id, const char *certificate,
-                        struct error *err)
+                        int64_t deadline, struct error *err)
 {
-	const struct installation at = {p, id, certificate, deadline_after(INSTALL_MS)};
+	const struct installation at = {p, id, certificate, deadline};
 	AUTO(buf_done) struct buf bundle = BUF(CREDENTIAL_BUNDLE_MAX);
 	AUTO(buf_done) struct buf java = BUF(CREDENTIAL_BUNDLE_MAX);
 

@@ -78,6 +78,24 @@ def test_a_sandbox_uses_a_credential_that_it_never_has(api, there, box):
     assert shown[0]["id"] == "api" and "${credential.open.token}" in str(shown) and TOKEN not in str(shown)
 
 
+def test_the_first_command_trusts_its_authority(api, there):
+    with api.sandbox(internet=True, egress=rules(there)) as sandbox:
+        first = get(api, sandbox, "/first")
+        api.post(f"{PATH}/{sandbox}/stop")
+        atoll.wait_for(lambda: api.get(f"{PATH}/{sandbox}")["state"] == "stopped", 30)
+        api.post(f"{PATH}/{sandbox}/start")
+        started = get(api, sandbox, "/started")
+        fork = api.post(f"{PATH}/{sandbox}/fork", {})["items"][0]
+        try:
+            forked = get(api, fork["id"], "/forked")
+        finally:
+            api.delete(f"{PATH}/{fork['id']}")
+    for done in (first, started, forked):
+        assert "200 OK" in done["stdout"], done
+    for path in ("/first", "/started", "/forked"):
+        assert came(there, path)[-1]["authorization"] == f"Bearer {TOKEN}"
+
+
 def test_rules_are_checked(api, there, box):
     put = lambda body: api.call("PUT", f"{PATH}/{box}/egress", body)
     refused("not_found", "nothing", put, rules(there, "nothing"))

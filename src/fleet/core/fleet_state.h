@@ -24,6 +24,7 @@ struct leases_in_flight;
 struct meters;
 struct pairing;
 struct pool_counts;
+struct preparer_slot;
 struct project_cache;
 struct provider;
 struct provider_ops;
@@ -76,6 +77,7 @@ struct fleet {
 	struct trash_counts *trash;
 	struct pool_counts *pools;
 	struct takeover *takeover;
+	struct preparer_slot *preparer;
 	/* lifecycle_wake_later, for operations that end with bytes waiting: lifecycle is above
 	 * core. */
 	void (*wake_later)(struct fleet *f, const char *sandbox_id);

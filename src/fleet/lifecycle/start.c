@@ -10,6 +10,7 @@
 #include "fleet/core/cache.h"
 #include "fleet/core/defaults.h"
 #include "fleet/core/labels.h"
+#include "fleet/core/preparer.h"
 #include "fleet/lifecycle/lease_claim.h"
 #include "fleet/lifecycle/moves.h"
 #include "fleet/lifecycle/route.h"
@@ -175,6 +176,13 @@ static bool is_synced(const struct operation *op)
 	return op->record.persistent || op->mount_count > 0;
 }
 
+/* Its first command already trusts the authority of its credential proxy. */
+static void prepare_start(const struct operation *op)
+{
+	if (*op->record.rules_json)
+		preparer_run(op->fleet, op->provider, &op->record);
+}
+
 int lifecycle_create(struct operation *op, const struct template_record *t, int64_t begun_ns,
                      struct error *err)
 {
@@ -190,6 +198,7 @@ int lifecycle_create(struct operation *op, const struct template_record *t, int6
 		return -1;
 	}
 	fault_point("api", "create-made");
+	prepare_start(op);
 	if ((created.continues && services_end_inherited(op, err) < 0) ||
 	    (!op->is_bare && !created.continues && entrypoint_start(op, t, err) < 0)) {
 		error_context(err, "create sandbox '%s'", op->record.name);
@@ -228,8 +237,10 @@ start_in_provider(struct operation *op, const struct template_record *t, int64_t
 	timed = provider_timed_begin("start");
 	if (provider_timed_end(
 	            timed, run(op->provider, &spec, deadline_after(CALL_TIMEOUT_MS), &created, err),
-	            err) < 0 ||
-	    entrypoint_start(op, t, err) < 0 || services_start(op, err) < 0)
+	            err) < 0)
+		return -1;
+	prepare_start(op);
+	if (entrypoint_start(op, t, err) < 0 || services_start(op, err) < 0)
 		return -1;
 	warm_start(op, t);
 	return finish_start(op, &created, begun_ns, err);
