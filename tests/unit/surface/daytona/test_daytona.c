@@ -94,7 +94,7 @@ TEST(calls_answer_in_daytonas_form)
 	        {"POST", A, "{\"name\":\"box\"}", 409,
 	         "\"error\":\"Conflict\",\"code\":\"CONFLICT\""},
 	        {"POST", A, "{\"gpu\":1}", 501, "gpu"},
-	        {"POST", A, "{\"secrets\":[{\"A\":\"b\"}]}", 501, "secrets"},
+	        {"POST", A, "{\"secrets\":[{\"A\":\"b\"}]}", 404, "no secret 'b'"},
 	        {"POST", A, "{\"secrets\":[],\"buildInfo\":null,\"name\":\"b2\"}", 200, "b2"},
 	        {"POST", A, "{\"volumes\":[{\"volumeId\":\"v\"}]}", 400, "mountPath"},
 	        {"GET", A "/box", NULL, 200, "/daytona/toolbox\""},
