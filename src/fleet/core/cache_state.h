@@ -9,6 +9,7 @@
 #include "base/id.h"
 #include "base/list.h"
 #include "base/map.h"
+#include "fleet/core/cache.h"
 #include "fleet/core/defaults.h"
 #include "store/sandbox_record.h"
 

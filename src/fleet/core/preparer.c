@@ -1,30 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fleet/core/preparer.h"
 
-#include <pthread.h>
-#include <stdlib.h>
-
-#include "base/error.h"
 #include "fleet/core/fleet_state.h"
-
-struct preparer_slot {
-	pthread_rwlock_t lock; /* read: for the time of a call */
-	struct fleet_preparer preparer;
-};
-
-struct preparer_slot *preparer_slot_new(void)
-{
-	struct preparer_slot *slot = memory_new(sizeof(*slot));
-
-	(void)pthread_rwlock_init(&slot->lock, NULL);
-	return slot;
-}
-
-void preparer_slot_free(struct preparer_slot *slot)
-{
-	(void)pthread_rwlock_destroy(&slot->lock);
-	free(slot);
-}
 
 void fleet_set_preparer(struct fleet *f, const struct fleet_preparer *preparer)
 {

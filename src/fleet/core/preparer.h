@@ -3,8 +3,9 @@
  * entrypoint and its first command. */
 #pragma once
 
+#include <pthread.h>
+
 struct fleet;
-struct preparer_slot;
 struct provider;
 struct sandbox_record;
 
@@ -15,12 +16,14 @@ struct fleet_preparer {
 	void *context;
 };
 
+/* Of the fleet. */
+struct preparer_slot {
+	pthread_rwlock_t lock; /* read: for the time of a call */
+	struct fleet_preparer preparer;
+};
+
 /* Replaces the preparer; NULL: none. Returns when no call of the former one runs. */
 void fleet_set_preparer(struct fleet *f, const struct fleet_preparer *preparer);
 
 /* Of the start of a sandbox with rules of credentials. */
 void preparer_run(struct fleet *f, struct provider *p, const struct sandbox_record *r);
-
-/* Of the open and the close of the fleet. */
-struct preparer_slot *preparer_slot_new(void);
-void preparer_slot_free(struct preparer_slot *slot);

@@ -23,10 +23,15 @@ MUST_CHECK int lifecycle_restart(struct operation *op, const struct template_rec
 /* From CREATING to STARTED with the files of op->snapshot; stays in CREATING if it fails. */
 MUST_CHECK int lifecycle_recreate(struct operation *op, const struct template_record *t,
                                   int64_t begun_ns, struct error *err);
-/* Computes and caches what commands inherit, before the first command needs it. */
-void defaults_prefetch(struct fleet *f, struct arena *a, const struct sandbox_record *r);
 /* To FAILED with the error's text; destroys what the provider has of the sandbox. */
 void lifecycle_fail(struct operation *op, const struct error *why);
+
+/* prefetch.c */
+
+/* Computes and caches what commands inherit, before the first command needs it. */
+void defaults_prefetch(struct fleet *f, struct arena *a, const struct sandbox_record *r);
+/* The same for the operation's sandbox on a worker, with a connection to its agent. */
+void lifecycle_prefetch(const struct operation *op);
 
 /* delete.c */
 

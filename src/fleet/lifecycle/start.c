@@ -2,13 +2,9 @@
 /* With the provider: from a row to a sandbox that runs. */
 
 #include <assert.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/fault.h"
-#include "base/id.h"
-#include "fleet/core/cache.h"
-#include "fleet/core/defaults.h"
 #include "fleet/core/labels.h"
 #include "fleet/core/preparer.h"
 #include "fleet/lifecycle/lease_claim.h"
@@ -17,11 +13,9 @@
 #include "fleet/lifecycle/service_send.h"
 #include "fleet/template/warm_parts.h"
 #include "fleet/volume/mounts.h"
-#include "provider/compute.h"
 #include "provider/timed.h"
 #include "store/database.h"
 #include "store/templates.h"
-#include "worker/worker.h"
 
 /* "1.8 ms", "142 ms", "12.3 s" */
 static const char *format_duration(struct arena *a, int64_t ns)
@@ -128,46 +122,6 @@ void lifecycle_fail(struct operation *op, const struct error *why)
 		            FAILURE(&err));
 }
 
-void defaults_prefetch(struct fleet *f, struct arena *a, const struct sandbox_record *r)
-{
-	struct fleet_defaults defaults;
-	struct error ignored = {0}; /* the command will report it */
-
-	(void)!fleet_defaults(f, a, r, NULL, &defaults, &ignored);
-}
-
-/* Prefetches what the first command needs while the answer is on its way. */
-struct command_prefetch {
-	struct worker_task task;
-	struct fleet *fleet;
-	struct provider *provider;
-	char id[ID_SIZE + 1];
-};
-
-static void run_prefetch(struct worker_task *task)
-{
-	struct command_prefetch *e = CONTAINER_OF(task, struct command_prefetch, task);
-	AUTO(arena_done) struct arena arena = {0};
-	struct sandbox_record r;
-
-	if (cache_hold(e->fleet->cache, &arena, NULL, e->id, &r)) {
-		defaults_prefetch(e->fleet, &arena, &r);
-		compute_preconnect(e->provider, e->id);
-		cache_unhold(e->fleet->cache, e->id);
-	}
-	free(e);
-}
-
-static void prefetch_command(const struct operation *op)
-{
-	struct command_prefetch *e = memory_new(sizeof(*e));
-
-	*e = (struct command_prefetch){
-	        .task = {.run = run_prefetch}, .fleet = op->fleet, .provider = op->provider};
-	memcpy(e->id, op->record.id, ID_SIZE);
-	worker_afterwards(&e->task);
-}
-
 /* Rows of persistent sandboxes and of volumes are on disk before the answer. Other sandboxes do not
  * survive a crash of the machine: their rows reach the disk with the next synced commit, or within
  * seconds. */
@@ -214,7 +168,7 @@ int lifecycle_create(struct operation *op, const struct template_record *t, int6
 			lifecycle_fail(op, err);
 		return -1;
 	}
-	prefetch_command(op);
+	lifecycle_prefetch(op);
 	atomic_fetch_add(&f->created, 1);
 	atomic_fetch_add(&f->create_us_total, (uint64_t)(clock_monotonic_ns() - begun_ns) / 1000);
 	return 0;

@@ -9,7 +9,6 @@
 #include "fleet/core/access.h"
 #include "fleet/core/alarms.h"
 #include "fleet/core/elsewhere.h"
-#include "fleet/core/preparer.h"
 #include "fleet/core/template_waiters.h"
 #include "fleet/core/work_lane.h"
 #include "fleet/lifecycle/moves.h"
@@ -32,6 +31,7 @@ static struct fleet *allocate_fleet(void)
 	parts->fleet.pairing = &parts->pairing;
 	parts->fleet.trash = &parts->trash;
 	parts->fleet.pools = &parts->pools;
+	parts->fleet.preparer = &parts->preparer;
 	return &parts->fleet;
 }
 
@@ -71,7 +71,7 @@ int fleet_open(const struct fleet_options *options, struct fleet **ret, struct e
 	f->templates = template_cache_new();
 	f->projects = project_cache_new();
 	f->takeover = takeover_new();
-	f->preparer = preparer_slot_new();
+	pthread_rwlock_init(&f->preparer->lock, NULL);
 	/* Waiting calls run in the slow lane, which has half of the workers: they may take half of
 	 * those. */
 	f->leases = leases_in_flight_new(1 + (unsigned)f->config->workers / 4);
@@ -117,7 +117,7 @@ void fleet_close(struct fleet *fleet)
 	template_cache_free(fleet->templates);
 	project_cache_free(fleet->projects);
 	takeover_free(fleet->takeover);
-	preparer_slot_free(fleet->preparer);
+	pthread_rwlock_destroy(&fleet->preparer->lock);
 	cache_done(fleet->cache);
 	map_done(&fleet->pairing->noted);
 	if (fleet->owns_providers)

@@ -3,10 +3,10 @@
 #pragma once
 
 #include "fleet/core/background_work.h"
-#include "fleet/core/cache.h"
 #include "fleet/core/cache_state.h"
 #include "fleet/core/gate.h"
 #include "fleet/core/fleet_state.h"
+#include "fleet/core/preparer.h"
 #include "fleet/core/project_cache.h"
 #include "fleet/core/template_cache.h"
 #include "fleet/lease/leases_in_flight.h"
@@ -29,4 +29,5 @@ struct fleet_parts {
 	struct pairing pairing;
 	struct trash_counts trash;
 	struct pool_counts pools;
+	struct preparer_slot preparer;
 };
