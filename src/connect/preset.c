@@ -3,6 +3,14 @@
 
 #include <string.h>
 
+#include "credential/rule.h"
+#include "sandbox/credential.h"
+
+#define IT "${credential.it."
+#define SOURCE "preset:"
+#define NAME_IN_ID_MAX 40
+#define TEXT_MAX ((size_t)64 * 1024)
+
 static const struct json_member preset_field_shape_members[] = {
         JSON_TEXT_MEMBER(preset_field, name),
         JSON_TEXT_MEMBER(preset_field, label),
@@ -22,7 +30,9 @@ static const struct json_member connect_preset_shape_members[] = {
         JSON_TEXT_MEMBER(connect_preset, kind, .about = "of the credential"),
         JSON_TEXT_LIST_MEMBER(connect_preset, hosts),
         JSON_LIST_MEMBER(connect_preset, fields, &preset_field_shape),
-        JSON_OBJECT_MEMBER(connect_preset, marker, &preset_marker_shape, .flags = JSON_OMIT_EMPTY),
+        JSON_LIST_MEMBER(connect_preset, markers, &preset_marker_shape, .flags = JSON_OMIT_EMPTY),
+        JSON_LIST_MEMBER(connect_preset, rules, &credential_rule_shape,
+                         .about = "a credential of this preset is named \"it\" here"),
         JSON_OBJECT_MEMBER(connect_preset, oauth, &connect_service_shape, .flags = JSON_OMIT_EMPTY),
 };
 JSON_SHAPE(connect_preset_shape, "CredentialPreset", connect_preset,
@@ -63,4 +73,53 @@ int connect_preset_find(struct arena *a, const char *name, struct connect_preset
 	}
 	(void)FAIL(err, ERROR_INVALID, "unknown preset '%.64s'", name);
 	return FAIL_HINT(err, "known presets: %s", buf_text(&known));
+}
+
+/* The file with another name for its credential. */
+static const char *name_credential(struct arena *a, const char *text, const char *name)
+{
+	AUTO(buf_done) struct buf out = BUF(TEXT_MAX);
+	const char *found;
+
+	while ((found = strstr(text, IT))) {
+		buf_add(&out, text, (size_t)(found - text));
+		buf_addf(&out, "${credential.%s.", name);
+		text = found + strlen(IT);
+	}
+	buf_add_text(&out, text);
+	return out.overflowed ? text : arena_copy(a, buf_span(&out));
+}
+
+int connect_preset_rules(struct arena *a, const struct preset_use *use, struct connect_preset *ret,
+                         struct error *err)
+{
+	struct credential_rule *rules;
+	size_t number = 0, kept = 0;
+	struct connect_preset found;
+	struct json_list all;
+
+	if (connect_preset_find(a, use->preset, &found, err) < 0 ||
+	    connect_presets(a, &all, err) < 0)
+		return -1;
+	while (strcmp(((const struct connect_preset *)all.items)[number].name, found.name) != 0)
+		number++;
+	if (json_parse(a,
+	               span_of(name_credential(a, connect_preset_texts[number], use->credential)),
+	               &connect_preset_shape, &found, err) < 0)
+		return FAIL_CONTEXT(err, "preset '%s'", use->preset);
+	rules = (struct credential_rule *)found.rules.items;
+	for (size_t i = 0; i < found.rules.count; i++) {
+		if (!credential_hosts_cover(use->hosts, span_of(rules[i].host)))
+			continue;
+		rules[i].id =
+		        arena_format(a, "%.*s-%s", NAME_IN_ID_MAX, use->credential, rules[i].id);
+		rules[i].source = arena_format(a, SOURCE "%s", found.name);
+		rules[kept++] = rules[i];
+	}
+	found.rules.count = kept;
+	*ret = found;
+	return kept > 0 ? 0
+	                : FAIL(err, ERROR_INVALID,
+	                       "the credential '%s' has no host of its preset '%s'",
+	                       use->credential, use->preset);
 }

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* connect/preset.h — services that Atoll knows: which hosts get their credential, which fields it
- * has, and where their OAuth servers are. The files in presets/; docs/use/credentials.md lists
- * them. Pure. */
+/* connect/preset.h — services that Atoll knows: which hosts get their credential by which rules,
+ * which fields it has, and where their OAuth servers are. The files in presets/;
+ * docs/use/credentials.md lists them. Pure.
+ *
+ * Rules of a file name its credential "it". Those that deny come first: what gives out credentials,
+ * or carries data to where strangers read it. */
 #pragma once
 
 #include "base/error.h"
@@ -22,8 +25,9 @@ struct connect_preset {
 	const char *name, *about, *kind;
 	int64_t version;
 	const char **hosts;
-	struct json_list fields; /* of struct preset_field */
-	struct preset_marker marker;
+	struct json_list fields;      /* of struct preset_field */
+	struct json_list markers;     /* of struct preset_marker */
+	struct json_list rules;       /* of struct credential_rule */
 	struct connect_service oauth; /* token NULL: the service has no OAuth */
 };
 extern const struct json_shape connect_preset_shape;
@@ -34,3 +38,12 @@ MUST_CHECK int connect_presets(struct arena *a, struct json_list *ret, struct er
 /* ERROR_INVALID names the known ones. */
 MUST_CHECK int connect_preset_find(struct arena *a, const char *name, struct connect_preset *ret,
                                    struct error *err);
+
+/* The rules of a preset for a credential of this name that has these hosts ("api.github.com
+ * github.com", see sandbox/credential.h): those whose host it has. ERROR_INVALID when there are
+ * none. */
+struct preset_use {
+	const char *preset, *credential, *hosts;
+};
+MUST_CHECK int connect_preset_rules(struct arena *a, const struct preset_use *use,
+                                    struct connect_preset *ret, struct error *err);
