@@ -29,9 +29,9 @@ def nameserver():
         at, labels = 12, []
         while data[at]:
             labels.append(data[at + 1:at + 1 + data[at]].decode()); at += 1 + data[at]
-        found = [allowed] if labels[-1].lower() == "test" and data[at + 1:at + 3] == b"\0\1" else []
+        is_name = labels[-1].lower() in ("test", "com", "org")
+        found = [allowed] if is_name and data[at + 1:at + 3] == b"\0\1" else []
         records = [b"\xc0\x0c\0\1\0\1\0\0\0\x3c\0\4" + socket.inet_aton(one) for one in found]
-        is_name = labels[-1].lower() == "test"
         server.sendto(data[:2] + (b"\x81\x80" if is_name else b"\x81\x83") + b"\0\1" + len(records).to_bytes(2, "big") + bytes(4)
                       + data[12:at + 5] + b"".join(records), peer)
 packages, tarballs, objects = {}, {}, {}
@@ -63,14 +63,18 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def serve(self):
         body = self.read_body()
         host = self.headers.get("Host", "").split(":")[0]
-        {"git.test": self.git, "npm.test": self.npm, "github.test": self.github, "s3.test": self.s3}.get(host, self.page)(body)
+        if host.endswith(".amazonaws.com"):
+            host = "s3.test"
+        {"git.test": self.git, "github.com": self.git, "npm.test": self.npm, "registry.npmjs.org": self.npm, "github.test": self.github,
+         "api.github.com": self.github, "api.anthropic.com": self.anthropic, "s3.test": self.s3}.get(host, self.page)(body)
     do_GET = do_POST = do_PUT = do_DELETE = do_HEAD = do_PATCH = serve
     def page(self, body):
         if not self.judge("Bearer " + kept["token"]):
             return self.reply(401, {"error": "no login"})
         self.reply(200, {"path": self.path, "headers": dict(self.headers), "length": len(body)})
     def git(self, body):
-        if not self.judge("Basic " + base64.b64encode(("me:" + kept["password"]).encode()).decode()):
+        login = "me:" + kept["password"] if self.headers["Host"] == "git.test" else "x-access-token:" + kept["github"]
+        if not self.judge("Basic " + base64.b64encode(login.encode()).decode()):
             return self.reply(401, b"", [("WWW-Authenticate", 'Basic realm="x"')], "text/plain")
         path, _, query = self.path.partition("?")
         made = subprocess.run(["git", "http-backend"], input=body, stdout=subprocess.PIPE, env={
@@ -107,20 +111,26 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return self.reply(200, packages[name])
         self.reply(404, {"error": "not found"})
     def github(self, body):
-        if self.headers.get("Authorization", "").split(" ")[0] not in ("token", "Bearer") or not self.judge("token " + kept["github"]):
+        if not self.judge(("token " if self.headers["Host"] == "github.test" else "Bearer ") + kept["github"]):
             return self.reply(401, {"message": "Bad credentials"})
-        found = {"/api/v3/user": {"login": "octo"}, "/api/v3/repos/acme/one/issues": {"number": 7}}.get(self.path.partition("?")[0])
+        found = {"/user": {"login": "octo"}, "/api/v3/user": {"login": "octo"}, "/api/v3/repos/acme/one/issues": {"number": 7}}.get(self.path.partition("?")[0])
         self.reply(200 if found else 404, found or {"message": "Not Found"})
+    def anthropic(self, body):
+        came = self.headers.get("x-api-key")
+        tell("came", self.headers["Host"], self.command, self.path, "good" if came == kept["token"] and "Authorization" not in self.headers else "bad")
+        self.reply(200, {"type": "message"})
     def s3(self, body):
         fields = {name.lower(): value for name, value in self.headers.items()}
         why = aws_signature.refusal({kept["aws_id"]: kept["aws_secret"]}, self.command, self.path, fields, body)
-        tell("came", "s3.test", self.command, self.path, why or "good")
+        tell("came", self.headers["Host"], self.command, self.path, why or "good")
         if why:
             text = f"<Error><Code>SignatureDoesNotMatch</Code><Message>{why}</Message></Error>"
             return self.reply(403, text.encode(), kind="application/xml")
         path, _, query = self.path.partition("?")
         asked = dict(urllib.parse.parse_qsl(query, keep_blank_values=True))
         bucket, _, key = urllib.parse.unquote(path).lstrip("/").partition("/")
+        if ".s3." in self.headers["Host"]:
+            bucket, key = self.headers["Host"].split(".s3.")[0], urllib.parse.unquote(path).lstrip("/")
         if self.command == "PUT":
             objects[bucket, key] = body
             return self.reply(200, b"", [("ETag", '"%s"' % hashlib.md5(body).hexdigest())])
@@ -154,7 +164,8 @@ tell("ready")
 server.serve_forever()
 """
 
-NAMES = ["api.test", "git.test", "npm.test", "github.test", "s3.test", "free.test"]
+NAMES = ["api.test", "git.test", "npm.test", "github.test", "s3.test", "free.test", "github.com", "api.github.com", "registry.npmjs.org",
+         "api.anthropic.com", "s3.eu-west-1.amazonaws.com", "*.s3.eu-west-1.amazonaws.com", "secretsmanager.eu-west-1.amazonaws.com"]
 
 
 class Services(far.Far):
@@ -174,7 +185,7 @@ class Services(far.Far):
         self.kept = {"token": "tok-" + secrets.token_hex(16), "password": "pw/" + secrets.token_hex(12) + "+x", "npm": "npm_" + secrets.token_hex(18),
                      "github": "ghp_" + secrets.token_hex(18), "aws_id": "AKIA" + secrets.token_hex(8).upper(), "aws_secret": "s3/" + secrets.token_hex(18)}
         self.repositories = self.path / "git"
-        for name in ("one", "big"):
+        for name in ("one", "big", "acme/one"):
             subprocess.run(["git", "init", "-q", "--bare", "-b", "main", self.repositories / f"{name}.git"], check=True)
             subprocess.run(["git", "-C", self.repositories / f"{name}.git", "config", "http.receivepack", "true"], check=True)
         super().__init__()

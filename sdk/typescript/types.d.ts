@@ -111,6 +111,8 @@ export interface SandboxEgress {
   deny?: string[];
   /** only in requests: allow the hosts of these presets and deny all else; see /api/sandbox/egress/presets */
   presets?: string[];
+  /** only in requests: credentials that have a preset; their hosts are allowed, all else is denied, and the rules of their presets follow those of rules */
+  credentials?: string[];
   /** which requests get credentials outside of the sandbox; their hosts have to be allowed by name */
   rules?: CredentialRule[];
   /** what happens to refused connections: enforce (default), ask (refused, and a person is asked by an access request), or watch (let through and recorded) */
@@ -3405,8 +3407,8 @@ export interface DeliveriesRetried {
 export interface CredentialCreate {
   /** what it is for; people and agents see it */
   about?: string;
-  /** host names that may get it; "*.example.com" is every name below */
-  hosts: string[];
+  /** host names that may get it; "*.example.com" is every name below; default: those of the preset */
+  hosts?: string[];
   /** its values, which no answer contains: token; username and password; access_key_id and secret_access_key; or any */
   fields: Record<string, string>;
   /** what a person has to allow it for: each conversation (default) or each sandbox; project: no person is asked */
@@ -3415,8 +3417,10 @@ export interface CredentialCreate {
   expires_at?: string | null;
   /** lower-case letters, digits and '-'; rules name it: ${credential.NAME.FIELD} */
   name: string;
-  /** which fields it has (default: token) */
+  /** which fields it has (default: the preset's, or token) */
   kind?: "token" | "basic" | "aws" | "custom" | "client";
+  /** a service of /v1/credential-presets: kind and hosts, and rules for sandboxes (egress.credentials) */
+  preset?: string;
   /** project (default; takes the scope project:write), or the caller's user, who alone sees it */
   owner?: "project" | "user";
 }
@@ -3454,7 +3458,7 @@ export interface CredentialList {
 export interface CredentialChange {
   /** what it is for; people and agents see it */
   about?: string;
-  /** host names that may get it; "*.example.com" is every name below */
+  /** host names that may get it; "*.example.com" is every name below; default: those of the preset */
   hosts?: string[];
   /** its values, which no answer contains: token; username and password; access_key_id and secret_access_key; or any */
   fields?: Record<string, string>;
@@ -3535,7 +3539,9 @@ export interface CredentialPreset {
   kind: string;
   hosts: string[];
   fields: CredentialPresetField[];
-  marker?: CredentialPresetMarker;
+  markers?: CredentialPresetMarker[];
+  /** a credential of this preset is named "it" here */
+  rules: CredentialRule[];
   oauth?: OAuthService;
 }
 

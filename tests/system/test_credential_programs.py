@@ -261,3 +261,61 @@ def test_a_system_without_a_bundle_gets_one(api, there):
         api.call("PUT", f"{PATH}/{sandbox}/egress", EGRESS)
         await_trust(api, sandbox)
         run(api, sandbox, "env -i PATH=/usr/bin:/bin curl -sSf https://api.test/made")
+
+
+# ---- presets: no rule by hand ----
+
+def test_presets_let_programs_work_without_a_login(api, there, server):
+    """With the services' own names."""
+    kept = there.kept
+    for name, preset, fields in [("gh", "github", {"token": kept["github"]}), ("registry", "npm", {"token": kept["npm"]}), ("claude", "anthropic", {"token": kept["token"]}),
+                                 ("cloud", "aws", {"access_key_id": kept["aws_id"], "secret_access_key": kept["aws_secret"]})]:
+        made = api.post("/v1/credentials", {"name": name, "preset": preset, "consent": "project", "fields": fields})
+        assert made["preset"] == preset and made["hosts"]
+    with api.sandbox(internet=True, egress={"credentials": ["gh", "registry", "claude", "cloud"]}) as sandbox:
+        await_trust(api, sandbox)
+        shown = api.get(f"{PATH}/{sandbox}")["egress"]
+        assert "*.amazonaws.com" in shown["allow"] and shown["deny"] == ["0.0.0.0/0"] and "gh-deny-gists" in [rule["id"] for rule in shown["rules"]]
+        assert shown["rules"][0]["source"] == "preset:github" and "credentials" not in shown
+        if shutil.which("gh"):
+            assert run(api, sandbox, "gh api user --jq .login").strip() == "octo"
+            assert api.exec(sandbox, "gh api -X POST gists -f a=b", env={"HOME": "/tmp"})["exit_code"] != 0
+            assert not [line for line in there.came if "/gists" in line]
+        run(api, sandbox, """set -e
+git clone -q https://github.com/acme/one.git /tmp/one; cd /tmp/one; git config user.name a; git config user.email a@b
+echo x > x; git add x; git commit -qm x; git push -q origin HEAD:main""", GIT_TERMINAL_PROMPT="0")
+        if shutil.which("npm"):
+            run(api, sandbox, """set -e
+printf '//registry.npmjs.org/:_authToken=%s' "$NPM_TOKEN" > /tmp/.npmrc
+mkdir -p /tmp/p; cd /tmp/p; echo '{"name": "of-a-preset", "version": "1.0.0"}' > package.json
+npm publish --no-update-notifier --cache /tmp/npm-cache 2>&1; npm view --cache /tmp/npm-cache of-a-preset version""")
+        if shutil.which("aws", path="/usr/bin"):
+            said = run(api, sandbox, "set -e; echo hello > /tmp/object; /usr/bin/aws s3 cp --no-progress /tmp/object s3://bucket/hello; /usr/bin/aws s3 ls s3://bucket/",
+                       AWS_DEFAULT_REGION="eu-west-1")
+            assert "hello" in said
+            # What gives out other secrets is not signed.
+            assert api.exec(sandbox, "/usr/bin/aws secretsmanager list-secrets", env={"HOME": "/tmp", "AWS_DEFAULT_REGION": "eu-west-1"})["exit_code"] != 0
+            assert "good" not in there.logins("secretsmanager.eu-west-1.amazonaws.com")
+        run(api, sandbox, "curl -sSf -H \"x-api-key: $ANTHROPIC_API_KEY\" -H 'Authorization: Bearer x' https://api.anthropic.com/v1/messages -d '{}'")
+        assert there.logins("api.anthropic.com") == ["good"]
+        for host in ("api.github.com", "github.com", "registry.npmjs.org", "bucket.s3.eu-west-1.amazonaws.com"):
+            assert "bad" not in there.logins(host)
+        assert far_services.places_with(server, api, sandbox, kept.values()) == []
+        api.call("PUT", f"{PATH}/{sandbox}/egress", {"credentials": ["gh"], "allow": ["api.test"]})
+        again = api.get(f"{PATH}/{sandbox}")["egress"]
+        assert set(again["allow"]) == {"api.test", "api.github.com", "uploads.github.com", "github.com"}
+
+
+def test_a_credential_without_a_preset_needs_rules(api, server):
+    for body, status, word in [({"credentials": ["api"]}, 400, "no preset"), ({"credentials": ["nothing"]}, 404, "nothing")]:
+        with pytest.raises(atoll.ApiError) as failure:
+            api.post(PATH, {"internet": True, "egress": body})
+        assert failure.value.status == status and word in str(failure.value), failure.value
+    for body in ({"name": "x", "preset": "no-such", "fields": {"token": "a-token"}}, {"name": "x", "fields": {"token": "a-token"}}):
+        assert api.raw("POST", "/v1/credentials", body).status == 400
+    done = server.cli("credential", "add", "of-the-cli", "--preset", "openai", "--field", "token=a-token", text=True)
+    assert done.returncode == 0 and api.get("/v1/credentials/of-the-cli")["hosts"] == ["api.openai.com"], done.stderr
+    with api.sandbox(internet=True) as sandbox:
+        done = server.cli("network", sandbox, "--credential", "of-the-cli", text=True)
+        assert done.returncode == 0 and "of-the-cli-api  api.openai.com  inject" in done.stdout, done.stderr
+        assert api.exec(sandbox, "printf %s $OPENAI_API_KEY")["stdout"].startswith("sk-0000")

@@ -538,12 +538,13 @@ export interface CredentialChange {
 /** A credential to store */
 export interface CredentialCreate {
   about?: string;
-  hosts: string[];
+  hosts?: string[];
   fields: Record<string, string>;
   consent?: "conversation" | "sandbox" | "project";
   expires_at?: string | null;
   name: string;
   kind?: "token" | "basic" | "aws" | "custom" | "client";
+  preset?: string;
   owner?: "project" | "user";
 }
 /** A query part or a header of a request */
@@ -605,7 +606,8 @@ export interface CredentialPreset {
   kind: string;
   hosts: string[];
   fields: CredentialPresetField[];
-  marker?: CredentialPresetMarker;
+  markers?: CredentialPresetMarker[];
+  rules: CredentialRule[];
   oauth?: OAuthService;
 }
 /** A field to ask for */
@@ -2166,6 +2168,7 @@ export interface SandboxEgress {
   allow?: string[];
   deny?: string[];
   presets?: string[];
+  credentials?: string[];
   rules?: CredentialRule[];
   mode?: "enforce" | "ask" | "watch";
 }

@@ -132,19 +132,20 @@ export const connectCreateSchema = {
 } satisfies Schema;
 export const credentialChangeSchema = {
   about: {"type":"string","description":"what it is for; people and agents see it","maxLength":500},
-  hosts: {"type":"array","description":"host names that may get it; \"*.example.com\" is every name below","maxItems":32,"example":["api.github.com"]},
+  hosts: {"type":"array","description":"host names that may get it; \"*.example.com\" is every name below; default: those of the preset","maxItems":32,"example":["api.github.com"]},
   fields: {"type":"object","description":"its values, which no answer contains: token; username and password; access_key_id and secret_access_key; or any","maxProperties":8,"example":{"token":"…"}},
   consent: {"type":"string","description":"what a person has to allow it for: each conversation (default) or each sandbox; project: no person is asked","enum":["conversation","sandbox","project"]},
   expires_at: {"type":"string","description":"default: never","format":"date-time"},
 } satisfies Schema;
 export const credentialCreateSchema = {
   about: {"type":"string","description":"what it is for; people and agents see it","maxLength":500},
-  hosts: {"type":"array","description":"host names that may get it; \"*.example.com\" is every name below","maxItems":32,"example":["api.github.com"]},
+  hosts: {"type":"array","description":"host names that may get it; \"*.example.com\" is every name below; default: those of the preset","maxItems":32,"example":["api.github.com"]},
   fields: {"type":"object","description":"its values, which no answer contains: token; username and password; access_key_id and secret_access_key; or any","maxProperties":8,"example":{"token":"…"}},
   consent: {"type":"string","description":"what a person has to allow it for: each conversation (default) or each sandbox; project: no person is asked","enum":["conversation","sandbox","project"]},
   expires_at: {"type":"string","description":"default: never","format":"date-time"},
   name: {"type":"string","description":"lower-case letters, digits and '-'; rules name it: ${credential.NAME.FIELD}","maxLength":63,"minLength":1,"example":"github"},
-  kind: {"type":"string","description":"which fields it has (default: token)","enum":["token","basic","aws","custom","client"]},
+  kind: {"type":"string","description":"which fields it has (default: the preset's, or token)","enum":["token","basic","aws","custom","client"]},
+  preset: {"type":"string","description":"a service of /v1/credential-presets: kind and hosts, and rules for sandboxes (egress.credentials)","maxLength":64,"example":"github"},
   owner: {"type":"string","description":"project (default; takes the scope project:write), or the caller's user, who alone sees it","enum":["project","user"]},
 } satisfies Schema;
 export const credentialFieldMatchSchema = {
@@ -730,6 +731,7 @@ export const sandboxEgressSchema = {
   allow: {"type":"array","description":"addresses, ranges and host names that the sandbox may reach even if they are denied; a host name works for TLS on port 443 and HTTP on port 80, and requires that everything else is denied","maxItems":356,"example":["203.0.113.0/24","*.example.com"]},
   deny: {"type":"array","description":"addresses and ranges that the sandbox may not reach; \"0.0.0.0/0\" denies all","maxItems":100,"example":["0.0.0.0/0"]},
   presets: {"type":"array","description":"only in requests: allow the hosts of these presets and deny all else; see /api/sandbox/egress/presets","maxItems":16,"example":["package-registries"]},
+  credentials: {"type":"array","description":"only in requests: credentials that have a preset; their hosts are allowed, all else is denied, and the rules of their presets follow those of rules","maxItems":32,"example":["github"]},
   rules: {"type":"array","description":"which requests get credentials outside of the sandbox; their hosts have to be allowed by name","maxItems":128},
   mode: {"type":"string","description":"what happens to refused connections: enforce (default), ask (refused, and a person is asked by an access request), or watch (let through and recorded)","enum":["enforce","ask","watch"]},
 } satisfies Schema;

@@ -122,6 +122,8 @@ class SandboxEgress(TypedDict):
     deny: NotRequired[list[str]]
     # only in requests: allow the hosts of these presets and deny all else; see /api/sandbox/egress/presets
     presets: NotRequired[list[str]]
+    # only in requests: credentials that have a preset; their hosts are allowed, all else is denied, and the rules of their presets follow those of rules
+    credentials: NotRequired[list[str]]
     # which requests get credentials outside of the sandbox; their hosts have to be allowed by name
     rules: NotRequired[list[CredentialRule]]
     # what happens to refused connections: enforce (default), ask (refused, and a person is asked by an access request), or watch (let through and recorded)
@@ -3579,8 +3581,8 @@ class CredentialCreate(TypedDict):
 
     # what it is for; people and agents see it
     about: NotRequired[str]
-    # host names that may get it; "*.example.com" is every name below
-    hosts: list[str]
+    # host names that may get it; "*.example.com" is every name below; default: those of the preset
+    hosts: NotRequired[list[str]]
     # its values, which no answer contains: token; username and password; access_key_id and secret_access_key; or any
     fields: dict[str, str]
     # what a person has to allow it for: each conversation (default) or each sandbox; project: no person is asked
@@ -3589,8 +3591,10 @@ class CredentialCreate(TypedDict):
     expires_at: NotRequired[str | None]
     # lower-case letters, digits and '-'; rules name it: ${credential.NAME.FIELD}
     name: str
-    # which fields it has (default: token)
+    # which fields it has (default: the preset's, or token)
     kind: NotRequired[Literal["token", "basic", "aws", "custom", "client"]]
+    # a service of /v1/credential-presets: kind and hosts, and rules for sandboxes (egress.credentials)
+    preset: NotRequired[str]
     # project (default; takes the scope project:write), or the caller's user, who alone sees it
     owner: NotRequired[Literal["project", "user"]]
 
@@ -3631,7 +3635,7 @@ class CredentialChange(TypedDict):
 
     # what it is for; people and agents see it
     about: NotRequired[str]
-    # host names that may get it; "*.example.com" is every name below
+    # host names that may get it; "*.example.com" is every name below; default: those of the preset
     hosts: NotRequired[list[str]]
     # its values, which no answer contains: token; username and password; access_key_id and secret_access_key; or any
     fields: NotRequired[dict[str, str]]
@@ -3717,7 +3721,9 @@ class CredentialPreset(TypedDict):
     kind: str
     hosts: list[str]
     fields: list[CredentialPresetField]
-    marker: NotRequired[CredentialPresetMarker]
+    markers: NotRequired[list[CredentialPresetMarker]]
+    # a credential of this preset is named "it" here
+    rules: list[CredentialRule]
     oauth: NotRequired[OAuthService]
 
 

@@ -58,6 +58,7 @@ static int add_fields(struct cli *cli, struct buf *body)
 static const struct command_option add_options[] = {
         SHARED_OPTIONS,
         {"kind", "KIND", "token (default), basic, aws or custom"},
+        {"preset", "PRESET", "a service of 'atoll connect presets': its kind, hosts and rules"},
         {"owner", "OWNER", "project (default) or user, who alone sees it"},
         {0},
 };
@@ -67,7 +68,7 @@ static const struct command_option set_options[] = {
 };
 
 static const struct cli_command children[] = {
-        {"add", "NAME --host HOST... --field KEY=VALUE...",
+        {"add", "NAME {--host HOST... | --preset PRESET} --field KEY=VALUE...",
          "store a credential; sandboxes use it by network rules and never see it",
          .options = add_options, .operation = "POST /v1/credentials", .word = "name",
          .fill = add_fields, .prints = "name"},

@@ -75,6 +75,9 @@
 	         "allow the hosts of a preset and deny all others; see 'egress "                   \
 	         "preset'",                                                                        \
 	         .repeats = true},                                                                 \
+	        {"credential", "NAME",                                                             \
+	         "let the sandbox use a credential that has a preset; denies all other hosts",     \
+	         .repeats = true},                                                                 \
 	        {"rules", "FILE", "JSON with rules for requests that get credentials"},            \
 	{                                                                                          \
 		"mode", "MODE", "what happens to what is refused: enforce, ask or watch"           \

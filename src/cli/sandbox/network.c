@@ -22,6 +22,7 @@ struct cli_egress egress_options(struct cli *cli)
 	        .allow = arguments_list(cli, "allow"),
 	        .deny = arguments_list(cli, "deny"),
 	        .presets = arguments_list(cli, "preset"),
+	        .credentials = arguments_list(cli, "credential"),
 	        .mode = arguments_text(&cli->args, "mode", NULL),
 	        .rules = arguments_text(&cli->args, "rules", NULL),
 	};
@@ -30,7 +31,8 @@ struct cli_egress egress_options(struct cli *cli)
 bool egress_is_said(const struct cli_egress *e)
 {
 	return (e->allow && e->allow[0]) || (e->deny && e->deny[0]) ||
-	       (e->presets && e->presets[0]) || e->mode || e->rules;
+	       (e->presets && e->presets[0]) || (e->credentials && e->credentials[0]) || e->mode ||
+	       e->rules;
 }
 
 static int add_rules(struct buf *body, const char *path, struct error *err)
@@ -56,6 +58,7 @@ int egress_add(struct buf *body, const struct cli_egress *e, struct error *err)
 	body_add_texts(body, "allow", e->allow);
 	body_add_texts(body, "deny", is_list ? everything : e->deny);
 	body_add_texts(body, "presets", e->presets);
+	body_add_texts(body, "credentials", e->credentials);
 	body_add_text(body, "mode", e->mode);
 	return add_rules(body, e->rules, err);
 }
@@ -126,7 +129,7 @@ static const struct command_option options[] = {
 const struct cli_command command_network = {
         .name = "network",
         .usage = "SANDBOX [--allow ADDRESS|HOST]... [--deny ADDRESS]... [--preset PRESET]... "
-                 "[--mode MODE] [--rules FILE] | --clear",
+                 "[--credential NAME]... [--mode MODE] [--rules FILE] | --clear",
         .about = "show or replace the network rules of a sandbox",
         .more = "Allow rules win over deny rules. New rules also apply to open connections.",
         .options = options,

@@ -10,8 +10,9 @@ struct cli;
 
 /* Whether any rule is given. The lists are NULL-terminated or NULL. */
 struct cli_egress {
-	const char *const *allow, *const *deny, *const *presets; /* NULL-terminated; or NULL */
-	const char *mode;                                        /* NULL = none */
+	/* NULL-terminated; or NULL */
+	const char *const *allow, *const *deny, *const *presets, *const *credentials;
+	const char *mode;  /* NULL = none */
 	const char *rules; /* file with rules of credentials; NULL = none */
 };
 /* Of the options of a command. */

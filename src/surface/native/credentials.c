@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/id.h"
+#include "connect/preset.h"
 #include "edge/api.h"
 #include "json/write.h"
 #include "sandbox/credential.h"
@@ -24,20 +25,30 @@ enum { OWNER_PROJECT, OWNER_USER };
 static const char *const owners[] = {"project", "user", NULL};
 
 struct credential_body {
-	const char *name, *about;
+	const char *name, *about, *preset;
 	const char **hosts;
 	struct json_map fields;
 	int kind, consent, owner;
 	int64_t expires_at;
 	uint64_t present;
 };
-enum credential_row { ROW_ABOUT, ROW_HOSTS, ROW_FIELDS, ROW_CONSENT, ROW_EXPIRES_AT, ROW_SHARED };
-#define SHARED_ROWS(needed)                                                                        \
+enum credential_row {
+	ROW_ABOUT,
+	ROW_HOSTS,
+	ROW_FIELDS,
+	ROW_CONSENT,
+	ROW_EXPIRES_AT,
+	ROW_SHARED,
+	ROW_KIND
+};
+#define SHARED_ROWS(needed, needed_hosts)                                                          \
 	[ROW_ABOUT] = JSON_TEXT_MEMBER(credential_body, about, .max = ABOUT_MAX,                   \
 	                               .about = "what it is for; people and agents see it"),       \
 	[ROW_HOSTS] = JSON_TEXT_LIST_MEMBER(                                                       \
-	        credential_body, hosts, .flags = (needed), .min = 1, .max = CREDENTIAL_HOSTS_MAX,  \
-	        .about = "host names that may get it; \"*.example.com\" is every name below",      \
+	        credential_body, hosts, .flags = (needed_hosts), .min = 1,                         \
+	        .max = CREDENTIAL_HOSTS_MAX,                                                       \
+	        .about = "host names that may get it; \"*.example.com\" is every name below; "     \
+	                 "default: those of the preset",                                           \
 	        .example = "[\"api.github.com\"]"),                                                \
 	[ROW_FIELDS] = JSON_TEXT_MAP_MEMBER(                                                       \
 	        credential_body, fields, .flags = (needed) | JSON_SECRET,                          \
@@ -53,21 +64,26 @@ enum credential_row { ROW_ABOUT, ROW_HOSTS, ROW_FIELDS, ROW_CONSENT, ROW_EXPIRES
 	                                    .about = "default: never")
 
 static const struct json_member credential_request_members[] = {
-        SHARED_ROWS(JSON_REQUIRED),
+        SHARED_ROWS(JSON_REQUIRED, 0),
         [ROW_SHARED] = JSON_TEXT_MEMBER(credential_body, name, .flags = JSON_REQUIRED, .min = 1,
                                         .max = CREDENTIAL_NAME_MAX,
                                         .about = "lower-case letters, digits and '-'; rules name "
                                                  "it: ${credential.NAME.FIELD}",
                                         .example = "github"),
-        JSON_CHOICE_MEMBER(credential_body, kind, .choices = kinds,
-                           .about = "which fields it has (default: token)"),
+        [ROW_KIND] = JSON_CHOICE_MEMBER(
+                credential_body, kind, .choices = kinds,
+                .about = "which fields it has (default: the preset's, or token)"),
+        JSON_TEXT_MEMBER(credential_body, preset, .max = 64,
+                         .about = "a service of /v1/credential-presets: kind and hosts, and rules "
+                                  "for sandboxes (egress.credentials)",
+                         .example = "github"),
         JSON_CHOICE_MEMBER(credential_body, owner, .choices = owners,
                            .about = "project (default; takes the scope project:write), or the "
                                     "caller's user, who alone sees it"),
 };
 static JSON_BITS_SHAPE(credential_request, "CredentialCreate", credential_body,
                        "A credential to store");
-static const struct json_member credential_change_members[] = {SHARED_ROWS(0)};
+static const struct json_member credential_change_members[] = {SHARED_ROWS(0, 0)};
 static JSON_BITS_SHAPE(credential_change, "CredentialChange", credential_body,
                        "Given members replace the stored ones; a further host and a weaker consent "
                        "take the fields again");
@@ -258,6 +274,27 @@ static int find_credential(struct request *rq, struct credential_record *ret, st
 	return store_credential_find(api_of(rq)->store, rq->arena, &ref, ret, err);
 }
 
+/* Kind and hosts that the caller does not give. */
+static int apply_preset(struct request *rq, const struct credential_body *b,
+                        struct credential_record *r, struct error *err)
+{
+	bool has_hosts = row_is_given(b->present, ROW_HOSTS);
+	struct connect_preset preset;
+
+	if (!text_or_null(b->preset))
+		return has_hosts ? 0 : FAIL(err, ERROR_INVALID, "hosts: at least one is needed");
+	if (connect_preset_find(rq->arena, b->preset, &preset, err) < 0)
+		return -1;
+	r->preset = preset.name;
+	for (unsigned i = 0; !row_is_given(b->present, ROW_KIND) && credential_kinds[i]; i++)
+		if (strcmp(credential_kinds[i], preset.kind) == 0)
+			r->kind = (enum credential_kind)i;
+	return has_hosts
+	               ? 0
+	               : credential_hosts_format(rq->arena, r->kind,
+	                                         (const char *const *)preset.hosts, &r->hosts, err);
+}
+
 static int credential_create(struct request *rq, const void *body, struct reply *reply,
                              struct error *err)
 {
@@ -269,6 +306,7 @@ static int credential_create(struct request *rq, const void *body, struct reply 
 	        .owner_id = b->owner == OWNER_USER ? api_user_id(rq) : "",
 	        .name = b->name,
 	        .about = "",
+	        .preset = "",
 	        .kind = (enum credential_kind)b->kind,
 	        .revision = 1,
 	        .created_at = clock_unix_ms(),
@@ -280,7 +318,7 @@ static int credential_create(struct request *rq, const void *body, struct reply 
 		                 "sign in, use a key of a member, or store it for the project");
 	}
 	if (require_owner(rq, &r, err) < 0 || credential_name_check(b->name, err) < 0 ||
-	    apply_credential_body(rq, b, &r, err) < 0 ||
+	    apply_preset(rq, b, &r, err) < 0 || apply_credential_body(rq, b, &r, err) < 0 ||
 	    store_credential_insert(api_of(rq)->store, &r, err) < 0)
 		return -1;
 	api_audit_subject(rq, r.name);

@@ -6,9 +6,10 @@
 
 struct native_egress {
 	const char **allow, **deny;
-	const char **presets;   /* of a request: their hosts are allowed, all else is denied */
-	struct json_list rules; /* of struct credential_rule */
-	int mode;               /* enum egress_mode; -1 in an answer: enforce */
+	const char **presets;     /* of a request: their hosts are allowed, all else is denied */
+	const char **credentials; /* of a request: the same, and the rules of their presets */
+	struct json_list rules;   /* of struct credential_rule */
+	int mode;                 /* enum egress_mode; -1 in an answer: enforce */
 };
 extern const struct json_shape native_egress_shape;
 /* `rules`: as in struct sandbox_record. */
