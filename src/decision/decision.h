@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/id.h"
 
 #define DECISION_ROWS_BURST 200
 #define DECISION_ROWS_PER_MINUTE 120
@@ -41,10 +42,22 @@ void decision_log_close(struct decision_log *log);
 /* The functions below accept NULL, for a server without a log, and may be called on any thread. */
 
 struct decision_counts {
-	uint64_t denied, allowed, watched; /* decisions */
-	uint64_t rows, dropped;            /* written to the store; lost before it */
+	uint64_t denied, allowed, watched;  /* decisions */
+	uint64_t rows, dropped;             /* written to the store; lost before it */
+	uint64_t rule_allowed, rule_denied; /* requests, by rules of credentials */
 };
 struct decision_counts decision_log_counts(struct decision_log *log);
+
+/* Requests that a rule of credentials let pass (credential/rule.h). */
+#define DECISION_RULE_ID_MAX 63
+struct decision_use {
+	char sandbox[ID_SIZE + 1];
+	char rule[DECISION_RULE_ID_MAX + 1];
+	uint64_t count;
+	int64_t at; /* of the last one, unix ms */
+};
+/* Moves at most `max` uses since the last call to `ret`, one for each rule; returns how many. */
+size_t decision_take_uses(struct decision_log *log, struct decision_use *ret, size_t max);
 
 /* A point in time for decisions_since. */
 uint64_t decision_mark(struct decision_log *log);

@@ -18,6 +18,7 @@
 #include "decision/decision.h"
 #include "decision/gather.h"
 #include "decision/packet.h"
+#include "decision/uses.h"
 #include "store/decisions.h"
 
 #define INTERVAL_MS 500
@@ -46,6 +47,7 @@ struct decision_log {
 	pthread_mutex_t mutex; /* guards the rest of this block */
 	struct gather gather;
 	struct decision_counts counts;
+	struct rule_uses uses;
 
 	struct map counters; /* id of a sandbox -> struct decision_counter; of the thread */
 };
@@ -69,6 +71,10 @@ static void add_decision(struct decision_log *log, const struct network_decision
 	                              [DECISION_WATCHED] = &log->counts.watched};
 
 	*counters[d->verdict] += d->count;
+	if (uses_is_of_rule(d))
+		*(d->verdict == DECISION_DENIED ? &log->counts.rule_denied
+		                                : &log->counts.rule_allowed) += d->count;
+	uses_add(&log->uses, d, clock_unix_ms());
 	gather_add(&log->gather, d, clock_unix_ms());
 }
 
@@ -313,9 +319,17 @@ void decision_log_close(struct decision_log *log)
 	}
 	auto_close(&log->close_fd);
 	gather_done(&log->gather);
+	uses_done(&log->uses);
 	forget_counters(log);
 	pthread_mutex_destroy(&log->mutex);
 	free(log);
+}
+
+size_t decision_take_uses(struct decision_log *log, struct decision_use *ret, size_t max)
+{
+	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&log->mutex);
+
+	return uses_take(&log->uses, ret, max);
 }
 
 struct decision_counts decision_log_counts(struct decision_log *log)
