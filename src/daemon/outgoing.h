@@ -8,6 +8,7 @@
 struct config;
 struct connects;
 struct credential_sender;
+struct decision_log;
 struct fleet;
 struct grants;
 struct store;
@@ -23,6 +24,7 @@ struct outgoing_options {
 	const struct config *config;
 	struct store *store;
 	struct fleet *fleet;
+	struct decision_log *decisions;
 	const char *node; /* outlives it */
 };
 /* After a failure, outgoing_close ends what has started. */

@@ -237,9 +237,9 @@ static int open_fleet(struct api_process *p, struct error *err)
 		return -1;
 	if (sealed_store_open_audit(&p->store, p->arena, p->config, p->node.text, err) < 0)
 		return -1;
-	if (outgoing_open(
-	            &(struct outgoing_options){p->config, p->store.store, p->fleet, p->node.text},
-	            &p->outgoing, err) < 0)
+	if (outgoing_open(&(struct outgoing_options){p->config, p->store.store, p->fleet,
+	                                             p->records.decisions, p->node.text},
+	                  &p->outgoing, err) < 0)
 		return -1;
 	return jobs_open(&(struct jobs_options){p->config, p->store.store, p->fleet, p->node.text,
 	                                        p->records.activity},

@@ -119,6 +119,7 @@ static void *run_rounds(void *context)
 		error_clear(&err);
 		if (grants_refresh(g, &err) < 0)
 			log_warning("credentials were not sent", FAILURE(&err));
+		grant_note_uses(g);
 		purge_old(g, count++);
 	} while (grant_wait_for_round(g));
 	return NULL;

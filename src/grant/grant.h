@@ -20,6 +20,7 @@ struct config;
 struct credential_record;
 struct credential_rules;
 struct credential_sender;
+struct decision_log;
 struct fleet;
 struct fleet_create;
 struct fleet_ref;
@@ -31,7 +32,8 @@ struct grants_options {
 	struct store *store;
 	struct fleet *fleet;
 	struct credential_sender *sender;
-	const char *node; /* this server */
+	struct decision_log *decisions; /* tells uses; may be NULL */
+	const char *node;               /* this server */
 };
 MUST_CHECK int grants_open(const struct grants_options *options, struct grants **ret,
                            struct error *err);

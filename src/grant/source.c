@@ -5,13 +5,11 @@
 
 #include "base/clock.h"
 #include "base/id.h"
-#include "credential/rule.h"
 #include "grant/state.h"
 #include "json/json.h"
 #include "json/write.h"
 #include "sandbox/credential.h"
 #include "store/credentials.h"
-#include "store/sandbox_record.h"
 #include "store/secrets.h"
 #include "store/vault.h"
 

@@ -41,6 +41,8 @@ MUST_CHECK int grant_find(struct grants *g, struct arena *a, const struct grant_
 /* variables.c: those that the sandbox lacks. Updates *r. */
 MUST_CHECK int grant_add_variables(struct grants *g, struct arena *a, const struct fleet_ref *ref,
                                    struct sandbox_record *r, struct error *err);
+/* uses.c: writes when credentials were used last, at most once a minute for each. */
+void grant_note_uses(struct grants *g);
 /* grant.c: waits for the next second; false: the grants are being closed. */
 bool grant_wait_for_round(struct grants *g);
 /* rounds.c: the thread that installs the authority in sandboxes that have started. */

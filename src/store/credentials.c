@@ -88,6 +88,16 @@ int store_credential_purge_kept(struct store *s, int64_t before, struct error *e
 	return store_change_lazily(s, run_purge, LOOKUP(.now = before), err);
 }
 
+static int run_touch(struct store_connection *c, void *context, struct error *err)
+{
+	return query_run(c, QUERY_CREDENTIAL_TOUCH, context, NULL, err) < 0 ? -1 : 0;
+}
+
+int store_credential_touch(struct store *s, const char *id, int64_t at, struct error *err)
+{
+	return store_change_lazily(s, run_touch, LOOKUP(.id = id, .now = at), err);
+}
+
 struct credential_update {
 	const struct credential_record *record;
 	struct arena *arena;

@@ -66,6 +66,9 @@ MUST_CHECK int store_credential_keep(struct store *s, const struct credential_re
                                      struct error *err);
 /* Deletes those that are older and that no sandbox's rules name. */
 MUST_CHECK int store_credential_purge_kept(struct store *s, int64_t before, struct error *err);
+/* Sets last_used_at, without a new revision; does not wait for the disk. */
+MUST_CHECK int store_credential_touch(struct store *s, const char *id, int64_t at,
+                                      struct error *err);
 MUST_CHECK int store_credential_find(struct store *s, struct arena *a,
                                      const struct credential_ref *ref,
                                      struct credential_record *ret, struct error *err);

@@ -96,6 +96,22 @@ def test_the_first_command_trusts_its_authority(api, there):
         assert came(there, path)[-1]["authorization"] == f"Bearer {TOKEN}"
 
 
+def test_uses_are_noted_and_counted(api, there, server):
+    def counted(decision):
+        text = api.raw("GET", "/metrics").body.decode()
+        return int(text.split(f'atoll_credential_requests_total{{decision="{decision}"}} ')[1].split()[0])
+    api.post("/v1/credentials", {"name": "noted", "hosts": ["api.test"], "consent": "project", "fields": {"token": TOKEN}})
+    assert api.get("/v1/credentials/noted")["last_used_at"] is None
+    allowed, denied = counted("allowed"), counted("denied")
+    ruled = rules(there, "noted")
+    ruled["rules"].insert(0, {"id": "never", "host": "api.test", "action": "deny", "match": {"path": {"prefix": "/never"}}, "upstream": ruled["rules"][0]["upstream"]})
+    with api.sandbox(internet=True, egress=ruled) as sandbox:
+        get_trusting(api, sandbox, "/noted")
+        assert "403" in get(api, sandbox, "/never")["stdout"]
+        atoll.wait_for(lambda: api.get("/v1/credentials/noted")["last_used_at"], 20, "the time of the last use")
+        atoll.wait_for(lambda: counted("allowed") > allowed and counted("denied") > denied, 20, "uses and refusals")
+
+
 def test_rules_are_checked(api, there, box):
     put = lambda body: api.call("PUT", f"{PATH}/{box}/egress", body)
     refused("not_found", "nothing", put, rules(there, "nothing"))

@@ -63,6 +63,10 @@ DELETE FROM credentials WHERE project_id = :project_id AND owner_id = :user_id;
 -- takes: record_lookup
 DELETE FROM credentials WHERE project_id = :id;
 
+-- name: credential_touch
+-- takes: record_lookup
+UPDATE credentials SET last_used_at = :now WHERE id = :id AND last_used_at < :now;
+
 -- Values that requests had: see store_credential_keep.
 -- name: credential_count_kept
 -- takes: record_lookup
