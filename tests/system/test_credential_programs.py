@@ -171,7 +171,7 @@ READERS = {
 }
 
 
-@pytest.mark.parametrize("name", READERS)
+@pytest.mark.parametrize("name", atoll.sample(list(READERS), ["curl", "requests", "node", "java"]))
 def test_a_client_gets_the_answer_and_not_the_token(api, there, box, clean, name):
     command, programs = READERS[name]
     needs(*programs)
@@ -201,7 +201,7 @@ def test_a_program_that_runs_on_has_no_login_in_its_memory(api, there, server, b
 
 # ---- trust without a variable ----
 
-@pytest.mark.parametrize("name", ["curl", "wget", "git", "python3", "java"])
+@pytest.mark.parametrize("name", atoll.sample(["curl", "wget", "git", "python3", "java"], ["wget", "git"]))
 def test_the_system_s_bundle_is_enough(api, there, box, name):
     needs(name)
     command = {"git": "git ls-remote https://git.test/big.git"}.get(name) or READERS[name][0].format(url=f"https://api.test/bare-{name}")

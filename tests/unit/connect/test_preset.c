@@ -10,7 +10,7 @@ static struct error err;
 static struct connect_preset use(struct arena *a, const struct connect_preset *preset)
 {
 	struct preset_use wish = {.preset = preset->name, .credential = "mine"};
-	struct connect_preset ret;
+	struct connect_preset ret = {.name = NULL};
 
 	if (credential_hosts_format(a, CREDENTIAL_AWS, (const char *const *)preset->hosts,
 	                            &wish.hosts, &err) < 0 ||
