@@ -138,6 +138,21 @@ def test_e2b_s_wrong_rules_are_refused_with_a_sentence(api):
     refused(api, 400, "no network", "/v2/sandboxes", {"templateID": "host", "allow_internet_access": False, "network": {"rules": value("v")}})
 
 
+def test_a_kept_value_goes_to_its_own_host_only(api, there):
+    """A member of the project reads the name of the value in the rules, and directs it elsewhere."""
+    with e2b(api, {**CLOSED, "rules": bearer(there.kept["token"])}) as sandbox:
+        ruled = api.get(f"/api/sandbox/instances/{sandbox}")["egress"]
+        assert "${credential.literal_" in json.dumps(ruled)
+        ruled["rules"][0]["host"] = "free.test"
+        answer = api.raw("PUT", f"/api/sandbox/instances/{sandbox}/egress", ruled)
+        assert answer.status == 400 and "free.test" in answer.body.decode(), answer.body
+        name = ruled["rules"][0]["inject"][0]["value"].split("${credential.")[1].split(".")[0]
+        assert api.raw("GET", f"/v1/credentials/{name}").status == 404
+    api.post("/daytona/api/secret", {"name": "bound", "value": "a-value", "hosts": ["api.test"]})
+    refused(api, 400, "free.test", "/v2/sandboxes", {"templateID": "host", "network": {
+        "rules": {"free.test": [{"transform": {"headers": {"A": "${e2b.secrets.bound}"}}}]}}})
+
+
 SECRET = "/daytona/api/secret"
 BOX = "/daytona/api/sandbox"
 
