@@ -93,6 +93,7 @@ static int shake_hands(struct tls *tls, int fd, const struct http_dial *dial, st
 			if (wait_for_peer(fd, POLLOUT, dial, err) < 0)
 				return -1;
 			break;
+		case TLS_WANTS_CHOICE: /* of a server alone */
 		case TLS_FAILED:
 			refusal = tls_refusal(tls);
 			if (refusal[0])

@@ -77,18 +77,73 @@ static int use_key(SSL_CTX *ssl, struct span pem, struct error *err)
 	return 0;
 }
 
+/* What is known of a connection's versions of HTTP, in the place that the library has for its user:
+ * the client's offer in the lowest bits. */
+#define OFFER_MASK ((uintptr_t)(TLS_HTTP1 | TLS_HTTP2))
+#define WAITS_FOR_CHOICE ((uintptr_t)1 << 4)
+#define OFFER_IS_KNOWN ((uintptr_t)1 << 5)
+#define CHOSE_HTTP2 ((uintptr_t)1 << 6)
+
+static uintptr_t marks_of(const SSL *ssl)
+{
+	return (uintptr_t)SSL_get_app_data(ssl);
+}
+
+static void set_marks(SSL *ssl, uintptr_t marks)
+{
+	(void)SSL_set_app_data(ssl, (void *)marks);
+}
+
+/* The protocols of a ClientHello that are versions of HTTP. */
+static unsigned read_offer(SSL *ssl)
+{
+	const unsigned char *data;
+	struct span rest, name;
+	unsigned offer = 0;
+	size_t size;
+
+	if (SSL_client_hello_get0_ext(ssl, TLSEXT_TYPE_application_layer_protocol_negotiation,
+	                              &data, &size) != 1 ||
+	    size < 2)
+		return 0;
+	rest = (struct span){(const char *)data + 2, size - 2};
+	while (rest.size > 0) {
+		size_t length = (unsigned char)rest.data[0];
+
+		span_skip(&rest, 1);
+		name = span_take(&rest, length);
+		offer |= span_equals_text(name, "h2") ? (unsigned)TLS_HTTP2 : 0u;
+		offer |= span_equals_text(name, "http/1.1") ? (unsigned)TLS_HTTP1 : 0u;
+	}
+	return offer;
+}
+
+static int on_client_hello(SSL *ssl, UNUSED int *alert, UNUSED void *context)
+{
+	uintptr_t marks = marks_of(ssl);
+
+	if (!(marks & WAITS_FOR_CHOICE))
+		return SSL_CLIENT_HELLO_SUCCESS;
+	if (!(marks & OFFER_IS_KNOWN))
+		set_marks(ssl, marks | OFFER_IS_KNOWN | read_offer(ssl));
+	return SSL_CLIENT_HELLO_RETRY;
+}
+
 /* The library's callback has six parameters, which are two lists of protocols beside the usual. */
 #define SELECTION const unsigned char **out, unsigned char *out_size
 #define OFFER const unsigned char *in, unsigned in_size
 
-/* The server speaks HTTP/1.1 only; a client whose ALPN list lacks it is refused. */
-static int choose_protocol(UNUSED SSL *ssl, SELECTION, OFFER, UNUSED void *context)
+/* HTTP/1.1, unless HTTP/2 was chosen for this connection; a client whose ALPN list lacks it is
+ * refused. */
+static int choose_protocol(SSL *ssl, SELECTION, OFFER, UNUSED void *context)
 {
-	static const unsigned char ours[] = "\x08http/1.1";
+	static const unsigned char http1[] = "\x08http/1.1", http2[] = "\x02h2";
+	bool is_http2 = marks_of(ssl) & CHOSE_HTTP2;
 	unsigned char *chosen = NULL;
 
-	if (SSL_select_next_proto(&chosen, out_size, ours, sizeof(ours) - 1, in, in_size) !=
-	    OPENSSL_NPN_NEGOTIATED)
+	if (SSL_select_next_proto(&chosen, out_size, is_http2 ? http2 : http1,
+	                          is_http2 ? sizeof(http2) - 1 : sizeof(http1) - 1, in,
+	                          in_size) != OPENSSL_NPN_NEGOTIATED)
 		return SSL_TLSEXT_ERR_ALERT_FATAL;
 	*out = chosen;
 	return SSL_TLSEXT_ERR_OK;
@@ -110,6 +165,7 @@ static void set_rules(SSL_CTX *ssl)
 	set_mode(ssl);
 	SSL_CTX_set_verify(ssl, SSL_VERIFY_NONE, NULL);
 	SSL_CTX_set_alpn_select_cb(ssl, choose_protocol, NULL);
+	SSL_CTX_set_client_hello_cb(ssl, on_client_hello, NULL);
 }
 
 static struct tls_context *context_of(SSL_CTX *ssl)
@@ -298,6 +354,46 @@ int tls_connect(const struct tls_context *context, int fd, const char *host, str
 	return 0;
 }
 
+int tls_offer(struct tls *tls, unsigned protocols, struct error *err)
+{
+	static const unsigned char http1[] = "\x08http/1.1", both[] = "\x02h2\x08http/1.1";
+	bool has_http2 = protocols & TLS_HTTP2;
+
+	ERR_clear_error();
+	/* This function of the library answers 0 for success. */
+	if (SSL_set_alpn_protos(ssl_of(tls), has_http2 ? both : http1,
+	                        has_http2 ? sizeof(both) - 1 : sizeof(http1) - 1) != 0)
+		return fail_openssl("offer versions of HTTP", err);
+	return 0;
+}
+
+void tls_wait_for_choice(struct tls *tls)
+{
+	set_marks(ssl_of(tls), WAITS_FOR_CHOICE);
+}
+
+unsigned tls_offered(const struct tls *tls)
+{
+	return (unsigned)(marks_of((const SSL *)tls) & OFFER_MASK);
+}
+
+void tls_choose(struct tls *tls, enum tls_protocol protocol)
+{
+	uintptr_t marks = marks_of(ssl_of(tls)) & ~WAITS_FOR_CHOICE;
+
+	set_marks(ssl_of(tls), protocol == TLS_HTTP2 ? marks | CHOSE_HTTP2 : marks);
+}
+
+enum tls_protocol tls_protocol(const struct tls *tls)
+{
+	const unsigned char *name = NULL;
+	unsigned size = 0;
+
+	SSL_get0_alpn_selected((const SSL *)tls, &name, &size);
+	return span_equals_text((struct span){(const char *)name, size}, "h2") ? TLS_HTTP2
+	                                                                       : TLS_HTTP1;
+}
+
 const char *tls_refusal(const struct tls *tls)
 {
 	long result = SSL_get_verify_result((const SSL *)tls);
@@ -319,6 +415,8 @@ static enum tls_progress progress_of(struct tls *tls, int result)
 		return TLS_WANTS_READ;
 	case SSL_ERROR_WANT_WRITE:
 		return TLS_WANTS_WRITE;
+	case SSL_ERROR_WANT_CLIENT_HELLO_CB:
+		return TLS_WANTS_CHOICE;
 	default:
 		return TLS_FAILED;
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* http/tls/tls.h — TLS 1.2 and later in front of HTTP/1.1, on the loop thread, by OpenSSL.
+/* http/tls/tls.h — TLS 1.2 and later in front of HTTP, on the loop thread, by OpenSSL.
  *
  * A connection without TLS costs only a NULL check. The handshake's host name (SNI) is not trusted:
  * it selects neither a certificate nor a route; the request's Host does, as without TLS. */
@@ -45,8 +45,22 @@ MUST_CHECK int tls_new_begun(const struct tls_context *context, int fd, struct s
 MUST_CHECK int tls_connect(const struct tls_context *context, int fd, const char *host,
                            struct tls **ret, struct error *err);
 void tls_free(struct tls *tls); /* NULL is fine */
-enum tls_progress { TLS_DONE, TLS_WANTS_READ, TLS_WANTS_WRITE, TLS_FAILED };
+enum tls_progress { TLS_DONE, TLS_WANTS_READ, TLS_WANTS_WRITE, TLS_WANTS_CHOICE, TLS_FAILED };
 enum tls_progress tls_shake_hands(struct tls *tls);
+/* The version of HTTP by ALPN. Without the calls below, a server accepts HTTP/1.1 alone, and a
+ * client offers nothing. */
+enum tls_protocol { TLS_HTTP1 = 1, TLS_HTTP2 = 2 };
+/* A client connection offers HTTP/1.1, and HTTP/2 if `protocols` has its bit. Call it before the
+ * handshake begins. */
+MUST_CHECK int tls_offer(struct tls *tls, unsigned protocols, struct error *err);
+/* The handshake of a server connection stops with TLS_WANTS_CHOICE when the client's offer is
+ * known, and goes on after tls_choose. Call it before the handshake begins. */
+void tls_wait_for_choice(struct tls *tls);
+/* The bits of what the client offers, after TLS_WANTS_CHOICE; 0: it names no version of HTTP. */
+unsigned tls_offered(const struct tls *tls);
+void tls_choose(struct tls *tls, enum tls_protocol protocol);
+/* What both sides agreed on, after the handshake; HTTP/1.1 without ALPN. */
+enum tls_protocol tls_protocol(const struct tls *tls);
 /* Why the server's certificate was refused, after TLS_FAILED; "" for another failure. */
 const char *tls_refusal(const struct tls *tls);
 /* Like recv and send on a non-blocking socket. tls_receive leaves no bytes that epoll cannot see:
