@@ -11,30 +11,25 @@
 
 /* Clients show different parts of an answer: wget the phrase, npm the phrase and `error`, git each
  * line of a text. */
-static const char *status_of(const struct network_decision *d)
-{
-	switch ((enum decision_code)d->code) {
-	case DECISION_UPSTREAM_UNREACHABLE:
-		return "502 Host unreachable from this sandbox";
-	case DECISION_LIMIT:
-		return "429 Too many connections of this sandbox";
-	case DECISION_UPSTREAM_UNTRUSTED:
-		return "502 Host not trusted";
-	case DECISION_HOST_MISMATCH:
-		return "421 Refused by sandbox network rules";
-	case DECISION_OK:
-	case DECISION_RULE_DENIED:
-	case DECISION_CREDENTIAL_EXPIRED:
-	case DECISION_CLIENT_DISTRUSTS:
-	case DECISION_HOST_NOT_ALLOWED:
-	case DECISION_ADDRESS_DENIED:
-	case DECISION_RANGE_REFUSED:
-	case DECISION_BAD_REQUEST:
-	case DECISION_CODE_COUNT:
-		break;
-	}
-	return "403 Refused by sandbox network rules";
-}
+#define REFUSED "Refused by sandbox network rules"
+static const struct refusal_status {
+	int status;
+	const char *reason;
+} statuses[DECISION_CODE_COUNT] = {
+        [DECISION_OK] = {403, REFUSED},
+        [DECISION_HOST_NOT_ALLOWED] = {403, REFUSED},
+        [DECISION_ADDRESS_DENIED] = {403, REFUSED},
+        [DECISION_RANGE_REFUSED] = {403, REFUSED},
+        [DECISION_BAD_REQUEST] = {403, REFUSED},
+        [DECISION_LIMIT] = {429, "Too many connections of this sandbox"},
+        [DECISION_UPSTREAM_UNREACHABLE] = {502, "Host unreachable from this sandbox"},
+        [DECISION_RULE_DENIED] = {403, REFUSED},
+        [DECISION_HOST_MISMATCH] = {421, REFUSED},
+        [DECISION_CREDENTIAL_EXPIRED] = {403, REFUSED},
+        [DECISION_UPSTREAM_UNTRUSTED] = {502, "Host not trusted"},
+        [DECISION_CLIENT_DISTRUSTS] = {403, REFUSED},
+        [DECISION_CREDENTIAL_HOST] = {403, REFUSED},
+};
 
 static bool is_of_git(struct span head)
 {
@@ -55,8 +50,11 @@ static bool may_be_asked(const struct network_decision *d)
 	return d->code == DECISION_HOST_NOT_ALLOWED || d->code == DECISION_ADDRESS_DENIED;
 }
 
-static void add_message(struct buf *out, const struct network_decision *d, const char *target)
+void refusal_add_message(struct buf *out, const struct network_decision *d)
 {
+	char target[DECISION_TARGET_SIZE];
+
+	decision_target(d, target);
 	buf_addf(out, "%s: %s from this sandbox (",
 	         d->code == DECISION_UPSTREAM_UNREACHABLE ? "Unreachable"
 	         : d->code == DECISION_UPSTREAM_UNTRUSTED ? "Not trusted"
@@ -94,23 +92,34 @@ static void write_json(struct buf *out, const struct network_decision *d, const 
 	buf_add_byte(out, '\n');
 }
 
+void refusal_make(struct refusal_answer *ret, const struct network_decision *d, bool is_for_git)
+{
+	AUTO(buf_done) struct buf message = BUF(BODY_MAX);
+
+	*ret = (struct refusal_answer){.status = statuses[d->code].status,
+	                               .reason = statuses[d->code].reason,
+	                               .content_type =
+	                                       is_for_git ? "text/plain" : "application/json",
+	                               .code = decision_codes[d->code],
+	                               .retry_after = d->code == DECISION_LIMIT ? "1" : NULL,
+	                               .body = BUF(BODY_MAX * 4)};
+	refusal_add_message(&message, d);
+	if (is_for_git)
+		buf_addf(&ret->body, "%s\n", buf_text(&message));
+	else
+		write_json(&ret->body, d, buf_text(&message));
+}
+
 void refusal_write(struct buf *out, const struct network_decision *d, struct span request_head)
 {
-	AUTO(buf_done) struct buf message = BUF(BODY_MAX), body = BUF(BODY_MAX * 4);
-	char target[DECISION_TARGET_SIZE];
-	bool is_plain = is_of_git(request_head);
+	struct refusal_answer r;
 
-	decision_target(d, target);
-	add_message(&message, d, target);
-	if (is_plain)
-		buf_addf(&body, "%s\n", buf_text(&message));
-	else
-		write_json(&body, d, buf_text(&message));
+	refusal_make(&r, d, is_of_git(request_head));
 	buf_addf(out,
-	         "HTTP/1.1 %s\r\nContent-Type: %s\r\nCache-Control: no-store\r\n"
-	         "X-Atoll-Refused: %s\r\n%sContent-Length: %zu\r\nConnection: close\r\n\r\n",
-	         status_of(d), is_plain ? "text/plain" : "application/json",
-	         decision_codes[d->code], d->code == DECISION_LIMIT ? "Retry-After: 1\r\n" : "",
-	         body.size);
-	buf_add_span(out, buf_span(&body));
+	         "HTTP/1.1 %d %s\r\nContent-Type: %s\r\nCache-Control: no-store\r\n"
+	         "X-Atoll-Refused: %s\r\n%s%s%sContent-Length: %zu\r\nConnection: close\r\n\r\n",
+	         r.status, r.reason, r.content_type, r.code, r.retry_after ? "Retry-After: " : "",
+	         r.retry_after ? r.retry_after : "", r.retry_after ? "\r\n" : "", r.body.size);
+	buf_add_span(out, buf_span(&r.body));
+	buf_done(&r.body);
 }

@@ -24,6 +24,7 @@ const char *const decision_codes[] = {
         [DECISION_CREDENTIAL_EXPIRED] = "credential-expired",
         [DECISION_UPSTREAM_UNTRUSTED] = "upstream-untrusted",
         [DECISION_CLIENT_DISTRUSTS] = "client-distrusts",
+        [DECISION_CREDENTIAL_HOST] = "credential-host",
         [DECISION_CODE_COUNT] = NULL,
 };
 const char *const decision_protocols[] = {
@@ -160,6 +161,7 @@ void decision_add_reason(struct buf *out, const struct network_decision *d)
 	        [DECISION_UPSTREAM_UNTRUSTED] = "the certificate of the host is not trusted",
 	        [DECISION_CLIENT_DISTRUSTS] =
 	                "the program does not trust the sandbox's certificate authority",
+	        [DECISION_CREDENTIAL_HOST] = "the credential of the rule is not for this host",
 	};
 	_Static_assert(COUNT_OF(texts) == DECISION_CODE_COUNT, "a text per code");
 
@@ -183,6 +185,7 @@ static const char *advice_of(const struct network_decision *d)
 	case DECISION_HOST_MISMATCH:
 	case DECISION_RULE_DENIED:
 	case DECISION_CREDENTIAL_EXPIRED:
+	case DECISION_CREDENTIAL_HOST:
 	case DECISION_UPSTREAM_UNTRUSTED:
 	case DECISION_CLIENT_DISTRUSTS:
 	case DECISION_OK:

@@ -36,6 +36,7 @@ enum decision_code {
 	DECISION_CREDENTIAL_EXPIRED,   /* the credential, or its rule, has expired */
 	DECISION_UPSTREAM_UNTRUSTED,   /* the host's certificate is not trusted */
 	DECISION_CLIENT_DISTRUSTS,     /* the program does not trust the sandbox's authority */
+	DECISION_CREDENTIAL_HOST,      /* the rule names a credential of other hosts */
 	DECISION_CODE_COUNT,
 };
 extern const char *const decision_codes[];
