@@ -12,7 +12,7 @@
 
 #include "base/fd.h"
 #include "base/log.h"
-#include "credential/proxy.h"
+#include "credential/proxy/proxy.h"
 #include "daemon/data.h"
 #include "daemon/listen.h"
 #include "daemon/seccomp.h"

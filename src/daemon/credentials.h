@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* daemon/credentials.h — the credential proxy (credential/proxy.h): its process, and its sockets,
+/* daemon/credentials.h — the credential proxy (credential/proxy/proxy.h): its process, and its sockets,
  * which the supervisor owns.
  *
  * The first set of credentials, or the first connection, starts the process: a server without

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "credential/draft.h"
-#include "credential/mask.h"
+#include "credential/passage/draft.h"
+#include "credential/passage/mask.h"
 
 #define VALUE "v4lue/of+a%credential"
 #define HOST "api.example.com"

@@ -2,7 +2,7 @@
 #include "unit.h"
 
 #include "credential/authority.h"
-#include "credential/guard.h"
+#include "credential/passage/guard.h"
 #include "http/tls/tls.h"
 
 #define RULE                                                                                       \

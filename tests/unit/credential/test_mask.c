@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unit.h"
 
-#include "credential/mask.h"
+#include "credential/passage/mask.h"
 #include "json/base64.h"
 
 #define VALUE "ghp_0123/56\"89abc+def"

@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "credential/authority.h"
-#include "credential/proxy.h"
+#include "credential/proxy/proxy.h"
 #include "credential/rule.h"
 #include "credential/sender.h"
 #include "egress/handover.h"

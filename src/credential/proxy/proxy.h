@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* credential/proxy.h — the credential proxy: puts credentials into requests of sandboxes, outside
+/* credential/proxy/proxy.h — the credential proxy: puts credentials into requests of sandboxes, outside
  * of them.
  *
  *   gateway for names --connections (egress/handover.h)--> proxy

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "credential/carry.h"
+#include "credential/proxy/carry.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 
 #include "base/fd.h"
-#include "credential/state.h"
+#include "credential/proxy/state.h"
 #include "http/tls/tls.h"
 
 #define OPENING_MS 20000 /* for both handshakes */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "credential/proxy.h"
+#include "credential/proxy/proxy.h"
 
 #include <fcntl.h>
 #include <malloc.h>
@@ -10,7 +10,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "credential/authority.h"
-#include "credential/state.h"
+#include "credential/proxy/state.h"
 #include "egress/handover.h"
 #include "http/tls/tls.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Wu and Manber's search: the last bytes of a window say how far the window may move. */
-#include "credential/mask.h"
+#include "credential/passage/mask.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* credential/mask.h — finds values in a stream of bytes and overwrites them with '*'. Private to
+/* credential/passage/mask.h — finds values in a stream of bytes and overwrites them with '*'. Private to
  * this folder. Pure.
  *
  * A value is found as it is, escaped for JSON or a URL, as hexadecimal digits, and in base64 at any

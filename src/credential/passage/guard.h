@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* credential/guard.h — what the proxy holds of a sandbox: its set of credentials, in use. Private
+/* credential/passage/guard.h — what the proxy holds of a sandbox: its set of credentials, in use. Private
  * to this folder. Loop thread.
  *
  * A guard is owned by the proxy's map. Its connections borrow it; a set that changes ends them. */

@@ -4,9 +4,9 @@
 #include <string.h>
 #include <strings.h>
 
-#include "credential/carry.h"
-#include "credential/mask.h"
-#include "credential/state.h"
+#include "credential/proxy/carry.h"
+#include "credential/passage/mask.h"
+#include "credential/proxy/state.h"
 
 /* About the connection or the framing, which the proxy says itself; and what would lead the client
  * past the proxy. */

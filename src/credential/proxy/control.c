@@ -8,7 +8,7 @@
 
 #include "base/fd.h"
 #include "base/log.h"
-#include "credential/state.h"
+#include "credential/proxy/state.h"
 
 #define READ_SIZE 65536
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "credential/guard.h"
+#include "credential/passage/guard.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "credential/mask.h"
+#include "credential/passage/mask.h"
 #include "http/tls/certificate.h"
 #include "http/tls/tls.h"
 

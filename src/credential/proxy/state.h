@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* credential/state.h — the state of the proxy. Private to this folder. Loop thread. */
+/* credential/proxy/state.h — the state of the proxy. Private to this folder. Loop thread. */
 #pragma once
 
 #include <stdbool.h>
@@ -7,7 +7,7 @@
 
 #include "base/bytes.h"
 #include "base/map.h"
-#include "credential/carry.h"
+#include "credential/proxy/carry.h"
 
 #define CONTROLS_MAX 4 /* api processes at once: an old one, and its successor */
 

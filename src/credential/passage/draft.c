@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "credential/draft.h"
+#include "credential/passage/draft.h"
 
 #include <stdio.h>
 #include <string.h>

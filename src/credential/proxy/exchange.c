@@ -6,9 +6,9 @@
 #include <strings.h>
 
 #include "base/clock.h"
-#include "credential/carry.h"
-#include "credential/mask.h"
-#include "credential/state.h"
+#include "credential/proxy/carry.h"
+#include "credential/passage/mask.h"
+#include "credential/proxy/state.h"
 #include "egress/refusal.h"
 #include "http/message/websocket.h"
 

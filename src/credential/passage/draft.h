@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* credential/draft.h — a request on its way to the host: what the client sent, with the credentials
+/* credential/passage/draft.h — a request on its way to the host: what the client sent, with the credentials
  * of a rule put in. Private to this folder. Pure but for the clock of a signature. */
 #pragma once
 

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "credential/draft.h"
+#include "credential/passage/draft.h"
 #include "signature/signature.h"
 
 #define ALGORITHM "AWS4-HMAC-SHA256 Credential="

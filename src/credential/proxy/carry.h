@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* credential/carry.h — a connection that the proxy carries: TLS to the sandbox, TLS to the host,
+/* credential/proxy/carry.h — a connection that the proxy carries: TLS to the sandbox, TLS to the host,
  * and requests one after the other between them. Private to this folder. Loop thread.
  *
  * A connection has one host for its whole life, the one of its ClientHello, and its own connection
@@ -10,8 +10,8 @@
 #include <stdint.h>
 
 #include "base/list.h"
-#include "credential/draft.h"
-#include "credential/guard.h"
+#include "credential/passage/draft.h"
+#include "credential/passage/guard.h"
 #include "egress/handover.h"
 #include "http/message/body.h"
 #include "loop/loop.h"
