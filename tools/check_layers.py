@@ -32,6 +32,7 @@ LIBRARIES = {
     "seccomp.h": ["daemon", "isolation"],
     "archive.h": ["cli", "image"],
     "archive_entry.h": ["cli", "image"],
+    "nghttp2": ["credential"],
     "openssl": ["http", "sign_in"],
     "zlib.h": ["compression"],
     "zstd.h": ["compression"],

@@ -13,6 +13,7 @@ static const char *const actions[] = {"inject", "allow", "deny", NULL};
 static const char *const kinds[] = {"header",      "basic", "query", "cookie",
                                     "placeholder", "sigv4", NULL};
 static const char *const times[] = {"always", "absent", "placeholder", NULL};
+static const char *const http2_choices[] = {"as-client", "always", "never", NULL};
 static const char *const masks[] = {"headers+body", "headers", "off", NULL};
 
 static const struct json_member field_match_members[] = {
@@ -107,6 +108,8 @@ static JSON_SHAPE(limits, "CredentialLimits", credential_limits,
 static const struct json_member upstream_members[] = {
         JSON_TEXT_MEMBER(credential_upstream, ca, .flags = JSON_OMIT_EMPTY, .max = PEM_MAX,
                          .about = "Certificates to trust, as PEM, in place of the system's"),
+        JSON_CHOICE_MEMBER(credential_upstream, http2, .choices = http2_choices,
+                           .flags = JSON_OMIT_EMPTY, .about = "Whether the host is offered HTTP/2"),
 };
 static JSON_SHAPE(upstream, "CredentialUpstream", credential_upstream, "How the host is reached");
 

@@ -72,8 +72,14 @@ struct credential_limits {
 	        connections;
 };
 enum credential_mask { MASK_ALL, MASK_HEADERS, MASK_OFF };
+enum credential_http2 {
+	HTTP2_AS_CLIENT, /* HTTP/2 is offered to the host when the client offers it */
+	HTTP2_ALWAYS,    /* also for clients that speak HTTP/1.1 alone */
+	HTTP2_NEVER,
+};
 struct credential_upstream {
 	const char *ca; /* PEM; NULL: the system's roots */
+	int http2;
 };
 struct credential_rule {
 	const char *id, *host; /* a name, or "*." and a name */

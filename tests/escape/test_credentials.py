@@ -318,7 +318,7 @@ for i in range(6):
 def test_a_credential_does_not_follow_a_rule_to_a_host_that_is_not_its_own(api, there, vault):
     # The rule "wild" names the credential, but the credential does not name the host.
     out = attempt(api, vault, 'print(get("/headers?wild", host="a.wild.test"))')
-    assert "credential-expired" in out and "403" in out, out
+    assert "credential-host" in out and "403" in out, out
     assert not came(there, "/headers?wild")
 
 

@@ -32,7 +32,7 @@ static const char *const dropped[] = {"connection",
 void draft_begin(struct draft *d, struct arena *a, const struct http_head *head, const char *host)
 {
 	struct span rest = head->target, path;
-	const char *upgrade = head->known[HEAD_UPGRADE];
+	const char *upgrade = head->known[HEAD_UPGRADE], *te = head_find(head, "te");
 
 	(void)span_split(&rest, '?', &path);
 	*d = (struct draft){.arena = a,
@@ -42,7 +42,8 @@ void draft_begin(struct draft *d, struct arena *a, const struct http_head *head,
 	                    .query = arena_copy(a, rest),
 	                    .is_websocket = upgrade && head->upgrade &&
 	                                    strcasecmp(upgrade, "websocket") == 0 &&
-	                                    head->known[HEAD_WEBSOCKET_KEY]};
+	                                    head->known[HEAD_WEBSOCKET_KEY],
+	                    .wants_trailers = te && strcasestr(te, "trailers")};
 	for (unsigned i = 0; i < head->field_count; i++)
 		if (!head_name_is_of(head->fields[i].name, dropped))
 			d->fields[d->count++] = head->fields[i];
@@ -349,6 +350,34 @@ int draft_inject(struct draft *d, struct error *err)
 		set_field(d, "accept-encoding", "identity");
 	}
 	return 0;
+}
+
+static bool is_secret_place(const struct credential_inject *n, const char *name)
+{
+	for (size_t i = 0; n->in && n->in[i]; i++)
+		if (strncmp(n->in[i], "header:", 7) == 0 ? place_has(n->in[i] + 7, name)
+		                                         : strcmp(name, ":path") == 0)
+			return true;
+	return false;
+}
+
+bool draft_is_secret(const struct draft *d, const char *name)
+{
+	static const char *const of_signature[] = {"authorization", "x-amz-security-token", NULL};
+	const struct credential_inject *items = d->rule ? d->rule->inject.items : NULL;
+
+	for (size_t i = 0; items && i < d->rule->inject.count; i++) {
+		const struct credential_inject *n = &items[i];
+
+		if ((n->kind == INJECT_HEADER && strcasecmp(n->name, name) == 0) ||
+		    (n->kind == INJECT_COOKIE && strcasecmp("cookie", name) == 0) ||
+		    (n->kind == INJECT_QUERY && strcmp(":path", name) == 0) ||
+		    ((n->kind == INJECT_BASIC || n->kind == INJECT_SIGV4) &&
+		     head_name_is_of(name, of_signature)) ||
+		    is_secret_place(n, name))
+			return true;
+	}
+	return false;
 }
 
 void draft_write(struct buf *out, const struct draft *d)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* credential/passage/draft.h — a request on its way to the host: what the client sent, with the credentials
- * of a rule put in. Private to this folder. Pure but for the clock of a signature. */
+/* credential/passage/draft.h — a request on its way to the host: what the client sent, with the
+ * credentials of a rule put in. Pure but for the clock of a signature. */
 #pragma once
 
 #include <stdbool.h>
@@ -20,6 +20,7 @@ struct draft {
 	struct head_field fields[DRAFT_FIELDS_MAX];
 	size_t count;
 	bool is_websocket;
+	bool wants_trailers; /* the client reads them */
 };
 
 /* Copies the head without fields that are about the connection alone. The head and its text must
@@ -35,5 +36,8 @@ bool draft_needs_body(const struct draft *d);
 MUST_CHECK int draft_sign(struct draft *d, struct span body, int64_t unix_ms, struct error *err);
 /* Writes the head, with the framing of the client's body. */
 void draft_write(struct buf *out, const struct draft *d);
+
+/* Whether the rule may have put a value in here; ":path" for path and query. */
+bool draft_is_secret(const struct draft *d, const char *name);
 
 const char *draft_find(const struct draft *d, const char *name); /* NULL: not there */

@@ -149,26 +149,40 @@ struct use_check {
 	int64_t now_ms;
 };
 
+/* Answers an enum decision_code: the first one that is not DECISION_OK ends the search. */
 static int check_use(void *context, const struct credential_reference *reference)
 {
 	const struct use_check *check = context;
 	const struct credential_values *c = credential_find(&check->guard->set, reference->name);
 
 	if (!c || (c->expires_at > 0 && c->expires_at <= check->now_ms))
-		return -1;
+		return DECISION_CREDENTIAL_EXPIRED;
 	for (size_t i = 0; c->hosts[i]; i++)
 		if (credential_host_has(c->hosts[i], span_of(check->host)))
-			return 0;
-	return -1;
+			return DECISION_OK;
+	return DECISION_CREDENTIAL_HOST;
 }
 
-bool guard_may_use(const struct guard *g, const struct credential_rule *rule, const char *host,
-                   int64_t now_ms)
+enum decision_code guard_may_use(const struct guard *g, const struct credential_rule *rule,
+                                 const char *host, int64_t now_ms)
 {
 	struct use_check check = {g, host, now_ms};
 
-	return (rule->expires_at == 0 || rule->expires_at > now_ms) &&
-	       credential_rule_references(rule, check_use, &check) == 0;
+	if (rule->expires_at != 0 && rule->expires_at <= now_ms)
+		return DECISION_CREDENTIAL_EXPIRED;
+	return (enum decision_code)credential_rule_references(rule, check_use, &check);
+}
+
+enum credential_http2 guard_http2(const struct guard *g, const char *host)
+{
+	for (size_t i = 0; i < g->rules.rules.count; i++) {
+		const struct credential_rule *rule = credential_rule_at(&g->rules, i);
+
+		if (rule->upstream.http2 != HTTP2_AS_CLIENT &&
+		    credential_host_has(rule->host, span_of(host)))
+			return (enum credential_http2)rule->upstream.http2;
+	}
+	return HTTP2_AS_CLIENT;
 }
 
 bool guard_take_request(struct rule_use *use, const struct credential_limits *limits,

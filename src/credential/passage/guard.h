@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* credential/passage/guard.h — what the proxy holds of a sandbox: its set of credentials, in use. Private
- * to this folder. Loop thread.
+/* credential/passage/guard.h — what the proxy holds of a sandbox: its set of credentials, in use.
+ * Loop thread.
  *
  * A guard is owned by the proxy's map. Its connections borrow it; a set that changes ends them. */
 #pragma once
@@ -11,6 +11,7 @@
 #include "base/list.h"
 #include "base/map.h"
 #include "credential/rule.h"
+#include "sandbox/decision.h"
 
 struct mask;
 struct tls_context;
@@ -47,9 +48,11 @@ struct tls_context *guard_leaf(struct guard *guard, const char *host);
 const struct tls_context *guard_upstream(const struct guard *guard, const char *host);
 
 struct rule_use *guard_use(const struct guard *guard, const struct credential_rule *rule);
-/* Whether every credential that the rule names may go to this host now. */
-bool guard_may_use(const struct guard *guard, const struct credential_rule *rule, const char *host,
-                   int64_t now_ms);
+/* DECISION_OK if every credential that the rule names may go to this host now; else why not. */
+enum decision_code guard_may_use(const struct guard *guard, const struct credential_rule *rule,
+                                 const char *host, int64_t now_ms);
+/* Which version of HTTP the host is offered: the choice of the first rule about it. */
+enum credential_http2 guard_http2(const struct guard *guard, const char *host);
 /* Counts a request; false when a limit of the rule refuses it. */
 bool guard_take_request(struct rule_use *use, const struct credential_limits *limits,
                         int64_t monotonic_ms);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* credential/passage/mask.h — finds values in a stream of bytes and overwrites them with '*'. Private to
- * this folder. Pure.
+/* credential/passage/mask.h — finds values in a stream of bytes and overwrites them with '*'. Pure.
  *
  * A value is found as it is, escaped for JSON or a URL, as hexadecimal digits, and in base64 at any
  * offset. Masked text has the length of the value, so that neither a Content-Length nor the frames

@@ -9,6 +9,9 @@
 #include <sys/socket.h>
 
 #include "base/fd.h"
+#include "credential/passage/wire.h"
+#include "credential/h1/h1.h"
+#include "credential/h2/h2.h"
 #include "credential/proxy/state.h"
 #include "http/tls/tls.h"
 
@@ -20,6 +23,8 @@
 
 static void side_done(struct carried_side *side, bool is_shut)
 {
+	if (side->wire)
+		side->wire->calls->free(side->wire);
 	loop_watch_free(side->watch);
 	if (side->tls && side->is_open && !is_shut)
 		tls_end(side->tls);
@@ -42,7 +47,9 @@ void carried_free(struct carried *c)
 {
 	struct credential_proxy *p = c->proxy;
 
-	carried_report(c);
+	/* No wire is told that its passages go. */
+	c->connection.host_wire = NULL;
+	passage_connection_done(&c->connection);
 	loop_timer_stop(p->loop, &c->timer);
 	loop_timer_stop(p->loop, &c->flush_timer);
 	loop_timer_stop(p->loop, &c->again_timer);
@@ -51,10 +58,8 @@ void carried_free(struct carried *c)
 	send_news(c, HANDOVER_DONE);
 	loop_watch_free(c->token_watch);
 	auto_close(&c->token_fd);
-	buf_done(&c->held);
-	arena_done(&c->arena);
 	list_remove(&c->link);
-	c->guard->connection_count--;
+	c->connection.guard->connection_count--;
 	p->carried_count--;
 	free(c);
 }
@@ -64,12 +69,13 @@ static bool shake_hands(struct carried_side *side)
 {
 	enum tls_progress progress;
 
-	if (side->is_open)
+	if (side->is_open || side->waits_for_choice)
 		return true;
 	progress = tls_shake_hands(side->tls);
 	side->is_open = progress == TLS_DONE;
 	side->is_ready = side->is_open;
 	side->wants_send = progress == TLS_WANTS_WRITE;
+	side->waits_for_choice = progress == TLS_WANTS_CHOICE;
 	return progress != TLS_FAILED;
 }
 
@@ -89,6 +95,7 @@ static int read_side(struct carried *c, struct carried_side *side)
 		return 0;
 	}
 	c->active_ms = loop_now_ms(c->proxy->loop);
+	c->moved += (uint64_t)got;
 	*(side == &c->client ? &c->bytes_out : &c->bytes_in) += (uint64_t)got;
 	buf_add(&side->in, c->proxy->scratch, (size_t)got);
 	/* Less than there was room for: the socket is empty. A connection that hangs has to be read
@@ -113,6 +120,7 @@ static bool write_side(struct carried *c, struct carried_side *side)
 	}
 	if (at > 0)
 		c->active_ms = loop_now_ms(c->proxy->loop);
+	c->moved += at;
 	buf_consume(&side->out, at);
 	/* Thousands of silent connections hold no buffers. */
 	if (side->out.size == 0 && side->out.capacity > CARRY_READ)
@@ -120,77 +128,65 @@ static bool write_side(struct carried *c, struct carried_side *side)
 	return !side->out.overflowed;
 }
 
-/* Whether there is room for what a read brings, on both ends of its way. */
-static bool may_read(const struct carried *c, const struct carried_side *from,
-                     const struct carried_side *to)
+static bool may_read(const struct carried_side *side)
 {
-	if (!from->is_open || from->has_ended || from->in.size + CARRY_READ > from->in.size_max)
+	return side->is_open && side->wire && !side->has_ended &&
+	       side->in.size + CARRY_READ <= side->in.size_max &&
+	       side->wire->calls->wants(side->wire);
+}
+
+static bool may_give(const struct carried_side *side)
+{
+	return side->is_ready && may_read(side);
+}
+
+/* Takes what a side has; false: the connection cannot go on. */
+static bool take_input(struct carried *c, struct carried_side *side)
+{
+	if (!side->wire)
+		return true;
+	if (may_give(side) && read_side(c, side) < 0)
 		return false;
-	if (from == &c->client && c->is_closing)
-		return true; /* and dropped, so that the answer is not lost with a reset */
-	/* A head, or a small body that is signed, is gathered before anything is sent. */
-	return to->out.size < CARRY_OUT_MAX / 2 &&
-	       (from->in.size < CARRY_READ ||
-	        (from == &c->client ? c->request_state == REQUEST_HEAD
-	                            : c->answer_state == ANSWER_HEAD));
+	return side->wire->calls->read(side->wire);
 }
 
-/* What a round has to change, for another round to make sense: also room for output, which lets
- * input go on that no event tells of. */
-struct carried_mark {
-	size_t client_in, server_in, client_out, server_out;
-	enum request_state request;
-	enum answer_state answer;
-};
-
-static struct carried_mark mark_carried(const struct carried *c)
+/* What came before the end is read first, also when it has to wait for room. */
+static bool tell_end(struct carried_side *side)
 {
-	return (struct carried_mark){c->client.in.size,  c->server.in.size, c->client.out.size,
-	                             c->server.out.size, c->request_state,  c->answer_state};
+	if (!side->wire || !side->has_ended || side->is_told_of_end || side->in.size > 0)
+		return true;
+	side->is_told_of_end = true;
+	return side->wire->calls->on_end(side->wire);
 }
 
-static bool has_moved(const struct carried *c, const struct carried_mark *before)
+static bool put_output(struct carried_side *side)
 {
-	return c->client.in.size != before->client_in || c->server.in.size != before->server_in ||
-	       c->client.out.size != before->client_out ||
-	       c->server.out.size != before->server_out || c->request_state != before->request ||
-	       c->answer_state != before->answer;
-}
-
-static bool may_give(const struct carried *c, const struct carried_side *from,
-                     const struct carried_side *to)
-{
-	return from->is_ready && may_read(c, from, to);
+	return !side->wire || side->wire->calls->write(side->wire);
 }
 
 /* 1 = another round may move more, 0 = nothing to do now, -1 = the end. */
 static int move_once(struct carried *c)
 {
-	const struct carried_mark before = mark_carried(c);
-	int from_client = 0, from_server = 0;
+	const uint64_t moved = c->moved;
+	const size_t client_in = c->client.in.size, server_in = c->server.in.size;
 
-	if (may_give(c, &c->client, &c->server))
-		from_client = read_side(c, &c->client);
-	if (from_client < 0 || !carried_requests(c))
+	if (!take_input(c, &c->client) || !put_output(&c->server) || !take_input(c, &c->server) ||
+	    !tell_end(&c->server) || !put_output(&c->client))
 		return -1;
-	if (may_give(c, &c->server, &c->client))
-		from_server = read_side(c, &c->server);
-	if (from_server < 0 || !carried_answers(c))
-		return -1;
-	if (c->server.is_open && !write_side(c, &c->server))
-		return -1;
-	if (c->server.has_ended && c->server.in.size == 0 && !c->is_closing &&
-	    !carried_host_ended(c))
-		return -1;
+	if (c->server.is_open && !c->server.has_ended && !write_side(c, &c->server)) {
+		c->server.has_ended = true;
+		if (!tell_end(&c->server))
+			return -1;
+	}
 	if (c->client.is_open && !write_side(c, &c->client))
 		return -1;
-	return has_moved(c, &before) || may_give(c, &c->client, &c->server) ||
-	       may_give(c, &c->server, &c->client);
+	return c->moved != moved || c->client.in.size != client_in ||
+	       c->server.in.size != server_in || may_give(&c->client) || may_give(&c->server);
 }
 
 static void set_watch(const struct carried_side *side, bool reads)
 {
-	bool opening = side->tls && !side->is_open;
+	bool opening = side->tls && !side->is_open && !side->waits_for_choice;
 
 	if (side->watch)
 		loop_watch_set(side->watch,
@@ -200,30 +196,75 @@ static void set_watch(const struct carried_side *side, bool reads)
 
 static bool carried_is_over(const struct carried *c)
 {
-	if (c->is_closing)
-		return c->client.out.size == 0 && c->client.has_ended;
-	/* A client that said all may still wait for its answer. */
-	return c->client.has_ended && c->client.in.size == 0 &&
-	       (c->answer_state == ANSWER_NONE || c->answer_state == ANSWER_TUNNEL ||
-	        c->request_state == REQUEST_BODY) &&
-	       c->client.out.size == 0 && c->server.out.size == 0;
+	const struct carried_side *client = &c->client;
+
+	if (!client->has_ended)
+		return false;
+	if (!client->wire)
+		return true;
+	return c->server.out.size == 0 && !client->wire->calls->on_end(client->wire);
 }
 
 static void report_fault(const struct carried *c, enum decision_code code)
 {
-	struct network_decision d = {.address = c->address,
+	struct network_decision d = {.address = c->connection.address,
 	                             .port = CREDENTIAL_PORT,
 	                             .verdict = DECISION_DENIED,
 	                             .code = (uint8_t)code,
 	                             .protocol = DECISION_TLS,
 	                             .count = 1};
 
-	(void)snprintf(d.sandbox, sizeof(d.sandbox), "%s", c->guard->set.sandbox);
+	(void)snprintf(d.sandbox, sizeof(d.sandbox), "%s", c->connection.guard->set.sandbox);
 	(void)snprintf(d.host, sizeof(d.host), "%s", c->host);
 	proxy_report(c->proxy, &d);
 }
 
+/* Offers the host what the client offers, unless the rules say otherwise. */
+static bool offer_protocols(struct carried *c)
+{
+	unsigned offered = tls_offered(c->client.tls);
+	struct error ignored = {0};
+
+	switch (guard_http2(c->connection.guard, c->host)) {
+	case HTTP2_AS_CLIENT:
+		break;
+	case HTTP2_ALWAYS:
+		offered |= TLS_HTTP2;
+		break;
+	case HTTP2_NEVER:
+		offered = TLS_HTTP1;
+		break;
+	}
+	c->is_offered = true;
+	return tls_offer(c->server.tls, offered, &ignored) == 0;
+}
+
+/* A client that speaks both versions gets the host's: nothing has to be translated. It waits for
+ * the host, if only because of a client that speaks HTTP/2. */
+static void choose_protocol(struct carried *c)
+{
+	unsigned offered = tls_offered(c->client.tls);
+	enum tls_protocol chosen = TLS_HTTP1;
+
+	if (offered & TLS_HTTP2) {
+		if (!c->server.is_open && c->connection.fault == DECISION_OK)
+			return;
+		if (!(offered & TLS_HTTP1) || c->connection.fault != DECISION_OK ||
+		    tls_protocol(c->server.tls) == TLS_HTTP2)
+			chosen = TLS_HTTP2;
+	}
+	tls_choose(c->client.tls, chosen);
+	c->client.waits_for_choice = false;
+}
+
 /* The fault of a host is told to the first request: an answer says more than an alert. */
+static void note_fault(struct carried *c)
+{
+	c->connection.fault = tls_refusal(c->server.tls)[0] ? DECISION_UPSTREAM_UNTRUSTED
+	                                                    : DECISION_UPSTREAM_UNREACHABLE;
+	c->server.has_ended = true;
+}
+
 static bool open_sides(struct carried *c)
 {
 	bool was_open = c->client.is_open;
@@ -232,22 +273,74 @@ static bool open_sides(struct carried *c)
 		report_fault(c, DECISION_CLIENT_DISTRUSTS);
 		return false;
 	}
-	if (c->fault == DECISION_OK && !shake_hands(&c->server)) {
-		c->fault = tls_refusal(c->server.tls)[0] ? DECISION_UPSTREAM_UNTRUSTED
-		                                         : DECISION_UPSTREAM_UNREACHABLE;
-		c->server.has_ended = true;
+	if (!c->is_offered && c->client.waits_for_choice && !offer_protocols(c))
+		return false;
+	if (c->is_offered && c->connection.fault == DECISION_OK && !shake_hands(&c->server))
+		note_fault(c);
+	if (c->client.waits_for_choice) {
+		choose_protocol(c);
+		if (!shake_hands(&c->client)) {
+			report_fault(c, DECISION_CLIENT_DISTRUSTS);
+			return false;
+		}
 	}
 	if (!was_open && c->client.is_open && c->server.is_open)
 		c->active_ms = loop_now_ms(c->proxy->loop);
 	return true;
 }
 
+typedef struct wire *wire_maker(const struct wire *base);
+
+static bool open_wire(struct carried *c, struct carried_side *side, wire_maker *http1,
+                      wire_maker *http2)
+{
+	const struct wire base = {.connection = &c->connection, .in = &side->in, .out = &side->out};
+	bool is_http2 = tls_protocol(side->tls) == TLS_HTTP2;
+
+	side->wire = (is_http2 ? http2 : http1)(&base);
+	return side->wire != NULL;
+}
+
+/* Both sides at once: a request that comes earlier could not be judged. */
+static bool open_wires(struct carried *c)
+{
+	if (c->client.wire || !c->client.is_open ||
+	    (!c->server.is_open && c->connection.fault == DECISION_OK))
+		return true;
+	if (c->server.is_open && !open_wire(c, &c->server, h1_host_new, h2_host_new))
+		return false;
+	if (!open_wire(c, &c->client, h1_client_new, h2_client_new))
+		return false;
+	c->connection.host_wire = c->server.wire;
+	c->connection.client = c->client.wire;
+	c->connection.host_is_http2 = c->server.wire && tls_protocol(c->server.tls) == TLS_HTTP2;
+	return true;
+}
+
+/* The last bytes are sent: the client is told, and its input dropped until it ends. */
+static void shut_client(struct carried *c)
+{
+	if (!c->client.wire || !c->client.wire->is_closing || c->client.out.size > 0 || c->is_shut)
+		return;
+	c->is_shut = true;
+	tls_end(c->client.tls);
+	(void)shutdown(c->client.fd, SHUT_WR);
+}
+
+static void await_pause(struct carried *c)
+{
+	LIST_EACH (&c->connection.passages, struct passage, x, link)
+		if (x->is_held && c->flush_timer.heap_index == 0)
+			loop_timer_start(c->proxy->loop, &c->flush_timer, FLUSH_MS);
+}
+
 static void carry_bytes(struct carried *c)
 {
 	int more = 1;
 
+	c->connection.now_ms = loop_now_ms(c->proxy->loop);
 	for (unsigned i = 0; i < ROUNDS_MAX && more > 0; i++) {
-		if (!open_sides(c)) {
+		if (!open_sides(c) || !open_wires(c)) {
 			carried_free(c);
 			return;
 		}
@@ -260,15 +353,10 @@ static void carry_bytes(struct carried *c)
 	/* The rest is in buffers, which no event tells of. */
 	if (more > 0)
 		loop_timer_start(c->proxy->loop, &c->again_timer, 0);
-	if (c->is_closing && c->client.out.size == 0 && !c->is_shut) {
-		c->is_shut = true;
-		tls_end(c->client.tls);
-		(void)shutdown(c->client.fd, SHUT_WR);
-	}
-	if (c->held.size > c->held_sent && c->answer_state != ANSWER_NONE)
-		loop_timer_start(c->proxy->loop, &c->flush_timer, FLUSH_MS);
-	set_watch(&c->client, may_read(c, &c->client, &c->server));
-	set_watch(&c->server, may_read(c, &c->server, &c->client));
+	shut_client(c);
+	await_pause(c);
+	set_watch(&c->client, may_read(&c->client));
+	set_watch(&c->server, may_read(&c->server));
 }
 
 static void on_side(struct carried *c, struct carried_side *side, uint32_t epoll_events)
@@ -309,10 +397,7 @@ static void on_timer(void *context)
 {
 	struct carried *c = context;
 	int64_t silent = loop_now_ms(c->proxy->loop) - c->active_ms;
-	int64_t most = c->is_closing ? CLOSING_MS
-	               : !c->client.is_open || (!c->server.is_open && c->fault == DECISION_OK)
-	                       ? OPENING_MS
-	                       : SILENCE_MS;
+	int64_t most = c->is_shut ? CLOSING_MS : !c->client.wire ? OPENING_MS : SILENCE_MS;
 
 	if (silent >= most)
 		carried_free(c);
@@ -329,8 +414,13 @@ static void on_again_timer(void *context)
 static void on_flush(void *context)
 {
 	struct carried *c = context;
+	bool is_early = false;
 
-	carried_flush(c);
+	c->connection.now_ms = loop_now_ms(c->proxy->loop);
+	LIST_EACH (&c->connection.passages, struct passage, x, link)
+		is_early = passage_flush(x, FLUSH_MS) || is_early;
+	if (is_early)
+		loop_timer_start(c->proxy->loop, &c->flush_timer, FLUSH_MS);
 	carry_bytes(c);
 }
 
@@ -345,8 +435,8 @@ static int watch_fd(struct carried *c, int fd, loop_on_ready *on_ready, struct l
 
 static int open_carried(struct carried *c, struct span begun, struct error *err)
 {
-	const struct tls_context *leaf = guard_leaf(c->guard, c->host);
-	const struct tls_context *upstream = guard_upstream(c->guard, c->host);
+	const struct tls_context *leaf = guard_leaf(c->connection.guard, c->host);
+	const struct tls_context *upstream = guard_upstream(c->connection.guard, c->host);
 
 	if (!leaf)
 		return FAIL(err, ERROR_SYSTEM, "make a certificate");
@@ -356,7 +446,13 @@ static int open_carried(struct carried *c, struct span begun, struct error *err)
 	    watch_fd(c, c->client.fd, on_client_ready, &c->client.watch, err) < 0 ||
 	    watch_fd(c, c->server.fd, on_server_ready, &c->server.watch, err) < 0)
 		return -1;
+	tls_wait_for_choice(c->client.tls);
 	return watch_fd(c, c->token_fd, on_token, &c->token_watch, err);
+}
+
+static void on_report(void *context, const struct network_decision *d)
+{
+	proxy_report(context, d);
 }
 
 void carried_start(struct credential_proxy *p, struct guard *guard, const struct handover *h,
@@ -367,21 +463,25 @@ void carried_start(struct credential_proxy *p, struct guard *guard, const struct
 
 	*c = (struct carried){
 	        .proxy = p,
-	        .guard = guard,
+	        .connection = {.guard = guard,
+	                       .host = c->host,
+	                       .address = h->address,
+	                       .now_ms = loop_now_ms(p->loop),
+	                       .report = on_report,
+	                       .context = p},
 	        .client = {.fd = fds[HANDOVER_CLIENT],
 	                   .in = BUF(CARRY_IN_MAX),
-	                   .out = BUF(CARRY_OUT_MAX + CARRY_IN_MAX)},
+	                   .out = BUF(CARRY_OUT_MAX)},
 	        .server = {.fd = fds[HANDOVER_SERVER],
-	                   .in = BUF(CARRY_HEAD_MAX + CARRY_READ),
-	                   .out = BUF(CARRY_OUT_MAX + CARRY_IN_MAX)},
+	                   .in = BUF(CARRY_IN_MAX),
+	                   .out = BUF(CARRY_OUT_MAX)},
 	        .token_fd = fds[HANDOVER_TOKEN],
 	        .timer = {.on_timer = on_timer, .context = c},
 	        .flush_timer = {.on_timer = on_flush, .context = c},
 	        .again_timer = {.on_timer = on_again_timer, .context = c},
 	        .active_ms = loop_now_ms(p->loop),
-	        .address = h->address,
-	        .held = BUF(CARRY_OUT_MAX + CARRY_IN_MAX),
 	};
+	passage_connection_init(&c->connection);
 	for (size_t i = 0; h->host[i]; i++)
 		c->host[i] = (char)tolower((unsigned char)h->host[i]);
 	list_append(&guard->connections, &c->link);

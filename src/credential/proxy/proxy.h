@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* credential/proxy/proxy.h — the credential proxy: puts credentials into requests of sandboxes, outside
- * of them.
+/* credential/proxy/proxy.h — the credential proxy: puts credentials into requests of sandboxes,
+ * outside of them.
  *
  *   gateway for names --connections (egress/handover.h)--> proxy
  *   api process --sets of credentials (sender.h)---------> proxy

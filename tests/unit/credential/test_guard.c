@@ -45,13 +45,29 @@ TEST(a_credential_is_used_only_for_its_own_hosts_and_time)
 	struct guard *g = make_guard(RULE, "");
 	const struct credential_rule *rule = credential_rule_at(&g->rules, 0);
 
-	assert_true(guard_may_use(g, rule, "a.example.com", 1000));
-	assert_false(guard_may_use(g, rule, "b.example.com", 1000));
+	assert_int_equal(guard_may_use(g, rule, "a.example.com", 1000), DECISION_OK);
+	assert_int_equal(guard_may_use(g, rule, "b.example.com", 1000), DECISION_CREDENTIAL_HOST);
 	guard_free(g);
 	g = make_guard(RULE, ",\"expires_at\":\"2026-01-01T00:00:00Z\"");
 	rule = credential_rule_at(&g->rules, 0);
-	assert_true(guard_may_use(g, rule, "a.example.com", INT64_C(1767225599999)));
-	assert_false(guard_may_use(g, rule, "a.example.com", INT64_C(1767225600000)));
+	assert_int_equal(guard_may_use(g, rule, "a.example.com", INT64_C(1767225599999)),
+	                 DECISION_OK);
+	assert_int_equal(guard_may_use(g, rule, "a.example.com", INT64_C(1767225600000)),
+	                 DECISION_CREDENTIAL_EXPIRED);
+	guard_free(g);
+}
+
+TEST(the_first_rule_that_says_so_decides_about_http2)
+{
+	struct guard *g = make_guard("{\"host\":\"a.example.com\",\"action\":\"allow\"},"
+	                             "{\"host\":\"*.example.com\",\"action\":\"allow\","
+	                             "\"upstream\":{\"http2\":\"never\"}},"
+	                             "{\"host\":\"a.example.com\",\"action\":\"allow\","
+	                             "\"upstream\":{\"http2\":\"always\"}}",
+	                             "");
+
+	assert_int_equal(guard_http2(g, "a.example.com"), HTTP2_NEVER);
+	assert_int_equal(guard_http2(g, "b.other.com"), HTTP2_AS_CLIENT);
 	guard_free(g);
 }
 
@@ -133,6 +149,7 @@ TEST(a_bundle_ends_with_the_authority)
 int main(void)
 {
 	return RUN(CASE(a_credential_is_used_only_for_its_own_hosts_and_time),
+	           CASE(the_first_rule_that_says_so_decides_about_http2),
 	           CASE(a_rate_gives_its_burst_and_then_its_pace),
 	           CASE(a_number_of_requests_and_of_bytes_ends),
 	           CASE(each_name_has_a_certificate_of_its_own_and_few_are_kept),

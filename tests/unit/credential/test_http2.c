@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Heads of HTTP/2, and its wires between two peers of nghttp2. */
+#include "unit.h"
+
+#include <nghttp2/nghttp2.h>
+
+#include "credential/authority.h"
+#include "credential/h1/h1.h"
+#include "credential/h2/block.h"
+#include "credential/h2/h2.h"
+#include "credential/h2/session.h"
+#include "credential/passage/guard.h"
+
+#define HOST "api.example.com"
+#define VALUE "a-value-of-22-letters"
+static struct error err;
+
+struct pair {
+	const char *name, *value;
+};
+
+static bool read_block(const struct pair *fields, bool has_body, struct arena *a,
+                       struct http_head *ret)
+{
+	struct h2_block b = {.size = 0};
+	bool result;
+
+	h2_block_begin(&b);
+	for (; fields->name; fields++)
+		h2_block_add(&b, span_of(fields->name), span_of(fields->value));
+	result = h2_block_request(&b, a, has_body, ret);
+	h2_block_done(&b);
+	return result;
+}
+
+#define BEGIN                                                                                      \
+	{":method", "POST"}, {":scheme", "https"},                                                 \
+	{                                                                                          \
+		":authority", HOST                                                                 \
+	}
+#define BEGUN                                                                                      \
+	BEGIN,                                                                                     \
+	{                                                                                          \
+		":path", "/a?b"                                                                    \
+	}
+
+TEST(a_head_becomes_the_request_that_it_means)
+{
+	AUTO(arena_done) struct arena a = {0};
+	const struct pair fields[] = {
+	        BEGUN, {"cookie", "a=b"}, {"x-a", "b"}, {"cookie", "c=d"}, {0}};
+	struct http_head head;
+
+	assert_true(read_block(fields, true, &a, &head));
+	assert_string_equal(head.method, "POST");
+	assert_true(span_equals_text(head.target, "/a?b"));
+	assert_string_equal(head.known[HEAD_HOST], HOST);
+	assert_string_equal(head_find(&head, "cookie"), "a=b; c=d");
+	assert_true(head.chunked);
+	assert_true(read_block(fields, false, &a, &head));
+	assert_false(head.chunked);
+}
+
+TEST(heads_that_mean_two_things_are_refused)
+{
+	AUTO(arena_done) struct arena a = {0};
+	const struct pair bad[][6] = {
+	        {BEGUN, {"x-a", "b\r\nc: d"}},
+	        {BEGUN, {"x\na", "b"}},
+	        {BEGUN, {"X-A", "b"}},
+	        {BEGUN, {"x-a", " b"}},
+	        {BEGUN, {"transfer-encoding", "chunked"}},
+	        {BEGUN, {"te", "gzip"}},
+	        {BEGUN, {"host", "other.example.com"}},
+	        {BEGUN, {"content-length", "-1"}},
+	        {BEGUN, {":path", "/c"}},
+	        {BEGUN, {":protocol", "websocket"}},
+	        {BEGUN, {":status", "200"}},
+	        {BEGIN},
+	        {BEGIN, {":path", "/a HTTP/1.1"}},
+	        {BEGIN, {":path", "https://x/"}},
+	        {BEGIN, {"x-a", "b"}, {":path", "/a"}},
+	        {{":method", "A B"}, {":scheme", "https"}, {":authority", HOST}, {":path", "/a"}},
+	        {{":method", "GET"}, {":scheme", "http"}, {":authority", HOST}, {":path", "/a"}},
+	        {{":method", "GET"}, {":scheme", "https"}, {":path", "/a"}},
+	};
+	struct http_head head;
+
+	for (size_t i = 0; i < COUNT_OF(bad); i++)
+		if (read_block(bad[i], true, &a, &head))
+			fail_msg("head %zu", i);
+}
+
+TEST(a_head_that_grows_past_its_limit_is_refused)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct h2_block b = {.size = 0};
+	struct http_head head;
+	char value[1000];
+
+	memset(value, 'a', sizeof(value));
+	h2_block_begin(&b);
+	h2_block_add(&b, SPAN(":status"), SPAN("200"));
+	for (size_t i = 0; i < 70; i++)
+		h2_block_add(&b, SPAN("x-a"), (struct span){value, sizeof(value)});
+	assert_true(b.is_refused && b.lines.size < (size_t)70 * 1000);
+	assert_false(h2_block_answer(&b, &a, true, &head));
+	h2_block_done(&b);
+}
+
+/* A connection with a peer of nghttp2 on each side that speaks HTTP/2. */
+struct peer {
+	nghttp2_session *session;
+	struct wire *wire;
+	struct buf in, out; /* of the wire */
+	struct buf body, fields;
+	uint32_t reset;
+	unsigned never_indexed;
+	bool is_done;
+};
+
+struct world {
+	struct guard *guard;
+	struct passage_connection connection;
+	struct peer client, host;
+};
+
+/* The callbacks of nghttp2 have up to eight parameters. */
+#define HEADER                                                                                     \
+	const uint8_t *name, size_t name_size, const uint8_t *value, size_t value_size,            \
+	        uint8_t flags
+#define PIECE const uint8_t *data, size_t size
+
+static int on_header(UNUSED nghttp2_session *n, UNUSED const nghttp2_frame *frame, HEADER,
+                     void *context)
+{
+	struct peer *p = context;
+
+	buf_addf(&p->fields, "%.*s: %.*s\n", (int)name_size, (const char *)name, (int)value_size,
+	         (const char *)value);
+	p->never_indexed += (flags & NGHTTP2_NV_FLAG_NO_INDEX) != 0;
+	return 0;
+}
+
+static int on_data(UNUSED nghttp2_session *n, UNUSED uint8_t flags, UNUSED int32_t stream, PIECE,
+                   void *context)
+{
+	struct peer *p = context;
+
+	buf_add(&p->body, data, size);
+	return 0;
+}
+
+static int on_frame(UNUSED nghttp2_session *n, const nghttp2_frame *frame, void *context)
+{
+	struct peer *p = context;
+
+	p->is_done = p->is_done || (frame->hd.type <= NGHTTP2_HEADERS &&
+	                            frame->hd.flags & NGHTTP2_FLAG_END_STREAM);
+	if (frame->hd.type == NGHTTP2_RST_STREAM)
+		p->reset = frame->rst_stream.error_code;
+	return 0;
+}
+
+static void open_peer(struct peer *p, bool is_client, int32_t window)
+{
+	const nghttp2_settings_entry settings[] = {
+	        {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, (uint32_t)window}};
+	nghttp2_session_callbacks *calls;
+
+	assert_int_equal(nghttp2_session_callbacks_new(&calls), 0);
+	nghttp2_session_callbacks_set_on_header_callback(calls, on_header);
+	nghttp2_session_callbacks_set_on_data_chunk_recv_callback(calls, on_data);
+	nghttp2_session_callbacks_set_on_frame_recv_callback(calls, on_frame);
+	assert_int_equal((is_client ? nghttp2_session_client_new
+	                            : nghttp2_session_server_new)(&p->session, calls, p),
+	                 0);
+	nghttp2_session_callbacks_del(calls);
+	assert_int_equal(nghttp2_submit_settings(p->session, 0, settings, 1), 0);
+}
+
+static void drop_report(UNUSED void *context, UNUSED const struct network_decision *d)
+{
+}
+
+static struct guard *make_guard(void)
+{
+	AUTO(arena_done) struct arena a = {0};
+	AUTO(buf_done) struct buf text = BUF(64 * 1024);
+	const char *certificate, *key;
+	struct guard *g = NULL;
+
+	assert_int_equal(
+	        credential_authority_make(&a, "aaaaaaaaaaaaaaaaaaaa", &certificate, &key, &err), 0);
+	buf_add_text(&text,
+	             "{\"sandbox\":\"aaaaaaaaaaaaaaaaaaaa\",\"credentials\":[{\"name\":\"c\","
+	             "\"hosts\":[\"" HOST "\"],\"fields\":{\"v\":\"" VALUE "\"}}],"
+	             "\"rules\":[{\"host\":\"" HOST "\",\"action\":\"inject\",\"inject\":[{"
+	             "\"kind\":\"header\",\"name\":\"x-key\",\"value\":"
+	             "\"${credential.c.v}\"}]}],\"ca_certificate\":");
+	json_write_text(&text, span_of(certificate));
+	buf_add_text(&text, ",\"ca_key\":");
+	json_write_text(&text, span_of(key));
+	buf_add_text(&text, "}");
+	if (guard_new(buf_span(&text), &g, &err) < 0)
+		fail_msg("%s", err.text);
+	return g;
+}
+
+static void open_world(struct world *w, bool host_is_http2, int32_t client_window)
+{
+	*w = (struct world){.guard = make_guard()};
+	w->connection = (struct passage_connection){.guard = w->guard,
+	                                            .host = HOST,
+	                                            .now_ms = 1,
+	                                            .report = drop_report,
+	                                            .host_is_http2 = host_is_http2};
+	passage_connection_init(&w->connection);
+	for (unsigned i = 0; i < 2; i++) {
+		struct peer *p = i == 0 ? &w->client : &w->host;
+		const struct wire base = {
+		        .connection = &w->connection, .in = &p->in, .out = &p->out};
+
+		p->in = p->out = p->body = p->fields = BUF(4 * 1024 * 1024);
+		p->wire = (i == 0          ? h2_client_new
+		           : host_is_http2 ? h2_host_new
+		                           : h1_host_new)(&base);
+		assert_non_null(p->wire);
+	}
+	w->connection.client = w->client.wire;
+	w->connection.host_wire = w->host.wire;
+	open_peer(&w->client, true, client_window);
+	if (host_is_http2)
+		open_peer(&w->host, false, 65535);
+}
+
+static void close_world(struct world *w)
+{
+	w->connection.host_wire = NULL;
+	passage_connection_done(&w->connection);
+	for (unsigned i = 0; i < 2; i++) {
+		struct peer *p = i == 0 ? &w->client : &w->host;
+
+		p->wire->calls->free(p->wire);
+		nghttp2_session_del(p->session);
+		buf_done(&p->in);
+		buf_done(&p->out);
+		buf_done(&p->body);
+		buf_done(&p->fields);
+	}
+	guard_free(w->guard);
+}
+
+static void swap_frames(struct peer *p)
+{
+	const uint8_t *data;
+	ssize_t size;
+
+	if (!p->session)
+		return;
+	assert_true(nghttp2_session_mem_recv(p->session, (const uint8_t *)p->out.data,
+	                                     p->out.size) >= 0);
+	buf_reset(&p->out);
+	while ((size = nghttp2_session_mem_send(p->session, &data)) > 0)
+		buf_add(&p->in, data, (size_t)size);
+}
+
+/* Until nothing moves any more; false when the client's wire says that it is over. */
+static bool run_world(struct world *w)
+{
+	bool goes_on = true;
+
+	for (unsigned i = 0; i < 20 && goes_on; i++) {
+		swap_frames(&w->client);
+		goes_on = w->client.wire->calls->read(w->client.wire) &&
+		          w->host.wire->calls->write(w->host.wire);
+		swap_frames(&w->host);
+		goes_on = goes_on && w->host.wire->calls->read(w->host.wire) &&
+		          w->client.wire->calls->write(w->client.wire);
+	}
+	swap_frames(&w->client);
+	return goes_on;
+}
+
+static int32_t ask(struct world *w)
+{
+	const nghttp2_nv fields[] = {
+	        h2_field(":method", "GET", false), h2_field(":scheme", "https", false),
+	        h2_field(":authority", HOST, false), h2_field(":path", "/a", false),
+	        h2_field("te", "trailers", false)};
+
+	return nghttp2_submit_request(w->client.session, NULL, fields, COUNT_OF(fields), NULL,
+	                              NULL);
+}
+
+TEST(a_host_of_http1_is_asked_and_its_echo_is_masked)
+{
+	struct world w;
+
+	open_world(&w, false, 65535);
+	assert_int_equal(ask(&w), 1);
+	assert_true(run_world(&w));
+	assert_non_null(strstr(buf_text(&w.host.out), "GET /a HTTP/1.1\r\nHost: " HOST "\r\n"));
+	assert_non_null(strstr(buf_text(&w.host.out), "\r\nx-key: " VALUE "\r\n"));
+	buf_add_text(&w.host.in, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nX-Echo: " VALUE
+	                         "\r\n\r\n10\r\n-a-value-of-22-l\r\n6\r\netters\r\n0\r\n"
+	                         "grpc-status: 0\r\nx-told: " VALUE "\r\n\r\n");
+	assert_true(run_world(&w));
+	assert_true(w.client.is_done);
+	assert_string_equal(buf_text(&w.client.body), "-*********************");
+	assert_non_null(strstr(buf_text(&w.client.fields), "x-echo: *********************\n"));
+	assert_non_null(strstr(buf_text(&w.client.fields), "grpc-status: 0\n"));
+	assert_null(strstr(buf_text(&w.client.fields), VALUE));
+	assert_int_equal(w.connection.passage_count, 0);
+	close_world(&w);
+}
+
+TEST(a_value_is_never_indexed_on_the_way_to_the_host)
+{
+	struct world w;
+
+	open_world(&w, true, 65535);
+	assert_int_equal(ask(&w), 1);
+	assert_true(run_world(&w));
+	assert_non_null(strstr(buf_text(&w.host.fields), "x-key: " VALUE "\n"));
+	assert_non_null(strstr(buf_text(&w.host.fields), "te: trailers\n"));
+	assert_int_equal(w.host.never_indexed, 1);
+	close_world(&w);
+}
+
+TEST(a_host_waits_for_a_client_that_takes_nothing)
+{
+	static char block[32 * 1024];
+	struct world w;
+	size_t taken = 0;
+
+	open_world(&w, false, 0);
+	assert_int_equal(ask(&w), 1);
+	assert_true(run_world(&w));
+	buf_add_text(&w.host.in, "HTTP/1.1 200 OK\r\nContent-Length: 10000000\r\n\r\n");
+	for (; taken < 10000000 && w.host.wire->calls->wants(w.host.wire); taken += sizeof(block)) {
+		buf_add(&w.host.in, block, sizeof(block));
+		assert_true(run_world(&w));
+	}
+	assert_in_range(taken, PASSAGE_QUEUE_MAX, PASSAGE_QUEUE_MAX + 4 * sizeof(block));
+	close_world(&w);
+}
+
+TEST(streams_that_are_reset_rapidly_end_the_connection)
+{
+	struct world w;
+	unsigned count = 0;
+
+	open_world(&w, true, 65535);
+	for (bool goes_on = true; goes_on && count < 1000 && !w.client.wire->is_closing; count++) {
+		int32_t stream = ask(&w);
+
+		swap_frames(&w.client);
+		if (stream > 0)
+			(void)nghttp2_submit_rst_stream(w.client.session, 0, stream,
+			                                NGHTTP2_CANCEL);
+		goes_on = run_world(&w);
+	}
+	assert_in_range(count, RESETS_MAX, RESETS_MAX + 2);
+	close_world(&w);
+}
+
+TEST(a_lost_host_is_told_to_each_stream)
+{
+	struct world w;
+
+	open_world(&w, true, 65535);
+	assert_int_equal(ask(&w), 1);
+	assert_int_equal(ask(&w), 3);
+	assert_true(run_world(&w));
+	assert_true(w.host.wire->calls->on_end(w.host.wire));
+	assert_true(run_world(&w) || w.client.wire->is_closing);
+	assert_non_null(
+	        strstr(buf_text(&w.client.fields), "x-atoll-refused: upstream-unreachable"));
+	assert_int_equal(w.connection.passage_count, 0);
+	close_world(&w);
+}
+
+int main(void)
+{
+	return RUN(CASE(a_head_becomes_the_request_that_it_means),
+	           CASE(heads_that_mean_two_things_are_refused),
+	           CASE(a_head_that_grows_past_its_limit_is_refused),
+	           CASE(a_host_of_http1_is_asked_and_its_echo_is_masked),
+	           CASE(a_value_is_never_indexed_on_the_way_to_the_host),
+	           CASE(a_host_waits_for_a_client_that_takes_nothing),
+	           CASE(streams_that_are_reset_rapidly_end_the_connection),
+	           CASE(a_lost_host_is_told_to_each_stream));
+}
