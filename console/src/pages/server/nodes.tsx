@@ -3,6 +3,7 @@
 import { Chip, StateChip } from "../../parts/chip";
 import { formatDuration } from "../../parts/format";
 import { Card } from "../../parts/layout";
+import { PlainTable } from "../../parts/plain_table";
 import { Safe } from "../../parts/text";
 import type { ServerNode } from "../../store/server";
 import { server as t } from "../../text/en";
@@ -13,35 +14,22 @@ const LATE_MS = 30_000;
 export function Nodes({ nodes }: { nodes: readonly ServerNode[] }) {
   return (
     <Card title={t.nodes}>
-      <div class="scroll-x" tabIndex={0} role="region" aria-label={t.nodes}>
-        <table class="plain-table">
-          <thead>
-            <tr>
-              {[t.node, t.url, t.state, t.seen].map((title) => (
-                <th scope="col" key={title}>
-                  {title}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {nodes.map((n) => (
-              <tr key={n.node}>
-                <td>
-                  <Safe text={n.node} mono /> {n.self && <Chip>{t.self}</Chip>}
-                </td>
-                <td>
-                  <Safe text={n.url} mono />
-                </td>
-                <td>
-                  <StateChip state={n.state} />
-                </td>
-                <td class={n.heartbeat_age_ms > LATE_MS ? "text-warn" : ""}>{formatDuration(n.heartbeat_age_ms)}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <PlainTable label={t.nodes} heads={[t.node, t.url, t.state, t.seen]}>
+        {nodes.map((n) => (
+          <tr key={n.node}>
+            <td>
+              <Safe text={n.node} mono /> {n.self && <Chip>{t.self}</Chip>}
+            </td>
+            <td>
+              <Safe text={n.url} mono />
+            </td>
+            <td>
+              <StateChip state={n.state} />
+            </td>
+            <td class={n.heartbeat_age_ms > LATE_MS ? "text-warn" : ""}>{formatDuration(n.heartbeat_age_ms)}</td>
+          </tr>
+        ))}
+      </PlainTable>
     </Card>
   );
 }

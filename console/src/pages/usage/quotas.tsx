@@ -5,6 +5,7 @@ import { getV1Quotas, type Quota } from "../../api/generated";
 import { Meter } from "../../parts/chip";
 import { Card } from "../../parts/layout";
 import { Empty, Loaded } from "../../parts/notice";
+import { PlainTable } from "../../parts/plain_table";
 import { Safe } from "../../parts/text";
 import { useResource } from "../../store/resource";
 import { missingScope, projectId } from "../../store/session";
@@ -34,30 +35,19 @@ export function Quotas() {
               </Empty>
             );
           return (
-            <table class="plain-table">
-              <thead>
-                <tr>
-                  {[t.quotaLimit, t.quotaFor, t.quotaUsed].map((title) => (
-                    <th scope="col" key={title}>
-                      {title}
-                    </th>
-                  ))}
+            <PlainTable heads={[t.quotaLimit, t.quotaFor, t.quotaUsed]}>
+              {limited.map((q) => (
+                <tr key={`${q.scope} ${q.name}`}>
+                  <td data-tip={q.about}>{t.quotaNames[q.name] ?? q.name}</td>
+                  <td>
+                    {t.quotaScopes[q.scope] ?? q.scope} <Safe text={q.subject} mono max={40} />
+                  </td>
+                  <td>
+                    <Use of={q} />
+                  </td>
                 </tr>
-              </thead>
-              <tbody>
-                {limited.map((q) => (
-                  <tr key={`${q.scope} ${q.name}`}>
-                    <td data-tip={q.about}>{t.quotaNames[q.name] ?? q.name}</td>
-                    <td>
-                      {t.quotaScopes[q.scope] ?? q.scope} <Safe text={q.subject} mono max={40} />
-                    </td>
-                    <td>
-                      <Use of={q} />
-                    </td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
+              ))}
+            </PlainTable>
           );
         }}
       </Loaded>

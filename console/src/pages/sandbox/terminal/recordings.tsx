@@ -7,6 +7,7 @@ import { Button, ButtonLink } from "../../../parts/button";
 import { ask } from "../../../parts/dialog";
 import { formatBytes, formatDuration } from "../../../parts/format";
 import { Empty, Loaded } from "../../../parts/notice";
+import { PlainTable } from "../../../parts/plain_table";
 import { Safe, Time } from "../../../parts/text";
 import { queryOf, setQuery } from "../../../router";
 import { useResource } from "../../../store/resource";
@@ -50,28 +51,23 @@ function List({ sandbox }: { sandbox: Sandbox }) {
         items.length === 0 ? (
           <Empty icon="clock" title={t.recordingsNone} command={`atoll terminal open --record ${sandbox.name} main`}>{t.recordingsNoneText}</Empty>
         ) : (
-          <table class="plain-table">
-            <thead>
-              <tr><th scope="col">{t.recordedAt}</th><th scope="col">{t.window}</th><th scope="col" class="end">{t.length}</th><th scope="col" class="end">{t.size}</th><th scope="col"><span class="off-screen">{t.replay}</span></th></tr>
-            </thead>
-            <tbody>
-              {items.map((r) => (
-                <tr key={r.id}>
-                  <td><Time at={r.started_at} /></td>
-                  <td><Safe text={r.window ?? t.process(r.process)} max={40} /></td>
-                  <td class="end">{formatDuration(r.duration_ms)}</td>
-                  <td class="end">{formatBytes(r.size_bytes)}</td>
-                  <td class="end">
-                    <span class="row-end">
-                      <Button isSmall icon="play" onClick={() => setQuery({ recording: r.id }, false)}>{t.replay}</Button>
-                      <ButtonLink isSmall kind="quiet" icon="download" label={t.download} href={linkOf(getApiSandboxRecordingsRecording.path, { recording: r.id })} download={`${r.id}.cast`} />
-                      <Button isSmall kind="quiet" icon="trash" label={t.remove} onClick={() => void remove(r)} />
-                    </span>
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
+          <PlainTable heads={[t.recordedAt, t.window, [t.length, "end"], [t.size, "end"], [t.replay, "unseen"]]}>
+            {items.map((r) => (
+              <tr key={r.id}>
+                <td><Time at={r.started_at} /></td>
+                <td><Safe text={r.window ?? t.process(r.process)} max={40} /></td>
+                <td class="end">{formatDuration(r.duration_ms)}</td>
+                <td class="end">{formatBytes(r.size_bytes)}</td>
+                <td class="end">
+                  <span class="row-end">
+                    <Button isSmall icon="play" onClick={() => setQuery({ recording: r.id }, false)}>{t.replay}</Button>
+                    <ButtonLink isSmall kind="quiet" icon="download" label={t.download} href={linkOf(getApiSandboxRecordingsRecording.path, { recording: r.id })} download={`${r.id}.cast`} />
+                    <Button isSmall kind="quiet" icon="trash" label={t.remove} onClick={() => void remove(r)} />
+                  </span>
+                </td>
+              </tr>
+            ))}
+          </PlainTable>
         )
       }
     </Loaded>

@@ -12,6 +12,7 @@ import { isPhone } from "../../../parts/media";
 import { MenuButton, type MenuItem } from "../../../parts/menu";
 import { ErrorNote, Note } from "../../../parts/notice";
 import { showHidden } from "../../../parts/safe";
+import { PlainTable } from "../../../parts/plain_table";
 import { Safe, Time } from "../../../parts/text";
 import { useResource } from "../../../store/resource";
 import type { Sandbox } from "../../../store/sandboxes";
@@ -141,22 +142,17 @@ function Notices({ session, isReadOnly }: { session: WindowSession; isReadOnly: 
 function Viewers({ viewers, mine, onClose }: { viewers: readonly Viewer[]; mine: number | null; onClose: () => void }) {
   return (
     <Dialog title={t.viewersTitle} onClose={onClose}>
-      <table class="plain-table">
-        <thead>
-          <tr><th scope="col">{t.viewer}</th><th scope="col">{t.address}</th><th scope="col">{t.mayType}</th><th scope="col">{t.since}</th><th scope="col">{t.typed}</th></tr>
-        </thead>
-        <tbody>
-          {viewers.map((v) => (
-            <tr key={v.viewer}>
-              <td><Safe text={v.who} max={40} /> {v.viewer === mine && <span class="muted">({t.you})</span>}</td>
-              <td><Safe text={v.peer} max={60} mono /></td>
-              <td>{v.writes ? t.yes : t.no}</td>
-              <td><Time at={v.attached_at} /></td>
-              <td><Time at={v.typed_at} /></td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <PlainTable heads={[t.viewer, t.address, t.mayType, t.since, t.typed]}>
+        {viewers.map((v) => (
+          <tr key={v.viewer}>
+            <td><Safe text={v.who} max={40} /> {v.viewer === mine && <span class="muted">({t.you})</span>}</td>
+            <td><Safe text={v.peer} max={60} mono /></td>
+            <td>{v.writes ? t.yes : t.no}</td>
+            <td><Time at={v.attached_at} /></td>
+            <td><Time at={v.typed_at} /></td>
+          </tr>
+        ))}
+      </PlainTable>
     </Dialog>
   );
 }
