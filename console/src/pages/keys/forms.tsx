@@ -6,7 +6,7 @@ import { getV1ProjectsProjectMembers, postApiSandboxKeys, postApiSandboxKeysKeyR
 import { keyCreateSchema } from "../../api/schemas";
 import { useAction } from "../../objects/use_action";
 import { ActionError } from "../../objects/action_error";
-import { Button } from "../../parts/button";
+import { DialogFoot } from "../../objects/dialog_foot";
 import { Dialog } from "../../parts/dialog";
 import { CheckField, Segmented, SelectField, TextField, type Choice } from "../../parts/field";
 import { showHidden } from "../../parts/safe";
@@ -16,18 +16,6 @@ import { common as words, keys as t } from "../../text/en";
 import { SCOPES, SETS, type ScopeSet } from "./scope_sets";
 
 const choicesOf = (texts: Record<string, string>): Choice[] => Object.entries(texts).map(([value, label]) => ({ value, label }));
-
-function Foot({ isBusy, yes, onClose }: { isBusy: boolean; yes: string; onClose: () => void }) {
-  return (
-    <>
-      <span class="grow" />
-      <Button onClick={onClose}>{words.cancel}</Button>
-      <Button type="submit" kind="primary" isBusy={isBusy}>
-        {yes}
-      </Button>
-    </>
-  );
-}
 
 export function CreateKey({ onClose, onMade }: { onClose: () => void; onMade: (key: KeyMade) => void }) {
   const [name, setName] = useState("");
@@ -48,7 +36,7 @@ export function CreateKey({ onClose, onMade }: { onClose: () => void; onMade: (k
   };
   const users = (members.data.value?.items ?? []).map((m) => ({ value: m.user, label: `${showHidden(m.user)} · ${showHidden(m.role)}` }));
   return (
-    <Dialog title={t.create} onClose={onClose} onSubmit={() => void submit()} footer={<Foot isBusy={action.isBusy} yes={words.create} onClose={onClose} />}>
+    <Dialog title={t.create} onClose={onClose} onSubmit={() => void submit()} footer={<DialogFoot isBusy={action.isBusy} yes={words.create} onClose={onClose} />}>
       <div class="stack">
         <ActionError of={action} />
         <TextField label={t.name} help={t.nameHelp} value={name} onChange={setName} isRequired hasFocus maxLength={keyCreateSchema.name.maxLength} error={nameError} />
@@ -88,7 +76,7 @@ export function RotateKey({ of, onClose, onMade }: { of: Key; onClose: () => voi
   const submit = (): Promise<boolean> =>
     action.run(async () => onMade(await call(postApiSandboxKeysKeyRotate, { path: { key: of.id }, body: { grace_ms: Number(grace) } })));
   return (
-    <Dialog title={t.rotateTitle(showHidden(of.name))} kind="narrow" onClose={onClose} onSubmit={() => void submit()} footer={<Foot isBusy={action.isBusy} yes={t.rotate} onClose={onClose} />}>
+    <Dialog title={t.rotateTitle(showHidden(of.name))} kind="narrow" onClose={onClose} onSubmit={() => void submit()} footer={<DialogFoot isBusy={action.isBusy} yes={t.rotate} onClose={onClose} />}>
       <div class="stack">
         <ActionError of={action} />
         <p>{t.rotateText}</p>

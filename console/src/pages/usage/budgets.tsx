@@ -5,6 +5,7 @@ import { call, serverNow } from "../../api/call";
 import { deleteV1BudgetsBudget, patchV1BudgetsBudget, postV1Budgets, type Budget, type BudgetCreate, type BudgetUpdate } from "../../api/generated";
 import { budgetCreateSchema, budgetUpdateSchema } from "../../api/schemas";
 import { ActionError } from "../../objects/action_error";
+import { DialogFoot } from "../../objects/dialog_foot";
 import { useAction } from "../../objects/use_action";
 import { Button } from "../../parts/button";
 import { Meter, StateChip } from "../../parts/chip";
@@ -102,18 +103,6 @@ const CREATE_FIELDS: readonly FormField[] = [
 ];
 const EDIT_FIELDS: readonly FormField[] = [LIMIT, WARN];
 
-function Foot({ isBusy, yes, onClose }: { isBusy: boolean; yes: string; onClose: () => void }) {
-  return (
-    <>
-      <span class="grow" />
-      <Button onClick={onClose}>{words.cancel}</Button>
-      <Button type="submit" kind="primary" isBusy={isBusy}>
-        {yes}
-      </Button>
-    </>
-  );
-}
-
 function CreateBudget({ onClose }: { onClose: () => void }) {
   const form = useForm(CREATE_FIELDS, budgetCreateSchema, { scope: "project", window: "month", warn_at: "0.8" });
   const send = async (body: Record<string, unknown>): Promise<void> => {
@@ -121,7 +110,7 @@ function CreateBudget({ onClose }: { onClose: () => void }) {
     onClose();
   };
   return (
-    <Dialog title={t.createBudget} onClose={onClose} onSubmit={() => void form.submit(send)} footer={<Foot isBusy={form.isBusy} yes={words.create} onClose={onClose} />}>
+    <Dialog title={t.createBudget} onClose={onClose} onSubmit={() => void form.submit(send)} footer={<DialogFoot isBusy={form.isBusy} yes={words.create} onClose={onClose} />}>
       <div class="stack">
         {form.error && <ErrorNote error={form.error} />}
         <FormFields form={form} fields={CREATE_FIELDS} schema={budgetCreateSchema} />
@@ -138,7 +127,7 @@ function EditBudget({ of, onClose }: { of: Budget; onClose: () => void }) {
     onClose();
   };
   return (
-    <Dialog title={t.edit} kind="narrow" onClose={onClose} onSubmit={() => void form.submit(send)} footer={<Foot isBusy={form.isBusy} yes={words.save} onClose={onClose} />}>
+    <Dialog title={t.edit} kind="narrow" onClose={onClose} onSubmit={() => void form.submit(send)} footer={<DialogFoot isBusy={form.isBusy} yes={words.save} onClose={onClose} />}>
       <div class="stack">
         {form.error && <ErrorNote error={form.error} />}
         <FormFields form={form} fields={EDIT_FIELDS} schema={budgetUpdateSchema} />

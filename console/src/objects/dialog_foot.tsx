@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// dialog_foot.tsx: the buttons below a form in a dialog: cancel, and the one that sends it.
+import { Button } from "../parts/button";
+import { common as words } from "../text/en";
+
+export function DialogFoot({ isBusy, yes, onClose }: { isBusy: boolean; yes: string; onClose: () => void }) {
+  return (
+    <>
+      <span class="grow" />
+      <Button onClick={onClose}>{words.cancel}</Button>
+      <Button type="submit" kind="primary" isBusy={isBusy}>
+        {yes}
+      </Button>
+    </>
+  );
+}
