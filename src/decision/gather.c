@@ -10,7 +10,7 @@
 #include "decision/decision.h"
 
 #define MINUTE_MS 60000
-#define KEY_SIZE 640
+#define KEY_SIZE 704
 
 /* So many at once, and then so many a minute. */
 struct budget {
@@ -146,8 +146,8 @@ static bool is_news(struct gather *g, struct gathered_sandbox *s, const struct n
 
 static void write_key(char key[KEY_SIZE], const struct network_decision *d)
 {
-	(void)snprintf(key, KEY_SIZE, "%s %u %u %u %u %u %s %s", d->sandbox, d->verdict, d->code,
-	               d->protocol, d->address, d->port, d->host, d->rule);
+	(void)snprintf(key, KEY_SIZE, "%s %u %u %u %u %u %s %s %s", d->sandbox, d->verdict, d->code,
+	               d->protocol, d->address, d->port, d->host, d->rule, d->credential);
 }
 
 static struct gathered_row *new_row(struct gather *g, const struct network_decision *d,

@@ -187,6 +187,7 @@ static struct decision_record record_of(const struct gathered_row *row, char add
 	        .host = d->host,
 	        .address = address,
 	        .rule = d->rule,
+	        .credential = d->credential,
 	        .port = d->port,
 	        .count = (int64_t)d->count,
 	        .bytes_in = (int64_t)d->bytes_in,

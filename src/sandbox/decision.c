@@ -46,10 +46,19 @@ static bool rule_is_sound(const char *rule)
 	       egress_name_is_valid(span_of(rule));
 }
 
+static bool credential_is_sound(const char *name)
+{
+	struct error err = {0};
+
+	return !*name || credential_name_check(name, &err) == 0;
+}
+
 bool decision_is_sound(const struct network_decision *d)
 {
 	return text_ends(d->sandbox, sizeof(d->sandbox)) && text_ends(d->host, sizeof(d->host)) &&
-	       text_ends(d->rule, sizeof(d->rule)) && id_is_valid(d->sandbox) &&
+	       text_ends(d->rule, sizeof(d->rule)) &&
+	       text_ends(d->credential, sizeof(d->credential)) && id_is_valid(d->sandbox) &&
+	       credential_is_sound(d->credential) &&
 	       (!*d->host || host_name_is_valid(span_of(d->host))) && rule_is_sound(d->rule) &&
 	       d->verdict < DECISION_VERDICT_COUNT && d->code < DECISION_CODE_COUNT &&
 	       d->protocol < DECISION_PROTOCOL_COUNT;
@@ -130,7 +139,7 @@ bool decision_is_same(const struct network_decision *a, const struct network_dec
 	return a->address == b->address && a->port == b->port && a->verdict == b->verdict &&
 	       a->code == b->code && a->protocol == b->protocol &&
 	       strcmp(a->sandbox, b->sandbox) == 0 && strcmp(a->host, b->host) == 0 &&
-	       strcmp(a->rule, b->rule) == 0;
+	       strcmp(a->rule, b->rule) == 0 && strcmp(a->credential, b->credential) == 0;
 }
 
 void decision_target(const struct network_decision *d, char out[DECISION_TARGET_SIZE])

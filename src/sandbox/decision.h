@@ -12,6 +12,7 @@
 
 #include "base/bytes.h"
 #include "base/id.h"
+#include "sandbox/credential.h"
 #include "sandbox/egress.h"
 
 enum decision_verdict {
@@ -54,11 +55,13 @@ extern const char *const decision_protocols[];
 
 struct network_decision {
 	char sandbox[ID_SIZE + 1];
-	char host[SANDBOX_HOST_NAME_MAX + 1]; /* "" = not known */
-	char rule[SANDBOX_HOST_NAME_MAX + 1]; /* the entry that decided, or the id of a
-	                                       * rule of credentials; "" = none */
-	uint32_t address;                     /* IPv4, host byte order; 0 = none */
-	uint16_t port;                        /* 0 = none */
+	char host[SANDBOX_HOST_NAME_MAX + 1];     /* "" = not known */
+	char rule[SANDBOX_HOST_NAME_MAX + 1];     /* the entry that decided, or the id of a
+	                                           * rule of credentials; "" = none */
+	char credential[CREDENTIAL_NAME_MAX + 1]; /* that the request got, or was refused for;
+	                                           * "" = none */
+	uint32_t address;                         /* IPv4, host byte order; 0 = none */
+	uint16_t port;                            /* 0 = none */
 	uint8_t verdict, code, protocol;
 	uint64_t count;               /* decisions; 0 = only bytes of an earlier one */
 	uint64_t bytes_in, bytes_out; /* received and sent by the sandbox */

@@ -52,6 +52,7 @@ static int tell_decision(struct store_connection *c, const struct decision_recor
 	json_add_text(&detail, "decision", r->verdict);
 	json_add_text(&detail, "code", r->code);
 	json_add_text(&detail, "rule", *r->rule ? r->rule : NULL);
+	json_add_text(&detail, "credential", *r->credential ? r->credential : NULL);
 	json_add_whole(&detail, "count", r->count);
 	json_end_object(&detail);
 	event.detail = buf_text(&detail);

@@ -20,8 +20,8 @@ struct store;
 struct decision_record {
 	int64_t sequence, at;
 	const char *project_id, *sandbox_id;
-	const char *verdict, *code, *protocol; /* names of sandbox/decision.h */
-	const char *host, *address, *rule;     /* "" = none */
+	const char *verdict, *code, *protocol;          /* names of sandbox/decision.h */
+	const char *host, *address, *rule, *credential; /* "" = none */
 	int64_t port, count, bytes_in, bytes_out;
 };
 struct decision_list {

@@ -198,8 +198,8 @@ def test_uses_and_refusals_are_network_decisions(api, vault):
 
     def rows():
         items = api.get(f"/api/sandbox/instances/{vault.sandbox}/egress/log?limit=1000")["items"]
-        return {(row["code"], row["rule"], row["host"]) for row in items}
-    atoll.wait_for(lambda: {("rule-denied", "deny-secret", "api.test"), ("ok", "api", "api.test")} <= rows(), 15, rows)
+        return {(row["code"], row["rule"], row["credential"], row["host"]) for row in items}
+    atoll.wait_for(lambda: {("rule-denied", "deny-secret", None, "api.test"), ("ok", "api", "github", "api.test")} <= rows(), 15, rows)
     vault.put([inject()], [GITHUB])
 
 

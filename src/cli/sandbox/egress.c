@@ -28,6 +28,7 @@ static const struct listing_column log_columns[] = {
         {"PORT", "port", NULL},
         {"PROTOCOL", "protocol", NULL},
         {"RULE", "rule", NULL},
+        {"CREDENTIAL", "credential", NULL},
         {"COUNT", "count", NULL},
         {"IN", "bytes_in", listing_bytes},
         {"OUT", "bytes_out", listing_bytes},

@@ -17,6 +17,20 @@
 #define GRPC_LATER "14"  /* UNAVAILABLE */
 #define GRPC_LIMIT "8"   /* RESOURCE_EXHAUSTED */
 
+/* Copies the name of the first credential that a rule has. */
+static int take_name(void *context, const struct credential_reference *reference)
+{
+	struct network_decision *d = context;
+	struct error err = {0};
+
+	(void)snprintf(d->credential, sizeof(d->credential), "%.*s", (int)reference->name.size,
+	               reference->name.data);
+	/* A report with another name would be no sound decision. */
+	if (credential_name_check(d->credential, &err) < 0)
+		d->credential[0] = '\0';
+	return 1;
+}
+
 static void fill_decision(const struct passage_connection *c, const struct credential_rule *rule,
                           enum decision_code code, struct network_decision *ret)
 {
@@ -30,6 +44,8 @@ static void fill_decision(const struct passage_connection *c, const struct crede
 	(void)snprintf(ret->sandbox, sizeof(ret->sandbox), "%s", c->guard->set.sandbox);
 	(void)snprintf(ret->host, sizeof(ret->host), "%s", c->host);
 	(void)snprintf(ret->rule, sizeof(ret->rule), "%s", rule ? rule->id : "");
+	if (rule)
+		(void)credential_rule_references(rule, take_name, ret);
 }
 
 static bool field_begins(const struct passage *x, const char *name, const char *begin)

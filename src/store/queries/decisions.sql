@@ -1,6 +1,6 @@
 -- fragment: decision
-sequence, at, project_id, sandbox_id, verdict, code, protocol, host, address, port, rule, count,
-	bytes_in, bytes_out
+sequence, at, project_id, sandbox_id, verdict, code, protocol, host, address, port, rule,
+	credential, count, bytes_in, bytes_out
 
 -- fragment: decision_filters
 sandbox_id = :sandbox_id AND sequence > :after AND sequence < :before
@@ -18,9 +18,9 @@ SELECT project_id, egress FROM sandboxes WHERE id = :id;
 -- name: decision_insert
 -- takes: decision_record
 INSERT INTO network_decisions (at, project_id, sandbox_id, verdict, code, protocol, host, address,
-	port, rule, count, bytes_in, bytes_out)
+	port, rule, credential, count, bytes_in, bytes_out)
 VALUES (:at, :project_id, :sandbox_id, :verdict, :code, :protocol, :host, :address, :port, :rule,
-	:count, :bytes_in, :bytes_out);
+	:credential, :count, :bytes_in, :bytes_out);
 
 -- The bytes of a connection are known at its end: they belong to the newest row about its host.
 -- name: decision_add_bytes

@@ -15,7 +15,7 @@
 
 struct decision_answer {
 	int64_t sequence, at, port, count, bytes_in, bytes_out;
-	const char *sandbox, *decision, *code, *protocol, *host, *address, *rule;
+	const char *sandbox, *decision, *code, *protocol, *host, *address, *rule, *credential;
 };
 static const struct json_member decision_shape_members[] = {
         JSON_WHOLE_MEMBER(decision_answer, sequence,
@@ -30,6 +30,9 @@ static const struct json_member decision_shape_members[] = {
                                   "bad-request, limit or upstream-unreachable"),
         JSON_TEXT_MEMBER(decision_answer, rule, .flags = JSON_NULLABLE,
                          .about = "the entry of the rules that decided"),
+        JSON_TEXT_MEMBER(decision_answer, credential, .flags = JSON_NULLABLE,
+                         .about =
+                                 "name of the credential that the request got, or was refused for"),
         JSON_TEXT_MEMBER(decision_answer, protocol, .about = "tls, http, dns, tcp, udp or other"),
         JSON_TEXT_MEMBER(decision_answer, host, .flags = JSON_NULLABLE,
                          .about = "null: only the address is known"),
@@ -119,6 +122,7 @@ static struct decision_answer answer_of(const struct decision_record *r)
 	        .decision = r->verdict,
 	        .code = r->code,
 	        .rule = text_or_null(r->rule),
+	        .credential = text_or_null(r->credential),
 	        .protocol = r->protocol,
 	        .host = text_or_null(r->host),
 	        .address = text_or_null(r->address),

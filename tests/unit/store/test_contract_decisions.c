@@ -18,6 +18,7 @@ static struct decision_record sample(const char *host)
 	                                .host = host,
 	                                .address = "",
 	                                .rule = "",
+	                                .credential = "github",
 	                                .port = 443,
 	                                .count = 2};
 }
@@ -71,6 +72,7 @@ static void a_row_is_read_as_it_was_written(void **state)
 	add(*state, &r, false);
 	list = list_of(*state, &a, (struct decision_page){.host = "9.9.9.9"});
 	assert_string_equal(list.items[0].rule, "0.0.0.0/0");
+	assert_string_equal(list.items[0].credential, "github");
 }
 
 static void rows_of_unknown_sandboxes_are_skipped(void **state)
