@@ -9,6 +9,7 @@
 #include "connect/connect.h"
 #include "credential/sender.h"
 #include "daemon/credentials.h"
+#include "denied/denied.h"
 #include "grant/grant.h"
 #include "webhook/webhook.h"
 
@@ -31,10 +32,15 @@ static int open_grants(const struct outgoing_options *o, struct outgoing *ret, s
 int outgoing_open(const struct outgoing_options *options, struct outgoing *ret, struct error *err)
 {
 	const struct webhooks_options webhooks = {options->config, options->store, options->node};
+	const struct denied_options denied = {.store = options->store,
+	                                      .fleet = options->fleet,
+	                                      .workers = options->workers,
+	                                      .decisions = options->decisions};
 
 	if (webhooks_open(&webhooks, &ret->webhooks, err) < 0 ||
 	    connects_open(options->config, options->store, &ret->connects, err) < 0)
 		return -1;
+	ret->denied = denied_open(&denied);
 	return open_grants(options, ret, err);
 }
 
@@ -44,4 +50,5 @@ void outgoing_close(struct outgoing *o)
 	connects_close(o->connects);
 	grants_close(o->grants);
 	credential_sender_free(o->sender);
+	denied_close(o->denied);
 }

@@ -237,8 +237,12 @@ static int open_fleet(struct api_process *p, struct error *err)
 		return -1;
 	if (sealed_store_open_audit(&p->store, p->arena, p->config, p->node.text, err) < 0)
 		return -1;
-	if (outgoing_open(&(struct outgoing_options){p->config, p->store.store, p->fleet,
-	                                             p->records.decisions, p->node.text},
+	if (outgoing_open(&(struct outgoing_options){.config = p->config,
+	                                             .store = p->store.store,
+	                                             .fleet = p->fleet,
+	                                             .workers = p->workers,
+	                                             .decisions = p->records.decisions,
+	                                             .node = p->node.text},
 	                  &p->outgoing, err) < 0)
 		return -1;
 	return jobs_open(&(struct jobs_options){p->config, p->store.store, p->fleet, p->node.text,

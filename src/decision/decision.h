@@ -41,6 +41,12 @@ void decision_log_close(struct decision_log *log);
 
 /* The functions below accept NULL, for a server without a log, and may be called on any thread. */
 
+/* From now on `tell` is called for each sandbox with refusals that have come into the store, on the
+ * log's thread; it must not block and must not call the log. NULL ends that: when this returns, no
+ * call runs. */
+typedef void decision_tell(void *context, const char *sandbox);
+void decision_log_follow(struct decision_log *log, decision_tell *tell, void *context);
+
 struct decision_counts {
 	uint64_t denied, allowed, watched;  /* decisions */
 	uint64_t rows, dropped;             /* written to the store; lost before it */

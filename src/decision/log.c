@@ -48,6 +48,8 @@ struct decision_log {
 	struct gather gather;
 	struct decision_counts counts;
 	struct rule_uses uses;
+	decision_tell *tell;
+	void *tell_context;
 
 	struct map counters; /* id of a sandbox -> struct decision_counter; of the thread */
 };
@@ -220,6 +222,21 @@ static bool write_batch(const struct decision_log *log, const struct decision_ba
 	return false;
 }
 
+/* With the lock held. Rows of one sandbox mostly follow each other. */
+static void tell_refusals(const struct decision_log *log, const struct gathered_rows *rows)
+{
+	const char *told = "";
+
+	for (size_t i = 0; log->tell && i < rows->count; i++) {
+		const struct network_decision *d = &rows->items[i].decision;
+
+		if (d->verdict != DECISION_DENIED || strcmp(d->sandbox, told) == 0)
+			continue;
+		told = d->sandbox;
+		log->tell(log->tell_context, d->sandbox);
+	}
+}
+
 static void write_rows(struct decision_log *log)
 {
 	struct decision_addition *items;
@@ -242,6 +259,8 @@ static void write_rows(struct decision_log *log)
 		trim_sandbox(log, rows->items[i].decision.sandbox);
 	pthread_mutex_lock(&log->mutex);
 	*(is_written ? &log->counts.rows : &log->counts.dropped) += rows->count;
+	if (is_written)
+		tell_refusals(log, rows);
 	pthread_mutex_unlock(&log->mutex);
 	free(items);
 	free(addresses);
@@ -331,6 +350,16 @@ size_t decision_take_uses(struct decision_log *log, struct decision_use *ret, si
 	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&log->mutex);
 
 	return uses_take(&log->uses, ret, max);
+}
+
+void decision_log_follow(struct decision_log *log, decision_tell *tell, void *context)
+{
+	if (!log)
+		return;
+	pthread_mutex_lock(&log->mutex);
+	log->tell = tell;
+	log->tell_context = context;
+	pthread_mutex_unlock(&log->mutex);
 }
 
 struct decision_counts decision_log_counts(struct decision_log *log)

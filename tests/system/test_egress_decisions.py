@@ -104,6 +104,47 @@ def test_allowed_connections_are_logged_with_their_bytes(api, there):
         assert (by_address["decision"], by_address["protocol"], by_address["port"]) == ("allowed", "tcp", 80), by_address
 
 
+DENIED = "/run/atoll/denied.jsonl"
+
+
+def denied_inside(api, sandbox):
+    shown = api.exec(sandbox, cmd="cat", args=[DENIED])
+    return [json.loads(line) for line in shown["stdout"].splitlines()]
+
+
+def test_a_program_inside_reads_what_was_refused_and_how_to_ask(api, there):
+    other = there.addresses[2]
+    with api.sandbox(internet=True, egress=named.only("allowed.test")) as sandbox:
+        assert api.exec(sandbox, cmd="test", args=["-e", DENIED])["exit_code"] == 1
+        run(api, sandbox, f'http("allowed.test"); http("one.test", "{other}"); https("one.test", "{other}")\nraw(b"x", "{other}", 22)')
+        atoll.wait_for(lambda: len(denied_inside(api, sandbox)) >= 3, 20, lambda: denied_inside(api, sandbox))
+        lines = {(line["host"], line["port"]): line for line in denied_inside(api, sandbox)}
+        assert set(lines) == {("one.test", 80), ("one.test", 443), (None, 22)}, lines
+        assert lines["one.test", 443]["ask"] == {"tool": "request_access", "host": "one.test", "port": 443}
+        assert lines[None, 22]["ask"]["host"] == lines[None, 22]["address"] == other and lines[None, 22]["rule"] == "0.0.0.0/0"
+        assert lines["one.test", 80]["message"].startswith("refused: one.test:80 (no rule allows it)") and lines["one.test", 80]["at"]
+        assert api.exec(sandbox, cmd="stat", args=["-c", "%a %u", DENIED])["stdout"] == "644 0\n"
+        user = api.exec(sandbox, command=f"echo x > {DENIED}; echo x > /run/atoll/more", user="nobody")
+        assert user["stderr"].count("ermission denied") == 2, user
+
+
+def test_what_a_sandbox_makes_of_its_file_harms_nothing(api, there):
+    other = there.addresses[2]
+    with api.sandbox(internet=True, egress=named.only("allowed.test")) as sandbox:
+        def inside(command):
+            return api.exec(sandbox, command=command, user="root")["stdout"]
+        before = inside("sha256sum /etc/passwd")
+        traps = (f"ln -s /etc/passwd {DENIED}", f"mkfifo {DENIED}", f"mkdir -p {DENIED}/full", f"rmdir /run/atoll; ln -s /etc /run/atoll")
+        for number, trap in enumerate(traps):
+            inside(f"mkdir -p /run/atoll; rm -rf {DENIED}; {trap}")
+            assert run(api, sandbox, f'http("trap{number}.test", "{other}")')["network"][0]["host"] == f"trap{number}.test"
+            logged(api, sandbox, lambda row, host=f"trap{number}.test": row["host"] == host)
+        assert inside("sha256sum /etc/passwd; ls /etc/denied.jsonl") == before
+        inside("rm /run/atoll")
+        run(api, sandbox, f'http("last.test", "{other}")')
+        atoll.wait_for(lambda: any(line["host"] == "last.test" for line in denied_inside(api, sandbox)), 20, lambda: denied_inside(api, sandbox))
+
+
 def test_the_log_has_filters_and_pages(api, there):
     other = there.addresses[2]
     with api.sandbox(internet=True, egress=named.only("allowed.test")) as sandbox:
