@@ -24,7 +24,7 @@
 	        JSON_TEXT_MEMBER(struct_, cause, .about = ABOUT_EXIT)
 
 struct command_message {
-	const char *event, *since, *data, *encoding, *signal, *cause;
+	const char *event, *since, *data, *encoding, *signal, *cause, *recording;
 	int64_t process, pid, offset, exit_code, duration_ms;
 	bool ok, timed_out, warm;
 	struct span error, artifact;
@@ -48,6 +48,8 @@ static const struct json_member command_message_shape_members[] = {
         JSON_WHOLE_MEMBER(command_message, duration_ms, .about = ABOUT_EXIT),
         JSON_BOOL_MEMBER(command_message, warm,
                          .about = "with exit: a waiting interpreter ran the command"),
+        JSON_TEXT_MEMBER(command_message, recording,
+                         .about = "with exit: id of the recording, when the call asked for one"),
         JSON_RAW_MEMBER(command_message, artifact, .about = "with artifact: a stored file"),
         JSON_RAW_MEMBER(command_message, error, .about = ABOUT_ERROR),
 };

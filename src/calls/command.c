@@ -5,6 +5,7 @@
 
 #include "base/path.h"
 #include "calls/artifact_saver.h"
+#include "calls/command_recorder.h"
 #include "calls/configs.h"
 #include "calls/refusals.h"
 #include "calls/shapes.h"
@@ -16,7 +17,6 @@
 #include "json/write.h"
 #include "provider/compute.h"
 #include "provider/provider.h"
-#include "sandbox/media.h"
 #include "wire/agent_files.h"
 
 /* Longer stdin is sent in separate messages; one argument of exec(2) holds 128 KiB. */
@@ -141,6 +141,7 @@ struct command_stream {
 	struct buf out;
 	bool started, waits, is_listing;
 	struct decision_watch watch;         /* of what network rules refuse meanwhile */
+	struct command_recorder *recorder;   /* NULL: the command is not recorded */
 	command_result_writer *write_result; /* NULL: ours */
 };
 
@@ -159,6 +160,7 @@ static void command_done(struct stream *s)
 	buf_done(&c->out);
 	output_collector_done(&c->collector);
 	artifact_saver_free(c->saver);
+	command_recorder_end(c->recorder);
 	arena_done(&c->texts);
 }
 
@@ -173,6 +175,8 @@ static int on_started(struct command_stream *c, struct relay *relay, const struc
                       struct error *err)
 {
 	c->started = true;
+	if (c->recorder)
+		command_recorder_started(c->recorder, p);
 	if (c->stdin_bytes.size > 0) {
 		stream_send_bytes(relay, AGENT_STDIN, buf_span(&c->stdin_bytes));
 		if (stream_send(relay, AGENT_STDIN_END, NULL, NULL, err) < 0)
@@ -193,6 +197,8 @@ static int on_output(struct command_stream *c, struct relay *relay, const struct
 {
 	if (!c->started || (o->stream != AGENT_STDOUT && o->stream != AGENT_STDERR))
 		return stream_unexpected(AGENT_OUTPUT, err);
+	if (c->recorder)
+		command_recorder_add(c->recorder, o->bytes);
 	if (c->form == OUTPUT_RESULT) {
 		output_collector_add(&c->collector, o);
 		return 0;
@@ -244,6 +250,8 @@ static void write_result(struct command_stream *c, const struct agent_process *p
 	decision_watch_end(&c->watch, &refusals);
 	output_collector_write(&c->collector, p, c->runtimes[c->at], &c->out);
 	decision_refusals_write(&c->out, &refusals);
+	if (c->recorder)
+		json_add_text(&c->out, "recording", command_recorder_id(c->recorder));
 	if (c->listed_root || c->saver)
 		json_begin_list(&c->out, "artifacts");
 }
@@ -255,6 +263,7 @@ static void finish_events(struct command_stream *c, struct relay *relay,
 	struct decision_refusals refusals;
 
 	decision_watch_end(&c->watch, &refusals);
+	c->events.recording = c->recorder ? command_recorder_id(c->recorder) : NULL;
 	output_events_exit(&c->events, &c->out, p, &refusals);
 	flush_output(c, relay);
 	relay_finish(relay);
@@ -400,11 +409,7 @@ static int on_listed(struct command_stream *c, struct relay *relay, uint16_t typ
 		return -1;
 	if (c->listed++ >= RESULT_ARTIFACTS_MAX)
 		return 0;
-	json_begin_object(&c->out, NULL);
-	json_add_text(&c->out, "path", file.path);
-	json_add_whole(&c->out, "size", (int64_t)file.size);
-	json_add_text(&c->out, "media_type", media_type_of_name(file.path));
-	json_end_object(&c->out);
+	result_add_artifact(&c->out, file.path, (int64_t)file.size);
 	return 0;
 }
 
@@ -549,8 +554,24 @@ static struct activity_note *begin_note(const struct request *rq, const struct a
 	return n;
 }
 
+static int begin_recorder(struct request *rq, const struct api_target *t,
+                          const struct sandbox_command *c, struct command_recorder **ret,
+                          struct error *err)
+{
+	const char *const *args = c->alternatives[0].args;
+	const struct command_recording recording = {
+	        .title = c->code   ? c->code
+	                 : c->line ? c->line
+	                           : args[0],
+	        .rows = c->exec.rows,
+	        .columns = c->exec.columns,
+	};
+
+	return c->is_recorded ? command_recorder_new(rq, t, &recording, ret, err) : 0;
+}
+
 static int start_limited(struct request *rq, struct api_target *t, const struct sandbox_command *c,
-                         struct reply *reply, struct error *err)
+                         struct command_recorder *recorder, struct reply *reply, struct error *err)
 {
 	struct activity_note *note = begin_note(rq, t, c);
 	struct command_stream *s = command_new(t, c->form, c->output_limit);
@@ -559,6 +580,7 @@ static int start_limited(struct request *rq, struct api_target *t, const struct 
 	                                 .tick_ms = c->form == OUTPUT_SSE ? EVENT_IDLE_MS : 0};
 
 	s->stream.note = note;
+	s->recorder = recorder;
 	s->watch = api_watch_network(rq, t, &s->texts);
 	s->write_result = c->write_result;
 	if (c->keep_root) {
@@ -592,10 +614,12 @@ int command_start(struct request *rq, struct api_target *t, const struct sandbox
                   struct reply *reply, struct error *err)
 {
 	struct sandbox_command limited;
+	struct command_recorder *recorder = NULL;
 
-	if (command_limit(rq, t, c, &limited, err) < 0)
+	if (command_limit(rq, t, c, &limited, err) < 0 ||
+	    begin_recorder(rq, t, &limited, &recorder, err) < 0)
 		return -1;
-	return start_limited(rq, t, &limited, reply, err);
+	return start_limited(rq, t, &limited, recorder, reply, err);
 }
 
 static int attach_limited(struct request *rq, struct api_target *t,

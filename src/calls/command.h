@@ -46,6 +46,7 @@ struct sandbox_command {
 	const char *artifacts_root;
 	/* OUTPUT_RESULT without the two folders: writes the answer in another form; or NULL. */
 	command_result_writer *write_result;
+	bool is_recorded; /* as asciicast: command_recorder.h */
 	/* For the record of activity: the line or the code as the caller gave it; or NULL. */
 	const char *line, *code;
 };

@@ -207,6 +207,8 @@ void output_events_exit(struct output_events *e, struct buf *out, const struct a
 	write_outcome(out, p);
 	if (refusals)
 		decision_refusals_write(out, refusals);
+	if (e->recording)
+		json_add_text(out, "recording", e->recording);
 	event_end(e, out);
 }
 

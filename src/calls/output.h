@@ -46,6 +46,7 @@ struct output_events {
 	/* The start of a UTF-8 sequence whose rest has not arrived. */
 	char partial[2][4];
 	size_t partial_size[2];
+	const char *recording; /* told by output_events_exit; NULL = none */
 };
 void output_events_init(struct output_events *e, enum output_form form, const uint64_t since[2]);
 void output_events_started(struct output_events *e, struct buf *out, const struct agent_process *p);

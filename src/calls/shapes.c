@@ -4,12 +4,14 @@
 #include "calls/stored_artifact.h"
 #include "code/reader.h"
 #include "decision/watch.h"
+#include "json/write.h"
+#include "sandbox/media.h"
 #include "wire/agent_cause.h"
 
 struct result {
 	bool ok, timed_out, truncated, warm;
 	const char *runtime, *signal, *cause, *standard_output, *standard_error, *stdout_encoding,
-	        *stderr_encoding;
+	        *stderr_encoding, *recording;
 	int64_t process, exit_code, duration_ms;
 	struct json_list artifacts, network;
 	/* of code in a context */
@@ -47,7 +49,10 @@ struct result {
 	        JSON_BOOL_MEMBER(result, truncated),                                               \
 	        JSON_LIST_MEMBER(                                                                  \
 	                result, network, &network_refusal_shape, .flags = JSON_OMIT_EMPTY,         \
-	                .about = "what network rules refused in the sandbox while it ran")
+	                .about = "what network rules refused in the sandbox while it ran"),        \
+	        JSON_TEXT_MEMBER(result, recording, .flags = JSON_OMIT_EMPTY,                      \
+	                         .about = "id of the recording, when the call asked for one; it "  \
+	                                  "is listed a moment after the answer")
 static const struct json_member code_error_shape_members[] = {
         JSON_TEXT_MEMBER(code_error, name, .example = "ZeroDivisionError"),
         JSON_TEXT_MEMBER(code_error, value),
@@ -145,3 +150,12 @@ static const struct json_member count_shape_members[] = {
         JSON_WHOLE_MEMBER(count_answer, count),
 };
 JSON_SHAPE(count_shape, "Count", count_answer, "Number of entries or bytes");
+
+void result_add_artifact(struct buf *out, const char *path, int64_t size)
+{
+	json_begin_object(out, NULL);
+	json_add_text(out, "path", path);
+	json_add_whole(out, "size", size);
+	json_add_text(out, "media_type", media_type_of_name(path));
+	json_end_object(out);
+}

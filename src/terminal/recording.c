@@ -17,8 +17,8 @@
 #include "terminal/terminals.h"
 #include "fleet/core/fleet_hold.h"
 
-#define FOLDER "recordings/"
-#define SUFFIX ".cast"
+#define FOLDER RECORDING_FOLDER
+#define SUFFIX RECORDING_SUFFIX
 #define LOOK_MS 200 /* for the server's end */
 #define LINE_MAX_BYTES ((size_t)4 * 1024 * 1024)
 #define PIECE_SIZE 16384 /* of the begin and the end that describe a recording */
@@ -227,7 +227,7 @@ static void leave_recorders(struct terminals *t, struct recorder *r)
 	free(r);
 }
 
-static int check_recording(struct terminals *t, const char *project_id, struct error *err)
+int terminal_recordings_check(struct terminals *t, const char *project_id, struct error *err)
 {
 	size_t count;
 
@@ -235,9 +235,6 @@ static int check_recording(struct terminals *t, const char *project_id, struct e
 		return FAIL(err, ERROR_UNSUPPORTED, "this server has no blob store for recordings");
 	if (is_stopping(t))
 		return FAIL(err, ERROR_UNAVAILABLE, "the server is stopping");
-	if (__atomic_load_n(&t->recorder_count, __ATOMIC_RELAXED) >= RECORDINGS_AT_ONCE_MAX)
-		return FAIL(err, ERROR_LIMIT, "%d windows are being recorded already",
-		            RECORDINGS_AT_ONCE_MAX);
 	if (count_of(t, project_id, &count, err) < 0)
 		return -1;
 	if (count < RECORDINGS_MAX)
@@ -252,8 +249,11 @@ int terminal_record(const struct terminal_at *at, const char *project_id,
 	struct terminals *t = at->terminals;
 	struct recorder *r;
 
-	if (check_recording(t, project_id, err) < 0)
+	if (terminal_recordings_check(t, project_id, err) < 0)
 		return -1;
+	if (__atomic_load_n(&t->recorder_count, __ATOMIC_RELAXED) >= RECORDINGS_AT_ONCE_MAX)
+		return FAIL(err, ERROR_LIMIT, "%d windows are being recorded already",
+		            RECORDINGS_AT_ONCE_MAX);
 	r = memory_new(sizeof(*r));
 	r->terminals = t;
 	r->process = window->process.process;

@@ -21,6 +21,14 @@ struct terminals;
 #define RECORDINGS_AT_ONCE_MAX 64
 #define RECORDINGS_MAX 1000 /* of a project */
 #define RECORDING_ID_MAX 80
+/* Of the blob recordings/PROJECT/ID.cast. */
+#define RECORDING_FOLDER "recordings/"
+#define RECORDING_SUFFIX ".cast"
+
+/* Whether a further recording may begin: there is a blob store, the server does not stop, and the
+ * project has fewer than RECORDINGS_MAX. Reads the blob store. */
+MUST_CHECK int terminal_recordings_check(struct terminals *t, const char *project_id,
+                                         struct error *err);
 
 /* Succeeds when the window is being recorded. ERROR_UNSUPPORTED without a blob store. */
 MUST_CHECK int terminal_record(const struct terminal_at *at, const char *project_id,

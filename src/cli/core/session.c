@@ -108,6 +108,8 @@ const char *session_body(struct arena *a, const struct session_options *options,
 	if (options->env && session_env_json(a, options->env, &env, &ignored) == 0)
 		json_add_raw(&body, "env", span_of(env));
 	json_add_bool(&body, "stdin_open", stdin_open);
+	if (options->is_recorded)
+		json_add_bool(&body, "record", true);
 	json_add_whole(&body, "timeout_ms",
 	               options->timeout_ms ? options->timeout_ms : TIMEOUT_MAX_MS);
 	return arena_text(a, body_end(&body));

@@ -20,6 +20,7 @@ struct session_options {
 	const char *cwd, *user; /* NULL = the template's */
 	const char *const *env; /* "KEY=value" texts, NULL-terminated; may be NULL */
 	int64_t timeout_ms;     /* 0 = the server's limit */
+	bool is_recorded;
 };
 /* Blocks the signals that the command will get. Call it before any thread starts: an early Ctrl-C
  * then reaches the command once it runs. */

@@ -34,6 +34,7 @@ static int run_exec(struct cli *cli)
 
 	if (run_options_parse(cli, &options) < 0 || cli_connect(cli) < 0)
 		return -1;
+	options.is_recorded = arguments_has(&cli->args, "record");
 	if (arguments_has(&cli->args, "interactive") && terminal_is_here())
 		return exec_in_terminal(cli, &options);
 	if (cli->json)
@@ -44,6 +45,7 @@ static int run_exec(struct cli *cli)
 
 static const struct command_option options[] = {
         OPTIONS_RUN,
+        {"record", NULL, "keep its output as a recording: see 'atoll terminal recordings'"},
         {0},
 };
 

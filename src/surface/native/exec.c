@@ -34,7 +34,7 @@ struct run_options_body {
 	struct json_map env;
 	struct span stdin_base64;
 	int64_t timeout_ms, output_limit_bytes, rows, columns;
-	bool background, stdin_open, tty, end_on_disconnect;
+	bool background, stdin_open, tty, end_on_disconnect, record;
 };
 struct exec_body {
 	const char *command, *cmd;
@@ -130,6 +130,11 @@ struct code_body {
 	         .max = 4095,                                                                      \
 	         .about = "folder; its files that the command creates or changes are kept as "     \
 	                  "artifacts and reported before the exit event"},                         \
+	        {.kind = JSON_BOOL,                                                                \
+	         .name = "record",                                                                 \
+	         .offset = offsetof(struct s, run.record),                                         \
+	         .about = "record its output as asciicast, at most 1 MiB; see "                    \
+	                  "/api/sandbox/recordings"},                                              \
 	{                                                                                          \
 		.kind = JSON_TEXT, .name = "label", .offset = offsetof(struct s, run.label),       \
 		.max = 128, .about = "label shown in lists"                                        \
@@ -231,6 +236,7 @@ static int fill_command(struct request *rq, const struct api_target *t,
 	        (uint64_t)(b->timeout_ms || b->background ? b->timeout_ms
 	                                                  : api_of(rq)->config->exec_timeout_ms);
 	c->output_limit = b->output_limit_bytes;
+	c->is_recorded = b->record;
 	return 0;
 }
 
@@ -248,6 +254,8 @@ static int start_command(struct request *rq, struct api_target *t, struct sandbo
 	const struct background_command background = {b->conversation, &b->origin,
 	                                              command_summary(c)};
 
+	if (b->record && b->background)
+		return FAIL(err, ERROR_INVALID, "record cannot be combined with background");
 	if (fill_command(rq, t, b, c, err) < 0)
 		return -1;
 	if (!b->background)
@@ -278,6 +286,7 @@ static int check_context(const struct code_body *b, struct error *err)
 	        {"stdin", run->stdin_text || run->stdin_base64.size > 0 || run->stdin_open},
 	        {"tty", run->tty},
 	        {"background", run->background},
+	        {"record", run->record},
 	};
 
 	for (unsigned i = 0; i < COUNT_OF(others); i++)

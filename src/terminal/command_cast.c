@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "terminal/command_cast.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/id.h"
+#include "blob/blob.h"
+#include "terminal/cast.h"
+#include "terminal/recording.h"
+#include "terminal/terminals.h"
+
+#define TITLE_MAX 200
+#define WHO_MAX 128
+#define MARKER_ROOM 512 /* kept free for the marker of what is missing */
+
+struct command_cast {
+	struct terminals *terminals;
+	char project[ID_SIZE + 1], sandbox[ID_SIZE + 1], id[RECORDING_ID_MAX + 1];
+	struct buf lines;
+	struct cast_text text;
+	int64_t begun_ns, missing_us;
+	uint64_t missing;
+};
+
+static int enter_casts(struct terminals *t, struct error *err)
+{
+	if (__atomic_add_fetch(&t->cast_count, 1, __ATOMIC_ACQ_REL) <= COMMAND_CASTS_MAX)
+		return 0;
+	(void)__atomic_sub_fetch(&t->cast_count, 1, __ATOMIC_ACQ_REL);
+	return FAIL(err, ERROR_LIMIT, "%d commands are being recorded already", COMMAND_CASTS_MAX);
+}
+
+int command_cast_new(struct terminals *t, const struct command_cast_options *o,
+                     struct command_cast **ret, struct error *err)
+{
+	char title[TITLE_MAX + 1], who[WHO_MAX + 1];
+	struct command_cast *c;
+
+	if (terminal_recordings_check(t, o->project_id, err) < 0 || enter_casts(t, err) < 0)
+		return -1;
+	c = memory_new(sizeof(*c));
+	*c = (struct command_cast){.terminals = t,
+	                           .lines = BUF(COMMAND_CAST_BYTES_MAX),
+	                           .begun_ns = clock_monotonic_ns()};
+	(void)snprintf(c->project, sizeof(c->project), "%s", o->project_id);
+	(void)snprintf(c->sandbox, sizeof(c->sandbox), "%s", o->sandbox_id);
+	(void)snprintf(title, sizeof(title), "%s", o->title);
+	(void)snprintf(who, sizeof(who), "%s", o->who ? o->who : "");
+	cast_write_head(&c->lines, &(struct cast_head){.rows = o->rows,
+	                                               .columns = o->columns,
+	                                               .started_unix_ms = clock_unix_ms(),
+	                                               .title = title,
+	                                               .user = *who ? who : NULL});
+	*ret = c;
+	return 0;
+}
+
+void command_cast_free(struct command_cast *c)
+{
+	if (!c)
+		return;
+	(void)__atomic_sub_fetch(&c->terminals->cast_count, 1, __ATOMIC_ACQ_REL);
+	buf_done(&c->lines);
+	free(c);
+}
+
+/* Programs that write to no terminal end lines without a carriage return; players need it. */
+static void add_returns(struct buf *out, struct span bytes)
+{
+	for (size_t i = 0; i < bytes.size; i++) {
+		if (bytes.data[i] == '\n' && (i == 0 || bytes.data[i - 1] != '\r'))
+			buf_add_byte(out, '\r');
+		buf_add_byte(out, bytes.data[i]);
+	}
+}
+
+void command_cast_add(struct command_cast *c, struct span bytes)
+{
+	AUTO(buf_done) struct buf shown = BUF(2 * AGENT_DATA_MAX),
+	                          line = BUF(COMMAND_CAST_BYTES_MAX);
+	int64_t at_us = (clock_monotonic_ns() - c->begun_ns) / 1000;
+
+	if (c->missing == 0) {
+		add_returns(&shown, bytes);
+		cast_write_output(&line, &c->text, at_us, buf_span(&shown));
+		if (!shown.overflowed && !line.overflowed &&
+		    c->lines.size + line.size + MARKER_ROOM <= COMMAND_CAST_BYTES_MAX) {
+			buf_add_span(&c->lines, buf_span(&line));
+			return;
+		}
+		c->missing_us = at_us;
+	}
+	c->missing += bytes.size;
+}
+
+const char *command_cast_name(struct command_cast *c, uint64_t process, int64_t started_unix_ms)
+{
+	(void)snprintf(c->id, sizeof(c->id), "%s-%" PRId64 "-%" PRIu64, c->sandbox, started_unix_ms,
+	               process);
+	return c->id;
+}
+
+int command_cast_store(struct command_cast *c, struct error *err)
+{
+	const struct terminals_options *o = &c->terminals->options;
+	struct blob_put put = {.size_max = RECORDING_BYTES_MAX};
+	struct blob_writer *writer;
+	char name[BLOB_NAME_MAX];
+	int64_t size;
+
+	if (c->missing > 0)
+		cast_write_missing(&c->lines, &c->text, c->missing_us, c->missing);
+	put.size_hint = (int64_t)c->lines.size;
+	(void)snprintf(name, sizeof(name), RECORDING_FOLDER "%s/%s" RECORDING_SUFFIX, c->project,
+	               c->id);
+	put.name = name;
+	if (blob_put(o->blobs, &put, &writer, err) < 0)
+		return -1;
+	if (fd_write_all(blob_writer_fd(writer), c->lines.data, c->lines.size, err) < 0) {
+		blob_abort(writer);
+		return -1;
+	}
+	if (blob_commit(writer, &size, err) < 0)
+		return -1;
+	terminals_tell(c->terminals, EVENT_RECORDING_READY, c->sandbox, c->id);
+	return 0;
+}
