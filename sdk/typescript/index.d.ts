@@ -427,6 +427,22 @@ export interface UsageQuery {
   limit?: number;
 }
 
+/** Filters of the audit. */
+export interface AuditQuery {
+  user?: string;
+  key?: string;
+  target?: string;
+  request?: string;
+  /** An action, or its begin and *: "keys.*". */
+  action?: string;
+  result?: 'ok' | 'refused' | 'failed' | 'interrupted';
+  since?: string;
+  until?: string;
+  /** Rows of all projects and of the server; for its operator. */
+  all?: boolean;
+  organization?: string;
+}
+
 export class Atoll {
   constructor(options?: ConnectionOptions);
   readonly sandboxes: {
@@ -472,6 +488,39 @@ export class Atoll {
     delete(id: string, options?: { force?: boolean }): Promise<void>;
     /** Lists the services whose hosts and OAuth servers are known. */
     presets(): Promise<types.CredentialPreset[]>;
+  };
+  /** Tool calls, hosts and credentials that an agent asked for. Another key than the one that asked decides. */
+  readonly approvals: {
+    list(query?: { state?: string; limit?: number }): Promise<types.Approval[]>;
+    get(id: string): Promise<types.Approval>;
+    approve(id: string, note?: string): Promise<types.Approval>;
+    /** The agent reads the note. */
+    refuse(id: string, note?: string): Promise<types.Approval>;
+  };
+  /** People's consents to the use of credentials in sandboxes. approvals.approve gives one. */
+  readonly consents: {
+    list(query?: { sandbox?: string; conversation?: string; credential?: string }): Promise<types.Consent[]>;
+    /** Ends the use of a credential before the call returns; the answer is the number of consents that ended. */
+    revoke(credential: string, of: { conversation: string } | { sandbox: string }): Promise<number>;
+  };
+  /** What was done, by which caller, with which result. Takes the scope project:write. */
+  readonly audit: {
+    /** One page, the newest rows first; before of the next page is next of this one. */
+    list(query?: AuditQuery & { before?: number; after?: number; limit?: number }): Promise<types.AuditList>;
+    /** All rows that match, page by page: the newest first, or with {after: 0} the oldest first. */
+    rows(query?: AuditQuery & { before?: number; after?: number; limit?: number }): AsyncIterableIterator<types.AuditRow>;
+    /** The public key that signs the chain, and the newest checkpoint. */
+    key(): Promise<types.AuditKey>;
+    /** The export in pieces: JSON lines for `atoll audit verify`. */
+    export(query?: AuditQuery & { from?: number }): AsyncIterableIterator<Uint8Array>;
+  };
+  /** Limits of projects, keys and organisations, and what is used of each. */
+  readonly quotas: {
+    /** Those that hold for the caller; a limit of 0 is none. */
+    list(): Promise<types.Quota[]>;
+    get(scope: 'project' | 'key' | 'organization', id: string): Promise<types.Quota[]>;
+    /** Sets the given limits; 0 removes one. */
+    update(scope: 'project' | 'key' | 'organization', id: string, limits: types.QuotaChange): Promise<types.Quota[]>;
   };
   readonly webhooks: Collection<types.Webhook, types.WebhookCreate, types.WebhookMade> & {
     update(id: string, change: types.WebhookChange): Promise<types.Webhook>;

@@ -466,6 +466,28 @@ test('users and organisations are made, listed and removed', async () => {
   await assert.rejects(atoll.users.get(email));
 });
 
+test('the audit is read in pages and exported, and quotas are listed', async () => {
+  const atoll = new Atoll();
+  for (const name of ['sdk-js-1', 'sdk-js-2']) {
+    await atoll.credentials.create({ name, hosts: ['api.example.com'], fields: { token: 's3cr3t' } });
+    await atoll.credentials.delete(name);
+  }
+  while ((await atoll.audit.list({ action: 'credentials.delete' })).items.length < 2) await new Promise((resolve) => setTimeout(resolve, 50));
+  const rows = [];
+  for await (const row of atoll.audit.rows({ action: 'credentials.*', limit: 1 })) rows.push(row.sequence);
+  const forward = [];
+  for await (const row of atoll.audit.rows({ action: 'credentials.*', limit: 3, after: 0 })) forward.push(row.sequence);
+  assert.deepEqual(forward, rows.reverse());
+  let exported = '';
+  for await (const piece of atoll.audit.export()) exported += new TextDecoder().decode(piece);
+  assert.ok(exported.includes('credentials.delete') && !exported.includes('s3cr3t'));
+  assert.equal((await atoll.audit.key()).key.length, 64);
+  assert.ok((await atoll.quotas.list()).some(({ scope }) => scope === 'project'));
+  assert.deepEqual(await atoll.consents.list({ credential: 'none' }), []);
+  assert.deepEqual(await atoll.approvals.list({ limit: 1 }), []);
+  await assert.rejects(atoll.consents.revoke('none', {}), TypeError);
+});
+
 test('files of a volume, webhooks and builds are there', async () => {
   const atoll = new Atoll();
   await atoll.volumes.create({ name: 'sdk-js-files' });

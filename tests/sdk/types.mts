@@ -24,6 +24,9 @@ const total: number = await withSandbox('key', async (mine) => (await mine.files
 for await (const event of new Atoll().events({ kind: 'sandbox.*' })) console.log(event.sequence, event.kind);
 const served: types.Service = await sandbox.services.put('web', { command: 'npm start', restart: 'on-failure' });
 const leases: types.Lease[] = await new Atoll().leases.list({ prefix: 'a' });
+const oldest: types.AuditRow | undefined = (await new Atoll().audit.rows({ after: 0, action: 'keys.*' }).next()).value;
+const ended: number = await new Atoll().consents.revoke('github', { conversation: 'c' });
+const limits: types.Quota[] = await new Atoll().quotas.update('key', 'k', { sandboxes_running: 2 });
 try {
   await sandbox.pause();
 } catch (error) {
@@ -40,4 +43,4 @@ await sandbox.code.run('x', { language: 'cobol' });
 // @ts-expect-error it is no number
 const wrong: number = sandbox.info.state;
 
-export { alone, build, bytes, code, entries, killed, leases, note, secret, shown, state, text, total, wrong };
+export { alone, build, bytes, code, ended, entries, killed, leases, limits, note, oldest, secret, shown, state, text, total, wrong };

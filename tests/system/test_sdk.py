@@ -560,6 +560,49 @@ def test_credentials_are_stored_changed_and_deleted(where):
     assert "sdk" not in [item["name"] for item in credentials.list()]
 
 
+def test_the_audit_is_read_in_pages_and_exported(where):
+    client = Atoll(**where)
+    for name in ("sdk-audit-1", "sdk-audit-2", "sdk-audit-3"):
+        client.credentials.create(name=name, hosts=["api.example.com"], fields={"token": "s3cr3t"})
+        client.credentials.delete(name)
+    atoll.wait_for(lambda: len(client.audit.list(action="credentials.delete")["items"]) >= 3, 20, "the rows")
+    rows = list(client.audit.rows(action="credentials.*", limit=2))
+    assert len(rows) >= 6 and [row["sequence"] for row in rows] == sorted((row["sequence"] for row in rows), reverse=True)
+    forward = list(client.audit.rows(action="credentials.*", after=0, limit=2))
+    assert forward == rows[::-1]
+    exported = b"".join(client.audit.export())
+    assert b"credentials.delete" in exported and b"s3cr3t" not in exported and exported.endswith(b"\n")
+    assert len(client.audit.key()["key"]) == 64
+
+
+def test_quotas_are_set_and_listed(where):
+    quotas, key = Atoll(**where).quotas, Atoll(**where).request("POST", "/api/sandbox/keys", json={"name": "sdk-quota"})
+    changed = {q["name"]: q["limit"] for q in quotas.update("key", key["id"], sandboxes_running=3)}
+    assert changed["sandboxes_running"] == 3 and changed == {q["name"]: q["limit"] for q in quotas.get("key", key["id"])}
+    assert {q["scope"] for q in quotas.list()} >= {"project", "key"}
+
+
+def test_a_consent_is_given_by_another_key_and_revoked(where):
+    client = Atoll(**where)
+    client.credentials.create(name="sdk-asked", hosts=["api.test"], fields={"token": "s3cr3t"})
+    person = Atoll(**{**where, "api_key": client.request("POST", "/api/sandbox/keys", json={"name": "sdk-person"})["key"]})
+    inject = {"kind": "header", "name": "authorization", "value": "Bearer ${credential.sdk-asked.token}"}
+    rules = {"allow": ["api.test"], "deny": ["0.0.0.0/0"], "rules": [{"host": "api.test", "action": "inject", "inject": [inject]}]}
+    with client.sandboxes.create(template="host", egress=rules) as sandbox:
+        asked = [sandbox.tool("activate_credential", {"name": "sdk-asked"}, conversationId="sdk-talk", approvalWaitMs=0) for _ in "12"]
+        waiting = [a for a in client.approvals.list() if a["tool"] == "activate_credential" and a["sandboxId"] == sandbox.id]
+        assert len(asked) == 2 and len(waiting) == 1
+        with pytest.raises(atoll_sdk.ForbiddenError):
+            client.approvals.approve(waiting[0]["id"])
+        assert person.approvals.approve(waiting[0]["id"])["state"] == "used"
+        assert [c["state"] for c in client.consents.list(sandbox=sandbox.id)] == ["active"]
+        assert client.consents.revoke("sdk-asked", conversation="sdk-talk") == 1
+        assert client.consents.revoke("sdk-asked", sandbox=sandbox.id) == 0
+        with pytest.raises(ValueError):
+            client.consents.revoke("sdk-asked")
+    client.credentials.delete("sdk-asked")
+
+
 def test_webhooks_are_created_changed_and_deleted(where):
     hooks = Atoll(**where).webhooks
     made = hooks.create(url="https://example.com/hook", events=["sandbox.*"], enabled=False)

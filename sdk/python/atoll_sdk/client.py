@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Calls of a server that do not belong to one sandbox."""
 
+from __future__ import annotations
+
 import json
 import time
 import urllib.parse
 
 from . import types
+from .approvals import Approvals, Consents
+from .audit import Audit
 from .errors import ConnectionLostError, TimeoutExceededError
 from .files import VolumeFiles
 from .commands import _exec_of
@@ -154,6 +158,25 @@ class Connects(Collection):
         return self.transport.request("GET", "/v1/credential-presets")["items"]
 
 
+class Quotas:
+    """Limits of projects, keys and organisations, and what is used of each (docs/operate/quotas.md)."""
+
+    def __init__(self, transport):
+        self.transport = transport
+
+    def list(self) -> list[types.Quota]:
+        """Lists those that hold for the caller; a limit of 0 is none."""
+        return self.transport.request("GET", "/v1/quotas")["items"]
+
+    def get(self, scope, id) -> list[types.Quota]:
+        """Lists those of a project, a key or an organization; for keys with the scope admin."""
+        return self.transport.request("GET", path("/v1/quotas/{}/{}", scope, id))["items"]
+
+    def update(self, scope, id, **limits) -> list[types.Quota]:
+        """Sets the given limits; 0 removes one."""
+        return self.transport.request("PATCH", path("/v1/quotas/{}/{}", scope, id), json=limits)["items"]
+
+
 class Webhooks(Collection):
     """Addresses that are told of events (docs/use/events.md). The answer of create has the secret, once."""
 
@@ -296,6 +319,10 @@ class Atoll:
         self.builds = Builds(self.transport, "/api/sandbox/templates/builds")
         self.credentials = Credentials(self.transport, "/v1/credentials")
         self.connects = Connects(self.transport, "/v1/connects")
+        self.approvals = Approvals(self.transport)
+        self.consents = Consents(self.transport)
+        self.audit = Audit(self.transport)
+        self.quotas = Quotas(self.transport)
         self.webhooks = Webhooks(self.transport, "/v1/webhooks")
         self.users = Users(self.transport, "/v1/users")
         self.organizations = Organizations(self.transport, "/v1/organizations")

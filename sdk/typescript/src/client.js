@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Calls of a server that do not belong to one sandbox.
+import { Approvals, Consents } from './approvals.js';
+import { Audit } from './audit.js';
 import { ConnectionError, TimeoutError } from './errors.js';
 import { VolumeFiles } from './files.js';
 import { Transport, path, sleep } from './http.js';
@@ -154,6 +156,25 @@ class Connects extends Collection {
   }
 }
 
+/** Limits of projects, keys and organisations, and what is used of each (docs/operate/quotas.md). */
+class Quotas {
+  constructor(transport) {
+    this.transport = transport;
+  }
+
+  async list() {
+    return (await this.transport.request('GET', '/v1/quotas')).items;
+  }
+
+  async get(scope, id) {
+    return (await this.transport.request('GET', path`/v1/quotas/${scope}/${id}`)).items;
+  }
+
+  async update(scope, id, limits) {
+    return (await this.transport.request('PATCH', path`/v1/quotas/${scope}/${id}`, { json: limits })).items;
+  }
+}
+
 /** Addresses that are told of events (docs/use/events.md). The answer of create has the secret, once. */
 class Webhooks extends Collection {
   update(id, change) {
@@ -286,6 +307,10 @@ export class Atoll {
     this.builds = new Builds(this.transport, '/api/sandbox/templates/builds');
     this.credentials = new Credentials(this.transport, '/v1/credentials');
     this.connects = new Connects(this.transport, '/v1/connects');
+    this.approvals = new Approvals(this.transport);
+    this.consents = new Consents(this.transport);
+    this.audit = new Audit(this.transport);
+    this.quotas = new Quotas(this.transport);
     this.webhooks = new Webhooks(this.transport, '/v1/webhooks');
     this.users = new Users(this.transport, '/v1/users');
     this.organizations = new Organizations(this.transport, '/v1/organizations');
