@@ -18,7 +18,8 @@ CHROMIUM = next(filter(None, map(shutil.which, PROGRAMS)), None)
 
 
 # Files of journeys by the first word of their names; each group is run by a file of its own in tests/system, so that they share the processors.
-GROUPS = {"sandbox": "test_console_sandbox.py", "manage": "test_console_manage.py", "build": "test_console_manage.py"}
+GROUPS = {"sandbox": "test_console_sandbox.py", "manage": "test_console_manage.py", "build": "test_console_manage.py",
+          "credentials": "test_console_credentials.py", "audit": "test_console_credentials.py"}
 # Every ./dev test runs these: signing in, the list and the page of a sandbox, and attacks. The suite console runs all.
 ALWAYS = {"shell", "sandboxes", "sandbox_overview", "attack", "injection"}
 JOURNEY_SECONDS = 600

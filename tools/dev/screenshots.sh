@@ -11,7 +11,7 @@ dev_screenshots()
 	step "screenshots"
 	rm -rf build/screenshots
 	ATOLL_SLOW=1 ATOLL_SCREENSHOTS=$PWD/build/screenshots python3 -m pytest -q -p no:cacheprovider \
-		tests/system/test_console{,_sandbox,_manage}.py -k "test_pages${wanted:+ and $wanted}" >&2 ||
+		tests/system/test_console{,_sandbox,_manage,_credentials}.py -k "test_pages${wanted:+ and $wanted}" >&2 ||
 		note "some journeys failed; their pictures may be old"
 	python3 tools/shrink_pictures.py build/screenshots docs/console
 	note "the pictures are in docs/console/: look at them"

@@ -300,7 +300,7 @@ suite_full()
 suite_console()
 {
 	build_programs gcc || { result failed console build "the gcc build failed"; return; }
-	ATOLL_SLOW=1 run_built_pytest console console 1200 tests/system/test_console{,_sandbox,_manage,_scroll}.py
+	ATOLL_SLOW=1 run_built_pytest console console 1200 tests/system/test_console{,_sandbox,_manage,_credentials,_scroll}.py
 }
 
 # Only when it is named: what npm has may change any day.

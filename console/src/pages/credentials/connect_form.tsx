@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// connect_form.tsx: begins a login at a service, by a preset or at any service that publishes its metadata.
+import { useState } from "preact/hooks";
+import { call } from "../../api/call";
+import { getV1CredentialPresets, getV1Credentials, postV1Connects, type Connect, type ConnectCreate, type CredentialPreset } from "../../api/generated";
+import { connectCreateSchema } from "../../api/schemas";
+import { ActionError } from "../../objects/action_error";
+import { DialogFoot } from "../../objects/dialog_foot";
+import { useAction } from "../../objects/use_action";
+import { Dialog } from "../../parts/dialog";
+import { Segmented, SelectField, TextField } from "../../parts/field";
+import { Loaded, Note } from "../../parts/notice";
+import { showHidden } from "../../parts/safe";
+import { useResource } from "../../store/resource";
+import { projectId } from "../../store/session";
+import { common as words, credentials as t } from "../../text/en";
+import { listOf } from "./fields";
+import { choicesOf, HostsField, ownerChoices, usualOwner } from "./forms";
+
+type Method = Connect["method"];
+interface Choices {
+  presets: CredentialPreset[];
+  clients: string[];
+}
+
+async function readChoices(signal: AbortSignal): Promise<Choices> {
+  const [presets, stored] = await Promise.all([call(getV1CredentialPresets, { signal }), call(getV1Credentials, { signal })]);
+  return { presets: presets.items.filter((p) => p.oauth), clients: stored.items.filter((c) => c.kind === "client").map((c) => c.name) };
+}
+
+export function BeginConnect({ onClose, onDone }: { onClose: () => void; onDone: (begun: Connect) => void }) {
+  const choices = useResource(`connect-choices-${projectId.value}`, readChoices);
+  const [preset, setPreset] = useState<string | null>(null);
+  const [issuer, setIssuer] = useState("");
+  const [client, setClient] = useState("");
+  const [method, setMethod] = useState<Method>("code");
+  const [name, setName] = useState("");
+  const [hosts, setHosts] = useState("");
+  const [scopes, setScopes] = useState("");
+  const [consent, setConsent] = useState("conversation");
+  const [owner, setOwner] = useState<string>(usualOwner());
+  const [isTried, setTried] = useState(false);
+  const action = useAction();
+  const known = choices.data.value;
+  const chosen = preset ?? known?.presets[0]?.name ?? "";
+  const application = client || known?.clients[0] || "";
+  const isFree = chosen === "";
+  const finalName = name || chosen;
+  const submit = async (): Promise<void> => {
+    setTried(true);
+    if (!finalName || !application || (isFree && (!issuer || listOf(hosts).length === 0))) return;
+    const body: ConnectCreate = {
+      name: finalName, client: application, method, consent: consent as NonNullable<ConnectCreate["consent"]>, owner: owner as "project" | "user",
+      ...(isFree ? { issuer, hosts: listOf(hosts) } : { preset: chosen }), ...(scopes ? { scopes: listOf(scopes) } : {}),
+    };
+    await action.run(async () => onDone(await call(postV1Connects, { body })));
+  };
+  return (
+    <Dialog title={t.connect} onClose={onClose} onSubmit={() => void submit()} footer={<DialogFoot isBusy={action.isBusy} yes={t.begin} onClose={onClose} />}>
+      <ActionError of={action} />
+      <Loaded of={choices} lines={5}>
+        {(read) => (
+          <div class="stack">
+            <SelectField label={t.preset} value={chosen} onChange={setPreset} choices={[...read.presets.map((p) => ({ value: p.name, label: showHidden(p.about, 80) })), { value: "", label: t.otherService }]} />
+            {isFree && <TextField label={t.issuer} help={t.issuerHelp} value={issuer} onChange={setIssuer} type="url" isRequired maxLength={connectCreateSchema.issuer.maxLength} error={isTried && !issuer ? words.required : null} />}
+            {isFree && <HostsField value={hosts} onChange={setHosts} isTried={isTried} />}
+            {read.clients.length === 0 ? (
+              <Note tone="warn">{t.noClient(`${location.origin}/v1/connects/callback`)}</Note>
+            ) : (
+              <SelectField label={t.client} help={t.clientHelp} value={application} onChange={setClient} choices={read.clients.map((value) => ({ value, label: showHidden(value) }))} />
+            )}
+            <Segmented label={t.method} value={method} onChange={(value) => setMethod(value as Method)} choices={choicesOf(t.methods)} />
+            <p class="field-help">{t.methodHelp[method]}</p>
+            <TextField label={t.name} help={t.connectNameHelp} value={name} placeholder={chosen} onChange={setName} isMono maxLength={connectCreateSchema.name.maxLength} error={isTried && !finalName ? words.required : null} />
+            <TextField label={t.scopes} help={t.scopesHelp} value={scopes} onChange={setScopes} isMono />
+            <SelectField label={t.consent} help={t.consentHelp} value={consent} onChange={setConsent} choices={choicesOf(t.consents)} />
+            <SelectField label={t.owner} value={owner} onChange={setOwner} choices={ownerChoices()} />
+          </div>
+        )}
+      </Loaded>
+    </Dialog>
+  );
+}

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// list.tsx: the credentials that the caller sees. No answer of the server has their values.
+import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
+import { call } from "../../api/call";
+import { deleteV1CredentialsCredential, getV1Credentials, postV1Credentials, type Credential } from "../../api/generated";
+import { ActionError } from "../../objects/action_error";
+import { useAction } from "../../objects/use_action";
+import { Button } from "../../parts/button";
+import { Chip, StateChip } from "../../parts/chip";
+import { ask } from "../../parts/dialog";
+import { useCommands } from "../../parts/keys";
+import { Empty, Loaded } from "../../parts/notice";
+import { showHidden } from "../../parts/safe";
+import { Table, type Column, type TableProps } from "../../parts/table";
+import { Safe, Time } from "../../parts/text";
+import { useItems } from "../../parts/view";
+import { queryOf, setQuery } from "../../router";
+import { useResource } from "../../store/resource";
+import { missingScope, projectId } from "../../store/session";
+import { showToast } from "../../store/toasts";
+import { common as words, credentials as t } from "../../text/en";
+import { ChangeCredential, CreateCredential, RotateCredential } from "./forms";
+
+const stateOf = (c: Credential): string => t.states[c.state] ?? c.state;
+
+const COLUMNS: readonly Column<Credential>[] = [
+  { id: "name", title: t.name, width: 130, grow: 1, isFixed: true, phone: "title", sort: (c) => c.name, cell: (c) => <span data-tip={c.about ? showHidden(c.about) : undefined}><Safe text={c.name} mono /></span> },
+  { id: "kind", title: t.kind, width: 130, sort: (c) => c.kind, cell: (c) => <Chip tip={c.field_names.join("\n")}>{t.kinds[c.kind] ?? c.kind}</Chip> },
+  { id: "hosts", title: t.hosts, width: 160, grow: 2, phone: "meta", sort: (c) => c.hosts[0], cell: (c) => <span class="cut" data-tip={c.hosts.map((h) => showHidden(h)).join("\n")}><Safe text={c.hosts.join(", ")} mono max={120} /></span> },
+  { id: "owner", title: t.owner, width: 90, leaves: 2, sort: (c) => c.owner, cell: (c) => t.owners[c.owner] ?? c.owner },
+  { id: "consent", title: t.consent, width: 140, leaves: 3, sort: (c) => c.consent, cell: (c) => t.consents[c.consent] ?? c.consent },
+  { id: "version", title: t.version, width: 80, align: "end", isOff: true, sort: (c) => c.version, cell: (c) => c.version },
+  { id: "fingerprint", title: t.fingerprint, width: 110, leaves: 1, cell: (c) => <span class="mono" data-tip={t.fingerprintTip}>{c.fingerprint}</span> },
+  { id: "used", title: t.lastUsed, width: 110, sort: (c) => c.last_used_at, cell: (c) => (c.last_used_at ? <Time at={c.last_used_at} /> : <span class="muted">{t.never}</span>) },
+  { id: "expires", title: t.expires, width: 110, isOff: true, sort: (c) => c.expires_at, cell: (c) => (c.expires_at ? <Time at={c.expires_at} /> : <span class="muted">{t.never}</span>) },
+  { id: "updated", title: t.updated, width: 110, isOff: true, sort: (c) => c.updated_at, cell: (c) => <Time at={c.updated_at} /> },
+  { id: "state", title: t.state, width: 110, phone: "side", sort: stateOf, cell: (c) => <StateChip state={stateOf(c)} /> },
+];
+
+type Opened = { form: "create" } | { form: "rotate" | "change"; of: Credential } | null;
+
+export function Credentials() {
+  const resource = useResource(`credentials-${projectId.value}`, (signal) => call(getV1Credentials, { signal }), { onFocus: true });
+  const [opened, setOpened] = useState<Opened>(null);
+  const action = useAction();
+  const lacks = missingScope(postV1Credentials);
+  const because = lacks && words.missingScope(lacks);
+  const create = (): void => setOpened({ form: "create" });
+  useCommands([{ id: "credentials.create", title: t.create, keys: "c", section: t.title, icon: "plus", isOffered: () => lacks === null, run: create }]);
+  const close = (): void => setOpened(null);
+  const finish = (text: (name: string) => string) => (c: Credential): void => {
+    close();
+    showToast({ kind: "done", text: text(showHidden(c.name)) });
+    resource.reload();
+  };
+  const remove = async (c: Credential): Promise<void> => {
+    if (!(await ask({ title: t.deleteTitle(showHidden(c.name)), text: c.kind === "oauth" ? t.deleteOauth : t.deleteText, yes: words.delete, isDangerous: true }))) return;
+    if (await action.run(() => call(deleteV1CredentialsCredential, { path: { credential: c.name } }))) showToast({ kind: "done", text: t.deleted(showHidden(c.name)) });
+    resource.reload();
+  };
+  const button = (
+    <Button kind="primary" icon="plus" disabledBecause={because} onClick={create}>
+      {t.create}
+    </Button>
+  );
+  const menuOf: TableProps<Credential>["menuOf"] = (c) => [
+    { label: t.rotate, icon: "reload", disabledBecause: because ?? (c.kind === "oauth" ? t.rotateOauth : null), run: () => setOpened({ form: "rotate", of: c }) },
+    { label: t.change, icon: "edit", disabledBecause: because, run: () => setOpened({ form: "change", of: c }) },
+    { label: words.delete, icon: "trash", isDangerous: true, isApart: true, disabledBecause: because, run: () => void remove(c) },
+  ];
+  return (
+    <>
+      <div class="row">{button}</div>
+      <ActionError of={action} />
+      <Loaded of={resource} lines={5}>
+        {(list) => <CredentialTable items={list.items} menuOf={menuOf} button={button} />}
+      </Loaded>
+      {opened?.form === "create" && <CreateCredential onClose={close} onDone={finish(t.created)} />}
+      {opened?.form === "rotate" && <RotateCredential of={opened.of} onClose={close} onDone={finish(t.rotated)} />}
+      {opened?.form === "change" && <ChangeCredential of={opened.of} onClose={close} onDone={finish(t.changed)} />}
+    </>
+  );
+}
+
+function CredentialTable({ items, menuOf, button }: { items: Credential[]; menuOf: TableProps<Credential>["menuOf"]; button: ComponentChildren }) {
+  const source = useItems(items, (c) => c.id);
+  return (
+    <Table
+      name="credentials"
+      label={t.title}
+      source={source}
+      columns={COLUMNS}
+      nameOf={(c) => c.name}
+      sort={queryOf("sort") || "name"}
+      onSort={(sort) => setQuery({ sort })}
+      menuOf={menuOf}
+      empty={
+        <Empty icon="shield" title={t.none} action={button} command={t.noneCommand}>
+          {t.noneText}
+        </Empty>
+      }
+    />
+  );
+}
