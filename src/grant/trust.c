@@ -6,6 +6,7 @@
 #include "http/tls/java_store.h"
 #include "provider/agent_reader.h"
 #include "provider/compute.h"
+#include "provider/file_write.h"
 #include "provider/provider.h"
 #include "wire/agent.h"
 #include "wire/agent_files.h"
@@ -32,37 +33,14 @@ static const char *const sources[] = {
         "/etc/pki/ca-trust/source/anchors/atoll.crt",
 };
 
-static int send_content(struct agent_reader *agent, struct span content, struct error *err)
-{
-	AUTO(buf_done) struct buf frame = BUF(AGENT_DATA_MAX + 2 * WIRE_HEAD_SIZE);
-
-	while (content.size > 0) {
-		buf_reset(&frame);
-		wire_add_frame(&frame, AGENT_DATA, span_take(&content, AGENT_DATA_MAX));
-		if (agent_reader_send(agent, buf_span(&frame), err) < 0)
-			return -1;
-	}
-	buf_reset(&frame);
-	wire_add_frame(&frame, AGENT_DATA_END, (struct span){NULL, 0});
-	return agent_reader_send(agent, buf_span(&frame), err);
-}
-
 static int write_file(const struct installation *at, const char *path, uint32_t flags,
                       struct span content, struct error *err)
 {
-	const struct agent_path message = {.path = path, .flags = flags};
-	const struct compute_request request = {AGENT_WRITE, agent_path_shape, &message, NULL};
-	const struct agent_limits limits = {.deadline = at->deadline};
-	AUTO(agent_reader_done) struct agent_reader agent = {0};
-
-	agent_reader_init(&agent, at->provider, at->id, &limits);
-	if (agent_reader_ask(&agent, &request, err) < 0 ||
-	    agent_reader_expect(&agent, AGENT_READY, err) < 0 ||
-	    send_content(&agent, content, err) < 0 ||
-	    agent_reader_expect(&agent, AGENT_FILE, err) < 0 ||
-	    agent_reader_expect(&agent, AGENT_DONE, err) < 0)
-		return FAIL_CONTEXT(err, "write '%s'", path);
-	return 0;
+	return provider_write_file(
+	        at->provider, at->id,
+	        &(struct provider_file){
+	                .path = path, .content = content, .flags = flags, .deadline = at->deadline},
+	        err);
 }
 
 static int read_file(const struct installation *at, const char *path, struct buf *out,
