@@ -239,6 +239,8 @@ export interface CredentialLimits {
 export interface CredentialUpstream {
   /** Certificates to trust, as PEM, in place of the system's */
   ca?: string;
+  /** Whether the host is offered HTTP/2 */
+  http2?: "as-client" | "always" | "never";
 }
 
 /** The last event of a sandbox */
@@ -805,6 +807,8 @@ export interface Exec {
   columns?: number;
   /** folder; its files that the command creates or changes are kept as artifacts and reported before the exit event */
   artifacts?: string;
+  /** record its output as asciicast, at most 1 MiB; see /api/sandbox/recordings */
+  record?: boolean;
   /** label shown in lists */
   label?: string;
 }
@@ -860,6 +864,8 @@ export interface Result {
   truncated: boolean;
   /** what network rules refused in the sandbox while it ran */
   network?: NetworkRefusal[];
+  /** id of the recording, when the call asked for one; it is listed a moment after the answer */
+  recording?: string;
   /** this and all further members: only of code in a context */
   contextId?: string;
   /** number of the block in its interpreter */
@@ -954,6 +960,8 @@ export interface CommandMessage {
   duration_ms: number;
   /** with exit: a waiting interpreter ran the command */
   warm: boolean;
+  /** with exit: id of the recording, when the call asked for one */
+  recording: string;
   /** with artifact: a stored file */
   artifact: unknown;
   /** with error: the member error of Error */
@@ -997,6 +1005,8 @@ export interface Code {
   columns?: number;
   /** folder; its files that the command creates or changes are kept as artifacts and reported before the exit event */
   artifacts?: string;
+  /** record its output as asciicast, at most 1 MiB; see /api/sandbox/recordings */
+  record?: boolean;
   /** label shown in lists */
   label?: string;
 }
@@ -1689,6 +1699,8 @@ export interface GatewayResult {
   truncated: boolean;
   /** what network rules refused in the sandbox while it ran */
   network?: NetworkRefusal[];
+  /** id of the recording, when the call asked for one; it is listed a moment after the answer */
+  recording?: string;
   /** files of the workspace that were made or changed during the call: path (in the workspace), size and media_type; when the call asked to store them, the stored artifacts */
   artifacts: StoredArtifact[];
 }
@@ -3047,6 +3059,8 @@ export interface EphemeralExec {
   columns?: number;
   /** folder; its files that the command creates or changes are kept as artifacts and reported before the exit event */
   artifacts?: string;
+  /** record its output as asciicast, at most 1 MiB; see /api/sandbox/recordings */
+  record?: boolean;
   /** label shown in lists */
   label?: string;
   /** a config of /accounts/me/sandboxes */
@@ -3094,6 +3108,8 @@ export interface EphemeralCode {
   columns?: number;
   /** folder; its files that the command creates or changes are kept as artifacts and reported before the exit event */
   artifacts?: string;
+  /** record its output as asciicast, at most 1 MiB; see /api/sandbox/recordings */
+  record?: boolean;
   /** label shown in lists */
   label?: string;
   /** a config of /accounts/me/sandboxes */
@@ -3219,6 +3235,8 @@ export interface NetworkDecision {
   code: string;
   /** the entry of the rules that decided */
   rule: string | null;
+  /** name of the credential that the request got, or was refused for */
+  credential: string | null;
   /** tls, http, dns, tcp, udp or other */
   protocol: string;
   /** null: only the address is known */

@@ -359,6 +359,7 @@ export interface Code {
   rows?: number;
   columns?: number;
   artifacts?: string;
+  record?: boolean;
   label?: string;
 }
 /** An interpreter that keeps its state from one block of code to the next */
@@ -441,6 +442,7 @@ export interface CommandMessage {
   cause: string;
   duration_ms: number;
   warm: boolean;
+  recording: string;
   artifact: unknown;
   error: unknown;
 }
@@ -645,6 +647,7 @@ export interface CredentialRule {
 /** How the host is reached */
 export interface CredentialUpstream {
   ca?: string;
+  http2?: "as-client" | "always" | "never";
 }
 /** The result of a retry of all dead deliveries */
 export interface DeliveriesRetried {
@@ -727,6 +730,7 @@ export interface EphemeralCode {
   rows?: number;
   columns?: number;
   artifacts?: string;
+  record?: boolean;
   label?: string;
   config?: string;
   workspace?: string;
@@ -753,6 +757,7 @@ export interface EphemeralExec {
   rows?: number;
   columns?: number;
   artifacts?: string;
+  record?: boolean;
   label?: string;
   config?: string;
   workspace?: string;
@@ -801,6 +806,7 @@ export interface Exec {
   rows?: number;
   columns?: number;
   artifacts?: string;
+  record?: boolean;
   label?: string;
 }
 /** Current resource usage of many sandboxes */
@@ -1043,6 +1049,7 @@ export interface GatewayResult {
   stderr_encoding?: string;
   truncated: boolean;
   network?: NetworkRefusal[];
+  recording?: string;
   artifacts: StoredArtifact[];
 }
 /** A file to write */
@@ -1538,6 +1545,7 @@ export interface NetworkDecision {
   decision: string;
   code: string;
   rule: string | null;
+  credential: string | null;
   protocol: string;
   host: string | null;
   address: string | null;
@@ -1974,6 +1982,7 @@ export interface Result {
   stderr_encoding?: string;
   truncated: boolean;
   network?: NetworkRefusal[];
+  recording?: string;
   contextId?: string;
   execution_count?: number;
   context_ended?: boolean;
@@ -3538,7 +3547,7 @@ export const getV1Activity: Operation<undefined, { after?: number; last?: number
 /** List what was called in a sandbox, or follow it */
 export const getApiSandboxInstancesIdActivity: Operation<{ id: string }, { after?: number; last?: number; kind?: "command" | "code" | "tool" | "file"; format?: "json" | "csv"; limit?: number; user?: string; key?: string; conversation?: string; stream?: string }, undefined, ActivityList> = { method: "GET", path: "/api/sandbox/instances/{id}/activity", scopes: ["sandbox:read"] };
 /** List what the network rules of a sandbox decided */
-export const getApiSandboxInstancesIdEgressLog: Operation<{ id: string }, { after?: number; last?: number; decision?: "denied" | "allowed" | "watched"; code?: "ok" | "host-not-allowed" | "address-denied" | "range-refused" | "bad-request" | "limit" | "upstream-unreachable" | "rule-denied" | "host-mismatch" | "credential-expired" | "upstream-untrusted" | "client-distrusts"; protocol?: "tls" | "http" | "dns" | "tcp" | "udp" | "other"; host?: string; limit?: number }, undefined, NetworkDecisionList> = { method: "GET", path: "/api/sandbox/instances/{id}/egress/log", scopes: ["sandbox:read"] };
+export const getApiSandboxInstancesIdEgressLog: Operation<{ id: string }, { after?: number; last?: number; decision?: "denied" | "allowed" | "watched"; code?: "ok" | "host-not-allowed" | "address-denied" | "range-refused" | "bad-request" | "limit" | "upstream-unreachable" | "rule-denied" | "host-mismatch" | "credential-expired" | "upstream-untrusted" | "client-distrusts" | "credential-host"; protocol?: "tls" | "http" | "dns" | "tcp" | "udp" | "other"; host?: string; limit?: number }, undefined, NetworkDecisionList> = { method: "GET", path: "/api/sandbox/instances/{id}/egress/log", scopes: ["sandbox:read"] };
 /** Lists the audit: of the project, of an organisation, or of the server */
 export const getV1Audit: Operation<undefined, { after?: number; result?: "ok" | "refused" | "failed" | "interrupted"; all?: boolean; organization?: string; user?: string; key?: string; target?: string; request?: string; action?: string; since?: string | null; until?: string | null; before?: number; limit?: number }, undefined, AuditList> = { method: "GET", path: "/v1/audit", scopes: [] };
 /** Exports the audit as JSON lines that verify without the server */

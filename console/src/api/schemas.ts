@@ -112,6 +112,7 @@ export const codeSchema = {
   rows: {"type":"integer","minimum":0,"maximum":10000},
   columns: {"type":"integer","minimum":0,"maximum":10000},
   artifacts: {"type":"string","description":"folder; its files that the command creates or changes are kept as artifacts and reported before the exit event","maxLength":4095},
+  record: {"type":"boolean","description":"record its output as asciicast, at most 1 MiB; see /api/sandbox/recordings"},
   label: {"type":"string","description":"label shown in lists","maxLength":128},
 } satisfies Schema;
 export const codeContextCreateSchema = {
@@ -208,6 +209,7 @@ export const credentialRuleSchema = {
 } satisfies Schema;
 export const credentialUpstreamSchema = {
   ca: {"type":"string","description":"Certificates to trust, as PEM, in place of the system's","maxLength":262144},
+  http2: {"type":"string","description":"Whether the host is offered HTTP/2","enum":["as-client","always","never"]},
 } satisfies Schema;
 export const depositCreateSchema = {
   id: {"type":"string","description":"id chosen by the caller; a repeated id is booked once","maxLength":128,"minLength":1},
@@ -237,6 +239,7 @@ export const ephemeralCodeSchema = {
   rows: {"type":"integer","minimum":0,"maximum":10000},
   columns: {"type":"integer","minimum":0,"maximum":10000},
   artifacts: {"type":"string","description":"folder; its files that the command creates or changes are kept as artifacts and reported before the exit event","maxLength":4095},
+  record: {"type":"boolean","description":"record its output as asciicast, at most 1 MiB; see /api/sandbox/recordings"},
   label: {"type":"string","description":"label shown in lists","maxLength":128},
   config: {"type":"string","description":"a config of /accounts/me/sandboxes","maxLength":128},
   workspace: {"type":"string","description":"name of the workspace whose files the call has, at /mnt/workspaces/NAME","maxLength":53,"minLength":1},
@@ -262,6 +265,7 @@ export const ephemeralExecSchema = {
   rows: {"type":"integer","minimum":0,"maximum":10000},
   columns: {"type":"integer","minimum":0,"maximum":10000},
   artifacts: {"type":"string","description":"folder; its files that the command creates or changes are kept as artifacts and reported before the exit event","maxLength":4095},
+  record: {"type":"boolean","description":"record its output as asciicast, at most 1 MiB; see /api/sandbox/recordings"},
   label: {"type":"string","description":"label shown in lists","maxLength":128},
   config: {"type":"string","description":"a config of /accounts/me/sandboxes","maxLength":128},
   workspace: {"type":"string","description":"name of the workspace whose files the call has, at /mnt/workspaces/NAME","maxLength":53,"minLength":1},
@@ -287,6 +291,7 @@ export const execSchema = {
   rows: {"type":"integer","minimum":0,"maximum":10000},
   columns: {"type":"integer","minimum":0,"maximum":10000},
   artifacts: {"type":"string","description":"folder; its files that the command creates or changes are kept as artifacts and reported before the exit event","maxLength":4095},
+  record: {"type":"boolean","description":"record its output as asciicast, at most 1 MiB; see /api/sandbox/recordings"},
   label: {"type":"string","description":"label shown in lists","maxLength":128},
 } satisfies Schema;
 export const fileLinkCreateSchema = {

@@ -244,6 +244,8 @@ class CredentialUpstream(TypedDict):
 
     # Certificates to trust, as PEM, in place of the system's
     ca: NotRequired[str]
+    # Whether the host is offered HTTP/2
+    http2: NotRequired[Literal["as-client", "always", "never"]]
 
 
 class LastEvent(TypedDict):
@@ -849,6 +851,8 @@ class Exec(TypedDict):
     columns: NotRequired[int]
     # folder; its files that the command creates or changes are kept as artifacts and reported before the exit event
     artifacts: NotRequired[str]
+    # record its output as asciicast, at most 1 MiB; see /api/sandbox/recordings
+    record: NotRequired[bool]
     # label shown in lists
     label: NotRequired[str]
 
@@ -906,6 +910,8 @@ class Result(TypedDict):
     truncated: bool
     # what network rules refused in the sandbox while it ran
     network: NotRequired[list[NetworkRefusal]]
+    # id of the recording, when the call asked for one; it is listed a moment after the answer
+    recording: NotRequired[str]
     # this and all further members: only of code in a context
     contextId: NotRequired[str]
     # number of the block in its interpreter
@@ -1004,6 +1010,8 @@ class CommandMessage(TypedDict):
     duration_ms: int
     # with exit: a waiting interpreter ran the command
     warm: bool
+    # with exit: id of the recording, when the call asked for one
+    recording: str
     # with artifact: a stored file
     artifact: Any
     # with error: the member error of Error
@@ -1048,6 +1056,8 @@ class Code(TypedDict):
     columns: NotRequired[int]
     # folder; its files that the command creates or changes are kept as artifacts and reported before the exit event
     artifacts: NotRequired[str]
+    # record its output as asciicast, at most 1 MiB; see /api/sandbox/recordings
+    record: NotRequired[bool]
     # label shown in lists
     label: NotRequired[str]
 
@@ -1770,6 +1780,8 @@ class GatewayResult(TypedDict):
     truncated: bool
     # what network rules refused in the sandbox while it ran
     network: NotRequired[list[NetworkRefusal]]
+    # id of the recording, when the call asked for one; it is listed a moment after the answer
+    recording: NotRequired[str]
     # files of the workspace that were made or changed during the call: path (in the workspace), size and media_type; when the call asked to store them, the stored artifacts
     artifacts: list[StoredArtifact]
 
@@ -3199,6 +3211,8 @@ class EphemeralExec(TypedDict):
     columns: NotRequired[int]
     # folder; its files that the command creates or changes are kept as artifacts and reported before the exit event
     artifacts: NotRequired[str]
+    # record its output as asciicast, at most 1 MiB; see /api/sandbox/recordings
+    record: NotRequired[bool]
     # label shown in lists
     label: NotRequired[str]
     # a config of /accounts/me/sandboxes
@@ -3247,6 +3261,8 @@ class EphemeralCode(TypedDict):
     columns: NotRequired[int]
     # folder; its files that the command creates or changes are kept as artifacts and reported before the exit event
     artifacts: NotRequired[str]
+    # record its output as asciicast, at most 1 MiB; see /api/sandbox/recordings
+    record: NotRequired[bool]
     # label shown in lists
     label: NotRequired[str]
     # a config of /accounts/me/sandboxes
@@ -3380,6 +3396,8 @@ class NetworkDecision(TypedDict):
     code: str
     # the entry of the rules that decided
     rule: str | None
+    # name of the credential that the request got, or was refused for
+    credential: str | None
     # tls, http, dns, tcp, udp or other
     protocol: str
     # null: only the address is known
