@@ -105,60 +105,67 @@ static const char old_sandboxes[] =
 static const char old_session[] =
         "INSERT INTO sessions VALUES ('" PROJECT "', 'a/b', 'c%', 'aaaaaaaaaaaaaaaaaaaa', 5, 6)";
 
-/* For each older version: a file with rows, as that program left it. */
+/* The rows of the program that wrote the file are there, and the program of today adds others. */
+static void assert_brought_up_to_date(struct folder *folder, int64_t version)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct error err = {0};
+	struct project_record found;
+	struct lease_record lease;
+	struct lease_ref session = {PROJECT, "session:a%2Fb/c%25"};
+	struct event_list events;
+	struct id id = id_new();
+	struct sandbox_record r = sample_sandbox(id.text, "new");
+	struct store *s = NULL;
+
+	assert_done(store_open(folder->dsn, &s, &err));
+	assert_done(store_project_find(s, &a, PROJECT, &found, &err));
+	assert_string_equal(found.name, "old");
+	assert_int_equal(found.sandboxes_max, 5);
+	if (version >= 2) {
+		assert_done(store_lease_find(s, &a, &session, &lease, &err));
+		assert_string_equal(lease.sandbox_id, "aaaaaaaaaaaaaaaaaaaa");
+		assert_int_equal(lease.status, LEASE_READY);
+		assert_int_equal(lease.created_at, 5);
+		assert_int_equal(lease.last_activity_at, 6);
+	}
+	assert_done(store_event_list(s, &a, &(struct event_page){.project_id = PROJECT, .limit = 9},
+	                             &events, &err));
+	assert_int_equal(events.count, 2);
+	assert_string_equal(events.items[0].kind, "sandbox.created");
+	assert_string_equal(events.items[1].kind, "sandbox.started");
+	assert_int_equal(events.items[1].sequence, 2);
+	/* The one that lives has been counted, the one that is gone has not. */
+	assert_refused(store_sandbox_insert(s, &r, 1, &err), ERROR_LIMIT);
+	assert_done(store_sandbox_insert(s, &r, 2, &err));
+	store_close(s);
+	assert_int_equal(version_of(folder), last_migration());
+}
+
+/* One file grows by a migration at a time, as old programs left it; a copy of each is opened. */
 TEST(a_database_of_every_older_version_is_brought_up_to_date_with_its_rows)
 {
+	struct folder growing, folder;
+	sqlite3 *db;
+
+	folder_make(&growing);
+	db = open_raw(&growing);
+	execute(db, store_migrations[0].sqlite);
+	execute(db, "INSERT INTO projects VALUES ('" PROJECT "', 'old', 1, 2, 3, 4, 5, 6)");
+	execute(db, old_sandboxes);
 	for (int64_t version = 1; version < last_migration(); version++) {
-		AUTO(arena_done) struct arena a = {0};
-		struct error err = {0};
-		struct folder folder;
-		struct project_record found;
-		struct lease_record lease;
-		struct lease_ref session = {PROJECT, "session:a%2Fb/c%25"};
-		struct event_list events;
-		struct id id = id_new();
-		struct sandbox_record r = sample_sandbox(id.text, "new");
-		struct store *s = NULL;
-		sqlite3 *db;
-
+		if (version > 1)
+			execute(db, store_migrations[version - 1].sqlite);
+		if (version == 2)
+			execute(db, old_session);
 		folder_make(&folder);
-		db = open_raw(&folder);
-		execute(db, store_migrations[0].sqlite);
-		execute(db, "INSERT INTO projects VALUES ('" PROJECT "', 'old', 1, 2, 3, 4, 5, 6)");
-		execute(db, old_sandboxes);
-		for (int64_t i = 1; i < version; i++) {
-			execute(db, store_migrations[i].sqlite);
-			if (store_migrations[i].number == 2)
-				execute(db, old_session);
-		}
-		sqlite3_close(db);
+		unit_copy_file(growing.file, folder.file);
 		assert_int_equal(version_of(&folder), version);
-
-		assert_done(store_open(folder.dsn, &s, &err));
-		assert_done(store_project_find(s, &a, PROJECT, &found, &err));
-		assert_string_equal(found.name, "old");
-		assert_int_equal(found.sandboxes_max, 5);
-		if (version >= 2) {
-			assert_done(store_lease_find(s, &a, &session, &lease, &err));
-			assert_string_equal(lease.sandbox_id, "aaaaaaaaaaaaaaaaaaaa");
-			assert_int_equal(lease.status, LEASE_READY);
-			assert_int_equal(lease.created_at, 5);
-			assert_int_equal(lease.last_activity_at, 6);
-		}
-		assert_done(store_event_list(
-		        s, &a, &(struct event_page){.project_id = PROJECT, .limit = 9}, &events,
-		        &err));
-		assert_int_equal(events.count, 2);
-		assert_string_equal(events.items[0].kind, "sandbox.created");
-		assert_string_equal(events.items[1].kind, "sandbox.started");
-		assert_int_equal(events.items[1].sequence, 2);
-		/* The one that lives has been counted, the one that is gone has not. */
-		assert_refused(store_sandbox_insert(s, &r, 1, &err), ERROR_LIMIT);
-		assert_done(store_sandbox_insert(s, &r, 2, &err));
-		store_close(s);
-		assert_int_equal(version_of(&folder), last_migration());
+		assert_brought_up_to_date(&folder, version);
 		folder_remove(&folder);
 	}
+	sqlite3_close(db);
+	folder_remove(&growing);
 }
 
 TEST(a_database_of_a_newer_version_is_refused_and_left_alone)
