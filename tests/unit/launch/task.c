@@ -24,7 +24,7 @@ static struct launch_answer wait_for(struct served *s, int pidfd)
 	struct error err = {0};
 	struct wire_fds got;
 
-	assert_int_equal(fd_wait(pidfd, POLLIN, deadline_after(5000), &err), 1);
+	assert_int_equal(fd_wait(pidfd, POLLIN, deadline_after(30000), &err), 1);
 	return ask_with(s, LAUNCH_WAIT, NULL, &fds, &got);
 }
 
