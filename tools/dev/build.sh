@@ -18,6 +18,12 @@ declare -A BUILD_OPTIONS=(
 	[tsan]="-Doptimization=1 -Db_sanitize=thread -Db_lundef=false"
 )
 
+# A file that this folder has compiled before is taken from ccache, where that is installed.
+compiler_cache()
+{
+	command -v ccache || true
+}
+
 # The folder also holds logs and stamps, so that it may be there without a build in it.
 build_configure()
 {
@@ -28,7 +34,7 @@ build_configure()
 	note "configuring $folder"
 	mkdir -p "$folder"
 	# shellcheck disable=SC2086 # the options are words
-	CC=${BUILD_COMPILER[$kind]} meson setup ${BUILD_OPTIONS[$kind]} "$folder" \
+	CC="$(compiler_cache) ${BUILD_COMPILER[$kind]}" meson setup ${BUILD_OPTIONS[$kind]} "$folder" \
 		>"$folder/configure.log" 2>&1 || {
 		tail -n 20 "$folder/configure.log" >&2
 		return 1

@@ -25,8 +25,8 @@ is_chosen()
 	[[ " ${suites[*]} " == *" $1 "* ]]
 }
 
-# As many unit tests at once: many wait for a moment.
-UNIT_RUNS=${UNIT_RUNS:-$(($(nproc) * 2))}
+# As many unit tests at once: they compute for a fifth of their time, and wait for the rest.
+UNIT_RUNS=${UNIT_RUNS:-$(($(nproc) * 3))}
 
 # run_unit SUITE KIND MESON-SUITE [TEST…]: cmocka, through meson.
 run_unit()
