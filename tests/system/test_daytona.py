@@ -28,7 +28,7 @@ def results():
     try:
         environment = {name: value for name, value in os.environ.items() if not name.startswith("DAYTONA_")}
         environment |= {"DAYTONA_API_URL": f"http://127.0.0.1:{tap.port}/daytona/api", "DAYTONA_API_KEY": server.key}
-        done = subprocess.run([clients.node("@daytona/sdk", since=clients.DAYTONA), PROGRAM], cwd=NODE, env=environment, capture_output=True, text=True, timeout=120)
+        done = subprocess.run([clients.node("@daytona/sdk", since=clients.DAYTONA), PROGRAM], cwd=NODE, env=environment, capture_output=True, text=True, timeout=300)
         lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith('{"name"')]
         yield {line["name"]: line for line in lines}, done.stderr, list(tap.exchanges())
     finally:

@@ -226,7 +226,7 @@ def test_a_build_and_its_template_belong_to_the_server_that_made_them(serve, dat
     one, two = (serve(number).api() for number in range(2))
     spec = {"name": "built", "from": "host", "internet": False}
     made = one.post(builds, {**spec, "steps": [{"type": "run", "command": "echo here > /opt-here"}]})["id"]
-    atoll.wait_for(lambda: two.get(f"{builds}/{made}")["status"] == "ready", 20, "the build, as the other sees it")
+    atoll.wait_for(lambda: two.get(f"{builds}/{made}")["status"] == "ready", 60, "the build, as the other sees it")
     assert "done in" in two.get(f"{builds}/{made}/logs")["lines"][-2]["text"]
     with one.sandbox(template="built", internet=False) as box:
         assert one.exec(box, "cat /opt-here")["stdout"] == "here\n"

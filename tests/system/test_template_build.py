@@ -37,7 +37,7 @@ def put(api, **files):
     return digest
 
 
-def wait_end(api, build, seconds=30):
+def wait_end(api, build, seconds=90):
     return atoll.wait_for(lambda: (lambda b: b if b["status"] in ENDED else None)(api.get(f"{BUILDS}/{build}")),
                           seconds, f"end of build {build}")
 

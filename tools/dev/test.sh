@@ -192,16 +192,18 @@ run_built_pytest()
 
 # The longest files of the suites that start servers. They go in front, so that no run is left with
 # one of them when the others have ended.
-LONG_FILES=(system/test_console system/test_daytona system/test_undo system/test_images
+LONG_FILES=(system/test_console system/test_daytona system/test_undo system/test_server_backup system/test_images
 	fault/test_operator fault/test_ephemeral fault/test_kills fault/test_volumes
 	system/test_usage system/test_mcp system/test_templates contract/test_providers
 	fault/test_orphans fault/test_storm fault/test_leases fault/test_peer_backups fault/test_backups
+	system/test_languages system/test_warm_javascript system/test_signature system/test_surface
+	system/test_postgres system/test_dockerfile_features system/test_flatten fault/test_builds
 	system/test_events system/test_tls fault/test_full_middle system/test_mcp_conformance
 	system/test_lifecycle_pause escape/test_warm_ahead escape/test_warm escape/test_code)
 # They measure how long calls take beside others, or look at the whole host: nothing runs beside them.
 LONE_FILES=(system/test_processor system/test_fairness escape/alone/test_bombs fault/alone/test_last_server)
-# Most of the time a run waits for a process, a clock or a lock, so there are several for each processor.
-SERVED_RUNS=${SERVED_RUNS:-$(($(nproc) * 4))}
+# Most of the time a run waits for a process, a clock or a lock, so there are several for each processor: seven for two.
+SERVED_RUNS=${SERVED_RUNS:-$(($(nproc) * 7 / 2))}
 
 # files_of SUITE FILE…: those of the suite.
 files_of()
