@@ -289,7 +289,7 @@ suite_long()
 }
 
 # Only when it is named: the whole of what the suites system and fault run a part of (atoll.sample, atoll.IS_SLOW).
-FULL_FILES=(tests/system/test_{clients,flatten,undo,live_lists}
+FULL_FILES=(tests/system/test_{clients,flatten,undo,live_lists,credential_programs}
 	tests/fault/test_{kills,volumes,ephemeral,backups,peer_backups,host_provider,fail_over,docker_storm})
 suite_full()
 {
