@@ -102,9 +102,12 @@ static void decode_path(struct buf *out, struct span path)
 		bool is_escape = path.data[0] == '%';
 		int c = span_take_escaped(&path);
 
-		if (is_escape && c == '/')
+		/* A malformed escape is refused later; it must not stop this here. */
+		if (c < 0)
+			span_skip(&path, 1);
+		else if (is_escape && c == '/')
 			buf_add_text(out, "%2F");
-		else if (c >= 0)
+		else
 			buf_add_byte(out, (char)c);
 	}
 }

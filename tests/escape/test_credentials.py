@@ -231,7 +231,7 @@ print(get("/both").split("\\r\\n")[0])
 
 PATHS = ["/x/../admin", "/./admin", "/%61dmin", "/admin%2f", "//admin", "/x//admin", "/..;/admin", "/;/../admin", "/x/%2e%2e/admin", "/x/%2E%2E/admin",
          "/%2e/admin", "/x/..%2fadmin", "/x\\..\\admin", "/x/..%5cadmin", "/%252e%252e/admin", "/admin/", "/admin/x", "/admin;x=1/../x", "/admin%00", "/admin%0d%0aX:y",
-         "/x/%c0%ae%c0%ae/../admin", "/.%2e/admin", "/%2e./admin", "/x/.%2E/admin", "/admin/..;x"]
+         "/x/%c0%ae%c0%ae/../admin", "/.%2e/admin", "/%2e./admin", "/x/.%2E/admin", "/admin/..;x", "/%", "/%zz", "/x%4"]
 
 
 def test_paths_that_mean_another_path(api, there, vault):

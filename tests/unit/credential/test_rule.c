@@ -76,6 +76,25 @@ TEST(the_first_rule_that_holds_decides)
 	assert_false(credential_rules_decrypt(&rules, SPAN("github.com")));
 }
 
+TEST(a_malformed_escape_ends_the_search)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct credential_rules rules;
+	const char *paths[] = {"/%", "/%4", "/%zz", "/a%g1b"};
+
+	assert_int_equal(credential_rules_parse(&a,
+	                                        SPAN("[{\"host\":\"h.org\",\"action\":\"allow\","
+	                                             "\"match\":{\"path\":{\"exact\":\"/b\"}}}]"),
+	                                        &rules, NULL, &err),
+	                 0);
+	for (size_t i = 0; i < COUNT_OF(paths); i++) {
+		const struct credential_request request = {
+		        .host = SPAN("h.org"), .method = SPAN("GET"), .path = span_of(paths[i])};
+
+		assert_null(credential_rules_find(&rules, &request));
+	}
+}
+
 TEST(an_escaped_letter_does_not_avoid_a_rule)
 {
 	AUTO(arena_done) struct arena a = {0};
@@ -235,6 +254,7 @@ int main(void)
 {
 	return RUN(CASE(a_rule_is_completed_and_written_as_it_was),
 	           CASE(the_first_rule_that_holds_decides),
+	           CASE(a_malformed_escape_ends_the_search),
 	           CASE(an_escaped_letter_does_not_avoid_a_rule),
 	           CASE(queries_and_headers_have_to_hold_in_every_value),
 	           CASE(paths_that_servers_read_differently_are_faults),
