@@ -137,6 +137,8 @@ static int take_head(struct h1_host *h)
 		return -1;
 	if (size == 0)
 		return 0;
+	if (!passage_keep_head(x, size)) /* 1xx without end */
+		return -1;
 	in.size = size;
 	char *text = arena_copy(&x->arena, in);
 

@@ -116,7 +116,8 @@ static void say_farewell(struct h2_session *s)
 	const struct wire *host = s->wire.connection->host_wire;
 	int32_t last = nghttp2_session_get_last_proc_stream_id(s->nghttp2);
 
-	if (s->has_farewell || !host || !host->is_closing)
+	/* Without a host, one request has to be told why. */
+	if (s->has_farewell || (host ? !host->is_closing : last == 0))
 		return;
 	s->has_farewell = true;
 	(void)nghttp2_submit_goaway(s->nghttp2, NGHTTP2_FLAG_NONE, last, NGHTTP2_NO_ERROR, NULL, 0);

@@ -97,7 +97,8 @@ static int on_frame(UNUSED nghttp2_session *n, const nghttp2_frame *frame, void 
 	struct passage *x;
 	int result = 0;
 
-	if (frame->hd.type == NGHTTP2_GOAWAY)
+	/* That of a client is about pushes, which it gets none of. */
+	if (frame->hd.type == NGHTTP2_GOAWAY && s->side->is_host)
 		s->wire.is_closing = true;
 	if (frame->hd.type == NGHTTP2_HEADERS)
 		result = s->side->on_head(s, frame);
