@@ -365,6 +365,41 @@ TEST(streams_that_are_reset_rapidly_end_the_connection)
 	close_world(&w);
 }
 
+TEST(a_client_that_says_farewell_gets_its_answer)
+{
+	struct world w;
+
+	open_world(&w, false, 65535);
+	assert_int_equal(ask(&w), 1);
+	assert_true(run_world(&w));
+	assert_int_equal(nghttp2_submit_goaway(w.client.session, 0, 0, NGHTTP2_NO_ERROR, NULL, 0),
+	                 0);
+	assert_true(run_world(&w));
+	assert_false(w.client.wire->is_closing);
+	buf_add_text(&w.host.in, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi");
+	(void)run_world(&w);
+	assert_string_equal(buf_text(&w.client.body), "hi");
+	close_world(&w);
+}
+
+TEST(interim_answers_without_end_are_refused)
+{
+	struct world w;
+
+	open_world(&w, false, 65535);
+	assert_int_equal(ask(&w), 1);
+	assert_true(run_world(&w));
+	for (unsigned i = 0; i < 30000 && w.connection.passage_count > 0; i++) {
+		buf_add_text(&w.host.in, "HTTP/1.1 102 Processing\r\n\r\n");
+		if (i % 100 == 0 && !run_world(&w))
+			break;
+	}
+	assert_int_equal(w.connection.passage_count, 0);
+	assert_non_null(
+	        strstr(buf_text(&w.client.fields), "x-atoll-refused: upstream-unreachable"));
+	close_world(&w);
+}
+
 TEST(a_lost_host_is_told_to_each_stream)
 {
 	struct world w;
@@ -390,5 +425,7 @@ int main(void)
 	           CASE(a_value_is_never_indexed_on_the_way_to_the_host),
 	           CASE(a_host_waits_for_a_client_that_takes_nothing),
 	           CASE(streams_that_are_reset_rapidly_end_the_connection),
+	           CASE(a_client_that_says_farewell_gets_its_answer),
+	           CASE(interim_answers_without_end_are_refused),
 	           CASE(a_lost_host_is_told_to_each_stream));
 }
