@@ -54,6 +54,8 @@ export interface RunOptions {
   /** A folder: its files that the command makes or changes are kept as artifacts. */
   artifacts?: string;
   onArtifact?: (artifact: types.StoredArtifact) => unknown;
+  /** Records the output as asciicast; not of a command in the background. */
+  record?: boolean;
   /** Kills the command. */
   signal?: AbortSignal;
   background?: boolean;
@@ -76,6 +78,8 @@ export interface CommandResult {
   artifacts: types.StoredArtifact[];
   /** What network rules refused in the sandbox while it ran. */
   network: types.NetworkRefusal[];
+  /** With record: the id of the recording, at /api/sandbox/recordings a moment later. */
+  recording?: string;
 }
 
 export class CommandHandle {

@@ -75,6 +75,12 @@ test('a program has arguments that no shell sees', async () => {
   assert.equal(result.stdout, '$HOME|a b|');
 });
 
+test('a command is recorded when its call asks', async () => {
+  const { recording } = await sandbox.commands.run('echo kept', { record: true });
+  assert.match(recording, new RegExp(`^${sandbox.id}-`));
+  assert.equal((await sandbox.commands.run('true')).recording, undefined);
+});
+
 test('output comes while the command runs', async () => {
   const seen = [];
   await sandbox.commands.run('echo one; read line; echo two', { stdin: 'x\n', onStdout: (text) => seen.push(text) });

@@ -560,6 +560,14 @@ def test_credentials_are_stored_changed_and_deleted(where):
     assert "sdk" not in [item["name"] for item in credentials.list()]
 
 
+def test_a_command_is_recorded(where, sandbox):
+    assert sandbox.commands.run("true").recording is None
+    recording = sandbox.commands.run("echo kept", record=True).recording
+    client = Atoll(**where)
+    atoll.wait_for(lambda: recording in [item["id"] for item in client.request("GET", "/api/sandbox/recordings")["items"]], 20, recording)
+    client.request("DELETE", f"/api/sandbox/recordings/{recording}")
+
+
 def test_the_audit_is_read_in_pages_and_exported(where):
     client = Atoll(**where)
     for name in ("sdk-audit-1", "sdk-audit-2", "sdk-audit-3"):

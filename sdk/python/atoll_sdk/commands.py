@@ -32,6 +32,8 @@ class CommandResult:
     cause: str = "exit"
     # what network rules refused in the sandbox while it ran: dicts of types.NetworkRefusal
     network: list = dataclasses.field(default_factory=list)
+    # with record=True: the id of the recording, at /api/sandbox/recordings a moment later
+    recording: str | None = None
 
 
 class Kept:
@@ -125,7 +127,8 @@ class CommandHandle:
                 ok=told["ok"], exit_code=told["exit_code"], stdout=stdout.decode("utf-8", "replace"),
                 stderr=stderr.decode("utf-8", "replace"), signal=told["signal"], timed_out=told["timed_out"],
                 duration_ms=told["duration_ms"], process=self.process, truncated=cut_stdout or cut_stderr,
-                artifacts=self.artifacts, cause=told.get("cause", "exit"), network=told.get("network", []))
+                artifacts=self.artifacts, cause=told.get("cause", "exit"), network=told.get("network", []),
+                recording=told.get("recording"))
         return self.ended
 
     def kill(self, signal="SIGKILL"):
@@ -152,14 +155,16 @@ class CommandHandle:
 
 
 def _start(sandbox, operation, what, *, cwd=None, env=None, user=None, stdin=None, timeout=None, background=False,
-           tty=None, rows=None, columns=None, label=None, artifacts=None, conversation=None, origin=None, handle=None, **follow):
+           tty=None, rows=None, columns=None, label=None, artifacts=None, record=None, conversation=None, origin=None,
+           handle=None, **follow):
     """Starts a command and waits for its result, or returns its handle. `timeout` is in seconds."""
     handle = handle or CommandHandle(sandbox, **follow)
     body = without_none({
         **what, "cwd": cwd, "env": env, "user": user, "tty": tty, "rows": rows, "columns": columns, "label": label,
         "stdin": stdin if isinstance(stdin, str) else None, "stdin_open": True if stdin is True else None,
         "stdin_base64": base64.b64encode(stdin).decode() if isinstance(stdin, bytes) else None,
-        "timeout_ms": None if timeout is None else max(1, int(timeout * 1000)), "artifacts": artifacts, "conversation": conversation, "origin": origin})
+        "timeout_ms": None if timeout is None else max(1, int(timeout * 1000)), "artifacts": artifacts, "record": record,
+        "conversation": conversation, "origin": origin})
     where = path("/api/sandbox/instances/{}", sandbox.id) + operation
     if background:
         started = sandbox.transport.request("POST", where, json={**body, "background": True})

@@ -171,7 +171,7 @@ export class CommandHandle {
   }
 
   result(exit) {
-    return { ...exitResult(exit, this), cause: exit.cause ?? 'exit', process: this.process };
+    return { ...exitResult(exit, this), cause: exit.cause ?? 'exit', process: this.process, recording: exit.recording };
   }
 
   /** Sends a signal to the command and its child processes; false if it had ended. */
@@ -219,6 +219,7 @@ function bodyOf(options) {
     conversation: options.conversation,
     origin: options.origin,
     artifacts: options.artifacts,
+    record: options.record,
   };
 }
 
