@@ -31,6 +31,16 @@ while read -r name; do
 	patch -d tree -p1 -s <"tree/debian/patches/$name"
 done < <(grep -v '^#' tree/debian/patches/series)
 
+# Since Go 1.18 the runtime takes the iterator of a map from its caller. The vendored library calls it without one: an
+# API server that encodes a custom resource would write to an arbitrary address.
+library=tree/vendor/github.com/modern-go/reflect2
+sed -i -e 's/^func mapiterinit(\(.*\)) \*hiter$/func mapiterinit(\1, it *hiter)/' \
+	-e 's|^\t// rest fields are ignored$|\tpointers [6]unsafe.Pointer\n\tnumbers  [6]uintptr|' $library/unsafe_link.go
+sed -i -e 's/^\treturn &UnsafeMapIterator{$/\tit := new(hiter)\n\tmapiterinit(type2.rtype, *(*unsafe.Pointer)(obj), it)\n&/' \
+	-e 's/^\t\thiter: .*mapiterinit(.*$/\t\thiter: it,/' $library/unsafe_map.go
+grep -q 'it \*hiter)$' $library/unsafe_link.go && grep -q 'hiter: it,$' $library/unsafe_map.go ||
+	{ echo "$library is not as this script knows it" >&2; exit 1; }
+
 # Modules are vendored, in the form of a GOPATH; the generated files are not in the source package.
 ln -s "$work/tree" go/src/k8s.io/kubernetes
 export PATH=/usr/lib/go-1.19/bin:$PATH CGO_ENABLED=0 GO111MODULE=off GOPROXY=off GOPATH=$work/go GOCACHE=$work/gocache

@@ -366,20 +366,42 @@ PROVIDER_FILES=(contract/test_providers system/test_microvm isolation/test_page 
 	escape/test_gvisor_egress fault/test_{gvisor,microvm}_kills)
 PROVIDER_RUNS=${PROVIDER_RUNS:-3}
 
-# Only when it is named: every provider with a server of its own kind.
-# Only when it is named: a cluster of one node, whose programs tests/kubernetes_build.sh makes once.
+# The programs of a cluster that Debian has no package of: made once, and kept.
+ensure_cluster()
+{
+	local folder=${ATOLL_KUBERNETES_BIN:-$HOME/.cache/atoll/kubernetes} program
+	for program in kube-apiserver kube-controller-manager kube-scheduler kubelet; do
+		[ -x "$folder/$program" ] && continue
+		step "programs of a Kubernetes cluster, once (7 to 25 minutes)"
+		apt_install golang-1.19-go make rsync patch &&
+			tests/kubernetes_build.sh "$folder" >"$RESULTS/kubernetes-build.log" 2>&1 && return
+		tail -n 20 "$RESULTS/kubernetes-build.log" >&2
+		return 1
+	done
+}
+
+# Only when it is named: a cluster of one node.
 suite_kubernetes()
 {
+	local package
 	build_programs gcc || { result failed kubernetes build "the gcc build failed"; return; }
-	for package in etcd-server containerd umoci skopeo containernetworking-plugins busybox-static; do
+	for package in etcd-server containerd runc umoci skopeo containernetworking-plugins busybox-static \
+		golang-go; do
 		dpkg -s "$package" >/dev/null 2>&1 || apt_install "$package" ||
 			note "without $package its tests are skipped"
 	done
-	ATOLL_SLOW=1 run_built_pytest kubernetes kubernetes 3600 \
+	# Other packages have this program, too, and would be in its way.
+	command -v kubectl >/dev/null || apt_install kubernetes-client || note "without kubectl its tests are skipped"
+	ensure_cluster || { result failed kubernetes build "tests/kubernetes_build.sh failed"; return; }
+	# The servers of the manifests are those of the Debian package.
+	compgen -G 'build-package/atoll_*.deb' >/dev/null || "$PWD/dev" package >"$RESULTS/kubernetes-package.log" 2>&1 ||
+		{ result failed kubernetes package "see $RESULTS/kubernetes-package.log"; return; }
+	ATOLL_SLOW=1 run_built_pytest kubernetes kubernetes 5400 \
 		tests/contract/test_kubernetes_contract.py tests/system/test_kubernetes*.py tests/fault/test_kubernetes_storm.py \
 		tests/kubernetes
 }
 
+# Only when it is named: every provider with a server of its own kind.
 suite_providers()
 {
 	local program files
