@@ -52,7 +52,7 @@ static int take_running(struct remote *r, const struct remote_sandbox *s,
 	return status;
 }
 
-/* The service takes snapshots of what runs. A paused or stopped sandbox is woken for it. */
+/* Most services take snapshots of what runs: a paused or stopped sandbox is woken for it. */
 static int take_held(struct remote *r, const struct provider_snapshot *request, int64_t deadline,
                      struct error *err)
 {
@@ -62,6 +62,8 @@ static int take_held(struct remote *r, const struct provider_snapshot *request, 
 	if (remote_find_sandbox(r, request->sandbox, deadline, &s, err) < 0)
 		return -1;
 	before = s.state;
+	if (before == REMOTE_STOPPED && r->kind->snapshots->takes_stopped)
+		return take_running(r, &s, request, deadline, err);
 	if (before != REMOTE_RUNNING && remote_wake_sandbox(r, NULL, &s, deadline, err) < 0)
 		return -1;
 	int status = take_running(r, &s, request, deadline, err);

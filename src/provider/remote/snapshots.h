@@ -14,7 +14,7 @@ struct remote_sandbox;
 #define REMOTE_SNAPSHOT_NAME_SIZE (sizeof("atoll--") + 2 * ID_SIZE)
 
 struct remote_snapshot_kind {
-	/* Of a sandbox that runs. */
+	/* Of a sandbox that runs, or of a stopped one with takes_stopped. */
 	int (*take)(struct remote *r, const struct remote_sandbox *s, const char *snapshot,
 	            int64_t deadline, struct error *err);
 	/* Succeeds when there is none. */
@@ -22,6 +22,7 @@ struct remote_snapshot_kind {
 	/* Those of this server. */
 	int (*list)(struct remote *r, struct arena *a, int64_t deadline, struct provider_list *ret,
 	            struct error *err);
+	bool takes_stopped;    /* a stopped sandbox is not woken for it */
 	bool copies_processes; /* a sandbox that is made from a snapshot runs those of its moment */
 };
 
