@@ -227,6 +227,7 @@ static int agent_open(struct agent *a, const struct options *o, const struct vie
 	                    .boot_id = id_new(),
 	                    .home = o->host_root,
 	                    .is_machine = o->machine.hostname != NULL,
+	                    .has_tunnels = o->tunnel != NULL,
 	                    .memory_events_fd = o->memory_events,
 	                    .pids_events_fd = o->pids_events,
 	                    .resolve = o->host_root ? RESOLVE_IN_ROOT : 0};

@@ -66,6 +66,15 @@ int pod_copy(const char *path)
 	return 1;
 }
 
+int pod_sync(const char *folder, struct error *err)
+{
+	AUTO_CLOSE int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0 || syncfs(fd) < 0)
+		return FAIL_ERRNO(err, "write the files of '%s' to their disk", folder);
+	return 0;
+}
+
 static int connect_agent(const char *port, int *ret_fd, struct error *err)
 {
 	struct sockaddr_in address = {.sin_family = AF_INET,

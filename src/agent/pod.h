@@ -7,8 +7,13 @@
  * on its standard input and output. */
 #pragma once
 
+#include "base/error.h"
+
 #define POD_COPY_OPTION "--copy-to"
 #define POD_JOIN_OPTION "--join"
+
+/* Writes what the file system of the folder has in memory to its disk. */
+MUST_CHECK int pod_sync(const char *folder, struct error *err);
 
 /* Both are whole programs: they return the exit status, and tell the standard error why they fail.
  */

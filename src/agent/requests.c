@@ -9,6 +9,7 @@
 #include "agent/job.h"
 #include "agent/machine.h"
 #include "agent/orphan.h"
+#include "agent/pod.h"
 #include "agent/ports.h"
 #include "agent/service.h"
 #include "agent/tree.h"
@@ -489,9 +490,15 @@ static int run_identity(struct call *call, struct error *err)
 {
 	struct connection *c = call->connection;
 
+	const struct agent_identity *identity = call->message;
+	if (c->agent->has_tunnels && identity->only_syncs) {
+		if (pod_sync(AGENT_POD_HOME, err) < 0)
+			return -1;
+		connection_send_done(c, 0);
+		return 1;
+	}
 	if (!c->agent->is_machine)
 		return FAIL(err, ERROR_INVALID, "this agent is in no machine of its own");
-	const struct agent_identity *identity = call->message;
 	if (machine_identify(identity, err) < 0)
 		return -1;
 	/* Else its processes are those that the server knows. */

@@ -95,7 +95,8 @@ struct agent {
 	size_t ring_bytes;      /* in all rings */
 
 	struct views views;
-	bool is_machine; /* see machine.h */
+	bool is_machine;  /* see machine.h */
+	bool has_tunnels; /* it listens for tunnels; see tunnel.h */
 	int64_t started_ms;
 	struct id boot_id;
 	int64_t orphan_tick_ms, orphan_tick_at; /* see orphan.h; 0 = not counted */

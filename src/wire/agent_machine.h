@@ -14,6 +14,7 @@
 #define AGENT_MACHINE_OUTSIDE_ADDRESS 0x0a00030fu /* 10.0.3.15 */
 #define AGENT_MACHINE_GATEWAY 0x0a000302u         /* 10.0.3.2 */
 #define AGENT_MACHINE_NAMES "10.0.3.3"
+#define AGENT_POD_HOME "/home/user"                    /* where the volume of a pod's home is */
 #define AGENT_MACHINE_READY "atoll: the agent listens" /* a line of the console */
 
 /* What a machine is told when it has booted, or continues from saved memory: there it replaces what
@@ -26,7 +27,8 @@ struct agent_identity {
 	uint64_t pids_max;   /* of all processes inside */
 	uint32_t has_network;
 	uint32_t is_new; /* 1: another sandbox than the one that was saved */
-	/* 1: the machine only writes all files to its disk, and the other members say nothing. */
+	/* 1: the machine only writes all files to its disk, and the other members say nothing. The
+	 * agent of a pod accepts this, too, and writes those of AGENT_POD_HOME. */
 	uint32_t only_syncs;
 };
 #define AGENT_IDENTITY_ENTROPY 64
