@@ -41,8 +41,7 @@ struct config {
 	const char *microvm_kernel;  /* folder that holds boot/ and lib/modules/ */
 	const char *microvm_accelerator, *microvm_vmm; /* "auto", "kvm", "tcg"; "qemu" */
 	const char *docker_host, *docker_image;        /* "unix:///path"; "" = no image */
-	const char *docker_images;                     /* separated by commas */
-	const char *docker_runtime;                    /* "" = the daemon's default */
+	const char *docker_images, *docker_runtime;    /* separated by commas; "" = the daemon's */
 	const char *e2b_api_key, *e2b_domain, *e2b_api_url, *e2b_sandbox_url;
 	const char *e2b_template, *e2b_templates;
 	bool e2b_allow_internet_access, e2b_secure_access, daytona_block_by_list;
@@ -55,6 +54,7 @@ struct config {
 	const char *kubernetes_config, *kubernetes_context, *kubernetes_namespace;
 	const char *kubernetes_image, *kubernetes_images, *kubernetes_agent_image;
 	const char *kubernetes_agent_path, *kubernetes_runtime_class, *kubernetes_storage_class;
+	const char *kubernetes_snapshot_class;
 	int64_t workers, lambda_memory_mb, kubernetes_cpu_request_percent, kubernetes_warm_pods;
 	bool kubernetes_network_policy, gpu_enabled, gpu_network_enabled;
 	bool host_keep;                 /* sandboxes of provider host outlive the server */

@@ -202,6 +202,10 @@ const struct config_option config_options[] = {
                     .about = "with provider kubernetes: StorageClass of the volume at /home/user, "
                              "whose files outlive a stop; empty = the cluster's default; none = "
                              "sandboxes cannot be stopped"),
+        TEXT_OPTION("kubernetes_snapshot_class", kubernetes_snapshot_class, .initial = "none",
+                    .about = "with provider kubernetes: VolumeSnapshotClass of snapshots of homes; "
+                             "default = the one that the cluster chooses; none = sandboxes have no "
+                             "snapshots"),
         WHOLE_OPTION("kubernetes_cpu_request_percent", kubernetes_cpu_request_percent,
                      .initial = "20", .min = 1, .max = 100,
                      .about = "with provider kubernetes: the part of its processor limit that a "

@@ -84,6 +84,10 @@ const struct config_provider_option config_provider_options[] = {
         {"kubernetes", "kubernetes_storage_class",
          .about = "StorageClass of the homes; none = there are none; default: the option of this "
                   "name"},
+        {"kubernetes", "kubernetes_snapshot_class", .is_fixed = true,
+         .about =
+                 "VolumeSnapshotClass of the snapshots; none = there are none; default: the option "
+                 "of this name"},
         {"kubernetes", "kubernetes_cpu_request_percent",
          .about = "part of its processor limit that a pod reserves; default: the option of this "
                   "name"},

@@ -197,6 +197,8 @@ cluster_options_of(struct arena *a, const struct config *config, const struct co
 	                                  config->kubernetes_runtime_class),
 	        .storage_class = value_or(a, p, "kubernetes_storage_class",
 	                                  config->kubernetes_storage_class),
+	        .snapshot_class = value_or(a, p, "kubernetes_snapshot_class",
+	                                   config->kubernetes_snapshot_class),
 	        .cpu_request_percent = whole_or(p, "kubernetes_cpu_request_percent",
 	                                        config->kubernetes_cpu_request_percent),
 	        .warm_pods = whole_or(p, "kubernetes_warm_pods", config->kubernetes_warm_pods),

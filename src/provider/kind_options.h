@@ -32,6 +32,7 @@ struct kubernetes_options {
 	const char *agent_image, *agent_path; /* holds the agent's program, and where */
 	const char *runtime_class;            /* "" = the cluster's default */
 	const char *storage_class;   /* "" = the default; "none": no files outlive a stop */
+	const char *snapshot_class;  /* "none": homes have no snapshots; "default": the cluster's */
 	int64_t cpu_request_percent; /* of a sandbox's limit: what it reserves */
 	int64_t warm_pods;           /* of each shape that is asked for; 0 = none */
 	bool policies_hold;          /* the cluster enforces NetworkPolicies */
