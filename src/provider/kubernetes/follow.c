@@ -118,6 +118,7 @@ static bool take_event(struct remote *r, const char *type, const struct json_val
 	if (strcmp(type, "BOOKMARK") == 0 || !kubernetes_read_pod(object, &pod))
 		return false;
 	if (strcmp(type, "DELETED") == 0) {
+		kubernetes_note_ended(k, &pod);
 		drop_pod(k, pod.name);
 		return true;
 	}
@@ -180,12 +181,10 @@ static const char *pods_path(const struct remote *r, struct arena *a, const char
 static void replace_pods(struct kubernetes *k, const struct json_value *list, int64_t began_ms)
 {
 	const struct json_value *items = json_get(list, "items");
+	struct map before = k->pods;
 	const char *name;
 	size_t at = 0;
 
-	for (void *pod; (pod = map_next(&k->pods, &at, &name));)
-		free(pod);
-	map_done(&k->pods);
 	k->pods = (struct map){0};
 	for (size_t i = 0; i < json_count(items); i++) {
 		struct pod_state pod;
@@ -193,6 +192,14 @@ static void replace_pods(struct kubernetes *k, const struct json_value *list, in
 		if (kubernetes_read_pod(json_item_at(items, i), &pod))
 			put_pod(k, &pod);
 	}
+	for (struct pod_state *was; (was = map_next(&before, &at, &name));) {
+		const struct pod_state *is = map_find(&k->pods, name);
+
+		if (!is || strcmp(is->uid, was->uid) != 0)
+			kubernetes_note_ended(k, was);
+		free(was);
+	}
+	map_done(&before);
 	LIST_EACH (&k->waits, struct pod_wait, wait, item)
 		wait->is_gone |= wait->made_ms && wait->made_ms < began_ms &&
 		                 !map_find(&k->pods, wait->name);
@@ -283,6 +290,9 @@ static bool follow_once(struct remote *r)
 	struct kubernetes *k = as_kubernetes(r);
 	struct error err = {0};
 
+	/* It may have been installed, or this server may have lost the right to use it. */
+	if (kubernetes_find_sandbox_kind(r, deadline_after(LIST_MS), &err) < 0)
+		error_clear(&err);
 	if (!needs_list(k)) {
 		bool is_well = run_watch(r);
 
@@ -394,16 +404,29 @@ int kubernetes_await_running(struct remote *r, const struct pod_wait *wait, int6
 	}
 }
 
-bool kubernetes_await_end(struct remote *r, const char *name, bool gone, int64_t deadline)
+static bool has_come(const struct pod_state *pod, enum pod_step step)
+{
+	switch (step) {
+	case POD_STEP_MADE:
+		return pod != NULL;
+	case POD_STEP_LEAVING:
+		return !pod || pod->is_leaving;
+	case POD_STEP_ENDED:
+		return !pod || pod->phase == POD_ENDED;
+	case POD_STEP_GONE:
+		return !pod;
+	}
+	return false;
+}
+
+bool kubernetes_await_step(struct remote *r, const char *name, enum pod_step step, int64_t deadline)
 {
 	struct kubernetes *k = as_kubernetes(r);
 	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&k->mutex);
 
 	for (;;) {
-		const struct pod_state *pod = map_find(&k->pods, name);
-
 		/* Before the first list nothing is known of any pod. */
-		if (k->is_listed && (!pod || (!gone && pod->phase == POD_ENDED)))
+		if (k->is_listed && has_come(map_find(&k->pods, name), step))
 			return true;
 		if (k->is_closing || clock_monotonic_ms() >= deadline)
 			return false;

@@ -17,6 +17,7 @@
 #include "json/write.h"
 #include "provider/agent_stop.h"
 #include "provider/kubernetes/class.h"
+#include "provider/remote/snapshots.h"
 #include "wire/agent_reverse.h"
 
 #define BODY_MAX ((size_t)1 << 20)
@@ -36,6 +37,7 @@ static const struct {
         [OBJECT_POLICY] = {"/apis/networking.k8s.io/v1", "networkpolicies"},
         [OBJECT_CLAIM] = {"/api/v1", "persistentvolumeclaims"},
         [OBJECT_POD] = {"/api/v1", "pods"},
+        [OBJECT_SANDBOX] = {"/apis/agents.x-k8s.io/v1beta1", "sandboxes"},
 };
 
 const char *kubernetes_path(const struct remote *r, struct arena *a, enum object_kind kind,
@@ -219,6 +221,9 @@ static int make_pod(struct remote *r, struct pod_wish *wish, struct pod_wait *wa
 	wish->token = token;
 	if (remote_image_of(r, &arena, wish->spec->template_dir, &wish->image, err) < 0)
 		return -1;
+	int has_kind = kubernetes_has_sandbox_kind(r, deadline, err);
+	if (has_kind != 0)
+		return has_kind < 0 ? -1 : kubernetes_run_sandbox(r, wish, wait, deadline, err);
 	kubernetes_write_pod(r, &body, wish);
 	int status = kubernetes_post(r, OBJECT_POD, buf_span(&body), deadline, err);
 	if (status < 0 || (status > 0 && take_own_pod(r, wish, deadline, &pod, err) < 0))
@@ -242,11 +247,13 @@ static void note_sizes(const struct sandbox_spec *spec, struct remote_sandbox *s
 static int make_objects(struct remote *r, const struct sandbox_spec *spec, struct remote_sandbox *s,
                         int64_t deadline, struct error *err)
 {
+	AUTO(arena_done) struct arena arena = {0};
 	struct pod_wish wish = {.spec = spec, .name = s->remote_id};
 	struct pod_wait wait;
 
 	note_sizes(spec, s);
-	if (kubernetes_make_policy(r, &wish, deadline, err) < 0)
+	if (kubernetes_find_source(r, &arena, &wish, deadline, err) < 0 ||
+	    kubernetes_make_policy(r, &wish, deadline, err) < 0)
 		return -1;
 	fault_point("kubernetes", "policy-made");
 	if (kubernetes_make_claim(r, &wish, deadline, err) < 0)
@@ -288,7 +295,8 @@ static int kubernetes_create(struct remote *r, const struct sandbox_spec *spec, 
 {
 	if (check_class(r, deadline, err) < 0 || kubernetes_check_rules(r, spec, err) < 0)
 		return -1;
-	int status = kubernetes_warm_claim(r, spec, deadline, ret, err);
+	/* The home of a warm pod is empty. */
+	int status = spec->snapshot ? 0 : kubernetes_warm_claim(r, spec, deadline, ret, err);
 	if (status > 0)
 		note_sizes(spec, ret);
 	if (status != 0)
@@ -355,32 +363,43 @@ static void take_object(struct object_listing *l, enum object_kind kind,
 		take_pod(object, s);
 }
 
-/* Pods come last, because what they say of an owner is newest. */
+static int list_kind(struct remote *r, struct object_listing *listing, enum object_kind kind,
+                     const char *id, int64_t deadline, struct error *err)
+{
+	AUTO(arena_done) struct arena arena = {0};
+	const struct json_value *list, *items;
+	const struct remote_call call = {
+	        .method = "GET",
+	        .path = arena_format(&arena, "%s?labelSelector=" LABEL_SERVER "%%3D%s%s%s",
+	                             kubernetes_path(r, &arena, kind, NULL), r->server,
+	                             id ? "%2C" LABEL_SANDBOX "%3D" : "", id ? id : ""),
+	        .answer_max = KUBERNETES_LIST_MAX,
+	        .deadline = deadline};
+
+	if (remote_call_load(r, &call, &arena, &list, err) < 0)
+		return -1;
+	items = json_get(list, "items");
+	if (!items)
+		return FAIL(err, ERROR_UNAVAILABLE, "%s lists no %s", KUBERNETES_TITLE,
+		            kinds_of_objects[kind].plural);
+	for (size_t i = 0; i < json_count(items); i++)
+		take_object(listing, kind, json_item_at(items, i));
+	return 0;
+}
+
+/* Pods come behind policies and claims, because what they say of an owner is newer. */
 static int kubernetes_list(struct remote *r, struct arena *a, const char *id, int64_t deadline,
                            struct remote_list *ret, struct error *err)
 {
-	AUTO(arena_done) struct arena arena = {0};
 	struct object_listing listing = {.remote = r, .arena = a};
+	int has_kind = kubernetes_has_sandbox_kind(r, deadline, err);
 
-	for (enum object_kind kind = 0; kind < OBJECT_KINDS; kind++) {
-		const struct json_value *list, *items;
-		const struct remote_call call = {
-		        .method = "GET",
-		        .path = arena_format(&arena, "%s?labelSelector=" LABEL_SERVER "%%3D%s%s%s",
-		                             kubernetes_path(r, &arena, kind, NULL), r->server,
-		                             id ? "%2C" LABEL_SANDBOX "%3D" : "", id ? id : ""),
-		        .answer_max = KUBERNETES_LIST_MAX,
-		        .deadline = deadline};
-
-		if (remote_call_load(r, &call, &arena, &list, err) < 0)
+	if (has_kind < 0)
+		return -1;
+	for (enum object_kind kind = 0; kind < OBJECT_KINDS; kind++)
+		if ((kind != OBJECT_SANDBOX || has_kind > 0) &&
+		    list_kind(r, &listing, kind, id, deadline, err) < 0)
 			return -1;
-		items = json_get(list, "items");
-		if (!items)
-			return FAIL(err, ERROR_UNAVAILABLE, "%s lists no %s", KUBERNETES_TITLE,
-			            kinds_of_objects[kind].plural);
-		for (size_t i = 0; i < json_count(items); i++)
-			take_object(&listing, kind, json_item_at(items, i));
-	}
 	*ret = listing.list;
 	return 0;
 }
@@ -401,13 +420,16 @@ static int end_pod(struct remote *r, const struct remote_sandbox *s, int64_t dea
                    struct error *err)
 {
 	int64_t soon = deadline_after(ENDED_MS);
-	bool has_ended =
-	        kubernetes_await_end(r, s->remote_id, false, soon < deadline ? soon : deadline);
+	bool has_ended;
 
+	if (kubernetes_suspend_sandbox(r, s->remote_id, deadline, err) < 0)
+		return -1;
+	has_ended = kubernetes_await_step(r, s->remote_id, POD_STEP_ENDED,
+	                                  soon < deadline ? soon : deadline);
 	if (!has_ended &&
 	    kubernetes_delete(r, OBJECT_POD, s->remote_id, GRACE_S, deadline, err) < 0)
 		return -1;
-	if (!has_ended && !kubernetes_await_end(r, s->remote_id, false, deadline))
+	if (!has_ended && !kubernetes_await_step(r, s->remote_id, POD_STEP_ENDED, deadline))
 		return FAIL(err, ERROR_TIMEOUT,
 		            "provider '%s': the node of pod '%s' has not ended it yet", r->name,
 		            s->remote_id);
@@ -415,7 +437,7 @@ static int end_pod(struct remote *r, const struct remote_sandbox *s, int64_t dea
 	if (kubernetes_delete(r, OBJECT_POD, s->remote_id, 0, deadline, err) < 0)
 		return -1;
 	fault_point("kubernetes", "pod-removed");
-	if (!kubernetes_await_end(r, s->remote_id, true, deadline))
+	if (!kubernetes_await_step(r, s->remote_id, POD_STEP_GONE, deadline))
 		return FAIL(err, ERROR_TIMEOUT, "provider '%s': pod '%s' is not gone yet", r->name,
 		            s->remote_id);
 	return 0;
@@ -426,7 +448,12 @@ static int kubernetes_remove(struct remote *r, const struct remote_sandbox *s, i
 {
 	if (s->state == REMOTE_RUNNING)
 		tell_agent_to_end(r, s->id);
-	if (end_pod(r, s, deadline, err) < 0 ||
+	if (end_pod(r, s, deadline, err) < 0)
+		return -1;
+	int has_kind = kubernetes_has_sandbox_kind(r, deadline, err);
+	if (has_kind < 0 ||
+	    (has_kind > 0 &&
+	     kubernetes_delete(r, OBJECT_SANDBOX, s->remote_id, 0, deadline, err) < 0) ||
 	    kubernetes_delete(r, OBJECT_CLAIM, s->remote_id, 0, deadline, err) < 0)
 		return -1;
 	fault_point("kubernetes", "claim-removed");
@@ -476,9 +503,10 @@ static int kubernetes_resume(struct remote *r, struct remote_sandbox *s, int64_t
 /* The pod of an earlier start is in the way. */
 static int clear_pod(struct remote *r, const char *name, int64_t deadline, struct error *err)
 {
-	if (kubernetes_delete(r, OBJECT_POD, name, 0, deadline, err) < 0)
+	if (kubernetes_suspend_sandbox(r, name, deadline, err) < 0 ||
+	    kubernetes_delete(r, OBJECT_POD, name, 0, deadline, err) < 0)
 		return -1;
-	if (kubernetes_await_end(r, name, true, deadline))
+	if (kubernetes_await_step(r, name, POD_STEP_GONE, deadline))
 		return 0;
 	return FAIL(err, ERROR_TIMEOUT, "provider '%s': pod '%s' is not gone yet", r->name, name);
 }
@@ -509,16 +537,39 @@ static int kubernetes_start(struct remote *r, const struct sandbox_spec *spec,
 	return make_objects(r, spec, s, deadline, err);
 }
 
+/* A Sandbox object's time is its controller's to obey, too. */
+static void write_renewal(struct buf *out, enum object_kind kind, const char *until)
+{
+	json_begin_object(out, NULL);
+	json_begin_object(out, "metadata");
+	json_begin_object(out, "annotations");
+	json_add_text(out, NOTE_SHUTDOWN, until);
+	json_end_object(out);
+	json_end_object(out);
+	if (kind == OBJECT_SANDBOX) {
+		json_begin_object(out, "spec");
+		json_add_text(out, "shutdownTime", until);
+		json_end_object(out);
+	}
+	json_end_object(out);
+}
+
 static int kubernetes_renew(struct remote *r, const struct remote_sandbox *s, int64_t deadline,
                             struct error *err)
 {
-	AUTO(buf_done) struct buf body = BUF(BODY_MAX);
+	int has_kind = kubernetes_has_sandbox_kind(r, deadline, err);
 	char until[32];
 
+	if (has_kind < 0)
+		return -1;
 	kubernetes_shutdown_text(until);
-	buf_addf(&body, "{\"metadata\":{\"annotations\":{\"" NOTE_SHUTDOWN "\":\"%s\"}}}", until);
 	for (enum object_kind kind = 0; kind < OBJECT_KINDS; kind++) {
 		AUTO(arena_done) struct arena arena = {0};
+		AUTO(buf_done) struct buf body = BUF(BODY_MAX);
+
+		if (kind == OBJECT_SANDBOX && has_kind == 0)
+			continue;
+		write_renewal(&body, kind, until);
 		const struct remote_call call = {
 		        .method = "PATCH",
 		        .path = kubernetes_path(r, &arena, kind, s->remote_id),
@@ -626,6 +677,10 @@ static void kubernetes_done(struct remote *r)
 	for (void *pod; (pod = map_next(&k->pods, &at, &name));)
 		free(pod);
 	map_done(&k->pods);
+	at = 0;
+	for (void *start; (start = map_next(&k->ended, &at, &name));)
+		free(start);
+	map_done(&k->ended);
 	buf_done(&k->line);
 	pthread_cond_destroy(&k->changed);
 	pthread_mutex_destroy(&k->mutex);
@@ -642,6 +697,7 @@ static const struct remote_kind kind = {
         .is_agent_named = true,
         .renews_stopped = true,
         .carrier = &kubernetes_carrier,
+        .snapshots = &kubernetes_snapshots,
         .look_ms = LOOK_MS,
         .begin = kubernetes_begin,
         .finish = kubernetes_finish,
@@ -673,6 +729,8 @@ static void describe_kubernetes(const struct provider_options *options, struct p
 	ret->isolation = kubernetes_isolation_of(o->runtime_class);
 	if (!kubernetes_keeps_home(o))
 		ret->abilities &= ~(unsigned)PROVIDER_CAN_STOP;
+	if (!kubernetes_keeps_home(o) || strcmp(o->snapshot_class, "none") == 0)
+		ret->abilities &= ~(unsigned)PROVIDER_CAN_SNAPSHOT;
 	if (!o->policies_hold)
 		ret->abilities &= ~(unsigned)(PROVIDER_CAN_BLOCK_NETWORK | PROVIDER_CAN_FILTER);
 }
@@ -682,11 +740,13 @@ const struct provider_ops provider_kubernetes = {
         .isolation = "namespaces",
         .abilities = PROVIDER_CAN_STOP | PROVIDER_CAN_EXEC | PROVIDER_CAN_PTY | PROVIDER_CAN_FILES |
                      PROVIDER_CAN_STATS | PROVIDER_CAN_BLOCK_NETWORK | PROVIDER_CAN_ISOLATE |
-                     PROVIDER_SURVIVES | PROVIDER_CAN_DIAL | PROVIDER_CAN_FILTER,
+                     PROVIDER_SURVIVES | PROVIDER_CAN_DIAL | PROVIDER_CAN_FILTER |
+                     PROVIDER_CAN_SNAPSHOT,
         .describe = describe_kubernetes,
         .open = kubernetes_open,
         .filter = remote_filter,
         .stats = remote_stats,
+        .snapshots = &remote_snapshots,
         .is_shared = true,
         REMOTE_PROVIDER_OPS,
 };

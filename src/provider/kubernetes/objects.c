@@ -8,12 +8,13 @@
 #include "json/write.h"
 #include "provider/kubernetes/kubernetes.h"
 #include "sandbox/egress.h"
+#include "wire/agent_machine.h"
 #include "wire/agent_reverse.h"
 
 #define AGENT_VOLUME "atoll-agent"
 #define AGENT_FOLDER "/opt/atoll"
 #define HOME_VOLUME "home"
-#define HOME_FOLDER "/home/user"
+#define HOME_FOLDER AGENT_POD_HOME
 #define USER_ID 1000
 #define TEXT_OF_(number) #number
 #define TEXT_OF(number) TEXT_OF_(number)
@@ -58,6 +59,22 @@ static void write_labels(const struct remote *r, struct buf *out, const struct p
 		if (spec->owner && *spec->owner)
 			json_add_text(out, LABEL_OWNER, spec->owner);
 	}
+	json_end_object(out);
+}
+
+/* Of the pod that a controller makes: its Sandbox object has the time of its shutdown. */
+static void write_template_metadata(const struct remote *r, struct buf *out,
+                                    const struct pod_wish *wish)
+{
+	char epoch[32];
+
+	json_begin_object(out, "metadata");
+	write_labels(r, out, wish);
+	json_begin_object(out, "annotations");
+	(void)snprintf(epoch, sizeof(epoch), "%lld", (long long)wish->spec->lease_epoch);
+	json_add_text(out, NOTE_EPOCH, epoch);
+	json_add_text(out, NOTE_START, wish->start);
+	json_end_object(out);
 	json_end_object(out);
 }
 
@@ -236,12 +253,10 @@ static void write_volumes(const struct remote *r, struct buf *out, const struct 
 	json_end_list(out);
 }
 
-void kubernetes_write_pod(const struct remote *r, struct buf *out, const struct pod_wish *wish)
+static void write_pod_spec(const struct remote *r, struct buf *out, const struct pod_wish *wish)
 {
 	const struct kubernetes_options *o = as_kubernetes(r)->options;
 
-	begin_kind(out, "v1", "Pod");
-	write_metadata(r, out, wish);
 	json_begin_object(out, "spec");
 	json_add_text(out, "restartPolicy", "Never");
 	json_add_bool(out, "automountServiceAccountToken", false);
@@ -256,21 +271,65 @@ void kubernetes_write_pod(const struct remote *r, struct buf *out, const struct 
 	write_main(r, out, wish);
 	write_volumes(r, out, wish);
 	json_end_object(out);
+}
+
+void kubernetes_write_pod(const struct remote *r, struct buf *out, const struct pod_wish *wish)
+{
+	begin_kind(out, "v1", "Pod");
+	write_metadata(r, out, wish);
+	write_pod_spec(r, out, wish);
+	json_end_object(out);
+}
+
+/* The claim of the home is no claim template of it: those would be deleted with the object at its
+ * shutdownTime, and a server that comes back later would find no files. */
+void kubernetes_write_sandbox_spec(const struct remote *r, struct buf *out, const char *name,
+                                   const struct pod_wish *wish)
+{
+	char until[32];
+
+	kubernetes_shutdown_text(until);
+	json_begin_object(out, name);
+	json_add_text(out, "operatingMode", "Running");
+	json_add_text(out, "shutdownTime", until);
+	json_add_text(out, "shutdownPolicy", "Delete");
+	json_add_bool(out, "service", false);
+	json_begin_object(out, "podTemplate");
+	write_template_metadata(r, out, wish);
+	write_pod_spec(r, out, wish);
+	json_end_object(out);
+	json_end_object(out);
+}
+
+void kubernetes_write_sandbox(const struct remote *r, struct buf *out, const struct pod_wish *wish)
+{
+	begin_kind(out, KUBERNETES_SANDBOX_GROUP, "Sandbox");
+	write_metadata(r, out, wish);
+	kubernetes_write_sandbox_spec(r, out, "spec", wish);
 	json_end_object(out);
 }
 
 void kubernetes_write_claim(const struct remote *r, struct buf *out, const struct pod_wish *wish)
 {
 	const struct kubernetes_options *o = as_kubernetes(r)->options;
+	int64_t disk_mb = wish->spec->resources.disk_mb;
 	char size[32];
 
-	(void)snprintf(size, sizeof(size), "%lldMi", (long long)wish->spec->resources.disk_mb);
+	(void)snprintf(size, sizeof(size), "%lldMi",
+	               (long long)(wish->home_mb > disk_mb ? wish->home_mb : disk_mb));
 	begin_kind(out, "v1", "PersistentVolumeClaim");
 	write_metadata(r, out, wish);
 	json_begin_object(out, "spec");
 	json_add_texts(out, "accessModes", (const char *const[]){"ReadWriteOnce", NULL});
 	if (*o->storage_class)
 		json_add_text(out, "storageClassName", o->storage_class);
+	if (wish->source) {
+		json_begin_object(out, "dataSource");
+		json_add_text(out, "apiGroup", "snapshot.storage.k8s.io");
+		json_add_text(out, "kind", "VolumeSnapshot");
+		json_add_text(out, "name", wish->source);
+		json_end_object(out);
+	}
 	json_begin_object(out, "resources");
 	json_begin_object(out, "requests");
 	json_add_text(out, "storage", size);

@@ -127,6 +127,15 @@ static void read_labels(const struct json_value *labels, struct pod_state *p)
 		memcpy(p->warm, warm, sizeof(p->warm));
 }
 
+static void read_start(const struct json_value *metadata, struct pod_state *p)
+{
+	const char *start = json_get_text(json_get(metadata, "annotations"), NOTE_START, "");
+
+	if (id_is_valid(start))
+		memcpy(p->start, start, sizeof(p->start));
+	(void)snprintf(p->uid, sizeof(p->uid), "%s", json_get_text(metadata, "uid", ""));
+}
+
 bool kubernetes_read_pod(const struct json_value *pod, struct pod_state *ret)
 {
 	const struct json_value *metadata = json_get(pod, "metadata");
@@ -141,6 +150,7 @@ bool kubernetes_read_pod(const struct json_value *pod, struct pod_state *ret)
 	                     &ret->made_unix_ms))
 		ret->made_unix_ms = 0;
 	read_labels(json_get(metadata, "labels"), ret);
+	read_start(metadata, ret);
 	read_phase(json_get(pod, "status"), ret);
 	return true;
 }

@@ -13,10 +13,14 @@ struct json_value;
 #define LABEL_SERVER "atoll.server"
 #define LABEL_SANDBOX "atoll.sandbox"
 #define LABEL_OWNER "atoll.owner"
+#define LABEL_SNAPSHOT "atoll.snapshot"
 #define LABEL_WARM "atoll.warm" /* the shape of a pod that no sandbox has yet */
 #define LABEL_POD "atoll.pod"   /* the name of one that is made without a sandbox */
 
+#define NOTE_START "atoll.start" /* a new id for each start of a Sandbox object's pod */
+
 #define KUBERNETES_NAME_MAX 64
+#define KUBERNETES_UID_MAX 40
 #define KUBERNETES_PREFIX "atoll-" /* of a sandbox's objects; its id follows */
 #define KUBERNETES_SHAPE_SIZE 16
 #define KUBERNETES_TEXT_MAX 400
@@ -28,7 +32,9 @@ struct pod_state {
 	char name[KUBERNETES_NAME_MAX];
 	char sandbox[ID_SIZE + 1];            /* "" = none: a warm pod */
 	char warm[KUBERNETES_SHAPE_SIZE + 1]; /* of a warm pod: its shape (warm.c) */
-	bool is_taken;                        /* a create of this server claims it now */
+	char uid[KUBERNETES_UID_MAX];
+	char start[ID_SIZE + 1]; /* of its Sandbox object; "" = it has none */
+	bool is_taken;           /* a create of this server claims it now */
 	enum pod_phase phase;
 	bool is_leaving; /* a delete has begun */
 	bool is_stuck;   /* it cannot start: its image or its container is at fault */

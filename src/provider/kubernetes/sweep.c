@@ -70,9 +70,10 @@ static int sweep_kind(struct remote *r, enum object_kind kind, struct error *err
 void kubernetes_sweep(struct remote *r)
 {
 	struct error err = {0};
+	int has_kind = kubernetes_has_sandbox_kind(r, deadline_after(SWEEP_CALL_MS), &err);
 
-	for (enum object_kind kind = OBJECT_KINDS; kind-- > 0;)
-		if (sweep_kind(r, kind, &err) < 0) {
+	for (enum object_kind kind = OBJECT_KINDS; has_kind >= 0 && kind-- > 0;)
+		if ((kind != OBJECT_SANDBOX || has_kind > 0) && sweep_kind(r, kind, &err) < 0) {
 			log_debug("abandoned objects are not swept", TEXT("provider", r->name),
 			          FAILURE(&err));
 			return;

@@ -29,7 +29,7 @@
 #define CLAIMS_MAX 4 /* pods that a create tries to get */
 
 struct warm_step {
-	enum { WARM_WAIT, WARM_MAKE, WARM_REMOVE } what;
+	enum { WARM_WAIT, WARM_MAKE, WARM_REMOVE, WARM_SUSPEND } what;
 	char name[KUBERNETES_NAME_MAX];
 	struct warm_kind kind;
 };
@@ -117,9 +117,10 @@ static void write_operation(struct buf *out, const char *what, const char *path,
 }
 
 /* Fails as a whole unless the pod is still a warm one. */
-static void write_claim(struct buf *out, const struct sandbox_spec *spec, const char *shape)
+static void write_claim(struct buf *out, const struct sandbox_spec *spec, const char *shape,
+                        const char *name)
 {
-	char epoch[32], until[32];
+	char epoch[32], until[32], hash[9];
 
 	(void)snprintf(epoch, sizeof(epoch), "%lld", (long long)spec->lease_epoch);
 	kubernetes_shutdown_text(until);
@@ -131,6 +132,9 @@ static void write_claim(struct buf *out, const struct sandbox_spec *spec, const 
 		write_operation(out, "add", "/metadata/labels/" LABEL_OWNER, spec->owner);
 	write_operation(out, "add", "/metadata/annotations/" NOTE_EPOCH, epoch);
 	write_operation(out, "add", "/metadata/annotations/" NOTE_SHUTDOWN, until);
+	/* The controller of Sandbox objects takes over no pod without it. */
+	kubernetes_sandbox_hash(name, hash);
+	write_operation(out, "add", SANDBOX_LABEL_PATH, hash);
 	json_end_list(out);
 }
 
@@ -161,7 +165,7 @@ static int claim_pod(struct remote *r, const struct sandbox_spec *spec, const ch
 	AUTO(buf_done) struct buf body = BUF(BODY_MAX);
 	struct pod_state pod;
 
-	write_claim(&body, spec, shape);
+	write_claim(&body, spec, shape, name);
 	const struct remote_call call = {.method = "PATCH",
 	                                 .path = kubernetes_path(r, &arena, OBJECT_POD, name),
 	                                 .content_type = "application/json-patch+json",
@@ -227,6 +231,21 @@ static int find_wanted(struct remote *r, const struct sandbox_spec *spec, struct
 	return 1;
 }
 
+/* The controller takes the pod over as that of the object. */
+static int claim_object(struct remote *r, const struct sandbox_spec *spec,
+                        const struct warm_kind *kind, const char *name, int64_t deadline,
+                        struct error *err)
+{
+	char token[AGENT_TOKEN_MAX + 1];
+	int has_kind = kubernetes_has_sandbox_kind(r, deadline, err);
+	struct pod_wish wish = {.spec = spec, .name = name, .image = kind->image, .token = token};
+
+	if (has_kind <= 0)
+		return has_kind;
+	remote_agent_token(r, name, token);
+	return kubernetes_put_sandbox(r, &wish, deadline, err);
+}
+
 int kubernetes_warm_claim(struct remote *r, const struct sandbox_spec *spec, int64_t deadline,
                           struct remote_sandbox *s, struct error *err)
 {
@@ -251,7 +270,8 @@ int kubernetes_warm_claim(struct remote *r, const struct sandbox_spec *spec, int
 	fault_point("kubernetes", "warm-claimed");
 	const struct pod_wish wish = {.spec = spec, .name = name};
 	if (kubernetes_replace_policy(r, &wish, deadline, err) < 0 ||
-	    claim_home(r, spec, name, deadline, err) < 0)
+	    claim_home(r, spec, name, deadline, err) < 0 ||
+	    claim_object(r, spec, &wanted, name, deadline, err) < 0)
 		return -1;
 	(void)snprintf(s->remote_id, sizeof(s->remote_id), "%s", name);
 	return 1;
@@ -302,6 +322,12 @@ static struct warm_step find_step(struct kubernetes *k)
 
 	if (!k->is_listed || k->is_closing)
 		return step;
+	if (map_next(&k->ended, &at, &name)) {
+		step.what = WARM_SUSPEND;
+		(void)snprintf(step.name, sizeof(step.name), "%s", name);
+		return step;
+	}
+	at = 0;
 	forget_kinds(k);
 	for (const struct pod_state *pod; (pod = map_next(&k->pods, &at, &name));)
 		if (is_of_no_use(k, pod)) {
@@ -407,6 +433,8 @@ static int take_step(struct remote *r, const struct warm_step *step, int64_t *re
 		return make_warm(r, &step->kind, err);
 	if (step->what == WARM_REMOVE)
 		return remove_warm(r, step->name, err);
+	if (step->what == WARM_SUSPEND)
+		return kubernetes_suspend_ended(r, step->name, err);
 	if (clock_monotonic_ms() < *remains_at)
 		return 0;
 	*remains_at = deadline_after(REMAINS_EVERY_MS);
@@ -440,7 +468,7 @@ static void *run_warm(void *argument)
 			pause_ms = RETRY_MS;
 			continue;
 		}
-		log_warning("warm pods are not as many as they should be",
+		log_warning("pods of a cluster are not as they should be",
 		            TEXT("provider", r->name), FAILURE(&err));
 		kubernetes_follow_pause(k, pause_ms);
 		pause_ms = pause_ms * 2 < RETRY_MAX_MS ? pause_ms * 2 : RETRY_MAX_MS;

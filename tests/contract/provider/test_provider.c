@@ -690,10 +690,14 @@ static void read_cluster(void)
 	                                      .agent_path = "/atoll-agent",
 	                                      .runtime_class = getenv("CONTRACT_KUBERNETES_CLASS"),
 	                                      .storage_class = "",
+	                                      .snapshot_class =
+	                                              getenv("CONTRACT_KUBERNETES_SNAPSHOTS"),
 	                                      .cpu_request_percent = 10,
 	                                      .policies_hold = true};
 	if (!cluster.runtime_class)
 		cluster.runtime_class = "";
+	if (!cluster.snapshot_class)
+		cluster.snapshot_class = "none";
 	kubernetes = (struct remote_options){.image = "test.local/base:1",
 	                                     .images = "",
 	                                     .kubernetes = &cluster,

@@ -13,7 +13,8 @@
 #include "provider/kind_options.h"
 #include "provider/kubernetes/access.h"
 #include "provider/kubernetes/class.h"
-#include "provider/kubernetes/pod.h"
+#include "provider/kubernetes/kubernetes.h"
+#include "provider/kubernetes/quantity.h"
 
 #define CLUSTER                                                                                    \
 	"clusters:\n- name: c\n  cluster: {server: 'https://a:1', certificate-authority-data: "    \
@@ -203,6 +204,54 @@ TEST(a_class_gives_what_its_handler_gives)
 	assert_int_equal(kubernetes_check_handler("kata-qemu", "runsc", &err), -1);
 }
 
+TEST(a_pod_of_an_object_has_the_id_of_its_start)
+{
+	const struct json_value *value;
+	struct error err = {0};
+	struct pod_state pod;
+	struct id start = id_new();
+	const char *text = arena_format(
+	        &arena,
+	        "{\"metadata\":{\"name\":\"a\",\"uid\":\"u\",\"annotations\":{\"" NOTE_START
+	        "\":\"%s\"}}}",
+	        start.text);
+
+	assert_int_equal(json_load(&arena, span_of(text), &value, &err), 0);
+	assert_true(kubernetes_read_pod(value, &pod));
+	assert_string_equal(pod.start, start.text);
+	assert_string_equal(pod.uid, "u");
+	assert_string_equal(read_pod("{}").start, "");
+}
+
+/* The controller's own label of a Sandbox object. */
+TEST(a_name_has_the_hash_of_the_controllers_label)
+{
+	char hash[9];
+
+	kubernetes_sandbox_hash("", hash);
+	assert_string_equal(hash, "811c9dc5");
+	kubernetes_sandbox_hash("foobar", hash);
+	assert_string_equal(hash, "bf9cf968");
+}
+
+TEST(sizes_are_read_as_the_cluster_writes_them)
+{
+	static const struct {
+		const char *text;
+		int64_t mb;
+	} sizes[] = {{"0", 0},         {"1", 1},           {"1048576", 1},   {"1048577", 2},
+	             {"5Gi", 5120},    {"100Mi", 100},     {"1.5Gi", 1536},  {"1G", 954},
+	             {"1e9", 954},     {"1048576000m", 1}, {"2Ti", 2097152}, {"", 0},
+	             {"-1Gi", 0},      {" 1Gi", 0},        {"0x10Gi", 0},    {"nan", 0},
+	             {"inf", 0},       {"1Xi", 0},         {"1Gi ", 0},      {"1e400", 0},
+	             {"9999999Ei", 0}, {"1.Gi", 1024},     {".5Gi", 512}};
+
+	for (size_t i = 0; i < COUNT_OF(sizes); i++)
+		if (quantity_mb(sizes[i].text) != sizes[i].mb)
+			fail_msg("'%s' is %lld", sizes[i].text,
+			         (long long)quantity_mb(sizes[i].text));
+}
+
 int main(void)
 {
 	return RUN(CASE(a_class_gives_what_its_handler_gives),
@@ -211,5 +260,8 @@ int main(void)
 	           CASE(what_would_be_unsafe_or_is_not_known_is_refused_by_name),
 	           CASE(a_pod_runs_when_its_own_container_does),
 	           CASE(a_pod_is_a_sandboxs_or_a_warm_one), CASE(a_pod_says_why_it_does_not_start),
-	           CASE(a_pod_says_why_it_has_ended), CASE(what_is_no_pod_is_none));
+	           CASE(a_pod_says_why_it_has_ended), CASE(what_is_no_pod_is_none),
+	           CASE(a_pod_of_an_object_has_the_id_of_its_start),
+	           CASE(a_name_has_the_hash_of_the_controllers_label),
+	           CASE(sizes_are_read_as_the_cluster_writes_them));
 }
