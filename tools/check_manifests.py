@@ -38,12 +38,15 @@ PROVIDER_CALLS = {
     "pods": {"create", "delete", "get", "list", "patch", "watch"},
     "persistentvolumeclaims": {"create", "delete", "get", "list", "patch"},
     "networkpolicies": {"create", "delete", "get", "list", "patch", "update"},
+    "sandboxes": {"create", "delete", "get", "list", "patch"},
     "pods/exec": {"create", "get"},
     "pods/portforward": {"create", "get"},
 }
+# And with sandboxes.snapshotClass alone.
+SNAPSHOT_CALLS = {"volumesnapshots": {"create", "delete", "get", "list"}}
 # How the sources name them.
-NAMES_IN_SOURCES = {"pods": '"pods"', "persistentvolumeclaims": '"persistentvolumeclaims"', "networkpolicies": '"networkpolicies"',
-                    "pods/exec": "exec?", "pods/portforward": "portforward?"}
+NAMES_IN_SOURCES = {"pods": '"pods"', "persistentvolumeclaims": '"persistentvolumeclaims"', "networkpolicies": '"networkpolicies"', "sandboxes": '"sandboxes"',
+                    "pods/exec": "exec?", "pods/portforward": "portforward?", "volumesnapshots": "/volumesnapshots"}
 
 
 def find_go():
@@ -99,28 +102,33 @@ def check_text(mistakes):
         if not path.exists() or path.read_text() != expected:
             mistakes.append(f"{path.relative_to(tree.ROOT)} is not what the chart renders: tools/check_manifests.py --write")
     # Every condition of the templates is met once.
-    other = render({"sandboxes": {"createNamespace": False, "runtimeClass": "gvisor", "storageClass": "fast", "images": {"a": "b:1", "c": "d:2"}},
+    other = render({"sandboxes": {"createNamespace": False, "runtimeClass": "gvisor", "storageClass": "fast", "snapshotClass": "quick", "images": {"a": "b:1", "c": "d:2"}},
                     "networkPolicy": {"from": [{"namespaceSelector": {}}]}, "nodeSelector": {"a": "b"}, "tolerations": [{"operator": "Exists"}],
                     "image": {"pullSecrets": ["login"]}, "config": {"log_level": "debug"}})
     kinds = [item["kind"] for item in objects_of(other)]
     if "ClusterRole" not in kinds or "Namespace" in kinds:
         mistakes.append("the chart does not follow sandboxes.runtimeClass or sandboxes.createNamespace")
     check_config(objects_of(other), mistakes)
+    check_rights(objects_of(other), PROVIDER_CALLS | SNAPSHOT_CALLS, mistakes)
 
 
 def one(objects, kind):
     return next(item for item in objects if item["kind"] == kind)
 
 
-def check_role(objects, mistakes):
+def check_rights(objects, calls, mistakes):
     allowed = {}
     for rule in one(objects, "Role")["rules"]:
         for resource in rule["resources"]:
             allowed.setdefault(resource, set()).update(rule["verbs"])
-    for resource in sorted(allowed.keys() | PROVIDER_CALLS.keys()):
-        if allowed.get(resource, set()) != PROVIDER_CALLS.get(resource, set()):
+    for resource in sorted(allowed.keys() | calls.keys()):
+        if allowed.get(resource, set()) != calls.get(resource, set()):
             mistakes.append(f"the Role allows {sorted(allowed.get(resource, []))} on {resource}, the provider calls "
-                            f"{sorted(PROVIDER_CALLS.get(resource, []))}")
+                            f"{sorted(calls.get(resource, []))}")
+
+
+def check_role(objects, mistakes):
+    check_rights(objects, PROVIDER_CALLS, mistakes)
     folder = tree.ROOT / "src/provider/kubernetes"
     sources = "".join(path.read_text() for path in sorted(folder.glob("*.c")))
     for resource, text in NAMES_IN_SOURCES.items():
