@@ -69,8 +69,11 @@ def test_a_sandbox_is_made_from_a_snapshot_of_a_home(api, controller, state):
     remote_snapshots.check_copy(api, Account(controller), state)
 
 
-def test_forks_have_the_files_of_their_moment(api):
+def test_forks_have_the_files_of_their_moment(api, controller):
     remote_snapshots.check_forks(api)
+    for snapshot in api.get("/api/sandbox/snapshots")["items"]:  # that of the forks is their owner's to delete
+        api.delete(f"/api/sandbox/snapshots/{snapshot['id']}")
+    assert controller.names() == []
 
 
 def test_a_sandbox_is_not_reset_to_a_snapshot(api):

@@ -129,10 +129,10 @@ static void check_reset(struct fixture *f)
 
 static bool is_far(const struct fixture *f)
 {
-	return strcmp(f->ops->isolation, "remote") == 0;
+	return strcmp(f->ops->isolation, "remote") == 0 || strcmp(f->ops->name, "kubernetes") == 0;
 }
 
-/* A declared gap of accounts at other services. */
+/* A declared gap of accounts at other services, and of clusters. */
 static bool refuses_restore(struct fixture *f, const char *snapshot)
 {
 	const struct snapshot_ops *snapshots = f->ops->snapshots;
