@@ -54,8 +54,23 @@ def install(api):
     for path in sorted(pathlib.Path(folder).glob("*_sandboxes.yaml")):
         body = yaml.safe_load(path.read_text())
         body["spec"].pop("conversion", None)  # its webhook is the controller's
+        fit_to_old_cluster(body["spec"])
         body["spec"]["versions"] = [version for version in body["spec"]["versions"] if version["storage"]]
         apply(api, body)
+
+
+def fit_to_old_cluster(schema):
+    """Kubernetes 1.20 refuses empty defaults, and lists whose keys are without one."""
+    if isinstance(schema, dict):
+        if schema.get("default") == "":
+            del schema["default"]
+        if schema.get("x-kubernetes-list-type") == "map":
+            del schema["x-kubernetes-list-type"], schema["x-kubernetes-list-map-keys"]
+        for value in schema.values():
+            fit_to_old_cluster(value)
+    elif isinstance(schema, list):
+        for value in schema:
+            fit_to_old_cluster(value)
 
 
 def uninstall(api):

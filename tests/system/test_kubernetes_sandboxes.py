@@ -21,10 +21,12 @@ SMALL = {"resources": {"cpu": 0.2, "memory_mb": 64}}
 @pytest.fixture(scope="module")
 def cluster():
     made = kubernetes_cluster.open_cluster(SPACE)
-    agent_sandbox.install(made.api)
-    yield made
-    agent_sandbox.uninstall(made.api)
-    made.remove()
+    try:
+        agent_sandbox.install(made.api)
+        yield made
+        agent_sandbox.uninstall(made.api)
+    finally:
+        made.remove()
 
 
 @pytest.fixture(scope="module")

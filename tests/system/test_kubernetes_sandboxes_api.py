@@ -20,10 +20,12 @@ OBJECTS = f"{agent_sandbox.GROUP}/namespaces/{SPACE}/{agent_sandbox.KIND}"
 @pytest.fixture(scope="module")
 def cluster():
     made = kubernetes_cluster.Cluster(node=False)
-    made.api.call("POST", "/api/v1/namespaces", {"metadata": {"name": SPACE}})
-    agent_sandbox.install(made.api)
-    yield made
-    made.remove()
+    try:
+        made.api.call("POST", "/api/v1/namespaces", {"metadata": {"name": SPACE}})
+        agent_sandbox.install(made.api)
+        yield made
+    finally:
+        made.remove()
 
 
 @pytest.fixture(scope="module")

@@ -30,12 +30,13 @@ class Account:
 @pytest.fixture(scope="module")
 def cluster():
     made = kubernetes_cluster.open_cluster(SPACE)
-    if not getattr(made, "provisioner", None):
+    try:
+        if not getattr(made, "provisioner", None):
+            pytest.skip("the provisioner of a borrowed cluster is another process's")
+        volume_snapshots.install(made.api)
+        yield made
+    finally:
         made.remove()
-        pytest.skip("the provisioner of a borrowed cluster is another process's")
-    volume_snapshots.install(made.api)
-    yield made
-    made.remove()
 
 
 @pytest.fixture(scope="module")
