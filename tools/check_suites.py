@@ -8,7 +8,7 @@ import tree
 
 TESTS = tree.ROOT / "tests"
 PARTIAL = re.compile(r"pytest\.mark\.(slow|providers)\b|atoll\.sample\(|atoll\.IS_SLOW")
-WORD = re.compile(r"[\w/.{},]*test_[\w/.{},]+|tests/(?:kubernetes|operator|ide|package)\b")
+WORD = re.compile(r"[\w/.{},*]*test_[\w/.{},*]+|tests/(?:kubernetes|operator|ide|package)\b")
 # Lists of files that ./dev test itself runs.
 OWN = re.compile(r"^(LONG_FILES|LONE_FILES|TSAN_FILES)=\(.*?\)", re.M | re.S)
 
