@@ -182,7 +182,7 @@ class Controller:
     def tell(self, box, conditions):
         (reason, message), (is_suspended, suspended) = conditions
         told = [{"type": "Ready", "status": "True" if reason == "DependenciesReady" else "False", "reason": reason, "message": message},
-                {"type": "Suspended", "status": "True" if is_suspended else "False", "reason": suspended, "message": ""}]
+                {"type": "Suspended", "status": "True" if is_suspended else "False", "reason": suspended, "message": suspended}]
         before = [{name: c.get(name) for name in ("type", "status", "reason", "message")} for c in box.get("status", {}).get("conditions", [])]
         if before == told:
             return
