@@ -4,6 +4,7 @@
 #include "credential/rule.h"
 
 #define WILDCARD "*."
+#define PATH_SIZE_MAX ((size_t)64 * 1024)
 #define GLOB_STEPS_MAX 65536 /* of one comparison: '**' makes them grow with the square */
 
 bool credential_host_has(const char *pattern, struct span host)
@@ -77,7 +78,7 @@ static const char *find_byte_fault(struct span rest, bool encoded_slash)
 
 const char *credential_path_fault(struct span path, bool encoded_slash)
 {
-	AUTO(buf_done) struct buf decoded = BUF(64 * 1024);
+	AUTO(buf_done) struct buf decoded = BUF(PATH_SIZE_MAX);
 	const char *fault;
 	struct span rest = path;
 
@@ -95,8 +96,19 @@ const char *credential_path_fault(struct span path, bool encoded_slash)
 	return has_dot_segment(buf_span(&decoded)) ? "the path has a dot segment" : NULL;
 }
 
-/* The form that rules are compared with: escapes decoded, but an escaped slash stays "%2F". */
-static void decode_path(struct buf *out, struct span path)
+/* A path as rules are compared with it: escapes decoded. */
+struct decoded_path {
+	struct buf kept;   /* an escaped slash stays "%2F" */
+	struct buf opened; /* an escaped slash is a slash, as some servers read it */
+};
+
+static void done_path(struct decoded_path *path)
+{
+	buf_done(&path->kept);
+	buf_done(&path->opened);
+}
+
+static void decode_path(struct buf *out, struct span path, const char *escaped_slash)
 {
 	while (path.size > 0) {
 		bool is_escape = path.data[0] == '%';
@@ -106,7 +118,7 @@ static void decode_path(struct buf *out, struct span path)
 		if (c < 0)
 			span_skip(&path, 1);
 		else if (is_escape && c == '/')
-			buf_add_text(out, "%2F");
+			buf_add_text(out, escaped_slash);
 		else
 			buf_add_byte(out, (char)c);
 	}
@@ -228,7 +240,7 @@ static void decode_part(struct buf *out, struct span part)
 
 static bool query_holds(const struct credential_field_match *m, struct span query, bool is_deny)
 {
-	AUTO(buf_done) struct buf text = BUF(64 * 1024);
+	AUTO(buf_done) struct buf text = BUF(PATH_SIZE_MAX);
 	struct field_count n = {0, 0};
 	struct span part, name;
 
@@ -253,8 +265,18 @@ static bool method_holds(const char *const *methods, struct span method)
 	return !methods || !methods[0];
 }
 
+/* A server may take an escaped slash for a slash: it must not lead past a rule that refuses and
+ * does not speak of it. */
+static bool path_is_of(const struct credential_match *m, const struct decoded_path *path,
+                       bool is_deny)
+{
+	return path_holds(&m->path, buf_span(&path->kept), is_deny) ||
+	       (is_deny && !m->encoded_slash &&
+	        path_holds(&m->path, buf_span(&path->opened), is_deny));
+}
+
 static bool rule_holds(const struct credential_rule *rule, const struct credential_request *request,
-                       struct span path)
+                       const struct decoded_path *path)
 {
 	const struct credential_match *m = &rule->match;
 	const struct credential_field_match *query = m->query.items, *headers = m->headers.items;
@@ -262,7 +284,7 @@ static bool rule_holds(const struct credential_rule *rule, const struct credenti
 
 	if (!credential_host_has(rule->host, request->host) ||
 	    !method_holds((const char *const *)m->methods, request->method) ||
-	    !path_holds(&m->path, path, is_deny))
+	    !path_is_of(m, path, is_deny))
 		return false;
 	for (size_t i = 0; i < m->query.count; i++)
 		if (!query_holds(&query[i], request->query, is_deny))
@@ -276,13 +298,14 @@ static bool rule_holds(const struct credential_rule *rule, const struct credenti
 const struct credential_rule *credential_rules_find(const struct credential_rules *rules,
                                                     const struct credential_request *request)
 {
-	AUTO(buf_done) struct buf path = BUF(64 * 1024);
+	AUTO(done_path) struct decoded_path path = {BUF(PATH_SIZE_MAX), BUF(PATH_SIZE_MAX)};
 
-	decode_path(&path, request->path);
+	decode_path(&path.kept, request->path, "%2F");
+	decode_path(&path.opened, request->path, "/");
 	for (size_t i = 0; i < rules->rules.count; i++) {
 		const struct credential_rule *rule = credential_rule_at(rules, i);
 
-		if (rule_holds(rule, request, buf_span(&path)))
+		if (rule_holds(rule, request, &path))
 			return rule;
 	}
 	return NULL;

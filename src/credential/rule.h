@@ -41,7 +41,7 @@ struct credential_match {
 	const char **methods;
 	struct credential_path_match path;
 	struct json_list query, headers; /* of struct credential_field_match; all must hold */
-	bool encoded_slash;              /* "%2F" may be in the path; it stays in this form */
+	bool encoded_slash; /* "%2F" may be in the path; for others that deny, it is a slash too */
 };
 
 enum credential_action { CREDENTIAL_INJECT, CREDENTIAL_ALLOW, CREDENTIAL_DENY };

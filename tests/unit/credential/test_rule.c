@@ -107,6 +107,27 @@ TEST(an_escaped_letter_does_not_avoid_a_rule)
 	assert_string_equal(find(&rules, "POST", "h.org", "/gistsx", ""), "");
 }
 
+TEST(an_escaped_slash_does_not_avoid_a_rule)
+{
+	AUTO(arena_done) struct arena a = {0};
+	struct credential_rules rules =
+	        parse(&a, "[{\"id\":\"no\",\"host\":\"h.org\",\"action\":\"deny\","
+	                  "\"match\":{\"path\":{\"glob\":\"/v1/*/keys**\"}}},"
+	                  "{\"id\":\"aware\",\"host\":\"h.org\",\"action\":\"deny\","
+	                  "\"match\":{\"path\":{\"prefix\":\"/v2/hooks\"},"
+	                  "\"encoded_slash\":true}},"
+	                  "{\"id\":\"rest\",\"host\":\"h.org\",\"action\":\"allow\","
+	                  "\"match\":{\"encoded_slash\":true}}]");
+
+	assert_string_equal(find(&rules, "POST", "h.org", "/v1/a/keys", ""), "no");
+	assert_string_equal(find(&rules, "POST", "h.org", "/v1/a%2fkeys", ""), "no");
+	assert_string_equal(find(&rules, "POST", "h.org", "/v1%2Fa%2Fkeys%2F1", ""), "no");
+	assert_string_equal(find(&rules, "GET", "h.org", "/v1/a%2Fb/files", ""), "rest");
+	/* This rule says what an escaped slash is. */
+	assert_string_equal(find(&rules, "GET", "h.org", "/v2/hooks", ""), "aware");
+	assert_string_equal(find(&rules, "GET", "h.org", "/v2%2Fhooks", ""), "rest");
+}
+
 TEST(queries_and_headers_have_to_hold_in_every_value)
 {
 	AUTO(arena_done) struct arena a = {0};
@@ -256,6 +277,7 @@ int main(void)
 	           CASE(the_first_rule_that_holds_decides),
 	           CASE(a_malformed_escape_ends_the_search),
 	           CASE(an_escaped_letter_does_not_avoid_a_rule),
+	           CASE(an_escaped_slash_does_not_avoid_a_rule),
 	           CASE(queries_and_headers_have_to_hold_in_every_value),
 	           CASE(paths_that_servers_read_differently_are_faults),
 	           CASE(all_faults_are_told_with_their_places),
