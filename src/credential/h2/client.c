@@ -34,9 +34,14 @@ static int take_head(struct h2_session *s, const nghttp2_frame *frame)
 	return 0;
 }
 
-static int take_data(UNUSED struct h2_session *s, struct passage *x, struct span piece)
+static int take_data(struct h2_session *s, struct passage *x, struct span piece)
 {
-	x->client_unacked += piece.size;
+	/* A body that is gathered waits for its own end: it must not keep the window that others
+	 * need for theirs. passage_add_request limits what a connection gathers. */
+	if (x->request_state == REQUEST_GATHERED)
+		(void)nghttp2_session_consume_connection(s->nghttp2, piece.size);
+	else
+		x->client_unacked += piece.size;
 	/* What is over a limit is refused, or cut; the stream ends with that. */
 	(void)!passage_add_request(x, piece);
 	return 0;

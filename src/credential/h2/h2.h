@@ -3,8 +3,9 @@
  * passage. Loop thread.
  *
  * Memory is bounded by flow control: the window of a stream or of the connection grows only as
- * bytes are sent on, on the other side. A peer that resets streams, sends frames without content or
- * begins heads too often is cut off (session.h). WebSockets over HTTP/2 (RFC 8441) are not offered.
+ * bytes are sent on, on the other side; GATHERED_MAX bounds bodies that wait for a signature. A
+ * peer that resets streams, sends frames without content or begins heads too often is cut off
+ * (session.h). WebSockets over HTTP/2 (RFC 8441) are not offered.
  */
 #pragma once
 

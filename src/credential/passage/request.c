@@ -325,9 +325,26 @@ void passage_take_request(struct passage *x)
 		passage_refuse(x, DECISION_BAD_REQUEST);
 }
 
+static size_t count_held(struct passage_connection *c)
+{
+	size_t held = 0;
+
+	LIST_EACH (&c->passages, struct passage, x, link)
+		held += passage_unsent(&x->request);
+	return held;
+}
+
+/* Why a body must not be gathered further; DECISION_OK: it may. */
+static enum decision_code judge_gathered(const struct passage *x, size_t size)
+{
+	if (x->request_bytes > (int64_t)SIGNED_BODY_MAX)
+		return DECISION_BAD_REQUEST;
+	return count_held(x->connection) + size > GATHERED_MAX ? DECISION_LIMIT : DECISION_OK;
+}
+
 bool passage_add_request(struct passage *x, struct span piece)
 {
-	bool is_gathered = x->request_state == REQUEST_GATHERED;
+	enum decision_code code = DECISION_OK;
 
 	if (x->request_state == REQUEST_OVER && x->answer_state != ANSWER_TUNNEL)
 		return true; /* and dropped */
@@ -337,9 +354,12 @@ bool passage_add_request(struct passage *x, struct span piece)
 		passage_fail(x, DECISION_BAD_REQUEST, WIRE_PROTOCOL_ERROR);
 		return false;
 	}
-	if ((is_gathered && x->request_bytes > (int64_t)SIGNED_BODY_MAX) ||
-	    (!is_gathered && !count_bytes_out(x, piece.size))) {
-		passage_fail(x, is_gathered ? DECISION_BAD_REQUEST : DECISION_LIMIT, WIRE_CALM);
+	if (x->request_state == REQUEST_GATHERED)
+		code = judge_gathered(x, piece.size);
+	else if (!count_bytes_out(x, piece.size))
+		code = DECISION_LIMIT;
+	if (code != DECISION_OK) {
+		passage_fail(x, code, WIRE_CALM);
 		return false;
 	}
 	buf_add_span(&x->request.bytes, piece);

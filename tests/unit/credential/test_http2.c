@@ -183,7 +183,12 @@ static void drop_report(UNUSED void *context, UNUSED const struct network_decisi
 {
 }
 
-static struct guard *make_guard(void)
+#define BY_HEADER "\"kind\":\"header\",\"name\":\"x-key\",\"value\":\"${credential.c.v}\""
+#define BY_SIGNATURE                                                                               \
+	"\"kind\":\"sigv4\",\"access_key_id\":\"${credential.c.v}\",\"secret_access_key\":"        \
+	"\"${credential.c.v}\",\"services\":[\"sqs\"],\"regions\":[\"eu-west-1\"]"
+
+static struct guard *make_guard(const char *inject)
 {
 	AUTO(arena_done) struct arena a = {0};
 	AUTO(buf_done) struct buf text = BUF(64 * 1024);
@@ -195,9 +200,8 @@ static struct guard *make_guard(void)
 	buf_add_text(&text,
 	             "{\"sandbox\":\"aaaaaaaaaaaaaaaaaaaa\",\"credentials\":[{\"name\":\"c\","
 	             "\"hosts\":[\"" HOST "\"],\"fields\":{\"v\":\"" VALUE "\"}}],"
-	             "\"rules\":[{\"host\":\"" HOST "\",\"action\":\"inject\",\"inject\":[{"
-	             "\"kind\":\"header\",\"name\":\"x-key\",\"value\":"
-	             "\"${credential.c.v}\"}]}],\"ca_certificate\":");
+	             "\"rules\":[{\"host\":\"" HOST "\",\"action\":\"inject\",\"inject\":[{");
+	buf_addf(&text, "%s}]}],\"ca_certificate\":", inject);
 	json_write_text(&text, span_of(certificate));
 	buf_add_text(&text, ",\"ca_key\":");
 	json_write_text(&text, span_of(key));
@@ -207,9 +211,10 @@ static struct guard *make_guard(void)
 	return g;
 }
 
-static void open_world(struct world *w, bool host_is_http2, int32_t client_window)
+static void open_world_of(struct world *w, struct guard *guard, bool host_is_http2,
+                          int32_t client_window)
 {
-	*w = (struct world){.guard = make_guard()};
+	*w = (struct world){.guard = guard};
 	w->connection = (struct passage_connection){.guard = w->guard,
 	                                            .host = HOST,
 	                                            .now_ms = 1,
@@ -232,6 +237,11 @@ static void open_world(struct world *w, bool host_is_http2, int32_t client_windo
 	open_peer(&w->client, true, client_window);
 	if (host_is_http2)
 		open_peer(&w->host, false, 65535);
+}
+
+static void open_world(struct world *w, bool host_is_http2, int32_t client_window)
+{
+	open_world_of(w, make_guard(BY_HEADER), host_is_http2, client_window);
 }
 
 static void close_world(struct world *w)
@@ -346,6 +356,68 @@ TEST(a_host_waits_for_a_client_that_takes_nothing)
 	close_world(&w);
 }
 
+#define GIVE                                                                                       \
+	UNUSED nghttp2_session *n, UNUSED int32_t stream, uint8_t *room, size_t size,              \
+	        uint32_t *flags, nghttp2_data_source *source, UNUSED void *context
+
+static ssize_t give_zeros(GIVE)
+{
+	int *left = source->ptr;
+	size_t given = size < (size_t)*left ? size : (size_t)*left;
+
+	memset(room, '0', given);
+	*left -= (int)given;
+	if (*left == 0)
+		*flags |= NGHTTP2_DATA_FLAG_EOF;
+	return (ssize_t)given;
+}
+
+/* Requests whose bodies come in turns. The result: those that the host may get, or has got. */
+static unsigned send_signed(struct world *w, int *left, unsigned count, int size)
+{
+	const nghttp2_nv fields[] = {
+	        h2_field(":method", "POST", false),
+	        h2_field(":scheme", "https", false),
+	        h2_field(":authority", HOST, false),
+	        h2_field(":path", "/a", false),
+	        h2_field("authorization",
+	                 "AWS4-HMAC-SHA256 Credential=AKIA/20260101/eu-west-1/sqs/aws4_request, "
+	                 "SignedHeaders=host, Signature=0",
+	                 false),
+	        h2_field("x-amz-date", "20260101T000000Z", false)};
+	unsigned whole = 0;
+
+	for (unsigned i = 0; i < count; i++) {
+		const nghttp2_data_provider body = {.source = {.ptr = &left[i]},
+		                                    .read_callback = give_zeros};
+
+		left[i] = size;
+		assert_true(nghttp2_submit_request(w->client.session, NULL, fields,
+		                                   COUNT_OF(fields), &body, NULL) > 0);
+	}
+	assert_true(run_world(w));
+	LIST_EACH (&w->connection.passages, struct passage, x, link) {
+		assert_int_not_equal(x->request_state, REQUEST_GATHERED);
+		whole += x->request.has_ended && x->answer_state == ANSWER_NONE;
+	}
+	return whole;
+}
+
+TEST(bodies_that_are_gathered_do_not_wait_for_each_other)
+{
+	struct world w;
+	int left[100];
+
+	open_world_of(&w, make_guard(BY_SIGNATURE), false, 65535);
+	assert_int_equal(send_signed(&w, left, 8, 200 * 1024), 8);
+	close_world(&w);
+	/* More than a connection may hold: some get an answer, none waits for ever. */
+	open_world_of(&w, make_guard(BY_SIGNATURE), false, 65535);
+	assert_in_range(send_signed(&w, left, 100, 200 * 1024), 1, 12);
+	assert_non_null(strstr(buf_text(&w.client.fields), "x-atoll-refused: limit"));
+	close_world(&w);
+}
+
 TEST(streams_that_are_reset_rapidly_end_the_connection)
 {
 	struct world w;
@@ -424,6 +496,7 @@ int main(void)
 	           CASE(a_host_of_http1_is_asked_and_its_echo_is_masked),
 	           CASE(a_value_is_never_indexed_on_the_way_to_the_host),
 	           CASE(a_host_waits_for_a_client_that_takes_nothing),
+	           CASE(bodies_that_are_gathered_do_not_wait_for_each_other),
 	           CASE(streams_that_are_reset_rapidly_end_the_connection),
 	           CASE(a_client_that_says_farewell_gets_its_answer),
 	           CASE(interim_answers_without_end_are_refused),
