@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/id.h"
+#include "base/thread.h"
 #include "blob/blob.h"
 #include "terminal/cast.h"
 #include "terminal/recording.h"
@@ -19,6 +20,7 @@
 #define MARKER_ROOM 512 /* kept free for the marker of what is missing */
 
 struct command_cast {
+	struct list link; /* in terminals.casts */
 	struct terminals *terminals;
 	char project[ID_SIZE + 1], sandbox[ID_SIZE + 1], id[RECORDING_ID_MAX + 1];
 	struct buf lines;
@@ -27,12 +29,26 @@ struct command_cast {
 	uint64_t missing;
 };
 
-static int enter_casts(struct terminals *t, struct error *err)
+/* One project must not take what all have. */
+static int enter_casts(struct command_cast *c, struct error *err)
 {
-	if (__atomic_add_fetch(&t->cast_count, 1, __ATOMIC_ACQ_REL) <= COMMAND_CASTS_MAX)
-		return 0;
-	(void)__atomic_sub_fetch(&t->cast_count, 1, __ATOMIC_ACQ_REL);
-	return FAIL(err, ERROR_LIMIT, "%d commands are being recorded already", COMMAND_CASTS_MAX);
+	struct terminals *t = c->terminals;
+	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&t->recorders_lock);
+	unsigned all = 0, own = 0;
+
+	LIST_EACH (&t->casts, struct command_cast, other, link) {
+		all++;
+		own += strcmp(other->project, c->project) == 0;
+	}
+	if (own >= COMMAND_CASTS_OF_PROJECT_MAX)
+		return FAIL(err, ERROR_LIMIT,
+		            "%d commands of the project are being recorded already",
+		            COMMAND_CASTS_OF_PROJECT_MAX);
+	if (all >= COMMAND_CASTS_MAX)
+		return FAIL(err, ERROR_LIMIT, "%d commands are being recorded already",
+		            COMMAND_CASTS_MAX);
+	list_append(&t->casts, &c->link);
+	return 0;
 }
 
 int command_cast_new(struct terminals *t, const struct command_cast_options *o,
@@ -41,7 +57,7 @@ int command_cast_new(struct terminals *t, const struct command_cast_options *o,
 	char title[TITLE_MAX + 1], who[WHO_MAX + 1];
 	struct command_cast *c;
 
-	if (terminal_recordings_check(t, o->project_id, err) < 0 || enter_casts(t, err) < 0)
+	if (terminal_recordings_check(t, o->project_id, err) < 0)
 		return -1;
 	c = memory_new(sizeof(*c));
 	*c = (struct command_cast){.terminals = t,
@@ -49,6 +65,10 @@ int command_cast_new(struct terminals *t, const struct command_cast_options *o,
 	                           .begun_ns = clock_monotonic_ns()};
 	(void)snprintf(c->project, sizeof(c->project), "%s", o->project_id);
 	(void)snprintf(c->sandbox, sizeof(c->sandbox), "%s", o->sandbox_id);
+	if (enter_casts(c, err) < 0) {
+		free(c);
+		return -1;
+	}
 	(void)snprintf(title, sizeof(title), "%s", o->title);
 	(void)snprintf(who, sizeof(who), "%s", o->who ? o->who : "");
 	cast_write_head(&c->lines, &(struct cast_head){.rows = o->rows,
@@ -64,7 +84,9 @@ void command_cast_free(struct command_cast *c)
 {
 	if (!c)
 		return;
-	(void)__atomic_sub_fetch(&c->terminals->cast_count, 1, __ATOMIC_ACQ_REL);
+	(void)pthread_mutex_lock(&c->terminals->recorders_lock);
+	list_remove(&c->link);
+	(void)pthread_mutex_unlock(&c->terminals->recorders_lock);
 	buf_done(&c->lines);
 	free(c);
 }

@@ -17,6 +17,7 @@ struct terminals;
 
 #define COMMAND_CAST_BYTES_MAX ((size_t)1024 * 1024)
 #define COMMAND_CASTS_MAX 64 /* at once */
+#define COMMAND_CASTS_OF_PROJECT_MAX 32
 
 struct command_cast_options {
 	const char *project_id, *sandbox_id, *title; /* copied; a long title is cut */
@@ -24,7 +25,8 @@ struct command_cast_options {
 	uint32_t rows, columns;
 };
 /* Reads the blob store, so it blocks. ERROR_UNSUPPORTED without a blob store, ERROR_LIMIT when the
- * project has RECORDINGS_MAX recordings or COMMAND_CASTS_MAX commands are being recorded. */
+ * project has RECORDINGS_MAX recordings, or when so many commands, of the project or of all, are
+ * being recorded. */
 MUST_CHECK int command_cast_new(struct terminals *t, const struct command_cast_options *options,
                                 struct command_cast **ret, struct error *err);
 void command_cast_free(struct command_cast *c); /* NULL is fine */

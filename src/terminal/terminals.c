@@ -31,6 +31,7 @@ struct terminals *terminals_new(const struct terminals_options *options)
 	(void)pthread_mutex_init(&t->recorders_lock, NULL);
 	(void)pthread_cond_init(&t->recorder_ended, NULL);
 	list_init(&t->recorders);
+	list_init(&t->casts);
 	return t;
 }
 

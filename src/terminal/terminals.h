@@ -29,8 +29,8 @@ struct terminals {
 	pthread_cond_t recorder_ended;
 	struct list recorders;
 	unsigned recorder_count;
-	bool stopping;       /* atomic */
-	unsigned cast_count; /* of command_cast.h; atomic */
+	struct list casts; /* of command_cast.c */
+	bool stopping;     /* atomic */
 };
 /* Counts a call that may wait against waits_max. */
 MUST_CHECK int terminal_wait_begin(struct terminals *t, struct error *err);

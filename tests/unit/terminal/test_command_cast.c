@@ -50,15 +50,20 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static int begin_cast(struct command_cast **ret, struct error *err)
+static int begin_cast_of(const char *project, struct command_cast **ret, struct error *err)
 {
-	const struct command_cast_options options = {.project_id = "project",
+	const struct command_cast_options options = {.project_id = project,
 	                                             .sandbox_id = "box",
 	                                             .title = "make \"all\"",
 	                                             .rows = 24,
 	                                             .columns = 80};
 
 	return command_cast_new(terminals, &options, ret, err);
+}
+
+static int begin_cast(struct command_cast **ret, struct error *err)
+{
+	return begin_cast_of("project", ret, err);
 }
 
 /* Stores the cast as process 3 of 1700000000000, and reads it. */
@@ -132,18 +137,33 @@ TEST(what_does_not_fit_is_counted)
 	free(piece);
 }
 
-TEST(so_many_commands_are_recorded_at_once)
+static void check_limit(const char *project)
 {
-	struct command_cast *casts[COMMAND_CASTS_MAX], *further;
+	struct command_cast *further;
 	struct error err = {0};
 
-	for (unsigned i = 0; i < COMMAND_CASTS_MAX; i++)
-		assert_int_equal(begin_cast(&casts[i], &err), 0);
-	assert_int_equal(begin_cast(&further, &err), -1);
+	assert_int_equal(begin_cast_of(project, &further, &err), -1);
 	assert_int_equal(err.code, ERROR_LIMIT);
 	error_clear(&err);
+}
+
+TEST(so_many_commands_are_recorded_at_once)
+{
+	struct command_cast *casts[COMMAND_CASTS_MAX];
+	struct error err = {0};
+
+	for (unsigned i = 0; i < COMMAND_CASTS_MAX; i++) {
+		const char *project = i < COMMAND_CASTS_OF_PROJECT_MAX ? "one" : "two";
+
+		assert_int_equal(begin_cast_of(project, &casts[i], &err), 0);
+		/* A project that has all of its own leaves the rest to others. */
+		if (i == COMMAND_CASTS_OF_PROJECT_MAX - 1)
+			check_limit("one");
+	}
+	check_limit("three");
 	command_cast_free(casts[0]);
-	assert_int_equal(begin_cast(&casts[0], &err), 0);
+	check_limit("two");
+	assert_int_equal(begin_cast_of("one", &casts[0], &err), 0);
 	for (unsigned i = 0; i < COMMAND_CASTS_MAX; i++)
 		command_cast_free(casts[i]);
 }
