@@ -15,7 +15,9 @@ static void note_prepared(struct grants *g, const char *id, int64_t authority)
 {
 	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&g->mutex);
 
-	(void)map_put(&g->prepared, id, (void *)(uintptr_t)authority);
+	/* A sandbox that was deleted meanwhile would never be taken out again. */
+	if (map_find(&g->sent, id))
+		(void)map_put(&g->prepared, id, (void *)(uintptr_t)authority);
 }
 
 /* The trust thread does the same a second later, and tries again after a failure. */
