@@ -211,3 +211,15 @@ bool guard_take_request(struct rule_use *use, const struct credential_limits *li
 	use->requests++;
 	return true;
 }
+
+bool guard_take_report(struct guard *g, int64_t monotonic_ms)
+{
+	if (monotonic_ms - g->reports_since_ms >= SECOND_MS) {
+		g->reports = 0;
+		g->reports_since_ms = monotonic_ms;
+	}
+	if (g->reports >= GUARD_REPORTS_MAX)
+		return false;
+	g->reports++;
+	return true;
+}

@@ -35,6 +35,8 @@ struct guard {
 	struct list connections;
 	unsigned connection_count;
 	uint64_t session; /* of the api process that sent it last */
+	unsigned reports; /* of the second that began then */
+	int64_t reports_since_ms;
 };
 
 /* Fails for a set that credential_set_parse refuses, or with certificates that cannot be used. */
@@ -56,3 +58,7 @@ enum credential_http2 guard_http2(const struct guard *guard, const char *host);
 /* Counts a request; false when a limit of the rule refuses it. */
 bool guard_take_request(struct rule_use *use, const struct credential_limits *limits,
                         int64_t monotonic_ms);
+
+/* Counts a report of a decision. False: the sandbox has told GUARD_REPORTS_MAX in this second. */
+#define GUARD_REPORTS_MAX 128
+bool guard_take_report(struct guard *guard, int64_t monotonic_ms);

@@ -76,6 +76,7 @@ void proxy_settle(struct credential_proxy *p, uint64_t session)
 
 void proxy_report(struct credential_proxy *p, const struct network_decision *d)
 {
+	struct guard *g = map_find(&p->guards, d->sandbox);
 	int64_t now = loop_now_ms(p->loop);
 
 	if (p->reports_fd < 0)
@@ -88,7 +89,8 @@ void proxy_report(struct credential_proxy *p, const struct network_decision *d)
 		p->skipped = 0;
 		p->reported_since_ms = now;
 	}
-	if (p->reported++ >= REPORTS_PER_SECOND ||
+	/* A sandbox with more must not use up what the others have. */
+	if ((g && !guard_take_report(g, now)) || p->reported++ >= REPORTS_PER_SECOND ||
 	    send(p->reports_fd, d, sizeof(*d), MSG_DONTWAIT | MSG_NOSIGNAL) != (ssize_t)sizeof(*d))
 		p->skipped++;
 }

@@ -146,9 +146,21 @@ TEST(a_bundle_ends_with_the_authority)
 	assert_int_equal(tls_client_context_of(SPAN("nothing"), &context, &err), -1);
 }
 
+TEST(a_sandbox_tells_so_many_decisions_in_a_second)
+{
+	struct guard *g = make_guard(RULE, "");
+
+	for (unsigned i = 0; i < GUARD_REPORTS_MAX; i++)
+		assert_true(guard_take_report(g, 5000));
+	assert_false(guard_take_report(g, 5999));
+	assert_true(guard_take_report(g, 6000));
+	guard_free(g);
+}
+
 int main(void)
 {
-	return RUN(CASE(a_credential_is_used_only_for_its_own_hosts_and_time),
+	return RUN(CASE(a_sandbox_tells_so_many_decisions_in_a_second),
+	           CASE(a_credential_is_used_only_for_its_own_hosts_and_time),
 	           CASE(the_first_rule_that_says_so_decides_about_http2),
 	           CASE(a_rate_gives_its_burst_and_then_its_pace),
 	           CASE(a_number_of_requests_and_of_bytes_ends),
