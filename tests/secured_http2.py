@@ -78,6 +78,8 @@ class Two:
         while len(self.data) < 9 or len(self.data) < 9 + int.from_bytes(self.data[:3], "big"):
             try:
                 more = self.s.recv(65536)
+            except TimeoutError:
+                return False
             except OSError:
                 more = b""
             if not more:

@@ -187,6 +187,7 @@ for host in ("api.test", "other.test"):
 
 FLOODS = {
     "resets": "for i in range(400):\n    s = c.ask(c.fields('/slow?flood'), end=True); c.send(frame(RESET, 0, s, (8).to_bytes(4, 'big')))",
+    "provoked resets": "for i in range(400):\n    s = c.ask(c.fields('/slow?provoked'), end=True); c.send(frame(8, 0, s, (2**31 - 1).to_bytes(4, 'big')))",
     "pings": "for i in range(2000):\n    c.send(frame(PING, 0, 0, bytes(8)))",
     "settings": "for i in range(2000):\n    c.send(frame(SETTINGS, 0, 0))",
     "empty data": "s = c.ask(c.fields('/upload', 'POST'), end=False)\nfor i in range(2000):\n    c.send(frame(DATA, 0, s))",
@@ -197,8 +198,8 @@ FLOODS = {
 
 @pytest.mark.parametrize("flood", FLOODS)
 def test_floods_end_the_connection(api, there, vault, flood):
-    out = attempt(api, vault, f"c = Two()\n{FLOODS[flood]}\nprint('away', c.rest()); print(short(two('/x')))")
-    assert ("away 11" in out or "away None" in out) and "'200'" in out, out
+    out = attempt(api, vault, f"c = Two()\n{FLOODS[flood]}\nprint('away', c.rest(), c.ended); print(short(two('/x')))")
+    assert ("away 11 True" in out or "away None True" in out) and "'200'" in out, out
 
 
 def test_streams_heads_and_windows_have_limits(api, there, vault):

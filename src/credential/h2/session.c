@@ -91,6 +91,25 @@ static int on_begin_frame(UNUSED nghttp2_session *n, const nghttp2_frame_hd *hd,
 	return NGHTTP2_ERR_CALLBACK_FAILURE;
 }
 
+/* A client can also make this side reset its streams, by frames that break the protocol. */
+static int on_sent(UNUSED nghttp2_session *n, const nghttp2_frame *frame, void *context)
+{
+	struct h2_session *s = context;
+
+	if (frame->hd.type == NGHTTP2_RST_STREAM)
+		switch (frame->rst_stream.error_code) {
+		case NGHTTP2_PROTOCOL_ERROR:
+		case NGHTTP2_FLOW_CONTROL_ERROR:
+		case NGHTTP2_STREAM_CLOSED:
+		case NGHTTP2_FRAME_SIZE_ERROR:
+			s->resets++;
+			break;
+		default:
+			break;
+		}
+	return 0;
+}
+
 static int on_frame(UNUSED nghttp2_session *n, const nghttp2_frame *frame, void *context)
 {
 	struct h2_session *s = context;
@@ -212,6 +231,7 @@ static void set_calls(nghttp2_session_callbacks *calls)
 	nghttp2_session_callbacks_set_on_invalid_header_callback(calls, on_invalid_header);
 	nghttp2_session_callbacks_set_on_begin_frame_callback(calls, on_begin_frame);
 	nghttp2_session_callbacks_set_on_frame_recv_callback(calls, on_frame);
+	nghttp2_session_callbacks_set_on_frame_send_callback(calls, on_sent);
 	nghttp2_session_callbacks_set_on_data_chunk_recv_callback(calls, on_data);
 	nghttp2_session_callbacks_set_on_stream_close_callback(calls, on_close);
 	nghttp2_session_callbacks_set_send_data_callback(calls, send_body);
