@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* daemon/credentials.h — the credential proxy (credential/proxy/proxy.h): its process, and its sockets,
- * which the supervisor owns.
+/* daemon/credentials.h — the credential proxy (credential/proxy/proxy.h): its process, and its
+ * sockets, which the supervisor owns.
  *
  * The first set of credentials, or the first connection, starts the process: a server without
  * credentials has none. */

@@ -10,8 +10,8 @@
  * allowed, and only where all addresses are denied. A gateway (egress/egress.h) then lets TLS and
  * HTTP connections for that name through, whatever addresses it has.
  *
- * The TLS of a name that is marked as decrypted ends at the credential proxy (credential/proxy/proxy.h):
- * the gateway hands such connections over. A mark allows nothing.
+ * The TLS of a name that is marked as decrypted ends at the credential proxy
+ * (credential/proxy/proxy.h): the gateway hands such connections over. A mark allows nothing.
  *
  * The mode says what happens to what the rules refuse: it is refused (enforce), refused and a
  * person is asked (ask), or let through and recorded (watch).

@@ -21,9 +21,9 @@
 
 #define PASSAGE_QUEUE_MAX ((size_t)128 * 1024)
 #define PASSAGE_HEAD_MAX ((size_t)64 * 1024)
-#define SIGNED_BODY_MAX ((size_t)256 * 1024)   /* a signature needs it whole */
-#define GATHERED_MAX ((size_t)2 * 1024 * 1024) /* while a connection holds more, none is gathered  \
-	                                        */
+#define SIGNED_BODY_MAX ((size_t)256 * 1024) /* a signature needs it whole */
+/* While a connection holds more, no further body is gathered. */
+#define GATHERED_MAX ((size_t)2 * 1024 * 1024)
 
 struct passage;
 struct guard;
