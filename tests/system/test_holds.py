@@ -188,6 +188,8 @@ def test_what_wants_a_volume_in_use_is_parked(small, call):
             loud.api.post(f"{PATH}/{box}/stop")
         calls = [(loud, "POST", f"{PATH}/{box}/start", {}) for box in boxes]
     with contextlib.ExitStack() as ends:
+        # The stops are followed by work that would wait for the broker, too.
+        atoll.wait_for(lambda: in_lanes(small, "slow") == 0, 30, "the end of the work after the stops")
         with volume_in_use(small, loud, volume) as opened:
             statuses = ends.enter_context(held_by([], calls))
             atoll.wait_for(lambda: metric(small, "atoll_requests_parked ") >= len(calls), 30,

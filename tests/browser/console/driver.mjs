@@ -74,7 +74,7 @@ export function loaded(page) {
 /** Motion costs a fifth of the processor time of these tests: it is drawn in the suite "full". A context with the session of the key, and a list of all that must not happen in it. */
 export async function newContext(options = {}) {
   const context = await (await browser()).newContext({ viewport: SIZE, reducedMotion: process.env.ATOLL_SLOW ? null : "reduce", ...options });
-  context.setDefaultTimeout(15000);
+  context.setDefaultTimeout(40000); // a browser that starts beside other tests takes its time
   const faults = [];
   await context.exposeBinding("tellViolation", (_, text) => faults.push(`policy: ${text}`));
   await context.addInitScript(() => {
