@@ -198,8 +198,12 @@ class Services(far.Far):
         self.folder.cleanup()
 
     def logins(self, host):
-        """The words "good", "none" and "bad" of what came to a host."""
-        return [line.split(" ")[-1] for line in list(self.came) if line.startswith(f"came {host} ")]
+        """The words "good", "none" and "bad" of what came to a host. The line of a request that was answered may be on its way."""
+        def found():
+            return [line.split(" ")[-1] for line in list(self.came) if line.startswith(f"came {host} ")]
+        with contextlib.suppress(AssertionError):
+            atoll.wait_for(found, 3)
+        return found()
 
 
 @contextlib.contextmanager

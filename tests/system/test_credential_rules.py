@@ -55,6 +55,11 @@ def came(there, target):
     return [dict(map(tuple, headers)) for _, _, _, t, headers in there.requests() if t == target]
 
 
+def last(there, target):
+    """The far machine tells of a request after it has answered it."""
+    return atoll.wait_for(lambda: came(there, target), 20, f"a request for {target}")[-1]
+
+
 def refused(code, word, call, *arguments):
     with pytest.raises(atoll.ApiError) as failure:
         call(*arguments)
@@ -70,7 +75,7 @@ def box(api, there):
 def test_a_sandbox_uses_a_credential_that_it_never_has(api, there, box):
     done = get_trusting(api, box, "/headers?by=create")
     assert "200 OK" in done["stdout"] and TOKEN not in done["stdout"]
-    assert came(there, "/headers?by=create")[-1]["authorization"] == f"Bearer {TOKEN}"
+    assert last(there, "/headers?by=create")["authorization"] == f"Bearer {TOKEN}"
     inside = api.exec(box, "env; cat /proc/*/environ /proc/*/cmdline 2>/dev/null | tr '\\0' '\\n'; cat /etc/atoll/*.crt")["stdout"]
     assert TOKEN not in inside and "SSL_CERT_FILE" in inside and "BEGIN CERTIFICATE" in inside and "PRIVATE KEY" not in inside
     assert api.exec(box, cmd="/usr/bin/grep", args=["-rsl", TOKEN, "/home", "/tmp", "/etc", "/run", "/var"])["stdout"] == ""
@@ -93,7 +98,7 @@ def test_the_first_command_trusts_its_authority(api, there):
     for done in (first, started, forked):
         assert "200 OK" in done["stdout"], done
     for path in ("/first", "/started", "/forked"):
-        assert came(there, path)[-1]["authorization"] == f"Bearer {TOKEN}"
+        assert last(there, path)["authorization"] == f"Bearer {TOKEN}"
 
 
 def test_uses_are_noted_and_counted(api, there, server):
@@ -132,7 +137,7 @@ def test_rules_are_put_changed_and_taken_away(api, there):
         assert "rules" not in api.get(f"{PATH}/{sandbox}")["egress"]
         api.call("PUT", f"{PATH}/{sandbox}/egress", rules(there, "changed"))
         get_trusting(api, sandbox, "/put")
-        assert came(there, "/put")[-1]["authorization"] == f"Bearer {TOKEN}"
+        assert last(there, "/put")["authorization"] == f"Bearer {TOKEN}"
         api.call("PATCH", "/v1/credentials/changed", {"fields": {"token": OTHER}})
         atoll.wait_for(lambda: get(api, sandbox, "/changed") and [h for h in came(there, "/changed") if h["authorization"] == f"Bearer {OTHER}"], 20, "the other value")
         api.call("PUT", f"{PATH}/{sandbox}/egress", {name: rules(there)[name] for name in ("allow", "deny")})
@@ -147,16 +152,16 @@ def test_what_is_made_again_has_the_rules(api, server, there, box):
     atoll.wait_for(lambda: api.get(f"{PATH}/{box}")["state"] == "stopped", 30)
     api.post(f"{PATH}/{box}/start")
     get_trusting(api, box, "/restarted")
-    assert came(there, "/restarted")[-1]["authorization"] == f"Bearer {TOKEN}"
+    assert last(there, "/restarted")["authorization"] == f"Bearer {TOKEN}"
     server.kill9("api")
     server.wait_ready()
     api.close()
     get_trusting(api, box, "/recovered")
-    assert came(there, "/recovered")[-1]["authorization"] == f"Bearer {TOKEN}"
+    assert last(there, "/recovered")["authorization"] == f"Bearer {TOKEN}"
     fork = api.post(f"{PATH}/{box}/fork", {})["items"][0]["id"]
     try:
         get_trusting(api, fork, "/forked")
-        assert came(there, "/forked")[-1]["authorization"] == f"Bearer {TOKEN}"
+        assert last(there, "/forked")["authorization"] == f"Bearer {TOKEN}"
     finally:
         api.remove(fork)
 
@@ -183,7 +188,7 @@ def test_a_conversation_asks_uses_and_loses_a_credential(api, there):
         refused("forbidden", "key", api.post, f"/v1/approvals/{approval['id']}/approve", {})
         assert other.post(f"/v1/approvals/{approval['id']}/approve", {})["state"] == "used"
         assert "200 OK" in get(api, sandbox, "/consented")["stdout"]
-        assert came(there, "/consented")[-1]["authorization"] == f"Bearer {TOKEN}"
+        assert last(there, "/consented")["authorization"] == f"Bearer {TOKEN}"
         assert call(api, sandbox, "activate_credential", name="asked")["structuredContent"]["state"] == "active"
         consent = api.get(f"/v1/consents?sandbox={sandbox}")["items"][0]
         assert (consent["state"], consent["credential"], consent["conversationId"], consent["version"]) == ("active", "asked", "c1", 1) and consent["expiresAt"]
@@ -203,7 +208,7 @@ def test_a_consent_is_for_one_version(api, there):
         assert again["approvalId"] != waiting["approvalId"]
         other.post(f"/v1/approvals/{again['approvalId']}/approve", {})
         get_trusting(api, sandbox, "/kept")
-        assert came(there, "/kept")[-1]["authorization"] == f"Bearer {OTHER}"
+        assert last(there, "/kept")["authorization"] == f"Bearer {OTHER}"
         assert api.get(f"/v1/consents?sandbox={sandbox}")["items"][0]["expiresAt"] is None
         api.call("PATCH", "/v1/credentials/kept", {"fields": {"token": TOKEN}})
         atoll.wait_for(lambda: "403" in get(api, sandbox, "/newer")["stdout"], 20, "a refusal")
@@ -221,7 +226,7 @@ def test_a_deleted_credential_is_refused_at_once(api, there):
     api.post("/v1/credentials", {"name": "brief", "hosts": ["api.test"], "consent": "project", "fields": {"token": TOKEN}})
     with api.sandbox(internet=True, egress=rules(there, "brief")) as sandbox:
         get_trusting(api, sandbox, "/brief")
-        assert came(there, "/brief")[-1]["authorization"] == f"Bearer {TOKEN}"
+        assert last(there, "/brief")["authorization"] == f"Bearer {TOKEN}"
         api.delete("/v1/credentials/brief")
         atoll.wait_for(lambda: "403" in get(api, sandbox, "/deleted")["stdout"], 20, "a refusal")
         answered = get(api, sandbox, "/deleted")["stdout"]
@@ -239,13 +244,13 @@ def test_a_user_s_credential_is_named_by_that_user_only(api, there):
     anna.post("/v1/credentials", {"name": "mine", "owner": "user", "hosts": ["api.test"], "consent": "project", "fields": {"token": OTHER}})
     with anna.sandbox(internet=True, egress=rules(there, "mine")) as sandbox:
         get_trusting(anna, sandbox, "/anna")
-        assert came(there, "/anna")[-1]["authorization"] == f"Bearer {OTHER}"
+        assert last(there, "/anna")["authorization"] == f"Bearer {OTHER}"
         refused("not_found", "mine", bert.call, "PUT", f"{PATH}/{sandbox}/egress", rules(there, "mine"))
         boss.post("/v1/credentials", {"name": "mine", "hosts": ["api.test"], "consent": "project", "fields": {"token": TOKEN}})
         refused("forbidden", "only that user", bert.call, "PUT", f"{PATH}/{sandbox}/egress", rules(there, "mine"))
     with bert.sandbox(internet=True, egress=rules(there, "mine")) as sandbox:
         get_trusting(bert, sandbox, "/bert")
-        assert came(there, "/bert")[-1]["authorization"] == f"Bearer {TOKEN}"
+        assert last(there, "/bert")["authorization"] == f"Bearer {TOKEN}"
     for client in clients.values():
         client.close()
 
@@ -257,7 +262,7 @@ def test_the_command_line_gives_rules(api, server, there, tmp_path):
         done = server.cli("network", sandbox, "--allow", "api.test", "--rules", path, text=True)
         assert done.returncode == 0 and "rule   api  api.test  inject" in done.stdout, done.stderr
         get_trusting(api, sandbox, "/cli")
-        assert came(there, "/cli")[-1]["authorization"] == f"Bearer {TOKEN}"
+        assert last(there, "/cli")["authorization"] == f"Bearer {TOKEN}"
         assert "REVOKED" in server.cli("credential", "revoke", sandbox, "open", text=True).stdout.upper()
 
 
@@ -268,5 +273,5 @@ def test_a_lease_s_next_sandbox_has_the_rules(api, there):
     second = api.post("/v1/leases/acquire", {"key": "with-rules"})["sandbox_id"]
     assert second != first
     get_trusting(api, second, "/second")
-    assert came(there, "/second")[-1]["authorization"] == f"Bearer {TOKEN}"
+    assert last(there, "/second")["authorization"] == f"Bearer {TOKEN}"
     api.remove(second)

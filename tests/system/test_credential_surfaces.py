@@ -70,6 +70,11 @@ def came(there, path):
     return [line.split(" ")[-1] for line in list(there.came) if f" {path} " in line]
 
 
+def last(there, path):
+    """The service tells of a request after it has answered it."""
+    return atoll.wait_for(lambda: came(there, path), 20, f"a request for {path}")[-1]
+
+
 def refused(api, status, word, path, body):
     answer = api.raw("POST", path, body)
     assert answer.status == status and word in answer.body.decode(), (answer.status, answer.body, body)
@@ -80,7 +85,7 @@ def test_e2b_puts_a_literal_value_in_and_shows_it_to_no_client(api, there, serve
     value = there.kept["token"]
     with e2b(api, {**network, "rules": bearer(value)}) as sandbox:
         answer = ask_trusting(api, sandbox, "/literal")
-        assert came(there, "/literal")[-1] == "good" and set(answer["headers"]["X-Team"]) == {"*"}
+        assert last(there, "/literal") == "good" and set(answer["headers"]["X-Team"]) == {"*"}
         headers = {"Authorization": "***", "X-Team": "***"}
         assert shown(api, sandbox) == {**network, "rules": {"api.test": [{"transform": {"headers": headers}}]}}
         assert value not in json.dumps(api.get(f"/api/sandbox/instances/{sandbox}")) + json.dumps(api.get("/v1/credentials"))
@@ -88,7 +93,7 @@ def test_e2b_puts_a_literal_value_in_and_shows_it_to_no_client(api, there, serve
         fork = api.post(f"/api/sandbox/instances/{sandbox}/fork", {})["items"][0]["id"]
         try:
             ask_trusting(api, fork, "/of-the-fork")
-            assert came(there, "/of-the-fork")[-1] == "good"
+            assert last(there, "/of-the-fork") == "good"
         finally:
             api.remove(fork)
 
@@ -97,13 +102,13 @@ def test_e2b_s_rules_are_replaced_and_end(api, there):
     value = there.kept["token"]
     with e2b(api, {**CLOSED, "rules": bearer("old-value")}) as sandbox:
         atoll.wait_for(lambda: ask(api, sandbox, "/old") or came(there, "/old"), 30, "the old value")
-        assert came(there, "/old")[-1] == "bad"
+        assert last(there, "/old") == "bad"
         api.call("PUT", f"/sandboxes/{sandbox}/network", {**CLOSED, "rules": bearer(value)})
         ask_trusting(api, sandbox, "/new")
-        assert came(there, "/new")[-1] == "good"
+        assert last(there, "/new") == "good"
         api.call("PUT", f"/sandboxes/{sandbox}/network", CLOSED)
         assert shown(api, sandbox) == CLOSED
-        assert not ask(api, sandbox, "/ended") and came(there, "/ended")[-1] == "none"
+        assert not ask(api, sandbox, "/ended") and last(there, "/ended") == "none"
 
 
 def test_e2b_s_placeholders_name_secrets(api, there):
@@ -111,7 +116,7 @@ def test_e2b_s_placeholders_name_secrets(api, there):
     rules = bearer("${e2b.secrets.API_token}")
     with e2b(api, {"rules": rules}) as sandbox:
         atoll.wait_for(lambda: ask(api, sandbox, "/first") or came(there, "/first"), 30, "the first value")
-        assert came(there, "/first")[-1] == "bad"
+        assert last(there, "/first") == "bad"
         api.call("POST", "/secrets/api_token", {"value": there.kept["token"]})
         atoll.wait_for(lambda: ask(api, sandbox, "/second"), 20, "the second value")
         assert shown(api, sandbox)["rules"] == bearer("${e2b.secrets.api_token}")
@@ -169,7 +174,7 @@ def test_daytona_s_secret_is_put_in_where_its_placeholder_stands(api, there, ser
         assert answer["headers"]["User-Agent"] == made["placeholder"]
         # Another host gets the placeholder.
         api.exec(sandbox, 'curl -sS -H "Authorization: Bearer $TOKEN" https://free.test/elsewhere')
-        assert came(there, "/elsewhere")[-1] == "bad"
+        assert last(there, "/elsewhere") == "bad"
         found = api.get(f"{BOX}/{sandbox}")
         assert not found.get("domainAllowList") and not found["networkBlockAll"]
         assert far_services.places_with(server, api, sandbox, [value]) == []
@@ -183,7 +188,7 @@ def test_daytona_s_secrets_are_replaced_and_detached(api, there):
         api.call("PUT", f"{BOX}/{sandbox}/secrets", {"secrets": [{"TWO": "two"}]})
         assert api.exec(sandbox, "printf %s-%s \"$ONE\" \"$TWO\"")["stdout"] == f"-{two['placeholder']}"
         ask_trusting(api, sandbox, "/two", more='-H "Authorization: Bearer $TWO"')
-        assert came(there, "/two")[-1] == "good"
+        assert last(there, "/two") == "good"
         assert api.get(f"{BOX}/{sandbox}")["domainAllowList"] == "*.test"
         # The network changes, and the secret stays where it may go.
         api.post(f"{BOX}/{sandbox}/network-settings", {"domainAllowList": "api.test"})
