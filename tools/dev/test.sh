@@ -203,7 +203,7 @@ LONG_FILES=(system/test_console system/test_daytona system/test_undo system/test
 # They measure how long calls take beside others, or look at the whole host: nothing runs beside them.
 LONE_FILES=(system/test_processor system/test_fairness escape/alone/test_bombs fault/alone/test_last_server)
 # Most of the time a run waits for a process, a clock or a lock, so there are several for each processor: seven for two.
-SERVED_RUNS=${SERVED_RUNS:-$(($(nproc) * 7 / 2))}
+SERVED_RUNS=${SERVED_RUNS:-$(($(nproc) * 3))}
 
 # files_of SUITE FILE…: those of the suite.
 files_of()
