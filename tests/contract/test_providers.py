@@ -78,7 +78,7 @@ def remote(asked, tmp_path_factory):
                           small_root.as_tar(small_root.rooted(folder), folder / "root.tar").read_bytes())
         yield {"CONTRACT_DAYTONA_SNAPSHOT": "rooted", "CONTRACT_E2B_URL": f"http://127.0.0.1:{server.port}", "CONTRACT_E2B_KEY": server.key,
                "CONTRACT_DAYTONA_URL": f"http://127.0.0.1:{server.port}/daytona/api"}
-        assert server.rows(server.api()) == []
+        atoll.wait_for(lambda: server.rows(server.api()) == [], 30, "no sandboxes")
     finally:
         server.remove_all()
 

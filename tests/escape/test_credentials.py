@@ -295,7 +295,8 @@ with connect("api.test") as s:
     s.sendall(b"ping"); print(data, s.recv(100))
 """)
     assert "101" in out and "ping" in out and "Bearer ***" in out, out
-    assert "websocket" in " ".join(there.came) and "permessage-deflate" not in " ".join(there.came)
+    atoll.wait_for(lambda: "websocket" in " ".join(there.came), 20, lambda: there.came[-10:])
+    assert "permessage-deflate" not in " ".join(there.came)
 
 
 def test_hosts_that_are_not_who_they_say(api, there, vault):

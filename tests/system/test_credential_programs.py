@@ -182,7 +182,7 @@ def test_a_client_gets_the_answer_and_not_the_token(api, there, box, clean, name
     said = run(api, box, command.format(url=f"https://api.test/by-{name}"))
     answer = json.loads(said[said.index("{"):said.rindex("}") + 1])
     assert answer["path"] == f"/by-{name}" and set(answer["headers"]["authorization"].removeprefix("Bearer ")) == {"*"}
-    assert any(line.startswith(f"came api.test GET /by-{name} good") for line in there.came)
+    atoll.wait_for(lambda: any(line.startswith(f"came api.test GET /by-{name} good") for line in there.came), 20, lambda: there.came[-10:])
 
 
 def test_a_program_that_runs_on_has_no_login_in_its_memory(api, there, server, box):

@@ -301,6 +301,6 @@ def test_a_program_works_with_the_variable_that_it_reads(api, there, vault, prog
     args, variable = PROGRAMS[program]
     result = api.exec(vault.sandbox, cmd="/bin/sh", args=args, env={variable: "/tmp/ca.crt"}, timeout_ms=60000)
     assert result["exit_code"] == 0, result
-    came = [headers for *_, target, headers in there.requests() if f"program={program}" in target]
-    assert came and ["authorization", f"Bearer {TOKEN}"] in came[-1], (result, there.came[-5:])
+    came = atoll.wait_for(lambda: [headers for *_, target, headers in there.requests() if f"program={program}" in target], 20, lambda: there.came[-5:])
+    assert ["authorization", f"Bearer {TOKEN}"] in came[-1], (result, there.came[-5:])
     assert TOKEN not in str(result)

@@ -170,7 +170,7 @@ def test_each_provider_shows_its_health(server, api):
 def test_a_check_makes_a_sandbox_and_ends_it(server, api):
     for name in ("native", "bare", "nothing"):
         checked = api.post(f"/v1/providers/{name}/check")
-        assert checked["name"] == name and checked["took_ms"] >= (0 if name == "nothing" else 1)
+        assert checked["name"] == name and (checked["took_ms"] > 0 or name == "nothing")
     assert refused(api.post, "/v1/providers/cloud/check") == (404, "no provider 'cloud'")
     shown = server.cli("provider", "ls", text=True)
     assert "bare" in shown.stdout and "healthy" in shown.stdout
