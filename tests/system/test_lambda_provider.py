@@ -34,9 +34,11 @@ def service(tmp_path_factory):
 def server(service):
     server = serve(service, lambda_workspace_project="default").start()
     yield server
-    # A sandbox of one call is deleted after its answer.
-    atoll.wait_for(lambda: server.rows(server.api()) == [], 30, "no sandboxes")
-    server.remove_all()
+    try:
+        # A sandbox of one call is deleted after its answer.
+        atoll.wait_for(lambda: server.rows(server.api()) == [], 30, "no sandboxes")
+    finally:
+        server.remove_all()
 
 
 @pytest.fixture
