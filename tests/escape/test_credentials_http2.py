@@ -199,7 +199,8 @@ FLOODS = {
 @pytest.mark.parametrize("flood", FLOODS)
 def test_floods_end_the_connection(api, there, vault, flood):
     out = attempt(api, vault, f"c = Two()\n{FLOODS[flood]}\nprint('away', c.rest(), c.ended); print(short(two('/x')))")
-    assert ("away 11 True" in out or "away None True" in out) and "'200'" in out, out
+    # ENHANCE_YOUR_CALM, or PROTOCOL_ERROR where a frame is for a stream that has ended meanwhile; it may be lost with the connection.
+    assert out.split("\n")[0] in ("away 11 True", "away 1 True", "away None True") and "'200'" in out, out
 
 
 def test_streams_heads_and_windows_have_limits(api, there, vault):
