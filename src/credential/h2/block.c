@@ -92,7 +92,7 @@ static void add_pseudo(struct h2_block *b, struct span name, struct span value)
 		b->is_refused = b->is_refused || words[i].word->overflowed;
 		return;
 	}
-	b->is_refused = true; /* also one that nobody defined, or ":protocol" */
+	b->is_refused = true; /* an undefined one, and ":protocol" */
 }
 
 void h2_block_add(struct h2_block *b, struct span name, struct span value)

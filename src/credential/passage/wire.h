@@ -3,7 +3,7 @@
  *
  * The client's wire makes passages of what the client sends and writes their answers; the host's
  * wire sends their requests and fills their answers. Neither reads or writes a socket: `in` has
- * what came, `out` takes what is to be sent. */
+ * the received bytes, `out` takes the bytes to send. */
 #pragma once
 
 #include <stdbool.h>
