@@ -246,6 +246,10 @@ class Secured(far.Far):
                 _, own, host, method, target, headers, _ = line.split(" ")
                 yield own, host, method, target, json.loads(headers.replace("\u00a0", " "))
 
+    def last(self, target):
+        """The headers of the last request for a target. The line of a request that was answered may be on its way."""
+        return atoll.wait_for(lambda: [headers for *_, t, headers in self.requests() if t == target], 20, lambda: self.came[-10:])[-1]
+
 
 PUT, REMOVE, SETTLED = 1, 2, 3
 

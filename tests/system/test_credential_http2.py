@@ -52,13 +52,6 @@ def curl(api, vault, *args):
     return result["stdout"]
 
 
-def last(there, target):
-    def came():
-        return [headers for _, _, _, t, headers in there.requests() if t == target]
-    atoll.wait_for(came, 10, lambda: there.came[-10:])
-    return came()[-1]
-
-
 @pytest.mark.parametrize("flag,host,seen", [("--http2", "api.test", "2"), ("--http1.1", "api.test", "1.1"), ("--http2", "other.test", "1.1"),
                                             ("--http2-prior-knowledge", "other.test", "2")])
 def test_each_version_reaches_hosts_of_each(api, there, vault, flag, host, seen):
@@ -66,12 +59,12 @@ def test_each_version_reaches_hosts_of_each(api, there, vault, flag, host, seen)
         # curl asks ALPN for both; a client of HTTP/2 alone is one by hand.
         out = secured_http2.said(api, vault.sandbox, 'x = two("/headers?only", host="other.test", method="POST", body=b"12345"); print(short(x), x["body"])')
         assert "'200'" in out and "1.1" in out and '"size":5' in out, out
-        assert ["authorization", f"Bearer {TOKEN}"] in last(there, "/headers?only")
+        assert ["authorization", f"Bearer {TOKEN}"] in there.last("/headers?only")
         return
     out = curl(api, vault, flag, "-H", "Authorization: mine", "-w", "\n%{http_version}", f"https://{host}/headers?{flag}{host}")
     body, version = out.rsplit("\n", 1)
     assert version == seen and "*" * len(TOKEN) in body, out
-    assert ["authorization", f"Bearer {TOKEN}"] in last(there, f"/headers?{flag}{host}") and "mine" not in str(last(there, f"/headers?{flag}{host}"))
+    assert ["authorization", f"Bearer {TOKEN}"] in there.last(f"/headers?{flag}{host}") and "mine" not in str(there.last(f"/headers?{flag}{host}"))
 
 
 def test_a_rule_can_ask_for_http2_or_against_it(api, there, vault):
@@ -144,7 +137,7 @@ with grpc.secure_channel("api.test:443", trusted) as channel:
 def test_trailers_reach_a_client_of_grpc(api, there, vault):
     out = secured_http2.said(api, vault.sandbox, 'x = two("/grpc", method="POST", more=[("content-type", "application/grpc"), ("te", "trailers")], body=b"ab"); print(x)')
     assert "'grpc-status': '0'" in out and "set-cookie" not in out and TOKEN not in out, out
-    assert ["te", "trailers"] in last(there, "/grpc")
+    assert ["te", "trailers"] in there.last("/grpc")
     vault.put([{"id": "no-admin", "host": "api.test", "match": {"path": {"prefix": "/admin"}}, "action": "deny"}, inject()], [CREDENTIAL])
     probe = api.exec(vault.sandbox, cmd="/usr/bin/python3", args=["-c", "import grpc"])
     if probe["exit_code"] != 0:
@@ -203,7 +196,7 @@ for size in (5, 200000, 300000):
     print(short(two("/upload?signed", method="POST", more=[("authorization", scope)], body=b"a" * size)))
 """)
     assert out.count("'200'") == 2 and out.count("bad-request") == 1, out
-    fields = dict(last(there, "/upload?signed="))
+    fields = dict(there.last("/upload?signed="))
     assert "AKIDOUTSIDE" in fields["authorization"] and fields["content-length"] == "200000"
     vault.put([inject(), inject("other.test")], [CREDENTIAL])
 

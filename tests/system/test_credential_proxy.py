@@ -45,23 +45,18 @@ def vault(there, server):
         yield v
 
 
-def last(there, target):
-    """The line of a request that was answered may be on its way."""
-    return atoll.wait_for(lambda: [headers for _, _, _, t, headers in there.requests() if t == target], 20, lambda: there.came[-10:])[-1]
-
-
 def test_curl_gets_a_credential_that_it_never_had(api, there, vault):
     result = api.exec(vault.sandbox, cmd="/usr/bin/curl", args=["-sS", "--http1.1", "--cacert", "/tmp/ca.crt", "-H", "Authorization: Bearer mine", "https://api.test/headers?by=curl"])
     assert result["exit_code"] == 0, (result, there.came, vault.server.log_text())
-    assert ["authorization", f"Bearer {TOKEN}"] in last(there, "/headers?by=curl")
-    assert "mine" not in str(last(there, "/headers?by=curl"))
+    assert ["authorization", f"Bearer {TOKEN}"] in there.last("/headers?by=curl")
+    assert "mine" not in str(there.last("/headers?by=curl"))
     assert TOKEN not in result["stdout"] and "*" * len(TOKEN) in result["stdout"]
 
 
 def test_an_unmatched_name_stays_encrypted_from_end_to_end(api, there, vault):
     out = secured.said(api, vault.sandbox, 'print(get("/headers?by=free", host="free.test"))')
     assert "200 OK" in out and '"x-' not in out
-    assert not [name for name, _ in last(there, "/headers?by=free") if name == "authorization"]
+    assert not [name for name, _ in there.last("/headers?by=free") if name == "authorization"]
     out = secured.said(api, vault.sandbox, """
 context = ssl.create_default_context(cafile="/tmp/ca.crt")
 for host in ("free.test", "api.test"):
@@ -155,13 +150,13 @@ get("/marker/dtn_secret_1?k=dtn_secret_1&other=dtn_secret_1", more="X-Key: it is
     + base64.b64encode(b"me:dtn_secret_1").decode() + "\\r\\n")
 get("/absent"); get("/absent?given", more="X-Key: mine\\r\\n")
 """)
-    assert ["authorization", "Basic " + base64.b64encode(b"a-user-name:pass word&=/+%").decode()] in last(there, "/basic")
-    assert last(there, "/query?a=1&b&key=pass%20word%26%3D%2F%2B%25")
-    assert ["cookie", "a=b; c=d; sid=a-user-name"] in last(there, "/cookie")
-    came = last(there, "/marker/pass%20word%26%3D%2F%2B%25?k=pass%20word%26%3D%2F%2B%25&other=dtn_secret_1")
+    assert ["authorization", "Basic " + base64.b64encode(b"a-user-name:pass word&=/+%").decode()] in there.last("/basic")
+    assert there.last("/query?a=1&b&key=pass%20word%26%3D%2F%2B%25")
+    assert ["cookie", "a=b; c=d; sid=a-user-name"] in there.last("/cookie")
+    came = there.last("/marker/pass%20word%26%3D%2F%2B%25?k=pass%20word%26%3D%2F%2B%25&other=dtn_secret_1")
     assert ["X-Key", "it is pass word&=/+%."] in came and ["User-Agent", "dtn_secret_1"] in came, came
     assert ["Authorization", "Basic " + base64.b64encode(b"me:pass word&=/+%").decode()] in came, came
-    assert ["x-key", "a-user-name"] in last(there, "/absent") and ["X-Key", "mine"] in last(there, "/absent?given")
+    assert ["x-key", "a-user-name"] in there.last("/absent") and ["X-Key", "mine"] in there.last("/absent?given")
     vault.put([inject()], [GITHUB])
 
 
