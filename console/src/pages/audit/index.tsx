@@ -5,15 +5,15 @@ import { call } from "../../api/call";
 import { getV1Audit, type AuditRow } from "../../api/generated";
 import { ActionError } from "../../objects/action_error";
 import { Forbidden } from "../../objects/forbidden";
+import { ListTable } from "../../objects/list_table";
 import { useAction } from "../../objects/use_action";
 import { Button } from "../../parts/button";
 import { StateChip } from "../../parts/chip";
 import { CheckField, SelectField, TextField } from "../../parts/field";
 import { Page } from "../../parts/layout";
-import { Empty, Loaded } from "../../parts/notice";
-import { Table, type Column } from "../../parts/table";
+import { Loaded } from "../../parts/notice";
+import type { Column } from "../../parts/table";
 import { Safe, Time } from "../../parts/text";
-import { useItems } from "../../parts/view";
 import { queryOf, setQuery } from "../../router";
 import { useResource } from "../../store/resource";
 import { hasScope, projectId } from "../../store/session";
@@ -95,25 +95,21 @@ function Filters() {
 }
 
 function Rows({ items }: { items: AuditRow[] }) {
-  const source = useItems(items, (r) => String(r.sequence));
   const opened = items.find((r) => String(r.sequence) === queryOf("row"));
   const open = (r: AuditRow): void => setQuery({ row: String(r.sequence) }, false);
   return (
     <>
-      <Table
+      <ListTable
         name="audit"
         label={t.title}
-        source={source}
+        items={items}
+        idOf={(r) => String(r.sequence)}
         columns={COLUMNS}
         nameOf={(r) => r.action}
         onOpen={open}
         actionsOf={(r) => <Button isSmall kind="quiet" icon="right" label={t.open} onClick={() => open(r)} />}
         actionsWidth={44}
-        empty={
-          <Empty icon="archive" title={t.none}>
-            {t.noneText}
-          </Empty>
-        }
+        empty={{ icon: "archive", title: t.none, text: t.noneText }}
       />
       {opened && <RowSheet of={opened} onClose={() => setQuery({ row: undefined }, false)} />}
     </>

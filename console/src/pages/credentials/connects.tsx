@@ -1,22 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // connects.tsx: logins at OAuth services. The server keeps their tokens and renews them.
-import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { call } from "../../api/call";
 import { asApiError } from "../../api/errors";
 import { deleteV1ConnectsConnect, getV1Connects, postV1Connects, type Connect } from "../../api/generated";
 import { ActionError } from "../../objects/action_error";
+import { ListTable } from "../../objects/list_table";
 import { useAction } from "../../objects/use_action";
 import { Button } from "../../parts/button";
 import { StateChip } from "../../parts/chip";
 import { ask } from "../../parts/dialog";
 import { useCommands } from "../../parts/keys";
-import { Empty, Loaded } from "../../parts/notice";
+import { Loaded } from "../../parts/notice";
 import { showHidden } from "../../parts/safe";
-import { Table, type Column, type TableProps } from "../../parts/table";
+import type { Column, TableProps } from "../../parts/table";
 import { Safe, Time } from "../../parts/text";
-import { useItems } from "../../parts/view";
-import { queryOf, setQuery } from "../../router";
 import { useResource } from "../../store/resource";
 import { missingScope, projectId } from "../../store/session";
 import { showToast } from "../../store/toasts";
@@ -84,31 +82,22 @@ export function Connects() {
       <div class="row">{button}</div>
       <ActionError of={action} />
       <Loaded of={resource} lines={5}>
-        {(list) => <ConnectTable items={list.items} menuOf={menuOf} button={button} />}
+        {(list) => (
+          <ListTable
+            name="connects"
+            label={t.tabs.connects}
+            items={list.items}
+            idOf={(c) => c.id}
+            columns={COLUMNS}
+            nameOf={(c) => c.name}
+            sort="-created"
+            menuOf={menuOf}
+            empty={{ icon: "link", title: t.noConnects, text: t.noConnectsText, action: button, command: "atoll connect add github --preset github --client github-app" }}
+          />
+        )}
       </Loaded>
       {isBeginning && <BeginConnect onClose={() => setBeginning(false)} onDone={(made) => (setBeginning(false), setBegun(made), resource.reload())} />}
       {begun && <Login key={begun.id} begun={begun} onClose={close} />}
     </>
-  );
-}
-
-function ConnectTable({ items, menuOf, button }: { items: Connect[]; menuOf: TableProps<Connect>["menuOf"]; button: ComponentChildren }) {
-  const source = useItems(items, (c) => c.id);
-  return (
-    <Table
-      name="connects"
-      label={t.tabs.connects}
-      source={source}
-      columns={COLUMNS}
-      nameOf={(c) => c.name}
-      sort={queryOf("sort") || "-created"}
-      onSort={(sort) => setQuery({ sort })}
-      menuOf={menuOf}
-      empty={
-        <Empty icon="link" title={t.noConnects} action={button} command="atoll connect add github --preset github --client github-app">
-          {t.noConnectsText}
-        </Empty>
-      }
-    />
   );
 }

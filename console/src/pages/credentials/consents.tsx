@@ -7,6 +7,7 @@ import {
   type Approval, type Consent,
 } from "../../api/generated";
 import { ActionError } from "../../objects/action_error";
+import { ListTable } from "../../objects/list_table";
 import { sandboxHref } from "../../objects/sandbox_actions";
 import { useAction } from "../../objects/use_action";
 import { Button } from "../../parts/button";
@@ -14,11 +15,10 @@ import { StateChip } from "../../parts/chip";
 import { ask } from "../../parts/dialog";
 import { TextField } from "../../parts/field";
 import { Card, Facts } from "../../parts/layout";
-import { Empty, ErrorNote, Loaded } from "../../parts/notice";
+import { ErrorNote, Loaded } from "../../parts/notice";
 import { showHidden } from "../../parts/safe";
-import { Table, type Column } from "../../parts/table";
+import type { Column } from "../../parts/table";
 import { Safe, Time } from "../../parts/text";
-import { useItems } from "../../parts/view";
 import { at, href, queryOf, setQuery } from "../../router";
 import { approvals } from "../../store/lists";
 import { useResource } from "../../store/resource";
@@ -120,7 +120,6 @@ const revoke = (c: Consent): Promise<unknown> =>
     : call(postApiSandboxInstancesIdCredentialsCredentialRevoke, { path: { id: c.sandboxId, credential: c.credential } });
 
 function ConsentTable({ items, onChange }: { items: Consent[]; onChange: () => void }) {
-  const source = useItems(items, (c) => c.id);
   const action = useAction();
   const lacks = missingScope(postV1ConversationsConversationCredentialsCredentialRevoke);
   const end = async (c: Consent): Promise<void> => {
@@ -132,20 +131,16 @@ function ConsentTable({ items, onChange }: { items: Consent[]; onChange: () => v
   return (
     <>
       <ActionError of={action} />
-      <Table
+      <ListTable
         name="consents"
         label={t.tabs.consents}
-        source={source}
+        items={items}
+        idOf={(c) => c.id}
         columns={COLUMNS}
         nameOf={(c) => c.credential}
-        sort={queryOf("sort") || "-created"}
-        onSort={(sort) => setQuery({ sort })}
+        sort="-created"
         menuOf={(c) => (c.state === "active" ? [{ label: t.revoke, icon: "close", isDangerous: true, disabledBecause: lacks && words.missingScope(lacks), run: () => void end(c) }] : [])}
-        empty={
-          <Empty icon="check" title={t.noConsents}>
-            {t.noConsentsText}
-          </Empty>
-        }
+        empty={{ icon: "check", title: t.noConsents, text: t.noConsentsText }}
       />
     </>
   );

@@ -1,21 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // list.tsx: the credentials that the caller sees. No answer of the server has their values.
-import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { call } from "../../api/call";
 import { deleteV1CredentialsCredential, getV1Credentials, postV1Credentials, type Credential } from "../../api/generated";
 import { ActionError } from "../../objects/action_error";
+import { ListTable } from "../../objects/list_table";
 import { useAction } from "../../objects/use_action";
 import { Button } from "../../parts/button";
 import { Chip, StateChip } from "../../parts/chip";
 import { ask } from "../../parts/dialog";
 import { useCommands } from "../../parts/keys";
-import { Empty, Loaded } from "../../parts/notice";
+import { Loaded } from "../../parts/notice";
 import { showHidden } from "../../parts/safe";
-import { Table, type Column, type TableProps } from "../../parts/table";
+import type { Column, TableProps } from "../../parts/table";
 import { Safe, Time } from "../../parts/text";
-import { useItems } from "../../parts/view";
-import { queryOf, setQuery } from "../../router";
 import { useResource } from "../../store/resource";
 import { missingScope, projectId } from "../../store/session";
 import { showToast } from "../../store/toasts";
@@ -74,32 +72,23 @@ export function Credentials() {
       <div class="row">{button}</div>
       <ActionError of={action} />
       <Loaded of={resource} lines={5}>
-        {(list) => <CredentialTable items={list.items} menuOf={menuOf} button={button} />}
+        {(list) => (
+          <ListTable
+            name="credentials"
+            label={t.title}
+            items={list.items}
+            idOf={(c) => c.id}
+            columns={COLUMNS}
+            nameOf={(c) => c.name}
+            sort="name"
+            menuOf={menuOf}
+            empty={{ icon: "shield", title: t.none, text: t.noneText, action: button, command: t.noneCommand }}
+          />
+        )}
       </Loaded>
       {opened?.form === "create" && <CreateCredential onClose={close} onDone={finish(t.created)} />}
       {opened?.form === "rotate" && <RotateCredential of={opened.of} onClose={close} onDone={finish(t.rotated)} />}
       {opened?.form === "change" && <ChangeCredential of={opened.of} onClose={close} onDone={finish(t.changed)} />}
     </>
-  );
-}
-
-function CredentialTable({ items, menuOf, button }: { items: Credential[]; menuOf: TableProps<Credential>["menuOf"]; button: ComponentChildren }) {
-  const source = useItems(items, (c) => c.id);
-  return (
-    <Table
-      name="credentials"
-      label={t.title}
-      source={source}
-      columns={COLUMNS}
-      nameOf={(c) => c.name}
-      sort={queryOf("sort") || "name"}
-      onSort={(sort) => setQuery({ sort })}
-      menuOf={menuOf}
-      empty={
-        <Empty icon="shield" title={t.none} action={button} command={t.noneCommand}>
-          {t.noneText}
-        </Empty>
-      }
-    />
   );
 }

@@ -6,6 +6,7 @@ import { call } from "../../api/call";
 import { deleteApiSandboxKeysKey, getApiSandboxKeys, postApiSandboxKeys, postApiSandboxKeysKeyRotate, type Key, type KeyMade } from "../../api/generated";
 import { ActionError } from "../../objects/action_error";
 import { Forbidden } from "../../objects/forbidden";
+import { ListTable } from "../../objects/list_table";
 import { useAction } from "../../objects/use_action";
 import { Button } from "../../parts/button";
 import { Chip, StateChip } from "../../parts/chip";
@@ -14,11 +15,10 @@ import { CheckField } from "../../parts/field";
 import { formatRelative, parseTime } from "../../parts/format";
 import { useCommands } from "../../parts/keys";
 import { Page } from "../../parts/layout";
-import { Empty, Loaded } from "../../parts/notice";
+import { Loaded } from "../../parts/notice";
 import { showHidden } from "../../parts/safe";
-import { Table, type Column } from "../../parts/table";
+import type { Column } from "../../parts/table";
 import { Safe, Time } from "../../parts/text";
-import { useItems } from "../../parts/view";
 import { queryOf, setQuery } from "../../router";
 import { useResource } from "../../store/resource";
 import { missingScope } from "../../store/session";
@@ -111,22 +111,21 @@ function Keys() {
 
 function KeyTable(props: { keys: Key[]; onRotate: (key: Key) => void; onRevoke: (key: Key) => void; button: ComponentChildren }) {
   const isAll = queryOf("all") === "1";
-  const source = useItems(props.keys, (k) => k.id);
   const lacks = missingScope(postApiSandboxKeysKeyRotate);
   const because = lacks && words.missingScope(lacks);
   return (
     <>
       <CheckField label={t.showAll} value={isAll} onChange={(on) => setQuery({ all: on ? "1" : undefined })} />
-      <Table
+      <ListTable
         name="keys"
         label={t.title}
-        source={source}
+        items={props.keys}
+        idOf={(k) => k.id}
         columns={COLUMNS}
         nameOf={(k) => k.name}
         filter={(k) => isAll || stateOf(k) === t.active}
         filterKey={String(isAll)}
-        sort={queryOf("sort") || "-created"}
-        onSort={(sort) => setQuery({ sort })}
+        sort="-created"
         menuOf={(k) =>
           k.revoked_at
             ? []
@@ -135,11 +134,7 @@ function KeyTable(props: { keys: Key[]; onRotate: (key: Key) => void; onRevoke: 
                 { label: t.revoke, icon: "trash", isDangerous: true, isApart: true, disabledBecause: because, run: () => props.onRevoke(k) },
               ]
         }
-        empty={
-          <Empty icon="key" title={t.none} action={props.button} command={t.noneCommand}>
-            {t.noneText}
-          </Empty>
-        }
+        empty={{ icon: "key", title: t.none, text: t.noneText, action: props.button, command: t.noneCommand }}
       />
     </>
   );

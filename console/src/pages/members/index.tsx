@@ -5,18 +5,18 @@ import { call } from "../../api/call";
 import { deleteV1ProjectsProjectMembersUser, getV1ProjectsProjectMembers, patchV1ProjectsProjectMembersUser, type Member } from "../../api/generated";
 import { ActionError } from "../../objects/action_error";
 import { Forbidden } from "../../objects/forbidden";
+import { ListTable } from "../../objects/list_table";
 import { useAction } from "../../objects/use_action";
 import { Button } from "../../parts/button";
 import { Chip } from "../../parts/chip";
 import { ask } from "../../parts/dialog";
 import { useCommands } from "../../parts/keys";
 import { Page, Tabs } from "../../parts/layout";
-import { Empty, Loaded } from "../../parts/notice";
+import { Loaded } from "../../parts/notice";
 import { showHidden } from "../../parts/safe";
-import { Table, type Column } from "../../parts/table";
+import type { Column } from "../../parts/table";
 import { Safe, Time } from "../../parts/text";
-import { useItems } from "../../parts/view";
-import { href, queryOf, setQuery } from "../../router";
+import { href, queryOf } from "../../router";
 import { useResource } from "../../store/resource";
 import { hasScope, missingScope, projectId, session } from "../../store/session";
 import { common as words, members as t } from "../../text/en";
@@ -74,30 +74,21 @@ function Members() {
       <div class="row">{button}</div>
       <ActionError of={action} />
       <Loaded of={resource} lines={5}>
-        {(list) => <MemberTable members={list.items} menuOf={menuOf} />}
+        {(list) => (
+          <ListTable
+            name="members"
+            label={t.title}
+            items={list.items}
+            idOf={(m) => m.user}
+            columns={MEMBER_COLUMNS}
+            nameOf={(m) => m.user}
+            sort="user"
+            menuOf={menuOf}
+            empty={{ icon: "people", title: t.noMembers, text: t.noMembersText }}
+          />
+        )}
       </Loaded>
       {isAdding && <AddMember onClose={() => setAdding(false)} onDone={() => (setAdding(false), resource.reload())} />}
     </>
-  );
-}
-
-function MemberTable({ members, menuOf }: { members: Member[]; menuOf: NonNullable<Parameters<typeof Table<Member>>[0]["menuOf"]> }) {
-  const source = useItems(members, (m) => m.user);
-  return (
-    <Table
-      name="members"
-      label={t.title}
-      source={source}
-      columns={MEMBER_COLUMNS}
-      nameOf={(m) => m.user}
-      sort={queryOf("sort") || "user"}
-      onSort={(sort) => setQuery({ sort })}
-      menuOf={menuOf}
-      empty={
-        <Empty icon="people" title={t.noMembers}>
-          {t.noMembersText}
-        </Empty>
-      }
-    />
   );
 }

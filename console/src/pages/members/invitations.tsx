@@ -5,16 +5,16 @@ import { call } from "../../api/call";
 import { deleteV1ProjectsProjectInvitationsInvitation, getV1ProjectsProjectInvitations, type Invitation, type InvitationMade } from "../../api/generated";
 import { ActionError } from "../../objects/action_error";
 import { Forbidden } from "../../objects/forbidden";
+import { ListTable } from "../../objects/list_table";
 import { ShownOnce } from "../../objects/shown_once";
 import { useAction } from "../../objects/use_action";
 import { Button } from "../../parts/button";
 import { ask } from "../../parts/dialog";
 import { useCommands } from "../../parts/keys";
-import { Empty, Loaded } from "../../parts/notice";
+import { Loaded } from "../../parts/notice";
 import { showHidden } from "../../parts/safe";
-import { Table, type Column } from "../../parts/table";
+import type { Column } from "../../parts/table";
 import { Safe, Time } from "../../parts/text";
-import { useItems } from "../../parts/view";
 import { useResource } from "../../store/resource";
 import { missingScope, projectId } from "../../store/session";
 import { members as t } from "../../text/en";
@@ -59,7 +59,18 @@ function InvitationList() {
       <div class="row">{button}</div>
       <ActionError of={action} />
       <Loaded of={resource} lines={4}>
-        {(list) => <InvitationTable items={list.items} onWithdraw={(one) => void withdraw(one)} />}
+        {(list) => (
+          <ListTable
+            name="invitations"
+            label={t.tabs["invitations"] ?? ""}
+            items={list.items}
+            idOf={(i) => i.id}
+            columns={COLUMNS}
+            nameOf={(i) => i.email}
+            menuOf={(i) => [{ label: t.withdraw, icon: "trash", isDangerous: true, run: () => void withdraw(i) }]}
+            empty={{ icon: "people", title: t.noInvitations, text: t.noInvitationsText }}
+          />
+        )}
       </Loaded>
       {isInviting && <Invite onClose={() => setInviting(false)} onMade={finish} />}
       {made && (
@@ -68,24 +79,5 @@ function InvitationList() {
         </ShownOnce>
       )}
     </>
-  );
-}
-
-function InvitationTable({ items, onWithdraw }: { items: Invitation[]; onWithdraw: (one: Invitation) => void }) {
-  const source = useItems(items, (i) => i.id);
-  return (
-    <Table
-      name="invitations"
-      label={t.tabs["invitations"] ?? ""}
-      source={source}
-      columns={COLUMNS}
-      nameOf={(i) => i.email}
-      menuOf={(i) => [{ label: t.withdraw, icon: "trash", isDangerous: true, run: () => onWithdraw(i) }]}
-      empty={
-        <Empty icon="people" title={t.noInvitations}>
-          {t.noInvitationsText}
-        </Empty>
-      }
-    />
   );
 }

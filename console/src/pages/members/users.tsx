@@ -6,6 +6,7 @@ import {
   deleteV1UsersUser, deleteV1UsersUserSessions, getV1Users, patchV1UsersUser, postV1UsersUserLink, type User, type UserChange, type UserMade,
 } from "../../api/generated";
 import { ActionError } from "../../objects/action_error";
+import { ListTable } from "../../objects/list_table";
 import { ShownOnce } from "../../objects/shown_once";
 import { useAction } from "../../objects/use_action";
 import { Button } from "../../parts/button";
@@ -13,11 +14,10 @@ import { Chip, StateChip } from "../../parts/chip";
 import { ask } from "../../parts/dialog";
 import { useCommands } from "../../parts/keys";
 import type { MenuItem } from "../../parts/menu";
-import { Empty, Loaded } from "../../parts/notice";
+import { Loaded } from "../../parts/notice";
 import { showHidden } from "../../parts/safe";
-import { Table, type Column } from "../../parts/table";
+import type { Column } from "../../parts/table";
 import { Safe, Time } from "../../parts/text";
-import { useItems } from "../../parts/view";
 import { useResource } from "../../store/resource";
 import { showToast } from "../../store/toasts";
 import { members as t } from "../../text/en";
@@ -83,7 +83,18 @@ export function Users() {
       </div>
       <ActionError of={action} />
       <Loaded of={resource} lines={5}>
-        {(users) => <UserTable users={users} menuOf={menuOf} />}
+        {(users) => (
+          <ListTable
+            name="users"
+            label={t.tabs["users"] ?? ""}
+            items={users}
+            idOf={(u) => u.id}
+            columns={COLUMNS}
+            nameOf={(u) => u.email}
+            menuOf={menuOf}
+            empty={{ icon: "user", title: t.noUsers, text: t.noUsersText }}
+          />
+        )}
       </Loaded>
       {isCreating && <CreateUser onClose={() => setCreating(false)} onMade={finish} />}
       {made?.link && (
@@ -92,24 +103,5 @@ export function Users() {
         </ShownOnce>
       )}
     </>
-  );
-}
-
-function UserTable({ users, menuOf }: { users: User[]; menuOf: (user: User) => MenuItem[] }) {
-  const source = useItems(users, (u) => u.id);
-  return (
-    <Table
-      name="users"
-      label={t.tabs["users"] ?? ""}
-      source={source}
-      columns={COLUMNS}
-      nameOf={(u) => u.email}
-      menuOf={menuOf}
-      empty={
-        <Empty icon="user" title={t.noUsers}>
-          {t.noUsersText}
-        </Empty>
-      }
-    />
   );
 }

@@ -5,14 +5,14 @@ import { call } from "../../api/call";
 import { getV1Events, type Event } from "../../api/generated";
 import { AllowHost, isAllowable } from "../../objects/allow_host";
 import { Forbidden } from "../../objects/forbidden";
+import { ListTable } from "../../objects/list_table";
 import { sandboxHref } from "../../objects/sandbox_actions";
 import { StateChip } from "../../parts/chip";
 import { Segmented, TextField } from "../../parts/field";
 import { Page } from "../../parts/layout";
-import { Empty, Loaded } from "../../parts/notice";
-import { Table, type Column } from "../../parts/table";
+import { Loaded } from "../../parts/notice";
+import type { Column } from "../../parts/table";
 import { Safe, Time } from "../../parts/text";
-import { useItems } from "../../parts/view";
 import { queryOf, setQuery } from "../../router";
 import { useResource } from "../../store/resource";
 import { sandboxes } from "../../store/sandboxes";
@@ -85,26 +85,21 @@ function Decisions() {
 }
 
 function DecisionTable({ items }: { items: Decision[] }) {
-  const source = useItems(items, (d) => String(d.sequence));
   const text = queryOf("q").toLowerCase();
   return (
-    <Table
+    <ListTable
       name="network"
       label={t.title}
-      source={source}
+      items={items}
+      idOf={(d) => String(d.sequence)}
       columns={COLUMNS}
       nameOf={(d) => d.target}
       filter={(d) => !text || `${d.target} ${d.sandbox} ${d.code} ${d.rule ?? ""}`.toLowerCase().includes(text)}
       filterKey={text}
-      sort={queryOf("sort") || "-sequence"}
-      onSort={(sort) => setQuery({ sort })}
+      sort="-sequence"
       actionsOf={(d) => d.isDenied && isAllowable(d.code) && (isAllowed(d) ? <span class="muted">{t.isAllowed}</span> : <AllowHost sandbox={d.sandbox} host={d.target} />)}
       actionsWidth={130}
-      empty={
-        <Empty icon="globe" title={t.none}>
-          {t.noneText}
-        </Empty>
-      }
+      empty={{ icon: "globe", title: t.none, text: t.noneText }}
     />
   );
 }

@@ -4,17 +4,16 @@ import { useEffect, useState } from "preact/hooks";
 import { call } from "../../api/call";
 import { asApiError, type ApiError } from "../../api/errors";
 import { deleteV1ProvidersName, postV1Providers, postV1ProvidersNameCheck, type Provider } from "../../api/generated";
+import { ListTable } from "../../objects/list_table";
 import { Button } from "../../parts/button";
 import { Chip, StateChip } from "../../parts/chip";
 import { ask } from "../../parts/dialog";
 import { formatCount, formatDuration } from "../../parts/format";
 import { Page } from "../../parts/layout";
-import { Empty, ErrorNote, Skeleton } from "../../parts/notice";
+import { ErrorNote, Skeleton } from "../../parts/notice";
 import { showHidden } from "../../parts/safe";
-import { Table, type Column } from "../../parts/table";
+import type { Column } from "../../parts/table";
 import { Safe, Time } from "../../parts/text";
-import { useItems } from "../../parts/view";
-import { queryOf, setQuery } from "../../router";
 import { loadProviders, providers, providersError } from "../../store/providers";
 import { missingScope } from "../../store/session";
 import { showToast } from "../../store/toasts";
@@ -131,23 +130,17 @@ export default function ProvidersPage() {
 }
 
 function ProviderTable({ list, actionsOf }: { list: readonly Provider[]; actionsOf: (p: Provider) => preact.ComponentChild }) {
-  const source = useItems(list, (p) => p.name);
   return (
-    <Table
+    <ListTable
       name="providers"
       label={t.title}
-      source={source}
+      items={list}
+      idOf={(p) => p.name}
       columns={COLUMNS}
       nameOf={(p) => p.name}
-      sort={queryOf("sort")}
-      onSort={(sort) => setQuery({ sort })}
       actionsOf={actionsOf}
       actionsWidth={92}
-      empty={
-        <Empty icon="cpu" title={t.none}>
-          {t.noneText}
-        </Empty>
-      }
+      empty={{ icon: "cpu", title: t.none, text: t.noneText }}
     />
   );
 }

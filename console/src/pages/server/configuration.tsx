@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // configuration.tsx: every option of the server with its value and where that comes from.
+import { ListTable } from "../../objects/list_table";
 import { Chip } from "../../parts/chip";
 import { CheckField, TextField } from "../../parts/field";
 import { Card } from "../../parts/layout";
-import { Empty } from "../../parts/notice";
 import { showHidden } from "../../parts/safe";
-import { Table, type Column } from "../../parts/table";
+import type { Column } from "../../parts/table";
 import { Safe } from "../../parts/text";
-import { useItems } from "../../parts/view";
 import { queryOf, setQuery } from "../../router";
 import type { ServerOption } from "../../store/server";
 import { server as t } from "../../text/en";
@@ -34,7 +33,6 @@ const COLUMNS: readonly Column<ServerOption>[] = [
 export function Configuration({ options }: { options: readonly ServerOption[] }) {
   const q = queryOf("q").toLowerCase();
   const isSet = queryOf("set") === "1";
-  const source = useItems(options, (o) => o.name);
   const takes = (o: ServerOption): boolean => (!isSet || o.source !== "default") && `${o.name} ${o.description} ${o.value}`.toLowerCase().includes(q);
   return (
     <Card title={t.configuration} isFlush>
@@ -42,22 +40,18 @@ export function Configuration({ options }: { options: readonly ServerOption[] })
         <TextField label={t.search} isLabelHidden placeholder={t.search} type="search" value={queryOf("q")} onChange={(text) => setQuery({ q: text })} />
         <CheckField label={t.onlySet} value={isSet} onChange={(on) => setQuery({ set: on ? "1" : undefined })} />
       </div>
-      <Table
+      <ListTable
         name="options"
         label={t.configuration}
-        source={source}
+        items={options}
+        idOf={(o) => o.name}
         columns={COLUMNS}
         nameOf={(o) => o.name}
         filter={takes}
         filterKey={`${q}|${isSet}`}
-        sort={queryOf("sort") || "name"}
-        onSort={(sort) => setQuery({ sort })}
+        sort="name"
         rowsMax={ROWS_MAX}
-        empty={
-          <Empty icon="search" title={t.noOption}>
-            {t.noOptionText}
-          </Empty>
-        }
+        empty={{ icon: "search", title: t.noOption, text: t.noOptionText }}
       />
     </Card>
   );

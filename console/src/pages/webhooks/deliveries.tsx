@@ -4,6 +4,7 @@ import { useState } from "preact/hooks";
 import { call } from "../../api/call";
 import { getV1WebhooksWebhookDeliveries, postV1WebhooksWebhookDeliveriesDeliveryRetry, postV1WebhooksWebhookDeliveriesRetry, type Delivery } from "../../api/generated";
 import { ActionError } from "../../objects/action_error";
+import { ListTable } from "../../objects/list_table";
 import { useAction } from "../../objects/use_action";
 import { Button } from "../../parts/button";
 import { StateChip } from "../../parts/chip";
@@ -12,11 +13,10 @@ import { Dialog } from "../../parts/dialog";
 import { Segmented } from "../../parts/field";
 import { formatCount } from "../../parts/format";
 import { Card, Facts } from "../../parts/layout";
-import { Empty, Loaded, Note } from "../../parts/notice";
+import { Loaded, Note } from "../../parts/notice";
 import { showHidden, showHiddenLines } from "../../parts/safe";
-import { Table, type Column } from "../../parts/table";
+import type { Column } from "../../parts/table";
 import { Safe, Time } from "../../parts/text";
-import { useItems } from "../../parts/view";
 import { queryOf, setQuery } from "../../router";
 import { useResource } from "../../store/resource";
 import { showToast } from "../../store/toasts";
@@ -91,22 +91,18 @@ export function Deliveries({ webhook, dead, onChange }: { webhook: string; dead:
 }
 
 function DeliveryTable({ items, onOpen }: { items: Delivery[]; onOpen: (one: Delivery) => void }) {
-  const source = useItems(items, (d) => d.id);
   return (
-    <Table
+    <ListTable
       name="deliveries"
       label={t.deliveries}
-      source={source}
+      items={items}
+      idOf={(d) => d.id}
       columns={COLUMNS}
       nameOf={(d) => d.kind}
       sort="-created"
       onOpen={onOpen}
       rowsMax={ROWS_MAX}
-      empty={
-        <Empty icon="hook" title={t.noDeliveries}>
-          {t.noDeliveriesText}
-        </Empty>
-      }
+      empty={{ icon: "hook", title: t.noDeliveries, text: t.noDeliveriesText }}
     />
   );
 }

@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // Webhooks of the project; each has a page with its deliveries.
-import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { call } from "../../api/call";
 import { getV1Webhooks, postV1Webhooks, type Webhook, type WebhookCreate, type WebhookMade } from "../../api/generated";
 import { Forbidden } from "../../objects/forbidden";
+import { ListTable } from "../../objects/list_table";
 import { ShownOnce } from "../../objects/shown_once";
 import { Button } from "../../parts/button";
 import { StateChip } from "../../parts/chip";
 import { formatCount } from "../../parts/format";
 import { useCommands } from "../../parts/keys";
 import { Page } from "../../parts/layout";
-import { Empty, Loaded } from "../../parts/notice";
-import { Table, type Column } from "../../parts/table";
+import { Loaded } from "../../parts/notice";
+import type { Column } from "../../parts/table";
 import { Safe, Time } from "../../parts/text";
-import { useItems } from "../../parts/view";
-import { at, go, href, queryOf, setQuery } from "../../router";
+import { at, go, href } from "../../router";
 import type { PageProps } from "../../routes";
 import { useResource } from "../../store/resource";
 import { missingScope } from "../../store/session";
@@ -62,7 +61,19 @@ function Webhooks() {
   return (
     <Page title={t.title} about={t.about} actions={button} isFull>
       <Loaded of={resource} lines={5}>
-        {(list) => <WebhookTable items={list.items} button={button} />}
+        {(list) => (
+          <ListTable
+            name="webhooks"
+            label={t.title}
+            items={list.items}
+            idOf={(w) => w.id}
+            columns={COLUMNS}
+            nameOf={(w) => w.url}
+            sort="url"
+            onOpen={(w) => go(href(at`webhooks/${w.id}`))}
+            empty={{ icon: "hook", title: t.none, text: t.noneText, action: button, command: t.noneCommand }}
+          />
+        )}
       </Loaded>
       {isCreating && <WebhookForm onClose={() => setCreating(false)} send={send} />}
       {made && (
@@ -71,26 +82,5 @@ function Webhooks() {
         </ShownOnce>
       )}
     </Page>
-  );
-}
-
-function WebhookTable({ items, button }: { items: Webhook[]; button: ComponentChildren }) {
-  const source = useItems(items, (w) => w.id);
-  return (
-    <Table
-      name="webhooks"
-      label={t.title}
-      source={source}
-      columns={COLUMNS}
-      nameOf={(w) => w.url}
-      sort={queryOf("sort") || "url"}
-      onSort={(sort) => setQuery({ sort })}
-      onOpen={(w) => go(href(at`webhooks/${w.id}`))}
-      empty={
-        <Empty icon="hook" title={t.none} action={button} command={t.noneCommand}>
-          {t.noneText}
-        </Empty>
-      }
-    />
   );
 }
