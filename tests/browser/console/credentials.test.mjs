@@ -26,6 +26,7 @@ journey("on a phone the pages are not wider than the screen", async ({ page, ope
 
 journey("a credential is stored, gets new values, is changed and deleted; its value is on no page", async ({ page, open }) => {
   await open("credentials");
+  await loaded(page); // the key has a meaning once the list is there
   await page.keyboard.press("c");
   const form = page.getByRole("dialog", { name: "Create credential" });
   await form.getByRole("button", { name: "Create" }).click();

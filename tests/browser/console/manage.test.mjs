@@ -52,6 +52,7 @@ journey("on a phone no page is wider than the screen", async ({ page, open }) =>
 
 journey("a key is made, works, is rotated and revoked", async ({ page, open }) => {
   await open("keys");
+  await loaded(page); // the key has a meaning once the list is there
   await page.keyboard.press("c");
   const form = page.getByRole("dialog", { name: "Create key" });
   await form.getByRole("button", { name: "Create" }).click();
@@ -303,11 +304,11 @@ journey("a sandbox is made by the chosen provider, and found by it", async ({ pa
 
 journey("a person is invited, the link is shown once, and the invitation is withdrawn", async ({ page, open }) => {
   await open("members?tab=invitations");
-  await page.getByRole("button", { name: "Invite" }).click();
+  await page.getByRole("button", { name: "Invite", exact: true }).click();
   const form = page.getByRole("dialog", { name: "Invite to this project" });
   await form.getByRole("textbox", { name: "Email" }).fill("ann@example.com");
   await form.getByRole("combobox", { name: "Role" }).selectOption({ label: "Admin" }); // the first member is one
-  await form.getByRole("button", { name: "Invite" }).click();
+  await form.getByRole("button", { name: "Invite", exact: true }).click();
   const once = page.getByRole("dialog", { name: "Invitation for ann@example.com" });
   await once.getByText("/console/join#").waitFor();
   await once.getByRole("button", { name: "I have copied it" }).click();
