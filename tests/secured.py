@@ -251,7 +251,7 @@ class Secured(far.Far):
         return atoll.wait_for(lambda: [headers for *_, t, headers in self.requests() if t == target], 20, lambda: self.came[-10:])[-1]
 
 
-PUT, REMOVE, SETTLED = 1, 2, 3
+PUT, REMOVE, SETTLED, USAGE = 1, 2, 3, 4
 
 
 class Control:

@@ -56,8 +56,9 @@ class Two:
         assert self.s.selected_alpn_protocol() == "h2"
         self.encoder, self.decoder = hpack.Encoder(), hpack.Decoder()
         self.data, self.next, self.streams, self.away, self.ended = b"", 1, {}, None, False
+        self.window = 65535 # of the connection, for what is sent
         self.send(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(SETTINGS, 0, 0, settings))
-        self.step(); self.step() # windows, for bodies of up to 300,000 bytes
+        self.step(); self.step() # the windows of streams, which are for bodies of up to 300,000 bytes
     def send(self, data):
         try:
             self.s.sendall(data)
@@ -72,6 +73,9 @@ class Two:
         if body is not None:
             for at in range(0, len(body) or 1, 16384):
                 piece = body[at:at + 16384]
+                while self.window < len(piece) and self.step():
+                    pass
+                self.window -= len(piece)
                 self.send(frame(DATA, 1 if end and at + 16384 >= len(body) else 0, stream, piece))
         return stream
     def step(self):
@@ -104,6 +108,8 @@ class Two:
                 self.send(frame(WINDOW, 0, 0, size.to_bytes(4, "big")) + (b"" if flags & 1 else frame(WINDOW, 0, stream, size.to_bytes(4, "big"))))
         elif kind == RESET:
             x["reset"] = int.from_bytes(payload, "big"); x["ended"] = True
+        elif kind == WINDOW and stream == 0:
+            self.window += int.from_bytes(payload, "big")
         elif kind == GOAWAY:
             self.away = int.from_bytes(payload[4:8], "big")
         if kind in (HEADERS, DATA) and flags & 1:

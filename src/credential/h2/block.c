@@ -35,6 +35,12 @@ void h2_block_done(struct h2_block *b)
 	buf_done(&b->cookies);
 }
 
+size_t h2_block_memory(const struct h2_block *b)
+{
+	return b->method.capacity + b->scheme.capacity + b->authority.capacity + b->path.capacity +
+	       b->status.capacity + b->lines.capacity + b->cookies.capacity;
+}
+
 static bool is_name(struct span name)
 {
 	for (size_t i = 0; i < name.size; i++) {

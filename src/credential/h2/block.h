@@ -18,6 +18,8 @@ struct h2_block {
 
 void h2_block_begin(struct h2_block *b);
 void h2_block_done(struct h2_block *b);
+/* Bytes of its buffers. */
+size_t h2_block_memory(const struct h2_block *b);
 void h2_block_add(struct h2_block *b, struct span name, struct span value);
 
 /* False for what is no sound request; its text is the arena's. `has_body`: more comes than a

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "credential/h2/session.h"
+#include "credential/passage/guard.h"
 
 #define FIELDS_MAX (HEAD_FIELDS_MAX + 4)
 
@@ -16,7 +17,13 @@ static int take_head(struct h2_session *s, const nghttp2_frame *frame)
 	struct passage *x;
 
 	if (frame->headers.cat != NGHTTP2_HCAT_REQUEST)
-		return 0; /* trailers of a request go nowhere, as in HTTP/1.1 */
+		return take_trailers(s, frame->hd.stream_id);
+	/* A refusal that is read takes memory, too. */
+	if (s->wire.connection->guard->is_full &&
+	    s->wire.connection->passage_count >= REFUSED_STREAMS_MAX) {
+		h2_reset(s, frame->hd.stream_id, WIRE_REFUSED_STREAM);
+		return 0;
+	}
 	x = passage_new(s->wire.connection);
 	x->client_stream = frame->hd.stream_id;
 	if (!passage_keep_head(x, s->block.size)) {

@@ -2,8 +2,11 @@
 #include "credential/h2/session.h"
 
 #include <ctype.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "credential/passage/guard.h"
 
 #define FRAME_HEAD_SIZE 9
 
@@ -138,6 +141,7 @@ static int on_data(UNUSED nghttp2_session *n, UNUSED uint8_t flags, int32_t stre
 	struct h2_session *s = context;
 	struct passage *x = h2_passage(s, stream);
 
+	s->received += size;
 	if (x)
 		return s->side->on_data(s, x, (struct span){(const char *)data, size});
 	/* Of a stream that was let go: the connection has its bytes back. */
@@ -240,17 +244,55 @@ static void set_calls(nghttp2_session_callbacks *calls)
 static int open_nghttp2(struct h2_session *s)
 {
 	nghttp2_session_callbacks *calls = NULL;
+/* The memory of nghttp2 counts for the sandbox (guard.h). The state has no other place for the size
+ * of a block than the C library's. */
+static void *count_block(struct h2_session *s, void *block)
+{
+	if (!block)
+		abort();
+	s->library_memory += malloc_usable_size(block);
+	return block;
+}
+
+static void *allocate_block(size_t size, void *context)
+{
+	return count_block(context, malloc(size ? size : 1));
+}
+
+static void *allocate_zeroes(size_t count, size_t size, void *context)
+{
+	return count_block(context, calloc(count ? count : 1, size ? size : 1));
+}
+
+static void *resize_block(void *block, size_t size, void *context)
+{
+	struct h2_session *s = context;
+
+	s->library_memory -= malloc_usable_size(block);
+	return count_block(s, realloc(block, size ? size : 1));
+}
+
+static void free_block(void *block, void *context)
+{
+	struct h2_session *s = context;
+
+	s->library_memory -= malloc_usable_size(block);
+	free(block);
+}
+
 	nghttp2_option *option = NULL;
 	int result = -1;
+	nghttp2_mem memory = {s, allocate_block, free_block, allocate_zeroes, resize_block};
 
 	if (nghttp2_session_callbacks_new(&calls) == 0 && nghttp2_option_new(&option) == 0) {
 		set_calls(calls);
 		nghttp2_option_set_no_auto_window_update(option, 1);
 		nghttp2_option_set_no_closed_streams(option, 1);
 		nghttp2_option_set_peer_max_concurrent_streams(option, STREAMS_MAX);
-		result = s->side->is_host
-		                 ? nghttp2_session_client_new2(&s->nghttp2, calls, s, option)
-		                 : nghttp2_session_server_new2(&s->nghttp2, calls, s, option);
+		result = s->side->is_host ? nghttp2_session_client_new3(&s->nghttp2, calls, s,
+		                                                        option, &memory)
+		                          : nghttp2_session_server_new3(&s->nghttp2, calls, s,
+		                                                        option, &memory);
 	}
 	nghttp2_session_callbacks_del(calls);
 	nghttp2_option_del(option);
@@ -266,11 +308,23 @@ static int greet_peer(struct h2_session *s)
 	                         : (nghttp2_settings_entry){NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS,
 	                                                    STREAMS_MAX}};
 
-	if (nghttp2_submit_settings(s->nghttp2, NGHTTP2_FLAG_NONE, settings, COUNT_OF(settings)) !=
-	    0)
-		return -1;
-	return nghttp2_session_set_local_window_size(s->nghttp2, NGHTTP2_FLAG_NONE, 0,
-	                                             CONNECTION_WINDOW);
+	s->wire.window = CONNECTION_WINDOW_MIN;
+	return nghttp2_submit_settings(s->nghttp2, NGHTTP2_FLAG_NONE, settings, COUNT_OF(settings));
+}
+
+static void widen_window(struct h2_session *s)
+{
+	if (s->wire.window >= CONNECTION_WINDOW || s->received < CONNECTION_WINDOW_MIN / 2 ||
+	    !guard_has_room(s->wire.connection->guard, CONNECTION_WINDOW) ||
+	    nghttp2_session_set_local_window_size(s->nghttp2, NGHTTP2_FLAG_NONE, 0,
+	                                          CONNECTION_WINDOW) != 0)
+		return;
+	s->wire.window = CONNECTION_WINDOW;
+}
+
+static void measure_session(struct h2_session *s)
+{
+	s->wire.memory = sizeof(*s) + s->library_memory + h2_block_memory(&s->block);
 }
 
 struct wire *h2_session_open(struct h2_session *s, const struct h2_side *side)
@@ -305,6 +359,7 @@ bool h2_read(struct wire *w)
 	if (taken >= 0)
 		return true;
 	/* GOAWAY says why, if a callback of ours has ended it. */
+	measure_session(s);
 	w->is_closing = true;
 	return s->is_flooded && h2_pump(s);
 }
@@ -319,6 +374,7 @@ bool h2_pump(struct h2_session *s)
 	while (s->wire.out->size < WIRE_OUT_MAX) {
 		size_t before = s->wire.out->size;
 		const uint8_t *data;
+	widen_window(s);
 		ssize_t size = nghttp2_session_mem_send(s->nghttp2, &data);
 
 		if (size < 0)
@@ -330,6 +386,7 @@ bool h2_pump(struct h2_session *s)
 	return !s->wire.out->overflowed;
 }
 
+	measure_session(s);
 void h2_reset(struct h2_session *s, int32_t stream, uint32_t code)
 {
 	(void)nghttp2_session_set_stream_user_data(s->nghttp2, stream, NULL);

@@ -12,7 +12,12 @@
 #define STREAMS_MAX 100
 #define STREAM_WINDOW                                                                              \
 	((int32_t)(320 * 1024)) /* more than SIGNED_BODY_MAX, to see what is over it */
+/* A connection begins with the smallest window of the protocol, and gets the large one when it has
+ * used half of that and the sandbox has room for it (guard.h). */
+#define CONNECTION_WINDOW_MIN ((int32_t)65535)
 #define CONNECTION_WINDOW ((int32_t)(1024 * 1024))
+/* Streams that are refused by name while the sandbox holds too much; others are reset. */
+#define REFUSED_STREAMS_MAX 8
 
 /* Of a peer, in each FLOOD_MS: more ends the connection with ENHANCE_YOUR_CALM. */
 #define FLOOD_MS 10000
@@ -28,6 +33,8 @@ struct h2_session {
 	struct h2_block block; /* the head that is on its way; heads do not interleave */
 	unsigned continuations, resets, empty_frames;
 	int64_t counted_since_ms;
+	size_t library_memory; /* of nghttp2: states of streams, tables of HPACK, frames to send */
+	size_t received;       /* bytes of bodies, until the window is the large one */
 	bool is_flooded;
 	bool has_farewell; /* GOAWAY was submitted */
 };

@@ -50,6 +50,7 @@ int guard_new(struct span text, struct guard **ret, struct error *err)
 	const char **values;
 
 	list_init(&g->connections);
+	g->memory_max = GUARD_MEMORY_MAX;
 	g->text = arena_copy(&g->arena, text);
 	if (credential_set_parse(&g->arena, text, &g->set, err) < 0)
 		return -1;
@@ -210,6 +211,21 @@ bool guard_take_request(struct rule_use *use, const struct credential_limits *li
 	}
 	use->requests++;
 	return true;
+}
+
+void guard_charge(struct guard *g, size_t *held, size_t now)
+{
+	g->memory = g->memory - *held + now;
+	*held = now;
+	if (g->memory >= g->memory_max)
+		g->is_full = true;
+	else if (g->memory < g->memory_max - g->memory_max / 8)
+		g->is_full = false;
+}
+
+bool guard_has_room(const struct guard *g, size_t size)
+{
+	return !g->is_full && g->memory + size <= g->memory_max - g->memory_max / 4;
 }
 
 bool guard_take_report(struct guard *g, int64_t monotonic_ms)

@@ -37,7 +37,17 @@ struct guard {
 	uint64_t session; /* of the api process that sent it last */
 	unsigned reports; /* of the second that began then */
 	int64_t reports_since_ms;
+	/* What its connections hold, as each measured itself last, and what they may. */
+	size_t memory, memory_max;
+	bool is_full; /* from memory_max until an eighth of it is free again */
 };
+
+/* Memory. The connections of a sandbox share one budget. When it is used up, further connections
+ * and requests are refused, and connections that hold more than GUARD_MEMORY_SHARE read no more
+ * until others have sent what they hold. Each connection may always hold its share, so that none
+ * waits for another one; the share of all connections is less than the budget. */
+#define GUARD_MEMORY_MAX ((size_t)96 * 1024 * 1024)
+#define GUARD_MEMORY_SHARE ((size_t)256 * 1024)
 
 /* Fails for a set that credential_set_parse refuses, or with certificates that cannot be used. */
 MUST_CHECK int guard_new(struct span text, struct guard **ret, struct error *err);
@@ -58,6 +68,11 @@ enum credential_http2 guard_http2(const struct guard *guard, const char *host);
 /* Counts a request; false when a limit of the rule refuses it. */
 bool guard_take_request(struct rule_use *use, const struct credential_limits *limits,
                         int64_t monotonic_ms);
+
+/* Sets what a connection holds now; *held is what it held before. */
+void guard_charge(struct guard *guard, size_t *held, size_t now);
+/* Whether this much more leaves a quarter of the budget to others. */
+bool guard_has_room(const struct guard *guard, size_t size);
 
 /* Counts a report of a decision. False: the sandbox has told GUARD_REPORTS_MAX in this second. */
 #define GUARD_REPORTS_MAX 128

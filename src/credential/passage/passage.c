@@ -46,6 +46,36 @@ void passage_connection_done(struct passage_connection *c)
 	c->spare = NULL;
 }
 
+/* An arena keeps blocks that are not full. */
+#define ARENA_OVERHEAD ((size_t)4096)
+
+static size_t arena_memory(const struct arena *a)
+{
+	return a->blocks ? a->total + ARENA_OVERHEAD : 0;
+}
+
+size_t passage_connection_memory(const struct passage_connection *c)
+{
+	size_t requests = 0, answers = 0, others = 0;
+
+	LIST_EACH (&c->passages, struct passage, x, link) {
+		requests += x->request.bytes.capacity;
+		answers += x->answer.bytes.capacity;
+		others += sizeof(*x) + arena_memory(&x->arena);
+	}
+	if (c->spare)
+		others += sizeof(*c->spare) + arena_memory(&c->spare->arena);
+	if (c->client) {
+		requests = requests > c->client->window ? requests : c->client->window;
+		others += c->client->memory;
+	}
+	if (c->host_wire) {
+		answers = answers > c->host_wire->window ? answers : c->host_wire->window;
+		others += c->host_wire->memory;
+	}
+	return requests + answers + others;
+}
+
 struct passage *passage_new(struct passage_connection *c)
 {
 	struct passage *x = c->spare ? c->spare : memory_new(sizeof(*x));

@@ -58,6 +58,8 @@ void passage_connection_init(struct passage_connection *c);
 /* Frees passages that are left, and reports what was counted. */
 void passage_connection_done(struct passage_connection *c);
 
+/* What its passages and wires hold. A window counts in full: its peer may fill it at any time. */
+size_t passage_connection_memory(const struct passage_connection *c);
 struct passage_queue {
 	struct buf bytes;
 	size_t sent;  /* at the front; the last ones stay, so that a value that they begin is found

@@ -313,6 +313,10 @@ void passage_take_request(struct passage *x)
 {
 	struct http_head *h = &x->head;
 
+	if (x->connection->guard->is_full) {
+		passage_refuse(x, DECISION_LIMIT);
+		return;
+	}
 	draft_begin(&x->draft, &x->arena, h, x->connection->host);
 	x->draft.rule = find_rule(x);
 	if (!draft_needs_body(&x->draft)) {
@@ -339,7 +343,9 @@ static enum decision_code judge_gathered(const struct passage *x, size_t size)
 {
 	if (x->request_bytes > (int64_t)SIGNED_BODY_MAX)
 		return DECISION_BAD_REQUEST;
-	return count_held(x->connection) + size > GATHERED_MAX ? DECISION_LIMIT : DECISION_OK;
+	return x->connection->guard->is_full || count_held(x->connection) + size > GATHERED_MAX
+	               ? DECISION_LIMIT
+	               : DECISION_OK;
 }
 
 bool passage_add_request(struct passage *x, struct span piece)

@@ -48,4 +48,6 @@ struct wire {
 	struct passage_connection *connection;
 	struct buf *in, *out; /* borrowed */
 	bool is_closing;      /* takes no further request; ends once `out` is sent */
+	size_t memory;        /* that it holds beside `in`, `out` and passages */
+	size_t window;        /* bytes of bodies that its peer may send unasked, of HTTP/2 */
 };

@@ -18,6 +18,8 @@
 #define OPENING_MS 20000 /* for both handshakes */
 #define SILENCE_MS 900000
 #define CLOSING_MS 2000
+/* Of a connection that holds more than its share while its sandbox may hold no more. */
+#define STALLED_MS 10000
 #define FLUSH_MS 20  /* of silence; then a stream pauses */
 #define ROUNDS_MAX 8 /* at once, so that other connections get their turn */
 
@@ -59,6 +61,7 @@ void carried_free(struct carried *c)
 	loop_watch_free(c->token_watch);
 	auto_close(&c->token_fd);
 	list_remove(&c->link);
+	carried_discharge(c);
 	c->connection.guard->connection_count--;
 	p->carried_count--;
 	free(c);
@@ -128,16 +131,17 @@ static bool write_side(struct carried *c, struct carried_side *side)
 	return !side->out.overflowed;
 }
 
-static bool may_read(const struct carried_side *side)
+/* HTTP/2 is read always, because its answers wait for frames of its peer; its windows bound it. */
+static bool may_read(const struct carried *c, const struct carried_side *side)
 {
 	return side->is_open && side->wire && !side->has_ended &&
 	       side->in.size + CARRY_READ <= side->in.size_max &&
-	       side->wire->calls->wants(side->wire);
+	       (side->is_http2 || carried_may_grow(c)) && side->wire->calls->wants(side->wire);
 }
 
-static bool may_give(const struct carried_side *side)
+static bool may_give(const struct carried *c, const struct carried_side *side)
 {
-	return side->is_ready && may_read(side);
+	return side->is_ready && may_read(c, side);
 }
 
 /* Takes what a side has; false: the connection cannot go on. */
@@ -145,7 +149,7 @@ static bool take_input(struct carried *c, struct carried_side *side)
 {
 	if (!side->wire)
 		return true;
-	if (may_give(side) && read_side(c, side) < 0)
+	if (may_give(c, side) && read_side(c, side) < 0)
 		return false;
 	return side->wire->calls->read(side->wire);
 }
@@ -181,7 +185,7 @@ static int move_once(struct carried *c)
 	if (c->client.is_open && !write_side(c, &c->client))
 		return -1;
 	return c->moved != moved || c->client.in.size != client_in ||
-	       c->server.in.size != server_in || may_give(&c->client) || may_give(&c->server);
+	       c->server.in.size != server_in || may_give(c, &c->client) || may_give(c, &c->server);
 }
 
 static void set_watch(const struct carried_side *side, bool reads)
@@ -295,9 +299,9 @@ static bool open_wire(struct carried *c, struct carried_side *side, wire_maker *
                       wire_maker *http2)
 {
 	const struct wire base = {.connection = &c->connection, .in = &side->in, .out = &side->out};
-	bool is_http2 = tls_protocol(side->tls) == TLS_HTTP2;
 
-	side->wire = (is_http2 ? http2 : http1)(&base);
+	side->is_http2 = tls_protocol(side->tls) == TLS_HTTP2;
+	side->wire = (side->is_http2 ? http2 : http1)(&base);
 	return side->wire != NULL;
 }
 
@@ -313,7 +317,7 @@ static bool open_wires(struct carried *c)
 		return false;
 	c->connection.host_wire = c->server.wire;
 	c->connection.client = c->client.wire;
-	c->connection.host_is_http2 = c->server.wire && tls_protocol(c->server.tls) == TLS_HTTP2;
+	c->connection.host_is_http2 = c->server.wire && c->server.is_http2;
 	return true;
 }
 
@@ -355,8 +359,9 @@ static void carry_bytes(struct carried *c)
 		loop_timer_start(c->proxy->loop, &c->again_timer, 0);
 	shut_client(c);
 	await_pause(c);
-	set_watch(&c->client, may_read(&c->client));
-	set_watch(&c->server, may_read(&c->server));
+	c->is_waiting = !carried_may_grow(c);
+	set_watch(&c->client, may_read(c, &c->client));
+	set_watch(&c->server, may_read(c, &c->server));
 }
 
 static void on_side(struct carried *c, struct carried_side *side, uint32_t epoll_events)
@@ -399,7 +404,11 @@ static void on_timer(void *context)
 	int64_t silent = loop_now_ms(c->proxy->loop) - c->active_ms;
 	int64_t most = c->is_shut ? CLOSING_MS : !c->client.wire ? OPENING_MS : SILENCE_MS;
 
-	if (silent >= most)
+	if (silent >= CLOSING_MS)
+		carried_release_idle(c);
+	if (is_stalled)
+		report_fault(c, DECISION_LIMIT);
+	if (silent >= most || is_stalled)
 		carried_free(c);
 	else
 		loop_timer_start(c->proxy->loop, &c->timer,
@@ -407,6 +416,7 @@ static void on_timer(void *context)
 }
 
 static void on_again_timer(void *context)
+	bool is_stalled = silent >= STALLED_MS && !carried_may_grow(c);
 {
 	carry_bytes(context);
 }
@@ -495,3 +505,4 @@ void carried_start(struct credential_proxy *p, struct guard *guard, const struct
 	}
 	carry_bytes(c);
 }
+	carried_charge(c);

@@ -35,6 +35,7 @@ struct carried_side {
 	bool wants_send;       /* the handshake does */
 	bool waits_for_choice; /* of HTTP/2 or HTTP/1.1: the handshake stands still */
 	bool is_told_of_end;   /* its wire knows has_ended */
+	bool is_http2;
 };
 
 struct carried {
@@ -52,8 +53,20 @@ struct carried {
 	bool is_offered; /* versions of HTTP, to the host */
 	bool is_shut;    /* all is sent, and the client knows */
 };
+	size_t memory;   /* that the guard has charged for it */
+	bool is_waiting; /* reads nothing until the sandbox has room again */
 
 /* Takes the descriptors. */
 void carried_start(struct credential_proxy *proxy, struct guard *guard, const struct handover *h,
                    struct span begun, const int fds[HANDOVER_FDS]);
 void carried_free(struct carried *c);
+
+/* budget.c */
+
+/* Charges the guard with what the connection holds now. */
+void carried_charge(struct carried *c);
+void carried_discharge(struct carried *c);
+/* Whether the connection may read what makes it hold more. */
+bool carried_may_grow(const struct carried *c);
+/* Frees the buffers of a connection that is silent. */
+void carried_release_idle(struct carried *c);

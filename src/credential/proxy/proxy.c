@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <malloc.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -95,12 +96,13 @@ void proxy_report(struct credential_proxy *p, const struct network_decision *d)
 		p->skipped++;
 }
 
-/* A connection of a sandbox without a set: the gateway was told to decrypt before the set came, or
- * after it went. */
-static void refuse_connection(const struct handover *h, const int fds[HANDOVER_FDS])
+/* A connection of a sandbox that has its number or its memory, or is without a set: the gateway was
+ * told to decrypt before the set came, or after it went. */
+static void refuse_connection(const struct handover *h, bool has_set, const int fds[HANDOVER_FDS])
 {
-	log_info("a sandbox without credentials is refused", TEXT("sandbox", h->sandbox),
-	         TEXT("host", h->host));
+	if (!has_set)
+		log_info("a sandbox without credentials is refused", TEXT("sandbox", h->sandbox),
+		         TEXT("host", h->host));
 	for (unsigned i = 0; i < HANDOVER_FDS; i++) {
 		int fd = fds[i];
 
@@ -124,11 +126,35 @@ static void on_handover(void *context, UNUSED uint32_t epoll_events)
 			log_warning("cannot take a connection over", FAILURE(&err));
 		if (got <= 0)
 			return;
+static bool takes_another(const struct credential_proxy *p, const struct guard *g)
+{
+	return p->carried_count < CARRIED_MAX && g->connection_count < CARRIED_OF_ONE_MAX &&
+	       !g->is_full;
+}
+
+static void report_limit(struct credential_proxy *p, const struct handover *h)
+{
+	struct network_decision d = {.address = h->address,
+	                             .port = CREDENTIAL_PORT,
+	                             .verdict = DECISION_DENIED,
+	                             .code = DECISION_LIMIT,
+	                             .protocol = DECISION_TLS,
+	                             .count = 1};
+
+	(void)snprintf(d.sandbox, sizeof(d.sandbox), "%s", h->sandbox);
+	(void)snprintf(d.host, sizeof(d.host), "%s", h->host);
+	p->refused++;
+	proxy_report(p, &d);
+}
+
 		g = map_find(&p->guards, h.sandbox);
-		if (g && p->carried_count < CARRIED_MAX && g->connection_count < CARRIED_OF_ONE_MAX)
+		if (g && takes_another(p, g)) {
 			carried_start(p, g, &h, buf_span(&begun), fds);
-		else
-			refuse_connection(&h, fds);
+			continue;
+		}
+		if (g)
+			report_limit(p, &h);
+		refuse_connection(&h, g != NULL, fds);
 	}
 }
 

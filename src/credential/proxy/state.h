@@ -11,6 +11,11 @@
 
 #define CONTROLS_MAX 4 /* api processes at once: an old one, and its successor */
 
+/* While all connections hold more, each sandbox's budget (guard.h) is the small one: a few that
+ * hold little notice nothing. */
+#define MEMORY_MAX ((size_t)1024 * 1024 * 1024)
+#define MEMORY_OF_ONE_MIN ((size_t)12 * 1024 * 1024)
+
 struct control_link;
 struct credential_proxy {
 	struct loop *loop;
@@ -18,6 +23,8 @@ struct credential_proxy {
 	struct map guards; /* sandbox id -> struct guard */
 	struct tls_context *roots;
 	unsigned carried_count;
+	size_t memory;    /* of all connections */
+	uint64_t refused; /* connections of sandboxes that were over a limit */
 	uint64_t session; /* of the newest api process */
 	struct control_link *controls[CONTROLS_MAX];
 	struct loop_timer away; /* runs while there is no api process */
