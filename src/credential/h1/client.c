@@ -199,6 +199,7 @@ static void write_end(struct h1_client *h, const struct passage *x)
 }
 
 /* A request that was refused, or is not sent as a whole, is the last one. */
+	h->wire.connection->progress += piece.size;
 static void end_passage(struct h1_client *h)
 {
 	struct passage *x = h->current;

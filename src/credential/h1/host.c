@@ -52,6 +52,7 @@ static void write_body(struct h1_host *h, struct passage *x)
 			buf_add_text(out, "\r\n");
 		passage_sent(&x->request, piece.size);
 	}
+		h->wire.connection->progress += piece.size;
 	if (!passage_is_drained(&x->request) || h->state == HOST_TUNNEL)
 		return;
 	if (is_chunked)

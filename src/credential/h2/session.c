@@ -222,6 +222,7 @@ static int send_body(UNUSED nghttp2_session *n, nghttp2_frame *frame, FRAME,
 	passage_sent(q, size);
 	return 0;
 }
+	s->wire.connection->progress += size;
 
 nghttp2_data_provider h2_body(struct passage *x)
 {

@@ -107,6 +107,7 @@ bool passage_take_answer(struct passage *x, const struct http_head *h, const cha
 	bool is_upgrade = h->status == 101;
 	struct edited_fields edited;
 
+	x->connection->progress++;
 	if (x->answer_state != ANSWER_NONE || (is_upgrade && !upgrade_is_right(x, h)) ||
 	    (is_hidden(x, h) && has_body))
 		return false;
@@ -153,6 +154,7 @@ bool passage_add_answer(struct passage *x, struct span piece)
 	size_t reach = x->is_masked ? mask_reach(mask) : 0, from;
 	struct passage_queue *q = &x->answer;
 
+	x->connection->progress += piece.size;
 	if (!count_bytes_in(x, piece.size))
 		return false;
 	buf_add_span(&q->bytes, piece);

@@ -88,6 +88,7 @@ struct passage *passage_new(struct passage_connection *c)
 	                      .answer = {.bytes = BUF(QUEUE_SIZE_MAX)}};
 	list_append(&c->passages, &x->link);
 	c->passage_count++;
+	c->progress++;
 	return x;
 }
 

@@ -45,6 +45,7 @@ struct passage_connection {
 	struct list passages; /* in the order in which they came */
 	unsigned passage_count;
 	size_t heads_size;     /* of all passages */
+	uint64_t progress;     /* grows with each request, each answer and each byte of a body */
 	struct passage *spare; /* for the next request */
 
 	uint64_t rules_used[CREDENTIAL_RULES_MAX / 64]; /* bits: counted in limits.connections */

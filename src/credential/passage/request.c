@@ -355,6 +355,7 @@ bool passage_add_request(struct passage *x, struct span piece)
 	if (x->request_state == REQUEST_OVER && x->answer_state != ANSWER_TUNNEL)
 		return true; /* and dropped */
 	x->request_bytes += (int64_t)piece.size;
+	x->connection->progress += piece.size;
 	if (x->head.content_length >= 0 && x->request_bytes > x->head.content_length &&
 	    !x->draft.is_websocket) {
 		passage_fail(x, DECISION_BAD_REQUEST, WIRE_PROTOCOL_ERROR);

@@ -97,7 +97,6 @@ static int read_side(struct carried *c, struct carried_side *side)
 		side->has_ended = true;
 		return 0;
 	}
-	c->active_ms = loop_now_ms(c->proxy->loop);
 	c->moved += (uint64_t)got;
 	*(side == &c->client ? &c->bytes_out : &c->bytes_in) += (uint64_t)got;
 	buf_add(&side->in, c->proxy->scratch, (size_t)got);
@@ -121,8 +120,6 @@ static bool write_side(struct carried *c, struct carried_side *side)
 			break;
 		at += (size_t)sent;
 	}
-	if (at > 0)
-		c->active_ms = loop_now_ms(c->proxy->loop);
 	c->moved += at;
 	buf_consume(&side->out, at);
 	/* Thousands of silent connections hold no buffers. */
@@ -327,6 +324,7 @@ static void shut_client(struct carried *c)
 	if (!c->client.wire || !c->client.wire->is_closing || c->client.out.size > 0 || c->is_shut)
 		return;
 	c->is_shut = true;
+	c->active_ms = loop_now_ms(c->proxy->loop);
 	tls_end(c->client.tls);
 	(void)shutdown(c->client.fd, SHUT_WR);
 }
@@ -336,6 +334,15 @@ static void await_pause(struct carried *c)
 	LIST_EACH (&c->connection.passages, struct passage, x, link)
 		if (x->is_held && c->flush_timer.heap_index == 0)
 			loop_timer_start(c->proxy->loop, &c->flush_timer, FLUSH_MS);
+}
+
+/* Requests and bodies keep a connection; frames of HTTP/2 about the connection alone do not. */
+static void note_progress(struct carried *c)
+{
+	if (c->progress_seen == c->connection.progress)
+		return;
+	c->progress_seen = c->connection.progress;
+	c->active_ms = loop_now_ms(c->proxy->loop);
 }
 
 static void carry_bytes(struct carried *c)
@@ -349,6 +356,8 @@ static void carry_bytes(struct carried *c)
 			return;
 		}
 		more = move_once(c);
+		carried_charge(c);
+		note_progress(c);
 	}
 	if (more < 0 || carried_is_over(c)) {
 		carried_free(c);

@@ -46,7 +46,8 @@ struct carried {
 	int token_fd;
 	struct loop_watch *token_watch;
 	struct loop_timer timer, flush_timer, again_timer;
-	int64_t active_ms;
+	int64_t active_ms; /* when it last got on: connection.progress */
+	uint64_t progress_seen;
 	char host[SANDBOX_HOST_NAME_MAX + 1];
 	uint64_t bytes_in, bytes_out;
 	uint64_t moved;  /* bytes through either socket; tells whether a round did anything */
