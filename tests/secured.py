@@ -266,6 +266,11 @@ class Control:
         self.socket.sendall(struct.pack("=II", kind, len(body)) + body)
         return self.socket.recv(1)
 
+    def usage(self):
+        """Sandboxes, connections, bytes, bytes of the sandbox with most, refused connections."""
+        assert self.send(USAGE) == b"d"
+        return struct.unpack("=5Q", self.socket.recv(40, socket.MSG_WAITALL))
+
     def close(self):
         self.socket.close()
 

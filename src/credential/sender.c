@@ -37,6 +37,8 @@ struct credential_sender {
 	int fd;          /* -1: not connected */
 	int event_fd;    /* wakes the thread */
 	struct map sets; /* sandbox id -> struct sent_set */
+	pthread_mutex_t usage_mutex;
+	struct credential_usage usage;
 };
 
 static void free_set(struct sent_set *s)
@@ -181,6 +183,7 @@ int credential_sender_new(const char *path, struct credential_sender **ret, stru
 	s->fd = -1;
 	s->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	(void)pthread_mutex_init(&s->mutex, NULL);
+	(void)pthread_mutex_init(&s->usage_mutex, NULL);
 	if (strlen(path) >= sizeof(s->path)) {
 		credential_sender_free(s);
 		return FAIL(err, ERROR_INVALID, "'%s' is too long for a socket", path);
@@ -216,6 +219,7 @@ void credential_sender_free(struct credential_sender *s)
 	auto_close(&s->fd);
 	auto_close(&s->event_fd);
 	(void)pthread_mutex_destroy(&s->mutex);
+	(void)pthread_mutex_destroy(&s->usage_mutex);
 	free(s);
 }
 
@@ -294,4 +298,39 @@ int credential_sender_settle(struct credential_sender *s, struct error *err)
 	if (reach_proxy(s, &is_new, err) < 0)
 		return -1;
 	return is_new ? 0 : exchange_message(s, CONTROL_SETTLED, (struct span){NULL, 0}, err);
+}
+
+/* False when there is no connection, or no answer, which ends it. */
+static bool ask_usage(struct credential_sender *s, struct control_usage *ret)
+{
+	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&s->mutex);
+	struct error ignored = {0};
+
+	if (s->fd < 0 || exchange_message(s, CONTROL_USAGE, (struct span){NULL, 0}, &ignored) < 0)
+		return false;
+	if (recv(s->fd, ret, sizeof(*ret), MSG_WAITALL) == (ssize_t)sizeof(*ret))
+		return true;
+	fd_forget(&s->fd);
+	return false;
+}
+
+void credential_sender_measure(struct credential_sender *s)
+{
+	struct control_usage now = {.sandboxes = 0};
+
+	if (!ask_usage(s, &now))
+		now = (struct control_usage){.sandboxes = 0};
+	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&s->usage_mutex);
+	s->usage = (struct credential_usage){.sandboxes = now.sandboxes,
+	                                     .connections = now.connections,
+	                                     .memory = now.memory,
+	                                     .memory_largest = now.memory_largest,
+	                                     .refused = now.refused};
+}
+
+struct credential_usage credential_sender_usage(struct credential_sender *s)
+{
+	AUTO(thread_unlock) pthread_mutex_t *lock UNUSED = thread_lock(&s->usage_mutex);
+
+	return s->usage;
 }

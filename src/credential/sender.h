@@ -6,6 +6,8 @@
  * credential_sender_settle once: sets of sandboxes that were deleted meanwhile are removed. */
 #pragma once
 
+#include <stdint.h>
+
 #include "base/error.h"
 
 struct credential_set;
@@ -27,3 +29,14 @@ MUST_CHECK int credential_sender_put(struct credential_sender *sender,
 MUST_CHECK int credential_sender_remove(struct credential_sender *sender, const char *sandbox,
                                         struct error *err);
 MUST_CHECK int credential_sender_settle(struct credential_sender *sender, struct error *err);
+
+/* What the proxy held when it was last asked; all 0 before, and while it is away. */
+struct credential_usage {
+	uint64_t sandboxes, connections;
+	uint64_t memory, memory_largest; /* bytes, of all sandboxes and of the one with most */
+	uint64_t refused; /* connections of sandboxes that were over a limit, since its start */
+};
+/* Asks the proxy, if there is a connection to it; may wait for it. */
+void credential_sender_measure(struct credential_sender *sender);
+/* Waits for nothing. */
+struct credential_usage credential_sender_usage(struct credential_sender *sender);

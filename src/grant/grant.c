@@ -85,6 +85,11 @@ int grants_refresh(struct grants *g, struct error *err)
 	return run_round(g, err);
 }
 
+struct credential_usage grants_usage(const struct grants *g)
+{
+	return g ? credential_sender_usage(g->options.sender) : (struct credential_usage){0};
+}
+
 bool grant_wait_for_round(struct grants *g)
 {
 	int64_t deadline = deadline_after(ROUND_MS);
@@ -119,6 +124,7 @@ static void *run_rounds(void *context)
 		error_clear(&err);
 		if (grants_refresh(g, &err) < 0)
 			log_warning("credentials were not sent", FAILURE(&err));
+		credential_sender_measure(g->options.sender);
 		grant_note_uses(g);
 		purge_old(g, count++);
 	} while (grant_wait_for_round(g));

@@ -14,12 +14,12 @@
 #include <stddef.h>
 
 #include "base/error.h"
+#include "credential/sender.h"
 
 struct arena;
 struct config;
 struct credential_record;
 struct credential_rules;
-struct credential_sender;
 struct decision_log;
 struct fleet;
 struct fleet_create;
@@ -40,6 +40,9 @@ MUST_CHECK int grants_open(const struct grants_options *options, struct grants *
 void grants_close(struct grants *g); /* NULL is fine */
 /* Makes all sets of this server again, and returns when the proxy uses them. Any thread. */
 MUST_CHECK int grants_refresh(struct grants *g, struct error *err);
+
+/* What the proxy holds, as of about a second ago. NULL: all 0. */
+struct credential_usage grants_usage(const struct grants *g);
 
 /* Names in templates of rules that are no credential's: "${credential.secret_NAME.value}" is a
  * secret of the project's vault (store/vault.h), whose value goes to its hosts, or, without any, to

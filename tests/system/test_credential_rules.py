@@ -115,6 +115,13 @@ def test_uses_are_noted_and_counted(api, there, server):
         atoll.wait_for(lambda: api.get("/v1/credentials/noted")["last_used_at"], 20, "the time of the last use")
         atoll.wait_for(lambda: counted("allowed") > allowed and counted("denied") > denied, 20, "uses and refusals")
 
+        def gauge(name):
+            return int(api.raw("GET", "/metrics").body.decode().split(f"\natoll_credential_proxy_{name} ")[1].split()[0])
+        assert gauge("refused_total") == 0
+        api.post(f"{PATH}/{sandbox}/exec", {"cmd": "/usr/bin/curl", "background": True, "args": ["-sS", "--limit-rate", "1k", "https://api.test/big?size=100000000"]})
+        atoll.wait_for(lambda: gauge("connections") == 1 and gauge("memory_bytes") == gauge("memory_largest_bytes") >= 256 * 1024, 20, "a connection")
+    atoll.wait_for(lambda: gauge("connections") == gauge("memory_bytes") == 0, 20, "no connection")
+
 
 def test_rules_are_checked(api, there, box):
     put = lambda body: api.call("PUT", f"{PATH}/{box}/egress", body)

@@ -56,6 +56,17 @@ static int run_message(struct control_link *c, const struct control_head *head, 
 	}
 }
 
+static bool answer_usage(const struct control_link *c)
+{
+	struct control_usage usage;
+	char answer[1 + sizeof(usage)] = {CONTROL_DONE};
+
+	proxy_tell_usage(c->proxy, &usage);
+	memcpy(answer + 1, &usage, sizeof(usage));
+	return send(c->fd, answer, sizeof(answer), MSG_DONTWAIT | MSG_NOSIGNAL) ==
+	       (ssize_t)sizeof(answer);
+}
+
 /* False when the connection cannot go on. */
 static bool answer_message(struct control_link *c, const struct control_head *head,
                            struct span body)
@@ -63,6 +74,8 @@ static bool answer_message(struct control_link *c, const struct control_head *he
 	struct error err = {0};
 	char answer = CONTROL_DONE;
 
+	if (head->kind == CONTROL_USAGE)
+		return answer_usage(c);
 	if (run_message(c, head, body, &err) < 0) {
 		/* The error names fields and rules, never a value. */
 		log_warning("a set of credentials is refused", FAILURE(&err));

@@ -11,6 +11,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "credential/authority.h"
+#include "credential/control.h"
 #include "credential/proxy/state.h"
 #include "egress/handover.h"
 #include "http/tls/tls.h"
@@ -72,6 +73,21 @@ void proxy_settle(struct credential_proxy *p, uint64_t session)
 			continue;
 		proxy_remove(p, g->set.sandbox);
 		at = 0;
+	}
+}
+
+void proxy_tell_usage(const struct credential_proxy *p, struct control_usage *ret)
+{
+	const struct guard *g;
+	const char *sandbox;
+	size_t at = 0;
+
+	*ret = (struct control_usage){
+	        .connections = p->carried_count, .memory = p->memory, .refused = p->refused};
+	while ((g = map_next(&p->guards, &at, &sandbox))) {
+		ret->sandboxes++;
+		ret->memory_largest =
+		        g->memory > ret->memory_largest ? g->memory : ret->memory_largest;
 	}
 }
 

@@ -44,6 +44,8 @@ void proxy_remove(struct credential_proxy *p, const char *sandbox);
 void proxy_settle(struct credential_proxy *p, uint64_t session);
 /* Call it when a control comes or goes. Without any for a while, all sets are forgotten. */
 void proxy_note_controls(struct credential_proxy *p);
+struct control_usage;
+void proxy_tell_usage(const struct credential_proxy *p, struct control_usage *ret);
 void proxy_report(struct credential_proxy *p, const struct network_decision *d);
 
 /* control.c */

@@ -206,9 +206,37 @@ TEST(without_a_proxy_a_put_says_so)
 	credential_sender_free(s);
 }
 
+TEST(the_proxy_tells_what_it_holds)
+{
+	struct world w;
+	struct credential_sender *s;
+	struct credential_set set;
+
+	open_world(&w);
+	set = make_set(&w, "aaaaaaaaaaaaaaaaaaaa");
+	assert_int_equal(credential_sender_new(w.path, &s, &err), 0);
+	credential_sender_measure(s);
+	assert_int_equal(credential_sender_usage(s).sandboxes, 0);
+	assert_int_equal(credential_sender_put(s, &set, &err), 0);
+	credential_sender_measure(s);
+	assert_int_equal(credential_sender_usage(s).sandboxes, 1);
+	assert_int_equal(credential_sender_usage(s).connections, 0);
+	assert_int_equal(credential_sender_usage(s).memory, 0);
+	/* Another message is answered after it. */
+	assert_int_equal(credential_sender_remove(s, set.sandbox, &err), 0);
+	credential_sender_measure(s);
+	assert_int_equal(credential_sender_usage(s).sandboxes, 0);
+	end_proxy(&w);
+	credential_sender_measure(s);
+	assert_int_equal(credential_sender_usage(s).sandboxes, 0);
+	start_proxy(&w);
+	credential_sender_free(s);
+	close_world(&w);
+}
+
 int main(void)
 {
-	return RUN(CASE(sets_are_put_replaced_and_removed),
+	return RUN(CASE(the_proxy_tells_what_it_holds), CASE(sets_are_put_replaced_and_removed),
 	           CASE(a_proxy_that_is_started_again_gets_all_sets),
 	           CASE(a_new_api_process_removes_what_it_does_not_put),
 	           CASE(without_a_proxy_a_put_says_so));
